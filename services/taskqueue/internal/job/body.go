@@ -42,8 +42,8 @@ type Attempt struct {
 // historyLimit bounds the stored attempts; eleven executions are the most a task may have, manual retries restart the list.
 const historyLimit = 12
 
-// Append adds a to the attempts, keeping the newest.
-func appendHistory(h []Attempt, a Attempt) []Attempt {
+// AppendHistory adds a to the attempts, keeping the newest.
+func AppendHistory(h []Attempt, a Attempt) []Attempt {
 	h = append(append(make([]Attempt, 0, len(h)+1), h...), a)
 	if len(h) > historyLimit {
 		h = h[len(h)-historyLimit:]

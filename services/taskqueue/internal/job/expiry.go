@@ -58,3 +58,8 @@ func DecideExpiry(e Evidence) (Expiry, Evidence) {
 		return ExpireRequeue, e
 	}
 }
+
+// String is the decision's name in metrics.
+func (e Expiry) String() string {
+	return [...]string{"requeued", "poisoned", "held", "cancelled", "dropped"}[e]
+}

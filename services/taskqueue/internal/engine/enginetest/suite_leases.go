@@ -204,4 +204,3 @@ func depths(b *bench) {
 		}
 	}
 }
-

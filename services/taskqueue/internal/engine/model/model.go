@@ -11,6 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
+const modelPoll = 20 * time.Millisecond
+
 // Model is a queue in memory. Safe for concurrent use.
 type Model struct {
 	clock clock.Clock
@@ -121,9 +123,16 @@ func (m *Model) LookupWindow(_ context.Context, _ int, key string) (job.ID, erro
 	return m.windows[key], nil
 }
 
-// WaitBell returns at once: whoever uses the model moves its clock.
-func (m *Model) WaitBell(ctx context.Context, _ int, _ job.Channel, _ time.Duration) error {
-	return ctx.Err()
+// WaitBell waits a little: the model has no bell, its users poll.
+func (m *Model) WaitBell(ctx context.Context, _ int, _ job.Channel, d time.Duration) error {
+	timer := time.NewTimer(min(d, modelPoll))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }
 
 // Load does nothing: there are no scripts.

@@ -196,11 +196,12 @@ func mapKey(f *field, name []byte) (protoreflect.MapKey, error) {
 		}
 		return protoreflect.MapKey{}, mismatch(problem)
 	}
-	inner := decoder{data: name}
-	if lit, err := inner.number(); err != nil || len(lit) != len(name) {
-		return protoreflect.MapKey{}, mismatch(problem)
+	for _, c := range name {
+		if c != '-' && c-'0' > 9 {
+			return protoreflect.MapKey{}, mismatch(problem)
+		}
 	}
-	inner.pos = 0
+	inner := decoder{data: append(append([]byte{'"'}, name...), '"')}
 	v, err := inner.scalar(f)
 	if err != nil {
 		return protoreflect.MapKey{}, mismatch(problem)

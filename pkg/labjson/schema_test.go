@@ -45,12 +45,13 @@ func every(t testing.TB) protoreflect.MessageType {
 	s.repeated("ms", message, ".lab.test.Every.MsEntry")
 	s.repeated("mm", message, ".lab.test.Every.MmEntry")
 	s.repeated("mi", message, ".lab.test.Every.MiEntry")
-	for name, full := range map[string]string{"st": "Struct", "va": "Value", "lv": "ListValue", "ts": "Timestamp",
+	for name, full := range map[string]string{"st": "Struct", "lv": "ListValue", "ts": "Timestamp",
 		"du": "Duration", "wi": "Int64Value", "ws": "StringValue", "wb": "BoolValue", "em": "Empty"} {
 		s.add(name, message, ".google.protobuf."+full)
 	}
 	s.member("ca", descriptorpb.FieldDescriptorProto_TYPE_STRING)
 	s.member("cb", descriptorpb.FieldDescriptorProto_TYPE_INT32)
+	s.add("va", message, ".google.protobuf.Value").OneofIndex = proto.Int32(0) // so that unset differs from null
 	s.add("raw", message, ".lab.type.v1.RawJSON")
 	s.repeated("rraw", message, ".lab.type.v1.RawJSON")
 	s.option("flag", typev1.E_Flag)

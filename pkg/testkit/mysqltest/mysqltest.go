@@ -1,0 +1,102 @@
+// Package mysqltest gives each test its own database on the server of LAB_TEST_MYSQL_DSN and drops it at the
+// end. Sessions are set as the services set theirs: UTC, strict mode, READ COMMITTED.
+package mysqltest
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/testkit/engine"
+)
+
+// Env names the variable with the DSN of a user that may create databases, without a database name,
+// e.g. root@tcp(127.0.0.1:13306)/ .
+const Env = "LAB_TEST_MYSQL_DSN"
+
+const setupTimeout = 30 * time.Second
+
+// New returns a pool on a fresh, empty database. The pool is closed and the database dropped when t ends.
+func New(t testing.TB) *sql.DB {
+	t.Helper()
+	db, _ := Open(t)
+	return db
+}
+
+// NewDSN makes a fresh, empty database as New does and returns its DSN for code that opens its own pool.
+func NewDSN(t testing.TB) string {
+	t.Helper()
+	_, dsn := Open(t)
+	return dsn
+}
+
+// Open is New together with the DSN of the same database.
+func Open(t testing.TB) (*sql.DB, string) {
+	t.Helper()
+	config := serverConfig(t)
+	name := createDatabase(t, config)
+	config.DBName = name
+	db := openPool(t, config)
+	t.Cleanup(func() { _ = db.Close() })
+	return db, config.FormatDSN()
+}
+
+func serverConfig(t testing.TB) *mysql.Config {
+	t.Helper()
+	dsn := os.Getenv(Env)
+	if dsn == "" {
+		engine.Missing(t, "no MySQL: set "+Env+", or run the tests under `devstack engines -- go test …`")
+	}
+	config, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatalf("%s: %v", Env, err)
+	}
+	return config
+}
+
+func createDatabase(t testing.TB, config *mysql.Config) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
+	defer cancel()
+	admin := openPool(t, config)
+	name := "labtest_" + randomHex()
+	if _, err := admin.ExecContext(ctx, "CREATE DATABASE `"+name+"` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
+		t.Fatalf("create database: %v", err)
+	}
+	t.Cleanup(func() { dropDatabase(t, admin, name) })
+	return name
+}
+
+func dropDatabase(t testing.TB, admin *sql.DB, name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
+	defer cancel()
+	if _, err := admin.ExecContext(ctx, "DROP DATABASE IF EXISTS `"+name+"`"); err != nil {
+		t.Logf("drop database %s: %v", name, err)
+	}
+	_ = admin.Close()
+}
+
+func openPool(t testing.TB, config *mysql.Config) *sql.DB {
+	t.Helper()
+	connector, err := mysqldb.Connector(config)
+	if err != nil {
+		t.Fatalf("%s: %v", Env, err)
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(32)
+	db.SetMaxIdleConns(8)
+	return db
+}
+
+func randomHex() string {
+	b := make([]byte, 8)
+	_, _ = rand.Read(b) // never fails since Go 1.24
+	return hex.EncodeToString(b)
+}

@@ -1,0 +1,6 @@
+package redistest
+
+import "syscall"
+
+// dieWithParent makes the kernel end the server when the test binary is killed before its cleanup runs.
+func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

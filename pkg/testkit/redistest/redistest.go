@@ -1,0 +1,152 @@
+// Package redistest owns a private redis-server process per test: append-only file with fsync at every write,
+// no eviction, no snapshots, data in the test's temporary directory. Kill and Restart make crash tests possible.
+package redistest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os/exec"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/pkg/testkit/engine"
+)
+
+const (
+	startTimeout  = 20 * time.Second
+	pollInterval  = 5 * time.Millisecond
+	startAttempts = 5 // a port that was free a moment ago may be taken
+)
+
+// Server is one running redis-server. Its methods may be called from several goroutines.
+type Server struct {
+	Addr string // host:port, the same after Restart
+	Dir  string // holds the append-only file
+
+	t    testing.TB
+	args []string
+
+	mu      sync.Mutex // guards what follows
+	process *exec.Cmd
+}
+
+// Start runs redis-server on a free port of 127.0.0.1 until t ends. The extra arguments follow the defaults on
+// the command line and so win, e.g. "--appendfsync", "everysec" or "--cluster-enabled", "yes".
+func Start(t testing.TB, extra ...string) *Server {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		engine.Missing(t, "no redis-server on PATH: install it (apt-get install redis-server)")
+	}
+	s := &Server{t: t, args: extra, Dir: t.TempDir()}
+	t.Cleanup(s.Kill)
+	var problem string
+	for range startAttempts {
+		s.Addr = freeAddr(t)
+		if problem = s.launch(); problem == "" {
+			return s
+		}
+	}
+	t.Fatalf("redis-server does not start: %s", problem)
+	return nil
+}
+
+// Client returns a client of this server that is closed when the test ends.
+func (s *Server) Client() *redis.Client {
+	client := redis.NewClient(&redis.Options{Addr: s.Addr})
+	s.t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// Kill ends the process with SIGKILL, as a crash would, and waits until it is gone. Killing twice is no error.
+func (s *Server) Kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		return
+	}
+	_ = s.process.Process.Kill()
+	_ = s.process.Wait()
+	s.process = nil
+}
+
+// Restart kills the process if it runs, starts it again on the same port and data, and returns when it has
+// loaded its append-only file.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Kill()
+	if problem := s.launch(); problem != "" {
+		s.t.Fatalf("redis-server does not start again: %s", problem)
+	}
+}
+
+// launch starts the process and waits for PONG; it returns what went wrong, or "".
+func (s *Server) launch() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	host, port, _ := net.SplitHostPort(s.Addr)
+	args := append([]string{"--bind", host, "--port", port, "--dir", s.Dir, "--save", "", "--appendonly", "yes",
+		"--appendfsync", "always", "--maxmemory-policy", "noeviction", "--daemonize", "no"}, s.args...)
+	output := &bytes.Buffer{}
+	cmd := exec.Command("redis-server", args...)
+	cmd.Stdout, cmd.Stderr = output, output
+	cmd.SysProcAttr = dieWithParent()
+	if err := cmd.Start(); err != nil {
+		return err.Error()
+	}
+	if err := awaitReady(s.Addr, cmd.Process.Pid); err != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		return err.Error() + "\n" + output.String()
+	}
+	s.process = cmd
+	return ""
+}
+
+// awaitReady polls until PING is answered; while the append-only file is loaded the answer is an error. It also
+// makes sure that the answer comes from process pid and not from a neighbour that took the port first.
+func awaitReady(addr string, pid int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1})
+	defer client.Close()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		err := client.Ping(ctx).Err()
+		if err == nil {
+			return answersAs(ctx, client, pid)
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-ticker.C:
+		}
+	}
+}
+
+func answersAs(ctx context.Context, client *redis.Client, pid int) error {
+	info, err := client.InfoMap(ctx, "server").Result()
+	if err != nil {
+		return err
+	}
+	if got := info["Server"]["process_id"]; got != strconv.Itoa(pid) {
+		return fmt.Errorf("the port belongs to process %s", got)
+	}
+	return nil
+}
+
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("find a free port: %v", err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}

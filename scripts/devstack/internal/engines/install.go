@@ -1,0 +1,82 @@
+package engines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// sbin directories hold servers but are often missing from a user's PATH.
+var sbin = []string{"/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/sbin"}
+
+// lookPath finds the first of names on PATH or in a directory of servers.
+func lookPath(names ...string) (string, error) {
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return filepath.Abs(path)
+		}
+		for _, directory := range sbin {
+			if path, err := exec.LookPath(filepath.Join(directory, name)); err == nil {
+				return path, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%s is not installed", names[0])
+}
+
+// Wanted says which engines this stack has to start itself.
+type Wanted struct{ MySQL, Redis bool }
+
+// MissingPackages returns the Debian packages to install before the wanted engines can run.
+func MissingPackages(wanted Wanted) []string {
+	var missing []string
+	if _, err := lookPath("mariadbd", "mysqld"); wanted.MySQL && err != nil {
+		missing = append(missing, "mariadb-server")
+	}
+	if _, err := lookPath("redis-server"); wanted.Redis && err != nil {
+		missing = append(missing, "redis-server")
+	}
+	return missing
+}
+
+// Install makes the wanted engines available: it says what is missing and installs it with apt-get as root on
+// Debian and Ubuntu; elsewhere the error says what to install.
+func Install(ctx context.Context, wanted Wanted, progress io.Writer) error {
+	missing := MissingPackages(wanted)
+	if len(missing) == 0 {
+		return nil
+	}
+	list := strings.Join(missing, " ")
+	apt, err := exec.LookPath("apt-get")
+	if err != nil || os.Geteuid() != 0 {
+		return fmt.Errorf("missing: %s. Install it (Debian, Ubuntu: sudo apt-get install -y --no-install-recommends %s), "+
+			"or point LAB_MYSQL_DSN and LAB_REDIS_ADDR at engines that run already", list, list)
+	}
+	fmt.Fprintf(progress, "missing: %s; installing with apt-get (this happens once)\n", list)
+	if err := runApt(ctx, progress, apt, "update", "-q"); err != nil {
+		fmt.Fprintf(progress, "apt-get update: %v; trying the package lists at hand\n", err)
+	}
+	return runApt(ctx, progress, apt, append([]string{"install", "-y", "-q", "--no-install-recommends"}, missing...)...)
+}
+
+// runApt keeps the packages' own services from starting: the stack runs private instances.
+func runApt(ctx context.Context, progress io.Writer, apt string, args ...string) error {
+	policy := "/usr/sbin/policy-rc.d"
+	if _, err := os.Stat(policy); errors.Is(err, os.ErrNotExist) {
+		if err := os.WriteFile(policy, []byte("#!/bin/sh\nexit 101\n"), 0o755); err == nil {
+			defer os.Remove(policy)
+		}
+	}
+	cmd := exec.CommandContext(ctx, apt, args...)
+	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	cmd.Stdout, cmd.Stderr = progress, progress
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("apt-get %s: %w", args[0], err)
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package engines
+
+import (
+	"context"
+	"os"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
+)
+
+// Redis describes a private server that loses nothing: append-only file with fsync at every write, no eviction.
+func Redis(place Place) (Engine, error) {
+	server, err := lookPath("redis-server")
+	if err != nil {
+		return Engine{}, err
+	}
+	args := []string{server, "--bind", "127.0.0.1", "--port", strconv.Itoa(place.Port), "--dir", place.Data, "--save", "",
+		"--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction", "--daemonize", "no"}
+	return Engine{
+		Spec:    process.Spec{Name: "redis", Command: args, LogFile: place.Log},
+		Prepare: func(context.Context) error { return os.MkdirAll(place.Data, 0o755) },
+		Ready:   func(ctx context.Context) error { return pingRedis(ctx, "127.0.0.1:"+strconv.Itoa(place.Port)) },
+	}, nil
+}
+
+func pingRedis(ctx context.Context, addr string) error {
+	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1})
+	defer client.Close()
+	return client.Ping(ctx).Err()
+}
+
+// RedisKeepsEverything reports whether the server at addr has what a durable queue wants: an append-only file
+// with fsync always, and no eviction. A server that does not tell counts as one that has not.
+func RedisKeepsEverything(ctx context.Context, addr string) bool {
+	client := redis.NewClient(&redis.Options{Addr: addr})
+	defer client.Close()
+	want := map[string]string{"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}
+	for name, value := range want {
+		got, err := client.ConfigGet(ctx, name).Result()
+		if err != nil || got[name] != value {
+			return false
+		}
+	}
+	return true
+}

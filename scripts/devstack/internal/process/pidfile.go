@@ -1,0 +1,67 @@
+package process
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Directory keeps the pid files of one stack: <name>.pid each.
+type Directory string
+
+// Write records that name is the process pid, which must be running.
+func (d Directory) Write(name string, pid int) error {
+	id, err := Identify(pid)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(id)
+	if err != nil {
+		return fmt.Errorf("record %s: %w", name, err)
+	}
+	if err := writeAtomically(d.file(name), text); err != nil {
+		return fmt.Errorf("record %s: %w", name, err)
+	}
+	return nil
+}
+
+// Remove forgets name; a name that is not recorded is no error.
+func (d Directory) Remove(name string) { _ = os.Remove(d.file(name)) }
+
+// Find returns the recorded identity of name; it may be of a process that is gone.
+func (d Directory) Find(name string) (Identity, bool) {
+	text, err := os.ReadFile(d.file(name))
+	if err != nil {
+		return Identity{}, false
+	}
+	var id Identity
+	if err := json.Unmarshal(text, &id); err != nil {
+		return Identity{}, false
+	}
+	return id, true
+}
+
+// Alive returns the recorded processes that still run, by name.
+func (d Directory) Alive() map[string]Identity {
+	alive := map[string]Identity{}
+	files, _ := filepath.Glob(filepath.Join(string(d), "*.pid"))
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".pid")
+		if id, ok := d.Find(name); ok && id.Alive() {
+			alive[name] = id
+		}
+	}
+	return alive
+}
+
+func (d Directory) file(name string) string { return filepath.Join(string(d), name+".pid") }
+
+func writeAtomically(file string, text []byte) error {
+	temporary := file + ".tmp"
+	if err := os.WriteFile(temporary, text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temporary, file)
+}

@@ -1,0 +1,74 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+)
+
+// Spec says how to start one child.
+type Spec struct {
+	Name    string   // of the log and the pid file
+	Command []string // argv; the first element is a path
+	Env     []string // KEY=value, after the environment of devstack itself
+	LogFile string   // appended to
+}
+
+// Spawner starts children from one operating-system thread that lives as long as it does: the kernel ties
+// "signal the child when its parent dies" to the thread that forked, not to the process.
+type Spawner struct {
+	pids     Directory
+	requests chan request
+}
+
+type request struct {
+	cmd    *exec.Cmd
+	result chan error
+}
+
+// NewSpawner returns a spawner that records its children in pids. Close ends its thread, after the children.
+func NewSpawner(pids Directory) *Spawner {
+	s := &Spawner{pids: pids, requests: make(chan request)}
+	go s.serve()
+	return s
+}
+
+// Close ends the thread. Children that still run get SIGTERM from the kernel.
+func (s *Spawner) Close() { close(s.requests) }
+
+func (s *Spawner) serve() {
+	runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+	for r := range s.requests {
+		r.result <- r.cmd.Start()
+	}
+}
+
+// Start runs the child in its own process group and records it.
+func (s *Spawner) Start(spec Spec) (*Child, error) {
+	if err := os.MkdirAll(filepath.Dir(spec.LogFile), 0o755); err != nil {
+		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
+	}
+	log, err := os.OpenFile(spec.LogFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
+	}
+	defer log.Close()
+	cmd := exec.Command(spec.Command[0], spec.Command[1:]...)
+	cmd.Env = append(os.Environ(), spec.Env...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	r := request{cmd: cmd, result: make(chan error, 1)}
+	s.requests <- r
+	if err := <-r.result; err != nil {
+		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
+	}
+	child := newChild(spec, cmd)
+	if err := s.pids.Write(spec.Name, cmd.Process.Pid); err != nil && child.Running() {
+		child.Stop(0)
+		return nil, err
+	}
+	return child, nil
+}

@@ -136,7 +136,8 @@ func (i *interceptors) finish(ctx context.Context, method string, start time.Tim
 		return nil
 	}
 	st := rpcerr.ToStatus(err)
-	attrs := []any{"method", method, "code", st.Code().String(), "ms", time.Since(start).Milliseconds()}
+	md, _ := metadata.FromIncomingContext(ctx)
+	attrs := []any{"method", method, "request_id", first(md, "x-request-id"), "code", st.Code().String(), "ms", time.Since(start).Milliseconds()}
 	if e, ok := apperr.From(err); ok {
 		attrs = append(attrs, "reason", e.Reason)
 	}

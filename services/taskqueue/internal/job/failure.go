@@ -12,6 +12,7 @@ type Failure struct {
 	Message    string        // one sentence for people
 	Permanent  bool          // true: running again cannot help
 	RetryAfter time.Duration // what the receiver asked for; zero: nothing
+	Postponed  bool          // nothing was tried: run again after RetryAfter without counting an attempt
 	cause      error
 }
 
@@ -22,6 +23,11 @@ func Permanent(reason, message string) *Failure {
 
 // Retryable is a failure that may pass.
 func Retryable(reason, message string) *Failure { return &Failure{Reason: reason, Message: message} }
+
+// Postpone gives the job back for d without counting an attempt: nothing was tried.
+func Postpone(reason string, d time.Duration) *Failure {
+	return &Failure{Reason: reason, Message: "The delivery was postponed", Postponed: true, RetryAfter: d}
+}
 
 // After returns a copy of f that asks for at least d before the next attempt.
 func (f *Failure) After(d time.Duration) *Failure {

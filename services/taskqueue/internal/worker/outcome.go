@@ -22,6 +22,10 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 		return p.cancelled(r), "cancelled"
 	}
 	failure := job.AsFailure(err)
+	if failure.Postponed {
+		delay := time.Duration(float64(failure.RetryAfter) * (0.5 + p.Roll()))
+		return engine.Settlement{Op: engine.OpRelease, Delay: delay}, "postponed"
+	}
 	attempts := r.body.Attempts + 1
 	if failure.Permanent || attempts > r.body.Retry {
 		return p.final(r, job.Failed, engine.OpFail, result, failure, began), "failed"

@@ -1,0 +1,188 @@
+package authn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/config"
+)
+
+const (
+	sessionCookie     = "sessionid"
+	maxSessionIDBytes = 256
+)
+
+// maxTokenLife caps a user token's distance between now and exp: a token that never expires is refused.
+const maxTokenLife = 366 * 24 * time.Hour
+
+// SessionStore reads session documents.
+type SessionStore interface {
+	// Session returns the JSON document of a session, or nil when there is none. An error means that the
+	// store could not be asked, which must not log anybody out.
+	Session(ctx context.Context, id string) ([]byte, error)
+}
+
+// Credentials is what a caller presented.
+type Credentials struct {
+	Authorization string // the whole header
+	Cookie        string // the whole header
+	Internal      bool   // x-is-internal-request on the internal listener
+}
+
+// Authenticator turns credentials into principals for one service.
+type Authenticator struct {
+	cfg      Config
+	sessions SessionStore
+	tokens   *ServiceTokens
+	audience string
+	clock    clock.Clock
+}
+
+// NewAuthenticator returns the authenticator of the service called audience.
+func NewAuthenticator(cfg Config, sessions SessionStore, audience string, c clock.Clock) *Authenticator {
+	return &Authenticator{
+		cfg: cfg, sessions: sessions, audience: audience, clock: c,
+		tokens: NewServiceTokens(cfg.ServiceTokenSecret, audience, c),
+	}
+}
+
+// Authenticate returns who presented the credentials. Errors: Unauthenticated for a missing or bad
+// credential, Unavailable when the session store cannot be asked.
+func (a *Authenticator) Authenticate(ctx context.Context, c Credentials) (Principal, error) {
+	if c.Authorization != "" {
+		return a.bearer(c)
+	}
+	id := sessionID(c.Cookie)
+	if id == "" {
+		return Principal{}, apperr.New(apperr.Unauthenticated, "CREDENTIAL_MISSING",
+			"Log in first, or send an Authorization: Bearer token.")
+	}
+	return a.session(ctx, id)
+}
+
+func (a *Authenticator) bearer(c Credentials) (Principal, error) {
+	scheme, token, _ := strings.Cut(c.Authorization, " ")
+	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return Principal{}, badToken(errors.New("not a bearer credential"))
+	}
+	if tokenType(token) == serviceTokenType {
+		caller, err := a.tokens.Verify(token, a.audience)
+		if err != nil {
+			return Principal{}, badToken(err)
+		}
+		return Principal{Kind: Service, Caller: caller, Internal: c.Internal}, nil
+	}
+	return a.user(token)
+}
+
+// user tries the kinds of user tokens in turn: the secret that verifies decides the kind.
+func (a *Authenticator) user(token string) (Principal, error) {
+	kinds := []struct {
+		secret config.Secret
+		maxAge time.Duration
+	}{
+		{a.cfg.JWTSecret, 0},
+		{a.cfg.LegacyJWTSecret, 0},
+		{a.cfg.EphemeralJWTSecret, time.Duration(a.cfg.EphemeralJWTMaxAgeSeconds) * time.Second},
+	}
+	err := errors.New("user tokens are disabled")
+	for _, kind := range kinds {
+		if !kind.secret.IsSet() {
+			continue
+		}
+		var claims userClaims
+		if claims, err = a.parse(token, kind.secret); err != nil {
+			continue
+		}
+		if err = a.checkAge(claims, kind.maxAge); err != nil {
+			break
+		}
+		return claims.principal(Bearer), nil
+	}
+	return Principal{}, badToken(err)
+}
+
+func (a *Authenticator) parse(token string, secret config.Secret) (userClaims, error) {
+	var claims userClaims
+	_, err := jwt.NewParser(
+		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired(),
+		jwt.WithStrictDecoding(), jwt.WithLeeway(leeway), jwt.WithTimeFunc(a.clock.Now),
+	).ParseWithClaims(token, &claims, func(*jwt.Token) (any, error) { return []byte(secret.Reveal()), nil })
+	return claims, err
+}
+
+func (a *Authenticator) checkAge(claims userClaims, maxAge time.Duration) error {
+	now := a.clock.Now()
+	if claims.ExpiresAt.Sub(now) > maxTokenLife {
+		return errors.New("token lives too long")
+	}
+	if claims.SessionType != "" && !claims.SessionType.known() {
+		return fmt.Errorf("unknown session type")
+	}
+	if maxAge == 0 {
+		return nil
+	}
+	if claims.IssuedAt == nil || now.Sub(claims.IssuedAt.Time) > maxAge {
+		return errors.New("ephemeral token is too old")
+	}
+	return nil
+}
+
+func (a *Authenticator) session(ctx context.Context, id string) (Principal, error) {
+	document, err := a.sessions.Session(ctx, id)
+	if err != nil {
+		return Principal{}, apperr.New(apperr.Unavailable, "SESSION_STORE_UNAVAILABLE",
+			"Sessions cannot be checked right now. Try again in a moment.").
+			WithRetryAfter(5 * time.Second).WithCause(err)
+	}
+	if document == nil {
+		return Principal{}, sessionOver()
+	}
+	var doc identity
+	if err := json.Unmarshal(document, &doc); err != nil || !doc.SessionType.known() {
+		return Principal{}, sessionOver()
+	}
+	created, err := doc.CreatedAt.Float64()
+	maxAge := time.Duration(a.cfg.SessionCookieAgeSeconds) * time.Second
+	if err != nil || a.clock.Now().Sub(time.Unix(int64(created), 0)) > maxAge {
+		return Principal{}, sessionOver()
+	}
+	return doc.principal(Session), nil
+}
+
+func badToken(cause error) error {
+	return apperr.New(apperr.Unauthenticated, "TOKEN_INVALID",
+		"The bearer token is not valid or has expired. Get a new one.").WithCause(cause)
+}
+
+func sessionOver() error {
+	return apperr.New(apperr.Unauthenticated, "SESSION_EXPIRED", "The session has ended. Log in again.")
+}
+
+// sessionID reads the session cookie out of a Cookie header; malformed neighbours do not matter.
+func sessionID(header string) string {
+	request := http.Request{Header: http.Header{"Cookie": {header}}}
+	cookie, err := request.Cookie(sessionCookie)
+	if err != nil || len(cookie.Value) > maxSessionIDBytes {
+		return ""
+	}
+	return cookie.Value
+}
+
+// tokenType returns the typ header of an unverified token; it only chooses which keys may verify it.
+func tokenType(token string) any {
+	parsed, _, err := jwt.NewParser().ParseUnverified(token, jwt.MapClaims{})
+	if err != nil {
+		return nil
+	}
+	return parsed.Header["typ"]
+}

@@ -1,0 +1,189 @@
+package authn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/config"
+)
+
+var (
+	now           = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	mobileSecret  = config.Secret(strings.Repeat("m", 32))
+	ephemeral     = config.Secret(strings.Repeat("e", 32))
+	serviceSecret = config.Secret(strings.Repeat("s", 32))
+)
+
+type sessions map[string]string
+
+func (s sessions) Session(_ context.Context, id string) ([]byte, error) {
+	if id == "store-down" {
+		return nil, errors.New("connection refused")
+	}
+	if doc, ok := s[id]; ok {
+		return []byte(doc), nil
+	}
+	return nil, nil
+}
+
+func newAuthenticator() *authn.Authenticator {
+	store := sessions{
+		"asha":    fmt.Sprintf(`{"session_type":"lab_user","lab_id":12,"lab_user_id":77,"full_name":"Asha R","permissions":["report_edit"],"created_at":%d}`, now.Unix()-60),
+		"old":     fmt.Sprintf(`{"session_type":"lab_user","lab_id":12,"created_at":%d}`, now.Unix()-28801),
+		"strange": fmt.Sprintf(`{"session_type":"robot","lab_id":12,"created_at":%d}`, now.Unix()),
+		"broken":  `{`,
+	}
+	cfg := authn.Config{
+		SessionCookieAgeSeconds: 28800, JWTSecret: mobileSecret, EphemeralJWTSecret: ephemeral,
+		EphemeralJWTMaxAgeSeconds: 300, ServiceTokenSecret: serviceSecret,
+	}
+	return authn.NewAuthenticator(cfg, store, "rerun", clock.Fixed(now))
+}
+
+func sign(t *testing.T, method jwt.SigningMethod, key any, claims jwt.MapClaims) string {
+	t.Helper()
+	token, err := jwt.NewWithClaims(method, claims).SignedString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "Bearer " + token
+}
+
+func TestAuthenticate(t *testing.T) {
+	t.Parallel()
+	hour := now.Add(time.Hour).Unix()
+	user := jwt.MapClaims{"lab_id": 12, "lab_user_id": 77, "exp": hour}
+	mint := func(secret config.Secret, audience string, at time.Time) string {
+		token, err := authn.NewServiceTokens(secret, "taskqueue", clock.Fixed(at)).Mint(audience, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "Bearer " + token
+	}
+	cases := []struct {
+		name string
+		in   authn.Credentials
+		want authn.Kind // Anonymous: refused
+		kind apperr.Kind
+	}{
+		{"session", authn.Credentials{Cookie: "theme=dark; bad cookie,; sessionid=asha"}, authn.Session, 0},
+		{"no credential", authn.Credentials{}, 0, apperr.Unauthenticated},
+		{"unknown session", authn.Credentials{Cookie: "sessionid=nobody"}, 0, apperr.Unauthenticated},
+		{"session past its age", authn.Credentials{Cookie: "sessionid=old"}, 0, apperr.Unauthenticated},
+		{"session of an unknown type", authn.Credentials{Cookie: "sessionid=strange"}, 0, apperr.Unauthenticated},
+		{"session that does not parse", authn.Credentials{Cookie: "sessionid=broken"}, 0, apperr.Unauthenticated},
+		{"session store down", authn.Credentials{Cookie: "sessionid=store-down"}, 0, apperr.Unavailable},
+		{"mobile token", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), user)}, authn.Bearer, 0},
+		{"bad bearer beats a good cookie", authn.Credentials{Authorization: "Bearer x.y.z", Cookie: "sessionid=asha"}, 0, apperr.Unauthenticated},
+		{"basic credential", authn.Credentials{Authorization: "Basic YTpi"}, 0, apperr.Unauthenticated},
+		{"another algorithm", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS512, []byte(mobileSecret), user)}, 0, apperr.Unauthenticated},
+		{"no signature", authn.Credentials{Authorization: sign(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, user)}, 0, apperr.Unauthenticated},
+		{"empty secret", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(""), user)}, 0, apperr.Unauthenticated},
+		{"no expiry", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), jwt.MapClaims{"lab_id": 12})}, 0, apperr.Unauthenticated},
+		{"expired", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), jwt.MapClaims{"exp": now.Add(-time.Minute).Unix()})}, 0, apperr.Unauthenticated},
+		{"lives for ever", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), jwt.MapClaims{"exp": now.AddDate(9, 0, 0).Unix()})}, 0, apperr.Unauthenticated},
+		{"ephemeral token", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(ephemeral), jwt.MapClaims{"iat": now.Unix() - 299, "exp": hour})}, authn.Bearer, 0},
+		{"ephemeral token too old", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(ephemeral), jwt.MapClaims{"iat": now.Unix() - 301, "exp": hour})}, 0, apperr.Unauthenticated},
+		{"service token", authn.Credentials{Authorization: mint(serviceSecret, "rerun", now)}, authn.Service, 0},
+		{"service token for another service", authn.Credentials{Authorization: mint(serviceSecret, "callout", now)}, 0, apperr.Unauthenticated},
+		{"service token of a stranger", authn.Credentials{Authorization: mint(mobileSecret, "rerun", now)}, 0, apperr.Unauthenticated},
+		{"service token expired", authn.Credentials{Authorization: mint(serviceSecret, "rerun", now.Add(-2*time.Minute))}, 0, apperr.Unauthenticated},
+		{"user claims signed as a service", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(serviceSecret), user)}, 0, apperr.Unauthenticated},
+	}
+	a := newAuthenticator()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p, err := a.Authenticate(t.Context(), c.in)
+			if p.Kind != c.want {
+				t.Fatalf("kind %v (error %v), want %v", p.Kind, err, c.want)
+			}
+			if c.want == authn.Anonymous && apperr.KindOf(err) != c.kind {
+				t.Fatalf("error kind %v, want %v", apperr.KindOf(err), c.kind)
+			}
+		})
+	}
+}
+
+func TestASessionBecomesItsPrincipal(t *testing.T) {
+	t.Parallel()
+	p, err := newAuthenticator().Authenticate(t.Context(), authn.Credentials{Cookie: "sessionid=asha", Internal: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.LabID != 12 || p.ActorID() != 77 || p.ActorName() != "Asha R" || !p.Has("report_edit") || p.Has("other") {
+		t.Fatalf("got %+v", p)
+	}
+	if p.Internal {
+		t.Fatal("a user credential must never become internal")
+	}
+}
+
+func TestServiceTokenNamesTheServiceItActsFor(t *testing.T) {
+	t.Parallel()
+	tokens := authn.NewServiceTokens(serviceSecret, "gateway", clock.Fixed(now))
+	token, err := tokens.Mint("rerun", "taskqueue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newAuthenticator().Authenticate(t.Context(), authn.Credentials{Authorization: "Bearer " + token, Internal: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Caller != "taskqueue" || !p.Internal || p.ActorID() != authn.PlatformUser {
+		t.Fatalf("got %+v", p)
+	}
+}
+
+func TestScope(t *testing.T) {
+	t.Parallel()
+	user := authn.Principal{Kind: authn.Session, LabID: 12}
+	service := authn.Principal{Kind: authn.Service}
+	cases := []struct {
+		name  string
+		p     authn.Principal
+		named int64
+		want  int64 // 0: refused
+	}{
+		{"user, none named", user, 0, 12},
+		{"user, own named", user, 12, 12},
+		{"user, another named", user, 13, 0},
+		{"user without laboratory", authn.Principal{Kind: authn.Session}, 0, 0},
+		{"user without laboratory names one", authn.Principal{Kind: authn.Session}, 12, 0},
+		{"service, named", service, 12, 12},
+		{"service, none named", service, 0, 0},
+		{"service, negative", service, -1, 0},
+	}
+	for _, c := range cases {
+		scope, err := c.p.Scope(c.named)
+		if scope.LabID() != c.want || (err == nil) != (c.want != 0) {
+			t.Errorf("%s: scope %d, error %v", c.name, scope.LabID(), err)
+		}
+	}
+}
+
+func TestConfigRefusesWeakAndSharedSecrets(t *testing.T) {
+	t.Parallel()
+	bad := []authn.Config{
+		{JWTSecret: "short"},
+		{JWTSecret: mobileSecret, ServiceTokenSecret: mobileSecret},
+	}
+	for i, cfg := range bad {
+		if cfg.Validate() == nil {
+			t.Errorf("config %d accepted", i)
+		}
+	}
+	good := authn.Config{JWTSecret: mobileSecret, ServiceTokenSecret: serviceSecret}
+	if err := good.Validate(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,58 @@
+package authn
+
+import (
+	"encoding/json"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// identity is the session document in the cache and the claims of a user token: the same fields.
+type identity struct {
+	SessionType        SessionType `json:"session_type"`
+	LabID              *int64      `json:"lab_id"`
+	BranchID           *int64      `json:"branch_id"`
+	OrgID              *int64      `json:"org_id"`
+	CCID               *int64      `json:"cc_id"`
+	LabUserID          *int64      `json:"lab_user_id"`
+	Username           string      `json:"username"`
+	FullName           string      `json:"full_name"`
+	DoctorID           *int64      `json:"doctor_id"`
+	DocType            *int        `json:"doc_type"`
+	DepartmentDataType int         `json:"department_data_type"`
+	DepartmentIDs      []int64     `json:"department_ids"`
+	Permissions        []string    `json:"permissions"`
+	IsGlobalAdmin      bool        `json:"is_global_admin"`
+	CreatedAt          json.Number `json:"created_at"`
+}
+
+type userClaims struct {
+	identity
+	jwt.RegisteredClaims
+}
+
+func (i identity) principal(kind Kind) Principal {
+	return Principal{
+		Kind: kind, SessionType: i.SessionType,
+		LabID: value(i.LabID), BranchID: value(i.BranchID), OrgID: value(i.OrgID), CCID: value(i.CCID),
+		LabUserID: value(i.LabUserID), Username: i.Username, FullName: i.FullName,
+		DoctorID: value(i.DoctorID), DocType: i.DocType,
+		DepartmentDataType: i.DepartmentDataType, DepartmentIDs: i.DepartmentIDs,
+		Permissions: i.Permissions, IsGlobalAdmin: i.IsGlobalAdmin,
+	}
+}
+
+func value(p *int64) int64 {
+	if p == nil {
+		return 0
+	}
+	return *p
+}
+
+// known refuses session types that no rule is written for.
+func (t SessionType) known() bool {
+	switch t {
+	case LabUser, Doctor, Support, Organization, CollectionCenter:
+		return true
+	}
+	return false
+}

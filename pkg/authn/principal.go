@@ -1,0 +1,133 @@
+package authn
+
+import (
+	"context"
+	"slices"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+)
+
+// Kind tells how a principal proved itself.
+type Kind int
+
+// The kinds of principals.
+const (
+	Anonymous Kind = iota
+	Session        // a web session
+	Bearer         // a user's token
+	Service        // another service of the platform
+)
+
+// SessionType is the kind of login behind a session.
+type SessionType string
+
+// The kinds of login. A bearer token may carry none: an instrument interface of a laboratory.
+const (
+	LabUser          SessionType = "lab_user"
+	Doctor           SessionType = "doctor"
+	Support          SessionType = "support"
+	Organization     SessionType = "organization"
+	CollectionCenter SessionType = "collection_center"
+)
+
+// PlatformUser is the acting user id of internal calls.
+const PlatformUser int64 = -1
+
+// Principal is who is calling, built once per call. Ids that a login does not have are zero.
+type Principal struct {
+	Kind        Kind
+	SessionType SessionType
+
+	LabID    int64
+	BranchID int64
+	OrgID    int64
+	CCID     int64
+
+	LabUserID int64
+	Username  string
+	FullName  string
+
+	DoctorID           int64
+	DocType            *int
+	DepartmentDataType int
+	DepartmentIDs      []int64
+
+	Permissions   []string
+	IsGlobalAdmin bool
+
+	// Caller is the calling service, for Kind Service; on behalf of the gateway's internal listener it is
+	// the service that called the gateway.
+	Caller string
+	// Internal is set when the call came through the internal listener with x-is-internal-request.
+	Internal bool
+}
+
+// ActorID returns the acting user: -1 for services, otherwise the lab user's or doctor's id.
+func (p Principal) ActorID() int64 {
+	switch {
+	case p.Kind == Service:
+		return PlatformUser
+	case p.LabUserID != 0:
+		return p.LabUserID
+	}
+	return p.DoctorID
+}
+
+// ActorName returns the name shown in activity logs.
+func (p Principal) ActorName() string {
+	switch {
+	case p.Kind == Service:
+		return "system"
+	case p.FullName != "":
+		return p.FullName
+	}
+	return p.Username
+}
+
+// Has reports whether the principal holds a permission. Global administrators hold all.
+func (p Principal) Has(permission string) bool {
+	return p.IsGlobalAdmin || slices.Contains(p.Permissions, permission)
+}
+
+// LabScope limits a query to one laboratory. It can only be made from a Principal.
+type LabScope struct{ labID int64 }
+
+// LabID returns the laboratory's id, never zero for a scope that was made.
+func (s LabScope) LabID() int64 { return s.labID }
+
+// ErrNoLab tells that the session belongs to no laboratory.
+var ErrNoLab = apperr.New(apperr.Invalid, "NO_LABORATORY", "lab_id is missing: the session belongs to no laboratory")
+
+// ErrLabMismatch tells that the request names another laboratory than the credential.
+var ErrLabMismatch = apperr.New(apperr.Invalid, "LABORATORY_MISMATCH", "lab_id does not belong to this session")
+
+// Scope returns the laboratory that a call works on. named is the request's lab_id, zero when it has none:
+// services must name one, users may only name their own.
+func (p Principal) Scope(named int64) (LabScope, error) {
+	if p.Kind == Service {
+		if named <= 0 {
+			return LabScope{}, apperr.New(apperr.Invalid, "NO_LABORATORY", "lab_id is required on internal calls")
+		}
+		return LabScope{named}, nil
+	}
+	if p.LabID <= 0 {
+		return LabScope{}, ErrNoLab
+	}
+	if named != 0 && named != p.LabID {
+		return LabScope{}, ErrLabMismatch
+	}
+	return LabScope{p.LabID}, nil
+}
+
+type contextKey struct{}
+
+// NewContext returns ctx with the principal of the call.
+func NewContext(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, contextKey{}, p)
+}
+
+// FromContext returns the principal of the call; Anonymous when the method needs none.
+func FromContext(ctx context.Context) Principal {
+	p, _ := ctx.Value(contextKey{}).(Principal)
+	return p
+}

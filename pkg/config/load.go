@@ -1,0 +1,151 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/caarlos0/env/v11"
+)
+
+const fileSuffix = "_FILE"
+
+// Validator is implemented by a config struct that checks itself; it joins all problems it finds.
+type Validator interface {
+	Validate() error
+}
+
+// Load fills dst, a pointer to a struct with env tags, from environ ("KEY=value" pairs such as os.Environ
+// returns) under prefix ("RERUN_"), then calls Validate of every nested struct and of dst itself. A field
+// tagged absolute:"true" is read without the prefix: the names that the interface document fixes. The error
+// lists every problem, one a line.
+func Load(prefix string, dst any, environ []string) error {
+	values, err := resolve(environ)
+	if err != nil {
+		return err
+	}
+	root := reflect.Indirect(reflect.ValueOf(dst))
+	walk(root, prefix, func(s setting) {
+		if value, ok := values[s.key]; ok && s.absolute {
+			values[s.prefixed] = value
+		}
+	})
+	if err := env.ParseWithOptions(dst, env.Options{Prefix: prefix, Environment: values}); err != nil {
+		return fmt.Errorf("read settings: %w", err)
+	}
+	if err := validate(root); err != nil {
+		return fmt.Errorf("check settings: %w", err)
+	}
+	return nil
+}
+
+// setting is one variable: the name that people set, and the name that the env library reads.
+type setting struct {
+	key, prefixed string
+	absolute      bool
+	value         reflect.Value
+}
+
+// walk visits every variable of v and its nested structs in the order of declaration.
+func walk(v reflect.Value, prefix string, visit func(setting)) {
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		if !field.IsExported() {
+			continue
+		}
+		if tag, ok := field.Tag.Lookup("env"); ok {
+			name, _, _ := strings.Cut(tag, ",")
+			s := setting{key: prefix + name, prefixed: prefix + name, value: v.Field(i)}
+			if field.Tag.Get("absolute") == "true" {
+				s.key, s.absolute = name, true
+			}
+			visit(s)
+			continue
+		}
+		if field.Type.Kind() == reflect.Struct {
+			walk(v.Field(i), prefix+field.Tag.Get("envPrefix"), visit)
+		}
+	}
+}
+
+func validate(v reflect.Value) error {
+	var problems []error
+	for i := range v.NumField() {
+		if f := v.Type().Field(i); f.IsExported() && f.Type.Kind() == reflect.Struct && f.Tag.Get("env") == "" {
+			problems = append(problems, validate(v.Field(i)))
+		}
+	}
+	if checked, ok := v.Addr().Interface().(Validator); ok {
+		problems = append(problems, checked.Validate())
+	}
+	return errors.Join(problems...)
+}
+
+// Unknown returns the variables of environ under prefix that dst does not read: most likely misspelt. The
+// caller warns; it does not refuse, because Kubernetes adds variables of its own.
+func Unknown(prefix string, dst any, environ []string) []string {
+	known := map[string]bool{}
+	walk(reflect.Indirect(reflect.ValueOf(dst)), prefix, func(s setting) { known[s.key] = true })
+	var unknown []string
+	for _, pair := range environ {
+		key, _, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(key, prefix) && !known[key] && !known[strings.TrimSuffix(key, fileSuffix)] {
+			unknown = append(unknown, key)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
+}
+
+// resolve turns environ into a map and reads the files that X_FILE variables name.
+func resolve(environ []string) (map[string]string, error) {
+	values := make(map[string]string, len(environ))
+	for _, pair := range environ {
+		if key, value, ok := strings.Cut(pair, "="); ok {
+			values[key] = value
+		}
+	}
+	var problems []error
+	for key, path := range values {
+		target, ok := strings.CutSuffix(key, fileSuffix)
+		if !ok || path == "" || !readsFile(target) {
+			continue
+		}
+		if _, both := values[target]; both {
+			problems = append(problems, fmt.Errorf("both %s and %s are set: keep one", target, key))
+			continue
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", key, err))
+			continue
+		}
+		values[target] = strings.TrimRight(string(content), "\r\n")
+	}
+	return values, errors.Join(problems...)
+}
+
+// readsFile keeps X_FILE to what may be secret, so that an unrelated variable of the machine is never opened.
+func readsFile(key string) bool {
+	for _, word := range []string{"SECRET", "PASS", "PASSWORD", "API_KEY", "DSN", "TOKEN", "URI"} {
+		if strings.HasSuffix(key, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// Print writes every setting of cfg, a pointer to a struct, as an aligned table of variable and value.
+// Secrets are masked.
+func Print(w io.Writer, prefix string, cfg any) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	walk(reflect.Indirect(reflect.ValueOf(cfg)), prefix, func(s setting) {
+		fmt.Fprintf(tw, "%s\t%v\n", s.key, s.value.Interface())
+	})
+	return tw.Flush()
+}

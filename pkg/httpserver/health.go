@@ -1,0 +1,124 @@
+package httpserver
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	probeInterval = 2 * time.Second
+	probeTimeout  = 1500 * time.Millisecond
+	// downAfter is how many probes in a row must fail before a dependency counts as down; one success brings
+	// it back. A single slow answer must not take every replica out of the load balancer at once.
+	downAfter = 2
+)
+
+// Check asks one dependency whether it answers.
+type Check struct {
+	Name  string
+	Probe func(context.Context) error
+}
+
+// Health probes the hard dependencies of a process in the background and answers from memory.
+type Health struct {
+	checks   []Check
+	log      *slog.Logger
+	draining atomic.Bool
+
+	mu     sync.RWMutex
+	states []state // guarded by mu, parallel to checks
+}
+
+type state struct {
+	up       bool
+	failures int
+}
+
+// NewHealth returns a health that is not ready until each check succeeded once.
+func NewHealth(log *slog.Logger, checks ...Check) *Health {
+	return &Health{checks: checks, log: log, states: make([]state, len(checks))}
+}
+
+// Drain makes the process not ready for good.
+func (h *Health) Drain() { h.draining.Store(true) }
+
+// Run probes until ctx ends.
+func (h *Health) Run(ctx context.Context) error {
+	ticker := time.NewTicker(probeInterval)
+	defer ticker.Stop()
+	for {
+		h.probeAll(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (h *Health) probeAll(ctx context.Context) {
+	var wait sync.WaitGroup
+	for i, check := range h.checks {
+		wait.Go(func() {
+			probeCtx, cancel := context.WithTimeout(ctx, probeTimeout)
+			defer cancel()
+			h.record(ctx, i, check.Probe(probeCtx))
+		})
+	}
+	wait.Wait()
+}
+
+func (h *Health) record(ctx context.Context, i int, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := &h.states[i]
+	was := s.up
+	if err == nil {
+		*s = state{up: true}
+	} else if s.failures++; s.failures >= downAfter {
+		s.up = false
+	}
+	switch {
+	case was && !s.up:
+		h.log.Warn("dependency is down", "dependency", h.checks[i].Name, "error", err.Error())
+	case !was && s.up:
+		h.log.Info("dependency is up", "dependency", h.checks[i].Name)
+	case !was && s.failures == 1:
+		h.log.Warn("dependency does not answer yet", "dependency", h.checks[i].Name, "error", err.Error())
+	}
+}
+
+// Dependencies returns "up" or "down" for each check.
+func (h *Health) Dependencies() map[string]string {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	out := make(map[string]string, len(h.checks))
+	for i, check := range h.checks {
+		out[check.Name] = "down"
+		if h.states[i].up {
+			out[check.Name] = "up"
+		}
+	}
+	return out
+}
+
+// Healthy reports whether every dependency is up.
+func (h *Health) Healthy() bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	for _, s := range h.states {
+		if !s.up {
+			return false
+		}
+	}
+	return true
+}
+
+// Ready reports whether the process should get traffic.
+func (h *Health) Ready() bool { return !h.draining.Load() && h.Healthy() }

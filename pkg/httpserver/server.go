@@ -1,0 +1,120 @@
+// Package httpserver owns the administration listener of every process (/health/live, /health/ready, /health,
+// /metrics and, behind a flag, /debug/pprof/) and the way any HTTP listener starts and stops.
+package httpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+const (
+	readHeaderTimeout = 5 * time.Second
+	idleTimeout       = 2 * time.Minute
+	shutdownTimeout   = 15 * time.Second
+	maxHeaderBytes    = 64 << 10
+)
+
+// Config is the administration listener.
+type Config struct {
+	Host      string `env:"HOST" envDefault:"0.0.0.0"`
+	AdminPort int    `env:"ADMIN_PORT"`
+	Profiling bool   `env:"PROFILING" envDefault:"false"`
+}
+
+// Address returns host and port.
+func (c Config) Address() string { return net.JoinHostPort(c.Host, fmt.Sprint(c.AdminPort)) }
+
+// Admin returns a mux with the health, metrics and profiling paths. Callers may add pages of their own.
+func Admin(cfg Config, health *Health, registry *prometheus.Registry) *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health/live", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, map[string]any{"status": "alive"})
+	})
+	mux.HandleFunc("GET /health/ready", func(w http.ResponseWriter, _ *http.Request) {
+		body := map[string]any{"status": "ready", "dependencies": health.Dependencies()}
+		if health.Ready() {
+			writeJSON(w, http.StatusOK, body)
+			return
+		}
+		body["status"] = "not_ready"
+		writeJSON(w, http.StatusServiceUnavailable, body)
+	})
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
+		body := map[string]any{"status": "healthy", "dependencies": health.Dependencies()}
+		if !health.Healthy() {
+			body["status"] = "degraded"
+		}
+		writeJSON(w, http.StatusOK, body)
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))
+	if cfg.Profiling {
+		mux.HandleFunc("/debug/pprof/", pprof.Index)
+		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	}
+	return mux
+}
+
+// Serve listens on address and serves handler until ctx ends, then lets the requests in flight finish.
+func Serve(ctx context.Context, address string, handler http.Handler) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+	}
+	stopped := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+		defer cancel()
+		stopped <- server.Shutdown(ctx)
+	})
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		stop()
+		return err
+	}
+	return <-stopped
+}
+
+// CheckReady asks a running process on this machine whether it is ready; the verb healthcheck.
+func CheckReady(ctx context.Context, port int) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	url := fmt.Sprintf("http://127.0.0.1:%d/health/ready", port)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	transport := &http.Transport{Proxy: nil}
+	defer transport.CloseIdleConnections()
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("not ready: %s answers %d", url, response.StatusCode)
+	}
+	return nil
+}
+
+func writeJSON(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the peer went away: nobody is left to tell
+}

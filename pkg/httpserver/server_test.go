@@ -1,0 +1,115 @@
+package httpserver_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/labplatform/labplatform/pkg/httpserver"
+)
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+func get(t *testing.T, handler http.Handler, path string) (int, string) {
+	t.Helper()
+	recorder := httptest.NewRecorder()
+	handler.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	return recorder.Code, recorder.Body.String()
+}
+
+func TestHealthFollowsTheDependency(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		health := httpserver.NewHealth(quiet(), httpserver.Check{Name: "relational_database", Probe: func(context.Context) error {
+			if down.Load() {
+				return errors.New("connection refused")
+			}
+			return nil
+		}})
+		admin := httpserver.Admin(httpserver.Config{}, health, prometheus.NewRegistry())
+		expect := func(moment string, ready int, status string) {
+			t.Helper()
+			if code, body := get(t, admin, "/health/ready"); code != ready {
+				t.Fatalf("%s: ready answers %d %s", moment, code, body)
+			}
+			if code, body := get(t, admin, "/health"); code != 200 || !strings.Contains(body, status) {
+				t.Fatalf("%s: health answers %d %s", moment, code, body)
+			}
+			if code, _ := get(t, admin, "/health/live"); code != 200 {
+				t.Fatalf("%s: live answers %d", moment, code)
+			}
+		}
+		expect("before the first probe", 503, "degraded")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go health.Run(ctx)
+		synctest.Wait()
+		expect("up", 200, "healthy")
+
+		down.Store(true)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		expect("one failed probe", 200, "healthy")
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		expect("two failed probes", 503, "degraded")
+
+		down.Store(false)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		expect("back", 200, "healthy")
+
+		health.Drain()
+		expect("draining", 503, "healthy")
+	})
+}
+
+func TestServeLetsRequestsInFlightFinish(t *testing.T) {
+	t.Parallel()
+	entered, release := make(chan struct{}), make(chan struct{})
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(entered)
+		<-release
+		_, _ = io.WriteString(w, "done")
+	})
+	probe := httptest.NewUnstartedServer(nil) // a free port
+	address := probe.Listener.Addr().String()
+	probe.Listener.Close()
+
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- httpserver.Serve(ctx, address, handler) }()
+	answer := make(chan string, 1)
+	go func() {
+		for t.Context().Err() == nil {
+			response, err := http.Get("http://" + address)
+			if err != nil {
+				continue // not listening yet
+			}
+			body, _ := io.ReadAll(response.Body)
+			response.Body.Close()
+			answer <- string(body)
+			return
+		}
+	}()
+	<-entered
+	stop()
+	close(release)
+	if got := <-answer; got != "done" {
+		t.Fatalf("answer %q", got)
+	}
+	if err := <-served; err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,151 @@
+// Package lifecycle owns the order in which a process starts and stops.
+//
+// Stopping: drain (stop saying "ready") → wait for the drain delay → stop the runners in the reverse order of
+// their addition, so loops end before the servers that were added ahead of them → close what was opened, last
+// opened first. A second Stop, an early Stop and a runner that ends by itself are all safe.
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Config holds the delays of a stop.
+type Config struct {
+	// DrainDelaySeconds is how long the process still serves after it says that it is not ready.
+	DrainDelaySeconds int `env:"DRAIN_DELAY_SECONDS" envDefault:"5"`
+	// StopTimeoutSeconds bounds how long all runners together may take to end.
+	StopTimeoutSeconds int `env:"STOP_TIMEOUT_SECONDS" envDefault:"30"`
+}
+
+// Group collects what a process runs and what it opened.
+type Group struct {
+	cfg     Config
+	log     *slog.Logger
+	drains  []func()
+	runners []*runner
+	closers []closer
+}
+
+type runner struct {
+	name   string
+	run    func(context.Context) error
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+type closer struct {
+	name  string
+	close func(context.Context) error
+}
+
+// New returns an empty group.
+func New(cfg Config, log *slog.Logger) *Group { return &Group{cfg: cfg, log: log} }
+
+// OnDrain calls f as the first step of a stop.
+func (g *Group) OnDrain(f func()) { g.drains = append(g.drains, f) }
+
+// Run adds a runner: run works until its context ends and then returns once it has let go of everything.
+// A nil return or context.Canceled is a clean end; any other error stops the whole group.
+func (g *Group) Run(name string, run func(context.Context) error) {
+	g.runners = append(g.runners, &runner{name: name, run: run})
+}
+
+// Close adds what has to be closed after all runners ended.
+func (g *Group) Close(name string, f func(context.Context) error) {
+	g.closers = append(g.closers, closer{name, f})
+}
+
+// Abandon closes what was opened so far, last opened first: for a start that fails half-way.
+func (g *Group) Abandon(ctx context.Context) { _ = g.closeAll(ctx) }
+
+// Wait starts all runners, waits until ctx ends or one of them fails, and stops everything. It returns the
+// first failure, nil after a clean stop.
+func (g *Group) Wait(ctx context.Context) error {
+	failed := make(chan error, len(g.runners))
+	for _, r := range g.runners {
+		r.start(context.WithoutCancel(ctx), failed)
+	}
+	var failure error
+	select {
+	case <-ctx.Done():
+	case failure = <-failed:
+		g.log.Error("a part of the process failed; stopping", "error", failure.Error())
+	}
+	return errors.Join(failure, g.stop(context.WithoutCancel(ctx), failure == nil))
+}
+
+func (r *runner) start(ctx context.Context, failed chan<- error) {
+	ctx, r.cancel = context.WithCancel(ctx)
+	r.done = make(chan struct{})
+	go func() {
+		defer close(r.done)
+		if err := r.run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			failed <- fmt.Errorf("%s: %w", r.name, err)
+		}
+	}()
+}
+
+func (g *Group) stop(ctx context.Context, graceful bool) error {
+	for _, drain := range g.drains {
+		drain()
+	}
+	if graceful && g.cfg.DrainDelaySeconds > 0 {
+		g.log.Info("draining", "seconds", g.cfg.DrainDelaySeconds)
+		wait(ctx, time.Duration(g.cfg.DrainDelaySeconds)*time.Second)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(g.cfg.StopTimeoutSeconds)*time.Second)
+	defer cancel()
+	var problems []error
+	for i := len(g.runners) - 1; i >= 0; i-- {
+		r := g.runners[i]
+		r.cancel()
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			problems = append(problems, fmt.Errorf("%s did not stop in time", r.name))
+		}
+	}
+	return errors.Join(errors.Join(problems...), g.closeAll(ctx))
+}
+
+func (g *Group) closeAll(ctx context.Context) error {
+	var problems []error
+	for i := len(g.closers) - 1; i >= 0; i-- {
+		if err := g.closers[i].close(ctx); err != nil {
+			problems = append(problems, fmt.Errorf("close %s: %w", g.closers[i].name, err))
+		}
+	}
+	g.closers = nil
+	return errors.Join(problems...)
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// Every calls runOnce at once and then each interval until ctx ends. Errors are logged under name and do not
+// stop the loop: a loop that dies silently is worse than one that fails loudly and goes on.
+func Every(ctx context.Context, interval time.Duration, log *slog.Logger, name string, runOnce func(context.Context) error) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		}
+		if err := runOnce(ctx); err != nil && ctx.Err() == nil {
+			log.WarnContext(ctx, "a pass failed; the next one tries again", "loop", name, "error", err.Error())
+		}
+		timer.Reset(interval)
+	}
+}

@@ -1,0 +1,147 @@
+// Package rpcerr owns the one table between apperr and gRPC status, in both directions: kind and code,
+// reason as ErrorInfo, wrong fields as BadRequest, waiting time as RetryInfo.
+//
+// Whatever carries no apperr becomes Internal with a fixed sentence: the text of drivers and libraries never
+// reaches a caller.
+package rpcerr
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+)
+
+// Domain is the ErrorInfo domain of every error of the platform.
+const Domain = "labplatform"
+
+const internalMessage = "Something went wrong on our side. Try again; if it stays, give support the request id."
+
+var codeOf = map[apperr.Kind]codes.Code{
+	apperr.Internal:         codes.Internal,
+	apperr.Invalid:          codes.InvalidArgument,
+	apperr.Unauthenticated:  codes.Unauthenticated,
+	apperr.Forbidden:        codes.PermissionDenied,
+	apperr.NotFound:         codes.NotFound,
+	apperr.Conflict:         codes.FailedPrecondition,
+	apperr.TooLarge:         codes.OutOfRange,
+	apperr.TooManyRequests:  codes.ResourceExhausted,
+	apperr.Unavailable:      codes.Unavailable,
+	apperr.DeadlineExceeded: codes.DeadlineExceeded,
+	apperr.Unimplemented:    codes.Unimplemented,
+	apperr.Canceled:         codes.Canceled,
+}
+
+var kindOf = func() map[codes.Code]apperr.Kind {
+	m := make(map[codes.Code]apperr.Kind, len(codeOf))
+	for kind, code := range codeOf {
+		m[code] = kind
+	}
+	return m
+}()
+
+// Code returns the gRPC code of a kind.
+func Code(kind apperr.Kind) codes.Code { return codeOf[kind] }
+
+// ToStatus turns any error into the status that callers may see.
+func ToStatus(err error) *status.Status {
+	e, ok := apperr.From(err)
+	if !ok {
+		return untyped(err)
+	}
+	if e.Kind == apperr.Internal && e.Reason == "" {
+		return status.New(codes.Internal, internalMessage)
+	}
+	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: e.Reason, Domain: Domain}}
+	if len(e.Fields) > 0 {
+		details = append(details, badRequest(e.Fields))
+	}
+	if e.RetryAfter > 0 {
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(e.RetryAfter)})
+	}
+	st := status.New(codeOf[e.Kind], e.Message)
+	if with, err := st.WithDetails(details...); err == nil {
+		return with
+	}
+	return st
+}
+
+// untyped maps what has no apperr: the two context errors by meaning, a status by itself, the rest as Internal.
+func untyped(err error) *status.Status {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return status.New(codes.Canceled, "the caller went away")
+	case errors.Is(err, context.DeadlineExceeded):
+		return status.New(codes.DeadlineExceeded, "that took too long; try again")
+	}
+	if st, ok := status.FromError(err); ok && st.Code() != codes.Unknown {
+		return st
+	}
+	return status.New(codes.Internal, internalMessage)
+}
+
+// FromError rebuilds the apperr that a server sent, so that callers branch on kinds instead of codes. Errors
+// of the transport itself become their kind too.
+func FromError(err error) error {
+	if err == nil {
+		return nil
+	}
+	st, ok := status.FromError(err)
+	if !ok {
+		return err
+	}
+	return FromStatus(st).WithCause(err)
+}
+
+// FromStatus rebuilds the apperr of a status.
+func FromStatus(st *status.Status) *apperr.Error {
+	e := apperr.New(kindOf[st.Code()], "", st.Message())
+	for _, detail := range st.Details() {
+		switch d := detail.(type) {
+		case *errdetails.ErrorInfo:
+			e.Reason = d.GetReason()
+		case *errdetails.BadRequest:
+			e.Fields = fields(d)
+		case *errdetails.RetryInfo:
+			e.RetryAfter = d.GetRetryDelay().AsDuration()
+		}
+	}
+	return e
+}
+
+func badRequest(fields []apperr.Field) *errdetails.BadRequest {
+	out := &errdetails.BadRequest{}
+	for _, f := range fields {
+		name := f.Name
+		if f.Index >= 0 {
+			name = "[" + strconv.Itoa(f.Index) + "]." + f.Name
+		}
+		out.FieldViolations = append(out.FieldViolations,
+			&errdetails.BadRequest_FieldViolation{Field: name, Description: f.Message})
+	}
+	return out
+}
+
+func fields(d *errdetails.BadRequest) []apperr.Field {
+	out := make([]apperr.Field, 0, len(d.GetFieldViolations()))
+	for _, v := range d.GetFieldViolations() {
+		f := apperr.Field{Index: -1, Name: v.GetField(), Message: v.GetDescription()}
+		if rest, ok := strings.CutPrefix(f.Name, "["); ok {
+			if index, name, ok := strings.Cut(rest, "]."); ok {
+				if n, err := strconv.Atoi(index); err == nil {
+					f.Index, f.Name = n, name
+				}
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}

@@ -1,0 +1,38 @@
+// Package telemetry owns what a service tells about itself: structured logs, OTLP traces, Prometheus metrics
+// and error reports, each with the ids that join them and nothing about patients.
+package telemetry
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/labplatform/labplatform/pkg/config"
+)
+
+// Config holds the documented variables. Empty endpoints switch their part off.
+type Config struct {
+	Environment     string        `env:"ENVIRONMENT" envDefault:"dev"`
+	LogLevel        slog.Level    `env:"LOG_LEVEL" envDefault:"INFO"`
+	LogJSON         bool          `env:"LOG_JSON" envDefault:"true"`
+	OTLPEndpoint    string        `env:"OPENTELEMETRY_ENDPOINT"`
+	OTLPAPIKey      config.Secret `env:"OPENTELEMETRY_API_KEY"`
+	Region          string        `env:"DEPLOYMENT_REGION" envDefault:"ap-south-1"`
+	ErrorReportDSN  config.Secret `env:"ERROR_REPORTING_DSN"`
+	TraceSampleRate float64       `env:"ERROR_REPORTING_SAMPLE_RATE" envDefault:"1.0"`
+}
+
+// Production reports whether the deployment serves real patients.
+func (c Config) Production() bool { return c.Environment == "production" }
+
+// Validate refuses unknown environments and rates outside 0 to 1.
+func (c *Config) Validate() error {
+	switch c.Environment {
+	case "dev", "e2e", "pytest", "staging", "production":
+	default:
+		return fmt.Errorf("ENVIRONMENT is %q: use dev, e2e, pytest, staging or production", c.Environment)
+	}
+	if c.TraceSampleRate < 0 || c.TraceSampleRate > 1 {
+		return fmt.Errorf("ERROR_REPORTING_SAMPLE_RATE is %v: use 0 to 1", c.TraceSampleRate)
+	}
+	return nil
+}

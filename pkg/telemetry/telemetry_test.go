@@ -1,0 +1,49 @@
+package telemetry_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"testing"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/labplatform/labplatform/pkg/telemetry"
+)
+
+func TestLogLinesCarryServiceAndTrace(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	cfg := telemetry.Config{Environment: "dev", LogLevel: slog.LevelInfo, LogJSON: true}
+	tel, err := telemetry.Start(t.Context(), "rerun", "test", cfg, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := trace.TraceID{1}
+	ctx := trace.ContextWithSpanContext(t.Context(),
+		trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: trace.SpanID{2}}))
+	tel.Logger.DebugContext(ctx, "below the level")
+	tel.Logger.With("k", "v").InfoContext(ctx, "hello")
+	var line map[string]any
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
+		t.Fatalf("not one JSON line: %s", out.String())
+	}
+	if line["service"] != "rerun" || line["trace_id"] != id.String() || line["k"] != "v" {
+		t.Fatalf("got %v", line)
+	}
+	if tel.Tracing {
+		t.Fatal("tracing must be off without an endpoint")
+	}
+	if err := tel.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestConfigValidate(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []telemetry.Config{{Environment: "prod"}, {Environment: "dev", TraceSampleRate: 2}} {
+		if bad.Validate() == nil {
+			t.Errorf("accepted %+v", bad)
+		}
+	}
+}

@@ -11,15 +11,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
-	"github.com/golang-jwt/jwt/v5"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/config"
 )
 
 const (
-	file          = "secrets.json"
-	secretBytes   = 32
-	tokenLifetime = 60 * time.Second
+	file        = "secrets.json"
+	secretBytes = 32
 )
 
 // Secrets are pairwise different, 32 random bytes each, in hexadecimal.
@@ -68,15 +68,6 @@ func random() string {
 }
 
 // OperatorToken returns a service token for the gateway's internal listener, good for a minute from now.
-func (s Secrets) OperatorToken(now time.Time) (string, error) {
-	token := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
-		"iss": "labplatform", "sub": "operator", "aud": "gateway",
-		"iat": now.Unix(), "exp": now.Add(tokenLifetime).Unix(),
-	})
-	token.Header["typ"] = "service+jwt"
-	signed, err := token.SignedString([]byte(s.Service))
-	if err != nil {
-		return "", fmt.Errorf("sign service token: %w", err)
-	}
-	return signed, nil
+func (s Secrets) OperatorToken(c clock.Clock) (string, error) {
+	return authn.NewServiceTokens(config.Secret(s.Service), "operator", c).Mint("gateway", "")
 }

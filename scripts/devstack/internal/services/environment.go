@@ -50,7 +50,7 @@ func (s Service) Environment(stack Stack, caller []string) Env {
 	return env
 }
 
-// common is what every service gets under its own prefix.
+// common is what every service gets under its own prefix. Nothing balances load here, so a stop need not drain.
 func (s Service) common(stack Stack) (fixed, defaults Env) {
 	host, port, _ := net.SplitHostPort(stack.RedisAddr)
 	fixed = Env{
@@ -65,7 +65,7 @@ func (s Service) common(stack Stack) (fixed, defaults Env) {
 	if s.GRPC != "" {
 		fixed["GRPC_PORT"] = strconv.Itoa(stack.Ports.Port(s.GRPC))
 	}
-	return fixed.prefixed(s.Prefix), Env{"ENVIRONMENT": "dev", "LOG_LEVEL": "INFO"}.prefixed(s.Prefix)
+	return fixed.prefixed(s.Prefix), Env{"ENVIRONMENT": "dev", "LOG_LEVEL": "INFO", "DRAIN_DELAY_SECONDS": "0"}.prefixed(s.Prefix)
 }
 
 func (e Env) prefixed(prefix string) Env {

@@ -24,6 +24,7 @@ const (
 // Settings are the switches of one stack.
 type Settings struct {
 	Root     string // the repository, where go.work is
+	Bin      string // where the services are built
 	Dir      string // LAB_DIR, absolute
 	Ports    ports.Plan
 	Pipeline bool // LAB_PIPELINE; wanted, see the README for what exists
@@ -43,7 +44,7 @@ func Load(dir string, getenv func(string) string) (Settings, error) {
 	if err != nil {
 		return Settings{}, err
 	}
-	s := Settings{Root: root, Ports: plan, MySQLDSN: getenv("LAB_MYSQL_DSN"), RedisAddr: getenv("LAB_REDIS_ADDR"),
+	s := Settings{Root: root, Bin: filepath.Join(root, ".bin"), Ports: plan, MySQLDSN: getenv("LAB_MYSQL_DSN"), RedisAddr: getenv("LAB_REDIS_ADDR"),
 		MongoURI: getenv("LAB_MONGO_URI"), BlobURL: getenv("LAB_BLOB_URL")}
 	if s.Pipeline, err = parsePipeline(getenv("LAB_PIPELINE")); err != nil {
 		return Settings{}, err
@@ -117,7 +118,7 @@ func findRoot() (string, error) {
 	return "", errors.New("no go.work above the current directory: run devstack inside the repository")
 }
 
-// The places inside LAB_DIR and the repository.
+// The places inside LAB_DIR.
 
 // Run holds the pid files and the lock.
 func (s Settings) Run() string { return filepath.Join(s.Dir, "run") }
@@ -130,6 +131,3 @@ func (s Settings) Data(engine string) string { return filepath.Join(s.Dir, "data
 
 // Objects is the directory of the object store.
 func (s Settings) Objects() string { return filepath.Join(s.Dir, "objects") }
-
-// Binaries is where the services are built.
-func (s Settings) Binaries() string { return filepath.Join(s.Root, ".bin") }

@@ -71,6 +71,9 @@ func Run(ctx context.Context, c Config) error {
 	}
 	fmt.Fprintf(c.Out, "ready in %.1f s\n\n", c.Now().Sub(begin).Seconds())
 	r.printSummary()
+	if err := endpoints.Write(r.Settings.Dir, r.endpoints()); err != nil { // last: who sees the file may rely on all
+		return err
+	}
 	r.watch(ctx)
 	return nil
 }
@@ -100,10 +103,7 @@ func (r *running) start(ctx context.Context) error {
 	if err := r.seed(ctx); err != nil {
 		return err
 	}
-	if err := r.startServices(ctx); err != nil {
-		return err
-	}
-	return endpoints.Write(r.Settings.Dir, r.endpoints())
+	return r.startServices(ctx)
 }
 
 // inParallel runs the steps at once; the first failure cancels the others.
@@ -138,7 +138,7 @@ func firstCause(problems []error) error {
 }
 
 func (r *running) build(ctx context.Context) error {
-	return services.Build(ctx, r.Settings.Root, r.Settings.Binaries(), r.Services, r.Out)
+	return services.Build(ctx, r.Settings.Root, r.Settings.Bin, r.Services, r.Out)
 }
 
 // requirePorts checks every port before anything is started.

@@ -17,7 +17,7 @@ import (
 )
 
 func (r *running) command(service services.Service, verb string) []string {
-	return []string{filepath.Join(r.Settings.Binaries(), service.Name), verb}
+	return []string{filepath.Join(r.Settings.Bin, service.Name), verb}
 }
 
 // migrate runs the verb of every service that has one, all at once: each has its own version table and lock.

@@ -1,0 +1,2 @@
+// Package volume owns the generator of many patients, bills and reports. Equal parameters give equal rows.
+package volume

@@ -38,6 +38,10 @@ func Stack(labDir string) (Target, error) {
 		MongoDatabase: e.MongoDatabase, BlobURL: e.BlobURL}, nil
 }
 
+// OpenMySQL opens the target's database with the session that fixtures are written with: UTC, strict, no foreign
+// key checks.
+func (t Target) OpenMySQL() (*sql.DB, error) { return openMySQL(t.MySQLDSN) }
+
 // Counts says what Apply wrote.
 type Counts struct{ Rows, Documents, Sessions, Keys, Objects int }
 

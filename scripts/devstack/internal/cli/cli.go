@@ -83,7 +83,7 @@ func dispatch(ctx context.Context, dir, verb string, args []string, stdout, stde
 	case "seed":
 		return 0, seedFile(ctx, s, args, stdout)
 	case "seed-volume":
-		return 0, seedVolume(ctx, s, args, stdout, stderr)
+		return 0, seedVolume(ctx, s, args, stderr)
 	case "print-internal-token":
 		return 0, printInternalToken(s, stdout)
 	default:

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
 const buildReport = 5 * time.Second
@@ -38,6 +40,9 @@ func Build(ctx context.Context, root, directory string, services []Service, prog
 	})
 	output, err := goBuild(ctx, root, append([]string{"build", "-v", "-o", directory + string(filepath.Separator)}, packages...), &compiled)
 	stop()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, output)
 	}
@@ -49,8 +54,7 @@ func Build(ctx context.Context, root, directory string, services []Service, prog
 func goBuild(ctx context.Context, root string, args []string, compiled *atomic.Int64) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = root
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	process.Tie(cmd)
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
 		return "", err

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/services"
@@ -42,8 +41,11 @@ func (r *running) migrateOne(ctx context.Context, service services.Service) erro
 	command := r.command(service, "migrate")
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), service.Environment(r.stack, r.Caller).Pairs()...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	process.Tie(cmd)
 	output, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return fmt.Errorf("%s migrate: %w\n%s", service.Name, err, output)
 	}

@@ -8,12 +8,12 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/testkit/engine"
 )
 
@@ -58,31 +58,14 @@ func serverConfig(t testing.TB) *mysql.Config {
 	if err != nil {
 		t.Fatalf("%s: %v", Env, err)
 	}
-	config.ParseTime = true
-	config.Loc = time.UTC
-	if config.Params == nil {
-		config.Params = map[string]string{}
-	}
-	config.Params["time_zone"] = "'+00:00'"
-	config.Params["sql_mode"] = "'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
 	return config
 }
 
-// createDatabase also learns how this server spells the isolation variable: MariaDB 10 has tx_isolation only.
 func createDatabase(t testing.TB, config *mysql.Config) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
 	defer cancel()
 	admin := openPool(t, config)
-	var version string
-	if err := admin.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
-		t.Fatalf("%s does not answer: %v", Env, err)
-	}
-	isolation := "transaction_isolation"
-	if strings.Contains(version, "MariaDB") {
-		isolation = "tx_isolation"
-	}
-	config.Params[isolation] = "'READ-COMMITTED'"
 	name := "labtest_" + randomHex()
 	if _, err := admin.ExecContext(ctx, "CREATE DATABASE `"+name+"` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
 		t.Fatalf("create database: %v", err)
@@ -102,7 +85,7 @@ func dropDatabase(t testing.TB, admin *sql.DB, name string) {
 
 func openPool(t testing.TB, config *mysql.Config) *sql.DB {
 	t.Helper()
-	connector, err := mysql.NewConnector(config.Clone())
+	connector, err := mysqldb.Connector(config)
 	if err != nil {
 		t.Fatalf("%s: %v", Env, err)
 	}

@@ -19,7 +19,7 @@ func TestEachTestHasItsOwnDatabaseAndTheServicesSession(t *testing.T) {
 	if a == b {
 		t.Fatalf("both tests got database %s", a)
 	}
-	if zone != "+00:00" || mode != "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION" {
+	if zone != "+00:00" || mode != "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION" {
 		t.Fatalf("time_zone %q, sql_mode %q", zone, mode)
 	}
 }

@@ -1,0 +1,113 @@
+package clinical
+
+import "fmt"
+
+// Outcome is where a value lies. The zero value is Undecided.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Undecided Outcome = iota // cannot be told: no result, no limits, or the value may lie on both sides
+	Inside                   // within the limits, or one of the listed normal texts
+	Low                      // below the lower limit
+	High                     // above the upper limit
+	Unlisted                 // a text that is not normal
+)
+
+// Outside tells whether the value certainly lies outside. Undecided does not.
+func (o Outcome) Outside() bool { return o >= Low }
+
+// String names the outcome for logs.
+func (o Outcome) String() string {
+	names := [...]string{"undecided", "inside", "low", "high", "unlisted"}
+	if int(o) < len(names) {
+		return names[o]
+	}
+	return "unknown"
+}
+
+// Range has closed bounds, either of which may be missing; with both missing nothing can be judged.
+type Range struct {
+	low, high end
+	titre     bool
+}
+
+// NewRange makes a range from decimal texts as a database prints them; nil is a missing bound.
+func NewRange(low, high *string) (Range, error) {
+	l, err := bound(low)
+	if err != nil {
+		return Range{}, err
+	}
+	h, err := bound(high)
+	if err != nil {
+		return Range{}, err
+	}
+	return Range{low: l, high: h}, nil
+}
+
+// NewTitreRange makes a range of titres: the bounds are denominators, "80" is 1:80.
+func NewTitreRange(low, high *string) (Range, error) {
+	r, err := NewRange(low, high)
+	r.titre = true
+	return r, err
+}
+
+func bound(text *string) (end, error) {
+	if text == nil {
+		return end{}, nil
+	}
+	n, ok := parseNumber(*text)
+	if !ok {
+		return end{}, fmt.Errorf("bound %q is not a decimal number", *text)
+	}
+	return end{set: true, at: n}, nil
+}
+
+// Empty tells whether both bounds are missing.
+func (r Range) Empty() bool { return !r.low.set && !r.high.set }
+
+// Judge tells where v lies. A titre is compared only with a titre range, and a plain number only with a plain
+// one. "<x" against a range that begins at 0 or below has no low side: results are not negative there.
+func (r Range) Judge(v Value) Outcome {
+	if !v.numeric || v.titre != r.titre || r.Empty() {
+		return Undecided
+	}
+	low := r.low
+	if v.below && low.set && !low.at.positive() {
+		low = end{}
+	}
+	switch {
+	case entirelyBelow(v.high, low):
+		return Low
+	case entirelyAbove(v.low, r.high):
+		return High
+	case notBelow(v.low, low) && notAbove(v.high, r.high):
+		return Inside
+	default:
+		return Undecided
+	}
+}
+
+func entirelyBelow(high, bound end) bool {
+	if !bound.set || !high.set {
+		return false
+	}
+	c := high.at.compare(bound.at)
+	return c < 0 || c == 0 && high.open
+}
+
+func entirelyAbove(low, bound end) bool {
+	if !bound.set || !low.set {
+		return false
+	}
+	c := low.at.compare(bound.at)
+	return c > 0 || c == 0 && low.open
+}
+
+func notBelow(low, bound end) bool {
+	return !bound.set || low.set && low.at.compare(bound.at) >= 0
+}
+
+func notAbove(high, bound end) bool {
+	return !bound.set || high.set && high.at.compare(bound.at) <= 0
+}

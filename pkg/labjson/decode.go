@@ -1,0 +1,243 @@
+package labjson
+
+import (
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Unmarshal replaces m with what the JSON text says. It returns *SyntaxError, *TypeError or, for a message with
+// option lab.type.v1.strict, *UnknownFieldsError; after an error the content of m is undefined.
+func Unmarshal(data []byte, m proto.Message) error {
+	unknown, err := UnmarshalReport(data, m)
+	if err != nil {
+		return err
+	}
+	if len(unknown) > 0 && tableOf(m.ProtoReflect().Descriptor()).strict {
+		return &UnknownFieldsError{Names: unknown}
+	}
+	return nil
+}
+
+// UnmarshalReport is Unmarshal that never refuses unknown names: it returns those of the top level in the order
+// they were sent, and the caller decides.
+func UnmarshalReport(data []byte, m proto.Message) (unknown []string, err error) {
+	proto.Reset(m)
+	d := decoder{data: data}
+	r := m.ProtoReflect()
+	t := tableOf(r.Descriptor())
+	err = d.document(func() error {
+		if t.form != formObject {
+			return d.special(t, r)
+		}
+		return d.message(t, r, &unknown)
+	})
+	return unknown, err
+}
+
+// members tracks what was seen of one object: fields by position, unknown names as text.
+type members struct {
+	known   [4]uint64
+	more    map[int]struct{} // positions from 256 on
+	unknown keys
+}
+
+func (s *members) add(number int) bool {
+	if number < 256 {
+		bit := uint64(1) << (number & 63)
+		word := &s.known[number>>6]
+		fresh := *word&bit == 0
+		*word |= bit
+		return fresh
+	}
+	if _, ok := s.more[number]; ok {
+		return false
+	}
+	if s.more == nil {
+		s.more = make(map[int]struct{})
+	}
+	s.more[number] = struct{}{}
+	return true
+}
+
+// message reads an object into m. Names that it does not have are appended to unknown unless that is nil.
+func (d *decoder) message(t *table, m protoreflect.Message, unknown *[]string) error {
+	if d.peek() != '{' {
+		return d.unexpected("must be an object")
+	}
+	if err := d.enter(); err != nil {
+		return err
+	}
+	var seen members
+	next := 0
+	for more := d.peek() != '}'; more; {
+		name, err := d.key()
+		if err != nil {
+			return err
+		}
+		f := t.find(name, next)
+		if f == nil {
+			err = d.stranger(name, &seen, unknown)
+		} else {
+			next = f.number + 1
+			err = d.known(m, f, &seen)
+		}
+		if err != nil {
+			return err
+		}
+		if more, err = d.more('}'); err != nil {
+			return err
+		}
+	}
+	d.leave()
+	return nil
+}
+
+// find looks at position next first: most senders keep the documented order.
+func (t *table) find(name []byte, next int) *field {
+	if next < len(t.fields) && t.fields[next].name == string(name) {
+		return t.fields[next]
+	}
+	return t.byName[string(name)]
+}
+
+func (d *decoder) stranger(name []byte, seen *members, unknown *[]string) error {
+	if !seen.unknown.add(name) {
+		return d.duplicate(name)
+	}
+	if unknown != nil {
+		*unknown = append(*unknown, string(name))
+	}
+	return d.skip()
+}
+
+func (d *decoder) known(m protoreflect.Message, f *field, seen *members) error {
+	if !seen.add(f.number) {
+		return d.duplicate([]byte(f.name))
+	}
+	if d.peek() == 'n' && !f.keepsNull() {
+		return d.literal("null")
+	}
+	if f.oneof != nil && m.WhichOneof(f.oneof) != nil {
+		return &TypeError{Path: f.name, Problem: "excludes another field that was sent as well"}
+	}
+	if err := d.field(m, f); err != nil {
+		return inField(err, f.name)
+	}
+	return nil
+}
+
+// keepsNull tells the fields for which null is a value and not "unset".
+func (f *field) keepsNull() bool {
+	if f.list || f.isMap {
+		return false
+	}
+	if f.kind == protoreflect.EnumKind {
+		return f.fd.Enum().FullName() == nullValue
+	}
+	return f.kind == protoreflect.MessageKind && f.message().form == formAnyValue
+}
+
+func (d *decoder) field(m protoreflect.Message, f *field) error {
+	switch {
+	case f.list:
+		return d.list(f, m.Mutable(f.fd).List())
+	case f.isMap:
+		return d.mapping(f, m.Mutable(f.fd).Map())
+	case f.kind == protoreflect.MessageKind || f.kind == protoreflect.GroupKind:
+		return d.submessage(f.message(), m.Mutable(f.fd).Message())
+	}
+	v, err := d.scalar(f)
+	if err != nil {
+		return err
+	}
+	m.Set(f.fd, v)
+	return nil
+}
+
+func (d *decoder) submessage(t *table, m protoreflect.Message) error {
+	if t.form != formObject {
+		return d.special(t, m)
+	}
+	return d.message(t, m, nil)
+}
+
+func (d *decoder) list(f *field, l protoreflect.List) error {
+	if d.peek() != '[' {
+		return d.unexpected("must be a list")
+	}
+	return d.array(func(i int) error { return at(d.element(f, l), i) })
+}
+
+// at is inElement that lets nil pass.
+func at(err error, index int) error {
+	if err == nil {
+		return nil
+	}
+	return inElement(err, index)
+}
+
+func (d *decoder) element(f *field, l protoreflect.List) error {
+	if f.kind == protoreflect.MessageKind {
+		if d.peek() == 'n' && !f.message().takesNull() {
+			return d.unexpected("must be an object")
+		}
+		return d.submessage(f.message(), l.AppendMutable().Message())
+	}
+	v, err := d.scalar(f)
+	if err != nil {
+		return err
+	}
+	l.Append(v)
+	return nil
+}
+
+// takesNull tells the types that have a place for null inside a list or map.
+func (t *table) takesNull() bool { return t.form == formAnyValue || t.form == formRaw }
+
+func (d *decoder) mapping(f *field, m protoreflect.Map) error {
+	if d.peek() != '{' {
+		return d.unexpected("must be an object")
+	}
+	entry := tableOf(f.fd.Message())
+	return d.object(func(name []byte) error {
+		k, err := mapKey(entry.byName["key"], name)
+		if err != nil {
+			return err
+		}
+		if m.Has(k) {
+			return d.duplicate(name)
+		}
+		if err := d.mapValue(entry.byName["value"], m, k); err != nil {
+			return inKey(err, k.String())
+		}
+		return nil
+	})
+}
+
+func (d *decoder) mapValue(f *field, m protoreflect.Map, k protoreflect.MapKey) error {
+	if f.kind == protoreflect.MessageKind {
+		if d.peek() == 'n' && !f.message().takesNull() {
+			return d.unexpected("must be an object")
+		}
+		v := m.NewValue()
+		if err := d.submessage(f.message(), v.Message()); err != nil {
+			return err
+		}
+		m.Set(k, v)
+		return nil
+	}
+	v, err := d.scalar(f)
+	if err != nil {
+		return err
+	}
+	m.Set(k, v)
+	return nil
+}
+
+// unexpected reads the value that stands in a wrong place: bad JSON is reported as such, else the mismatch.
+func (d *decoder) unexpected(problem string) error {
+	if err := d.skip(); err != nil {
+		return err
+	}
+	return mismatch(problem)
+}

@@ -1,0 +1,109 @@
+package labjson
+
+import (
+	"encoding/base64"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// maxExact is the largest integer that every JSON reader keeps exactly: 2^53.
+const maxExact = 1 << 53
+
+const hexDigits = "0123456789abcdef"
+
+func appendInt64(b []byte, n int64) ([]byte, error) {
+	if n > maxExact || n < -maxExact {
+		return b, mismatch("does not fit into a JSON number")
+	}
+	return strconv.AppendInt(b, n, 10), nil
+}
+
+func appendUint64(b []byte, n uint64) ([]byte, error) {
+	if n > maxExact {
+		return b, mismatch("does not fit into a JSON number")
+	}
+	return strconv.AppendUint(b, n, 10), nil
+}
+
+// appendFloat writes the shortest digits that read back as the same number; like ECMAScript it uses an exponent
+// only for very large and very small numbers.
+func appendFloat(b []byte, v float64, bits int) ([]byte, error) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return b, mismatch("is not a number")
+	}
+	format := byte('f')
+	if abs := math.Abs(v); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		format = 'e'
+	}
+	b = strconv.AppendFloat(b, v, format, -1, bits)
+	if n := len(b); format == 'e' && n >= 4 && b[n-4] == 'e' && b[n-2] == '0' {
+		b[n-2] = b[n-1] // 1e-07 is 1e-7 everywhere else
+		b = b[:n-1]
+	}
+	return b, nil
+}
+
+func appendBase64(b, data []byte) []byte {
+	b = append(b, '"')
+	b = base64.StdEncoding.AppendEncode(b, data)
+	return append(b, '"')
+}
+
+func appendText(b []byte, s string) ([]byte, error) {
+	if plain(s) {
+		b = append(b, '"')
+		b = append(b, s...)
+		return append(b, '"'), nil
+	}
+	if !utf8.ValidString(s) {
+		return b, mismatch("is not UTF-8 text")
+	}
+	return appendString(b, s), nil
+}
+
+// plain tells whether s is ASCII that needs no escape.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// appendString quotes s, which is valid UTF-8.
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := range len(s) {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, s[start:i]...)
+		b = appendEscape(b, c)
+		start = i + 1
+	}
+	b = append(b, s[start:]...)
+	return append(b, '"')
+}
+
+func appendEscape(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\b':
+		return append(b, `\b`...)
+	case '\f':
+		return append(b, `\f`...)
+	case '\n':
+		return append(b, `\n`...)
+	case '\r':
+		return append(b, `\r`...)
+	case '\t':
+		return append(b, `\t`...)
+	default:
+		return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+	}
+}

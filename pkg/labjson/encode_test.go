@@ -1,0 +1,118 @@
+package labjson_test
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/labplatform/labplatform/pkg/labjson"
+	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+)
+
+func TestEncodingWritesTheDocumentedBody(t *testing.T) {
+	t.Parallel()
+	tree, err := structpb.NewStruct(map[string]any{"z": 1, "a": []any{true, nil, "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		in   proto.Message
+		want string
+	}{
+		{&rerunv1.RequestRerunResponse{Message: "ok", RerunId: "a1", RerunNumber: 2, SampleRedrawFlag: 3},
+			`{"message":"ok","rerun_id":"a1","rerun_number":2,"sampleRedrawFlag":3}`},
+		{&rerunv1.ListRerunsResponse{}, `{"reruns":[],"pending_requests":[],"sampleRedrawFlag":0}`},
+		{&rerunv1.RerunValue{XId: "x", LabId: 1 << 40},
+			`{"_id":"x","lab_id":1099511627776,"sample_id":"","value":"","order":0,"index":0,"rerun_type":"","rerun_number":0,` +
+				`"parameter_name":"","device_id":"","device_name":"","created_at":"","original_value":null}`},
+		{&taskqueuev1.CancelJobResponse{Code: 200}, `{"code":200,"cancelled":[],"cancel_requested":[],"not_found":[]}`},
+		{&taskqueuev1.DictionaryMapping{Keyword: "k", Data: &typev1.RawJSON{Json: []byte(`{"b": 1.50}`)}}, `{"keyword":"k","data":{"b": 1.50}}`},
+		{&taskqueuev1.DictionaryMapping{Keyword: "\"\\\b\f\n\r\t\x01<é😀"}, `{"keyword":"\"\\\b\f\n\r\t\u0001<é😀","data":null}`},
+		{tree, `{"a":[true,null,"x"],"z":1}`},
+		{&timestamppb.Timestamp{Seconds: 1}, `"1970-01-01T00:00:01Z"`},
+		{&emptypb.Empty{}, `{}`},
+		{wrapperspb.Int64(5), `5`},
+		{wrapperspb.Double(1e-7), `1e-7`},
+		{wrapperspb.Double(1763712000123), `1763712000123`},
+		{wrapperspb.Float(0.1), `0.1`},
+		{wrapperspb.Bytes([]byte{1, 2}), `"AQI="`},
+	} {
+		got, err := labjson.Marshal(c.in)
+		if err != nil || string(got) != c.want {
+			t.Errorf("got  %s (%v)\nwant %s", got, err, c.want)
+		}
+	}
+}
+
+func TestEncodingRefusesWhatJSONCannotCarry(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		in   proto.Message
+		want string
+	}{
+		{&rerunv1.RerunValue{LabId: 1<<53 + 1}, "lab_id does not fit into a JSON number"},
+		{wrapperspb.UInt64(1<<53 + 1), "the body does not fit into a JSON number"},
+		{wrapperspb.Double(math.NaN()), "the body is not a number"},
+		{wrapperspb.Double(math.Inf(-1)), "the body is not a number"},
+		{&rerunv1.RerunValue{Value: "\xff"}, "value is not UTF-8 text"},
+		{&taskqueuev1.DictionaryMapping{Data: &typev1.RawJSON{Json: []byte(`{"a":1`)}}, "data is not valid JSON"},
+		{&taskqueuev1.DictionaryMapping{Data: &typev1.RawJSON{Json: []byte(`1}`)}}, "data is not valid JSON"},
+	} {
+		if _, err := labjson.Marshal(c.in); err == nil || err.Error() != c.want {
+			t.Errorf("%T: %v, want %q", c.in, err, c.want)
+		}
+	}
+}
+
+// parse reads JSON with every number kept as text.
+func parse(t testing.TB, text []byte) map[string]any {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
+
+// meaningful drops from got, at every level, the names that want does not mention and that are unset or empty.
+func meaningful(got, want map[string]any) map[string]any {
+	for name, v := range got {
+		mentioned, ok := want[name]
+		if !ok && zero(v) {
+			delete(got, name)
+		}
+		inner, isObject := v.(map[string]any)
+		wanted, wantsObject := mentioned.(map[string]any)
+		if isObject && wantsObject {
+			got[name] = meaningful(inner, wanted)
+		}
+	}
+	return got
+}
+
+func zero(v any) bool {
+	switch x := v.(type) {
+	case nil:
+		return true
+	case bool:
+		return !x
+	case float64:
+		return x == 0
+	case string:
+		return x == ""
+	case []any:
+		return len(x) == 0
+	case map[string]any:
+		return len(x) == 0
+	default:
+		return false
+	}
+}

@@ -1,0 +1,99 @@
+package labjson
+
+// parseInteger reads the exact value of a JSON number: 2.0 and 1e2 are whole, 1.5 is not. fits is false when a
+// whole number is too large for int64. The text follows the JSON grammar.
+func parseInteger(lit []byte) (n int64, whole, fits bool) {
+	negative := lit[0] == '-'
+	if negative {
+		lit = lit[1:]
+	}
+	if n, ok := shortDigits(lit); ok {
+		return signed(n, negative), true, true
+	}
+	digits, exponent := significant(lit)
+	if len(digits) == 0 {
+		return 0, true, true
+	}
+	if exponent < 0 {
+		return 0, false, false
+	}
+	const mostDigits = 18 // every number of 18 digits fits into int64; larger ones are out of every range here
+	if exponent > mostDigits || len(digits)+exponent > mostDigits {
+		return 0, true, false
+	}
+	n, _ = shortDigits(digits)
+	for range exponent {
+		n *= 10
+	}
+	return signed(n, negative), true, true
+}
+
+func signed(n int64, negative bool) int64 {
+	if negative {
+		return -n
+	}
+	return n
+}
+
+// shortDigits reads a text of at most 18 digits and nothing else.
+func shortDigits(lit []byte) (int64, bool) {
+	if len(lit) > 18 {
+		return 0, false
+	}
+	var n int64
+	for _, c := range lit {
+		if c-'0' > 9 {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n, true
+}
+
+// significant returns the digits of an unsigned number without zeros at either end, and the power of ten that
+// belongs to the last one.
+func significant(lit []byte) (digits []byte, exponent int) {
+	i := 0
+	fraction := 0
+	dot := false
+	for ; i < len(lit) && lit[i]|0x20 != 'e'; i++ {
+		if lit[i] == '.' {
+			dot = true
+			continue
+		}
+		if dot {
+			fraction++
+		}
+		if len(digits) > 0 || lit[i] != '0' {
+			digits = append(digits, lit[i])
+		}
+	}
+	if i < len(lit) {
+		exponent = boundedInt(lit[i+1:])
+	}
+	exponent -= fraction
+	for n := len(digits); n > 0 && digits[n-1] == '0'; n-- {
+		digits = digits[:n-1]
+		exponent++
+	}
+	return digits, exponent
+}
+
+// boundedInt reads a signed exponent and stops growing far beyond what any body can balance with zeros.
+func boundedInt(lit []byte) int {
+	const enough = 1 << 40
+	negative := lit[0] == '-'
+	if negative || lit[0] == '+' {
+		lit = lit[1:]
+	}
+	n := 0
+	for _, c := range lit {
+		if n < enough {
+			n = n*10 + int(c-'0')
+		}
+	}
+	if negative {
+		return -n
+	}
+	return n
+}

@@ -1,0 +1,121 @@
+package labjson
+
+// skip reads any value as strictly as a known one and forgets it.
+func (d *decoder) skip() error {
+	switch c := d.peek(); {
+	case c == '{':
+		return d.skipObject()
+	case c == '[':
+		return d.skipList()
+	case c == '"':
+		_, err := d.text()
+		return err
+	case c == 't':
+		return d.literal("true")
+	case c == 'f':
+		return d.literal("false")
+	case c == 'n':
+		return d.literal("null")
+	default:
+		_, err := d.number()
+		return err
+	}
+}
+
+func (d *decoder) skipObject() error {
+	var seen keys
+	return d.object(func(name []byte) error {
+		if !seen.add(name) {
+			return d.duplicate(name)
+		}
+		return d.skip()
+	})
+}
+
+func (d *decoder) skipList() error {
+	return d.array(func(int) error { return d.skip() })
+}
+
+// object calls member with pos at each value; array does so with each element's index.
+func (d *decoder) object(member func(name []byte) error) error {
+	if err := d.enter(); err != nil {
+		return err
+	}
+	for more := d.peek() != '}'; more; {
+		name, err := d.key()
+		if err != nil {
+			return err
+		}
+		if err := member(name); err != nil {
+			return err
+		}
+		if more, err = d.more('}'); err != nil {
+			return err
+		}
+	}
+	d.leave()
+	return nil
+}
+
+func (d *decoder) array(element func(index int) error) error {
+	if err := d.enter(); err != nil {
+		return err
+	}
+	i := 0
+	for more := d.peek() != ']'; more; i++ {
+		if err := element(i); err != nil {
+			return err
+		}
+		var err error
+		if more, err = d.more(']'); err != nil {
+			return err
+		}
+	}
+	d.leave()
+	return nil
+}
+
+func (d *decoder) duplicate(name []byte) error {
+	const shown = 64 // bytes of the name that are repeated to the caller
+	if len(name) > shown {
+		return d.syntax("has a name twice in one object")
+	}
+	return d.syntax(`has the name "` + string(name) + `" twice in one object`)
+}
+
+// fewKeys is how many names are compared one by one before a set is built.
+const fewKeys = 8
+
+// keys finds repeated names: a short list without allocation, then a set.
+type keys struct {
+	list [fewKeys][]byte
+	n    int
+	set  map[string]struct{}
+}
+
+// add reports whether name is new. The bytes must stay unchanged while keys is in use.
+func (k *keys) add(name []byte) bool {
+	if k.set != nil {
+		if _, ok := k.set[string(name)]; ok {
+			return false
+		}
+		k.set[string(name)] = struct{}{}
+		return true
+	}
+	for _, old := range k.list[:k.n] {
+		if string(old) == string(name) {
+			return false
+		}
+	}
+	if k.n < fewKeys {
+		k.list[k.n] = name
+		k.n++
+		return true
+	}
+	k.set = make(map[string]struct{}, 2*fewKeys)
+	for _, old := range k.list {
+		k.set[string(old)] = struct{}{}
+	}
+	k.set[string(name)] = struct{}{}
+	return true
+}

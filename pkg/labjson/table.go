@@ -1,0 +1,142 @@
+package labjson
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+)
+
+// form says how a message type is written when it is not a plain object.
+type form uint8
+
+const (
+	formObject   form = iota
+	formRaw           // lab.type.v1.RawJSON
+	formWrapper       // google.protobuf.*Value: the bare value
+	formStruct        // google.protobuf.Struct
+	formAnyValue      // google.protobuf.Value
+	formListing       // google.protobuf.ListValue
+	formForeign       // written by protojson: Timestamp, Duration, FieldMask, Any
+)
+
+const (
+	flagOption   = "lab.type.v1.flag"
+	omitOption   = "lab.type.v1.omit_empty"
+	strictOption = "lab.type.v1.strict"
+)
+
+// table is what the codec needs to know of one message type. It is immutable but for the links of its fields.
+type table struct {
+	form   form
+	strict bool
+	fields []*field // in order of declaration
+	byName map[string]*field
+}
+
+type field struct {
+	fd      protoreflect.FieldDescriptor
+	number  int    // position in table.fields
+	name    string // as documented: the proto field name
+	quoted  string // `"name":`
+	kind    protoreflect.Kind
+	list    bool
+	isMap   bool
+	flag    bool                         // int32 that holds 1 or 0
+	omit    bool                         // left out when unset or empty
+	tracked bool                         // knows unset from zero
+	oneof   protoreflect.OneofDescriptor // nil unless a member of a real oneof
+	link    atomic.Pointer[table]        // table of the message type, filled on first use
+}
+
+// tables caches *table by protoreflect.MessageDescriptor: descriptors live as long as the program.
+var tables sync.Map
+
+func tableOf(md protoreflect.MessageDescriptor) *table {
+	if t, ok := tables.Load(md); ok {
+		return t.(*table)
+	}
+	t, _ := tables.LoadOrStore(md, newTable(md))
+	return t.(*table)
+}
+
+// message returns the table of the field's message type.
+func (f *field) message() *table {
+	if t := f.link.Load(); t != nil {
+		return t
+	}
+	t := tableOf(f.fd.Message())
+	f.link.Store(t)
+	return t
+}
+
+func newTable(md protoreflect.MessageDescriptor) *table {
+	fds := md.Fields()
+	t := &table{
+		form:   formOf(md.FullName()),
+		strict: boolOption(md.Options(), strictOption),
+		byName: make(map[string]*field, fds.Len()),
+	}
+	for i := range fds.Len() {
+		f := newField(fds.Get(i), i)
+		t.fields = append(t.fields, f)
+		t.byName[f.name] = f
+	}
+	return t
+}
+
+func newField(fd protoreflect.FieldDescriptor, number int) *field {
+	f := &field{
+		fd:      fd,
+		number:  number,
+		name:    fd.TextName(),
+		kind:    fd.Kind(),
+		list:    fd.IsList(),
+		isMap:   fd.IsMap(),
+		tracked: fd.HasPresence(),
+		omit:    boolOption(fd.Options(), omitOption),
+	}
+	f.quoted = string(append(appendString(nil, f.name), ':'))
+	if od := fd.ContainingOneof(); od != nil && !od.IsSynthetic() {
+		f.oneof = od
+	}
+	f.flag = f.kind == protoreflect.Int32Kind && boolOption(fd.Options(), flagOption)
+	return f
+}
+
+func formOf(name protoreflect.FullName) form {
+	switch name {
+	case "lab.type.v1.RawJSON":
+		return formRaw
+	case "google.protobuf.Struct":
+		return formStruct
+	case "google.protobuf.Value":
+		return formAnyValue
+	case "google.protobuf.ListValue":
+		return formListing
+	case "google.protobuf.Timestamp", "google.protobuf.Duration", "google.protobuf.FieldMask", "google.protobuf.Any":
+		return formForeign
+	case "google.protobuf.BoolValue", "google.protobuf.StringValue", "google.protobuf.BytesValue",
+		"google.protobuf.Int32Value", "google.protobuf.Int64Value", "google.protobuf.UInt32Value",
+		"google.protobuf.UInt64Value", "google.protobuf.FloatValue", "google.protobuf.DoubleValue":
+		return formWrapper
+	default:
+		return formObject
+	}
+}
+
+// boolOption reads a custom option by the name of its extension, so that this package needs no import of the
+// contract that declares it. An extension that is not linked in counts as not set.
+func boolOption(options proto.Message, name protoreflect.FullName) bool {
+	xt, err := protoregistry.GlobalTypes.FindExtensionByName(name)
+	if err != nil || options == nil || !options.ProtoReflect().IsValid() {
+		return false
+	}
+	if xt.TypeDescriptor().ContainingMessage().FullName() != options.ProtoReflect().Descriptor().FullName() {
+		return false
+	}
+	set, ok := proto.GetExtension(options, xt).(bool)
+	return ok && set
+}

@@ -1,0 +1,58 @@
+package mysqldb
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+const (
+	dialTimeout      = 5 * time.Second
+	statementTimeout = 30 * time.Second
+	// isolation is set by a statement: the variable's name differs between MySQL 8 and MariaDB.
+	isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
+)
+
+// Connector returns a connector whose every session has what the platform expects: UTC, strict mode, READ
+// COMMITTED, timeouts. It changes a copy of cfg. Tests and tools use it so that their sessions equal the
+// services'.
+func Connector(cfg *mysql.Config) (driver.Connector, error) {
+	d := cfg.Clone()
+	d.Timeout, d.ReadTimeout, d.WriteTimeout = dialTimeout, statementTimeout, statementTimeout
+	d.ParseTime, d.Loc = true, time.UTC
+	d.Collation = "utf8mb4_unicode_ci"
+	d.RejectReadOnly = true
+	d.InterpolateParams = true // one round trip a statement
+	if d.Params == nil {
+		d.Params = map[string]string{}
+	}
+	d.Params["time_zone"] = "'+00:00'"
+	d.Params["sql_mode"] = "'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
+	inner, err := mysql.NewConnector(d)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	return connector{inner}, nil
+}
+
+type connector struct{ driver.Connector }
+
+// Connect implements driver.Connector.
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	execer, ok := conn.(driver.ExecerContext)
+	if !ok {
+		return nil, errors.Join(errors.New("open database: the driver cannot execute statements"), conn.Close())
+	}
+	if _, err := execer.ExecContext(ctx, isolation, nil); err != nil {
+		return nil, errors.Join(fmt.Errorf("set isolation: %w", err), conn.Close())
+	}
+	return conn, nil
+}

@@ -1,0 +1,166 @@
+package mysqldb_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+)
+
+func exec(t *testing.T, db *sql.DB, query string) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), query); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestInTxRetriesADeadlock(t *testing.T) {
+	t.Parallel()
+	db := mysqltest.New(t)
+	exec(t, db, "CREATE TABLE account (id INT PRIMARY KEY, n INT NOT NULL)")
+	exec(t, db, "INSERT INTO account VALUES (1, 0), (2, 0)")
+	add := func(first, second int) error {
+		return mysqldb.InTx(t.Context(), db, func(tx *sql.Tx) error {
+			for _, id := range []int{first, second} {
+				if _, err := tx.ExecContext(t.Context(), "UPDATE account SET n = n + 1 WHERE id = ?", id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	const rounds = 40
+	var wait sync.WaitGroup
+	for i := range 2 * rounds {
+		wait.Go(func() {
+			if err := add(1+i%2, 2-i%2); err != nil {
+				t.Errorf("round %d: %v", i, err)
+			}
+		})
+	}
+	wait.Wait()
+	var n int
+	if err := db.QueryRowContext(t.Context(), "SELECT SUM(n) FROM account").Scan(&n); err != nil || n != 4*rounds {
+		t.Fatalf("sum %d, error %v", n, err)
+	}
+}
+
+func TestInTxRollsBackOnError(t *testing.T) {
+	t.Parallel()
+	db := mysqltest.New(t)
+	exec(t, db, "CREATE TABLE r (id INT PRIMARY KEY)")
+	boom := errors.New("boom")
+	err := mysqldb.InTx(t.Context(), db, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(t.Context(), "INSERT INTO r VALUES (1)"); err != nil {
+			return err
+		}
+		return boom
+	})
+	var n int
+	if scan := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM r").Scan(&n); scan != nil || n != 0 || !errors.Is(err, boom) {
+		t.Fatalf("%d rows, error %v, %v", n, err, scan)
+	}
+}
+
+func TestInTxReportsAFailedCommit(t *testing.T) {
+	t.Parallel()
+	db := mysqltest.New(t)
+	exec(t, db, "CREATE TABLE r (id INT PRIMARY KEY)")
+	err := mysqldb.InTx(t.Context(), db, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(t.Context(), "INSERT INTO r VALUES (1)"); err != nil {
+			return err
+		}
+		var id int64
+		if err := tx.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+			return err
+		}
+		_, err := db.ExecContext(t.Context(), "KILL CONNECTION ?", id)
+		return err
+	})
+	if !errors.Is(err, mysqldb.ErrCommitUnknown) {
+		t.Fatalf("a lost commit must not look like success or a plain failure: %v", err)
+	}
+}
+
+func TestIsDuplicate(t *testing.T) {
+	t.Parallel()
+	db := mysqltest.New(t)
+	exec(t, db, "CREATE TABLE r (id INT PRIMARY KEY)")
+	exec(t, db, "INSERT INTO r VALUES (1)")
+	_, err := db.ExecContext(t.Context(), "INSERT INTO r VALUES (1)")
+	if !mysqldb.IsDuplicate(err) || mysqldb.IsDuplicate(errors.New("other")) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestSessionsAreReadCommittedAndUTC(t *testing.T) {
+	t.Parallel()
+	db := mysqltest.New(t)
+	var name, value, zone string
+	err := db.QueryRowContext(t.Context(), "SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation','transaction_isolation')").Scan(&name, &value)
+	if err != nil || value != "READ-COMMITTED" {
+		t.Fatalf("isolation %q, error %v", value, err)
+	}
+	if err := db.QueryRowContext(t.Context(), "SELECT @@time_zone").Scan(&zone); err != nil || zone != "+00:00" {
+		t.Fatalf("zone %q, error %v", zone, err)
+	}
+}
+
+func TestMigrateIsSafeForReplicasThatStartAtOnce(t *testing.T) {
+	t.Parallel()
+	db := mysqltest.New(t)
+	files := fstest.MapFS{
+		"00001_first.sql":  {Data: []byte("-- +goose Up\nCREATE TABLE a (id INT PRIMARY KEY);\n")},
+		"00002_second.sql": {Data: []byte("-- +goose Up\nINSERT INTO a VALUES (1);\n")},
+	}
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			if err := mysqldb.Migrate(t.Context(), db, "rerun", files, quiet); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	var n int
+	if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM a").Scan(&n); err != nil || n != 1 {
+		t.Fatalf("%d rows, error %v", n, err)
+	}
+}
+
+func TestRequireColumnsNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	db := mysqltest.New(t)
+	exec(t, db, "CREATE TABLE billing (id INT PRIMARY KEY)")
+	if err := mysqldb.RequireColumns(t.Context(), db, map[string][]string{"billing": {"id"}}); err != nil {
+		t.Fatal(err)
+	}
+	err := mysqldb.RequireColumns(t.Context(), db, map[string][]string{"billing": {"id", "vat"}})
+	if err == nil || !strings.Contains(err.Error(), "`billing` ADD COLUMN `vat`") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestOpenDoesNotNeedTheServer(t *testing.T) {
+	t.Parallel()
+	db, err := mysqldb.Open(mysqldb.Config{Host: "127.0.0.1", Port: 1, User: "u", Database: "d", PoolSize: 2}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var answered *mysql.MySQLError
+	if err := db.PingContext(context.WithoutCancel(t.Context())); err == nil || errors.As(err, &answered) {
+		t.Fatalf("ping: %v", err)
+	}
+}

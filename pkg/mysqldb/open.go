@@ -1,0 +1,38 @@
+package mysqldb
+
+import (
+	"database/sql"
+	"time"
+
+	"github.com/XSAM/otelsql"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Open returns a pool. It does not connect: a database that is away makes the service not ready, it does not
+// end it. tracers may be nil; spans carry the statement without its arguments. The caller closes the pool.
+func Open(cfg Config, tracers trace.TracerProvider) (*sql.DB, error) {
+	connector, err := Connector(cfg.driverConfig())
+	if err != nil {
+		return nil, err
+	}
+	var db *sql.DB
+	if tracers == nil {
+		db = sql.OpenDB(connector)
+	} else {
+		db = otelsql.OpenDB(connector, otelsql.WithTracerProvider(tracers),
+			otelsql.WithAttributes(attribute.String("db.system.name", "mysql")),
+			otelsql.WithSpanOptions(otelsql.SpanOptions{OmitConnResetSession: true, OmitRows: true, DisableErrSkip: true}))
+	}
+	db.SetMaxOpenConns(cfg.PoolSize)
+	db.SetMaxIdleConns(cfg.PoolSize)
+	db.SetConnMaxLifetime(time.Duration(cfg.PoolRecycleSeconds) * time.Second)
+	return db, nil
+}
+
+// Metrics registers the pool's gauges.
+func Metrics(registry prometheus.Registerer, db *sql.DB) error {
+	return registry.Register(collectors.NewDBStatsCollector(db, "main"))
+}

@@ -1,0 +1,97 @@
+package mysqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+const (
+	errDuplicateEntry  = 1062
+	errDeadlock        = 1213
+	errLockWaitTimeout = 1205
+	errRecordChanged   = 1020 // MariaDB: the row changed since it was read
+	errNoSuchTable     = 1146
+	maxAttempts        = 8
+	firstRetryDelay    = 5 * time.Millisecond
+	maxRetryDelay      = 200 * time.Millisecond
+)
+
+// ErrCommitUnknown marks a commit whose outcome the server did not tell: it may or may not have happened.
+var ErrCommitUnknown = errors.New("outcome of the commit is unknown")
+
+// InTx runs fn in a transaction and commits it. Deadlocks, lock timeouts and changed rows run fn again, up to
+// eight times while ctx lasts, so fn must not have effects outside tx that cannot be repeated. An error of fn
+// rolls back. A commit that fails without an answer of the server carries ErrCommitUnknown.
+func InTx(ctx context.Context, db *sql.DB, fn func(tx *sql.Tx) error) error {
+	delay := firstRetryDelay
+	for attempt := 1; ; attempt++ {
+		err := once(ctx, db, fn)
+		if err == nil || !retryable(err) || attempt == maxAttempts || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(delay/2 + rand.N(delay)):
+		}
+		delay = min(2*delay, maxRetryDelay)
+	}
+}
+
+func once(ctx context.Context, db *sql.DB, fn func(tx *sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if err := fn(tx); err != nil {
+		return errors.Join(err, ignoreDone(tx.Rollback()))
+	}
+	if err := tx.Commit(); err != nil {
+		return commitError(err)
+	}
+	return nil
+}
+
+// commitError tells a refused commit, which the server answered, from one whose answer was lost.
+func commitError(err error) error {
+	var answered *mysql.MySQLError
+	if errors.As(err, &answered) {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return fmt.Errorf("commit: %w: %w", ErrCommitUnknown, err)
+}
+
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrTxDone) || errors.Is(err, mysql.ErrInvalidConn) {
+		return nil
+	}
+	return err
+}
+
+func retryable(err error) bool {
+	switch number(err) {
+	case errDeadlock, errLockWaitTimeout, errRecordChanged:
+		return true
+	}
+	return false
+}
+
+func number(err error) uint16 {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		return e.Number
+	}
+	return 0
+}
+
+// IsDuplicate reports whether err is a violation of a unique index.
+func IsDuplicate(err error) bool { return number(err) == errDuplicateEntry }
+
+// IsNoTable reports whether err says that a table does not exist: the migrations did not run.
+func IsNoTable(err error) bool { return number(err) == errNoSuchTable }

@@ -1,0 +1,67 @@
+// Package redisdb owns how a service opens the key-value cache: one node or a cluster, with timeouts, and
+// with traces that never record a command's values.
+package redisdb
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/extra/redisotel/v9"
+	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/labplatform/labplatform/pkg/config"
+)
+
+// Config holds the documented KV variables; nest it with envPrefix "KV_".
+type Config struct {
+	Host           string        `env:"HOST" envDefault:"localhost"`
+	Port           int           `env:"PORT" envDefault:"7001"`
+	ConnectionType string        `env:"CONNECTION_TYPE" envDefault:"cluster"`
+	User           string        `env:"USER"`
+	Password       config.Secret `env:"PASS"`
+}
+
+// Validate refuses unknown connection types.
+func (c *Config) Validate() error {
+	if c.ConnectionType != "cluster" && c.ConnectionType != "standalone" {
+		return fmt.Errorf("CONNECTION_TYPE is %q: use cluster or standalone", c.ConnectionType)
+	}
+	return nil
+}
+
+const (
+	dialTimeout = 3 * time.Second
+	ioTimeout   = 3 * time.Second
+)
+
+// Open returns a client. It does not connect. tracers may be nil. The caller closes the client.
+func Open(cfg Config, tracers trace.TracerProvider) (redis.UniversalClient, error) {
+	client := redis.NewUniversalClient(Options(cfg))
+	if tracers == nil {
+		return client, nil
+	}
+	if err := redisotel.InstrumentTracing(client, redisotel.WithTracerProvider(tracers), redisotel.WithDBStatement(false)); err != nil {
+		_ = client.Close()
+		return nil, fmt.Errorf("open cache: %w", err)
+	}
+	return client, nil
+}
+
+// Options returns the client options of cfg, for callers that need to change one, as the task queue's engine
+// does with retries.
+func Options(cfg Config) *redis.UniversalOptions {
+	return &redis.UniversalOptions{
+		Addrs:         []string{net.JoinHostPort(cfg.Host, strconv.Itoa(cfg.Port))},
+		IsClusterMode: cfg.ConnectionType == "cluster",
+		Username:      cfg.User,
+		Password:      cfg.Password.Reveal(),
+		DialTimeout:   dialTimeout,
+		ReadTimeout:   ioTimeout,
+		WriteTimeout:  ioTimeout,
+		// The identity command makes old servers answer with an error on every connection.
+		DisableIdentity: true,
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -35,16 +36,26 @@ func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == "document-store":
 		os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
-	case os.Getenv("STACK_TEST_RUN") != "":
-		os.Exit(superviseForTest())
+	case len(os.Args) == 4 && os.Args[1] == "--dir" && os.Args[3] == "run":
+		os.Exit(superviseForTest(os.Args[2]))
 	}
 	os.Exit(m.Run())
 }
 
-func superviseForTest() int {
-	c, err := config(os.Getenv("LAB_DIR"), os.Getenv("LAB_PORT_BASE"), os.Stdout)
+// baseFile keeps the port base of a supervisor's LAB_DIR: tests that run at once cannot use the environment.
+const baseFile = "base"
+
+func superviseForTest(dir string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	base, err := os.ReadFile(filepath.Join(dir, baseFile))
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	c, err := config(dir, string(base), os.Stdout)
 	if err == nil {
-		err = stack.Run(context.Background(), c)
+		err = stack.Run(ctx, c)
 	}
 	if err != nil {
 		fmt.Println(err)
@@ -296,12 +307,8 @@ func TestStopEndsWhatAKilledSupervisorLeftBehind(t *testing.T) {
 	t.Parallel()
 	requireEngines(t)
 	dir, base := t.TempDir(), freeBase(t)
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	supervisor := exec.Command(binary)
-	supervisor.Env = append(os.Environ(), "STACK_TEST_RUN=1", "LAB_DIR="+dir, "LAB_PORT_BASE="+base)
+	binary := writeBase(t, dir, base)
+	supervisor := exec.Command(binary, "--dir", dir, "run")
 	out := &output{}
 	supervisor.Stdout, supervisor.Stderr = out, out
 	if err := supervisor.Start(); err != nil {
@@ -334,6 +341,76 @@ func TestStopEndsWhatAKilledSupervisorLeftBehind(t *testing.T) {
 	requireGone(t, ids)
 	if _, err := endpoints.Read(dir); !errors.Is(err, endpoints.ErrNotRunning) {
 		t.Fatalf("endpoints.json is left: %v", err)
+	}
+}
+
+// writeBase prepares LAB_DIR for a supervisor of its own and returns its program.
+func writeBase(t *testing.T, dir, base string) (binary string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, baseFile), []byte(base), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}
+
+func TestUpReturnsWithAReadyStackInTheBackgroundAndStopEndsIt(t *testing.T) {
+	t.Parallel()
+	requireEngines(t)
+	dir, base := t.TempDir(), freeBase(t)
+	binary := writeBase(t, dir, base)
+	c, err := config(dir, base, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	if err := stack.Up(t.Context(), c.Settings, binary, &said); err != nil {
+		t.Fatalf("%v\n%s", err, said.String())
+	}
+	t.Cleanup(func() { _ = stack.Stop(c.Settings, io.Discard) })
+	e, err := endpoints.Read(dir)
+	if err != nil || !strings.Contains(said.String(), e.Gateway) {
+		t.Fatalf("%v; up said %q", err, said.String())
+	}
+	if !stack.Status(c.Settings, &said) {
+		t.Fatalf("status: not ready\n%s", said.String())
+	}
+	ids := identities(t, e)
+	if err := stack.Stop(c.Settings, &said); err != nil {
+		t.Fatal(err)
+	}
+	requireGone(t, ids)
+	if stack.Status(c.Settings, &said) || stack.Running(c.Settings) {
+		t.Fatal("still there after the stop")
+	}
+	if err := stack.Stop(c.Settings, &said); err != nil {
+		t.Fatalf("stopping twice: %v", err)
+	}
+}
+
+func TestUpExplainsAStackThatDoesNotStart(t *testing.T) {
+	t.Parallel()
+	requireEngines(t)
+	dir, base := t.TempDir(), freeBase(t)
+	binary := writeBase(t, dir, base)
+	c, err := config(dir, base, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", c.Settings.Ports.Addr(ports.Mongo))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	var said bytes.Buffer
+	if err := stack.Up(t.Context(), c.Settings, binary, &said); err == nil || !strings.Contains(said.String(), "(mongo) is in use") {
+		t.Fatalf("up: %v, said %q", err, said.String())
+	}
+	if stack.Running(c.Settings) {
+		t.Fatal("something still runs")
 	}
 }
 

@@ -152,13 +152,13 @@ func TestAPortInUseIsNamedWithItsOwner(t *testing.T) {
 			continue
 		}
 		port := listener.Addr().(*net.TCPAddr).Port
-		err = process.RequireFreePort(port, "gateway")
+		err = process.RequireFreePort(t.Context(), port, "gateway")
 		want := fmt.Sprintf("port %d (gateway) is in use by process %d", port, os.Getpid())
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error = %v, want %q", addr, err, want)
 		}
 		listener.Close()
-		if err := process.RequireFreePort(port, "gateway"); err != nil {
+		if err := process.RequireFreePort(t.Context(), port, "gateway"); err != nil {
 			t.Errorf("%s: after closing: %v", addr, err)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/services"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 )
 
@@ -35,7 +35,7 @@ func (r *running) endpoints() endpoints.Endpoints {
 }
 
 // environ is never null in the file: an engine needs no variable.
-func environ(env services.Env) map[string]string {
+func environ(env roster.Env) map[string]string {
 	out := make(map[string]string, len(env))
 	for key, value := range env {
 		out[key] = value

@@ -1,4 +1,4 @@
-package services
+package roster
 
 import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"

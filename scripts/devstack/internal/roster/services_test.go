@@ -1,4 +1,4 @@
-package services_test
+package roster_test
 
 import (
 	"slices"
@@ -8,25 +8,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/services"
 )
 
-func testStack(t *testing.T) services.Stack {
+func testStack(t *testing.T) roster.Stack {
 	t.Helper()
 	plan, err := ports.Parse("20000")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return services.Stack{Ports: plan, Services: services.Table(), RedisAddr: "127.0.0.1:20031",
+	return roster.Stack{Ports: plan, Services: roster.Table(), RedisAddr: "127.0.0.1:20031",
 		Secrets:  secrets.Secrets{Service: "s", Mobile: "m", Legacy: "l", Ephemeral: "e"},
-		MySQL:    services.MySQL{Host: "127.0.0.1", Port: "20030", User: "root", Database: "lab"},
+		MySQL:    roster.MySQL{Host: "127.0.0.1", Port: "20030", User: "root", Database: "lab"},
 		MongoURI: "mongodb://127.0.0.1:20032/", MongoDatabase: "lab"}
 }
 
-func environment(t *testing.T, stack services.Stack, name string, caller ...string) services.Env {
+func environment(t *testing.T, stack roster.Stack, name string, caller ...string) roster.Env {
 	t.Helper()
-	i := slices.IndexFunc(stack.Services, func(s services.Service) bool { return s.Name == name })
+	i := slices.IndexFunc(stack.Services, func(s roster.Service) bool { return s.Name == name })
 	if i < 0 {
 		t.Fatalf("no service %s", name)
 	}
@@ -36,7 +36,7 @@ func environment(t *testing.T, stack services.Stack, name string, caller ...stri
 func TestTheEnvironmentOfRerun(t *testing.T) {
 	t.Parallel()
 	got := environment(t, testStack(t), "rerun")
-	want := services.Env{
+	want := roster.Env{
 		"RERUN_HOST": "127.0.0.1", "RERUN_GRPC_PORT": "20013", "RERUN_ADMIN_PORT": "20023",
 		"RERUN_DB_HOST": "127.0.0.1", "RERUN_DB_PORT": "20030", "RERUN_DB_USER": "root", "RERUN_DB_PASSWORD": "", "RERUN_DB_DATABASE": "lab",
 		"RERUN_KV_HOST": "127.0.0.1", "RERUN_KV_PORT": "20031", "RERUN_KV_CONNECTION_TYPE": "standalone",

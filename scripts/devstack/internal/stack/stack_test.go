@@ -244,22 +244,46 @@ func TestAPortInUseIsNamedWithItsOwner(t *testing.T) {
 
 func TestResetDeletesOnlyWhatDevstackMade(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	c, err := config(dir, "", io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := stack.Reset(c.Settings, io.Discard); err == nil {
-		t.Fatal("a foreign directory was deleted")
-	}
-	if err := os.WriteFile(filepath.Join(dir, ".devstack"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := stack.Reset(c.Settings, io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Fatalf("LAB_DIR is left: %v", err)
+	for name, c := range map[string]struct {
+		entries     []string
+		fails, left bool
+	}{
+		"a foreign directory":                {entries: []string{"thesis.txt"}, fails: true, left: true},
+		"its own directory":                  {entries: []string{"run/", ".devstack", "data/", "bin/"}},
+		"a directory that held files before": {entries: []string{"run/", "data/", "secrets.json", "thesis.txt"}, left: true},
+		"one that other tools of ours use":   {entries: []string{"run/", "bench/", "test-results/"}},
+		"a directory that is absent":         {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "lab")
+			for _, entry := range c.entries {
+				path := filepath.Join(dir, entry)
+				if err := os.MkdirAll(filepath.Dir(path+"x"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if strings.HasSuffix(entry, "/") {
+					continue
+				}
+				if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cfg, err := config(dir, "", io.Discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := stack.Reset(cfg.Settings, io.Discard); (err != nil) != c.fails {
+				t.Fatalf("reset: %v", err)
+			}
+			left, _ := filepath.Glob(filepath.Join(dir, "*"))
+			if c.left && (len(left) != 1 || filepath.Base(left[0]) != "thesis.txt") {
+				t.Fatalf("left: %v, want thesis.txt alone", left)
+			}
+			if _, err := os.Stat(dir); !c.left && !errors.Is(err, os.ErrNotExist) {
+				t.Fatalf("LAB_DIR is left: %v, %v", left, err)
+			}
+		})
 	}
 }
 

@@ -39,6 +39,7 @@ type Error struct {
 	Kind       Kind
 	Reason     string // stable UPPER_SNAKE_CASE, documented in the service's README
 	Message    string
+	Details    string // more for people, where an area's error body has room for it
 	Fields     []Field
 	RetryAfter time.Duration // zero: unknown
 	cause      error
@@ -73,6 +74,13 @@ func InvalidFields(fields ...Field) *Error {
 func (e *Error) WithCause(err error) *Error {
 	c := *e
 	c.cause = err
+	return &c
+}
+
+// WithDetails returns a copy of e with more for people to read, such as who holds what since when.
+func (e *Error) WithDetails(details string) *Error {
+	c := *e
+	c.Details = details
 	return &c
 }
 

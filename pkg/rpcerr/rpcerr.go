@@ -23,7 +23,10 @@ import (
 // Domain is the ErrorInfo domain of every error of the platform.
 const Domain = "labplatform"
 
-const internalMessage = "Something went wrong on our side. Try again; if it stays, give support the request id."
+const (
+	internalMessage = "Something went wrong on our side. Try again; if it stays, give support the X-Request-Id of the answer."
+	detailsKey      = "details"
+)
 
 var codeOf = map[apperr.Kind]codes.Code{
 	apperr.Internal:         codes.Internal,
@@ -60,7 +63,11 @@ func ToStatus(err error) *status.Status {
 	if e.Kind == apperr.Internal && e.Reason == "" {
 		return status.New(codes.Internal, internalMessage)
 	}
-	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: e.Reason, Domain: Domain}}
+	info := &errdetails.ErrorInfo{Reason: e.Reason, Domain: Domain}
+	if e.Details != "" {
+		info.Metadata = map[string]string{detailsKey: e.Details}
+	}
+	details := []protoadapt.MessageV1{info}
 	if len(e.Fields) > 0 {
 		details = append(details, badRequest(e.Fields))
 	}
@@ -107,7 +114,7 @@ func FromStatus(st *status.Status) *apperr.Error {
 	for _, detail := range st.Details() {
 		switch d := detail.(type) {
 		case *errdetails.ErrorInfo:
-			e.Reason = d.GetReason()
+			e.Reason, e.Details = d.GetReason(), d.GetMetadata()[detailsKey]
 		case *errdetails.BadRequest:
 			e.Fields = fields(d)
 		case *errdetails.RetryInfo:

@@ -32,13 +32,13 @@ func TestFieldsAndRetryAfterSurviveTheWire(t *testing.T) {
 	in := apperr.InvalidFields(
 		apperr.Field{Index: 3, Name: "task_type", Message: "task_type 9 is unknown"},
 		apperr.Field{Index: -1, Name: "lab_id", Message: "lab_id must be a number"},
-	).WithRetryAfter(30 * time.Second)
+	).WithRetryAfter(30 * time.Second).WithDetails("since 10:00")
 	got := rpcerr.FromStatus(rpcerr.ToStatus(fmt.Errorf("enqueue: %w", in)))
 	if diff := cmp.Diff(in.Fields, got.Fields); diff != "" {
 		t.Fatal(diff)
 	}
-	if got.RetryAfter != 30*time.Second {
-		t.Fatalf("retry after %v", got.RetryAfter)
+	if got.RetryAfter != 30*time.Second || got.Details != "since 10:00" {
+		t.Fatalf("got %+v", got)
 	}
 }
 

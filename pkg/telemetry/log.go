@@ -4,17 +4,29 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"regexp"
 
 	"go.opentelemetry.io/otel/trace"
 )
 
 func newLogger(service string, cfg Config, w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: cfg.LogLevel}
+	options := &slog.HandlerOptions{Level: cfg.LogLevel, ReplaceAttr: redact}
 	var handler slog.Handler = slog.NewTextHandler(w, options)
 	if cfg.LogJSON {
 		handler = slog.NewJSONHandler(w, options)
 	}
 	return slog.New(traced{handler}).With("service", service)
+}
+
+// quoted finds what database servers and parsers put in quotes: the values at fault.
+var quoted = regexp.MustCompile(`'[^']*'|"[^"]*"`)
+
+// redact keeps values out of errors: every attribute called "error" loses its quoted parts.
+func redact(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == "error" && a.Value.Kind() == slog.KindString {
+		a.Value = slog.StringValue(quoted.ReplaceAllString(a.Value.String(), "'…'"))
+	}
+	return a
 }
 
 // traced adds the ids of the current span to every line.

@@ -47,3 +47,16 @@ func TestConfigValidate(t *testing.T) {
 		}
 	}
 }
+
+func TestErrorsInTheLogLoseTheirValues(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	tel, err := telemetry.Start(t.Context(), "rerun", "test", telemetry.Config{Environment: "dev", LogJSON: true}, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tel.Logger.Error("call failed", "error", "Error 1062: Duplicate entry 'Rahul Sharma' for key \"contact 9876543210\"")
+	if text := out.String(); bytes.Contains(out.Bytes(), []byte("Rahul")) || bytes.Contains(out.Bytes(), []byte("98765")) {
+		t.Fatalf("value in the log: %s", text)
+	}
+}

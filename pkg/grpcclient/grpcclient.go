@@ -1,0 +1,65 @@
+// Package grpcclient owns how a service calls another one: a fresh service token per call, a deadline on every
+// call, and the server's errors rebuilt as apperr.
+package grpcclient
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/rpcerr"
+	"github.com/labplatform/labplatform/pkg/telemetry"
+)
+
+const (
+	defaultDeadline  = 5 * time.Second
+	keepaliveTime    = 30 * time.Second
+	keepaliveTimeout = 10 * time.Second
+)
+
+// Connect returns a connection that adds nothing to calls: for the gateway, which forwards the caller's
+// credentials. It does not wait for the server. The caller closes it.
+func Connect(address string, t *telemetry.Telemetry, extra ...grpc.DialOption) (*grpc.ClientConn, error) {
+	options := []grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()), // service tokens authenticate; TLS is the mesh's or the chart's
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
+		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`),
+	}
+	if t.Tracing {
+		options = append(options, grpc.WithStatsHandler(otelgrpc.NewClientHandler(otelgrpc.WithTracerProvider(t.Tracers))))
+	}
+	conn, err := grpc.NewClient(address, append(options, extra...)...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", address, err)
+	}
+	return conn, nil
+}
+
+// Dial returns a connection to the service audience for calls of our own: each carries a fresh service token
+// and a deadline of at most five seconds unless the context has one, and returns apperr errors.
+func Dial(address, audience string, tokens *authn.ServiceTokens, t *telemetry.Telemetry) (*grpc.ClientConn, error) {
+	return Connect(address, t, grpc.WithChainUnaryInterceptor(unary(audience, tokens)))
+}
+
+func unary(audience string, tokens *authn.ServiceTokens) grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		token, err := tokens.Mint(audience, "")
+		if err != nil {
+			return err
+		}
+		if _, ok := ctx.Deadline(); !ok {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, defaultDeadline)
+			defer cancel()
+		}
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+		return rpcerr.FromError(invoke(ctx, method, req, reply, cc, opts...))
+	}
+}

@@ -1,0 +1,116 @@
+package grpcserver
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"time"
+
+	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/telemetry"
+)
+
+const (
+	hardStopAfter     = 15 * time.Second
+	maxConnectionAge  = 5 * time.Minute // clients rebalance over new replicas
+	maxConnectionDone = 30 * time.Second
+)
+
+// Config is the gRPC listener.
+type Config struct {
+	Host     string `env:"HOST" envDefault:"0.0.0.0"`
+	GRPCPort int    `env:"GRPC_PORT"`
+	// MaxInFlight is how many calls are worked on at once; more are refused at once with a retry time.
+	MaxInFlight int `env:"MAX_IN_FLIGHT" envDefault:"512"`
+	// DefaultDeadlineSeconds applies to calls that bring none, and caps those that bring a longer one.
+	DefaultDeadlineSeconds int `env:"DEADLINE_SECONDS" envDefault:"10"`
+	// MaxMessageBytes is the largest request.
+	MaxMessageBytes int `env:"MAX_MESSAGE_BYTES" envDefault:"4194304"`
+}
+
+// Authenticator turns credentials into a principal.
+type Authenticator interface {
+	Authenticate(context.Context, authn.Credentials) (authn.Principal, error)
+}
+
+// Deps is what a server needs.
+type Deps struct {
+	Telemetry     *telemetry.Telemetry
+	Authenticator Authenticator
+	// Anonymous lists full method names that need no credential. A credential that is sent is still checked.
+	Anonymous []string
+}
+
+// Server is a gRPC server; register services on it before Serve.
+type Server struct {
+	*grpc.Server
+	cfg    Config
+	log    *slog.Logger
+	health *health.Server
+}
+
+// New returns a server with the platform's interceptors.
+func New(cfg Config, deps Deps) (*Server, error) {
+	metrics := grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram())
+	if err := deps.Telemetry.Registry.Register(metrics); err != nil {
+		return nil, fmt.Errorf("register grpc metrics: %w", err)
+	}
+	refused := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "grpc_server_refused_total", Help: "Calls refused because too many were in flight.",
+	})
+	if err := deps.Telemetry.Registry.Register(refused); err != nil {
+		return nil, fmt.Errorf("register grpc metrics: %w", err)
+	}
+	i := newInterceptors(cfg, deps, refused)
+	options := []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(cfg.MaxMessageBytes),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: maxConnectionAge, MaxConnectionAgeGrace: maxConnectionDone}),
+		grpc.ChainUnaryInterceptor(i.recoverUnary, i.deadlineUnary, metrics.UnaryServerInterceptor(), i.finishUnary, i.limitUnary, i.authenticateUnary),
+		grpc.ChainStreamInterceptor(i.recoverStream, metrics.StreamServerInterceptor(), i.finishStream, i.limitStream, i.authenticateStream),
+	}
+	if deps.Telemetry.Tracing {
+		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(deps.Telemetry.Tracers))))
+	}
+	s := &Server{Server: grpc.NewServer(options...), cfg: cfg, log: deps.Telemetry.Logger, health: health.NewServer()}
+	healthv1.RegisterHealthServer(s.Server, s.health)
+	return s, nil
+}
+
+// Drain tells gRPC health checks that the server should get no new calls.
+func (s *Server) Drain() { s.health.Shutdown() }
+
+// Run listens on the configured port until ctx ends; see Serve.
+func (s *Server) Run(ctx context.Context) error {
+	address := net.JoinHostPort(s.cfg.Host, strconv.Itoa(s.cfg.GRPCPort))
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	return s.Serve(ctx, listener)
+}
+
+// Serve serves listener until ctx ends, lets calls in flight finish, and cuts them off after 15 seconds.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	stopped := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		hard := time.AfterFunc(hardStopAfter, s.Stop)
+		defer hard.Stop()
+		s.GracefulStop()
+	})
+	if err := s.Server.Serve(listener); err != nil && ctx.Err() == nil {
+		return err
+	}
+	<-stopped
+	return nil
+}

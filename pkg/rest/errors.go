@@ -1,0 +1,142 @@
+package rest
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+)
+
+// statusClientClosed is nginx's code for a caller that went away; nobody reads it but the metrics.
+const statusClientClosed = 499
+
+var statuses = map[apperr.Kind]int{
+	apperr.Internal:         http.StatusInternalServerError,
+	apperr.Invalid:          http.StatusBadRequest,
+	apperr.Unauthenticated:  http.StatusUnauthorized,
+	apperr.Forbidden:        http.StatusForbidden,
+	apperr.NotFound:         http.StatusNotFound,
+	apperr.Conflict:         http.StatusConflict,
+	apperr.TooLarge:         http.StatusRequestEntityTooLarge,
+	apperr.TooManyRequests:  http.StatusTooManyRequests,
+	apperr.Unavailable:      http.StatusServiceUnavailable,
+	apperr.DeadlineExceeded: http.StatusGatewayTimeout,
+	apperr.Unimplemented:    http.StatusNotImplemented,
+	apperr.Canceled:         statusClientClosed,
+}
+
+// Status returns the HTTP status of a kind.
+func Status(kind apperr.Kind) int { return statuses[kind] }
+
+// Shape makes the documented error body of an area.
+type Shape func(status int, e *apperr.Error) any
+
+// Envelope is the body of the areas without one of their own: code (the HTTP status), message, details.
+func Envelope(status int, e *apperr.Error) any {
+	return struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+		Details string `json:"details"`
+	}{status, e.Message, details(e)}
+}
+
+// TaskQueue is the body of area D: code, message and the elements at fault.
+func TaskQueue(status int, e *apperr.Error) any {
+	return struct {
+		Code    int          `json:"code"`
+		Message string       `json:"message"`
+		Errors  []fieldError `json:"errors,omitempty"`
+	}{status, e.Message, fieldErrors(e)}
+}
+
+// CellCounter is the body of area E: message, and on 400 the elements at fault.
+func CellCounter(status int, e *apperr.Error) any {
+	body := struct {
+		Message string        `json:"message"`
+		Errors  *[]fieldError `json:"errors,omitempty"`
+	}{Message: e.Message}
+	if status == http.StatusBadRequest {
+		errors := fieldErrors(e)
+		body.Errors = &errors
+	}
+	return body
+}
+
+// BillSplit is the body of area G.
+func BillSplit(_ int, e *apperr.Error) any {
+	return struct {
+		Status           string   `json:"status"`
+		FailedValidation []string `json:"failed_validation"`
+		Message          string   `json:"message"`
+	}{"failed", []string{}, e.Message}
+}
+
+type fieldError struct {
+	Index   *int   `json:"index,omitempty"`
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+func fieldErrors(e *apperr.Error) []fieldError {
+	out := make([]fieldError, 0, len(e.Fields))
+	for _, f := range e.Fields {
+		entry := fieldError{Field: f.Name, Message: f.Message}
+		if f.Index >= 0 {
+			entry.Index = &f.Index
+		}
+		out = append(out, entry)
+	}
+	return out
+}
+
+func details(e *apperr.Error) string {
+	if e.Details != "" || len(e.Fields) == 0 {
+		return e.Details
+	}
+	parts := make([]string, len(e.Fields))
+	for i, f := range e.Fields {
+		parts[i] = f.Message
+	}
+	return strings.Join(parts, "; ")
+}
+
+// WriteError answers with the area's body of e, and the headers that belong to its status. It returns the
+// status.
+func WriteError(w http.ResponseWriter, shape Shape, e *apperr.Error) int {
+	status := Status(e.Kind)
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
+	if wait := retryAfter(e, status); wait > 0 {
+		header.Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
+	}
+	if status == http.StatusUnauthorized {
+		header.Set("WWW-Authenticate", `Bearer realm="labplatform"`)
+	}
+	WriteJSON(w, status, shape(status, e))
+	return status
+}
+
+// WriteJSON writes body as one line of JSON.
+func WriteJSON(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(body) // the peer went away: nobody is left to tell
+}
+
+// retryAfter is never empty on 429 and 503: a client without a hint retries at once.
+func retryAfter(e *apperr.Error, status int) time.Duration {
+	if e.RetryAfter > 0 {
+		return e.RetryAfter
+	}
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		return time.Second
+	}
+	return 0
+}

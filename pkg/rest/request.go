@@ -1,0 +1,49 @@
+package rest
+
+import (
+	"net/http"
+	"strings"
+)
+
+// InternalHeader marks a call as internal. It counts only on the internal listener, with a service token.
+const InternalHeader = "X-Is-Internal-Request"
+
+// forwarded are the headers that become gRPC metadata, under their own lower-case names.
+var forwarded = map[string]bool{
+	"Cookie": true, "Authorization": true, "Traceparent": true, "Tracestate": true, "Idempotency-Key": true,
+	"X-Is-External-Edit-Request": true, "X-Request-Id": true, InternalHeader: true,
+}
+
+// MatchIncoming tells grpc-gateway which headers pass inwards: an allow-list. The listener has already removed
+// what its callers may not send.
+func MatchIncoming(key string) (string, bool) {
+	if forwarded[http.CanonicalHeaderKey(key)] {
+		return strings.ToLower(key), true
+	}
+	return "", false
+}
+
+// dangerous headers are acted upon by libraries on the way in.
+var dangerous = []string{"Grpc-Timeout", "X-Http-Method-Override", InternalHeader}
+
+// StripHeaders removes what no caller from outside may send: the internal mark, gRPC metadata and deadlines,
+// method overrides.
+func StripHeaders(header http.Header) {
+	for _, key := range dangerous {
+		header.Del(key)
+	}
+	for key := range header {
+		if strings.HasPrefix(key, "Grpc-") {
+			header.Del(key)
+		}
+	}
+}
+
+// TrimSlash removes exactly one trailing slash, so that both forms of every documented path answer without a
+// redirect, which would lose bodies.
+func TrimSlash(path string) string {
+	if len(path) > 1 && path[len(path)-1] == '/' {
+		return path[:len(path)-1]
+	}
+	return path
+}

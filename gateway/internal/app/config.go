@@ -1,0 +1,60 @@
+// Package app owns what the gateway process consists of.
+package app
+
+import (
+	"errors"
+
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/httpserver"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
+	"github.com/labplatform/labplatform/pkg/telemetry"
+)
+
+// Prefix of every variable of the gateway.
+const Prefix = "GATEWAY_"
+
+// Config is every setting of the gateway.
+type Config struct {
+	Port         int `env:"PORT" envDefault:"8090"`          // public listener
+	InternalPort int `env:"INTERNAL_PORT" envDefault:"8091"` // services only
+
+	// Addresses of the services, host:port. An area without one answers 501.
+	SearchAddr        string `env:"SEARCH_ADDR"`
+	ExternalEditAddr  string `env:"EXTERNAL_EDIT_ADDR"`
+	RerunAddr         string `env:"RERUN_ADDR"`
+	TaskQueueAddr     string `env:"TASKQUEUE_ADDR"`
+	CellCounterAddr   string `env:"CELL_COUNTER_ADDR"`
+	CalloutAddr       string `env:"CALLOUT_ADDR"`
+	BillSplitAddr     string `env:"BILL_SPLIT_ADDR"`
+	NotificationsAddr string `env:"NOTIFICATIONS_ADDR"`
+
+	ServiceTokenSecret config.Secret `env:"SERVICE_TOKEN_SECRET"`
+	// TrustedOrigins may send cookie-authenticated writes: scheme://host[:port], comma separated.
+	TrustedOrigins []string `env:"TRUSTED_ORIGINS"`
+
+	Admin     httpserver.Config
+	Lifecycle lifecycle.Config
+	Telemetry telemetry.Config
+}
+
+// Load reads the settings from environ.
+func Load(environ []string) (Config, error) {
+	cfg := Config{Admin: httpserver.Config{AdminPort: 8092}}
+	return cfg, config.Load(Prefix, &cfg, environ)
+}
+
+// Validate refuses to start an internal listener that nobody could use.
+func (c *Config) Validate() error {
+	if len(c.ServiceTokenSecret.Reveal()) < 32 {
+		return errors.New("SERVICE_TOKEN_SECRET must have at least 32 bytes; it is shared by all services")
+	}
+	return nil
+}
+
+// addresses maps the names of edge.AreaNames to the configured addresses.
+func (c Config) addresses() map[string]string {
+	return map[string]string{
+		"search": c.SearchAddr, "externaledit": c.ExternalEditAddr, "rerun": c.RerunAddr, "taskqueue": c.TaskQueueAddr,
+		"cellcounter": c.CellCounterAddr, "callout": c.CalloutAddr, "billsplit": c.BillSplitAddr, "notifications": c.NotificationsAddr,
+	}
+}

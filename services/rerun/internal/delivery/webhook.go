@@ -67,7 +67,7 @@ func (o Orders) webhook(scope authn.LabScope, reportID int64, indices []int) ([]
 		IsBody  int             `json:"isBody"`
 		Timeout int             `json:"timeout"`
 	}{
-		URL:    fmt.Sprintf("%s/api-v3/sample-rerun/%d/request", strings.TrimRight(o.BaseURL, "/"), reportID),
+		URL:  fmt.Sprintf("%s/api-v3/sample-rerun/%d/request", strings.TrimRight(o.BaseURL, "/"), reportID),
 		Args: requestBody(scope, indices), IsBody: 1, Timeout: webhookTimeout,
 	})
 	if err != nil {

@@ -49,13 +49,13 @@ func (c *Config) Validate() error {
 func Open(cfg Config) (*mongo.Database, error) {
 	journaled := true
 	client, err := mongo.Connect(options.Client().
-		ApplyURI(cfg.URI.Reveal()).
 		SetConnectTimeout(connectTimeout).
 		SetServerSelectionTimeout(connectTimeout).
 		SetTimeout(operationTimeout).
 		SetMaxPoolSize(poolSize).
 		SetReadPreference(readpref.Primary()).
-		SetWriteConcern(&writeconcern.WriteConcern{W: writeconcern.WCMajority, Journal: &journaled}))
+		SetWriteConcern(&writeconcern.WriteConcern{W: writeconcern.WCMajority, Journal: &journaled}).
+		ApplyURI(cfg.URI.Reveal())) // last: an operator may tune any of these in the address
 	if err != nil {
 		return nil, fmt.Errorf("open document store: %w", err)
 	}
@@ -83,9 +83,5 @@ func IsDuplicate(err error) bool { return mongo.IsDuplicateKeyError(err) }
 
 // IsUnavailable reports whether err says that the store could not be reached or did not answer in time.
 func IsUnavailable(err error) bool {
-	var selection mongo.ServerError
-	if errors.As(err, &selection) {
-		return false
-	}
 	return mongo.IsNetworkError(err) || mongo.IsTimeout(err) || errors.Is(err, mongo.ErrClientDisconnected)
 }

@@ -2,8 +2,15 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"os"
+	"slices"
+
+	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/stack"
 )
 
 const help = `devstack runs the laboratory platform on this machine.
@@ -24,13 +31,25 @@ Environment: LAB_DIR, LAB_PORT_BASE, LAB_PIPELINE=on|off, LAB_SEED=demo|none, an
 LAB_MONGO_URI, LAB_BLOB_URL to use an engine that runs already. All of it is explained in scripts/devstack/README.md.
 `
 
-// Main runs one verb and returns the exit code of the program.
+// Main runs one verb and returns the exit code of the program: 0 success, 1 failure, 2 wrong usage, 3 when the
+// stack to run runs already; engines ends with the code of its command.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	if len(args) == 0 {
+	flags := flag.NewFlagSet("devstack", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	dir := flags.String("dir", "", "instead of LAB_DIR")
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp) || flags.Arg(0) == "help" || slices.Contains(flags.Args()[:min(2, flags.NArg())], "--help"):
+		fmt.Fprint(stdout, help)
+		return 0
+	case err != nil:
+		fmt.Fprintf(stderr, "devstack: %v; see devstack --help\n", err)
+		return 2
+	case flags.NArg() == 0:
 		fmt.Fprint(stderr, help)
 		return 2
 	}
-	code, err := dispatch(ctx, args[0], args[1:], stdout, stderr)
+	code, err := dispatch(ctx, *dir, flags.Arg(0), flags.Args()[1:], stdout, stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "devstack: %v\n", err)
 		return max(code, 1)
@@ -38,16 +57,44 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-func dispatch(ctx context.Context, verb string, args []string, stdout, stderr io.Writer) (int, error) {
+// dispatch runs the verbs that need no LAB_DIR, and reads the switches for the others.
+func dispatch(ctx context.Context, dir, verb string, args []string, stdout, stderr io.Writer) (int, error) {
 	switch verb {
 	case "engines":
 		return runEngines(ctx, args, stderr)
 	case "document-store":
 		return 0, serveDocumentStore(ctx, args, stderr)
-	case "help", "--help", "-h":
-		fmt.Fprint(stdout, help)
-		return 0, nil
+	}
+	s, err := settings.Load(dir, os.Getenv)
+	if err != nil {
+		return 2, err
+	}
+	switch verb {
+	case "run":
+		return run(ctx, s, stdout)
+	case "up":
+		return 0, up(ctx, s, stdout)
+	case "down":
+		return 0, stack.Stop(s, stdout)
+	case "reset":
+		return 0, stack.Reset(s, stdout)
+	case "status":
+		return status(s, stdout), nil
+	case "seed":
+		return 0, seedFile(ctx, s, args, stdout)
+	case "seed-volume":
+		return 0, seedVolume(ctx, s, args, stderr)
+	case "print-internal-token":
+		return 0, printInternalToken(s, stdout)
 	default:
 		return 2, fmt.Errorf("unknown verb %q: see devstack --help", verb)
 	}
+}
+
+// status answers 0 when the stack is ready and 1 when it is not.
+func status(s settings.Settings, stdout io.Writer) int {
+	if stack.Status(s, stdout) {
+		return 0
+	}
+	return 1
 }

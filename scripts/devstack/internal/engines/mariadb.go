@@ -37,7 +37,7 @@ func MariaDB(place Place, durability Durability) (Engine, error) {
 		return Engine{}, err
 	}
 	args := append([]string{server, "--no-defaults", "--datadir=" + place.Data, "--socket=" + socketPath(place.Data),
-		"--pid-file=" + filepath.Join(place.Data, "mariadbd.pid"), "--port=" + strconv.Itoa(place.Port)}, serverOptions()...)
+		"--pid-file=" + filepath.Join(place.Data, "mariadbd.pid"), "--tmpdir=" + scratch(place.Data), "--port=" + strconv.Itoa(place.Port)}, serverOptions()...)
 	args = append(args, durabilityOptions(durability)...)
 	args = append(args, runAs()...)
 	return Engine{
@@ -75,6 +75,9 @@ func runAs() []string {
 // installDatabase makes the data directory once. It works beside the final place and renames, so that a crash
 // in the middle never leaves a half-made directory that looks complete.
 func installDatabase(ctx context.Context, place Place) error {
+	if err := os.MkdirAll(scratch(place.Data), 0o755); err != nil {
+		return err
+	}
 	if _, err := os.Stat(filepath.Join(place.Data, "mysql")); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -87,7 +90,13 @@ func installDatabase(ctx context.Context, place Place) error {
 		return err
 	}
 	args := append([]string{"--no-defaults", "--datadir=" + work, "--auth-root-authentication-method=normal", "--skip-test-db"}, runAs()...)
-	output, err := exec.CommandContext(ctx, install, args...).CombinedOutput()
+	cmd := exec.CommandContext(ctx, install, args...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+scratch(place.Data))
+	process.Tie(cmd)
+	output, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w\n%s", filepath.Base(install), err, output)
 	}
@@ -103,9 +112,13 @@ func pingMySQL(ctx context.Context, port int) error {
 		return err
 	}
 	db := sql.OpenDB(connector)
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	return db.PingContext(ctx)
 }
+
+// scratch is the server's own temporary directory: at its start a server deletes what looks like a temporary
+// table, also a neighbour's.
+func scratch(data string) string { return data + ".tmp" }
 
 // socketPath is in the data directory, or under the temporary directory when that would be too long.
 func socketPath(data string) string {

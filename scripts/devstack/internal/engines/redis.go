@@ -1,7 +1,10 @@
 package engines
 
 import (
+	"bufio"
 	"context"
+	"fmt"
+	"net"
 	"os"
 	"strconv"
 
@@ -25,17 +28,31 @@ func Redis(place Place) (Engine, error) {
 	}, nil
 }
 
+// pingRedis speaks the protocol itself: a client would log every attempt on a server that is not there yet.
 func pingRedis(ctx context.Context, addr string) error {
-	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1})
-	defer client.Close()
-	return client.Ping(ctx).Err()
+	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = connection.SetDeadline(deadline)
+	}
+	if _, err := connection.Write([]byte("PING\r\n")); err != nil {
+		return err
+	}
+	answer, err := bufio.NewReader(connection).ReadString('\n')
+	if err == nil && answer != "+PONG\r\n" {
+		err = fmt.Errorf("redis answers %q", answer) // -LOADING
+	}
+	return err
 }
 
 // RedisKeepsEverything reports whether the server at addr has what a durable queue wants: an append-only file
 // with fsync always, and no eviction. A server that does not tell counts as one that has not.
 func RedisKeepsEverything(ctx context.Context, addr string) bool {
 	client := redis.NewClient(&redis.Options{Addr: addr})
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	want := map[string]string{"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}
 	for name, value := range want {
 		got, err := client.ConfigGet(ctx, name).Result()

@@ -1,0 +1,119 @@
+# Everything that people and machines do here. `make help` lists it.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+BIN   := $(CURDIR)/.bin
+BUF   := $(CURDIR)/scripts/tools/node_modules/.bin/buf
+LAB_DIR ?= $(CURDIR)/.lab
+export LAB_DIR
+# The workspace is the list of modules: nothing below names one.
+MODULES = $(shell go list -m -f '{{.Dir}}')
+SERVICES = gateway $(notdir $(wildcard services/*))
+
+.PHONY: help
+help: ## List the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# ---- the platform on this machine -------------------------------------------------------------------------
+
+.PHONY: devstack run stack-up stack-down stack-reset seed seed-volume
+devstack:
+	@mkdir -p $(BIN)
+	@echo "building devstack (the first time on a machine this takes a few minutes)"
+	@go build -o $(BIN)/devstack ./scripts/devstack
+
+run: devstack ## Start everything here with demo data; Ctrl-C stops it
+	@exec $(BIN)/devstack run
+
+stack-up: devstack ## The same in the background
+	@$(BIN)/devstack up
+
+stack-down: devstack ## Stop what stack-up started
+	@$(BIN)/devstack down
+
+stack-reset: devstack ## Stop and delete all data of the stack
+	@$(BIN)/devstack reset
+
+seed: devstack ## Load a fixture: make seed FIXTURE=path.json
+	@$(BIN)/devstack seed "$(FIXTURE)"
+
+seed-volume: devstack ## Generate volume: make seed-volume USERS=200000 LABS=20
+	@$(BIN)/devstack seed-volume --users $(or $(USERS),200000) --labs $(or $(LABS),20)
+
+# ---- tools ------------------------------------------------------------------------------------------------
+
+TOOLS_STAMP := $(BIN)/.tools
+$(TOOLS_STAMP): scripts/tools/go.mod scripts/tools/go.sum $(wildcard scripts/tools/*/*.go)
+	@echo "building tools"
+	@mkdir -p $(BIN)
+	@GOWORK=off GOBIN=$(BIN) go -C scripts/tools install -ldflags='-s -w' tool
+	@touch $@
+
+$(BUF): scripts/tools/package-lock.json
+	@echo "installing buf"
+	@npm --prefix scripts/tools ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+.PHONY: tools
+tools: $(TOOLS_STAMP) $(BUF) ## Build and install every tool
+
+# ---- contracts --------------------------------------------------------------------------------------------
+
+.PHONY: generate lint-proto breaking
+generate: tools ## Generate Go and OpenAPI from the contracts
+	@$(BIN)/protodeps .proto-deps
+	@$(BUF) format -w proto
+	@rm -rf proto/gen && $(BUF) generate
+	@$(BIN)/openapi proto/openapi/lab.swagger.json
+
+lint-proto: tools ## Lint the contracts
+	@$(BIN)/protodeps .proto-deps >/dev/null
+	@$(BUF) lint proto
+	@$(BUF) format -d --exit-code proto
+
+breaking: tools ## Compare the contracts with the main branch
+	@scripts/breaking.sh $(BUF) $(BIN)/protodeps
+
+# ---- checks -----------------------------------------------------------------------------------------------
+
+.PHONY: check fmt lint vet generated tidy tidy-check alone
+check: fmt lint-proto generated breaking tidy-check alone lint ## Everything but the tests
+
+fmt:
+	@echo "check: gofmt"
+	@out=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^proto/gen/')); test -z "$$out" || { echo "run gofmt -w on:"; echo "$$out"; exit 1; }
+
+generated: generate
+	@echo "check: generated code is up to date"
+	@out=$$(git status --porcelain -- proto); test -z "$$out" || { git diff --stat -- proto; echo "$$out"; echo "make generate changes proto/: commit its result"; exit 1; }
+
+alone:
+	@for d in $(MODULES); do echo "check: GOWORK=off go vet $${d#$(CURDIR)/}"; GOWORK=off go -C $$d vet ./... || exit 1; done
+
+lint: tools ## Run the linters over every module
+	@echo "check: golangci-lint"
+	@$(BIN)/golangci-lint run $(addsuffix /...,$(MODULES))
+
+tidy: ## Tidy every module to a fixpoint
+	@for d in $(MODULES) scripts/tools; do GOWORK=off go -C $$d mod tidy || exit 1; done
+	@go work sync
+	@for d in $(MODULES); do GOWORK=off go -C $$d mod tidy || exit 1; done
+	@rm -f go.work.sum && go work sync && go list -m all >/dev/null
+
+tidy-check:
+	@echo "check: modules are tidy"
+	@for d in $(MODULES) scripts/tools; do GOWORK=off go -C $$d mod tidy -diff || { echo "run make tidy"; exit 1; }; done
+
+# ---- tests ------------------------------------------------------------------------------------------------
+
+# -race where goroutines meet: everything that ships. Tools and black-box tests run without it.
+RACED   = $(filter-out %/scripts/% %/proto,$(MODULES))
+UNRACED = $(filter %/scripts/% %/proto,$(MODULES))
+
+.PHONY: test bench
+test: tools devstack ## Run every test on real engines
+	@scripts/test.sh "$(BIN)" "$(addsuffix /...,$(RACED))" "$(addsuffix /...,$(UNRACED))"
+
+bench: devstack ## Measure: make bench NAME=gateway (or labjson, all), QUICK=1 for a short run
+	@for s in $(SERVICES); do d=services/$$s; [ $$s = gateway ] && d=gateway; go build -o $(BIN)/$$s ./$$d/cmd/$$s || exit 1; done
+	@go build -o $(BIN)/bench ./scripts/bench
+	@QUICK="$(QUICK)" $(BIN)/bench run --name "$(or $(NAME),all)"

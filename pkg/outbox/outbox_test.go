@@ -1,0 +1,394 @@
+package outbox_test
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+)
+
+//go:embed testdata/outbox_test.sql
+var ddl string
+
+// hand is a clock that a test moves.
+type hand struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (h *hand) Now() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.now
+}
+
+func (h *hand) move(d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now = h.now.Add(d)
+}
+
+// receiver records what arrives and answers with the error that the test sets for a payload.
+type receiver struct {
+	mu      sync.Mutex
+	got     []string
+	keys    []string
+	refuse  map[string]error
+	arrived chan struct{}
+}
+
+func (r *receiver) deliver(_ context.Context, row outbox.Row) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	text := string(row.Payload)
+	if err := r.refuse[text]; err != nil {
+		return err
+	}
+	r.got = append(r.got, text)
+	r.keys = append(r.keys, row.Key("outbox_test"))
+	if r.arrived != nil {
+		r.arrived <- struct{}{}
+	}
+	return nil
+}
+
+func (r *receiver) set(refuse map[string]error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refuse = refuse
+}
+
+func (r *receiver) texts() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.got)
+}
+
+type bench struct {
+	t        *testing.T
+	db       *sql.DB
+	table    outbox.Table
+	clock    *hand
+	receiver *receiver
+	registry *prometheus.Registry
+	relay    *outbox.Relay
+}
+
+func setup(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, db: mysqltest.New(t), clock: &hand{now: time.Unix(1_800_000_000, 0)}, receiver: &receiver{}, registry: prometheus.NewRegistry()}
+	if _, err := b.db.ExecContext(t.Context(), ddl); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if b.table, err = outbox.NewTable("outbox_test"); err != nil {
+		t.Fatal(err)
+	}
+	b.relay = b.newRelay(b.registry, b.receiver.deliver)
+	return b
+}
+
+func (b *bench) newRelay(registry prometheus.Registerer, deliver outbox.Deliver) *outbox.Relay {
+	b.t.Helper()
+	metrics, err := outbox.NewMetrics(registry)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return outbox.NewRelay(outbox.Deps{
+		Config: outbox.Config{PollInterval: time.Hour, FirstRetryDelay: time.Second, MaxRetryDelay: 5 * time.Second, DeliverTimeout: time.Second, BatchSize: 10},
+		DB:     b.db, Table: b.table, Deliver: deliver, Clock: b.clock, Jitter: func() float64 { return 0.5 },
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Metrics: metrics,
+	})
+}
+
+func (b *bench) insert(e outbox.Event) bool {
+	b.t.Helper()
+	var inserted bool
+	err := mysqldb.InTx(b.t.Context(), b.db, func(tx *sql.Tx) (err error) {
+		inserted, err = b.table.Insert(b.t.Context(), tx, b.clock.Now(), e)
+		return err
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return inserted
+}
+
+func (b *bench) add(aggregate, payload string) {
+	b.t.Helper()
+	b.insert(outbox.Event{Aggregate: aggregate, Kind: "k", Payload: []byte(payload)})
+}
+
+func (b *bench) runOnce() int {
+	b.t.Helper()
+	n, err := b.relay.RunOnce(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return n
+}
+
+func (b *bench) expect(want ...string) {
+	b.t.Helper()
+	if diff := cmp.Diff(want, b.receiver.texts()); diff != "" {
+		b.t.Fatalf("delivered (-want +got):\n%s", diff)
+	}
+}
+
+func TestCommittedEventsArriveOnceInOrder(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.add("r:1", "a")
+	b.add("r:2", "b")
+	b.add("r:1", "c")
+	b.insert(outbox.Event{Aggregate: "r:3", Kind: "empty"})
+	if n := b.runOnce(); n != 4 {
+		t.Fatalf("took %d rows", n)
+	}
+	if n := b.runOnce(); n != 0 {
+		t.Fatalf("took %d rows again", n)
+	}
+	b.expect("a", "b", "c", "")
+}
+
+func TestAnEventOfARolledBackTransactionNeverArrives(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	boom := errors.New("boom")
+	err := mysqldb.InTx(t.Context(), b.db, func(tx *sql.Tx) error {
+		if _, err := b.table.Insert(t.Context(), tx, b.clock.Now(), outbox.Event{Aggregate: "r:1", Kind: "k", Payload: []byte("a")}); err != nil {
+			return err
+		}
+		return boom
+	})
+	if !errors.Is(err, boom) || b.runOnce() != 0 {
+		t.Fatalf("error %v", err)
+	}
+}
+
+func TestADedupeKeyKeepsTheSecondRowOutAndTheTransactionAlive(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	first := b.insert(outbox.Event{Aggregate: "r:1", Kind: "k", Payload: []byte("a"), DedupeKey: "x"})
+	second := b.insert(outbox.Event{Aggregate: "r:1", Kind: "k", Payload: []byte("b"), DedupeKey: "x"})
+	if !first || second {
+		t.Fatalf("inserted %v, %v", first, second)
+	}
+	b.runOnce()
+	b.expect("a")
+}
+
+func TestAFailedRowWaitsLongerEachTimeAndHoldsBackItsAggregateAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.receiver.set(map[string]error{"a": errors.New("queue is away")})
+	b.add("r:1", "a")
+	b.add("r:1", "b")
+	b.add("r:2", "c")
+	b.runOnce()
+	b.expect("c")
+	for _, delay := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second} {
+		b.clock.move(delay - time.Millisecond)
+		if n := b.runOnce(); n != 0 {
+			t.Fatalf("tried %d rows before %v", n, delay)
+		}
+		b.clock.move(time.Millisecond)
+		if n := b.runOnce(); n == 0 {
+			t.Fatalf("not tried after %v", delay)
+		}
+	}
+	var attempts int
+	var reason string
+	if err := b.db.QueryRowContext(t.Context(), "SELECT attempts, last_error FROM outbox_test ORDER BY id LIMIT 1").Scan(&attempts, &reason); err != nil {
+		t.Fatal(err)
+	}
+	if attempts != 6 || reason != "queue is away" {
+		t.Fatalf("attempts %d, error %q", attempts, reason)
+	}
+	b.receiver.set(nil)
+	b.clock.move(5 * time.Second)
+	b.runOnce()
+	b.expect("c", "a", "b")
+}
+
+func TestAnUndeliverableRowIsParkedAndBlocksNobody(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.receiver.set(map[string]error{"a": outbox.Undeliverable(errors.New("no such task " + strings.Repeat("é", 600)))})
+	b.add("r:1", "a")
+	b.add("r:1", "b")
+	b.runOnce()
+	b.clock.move(24 * time.Hour)
+	b.runOnce()
+	b.expect("b")
+	var parked int
+	if err := b.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM outbox_test WHERE last_error LIKE 'no such task%' AND attempts = 1").Scan(&parked); err != nil || parked != 1 {
+		t.Fatalf("%d rows parked, error %v", parked, err)
+	}
+}
+
+func TestACrashBetweenDeliveryAndItsRecordRepeatsTheSameKey(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.add("r:1", "a")
+	dying := b.newRelay(prometheus.NewRegistry(), func(ctx context.Context, row outbox.Row) error {
+		err := b.receiver.deliver(ctx, row)
+		b.killLeader()
+		return err
+	})
+	if _, err := dying.RunOnce(t.Context()); err == nil {
+		t.Fatal("a relay that lost its connection must say so")
+	}
+	await(t, func() error { // the server frees the lock a moment after it closed the connection
+		if b.runOnce() == 0 {
+			return errors.New("the row was not taken up again")
+		}
+		return nil
+	})
+	b.expect("a", "a")
+	if b.receiver.keys[0] != b.receiver.keys[1] {
+		t.Fatalf("keys %v", b.receiver.keys)
+	}
+}
+
+// killLeader ends the connection that holds a relay's lock.
+func (b *bench) killLeader() {
+	b.t.Helper()
+	name, err := mysqldb.LockName(b.t.Context(), b.db, "relay_outbox_test")
+	if err != nil {
+		b.t.Error(err)
+	}
+	var id int64
+	if err := b.db.QueryRowContext(b.t.Context(), "SELECT IS_USED_LOCK(?)", name).Scan(&id); err != nil {
+		b.t.Error(err)
+	}
+	if _, err := b.db.ExecContext(b.t.Context(), "KILL CONNECTION ?", id); err != nil {
+		b.t.Error(err)
+	}
+}
+
+func TestOneRelayLeadsAtATime(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.add("r:1", "a")
+	inside := 0
+	leader := b.newRelay(prometheus.NewRegistry(), func(ctx context.Context, row outbox.Row) error {
+		inside = b.runOnce() // another process, while this one leads
+		return b.receiver.deliver(ctx, row)
+	})
+	if n, err := leader.RunOnce(t.Context()); err != nil || n != 1 || inside != 0 {
+		t.Fatalf("leader took %d, the other %d, error %v", n, inside, err)
+	}
+	b.expect("a")
+}
+
+func TestRunDeliversWhenWokenAndEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.receiver.arrived = make(chan struct{}, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- b.relay.Run(ctx) }()
+	for range 3 {
+		b.add("r:1", "a")
+		b.relay.Wake()
+		select {
+		case <-b.receiver.arrived:
+		case <-time.After(20 * time.Second):
+			t.Fatal("nothing arrived")
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	b.expect("a", "a", "a")
+}
+
+func TestTheGaugesShowWaitingAndParkedRows(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	if n, err := testutil.GatherAndCount(b.registry); err != nil || n != 6 {
+		t.Fatalf("%d metrics exist from the start, error %v", n, err)
+	}
+	b.receiver.set(map[string]error{"a": errors.New("away"), "p": outbox.Undeliverable(errors.New("never"))})
+	b.add("r:1", "p")
+	b.add("r:2", "a")
+	b.clock.move(time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- b.relay.Run(ctx) }()
+	want := `
+# HELP outbox_oldest_seconds Age of the oldest message that waits for delivery.
+# TYPE outbox_oldest_seconds gauge
+outbox_oldest_seconds 60
+# HELP outbox_parked_rows Messages that an operator has to look at.
+# TYPE outbox_parked_rows gauge
+outbox_parked_rows 1
+# HELP outbox_waiting_rows Messages that wait for delivery.
+# TYPE outbox_waiting_rows gauge
+outbox_waiting_rows 1
+`
+	await(t, func() error {
+		return testutil.GatherAndCompare(b.registry, strings.NewReader(want), "outbox_oldest_seconds", "outbox_parked_rows", "outbox_waiting_rows")
+	})
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func await(t *testing.T, check func() error) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(20 * time.Second)
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTableNamesAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", "outbox_", "billing", "outbox_rerun; DROP TABLE x", "outbox_Rerun"} {
+		if _, err := outbox.NewTable(name); err == nil {
+			t.Errorf("%q was accepted", name)
+		}
+	}
+}
+
+func TestASettingThatWouldStopDeliveryIsRefused(t *testing.T) {
+	t.Parallel()
+	good := outbox.Config{PollInterval: 1, FirstRetryDelay: 1, MaxRetryDelay: 1, DeliverTimeout: 1, BatchSize: 1}
+	if err := good.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	bad := good
+	bad.BatchSize = 0
+	if err := bad.Validate(); err == nil {
+		t.Fatal("an empty batch was accepted")
+	}
+}

@@ -1,0 +1,210 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+)
+
+// Deliver hands one row to its receiver. nil removes the row; an error marked with Undeliverable parks it; any
+// other error is tried again later. It is called again for the same row after a crash, so the receiver must
+// tell repetitions by Row.Key. Error texts are stored in the row: they hold nothing about patients.
+type Deliver func(ctx context.Context, row Row) error
+
+// Undeliverable marks err as final: another try cannot succeed.
+func Undeliverable(err error) error { return &undeliverable{err} }
+
+type undeliverable struct{ error }
+
+func (u *undeliverable) Unwrap() error { return u.error }
+
+// Config holds the pace of a relay.
+type Config struct {
+	PollInterval    time.Duration `env:"POLL_INTERVAL" envDefault:"500ms"`
+	FirstRetryDelay time.Duration `env:"FIRST_RETRY_DELAY" envDefault:"1s"`
+	MaxRetryDelay   time.Duration `env:"MAX_RETRY_DELAY" envDefault:"5m"`
+	DeliverTimeout  time.Duration `env:"DELIVER_TIMEOUT" envDefault:"10s"`
+	BatchSize       int           `env:"BATCH_SIZE" envDefault:"100"`
+}
+
+// Validate refuses settings with which nothing would ever be delivered.
+func (c *Config) Validate() error {
+	if c.PollInterval <= 0 || c.FirstRetryDelay <= 0 || c.DeliverTimeout <= 0 || c.BatchSize <= 0 || c.MaxRetryDelay < c.FirstRetryDelay {
+		return errors.New("outbox delays and BATCH_SIZE must be above zero and MAX_RETRY_DELAY at least FIRST_RETRY_DELAY")
+	}
+	return nil
+}
+
+// Deps is what a relay works with. Jitter returns a number from 0 to 1 (rand.Float64).
+type Deps struct {
+	Config  Config
+	DB      *sql.DB
+	Table   Table
+	Deliver Deliver
+	Clock   clock.Clock
+	Jitter  func() float64
+	Log     *slog.Logger
+	Metrics *Metrics
+}
+
+// Relay delivers the rows of one table.
+type Relay struct {
+	d    Deps
+	wake chan struct{}
+}
+
+// NewRelay returns a relay that does nothing until RunOnce or Run.
+func NewRelay(d Deps) *Relay { return &Relay{d: d, wake: make(chan struct{}, 1)} }
+
+// Wake makes Run look at once, for callers that have just committed an Insert. It never blocks.
+func (r *Relay) Wake() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run delivers until ctx ends. Errors are logged and counted; they never end the loop.
+func (r *Relay) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		case <-r.wake:
+		}
+		n, err := r.RunOnce(ctx)
+		if err != nil && ctx.Err() == nil {
+			r.d.Log.Error("outbox relay", "table", r.d.Table.name, "error", err)
+		}
+		if err := r.observe(ctx); err != nil && ctx.Err() == nil {
+			r.d.Log.Error("outbox relay", "table", r.d.Table.name, "error", err)
+		}
+		pause := r.d.Config.PollInterval
+		if err == nil && n == r.d.Config.BatchSize {
+			pause = 0
+		}
+		timer.Reset(pause)
+	}
+}
+
+// RunOnce delivers one batch of due rows if this process can be the leader, and returns how many it took up.
+// Rows that fail are postponed and are no error here.
+func (r *Relay) RunOnce(ctx context.Context) (int, error) {
+	conn, err := r.d.DB.Conn(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("relay connection: %w", err)
+	}
+	defer conn.Close()
+	unlock, err := lead(ctx, conn, r.d.Table.name)
+	if err != nil || unlock == nil {
+		return 0, err
+	}
+	defer unlock()
+	rows, err := r.d.Table.due(ctx, conn, r.d.Clock.Now(), r.d.Config.BatchSize)
+	if err != nil {
+		return 0, err
+	}
+	return len(rows), r.deliverAll(ctx, conn, rows)
+}
+
+// lead takes the table's lock on conn; unlock is nil when another process leads. The lock ends with the
+// connection, so a leader that dies is replaced.
+func lead(ctx context.Context, conn *sql.Conn, table string) (unlock func(), err error) {
+	name, err := mysqldb.LockName(ctx, conn, "relay_"+table)
+	if err != nil {
+		return nil, fmt.Errorf("lead relay: %w", err)
+	}
+	var got sql.NullInt64
+	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, 0)", name).Scan(&got); err != nil {
+		return nil, fmt.Errorf("lead relay: %w", err)
+	}
+	if got.Int64 != 1 {
+		return nil, nil
+	}
+	return func() { release(ctx, conn, name) }, nil
+}
+
+// release gives the lock back; a connection on which that fails is dropped, and the lock with it.
+func release(ctx context.Context, conn *sql.Conn, name string) {
+	const enough = 2 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), enough)
+	defer cancel()
+	if _, err := conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", name); err != nil {
+		_ = conn.Raw(func(any) error { return errBadConn })
+	}
+}
+
+func (r *Relay) deliverAll(ctx context.Context, conn *sql.Conn, rows []Row) error {
+	stuck := map[string]bool{} // aggregates that have a failed row in this batch
+	for _, row := range rows {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if stuck[row.Aggregate] {
+			continue
+		}
+		failed, err := r.deliver(ctx, conn, row)
+		if err != nil {
+			return err
+		}
+		stuck[row.Aggregate] = failed
+	}
+	return nil
+}
+
+// deliver tries one row and records the outcome. failed tells that it stays and is due again later.
+func (r *Relay) deliver(ctx context.Context, conn *sql.Conn, row Row) (failed bool, err error) {
+	tried, cancel := context.WithTimeout(ctx, r.d.Config.DeliverTimeout)
+	reason := r.d.Deliver(tried, row)
+	cancel()
+	if ctx.Err() != nil && reason != nil {
+		return true, nil // stopping: the row is tried again by the next leader and loses no attempt
+	}
+	// The outcome is written even when the process is stopping: else the receiver would see the row again.
+	ctx = context.WithoutCancel(ctx)
+	var final *undeliverable
+	switch {
+	case reason == nil:
+		r.d.Metrics.delivered.Inc()
+		return false, r.d.Table.remove(ctx, conn, row.ID)
+	case errors.As(reason, &final):
+		r.d.Metrics.undeliverable.Inc()
+		r.d.Log.Error("outbox row parked", "table", r.d.Table.name, "id", row.ID, "kind", row.Kind, "error", reason)
+		return false, r.d.Table.postpone(ctx, conn, row.ID, parkedAt, reason.Error())
+	default:
+		r.d.Metrics.failed.Inc()
+		r.d.Log.Warn("outbox row postponed", "table", r.d.Table.name, "id", row.ID, "kind", row.Kind, "attempts", row.Attempts+1, "error", reason)
+		at := r.d.Clock.Now().Add(r.delay(row.Attempts)).UnixMilli()
+		return true, r.d.Table.postpone(ctx, conn, row.ID, at, reason.Error())
+	}
+}
+
+// delay doubles with each attempt up to the maximum, ±20 %.
+func (r *Relay) delay(attempts int) time.Duration {
+	const mostDoublings = 20
+	d := r.d.Config.FirstRetryDelay << min(attempts, mostDoublings)
+	d = min(d, r.d.Config.MaxRetryDelay)
+	return time.Duration(float64(d) * (0.8 + 0.4*r.d.Jitter()))
+}
+
+func (r *Relay) observe(ctx context.Context) error {
+	now := r.d.Clock.Now()
+	if !r.d.Metrics.stale(now) {
+		return nil
+	}
+	b, err := r.d.Table.backlog(ctx, r.d.DB)
+	if err != nil {
+		return err
+	}
+	r.d.Metrics.show(b, now)
+	return nil
+}

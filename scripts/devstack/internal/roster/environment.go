@@ -1,0 +1,128 @@
+package roster
+
+import (
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
+)
+
+// Stack is what the environment of a service is made from.
+type Stack struct {
+	Ports         ports.Plan
+	Services      []Service // all that this stack starts
+	Secrets       secrets.Secrets
+	MySQL         MySQL
+	RedisAddr     string
+	FastQueue     bool // the Redis given from outside does not keep everything
+	MongoURI      string
+	MongoDatabase string
+	BlobURL       string
+}
+
+// MySQL is the database of the stack in the parts that the services want.
+type MySQL struct{ Host, Port, User, Password, Database string }
+
+// URL returns the base address of an HTTP listener of the stack.
+func (s Stack) URL(name ports.Name) string { return "http://" + s.Ports.Addr(name) }
+
+// Environment returns the variables that the service is started with, for the caller's environment given as
+// KEY=value. Addresses, ports and secrets are the stack's; everything else that the caller set under the
+// service's prefix is kept.
+func (s Service) Environment(stack Stack, caller []string) Env {
+	fixed, defaults := s.common(stack)
+	ownFixed, ownDefaults := s.Env(stack)
+	env := Env{}
+	maps.Copy(env, defaults)
+	maps.Copy(env, ownDefaults)
+	for _, pair := range caller {
+		key, value, _ := strings.Cut(pair, "=")
+		if _, known := env[key]; known || strings.HasPrefix(key, s.Prefix+"_") {
+			env[key] = value
+		}
+	}
+	maps.Copy(env, fixed)
+	maps.Copy(env, ownFixed)
+	return env
+}
+
+// common is what every service gets under its own prefix. Nothing balances load here, so a stop need not drain.
+func (s Service) common(stack Stack) (fixed, defaults Env) {
+	fixed = Env{
+		"HOST": "127.0.0.1", "ADMIN_PORT": strconv.Itoa(stack.Ports.Port(s.Admin)), "SERVICE_TOKEN_SECRET": stack.Secrets.Service,
+	}
+	if s.GRPC != "" {
+		fixed["GRPC_PORT"] = strconv.Itoa(stack.Ports.Port(s.GRPC))
+	}
+	if !s.Edge {
+		maps.Copy(fixed, stack.stores())
+	}
+	return fixed.prefixed(s.Prefix), Env{"ENVIRONMENT": "dev", "LOG_LEVEL": "INFO", "DRAIN_DELAY_SECONDS": "0"}.prefixed(s.Prefix)
+}
+
+// stores are the database, the sessions, and the secrets of user tokens.
+func (s Stack) stores() Env {
+	host, port, _ := net.SplitHostPort(s.RedisAddr)
+	return Env{
+		"DB_HOST": s.MySQL.Host, "DB_PORT": s.MySQL.Port, "DB_USER": s.MySQL.User, "DB_PASSWORD": s.MySQL.Password, "DB_DATABASE": s.MySQL.Database,
+		"KV_HOST": host, "KV_PORT": port, "KV_CONNECTION_TYPE": "standalone",
+		"JWT_SECRET": s.Secrets.Mobile, "PY2_JWT_SECRET": s.Secrets.Legacy, "EPHEMERAL_JWT_SECRET": s.Secrets.Ephemeral,
+	}
+}
+
+func (e Env) prefixed(prefix string) Env {
+	out := make(Env, len(e))
+	for key, value := range e {
+		out[prefix+"_"+key] = value
+	}
+	return out
+}
+
+// Pairs returns the variables as KEY=value, sorted.
+func (e Env) Pairs() []string {
+	pairs := make([]string, 0, len(e))
+	for key, value := range e {
+		pairs = append(pairs, key+"="+value)
+	}
+	slices.Sort(pairs)
+	return pairs
+}
+
+// gatewayEnv names every service that this stack starts; the areas of the others answer 501.
+func gatewayEnv(stack Stack) (fixed, defaults Env) {
+	fixed = Env{
+		"GATEWAY_PORT":          strconv.Itoa(stack.Ports.Port(ports.Gateway)),
+		"GATEWAY_INTERNAL_PORT": strconv.Itoa(stack.Ports.Port(ports.GatewayInternal)),
+	}
+	for _, service := range stack.Services {
+		if service.GRPC != "" {
+			fixed["GATEWAY_"+service.Prefix+"_ADDR"] = stack.Ports.Addr(service.GRPC)
+		}
+	}
+	return fixed, nil
+}
+
+func rerunEnv(stack Stack) (fixed, defaults Env) {
+	return Env{
+		"RERUN_MONGO_URI": stack.MongoURI, "RERUN_MONGO_DATABASE": stack.MongoDatabase,
+		"WEBHOOK_URL":          stack.URL(ports.GatewayInternal),
+		"RERUN_TASKQUEUE_ADDR": stack.Ports.Addr(ports.TaskqueueGRPC),
+	}, Env{"DOCUMENT_DB_ENABLED": "true"}
+}
+
+// taskqueueEnv lets the guarded client reach this machine, on any port, and no other address that is not public.
+func taskqueueEnv(stack Stack) (fixed, defaults Env) {
+	host, port, _ := net.SplitHostPort(stack.RedisAddr)
+	defaults = Env{"TASKQUEUE_ALLOWED_HOSTS": "127.0.0.1"}
+	if stack.FastQueue {
+		defaults["TASKQUEUE_PROFILE"] = "fast"
+	}
+	return Env{
+		"TASKQUEUE_REDIS_HOST": host, "TASKQUEUE_REDIS_PORT": port, "TASKQUEUE_REDIS_CONNECTION_TYPE": "standalone",
+		"TASKQUEUE_INTERNAL_ORIGINS": stack.URL(ports.GatewayInternal),
+	}, defaults
+}

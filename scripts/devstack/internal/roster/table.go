@@ -1,0 +1,46 @@
+package roster
+
+import (
+	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
+)
+
+// Service is one entry of the table.
+type Service struct {
+	Name     string     // of the binary, of the log, and in endpoints.json
+	Package  string     // its main package, from the root of the repository
+	Prefix   string     // of its environment variables, without the underscore
+	GRPC     ports.Name // "" when it serves none
+	Admin    ports.Name // health
+	More     []ports.Name
+	Migrates bool // has the verb migrate
+	Edge     bool // has no store and verifies no user's credential itself
+
+	// Env adds what only this service gets; fixed values win over the caller's environment, defaults do not.
+	Env func(Stack) (fixed, defaults Env)
+}
+
+// Env is a set of environment variables.
+type Env map[string]string
+
+// Table lists the services in the order in which they are reported.
+func Table() []Service {
+	return []Service{
+		{Name: "gateway", Package: "./gateway/cmd/gateway", Prefix: "GATEWAY", Edge: true, Admin: ports.GatewayAdmin,
+			More: []ports.Name{ports.Gateway, ports.GatewayInternal}, Env: gatewayEnv},
+		{Name: "rerun", Package: "./services/rerun/cmd/rerun", Prefix: "RERUN", GRPC: ports.RerunGRPC,
+			Admin: ports.RerunAdmin, Migrates: true, Env: rerunEnv},
+		{Name: "taskqueue", Package: "./services/taskqueue/cmd/taskqueue", Prefix: "TASKQUEUE", GRPC: ports.TaskqueueGRPC,
+			Admin: ports.TaskqueueAdmin, Migrates: true, Env: taskqueueEnv},
+	}
+}
+
+// Listeners returns the ports that the service opens.
+func (s Service) Listeners() []ports.Name {
+	var names []ports.Name
+	for _, name := range append([]ports.Name{s.GRPC, s.Admin}, s.More...) {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}

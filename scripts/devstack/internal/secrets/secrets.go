@@ -1,0 +1,73 @@
+// Package secrets owns the secrets of one stack: made at its first start and kept in LAB_DIR, so that tokens
+// stay good across a restart.
+package secrets
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/config"
+)
+
+const (
+	file        = "secrets.json"
+	secretBytes = 32
+)
+
+// Secrets are pairwise different, 32 random bytes each, in hexadecimal.
+type Secrets struct {
+	Service   string `json:"service"`   // service tokens
+	Mobile    string `json:"mobile"`    // bearer tokens, <PREFIX>_JWT_SECRET
+	Legacy    string `json:"legacy"`    // bearer tokens, <PREFIX>_PY2_JWT_SECRET
+	Ephemeral string `json:"ephemeral"` // bearer tokens, <PREFIX>_EPHEMERAL_JWT_SECRET
+}
+
+// Load reads the secrets of the stack in labDir.
+func Load(labDir string) (Secrets, error) {
+	text, err := os.ReadFile(filepath.Join(labDir, file))
+	if err != nil {
+		return Secrets{}, fmt.Errorf("read secrets: %w", err)
+	}
+	var s Secrets
+	if err := json.Unmarshal(text, &s); err != nil {
+		return Secrets{}, fmt.Errorf("read secrets: %w", err)
+	}
+	return s, nil
+}
+
+// LoadOrCreate is Load for the first start too. Call it under the lock of the stack.
+func LoadOrCreate(labDir string) (Secrets, error) {
+	s, err := Load(labDir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return s, err
+	}
+	s = Secrets{Service: random(), Mobile: random(), Legacy: random(), Ephemeral: random()}
+	text, err := json.MarshalIndent(s, "", " ")
+	if err != nil {
+		return Secrets{}, fmt.Errorf("write secrets: %w", err)
+	}
+	path := filepath.Join(labDir, file)
+	if err := os.WriteFile(path+".tmp", text, 0o600); err != nil {
+		return Secrets{}, fmt.Errorf("write secrets: %w", err)
+	}
+	return s, os.Rename(path+".tmp", path)
+}
+
+func random() string {
+	b := make([]byte, secretBytes)
+	_, _ = rand.Read(b) // never fails since Go 1.24
+	return hex.EncodeToString(b)
+}
+
+// OperatorToken returns a service token for the gateway's internal listener, good for a minute from now.
+func (s Secrets) OperatorToken(c clock.Clock) (string, error) {
+	return authn.NewServiceTokens(config.Secret(s.Service), "operator", c).Mint("gateway", "")
+}

@@ -1,0 +1,133 @@
+// Package settings owns the switches of the stack: the LAB_ variables, read once.
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
+)
+
+// Seed says what the databases hold after the first start.
+type Seed string
+
+// The two seeds.
+const (
+	SeedDemo Seed = "demo" // the demo laboratory
+	SeedNone Seed = "none" // reference data only
+)
+
+// Settings are the switches of one stack.
+type Settings struct {
+	Root     string // the repository, where go.work is
+	Bin      string // where the services are built
+	Dir      string // LAB_DIR, absolute
+	Ports    ports.Plan
+	Pipeline bool // LAB_PIPELINE; wanted, see the README for what exists
+	Seed     Seed
+
+	// Engines that run outside of the stack; "" means that the stack starts its own.
+	MySQLDSN, RedisAddr, MongoURI, BlobURL string
+}
+
+// Load reads the switches. dir overrides LAB_DIR when it is not empty.
+func Load(dir string, getenv func(string) string) (Settings, error) {
+	root, err := findRoot()
+	if err != nil {
+		return Settings{}, err
+	}
+	plan, err := ports.Parse(getenv("LAB_PORT_BASE"))
+	if err != nil {
+		return Settings{}, err
+	}
+	s := Settings{Root: root, Bin: filepath.Join(root, ".bin"), Ports: plan, MySQLDSN: getenv("LAB_MYSQL_DSN"), RedisAddr: getenv("LAB_REDIS_ADDR"),
+		MongoURI: getenv("LAB_MONGO_URI"), BlobURL: getenv("LAB_BLOB_URL")}
+	if s.Pipeline, err = parsePipeline(getenv("LAB_PIPELINE")); err != nil {
+		return Settings{}, err
+	}
+	if s.Seed, err = parseSeed(getenv("LAB_SEED")); err != nil {
+		return Settings{}, err
+	}
+	if s.Dir, err = directory(dir, getenv("LAB_DIR"), root); err != nil {
+		return Settings{}, err
+	}
+	if s.BlobURL == "" {
+		s.BlobURL = (&url.URL{Scheme: "file", Path: filepath.ToSlash(s.Objects())}).String()
+	}
+	return s, nil
+}
+
+func parsePipeline(value string) (bool, error) {
+	switch value {
+	case "", "on":
+		return true, nil
+	case "off":
+		return false, nil
+	default:
+		return false, fmt.Errorf("LAB_PIPELINE is %q: give on or off", value)
+	}
+}
+
+func parseSeed(value string) (Seed, error) {
+	switch Seed(value) {
+	case "", SeedDemo:
+		return SeedDemo, nil
+	case SeedNone:
+		return SeedNone, nil
+	default:
+		return "", fmt.Errorf("LAB_SEED is %q: give demo or none", value)
+	}
+}
+
+// directory: the default belongs to the repository, a given path to the current directory.
+func directory(flag, env, root string) (string, error) {
+	for _, given := range []string{flag, env} {
+		if given != "" {
+			return filepath.Abs(given)
+		}
+	}
+	return filepath.Join(root, ".lab"), nil
+}
+
+// findRoot looks for go.work upwards from the current directory, then from this program (.bin/devstack).
+func findRoot() (string, error) {
+	here, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the repository: %w", err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find the repository: %w", err)
+	}
+	for _, start := range []string{here, filepath.Dir(program)} {
+		for dir := start; ; dir = filepath.Dir(dir) {
+			if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+				return dir, nil
+			} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+				return "", fmt.Errorf("find the repository: %w", err)
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	return "", errors.New("no go.work above the current directory: run devstack inside the repository")
+}
+
+// The places inside LAB_DIR.
+
+// Run holds the pid files and the lock.
+func (s Settings) Run() string { return filepath.Join(s.Dir, "run") }
+
+// Log is the log file of one child.
+func (s Settings) Log(name string) string { return filepath.Join(s.Dir, "logs", name+".log") }
+
+// Data is the data directory of one engine.
+func (s Settings) Data(engine string) string { return filepath.Join(s.Dir, "data", engine) }
+
+// Objects is the directory of the object store.
+func (s Settings) Objects() string { return filepath.Join(s.Dir, "objects") }

@@ -1,0 +1,62 @@
+package stack
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/scripts/devstack/fixtures"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
+	"github.com/labplatform/labplatform/scripts/devstack/seed"
+)
+
+// The marker of a fixture that was loaded, so that no later start overwrites what a user changed since.
+const (
+	createMarkers = "CREATE TABLE IF NOT EXISTS `devstack_seed` (`name` VARCHAR(64) NOT NULL PRIMARY KEY," +
+		" `loaded_at` BIGINT NOT NULL) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci"
+	countMarker = "SELECT COUNT(*) FROM `devstack_seed` WHERE `name` = ?"
+	writeMarker = "REPLACE INTO `devstack_seed` (`name`, `loaded_at`) VALUES (?, ?)"
+	demoName    = "demo"
+)
+
+// seed loads the demo laboratory at the first start; later starts only renew its logins, which expire.
+func (r *running) seed(ctx context.Context) error {
+	if r.Settings.Seed != settings.SeedDemo {
+		return nil
+	}
+	fixture, err := fixtures.Demo()
+	if err != nil {
+		return err
+	}
+	config, err := mysql.ParseDSN(r.target)
+	if err != nil {
+		return fmt.Errorf("seed: %w", err)
+	}
+	target := seed.Target{MySQLDSN: r.target, RedisAddr: r.stack.RedisAddr, MongoURI: r.stack.MongoURI,
+		MongoDatabase: r.stack.MongoDatabase, BlobURL: r.stack.BlobURL, Now: r.Now}
+	return execute(ctx, config, func(db *sql.DB) error { return r.seedOnce(ctx, db, target, fixture) })
+}
+
+func (r *running) seedOnce(ctx context.Context, db *sql.DB, target seed.Target, fixture *seed.Fixture) error {
+	var loaded int
+	if _, err := db.ExecContext(ctx, createMarkers); err != nil {
+		return fmt.Errorf("seed: %w", err)
+	}
+	if err := db.QueryRowContext(ctx, countMarker, demoName).Scan(&loaded); err != nil {
+		return fmt.Errorf("seed: %w", err)
+	}
+	if loaded > 0 {
+		return target.ApplySessions(ctx, fixture)
+	}
+	counts, err := target.Apply(ctx, fixture)
+	if err != nil {
+		return fmt.Errorf("demo laboratory: %w", err)
+	}
+	fmt.Fprintf(r.Out, "demo laboratory loaded: %s\n", counts)
+	if _, err := db.ExecContext(ctx, writeMarker, demoName, r.Now().UnixMilli()); err != nil {
+		return fmt.Errorf("seed: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package stack
+
+import (
+	"strings"
+	"text/template"
+
+	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
+)
+
+// endpoints describes the stack that is up.
+func (r *running) endpoints() endpoints.Endpoints {
+	e := endpoints.Endpoints{
+		Gateway: r.stack.URL(ports.Gateway), GatewayInternal: r.stack.URL(ports.GatewayInternal),
+		TaskqueueOutbox: r.stack.URL(ports.TaskqueueAdmin) + "/outbox/",
+		MySQLDSN:        r.target, RedisAddr: r.stack.RedisAddr,
+		MongoURI: r.stack.MongoURI, MongoDatabase: r.stack.MongoDatabase, BlobURL: r.stack.BlobURL,
+		InternalTokenCommand: []string{r.Binary, "--dir", r.Settings.Dir, "print-internal-token"},
+		JWTSecrets: endpoints.JWTSecrets{Mobile: r.stack.Secrets.Mobile, Legacy: r.stack.Secrets.Legacy,
+			Ephemeral: r.stack.Secrets.Ephemeral},
+		GRPC: map[string]string{}, PIDs: map[string]int{}, Commands: map[string][]string{}, Environ: map[string]map[string]string{},
+	}
+	for _, service := range r.Services {
+		if service.GRPC != "" {
+			e.GRPC[service.Name] = r.stack.Ports.Addr(service.GRPC)
+		}
+	}
+	for _, child := range append(r.engines, r.services...) {
+		e.PIDs[child.Name], e.Commands[child.Name] = child.PID, child.Command
+		e.Environ[child.Name] = environ(r.environ[child.Name])
+	}
+	return e
+}
+
+// environ is never null in the file: an engine needs no variable.
+func environ(env roster.Env) map[string]string {
+	out := make(map[string]string, len(env))
+	for key, value := range env {
+		out[key] = value
+	}
+	return out
+}
+
+// printSummary says where everything is and how to try it.
+func (r *running) printSummary() {
+	_ = template.Must(template.New("summary").Parse(summary)).Execute(r.Out, map[string]any{
+		"Gateway": r.stack.URL(ports.Gateway), "Internal": r.stack.URL(ports.GatewayInternal),
+		"Outbox": r.stack.URL(ports.TaskqueueAdmin) + "/outbox/",
+		"MySQL":  r.target, "Redis": r.stack.RedisAddr, "Mongo": r.stack.MongoURI, "Blob": r.stack.BlobURL,
+		"Dir": r.Settings.Dir, "Logs": r.Settings.Log("*"), "Demo": r.Settings.Seed == settings.SeedDemo,
+		"Pipeline": r.Settings.Pipeline, "Token": strings.Join([]string{r.Binary, "--dir", r.Settings.Dir, "print-internal-token"}, " "),
+	})
+}

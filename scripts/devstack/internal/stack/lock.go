@@ -1,0 +1,95 @@
+package stack
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
+)
+
+// ErrRunning means that another devstack holds this LAB_DIR.
+var ErrRunning = errors.New("the stack runs already")
+
+// supervisor is the name of devstack's own pid file.
+const supervisor = "devstack"
+
+// marker is in a LAB_DIR that held nothing of anybody else's when the stack first used it: reset deletes it whole.
+const marker = ".devstack"
+
+// ours are the entries of LAB_DIR that the project's tools make.
+func ours() []string {
+	return []string{marker, "run", "logs", "data", "objects", "secrets.json", endpoints.File, "bench", "test-results"}
+}
+
+// strangers returns the entries of LAB_DIR that are not ours.
+func strangers(s settings.Settings) ([]string, error) {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		if !slices.Contains(ours(), entry.Name()) {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
+}
+
+func makeDirectory(s settings.Settings) error {
+	if err := os.MkdirAll(s.Run(), 0o755); err != nil {
+		return err
+	}
+	others, err := strangers(s)
+	if err != nil || len(others) > 0 {
+		return err
+	}
+	return os.WriteFile(filepath.Join(s.Dir, marker), nil, 0o600)
+}
+
+// takeDirectory makes LAB_DIR and locks it for this process; release also forgets the pid.
+func takeDirectory(s settings.Settings) (release func(), err error) {
+	if err := makeDirectory(s); err != nil {
+		return nil, fmt.Errorf("make LAB_DIR: %w", err)
+	}
+	lock, err := tryLock(s)
+	if err != nil {
+		return nil, err
+	}
+	pids := process.Directory(s.Run())
+	if err := pids.Write(supervisor, os.Getpid()); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return func() { pids.Remove(supervisor); lock.Close() }, nil
+}
+
+// tryLock answers ErrRunning when another process holds the lock. The kernel frees it when its holder dies.
+func tryLock(s settings.Settings) (*os.File, error) {
+	lock, err := os.OpenFile(filepath.Join(s.Run(), "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("lock LAB_DIR: %w", err)
+	}
+	err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		return lock, nil
+	}
+	lock.Close()
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, ErrRunning
+	}
+	return nil, fmt.Errorf("lock LAB_DIR: %w", err)
+}
+
+// Running reports whether a devstack runs this LAB_DIR. It looks at the pid file and not at the lock: taking the
+// lock, be it for a moment, could make a devstack that starts right now give up.
+func Running(s settings.Settings) bool {
+	id, known := process.Directory(s.Run()).Find(supervisor)
+	return known && id.Alive()
+}

@@ -1,0 +1,167 @@
+package stack
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
+)
+
+// database is the name of the MySQL database and of the document store's.
+const database = "lab"
+
+// describe settles every address of the stack before anything runs.
+func (r *running) describe(kept secrets.Secrets) error {
+	config, err := r.mysqlConfig()
+	if err != nil {
+		return err
+	}
+	host, port, err := net.SplitHostPort(config.Addr)
+	if err != nil || config.Net != "tcp" {
+		return fmt.Errorf("LAB_MYSQL_DSN must reach its server over TCP, as in user:password@tcp(host:3306)/lab")
+	}
+	r.target = config.FormatDSN()
+	r.stack = roster.Stack{
+		Ports: r.Settings.Ports, Services: r.Services, Secrets: kept, BlobURL: r.Settings.BlobURL,
+		MySQL:     roster.MySQL{Host: host, Port: port, User: config.User, Password: config.Passwd, Database: config.DBName},
+		RedisAddr: or(r.Settings.RedisAddr, r.Settings.Ports.Addr(ports.Redis)),
+		MongoURI:  or(r.Settings.MongoURI, "mongodb://"+r.Settings.Ports.Addr(ports.Mongo)+"/"), MongoDatabase: database,
+	}
+	return nil
+}
+
+// mysqlConfig is the server of LAB_MYSQL_DSN or our own; the database is "lab" unless the DSN names one.
+func (r *running) mysqlConfig() (*mysql.Config, error) {
+	if r.Settings.MySQLDSN == "" {
+		config := mysql.NewConfig()
+		config.User, config.Net, config.Addr, config.DBName = "root", "tcp", r.Settings.Ports.Addr(ports.MySQL), database
+		return config, nil
+	}
+	config, err := mysql.ParseDSN(r.Settings.MySQLDSN)
+	if err != nil {
+		return nil, fmt.Errorf("LAB_MYSQL_DSN: %w", err)
+	}
+	config.DBName = or(config.DBName, database)
+	return config, nil
+}
+
+func or(value, fallback string) string {
+	if value != "" {
+		return value
+	}
+	return fallback
+}
+
+// prepareStores starts the engines and makes the database with the tables that the services expect to find.
+func (r *running) prepareStores(ctx context.Context) error {
+	wanted, err := r.ownEngines()
+	if err != nil {
+		return err
+	}
+	if len(wanted) > 0 {
+		fmt.Fprintf(r.Out, "starting %s\n", strings.Join(names(wanted), ", "))
+	}
+	r.engines, err = engines.StartAll(ctx, r.spawner, wanted)
+	if err != nil {
+		return err
+	}
+	if r.Settings.RedisAddr != "" && !engines.RedisKeepsEverything(ctx, r.stack.RedisAddr) {
+		r.stack.FastQueue = true
+		fmt.Fprintln(r.Out, "the Redis of LAB_REDIS_ADDR lacks appendfsync always or noeviction: the task queue runs with TASKQUEUE_PROFILE=fast")
+	}
+	if err := os.MkdirAll(r.Settings.Objects(), 0o755); err != nil {
+		return fmt.Errorf("object store: %w", err)
+	}
+	return r.createDatabase(ctx)
+}
+
+func (r *running) ownEngines() ([]engines.Engine, error) {
+	place := func(name string, port ports.Name) engines.Place {
+		return engines.Place{Data: r.Settings.Data(name), Log: r.Settings.Log(name), Port: r.Settings.Ports.Port(port)}
+	}
+	var wanted []engines.Engine
+	if r.Settings.MySQLDSN == "" {
+		engine, err := engines.MariaDB(place("mysql", ports.MySQL), engines.Durable)
+		if err != nil {
+			return nil, err
+		}
+		wanted = append(wanted, engine)
+	}
+	if r.Settings.RedisAddr == "" {
+		engine, err := engines.Redis(place("redis", ports.Redis))
+		if err != nil {
+			return nil, err
+		}
+		wanted = append(wanted, engine)
+	}
+	if r.Settings.MongoURI == "" {
+		wanted = append(wanted, engines.DocumentStore(place("mongo", ports.Mongo), r.Binary))
+	}
+	return wanted, nil
+}
+
+// listeners are the ports that this stack is going to open.
+func (r *running) listeners() []ports.Name {
+	var all []ports.Name
+	if r.Settings.MySQLDSN == "" {
+		all = append(all, ports.MySQL)
+	}
+	if r.Settings.RedisAddr == "" {
+		all = append(all, ports.Redis)
+	}
+	if r.Settings.MongoURI == "" {
+		all = append(all, ports.Mongo)
+	}
+	for _, service := range r.Services {
+		all = append(all, service.Listeners()...)
+	}
+	return all
+}
+
+func names(wanted []engines.Engine) []string {
+	list := make([]string, len(wanted))
+	for i, engine := range wanted {
+		list[i] = engine.Spec.Name
+	}
+	return list
+}
+
+func (r *running) createDatabase(ctx context.Context) error {
+	config, err := mysql.ParseDSN(r.target)
+	if err != nil {
+		return fmt.Errorf("create database: %w", err)
+	}
+	name := config.DBName
+	config.DBName = ""
+	if err := execute(ctx, config, func(db *sql.DB) error {
+		_, err := db.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS `"+name+"` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci")
+		return err
+	}); err != nil {
+		return fmt.Errorf("create database %s: %w", name, err)
+	}
+	config.DBName = name
+	return execute(ctx, config, func(db *sql.DB) error { return legacydb.Create(ctx, db) })
+}
+
+func execute(ctx context.Context, config *mysql.Config, do func(*sql.DB) error) error {
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return err
+	}
+	db := sql.OpenDB(connector)
+	defer func() { _ = db.Close() }()
+	if err := db.PingContext(ctx); err != nil {
+		return err
+	}
+	return do(db)
+}

@@ -1,0 +1,90 @@
+package volume
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+const dateTime = "2006-01-02 15:04:05"
+
+// epoch is a fixed instant: generated times must not depend on the clock.
+func epoch() time.Time { return time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC) }
+
+// generator draws patients; it holds word lists only.
+type generator struct {
+	config Config
+	given  []name
+	family []string
+}
+
+func newGenerator(c Config) *generator {
+	return &generator{config: c, given: givenNames(), family: familyNames()}
+}
+
+// laboratories returns the laboratories with their departments and tests.
+func (g *generator) laboratories() Rows {
+	rows := Rows{}
+	for i := range g.config.Labs {
+		lab := firstLab + i
+		department := lab * 10
+		rows["labs"] = append(rows["labs"], []any{lab, fmt.Sprintf("Volume Laboratory %d", i+1)})
+		rows["department"] = append(rows["department"], []any{department, lab, "General"})
+		for j, test := range testNames() {
+			rows["AllTests"] = append(rows["AllTests"], []any{firstTest + i*testsPerLab + j, lab, test, department, "{}"})
+		}
+	}
+	return rows
+}
+
+// patients returns the patients with index from to until-1, with their bills and reports.
+func (g *generator) patients(from, until int) Rows {
+	rows := Rows{}
+	for i := from; i < until; i++ {
+		g.patient(rows, i, rand.New(rand.NewPCG(g.config.SeedNumber, uint64(i))))
+	}
+	return rows
+}
+
+func (g *generator) patient(rows Rows, i int, r *rand.Rand) {
+	lab := firstLab + i%g.config.Labs
+	given, family := g.given[r.IntN(len(g.given))], g.family[r.IntN(len(g.family))]
+	born := epoch().AddDate(0, 0, -r.IntN(90*365))
+	registered := epoch().Add(-time.Duration(r.IntN(365*24*3600)) * time.Second)
+	designation := map[string]string{"Male": "Mr", "Female": "Ms"}[given.gender]
+	email := ""
+	if r.IntN(3) == 0 {
+		email = strings.ToLower(given.text + "." + strings.ReplaceAll(family, "'", "") + fmt.Sprint(i) + "@example.in")
+	}
+	rows["userDetails"] = append(rows["userDetails"], []any{firstUser + i, lab, 1 + r.IntN(4), fmt.Sprintf("P-%07d", i+1), designation,
+		given.text, family, given.text + " " + family, fmt.Sprintf("%d%09d", 6+r.IntN(4), r.IntN(1_000_000_000)), "91", email,
+		given.gender, born.Format(time.DateOnly), fmt.Sprintf("%d Y", int(epoch().Sub(born).Hours()/24/365.25)),
+		registered.Format(dateTime), registered.Format(dateTime)})
+	bills := 1
+	if r.IntN(10) == 0 {
+		bills = maxBillsPerUser
+	}
+	for j := range bills {
+		g.bill(rows, i, j, registered.Add(time.Duration(j)*30*24*time.Hour), r)
+	}
+}
+
+// bill adds one bill with its billing rows and a report for each of them.
+func (g *generator) bill(rows Rows, i, j int, at time.Time, r *rand.Rand) {
+	lab, index := firstLab+i%g.config.Labs, i*maxBillsPerUser+j
+	number := i/g.config.Labs*maxBillsPerUser + j + 1 // unique in its laboratory
+	total := 0
+	offset := r.IntN(testsPerLab)
+	for k := range 1 + r.IntN(maxReportPerBill) {
+		test := firstTest + (i%g.config.Labs)*testsPerLab + (offset+k)%testsPerLab
+		id := firstReport + index*maxReportPerBill + k
+		amount := 100 + 50*r.IntN(20)
+		total += amount
+		rows["billingInfo"] = append(rows["billingInfo"], []any{id, firstBill + index, lab, test, amount, amount})
+		rows["labReportRelation"] = append(rows["labReportRelation"], []any{id, lab, firstBill + index, id, firstUser + i, test,
+			fmt.Sprintf("S%d-%d", number, k+1), 1, at.Format(dateTime), at.Format(dateTime)})
+	}
+	rows["billing"] = append(rows["billing"], []any{firstBill + index, lab, number, fmt.Sprintf("ORD-%d-%d", lab, number), firstUser + i,
+		1 + r.IntN(4), "Self Pay", total, total, total, at.Format(dateTime), at.Format(dateTime)})
+}

@@ -1,0 +1,143 @@
+package seed
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
+)
+
+// DefaultSessionAge is how long a seeded session lives, as long as the services accept one by default.
+const DefaultSessionAge = 28800 * time.Second
+
+// Target is the stores that fixtures go into.
+type Target struct {
+	MySQLDSN      string
+	RedisAddr     string
+	MongoURI      string
+	MongoDatabase string
+	BlobURL       string           // file:// for fixtures with objects
+	SessionAge    time.Duration    // zero: DefaultSessionAge
+	Now           func() time.Time // nil: the clock of this machine
+}
+
+// Stack returns the stores of the stack that runs in labDir.
+func Stack(labDir string) (Target, error) {
+	e, err := endpoints.Read(labDir)
+	if err != nil {
+		return Target{}, err
+	}
+	return Target{MySQLDSN: e.MySQLDSN, RedisAddr: e.RedisAddr, MongoURI: e.MongoURI,
+		MongoDatabase: e.MongoDatabase, BlobURL: e.BlobURL}, nil
+}
+
+// OpenMySQL opens the target's database with the session that fixtures are written with: UTC, strict, no foreign
+// key checks.
+func (t Target) OpenMySQL() (*sql.DB, error) { return openMySQL(t.MySQLDSN) }
+
+// Counts says what Apply wrote.
+type Counts struct{ Rows, Documents, Sessions, Keys, Objects int }
+
+// String renders the counts for people.
+func (c Counts) String() string {
+	return fmt.Sprintf("%d rows, %d documents, %d sessions, %d Redis keys, %d objects", c.Rows, c.Documents, c.Sessions, c.Keys, c.Objects)
+}
+
+// Apply checks the whole fixture against the target and then writes it. A fixture that does not fit, e.g. with
+// an unknown table or column, changes nothing. Applying the same fixture again is harmless.
+func (t Target) Apply(ctx context.Context, fixture *Fixture) (Counts, error) {
+	documents, err := decodeDocuments(fixture.Mongo)
+	if err != nil {
+		return Counts{}, err
+	}
+	directory, err := objectDirectory(t.BlobURL, fixture.Objects)
+	if err != nil {
+		return Counts{}, err
+	}
+	db, err := openMySQL(t.MySQLDSN)
+	if err != nil {
+		return Counts{}, err
+	}
+	defer func() { _ = db.Close() }()
+	known, err := validateTables(ctx, db, fixture.MySQL)
+	if err != nil {
+		return Counts{}, err
+	}
+	return fixture.counts(), inTx(ctx, db, func(tx *sql.Tx) error {
+		// The transaction fails on a value that does not fit before the other stores are touched, and commits
+		// after them.
+		if err := writeTables(ctx, tx, fixture, known); err != nil {
+			return err
+		}
+		if err := t.applyDocuments(ctx, fixture, documents); err != nil {
+			return err
+		}
+		if err := writeObjects(directory, fixture.Objects); err != nil {
+			return err
+		}
+		return t.applyRedis(ctx, fixture)
+	})
+}
+
+// ApplySessions writes only the logins of the fixture, each as if it began now.
+func (t Target) ApplySessions(ctx context.Context, fixture *Fixture) error {
+	return t.applyRedis(ctx, &Fixture{Sessions: fixture.Sessions})
+}
+
+func inTx(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	if err := do(tx); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+func (t Target) applyDocuments(ctx context.Context, fixture *Fixture, documents map[string][]bson.D) error {
+	if len(fixture.Mongo) == 0 {
+		return nil
+	}
+	client, err := mongo.Connect(options.Client().ApplyURI(t.MongoURI))
+	if err != nil {
+		return fmt.Errorf("document store: %w", err)
+	}
+	defer func() { _ = client.Disconnect(context.WithoutCancel(ctx)) }()
+	return writeCollections(ctx, client.Database(t.MongoDatabase), fixture, documents)
+}
+
+func (t Target) applyRedis(ctx context.Context, fixture *Fixture) error {
+	client := redis.NewClient(&redis.Options{Addr: t.RedisAddr})
+	defer func() { _ = client.Close() }()
+	now, age := time.Now, t.SessionAge
+	if t.Now != nil {
+		now = t.Now
+	}
+	if age == 0 {
+		age = DefaultSessionAge
+	}
+	return writeRedis(ctx, client, fixture, now(), age)
+}
+
+func (f *Fixture) counts() Counts {
+	c := Counts{Sessions: len(f.Sessions), Keys: len(f.Redis.Hash) + len(f.Redis.String), Objects: len(f.Objects)}
+	for _, table := range f.MySQL {
+		c.Rows += len(table.Rows)
+	}
+	for _, collection := range f.Mongo {
+		c.Documents += len(collection.Documents)
+	}
+	return c
+}

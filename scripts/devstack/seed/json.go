@@ -1,0 +1,68 @@
+package seed
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// ordered is a JSON object whose keys keep the order of the file.
+type ordered []member
+
+type member struct {
+	key   string
+	value json.RawMessage
+}
+
+// UnmarshalJSON reads an object, or null, and refuses a key that appears twice.
+func (o *ordered) UnmarshalJSON(text []byte) error {
+	*o = nil
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	start, err := decoder.Token()
+	if err != nil || start == nil {
+		return err
+	}
+	if start != json.Delim('{') {
+		return errors.New("want an object of lists")
+	}
+	seen := map[string]bool{}
+	for decoder.More() {
+		token, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		m := member{key: fmt.Sprint(token)}
+		if seen[m.key] {
+			return fmt.Errorf("%q appears twice", m.key)
+		}
+		seen[m.key] = true
+		if err := decoder.Decode(&m.value); err != nil {
+			return err
+		}
+		*o = append(*o, m)
+	}
+	return nil
+}
+
+// scalar is a JSON string, number or boolean as the text that Redis stores.
+type scalar string
+
+// UnmarshalJSON keeps the text of a number as it was written.
+func (s *scalar) UnmarshalJSON(text []byte) error {
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		return err
+	}
+	switch v := value.(type) {
+	case string:
+		*s = scalar(v)
+	case json.Number, bool:
+		*s = scalar(fmt.Sprint(v))
+	default:
+		*s = scalar(compact(text)) // an object or a list is stored as its JSON text
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Runs every test on private engines, with progress, and ends with one line: N passed, N failed, N skipped.
+# usage: test.sh BIN "PACKAGES WITH RACE" "PACKAGES WITHOUT"
+set -uo pipefail
+bin=$1
+read -ra raced <<<"$2"
+read -ra plain <<<"$3"
+results=${LAB_DIR:-.lab}/test-results
+rm -rf "$results" && mkdir -p "$results"
+status=0
+run() {
+  local name=$1; shift
+  echo "== tests: $name"
+  "$bin/devstack" engines -- "$bin/gotestsum" --format pkgname-and-test-fails --hide-summary output \
+    --jsonfile "$results/$name.json" -- -timeout 20m "$@" || status=1
+}
+run "with the race detector" -race "${raced[@]}"
+run "tools and black box" "${plain[@]}"
+# A line per finished test; subtests count as tests. A package that does not build or dies counts as a failure.
+count() { cat "$results"/*.json | grep -c "\"Action\":\"$1\".*\"Test\":" || true; }
+passed=$(count pass) failed=$(count fail) skipped=$(count skip)
+broken=$(cat "$results"/*.json | grep '"Action":"fail"' | grep -vc '"Test":' || true)
+if [ "$failed" = 0 ] && [ "$broken" != 0 ]; then failed=$broken; fi
+if [ "$status" != 0 ] && [ "$failed" = 0 ]; then failed=1; fi
+echo "$passed passed, $failed failed, $skipped skipped"
+exit $status

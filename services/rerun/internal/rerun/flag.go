@@ -1,0 +1,67 @@
+package rerun
+
+import "github.com/labplatform/labplatform/pkg/apperr"
+
+// Flag is the report's sampleRedrawFlag.
+type Flag int
+
+// The flags of this area; 1 and 2 belong to the older redraw of samples.
+const (
+	Normal    Flag = 0
+	Requested Flag = 3
+	Fulfilled Flag = 4
+)
+
+// Event is what moves a flag.
+type Event int
+
+// The events.
+const (
+	Request    Event = iota // a person or the platform asks for a rerun
+	Instrument              // an instrument repeated on its own
+	Complete                // the last requested value arrived
+	Close                   // confirm or abort
+)
+
+// transitions is the one table: what is not in it is refused.
+var transitions = map[Flag]map[Event]Flag{
+	Normal:    {Request: Requested, Instrument: Fulfilled},
+	Requested: {Instrument: Fulfilled, Complete: Fulfilled, Close: Normal},
+	Fulfilled: {Request: Requested, Instrument: Fulfilled, Complete: Fulfilled, Close: Normal},
+}
+
+// Errors that callers see when the state does not allow an event.
+var (
+	ErrAlreadyRequested = apperr.New(apperr.Conflict, "RERUN_ALREADY_REQUESTED",
+		"A sample rerun is already requested for this report; wait for its values, confirm or abort it first")
+	ErrNotOpen = apperr.New(apperr.Conflict, "RERUN_NOT_OPEN", "No open sample rerun")
+	ErrRedraw  = apperr.New(apperr.Conflict, "SAMPLE_REDRAW_OPEN",
+		"The sample of this report is being redrawn; finish the redraw first")
+)
+
+// Next returns the flag after the event, or the conflict.
+func (f Flag) Next(e Event) (Flag, error) {
+	if to, ok := transitions[f][e]; ok {
+		return to, nil
+	}
+	switch {
+	case f != Normal && f != Requested && f != Fulfilled:
+		return f, ErrRedraw
+	case e == Request:
+		return f, ErrAlreadyRequested
+	default:
+		return f, ErrNotOpen
+	}
+}
+
+// Open reports whether a rerun is open.
+func (f Flag) Open() bool { return f == Requested || f == Fulfilled }
+
+// Errors of the documents of a report.
+var (
+	ErrAutoExists = apperr.New(apperr.Conflict, "AUTO_RERUN_EXISTS",
+		"An automatic sample rerun exists already for this report")
+	ErrDuplicate = apperr.New(apperr.Conflict, "RERUN_SAVED_MEANWHILE",
+		"Another sample rerun of this report was saved at the same time; load it and try again")
+	ErrNoReport = apperr.New(apperr.NotFound, "REPORT_NOT_FOUND", "Lab report not found")
+)

@@ -1,0 +1,111 @@
+package mongo
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+)
+
+// Values of the slot fields.
+const (
+	slotOpen = "open"
+	slotAuto = "auto"
+)
+
+// recordDocument is a SampleRerun document.
+type recordDocument struct {
+	ID             string    `bson:"_id"`
+	LabID          int64     `bson:"lab_id"`
+	ReportID       int64     `bson:"lab_report_id"`
+	Type           string    `bson:"type"`
+	Number         int       `bson:"rerun_number"`
+	Requested      []int     `bson:"requested_parameters"`
+	ParameterNames []string  `bson:"parameter_names"`
+	Active         bool      `bson:"is_active"`
+	SampleID       string    `bson:"sample_id"`
+	CreatedBy      int64     `bson:"created_by"`
+	UpdatedBy      int64     `bson:"updated_by"`
+	CreatedAt      time.Time `bson:"created_at"`
+	UpdatedAt      time.Time `bson:"updated_at"`
+	Slot           string    `bson:"slot"`
+	AutoSlot       string    `bson:"auto_slot"`
+}
+
+func documentOf(r rerun.Record) recordDocument {
+	d := recordDocument{
+		ID: r.ID, LabID: r.LabID, ReportID: r.ReportID, Type: string(r.Type), Number: r.Number, Requested: r.Requested,
+		ParameterNames: r.ParameterNames, Active: r.Active, SampleID: r.SampleID, CreatedBy: r.CreatedBy, UpdatedBy: r.UpdatedBy,
+		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Slot: r.ID, AutoSlot: r.ID,
+	}
+	if r.Active {
+		d.Slot = slotOpen
+	}
+	if r.Type == rerun.Auto {
+		d.AutoSlot = slotAuto
+	}
+	return d
+}
+
+func (d recordDocument) record() rerun.Record {
+	return rerun.Record{
+		ID: d.ID, LabID: d.LabID, ReportID: d.ReportID, Type: rerun.Type(d.Type), Number: d.Number, Requested: d.Requested,
+		ParameterNames: d.ParameterNames, Active: d.Active, SampleID: d.SampleID, CreatedBy: d.CreatedBy, UpdatedBy: d.UpdatedBy,
+		CreatedAt: d.CreatedAt.UTC(), UpdatedAt: d.UpdatedAt.UTC(),
+	}
+}
+
+// Insert adds a record; rerun.ErrDuplicate when a unique index refuses it.
+func (s *Store) Insert(ctx context.Context, record rerun.Record) error {
+	if err := s.EnsureIndexes(ctx); err != nil {
+		return err
+	}
+	_, err := s.records.InsertOne(ctx, documentOf(record))
+	return translate("insert rerun record", err)
+}
+
+// OfReport returns the report's records in the order of their numbers.
+func (s *Store) OfReport(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Record, error) {
+	cursor, err := s.records.Find(ctx, bson.D{{Key: "lab_id", Value: scope.LabID()}, {Key: "lab_report_id", Value: reportID}})
+	if err != nil {
+		return nil, translate("find rerun records", err)
+	}
+	var documents []recordDocument
+	if err := cursor.All(ctx, &documents); err != nil {
+		return nil, translate("read rerun records", err)
+	}
+	records := make([]rerun.Record, 0, len(documents))
+	for _, d := range documents {
+		records = append(records, d.record())
+	}
+	sortRecords(records)
+	return records, nil
+}
+
+// Close frees the open slot.
+func (s *Store) Close(ctx context.Context, scope authn.LabScope, id string) error {
+	return s.set(ctx, scope, id, bson.D{{Key: "is_active", Value: false}, {Key: "slot", Value: id}})
+}
+
+// Retire frees both slots.
+func (s *Store) Retire(ctx context.Context, scope authn.LabScope, id string) error {
+	return s.set(ctx, scope, id, bson.D{{Key: "is_active", Value: false}, {Key: "slot", Value: id}, {Key: "auto_slot", Value: id}})
+}
+
+func (s *Store) set(ctx context.Context, scope authn.LabScope, id string, fields bson.D) error {
+	_, err := s.records.UpdateOne(ctx, one(scope, id), bson.D{{Key: "$set", Value: fields}})
+	return translate("update rerun record", err)
+}
+
+// Delete removes a record; one that is not there is no error.
+func (s *Store) Delete(ctx context.Context, scope authn.LabScope, id string) error {
+	_, err := s.records.DeleteOne(ctx, one(scope, id))
+	return translate("delete rerun record", err)
+}
+
+func one(scope authn.LabScope, id string) bson.D {
+	return bson.D{{Key: "_id", Value: id}, {Key: "lab_id", Value: scope.LabID()}}
+}

@@ -1,0 +1,108 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/rerun/internal/request"
+	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+)
+
+// Lock runs work while it holds the report's row, then commits. See request.Reports.
+func (s *Store) Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(request.Locked) error) error {
+	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+		l := &locked{tx: tx, scope: scope}
+		if err := l.take(ctx, reportID); err != nil {
+			return err
+		}
+		return work(l)
+	})
+	return wrap("change report", err)
+}
+
+// locked is the transaction that holds the row.
+type locked struct {
+	tx            *sql.Tx
+	scope         authn.LabScope
+	report        rerun.Report
+	testID        int64
+	billingInfoID sql.NullInt64
+}
+
+func (l *locked) take(ctx context.Context, reportID int64) error {
+	l.report = rerun.Report{ID: reportID, LabID: l.scope.LabID()}
+	err := l.tx.QueryRowContext(ctx, "SELECT billId_id, userDetailsId_id, sampleRedrawFlag, reportID_id, billingInfoId_id"+
+		" FROM labReportRelation WHERE id = ? AND labId_id = ? FOR UPDATE", reportID, l.scope.LabID()).
+		Scan(&l.report.BillID, &l.report.PatientID, &l.report.Flag, &l.testID, &l.billingInfoID)
+	return wrap("lock report", err)
+}
+
+// Report returns the report as it was when the row was taken.
+func (l *locked) Report() rerun.Report { return l.report }
+
+// Parameters returns the enabled formats of the report and of its profile children.
+func (l *locked) Parameters(ctx context.Context) ([]rerun.Parameter, error) {
+	rows, err := l.tx.QueryContext(ctx, "SELECT f.`index`, f.`order`, f.parameterName FROM ReportFormat f"+
+		" WHERE f.isDisabled = 0 AND f.testId_id IN ("+testsOfReport+") ORDER BY f.`order`, f.`index`, f.id",
+		l.testID, l.billingInfoID, l.scope.LabID())
+	if err != nil {
+		return nil, wrap("read parameters", err)
+	}
+	defer rows.Close()
+	var parameters []rerun.Parameter
+	for rows.Next() {
+		var p rerun.Parameter
+		if err := rows.Scan(&p.Index, &p.Order, &p.Name); err != nil {
+			return nil, wrap("read parameters", err)
+		}
+		parameters = append(parameters, p)
+	}
+	return parameters, wrap("read parameters", rows.Err())
+}
+
+// Requested returns the ids in the commit markers of the report.
+func (l *locked) Requested(ctx context.Context) (map[string]bool, error) {
+	rows, err := l.tx.QueryContext(ctx, "SELECT meta FROM ActivityLog WHERE lab_id = ? AND category = ? AND labReportId = ?",
+		l.scope.LabID(), rerun.RerunRequested, l.report.ID)
+	if err != nil {
+		return nil, wrap("read commit markers", err)
+	}
+	defer rows.Close()
+	marked := map[string]bool{}
+	for rows.Next() {
+		var meta []byte
+		if err := rows.Scan(&meta); err != nil {
+			return nil, wrap("read commit markers", err)
+		}
+		var m struct {
+			RerunID string `json:"rerun_id"`
+		}
+		if len(meta) > 0 && json.Unmarshal(meta, &m) == nil { // entries of other writers are no markers
+			marked[m.RerunID] = true
+		}
+	}
+	return marked, wrap("read commit markers", rows.Err())
+}
+
+// SetFlag changes the flag and nothing else of the row, which other services write too.
+func (l *locked) SetFlag(ctx context.Context, to rerun.Flag) error {
+	result, err := l.tx.ExecContext(ctx, "UPDATE labReportRelation SET sampleRedrawFlag = ? WHERE id = ? AND labId_id = ? AND sampleRedrawFlag = ?",
+		to, l.report.ID, l.scope.LabID(), l.report.Flag)
+	if err != nil {
+		return wrap("set flag", err)
+	}
+	n, err := result.RowsAffected()
+	if err == nil && n != 1 && to != l.report.Flag {
+		return fmt.Errorf("set flag: %d rows changed under the lock", n)
+	}
+	return wrap("set flag", err)
+}
+
+// Log appends to the activity log within the transaction.
+func (l *locked) Log(ctx context.Context, entry rerun.Entry) error {
+	return appendLog(ctx, l.tx, l.scope, l.report, entry)
+}

@@ -1,0 +1,90 @@
+// Package mysql owns the SQL of the rerun service: the report's row lock and flag, formats and ranges, the
+// activity log, and the outbox. Of the platform's tables it writes sampleRedrawFlag and appends to ActivityLog.
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+)
+
+// OutboxTable is the name of the service's outbox.
+const OutboxTable = "outbox_rerun"
+
+// Store reads and writes the relational database. Its methods may be called from several goroutines.
+type Store struct {
+	db     *sql.DB
+	outbox outbox.Table
+	clock  clock.Clock
+}
+
+// New returns a store over db, which stays the caller's to close.
+func New(db *sql.DB, c clock.Clock) (*Store, error) {
+	table, err := outbox.NewTable(OutboxTable)
+	if err != nil {
+		return nil, fmt.Errorf("rerun store: %w", err)
+	}
+	return &Store{db: db, outbox: table, clock: c}, nil
+}
+
+// LegacyColumns are the columns of the platform's tables that the service needs.
+func LegacyColumns() map[string][]string {
+	return map[string][]string{
+		"labs":              {"id", "timezone"},
+		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "userDetailsId_id", "reportID_id", "sampleCollectionTime", "sampleRedrawFlag"},
+		"billingInfo":       {"id", "labId_id", "testId_id", "profileParentId"},
+		"ReportFormat":      {"id", "testId_id", "index", "order", "parameterName", "valueType", "isDisabled", "meta"},
+		"ReportFormatRange": {"reportFormatId_id", "gender", "ageFrom", "ageFromUnit", "ageTo", "ageToUnit", "lowerBound", "upperBound",
+			"criticalLower", "criticalUpper", "normalTexts", "criticalTexts", "displayRange"},
+		"userDetails":  {"id", "gender", "dateOfBirth", "age"},
+		"reportValues": {"labReportId_id", "index", "value"},
+		"ActivityLog": {"lab_id", "category", "log_context", "labReportId", "billId", "labUserId", "labUserName",
+			"activityText", "meta", "activityDate"},
+	}
+}
+
+// Ready reports whether the database answers and has the service's own table.
+func (s *Store) Ready(ctx context.Context) error {
+	var n int
+	err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT id FROM "+OutboxTable+" LIMIT 1) t").Scan(&n)
+	if mysqldb.IsNoTable(err) {
+		return errors.New("table " + OutboxTable + " is missing: run `rerun migrate`")
+	}
+	return wrap("ping database", err)
+}
+
+// Flag reads the report's flag as it is committed now.
+func (s *Store) Flag(ctx context.Context, scope authn.LabScope, reportID int64) (rerun.Flag, error) {
+	var flag rerun.Flag
+	err := s.db.QueryRowContext(ctx, "SELECT sampleRedrawFlag FROM labReportRelation WHERE id = ? AND labId_id = ?",
+		reportID, scope.LabID()).Scan(&flag)
+	return flag, wrap("read flag", err)
+}
+
+// wrap adds the operation, and translates what the driver says: no row is an unknown report, a lost connection
+// is a database that is away.
+func wrap(operation string, err error) error {
+	var dial *net.OpError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sql.ErrNoRows):
+		return rerun.ErrNoReport
+	case errors.Is(err, mysql.ErrInvalidConn), errors.As(err, &dial):
+		return apperr.New(apperr.Unavailable, "DATABASE_DOWN", "The database does not answer; try again").
+			WithCause(fmt.Errorf("%s: %w", operation, err))
+	default:
+		return fmt.Errorf("%s: %w", operation, err)
+	}
+}

@@ -1,0 +1,94 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clinical"
+	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
+)
+
+// testsOfReport selects the report's test and those of its profile children. Arguments: the report's test id,
+// its billing row (may be NULL) and the laboratory.
+const testsOfReport = "SELECT ? UNION SELECT b.testId_id FROM billingInfo b WHERE b.profileParentId = ? AND b.labId_id = ?"
+
+// Subject implements autorerun.Subjects.
+func (s *Store) Subject(ctx context.Context, scope authn.LabScope, reportID int64) (autorerun.Subject, error) {
+	var subject autorerun.Subject
+	var testID int64
+	var billingInfoID sql.NullInt64
+	var born, collected sql.NullTime
+	var zone string
+	p := &subject.Patient
+	err := s.db.QueryRowContext(ctx, "SELECT r.reportID_id, r.billingInfoId_id, r.sampleCollectionTime, l.timezone, u.gender, u.dateOfBirth, u.age"+
+		" FROM labReportRelation r JOIN labs l ON l.id = r.labId_id JOIN userDetails u ON u.id = r.userDetailsId_id"+
+		" WHERE r.id = ? AND r.labId_id = ?", reportID, scope.LabID()).
+		Scan(&testID, &billingInfoID, &collected, &zone, &p.Gender, &born, &p.RecordedAge)
+	if err != nil {
+		return subject, wrap("read report", err)
+	}
+	p.BirthDate = born.Time
+	p.SampledOn = collectionDay(collected, s.clock.Now(), zone)
+	subject.Formats, err = s.formats(ctx, scope, testID, billingInfoID)
+	return subject, err
+}
+
+// collectionDay is the day of collection in the laboratory's zone; a sample without a time was taken today.
+func collectionDay(collected sql.NullTime, now time.Time, zone string) time.Time {
+	at := now
+	if collected.Valid {
+		at = collected.Time
+	}
+	location, err := time.LoadLocation(zone)
+	if err != nil {
+		location = time.UTC
+	}
+	return at.In(location)
+}
+
+func (s *Store) formats(ctx context.Context, scope authn.LabScope, testID int64, billingInfoID sql.NullInt64) ([]autorerun.Format, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT f.id, f.`index`, f.valueType, f.meta, "+rangeColumns+" FROM ReportFormat f"+
+		" LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id"+
+		" WHERE f.isDisabled = 0 AND f.meta IS NOT NULL AND f.testId_id IN ("+testsOfReport+") ORDER BY f.id, g.id",
+		testID, billingInfoID, scope.LabID())
+	if err != nil {
+		return nil, wrap("read formats", err)
+	}
+	defer rows.Close()
+	var formats []autorerun.Format
+	last := int64(-1) // id of the format that the last row belonged to
+	for rows.Next() {
+		var row formatRow
+		if err := rows.Scan(row.targets()...); err != nil {
+			return nil, wrap("read formats", err)
+		}
+		meta, ok := readMeta(row.meta)
+		if !ok || !meta.Allowed {
+			continue
+		}
+		if row.id != last {
+			last = row.id
+			formats = append(formats, meta.format(row.index))
+		}
+		if band, ok := row.band(); ok {
+			f := &formats[len(formats)-1]
+			f.Bands = append(f.Bands, band)
+		}
+	}
+	return formats, wrap("read formats", rows.Err())
+}
+
+// titre is the valueType of parameters whose bounds are denominators; text that of words.
+const (
+	titre = "titer"
+	text  = "text"
+)
+
+func rangeOf(valueType string, low, high *string) (clinical.Range, error) {
+	if valueType == titre {
+		return clinical.NewTitreRange(low, high)
+	}
+	return clinical.NewRange(low, high)
+}

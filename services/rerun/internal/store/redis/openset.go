@@ -1,0 +1,34 @@
+// Package redis owns the cache hash sample_rerun_<lab_id>: it maps a lab report's id to 1 while its rerun is open.
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+)
+
+// OpenSet writes the hashes.
+type OpenSet struct{ client redis.UniversalClient }
+
+// New returns the hashes on client, which stays the caller's to close.
+func New(client redis.UniversalClient) *OpenSet { return &OpenSet{client: client} }
+
+// Set adds or removes the report. Both may be repeated.
+func (o *OpenSet) Set(ctx context.Context, scope authn.LabScope, reportID int64, open bool) error {
+	key := "sample_rerun_" + strconv.FormatInt(scope.LabID(), 10)
+	field := strconv.FormatInt(reportID, 10)
+	var err error
+	if open {
+		err = o.client.HSet(ctx, key, field, 1).Err()
+	} else {
+		err = o.client.HDel(ctx, key, field).Err()
+	}
+	if err != nil {
+		return fmt.Errorf("update open reruns: %w", err)
+	}
+	return nil
+}

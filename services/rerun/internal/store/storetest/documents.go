@@ -1,0 +1,186 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+)
+
+// Documents is what every document store must offer.
+type Documents interface {
+	Insert(ctx context.Context, record rerun.Record) error
+	OfReport(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Record, error)
+	Close(ctx context.Context, scope authn.LabScope, id string) error
+	Retire(ctx context.Context, scope authn.LabScope, id string) error
+	Delete(ctx context.Context, scope authn.LabScope, id string) error
+	InsertValue(ctx context.Context, v rerun.Value) error
+	Values(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Value, error)
+}
+
+// at is a time that every store keeps exactly: milliseconds.
+var at = time.Date(2026, 11, 21, 10, 0, 0, 123_000_000, time.UTC)
+
+// Scope returns the scope of a laboratory.
+func Scope(t testing.TB, labID int64) authn.LabScope {
+	t.Helper()
+	scope, err := authn.Principal{Kind: authn.Service}.Scope(labID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scope
+}
+
+// Record returns a record of laboratory 12.
+func Record(id string, reportID int64, kind rerun.Type, number int, active bool) rerun.Record {
+	return rerun.Record{ID: id, LabID: 12, ReportID: reportID, Type: kind, Number: number, Requested: []int{3, 1},
+		ParameterNames: []string{"c", "a"}, Active: active, SampleID: "S-1", CreatedBy: 77, UpdatedBy: -1, CreatedAt: at, UpdatedAt: at}
+}
+
+// Run checks a document store; open returns an empty one.
+func Run(t *testing.T, open func(t *testing.T) Documents) {
+	t.Helper()
+	for name, test := range map[string]func(*testing.T, Documents){
+		"records read back as they were stored":               readsBack,
+		"one record holds the open slot":                      oneOpen,
+		"one automatic record at a time":                      oneAutomatic,
+		"numbers are unique for a report":                     uniqueNumbers,
+		"of racing inserts exactly one wins":                  racing,
+		"another laboratory neither sees nor changes records": scoped,
+		"values are unique and ordered":                       values,
+		"repeated changes are no errors":                      repeated,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t))
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func refused(t *testing.T, err error) {
+	t.Helper()
+	if e, ok := apperr.From(err); !ok || e.Reason != rerun.ErrDuplicate.Reason {
+		t.Fatalf("error = %v, want a conflict", err)
+	}
+}
+
+func readsBack(t *testing.T, d Documents) {
+	want := []rerun.Record{Record("b", 7001, rerun.Auto, 1, false), Record("a", 7001, rerun.Manual, 2, true)}
+	must(t, d.Insert(t.Context(), want[1]))
+	must(t, d.Insert(t.Context(), want[0]))
+	got, err := d.OfReport(t.Context(), Scope(t, 12), 7001)
+	must(t, err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func oneOpen(t *testing.T, d Documents) {
+	must(t, d.Insert(t.Context(), Record("a", 7001, rerun.Manual, 1, true)))
+	refused(t, d.Insert(t.Context(), Record("b", 7001, rerun.Manual, 2, true)))
+	must(t, d.Insert(t.Context(), Record("c", 7002, rerun.Manual, 1, true)))
+	must(t, d.Insert(t.Context(), Record("d", 7001, rerun.ByAnalyser, 3, false)))
+	must(t, d.Close(t.Context(), Scope(t, 12), "a"))
+	must(t, d.Insert(t.Context(), Record("b", 7001, rerun.Manual, 2, true)))
+	records, err := d.OfReport(t.Context(), Scope(t, 12), 7001)
+	must(t, err)
+	if len(records) != 3 || records[0].Active || !records[1].Active {
+		t.Fatalf("%+v", records)
+	}
+}
+
+func oneAutomatic(t *testing.T, d Documents) {
+	must(t, d.Insert(t.Context(), Record("a", 7001, rerun.Auto, 1, true)))
+	must(t, d.Close(t.Context(), Scope(t, 12), "a"))
+	refused(t, d.Insert(t.Context(), Record("b", 7001, rerun.Auto, 2, true)))
+	must(t, d.Retire(t.Context(), Scope(t, 12), "a"))
+	must(t, d.Insert(t.Context(), Record("b", 7001, rerun.Auto, 2, true)))
+}
+
+func uniqueNumbers(t *testing.T, d Documents) {
+	must(t, d.Insert(t.Context(), Record("a", 7001, rerun.Manual, 1, false)))
+	refused(t, d.Insert(t.Context(), Record("b", 7001, rerun.ByAnalyser, 1, false)))
+	must(t, d.Delete(t.Context(), Scope(t, 12), "a"))
+	must(t, d.Insert(t.Context(), Record("b", 7001, rerun.ByAnalyser, 1, false)))
+}
+
+func racing(t *testing.T, d Documents) {
+	const racers = 8
+	errs := make([]error, racers)
+	var wait sync.WaitGroup
+	for i := range racers {
+		wait.Go(func() {
+			errs[i] = d.Insert(t.Context(), Record(fmt.Sprint("r", i), 7001, rerun.Manual, i+1, true))
+		})
+	}
+	wait.Wait()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+			continue
+		}
+		refused(t, err)
+	}
+	if won != 1 {
+		t.Fatalf("%d inserts won", won)
+	}
+}
+
+func scoped(t *testing.T, d Documents) {
+	must(t, d.Insert(t.Context(), Record("a", 7001, rerun.Manual, 1, true)))
+	other := Scope(t, 13)
+	must(t, d.Close(t.Context(), other, "a"))
+	must(t, d.Retire(t.Context(), other, "a"))
+	must(t, d.Delete(t.Context(), other, "a"))
+	if records, err := d.OfReport(t.Context(), other, 7001); err != nil || len(records) != 0 {
+		t.Fatalf("another laboratory sees %v, error %v", records, err)
+	}
+	records, err := d.OfReport(t.Context(), Scope(t, 12), 7001)
+	must(t, err)
+	if len(records) != 1 || !records[0].Active {
+		t.Fatalf("%+v", records)
+	}
+}
+
+func values(t *testing.T, d Documents) {
+	value := func(id string, number, order, index int) rerun.Value {
+		return rerun.Value{ID: id, LabID: 12, ReportID: 7001, SampleID: "S-1", Value: "13.5", Order: order, Index: index,
+			RerunType: "manual_rerun", Number: number, ParameterName: "Hb", DeviceID: "d", DeviceName: "D", CreatedAt: at}
+	}
+	want := []rerun.Value{value("a", 1, 0, 9), value("b", 1, 1, 2), value("c", 1, 1, 3), value("d", 2, 0, 1)}
+	for _, i := range []int{3, 1, 0, 2} {
+		must(t, d.InsertValue(t.Context(), want[i]))
+	}
+	refused(t, d.InsertValue(t.Context(), value("e", 1, 5, 9)))
+	got, err := d.Values(t.Context(), Scope(t, 12), 7001)
+	must(t, err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatal(diff)
+	}
+	if got, err = d.Values(t.Context(), Scope(t, 13), 7001); err != nil || len(got) != 0 {
+		t.Fatalf("another laboratory sees %v, error %v", got, err)
+	}
+}
+
+func repeated(t *testing.T, d Documents) {
+	for range 2 {
+		must(t, d.Close(t.Context(), Scope(t, 12), "absent"))
+		must(t, d.Retire(t.Context(), Scope(t, 12), "absent"))
+		must(t, d.Delete(t.Context(), Scope(t, 12), "absent"))
+	}
+}

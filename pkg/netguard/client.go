@@ -21,7 +21,7 @@ import (
 type Config struct {
 	AllowHTTP      bool           // also http:// URLs
 	Ports          []int          // allowed ports [80, 443]
-	AllowedHosts   []string       // host or host:port as written in the URL: exempt from the address and port check, for development
+	AllowedHosts   []string       // host or host:port as written in the URL: exempt from the address, port and scheme checks, for development
 	Own            []netip.Addr   // addresses of this machine, see OwnAddresses
 	Networks       []netip.Prefix // NewTrusted: resolved addresses must lie here; empty: anywhere
 	ConnectTimeout time.Duration  // [5 s]

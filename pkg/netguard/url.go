@@ -39,11 +39,11 @@ func (c *Client) CheckURL(raw string) (*url.URL, error) {
 		}
 		return u, nil
 	}
-	if u.Scheme == "http" && !c.allowHTTP {
-		return nil, refuse("the URL must begin with https://")
-	}
 	if c.exempt(u.Hostname(), u.Port()) {
 		return u, nil
+	}
+	if u.Scheme == "http" && !c.allowHTTP {
+		return nil, refuse("the URL must begin with https://")
 	}
 	if err := checkHost(u.Hostname()); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ type Failure struct {
 	Message    string        // one sentence for people
 	Permanent  bool          // true: running again cannot help
 	RetryAfter time.Duration // what the receiver asked for; zero: nothing
+	Doubtful   bool          // the message may have been sent: the job ends as unknown
 	Postponed  bool          // nothing was tried: run again after RetryAfter without counting an attempt
 	cause      error
 }
@@ -23,6 +24,11 @@ func Permanent(reason, message string) *Failure {
 
 // Retryable is a failure that may pass.
 func Retryable(reason, message string) *Failure { return &Failure{Reason: reason, Message: message} }
+
+// Doubt is a failure after which nobody knows whether the message was sent; sending again might double it.
+func Doubt(reason, message string) *Failure {
+	return &Failure{Reason: reason, Message: message, Doubtful: true}
+}
 
 // Postpone gives the job back for d without counting an attempt: nothing was tried.
 func Postpone(reason string, d time.Duration) *Failure {

@@ -63,7 +63,8 @@ type Targets interface {
 // Validator checks submissions.
 type Validator struct {
 	Targets   Targets
-	Providers []string // what config.provider may name
+	Providers []string               // what config.provider may name
+	Serves    func(job.Channel) bool // whether a channel can deliver here
 }
 
 // checker collects the wrong fields of one submission.
@@ -87,6 +88,8 @@ func (v *Validator) Check(index int, s Submission, caller Caller) (Planned, []ap
 		c.wrong("task", "task %d is not one of 1 SMS, 2 email, 3 push, 4 webhook, 6 WhatsApp", s.Task)
 	case !found:
 		c.wrong("task_type", "task_type %d does not exist for task %d", s.TaskType, s.Task)
+	case !v.Serves(row.channel):
+		c.wrong("task", "no provider is configured for task %d", s.Task)
 	}
 	p := Planned{WindowKey: s.WindowKey, Override: s.Override, Body: job.Body{Task: s.Task, TaskType: s.TaskType, LabID: caller.LabID,
 		Caller: caller.Name, Internal: caller.Internal, Data: s.Data, LogTag: s.LogTag, Subscribe: s.Subscribe, OnSuccess: s.OnSuccess,

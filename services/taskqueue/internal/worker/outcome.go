@@ -26,6 +26,9 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 		delay := time.Duration(float64(failure.RetryAfter) * (0.5 + p.Roll()))
 		return engine.Settlement{Op: engine.OpRelease, Delay: delay}, "postponed"
 	}
+	if failure.Doubtful {
+		return p.final(r, job.Unknown, engine.OpUnknown, result, failure, began), "unknown"
+	}
 	attempts := r.body.Attempts + 1
 	if failure.Permanent || attempts > r.body.Retry {
 		return p.final(r, job.Failed, engine.OpFail, result, failure, began), "failed"

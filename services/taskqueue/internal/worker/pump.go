@@ -101,7 +101,9 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 		sent := p.Clock.Now()
 		claim, err := p.Queue.Claim(alive, engine.ClaimRequest{Shard: p.cfg.Shard, Channel: p.cfg.Channel, Max: min(free, maxClaim), Turn: turn})
 		if err != nil {
-			p.Log.WarnContext(ctx, "claim failed, trying again", "channel", p.cfg.Channel.String(), "error", err)
+			if backoff == firstBackoff { // once per outage, not once per try
+				p.Log.WarnContext(ctx, "claims fail, trying on", "channel", p.cfg.Channel.String(), "error", err)
+			}
 			sleep(ctx, backoff)
 			backoff = min(2*backoff, maxBackoff)
 			continue

@@ -76,7 +76,7 @@ func simulate(ctx context.Context, to []string) *job.Failure {
 		case "permanent":
 			return job.Permanent("simulated", "Simulated permanent failure")
 		case "unknown":
-			return job.Retryable("simulated", "Simulated failure after the message may have been sent")
+			return job.Doubt("simulated", "Simulated failure after the message may have been sent")
 		case "slow":
 			timer := time.NewTimer(slowSend)
 			defer timer.Stop()

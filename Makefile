@@ -113,6 +113,7 @@ UNRACED = $(filter %/scripts/% %/proto,$(MODULES))
 test: tools devstack ## Run every test on real engines
 	@scripts/test.sh "$(BIN)" "$(addsuffix /...,$(RACED))" "$(addsuffix /...,$(UNRACED))"
 
-bench: devstack ## Measure: make bench NAME=gateway (or all), QUICK=1 for a short run
+bench: devstack ## Measure: make bench NAME=gateway (or labjson, all), QUICK=1 for a short run
+	@for s in $(SERVICES); do d=services/$$s; [ $$s = gateway ] && d=gateway; go build -o $(BIN)/$$s ./$$d/cmd/$$s || exit 1; done
 	@go build -o $(BIN)/bench ./scripts/bench
-	@NAME="$(or $(NAME),all)" QUICK="$(QUICK)" $(BIN)/bench
+	@QUICK="$(QUICK)" $(BIN)/bench run --name "$(or $(NAME),all)"

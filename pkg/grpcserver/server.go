@@ -92,7 +92,7 @@ func (s *Server) Drain() { s.health.Shutdown() }
 // Run listens on the configured port until ctx ends; see Serve.
 func (s *Server) Run(ctx context.Context) error {
 	address := net.JoinHostPort(s.cfg.Host, strconv.Itoa(s.cfg.GRPCPort))
-	listener, err := net.Listen("tcp", address)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}

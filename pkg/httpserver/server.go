@@ -67,7 +67,7 @@ func Admin(cfg Config, health *Health, registry *prometheus.Registry) *http.Serv
 
 // Serve listens on address and serves handler until ctx ends, then lets the requests in flight finish.
 func Serve(ctx context.Context, address string, handler http.Handler) error {
-	listener, err := net.Listen("tcp", address)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}

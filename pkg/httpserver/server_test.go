@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
-func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func get(t *testing.T, handler http.Handler, path string) (int, string) {
 	t.Helper()

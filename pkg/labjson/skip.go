@@ -2,19 +2,19 @@ package labjson
 
 // skip reads any value as strictly as a known one and forgets it.
 func (d *decoder) skip() error {
-	switch c := d.peek(); {
-	case c == '{':
+	switch d.peek() {
+	case '{':
 		return d.skipObject()
-	case c == '[':
+	case '[':
 		return d.skipList()
-	case c == '"':
+	case '"':
 		_, err := d.text()
 		return err
-	case c == 't':
+	case 't':
 		return d.literal("true")
-	case c == 'f':
+	case 'f':
 		return d.literal("false")
-	case c == 'n':
+	case 'n':
 		return d.literal("null")
 	default:
 		_, err := d.number()

@@ -3,7 +3,6 @@ package lifecycle_test
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -27,7 +26,7 @@ func (j *journal) add(line string) {
 	j.lines = append(j.lines, line)
 }
 
-func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func untilStopped(j *journal, name string) func(context.Context) error {
 	return func(ctx context.Context) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -123,7 +122,7 @@ func TestMigrateIsSafeForReplicasThatStartAtOnce(t *testing.T) {
 		"00001_first.sql":  {Data: []byte("-- +goose Up\nCREATE TABLE a (id INT PRIMARY KEY);\n")},
 		"00002_second.sql": {Data: []byte("-- +goose Up\nINSERT INTO a VALUES (1);\n")},
 	}
-	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	quiet := slog.New(slog.DiscardHandler)
 	var wait sync.WaitGroup
 	for range 4 {
 		wait.Go(func() {

@@ -6,6 +6,8 @@ require (
 	github.com/labplatform/labplatform/pkg v0.0.0
 	github.com/labplatform/labplatform/proto v0.0.0
 	google.golang.org/grpc v1.84.0
+	github.com/google/go-cmp v0.7.0
+	github.com/labplatform/labplatform/scripts/devstack v0.0.0
 	google.golang.org/protobuf v1.36.12
 )
 
@@ -74,3 +76,5 @@ require (
 replace github.com/labplatform/labplatform/pkg => ../../pkg
 
 replace github.com/labplatform/labplatform/proto => ../../proto
+
+replace github.com/labplatform/labplatform/scripts/devstack => ../devstack

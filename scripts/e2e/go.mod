@@ -7,6 +7,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/labplatform/labplatform/pkg v0.0.0
 	github.com/labplatform/labplatform/proto v0.0.0
+	github.com/labplatform/labplatform/scripts/devstack v0.0.0
 	github.com/redis/go-redis/v9 v9.23.0
 	google.golang.org/grpc v1.84.0
 )
@@ -74,3 +75,5 @@ require (
 replace github.com/labplatform/labplatform/pkg => ../../pkg
 
 replace github.com/labplatform/labplatform/proto => ../../proto
+
+replace github.com/labplatform/labplatform/scripts/devstack => ../devstack

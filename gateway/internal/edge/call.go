@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 
@@ -60,7 +61,7 @@ type requestBody struct {
 func keepError(body io.Reader, decode func(any) error) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
 		err := decode(v)
-		if kept, ok := body.(*requestBody); ok && err != nil && err != io.EOF {
+		if kept, ok := body.(*requestBody); ok && err != nil && !errors.Is(err, io.EOF) {
 			kept.err = err
 		}
 		return err

@@ -140,7 +140,9 @@ func (e *Edge) door(listener string, next http.Handler) http.Handler {
 		ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callKey{}, c), deadline)
 		defer cancel()
 		r = r.WithContext(ctx)
-		r.Body = &requestBody{ReadCloser: http.MaxBytesReader(c, r.Body, limit)}
+		if r.Body != http.NoBody {
+			r.Body = &requestBody{ReadCloser: http.MaxBytesReader(c, r.Body, limit)}
+		}
 		next.ServeHTTP(c, r)
 	})
 	if !e.tel.Tracing {

@@ -1,4 +1,5 @@
-// Package engine owns one decision for the other test kits: what happens to a test whose engine is absent.
+// Package engine owns what the other test kits share: how a test learns where an engine is, and what happens when
+// there is none.
 package engine
 
 import (
@@ -10,8 +11,13 @@ import (
 // there. It never returns.
 func Missing(t testing.TB, reason string) {
 	t.Helper()
-	if os.Getenv("LAB_REQUIRE_ENGINES") == "1" {
+	if Setting("LAB_REQUIRE_ENGINES") == "1" {
 		t.Fatalf("%s (LAB_REQUIRE_ENGINES=1 makes this a failure)", reason)
 	}
 	t.Skip(reason)
+}
+
+// Setting returns the value of a LAB_TEST_ or LAB_ variable, "" when it is not set.
+func Setting(name string) string {
+	return os.Getenv(name) //nolint:forbidigo // tests have no configuration but the environment
 }

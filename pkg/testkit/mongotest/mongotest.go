@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"os"
 	"testing"
 	"time"
 
@@ -42,7 +41,7 @@ func Database(t testing.TB) *mongo.Database {
 // for the database.
 func URI(t testing.TB) string {
 	t.Helper()
-	uri := os.Getenv(Env)
+	uri := engine.Setting(Env)
 	if uri == "" {
 		engine.Missing(t, "no document store: set "+Env+", or run the tests under `devstack engines -- go test …`")
 	}

@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
-	"os"
 	"testing"
 	"time"
 
@@ -50,7 +49,7 @@ func Open(t testing.TB) (*sql.DB, string) {
 
 func serverConfig(t testing.TB) *mysql.Config {
 	t.Helper()
-	dsn := os.Getenv(Env)
+	dsn := engine.Setting(Env)
 	if dsn == "" {
 		engine.Missing(t, "no MySQL: set "+Env+", or run the tests under `devstack engines -- go test …`")
 	}

@@ -33,7 +33,7 @@ type Server struct {
 	args []string
 
 	mu      sync.Mutex // guards what follows
-	process *exec.Cmd
+	process *process
 }
 
 // Start runs redis-server on a free port of 127.0.0.1 until t ends. The extra arguments follow the defaults on
@@ -70,8 +70,7 @@ func (s *Server) Kill() {
 	if s.process == nil {
 		return
 	}
-	_ = s.process.Process.Kill()
-	_ = s.process.Wait()
+	s.process.kill()
 	s.process = nil
 }
 
@@ -93,18 +92,18 @@ func (s *Server) launch() string {
 	args := append([]string{"--bind", host, "--port", port, "--dir", s.Dir, "--save", "", "--appendonly", "yes",
 		"--appendfsync", "always", "--maxmemory-policy", "noeviction", "--daemonize", "no"}, s.args...)
 	output := &bytes.Buffer{}
-	cmd := exec.Command("redis-server", args...)
+	cmd := exec.CommandContext(context.Background(), "redis-server", args...)
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.SysProcAttr = dieWithParent()
-	if err := cmd.Start(); err != nil {
+	running, err := start(cmd)
+	if err != nil {
 		return err.Error()
 	}
 	if err := awaitReady(s.Addr, cmd.Process.Pid); err != nil {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		running.kill()
 		return err.Error() + "\n" + output.String()
 	}
-	s.process = cmd
+	s.process = running
 	return ""
 }
 
@@ -114,7 +113,7 @@ func awaitReady(addr string, pid int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1})
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
@@ -143,7 +142,7 @@ func answersAs(ctx context.Context, client *redis.Client, pid int) error {
 
 func freeAddr(t testing.TB) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("find a free port: %v", err)
 	}

@@ -65,7 +65,7 @@ func (t Target) Apply(ctx context.Context, fixture *Fixture) (Counts, error) {
 	if err != nil {
 		return Counts{}, err
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	known, err := validateTables(ctx, db, fixture.MySQL)
 	if err != nil {
 		return Counts{}, err
@@ -120,7 +120,7 @@ func (t Target) applyDocuments(ctx context.Context, fixture *Fixture, documents 
 
 func (t Target) applyRedis(ctx context.Context, fixture *Fixture) error {
 	client := redis.NewClient(&redis.Options{Addr: t.RedisAddr})
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	now, age := time.Now, t.SessionAge
 	if t.Now != nil {
 		now = t.Now

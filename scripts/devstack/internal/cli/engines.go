@@ -39,7 +39,7 @@ func runEngines(ctx context.Context, args []string, stderr io.Writer) (int, erro
 	if err != nil {
 		return 1, fmt.Errorf("temporary directory: %w", err)
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	spawner := process.NewSpawner(process.Directory(work))
 	defer spawner.Close()
 	env, stop, err := startTestEngines(ctx, spawner, work, stderr)
@@ -47,7 +47,7 @@ func runEngines(ctx context.Context, args []string, stderr io.Writer) (int, erro
 	if err != nil {
 		return 1, err
 	}
-	return runWith(args, env)
+	return runWith(ctx, args, env)
 }
 
 // startTestEngines returns the environment for the command; stop ends what was started, also after an error.
@@ -56,7 +56,7 @@ func startTestEngines(ctx context.Context, spawner *process.Spawner, work string
 	var wanted []engines.Engine
 	env := []string{"LAB_REQUIRE_ENGINES=1"}
 	place := func(name string) (engines.Place, error) {
-		port, err := freePort()
+		port, err := freePort(ctx)
 		return engines.Place{Data: filepath.Join(work, name), Log: filepath.Join(work, name+".log"), Port: port}, err
 	}
 	if os.Getenv(testMySQL) == "" {
@@ -92,8 +92,8 @@ func startTestEngines(ctx context.Context, spawner *process.Spawner, work string
 }
 
 // runWith runs the command in the foreground. Ctrl-C reaches it from the terminal; this process only waits.
-func runWith(args, env []string) (int, error) {
-	cmd := exec.Command(args[0], args[1:]...)
+func runWith(ctx context.Context, args, env []string) (int, error) {
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	signals := make(chan os.Signal, 1)
@@ -132,8 +132,8 @@ func forward(signals <-chan os.Signal, done <-chan struct{}, command *os.Process
 	}
 }
 
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func freePort(ctx context.Context) (int, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/services"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/stack"
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
@@ -21,7 +21,7 @@ func run(ctx context.Context, s settings.Settings, stdout io.Writer) (int, error
 	if err != nil {
 		return 1, fmt.Errorf("find this program: %w", err)
 	}
-	err = stack.Run(ctx, stack.Config{Settings: s, Services: services.Table(), Binary: binary, Caller: os.Environ(), Out: stdout, Now: time.Now})
+	err = stack.Run(ctx, stack.Config{Settings: s, Services: roster.Table(), Binary: binary, Caller: os.Environ(), Out: stdout, Now: time.Now})
 	if errors.Is(err, stack.ErrRunning) {
 		return stack.ExitRunning, fmt.Errorf("%w in %s: end it with make stack-down, or set LAB_DIR and LAB_PORT_BASE for a second one", err, s.Dir)
 	}

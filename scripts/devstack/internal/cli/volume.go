@@ -29,6 +29,6 @@ func seedVolume(ctx context.Context, s settings.Settings, args []string, stderr 
 	if err != nil {
 		return err
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	return volume.Load(ctx, db, c, stderr, time.Now)
 }

@@ -69,7 +69,7 @@ func runApt(ctx context.Context, progress io.Writer, apt string, args ...string)
 	policy := "/usr/sbin/policy-rc.d"
 	if _, err := os.Stat(policy); errors.Is(err, os.ErrNotExist) {
 		if err := os.WriteFile(policy, []byte("#!/bin/sh\nexit 101\n"), 0o755); err == nil {
-			defer os.Remove(policy)
+			defer func() { _ = os.Remove(policy) }()
 		}
 	}
 	cmd := exec.CommandContext(ctx, apt, args...)

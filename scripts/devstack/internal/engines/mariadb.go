@@ -112,7 +112,7 @@ func pingMySQL(ctx context.Context, port int) error {
 		return err
 	}
 	db := sql.OpenDB(connector)
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	return db.PingContext(ctx)
 }
 

@@ -52,7 +52,7 @@ func pingRedis(ctx context.Context, addr string) error {
 // with fsync always, and no eviction. A server that does not tell counts as one that has not.
 func RedisKeepsEverything(ctx context.Context, addr string) bool {
 	client := redis.NewClient(&redis.Options{Addr: addr})
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	want := map[string]string{"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}
 	for name, value := range want {
 		got, err := client.ConfigGet(ctx, name).Result()

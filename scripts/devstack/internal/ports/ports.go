@@ -53,24 +53,23 @@ type Entry struct {
 }
 
 // Table lists every listener; the README shows the same rows.
-var table = []Entry{
-	{Gateway, 8090, 0}, {GatewayInternal, 8091, 1}, {GatewayAdmin, 8092, 2},
-	{SearchGRPC, 9001, 11}, {SearchHTTP, 8000, 21},
-	{ExternalEditGRPC, 9002, 12}, {ExternalEditAdmin, 8002, 22},
-	{RerunGRPC, 9003, 13}, {RerunAdmin, 8003, 23},
-	{TaskqueueGRPC, 9004, 14}, {TaskqueueAdmin, 8004, 24},
-	{CellCounterGRPC, 9005, 15}, {CellCounterAdmin, 8005, 25},
-	{CalloutGRPC, 9006, 16}, {CalloutAdmin, 8006, 26},
-	{BillSplitGRPC, 9007, 17}, {BillSplitAdmin, 8007, 27},
-	{NotificationsGRPC, 9008, 18}, {NotificationsAdmin, 8008, 28},
-	{CDCGRPC, 9011, 19}, {CDCHTTP, 8080, 29},
-	{MySQL, 13306, 30}, {Redis, 7001, 31}, {Mongo, 27018, 32},
-	{Kafka, 19092, 33}, {KafkaController, 19093, 34}, {Connector, 8083, 35},
-	{Elasticsearch, 9210, 36}, {ElasticsearchTransport, 9310, 37},
+func Table() []Entry {
+	return []Entry{
+		{Gateway, 8090, 0}, {GatewayInternal, 8091, 1}, {GatewayAdmin, 8092, 2},
+		{SearchGRPC, 9001, 11}, {SearchHTTP, 8000, 21},
+		{ExternalEditGRPC, 9002, 12}, {ExternalEditAdmin, 8002, 22},
+		{RerunGRPC, 9003, 13}, {RerunAdmin, 8003, 23},
+		{TaskqueueGRPC, 9004, 14}, {TaskqueueAdmin, 8004, 24},
+		{CellCounterGRPC, 9005, 15}, {CellCounterAdmin, 8005, 25},
+		{CalloutGRPC, 9006, 16}, {CalloutAdmin, 8006, 26},
+		{BillSplitGRPC, 9007, 17}, {BillSplitAdmin, 8007, 27},
+		{NotificationsGRPC, 9008, 18}, {NotificationsAdmin, 8008, 28},
+		{CDCGRPC, 9011, 19}, {CDCHTTP, 8080, 29},
+		{MySQL, 13306, 30}, {Redis, 7001, 31}, {Mongo, 27018, 32},
+		{Kafka, 19092, 33}, {KafkaController, 19093, 34}, {Connector, 8083, 35},
+		{Elasticsearch, 9210, 36}, {ElasticsearchTransport, 9310, 37},
+	}
 }
-
-// Table returns a copy of the rows in the order of the README.
-func Table() []Entry { return slices.Clone(table) }
 
 // Plan answers which port a listener has in one stack.
 type Plan struct{ base int }
@@ -89,6 +88,7 @@ func Parse(base string) (Plan, error) {
 
 // Port returns the port of name; an unknown name is 0.
 func (p Plan) Port(name Name) int {
+	table := Table()
 	i := slices.IndexFunc(table, func(e Entry) bool { return e.Name == name })
 	switch {
 	case i < 0:

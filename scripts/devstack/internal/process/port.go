@@ -1,14 +1,15 @@
 package process
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"strconv"
 )
 
 // RequireFreePort returns an error that names the port, what it is for, and the process that holds it.
-func RequireFreePort(port int, purpose string) error {
-	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+func RequireFreePort(ctx context.Context, port int, purpose string) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err == nil {
 		return listener.Close()
 	}

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,21 +30,22 @@ type request struct {
 	result chan error
 }
 
-// NewSpawner returns a spawner that records its children in pids. Close ends its thread, after the children.
+// NewSpawner returns a spawner that records its children in pids. Close it after its children have ended.
 func NewSpawner(pids Directory) *Spawner {
 	s := &Spawner{pids: pids, requests: make(chan request)}
 	go s.serve()
 	return s
 }
 
-// Close ends the thread. Children that still run get SIGTERM from the kernel.
+// Close lets the thread go.
 func (s *Spawner) Close() { close(s.requests) }
 
 func (s *Spawner) serve() {
-	runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+	runtime.LockOSThread()
 	for r := range s.requests {
 		r.result <- r.cmd.Start()
 	}
+	runtime.UnlockOSThread() // else the thread would end here, and with it whatever it forked in earlier work
 }
 
 // Start runs the child in its own process group and records it.
@@ -56,7 +58,7 @@ func (s *Spawner) Start(spec Spec) (*Child, error) {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
 	defer log.Close()
-	cmd := exec.Command(spec.Command[0], spec.Command[1:]...)
+	cmd := exec.CommandContext(context.Background(), spec.Command[0], spec.Command[1:]...)
 	cmd.Env = append(os.Environ(), spec.Env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}

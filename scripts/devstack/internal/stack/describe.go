@@ -2,10 +2,12 @@ package stack
 
 import (
 	"strings"
+	"text/template"
 
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/services"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 )
 
 // endpoints describes the stack that is up.
@@ -33,7 +35,7 @@ func (r *running) endpoints() endpoints.Endpoints {
 }
 
 // environ is never null in the file: an engine needs no variable.
-func environ(env services.Env) map[string]string {
+func environ(env roster.Env) map[string]string {
 	out := make(map[string]string, len(env))
 	for key, value := range env {
 		out[key] = value
@@ -43,11 +45,11 @@ func environ(env services.Env) map[string]string {
 
 // printSummary says where everything is and how to try it.
 func (r *running) printSummary() {
-	_ = summary.Execute(r.Out, map[string]any{
+	_ = template.Must(template.New("summary").Parse(summary)).Execute(r.Out, map[string]any{
 		"Gateway": r.stack.URL(ports.Gateway), "Internal": r.stack.URL(ports.GatewayInternal),
 		"Outbox": r.stack.URL(ports.TaskqueueAdmin) + "/outbox/",
 		"MySQL":  r.target, "Redis": r.stack.RedisAddr, "Mongo": r.stack.MongoURI, "Blob": r.stack.BlobURL,
-		"Dir": r.Settings.Dir, "Logs": strings.TrimSuffix(r.Settings.Log("*"), ""), "Demo": r.Settings.Seed == "demo",
+		"Dir": r.Settings.Dir, "Logs": r.Settings.Log("*"), "Demo": r.Settings.Seed == settings.SeedDemo,
 		"Pipeline": r.Settings.Pipeline, "Token": strings.Join([]string{r.Binary, "--dir", r.Settings.Dir, "print-internal-token"}, " "),
 	})
 }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
+	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 )
@@ -17,15 +19,43 @@ var ErrRunning = errors.New("the stack runs already")
 // supervisor is the name of devstack's own pid file.
 const supervisor = "devstack"
 
-// marker tells a directory of ours from any other, before reset deletes it.
+// marker is in a LAB_DIR that held nothing of anybody else's when the stack first used it: reset deletes it whole.
 const marker = ".devstack"
+
+// ours are the entries of LAB_DIR that the project's tools make.
+func ours() []string {
+	return []string{marker, "run", "logs", "data", "objects", "secrets.json", endpoints.File, "bench", "test-results"}
+}
+
+// strangers returns the entries of LAB_DIR that are not ours.
+func strangers(s settings.Settings) ([]string, error) {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		if !slices.Contains(ours(), entry.Name()) {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
+}
+
+func makeDirectory(s settings.Settings) error {
+	if err := os.MkdirAll(s.Run(), 0o755); err != nil {
+		return err
+	}
+	others, err := strangers(s)
+	if err != nil || len(others) > 0 {
+		return err
+	}
+	return os.WriteFile(filepath.Join(s.Dir, marker), nil, 0o600)
+}
 
 // takeDirectory makes LAB_DIR and locks it for this process; release also forgets the pid.
 func takeDirectory(s settings.Settings) (release func(), err error) {
-	if err := os.MkdirAll(s.Run(), 0o755); err != nil {
-		return nil, fmt.Errorf("make LAB_DIR: %w", err)
-	}
-	if err := os.WriteFile(filepath.Join(s.Dir, marker), nil, 0o644); err != nil {
+	if err := makeDirectory(s); err != nil {
 		return nil, fmt.Errorf("make LAB_DIR: %w", err)
 	}
 	lock, err := tryLock(s)
@@ -57,15 +87,9 @@ func tryLock(s settings.Settings) (*os.File, error) {
 	return nil, fmt.Errorf("lock LAB_DIR: %w", err)
 }
 
-// Running reports whether a devstack holds this LAB_DIR.
+// Running reports whether a devstack runs this LAB_DIR. It looks at the pid file and not at the lock: taking the
+// lock, be it for a moment, could make a devstack that starts right now give up.
 func Running(s settings.Settings) bool {
-	if _, err := os.Stat(s.Run()); err != nil {
-		return false
-	}
-	lock, err := tryLock(s)
-	if err != nil {
-		return errors.Is(err, ErrRunning)
-	}
-	lock.Close()
-	return false
+	id, known := process.Directory(s.Run()).Find(supervisor)
+	return known && id.Alive()
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/services"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 )
 
@@ -26,7 +26,7 @@ const (
 // Config is what Run needs beside the switches.
 type Config struct {
 	Settings settings.Settings
-	Services []services.Service
+	Services []roster.Service
 	Binary   string // this program, for the child that is the document store
 	Caller   []string
 	Out      io.Writer // progress and the summary
@@ -37,13 +37,12 @@ type Config struct {
 type running struct {
 	Config
 	spawner *process.Spawner
-	stack   services.Stack
+	stack   roster.Stack
 	target  string // MySQL DSN with the database
 
-	mu       sync.Mutex // guards the children
 	engines  []*process.Child
 	services []*process.Child
-	environ  map[string]services.Env
+	environ  map[string]roster.Env
 }
 
 // Run starts everything, waits until ctx ends, and stops everything. It returns ErrRunning when the directory is
@@ -59,7 +58,7 @@ func Run(ctx context.Context, c Config) error {
 	if err := endpoints.Remove(c.Settings.Dir); err != nil {
 		return err
 	}
-	r := &running{Config: c, spawner: process.NewSpawner(pids), environ: map[string]services.Env{}}
+	r := &running{Config: c, spawner: process.NewSpawner(pids), environ: map[string]roster.Env{}}
 	defer r.spawner.Close()
 	defer r.stop()
 	begin := c.Now()
@@ -84,7 +83,7 @@ func (r *running) start(ctx context.Context) error {
 	if err := engines.Install(ctx, wanted, r.Out); err != nil {
 		return err
 	}
-	if err := r.requirePorts(); err != nil {
+	if err := r.requirePorts(ctx); err != nil {
 		return err
 	}
 	kept, err := secrets.LoadOrCreate(r.Settings.Dir)
@@ -138,13 +137,13 @@ func firstCause(problems []error) error {
 }
 
 func (r *running) build(ctx context.Context) error {
-	return services.Build(ctx, r.Settings.Root, r.Settings.Bin, r.Services, r.Out)
+	return roster.Build(ctx, r.Settings.Root, r.Settings.Bin, r.Services, r.Out)
 }
 
 // requirePorts checks every port before anything is started.
-func (r *running) requirePorts() error {
+func (r *running) requirePorts(ctx context.Context) error {
 	for _, name := range r.listeners() {
-		if err := process.RequireFreePort(r.Settings.Ports.Port(name), string(name)); err != nil {
+		if err := process.RequireFreePort(ctx, r.Settings.Ports.Port(name), string(name)); err != nil {
 			return err
 		}
 	}

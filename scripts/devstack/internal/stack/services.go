@@ -12,10 +12,10 @@ import (
 	"strings"
 
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/services"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
 )
 
-func (r *running) command(service services.Service, verb string) []string {
+func (r *running) command(service roster.Service, verb string) []string {
 	return []string{filepath.Join(r.Settings.Bin, service.Name), verb}
 }
 
@@ -37,7 +37,7 @@ func (r *running) migrate(ctx context.Context) error {
 	return inParallel(ctx, steps...)
 }
 
-func (r *running) migrateOne(ctx context.Context, service services.Service) error {
+func (r *running) migrateOne(ctx context.Context, service roster.Service) error {
 	command := r.command(service, "migrate")
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), service.Environment(r.stack, r.Caller).Pairs()...)

@@ -2,8 +2,6 @@ package stack_test
 
 import (
 	"bytes"
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -14,201 +12,16 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/cli"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/services"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/stack"
 )
-
-// TestMain lets the test binary stand in for devstack: as the document store's process, and as a whole
-// supervisor that a test can kill.
-func TestMain(m *testing.M) {
-	switch {
-	case len(os.Args) > 1 && os.Args[1] == "document-store":
-		os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
-	case os.Getenv("STACK_TEST_RUN") != "":
-		os.Exit(superviseForTest())
-	}
-	os.Exit(m.Run())
-}
-
-func superviseForTest() int {
-	c, err := config(os.Getenv("LAB_DIR"), os.Getenv("LAB_PORT_BASE"), os.Stdout)
-	if err == nil {
-		err = stack.Run(context.Background(), c)
-	}
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	return 0
-}
-
-func config(dir, base string, out io.Writer) (stack.Config, error) {
-	s, err := settings.Load(dir, func(name string) string {
-		return map[string]string{"LAB_PORT_BASE": base, "LAB_PIPELINE": "off"}[name]
-	})
-	if err != nil {
-		return stack.Config{}, err
-	}
-	s.Bin = filepath.Join(dir, "bin")
-	binary, err := os.Executable()
-	if err != nil {
-		return stack.Config{}, err
-	}
-	fake := services.Service{Name: "fakeservice", Package: "./scripts/devstack/internal/stack/testdata/fakeservice",
-		Prefix: "FAKE", Admin: ports.RerunAdmin, GRPC: ports.RerunGRPC, Migrates: true,
-		Env: func(services.Stack) (services.Env, services.Env) {
-			return services.Env{"FAKE_MIGRATED": filepath.Join(dir, "migrated")}, nil
-		}}
-	return stack.Config{Settings: s, Services: []services.Service{fake}, Binary: binary, Caller: os.Environ(), Out: out, Now: time.Now}, nil
-}
-
-// requireEngines skips on a machine without the engines' programs.
-func requireEngines(t *testing.T) {
-	t.Helper()
-	missing := engines.MissingPackages(engines.Wanted{MySQL: true, Redis: true})
-	if len(missing) == 0 {
-		return
-	}
-	if os.Getenv("LAB_REQUIRE_ENGINES") == "1" {
-		t.Fatalf("not installed: %v", missing)
-	}
-	t.Skipf("not installed: %v", missing)
-}
-
-// freeBase finds a port base whose hundred ports are free now. Tests take different ones.
-func freeBase(t *testing.T) string {
-	t.Helper()
-	baseMutex.Lock()
-	defer baseMutex.Unlock()
-	for ; nextBase < 32000; nextBase += 100 {
-		if allFree(nextBase) {
-			nextBase += 100
-			return strconv.Itoa(nextBase - 100)
-		}
-	}
-	t.Fatal("no hundred free ports")
-	return ""
-}
-
-var (
-	baseMutex sync.Mutex // guards nextBase
-	nextBase  = 21000
-)
-
-func allFree(base int) bool {
-	for port := base; port < base+40; port++ {
-		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
-		if err != nil {
-			return false
-		}
-		listener.Close()
-	}
-	return true
-}
-
-// output is a buffer that may be written and read at once.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
-type started struct {
-	endpoints endpoints.Endpoints
-	settings  settings.Settings
-	out       *output
-	stop      func() error
-}
-
-// startStack runs a stack in this process until the test ends or stop is called.
-func startStack(t *testing.T, dir, base string) *started {
-	t.Helper()
-	out := &output{}
-	c, err := config(dir, base, out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- stack.Run(ctx, c) }()
-	stop := sync.OnceValue(func() error { cancel(); return <-done })
-	t.Cleanup(func() { _ = stop() })
-	await(t, "endpoints.json", func() error {
-		select {
-		case err := <-done:
-			done <- err
-			t.Fatalf("the stack ended: %v\n%s", err, out)
-		default:
-		}
-		_, err := endpoints.Read(dir)
-		return err
-	})
-	e, err := endpoints.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &started{endpoints: e, settings: c.Settings, out: out, stop: stop}
-}
-
-// await polls until check succeeds.
-func await(t *testing.T, what string, check func() error) {
-	t.Helper()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.Now().Add(30 * time.Second)
-	err := check()
-	for ; err != nil && time.Now().Before(deadline); err = check() {
-		<-ticker.C
-	}
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
-}
-
-// identities are the children of a stack, to be recognised later.
-func identities(t *testing.T, e endpoints.Endpoints) map[string]process.Identity {
-	t.Helper()
-	found := map[string]process.Identity{}
-	for name, pid := range e.PIDs {
-		id, err := process.Identify(pid)
-		if err != nil {
-			t.Fatal(err)
-		}
-		found[name] = id
-	}
-	return found
-}
-
-func requireGone(t *testing.T, ids map[string]process.Identity) {
-	t.Helper()
-	for name, id := range ids {
-		if id.Alive() {
-			t.Errorf("%s (process %d) still runs", name, id.PID)
-		}
-	}
-}
 
 func TestAStackStartsStopsAndKeepsItsData(t *testing.T) {
 	t.Parallel()
@@ -296,12 +109,8 @@ func TestStopEndsWhatAKilledSupervisorLeftBehind(t *testing.T) {
 	t.Parallel()
 	requireEngines(t)
 	dir, base := t.TempDir(), freeBase(t)
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	supervisor := exec.Command(binary)
-	supervisor.Env = append(os.Environ(), "STACK_TEST_RUN=1", "LAB_DIR="+dir, "LAB_PORT_BASE="+base)
+	binary := writeBase(t, dir, base)
+	supervisor := exec.Command(binary, "--dir", dir, "run")
 	out := &output{}
 	supervisor.Stdout, supervisor.Stderr = out, out
 	if err := supervisor.Start(); err != nil {
@@ -334,6 +143,63 @@ func TestStopEndsWhatAKilledSupervisorLeftBehind(t *testing.T) {
 	requireGone(t, ids)
 	if _, err := endpoints.Read(dir); !errors.Is(err, endpoints.ErrNotRunning) {
 		t.Fatalf("endpoints.json is left: %v", err)
+	}
+}
+
+func TestUpReturnsWithAReadyStackInTheBackgroundAndStopEndsIt(t *testing.T) {
+	t.Parallel()
+	requireEngines(t)
+	dir, base := t.TempDir(), freeBase(t)
+	binary := writeBase(t, dir, base)
+	c, err := config(dir, base, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	if err := stack.Up(t.Context(), c.Settings, binary, &said); err != nil {
+		t.Fatalf("%v\n%s", err, said.String())
+	}
+	t.Cleanup(func() { _ = stack.Stop(c.Settings, io.Discard) })
+	e, err := endpoints.Read(dir)
+	if err != nil || !strings.Contains(said.String(), e.Gateway) {
+		t.Fatalf("%v; up said %q", err, said.String())
+	}
+	if !stack.Status(c.Settings, &said) {
+		t.Fatalf("status: not ready\n%s", said.String())
+	}
+	ids := identities(t, e)
+	if err := stack.Stop(c.Settings, &said); err != nil {
+		t.Fatal(err)
+	}
+	requireGone(t, ids)
+	if stack.Status(c.Settings, &said) || stack.Running(c.Settings) {
+		t.Fatal("still there after the stop")
+	}
+	if err := stack.Stop(c.Settings, &said); err != nil {
+		t.Fatalf("stopping twice: %v", err)
+	}
+}
+
+func TestUpExplainsAStackThatDoesNotStart(t *testing.T) {
+	t.Parallel()
+	requireEngines(t)
+	dir, base := t.TempDir(), freeBase(t)
+	binary := writeBase(t, dir, base)
+	c, err := config(dir, base, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", c.Settings.Ports.Addr(ports.Mongo))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	var said bytes.Buffer
+	if err := stack.Up(t.Context(), c.Settings, binary, &said); err == nil || !strings.Contains(said.String(), "(mongo) is in use") {
+		t.Fatalf("up: %v, said %q", err, said.String())
+	}
+	if stack.Running(c.Settings) {
+		t.Fatal("something still runs")
 	}
 }
 
@@ -378,47 +244,77 @@ func TestAPortInUseIsNamedWithItsOwner(t *testing.T) {
 
 func TestResetDeletesOnlyWhatDevstackMade(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	c, err := config(dir, "", io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := stack.Reset(c.Settings, io.Discard); err == nil {
-		t.Fatal("a foreign directory was deleted")
-	}
-	if err := os.WriteFile(filepath.Join(dir, ".devstack"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := stack.Reset(c.Settings, io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Fatalf("LAB_DIR is left: %v", err)
+	for name, c := range map[string]struct {
+		entries     []string
+		fails, left bool
+	}{
+		"a foreign directory":                {entries: []string{"thesis.txt"}, fails: true, left: true},
+		"its own directory":                  {entries: []string{"run/", ".devstack", "data/", "bin/"}},
+		"a directory that held files before": {entries: []string{"run/", "data/", "secrets.json", "thesis.txt"}, left: true},
+		"one that other tools of ours use":   {entries: []string{"run/", "bench/", "test-results/"}},
+		"a directory that is absent":         {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "lab")
+			for _, entry := range c.entries {
+				path := filepath.Join(dir, entry)
+				if err := os.MkdirAll(filepath.Dir(path+"x"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if strings.HasSuffix(entry, "/") {
+					continue
+				}
+				if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cfg, err := config(dir, "", io.Discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := stack.Reset(cfg.Settings, io.Discard); (err != nil) != c.fails {
+				t.Fatalf("reset: %v", err)
+			}
+			left, _ := filepath.Glob(filepath.Join(dir, "*"))
+			if c.left && (len(left) != 1 || filepath.Base(left[0]) != "thesis.txt") {
+				t.Fatalf("left: %v, want thesis.txt alone", left)
+			}
+			if _, err := os.Stat(dir); !c.left && !errors.Is(err, os.ErrNotExist) {
+				t.Fatalf("LAB_DIR is left: %v, %v", left, err)
+			}
+		})
 	}
 }
 
-func execSQL(t *testing.T, dsn, statement string) {
-	t.Helper()
-	db, err := sql.Open("mysql", dsn)
+func TestOutsideEnginesAreUsedAndALesserRedisSlowsNothingDown(t *testing.T) {
+	t.Parallel()
+	requireEngines(t)
+	db, dsn := mysqltest.Open(t)
+	redis := redistest.Start(t, "--appendfsync", "everysec")
+	out := &output{}
+	c, err := config(t.TempDir(), freeBase(t), out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+	c.Settings.MySQLDSN, c.Settings.RedisAddr, c.Settings.MongoURI = dsn, redis.Addr, mongotest.URI(t)
+	s := startConfigured(t, c, out)
+	for _, name := range []string{"mysql", "redis", "mongo"} {
+		if _, started := s.endpoints.PIDs[name]; started {
+			t.Errorf("%s was started beside the one outside", name)
+		}
+	}
+	if s.endpoints.RedisAddr != redis.Addr || !strings.Contains(s.out.String(), "TASKQUEUE_PROFILE=fast") {
+		t.Errorf("Redis is %s; said %s", s.endpoints.RedisAddr, s.out)
+	}
+	if err := s.stop(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func queryString(t *testing.T, dsn, query string) string {
-	t.Helper()
-	db, err := sql.Open("mysql", dsn)
-	if err != nil {
-		t.Fatal(err)
+	var laboratories int
+	if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM labs").Scan(&laboratories); err != nil || laboratories == 0 {
+		t.Fatalf("%d laboratories in the outside database, %v", laboratories, err)
 	}
-	defer db.Close()
-	var got string
-	if err := db.QueryRowContext(t.Context(), query).Scan(&got); err != nil {
-		t.Fatal(err)
+	if err := redis.Client().Ping(t.Context()).Err(); err != nil {
+		t.Fatalf("the outside Redis was stopped: %v", err)
 	}
-	return got
 }

@@ -26,6 +26,7 @@ func Stop(s settings.Settings, out io.Writer) error {
 	case known && id.Alive() && id.PID != os.Getpid():
 		fmt.Fprintln(out, "stopping")
 		process.StopStranger(id, supervisorGrace)
+		fmt.Fprintln(out, "stopped")
 	case len(pids.Alive()) == 0:
 		fmt.Fprintln(out, "the stack does not run")
 	}
@@ -34,21 +35,37 @@ func Stop(s settings.Settings, out io.Writer) error {
 	return endpoints.Remove(s.Dir)
 }
 
-// Reset stops the stack and deletes LAB_DIR. It refuses a directory that devstack did not make.
+// Reset stops the stack and deletes LAB_DIR. Where LAB_DIR held other files before, these and it stay.
 func Reset(s settings.Settings, out io.Writer) error {
 	if _, err := os.Stat(s.Dir); errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintf(out, "%s is absent: nothing to reset\n", s.Dir)
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(s.Dir, marker)); err != nil {
-		return fmt.Errorf("%s was not made by devstack (no %s in it): delete it yourself if you mean it", s.Dir, marker)
+	if _, err := os.Stat(s.Run()); err != nil {
+		return fmt.Errorf("%s was not made by devstack: delete it yourself if you mean it", s.Dir)
 	}
 	if err := Stop(s, out); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(s.Dir); err != nil {
+	if err := deleteDirectory(s, out); err != nil {
 		return fmt.Errorf("delete LAB_DIR: %w", err)
 	}
-	fmt.Fprintf(out, "deleted %s\n", s.Dir)
 	return nil
+}
+
+func deleteDirectory(s settings.Settings, out io.Writer) error {
+	if _, err := os.Stat(filepath.Join(s.Dir, marker)); err == nil {
+		fmt.Fprintf(out, "deleting %s\n", s.Dir)
+		return os.RemoveAll(s.Dir)
+	}
+	for _, name := range ours() {
+		if err := os.RemoveAll(filepath.Join(s.Dir, name)); err != nil {
+			return err
+		}
+	}
+	if others, err := strangers(s); err != nil || len(others) > 0 {
+		fmt.Fprintf(out, "deleted the data of the stack in %s; these files are not its own and stay: %v\n", s.Dir, others)
+		return err
+	}
+	return os.Remove(s.Dir)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/services"
 )
 
 // database is the name of the MySQL database and of the document store's.
@@ -31,9 +31,9 @@ func (r *running) describe(kept secrets.Secrets) error {
 		return fmt.Errorf("LAB_MYSQL_DSN must reach its server over TCP, as in user:password@tcp(host:3306)/lab")
 	}
 	r.target = config.FormatDSN()
-	r.stack = services.Stack{
+	r.stack = roster.Stack{
 		Ports: r.Settings.Ports, Services: r.Services, Secrets: kept, BlobURL: r.Settings.BlobURL,
-		MySQL:     services.MySQL{Host: host, Port: port, User: config.User, Password: config.Passwd, Database: config.DBName},
+		MySQL:     roster.MySQL{Host: host, Port: port, User: config.User, Password: config.Passwd, Database: config.DBName},
 		RedisAddr: or(r.Settings.RedisAddr, r.Settings.Ports.Addr(ports.Redis)),
 		MongoURI:  or(r.Settings.MongoURI, "mongodb://"+r.Settings.Ports.Addr(ports.Mongo)+"/"), MongoDatabase: database,
 	}
@@ -159,7 +159,7 @@ func execute(ctx context.Context, config *mysql.Config, do func(*sql.DB) error) 
 		return err
 	}
 	db := sql.OpenDB(connector)
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	if err := db.PingContext(ctx); err != nil {
 		return err
 	}

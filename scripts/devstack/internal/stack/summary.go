@@ -1,8 +1,6 @@
 package stack
 
-import "text/template"
-
-var summary = template.Must(template.New("summary").Parse(`The laboratory platform runs.
+const summary = `The laboratory platform runs.
 
   public REST    {{.Gateway}}
   internal REST  {{.Internal}}   (needs a service token: {{.Token}})
@@ -19,11 +17,11 @@ var summary = template.Must(template.New("summary").Parse(`The laboratory platfo
 {{if .Demo}}
 Demo laboratory: the session cookie is sessionid=demo-lab-user (8 hours; a new start renews it). To try it:
 
-  # an analyser's values: white cells and haemoglobin are far out, so a rerun is queued
+  # an analyser's values, all three critical for this patient: a rerun is queued
   curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/api-v3/sample-rerun/7001/auto \
     -d '{"device_data":[{"index":1,"value":"6.1"},{"index":3,"value":"31.5"},{"index":12,"value":"18"}]}'
 
-  # what the request recorded, and the values that came in since
+  # the values that a rerun brought in (none until the analyser answers)
   curl -s -b sessionid=demo-lab-user {{.Gateway}}/api-v3/sample-rerun/7001
 
   # the job that carried it: put a job_id of your own here, e.g. from the next request
@@ -35,4 +33,4 @@ Demo laboratory: the session cookie is sessionid=demo-lab-user (8 hours; a new s
   open {{.Outbox}}
 {{else}}
 No laboratory is loaded (LAB_SEED=none): write one with make seed FIXTURE=file.json.
-{{end}}`))
+{{end}}`

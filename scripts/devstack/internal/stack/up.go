@@ -34,7 +34,7 @@ func Up(ctx context.Context, s settings.Settings, binary string, out io.Writer) 
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(binary, "--dir", s.Dir, "run")
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), binary, "--dir", s.Dir, "run")
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {

@@ -1,4 +1,4 @@
-package services
+package roster
 
 import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
@@ -13,6 +13,7 @@ type Service struct {
 	Admin    ports.Name // health
 	More     []ports.Name
 	Migrates bool // has the verb migrate
+	Edge     bool // has no store and verifies no user's credential itself
 
 	// Env adds what only this service gets; fixed values win over the caller's environment, defaults do not.
 	Env func(Stack) (fixed, defaults Env)
@@ -24,7 +25,7 @@ type Env map[string]string
 // Table lists the services in the order in which they are reported.
 func Table() []Service {
 	return []Service{
-		{Name: "gateway", Package: "./gateway/cmd/gateway", Prefix: "GATEWAY", Admin: ports.GatewayAdmin,
+		{Name: "gateway", Package: "./gateway/cmd/gateway", Prefix: "GATEWAY", Edge: true, Admin: ports.GatewayAdmin,
 			More: []ports.Name{ports.Gateway, ports.GatewayInternal}, Env: gatewayEnv},
 		{Name: "rerun", Package: "./services/rerun/cmd/rerun", Prefix: "RERUN", GRPC: ports.RerunGRPC,
 			Admin: ports.RerunAdmin, Migrates: true, Env: rerunEnv},

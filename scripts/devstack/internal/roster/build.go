@@ -1,4 +1,4 @@
-package services
+package roster
 
 import (
 	"bufio"

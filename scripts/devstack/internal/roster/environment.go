@@ -1,4 +1,4 @@
-package services
+package roster
 
 import (
 	"maps"
@@ -52,20 +52,26 @@ func (s Service) Environment(stack Stack, caller []string) Env {
 
 // common is what every service gets under its own prefix. Nothing balances load here, so a stop need not drain.
 func (s Service) common(stack Stack) (fixed, defaults Env) {
-	host, port, _ := net.SplitHostPort(stack.RedisAddr)
 	fixed = Env{
-		"HOST":    "127.0.0.1",
-		"DB_HOST": stack.MySQL.Host, "DB_PORT": stack.MySQL.Port, "DB_USER": stack.MySQL.User,
-		"DB_PASSWORD": stack.MySQL.Password, "DB_DATABASE": stack.MySQL.Database,
-		"KV_HOST": host, "KV_PORT": port, "KV_CONNECTION_TYPE": "standalone",
-		"ADMIN_PORT":           strconv.Itoa(stack.Ports.Port(s.Admin)),
-		"SERVICE_TOKEN_SECRET": stack.Secrets.Service, "JWT_SECRET": stack.Secrets.Mobile,
-		"PY2_JWT_SECRET": stack.Secrets.Legacy, "EPHEMERAL_JWT_SECRET": stack.Secrets.Ephemeral,
+		"HOST": "127.0.0.1", "ADMIN_PORT": strconv.Itoa(stack.Ports.Port(s.Admin)), "SERVICE_TOKEN_SECRET": stack.Secrets.Service,
 	}
 	if s.GRPC != "" {
 		fixed["GRPC_PORT"] = strconv.Itoa(stack.Ports.Port(s.GRPC))
 	}
+	if !s.Edge {
+		maps.Copy(fixed, stack.stores())
+	}
 	return fixed.prefixed(s.Prefix), Env{"ENVIRONMENT": "dev", "LOG_LEVEL": "INFO", "DRAIN_DELAY_SECONDS": "0"}.prefixed(s.Prefix)
+}
+
+// stores are the database, the sessions, and the secrets of user tokens.
+func (s Stack) stores() Env {
+	host, port, _ := net.SplitHostPort(s.RedisAddr)
+	return Env{
+		"DB_HOST": s.MySQL.Host, "DB_PORT": s.MySQL.Port, "DB_USER": s.MySQL.User, "DB_PASSWORD": s.MySQL.Password, "DB_DATABASE": s.MySQL.Database,
+		"KV_HOST": host, "KV_PORT": port, "KV_CONNECTION_TYPE": "standalone",
+		"JWT_SECRET": s.Secrets.Mobile, "PY2_JWT_SECRET": s.Secrets.Legacy, "EPHEMERAL_JWT_SECRET": s.Secrets.Ephemeral,
+	}
 }
 
 func (e Env) prefixed(prefix string) Env {

@@ -1,0 +1,62 @@
+// Package load sends HTTP requests in a closed loop: as many connections as asked, each sending its next
+// request when the last one is answered.
+package load
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Get sends total GET requests over connections connections and checks that each answers 200 with a body that
+// ok accepts. It returns how long it took.
+func Get(ctx context.Context, url string, connections, total int, ok func(body []byte) bool) (time.Duration, error) {
+	transport := &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, Timeout: 10 * time.Second}
+	errs := make(chan error, connections)
+	start := time.Now()
+	var wait sync.WaitGroup
+	for range connections {
+		wait.Go(func() {
+			for range total / connections {
+				if err := get(ctx, client, url, ok); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	elapsed := time.Since(start)
+	select {
+	case err := <-errs:
+		return 0, err
+	default:
+		return elapsed, nil
+	}
+}
+
+func get(ctx context.Context, client *http.Client, url string, ok func([]byte) bool) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Cookie", "sessionid=bench")
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK || !ok(body) {
+		return fmt.Errorf("wrong answer: %d %.200s", response.StatusCode, body)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+// Command bench measures the platform beside its peers and writes what it measured as JSON.
+//
+// Peers live only here, and nothing in the product knows that a benchmark runs. Each benchmark checks its own
+// correctness first: a run that is wrong writes no figures.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/scripts/bench/internal/gateway"
+	"github.com/labplatform/labplatform/scripts/bench/internal/labjson"
+	"github.com/labplatform/labplatform/scripts/bench/internal/report"
+)
+
+// benchmark measures into a report.
+type benchmark struct {
+	name string
+	run  func(context.Context, *report.Report) error
+}
+
+var benchmarks = []benchmark{
+	{"gateway", gateway.Run},
+	{"labjson", labjson.Run},
+}
+
+func main() {
+	var name string
+	quick := os.Getenv("QUICK") == "1"
+	os.Exit(command.Program{
+		Name:    "bench",
+		Summary: "measures the platform beside its peers",
+		Verbs: []command.Verb{
+			{
+				Name: "run", Summary: "Runs benchmarks, prints a table and writes $BENCH_OUT (default <LAB_DIR>/bench/<name>.json).",
+				Details: "Benchmarks: gateway, labjson, or all. QUICK=1 keeps each under 50 seconds.",
+				Flags:   func(f *flag.FlagSet) { f.StringVar(&name, "name", "all", "the `benchmark` to run") },
+				Run:     func(ctx context.Context, _ []string) error { return run(ctx, name, quick) },
+			},
+			{
+				Name: "peer", Args: "ADDRESS", Summary: "Serves the gateway's peer: plain net/http and encoding/json. The benchmark starts it.",
+				Run: gateway.ServePeer,
+			},
+			{
+				Name: "backend", Args: "ADDRESS", Summary: "Serves a canned gRPC answer behind the gateway. The benchmark starts it.",
+				Run: gateway.ServeBackend,
+			},
+		},
+	}.Main(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+func run(ctx context.Context, name string, quick bool) error {
+	var failures []error
+	found := false
+	for _, b := range benchmarks {
+		if name != "all" && name != b.name {
+			continue
+		}
+		found = true
+		r := report.New(b.name, quick, os.Stdout)
+		if err := b.run(ctx, r); err != nil {
+			failures = append(failures, fmt.Errorf("%s: %w", b.name, err))
+			continue
+		}
+		if err := r.Write(out(b.name, name)); err != nil {
+			failures = append(failures, err)
+		}
+	}
+	if !found {
+		return fmt.Errorf("%w: there is no benchmark %q", command.ErrUsage, name)
+	}
+	return errors.Join(failures...)
+}
+
+// out returns the report's file: $BENCH_OUT for a single benchmark.
+func out(benchmark, asked string) string {
+	if path := os.Getenv("BENCH_OUT"); path != "" && asked != "all" {
+		return path
+	}
+	dir := os.Getenv("LAB_DIR")
+	if dir == "" {
+		dir = ".lab"
+	}
+	return filepath.Join(dir, "bench", benchmark+".json")
+}

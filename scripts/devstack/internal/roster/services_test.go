@@ -1,0 +1,101 @@
+package roster_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
+)
+
+func testStack(t *testing.T) roster.Stack {
+	t.Helper()
+	plan, err := ports.Parse("20000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return roster.Stack{Ports: plan, Services: roster.Table(), RedisAddr: "127.0.0.1:20031",
+		Secrets:  secrets.Secrets{Service: "s", Mobile: "m", Legacy: "l", Ephemeral: "e"},
+		MySQL:    roster.MySQL{Host: "127.0.0.1", Port: "20030", User: "root", Database: "lab"},
+		MongoURI: "mongodb://127.0.0.1:20032/", MongoDatabase: "lab"}
+}
+
+func environment(t *testing.T, stack roster.Stack, name string, caller ...string) roster.Env {
+	t.Helper()
+	i := slices.IndexFunc(stack.Services, func(s roster.Service) bool { return s.Name == name })
+	if i < 0 {
+		t.Fatalf("no service %s", name)
+	}
+	return stack.Services[i].Environment(stack, caller)
+}
+
+func TestTheEnvironmentOfRerun(t *testing.T) {
+	t.Parallel()
+	got := environment(t, testStack(t), "rerun")
+	want := roster.Env{
+		"RERUN_HOST": "127.0.0.1", "RERUN_GRPC_PORT": "20013", "RERUN_ADMIN_PORT": "20023",
+		"RERUN_DB_HOST": "127.0.0.1", "RERUN_DB_PORT": "20030", "RERUN_DB_USER": "root", "RERUN_DB_PASSWORD": "", "RERUN_DB_DATABASE": "lab",
+		"RERUN_KV_HOST": "127.0.0.1", "RERUN_KV_PORT": "20031", "RERUN_KV_CONNECTION_TYPE": "standalone",
+		"RERUN_SERVICE_TOKEN_SECRET": "s", "RERUN_JWT_SECRET": "m", "RERUN_PY2_JWT_SECRET": "l", "RERUN_EPHEMERAL_JWT_SECRET": "e",
+		"RERUN_ENVIRONMENT": "dev", "RERUN_LOG_LEVEL": "INFO", "RERUN_DRAIN_DELAY_SECONDS": "0",
+		"RERUN_MONGO_URI": "mongodb://127.0.0.1:20032/", "RERUN_MONGO_DATABASE": "lab", "DOCUMENT_DB_ENABLED": "true",
+		"WEBHOOK_URL": "http://127.0.0.1:20001", "RERUN_TASKQUEUE_ADDR": "127.0.0.1:20014",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func TestTheCallersSettingsAreKeptButNotAddressesAndSecrets(t *testing.T) {
+	t.Parallel()
+	stack := testStack(t)
+	got := environment(t, stack, "taskqueue", "TASKQUEUE_ALLOWED_HOSTS=10.0.0.1", "TASKQUEUE_RESULT_HOURS=3", "TASKQUEUE_DB_HOST=elsewhere",
+		"TASKQUEUE_SERVICE_TOKEN_SECRET=mine", "RERUN_LOG_LEVEL=DEBUG", "HOME=/root")
+	for key, want := range map[string]string{"TASKQUEUE_ALLOWED_HOSTS": "10.0.0.1", "TASKQUEUE_RESULT_HOURS": "3", "TASKQUEUE_DB_HOST": "127.0.0.1",
+		"TASKQUEUE_SERVICE_TOKEN_SECRET": "s", "TASKQUEUE_INTERNAL_ORIGINS": "http://127.0.0.1:20001", "RERUN_LOG_LEVEL": "", "HOME": ""} {
+		if got[key] != want {
+			t.Errorf("%s = %q, want %q", key, got[key], want)
+		}
+	}
+	if got := environment(t, stack, "taskqueue")["TASKQUEUE_ALLOWED_HOSTS"]; got != "127.0.0.1" {
+		t.Errorf("TASKQUEUE_ALLOWED_HOSTS = %q", got)
+	}
+	if got := environment(t, stack, "rerun", "DOCUMENT_DB_ENABLED=false")["DOCUMENT_DB_ENABLED"]; got != "false" {
+		t.Errorf("DOCUMENT_DB_ENABLED = %q", got)
+	}
+}
+
+func TestAQueueOnALesserRedisRunsFast(t *testing.T) {
+	t.Parallel()
+	stack := testStack(t)
+	if _, set := environment(t, stack, "taskqueue")["TASKQUEUE_PROFILE"]; set {
+		t.Error("the profile is set for our own Redis")
+	}
+	stack.FastQueue = true
+	if got := environment(t, stack, "taskqueue")["TASKQUEUE_PROFILE"]; got != "fast" {
+		t.Errorf("TASKQUEUE_PROFILE = %q", got)
+	}
+}
+
+func TestTheGatewayKnowsEveryServiceThatIsStarted(t *testing.T) {
+	t.Parallel()
+	stack := testStack(t)
+	got := environment(t, stack, "gateway")
+	for _, service := range stack.Services {
+		if service.GRPC == "" {
+			continue
+		}
+		if addr := got["GATEWAY_"+service.Prefix+"_ADDR"]; addr != stack.Ports.Addr(service.GRPC) {
+			t.Errorf("address of %s = %q", service.Name, addr)
+		}
+	}
+	for key := range got {
+		if strings.HasPrefix(key, "GATEWAY_SEARCH") {
+			t.Errorf("%s is set without a search service", key)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// kill ends a process of the stack as a crash would, and waits until its port is closed.
+func kill(t *testing.T, name, health string) {
+	t.Helper()
+	if err := syscall.Kill(pids[name](), syscall.SIGKILL); err != nil {
+		t.Fatalf("kill %s: %v", name, err)
+	}
+	await(t, "the end of "+name, func() (bool, string) {
+		response, err := client.Get(health)
+		if err != nil {
+			return true, ""
+		}
+		defer response.Body.Close()
+		return false, response.Status
+	})
+}
+
+// pids tells the process of each service: the stack's own, or the one that a test started after a kill.
+var pids = map[string]func() int{
+	"taskqueue": func() int { return stack.e.PIDs["taskqueue"] },
+}
+
+// restart starts a service again exactly as the stack did and waits until it is ready.
+func restart(t *testing.T, name, health string) {
+	t.Helper()
+	argv := stack.e.Commands[name]
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = os.Environ()
+	for key, value := range stack.e.Environ[name] {
+		cmd.Env = append(cmd.Env, key+"="+value)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pids[name] = func() int { return cmd.Process.Pid }
+	go func() { _ = cmd.Wait() }()
+	await(t, name+" being ready", func() (bool, string) {
+		response, err := client.Get(health)
+		if err != nil {
+			return false, err.Error()
+		}
+		defer response.Body.Close()
+		text, _ := io.ReadAll(response.Body)
+		return response.StatusCode == http.StatusOK, string(text)
+	})
+}
+
+// receiver counts deliveries by job id.
+type receiver struct {
+	*httptest.Server
+	mu   sync.Mutex
+	jobs map[string]int // guarded by mu
+}
+
+func newReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{jobs: map[string]int{}}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.jobs[request.Header.Get("X-Job-Id")]++
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) deliveries(job string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.jobs[job]
+}
+
+// TestAWebhookSurvivesTheDeathOfTheTaskQueue kills the service while acknowledged jobs wait and run.
+func TestAWebhookSurvivesTheDeathOfTheTaskQueue(t *testing.T) {
+	sink := newReceiver(t)
+	health := fmt.Sprintf("http://127.0.0.1:%s/health/ready", stack.e.Environ["taskqueue"]["TASKQUEUE_ADMIN_PORT"])
+	const count = 200
+	tasks := "["
+	for i := range count {
+		if i > 0 {
+			tasks += ","
+		}
+		tasks += fmt.Sprintf(`{"task":4,"task_type":2,"data":{"url":"%s/","args":{"n":%d},"isBody":1}}`, sink.URL, i)
+	}
+	accepted := call(t, labSession, "POST", "/queue/", tasks+"]")
+	if accepted.status != 200 {
+		t.Fatalf("%d %s", accepted.status, accepted.body)
+	}
+	kill(t, "taskqueue", health)
+	ids, _ := accepted.json(t)["job_ids"].([]any)
+	if len(ids) != count {
+		t.Fatalf("%d ids for %d tasks", len(ids), count)
+	}
+	before := 0
+	for _, id := range ids {
+		before += min(sink.deliveries(id.(string)), 1)
+	}
+	down := call(t, labSession, "POST", "/jobInfo", `{"id":"x"}`)
+	if down.status != http.StatusServiceUnavailable || down.json(t)["code"] != 503.0 {
+		t.Errorf("while it is down: %d %s", down.status, down.body)
+	}
+	restart(t, "taskqueue", health)
+	await(t, "all deliveries", func() (bool, string) {
+		done := 0
+		for _, id := range ids {
+			done += min(sink.deliveries(id.(string)), 1)
+		}
+		return done == count, fmt.Sprintf("%d of %d", done, count)
+	})
+	twice := 0
+	for _, id := range ids {
+		if sink.deliveries(id.(string)) > 1 {
+			twice++
+		}
+	}
+	t.Logf("%d of %d were delivered before the kill, %d were delivered twice", before, count, twice)
+}

@@ -1,0 +1,145 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestBadInputIsAnsweredInTheAreasShapeAndStoresNothing(t *testing.T) {
+	t.Parallel()
+	const id = "97010"
+	newReport(t, 97010)
+	rerun := "/api-v3/sample-rerun/" + id
+	big := `{"device_data":[{"index":1,"value":"` + strings.Repeat("9", 1<<20) + `"}]}`
+	cases := []struct {
+		name, session, method, path, body string
+		status                            int
+		want                              string
+	}{
+		{"malformed", labSession, "POST", rerun + "/auto", `{"device_data":`, 400, `"code":400`},
+		{"wrong type", labSession, "POST", rerun + "/auto", `{"device_data":{"index":1}}`, 400, `device_data`},
+		{"unknown field", labSession, "POST", rerun + "/request", `{"type":"Manual","requested_parameters":"[1]","colour":"red"}`, 400, `Invalid fields: colour`},
+		{"unknown parameter", labSession, "POST", rerun + "/request", `{"type":"Manual","requested_parameters":"[999]"}`, 400, `"code":400`},
+		{"requested parameters not a list", labSession, "POST", rerun + "/request", `{"type":"Manual","requested_parameters":"many"}`, 400, `"code":400`},
+		{"laboratory that contradicts", labSession, "POST", rerun + "/request", `{"type":"Manual","requested_parameters":"[1]","lab_id":13}`, 404, `"code":404`},
+		{"one byte too much", labSession, "POST", rerun + "/auto", big, 413, `"code":413`},
+		{"no credential", "", "GET", rerun, "", 401, `"code":401`},
+		{"unknown session", "nobody", "GET", rerun, "", 401, `"code":401`},
+		{"unknown path", labSession, "GET", "/api-v3/nothing", "", 404, `"code":404`},
+		{"wrong method", labSession, "DELETE", rerun, "", 405, `"code":405`},
+		{"unknown task", labSession, "POST", "/queue/", `[{"task":4,"task_type":2,"data":{"url":"http://192.0.2.1/"}},{"task":5,"task_type":1,"data":{}}]`, 400, `"index":1`},
+		{"empty batch", labSession, "POST", "/queue/", `[]`, 400, `"code":400`},
+		{"queue without credential", "", "POST", "/queue/", `[]`, 401, `"code":401`},
+		{"a user names an internal origin", labSession, "POST", "/queue/", `[{"task":4,"task_type":2,"data":{"url":"INTERNAL/api-v3/sample-rerun/97010/request"}}]`, 400, `"code":400`},
+		{"area that is not deployed", labSession, "POST", "/api-v3/finance/bill/split/9001", `{}`, 501, `"status":"failed"`},
+	}
+	for _, c := range cases {
+		got := call(t, c.session, c.method, c.path, strings.ReplaceAll(c.body, "INTERNAL", stack.e.GatewayInternal))
+		if got.status != c.status || !strings.Contains(got.body, c.want) {
+			t.Errorf("%s: %d %.300s", c.name, got.status, got.body)
+		}
+		for _, leak := range []string{"goroutine", "strconv", "rpc error", "sql:", "Error 1"} {
+			if strings.Contains(got.body, leak) {
+				t.Errorf("%s: Go text in %s", c.name, got.body)
+			}
+		}
+	}
+	if list := call(t, labSession, "GET", rerun, ""); list.json(t)["sampleRedrawFlag"] != 0.0 {
+		t.Errorf("bad input changed the report: %s", list.body)
+	}
+}
+
+func TestInternalHeadersFromOutsideChangeNothing(t *testing.T) {
+	t.Parallel()
+	newReport(t, 97011)
+	const path = "/api-v3/sample-rerun/97011/request"
+	const body = `{"type":"auto","rerun_number":"1","requested_parameters":"[1]","is_active":true,"lab_id":12}`
+	for _, header := range [][]string{
+		{"x-is-internal-request", "True"},
+		{"Grpc-Metadata-X-Is-Internal-Request", "True"},
+		{"Grpc-Metadata-Authorization", "Bearer " + internalToken(t)},
+		{"Authorization", "Bearer " + internalToken(t), "x-is-internal-request", "True"}, // a token for the gateway is none for the service
+	} {
+		if got := call(t, "", "POST", path, body, header...); got.status != 401 {
+			t.Errorf("%v: %d %s", header, got.status, got.body)
+		}
+	}
+	got := call(t, labSession, "POST", path, body, "x-is-internal-request", "True")
+	if got.status != 200 {
+		t.Fatalf("as a user: %d %s", got.status, got.body)
+	}
+	pending := call(t, labSession, "GET", strings.TrimSuffix(path, "/request"), "").json(t)["pending_requests"].([]any)
+	if by := pending[0].(map[string]any)["created_by"]; by == -1.0 {
+		t.Error("a user acted as the platform")
+	}
+}
+
+func TestTheInternalListenerActsAsThePlatform(t *testing.T) {
+	t.Parallel()
+	newReport(t, 97012)
+	const path = "/api-v3/sample-rerun/97012/request"
+	const body = `{"type":"auto","rerun_number":"1","requested_parameters":"[1, 3]","is_active":true,"lab_id":12}`
+	token := "Bearer " + internalToken(t)
+	if got := callAt(t, stack.e.GatewayInternal, labSession, "POST", path, body, "X-Is-Internal-Request", "True"); got.status != 401 {
+		t.Errorf("a session: %d %s", got.status, got.body)
+	}
+	if got := callAt(t, stack.e.GatewayInternal, "", "POST", path, body, "Authorization", token); got.status != 401 {
+		t.Errorf("without the header: %d %s", got.status, got.body)
+	}
+	got := callAt(t, stack.e.GatewayInternal, "", "POST", path, body, "Authorization", token, "x-is-internal-request", "tRuE")
+	if got.status != 200 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	pending := call(t, labSession, "GET", strings.TrimSuffix(path, "/request"), "").json(t)["pending_requests"].([]any)
+	if by := pending[0].(map[string]any)["created_by"]; by != -1.0 {
+		t.Errorf("created by %v", by)
+	}
+}
+
+// TestNothingAboutPatientsIsLogged sends values that could only come from it and searches everything that the
+// processes wrote.
+func TestNothingAboutPatientsIsLogged(t *testing.T) {
+	newReport(t, 97013)
+	const canary = "ZZPHI7Q"
+	call(t, labSession, "POST", "/api-v3/sample-rerun/97013/auto", `{"device_data":[{"index":1,"value":"`+canary+`"}]}`)
+	call(t, labSession, "POST", "/api-v3/sample-rerun/97013/auto", `{"device_data":[{"index":"`+canary+`"}]}`)
+	call(t, labSession, "POST", "/api-v3/sample-rerun/97013/request", `{"type":"Manual","requested_parameters":"[1]","parameter_names":["`+canary+`"]}`)
+	call(t, canary, "GET", "/api-v3/sample-rerun/97013", "")
+	call(t, labSession, "GET", "/api-v3/"+canary, "")
+	sms := call(t, labSession, "POST", "/queue/", `[{"task":1,"task_type":3,"data":{"contact":9876501234,"countryCode":91,"message":"`+canary+`"},"log_tag":"e2e"}]`)
+	if sms.status != 200 {
+		t.Fatalf("%d %s", sms.status, sms.body)
+	}
+	job, _ := sms.json(t)["job_ids"].([]any)[0].(string)
+	await(t, "the message", func() (bool, string) {
+		info := call(t, labSession, "POST", "/jobInfo/", `{"id":"`+job+`"}`)
+		if strings.Contains(info.body, canary) {
+			t.Errorf("jobInfo shows the message: %s", info.body)
+		}
+		found, _ := info.json(t)["job"].(map[string]any)
+		return found["status"] == "finished", info.body
+	})
+	logs, err := filepath.Glob(filepath.Join(stack.dir, "logs", "*.log"))
+	if err != nil || len(logs) < 5 {
+		t.Fatalf("%d logs, error %v", len(logs), err)
+	}
+	for _, path := range logs {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, secret := range []string{canary, "9876501234", "sessionid=", "demo-lab-user"} {
+			if strings.Contains(string(text), secret) {
+				t.Errorf("%s holds %q", filepath.Base(path), secret)
+			}
+		}
+	}
+	for _, base := range []string{stack.e.Environ["gateway"]["GATEWAY_ADMIN_PORT"], stack.e.Environ["rerun"]["RERUN_ADMIN_PORT"], stack.e.Environ["taskqueue"]["TASKQUEUE_ADMIN_PORT"]} {
+		metrics := callAt(t, "http://127.0.0.1:"+base, "", "GET", "/metrics", "")
+		if metrics.status != 200 || strings.Contains(metrics.body, canary) || strings.Contains(metrics.body, "97013") {
+			t.Errorf("metrics of port %s: %d", base, metrics.status)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
+	"github.com/labplatform/labplatform/scripts/devstack/seed"
+)
+
+const (
+	stackTimeout = 10 * time.Minute // a first build included
+	eventually   = 30 * time.Second
+	labSession   = "demo-lab-user"
+	otherSession = "demo-second-lab-user"
+)
+
+// stack is the one stack of this test binary. Tests use reports of their own, so they run side by side; tests
+// that kill a process are not parallel.
+var stack struct {
+	dir  string
+	e    endpoints.Endpoints
+	seed seed.Target
+}
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "labe2e")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	devstack := filepath.Join(dir, "devstack")
+	if err := command(dir, "go", "build", "-o", devstack, "github.com/labplatform/labplatform/scripts/devstack"); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e: build devstack:", err)
+		return 1
+	}
+	stack.dir = filepath.Join(dir, "lab")
+	defer func() { _ = command(dir, devstack, "down") }()
+	if err := command(dir, devstack, "up"); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e: start the stack:", err)
+		return 1
+	}
+	if stack.e, err = endpoints.Read(stack.dir); err == nil {
+		stack.seed, err = seed.Stack(stack.dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+// command runs a program for the stack of dir. Its ports are free ones; the pipeline has a suite of its own.
+func command(dir, name string, args ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stackTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), "LAB_DIR="+filepath.Join(dir, "lab"), fmt.Sprintf("LAB_PORT_BASE=%d", portBase()), "LAB_PIPELINE=off")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
+
+var chosenBase int
+
+// portBase returns a base whose hundred ports were free when it was first asked.
+func portBase() int {
+	for base := 23000; chosenBase == 0 && base < 32000; base += 100 {
+		if free(base) {
+			chosenBase = base
+		}
+	}
+	return chosenBase
+}
+
+func free(base int) bool {
+	for port := base; port < base+100; port++ {
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			return false
+		}
+		_ = listener.Close()
+	}
+	return true
+}
+
+// answer is a REST answer.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// json decodes the body and fails the test when it is not JSON.
+func (a answer) json(t *testing.T) map[string]any {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal([]byte(a.body), &v); err != nil {
+		t.Fatalf("not JSON: %s", a.body)
+	}
+	return v
+}
+
+var client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
+
+// call sends a request to the public listener with a session's cookie; no cookie when session is empty.
+func call(t *testing.T, session, method, path, body string, header ...string) answer {
+	t.Helper()
+	return callAt(t, stack.e.Gateway, session, method, path, body, header...)
+}
+
+func callAt(t *testing.T, base, session, method, path, body string, header ...string) answer {
+	t.Helper()
+	got, err := send(t.Context(), base, session, method, path, body, header...)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return got
+}
+
+// send is callAt for goroutines, which may not end a test.
+func send(ctx context.Context, base, session, method, path, body string, header ...string) (answer, error) {
+	request, err := http.NewRequestWithContext(ctx, method, base+path, strings.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if session != "" {
+		request.Header.Set("Cookie", "sessionid="+session)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return answer{response.StatusCode, response.Header, string(text)}, err
+}
+
+// await calls check until it reports true, and fails with what it said last after half a minute.
+func await(t *testing.T, what string, check func() (done bool, state string)) {
+	t.Helper()
+	deadline := time.NewTimer(eventually)
+	defer deadline.Stop()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		done, state := check()
+		if done {
+			return
+		}
+		select {
+		case <-deadline.C:
+			t.Fatalf("%s did not happen within %v; last seen: %s", what, eventually, state)
+		case <-tick.C:
+		}
+	}
+}
+
+// newReport seeds a blood count of its own for a test: a patient of laboratory 12, sample collected, flag 0.
+func newReport(t *testing.T, id int) {
+	t.Helper()
+	fixture, err := seed.Parse([]byte(fmt.Sprintf(`{"mysql":{"labReportRelation":[{"id":%d,"labId_id":12,"billId_id":9001,"billingInfoId_id":8001,
+		"userDetailsId_id":501,"reportID_id":55,"sampleId":"E2E-%d","sampleCollected":1,"sampleCollectionTime":"2026-11-19T04:07:30Z"}]}}`, id, id)), stack.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stack.seed.Apply(t.Context(), fixture); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// internalToken returns a token for the internal listener by the command that endpoints.json names.
+func internalToken(t *testing.T) string {
+	t.Helper()
+	argv := stack.e.InternalTokenCommand
+	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), "LAB_DIR="+stack.dir)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(bytes.TrimSpace(out))
+}

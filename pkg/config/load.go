@@ -39,7 +39,7 @@ func Load(prefix string, dst any, environ []string) error {
 		return fmt.Errorf("read settings: %w", err)
 	}
 	if err := validate(root); err != nil {
-		return fmt.Errorf("check settings: %w", err)
+		return fmt.Errorf("check settings (named here without their prefix %s): %w", prefix, err)
 	}
 	return nil
 }

@@ -25,16 +25,16 @@ func (d *decoder) scalar(f *field) (protoreflect.Value, error) {
 			return d.flagInt()
 		}
 		n, err := d.integer(math.MinInt32, math.MaxInt32)
-		return protoreflect.ValueOfInt32(int32(n)), err //nolint:gosec // bounded above
+		return protoreflect.ValueOfInt32(int32(n)), err
 	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
 		n, err := d.integer(-maxExact, maxExact)
 		return protoreflect.ValueOfInt64(n), err
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
 		n, err := d.integer(0, math.MaxUint32)
-		return protoreflect.ValueOfUint32(uint32(n)), err //nolint:gosec // bounded above
+		return protoreflect.ValueOfUint32(uint32(n)), err
 	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
 		n, err := d.integer(0, maxExact)
-		return protoreflect.ValueOfUint64(uint64(n)), err //nolint:gosec // bounded above
+		return protoreflect.ValueOfUint64(uint64(n)), err
 	case protoreflect.DoubleKind:
 		v, err := d.float(64)
 		return protoreflect.ValueOfFloat64(v), err

@@ -102,7 +102,7 @@ func evaluated(qualifying []int) *rerunv1.EvaluateAutoRerunResponse {
 }
 
 func listed(l listing.Listing) *rerunv1.ListRerunsResponse {
-	out := &rerunv1.ListRerunsResponse{SampleRedrawFlag: int32(l.Flag)} //nolint:gosec // a TINYINT
+	out := &rerunv1.ListRerunsResponse{SampleRedrawFlag: int32(l.Flag)}
 	for _, v := range l.Values {
 		out.Reruns = append(out.Reruns, valueOut(v, l.Present))
 	}
@@ -130,7 +130,7 @@ func valueOut(v rerun.Value, present map[int]string) *rerunv1.RerunValue {
 func iso(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 func narrow(n int) int32 {
-	return int32(min(max(n, math.MinInt32), math.MaxInt32)) //nolint:gosec // bounded
+	return int32(min(max(n, math.MinInt32), math.MaxInt32))
 }
 
 func narrowAll(list []int) []int32 {

@@ -1,0 +1,221 @@
+package netguard
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Config sets the limits of a client; zero values take the defaults in brackets.
+type Config struct {
+	AllowHTTP      bool           // also http:// URLs
+	Ports          []int          // allowed ports [80, 443]
+	AllowedHosts   []string       // host or host:port as written in the URL: exempt from the address, port and scheme checks, for development
+	Own            []netip.Addr   // addresses of this machine, see OwnAddresses
+	Networks       []netip.Prefix // NewTrusted: resolved addresses must lie here; empty: anywhere
+	ConnectTimeout time.Duration  // [5 s]
+	TLSTimeout     time.Duration  // [5 s]
+	MaxBody        int64          // bytes of a response that are read [16 KiB]
+	MaxHeader      int64          // bytes of response headers [32 KiB]
+	IdlePerHost    int            // kept connections [4]
+	TLS            *tls.Config    // extra roots; nil: the system's
+}
+
+func (c Config) withDefaults() Config {
+	if len(c.Ports) == 0 {
+		c.Ports = []int{80, 443}
+	}
+	c.ConnectTimeout = positive(c.ConnectTimeout, 5*time.Second)
+	c.TLSTimeout = positive(c.TLSTimeout, 5*time.Second)
+	c.MaxBody = positive(c.MaxBody, 16<<10)
+	c.MaxHeader = positive(c.MaxHeader, 32<<10)
+	c.IdlePerHost = positive(c.IdlePerHost, 4)
+	return c
+}
+
+func positive[T int | int64 | time.Duration](v, otherwise T) T {
+	if v > 0 {
+		return v
+	}
+	return otherwise
+}
+
+// Client makes guarded exchanges. Safe for concurrent use.
+type Client struct {
+	http      *http.Client
+	transport *http.Transport
+	table     *table
+	origins   []string // non-nil: exactly these
+	networks  []netip.Prefix
+	allowHTTP bool
+	ports     []int
+	hosts     []string
+	maxBody   int64
+}
+
+// New makes a client for URLs of strangers.
+func New(cfg Config) *Client {
+	return build(cfg.withDefaults(), nil)
+}
+
+// NewTrusted makes a client that reaches exactly the given origins (scheme://host:port) and nothing else. The
+// caller decides whose URLs may use it.
+func NewTrusted(origins []string, cfg Config) (*Client, error) {
+	list := make([]string, 0, len(origins))
+	for _, text := range origins {
+		origin, err := ParseOrigin(text)
+		if err != nil {
+			return nil, fmt.Errorf("internal origin %q: %w", text, err)
+		}
+		list = append(list, origin)
+	}
+	return build(cfg.withDefaults(), list), nil
+}
+
+func build(cfg Config, origins []string) *Client {
+	c := &Client{table: newTable(cfg.Own), origins: origins, networks: cfg.Networks, allowHTTP: cfg.AllowHTTP, ports: cfg.Ports,
+		maxBody: cfg.MaxBody}
+	for _, h := range cfg.AllowedHosts {
+		c.hosts = append(c.hosts, strings.ToLower(h))
+	}
+	plain := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second}
+	guarded := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second, ControlContext: c.control}
+	c.transport = &http.Transport{
+		Proxy:                  nil,
+		DialContext:            c.dialer(plain, guarded),
+		TLSClientConfig:        cfg.TLS,
+		TLSHandshakeTimeout:    cfg.TLSTimeout,
+		MaxResponseHeaderBytes: cfg.MaxHeader,
+		DisableCompression:     true, // the body cap then counts what is kept; a bomb stays packed
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    cfg.IdlePerHost,
+		IdleConnTimeout:        60 * time.Second,
+		ExpectContinueTimeout:  time.Second,
+	}
+	c.http = &http.Client{Transport: c.transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return c
+}
+
+// dialer exempts hosts by the name in the URL, never by the address a name resolves to: a stranger's name that
+// points at an exempted address stays refused.
+func (c *Client) dialer(plain, guarded *net.Dialer) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, port, err := net.SplitHostPort(address)
+		if err == nil && c.origins == nil && c.exempt(host, port) {
+			return plain.DialContext(ctx, network, address)
+		}
+		return guarded.DialContext(ctx, network, address)
+	}
+}
+
+// control runs for every address that is about to be connected, after resolution.
+func (c *Client) control(_ context.Context, network, address string, _ syscall.RawConn) error {
+	if network != "tcp4" && network != "tcp6" {
+		return refuse("only TCP is allowed")
+	}
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return refuse("the host's address cannot be read")
+	}
+	if c.origins != nil {
+		if len(c.networks) > 0 && !slices.ContainsFunc(c.networks, func(p netip.Prefix) bool { return p.Contains(at.Addr().Unmap()) }) {
+			return refuse("the internal host's address is outside the internal networks")
+		}
+		return nil
+	}
+	if !c.portAllowed(int(at.Port())) {
+		return refuse("the URL's port is not allowed")
+	}
+	return c.table.check(at.Addr())
+}
+
+func (c *Client) portAllowed(port int) bool { return slices.Contains(c.ports, port) }
+
+func (c *Client) exempt(host, port string) bool {
+	host = strings.ToLower(host)
+	return slices.Contains(c.hosts, host) || (port != "" && slices.Contains(c.hosts, net.JoinHostPort(host, port)))
+}
+
+// Request is one exchange to make. URL has passed CheckURL of the same client.
+type Request struct {
+	Method  string
+	URL     *url.URL
+	Header  http.Header
+	Body    []byte
+	Timeout time.Duration // the whole exchange, body included
+}
+
+// Response is what is kept of the answer.
+type Response struct {
+	Status    int
+	Header    http.Header
+	Body      []byte // at most MaxBody bytes
+	Truncated bool
+}
+
+// Do makes one exchange. A 3xx is returned like any other status. Refusals match ErrRefused.
+func (c *Client) Do(ctx context.Context, q Request) (*Response, error) {
+	if _, err := c.CheckURL(q.URL.String()); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	request, err := newRequest(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.http.Do(request)
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, c.maxBody+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the response: %w", c.explain(err))
+	}
+	kept := &Response{Status: answer.StatusCode, Header: answer.Header, Body: body}
+	if int64(len(body)) > c.maxBody {
+		kept.Body, kept.Truncated = body[:c.maxBody], true
+	}
+	return kept, nil
+}
+
+func newRequest(ctx context.Context, q Request) (*http.Request, error) {
+	var body io.Reader
+	if len(q.Body) > 0 {
+		body = bytes.NewReader(q.Body)
+	}
+	request, err := http.NewRequestWithContext(ctx, q.Method, q.URL.String(), body)
+	if err != nil {
+		return nil, fmt.Errorf("build the request: %w", err)
+	}
+	for name, values := range q.Header {
+		request.Header[name] = values
+	}
+	request.Header.Set("Accept-Encoding", "identity")
+	return request, nil
+}
+
+// explain surfaces a refusal from inside the transport's error.
+func (c *Client) explain(err error) error {
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
+		return refusal
+	}
+	return err
+}
+
+// Close drops idle connections.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }

@@ -1,0 +1,175 @@
+// Package app owns the taskqueue process: its settings and the list of what runs in it.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/grpcserver"
+	"github.com/labplatform/labplatform/pkg/httpserver"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
+	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/pkg/redisdb"
+	"github.com/labplatform/labplatform/pkg/telemetry"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Prefix of the service's variables.
+const Prefix = "TASKQUEUE_"
+
+// Default ports.
+const (
+	defaultGRPCPort  = 9004
+	defaultAdminPort = 8004
+)
+
+// Config holds every setting of the service.
+type Config struct {
+	Admin     httpserver.Config
+	GRPC      grpcserver.Config
+	Lifecycle lifecycle.Config
+	Telemetry telemetry.Config
+	Auth      authn.Config
+	KV        redisdb.Config `envPrefix:"KV_"`    // sessions of the platform
+	Redis     redisdb.Config `envPrefix:"REDIS_"` // the queue's own
+	Queue     QueueConfig
+	Delivery  DeliveryConfig
+	Outbox    OutboxConfig `envPrefix:"OUTBOX_"`
+
+	// Access is authenticated, open or off: who may use the queue besides the platform's services.
+	Access string `env:"ACCESS" envDefault:"authenticated"`
+}
+
+// QueueConfig tunes the engine and the pools.
+type QueueConfig struct {
+	// Profile durable accepts jobs only when Redis keeps them through kill -9; fast takes what Redis offers.
+	Profile string `env:"PROFILE" envDefault:"durable"`
+	// Shards is fixed for the life of a deployment: 1 for one Redis node, for instance 16 for a cluster.
+	Shards      int `env:"SHARDS" envDefault:"1"`
+	LaneLimit   int `env:"LANE_LIMIT" envDefault:"5000000"`
+	ResultHours int `env:"RESULT_HOURS" envDefault:"24"`
+	DeadDays    int `env:"DEAD_DAYS" envDefault:"7"`
+	DeadLimit   int `env:"DEAD_LIMIT" envDefault:"100000"`
+
+	WebhookWorkers  int `env:"WEBHOOK_WORKERS" envDefault:"128"`
+	CallbackWorkers int `env:"CALLBACK_WORKERS" envDefault:"64"`
+	MessageWorkers  int `env:"MESSAGE_WORKERS" envDefault:"32"`
+	// GraceSeconds is how long running deliveries may go on at a stop.
+	GraceSeconds int `env:"GRACE_SECONDS" envDefault:"10"`
+}
+
+// DeliveryConfig is about webhooks and callbacks.
+type DeliveryConfig struct {
+	InternalOrigins  []string `env:"INTERNAL_ORIGINS"`
+	InternalNetworks []string `env:"INTERNAL_NETWORKS"`
+	AllowedHosts     []string `env:"ALLOWED_HOSTS"`
+	AllowedPorts     []int    `env:"ALLOWED_PORTS" envDefault:"80,443"`
+	AllowHTTP        bool     `env:"ALLOW_HTTP" envDefault:"false"`
+	// HostConcurrency is the most requests in flight to one receiver.
+	HostConcurrency int `env:"HOST_CONCURRENCY" envDefault:"32"`
+	// Secrets sign deliveries; two separated by a comma during a rotation, the new one first.
+	WebhookSecret  config.Secret `env:"WEBHOOK_SECRET"`
+	CallbackSecret config.Secret `env:"CALLBACK_SECRET"`
+}
+
+// OutboxConfig is the development outbox, the provider of every channel without credentials.
+type OutboxConfig struct {
+	Enabled      bool `env:"ENABLED" envDefault:"true"`
+	InProduction bool `env:"IN_PRODUCTION" envDefault:"false"`
+}
+
+// Load reads the settings from environ.
+func Load(environ []string) (Config, error) {
+	cfg := Config{}
+	cfg.GRPC.GRPCPort, cfg.Admin.AdminPort = defaultGRPCPort, defaultAdminPort
+	err := config.Load(Prefix, &cfg, environ)
+	return cfg, err //nolint:wrapcheck // every line names its variable
+}
+
+// OutboxEnabled reports whether messages go to the development outbox.
+func (c *Config) OutboxEnabled() bool {
+	return c.Outbox.Enabled && (!c.Telemetry.Production() || c.Outbox.InProduction)
+}
+
+// Validate refuses unknown words.
+func (c *Config) Validate() error {
+	known := []string{string(grpcapi.AccessAuthenticated), string(grpcapi.AccessOpen), string(grpcapi.AccessOff)}
+	if !slices.Contains(known, c.Access) {
+		return fmt.Errorf("TASKQUEUE_ACCESS is %q: use %s", c.Access, strings.Join(known, ", "))
+	}
+	return nil
+}
+
+// Validate refuses sizes that cannot work.
+func (c *QueueConfig) Validate() error {
+	var problems []error
+	if c.Profile != string(engine.Durable) && c.Profile != string(engine.Fast) {
+		problems = append(problems, fmt.Errorf("TASKQUEUE_PROFILE is %q: use durable or fast", c.Profile))
+	}
+	if c.Shards < 1 || c.Shards > job.MaxShards {
+		problems = append(problems, fmt.Errorf("TASKQUEUE_SHARDS is %d: use 1 to %d", c.Shards, job.MaxShards))
+	}
+	for name, n := range map[string]int{"LANE_LIMIT": c.LaneLimit, "RESULT_HOURS": c.ResultHours, "DEAD_DAYS": c.DeadDays, "DEAD_LIMIT": c.DeadLimit,
+		"WEBHOOK_WORKERS": c.WebhookWorkers, "CALLBACK_WORKERS": c.CallbackWorkers, "MESSAGE_WORKERS": c.MessageWorkers} {
+		if n < 1 {
+			problems = append(problems, fmt.Errorf("TASKQUEUE_%s is %d: use 1 or more", name, n))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// Validate refuses origins, networks and secrets that cannot be read.
+func (c *DeliveryConfig) Validate() error {
+	var problems []error
+	for _, text := range c.InternalOrigins {
+		if _, err := netguard.ParseOrigin(text); err != nil {
+			problems = append(problems, fmt.Errorf("TASKQUEUE_INTERNAL_ORIGINS: %q: %w", text, err))
+		}
+	}
+	if _, err := c.networks(); err != nil {
+		problems = append(problems, err)
+	}
+	for name, secret := range map[string]config.Secret{"WEBHOOK_SECRET": c.WebhookSecret, "CALLBACK_SECRET": c.CallbackSecret} {
+		if _, err := webhook.NewSigner(secret.Reveal()); err != nil {
+			problems = append(problems, fmt.Errorf("TASKQUEUE_%s: %w", name, err))
+		}
+	}
+	if c.HostConcurrency < 1 {
+		problems = append(problems, errors.New("TASKQUEUE_HOST_CONCURRENCY must be 1 or more"))
+	}
+	return errors.Join(problems...)
+}
+
+func (c *DeliveryConfig) networks() ([]netip.Prefix, error) {
+	var list []netip.Prefix
+	for _, text := range c.InternalNetworks {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("TASKQUEUE_INTERNAL_NETWORKS: %q is not a network like 10.0.0.0/8", text)
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// engine returns the engine's settings.
+func (c *QueueConfig) engine() engine.Settings {
+	s := engine.DefaultSettings()
+	s.Shards, s.LaneLimit, s.KeepResults = c.Shards, c.LaneLimit, time.Duration(c.ResultHours)*time.Hour
+	return s
+}
+
+// CheckHealth asks the service on this machine whether it is ready.
+func CheckHealth(ctx context.Context, cfg Config) error {
+	return httpserver.CheckReady(ctx, cfg.Admin.AdminPort) //nolint:wrapcheck // says what is wrong
+}

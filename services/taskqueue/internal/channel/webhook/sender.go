@@ -1,0 +1,246 @@
+package webhook
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/outbox"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// Tokens mints service tokens; one per delivery, never stored.
+type Tokens interface {
+	Mint(audience, onBehalfOf string) (string, error)
+}
+
+// Recorder keeps a copy of what was sent, for the development outbox. It does not block and cannot fail a delivery.
+type Recorder interface {
+	Record(m outbox.Message)
+}
+
+// Config wires a sender.
+type Config struct {
+	Targets         *Targets
+	Webhooks        *Signer // signs webhook tasks
+	Callbacks       *Signer // signs result callbacks
+	Tokens          Tokens
+	Recorder        Recorder // nil: nothing is recorded
+	Clock           clock.Clock
+	HostConcurrency int // requests in flight to one origin
+}
+
+// Sender delivers webhook and callback jobs. Safe for concurrent use.
+type Sender struct {
+	Config
+	hosts *hosts
+}
+
+// New makes a sender.
+func New(cfg Config) *Sender { return &Sender{Config: cfg, hosts: newHosts(cfg.HostConcurrency)} }
+
+const (
+	gatewayAudience = "gateway"
+	excerptBytes    = 1 << 10
+	busyDelay       = 500 * time.Millisecond
+)
+
+// Handle sends the request of one job once.
+func (s *Sender) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
+	q, err := build(d.ID, d.Body)
+	if err != nil {
+		return job.Result{}, err
+	}
+	client, err := s.address(&q, d.Body)
+	if err != nil {
+		return job.Result{}, err
+	}
+	s.sign(&q, d)
+	answer, err := s.exchange(ctx, client, q)
+	result, err := conclude(d.ID, answer, err, s.Clock.Now())
+	s.record(d, q, result, err)
+	return result, err
+}
+
+// address chooses the client and adds what only the internal one may carry.
+func (s *Sender) address(q *netguard.Request, b *job.Body) (*netguard.Client, error) {
+	if !s.Targets.IsInternal(q.URL) {
+		return s.Targets.public, nil
+	}
+	if !b.Internal {
+		return nil, job.Permanent("internal_refused", "The URL names an address of the platform itself; only its services may call it")
+	}
+	token, err := s.Tokens.Mint(gatewayAudience, strings.TrimPrefix(b.Caller, "service:"))
+	if err != nil {
+		return nil, job.Retryable("token", "The task queue has no credential for the platform's own address").WithCause(err)
+	}
+	q.Header.Set("Authorization", "Bearer "+token)
+	q.Header.Set("X-Is-Internal-Request", "True")
+	return s.Targets.internal, nil
+}
+
+func (s *Sender) sign(q *netguard.Request, d worker.Delivery) {
+	now := s.Clock.Now()
+	if d.ID.Lane().Channel == job.Callback {
+		s.Callbacks.Sign(q.Header, d.ID, now, q.Body)
+		s.Callbacks.SignBody(q.Header, q.Body)
+		return
+	}
+	s.Webhooks.Sign(q.Header, d.ID, now, q.Body)
+}
+
+var errUnhealthy = errors.New("receiver is failing")
+
+// exchange sends through the host's limits. Answers of 5xx count against the host, other answers do not.
+func (s *Sender) exchange(ctx context.Context, client *netguard.Client, q netguard.Request) (*netguard.Response, error) {
+	one, ok := s.hosts.enter(netguard.Origin(q.URL))
+	if !ok {
+		return nil, job.Postpone("host_busy", busyDelay)
+	}
+	defer s.hosts.leave(one)
+	var ours error // a refusal or our own cancellation says nothing about the host
+	var answer *netguard.Response
+	_, err := one.breaker.Execute(func() (*netguard.Response, error) {
+		var err error
+		answer, err = client.Do(ctx, q)
+		switch {
+		case err != nil && (errors.Is(err, netguard.ErrRefused) || ctx.Err() != nil):
+			ours = err
+			return nil, nil
+		case err == nil && answer.Status >= http.StatusInternalServerError:
+			return nil, errUnhealthy
+		}
+		return answer, err
+	})
+	switch {
+	case ours != nil:
+		return nil, ours
+	case answer != nil:
+		return answer, nil
+	default:
+		return nil, err
+	}
+}
+
+// conclude turns an answer or a transport error into the result of the attempt.
+func conclude(id job.ID, answer *netguard.Response, err error, now time.Time) (job.Result, error) {
+	if err != nil {
+		return job.Result{}, transportFailure(err)
+	}
+	result := job.Result{HTTPStatus: answer.Status, Excerpt: excerpt(answer), Sent: answer.Status < 300}
+	if answer.Status >= 200 && answer.Status < 300 {
+		return result, nil
+	}
+	return result, statusFailure(id.Lane().Channel, answer, now)
+}
+
+func transportFailure(err error) error {
+	var failure *job.Failure
+	var refusal *netguard.Refusal
+	var name x509.HostnameError
+	switch {
+	case errors.As(err, &failure):
+		return failure
+	case errors.As(err, &refusal):
+		return job.Permanent("refused", "The URL is refused: "+refusal.Why)
+	case errors.As(err, &name):
+		return job.Permanent("tls_name", "The receiver's certificate is for another host")
+	case errors.Is(err, gobreaker.ErrOpenState), errors.Is(err, gobreaker.ErrTooManyRequests):
+		return job.Retryable("receiver_down", "The receiver keeps failing; requests to it are paused")
+	case errors.Is(err, context.DeadlineExceeded):
+		return job.Retryable("timeout", "The receiver did not answer in time").WithCause(err)
+	default:
+		return job.Retryable("network", "The receiver cannot be reached").WithCause(err)
+	}
+}
+
+func statusFailure(c job.Channel, answer *netguard.Response, now time.Time) error {
+	message := fmt.Sprintf("The receiver answered %d", answer.Status)
+	wait := retryAfter(answer.Header.Get("Retry-After"), now)
+	switch {
+	case c == job.Callback && answer.Status == http.StatusGone:
+		return job.Permanent("http_410", message)
+	case c == job.Callback, answer.Status >= 500, slices.Contains([]int{408, 425, 429}, answer.Status):
+		return job.Retryable("http_"+strconv.Itoa(answer.Status/100)+"xx", message).After(wait)
+	case answer.Status >= 300 && answer.Status < 400:
+		return job.Permanent("redirect", message+": redirects are not followed")
+	default:
+		return job.Permanent("http_4xx", message)
+	}
+}
+
+// retryAfter reads seconds or an HTTP date; zero when there is none.
+func retryAfter(text string, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(text); err == nil {
+		return time.Duration(min(max(seconds, 0), 3600)) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+// excerpt keeps the beginning of a textual answer.
+func excerpt(answer *netguard.Response) string {
+	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	if !strings.HasPrefix(kind, "text/") && !strings.HasSuffix(kind, "json") && !strings.HasSuffix(kind, "xml") {
+		return ""
+	}
+	text := answer.Body[:min(len(answer.Body), excerptBytes)]
+	for len(text) > 0 && !utf8.Valid(text) {
+		if len(text) < excerptBytes-utf8.UTFMax {
+			return ""
+		}
+		text = text[:len(text)-1]
+	}
+	return string(text)
+}
+
+func (s *Sender) record(d worker.Delivery, q netguard.Request, result job.Result, err error) {
+	if s.Recorder == nil {
+		return
+	}
+	m := outbox.Message{JobID: string(d.ID), Channel: d.ID.Lane().Channel.String(), Kind: task.Name(d.Body.Task, d.Body.TaskType),
+		Attempt: d.Attempt, To: []string{q.URL.Host}, Title: q.Method + " " + q.URL.String(), Body: string(q.Body), Format: "json",
+		Signature: q.Header.Get("webhook-signature"), Curl: Curl(q), Outcome: "delivered", HTTPStatus: result.HTTPStatus,
+		LabID: d.Body.LabID, AtMs: s.Clock.Now().UnixMilli()}
+	for _, name := range sortedNames(q.Header) {
+		m.Headers = append(m.Headers, outbox.Header{Name: name, Value: shown(name, q.Header.Get(name))})
+	}
+	if err != nil {
+		m.Outcome = job.AsFailure(err).Message
+	}
+	s.Recorder.Record(m)
+}
+
+func sortedNames(h http.Header) []string {
+	names := make([]string, 0, len(h))
+	for name := range h {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// shown masks credentials.
+func shown(name, value string) string {
+	switch strings.ToLower(name) {
+	case "authorization", "x-api-key", "cookie":
+		return "***"
+	}
+	return value
+}

@@ -1,0 +1,82 @@
+package webhook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Signer signs requests as Standard Webhooks 1.0 says. It has one key, or the new and the old one during a rotation.
+type Signer struct {
+	keys [][]byte
+}
+
+const (
+	secretPrefix = "whsec_"
+	minKeyBytes  = 24
+)
+
+// NewSigner reads secrets separated by commas, the newest first: whsec_ and base64, or the bytes as they are.
+// An empty text makes a signer that signs nothing.
+func NewSigner(secrets string) (*Signer, error) {
+	s := &Signer{}
+	for text := range strings.SplitSeq(secrets, ",") {
+		text = strings.TrimSpace(text)
+		if text == "" {
+			continue
+		}
+		key := []byte(text)
+		if encoded, ok := strings.CutPrefix(text, secretPrefix); ok {
+			decoded, err := base64.StdEncoding.DecodeString(encoded)
+			if err != nil {
+				return nil, errors.New("a secret that begins with whsec_ must go on in base64")
+			}
+			key = decoded
+		}
+		if len(key) < minKeyBytes {
+			return nil, fmt.Errorf("a signing secret has at least %d bytes", minKeyBytes)
+		}
+		s.keys = append(s.keys, key)
+	}
+	return s, nil
+}
+
+// Enabled reports whether there is a key.
+func (s *Signer) Enabled() bool { return s != nil && len(s.keys) > 0 }
+
+// Sign sets the webhook-* headers over the exact bytes of body.
+func (s *Signer) Sign(h http.Header, id job.ID, at time.Time, body []byte) {
+	h.Set("webhook-id", string(id))
+	stamp := strconv.FormatInt(at.Unix(), 10)
+	h.Set("webhook-timestamp", stamp)
+	if !s.Enabled() {
+		return
+	}
+	signatures := make([]string, len(s.keys))
+	for i, key := range s.keys {
+		mac := hmac.New(sha256.New, key)
+		_, _ = fmt.Fprintf(mac, "%s.%s.", id, stamp)
+		_, _ = mac.Write(body)
+		signatures[i] = "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	}
+	h.Set("webhook-signature", strings.Join(signatures, " "))
+}
+
+// SignBody sets X-Task-Signature, the simple signature of callbacks, with the newest key.
+func (s *Signer) SignBody(h http.Header, body []byte) {
+	if !s.Enabled() {
+		return
+	}
+	mac := hmac.New(sha256.New, s.keys[0])
+	_, _ = mac.Write(body)
+	h.Set("X-Task-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+}

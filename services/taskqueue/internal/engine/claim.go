@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Claim leases up to Max ready jobs and reads their bodies. An error may hide a claim that happened: those
+// jobs run one lease later.
+func (r *Redis) Claim(ctx context.Context, q ClaimRequest) (Claim, error) {
+	k := &r.shards[q.Shard]
+	lane := job.Lane{Channel: q.Channel}
+	keys := make([]string, 0, 6)
+	for _, lane.Priority = range []job.Priority{job.High, job.Moderate, job.Low} {
+		keys = append(keys, k.lanes[lane])
+	}
+	keys = append(keys, k.leases[q.Channel], k.counter, k.bells[q.Channel])
+	reply, err := r.run(ctx, "claim", keys, []any{q.Max, r.set.Lease.Milliseconds(), r.set.Ageing.Milliseconds(), q.Turn,
+		r.set.LowShare, r.set.ModerateShare})
+	if err != nil {
+		return Claim{}, err
+	}
+	parts, ok := reply.([]any)
+	if !ok || len(parts) < 3 {
+		return Claim{}, errReply("claim", reply)
+	}
+	c := Claim{NowMs: number(parts[0]), NextDueMs: number(parts[1]), Token: number(parts[2])}
+	for _, id := range parts[3:] {
+		text, _ := id.(string)
+		c.Jobs = append(c.Jobs, Leased{ID: job.ID(text)})
+	}
+	return c, r.readBodies(ctx, k, c.Jobs)
+}
+
+func (r *Redis) readBodies(ctx context.Context, k *shardKeys, jobs []Leased) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	keys := make([]string, len(jobs))
+	for i := range jobs {
+		keys[i] = k.bodyOf(jobs[i].ID)
+	}
+	raw, err := r.bodies(ctx, keys)
+	if err != nil {
+		return err
+	}
+	for i := range jobs {
+		jobs[i].Raw = raw[i]
+	}
+	return nil
+}
+
+// bodies is a plain MGET, repeated when the answer got lost: it changes nothing.
+func (r *Redis) bodies(ctx context.Context, keys []string) ([][]byte, error) {
+	var values []any
+	var err error
+	for try := 1; try <= repeats; try++ {
+		callCtx, cancel := context.WithTimeout(ctx, r.timeout)
+		values, err = r.rdb.MGet(callCtx, keys...).Result()
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read bodies: %w", err)
+	}
+	raw := make([][]byte, len(values))
+	for i, v := range values {
+		if text, ok := v.(string); ok {
+			raw[i] = []byte(text)
+		}
+	}
+	return raw, nil
+}
+
+// WaitBell blocks until the channel's bell rings or d has passed; it may return early. d is capped at the idle
+// poll, so a ring that another process heard costs at most that.
+func (r *Redis) WaitBell(ctx context.Context, shard int, c job.Channel, d time.Duration) error {
+	d = min(d, r.set.IdlePoll)
+	if d < time.Millisecond {
+		return nil
+	}
+	if d < 10*time.Millisecond { // cheaper than a blocked connection, and as exact
+		return r.pause(ctx, d)
+	}
+	timeout := strconv.FormatFloat(d.Seconds(), 'f', 3, 64) // BLPop of the client knows whole seconds only
+	err := r.bells.Do(ctx, "BLPOP", r.shards[shard].bells[c], timeout).Err()
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("wait for the bell: %w", err)
+	}
+	return nil
+}
+
+func number(v any) int64 {
+	n, _ := v.(int64)
+	return n
+}

@@ -1,0 +1,179 @@
+package enginetest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Queue is everything that an engine does; each caller in the service declares the part it needs.
+type Queue interface {
+	Enqueue(context.Context, engine.Batch) (engine.Accepted, error)
+	LookupWindow(ctx context.Context, shard int, key string) (job.ID, error)
+	Claim(context.Context, engine.ClaimRequest) (engine.Claim, error)
+	Settle(context.Context, int, job.Channel, []engine.Settlement) ([]engine.Verdict, error)
+	Reap(context.Context, int, job.Channel, []engine.Settlement) ([]engine.Verdict, error)
+	Renew(context.Context, int, job.Channel, []engine.Renewal) ([]engine.Renewed, error)
+	MarkIntent(ctx context.Context, id job.ID, token int64, provider string) (bool, error)
+	Expired(ctx context.Context, shard int, c job.Channel, most int) ([]engine.Expired, error)
+	Cancel(context.Context, []engine.Cancellation) ([]engine.Cancelled, error)
+	Reschedule(ctx context.Context, id job.ID, dueMs int64) (engine.Moved, error)
+	RetryFailed(ctx context.Context, id job.ID, body, observed []byte, delay time.Duration) (bool, error)
+	Info(context.Context, []job.ID) ([]engine.Snapshot, error)
+	OldestDead(ctx context.Context, shard int, diedMs int64, most int) ([]engine.Dead, int64, error)
+	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
+	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
+}
+
+// Harness is one empty engine under test. Advance lets its clock pass by d.
+type Harness struct {
+	Queue   Queue
+	Advance func(d time.Duration)
+}
+
+// Settings are small enough to let real time pass in a test.
+func Settings() engine.Settings {
+	s := engine.DefaultSettings()
+	s.Lease = 400 * time.Millisecond
+	s.Ageing = 2 * time.Second
+	s.LaneLimit = 2000
+	return s
+}
+
+// bench is a harness with the conveniences of the suite.
+type bench struct {
+	Harness
+	t   *testing.T
+	ids *job.Generator
+	n   int
+}
+
+func newBench(t *testing.T, h Harness) *bench {
+	return &bench{Harness: h, t: t, ids: job.NewGenerator(clock.System{}, rand.Reader)}
+}
+
+func lane(c job.Channel, p job.Priority) job.Lane { return job.Lane{Channel: c, Priority: p} }
+
+func (b *bench) id(l job.Lane) job.ID {
+	b.t.Helper()
+	id, err := b.ids.Next(0, l)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return id
+}
+
+// enqueue adds n jobs to a lane, due in the given time from now (0: now).
+func (b *bench) enqueue(l job.Lane, n int, due int64) []job.ID {
+	b.t.Helper()
+	batch := engine.Batch{IdempotencyKey: string(b.id(l)), RequestHash: "h", KeepKey: time.Minute}
+	for range n {
+		batch.Jobs = append(batch.Jobs, engine.NewJob{ID: b.id(l), DueMs: due, Body: (&job.Body{Task: 4, LabID: 12}).Encode(nil)})
+	}
+	return b.accept(batch)
+}
+
+func (b *bench) accept(batch engine.Batch) []job.ID {
+	b.t.Helper()
+	accepted, err := b.Queue.Enqueue(b.t.Context(), batch)
+	if err != nil {
+		b.t.Fatalf("enqueue: %v", err)
+	}
+	return accepted.IDs
+}
+
+func (b *bench) claim(c job.Channel, most int) engine.Claim {
+	b.t.Helper()
+	b.n++
+	claim, err := b.Queue.Claim(b.t.Context(), engine.ClaimRequest{Channel: c, Max: most, Turn: b.n})
+	if err != nil {
+		b.t.Fatalf("claim: %v", err)
+	}
+	return claim
+}
+
+func (b *bench) settle(c job.Channel, list ...engine.Settlement) []engine.Verdict {
+	b.t.Helper()
+	verdicts, err := b.Queue.Settle(b.t.Context(), 0, c, list)
+	if err != nil {
+		b.t.Fatalf("settle: %v", err)
+	}
+	return verdicts
+}
+
+func (b *bench) info(id job.ID) engine.Snapshot {
+	b.t.Helper()
+	list, err := b.Queue.Info(b.t.Context(), []job.ID{id})
+	if err != nil {
+		b.t.Fatalf("info: %v", err)
+	}
+	return list[0]
+}
+
+func (b *bench) nowMs() int64 {
+	b.t.Helper()
+	return b.info(b.id(lane(job.SMS, job.Low))).NowMs
+}
+
+func (b *bench) wantPlace(id job.ID, want engine.Place) engine.Snapshot {
+	b.t.Helper()
+	s := b.info(id)
+	if s.Place != want {
+		b.t.Errorf("job is in place %d, want %d", s.Place, want)
+	}
+	CheckInvariants(b.t, []engine.Snapshot{s}, b.dead())
+	return s
+}
+
+func (b *bench) dead() map[job.ID]bool {
+	b.t.Helper()
+	return DeadSet(b.t, b.Queue)
+}
+
+// DeadSet reads which jobs of shard 0 are kept dead.
+func DeadSet(t testing.TB, q Queue) map[job.ID]bool {
+	t.Helper()
+	list, _, err := q.OldestDead(t.Context(), 0, 1<<50, 100_000)
+	if err != nil {
+		t.Fatalf("list dead: %v", err)
+	}
+	set := map[job.ID]bool{}
+	for _, d := range list {
+		set[d.ID] = true
+	}
+	return set
+}
+
+// CheckInvariants verifies the rules of the data model for jobs at rest: whatever lives has a body, whatever
+// ended has a record, and a body only when it is kept dead.
+func CheckInvariants(t testing.TB, list []engine.Snapshot, dead map[job.ID]bool) {
+	t.Helper()
+	for _, s := range list {
+		live := s.Place == engine.PlaceLane || s.Place == engine.PlaceLease
+		switch {
+		case live && len(s.Body) == 0:
+			t.Errorf("%s lives without a body", s.ID)
+		case live && dead[s.ID]:
+			t.Errorf("%s is live and dead", s.ID)
+		case s.Place == engine.PlaceResult && len(s.Record) == 0:
+			t.Errorf("%s ended without a record", s.ID)
+		case s.Place == engine.PlaceResult && dead[s.ID] != (len(s.Body) > 0):
+			t.Errorf("%s ended: dead %v, body %d bytes", s.ID, dead[s.ID], len(s.Body))
+		case s.Place == engine.PlaceNone && len(s.Body) > 0:
+			t.Errorf("%s is nowhere but has a body", s.ID)
+		}
+	}
+}
+
+func record(state job.State) []byte {
+	r := job.Record{State: state, Task: 4, LabID: 12}
+	return r.Encode(nil)
+}
+
+func same(a, b []byte) bool { return bytes.Equal(a, b) }

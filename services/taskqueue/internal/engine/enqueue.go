@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// ringWithin: a job due this soon wakes the idle pump at once, which then sleeps until the exact time.
+const ringWithin = 2 * time.Second
+
+// Enqueue accepts a batch. When it returns nil, the jobs are as durable as Redis is configured to be. It is
+// safe to call again with the same batch after any error.
+func (r *Redis) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
+	k := &r.shards[b.Jobs[0].ID.Shard()]
+	keys, args := r.enqueueCall(k, b)
+	reply, err := r.repeat(ctx, "enqueue", keys, args)
+	if err != nil {
+		if redis.IsOOMError(err) {
+			return Accepted{}, fmt.Errorf("%w: %w", ErrMemoryFull, err)
+		}
+		return Accepted{}, err
+	}
+	return readAccepted(reply)
+}
+
+func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
+	var lanes, bells, windows index
+	n := len(b.Jobs)
+	perJob := make([]any, 0, 7*n)
+	bodies := make([]string, 0, n)
+	var seen []string
+	for i := range b.Jobs {
+		j := &b.Jobs[i]
+		lane := j.ID.Lane()
+		bells.number(k.bells[lane.Channel])
+		window, observed, override := 0, "", 0
+		if j.Window != nil {
+			window, observed = windows.number(k.windowKey+j.Window.Key), string(j.Window.Seen)
+			seen = append(seen, r.seenBody(k, j.Window))
+			if j.Window.Override {
+				override = 1
+			}
+		}
+		bodies = append(bodies, k.bodyOf(j.ID))
+		perJob = append(perJob, string(j.ID), lanes.number(k.lanes[lane]), j.DueMs, j.Body, window, observed, override)
+	}
+	keys = make([]string, 0, 2+len(lanes.keys)+len(bells.keys)+len(windows.keys)+n+len(seen))
+	keys = append(keys, k.idem+b.IdempotencyKey, k.stat+job.Hour(b.Jobs[0].ID.CreatedMs()))
+	keys = append(append(append(append(append(keys, lanes.keys...), bells.keys...), windows.keys...), bodies...), seen...)
+	args = make([]any, 0, 10+7*n)
+	args = append(args, b.RequestHash, seconds(b.KeepKey), r.set.LaneLimit, len(lanes.keys), len(bells.keys), len(windows.keys), n,
+		seconds(r.set.KeepCounters), r.set.WindowKeepAfter.Milliseconds(), ringWithin.Milliseconds())
+	return keys, append(args, perJob...)
+}
+
+func (r *Redis) seenBody(k *shardKeys, w *Window) string {
+	if w.Seen == "" {
+		return k.windowKey + w.Key
+	}
+	return k.bodyOf(w.Seen)
+}
+
+func readAccepted(reply any) (Accepted, error) {
+	parts, ok := reply.([]any)
+	if !ok || len(parts) == 0 {
+		return Accepted{}, errReply("enqueue", reply)
+	}
+	status, _ := parts[0].(int64)
+	switch status {
+	case 1, 2:
+		text, _ := parts[1].(string)
+		var ids []job.ID
+		for one := range strings.SplitSeq(text, ",") {
+			ids = append(ids, job.ID(one))
+		}
+		return Accepted{IDs: ids, Replay: status == 2}, nil
+	case 3:
+		return Accepted{}, ErrConflict
+	case 4:
+		return Accepted{}, ErrLaneFull
+	case 5:
+		return Accepted{}, ErrWindowChanged
+	}
+	return Accepted{}, errReply("enqueue", reply)
+}
+
+// LookupWindow reads the job that a window holds now; empty when there is none. Enqueue compares it again.
+func (r *Redis) LookupWindow(ctx context.Context, shard int, key string) (job.ID, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	id, err := r.rdb.HGet(ctx, r.shards[shard].windowKey+key, "id").Result()
+	if errors.Is(err, redis.Nil) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read window: %w", err)
+	}
+	return job.ID(id), nil
+}
+
+func errReply(script string, reply any) error {
+	return fmt.Errorf("script %s answered %T, which this version does not understand", script, reply)
+}

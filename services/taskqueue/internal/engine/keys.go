@@ -1,0 +1,64 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// shardKeys are the key names of one shard, made once. The hash tag is the shard number alone: no text of a
+// caller ever stands between the braces.
+type shardKeys struct {
+	prefix    string
+	lanes     map[job.Lane]string
+	leases    map[job.Channel]string
+	bells     map[job.Channel]string
+	counter   string // claim counter
+	crashes   string
+	renewals  string
+	cancels   string
+	intents   string
+	dead      string
+	deadInfo  string
+	body      string // prefix of bodies
+	results   string // prefix of result buckets
+	stat      string // prefix of hourly counters
+	idem      string // prefix of idempotency records
+	windowKey string // prefix of windows
+}
+
+func newShardKeys(shard int) shardKeys {
+	p := fmt.Sprintf("tq:{%02d}:", shard)
+	k := shardKeys{prefix: p, lanes: map[job.Lane]string{}, leases: map[job.Channel]string{}, bells: map[job.Channel]string{},
+		counter: p + "n", crashes: p + "x", renewals: p + "rn", cancels: p + "cr", intents: p + "si", dead: p + "dead",
+		deadInfo: p + "dr", body: p + "b:", results: p + "r:", stat: p + "stat:", idem: p + "idem:", windowKey: p + "w:"}
+	for _, l := range job.Lanes() {
+		k.lanes[l] = fmt.Sprintf("%sl:%s:%d", p, l.Channel, l.Priority)
+	}
+	for _, c := range job.Channels() {
+		k.leases[c] = p + "act:" + c.String()
+		k.bells[c] = p + "bell:" + c.String()
+	}
+	return k
+}
+
+func (k *shardKeys) bodyOf(id job.ID) string   { return k.body + string(id) }
+func (k *shardKeys) bucketOf(id job.ID) string { return k.results + job.Hour(id.CreatedMs()) }
+
+// index numbers the distinct keys of one kind in the order of first use, starting at 1.
+type index struct {
+	keys  []string
+	known map[string]int
+}
+
+func (x *index) number(key string) int {
+	if n, ok := x.known[key]; ok {
+		return n
+	}
+	if x.known == nil {
+		x.known = make(map[string]int, 2)
+	}
+	x.keys = append(x.keys, key)
+	x.known[key] = len(x.keys)
+	return len(x.keys)
+}

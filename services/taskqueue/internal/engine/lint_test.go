@@ -1,0 +1,44 @@
+package engine_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Lua rounds 16-digit numbers when it turns them into text, and a fencing token has 16 digits.
+func TestScriptsNeverTurnNumbersIntoTextOrUseUndeclaredKeys(t *testing.T) {
+	t.Parallel()
+	banned := map[string]*regexp.Regexp{
+		"tostring rounds tokens":           regexp.MustCompile(`\btostring\b`),
+		"concatenation rounds tokens":      regexp.MustCompile(`\.\.[^.]`),
+		"cjson rounds tokens":              regexp.MustCompile(`\bcjson\b`),
+		"the clock is Redis TIME":          regexp.MustCompile(`\bos\.`),
+		"a format other than %.0f":         regexp.MustCompile(`string\.format\('(?:[^%]|%[^.]|%\.[^0])`),
+		"a literal key is not declared":    regexp.MustCompile(`redis\.call\('[A-Z]+', '`),
+		"pcall hides a half-done mutation": regexp.MustCompile(`\bpcall\b`),
+	}
+	files, err := filepath.Glob("scripts/*.lua")
+	if err != nil || len(files) != 11 {
+		t.Fatalf("%d scripts, %v", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(text), "#!lua") {
+			t.Errorf("%s declares no flags", file)
+		}
+		for n, line := range strings.Split(string(text), "\n") {
+			code, _, _ := strings.Cut(line, "--")
+			for why, pattern := range banned {
+				if pattern.MatchString(code) {
+					t.Errorf("%s:%d: %s: %s", file, n+1, why, line)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// groupByShard calls do with the positions of the ids of each shard.
+func groupByShard(ids []job.ID, do func(shard int, at []int) error) error {
+	groups := map[int][]int{}
+	for i, id := range ids {
+		groups[id.Shard()] = append(groups[id.Shard()], i)
+	}
+	for shard, at := range groups {
+		if err := do(shard, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Cancel ends waiting jobs and marks running ones; the answers are in the order of the list.
+func (r *Redis) Cancel(ctx context.Context, list []Cancellation) ([]Cancelled, error) {
+	ids := make([]job.ID, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	answers := make([]Cancelled, len(list))
+	err := groupByShard(ids, func(shard int, at []int) error {
+		keys, args := r.cancelCall(&r.shards[shard], list, at)
+		reply, err := r.repeat(ctx, "cancel", keys, args)
+		if err != nil {
+			return err
+		}
+		parts, ok := reply.([]any)
+		if !ok || len(parts) != len(at) {
+			return errReply("cancel", reply)
+		}
+		for i, p := range at {
+			answers[p] = Cancelled(number(parts[i]))
+		}
+		return nil
+	})
+	return answers, err
+}
+
+func (r *Redis) cancelCall(k *shardKeys, list []Cancellation, at []int) (keys []string, args []any) {
+	keys = []string{k.cancels, k.crashes, k.stat + job.Hour(list[at[0]].ID.CreatedMs()), k.bells[job.Callback], k.lanes[CallbackLane()], k.deadInfo}
+	var births []any
+	var children []string
+	perJob := make([]any, 0, 2*len(at))
+	for i, p := range at {
+		c := &list[p]
+		lane := c.ID.Lane()
+		keys = append(keys, k.lanes[lane], k.leases[lane.Channel], k.bucketOf(c.ID), k.bodyOf(c.ID))
+		perJob = append(perJob, string(c.ID), c.Record)
+		for _, child := range c.Callbacks {
+			births = append(births, i+1, string(child.ID), child.Body)
+			children = append(children, k.bodyOf(child.ID))
+		}
+	}
+	args = []any{len(at), len(children), seconds(r.set.KeepResults), seconds(r.set.KeepCounters)}
+	return append(keys, children...), append(append(args, perJob...), births...)
+}
+
+// Reschedule moves a waiting job to dueMs (the past means now).
+func (r *Redis) Reschedule(ctx context.Context, id job.ID, dueMs int64) (Moved, error) {
+	k := &r.shards[id.Shard()]
+	lane := id.Lane()
+	reply, err := r.repeat(ctx, "reschedule", []string{k.lanes[lane], k.leases[lane.Channel], k.bucketOf(id), k.bells[lane.Channel], k.deadInfo},
+		[]any{string(id), dueMs, ringWithin.Milliseconds()})
+	return Moved(number(reply)), err
+}
+
+// RetryFailed revives a failed job with a new body after delay, if its record is still the observed one.
+func (r *Redis) RetryFailed(ctx context.Context, id job.ID, body, observed []byte, delay time.Duration) (bool, error) {
+	k := &r.shards[id.Shard()]
+	reply, err := r.repeat(ctx, "retry_failed", []string{k.dead, k.lanes[id.Lane()], k.deadInfo, k.bodyOf(id), k.crashes,
+		k.stat + job.Hour(id.CreatedMs())}, []any{string(id), body, delay.Milliseconds(), observed, seconds(r.set.KeepCounters)})
+	return number(reply) == 1, err
+}
+
+// Info looks at jobs; the snapshots are in the order of the ids.
+func (r *Redis) Info(ctx context.Context, ids []job.ID) ([]Snapshot, error) {
+	snapshots := make([]Snapshot, len(ids))
+	err := groupByShard(ids, func(shard int, at []int) error {
+		k := &r.shards[shard]
+		keys := []string{k.renewals, k.cancels, k.deadInfo}
+		args := make([]any, 0, len(at))
+		for _, p := range at {
+			lane := ids[p].Lane()
+			keys = append(keys, k.lanes[lane], k.leases[lane.Channel], k.bucketOf(ids[p]), k.bodyOf(ids[p]))
+			args = append(args, string(ids[p]))
+		}
+		reply, err := r.repeat(ctx, "info", keys, args)
+		if err != nil {
+			return err
+		}
+		parts, ok := reply.([]any)
+		if !ok || len(parts) != 1+6*len(at) {
+			return errReply("info", reply)
+		}
+		for i, p := range at {
+			snapshots[p] = readSnapshot(ids[p], number(parts[0]), parts[1+6*i:7+6*i])
+		}
+		return nil
+	})
+	return snapshots, err
+}
+
+func readSnapshot(id job.ID, now int64, p []any) Snapshot {
+	s := Snapshot{ID: id, Place: Place(number(p[0])), NowMs: now, ClaimedMs: number(p[4]), CancelRequested: number(p[5]) == 1}
+	switch s.Place {
+	case PlaceLane:
+		s.DueMs = number(p[1])
+	case PlaceLease:
+		s.DeadlineMs = number(p[1]) / 1000
+	}
+	if text, _ := p[2].(string); text != "" {
+		s.Record = []byte(text)
+	}
+	if text, _ := p[3].(string); text != "" {
+		s.Body = []byte(text)
+	}
+	return s
+}
+
+// OldestDead lists up to most failed jobs that died at or before diedMs, oldest first, and tells how many there are in all.
+func (r *Redis) OldestDead(ctx context.Context, shard int, diedMs int64, most int) ([]Dead, int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	key := r.shards[shard].dead
+	pipe := r.rdb.Pipeline()
+	count := pipe.ZCard(ctx, key)
+	page := pipe.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{Key: key, Start: "-inf", Stop: strconv.FormatInt(diedMs, 10), ByScore: true, Count: int64(most)})
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, 0, fmt.Errorf("list dead jobs: %w", err)
+	}
+	var list []Dead
+	for _, z := range page.Val() {
+		id, _ := z.Member.(string)
+		list = append(list, Dead{ID: job.ID(id), DiedMs: int64(z.Score)})
+	}
+	return list, count.Val(), nil
+}
+
+// TrimDead forgets the observed dead jobs of one shard, unless they were revived meanwhile.
+func (r *Redis) TrimDead(ctx context.Context, shard int, list []Dead) (int64, error) {
+	k := &r.shards[shard]
+	keys, args := []string{k.dead, k.deadInfo}, make([]any, 0, 2*len(list))
+	for _, d := range list {
+		keys = append(keys, k.bodyOf(d.ID))
+		args = append(args, string(d.ID), d.DiedMs)
+	}
+	reply, err := r.repeat(ctx, "trim_dead", keys, args)
+	return number(reply), err
+}
+
+// Depths measures every lane of a shard; for metrics, not exact under load.
+func (r *Redis) Depths(ctx context.Context, shard int) ([]Depth, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	k := &r.shards[shard]
+	lanes := job.Lanes()
+	pipe := r.rdb.Pipeline()
+	now := pipe.Time(ctx)
+	waiting, heads, running := make([]*redis.IntCmd, len(lanes)), make([]*redis.ZSliceCmd, len(lanes)), make([]*redis.IntCmd, len(lanes))
+	for i, l := range lanes {
+		waiting[i] = pipe.ZCard(ctx, k.lanes[l])
+		heads[i] = pipe.ZRangeWithScores(ctx, k.lanes[l], 0, 0)
+		running[i] = pipe.ZCard(ctx, k.leases[l.Channel])
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, fmt.Errorf("measure lanes: %w", err)
+	}
+	list := make([]Depth, len(lanes))
+	for i, l := range lanes {
+		list[i] = Depth{Lane: l, Waiting: waiting[i].Val(), Running: running[i].Val()}
+		if head := heads[i].Val(); len(head) > 0 {
+			list[i].OldestMs = max(0, now.Val().UnixMilli()-int64(head[0].Score))
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,161 @@
+package model
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Cancel ends waiting jobs and marks running ones.
+func (m *Model) Cancel(_ context.Context, list []engine.Cancellation) ([]engine.Cancelled, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	answers := make([]engine.Cancelled, len(list))
+	for i := range list {
+		answers[i] = m.cancelOne(&list[i])
+	}
+	return answers, nil
+}
+
+func (m *Model) cancelOne(c *engine.Cancellation) engine.Cancelled {
+	if _, waits := m.lanes[c.ID.Lane()][c.ID]; waits {
+		delete(m.lanes[c.ID.Lane()], c.ID)
+		delete(m.bodies, c.ID)
+		delete(m.counters, c.ID)
+		delete(m.cancels, c.ID)
+		m.records[c.ID] = c.Record
+		m.bear(c.Callbacks)
+		return engine.CancelDone
+	}
+	if _, runs := m.leases[c.ID]; runs {
+		m.cancels[c.ID] = true
+		return engine.CancelRequested
+	}
+	record, ended := m.records[c.ID]
+	switch {
+	case !ended:
+		return engine.CancelNotFound
+	case bytes.Equal(record, c.Record):
+		return engine.CancelDone
+	default:
+		return engine.CancelFinished
+	}
+}
+
+// Reschedule moves a waiting job.
+func (m *Model) Reschedule(_ context.Context, id job.ID, dueMs int64) (engine.Moved, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	lane := m.lanes[id.Lane()]
+	if _, waits := lane[id]; waits {
+		lane[id] = max(dueMs, m.now())
+		return engine.MoveDone, nil
+	}
+	_, runs := m.leases[id]
+	_, ended := m.records[id]
+	if runs || ended {
+		return engine.MoveTooLate, nil
+	}
+	return engine.MoveNotFound, nil
+}
+
+// RetryFailed revives a failed job.
+func (m *Model) RetryFailed(_ context.Context, id job.ID, body, observed []byte, delay time.Duration) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, dead := m.dead[id]; !dead {
+		_, waits := m.lanes[id.Lane()][id]
+		return waits && bytes.Equal(m.bodies[id], body), nil
+	}
+	if !bytes.Equal(m.records[id], observed) {
+		return false, nil
+	}
+	delete(m.dead, id)
+	delete(m.records, id)
+	delete(m.counters, id)
+	m.bodies[id] = body
+	m.lanes[id.Lane()][id] = m.now() + delay.Milliseconds()
+	return true, nil
+}
+
+// Info looks at jobs.
+func (m *Model) Info(_ context.Context, ids []job.ID) ([]engine.Snapshot, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := make([]engine.Snapshot, len(ids))
+	for i, id := range ids {
+		s := engine.Snapshot{ID: id, NowMs: m.now(), Body: m.bodies[id], ClaimedMs: m.renewed[id], CancelRequested: m.cancels[id]}
+		if due, waits := m.lanes[id.Lane()][id]; waits {
+			s.Place, s.DueMs = engine.PlaceLane, due
+		} else if token, runs := m.leases[id]; runs {
+			s.Place, s.DeadlineMs = engine.PlaceLease, token/1000
+		} else if record, ended := m.records[id]; ended {
+			s.Place, s.Record = engine.PlaceResult, record
+		}
+		list[i] = s
+	}
+	return list, nil
+}
+
+// OldestDead lists failed jobs, oldest first.
+func (m *Model) OldestDead(_ context.Context, shard int, diedMs int64, most int) ([]engine.Dead, int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []engine.Dead
+	var total int64
+	for id, died := range m.dead {
+		if id.Shard() != shard {
+			continue
+		}
+		total++
+		if died <= diedMs {
+			list = append(list, engine.Dead{ID: id, DiedMs: died})
+		}
+	}
+	slices.SortFunc(list, func(a, b engine.Dead) int { return cmp.Or(cmp.Compare(a.DiedMs, b.DiedMs), cmp.Compare(a.ID, b.ID)) })
+	return list[:min(most, len(list))], total, nil
+}
+
+// TrimDead forgets observed dead jobs.
+func (m *Model) TrimDead(_ context.Context, _ int, list []engine.Dead) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var went int64
+	for _, d := range list {
+		if died, dead := m.dead[d.ID]; dead && died == d.DiedMs {
+			delete(m.dead, d.ID)
+			delete(m.records, d.ID)
+			delete(m.bodies, d.ID)
+			went++
+		}
+	}
+	return went, nil
+}
+
+// Depths measures every lane of a shard.
+func (m *Model) Depths(_ context.Context, shard int) ([]engine.Depth, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []engine.Depth
+	for _, l := range job.Lanes() {
+		d := engine.Depth{Lane: l}
+		for id, due := range m.lanes[l] {
+			if id.Shard() == shard {
+				d.Waiting++
+				d.OldestMs = max(d.OldestMs, m.now()-due)
+			}
+		}
+		for id := range m.leases {
+			if id.Shard() == shard && id.Lane().Channel == l.Channel {
+				d.Running++
+			}
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}

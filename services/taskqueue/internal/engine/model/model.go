@@ -1,0 +1,139 @@
+package model
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+const modelPoll = 20 * time.Millisecond
+
+// Model is a queue in memory. Safe for concurrent use.
+type Model struct {
+	clock clock.Clock
+	set   engine.Settings
+
+	mu       sync.Mutex // guards everything below
+	lanes    map[job.Lane]map[job.ID]int64
+	leases   map[job.ID]int64
+	bodies   map[job.ID][]byte
+	records  map[job.ID][]byte
+	dead     map[job.ID]int64
+	counters map[job.ID]int64
+	renewed  map[job.ID]int64
+	cancels  map[job.ID]bool
+	intents  map[job.ID]string
+	idem     map[string]idemRecord
+	windows  map[string]job.ID
+	claims   int64
+}
+
+type idemRecord struct {
+	hash    string
+	ids     []job.ID
+	expires time.Time
+}
+
+// New makes an empty queue that reads the time from clk.
+func New(clk clock.Clock, set engine.Settings) *Model {
+	m := &Model{clock: clk, set: set, lanes: map[job.Lane]map[job.ID]int64{}, leases: map[job.ID]int64{}, bodies: map[job.ID][]byte{},
+		records: map[job.ID][]byte{}, dead: map[job.ID]int64{}, counters: map[job.ID]int64{}, renewed: map[job.ID]int64{},
+		cancels: map[job.ID]bool{}, intents: map[job.ID]string{}, idem: map[string]idemRecord{}, windows: map[string]job.ID{}}
+	for _, l := range job.Lanes() {
+		m.lanes[l] = map[job.ID]int64{}
+	}
+	return m
+}
+
+// Shards is the number of shards.
+func (m *Model) Shards() int { return m.set.Shards }
+
+// Lease is how long a claim lasts.
+func (m *Model) Lease() time.Duration { return m.set.Lease }
+
+func (m *Model) now() int64 { return m.clock.Now().UnixMilli() }
+
+// Enqueue accepts a batch as a whole or not at all.
+func (m *Model) Enqueue(_ context.Context, b engine.Batch) (engine.Accepted, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if old, ok := m.idem[b.IdempotencyKey]; ok && m.clock.Now().Before(old.expires) {
+		if old.hash != b.RequestHash {
+			return engine.Accepted{}, engine.ErrConflict
+		}
+		return engine.Accepted{IDs: slices.Clone(old.ids), Replay: true}, nil
+	}
+	ids, err := m.planBatch(b)
+	if err != nil {
+		return engine.Accepted{}, err
+	}
+	now := m.now()
+	for i, j := range b.Jobs {
+		m.addJob(j, ids[i], max(j.DueMs, now))
+	}
+	m.idem[b.IdempotencyKey] = idemRecord{hash: b.RequestHash, ids: ids, expires: m.clock.Now().Add(b.KeepKey)}
+	return engine.Accepted{IDs: slices.Clone(ids)}, nil
+}
+
+func (m *Model) planBatch(b engine.Batch) ([]job.ID, error) {
+	ids := make([]job.ID, len(b.Jobs))
+	added := map[job.Lane]int{}
+	for i, j := range b.Jobs {
+		ids[i] = j.ID
+		if w := j.Window; w != nil {
+			if m.windows[w.Key] != w.Seen {
+				return nil, engine.ErrWindowChanged
+			}
+			if _, waits := m.lanes[j.ID.Lane()][w.Seen]; waits {
+				ids[i] = w.Seen
+				continue
+			}
+		}
+		added[j.ID.Lane()]++
+	}
+	for lane, n := range added {
+		if len(m.lanes[lane])+n > m.set.LaneLimit {
+			return nil, engine.ErrLaneFull
+		}
+	}
+	return ids, nil
+}
+
+func (m *Model) addJob(j engine.NewJob, id job.ID, due int64) {
+	joined := j.Window != nil && id == j.Window.Seen
+	if joined && !j.Window.Override {
+		return
+	}
+	if j.Window != nil {
+		m.windows[j.Window.Key] = id
+	}
+	m.bodies[id] = j.Body
+	m.lanes[id.Lane()][id] = due
+}
+
+// LookupWindow reads the job of a window.
+func (m *Model) LookupWindow(_ context.Context, _ int, key string) (job.ID, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.windows[key], nil
+}
+
+// WaitBell waits a little: the model has no bell, its users poll.
+func (m *Model) WaitBell(ctx context.Context, _ int, _ job.Channel, d time.Duration) error {
+	timer := time.NewTimer(min(d, modelPoll))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// Load does nothing: there are no scripts.
+func (m *Model) Load(context.Context) error { return nil }

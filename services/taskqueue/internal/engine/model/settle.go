@@ -1,0 +1,82 @@
+package model
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Settle ends leases for their owners.
+func (m *Model) Settle(_ context.Context, _ int, _ job.Channel, list []engine.Settlement) ([]engine.Verdict, error) {
+	return m.settle(list, false), nil
+}
+
+// Reap ends leases that ran out.
+func (m *Model) Reap(_ context.Context, _ int, _ job.Channel, list []engine.Settlement) ([]engine.Verdict, error) {
+	return m.settle(list, true), nil
+}
+
+func (m *Model) settle(list []engine.Settlement, reaping bool) []engine.Verdict {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	verdicts := make([]engine.Verdict, len(list))
+	for i := range list {
+		verdicts[i] = m.settleOne(&list[i], reaping)
+	}
+	return verdicts
+}
+
+func (m *Model) settleOne(s *engine.Settlement, reaping bool) engine.Verdict {
+	token, ok := m.leases[s.ID]
+	if !ok || token != s.Token || (reaping && token >= m.now()*1000) {
+		if _, ended := m.records[s.ID]; ended {
+			return engine.VerdictAlready
+		}
+		return engine.VerdictLost
+	}
+	waits := s.Op == engine.OpRetry || s.Op == engine.OpRelease
+	if waits && m.cancels[s.ID] {
+		return engine.VerdictCancelRequested
+	}
+	delete(m.leases, s.ID)
+	delete(m.renewed, s.ID)
+	delete(m.intents, s.ID)
+	if waits {
+		m.putBack(s)
+	} else {
+		m.end(s)
+	}
+	m.bear(s.Callbacks)
+	return engine.VerdictDone
+}
+
+func (m *Model) putBack(s *engine.Settlement) {
+	m.lanes[s.ID.Lane()][s.ID] = m.now() + s.Delay.Milliseconds()
+	if s.Op == engine.OpRetry {
+		m.bodies[s.ID] = s.Payload
+	}
+	if s.Counter != 0 {
+		m.counters[s.ID] = s.Counter
+	}
+}
+
+func (m *Model) end(s *engine.Settlement) {
+	delete(m.counters, s.ID)
+	delete(m.cancels, s.ID)
+	if s.Op != engine.OpDrop {
+		m.records[s.ID] = s.Payload
+	}
+	if s.Op == engine.OpFail || s.Op == engine.OpUnknown {
+		m.dead[s.ID] = m.now()
+		return
+	}
+	delete(m.bodies, s.ID)
+}
+
+func (m *Model) bear(children []engine.NewJob) {
+	for _, child := range children {
+		m.bodies[child.ID] = child.Body
+		m.lanes[engine.CallbackLane()][child.ID] = m.now()
+	}
+}

@@ -1,0 +1,238 @@
+package engine_test
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/enginetest"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// pair drives Redis and the model with the same operations and compares every answer.
+type pair struct {
+	t       *rapid.T
+	base    *testing.T
+	redis   *engine.Redis
+	model   *model.Model
+	clock   *manual
+	ids     []job.ID
+	tokens  map[job.ID][2]int64 // last known token on Redis and on the model
+	keys    *job.Generator
+	claimNo int
+}
+
+type manual struct {
+	mu sync.Mutex // guards at
+	at time.Time
+}
+
+func (m *manual) Now() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.at
+}
+
+func (m *manual) add(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.at = m.at.Add(d)
+}
+
+func propertySettings() engine.Settings {
+	s := engine.DefaultSettings()
+	s.Lease, s.Ageing = 15*time.Millisecond, time.Hour
+	return s
+}
+
+func TestRandomInterleavingsAgreeWithTheModelAndKeepTheInvariants(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--appendfsync", "no")
+	q := open(t, server.Addr, 0, propertySettings())
+	client := server.Client()
+	rapid.Check(t, func(rt *rapid.T) {
+		if err := client.FlushDB(t.Context()).Err(); err != nil {
+			rt.Fatal(err)
+		}
+		clk := &manual{at: time.UnixMilli(1_790_000_000_000)}
+		p := &pair{t: rt, base: t, redis: q, model: model.New(clk, propertySettings()), clock: clk,
+			tokens: map[job.ID][2]int64{}, keys: job.NewGenerator(clock.System{}, rand.Reader)}
+		rt.Repeat(map[string]func(*rapid.T){
+			"enqueue": p.enqueue, "claim": p.claim, "settle": p.settle, "cancel": p.cancel, "move": p.move,
+			"revive": p.revive, "reap": p.reap, "renew": p.renew, "": p.check,
+		})
+	})
+}
+
+// tick separates operations by a millisecond on both clocks, so that due times order them the same way.
+func (p *pair) tick(d time.Duration) {
+	ctx, cancel := context.WithTimeout(p.base.Context(), d)
+	defer cancel()
+	<-ctx.Done()
+	p.clock.add(d)
+}
+
+func (p *pair) equal(what string, a, b any, errA, errB error) {
+	p.t.Helper()
+	if (errA == nil) != (errB == nil) {
+		p.t.Fatalf("%s: redis %v, model %v", what, errA, errB)
+	}
+	if diff := cmp.Diff(b, a); diff != "" {
+		p.t.Fatalf("%s (-model +redis):\n%s", what, diff)
+	}
+}
+
+func (p *pair) some() job.ID {
+	if len(p.ids) == 0 {
+		p.t.Skip("no jobs yet")
+	}
+	return rapid.SampledFrom(p.ids).Draw(p.t, "id")
+}
+
+func (p *pair) enqueue(t *rapid.T) {
+	p.tick(2 * time.Millisecond)
+	lane := job.Lane{Channel: job.Webhook, Priority: job.Priority(rapid.IntRange(0, 2).Draw(t, "priority"))}
+	var list []engine.NewJob
+	for range rapid.IntRange(1, 4).Draw(t, "jobs") {
+		id, err := p.keys.Next(0, lane)
+		if err != nil {
+			t.Fatal(err)
+		}
+		due := int64(0)
+		if rapid.Bool().Draw(t, "later") {
+			due = clock.System{}.Now().Add(time.Hour).UnixMilli() + 1_000_000_000_000
+		}
+		list = append(list, engine.NewJob{ID: id, DueMs: due, Body: []byte("v1")})
+		p.ids = append(p.ids, id)
+	}
+	batch := engine.Batch{IdempotencyKey: string(list[0].ID), RequestHash: "h", KeepKey: time.Hour, Jobs: list}
+	for range rapid.IntRange(1, 2).Draw(t, "sent") {
+		a, errA := p.redis.Enqueue(p.base.Context(), batch)
+		b, errB := p.model.Enqueue(p.base.Context(), batch)
+		p.equal("enqueue", a, b, errA, errB)
+	}
+}
+
+func (p *pair) claim(t *rapid.T) {
+	p.tick(2 * time.Millisecond)
+	p.claimNo++
+	q := engine.ClaimRequest{Channel: job.Webhook, Max: rapid.IntRange(1, 12).Draw(t, "most"), Turn: p.claimNo}
+	a, errA := p.redis.Claim(p.base.Context(), q)
+	b, errB := p.model.Claim(p.base.Context(), q)
+	p.equal("claim", a.Jobs, b.Jobs, errA, errB)
+	for _, j := range a.Jobs {
+		p.tokens[j.ID] = [2]int64{a.Token, b.Token}
+	}
+}
+
+func (p *pair) settle(t *rapid.T) {
+	id := p.some()
+	op := rapid.SampledFrom([]engine.Op{engine.OpSucceed, engine.OpFail, engine.OpCancel, engine.OpRetry, engine.OpRelease}).Draw(t, "op")
+	s := engine.Settlement{ID: id, Op: op, Payload: []byte("result")}
+	if op == engine.OpRelease || op == engine.OpRetry {
+		s.Delay = time.Hour
+	}
+	p.tick(2 * time.Millisecond)
+	repeats := rapid.IntRange(1, 2).Draw(t, "sent")
+	for range repeats {
+		onRedis, onModel := s, s
+		onRedis.Token, onModel.Token = p.tokens[id][0], p.tokens[id][1]
+		a, errA := p.redis.Settle(p.base.Context(), 0, job.Webhook, []engine.Settlement{onRedis})
+		b, errB := p.model.Settle(p.base.Context(), 0, job.Webhook, []engine.Settlement{onModel})
+		p.equal("settle", a, b, errA, errB)
+	}
+}
+
+func (p *pair) renew(*rapid.T) {
+	id := p.some()
+	step := propertySettings().Lease.Milliseconds() * 1000
+	at := p.tokens[id]
+	a, errA := p.redis.Renew(p.base.Context(), 0, job.Webhook, []engine.Renewal{{ID: id, Mine: at[0], Proposed: at[0] + step, ClaimedMs: 1}})
+	b, errB := p.model.Renew(p.base.Context(), 0, job.Webhook, []engine.Renewal{{ID: id, Mine: at[1], Proposed: at[1] + step, ClaimedMs: 1}})
+	p.equal("renew", a, b, errA, errB)
+	if a[0] != engine.RenewLost {
+		p.tokens[id] = [2]int64{at[0] + step, at[1] + step}
+	}
+}
+
+func (p *pair) cancel(*rapid.T) {
+	list := []engine.Cancellation{{ID: p.some(), Record: []byte("cancelled")}}
+	a, errA := p.redis.Cancel(p.base.Context(), list)
+	b, errB := p.model.Cancel(p.base.Context(), list)
+	p.equal("cancel", a, b, errA, errB)
+}
+
+func (p *pair) move(*rapid.T) {
+	id := p.some()
+	p.tick(2 * time.Millisecond)
+	a, errA := p.redis.Reschedule(p.base.Context(), id, 1)
+	b, errB := p.model.Reschedule(p.base.Context(), id, 1)
+	p.equal("move", a, b, errA, errB)
+}
+
+func (p *pair) revive(*rapid.T) {
+	id := p.some()
+	a, errA := p.redis.RetryFailed(p.base.Context(), id, []byte("v2"), []byte("result"), time.Hour)
+	b, errB := p.model.RetryFailed(p.base.Context(), id, []byte("v2"), []byte("result"), time.Hour)
+	p.equal("revive", a, b, errA, errB)
+}
+
+// reap waits until every lease has run out on both clocks; renewals may have pushed some far ahead.
+func (p *pair) reap(*rapid.T) {
+	p.tick(propertySettings().Lease + 3*time.Millisecond)
+	a, errA := p.redis.Expired(p.base.Context(), 0, job.Webhook, 100)
+	b, errB := p.model.Expired(p.base.Context(), 0, job.Webhook, 100)
+	if errA != nil || errB != nil {
+		p.t.Fatal(errA, errB)
+	}
+	common := both(a, b)
+	for _, id := range common {
+		onRedis, onModel := find(a, id), find(b, id)
+		p.equal("evidence", onRedis.Evidence, onModel.Evidence, nil, nil)
+		decision, counters := job.DecideExpiry(onRedis.Evidence)
+		x, errX := p.redis.Reap(p.base.Context(), 0, job.Webhook, []engine.Settlement{enginetest.Reaped(onRedis, decision, counters)})
+		y, errY := p.model.Reap(p.base.Context(), 0, job.Webhook, []engine.Settlement{enginetest.Reaped(onModel, decision, counters)})
+		p.equal("reap", x, y, errX, errY)
+	}
+}
+
+func both(a, b []engine.Expired) []job.ID {
+	var ids []job.ID
+	for _, e := range a {
+		if slices.ContainsFunc(b, func(o engine.Expired) bool { return o.ID == e.ID }) {
+			ids = append(ids, e.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func find(list []engine.Expired, id job.ID) engine.Expired {
+	return list[slices.IndexFunc(list, func(e engine.Expired) bool { return e.ID == id })]
+}
+
+func (p *pair) check(*rapid.T) {
+	if len(p.ids) == 0 {
+		return
+	}
+	a, errA := p.redis.Info(p.base.Context(), p.ids)
+	b, errB := p.model.Info(p.base.Context(), p.ids)
+	places := func(list []engine.Snapshot) (out []engine.Place) {
+		for _, s := range list {
+			out = append(out, s.Place)
+		}
+		return out
+	}
+	p.equal("places", places(a), places(b), errA, errB)
+	enginetest.CheckInvariants(p.base, a, enginetest.DeadSet(p.base, p.redis))
+}

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Settings tune the engine; every field must be set, see DefaultSettings.
+type Settings struct {
+	Shards          int
+	Lease           time.Duration // how long a claim lasts without renewal
+	Ageing          time.Duration // a lane whose head waited longer counts as one level higher
+	LowShare        int           // percent of a claim kept for low priority
+	ModerateShare   int
+	LaneLimit       int           // jobs in one lane before enqueue is refused
+	KeepResults     time.Duration // result records
+	KeepCounters    time.Duration // hourly counters
+	CallTimeout     time.Duration // one script call, at least 3 s
+	IdlePoll        time.Duration // longest sleep of an idle pump
+	WindowKeepAfter time.Duration // a window hash outlives its due time by this
+}
+
+// DefaultSettings are the documented values.
+func DefaultSettings() Settings {
+	return Settings{Shards: 1, Lease: 15 * time.Second, Ageing: 30 * time.Second, LowShare: 10, ModerateShare: 20,
+		LaneLimit: 5_000_000, KeepResults: 24 * time.Hour, KeepCounters: 8 * 24 * time.Hour,
+		CallTimeout: 3 * time.Second, IdlePoll: time.Second, WindowKeepAfter: 24 * time.Hour}
+}
+
+// Config wires a Redis engine. The caller closes both clients.
+type Config struct {
+	Client   redis.UniversalClient // MaxRetries must be -1: the engine decides what may be repeated
+	Bells    redis.UniversalClient // blocked connections of idle pumps: one per channel and shard
+	Settings Settings
+}
+
+// Redis is the engine on a real Redis. Safe for concurrent use.
+type Redis struct {
+	rdb     redis.UniversalClient
+	bells   redis.UniversalClient
+	set     Settings
+	timeout time.Duration
+	scripts map[string]*redis.Script
+	shards  []shardKeys
+	pause   func(context.Context, time.Duration) error
+}
+
+// New makes an engine; it does not connect.
+func New(c Config) (*Redis, error) {
+	if c.Settings.Shards < 1 || c.Settings.Shards > job.MaxShards {
+		return nil, fmt.Errorf("shards must be 1 to %d, not %d", job.MaxShards, c.Settings.Shards)
+	}
+	if c.Client == nil || c.Bells == nil {
+		return nil, errors.New("the engine needs two Redis clients")
+	}
+	scripts, err := readScripts()
+	if err != nil {
+		return nil, err
+	}
+	r := &Redis{rdb: c.Client, bells: c.Bells, set: c.Settings, timeout: c.Settings.CallTimeout, scripts: scripts, pause: pause}
+	for s := range c.Settings.Shards {
+		r.shards = append(r.shards, newShardKeys(s))
+	}
+	return r, nil
+}
+
+// Shards is the number of shards of this deployment.
+func (r *Redis) Shards() int { return r.set.Shards }
+
+// Lease is how long a claim lasts without renewal.
+func (r *Redis) Lease() time.Duration { return r.set.Lease }
+
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }

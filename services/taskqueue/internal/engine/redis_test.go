@@ -1,0 +1,46 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/enginetest"
+)
+
+// open makes an engine on database 0 of the server; its scripts are not loaded, so NOSCRIPT is exercised.
+func open(t testing.TB, addr string, db int, set engine.Settings) *engine.Redis {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: addr, DB: db, MaxRetries: -1})
+	t.Cleanup(func() { _ = client.Close() })
+	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// wait lets real time pass: Redis's clock cannot be moved.
+func wait(t testing.TB) func(time.Duration) {
+	return func(d time.Duration) {
+		ctx, cancel := context.WithTimeout(t.Context(), d)
+		defer cancel()
+		<-ctx.Done()
+	}
+}
+
+func TestRedisConforms(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--databases", "64")
+	databases := make(chan int, 64)
+	for db := range 64 {
+		databases <- db
+	}
+	enginetest.Run(t, func(t *testing.T) enginetest.Harness {
+		return enginetest.Harness{Queue: open(t, server.Addr, <-databases, enginetest.Settings()), Advance: wait(t)}
+	})
+}

@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed scripts/*.lua
+var scriptFiles embed.FS
+
+var scriptNames = []string{"cancel", "claim", "enqueue", "expired", "info", "intent", "renew", "reschedule",
+	"retry_failed", "settle", "trim_dead"}
+
+func readScripts() (map[string]*redis.Script, error) {
+	scripts := make(map[string]*redis.Script, len(scriptNames))
+	for _, name := range scriptNames {
+		text, err := scriptFiles.ReadFile("scripts/" + name + ".lua")
+		if err != nil {
+			return nil, fmt.Errorf("read script %s: %w", name, err)
+		}
+		scripts[name] = redis.NewScript(string(text))
+	}
+	return scripts, nil
+}
+
+// Load puts every script into Redis. Serve calls it when it connects; a NOSCRIPT answer repeats it.
+func (r *Redis) Load(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	for _, name := range scriptNames {
+		if err := r.scripts[name].Load(ctx, r.rdb).Err(); err != nil {
+			return fmt.Errorf("load script %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// run executes a script once; NOSCRIPT (a restarted or failed-over Redis) loads all of them and repeats.
+func (r *Redis) run(ctx context.Context, name string, keys []string, args []any) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	reply, err := r.scripts[name].EvalSha(ctx, r.rdb, keys, args...).Result()
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+		if err = r.Load(ctx); err != nil {
+			return nil, err
+		}
+		reply, err = r.scripts[name].EvalSha(ctx, r.rdb, keys, args...).Result()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("run script %s: %w", name, err)
+	}
+	return reply, nil
+}
+
+const (
+	repeats     = 3
+	repeatPause = 20 * time.Millisecond
+)
+
+// repeat runs a script that is safe to repeat again when its outcome is not known, within ctx.
+func (r *Redis) repeat(ctx context.Context, name string, keys []string, args []any) (any, error) {
+	for try := 1; ; try++ {
+		reply, err := r.run(ctx, name, keys, args)
+		if err == nil || try == repeats || !indeterminate(err) || ctx.Err() != nil {
+			return reply, err
+		}
+		if waitErr := r.pause(ctx, repeatPause<<try); waitErr != nil {
+			return nil, err
+		}
+	}
+}
+
+// indeterminate reports an error after which the script may or may not have run.
+func indeterminate(err error) bool {
+	var answered redis.Error
+	if errors.As(err, &answered) && !errors.Is(err, redis.Nil) {
+		text := answered.Error()
+		return strings.HasPrefix(text, "LOADING") || strings.HasPrefix(text, "TRYAGAIN") || strings.HasPrefix(text, "CLUSTERDOWN")
+	}
+	var network net.Error
+	return errors.As(err, &network) || !errors.Is(err, context.Canceled)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,91 @@
+#!lua
+-- Accepts a batch as a whole: bodies, lane entries, windows and the idempotency record appear together or not
+-- at all. Refused at maxmemory (no allow-oom flag): back-pressure belongs here, draining goes on.
+-- KEYS: 1 idempotency record, 2 counters, then nl lanes, nb bells, nw windows, n bodies, nw bodies of the
+--       jobs observed in the windows (the window key itself when none was seen)
+-- ARGV: 1 request hash, 2 idempotency seconds, 3 lane limit, 4 nl, 5 nb, 6 nw, 7 n, 8 counter seconds,
+--       9 window slack ms, 10 ring when due within ms
+--       then per job: id, lane, due ms (0 = now), body, window (0 = none), observed id, override
+-- Reply: {1, ids} new; {2, ids} replay; {3} other request under this key; {4, lane} full; {5, window} changed
+local stored = redis.call('GET', KEYS[1])
+if stored then
+  if string.sub(stored, 1, #ARGV[1]) ~= ARGV[1] then return {3} end
+  return {2, string.sub(stored, #ARGV[1] + 2)}
+end
+local nl, nb, nw, n = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local lane0 = 2
+local bell0 = lane0 + nl
+local win0 = bell0 + nb
+local body0 = win0 + nw
+local seen0 = body0 + n
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local soonest = now + tonumber(ARGV[10])
+
+local ids, bodies, adds, opens, joins, ring = {ARGV[1]}, {}, {}, {}, {}, false
+local keys = {}
+for l = 1, nl do adds[l] = {} end
+for i = 1, n do
+  local a = 10 + (i - 1) * 7
+  local id, lane, due, w = ARGV[a + 1], tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), tonumber(ARGV[a + 5])
+  if due < now then due = now end
+  local joined = false
+  if w > 0 then
+    local current = redis.call('HGET', KEYS[win0 + w], 'id') or ''
+    local seen = ARGV[a + 6]
+    if current ~= seen then return {5, w} end
+    if seen ~= '' and redis.call('ZSCORE', KEYS[lane0 + lane], seen) then
+      joined = true
+      ids[i + 1] = seen
+      joins[#joins + 1] = {w = w, id = seen, lane = lane, due = due, body = ARGV[a + 4], override = ARGV[a + 7] == '1'}
+    else
+      opens[#opens + 1] = {w = w, id = id, due = due}
+    end
+  end
+  if not joined then
+    ids[i + 1] = id
+    local add = adds[lane]
+    add[#add + 1] = due
+    add[#add + 1] = id
+    bodies[#bodies + 1] = KEYS[body0 + i]
+    bodies[#bodies + 1] = ARGV[a + 4]
+    keys[#keys + 1] = KEYS[body0 + i]
+  end
+  if due <= soonest then ring = true end
+end
+if #keys > 0 and redis.call('EXISTS', unpack(keys)) > 0 then
+  return {2, string.sub(table.concat(ids, ','), #ARGV[1] + 2)}
+end
+local limit = tonumber(ARGV[3])
+for l = 1, nl do
+  if #adds[l] > 0 and redis.call('ZCARD', KEYS[lane0 + l]) + #adds[l] / 2 > limit then return {4, l} end
+end
+
+if #bodies > 0 then redis.call('MSET', unpack(bodies)) end
+for l = 1, nl do
+  if #adds[l] > 0 then redis.call('ZADD', KEYS[lane0 + l], unpack(adds[l])) end
+end
+for _, o in ipairs(opens) do
+  redis.call('DEL', KEYS[win0 + o.w])
+  redis.call('HSET', KEYS[win0 + o.w], 'id', o.id, 'due', string.format('%.0f', o.due), 'count', 1)
+  redis.call('PEXPIREAT', KEYS[win0 + o.w], string.format('%.0f', o.due + tonumber(ARGV[9])))
+end
+for _, j in ipairs(joins) do
+  redis.call('HINCRBY', KEYS[win0 + j.w], 'count', 1)
+  if j.override then
+    redis.call('SET', KEYS[seen0 + j.w], j.body)
+    redis.call('ZADD', KEYS[lane0 + j.lane], 'XX', j.due, j.id)
+    redis.call('HSET', KEYS[win0 + j.w], 'due', string.format('%.0f', j.due))
+    redis.call('PEXPIREAT', KEYS[win0 + j.w], string.format('%.0f', j.due + tonumber(ARGV[9])))
+  end
+end
+local packed = table.concat(ids, ',')
+redis.call('SET', KEYS[1], packed, 'EX', ARGV[2])
+redis.call('HINCRBY', KEYS[2], 'enqueued', n)
+redis.call('EXPIRE', KEYS[2], ARGV[8], 'NX')
+if ring then
+  for b = 1, nb do
+    if redis.call('LLEN', KEYS[bell0 + b]) == 0 then redis.call('RPUSH', KEYS[bell0 + b], '1') end
+  end
+end
+return {1, string.sub(packed, #ARGV[1] + 2)}

@@ -1,0 +1,124 @@
+#!lua flags=allow-oom
+-- Ends leases: the ack of a worker (mode a) and the reaper's verdict on expired ones (mode r). Only the owner
+-- of the observed token settles; result, retry, dead letter and callback jobs appear with the state change.
+-- KEYS: 1 leases, 2 crash counters, 3 renewals, 4 cancel requests, 5 send intents, 6 dead, 7 counters,
+--       8 bell of the channel, 9 bell of callbacks, 10 callback lane, 11 records of the dead, then nl lanes,
+--       nr result buckets, n bodies, nc callback bodies
+-- ARGV: 1 mode, 2 nl, 3 nr, 4 n, 5 nc, 6 result seconds, 7 counter seconds
+--       then per job: id, token, op, lane, bucket, delay ms, payload, crash counter ('' = leave)
+--       then per callback: job number, id, body
+-- op: s succeeded, f failed (kept dead), u unknown (kept dead), c cancelled, r retry (payload = new body),
+--     l back to its lane as it is, d dropped
+-- Reply per job: 1 done, 0 lease lost, 2 already settled, 3 refused: a cancel request waits
+local nl, nr, n, nc = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local lane0 = 11
+local res0 = lane0 + nl
+local body0 = res0 + nr
+local cb0 = body0 + n
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local ids = {}
+for i = 1, n do ids[i] = ARGV[8 * i] end
+local scores = redis.call('ZMSCORE', KEYS[1], unpack(ids))
+local asked = redis.call('HLEN', KEYS[4]) > 0 and redis.call('HMGET', KEYS[4], unpack(ids)) or {}
+local traces = redis.call('EXISTS', KEYS[2], KEYS[3], KEYS[4], KEYS[5]) > 0
+local reaping = ARGV[1] == 'r'
+
+local verdict, gone, ended, unlink, keep, retry, died, lanes, results = {}, {}, {}, {}, {}, {}, {}, {}, {}
+local count, crashes, graves, released = {}, {}, {}, false
+for l = 1, nl do lanes[l] = {} end
+for r = 1, nr do results[r] = {} end
+for i = 1, n do
+  local a = 8 * i
+  local id, op = ids[i], ARGV[a + 2]
+  local score = scores[i] and tonumber(scores[i])
+  if not score or score ~= tonumber(ARGV[a + 1]) or (reaping and score >= now * 1000) then
+    local known = redis.call('HEXISTS', KEYS[res0 + tonumber(ARGV[a + 4])], id) + redis.call('HEXISTS', KEYS[11], id)
+    verdict[i] = known > 0 and 2 or 0
+  elseif asked[i] and (op == 'r' or op == 'l') then
+    verdict[i] = 3
+  else
+    verdict[i] = 1
+    gone[#gone + 1] = id
+    count[op] = (count[op] or 0) + 1
+    if op == 'r' or op == 'l' then
+      local lane = lanes[tonumber(ARGV[a + 3])]
+      lane[#lane + 1] = now + tonumber(ARGV[a + 5])
+      lane[#lane + 1] = id
+      if op == 'r' then
+        retry[#retry + 1] = KEYS[body0 + i]
+        retry[#retry + 1] = ARGV[a + 6]
+      else
+        released = true
+      end
+    else
+      if op == 'f' or op == 'u' then
+        died[#died + 1] = now
+        died[#died + 1] = id
+        graves[#graves + 1] = id
+        graves[#graves + 1] = ARGV[a + 6]
+      else
+        unlink[#unlink + 1] = KEYS[body0 + i]
+        if op ~= 'd' then
+          local bucket = results[tonumber(ARGV[a + 4])]
+          bucket[#bucket + 1] = id
+          bucket[#bucket + 1] = ARGV[a + 6]
+        end
+      end
+      ended[#ended + 1] = id
+    end
+    if ARGV[a + 7] ~= '' and (op == 'r' or op == 'l') then
+      crashes[#crashes + 1] = id
+      crashes[#crashes + 1] = ARGV[a + 7]
+    end
+  end
+end
+if #gone == 0 then return verdict end
+
+redis.call('ZREM', KEYS[1], unpack(gone))
+if #unlink > 0 then redis.call('UNLINK', unpack(unlink)) end
+if #retry > 0 then redis.call('MSET', unpack(retry)) end
+for l = 1, nl do
+  if #lanes[l] > 0 then redis.call('ZADD', KEYS[lane0 + l], unpack(lanes[l])) end
+end
+if #died > 0 then
+  redis.call('ZADD', KEYS[6], unpack(died))
+  redis.call('HSET', KEYS[11], unpack(graves))
+end
+for r = 1, nr do
+  if #results[r] > 0 then
+    redis.call('HSET', KEYS[res0 + r], unpack(results[r]))
+    redis.call('EXPIRE', KEYS[res0 + r], ARGV[6], 'NX')
+    redis.call('EXPIRE', KEYS[res0 + r], ARGV[6], 'GT')
+  end
+end
+if traces then
+  redis.call('HDEL', KEYS[3], unpack(gone))
+  redis.call('HDEL', KEYS[5], unpack(gone))
+  if #ended > 0 then
+    redis.call('HDEL', KEYS[2], unpack(ended))
+    redis.call('HDEL', KEYS[4], unpack(ended))
+  end
+end
+if #crashes > 0 then redis.call('HSET', KEYS[2], unpack(crashes)) end
+
+local born, bodies = {}, {}
+for c = 1, nc do
+  local a = 7 + 8 * n + (c - 1) * 3
+  if verdict[tonumber(ARGV[a + 1])] == 1 then
+    born[#born + 1] = now
+    born[#born + 1] = ARGV[a + 2]
+    bodies[#bodies + 1] = KEYS[cb0 + c]
+    bodies[#bodies + 1] = ARGV[a + 3]
+  end
+end
+if #born > 0 then
+  redis.call('MSET', unpack(bodies))
+  redis.call('ZADD', KEYS[10], unpack(born))
+  redis.call('HINCRBY', KEYS[7], 'callbacks', #born / 2)
+  if redis.call('LLEN', KEYS[9]) == 0 then redis.call('RPUSH', KEYS[9], '1') end
+end
+for op, k in pairs(count) do redis.call('HINCRBY', KEYS[7], op, k) end
+redis.call('EXPIRE', KEYS[7], ARGV[7], 'NX')
+if released and redis.call('LLEN', KEYS[8]) == 0 then redis.call('RPUSH', KEYS[8], '1') end
+return verdict

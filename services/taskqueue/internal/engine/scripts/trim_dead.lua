@@ -1,0 +1,17 @@
+#!lua flags=allow-oom
+-- Forgets dead jobs that the caller has read, only where they are still the same death.
+-- KEYS: 1 dead, 2 records of the dead, then one body per job
+-- ARGV: per job: id, observed score
+-- Reply: how many went
+local went = 0
+for i = 1, #ARGV / 2 do
+  local id = ARGV[2 * i - 1]
+  local score = redis.call('ZSCORE', KEYS[1], id)
+  if score and tonumber(score) == tonumber(ARGV[2 * i]) then
+    redis.call('ZREM', KEYS[1], id)
+    redis.call('HDEL', KEYS[2], id)
+    redis.call('UNLINK', KEYS[2 + i])
+    went = went + 1
+  end
+end
+return went

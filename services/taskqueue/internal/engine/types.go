@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"errors"
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Batch is one request: all of its jobs are accepted together or none. They live on one shard.
+type Batch struct {
+	IdempotencyKey string        // already scoped to the caller; never empty
+	RequestHash    string        // equal keys with another hash are a conflict; holds no comma
+	KeepKey        time.Duration // how long a repeat finds the ids
+	Jobs           []NewJob
+}
+
+// NewJob is one element of a batch.
+type NewJob struct {
+	ID     job.ID
+	DueMs  int64 // 0: now
+	Body   []byte
+	Window *Window // nil: none
+}
+
+// Window asks to join the waiting job of the same key instead of adding one.
+type Window struct {
+	Key      string // hash of laboratory, task, task_type, priority and the caller's key
+	Seen     job.ID // what LookupWindow said; empty: none
+	Override bool   // replace the waiting job's body and due time, keeping its id
+}
+
+// Refusals of Enqueue. The full lane and the full memory are temporary.
+var (
+	ErrConflict      = errors.New("idempotency key was used for another request")
+	ErrLaneFull      = errors.New("lane is full")
+	ErrMemoryFull    = errors.New("the queue's memory is full")
+	ErrWindowChanged = errors.New("window changed since it was read")
+)
+
+// Accepted is the answer to a batch: ids in request order.
+type Accepted struct {
+	IDs    []job.ID
+	Replay bool // the batch had been accepted before
+}
+
+// ClaimRequest asks for ready jobs of one channel.
+type ClaimRequest struct {
+	Shard   int
+	Channel job.Channel
+	Max     int
+	Turn    int // the pump's own claim number; rotates small claims over the priorities
+}
+
+// Claim is a set of jobs leased under one token.
+type Claim struct {
+	NowMs     int64 // Redis's clock when the lease began
+	NextDueMs int64 // when it is worth asking again; -1: nothing waits
+	Token     int64
+	Jobs      []Leased
+}
+
+// Leased is one claimed job; a nil body means that there is nothing left to run.
+type Leased struct {
+	ID  job.ID
+	Raw []byte
+}
+
+// Op says how a lease ends.
+type Op byte
+
+// The ends of a lease.
+const (
+	OpSucceed Op = 's'
+	OpFail    Op = 'f'
+	OpUnknown Op = 'u'
+	OpCancel  Op = 'c'
+	OpRetry   Op = 'r'
+	OpRelease Op = 'l'
+	OpDrop    Op = 'd'
+)
+
+// Settlement ends one lease. Payload is the result record, for OpRetry the new body, else nil.
+type Settlement struct {
+	ID        job.ID
+	Token     int64
+	Op        Op
+	Delay     time.Duration // OpRetry, OpRelease
+	Payload   []byte
+	Counter   int64 // reaper: the crash counter to store; 0: leave
+	Callbacks []NewJob
+}
+
+// Verdict answers a settlement.
+type Verdict int
+
+// The verdicts.
+const (
+	VerdictLost            Verdict = 0 // the lease is not mine any more; nothing was changed
+	VerdictDone            Verdict = 1
+	VerdictAlready         Verdict = 2 // a result is stored: a repeat of this call, or somebody else's end
+	VerdictCancelRequested Verdict = 3 // retry and release are refused: end it as cancelled
+)
+
+// Renewal prolongs one lease from Mine to Proposed; either is accepted as the present one.
+type Renewal struct {
+	ID        job.ID
+	Mine      int64
+	Proposed  int64
+	ClaimedMs int64
+}
+
+// Renewed answers a renewal.
+type Renewed int
+
+// The answers.
+const (
+	RenewLost            Renewed = 0
+	RenewOK              Renewed = 1
+	RenewCancelRequested Renewed = 2
+)
+
+// Expired is a lease that ran out, with what is known about its job.
+type Expired struct {
+	ID       job.ID
+	Token    int64
+	Raw      []byte // nil: nothing to run
+	Evidence job.Evidence
+}
+
+// Cancellation asks to end one waiting job with Record, or to mark a running one.
+type Cancellation struct {
+	ID        job.ID
+	Record    []byte
+	Callbacks []NewJob
+}
+
+// Cancelled answers a cancellation.
+type Cancelled int
+
+// The answers.
+const (
+	CancelNotFound  Cancelled = 0
+	CancelDone      Cancelled = 1
+	CancelRequested Cancelled = 2
+	CancelFinished  Cancelled = 3
+)
+
+// Moved answers a reschedule.
+type Moved int
+
+// The answers.
+const (
+	MoveNotFound Moved = 0
+	MoveDone     Moved = 1
+	MoveTooLate  Moved = 2 // running or finished
+)
+
+// Place is where a job is.
+type Place int
+
+// The places.
+const (
+	PlaceNone   Place = 0
+	PlaceLane   Place = 1
+	PlaceLease  Place = 2
+	PlaceResult Place = 3
+)
+
+// Snapshot is one job at one instant.
+type Snapshot struct {
+	ID              job.ID
+	Place           Place
+	NowMs           int64
+	DueMs           int64 // PlaceLane
+	DeadlineMs      int64 // PlaceLease
+	ClaimedMs       int64 // PlaceLease, when the lease was renewed at least once
+	Record          []byte
+	Body            []byte
+	CancelRequested bool
+}
+
+// Dead is one entry of the failed jobs, oldest first.
+type Dead struct {
+	ID     job.ID
+	DiedMs int64
+}
+
+// Depth is the load of one lane of one shard.
+type Depth struct {
+	Lane     job.Lane
+	Waiting  int64 // all jobs in the lane
+	OldestMs int64 // age of the oldest ready job; 0: none is ready
+	Running  int64 // leases of the channel; the same for its three lanes
+}

@@ -1,0 +1,120 @@
+package grpcapi
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+)
+
+// The documented codes of the body.
+const (
+	codeOK       = 200
+	codeNotFound = 401
+)
+
+const jobNotFound = "Job not found"
+
+// JobInfo tells the state of one job or of a list.
+func (s *Server) JobInfo(ctx context.Context, in *taskqueuev1.JobInfoRequest) (*taskqueuev1.JobInfoResponse, error) {
+	viewer, err := s.viewer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids, list, err := jobIDs("id", in.GetId(), in.GetJobId())
+	if err != nil {
+		return nil, err
+	}
+	views, err := s.manager.Info(ctx, viewer, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := &taskqueuev1.JobInfoResponse{Code: codeOK}
+	for i, v := range views {
+		if v == nil {
+			out.Code, out.Message = codeNotFound, jobNotFound
+			if list {
+				out.NotFound = append(out.NotFound, ids[i])
+			}
+			continue
+		}
+		out.Jobs = append(out.Jobs, jobOf(v))
+	}
+	if !list && len(out.Jobs) == 1 {
+		out.Job, out.Jobs = out.Jobs[0], nil
+	}
+	return out, nil
+}
+
+// CancelJob ends waiting jobs and asks running ones to stop.
+func (s *Server) CancelJob(ctx context.Context, in *taskqueuev1.CancelJobRequest) (*taskqueuev1.CancelJobResponse, error) {
+	viewer, err := s.viewer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids, _, err := jobIDs("job_id", in.GetJobId(), in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.manager.Cancel(ctx, viewer, unique(ids))
+	if err != nil {
+		return nil, err
+	}
+	out := &taskqueuev1.CancelJobResponse{Code: codeOK, Cancelled: done.Cancelled, CancelRequested: done.Requested, NotFound: done.NotFound}
+	if len(done.NotFound) > 0 {
+		out.Code, out.Message = codeNotFound, jobNotFound
+	}
+	return out, nil
+}
+
+// RescheduleJob moves a job that did not run yet.
+func (s *Server) RescheduleJob(ctx context.Context, in *taskqueuev1.RescheduleJobRequest) (*taskqueuev1.RescheduleJobResponse, error) {
+	viewer, err := s.viewer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id := in.GetJobId()
+	if id == "" {
+		id = in.GetId()
+	}
+	if id == "" {
+		return nil, apperr.InvalidField("job_id", "job_id is missing")
+	}
+	at, err := task.ParseTime(in.GetRescAt())
+	if err != nil {
+		return nil, apperr.InvalidField("resc_at", "resc_at must be written YYYY-MM-DDTHH:MM:SS in UTC")
+	}
+	moved, err := s.manager.Reschedule(ctx, viewer, id, at)
+	if err != nil {
+		return nil, err
+	}
+	if !moved {
+		return &taskqueuev1.RescheduleJobResponse{Code: codeNotFound, Message: "Job not found or already executed"}, nil
+	}
+	return &taskqueuev1.RescheduleJobResponse{Code: codeOK, JobId: id}, nil
+}
+
+// RetryTask runs failed jobs again after two minutes.
+func (s *Server) RetryTask(ctx context.Context, in *taskqueuev1.RetryTaskRequest) (*taskqueuev1.RetryTaskResponse, error) {
+	viewer, err := s.viewer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, 0, len(in.GetJobs()))
+	for i, j := range in.GetJobs() {
+		if j.GetJobId() == "" {
+			return nil, apperr.InvalidFields(apperr.Field{Index: i, Name: "job_id", Message: "job_id is missing"})
+		}
+		ids = append(ids, j.GetJobId())
+	}
+	revived, notFound, err := s.manager.RetryFailed(ctx, viewer, unique(ids))
+	if err != nil {
+		return nil, err
+	}
+	out := &taskqueuev1.RetryTaskResponse{Code: codeOK, JobIds: revived, NotFound: notFound}
+	if len(revived) == 0 {
+		out.Code, out.Message = codeNotFound, jobNotFound
+	}
+	return out, nil
+}

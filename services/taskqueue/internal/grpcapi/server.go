@@ -1,0 +1,114 @@
+package grpcapi
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/propagation"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+)
+
+// Submitter accepts tasks.
+type Submitter interface {
+	Submit(ctx context.Context, r submit.Request) ([]job.ID, error)
+}
+
+// Manager looks after jobs that exist.
+type Manager interface {
+	Info(ctx context.Context, v manage.Viewer, ids []string) ([]*manage.View, error)
+	Cancel(ctx context.Context, v manage.Viewer, ids []string) (manage.CancelOutcome, error)
+	Reschedule(ctx context.Context, v manage.Viewer, id string, at time.Time) (bool, error)
+	RetryFailed(ctx context.Context, v manage.Viewer, ids []string) (revived, notFound []string, err error)
+}
+
+// Access says who may use the queue besides the services of the platform.
+type Access string
+
+// The settings of TASKQUEUE_ACCESS.
+const (
+	AccessAuthenticated Access = "authenticated" // any valid credential of the platform
+	AccessOpen          Access = "open"          // also callers without a credential
+	AccessOff           Access = "off"           // services only
+)
+
+// Server implements lab.taskqueue.v1.
+type Server struct {
+	taskqueuev1.UnimplementedTaskQueueServiceServer
+	submitter Submitter
+	manager   Manager
+	access    Access
+}
+
+// New makes a server.
+func New(submitter Submitter, manager Manager, access Access) *Server {
+	return &Server{submitter: submitter, manager: manager, access: access}
+}
+
+// AnonymousMethods are the methods that need no credential under the given access.
+func AnonymousMethods(a Access) []string {
+	if a != AccessOpen {
+		return nil
+	}
+	var names []string
+	for _, m := range taskqueuev1.TaskQueueService_ServiceDesc.Methods {
+		names = append(names, "/"+taskqueuev1.TaskQueueService_ServiceDesc.ServiceName+"/"+m.MethodName)
+	}
+	return names
+}
+
+// anonymousLab keeps the jobs of callers without a credential apart from those of laboratories (positive) and of
+// services without one (zero).
+const anonymousLab = -1
+
+// caller tells who calls and for which laboratory.
+func (s *Server) caller(ctx context.Context, named int64) (task.Caller, error) {
+	p := authn.FromContext(ctx)
+	if p.Kind == authn.Service {
+		return task.Caller{LabID: max(named, 0), Name: "service:" + p.Caller, Internal: true}, nil
+	}
+	switch {
+	case s.access == AccessOff:
+		return task.Caller{}, apperr.New(apperr.Forbidden, "ACCESS_OFF", "The task queue takes requests from services of the platform only")
+	case p.Kind == authn.Anonymous && s.access == AccessOpen:
+		return task.Caller{LabID: anonymousLab, Name: "anonymous"}, nil
+	case p.Kind == authn.Anonymous:
+		return task.Caller{}, apperr.New(apperr.Unauthenticated, "UNAUTHENTICATED", "Log in to use the task queue")
+	}
+	scope, err := p.Scope(named)
+	if err != nil {
+		return task.Caller{}, err
+	}
+	return task.Caller{LabID: scope.LabID(), Name: fmt.Sprintf("user:%d", p.ActorID())}, nil
+}
+
+func (s *Server) viewer(ctx context.Context) (manage.Viewer, error) {
+	c, err := s.caller(ctx, 0)
+	return manage.Viewer{LabID: c.LabID, All: c.Internal}, err
+}
+
+// idempotencyKey is the request's field, else the header of REST clients.
+func idempotencyKey(ctx context.Context, field string) string {
+	if field != "" {
+		return field
+	}
+	if values := metadata.ValueFromIncomingContext(ctx, "idempotency-key"); len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// traceparent is the trace context that the delivery will continue.
+func traceparent(ctx context.Context) string {
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	return carrier.Get("traceparent")
+}

@@ -1,0 +1,44 @@
+package job
+
+import "time"
+
+// DefaultRetry is the number of retries of a task that does not say; MaxRetry is the documented limit.
+const (
+	DefaultRetry  = 3
+	MaxRetry      = 10
+	CallbackRetry = 3
+)
+
+// RevivalDelay is the documented wait of /retryTask/.
+const RevivalDelay = 2 * time.Minute
+
+const (
+	firstDelay  = 5 * time.Second
+	delayFactor = 4
+	maxDelay    = 10 * time.Minute
+)
+
+var callbackDelays = [CallbackRetry]time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute}
+
+// Backoff is the delay before the next attempt after failed attempts (1 or more) of a job of channel c. roll
+// is a random number in [0,1) and spreads the delay by ±20 %. A receiver's Retry-After is honoured within
+// [delay, 2×delay] of the unspread delay.
+func Backoff(c Channel, failed int, roll float64, retryAfter time.Duration) time.Duration {
+	base := taskDelay(failed)
+	if c == Callback {
+		base = callbackDelays[min(max(failed, 1), CallbackRetry)-1]
+	}
+	spread := time.Duration(float64(base) * (0.8 + 0.4*roll))
+	if retryAfter > spread {
+		return min(retryAfter, 2*base)
+	}
+	return spread
+}
+
+func taskDelay(failed int) time.Duration {
+	d := firstDelay
+	for i := 1; i < failed && d < maxDelay; i++ {
+		d *= delayFactor
+	}
+	return min(d, maxDelay)
+}

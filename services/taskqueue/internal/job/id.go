@@ -1,0 +1,140 @@
+package job
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/clock"
+)
+
+// ID names a job: shard (2 digits), lane (1 character), ULID (26 characters). It is opaque to clients, sorts
+// by creation within a lane, and tells the engine every key of the job without a look-up.
+type ID string
+
+// IDLength is the length of every id in bytes.
+const IDLength = 29
+
+// MaxShards is the largest number of shards that two digits can name.
+const MaxShards = 100
+
+const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// ParseID accepts exactly the ids that a Generator makes for a deployment with the given number of shards.
+// Anything else is a job that cannot exist.
+func ParseID(s string, shards int) (ID, error) {
+	notFound := apperr.New(apperr.NotFound, "JOB_NOT_FOUND", "Job not found")
+	if len(s) != IDLength || !digit(s[0]) || !digit(s[1]) {
+		return "", notFound
+	}
+	if ID(s).Shard() >= shards {
+		return "", notFound
+	}
+	if _, ok := laneOf(s[2]); !ok {
+		return "", notFound
+	}
+	for i := 3; i < IDLength; i++ {
+		if decodeCrockford(s[i]) < 0 {
+			return "", notFound
+		}
+	}
+	return ID(s), nil
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// Shard is the number of the shard that holds the job.
+func (id ID) Shard() int { return int(id[0]-'0')*10 + int(id[1]-'0') }
+
+// Lane is the lane the job waits in.
+func (id ID) Lane() Lane {
+	l, _ := laneOf(id[2])
+	return l
+}
+
+// CreatedMs is when the id was made, in milliseconds since 1970.
+func (id ID) CreatedMs() int64 {
+	var ms int64
+	for i := 3; i < 13; i++ {
+		ms = ms<<5 | int64(decodeCrockford(id[i]))
+	}
+	return ms
+}
+
+func decodeCrockford(c byte) int {
+	for i := range len(crockford) {
+		if crockford[i] == c {
+			return i
+		}
+	}
+	return -1
+}
+
+// Generator makes ids that increase within a process, also inside one millisecond, so that jobs of one lane
+// and one instant keep their order. It is safe for concurrent use.
+type Generator struct {
+	clock   clock.Clock
+	entropy io.Reader
+
+	mu     sync.Mutex // guards the fields below
+	lastMs int64
+	high   uint16 // upper 16 of the 80 random bits
+	low    uint64
+}
+
+// NewGenerator makes a generator; entropy is usually crypto/rand.Reader.
+func NewGenerator(clk clock.Clock, entropy io.Reader) *Generator {
+	return &Generator{clock: clk, entropy: entropy}
+}
+
+// Next makes one id.
+func (g *Generator) Next(shard int, lane Lane) (ID, error) {
+	ms := g.clock.Now().UnixMilli()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.advance(ms); err != nil {
+		return "", err
+	}
+	return g.format(shard, lane), nil
+}
+
+func (g *Generator) advance(ms int64) error {
+	if ms <= g.lastMs {
+		g.low++
+		if g.low == 0 {
+			g.high++
+		}
+		return nil
+	}
+	var seed [10]byte
+	if _, err := io.ReadFull(g.entropy, seed[:]); err != nil {
+		return fmt.Errorf("read entropy for a job id: %w", err)
+	}
+	g.lastMs = ms
+	g.high = binary.BigEndian.Uint16(seed[:2]) >> 1 // head room for the increments above
+	g.low = binary.BigEndian.Uint64(seed[2:])
+	return nil
+}
+
+func (g *Generator) format(shard int, lane Lane) ID {
+	var out [IDLength]byte
+	out[0], out[1], out[2] = byte('0'+shard/10), byte('0'+shard%10), lane.letter()
+	ms := uint64(g.lastMs)
+	for i := 12; i >= 3; i-- {
+		out[i] = crockford[ms&31]
+		ms >>= 5
+	}
+	high, low := uint64(g.high), g.low
+	for i := IDLength - 1; i >= 13; i-- {
+		out[i] = crockford[low&31]
+		low = low>>5 | high<<59
+		high >>= 5
+	}
+	return ID(out[:])
+}
+
+// Hour names the result bucket of a job made at ms: UTC yyyymmddhh.
+func Hour(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006010215") }

@@ -1,0 +1,148 @@
+// Package metrics owns the Prometheus metrics of the task queue. Every series exists at zero from the start;
+// labels never carry laboratories, users or recipients.
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Metrics implements the observers of the service.
+type Metrics struct {
+	enqueued  *prometheus.CounterVec
+	claimed   *prometheus.CounterVec
+	claimTime prometheus.Histogram
+	attempts  *prometheus.CounterVec
+	runTime   *prometheus.HistogramVec
+	lost      *prometheus.CounterVec
+	callbacks prometheus.Counter
+	reaped    *prometheus.CounterVec
+	depth     *prometheus.GaugeVec
+	age       *prometheus.GaugeVec
+	running   *prometheus.GaugeVec
+}
+
+func outcomes() []string {
+	return []string{"succeeded", "retry", "failed", "cancelled", "unknown", "released", "postponed", "dropped", "corrupt"}
+}
+
+// New registers the metrics.
+func New(registry prometheus.Registerer) (*Metrics, error) {
+	lane := []string{"channel", "priority"}
+	m := &Metrics{
+		enqueued:  counters("taskqueue_enqueued_total", "Jobs accepted.", lane...),
+		claimed:   counters("taskqueue_claimed_total", "Jobs claimed by this process.", "channel"),
+		claimTime: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "taskqueue_claim_seconds", Help: "Time of a claim that found jobs.", Buckets: buckets()}),
+		attempts:  counters("taskqueue_attempts_total", "Settled attempts by outcome.", "channel", "outcome"),
+		runTime:   prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "taskqueue_attempt_seconds", Help: "Time of one attempt.", Buckets: buckets()}, []string{"channel"}),
+		lost:      counters("taskqueue_leases_lost_total", "Outcomes that came after the lease was lost.", "channel"),
+		callbacks: prometheus.NewCounter(prometheus.CounterOpts{Name: "taskqueue_callbacks_total", Help: "Callback jobs born."}),
+		reaped:    counters("taskqueue_reaped_total", "Expired leases by decision.", "channel", "decision"),
+		depth:     gauges("taskqueue_lane_jobs", "Jobs waiting in a lane, scheduled ones included.", lane...),
+		age:       gauges("taskqueue_lane_age_seconds", "Age of the oldest job that is ready to run.", lane...),
+		running:   gauges("taskqueue_running_jobs", "Jobs under a lease.", "channel"),
+	}
+	for _, c := range []prometheus.Collector{m.enqueued, m.claimed, m.claimTime, m.attempts, m.runTime, m.lost, m.callbacks, m.reaped, m.depth, m.age, m.running} {
+		if err := registry.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	m.zero()
+	return m, nil
+}
+
+func buckets() []float64 {
+	return []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15, 30, 120}
+}
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+func gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+}
+
+func (m *Metrics) zero() {
+	for _, l := range job.Lanes() {
+		m.enqueued.WithLabelValues(l.Channel.String(), l.Priority.String())
+		m.depth.WithLabelValues(l.Channel.String(), l.Priority.String())
+		m.age.WithLabelValues(l.Channel.String(), l.Priority.String())
+	}
+	for _, c := range job.Channels() {
+		m.claimed.WithLabelValues(c.String())
+		m.lost.WithLabelValues(c.String())
+		m.runTime.WithLabelValues(c.String())
+		m.running.WithLabelValues(c.String())
+		for _, o := range outcomes() {
+			m.attempts.WithLabelValues(c.String(), o)
+		}
+		for d := job.ExpireRequeue; d <= job.ExpireDrop; d++ {
+			m.reaped.WithLabelValues(c.String(), d.String())
+		}
+	}
+}
+
+// Enqueued counts an accepted job.
+func (m *Metrics) Enqueued(l job.Lane) {
+	m.enqueued.WithLabelValues(l.Channel.String(), l.Priority.String()).Inc()
+}
+
+// Claimed counts one claim.
+func (m *Metrics) Claimed(c job.Channel, jobs int, took time.Duration) {
+	m.claimed.WithLabelValues(c.String()).Add(float64(jobs))
+	m.claimTime.Observe(took.Seconds())
+}
+
+// Attempt counts one settled attempt.
+func (m *Metrics) Attempt(c job.Channel, outcome string, took time.Duration) {
+	m.attempts.WithLabelValues(c.String(), outcome).Inc()
+	m.runTime.WithLabelValues(c.String()).Observe(took.Seconds())
+}
+
+// LeaseLost counts an outcome that came too late.
+func (m *Metrics) LeaseLost(c job.Channel) { m.lost.WithLabelValues(c.String()).Inc() }
+
+// Callbacks counts callback jobs.
+func (m *Metrics) Callbacks(n int) { m.callbacks.Add(float64(n)) }
+
+// Reaped counts a decision about an expired lease.
+func (m *Metrics) Reaped(c job.Channel, decision string) {
+	m.reaped.WithLabelValues(c.String(), decision).Inc()
+}
+
+// Depths measures lanes; for the gauge loop.
+type Depths interface {
+	Shards() int
+	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
+}
+
+// Measure reads the depth of every lane once.
+func (m *Metrics) Measure(ctx context.Context, q Depths) error {
+	total := map[job.Lane]engine.Depth{}
+	for shard := range q.Shards() {
+		list, err := q.Depths(ctx, shard)
+		if err != nil {
+			return err
+		}
+		for _, d := range list {
+			sum := total[d.Lane]
+			sum.Waiting += d.Waiting
+			sum.Running += d.Running
+			sum.OldestMs = max(sum.OldestMs, d.OldestMs)
+			total[d.Lane] = sum
+		}
+	}
+	for l, d := range total {
+		m.depth.WithLabelValues(l.Channel.String(), l.Priority.String()).Set(float64(d.Waiting))
+		m.age.WithLabelValues(l.Channel.String(), l.Priority.String()).Set(float64(d.OldestMs) / 1000)
+		m.running.WithLabelValues(l.Channel.String()).Set(float64(d.Running))
+	}
+	return nil
+}

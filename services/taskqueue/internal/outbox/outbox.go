@@ -1,0 +1,195 @@
+// Package outbox owns the development outbox: the last messages of every channel, rendered as a provider would
+// get them, kept in the queue's Redis for a day, and the page that shows them. The messages hold patient data:
+// it is refused in production unless an operator insists.
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+)
+
+// Limits of the store.
+const (
+	MaxMessages = 1000
+	Keep        = 24 * time.Hour
+	storeKey    = "tq:outbox"
+	callTimeout = 3 * time.Second
+)
+
+// Header is one header of a message, in display order.
+type Header struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Message is one delivery as it would leave, or left, the house.
+type Message struct {
+	JobID      string   `json:"job_id"`
+	Channel    string   `json:"channel"`
+	Kind       string   `json:"kind"`
+	LabID      int64    `json:"lab_id"`
+	Attempt    int      `json:"attempt"`
+	AtMs       int64    `json:"at_ms"`
+	To         []string `json:"to"`
+	Title      string   `json:"title"`
+	Body       string   `json:"body"`
+	Format     string   `json:"format"` // text, html or json
+	Raw        string   `json:"raw,omitempty"`
+	Headers    []Header `json:"headers,omitempty"`
+	Signature  string   `json:"signature,omitempty"`
+	Curl       string   `json:"curl,omitempty"`
+	Outcome    string   `json:"outcome"`
+	HTTPStatus int      `json:"http_status,omitempty"`
+	Notes      []string `json:"notes,omitempty"` // segments, encoding, attachments
+}
+
+// Filter selects messages; empty fields select all.
+type Filter struct {
+	To      string // part of a recipient, case-insensitive
+	Channel string
+}
+
+func (f Filter) selects(m *Message) bool {
+	if f.Channel != "" && !strings.EqualFold(f.Channel, m.Channel) {
+		return false
+	}
+	want := strings.ToLower(f.To)
+	return want == "" || slices.ContainsFunc(m.To, func(to string) bool { return strings.Contains(strings.ToLower(to), want) })
+}
+
+// Store keeps messages in Redis. Safe for concurrent use.
+type Store struct {
+	rdb   redis.UniversalClient
+	clock clock.Clock
+}
+
+// NewStore makes a store; the caller closes the client.
+func NewStore(rdb redis.UniversalClient, clk clock.Clock) *Store { return &Store{rdb: rdb, clock: clk} }
+
+// Add keeps messages, the last one newest.
+func (s *Store) Add(ctx context.Context, list ...Message) error {
+	values := make([]any, 0, len(list))
+	for i := range list {
+		raw, err := json.Marshal(&list[i])
+		if err != nil {
+			return fmt.Errorf("encode outbox message: %w", err)
+		}
+		values = append(values, raw)
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.LPush(ctx, storeKey, values...)
+		p.LTrim(ctx, storeKey, 0, MaxMessages-1)
+		p.Expire(ctx, storeKey, Keep)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("keep outbox messages: %w", err)
+	}
+	return nil
+}
+
+// List returns the selected messages of the last day, newest first.
+func (s *Store) List(ctx context.Context, f Filter) ([]Message, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	values, err := s.rdb.LRange(ctx, storeKey, 0, MaxMessages-1).Result()
+	if err != nil {
+		return nil, fmt.Errorf("list outbox messages: %w", err)
+	}
+	oldest := s.clock.Now().Add(-Keep).UnixMilli()
+	list := make([]Message, 0, len(values))
+	for _, raw := range values {
+		var m Message
+		if json.Unmarshal([]byte(raw), &m) != nil || m.AtMs < oldest || !f.selects(&m) {
+			continue
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// Clear forgets all messages.
+func (s *Store) Clear(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if err := s.rdb.Del(ctx, storeKey).Err(); err != nil {
+		return fmt.Errorf("clear the outbox: %w", err)
+	}
+	return nil
+}
+
+const (
+	recordBuffer = 1024
+	recordBatch  = 100
+	recordLinger = 20 * time.Millisecond
+)
+
+// Recorder writes copies of webhooks in the background, so that recording never slows a delivery; what does not
+// fit is dropped, newest first.
+type Recorder struct {
+	store *Store
+	log   *slog.Logger
+	in    chan Message
+}
+
+// NewRecorder makes a recorder; Run writes.
+func NewRecorder(store *Store, log *slog.Logger) *Recorder {
+	return &Recorder{store: store, log: log, in: make(chan Message, recordBuffer)}
+}
+
+// Record takes a message without waiting.
+func (r *Recorder) Record(m Message) {
+	select {
+	case r.in <- m:
+	default:
+	}
+}
+
+// Run writes until ctx ends, then writes what is left.
+func (r *Recorder) Run(ctx context.Context) error {
+	for {
+		select {
+		case m := <-r.in:
+			r.write(ctx, r.collect(ctx, m))
+		case <-ctx.Done():
+			for len(r.in) > 0 {
+				r.write(context.WithoutCancel(ctx), r.collect(ctx, <-r.in))
+			}
+			return nil
+		}
+	}
+}
+
+func (r *Recorder) collect(ctx context.Context, first Message) []Message {
+	batch := []Message{first}
+	timer := time.NewTimer(recordLinger)
+	defer timer.Stop()
+	for len(batch) < recordBatch {
+		select {
+		case m := <-r.in:
+			batch = append(batch, m)
+		case <-timer.C:
+			return batch
+		case <-ctx.Done():
+			return batch
+		}
+	}
+	return batch
+}
+
+func (r *Recorder) write(ctx context.Context, batch []Message) {
+	if err := r.store.Add(ctx, batch...); err != nil && ctx.Err() == nil {
+		r.log.WarnContext(ctx, "webhooks were not recorded in the outbox", "messages", len(batch), "error", err)
+	}
+}

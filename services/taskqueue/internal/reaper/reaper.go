@@ -1,0 +1,171 @@
+// Package reaper owns what happens to jobs whose worker went silent, and how long dead jobs are kept. Any number
+// of processes may run it at once: every step compares what it observed.
+package reaper
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// Queue is the part of the engine that the reaper needs.
+type Queue interface {
+	Shards() int
+	Expired(ctx context.Context, shard int, c job.Channel, most int) ([]engine.Expired, error)
+	Reap(ctx context.Context, shard int, c job.Channel, list []engine.Settlement) ([]engine.Verdict, error)
+	OldestDead(ctx context.Context, shard int, diedMs int64, most int) ([]engine.Dead, int64, error)
+	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
+}
+
+// Observer counts decisions.
+type Observer interface {
+	Reaped(c job.Channel, decision string)
+}
+
+// Config sets the pace and the limits.
+type Config struct {
+	Every    time.Duration // between two looks, jittered
+	KeepDead time.Duration
+	MaxDead  int64 // per shard
+}
+
+// Deps are what the reaper works with.
+type Deps struct {
+	Queue    Queue
+	Observer Observer
+	Clock    clock.Clock
+	IDs      *job.Generator
+	Roll     func() float64 // in [0,1)
+	Log      *slog.Logger
+}
+
+const page = 250
+
+// Reaper returns expired leases and forgets old dead jobs.
+type Reaper struct {
+	Deps
+	cfg Config
+}
+
+// New makes a reaper.
+func New(cfg Config, deps Deps) *Reaper { return &Reaper{Deps: deps, cfg: cfg} }
+
+// Run works until ctx ends.
+func (r *Reaper) Run(ctx context.Context) error {
+	for {
+		pause := time.Duration(float64(r.cfg.Every) * (0.75 + 0.5*r.Roll()))
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+		if err := r.RunOnce(ctx); err != nil && ctx.Err() == nil {
+			r.Log.WarnContext(ctx, "reaping expired leases failed, trying again", "error", err)
+		}
+	}
+}
+
+// RunOnce reaps every expired lease once and trims the dead.
+func (r *Reaper) RunOnce(ctx context.Context) error {
+	for shard := range r.Queue.Shards() {
+		for _, c := range job.Channels() {
+			if err := r.reap(ctx, shard, c); err != nil {
+				return err
+			}
+		}
+		if err := r.trim(ctx, shard); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reaper) reap(ctx context.Context, shard int, c job.Channel) error {
+	for {
+		expired, err := r.Queue.Expired(ctx, shard, c, page)
+		if err != nil || len(expired) == 0 {
+			return err
+		}
+		list := make([]engine.Settlement, len(expired))
+		decisions := make([]job.Expiry, len(expired))
+		for i, e := range expired {
+			list[i], decisions[i] = r.decide(e)
+		}
+		verdicts, err := r.Queue.Reap(ctx, shard, c, list)
+		if err != nil {
+			return err
+		}
+		for i, v := range verdicts {
+			if v == engine.VerdictDone {
+				r.Observer.Reaped(c, decisions[i].String())
+			}
+		}
+		if len(expired) < page {
+			return nil
+		}
+	}
+}
+
+func (r *Reaper) decide(e engine.Expired) (engine.Settlement, job.Expiry) {
+	decision, counters := job.DecideExpiry(e.Evidence)
+	s := engine.Settlement{ID: e.ID, Token: e.Token, Op: engine.OpRelease, Counter: counters.Packed(),
+		Delay: time.Duration(r.Roll() * float64(time.Second))}
+	switch decision {
+	case job.ExpireDrop:
+		s.Op = engine.OpDrop
+	case job.ExpirePoison:
+		r.end(&s, e, engine.OpFail, job.Failed, "The workers that ran the task died four times; it is not tried again")
+	case job.ExpireHold:
+		r.end(&s, e, engine.OpUnknown, job.Unknown, "The worker died while sending; the message may have been sent")
+	case job.ExpireCancel:
+		r.end(&s, e, engine.OpCancel, job.Cancelled, "")
+	}
+	return s, decision
+}
+
+func (r *Reaper) end(s *engine.Settlement, e engine.Expired, op engine.Op, state job.State, why string) {
+	s.Op = op
+	body, err := job.DecodeBody(e.Raw)
+	if err != nil {
+		body = &job.Body{CreatedMs: e.ID.CreatedMs()}
+	}
+	body.LastError = why
+	record := job.RecordOf(body, state, r.Clock.Now().UnixMilli())
+	s.Payload = record.Encode(nil)
+	s.Callbacks, err = worker.Callbacks(r.IDs, e.ID, body, &record)
+	if err != nil {
+		r.Log.Error("callbacks of an expired job cannot be built", "job_id", string(e.ID), "error", err)
+	}
+}
+
+// trim forgets dead jobs that are too old or too many.
+func (r *Reaper) trim(ctx context.Context, shard int) error {
+	for {
+		limit := r.Clock.Now().Add(-r.cfg.KeepDead).UnixMilli()
+		list, total, err := r.Queue.OldestDead(ctx, shard, limit, page)
+		if err != nil {
+			return err
+		}
+		if over := total - r.cfg.MaxDead; over > int64(len(list)) {
+			list, _, err = r.Queue.OldestDead(ctx, shard, r.Clock.Now().UnixMilli(), int(min(over, page)))
+		}
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		went, err := r.Queue.TrimDead(ctx, shard, list)
+		if err != nil {
+			return fmt.Errorf("trim dead jobs: %w", err)
+		}
+		if went == 0 || len(list) < page {
+			return nil
+		}
+	}
+}

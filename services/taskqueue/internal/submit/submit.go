@@ -1,0 +1,295 @@
+// Package submit owns the acceptance of tasks: it checks a whole request, plans its jobs and hands them to the
+// engine as one batch, so that a repeat of the request returns the same ids.
+package submit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+)
+
+// Queue is the part of the engine that accepts jobs.
+type Queue interface {
+	Shards() int
+	Enqueue(context.Context, engine.Batch) (engine.Accepted, error)
+	LookupWindow(ctx context.Context, shard int, key string) (job.ID, error)
+}
+
+// Observer counts accepted jobs by lane.
+type Observer interface {
+	Enqueued(l job.Lane)
+}
+
+const (
+	keepClientKey = 24 * time.Hour
+	keepServerKey = 10 * time.Minute // longer than any resend after a lost reply
+	windowTries   = 5
+	maxKeyLength  = 255
+	fullRetry     = 5 * time.Second
+)
+
+// Deps are what the use case works with.
+type Deps struct {
+	Queue     Queue
+	Validator *task.Validator
+	IDs       *job.Generator
+	Clock     clock.Clock
+	Observer  Observer
+}
+
+// Submitter accepts requests. Safe for concurrent use.
+type Submitter struct {
+	Deps
+	turn atomic.Uint64 // spreads requests over the shards
+}
+
+// New makes a submitter.
+func New(deps Deps) *Submitter { return &Submitter{Deps: deps} }
+
+// Request is one call.
+type Request struct {
+	Caller         task.Caller
+	Tasks          []task.Submission
+	IdempotencyKey string // of the caller; may be empty
+	Traceparent    string
+}
+
+// Submit accepts all tasks or none. The ids are in the order of the tasks. It is safe to repeat with the same
+// IdempotencyKey; without one only this very call repeats safely inside.
+func (s *Submitter) Submit(ctx context.Context, r Request) ([]job.ID, error) {
+	planned, err := s.plan(r)
+	if err != nil {
+		return nil, err
+	}
+	b := s.batches(r, planned)
+	ids := make([]job.ID, len(planned))
+	for _, part := range b {
+		accepted, err := s.accept(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		for i, at := range part.at {
+			ids[at] = accepted.IDs[part.slot[i]]
+			if !accepted.Replay {
+				s.Observer.Enqueued(planned[at].Lane)
+			}
+		}
+	}
+	return ids, nil
+}
+
+func (s *Submitter) plan(r Request) ([]task.Planned, error) {
+	switch {
+	case len(r.Tasks) == 0:
+		return nil, apperr.InvalidField("tasks", "the request holds no task")
+	case len(r.Tasks) > task.MaxBatch:
+		return nil, apperr.InvalidField("tasks", fmt.Sprintf("a request holds at most %d tasks", task.MaxBatch))
+	case len(r.IdempotencyKey) > maxKeyLength:
+		return nil, apperr.InvalidField("idempotency_key", fmt.Sprintf("the idempotency key is longer than %d bytes", maxKeyLength))
+	}
+	planned := make([]task.Planned, len(r.Tasks))
+	var wrong []apperr.Field
+	for i, t := range r.Tasks {
+		p, fields := s.Validator.Check(i, t, r.Caller)
+		planned[i] = p
+		wrong = append(wrong, fields...)
+	}
+	if len(wrong) > 0 {
+		return nil, apperr.InvalidFields(wrong...)
+	}
+	return planned, nil
+}
+
+// part is what goes to one shard in one script. Without windows there is exactly one.
+type part struct {
+	shard  int
+	key    string
+	keep   time.Duration
+	hash   string
+	at     []int // position in the request of each planned task
+	slot   []int // position in the batch of its job: tasks of one window share it
+	tasks  []task.Planned
+	window []string // window identity per job, "" for none
+	trace  string
+}
+
+// batches groups the tasks by shard. A window always lives on the shard of its key, everything else follows.
+func (s *Submitter) batches(r Request, planned []task.Planned) []*part {
+	home := s.home(r, planned)
+	groups := map[int]*part{}
+	var order []*part
+	for i := range planned {
+		shard, window := home, ""
+		if planned[i].WindowKey != "" {
+			window = windowIdentity(&planned[i])
+			shard = shardOf(window, s.Queue.Shards())
+		}
+		g := groups[shard]
+		if g == nil {
+			g = &part{shard: shard, trace: r.Traceparent}
+			groups[shard] = g
+			order = append(order, g)
+		}
+		g.add(i, planned[i], window)
+	}
+	for _, g := range order {
+		g.seal(r)
+	}
+	return order
+}
+
+func (s *Submitter) home(r Request, planned []task.Planned) int {
+	for i := range planned {
+		if planned[i].WindowKey != "" {
+			return shardOf(windowIdentity(&planned[i]), s.Queue.Shards())
+		}
+	}
+	if r.IdempotencyKey != "" {
+		return shardOf(r.Caller.Name+"\x00"+r.IdempotencyKey, s.Queue.Shards())
+	}
+	return int(s.turn.Add(1) % uint64(s.Queue.Shards()))
+}
+
+func shardOf(key string, shards int) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key))
+	return int(h.Sum32() % uint32(shards))
+}
+
+// add puts a task into the batch. A second task of the same window joins or overrides the first at once.
+func (g *part) add(at int, p task.Planned, window string) {
+	g.at = append(g.at, at)
+	if window != "" {
+		for i, known := range g.window {
+			if known == window {
+				if p.Override {
+					g.tasks[i] = p
+				}
+				g.slot = append(g.slot, i)
+				return
+			}
+		}
+	}
+	g.slot = append(g.slot, len(g.tasks))
+	g.tasks = append(g.tasks, p)
+	g.window = append(g.window, window)
+}
+
+// windowIdentity is what makes two tasks one window: laboratory or service, task, sub-type, priority, key.
+func windowIdentity(p *task.Planned) string {
+	owner := p.Body.Caller
+	if p.Body.LabID != 0 {
+		owner = strconv.FormatInt(p.Body.LabID, 10)
+	}
+	return digest(owner, strconv.Itoa(p.Body.Task), strconv.Itoa(p.Body.TaskType), strconv.Itoa(int(p.Lane.Priority)), p.WindowKey)
+}
+
+func digest(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		_, _ = fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// seal computes what identifies the request. The times of acceptance are not in it.
+func (g *part) seal(r Request) {
+	h := sha256.New()
+	var buffer []byte
+	for i := range g.tasks {
+		p := &g.tasks[i]
+		buffer = p.Body.Encode(buffer[:0])
+		_, _ = fmt.Fprintf(h, "%d/%d/%d/%s/%t:", len(buffer), p.DueMs, p.Lane.Priority, g.window[i], p.Override)
+		_, _ = h.Write(buffer)
+	}
+	g.hash = hex.EncodeToString(h.Sum(nil)[:16])
+	if r.IdempotencyKey != "" {
+		g.key, g.keep = digest(r.Caller.Name, strconv.FormatInt(r.Caller.LabID, 10), r.IdempotencyKey), keepClientKey
+	}
+}
+
+// accept hands one part to the engine; a window that changed under us is read again.
+func (s *Submitter) accept(ctx context.Context, g *part) (engine.Accepted, error) {
+	batch, err := s.batch(g)
+	if err != nil {
+		return engine.Accepted{}, err
+	}
+	for try := 0; try < windowTries; try++ {
+		if err := s.look(ctx, g, batch.Jobs); err != nil {
+			return engine.Accepted{}, unavailable(err)
+		}
+		accepted, err := s.Queue.Enqueue(ctx, batch)
+		if err == nil {
+			return accepted, nil
+		}
+		if !errors.Is(err, engine.ErrWindowChanged) {
+			return engine.Accepted{}, explain(err)
+		}
+	}
+	return engine.Accepted{}, unavailable(engine.ErrWindowChanged)
+}
+
+func (s *Submitter) batch(g *part) (engine.Batch, error) {
+	now := s.Clock.Now().UnixMilli()
+	b := engine.Batch{IdempotencyKey: g.key, KeepKey: g.keep, RequestHash: g.hash, Jobs: make([]engine.NewJob, len(g.tasks))}
+	for i := range g.tasks {
+		p := &g.tasks[i]
+		id, err := s.IDs.Next(g.shard, p.Lane)
+		if err != nil {
+			return b, fmt.Errorf("make a job id: %w", err)
+		}
+		body := p.Body
+		body.CreatedMs, body.Traceparent, body.WindowKey = now, g.trace, p.WindowKey
+		if body.ExpiresMs > 0 {
+			body.ExpiresMs += max(now, p.DueMs)
+		}
+		b.Jobs[i] = engine.NewJob{ID: id, DueMs: p.DueMs, Body: body.Encode(nil)}
+		if g.window[i] != "" {
+			b.Jobs[i].Window = &engine.Window{Key: g.window[i], Override: p.Override}
+		}
+	}
+	if b.IdempotencyKey == "" {
+		b.IdempotencyKey, b.KeepKey = "auto:"+string(b.Jobs[0].ID), keepServerKey
+	}
+	return b, nil
+}
+
+func (s *Submitter) look(ctx context.Context, g *part, jobs []engine.NewJob) error {
+	for i := range jobs {
+		if jobs[i].Window == nil {
+			continue
+		}
+		seen, err := s.Queue.LookupWindow(ctx, g.shard, jobs[i].Window.Key)
+		if err != nil {
+			return err
+		}
+		jobs[i].Window.Seen = seen
+	}
+	return nil
+}
+
+func explain(err error) error {
+	switch {
+	case errors.Is(err, engine.ErrConflict):
+		return apperr.New(apperr.Conflict, "IDEMPOTENCY_KEY_REUSED", "This idempotency key was used for other tasks; use a new key for a new request")
+	case errors.Is(err, engine.ErrLaneFull), errors.Is(err, engine.ErrMemoryFull):
+		return apperr.New(apperr.Unavailable, "QUEUE_FULL", "The queue is full; try again in a few seconds").WithRetryAfter(fullRetry).WithCause(err)
+	}
+	return unavailable(err)
+}
+
+func unavailable(err error) error {
+	return apperr.New(apperr.Unavailable, "QUEUE_UNAVAILABLE", "The queue cannot be reached; try again in a few seconds").WithRetryAfter(fullRetry).WithCause(err)
+}

@@ -1,0 +1,57 @@
+package task
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// Limits of the headers of a webhook task, both sources together.
+const (
+	maxHeaders     = 20
+	maxHeaderBytes = 8 << 10
+)
+
+// reserved headers belong to the connection, the edge or the queue; callers may not set them.
+func reserved(name string) bool {
+	n := strings.ToLower(name)
+	for _, prefix := range []string{"proxy-", "x-forwarded-", "webhook-", "grpc-", "sec-", "x-task-"} {
+		if strings.HasPrefix(n, prefix) {
+			return true
+		}
+	}
+	return slices.Contains([]string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive",
+		"expect", "via", "forwarded", "cookie", "traceparent", "tracestate", "baggage", "user-agent", "accept-encoding",
+		"x-is-internal-request", "x-job-id", "idempotency-key", "x-real-ip"}, n)
+}
+
+// MergeHeaders joins the two places that may name headers; data wins. Reserved names are dropped, as the
+// documentation says; names and values that HTTP does not allow are a problem to report.
+func MergeHeaders(outer, data map[string]string) (merged map[string]string, problem string) {
+	merged = make(map[string]string, len(outer)+len(data))
+	size := 0
+	for _, source := range []map[string]string{outer, data} {
+		for name, value := range source {
+			if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+				return nil, "a header name or value holds characters that HTTP does not allow"
+			}
+			if reserved(name) {
+				continue
+			}
+			for known := range merged {
+				if strings.EqualFold(known, name) {
+					delete(merged, known)
+				}
+			}
+			merged[name] = value
+		}
+	}
+	for name, value := range merged {
+		size += len(name) + len(value)
+	}
+	if len(merged) > maxHeaders || size > maxHeaderBytes {
+		return nil, "a task has at most 20 headers of 8 KiB together"
+	}
+	return merged, ""
+}

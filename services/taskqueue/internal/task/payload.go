@@ -1,0 +1,126 @@
+package task
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+)
+
+// Digits is a number that callers write as a JSON integer or as a digit string; leading zeros are kept.
+type Digits string
+
+// UnmarshalJSON accepts 919812345678 and "0919812345678".
+func (d *Digits) UnmarshalJSON(raw []byte) error {
+	text := strings.Trim(string(raw), `"`)
+	if text == "null" {
+		return nil
+	}
+	if text == "" || len(text) > 20 {
+		return errDigits
+	}
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return errDigits
+		}
+	}
+	*d = Digits(text)
+	return nil
+}
+
+var errDigits = errors.New("must be digits")
+
+// Provider is the config object of SMS and WhatsApp tasks.
+type Provider struct {
+	Provider string `json:"provider"`
+}
+
+// SMS is the payload of task 1.
+type SMS struct {
+	Contact     Digits   `json:"contact"`
+	Message     string   `json:"message"`
+	CountryCode Digits   `json:"countryCode"`
+	SenderID    string   `json:"senderId"`
+	OTP         Digits   `json:"otp"`
+	Config      Provider `json:"config"`
+	CallbackURL string   `json:"callback_url"`
+}
+
+// Email is the payload of task 2.
+type Email struct {
+	To          []string        `json:"to"`
+	CC          []string        `json:"cc"`
+	BCC         []string        `json:"bcc"`
+	Subject     string          `json:"subject"`
+	Message     string          `json:"message"`
+	SenderName  string          `json:"sender_name"`
+	SenderEmail string          `json:"sender_email"`
+	Files       []string        `json:"files"`
+	Template    string          `json:"template"`
+	IsTemplate  json.RawMessage `json:"is_template"`
+	CallbackURL string          `json:"callback_url"`
+}
+
+// Push is the payload of task 3.
+type Push struct {
+	Tokens      []string          `json:"tokens"`
+	Topic       string            `json:"topic"`
+	Title       string            `json:"title"`
+	Body        string            `json:"body"`
+	Data        map[string]string `json:"data"`
+	Image       string            `json:"image"`
+	ClickAction string            `json:"click_action"`
+	Platform    string            `json:"platform"`
+	Priority    string            `json:"priority"`
+	TTL         *int              `json:"ttl"`
+	CollapseKey string            `json:"collapse_key"`
+	CallbackURL string            `json:"callback_url"`
+}
+
+// Webhook is the payload of task 4. Args keeps the caller's bytes.
+type Webhook struct {
+	URL         string            `json:"url"`
+	Args        json.RawMessage   `json:"args"`
+	IsBody      json.RawMessage   `json:"isBody"`
+	Timeout     *int              `json:"timeout"`
+	Callback    json.RawMessage   `json:"callback"`
+	CallbackURL string            `json:"callback_url"`
+	Headers     map[string]string `json:"headers"`
+}
+
+// WhatsApp is the payload of task 6.
+type WhatsApp struct {
+	Contact     Digits   `json:"contact"`
+	CountryCode Digits   `json:"countryCode"`
+	Message     string   `json:"message"`
+	Template    string   `json:"template"`
+	Language    string   `json:"language"`
+	Params      []string `json:"params"`
+	Files       []string `json:"files"`
+	FileName    string   `json:"file_name"`
+	Config      Provider `json:"config"`
+	CacheKey    string   `json:"cache_key"`
+	CallbackURL string   `json:"callback_url"`
+}
+
+// decode reads data into dst; the returned field is the payload field at fault.
+func decode(data []byte, dst any) (field, message string) {
+	err := json.Unmarshal(data, dst)
+	if err == nil {
+		return "", ""
+	}
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Field != "" {
+		return "data." + wrong.Field, "data." + wrong.Field + " has the wrong type, " + wrong.Type.String() + " is expected"
+	}
+	if errors.Is(err, errDigits) {
+		return "data", "contact, countryCode and otp must be whole numbers or strings of digits"
+	}
+	return "data", "data is not valid JSON for this task"
+}
+
+// isObject reports whether raw is a JSON object.
+func isObject(raw []byte) bool {
+	trimmed := bytes.TrimLeft(raw, " \t\r\n")
+	return len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(raw)
+}

@@ -1,0 +1,169 @@
+package worker
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+)
+
+const (
+	ackBatch    = 250
+	ackLinger   = time.Millisecond
+	ackInFlight = 8 // several at once let the append-only file commit in groups
+	ackRetry    = 100 * time.Millisecond
+)
+
+// ack is a settlement on its way.
+type ack struct {
+	run        *run
+	settlement engine.Settlement
+	other      int64 // the token when a renewal went through unanswered; 0: none
+	outcome    string
+	took       time.Duration
+	leaseEnd   time.Time
+}
+
+// acks collects settlements and sends them in batches.
+type acks struct {
+	pump *Pump
+	in   chan *ack
+	quit chan struct{} // closed by stop; what comes later is left to the reaper
+	send chan struct{} // limits the batches in flight
+	done sync.WaitGroup
+}
+
+func newAcks(p *Pump) *acks {
+	return &acks{pump: p, in: make(chan *ack, 4*ackBatch), quit: make(chan struct{}), send: make(chan struct{}, ackInFlight)}
+}
+
+// submit takes a settlement; it blocks only when Redis is far behind.
+func (p *Pump) submit(r *run, s engine.Settlement, outcome string, took time.Duration) {
+	token, other := r.tokens()
+	s.ID, s.Token = r.id, token
+	r.mu.Lock()
+	end := r.leaseEnd
+	r.mu.Unlock()
+	one := &ack{run: r, settlement: s, other: other, outcome: outcome, took: took, leaseEnd: end}
+	select {
+	case p.acks.in <- one:
+	case <-p.acks.quit:
+		p.Observer.LeaseLost(p.cfg.Channel)
+	}
+}
+
+func (a *acks) start(ctx context.Context) {
+	a.done.Go(func() {
+		for first := a.next(); first != nil; first = a.next() {
+			batch := a.collect(first)
+			a.send <- struct{}{}
+			a.done.Go(func() {
+				defer func() { <-a.send }()
+				a.flush(ctx, batch)
+			})
+		}
+	})
+}
+
+// next waits for a settlement; after stop it returns what is left, then nil.
+func (a *acks) next() *ack {
+	select {
+	case one := <-a.in:
+		return one
+	case <-a.quit:
+	}
+	select {
+	case one := <-a.in:
+		return one
+	default:
+		return nil
+	}
+}
+
+// stop sends what is left and waits for the answers.
+func (a *acks) stop() {
+	close(a.quit)
+	a.done.Wait()
+}
+
+func (a *acks) collect(first *ack) []*ack {
+	batch := append(make([]*ack, 0, 16), first)
+	timer := time.NewTimer(ackLinger)
+	defer timer.Stop()
+	for len(batch) < ackBatch {
+		select {
+		case next := <-a.in:
+			batch = append(batch, next)
+		case <-timer.C:
+			return batch
+		}
+	}
+	return batch
+}
+
+// flush settles a batch; verdicts that need another word are settled again, at most twice.
+func (a *acks) flush(ctx context.Context, batch []*ack) {
+	for round := 0; len(batch) > 0 && round < 3; round++ {
+		verdicts, ok := a.settle(ctx, batch)
+		if !ok {
+			return
+		}
+		var again []*ack
+		for i, v := range verdicts {
+			if next := a.judge(batch[i], v); next != nil {
+				again = append(again, next)
+			}
+		}
+		batch = again
+	}
+}
+
+// settle repeats until Redis answers or the last lease of the batch is over.
+func (a *acks) settle(ctx context.Context, batch []*ack) ([]engine.Verdict, bool) {
+	p := a.pump
+	list := make([]engine.Settlement, len(batch))
+	var end time.Time
+	for i, one := range batch {
+		list[i] = one.settlement
+		if one.leaseEnd.After(end) {
+			end = one.leaseEnd
+		}
+	}
+	for {
+		verdicts, err := p.Queue.Settle(ctx, p.cfg.Shard, p.cfg.Channel, list)
+		if err == nil {
+			return verdicts, true
+		}
+		p.Log.Warn("settling jobs failed", "channel", p.cfg.Channel.String(), "jobs", len(batch), "error", err)
+		if p.Clock.Now().After(end) {
+			for range batch {
+				p.Observer.LeaseLost(p.cfg.Channel)
+			}
+			return nil, false
+		}
+		sleep(ctx, ackRetry)
+	}
+}
+
+// judge counts an answer; it returns the next word when there is one to say.
+func (a *acks) judge(one *ack, v engine.Verdict) *ack {
+	p := a.pump
+	switch {
+	case v == engine.VerdictDone:
+		p.Observer.Attempt(p.cfg.Channel, one.outcome, one.took)
+		p.Observer.Callbacks(len(one.settlement.Callbacks))
+	case v == engine.VerdictCancelRequested && one.run.body != nil:
+		next := *one
+		next.settlement = p.cancelled(one.run)
+		next.settlement.ID, next.settlement.Token, next.outcome = one.settlement.ID, one.settlement.Token, "cancelled"
+		return &next
+	case v == engine.VerdictLost && one.other != 0:
+		next := *one
+		next.settlement.Token, next.other = one.other, 0
+		return &next
+	default:
+		p.Observer.LeaseLost(p.cfg.Channel)
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// settlement decides how a run ends, and names the outcome for metrics.
+func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time) (engine.Settlement, string) {
+	if err == nil {
+		return p.final(r, job.Finished, engine.OpSucceed, result, nil, began), "succeeded"
+	}
+	cause := context.Cause(r.ctx)
+	if errors.Is(cause, errShutdown) && !result.Sent {
+		return engine.Settlement{Op: engine.OpRelease}, "released"
+	}
+	if errors.Is(cause, errCancelRequested) && !result.Sent {
+		return p.cancelled(r), "cancelled"
+	}
+	failure := job.AsFailure(err)
+	if failure.Postponed {
+		delay := time.Duration(float64(failure.RetryAfter) * (0.5 + p.Roll()))
+		return engine.Settlement{Op: engine.OpRelease, Delay: delay}, "postponed"
+	}
+	if failure.Doubtful {
+		return p.final(r, job.Unknown, engine.OpUnknown, result, failure, began), "unknown"
+	}
+	attempts := r.body.Attempts + 1
+	if failure.Permanent || attempts > r.body.Retry {
+		return p.final(r, job.Failed, engine.OpFail, result, failure, began), "failed"
+	}
+	next := *r.body
+	p.countAttempt(&next, r, result, failure, began)
+	delay := job.Backoff(r.id.Lane().Channel, attempts, p.Roll(), failure.RetryAfter)
+	return engine.Settlement{Op: engine.OpRetry, Delay: delay, Payload: next.Encode(nil)}, "retry"
+}
+
+func (p *Pump) countAttempt(b *job.Body, r *run, result job.Result, failure *job.Failure, began time.Time) {
+	b.Attempts++
+	if b.StartedMs == 0 {
+		b.StartedMs = r.claimedMs
+	}
+	if failure == nil {
+		b.LastError = ""
+		return
+	}
+	b.LastError = failure.Message
+	b.History = job.AppendHistory(b.History, job.Attempt{StartedMs: began.UnixMilli(), EndedMs: p.Clock.Now().UnixMilli(),
+		HTTPStatus: result.HTTPStatus, Error: failure.Message})
+}
+
+// final is an end with a record and the callbacks it gives birth to.
+func (p *Pump) final(r *run, state job.State, op engine.Op, result job.Result, failure *job.Failure, began time.Time) engine.Settlement {
+	last := *r.body
+	p.countAttempt(&last, r, result, failure, began)
+	record := job.RecordOf(&last, state, p.Clock.Now().UnixMilli())
+	record.HTTPStatus, record.Excerpt, record.MessageID = result.HTTPStatus, result.Excerpt, result.MessageID
+	return engine.Settlement{Op: op, Payload: record.Encode(nil), Callbacks: p.callbacks(r, &record)}
+}
+
+// cancelled ends a run that was asked to stop before anything was sent.
+func (p *Pump) cancelled(r *run) engine.Settlement {
+	record := job.RecordOf(r.body, job.Cancelled, p.Clock.Now().UnixMilli())
+	return engine.Settlement{Op: engine.OpCancel, Payload: record.Encode(nil), Callbacks: p.callbacks(r, &record)}
+}
+
+// corrupt ends a job whose body cannot be read; it is kept for inspection.
+func (p *Pump) corrupt(r *run) engine.Settlement {
+	record := job.Record{State: job.Failed, CreatedMs: r.id.CreatedMs(), EndedMs: p.Clock.Now().UnixMilli(), Error: "The stored job cannot be read"}
+	return engine.Settlement{Op: engine.OpFail, Payload: record.Encode(nil)}
+}
+
+func (p *Pump) callbacks(r *run, record *job.Record) []engine.NewJob {
+	children, err := Callbacks(p.IDs, r.id, r.body, record)
+	if err != nil {
+		p.Log.Error("callbacks of a job cannot be built", "job_id", string(r.id), "error", err)
+	}
+	return children
+}
+
+// Callbacks makes the callback jobs of a job that ended; they live on its shard.
+func Callbacks(ids *job.Generator, id job.ID, b *job.Body, record *job.Record) ([]engine.NewJob, error) {
+	var children []engine.NewJob
+	for _, url := range job.CallbackURLs(id.Lane(), b, record.State) {
+		body, err := job.CallbackBody(id, b, record, url)
+		if err != nil {
+			return children, err
+		}
+		child, err := ids.Next(id.Shard(), engine.CallbackLane())
+		if err != nil {
+			return children, err
+		}
+		children = append(children, engine.NewJob{ID: child, Body: body.Encode(nil)})
+	}
+	return children, nil
+}

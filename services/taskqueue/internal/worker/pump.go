@@ -1,0 +1,163 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Queue is the part of the engine that a pump needs. Every call is safe for concurrent use.
+type Queue interface {
+	Claim(context.Context, engine.ClaimRequest) (engine.Claim, error)
+	Settle(ctx context.Context, shard int, c job.Channel, list []engine.Settlement) ([]engine.Verdict, error)
+	Renew(ctx context.Context, shard int, c job.Channel, list []engine.Renewal) ([]engine.Renewed, error)
+	MarkIntent(ctx context.Context, id job.ID, token int64, provider string) (bool, error)
+	WaitBell(ctx context.Context, shard int, c job.Channel, d time.Duration) error
+}
+
+// Handler delivers one job. It returns soon after ctx ends. An error that is no *job.Failure counts as
+// retryable; the result counts in both cases.
+type Handler interface {
+	Handle(ctx context.Context, d Delivery) (job.Result, error)
+}
+
+// Observer counts what happens; it must not block.
+type Observer interface {
+	Claimed(c job.Channel, jobs int, took time.Duration)
+	Attempt(c job.Channel, outcome string, took time.Duration)
+	LeaseLost(c job.Channel)
+	Callbacks(n int)
+}
+
+// Config is one pump.
+type Config struct {
+	Shard   int
+	Channel job.Channel
+	Slots   int           // handlers at the same time
+	Lease   time.Duration // the engine's
+	MaxRun  time.Duration // a lease is renewed no longer than this
+	Grace   time.Duration // stopping: how long handlers may go on
+	Idle    time.Duration // longest sleep of an idle pump
+}
+
+// Deps are what a pump works with.
+type Deps struct {
+	Queue    Queue
+	Handler  Handler
+	Observer Observer
+	Clock    clock.Clock
+	IDs      *job.Generator // ids of callbacks
+	Roll     func() float64 // jitter, in [0,1)
+	Log      *slog.Logger
+}
+
+const (
+	maxClaim     = 250
+	firstBackoff = 50 * time.Millisecond
+	maxBackoff   = 2 * time.Second
+)
+
+// Pump claims and runs the jobs of one channel on one shard.
+type Pump struct {
+	Deps
+	cfg     Config
+	slots   *slots
+	running *registry
+	acks    *acks
+	leaked  atomic.Int64 // handlers that outlived their lease and whose place was given back
+}
+
+// New makes a pump; Run starts it.
+func New(cfg Config, deps Deps) *Pump {
+	p := &Pump{Deps: deps, cfg: cfg, slots: newSlots(cfg.Slots), running: newRegistry()}
+	p.acks = newAcks(p)
+	return p
+}
+
+// Run works until ctx ends and then stops as the package says. It returns nil.
+func (p *Pump) Run(ctx context.Context) error {
+	alive := context.WithoutCancel(ctx)
+	p.acks.start(alive)
+	stopRenewer := p.startRenewer(alive)
+	p.claimLoop(ctx, alive)
+	p.drain()
+	p.acks.stop()
+	stopRenewer()
+	return nil
+}
+
+func (p *Pump) claimLoop(ctx, alive context.Context) {
+	backoff := firstBackoff
+	for turn := 1; ctx.Err() == nil; turn++ {
+		free := p.slots.waitQuarter(ctx)
+		if free == 0 {
+			return
+		}
+		sent := p.Clock.Now()
+		claim, err := p.Queue.Claim(alive, engine.ClaimRequest{Shard: p.cfg.Shard, Channel: p.cfg.Channel, Max: min(free, maxClaim), Turn: turn})
+		if err != nil {
+			if backoff == firstBackoff { // once per outage, not once per try
+				p.Log.WarnContext(ctx, "claims fail, trying on", "channel", p.cfg.Channel.String(), "error", err)
+			}
+			sleep(ctx, backoff)
+			backoff = min(2*backoff, maxBackoff)
+			continue
+		}
+		backoff = firstBackoff
+		received := p.Clock.Now()
+		if len(claim.Jobs) > 0 {
+			p.Observer.Claimed(p.cfg.Channel, len(claim.Jobs), received.Sub(sent))
+			p.dispatch(alive, claim, sent, received)
+		}
+		p.idle(ctx, claim, received)
+	}
+}
+
+// idle sleeps until the next job is due, the bell rings, or the longest idle time has passed.
+func (p *Pump) idle(ctx context.Context, claim engine.Claim, received time.Time) {
+	wait := p.cfg.Idle
+	if claim.NextDueMs >= 0 {
+		wait = min(wait, time.Duration(claim.NextDueMs-claim.NowMs)*time.Millisecond-p.Clock.Now().Sub(received))
+	}
+	if wait <= 0 || ctx.Err() != nil {
+		return
+	}
+	if err := p.Queue.WaitBell(ctx, p.cfg.Shard, p.cfg.Channel, wait); err != nil && ctx.Err() == nil {
+		sleep(ctx, min(wait, firstBackoff))
+	}
+}
+
+func (p *Pump) dispatch(alive context.Context, claim engine.Claim, sent, received time.Time) {
+	p.slots.take(len(claim.Jobs))
+	for i := range claim.Jobs {
+		r := &run{id: claim.Jobs[i].ID, raw: claim.Jobs[i].Raw, claimedMs: claim.NowMs, received: received,
+			token: claim.Token, leaseEnd: sent.Add(p.cfg.Lease), renewAt: sent.Add(p.cfg.Lease / 3), started: sent}
+		r.ctx, r.cancel = context.WithCancelCause(alive)
+		p.running.add(r)
+		go p.execute(r)
+	}
+}
+
+func (p *Pump) drain() {
+	if p.slots.waitAll(p.cfg.Grace) {
+		return
+	}
+	p.running.each(func(r *run) { r.cancel(errShutdown) })
+	if !p.slots.waitAll(p.cfg.Lease) {
+		p.Log.Error("handlers did not return at shutdown; their leases run out", "channel", p.cfg.Channel.String(), "handlers", p.running.size())
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

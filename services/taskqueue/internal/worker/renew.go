@@ -1,0 +1,119 @@
+package worker
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+)
+
+const (
+	watchEvery   = 500 * time.Millisecond
+	cancelMargin = 2 * time.Second // a handler's context ends this long before its lease
+	renewBatch   = 500
+)
+
+// startRenewer watches the leases until the returned function is called.
+func (p *Pump) startRenewer(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		ticker := time.NewTicker(watchEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				p.watch(ctx)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		done.Wait()
+	}
+}
+
+// watch renews what is due and cancels what cannot be renewed in time.
+func (p *Pump) watch(ctx context.Context) {
+	now := p.Clock.Now()
+	var due []*run
+	p.running.each(func(r *run) {
+		switch end, renew := p.leaseState(r, now); {
+		case now.After(end.Add(-cancelMargin)):
+			p.giveUp(r, now, end)
+		case renew:
+			due = append(due, r)
+		}
+	})
+	for len(due) > 0 {
+		n := min(renewBatch, len(due))
+		p.renew(ctx, due[:n])
+		due = due[n:]
+	}
+}
+
+func (p *Pump) leaseState(r *run, now time.Time) (end time.Time, renew bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.leaseEnd, !now.Before(r.renewAt) && now.Before(r.started.Add(p.cfg.MaxRun))
+}
+
+// giveUp ends the handler's context. When the lease is over and the handler still did not return, its place in
+// the pool is given back, for at most as many handlers at a time as the pool has places.
+func (p *Pump) giveUp(r *run, now, end time.Time) {
+	r.cancel(errLeaseOver)
+	if now.After(end) && p.leaked.Load() < int64(p.cfg.Slots) {
+		r.freeSlot.Do(func() {
+			r.leaked = true
+			p.leaked.Add(1)
+			p.Observer.LeaseLost(p.cfg.Channel)
+			p.Log.Error("handler ignores its context; its place is given back", "channel", p.cfg.Channel.String(), "job_id", string(r.id))
+			p.slots.release()
+		})
+	}
+}
+
+func (p *Pump) renew(ctx context.Context, runs []*run) {
+	list := make([]engine.Renewal, len(runs))
+	sent := p.Clock.Now()
+	for i, r := range runs {
+		list[i] = p.propose(r, sent)
+	}
+	answers, err := p.Queue.Renew(ctx, p.cfg.Shard, p.cfg.Channel, list)
+	if err != nil {
+		p.Log.Warn("renewing leases failed", "channel", p.cfg.Channel.String(), "jobs", len(runs), "error", err)
+		return
+	}
+	for i, r := range runs {
+		p.renewed(r, answers[i])
+	}
+}
+
+// propose names the next token. A proposal without an answer is repeated as it was: it may have been accepted.
+func (p *Pump) propose(r *run, sent time.Time) engine.Renewal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.proposed == 0 {
+		elapsed := sent.Sub(r.received) + p.cfg.Lease
+		r.proposed = (r.claimedMs+elapsed.Milliseconds())*1000 + r.token%1000
+		r.asked = sent
+	}
+	return engine.Renewal{ID: r.id, Mine: r.token, Proposed: r.proposed, ClaimedMs: r.claimedMs}
+}
+
+func (p *Pump) renewed(r *run, answer engine.Renewed) {
+	if answer == engine.RenewLost {
+		r.cancel(errLeaseOver)
+		return
+	}
+	r.mu.Lock()
+	r.token, r.proposed = r.proposed, 0
+	r.leaseEnd, r.renewAt = r.asked.Add(p.cfg.Lease), r.asked.Add(p.cfg.Lease/3)
+	r.mu.Unlock()
+	if answer == engine.RenewCancelRequested {
+		r.cancel(errCancelRequested)
+	}
+}

@@ -1,0 +1,155 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Why a handler's context ended.
+var (
+	errShutdown        = errors.New("the worker is stopping")
+	errLeaseOver       = errors.New("the lease is about to end")
+	errCancelRequested = errors.New("the job was cancelled")
+)
+
+// Delivery is one execution of a job, given to its handler.
+type Delivery struct {
+	ID      job.ID
+	Body    *job.Body
+	Attempt int // 1 for the first
+
+	intent func(ctx context.Context, provider string) (bool, error)
+}
+
+// Intend records that a paid send is about to begin. When it does not return nil, the handler must not send.
+func (d Delivery) Intend(ctx context.Context, provider string) error {
+	if d.intent == nil {
+		return nil
+	}
+	owner, err := d.intent(ctx, provider)
+	if err != nil {
+		return fmt.Errorf("record the send: %w", err)
+	}
+	if !owner {
+		return errLeaseOver
+	}
+	return nil
+}
+
+// run is one claimed job until it is settled.
+type run struct {
+	id        job.ID
+	raw       []byte
+	body      *job.Body
+	claimedMs int64
+	received  time.Time // when the claim's reply came
+	started   time.Time // just before the claim was sent
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	freeSlot  sync.Once
+	leaked    bool // the place was given back before the handler returned; written under freeSlot
+
+	mu       sync.Mutex // guards the lease below
+	token    int64
+	proposed int64     // a renewal that is not answered yet; 0: none
+	asked    time.Time // when proposed was first sent
+	leaseEnd time.Time
+	renewAt  time.Time
+}
+
+// tokens are what a settlement may find in the store: the known one, and an unanswered proposal.
+func (r *run) tokens() (token, other int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.token, r.proposed
+}
+
+// registry is the set of runs whose handlers have not returned.
+type registry struct {
+	mu   sync.Mutex // guards runs
+	runs map[*run]struct{}
+}
+
+func newRegistry() *registry { return &registry{runs: map[*run]struct{}{}} }
+
+func (g *registry) add(r *run) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.runs[r] = struct{}{}
+}
+
+func (g *registry) remove(r *run) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.runs, r)
+}
+
+func (g *registry) size() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.runs)
+}
+
+func (g *registry) each(do func(*run)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for r := range g.runs {
+		do(r)
+	}
+}
+
+func (p *Pump) execute(r *run) {
+	defer p.leave(r)
+	defer p.running.remove(r)
+	defer r.cancel(nil)
+	began := p.Clock.Now()
+	if r.raw == nil {
+		p.submit(r, engine.Settlement{Op: engine.OpDrop}, "dropped", 0)
+		return
+	}
+	body, err := job.DecodeBody(r.raw)
+	if err != nil {
+		p.submit(r, p.corrupt(r), "corrupt", 0)
+		return
+	}
+	r.body = body
+	result, err := p.handle(r)
+	settlement, outcome := p.settlement(r, result, err, began)
+	p.submit(r, settlement, outcome, p.Clock.Now().Sub(began))
+}
+
+func (p *Pump) leave(r *run) {
+	r.freeSlot.Do(p.slots.release)
+	if r.leaked {
+		p.leaked.Add(-1)
+	}
+}
+
+// handle calls the handler; a panic is a retryable failure with its stack in the log.
+func (p *Pump) handle(r *run) (result job.Result, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			p.Log.Error("handler panicked", "channel", p.cfg.Channel.String(), "job_id", string(r.id), "stack", string(debug.Stack()))
+			err = job.Retryable("panic", "The delivery failed inside the task queue; it is tried again")
+		}
+	}()
+	if r.body.ExpiresMs > 0 && p.Clock.Now().UnixMilli() > r.body.ExpiresMs {
+		return job.Result{}, job.Permanent("expired", "The message was too old to be sent")
+	}
+	return p.Handler.Handle(r.ctx, Delivery{ID: r.id, Body: r.body, Attempt: r.body.Attempts + 1,
+		intent: func(ctx context.Context, provider string) (bool, error) {
+			token, other := r.tokens()
+			owner, err := p.Queue.MarkIntent(ctx, r.id, token, provider)
+			if !owner && err == nil && other != 0 {
+				return p.Queue.MarkIntent(ctx, r.id, other, provider)
+			}
+			return owner, err
+		}})
+}

@@ -1,0 +1,313 @@
+package worker_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/reaper"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// world is one pump and one reaper on the in-memory engine, inside a bubble of virtual time.
+type world struct {
+	t     *testing.T
+	queue *model.Model
+	ids   *job.Generator
+	stop  context.CancelFunc
+	done  sync.WaitGroup
+	seen  observer
+	wrap  func(worker.Queue) worker.Queue
+}
+
+type handle func(ctx context.Context, d worker.Delivery) (job.Result, error)
+
+func (h handle) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) { return h(ctx, d) }
+
+type observer struct {
+	mu     sync.Mutex // guards counts
+	counts map[string]int
+}
+
+func (o *observer) add(name string, n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.counts == nil {
+		o.counts = map[string]int{}
+	}
+	o.counts[name] += n
+}
+
+func (o *observer) Claimed(job.Channel, int, time.Duration)                {}
+func (o *observer) Attempt(_ job.Channel, outcome string, _ time.Duration) { o.add(outcome, 1) }
+func (o *observer) LeaseLost(job.Channel)                                  { o.add("lost", 1) }
+func (o *observer) Callbacks(n int)                                        { o.add("callbacks", n) }
+func (o *observer) Reaped(_ job.Channel, decision string)                  { o.add(decision, 1) }
+
+func (o *observer) count(name string) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.counts[name]
+}
+
+func begin(t *testing.T, h handle) *world {
+	w := &world{t: t, queue: model.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{}, rand.Reader)}
+	w.start(h)
+	return w
+}
+
+func (w *world) start(h handle) {
+	var ctx context.Context
+	ctx, w.stop = context.WithCancel(context.Background())
+	log := slog.New(slog.DiscardHandler)
+	half := func() float64 { return 0.5 }
+	var queue worker.Queue = w.queue
+	if w.wrap != nil {
+		queue = w.wrap(queue)
+	}
+	p := worker.New(worker.Config{Channel: job.Webhook, Slots: 8, Lease: 15 * time.Second, MaxRun: 330 * time.Second, Grace: 5 * time.Second, Idle: time.Second},
+		worker.Deps{Queue: queue, Handler: h, Observer: &w.seen, Clock: clock.System{}, IDs: w.ids, Roll: half, Log: log})
+	r := reaper.New(reaper.Config{Every: time.Second, KeepDead: time.Hour, MaxDead: 100},
+		reaper.Deps{Queue: w.queue, Observer: &w.seen, Clock: clock.System{}, IDs: w.ids, Roll: half, Log: log})
+	w.done.Go(func() { _ = p.Run(ctx) })
+	w.done.Go(func() { _ = r.Run(ctx) })
+}
+
+func (w *world) end() {
+	w.stop()
+	w.done.Wait()
+}
+
+func (w *world) enqueue(b *job.Body) job.ID {
+	w.t.Helper()
+	id, err := w.ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	_, err = w.queue.Enqueue(context.Background(), engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Minute,
+		Jobs: []engine.NewJob{{ID: id, Body: b.Encode(nil)}}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return id
+}
+
+func (w *world) record(id job.ID) *job.Record {
+	w.t.Helper()
+	s, err := w.queue.Info(context.Background(), []job.ID{id})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if s[0].Place != engine.PlaceResult {
+		return nil
+	}
+	r, err := job.DecodeRecord(s[0].Record)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+func now() time.Time { return clock.System{}.Now() }
+
+// pass lets virtual time go by.
+func pass(d time.Duration) {
+	timer := time.NewTimer(d)
+	<-timer.C
+	synctest.Wait()
+}
+
+func TestARetryLadderIsClimbedAndEndsFailedWithCallbacks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var at []time.Duration
+		begun := now()
+		w := begin(t, func(context.Context, worker.Delivery) (job.Result, error) {
+			at = append(at, now().Sub(begun).Round(time.Second))
+			return job.Result{HTTPStatus: 503}, job.Retryable("http_5xx", "The receiver answered 503")
+		})
+		id := w.enqueue(&job.Body{Retry: 3, Subscribe: "https://a.example/s", OnFailure: "https://a.example/f", OnSuccess: "https://a.example/ok"})
+		pass(10 * time.Minute)
+		if diff := cmp.Diff([]time.Duration{0, 5 * time.Second, 25 * time.Second, 105 * time.Second}, at); diff != "" {
+			t.Errorf("attempts (-want +got):\n%s", diff)
+		}
+		r := w.record(id)
+		if r == nil || r.State != job.Failed || r.Attempts != 4 || len(r.History) != 4 || r.HTTPStatus != 503 {
+			t.Errorf("record %+v", r)
+		}
+		if got := w.seen.count("callbacks"); got != 2 {
+			t.Errorf("%d callbacks, want subscribe and failure", got)
+		}
+		w.end()
+	})
+}
+
+func TestAPanicIsRetriedAndAPermanentFailureIsNot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, func(_ context.Context, d worker.Delivery) (job.Result, error) {
+			if d.Attempt == 1 {
+				panic("defect")
+			}
+			return job.Result{}, job.Permanent("http_4xx", "The receiver answered 404")
+		})
+		id := w.enqueue(&job.Body{Retry: 5})
+		pass(time.Minute)
+		if r := w.record(id); r == nil || r.State != job.Failed || r.Attempts != 2 || r.Error != "The receiver answered 404" {
+			t.Errorf("record %+v", r)
+		}
+		w.end()
+	})
+}
+
+func TestALongJobKeepsItsLeaseAndRunsOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		w := begin(t, func(context.Context, worker.Delivery) (job.Result, error) {
+			runs++
+			pass(100 * time.Second)
+			return job.Result{HTTPStatus: 200}, nil
+		})
+		id := w.enqueue(&job.Body{Retry: 3})
+		pass(110 * time.Second)
+		if r := w.record(id); r == nil || r.State != job.Finished || runs != 1 || w.seen.count("lost") != 0 {
+			t.Errorf("runs %d, record %+v", runs, r)
+		}
+		w.end()
+	})
+}
+
+// deaf drops what a pump says to the queue, as a partition would.
+type deaf struct {
+	worker.Queue
+	renew, settle func() bool
+}
+
+func (d *deaf) Renew(ctx context.Context, s int, c job.Channel, l []engine.Renewal) ([]engine.Renewed, error) {
+	answers, err := d.Queue.Renew(ctx, s, c, l)
+	if d.renew() {
+		return nil, errors.New("reply lost")
+	}
+	return answers, err
+}
+
+func (d *deaf) Settle(ctx context.Context, s int, c job.Channel, l []engine.Settlement) ([]engine.Verdict, error) {
+	verdicts, err := d.Queue.Settle(ctx, s, c, l)
+	if d.settle() {
+		return nil, errors.New("reply lost")
+	}
+	return verdicts, err
+}
+
+func TestLostRepliesOfRenewAndSettleLoseAndRepeatNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		runs, renewals, settles := 0, 0, 0
+		w := &world{t: t, queue: model.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{}, rand.Reader)}
+		w.wrap = func(q worker.Queue) worker.Queue {
+			return &deaf{Queue: q, renew: func() bool { renewals++; return renewals%3 != 0 }, settle: func() bool { settles++; return settles == 1 }}
+		}
+		w.start(func(context.Context, worker.Delivery) (job.Result, error) {
+			runs++
+			pass(31200 * time.Millisecond) // ends while a renewal is unanswered
+			return job.Result{HTTPStatus: 200}, nil
+		})
+		id := w.enqueue(&job.Body{Retry: 3, Subscribe: "https://a.example/s"})
+		pass(2 * time.Minute)
+		if r := w.record(id); r == nil || r.State != job.Finished || runs != 1 {
+			t.Errorf("runs %d, record %+v", runs, r)
+		}
+		depths, err := w.queue.Depths(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range depths {
+			if d.Lane == engine.CallbackLane() && d.Waiting != 1 {
+				t.Errorf("%d callbacks, want 1", d.Waiting)
+			}
+		}
+		w.end()
+	})
+}
+
+func TestAHandlerThatIgnoresItsContextGivesItsPlaceBackAndTheJobRunsAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		runs, release := 0, make(chan struct{})
+		w := begin(t, func(context.Context, worker.Delivery) (job.Result, error) {
+			runs++
+			if runs == 1 {
+				<-release
+			}
+			return job.Result{HTTPStatus: 200}, nil
+		})
+		id := w.enqueue(&job.Body{Retry: 3})
+		pass(400 * time.Second)
+		if r := w.record(id); r == nil || r.State != job.Finished || runs != 2 {
+			t.Errorf("runs %d, record %+v", runs, r)
+		}
+		close(release)
+		pass(time.Second)
+		if w.seen.count("succeeded") != 1 || w.seen.count("lost") == 0 {
+			t.Errorf("the late end must be refused: %v", w.seen.counts)
+		}
+		w.end()
+	})
+}
+
+func TestAStopReleasesWhatDoesNotEndInTimeWithoutCountingAnAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, func(ctx context.Context, _ worker.Delivery) (job.Result, error) {
+			<-ctx.Done()
+			return job.Result{}, ctx.Err()
+		})
+		id := w.enqueue(&job.Body{Retry: 3})
+		pass(time.Second)
+		stopped := now()
+		w.end()
+		if took := now().Sub(stopped); took < 5*time.Second || took > 7*time.Second {
+			t.Errorf("stopping took %v, want the grace of 5 s", took)
+		}
+		s, err := w.queue.Info(t.Context(), []job.ID{id})
+		if err != nil || s[0].Place != engine.PlaceLane || w.seen.count("released") != 1 {
+			t.Fatalf("place %v, %v", s[0].Place, err)
+		}
+		if b, err := job.DecodeBody(s[0].Body); err != nil || b.Attempts != 0 {
+			t.Errorf("attempts %d, %v", b.Attempts, err)
+		}
+	})
+}
+
+func TestACancelRequestEndsARunningJobAsCancelledNeverInRetry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, func(ctx context.Context, _ worker.Delivery) (job.Result, error) {
+			<-ctx.Done()
+			return job.Result{}, ctx.Err()
+		})
+		id := w.enqueue(&job.Body{Retry: 3})
+		pass(time.Second)
+		list := []engine.Cancellation{{ID: id}}
+		if got, err := w.queue.Cancel(t.Context(), list); err != nil || got[0] != engine.CancelRequested {
+			t.Fatalf("%v, %v", got, err)
+		}
+		pass(7 * time.Second)
+		if r := w.record(id); r == nil || r.State != job.Cancelled {
+			t.Errorf("record %+v", r)
+		}
+		w.end()
+	})
+}

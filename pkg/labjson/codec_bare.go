@@ -82,7 +82,7 @@ func (d *decoder) bareScalar(v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.String:
 		s, err := d.stringValue()
-		v.SetString(string(s))
+		v.SetString(s)
 		return err
 	case reflect.Bool:
 		flag, err := d.flagValue()

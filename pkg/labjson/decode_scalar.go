@@ -16,7 +16,7 @@ func (d *decoder) scalar(f *field) (protoreflect.Value, error) {
 	switch f.kind {
 	case protoreflect.StringKind:
 		s, err := d.stringValue()
-		return protoreflect.ValueOfString(string(s)), err
+		return protoreflect.ValueOfString(s), err
 	case protoreflect.BoolKind:
 		v, err := d.flagValue()
 		return protoreflect.ValueOfBool(v), err
@@ -49,11 +49,16 @@ func (d *decoder) scalar(f *field) (protoreflect.Value, error) {
 	}
 }
 
-func (d *decoder) stringValue() ([]byte, error) {
+func (d *decoder) stringBytes() ([]byte, error) {
 	if d.peek() != '"' {
 		return nil, d.unexpected("must be a text")
 	}
 	return d.text()
+}
+
+func (d *decoder) stringValue() (string, error) {
+	s, err := d.stringBytes()
+	return string(s), err
 }
 
 // flagValue reads a flag in any of its documented spellings.

@@ -126,8 +126,13 @@ func valueOut(v rerun.Value, present map[int]string) *rerunv1.RerunValue {
 	return out
 }
 
-// iso prints ISO 8601 UTC with milliseconds, what the document store keeps.
-func iso(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+// iso prints ISO 8601 UTC with milliseconds, what the document store keeps; nothing for a time that is not known.
+func iso(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
 
 func narrow(n int) int32 {
 	return int32(min(max(n, math.MinInt32), math.MaxInt32))

@@ -109,7 +109,7 @@ func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("relay connection: %w", err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // gives it back to the pool
 	unlock, err := lead(ctx, conn, r.d.Table.name)
 	if err != nil || unlock == nil {
 		return 0, err
@@ -152,11 +152,13 @@ func release(ctx context.Context, conn *sql.Conn, name string) {
 func (r *Relay) deliverAll(ctx context.Context, conn *sql.Conn, rows []Row) error {
 	stuck := map[string]bool{} // aggregates that have a failed row in this batch
 	for _, row := range rows {
-		if ctx.Err() != nil {
-			return nil
-		}
 		if stuck[row.Aggregate] {
 			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		default:
 		}
 		failed, err := r.deliver(ctx, conn, row)
 		if err != nil {
@@ -172,8 +174,8 @@ func (r *Relay) deliver(ctx context.Context, conn *sql.Conn, row Row) (failed bo
 	tried, cancel := context.WithTimeout(ctx, r.d.Config.DeliverTimeout)
 	reason := r.d.Deliver(tried, row)
 	cancel()
-	if ctx.Err() != nil && reason != nil {
-		return true, nil // stopping: the row is tried again by the next leader and loses no attempt
+	if stopping := ctx.Err() != nil; stopping && reason != nil {
+		return true, nil //nolint:nilerr // the next leader tries the row again; it loses no attempt
 	}
 	// The outcome is written even when the process is stopping: else the receiver would see the row again.
 	ctx = context.WithoutCancel(ctx)
@@ -184,7 +186,7 @@ func (r *Relay) deliver(ctx context.Context, conn *sql.Conn, row Row) (failed bo
 	case IsUndeliverable(reason):
 		r.d.Metrics.undeliverable.Inc()
 		r.d.Log.Error("outbox row parked", "table", r.d.Table.name, "id", row.ID, "kind", row.Kind, "error", reason)
-		return false, r.d.Table.postpone(ctx, conn, row.ID, parkedAt, reason.Error())
+		return false, r.d.Table.park(ctx, conn, row.ID, reason.Error())
 	default:
 		r.d.Metrics.failed.Inc()
 		r.d.Log.Warn("outbox row postponed", "table", r.d.Table.name, "id", row.ID, "kind", row.Kind, "attempts", row.Attempts+1, "error", reason)

@@ -27,8 +27,7 @@ func main() {
 				return app.Migrate(ctx, cfg, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 			})},
 			{Name: "print-config", Summary: "show every setting and its value, secrets masked", Run: withConfig(func(_ context.Context, cfg app.Config) error {
-				config.Print(os.Stdout, app.Prefix, &cfg)
-				return nil
+				return config.Print(os.Stdout, app.Prefix, &cfg)
 			})},
 			{Name: "healthcheck", Summary: "exit 0 when the service on this machine is ready", Run: withConfig(app.CheckHealth)},
 		},

@@ -63,12 +63,30 @@ type process struct {
 	grpc  string
 	admin string
 	cmd   *exec.Cmd
-	log   *bytes.Buffer
+	log   *logBuffer
+}
+
+// logBuffer is what the process wrote.
+type logBuffer struct {
+	mu  sync.Mutex // guards buf
+	buf bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
 }
 
 func newProcess(t *testing.T, env ...string) *process {
 	t.Helper()
-	p := &process{t: t, redis: redistest.Start(t), log: &bytes.Buffer{}}
+	p := &process{t: t, redis: redistest.Start(t), log: &logBuffer{}}
 	host, port, err := net.SplitHostPort(p.redis.Addr)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,19 +40,29 @@ type received struct {
 // bench is a sender in front of one receiver.
 type bench struct {
 	*httptest.Server
-	t        *testing.T
-	sender   *webhook.Sender
-	recorded []outbox.Message
+	t      *testing.T
+	sender *webhook.Sender
 
-	mu   sync.Mutex // guards seen
-	seen []received
+	mu       sync.Mutex // guards below
+	seen     []received
+	recorded []outbox.Message
+}
+
+func (b *bench) requests() []received {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.seen)
 }
 
 type tokens struct{}
 
 func (tokens) Mint(audience, behalf string) (string, error) { return audience + "/" + behalf, nil }
 
-func (b *bench) Record(m outbox.Message) { b.recorded = append(b.recorded, m) }
+func (b *bench) Record(m outbox.Message) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.recorded = append(b.recorded, m)
+}
 
 func newBench(t *testing.T, internal bool, answer http.HandlerFunc) *bench {
 	t.Helper()
@@ -137,7 +148,7 @@ func TestMethodsBodiesAndQueryStrings(t *testing.T) {
 			if err != nil || result.HTTPStatus != 200 || !result.Sent {
 				t.Fatalf("%+v, %v", result, err)
 			}
-			got := b.seen[0]
+			got := b.requests()[0]
 			got.Header = nil
 			c.want.Path = "/hook"
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -172,8 +183,8 @@ func TestAnswersAreClassified(t *testing.T) {
 		if err == nil || failure.Permanent != c.permanent || failure.RetryAfter != max(0, c.after) || result.HTTPStatus != c.status {
 			t.Errorf("%d: %+v, result %+v", c.status, failure, result)
 		}
-		if len(b.seen) != 1 {
-			t.Errorf("%d: %d requests", c.status, len(b.seen))
+		if len(b.requests()) != 1 {
+			t.Errorf("%d: %d requests", c.status, len(b.requests()))
 		}
 	}
 }
@@ -198,7 +209,7 @@ func TestSignaturesAreStandardWebhooksOverTheExactBytes(t *testing.T) {
 	if _, err := b.sender.Handle(t.Context(), worker.Delivery{ID: id, Attempt: 1, Body: &job.Body{Data: []byte(body), Target: b.URL}}); err != nil {
 		t.Fatal(err)
 	}
-	h := b.seen[0].Header
+	h := b.requests()[0].Header
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil {
 		t.Fatal(err)
@@ -215,8 +226,8 @@ func TestSignaturesAreStandardWebhooksOverTheExactBytes(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, h.Get(name), value)
 		}
 	}
-	if b.seen[0].Method != http.MethodPost || b.seen[0].Body != body {
-		t.Errorf("%s %q", b.seen[0].Method, b.seen[0].Body)
+	if b.requests()[0].Method != http.MethodPost || b.requests()[0].Body != body {
+		t.Errorf("%s %q", b.requests()[0].Method, b.requests()[0].Body)
 	}
 }
 
@@ -247,13 +258,13 @@ func TestInternalOriginsGetATokenAndOnlyForInternalEnqueuers(t *testing.T) {
 	headers := func(j *job.Body) {
 		j.Headers = []byte(`{"Authorization":"Bearer stolen","x-is-internal-request":"True","X-Custom":"kept"}`)
 	}
-	if _, err := b.send(task.WebhookPost, data, headers); !job.AsFailure(err).Permanent || len(b.seen) != 0 {
+	if _, err := b.send(task.WebhookPost, data, headers); !job.AsFailure(err).Permanent || len(b.requests()) != 0 {
 		t.Fatalf("a user's job reached the platform: %v", err)
 	}
 	if _, err := b.send(task.WebhookPost, data, func(j *job.Body) { headers(j); j.Internal, j.Caller = true, "service:rerun" }); err != nil {
 		t.Fatal(err)
 	}
-	h := b.seen[0].Header
+	h := b.requests()[0].Header
 	if diff := cmp.Diff([]string{"Bearer gateway/rerun"}, h.Values("Authorization")); diff != "" {
 		t.Errorf("authorization (-want +got):\n%s", diff)
 	}
@@ -276,7 +287,7 @@ func TestReservedHeadersOfUsersAreDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := b.seen[0].Header
+	h := b.requests()[0].Header
 	for _, name := range []string{"X-Is-Internal-Request", "X-Forwarded-For", "Proxy-Authorization", "Grpc-Timeout", "Cookie"} {
 		if h.Get(name) != "" {
 			t.Errorf("%s passed", name)
@@ -316,8 +327,8 @@ func TestAHostThatKeepsFailingIsPausedAndABusyOnePostponed(t *testing.T) {
 			t.Fatal("500 succeeded")
 		}
 	}
-	if len(b.seen) != 10 {
-		t.Errorf("%d requests reached the failing host, want 10", len(b.seen))
+	if len(b.requests()) != 10 {
+		t.Errorf("%d requests reached the failing host, want 10", len(b.requests()))
 	}
 	release := make(chan struct{})
 	busy := newBench(t, false, func(http.ResponseWriter, *http.Request) { <-release })
@@ -348,9 +359,7 @@ func awaitSeen(t *testing.T, b *bench, n int) {
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		b.mu.Lock()
-		seen := len(b.seen)
-		b.mu.Unlock()
+		seen := len(b.requests())
 		if seen >= n {
 			return
 		}

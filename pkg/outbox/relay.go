@@ -88,17 +88,25 @@ func (r *Relay) Run(ctx context.Context) error {
 		case <-r.wake:
 		}
 		n, err := r.RunOnce(ctx)
+		err = errors.Join(err, r.observe(ctx))
 		if err != nil && ctx.Err() == nil {
 			r.d.Log.Error("outbox relay", "table", r.d.Table.name, "error", err)
 		}
-		if err := r.observe(ctx); err != nil && ctx.Err() == nil {
-			r.d.Log.Error("outbox relay", "table", r.d.Table.name, "error", err)
-		}
-		pause := r.d.Config.PollInterval
-		if err == nil && n == r.d.Config.BatchSize {
-			pause = 0
-		}
-		timer.Reset(pause)
+		timer.Reset(r.pause(n, err))
+	}
+}
+
+// pause is how long Run waits after a batch of n: a full one has successors, and a database that is away is not
+// asked (and logged) several times a second.
+func (r *Relay) pause(n int, err error) time.Duration {
+	const afterError = 5 * time.Second
+	switch {
+	case err != nil:
+		return max(afterError, r.d.Config.PollInterval)
+	case n == r.d.Config.BatchSize:
+		return 0
+	default:
+		return r.d.Config.PollInterval
 	}
 }
 

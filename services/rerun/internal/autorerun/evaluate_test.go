@@ -84,6 +84,8 @@ func (b *bench) orders() int {
 
 func TestTheConfiguredConditionDecides(t *testing.T) {
 	t.Parallel()
+	b := setup(t)
+	b.allow(1, "{}")
 	const abnormal = `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`
 	const critical = `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"Critical"}`
 	const custom = `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"custom","custom":{"low":5,"high":"1e1"}}`
@@ -114,9 +116,8 @@ func TestTheConfiguredConditionDecides(t *testing.T) {
 		"meta of another shape":           {`{"auto_rerun_allowed":"yes"}`, "1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := setup(t)
-			b.allow(1, c.meta)
+			b.t, b.woken = t, 0
+			storetest.Exec(t, b.db, "DELETE FROM outbox_rerun", "UPDATE ReportFormat SET meta = '"+c.meta+"' WHERE id = 1")
 			got, err := b.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: c.value}, autorerun.Reading{Index: 3, Value: "0"})
 			if err != nil {
 				t.Fatal(err)

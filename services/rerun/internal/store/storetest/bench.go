@@ -13,6 +13,8 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	driver "go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
@@ -44,6 +46,8 @@ type Bench struct {
 	Counts *Counts
 	Hand   *Hand
 	ids    atomic.Int64
+
+	database *driver.Database
 }
 
 // Hand is a clock that a test moves.
@@ -85,7 +89,8 @@ func (c *Counts) Swept(outcome string, n int) { c.add(outcome, n) }
 // NewBench returns a bench with the seeded reports.
 func NewBench(t testing.TB) *Bench {
 	t.Helper()
-	b := &Bench{T: t, DB: mysqltest.New(t), Cache: redistest.Start(t).Client(), Store: mongo.New(mongotest.Database(t)),
+	database := mongotest.Database(t)
+	b := &Bench{T: t, DB: mysqltest.New(t), Cache: redistest.Start(t).Client(), Store: mongo.New(database), database: database,
 		Counts: &Counts{n: map[string]int{}}, Hand: &Hand{}}
 	b.Open = openset.New(b.Cache)
 	Seed(t, b.DB)
@@ -204,4 +209,13 @@ func (b *Bench) rows(query string, report int64, each func(*sql.Rows) error) err
 		}
 	}
 	return rows.Err()
+}
+
+// Disown makes every document of a collection look like another program's.
+func (b *Bench) Disown(collection string) {
+	b.T.Helper()
+	_, err := b.database.Collection(collection).UpdateMany(b.T.Context(), bson.D{}, bson.D{{Key: "$unset", Value: bson.D{{Key: "written_by", Value: ""}}}})
+	if err != nil {
+		b.T.Fatal(err)
+	}
 }

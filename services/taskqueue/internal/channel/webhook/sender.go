@@ -107,7 +107,7 @@ var errUnhealthy = errors.New("receiver is failing")
 
 // exchange sends through the host's limits. Answers of 5xx count against the host, other answers do not.
 func (s *Sender) exchange(ctx context.Context, client *netguard.Client, q netguard.Request) (*netguard.Response, error) {
-	one, ok := s.hosts.enter(netguard.Origin(q.URL))
+	one, ok := s.hosts.enter(ctx, netguard.Origin(q.URL))
 	if !ok {
 		return nil, job.Postpone("host_busy", busyDelay)
 	}

@@ -112,28 +112,27 @@ func (s *Sender) exchange(ctx context.Context, client *netguard.Client, q netgua
 		return nil, job.Postpone("host_busy", busyDelay)
 	}
 	defer s.hosts.leave(one)
-	var ours error // a refusal or our own cancellation says nothing about the host
 	var answer *netguard.Response
-	_, err := one.breaker.Execute(func() (*netguard.Response, error) {
-		var err error
-		answer, err = client.Do(ctx, q)
-		switch {
-		case err != nil && (errors.Is(err, netguard.ErrRefused) || ctx.Err() != nil):
-			ours = err
-			return nil, nil
-		case err == nil && answer.Status >= http.StatusInternalServerError:
-			return nil, errUnhealthy
-		}
-		return answer, err
+	var failed error
+	_, paused := one.breaker.Execute(func() (*netguard.Response, error) {
+		answer, failed = client.Do(ctx, q)
+		return answer, blame(ctx, answer, failed)
 	})
-	switch {
-	case ours != nil:
-		return nil, ours
-	case answer != nil:
-		return answer, nil
-	default:
-		return nil, err
+	if answer != nil || failed != nil {
+		return answer, failed
 	}
+	return nil, paused
+}
+
+// blame says whether an exchange counts against the host: refusals and our own cancellation do not.
+func blame(ctx context.Context, answer *netguard.Response, failed error) error {
+	switch {
+	case errors.Is(failed, netguard.ErrRefused) || ctx.Err() != nil:
+		return nil
+	case failed == nil && answer.Status >= http.StatusInternalServerError:
+		return errUnhealthy
+	}
+	return failed
 }
 
 // conclude turns an answer or a transport error into the result of the attempt.

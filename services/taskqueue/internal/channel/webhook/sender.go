@@ -124,15 +124,16 @@ func (s *Sender) exchange(ctx context.Context, client *netguard.Client, q netgua
 	return nil, paused
 }
 
-// blame says whether an exchange counts against the host: refusals and our own cancellation do not.
+// blame is the error that counts against the host: none for refusals and our own cancellation.
 func blame(ctx context.Context, answer *netguard.Response, failed error) error {
+	innocent := errors.Is(failed, netguard.ErrRefused) || ctx.Err() != nil
 	switch {
-	case errors.Is(failed, netguard.ErrRefused) || ctx.Err() != nil:
-		return nil
-	case failed == nil && answer.Status >= http.StatusInternalServerError:
+	case !innocent && failed != nil:
+		return failed
+	case !innocent && answer.Status >= http.StatusInternalServerError:
 		return errUnhealthy
 	}
-	return failed
+	return nil
 }
 
 // conclude turns an answer or a transport error into the result of the attempt.

@@ -35,7 +35,7 @@ type Observer interface {
 const (
 	keepClientKey = 24 * time.Hour
 	keepServerKey = 10 * time.Minute // longer than any resend after a lost reply
-	windowTries   = 5
+	windowTries   = 20               // each lost race means that another override won
 	maxKeyLength  = 255
 	fullRetry     = 5 * time.Second
 )
@@ -220,7 +220,7 @@ func (g *part) seal(r Request) {
 	}
 }
 
-// accept hands one part to the engine; a window that changed under us is read again.
+// accept hands one part to the engine; a window that changed under an override is read again.
 func (s *Submitter) accept(ctx context.Context, g *part) (engine.Accepted, error) {
 	batch, err := s.batch(g)
 	if err != nil {
@@ -268,7 +268,7 @@ func (s *Submitter) batch(g *part) (engine.Batch, error) {
 
 func (s *Submitter) look(ctx context.Context, g *part, jobs []engine.NewJob) error {
 	for i := range jobs {
-		if jobs[i].Window == nil {
+		if jobs[i].Window == nil || !jobs[i].Window.Override {
 			continue
 		}
 		seen, err := s.Queue.LookupWindow(ctx, g.shard, jobs[i].Window.Key)

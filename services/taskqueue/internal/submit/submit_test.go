@@ -52,10 +52,10 @@ func TestEveryIDThatAJoinReturnsIsDeliveredExactlyOnce(t *testing.T) {
 	worker.Go(func() { drain(ctx, t, q, stop, func(id job.ID) { mu.Lock(); delivered[id]++; mu.Unlock() }) })
 	for range 8 {
 		joins.Go(func() {
-			for range 125 {
+			for n := range 125 {
 				at := moment(0).Format(task.TimeLayout) // due at once: every join races with the claim
 				ids, err := s.Submit(ctx, submit.Request{Caller: task.Caller{LabID: 12, Name: "user:1"}, Tasks: []task.Submission{
-					{Task: 4, TaskType: 2, Data: []byte(`{"url":"https://a.example/"}`), Time: &at, WindowKey: "k"}}})
+					{Task: 4, TaskType: 2, Data: []byte(`{"url":"https://a.example/"}`), Time: &at, WindowKey: "k", Override: n%5 == 0}}})
 				if err != nil {
 					t.Error(err)
 					return

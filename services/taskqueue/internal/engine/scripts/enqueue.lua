@@ -5,7 +5,7 @@
 --       jobs observed in the windows (the window key itself when none was seen)
 -- ARGV: 1 request hash, 2 idempotency seconds, 3 lane limit, 4 nl, 5 nb, 6 nw, 7 n, 8 counter seconds,
 --       9 window slack ms, 10 ring when due within ms
---       then per job: id, lane, due ms (0 = now), body, window (0 = none), observed id, override
+--       then per job: id, lane, due ms (0 = now), body, window (0 = none), observed id (override only), override
 -- Reply: {1, ids} new; {2, ids} replay; {3} other request under this key; {4, lane} full; {5, window} changed
 local stored = redis.call('GET', KEYS[1])
 if stored then
@@ -31,13 +31,13 @@ for i = 1, n do
   if due < now then due = now end
   local joined = false
   if w > 0 then
-    local current = redis.call('HGET', KEYS[win0 + w], 'id') or ''
-    local seen = ARGV[a + 6]
-    if current ~= seen then return {5, w} end
+    local seen = redis.call('HGET', KEYS[win0 + w], 'id') or ''
+    local override = ARGV[a + 7] == '1'
+    if override and seen ~= ARGV[a + 6] then return {5, w} end -- its body is not among the declared keys
     if seen ~= '' and redis.call('ZSCORE', KEYS[lane0 + lane], seen) then
       joined = true
       ids[i + 1] = seen
-      joins[#joins + 1] = {w = w, id = seen, lane = lane, due = due, body = ARGV[a + 4], override = ARGV[a + 7] == '1'}
+      joins[#joins + 1] = {w = w, id = seen, lane = lane, due = due, body = ARGV[a + 4], override = override}
     else
       opens[#opens + 1] = {w = w, id = id, due = due}
     end

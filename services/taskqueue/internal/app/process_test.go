@@ -350,3 +350,31 @@ func TestAServiceOnAnUnfitRedisIsLiveNotReadyAndRefusesTasks(t *testing.T) {
 	p.ready()
 	p.enqueue(r.URL)
 }
+
+func TestTheServiceOutlivesAKilledRedisAndDeliversWhatItHadAccepted(t *testing.T) {
+	t.Parallel()
+	p, r := newProcess(t), newReceiver(t)
+	p.ready()
+	client, ctx := p.client()
+	at := now().Add(3 * time.Second).Truncate(time.Second)
+	in := &taskqueuev1.ScheduleRequest{}
+	for range 50 {
+		in.Tasks = append(in.Tasks, &taskqueuev1.ScheduledTask{SchTime: at.Format("2006-01-02T15:04:05"), Task: 4, TaskType: 2, Data: webhookData(r.URL)})
+	}
+	answer, err := client.Schedule(ctx, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.redis.Kill()
+	if _, err := client.Schedule(ctx, in); status.Code(err) != codes.Unavailable {
+		t.Errorf("enqueue without Redis: %v", err)
+	}
+	p.redis.Restart()
+	await(t, 20*time.Second, "delivery of all tasks", func() bool { return r.count() >= 50 })
+	for _, id := range answer.GetJobIds() {
+		await(t, 5*time.Second, "the result", func() bool { return p.status(id) == "finished" })
+	}
+	if r.count() != 50 {
+		t.Errorf("%d deliveries of 50 tasks", r.count())
+	}
+}

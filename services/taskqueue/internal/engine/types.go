@@ -11,7 +11,8 @@ import (
 type Batch struct {
 	IdempotencyKey string        // already scoped to the caller; never empty
 	RequestHash    string        // equal keys with another hash are a conflict; holds no comma
-	KeepKey        time.Duration // how long a repeat finds the ids
+	KeepKey        time.Duration // how long a repeat is recognised
+	OwnKey         bool          // the key was made for this very batch: only this batch repeats it, so its ids need not be kept
 	Jobs           []NewJob
 }
 

@@ -261,7 +261,7 @@ func (s *Submitter) batch(g *part) (engine.Batch, error) {
 		}
 	}
 	if b.IdempotencyKey == "" {
-		b.IdempotencyKey, b.KeepKey = "auto:"+string(b.Jobs[0].ID), keepServerKey
+		b.IdempotencyKey, b.KeepKey, b.OwnKey = "auto:"+string(b.Jobs[0].ID), keepServerKey, true
 	}
 	return b, nil
 }

@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 
 // process is one taskqueue that can be killed and started again.
 type process struct {
-	t     *testing.T
+	t     testing.TB
 	redis *redistest.Server
 	env   []string
 	grpc  string
@@ -84,7 +84,7 @@ func (l *logBuffer) String() string {
 	return l.buf.String()
 }
 
-func newProcess(t *testing.T, env ...string) *process {
+func newProcess(t testing.TB, env ...string) *process {
 	t.Helper()
 	p := &process{t: t, redis: redistest.Start(t), log: &logBuffer{}}
 	host, port, err := net.SplitHostPort(p.redis.Addr)
@@ -106,7 +106,7 @@ func now() time.Time { return clock.System{}.Now() }
 
 func portOf(addr string) string { return addr[strings.LastIndex(addr, ":")+1:] }
 
-func freeAddr(t *testing.T) string {
+func freeAddr(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -140,7 +140,7 @@ func (p *process) kill() {
 }
 
 // await polls until done or the deadline.
-func await(t *testing.T, within time.Duration, what string, done func() bool) {
+func await(t testing.TB, within time.Duration, what string, done func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()

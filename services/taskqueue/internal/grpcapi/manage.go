@@ -41,8 +41,8 @@ func (s *Server) JobInfo(ctx context.Context, in *taskqueuev1.JobInfoRequest) (*
 		}
 		out.Jobs = append(out.Jobs, jobOf(v))
 	}
-	if !list && len(out.Jobs) == 1 {
-		out.Job, out.Jobs = out.Jobs[0], nil
+	if jobs := out.GetJobs(); !list && len(jobs) == 1 {
+		out.Job, out.Jobs = jobs[0], nil
 	}
 	return out, nil
 }

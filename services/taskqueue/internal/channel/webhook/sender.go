@@ -107,7 +107,7 @@ var errUnhealthy = errors.New("receiver is failing")
 
 // exchange sends through the host's limits. Answers of 5xx count against the host, other answers do not.
 func (s *Sender) exchange(ctx context.Context, client *netguard.Client, q netguard.Request) (*netguard.Response, error) {
-	one, ok := s.hosts.enter(netguard.Origin(q.URL))
+	one, ok := s.hosts.enter(ctx, netguard.Origin(q.URL))
 	if !ok {
 		return nil, job.Postpone("host_busy", busyDelay)
 	}
@@ -120,7 +120,7 @@ func (s *Sender) exchange(ctx context.Context, client *netguard.Client, q netgua
 		switch {
 		case err != nil && (errors.Is(err, netguard.ErrRefused) || ctx.Err() != nil):
 			ours = err
-			return nil, nil
+			return nil, nil //nolint:nilerr // the breaker must not count it; ours is returned below
 		case err == nil && answer.Status >= http.StatusInternalServerError:
 			return nil, errUnhealthy
 		}

@@ -13,7 +13,7 @@ import (
 // BenchmarkWebhooks is the whole service as a process: gRPC in batches of 200, real HTTP deliveries to a receiver
 // in this process, fsync at every write.
 func BenchmarkWebhooks(b *testing.B) {
-	p := newProcess(b, "TASKQUEUE_HOST_CONCURRENCY=128", "TASKQUEUE_OUTBOX_ENABLED=false")
+	p := newProcess(b, "TASKQUEUE_OUTBOX_ENABLED=false")
 	var got atomic.Int64
 	all := make(chan struct{})
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

@@ -112,7 +112,7 @@ func revival(b *bench) {
 		b.t.Error("a stale observation revived the job")
 	}
 	before := b.nowMs()
-	for range 2 {
+	for range 2 { // the second is a repeat after a lost reply
 		if !revive("again", record(job.Failed)) {
 			b.t.Error("a failed job is revived, and the repeat says so too")
 		}

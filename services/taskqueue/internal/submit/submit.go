@@ -35,9 +35,11 @@ type Observer interface {
 const (
 	keepClientKey = 24 * time.Hour
 	keepServerKey = 10 * time.Minute // longer than any resend after a lost reply
-	windowTries   = 20               // each lost race means that another override won
-	maxKeyLength  = 255
-	fullRetry     = 5 * time.Second
+	// windowTries bounds how often a window may change between an override's look and its batch. Each loss means that somebody
+	// else got on, so losing this often in a row takes a broken store.
+	windowTries  = 200
+	maxKeyLength = 255
+	fullRetry    = 5 * time.Second
 )
 
 // Deps are what the use case works with.

@@ -121,7 +121,7 @@ UNRACED = $(filter $(TOOLED),$(MODULES))
 test: $(BIN)/gotestsum devstack ## Run every test on real engines
 	@scripts/test.sh "$(BIN)" "$(addsuffix /...,$(RACED))" "$(addsuffix /...,$(UNRACED))"
 
-bench: devstack ## Measure: make bench NAME=gateway (or labjson, all), QUICK=1 for a short run
+bench: devstack ## Measure: make bench NAME=rerun (or clinical, gateway, labjson, taskqueue, all), QUICK=1 for a short run
 	@for s in $(SERVICES); do d=services/$$s; [ $$s = gateway ] && d=gateway; go build -o $(BIN)/$$s ./$$d/cmd/$$s || exit 1; done
 	@go build -o $(BIN)/bench ./scripts/bench
 	@QUICK="$(QUICK)" $(BIN)/bench run --name "$(or $(NAME),all)"

@@ -74,7 +74,7 @@ func (r *receipt) repeat(ctx context.Context, result Result, next rerun.Flag, va
 func (r *receipt) record(indices []int, values []rerun.Value) rerun.Record {
 	now := r.d.Clock.Now()
 	record := rerun.Record{
-		ID: r.d.NewID(), LabID: r.scope.LabID(), ReportID: r.command.ReportID, Type: rerun.ByAnalyser, Number: values[0].Number,
+		ID: rerun.RecordID(r.scope.LabID(), r.d.NewID()), LabID: r.scope.LabID(), ReportID: r.command.ReportID, Type: rerun.ByAnalyser, Number: values[0].Number,
 		Requested: indices, SampleID: r.command.SampleID, CreatedBy: r.command.Actor.ID, UpdatedBy: r.command.Actor.ID,
 		CreatedAt: now, UpdatedAt: now,
 	}

@@ -63,7 +63,7 @@ func TestACrashBetweenDocumentAndCommitBlocksNobody(t *testing.T) {
 	if r := b.must(manual(0, 3)); r.Number != 1 {
 		t.Fatalf("the abandoned document counts: number %d", r.Number)
 	}
-	if s := b.stored(); len(s) != 1 || s[0].ID != "id-2" {
+	if s := b.stored(); len(s) != 1 || s[0].ID != "12-id-2" {
 		t.Fatalf("%+v", s)
 	}
 }
@@ -111,7 +111,7 @@ func TestACommittedRecordSurvivesTheNextRequest(t *testing.T) {
 	}
 	b.setFlag(rerun.Fulfilled)
 	b.must(manual(0, 3))
-	if s := b.stored(); len(s) != 3 || s[0].ID != "id-1" || s[1].ID != "analyser" || s[2].Number != 3 {
+	if s := b.stored(); len(s) != 3 || s[0].ID != "12-id-1" || s[1].ID != "analyser" || s[2].Number != 3 {
 		t.Fatalf("%+v", s)
 	}
 }

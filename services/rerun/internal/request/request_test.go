@@ -182,7 +182,7 @@ func TestARequestIsSavedFlaggedLoggedAndCached(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	saved := b.must(manual(0, 3, 1, 8))
-	want := rerun.Record{ID: "id-1", LabID: 12, ReportID: 7001, Type: rerun.Manual, Number: 1, Requested: []int{3, 1, 8},
+	want := rerun.Record{ID: "12-id-1", LabID: 12, ReportID: 7001, Type: rerun.Manual, Number: 1, Requested: []int{3, 1, 8},
 		ParameterNames: []string{"White cells", "Haemoglobin", "ESR"}, Active: true, CreatedBy: 77, UpdatedBy: 77, CreatedAt: now, UpdatedAt: now}
 	if diff := cmp.Diff(want, saved); diff != "" {
 		t.Fatal(diff)
@@ -191,7 +191,7 @@ func TestARequestIsSavedFlaggedLoggedAndCached(t *testing.T) {
 		t.Fatal(diff)
 	}
 	entries := []map[string]any{{"user": int64(77), "name": "Asha R", "bill": int64(401), "context": "SAMPLE_RERUN",
-		"rerun_id": "id-1", "rerun_number": 1.0, "type": "Manual", "requested_parameters": []any{3.0, 1.0, 8.0},
+		"rerun_id": "12-id-1", "rerun_number": 1.0, "type": "Manual", "requested_parameters": []any{3.0, 1.0, 8.0},
 		"old": map[string]any{"sampleRedrawFlag": 0.0}, "new": map[string]any{"sampleRedrawFlag": 3.0}}}
 	if diff := cmp.Diff(entries, b.log(rerun.RerunRequested)); diff != "" {
 		t.Fatal(diff)

@@ -2,6 +2,7 @@ package rerun
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -26,6 +27,12 @@ func ParseType(s string) (Type, bool) {
 	default:
 		return "", false
 	}
+}
+
+// RecordID returns the id of a new record. It names the laboratory, so that a store finds the document by its id
+// alone and still only for the laboratory that it belongs to.
+func RecordID(labID int64, unique string) string {
+	return strconv.FormatInt(labID, 10) + "-" + unique
 }
 
 // Record is a SampleRerun document: one request, or one repetition that an instrument made on its own.

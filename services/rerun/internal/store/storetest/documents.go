@@ -151,7 +151,18 @@ func racing(t *testing.T, d Documents) {
 }
 
 func scoped(t *testing.T, d Documents) {
+	const named = "12-a" // names its laboratory
 	must(t, d.Insert(t.Context(), Record("a", 7001, rerun.Manual, 1, true)))
+	must(t, d.Insert(t.Context(), Record(named, 7002, rerun.Manual, 1, true)))
+	must(t, d.Close(t.Context(), Scope(t, 13), named))
+	must(t, d.Delete(t.Context(), Scope(t, 13), named))
+	if records, err := d.OfReport(t.Context(), Scope(t, 12), 7002); err != nil || len(records) != 1 || !records[0].Active {
+		t.Fatalf("%+v %v", records, err)
+	}
+	must(t, d.Close(t.Context(), Scope(t, 12), named))
+	if records, err := d.OfReport(t.Context(), Scope(t, 12), 7002); err != nil || len(records) != 1 || records[0].Active {
+		t.Fatalf("%+v %v", records, err)
+	}
 	other := Scope(t, 13)
 	must(t, d.Close(t.Context(), other, "a"))
 	must(t, d.Retire(t.Context(), other, "a"))

@@ -45,8 +45,8 @@ func (s *Sweeper) documents(ctx context.Context, open map[int64]OpenReport) erro
 		if report, ok := open[p.reportID]; ok && report.LabID == p.labID && !s.suspicious(report.Flag, documents) {
 			continue
 		}
-		if ctx.Err() != nil {
-			return nil
+		if stopping := ctx.Err(); stopping != nil {
+			return stopping
 		}
 		if err := s.repair(ctx, p, before); err != nil {
 			s.d.Counters.Swept(Failed, 1)

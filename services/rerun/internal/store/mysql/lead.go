@@ -17,7 +17,7 @@ func (s *Store) Lead(ctx context.Context, work func(context.Context) error) erro
 	if err != nil {
 		return wrap("lead", err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // gives it back to the pool
 	name, err := mysqldb.LockName(ctx, conn, "sweep_rerun")
 	if err != nil {
 		return wrap("lead", err)

@@ -78,12 +78,22 @@ func (c *Counts) Of(name string) int {
 	return c.n[name]
 }
 
-// The Counters of the use cases.
-func (c *Counts) Requested(t rerun.Type)      { c.add("requested "+string(t), 1) }
-func (c *Counts) Failed(step string)          { c.add("failed "+step, 1) }
-func (c *Counts) Received(_ bool, n int)      { c.add("received", 1); c.add("values", n) }
-func (c *Counts) Fulfilled()                  { c.add("fulfilled", 1) }
-func (c *Counts) Closed(bool)                 { c.add("closed", 1) }
+// Requested implements the Counters of the use cases, as the methods below do.
+func (c *Counts) Requested(t rerun.Type) { c.add("requested "+string(t), 1) }
+
+// Failed counts "failed <step>".
+func (c *Counts) Failed(step string) { c.add("failed "+step, 1) }
+
+// Received counts "received", and the values as "values".
+func (c *Counts) Received(_ bool, n int) { c.add("received", 1); c.add("values", n) }
+
+// Fulfilled counts "fulfilled".
+func (c *Counts) Fulfilled() { c.add("fulfilled", 1) }
+
+// Closed counts "closed".
+func (c *Counts) Closed(bool) { c.add("closed", 1) }
+
+// Swept counts by outcome.
 func (c *Counts) Swept(outcome string, n int) { c.add(outcome, n) }
 
 // NewBench returns a bench with the seeded reports.

@@ -37,7 +37,7 @@ seed: devstack ## Load a fixture: make seed FIXTURE=path.json
 	@$(BIN)/devstack seed "$(FIXTURE)"
 
 seed-volume: devstack ## Generate volume: make seed-volume USERS=200000 LABS=20
-	@$(BIN)/devstack seed-volume --users $(or $(USERS),200000) --labs $(or $(LABS),20)
+	@$(BIN)/devstack seed-volume --users $(or $(USERS),200000) --labs $(or $(LABS),20) --seed-number $(or $(SEED_NUMBER),1)
 
 # ---- tools ------------------------------------------------------------------------------------------------
 
@@ -48,9 +48,16 @@ $(TOOLS_STAMP): scripts/tools/go.mod scripts/tools/go.sum $(wildcard scripts/too
 	@GOWORK=off GOBIN=$(BIN) go -C scripts/tools install -ldflags='-s -w' tool
 	@touch $@
 
-$(BUF): scripts/tools/package-lock.json
+# Without a lock file: package.json pins the one exact version, and npm leaves out other platforms' binaries.
+$(BUF): scripts/tools/package.json
+	@command -v npm >/dev/null || { echo "buf comes from npm: install Node.js with npm (apt-get install npm)"; exit 1; }
 	@echo "installing buf"
-	@npm --prefix scripts/tools ci --no-audit --no-fund --loglevel=error
+	@npm --prefix scripts/tools install --no-package-lock --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(BIN)/gotestsum: scripts/tools/go.mod
+	@mkdir -p $(BIN)
+	@GOWORK=off GOBIN=$(BIN) go -C scripts/tools install -ldflags='-s -w' gotest.tools/gotestsum
 	@touch $@
 
 .PHONY: tools
@@ -110,7 +117,7 @@ RACED   = $(filter-out %/scripts/% %/proto,$(MODULES))
 UNRACED = $(filter %/scripts/% %/proto,$(MODULES))
 
 .PHONY: test bench
-test: tools devstack ## Run every test on real engines
+test: $(BIN)/gotestsum devstack ## Run every test on real engines
 	@scripts/test.sh "$(BIN)" "$(addsuffix /...,$(RACED))" "$(addsuffix /...,$(UNRACED))"
 
 bench: devstack ## Measure: make bench NAME=gateway (or labjson, all), QUICK=1 for a short run

@@ -20,6 +20,12 @@ type Deliver func(ctx context.Context, row Row) error
 // Undeliverable marks err as final: another try cannot succeed.
 func Undeliverable(err error) error { return &undeliverable{err} }
 
+// IsUndeliverable reports whether err was marked with Undeliverable.
+func IsUndeliverable(err error) bool {
+	var final *undeliverable
+	return errors.As(err, &final)
+}
+
 type undeliverable struct{ error }
 
 func (u *undeliverable) Unwrap() error { return u.error }
@@ -171,12 +177,11 @@ func (r *Relay) deliver(ctx context.Context, conn *sql.Conn, row Row) (failed bo
 	}
 	// The outcome is written even when the process is stopping: else the receiver would see the row again.
 	ctx = context.WithoutCancel(ctx)
-	var final *undeliverable
 	switch {
 	case reason == nil:
 		r.d.Metrics.delivered.Inc()
 		return false, r.d.Table.remove(ctx, conn, row.ID)
-	case errors.As(reason, &final):
+	case IsUndeliverable(reason):
 		r.d.Metrics.undeliverable.Inc()
 		r.d.Log.Error("outbox row parked", "table", r.d.Table.name, "id", row.ID, "kind", row.Kind, "error", reason)
 		return false, r.d.Table.postpone(ctx, conn, row.ID, parkedAt, reason.Error())

@@ -11,17 +11,10 @@ import (
 // audience is the edge's own name in service tokens.
 const audience = "gateway"
 
-// internalOnly are routes that the public door does not have.
-var internalOnly = []string{"/report/{bill_id}/critical/evaluate", "/api-v3/report/{bill_id}/critical/evaluate"}
+// internalOnlySuffix ends the routes that the public door does not have; no other route ends with it.
+const internalOnlySuffix = "/critical/evaluate"
 
-func isInternalOnly(path string) bool {
-	for _, pattern := range internalOnly {
-		if matches(pattern, path) {
-			return true
-		}
-	}
-	return false
-}
+func isInternalOnly(path string) bool { return strings.HasSuffix(path, internalOnlySuffix) }
 
 // internalCaller returns the service that called the internal door.
 func (e *Edge) internalCaller(r *http.Request) (string, *apperr.Error) {

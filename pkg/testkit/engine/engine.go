@@ -19,5 +19,5 @@ func Missing(t testing.TB, reason string) {
 
 // Setting returns the value of a LAB_TEST_ or LAB_ variable, "" when it is not set.
 func Setting(name string) string {
-	return os.Getenv(name) //nolint:forbidigo // tests have no configuration but the environment
+	return os.Getenv(name)
 }

@@ -3,12 +3,15 @@
 package redistest
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,6 +26,8 @@ const (
 	pollInterval  = 5 * time.Millisecond
 	startAttempts = 5 // a port that was free a moment ago may be taken
 )
+
+var errNotReady = errors.New("not ready")
 
 // Server is one running redis-server. Its methods may be called from several goroutines.
 type Server struct {
@@ -107,19 +112,20 @@ func (s *Server) launch() string {
 	return ""
 }
 
-// awaitReady polls until PING is answered; while the append-only file is loaded the answer is an error. It also
-// makes sure that the answer comes from process pid and not from a neighbour that took the port first.
+// awaitReady polls until the server answers, and makes sure that it is process pid and not a neighbour that took
+// the port first.
 func awaitReady(addr string, pid int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1})
-	defer func() { _ = client.Close() }()
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
-		err := client.Ping(ctx).Err()
-		if err == nil {
-			return answersAs(ctx, client, pid)
+		owner, err := processID(ctx, addr)
+		switch {
+		case err == nil && owner == pid:
+			return nil
+		case err == nil:
+			return fmt.Errorf("the port belongs to process %d", owner)
 		}
 		select {
 		case <-ctx.Done():
@@ -129,15 +135,31 @@ func awaitReady(addr string, pid int) error {
 	}
 }
 
-func answersAs(ctx context.Context, client *redis.Client, pid int) error {
-	info, err := client.InfoMap(ctx, "server").Result()
+// processID asks for INFO without a client, which would log every attempt. While the append-only file is loaded
+// the answer is an error, as for every other command.
+func processID(ctx context.Context, addr string) (int, error) {
+	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if got := info["Server"]["process_id"]; got != strconv.Itoa(pid) {
-		return fmt.Errorf("the port belongs to process %s", got)
+	defer func() { _ = connection.Close() }()
+	_ = connection.SetDeadline(time.Now().Add(startTimeout))
+	if _, err := connection.Write([]byte("PING\r\nINFO server\r\n")); err != nil {
+		return 0, err
 	}
-	return nil
+	answer := bufio.NewReader(connection)
+	if pong, err := answer.ReadString('\n'); err != nil || pong != "+PONG\r\n" {
+		return 0, fmt.Errorf("redis answers %q: %w", pong, errors.Join(err, errNotReady))
+	}
+	for {
+		line, err := answer.ReadString('\n')
+		if err != nil {
+			return 0, err
+		}
+		if id, found := strings.CutPrefix(line, "process_id:"); found {
+			return strconv.Atoi(strings.TrimSpace(id))
+		}
+	}
 }
 
 func freeAddr(t testing.TB) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 )
 
-const connections = 16
+const connections = 64
 
 // Run measures everything about the gateway.
 func Run(ctx context.Context, r *report.Report) error {

@@ -259,11 +259,11 @@ func TestResetDeletesOnlyWhatDevstackMade(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "lab")
 			for _, entry := range c.entries {
 				path := filepath.Join(dir, entry)
-				if err := os.MkdirAll(filepath.Dir(path+"x"), 0o755); err != nil {
-					t.Fatal(err)
-				}
 				if strings.HasSuffix(entry, "/") {
-					continue
+					path = filepath.Join(path, "file")
+				}
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
 				}
 				if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
 					t.Fatal(err)

@@ -21,16 +21,17 @@ Demo laboratory: the session cookie is sessionid=demo-lab-user (8 hours; a new s
   curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/api-v3/sample-rerun/7001/auto \
     -d '{"device_data":[{"index":1,"value":"6.1"},{"index":3,"value":"31.5"},{"index":12,"value":"18"}]}'
 
-  # the values that a rerun brought in (none until the analyser answers)
+  # a moment later the task queue has posted the request: the rerun is open and waits for the analyser
   curl -s -b sessionid=demo-lab-user {{.Gateway}}/api-v3/sample-rerun/7001
 
-  # the job that carried it: put a job_id of your own here, e.g. from the next request
-  curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/jobInfo/ -d '{"id":"JOB_ID"}'
+  # a message that no provider sends, and what became of its job
+  JOB=$(curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/queue/ \
+    -d '[{"task":1,"task_type":4,"data":{"contact":9876543210,"countryCode":91,"message":"Your report is ready."}}]' \
+    | grep -o '"job_ids":\["[^"]*' | cut -d'"' -f4)
+  curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/jobInfo/ -d "{\"id\":\"$JOB\"}"
 
-  # a message that no provider sends: it appears on the outbox page
-  curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/queue/ \
-    -d '[{"task":1,"task_type":1,"data":{"contact":9876543210,"countryCode":91,"message":"Your report is ready."}}]'
-  open {{.Outbox}}
+  # the message itself, as the provider would have got it
+  {{.Outbox}}
 {{else}}
 No laboratory is loaded (LAB_SEED=none): write one with make seed FIXTURE=file.json.
 {{end}}`

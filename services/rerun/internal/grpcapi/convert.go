@@ -145,7 +145,7 @@ var errNumber = apperr.InvalidField("rerun_number", "rerun_number must be an int
 
 // numberOf reads rerun_number, an integer or its text; 0 stands for a missing one.
 func numberOf(raw []byte) (int, error) {
-	if len(raw) == 0 {
+	if len(raw) == 0 || string(raw) == "null" {
 		return 0, nil
 	}
 	text, ok := textOf(raw)

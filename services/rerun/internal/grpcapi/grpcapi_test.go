@@ -1,0 +1,295 @@
+package grpcapi_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"pgregory.net/rapid"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
+	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
+	"github.com/labplatform/labplatform/services/rerun/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/rerun/internal/listing"
+	"github.com/labplatform/labplatform/services/rerun/internal/request"
+	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+)
+
+// useCases keep what they were called with.
+type useCases struct {
+	scope    authn.LabScope
+	command  request.Command
+	readings []autorerun.Reading
+	qualify  []int
+	listing  listing.Listing
+}
+
+func (u *useCases) Request(_ context.Context, scope authn.LabScope, c request.Command) (rerun.Record, error) {
+	u.scope, u.command = scope, c
+	return rerun.Record{ID: "id-1", Type: c.Type, Number: max(c.Number, 1)}, nil
+}
+
+func (u *useCases) Evaluate(_ context.Context, scope authn.LabScope, _ int64, readings []autorerun.Reading) ([]int, error) {
+	u.scope, u.readings = scope, readings
+	return u.qualify, nil
+}
+
+func (u *useCases) List(_ context.Context, scope authn.LabScope, _ int64) (listing.Listing, error) {
+	u.scope = scope
+	return u.listing, nil
+}
+
+func server(u *useCases) *grpcapi.Server {
+	return grpcapi.New(grpcapi.Deps{DocumentStore: true, Requester: u, Evaluator: u, Lister: u})
+}
+
+func as(t testing.TB, p authn.Principal) context.Context {
+	t.Helper()
+	return authn.NewContext(t.Context(), p)
+}
+
+var asha = authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77, FullName: "Asha R"}
+
+func raw(s string) *typev1.RawJSON {
+	if s == "" {
+		return nil
+	}
+	return &typev1.RawJSON{Json: []byte(s)}
+}
+
+func body(indices string) *rerunv1.RequestRerunRequest {
+	return &rerunv1.RequestRerunRequest{LabReportId: 7001, Type: proto.String("Manual"), RequestedParameters: raw(indices)}
+}
+
+func TestRequestedParametersAreReadInTheirSpellings(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]int{
+		`"[1, 3, 5]"`: {1, 3, 5}, `"1,3,5"`: {1, 3, 5}, `[1, 3, 5]`: {1, 3, 5}, `"[7]"`: {7}, `"7"`: {7}, `["1", "3"]`: {1, 3}, `" [ 2 ,1 ] "`: {2, 1},
+		`"[0]"`: {0},
+		``:      nil, `""`: nil, `"[]"`: nil, `[]`: nil, `"[1,1]"`: nil, `[1, 1]`: nil, `[1.5]`: nil, `[1e1]`: nil, `"a"`: nil, `7`: nil, `{"a":1}`: nil,
+		`"[1"`: nil, `"1,"`: nil, `[null]`: nil, `[[1]]`: nil, `"+1"`: nil, `[99999999999]`: nil, `true`: nil,
+	} {
+		u := &useCases{}
+		_, err := server(u).RequestRerun(as(t, asha), body(text))
+		if (want == nil) != apperr.Is(err, apperr.Invalid) {
+			t.Errorf("%s: error %v", text, err)
+		}
+		if diff := cmp.Diff(want, u.command.Requested); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestARerunNumberIsAnIntegerOrItsText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{``: 0, `1`: 1, `"2"`: 2, `" 3 "`: 3, `null`: 0, `0`: -1, `"0"`: -1, `-1`: -1, `1.5`: -1, `"x"`: -1, `[1]`: -1, `true`: -1, `9e9`: -1} {
+		in := body(`"[1]"`)
+		in.RerunNumber = raw(text)
+		u := &useCases{}
+		_, err := server(u).RequestRerun(as(t, asha), in)
+		if (want < 0) != apperr.Is(err, apperr.Invalid) || (want >= 0 && u.command.Number != want) {
+			t.Errorf("%s: number %d, error %v", text, u.command.Number, err)
+		}
+	}
+}
+
+func TestOtherFieldsOfARequestAreChecked(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*rerunv1.RequestRerunRequest){
+		"type missing":   func(r *rerunv1.RequestRerunRequest) { r.Type = nil },
+		"type unknown":   func(r *rerunv1.RequestRerunRequest) { r.Type = proto.String("Instrument") },
+		"not active":     func(r *rerunv1.RequestRerunRequest) { r.IsActive = proto.Bool(false) },
+		"no report":      func(r *rerunv1.RequestRerunRequest) { r.LabReportId = 0 },
+		"long sample":    func(r *rerunv1.RequestRerunRequest) { r.SampleId = proto.String(strings.Repeat("x", 65)) },
+		"long name":      func(r *rerunv1.RequestRerunRequest) { r.ParameterNames = []string{strings.Repeat("x", 256)} },
+		"too many names": func(r *rerunv1.RequestRerunRequest) { r.ParameterNames = make([]string, 501) },
+		"too many indices": func(r *rerunv1.RequestRerunRequest) {
+			r.RequestedParameters = raw(`"` + strings.Repeat("1,", 500) + `1"`)
+		},
+	} {
+		in := body(`"[1]"`)
+		change(in)
+		if _, err := server(&useCases{}).RequestRerun(as(t, asha), in); !apperr.Is(err, apperr.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTheAnswerNamesTheTypeAndTheActingUser(t *testing.T) {
+	t.Parallel()
+	u := &useCases{}
+	in := body(`"[1, 3]"`)
+	in.Type, in.IsActive, in.LabId, in.RerunNumber = proto.String("auto"), proto.Bool(true), proto.Int64(12), raw(`"1"`)
+	got, err := server(u).RequestRerun(as(t, authn.Principal{Kind: authn.Service, Caller: "taskqueue", Internal: true}), in)
+	want := &rerunv1.RequestRerunResponse{Message: "Auto Sample rerun requested successfully", RerunId: "id-1", RerunNumber: 1, SampleRedrawFlag: 3}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
+		t.Fatalf("%v %s", err, diff)
+	}
+	if u.command.Actor.ID != -1 || u.scope.LabID() != 12 {
+		t.Fatalf("actor %+v, laboratory %d", u.command.Actor, u.scope.LabID())
+	}
+	got, err = server(u).RequestRerun(as(t, asha), body(`"1"`))
+	if err != nil || got.GetMessage() != "Manual Sample rerun requested successfully" || u.command.Actor != (rerun.Actor{ID: 77, Name: "Asha R"}) {
+		t.Fatalf("%v %v %+v", got, err, u.command.Actor)
+	}
+}
+
+func TestWhoMayCall(t *testing.T) {
+	t.Parallel()
+	user := func(kind authn.Kind, session authn.SessionType) authn.Principal {
+		return authn.Principal{Kind: kind, SessionType: session, LabID: 12}
+	}
+	for name, c := range map[string]struct {
+		principal authn.Principal
+		labID     int64
+		want      apperr.Kind
+		fine      bool
+	}{
+		"lab user":                      {principal: user(authn.Session, authn.LabUser), fine: true},
+		"support":                       {principal: user(authn.Session, authn.Support), fine: true},
+		"instrument interface":          {principal: user(authn.Bearer, ""), fine: true},
+		"bearer of a lab user":          {principal: user(authn.Bearer, authn.LabUser), fine: true},
+		"its own laboratory named":      {principal: user(authn.Session, authn.LabUser), labID: 12, fine: true},
+		"service":                       {principal: authn.Principal{Kind: authn.Service}, labID: 12, fine: true},
+		"service without laboratory":    {principal: authn.Principal{Kind: authn.Service}, want: apperr.Invalid},
+		"doctor":                        {principal: user(authn.Session, authn.Doctor), want: apperr.Forbidden},
+		"organization":                  {principal: user(authn.Session, authn.Organization), want: apperr.Forbidden},
+		"collection center":             {principal: user(authn.Session, authn.CollectionCenter), want: apperr.Forbidden},
+		"bearer of a doctor":            {principal: user(authn.Bearer, authn.Doctor), want: apperr.Forbidden},
+		"nobody":                        {want: apperr.Forbidden},
+		"another laboratory named":      {principal: user(authn.Session, authn.LabUser), labID: 13, want: apperr.NotFound},
+		"support without a laboratory":  {principal: authn.Principal{Kind: authn.Session, SessionType: authn.Support}, want: apperr.Invalid},
+		"support without, one is named": {principal: authn.Principal{Kind: authn.Session, SessionType: authn.Support}, labID: 13, want: apperr.Invalid},
+	} {
+		in := body(`"[1]"`)
+		if c.labID != 0 {
+			in.LabId = proto.Int64(c.labID)
+		}
+		_, err := server(&useCases{}).RequestRerun(as(t, c.principal), in)
+		if c.fine != (err == nil) || (err != nil && apperr.KindOf(err) != c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWithoutADocumentStoreEveryOperationSaysSo(t *testing.T) {
+	t.Parallel()
+	s := grpcapi.New(grpcapi.Deps{})
+	ctx := as(t, asha)
+	for name, call := range operations(s) {
+		if err := call(ctx); !apperr.Is(err, apperr.Invalid) || err.Error() != "Document store is not enabled" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestOperationsOfLaterReleasesAreUnimplementedForThoseWhoMayAsk(t *testing.T) {
+	t.Parallel()
+	s := server(&useCases{})
+	for _, name := range []string{"new", "confirm", "abort"} {
+		call := operations(s)[name]
+		if err := call(as(t, asha)); !apperr.Is(err, apperr.Unimplemented) || !strings.Contains(err.Error(), "not available in this release") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := call(as(t, authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12})); !apperr.Is(err, apperr.Forbidden) {
+			t.Errorf("%s as a doctor: %v", name, err)
+		}
+	}
+}
+
+func operations(s *grpcapi.Server) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"list": func(ctx context.Context) error {
+			_, err := s.ListReruns(ctx, &rerunv1.ListRerunsRequest{LabReportId: 7001})
+			return err
+		},
+		"new": func(ctx context.Context) error {
+			_, err := s.AddValues(ctx, &rerunv1.AddValuesRequest{ReportId: 7001})
+			return err
+		},
+		"request": func(ctx context.Context) error {
+			_, err := s.RequestRerun(ctx, body(`"[1]"`))
+			return err
+		},
+		"confirm": func(ctx context.Context) error {
+			_, err := s.ConfirmRerun(ctx, &rerunv1.ConfirmRerunRequest{LabReportId: 7001})
+			return err
+		},
+		"abort": func(ctx context.Context) error {
+			_, err := s.AbortRerun(ctx, &rerunv1.AbortRerunRequest{LabReportId: 7001})
+			return err
+		},
+		"auto": func(ctx context.Context) error {
+			_, err := s.EvaluateAutoRerun(ctx, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001, DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1)}}})
+			return err
+		},
+	}
+}
+
+func TestDeviceDataIsReadAndChecked(t *testing.T) {
+	t.Parallel()
+	u := &useCases{qualify: []int{1, 3}}
+	got, err := server(u).EvaluateAutoRerun(as(t, asha), &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001, DeviceData: []*rerunv1.DeviceValue{
+		{Index: proto.Int32(1), Value: raw(`"<0.4"`)}, {Index: proto.Int32(3), Value: raw(`12.50`)}, {Index: proto.Int32(0)}, {Index: proto.Int32(4), Value: raw(`null`)}}})
+	want := &rerunv1.EvaluateAutoRerunResponse{Message: "Auto rerun queued successfully", QualifyingParameters: []int32{1, 3}}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
+		t.Fatalf("%v %s", err, diff)
+	}
+	if diff := cmp.Diff([]autorerun.Reading{{Index: 1, Value: "<0.4"}, {Index: 3, Value: "12.50"}, {Index: 0}, {Index: 4}}, u.readings); diff != "" {
+		t.Fatal(diff)
+	}
+	for name, rows := range map[string][]*rerunv1.DeviceValue{
+		"nothing": nil, "no index": {{Value: raw(`1`)}}, "an object": {{Index: proto.Int32(1), Value: raw(`{}`)}}, "a flag": {{Index: proto.Int32(1), Value: raw(`true`)}},
+		"long": {{Index: proto.Int32(1), Value: raw(`"` + strings.Repeat("é", 257) + `"`)}}, "many": make([]*rerunv1.DeviceValue, 501),
+	} {
+		if _, err := server(u).EvaluateAutoRerun(as(t, asha), &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001, DeviceData: rows}); !apperr.Is(err, apperr.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	u.qualify = nil
+	got, err = server(u).EvaluateAutoRerun(as(t, asha), &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001, DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1)}}})
+	if err != nil || got.GetMessage() != "Auto rerun didn't qualify for these values" {
+		t.Fatalf("%v %v", got, err)
+	}
+}
+
+func TestTheListingShowsValuesBesideThePresentOnes(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 15, 30, 0, 5_000_000, time.FixedZone("IST", 19800))
+	u := &useCases{listing: listing.Listing{
+		Flag: rerun.Requested, Present: map[int]string{1: "13.1"},
+		Values: []rerun.Value{{ID: "v", LabID: 12, Index: 1, Number: 1, Value: "13.5", CreatedAt: at}, {ID: "w", LabID: 12, Index: 2, Number: 1, CreatedAt: at}},
+		Open:   []listing.OpenRequest{{Record: rerun.Record{ID: "r", Type: rerun.Manual, Number: 1, Requested: []int{1, 3}, CreatedBy: 77, CreatedAt: at}, Pending: []int{3}}},
+	}}
+	got, err := server(u).ListReruns(as(t, asha), &rerunv1.ListRerunsRequest{LabReportId: 7001})
+	want := &rerunv1.ListRerunsResponse{SampleRedrawFlag: 3,
+		Reruns: []*rerunv1.RerunValue{
+			{XId: "v", LabId: 12, Index: 1, RerunNumber: 1, Value: "13.5", CreatedAt: "2026-11-21T10:00:00.005Z", OriginalValue: proto.String("13.1")},
+			{XId: "w", LabId: 12, Index: 2, RerunNumber: 1, CreatedAt: "2026-11-21T10:00:00.005Z"}},
+		PendingRequests: []*rerunv1.PendingRequest{{RerunId: "r", Type: "Manual", RerunNumber: 1, RequestedParameters: []int32{1, 3},
+			PendingParameters: []int32{3}, CreatedBy: 77, CreatedAt: "2026-11-21T10:00:00.005Z"}}}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
+		t.Fatalf("%v %s", err, diff)
+	}
+}
+
+func TestNoSpellingMakesTheServerPanic(t *testing.T) {
+	t.Parallel()
+	s := server(&useCases{})
+	ctx := as(t, asha)
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`"?\[?[0-9, "]*\]?"?`)).Draw(t, "text")
+		in := body(text)
+		in.RerunNumber = raw(rapid.String().Draw(t, "number"))
+		if got, err := s.RequestRerun(ctx, in); (err == nil) == (got == nil) {
+			t.Fatalf("answer %v and error %v", got, err)
+		}
+	})
+}

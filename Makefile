@@ -113,8 +113,9 @@ tidy-check:
 # ---- tests ------------------------------------------------------------------------------------------------
 
 # -race where goroutines meet: everything that ships. Tools and black-box tests run without it.
-RACED   = $(filter-out %/scripts/% %/proto,$(MODULES))
-UNRACED = $(filter %/scripts/% %/proto,$(MODULES))
+TOOLED  = $(CURDIR)/proto $(wildcard $(CURDIR)/scripts/*)
+RACED   = $(filter-out $(TOOLED),$(MODULES))
+UNRACED = $(filter $(TOOLED),$(MODULES))
 
 .PHONY: test bench
 test: $(BIN)/gotestsum devstack ## Run every test on real engines

@@ -11,7 +11,7 @@ status=0
 run() {
   local name=$1; shift
   echo "== tests: $name"
-  "$bin/devstack" engines -- "$bin/gotestsum" --format pkgname-and-test-fails --hide-summary output \
+  "$bin/devstack" engines -- "$bin/gotestsum" --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary output \
     --jsonfile "$results/$name.json" -- -timeout 20m "$@" || status=1
 }
 run "with the race detector" -race "${raced[@]}"

@@ -57,7 +57,7 @@ func parseNumber(s string) (number, bool) {
 	if point >= 0 {
 		scale = len(s) - point - 1
 	}
-	return number{coefficient: n, scale: uint8(scale)}, true //nolint:gosec // at most 18
+	return number{coefficient: n, scale: uint8(scale)}, true
 }
 
 func whole(s string, point int) string {

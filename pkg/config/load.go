@@ -39,7 +39,7 @@ func Load(prefix string, dst any, environ []string) error {
 		return fmt.Errorf("read settings: %w", err)
 	}
 	if err := validate(root); err != nil {
-		return fmt.Errorf("check settings: %w", err)
+		return fmt.Errorf("check settings (named here without their prefix %s): %w", prefix, err)
 	}
 	return nil
 }
@@ -144,7 +144,12 @@ func readsFile(key string) bool {
 // Secrets are masked.
 func Print(w io.Writer, prefix string, cfg any) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	seen := map[string]bool{} // two listeners may read one variable
 	walk(reflect.Indirect(reflect.ValueOf(cfg)), prefix, func(s setting) {
+		if seen[s.key] {
+			return
+		}
+		seen[s.key] = true
 		fmt.Fprintf(tw, "%s\t%v\n", s.key, s.value.Interface())
 	})
 	return tw.Flush()

@@ -45,7 +45,7 @@ func (c Codec) NewDecoder(r io.Reader) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
 		data, err := io.ReadAll(r)
 		if err != nil {
-			return err //nolint:wrapcheck // the edge looks for its own limit error
+			return err
 		}
 		if len(bytes.TrimLeft(data, " \t\r\n")) == 0 {
 			return io.EOF
@@ -95,7 +95,7 @@ func appendBare(b []byte, v reflect.Value) ([]byte, error) {
 		return appendBareMap(b, v)
 	default: // bool, and what the gateway's own code sends: small structs
 		text, err := json.Marshal(v.Interface())
-		return append(b, text...), err //nolint:wrapcheck // a defect of the caller
+		return append(b, text...), err
 	}
 }
 

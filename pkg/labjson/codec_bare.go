@@ -82,7 +82,7 @@ func (d *decoder) bareScalar(v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.String:
 		s, err := d.stringValue()
-		v.SetString(string(s))
+		v.SetString(s)
 		return err
 	case reflect.Bool:
 		flag, err := d.flagValue()
@@ -98,11 +98,11 @@ func (d *decoder) bareScalar(v reflect.Value) error {
 		return err
 	case reflect.Uint32:
 		n, err := d.integer(0, math.MaxUint32)
-		v.SetUint(uint64(n)) //nolint:gosec // not negative
+		v.SetUint(uint64(n))
 		return err
 	case reflect.Uint64:
 		n, err := d.integer(0, maxExact)
-		v.SetUint(uint64(n)) //nolint:gosec // not negative
+		v.SetUint(uint64(n))
 		return err
 	case reflect.Float32, reflect.Float64:
 		f, err := d.float(v.Type().Bits())

@@ -68,7 +68,7 @@ func (d *decoder) message(t *table, m protoreflect.Message, unknown *[]string) e
 		return err
 	}
 	var seen members
-	next := 0
+	next, wire := 0, len(d.wire)
 	for more := d.peek() != '}'; more; {
 		name, err := d.key()
 		if err != nil {
@@ -89,7 +89,7 @@ func (d *decoder) message(t *table, m protoreflect.Message, unknown *[]string) e
 		}
 	}
 	d.leave()
-	return nil
+	return d.take(m, wire)
 }
 
 // find looks at position next first: most senders keep the documented order.
@@ -139,6 +139,8 @@ func (f *field) keepsNull() bool {
 
 func (d *decoder) field(m protoreflect.Message, f *field) error {
 	switch {
+	case f.plain:
+		return d.plainScalar(f)
 	case f.list:
 		return d.list(f, m.Mutable(f.fd).List())
 	case f.isMap:

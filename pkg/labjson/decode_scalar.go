@@ -16,7 +16,7 @@ func (d *decoder) scalar(f *field) (protoreflect.Value, error) {
 	switch f.kind {
 	case protoreflect.StringKind:
 		s, err := d.stringValue()
-		return protoreflect.ValueOfString(string(s)), err
+		return protoreflect.ValueOfString(s), err
 	case protoreflect.BoolKind:
 		v, err := d.flagValue()
 		return protoreflect.ValueOfBool(v), err
@@ -25,16 +25,16 @@ func (d *decoder) scalar(f *field) (protoreflect.Value, error) {
 			return d.flagInt()
 		}
 		n, err := d.integer(math.MinInt32, math.MaxInt32)
-		return protoreflect.ValueOfInt32(int32(n)), err //nolint:gosec // bounded above
+		return protoreflect.ValueOfInt32(int32(n)), err
 	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
 		n, err := d.integer(-maxExact, maxExact)
 		return protoreflect.ValueOfInt64(n), err
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
 		n, err := d.integer(0, math.MaxUint32)
-		return protoreflect.ValueOfUint32(uint32(n)), err //nolint:gosec // bounded above
+		return protoreflect.ValueOfUint32(uint32(n)), err
 	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
 		n, err := d.integer(0, maxExact)
-		return protoreflect.ValueOfUint64(uint64(n)), err //nolint:gosec // bounded above
+		return protoreflect.ValueOfUint64(uint64(n)), err
 	case protoreflect.DoubleKind:
 		v, err := d.float(64)
 		return protoreflect.ValueOfFloat64(v), err
@@ -49,11 +49,16 @@ func (d *decoder) scalar(f *field) (protoreflect.Value, error) {
 	}
 }
 
-func (d *decoder) stringValue() ([]byte, error) {
+func (d *decoder) stringBytes() ([]byte, error) {
 	if d.peek() != '"' {
 		return nil, d.unexpected("must be a text")
 	}
 	return d.text()
+}
+
+func (d *decoder) stringValue() (string, error) {
+	s, err := d.stringBytes()
+	return string(s), err
 }
 
 // flagValue reads a flag in any of its documented spellings.

@@ -13,6 +13,7 @@ const maxDepth = 100
 // leave it behind the last one.
 type decoder struct {
 	data  []byte
+	wire  []byte // of the plain fields of the messages that are open, see wire.go
 	pos   int
 	depth int
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -42,6 +43,8 @@ type field struct {
 	name    string // as documented: the proto field name
 	quoted  string // `"name":`
 	kind    protoreflect.Kind
+	tag     []byte // in wire format, of plain fields
+	plain   bool   // one scalar outside a oneof
 	list    bool
 	isMap   bool
 	flag    bool                         // int32 that holds 1 or 0
@@ -101,6 +104,10 @@ func newField(fd protoreflect.FieldDescriptor, number int) *field {
 	f.quoted = string(append(appendString(nil, f.name), ':'))
 	if od := fd.ContainingOneof(); od != nil && !od.IsSynthetic() {
 		f.oneof = od
+	}
+	message := f.kind == protoreflect.MessageKind || f.kind == protoreflect.GroupKind
+	if f.plain = !f.list && !f.isMap && !message && f.oneof == nil; f.plain {
+		f.tag = protowire.AppendTag(nil, fd.Number(), wireType(f.kind))
 	}
 	f.flag = f.kind == protoreflect.Int32Kind && boolOption(fd.Options(), flagOption)
 	return f

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,14 +118,14 @@ func portOf(t *testing.T, raw string) int {
 
 func TestARedirectIsReturnedAndNotFollowed(t *testing.T) {
 	t.Parallel()
-	hits := 0
+	var hits atomic.Int32
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		hits++
+		hits.Add(1)
 		http.Redirect(w, r, "http://169.254.169.254/latest/meta-data", http.StatusFound)
 	})
 	answer, err := do(t, exempted(), server.URL)
-	if err != nil || answer.Status != http.StatusFound || hits != 1 {
-		t.Errorf("status %v, hits %d, %v", answer, hits, err)
+	if err != nil || answer.Status != http.StatusFound || hits.Load() != 1 {
+		t.Errorf("status %v, hits %d, %v", answer, hits.Load(), err)
 	}
 }
 
@@ -210,11 +211,11 @@ func TestATrustedClientReachesItsOriginsOnly(t *testing.T) {
 }
 
 func TestProxiesOfTheEnvironmentAreIgnored(t *testing.T) {
-	proxied := false
-	proxy := serve(t, func(w http.ResponseWriter, _ *http.Request) { proxied = true; w.WriteHeader(200) })
+	var proxied atomic.Bool
+	proxy := serve(t, func(w http.ResponseWriter, _ *http.Request) { proxied.Store(true); w.WriteHeader(200) })
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	t.Setenv("http_proxy", proxy.URL)
-	if _, err := do(t, netguard.New(netguard.Config{AllowHTTP: true}), "http://10.1.2.3/"); !errors.Is(err, netguard.ErrRefused) || proxied {
-		t.Errorf("proxied %v, %v", proxied, err)
+	if _, err := do(t, netguard.New(netguard.Config{AllowHTTP: true}), "http://10.1.2.3/"); !errors.Is(err, netguard.ErrRefused) || proxied.Load() {
+		t.Errorf("proxied %v, %v", proxied.Load(), err)
 	}
 }

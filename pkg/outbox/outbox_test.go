@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	_ "embed"
 	"errors"
-	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -112,7 +111,7 @@ func (b *bench) newRelay(registry prometheus.Registerer, deliver outbox.Deliver)
 	return outbox.NewRelay(outbox.Deps{
 		Config: outbox.Config{PollInterval: time.Hour, FirstRetryDelay: time.Second, MaxRetryDelay: 5 * time.Second, DeliverTimeout: time.Second, BatchSize: 10},
 		DB:     b.db, Table: b.table, Deliver: deliver, Clock: b.clock, Jitter: func() float64 { return 0.5 },
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Metrics: metrics,
+		Log: slog.New(slog.DiscardHandler), Metrics: metrics,
 	})
 }
 
@@ -230,12 +229,15 @@ func TestAnUndeliverableRowIsParkedAndBlocksNobody(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.receiver.set(map[string]error{"a": outbox.Undeliverable(errors.New("no such task " + strings.Repeat("é", 600)))})
-	b.add("r:1", "a")
+	b.insert(outbox.Event{Aggregate: "r:1", Kind: "k", Payload: []byte("a"), DedupeKey: "x"})
 	b.add("r:1", "b")
 	b.runOnce()
+	if !b.insert(outbox.Event{Aggregate: "r:1", Kind: "k", Payload: []byte("c"), DedupeKey: "x"}) {
+		t.Fatal("a parked row keeps later messages out")
+	}
 	b.clock.move(24 * time.Hour)
 	b.runOnce()
-	b.expect("b")
+	b.expect("b", "c")
 	var parked int
 	if err := b.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM outbox_test WHERE last_error LIKE 'no such task%' AND attempts = 1").Scan(&parked); err != nil || parked != 1 {
 		t.Fatalf("%d rows parked, error %v", parked, err)

@@ -88,17 +88,25 @@ func (r *Relay) Run(ctx context.Context) error {
 		case <-r.wake:
 		}
 		n, err := r.RunOnce(ctx)
+		err = errors.Join(err, r.observe(ctx))
 		if err != nil && ctx.Err() == nil {
 			r.d.Log.Error("outbox relay", "table", r.d.Table.name, "error", err)
 		}
-		if err := r.observe(ctx); err != nil && ctx.Err() == nil {
-			r.d.Log.Error("outbox relay", "table", r.d.Table.name, "error", err)
-		}
-		pause := r.d.Config.PollInterval
-		if err == nil && n == r.d.Config.BatchSize {
-			pause = 0
-		}
-		timer.Reset(pause)
+		timer.Reset(r.pause(n, err))
+	}
+}
+
+// pause is how long Run waits after a batch of n: a full one has successors, and a database that is away is not
+// asked (and logged) several times a second.
+func (r *Relay) pause(n int, err error) time.Duration {
+	const afterError = 5 * time.Second
+	switch {
+	case err != nil:
+		return max(afterError, r.d.Config.PollInterval)
+	case n == r.d.Config.BatchSize:
+		return 0
+	default:
+		return r.d.Config.PollInterval
 	}
 }
 
@@ -109,7 +117,7 @@ func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("relay connection: %w", err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // gives it back to the pool
 	unlock, err := lead(ctx, conn, r.d.Table.name)
 	if err != nil || unlock == nil {
 		return 0, err
@@ -152,11 +160,13 @@ func release(ctx context.Context, conn *sql.Conn, name string) {
 func (r *Relay) deliverAll(ctx context.Context, conn *sql.Conn, rows []Row) error {
 	stuck := map[string]bool{} // aggregates that have a failed row in this batch
 	for _, row := range rows {
-		if ctx.Err() != nil {
-			return nil
-		}
 		if stuck[row.Aggregate] {
 			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		default:
 		}
 		failed, err := r.deliver(ctx, conn, row)
 		if err != nil {
@@ -172,8 +182,8 @@ func (r *Relay) deliver(ctx context.Context, conn *sql.Conn, row Row) (failed bo
 	tried, cancel := context.WithTimeout(ctx, r.d.Config.DeliverTimeout)
 	reason := r.d.Deliver(tried, row)
 	cancel()
-	if ctx.Err() != nil && reason != nil {
-		return true, nil // stopping: the row is tried again by the next leader and loses no attempt
+	if stopping := ctx.Err() != nil; stopping && reason != nil {
+		return true, nil //nolint:nilerr // the next leader tries the row again; it loses no attempt
 	}
 	// The outcome is written even when the process is stopping: else the receiver would see the row again.
 	ctx = context.WithoutCancel(ctx)
@@ -184,7 +194,7 @@ func (r *Relay) deliver(ctx context.Context, conn *sql.Conn, row Row) (failed bo
 	case IsUndeliverable(reason):
 		r.d.Metrics.undeliverable.Inc()
 		r.d.Log.Error("outbox row parked", "table", r.d.Table.name, "id", row.ID, "kind", row.Kind, "error", reason)
-		return false, r.d.Table.postpone(ctx, conn, row.ID, parkedAt, reason.Error())
+		return false, r.d.Table.park(ctx, conn, row.ID, reason.Error())
 	default:
 		r.d.Metrics.failed.Inc()
 		r.d.Log.Warn("outbox row postponed", "table", r.d.Table.name, "id", row.ID, "kind", row.Kind, "attempts", row.Attempts+1, "error", reason)

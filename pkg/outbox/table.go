@@ -132,6 +132,17 @@ func (t Table) postpone(ctx context.Context, conn *sql.Conn, id, availableAt int
 	return nil
 }
 
+// park keeps the row for an operator. It gives its dedupe key back: else a row that nobody tries again would
+// keep later messages out.
+func (t Table) park(ctx context.Context, conn *sql.Conn, id int64, reason string) error {
+	_, err := conn.ExecContext(ctx, "UPDATE "+t.name+" SET attempts = attempts + 1, available_at = ?, last_error = ?, dedupe_key = NULL WHERE id = ?",
+		int64(parkedAt), shorten(reason), id)
+	if err != nil {
+		return fmt.Errorf("park in %s: %w", t.name, err)
+	}
+	return nil
+}
+
 // backlog is what the gauges show.
 type backlog struct {
 	waiting, parked int64

@@ -36,6 +36,7 @@ func rewrite(path string) error {
 	numbersAsNumbers(doc)
 	describe(doc)
 	addUpload(doc)
+	nameAreas(doc)
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
@@ -74,6 +75,47 @@ func describe(doc map[string]any) {
 		"bearer":  map[string]any{"type": "apiKey", "in": "header", "name": "Authorization", "description": "Bearer <JWT>"},
 	}
 	doc["security"] = []any{map[string]any{"session": []any{}}, map[string]any{"bearer": []any{}}}
+}
+
+// areas are the tags in the order of the interface document; a service without REST paths has none.
+var areas = []struct{ service, title, description string }{
+	{"SearchService", "A. User search", "Patients by name, phone or any identifier."},
+	{"ExternalEditService", "B. External edit", "Reports edited as Word documents in a desktop client."},
+	{"RerunService", "C. Sample rerun", "Testing a sample again, with the original kept until the confirmation."},
+	{"TaskQueueService", "D. Task queue", "SMS, email, push, webhooks and WhatsApp in the background."},
+	{"CellCounterService", "E. Cell counter mappings", "Which key counts which cell into which parameter."},
+	{"CalloutService", "F. Critical callout", "Telling somebody about a critical result, and proving it."},
+	{"BillSplitService", "G. Bill split", "Moving billed tests to a new bill."},
+	{"NotificationsService", "H. Notifications", "The inbox, preferences and push topics of a user."},
+}
+
+// nameAreas replaces the services' names, which mean nothing to a REST client, by the areas'.
+func nameAreas(doc map[string]any) {
+	titles := map[any]any{}
+	var tags []any
+	for _, a := range areas {
+		titles[a.service] = a.title
+		tags = append(tags, map[string]any{"name": a.title, "description": a.description})
+	}
+	doc["tags"] = tags
+	paths, _ := doc["paths"].(map[string]any)
+	for _, path := range paths {
+		operations, _ := path.(map[string]any)
+		for _, operation := range operations {
+			if o, ok := operation.(map[string]any); ok {
+				renameTags(o, titles)
+			}
+		}
+	}
+}
+
+func renameTags(operation map[string]any, titles map[any]any) {
+	tags, _ := operation["tags"].([]any)
+	for i, tag := range tags {
+		if title, ok := titles[tag]; ok {
+			tags[i] = title
+		}
+	}
 }
 
 func addUpload(doc map[string]any) {

@@ -52,7 +52,7 @@ func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) erro
 		group.Abandon(context.WithoutCancel(ctx))
 		return err
 	}
-	return group.Wait(ctx) //nolint:wrapcheck // the runner's own words
+	return group.Wait(ctx)
 }
 
 // builder opens things in the order of its fields; each is closed by the group.
@@ -94,11 +94,11 @@ func (b *builder) openStores() (err error) {
 	}
 	b.group.Close("cache", func(context.Context) error { return b.cache.Close() })
 	if b.documents, err = mongodb.Open(b.cfg.Mongo); err != nil {
-		return err //nolint:wrapcheck // says what it opens
+		return err
 	}
 	b.group.Close("document store", func(ctx context.Context) error { return mongodb.Close(ctx, b.documents) })
 	if b.reports, err = mysql.New(b.db, b.clock); err != nil {
-		return err //nolint:wrapcheck // the same module
+		return err
 	}
 	b.records = mongo.New(b.documents)
 	b.counters, err = newCounters(b.t.Registry)
@@ -114,11 +114,11 @@ func (b *builder) openClients() error {
 	b.group.Close("task queue client", func(context.Context) error { return queue.Close() })
 	metrics, err := outbox.NewMetrics(b.t.Registry)
 	if err != nil {
-		return err //nolint:wrapcheck // says what it registers
+		return err
 	}
 	table, err := outbox.NewTable(mysql.OutboxTable)
 	if err != nil {
-		return err //nolint:wrapcheck // names the table
+		return err
 	}
 	courier := delivery.Courier{TaskQueue: taskqueuev1.NewTaskQueueServiceClient(queue)}
 	b.relay = outbox.NewRelay(outbox.Deps{

@@ -109,7 +109,7 @@ func start(t *testing.T, overrides ...string) *bench {
 		t.Fatal(err)
 	}
 	storetest.Seed(t, b.db)
-	if err := app.Migrate(t.Context(), cfg, slog.New(slog.NewTextHandler(io.Discard, nil))); err != nil {
+	if err := app.Migrate(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -52,7 +52,7 @@ func Load(environ []string) (Config, error) {
 	cfg := Config{}
 	cfg.GRPC.GRPCPort, cfg.Admin.AdminPort = defaultGRPCPort, defaultAdminPort
 	err := config.Load(Prefix, &cfg, environ)
-	return cfg, err //nolint:wrapcheck // every line names its variable
+	return cfg, err
 }
 
 // Validate refuses a webhook address that the task queue could not post to.

@@ -33,7 +33,7 @@ func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 		return fmt.Errorf("open store: %w", err)
 	}
 	if err := store.Ready(ctx); err != nil || !cfg.DocumentStore {
-		return err //nolint:wrapcheck // the same module
+		return err
 	}
 	return indexDocuments(ctx, cfg)
 }
@@ -41,7 +41,7 @@ func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 func indexDocuments(ctx context.Context, cfg Config) error {
 	documents, err := mongodb.Open(cfg.Mongo)
 	if err != nil {
-		return err //nolint:wrapcheck // says what it opens
+		return err
 	}
 	defer func() { _ = mongodb.Close(context.WithoutCancel(ctx), documents) }()
 	if err := mongo.New(documents).EnsureIndexes(ctx); err != nil {
@@ -52,5 +52,5 @@ func indexDocuments(ctx context.Context, cfg Config) error {
 
 // CheckHealth asks the process on this machine whether it is ready.
 func CheckHealth(ctx context.Context, cfg Config) error {
-	return httpserver.CheckReady(ctx, cfg.Admin.AdminPort) //nolint:wrapcheck // its own words
+	return httpserver.CheckReady(ctx, cfg.Admin.AdminPort)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"io"
 	"log/slog"
 	"testing"
 	"time"
@@ -60,7 +59,7 @@ func (b *bench) evaluate(reportID int64, readings ...autorerun.Reading) ([]int, 
 	b.t.Helper()
 	u := autorerun.New(autorerun.Deps{
 		Subjects: b.store, Records: b.records, Orders: delivery.Orders{BaseURL: "http://gateway:8091/", Outbox: b.store},
-		Queued: func() { b.woken++ }, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Counters: counts{},
+		Queued: func() { b.woken++ }, Log: slog.New(slog.DiscardHandler), Counters: counts{},
 	})
 	return u.Evaluate(b.t.Context(), storetest.Scope(b.t, 12), reportID, readings)
 }
@@ -85,6 +84,8 @@ func (b *bench) orders() int {
 
 func TestTheConfiguredConditionDecides(t *testing.T) {
 	t.Parallel()
+	b := setup(t)
+	b.allow(1, "{}")
 	const abnormal = `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`
 	const critical = `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"Critical"}`
 	const custom = `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"custom","custom":{"low":5,"high":"1e1"}}`
@@ -115,9 +116,8 @@ func TestTheConfiguredConditionDecides(t *testing.T) {
 		"meta of another shape":           {`{"auto_rerun_allowed":"yes"}`, "1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := setup(t)
-			b.allow(1, c.meta)
+			b.t, b.woken = t, 0
+			storetest.Exec(t, b.db, "DELETE FROM outbox_rerun", "UPDATE ReportFormat SET meta = '"+c.meta+"' WHERE id = 1")
 			got, err := b.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: c.value}, autorerun.Reading{Index: 3, Value: "0"})
 			if err != nil {
 				t.Fatal(err)

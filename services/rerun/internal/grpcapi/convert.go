@@ -102,7 +102,7 @@ func evaluated(qualifying []int) *rerunv1.EvaluateAutoRerunResponse {
 }
 
 func listed(l listing.Listing) *rerunv1.ListRerunsResponse {
-	out := &rerunv1.ListRerunsResponse{SampleRedrawFlag: int32(l.Flag)} //nolint:gosec // a TINYINT
+	out := &rerunv1.ListRerunsResponse{SampleRedrawFlag: int32(l.Flag)}
 	for _, v := range l.Values {
 		out.Reruns = append(out.Reruns, valueOut(v, l.Present))
 	}
@@ -126,11 +126,16 @@ func valueOut(v rerun.Value, present map[int]string) *rerunv1.RerunValue {
 	return out
 }
 
-// iso prints ISO 8601 UTC with milliseconds, what the document store keeps.
-func iso(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+// iso prints ISO 8601 UTC with milliseconds, what the document store keeps; nothing for a time that is not known.
+func iso(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
 
 func narrow(n int) int32 {
-	return int32(min(max(n, math.MinInt32), math.MaxInt32)) //nolint:gosec // bounded
+	return int32(min(max(n, math.MinInt32), math.MaxInt32))
 }
 
 func narrowAll(list []int) []int32 {

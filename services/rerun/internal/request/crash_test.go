@@ -116,6 +116,31 @@ func TestACommittedRecordSurvivesTheNextRequest(t *testing.T) {
 	}
 }
 
+func TestARecordOfAnotherProgramIsKept(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.records = foreign{b.store}
+	if err := b.store.Insert(t.Context(), storetest.Record("theirs", storetest.Report, rerun.Auto, 1, true)); err != nil {
+		t.Fatal(err)
+	}
+	b.setFlag(rerun.Fulfilled)
+	b.refused(automatic(1), apperr.Conflict, "AUTO_RERUN_EXISTS")
+	if r := b.must(manual(0, 1)); r.Number != 2 || len(b.stored()) != 2 {
+		t.Fatalf("number %d, %d stored", r.Number, len(b.stored()))
+	}
+}
+
+// foreign marks every record as another program's.
+type foreign struct{ request.Records }
+
+func (f foreign) OfReport(ctx context.Context, scope authn.LabScope, id int64) ([]rerun.Record, error) {
+	records, err := f.Records.OfReport(ctx, scope, id)
+	for i := range records {
+		records[i].Foreign = true
+	}
+	return records, err
+}
+
 func TestRecordsThatOutlivedTheirRerunDoNotBlockTheNext(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

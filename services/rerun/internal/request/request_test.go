@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -80,7 +79,7 @@ func (b *bench) request(c request.Command) (rerun.Record, error) {
 	u := request.New(request.Deps{
 		Reports: b.reports, Records: b.records, OpenSet: openset.New(b.cache), Index: b.index, Clock: clock.Fixed(now),
 		NewID: func() string { return fmt.Sprintf("id-%d", b.ids.Add(1)) },
-		Log:   slog.New(slog.NewTextHandler(io.Discard, nil)), Counters: b.counts,
+		Log:   slog.New(slog.DiscardHandler), Counters: b.counts,
 	})
 	return u.Request(b.t.Context(), storetest.Scope(b.t, 12), c)
 }

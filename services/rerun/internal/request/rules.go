@@ -49,8 +49,9 @@ func (u *UseCase) tidy(ctx context.Context, scope authn.LabScope, l Locked) ([]r
 	}
 	kept := all[:0]
 	for _, r := range all {
-		// What an instrument did on its own was never requested and has no such marker.
-		if marked[r.ID] || r.Type == rerun.ByAnalyser {
+		// What an instrument did on its own was never requested and has no such marker; what another program
+		// wrote has none either, and is not ours to delete.
+		if marked[r.ID] || r.Type == rerun.ByAnalyser || r.Foreign {
 			kept = append(kept, r)
 			continue
 		}

@@ -43,6 +43,8 @@ type Record struct {
 	UpdatedBy      int64
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
+	// Foreign is set for records that this service did not write: they never had a commit marker.
+	Foreign bool
 }
 
 // Value is a SampleRerunValues document: one result of a repetition.

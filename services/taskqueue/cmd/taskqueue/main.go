@@ -15,32 +15,18 @@ import (
 var version = "dev"
 
 func main() {
-	program := command.Program{
+	command.Service{
 		Name:    "taskqueue",
 		Summary: "accepts background tasks and delivers them: SMS, email, push, webhooks, WhatsApp",
-		Verbs: []command.Verb{
-			{Name: "serve", Summary: "run the service until SIGTERM", Run: withConfig(func(ctx context.Context, cfg app.Config) error {
-				return app.Serve(ctx, cfg, version, os.Stderr)
-			})},
-			{Name: "migrate", Summary: "create or update the service's own tables", Run: withConfig(func(ctx context.Context, cfg app.Config) error {
-				return app.Migrate(ctx, cfg, slog.New(slog.NewTextHandler(os.Stderr, nil)))
-			})},
-			{Name: "print-config", Summary: "show every setting and its value, secrets masked", Run: withConfig(func(_ context.Context, cfg app.Config) error {
-				config.Print(os.Stdout, app.Prefix, &cfg)
-				return nil
-			})},
-			{Name: "healthcheck", Summary: "exit 0 when the service on this machine is ready", Run: withConfig(app.CheckHealth)},
-		},
-	}
-	os.Exit(program.Main(os.Args[1:], os.Stdout, os.Stderr))
-}
-
-func withConfig(run func(context.Context, app.Config) error) func(context.Context, []string) error {
-	return func(ctx context.Context, _ []string) error {
-		cfg, err := app.Load(os.Environ())
-		if err != nil {
-			return err
-		}
-		return run(ctx, cfg)
-	}
+		Serve: command.With(app.Load, func(ctx context.Context, cfg app.Config) error {
+			return app.Serve(ctx, cfg, version, os.Stderr)
+		}),
+		Migrate: command.With(app.Load, func(ctx context.Context, cfg app.Config) error {
+			return app.Migrate(ctx, cfg, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+		}),
+		PrintConfig: command.With(app.Load, func(_ context.Context, cfg app.Config) error {
+			return config.Print(os.Stdout, app.Prefix, &cfg)
+		}),
+		CheckReady: command.With(app.Load, app.CheckHealth),
+	}.Main()
 }

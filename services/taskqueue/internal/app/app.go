@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	random "math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/extra/redisotel/v9"
@@ -188,11 +189,20 @@ func (b *builder) work() {
 	r := reaper.New(reaper.Config{Every: reapEvery, KeepDead: time.Duration(b.cfg.Queue.DeadDays) * 24 * time.Hour, MaxDead: int64(b.cfg.Queue.DeadLimit)},
 		reaper.Deps{Queue: b.gate, Observer: b.metrics, Clock: b.clock, IDs: b.ids, Roll: random.Float64, Log: b.log})
 	b.group.Run("reaper", r.Run)
+	b.group.Run("pumps", b.pumps)
+}
+
+// pumps runs all pumps as one: at a stop their grace times run side by side.
+func (b *builder) pumps(ctx context.Context) error {
+	var all sync.WaitGroup
 	for channel, handler := range b.handlers {
 		for shard := range b.gate.Shards() {
-			b.group.Run(fmt.Sprintf("pump %s %d", channel, shard), b.pump(channel, shard, handler).Run)
+			p := b.pump(channel, shard, handler)
+			all.Go(func() { _ = p.Run(ctx) })
 		}
 	}
+	all.Wait()
+	return nil
 }
 
 func (b *builder) pump(channel job.Channel, shard int, handler worker.Handler) *worker.Pump {

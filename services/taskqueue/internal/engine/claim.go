@@ -2,12 +2,7 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
-	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
@@ -79,27 +74,6 @@ func (r *Redis) bodies(ctx context.Context, keys []string) ([][]byte, error) {
 		}
 	}
 	return raw, nil
-}
-
-// WaitBell blocks until the channel's bell rings or d has passed; it may return early. d is capped at the idle
-// poll, so a ring that another process heard costs at most that.
-func (r *Redis) WaitBell(ctx context.Context, shard int, c job.Channel, d time.Duration) error {
-	d = min(d, r.set.IdlePoll)
-	if d < time.Millisecond {
-		return nil
-	}
-	if d < 10*time.Millisecond { // cheaper than a blocked connection, and as exact
-		return r.pause(ctx, d)
-	}
-	timeout := strconv.FormatFloat(d.Seconds(), 'f', 3, 64) // BLPop of the client knows whole seconds only
-	err := r.bells.Do(ctx, "BLPOP", r.shards[shard].bells[c], timeout).Err()
-	if errors.Is(err, redis.Nil) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("wait for the bell: %w", err)
-	}
-	return nil
 }
 
 func number(v any) int64 {

@@ -48,6 +48,7 @@ type Redis struct {
 	timeout time.Duration
 	scripts map[string]*redis.Script
 	shards  []shardKeys
+	rings   []map[job.Channel]*bell // per shard
 	pause   func(context.Context, time.Duration) error
 }
 
@@ -66,6 +67,11 @@ func New(c Config) (*Redis, error) {
 	r := &Redis{rdb: c.Client, bells: c.Bells, set: c.Settings, timeout: c.Settings.CallTimeout, scripts: scripts, pause: pause}
 	for s := range c.Settings.Shards {
 		r.shards = append(r.shards, newShardKeys(s))
+		rings := make(map[job.Channel]*bell, len(job.Channels()))
+		for _, c := range job.Channels() {
+			rings[c] = &bell{rung: make(chan error, 1)}
+		}
+		r.rings = append(r.rings, rings)
 	}
 	return r, nil
 }

@@ -16,6 +16,9 @@ import (
 func submissions(tasks []*taskqueuev1.Task) []task.Submission {
 	list := make([]task.Submission, len(tasks))
 	for i, t := range tasks {
+		if t == nil {
+			continue // a null element is refused like an empty one
+		}
 		list[i] = task.Submission{Task: int(t.GetTask()), TaskType: int(t.GetTaskType()), Data: t.GetData().GetJson(), Headers: t.GetHeaders(),
 			LogTag: t.GetLogTag(), Subscribe: t.GetSubscribe(), OnSuccess: t.GetSuccessTaskHandler(), OnFailure: t.GetFailedTaskHandler(),
 			Priority: number(t.OverridePriority), Retry: number(t.Retry)}
@@ -26,6 +29,9 @@ func submissions(tasks []*taskqueuev1.Task) []task.Submission {
 func scheduled(tasks []*taskqueuev1.ScheduledTask) []task.Submission {
 	list := make([]task.Submission, len(tasks))
 	for i, t := range tasks {
+		if t == nil {
+			continue
+		}
 		at := t.GetSchTime()
 		list[i] = task.Submission{Task: int(t.GetTask()), TaskType: int(t.GetTaskType()), Data: t.GetData().GetJson(), Headers: t.GetHeaders(),
 			LogTag: t.GetLogTag(), Subscribe: t.GetSubscribe(), OnSuccess: t.GetSuccessTaskHandler(), OnFailure: t.GetFailedTaskHandler(),

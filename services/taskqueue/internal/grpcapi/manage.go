@@ -31,6 +31,7 @@ func (s *Server) JobInfo(ctx context.Context, in *taskqueuev1.JobInfoRequest) (*
 		return nil, err
 	}
 	out := &taskqueuev1.JobInfoResponse{Code: codeOK}
+	var found []*taskqueuev1.Job
 	for i, v := range views {
 		if v == nil {
 			out.Code, out.Message = codeNotFound, jobNotFound
@@ -39,10 +40,13 @@ func (s *Server) JobInfo(ctx context.Context, in *taskqueuev1.JobInfoRequest) (*
 			}
 			continue
 		}
-		out.Jobs = append(out.Jobs, jobOf(v))
+		found = append(found, jobOf(v))
 	}
-	if !list && len(out.Jobs) == 1 {
-		out.Job, out.Jobs = out.Jobs[0], nil
+	switch {
+	case list:
+		out.Jobs = found
+	case len(found) == 1:
+		out.Job = found[0]
 	}
 	return out, nil
 }

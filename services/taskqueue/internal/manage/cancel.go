@@ -55,6 +55,9 @@ func (m *Manager) Cancel(ctx context.Context, v Viewer, ids []string) (CancelOut
 
 func (m *Manager) cancellation(f *found) (engine.Cancellation, error) {
 	record := job.RecordOf(f.body, job.Cancelled, m.Clock.Now().UnixMilli())
+	if s := f.snapshot; s.Place == engine.PlaceLane && s.DueMs > s.NowMs && f.body.Attempts == 0 {
+		record.ScheduledMs = s.DueMs // it may have been moved
+	}
 	children, err := m.Callbacks(f.snapshot.ID, f.body, &record)
 	return engine.Cancellation{ID: f.snapshot.ID, Record: record.Encode(nil), Callbacks: children}, err
 }

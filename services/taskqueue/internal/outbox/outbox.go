@@ -156,15 +156,16 @@ func (r *Recorder) Record(m Message) {
 	}
 }
 
-// Run writes until ctx ends, then writes what is left.
+// Run writes until ctx ends, then writes what is left. What was taken is written even if ctx ends meanwhile.
 func (r *Recorder) Run(ctx context.Context) error {
+	lasting := context.WithoutCancel(ctx)
 	for {
 		select {
 		case m := <-r.in:
-			r.write(ctx, r.collect(ctx, m))
+			r.write(lasting, r.collect(ctx, m))
 		case <-ctx.Done():
 			for len(r.in) > 0 {
-				r.write(context.WithoutCancel(ctx), r.collect(ctx, <-r.in))
+				r.write(lasting, r.collect(ctx, <-r.in))
 			}
 			return nil
 		}
@@ -189,7 +190,7 @@ func (r *Recorder) collect(ctx context.Context, first Message) []Message {
 }
 
 func (r *Recorder) write(ctx context.Context, batch []Message) {
-	if err := r.store.Add(ctx, batch...); err != nil && ctx.Err() == nil {
+	if err := r.store.Add(ctx, batch...); err != nil {
 		r.log.WarnContext(ctx, "webhooks were not recorded in the outbox", "messages", len(batch), "error", err)
 	}
 }

@@ -29,11 +29,13 @@ func (s *slots) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free++
-	if s.free == s.total || s.free*4 >= s.total {
+	if s.free == 1 || s.free == s.quarter() || s.free == s.total { // what somebody may wait for
 		close(s.change)
 		s.change = make(chan struct{})
 	}
 }
+
+func (s *slots) quarter() int { return (s.total + 3) / 4 }
 
 func (s *slots) state() (int, <-chan struct{}) {
 	s.mu.Lock()
@@ -41,17 +43,34 @@ func (s *slots) state() (int, <-chan struct{}) {
 	return s.free, s.change
 }
 
-// waitQuarter returns the free places once at least a quarter is free (so claims stay large), 0 when ctx ends.
+// quarterPatience is how long a claim waits for a quarter of the places when fewer are free: slow deliveries must
+// not keep the others from running.
+const quarterPatience = 20 * time.Millisecond
+
+// waitQuarter returns the free places once at least a quarter is free (so claims stay large), or after a little
+// patience when any is, 0 when ctx ends.
 func (s *slots) waitQuarter(ctx context.Context) int {
 	for ctx.Err() == nil {
 		free, change := s.state()
-		if free > 0 && free*4 >= s.total {
+		if free >= s.quarter() {
 			return free
 		}
+		if free == 0 {
+			select {
+			case <-change:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		timer := time.NewTimer(quarterPatience)
 		select {
 		case <-change:
 		case <-ctx.Done():
+		case <-timer.C:
+			free, _ = s.state()
+			return free
 		}
+		timer.Stop()
 	}
 	return 0
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -131,14 +132,19 @@ func pass(d time.Duration) {
 func TestARetryLadderIsClimbedAndEndsFailedWithCallbacks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // guards at
 		var at []time.Duration
 		begun := now()
 		w := begin(t, func(context.Context, worker.Delivery) (job.Result, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			at = append(at, now().Sub(begun).Round(time.Second))
 			return job.Result{HTTPStatus: 503}, job.Retryable("http_5xx", "The receiver answered 503")
 		})
 		id := w.enqueue(&job.Body{Retry: 3, Subscribe: "https://a.example/s", OnFailure: "https://a.example/f", OnSuccess: "https://a.example/ok"})
 		pass(10 * time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
 		if diff := cmp.Diff([]time.Duration{0, 5 * time.Second, 25 * time.Second, 105 * time.Second}, at); diff != "" {
 			t.Errorf("attempts (-want +got):\n%s", diff)
 		}
@@ -174,16 +180,16 @@ func TestAPanicIsRetriedAndAPermanentFailureIsNot(t *testing.T) {
 func TestALongJobKeepsItsLeaseAndRunsOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		runs := 0
+		var runs atomic.Int32
 		w := begin(t, func(context.Context, worker.Delivery) (job.Result, error) {
-			runs++
+			runs.Add(1)
 			pass(100 * time.Second)
 			return job.Result{HTTPStatus: 200}, nil
 		})
 		id := w.enqueue(&job.Body{Retry: 3})
 		pass(110 * time.Second)
-		if r := w.record(id); r == nil || r.State != job.Finished || runs != 1 || w.seen.count("lost") != 0 {
-			t.Errorf("runs %d, record %+v", runs, r)
+		if r := w.record(id); r == nil || r.State != job.Finished || runs.Load() != 1 || w.seen.count("lost") != 0 {
+			t.Errorf("runs %d, record %+v", runs.Load(), r)
 		}
 		w.end()
 	})
@@ -214,20 +220,21 @@ func (d *deaf) Settle(ctx context.Context, s int, c job.Channel, l []engine.Sett
 func TestLostRepliesOfRenewAndSettleLoseAndRepeatNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		runs, renewals, settles := 0, 0, 0
+		var runs atomic.Int32
+		var renewals, settles atomic.Int32
 		w := &world{t: t, queue: model.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{}, rand.Reader)}
 		w.wrap = func(q worker.Queue) worker.Queue {
-			return &deaf{Queue: q, renew: func() bool { renewals++; return renewals%3 != 0 }, settle: func() bool { settles++; return settles == 1 }}
+			return &deaf{Queue: q, renew: func() bool { return renewals.Add(1)%3 != 0 }, settle: func() bool { return settles.Add(1) == 1 }}
 		}
 		w.start(func(context.Context, worker.Delivery) (job.Result, error) {
-			runs++
+			runs.Add(1)
 			pass(31200 * time.Millisecond) // ends while a renewal is unanswered
 			return job.Result{HTTPStatus: 200}, nil
 		})
 		id := w.enqueue(&job.Body{Retry: 3, Subscribe: "https://a.example/s"})
 		pass(2 * time.Minute)
-		if r := w.record(id); r == nil || r.State != job.Finished || runs != 1 {
-			t.Errorf("runs %d, record %+v", runs, r)
+		if r := w.record(id); r == nil || r.State != job.Finished || runs.Load() != 1 {
+			t.Errorf("runs %d, record %+v", runs.Load(), r)
 		}
 		depths, err := w.queue.Depths(t.Context(), 0)
 		if err != nil {
@@ -245,23 +252,23 @@ func TestLostRepliesOfRenewAndSettleLoseAndRepeatNothing(t *testing.T) {
 func TestAHandlerThatIgnoresItsContextGivesItsPlaceBackAndTheJobRunsAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		runs, release := 0, make(chan struct{})
+		var runs atomic.Int32
+		release := make(chan struct{})
 		w := begin(t, func(context.Context, worker.Delivery) (job.Result, error) {
-			runs++
-			if runs == 1 {
+			if runs.Add(1) == 1 {
 				<-release
 			}
 			return job.Result{HTTPStatus: 200}, nil
 		})
 		id := w.enqueue(&job.Body{Retry: 3})
 		pass(400 * time.Second)
-		if r := w.record(id); r == nil || r.State != job.Finished || runs != 2 {
-			t.Errorf("runs %d, record %+v", runs, r)
+		if r := w.record(id); r == nil || r.State != job.Finished || runs.Load() != 2 {
+			t.Errorf("runs %d, record %+v", runs.Load(), r)
 		}
 		close(release)
 		pass(time.Second)
 		if w.seen.count("succeeded") != 1 || w.seen.count("lost") == 0 {
-			t.Errorf("the late end must be refused: %v", w.seen.counts)
+			t.Errorf("the late end must be refused: %d succeeded", w.seen.count("succeeded"))
 		}
 		w.end()
 	})

@@ -39,7 +39,7 @@ type CellCounterServiceClient interface {
 	SaveMappings(ctx context.Context, in *SaveMappingsRequest, opts ...grpc.CallOption) (*SaveMappingsResponse, error)
 	// Inserts or updates parts of mappings, all or none.
 	PatchMappings(ctx context.Context, in *PatchMappingsRequest, opts ...grpc.CallOption) (*PatchMappingsResponse, error)
-	// Lists the cells. Declared last: the route registered last wins over {test_id}.
+	// Lists the cells.
 	ListCells(ctx context.Context, in *ListCellsRequest, opts ...grpc.CallOption) (*ListCellsResponse, error)
 }
 
@@ -103,7 +103,7 @@ type CellCounterServiceServer interface {
 	SaveMappings(context.Context, *SaveMappingsRequest) (*SaveMappingsResponse, error)
 	// Inserts or updates parts of mappings, all or none.
 	PatchMappings(context.Context, *PatchMappingsRequest) (*PatchMappingsResponse, error)
-	// Lists the cells. Declared last: the route registered last wins over {test_id}.
+	// Lists the cells.
 	ListCells(context.Context, *ListCellsRequest) (*ListCellsResponse, error)
 	mustEmbedUnimplementedCellCounterServiceServer()
 }

@@ -10,36 +10,40 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Values of the slot fields.
+// Values of the slot fields and of written_by.
 const (
 	slotOpen = "open"
 	slotAuto = "auto"
+	ours     = "rerun"
 )
 
 // recordDocument is a SampleRerun document.
 type recordDocument struct {
-	ID             string    `bson:"_id"`
-	LabID          int64     `bson:"lab_id"`
-	ReportID       int64     `bson:"lab_report_id"`
-	Type           string    `bson:"type"`
-	Number         int       `bson:"rerun_number"`
-	Requested      []int     `bson:"requested_parameters"`
-	ParameterNames []string  `bson:"parameter_names"`
-	Active         bool      `bson:"is_active"`
-	SampleID       string    `bson:"sample_id"`
-	CreatedBy      int64     `bson:"created_by"`
-	UpdatedBy      int64     `bson:"updated_by"`
-	CreatedAt      time.Time `bson:"created_at"`
-	UpdatedAt      time.Time `bson:"updated_at"`
-	Slot           string    `bson:"slot"`
-	AutoSlot       string    `bson:"auto_slot"`
+	ID             documentID `bson:"_id"`
+	LabID          int64      `bson:"lab_id"`
+	ReportID       int64      `bson:"lab_report_id"`
+	Type           string     `bson:"type"`
+	Number         int        `bson:"rerun_number"`
+	Requested      indices    `bson:"requested_parameters"`
+	ParameterNames []string   `bson:"parameter_names"`
+	Active         bool       `bson:"is_active"`
+	SampleID       string     `bson:"sample_id"`
+	CreatedBy      int64      `bson:"created_by"`
+	UpdatedBy      int64      `bson:"updated_by"`
+	CreatedAt      time.Time  `bson:"created_at"`
+	UpdatedAt      time.Time  `bson:"updated_at"`
+	Slot           string     `bson:"slot"`
+	AutoSlot       string     `bson:"auto_slot"`
+	// WrittenBy is ours in every document of this service, also after changes; others have none.
+	WrittenBy string `bson:"written_by"`
 }
 
 func documentOf(r rerun.Record) recordDocument {
 	d := recordDocument{
-		ID: r.ID, LabID: r.LabID, ReportID: r.ReportID, Type: string(r.Type), Number: r.Number, Requested: r.Requested,
+		ID: documentID(r.ID), LabID: r.LabID, ReportID: r.ReportID, Type: string(r.Type), Number: r.Number, Requested: r.Requested,
 		ParameterNames: r.ParameterNames, Active: r.Active, SampleID: r.SampleID, CreatedBy: r.CreatedBy, UpdatedBy: r.UpdatedBy,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Slot: r.ID, AutoSlot: r.ID,
+		WrittenBy: ours,
 	}
 	if r.Active {
 		d.Slot = slotOpen
@@ -51,10 +55,15 @@ func documentOf(r rerun.Record) recordDocument {
 }
 
 func (d recordDocument) record() rerun.Record {
+	kind, ok := rerun.ParseType(d.Type)
+	if !ok {
+		kind = rerun.Type(d.Type)
+	}
 	return rerun.Record{
-		ID: d.ID, LabID: d.LabID, ReportID: d.ReportID, Type: rerun.Type(d.Type), Number: d.Number, Requested: d.Requested,
+		ID: string(d.ID), LabID: d.LabID, ReportID: d.ReportID, Type: kind, Number: d.Number, Requested: d.Requested,
 		ParameterNames: d.ParameterNames, Active: d.Active, SampleID: d.SampleID, CreatedBy: d.CreatedBy, UpdatedBy: d.UpdatedBy,
 		CreatedAt: d.CreatedAt.UTC(), UpdatedAt: d.UpdatedAt.UTC(),
+		Foreign: d.WrittenBy != ours,
 	}
 }
 
@@ -107,5 +116,5 @@ func (s *Store) Delete(ctx context.Context, scope authn.LabScope, id string) err
 }
 
 func one(scope authn.LabScope, id string) bson.D {
-	return bson.D{{Key: "_id", Value: id}, {Key: "lab_id", Value: scope.LabID()}}
+	return bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: spellings(id)}}}, {Key: "lab_id", Value: scope.LabID()}}
 }

@@ -14,19 +14,33 @@ import (
 
 // valueDocument is a SampleRerunValues document.
 type valueDocument struct {
-	ID            string    `bson:"_id"`
-	LabID         int64     `bson:"lab_id"`
-	ReportID      int64     `bson:"lab_report_id"`
-	SampleID      string    `bson:"sample_id"`
-	Value         string    `bson:"value"`
-	Order         int       `bson:"order"`
-	Index         int       `bson:"index"`
-	RerunType     string    `bson:"rerun_type"`
-	Number        int       `bson:"rerun_number"`
-	ParameterName string    `bson:"parameter_name"`
-	DeviceID      string    `bson:"device_id"`
-	DeviceName    string    `bson:"device_name"`
-	CreatedAt     time.Time `bson:"created_at"`
+	ID            documentID `bson:"_id"`
+	LabID         int64      `bson:"lab_id"`
+	ReportID      int64      `bson:"lab_report_id"`
+	SampleID      string     `bson:"sample_id"`
+	Value         string     `bson:"value"`
+	Order         int        `bson:"order"`
+	Index         int        `bson:"index"`
+	RerunType     string     `bson:"rerun_type"`
+	Number        int        `bson:"rerun_number"`
+	ParameterName string     `bson:"parameter_name"`
+	DeviceID      string     `bson:"device_id"`
+	DeviceName    string     `bson:"device_name"`
+	CreatedAt     time.Time  `bson:"created_at"`
+}
+
+func valueDocumentOf(v rerun.Value) valueDocument {
+	return valueDocument{
+		ID: documentID(v.ID), LabID: v.LabID, ReportID: v.ReportID, SampleID: v.SampleID, Value: v.Value, Order: v.Order, Index: v.Index,
+		RerunType: v.RerunType, Number: v.Number, ParameterName: v.ParameterName, DeviceID: v.DeviceID, DeviceName: v.DeviceName, CreatedAt: v.CreatedAt,
+	}
+}
+
+func (d valueDocument) value() rerun.Value {
+	return rerun.Value{
+		ID: string(d.ID), LabID: d.LabID, ReportID: d.ReportID, SampleID: d.SampleID, Value: d.Value, Order: d.Order, Index: d.Index,
+		RerunType: d.RerunType, Number: d.Number, ParameterName: d.ParameterName, DeviceID: d.DeviceID, DeviceName: d.DeviceName, CreatedAt: d.CreatedAt.UTC(),
+	}
 }
 
 // InsertValue adds a value; rerun.ErrDuplicate when its report, number and index are stored already.
@@ -34,7 +48,7 @@ func (s *Store) InsertValue(ctx context.Context, v rerun.Value) error {
 	if err := s.EnsureIndexes(ctx); err != nil {
 		return err
 	}
-	_, err := s.values.InsertOne(ctx, valueDocument(v))
+	_, err := s.values.InsertOne(ctx, valueDocumentOf(v))
 	return translate("insert rerun value", err)
 }
 
@@ -50,8 +64,7 @@ func (s *Store) Values(ctx context.Context, scope authn.LabScope, reportID int64
 	}
 	values := make([]rerun.Value, 0, len(documents))
 	for _, d := range documents {
-		d.CreatedAt = d.CreatedAt.UTC()
-		values = append(values, rerun.Value(d))
+		values = append(values, d.value())
 	}
 	slices.SortFunc(values, func(a, b rerun.Value) int {
 		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Order, b.Order), cmp.Compare(a.Index, b.Index))

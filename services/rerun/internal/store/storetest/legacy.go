@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"database/sql"
-	"io"
 	"log/slog"
 	"testing"
 
@@ -26,7 +25,7 @@ func Seed(t testing.TB, db *sql.DB) {
 	if err := legacydb.Create(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	if err := mysqldb.Migrate(t.Context(), db, "rerun", migrations.Files, slog.New(slog.NewTextHandler(io.Discard, nil))); err != nil {
+	if err := mysqldb.Migrate(t.Context(), db, "rerun", migrations.Files, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	Exec(t, db,

@@ -65,7 +65,7 @@ func get(ctx context.Context, client vendor.Client, raw string, now time.Time) (
 	case errors.As(err, &refusal):
 		return nil, job.Permanent("file_refused", "The URL of an attachment is refused: "+refusal.Why)
 	case err != nil:
-		return nil, job.Retryable("file_unreachable", "An attachment cannot be fetched").WithCause(err)
+		return nil, job.Retryable("file_unreachable", "An attachment cannot be fetched").WithCause(vendor.Bare(err))
 	case answer.Truncated:
 		return nil, job.Permanent("file_too_large", "An attachment is larger than 10 MiB")
 	case answer.Status == http.StatusOK:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http/httptrace"
+	"net/url"
 	"sync/atomic"
 
 	"github.com/labplatform/labplatform/pkg/netguard"
@@ -21,10 +22,12 @@ func Exchange(ctx context.Context, client Client, q netguard.Request, paid bool)
 	var written atomic.Bool
 	trace := &httptrace.ClientTrace{WroteHeaders: func() { written.Store(true) }}
 	answer, err := client.Do(httptrace.WithClientTrace(ctx, trace), q)
+	if err == nil {
+		return answer, nil
+	}
+	err = Bare(err)
 	var refusal *netguard.Refusal
 	switch {
-	case err == nil:
-		return answer, nil
 	case errors.As(err, &refusal):
 		return nil, Elsewhere("refused", "The provider's address is refused: "+refusal.Why)
 	case paid && written.Load():
@@ -34,6 +37,15 @@ func Exchange(ctx context.Context, client Client, q netguard.Request, paid bool)
 	default:
 		return nil, job.Retryable("network", "The provider cannot be reached").WithCause(err)
 	}
+}
+
+// Bare takes the URL out of a transport error: it may hold a number, a text or a token.
+func Bare(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
 }
 
 // Interrupted is the result to return with err: after doubt a cancel or a stop comes too late to undo the send.

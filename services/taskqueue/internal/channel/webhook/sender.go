@@ -107,33 +107,33 @@ var errUnhealthy = errors.New("receiver is failing")
 
 // exchange sends through the host's limits. Answers of 5xx count against the host, other answers do not.
 func (s *Sender) exchange(ctx context.Context, client *netguard.Client, q netguard.Request) (*netguard.Response, error) {
-	one, ok := s.hosts.enter(netguard.Origin(q.URL))
+	one, ok := s.hosts.enter(ctx, netguard.Origin(q.URL))
 	if !ok {
 		return nil, job.Postpone("host_busy", busyDelay)
 	}
 	defer s.hosts.leave(one)
-	var ours error // a refusal or our own cancellation says nothing about the host
 	var answer *netguard.Response
-	_, err := one.breaker.Execute(func() (*netguard.Response, error) {
-		var err error
-		answer, err = client.Do(ctx, q)
-		switch {
-		case err != nil && (errors.Is(err, netguard.ErrRefused) || ctx.Err() != nil):
-			ours = err
-			return nil, nil
-		case err == nil && answer.Status >= http.StatusInternalServerError:
-			return nil, errUnhealthy
-		}
-		return answer, err
+	var failed error
+	_, paused := one.breaker.Execute(func() (*netguard.Response, error) {
+		answer, failed = client.Do(ctx, q)
+		return answer, blame(ctx, answer, failed)
 	})
-	switch {
-	case ours != nil:
-		return nil, ours
-	case answer != nil:
-		return answer, nil
-	default:
-		return nil, err
+	if answer != nil || failed != nil {
+		return answer, failed
 	}
+	return nil, paused
+}
+
+// blame is the error that counts against the host: none for refusals and our own cancellation.
+func blame(ctx context.Context, answer *netguard.Response, failed error) error {
+	innocent := errors.Is(failed, netguard.ErrRefused) || ctx.Err() != nil
+	switch {
+	case !innocent && failed != nil:
+		return failed
+	case !innocent && answer.Status >= http.StatusInternalServerError:
+		return errUnhealthy
+	}
+	return nil
 }
 
 // conclude turns an answer or a transport error into the result of the attempt.

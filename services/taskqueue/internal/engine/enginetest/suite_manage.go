@@ -112,8 +112,10 @@ func revival(b *bench) {
 		b.t.Error("a stale observation revived the job")
 	}
 	before := b.nowMs()
-	if !revive("again", record(job.Failed)) || !revive("again", record(job.Failed)) {
-		b.t.Error("a failed job is revived, and the repeat says so too")
+	for range 2 { // the second is a repeat after a lost reply
+		if !revive("again", record(job.Failed)) {
+			b.t.Error("a failed job is revived, and the repeat says so too")
+		}
 	}
 	s := b.wantPlace(id, engine.PlaceLane)
 	if wait := s.DueMs - before; wait < 120_000 || wait > 121_000 || string(s.Body) != "again" {

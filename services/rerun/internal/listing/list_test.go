@@ -1,0 +1,61 @@
+package listing_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/services/rerun/internal/listing"
+	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
+)
+
+var at = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+func TestAListingShowsValuesPresentOnesAndWhatIsAwaited(t *testing.T) {
+	t.Parallel()
+	db := mysqltest.New(t)
+	storetest.Seed(t, db)
+	reports, err := mysql.New(db, clock.Fixed(at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents := mongo.New(mongotest.Database(t))
+	list := listing.New(reports, documents)
+	storetest.Exec(t, db, "UPDATE labReportRelation SET sampleRedrawFlag = 3 WHERE id = 7001",
+		"INSERT INTO reportValues (labReportId_id, profileTestId, `index`, value) VALUES (7001, 0, 1, '13.1'), (7001, 301, 8, '5'), (7001, 302, 8, '6'), (7002, 0, 3, '9')")
+	if err := documents.Insert(t.Context(), storetest.Record("r", 7001, rerun.Manual, 1, true)); err != nil { // asks for 3 and 1
+		t.Fatal(err)
+	}
+	if err := documents.InsertValue(t.Context(), rerun.Value{ID: "v", LabID: 12, ReportID: 7001, Index: 3, Number: 1, Value: "4.2", CreatedAt: at}); err != nil {
+		t.Fatal(err)
+	}
+
+	got, err := list.List(t.Context(), storetest.Scope(t, 12), storetest.Report)
+	if err != nil || len(got.Values) != 1 || len(got.Open) != 1 || got.Flag != rerun.Requested {
+		t.Fatalf("%+v %v", got, err)
+	}
+	if diff := cmp.Diff([]int{1}, got.Open[0].Pending); diff != "" {
+		t.Fatal(diff)
+	}
+	if diff := cmp.Diff(map[int]string{1: "13.1"}, got.Present); diff != "" { // index 8 belongs to two tests
+		t.Fatal(diff)
+	}
+	if _, err := list.List(t.Context(), storetest.Scope(t, 13), storetest.Report); apperr.KindOf(err) != apperr.NotFound {
+		t.Fatalf("another laboratory: %v", err)
+	}
+	storetest.Exec(t, db, "UPDATE labReportRelation SET sampleRedrawFlag = 0 WHERE id = 7001")
+	if got, err = list.List(t.Context(), storetest.Scope(t, 12), storetest.Report); err != nil || len(got.Open) != 0 {
+		t.Fatalf("a closed report awaits nothing: %+v %v", got.Open, err)
+	}
+	if got, err = list.List(t.Context(), storetest.Scope(t, 12), storetest.OtherReport); err != nil || len(got.Values) != 0 || len(got.Open) != 0 {
+		t.Fatalf("%+v %v", got, err)
+	}
+}

@@ -1,0 +1,62 @@
+package mongo
+
+import (
+	"strconv"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// documentID is an _id as text. This service writes texts; documents of other programs have object ids.
+type documentID string
+
+// UnmarshalBSONValue reads a text or an object id.
+func (d *documentID) UnmarshalBSONValue(kind byte, data []byte) error {
+	v := bson.RawValue{Type: bson.Type(kind), Value: data}
+	if id, ok := v.ObjectIDOK(); ok {
+		*d = documentID(id.Hex())
+		return nil
+	}
+	s, _ := v.StringValueOK()
+	*d = documentID(s)
+	return nil
+}
+
+// spellings returns what the _id of a document may be in the store.
+func spellings(id string) bson.A {
+	if object, err := bson.ObjectIDFromHex(id); err == nil {
+		return bson.A{id, object}
+	}
+	return bson.A{id}
+}
+
+// indices are parameter indices: a list, or in documents of other programs its text "[1, 3]".
+type indices []int
+
+// UnmarshalBSONValue reads both spellings; elements that are no integers are left out.
+func (x *indices) UnmarshalBSONValue(kind byte, data []byte) error {
+	*x = indices{}
+	v := bson.RawValue{Type: bson.Type(kind), Value: data}
+	if s, ok := v.StringValueOK(); ok {
+		for part := range strings.SplitSeq(strings.Trim(s, "[] "), ",") {
+			if n, err := strconv.Atoi(strings.TrimSpace(part)); err == nil {
+				*x = append(*x, n)
+			}
+		}
+		return nil
+	}
+	list, ok := v.ArrayOK()
+	if !ok {
+		return nil
+	}
+	elements, err := list.Values()
+	if err != nil {
+		return err
+	}
+	for _, e := range elements {
+		if n, ok := e.AsInt64OK(); ok {
+			*x = append(*x, int(n))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package submit_test
+
+import (
+	"context"
+	"crypto/rand"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+)
+
+type anywhere struct{}
+
+func (anywhere) CheckPublic(string) error { return nil }
+func (anywhere) IsInternal(*url.URL) bool { return false }
+func (anywhere) Enqueued(job.Lane)        {}
+func serves(job.Channel) bool             { return true }
+func moment(d time.Duration) time.Time    { return clock.System{}.Now().Add(d) }
+func generator() *job.Generator           { return job.NewGenerator(clock.System{}, rand.Reader) }
+
+func open(t *testing.T, set engine.Settings) (*submit.Submitter, *engine.Redis) {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: redistest.Start(t, "--appendfsync", "everysec").Addr, MaxRetries: -1, PoolSize: 32})
+	t.Cleanup(func() { _ = client.Close() })
+	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &task.Validator{Targets: anywhere{}, Serves: serves}
+	return submit.New(submit.Deps{Queue: q, Validator: v, IDs: generator(), Clock: clock.System{}, Observer: anywhere{}}), q
+}
+
+// Joins race with the moment at which the window fires: whatever id a caller got was delivered exactly once.
+func TestEveryIDThatAJoinReturnsIsDeliveredExactlyOnce(t *testing.T) {
+	t.Parallel()
+	s, q := open(t, engine.DefaultSettings())
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var mu sync.Mutex
+	returned, delivered := map[job.ID]bool{}, map[job.ID]int{}
+	var joins, worker sync.WaitGroup
+	stop := make(chan struct{})
+	worker.Go(func() { drain(ctx, t, q, stop, func(id job.ID) { mu.Lock(); delivered[id]++; mu.Unlock() }) })
+	for range 8 {
+		joins.Go(func() {
+			for range 125 {
+				at := moment(0).Format(task.TimeLayout) // due at once: every join races with the claim
+				ids, err := s.Submit(ctx, submit.Request{Caller: task.Caller{LabID: 12, Name: "user:1"}, Tasks: []task.Submission{
+					{Task: 4, TaskType: 2, Data: []byte(`{"url":"https://a.example/"}`), Time: &at, WindowKey: "k"}}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				returned[ids[0]] = true
+				mu.Unlock()
+			}
+		})
+	}
+	joins.Wait()
+	close(stop)
+	worker.Wait()
+	if len(returned) < 2 {
+		t.Errorf("%d windows were opened: nothing raced", len(returned))
+	}
+	for id := range returned {
+		if delivered[id] != 1 {
+			t.Errorf("%s was delivered %d times", id, delivered[id])
+		}
+	}
+	if len(delivered) != len(returned) {
+		t.Errorf("%d delivered, %d returned", len(delivered), len(returned))
+	}
+}
+
+// drain claims and settles until stop is closed and nothing is left.
+func drain(ctx context.Context, t *testing.T, q *engine.Redis, stop <-chan struct{}, seen func(job.ID)) {
+	for turn := 1; ctx.Err() == nil; turn++ {
+		c, err := q.Claim(ctx, engine.ClaimRequest{Channel: job.Webhook, Max: 10, Turn: turn})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		var list []engine.Settlement
+		for _, j := range c.Jobs {
+			seen(j.ID)
+			list = append(list, engine.Settlement{ID: j.ID, Token: c.Token, Op: engine.OpSucceed, Payload: []byte("r")})
+		}
+		if len(list) > 0 {
+			if _, err := q.Settle(ctx, 0, job.Webhook, list); err != nil {
+				t.Error(err)
+				return
+			}
+			continue
+		}
+		select {
+		case <-stop:
+			return
+		default:
+		}
+	}
+}
+
+func TestAWindowStaysOnItsShardAndABatchOverShardsKeepsItsOrder(t *testing.T) {
+	t.Parallel()
+	set := engine.DefaultSettings()
+	set.Shards = 8
+	s, q := open(t, set)
+	at := moment(time.Hour).Format(task.TimeLayout)
+	hook := func(window string) task.Submission {
+		return task.Submission{Task: 4, TaskType: 2, Data: []byte(`{"url":"https://a.example/"}`), Time: &at, WindowKey: window, LogTag: window}
+	}
+	request := submit.Request{Caller: task.Caller{LabID: 12, Name: "user:1"}, Tasks: []task.Submission{hook("a"), hook(""), hook("b"), hook("c"), hook("a")}}
+	first, err := s.Submit(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.Submit(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, tag := range []string{"a", "", "b", "c", "a"} {
+		snapshot, err := q.Info(t.Context(), []job.ID{first[i]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := job.DecodeBody(snapshot[0].Body); err != nil || b.LogTag != tag {
+			t.Errorf("id %d belongs to %q, %v", i, b.LogTag, err)
+		}
+		if joined := first[i] == again[i]; joined != (tag != "") {
+			t.Errorf("task %d joined: %v", i, joined)
+		}
+	}
+	if first[0] != first[4] {
+		t.Error("one window in one request is one job")
+	}
+}

@@ -1,0 +1,167 @@
+package task_test
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+)
+
+type targets struct{}
+
+func (targets) CheckPublic(raw string) error {
+	if strings.Contains(raw, "bad") {
+		return errors.New("refused")
+	}
+	return nil
+}
+
+func (targets) IsInternal(u *url.URL) bool { return u.Host == "gateway:8091" }
+
+func validator() *task.Validator {
+	return &task.Validator{Targets: targets{}, Providers: []string{"outbox"}, Serves: func(c job.Channel) bool { return c != job.Mapping }}
+}
+
+func user() task.Caller { return task.Caller{LabID: 12, Name: "user:77"} }
+
+func ptr[T any](v T) *T { return &v }
+
+// The documented table, written a second time.
+func TestEveryDocumentedPairHasItsDefaultPriority(t *testing.T) {
+	t.Parallel()
+	const sms = `{"contact":919812345678,"message":"hi"}`
+	const email = `{"to":["a@b.example"],"message":"<p>hi</p>"}`
+	const push = `{"topic":"news","title":"t"}`
+	const hook = `{"url":"https://a.example/"}`
+	const whatsApp = `{"contact":"9812345678","template":"welcome"}`
+	want := map[int]struct {
+		data       string
+		priorities []job.Priority
+	}{
+		1: {sms, []job.Priority{2, 0, 1, 1, 1, 0, 2}},
+		2: {email, []job.Priority{1, 1, 1, 0, 0, 0}},
+		3: {push, []job.Priority{1, 1, 1, 0, 0, 2}},
+		4: {hook, []job.Priority{1, 1, 1, 1}},
+		6: {whatsApp, []job.Priority{1, 1}},
+	}
+	for number := -1; number < 8; number++ {
+		for taskType := 0; taskType < 9; taskType++ {
+			row := want[number]
+			s := task.Submission{Task: number, TaskType: taskType, Data: []byte(row.data)}
+			p, fields := validator().Check(0, s, user())
+			exists := taskType >= 1 && taskType <= len(row.priorities)
+			if exists != (len(fields) == 0) {
+				t.Errorf("task %d type %d: %v", number, taskType, fields)
+			}
+			if exists && p.Lane.Priority != row.priorities[taskType-1] {
+				t.Errorf("task %d type %d has priority %d", number, taskType, p.Lane.Priority)
+			}
+		}
+	}
+}
+
+func TestWrongFieldsAreNamed(t *testing.T) {
+	t.Parallel()
+	hook := func(extra string) task.Submission {
+		return task.Submission{Task: 4, TaskType: 2, Data: []byte(`{"url":"https://a.example/"` + extra + `}`)}
+	}
+	with := func(edit func(*task.Submission)) task.Submission {
+		s := hook("")
+		edit(&s)
+		return s
+	}
+	data := func(number, taskType int, data string) task.Submission {
+		return task.Submission{Task: number, TaskType: taskType, Data: []byte(data)}
+	}
+	for name, c := range map[string]struct {
+		s     task.Submission
+		wrong []string
+	}{
+		"good":                      {hook(`,"args":{"a":1},"timeout":300,"callback":1,"callback_url":"https://a.example/cb"`), nil},
+		"retry 10 is allowed":       {with(func(s *task.Submission) { s.Retry = ptr(10) }), nil},
+		"retry 11 is not":           {with(func(s *task.Submission) { s.Retry = ptr(11) }), []string{"retry"}},
+		"retry -1 is not":           {with(func(s *task.Submission) { s.Retry = ptr(-1) }), []string{"retry"}},
+		"priority 3":                {with(func(s *task.Submission) { s.Priority = ptr(3) }), []string{"override_priority"}},
+		"a long tag":                {with(func(s *task.Submission) { s.LogTag = strings.Repeat("x", 129) }), []string{"log_tag"}},
+		"a bad subscriber":          {with(func(s *task.Submission) { s.Subscribe, s.OnFailure = "bad", "bad" }), []string{"subscribe", "failed_task_handler"}},
+		"a time with a zone":        {with(func(s *task.Submission) { s.Time = ptr("2026-11-20T10:00:00+05:30") }), []string{"sch_time"}},
+		"a time with a Z":           {with(func(s *task.Submission) { s.Time = ptr("2026-11-20T10:00:00Z") }), nil},
+		"a missing time":            {with(func(s *task.Submission) { s.Time = ptr("") }), []string{"sch_time"}},
+		"an impossible date":        {with(func(s *task.Submission) { s.Time = ptr("2026-02-30T10:00:00") }), []string{"sch_time"}},
+		"a header with a newline":   {with(func(s *task.Submission) { s.Headers = map[string]string{"X": "a\r\nY: b"} }), []string{"headers"}},
+		"a header with a colon":     {hook(`,"headers":{"X:":"a"}`), []string{"headers"}},
+		"no url":                    {data(4, 1, `{}`), []string{"data.url"}},
+		"a bad url":                 {data(4, 1, `{"url":"https://bad/"}`), []string{"data.url"}},
+		"an internal url":           {data(4, 1, `{"url":"http://gateway:8091/x"}`), []string{"data.url"}},
+		"an internal callback":      {with(func(s *task.Submission) { s.OnSuccess = "http://gateway:8091/x" }), []string{"success_task_handler"}},
+		"timeout 0":                 {hook(`,"timeout":0`), []string{"data.timeout"}},
+		"timeout 301":               {hook(`,"timeout":301`), []string{"data.timeout"}},
+		"args is a list":            {hook(`,"args":[1]`), []string{"data.args"}},
+		"callback without its url":  {hook(`,"callback":1`), []string{"data.callback_url"}},
+		"data is a list":            {data(4, 1, `[]`), []string{"data"}},
+		"data is missing":           {data(4, 1, ``), []string{"data"}},
+		"data has a wrong type":     {data(4, 1, `{"url":5}`), []string{"data.url"}},
+		"data is too large":         {hook(`,"args":{"a":"` + strings.Repeat("x", 64<<10) + `"}`), []string{"data"}},
+		"sms without contact":       {data(1, 1, `{"message":"x"}`), []string{"data.contact"}},
+		"sms without message":       {data(1, 1, `{"contact":"0123456"}`), []string{"data.message"}},
+		"sms to a word":             {data(1, 1, `{"contact":"call me","message":"x"}`), []string{"data"}},
+		"sms by unknown provider":   {data(1, 1, `{"contact":"0123456","message":"x","config":{"provider":"p"}}`), []string{"data.config.provider"}},
+		"sms by the outbox":         {data(1, 1, `{"contact":"0123456","message":"x","config":{"provider":"outbox"}}`), nil},
+		"email to nobody":           {data(2, 1, `{"message":"x"}`), []string{"data.to"}},
+		"email to a word":           {data(2, 1, `{"to":["x"],"message":"x"}`), []string{"data.to"}},
+		"a template that is absent": {data(2, 5, `{"to":["a@b.example"],"message":"x","is_template":1}`), []string{"data.template"}},
+		"an email with a bad file":  {data(2, 6, `{"to":["a@b.example"],"message":"x","files":["bad"]}`), []string{"data.files"}},
+		"push to nobody":            {data(3, 1, `{"title":"x"}`), []string{"data.tokens"}},
+		"push to both":              {data(3, 1, `{"title":"x","topic":"t","tokens":["a"]}`), []string{"data.tokens"}},
+		"push of nothing":           {data(3, 1, `{"topic":"t"}`), []string{"data.title"}},
+		"push of a wrong priority":  {data(3, 1, `{"topic":"t","title":"x","priority":"urgent"}`), []string{"data.priority"}},
+		"whatsapp of nothing":       {data(6, 1, `{"contact":9812345678}`), []string{"data.message"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, fields := validator().Check(3, c.s, user())
+			var got []string
+			for _, f := range fields {
+				got = append(got, f.Name)
+				if f.Index != 3 || f.Message == "" {
+					t.Errorf("field %+v", f)
+				}
+			}
+			if diff := cmp.Diff(c.wrong, got); diff != "" {
+				t.Errorf("fields (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestServicesMayNameInternalOrigins(t *testing.T) {
+	t.Parallel()
+	s := task.Submission{Task: 4, TaskType: 2, Data: []byte(`{"url":"http://gateway:8091/x"}`), Headers: map[string]string{"a": "1"}}
+	p, fields := validator().Check(0, s, task.Caller{Name: "service:rerun", Internal: true})
+	if len(fields) > 0 || !p.Body.Internal || string(p.Body.Headers) != `{"a":"1"}` || p.Body.Retry != 3 {
+		t.Errorf("%+v, %v", p, fields)
+	}
+}
+
+func TestHeadersOfDataWinAndReservedOnesAreDropped(t *testing.T) {
+	t.Parallel()
+	merged, problem := task.MergeHeaders(map[string]string{"X-A": "outer", "Host": "h", "x-is-internal-request": "True"}, map[string]string{"x-a": "data", "TE": "x"})
+	if diff := cmp.Diff(map[string]string{"x-a": "data"}, merged); diff != "" || problem != "" {
+		t.Errorf("%s %s", diff, problem)
+	}
+	many := map[string]string{}
+	for i := range 21 {
+		many["X-"+string(rune('a'+i))] = "v"
+	}
+	if _, problem := task.MergeHeaders(many, nil); problem == "" {
+		t.Error("21 headers were accepted")
+	}
+	if _, problem := task.MergeHeaders(map[string]string{"X": strings.Repeat("v", 8<<10)}, nil); problem == "" {
+		t.Error("more than 8 KiB of headers were accepted")
+	}
+}

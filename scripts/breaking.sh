@@ -4,6 +4,8 @@
 set -euo pipefail
 buf=$1 protodeps=$2
 base=$(git rev-parse --verify --quiet origin/main || git rev-parse --verify --quiet main || true)
+# On main itself the comparison is with the commit before.
+if [ -n "$base" ] && [ "$base" = "$(git rev-parse HEAD)" ]; then base=$(git rev-parse --verify --quiet HEAD^1 || true); fi
 if [ -z "$base" ] || ! git cat-file -e "$base:buf.yaml" 2>/dev/null; then
   echo "breaking: the main branch has no contracts yet"
   exit 0

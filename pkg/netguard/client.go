@@ -30,6 +30,7 @@ type Config struct {
 	MaxHeader      int64          // bytes of response headers [32 KiB]
 	IdlePerHost    int            // kept connections [4]
 	TLS            *tls.Config    // extra roots; nil: the system's
+	Resolver       *net.Resolver  // nil: the system's
 }
 
 func (c Config) withDefaults() Config {
@@ -89,8 +90,8 @@ func build(cfg Config, origins []string) *Client {
 	for _, h := range cfg.AllowedHosts {
 		c.hosts = append(c.hosts, strings.ToLower(h))
 	}
-	plain := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second}
-	guarded := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second, ControlContext: c.control}
+	plain := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second, Resolver: cfg.Resolver}
+	guarded := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second, Resolver: cfg.Resolver, ControlContext: c.control}
 	c.transport = &http.Transport{
 		Proxy:                  nil,
 		DialContext:            c.dialer(plain, guarded),

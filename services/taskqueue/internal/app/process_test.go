@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -86,7 +87,12 @@ func (l *logBuffer) String() string {
 
 func newProcess(t testing.TB, env ...string) *process {
 	t.Helper()
-	p := &process{t: t, redis: redistest.Start(t), log: &logBuffer{}}
+	return newProcessOn(t, redistest.Start(t), env...)
+}
+
+func newProcessOn(t testing.TB, server *redistest.Server, env ...string) *process {
+	t.Helper()
+	p := &process{t: t, redis: server, log: &logBuffer{}}
 	host, port, err := net.SplitHostPort(p.redis.Addr)
 	if err != nil {
 		t.Fatal(err)
@@ -195,11 +201,14 @@ type receiver struct {
 	bodies []string
 	heads  []http.Header
 	hang   bool
+	quit   chan struct{} // closed: hung requests are answered
+	once   sync.Once
 }
 
+func (r *receiver) release() { r.once.Do(func() { close(r.quit) }) }
+
 func newReceiver(t *testing.T) *receiver {
-	r := &receiver{}
-	quit := make(chan struct{})
+	r := &receiver{quit: make(chan struct{})}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		body, _ := io.ReadAll(q.Body)
 		r.mu.Lock()
@@ -209,12 +218,12 @@ func newReceiver(t *testing.T) *receiver {
 		if hang {
 			select {
 			case <-q.Context().Done():
-			case <-quit:
+			case <-r.quit:
 			}
 		}
 	}))
 	t.Cleanup(func() {
-		close(quit)
+		r.release()
 		r.Close()
 	})
 	return r
@@ -349,4 +358,60 @@ func TestAServiceOnAnUnfitRedisIsLiveNotReadyAndRefusesTasks(t *testing.T) {
 	}
 	p.ready()
 	p.enqueue(r.URL)
+}
+
+func TestTheServiceOutlivesAKilledRedisAndDeliversWhatItHadAccepted(t *testing.T) {
+	t.Parallel()
+	p, r := newProcess(t), newReceiver(t)
+	p.ready()
+	client, ctx := p.client()
+	at := now().Add(3 * time.Second).Truncate(time.Second)
+	in := &taskqueuev1.ScheduleRequest{}
+	for range 50 {
+		in.Tasks = append(in.Tasks, &taskqueuev1.ScheduledTask{SchTime: at.Format("2006-01-02T15:04:05"), Task: 4, TaskType: 2, Data: webhookData(r.URL)})
+	}
+	answer, err := client.Schedule(ctx, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.redis.Kill()
+	if _, err := client.Schedule(ctx, in); status.Code(err) != codes.Unavailable {
+		t.Errorf("enqueue without Redis: %v", err)
+	}
+	p.redis.Restart()
+	await(t, 20*time.Second, "delivery of all tasks", func() bool { return r.count() >= 50 })
+	for _, id := range answer.GetJobIds() {
+		await(t, 5*time.Second, "the result", func() bool { return p.status(id) == "finished" })
+	}
+	if r.count() != 50 {
+		t.Errorf("%d deliveries of 50 tasks", r.count())
+	}
+}
+
+func TestAFrozenProcessThatWakesUpLateOverwritesNothing(t *testing.T) {
+	t.Parallel()
+	frozen, r := newProcess(t), newReceiver(t)
+	frozen.ready()
+	r.setHang(true)
+	id := frozen.enqueue(r.URL)
+	await(t, 5*time.Second, "the first request", func() bool { return r.count() == 1 })
+	r.setHang(false)
+	if err := frozen.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	other := newProcessOn(t, frozen.redis)
+	other.ready()
+	await(t, 25*time.Second, "the second request, by the other process", func() bool { return r.count() == 2 })
+	await(t, 5*time.Second, "the result", func() bool { return other.status(id) == "finished" })
+	if err := frozen.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	r.release()
+	await(t, 10*time.Second, "the late result is counted as lost", func() bool {
+		_, body := frozen.get("/metrics")
+		return strings.Contains(body, `taskqueue_attempts_total{channel="webhook"`) && !strings.Contains(body, `taskqueue_leases_lost_total{channel="webhook"} 0`)
+	})
+	if got := other.status(id); got != "finished" || r.count() != 2 {
+		t.Errorf("status %s after %d deliveries", got, r.count())
+	}
 }

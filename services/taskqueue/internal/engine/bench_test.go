@@ -63,7 +63,7 @@ func produce(ctx context.Context, b *testing.B, q *engine.Redis, left *atomic.In
 		if size <= 0 {
 			return
 		}
-		batch := engine.Batch{RequestHash: "h", KeepKey: time.Minute, Jobs: make([]engine.NewJob, 0, size)}
+		batch := engine.Batch{RequestHash: "h", KeepKey: time.Minute, OwnKey: true, Jobs: make([]engine.NewJob, 0, size)}
 		for range size {
 			id, err := ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
 			if err != nil {

@@ -27,7 +27,7 @@ func (r *Redis) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
 		}
 		return Accepted{}, err
 	}
-	return readAccepted(reply)
+	return readAccepted(reply, b)
 }
 
 func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
@@ -54,9 +54,13 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 	keys = make([]string, 0, 2+len(lanes.keys)+len(bells.keys)+len(windows.keys)+n+len(seen))
 	keys = append(keys, k.idem+b.IdempotencyKey, k.stat+job.Hour(b.Jobs[0].ID.CreatedMs()))
 	keys = append(append(append(append(append(keys, lanes.keys...), bells.keys...), windows.keys...), bodies...), seen...)
-	args = make([]any, 0, 10+7*n)
+	keep := 1
+	if b.OwnKey && len(windows.keys) == 0 {
+		keep = 0
+	}
+	args = make([]any, 0, 11+7*n)
 	args = append(args, b.RequestHash, seconds(b.KeepKey), r.set.LaneLimit, len(lanes.keys), len(bells.keys), len(windows.keys), n,
-		seconds(r.set.KeepCounters), r.set.WindowKeepAfter.Milliseconds(), ringWithin.Milliseconds())
+		seconds(r.set.KeepCounters), r.set.WindowKeepAfter.Milliseconds(), ringWithin.Milliseconds(), keep)
 	return keys, append(args, perJob...)
 }
 
@@ -67,7 +71,7 @@ func (r *Redis) seenBody(k *shardKeys, w *Window) string {
 	return k.bodyOf(w.Seen)
 }
 
-func readAccepted(reply any) (Accepted, error) {
+func readAccepted(reply any, b Batch) (Accepted, error) {
 	parts, ok := reply.([]any)
 	if !ok || len(parts) == 0 {
 		return Accepted{}, errReply("enqueue", reply)
@@ -76,11 +80,7 @@ func readAccepted(reply any) (Accepted, error) {
 	switch status {
 	case 1, 2:
 		text, _ := parts[1].(string)
-		var ids []job.ID
-		for one := range strings.SplitSeq(text, ",") {
-			ids = append(ids, job.ID(one))
-		}
-		return Accepted{IDs: ids, Replay: status == 2}, nil
+		return Accepted{IDs: readIDs(text, b), Replay: status == 2}, nil
 	case 3:
 		return Accepted{}, ErrConflict
 	case 4:
@@ -89,6 +89,21 @@ func readAccepted(reply any) (Accepted, error) {
 		return Accepted{}, ErrWindowChanged
 	}
 	return Accepted{}, errReply("enqueue", reply)
+}
+
+// readIDs splits the ids of a batch; none kept means that they are the batch's own.
+func readIDs(text string, b Batch) []job.ID {
+	ids := make([]job.ID, 0, len(b.Jobs))
+	if text == "" {
+		for i := range b.Jobs {
+			ids = append(ids, b.Jobs[i].ID)
+		}
+		return ids
+	}
+	for one := range strings.SplitSeq(text, ",") {
+		ids = append(ids, job.ID(one))
+	}
+	return ids
 }
 
 // LookupWindow reads the job that a window holds now; empty when there is none. Enqueue compares it again.

@@ -11,7 +11,8 @@ import (
 type Batch struct {
 	IdempotencyKey string        // already scoped to the caller; never empty
 	RequestHash    string        // equal keys with another hash are a conflict; holds no comma
-	KeepKey        time.Duration // how long a repeat finds the ids
+	KeepKey        time.Duration // how long a repeat is recognised
+	OwnKey         bool          // the key was made for this very batch: only this batch repeats it, so its ids need not be kept
 	Jobs           []NewJob
 }
 
@@ -26,7 +27,7 @@ type NewJob struct {
 // Window asks to join the waiting job of the same key instead of adding one.
 type Window struct {
 	Key      string // hash of laboratory, task, task_type, priority and the caller's key
-	Seen     job.ID // what LookupWindow said; empty: none
+	Seen     job.ID // override only: what LookupWindow said; empty: none
 	Override bool   // replace the waiting job's body and due time, keeping its id
 }
 
@@ -35,7 +36,7 @@ var (
 	ErrConflict      = errors.New("idempotency key was used for another request")
 	ErrLaneFull      = errors.New("lane is full")
 	ErrMemoryFull    = errors.New("the queue's memory is full")
-	ErrWindowChanged = errors.New("window changed since it was read")
+	ErrWindowChanged = errors.New("window changed since it was read") // override only: read again
 )
 
 // Accepted is the answer to a batch: ids in request order.

@@ -35,9 +35,11 @@ type Observer interface {
 const (
 	keepClientKey = 24 * time.Hour
 	keepServerKey = 10 * time.Minute // longer than any resend after a lost reply
-	windowTries   = 5
-	maxKeyLength  = 255
-	fullRetry     = 5 * time.Second
+	// windowTries bounds how often a window may change between an override's look and its batch. Each loss means that somebody
+	// else got on, so losing this often in a row takes a broken store.
+	windowTries  = 200
+	maxKeyLength = 255
+	fullRetry    = 5 * time.Second
 )
 
 // Deps are what the use case works with.
@@ -220,7 +222,7 @@ func (g *part) seal(r Request) {
 	}
 }
 
-// accept hands one part to the engine; a window that changed under us is read again.
+// accept hands one part to the engine; a window that changed under an override is read again.
 func (s *Submitter) accept(ctx context.Context, g *part) (engine.Accepted, error) {
 	batch, err := s.batch(g)
 	if err != nil {
@@ -261,14 +263,14 @@ func (s *Submitter) batch(g *part) (engine.Batch, error) {
 		}
 	}
 	if b.IdempotencyKey == "" {
-		b.IdempotencyKey, b.KeepKey = "auto:"+string(b.Jobs[0].ID), keepServerKey
+		b.IdempotencyKey, b.KeepKey, b.OwnKey = "auto:"+string(b.Jobs[0].ID), keepServerKey, true
 	}
 	return b, nil
 }
 
 func (s *Submitter) look(ctx context.Context, g *part, jobs []engine.NewJob) error {
 	for i := range jobs {
-		if jobs[i].Window == nil {
+		if jobs[i].Window == nil || !jobs[i].Window.Override {
 			continue
 		}
 		seen, err := s.Queue.LookupWindow(ctx, g.shard, jobs[i].Window.Key)

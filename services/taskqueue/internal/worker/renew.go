@@ -65,7 +65,11 @@ func (p *Pump) leaseState(r *run, now time.Time) (end time.Time, renew bool) {
 // the pool is given back, for at most as many handlers at a time as the pool has places.
 func (p *Pump) giveUp(r *run, now, end time.Time) {
 	r.cancel(errLeaseOver)
-	if now.After(end) && p.leaked.Load() < int64(p.cfg.Slots) {
+	if r.stopped.IsZero() {
+		r.stopped = now
+	}
+	overdue := now.After(end) && now.Sub(r.stopped) >= cancelMargin // a process that was frozen gets that time too
+	if overdue && p.leaked.Load() < int64(p.cfg.Slots) {
 		r.freeSlot.Do(func() {
 			r.leaked = true
 			p.leaked.Add(1)

@@ -54,7 +54,8 @@ type run struct {
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	freeSlot  sync.Once
-	leaked    bool // the place was given back before the handler returned; written under freeSlot
+	stopped   time.Time // when the renewer ended the context; its own field
+	leaked    bool      // the place was given back before the handler returned; written under freeSlot
 
 	mu       sync.Mutex // guards the lease below
 	token    int64

@@ -16,6 +16,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 	parts := map[string]func(*bench){
 		"a batch is claimed in request order and settles with a record":      claimAndSettle,
 		"the same key and hash returns the same ids, another hash conflicts": idempotency,
+		"a batch under its own key is recognised without keeping ids":        ownKey,
 		"a full lane refuses the whole batch":                                laneLimit,
 		"a scheduled job is never early and tells when it is due":            neverEarly,
 		"a late settle is refused and overwrites nothing":                    fencing,
@@ -93,6 +94,22 @@ func idempotency(b *bench) {
 	}
 	if c := b.claim(job.Webhook, 10); len(c.Jobs) != 2 {
 		b.t.Errorf("%d jobs were made, want 2", len(c.Jobs))
+	}
+}
+
+func ownKey(b *bench) {
+	batch := engine.Batch{IdempotencyKey: "own", RequestHash: "h", KeepKey: time.Minute, OwnKey: true,
+		Jobs: []engine.NewJob{{ID: b.id(webhook), Body: []byte("x")}, {ID: b.id(webhook), Body: []byte("y")}}}
+	first := b.accept(batch)
+	c := b.claim(job.Webhook, 9)
+	for _, j := range c.Jobs {
+		b.settle(job.Webhook, engine.Settlement{ID: j.ID, Token: c.Token, Op: engine.OpSucceed, Payload: record(job.Finished)})
+	}
+	if diff := cmp.Diff(first, b.accept(batch)); diff != "" {
+		b.t.Errorf("repeated ids (-first +again):\n%s", diff)
+	}
+	if again := b.claim(job.Webhook, 9); len(again.Jobs) != 0 {
+		b.t.Errorf("a resend ran %d finished jobs again", len(again.Jobs))
 	}
 }
 

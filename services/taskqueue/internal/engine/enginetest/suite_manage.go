@@ -155,10 +155,10 @@ func windows(b *bench) {
 	if seen := must(b.t)(b.Queue.LookupWindow(b.t.Context(), 0, "w")); seen != first {
 		b.t.Errorf("the window holds %q, want %q", seen, first)
 	}
-	if _, err := open("", "stale", due, false); !errors.Is(err, engine.ErrWindowChanged) {
+	if _, err := open("", "stale", due, true); !errors.Is(err, engine.ErrWindowChanged) {
 		b.t.Errorf("a stale look at the window: %v", err)
 	}
-	if joined := must(b.t)(open(first, "two", due+9999, false)); joined != first {
+	if joined := must(b.t)(open("", "two", due+9999, false)); joined != first {
 		b.t.Errorf("join returned %q, want %q", joined, first)
 	}
 	if s := b.info(first); string(s.Body) != "one" || s.DueMs != due {
@@ -175,7 +175,7 @@ func windows(b *bench) {
 	if len(claimed.Jobs) != 1 {
 		b.t.Fatalf("claimed %d jobs, want the window's", len(claimed.Jobs))
 	}
-	if next := must(b.t)(open(first, "four", due+60_000, false)); next == first {
+	if next := must(b.t)(open("", "four", due+60_000, false)); next == first {
 		b.t.Error("a window whose job left its lane opens again")
 	}
 	if diff := cmp.Diff(engine.PlaceLease, b.info(first).Place); diff != "" {

@@ -86,11 +86,12 @@ func (m *Model) planBatch(b engine.Batch) ([]job.ID, error) {
 	for i, j := range b.Jobs {
 		ids[i] = j.ID
 		if w := j.Window; w != nil {
-			if m.windows[w.Key] != w.Seen {
+			current := m.windows[w.Key]
+			if w.Override && current != w.Seen {
 				return nil, engine.ErrWindowChanged
 			}
-			if _, waits := m.lanes[j.ID.Lane()][w.Seen]; waits {
-				ids[i] = w.Seen
+			if _, waits := m.lanes[j.ID.Lane()][current]; waits {
+				ids[i] = current
 				continue
 			}
 		}
@@ -105,7 +106,7 @@ func (m *Model) planBatch(b engine.Batch) ([]job.ID, error) {
 }
 
 func (m *Model) addJob(j engine.NewJob, id job.ID, due int64) {
-	joined := j.Window != nil && id == j.Window.Seen
+	joined := j.Window != nil && id != j.ID
 	if joined && !j.Window.Override {
 		return
 	}

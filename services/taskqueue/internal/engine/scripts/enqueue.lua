@@ -4,9 +4,9 @@
 -- KEYS: 1 idempotency record, 2 counters, then nl lanes, nb bells, nw windows, n bodies, nw bodies of the
 --       jobs observed in the windows (the window key itself when none was seen)
 -- ARGV: 1 request hash, 2 idempotency seconds, 3 lane limit, 4 nl, 5 nb, 6 nw, 7 n, 8 counter seconds,
---       9 window slack ms, 10 ring when due within ms
---       then per job: id, lane, due ms (0 = now), body, window (0 = none), observed id, override
--- Reply: {1, ids} new; {2, ids} replay; {3} other request under this key; {4, lane} full; {5, window} changed
+--       9 window slack ms, 10 ring when due within ms, 11 keep the ids (0: a repeat brings the same ones)
+--       then per job: id, lane, due ms (0 = now), body, window (0 = none), observed id (override only), override
+-- Reply: {1, ids} new; {2, ids} replay, empty when they were not kept; {3} other request under this key; {4, lane} full; {5, window} changed
 local stored = redis.call('GET', KEYS[1])
 if stored then
   if string.sub(stored, 1, #ARGV[1]) ~= ARGV[1] then return {3} end
@@ -26,18 +26,18 @@ local ids, bodies, adds, opens, joins, ring = {ARGV[1]}, {}, {}, {}, {}, false
 local keys = {}
 for l = 1, nl do adds[l] = {} end
 for i = 1, n do
-  local a = 10 + (i - 1) * 7
+  local a = 11 + (i - 1) * 7
   local id, lane, due, w = ARGV[a + 1], tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), tonumber(ARGV[a + 5])
   if due < now then due = now end
   local joined = false
   if w > 0 then
-    local current = redis.call('HGET', KEYS[win0 + w], 'id') or ''
-    local seen = ARGV[a + 6]
-    if current ~= seen then return {5, w} end
+    local seen = redis.call('HGET', KEYS[win0 + w], 'id') or ''
+    local override = ARGV[a + 7] == '1'
+    if override and seen ~= ARGV[a + 6] then return {5, w} end -- its body is not among the declared keys
     if seen ~= '' and redis.call('ZSCORE', KEYS[lane0 + lane], seen) then
       joined = true
       ids[i + 1] = seen
-      joins[#joins + 1] = {w = w, id = seen, lane = lane, due = due, body = ARGV[a + 4], override = ARGV[a + 7] == '1'}
+      joins[#joins + 1] = {w = w, id = seen, lane = lane, due = due, body = ARGV[a + 4], override = override}
     else
       opens[#opens + 1] = {w = w, id = id, due = due}
     end
@@ -80,7 +80,7 @@ for _, j in ipairs(joins) do
   end
 end
 local packed = table.concat(ids, ',')
-redis.call('SET', KEYS[1], packed, 'EX', ARGV[2])
+redis.call('SET', KEYS[1], ARGV[11] == '1' and packed or ARGV[1], 'EX', ARGV[2])
 redis.call('HINCRBY', KEYS[2], 'enqueued', n)
 redis.call('EXPIRE', KEYS[2], ARGV[8], 'NX')
 if ring then

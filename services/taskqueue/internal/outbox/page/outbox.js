@@ -86,7 +86,10 @@ function draw() {
   list.scrollTop = top;
   list.hidden = messages.length === 0;
   byId("empty").hidden = messages.length !== 0;
-  if (!messages.some((m) => keyOf(m) === selected)) { selected = ""; show(undefined); }
+  if (messages.some((m) => keyOf(m) === selected)) return;
+  selected = "";
+  show(undefined);
+  if (messages.length) select(keyOf(messages[0]));
 }
 
 let last = "";

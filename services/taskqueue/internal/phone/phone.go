@@ -14,7 +14,10 @@ func Country(code string) string { return strings.TrimLeft(code, "+0") }
 func E164(country, number string) string {
 	country = Country(country)
 	if country == "" {
-		return "+" + strings.TrimPrefix(number, "00")
+		if rest := strings.TrimPrefix(number, "00"); rest != "" && rest[0] != '0' {
+			number = rest
+		}
+		return "+" + number
 	}
 	if !strings.Contains(keepsZero, " "+country+" ") {
 		number = strings.TrimLeft(number, "0")

@@ -311,8 +311,25 @@ func TestChannelsWithoutRowsHaveTheFallback(t *testing.T) {
 	if f := job.AsFailure(err); f.Reason != "no_provider" || len(b.calls.take()) != 0 {
 		t.Errorf("a country without a row: %v", err)
 	}
-	if none := newBench(false); none.set.Serves(job.SMS) {
-		t.Error("served without rows and fallback")
+}
+
+func TestMessagesWaitWhileTheRowsAreUnknownOrTheChannelHasNone(t *testing.T) {
+	t.Parallel()
+	b := newBench(true)
+	if !b.set.Serves(job.SMS) || !b.set.Known(job.SMS, "any") || b.set.Loaded() {
+		t.Error("tasks are refused although the rows are not known yet")
+	}
+	if f := job.AsFailure(b.send(t, 1, india)); !f.Postponed || len(b.calls.take()) != 0 {
+		t.Errorf("rows unknown: %+v", f)
+	}
+	b.use(t)
+	if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"outbox"}) || !b.set.Loaded() {
+		t.Errorf("no rows: %v", err)
+	}
+	none := newBench(false)
+	none.use(t, Row{Provider: "a", Disabled: true})
+	if f := job.AsFailure(none.send(t, 1, india)); !f.Postponed || none.set.Serves(job.SMS) {
+		t.Errorf("no provider: %+v", f)
 	}
 }
 

@@ -4,12 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
+
+// unservedDelay is how long messages of a channel without providers wait before they are looked at again.
+const unservedDelay = time.Minute
 
 // router is the handler of one channel.
 type router struct {
@@ -23,7 +27,11 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	if err != nil {
 		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
-	list := r.set.current.Load().choose(r.channel, to)
+	known := r.set.current.Load()
+	if known == nil || len(known.rules[r.channel]) == 0 { // accepted when there were providers, or before we knew
+		return job.Result{}, job.Postpone("no_provider", unservedDelay)
+	}
+	list := known.choose(r.channel, to)
 	if len(list) == 0 {
 		return job.Result{}, nobody(to)
 	}

@@ -95,8 +95,11 @@ func same(a, b json.RawMessage) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
+// Channels lists the channels that have providers.
+func Channels() []job.Channel { return []job.Channel{job.SMS, job.Email, job.Push, job.WhatsApp} }
+
 func channelOf(name string) (job.Channel, error) {
-	for _, c := range []job.Channel{job.SMS, job.Email, job.Push, job.WhatsApp} {
+	for _, c := range Channels() {
 		if c.String() == name {
 			return c, nil
 		}

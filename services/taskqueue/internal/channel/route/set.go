@@ -50,16 +50,13 @@ type Config struct {
 type Set struct {
 	cfg Config
 
-	replace sync.Mutex // one replacement at a time
-	current atomic.Pointer[table]
+	replace sync.Mutex            // one replacement at a time
+	current atomic.Pointer[table] // nil until the first Replace
 }
 
-// NewSet makes a set without rows: every channel has the fallback.
-func NewSet(cfg Config) *Set {
-	s := &Set{cfg: cfg}
-	s.current.Store(s.complete(newTable()))
-	return s
-}
+// NewSet makes a set that knows no rows yet: messages wait, so that none goes to the fallback by mistake.
+// Replace gives it rows, perhaps none.
+func NewSet(cfg Config) *Set { return &Set{cfg: cfg} }
 
 func newTable() *table {
 	return &table{rules: map[job.Channel][]*rule{}, providers: map[job.Channel]map[string]*provider{}, configured: map[job.Channel]bool{}}
@@ -122,8 +119,10 @@ func (t *table) put(p *provider) {
 
 // provider returns the present one when its settings are the same, else a new one.
 func (s *Set) provider(c job.Channel, row Row) (*provider, error) {
-	if old := s.current.Load().providers[c][row.Provider]; old != nil && same(old.settings, row.Settings) {
-		return old, nil
+	if t := s.current.Load(); t != nil {
+		if old := t.providers[c][row.Provider]; old != nil && same(old.settings, row.Settings) {
+			return old, nil
+		}
 	}
 	sender, err := s.cfg.Factory(c, row.Provider, row.Settings)
 	if err != nil {
@@ -137,7 +136,7 @@ func (s *Set) complete(next *table) *table {
 	if s.cfg.Fallback == nil {
 		return next
 	}
-	for _, c := range []job.Channel{job.SMS, job.Email, job.Push, job.WhatsApp} {
+	for _, c := range Channels() {
 		if next.configured[c] {
 			continue
 		}
@@ -148,13 +147,21 @@ func (s *Set) complete(next *table) *table {
 	return next
 }
 
-// Known reports whether config.provider may hold name in a task of channel c.
+// Known reports whether config.provider may hold name in a task of channel c. Before the rows are known every
+// name may be one.
 func (s *Set) Known(c job.Channel, name string) bool {
-	return s.current.Load().providers[c][name] != nil
+	t := s.current.Load()
+	return t == nil || t.providers[c][name] != nil
 }
 
-// Serves reports whether channel c has a provider at all.
-func (s *Set) Serves(c job.Channel) bool { return len(s.current.Load().rules[c]) > 0 }
+// Serves reports whether channel c has a provider at all; before the rows are known it may have.
+func (s *Set) Serves(c job.Channel) bool {
+	t := s.current.Load()
+	return t == nil || len(t.rules[c]) > 0
+}
+
+// Loaded reports whether the rows are known.
+func (s *Set) Loaded() bool { return s.current.Load() != nil }
 
 // Handler returns the handler of channel c.
 func (s *Set) Handler(c job.Channel) worker.Handler { return &router{set: s, channel: c} }

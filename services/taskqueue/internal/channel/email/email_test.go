@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -99,7 +100,7 @@ func read(t *testing.T, text []byte) (*mail.Message, []*multipart.Part, [][]byte
 	var bodies [][]byte
 	for r := multipart.NewReader(m.Body, values["boundary"]); ; {
 		part, err := r.NextRawPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return m, parts, bodies
 		}
 		if err != nil {

@@ -5,6 +5,7 @@ package inprocess
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	random "math/rand/v2"
@@ -83,9 +84,7 @@ func (q *Queue) Work(ctx context.Context, slots int, handle func(payload []byte)
 	go func() { reaped <- reap.Run(ctx) }()
 	pump := worker.New(worker.Config{Channel: job.Webhook, Slots: slots, Lease: q.engine.Lease(), MaxRun: maxRun, Grace: grace, Idle: time.Second},
 		worker.Deps{Queue: q.engine, Handler: handler(handle), Observer: silent{}, Clock: clock.System{}, IDs: q.ids, Roll: random.Float64, Log: log})
-	err := pump.Run(ctx)
-	<-reaped
-	return err //nolint:wrapcheck // the same module
+	return errors.Join(pump.Run(ctx), <-reaped)
 }
 
 type handler func(payload []byte) error

@@ -20,7 +20,7 @@ type engine interface {
 	enqueue(ctx context.Context, first, count int, due func(i int) time.Time) error
 	// work runs jobs until ctx ends.
 	work(ctx context.Context, handle func(payload []byte)) error
-	close() error
+	close()
 }
 
 const (
@@ -69,7 +69,7 @@ func (o *ours) work(ctx context.Context, handle func([]byte)) error {
 	return o.queue.Work(ctx, ourSlots, func(p []byte) error { handle(p); return nil })
 }
 
-func (o *ours) close() error { return o.queue.Close() }
+func (o *ours) close() { _ = o.queue.Close() }
 
 // cell is a setting of the peer: handlers per server and servers in the process.
 type cell struct{ concurrency, servers int }
@@ -124,7 +124,7 @@ func (p *peer) work(ctx context.Context, handle func([]byte)) error {
 	return nil
 }
 
-func (p *peer) close() error { return p.client.Close() }
+func (p *peer) close() { _ = p.client.Close() }
 
 // spread calls send for consecutive ranges of at most size numbers from several goroutines.
 func spread(ctx context.Context, goroutines, first, count, size int, send func(ctx context.Context, from, to int) error) error {

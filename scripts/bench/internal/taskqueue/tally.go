@@ -38,12 +38,11 @@ func openTally(path string, jobs int) (*tally, error) {
 
 func (t *tally) close() { _ = syscall.Munmap(t.data) }
 
-// add counts one run of a job and returns how many different jobs ran so far.
-func (t *tally) add(job int) int {
+// add counts one run of a job.
+func (t *tally) add(job int) {
 	if atomic.AddUint32(&t.counts[job+1], 1) == 1 {
-		return int(atomic.AddUint32(&t.counts[0], 1))
+		atomic.AddUint32(&t.counts[0], 1)
 	}
-	return t.distinct()
 }
 
 func (t *tally) distinct() int { return int(atomic.LoadUint32(&t.counts[0])) }

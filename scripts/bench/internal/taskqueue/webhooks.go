@@ -70,7 +70,7 @@ func (b *bench) deliver(ctx context.Context, jobs int, send func(ctx context.Con
 		}
 	})}
 	go func() { _ = receiver.Serve(listener) }()
-	defer receiver.Close()
+	defer func() { _ = receiver.Close() }()
 	start := time.Now()
 	stop, err := send(ctx, "http://"+listener.Addr().String()+"/", jobs)
 	if err != nil {

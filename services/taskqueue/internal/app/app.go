@@ -19,10 +19,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/grpcserver"
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/lifecycle"
+	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/rendered"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
@@ -75,15 +76,17 @@ type builder struct {
 	group *lifecycle.Group
 	clock clock.Clock
 
-	sessions redis.UniversalClient
-	client   redis.UniversalClient
-	gate     *engine.Gate
-	ids      *job.Generator
-	metrics  *metrics.Metrics
-	targets  *webhook.Targets
-	store    *outbox.Store
-	recorder *outbox.Recorder
-	handlers map[job.Channel]worker.Handler
+	sessions  redis.UniversalClient
+	client    redis.UniversalClient
+	gate      *engine.Gate
+	ids       *job.Generator
+	metrics   *metrics.Metrics
+	targets   *webhook.Targets
+	store     *outbox.Store
+	recorder  *outbox.Recorder
+	public    netguard.Config // of clients for addresses that others wrote
+	handlers  map[job.Channel]worker.Handler
+	providers *route.Set
 }
 
 func (b *builder) build() error {
@@ -164,10 +167,7 @@ func (b *builder) serve() error {
 }
 
 func (b *builder) submitter() *submit.Submitter {
-	validator := &task.Validator{Targets: b.targets, Serves: func(c job.Channel) bool { return b.handlers[c] != nil }}
-	if b.store != nil {
-		validator.Providers = append(validator.Providers, rendered.Name)
-	}
+	validator := &task.Validator{Targets: b.targets, Known: b.providers.Known, Serves: b.serves}
 	return submit.New(submit.Deps{Queue: b.gate, Validator: validator, IDs: b.ids, Clock: b.clock, Observer: b.metrics})
 }
 

@@ -77,6 +77,8 @@ type DeliveryConfig struct {
 	AllowHTTP        bool     `env:"ALLOW_HTTP" envDefault:"false"`
 	// HostConcurrency is the most requests in flight to one receiver.
 	HostConcurrency int `env:"HOST_CONCURRENCY" envDefault:"32"`
+	// ProviderSecretsDir holds one file for each secret that the settings of providers name.
+	ProviderSecretsDir string `env:"PROVIDER_SECRETS_DIR"`
 	// Secrets sign deliveries; two separated by a comma during a rotation, the new one first.
 	WebhookSecret  config.Secret `env:"WEBHOOK_SECRET"`
 	CallbackSecret config.Secret `env:"CALLBACK_SECRET"`

@@ -3,12 +3,19 @@ package app
 import (
 	"context"
 	"fmt"
+	"os"
+	"slices"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/email"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/kinds"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/rendered"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/outbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -23,9 +30,9 @@ func (b *builder) openTargets() error {
 	if err != nil {
 		return err
 	}
-	public := netguard.Config{AllowHTTP: d.AllowHTTP, Ports: d.AllowedPorts, AllowedHosts: d.AllowedHosts, Own: own, IdlePerHost: d.HostConcurrency}
+	b.public = netguard.Config{AllowHTTP: d.AllowHTTP, Ports: d.AllowedPorts, AllowedHosts: d.AllowedHosts, Own: own, IdlePerHost: d.HostConcurrency}
 	internal := netguard.Config{Networks: networks, IdlePerHost: d.HostConcurrency}
-	if b.targets, err = webhook.NewTargets(d.InternalOrigins, public, internal); err != nil {
+	if b.targets, err = webhook.NewTargets(d.InternalOrigins, b.public, internal); err != nil {
 		return err //nolint:wrapcheck // names the origin
 	}
 	b.group.Close("webhook connections", func(context.Context) error {
@@ -37,7 +44,7 @@ func (b *builder) openTargets() error {
 
 func (b *builder) openOutbox() error {
 	if !b.cfg.OutboxEnabled() {
-		b.log.Warn("the outbox is off: SMS, email, push and WhatsApp tasks are refused, they have no provider")
+		b.log.Warn("the outbox is off: SMS, email, push and WhatsApp tasks are refused unless a provider is configured")
 		return nil
 	}
 	b.store = outbox.NewStore(b.client, b.clock)
@@ -61,11 +68,62 @@ func (b *builder) openHandlers() error {
 	}
 	sender := webhook.New(cfg)
 	b.handlers = map[job.Channel]worker.Handler{job.Webhook: sender, job.Callback: sender}
-	if b.store != nil {
-		provider := rendered.New(b.store, b.clock)
-		for _, c := range []job.Channel{job.SMS, job.Email, job.Push, job.WhatsApp} {
-			b.handlers[c] = provider
-		}
+	return b.openProviders()
+}
+
+// openProviders makes the handlers of the channels with providers. Their rows are read by whoever has the tables.
+func (b *builder) openProviders() error {
+	observer, err := metrics.NewProviders(b.t.Registry)
+	if err != nil {
+		return err //nolint:wrapcheck // the same module
 	}
-	return nil
+	secrets, err := b.providerSecrets()
+	if err != nil {
+		return err
+	}
+	files := b.public
+	files.MaxBody = email.MaxFileBytes
+	deps := kinds.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: secrets, Clock: b.clock, Log: b.log}
+	cfg := route.Config{Observer: observer, Log: b.log}
+	if b.store != nil {
+		outbox := rendered.New(b.store, b.clock)
+		deps.Outbox = outbox
+		cfg.Fallback = &route.Fallback{Name: rendered.Name, Sender: outbox}
+	}
+	cfg.Factory = kinds.Factory(deps)
+	b.providers = route.NewSet(cfg)
+	for _, c := range route.Channels() {
+		b.handlers[c] = b.providers.Handler(c)
+	}
+	return b.providers.Replace(nil) //nolint:wrapcheck // no row can be wrong
+}
+
+// guarded makes a client for addresses that rows and tasks name.
+func (b *builder) guarded(cfg netguard.Config) *netguard.Client {
+	client := netguard.New(cfg)
+	b.group.Close("provider connections", func(context.Context) error {
+		client.Close()
+		return nil
+	})
+	return client
+}
+
+func (b *builder) providerSecrets() (vendor.Directory, error) {
+	if b.cfg.Delivery.ProviderSecretsDir == "" {
+		return vendor.Directory{}, nil
+	}
+	root, err := os.OpenRoot(b.cfg.Delivery.ProviderSecretsDir)
+	if err != nil {
+		return vendor.Directory{}, fmt.Errorf("TASKQUEUE_PROVIDER_SECRETS_DIR: %w", err)
+	}
+	b.group.Close("provider secrets", func(context.Context) error { return root.Close() })
+	return vendor.Directory{Root: root.FS()}, nil
+}
+
+// serves reports whether a channel can deliver here.
+func (b *builder) serves(c job.Channel) bool {
+	if slices.Contains(route.Channels(), c) {
+		return b.providers.Serves(c)
+	}
+	return b.handlers[c] != nil
 }

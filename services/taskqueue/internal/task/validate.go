@@ -62,9 +62,9 @@ type Targets interface {
 
 // Validator checks submissions.
 type Validator struct {
-	Targets   Targets
-	Providers []string               // what config.provider may name
-	Serves    func(job.Channel) bool // whether a channel can deliver here
+	Targets Targets
+	Known   func(c job.Channel, provider string) bool // what config.provider may name
+	Serves  func(job.Channel) bool                    // whether a channel can deliver here
 }
 
 // checker collects the wrong fields of one submission.

@@ -24,7 +24,7 @@ func (c *checker) sms(data []byte) {
 	if d.Message == "" {
 		c.wrong("data.message", "data.message is missing")
 	}
-	c.provider(d.Config)
+	c.provider(job.SMS, d.Config)
 	c.url("data.callback_url", d.CallbackURL, false)
 }
 
@@ -41,8 +41,8 @@ func (c *checker) contact(number, country Digits) {
 	}
 }
 
-func (c *checker) provider(p Provider) {
-	if p.Provider != "" && !slices.Contains(c.v.Providers, p.Provider) {
+func (c *checker) provider(channel job.Channel, p Provider) {
+	if p.Provider != "" && !c.v.Known(channel, p.Provider) {
 		c.wrong("data.config.provider", "data.config.provider is not configured here; leave it out for the default")
 	}
 }
@@ -117,7 +117,7 @@ func (c *checker) whatsApp(data []byte) {
 	if d.Message == "" && d.Template == "" {
 		c.wrong("data.message", "data.message or data.template must be given")
 	}
-	c.provider(d.Config)
+	c.provider(job.WhatsApp, d.Config)
 	for _, file := range d.Files {
 		c.url("data.files", file, true)
 	}

@@ -24,7 +24,7 @@ func (targets) CheckPublic(raw string) error {
 func (targets) IsInternal(u *url.URL) bool { return u.Host == "gateway:8091" }
 
 func validator() *task.Validator {
-	return &task.Validator{Targets: targets{}, Providers: []string{"outbox"}, Serves: func(c job.Channel) bool { return c != job.Mapping }}
+	return &task.Validator{Targets: targets{}, Known: func(_ job.Channel, name string) bool { return name == "outbox" }, Serves: func(c job.Channel) bool { return c != job.Mapping }}
 }
 
 func user() task.Caller { return task.Caller{LabID: 12, Name: "user:77"} }

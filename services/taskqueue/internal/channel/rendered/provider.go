@@ -29,6 +29,9 @@ type Provider struct {
 // New makes a provider.
 func New(sink Sink, clk clock.Clock) *Provider { return &Provider{sink: sink, clock: clk} }
 
+// Paid is false: nothing leaves the house.
+func (p *Provider) Paid() bool { return false }
+
 // slowSend is how long the magic recipient "slow" takes.
 const slowSend = 5 * time.Second
 

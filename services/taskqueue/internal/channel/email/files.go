@@ -1,0 +1,141 @@
+package email
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Limits of attachments.
+const (
+	MaxFileBytes  = 10 << 20
+	MaxTotalBytes = 20 << 20
+	MaxFiles      = 10
+	fetchTimeout  = 60 * time.Second
+	maxName       = 120
+)
+
+// file is one attachment.
+type file struct {
+	name    string
+	kind    string // media type
+	content []byte
+}
+
+// fetch gets the attachments of a message. What cannot be had is the message's fault, not the provider's.
+func fetch(ctx context.Context, client vendor.Client, urls []string, now time.Time) ([]file, error) {
+	if len(urls) > MaxFiles {
+		return nil, job.Permanent("too_many_files", fmt.Sprintf("A message has at most %d attachments", MaxFiles))
+	}
+	files := make([]file, 0, len(urls))
+	total := 0
+	for i, raw := range urls {
+		content, err := get(ctx, client, raw, now)
+		if err != nil {
+			return nil, err
+		}
+		if total += len(content); total > MaxTotalBytes {
+			return nil, job.Permanent("files_too_large", "The attachments together are larger than 20 MiB")
+		}
+		name := fileName(raw, i)
+		files = append(files, file{name: name, kind: sniff(name, content), content: content})
+	}
+	return files, nil
+}
+
+func get(ctx context.Context, client vendor.Client, raw string, now time.Time) ([]byte, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, job.Permanent("bad_file_url", "The URL of an attachment cannot be parsed")
+	}
+	answer, err := client.Do(ctx, netguard.Request{Method: http.MethodGet, URL: u, Timeout: fetchTimeout})
+	var refusal *netguard.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		return nil, job.Permanent("file_refused", "The URL of an attachment is refused: "+refusal.Why)
+	case err != nil:
+		return nil, job.Retryable("file_unreachable", "An attachment cannot be fetched").WithCause(vendor.Bare(err))
+	case answer.Truncated:
+		return nil, job.Permanent("file_too_large", "An attachment is larger than 10 MiB")
+	case answer.Status == http.StatusOK:
+		return answer.Body, nil
+	}
+	message := fmt.Sprintf("Fetching an attachment was answered %d", answer.Status)
+	if f := job.AsFailure(vendor.Status(answer.Status, answer.Header, now, false, "")); !f.Permanent {
+		return nil, job.Retryable("file_unreachable", message).After(f.RetryAfter)
+	}
+	return nil, job.Permanent("file_missing", message)
+}
+
+// fileName is the last part of the URL's path, made harmless for every file system and mail program.
+func fileName(raw string, index int) string {
+	fallback := fmt.Sprintf("attachment-%d", index+1)
+	u, err := url.Parse(raw)
+	if err != nil {
+		return fallback
+	}
+	name := path.Base(strings.ReplaceAll(u.Path, `\`, "/"))
+	name = strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) || unicode.Is(unicode.Cf, c) || c == utf8.RuneError || strings.ContainsRune(`/\:*?"<>|;`, c) {
+			return '_'
+		}
+		return c
+	}, name)
+	name = strings.Trim(name, ". ")
+	if name == "" || strings.Trim(name, "_") == "" {
+		return fallback
+	}
+	return shorten(name)
+}
+
+// shorten keeps the extension of a long name.
+func shorten(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	extension := path.Ext(name)
+	if len(extension) > 10 {
+		extension = ""
+	}
+	stem := name[:maxName-len(extension)]
+	for !utf8.ValidString(stem) {
+		stem = stem[:len(stem)-1]
+	}
+	return stem + extension
+}
+
+// sniff finds the media type from the content; the name refines what the content leaves open.
+func sniff(name string, content []byte) string {
+	kind := http.DetectContentType(content)
+	base, _, _ := strings.Cut(kind, ";")
+	if better := byExtension()[base+" "+strings.ToLower(path.Ext(name))]; better != "" {
+		return better
+	}
+	if base == "text/html" || base == "text/xml" { // never rendered by a mail program as a page of ours
+		return "application/octet-stream"
+	}
+	return kind
+}
+
+func byExtension() map[string]string {
+	const office = "application/vnd.openxmlformats-officedocument."
+	return map[string]string{
+		"application/zip .docx":         office + "wordprocessingml.document",
+		"application/zip .xlsx":         office + "spreadsheetml.sheet",
+		"application/zip .pptx":         office + "presentationml.presentation",
+		"text/plain .csv":               "text/csv; charset=utf-8",
+		"text/plain .json":              "application/json",
+		"application/octet-stream .dcm": "application/dicom",
+	}
+}

@@ -1,0 +1,107 @@
+package email
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// Deps are what a provider works with.
+type Deps struct {
+	Files   vendor.Client // a guarded client whose MaxBody is MaxFileBytes
+	Secrets vendor.Secrets
+	Clock   clock.Clock
+	TLS     *tls.Config // nil: the system's roots
+}
+
+const (
+	withFiles = 4 // messages with attachments at the same time: each holds up to 20 MiB
+	busyDelay = time.Second
+)
+
+// Provider sends through one SMTP server. Safe for concurrent use.
+type Provider struct {
+	deps   Deps
+	server *server
+	places chan struct{}
+}
+
+// New makes a provider from the settings of its row.
+func New(raw json.RawMessage, deps Deps) (*Provider, error) {
+	s, err := parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	p := &Provider{deps: deps, server: &server{settings: s, tls: deps.TLS}, places: make(chan struct{}, withFiles)}
+	_, err = p.password()
+	return p, err
+}
+
+// Paid is false: sending twice costs nothing but a stable Message-ID lets receivers drop it.
+func (p *Provider) Paid() bool { return false }
+
+func (p *Provider) password() (config.Secret, error) {
+	if p.server.settings.User == "" {
+		return "", nil
+	}
+	return p.deps.Secrets.Secret(p.server.settings.PasswordSecret) //nolint:wrapcheck // names the secret
+}
+
+// Handle sends one message once.
+func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
+	var data task.Email
+	if err := json.Unmarshal(d.Body.Data, &data); err != nil {
+		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
+	}
+	if len(data.Files) > 0 {
+		select {
+		case p.places <- struct{}{}:
+			defer func() { <-p.places }()
+		default:
+			return job.Result{}, job.Postpone("attachments_busy", busyDelay)
+		}
+	}
+	now := p.deps.Clock.Now()
+	files, err := fetch(ctx, p.deps.Files, data.Files, now)
+	if err != nil {
+		return job.Result{}, err
+	}
+	l, err := compose(&p.server.settings, d.ID, &data, files, now)
+	if err != nil {
+		return job.Result{}, job.Permanent("bad_address", "The message holds an address that cannot be used").WithCause(err)
+	}
+	return p.send(ctx, l)
+}
+
+func (p *Provider) send(ctx context.Context, l *letter) (job.Result, error) {
+	password, err := p.password()
+	if err != nil {
+		return job.Result{}, vendor.Elsewhere("secret", "The password of the mail server cannot be read")
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.server.settings.timeout())
+	defer cancel()
+	s, err := p.server.open(ctx, password)
+	if err != nil {
+		return job.Result{}, openFailure(err)
+	}
+	defer s.close()
+	refused, err := s.deliver(l)
+	if err != nil {
+		return vendor.Interrupted(err), err
+	}
+	result := job.Result{MessageID: l.id, Sent: true}
+	if refused > 0 {
+		result.Excerpt = fmt.Sprintf("%d of %d recipients were refused by the mail server", refused, len(l.to))
+	}
+	s.quit()
+	return result, nil
+}

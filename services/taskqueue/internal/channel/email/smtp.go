@@ -1,0 +1,189 @@
+package email
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/textproto"
+	"strings"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+	"github.com/wneessen/go-mail/smtp"
+
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+const quitTimeout = 3 * time.Second
+
+// server opens connections to the SMTP server.
+type server struct {
+	settings Settings
+	tls      *tls.Config // nil: the system's roots
+}
+
+// session is one connection. Its end is close: an unfinished message must never get its final dot.
+type session struct {
+	client *smtp.Client
+	conn   net.Conn
+	stop   func() bool
+}
+
+// open connects, secures and authenticates.
+func (s *server) open(ctx context.Context, password config.Secret) (*session, error) {
+	var conn net.Conn
+	options := []gomail.Option{gomail.WithPort(s.settings.Port), gomail.WithTimeout(s.settings.timeout()),
+		gomail.WithTLSPolicy(policies()[s.settings.TLS]), gomail.WithTLSConfig(s.tlsConfig()), gomail.WithHELO(domain(s.settings.From)),
+		gomail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {
+			var err error
+			conn, err = s.dial(ctx, network, address)
+			return conn, err
+		})}
+	if s.settings.User != "" {
+		options = append(options, gomail.WithUsername(s.settings.User), gomail.WithPassword(password.Reveal()), gomail.WithSMTPAuth(s.mechanism()))
+	}
+	dialer, err := gomail.NewClient(s.settings.Host, options...)
+	if err != nil {
+		return nil, fmt.Errorf("mail client: %w", err)
+	}
+	client, err := dialer.DialToSMTPClientWithContext(ctx)
+	if err != nil {
+		if conn != nil {
+			_ = conn.Close() // the library leaves it open
+		}
+		return nil, err //nolint:wrapcheck // classified by the caller
+	}
+	return &session{client: client, conn: conn, stop: context.AfterFunc(ctx, func() { _ = conn.Close() })}, nil
+}
+
+func (s *server) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	plain := net.Dialer{}
+	if s.settings.TLS == "implicit" {
+		return (&tls.Dialer{NetDialer: &plain, Config: s.tlsConfig()}).DialContext(ctx, network, address) //nolint:wrapcheck // classified by the caller
+	}
+	return plain.DialContext(ctx, network, address) //nolint:wrapcheck // classified by the caller
+}
+
+func (s *server) tlsConfig() *tls.Config {
+	if s.tls != nil {
+		return s.tls
+	}
+	return &tls.Config{ServerName: s.settings.Host, MinVersion: tls.VersionTLS12}
+}
+
+// mechanism is the configured one. Discovery on an implicit TLS connection would not see the encryption and
+// avoid PLAIN, which is what such servers offer.
+func (s *server) mechanism() gomail.SMTPAuthType {
+	found := mechanisms()[s.settings.Auth]
+	if found == gomail.SMTPAuthAutoDiscover && s.settings.TLS == "implicit" {
+		return gomail.SMTPAuthPlain
+	}
+	return found
+}
+
+// quit takes leave of a server that has accepted the message; whatever it answers changes nothing.
+func (s *session) quit() {
+	if s.client.UpdateDeadline(quitTimeout) == nil {
+		_ = s.client.Quit()
+	}
+}
+
+func (s *session) close() {
+	s.stop()
+	_ = s.conn.Close()
+}
+
+// deliver hands over one message. refused is the number of recipients that the server will never take while it
+// took others. One recipient that may be taken later holds the message back for all: nobody gets it twice.
+func (s *session) deliver(l *letter) (refused int, err error) {
+	if err := s.client.Mail("<" + l.from + ">"); err != nil {
+		return 0, replyFailure("sender", err, true)
+	}
+	var last error
+	for _, to := range l.to {
+		err := s.client.Rcpt("<" + to + ">")
+		if err == nil {
+			continue
+		}
+		if last = replyFailure("recipient", err, false); !job.AsFailure(last).Permanent || vendor.IsElsewhere(last) {
+			return 0, last
+		}
+		refused++
+	}
+	if refused == len(l.to) {
+		return refused, last
+	}
+	return refused, s.data(l)
+}
+
+func (s *session) data(l *letter) error {
+	w, err := s.client.Data()
+	if err != nil {
+		return replyFailure("data", err, false)
+	}
+	if _, err := l.text.WriteTo(w); err != nil {
+		return job.Retryable("connection_lost", "The connection to the mail server broke while the message was sent").WithCause(err)
+	}
+	if err := w.Close(); err != nil {
+		return finalFailure(err)
+	}
+	return nil
+}
+
+// finalFailure is about the answer to the complete message: without one it may have been accepted.
+func finalFailure(err error) error {
+	var reply *textproto.Error
+	if !errors.As(err, &reply) {
+		return job.Doubt("no_answer", "The mail server did not answer after the complete message; it may have been sent").WithCause(err)
+	}
+	return replyFailure("message", err, false)
+}
+
+// replyFailure classifies a reply: 4xx may pass, 5xx will not. Policy (5.7.x) and everything before the first
+// recipient are between us and this server.
+func replyFailure(step string, err error, own bool) error {
+	var reply *textproto.Error
+	if !errors.As(err, &reply) {
+		return job.Retryable("connection_lost", "The connection to the mail server broke").WithCause(err)
+	}
+	message := fmt.Sprintf("The mail server answered %d to the %s", reply.Code, step)
+	switch {
+	case reply.Code < 500:
+		return job.Retryable("smtp_4xx", message)
+	case own, strings.HasPrefix(reply.Msg, "5.7."):
+		return vendor.Elsewhere("smtp_5xx", message)
+	default:
+		return job.Permanent("smtp_5xx", message)
+	}
+}
+
+// openFailure classifies errors from before the transaction.
+func openFailure(err error) error {
+	var reply *textproto.Error
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &reply):
+		return replyFailure("connection", err, true)
+	case errors.As(err, &certificate):
+		return vendor.Elsewhere("smtp_tls", "The mail server's certificate is not valid")
+	case notOffered(err):
+		return vendor.Elsewhere("smtp_setup", "The mail server does not offer the configured encryption or authentication")
+	default:
+		return job.Retryable("connection", "The mail server cannot be reached").WithCause(err)
+	}
+}
+
+// notOffered recognises what the library says when the server lacks what the settings demand.
+func notOffered(err error) bool {
+	for _, known := range []error{gomail.ErrNoSupportedAuthDiscovered, gomail.ErrPlainAuthNotSupported, gomail.ErrLoginAuthNotSupported,
+		gomail.ErrCramMD5AuthNotSupported, gomail.ErrSCRAMSHA256AuthNotSupported, smtp.ErrUnencrypted} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return strings.Contains(err.Error(), "does not support") // STARTTLS, AUTH: texts without a value
+}

@@ -1,0 +1,180 @@
+package push
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// Settings are the settings of a row of kind fcm.
+type Settings struct {
+	Project        string `json:"project"`    // the key's own when empty
+	KeySecret      string `json:"key_secret"` // name of the secret: the JSON key file of a service account
+	BaseURL        string `json:"base_url"`
+	TimeoutSeconds int    `json:"timeout_seconds"`
+}
+
+// Deps are what a provider works with.
+type Deps struct {
+	Client  vendor.Client
+	Secrets vendor.Secrets
+	Clock   clock.Clock
+	Log     *slog.Logger
+}
+
+const (
+	defaultBase    = "https://fcm.googleapis.com"
+	defaultTimeout = 10 * time.Second
+	maxTimeout     = 60 * time.Second
+	parallel       = 16 // requests of one job at the same time
+)
+
+// Provider sends through one FCM project. Safe for concurrent use.
+type Provider struct {
+	deps     Deps
+	access   *access
+	endpoint *url.URL
+	timeout  time.Duration
+}
+
+// New makes a provider from the settings of its row.
+func New(raw json.RawMessage, deps Deps) (*Provider, error) {
+	s := Settings{BaseURL: defaultBase}
+	if err := vendor.Decode(raw, &s); err != nil {
+		return nil, err //nolint:wrapcheck // says what is wrong
+	}
+	read := func() (*account, error) {
+		secret, err := deps.Secrets.Secret(s.KeySecret)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // names the secret
+		}
+		return readAccount(secret)
+	}
+	key, err := read()
+	if err != nil {
+		return nil, fmt.Errorf("key_secret: %w", err)
+	}
+	if s.Project == "" {
+		s.Project = key.Project
+	}
+	if s.Project == "" {
+		return nil, errors.New("project is missing, in the settings and in the key")
+	}
+	base, err := vendor.ParseBase(s.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("base_url: %w", err)
+	}
+	p := &Provider{deps: deps, access: &access{client: deps.Client, clock: deps.Clock, read: read},
+		endpoint: base.JoinPath("v1", "projects", s.Project, "messages:send"), timeout: defaultTimeout}
+	if s.TimeoutSeconds > 0 {
+		p.timeout = min(time.Duration(s.TimeoutSeconds)*time.Second, maxTimeout)
+	}
+	return p, nil
+}
+
+// Paid is false: a push costs nothing, and one too many does less harm than one too few.
+func (p *Provider) Paid() bool { return false }
+
+// round is one attempt over all recipients that are left.
+type round struct {
+	data  task.Push
+	to    []string // tokens, or one empty string for the topic
+	marks []progress.Mark
+
+	mu       sync.Mutex // guards the fields below and marks
+	id       string     // of the first message sent
+	status   int
+	own      error // the provider's own fault
+	passing  error // the retryable failure that waits longest
+	refusal  error // the last permanent one
+	freshest int   // tokens sent in this round
+}
+
+// Handle sends to every token that has no fate yet. A retry remembers the fates in the job's data.
+func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
+	r := &round{}
+	if err := json.Unmarshal(d.Body.Data, &r.data); err != nil {
+		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
+	}
+	r.to = r.data.Tokens
+	if r.data.Topic != "" {
+		r.to = []string{""}
+	}
+	r.marks = progress.Read(d.Body.Data, len(r.to))
+	token, err := p.access.get(ctx)
+	if err != nil {
+		return r.result(), err
+	}
+	p.sendAll(ctx, r, token)
+	p.report(ctx, d.ID, r)
+	err = r.conclude()
+	if err != nil && r.freshest > 0 {
+		d.Body.Data = progress.Write(d.Body.Data, r.marks)
+	}
+	return r.result(), err
+}
+
+func (p *Provider) sendAll(ctx context.Context, r *round, token string) {
+	places := make(chan struct{}, parallel)
+	var all sync.WaitGroup
+	for i, mark := range r.marks {
+		if mark != progress.Left {
+			continue
+		}
+		places <- struct{}{}
+		if ctx.Err() != nil || r.stopped() {
+			break
+		}
+		all.Go(func() {
+			defer func() { <-places }()
+			p.sendOne(ctx, r, i, token)
+		})
+	}
+	all.Wait()
+}
+
+func (p *Provider) sendOne(ctx context.Context, r *round, i int, token string) {
+	body, err := Render(&r.data, r.to[i])
+	if err != nil {
+		r.note(i, progress.Refused, 0, "", job.Permanent("bad_payload", "The push message cannot be built"))
+		return
+	}
+	h := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token}}
+	answer, err := vendor.Exchange(ctx, p.deps.Client, netguard.Request{Method: http.MethodPost, URL: p.endpoint, Header: h, Body: body, Timeout: p.timeout}, p.Paid())
+	if err != nil {
+		r.note(i, progress.Left, 0, "", err)
+		return
+	}
+	mark, err := judge(answer, p.deps.Clock.Now())
+	if answer.Status == http.StatusUnauthorized {
+		p.access.drop(token)
+	}
+	r.note(i, mark, answer.Status, messageID(answer.Body), err)
+}
+
+// report logs dead tokens by their hashes.
+func (p *Provider) report(ctx context.Context, id job.ID, r *round) {
+	var dead []string
+	for i, mark := range r.marks {
+		if mark == progress.Dead {
+			dead = append(dead, vendor.Hash(r.to[i]))
+		}
+	}
+	if len(dead) > 0 {
+		p.deps.Log.InfoContext(ctx, "push tokens are dead", "job_id", string(id), "tokens", len(r.to), "dead", dead)
+	}
+}

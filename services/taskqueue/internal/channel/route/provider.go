@@ -1,0 +1,122 @@
+package route
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+const (
+	breakerFailures = 5
+	breakerOpen     = 30 * time.Second
+)
+
+// Outcomes are the values of the outcome label.
+func Outcomes() []string {
+	return []string{"sent", "retry", "permanent", "elsewhere", "unknown", "postponed", "paused"}
+}
+
+// provider is a sender with its circuit breaker.
+type provider struct {
+	channel  job.Channel
+	name     string
+	settings json.RawMessage
+	sender   Sender
+	observer Observer
+	log      *slog.Logger
+	breaker  *gobreaker.CircuitBreaker[job.Result]
+
+	intend func(context.Context, worker.Delivery) error
+}
+
+func (s *Set) build(c job.Channel, name string, settings json.RawMessage, sender Sender) *provider {
+	p := &provider{channel: c, name: name, settings: settings, sender: sender, observer: s.cfg.Observer, log: s.cfg.Log}
+	p.intend = func(ctx context.Context, d worker.Delivery) error { return d.Intend(ctx, name) }
+	p.breaker = gobreaker.NewCircuitBreaker[job.Result](gobreaker.Settings{
+		Name: name, MaxRequests: 1, Timeout: breakerOpen, IsSuccessful: healthy, IsExcluded: saysNothing,
+		ReadyToTrip:   func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= breakerFailures },
+		OnStateChange: func(_ string, _, to gobreaker.State) { p.observer.Paused(c, name, to == gobreaker.StateOpen) },
+	})
+	p.observer.Configured(c, name)
+	return p
+}
+
+// healthy: the message's own faults are no faults of the provider.
+func healthy(err error) bool {
+	f := job.AsFailure(err)
+	return err == nil || (f.Permanent && !vendor.IsElsewhere(err))
+}
+
+// notAsked is an error from before the provider was asked.
+type notAsked struct{ error }
+
+func (e notAsked) Unwrap() error { return e.error }
+
+// saysNothing: the provider was not asked, slows us down as it may, or we hung up ourselves.
+func saysNothing(err error) bool {
+	var own notAsked
+	f := job.AsFailure(err)
+	return err != nil && (errors.As(err, &own) || f.Postponed || f.Reason == vendor.RateLimited || errors.Is(err, context.Canceled))
+}
+
+// send tries the provider once, unless it is paused.
+func (p *provider) send(ctx context.Context, d worker.Delivery) (job.Result, error) {
+	var kept job.Result // a result counts beside an error too
+	_, err := p.breaker.Execute(func() (job.Result, error) {
+		if p.sender.Paid() {
+			if err := p.intend(ctx, d); err != nil {
+				return kept, notAsked{err}
+			}
+		}
+		var err error
+		kept, err = p.try(ctx, d)
+		return kept, err
+	})
+	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
+		p.observer.Attempt(p.channel, p.name, "paused")
+		return kept, job.Retryable("provider_paused", "The provider keeps failing; messages to it are paused").After(breakerOpen)
+	}
+	p.observer.Attempt(p.channel, p.name, outcome(err))
+	return kept, err
+}
+
+// try calls the sender; a panic in a paid one leaves doubt, elsewhere it is the worker's business.
+func (p *provider) try(ctx context.Context, d worker.Delivery) (result job.Result, err error) {
+	if !p.sender.Paid() {
+		return p.sender.Handle(ctx, d) //nolint:wrapcheck // failures are classified
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			p.log.Error("provider panicked", "channel", p.channel.String(), "provider", p.name, "job_id", string(d.ID), "stack", string(debug.Stack()))
+			result, err = job.Result{Sent: true}, job.Doubt("panic", "The delivery failed inside the task queue; the message may have been sent")
+		}
+	}()
+	return p.sender.Handle(ctx, d) //nolint:wrapcheck // failures are classified
+}
+
+func outcome(err error) string {
+	f := job.AsFailure(err)
+	switch {
+	case err == nil:
+		return "sent"
+	case f.Doubtful:
+		return "unknown"
+	case f.Postponed:
+		return "postponed"
+	case vendor.IsElsewhere(err):
+		return "elsewhere"
+	case f.Permanent:
+		return "permanent"
+	default:
+		return "retry"
+	}
+}

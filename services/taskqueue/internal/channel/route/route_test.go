@@ -1,0 +1,381 @@
+package route
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// fake is a sender whose answer the test sets; it tells who was asked.
+type fake struct {
+	name string
+	paid bool
+	say  func() (job.Result, error)
+	all  *calls
+}
+
+type calls struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (c *calls) add(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = append(c.list, name)
+}
+
+func (c *calls) take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := c.list
+	c.list = nil
+	return list
+}
+
+func (f *fake) Paid() bool { return f.paid }
+func (f *fake) Handle(context.Context, worker.Delivery) (job.Result, error) {
+	f.all.add(f.name)
+	if f.say == nil {
+		return job.Result{Sent: true}, nil
+	}
+	return f.say()
+}
+
+// counter is an observer.
+type counter struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+func (c *counter) note(key string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts[key] += n
+}
+
+func (c *counter) Configured(ch job.Channel, name string)      { c.note(ch.String()+"/"+name, 0) }
+func (c *counter) Attempt(_ job.Channel, name, outcome string) { c.note(name+"/"+outcome, 1) }
+func (c *counter) Paused(_ job.Channel, name string, open bool) {
+	c.note(fmt.Sprintf("%s paused %t", name, open), 1)
+}
+
+// bench is a set whose senders are fakes, made by name.
+type bench struct {
+	set    *Set
+	calls  *calls
+	seen   *counter
+	says   map[string]func() (job.Result, error)
+	paid   map[string]bool
+	broken map[string]bool
+	made   int
+}
+
+func newBench(fallback bool) *bench {
+	b := &bench{calls: &calls{}, seen: &counter{counts: map[string]int{}}, says: map[string]func() (job.Result, error){}, paid: map[string]bool{}, broken: map[string]bool{}}
+	cfg := Config{Observer: b.seen, Log: slog.New(slog.DiscardHandler), Factory: func(_ job.Channel, name string, _ json.RawMessage) (Sender, error) {
+		if b.broken[name] {
+			return nil, errors.New("host is missing")
+		}
+		b.made++
+		return &fake{name: name, paid: b.paid[name], say: b.says[name], all: b.calls}, nil
+	}}
+	if fallback {
+		cfg.Fallback = &Fallback{Name: "outbox", Sender: &fake{name: "outbox", all: b.calls}}
+	}
+	b.set = NewSet(cfg)
+	return b
+}
+
+func (b *bench) use(t *testing.T, rows ...Row) {
+	t.Helper()
+	for i := range rows {
+		rows[i].ID = int64(i + 1)
+		if rows[i].Channel == "" {
+			rows[i].Channel = "sms"
+		}
+		if rows[i].Settings == nil {
+			rows[i].Settings = json.RawMessage(`{}`)
+		}
+	}
+	if err := b.set.Replace(rows); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *bench) send(t *testing.T, taskType int, data string) error {
+	t.Helper()
+	_, err := b.set.Handler(job.SMS).Handle(t.Context(), worker.Delivery{Body: &job.Body{Task: 1, TaskType: taskType, Data: []byte(data)}})
+	return err
+}
+
+func says(err error) func() (job.Result, error) {
+	return func() (job.Result, error) { return job.Result{}, err }
+}
+
+const india = `{"contact":9812345678,"countryCode":91}`
+
+func TestRowsAreChosenBySubTypeAndCountryInOrderOfPosition(t *testing.T) {
+	t.Parallel()
+	b := newBench(true)
+	for _, name := range []string{"india", "otp", "world", "last"} {
+		b.says[name] = says(job.Retryable("down", "down"))
+	}
+	b.use(t, Row{Provider: "last", Position: 9}, Row{Provider: "world", Position: 1}, Row{Provider: "india", CountryCode: 91, Position: 1},
+		Row{Provider: "otp", TaskType: 1, Position: 0}, Row{Provider: "india", TaskType: 1, Position: 5}, Row{Provider: "off", Disabled: true})
+	for _, c := range []struct {
+		name     string
+		taskType int
+		data     string
+		want     []string
+	}{
+		{"OTP to India", 1, india, []string{"otp", "india", "world", "last"}},
+		{"campaign to India", 6, india, []string{"india", "world", "last"}},
+		{"campaign to India, no country code", 6, `{"contact":"00919812345678"}`, []string{"india", "world", "last"}},
+		{"campaign elsewhere", 6, `{"contact":2025550123,"countryCode":1}`, []string{"world", "last"}},
+		{"forced", 6, `{"contact":1,"config":{"provider":"last"}}`, []string{"last"}},
+		{"forced though no row of its matches", 6, `{"contact":1,"countryCode":1,"config":{"provider":"india"}}`, []string{"india"}},
+		{"forced and gone", 6, `{"contact":1,"config":{"provider":"off"}}`, nil},
+	} {
+		err := b.send(t, c.taskType, c.data)
+		if diff := cmp.Diff(c.want, b.calls.take()); diff != "" || err == nil {
+			t.Errorf("%s: %s (%v)", c.name, diff, err)
+		}
+	}
+}
+
+func TestOtherChannelsAreChosenBySubTypeAlone(t *testing.T) {
+	t.Parallel()
+	b := newBench(false)
+	b.use(t, Row{Channel: "email", Provider: "reports", TaskType: 2}, Row{Channel: "email", Provider: "rest", Position: 1})
+	for taskType, want := range map[int]string{1: "rest", 2: "reports"} {
+		data := `{"to":["a@b.org"],"contact":"front desk","config":{"provider":"x"}}`
+		_, err := b.set.Handler(job.Email).Handle(t.Context(), worker.Delivery{Body: &job.Body{Task: 2, TaskType: taskType, Data: []byte(data)}})
+		if got := b.calls.take(); err != nil || !slices.Equal(got, []string{want}) {
+			t.Errorf("sub-type %d: %v, %v", taskType, got, err)
+		}
+	}
+}
+
+func TestTheNextProviderTakesOverUnlessTheMessagesFateIsDecided(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name      string
+		a, b      func() (job.Result, error)
+		asked     []string
+		permanent bool
+		doubtful  bool
+		sent      bool
+	}{
+		{name: "sent", asked: []string{"a"}, sent: true},
+		{name: "retryable, then sent", a: says(job.Retryable("x", "x")), asked: []string{"a", "b"}, sent: true},
+		{name: "the provider's own fault, then sent", a: says(vendor.Elsewhere("x", "x")), asked: []string{"a", "b"}, sent: true},
+		{name: "the message's fault", a: says(job.Permanent("x", "x")), asked: []string{"a"}, permanent: true},
+		{name: "doubt", a: says(job.Doubt("x", "x")), asked: []string{"a"}, doubtful: true},
+		{name: "postponed", a: says(job.Postpone("x", time.Second)), asked: []string{"a"}},
+		{name: "partly sent", a: func() (job.Result, error) { return job.Result{Sent: true}, job.Retryable("x", "x") }, asked: []string{"a"}},
+		{name: "an unclassified error counts as retryable", a: says(errors.New("x")), asked: []string{"a", "b"}, sent: true},
+		{name: "both have their faults", a: says(vendor.Elsewhere("x", "x")), b: says(vendor.Elsewhere("y", "y")), asked: []string{"a", "b"}, permanent: true},
+		{name: "one may recover", a: says(job.Retryable("x", "x")), b: says(vendor.Elsewhere("y", "y")), asked: []string{"a", "b"}},
+		{name: "the other may recover", a: says(vendor.Elsewhere("x", "x")), b: says(job.Retryable("y", "y")), asked: []string{"a", "b"}},
+		{name: "then the message's fault", a: says(job.Retryable("x", "x")), b: says(job.Permanent("y", "y")), asked: []string{"a", "b"}, permanent: true},
+	} {
+		b := newBench(false)
+		b.says["a"], b.says["b"] = c.a, c.b
+		b.use(t, Row{Provider: "a"}, Row{Provider: "b", Position: 1})
+		err := b.send(t, 1, india)
+		if diff := cmp.Diff(c.asked, b.calls.take()); diff != "" {
+			t.Errorf("%s: asked %s", c.name, diff)
+		}
+		if (err == nil) != c.sent {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if f := job.AsFailure(err); err != nil && (f.Permanent != c.permanent || f.Doubtful != c.doubtful) {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}
+
+func TestTheShortestWaitOfAllProvidersCounts(t *testing.T) {
+	t.Parallel()
+	b := newBench(false)
+	b.says["a"] = says(job.Retryable("x", "x").After(time.Minute))
+	b.says["b"] = says(job.Retryable("x", "x").After(time.Second))
+	b.use(t, Row{Provider: "a"}, Row{Provider: "b", Position: 1})
+	if f := job.AsFailure(b.send(t, 1, india)); f.RetryAfter != time.Second {
+		t.Errorf("waits %s", f.RetryAfter)
+	}
+}
+
+func TestAPaidSendIsMarkedFirstAndNotMadeWhenItCannotBe(t *testing.T) {
+	t.Parallel()
+	b := newBench(false)
+	b.paid["a"], b.paid["b"] = true, true
+	b.use(t, Row{Provider: "a"}, Row{Provider: "b", Position: 1})
+	p := b.set.current.Load().providers[job.SMS]["a"]
+	p.intend = func(context.Context, worker.Delivery) error { return errors.New("lease over") }
+	for range 2 * breakerFailures {
+		if err := b.send(t, 1, india); err == nil || len(b.calls.take()) != 0 {
+			t.Fatalf("sent without a mark: %v", err)
+		}
+	}
+	p.intend = func(context.Context, worker.Delivery) error { b.calls.add("mark"); return nil }
+	if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"mark", "a"}) {
+		t.Errorf("failed marks paused the provider: %v", err)
+	}
+}
+
+func TestAPanicOfAPaidProviderLeavesDoubt(t *testing.T) {
+	t.Parallel()
+	b := newBench(false)
+	b.paid["a"] = true
+	b.says["a"] = func() (job.Result, error) { panic("broken adapter") }
+	b.use(t, Row{Provider: "a"}, Row{Provider: "b", Position: 1})
+	if f := job.AsFailure(b.send(t, 1, india)); !f.Doubtful || !slices.Equal(b.calls.take(), []string{"a"}) {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestAProviderThatKeepsFailingIsPausedAndTriedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(false)
+		down := job.Retryable("down", "down")
+		b.says["a"] = func() (job.Result, error) {
+			if down != nil {
+				return job.Result{}, down
+			}
+			return job.Result{Sent: true}, nil
+		}
+		b.use(t, Row{Provider: "a"}, Row{Provider: "b", Position: 1})
+		for range breakerFailures {
+			if err := b.send(t, 1, india); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.calls.take()
+		if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"b"}) {
+			t.Errorf("a paused provider was asked: %v", err)
+		}
+		if f := job.AsFailure(b.send(t, 1, `{"contact":1,"config":{"provider":"a"}}`)); f.Permanent || f.RetryAfter != breakerOpen {
+			t.Errorf("forced and paused: %+v", f)
+		}
+		down = nil
+		time.Sleep(breakerOpen + time.Second) // virtual
+		if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"b", "a"}[1:]) {
+			t.Errorf("not tried again: %v", err)
+		}
+		want := map[string]int{"sms/a": 0, "sms/b": 0, "a/retry": 5, "b/sent": 6, "a/paused": 2, "a/sent": 1, "a paused true": 1, "a paused false": 2}
+		if diff := cmp.Diff(want, b.seen.counts); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestFaultsOfMessagesAndRateLimitsDoNotPauseAProvider(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{job.Permanent("x", "x"), job.Retryable(vendor.RateLimited, "x"), job.Postpone("x", 1),
+		job.Retryable("network", "x").WithCause(context.Canceled)} {
+		b := newBench(false)
+		b.says["a"] = says(err)
+		b.use(t, Row{Provider: "a"})
+		for range 2 * breakerFailures {
+			if got := b.send(t, 1, india); got == nil {
+				t.Fatal("sent")
+			}
+		}
+		if n := len(b.calls.take()); n != 2*breakerFailures {
+			t.Errorf("%v: asked %d times", err, n)
+		}
+	}
+}
+
+func TestChannelsWithoutRowsHaveTheFallback(t *testing.T) {
+	t.Parallel()
+	b := newBench(true)
+	b.use(t, Row{Provider: "a", CountryCode: 91}, Row{Channel: "email", Provider: "smtp", Disabled: true})
+	for _, c := range []struct {
+		channel       job.Channel
+		name          string
+		known, serves bool
+	}{
+		{job.SMS, "a", true, true}, {job.SMS, "outbox", false, true}, {job.Push, "outbox", true, true}, {job.Push, "a", false, true},
+		{job.Email, "smtp", false, false}, {job.Email, "outbox", false, false}, {job.Webhook, "outbox", false, false},
+	} {
+		if b.set.Known(c.channel, c.name) != c.known || b.set.Serves(c.channel) != c.serves {
+			t.Errorf("%s %s: known %t, serves %t", c.channel, c.name, b.set.Known(c.channel, c.name), b.set.Serves(c.channel))
+		}
+	}
+	err := b.send(t, 1, `{"contact":2025550123,"countryCode":1}`)
+	if f := job.AsFailure(err); f.Reason != "no_provider" || len(b.calls.take()) != 0 {
+		t.Errorf("a country without a row: %v", err)
+	}
+}
+
+func TestMessagesWaitWhileTheRowsAreUnknownOrTheChannelHasNone(t *testing.T) {
+	t.Parallel()
+	b := newBench(true)
+	if !b.set.Serves(job.SMS) || !b.set.Known(job.SMS, "any") || b.set.Loaded() {
+		t.Error("tasks are refused although the rows are not known yet")
+	}
+	if f := job.AsFailure(b.send(t, 1, india)); !f.Postponed || len(b.calls.take()) != 0 {
+		t.Errorf("rows unknown: %+v", f)
+	}
+	b.use(t)
+	if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"outbox"}) || !b.set.Loaded() {
+		t.Errorf("no rows: %v", err)
+	}
+	none := newBench(false)
+	none.use(t, Row{Provider: "a", Disabled: true})
+	if f := job.AsFailure(none.send(t, 1, india)); !f.Postponed || none.set.Serves(job.SMS) {
+		t.Errorf("no provider: %+v", f)
+	}
+}
+
+func TestAWrongRowChangesNothingAndEveryWrongRowIsNamed(t *testing.T) {
+	t.Parallel()
+	b := newBench(false)
+	b.use(t, Row{Provider: "a"})
+	b.broken["bad"] = true
+	err := b.set.Replace([]Row{{ID: 1, Channel: "sms", Provider: "c", Settings: json.RawMessage(`{"x":1}`)}, {ID: 2, Channel: "sms", Provider: "bad"},
+		{ID: 3, Channel: "fax", Provider: "x"}, {ID: 4, Channel: "sms"}, {ID: 5, Channel: "sms", Provider: "c", Settings: json.RawMessage(`{"x":2}`)}})
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, part := range []string{"row 2 (sms, bad): host is missing", "row 3 (fax, x)", "row 4", "row 5", "another name"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q is not in %q", part, err)
+		}
+	}
+	if !b.set.Known(job.SMS, "a") || b.set.Known(job.SMS, "c") {
+		t.Error("the configuration changed")
+	}
+}
+
+func TestProvidersWhoseSettingsStayKeepTheirState(t *testing.T) {
+	t.Parallel()
+	b := newBench(false)
+	b.use(t, Row{Provider: "a", Settings: json.RawMessage(`{"x":1,"y":2}`)})
+	b.use(t, Row{Provider: "a", Settings: json.RawMessage(`{ "y": 2, "x": 1 }`), Position: 3})
+	if b.made != 1 {
+		t.Errorf("%d senders made", b.made)
+	}
+	b.use(t, Row{Provider: "a", Settings: json.RawMessage(`{"x":2}`)})
+	if b.made != 2 {
+		t.Errorf("%d senders made", b.made)
+	}
+}

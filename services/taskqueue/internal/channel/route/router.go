@@ -1,0 +1,97 @@
+package route
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// unservedDelay is how long messages of a channel without providers wait before they are looked at again.
+const unservedDelay = time.Minute
+
+// router is the handler of one channel.
+type router struct {
+	set     *Set
+	channel job.Channel
+}
+
+// Handle tries the providers of a message one after the other until the message's fate is decided.
+func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
+	to, err := address(r.channel, d.Body)
+	if err != nil {
+		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
+	}
+	known := r.set.current.Load()
+	if known == nil || len(known.rules[r.channel]) == 0 { // accepted when there were providers, or before we knew
+		return job.Result{}, job.Postpone("no_provider", unservedDelay)
+	}
+	list := known.choose(r.channel, to)
+	if len(list) == 0 {
+		return job.Result{}, nobody(to)
+	}
+	var result job.Result
+	var failed error
+	for _, p := range list {
+		answer, err := p.send(ctx, d)
+		if err == nil || !movesOn(ctx, answer, err) {
+			return answer, err
+		}
+		if failed == nil || better(err, failed) {
+			result, failed = answer, err
+		}
+	}
+	return result, failed
+}
+
+// address reads what the choice depends on. Numbers and config are members of SMS and WhatsApp alone; whatever
+// else is called so in other tasks is their own affair.
+func address(c job.Channel, b *job.Body) (target, error) {
+	if c != job.SMS && c != job.WhatsApp {
+		return target{taskType: b.TaskType}, nil
+	}
+	var d struct {
+		Contact     task.Digits   `json:"contact"`
+		CountryCode task.Digits   `json:"countryCode"`
+		Config      task.Provider `json:"config"`
+	}
+	if err := json.Unmarshal(b.Data, &d); err != nil {
+		return target{}, err //nolint:wrapcheck // becomes a failure's cause
+	}
+	return target{taskType: b.TaskType, country: string(d.CountryCode), number: string(d.Contact), forced: d.Config.Provider}, nil
+}
+
+func nobody(to target) error {
+	if to.forced != "" {
+		return job.Permanent("unknown_provider", "The provider that the task names is not configured any more")
+	}
+	return job.Permanent("no_provider", "No configured provider serves this sub-type and country")
+}
+
+// movesOn reports whether the next provider may try after err.
+func movesOn(ctx context.Context, result job.Result, err error) bool {
+	f := job.AsFailure(err)
+	var own notAsked
+	if errors.As(err, &own) { // the send could not be marked: not for the next one either
+		return false
+	}
+	if f.Doubtful || f.Postponed || result.Sent || ctx.Err() != nil {
+		return false
+	}
+	return !f.Permanent || vendor.IsElsewhere(err)
+}
+
+// better reports whether err says more about the job's future than failed: whatever may pass keeps the job
+// alive, and the shortest wait counts.
+func better(err, failed error) bool {
+	a, b := job.AsFailure(err), job.AsFailure(failed)
+	if a.Permanent != b.Permanent {
+		return b.Permanent
+	}
+	return !a.Permanent && a.RetryAfter < b.RetryAfter
+}

@@ -1,0 +1,56 @@
+// Package sms owns the delivery of SMS tasks: what providers need to know of a message, a provider by template
+// for any HTTP gateway, and one for Twilio's API. Every send is paid: what may have been sent is never repeated.
+package sms
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/sms/segment"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// Deps are what the providers work with.
+type Deps struct {
+	Client  vendor.Client
+	Secrets vendor.Secrets
+	Clock   clock.Clock
+}
+
+// Message is what templates can use.
+type Message struct {
+	To       string // +919812345678
+	Digits   string // 919812345678
+	Country  string // 91, "" when the number holds it
+	Number   string // as the task wrote it
+	Message  string
+	Sender   string // senderId of the task, else the provider's sender
+	OTP      string
+	Type     string // name of the sub-type: OTP, Welcome, …
+	JobID    string // the same over retries
+	Alphabet string // GSM-7 or UCS-2
+	Unicode  bool   // Alphabet is UCS-2
+	Units    int
+	Parts    int
+}
+
+func messageOf(d worker.Delivery, sender string) (Message, error) {
+	var data task.SMS
+	if err := json.Unmarshal(d.Body.Data, &data); err != nil {
+		return Message{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
+	}
+	count := segment.Of(data.Message)
+	to := phone.E164(string(data.CountryCode), string(data.Contact))
+	m := Message{To: to, Digits: strings.TrimPrefix(to, "+"), Country: phone.Country(string(data.CountryCode)), Number: string(data.Contact),
+		Message: data.Message, Sender: data.SenderID, OTP: string(data.OTP), Type: task.Name(d.Body.Task, d.Body.TaskType), JobID: string(d.ID),
+		Alphabet: string(count.Alphabet), Unicode: count.Alphabet == segment.UCS2, Units: count.Units, Parts: count.Parts}
+	if m.Sender == "" {
+		m.Sender = sender
+	}
+	return m, nil
+}

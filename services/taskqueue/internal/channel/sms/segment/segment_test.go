@@ -1,0 +1,62 @@
+package segment_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/sms/segment"
+)
+
+func TestTextsAreCountedAsTheNetworksDo(t *testing.T) {
+	t.Parallel()
+	a := func(n int) string { return strings.Repeat("a", n) }
+	for _, c := range []struct {
+		name, text string
+		want       segment.Count
+	}{
+		{"nothing", "", segment.Count{segment.GSM7, 0, 1}},
+		{"a full single part", a(160), segment.Count{segment.GSM7, 160, 1}},
+		{"one septet too many", a(161), segment.Count{segment.GSM7, 161, 2}},
+		{"two full parts", a(306), segment.Count{segment.GSM7, 306, 2}},
+		{"three parts", a(307), segment.Count{segment.GSM7, 307, 3}},
+		{"the euro takes two septets", "€", segment.Count{segment.GSM7, 2, 1}},
+		{"extended characters fill a part twice as fast", strings.Repeat("[", 80), segment.Count{segment.GSM7, 160, 1}},
+		{"an escape never ends a part", a(152) + "€" + a(152), segment.Count{segment.GSM7, 306, 3}},
+		{"greek capitals are in the table", "ΔΦΓΛΩΠΨΣΘΞ", segment.Count{segment.GSM7, 10, 1}},
+		{"small c with cedilla is not", "ç", segment.Count{segment.UCS2, 1, 1}},
+		{"a backtick is not", "`", segment.Count{segment.UCS2, 1, 1}},
+		{"typographic quotes are not", "it’s", segment.Count{segment.UCS2, 4, 1}},
+		{"devanagari, a full single part", strings.Repeat("न", 70), segment.Count{segment.UCS2, 70, 1}},
+		{"devanagari, one too many", strings.Repeat("न", 71), segment.Count{segment.UCS2, 71, 2}},
+		{"devanagari, two full parts", strings.Repeat("न", 134), segment.Count{segment.UCS2, 134, 2}},
+		{"devanagari, three parts", strings.Repeat("न", 135), segment.Count{segment.UCS2, 135, 3}},
+		{"an emoji is two units", "😀", segment.Count{segment.UCS2, 2, 1}},
+		{"35 emoji fit", strings.Repeat("😀", 35), segment.Count{segment.UCS2, 70, 1}},
+		{"an emoji is never split", strings.Repeat("न", 66) + "😀" + strings.Repeat("न", 66), segment.Count{segment.UCS2, 134, 3}},
+		{"one foreign character makes all of it wide", a(100) + "न", segment.Count{segment.UCS2, 101, 2}},
+	} {
+		if got := segment.Of(c.text); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestPartsHoldAllUnitsAndNoneIsWasted(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOfN(rapid.RuneFrom([]rune("ab €[न😀")), 0, 600, -1).Draw(t, "text")
+		c := segment.Of(text)
+		single, multi := 160, 153
+		if c.Alphabet == segment.UCS2 {
+			single, multi = 70, 67
+		}
+		switch {
+		case c.Units <= single && c.Parts != 1:
+			t.Fatalf("%d units need one part, not %d", c.Units, c.Parts)
+		case c.Units > single && (c.Units > c.Parts*multi || c.Units <= (c.Parts-1)*(multi-1)):
+			t.Fatalf("%d units in %d parts of %d", c.Units, c.Parts, multi)
+		}
+	})
+}

@@ -1,0 +1,75 @@
+// Package vendor owns what the providers of all channels share: how a provider's API is called once, how its
+// failures are told apart, and where its secrets come from.
+//
+// Four classes of failure: retryable (may pass), permanent (about the message: nobody can send it), elsewhere
+// (permanent here, but another provider may send it: credentials, balance, configuration), and doubtful (the
+// message may have been sent). Nobody retries or fails over after doubt.
+package vendor
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// RateLimited is the reason of failures by which a healthy provider slows us down.
+const RateLimited = "rate_limited"
+
+const maxRetryAfter = time.Hour
+
+// elsewhere marks a permanent failure that is about the provider.
+type elsewhere struct{ failure *job.Failure }
+
+func (e *elsewhere) Error() string { return e.failure.Error() }
+func (e *elsewhere) Unwrap() error { return e.failure }
+
+// Elsewhere is a failure that this provider will repeat for ever and another one may not have.
+func Elsewhere(reason, message string) error {
+	return &elsewhere{failure: job.Permanent(reason, message)}
+}
+
+// IsElsewhere reports whether err is about the provider and not about the message.
+func IsElsewhere(err error) bool {
+	var e *elsewhere
+	return errors.As(err, &e)
+}
+
+// Status classifies the status of an answer that carries no better code. paid: the answer of a gateway that
+// lost its backend leaves doubt. detail is put into the message, "" for none; it must not hold anything personal.
+func Status(status int, h http.Header, now time.Time, paid bool, detail string) error {
+	message := fmt.Sprintf("The provider answered %d", status)
+	if detail != "" {
+		message += " (" + detail + ")"
+	}
+	wait := RetryAfter(h, now)
+	switch {
+	case status == http.StatusTooManyRequests:
+		return job.Retryable(RateLimited, message).After(wait)
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusInternalServerError, status == http.StatusServiceUnavailable:
+		return job.Retryable("http_"+strconv.Itoa(status), message).After(wait)
+	case status >= http.StatusInternalServerError && paid:
+		return job.Doubt("http_"+strconv.Itoa(status), message+"; the message may have been sent")
+	case status >= http.StatusInternalServerError:
+		return job.Retryable("http_"+strconv.Itoa(status), message).After(wait)
+	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity, status == http.StatusRequestEntityTooLarge:
+		return job.Permanent("http_"+strconv.Itoa(status), message)
+	default: // credentials, balance, a wrong address, a redirect
+		return Elsewhere("http_"+strconv.Itoa(status), message)
+	}
+}
+
+// RetryAfter reads the header's seconds or date, at most an hour; zero when there is none.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.Atoi(text); err == nil {
+		return min(time.Duration(max(seconds, 0))*time.Second, maxRetryAfter)
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(0, at.Sub(now)), maxRetryAfter)
+	}
+	return 0
+}

@@ -1,0 +1,133 @@
+package vendor_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// class names the class of a failure.
+func class(err error) string {
+	f := job.AsFailure(err)
+	switch {
+	case err == nil:
+		return "sent"
+	case f.Doubtful:
+		return "doubt"
+	case vendor.IsElsewhere(err):
+		return "elsewhere"
+	case f.Permanent:
+		return "permanent"
+	default:
+		return "retry"
+	}
+}
+
+func TestStatusesWithoutABetterCodeHaveTheirClass(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status     int
+		paid, free string
+	}{
+		{301, "elsewhere", "elsewhere"}, {400, "permanent", "permanent"}, {401, "elsewhere", "elsewhere"}, {402, "elsewhere", "elsewhere"},
+		{403, "elsewhere", "elsewhere"}, {404, "elsewhere", "elsewhere"}, {408, "retry", "retry"}, {413, "permanent", "permanent"},
+		{422, "permanent", "permanent"}, {425, "retry", "retry"}, {429, "retry", "retry"}, {500, "retry", "retry"}, {502, "doubt", "retry"},
+		{503, "retry", "retry"}, {504, "doubt", "retry"}, {520, "doubt", "retry"},
+	} {
+		for paid, want := range map[bool]string{true: c.paid, false: c.free} {
+			if got := class(vendor.Status(c.status, http.Header{}, time.Unix(0, 0), paid, "")); got != want {
+				t.Errorf("%d, paid %t: %s, want %s", c.status, paid, got, want)
+			}
+		}
+	}
+}
+
+func TestRetryAfterIsSecondsOrADateAndAtMostAnHour(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Duration{"": 0, "soon": 0, "-5": 0, "30": 30 * time.Second, "86400": time.Hour,
+		"Fri, 20 Nov 2026 10:02:00 GMT": 2 * time.Minute, "Fri, 20 Nov 2026 09:00:00 GMT": 0} {
+		if got := vendor.RetryAfter(http.Header{"Retry-After": {text}}, now); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestNoAnswerIsDoubtOnlyAfterAPaidRequestWasWritten(t *testing.T) {
+	t.Parallel()
+	dropping := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	t.Cleanup(dropping.Close)
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	client := netguard.New(netguard.Config{AllowHTTP: true, AllowedHosts: []string{"127.0.0.1"}})
+	t.Cleanup(client.Close)
+	for _, c := range []struct {
+		name, url string
+		paid      bool
+		want      string
+	}{
+		{"paid, connection lost after the request", dropping.URL, true, "doubt"},
+		{"free, connection lost after the request", dropping.URL, false, "retry"},
+		{"paid, nobody listens", closed.URL, true, "retry"},
+		{"paid, address refused", "http://10.0.0.1/", true, "elsewhere"},
+	} {
+		u, err := url.Parse(c.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = vendor.Exchange(t.Context(), client, netguard.Request{Method: "POST", URL: u, Body: []byte("x"), Timeout: 5 * time.Second}, c.paid)
+		if class(err) != c.want || vendor.Interrupted(err).Sent != (c.want == "doubt") {
+			t.Errorf("%s: %s (%v), want %s", c.name, class(err), err, c.want)
+		}
+	}
+}
+
+func TestSecretsAreFilesOfOneDirectory(t *testing.T) {
+	t.Parallel()
+	d := vendor.Directory{Root: fstest.MapFS{"sms_token": {Data: []byte("s3cret\n")}, "empty": {}}}
+	if got, err := d.Secret("sms_token"); err != nil || got.Reveal() != "s3cret" {
+		t.Errorf("secret: %v", err)
+	}
+	for _, name := range []string{"", "missing", "empty", "../etc/passwd", "a/b", ".hidden"} {
+		if _, err := d.Secret(name); err == nil {
+			t.Errorf("%q was found", name)
+		}
+	}
+	if _, err := (vendor.Directory{}).Secret("sms_token"); err == nil {
+		t.Error("a secret without a directory was found")
+	}
+}
+
+func TestMisspeltSettingsAreRefused(t *testing.T) {
+	t.Parallel()
+	var dst struct {
+		Host string `json:"host"`
+	}
+	if err := vendor.Decode([]byte(`{"kind":"smtp","host":"h"}`), &dst); err != nil || dst.Host != "h" {
+		t.Errorf("%+v, %v", dst, err)
+	}
+	for _, raw := range []string{`{"hots":"h"}`, `[]`, `{"host":1}`, ``} {
+		if err := vendor.Decode([]byte(raw), &dst); err == nil {
+			t.Errorf("%s was accepted", raw)
+		}
+	}
+}
+
+func TestAFailureOfTheProviderStaysAFailure(t *testing.T) {
+	t.Parallel()
+	var f *job.Failure
+	if err := vendor.Elsewhere("x", "y"); !errors.As(err, &f) || !f.Permanent || !vendor.IsElsewhere(err) {
+		t.Error("the class got lost")
+	}
+	if vendor.IsElsewhere(job.Permanent("x", "y")) {
+		t.Error("a failure of the message is not one of the provider")
+	}
+}

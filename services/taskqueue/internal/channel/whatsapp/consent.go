@@ -1,0 +1,52 @@
+// Package whatsapp owns the delivery of WhatsApp tasks through Meta's Graph interface, or one that copies it:
+// consent at the moment of sending, the messages of a task, and what the interface's errors mean.
+package whatsapp
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// Consent knows who may be written to.
+type Consent interface {
+	// Allowed reports whether the present consent of cacheKey in laboratory labID is an opt-in. An error means that
+	// nobody knows at the moment.
+	Allowed(ctx context.Context, labID int64, cacheKey string) (bool, error)
+}
+
+// Gate lets messages with consent pass to a handler.
+type Gate struct {
+	consent Consent
+	next    worker.Handler
+}
+
+// NewGate makes a gate in front of next.
+func NewGate(consent Consent, next worker.Handler) *Gate { return &Gate{consent: consent, next: next} }
+
+// Handle checks consent at the moment of sending: a recipient who opted out since the task was accepted gets nothing.
+func (g *Gate) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
+	var data task.WhatsApp
+	if err := json.Unmarshal(d.Body.Data, &data); err != nil {
+		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
+	}
+	allowed, err := g.consent.Allowed(ctx, d.Body.LabID, ConsentKey(&data))
+	switch {
+	case err != nil:
+		return job.Result{}, job.Retryable("consent_unavailable", "The recipient's consent cannot be checked at the moment").WithCause(err)
+	case !allowed:
+		return job.Result{}, job.Permanent("consent_missing", "consent_missing: the recipient has not agreed to WhatsApp messages")
+	}
+	return g.next.Handle(ctx, d) //nolint:wrapcheck // failures are classified
+}
+
+// ConsentKey is what the recipient's consent is stored under: cache_key, else country code and number as written.
+func ConsentKey(d *task.WhatsApp) string {
+	if d.CacheKey != "" {
+		return d.CacheKey
+	}
+	return string(d.CountryCode) + string(d.Contact)
+}

@@ -1,0 +1,150 @@
+package whatsapp
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+)
+
+const (
+	maxCaption      = 1024 // characters of text beside a file
+	defaultLanguage = "en"
+)
+
+// The shape of the Cloud API's messages.
+type message struct {
+	Product   string    `json:"messaging_product"`
+	Recipient string    `json:"recipient_type"`
+	To        string    `json:"to"`
+	Type      string    `json:"type"`
+	Text      *text     `json:"text,omitempty"`
+	Template  *template `json:"template,omitempty"`
+	Document  *file     `json:"document,omitempty"`
+	Image     *file     `json:"image,omitempty"`
+	Opaque    string    `json:"biz_opaque_callback_data"`
+}
+
+type text struct {
+	Body string `json:"body"`
+}
+
+type template struct {
+	Name       string      `json:"name"`
+	Language   language    `json:"language"`
+	Components []component `json:"components,omitempty"`
+}
+
+type language struct {
+	Code string `json:"code"`
+}
+
+type component struct {
+	Type       string      `json:"type"`
+	Parameters []parameter `json:"parameters"`
+}
+
+type parameter struct {
+	Type     string `json:"type"`
+	Text     string `json:"text,omitempty"`
+	Document *file  `json:"document,omitempty"`
+	Image    *file  `json:"image,omitempty"`
+}
+
+type file struct {
+	Link     string `json:"link"`
+	Filename string `json:"filename,omitempty"`
+	Caption  string `json:"caption,omitempty"`
+}
+
+// Parts builds the request bodies of a task, in the order of sending: a template with its first file in the
+// header, or the text (as the first file's caption when it fits), then one message for each further file.
+func Parts(id job.ID, d *task.WhatsApp) ([][]byte, error) {
+	to := strings.TrimPrefix(phone.E164(string(d.CountryCode), string(d.Contact)), "+")
+	files := d.Files
+	first := message{Type: "text", Text: &text{Body: d.Message}}
+	switch {
+	case d.Template != "":
+		first = message{Type: "template", Template: templateOf(d)}
+		files = files[min(1, len(files)):]
+	case len(files) > 0 && utf8.RuneCountInString(d.Message) <= maxCaption:
+		first = fileMessage(files[0], d.FileName, d.Message)
+		files = files[1:]
+	}
+	list := []message{first}
+	for i, link := range files {
+		name := d.FileName
+		if len(d.Files)-len(files)+i > 0 {
+			name = "" // file_name names the first file
+		}
+		list = append(list, fileMessage(link, name, ""))
+	}
+	parts := make([][]byte, len(list))
+	for i := range list {
+		m := &list[i]
+		m.Product, m.Recipient, m.To, m.Opaque = "whatsapp", "individual", to, string(id)
+		raw, err := json.Marshal(m)
+		if err != nil {
+			return nil, fmt.Errorf("encode the WhatsApp message: %w", err)
+		}
+		parts[i] = raw
+	}
+	return parts, nil
+}
+
+func templateOf(d *task.WhatsApp) *template {
+	t := &template{Name: d.Template, Language: language{Code: d.Language}}
+	if t.Language.Code == "" {
+		t.Language.Code = defaultLanguage
+	}
+	if len(d.Files) > 0 {
+		header := fileMessage(d.Files[0], d.FileName, "")
+		t.Components = append(t.Components, component{Type: "header",
+			Parameters: []parameter{{Type: header.Type, Document: header.Document, Image: header.Image}}})
+	}
+	if len(d.Params) > 0 {
+		c := component{Type: "body"}
+		for _, p := range d.Params {
+			c.Parameters = append(c.Parameters, parameter{Type: "text", Text: p})
+		}
+		t.Components = append(t.Components, c)
+	}
+	return t
+}
+
+// fileMessage sends a picture as one, everything else as a document, which has a name.
+func fileMessage(link, name, caption string) message {
+	f := &file{Link: link, Caption: caption}
+	if isImage(link) {
+		return message{Type: "image", Image: f}
+	}
+	if f.Filename = name; name == "" {
+		f.Filename = baseName(link)
+	}
+	return message{Type: "document", Document: f}
+}
+
+func isImage(link string) bool {
+	switch strings.ToLower(path.Ext(baseName(link))) {
+	case ".jpg", ".jpeg", ".png":
+		return true
+	}
+	return false
+}
+
+func baseName(link string) string {
+	u, err := url.Parse(link)
+	if err != nil {
+		return ""
+	}
+	if name := path.Base(u.Path); name != "." && name != "/" {
+		return name
+	}
+	return ""
+}

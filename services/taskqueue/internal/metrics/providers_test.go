@@ -1,0 +1,41 @@
+package metrics_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
+)
+
+func TestSeriesOfAProviderExistAtZeroFromTheStart(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	p, err := metrics.NewProviders(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Configured(job.SMS, "twilio")
+	p.Attempt(job.SMS, "twilio", "sent")
+	p.Paused(job.SMS, "twilio", true)
+	const want = `
+# HELP taskqueue_provider_attempts_total Messages given to a provider, by outcome.
+# TYPE taskqueue_provider_attempts_total counter
+taskqueue_provider_attempts_total{channel="sms",outcome="elsewhere",provider="twilio"} 0
+taskqueue_provider_attempts_total{channel="sms",outcome="paused",provider="twilio"} 0
+taskqueue_provider_attempts_total{channel="sms",outcome="permanent",provider="twilio"} 0
+taskqueue_provider_attempts_total{channel="sms",outcome="postponed",provider="twilio"} 0
+taskqueue_provider_attempts_total{channel="sms",outcome="retry",provider="twilio"} 0
+taskqueue_provider_attempts_total{channel="sms",outcome="sent",provider="twilio"} 1
+taskqueue_provider_attempts_total{channel="sms",outcome="unknown",provider="twilio"} 0
+# HELP taskqueue_provider_paused 1 while a provider that keeps failing is left alone.
+# TYPE taskqueue_provider_paused gauge
+taskqueue_provider_paused{channel="sms",provider="twilio"} 1
+`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want)); err != nil {
+		t.Error(err)
+	}
+}

@@ -143,6 +143,46 @@ func intents(b *bench) {
 	b.wantPlace(id, engine.PlaceResult)
 }
 
+func intentResend(b *bench) {
+	sms := lane(job.SMS, job.High)
+	id := b.enqueue(sms, 1, 0)[0]
+	c := b.claim(job.SMS, 1)
+	if ok, err := b.Queue.MarkIntent(b.t.Context(), id, c.Token, "p"); !ok || err != nil {
+		b.t.Fatalf("intent: %v, %v", ok, err)
+	}
+	b.Advance(Settings().Lease + 5*time.Millisecond)
+	list, err := b.Queue.Expired(b.t.Context(), 0, job.SMS, 9)
+	if err != nil || len(list) != 1 || !list[0].Evidence.Intent {
+		b.t.Fatalf("expired %+v, %v", list, err)
+	}
+	list[0].Evidence.Resend = true
+	decision, counters := job.DecideExpiry(list[0].Evidence)
+	if _, err := b.Queue.Reap(b.t.Context(), 0, job.SMS, []engine.Settlement{Reaped(list[0], decision, counters)}); err != nil || decision != job.ExpireRequeue {
+		b.t.Fatalf("decision %v, %v", decision, err)
+	}
+	b.wantPlace(id, engine.PlaceLane)
+	b.claim(job.SMS, 1)
+	b.Advance(Settings().Lease + 5*time.Millisecond)
+	if diff := cmp.Diff([]job.Expiry{job.ExpireRequeue}, b.reap(job.SMS)); diff != "" {
+		b.t.Errorf("the mark outlived its lease (-want +got):\n%s", diff)
+	}
+}
+
+func intentEnds(b *bench) {
+	sms := lane(job.SMS, job.High)
+	id := b.enqueue(sms, 1, 0)[0]
+	c := b.claim(job.SMS, 1)
+	if ok, err := b.Queue.MarkIntent(b.t.Context(), id, c.Token, "p"); !ok || err != nil {
+		b.t.Fatalf("intent: %v, %v", ok, err)
+	}
+	b.settle(job.SMS, engine.Settlement{ID: id, Token: c.Token, Op: engine.OpRetry, Payload: (&job.Body{Task: 1, LabID: 12}).Encode(nil)})
+	b.claim(job.SMS, 1)
+	b.Advance(Settings().Lease + 5*time.Millisecond)
+	if diff := cmp.Diff([]job.Expiry{job.ExpireRequeue}, b.reap(job.SMS)); diff != "" {
+		b.t.Errorf("the mark of an acknowledged send held the next lease (-want +got):\n%s", diff)
+	}
+}
+
 // The model and Redis agree on who may run what; the next parts are about shares.
 
 func priorities(claim engine.Claim) map[job.Priority]int {

@@ -15,17 +15,26 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-const migrateLockSeconds = 120
+const migrateLockSeconds = 25 // below the read timeout of a statement
 
 // Migrate applies the goose SQL files of files, one service's own tables, in order. Replicas that start at
 // once wait for each other on a server-wide lock. Version table: goose_<service>.
+//
+// The lock is held around the library's whole work: its own session locker leaves out the first look at the
+// version table, where two beginners collide.
 func Migrate(ctx context.Context, db *sql.DB, service string, files fs.FS, log *slog.Logger) error {
-	provider, err := goose.NewProvider(goose.DialectMySQL, db, files,
-		goose.WithTableName("goose_"+service),
-		goose.WithSessionLocker(sessionLocker(service)),
-		goose.WithDisableGlobalRegistry(true))
+	table := "goose_" + service
+	provider, err := goose.NewProvider(goose.DialectMySQL, db, files, goose.WithTableName(table), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
+	}
+	unlock, err := lockMigrations(ctx, db, service)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := dropHalfMade(ctx, db, table); err != nil {
+		return err
 	}
 	results, err := provider.Up(ctx)
 	if err != nil {
@@ -37,35 +46,45 @@ func Migrate(ctx context.Context, db *sql.DB, service string, files fs.FS, log *
 	return nil
 }
 
-// sessionLocker locks with GET_LOCK, which is server-wide: the name holds the database's hash.
-type sessionLocker string
-
-func (s sessionLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
-	var got sql.NullInt64
-	name, err := s.name(ctx, conn)
+// lockMigrations takes the lock on a connection of its own; ending the connection frees it in any case.
+func lockMigrations(ctx context.Context, db *sql.DB, service string) (unlock func(), err error) {
+	conn, err := db.Conn(ctx)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("lock migrations: %w", err)
 	}
+	name, err := LockName(ctx, conn, "migrate_"+service)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	var got sql.NullInt64
 	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, ?)", name, migrateLockSeconds).Scan(&got); err != nil {
-		return fmt.Errorf("lock migrations: %w", err)
+		return nil, errors.Join(fmt.Errorf("lock migrations: %w", err), conn.Close())
 	}
 	if got.Int64 != 1 {
-		return errors.New("lock migrations: another process holds the lock; wait for it and run migrate again")
+		return nil, errors.Join(errors.New("lock migrations: another process holds the lock; wait for it and run migrate again"), conn.Close())
+	}
+	return func() {
+		ctx := context.WithoutCancel(ctx)
+		_, _ = conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", name) // a lost connection has freed it
+		_ = conn.Close()
+	}, nil
+}
+
+// dropHalfMade removes a version table without rows: its creator died before the first row, which the library
+// takes for an error from then on. Nothing was recorded in it.
+func dropHalfMade(ctx context.Context, db *sql.DB, table string) error {
+	var rows int
+	err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM `"+table+"`").Scan(&rows)
+	if IsNoTable(err) || (err == nil && rows > 0) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", table, err)
+	}
+	if _, err := db.ExecContext(ctx, "DROP TABLE `"+table+"`"); err != nil {
+		return fmt.Errorf("drop empty %s: %w", table, err)
 	}
 	return nil
-}
-
-func (s sessionLocker) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
-	name, err := s.name(ctx, conn)
-	if err != nil {
-		return err
-	}
-	_, err = conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", name)
-	return err
-}
-
-func (s sessionLocker) name(ctx context.Context, conn *sql.Conn) (string, error) {
-	return LockName(ctx, conn, "migrate_"+string(s))
 }
 
 // Querier is what LockName needs: a *sql.DB, *sql.Conn or *sql.Tx.

@@ -138,6 +138,19 @@ func TestMigrateIsSafeForReplicasThatStartAtOnce(t *testing.T) {
 	}
 }
 
+func TestMigrateGoesOnWhereItsCreatorDied(t *testing.T) {
+	t.Parallel()
+	db := mysqltest.New(t)
+	exec(t, db, "CREATE TABLE goose_rerun (id SERIAL, version_id BIGINT NOT NULL, is_applied BOOLEAN NOT NULL, tstamp TIMESTAMP NULL DEFAULT now(), PRIMARY KEY(id))")
+	files := fstest.MapFS{"00001_first.sql": {Data: []byte("-- +goose Up\nCREATE TABLE a (id INT PRIMARY KEY);\n")}}
+	for range 2 {
+		if err := mysqldb.Migrate(t.Context(), db, "rerun", files, slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(t, db, "INSERT INTO a VALUES (1)")
+}
+
 func TestRequireColumnsNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)

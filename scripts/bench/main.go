@@ -16,6 +16,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/gateway"
 	"github.com/labplatform/labplatform/scripts/bench/internal/labjson"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
+	"github.com/labplatform/labplatform/scripts/bench/internal/taskqueue"
 )
 
 // benchmark measures into a report.
@@ -27,6 +28,7 @@ type benchmark struct {
 var benchmarks = []benchmark{
 	{"gateway", gateway.Run},
 	{"labjson", labjson.Run},
+	{"taskqueue", taskqueue.Run},
 }
 
 func main() {
@@ -38,7 +40,7 @@ func main() {
 		Verbs: []command.Verb{
 			{
 				Name: "run", Summary: "Runs benchmarks, prints a table and writes $BENCH_OUT (default <LAB_DIR>/bench/<name>.json).",
-				Details: "Benchmarks: gateway, labjson, or all. QUICK=1 keeps each under 50 seconds.",
+				Details: "Benchmarks: gateway, labjson, taskqueue, or all. QUICK=1 keeps each under 50 seconds.",
 				Flags:   func(f *flag.FlagSet) { f.StringVar(&name, "name", "all", "the `benchmark` to run") },
 				Run:     func(ctx context.Context, _ []string) error { return run(ctx, name, quick) },
 			},
@@ -50,6 +52,7 @@ func main() {
 				Name: "backend", Args: "ADDRESS", Summary: "Serves a canned gRPC answer behind the gateway. The benchmark starts it.",
 				Run: gateway.ServeBackend,
 			},
+			taskqueue.WorkerVerb(),
 		},
 	}.Main(os.Args[1:], os.Stdout, os.Stderr))
 }

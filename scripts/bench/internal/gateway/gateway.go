@@ -12,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/load"
 	"github.com/labplatform/labplatform/scripts/bench/internal/process"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
+	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
 )
 
 const connections = 64
@@ -21,7 +22,7 @@ func Run(ctx context.Context, r *report.Report) error {
 	if err := cpu(ctx, r); err != nil {
 		return err
 	}
-	return stack(ctx, r)
+	return startup(ctx, r)
 }
 
 // cpu compares the gateway process, with a service process behind it, with a plain handler process.
@@ -55,7 +56,7 @@ func cpu(ctx context.Context, r *report.Report) error {
 		"GATEWAY_HOST=127.0.0.1", fmt.Sprintf("GATEWAY_PORT=%d", ports[2]), fmt.Sprintf("GATEWAY_INTERNAL_PORT=%d", ports[3]),
 		fmt.Sprintf("GATEWAY_ADMIN_PORT=%d", ports[4]), "GATEWAY_RERUN_ADDR=" + address(1), "GATEWAY_LOG_LEVEL=WARN",
 		"GATEWAY_DRAIN_DELAY_SECONDS=0", "GATEWAY_SERVICE_TOKEN_SECRET=" + strings.Repeat("s", 32),
-	}, binary("gateway"), "serve")
+	}, stack.Binary("gateway"), "serve")
 	if err != nil {
 		return err
 	}

@@ -158,6 +158,19 @@ func TestRowsAreChosenBySubTypeAndCountryInOrderOfPosition(t *testing.T) {
 	}
 }
 
+func TestOtherChannelsAreChosenBySubTypeAlone(t *testing.T) {
+	t.Parallel()
+	b := newBench(false)
+	b.use(t, Row{Channel: "email", Provider: "reports", TaskType: 2}, Row{Channel: "email", Provider: "rest", Position: 1})
+	for taskType, want := range map[int]string{1: "rest", 2: "reports"} {
+		data := `{"to":["a@b.org"],"contact":"front desk","config":{"provider":"x"}}`
+		_, err := b.set.Handler(job.Email).Handle(t.Context(), worker.Delivery{Body: &job.Body{Task: 2, TaskType: taskType, Data: []byte(data)}})
+		if got := b.calls.take(); err != nil || !slices.Equal(got, []string{want}) {
+			t.Errorf("sub-type %d: %v, %v", taskType, got, err)
+		}
+	}
+}
+
 func TestTheNextProviderTakesOverUnlessTheMessagesFateIsDecided(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -23,7 +23,7 @@ type router struct {
 
 // Handle tries the providers of a message one after the other until the message's fate is decided.
 func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
-	to, err := address(d.Body)
+	to, err := address(r.channel, d.Body)
 	if err != nil {
 		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
@@ -49,8 +49,12 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	return result, failed
 }
 
-// address reads what the choice depends on; the channels share these members.
-func address(b *job.Body) (target, error) {
+// address reads what the choice depends on. Numbers and config are members of SMS and WhatsApp alone; whatever
+// else is called so in other tasks is their own affair.
+func address(c job.Channel, b *job.Body) (target, error) {
+	if c != job.SMS && c != job.WhatsApp {
+		return target{taskType: b.TaskType}, nil
+	}
 	var d struct {
 		Contact     task.Digits   `json:"contact"`
 		CountryCode task.Digits   `json:"countryCode"`

@@ -3,13 +3,21 @@ package mysql_test
 import (
 	"encoding/json"
 	"log/slog"
+	"os"
+	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/kinds"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/taskqueue/migrations"
 )
@@ -39,5 +47,38 @@ func TestProvidersAreReadWithTheirNullsAsEvery(t *testing.T) {
 		{ID: 2, Channel: "sms", TaskType: 1, Provider: "twilio", Settings: json.RawMessage(`{}`), Disabled: true}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestTheDocumentedRowsAreTaken runs the statement of the README.
+func TestTheDocumentedRowsAreTaken(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "```sql\n")
+	statement, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("the README has no SQL")
+	}
+	db := mysqltest.New(t)
+	if err := mysqldb.Migrate(t.Context(), db, "taskqueue", migrations.Files, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), strings.TrimSuffix(strings.TrimSpace(statement), ";")); err != nil {
+		t.Fatal(err)
+	}
+	registry, err := metrics.NewProviders(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets := vendor.Directory{Root: fstest.MapFS{"sms_in": {Data: []byte("x")}, "twilio_token": {Data: []byte("x")}}}
+	set := route.NewSet(route.Config{Observer: registry, Log: slog.New(slog.DiscardHandler), Factory: kinds.Factory(kinds.Deps{Secrets: secrets})})
+	if err := route.NewWatch(mysql.NewProviders(db), set).RunOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !set.Known(job.SMS, "gateway-in") || !set.Known(job.SMS, "twilio") || set.Serves(job.Email) {
+		t.Error("the rows are not in force")
 	}
 }

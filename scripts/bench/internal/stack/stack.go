@@ -1,0 +1,95 @@
+// Package stack starts a whole platform of its own for a benchmark: its own folder, ports and engines, without
+// the change-capture pipeline.
+package stack
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
+)
+
+// Stack is a folder and a port base on which a platform may run.
+type Stack struct {
+	Dir string
+	env []string
+}
+
+// New prepares a stack that does not run yet. extra are variables for its services, "KEY=value". The caller
+// calls Remove.
+func New(extra ...string) (*Stack, error) {
+	dir, err := os.MkdirTemp("", "labbench")
+	if err != nil {
+		return nil, err
+	}
+	base, err := freeBase()
+	if err != nil {
+		return nil, err
+	}
+	env := append(os.Environ(), "LAB_DIR="+dir, fmt.Sprintf("LAB_PORT_BASE=%d", base), "LAB_PIPELINE=off")
+	return &Stack{Dir: dir, env: append(env, extra...)}, nil
+}
+
+// Up starts the platform and returns how long it took, and where everything is.
+func (s *Stack) Up(ctx context.Context) (time.Duration, endpoints.Endpoints, error) {
+	start := time.Now()
+	if err := s.devstack(ctx, "up"); err != nil {
+		return 0, endpoints.Endpoints{}, err
+	}
+	took := time.Since(start)
+	e, err := endpoints.Read(s.Dir)
+	return took, e, err
+}
+
+// Down stops it; its data stays.
+func (s *Stack) Down(ctx context.Context) error { return s.devstack(ctx, "down") }
+
+// Remove stops it and deletes its data.
+func (s *Stack) Remove() {
+	_ = s.devstack(context.Background(), "down")
+	_ = os.RemoveAll(s.Dir)
+}
+
+func (s *Stack) devstack(ctx context.Context, verb string) error {
+	cmd := exec.CommandContext(ctx, Binary("devstack"), verb)
+	cmd.Env = s.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("devstack %s: %w\n%s", verb, err, out)
+	}
+	return nil
+}
+
+// Binary returns a program that make built beside this one.
+func Binary(name string) string {
+	self, err := os.Executable()
+	if err != nil {
+		return name
+	}
+	return filepath.Join(filepath.Dir(self), name)
+}
+
+// freeBase returns a port base whose hundred ports are free.
+func freeBase() (int, error) {
+	for base := 21000; base < 32000; base += 100 {
+		if free(base) {
+			return base, nil
+		}
+	}
+	return 0, fmt.Errorf("no hundred free ports between 21000 and 32000")
+}
+
+func free(base int) bool {
+	for port := base; port < base+100; port++ {
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			return false
+		}
+		_ = listener.Close()
+	}
+	return true
+}

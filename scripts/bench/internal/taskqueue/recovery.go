@@ -1,0 +1,161 @@
+package taskqueue
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/labplatform/labplatform/pkg/command"
+)
+
+// recoveryPatience is longer than the peer's lease and the interval of its recoverer together.
+const recoveryPatience = 4 * time.Minute
+
+// WorkerVerb is the process that the recovery benchmark kills: it runs jobs and counts them in a tally file.
+func WorkerVerb() command.Verb {
+	var redis, file, which string
+	var jobs, pause int
+	var c cell
+	return command.Verb{
+		Name: "queue-worker", Summary: "Runs jobs of one engine and counts them. The benchmark starts and kills it.",
+		Flags: func(f *flag.FlagSet) {
+			f.StringVar(&redis, "redis", "", "the `address`")
+			f.StringVar(&file, "tally", "", "the tally `file`")
+			f.StringVar(&which, "engine", "ours", "ours or asynq")
+			f.IntVar(&jobs, "jobs", 0, "how many jobs there are")
+			f.IntVar(&pause, "pause", 5, "how long a handler takes, in `ms`")
+			f.IntVar(&c.concurrency, "concurrency", 20, "of asynq")
+			f.IntVar(&c.servers, "servers", 1, "of asynq")
+		},
+		Run: func(ctx context.Context, _ []string) error {
+			seen, err := openTally(file, jobs)
+			if err != nil {
+				return err
+			}
+			e, err := open(ctx, which, redis, c)
+			if err != nil {
+				return err
+			}
+			return e.work(ctx, func(p []byte) {
+				time.Sleep(time.Duration(pause) * time.Millisecond)
+				seen.add(number(p))
+			})
+		},
+	}
+}
+
+func open(ctx context.Context, which, redis string, c cell) (engine, error) {
+	if which == "asynq" {
+		return openPeer(redis, c), nil
+	}
+	return openOurs(ctx, redis)
+}
+
+// recovery kills workers in the middle and measures how long fresh ones take until the last job ran. The kills
+// of one engine happen side by side on servers of their own, because nearly all of the time is waiting. A short
+// run leaves the peer out: its recovery takes longer than the whole run may.
+func (b *bench) recovery(ctx context.Context) error {
+	oursRuns, lost, twice, err := b.kills(ctx, "ours")
+	if err != nil {
+		return fmt.Errorf("recovery: %w", err)
+	}
+	var peerRuns, peerLost []float64
+	if !b.report.Quick {
+		var never int
+		if peerRuns, never, _, err = b.kills(ctx, "asynq"); err != nil {
+			return fmt.Errorf("recovery of the peer: %w", err)
+		}
+		peerLost = []float64{float64(never)}
+	}
+	b.report.Lower("kill9_recovery_seconds", "s", oursRuns, peerName, peerRuns)
+	b.report.Lower("kill9_lost", "", []float64{float64(lost)}, "", nil)
+	if peerLost != nil {
+		b.report.Correct("kill9_lost_asynq", peerLost[0])
+	}
+	b.report.Correct("kill9_ran_twice", twice)
+	if lost > 0 {
+		return fmt.Errorf("correctness: %d acknowledged jobs never ran after a kill", lost)
+	}
+	return nil
+}
+
+// kills runs as many kills as there are rounds, side by side.
+func (b *bench) kills(ctx context.Context, which string) (seconds []float64, lost, twice int, err error) {
+	group, ctx := errgroup.WithContext(ctx)
+	var mu sync.Mutex
+	for i := range b.sizes.rounds {
+		group.Go(func() error {
+			s, err := startServer(ctx, "always")
+			if err != nil {
+				return err
+			}
+			defer s.stop()
+			took, l, d, err := b.kill(ctx, s, which, filepath.Join(b.dir, fmt.Sprintf("kill-%s-%d", which, i)))
+			mu.Lock()
+			defer mu.Unlock()
+			seconds, lost, twice = append(seconds, took), lost+l, twice+d
+			return err
+		})
+	}
+	err = group.Wait()
+	return seconds, lost, twice, err
+}
+
+func (b *bench) kill(ctx context.Context, s *server, which, file string) (seconds float64, lost, twice int, err error) {
+	jobs := b.sizes.kill
+	seen, err := openTally(file, jobs)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	defer seen.close()
+	seen.patience = recoveryPatience
+	e, err := open(ctx, which, s.address, b.cell)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	defer e.close()
+	if err := e.enqueue(ctx, 0, jobs, nil); err != nil {
+		return 0, 0, 0, err
+	}
+	first, err := b.worker(ctx, s, which, file, jobs)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if err := seen.await(ctx, jobs/2); err != nil {
+		return 0, 0, 0, err
+	}
+	_ = first.Process.Kill()
+	_ = first.Wait()
+	killed := time.Now()
+	second, err := b.worker(ctx, s, which, file, jobs)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	err = seen.await(ctx, jobs)
+	seconds = time.Since(killed).Seconds()
+	_ = second.Process.Signal(syscall.SIGTERM)
+	_ = second.Wait()
+	lost, twice = seen.verdict()
+	return seconds, lost, twice, err
+}
+
+func (b *bench) worker(ctx context.Context, s *server, which, file string, jobs int) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self, "queue-worker", "--redis", s.address, "--tally", file, "--engine", which,
+		"--jobs", strconv.Itoa(jobs), "--concurrency", strconv.Itoa(b.cell.concurrency), "--servers", strconv.Itoa(b.cell.servers))
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return cmd, cmd.Start()
+}

@@ -1,0 +1,107 @@
+// Package inprocess runs the queue's engine and one worker inside another program, with that program's handler:
+// for load generators, which measure the engine without its gRPC and HTTP around it.
+package inprocess
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	random "math/rand/v2"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/reaper"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+const (
+	poolSize  = 64
+	maxRun    = time.Minute
+	grace     = time.Second
+	reapEvery = time.Second
+	keepDead  = 7 * 24 * time.Hour
+	maxDead   = 100_000
+)
+
+// Queue is an engine on one Redis node. Safe for concurrent use.
+type Queue struct {
+	client *redis.Client
+	engine *engine.Redis
+	ids    *job.Generator
+}
+
+// Open connects to the Redis at address and loads the scripts. The caller closes the queue.
+func Open(ctx context.Context, address string) (*Queue, error) {
+	client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, PoolSize: poolSize})
+	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
+	if err == nil {
+		err = q.Load(ctx)
+	}
+	if err != nil {
+		_ = client.Close()
+		return nil, fmt.Errorf("open queue: %w", err)
+	}
+	return &Queue{client: client, engine: q, ids: job.NewGenerator(clock.System{}, rand.Reader)}, nil
+}
+
+// Close closes the connections.
+func (q *Queue) Close() error { return q.client.Close() }
+
+// Enqueue accepts a batch of webhook jobs with the given payloads, at most 1,000, due at the given times in
+// epoch milliseconds (nil: all now). It returns when the batch is as durable as Redis is configured to be.
+func (q *Queue) Enqueue(ctx context.Context, payloads [][]byte, dueMs []int64) error {
+	batch := engine.Batch{RequestHash: "h", KeepKey: 10 * time.Minute, OwnKey: true, Jobs: make([]engine.NewJob, len(payloads))}
+	now := clock.System{}.Now().UnixMilli()
+	body := job.Body{Task: 4, TaskType: 2, LabID: 12, Caller: "user:77", Retry: 3, CreatedMs: now}
+	for i, payload := range payloads {
+		id, err := q.ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
+		if err != nil {
+			return fmt.Errorf("make a job id: %w", err)
+		}
+		body.Data = payload
+		batch.Jobs[i] = engine.NewJob{ID: id, Body: body.Encode(nil)}
+		if dueMs != nil {
+			batch.Jobs[i].DueMs = dueMs[i]
+		}
+	}
+	batch.IdempotencyKey = string(batch.Jobs[0].ID)
+	_, err := q.engine.Enqueue(ctx, batch)
+	return err //nolint:wrapcheck // the same module
+}
+
+// Work claims and runs jobs with at most slots handlers at once until ctx ends; result records included.
+func (q *Queue) Work(ctx context.Context, slots int, handle func(payload []byte) error) error {
+	log := slog.New(slog.DiscardHandler)
+	reap := reaper.New(reaper.Config{Every: reapEvery, KeepDead: keepDead, MaxDead: maxDead},
+		reaper.Deps{Queue: q.engine, Observer: silent{}, Clock: clock.System{}, IDs: q.ids, Roll: random.Float64, Log: log})
+	reaped := make(chan error, 1)
+	go func() { reaped <- reap.Run(ctx) }()
+	pump := worker.New(worker.Config{Channel: job.Webhook, Slots: slots, Lease: q.engine.Lease(), MaxRun: maxRun, Grace: grace, Idle: time.Second},
+		worker.Deps{Queue: q.engine, Handler: handler(handle), Observer: silent{}, Clock: clock.System{}, IDs: q.ids, Roll: random.Float64, Log: log})
+	return errors.Join(pump.Run(ctx), <-reaped)
+}
+
+type handler func(payload []byte) error
+
+// Handle implements worker.Handler.
+func (h handler) Handle(_ context.Context, d worker.Delivery) (job.Result, error) {
+	if err := h(d.Body.Data); err != nil {
+		return job.Result{}, job.Retryable("handler", "the handler failed").WithCause(err)
+	}
+	return job.Result{HTTPStatus: 200}, nil
+}
+
+// silent observes nothing.
+type silent struct{}
+
+func (silent) Claimed(job.Channel, int, time.Duration)    {}
+func (silent) Attempt(job.Channel, string, time.Duration) {}
+func (silent) LeaseLost(job.Channel)                      {}
+func (silent) Callbacks(int)                              {}
+func (silent) Reaped(job.Channel, string)                 {}

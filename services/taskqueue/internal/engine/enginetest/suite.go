@@ -32,6 +32,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"a failed job is revived once and keeps its id":                      revival,
 		"dead jobs are trimmed only while they are the same death":           trimming,
 		"low priorities keep their share under load":                         shares,
+		"small claims add up to the shares":                                  smallShares,
 		"small claims rotate over the priorities":                            rotation,
 		"an aged lane shares with the level above":                           ageing,
 		"a window joins, overrides and opens again":                          windows,

@@ -209,6 +209,26 @@ func shares(b *bench) {
 	b.wantShares(b.claim(job.Email, 100), map[job.Priority]int{job.High: 10, job.Moderate: 80, job.Low: 10})
 }
 
+func smallShares(b *bench) {
+	for p := job.Low; p <= job.High; p++ {
+		b.enqueue(lane(job.Email, p), 150, 0)
+	}
+	got, turn := map[job.Priority]int{}, 0
+	for _, most := range []int{3, 1, 7, 2, 8, 4, 9, 1, 5, 10, 6, 4, 3, 7, 2, 8, 9, 1, 4, 6} { // 100 in all
+		claim, err := b.Queue.Claim(b.t.Context(), engine.ClaimRequest{Channel: job.Email, Max: most, Turn: turn})
+		if err != nil || len(claim.Jobs) != most {
+			b.t.Fatalf("%d of %d jobs, %v", len(claim.Jobs), most, err)
+		}
+		turn += most
+		for p, n := range priorities(claim) {
+			got[p] += n
+		}
+	}
+	if got[job.Low] < 9 || got[job.Moderate] < 18 || got[job.High] < 68 {
+		b.t.Errorf("a hundred jobs in small claims: %v", got)
+	}
+}
+
 func rotation(b *bench) {
 	b.enqueue(lane(job.Email, job.High), 30, 0)
 	b.enqueue(lane(job.Email, job.Moderate), 30, 0)

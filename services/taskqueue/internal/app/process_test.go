@@ -69,8 +69,9 @@ type process struct {
 
 // logBuffer is what the process wrote.
 type logBuffer struct {
-	mu  sync.Mutex // guards buf
-	buf bytes.Buffer
+	mu   sync.Mutex // guards buf
+	buf  bytes.Buffer
+	verb bytes.Buffer // what an operator's verb printed
 }
 
 func (l *logBuffer) Write(p []byte) (int, error) {

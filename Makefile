@@ -117,11 +117,14 @@ TOOLED  = $(CURDIR)/proto $(wildcard $(CURDIR)/scripts/*)
 RACED   = $(filter-out $(TOOLED),$(MODULES))
 UNRACED = $(filter $(TOOLED),$(MODULES))
 
-.PHONY: test bench
+.PHONY: test test-long bench
 test: $(BIN)/gotestsum devstack ## Run every test on real engines
 	@scripts/test.sh "$(BIN)" "$(addsuffix /...,$(RACED))" "$(addsuffix /...,$(UNRACED))"
 
-bench: devstack ## Measure: make bench NAME=gateway (or labjson, all), QUICK=1 for a short run
+test-long: ## The same with the long forms of the crash tests; takes a while
+	@LAB_LONG_TESTS=1 $(MAKE) --no-print-directory test
+
+bench: devstack ## Measure: make bench NAME=taskqueue (gateway, labjson, …, all), QUICK=1 for a short run
 	@for s in $(SERVICES); do d=services/$$s; [ $$s = gateway ] && d=gateway; go build -o $(BIN)/$$s ./$$d/cmd/$$s || exit 1; done
 	@go build -o $(BIN)/bench ./scripts/bench
 	@QUICK="$(QUICK)" $(BIN)/bench run --name "$(or $(NAME),all)"

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -30,6 +29,7 @@ const (
 // that kill a process are not parallel.
 var stack struct {
 	dir  string
+	base int
 	e    endpoints.Endpoints
 	seed seed.Target
 }
@@ -45,6 +45,12 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	base, err := endpoints.FreeBase()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	stack.base = base
 	devstack := filepath.Join(dir, "devstack")
 	if err := command(dir, "go", "build", "-o", devstack, "github.com/labplatform/labplatform/scripts/devstack"); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e: build devstack:", err)
@@ -71,36 +77,13 @@ func command(dir, name string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stackTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = append(os.Environ(), "LAB_DIR="+filepath.Join(dir, "lab"), fmt.Sprintf("LAB_PORT_BASE=%d", portBase()), "LAB_PIPELINE=off",
+	cmd.Env = append(os.Environ(), "LAB_DIR="+filepath.Join(dir, "lab"), fmt.Sprintf("LAB_PORT_BASE=%d", stack.base), "LAB_PIPELINE=off",
 		"TASKQUEUE_WEBHOOK_SECRET=whsec_ZTJlLXdlYmhvb2stc2VjcmV0LW9mLTMyLWJ5dGVzISE=")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
 	return nil
-}
-
-var chosenBase int
-
-// portBase returns a base whose hundred ports were free when it was first asked.
-func portBase() int {
-	for base := 23000; chosenBase == 0 && base < 32000; base += 100 {
-		if free(base) {
-			chosenBase = base
-		}
-	}
-	return chosenBase
-}
-
-func free(base int) bool {
-	for port := base; port < base+100; port++ {
-		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			return false
-		}
-		_ = listener.Close()
-	}
-	return true
 }
 
 // answer is a REST answer.

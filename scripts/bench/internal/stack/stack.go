@@ -5,7 +5,6 @@ package stack
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,7 +26,7 @@ func New(extra ...string) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, err := freeBase()
+	base, err := endpoints.FreeBase()
 	if err != nil {
 		return nil, err
 	}
@@ -71,25 +70,4 @@ func Binary(name string) string {
 		return name
 	}
 	return filepath.Join(filepath.Dir(self), name)
-}
-
-// freeBase returns a port base whose hundred ports are free.
-func freeBase() (int, error) {
-	for base := 21000; base < 32000; base += 100 {
-		if free(base) {
-			return base, nil
-		}
-	}
-	return 0, fmt.Errorf("no hundred free ports between 21000 and 32000")
-}
-
-func free(base int) bool {
-	for port := base; port < base+100; port++ {
-		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			return false
-		}
-		_ = listener.Close()
-	}
-	return true
 }

@@ -2,11 +2,16 @@ module github.com/labplatform/labplatform/scripts/e2e
 
 go 1.26.0
 
-require github.com/labplatform/labplatform/scripts/devstack v0.0.0
+require (
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.22.1
+	github.com/labplatform/labplatform/scripts/devstack v0.0.0
+)
 
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/go-sql-driver/mysql v1.10.1 // indirect
 	github.com/klauspost/compress v1.20.1 // indirect
 	github.com/redis/go-redis/v9 v9.23.0 // indirect

@@ -77,7 +77,8 @@ func command(dir, name string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stackTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = append(os.Environ(), "LAB_DIR="+filepath.Join(dir, "lab"), fmt.Sprintf("LAB_PORT_BASE=%d", stack.base), "LAB_PIPELINE=off")
+	cmd.Env = append(os.Environ(), "LAB_DIR="+filepath.Join(dir, "lab"), fmt.Sprintf("LAB_PORT_BASE=%d", stack.base), "LAB_PIPELINE=off",
+		"TASKQUEUE_WEBHOOK_SECRET=whsec_ZTJlLXdlYmhvb2stc2VjcmV0LW9mLTMyLWJ5dGVzISE=")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, out)

@@ -28,5 +28,6 @@ func main() {
 			return config.Print(os.Stdout, app.Prefix, &cfg)
 		}),
 		CheckReady: command.With(app.Load, app.CheckHealth),
+		More:       app.OperatorVerbs(),
 	}.Main()
 }

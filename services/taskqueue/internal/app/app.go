@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"fmt"
 	"io"
 	"log/slog"
@@ -23,6 +24,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
@@ -42,6 +44,7 @@ const (
 	maxRun       = 330 * time.Second // the longest webhook timeout and some
 	reapEvery    = time.Second
 	measureEvery = 5 * time.Second
+	auditEvery   = 10 * time.Second
 	poolSize     = 96
 )
 
@@ -62,12 +65,6 @@ func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) erro
 	return group.Wait(ctx) //nolint:wrapcheck // the runner's own words
 }
 
-// Migrate has nothing to create yet: everything that the service owns lives in Redis.
-func Migrate(_ context.Context, _ Config, log *slog.Logger) error {
-	log.Info("the task queue owns no tables in this version: nothing to migrate")
-	return nil
-}
-
 // builder opens things in the order of its fields; each is closed by the group.
 type builder struct {
 	cfg   Config
@@ -77,6 +74,7 @@ type builder struct {
 	clock clock.Clock
 
 	sessions  redis.UniversalClient
+	db        *sql.DB // nil: switched off
 	client    redis.UniversalClient
 	gate      *engine.Gate
 	ids       *job.Generator
@@ -90,7 +88,8 @@ type builder struct {
 }
 
 func (b *builder) build() error {
-	for _, step := range []func() error{b.openStores, b.openEngine, b.openTargets, b.openOutbox, b.openHandlers, b.serve} {
+	for _, step := range []func() error{b.openStores, b.openDatabase, b.openEngine, b.openTargets, b.openOutbox, b.openHandlers,
+		b.openDatabaseHandlers, b.serve} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -123,7 +122,7 @@ func (b *builder) openEngine() error {
 	options.PoolSize = len(job.Channels())*b.cfg.Queue.Shards + 1 // every idle pump blocks one
 	bells := redis.NewUniversalClient(options)
 	b.group.Close("bells", func(context.Context) error { return bells.Close() })
-	q, err := engine.New(engine.Config{Client: b.client, Bells: bells, Settings: b.cfg.Queue.engine()})
+	q, err := engine.New(engine.Config{Client: b.client, Bells: bells, Settings: b.cfg.engine()})
 	if err != nil {
 		return err //nolint:wrapcheck // the same module
 	}
@@ -145,7 +144,7 @@ func (b *builder) serve() error {
 	if err != nil {
 		return fmt.Errorf("gRPC server: %w", err)
 	}
-	taskqueuev1.RegisterTaskQueueServiceServer(server, grpcapi.New(b.submitter(), b.manager(), access))
+	taskqueuev1.RegisterTaskQueueServiceServer(server, grpcapi.New(b.submitter(), b.manager(), b.consents(), access))
 	health := httpserver.NewHealth(b.log, httpserver.Check{Name: "queue", Probe: b.gate.Check},
 		httpserver.Check{Name: "cache", Probe: func(ctx context.Context) error { return b.sessions.Ping(ctx).Err() }})
 	admin := httpserver.Admin(b.cfg.Admin, health, b.t.Registry)
@@ -172,7 +171,7 @@ func (b *builder) submitter() *submit.Submitter {
 }
 
 func (b *builder) manager() *manage.Manager {
-	return manage.New(manage.Deps{Queue: b.gate, Shards: b.gate.Shards(), Lease: b.gate.Lease(), Clock: b.clock,
+	return manage.New(manage.Deps{Queue: b.gate, Archive: b.archive(), Shards: b.gate.Shards(), Lease: b.gate.Lease(), Clock: b.clock,
 		Callbacks: func(id job.ID, body *job.Body, r *job.Record) ([]engine.NewJob, error) {
 			return worker.Callbacks(b.ids, id, body, r)
 		}})
@@ -186,9 +185,21 @@ func (b *builder) work() {
 	b.group.Run("lane gauges", func(ctx context.Context) error {
 		return lifecycle.Every(ctx, measureEvery, b.log, "measure lanes", func(ctx context.Context) error { return b.metrics.Measure(ctx, b.gate) })
 	})
-	r := reaper.New(reaper.Config{Every: reapEvery, KeepDead: time.Duration(b.cfg.Queue.DeadDays) * 24 * time.Hour, MaxDead: int64(b.cfg.Queue.DeadLimit)},
-		reaper.Deps{Queue: b.gate, Observer: b.metrics, Clock: b.clock, IDs: b.ids, Roll: random.Float64, Log: b.log})
+	deps := reaper.Deps{Queue: b.gate, Observer: b.metrics, Clock: b.clock, IDs: b.ids, Roll: random.Float64, Log: b.log}
+	if a := b.archiver(); a != nil {
+		deps.Keeper = a
+		b.watchDatabase(b.db)
+		b.group.Run("archiver", func(ctx context.Context) error {
+			return lifecycle.Every(ctx, archiveEvery, b.log, "archive", a.RunOnce)
+		})
+	}
+	r := reaper.New(reaper.Config{Every: reapEvery, KeepDead: time.Duration(b.cfg.Queue.DeadDays) * 24 * time.Hour, MaxDead: int64(b.cfg.Queue.DeadLimit),
+		Resend: b.cfg.Queue.DoubtfulSends == doubtResend}, deps)
 	b.group.Run("reaper", r.Run)
+	auditor := audit.New(audit.Deps{Queue: b.gate, Observer: b.metrics, Clock: b.clock, Log: b.log})
+	b.group.Run("auditor", func(ctx context.Context) error {
+		return lifecycle.Every(ctx, auditEvery, b.log, "audit", auditor.RunOnce)
+	})
 	b.group.Run("pumps", b.pumps)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/grpcserver"
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/lifecycle"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/telemetry"
@@ -26,6 +27,12 @@ import (
 
 // Prefix of the service's variables.
 const Prefix = "TASKQUEUE_"
+
+// The values of DOUBTFUL_SENDS.
+const (
+	doubtHold   = "hold"
+	doubtResend = "resend"
+)
 
 // Default ports.
 const (
@@ -42,9 +49,13 @@ type Config struct {
 	Auth      authn.Config
 	KV        redisdb.Config `envPrefix:"KV_"`    // sessions of the platform
 	Redis     redisdb.Config `envPrefix:"REDIS_"` // the queue's own
+	DB        mysqldb.Config `envPrefix:"DB_"`    // archive, consents, mappings, providers
 	Queue     QueueConfig
 	Delivery  DeliveryConfig
 	Outbox    OutboxConfig `envPrefix:"OUTBOX_"`
+
+	// DatabaseEnabled false runs the queue without archive, consents, mappings and configured providers.
+	DatabaseEnabled bool `env:"DB_ENABLED" envDefault:"true"`
 
 	// Access is authenticated, open or off: who may use the queue besides the platform's services.
 	Access string `env:"ACCESS" envDefault:"authenticated"`
@@ -60,6 +71,9 @@ type QueueConfig struct {
 	ResultHours int `env:"RESULT_HOURS" envDefault:"24"`
 	DeadDays    int `env:"DEAD_DAYS" envDefault:"7"`
 	DeadLimit   int `env:"DEAD_LIMIT" envDefault:"100000"`
+	ArchiveDays int `env:"ARCHIVE_DAYS" envDefault:"90"`
+	// DoubtfulSends says what becomes of a paid send whose worker died: hold (state unknown) or resend.
+	DoubtfulSends string `env:"DOUBTFUL_SENDS" envDefault:"hold"`
 
 	WebhookWorkers  int `env:"WEBHOOK_WORKERS" envDefault:"128"`
 	CallbackWorkers int `env:"CALLBACK_WORKERS" envDefault:"64"`
@@ -121,7 +135,10 @@ func (c *QueueConfig) Validate() error {
 	if c.Shards < 1 || c.Shards > job.MaxShards {
 		problems = append(problems, fmt.Errorf("TASKQUEUE_SHARDS is %d: use 1 to %d", c.Shards, job.MaxShards))
 	}
-	for name, n := range map[string]int{"LANE_LIMIT": c.LaneLimit, "RESULT_HOURS": c.ResultHours, "DEAD_DAYS": c.DeadDays, "DEAD_LIMIT": c.DeadLimit,
+	if c.DoubtfulSends != doubtHold && c.DoubtfulSends != doubtResend {
+		problems = append(problems, fmt.Errorf("TASKQUEUE_DOUBTFUL_SENDS is %q: use hold or resend", c.DoubtfulSends))
+	}
+	for name, n := range map[string]int{"ARCHIVE_DAYS": c.ArchiveDays, "LANE_LIMIT": c.LaneLimit, "RESULT_HOURS": c.ResultHours, "DEAD_DAYS": c.DeadDays, "DEAD_LIMIT": c.DeadLimit,
 		"WEBHOOK_WORKERS": c.WebhookWorkers, "CALLBACK_WORKERS": c.CallbackWorkers, "MESSAGE_WORKERS": c.MessageWorkers} {
 		if n < 1 {
 			problems = append(problems, fmt.Errorf("TASKQUEUE_%s is %d: use 1 or more", name, n))
@@ -165,9 +182,10 @@ func (c *DeliveryConfig) networks() ([]netip.Prefix, error) {
 }
 
 // engine returns the engine's settings.
-func (c *QueueConfig) engine() engine.Settings {
+func (c *Config) engine() engine.Settings {
 	s := engine.DefaultSettings()
-	s.Shards, s.LaneLimit, s.KeepResults = c.Shards, c.LaneLimit, time.Duration(c.ResultHours)*time.Hour
+	s.Shards, s.LaneLimit, s.KeepResults = c.Queue.Shards, c.Queue.LaneLimit, time.Duration(c.Queue.ResultHours)*time.Hour
+	s.Archive = c.DatabaseEnabled
 	return s
 }
 

@@ -95,7 +95,7 @@ func (b *builder) openProviders() error {
 	for _, c := range route.Channels() {
 		b.handlers[c] = b.providers.Handler(c)
 	}
-	return b.providers.Replace(nil) //nolint:wrapcheck // no row can be wrong
+	return nil
 }
 
 // guarded makes a client for addresses that rows and tasks name.

@@ -3,6 +3,8 @@ package engine_test
 import (
 	"context"
 	"crypto/rand"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,37 +12,86 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// openCluster makes an engine of four shards on a cluster of one node, which checks the slots of keys like any.
-func openCluster(t *testing.T) *engine.Redis {
+const clusterShards = 6
+
+// openCluster makes an engine on a cluster of three masters.
+func openCluster(t *testing.T) (*engine.Redis, []*redis.Client) {
 	t.Helper()
-	server := redistest.Start(t, "--cluster-enabled", "yes")
-	node := server.Client()
-	if err := node.ClusterAddSlotsRange(t.Context(), 0, 16383).Err(); err != nil {
-		t.Fatal(err)
+	addrs := make([]string, 3)
+	nodes := make([]*redis.Client, 3)
+	var buses []string
+	for i := range nodes {
+		bus := freePort(t)
+		server := redistest.Start(t, "--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", "2000")
+		addrs[i], nodes[i], buses = server.Addr, server.Client(), append(buses, bus)
 	}
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{server.Addr}, MaxRetries: -1})
+	const slots = 16384
+	for i, node := range nodes {
+		if err := node.ClusterAddSlotsRange(t.Context(), i*slots/3, (i+1)*slots/3-1).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := node.Do(t.Context(), "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range nodes[1:] {
+		host, port, err := net.SplitHostPort(addrs[i+1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := nodes[0].Do(t.Context(), "CLUSTER", "MEET", host, port, buses[i+1]).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	awaitCluster(t, nodes)
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, MaxRetries: -1})
 	t.Cleanup(func() { _ = client.Close() })
-	awaitCluster(t, client)
 	set := engine.DefaultSettings()
-	set.Shards = 4
+	set.Shards, set.Archive = clusterShards, true
 	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return q
+	return q, nodes
 }
 
-func awaitCluster(t *testing.T, client *redis.ClusterClient) {
+func freePort(t *testing.T) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// awaitCluster waits until every node knows all three and that all slots are served.
+func awaitCluster(t *testing.T, nodes []*redis.Client) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	ticker := time.NewTicker(20 * time.Millisecond)
+	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
-	for client.Set(ctx, "probe", "1", time.Second).Err() != nil {
+	for {
+		whole := 0
+		for _, node := range nodes {
+			text, err := node.ClusterInfo(ctx).Result()
+			if err == nil && strings.Contains(text, "cluster_state:ok") && strings.Contains(text, "cluster_known_nodes:3") {
+				whole++
+			}
+		}
+		if whole == len(nodes) {
+			return
+		}
 		select {
 		case <-ctx.Done():
 			t.Fatal("the cluster does not come up")
@@ -49,22 +100,52 @@ func awaitCluster(t *testing.T, client *redis.ClusterClient) {
 	}
 }
 
+// checkSlots makes sure that the keys of a shard are on one slot and that the shards are on several nodes.
+func checkSlots(t *testing.T, nodes []*redis.Client) {
+	t.Helper()
+	slots, used := map[string]int64{}, map[int]bool{}
+	for n, node := range nodes {
+		keys, err := node.Keys(t.Context(), "*").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range keys {
+			slot, err := node.ClusterKeySlot(t.Context(), key).Result()
+			if err != nil {
+				t.Fatal(err)
+			}
+			shard := key[:len("tq:{00}")]
+			if known, ok := slots[shard]; ok && known != slot {
+				t.Errorf("%s is on slot %d, its shard on %d", key, slot, known)
+			}
+			slots[shard], used[n] = slot, true
+		}
+	}
+	if len(slots) != clusterShards || len(used) < 2 {
+		t.Errorf("%d shards on %d nodes", len(slots), len(used))
+	}
+}
+
 func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 	t.Parallel()
-	q := openCluster(t)
+	q, nodes := openCluster(t)
 	g := engine.NewGate(q, engine.Durable, func([]string) {})
 	if err := g.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	keys := job.NewGenerator(clock.System{}, rand.Reader)
 	next := func(shard int, c job.Channel) job.ID {
-		id, err := keys.Next(shard, job.Lane{Channel: c, Priority: job.High})
+		lane := job.Lane{Channel: c, Priority: job.High}
+		if c == job.Callback {
+			lane = engine.CallbackLane()
+		}
+		id, err := keys.Next(shard, lane)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return id
 	}
-	for shard := range 4 {
+	for shard := range clusterShards {
 		ids := []job.ID{next(shard, job.Webhook), next(shard, job.SMS), next(shard, job.Webhook), next(shard, job.Webhook)}
 		batch := engine.Batch{IdempotencyKey: string(ids[0]), RequestHash: "h", KeepKey: time.Minute}
 		for i, id := range ids {
@@ -115,9 +196,27 @@ func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 			t.Error(err)
 		}
 		all, err := q.Cancel(t.Context(), []engine.Cancellation{{ID: ids[1], Record: []byte("c"), Callbacks: []engine.NewJob{{ID: next(shard, job.Callback), Body: []byte("cb")}}},
-			{ID: next((shard+1)%4, job.Email), Record: []byte("c")}})
+			{ID: next((shard+1)%clusterShards, job.Email), Record: []byte("c")}})
 		if err != nil || all[0] != engine.CancelDone || all[1] != engine.CancelNotFound {
 			t.Errorf("%v, %v", all, err)
 		}
+		ends, err := q.OldestEnds(t.Context(), shard, 10)
+		if err != nil || len(ends.IDs) == 0 {
+			t.Errorf("%d ends, %v", len(ends.IDs), err)
+		}
+		if went, err := q.TrimEnds(t.Context(), shard, ends); !went || err != nil {
+			t.Errorf("%v, %v", went, err)
+		}
+		facts, err := q.Inspect(t.Context(), shard, ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mended, err := q.Repair(t.Context(), facts[2], "t", nil); !mended || err != nil {
+			t.Errorf("%v, %v", mended, err)
+		}
 	}
+	if report, err := audit.Check(t.Context(), q); err != nil || len(report.Violations) > 0 || report.Checked["bodies"] == 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	checkSlots(t, nodes)
 }

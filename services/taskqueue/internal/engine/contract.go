@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
@@ -35,12 +37,17 @@ func (r *Redis) CheckContract(ctx context.Context) (Contract, error) {
 	if !isCluster {
 		return c, c.inspect(ctx, r.rdb)
 	}
+	var mu sync.Mutex // guards c: the masters are asked side by side
 	err := node.ForEachMaster(ctx, func(ctx context.Context, one *redis.Client) error {
 		var each Contract
 		err := each.inspect(ctx, one)
+		mu.Lock()
+		defer mu.Unlock()
 		c.Broken = append(c.Broken, each.Broken...)
 		return err
 	})
+	slices.Sort(c.Broken)
+	c.Broken = slices.Compact(c.Broken)
 	return c, err
 }
 

@@ -51,7 +51,7 @@ func (r *Redis) Cancel(ctx context.Context, list []Cancellation) ([]Cancelled, e
 }
 
 func (r *Redis) cancelCall(k *shardKeys, list []Cancellation, at []int) (keys []string, args []any) {
-	keys = []string{k.cancels, k.crashes, k.stat + job.Hour(list[at[0]].ID.CreatedMs()), k.bells[job.Callback], k.lanes[CallbackLane()], k.deadInfo}
+	keys = []string{k.cancels, k.crashes, k.stat + job.Hour(list[at[0]].ID.CreatedMs()), k.bells[job.Callback], k.lanes[CallbackLane()], k.deadInfo, k.ends}
 	var births []any
 	var children []string
 	perJob := make([]any, 0, 2*len(at))
@@ -65,7 +65,7 @@ func (r *Redis) cancelCall(k *shardKeys, list []Cancellation, at []int) (keys []
 			children = append(children, k.bodyOf(child.ID))
 		}
 	}
-	args = []any{len(at), len(children), seconds(r.set.KeepResults), seconds(r.set.KeepCounters)}
+	args = []any{len(at), len(children), seconds(r.set.KeepResults), seconds(r.set.KeepCounters), flag(r.set.Archive)}
 	return append(keys, children...), append(append(args, perJob...), births...)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
@@ -235,4 +236,18 @@ func (p *pair) check(*rapid.T) {
 	}
 	p.equal("places", places(a), places(b), errA, errB)
 	enginetest.CheckInvariants(p.base, a, enginetest.DeadSet(p.base, p.redis))
+	p.audit()
+}
+
+// audit asks the auditor, which sees every key; a lease that was renewed far ahead is this test's own doing.
+func (p *pair) audit() {
+	report, err := audit.Check(p.base.Context(), p.redis)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, v := range report.Violations {
+		if v.Rule != audit.LeaseFar {
+			p.t.Fatalf("%s of %s, found in %s", v.Rule, v.Text, v.Source.Name)
+		}
+	}
 }

@@ -24,6 +24,7 @@ type Settings struct {
 	CallTimeout     time.Duration // one script call, at least 3 s
 	IdlePoll        time.Duration // longest sleep of an idle pump
 	WindowKeepAfter time.Duration // a window hash outlives its due time by this
+	Archive         bool          // somebody archives: note every end for it
 }
 
 // DefaultSettings are the documented values.
@@ -81,5 +82,12 @@ func (r *Redis) Shards() int { return r.set.Shards }
 
 // Lease is how long a claim lasts without renewal.
 func (r *Redis) Lease() time.Duration { return r.set.Lease }
+
+func flag(on bool) int {
+	if on {
+		return 1
+	}
+	return 0
+}
 
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }

@@ -15,8 +15,8 @@ import (
 //go:embed scripts/*.lua
 var scriptFiles embed.FS
 
-var scriptNames = []string{"cancel", "claim", "enqueue", "expired", "info", "intent", "renew", "reschedule",
-	"retry_failed", "settle", "trim_dead"}
+var scriptNames = []string{"cancel", "claim", "enqueue", "expired", "info", "inspect", "intent", "renew", "repair", "reschedule",
+	"retry_failed", "settle", "trim_dead", "trim_ends"}
 
 func readScripts() (map[string]*redis.Script, error) {
 	scripts := make(map[string]*redis.Script, len(scriptNames))

@@ -55,12 +55,12 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 			children = append(children, k.bodyOf(child.ID))
 		}
 	}
-	keys = make([]string, 0, 11+len(lanes.keys)+len(buckets.keys)+n+len(children))
+	keys = make([]string, 0, 12+len(lanes.keys)+len(buckets.keys)+n+len(children))
 	keys = append(keys, k.leases[c], k.crashes, k.renewals, k.cancels, k.intents, k.dead, k.stat+job.Hour(list[0].ID.CreatedMs()),
-		k.bells[c], k.bells[job.Callback], k.lanes[CallbackLane()], k.deadInfo)
+		k.bells[c], k.bells[job.Callback], k.lanes[CallbackLane()], k.deadInfo, k.ends)
 	keys = append(append(append(append(keys, lanes.keys...), buckets.keys...), bodies...), children...)
-	args = make([]any, 0, 7+8*n+len(births))
-	args = append(args, mode, len(lanes.keys), len(buckets.keys), n, len(children), seconds(r.set.KeepResults), seconds(r.set.KeepCounters))
+	args = make([]any, 0, 8+8*n+len(births))
+	args = append(args, mode, len(lanes.keys), len(buckets.keys), n, len(children), seconds(r.set.KeepResults), seconds(r.set.KeepCounters), flag(r.set.Archive))
 	return keys, append(append(args, perJob...), births...)
 }
 

@@ -50,7 +50,7 @@ type ClaimRequest struct {
 	Shard   int
 	Channel job.Channel
 	Max     int
-	Turn    int // the pump's own claim number; rotates small claims over the priorities
+	Turn    int // how many jobs the caller claimed before: small claims add up to the shares of the priorities
 }
 
 // Claim is a set of jobs leased under one token.

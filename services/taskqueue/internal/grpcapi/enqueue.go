@@ -5,6 +5,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
@@ -39,18 +40,35 @@ func (s *Server) submit(ctx context.Context, lab int64, key string, tasks []task
 	return texts(ids), nil
 }
 
-// Mapping needs the queue's MySQL, which this deployment does not have yet.
-func (s *Server) Mapping(ctx context.Context, _ *taskqueuev1.MappingRequest) (*taskqueuev1.MappingResponse, error) {
-	if _, err := s.caller(ctx, 0); err != nil {
+// Mapping accepts dictionary mappings, one job each.
+func (s *Server) Mapping(ctx context.Context, in *taskqueuev1.MappingRequest) (*taskqueuev1.MappingResponse, error) {
+	caller, err := s.caller(ctx, in.GetLabId())
+	if err != nil {
 		return nil, err
 	}
-	return nil, apperr.New(apperr.Unimplemented, "MAPPING_NOT_DEPLOYED", "Dictionary mappings are not deployed here: the task queue has no MySQL")
+	list := make([]task.Mapping, len(in.GetMappings()))
+	for i, m := range in.GetMappings() {
+		list[i] = task.Mapping{Keyword: m.GetKeyword(), Data: m.GetData().GetJson()}
+	}
+	ids, err := s.submitter.Map(ctx, submit.Request{Caller: caller, IdempotencyKey: idempotencyKey(ctx, ""), Traceparent: traceparent(ctx)}, list)
+	if err != nil {
+		return nil, err
+	}
+	return &taskqueuev1.MappingResponse{Code: codeOK, JobIds: texts(ids)}, nil
 }
 
-// UpdateConsent needs the queue's MySQL, which this deployment does not have yet.
-func (s *Server) UpdateConsent(ctx context.Context, _ *taskqueuev1.UpdateConsentRequest) (*taskqueuev1.UpdateConsentResponse, error) {
-	if _, err := s.caller(ctx, 0); err != nil {
+// UpdateConsent records a WhatsApp consent.
+func (s *Server) UpdateConsent(ctx context.Context, in *taskqueuev1.UpdateConsentRequest) (*taskqueuev1.UpdateConsentResponse, error) {
+	caller, err := s.caller(ctx, in.GetLabId())
+	if err != nil {
 		return nil, err
 	}
-	return nil, apperr.New(apperr.Unimplemented, "CONSENT_NOT_DEPLOYED", "The consent ledger is not deployed here: the task queue has no MySQL")
+	if s.consents == nil {
+		return nil, apperr.New(apperr.Unimplemented, "CONSENT_NOT_DEPLOYED", "The consent ledger is not deployed here: the task queue runs without its database")
+	}
+	change := consent.Update{Type: in.GetType(), CacheKey: in.GetCacheKey(), Details: in.GetDetailsObj().GetJson()}
+	if err := s.consents.Update(ctx, caller, change); err != nil {
+		return nil, err
+	}
+	return &taskqueuev1.UpdateConsentResponse{Code: codeOK, Message: "Consent updated successfully"}, nil
 }

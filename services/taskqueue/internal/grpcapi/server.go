@@ -11,6 +11,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
@@ -20,6 +21,12 @@ import (
 // Submitter accepts tasks.
 type Submitter interface {
 	Submit(ctx context.Context, r submit.Request) ([]job.ID, error)
+	Map(ctx context.Context, r submit.Request, list []task.Mapping) ([]job.ID, error)
+}
+
+// Consents records what recipients agreed to.
+type Consents interface {
+	Update(ctx context.Context, caller task.Caller, u consent.Update) error
 }
 
 // Manager looks after jobs that exist.
@@ -45,12 +52,13 @@ type Server struct {
 	taskqueuev1.UnimplementedTaskQueueServiceServer
 	submitter Submitter
 	manager   Manager
+	consents  Consents
 	access    Access
 }
 
-// New makes a server.
-func New(submitter Submitter, manager Manager, access Access) *Server {
-	return &Server{submitter: submitter, manager: manager, access: access}
+// New makes a server. consents is nil when the queue runs without its database.
+func New(submitter Submitter, manager Manager, consents Consents, access Access) *Server {
+	return &Server{submitter: submitter, manager: manager, consents: consents, access: access}
 }
 
 // AnonymousMethods are the methods that need no credential under the given access.

@@ -1,8 +1,10 @@
 package grpcapi_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -18,6 +20,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
@@ -31,8 +34,31 @@ import (
 // api is the whole service below the transport, on the in-memory engine.
 type api struct {
 	*grpcapi.Server
-	t     *testing.T
-	queue *model.Model
+	t       *testing.T
+	queue   *model.Model
+	ledger  *ledger
+	archive *shelf
+}
+
+// ledger keeps the last change.
+type ledger struct {
+	last consent.Change
+	err  error
+}
+
+func (l *ledger) Record(_ context.Context, c consent.Change) error {
+	l.last = c
+	return l.err
+}
+
+// shelf is an archive in memory.
+type shelf struct {
+	records map[job.ID]*job.Record
+	err     error
+}
+
+func (s *shelf) Find(_ context.Context, ids []job.ID) (map[job.ID]*job.Record, error) {
+	return s.records, s.err
 }
 
 type targets struct{}
@@ -56,11 +82,12 @@ func open(t *testing.T, access grpcapi.Access) *api {
 	ids := job.NewGenerator(clock.System{}, rand.Reader)
 	v := &task.Validator{Targets: targets{}, Serves: func(job.Channel) bool { return true }}
 	s := submit.New(submit.Deps{Queue: q, Validator: v, IDs: ids, Clock: clock.System{}, Observer: silent{}})
-	m := manage.New(manage.Deps{Queue: q, Shards: 1, Lease: q.Lease(), Clock: clock.System{},
+	ledger, stored := &ledger{}, &shelf{}
+	m := manage.New(manage.Deps{Queue: q, Archive: stored, Shards: 1, Lease: q.Lease(), Clock: clock.System{},
 		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
 			return worker.Callbacks(ids, id, b, r)
 		}})
-	return &api{Server: grpcapi.New(s, m, access), t: t, queue: q}
+	return &api{Server: grpcapi.New(s, m, consent.NewRecorder(ledger, clock.System{}), access), t: t, queue: q, ledger: ledger, archive: stored}
 }
 
 func asUser(t *testing.T, lab int64) context.Context {
@@ -346,12 +373,84 @@ func TestInfoAcceptsAListAndItsAlias(t *testing.T) {
 			t.Errorf("%s: %v", bad.GetJson(), err)
 		}
 	}
-	for _, call := range []func() error{
-		func() error { _, err := a.Mapping(ctx, &taskqueuev1.MappingRequest{}); return err },
-		func() error { _, err := a.UpdateConsent(ctx, &taskqueuev1.UpdateConsentRequest{}); return err },
-	} {
-		if err := call(); !apperr.Is(err, apperr.Unimplemented) {
-			t.Errorf("%v", err)
+}
+
+func TestAJobThatRedisForgotComesFromTheArchiveForItsLaboratoryOnly(t *testing.T) {
+	t.Parallel()
+	a := open(t, grpcapi.AccessAuthenticated)
+	ids := a.enqueue(asUser(t, 12), hook())
+	const id = "00a01BX5ZZKBKACTAV9WEVGEMMVRZ"
+	a.archive.records = map[job.ID]*job.Record{id: {State: job.Finished, LabID: 12, Task: 4, Attempts: 1, EndedMs: 1_790_000_000_000}}
+	if got := a.info(asUser(t, 12), id); got.GetCode() != 200 || got.GetJob().GetStatus() != "finished" || got.GetJob().GetEndedAt() != "2026-09-21T14:13:20" {
+		t.Errorf("own: %v", got)
+	}
+	if got := a.info(asUser(t, 13), id); got.GetCode() != 401 || got.GetJob() != nil {
+		t.Errorf("another laboratory: %v", got)
+	}
+	if got := a.info(asService(t), id); got.GetCode() != 200 {
+		t.Errorf("a service: %v", got)
+	}
+	a.archive.records, a.archive.err = nil, errors.New("away")
+	if got := a.info(asUser(t, 12), ids[0]); got.GetJob().GetStatus() != "queued" {
+		t.Errorf("a live job needs no archive: %v", got)
+	}
+	if _, err := a.JobInfo(asUser(t, 12), &taskqueuev1.JobInfoRequest{Id: raw(`"` + id + `"`)}); !apperr.Is(err, apperr.Unavailable) {
+		t.Errorf("nobody can say that it does not exist: %v", err)
+	}
+	if got := a.info(asUser(t, 12), "no id"); got.GetCode() != 401 {
+		t.Errorf("a text that is no id: %v", got)
+	}
+}
+
+func TestMappingsAreOneJobEachAndWrongOnesAreNamed(t *testing.T) {
+	t.Parallel()
+	a, ctx := open(t, grpcapi.AccessAuthenticated), asUser(t, 12)
+	out, err := a.Mapping(ctx, &taskqueuev1.MappingRequest{Mappings: []*taskqueuev1.DictionaryMapping{
+		{Keyword: "hb", Data: raw(`{"a":1}`)}, {Keyword: "wbc", Data: raw(`{}`)}, {Keyword: "hb", Data: raw(`{"a":2}`)}}})
+	if err != nil || out.GetCode() != 200 || len(out.GetJobIds()) != 3 {
+		t.Fatalf("%v, %v", out, err)
+	}
+	if got := a.info(ctx, out.GetJobIds()[0]).GetJob(); got.GetTask() != 0 || got.GetStatus() != "queued" {
+		t.Errorf("%v", got)
+	}
+	if got := a.info(asUser(t, 13), out.GetJobIds()[0]); got.GetCode() != 401 {
+		t.Errorf("another laboratory: %v", got)
+	}
+	for want, in := range map[string][]*taskqueuev1.DictionaryMapping{"mappings": nil, "keyword": {{Data: raw(`{}`)}}, "data": {{Keyword: "k"}, {Keyword: "k", Data: raw(`[1]`)}}} {
+		_, err := a.Mapping(ctx, &taskqueuev1.MappingRequest{Mappings: in})
+		e, ok := apperr.From(err)
+		if !ok || e.Kind != apperr.Invalid || len(e.Fields) != max(1, len(in)) || e.Fields[0].Name != want {
+			t.Errorf("%s: %v", want, err)
 		}
+	}
+	if _, err := a.Enqueue(ctx, &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{{Task: 0, Data: raw(`{"keyword":"k","data":{}}`)}}}); !apperr.Is(err, apperr.Invalid) {
+		t.Errorf("task 0 through /queue/: %v", err)
+	}
+}
+
+func TestAConsentIsRecordedAsSentForTheCallersLaboratory(t *testing.T) {
+	t.Parallel()
+	a := open(t, grpcapi.AccessAuthenticated)
+	kind, key := "optin", "wa:1"
+	in := &taskqueuev1.UpdateConsentRequest{Type: &kind, CacheKey: &key, DetailsObj: raw(`{"source":"desk","contact":9812345678,"countryCode":"91","ip":7}`)}
+	out, err := a.UpdateConsent(asUser(t, 12), in)
+	if err != nil || out.GetCode() != 200 || out.GetMessage() != "Consent updated successfully" {
+		t.Fatalf("%v, %v", out, err)
+	}
+	got := a.ledger.last
+	sum := sha256.Sum256([]byte("+919812345678"))
+	if got.LabID != 12 || got.Type != "optin" || got.CacheKey != key || got.Actor != "user:77" || got.Source != "desk" || got.IP != "" ||
+		!bytes.Equal(got.RecipientHash, sum[:]) {
+		t.Errorf("%+v", got)
+	}
+	maybe := "maybe"
+	for want, wrong := range map[string]*taskqueuev1.UpdateConsentRequest{"type": {CacheKey: &key}, "cache_key": {Type: &kind}, "details_obj": {Type: &kind, CacheKey: &key, DetailsObj: raw(`[]`)}} {
+		_, err := a.UpdateConsent(asUser(t, 12), wrong)
+		if e, ok := apperr.From(err); !ok || e.Kind != apperr.Invalid || e.Fields[0].Name != want {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	if _, err := a.UpdateConsent(asUser(t, 12), &taskqueuev1.UpdateConsentRequest{Type: &maybe, CacheKey: &key}); !apperr.Is(err, apperr.Invalid) {
+		t.Errorf("an unknown type: %v", err)
 	}
 }

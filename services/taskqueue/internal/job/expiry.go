@@ -6,6 +6,7 @@ type Evidence struct {
 	Losses  int64 // all leases lost
 	Renewed bool  // the lost lease had been renewed: the job was running
 	Intent  bool  // a paid send had begun under the lost lease
+	Resend  bool  // the deployment's policy: a doubtful send is repeated instead of held
 	Cancel  bool  // a cancel request waits
 	NoBody  bool  // nothing to run: cancelled meanwhile, or corrupt
 }
@@ -48,7 +49,7 @@ func DecideExpiry(e Evidence) (Expiry, Evidence) {
 		e.Crashes++
 	}
 	switch {
-	case e.Intent:
+	case e.Intent && !e.Resend:
 		return ExpireHold, e
 	case e.Cancel:
 		return ExpireCancel, e

@@ -2,7 +2,9 @@ package manage
 
 import (
 	"context"
+	"time"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
@@ -16,10 +18,14 @@ type View struct {
 	CancelRequested bool
 }
 
-// Info returns the jobs in the order of the ids; nil for those that are not found.
+// Info returns the jobs in the order of the ids; nil for those that are not found. Jobs that Redis has forgotten
+// come from the archive; when it does not answer, nobody can say that they do not exist.
 func (m *Manager) Info(ctx context.Context, v Viewer, ids []string) ([]*View, error) {
 	list, err := m.find(ctx, v, ids)
 	if err != nil {
+		return nil, err
+	}
+	if err := m.recall(ctx, v, ids, list); err != nil {
 		return nil, err
 	}
 	views := make([]*View, len(list))
@@ -52,4 +58,31 @@ func (m *Manager) view(f *found) *View {
 		}
 	}
 	return view
+}
+
+// recall looks up in the archive what was not found.
+func (m *Manager) recall(ctx context.Context, v Viewer, texts []string, list []*found) error {
+	if m.Archive == nil {
+		return nil
+	}
+	var ids []job.ID
+	for i, text := range texts {
+		if id, err := job.ParseID(text, m.Shards); err == nil && list[i] == nil {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	records, err := m.Archive.Find(ctx, ids)
+	if err != nil {
+		return apperr.New(apperr.Unavailable, "ARCHIVE_UNAVAILABLE", "A job may be in the archive, which does not answer; try again in a few seconds").
+			WithRetryAfter(5 * time.Second).WithCause(err)
+	}
+	for i, text := range texts {
+		if r := records[job.ID(text)]; list[i] == nil && r != nil && v.sees(r.LabID) {
+			list[i] = &found{snapshot: engine.Snapshot{ID: job.ID(text), Place: engine.PlaceResult}, record: r}
+		}
+	}
+	return nil
 }

@@ -21,6 +21,11 @@ type Queue interface {
 	RetryFailed(ctx context.Context, id job.ID, body, observed []byte, delay time.Duration) (bool, error)
 }
 
+// Archive knows jobs that Redis has forgotten.
+type Archive interface {
+	Find(ctx context.Context, ids []job.ID) (map[job.ID]*job.Record, error)
+}
+
 // MaxIDs is the most jobs of one request.
 const MaxIDs = 1000
 
@@ -38,6 +43,7 @@ type CallbackMaker func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob,
 // Deps are what the use cases work with.
 type Deps struct {
 	Queue     Queue
+	Archive   Archive // nil: there is none
 	Shards    int
 	Lease     time.Duration
 	Clock     clock.Clock

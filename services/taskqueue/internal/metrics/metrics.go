@@ -9,6 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
@@ -26,6 +28,10 @@ type Metrics struct {
 	depth     *prometheus.GaugeVec
 	age       *prometheus.GaugeVec
 	running   *prometheus.GaugeVec
+	archived  *prometheus.CounterVec
+	database  prometheus.Gauge
+	checked   prometheus.Counter
+	violated  *prometheus.CounterVec
 }
 
 func outcomes() []string {
@@ -47,8 +53,13 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 		depth:     gauges("taskqueue_lane_jobs", "Jobs waiting in a lane, scheduled ones included.", lane...),
 		age:       gauges("taskqueue_lane_age_seconds", "Age of the oldest job that is ready to run.", lane...),
 		running:   gauges("taskqueue_running_jobs", "Jobs under a lease.", "channel"),
+		archived:  counters("taskqueue_archived_total", "Ended jobs by what became of them on the way to the archive.", "outcome"),
+		database:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "taskqueue_database_up", Help: "1 while the database of archive, consents and mappings answers."}),
+		checked:   prometheus.NewCounter(prometheus.CounterOpts{Name: "taskqueue_audit_checked_total", Help: "Jobs that the auditor looked at."}),
+		violated:  counters("taskqueue_audit_violations_total", "Broken invariants that the auditor found.", "rule"),
 	}
-	for _, c := range []prometheus.Collector{m.enqueued, m.claimed, m.claimTime, m.attempts, m.runTime, m.lost, m.callbacks, m.reaped, m.depth, m.age, m.running} {
+	for _, c := range []prometheus.Collector{m.enqueued, m.claimed, m.claimTime, m.attempts, m.runTime, m.lost, m.callbacks, m.reaped, m.depth, m.age, m.running,
+		m.archived, m.database, m.checked, m.violated} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -70,6 +81,12 @@ func gauges(name, help string, labels ...string) *prometheus.GaugeVec {
 }
 
 func (m *Metrics) zero() {
+	for _, o := range archive.Outcomes() {
+		m.archived.WithLabelValues(o)
+	}
+	for _, r := range audit.Rules() {
+		m.violated.WithLabelValues(string(r))
+	}
 	for _, l := range job.Lanes() {
 		m.enqueued.WithLabelValues(l.Channel.String(), l.Priority.String())
 		m.depth.WithLabelValues(l.Channel.String(), l.Priority.String())
@@ -115,6 +132,28 @@ func (m *Metrics) Callbacks(n int) { m.callbacks.Add(float64(n)) }
 // Reaped counts a decision about an expired lease.
 func (m *Metrics) Reaped(c job.Channel, decision string) {
 	m.reaped.WithLabelValues(c.String(), decision).Inc()
+}
+
+// Archived counts ends on their way to the archive.
+func (m *Metrics) Archived(outcome string, jobs int) {
+	m.archived.WithLabelValues(outcome).Add(float64(jobs))
+}
+
+// DatabaseUp sets the gauge of the database.
+func (m *Metrics) DatabaseUp(up bool) {
+	if up {
+		m.database.Set(1)
+		return
+	}
+	m.database.Set(0)
+}
+
+// Audited counts what one round of the auditor looked at and found.
+func (m *Metrics) Audited(checked int, found []audit.Violation) {
+	m.checked.Add(float64(checked))
+	for _, v := range found {
+		m.violated.WithLabelValues(string(v.Rule)).Inc()
+	}
 }
 
 // Depths measures lanes; for the gauge loop.

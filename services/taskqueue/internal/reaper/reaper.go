@@ -33,11 +33,18 @@ type Config struct {
 	Every    time.Duration // between two looks, jittered
 	KeepDead time.Duration
 	MaxDead  int64 // per shard
+	Resend   bool  // paid sends that were interrupted are repeated; false: held as unknown
+}
+
+// Keeper archives dead jobs before they are forgotten.
+type Keeper interface {
+	Keep(ctx context.Context, ids []job.ID) error
 }
 
 // Deps are what the reaper works with.
 type Deps struct {
 	Queue    Queue
+	Keeper   Keeper // nil: there is no archive
 	Observer Observer
 	Clock    clock.Clock
 	IDs      *job.Generator
@@ -115,6 +122,7 @@ func (r *Reaper) reap(ctx context.Context, shard int, c job.Channel) error {
 }
 
 func (r *Reaper) decide(e engine.Expired) (engine.Settlement, job.Expiry) {
+	e.Evidence.Resend = r.cfg.Resend
 	decision, counters := job.DecideExpiry(e.Evidence)
 	s := engine.Settlement{ID: e.ID, Token: e.Token, Op: engine.OpRelease, Counter: counters.Packed(),
 		Delay: time.Duration(r.Roll() * float64(time.Second))}
@@ -160,6 +168,9 @@ func (r *Reaper) trim(ctx context.Context, shard int) error {
 		if err != nil || len(list) == 0 {
 			return err
 		}
+		if !r.keep(ctx, list, total) {
+			return nil
+		}
 		went, err := r.Queue.TrimDead(ctx, shard, list)
 		if err != nil {
 			return fmt.Errorf("trim dead jobs: %w", err)
@@ -168,4 +179,20 @@ func (r *Reaper) trim(ctx context.Context, shard int) error {
 			return nil
 		}
 	}
+}
+
+// keep archives what is about to be forgotten. While the archive is away the dead wait, up to twice their number.
+func (r *Reaper) keep(ctx context.Context, list []engine.Dead, total int64) bool {
+	if r.Keeper == nil {
+		return true
+	}
+	ids := make([]job.ID, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	if err := r.Keeper.Keep(ctx, ids); err != nil {
+		r.Log.WarnContext(ctx, "old failed jobs wait: the archive does not take them", "jobs", len(ids), "error", err)
+		return total > 2*r.cfg.MaxDead
+	}
+	return true
 }

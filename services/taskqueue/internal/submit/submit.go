@@ -75,6 +75,25 @@ func (s *Submitter) Submit(ctx context.Context, r Request) ([]job.ID, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.enqueue(ctx, r, planned)
+}
+
+// Map accepts dictionary mappings, one job each, all or none; r has no tasks.
+func (s *Submitter) Map(ctx context.Context, r Request, list []task.Mapping) ([]job.ID, error) {
+	if err := task.TooMany("mappings", len(list)); err != nil {
+		return nil, err
+	}
+	planned, wrong := s.Validator.CheckMappings(list, r.Caller)
+	if len(wrong) > 0 {
+		return nil, apperr.InvalidFields(wrong...)
+	}
+	return s.enqueue(ctx, r, planned)
+}
+
+func (s *Submitter) enqueue(ctx context.Context, r Request, planned []task.Planned) ([]job.ID, error) {
+	if len(r.IdempotencyKey) > maxKeyLength {
+		return nil, apperr.InvalidField("idempotency_key", fmt.Sprintf("the idempotency key is longer than %d bytes", maxKeyLength))
+	}
 	b := s.batches(r, planned)
 	ids := make([]job.ID, len(planned))
 	for _, part := range b {
@@ -93,13 +112,8 @@ func (s *Submitter) Submit(ctx context.Context, r Request) ([]job.ID, error) {
 }
 
 func (s *Submitter) plan(r Request) ([]task.Planned, error) {
-	switch {
-	case len(r.Tasks) == 0:
-		return nil, apperr.InvalidField("tasks", "the request holds no task")
-	case len(r.Tasks) > task.MaxBatch:
-		return nil, apperr.InvalidField("tasks", fmt.Sprintf("a request holds at most %d tasks", task.MaxBatch))
-	case len(r.IdempotencyKey) > maxKeyLength:
-		return nil, apperr.InvalidField("idempotency_key", fmt.Sprintf("the idempotency key is longer than %d bytes", maxKeyLength))
+	if err := task.TooMany("tasks", len(r.Tasks)); err != nil {
+		return nil, err
 	}
 	planned := make([]task.Planned, len(r.Tasks))
 	var wrong []apperr.Field

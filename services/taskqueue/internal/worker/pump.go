@@ -93,7 +93,8 @@ func (p *Pump) Run(ctx context.Context) error {
 
 func (p *Pump) claimLoop(ctx, alive context.Context) {
 	backoff := firstBackoff
-	for turn := 1; ctx.Err() == nil; turn++ {
+	turn := 0
+	for ctx.Err() == nil {
 		free := p.slots.waitQuarter(ctx)
 		if free == 0 {
 			return
@@ -109,6 +110,7 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 			continue
 		}
 		backoff = firstBackoff
+		turn += len(claim.Jobs)
 		received := p.Clock.Now()
 		if len(claim.Jobs) > 0 {
 			p.Observer.Claimed(p.cfg.Channel, len(claim.Jobs), received.Sub(sent))

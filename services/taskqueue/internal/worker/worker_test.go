@@ -198,12 +198,20 @@ func TestALongJobKeepsItsLeaseAndRunsOnce(t *testing.T) {
 // deaf drops what a pump says to the queue, as a partition would.
 type deaf struct {
 	worker.Queue
-	renew, settle func() bool
+	claim, renew, settle func() bool // whether this answer is lost; nil: never
+}
+
+func (d *deaf) Claim(ctx context.Context, q engine.ClaimRequest) (engine.Claim, error) {
+	claim, err := d.Queue.Claim(ctx, q)
+	if d.claim != nil && len(claim.Jobs) > 0 && d.claim() {
+		return engine.Claim{}, errors.New("reply lost")
+	}
+	return claim, err
 }
 
 func (d *deaf) Renew(ctx context.Context, s int, c job.Channel, l []engine.Renewal) ([]engine.Renewed, error) {
 	answers, err := d.Queue.Renew(ctx, s, c, l)
-	if d.renew() {
+	if d.renew != nil && d.renew() {
 		return nil, errors.New("reply lost")
 	}
 	return answers, err
@@ -211,7 +219,7 @@ func (d *deaf) Renew(ctx context.Context, s int, c job.Channel, l []engine.Renew
 
 func (d *deaf) Settle(ctx context.Context, s int, c job.Channel, l []engine.Settlement) ([]engine.Verdict, error) {
 	verdicts, err := d.Queue.Settle(ctx, s, c, l)
-	if d.settle() {
+	if d.settle != nil && d.settle() {
 		return nil, errors.New("reply lost")
 	}
 	return verdicts, err
@@ -317,4 +325,70 @@ func TestACancelRequestEndsARunningJobAsCancelledNeverInRetry(t *testing.T) {
 		}
 		w.end()
 	})
+}
+
+func TestALostClaimReplyCostsOneLeaseAndNothingElse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var runs, claims atomic.Int32
+		w := &world{t: t, queue: model.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{}, rand.Reader)}
+		w.wrap = func(q worker.Queue) worker.Queue {
+			return &deaf{Queue: q, claim: func() bool { return claims.Add(1) <= 5 }} // more often than crashes would be forgiven
+		}
+		w.start(func(context.Context, worker.Delivery) (job.Result, error) {
+			runs.Add(1)
+			return job.Result{HTTPStatus: 200}, nil
+		})
+		id := w.enqueue(&job.Body{Task: 4})
+		pass(5 * 19 * time.Second) // a lease, the reaper's turn, its delay
+		if r := w.record(id); r == nil || r.State != job.Finished || runs.Load() != 1 || r.Attempts != 1 {
+			t.Errorf("runs %d, record %+v", runs.Load(), r)
+		}
+		w.end()
+	})
+}
+
+func TestLowPriorityKeepsItsShareUnderEndlessHighLoad(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // guards done
+		done := map[job.Priority]int{}
+		w := begin(t, func(_ context.Context, d worker.Delivery) (job.Result, error) {
+			timer := time.NewTimer(100 * time.Millisecond)
+			<-timer.C
+			mu.Lock()
+			defer mu.Unlock()
+			done[d.ID.Lane().Priority]++
+			return job.Result{HTTPStatus: 200}, nil
+		})
+		w.flood(job.Low, 1000)
+		for range 60 { // eight places do 80 a second; the high lane never runs dry
+			w.flood(job.High, 100)
+			w.flood(job.Moderate, 20)
+			pass(time.Second)
+		}
+		mu.Lock()
+		total := done[job.Low] + done[job.Moderate] + done[job.High]
+		if total < 4000 || done[job.Low]*100 < 9*total || done[job.Moderate]*100 < 18*total || done[job.High]*100 < 60*total {
+			t.Errorf("of %d jobs: %v", total, done)
+		}
+		mu.Unlock()
+		w.end()
+	})
+}
+
+func (w *world) flood(p job.Priority, n int) {
+	w.t.Helper()
+	batch := engine.Batch{RequestHash: "h", KeepKey: time.Minute}
+	for range n {
+		id, err := w.ids.Next(0, job.Lane{Channel: job.Webhook, Priority: p})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		batch.Jobs = append(batch.Jobs, engine.NewJob{ID: id, Body: (&job.Body{Retry: 3}).Encode(nil)})
+	}
+	batch.IdempotencyKey = string(batch.Jobs[0].ID)
+	if _, err := w.queue.Enqueue(context.Background(), batch); err != nil {
+		w.t.Fatal(err)
+	}
 }

@@ -28,6 +28,8 @@ type Queue interface {
 	Info(context.Context, []job.ID) ([]engine.Snapshot, error)
 	OldestDead(ctx context.Context, shard int, diedMs int64, most int) ([]engine.Dead, int64, error)
 	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
+	OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error)
+	TrimEnds(ctx context.Context, shard int, observed engine.Ends) (bool, error)
 	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
 }
 
@@ -43,6 +45,7 @@ func Settings() engine.Settings {
 	s.Lease = 400 * time.Millisecond
 	s.Ageing = 2 * time.Second
 	s.LaneLimit = 2000
+	s.Archive = true
 	return s
 }
 

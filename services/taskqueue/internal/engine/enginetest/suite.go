@@ -32,10 +32,14 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"a failed job is revived once and keeps its id":                      revival,
 		"dead jobs are trimmed only while they are the same death":           trimming,
 		"low priorities keep their share under load":                         shares,
+		"small claims add up to the shares":                                  smallShares,
 		"small claims rotate over the priorities":                            rotation,
 		"an aged lane shares with the level above":                           ageing,
 		"a window joins, overrides and opens again":                          windows,
 		"depths count waiting and running":                                   depths,
+		"ends wait for the archive until exactly they are forgotten":         ends,
+		"a send intent of a policy that sends again goes back to its lane":   intentResend,
+		"an acknowledgement removes the send intent":                         intentEnds,
 	}
 	for name, part := range parts {
 		t.Run(name, func(t *testing.T) {

@@ -143,6 +143,46 @@ func intents(b *bench) {
 	b.wantPlace(id, engine.PlaceResult)
 }
 
+func intentResend(b *bench) {
+	sms := lane(job.SMS, job.High)
+	id := b.enqueue(sms, 1, 0)[0]
+	c := b.claim(job.SMS, 1)
+	if ok, err := b.Queue.MarkIntent(b.t.Context(), id, c.Token, "p"); !ok || err != nil {
+		b.t.Fatalf("intent: %v, %v", ok, err)
+	}
+	b.Advance(Settings().Lease + 5*time.Millisecond)
+	list, err := b.Queue.Expired(b.t.Context(), 0, job.SMS, 9)
+	if err != nil || len(list) != 1 || !list[0].Evidence.Intent {
+		b.t.Fatalf("expired %+v, %v", list, err)
+	}
+	list[0].Evidence.Resend = true
+	decision, counters := job.DecideExpiry(list[0].Evidence)
+	if _, err := b.Queue.Reap(b.t.Context(), 0, job.SMS, []engine.Settlement{Reaped(list[0], decision, counters)}); err != nil || decision != job.ExpireRequeue {
+		b.t.Fatalf("decision %v, %v", decision, err)
+	}
+	b.wantPlace(id, engine.PlaceLane)
+	b.claim(job.SMS, 1)
+	b.Advance(Settings().Lease + 5*time.Millisecond)
+	if diff := cmp.Diff([]job.Expiry{job.ExpireRequeue}, b.reap(job.SMS)); diff != "" {
+		b.t.Errorf("the mark outlived its lease (-want +got):\n%s", diff)
+	}
+}
+
+func intentEnds(b *bench) {
+	sms := lane(job.SMS, job.High)
+	id := b.enqueue(sms, 1, 0)[0]
+	c := b.claim(job.SMS, 1)
+	if ok, err := b.Queue.MarkIntent(b.t.Context(), id, c.Token, "p"); !ok || err != nil {
+		b.t.Fatalf("intent: %v, %v", ok, err)
+	}
+	b.settle(job.SMS, engine.Settlement{ID: id, Token: c.Token, Op: engine.OpRetry, Payload: (&job.Body{Task: 1, LabID: 12}).Encode(nil)})
+	b.claim(job.SMS, 1)
+	b.Advance(Settings().Lease + 5*time.Millisecond)
+	if diff := cmp.Diff([]job.Expiry{job.ExpireRequeue}, b.reap(job.SMS)); diff != "" {
+		b.t.Errorf("the mark of an acknowledged send held the next lease (-want +got):\n%s", diff)
+	}
+}
+
 // The model and Redis agree on who may run what; the next parts are about shares.
 
 func priorities(claim engine.Claim) map[job.Priority]int {
@@ -167,6 +207,26 @@ func shares(b *bench) {
 	b.wantShares(b.claim(job.Email, 100), map[job.Priority]int{job.High: 70, job.Moderate: 20, job.Low: 10})
 	b.wantShares(b.claim(job.Email, 100), map[job.Priority]int{job.High: 70, job.Moderate: 20, job.Low: 10})
 	b.wantShares(b.claim(job.Email, 100), map[job.Priority]int{job.High: 10, job.Moderate: 80, job.Low: 10})
+}
+
+func smallShares(b *bench) {
+	for p := job.Low; p <= job.High; p++ {
+		b.enqueue(lane(job.Email, p), 150, 0)
+	}
+	got, turn := map[job.Priority]int{}, 0
+	for _, most := range []int{3, 1, 7, 2, 8, 4, 9, 1, 5, 10, 6, 4, 3, 7, 2, 8, 9, 1, 4, 6} { // 100 in all
+		claim, err := b.Queue.Claim(b.t.Context(), engine.ClaimRequest{Channel: job.Email, Max: most, Turn: turn})
+		if err != nil || len(claim.Jobs) != most {
+			b.t.Fatalf("%d of %d jobs, %v", len(claim.Jobs), most, err)
+		}
+		turn += most
+		for p, n := range priorities(claim) {
+			got[p] += n
+		}
+	}
+	if got[job.Low] < 9 || got[job.Moderate] < 18 || got[job.High] < 68 {
+		b.t.Errorf("a hundred jobs in small claims: %v", got)
+	}
 }
 
 func rotation(b *bench) {

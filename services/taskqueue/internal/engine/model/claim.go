@@ -56,17 +56,9 @@ func (m *Model) plan(q engine.ClaimRequest, ready [3][]job.ID, now int64) (take 
 		take[p] += k
 		left -= k
 	}
-	if q.Max >= 10 {
-		give(0, q.Max*m.set.LowShare/100)
-		give(1, q.Max*m.set.ModerateShare/100)
-	} else {
-		if q.Turn%10 == 0 {
-			give(0, 1)
-		}
-		if q.Turn%5 == 0 {
-			give(1, 1)
-		}
-	}
+	share := func(percent int) int { return (q.Turn+q.Max)*percent/100 - q.Turn*percent/100 }
+	give(0, share(m.set.LowShare))
+	give(1, share(m.set.ModerateShare))
 	for level := 3; level >= 0; level-- {
 		var tied []int
 		for p := 2; p >= 0; p-- {

@@ -29,6 +29,7 @@ func (m *Model) cancelOne(c *engine.Cancellation) engine.Cancelled {
 		delete(m.counters, c.ID)
 		delete(m.cancels, c.ID)
 		m.records[c.ID] = c.Record
+		m.noteEnd(c.ID)
 		m.bear(c.Callbacks)
 		return engine.CancelDone
 	}

@@ -28,6 +28,7 @@ type Model struct {
 	renewed  map[job.ID]int64
 	cancels  map[job.ID]bool
 	intents  map[job.ID]string
+	ends     map[int]*engine.Ends // for the archive, by shard
 	idem     map[string]idemRecord
 	windows  map[string]job.ID
 	claims   int64
@@ -43,7 +44,7 @@ type idemRecord struct {
 func New(clk clock.Clock, set engine.Settings) *Model {
 	m := &Model{clock: clk, set: set, lanes: map[job.Lane]map[job.ID]int64{}, leases: map[job.ID]int64{}, bodies: map[job.ID][]byte{},
 		records: map[job.ID][]byte{}, dead: map[job.ID]int64{}, counters: map[job.ID]int64{}, renewed: map[job.ID]int64{},
-		cancels: map[job.ID]bool{}, intents: map[job.ID]string{}, idem: map[string]idemRecord{}, windows: map[string]job.ID{}}
+		cancels: map[job.ID]bool{}, intents: map[job.ID]string{}, idem: map[string]idemRecord{}, windows: map[string]job.ID{}, ends: map[int]*engine.Ends{}}
 	for _, l := range job.Lanes() {
 		m.lanes[l] = map[job.ID]int64{}
 	}

@@ -66,6 +66,7 @@ func (m *Model) end(s *engine.Settlement) {
 	delete(m.cancels, s.ID)
 	if s.Op != engine.OpDrop {
 		m.records[s.ID] = s.Payload
+		m.noteEnd(s.ID)
 	}
 	if s.Op == engine.OpFail || s.Op == engine.OpUnknown {
 		m.dead[s.ID] = m.now()

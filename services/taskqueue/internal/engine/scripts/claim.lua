@@ -3,7 +3,7 @@
 -- shares; the rest goes by priority, where a lane whose head waited longer than the ageing limit counts as one
 -- level higher and shares with the lane of that level.
 -- KEYS: 1 high lane, 2 moderate lane, 3 low lane, 4 leases, 5 claim counter, 6 bell
--- ARGV: 1 n, 2 lease ms, 3 ageing ms, 4 turn (rotates small claims), 5 low share %, 6 moderate share %
+-- ARGV: 1 n, 2 lease ms, 3 ageing ms, 4 turn (how many jobs the caller claimed before), 5 low share %, 6 moderate share %
 -- Reply: {now ms, next due ms (-1 none), token, id ...}; token 0 and no ids when nothing is ready
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -33,13 +33,11 @@ local function give(l, want)
     left = left - k
   end
 end
-if n >= 10 then
-  give(3, math.floor(n * ARGV[5] / 100))
-  give(2, math.floor(n * ARGV[6] / 100))
-else
-  if turn % 10 == 0 then give(3, 1) end
-  if turn % 5 == 0 then give(2, 1) end
+local function share(percent) -- of the jobs from turn on: small claims add up to it
+  return math.floor((turn + n) * percent / 100) - math.floor(turn * percent / 100)
 end
+give(3, share(ARGV[5]))
+give(2, share(ARGV[6]))
 for v = 3, 0, -1 do
   local tied = {}
   for l = 1, 3 do

@@ -2,34 +2,34 @@
 -- Ends leases: the ack of a worker (mode a) and the reaper's verdict on expired ones (mode r). Only the owner
 -- of the observed token settles; result, retry, dead letter and callback jobs appear with the state change.
 -- KEYS: 1 leases, 2 crash counters, 3 renewals, 4 cancel requests, 5 send intents, 6 dead, 7 counters,
---       8 bell of the channel, 9 bell of callbacks, 10 callback lane, 11 records of the dead, then nl lanes,
---       nr result buckets, n bodies, nc callback bodies
--- ARGV: 1 mode, 2 nl, 3 nr, 4 n, 5 nc, 6 result seconds, 7 counter seconds
+--       8 bell of the channel, 9 bell of callbacks, 10 callback lane, 11 records of the dead,
+--       12 ends for the archive, then nl lanes, nr result buckets, n bodies, nc callback bodies
+-- ARGV: 1 mode, 2 nl, 3 nr, 4 n, 5 nc, 6 result seconds, 7 counter seconds, 8 keep ends for the archive
 --       then per job: id, token, op, lane, bucket, delay ms, payload, crash counter ('' = leave)
 --       then per callback: job number, id, body
 -- op: s succeeded, f failed (kept dead), u unknown (kept dead), c cancelled, r retry (payload = new body),
 --     l back to its lane as it is, d dropped
 -- Reply per job: 1 done, 0 lease lost, 2 already settled, 3 refused: a cancel request waits
 local nl, nr, n, nc = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local lane0 = 11
+local lane0 = 12
 local res0 = lane0 + nl
 local body0 = res0 + nr
 local cb0 = body0 + n
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local ids = {}
-for i = 1, n do ids[i] = ARGV[8 * i] end
+for i = 1, n do ids[i] = ARGV[8 * i + 1] end
 local scores = redis.call('ZMSCORE', KEYS[1], unpack(ids))
 local asked = redis.call('HLEN', KEYS[4]) > 0 and redis.call('HMGET', KEYS[4], unpack(ids)) or {}
 local traces = redis.call('EXISTS', KEYS[2], KEYS[3], KEYS[4], KEYS[5]) > 0
 local reaping = ARGV[1] == 'r'
 
 local verdict, gone, ended, unlink, keep, retry, died, lanes, results = {}, {}, {}, {}, {}, {}, {}, {}, {}
-local count, crashes, graves, released = {}, {}, {}, false
+local count, crashes, graves, ends, released = {}, {}, {}, {}, false
 for l = 1, nl do lanes[l] = {} end
 for r = 1, nr do results[r] = {} end
 for i = 1, n do
-  local a = 8 * i
+  local a = 8 * i + 1
   local id, op = ids[i], ARGV[a + 2]
   local score = scores[i] and tonumber(scores[i])
   if not score or score ~= tonumber(ARGV[a + 1]) or (reaping and score >= now * 1000) then
@@ -66,6 +66,7 @@ for i = 1, n do
         end
       end
       ended[#ended + 1] = id
+      if op ~= 'd' then ends[#ends + 1] = id end
     end
     if ARGV[a + 7] ~= '' and (op == 'r' or op == 'l') then
       crashes[#crashes + 1] = id
@@ -92,6 +93,7 @@ for r = 1, nr do
     redis.call('EXPIRE', KEYS[res0 + r], ARGV[6], 'GT')
   end
 end
+if #ends > 0 and ARGV[8] == '1' then redis.call('RPUSH', KEYS[12], unpack(ends)) end
 if traces then
   redis.call('HDEL', KEYS[3], unpack(gone))
   redis.call('HDEL', KEYS[5], unpack(gone))
@@ -104,7 +106,7 @@ if #crashes > 0 then redis.call('HSET', KEYS[2], unpack(crashes)) end
 
 local born, bodies = {}, {}
 for c = 1, nc do
-  local a = 7 + 8 * n + (c - 1) * 3
+  local a = 8 + 8 * n + (c - 1) * 3
   if verdict[tonumber(ARGV[a + 1])] == 1 then
     born[#born + 1] = now
     born[#born + 1] = ARGV[a + 2]

@@ -100,7 +100,7 @@ async function load() {
     const text = await answer.text();
     if (!answer.ok) throw new Error(JSON.parse(text).message);
     if (text !== last) { last = text; messages = JSON.parse(text).messages; draw(); }
-    status.textContent = messages.length + " messages";
+    status.textContent = messages.length + (messages.length === 1 ? " message" : " messages");
   } catch (problem) {
     status.textContent = problem.message;
   }

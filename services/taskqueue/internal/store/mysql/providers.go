@@ -1,4 +1,3 @@
-// Package mysql owns the SQL of the task queue.
 package mysql
 
 import (

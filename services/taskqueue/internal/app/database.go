@@ -1,0 +1,123 @@
+package app
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/lifecycle"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/whatsapp"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/mapping"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/taskqueue/migrations"
+)
+
+const (
+	archiveEvery   = 2 * time.Second
+	providersEvery = 15 * time.Second
+	databaseEvery  = 5 * time.Second
+	firstRead      = 2 * time.Second // how long the start waits for the rows of providers
+)
+
+// Migrate creates or updates the service's own tables.
+func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
+	if !cfg.DatabaseEnabled {
+		log.Info("TASKQUEUE_DB_ENABLED is false: nothing to migrate")
+		return nil
+	}
+	db, err := mysqldb.Open(cfg.DB, nil)
+	if err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	defer func() { _ = db.Close() }()
+	return mysqldb.Migrate(ctx, db, service, migrations.Files, log) //nolint:wrapcheck // says what it does
+}
+
+// openDatabase opens what is not on the way of a job: without it the queue accepts and delivers.
+func (b *builder) openDatabase() (err error) {
+	if !b.cfg.DatabaseEnabled {
+		b.log.Warn("the database is off: no archive, no consents, no dictionary mappings, no configured providers")
+		return nil
+	}
+	if b.db, err = mysqldb.Open(b.cfg.DB, b.tracers()); err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	b.group.Close("database", func(context.Context) error { return b.db.Close() })
+	if err := mysqldb.Metrics(b.t.Registry, b.db); err != nil {
+		return fmt.Errorf("database metrics: %w", err)
+	}
+	return nil
+}
+
+// openDatabaseHandlers adds what delivers with the help of the database.
+func (b *builder) openDatabaseHandlers() error {
+	if b.db == nil {
+		return b.providers.Replace(nil) //nolint:wrapcheck // no row can be wrong
+	}
+	b.handlers[job.Mapping] = mapping.NewHandler(mysql.NewMappings(b.db))
+	b.handlers[job.WhatsApp] = whatsapp.NewGate(mysql.NewConsents(b.db), b.handlers[job.WhatsApp])
+	watch := route.NewWatch(mysql.NewProviders(b.db), b.providers)
+	ctx, cancel := context.WithTimeout(context.Background(), firstRead)
+	defer cancel()
+	if err := watch.RunOnce(ctx); err != nil {
+		b.log.Warn("the providers are not known yet; messages wait until they are", "error", err)
+	}
+	b.group.Run("provider rows", func(ctx context.Context) error {
+		return lifecycle.Every(ctx, providersEvery, b.log, "read providers", watch.RunOnce)
+	})
+	return nil
+}
+
+// consents is nil without a database.
+func (b *builder) consents() grpcapi.Consents {
+	if b.db == nil {
+		return nil
+	}
+	return consent.NewRecorder(mysql.NewConsents(b.db), b.clock)
+}
+
+func (b *builder) archive() manage.Archive {
+	if b.db == nil {
+		return nil
+	}
+	return mysql.NewArchive(b.db)
+}
+
+// archiver is nil without a database.
+func (b *builder) archiver() *archive.Archiver {
+	if b.db == nil {
+		return nil
+	}
+	return archive.New(archive.Deps{Queue: b.gate, Store: mysql.NewArchive(b.db), Observer: b.metrics, Clock: b.clock, Log: b.log,
+		Age: time.Duration(b.cfg.Queue.ArchiveDays) * 24 * time.Hour})
+}
+
+// watchDatabase keeps the gauge of the database honest and says when it goes and comes.
+func (b *builder) watchDatabase(db *sql.DB) {
+	up := true
+	b.group.Run("database probe", func(ctx context.Context) error {
+		return lifecycle.Every(ctx, databaseEvery, b.log, "probe the database", func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, firstRead)
+			defer cancel()
+			err := mysql.Ready(ctx, db)
+			b.metrics.DatabaseUp(err == nil)
+			switch {
+			case err != nil && up:
+				b.log.WarnContext(ctx, "the database is away: jobs go on, archive, consents and mappings wait", "error", err)
+			case err == nil && !up:
+				b.log.InfoContext(ctx, "the database is back")
+			}
+			up = err == nil
+			return nil
+		})
+	})
+}

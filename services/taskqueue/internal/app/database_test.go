@@ -1,0 +1,225 @@
+package app_test
+
+import (
+	"context"
+	"database/sql"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/app"
+)
+
+// wire forwards connections to the database, or cuts them.
+type wire struct {
+	net.Listener
+	target string
+	mu     sync.Mutex // guards below
+	whole  bool
+	open   map[net.Conn]struct{}
+}
+
+func newWire(t *testing.T, target string) *wire {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wire{Listener: l, target: target, open: map[net.Conn]struct{}{}}
+	t.Cleanup(func() { w.set(false); _ = l.Close() })
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go w.forward(client)
+		}
+	}()
+	return w
+}
+
+func (w *wire) forward(client net.Conn) {
+	defer func() { _ = client.Close() }()
+	server, err := net.Dial("tcp", w.target)
+	if err != nil {
+		return
+	}
+	defer func() { _ = server.Close() }()
+	w.mu.Lock()
+	if !w.whole {
+		w.mu.Unlock()
+		return
+	}
+	w.open[client], w.open[server] = struct{}{}, struct{}{}
+	w.mu.Unlock()
+	go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
+	_, _ = io.Copy(client, server)
+}
+
+func (w *wire) set(whole bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.whole = whole
+	if whole {
+		return
+	}
+	for c := range w.open {
+		_ = c.Close()
+		delete(w.open, c)
+	}
+}
+
+// database is a migrated database behind a wire, with the settings of a process that uses it.
+func database(t *testing.T) (*sql.DB, *wire, []string) {
+	t.Helper()
+	db, dsn := mysqltest.Open(t)
+	c, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWire(t, c.Addr)
+	env := []string{"TASKQUEUE_DB_HOST=127.0.0.1", "TASKQUEUE_DB_PORT=" + portOf(w.Addr().String()), "TASKQUEUE_DB_USER=" + c.User,
+		"TASKQUEUE_DB_PASSWORD=" + c.Passwd, "TASKQUEUE_DB_DATABASE=" + c.DBName}
+	cfg, err := app.Load(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.set(true)
+	for range 2 { // migrating again changes nothing
+		if err := app.Migrate(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return db, w, env
+}
+
+func rows(t *testing.T, db *sql.DB, query string, args ...any) (n int) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), query, args...).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestTheQueueWorksWithoutItsDatabaseAndCatchesUp(t *testing.T) {
+	t.Parallel()
+	db, w, env := database(t)
+	w.set(false)
+	p, r := newProcess(t, env...), newReceiver(t)
+	p.ready()
+	client, ctx := p.client()
+	var ids []string
+	for range 3 {
+		ids = append(ids, p.enqueue(r.URL))
+	}
+	await(t, 5*time.Second, "deliveries", func() bool { return r.count() == 3 })
+	mapping, err := client.Mapping(ctx, &taskqueuev1.MappingRequest{Mappings: []*taskqueuev1.DictionaryMapping{{Keyword: "hb", Data: &typev1.RawJSON{Json: []byte(`{"v":1}`)}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, key := "opt_in", "k"
+	consent := func() error {
+		_, err := client.UpdateConsent(ctx, &taskqueuev1.UpdateConsentRequest{Type: &kind, CacheKey: &key})
+		return err
+	}
+	if err := consent(); status.Code(err) != codes.Unavailable {
+		t.Errorf("a consent without the database: %v", err)
+	}
+	await(t, 10*time.Second, "the gauge", func() bool {
+		_, body := p.get("/metrics")
+		return strings.Contains(body, "taskqueue_database_up 0") && strings.Contains(body, `outcome="postponed"`)
+	})
+	if code, _ := p.get("/health/ready"); code != http.StatusOK {
+		t.Errorf("readiness is %d: the queue serves", code)
+	}
+	w.set(true)
+	await(t, 30*time.Second, "the archive", func() bool {
+		return rows(t, db, "SELECT COUNT(*) FROM tq_archive WHERE status = 'finished' AND task = 4") == 3
+	})
+	await(t, 40*time.Second, "the mapping", func() bool { return rows(t, db, "SELECT COUNT(*) FROM dictionary_mapping") == 1 })
+	await(t, 5*time.Second, "its result", func() bool { return p.status(mapping.GetJobIds()[0]) == "finished" })
+	if err := consent(); err != nil {
+		t.Errorf("a consent with the database: %v", err)
+	}
+	p.forget()
+	if got := p.status(ids[0]); got != "finished" {
+		t.Errorf("a job that Redis forgot is %q", got)
+	}
+}
+
+// forget makes Redis lose the results, as their retention does.
+func (p *process) forget() {
+	p.t.Helper()
+	client := p.redis.Client()
+	keys, err := client.Keys(p.t.Context(), "tq:{00}:r:*").Result()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := client.Del(p.t.Context(), keys...).Err(); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestKillsOfArchivingProcessesLoseAndDoubleNothing(t *testing.T) {
+	t.Parallel()
+	db, _, env := database(t)
+	r := newTally(t, 0)
+	p := newProcess(t, append(env, "TASKQUEUE_OUTBOX_ENABLED=false")...)
+	p.ready()
+	const jobs = 3000
+	ids := p.enqueueMany(r, jobs) // each has a callback, which is archived too
+	for _, step := range []int{1, 1500, 3000} {
+		await(t, 60*time.Second, "archived jobs", func() bool { return rows(t, db, "SELECT COUNT(*) FROM tq_archive") >= step })
+		p.kill()
+		p.start()
+	}
+	await(t, 90*time.Second, "all deliveries and callbacks", func() bool { sent, told := r.distinct(); return sent == jobs && told == jobs })
+	p.awaitIdle()
+	await(t, 30*time.Second, "the whole archive", func() bool { return rows(t, db, "SELECT COUNT(*) FROM tq_archive") == 2*jobs })
+	left, err := p.redis.Client().LLen(context.WithoutCancel(t.Context()), "tq:{00}:ar").Result()
+	if err != nil || left != 0 {
+		t.Errorf("%d ends left, %v", left, err)
+	}
+	in := make([]string, len(ids))
+	args := make([]any, len(ids))
+	for i, id := range ids {
+		in[i], args[i] = "?", id
+	}
+	if n := rows(t, db, "SELECT COUNT(*) FROM tq_archive WHERE status = 'finished' AND job_id IN ("+strings.Join(in, ",")+")", args...); n != jobs {
+		t.Errorf("%d of %d jobs are archived as finished", n, jobs)
+	}
+	p.fsck()
+}
+
+func TestRowsOfProvidersAreTakenWhileTheServiceRuns(t *testing.T) {
+	t.Parallel()
+	db, _, env := database(t)
+	p := newProcess(t, append(env, "TASKQUEUE_OUTBOX_ENABLED=false")...)
+	p.ready()
+	client, ctx := p.client()
+	sms := &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{{Task: 1, TaskType: 3, Data: &typev1.RawJSON{Json: []byte(`{"contact":9812345678,"countryCode":91,"message":"Hello"}`)}}}}
+	if _, err := client.Enqueue(ctx, sms); status.Code(err) != codes.InvalidArgument {
+		t.Fatalf("no provider: %v", err)
+	}
+	r := newReceiver(t)
+	settings := `{"kind":"http","url":` + strconv.Quote(r.URL) + `,"method":"POST","body":"{\"to\":\"{{.To}}\"}"}`
+	if _, err := db.ExecContext(ctx, "INSERT INTO tq_provider (channel, provider, settings) VALUES ('sms', 'india', ?)", settings); err != nil {
+		t.Fatal(err)
+	}
+	await(t, 25*time.Second, "the provider", func() bool { _, err := client.Enqueue(ctx, sms); return err == nil })
+	await(t, 10*time.Second, "the message at the provider", func() bool { return r.count() > 0 })
+}

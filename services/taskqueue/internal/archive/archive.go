@@ -1,0 +1,157 @@
+// Package archive owns how ended jobs get from Redis into the archive: read, write, forget what was observed. A
+// crash between any two steps repeats the write, which replaces a job only by a newer end; nothing is lost or
+// doubled. While the archive is away the ends wait in Redis for as long as their records are kept there.
+package archive
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Entry is one end.
+type Entry struct {
+	ID     job.ID
+	Record job.Record
+}
+
+// Queue is the part of the engine that the archiver needs.
+type Queue interface {
+	Shards() int
+	OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error)
+	TrimEnds(ctx context.Context, shard int, observed engine.Ends) (bool, error)
+	Info(ctx context.Context, ids []job.ID) ([]engine.Snapshot, error)
+}
+
+// Store is the archive.
+type Store interface {
+	Write(ctx context.Context, list []Entry) (refused []job.ID, err error)
+	Purge(ctx context.Context, before time.Time) (int64, error)
+	PurgeBatch() int64
+}
+
+// Observer counts.
+type Observer interface {
+	Archived(outcome string, jobs int)
+}
+
+// Outcomes of an end: written, gone (its record was forgotten first, or the job lives again), refused by the database.
+func Outcomes() []string { return []string{"written", "gone", "refused"} }
+
+const (
+	page       = 500
+	purgeEvery = 10 * time.Minute
+)
+
+// Deps are what the archiver works with.
+type Deps struct {
+	Queue    Queue
+	Store    Store
+	Observer Observer
+	Clock    clock.Clock
+	Log      *slog.Logger
+	Age      time.Duration // how long the archive keeps a job
+}
+
+// Archiver moves ends. RunOnce is for one loop at a time; any number of processes may run one each.
+type Archiver struct {
+	Deps
+	purged time.Time
+}
+
+// New makes an archiver.
+func New(deps Deps) *Archiver { return &Archiver{Deps: deps} }
+
+// RunOnce archives everything that ended until now, and purges from time to time.
+func (a *Archiver) RunOnce(ctx context.Context) error {
+	for shard := range a.Queue.Shards() {
+		for {
+			n, err := a.move(ctx, shard)
+			if err != nil {
+				return err
+			}
+			if n < page {
+				break
+			}
+		}
+	}
+	return a.purge(ctx)
+}
+
+// move archives one page.
+func (a *Archiver) move(ctx context.Context, shard int) (int, error) {
+	ends, err := a.Queue.OldestEnds(ctx, shard, page)
+	if err != nil || len(ends.IDs) == 0 {
+		return 0, err
+	}
+	if err := a.Keep(ctx, ends.IDs); err != nil {
+		return 0, err
+	}
+	if _, err := a.Queue.TrimEnds(ctx, shard, ends); err != nil {
+		return 0, fmt.Errorf("forget archived ends: %w", err)
+	}
+	return len(ends.IDs), nil
+}
+
+// Keep writes the ends of jobs as Redis knows them now. A job without a record is none: it lives again, or was
+// forgotten; a page of such jobs needs no database.
+func (a *Archiver) Keep(ctx context.Context, ids []job.ID) error {
+	snapshots, err := a.Queue.Info(ctx, ids)
+	if err != nil {
+		return fmt.Errorf("read ended jobs: %w", err)
+	}
+	entries := make([]Entry, 0, len(ids))
+	seen := make(map[job.ID]bool, len(ids))
+	for _, s := range snapshots {
+		if s.Place != engine.PlaceResult || seen[s.ID] {
+			continue
+		}
+		seen[s.ID] = true
+		r, err := job.DecodeRecord(s.Record)
+		if err != nil {
+			a.Log.ErrorContext(ctx, "a result cannot be read and is not archived", "job_id", string(s.ID), "error", err)
+			continue
+		}
+		entries = append(entries, Entry{ID: s.ID, Record: *r})
+	}
+	return a.write(ctx, entries, len(ids)-len(entries))
+}
+
+func (a *Archiver) write(ctx context.Context, entries []Entry, gone int) error {
+	var refused []job.ID
+	if len(entries) > 0 {
+		var err error
+		if refused, err = a.Store.Write(ctx, entries); err != nil {
+			return err
+		}
+	}
+	for _, id := range refused {
+		a.Log.ErrorContext(ctx, "the database refuses an ended job; it is not archived", "job_id", string(id))
+	}
+	a.Observer.Archived("written", len(entries)-len(refused))
+	a.Observer.Archived("gone", gone)
+	a.Observer.Archived("refused", len(refused))
+	return nil
+}
+
+func (a *Archiver) purge(ctx context.Context) error {
+	now := a.Clock.Now()
+	if now.Sub(a.purged) < purgeEvery {
+		return nil
+	}
+	for {
+		n, err := a.Store.Purge(ctx, now.Add(-a.Age))
+		if err != nil {
+			return err
+		}
+		if n < a.Store.PurgeBatch() {
+			a.purged = now
+			return nil
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Queue is the part of the engine that the auditor needs.
+type Queue interface {
+	Shards() int
+	Lease() time.Duration
+	Sources(shard int) []engine.Source
+	Page(ctx context.Context, s engine.Source, cursor uint64, count int64) (texts []string, next uint64, err error)
+	Inspect(ctx context.Context, shard int, ids []job.ID) ([]engine.Facts, error)
+	Repair(ctx context.Context, observed engine.Facts, steps string, record []byte) (bool, error)
+	Remove(ctx context.Context, s engine.Source, text string) error
+	Info(ctx context.Context, ids []job.ID) ([]engine.Snapshot, error)
+}
+
+// Observer counts.
+type Observer interface {
+	Audited(checked int, found []Violation)
+}
+
+// Violation is one broken invariant.
+type Violation struct {
+	Rule   Rule
+	Shard  int
+	Source engine.Source
+	Text   string       // the job id, or what stands in its place
+	Facts  engine.Facts // not for Foreign
+}
+
+// Deps are what an auditor works with.
+type Deps struct {
+	Queue    Queue
+	Observer Observer
+	Clock    clock.Clock
+	Log      *slog.Logger
+}
+
+const (
+	sample = 500 // ids of one round
+	shown  = 3   // violations that one round writes to the log
+)
+
+// Auditor checks a sliding sample. RunOnce is for one loop at a time.
+type Auditor struct {
+	Deps
+	shard, source int
+	cursor        uint64
+}
+
+// New makes an auditor.
+func New(deps Deps) *Auditor { return &Auditor{Deps: deps} }
+
+// RunOnce checks the next ids, about 500, and goes round for ever.
+func (a *Auditor) RunOnce(ctx context.Context) error {
+	checked := 0
+	var found []Violation
+	for first := true; checked < sample && (first || a.shard != 0 || a.source != 0 || a.cursor != 0); first = false {
+		sources := a.Queue.Sources(a.shard)
+		broken, n, next, err := page(ctx, a.Queue, a.shard, sources[a.source], a.cursor)
+		if err != nil {
+			return err
+		}
+		checked, found = checked+n, append(found, broken...)
+		a.advance(next, len(sources))
+	}
+	a.Observer.Audited(checked, found)
+	for _, v := range found[:min(shown, len(found))] {
+		a.Log.ErrorContext(ctx, "an invariant of the queue is broken; run `taskqueue fsck`", "rule", string(v.Rule), "where", v.Source.Name, "job_id", v.Text)
+	}
+	return nil
+}
+
+func (a *Auditor) advance(next uint64, sources int) {
+	if a.cursor = next; next != 0 {
+		return
+	}
+	if a.source++; a.source < sources {
+		return
+	}
+	a.source = 0
+	a.shard = (a.shard + 1) % a.Queue.Shards()
+}
+
+// page checks one page of a source.
+func page(ctx context.Context, q Queue, shard int, s engine.Source, cursor uint64) (found []Violation, checked int, next uint64, err error) {
+	texts, next, err := q.Page(ctx, s, cursor, sample)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	var ids []job.ID
+	for _, text := range texts {
+		id, err := job.ParseID(text, q.Shards())
+		if err != nil || id.Shard() != shard || !belongs(id, s) {
+			found = append(found, Violation{Rule: Foreign, Shard: shard, Source: s, Text: text})
+			continue
+		}
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for chunk := range slices.Chunk(slices.Compact(ids), sample) {
+		facts, err := q.Inspect(ctx, shard, chunk)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		for _, f := range facts {
+			for _, r := range judge(f, q.Lease()) {
+				found = append(found, Violation{Rule: r, Shard: shard, Source: s, Text: string(f.ID), Facts: f})
+			}
+		}
+	}
+	return found, len(texts), next, nil
+}
+
+// belongs reports whether an id may stand in a source.
+func belongs(id job.ID, s engine.Source) bool {
+	switch {
+	case s.Lane == nil:
+		return true
+	case s.Name == "leases":
+		return id.Lane().Channel == s.Lane.Channel
+	default:
+		return id.Lane() == *s.Lane
+	}
+}
+
+// Report is the outcome of a check of everything.
+type Report struct {
+	Checked    map[string]int // ids by source; one that stands in several counts in each
+	Violations []Violation    // each once
+}
+
+// Check looks at every job. On a busy queue it sees each id at some time during the check, never a mixture.
+func Check(ctx context.Context, q Queue) (Report, error) {
+	r := Report{Checked: map[string]int{}}
+	seen := map[string]bool{}
+	for shard := range q.Shards() {
+		for _, s := range q.Sources(shard) {
+			for cursor, first := uint64(0), true; first || cursor != 0; first = false {
+				found, n, next, err := page(ctx, q, shard, s, cursor)
+				if err != nil {
+					return r, err
+				}
+				r.Checked[s.Name] += n
+				for _, v := range found {
+					if key := string(v.Rule) + v.Text; !seen[key] || v.Rule == Foreign {
+						seen[key] = true
+						r.Violations = append(r.Violations, v)
+					}
+				}
+				cursor = next
+			}
+		}
+	}
+	order := Rules()
+	slices.SortStableFunc(r.Violations, func(x, y Violation) int { return slices.Index(order, x.Rule) - slices.Index(order, y.Rule) })
+	return r, nil
+}
+
+// Repair mends the violations of a report in the strict order of the rules and returns how many it mended. A job
+// that changed since it was observed is left alone. Check again: one repair may reveal the next rule.
+func Repair(ctx context.Context, q Queue, clk clock.Clock, r Report) (int, error) {
+	mended := 0
+	for _, v := range r.Violations {
+		done, err := mend(ctx, q, clk, v)
+		if err != nil {
+			return mended, fmt.Errorf("repair %s of %s: %w", v.Rule, v.Text, err)
+		}
+		if done {
+			mended++
+		}
+	}
+	return mended, nil
+}
+
+func mend(ctx context.Context, q Queue, clk clock.Clock, v Violation) (bool, error) {
+	if v.Rule == Foreign {
+		return true, q.Remove(ctx, v.Source, v.Text)
+	}
+	letters, state := steps(v.Rule, v.Facts.Traces)
+	if letters == "" {
+		return false, nil
+	}
+	var record []byte
+	if state != 0 {
+		var err error
+		if record, err = recordOf(ctx, q, clk, v, state); err != nil {
+			return false, err
+		}
+	}
+	return q.Repair(ctx, v.Facts, letters, record)
+}
+
+// recordOf tells what happened to a job, with what its body knows when there is one.
+func recordOf(ctx context.Context, q Queue, clk clock.Clock, v Violation, state job.State) ([]byte, error) {
+	snapshots, err := q.Info(ctx, []job.ID{v.Facts.ID})
+	if err != nil {
+		return nil, err
+	}
+	body := &job.Body{CreatedMs: v.Facts.ID.CreatedMs()}
+	if known, err := job.DecodeBody(snapshots[0].Body); err == nil && len(snapshots[0].Body) > 0 {
+		body = known
+	}
+	body.LastError = "The queue's data was damaged (" + string(v.Rule) + "); an operator repaired it"
+	r := job.RecordOf(body, state, clk.Now().UnixMilli())
+	return r.Encode(nil), nil
+}

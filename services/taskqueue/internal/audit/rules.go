@@ -1,0 +1,102 @@
+// Package audit owns the invariants of the queue's data: which ones there are, a loop that checks a sliding sample
+// of them, a check of everything, and the repair of what is broken.
+package audit
+
+import (
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Rule names an invariant that is broken.
+type Rule string
+
+// The rules, in the order of their repair.
+const (
+	Foreign      Rule = "foreign"        // a text that is no job id, or an id in the wrong place
+	TwoPlaces    Rule = "two_places"     // more than one of waiting, running, dead
+	EndedAndLive Rule = "ended_and_live" // a result and still waiting or running
+	NoBody       Rule = "no_body"        // waiting or running with nothing to run
+	OrphanBody   Rule = "orphan_body"    // a body that is nowhere
+	DeadNoBody   Rule = "dead_no_body"   // kept for retryTask without a body
+	DeadNoRecord Rule = "dead_no_record" // kept for retryTask without a record
+	GraveNoDead  Rule = "grave_no_dead"  // the record of a dead job that is not dead
+	LeaseFar     Rule = "lease_far"      // a lease beyond now and its length
+	LeaseStale   Rule = "lease_stale"    // a lease that ran out long ago: nobody reaps
+	StrayTrace   Rule = "stray_trace"    // a counter, request or mark of a job that does not run
+)
+
+// Rules lists all of them in the order of their repair.
+func Rules() []Rule {
+	return []Rule{Foreign, TwoPlaces, EndedAndLive, NoBody, OrphanBody, DeadNoBody, DeadNoRecord, GraveNoDead, LeaseFar, LeaseStale, StrayTrace}
+}
+
+const (
+	leaseSlack = 2 * time.Second // between a renewal's clock and Redis's
+	staleAfter = time.Minute
+)
+
+// judge returns the rules that a job breaks.
+func judge(f engine.Facts, lease time.Duration) (broken []Rule) {
+	has := func(bits engine.Traces) bool { return f.Traces&bits != 0 }
+	live := has(engine.InLane | engine.InLease)
+	when := func(is bool, r Rule) {
+		if is {
+			broken = append(broken, r)
+		}
+	}
+	places := 0
+	for _, bit := range []engine.Traces{engine.InLane, engine.InLease, engine.InDead} {
+		if has(bit) {
+			places++
+		}
+	}
+	when(places > 1, TwoPlaces)
+	when(live && has(engine.HasResult), EndedAndLive)
+	when(live && !has(engine.HasBody), NoBody)
+	when(has(engine.HasBody) && places == 0, OrphanBody)
+	when(has(engine.InDead) && !has(engine.HasBody), DeadNoBody)
+	when(has(engine.InDead) && !has(engine.HasGrave), DeadNoRecord)
+	when(has(engine.HasGrave) && !has(engine.InDead), GraveNoDead)
+	when(f.Token/1000 > f.NowMs+(lease+leaseSlack).Milliseconds(), LeaseFar)
+	when(has(engine.InLease) && f.Token/1000 < f.NowMs-staleAfter.Milliseconds(), LeaseStale)
+	when(!has(engine.InLease) && has(engine.HasRenewal|engine.HasCancel|engine.HasIntent), StrayTrace)
+	when(!live && has(engine.HasCrashes), StrayTrace)
+	return broken
+}
+
+// steps are the letters of script repair for a rule, and the state of the record that they store. None: nothing
+// can be done here.
+func steps(r Rule, t engine.Traces) (letters string, state job.State) {
+	switch r {
+	case TwoPlaces: // what runs stays, else what waits
+		if t&engine.InLease != 0 && t&engine.InLane != 0 {
+			return "l", 0
+		}
+		return "dh", 0
+	case EndedAndLive: // what ended never runs again; a late worker finds the result
+		return "labt", 0
+	case NoBody: // the task is lost; its job says so
+		return "lart", job.Failed
+	case OrphanBody: // neither lost nor sent twice: people decide with retryTask
+		if t&engine.HasResult != 0 {
+			return "b", 0
+		}
+		return "g", job.Failed
+	case DeadNoBody:
+		if t&engine.HasGrave != 0 {
+			return "dm", 0
+		}
+		return "dr", job.Failed
+	case DeadNoRecord:
+		return "g", job.Failed
+	case GraveNoDead:
+		return "m", 0
+	case LeaseFar:
+		return "s", 0
+	case StrayTrace:
+		return "t", 0
+	}
+	return "", 0
+}

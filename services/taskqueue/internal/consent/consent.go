@@ -1,0 +1,126 @@
+// Package consent owns what a WhatsApp consent is: who may say what about whom, per laboratory. A recipient
+// without any consent may not be written to.
+package consent
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+)
+
+const (
+	maxKey     = 190
+	maxDetails = 64 << 10
+)
+
+// Update is one change as a caller wrote it.
+type Update struct {
+	Type     string
+	CacheKey string
+	Details  []byte // raw JSON; empty: none
+}
+
+// Change is a valid update, ready for the ledger.
+type Change struct {
+	LabID         int64 // 0: an internal service that acts for none
+	CacheKey      string
+	Type          string // as sent: opt_in, optin, opt_out or optout
+	Actor         string
+	Details       []byte // a JSON object
+	AtMs          int64
+	RecipientHash []byte // SHA-256 of the international number; nil when the details name none
+	Category      string
+	Source        string
+	IP            string
+	UserAgent     string
+}
+
+// OptsIn reports whether a stored type allows messages.
+func OptsIn(kind string) bool { return kind == "opt_in" || kind == "optin" }
+
+func known(kind string) bool { return OptsIn(kind) || kind == "opt_out" || kind == "optout" }
+
+// Ledger stores changes: the append-only log and the present state in one transaction.
+type Ledger interface {
+	Record(ctx context.Context, c Change) error
+}
+
+// Recorder is the use case. Safe for concurrent use.
+type Recorder struct {
+	ledger Ledger
+	clock  clock.Clock
+}
+
+// NewRecorder makes the use case.
+func NewRecorder(ledger Ledger, clk clock.Clock) *Recorder {
+	return &Recorder{ledger: ledger, clock: clk}
+}
+
+// Update records a change. A repeat after a lost answer adds an equal line to the ledger and changes no state.
+func (r *Recorder) Update(ctx context.Context, caller task.Caller, u Update) error {
+	if fields := check(u); len(fields) > 0 {
+		return apperr.InvalidFields(fields...)
+	}
+	c := Change{LabID: caller.LabID, CacheKey: u.CacheKey, Type: u.Type, Actor: caller.Name, Details: u.Details, AtMs: r.clock.Now().UnixMilli()}
+	if len(c.Details) == 0 || string(c.Details) == "null" {
+		c.Details = []byte("{}")
+	}
+	c.describe()
+	if err := r.ledger.Record(ctx, c); err != nil {
+		return fmt.Errorf("record a consent: %w", err)
+	}
+	return nil
+}
+
+func check(u Update) (fields []apperr.Field) {
+	wrong := func(name, message string) { fields = append(fields, apperr.Field{Name: name, Message: message}) }
+	switch {
+	case u.Type == "":
+		wrong("type", "type is missing")
+	case !known(u.Type):
+		wrong("type", "type must be opt_in or opt_out")
+	}
+	switch {
+	case u.CacheKey == "":
+		wrong("cache_key", "cache_key is missing")
+	case len(u.CacheKey) > maxKey:
+		wrong("cache_key", fmt.Sprintf("cache_key is longer than %d bytes", maxKey))
+	}
+	switch trimmed := bytes.TrimLeft(u.Details, " \t\r\n"); {
+	case len(u.Details) > maxDetails:
+		wrong("details_obj", "details_obj is larger than 64 KiB")
+	case len(trimmed) > 0 && string(trimmed) != "null" && (trimmed[0] != '{' || !json.Valid(u.Details)):
+		wrong("details_obj", "details_obj must be an object")
+	}
+	return fields
+}
+
+// describe fills the columns that the details speak of; what is missing or of another type stays empty.
+func (c *Change) describe() {
+	var d map[string]json.RawMessage
+	if json.Unmarshal(c.Details, &d) != nil {
+		return
+	}
+	c.Category, c.Source = words(d["category"]), words(d["source"])
+	c.IP, c.UserAgent = words(d["ip"]), words(d["user_agent"])
+	var contact, country task.Digits
+	if json.Unmarshal(d["contact"], &contact) == nil && contact != "" {
+		_ = json.Unmarshal(d["countryCode"], &country)
+		sum := sha256.Sum256([]byte(phone.E164(string(country), string(contact))))
+		c.RecipientHash = sum[:]
+	}
+}
+
+func words(raw json.RawMessage) (s string) {
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}

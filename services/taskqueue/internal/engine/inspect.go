@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Traces says what exists of a job.
+type Traces int
+
+// The bits of Traces.
+const (
+	InLane    Traces = 1 << iota
+	InLease          // running
+	InDead           // kept for /retryTask/
+	HasBody          //
+	HasResult        // a record in its hour's bucket
+	HasGrave         // a record among the dead
+	HasCrashes
+	HasRenewal
+	HasCancel
+	HasIntent
+)
+
+// Facts is one job as the auditor sees it.
+type Facts struct {
+	ID     job.ID
+	NowMs  int64
+	Traces Traces
+	Token  int64 // of the lease; 0: none
+}
+
+// Source is one place where ids are found.
+type Source struct {
+	Name string // for people: "lane", "leases", "dead", "bodies", …
+	Lane *job.Lane
+	key  string
+	kind byte // z sorted set, h hash, k keys
+}
+
+// Sources lists the places of a shard. A channel's leases name its low lane.
+func (r *Redis) Sources(shard int) []Source {
+	k := &r.shards[shard]
+	list := []Source{{Name: "bodies", key: k.body, kind: 'k'}, {Name: "dead", key: k.dead, kind: 'z'}, {Name: "records of the dead", key: k.deadInfo, kind: 'h'},
+		{Name: "crash counters", key: k.crashes, kind: 'h'}, {Name: "renewals", key: k.renewals, kind: 'h'},
+		{Name: "cancel requests", key: k.cancels, kind: 'h'}, {Name: "send intents", key: k.intents, kind: 'h'}}
+	for _, l := range job.Lanes() {
+		list = append(list, Source{Name: "lane", Lane: &l, key: k.lanes[l], kind: 'z'})
+	}
+	for _, c := range job.Channels() {
+		list = append(list, Source{Name: "leases", Lane: &job.Lane{Channel: c}, key: k.leases[c], kind: 'z'})
+	}
+	return list
+}
+
+// Page reads about count ids of a source from cursor on; the next cursor is 0 at the end. An id may come twice, and
+// one that comes or goes meanwhile may be missing. The texts are not checked: they may be no ids.
+func (r *Redis) Page(ctx context.Context, s Source, cursor uint64, count int64) (texts []string, next uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	switch s.kind {
+	case 'z':
+		texts, next, err = r.rdb.ZScan(ctx, s.key, cursor, "", count).Result()
+		texts = everySecond(texts)
+	case 'h':
+		texts, next, err = r.rdb.HScan(ctx, s.key, cursor, "", count).Result()
+		texts = everySecond(texts)
+	default:
+		texts, next, err = r.scan(ctx, s.key, cursor, count)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("scan %s: %w", s.Name, err)
+	}
+	return texts, next, nil
+}
+
+// scan walks the keys of the node that holds the shard.
+func (r *Redis) scan(ctx context.Context, prefix string, cursor uint64, count int64) ([]string, uint64, error) {
+	var node redis.Cmdable = r.rdb
+	if cluster, ok := r.rdb.(*redis.ClusterClient); ok {
+		master, err := cluster.MasterForKey(ctx, prefix)
+		if err != nil {
+			return nil, 0, err //nolint:wrapcheck // the caller wraps
+		}
+		node = master
+	}
+	keys, next, err := node.Scan(ctx, cursor, prefix+"*", count).Result()
+	for i := range keys {
+		keys[i] = strings.TrimPrefix(keys[i], prefix)
+	}
+	return keys, next, err //nolint:wrapcheck // the caller wraps
+}
+
+func everySecond(list []string) []string {
+	out := make([]string, 0, len(list)/2)
+	for i := 0; i < len(list); i += 2 {
+		out = append(out, list[i])
+	}
+	return out
+}
+
+// Inspect looks at jobs of one shard.
+func (r *Redis) Inspect(ctx context.Context, shard int, ids []job.ID) ([]Facts, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	k := &r.shards[shard]
+	keys, args := k.inspected(), make([]any, 0, len(ids))
+	for _, id := range ids {
+		lane := id.Lane()
+		keys = append(keys, k.lanes[lane], k.leases[lane.Channel], k.bucketOf(id), k.bodyOf(id))
+		args = append(args, string(id))
+	}
+	reply, err := r.repeat(ctx, "inspect", keys, args)
+	if err != nil {
+		return nil, err
+	}
+	parts, ok := reply.([]any)
+	if !ok || len(parts) != 1+2*len(ids) {
+		return nil, errReply("inspect", reply)
+	}
+	list := make([]Facts, len(ids))
+	for i, id := range ids {
+		list[i] = Facts{ID: id, NowMs: number(parts[0]), Traces: Traces(number(parts[1+2*i])), Token: number(parts[2+2*i])}
+	}
+	return list, nil
+}
+
+func (k *shardKeys) inspected() []string {
+	return []string{k.dead, k.deadInfo, k.crashes, k.renewals, k.cancels, k.intents}
+}
+
+// Repair mends one job by steps (the letters of script repair), unless it changed since it was observed. record is
+// used by the steps that store one.
+func (r *Redis) Repair(ctx context.Context, observed Facts, steps string, record []byte) (bool, error) {
+	id := observed.ID
+	k := &r.shards[id.Shard()]
+	keys := append(k.inspected(), k.lanes[id.Lane()], k.leases[id.Lane().Channel], k.bucketOf(id), k.bodyOf(id))
+	reply, err := r.run(ctx, "repair", keys, []any{string(id), int(observed.Traces), steps, record, r.set.Lease.Milliseconds(), seconds(r.set.KeepResults)})
+	return number(reply) == 1, err
+}
+
+// Remove takes a text that is out of place out of its source.
+func (r *Redis) Remove(ctx context.Context, s Source, text string) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	var err error
+	switch s.kind {
+	case 'z':
+		err = r.rdb.ZRem(ctx, s.key, text).Err()
+	case 'h':
+		err = r.rdb.HDel(ctx, s.key, text).Err()
+	default:
+		err = r.rdb.Unlink(ctx, s.key+text).Err()
+	}
+	if err != nil {
+		return fmt.Errorf("remove from %s: %w", s.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package model
+
+import (
+	"context"
+	"slices"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+func (m *Model) noteEnd(id job.ID) {
+	if !m.set.Archive {
+		return
+	}
+	e := m.shardEnds(id.Shard())
+	e.IDs = append(e.IDs, id)
+}
+
+func (m *Model) shardEnds(shard int) *engine.Ends {
+	if m.ends[shard] == nil {
+		m.ends[shard] = &engine.Ends{}
+	}
+	return m.ends[shard]
+}
+
+// OldestEnds lists ended jobs that wait for the archive.
+func (m *Model) OldestEnds(_ context.Context, shard, most int) (engine.Ends, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.shardEnds(shard)
+	return engine.Ends{Forgotten: e.Forgotten, IDs: slices.Clone(e.IDs[:min(most, len(e.IDs))])}, nil
+}
+
+// TrimEnds forgets observed ends.
+func (m *Model) TrimEnds(_ context.Context, shard int, observed engine.Ends) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.shardEnds(shard)
+	if e.Forgotten != observed.Forgotten || len(observed.IDs) == 0 {
+		return false, nil
+	}
+	e.Forgotten += int64(len(observed.IDs))
+	e.IDs = e.IDs[len(observed.IDs):]
+	return true, nil
+}

@@ -1,0 +1,161 @@
+package reaper_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/reaper"
+)
+
+// manual is a clock that tests move.
+type manual struct {
+	mu sync.Mutex // guards at
+	at time.Time
+}
+
+func (m *manual) Now() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.at
+}
+
+func (m *manual) add(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.at = m.at.Add(d)
+}
+
+type counter map[string]int
+
+func (c counter) Reaped(_ job.Channel, decision string) { c[decision]++ }
+
+// keeper is an archive that may be away.
+type keeper struct {
+	away bool
+	kept []job.ID
+}
+
+func (k *keeper) Keep(_ context.Context, ids []job.ID) error {
+	if k.away {
+		return errors.New("away")
+	}
+	k.kept = append(k.kept, ids...)
+	return nil
+}
+
+type world struct {
+	t     *testing.T
+	clock *manual
+	queue *model.Model
+	ids   *job.Generator
+	seen  counter
+}
+
+func open(t *testing.T) *world {
+	clk := &manual{at: time.UnixMilli(1_790_000_000_000)}
+	return &world{t: t, clock: clk, queue: model.New(clk, engine.DefaultSettings()), ids: job.NewGenerator(clk, rand.Reader), seen: counter{}}
+}
+
+func (w *world) reap(cfg reaper.Config, k reaper.Keeper) {
+	w.t.Helper()
+	cfg.Every = time.Second
+	r := reaper.New(cfg, reaper.Deps{Queue: w.queue, Keeper: k, Observer: w.seen, Clock: w.clock, IDs: w.ids, Roll: func() float64 { return 0 },
+		Log: slog.New(slog.DiscardHandler)})
+	if err := r.RunOnce(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) claimed() (job.ID, engine.Claim) {
+	w.t.Helper()
+	id, err := w.ids.Next(0, job.Lane{Channel: job.SMS, Priority: job.High})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	body := job.Body{Task: 1, LabID: 12, Subscribe: "https://a.example/told"}
+	if _, err := w.queue.Enqueue(w.t.Context(), engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Minute,
+		Jobs: []engine.NewJob{{ID: id, Body: body.Encode(nil)}}}); err != nil {
+		w.t.Fatal(err)
+	}
+	c, err := w.queue.Claim(w.t.Context(), engine.ClaimRequest{Channel: job.SMS, Max: 1})
+	if err != nil || len(c.Jobs) != 1 {
+		w.t.Fatalf("%d jobs, %v", len(c.Jobs), err)
+	}
+	return id, c
+}
+
+func (w *world) place(id job.ID) engine.Place {
+	w.t.Helper()
+	s, err := w.queue.Info(w.t.Context(), []job.ID{id})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s[0].Place
+}
+
+func TestADoubtfulSendIsHeldOrRepeatedByPolicy(t *testing.T) {
+	t.Parallel()
+	for resend, want := range map[bool]engine.Place{false: engine.PlaceResult, true: engine.PlaceLane} {
+		w := open(t)
+		id, c := w.claimed()
+		if ok, err := w.queue.MarkIntent(t.Context(), id, c.Token, "twilio"); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		w.clock.add(16 * time.Second)
+		w.reap(reaper.Config{KeepDead: time.Hour, MaxDead: 10, Resend: resend}, nil)
+		if got := w.place(id); got != want {
+			t.Errorf("resend %v: place %d, want %d", resend, got, want)
+		}
+		told, err := w.queue.Claim(t.Context(), engine.ClaimRequest{Channel: job.Callback, Max: 9})
+		if wantTold := map[bool]int{false: 1, true: 0}[resend]; err != nil || len(told.Jobs) != wantTold {
+			t.Errorf("resend %v: %d callbacks, %v", resend, len(told.Jobs), err)
+		}
+	}
+}
+
+func TestTheDeadAreArchivedBeforeTheyAreForgotten(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	var all []job.ID
+	die := func() {
+		id, c := w.claimed()
+		r := job.Record{State: job.Failed, LabID: 12}
+		if _, err := w.queue.Settle(t.Context(), 0, job.SMS, []engine.Settlement{{ID: id, Token: c.Token, Op: engine.OpFail, Payload: r.Encode(nil)}}); err != nil {
+			t.Fatal(err)
+		}
+		w.clock.add(time.Millisecond)
+		all = append(all, id)
+	}
+	cfg := reaper.Config{KeepDead: time.Hour, MaxDead: 2}
+	k := &keeper{away: true}
+	for range 4 {
+		die()
+	}
+	w.reap(cfg, k)
+	if w.place(all[0]) != engine.PlaceResult {
+		t.Error("a dead job was forgotten although the archive is away")
+	}
+	k.away = false
+	w.reap(cfg, k)
+	if diff := cmp.Diff(all[:2], k.kept); diff != "" || w.place(all[1]) != engine.PlaceNone || w.place(all[2]) != engine.PlaceResult {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	k.away = true
+	for range 3 {
+		die()
+	}
+	w.reap(cfg, k)
+	if w.place(all[2]) != engine.PlaceNone {
+		t.Error("beyond twice the limit memory comes first")
+	}
+}

@@ -1,0 +1,59 @@
+// Package mysql owns the SQL of the task queue: the archive of ended jobs, the consents, the dictionary mappings
+// and the configuration of providers. Nothing on the way of a job needs it.
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+)
+
+const awayRetry = 5 * time.Second
+
+// away translates a database that does not answer, or has no tables yet, into what callers may repeat.
+func away(err error) error {
+	if err == nil || !Away(err) {
+		return err
+	}
+	return apperr.New(apperr.Unavailable, "DATABASE_UNAVAILABLE", "The task queue's database does not answer; try again in a few seconds").
+		WithRetryAfter(awayRetry).WithCause(err)
+}
+
+// Away reports whether err says that the database cannot be used at the moment, whatever is asked of it.
+func Away(err error) bool {
+	var dial net.Error
+	var answered *mysql.MySQLError
+	switch {
+	case errors.Is(err, mysql.ErrInvalidConn), errors.As(err, &dial), errors.Is(err, mysqldb.ErrCommitUnknown), mysqldb.IsNoTable(err):
+		return true
+	case errors.As(err, &answered):
+		switch answered.Number {
+		case 1040, 1044, 1045, 1049, 1053, 1205, 1213, 1290, 1698, 1792: // connections, access, database, shutdown, locks, read-only
+			return true
+		}
+	}
+	return errors.Is(err, context.DeadlineExceeded)
+}
+
+// Ready reports whether the database answers and has the service's tables.
+func Ready(ctx context.Context, db *sql.DB) error {
+	for _, table := range []string{"tq_archive", "tq_provider", "whatsapp_consent_log", "whatsapp_consent", "dictionary_mapping"} {
+		var n int
+		err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+table+" LIMIT 1) t").Scan(&n)
+		if mysqldb.IsNoTable(err) {
+			return fmt.Errorf("table %s is missing: run `taskqueue migrate`", table)
+		}
+		if err != nil {
+			return fmt.Errorf("ask the database: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package mysql_test
+
+import (
+	"database/sql"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/taskqueue/migrations"
+)
+
+func migrated(t *testing.T) *sql.DB {
+	t.Helper()
+	db := mysqltest.New(t)
+	if err := mysqldb.Migrate(t.Context(), db, "taskqueue", migrations.Files, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+const (
+	first  = job.ID("00a01BX5ZZKBKACTAV9WEVGEMMVRZ")
+	second = job.ID("00b01BX5ZZKBKACTAV9WEVGEMMVRZ")
+)
+
+func full() job.Record {
+	return job.Record{State: job.Failed, Task: 4, TaskType: 2, LabID: 12, Caller: "user:77", LogTag: "tag", Retry: 3, Attempts: 2, CreatedMs: 1, ScheduledMs: 2,
+		StartedMs: 3, EndedMs: 1000, HTTPStatus: 503, Excerpt: "busy", Error: "The receiver answered 503", MessageID: "m",
+		History: []job.Attempt{{StartedMs: 3, EndedMs: 4, HTTPStatus: 503, Error: "The receiver answered 503"}}}
+}
+
+func TestTheArchiveReturnsWhatItTookAndKeepsTheNewestEnd(t *testing.T) {
+	t.Parallel()
+	a := mysql.NewArchive(migrated(t))
+	write := func(list ...archive.Entry) {
+		t.Helper()
+		if refused, err := a.Write(t.Context(), list); err != nil || len(refused) > 0 {
+			t.Fatalf("%v, %v", refused, err)
+		}
+	}
+	plain := job.Record{State: job.Cancelled, EndedMs: 5}
+	for range 2 { // a repeat after a crash
+		write(archive.Entry{ID: first, Record: full()}, archive.Entry{ID: second, Record: plain})
+	}
+	newer, older := full(), full()
+	newer.State, newer.EndedMs, newer.Error = job.Finished, 2000, ""
+	older.State, older.EndedMs = job.Unknown, 1500
+	write(archive.Entry{ID: first, Record: newer})
+	write(archive.Entry{ID: first, Record: older})
+	got, err := a.Find(t.Context(), []job.ID{first, second, "00b01BX5ZZKBKACTAV9WEVGEMMVRA"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[job.ID]*job.Record{first: &newer, second: &plain}, got); diff != "" {
+		t.Errorf("found (-want +got):\n%s", diff)
+	}
+	if n, err := a.Purge(t.Context(), time.UnixMilli(1000)); err != nil || n != 1 {
+		t.Errorf("purged %d, %v", n, err)
+	}
+}
+
+func TestAnEndThatTheDatabaseRefusesDoesNotHoldUpTheOthers(t *testing.T) {
+	t.Parallel()
+	a := mysql.NewArchive(migrated(t))
+	bad, good := full(), full()
+	bad.LabID = 1 << 40
+	good.Error = strings.Repeat("ü", 3000) + "\xff"
+	refused, err := a.Write(t.Context(), []archive.Entry{{ID: first, Record: bad}, {ID: second, Record: good}})
+	if diff := cmp.Diff([]job.ID{first}, refused); err != nil || diff != "" {
+		t.Fatalf("%v, %s", err, diff)
+	}
+	if got, err := a.Find(t.Context(), []job.ID{first, second}); err != nil || len(got) != 1 || len([]rune(got[second].Error)) != 1024 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestTheLastLineOfTheLedgerIsTheState(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	s := mysql.NewConsents(db)
+	allowed := func(lab int64, key string) bool {
+		t.Helper()
+		ok, err := s.Allowed(t.Context(), lab, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	}
+	if allowed(12, "k") {
+		t.Error("nobody agreed yet")
+	}
+	record := func(kind string) {
+		t.Helper()
+		c := consent.Change{LabID: 12, CacheKey: "k", Type: kind, Actor: "user:77", Details: []byte(`{"a":1}`), AtMs: 7, UserAgent: strings.Repeat("x", 900)}
+		if err := s.Record(t.Context(), c); err != nil {
+			t.Error(err)
+		}
+	}
+	record("opt_in")
+	if !allowed(12, "k") || allowed(13, "k") || allowed(12, "K") {
+		t.Error("the consent is of one laboratory and one key")
+	}
+	record("optout")
+	if allowed(12, "k") {
+		t.Error("the recipient opted out")
+	}
+	var group sync.WaitGroup
+	for i := range 16 {
+		group.Go(func() { record([]string{"optin", "opt_out"}[i%2]) })
+	}
+	group.Wait()
+	var lines int
+	var last, state string
+	if err := db.QueryRowContext(t.Context(), `SELECT (SELECT COUNT(*) FROM whatsapp_consent_log), (SELECT type FROM whatsapp_consent_log ORDER BY id DESC LIMIT 1),
+		(SELECT type FROM whatsapp_consent)`).Scan(&lines, &last, &state); err != nil {
+		t.Fatal(err)
+	}
+	if lines != 18 || last != state {
+		t.Errorf("%d lines, the last is %s, the state %s", lines, last, state)
+	}
+}
+
+func TestTheMappingAcceptedLastWinsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	m := mysql.NewMappings(db)
+	for _, step := range []struct {
+		data string
+		at   int64
+	}{{`{"v":2}`, 20}, {`{"v":1}`, 10}, {`{"v":3}`, 30}, {`{"v":3}`, 30}, {`{"v":2}`, 20}} {
+		if err := m.Put(t.Context(), 12, "hb", []byte(step.data), step.at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Put(t.Context(), 0, "hb", []byte(`{"v":9}`), 1); err != nil {
+		t.Fatal(err)
+	}
+	var v, at int
+	if err := db.QueryRowContext(t.Context(), "SELECT JSON_EXTRACT(data, '$.v'), updated_at FROM dictionary_mapping WHERE lab_id = 12 AND keyword = 'hb'").Scan(&v, &at); err != nil || v != 3 || at != 30 {
+		t.Errorf("version %d at %d, %v", v, at, err)
+	}
+}
+
+func TestReadyNamesTheMissingMigration(t *testing.T) {
+	t.Parallel()
+	if err := mysql.Ready(t.Context(), mysqltest.New(t)); err == nil || !strings.Contains(err.Error(), "taskqueue migrate") {
+		t.Errorf("%v", err)
+	}
+	if err := mysql.Ready(t.Context(), migrated(t)); err != nil {
+		t.Error(err)
+	}
+}

@@ -23,7 +23,7 @@ type sizes struct {
 	rounds    int // runs of each engine, even
 	ours      int // jobs a run
 	peer      int
-	probe     time.Duration
+	probe     int // jobs a probe of one of the peer's cells; two to ten seconds
 	cells     []cell
 	waiting   int
 	scheduled int
@@ -33,10 +33,10 @@ type sizes struct {
 
 func chosen(quick bool) sizes {
 	if quick {
-		return sizes{rounds: 2, ours: 60_000, peer: 12_000, probe: 700 * time.Millisecond, cells: []cell{{20, 16}, {50, 4}},
+		return sizes{rounds: 2, ours: 60_000, peer: 12_000, probe: 10_000, cells: []cell{{20, 16}, {50, 4}},
 			waiting: 100_000, scheduled: 2_000, span: 2 * time.Second, kill: 4_000}
 	}
-	s := sizes{rounds: 4, ours: 400_000, peer: 80_000, probe: 10 * time.Second,
+	s := sizes{rounds: 4, ours: 400_000, peer: 80_000, probe: 40_000,
 		waiting: 1_000_000, scheduled: 10_000, span: 10 * time.Second, kill: 20_000}
 	for _, c := range []int{20, 50, 200, 1000} {
 		for _, n := range []int{1, 4, 16, 32} {
@@ -109,15 +109,9 @@ func (b *bench) best(ctx context.Context) error {
 	return nil
 }
 
-// probe runs the peer for the probe's time and returns its rate.
+// probe runs the peer shortly and returns its rate.
 func (b *bench) probe(ctx context.Context, s *server, c cell) (float64, error) {
-	jobs := b.sizes.peer
-	if !b.report.Quick {
-		jobs = int(b.sizes.probe.Seconds()) * 16_000
-	}
-	ctx, cancel := context.WithTimeout(ctx, 4*b.sizes.probe+time.Minute)
-	defer cancel()
-	m, err := b.run(ctx, s, openPeer(s.address, c), jobs, 0)
+	m, err := b.run(ctx, s, openPeer(s.address, c), b.sizes.probe, 0)
 	return m.perSecond, err
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/app"
 )
 
 const (
@@ -171,9 +170,8 @@ func (p *process) awaitIdle() {
 // fsck runs the verb of operators on the process's Redis.
 func (p *process) fsck() {
 	p.t.Helper()
-	verbs := app.Verbs(p.env, &p.log.verb)
-	if err := verbs[0].Run(p.t.Context(), nil); err != nil {
-		p.t.Errorf("fsck: %v\n%s", err, p.log.verb.String())
+	if text, err := p.verb("fsck", nil); err != nil {
+		p.t.Errorf("fsck: %v\n%s", err, text)
 	}
 }
 

@@ -13,9 +13,11 @@ import (
 	"path/filepath"
 
 	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/scripts/bench/internal/clinical"
 	"github.com/labplatform/labplatform/scripts/bench/internal/gateway"
 	"github.com/labplatform/labplatform/scripts/bench/internal/labjson"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
+	"github.com/labplatform/labplatform/scripts/bench/internal/rerun"
 	"github.com/labplatform/labplatform/scripts/bench/internal/taskqueue"
 )
 
@@ -26,8 +28,10 @@ type benchmark struct {
 }
 
 var benchmarks = []benchmark{
+	{"clinical", clinical.Run},
 	{"gateway", gateway.Run},
 	{"labjson", labjson.Run},
+	{"rerun", rerun.Run},
 	{"taskqueue", taskqueue.Run},
 }
 
@@ -40,7 +44,7 @@ func main() {
 		Verbs: []command.Verb{
 			{
 				Name: "run", Summary: "Runs benchmarks, prints a table and writes $BENCH_OUT (default <LAB_DIR>/bench/<name>.json).",
-				Details: "Benchmarks: gateway, labjson, taskqueue, or all. QUICK=1 keeps each under 50 seconds.",
+				Details: "Benchmarks: clinical, gateway, labjson, rerun, taskqueue, or all. QUICK=1 keeps each under 50 seconds.",
 				Flags:   func(f *flag.FlagSet) { f.StringVar(&name, "name", "all", "the `benchmark` to run") },
 				Run:     func(ctx context.Context, _ []string) error { return run(ctx, name, quick) },
 			},

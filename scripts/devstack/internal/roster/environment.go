@@ -110,7 +110,7 @@ func rerunEnv(stack Stack) (fixed, defaults Env) {
 	return Env{
 		"RERUN_MONGO_URI": stack.MongoURI, "RERUN_MONGO_DATABASE": stack.MongoDatabase,
 		"WEBHOOK_URL":          stack.URL(ports.GatewayInternal),
-		"RERUN_TASKQUEUE_ADDR": stack.Ports.Addr(ports.TaskqueueGRPC),
+		"RERUN_TASKQUEUE_ADDR": stack.Ports.Addr(ports.TaskqueueGRPC), "RERUN_CALLOUT_ADDR": stack.Ports.Addr(ports.CalloutGRPC),
 	}, Env{"DOCUMENT_DB_ENABLED": "true"}
 }
 

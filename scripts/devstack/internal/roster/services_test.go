@@ -43,7 +43,7 @@ func TestTheEnvironmentOfRerun(t *testing.T) {
 		"RERUN_SERVICE_TOKEN_SECRET": "s", "RERUN_JWT_SECRET": "m", "RERUN_PY2_JWT_SECRET": "l", "RERUN_EPHEMERAL_JWT_SECRET": "e",
 		"RERUN_ENVIRONMENT": "dev", "RERUN_LOG_LEVEL": "INFO", "RERUN_DRAIN_DELAY_SECONDS": "0",
 		"RERUN_MONGO_URI": "mongodb://127.0.0.1:20032/", "RERUN_MONGO_DATABASE": "lab", "DOCUMENT_DB_ENABLED": "true",
-		"WEBHOOK_URL": "http://127.0.0.1:20001", "RERUN_TASKQUEUE_ADDR": "127.0.0.1:20014",
+		"WEBHOOK_URL": "http://127.0.0.1:20001", "RERUN_TASKQUEUE_ADDR": "127.0.0.1:20014", "RERUN_CALLOUT_ADDR": "127.0.0.1:20016",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)

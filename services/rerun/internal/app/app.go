@@ -23,17 +23,22 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/telemetry"
+	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	cdcv1 "github.com/labplatform/labplatform/proto/gen/lab/cdc/v1"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
+	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"github.com/labplatform/labplatform/services/rerun/internal/delivery"
+	"github.com/labplatform/labplatform/services/rerun/internal/follow"
 	"github.com/labplatform/labplatform/services/rerun/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/rerun/internal/listing"
+	"github.com/labplatform/labplatform/services/rerun/internal/receive"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mysql"
 	openset "github.com/labplatform/labplatform/services/rerun/internal/store/redis"
+	"github.com/labplatform/labplatform/services/rerun/internal/sweep"
 )
 
 const service = "rerun"
@@ -67,6 +72,7 @@ type builder struct {
 	documents *driver.Database
 	reports   *mysql.Store
 	records   *mongo.Store
+	openSet   *openset.OpenSet
 	counters  *counters
 	tokens    *authn.ServiceTokens
 	relay     *outbox.Relay
@@ -100,7 +106,7 @@ func (b *builder) openStores() (err error) {
 	if b.reports, err = mysql.New(b.db, b.clock); err != nil {
 		return err
 	}
-	b.records = mongo.New(b.documents)
+	b.records, b.openSet = mongo.New(b.documents), openset.New(b.cache)
 	b.counters, err = newCounters(b.t.Registry)
 	return err
 }
@@ -120,12 +126,29 @@ func (b *builder) openClients() error {
 	if err != nil {
 		return err
 	}
-	courier := delivery.Courier{TaskQueue: taskqueuev1.NewTaskQueueServiceClient(queue)}
+	evaluator, err := b.evaluator()
+	if err != nil {
+		return err
+	}
+	courier := delivery.Courier{TaskQueue: taskqueuev1.NewTaskQueueServiceClient(queue), Evaluator: evaluator}
 	b.relay = outbox.NewRelay(outbox.Deps{
 		Config: b.cfg.Outbox, DB: b.db, Table: table, Deliver: courier.Deliver, Clock: b.clock, Jitter: rand.Float64,
 		Log: b.t.Logger, Metrics: metrics,
 	})
 	return nil
+}
+
+// evaluator delivers to the callout, or keeps its messages waiting where there is none.
+func (b *builder) evaluator() (*delivery.Evaluator, error) {
+	if b.cfg.CalloutAddr == "" {
+		return &delivery.Evaluator{Clock: b.clock}, nil
+	}
+	conn, err := grpcclient.Dial(b.cfg.CalloutAddr, "callout", b.tokens, b.t)
+	if err != nil {
+		return nil, fmt.Errorf("callout client: %w", err)
+	}
+	b.group.Close("callout client", func(context.Context) error { return conn.Close() })
+	return &delivery.Evaluator{Client: calloutv1.NewCalloutServiceClient(conn), Clock: b.clock}, nil
 }
 
 // index returns the client of change capture, or one that does nothing.
@@ -146,18 +169,40 @@ func (b *builder) server() (*grpcapi.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	after := follow.New(follow.Deps{
+		Flags: b.reports, OpenSet: b.openSet, Index: index, Log: b.t.Logger, Counters: b.counters,
+	})
 	return grpcapi.New(grpcapi.Deps{
 		DocumentStore: b.cfg.DocumentStore,
 		Requester: request.New(request.Deps{
-			Reports: b.reports, Records: b.records, OpenSet: openset.New(b.cache), Index: index, Clock: b.clock,
-			NewID: func() string { return bson.NewObjectID().Hex() }, Log: b.t.Logger, Counters: b.counters,
+			Reports: mysql.Requests{Store: b.reports}, Records: b.records, After: after, Clock: b.clock,
+			NewID: newID, Log: b.t.Logger, Counters: b.counters,
 		}),
 		Evaluator: autorerun.New(autorerun.Deps{
 			Subjects: b.reports, Records: b.records, Orders: delivery.Orders{BaseURL: b.cfg.WebhookURL, Outbox: b.reports},
 			Queued: b.relay.Wake, Log: b.t.Logger, Counters: b.counters,
 		}),
 		Lister: listing.New(b.reports, b.records),
+		Receiver: receive.New(receive.Deps{
+			Reports: mysql.Receipts{Store: b.reports}, Records: b.records, Values: b.records, After: after, Clock: b.clock,
+			NewID: newID, Counters: b.counters,
+		}),
+		Closer: closing.New(closing.Deps{
+			Reports: mysql.Closings{Store: b.reports}, Documents: b.records, Messages: delivery.Evaluations{}, Sent: b.relay.Wake,
+			After: after, Clock: b.clock, Log: b.t.Logger, Counters: b.counters,
+		}),
 	}), nil
+}
+
+// newID returns an id for a document.
+func newID() string { return bson.NewObjectID().Hex() }
+
+// sweeper returns the loop that repairs what a crash left.
+func (b *builder) sweeper() *sweep.Sweeper {
+	return sweep.New(sweep.Deps{
+		Config: b.cfg.Sweep, Leader: b.reports, Reports: mysql.Sweeps{Store: b.reports}, Documents: b.records,
+		OpenSet: b.openSet, Clock: b.clock, Log: b.t.Logger, Counters: b.counters,
+	})
 }
 
 func (b *builder) serve() error {
@@ -181,6 +226,9 @@ func (b *builder) serve() error {
 	b.group.Run("health", health.Run)
 	b.group.Run("gRPC server", server.Run)
 	b.group.Run("outbox relay", b.relay.Run)
+	if b.cfg.DocumentStore {
+		b.group.Run("sweeper", b.sweeper().Run)
+	}
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/telemetry"
+	"github.com/labplatform/labplatform/services/rerun/internal/sweep"
 )
 
 // Prefix of the service's variables.
@@ -37,12 +38,15 @@ type Config struct {
 	KV        redisdb.Config `envPrefix:"KV_"`
 	Mongo     mongodb.Config `envPrefix:"MONGO_"`
 	Outbox    outbox.Config  `envPrefix:"OUTBOX_"`
+	Sweep     sweep.Config   `envPrefix:"SWEEP_"`
 
 	// DocumentStore false makes every operation answer 400.
 	DocumentStore bool `env:"DOCUMENT_DB_ENABLED" absolute:"true" envDefault:"true"`
 	// WebhookURL is the gateway's internal listener, as the task queue reaches it.
 	WebhookURL    string `env:"WEBHOOK_URL" absolute:"true" envDefault:"http://127.0.0.1:8091"`
 	TaskqueueAddr string `env:"TASKQUEUE_ADDR" envDefault:"127.0.0.1:9004"`
+	// CalloutAddr may be empty: then changed reports wait in the outbox for a deployment that has a callout.
+	CalloutAddr string `env:"CALLOUT_ADDR"`
 	// CDCAddr may be empty: then the search index is refreshed by change capture alone.
 	CDCAddr string `env:"CDC_ADDR"`
 }

@@ -68,7 +68,8 @@ func (u *UseCase) evaluate(ctx context.Context, scope authn.LabScope, reportID i
 		return nil, err
 	}
 	for _, r := range records {
-		if r.Type == rerun.Auto {
+		// A record at flag 0 was abandoned, or its rerun is closed and the record not deleted yet.
+		if r.Type == rerun.Auto && (subject.Open || r.Foreign) {
 			return nil, nil
 		}
 	}

@@ -194,7 +194,12 @@ func TestAnExistingAutomaticRecordEndsTheEvaluation(t *testing.T) {
 	b := setup(t)
 	b.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
 	b.records = records{{Type: rerun.Manual}, {Type: rerun.Auto}}
-	if got, err := b.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: "1"}); err != nil || len(got) != 0 || b.orders() != 0 {
+	reading := autorerun.Reading{Index: 1, Value: "1"}
+	if got, err := b.evaluate(storetest.Report, reading); err != nil || len(got) != 1 || b.orders() != 1 {
+		t.Fatalf("what a closed rerun left counts: %v, %d orders, error %v", got, b.orders(), err)
+	}
+	storetest.Exec(t, b.db, "DELETE FROM outbox_rerun", "UPDATE labReportRelation SET sampleRedrawFlag = 4 WHERE id = 7001")
+	if got, err := b.evaluate(storetest.Report, reading); err != nil || len(got) != 0 || b.orders() != 0 {
 		t.Fatalf("%v, %d orders, error %v", got, b.orders(), err)
 	}
 }

@@ -26,6 +26,7 @@ type Format struct {
 
 // Subject is what is known of the report when its values are judged.
 type Subject struct {
+	Open    bool // a rerun is open
 	Patient clinical.Patient
 	Formats []Format
 }

@@ -22,13 +22,22 @@ type TaskQueue interface {
 // Courier hands outbox rows to their receivers.
 type Courier struct {
 	TaskQueue TaskQueue
+	Evaluator *Evaluator
 }
 
 // Deliver implements outbox.Deliver. What the receiver refuses for good is parked; the rest is tried again.
 func (c Courier) Deliver(ctx context.Context, row outbox.Row) error {
-	if row.Kind != kindEnqueue {
+	switch row.Kind {
+	case kindEnqueue:
+		return c.enqueue(ctx, row)
+	case kindEvaluate:
+		return c.Evaluator.deliver(ctx, row)
+	default:
 		return outbox.Undeliverable(fmt.Errorf("no receiver for rows of kind %q", row.Kind))
 	}
+}
+
+func (c Courier) enqueue(ctx context.Context, row outbox.Row) error {
 	var in taskqueuev1.EnqueueRequest
 	if err := proto.Unmarshal(row.Payload, &in); err != nil {
 		return outbox.Undeliverable(fmt.Errorf("read payload: %w", err))
@@ -58,7 +67,7 @@ type Index struct {
 	Client cdcv1.ChangeCaptureServiceClient
 }
 
-// SyncUser implements request.Index.
+// SyncUser implements follow.Index.
 func (i Index) SyncUser(ctx context.Context, scope authn.LabScope, patientID int64) error {
 	if i.Client == nil {
 		return nil

@@ -190,20 +190,6 @@ func TestWithoutADocumentStoreEveryOperationSaysSo(t *testing.T) {
 	}
 }
 
-func TestOperationsOfLaterReleasesAreUnimplementedForThoseWhoMayAsk(t *testing.T) {
-	t.Parallel()
-	s := server(&useCases{})
-	for _, name := range []string{"new", "confirm", "abort"} {
-		call := operations(s)[name]
-		if err := call(as(t, asha)); !apperr.Is(err, apperr.Unimplemented) || !strings.Contains(err.Error(), "not available in this release") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if err := call(as(t, authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12})); !apperr.Is(err, apperr.Forbidden) {
-			t.Errorf("%s as a doctor: %v", name, err)
-		}
-	}
-}
-
 func operations(s *grpcapi.Server) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"list": func(ctx context.Context) error {

@@ -3,7 +3,6 @@ package grpcapi
 import (
 	"context"
 
-	"github.com/labplatform/labplatform/pkg/apperr"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 )
 
@@ -54,25 +53,47 @@ func (s *Server) ListReruns(ctx context.Context, in *rerunv1.ListRerunsRequest) 
 	return listed(listing), nil
 }
 
-// AddValues is not served by this release.
+// AddValues stores the values of an instrument.
 func (s *Server) AddValues(ctx context.Context, in *rerunv1.AddValuesRequest) (*rerunv1.AddValuesResponse, error) {
-	return nil, s.absent(ctx, in.GetReportId(), in.GetLabId(), "Receiving rerun values")
-}
-
-// ConfirmRerun is not served by this release.
-func (s *Server) ConfirmRerun(ctx context.Context, in *rerunv1.ConfirmRerunRequest) (*rerunv1.ConfirmRerunResponse, error) {
-	return nil, s.absent(ctx, in.GetLabReportId(), in.GetLabId(), "Confirming a sample rerun")
-}
-
-// AbortRerun is not served by this release.
-func (s *Server) AbortRerun(ctx context.Context, in *rerunv1.AbortRerunRequest) (*rerunv1.AbortRerunResponse, error) {
-	return nil, s.absent(ctx, in.GetLabReportId(), 0, "Aborting a sample rerun")
-}
-
-// absent answers callers who may ask at all with what this release lacks.
-func (s *Server) absent(ctx context.Context, reportID, named int64, what string) error {
-	if _, _, err := s.enter(ctx, reportID, named); err != nil {
-		return err
+	scope, principal, err := s.enter(ctx, in.GetReportId(), in.GetLabId())
+	if err != nil {
+		return nil, err
 	}
-	return apperr.New(apperr.Unimplemented, "NOT_IN_THIS_RELEASE", what+" is not available in this release")
+	command, err := receiptOf(in, actor(principal))
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.d.Receiver.Receive(ctx, scope, command)
+	if err != nil {
+		return nil, err
+	}
+	return received(result), nil
+}
+
+// ConfirmRerun replaces report values and closes the rerun.
+func (s *Server) ConfirmRerun(ctx context.Context, in *rerunv1.ConfirmRerunRequest) (*rerunv1.ConfirmRerunResponse, error) {
+	scope, principal, err := s.enter(ctx, in.GetLabReportId(), in.GetLabId())
+	if err != nil {
+		return nil, err
+	}
+	confirmation, err := confirmationOf(in, actor(principal))
+	if err != nil {
+		return nil, err
+	}
+	if err := s.d.Closer.Confirm(ctx, scope, confirmation); err != nil {
+		return nil, err
+	}
+	return confirmed(), nil
+}
+
+// AbortRerun closes the rerun and keeps the report's values.
+func (s *Server) AbortRerun(ctx context.Context, in *rerunv1.AbortRerunRequest) (*rerunv1.AbortRerunResponse, error) {
+	scope, principal, err := s.enter(ctx, in.GetLabReportId(), 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.d.Closer.Abort(ctx, scope, in.GetLabReportId(), actor(principal)); err != nil {
+		return nil, err
+	}
+	return aborted(), nil
 }

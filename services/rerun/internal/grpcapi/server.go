@@ -7,7 +7,9 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
+	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"github.com/labplatform/labplatform/services/rerun/internal/listing"
+	"github.com/labplatform/labplatform/services/rerun/internal/receive"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
@@ -27,12 +29,25 @@ type Lister interface {
 	List(ctx context.Context, scope authn.LabScope, reportID int64) (listing.Listing, error)
 }
 
+// Receiver takes the values of instruments.
+type Receiver interface {
+	Receive(ctx context.Context, scope authn.LabScope, c receive.Command) (receive.Result, error)
+}
+
+// Closer ends reruns.
+type Closer interface {
+	Confirm(ctx context.Context, scope authn.LabScope, c closing.Confirmation) error
+	Abort(ctx context.Context, scope authn.LabScope, reportID int64, actor rerun.Actor) error
+}
+
 // Deps is what the server works with. DocumentStore false refuses every call.
 type Deps struct {
 	DocumentStore bool
 	Requester     Requester
 	Evaluator     Evaluator
 	Lister        Lister
+	Receiver      Receiver
+	Closer        Closer
 }
 
 // Server implements rerunv1.RerunServiceServer.

@@ -65,8 +65,11 @@ func (u *UseCase) List(ctx context.Context, scope authn.LabScope, reportID int64
 	}
 	for _, r := range records {
 		// A document whose report is not open was abandoned, or its rerun is closed: it awaits nothing.
-		if r.Active && l.Flag.Open() {
-			l.Open = append(l.Open, OpenRequest{Record: r, Pending: r.Pending(l.Values)})
+		if !r.Active || !l.Flag.Open() {
+			continue
+		}
+		if pending := r.Pending(l.Values); len(pending) > 0 {
+			l.Open = append(l.Open, OpenRequest{Record: r, Pending: pending})
 		}
 	}
 	if len(l.Values) > 0 {

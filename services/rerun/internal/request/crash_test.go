@@ -43,12 +43,12 @@ func (d dying) Lock(ctx context.Context, scope authn.LabScope, id int64, work fu
 
 type noLog struct{ request.Locked }
 
-func (noLog) Log(context.Context, rerun.Entry) error { return errCrash }
+func (noLog) Log(context.Context, rerun.Entry) (int64, error) { return 0, errCrash }
 
 // clumsy cannot take documents back, as a process that died cannot.
 type clumsy struct{ request.Records }
 
-func (clumsy) Delete(context.Context, authn.LabScope, string) error { return errCrash }
+func (clumsy) Delete(context.Context, authn.LabScope, ...string) error { return errCrash }
 
 func TestACrashBetweenDocumentAndCommitBlocksNobody(t *testing.T) {
 	t.Parallel()
@@ -63,7 +63,7 @@ func TestACrashBetweenDocumentAndCommitBlocksNobody(t *testing.T) {
 	if r := b.must(manual(0, 3)); r.Number != 1 {
 		t.Fatalf("the abandoned document counts: number %d", r.Number)
 	}
-	if s := b.stored(); len(s) != 1 || s[0].ID != "id-2" {
+	if s := b.stored(); len(s) != 1 || s[0].ID != "12-id-2" {
 		t.Fatalf("%+v", s)
 	}
 }
@@ -111,7 +111,7 @@ func TestACommittedRecordSurvivesTheNextRequest(t *testing.T) {
 	}
 	b.setFlag(rerun.Fulfilled)
 	b.must(manual(0, 3))
-	if s := b.stored(); len(s) != 3 || s[0].ID != "id-1" || s[1].ID != "analyser" || s[2].Number != 3 {
+	if s := b.stored(); len(s) != 3 || s[0].ID != "12-id-1" || s[1].ID != "analyser" || s[2].Number != 3 {
 		t.Fatalf("%+v", s)
 	}
 }
@@ -145,7 +145,7 @@ func TestRecordsThatOutlivedTheirRerunDoNotBlockTheNext(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.must(automatic(1))
-	b.setFlag(rerun.Normal) // closed, and the process died before it deleted the documents
+	b.setFlag(rerun.Normal) // closed by another program, which left the documents
 	second := automatic(1)
 	second.Number = 0
 	if r := b.must(second); r.Number != 2 || b.flag() != rerun.Requested {

@@ -40,7 +40,7 @@ type machine struct {
 
 func (m *machine) state() (rerun.Flag, []rerun.Record) {
 	scope := storetest.Scope(m.bench.t, 12)
-	flag, err := m.reports.Flag(m.bench.t.Context(), scope, m.id)
+	flag, err := m.flags.Flag(m.bench.t.Context(), scope, m.id)
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -16,8 +16,6 @@ type Reports interface {
 	// Lock runs work while it holds the row of the report, and commits. An unknown report is NotFound. work may
 	// run again after a deadlock. A commit whose outcome is not known carries mysqldb.ErrCommitUnknown.
 	Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(Locked) error) error
-	// Flag reads the flag as it is committed now.
-	Flag(ctx context.Context, scope authn.LabScope, reportID int64) (rerun.Flag, error)
 	// LogFailure writes an entry on a fresh connection.
 	LogFailure(ctx context.Context, scope authn.LabScope, reportID int64, entry rerun.Entry) error
 }
@@ -27,32 +25,28 @@ type Locked interface {
 	Report() rerun.Report
 	// Parameters returns the enabled formats of the report and of its profile children.
 	Parameters(ctx context.Context) ([]rerun.Parameter, error)
-	// Requested tells which records have their commit marker.
-	Requested(ctx context.Context) (map[string]bool, error)
+	// Ledger tells which records were committed.
+	Ledger(ctx context.Context) (rerun.Ledger, error)
 	SetFlag(ctx context.Context, to rerun.Flag) error
-	Log(ctx context.Context, entry rerun.Entry) error
+	Log(ctx context.Context, entry rerun.Entry) (int64, error)
 }
 
-// Records stores SampleRerun documents. A violation of a unique index is rerun.ErrDuplicate.
+// Records stores the documents of reruns. A violation of a unique index is rerun.ErrDuplicate.
 type Records interface {
 	OfReport(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Record, error)
+	Values(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Value, error)
 	Insert(ctx context.Context, record rerun.Record) error
 	// Close makes a record await no more values and frees the open slot; Retire frees the automatic slot too.
 	// A record that is not there is no error.
 	Close(ctx context.Context, scope authn.LabScope, id string) error
 	Retire(ctx context.Context, scope authn.LabScope, id string) error
-	// Delete removes a record; one that is not there is no error.
-	Delete(ctx context.Context, scope authn.LabScope, id string) error
+	// Delete removes records; those that are not there are no error.
+	Delete(ctx context.Context, scope authn.LabScope, ids ...string) error
 }
 
-// OpenSet is the cache hash of reports with an open rerun.
-type OpenSet interface {
-	Set(ctx context.Context, scope authn.LabScope, reportID int64, open bool) error
-}
-
-// Index asks for the patient's search document to be refreshed; best effort.
-type Index interface {
-	SyncUser(ctx context.Context, scope authn.LabScope, patientID int64) error
+// After does what follows the commit and cannot fail the request.
+type After interface {
+	Changed(ctx context.Context, scope authn.LabScope, reportID, patientID int64)
 }
 
 // Counters counts outcomes.
@@ -65,8 +59,7 @@ type Counters interface {
 type Deps struct {
 	Reports  Reports
 	Records  Records
-	OpenSet  OpenSet
-	Index    Index
+	After    After
 	Clock    clock.Clock
 	NewID    func() string
 	Log      *slog.Logger
@@ -83,7 +76,7 @@ func New(d Deps) *UseCase { return &UseCase{d: d} }
 type Command struct {
 	ReportID       int64
 	Type           rerun.Type
-	Number         int   // 0: one above the highest
+	Number         int   // 0: one above the highest; of an automatic request the least
 	Requested      []int // not empty, without repetitions
 	ParameterNames []string
 	SampleID       string
@@ -107,7 +100,7 @@ func (u *UseCase) Request(ctx context.Context, scope authn.LabScope, c Command) 
 		return rerun.Record{}, u.failure(ctx, scope, c, err)
 	}
 	u.d.Counters.Requested(saved.Type)
-	u.follow(ctx, scope, c.ReportID, patientID)
+	u.d.After.Changed(ctx, scope, c.ReportID, patientID)
 	return saved, nil
 }
 
@@ -126,8 +119,12 @@ func (u *UseCase) save(ctx context.Context, scope authn.LabScope, c Command, l L
 	if err != nil {
 		return rerun.Record{}, err
 	}
+	values, err := u.d.Records.Values(ctx, scope, c.ReportID)
+	if err != nil {
+		return rerun.Record{}, err
+	}
 	record := u.record(scope, c, names)
-	if record.Number, err = number(c, l.Report().Flag, earlier); err != nil {
+	if record.Number, err = number(c, l.Report().Flag, earlier, values); err != nil {
 		return rerun.Record{}, err
 	}
 	if err := u.supersede(ctx, scope, earlier); err != nil {
@@ -145,7 +142,7 @@ func (u *UseCase) save(ctx context.Context, scope authn.LabScope, c Command, l L
 func (u *UseCase) record(scope authn.LabScope, c Command, names []string) rerun.Record {
 	now := u.d.Clock.Now()
 	return rerun.Record{
-		ID: u.d.NewID(), LabID: scope.LabID(), ReportID: c.ReportID, Type: c.Type, Requested: c.Requested,
+		ID: rerun.RecordID(scope.LabID(), u.d.NewID()), LabID: scope.LabID(), ReportID: c.ReportID, Type: c.Type, Requested: c.Requested,
 		ParameterNames: names, Active: true, SampleID: c.SampleID,
 		CreatedBy: c.Actor.ID, UpdatedBy: c.Actor.ID, CreatedAt: now, UpdatedAt: now,
 	}
@@ -170,8 +167,9 @@ func (u *UseCase) mark(ctx context.Context, l Locked, r rerun.Record, next rerun
 	if err := l.SetFlag(ctx, next); err != nil {
 		return err
 	}
-	return l.Log(ctx, rerun.Entry{
+	_, err := l.Log(ctx, rerun.Entry{
 		Category: rerun.RerunRequested, Text: string(r.Type) + " sample rerun requested", Actor: actor, At: r.CreatedAt,
 		Meta: marker{RerunID: r.ID, RerunNumber: r.Number, Type: r.Type, Requested: r.Requested, Old: flagSnapshot{old}, New: flagSnapshot{next}},
 	})
+	return err
 }

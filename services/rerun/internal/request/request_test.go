@@ -21,6 +21,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	"github.com/labplatform/labplatform/services/rerun/internal/follow"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
@@ -37,6 +38,7 @@ type bench struct {
 	db      *sql.DB
 	cache   *goredis.Client
 	reports request.Reports
+	flags   *mysql.Store
 	records request.Records
 	store   *mongo.Store
 	index   index
@@ -70,14 +72,17 @@ func setup(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.reports, b.records = reports, b.store
+	b.reports, b.flags, b.records = mysql.Requests{Store: reports}, reports, b.store
 	return b
 }
 
 func (b *bench) request(c request.Command) (rerun.Record, error) {
 	b.t.Helper()
+	after := follow.New(follow.Deps{
+		Flags: b.flags, OpenSet: openset.New(b.cache), Index: b.index, Log: slog.New(slog.DiscardHandler), Counters: b.counts,
+	})
 	u := request.New(request.Deps{
-		Reports: b.reports, Records: b.records, OpenSet: openset.New(b.cache), Index: b.index, Clock: clock.Fixed(now),
+		Reports: b.reports, Records: b.records, After: after, Clock: clock.Fixed(now),
 		NewID: func() string { return fmt.Sprintf("id-%d", b.ids.Add(1)) },
 		Log:   slog.New(slog.DiscardHandler), Counters: b.counts,
 	})
@@ -114,7 +119,7 @@ func (b *bench) refused(c request.Command, kind apperr.Kind, reason string) {
 
 func (b *bench) flag() rerun.Flag {
 	b.t.Helper()
-	f, err := b.reports.Flag(b.t.Context(), storetest.Scope(b.t, 12), storetest.Report)
+	f, err := b.flags.Flag(b.t.Context(), storetest.Scope(b.t, 12), storetest.Report)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -177,7 +182,7 @@ func TestARequestIsSavedFlaggedLoggedAndCached(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	saved := b.must(manual(0, 3, 1, 8))
-	want := rerun.Record{ID: "id-1", LabID: 12, ReportID: 7001, Type: rerun.Manual, Number: 1, Requested: []int{3, 1, 8},
+	want := rerun.Record{ID: "12-id-1", LabID: 12, ReportID: 7001, Type: rerun.Manual, Number: 1, Requested: []int{3, 1, 8},
 		ParameterNames: []string{"White cells", "Haemoglobin", "ESR"}, Active: true, CreatedBy: 77, UpdatedBy: 77, CreatedAt: now, UpdatedAt: now}
 	if diff := cmp.Diff(want, saved); diff != "" {
 		t.Fatal(diff)
@@ -186,7 +191,7 @@ func TestARequestIsSavedFlaggedLoggedAndCached(t *testing.T) {
 		t.Fatal(diff)
 	}
 	entries := []map[string]any{{"user": int64(77), "name": "Asha R", "bill": int64(401), "context": "SAMPLE_RERUN",
-		"rerun_id": "id-1", "rerun_number": 1.0, "type": "Manual", "requested_parameters": []any{3.0, 1.0, 8.0},
+		"rerun_id": "12-id-1", "rerun_number": 1.0, "type": "Manual", "requested_parameters": []any{3.0, 1.0, 8.0},
 		"old": map[string]any{"sampleRedrawFlag": 0.0}, "new": map[string]any{"sampleRedrawFlag": 3.0}}}
 	if diff := cmp.Diff(entries, b.log(rerun.RerunRequested)); diff != "" {
 		t.Fatal(diff)
@@ -233,6 +238,17 @@ func TestTheRulesOfASecondRequest(t *testing.T) {
 		b.must(manual(0, 1))
 		b.setFlag(rerun.Fulfilled)
 		b.refused(automatic(1), apperr.Conflict, "AUTO_RERUN_EXISTS")
+	})
+	t.Run("automatic, after an instrument repeated on its own", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		if err := b.store.Insert(t.Context(), storetest.Record("analyser", storetest.Report, rerun.ByAnalyser, 1, false)); err != nil {
+			t.Fatal(err)
+		}
+		b.setFlag(rerun.Fulfilled)
+		if r := b.must(automatic(1)); r.Number != 2 || b.flag() != rerun.Requested {
+			t.Fatalf("number %d, flag %d: the documented number 1 is a floor", r.Number, b.flag())
+		}
 	})
 	t.Run("beside the older redraw of samples", func(t *testing.T) {
 		t.Parallel()

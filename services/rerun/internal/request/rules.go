@@ -43,15 +43,15 @@ func (u *UseCase) tidy(ctx context.Context, scope authn.LabScope, l Locked) ([]r
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	marked, err := l.Requested(ctx)
+	ledger, err := l.Ledger(ctx)
 	if err != nil {
 		return nil, err
 	}
 	kept := all[:0]
 	for _, r := range all {
-		// What an instrument did on its own was never requested and has no such marker; what another program
-		// wrote has none either, and is not ours to delete.
-		if marked[r.ID] || r.Type == rerun.ByAnalyser || r.Foreign {
+		// What an instrument did on its own is kept for whoever archives it: it holds values. What another
+		// program wrote has no marker and is not ours to delete.
+		if ledger.Committed(r.ID) || r.Type == rerun.ByAnalyser || r.Foreign {
 			kept = append(kept, r)
 			continue
 		}
@@ -91,16 +91,20 @@ func (u *UseCase) supersede(ctx context.Context, scope authn.LabScope, earlier [
 }
 
 // number returns the record's number: above every existing one, so that values of two repetitions never mix.
-// A second automatic request of the same rerun is refused first: its number is always 1.
-func number(c Command, flag rerun.Flag, earlier []rerun.Record) (int, error) {
+// A second automatic request of the same rerun is refused first. The documented body of an automatic request
+// always says 1, also after an instrument repeated on its own: there the number is a floor.
+func number(c Command, flag rerun.Flag, earlier []rerun.Record, values []rerun.Value) (int, error) {
 	for _, r := range earlier {
 		if flag.Open() && c.Type == rerun.Auto && r.Type == rerun.Auto {
 			return 0, rerun.ErrAutoExists
 		}
 	}
 	highest := rerun.HighestNumber(earlier)
-	if c.Number == 0 {
-		return highest + 1, nil
+	for _, v := range values { // also of a closed rerun that was not cleared away yet
+		highest = max(highest, v.Number)
+	}
+	if c.Number == 0 || c.Type == rerun.Auto {
+		return max(c.Number, highest+1), nil
 	}
 	if c.Number <= highest {
 		return 0, apperr.Newf(apperr.Conflict, "RERUN_NUMBER_IN_USE",

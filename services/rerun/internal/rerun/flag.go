@@ -65,3 +65,9 @@ var (
 		"Another sample rerun of this report was saved at the same time; load it and try again")
 	ErrNoReport = apperr.New(apperr.NotFound, "REPORT_NOT_FOUND", "Lab report not found")
 )
+
+// IsDuplicate reports whether a store refused a document because of a unique index.
+func IsDuplicate(err error) bool {
+	e, ok := apperr.From(err)
+	return ok && e.Reason == ErrDuplicate.Reason
+}

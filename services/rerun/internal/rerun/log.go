@@ -5,8 +5,9 @@ import "time"
 // Category is the code of an activity log entry.
 type Category int
 
-// The documented codes.
+// The documented codes, and ValuesReceived, which the platform knows already.
 const (
+	ValuesReceived  Category = 979
 	ValuesConfirmed Category = 980
 	RerunRequested  Category = 981
 	RerunFailed     Category = 984

@@ -2,6 +2,7 @@ package rerun
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -26,6 +27,12 @@ func ParseType(s string) (Type, bool) {
 	default:
 		return "", false
 	}
+}
+
+// RecordID returns the id of a new record. It names the laboratory, so that a store finds the document by its id
+// alone and still only for the laboratory that it belongs to.
+func RecordID(labID int64, unique string) string {
+	return strconv.FormatInt(labID, 10) + "-" + unique
 }
 
 // Record is a SampleRerun document: one request, or one repetition that an instrument made on its own.
@@ -62,6 +69,30 @@ type Value struct {
 	DeviceID      string
 	DeviceName    string
 	CreatedAt     time.Time
+	// History holds what the instrument said before for the same number and index, oldest first.
+	History []Earlier
+	// Foreign is set for values that this service did not write.
+	Foreign bool
+}
+
+// Earlier is a value that a later one replaced.
+type Earlier struct {
+	Value      string
+	DeviceID   string
+	DeviceName string
+	CreatedAt  time.Time
+}
+
+// Same reports whether the instrument said the same: the same value of the same device. Number and index are equal.
+func (v Value) Same(o Value) bool { return v.Value == o.Value && v.DeviceID == o.DeviceID }
+
+// Replaces returns v as what follows old, which becomes history.
+func (v Value) Replaces(old Value) Value {
+	v.ID, v.Foreign = old.ID, old.Foreign
+	v.History = append(slices.Clone(old.History), Earlier{
+		Value: old.Value, DeviceID: old.DeviceID, DeviceName: old.DeviceName, CreatedAt: old.CreatedAt,
+	})
+	return v
 }
 
 // Report is the part of a lab report that this area works on.
@@ -71,6 +102,32 @@ type Report struct {
 	BillID    int64
 	PatientID int64
 	Flag      Flag
+	// SampleID and ManualSampleID name the sample; either may be empty, and then names nothing.
+	SampleID       string
+	ManualSampleID string
+	Signed         bool // signed or approved
+}
+
+// HasSample reports whether id names the sample of the report.
+func (r Report) HasSample(id string) bool {
+	return id != "" && (id == r.SampleID || id == r.ManualSampleID)
+}
+
+// Result is a row of the report's values.
+type Result struct {
+	ID            int64 // 0: not stored yet
+	ProfileTestID int64 // 0: the report's own test
+	Index         int
+	Order         int
+	ParameterName string
+	Value         string
+	Highlight     int
+	Automated     int
+}
+
+// Differs reports whether a reader of the report would see another result.
+func (r Result) Differs(o Result) bool {
+	return r.Value != o.Value || r.Highlight != o.Highlight || r.Order != o.Order || r.ParameterName != o.ParameterName
 }
 
 // Parameter is one enabled format of a report or of its profile children.

@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -78,7 +79,11 @@ func (s *Store) Insert(ctx context.Context, record rerun.Record) error {
 
 // OfReport returns the report's records in the order of their numbers.
 func (s *Store) OfReport(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Record, error) {
-	cursor, err := s.records.Find(ctx, bson.D{{Key: "lab_id", Value: scope.LabID()}, {Key: "lab_report_id", Value: reportID}})
+	return s.findRecords(ctx, bson.D{{Key: "lab_id", Value: scope.LabID()}, {Key: "lab_report_id", Value: reportID}})
+}
+
+func (s *Store) findRecords(ctx context.Context, filter bson.D) ([]rerun.Record, error) {
+	cursor, err := s.records.Find(ctx, filter)
 	if err != nil {
 		return nil, translate("find rerun records", err)
 	}
@@ -99,6 +104,11 @@ func (s *Store) Close(ctx context.Context, scope authn.LabScope, id string) erro
 	return s.set(ctx, scope, id, bson.D{{Key: "is_active", Value: false}, {Key: "slot", Value: id}})
 }
 
+// Reopen takes the open slot again: the request still waits. It fails when another one has it.
+func (s *Store) Reopen(ctx context.Context, scope authn.LabScope, id string) error {
+	return s.set(ctx, scope, id, bson.D{{Key: "is_active", Value: true}, {Key: "slot", Value: slotOpen}})
+}
+
 // Retire frees both slots.
 func (s *Store) Retire(ctx context.Context, scope authn.LabScope, id string) error {
 	return s.set(ctx, scope, id, bson.D{{Key: "is_active", Value: false}, {Key: "slot", Value: id}, {Key: "auto_slot", Value: id}})
@@ -109,12 +119,25 @@ func (s *Store) set(ctx context.Context, scope authn.LabScope, id string, fields
 	return translate("update rerun record", err)
 }
 
-// Delete removes a record; one that is not there is no error.
-func (s *Store) Delete(ctx context.Context, scope authn.LabScope, id string) error {
-	_, err := s.records.DeleteOne(ctx, one(scope, id))
+// Delete removes records; those that are not there are no error.
+func (s *Store) Delete(ctx context.Context, scope authn.LabScope, ids ...string) error {
+	_, err := s.records.DeleteMany(ctx, many(scope, ids))
 	return translate("delete rerun record", err)
 }
 
+// one selects a document by its id. An id that names the scope's laboratory needs no other condition, and a small
+// store finds a document fastest by its id alone.
 func one(scope authn.LabScope, id string) bson.D {
-	return bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: spellings(id)}}}, {Key: "lab_id", Value: scope.LabID()}}
+	if strings.HasPrefix(id, rerun.RecordID(scope.LabID(), "")) {
+		return bson.D{{Key: "_id", Value: id}}
+	}
+	return many(scope, []string{id})
+}
+
+func many(scope authn.LabScope, ids []string) bson.D {
+	all := bson.A{}
+	for _, id := range ids {
+		all = append(all, spellings(id)...)
+	}
+	return bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: all}}}, {Key: "lab_id", Value: scope.LabID()}}
 }

@@ -1,7 +1,11 @@
 package mongo_test
 
 import (
+	"context"
+	"fmt"
+	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +24,29 @@ import (
 func TestTheDocumentStoreConforms(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Documents { return mongo.New(mongotest.Database(t)) })
+}
+
+// The same suite on another server of the protocol: LAB_MONGO_URI=mongodb://… go test ./services/rerun/...
+func TestAMongoDBConforms(t *testing.T) {
+	t.Parallel()
+	uri := os.Getenv("LAB_MONGO_URI")
+	if uri == "" {
+		t.Skip("LAB_MONGO_URI names no MongoDB; the suite ran on the embedded store")
+	}
+	var n atomic.Int64
+	storetest.Run(t, func(t *testing.T) storetest.Documents {
+		name := fmt.Sprintf("labtest_%d_%d", os.Getpid(), n.Add(1))
+		db, err := mongodb.Open(mongodb.Config{URI: config.Secret(uri), Database: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			ctx := context.WithoutCancel(t.Context())
+			_ = db.Drop(ctx)
+			_ = mongodb.Close(ctx, db)
+		})
+		return mongo.New(db)
+	})
 }
 
 func TestIndexesMayBeMadeAgainByTheNextProcess(t *testing.T) {

@@ -27,34 +27,82 @@ type valueDocument struct {
 	DeviceID      string     `bson:"device_id"`
 	DeviceName    string     `bson:"device_name"`
 	CreatedAt     time.Time  `bson:"created_at"`
+	History       []earlier  `bson:"history,omitempty"`
+	// WrittenBy is ours in every document of this service; others have none.
+	WrittenBy string `bson:"written_by"`
+}
+
+// earlier is what a value was before it was replaced.
+type earlier struct {
+	Value      string    `bson:"value"`
+	DeviceID   string    `bson:"device_id"`
+	DeviceName string    `bson:"device_name"`
+	CreatedAt  time.Time `bson:"created_at"`
 }
 
 func valueDocumentOf(v rerun.Value) valueDocument {
-	return valueDocument{
+	d := valueDocument{
 		ID: documentID(v.ID), LabID: v.LabID, ReportID: v.ReportID, SampleID: v.SampleID, Value: v.Value, Order: v.Order, Index: v.Index,
 		RerunType: v.RerunType, Number: v.Number, ParameterName: v.ParameterName, DeviceID: v.DeviceID, DeviceName: v.DeviceName, CreatedAt: v.CreatedAt,
+		WrittenBy: ours,
 	}
+	for _, e := range v.History {
+		d.History = append(d.History, earlier(e))
+	}
+	return d
 }
 
 func (d valueDocument) value() rerun.Value {
-	return rerun.Value{
+	v := rerun.Value{
 		ID: string(d.ID), LabID: d.LabID, ReportID: d.ReportID, SampleID: d.SampleID, Value: d.Value, Order: d.Order, Index: d.Index,
 		RerunType: d.RerunType, Number: d.Number, ParameterName: d.ParameterName, DeviceID: d.DeviceID, DeviceName: d.DeviceName, CreatedAt: d.CreatedAt.UTC(),
+		Foreign: d.WrittenBy != ours,
 	}
+	for _, e := range d.History {
+		e.CreatedAt = e.CreatedAt.UTC()
+		v.History = append(v.History, rerun.Earlier(e))
+	}
+	return v
 }
 
-// InsertValue adds a value; rerun.ErrDuplicate when its report, number and index are stored already.
-func (s *Store) InsertValue(ctx context.Context, v rerun.Value) error {
+// InsertValues adds values in one write. rerun.ErrDuplicate when a number and index of the report is stored
+// already; then some of the others may have been added.
+func (s *Store) InsertValues(ctx context.Context, values []rerun.Value) error {
 	if err := s.EnsureIndexes(ctx); err != nil {
 		return err
 	}
-	_, err := s.values.InsertOne(ctx, valueDocumentOf(v))
-	return translate("insert rerun value", err)
+	documents := make([]valueDocument, 0, len(values))
+	for _, v := range values {
+		documents = append(documents, valueDocumentOf(v))
+	}
+	_, err := s.values.InsertMany(ctx, documents)
+	return translate("insert rerun values", err)
+}
+
+// ReplaceValue stores what followed an earlier value, with its history, in the same document.
+func (s *Store) ReplaceValue(ctx context.Context, scope authn.LabScope, v rerun.Value) error {
+	d := valueDocumentOf(v)
+	_, err := s.values.UpdateOne(ctx, one(scope, v.ID), bson.D{{Key: "$set", Value: bson.D{
+		{Key: "value", Value: d.Value}, {Key: "device_id", Value: d.DeviceID}, {Key: "device_name", Value: d.DeviceName},
+		{Key: "sample_id", Value: d.SampleID}, {Key: "rerun_type", Value: d.RerunType}, {Key: "parameter_name", Value: d.ParameterName},
+		{Key: "order", Value: d.Order}, {Key: "created_at", Value: d.CreatedAt}, {Key: "history", Value: d.History},
+	}}})
+	return translate("replace rerun value", err)
+}
+
+// DeleteValues removes values; those that are not there are no error.
+func (s *Store) DeleteValues(ctx context.Context, scope authn.LabScope, ids []string) error {
+	_, err := s.values.DeleteMany(ctx, many(scope, ids))
+	return translate("delete rerun values", err)
 }
 
 // Values returns the report's values ordered by rerun number, order and index.
 func (s *Store) Values(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Value, error) {
-	cursor, err := s.values.Find(ctx, bson.D{{Key: "lab_id", Value: scope.LabID()}, {Key: "lab_report_id", Value: reportID}})
+	return s.findValues(ctx, bson.D{{Key: "lab_id", Value: scope.LabID()}, {Key: "lab_report_id", Value: reportID}})
+}
+
+func (s *Store) findValues(ctx context.Context, filter bson.D) ([]rerun.Value, error) {
+	cursor, err := s.values.Find(ctx, filter)
 	if err != nil {
 		return nil, translate("find rerun values", err)
 	}

@@ -3,19 +3,18 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
-	"github.com/labplatform/labplatform/services/rerun/internal/request"
+	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Lock runs work while it holds the report's row, then commits. See request.Reports.
-func (s *Store) Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(request.Locked) error) error {
+// lock runs work while it holds the report's row, then commits. See request.Reports.
+func (s *Store) lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(*locked) error) error {
 	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
-		l := &locked{tx: tx, scope: scope}
+		l := &locked{tx: tx, scope: scope, store: s}
 		if err := l.take(ctx, reportID); err != nil {
 			return err
 		}
@@ -26,6 +25,7 @@ func (s *Store) Lock(ctx context.Context, scope authn.LabScope, reportID int64, 
 
 // locked is the transaction that holds the row.
 type locked struct {
+	store         *Store
 	tx            *sql.Tx
 	scope         authn.LabScope
 	report        rerun.Report
@@ -35,9 +35,10 @@ type locked struct {
 
 func (l *locked) take(ctx context.Context, reportID int64) error {
 	l.report = rerun.Report{ID: reportID, LabID: l.scope.LabID()}
-	err := l.tx.QueryRowContext(ctx, "SELECT billId_id, userDetailsId_id, sampleRedrawFlag, reportID_id, billingInfoId_id"+
-		" FROM labReportRelation WHERE id = ? AND labId_id = ? FOR UPDATE", reportID, l.scope.LabID()).
-		Scan(&l.report.BillID, &l.report.PatientID, &l.report.Flag, &l.testID, &l.billingInfoID)
+	err := l.tx.QueryRowContext(ctx, "SELECT billId_id, userDetailsId_id, sampleRedrawFlag, reportID_id, billingInfoId_id,"+
+		" sampleId, manualSampleId, isSigned <> 0 OR isApproved <> 0 FROM labReportRelation WHERE id = ? AND labId_id = ? FOR UPDATE", reportID, l.scope.LabID()).
+		Scan(&l.report.BillID, &l.report.PatientID, &l.report.Flag, &l.testID, &l.billingInfoID,
+			&l.report.SampleID, &l.report.ManualSampleID, &l.report.Signed)
 	return wrap("lock report", err)
 }
 
@@ -64,30 +65,6 @@ func (l *locked) Parameters(ctx context.Context) ([]rerun.Parameter, error) {
 	return parameters, wrap("read parameters", rows.Err())
 }
 
-// Requested returns the ids in the commit markers of the report.
-func (l *locked) Requested(ctx context.Context) (map[string]bool, error) {
-	rows, err := l.tx.QueryContext(ctx, "SELECT meta FROM ActivityLog WHERE lab_id = ? AND category = ? AND labReportId = ?",
-		l.scope.LabID(), rerun.RerunRequested, l.report.ID)
-	if err != nil {
-		return nil, wrap("read commit markers", err)
-	}
-	defer rows.Close()
-	marked := map[string]bool{}
-	for rows.Next() {
-		var meta []byte
-		if err := rows.Scan(&meta); err != nil {
-			return nil, wrap("read commit markers", err)
-		}
-		var m struct {
-			RerunID string `json:"rerun_id"`
-		}
-		if len(meta) > 0 && json.Unmarshal(meta, &m) == nil { // entries of other writers are no markers
-			marked[m.RerunID] = true
-		}
-	}
-	return marked, wrap("read commit markers", rows.Err())
-}
-
 // SetFlag changes the flag and nothing else of the row, which other services write too.
 func (l *locked) SetFlag(ctx context.Context, to rerun.Flag) error {
 	result, err := l.tx.ExecContext(ctx, "UPDATE labReportRelation SET sampleRedrawFlag = ? WHERE id = ? AND labId_id = ? AND sampleRedrawFlag = ?",
@@ -102,7 +79,13 @@ func (l *locked) SetFlag(ctx context.Context, to rerun.Flag) error {
 	return wrap("set flag", err)
 }
 
-// Log appends to the activity log within the transaction.
-func (l *locked) Log(ctx context.Context, entry rerun.Entry) error {
+// Log appends to the activity log within the transaction and returns the id of the entry.
+func (l *locked) Log(ctx context.Context, entry rerun.Entry) (int64, error) {
 	return appendLog(ctx, l.tx, l.scope, l.report, entry)
+}
+
+// Send makes a message durable with the transaction.
+func (l *locked) Send(ctx context.Context, e outbox.Event) error {
+	_, err := l.store.outbox.Insert(ctx, l.tx, l.store.clock.Now(), e)
+	return wrap("send", err)
 }

@@ -1,5 +1,6 @@
 // Package mysql owns the SQL of the rerun service: the report's row lock and flag, formats and ranges, the
-// activity log, and the outbox. Of the platform's tables it writes sampleRedrawFlag and appends to ActivityLog.
+// activity log, report values, and the outbox. Of the platform's tables it writes sampleRedrawFlag, and on confirm
+// isSigned, isApproved and reportValues; it appends to ActivityLog.
 package mysql
 
 import (
@@ -41,15 +42,16 @@ func New(db *sql.DB, c clock.Clock) (*Store, error) {
 // LegacyColumns are the columns of the platform's tables that the service needs.
 func LegacyColumns() map[string][]string {
 	return map[string][]string{
-		"labs":              {"id", "timezone"},
-		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "userDetailsId_id", "reportID_id", "sampleCollectionTime", "sampleRedrawFlag"},
-		"billingInfo":       {"id", "labId_id", "testId_id", "profileParentId"},
-		"ReportFormat":      {"id", "testId_id", "index", "order", "parameterName", "valueType", "isDisabled", "meta"},
+		"labs": {"id", "timezone"},
+		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "userDetailsId_id", "reportID_id", "sampleCollectionTime", "sampleRedrawFlag",
+			"sampleId", "manualSampleId", "isSigned", "isApproved"},
+		"billingInfo":  {"id", "labId_id", "testId_id", "profileParentId"},
+		"ReportFormat": {"id", "testId_id", "index", "order", "parameterName", "valueType", "isDisabled", "meta"},
 		"ReportFormatRange": {"reportFormatId_id", "gender", "ageFrom", "ageFromUnit", "ageTo", "ageToUnit", "lowerBound", "upperBound",
 			"criticalLower", "criticalUpper", "normalTexts", "criticalTexts", "displayRange"},
 		"userDetails":  {"id", "gender", "dateOfBirth", "age"},
-		"reportValues": {"labReportId_id", "index", "value"},
-		"ActivityLog": {"lab_id", "category", "log_context", "labReportId", "billId", "labUserId", "labUserName",
+		"reportValues": {"id", "labReportId_id", "reportForId_id", "profileTestId", "index", "order", "parameter_name", "value", "highlight", "automatedValue"},
+		"ActivityLog": {"id", "lab_id", "category", "log_context", "labReportId", "billId", "labUserId", "labUserName",
 			"activityText", "meta", "activityDate"},
 	}
 }

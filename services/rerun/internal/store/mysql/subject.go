@@ -8,6 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clinical"
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
+	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
 // testsOfReport selects the report's test and those of its profile children. Arguments: the report's test id,
@@ -21,14 +22,16 @@ func (s *Store) Subject(ctx context.Context, scope authn.LabScope, reportID int6
 	var billingInfoID sql.NullInt64
 	var born, collected sql.NullTime
 	var zone string
+	var flag rerun.Flag
 	p := &subject.Patient
-	err := s.db.QueryRowContext(ctx, "SELECT r.reportID_id, r.billingInfoId_id, r.sampleCollectionTime, l.timezone, u.gender, u.dateOfBirth, u.age"+
+	err := s.db.QueryRowContext(ctx, "SELECT r.sampleRedrawFlag, r.reportID_id, r.billingInfoId_id, r.sampleCollectionTime, l.timezone, u.gender, u.dateOfBirth, u.age"+
 		" FROM labReportRelation r JOIN labs l ON l.id = r.labId_id JOIN userDetails u ON u.id = r.userDetailsId_id"+
 		" WHERE r.id = ? AND r.labId_id = ?", reportID, scope.LabID()).
-		Scan(&testID, &billingInfoID, &collected, &zone, &p.Gender, &born, &p.RecordedAge)
+		Scan(&flag, &testID, &billingInfoID, &collected, &zone, &p.Gender, &born, &p.RecordedAge)
 	if err != nil {
 		return subject, wrap("read report", err)
 	}
+	subject.Open = flag.Open()
 	p.BirthDate = born.Time
 	p.SampledOn = collectionDay(collected, s.clock.Now(), zone)
 	subject.Formats, err = s.formats(ctx, scope, testID, billingInfoID)

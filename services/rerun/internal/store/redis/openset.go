@@ -19,7 +19,7 @@ func New(client redis.UniversalClient) *OpenSet { return &OpenSet{client: client
 
 // Set adds or removes the report. Both may be repeated.
 func (o *OpenSet) Set(ctx context.Context, scope authn.LabScope, reportID int64, open bool) error {
-	key := "sample_rerun_" + strconv.FormatInt(scope.LabID(), 10)
+	key := keyOf(scope)
 	field := strconv.FormatInt(reportID, 10)
 	var err error
 	if open {
@@ -31,4 +31,23 @@ func (o *OpenSet) Set(ctx context.Context, scope authn.LabScope, reportID int64,
 		return fmt.Errorf("update open reruns: %w", err)
 	}
 	return nil
+}
+
+// Entries returns the reports that the hash holds; fields that are no report id are left alone.
+func (o *OpenSet) Entries(ctx context.Context, scope authn.LabScope) ([]int64, error) {
+	fields, err := o.client.HKeys(ctx, keyOf(scope)).Result()
+	if err != nil {
+		return nil, fmt.Errorf("read open reruns: %w", err)
+	}
+	ids := make([]int64, 0, len(fields))
+	for _, field := range fields {
+		if id, err := strconv.ParseInt(field, 10, 64); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+func keyOf(scope authn.LabScope) string {
+	return "sample_rerun_" + strconv.FormatInt(scope.LabID(), 10)
 }

@@ -20,8 +20,13 @@ type Documents interface {
 	OfReport(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Record, error)
 	Close(ctx context.Context, scope authn.LabScope, id string) error
 	Retire(ctx context.Context, scope authn.LabScope, id string) error
-	Delete(ctx context.Context, scope authn.LabScope, id string) error
-	InsertValue(ctx context.Context, v rerun.Value) error
+	Reopen(ctx context.Context, scope authn.LabScope, id string) error
+	Delete(ctx context.Context, scope authn.LabScope, ids ...string) error
+	InsertValues(ctx context.Context, values []rerun.Value) error
+	ReplaceValue(ctx context.Context, scope authn.LabScope, v rerun.Value) error
+	DeleteValues(ctx context.Context, scope authn.LabScope, ids []string) error
+	StaleRecords(ctx context.Context, before time.Time) ([]rerun.Record, error)
+	StaleValues(ctx context.Context, before time.Time) ([]rerun.Value, error)
 	Values(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Value, error)
 }
 
@@ -55,6 +60,10 @@ func Run(t *testing.T, open func(t *testing.T) Documents) {
 		"of racing inserts exactly one wins":                  racing,
 		"another laboratory neither sees nor changes records": scoped,
 		"values are unique and ordered":                       values,
+		"a replaced value keeps what was there before":        replaced,
+		"exactly the named documents are deleted":             deleted,
+		"a slot is taken again":                               reopened,
+		"stale documents are found in all laboratories":       stale,
 		"repeated changes are no errors":                      repeated,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +151,18 @@ func racing(t *testing.T, d Documents) {
 }
 
 func scoped(t *testing.T, d Documents) {
+	const named = "12-a" // names its laboratory
 	must(t, d.Insert(t.Context(), Record("a", 7001, rerun.Manual, 1, true)))
+	must(t, d.Insert(t.Context(), Record(named, 7002, rerun.Manual, 1, true)))
+	must(t, d.Close(t.Context(), Scope(t, 13), named))
+	must(t, d.Delete(t.Context(), Scope(t, 13), named))
+	if records, err := d.OfReport(t.Context(), Scope(t, 12), 7002); err != nil || len(records) != 1 || !records[0].Active {
+		t.Fatalf("%+v %v", records, err)
+	}
+	must(t, d.Close(t.Context(), Scope(t, 12), named))
+	if records, err := d.OfReport(t.Context(), Scope(t, 12), 7002); err != nil || len(records) != 1 || records[0].Active {
+		t.Fatalf("%+v %v", records, err)
+	}
 	other := Scope(t, 13)
 	must(t, d.Close(t.Context(), other, "a"))
 	must(t, d.Retire(t.Context(), other, "a"))
@@ -157,16 +177,18 @@ func scoped(t *testing.T, d Documents) {
 	}
 }
 
+// Value returns a value of laboratory 12 for report 7001.
+func Value(id string, number, order, index int) rerun.Value {
+	return rerun.Value{ID: id, LabID: 12, ReportID: 7001, SampleID: "S-1", Value: "13.5", Order: order, Index: index,
+		RerunType: "manual_rerun", Number: number, ParameterName: "Hb", DeviceID: "d", DeviceName: "D", CreatedAt: at}
+}
+
 func values(t *testing.T, d Documents) {
-	value := func(id string, number, order, index int) rerun.Value {
-		return rerun.Value{ID: id, LabID: 12, ReportID: 7001, SampleID: "S-1", Value: "13.5", Order: order, Index: index,
-			RerunType: "manual_rerun", Number: number, ParameterName: "Hb", DeviceID: "d", DeviceName: "D", CreatedAt: at}
-	}
-	want := []rerun.Value{value("a", 1, 0, 9), value("b", 1, 1, 2), value("c", 1, 1, 3), value("d", 2, 0, 1)}
-	for _, i := range []int{3, 1, 0, 2} {
-		must(t, d.InsertValue(t.Context(), want[i]))
-	}
-	refused(t, d.InsertValue(t.Context(), value("e", 1, 5, 9)))
+	want := []rerun.Value{Value("a", 1, 0, 9), Value("b", 1, 1, 2), Value("c", 1, 1, 3), Value("d", 2, 0, 1)}
+	must(t, d.InsertValues(t.Context(), []rerun.Value{want[3]}))
+	must(t, d.InsertValues(t.Context(), []rerun.Value{want[1], want[0], want[2]}))
+	refused(t, d.InsertValues(t.Context(), []rerun.Value{Value("e", 1, 5, 9)}))
+	refused(t, d.InsertValues(t.Context(), []rerun.Value{Value("f", 2, 0, 1), Value("g", 2, 5, 1)}))
 	got, err := d.Values(t.Context(), Scope(t, 12), 7001)
 	must(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -177,10 +199,83 @@ func values(t *testing.T, d Documents) {
 	}
 }
 
+func replaced(t *testing.T, d Documents) {
+	first := Value("a", 1, 0, 9)
+	must(t, d.InsertValues(t.Context(), []rerun.Value{first, Value("b", 1, 1, 2)}))
+	second := Value("unused", 1, 2, 9)
+	second.Value, second.DeviceID, second.CreatedAt = "14.1", "e", at.Add(time.Minute)
+	second = second.Replaces(first)
+	must(t, d.ReplaceValue(t.Context(), Scope(t, 13), second)) // of another laboratory: nothing happens
+	must(t, d.ReplaceValue(t.Context(), Scope(t, 12), second))
+	third := second
+	third.Value = "14.2"
+	third = third.Replaces(second)
+	must(t, d.ReplaceValue(t.Context(), Scope(t, 12), third))
+	got, err := d.Values(t.Context(), Scope(t, 12), 7001)
+	must(t, err)
+	if diff := cmp.Diff([]rerun.Value{Value("b", 1, 1, 2), third}, got); diff != "" {
+		t.Fatal(diff)
+	}
+	if third.ID != "a" || len(third.History) != 2 || third.History[0].Value != "13.5" || third.History[1].Value != "14.1" {
+		t.Fatalf("history %+v", third.History)
+	}
+}
+
+func deleted(t *testing.T, d Documents) {
+	must(t, d.InsertValues(t.Context(), []rerun.Value{Value("a", 1, 0, 1), Value("b", 1, 0, 2), Value("c", 1, 0, 3)}))
+	for i, id := range []string{"r", "s", "t"} {
+		must(t, d.Insert(t.Context(), Record(id, 7001, rerun.ByAnalyser, i+1, false)))
+	}
+	must(t, d.DeleteValues(t.Context(), Scope(t, 13), []string{"a", "b", "c"}))
+	must(t, d.DeleteValues(t.Context(), Scope(t, 12), []string{"a", "c", "absent"}))
+	must(t, d.Delete(t.Context(), Scope(t, 12), "r", "t", "absent"))
+	values, err := d.Values(t.Context(), Scope(t, 12), 7001)
+	must(t, err)
+	records, err := d.OfReport(t.Context(), Scope(t, 12), 7001)
+	must(t, err)
+	if len(values) != 1 || values[0].ID != "b" || len(records) != 1 || records[0].ID != "s" {
+		t.Fatalf("%+v %+v", values, records)
+	}
+}
+
+func reopened(t *testing.T, d Documents) {
+	must(t, d.Insert(t.Context(), Record("a", 7001, rerun.Manual, 1, true)))
+	must(t, d.Close(t.Context(), Scope(t, 12), "a"))
+	must(t, d.Reopen(t.Context(), Scope(t, 12), "a"))
+	refused(t, d.Insert(t.Context(), Record("b", 7001, rerun.Manual, 2, true)))
+	must(t, d.Insert(t.Context(), Record("b", 7001, rerun.Manual, 2, false)))
+	// Not every store names this error; it only has to refuse.
+	if err := d.Reopen(t.Context(), Scope(t, 12), "b"); err == nil {
+		t.Fatal("two records hold the open slot")
+	}
+}
+
+func stale(t *testing.T, d Documents) {
+	other := Record("b", 8001, rerun.Manual, 1, true)
+	other.LabID = 13
+	fresh := Record("c", 7002, rerun.Manual, 1, true)
+	fresh.CreatedAt = at.Add(time.Hour)
+	for _, r := range []rerun.Record{Record("a", 7001, rerun.Manual, 1, true), other, fresh} {
+		must(t, d.Insert(t.Context(), r))
+	}
+	young := Value("w", 1, 0, 2)
+	young.CreatedAt = fresh.CreatedAt
+	must(t, d.InsertValues(t.Context(), []rerun.Value{Value("v", 1, 0, 1), young}))
+	records, err := d.StaleRecords(t.Context(), at.Add(time.Minute))
+	must(t, err)
+	values, err := d.StaleValues(t.Context(), at.Add(time.Minute))
+	must(t, err)
+	if len(records) != 2 || len(values) != 1 || values[0].ID != "v" {
+		t.Fatalf("%+v %+v", records, values)
+	}
+}
+
 func repeated(t *testing.T, d Documents) {
 	for range 2 {
 		must(t, d.Close(t.Context(), Scope(t, 12), "absent"))
 		must(t, d.Retire(t.Context(), Scope(t, 12), "absent"))
+		must(t, d.Reopen(t.Context(), Scope(t, 12), "absent"))
 		must(t, d.Delete(t.Context(), Scope(t, 12), "absent"))
+		must(t, d.DeleteValues(t.Context(), Scope(t, 12), []string{"absent"}))
 	}
 }

@@ -1,0 +1,189 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/rpcerr"
+	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
+	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
+)
+
+func rawJSON(s string) *typev1.RawJSON { return &typev1.RawJSON{Json: []byte(s)} }
+
+// operation is one of the six, valid for report 7001 at the flag that prepare leaves.
+type operation struct {
+	request bool // a request for parameter 1 is open
+	labID   bool // the body can name a laboratory
+	call    func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error
+}
+
+func operations() map[string]operation {
+	return map[string]operation{
+		"list": {call: func(ctx context.Context, c rerunv1.RerunServiceClient, _ *int64) error {
+			_, err := c.ListReruns(ctx, &rerunv1.ListRerunsRequest{LabReportId: 7001})
+			return err
+		}},
+		"request": {labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {
+			_, err := c.RequestRerun(ctx, &rerunv1.RequestRerunRequest{LabReportId: 7001, LabId: labID, Type: proto.String("manual"), RequestedParameters: rawJSON("[1]")})
+			return err
+		}},
+		"new": {request: true, labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {
+			_, err := c.AddValues(ctx, &rerunv1.AddValuesRequest{ReportId: 7001, LabId: labID, SampleId: proto.String("S-1"), RerunNumber: rawJSON("1"),
+				DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1), Value: rawJSON(`"13.5"`)}}})
+			return err
+		}},
+		"auto": {labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {
+			_, err := c.EvaluateAutoRerun(ctx, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001, LabId: labID,
+				DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1), Value: rawJSON(`"13.5"`)}}})
+			return err
+		}},
+		"confirm": {request: true, labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {
+			_, err := c.ConfirmRerun(ctx, &rerunv1.ConfirmRerunRequest{LabReportId: 7001, LabId: labID,
+				RerunConfirmedData: []*rerunv1.ConfirmedValue{{Index: proto.Int32(1), Value: proto.String("13.5")}}})
+			return err
+		}},
+		"abort": {request: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient, _ *int64) error {
+			_, err := c.AbortRerun(ctx, &rerunv1.AbortRerunRequest{LabReportId: 7001})
+			return err
+		}},
+	}
+}
+
+// TestWhoMayCallEachOperation plays every operation as every caller on one running service. Who is refused changes
+// nothing; who is not is served.
+func TestWhoMayCallEachOperation(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	mine, theirs := proto.Int64(12), proto.Int64(13)
+	notFound, forbidden, invalid := codes.NotFound, codes.PermissionDenied, codes.InvalidArgument
+	callers := []struct {
+		name   string
+		ctx    context.Context
+		labID  *int64
+		want   codes.Code
+		unless string // of operations whose body names no laboratory: another outcome
+	}{
+		{name: "nobody", ctx: t.Context(), want: codes.Unauthenticated},
+		{name: "a forged session", ctx: metadata.AppendToOutgoingContext(t.Context(), "cookie", "sessionid=none"), want: codes.Unauthenticated},
+		{name: "a doctor", ctx: b.sessionOf("doctor", "doctor", 12), want: forbidden},
+		{name: "an organisation", ctx: b.sessionOf("organization", "organization", 12), want: forbidden},
+		{name: "a collection centre", ctx: b.sessionOf("cc", "collection_center", 12), want: forbidden},
+		{name: "another laboratory", ctx: b.session("s13", 13), want: notFound},
+		{name: "another laboratory that names this one", ctx: b.session("s13", 13), labID: mine, want: notFound},
+		{name: "this laboratory that names another", ctx: b.session("s12", 12), labID: theirs, want: notFound, unless: "served"},
+		{name: "a service for another laboratory", ctx: b.internal(), labID: theirs, want: notFound, unless: "invalid"},
+		{name: "a service without a laboratory", ctx: b.internal(), want: invalid},
+		{name: "support of the laboratory", ctx: b.sessionOf("support", "support", 12), want: codes.OK},
+		{name: "a service", ctx: b.internal(), labID: mine, want: codes.OK, unless: "invalid"},
+		{name: "a lab user", ctx: b.session("s12", 12), want: codes.OK},
+		{name: "a lab user who names the laboratory", ctx: b.session("s12", 12), labID: mine, want: codes.OK},
+	}
+	for name, operation := range operations() {
+		for _, caller := range callers {
+			want := caller.want
+			switch {
+			case operation.labID || caller.unless == "":
+			case caller.unless == "served":
+				want = codes.OK
+			default:
+				want = invalid
+			}
+			b.fresh(operation)
+			before := b.fingerprint()
+			err := operation.call(caller.ctx, b.client, caller.labID)
+			if status.Code(err) != want {
+				t.Errorf("%s as %s: %v, want %v", name, caller.name, err, want)
+			}
+			if want != codes.OK && b.fingerprint() != before {
+				t.Errorf("%s as %s was refused and changed something", name, caller.name)
+			}
+		}
+	}
+}
+
+// fresh brings report 7001 to the flag that the operation needs.
+func (b *bench) fresh(o operation) {
+	b.t.Helper()
+	asha := b.session("s12", 12)
+	_, err := b.client.AbortRerun(asha, &rerunv1.AbortRerunRequest{LabReportId: 7001})
+	if err != nil && status.Code(err) != rpcerr.Code(apperr.Conflict) {
+		b.t.Fatal(err)
+	}
+	if !o.request {
+		return
+	}
+	if err := operations()["request"].call(asha, b.client, nil); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// fingerprint is what the database and GET say of report 7001.
+func (b *bench) fingerprint() string {
+	b.t.Helper()
+	list, err := b.client.ListReruns(b.session("s12", 12), &rerunv1.ListRerunsRequest{LabReportId: 7001})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var entries, values int
+	if err := b.db.QueryRowContext(b.t.Context(), "SELECT (SELECT COUNT(*) FROM ActivityLog), (SELECT COUNT(*) FROM reportValues)").Scan(&entries, &values); err != nil {
+		b.t.Fatal(err)
+	}
+	return fmt.Sprint(list.GetSampleRedrawFlag(), len(list.GetReruns()), len(list.GetPendingRequests()), entries, values)
+}
+
+func (b *bench) sessionOf(id, kind string, labID int) context.Context {
+	b.t.Helper()
+	document := fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":78,"created_at":%d}`, kind, labID, time.Now().Unix())
+	if err := b.redis.Set(b.t.Context(), "session:"+id, document, time.Hour).Err(); err != nil {
+		b.t.Fatal(err)
+	}
+	return metadata.AppendToOutgoingContext(b.t.Context(), "cookie", "sessionid="+id)
+}
+
+// TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn confirms while no callout is deployed.
+func TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn(t *testing.T) {
+	t.Parallel()
+	b := start(t, "RERUN_CALLOUT_ADDR=127.0.0.1:1")
+	asha := b.session("s12", 12)
+	storetest.Exec(t, b.db, `UPDATE ReportFormat SET meta = '{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"custom","custom":{"low":12}}' WHERE id = 1`)
+	for range 3 {
+		b.fresh(operation{request: true})
+		if err := operations()["confirm"].call(asha, b.client, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer, err := b.client.EvaluateAutoRerun(asha, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
+		DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1), Value: rawJSON(`"9.1"`)}}})
+	if err != nil || len(answer.GetQualifyingParameters()) != 1 {
+		t.Fatalf("%v %v", answer, err)
+	}
+	b.await(func() error {
+		if b.queue.first() == nil {
+			return fmt.Errorf("the automatic rerun waits behind the callout")
+		}
+		return nil
+	})
+	b.await(func() error {
+		_, metrics, err := b.get("/metrics")
+		if err != nil || !strings.Contains(metrics, "outbox_waiting_rows 3") || !strings.Contains(metrics, "outbox_parked_rows 0") {
+			return fmt.Errorf("three reports wait for the callout: %w", err)
+		}
+		for _, line := range []string{`rerun_closed_total{how="confirmed"} 3`, `rerun_swept_total{outcome="completed"} 0`, `rerun_values_stored_total{trigger="instrument"} 0`} {
+			if !strings.Contains(metrics, line) {
+				t.Fatalf("metric %s is missing", line)
+			}
+		}
+		return nil
+	})
+}

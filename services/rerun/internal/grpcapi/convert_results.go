@@ -1,0 +1,180 @@
+package grpcapi
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
+	"github.com/labplatform/labplatform/services/rerun/internal/closing"
+	"github.com/labplatform/labplatform/services/rerun/internal/receive"
+	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+)
+
+// Texts of values when the instrument interface names none.
+const (
+	manualRerun     = "manual_rerun"
+	instrumentRerun = "instrument_rerun"
+	maxRerunType    = 64
+)
+
+var errRerunNumber = apperr.InvalidField("rerun_number", "rerun_number must be -1, or an integer of 1 or above")
+
+// receiptOf reads POST …/new.
+func receiptOf(in *rerunv1.AddValuesRequest, actor rerun.Actor) (receive.Command, error) {
+	c := receive.Command{
+		ReportID: in.GetReportId(), SampleID: strings.TrimSpace(in.GetSampleId()), DeviceID: in.GetDeviceId(), DeviceName: in.GetDeviceName(),
+		RerunType: in.GetRerunType(), Actor: actor,
+	}
+	if in.LabReportId != nil && in.GetLabReportId() != in.GetReportId() {
+		return c, apperr.InvalidField("lab_report_id", "lab_report_id differs from the report of the address")
+	}
+	text, isText := textOf(in.GetRerunNumber().GetJson())
+	number, isNumber := integer(strings.TrimSpace(text))
+	if !isText || !isNumber || number != receive.OnItsOwn && number < 1 {
+		return c, errRerunNumber
+	}
+	c.Number = number
+	if c.SampleID == "" {
+		return c, apperr.InvalidField("sample_id", "sample_id is required: it proves that the values are of this report")
+	}
+	if err := checkLengths(c); err != nil {
+		return c, err
+	}
+	if c.RerunType == "" {
+		c.RerunType = manualRerun
+		if c.Number == receive.OnItsOwn {
+			c.RerunType = instrumentRerun
+		}
+	}
+	var err error
+	c.Readings, err = resultsOf(in.GetDeviceData())
+	return c, err
+}
+
+func checkLengths(c receive.Command) error {
+	for _, f := range []struct {
+		name, text string
+		most       int
+		message    string
+	}{
+		{"sample_id", c.SampleID, maxSampleID, "sample_id has at most 64 characters"},
+		{"device_id", c.DeviceID, maxNameChars, "device_id has at most 255 characters"},
+		{"device_name", c.DeviceName, maxNameChars, "device_name has at most 255 characters"},
+		{"rerun_type", c.RerunType, maxRerunType, "rerun_type has at most 64 characters"},
+	} {
+		if utf8.RuneCountInString(f.text) > f.most {
+			return apperr.InvalidField(f.name, f.message)
+		}
+	}
+	return nil
+}
+
+// resultsOf reads device_data of results that are stored: unlike those that are only judged, none may be missing,
+// and no index may have two.
+func resultsOf(rows []*rerunv1.DeviceValue) ([]receive.Reading, error) {
+	readings, err := readingsOf(rows)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]receive.Reading, 0, len(readings))
+	for i, r := range readings {
+		if strings.TrimSpace(r.Value) == "" {
+			return nil, rowError(i, "value", "value is required: a text or a number")
+		}
+		name := rows[i].GetParameterName()
+		if utf8.RuneCountInString(name) > maxNameChars {
+			return nil, rowError(i, "parameter_name", "parameter_name has at most 255 characters")
+		}
+		earlier := slices.IndexFunc(results, func(o receive.Reading) bool { return o.Index == r.Index })
+		switch {
+		case earlier < 0:
+			results = append(results, receive.Reading{Index: r.Index, Value: r.Value, Name: name})
+		case results[earlier].Value != r.Value:
+			return nil, rowError(i, "index", "index stands twice in device_data, with two values")
+		}
+	}
+	return results, nil
+}
+
+func received(r receive.Result) *rerunv1.AddValuesResponse {
+	kind := "manual triggered"
+	if r.ByInstrument {
+		kind = "instrument triggered"
+	}
+	return &rerunv1.AddValuesResponse{
+		Message: rerunUpdated, Type: kind, Fulfilled: len(r.Pending) == 0, AcceptedParameters: narrowAll(r.Accepted),
+		RejectedParameters: narrowAll(r.Rejected), PendingParameters: narrowAll(r.Pending), SampleRedrawFlag: narrow(int(r.Flag)),
+	}
+}
+
+// Documented messages.
+const (
+	rerunUpdated = "Rerun data updated"
+	rerunAborted = "Successfully aborted sample rerun"
+)
+
+func confirmed() *rerunv1.ConfirmRerunResponse {
+	return &rerunv1.ConfirmRerunResponse{Message: rerunUpdated, SampleRedrawFlag: int32(rerun.Normal)}
+}
+
+func aborted() *rerunv1.AbortRerunResponse {
+	return &rerunv1.AbortRerunResponse{Message: rerunAborted, SampleRedrawFlag: int32(rerun.Normal)}
+}
+
+// confirmationOf reads POST …/confirm.
+func confirmationOf(in *rerunv1.ConfirmRerunRequest, actor rerun.Actor) (closing.Confirmation, error) {
+	c := closing.Confirmation{ReportID: in.GetLabReportId(), Actor: actor}
+	rows := in.GetRerunConfirmedData()
+	if len(rows) == 0 || len(rows) > maxRows {
+		return c, apperr.InvalidField("rerun_confirmed_data", "rerun_confirmed_data must hold 1 to 500 values")
+	}
+	for i, row := range rows {
+		r, err := confirmedRow(i, row, c.ReportID)
+		if err != nil {
+			return c, err
+		}
+		if slices.ContainsFunc(c.Rows, func(o closing.Row) bool { return sameParameter(o, r) }) {
+			return c, rowError(i, "index", "index is confirmed twice")
+		}
+		c.Rows = append(c.Rows, r)
+	}
+	return c, nil
+}
+
+// sameParameter tells that two rows confirm the same value; a row without a test means every test.
+func sameParameter(a, b closing.Row) bool {
+	return a.Index == b.Index && (a.ProfileTestID == b.ProfileTestID || a.ProfileTestID == 0 || b.ProfileTestID == 0)
+}
+
+func confirmedRow(i int, row *rerunv1.ConfirmedValue, reportID int64) (closing.Row, error) {
+	const widest = 127 // of the columns
+	r := closing.Row{Result: rerun.Result{
+		ProfileTestID: row.GetProfileTestId(), Index: int(row.GetIndex()), ParameterName: row.GetParameterName(), Value: row.GetValue(),
+		Highlight: int(row.GetHighlight()), Automated: int(row.GetAutomatedValue()),
+	}}
+	if row.Order != nil {
+		order := int(row.GetOrder())
+		r.Order = &order
+	}
+	switch {
+	case row.Index == nil:
+		return r, rowError(i, "index", "index is required and must be an integer")
+	case strings.TrimSpace(r.Value) == "":
+		return r, rowError(i, "value", "value is required and must be a text")
+	case utf8.RuneCountInString(r.Value) > maxValueChars:
+		return r, rowError(i, "value", "value has at most 256 characters")
+	case utf8.RuneCountInString(r.ParameterName) > maxNameChars:
+		return r, rowError(i, "parameter_name", "parameter_name has at most 255 characters")
+	case row.ReportForIdId != nil && row.GetReportForIdId() != reportID:
+		return r, rowError(i, "reportForId_id", "reportForId_id differs from the report of the address")
+	case r.ProfileTestID < 0 || r.ProfileTestID > 1<<31-1:
+		return r, rowError(i, "profileTestId", "profileTestId must be the id of a test, or 0")
+	case r.Highlight < -widest || r.Highlight > widest:
+		return r, rowError(i, "highlight", "highlight must be a small integer")
+	case r.Automated < -widest || r.Automated > widest:
+		return r, rowError(i, "automatedValue", "automatedValue must be 0 or 1")
+	}
+	return r, nil
+}

@@ -1,0 +1,180 @@
+package grpcapi_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
+	"github.com/labplatform/labplatform/services/rerun/internal/closing"
+	"github.com/labplatform/labplatform/services/rerun/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/rerun/internal/receive"
+	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+)
+
+// results keeps what it was called with.
+type results struct {
+	command      receive.Command
+	result       receive.Result
+	confirmation closing.Confirmation
+	aborted      int64
+}
+
+func (r *results) Receive(_ context.Context, _ authn.LabScope, c receive.Command) (receive.Result, error) {
+	r.command = c
+	return r.result, nil
+}
+
+func (r *results) Confirm(_ context.Context, _ authn.LabScope, c closing.Confirmation) error {
+	r.confirmation = c
+	return nil
+}
+
+func (r *results) Abort(_ context.Context, _ authn.LabScope, reportID int64, _ rerun.Actor) error {
+	r.aborted = reportID
+	return nil
+}
+
+func resultServer(r *results) *grpcapi.Server {
+	return grpcapi.New(grpcapi.Deps{DocumentStore: true, Receiver: r, Closer: r})
+}
+
+// count is a valid message.
+func count() *rerunv1.AddValuesRequest {
+	return &rerunv1.AddValuesRequest{ReportId: 7001, LabReportId: proto.Int64(7001), LabId: proto.Int64(12), SampleId: proto.String(" S-1 "),
+		DeviceId: proto.String("xn"), DeviceName: proto.String("XN"), RerunType: proto.String("manual_rerun"), RerunNumber: raw("1"),
+		DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(3), Value: raw(`4.20`)}, {Index: proto.Int32(1), Value: raw(`"13.5"`), ParameterName: proto.String("Hb")},
+			{Index: proto.Int32(3), Value: raw(`4.20`)}}}
+}
+
+func TestAMessageOfAnInstrumentIsRead(t *testing.T) {
+	t.Parallel()
+	r := &results{result: receive.Result{Accepted: []int{3}, Rejected: []int{1}, Pending: []int{8}, Flag: rerun.Requested}}
+	got, err := resultServer(r).AddValues(as(t, asha), count())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := receive.Command{ReportID: 7001, Number: 1, SampleID: "S-1", DeviceID: "xn", DeviceName: "XN", RerunType: "manual_rerun",
+		Readings: []receive.Reading{{Index: 3, Value: "4.20"}, {Index: 1, Value: "13.5", Name: "Hb"}}, Actor: rerun.Actor{ID: 77, Name: "Asha R"}}
+	if diff := cmp.Diff(want, r.command); diff != "" {
+		t.Fatal(diff)
+	}
+	answer := &rerunv1.AddValuesResponse{Message: "Rerun data updated", Type: "manual triggered", AcceptedParameters: []int32{3},
+		RejectedParameters: []int32{1}, PendingParameters: []int32{8}, SampleRedrawFlag: 3}
+	if diff := cmp.Diff(answer, got, protocmp.Transform()); diff != "" {
+		t.Fatal(diff)
+	}
+	own := count()
+	own.RerunNumber, own.RerunType = raw(`"-1"`), nil
+	r.result = receive.Result{ByInstrument: true, Accepted: []int{3}, Flag: rerun.Fulfilled}
+	if got, err = resultServer(r).AddValues(as(t, asha), own); err != nil || got.GetType() != "instrument triggered" || !got.GetFulfilled() ||
+		r.command.Number != receive.OnItsOwn || r.command.RerunType != "instrument_rerun" {
+		t.Fatalf("%v %v %+v", got, err, r.command)
+	}
+}
+
+func TestAWrongMessageOfAnInstrumentIsRefused(t *testing.T) {
+	t.Parallel()
+	value := func(v *rerunv1.DeviceValue) func(*rerunv1.AddValuesRequest) {
+		return func(r *rerunv1.AddValuesRequest) { r.DeviceData = []*rerunv1.DeviceValue{v} }
+	}
+	for name, change := range map[string]func(*rerunv1.AddValuesRequest){
+		"no number":             func(r *rerunv1.AddValuesRequest) { r.RerunNumber = nil },
+		"number 0":              func(r *rerunv1.AddValuesRequest) { r.RerunNumber = raw("0") },
+		"number -2":             func(r *rerunv1.AddValuesRequest) { r.RerunNumber = raw("-2") },
+		"number of text":        func(r *rerunv1.AddValuesRequest) { r.RerunNumber = raw(`"one"`) },
+		"number an object":      func(r *rerunv1.AddValuesRequest) { r.RerunNumber = raw(`{}`) },
+		"another report":        func(r *rerunv1.AddValuesRequest) { r.LabReportId = proto.Int64(7002) },
+		"no sample":             func(r *rerunv1.AddValuesRequest) { r.SampleId = proto.String(" ") },
+		"long sample":           func(r *rerunv1.AddValuesRequest) { r.SampleId = proto.String(strings.Repeat("x", 65)) },
+		"long device":           func(r *rerunv1.AddValuesRequest) { r.DeviceId = proto.String(strings.Repeat("x", 256)) },
+		"long name of device":   func(r *rerunv1.AddValuesRequest) { r.DeviceName = proto.String(strings.Repeat("x", 256)) },
+		"long type":             func(r *rerunv1.AddValuesRequest) { r.RerunType = proto.String(strings.Repeat("x", 65)) },
+		"nothing":               func(r *rerunv1.AddValuesRequest) { r.DeviceData = nil },
+		"too much":              func(r *rerunv1.AddValuesRequest) { r.DeviceData = make([]*rerunv1.DeviceValue, 501) },
+		"no value":              value(&rerunv1.DeviceValue{Index: proto.Int32(1)}),
+		"a null":                value(&rerunv1.DeviceValue{Index: proto.Int32(1), Value: raw("null")}),
+		"an empty value":        value(&rerunv1.DeviceValue{Index: proto.Int32(1), Value: raw(`" "`)}),
+		"an object":             value(&rerunv1.DeviceValue{Index: proto.Int32(1), Value: raw(`{}`)}),
+		"no index":              value(&rerunv1.DeviceValue{Value: raw(`1`)}),
+		"a long value":          value(&rerunv1.DeviceValue{Index: proto.Int32(1), Value: raw(`"` + strings.Repeat("9", 257) + `"`)}),
+		"a long parameter":      value(&rerunv1.DeviceValue{Index: proto.Int32(1), Value: raw(`1`), ParameterName: proto.String(strings.Repeat("x", 256))}),
+		"one index, two values": func(r *rerunv1.AddValuesRequest) { r.DeviceData[2].Value = raw("4.3") },
+	} {
+		in := count()
+		change(in)
+		if _, err := resultServer(&results{}).AddValues(as(t, asha), in); !apperr.Is(err, apperr.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// decision is a valid confirmation.
+func decision() *rerunv1.ConfirmRerunRequest {
+	return &rerunv1.ConfirmRerunRequest{LabReportId: 7001, RerunConfirmedData: []*rerunv1.ConfirmedValue{
+		{ProfileTestId: proto.Int64(302), Value: proto.String("7"), Order: proto.Int32(4), Index: proto.Int32(8), Highlight: proto.Int32(1),
+			AutomatedValue: proto.Int32(1), ReportForIdId: proto.Int64(7001), ParameterName: proto.String("ESR")},
+		{Value: proto.String("13.5"), Index: proto.Int32(1)}}}
+}
+
+func TestAConfirmationIsRead(t *testing.T) {
+	t.Parallel()
+	r := &results{}
+	got, err := resultServer(r).ConfirmRerun(as(t, asha), decision())
+	if err != nil || got.GetMessage() != "Rerun data updated" || got.GetSampleRedrawFlag() != 0 {
+		t.Fatalf("%v %v", got, err)
+	}
+	four := 4
+	want := closing.Confirmation{ReportID: 7001, Actor: rerun.Actor{ID: 77, Name: "Asha R"}, Rows: []closing.Row{
+		{Result: rerun.Result{ProfileTestID: 302, Index: 8, ParameterName: "ESR", Value: "7", Highlight: 1, Automated: 1}, Order: &four},
+		{Result: rerun.Result{Index: 1, Value: "13.5"}}}}
+	if diff := cmp.Diff(want, r.confirmation, cmpopts.EquateEmpty()); diff != "" {
+		t.Fatal(diff)
+	}
+	aborted, err := resultServer(r).AbortRerun(as(t, asha), &rerunv1.AbortRerunRequest{LabReportId: 7001})
+	if err != nil || aborted.GetMessage() != "Successfully aborted sample rerun" || r.aborted != 7001 {
+		t.Fatalf("%v %v", aborted, err)
+	}
+}
+
+func TestAWrongConfirmationIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*rerunv1.ConfirmRerunRequest){
+		"nothing":        func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData = nil },
+		"too much":       func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData = make([]*rerunv1.ConfirmedValue, 501) },
+		"another report": func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData[0].ReportForIdId = proto.Int64(7002) },
+		"no index":       func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData[0].Index = nil },
+		"no value":       func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData[0].Value = nil },
+		"a long value": func(r *rerunv1.ConfirmRerunRequest) {
+			r.RerunConfirmedData[0].Value = proto.String(strings.Repeat("9", 257))
+		},
+		"a long name": func(r *rerunv1.ConfirmRerunRequest) {
+			r.RerunConfirmedData[0].ParameterName = proto.String(strings.Repeat("x", 256))
+		},
+		"no such test":      func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData[0].ProfileTestId = proto.Int64(-1) },
+		"a wide highlight":  func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData[0].Highlight = proto.Int32(300) },
+		"a wide automation": func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData[0].AutomatedValue = proto.Int32(300) },
+		"twice": func(r *rerunv1.ConfirmRerunRequest) {
+			r.RerunConfirmedData[1].Index, r.RerunConfirmedData[1].ProfileTestId = proto.Int32(8), proto.Int64(302)
+		},
+		"twice, once for every test": func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData[1].Index = proto.Int32(8) },
+	} {
+		in := decision()
+		change(in)
+		if _, err := resultServer(&results{}).ConfirmRerun(as(t, asha), in); !apperr.Is(err, apperr.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	two := decision()
+	two.RerunConfirmedData[1].Index, two.RerunConfirmedData[1].ProfileTestId = proto.Int32(8), proto.Int64(301)
+	if _, err := resultServer(&results{}).ConfirmRerun(as(t, asha), two); err != nil {
+		t.Errorf("two tests share an index: %v", err)
+	}
+}

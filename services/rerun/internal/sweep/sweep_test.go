@@ -1,0 +1,140 @@
+package sweep_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
+	"github.com/labplatform/labplatform/services/rerun/internal/sweep"
+)
+
+func TestWhatNobodyArchivedIsArchivedBeforeItIsDeleted(t *testing.T) {
+	t.Parallel()
+	b := storetest.NewBench(t)
+	c := b.Cases(nil)
+	if err := say(-1, "1=13.5 3=4.2")(b, c, 7001); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Exec(t, b.DB, "UPDATE labReportRelation SET sampleRedrawFlag = 0 WHERE id = 7001") // closed by another program
+	b.Sweep()
+	s := b.State(7001)
+	if len(s.Records)+len(s.Values) != 0 || s.Cached || len(s.Log[rerun.RerunFailed]) != 1 {
+		t.Fatalf("%+v", s)
+	}
+	var archive rerun.Snapshot
+	if err := json.Unmarshal(s.Log[rerun.RerunFailed][0], &archive); err != nil || len(archive.RerunValues) != 2 || len(archive.Reruns) != 1 || archive.RerunValues[0].Value != "13.5" {
+		t.Fatalf("%s %v", s.Log[rerun.RerunFailed][0], err)
+	}
+	if b.Counts.Of(sweep.Archived) != 3 || b.Counts.Of(sweep.Deleted) != 3 {
+		t.Fatalf("archived %d, deleted %d", b.Counts.Of(sweep.Archived), b.Counts.Of(sweep.Deleted))
+	}
+}
+
+func TestDocumentsOfOtherProgramsAndOpenRerunsAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	b := storetest.NewBench(t)
+	c := b.Cases(nil)
+	for report, act := range map[int64]act{7001: ask(1, 3), 7002: ask(1)} {
+		if err := act(b, c, report); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Disown("SampleRerun")
+	storetest.Exec(t, b.DB, "UPDATE labReportRelation SET sampleRedrawFlag = 0 WHERE id = 7002")
+	if err := say(-1, "1=9.9")(b, c, 7001); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		b.Sweep()
+	}
+	if s := b.State(7001); s.Flag != rerun.Fulfilled || len(s.Records) != 2 || len(s.Values) != 1 || !s.Cached {
+		t.Fatalf("%+v", s)
+	}
+	if s := b.State(7002); len(s.Records) != 1 || s.Cached {
+		t.Fatalf("%+v", s)
+	}
+}
+
+func TestWhatIsYoungIsNotTouched(t *testing.T) {
+	t.Parallel()
+	b := storetest.NewBench(t)
+	record := storetest.Record("12-young", 7001, rerun.Manual, 1, true)
+	record.CreatedAt = storetest.Now
+	if err := b.Store.Insert(t.Context(), record); err != nil {
+		t.Fatal(err)
+	}
+	b.Hand.Move(5 * time.Minute)
+	if err := b.Sweeper().RunOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.State(7001); len(s.Records) != 1 {
+		t.Fatal("a request that may be under way was deleted")
+	}
+	b.Hand.Move(time.Millisecond)
+	if err := b.Sweeper().RunOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.State(7001); len(s.Records) != 0 || b.Counts.Of(sweep.Uncommitted) != 1 {
+		t.Fatalf("%+v", s)
+	}
+}
+
+func TestTheCacheIsRepairedInBothDirections(t *testing.T) {
+	t.Parallel()
+	b := storetest.NewBench(t)
+	if err := ask(1)(b, b.Cases(nil), 7001); err != nil {
+		t.Fatal(err)
+	}
+	scope := storetest.Scope(t, 12)
+	for id, open := range map[int64]bool{7001: false, 7002: true, 99: true} {
+		if err := b.Open.Set(t.Context(), scope, id, open); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Sweep()
+	entries, err := b.Open.Entries(t.Context(), scope)
+	if err != nil || len(entries) != 1 || entries[0] != 7001 || b.Counts.Of(sweep.Cached) != 3 {
+		t.Fatalf("%v, %d repaired, %v", entries, b.Counts.Of(sweep.Cached), err)
+	}
+	b.Sweep()
+	if n := b.Counts.Of(sweep.Cached); n != 3 {
+		t.Fatalf("%d repaired although nothing was wrong", n-3)
+	}
+}
+
+func TestOneSweeperLeadsAtATime(t *testing.T) {
+	t.Parallel()
+	b := storetest.NewBench(t)
+	if err := b.Store.Insert(t.Context(), storetest.Record("12-a", 7001, rerun.Manual, 1, true)); err != nil {
+		t.Fatal(err)
+	}
+	err := b.SQL.Lead(t.Context(), func(context.Context) error {
+		b.Sweep()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := b.State(7001); len(s.Records) != 1 {
+		t.Fatal("a second sweeper worked")
+	}
+	b.Sweep()
+	if s := b.State(7001); len(s.Records) != 0 {
+		t.Fatal("the lock was not given back")
+	}
+}
+
+func TestAnAgeBelowTheDeadlinesIsRefused(t *testing.T) {
+	t.Parallel()
+	if err := (&sweep.Config{Interval: time.Minute, Age: 5 * time.Minute}).Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []sweep.Config{{Interval: time.Minute, Age: time.Second}, {Age: time.Hour}} {
+		if c.Validate() == nil {
+			t.Errorf("%+v was accepted", c)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"fmt"
 	"log/slog"
@@ -97,7 +98,7 @@ func (b *builder) archiver() *archive.Archiver {
 	if b.db == nil {
 		return nil
 	}
-	return archive.New(archive.Deps{Queue: b.gate, Store: mysql.NewArchive(b.db), Observer: b.metrics, Clock: b.clock, Log: b.log,
+	return archive.New(archive.Deps{Queue: b.gate, Store: mysql.NewArchive(b.db), Observer: b.metrics, Clock: b.clock, Log: b.log, Owner: rand.Text(),
 		Age: time.Duration(b.cfg.Queue.ArchiveDays) * 24 * time.Hour})
 }
 

@@ -69,9 +69,8 @@ type process struct {
 
 // logBuffer is what the process wrote.
 type logBuffer struct {
-	mu   sync.Mutex // guards buf
-	buf  bytes.Buffer
-	verb bytes.Buffer // what an operator's verb printed
+	mu  sync.Mutex // guards buf
+	buf bytes.Buffer
 }
 
 func (l *logBuffer) Write(p []byte) (int, error) {

@@ -25,6 +25,7 @@ type Queue interface {
 	Shards() int
 	OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error)
 	TrimEnds(ctx context.Context, shard int, observed engine.Ends) (bool, error)
+	LeadEnds(ctx context.Context, shard int, owner string, d time.Duration) (bool, error)
 	Info(ctx context.Context, ids []job.ID) ([]engine.Snapshot, error)
 }
 
@@ -45,6 +46,7 @@ func Outcomes() []string { return []string{"written", "gone", "refused"} }
 
 const (
 	page       = 500
+	lead       = 10 * time.Second // another process takes over this long after the last page
 	purgeEvery = 10 * time.Minute
 )
 
@@ -55,10 +57,12 @@ type Deps struct {
 	Observer Observer
 	Clock    clock.Clock
 	Log      *slog.Logger
+	Owner    string        // names this process among those that archive
 	Age      time.Duration // how long the archive keeps a job
 }
 
-// Archiver moves ends. RunOnce is for one loop at a time; any number of processes may run one each.
+// Archiver moves ends. RunOnce is for one loop at a time; any number of processes may run one each,
+// of which one at a time works.
 type Archiver struct {
 	Deps
 	purged time.Time
@@ -85,6 +89,10 @@ func (a *Archiver) RunOnce(ctx context.Context) error {
 
 // move archives one page.
 func (a *Archiver) move(ctx context.Context, shard int) (int, error) {
+	leads, err := a.Queue.LeadEnds(ctx, shard, a.Owner, lead)
+	if err != nil || !leads {
+		return 0, err
+	}
 	ends, err := a.Queue.OldestEnds(ctx, shard, page)
 	if err != nil || len(ends.IDs) == 0 {
 		return 0, err

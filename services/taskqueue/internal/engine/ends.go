@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -44,4 +45,31 @@ func (r *Redis) TrimEnds(ctx context.Context, shard int, observed Ends) (bool, e
 	k := &r.shards[shard]
 	reply, err := r.repeat(ctx, "trim_ends", []string{k.ends, k.endsGone}, []any{observed.Forgotten, len(observed.IDs)})
 	return number(reply) > 0, err
+}
+
+// LeadEnds reports whether owner is the one that archives a shard for the next d. It spares replicas the same
+// work; nothing relies on it: TrimEnds compares what it forgets.
+func (r *Redis) LeadEnds(ctx context.Context, shard int, owner string, d time.Duration) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	key := r.shards[shard].endsLead
+	taken, err := r.rdb.SetNX(ctx, key, owner, d).Result()
+	if err != nil || taken {
+		return taken, wrapLead(err)
+	}
+	leader, err := r.rdb.Get(ctx, key).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return false, wrapLead(err)
+	}
+	if leader != owner {
+		return false, nil
+	}
+	return true, wrapLead(r.rdb.PExpire(ctx, key, d).Err())
+}
+
+func wrapLead(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("ask who archives: %w", err)
 }

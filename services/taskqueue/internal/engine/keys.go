@@ -22,6 +22,7 @@ type shardKeys struct {
 	deadInfo  string
 	ends      string // ids of ended jobs that wait for the archive
 	endsGone  string // how many of them were ever forgotten
+	endsLead  string // who archives
 	body      string // prefix of bodies
 	results   string // prefix of result buckets
 	stat      string // prefix of hourly counters
@@ -33,7 +34,7 @@ func newShardKeys(shard int) shardKeys {
 	p := fmt.Sprintf("tq:{%02d}:", shard)
 	k := shardKeys{prefix: p, lanes: map[job.Lane]string{}, leases: map[job.Channel]string{}, bells: map[job.Channel]string{},
 		counter: p + "n", crashes: p + "x", renewals: p + "rn", cancels: p + "cr", intents: p + "si", dead: p + "dead",
-		deadInfo: p + "dr", ends: p + "ar", endsGone: p + "arn", body: p + "b:", results: p + "r:", stat: p + "stat:", idem: p + "idem:", windowKey: p + "w:"}
+		deadInfo: p + "dr", ends: p + "ar", endsGone: p + "arn", endsLead: p + "arl", body: p + "b:", results: p + "r:", stat: p + "stat:", idem: p + "idem:", windowKey: p + "w:"}
 	for _, l := range job.Lanes() {
 		k.lanes[l] = fmt.Sprintf("%sl:%s:%d", p, l.Channel, l.Priority)
 	}

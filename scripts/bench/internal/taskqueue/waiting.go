@@ -124,7 +124,7 @@ func (b *bench) lateness(ctx context.Context, s *server, e engine, waiting int) 
 	defer os.Remove(filepath.Join(b.dir, "tally"))
 	defer seen.close()
 	// Whole milliseconds: that is the interface's grain.
-	first := time.Now().Add(2 * time.Second).Truncate(time.Millisecond)
+	first := time.Now().Add(time.Second).Truncate(time.Millisecond)
 	due := func(i int) time.Time {
 		return first.Add((b.sizes.span * time.Duration(i) / time.Duration(jobs)).Truncate(time.Millisecond))
 	}

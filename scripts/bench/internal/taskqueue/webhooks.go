@@ -88,6 +88,7 @@ func (b *bench) deliver(ctx context.Context, jobs int, send func(ctx context.Con
 // rest orders deliveries through POST /queue/ of the platform.
 func rest(gateway string) func(context.Context, string, int) (func() error, error) {
 	const batch = 500
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: ourProducers}, Timeout: 10 * time.Second}
 	return func(ctx context.Context, url string, jobs int) (func() error, error) {
 		err := spread(ctx, ourProducers, 0, jobs, batch, func(ctx context.Context, from, to int) error {
 			tasks := make([]map[string]any, 0, to-from)
@@ -99,9 +100,9 @@ func rest(gateway string) func(context.Context, string, int) (func() error, erro
 			if err != nil {
 				return err
 			}
-			return post(ctx, http.DefaultClient, gateway+"/queue/", body, "sessionid=demo-lab-user")
+			return post(ctx, client, gateway+"/queue/", body, "sessionid=demo-lab-user")
 		})
-		return func() error { return nil }, err
+		return func() error { client.CloseIdleConnections(); return nil }, err
 	}
 }
 

@@ -83,7 +83,7 @@ func requireOK(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := (&http.Client{Timeout: readyTimeout}).Do(request)
 	if err != nil {
 		return err
 	}

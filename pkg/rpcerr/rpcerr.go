@@ -51,6 +51,9 @@ var kindOf = func() map[codes.Code]apperr.Kind {
 	return m
 }()
 
+// Code returns the gRPC code of a kind.
+func Code(kind apperr.Kind) codes.Code { return codeOf[kind] }
+
 // ToStatus turns any error into the status that callers may see.
 func ToStatus(err error) *status.Status {
 	e, ok := apperr.From(err)

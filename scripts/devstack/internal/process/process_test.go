@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -143,16 +144,29 @@ func TestAwaitShowsTheLogOfAChildThatEnds(t *testing.T) {
 	}
 }
 
+// listenBelowEphemeral takes a port that the kernel does not hand out by itself: a closed one of those may be a
+// neighbour's outgoing connection a moment later. It returns nil when the host cannot be bound.
+func listenBelowEphemeral(t *testing.T, host string) net.Listener {
+	t.Helper()
+	for port := 20100; port < 20400; port++ {
+		if listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port))); err == nil {
+			return listener
+		}
+	}
+	return nil
+}
+
 func TestAPortInUseIsNamedWithItsOwner(t *testing.T) {
 	t.Parallel()
-	for _, addr := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::]:0"} {
-		listener, err := net.Listen("tcp", addr)
-		if err != nil {
-			t.Logf("%s cannot be bound here: %v", addr, err)
+	for _, host := range []string{"127.0.0.1", "0.0.0.0", "::"} {
+		listener := listenBelowEphemeral(t, host)
+		if listener == nil {
+			t.Logf("%s cannot be bound here", host)
 			continue
 		}
+		addr := listener.Addr().String()
 		port := listener.Addr().(*net.TCPAddr).Port
-		err = process.RequireFreePort(t.Context(), port, "gateway")
+		err := process.RequireFreePort(t.Context(), port, "gateway")
 		want := fmt.Sprintf("port %d (gateway) is in use by process %d", port, os.Getpid())
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error = %v, want %q", addr, err, want)

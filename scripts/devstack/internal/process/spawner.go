@@ -67,8 +67,10 @@ func (s *Spawner) Start(spec Spec) (*Child, error) {
 	if err := <-r.result; err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
+	// Before anybody waits for it: until then even a child that ended at once has its entry in /proc.
+	err = s.pids.Write(spec.Name, cmd.Process.Pid)
 	child := newChild(spec, cmd)
-	if err := s.pids.Write(spec.Name, cmd.Process.Pid); err != nil && child.Running() {
+	if err != nil {
 		child.Stop(0)
 		return nil, err
 	}

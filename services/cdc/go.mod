@@ -1,0 +1,3 @@
+module github.com/labplatform/labplatform/services/cdc
+
+go 1.26.0

@@ -69,7 +69,9 @@ func (f *Fault) Unwrap() error { return f.Err }
 func Retry(err error) error { return &Fault{Err: err} }
 
 // Operator wraps a failure that a person has to mend; advice says how.
-func Operator(err error, advice string) error { return &Fault{Err: err, Operator: true, Advice: advice} }
+func Operator(err error, advice string) error {
+	return &Fault{Err: err, Operator: true, Advice: advice}
+}
 
 // FaultOf returns the fault in err. An error without one is taken as a Retry: dropping would lose records.
 func FaultOf(err error) *Fault {

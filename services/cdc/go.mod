@@ -3,11 +3,13 @@ module github.com/labplatform/labplatform/services/cdc
 go 1.26.0
 
 require (
-	github.com/go-sql-driver/mysql v1.10.1
-	github.com/labplatform/labplatform/pkg v0.0.0
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
 	github.com/google/go-cmp v0.7.0
+	github.com/labplatform/labplatform/pkg v0.0.0
+	pgregory.net/rapid v1.3.0
 )
+
+require github.com/go-sql-driver/mysql v1.10.1 // indirect
 
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect

@@ -1,5 +1,5 @@
 -- The projection that the search index follows: one row a patient. Here its ids, scope, identifiers and versions;
--- the person comes with the next migration, so that a running pipeline can fill the large lists before. A new table:
+-- the person comes with 00003, so that a running pipeline can fill the large lists before. A new table:
 -- no lock on anything that exists.
 -- +goose Up
 CREATE TABLE IF NOT EXISTS user_meta (

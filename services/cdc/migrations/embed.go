@@ -1,5 +1,5 @@
-// Package migrations owns the tables of change capture, as goose SQL files. Between the first and the second the
-// pipeline is in its migration phase; see package phase.
+// Package migrations owns the tables of change capture, as goose SQL files. Before the last one has run the pipeline
+// is in its migration phase; see package phase.
 package migrations
 
 import "embed"

@@ -41,7 +41,7 @@ func routes(p *Patient, previous *Row) (present int64, former []int64) {
 	if previous.LabID != 0 {
 		former = append(former, previous.LabID)
 	}
-	former = slices.DeleteFunc(former, func(lab int64) bool { return lab == present })
+	former = slices.DeleteFunc(former, func(lab int64) bool { return lab == present || lab == 0 })
 	slices.Sort(former)
 	return present, orNil(slices.Compact(former))
 }

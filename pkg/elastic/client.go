@@ -1,0 +1,220 @@
+package elastic
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/elastic/elastic-transport-go/v8/elastictransport"
+	"github.com/elastic/go-elasticsearch/v8"
+	"go.opentelemetry.io/otel/trace"
+)
+
+const (
+	maxResponse = 64 << 20 // bytes
+	firstDelay  = 100 * time.Millisecond
+)
+
+// Deps are what a client is given.
+type Deps struct {
+	Tracers trace.TracerProvider // nil: no traces
+	// CaptureSearches puts the bodies of searches into spans. They hold what people searched for: off in
+	// production. Bodies of writes are never captured.
+	CaptureSearches bool
+	// Roll returns a number in [0,1) that spreads repeats; nil: no spread.
+	Roll func() float64
+}
+
+// Client speaks to one cluster. Safe for concurrent use.
+type Client struct {
+	base    *elasticsearch.BaseClient
+	tracing elastictransport.Instrumentation // nil: off
+	pool    *http.Transport
+	retries int
+	timeout time.Duration
+	roll    func() float64
+}
+
+// Open returns a client. It does not connect: an engine that is away makes the service not ready, it does not end
+// it. The caller ends it with Close.
+func Open(cfg Config, deps Deps) (*Client, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	pool, err := cfg.transport()
+	if err != nil {
+		return nil, err
+	}
+	options := elasticsearch.Config{Addresses: []string{cfg.URL}, APIKey: cfg.APIKey.Reveal(), Transport: pool, DisableRetry: true, DisableMetaHeader: true}
+	if cfg.Password.IsSet() {
+		options.Username, options.Password = cfg.User, cfg.Password.Reveal()
+	}
+	base, err := elasticsearch.NewBaseClient(options)
+	if err != nil {
+		return nil, fmt.Errorf("open search engine: %w", err)
+	}
+	c := &Client{base: base, pool: pool, retries: cfg.MaxRetries, timeout: cfg.timeout(), roll: deps.Roll}
+	if deps.Tracers != nil {
+		c.tracing = elasticsearch.NewOpenTelemetryInstrumentation(deps.Tracers, deps.CaptureSearches)
+	}
+	if c.roll == nil {
+		c.roll = func() float64 { return 1 }
+	}
+	return c, nil
+}
+
+// Timeout returns the bound of one attempt: what the server is told to wait for must be shorter.
+func (c *Client) Timeout() time.Duration { return c.timeout }
+
+// Close ends the idle connections.
+func (c *Client) Close() error {
+	c.pool.CloseIdleConnections()
+	return nil
+}
+
+// Ping asks the engine whether it answers. For readiness.
+func (c *Client) Ping(ctx context.Context) error {
+	return c.Do(ctx, Call{Name: "ping", Method: http.MethodHead, Path: "/"}, nil)
+}
+
+// Call is one request.
+type Call struct {
+	Name   string // of the endpoint, as spans call it: "bulk", "search", "indices.create"
+	Method string
+	Path   string // escaped, with the leading slash
+	Query  url.Values
+	Body   []byte // JSON, or lines of JSON for a bulk; nil: none
+	// Repeat says that sending it twice does the same as sending it once. It is then sent again after a lost
+	// connection and after 502, 503 and 504, at most MaxRetries times.
+	Repeat bool
+}
+
+// Do sends call and decodes the answer into out, a pointer for encoding/json or a func(io.Reader) error; nil
+// ignores the answer. An answer that is not 2xx is an *Error; every other error is one of transport, after which
+// nobody knows whether the request was carried out.
+func (c *Client) Do(ctx context.Context, call Call, out any) error {
+	if c.tracing != nil {
+		ctx = c.tracing.Start(ctx, call.Name)
+		defer c.tracing.Close(ctx)
+	}
+	err := c.attempt(ctx, call, out)
+	for n := 0; n < c.retries && call.Repeat && repeatable(err); n++ {
+		if !pause(ctx, c.delay(n)) {
+			break
+		}
+		err = c.attempt(ctx, call, out)
+	}
+	if err != nil && c.tracing != nil {
+		c.tracing.RecordError(ctx, err)
+	}
+	return err
+}
+
+// delay is between half and all of 100 ms, 200 ms, 400 ms, …
+func (c *Client) delay(n int) time.Duration {
+	return time.Duration(float64(firstDelay) * math.Exp2(float64(n)) * (0.5 + c.roll()/2))
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+func (c *Client) attempt(ctx context.Context, call Call, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	request, err := c.request(ctx, call)
+	if err != nil {
+		return err
+	}
+	response, err := c.base.Perform(request)
+	if c.tracing != nil {
+		c.tracing.AfterRequest(request, "elasticsearch", call.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", call.Name, err)
+	}
+	defer drain(response.Body)
+	body := &capped{from: response.Body, left: maxResponse}
+	if response.StatusCode/100 != 2 {
+		return parseError(call.Name, response.StatusCode, body)
+	}
+	return decode(call.Name, body, out)
+}
+
+func (c *Client) request(ctx context.Context, call Call) (*http.Request, error) {
+	target := call.Path
+	if len(call.Query) > 0 {
+		target += "?" + call.Query.Encode()
+	}
+	var body io.Reader
+	if call.Body != nil {
+		body = bytes.NewReader(call.Body)
+	}
+	request, err := http.NewRequestWithContext(ctx, call.Method, target, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", call.Name, err)
+	}
+	if call.Body == nil {
+		return request, nil
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if c.tracing != nil {
+		if copied := c.tracing.RecordRequestBody(ctx, call.Name, bytes.NewReader(call.Body)); copied != nil {
+			_ = copied.Close()
+		}
+	}
+	return request, nil
+}
+
+func decode(name string, body io.Reader, out any) error {
+	var err error
+	switch into := out.(type) {
+	case nil:
+		return nil
+	case func(io.Reader) error:
+		err = into(body)
+	default:
+		err = json.NewDecoder(body).Decode(out)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: read answer: %w", name, err)
+	}
+	return nil
+}
+
+// drain reads what is left of a short answer, so that its connection can be used again.
+func drain(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, 64<<10)
+	_ = body.Close()
+}
+
+var errTooLarge = errors.New("the answer is larger than 64 MiB: ask for less at once")
+
+// capped is an io.LimitReader that says when it cuts.
+type capped struct {
+	from io.Reader
+	left int64
+}
+
+func (c *capped) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, errTooLarge
+	}
+	n, err := c.from.Read(p[:min(int64(len(p)), c.left)])
+	c.left -= int64(n)
+	return n, err //nolint:wrapcheck // a reader hands errors on
+}

@@ -1,0 +1,92 @@
+package elastic
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/config"
+)
+
+const (
+	dialTimeout = 5 * time.Second
+	idleTimeout = 90 * time.Second
+)
+
+// Config holds the documented variables of the search engine; nest it with envPrefix "ES_".
+type Config struct {
+	URL      string        `env:"URL" envDefault:"http://localhost:9210"`
+	User     string        `env:"USER" envDefault:"elastic"`
+	Password config.Secret `env:"PASSWORD"` // empty: no credentials, unless there is an API key
+	APIKey   config.Secret `env:"API_KEY"`  // wins over user and password
+	// CACert is a file of PEM certificates. http URLs ignore it; empty: the system's certificates.
+	CACert string `env:"CA_CERT" envDefault:"/app/certs/ca.crt"`
+	// MaxRetries is how often a repeatable request is sent again.
+	MaxRetries int `env:"MAX_RETRIES" envDefault:"3"`
+	// RequestTimeout bounds one attempt, in seconds.
+	RequestTimeout int `env:"REQUEST_TIMEOUT" envDefault:"30"`
+	MaxConnections int `env:"MAX_CONNECTIONS" envDefault:"20"`
+}
+
+// Validate refuses addresses without a host and limits that would stop every request.
+func (c *Config) Validate() error {
+	var problems []error
+	u, err := url.Parse(c.URL)
+	switch {
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
+		problems = append(problems, errors.New("ES_URL must have the form http://host:9200 or https://host:9200"))
+	case u.User != nil:
+		problems = append(problems, errors.New("ES_URL holds a user: put it into ES_USER and ES_PASSWORD"))
+	}
+	if c.MaxRetries < 0 {
+		problems = append(problems, errors.New("ES_MAX_RETRIES must not be negative"))
+	}
+	if c.RequestTimeout <= 0 {
+		problems = append(problems, errors.New("ES_REQUEST_TIMEOUT must be at least 1 second"))
+	}
+	if c.MaxConnections <= 0 {
+		problems = append(problems, errors.New("ES_MAX_CONNECTIONS must be at least 1"))
+	}
+	return errors.Join(problems...)
+}
+
+// timeout returns the bound of one attempt.
+func (c *Config) timeout() time.Duration { return time.Duration(c.RequestTimeout) * time.Second }
+
+func (c *Config) transport() (*http.Transport, error) {
+	secure, err := c.tls()
+	if err != nil {
+		return nil, err
+	}
+	return &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSClientConfig:     secure,
+		TLSHandshakeTimeout: dialTimeout,
+		MaxConnsPerHost:     c.MaxConnections,
+		MaxIdleConnsPerHost: c.MaxConnections,
+		IdleConnTimeout:     idleTimeout,
+		DisableCompression:  true,
+	}, nil
+}
+
+func (c *Config) tls() (*tls.Config, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil || u.Scheme != "https" || c.CACert == "" {
+		return nil, nil //nolint:nilerr,nilnil // Validate speaks about the URL; nil is the system's configuration
+	}
+	pem, err := os.ReadFile(c.CACert)
+	if err != nil {
+		return nil, fmt.Errorf("read ES_CA_CERT (set it empty to trust the system's certificates): %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("ES_CA_CERT %s holds no PEM certificate", c.CACert)
+	}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
+}

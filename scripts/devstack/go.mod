@@ -7,6 +7,7 @@ require (
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/google/go-cmp v0.7.0
 	github.com/labplatform/labplatform/pkg v0.0.0
+	github.com/labplatform/labplatform/services/cdc v0.0.0
 	github.com/redis/go-redis/v9 v9.23.0
 	go.mongodb.org/mongo-driver/v2 v2.9.3
 )
@@ -81,5 +82,7 @@ require (
 )
 
 replace github.com/labplatform/labplatform/pkg => ../../pkg
+
+replace github.com/labplatform/labplatform/services/cdc => ../../services/cdc
 
 replace github.com/labplatform/labplatform/proto => ../../proto

@@ -57,12 +57,9 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// dispatch runs the verbs that need no LAB_DIR, and reads the switches for the others.
+// dispatch runs the verb that is a child process, and reads the switches for the others.
 func dispatch(ctx context.Context, dir, verb string, args []string, stdout, stderr io.Writer) (int, error) {
-	switch verb {
-	case "engines":
-		return runEngines(ctx, args, stderr)
-	case "document-store":
+	if verb == "document-store" {
 		return 0, serveDocumentStore(ctx, args, stderr)
 	}
 	s, err := settings.Load(dir, os.Getenv)
@@ -70,6 +67,8 @@ func dispatch(ctx context.Context, dir, verb string, args []string, stdout, stde
 		return 2, err
 	}
 	switch verb {
+	case "engines":
+		return runEngines(ctx, s, args, stderr)
 	case "run":
 		return run(ctx, s, stdout)
 	case "up":

@@ -15,24 +15,33 @@ import (
 
 	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 )
 
+// The variables that test kits read.
 const (
 	testMySQL = "LAB_TEST_MYSQL_DSN"
 	testMongo = "LAB_TEST_MONGO_URI"
+	testKafka = "LAB_TEST_KAFKA_BROKERS"
+	testES    = "LAB_TEST_ES_URL"
 )
 
 // runEngines starts the engines that the caller's environment does not name, in a temporary directory, runs the
 // command with their addresses, and ends with the command's exit code.
-func runEngines(ctx context.Context, args []string, stderr io.Writer) (int, error) {
+func runEngines(ctx context.Context, s settings.Settings, args []string, stderr io.Writer) (int, error) {
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
 	if len(args) == 0 {
 		return 2, errors.New("engines needs a command: devstack engines -- go test ./…")
 	}
-	wanted := engines.Wanted{MySQL: os.Getenv(testMySQL) == "", Redis: true}
+	wanted := engines.Wanted{MySQL: os.Getenv(testMySQL) == "", Redis: true, Distributions: s.Distributions,
+		Kafka: s.Pipeline && os.Getenv(testKafka) == "", Elasticsearch: s.Pipeline && os.Getenv(testES) == ""}
 	if err := engines.Install(ctx, wanted, stderr); err != nil {
+		return 1, err
+	}
+	java, err := engines.FetchJava(ctx, wanted, stderr)
+	if err != nil {
 		return 1, err
 	}
 	work, err := os.MkdirTemp("", "labengines-")
@@ -42,53 +51,99 @@ func runEngines(ctx context.Context, args []string, stderr io.Writer) (int, erro
 	defer func() { _ = os.RemoveAll(work) }()
 	spawner := process.NewSpawner(process.Directory(work))
 	defer spawner.Close()
-	env, stop, err := startTestEngines(ctx, spawner, work, stderr)
-	defer stop()
+	begin := time.Now()
+	test := &testEngines{ctx: ctx, work: work, env: []string{"LAB_REQUIRE_ENGINES=1"}}
+	if err := test.describe(wanted, java); err != nil {
+		return 1, err
+	}
+	children, err := engines.StartAll(ctx, spawner, test.wanted)
+	defer process.StopAll(children, 0)
 	if err != nil {
 		return 1, err
 	}
-	return runWith(ctx, args, env)
+	fmt.Fprintf(stderr, "devstack: test engines ready in %.1f s\n", time.Since(begin).Seconds())
+	return runWith(ctx, args, test.env)
 }
 
-// startTestEngines returns the environment for the command; stop ends what was started, also after an error.
-func startTestEngines(ctx context.Context, spawner *process.Spawner, work string, stderr io.Writer) ([]string, func(), error) {
-	begin := time.Now()
-	var wanted []engines.Engine
-	env := []string{"LAB_REQUIRE_ENGINES=1"}
-	place := func(name string) (engines.Place, error) {
-		port, err := freePort(ctx)
-		return engines.Place{Data: filepath.Join(work, name), Log: filepath.Join(work, name+".log"), Port: port}, err
+// testEngines are engines that forget everything, and the environment that names them.
+type testEngines struct {
+	ctx    context.Context
+	work   string
+	wanted []engines.Engine
+	env    []string
+}
+
+func (t *testEngines) describe(wanted engines.Wanted, java engines.Java) error {
+	steps := []struct {
+		wanted bool
+		add    func() error
+	}{
+		{wanted.MySQL, t.addMySQL},
+		{os.Getenv(testMongo) == "", t.addMongo},
+		{wanted.Kafka, func() error { return t.addKafka(java) }},
+		{wanted.Elasticsearch, func() error { return t.addElasticsearch(java) }},
 	}
-	if os.Getenv(testMySQL) == "" {
-		at, err := place("mysql")
-		if err != nil {
-			return nil, func() {}, err
+	for _, step := range steps {
+		if !step.wanted {
+			continue
 		}
-		engine, err := engines.MariaDB(at, engines.Volatile)
-		if err != nil {
-			return nil, func() {}, err
+		if err := step.add(); err != nil {
+			return err
 		}
-		wanted = append(wanted, engine)
-		env = append(env, fmt.Sprintf("%s=root@tcp(127.0.0.1:%d)/", testMySQL, at.Port))
 	}
-	if os.Getenv(testMongo) == "" {
-		at, err := place("mongo")
-		if err != nil {
-			return nil, func() {}, err
-		}
-		executable, err := os.Executable()
-		if err != nil {
-			return nil, func() {}, fmt.Errorf("find this program: %w", err)
-		}
-		wanted = append(wanted, engines.DocumentStore(at, executable))
-		env = append(env, fmt.Sprintf("%s=mongodb://127.0.0.1:%d/", testMongo, at.Port))
+	return nil
+}
+
+func (t *testEngines) add(engine engines.Engine, variable, address string) {
+	t.wanted, t.env = append(t.wanted, engine), append(t.env, variable+"="+address)
+}
+
+func (t *testEngines) place(name string) (engines.Place, error) {
+	port, err := freePort(t.ctx)
+	return engines.Place{Data: filepath.Join(t.work, name), Log: filepath.Join(t.work, name+".log"), Port: port}, err
+}
+
+func (t *testEngines) addMySQL() error {
+	at, err := t.place("mysql")
+	if err != nil {
+		return err
 	}
-	children, err := engines.StartAll(ctx, spawner, wanted)
-	stop := func() { process.StopAll(children, 0) }
-	if err == nil {
-		fmt.Fprintf(stderr, "devstack: test engines ready in %.1f s\n", time.Since(begin).Seconds())
+	engine, err := engines.MariaDB(at, engines.Volatile)
+	t.add(engine, testMySQL, fmt.Sprintf("root@tcp(127.0.0.1:%d)/", at.Port))
+	return err
+}
+
+func (t *testEngines) addMongo() error {
+	at, err := t.place("mongo")
+	if err != nil {
+		return err
 	}
-	return env, stop, err
+	executable, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	t.add(engines.DocumentStore(at, executable), testMongo, fmt.Sprintf("mongodb://127.0.0.1:%d/", at.Port))
+	return nil
+}
+
+func (t *testEngines) addKafka(java engines.Java) error {
+	at, err := t.place("kafka")
+	if err != nil {
+		return err
+	}
+	controller, err := freePort(t.ctx)
+	t.add(engines.Kafka(at, controller, java), testKafka, fmt.Sprintf("127.0.0.1:%d", at.Port))
+	return err
+}
+
+func (t *testEngines) addElasticsearch(java engines.Java) error {
+	at, err := t.place("elasticsearch")
+	if err != nil {
+		return err
+	}
+	transport, err := freePort(t.ctx)
+	t.add(engines.Elasticsearch(at, transport, java), testES, fmt.Sprintf("http://127.0.0.1:%d", at.Port))
+	return err
 }
 
 // runWith runs the command in the foreground. Ctrl-C reaches it from the terminal; this process only waits.

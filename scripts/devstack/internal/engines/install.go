@@ -30,7 +30,10 @@ func lookPath(names ...string) (string, error) {
 }
 
 // Wanted says which engines this stack has to start itself.
-type Wanted struct{ MySQL, Redis bool }
+type Wanted struct {
+	MySQL, Redis, Kafka, Connect, Elasticsearch bool
+	Distributions                               string // folder where the programs of the Java engines are kept
+}
 
 // MissingPackages returns the Debian packages to install before the wanted engines can run.
 func MissingPackages(wanted Wanted) []string {
@@ -41,7 +44,7 @@ func MissingPackages(wanted Wanted) []string {
 	if _, err := lookPath("redis-server"); wanted.Redis && err != nil {
 		missing = append(missing, "redis-server")
 	}
-	return missing
+	return append(missing, missingForJava(wanted)...)
 }
 
 // Install makes the wanted engines available: it says what is missing and installs it with apt-get as root on
@@ -55,7 +58,8 @@ func Install(ctx context.Context, wanted Wanted, progress io.Writer) error {
 	apt, err := exec.LookPath("apt-get")
 	if err != nil || os.Geteuid() != 0 {
 		return fmt.Errorf("missing: %s. Install it (Debian, Ubuntu: sudo apt-get install -y --no-install-recommends %s), "+
-			"or point LAB_MYSQL_DSN and LAB_REDIS_ADDR at engines that run already", list, list)
+			"or point LAB_MYSQL_DSN, LAB_REDIS_ADDR, LAB_KAFKA_BROKERS with LAB_CONNECT_URL, and LAB_ES_URL at engines that run already, "+
+			"or do without change capture and search: LAB_PIPELINE=off", list, list)
 	}
 	fmt.Fprintf(progress, "missing: %s; installing with apt-get (this happens once)\n", list)
 	if err := runApt(ctx, progress, apt, "update", "-q"); err != nil {

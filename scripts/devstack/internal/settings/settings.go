@@ -30,8 +30,11 @@ type Settings struct {
 	Pipeline bool // LAB_PIPELINE; wanted, see the README for what exists
 	Seed     Seed
 
+	Distributions string // LAB_DISTRIBUTIONS: where the programs of the Java engines are kept; stacks may share it
+
 	// Engines that run outside of the stack; "" means that the stack starts its own.
 	MySQLDSN, RedisAddr, MongoURI, BlobURL string
+	KafkaBrokers, ConnectURL, ESURL        string
 }
 
 // Load reads the switches. dir overrides LAB_DIR when it is not empty.
@@ -45,7 +48,8 @@ func Load(dir string, getenv func(string) string) (Settings, error) {
 		return Settings{}, err
 	}
 	s := Settings{Root: root, Bin: filepath.Join(root, ".bin"), Ports: plan, MySQLDSN: getenv("LAB_MYSQL_DSN"), RedisAddr: getenv("LAB_REDIS_ADDR"),
-		MongoURI: getenv("LAB_MONGO_URI"), BlobURL: getenv("LAB_BLOB_URL")}
+		MongoURI: getenv("LAB_MONGO_URI"), BlobURL: getenv("LAB_BLOB_URL"),
+		KafkaBrokers: getenv("LAB_KAFKA_BROKERS"), ConnectURL: getenv("LAB_CONNECT_URL"), ESURL: getenv("LAB_ES_URL")}
 	if s.Pipeline, err = parsePipeline(getenv("LAB_PIPELINE")); err != nil {
 		return Settings{}, err
 	}
@@ -55,10 +59,20 @@ func Load(dir string, getenv func(string) string) (Settings, error) {
 	if s.Dir, err = directory(dir, getenv("LAB_DIR"), root); err != nil {
 		return Settings{}, err
 	}
+	if s.Distributions, err = filepath.Abs(or(getenv("LAB_DISTRIBUTIONS"), filepath.Join(s.Dir, "distributions"))); err != nil {
+		return Settings{}, err
+	}
 	if s.BlobURL == "" {
 		s.BlobURL = (&url.URL{Scheme: "file", Path: filepath.ToSlash(s.Objects())}).String()
 	}
 	return s, nil
+}
+
+func or(value, fallback string) string {
+	if value != "" {
+		return value
+	}
+	return fallback
 }
 
 func parsePipeline(value string) (bool, error) {

@@ -24,7 +24,7 @@ const marker = ".devstack"
 
 // ours are the entries of LAB_DIR that the project's tools make.
 func ours() []string {
-	return []string{marker, "run", "logs", "data", "objects", "secrets.json", endpoints.File, "bench", "test-results"}
+	return []string{marker, "run", "logs", "data", "objects", "secrets.json", endpoints.File, "bench", "test-results", "distributions"}
 }
 
 // strangers returns the entries of LAB_DIR that are not ours.

@@ -1,0 +1,39 @@
+package engines
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
+	"github.com/labplatform/labplatform/services/cdc/connectors"
+)
+
+const connectHeapMiB = 384
+
+// Connect describes one worker of Kafka Connect with the Debezium connector. It keeps everything in Kafka, so start
+// it when brokers (host:port, with commas between) serve.
+func Connect(place Place, brokers string, java Java) Engine {
+	run := jvm{heapMiB: connectHeapMiB, flags: kafkaFlags(), classPath: kafkaClassPath(java),
+		main: "org.apache.kafka.connect.cli.ConnectDistributed", args: []string{place.properties()}}
+	return Engine{
+		Spec:    process.Spec{Name: "connector", Command: run.command(java.Program), LogFile: place.Log},
+		Prepare: func(context.Context) error { return writeWorker(place, brokers, java) },
+		Ready:   func(ctx context.Context) error { return pingHTTP(ctx, "http://"+local(place.Port)+"/health") },
+	}
+}
+
+func writeWorker(place Place, brokers string, java Java) error {
+	text, err := connectors.Worker{
+		Brokers: brokers, Listener: "http://" + local(place.Port), AdvertisedHost: "127.0.0.1", PluginPath: filepath.Join(java.Kafka, "plugins"),
+		Replication: 1, OffsetPartitions: 1, StatusPartitions: 1,
+	}.Properties()
+	if err != nil {
+		return fmt.Errorf("worker configuration: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(place.properties()), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(place.properties(), []byte(text), 0o644)
+}

@@ -1,0 +1,115 @@
+package engines
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed" // the broker's configuration
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
+)
+
+//go:embed kafka.properties
+var kafkaTemplate string
+
+const kafkaHeapMiB = 384
+
+// Kafka describes one broker; controllerPort is the other port that it opens. Its configuration is beside its data.
+func Kafka(place Place, controllerPort int, java Java) Engine {
+	run := jvm{heapMiB: kafkaHeapMiB, flags: kafkaFlags(), classPath: kafkaClassPath(java), main: "kafka.Kafka", args: []string{place.properties()}}
+	return Engine{
+		Spec:    process.Spec{Name: "kafka", Command: run.command(java.Program), LogFile: place.Log},
+		Prepare: func(ctx context.Context) error { return prepareKafka(ctx, place, controllerPort, java) },
+		Ready:   func(ctx context.Context) error { return pingKafka(ctx, local(place.Port)) },
+	}
+}
+
+// properties is the configuration file of an engine that reads one.
+func (p Place) properties() string { return p.Data + ".properties" }
+
+// prepareKafka writes the configuration, and formats the data folder once: beside its place and renamed.
+func prepareKafka(ctx context.Context, place Place, controllerPort int, java Java) error {
+	if err := writeKafkaProperties(place.properties(), place.Data, place.Port, controllerPort); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(place.Data, "meta.properties")); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	work := place.Data + ".new"
+	if err := errors.Join(os.RemoveAll(work), os.RemoveAll(place.Data)); err != nil {
+		return err
+	}
+	file := work + ".properties"
+	if err := writeKafkaProperties(file, work, place.Port, controllerPort); err != nil {
+		return err
+	}
+	defer os.Remove(file)
+	format := jvm{heapMiB: 128, flags: kafkaFlags(), classPath: kafkaClassPath(java), main: "kafka.tools.StorageTool",
+		args: []string{"format", "--cluster-id", clusterID(), "--config", file}}.command(java.Program)
+	cmd := exec.CommandContext(ctx, format[0], format[1:]...)
+	process.Tie(cmd)
+	output, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("format %s: %w\n%s", place.Data, err, output)
+	}
+	return os.Rename(work, place.Data)
+}
+
+func writeKafkaProperties(file, data string, port, controllerPort int) error {
+	text := strings.NewReplacer("${broker}", local(port), "${controller}", local(controllerPort), "${data}", data).Replace(kafkaTemplate)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(text), 0o644)
+}
+
+// clusterID is a UUID in Kafka's spelling: 22 characters of base64, the first not a dash.
+func clusterID() string {
+	id := make([]byte, 16)
+	_, _ = rand.Read(id) // never fails since Go 1.24
+	id[0] &= 0x7f
+	return base64.RawURLEncoding.EncodeToString(id)
+}
+
+// pingKafka asks for metadata and succeeds once the answer names a broker: it serves, and topics can be made.
+func pingKafka(ctx context.Context, addr string) error {
+	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = connection.SetDeadline(deadline)
+	}
+	const metadata, version, correlation, nobody, noTopics = 3, 1, 7, 0xffff, 0
+	request := binary.BigEndian.AppendUint16(nil, metadata)
+	request = binary.BigEndian.AppendUint16(request, version)
+	request = binary.BigEndian.AppendUint32(request, correlation)
+	request = binary.BigEndian.AppendUint16(request, nobody)
+	request = binary.BigEndian.AppendUint32(request, noTopics)
+	if _, err := connection.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(request))), request...)); err != nil {
+		return err
+	}
+	var answer struct{ Size, Correlation, Brokers uint32 }
+	if err := binary.Read(connection, binary.BigEndian, &answer); err != nil {
+		return fmt.Errorf("kafka closes the connection: %w", err)
+	}
+	_, _ = io.CopyN(io.Discard, connection, int64(answer.Size)-8)
+	if answer.Correlation != correlation || answer.Brokers == 0 {
+		return errors.New("the broker has not joined its cluster yet")
+	}
+	return nil
+}

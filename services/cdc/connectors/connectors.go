@@ -1,0 +1,38 @@
+// Package connectors owns the committed configurations of Kafka Connect and of the two source connectors: the same
+// text for the local stack, for the supervisor and for a cluster, with ${…} where places differ.
+package connectors
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var placeholder = regexp.MustCompile(`\$\{([a-z_]+)\}`)
+
+// fill replaces every ${name} and is strict both ways: a name without a value and a value that no place wants are
+// errors.
+func fill(template string, values map[string]string) (string, error) {
+	var unknown []string
+	used := map[string]bool{}
+	text := placeholder.ReplaceAllStringFunc(template, func(match string) string {
+		name := match[2 : len(match)-1]
+		value, known := values[name]
+		if !known {
+			unknown = append(unknown, name)
+		}
+		used[name] = true
+		return value
+	})
+	for name := range values {
+		if !used[name] {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		return "", fmt.Errorf("template and values differ in %s", strings.Join(unknown, ", "))
+	}
+	return text, nil
+}

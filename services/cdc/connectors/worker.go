@@ -1,0 +1,30 @@
+package connectors
+
+import (
+	_ "embed" // the worker configuration
+	"strconv"
+)
+
+//go:embed connect-distributed.properties
+var workerTemplate string
+
+// Worker are the values of Kafka Connect's own configuration that differ from place to place.
+type Worker struct {
+	Brokers          string // bootstrap servers, host:port with commas between
+	Listener         string // of the admin REST, e.g. http://0.0.0.0:8083
+	AdvertisedHost   string // under which other workers reach this one
+	PluginPath       string // folder that holds the connector's folder
+	Replication      int    // of the three internal topics
+	OffsetPartitions int
+	StatusPartitions int
+	RebalanceDelayMS int // 0 on one machine
+}
+
+// Properties returns the text of connect-distributed.properties.
+func (w Worker) Properties() (string, error) {
+	return fill(workerTemplate, map[string]string{
+		"brokers": w.Brokers, "listener": w.Listener, "advertised_host": w.AdvertisedHost, "plugin_path": w.PluginPath,
+		"replication": strconv.Itoa(w.Replication), "offset_partitions": strconv.Itoa(w.OffsetPartitions),
+		"status_partitions": strconv.Itoa(w.StatusPartitions), "rebalance_delay_ms": strconv.Itoa(w.RebalanceDelayMS),
+	})
+}

@@ -1,0 +1,124 @@
+// Package broker owns how the consumer talks to Kafka: client settings, the consumer group, producers of dead letters, and
+// the topics of the pipeline. Row changes mean nothing here.
+package broker
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/IBM/sarama"
+
+	"github.com/labplatform/labplatform/pkg/config"
+)
+
+// GroupID is the consumer group that the interface document and the brokers' access rules name.
+const GroupID = "cdc-unified"
+
+// Config holds the connection to the brokers.
+type Config struct {
+	Brokers []string `env:"KAFKA_BROKERS" envDefault:"127.0.0.1:19092"`
+	// Version is the protocol version to speak; at most the brokers'.
+	Version string `env:"KAFKA_VERSION" envDefault:"3.6.0"`
+	// TLS verifies the brokers against the system's certificates.
+	TLS bool `env:"KAFKA_TLS" envDefault:"false"`
+	// User switches SASL/PLAIN on; it needs TLS.
+	User     string        `env:"KAFKA_USER"`
+	Password config.Secret `env:"KAFKA_PASSWORD"`
+
+	// Group must be cdc-unified: anything else has no access and would read everything again.
+	Group string `env:"CONSUMER_GROUP" envDefault:"cdc-unified"`
+	// InstanceID is stable for a replica, as its pod's name: its restart then moves no partitions.
+	InstanceID string `env:"GROUP_INSTANCE_ID"`
+	// SessionTimeout is how long the brokers wait for a silent member.
+	SessionTimeout time.Duration `env:"SESSION_TIMEOUT" envDefault:"30s"`
+}
+
+// Validate refuses what the brokers would refuse later or, worse, accept.
+func (c *Config) Validate() error {
+	var problems []error
+	if len(c.Brokers) == 0 {
+		problems = append(problems, errors.New("KAFKA_BROKERS must name at least one broker as host:port"))
+	}
+	if _, err := sarama.ParseKafkaVersion(c.Version); err != nil {
+		problems = append(problems, fmt.Errorf("KAFKA_VERSION is %q: give a version like 3.6.0", c.Version))
+	}
+	if c.Group != GroupID {
+		problems = append(problems, fmt.Errorf("CONSUMER_GROUP is %q: set it to %s, the group that the access rules name", c.Group, GroupID))
+	}
+	if c.User != "" && !c.TLS {
+		problems = append(problems, errors.New("KAFKA_USER needs KAFKA_TLS=true: a password is not sent in clear"))
+	}
+	return errors.Join(problems...)
+}
+
+// Limits of the clients. One claim holds at most its buffer and one fetch: with 24 claims about 30 MiB.
+const (
+	fetchBytes      = 1 << 20
+	requestBytes    = 16 << 20
+	claimBuffer     = 256
+	rebalanceWait   = 60 * time.Second
+	slowestBatch    = 30 * time.Second // sarama gives a partition up for slow after this; our own bound is shorter
+	heartbeat       = 3 * time.Second
+	commitEvery     = time.Second
+	metadataRefresh = time.Minute
+	dialTimeout     = 5 * time.Second
+	requestTimeout  = 15 * time.Second
+)
+
+// client returns the settings that every kind of client shares.
+func (c Config) client(name string) (*sarama.Config, error) {
+	version, err := sarama.ParseKafkaVersion(c.Version)
+	if err != nil {
+		return nil, fmt.Errorf("kafka version: %w", err)
+	}
+	s := sarama.NewConfig()
+	s.Version = version
+	s.ClientID = name
+	s.Net.DialTimeout, s.Net.ReadTimeout, s.Net.WriteTimeout = dialTimeout, requestTimeout, requestTimeout
+	s.Net.TLS.Enable = c.TLS
+	s.Net.TLS.Config = &tls.Config{MinVersion: tls.VersionTLS12}
+	if c.User != "" {
+		s.Net.SASL.Enable, s.Net.SASL.User, s.Net.SASL.Password = true, c.User, c.Password.Reveal()
+	}
+	s.Metadata.RefreshFrequency = metadataRefresh
+	s.Metadata.AllowAutoTopicCreation = false
+	return s, nil
+}
+
+// consumer returns the settings of the group's members.
+func (c Config) consumer() (*sarama.Config, error) {
+	s, err := c.client("cdc-consumer")
+	if err != nil {
+		return nil, err
+	}
+	s.ChannelBufferSize = claimBuffer
+	s.Consumer.Return.Errors = true
+	s.Consumer.Fetch.Default, s.Consumer.Fetch.Max, s.Consumer.Fetch.MaxBytes = fetchBytes, requestBytes, requestBytes
+	s.Consumer.MaxProcessingTime = slowestBatch
+	s.Consumer.Offsets.Initial = sarama.OffsetOldest // a new group must not skip what is there
+	s.Consumer.Offsets.AutoCommit.Interval = commitEvery
+	s.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{sarama.NewBalanceStrategyCooperativeSticky()}
+	s.Consumer.Group.Rebalance.Timeout = rebalanceWait
+	s.Consumer.Group.Session.Timeout, s.Consumer.Group.Heartbeat.Interval = c.SessionTimeout, heartbeat
+	s.Consumer.Group.InstanceId = c.InstanceID
+	s.Consumer.Group.ResetInvalidOffsets = false // offsets out of range are an operator's business, not a silent jump
+	return s, nil
+}
+
+// producer returns the settings of a producer that loses and doubles nothing. It partitions as Java does, so that a key stays
+// in its partition.
+func (c Config) producer() (*sarama.Config, error) {
+	s, err := c.client("cdc-producer")
+	if err != nil {
+		return nil, err
+	}
+	s.Producer.RequiredAcks = sarama.WaitForAll
+	s.Producer.Idempotent = true
+	s.Net.MaxOpenRequests = 1
+	s.Producer.Partitioner = sarama.NewMurmur2Partitioner
+	s.Producer.Return.Successes, s.Producer.Return.Errors = true, true
+	s.Producer.MaxMessageBytes = requestBytes
+	return s, nil
+}

@@ -1,0 +1,129 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/IBM/sarama"
+
+	"github.com/labplatform/labplatform/services/cdc/internal/change"
+)
+
+// The topics with fixed names.
+const (
+	DeadLetters          = "cdc.dead-letter-queue"
+	ConnectorDeadLetters = "cdc.connector-dlq"
+)
+
+const (
+	dataPartitions = 6
+	forever        = -1 * time.Millisecond
+	deadLetterKeep = 30 * 24 * time.Hour
+)
+
+// TopicConfig holds what differs between a cluster and one machine.
+type TopicConfig struct {
+	// Prefix is the connectors' topic.prefix and the database name, as in lab.labdb.
+	Prefix      string        `env:"TOPIC_PREFIX" envDefault:"lab.lab"`
+	Replication int16         `env:"TOPIC_REPLICATION" envDefault:"3"`
+	MinInSync   int           `env:"TOPIC_MIN_INSYNC" envDefault:"2"`
+	Retention   time.Duration `env:"TOPIC_RETENTION" envDefault:"168h"`
+}
+
+// Validate refuses a prefix that no connector could write under, and copies that no write could satisfy.
+func (c *TopicConfig) Validate() error {
+	var problems []error
+	if server, database, ok := strings.Cut(c.Prefix, "."); !ok || server == "" || database == "" || strings.Contains(database, ".") {
+		problems = append(problems, fmt.Errorf("TOPIC_PREFIX is %q: give the connectors' topic.prefix, a dot and the database name, as in lab.labdb", c.Prefix))
+	}
+	if c.MinInSync > int(c.Replication) || c.Replication < 1 {
+		problems = append(problems, errors.New("TOPIC_MIN_INSYNC must not be above TOPIC_REPLICATION: no write could ever be acknowledged"))
+	}
+	return errors.Join(problems...)
+}
+
+// Server is the connectors' topic.prefix.
+func (c TopicConfig) Server() string { s, _, _ := strings.Cut(c.Prefix, "."); return s }
+
+// Database is the captured database.
+func (c TopicConfig) Database() string { _, d, _ := strings.Cut(c.Prefix, "."); return d }
+
+// Topic returns the physical name of a table's topic.
+func (c TopicConfig) Topic(table string) string { return c.Prefix + "." + table }
+
+// SchemaHistory returns the topic in which a connector keeps the history of the tables' structure.
+func (c TopicConfig) SchemaHistory(connector string) string {
+	return c.Server() + ".schema-history." + connector
+}
+
+// Consumed lists the topics that the group reads.
+func (c TopicConfig) Consumed() []string {
+	var topics []string
+	for _, table := range []string{change.UserDetails, change.Billing, change.LabReportRelation, change.UserMeta, change.Heartbeat} {
+		topics = append(topics, c.Topic(table))
+	}
+	return topics
+}
+
+// topics lists all topics of the pipeline with their settings. Every one has the documented copies; history is kept for
+// ever in a single partition, since a connector replays it from the start and in order.
+func (c TopicConfig) topics(connectors []string) map[string]*sarama.TopicDetail {
+	detail := func(partitions int32, keep time.Duration) *sarama.TopicDetail {
+		retention, inSync, policy := strconv.FormatInt(keep.Milliseconds(), 10), strconv.Itoa(c.MinInSync), "delete"
+		return &sarama.TopicDetail{NumPartitions: partitions, ReplicationFactor: c.Replication, ConfigEntries: map[string]*string{
+			"retention.ms": &retention, "min.insync.replicas": &inSync, "cleanup.policy": &policy}}
+	}
+	all := map[string]*sarama.TopicDetail{
+		DeadLetters: detail(dataPartitions, deadLetterKeep), ConnectorDeadLetters: detail(1, deadLetterKeep),
+		c.Topic(change.Signal): detail(1, c.Retention), "__debezium-heartbeat." + c.Server(): detail(1, c.Retention),
+	}
+	for _, topic := range c.Consumed() {
+		all[topic] = detail(dataPartitions, c.Retention)
+	}
+	for _, connector := range connectors {
+		all[c.SchemaHistory(connector)] = detail(1, forever)
+	}
+	return all
+}
+
+// EnsureTopics makes the missing topics. One that is there with another number of partitions is an error and stays as it
+// is: growing it would move keys between partitions and break their order. It may run in several processes at once.
+func EnsureTopics(ctx context.Context, cfg Config, topics TopicConfig, connectors []string, log *slog.Logger) error {
+	settings, err := cfg.client("cdc-migrate")
+	if err != nil {
+		return err
+	}
+	admin, err := sarama.NewClusterAdmin(cfg.Brokers, settings)
+	if err != nil {
+		return fmt.Errorf("reach the brokers %s: %w", strings.Join(cfg.Brokers, ","), err)
+	}
+	defer admin.Close()
+	existing, err := admin.ListTopics()
+	if err != nil {
+		return fmt.Errorf("list topics: %w", err)
+	}
+	var problems []error
+	for name, detail := range topics.topics(connectors) {
+		if err := ctx.Err(); err != nil {
+			return err //nolint:wrapcheck // the caller's stop
+		}
+		if have, ok := existing[name]; ok {
+			if have.NumPartitions != detail.NumPartitions {
+				problems = append(problems, fmt.Errorf("topic %s has %d partitions, not %d: create it anew (docs/runbooks/cdc.md, lost offsets)",
+					name, have.NumPartitions, detail.NumPartitions))
+			}
+			continue
+		}
+		if err := admin.CreateTopic(name, detail, false); err != nil && !errors.Is(err, sarama.ErrTopicAlreadyExists) {
+			problems = append(problems, fmt.Errorf("create topic %s: %w", name, err))
+			continue
+		}
+		log.Info("topic created", "topic", name, "partitions", detail.NumPartitions, "replication", detail.ReplicationFactor)
+	}
+	return errors.Join(problems...)
+}

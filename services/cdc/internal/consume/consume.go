@@ -1,0 +1,94 @@
+// Package consume owns the way of a record from a claimed partition to its sink and to its mark: batches, retries, pauses, dead
+// letters and the rule of what may be committed.
+//
+// The rule: a record is marked only after its outcome is durable, in its sink or in the dead-letter queue, and after all
+// records before it. One batch of a partition is under way at a time, so the mark is one number.
+package consume
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/cdc/internal/change"
+	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+)
+
+// Sink processes batches of one partition. Results are parallel to the records. An error means that nothing of the batch may
+// be marked and that the same batch comes again: it must be safe to repeat.
+type Sink interface {
+	Apply(ctx context.Context, batch []change.Record) ([]outcome.Result, error)
+}
+
+// DeadLetters keeps what can never be processed. Send returns once the letter is durable.
+type DeadLetters interface {
+	Send(ctx context.Context, record change.Record, result outcome.Result, attempts int) error
+}
+
+// Observer hears what happens, for metrics. Tables are bounded: an unknown one is reported as "other".
+type Observer interface {
+	Consumed(table string, records int)
+	Finished(table string, results []outcome.Result, took time.Duration)
+	Failed(table string, records int)
+	Retried(table string, records int)
+	DeadLetterFailed()
+}
+
+// Config bounds the work.
+type Config struct {
+	BatchRecords int           `env:"BATCH_RECORDS" envDefault:"500"`
+	BatchBytes   int           `env:"BATCH_BYTES" envDefault:"2097152"`
+	Linger       time.Duration `env:"BATCH_LINGER" envDefault:"5ms"`
+	// ApplyTimeout bounds one try of a batch; well below the rebalance timeout, within which a revoked claim must end.
+	ApplyTimeout time.Duration `env:"APPLY_TIMEOUT" envDefault:"20s"`
+	FirstRetry   time.Duration `env:"FIRST_RETRY" envDefault:"100ms"`
+	MaxRetry     time.Duration `env:"MAX_RETRY" envDefault:"10s"`
+	// InFlightBytes bounds the records under way in the whole process.
+	InFlightBytes int64 `env:"IN_FLIGHT_BYTES" envDefault:"67108864"`
+}
+
+// Validate refuses bounds with which nothing would move.
+func (c *Config) Validate() error {
+	if c.BatchRecords < 1 || c.BatchBytes < 1 || c.Linger < 0 || c.ApplyTimeout <= 0 || c.FirstRetry <= 0 || c.MaxRetry < c.FirstRetry || c.InFlightBytes < 1 {
+		return errors.New("BATCH_RECORDS, BATCH_BYTES, APPLY_TIMEOUT, FIRST_RETRY and IN_FLIGHT_BYTES must be above zero, and MAX_RETRY at least FIRST_RETRY")
+	}
+	return nil
+}
+
+// Deps is what a Consumer works with. Jitter returns a number from 0 to 1 (rand.Float64).
+type Deps struct {
+	Config      Config
+	Sinks       map[string]Sink // by table; records of other tables are skipped
+	DeadLetters DeadLetters
+	Observer    Observer
+	Clock       clock.Clock
+	Jitter      func() float64
+	Log         *slog.Logger
+}
+
+// Consumer carries records to their sinks.
+type Consumer struct {
+	d      Deps
+	memory *semaphore.Weighted
+	status *Status
+}
+
+// New returns a consumer without any partition yet.
+func New(d Deps) *Consumer {
+	return &Consumer{d: d, memory: semaphore.NewWeighted(d.Config.InFlightBytes), status: newStatus(d.Clock)}
+}
+
+// Status tells how the partitions are doing.
+func (c *Consumer) Status() *Status { return c.status }
+
+// table returns the record's table as metrics may name it.
+func (c *Consumer) table(record change.Record) string {
+	if _, known := c.d.Sinks[record.Table()]; known {
+		return record.Table()
+	}
+	return "other"
+}

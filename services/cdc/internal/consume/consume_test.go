@@ -1,0 +1,395 @@
+package consume_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/cdc/internal/change"
+	"github.com/labplatform/labplatform/services/cdc/internal/consume"
+	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+)
+
+const topic = "lab.lab.userDetails"
+
+// bench is a consumer on a partition that the test feeds.
+type bench struct {
+	*recorder
+	consumer *consume.Consumer
+	records  chan change.Record
+	sink     *scriptedSink
+	letters  *scriptedLetters
+}
+
+func newBench(t *testing.T, configure func(*consume.Config)) *bench {
+	t.Helper()
+	cfg := consume.Config{BatchRecords: 10, BatchBytes: 1 << 20, Linger: 5 * time.Millisecond, ApplyTimeout: 20 * time.Second,
+		FirstRetry: 100 * time.Millisecond, MaxRetry: 10 * time.Second, InFlightBytes: 1 << 20}
+	if configure != nil {
+		configure(&cfg)
+	}
+	b := &bench{recorder: &recorder{}, records: make(chan change.Record), sink: &scriptedSink{}, letters: &scriptedLetters{}}
+	b.consumer = consume.New(consume.Deps{Config: cfg, Sinks: map[string]consume.Sink{change.UserDetails: b.sink}, DeadLetters: b.letters,
+		Observer: b, Clock: clock.System{}, Jitter: func() float64 { return 0 }, Log: slog.New(slog.DiscardHandler)})
+	return b
+}
+
+// run consumes the claim until its end.
+func (b *bench) run(ctx context.Context) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.consumer.Run(ctx, consume.Claim{Topic: topic, Partition: 3, Initial: 0, Records: b.records, Mark: b.mark,
+			HighWater: func() int64 { return 100 }, Pause: b.pause, Resume: b.resume})
+	}()
+	return done
+}
+
+func (b *bench) feed(from, to int64) {
+	for offset := from; offset < to; offset++ {
+		b.records <- change.Record{Topic: topic, Partition: 3, Offset: offset, Value: []byte("value"), Timestamp: time.Now()}
+	}
+}
+
+// recorder is the observer and the broker's side of the claim.
+type recorder struct {
+	mu      sync.Mutex
+	marks   []int64
+	ended   map[outcome.Kind]int
+	seen    int
+	failed  int
+	retried int
+	pauses  int
+	resumes int
+}
+
+func (r *recorder) mark(offset int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.marks = append(r.marks, offset)
+}
+func (r *recorder) pause()            { r.mu.Lock(); defer r.mu.Unlock(); r.pauses++ }
+func (r *recorder) resume()           { r.mu.Lock(); defer r.mu.Unlock(); r.resumes++ }
+func (r *recorder) DeadLetterFailed() {}
+func (r *recorder) Consumed(_ string, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen += n
+}
+func (r *recorder) Failed(_ string, n int)  { r.mu.Lock(); defer r.mu.Unlock(); r.failed += n }
+func (r *recorder) Retried(_ string, n int) { r.mu.Lock(); defer r.mu.Unlock(); r.retried += n }
+func (r *recorder) Finished(_ string, results []outcome.Result, _ time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended == nil {
+		r.ended = map[outcome.Kind]int{}
+	}
+	for _, one := range results {
+		r.ended[one.Kind]++
+	}
+}
+
+func (r *recorder) marked() []int64 { r.mu.Lock(); defer r.mu.Unlock(); return slices.Clone(r.marks) }
+
+// scriptedSink answers with the next of its faults, then takes everything, giving each record the kind that kinds says.
+type scriptedSink struct {
+	mu      sync.Mutex
+	faults  []error
+	kinds   func(offset int64) outcome.Kind
+	panicAt int64 // offset of a record that cannot be looked at; 0: none
+	applied [][]int64
+}
+
+func (s *scriptedSink) Apply(_ context.Context, batch []change.Record) ([]outcome.Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.faults) > 0 {
+		err := s.faults[0]
+		s.faults = s.faults[1:]
+		return nil, err
+	}
+	var offsets []int64
+	var results []outcome.Result
+	for _, r := range batch {
+		if s.panicAt != 0 && r.Offset == s.panicAt {
+			panic("a row's value")
+		}
+		kind := outcome.Applied
+		if s.kinds != nil {
+			kind = s.kinds(r.Offset)
+		}
+		offsets, results = append(offsets, r.Offset), append(results, outcome.Result{Kind: kind})
+	}
+	s.applied = append(s.applied, offsets)
+	return results, nil
+}
+
+type scriptedLetters struct {
+	mu     sync.Mutex
+	faults []error
+	sent   []int64
+	reason []string
+}
+
+func (l *scriptedLetters) Send(_ context.Context, r change.Record, result outcome.Result, _ int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.faults) > 0 {
+		err := l.faults[0]
+		l.faults = l.faults[1:]
+		return err
+	}
+	l.sent, l.reason = append(l.sent, r.Offset), append(l.reason, result.Reason)
+	return nil
+}
+
+func TestRecordsAreMarkedBatchByBatchInOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		done := b.run(t.Context())
+		b.feed(0, 25)
+		close(b.records)
+		<-done
+		if diff := cmp.Diff([]int64{10, 20, 25}, b.marked()); diff != "" {
+			t.Error(diff)
+		}
+		if got := b.consumer.Status().Partitions(); len(got) != 0 {
+			t.Errorf("an ended claim is still listed: %v", got)
+		}
+	})
+}
+
+func TestALoneRecordWaitsNoLongerThanTheLinger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		done := b.run(t.Context())
+		begin := time.Now()
+		b.feed(0, 1)
+		time.Sleep(5 * time.Millisecond)
+		synctest.Wait()
+		if diff := cmp.Diff([]int64{1}, b.marked()); diff != "" {
+			t.Errorf("after %v: %s", time.Since(begin), diff)
+		}
+		close(b.records)
+		<-done
+	})
+}
+
+func TestAFaultPausesThePartitionAndMarksNothingUntilItIsOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.sink.faults = []error{outcome.Retry(errors.New("index away")), outcome.Retry(errors.New("index away"))}
+		done := b.run(t.Context())
+		b.feed(0, 3)
+		time.Sleep(250 * time.Millisecond)
+		synctest.Wait()
+		if len(b.marked()) != 0 {
+			t.Errorf("marked %v while the sink was away", b.marked())
+		}
+		if p := b.consumer.Status().Partitions()[0]; p.Fault == nil || p.Fault.Operator || p.Lag != 100 {
+			t.Errorf("the partition does not show its fault: %+v", p)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if diff := cmp.Diff([]int64{3}, b.marked()); diff != "" {
+			t.Error(diff)
+		}
+		if b.pauses != 1 || b.resumes != 1 || b.failed != 3 || b.retried != 6 {
+			t.Errorf("pauses %d, resumes %d, failed %d, retried %d", b.pauses, b.resumes, b.failed, b.retried)
+		}
+		if paused := b.consumer.Status().Paused(); paused != 300*time.Millisecond {
+			t.Errorf("paused for %v, not the two backoffs of 100 and 200 ms", paused)
+		}
+		close(b.records)
+		<-done
+	})
+}
+
+func TestAClaimThatIsTakenAwayDuringAFaultEndsAtOnceAndUnmarked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.sink.faults = slices.Repeat([]error{outcome.Operator(errors.New("no table"), "run cdc migrate")}, 1000)
+		done := b.run(t.Context())
+		b.feed(0, 40) // more than a batch: the rest is taken in while it waits
+		begin := time.Now()
+		close(b.records)
+		<-done
+		if waited := time.Since(begin); waited > 0 {
+			t.Errorf("the claim went on for %v", waited)
+		}
+		if len(b.marked()) != 0 {
+			t.Errorf("marked %v", b.marked())
+		}
+	})
+}
+
+func TestWhatWasFetchedDuringAFaultIsProcessedAfterItInOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.sink.faults = slices.Repeat([]error{outcome.Retry(errors.New("deadlock"))}, 3)
+		done := b.run(t.Context())
+		b.feed(0, 35)
+		time.Sleep(2 * time.Second)
+		b.feed(35, 38)
+		close(b.records)
+		<-done
+		var order []int64
+		for _, batch := range b.sink.applied {
+			order = append(order, batch...)
+		}
+		if !slices.IsSorted(order) || len(order) != 38 {
+			t.Errorf("applied %v", b.sink.applied)
+		}
+		if marks := b.marked(); marks[len(marks)-1] != 38 || !slices.IsSorted(marks) {
+			t.Errorf("marks %v", marks)
+		}
+	})
+}
+
+func TestADeadRecordIsMarkedOnlyOnceItsLetterIsDurable(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.sink.kinds = func(offset int64) outcome.Kind {
+			if offset == 1 {
+				return outcome.Dead
+			}
+			return outcome.Applied
+		}
+		b.letters.faults = []error{errors.New("broker away"), errors.New("broker away")}
+		done := b.run(t.Context())
+		b.feed(0, 3)
+		time.Sleep(200 * time.Millisecond)
+		synctest.Wait()
+		if len(b.marked()) != 0 {
+			t.Errorf("marked %v without a letter", b.marked())
+		}
+		close(b.records)
+		<-done
+		if len(b.marked()) != 0 {
+			t.Errorf("an ended claim marked %v without a letter", b.marked())
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.sink.kinds = func(int64) outcome.Kind { return outcome.Dead }
+		b.letters.faults = []error{errors.New("broker away")}
+		done := b.run(t.Context())
+		b.feed(0, 3)
+		time.Sleep(time.Second)
+		close(b.records)
+		<-done
+		if diff := cmp.Diff([]int64{0, 1, 2}, b.letters.sent); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff([]int64{3}, b.marked()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestOnlyTheRecordThatMakesTheSinkPanicIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.sink.panicAt = 4
+		done := b.run(t.Context())
+		b.feed(0, 10)
+		close(b.records)
+		<-done
+		if diff := cmp.Diff([]int64{4}, b.letters.sent); diff != "" {
+			t.Error(diff)
+		}
+		if b.letters.reason[0] != "panic" || b.ended[outcome.Applied] != 9 || b.ended[outcome.Dead] != 1 {
+			t.Errorf("reasons %v, ends %v", b.letters.reason, b.ended)
+		}
+	})
+}
+
+func TestATopicThatNobodyAskedForIsSkipped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		done := b.run(t.Context())
+		b.records <- change.Record{Topic: "lab.lab.labs", Partition: 3, Offset: 7}
+		close(b.records)
+		<-done
+		if diff := cmp.Diff([]int64{8}, b.marked()); diff != "" || b.ended[outcome.Skipped] != 1 {
+			t.Errorf("%s, ends %v", diff, b.ended)
+		}
+	})
+}
+
+// Whatever fails in whatever order, and whenever the claim ends: every record before the mark was applied or buried, nothing
+// behind it counts as consumed, and the outcomes add up.
+func TestTheMarkNeverOvertakesTheWork(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		faults := rapid.SliceOfN(rapid.SampledFrom([]error{nil, nil, outcome.Retry(errors.New("away")), outcome.Operator(errors.New("no"), "do")}), 0, 20).Draw(rt, "faults")
+		letters := rapid.SliceOfN(rapid.SampledFrom([]error{nil, errors.New("away")}), 0, 10).Draw(rt, "letters")
+		kinds := rapid.SliceOfN(rapid.SampledFrom(outcome.Kinds()), 60, 60).Draw(rt, "kinds")
+		total := rapid.Int64Range(0, 60).Draw(rt, "records")
+		patience := time.Duration(rapid.IntRange(0, 3000).Draw(rt, "patience")) * time.Millisecond
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.sink.faults = slices.DeleteFunc(faults, func(err error) bool { return err == nil })
+			b.letters.faults = slices.DeleteFunc(letters, func(err error) bool { return err == nil })
+			b.sink.kinds = func(offset int64) outcome.Kind { return kinds[offset] }
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			done := b.run(ctx)
+			for offset := range total {
+				select {
+				case b.records <- change.Record{Topic: topic, Partition: 3, Offset: offset}:
+				case <-done:
+				}
+			}
+			cancel()
+			<-done
+			checkMarks(t, b, kinds)
+		})
+	})
+}
+
+func checkMarks(t *testing.T, b *bench, kinds []outcome.Kind) {
+	t.Helper()
+	mark := int64(0)
+	for _, m := range b.marked() {
+		if m <= mark {
+			t.Fatalf("marks go back: %v", b.marked())
+		}
+		mark = m
+	}
+	applied := map[int64]bool{}
+	for _, batch := range b.sink.applied {
+		for _, offset := range batch {
+			applied[offset] = true
+		}
+	}
+	for offset := range mark {
+		if !applied[offset] || kinds[offset] == outcome.Dead && !slices.Contains(b.letters.sent, offset) {
+			t.Fatalf("offset %d lies before the mark %d and is not done", offset, mark)
+		}
+	}
+	sum := 0
+	for _, n := range b.ended {
+		sum += n
+	}
+	if int64(b.seen) != mark || sum != b.seen {
+		t.Fatalf("consumed %d, outcomes %v, mark %d", b.seen, b.ended, mark)
+	}
+}

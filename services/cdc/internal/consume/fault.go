@@ -1,0 +1,66 @@
+package consume
+
+import (
+	"context"
+	"time"
+
+	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+)
+
+// operatorRetry is how often a fault that waits for a person is looked at again.
+const operatorRetry = 10 * time.Second
+
+// waitOut keeps the partition paused for the backoff of the attempt. Meanwhile it takes in what was fetched already, at most one
+// fetch and the claim's buffer, so that the end of the claim is heard. It returns false when the claim is over.
+func (w *worker) waitOut(ctx context.Context, fault *outcome.Fault, attempt int) bool {
+	if w.state.fail(fault) {
+		w.claim.Pause()
+		w.log(fault)
+	}
+	timer := time.NewTimer(w.backoff(fault, attempt))
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-timer.C:
+			return true
+		case record, ok := <-w.claim.Records:
+			if !ok {
+				return false
+			}
+			w.ahead = append(w.ahead, record)
+		}
+	}
+}
+
+// backoff doubles from FirstRetry to MaxRetry, less up to a fifth, so that partitions do not come back as one.
+func (w *worker) backoff(fault *outcome.Fault, attempt int) time.Duration {
+	cfg := w.c.d.Config
+	pause := cfg.MaxRetry
+	if doublings := attempt - 1; doublings < 16 {
+		pause = min(pause, cfg.FirstRetry<<doublings)
+	}
+	if fault.Operator {
+		pause = max(pause, min(operatorRetry, cfg.MaxRetry))
+	}
+	const spread = 0.2
+	return pause - time.Duration(spread*w.c.d.Jitter()*float64(pause))
+}
+
+func (w *worker) log(fault *outcome.Fault) {
+	log := w.c.d.Log.With("topic", w.claim.Topic, "partition", w.claim.Partition, "error", fault.Err)
+	if fault.Operator {
+		log.Error("partition paused until somebody mends this", "advice", fault.Advice)
+		return
+	}
+	log.Warn("partition paused, trying again")
+}
+
+// recovered lets the partition go on after a fault.
+func (w *worker) recovered() {
+	if lasted, was := w.state.heal(); was {
+		w.claim.Resume()
+		w.c.d.Log.Info("partition goes on", "topic", w.claim.Topic, "partition", w.claim.Partition, "paused_seconds", lasted.Seconds())
+	}
+}

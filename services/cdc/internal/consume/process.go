@@ -1,0 +1,137 @@
+package consume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/labplatform/labplatform/services/cdc/internal/change"
+	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+)
+
+// finish brings the batch to its end and marks it. It returns false when the claim is over.
+func (w *worker) finish(ctx context.Context, batch []change.Record) bool {
+	c := w.c
+	weight := min(int64(weigh(batch)), c.d.Config.InFlightBytes)
+	if c.memory.Acquire(ctx, weight) != nil {
+		return false
+	}
+	defer c.memory.Release(weight)
+	table, begin := c.table(batch[0]), c.d.Clock.Now()
+	results, attempts, ok := w.apply(ctx, batch)
+	if !ok || !w.bury(ctx, batch, results, attempts) {
+		return false
+	}
+	w.claim.Mark(batch[len(batch)-1].Offset + 1)
+	w.state.finished(batch[len(batch)-1])
+	c.d.Observer.Consumed(table, len(batch))
+	c.d.Observer.Finished(table, results, c.d.Clock.Now().Sub(begin))
+	return true
+}
+
+// apply tries until the sink has taken the batch. It returns false when the claim ended before.
+func (w *worker) apply(ctx context.Context, batch []change.Record) ([]outcome.Result, int, bool) {
+	sink, table := w.c.d.Sinks[batch[0].Table()], w.c.table(batch[0])
+	if sink == nil {
+		return skipAll(batch), 1, true
+	}
+	for attempt := 1; ; attempt++ {
+		results, err := w.c.try(ctx, sink, batch)
+		if err == nil {
+			w.recovered()
+			return results, attempt, true
+		}
+		if ctx.Err() != nil {
+			return nil, attempt, false
+		}
+		if attempt == 1 {
+			w.c.d.Observer.Failed(table, len(batch))
+		}
+		if !w.waitOut(ctx, outcome.FaultOf(err), attempt) {
+			return nil, attempt, false
+		}
+		w.c.d.Observer.Retried(table, len(batch))
+	}
+}
+
+// try applies the batch once. A sink that panics over a batch gets its records one by one, so that only the record at fault is
+// given up.
+func (c *Consumer) try(ctx context.Context, sink Sink, batch []change.Record) ([]outcome.Result, error) {
+	results, err := c.once(ctx, sink, batch)
+	var panicked *panicError
+	if !errors.As(err, &panicked) {
+		return results, err
+	}
+	if len(batch) == 1 {
+		return []outcome.Result{outcome.Died("consumer", "panic", err)}, nil
+	}
+	results = results[:0]
+	for i := range batch {
+		one, err := c.try(ctx, sink, batch[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, one...)
+	}
+	return results, nil
+}
+
+func (c *Consumer) once(ctx context.Context, sink Sink, batch []change.Record) (results []outcome.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &panicError{kind: fmt.Sprintf("%T", p)}
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, c.d.Config.ApplyTimeout)
+	defer cancel()
+	results, err = sink.Apply(ctx, batch)
+	if err == nil && len(results) != len(batch) {
+		err = fmt.Errorf("sink gave %d results for %d records", len(results), len(batch))
+	}
+	return results, err //nolint:wrapcheck // faults pass as they are
+}
+
+// panicError holds the type of what was thrown: its text could hold a row's values.
+type panicError struct{ kind string }
+
+func (p *panicError) Error() string { return "the consumer panicked with a " + p.kind }
+
+// bury sends the dead records away. It returns false when the claim ended before they were durable.
+func (w *worker) bury(ctx context.Context, batch []change.Record, results []outcome.Result, attempts int) bool {
+	for i, result := range results {
+		if result.Kind != outcome.Dead {
+			continue
+		}
+		for try := 1; ; try++ {
+			err := w.c.d.DeadLetters.Send(ctx, batch[i], result, attempts)
+			if err == nil {
+				w.recovered()
+				break
+			}
+			if ctx.Err() != nil {
+				return false
+			}
+			w.c.d.Observer.DeadLetterFailed()
+			if !w.waitOut(ctx, outcome.FaultOf(fmt.Errorf("dead letter: %w", err)), try) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func skipAll(batch []change.Record) []outcome.Result {
+	results := make([]outcome.Result, len(batch))
+	for i := range results {
+		results[i] = outcome.Skip("unknown_table")
+	}
+	return results
+}
+
+func weigh(batch []change.Record) int {
+	total := 0
+	for _, r := range batch {
+		total += size(r)
+	}
+	return total
+}

@@ -1,0 +1,167 @@
+package consume
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/cdc/internal/change"
+	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+)
+
+// Status is what is known about the claimed partitions.
+type Status struct {
+	clock clock.Clock
+
+	mu          sync.Mutex
+	partitions  map[key]*partition // guarded by mu
+	lastSuccess time.Time          // guarded by mu; zero before the first
+	paused      time.Duration      // guarded by mu; of faults that are over
+}
+
+type key struct {
+	topic     string
+	partition int32
+}
+
+type partition struct {
+	status *Status
+	claim  Claim
+	// guarded by status.mu
+	next    int64     // first offset that is not done; negative when not known yet
+	batch   time.Time // since when a batch is under way, zero when none is
+	oldest  time.Time // when the first record under way was produced
+	fault   *outcome.Fault
+	faulted time.Time
+}
+
+func newStatus(c clock.Clock) *Status {
+	return &Status{clock: c, partitions: map[key]*partition{}}
+}
+
+func (s *Status) open(c Claim) *partition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &partition{status: s, claim: c, next: c.Initial}
+	s.partitions[key{c.Topic, c.Partition}] = p
+	return p
+}
+
+func (s *Status) close(c Claim) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.partitions, key{c.Topic, c.Partition})
+}
+
+func (p *partition) started(first change.Record) {
+	p.status.mu.Lock()
+	defer p.status.mu.Unlock()
+	p.batch, p.oldest = p.status.clock.Now(), first.Timestamp
+	if p.next < 0 {
+		p.next = first.Offset
+	}
+}
+
+func (p *partition) finished(last change.Record) {
+	p.status.mu.Lock()
+	defer p.status.mu.Unlock()
+	p.batch, p.oldest, p.next = time.Time{}, time.Time{}, last.Offset+1
+	p.status.lastSuccess = p.status.clock.Now()
+}
+
+// fail notes the fault and reports whether the partition was well before or the fault changed to another kind.
+func (p *partition) fail(f *outcome.Fault) bool {
+	p.status.mu.Lock()
+	defer p.status.mu.Unlock()
+	news := p.fault == nil || p.fault.Operator != f.Operator
+	if p.fault == nil {
+		p.faulted = p.status.clock.Now()
+	}
+	p.fault = f
+	return news
+}
+
+// heal ends the fault, if there was one, and tells how long it lasted.
+func (p *partition) heal() (time.Duration, bool) {
+	p.status.mu.Lock()
+	defer p.status.mu.Unlock()
+	if p.fault == nil {
+		return 0, false
+	}
+	lasted := p.status.clock.Now().Sub(p.faulted)
+	p.status.paused += lasted
+	p.fault = nil
+	return lasted, true
+}
+
+// Partition is a snapshot of one claimed partition.
+type Partition struct {
+	Topic     string
+	Partition int32
+	Lag       int64          // records that are not done
+	Busy      time.Duration  // how long the present batch is under way, faults included; 0 when idle
+	Fault     *outcome.Fault // why it is paused, nil when it is not
+}
+
+// Partitions returns the claimed partitions in order.
+func (s *Status) Partitions() []Partition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.clock.Now()
+	all := make([]Partition, 0, len(s.partitions))
+	for k, p := range s.partitions {
+		one := Partition{Topic: k.topic, Partition: k.partition, Lag: p.lag(), Fault: p.fault}
+		if !p.batch.IsZero() {
+			one.Busy = now.Sub(p.batch)
+		}
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b Partition) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+	})
+	return all
+}
+
+// lag is 0 while the first offset is unknown: the broker has not been heard yet.
+func (p *partition) lag() int64 {
+	if p.next < 0 {
+		return 0
+	}
+	return max(0, p.claim.HighWater()-p.next)
+}
+
+// LastSuccess returns when a batch was last finished, zero when never.
+func (s *Status) LastSuccess() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lastSuccess
+}
+
+// Paused returns how long partitions were paused in all, the present faults included.
+func (s *Status) Paused() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	total, now := s.paused, s.clock.Now()
+	for _, p := range s.partitions {
+		if p.fault != nil {
+			total += now.Sub(p.faulted)
+		}
+	}
+	return total
+}
+
+// Oldest returns when the oldest record under way, outside the given topic, was produced. Everything that was produced before
+// it and has been fetched is done.
+func (s *Status) Oldest(except string) (time.Time, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var oldest time.Time
+	for k, p := range s.partitions {
+		if k.topic != except && !p.oldest.IsZero() && (oldest.IsZero() || p.oldest.Before(oldest)) {
+			oldest = p.oldest
+		}
+	}
+	return oldest, !oldest.IsZero()
+}

@@ -1,0 +1,68 @@
+package envelope
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// numbers and texts are JSON columns. The connector sends their text within a string, exactly as it is stored;
+// null and the empty list read as nil.
+type (
+	numbers []int64
+	texts   []string
+)
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *numbers) UnmarshalJSON(b []byte) error {
+	list, err := listColumn[int64](b)
+	*n = list
+	return err
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *texts) UnmarshalJSON(b []byte) error {
+	list, err := listColumn[string](b)
+	*t = list
+	return err
+}
+
+func listColumn[T int64 | string](b []byte) ([]T, error) {
+	var stored string
+	if err := json.Unmarshal(b, &stored); err != nil {
+		return nil, errColumn("is no JSON column")
+	}
+	if stored == "" { // null
+		return nil, nil
+	}
+	var list []T
+	if err := json.Unmarshal([]byte(stored), &list); err != nil {
+		return nil, errColumn("holds no list of the expected kind")
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	return list, nil
+}
+
+// errColumn is what is wrong with one column; malformedColumn adds which.
+type errColumn string
+
+// Error returns the words.
+func (e errColumn) Error() string { return string(e) }
+
+// malformedColumn translates the error of reading an image. The pointer of the decoder's error is a column's name:
+// images are flat.
+func malformedColumn(err error) *Malformed {
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) {
+		return malformed("image", err)
+	}
+	m := &Malformed{Part: "column " + strings.TrimPrefix(string(semantic.JSONPointer), "/"), What: "has the wrong type"}
+	var column errColumn
+	if errors.As(err, &column) {
+		m.What = string(column)
+	}
+	return m
+}

@@ -1,0 +1,105 @@
+package envelope
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/labplatform/labplatform/services/cdc/internal/change"
+)
+
+// Image is what the materializer needs of a source row's image. Zero times and ids are columns that the image lacks.
+type Image struct {
+	RowID     int64 // primary key
+	UserID    int64 // the patient that the row belongs to
+	LabID     int64
+	UpdatedOn time.Time
+}
+
+type patientColumns struct {
+	ID        *int64  `json:"id"`
+	LabID     int64   `json:"labId_id"`
+	UpdatedOn instant `json:"updatedOn"`
+}
+
+type ownedColumns struct {
+	ID        *int64  `json:"id"`
+	UserID    *int64  `json:"userDetailsId_id"`
+	LabID     int64   `json:"labId_id"`
+	UpdatedOn instant `json:"updatedOn"`
+}
+
+// Source reads an image of userDetails, billing or labReportRelation. The error is a *Malformed.
+func Source(table string, image []byte) (Image, error) {
+	if table == change.UserDetails {
+		return patient(image)
+	}
+	var c ownedColumns
+	if err := json.Unmarshal(image, &c); err != nil {
+		return Image{}, malformedColumn(err)
+	}
+	if c.ID == nil {
+		return Image{}, &Malformed{Part: "column id", What: "is missing"}
+	}
+	if c.UserID == nil {
+		return Image{}, &Malformed{Part: "column userDetailsId_id", What: "is missing"}
+	}
+	return Image{RowID: *c.ID, UserID: *c.UserID, LabID: c.LabID, UpdatedOn: time.Time(c.UpdatedOn)}, nil
+}
+
+func patient(image []byte) (Image, error) {
+	var c patientColumns
+	if err := json.Unmarshal(image, &c); err != nil {
+		return Image{}, malformedColumn(err)
+	}
+	if c.ID == nil {
+		return Image{}, &Malformed{Part: "column id", What: "is missing"}
+	}
+	return Image{RowID: *c.ID, UserID: *c.ID, LabID: c.LabID, UpdatedOn: time.Time(c.UpdatedOn)}, nil
+}
+
+// Key returns the value of a record's single key column, which must be a number: column is the name of the primary
+// key. The error is a *Malformed.
+func Key(r change.Record, column string) (int64, error) {
+	if isNull(r.Key) {
+		return 0, &Malformed{Part: "key", What: "is missing"}
+	}
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(r.Key, &members); err != nil {
+		return 0, malformed("key", err)
+	}
+	if payload, wrapped := members["payload"]; wrapped {
+		members = nil
+		if err := json.Unmarshal(payload, &members); err != nil {
+			return 0, malformed("key", err)
+		}
+	}
+	var id *int64
+	if v := members[column]; v != nil {
+		if err := json.Unmarshal(v, &id); err != nil {
+			return 0, &Malformed{Part: "key", What: "has a " + column + " that is no number"}
+		}
+	}
+	if id == nil {
+		return 0, &Malformed{Part: "key", What: "lacks " + column}
+	}
+	return *id, nil
+}
+
+// instant is a DATETIME as the connector renders it under time.precision.mode=isostring.
+type instant time.Time
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (i *instant) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(b, &s); err != nil || s == "" {
+		return err
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return errColumn("is no time of the form 2006-01-02T15:04:05.999999Z")
+	}
+	*i = instant(t)
+	return nil
+}

@@ -1,0 +1,173 @@
+// Package health owns what the consumer says about itself: /health, /ready and the gauges beside them. Idle is healthy; stuck is not.
+package health
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/cdc/internal/broker"
+	"github.com/labplatform/labplatform/services/cdc/internal/consume"
+	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+)
+
+const (
+	// pollWindow is how old the last fetch may be: an idle consumer fetches twice a second.
+	pollWindow = 30 * time.Second
+	// successWindow is how long a consumer with work may be without success before it is not ready.
+	successWindow = time.Minute
+	// stuckAfter is when a batch that neither ends nor fails counts as a deadlock: several times the bound of one try.
+	stuckAfter = 2 * time.Minute
+)
+
+// Membership tells about the consumer group.
+type Membership interface{ State() broker.State }
+
+// Partitions tells about the claimed partitions.
+type Partitions interface {
+	Partitions() []consume.Partition
+	LastSuccess() time.Time
+}
+
+// Dependencies tells which stores answer.
+type Dependencies interface {
+	Dependencies() map[string]string // "up" or "down"
+	Ready() bool
+}
+
+// Health judges the consumer.
+type Health struct {
+	Group    Membership
+	Status   Partitions
+	Stores   Dependencies
+	Phase    func() string // "running" or "migration"
+	Clock    clock.Clock
+	Draining func() bool
+}
+
+// report is the body of both paths. A field that does not apply is absent.
+type report struct {
+	Status       string            `json:"status"`
+	Phase        string            `json:"phase"`
+	LastPoll     float64           `json:"last_poll_seconds_ago"`
+	LastSuccess  *float64          `json:"last_success_seconds_ago"`
+	Lag          int64             `json:"consumer_lag"`
+	Partitions   int               `json:"partitions"`
+	Dependencies map[string]string `json:"dependencies"`
+	Reasons      []string          `json:"reasons,omitempty"`
+}
+
+// Handle adds GET /health and GET /ready, and the two names under which every service of the platform answers.
+func (h *Health) Handle(mux *http.ServeMux) {
+	mux.HandleFunc("GET /health", h.health)
+	mux.HandleFunc("GET /ready", h.ready)
+	mux.HandleFunc("GET /health/ready", h.ready)
+	mux.HandleFunc("GET /health/live", func(w http.ResponseWriter, _ *http.Request) {
+		write(w, http.StatusOK, map[string]string{"status": "alive"})
+	})
+}
+
+func (h *Health) health(w http.ResponseWriter, _ *http.Request) {
+	body := h.report()
+	body.Reasons = h.unhealthy()
+	body.Status = "healthy"
+	status := http.StatusOK
+	if len(body.Reasons) > 0 {
+		body.Status, status = "unhealthy", http.StatusServiceUnavailable
+	}
+	write(w, status, body)
+}
+
+func (h *Health) ready(w http.ResponseWriter, _ *http.Request) {
+	body := h.report()
+	body.Reasons = append(h.unhealthy(), h.notReady()...)
+	body.Status = "ready"
+	status := http.StatusOK
+	if len(body.Reasons) > 0 {
+		body.Status, status = "not_ready", http.StatusServiceUnavailable
+	}
+	write(w, status, body)
+}
+
+func (h *Health) report() report {
+	now, state := h.Clock.Now(), h.Group.State()
+	body := report{Phase: h.Phase(), LastPoll: now.Sub(state.LastPoll).Seconds(), Dependencies: h.Stores.Dependencies()}
+	if last := h.Status.LastSuccess(); !last.IsZero() {
+		ago := now.Sub(last).Seconds()
+		body.LastSuccess = &ago
+	}
+	for _, p := range h.Status.Partitions() {
+		body.Lag += p.Lag
+		body.Partitions++
+	}
+	return body
+}
+
+// unhealthy lists why the process itself should be looked at or restarted.
+func (h *Health) unhealthy() []string {
+	var reasons []string
+	if ago := h.Clock.Now().Sub(h.Group.State().LastPoll); ago > pollWindow {
+		reasons = append(reasons, fmt.Sprintf("no fetch for %.0f s", ago.Seconds()))
+	}
+	for _, p := range h.Status.Partitions() {
+		if p.Fault == nil && p.Busy > stuckAfter {
+			reasons = append(reasons, fmt.Sprintf("%s/%d: one batch for %.0f s", p.Topic, p.Partition, p.Busy.Seconds()))
+		}
+	}
+	return reasons
+}
+
+// notReady lists why messages are not being processed now.
+func (h *Health) notReady() []string {
+	var reasons []string
+	if h.Draining() {
+		reasons = append(reasons, "stopping")
+	}
+	state := h.Group.State()
+	if !state.Member {
+		reasons = append(reasons, "not a member of the consumer group")
+	}
+	if state.Fault != nil && state.Fault.Operator {
+		reasons = append(reasons, state.Fault.Error())
+	}
+	if !h.Stores.Ready() {
+		reasons = append(reasons, "a store is down")
+	}
+	return append(reasons, h.stalled()...)
+}
+
+// stalled lists partitions that wait for a person, and a backlog that nothing is done about.
+func (h *Health) stalled() []string {
+	var reasons []string
+	lag := int64(0)
+	for _, p := range h.Status.Partitions() {
+		lag += p.Lag
+		if p.Fault != nil && p.Fault.Operator {
+			reasons = append(reasons, fmt.Sprintf("%s/%d is paused: %s", p.Topic, p.Partition, describe(p.Fault)))
+		}
+	}
+	last := h.Status.LastSuccess()
+	if since := h.Group.State().Since; last.Before(since) {
+		last = since // a new member gets its time too
+	}
+	if ago := h.Clock.Now().Sub(last); lag > 0 && ago > successWindow {
+		reasons = append(reasons, fmt.Sprintf("%d records wait and none was processed for %.0f s", lag, ago.Seconds()))
+	}
+	return reasons
+}
+
+// describe leaves the error out, which may be long: the advice is what counts.
+func describe(f *outcome.Fault) string {
+	if f.Advice != "" {
+		return f.Advice
+	}
+	return f.Error()
+}
+
+func write(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the client is gone
+}

@@ -52,7 +52,7 @@ func runEngines(ctx context.Context, s settings.Settings, args []string, stderr 
 	spawner := process.NewSpawner(process.Directory(work))
 	defer spawner.Close()
 	begin := time.Now()
-	test := &testEngines{ctx: ctx, work: work, env: []string{"LAB_REQUIRE_ENGINES=1"}}
+	test := &testEngines{ctx: ctx, work: work, env: []string{"LAB_REQUIRE_ENGINES=1", "LAB_DISTRIBUTIONS=" + s.Distributions}}
 	if err := test.describe(wanted, java); err != nil {
 		return 1, err
 	}

@@ -15,6 +15,7 @@ type Engine struct {
 	Spec    process.Spec
 	Prepare func(context.Context) error // makes the data directory at first start; nil: nothing to do
 	Ready   func(context.Context) error // succeeds once it serves
+	Then    *Engine                     // started once this one serves; nil: nothing waits for it
 }
 
 // Start prepares the engine, runs it and waits until it serves. An engine that does not become ready is stopped.

@@ -3,26 +3,33 @@ package engines
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
-// StartAll starts the engines in parallel and waits for all of them. The children that did start are returned
-// also beside an error: the caller stops them.
+// StartAll starts the engines in parallel, each followed by the one that waits for it, and waits for all of them.
+// The children that did start are returned also beside an error: the caller stops them.
 func StartAll(ctx context.Context, spawner *process.Spawner, wanted []Engine) ([]*process.Child, error) {
-	children := make([]*process.Child, len(wanted))
+	children := make([][]*process.Child, len(wanted))
 	problems := make([]error, len(wanted))
 	var group sync.WaitGroup
 	for i, engine := range wanted {
-		group.Go(func() { children[i], problems[i] = engine.Start(ctx, spawner) })
+		group.Go(func() { children[i], problems[i] = startChain(ctx, spawner, &engine) })
 	}
 	group.Wait()
+	return slices.Concat(children...), errors.Join(problems...)
+}
+
+func startChain(ctx context.Context, spawner *process.Spawner, engine *Engine) ([]*process.Child, error) {
 	var running []*process.Child
-	for _, child := range children {
-		if child != nil {
-			running = append(running, child)
+	for ; engine != nil; engine = engine.Then {
+		child, err := engine.Start(ctx, spawner)
+		if err != nil {
+			return running, err
 		}
+		running = append(running, child)
 	}
-	return running, errors.Join(problems...)
+	return running, nil
 }

@@ -22,7 +22,21 @@ type Stack struct {
 	MongoURI      string
 	MongoDatabase string
 	BlobURL       string
+
+	// The pipeline; "" when this stack runs without.
+	KafkaBrokers  string // host:port with commas between
+	ConnectURL    string
+	Elasticsearch string // URL
 }
+
+// The names that change capture gives to topics, and its user of the database.
+const (
+	topicPrefix   = "lab" // Debezium's; the name of a topic goes on with the database's
+	ConnectorUser = "cdc_connector"
+)
+
+// TopicPrefix is what the names of the data topics begin with, without the dot before the table's name.
+func (s Stack) TopicPrefix() string { return topicPrefix + "." + s.MySQL.Database }
 
 // MySQL is the database of the stack in the parts that the services want.
 type MySQL struct{ Host, Port, User, Password, Database string }

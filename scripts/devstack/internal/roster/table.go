@@ -1,6 +1,8 @@
 package roster
 
 import (
+	"slices"
+
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
 )
 
@@ -12,8 +14,10 @@ type Service struct {
 	GRPC     ports.Name // "" when it serves none
 	Admin    ports.Name // health
 	More     []ports.Name
-	Migrates bool // has the verb migrate
-	Edge     bool // has no store and verifies no user's credential itself
+	Ready    string // path on Admin that answers 200 when it is ready; "" is /health/ready
+	Migrates bool   // has the verb migrate
+	Edge     bool   // has no store and verifies no user's credential itself
+	Pipeline bool   // runs only together with Kafka, Kafka Connect and Elasticsearch
 
 	// Env adds what only this service gets; fixed values win over the caller's environment, defaults do not.
 	Env func(Stack) (fixed, defaults Env)
@@ -32,6 +36,19 @@ func Table() []Service {
 		{Name: "taskqueue", Package: "./services/taskqueue/cmd/taskqueue", Prefix: "TASKQUEUE", GRPC: ports.TaskqueueGRPC,
 			Admin: ports.TaskqueueAdmin, Migrates: true, Env: taskqueueEnv},
 	}
+}
+
+// WithoutPipeline returns those that run without Kafka, Kafka Connect and Elasticsearch.
+func WithoutPipeline(services []Service) []Service {
+	return slices.DeleteFunc(slices.Clone(services), func(s Service) bool { return s.Pipeline })
+}
+
+// ReadyPath is the path on Admin that answers 200 when the service is ready.
+func (s Service) ReadyPath() string {
+	if s.Ready != "" {
+		return s.Ready
+	}
+	return "/health/ready"
 }
 
 // Listeners returns the ports that the service opens.

@@ -28,6 +28,7 @@ type Secrets struct {
 	Mobile    string `json:"mobile"`    // bearer tokens, <PREFIX>_JWT_SECRET
 	Legacy    string `json:"legacy"`    // bearer tokens, <PREFIX>_PY2_JWT_SECRET
 	Ephemeral string `json:"ephemeral"` // bearer tokens, <PREFIX>_EPHEMERAL_JWT_SECRET
+	Connector string `json:"connector"` // password of the connectors' database user
 }
 
 // Load reads the secrets of the stack in labDir.
@@ -43,13 +44,22 @@ func Load(labDir string) (Secrets, error) {
 	return s, nil
 }
 
-// LoadOrCreate is Load for the first start too. Call it under the lock of the stack.
+// LoadOrCreate is Load for the first start too, and for a folder whose secrets are fewer than today's. Call it under
+// the lock of the stack.
 func LoadOrCreate(labDir string) (Secrets, error) {
 	s, err := Load(labDir)
-	if !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return s, err
 	}
-	s = Secrets{Service: random(), Mobile: random(), Legacy: random(), Ephemeral: random()}
+	complete := true
+	for _, secret := range []*string{&s.Service, &s.Mobile, &s.Legacy, &s.Ephemeral, &s.Connector} {
+		if *secret == "" {
+			*secret, complete = random(), false
+		}
+	}
+	if complete {
+		return s, nil
+	}
 	text, err := json.MarshalIndent(s, "", " ")
 	if err != nil {
 		return Secrets{}, fmt.Errorf("write secrets: %w", err)

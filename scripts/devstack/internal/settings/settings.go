@@ -27,7 +27,7 @@ type Settings struct {
 	Bin      string // where the services are built
 	Dir      string // LAB_DIR, absolute
 	Ports    ports.Plan
-	Pipeline bool // LAB_PIPELINE; wanted, see the README for what exists
+	Pipeline bool // LAB_PIPELINE: change capture and search, with Kafka, Kafka Connect and Elasticsearch
 	Seed     Seed
 
 	Distributions string // LAB_DISTRIBUTIONS: where the programs of the Java engines are kept; stacks may share it

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,6 +40,7 @@ type running struct {
 	spawner *process.Spawner
 	stack   roster.Stack
 	target  string // MySQL DSN with the database
+	java    engines.Java
 
 	engines  []*process.Child
 	services []*process.Child
@@ -79,11 +81,10 @@ func Run(ctx context.Context, c Config) error {
 
 // start reads top to bottom as what happens.
 func (r *running) start(ctx context.Context) error {
-	wanted := engines.Wanted{MySQL: r.Settings.MySQLDSN == "", Redis: r.Settings.RedisAddr == ""}
-	if err := engines.Install(ctx, wanted, r.Out); err != nil {
+	if err := r.requirePorts(ctx); err != nil {
 		return err
 	}
-	if err := r.requirePorts(ctx); err != nil {
+	if err := r.install(ctx); err != nil {
 		return err
 	}
 	kept, err := secrets.LoadOrCreate(r.Settings.Dir)
@@ -99,10 +100,21 @@ func (r *running) start(ctx context.Context) error {
 	if err := r.migrate(ctx); err != nil {
 		return err
 	}
-	if err := r.seed(ctx); err != nil {
+	if err := inParallel(ctx, r.seed, r.admitConnectors); err != nil {
 		return err
 	}
 	return r.startServices(ctx)
+}
+
+// install makes the programs of the engines available.
+func (r *running) install(ctx context.Context) error {
+	wanted := r.wanted()
+	if err := engines.Install(ctx, wanted, r.Out); err != nil {
+		return err
+	}
+	var err error
+	r.java, err = engines.FetchJava(ctx, wanted, r.Out)
+	return err
 }
 
 // inParallel runs the steps at once; the first failure cancels the others.
@@ -167,7 +179,7 @@ func (r *running) watch(ctx context.Context) {
 	group.Wait()
 }
 
-// stop ends services before engines and forgets them all.
+// stop ends services before engines, and those that lean on another engine before that one; then it forgets them all.
 func (r *running) stop() {
 	if err := endpoints.Remove(r.Settings.Dir); err != nil {
 		fmt.Fprintln(r.Out, err)
@@ -175,6 +187,10 @@ func (r *running) stop() {
 	fmt.Fprintln(r.Out, "stopping")
 	pids := process.Directory(r.Settings.Run())
 	process.StopAll(r.services, serviceGrace)
+	leaning := slices.IndexFunc(r.engines, func(c *process.Child) bool { return c.Name == "connector" })
+	if leaning >= 0 {
+		r.engines[leaning].Stop(engineGrace)
+	}
 	process.StopAll(r.engines, engineGrace)
 	for _, child := range append(r.engines, r.services...) {
 		pids.Remove(child.Name)

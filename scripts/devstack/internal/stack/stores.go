@@ -37,6 +37,7 @@ func (r *running) describe(kept secrets.Secrets) error {
 		RedisAddr: or(r.Settings.RedisAddr, r.Settings.Ports.Addr(ports.Redis)),
 		MongoURI:  or(r.Settings.MongoURI, "mongodb://"+r.Settings.Ports.Addr(ports.Mongo)+"/"), MongoDatabase: database,
 	}
+	r.describePipeline()
 	return nil
 }
 
@@ -85,29 +86,37 @@ func (r *running) prepareStores(ctx context.Context) error {
 	return r.createDatabase(ctx)
 }
 
+// wanted says which engines this stack starts itself.
+func (r *running) wanted() engines.Wanted {
+	s := r.Settings
+	return engines.Wanted{MySQL: s.MySQLDSN == "", Redis: s.RedisAddr == "", Distributions: s.Distributions,
+		Kafka: s.Pipeline && s.KafkaBrokers == "", Connect: s.Pipeline && s.ConnectURL == "", Elasticsearch: s.Pipeline && s.ESURL == ""}
+}
+
+func (r *running) place(name string, port ports.Name) engines.Place {
+	return engines.Place{Data: r.Settings.Data(name), Log: r.Settings.Log(name), Port: r.Settings.Ports.Port(port)}
+}
+
 func (r *running) ownEngines() ([]engines.Engine, error) {
-	place := func(name string, port ports.Name) engines.Place {
-		return engines.Place{Data: r.Settings.Data(name), Log: r.Settings.Log(name), Port: r.Settings.Ports.Port(port)}
-	}
 	var wanted []engines.Engine
 	if r.Settings.MySQLDSN == "" {
-		engine, err := engines.MariaDB(place("mysql", ports.MySQL), engines.Durable)
+		engine, err := engines.MariaDB(r.place("mysql", ports.MySQL), engines.Durable)
 		if err != nil {
 			return nil, err
 		}
 		wanted = append(wanted, engine)
 	}
 	if r.Settings.RedisAddr == "" {
-		engine, err := engines.Redis(place("redis", ports.Redis))
+		engine, err := engines.Redis(r.place("redis", ports.Redis))
 		if err != nil {
 			return nil, err
 		}
 		wanted = append(wanted, engine)
 	}
 	if r.Settings.MongoURI == "" {
-		wanted = append(wanted, engines.DocumentStore(place("mongo", ports.Mongo), r.Binary))
+		wanted = append(wanted, engines.DocumentStore(r.place("mongo", ports.Mongo), r.Binary))
 	}
-	return wanted, nil
+	return append(wanted, r.ownPipeline()...), nil
 }
 
 // listeners are the ports that this stack is going to open.
@@ -122,6 +131,7 @@ func (r *running) listeners() []ports.Name {
 	if r.Settings.MongoURI == "" {
 		all = append(all, ports.Mongo)
 	}
+	all = append(all, r.pipelineListeners()...)
 	for _, service := range r.Services {
 		all = append(all, service.Listeners()...)
 	}
@@ -129,9 +139,11 @@ func (r *running) listeners() []ports.Name {
 }
 
 func names(wanted []engines.Engine) []string {
-	list := make([]string, len(wanted))
-	for i, engine := range wanted {
-		list[i] = engine.Spec.Name
+	var list []string
+	for _, first := range wanted {
+		for engine := &first; engine != nil; engine = engine.Then {
+			list = append(list, engine.Spec.Name)
+		}
 	}
 	return list
 }

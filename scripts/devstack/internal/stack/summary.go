@@ -9,11 +9,13 @@ const summary = `The laboratory platform runs.
   Redis          {{.Redis}}
   documents      {{.Mongo}}
   objects        {{.Blob}}
+{{- if .Pipeline}}
+  Kafka          {{.Kafka}}   (topics {{.Topics}}.<table>)
+  Kafka Connect  {{.Connect}}
+  Elasticsearch  {{.Elasticsearch}}
+{{- end}}
   logs           {{.Logs}}
   everything     {{.Dir}}/endpoints.json
-{{- if .Pipeline}}
-  LAB_PIPELINE is on, but this stack has no change capture and no search yet: it behaves as with LAB_PIPELINE=off.
-{{- end}}
 {{if .Demo}}
 Demo laboratory: the session cookie is sessionid=demo-lab-user (8 hours; a new start renews it). To try it:
 

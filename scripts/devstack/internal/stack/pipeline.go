@@ -1,0 +1,96 @@
+package stack
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
+)
+
+// describePipeline settles the addresses of Kafka, Kafka Connect and Elasticsearch.
+func (r *running) describePipeline() {
+	if !r.Settings.Pipeline {
+		return
+	}
+	r.stack.KafkaBrokers = or(r.Settings.KafkaBrokers, r.Settings.Ports.Addr(ports.Kafka))
+	r.stack.ConnectURL = or(r.Settings.ConnectURL, r.stack.URL(ports.Connector))
+	r.stack.Elasticsearch = or(r.Settings.ESURL, r.stack.URL(ports.Elasticsearch))
+}
+
+// ownPipeline are the engines of the pipeline; Connect keeps its state in Kafka and so waits for it.
+func (r *running) ownPipeline() []engines.Engine {
+	own := r.wanted()
+	var wanted []engines.Engine
+	connect := engines.Connect(r.place("connector", ports.Connector), r.stack.KafkaBrokers, r.java)
+	switch kafka := engines.Kafka(r.place("kafka", ports.Kafka), r.Settings.Ports.Port(ports.KafkaController), r.java); {
+	case own.Kafka && own.Connect:
+		kafka.Then = &connect
+		wanted = append(wanted, kafka)
+	case own.Kafka:
+		wanted = append(wanted, kafka)
+	case own.Connect:
+		wanted = append(wanted, connect)
+	}
+	if own.Elasticsearch {
+		wanted = append(wanted, engines.Elasticsearch(r.place("elasticsearch", ports.Elasticsearch),
+			r.Settings.Ports.Port(ports.ElasticsearchTransport), r.java))
+	}
+	return wanted
+}
+
+func (r *running) pipelineListeners() []ports.Name {
+	var all []ports.Name
+	wanted := r.wanted()
+	if wanted.Kafka {
+		all = append(all, ports.Kafka, ports.KafkaController)
+	}
+	if wanted.Connect {
+		all = append(all, ports.Connector)
+	}
+	if wanted.Elasticsearch {
+		all = append(all, ports.Elasticsearch, ports.ElasticsearchTransport)
+	}
+	return all
+}
+
+// admitConnectors makes the database user of the connectors, with what Debezium needs: to read, to hold the tables
+// still for the moment in which a snapshot begins, and to follow the binary log. It writes two tables of its own.
+func (r *running) admitConnectors(ctx context.Context) error {
+	follows := slices.ContainsFunc(r.Services, func(s roster.Service) bool { return s.Pipeline })
+	given := slices.ContainsFunc(r.Caller, func(pair string) bool { return strings.HasPrefix(pair, "CDC_CONNECTOR_DB_USER=") })
+	if !follows || given {
+		return nil
+	}
+	config, err := mysql.ParseDSN(r.target)
+	if err != nil {
+		return fmt.Errorf("connectors' user: %w", err)
+	}
+	statements := connectorGrants(r.stack.MySQL.Database)
+	return execute(ctx, config, func(db *sql.DB) error {
+		for _, statement := range statements {
+			if _, err := db.ExecContext(ctx, strings.ReplaceAll(statement, "<password>", r.stack.Secrets.Connector)); err != nil {
+				return fmt.Errorf("the connectors' database user cannot be made: %w. Name one by CDC_CONNECTOR_DB_USER and CDC_CONNECTOR_DB_PASSWORD "+
+					"for which an administrator ran\n  %s", err, strings.Join(statements, ";\n  "))
+			}
+		}
+		return nil
+	})
+}
+
+func connectorGrants(database string) []string {
+	user := "'" + roster.ConnectorUser + "'@'%'"
+	return []string{
+		"CREATE USER IF NOT EXISTS " + user,
+		"ALTER USER " + user + " IDENTIFIED BY '<password>'",
+		"GRANT SELECT, RELOAD, SHOW DATABASES, LOCK TABLES, REPLICATION SLAVE, BINLOG MONITOR ON *.* TO " + user,
+		"GRANT INSERT, UPDATE, DELETE ON `" + database + "`.`cdc_signal` TO " + user,
+		"GRANT INSERT, UPDATE ON `" + database + "`.`cdc_heartbeat` TO " + user,
+	}
+}

@@ -1,0 +1,141 @@
+package connectors_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/services/cdc/connectors"
+)
+
+func source() connectors.Source {
+	return connectors.Source{DatabaseHost: "db.internal", DatabasePort: "3306", DatabaseUser: "cdc_connector", DatabasePassword: `p"a\ss${x}`,
+		Database: "labdb", TopicPrefix: "lab", Brokers: "k1:9092,k2:9092", Replication: 3, MinInSync: 2, HeartbeatMS: 2000}
+}
+
+func configurations(t *testing.T) (existing, projection map[string]string) {
+	t.Helper()
+	all, err := source().Configurations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 2 {
+		t.Fatalf("%d configurations, want 2", len(all))
+	}
+	return all[connectors.Existing], all[connectors.Projection]
+}
+
+func TestEveryPlaceholderIsFilledIn(t *testing.T) {
+	t.Parallel()
+	existing, projection := configurations(t)
+	for _, configuration := range []map[string]string{existing, projection} {
+		if got := configuration["database.password"]; got != source().DatabasePassword {
+			t.Errorf("password is %q, want it as it was given", got)
+		}
+		for key, value := range configuration {
+			if key != "database.password" && strings.Contains(value, "${") {
+				t.Errorf("%s = %s", key, value)
+			}
+		}
+		if _, err := json.Marshal(configuration); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestTheConnectorsDifferWhereTheyMust(t *testing.T) {
+	t.Parallel()
+	existing, projection := configurations(t)
+	want := []string{
+		"custom.metric.tags",                     // equal ones clash and block the start of a task
+		"database.server.id",                     // equal ones throw each other out
+		"event.converting.failure.handling.mode", // the images of user_meta are indexed as they are; other rows are read again
+		"heartbeat.action.query",                 // each beats its own row
+		"schema.history.internal.kafka.topic",    // a shared one gets out of order
+		"table.include.list",
+		"transforms.carrier.value.literal", // who carried a beat
+	}
+	var got []string
+	for key, value := range projection {
+		if existing[key] != value {
+			got = append(got, key)
+		}
+	}
+	for key := range existing {
+		if _, both := projection[key]; !both {
+			got = append(got, key)
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func TestTheSettingsThatTheConsumerReliesOn(t *testing.T) {
+	t.Parallel()
+	existing, projection := configurations(t)
+	for key, want := range map[string]string{
+		"topic.prefix": "lab", "database.include.list": "labdb", "signal.data.collection": "labdb.cdc_signal", "snapshot.mode": "initial",
+		"poll.interval.ms": "50", "connect.keep.alive.interval.ms": "2000", "time.precision.mode": "isostring",
+		"decimal.handling.mode": "string", "bigint.unsigned.handling.mode": "long", "tombstones.on.delete": "true",
+		"extended.headers.enabled": "false", "skipped.operations": "none", "incremental.snapshot.chunk.size": "1024",
+		"topic.creation.default.partitions": "6", "topic.creation.default.replication.factor": "3",
+		"topic.creation.default.min.insync.replicas": "2", "heartbeat.interval.ms": "2000",
+		"predicates.beat.pattern": `.*\.cdc_heartbeat`, "transforms.carrier.header": connectors.CarrierHeader,
+	} {
+		if existing[key] != want || projection[key] != want {
+			t.Errorf("%s = %q and %q, want %q", key, existing[key], projection[key], want)
+		}
+	}
+	if got, want := existing["table.include.list"], "labdb.userDetails,labdb.billing,labdb.labReportRelation,labdb.cdc_heartbeat"; got != want {
+		t.Errorf("%s captures %s", connectors.Existing, got)
+	}
+	if got, want := projection["table.include.list"], "labdb.user_meta,labdb.cdc_heartbeat"; got != want {
+		t.Errorf("%s captures %s", connectors.Projection, got)
+	}
+	for name, configuration := range map[string]map[string]string{connectors.Existing: existing, connectors.Projection: projection} {
+		if got, want := configuration["schema.history.internal.kafka.topic"], "lab.schema-history."+name; got != want {
+			t.Errorf("history is in %s, want %s", got, want)
+		}
+	}
+}
+
+func TestAMissingValueIsNamed(t *testing.T) {
+	t.Parallel()
+	s := source()
+	s.Brokers = ""
+	if _, err := s.Configurations(); err == nil || !strings.Contains(err.Error(), "no value for brokers") {
+		t.Fatalf("error = %v", err)
+	}
+}
+
+func TestTheWorkerConfigurationIsFilledIn(t *testing.T) {
+	t.Parallel()
+	text, err := connectors.Worker{Brokers: "k1:9092", Listener: "http://0.0.0.0:8083", AdvertisedHost: "connect-0", PluginPath: "/plugins",
+		Replication: 3, OffsetPartitions: 25, StatusPartitions: 5, RebalanceDelayMS: 300000}.Properties()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string]string{}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			key, value, _ := strings.Cut(line, "=")
+			settings[key] = value
+		}
+	}
+	for key, want := range map[string]string{
+		"bootstrap.servers": "k1:9092", "listeners": "http://0.0.0.0:8083", "rest.advertised.host.name": "connect-0", "plugin.path": "/plugins",
+		"config.storage.topic": "connect-configs", "offset.storage.topic": "connect-offsets", "status.storage.topic": "connect-status",
+		"config.storage.replication.factor": "3", "offset.storage.partitions": "25", "scheduled.rebalance.max.delay.ms": "300000",
+		"producer.acks": "all", "producer.enable.idempotence": "true", "value.converter.replace.null.with.default": "false",
+		"value.converter.schemas.enable": "false", "key.converter.schemas.enable": "false",
+	} {
+		if settings[key] != want {
+			t.Errorf("%s = %q, want %q", key, settings[key], want)
+		}
+	}
+}

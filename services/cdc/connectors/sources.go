@@ -1,0 +1,79 @@
+package connectors
+
+import (
+	_ "embed" // the configurations
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// The connectors. Both carry the beats of cdc_heartbeat: each its own row at first hand and the other's as well, so
+// a record of that table has the header "connector" with the name of the one that carried it.
+const (
+	Existing   = "source-existing"   // userDetails, billing, labReportRelation
+	Projection = "source-projection" // user_meta
+)
+
+// CarrierHeader is the header of a beat that names the connector that carried it.
+const CarrierHeader = "connector"
+
+//go:embed source-existing.json
+var existingTemplate string
+
+//go:embed source-projection.json
+var projectionTemplate string
+
+// Source are the values of the source connectors' configurations that differ from place to place, as the connector
+// runtime sees them.
+type Source struct {
+	DatabaseHost, DatabasePort     string
+	DatabaseUser, DatabasePassword string
+	Database                       string
+	TopicPrefix                    string // Debezium's topic.prefix: without the database's name
+	Brokers                        string // host:port with commas between; for the history of the tables' structure
+	Replication, MinInSync         int    // of a topic that the connector has to make, normally none
+	HeartbeatMS                    int    // how often each connector beats
+}
+
+// Names lists the connectors in the order in which changes flow.
+func Names() []string { return []string{Existing, Projection} }
+
+// Configurations returns the configuration of each connector by its name.
+func (s Source) Configurations() (map[string]map[string]string, error) {
+	all := map[string]map[string]string{}
+	for name, template := range map[string]string{Existing: existingTemplate, Projection: projectionTemplate} {
+		configuration, err := s.fillIn(template)
+		if err != nil {
+			return nil, fmt.Errorf("configuration of %s: %w", name, err)
+		}
+		all[name] = configuration
+	}
+	return all, nil
+}
+
+func (s Source) fillIn(template string) (map[string]string, error) {
+	values := map[string]string{
+		"database_host": s.DatabaseHost, "database_port": s.DatabasePort, "database_user": s.DatabaseUser, "database_password": s.DatabasePassword,
+		"database": s.Database, "topic_prefix": s.TopicPrefix, "brokers": s.Brokers,
+		"replication": strconv.Itoa(s.Replication), "min_insync": strconv.Itoa(s.MinInSync), "heartbeat_ms": strconv.Itoa(s.HeartbeatMS),
+	}
+	for name, value := range values {
+		if value == "" {
+			return nil, fmt.Errorf("no value for %s", name)
+		}
+		quoted, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		values[name] = string(quoted[1 : len(quoted)-1])
+	}
+	text, err := fill(template, values)
+	if err != nil {
+		return nil, err
+	}
+	var configuration map[string]string
+	if err := json.Unmarshal([]byte(text), &configuration); err != nil {
+		return nil, fmt.Errorf("template is not a flat JSON object: %w", err)
+	}
+	return configuration, nil
+}

@@ -3,6 +3,7 @@ package mysqldb_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"log/slog"
 	"strings"
@@ -174,5 +175,30 @@ func TestOpenDoesNotNeedTheServer(t *testing.T) {
 	var answered *mysql.MySQLError
 	if err := db.PingContext(context.WithoutCancel(t.Context())); err == nil || errors.As(err, &answered) {
 		t.Fatalf("ping: %v", err)
+	}
+}
+
+func TestOneProcessLeadsUntilItsConnectionEnds(t *testing.T) {
+	t.Parallel()
+	db, ctx := mysqltest.New(t), t.Context()
+	led, err := mysqldb.Lead(ctx, db, "test", func(ctx context.Context, conn *sql.Conn) error {
+		led, err := mysqldb.Lead(ctx, db, "test", func(context.Context, *sql.Conn) error {
+			t.Error("two lead at once")
+			return nil
+		})
+		if led || err != nil {
+			t.Errorf("a second one: led %v, error %v", led, err)
+		}
+		if led, err := mysqldb.Lead(ctx, db, "other", func(context.Context, *sql.Conn) error { return nil }); !led || err != nil {
+			t.Errorf("another purpose: led %v, error %v", led, err)
+		}
+		return conn.Raw(func(any) error { return driver.ErrBadConn }) // the leader's connection dies
+	})
+	if !led || !errors.Is(err, driver.ErrBadConn) {
+		t.Errorf("led %v, error %v", led, err)
+	}
+	led, err = mysqldb.Lead(ctx, db, "test", func(context.Context, *sql.Conn) error { return nil })
+	if !led || err != nil {
+		t.Errorf("after the first leader died: led %v, error %v", led, err)
 	}
 }

@@ -1,15 +1,11 @@
 package outbox
 
 import (
-	"database/sql/driver"
 	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
-
-// errBadConn makes the pool drop a connection.
-var errBadConn = driver.ErrBadConn
 
 // observeEvery is how often the backlog is counted.
 const observeEvery = 5 * time.Second

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -111,50 +110,17 @@ func (r *Relay) pause(n int, err error) time.Duration {
 }
 
 // RunOnce delivers one batch of due rows if this process can be the leader, and returns how many it took up.
-// Rows that fail are postponed and are no error here.
-func (r *Relay) RunOnce(ctx context.Context) (int, error) {
-	conn, err := r.d.DB.Conn(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("relay connection: %w", err)
-	}
-	defer func() { _ = conn.Close() }() // gives it back to the pool
-	unlock, err := lead(ctx, conn, r.d.Table.name)
-	if err != nil || unlock == nil {
-		return 0, err
-	}
-	defer unlock()
-	rows, err := r.d.Table.due(ctx, conn, r.d.Clock.Now(), r.d.Config.BatchSize)
-	if err != nil {
-		return 0, err
-	}
-	return len(rows), r.deliverAll(ctx, conn, rows)
-}
-
-// lead takes the table's lock on conn; unlock is nil when another process leads. The lock ends with the
-// connection, so a leader that dies is replaced.
-func lead(ctx context.Context, conn *sql.Conn, table string) (unlock func(), err error) {
-	name, err := mysqldb.LockName(ctx, conn, "relay_"+table)
-	if err != nil {
-		return nil, fmt.Errorf("lead relay: %w", err)
-	}
-	var got sql.NullInt64
-	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, 0)", name).Scan(&got); err != nil {
-		return nil, fmt.Errorf("lead relay: %w", err)
-	}
-	if got.Int64 != 1 {
-		return nil, nil
-	}
-	return func() { release(ctx, conn, name) }, nil
-}
-
-// release gives the lock back; a connection on which that fails is dropped, and the lock with it.
-func release(ctx context.Context, conn *sql.Conn, name string) {
-	const enough = 2 * time.Second
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), enough)
-	defer cancel()
-	if _, err := conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", name); err != nil {
-		_ = conn.Raw(func(any) error { return errBadConn })
-	}
+// Rows that fail are postponed and are no error here. A leader that dies is replaced.
+func (r *Relay) RunOnce(ctx context.Context) (taken int, err error) {
+	_, err = mysqldb.Lead(ctx, r.d.DB, "relay_"+r.d.Table.name, func(ctx context.Context, conn *sql.Conn) error {
+		rows, err := r.d.Table.due(ctx, conn, r.d.Clock.Now(), r.d.Config.BatchSize)
+		taken = len(rows)
+		if err != nil {
+			return err
+		}
+		return r.deliverAll(ctx, conn, rows)
+	})
+	return taken, err //nolint:wrapcheck // says who wanted to lead
 }
 
 func (r *Relay) deliverAll(ctx context.Context, conn *sql.Conn, rows []Row) error {

@@ -18,6 +18,8 @@ import (
 const (
 	rejoinPause = 2 * time.Second
 	samplePause = time.Second
+	// faultMemory is how long a fault counts after it was last seen: the client repeats what fails every few seconds.
+	faultMemory = 10 * time.Second
 )
 
 // Consumer processes claimed partitions.
@@ -38,6 +40,7 @@ type Group struct {
 	member   bool           // guarded by mu
 	since    time.Time      // guarded by mu; when member changed
 	fault    *outcome.Fault // guarded by mu; why there is no membership, or why a partition cannot be read
+	faultAt  time.Time      // guarded by mu
 	fetches  int64          // guarded by mu
 	lastPoll time.Time      // guarded by mu
 	claims   int            // guarded by mu
@@ -90,8 +93,9 @@ func (g *Group) join(ctx context.Context) error {
 func (g *Group) failed(err error) {
 	fault := Classify(err)
 	g.mu.Lock()
-	known := g.fault != nil && g.fault.Error() == fault.Error()
-	g.fault = fault
+	now := g.clock.Now()
+	known := g.fault != nil && g.fault.Error() == fault.Error() && now.Sub(g.faultAt) < faultMemory
+	g.fault, g.faultAt = fault, now
 	g.mu.Unlock()
 	switch {
 	case known:
@@ -122,23 +126,24 @@ type State struct {
 	Since    time.Time      // when Member changed
 	LastPoll time.Time      // when the last fetch was seen
 	Claims   int            // partitions of this process
-	Fault    *outcome.Fault // the last trouble since the member joined; nil when well
+	Fault    *outcome.Fault // trouble of the last seconds, nil when there was none
 }
 
 // State returns a snapshot.
 func (g *Group) State() State {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return State{Member: g.member, Since: g.since, LastPoll: g.lastPoll, Claims: g.claims, Fault: g.fault}
+	state := State{Member: g.member, Since: g.since, LastPoll: g.lastPoll, Claims: g.claims}
+	if g.clock.Now().Sub(g.faultAt) < faultMemory {
+		state.Fault = g.fault
+	}
+	return state
 }
 
 func (g *Group) joined(member bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.member, g.since = member, g.clock.Now()
-	if member {
-		g.fault = nil
-	}
 }
 
 func (g *Group) count(claims, paused int) {

@@ -3,8 +3,6 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
-	"time"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
@@ -13,31 +11,8 @@ import (
 
 // Lead implements sweep.Leader with a lock that ends with its connection.
 func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error {
-	conn, err := s.db.Conn(ctx)
-	if err != nil {
-		return wrap("lead", err)
-	}
-	defer func() { _ = conn.Close() }() // gives it back to the pool
-	name, err := mysqldb.LockName(ctx, conn, "sweep_rerun")
-	if err != nil {
-		return wrap("lead", err)
-	}
-	var got sql.NullInt64
-	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, 0)", name).Scan(&got); err != nil || got.Int64 != 1 {
-		return wrap("lead", err)
-	}
-	defer unlead(ctx, conn, name)
-	return work(ctx)
-}
-
-// unlead gives the lock back; a connection on which that fails is dropped, and the lock with it.
-func unlead(ctx context.Context, conn *sql.Conn, name string) {
-	const enough = 2 * time.Second
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), enough)
-	defer cancel()
-	if _, err := conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", name); err != nil {
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-	}
+	_, err := mysqldb.Lead(ctx, s.db, "sweep_rerun", func(ctx context.Context, _ *sql.Conn) error { return work(ctx) })
+	return err
 }
 
 // OpenReports implements sweep.Reports; it crosses laboratories.

@@ -1,0 +1,257 @@
+package broker_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/cdc/internal/broker"
+	"github.com/labplatform/labplatform/services/cdc/internal/change"
+	"github.com/labplatform/labplatform/services/cdc/internal/consume"
+)
+
+const topic = "lab.lab.userDetails"
+
+// cluster is a broker in this process, with the faults that a real one has on bad days.
+func cluster(t *testing.T, opts ...kfake.Opt) *kfake.Cluster {
+	t.Helper()
+	c, err := kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(3)}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func config(brokers []string) broker.Config {
+	return broker.Config{Brokers: brokers, Version: "3.6.0", Group: broker.GroupID, SessionTimeout: 6 * time.Second}
+}
+
+// ledger takes every record and remembers who had it.
+type ledger struct {
+	mu      sync.Mutex
+	seen    map[string]int    // times a record came
+	order   map[int32][]int64 // by partition, as it came
+	owners  map[int32]int     // claims that run now
+	overlap int               // times that two claims ran one partition
+}
+
+func newLedger() *ledger {
+	return &ledger{seen: map[string]int{}, order: map[int32][]int64{}, owners: map[int32]int{}}
+}
+
+func (l *ledger) Run(_ context.Context, claim consume.Claim) {
+	l.own(claim.Partition, 1)
+	defer l.own(claim.Partition, -1)
+	for record := range claim.Records {
+		l.note(record)
+		claim.Mark(record.Offset + 1)
+	}
+}
+
+func (l *ledger) own(partition int32, by int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.owners[partition] += by
+	if l.owners[partition] > 1 {
+		l.overlap++
+	}
+}
+
+func (l *ledger) note(r change.Record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen[fmt.Sprint(r.Partition, "/", r.Offset)]++
+	l.order[r.Partition] = append(l.order[r.Partition], r.Offset)
+}
+
+func (l *ledger) count() int { l.mu.Lock(); defer l.mu.Unlock(); return len(l.seen) }
+
+// join starts a member; stop ends it and waits.
+func join(t *testing.T, brokers []string, l *ledger) (*broker.Group, func()) {
+	t.Helper()
+	g := broker.NewGroup(config(brokers), []string{topic}, l, clock.System{}, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = g.Run(ctx)
+	}()
+	stop := sync.OnceFunc(func() { cancel(); <-done })
+	t.Cleanup(stop)
+	return g, stop
+}
+
+func produce(t *testing.T, brokers []string, from, to int) {
+	t.Helper()
+	p := broker.NewProducer(config(brokers))
+	defer func() { _ = p.Close(context.Background()) }()
+	for i := from; i < to; i++ {
+		record := change.Record{Key: []byte(fmt.Sprintf(`{"id":%d}`, i)), Value: []byte(fmt.Sprintf(`{"op":"c","after":{"id":%d}}`, i))}
+		if err := p.Produce(t.Context(), topic, record); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func await(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(30 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-deadline.C:
+			t.Fatalf("still waiting for: %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+func TestMembersShareThePartitionsAndLoseNothingWhenTheyComeAndGo(t *testing.T) {
+	t.Parallel()
+	c := cluster(t, kfake.SeedTopics(6, topic))
+	l := newLedger()
+	produce(t, c.ListenAddrs(), 0, 200)
+	first, stopFirst := join(t, c.ListenAddrs(), l)
+	await(t, "the first records", func() bool { return l.count() == 200 })
+	if state := first.State(); !state.Member || state.Claims != 6 {
+		t.Errorf("a lone member: %+v", state)
+	}
+	second, _ := join(t, c.ListenAddrs(), l)
+	await(t, "the second member's share", func() bool { return second.State().Claims == 3 && first.State().Claims == 3 })
+	produce(t, c.ListenAddrs(), 200, 400)
+	await(t, "records of both", func() bool { return l.count() == 400 })
+	stopFirst()
+	await(t, "the rest to move", func() bool { return second.State().Claims == 6 })
+	produce(t, c.ListenAddrs(), 400, 500)
+	await(t, "records after the first left", func() bool { return l.count() == 500 })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.overlap != 0 {
+		t.Errorf("%d times two members had one partition", l.overlap)
+	}
+	for key, times := range l.seen {
+		if times != 1 {
+			t.Errorf("record %s came %d times although every stop was orderly", key, times)
+		}
+	}
+}
+
+func TestAGoneBrokerIsJoinedAgain(t *testing.T) {
+	t.Parallel()
+	c := cluster(t, kfake.SeedTopics(6, topic))
+	l := newLedger()
+	for _, err := range []*kerr.Error{kerr.NotCoordinator, kerr.RebalanceInProgress, kerr.IllegalGeneration, kerr.UnknownMemberID} {
+		c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Err: err, Count: 1})
+	}
+	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Err: kerr.NotLeaderForPartition, Count: 3})
+	g, _ := join(t, c.ListenAddrs(), l)
+	for i := range 5 {
+		produce(t, c.ListenAddrs(), i*40, (i+1)*40)
+		c.ShufflePartitionLeaders()
+		c.RehashCoordinators()
+	}
+	await(t, "all records", func() bool { return l.count() == 200 })
+	if fault := g.State().Fault; fault != nil && fault.Operator {
+		t.Errorf("what passes by itself asks for a person: %v", fault)
+	}
+}
+
+func TestWhatAPersonMustMendIsSaid(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name   string
+		seeds  []kfake.Opt
+		fault  *kfake.Fault
+		advice string
+	}{
+		{"the group is not allowed", []kfake.Opt{kfake.SeedTopics(6, topic)},
+			&kfake.Fault{Keys: []kmsg.Key{kmsg.JoinGroup}, Err: kerr.GroupAuthorizationFailed, Count: -1}, "set CDC_CONSUMER_GROUP to cdc-unified"},
+		{"the topics do not exist", nil, nil, "run cdc migrate"},
+		{"the topics may not be read", []kfake.Opt{kfake.SeedTopics(6, topic)},
+			&kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Err: kerr.TopicAuthorizationFailed, Count: -1}, "allow this user to read"},
+	}
+	for _, test := range cases {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := cluster(t, test.seeds...)
+			var handle *kfake.FaultHandle
+			if test.fault != nil {
+				handle = c.Fault(*test.fault)
+			}
+			l := newLedger()
+			g, _ := join(t, c.ListenAddrs(), l)
+			await(t, "the advice", func() bool {
+				fault := g.State().Fault
+				return fault != nil && fault.Operator && strings.Contains(fault.Advice, test.advice)
+			})
+			if handle != nil {
+				handle.Remove()
+			} else if err := c.CreateTopic(topic, 6, nil); err != nil {
+				t.Fatal(err)
+			}
+			produce(t, c.ListenAddrs(), 0, 20)
+			await(t, "the records once it is mended", func() bool { return l.count() == 20 })
+			await(t, "the advice to go", func() bool { return g.State().Fault == nil })
+		})
+	}
+}
+
+func TestOffsetsThatTheBrokerLostAreAnOperatorsBusiness(t *testing.T) {
+	t.Parallel()
+	c := cluster(t, kfake.SeedTopics(1, topic))
+	produce(t, c.ListenAddrs(), 0, 30)
+	l := newLedger()
+	_, stop := join(t, c.ListenAddrs(), l)
+	await(t, "the first records", func() bool { return l.count() == 30 })
+	stop()
+	produce(t, c.ListenAddrs(), 30, 60)
+	if err := c.DeleteRecords(topic, 0, 45); err != nil {
+		t.Fatal(err)
+	}
+	g, _ := join(t, c.ListenAddrs(), l)
+	await(t, "the advice", func() bool {
+		fault := g.State().Fault
+		return fault != nil && strings.Contains(fault.Advice, "lost offsets")
+	})
+	if l.count() != 30 {
+		t.Errorf("%d records came: the gap was jumped over", l.count())
+	}
+}
+
+// Another client library says where Java puts a key.
+func TestKeysGoWhereTheConnectorsPutThem(t *testing.T) {
+	t.Parallel()
+	c := cluster(t, kfake.SeedTopics(6, topic))
+	produce(t, c.ListenAddrs(), 0, 100)
+	l := newLedger()
+	join(t, c.ListenAddrs(), l)
+	await(t, "all records", func() bool { return l.count() == 100 })
+	java := kgo.StickyKeyPartitioner(nil).ForTopic(topic)
+	want := map[int32]int{}
+	for i := range 100 {
+		want[int32(java.Partition(&kgo.Record{Key: []byte(fmt.Sprintf(`{"id":%d}`, i))}, 6))]++
+	}
+	got := map[int32]int{}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for partition, offsets := range l.order {
+		got[partition] = len(offsets)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

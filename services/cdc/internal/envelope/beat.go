@@ -1,0 +1,19 @@
+package envelope
+
+import "github.com/go-json-experiment/json"
+
+// Beat reads an image of cdc_heartbeat: whose beat it is, and when it was made, in epoch milliseconds. The error is a
+// *Malformed.
+func Beat(image []byte) (id string, beatAt int64, err error) {
+	var c struct {
+		ID     string `json:"id"`
+		BeatAt *int64 `json:"beat_at"`
+	}
+	if err := json.Unmarshal(image, &c); err != nil {
+		return "", 0, malformedColumn(err)
+	}
+	if c.ID == "" || c.BeatAt == nil {
+		return "", 0, &Malformed{Part: "after", What: "lacks id or beat_at"}
+	}
+	return c.ID, *c.BeatAt, nil
+}

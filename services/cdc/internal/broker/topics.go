@@ -22,8 +22,10 @@ const (
 
 const (
 	dataPartitions = 6
-	forever        = -1 * time.Millisecond
+	forever        = -time.Millisecond
 	deadLetterKeep = 30 * 24 * time.Hour
+	// maxMessageBytes leaves room for a patient with thousands of bills, before and after.
+	maxMessageBytes = "10485760"
 )
 
 // TopicConfig holds what differs between a cluster and one machine.
@@ -74,9 +76,9 @@ func (c TopicConfig) Consumed() []string {
 // ever in a single partition, since a connector replays it from the start and in order.
 func (c TopicConfig) topics(connectors []string) map[string]*sarama.TopicDetail {
 	detail := func(partitions int32, keep time.Duration) *sarama.TopicDetail {
-		retention, inSync, policy := strconv.FormatInt(keep.Milliseconds(), 10), strconv.Itoa(c.MinInSync), "delete"
 		return &sarama.TopicDetail{NumPartitions: partitions, ReplicationFactor: c.Replication, ConfigEntries: map[string]*string{
-			"retention.ms": &retention, "min.insync.replicas": &inSync, "cleanup.policy": &policy}}
+			"retention.ms": new(strconv.FormatInt(keep.Milliseconds(), 10)), "min.insync.replicas": new(strconv.Itoa(c.MinInSync)),
+			"cleanup.policy": new("delete"), "max.message.bytes": new(maxMessageBytes)}}
 	}
 	all := map[string]*sarama.TopicDetail{
 		DeadLetters: detail(dataPartitions, deadLetterKeep), ConnectorDeadLetters: detail(1, deadLetterKeep),

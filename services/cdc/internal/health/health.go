@@ -144,8 +144,12 @@ func (h *Health) stalled() []string {
 	lag := int64(0)
 	for _, p := range h.Status.Partitions() {
 		lag += p.Lag
-		if p.Fault != nil && p.Fault.Operator {
+		switch {
+		case p.Fault == nil:
+		case p.Fault.Operator:
 			reasons = append(reasons, fmt.Sprintf("%s/%d is paused: %s", p.Topic, p.Partition, describe(p.Fault)))
+		case p.Busy > successWindow:
+			reasons = append(reasons, fmt.Sprintf("%s/%d has been tried for %.0f s", p.Topic, p.Partition, p.Busy.Seconds()))
 		}
 	}
 	last := h.Status.LastSuccess()

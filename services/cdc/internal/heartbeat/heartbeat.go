@@ -7,13 +7,11 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/envelope"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
-
-// HeaderConnector names the connector that carried a beat; both connectors capture the table.
-const HeaderConnector = "connector"
 
 // Progress keeps how far the consumer has come with each connector.
 type Progress interface {
@@ -73,7 +71,7 @@ func read(record change.Record) (string, time.Time, outcome.Result) {
 	if err != nil {
 		return "", time.Time{}, outcome.Died("decode", "malformed", err)
 	}
-	if carrier := record.Header(HeaderConnector); carrier != id {
+	if carrier := record.Header(connectors.CarrierHeader); carrier != id {
 		return "", time.Time{}, outcome.Skip("foreign_beat")
 	}
 	return id, time.UnixMilli(beatAt), outcome.Result{Kind: outcome.Applied}

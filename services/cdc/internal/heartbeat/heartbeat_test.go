@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
 )
@@ -26,7 +27,7 @@ func (fixedClock) Now() time.Time { return time.UnixMilli(99_000) }
 func beat(row, carrier string, at int64) change.Record {
 	r := change.Record{Topic: "lab.lab.cdc_heartbeat", Value: fmt.Appendf(nil, `{"op":"u","before":null,"after":{"id":%q,"beat_at":%d}}`, row, at)}
 	if carrier != "" {
-		r.Headers = []change.Header{{Key: heartbeat.HeaderConnector, Value: []byte(carrier)}}
+		r.Headers = []change.Header{{Key: connectors.CarrierHeader, Value: []byte(carrier)}}
 	}
 	return r
 }

@@ -1,0 +1,106 @@
+// Package app owns the cdc process: its settings, its verbs, and the list of what runs in it.
+package app
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/pkg/grpcserver"
+	"github.com/labplatform/labplatform/pkg/httpserver"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/telemetry"
+	"github.com/labplatform/labplatform/services/cdc/internal/broker"
+	"github.com/labplatform/labplatform/services/cdc/internal/consume"
+)
+
+// Prefix of the service's variables.
+const Prefix = "CDC_"
+
+// Default ports.
+const (
+	defaultGRPCPort   = 9011
+	defaultHealthPort = 8080
+)
+
+// Config holds every setting of the service.
+type Config struct {
+	Admin     httpserver.Config
+	GRPC      grpcserver.Config
+	Lifecycle lifecycle.Config
+	Telemetry telemetry.Config
+	Auth      authn.Config
+	DB        mysqldb.Config `envPrefix:"DB_"`
+	ES        elastic.Config `envPrefix:"ES_"`
+	Kafka     broker.Config
+	Topics    broker.TopicConfig
+	Consume   consume.Config
+	Connect   ConnectConfig
+
+	// PhaseOverride forces the phase, running or migration, instead of detecting it from the column full_name.
+	PhaseOverride string `env:"PHASE_OVERRIDE"`
+	// ReconcileEvery is how long the continuous proof rests between two laboratories; 0 switches it off.
+	ReconcileEvery time.Duration `env:"RECONCILE_EVERY" envDefault:"1m"`
+}
+
+// ConnectConfig says where the connector runtime is and with what the connectors reach their database and brokers.
+type ConnectConfig struct {
+	URL string `env:"CONNECT_URL" envDefault:"http://127.0.0.1:8083"`
+	// Apply is start: write both configurations when the service starts; or never: somebody else does.
+	Apply    string        `env:"CONNECTORS_APPLY" envDefault:"start"`
+	DBHost   string        `env:"CONNECTOR_DB_HOST"` // default: CDC_DB_HOST
+	DBPort   int           `env:"CONNECTOR_DB_PORT"` // default: CDC_DB_PORT
+	User     string        `env:"CONNECTOR_DB_USER" envDefault:"cdc_connector"`
+	Password config.Secret `env:"CONNECTOR_DB_PASSWORD"`
+	// Brokers as the connector runtime reaches them; default: CDC_KAFKA_BROKERS.
+	Brokers string `env:"CONNECTOR_KAFKA_BROKERS"`
+	// Heartbeat is how often each connector beats.
+	Heartbeat time.Duration `env:"CONNECTOR_HEARTBEAT" envDefault:"2s"`
+}
+
+// Load reads the settings from environ.
+func Load(environ []string) (Config, error) {
+	cfg := Config{}
+	cfg.GRPC.GRPCPort, cfg.Admin.AdminPort = defaultGRPCPort, defaultHealthPort
+	if err := config.Load(Prefix, &cfg, environ); err != nil {
+		return cfg, err //nolint:wrapcheck // names every problem
+	}
+	if cfg.Connect.DBHost == "" {
+		cfg.Connect.DBHost = cfg.DB.Host
+	}
+	if cfg.Connect.DBPort == 0 {
+		cfg.Connect.DBPort = cfg.DB.Port
+	}
+	if cfg.Connect.Brokers == "" {
+		cfg.Connect.Brokers = strings.Join(cfg.Kafka.Brokers, ",")
+	}
+	return cfg, nil
+}
+
+// Validate refuses what would only show once records were lost or late.
+func (c *Config) Validate() error {
+	var problems []error
+	if c.PhaseOverride != "" && c.PhaseOverride != "running" && c.PhaseOverride != "migration" {
+		problems = append(problems, fmt.Errorf("PHASE_OVERRIDE is %q: give running or migration, or leave it empty", c.PhaseOverride))
+	}
+	if c.Topics.Database() != c.DB.Database {
+		problems = append(problems, fmt.Errorf("TOPIC_PREFIX %q does not end in the database of DB_DATABASE, %q: the topics would be another database's",
+			c.Topics.Prefix, c.DB.Database))
+	}
+	if c.Connect.Apply != "start" && c.Connect.Apply != "never" {
+		problems = append(problems, fmt.Errorf("CONNECTORS_APPLY is %q: give start or never", c.Connect.Apply))
+	}
+	if u, err := url.Parse(c.Connect.URL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		problems = append(problems, errors.New("CONNECT_URL must be the address of Kafka Connect's REST, like http://connect:8083"))
+	}
+	if c.ReconcileEvery < 0 || c.Connect.Heartbeat <= 0 {
+		problems = append(problems, errors.New("RECONCILE_EVERY must not be negative and CONNECTOR_HEARTBEAT must be above zero"))
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,109 @@
+package broker_test
+
+import (
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/IBM/sarama"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/testkit/kafkatest"
+	"github.com/labplatform/labplatform/services/cdc/connectors"
+	"github.com/labplatform/labplatform/services/cdc/internal/broker"
+	"github.com/labplatform/labplatform/services/cdc/internal/change"
+)
+
+func TestTheTopicsHaveTheDocumentedConstants(t *testing.T) {
+	t.Parallel()
+	brokers := kafkatest.Brokers(t)
+	server := strings.TrimSuffix(kafkatest.Prefix(t), ".")
+	topics := broker.TopicConfig{Prefix: server + ".labdb", Replication: 1, MinInSync: 1, Retention: 168 * time.Hour}
+	for range 2 { // the second time finds them
+		if err := broker.EnsureTopics(t.Context(), config(brokers), topics, connectors.Names(), slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	admin, err := sarama.NewClusterAdmin(brokers, sarama.NewConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	all, err := admin.ListTopics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int32{}
+	for name, detail := range all {
+		if rest, ours := strings.CutPrefix(name, server+"."); ours {
+			got[rest] = detail.NumPartitions
+		}
+	}
+	want := map[string]int32{"labdb.userDetails": 6, "labdb.billing": 6, "labdb.labReportRelation": 6, "labdb.user_meta": 6, "labdb.cdc_heartbeat": 6,
+		"labdb.cdc_signal": 1, "schema-history.source-existing": 1, "schema-history.source-projection": 1}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, name := range []string{broker.DeadLetters, broker.ConnectorDeadLetters, "__debezium-heartbeat." + server} {
+		if !slices.Contains(slices.Collect(maps.Keys(all)), name) {
+			t.Errorf("topic %s is missing", name)
+		}
+	}
+	if history := all[server+".schema-history.source-existing"]; *history.ConfigEntries["retention.ms"] != "-1" {
+		t.Errorf("the history of the tables' structure is deleted after %s ms", *history.ConfigEntries["retention.ms"])
+	}
+}
+
+func TestATopicWithOtherPartitionsIsRefusedAndLeftAlone(t *testing.T) {
+	t.Parallel()
+	brokers := kafkatest.Brokers(t)
+	server := strings.TrimSuffix(kafkatest.Prefix(t), ".")
+	topics := broker.TopicConfig{Prefix: server + ".labdb", Replication: 1, MinInSync: 1, Retention: time.Hour}
+	admin, err := sarama.NewClusterAdmin(brokers, sarama.NewConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	if err := admin.CreateTopic(topics.Topic(change.Billing), &sarama.TopicDetail{NumPartitions: 3, ReplicationFactor: 1}, false); err != nil {
+		t.Fatal(err)
+	}
+	err = broker.EnsureTopics(t.Context(), config(brokers), topics, connectors.Names(), slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), "has 3 partitions, not 6") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAReaderVisitsWhatIsThereAndStops(t *testing.T) {
+	t.Parallel()
+	brokers := kafkatest.Brokers(t)
+	server := strings.TrimSuffix(kafkatest.Prefix(t), ".")
+	topics := broker.TopicConfig{Prefix: server + ".labdb", Replication: 1, MinInSync: 1, Retention: time.Hour}
+	if err := broker.EnsureTopics(t.Context(), config(brokers), topics, nil, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	p := broker.NewProducer(config(brokers))
+	defer func() { _ = p.Close(t.Context()) }()
+	want := map[string]bool{}
+	for _, key := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		want[key] = true
+		if err := p.Produce(t.Context(), topics.Topic(change.Billing), change.Record{Key: []byte(key), Headers: []change.Header{{Key: "h", Value: []byte(key)}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := map[string]bool{}
+	if err := broker.Read(t.Context(), config(brokers), topics.Topic(change.Billing), func(r change.Record, total int64) error {
+		if total != 7 || r.Header("h") != string(r.Key) || r.Value != nil {
+			t.Errorf("record %+v of %d", r, total)
+		}
+		got[string(r.Key)] = true
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,54 @@
+// Package grpcapi is the gRPC face of the consumer: other services ask for a patient's projection ahead of the change events.
+package grpcapi
+
+import (
+	"context"
+	"slices"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	cdcv1 "github.com/labplatform/labplatform/proto/gen/lab/cdc/v1"
+)
+
+// maxUsers is how many patients one call may name.
+const maxUsers = 1000
+
+// Recomputer writes the present state of patients of one laboratory, also where it looks unchanged.
+type Recomputer interface {
+	// RecomputeIn returns how many of the ids were patients of the laboratory, now or formerly, and were recomputed.
+	RecomputeIn(ctx context.Context, scope authn.LabScope, userIDs []int64) (int, error)
+}
+
+// Server implements cdcv1.ChangeCaptureServiceServer.
+type Server struct {
+	cdcv1.UnimplementedChangeCaptureServiceServer
+
+	recomputer Recomputer
+}
+
+// New returns the server.
+func New(r Recomputer) *Server { return &Server{recomputer: r} }
+
+// SyncUsers recomputes patients for another service. Ids of other laboratories are passed over in silence.
+func (s *Server) SyncUsers(ctx context.Context, in *cdcv1.SyncUsersRequest) (*cdcv1.SyncUsersResponse, error) {
+	p := authn.FromContext(ctx)
+	if p.Kind != authn.Service {
+		return nil, apperr.New(apperr.Forbidden, "FORBIDDEN", "This call is open to the platform's own services only")
+	}
+	scope, err := p.Scope(in.GetLabId())
+	if err != nil {
+		return nil, err //nolint:wrapcheck // an answer already
+	}
+	ids := in.GetUserIds()
+	if len(ids) == 0 || len(ids) > maxUsers {
+		return nil, apperr.InvalidField("user_ids", "user_ids must name 1 to 1000 users; send more in several calls")
+	}
+	if slices.Min(ids) <= 0 {
+		return nil, apperr.InvalidField("user_ids", "user_ids must be positive integers")
+	}
+	synced, err := s.recomputer.RecomputeIn(ctx, scope, ids)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // classified by the store
+	}
+	return &cdcv1.SyncUsersResponse{Synced: int32(synced)}, nil //nolint:gosec // at most maxUsers
+}

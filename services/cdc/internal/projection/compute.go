@@ -1,0 +1,134 @@
+package projection
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+const maxFullName = 400 // characters of the column; the parts may have 403
+
+// Compute returns the patient's row as the sources say it, without Rev and UpdatedAt. previous is the stored row,
+// nil or a stub when there is none; it contributes the laboratories that the patient was in.
+//
+// Only rows of the patient's present laboratory count. A patient who is deleted, or whose row is gone, keeps the
+// routes and nothing else: the index has to blank them, and nobody has to remember a person who asked to be
+// forgotten.
+func Compute(userID int64, s Sources, previous *Row) Row {
+	row := Row{UserID: userID, IsDeleted: s.Patient == nil || s.Patient.IsDeleted}
+	row.LabID, row.FormerLabIDs = routes(s.Patient, previous)
+	if row.IsDeleted {
+		return row
+	}
+	s = s.within(row.LabID)
+	row.person(s.Patient)
+	row.bills(s)
+	row.reports(s.Reports)
+	row.scopes(s)
+	return row
+}
+
+// routes returns the present laboratory and the ascending list of those that the patient left.
+func routes(p *Patient, previous *Row) (present int64, former []int64) {
+	if previous == nil {
+		previous = &Row{}
+	}
+	present = previous.LabID
+	if p != nil {
+		present = p.LabID
+	}
+	former = slices.Clone(previous.FormerLabIDs)
+	if previous.LabID != 0 {
+		former = append(former, previous.LabID)
+	}
+	former = slices.DeleteFunc(former, func(lab int64) bool { return lab == present || lab == 0 })
+	slices.Sort(former)
+	return present, orNil(slices.Compact(former))
+}
+
+// within returns the rows of one laboratory in the order of their ids, the newest last.
+func (s Sources) within(labID int64) Sources {
+	kept := Sources{Patient: s.Patient}
+	for _, b := range s.Bills {
+		if b.LabID == labID {
+			kept.Bills = append(kept.Bills, b)
+		}
+	}
+	for _, r := range s.Reports {
+		if r.LabID == labID {
+			kept.Reports = append(kept.Reports, r)
+		}
+	}
+	slices.SortFunc(kept.Bills, func(a, b Bill) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(kept.Reports, func(a, b Report) int { return cmp.Compare(a.ID, b.ID) })
+	return kept
+}
+
+func (r *Row) person(p *Patient) {
+	r.BranchID, r.OrgID, r.CCID = p.BranchID, p.OrgID, p.CCID
+	r.LabPatientID, r.FullName = p.LabPatientID, p.name()
+	r.Contact, r.AlternateContact, r.Email = p.Contact, p.AlternateContact, p.Email
+	r.Gender, r.DateOfBirth, r.Age = p.Gender, p.DateOfBirth, p.Age
+	r.PassportNo, r.NationalIdentityNumber = p.PassportNo, p.NationalIdentityNumber
+}
+
+// name is the full name as one line, or its parts when nobody wrote one.
+func (p *Patient) name() string {
+	words := strings.Fields(p.FullName)
+	if len(words) == 0 {
+		words = strings.Fields(strings.Join([]string{p.Designation, p.FirstName, p.MiddleName, p.LastName}, " "))
+	}
+	name := strings.Join(words, " ")
+	if runes := []rune(name); len(runes) > maxFullName {
+		return string(runes[:maxFullName])
+	}
+	return name
+}
+
+func (r *Row) bills(s Sources) {
+	for _, b := range s.Bills {
+		if r.LastBillTime == nil || b.Time > *r.LastBillTime {
+			r.LastBillTime = &b.Time
+		}
+	}
+	r.BillIDs = newest(s.Bills, func(b Bill) int64 { return b.ID })
+	r.LabBillIDs = newest(s.Bills, func(b Bill) int64 { return b.LabBillID })
+	r.OrderNumbers = newest(s.Bills, func(b Bill) string { return b.OrderNumber })
+}
+
+func (r *Row) reports(reports []Report) {
+	r.LabReportIDs = newest(reports, func(r Report) int64 { return r.ID })
+	r.SampleIDs = newest(reports, func(r Report) string { return r.SampleID })
+	r.ManualSampleIDs = newest(reports, func(r Report) string { return r.ManualSampleID })
+	r.LrfIDs = newest(reports, func(r Report) string { return r.LrfID })
+	r.RerunReportIDs = newest(reports, func(r Report) int64 {
+		if r.RerunOpen {
+			return r.ID
+		}
+		return 0
+	})
+}
+
+// scopes collects who may see the patient: the registration's own branch, organisation and centre, and those of
+// every bill and report. Ascending, since they have no age.
+func (r *Row) scopes(s Sources) {
+	orgs, branches, centres := []*int64{s.Patient.OrgID}, []*int64{s.Patient.BranchID}, []*int64{s.Patient.CCID}
+	for _, b := range s.Bills {
+		orgs, branches, centres = append(orgs, b.OrgID), append(branches, b.BranchID), append(centres, b.CCID)
+	}
+	for _, report := range s.Reports {
+		orgs = append(orgs, report.OrgID)
+	}
+	r.OrgIDs, r.BranchIDs, r.CCIDs = ascending(orgs), ascending(branches), ascending(centres)
+}
+
+func ascending(ids []*int64) []int64 {
+	list := newest(ids, func(id *int64) int64 {
+		if id == nil {
+			return 0
+		}
+		return *id
+	})
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,111 @@
+package mysql
+
+import (
+	"database/sql"
+	"fmt"
+
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+)
+
+// columnKind says whether a column exists before the last migration of user_meta.
+type columnKind bool
+
+const (
+	first  columnKind = false
+	person columnKind = true
+)
+
+// column is one column of user_meta with its place in a row. Every statement on user_meta is made of this list.
+type column struct {
+	name  string
+	kind  columnKind
+	value func(*projection.Row) any // for writing
+	into  func(*projection.Row) any // for reading: a pointer or sql.Scanner
+}
+
+func columns() []column {
+	return []column{
+		number("user_id", func(r *projection.Row) *int64 { return &r.UserID }),
+		number("lab_id", func(r *projection.Row) *int64 { return &r.LabID }),
+		list("former_lab_ids", func(r *projection.Row) *[]int64 { return &r.FormerLabIDs }),
+		optional("branch_id", func(r *projection.Row) **int64 { return &r.BranchID }),
+		optional("org_id", func(r *projection.Row) **int64 { return &r.OrgID }),
+		optional("cc_id", func(r *projection.Row) **int64 { return &r.CCID }),
+		text("lab_patient_id", first, func(r *projection.Row) *string { return &r.LabPatientID }),
+		text("full_name", person, func(r *projection.Row) *string { return &r.FullName }),
+		text("contact", person, func(r *projection.Row) *string { return &r.Contact }),
+		text("alternate_contact", person, func(r *projection.Row) *string { return &r.AlternateContact }),
+		text("email", person, func(r *projection.Row) *string { return &r.Email }),
+		text("gender", person, func(r *projection.Row) *string { return &r.Gender }),
+		date("date_of_birth", func(r *projection.Row) *string { return &r.DateOfBirth }),
+		text("age", person, func(r *projection.Row) *string { return &r.Age }),
+		text("passport_no", person, func(r *projection.Row) *string { return &r.PassportNo }),
+		text("national_identity_number", person, func(r *projection.Row) *string { return &r.NationalIdentityNumber }),
+		list("bill_ids", func(r *projection.Row) *[]int64 { return &r.BillIDs }),
+		list("lab_bill_ids", func(r *projection.Row) *[]int64 { return &r.LabBillIDs }),
+		list("order_numbers", func(r *projection.Row) *[]string { return &r.OrderNumbers }),
+		list("lab_report_ids", func(r *projection.Row) *[]int64 { return &r.LabReportIDs }),
+		list("sample_ids", func(r *projection.Row) *[]string { return &r.SampleIDs }),
+		list("manual_sample_ids", func(r *projection.Row) *[]string { return &r.ManualSampleIDs }),
+		list("lrf_ids", func(r *projection.Row) *[]string { return &r.LrfIDs }),
+		list("org_ids", func(r *projection.Row) *[]int64 { return &r.OrgIDs }),
+		list("branch_ids", func(r *projection.Row) *[]int64 { return &r.BranchIDs }),
+		list("cc_ids", func(r *projection.Row) *[]int64 { return &r.CCIDs }),
+		list("rerun_report_ids", func(r *projection.Row) *[]int64 { return &r.RerunReportIDs }),
+		optional("last_bill_time", func(r *projection.Row) **int64 { return &r.LastBillTime }),
+		flag("is_deleted", func(r *projection.Row) *bool { return &r.IsDeleted }),
+		number("rev", func(r *projection.Row) *int64 { return &r.Rev }),
+		number("updated_at", func(r *projection.Row) *int64 { return &r.UpdatedAt }),
+	}
+}
+
+func number(name string, field func(*projection.Row) *int64) column {
+	return column{name, first, func(r *projection.Row) any { return *field(r) }, func(r *projection.Row) any { return field(r) }}
+}
+
+func optional(name string, field func(*projection.Row) **int64) column {
+	value := func(r *projection.Row) any {
+		if p := *field(r); p != nil {
+			return *p
+		}
+		return nil
+	}
+	return column{name, first, value, func(r *projection.Row) any { return field(r) }}
+}
+
+func text(name string, kind columnKind, field func(*projection.Row) *string) column {
+	return column{name, kind, func(r *projection.Row) any { return *field(r) }, func(r *projection.Row) any { return field(r) }}
+}
+
+func flag(name string, field func(*projection.Row) *bool) column {
+	return column{name, first, func(r *projection.Row) any { return *field(r) }, func(r *projection.Row) any { return field(r) }}
+}
+
+func date(name string, field func(*projection.Row) *string) column {
+	value := func(r *projection.Row) any {
+		if s := *field(r); s != "" {
+			return s
+		}
+		return nil
+	}
+	return column{name, person, value, func(r *projection.Row) any { return dateScanner{field(r)} }}
+}
+
+func list[T int64 | string](name string, field func(*projection.Row) *[]T) column {
+	return column{name, first, func(r *projection.Row) any { return encodeList(*field(r)) },
+		func(r *projection.Row) any { return listScanner[T]{field(r)} }}
+}
+
+// dateScanner reads a DATE that the statement casts to CHAR: a date that is none, as 2024-02-30 or 0000-00-00 in old
+// rows, reads as unknown instead of failing the whole statement.
+type dateScanner struct{ to *string }
+
+// Scan implements sql.Scanner.
+func (d dateScanner) Scan(v any) error {
+	var s sql.NullString
+	if err := s.Scan(v); err != nil {
+		return fmt.Errorf("read date: %w", err)
+	}
+	*d.to = validDate(s.String)
+	return nil
+}

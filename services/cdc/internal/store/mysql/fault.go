@@ -1,0 +1,106 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
+	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+)
+
+const numberUnknownColumn = 1054
+
+// operatorAdvice is what a person does about errors that do not pass by themselves.
+func operatorAdvice(number uint16) string {
+	switch number {
+	case 1290, 1792, 1836:
+		return readOnlyAdvice
+	case 1146:
+		return "a table is missing: run `cdc migrate`, and check that the platform's tables are in this database"
+	case numberUnknownColumn:
+		return "a column is missing: run `cdc migrate`, and check CDC_PHASE_OVERRIDE"
+	case 1044, 1045, 1142, 1143, 1227, 1370, 1698:
+		return "the database refuses the service's user: grant it SELECT on the platform's tables, all on user_meta and cdc_*"
+	case 1049:
+		return "the database does not exist: check CDC_DB_DATABASE"
+	case 1114, 1021, 3675:
+		return "the database's disk is full: free space"
+	}
+	return ""
+}
+
+const readOnlyAdvice = "the database is read-only: point the service at the primary, or end the maintenance"
+
+// poisonReason names errors that concern a value of the row, "" for others.
+func poisonReason(number uint16) string {
+	switch number {
+	case 1264, 1690:
+		return "out_of_range"
+	case 1292, 1366, 1411, 3988:
+		return "wrong_value"
+	case 1406:
+		return "too_long"
+	case 3140, 4025: // MySQL's and MariaDB's check of a JSON column
+		return "wrong_json"
+	case 1048, 1452:
+		return "constraint"
+	}
+	return ""
+}
+
+// passes tells whether an error of the server ends by itself: it stops, is overloaded, or waited too long.
+func passes(number uint16) bool {
+	switch number {
+	case 1020, 1040, 1053, 1079, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1226, 1317, 1412, 1615, 1927, 1969, 2006, 2013, 3024, 3572:
+		return true
+	}
+	return false
+}
+
+// fault classifies err: an *outcome.Fault, or a *materialize.Poison. What nobody knows is the operator's: it neither
+// passes by itself nor concerns a row that could be set aside.
+func (s *Store) fault(ctx context.Context, err error) error {
+	var classified *outcome.Fault
+	var poison *materialize.Poison
+	if err == nil || errors.As(err, &classified) || errors.As(err, &poison) {
+		return err
+	}
+	var e *mysql.MySQLError
+	switch {
+	case errors.Is(err, driver.ErrBadConn) && s.readOnly(ctx):
+		return outcome.Operator(err, readOnlyAdvice) // the driver drops such a connection without telling why
+	case !errors.As(err, &e):
+		return outcome.Retry(err) // connection, deadline, a commit without an answer: all may be repeated
+	case e.Number == numberUnknownColumn && s.phaseChanged(ctx):
+		return outcome.Retry(fmt.Errorf("the columns of user_meta changed: %w", err))
+	case passes(e.Number):
+		return outcome.Retry(err)
+	}
+	if reason := poisonReason(e.Number); reason != "" {
+		return &materialize.Poison{Reason: reason, Err: withoutValue(e)}
+	}
+	if advice := operatorAdvice(e.Number); advice != "" {
+		return outcome.Operator(err, advice)
+	}
+	return outcome.Operator(fmt.Errorf("database error %d", e.Number), // its text may quote values
+		"this error is not known to pass: look it up and mend it; processing goes on by itself")
+}
+
+func (s *Store) phaseChanged(ctx context.Context) bool {
+	_, changed, err := s.phases.Check(ctx)
+	return err == nil && changed
+}
+
+// readOnly asks the server; without an answer it is an outage like others.
+func (s *Store) readOnly(ctx context.Context) bool {
+	const enough = 2 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), enough)
+	defer cancel()
+	var on bool
+	return s.db.QueryRowContext(ctx, "SELECT @@GLOBAL.read_only").Scan(&on) == nil && on
+}

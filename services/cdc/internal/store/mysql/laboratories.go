@@ -1,0 +1,69 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+)
+
+// pipeline is on whose behalf the pipeline works: no user asked. It is the only maker of scopes here.
+var pipeline = authn.Principal{Kind: authn.Service, Caller: "cdc"}
+
+// Laboratories returns every laboratory that has a patient, present or former in the sources or in user_meta, or that
+// the platform knows, in the order of their ids.
+func (s *Store) Laboratories(ctx context.Context) ([]authn.LabScope, error) {
+	ids, err := s.ids(ctx, "read laboratories", "SELECT id FROM labs UNION SELECT DISTINCT labId_id FROM userDetails"+
+		" UNION SELECT DISTINCT lab_id FROM user_meta ORDER BY 1")
+	if err != nil {
+		return nil, err
+	}
+	var scopes []authn.LabScope
+	for _, id := range ids {
+		if scope, err := pipeline.Scope(id); err == nil { // 0, of a stub, is no laboratory
+			scopes = append(scopes, scope)
+		}
+	}
+	return scopes, nil
+}
+
+// Laboratory returns the scope of one laboratory for the pipeline's own work.
+func Laboratory(labID int64) (authn.LabScope, error) { return pipeline.Scope(labID) }
+
+// SourceUserIDs returns up to limit ids of a laboratory's patients in userDetails above after, ascending: whoever is
+// missing from user_meta is found here.
+func (s *Store) SourceUserIDs(ctx context.Context, scope authn.LabScope, after int64, limit int) ([]int64, error) {
+	return s.ids(ctx, "read patients", "SELECT id FROM userDetails WHERE labId_id = ? AND id > ? ORDER BY id LIMIT ?", scope.LabID(), after, limit)
+}
+
+// UserIDs returns up to limit ids above after, ascending, of patients in userDetails or user_meta: deleted ones are
+// only in the latter.
+func (s *Store) UserIDs(ctx context.Context, after int64, limit int) ([]int64, error) {
+	return s.ids(ctx, "read patients", "(SELECT id FROM userDetails WHERE id > ? ORDER BY id LIMIT ?)"+
+		" UNION (SELECT user_id FROM user_meta WHERE user_id > ? ORDER BY user_id LIMIT ?) ORDER BY 1 LIMIT ?", after, limit, after, limit, limit)
+}
+
+// Members returns those of userIDs who are or were patients of the laboratory: whom a caller of that laboratory may
+// name.
+func (s *Store) Members(ctx context.Context, scope authn.LabScope, userIDs []int64) ([]int64, error) {
+	if len(userIDs) == 0 {
+		return nil, nil
+	}
+	in := placeholders(len(userIDs))
+	args := append([]any{scope.LabID()}, anys(userIDs)...)
+	args = append(append(args, scope.LabID(), scope.LabID()), anys(userIDs)...)
+	return s.ids(ctx, "read patients", "SELECT id FROM userDetails WHERE labId_id = ? AND id IN ("+in+")"+
+		" UNION SELECT user_id FROM user_meta WHERE (lab_id = ? OR JSON_CONTAINS(COALESCE(former_lab_ids, '[]'), CAST(? AS CHAR)))"+
+		" AND user_id IN ("+in+") ORDER BY 1", args...)
+}
+
+func (s *Store) ids(ctx context.Context, operation, query string, args ...any) ([]int64, error) {
+	var ids []int64
+	err := each(ctx, s.db, operation, query, args, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, s.fault(ctx, err)
+}

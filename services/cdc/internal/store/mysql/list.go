@@ -1,0 +1,63 @@
+package mysql
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// encodeList returns the text of a JSON column, nil for the empty list.
+func encodeList[T int64 | string](values []T) any {
+	if len(values) == 0 {
+		return nil
+	}
+	b := append(make([]byte, 0, 16*len(values)), '[')
+	for i, v := range values {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		switch v := any(v).(type) {
+		case int64:
+			b = strconv.AppendInt(b, v, 10)
+		case string:
+			b, _ = jsontext.AppendQuote(b, v) // invalid UTF-8, the only error, is replaced; the server holds none
+		}
+	}
+	return string(append(b, ']'))
+}
+
+// listScanner reads a JSON column. Text that is no list of its kind reads as the list of the zero value, which no
+// computation yields: the row is written anew.
+type listScanner[T int64 | string] struct{ to *[]T }
+
+// Scan implements sql.Scanner.
+func (l listScanner[T]) Scan(v any) error {
+	*l.to = nil
+	var raw []byte
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []byte:
+		raw = v
+	case string:
+		raw = []byte(v)
+	}
+	var list []T
+	if err := json.Unmarshal(raw, &list); err != nil {
+		list = make([]T, 1)
+	}
+	if len(list) > 0 {
+		*l.to = list
+	}
+	return nil
+}
+
+// validDate returns s when it is a date of the calendar, else "".
+func validDate(s string) string {
+	if _, err := time.Parse(time.DateOnly, s); err != nil {
+		return ""
+	}
+	return s
+}

@@ -1,0 +1,77 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+)
+
+// Rows returns up to limit rows of a laboratory with ids above after, in the order of their ids: those of its present
+// patients, deleted ones included. Patients who left are rows of their new laboratory.
+func (s *Store) Rows(ctx context.Context, scope authn.LabScope, after int64, limit int) ([]projection.Row, error) {
+	return s.rows(ctx, "lab_id = ? AND user_id > ? ORDER BY user_id LIMIT ?", scope.LabID(), after, limit)
+}
+
+// RowsByID returns the rows of the given patients of any laboratory in the order of their ids. Patients without a row,
+// and those whose row is only a stub, are missing from the answer.
+func (s *Store) RowsByID(ctx context.Context, userIDs []int64) ([]projection.Row, error) {
+	if len(userIDs) == 0 {
+		return nil, nil
+	}
+	return s.rows(ctx, "rev > 0 AND user_id IN ("+placeholders(len(userIDs))+") ORDER BY user_id", anys(userIDs)...)
+}
+
+func (s *Store) rows(ctx context.Context, condition string, args ...any) ([]projection.Row, error) {
+	st, err := s.statements(ctx)
+	if err != nil {
+		return nil, s.fault(ctx, err)
+	}
+	rows, err := st.read(ctx, s.db, condition, args)
+	return rows, s.fault(ctx, err)
+}
+
+// Differences computes the given patients without writing and returns those whose stored row is another than the
+// sources say, or is missing. It looks at one moment of the database; a change that is on its way through the
+// pipeline is a difference too, so ask again before believing it.
+func (s *Store) Differences(ctx context.Context, userIDs []int64) ([]int64, error) {
+	if len(userIDs) == 0 {
+		return nil, nil
+	}
+	st, err := s.statements(ctx)
+	if err != nil {
+		return nil, s.fault(ctx, err)
+	}
+	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return nil, s.fault(ctx, wrap("begin", err))
+	}
+	defer func() { _ = tx.Rollback() }() // nothing was written
+	different, err := st.differences(ctx, tx, userIDs)
+	return different, s.fault(ctx, err)
+}
+
+func (s *statements) differences(ctx context.Context, q querier, userIDs []int64) ([]int64, error) {
+	ids := anys(userIDs)
+	rows, err := s.read(ctx, q, "user_id IN ("+placeholders(len(ids))+")", ids)
+	if err != nil {
+		return nil, err
+	}
+	stored := make(map[int64]projection.Row, len(rows))
+	for _, row := range rows {
+		stored[row.UserID] = row
+	}
+	sources, err := readSources(ctx, q, ids)
+	if err != nil {
+		return nil, err
+	}
+	var different []int64
+	for _, id := range userIDs {
+		before := stored[id] // a stub when it is missing
+		if row := s.row(id, &before, sources); row.LabID != 0 && !row.Equal(before) {
+			different = append(different, id)
+		}
+	}
+	return different, nil
+}

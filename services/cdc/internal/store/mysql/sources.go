@@ -1,0 +1,138 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"github.com/labplatform/labplatform/services/cdc/internal/change"
+	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+)
+
+// querier is a transaction or a pool.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Times are read as microseconds since the epoch: NULL, and 0 after reading, for a date that is none, as old rows
+// hold them. A driver's time would fail the whole statement.
+const (
+	patientColumns = "id, labId_id, branchId, orgId_id, ccId_id, labPatientId, designation, firstName, middleName, lastName, fullName, contact," +
+		" alternateContact, email, gender, CAST(dateOfBirth AS CHAR), age, passportNo, nationalIdentityNumber, isDeleted <> 0," +
+		" TIMESTAMPDIFF(MICROSECOND, '1970-01-01', updatedOn)"
+	billColumns = "id, userDetailsId_id, labId_id, labBillId, orderNumber, orgId_id, branchId, ccId_id," +
+		" TIMESTAMPDIFF(MICROSECOND, '1970-01-01', billTime), TIMESTAMPDIFF(MICROSECOND, '1970-01-01', updatedOn)"
+	reportColumns = "id, userDetailsId_id, labId_id, orgId_id, sampleId, manualSampleId, lrfId, sampleRedrawFlag IN (3, 4)," +
+		" TIMESTAMPDIFF(MICROSECOND, '1970-01-01', updatedOn)"
+)
+
+// sourceRows are the source rows of some patients.
+type sourceRows struct {
+	byUser  map[int64]*projection.Sources
+	updated map[rowKey]int64 // when each row that was read changed, microseconds since the epoch
+}
+
+// rowKey names a row of a source table.
+type rowKey struct {
+	table string
+	id    int64
+}
+
+// readSources reads all rows of the patients: one statement a table, however many there are.
+func readSources(ctx context.Context, q querier, userIDs []any) (*sourceRows, error) {
+	s := &sourceRows{byUser: make(map[int64]*projection.Sources, len(userIDs)), updated: map[rowKey]int64{}}
+	in := placeholders(len(userIDs))
+	if err := each(ctx, q, "read userDetails", "SELECT "+patientColumns+" FROM userDetails WHERE id IN ("+in+")", userIDs, s.patient); err != nil {
+		return nil, err
+	}
+	if err := each(ctx, q, "read billing", "SELECT "+billColumns+" FROM billing WHERE userDetailsId_id IN ("+in+")", userIDs, s.bill); err != nil {
+		return nil, err
+	}
+	err := each(ctx, q, "read labReportRelation", "SELECT "+reportColumns+" FROM labReportRelation WHERE userDetailsId_id IN ("+in+")", userIDs, s.report)
+	return s, err
+}
+
+func (s *sourceRows) of(userID int64) *projection.Sources {
+	sources, ok := s.byUser[userID]
+	if !ok {
+		sources = &projection.Sources{}
+		s.byUser[userID] = sources
+	}
+	return sources
+}
+
+func (s *sourceRows) patient(rows *sql.Rows) error {
+	var p projection.Patient
+	var id int64
+	var updated sql.NullInt64
+	err := rows.Scan(&id, &p.LabID, &p.BranchID, &p.OrgID, &p.CCID, &p.LabPatientID, &p.Designation, &p.FirstName, &p.MiddleName, &p.LastName,
+		&p.FullName, &p.Contact, &p.AlternateContact, &p.Email, &p.Gender, dateScanner{&p.DateOfBirth}, &p.Age, &p.PassportNo,
+		&p.NationalIdentityNumber, &p.IsDeleted, &updated)
+	s.of(id).Patient = &p
+	s.updated[rowKey{change.UserDetails, id}] = updated.Int64
+	return err
+}
+
+func (s *sourceRows) bill(rows *sql.Rows) error {
+	var b projection.Bill
+	var userID int64
+	var at, updated sql.NullInt64
+	err := rows.Scan(&b.ID, &userID, &b.LabID, &b.LabBillID, &b.OrderNumber, &b.OrgID, &b.BranchID, &b.CCID, &at, &updated)
+	b.Time = floorMillis(at.Int64)
+	sources := s.of(userID)
+	sources.Bills = append(sources.Bills, b)
+	s.updated[rowKey{change.Billing, b.ID}] = updated.Int64
+	return err
+}
+
+func (s *sourceRows) report(rows *sql.Rows) error {
+	var r projection.Report
+	var userID int64
+	var updated sql.NullInt64
+	err := rows.Scan(&r.ID, &userID, &r.LabID, &r.OrgID, &r.SampleID, &r.ManualSampleID, &r.LrfID, &r.RerunOpen, &updated)
+	sources := s.of(userID)
+	sources.Reports = append(sources.Reports, r)
+	s.updated[rowKey{change.LabReportRelation, r.ID}] = updated.Int64
+	return err
+}
+
+// each runs a query and hands its rows to take.
+func each(ctx context.Context, q querier, operation, query string, args []any, take func(*sql.Rows) error) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return wrap(operation, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := take(rows); err != nil {
+			return &materialize.Poison{Reason: "unreadable", Err: unreadable(operation)} // err quotes the value
+		}
+	}
+	return wrap(operation, rows.Err())
+}
+
+func unreadable(operation string) error {
+	return errors.New(operation + ": a column holds what its type should not allow; compare the table with the schema that this service expects")
+}
+
+func placeholders(n int) string { return "?" + strings.Repeat(",?", n-1) }
+
+// floorMillis turns microseconds into milliseconds, downwards also before 1970.
+func floorMillis(micros int64) int64 {
+	const perMilli = 1000
+	millis := micros / perMilli
+	if micros%perMilli < 0 {
+		millis--
+	}
+	return millis
+}
+
+func anys(ids []int64) []any {
+	list := make([]any, len(ids))
+	for i, id := range ids {
+		list[i] = id
+	}
+	return list
+}

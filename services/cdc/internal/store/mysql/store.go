@@ -1,0 +1,87 @@
+// Package mysql owns the SQL of change capture: it computes user_meta from userDetails, billing and
+// labReportRelation, which it only reads, and keeps cdc_signal and cdc_progress. It reads the primary alone: a replica
+// would compute from the past.
+//
+// Most methods serve the pipeline itself and cross laboratories; those that look at one laboratory take it as an
+// authn.LabScope.
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/cdc/internal/phase"
+)
+
+// Phases tells which columns user_meta has; *phase.Watch implements it.
+type Phases interface {
+	Phase(ctx context.Context) (phase.Phase, error)
+	// Check looks again and tells whether the phase changed.
+	Check(ctx context.Context) (now phase.Phase, changed bool, err error)
+}
+
+// Deps are what a Store needs. The pool stays the caller's to close.
+type Deps struct {
+	DB     *sql.DB
+	Clock  clock.Clock
+	Phases Phases
+}
+
+// Store reads and writes the relational database. Its methods may be called from several goroutines.
+type Store struct {
+	db       *sql.DB
+	clock    clock.Clock
+	phases   Phases
+	complete *statements // for phase running
+	partial  *statements // for phase migration
+}
+
+// New returns a store.
+func New(d Deps) *Store {
+	return &Store{db: d.DB, clock: d.Clock, phases: d.Phases, complete: newStatements(true), partial: newStatements(false)}
+}
+
+// statements are the texts on user_meta for one phase.
+type statements struct {
+	columns  []column
+	withName bool
+}
+
+func (s *Store) statements(ctx context.Context) (*statements, error) {
+	now, err := s.phases.Phase(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if now == phase.Running {
+		return s.complete, nil
+	}
+	return s.partial, nil
+}
+
+// SourceColumns are the columns of the platform's tables that the service needs.
+func SourceColumns() map[string][]string {
+	return map[string][]string{
+		"labs": {"id"},
+		"userDetails": {"id", "labId_id", "branchId", "orgId_id", "ccId_id", "labPatientId", "designation", "firstName", "middleName", "lastName",
+			"fullName", "contact", "alternateContact", "email", "gender", "dateOfBirth", "age", "passportNo", "nationalIdentityNumber", "isDeleted", "updatedOn"},
+		"billing": {"id", "userDetailsId_id", "labId_id", "labBillId", "orderNumber", "orgId_id", "branchId", "ccId_id", "billTime", "updatedOn"},
+		"labReportRelation": {"id", "userDetailsId_id", "labId_id", "orgId_id", "sampleId", "manualSampleId", "lrfId", "sampleRedrawFlag",
+			"updatedOn"},
+	}
+}
+
+// Ready reports whether the database answers and has the service's tables.
+func (s *Store) Ready(ctx context.Context) error {
+	var one int
+	err := s.db.QueryRowContext(ctx, "SELECT 1 FROM (SELECT 1 AS n) AS o LEFT JOIN user_meta ON user_id = 0 LEFT JOIN cdc_progress ON connector = ''").Scan(&one)
+	return wrap("database ready", err)
+}
+
+func wrap(operation string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}

@@ -120,9 +120,9 @@ func TestAnIndexIsRebuiltAliasByAlias(t *testing.T) {
 func TestWhetherIndexesMakeThemselvesIsKnown(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]bool{
-		`{"defaults":{"action.auto_create_index":"true"}}`:                                               true,
-		`{"defaults":{"action.auto_create_index":"false"}}`:                                              false,
-		`{"persistent":{"action.auto_create_index":"-user_details*,+*"}}`:                                false,
+		`{"defaults":{"action.auto_create_index":"true"}}`:                                                  true,
+		`{"defaults":{"action.auto_create_index":"false"}}`:                                                 false,
+		`{"persistent":{"action.auto_create_index":"-user_details*,+*"}}`:                                   false,
 		`{"transient":{"action.auto_create_index":"true"},"defaults":{"action.auto_create_index":"false"}}`: true,
 		`{}`: true,
 	} {

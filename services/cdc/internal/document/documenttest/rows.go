@@ -1,4 +1,5 @@
-package document_test
+// Package documenttest draws rows of user_meta for tests of what the index makes of them.
+package documenttest
 
 import (
 	"strings"
@@ -9,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// rows draws any row that user_meta can hold.
-func rows() *rapid.Generator[projection.Row] {
+// Rows draws any row that user_meta can hold, arrays short.
+func Rows() *rapid.Generator[projection.Row] {
 	return rapid.Custom(func(t *rapid.T) projection.Row {
 		id := rapid.Int64()
 		lab := rapid.Int64Range(1, 1<<31-1)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/elastic/enginetest"
 )
 
 // recorded answers with what the real server once said, and returns how many items that covers.
@@ -169,19 +170,19 @@ func TestARequestNamesItsAliasAndWaitsLessThanWe(t *testing.T) {
 	}
 }
 
-// outcome of one operation on the real server.
-func (s *server) one(op document.Op) indexsync.Fate {
-	s.t.Helper()
-	fates, err := s.Bulk(s.t.Context(), s.Live(), []document.Op{op})
+// one is the fate of one operation on the real server.
+func one(t *testing.T, s *enginetest.Server, op document.Op) indexsync.Fate {
+	t.Helper()
+	fates, err := s.Bulk(t.Context(), s.Live(), []document.Op{op})
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return fates[0]
 }
 
 func TestTheRealServerKeepsTheHigherVersion(t *testing.T) {
 	t.Parallel()
-	s := ensured(t)
+	s := enginetest.Ensured(t)
 	body := func(id, lab int64) []byte {
 		return fmt.Appendf(nil, `{"user_id":%d,"lab_id":%d,"is_deleted":false}`, id, lab)
 	}
@@ -201,7 +202,7 @@ func TestTheRealServerKeepsTheHigherVersion(t *testing.T) {
 		{"the next rev", document.Op{ID: 1, Route: 8, Version: 23, Body: body(1, 8)}, indexsync.Written},
 		{"the largest version there is", document.Op{ID: 1, Route: 8, Version: 1<<63 - 1, Body: body(1, 8)}, indexsync.Written},
 	} {
-		if got := s.one(step.op); got.Verdict != step.want {
+		if got := one(t, s, step.op); got.Verdict != step.want {
 			t.Errorf("%s: %+v", step.what, got)
 		}
 	}
@@ -211,7 +212,7 @@ func TestTheRealServersRefusals(t *testing.T) {
 	t.Parallel()
 	good := document.Op{ID: 1, Route: 8, Version: 3, Body: []byte(`{"user_id":1}`)}
 	for name, c := range map[string]struct {
-		spoil func(*server)
+		spoil func(*enginetest.Server)
 		op    document.Op
 		want  indexsync.Fate
 	}{
@@ -221,30 +222,30 @@ func TestTheRealServersRefusals(t *testing.T) {
 			indexsync.Fate{Verdict: indexsync.Poison, Kind: "document_parsing_exception"}},
 		"an immense term": {nil, document.Op{ID: 1, Route: 8, Version: 3, Body: []byte(`{"sample_ids":["` + strings.Repeat("S", 40_000) + `"]}`)},
 			indexsync.Fate{Verdict: indexsync.Poison, Kind: "document_parsing_exception"}},
-		"no alias": {func(s *server) { s.send(http.MethodDelete, "/"+s.alias+"_v1/_alias/"+s.alias, nil, nil) }, good,
+		"no alias": {func(s *enginetest.Server) { s.Send(http.MethodDelete, "/"+s.Alias+"_v1/_alias/"+s.Alias, nil, nil) }, good,
 			indexsync.Fate{Verdict: indexsync.Gone, Kind: "index_not_found_exception"}},
-		"a write block": {func(s *server) {
-			s.send(http.MethodPut, "/"+s.alias+"_v1/_settings", `{"index.blocks.write":true}`, nil)
+		"a write block": {func(s *enginetest.Server) {
+			s.Send(http.MethodPut, "/"+s.Alias+"_v1/_settings", `{"index.blocks.write":true}`, nil)
 		}, good,
 			indexsync.Fate{Verdict: indexsync.Later, Kind: "cluster_block_exception"}},
-		"a full disk": {func(s *server) {
-			s.send(http.MethodPut, "/"+s.alias+"_v1/_settings", `{"index.blocks.read_only_allow_delete":true}`, nil)
+		"a full disk": {func(s *enginetest.Server) {
+			s.Send(http.MethodPut, "/"+s.Alias+"_v1/_settings", `{"index.blocks.read_only_allow_delete":true}`, nil)
 		}, good,
 			indexsync.Fate{Verdict: indexsync.Later, Kind: "cluster_block_exception"}},
-		"no write index": {func(s *server) {
-			s.send(http.MethodPut, "/"+s.alias+"_v1/_alias/"+s.alias, `{"is_write_index":false}`, nil)
+		"no write index": {func(s *enginetest.Server) {
+			s.Send(http.MethodPut, "/"+s.Alias+"_v1/_alias/"+s.Alias, `{"is_write_index":false}`, nil)
 		}, good,
 			indexsync.Fate{Verdict: indexsync.Broken, Kind: "illegal_argument_exception"}},
-		"a closed index": {func(s *server) { s.send(http.MethodPost, "/"+s.alias+"_v1/_close", nil, nil) }, good,
+		"a closed index": {func(s *enginetest.Server) { s.Send(http.MethodPost, "/"+s.Alias+"_v1/_close", nil, nil) }, good,
 			indexsync.Fate{Verdict: indexsync.Broken, Kind: "index_closed_exception"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := ensured(t)
+			s := enginetest.Ensured(t)
 			if c.spoil != nil {
 				c.spoil(s)
 			}
-			got := s.one(c.op)
+			got := one(t, s, c.op)
 			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(indexsync.Fate{}, "Advice")); diff != "" {
 				t.Error(diff)
 			}

@@ -2,7 +2,6 @@ package elastic_test
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -14,13 +13,15 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/document/documenttest"
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/elastic/enginetest"
 )
 
 func TestTheRealServerTakesEveryRow(t *testing.T) {
 	t.Parallel()
-	s := ensured(t)
+	s := enginetest.Ensured(t)
 	encoder := document.NewEncoder()
 	version := int64(0)
+	ctx := t.Context()
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.SliceOfN(documenttest.Rows(), 1, 20).Draw(t, "rows")
 		var ops []document.Op
@@ -28,7 +29,7 @@ func TestTheRealServerTakesEveryRow(t *testing.T) {
 			version++ // rows may share an id
 			ops = append(ops, document.Op{ID: rows[i].UserID, Route: rows[i].LabID, Version: version, Body: encoder.Document(&rows[i])})
 		}
-		fates, err := s.Bulk(s.t.Context(), s.Live(), ops)
+		fates, err := s.Bulk(ctx, s.Live(), ops)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,49 +43,25 @@ func TestTheRealServerTakesEveryRow(t *testing.T) {
 
 func TestTheRealServerTakesTheLongestLists(t *testing.T) {
 	t.Parallel()
-	s := ensured(t)
+	s := enginetest.Ensured(t)
 	row := projection.Row{UserID: 1, LabID: 8, Rev: 1, FullName: strings.Repeat("Venkata ", 50)}
 	for i := range int64(5000) {
 		row.BillIDs, row.LabReportIDs = append(row.BillIDs, 9_000_000_000+i), append(row.LabReportIDs, 8_000_000_000+i)
 		row.OrderNumbers = append(row.OrderNumbers, fmt.Sprintf("ORD-2026/11~%07d", i))
 		row.SampleIDs = append(row.SampleIDs, fmt.Sprintf("SMP-2026/11~%07d", i))
 	}
-	if fate := s.one(document.NewMaker(document.RevVersions{}).Own(&row)); fate.Verdict != indexsync.Written {
+	if fate := one(t, s, document.NewMaker(document.RevVersions{}).Own(&row)); fate.Verdict != indexsync.Written {
 		t.Fatalf("%+v", fate)
 	}
-	if got := s.found(map[string]any{"term": map[string]any{"bill_ids": "9000004999"}}); !slices.Equal(got, []string{"1"}) {
+	if got := s.Found(map[string]any{"term": map[string]any{"bill_ids": "9000004999"}}); !slices.Equal(got, []string{"1"}) {
 		t.Errorf("the last of 5,000 bills finds %q", got)
 	}
-}
-
-// found refreshes and returns the ids of the documents that query finds, in the order of their numbers.
-func (s *server) found(query any) []string {
-	s.t.Helper()
-	if err := s.Refresh(s.t.Context(), s.alias); err != nil {
-		s.t.Fatal(err)
-	}
-	var answer struct {
-		Hits struct {
-			Hits []struct {
-				ID string `json:"_id"`
-			}
-		}
-	}
-	body := map[string]any{"query": query, "sort": []any{map[string]any{"user_id.number": "asc"}}, "size": 100}
-	if status := s.send(http.MethodPost, "/"+s.alias+"/_search", body, &answer); status != http.StatusOK {
-		s.t.Fatalf("search answers %d", status)
-	}
-	var ids []string
-	for _, hit := range answer.Hits.Hits {
-		ids = append(ids, hit.ID)
-	}
-	return ids
 }
 
 // A search service relies on these: what is typed, where it looks, and who is found.
 func TestSubFieldsFindWhatPeopleType(t *testing.T) {
 	t.Parallel()
-	s := ensured(t)
+	s := enginetest.Ensured(t)
 	maker := document.NewMaker(document.RevVersions{})
 	var ops []document.Op
 	for _, row := range []projection.Row{
@@ -135,7 +112,7 @@ func TestSubFieldsFindWhatPeopleType(t *testing.T) {
 		"a passport":                         {match("passport_no.prefix", "z12"), []string{"503"}},
 		"a number longer than any beginning": {match("lab_patient_id.prefix", "P-000501-and-much-more-text"), nil},
 	} {
-		if diff := cmp.Diff(c.want, s.found(c.query)); diff != "" {
+		if diff := cmp.Diff(c.want, s.Found(c.query)); diff != "" {
 			t.Errorf("%s: %s", what, diff)
 		}
 	}

@@ -42,7 +42,7 @@ func TestAnInstrumentsValuesBecomeARerunRequest(t *testing.T) {
 
 	job := outboxJob(t, fmt.Sprintf("/api-v3/sample-rerun/%d/request", id))
 	await(t, "the finished job", func() (bool, string) {
-		info := callAt(t, stack.e.GatewayInternal, "", "POST", "/jobInfo/", fmt.Sprintf(`{"id":%q}`, job),
+		info := callAt(t, stack.Endpoints.GatewayInternal, "", "POST", "/jobInfo/", fmt.Sprintf(`{"id":%q}`, job),
 			"Authorization", "Bearer "+internalToken(t), "X-Is-Internal-Request", "True")
 		found, _ := info.json(t)["job"].(map[string]any)
 		return found["status"] == "finished", info.body
@@ -53,7 +53,7 @@ func TestAnInstrumentsValuesBecomeARerunRequest(t *testing.T) {
 func outboxJob(t *testing.T, suffix string) (id string) {
 	t.Helper()
 	await(t, "the outbox message to "+suffix, func() (bool, string) {
-		list := callAt(t, strings.TrimSuffix(stack.e.TaskqueueOutbox, "/"), "", "GET", "/messages?channel=webhook", "")
+		list := callAt(t, strings.TrimSuffix(stack.Endpoints.TaskqueueOutbox, "/"), "", "GET", "/messages?channel=webhook", "")
 		var messages []map[string]any
 		var wrapped struct {
 			Messages []map[string]any `json:"messages"`
@@ -114,7 +114,7 @@ func TestManualRequestsRace(t *testing.T) {
 	statuses := make(chan int, 8)
 	for range cap(statuses) {
 		go func() {
-			got, err := send(t.Context(), stack.e.Gateway, labSession, "POST", path, `{"type":"Manual","rerun_number":"1","requested_parameters":"[1, 2]","is_active":true}`)
+			got, err := send(t.Context(), stack.Endpoints.Gateway, labSession, "POST", path, `{"type":"Manual","rerun_number":"1","requested_parameters":"[1, 2]","is_active":true}`)
 			if err != nil {
 				t.Error(err)
 			}

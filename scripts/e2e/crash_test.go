@@ -5,50 +5,17 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 )
 
-// kill ends a process of the stack as a crash would, and waits until its port is closed.
-func kill(t *testing.T, name, health string) {
-	t.Helper()
-	if err := syscall.Kill(pids[name](), syscall.SIGKILL); err != nil {
-		t.Fatalf("kill %s: %v", name, err)
-	}
-	await(t, "the end of "+name, func() (bool, string) {
-		response, err := client.Get(health)
-		if err != nil {
-			return true, ""
-		}
-		defer response.Body.Close()
-		return false, response.Status
-	})
-}
-
-// pids tells the process of each service: the stack's own, or the one that a test started after a kill.
-var pids = map[string]func() int{
-	"taskqueue": func() int { return stack.e.PIDs["taskqueue"] },
-}
-
-// restart starts a service again exactly as the stack did and waits until it is ready.
+// restart starts a killed service again exactly as the stack did and waits until it is ready.
 func restart(t *testing.T, name, health string) {
 	t.Helper()
-	argv := stack.e.Commands[name]
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = os.Environ()
-	for key, value := range stack.e.Environ[name] {
-		cmd.Env = append(cmd.Env, key+"="+value)
-	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	if err := stack.Start(name, nil); err != nil {
 		t.Fatal(err)
 	}
-	pids[name] = func() int { return cmd.Process.Pid }
-	go func() { _ = cmd.Wait() }()
 	await(t, name+" being ready", func() (bool, string) {
 		response, err := client.Get(health)
 		if err != nil {
@@ -98,7 +65,7 @@ func (r *receiver) deliveries(job string) int {
 // them was delivered before.
 func TestAWebhookSurvivesTheDeathOfTheTaskQueue(t *testing.T) {
 	sink := newReceiver(t)
-	health := fmt.Sprintf("http://127.0.0.1:%s/health/ready", stack.e.Environ["taskqueue"]["TASKQUEUE_ADMIN_PORT"])
+	health := fmt.Sprintf("http://127.0.0.1:%s/health/ready", stack.Endpoints.Environ["taskqueue"]["TASKQUEUE_ADMIN_PORT"])
 	const count = 200
 	tasks := "["
 	for i := range count {
@@ -112,7 +79,9 @@ func TestAWebhookSurvivesTheDeathOfTheTaskQueue(t *testing.T) {
 		t.Fatalf("%d %s", accepted.status, accepted.body)
 	}
 	await(t, "the first request", func() (bool, string) { return sink.held.Load() > 0, "none" })
-	kill(t, "taskqueue", health)
+	if err := stack.Kill("taskqueue"); err != nil {
+		t.Fatal(err)
+	}
 	running := sink.held.Load()
 	ids, _ := accepted.json(t)["job_ids"].([]any)
 	if len(ids) != count {

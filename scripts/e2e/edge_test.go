@@ -36,7 +36,7 @@ func TestBadInputIsAnsweredInTheAreasShapeAndStoresNothing(t *testing.T) {
 		{"area that is not deployed", labSession, "POST", "/api-v3/finance/bill/split/9001", `{}`, 501, `"status":"failed"`},
 	}
 	for _, c := range cases {
-		got := call(t, c.session, c.method, c.path, strings.ReplaceAll(c.body, "INTERNAL", stack.e.GatewayInternal))
+		got := call(t, c.session, c.method, c.path, strings.ReplaceAll(c.body, "INTERNAL", stack.Endpoints.GatewayInternal))
 		if got.status != c.status || !strings.Contains(got.body, c.want) {
 			t.Errorf("%s: %d %.300s", c.name, got.status, got.body)
 		}
@@ -82,13 +82,13 @@ func TestTheInternalListenerActsAsThePlatform(t *testing.T) {
 	const path = "/api-v3/sample-rerun/97012/request"
 	const body = `{"type":"auto","rerun_number":"1","requested_parameters":"[1, 3]","is_active":true,"lab_id":12}`
 	token := "Bearer " + internalToken(t)
-	if got := callAt(t, stack.e.GatewayInternal, labSession, "POST", path, body, "X-Is-Internal-Request", "True"); got.status != 401 {
+	if got := callAt(t, stack.Endpoints.GatewayInternal, labSession, "POST", path, body, "X-Is-Internal-Request", "True"); got.status != 401 {
 		t.Errorf("a session: %d %s", got.status, got.body)
 	}
-	if got := callAt(t, stack.e.GatewayInternal, "", "POST", path, body, "Authorization", token); got.status != 401 {
+	if got := callAt(t, stack.Endpoints.GatewayInternal, "", "POST", path, body, "Authorization", token); got.status != 401 {
 		t.Errorf("without the header: %d %s", got.status, got.body)
 	}
-	got := callAt(t, stack.e.GatewayInternal, "", "POST", path, body, "Authorization", token, "x-is-internal-request", "tRuE")
+	got := callAt(t, stack.Endpoints.GatewayInternal, "", "POST", path, body, "Authorization", token, "x-is-internal-request", "tRuE")
 	if got.status != 200 {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
@@ -121,7 +121,7 @@ func TestNothingAboutPatientsIsLogged(t *testing.T) {
 		found, _ := info.json(t)["job"].(map[string]any)
 		return found["status"] == "finished", info.body
 	})
-	logs, err := filepath.Glob(filepath.Join(stack.dir, "logs", "*.log"))
+	logs, err := filepath.Glob(filepath.Join(stack.Dir, "logs", "*.log"))
 	if err != nil || len(logs) < 5 {
 		t.Fatalf("%d logs, error %v", len(logs), err)
 	}
@@ -139,7 +139,7 @@ func TestNothingAboutPatientsIsLogged(t *testing.T) {
 			}
 		}
 	}
-	for _, base := range []string{stack.e.Environ["gateway"]["GATEWAY_ADMIN_PORT"], stack.e.Environ["rerun"]["RERUN_ADMIN_PORT"], stack.e.Environ["taskqueue"]["TASKQUEUE_ADMIN_PORT"]} {
+	for _, base := range []string{stack.Endpoints.Environ["gateway"]["GATEWAY_ADMIN_PORT"], stack.Endpoints.Environ["rerun"]["RERUN_ADMIN_PORT"], stack.Endpoints.Environ["taskqueue"]["TASKQUEUE_ADMIN_PORT"]} {
 		metrics := callAt(t, "http://127.0.0.1:"+base, "", "GET", "/metrics", "")
 		if metrics.status != 200 || strings.Contains(metrics.body, canary) || strings.Contains(metrics.body, "97013") {
 			t.Errorf("metrics of port %s: %d", base, metrics.status)

@@ -279,7 +279,7 @@ func TestManyAnalysersReportAtOnce(t *testing.T) {
 
 func post(ctx context.Context, t *testing.T, id int, deviceData string) {
 	t.Helper()
-	got, err := send(ctx, stack.e.Gateway, labSession, "POST", fmt.Sprintf("/api-v3/sample-rerun/%d/new", id), values(id, 1, deviceData))
+	got, err := send(ctx, stack.Endpoints.Gateway, labSession, "POST", fmt.Sprintf("/api-v3/sample-rerun/%d/new", id), values(id, 1, deviceData))
 	if err != nil || got.status != http.StatusOK {
 		t.Errorf("report %d: %d %.200s %v", id, got.status, got.body, err)
 	}
@@ -293,7 +293,7 @@ func TestOfTwoRacingConfirmsOneIsAccepted(t *testing.T) {
 	statuses := make(chan int, 2)
 	for i := range cap(statuses) {
 		go func() {
-			got, err := send(t.Context(), stack.e.Gateway, labSession, "POST", fmt.Sprintf("/api-v3/sample-rerun/%d/confirm", id),
+			got, err := send(t.Context(), stack.Endpoints.Gateway, labSession, "POST", fmt.Sprintf("/api-v3/sample-rerun/%d/confirm", id),
 				fmt.Sprintf(`{"rerun_confirmed_data":[{"index":1,"value":"%d"}]}`, i))
 			if err != nil {
 				t.Error(err)

@@ -228,7 +228,7 @@ func fillOutbox(t *testing.T) {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	await(t, "four messages in the outbox", func() (bool, string) {
-		list := callAt(t, strings.TrimSuffix(stack.e.TaskqueueOutbox, "/"), "", "GET", "/messages", "")
+		list := callAt(t, strings.TrimSuffix(stack.Endpoints.TaskqueueOutbox, "/"), "", "GET", "/messages", "")
 		for _, text := range []string{"First message", "Second message", "outboxpage@example.org", "/outbox-page"} {
 			if !strings.Contains(list.body, text) {
 				return false, "no " + text
@@ -239,7 +239,7 @@ func fillOutbox(t *testing.T) {
 }
 
 func TestTheOutboxPageInABrowser(t *testing.T) {
-	address := strings.TrimSuffix(stack.e.TaskqueueOutbox, "/") + "/"
+	address := strings.TrimSuffix(stack.Endpoints.TaskqueueOutbox, "/") + "/"
 	if got := callAt(t, address, "", "DELETE", "messages", ""); got.status != http.StatusNoContent { // of an earlier run
 		t.Fatalf("clear: %d %s", got.status, got.body)
 	}

@@ -9,12 +9,11 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
+	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
 
@@ -28,9 +27,7 @@ const (
 // stack is the one stack of this test binary. Tests use reports of their own, so they run side by side; tests
 // that kill a process are not parallel.
 var stack struct {
-	dir  string
-	base int
-	e    endpoints.Endpoints
+	*sandbox.Sandbox
 	seed seed.Target
 }
 
@@ -38,52 +35,26 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
+// run starts a stack without the pipeline, which has a suite of its own.
 func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "labe2e")
+	ctx, cancel := context.WithTimeout(context.Background(), stackTimeout)
+	defer cancel()
+	var err error
+	stack.Sandbox, err = sandbox.Build(ctx, "LAB_PIPELINE=off", "TASKQUEUE_WEBHOOK_SECRET=whsec_ZTJlLXdlYmhvb2stc2VjcmV0LW9mLTMyLWJ5dGVzISE=")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
-	base, err := endpoints.FreeBase()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "e2e:", err)
-		return 1
-	}
-	stack.base = base
-	devstack := filepath.Join(dir, "devstack")
-	if err := command(dir, "go", "build", "-o", devstack, "github.com/labplatform/labplatform/scripts/devstack"); err != nil {
-		fmt.Fprintln(os.Stderr, "e2e: build devstack:", err)
-		return 1
-	}
-	stack.dir = filepath.Join(dir, "lab")
-	defer func() { _ = command(dir, devstack, "down") }()
-	if err := command(dir, devstack, "up"); err != nil {
+	defer stack.Remove()
+	if _, err := stack.Up(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e: start the stack:", err)
 		return 1
 	}
-	if stack.e, err = endpoints.Read(stack.dir); err == nil {
-		stack.seed, err = seed.Stack(stack.dir)
-	}
-	if err != nil {
+	if stack.seed, err = seed.Stack(stack.Dir); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
 	}
 	return m.Run()
-}
-
-// command runs a program for the stack of dir. Its ports are free ones; the pipeline has a suite of its own.
-func command(dir, name string, args ...string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), stackTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = append(os.Environ(), "LAB_DIR="+filepath.Join(dir, "lab"), fmt.Sprintf("LAB_PORT_BASE=%d", stack.base), "LAB_PIPELINE=off",
-		"TASKQUEUE_WEBHOOK_SECRET=whsec_ZTJlLXdlYmhvb2stc2VjcmV0LW9mLTMyLWJ5dGVzISE=")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
-	}
-	return nil
 }
 
 // answer is a REST answer.
@@ -108,7 +79,7 @@ var client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
 // call sends a request to the public listener with a session's cookie; no cookie when session is empty.
 func call(t *testing.T, session, method, path, body string, header ...string) answer {
 	t.Helper()
-	return callAt(t, stack.e.Gateway, session, method, path, body, header...)
+	return callAt(t, stack.Endpoints.Gateway, session, method, path, body, header...)
 }
 
 func callAt(t *testing.T, base, session, method, path, body string, header ...string) answer {
@@ -166,7 +137,7 @@ func await(t *testing.T, what string, check func() (done bool, state string)) {
 func newReport(t *testing.T, id int) {
 	t.Helper()
 	fixture, err := seed.Parse([]byte(fmt.Sprintf(`{"mysql":{"labReportRelation":[{"id":%d,"labId_id":12,"billId_id":9001,"billingInfoId_id":8001,
-		"userDetailsId_id":501,"reportID_id":55,"sampleId":"E2E-%d","sampleCollected":1,"sampleCollectionTime":"2026-11-19T04:07:30Z"}]}}`, id, id)), stack.dir)
+		"userDetailsId_id":501,"reportID_id":55,"sampleId":"E2E-%d","sampleCollected":1,"sampleCollectionTime":"2026-11-19T04:07:30Z"}]}}`, id, id)), stack.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,9 +149,9 @@ func newReport(t *testing.T, id int) {
 // internalToken returns a token for the internal listener by the command that endpoints.json names.
 func internalToken(t *testing.T) string {
 	t.Helper()
-	argv := stack.e.InternalTokenCommand
+	argv := stack.Endpoints.InternalTokenCommand
 	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), "LAB_DIR="+stack.dir)
+	cmd.Env = append(os.Environ(), "LAB_DIR="+stack.Dir)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)

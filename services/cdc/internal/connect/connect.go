@@ -1,0 +1,185 @@
+// Package connect owns the conversation with Kafka Connect's admin REST: connectors, their states, configurations and
+// offsets. What to do about a failure is not decided here.
+package connect
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	readTimeout  = 15 * time.Second
+	writeTimeout = 90 * time.Second // a new configuration is tried out: the database is asked
+	mostBytes    = 16 << 20         // of an answer
+)
+
+// A worker that is rebalancing answers 409 for a moment.
+const (
+	busyTries = 8
+	busyPause = 250 * time.Millisecond // doubles up to busyMost
+	busyMost  = 4 * time.Second
+)
+
+// Config says where the admin REST is.
+type Config struct {
+	URL  string       // base address, e.g. http://127.0.0.1:8083
+	HTTP *http.Client // nil: one of its own
+}
+
+// Client talks to one cluster of workers through any of them. It may be used by several goroutines.
+type Client struct {
+	base string
+	http *http.Client
+}
+
+// New returns a client; it does not connect.
+func New(c Config) *Client {
+	if c.HTTP == nil {
+		c.HTTP = &http.Client{Timeout: writeTimeout}
+	}
+	return &Client{base: strings.TrimSuffix(c.URL, "/"), http: c.HTTP}
+}
+
+// Statuses returns the state of every connector by its name.
+func (c *Client) Statuses(ctx context.Context) (map[string]Status, error) {
+	var answer map[string]struct {
+		Status Status `json:"status"`
+	}
+	if err := c.get(ctx, "/connectors?expand=status", &answer); err != nil {
+		return nil, fmt.Errorf("read the connectors' states: %w", err)
+	}
+	all := make(map[string]Status, len(answer))
+	for name, a := range answer {
+		all[name] = a.Status
+	}
+	return all, nil
+}
+
+// Configuration returns a connector's present configuration; ErrUnknown when there is no such connector. It holds the
+// database password.
+func (c *Client) Configuration(ctx context.Context, name string) (map[string]string, error) {
+	var configuration map[string]string
+	if err := c.get(ctx, "/connectors/"+url.PathEscape(name)+"/config", &configuration); err != nil {
+		return nil, fmt.Errorf("read the configuration of %s: %w", name, err)
+	}
+	return configuration, nil
+}
+
+// Configure makes the connector or changes it. A refused configuration is a *Invalid.
+func (c *Client) Configure(ctx context.Context, name string, configuration map[string]string) error {
+	body, err := json.Marshal(configuration)
+	if err != nil {
+		return fmt.Errorf("configure %s: %w", name, err)
+	}
+	err = c.call(ctx, writeTimeout, http.MethodPut, "/connectors/"+url.PathEscape(name)+"/config", body, nil)
+	if err != nil {
+		return fmt.Errorf("configure %s: %w", name, withoutSecrets(err, configuration))
+	}
+	return nil
+}
+
+// Restart restarts the connector and its tasks: all of them, or only what has failed. It returns when that has begun.
+func (c *Client) Restart(ctx context.Context, name string, onlyFailed bool) error {
+	path := fmt.Sprintf("/connectors/%s/restart?includeTasks=true&onlyFailed=%t", url.PathEscape(name), onlyFailed)
+	if err := c.call(ctx, readTimeout, http.MethodPost, path, nil, nil); err != nil {
+		return fmt.Errorf("restart %s: %w", name, err)
+	}
+	return nil
+}
+
+// Stop ends the connector's tasks and keeps it stopped, also across restarts of the workers, until Resume.
+func (c *Client) Stop(ctx context.Context, name string) error { return c.put(ctx, name, "stop") }
+
+// Pause makes the tasks idle: they keep their connections.
+func (c *Client) Pause(ctx context.Context, name string) error { return c.put(ctx, name, "pause") }
+
+// Resume undoes Stop and Pause.
+func (c *Client) Resume(ctx context.Context, name string) error { return c.put(ctx, name, "resume") }
+
+func (c *Client) put(ctx context.Context, name, verb string) error {
+	if err := c.call(ctx, readTimeout, http.MethodPut, "/connectors/"+url.PathEscape(name)+"/"+verb, nil, nil); err != nil {
+		return fmt.Errorf("%s %s: %w", verb, name, err)
+	}
+	return nil
+}
+
+// Offsets returns how far the connector has read its source, as the runtime's JSON: a list of partition and offset.
+func (c *Client) Offsets(ctx context.Context, name string) (json.RawMessage, error) {
+	var answer struct {
+		Offsets json.RawMessage `json:"offsets"`
+	}
+	if err := c.get(ctx, "/connectors/"+url.PathEscape(name)+"/offsets", &answer); err != nil {
+		return nil, fmt.Errorf("read the offsets of %s: %w", name, err)
+	}
+	return answer.Offsets, nil
+}
+
+func (c *Client) get(ctx context.Context, path string, answer any) error {
+	return c.call(ctx, readTimeout, http.MethodGet, path, nil, answer)
+}
+
+// call repeats a request that a rebalancing worker turned away.
+func (c *Client) call(ctx context.Context, timeout time.Duration, method, path string, body []byte, answer any) error {
+	pause := busyPause
+	for try := 1; ; try++ {
+		err := c.once(ctx, timeout, method, path, body, answer)
+		if !errors.Is(err, ErrBusy) || try == busyTries {
+			return err
+		}
+		if !wait(ctx, pause) {
+			return err
+		}
+		pause = min(2*pause, busyMost)
+	}
+}
+
+func (c *Client) once(ctx context.Context, timeout time.Duration, method, path string, body []byte, answer any) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	request.Header.Set("Accept", "application/json")
+	response, err := c.http.Do(request)
+	if err != nil {
+		return fmt.Errorf("kafka connect does not answer: %w", err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, mostBytes))
+	if err != nil {
+		return fmt.Errorf("kafka connect's answer broke off: %w", err)
+	}
+	if response.StatusCode >= http.StatusMultipleChoices {
+		return refused(response.StatusCode, text)
+	}
+	if answer == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, answer); err != nil {
+		return fmt.Errorf("kafka connect's answer is not what it should be: %w", err)
+	}
+	return nil
+}
+
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,168 @@
+package document_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/document/documenttest"
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+	"github.com/labplatform/labplatform/services/cdc/migrations"
+)
+
+var update = flag.Bool("update", false, "write the golden file")
+
+func TestTheFieldsAreTheColumnsOfUserMeta(t *testing.T) {
+	t.Parallel()
+	want := []string{"full_name_phonetic"}
+	column := regexp.MustCompile("(?m)^\\s*(?:ADD COLUMN (?:IF NOT EXISTS )?)?(\\w+) (?:BIGINT|INT|TINYINT|JSON|DATE|VARCHAR)\\b")
+	for _, name := range []string{"00001_user_meta.sql", "00003_user_meta_person.sql"} {
+		text, err := migrations.Files.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range column.FindAllSubmatch(text, -1) {
+			if name := string(found[1]); name != "source_ts_ms" {
+				want = append(want, name)
+			}
+		}
+	}
+	got := document.Names()
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A change of this file asks for a new document.Schema, and for a rebuild wherever the platform runs.
+func TestTheIndexIsTheAgreedOne(t *testing.T) {
+	t.Parallel()
+	body := document.Index(document.Settings{Shards: 5, Replicas: 1, RefreshInterval: 200 * time.Millisecond}, map[string]bool{"user_details": true})
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, body, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	pretty.WriteByte('\n')
+	golden := filepath.Join("testdata", "index.golden.json")
+	if *update {
+		if err := os.WriteFile(golden, pretty.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), pretty.String()); diff != "" {
+		t.Errorf("the mapping changed (-update writes the file):\n%s", diff)
+	}
+}
+
+func TestADocumentHoldsWhatTheRowSays(t *testing.T) {
+	t.Parallel()
+	branch, bill := int64(3), int64(1_790_000_000_000)
+	row := projection.Row{UserID: 501, LabID: 12, FormerLabIDs: []int64{7}, BranchID: &branch, LabPatientID: "P-000501", FullName: "Rahul \"R\" Sharma",
+		Contact: "+91 98765-43210", Email: "r@x.in", DateOfBirth: "1990-02-11", OrderNumbers: []string{"ord-1"}, SampleIDs: []string{"s~1/2"},
+		BillIDs: []int64{9001, 9002}, LrfIDs: []string{"l1"}, LastBillTime: &bill, Rev: 5, UpdatedAt: 1_790_000_100_000}
+	want := `{"user_id":501,"lab_id":12,"former_lab_ids":[7],"branch_id":3,"lab_patient_id":"P-000501","full_name":"Rahul \"R\" Sharma",` +
+		`"full_name_phonetic":["RHL","R","SRM"],"contact":"919876543210","email":"r@x.in","date_of_birth":"1990-02-11","bill_ids":[9001,9002],` +
+		`"order_numbers":["ORD-1"],"sample_ids":["S~1/2"],"lrf_ids":["l1"],"last_bill_time":1790000000000,"is_deleted":false,"rev":5,"updated_at":1790000100000}`
+	if diff := cmp.Diff(want, string(document.NewEncoder().Document(&row))); diff != "" {
+		t.Error(diff)
+	}
+	if got := string(document.NewEncoder().Stub(501, 7, 5)); got != `{"user_id":501,"lab_id":7,"is_deleted":true,"rev":5}` {
+		t.Errorf("stub %s", got)
+	}
+}
+
+func TestEveryDocumentIsJSONWithEachFieldOnce(t *testing.T) {
+	t.Parallel()
+	encoder := document.NewEncoder()
+	rapid.Check(t, func(t *rapid.T) {
+		row := documenttest.Rows().Draw(t, "row")
+		decoder := json.NewDecoder(bytes.NewReader(encoder.Document(&row)))
+		decoder.UseNumber()
+		var fields map[string]any
+		if err := decoder.Decode(&fields); err != nil {
+			t.Fatal(err)
+		}
+		for name := range fields {
+			if !slices.Contains(document.Names(), name) {
+				t.Fatalf("the document has the field %q", name)
+			}
+		}
+		if phone, _ := fields["contact"].(string); phone != document.Digits(phone) {
+			t.Fatalf("contact %q", phone)
+		}
+	})
+}
+
+func TestARowBecomesBlanksAndThenItsDocument(t *testing.T) {
+	t.Parallel()
+	maker := document.NewMaker(document.RevVersions{})
+	type op struct {
+		Route, Version int64
+		Body           string
+	}
+	shape := func(ops []document.Op) []op {
+		var out []op
+		for _, o := range ops {
+			if o.ID != 9 {
+				t.Errorf("id %d", o.ID)
+			}
+			out = append(out, op{o.Route, o.Version, string(o.Body)})
+		}
+		return out
+	}
+	live := projection.Row{UserID: 9, LabID: 2, FormerLabIDs: []int64{1, 3}, Rev: 10}
+	dead := projection.Row{UserID: 9, LabID: 2, Rev: 10, IsDeleted: true}
+	for name, c := range map[string]struct {
+		ops  []document.Op
+		want []op
+	}{
+		"a patient who moved": {maker.Write(&live), []op{
+			{1, 20, `{"user_id":9,"lab_id":1,"is_deleted":true,"rev":10}`}, {3, 20, `{"user_id":9,"lab_id":3,"is_deleted":true,"rev":10}`},
+			{2, 21, `{"user_id":9,"lab_id":2,"former_lab_ids":[1,3],"is_deleted":false,"rev":10,"updated_at":0}`}}},
+		"routes that were seen before": {maker.Write(&dead, 5, 2, 5, 0), []op{
+			{5, 20, `{"user_id":9,"lab_id":5,"is_deleted":true,"rev":10}`}, {2, 21, `{"user_id":9,"lab_id":2,"is_deleted":true,"rev":10}`}}},
+		"a row that is gone": {maker.Remove(&live, 4), []op{{1, 22, ""}, {3, 22, ""}, {4, 22, ""}, {2, 22, ""}}},
+	} {
+		if diff := cmp.Diff(c.want, shape(c.ops)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestVersionsOfOneRevFollowEachOtherAndStayBelowTheNext(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		v := document.RevVersions{}
+		rev := rapid.Int64Range(1, 1<<60).Draw(t, "rev")
+		if !(v.Blank(rev) < v.Document(rev) && v.Document(rev) < v.Removal(rev) && v.Removal(rev) < v.Document(rev+1)) {
+			t.Fatalf("versions of %d: %d %d %d", rev, v.Blank(rev), v.Document(rev), v.Removal(rev))
+		}
+		if document.RevOf(v.Blank(rev)) != rev || document.RevOf(v.Document(rev)) != rev {
+			t.Fatalf("rev of the versions of %d", rev)
+		}
+	})
+}
+
+func BenchmarkDocument(b *testing.B) {
+	encoder := document.NewEncoder()
+	row := projection.Row{UserID: 501, LabID: 12, LabPatientID: "P-000501", FullName: "Rahul Kumar Sharma", Contact: "9876543210", Email: "r@x.in",
+		BillIDs: []int64{1, 2, 3}, LabReportIDs: []int64{1, 2, 3, 4, 5}, SampleIDs: []string{"S001", "S002"}, OrderNumbers: []string{"ORD-1"}, Rev: 1 << 50}
+	for b.Loop() {
+		encoder.Document(&row)
+	}
+}

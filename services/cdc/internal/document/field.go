@@ -1,0 +1,140 @@
+package document
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/labplatform/labplatform/pkg/phonetic"
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+)
+
+// field is one field of the document.
+type field struct {
+	name string
+	kind kind
+	// put appends the field's JSON value, or nothing when the row has none.
+	put func(b []byte, r *projection.Row) []byte
+}
+
+// fields are the columns of user_meta without source_ts_ms, and the sound of the name. Change Schema with it.
+func fields() []field {
+	return []field{
+		{"user_id", numbered, number(func(r *projection.Row) int64 { return r.UserID })},
+		{"lab_id", integer, number(func(r *projection.Row) int64 { return r.LabID })},
+		{"former_lab_ids", integer, numbers(func(r *projection.Row) []int64 { return r.FormerLabIDs })},
+		{"branch_id", integer, optional(func(r *projection.Row) *int64 { return r.BranchID })},
+		{"org_id", integer, optional(func(r *projection.Row) *int64 { return r.OrgID })},
+		{"cc_id", integer, optional(func(r *projection.Row) *int64 { return r.CCID })},
+		{"lab_patient_id", identifier, text(func(r *projection.Row) string { return r.LabPatientID })},
+		{"full_name", person, text(func(r *projection.Row) string { return r.FullName })},
+		{"full_name_phonetic", keyword, texts(func(r *projection.Row) []string { return phonetic.Codes(r.FullName) })},
+		{"contact", phone, text(func(r *projection.Row) string { return Digits(r.Contact) })},
+		{"alternate_contact", phone, text(func(r *projection.Row) string { return Digits(r.AlternateContact) })},
+		{"email", folded, text(func(r *projection.Row) string { return r.Email })},
+		{"gender", keyword, text(func(r *projection.Row) string { return r.Gender })},
+		{"date_of_birth", day, text(func(r *projection.Row) string { return r.DateOfBirth })},
+		{"age", keyword, text(func(r *projection.Row) string { return r.Age })},
+		{"passport_no", identifier, text(func(r *projection.Row) string { return r.PassportNo })},
+		{"national_identity_number", identifier, text(func(r *projection.Row) string { return r.NationalIdentityNumber })},
+		{"bill_ids", identifier, numbers(func(r *projection.Row) []int64 { return r.BillIDs })},
+		{"lab_bill_ids", identifier, numbers(func(r *projection.Row) []int64 { return r.LabBillIDs })},
+		{"order_numbers", segmented, capitals(func(r *projection.Row) []string { return r.OrderNumbers })},
+		{"lab_report_ids", identifier, numbers(func(r *projection.Row) []int64 { return r.LabReportIDs })},
+		{"sample_ids", segmented, capitals(func(r *projection.Row) []string { return r.SampleIDs })},
+		{"manual_sample_ids", segmented, capitals(func(r *projection.Row) []string { return r.ManualSampleIDs })},
+		{"lrf_ids", identifier, texts(func(r *projection.Row) []string { return r.LrfIDs })},
+		{"org_ids", integer, numbers(func(r *projection.Row) []int64 { return r.OrgIDs })},
+		{"branch_ids", integer, numbers(func(r *projection.Row) []int64 { return r.BranchIDs })},
+		{"cc_ids", integer, numbers(func(r *projection.Row) []int64 { return r.CCIDs })},
+		{"rerun_report_ids", identifier, numbers(func(r *projection.Row) []int64 { return r.RerunReportIDs })},
+		{"last_bill_time", millis, optional(func(r *projection.Row) *int64 { return r.LastBillTime })},
+		{"is_deleted", boolean, func(b []byte, r *projection.Row) []byte { return strconv.AppendBool(b, r.IsDeleted) }},
+		{"rev", long, number(func(r *projection.Row) int64 { return r.Rev })},
+		{"updated_at", millis, number(func(r *projection.Row) int64 { return r.UpdatedAt })},
+	}
+}
+
+// inStub are the fields of a document that only says that there is nothing here.
+func inStub(name string) bool {
+	switch name {
+	case "user_id", "lab_id", "is_deleted", "rev":
+		return true
+	}
+	return false
+}
+
+// Names lists the fields of the document.
+func Names() []string {
+	var names []string
+	for _, f := range fields() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// Digits returns the ASCII digits of s: how telephone numbers are stored.
+func Digits(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func number(get func(*projection.Row) int64) func([]byte, *projection.Row) []byte {
+	return func(b []byte, r *projection.Row) []byte { return strconv.AppendInt(b, get(r), 10) }
+}
+
+func optional(get func(*projection.Row) *int64) func([]byte, *projection.Row) []byte {
+	return func(b []byte, r *projection.Row) []byte {
+		if v := get(r); v != nil {
+			return strconv.AppendInt(b, *v, 10)
+		}
+		return b
+	}
+}
+
+func text(get func(*projection.Row) string) func([]byte, *projection.Row) []byte {
+	return func(b []byte, r *projection.Row) []byte {
+		if v := get(r); v != "" {
+			return quote(b, v)
+		}
+		return b
+	}
+}
+
+func numbers(get func(*projection.Row) []int64) func([]byte, *projection.Row) []byte {
+	return list(get, func(b []byte, v int64) []byte { return strconv.AppendInt(b, v, 10) })
+}
+
+func texts(get func(*projection.Row) []string) func([]byte, *projection.Row) []byte {
+	return list(get, quote)
+}
+
+func capitals(get func(*projection.Row) []string) func([]byte, *projection.Row) []byte {
+	return list(get, func(b []byte, v string) []byte { return quote(b, strings.ToUpper(v)) })
+}
+
+func list[T any](get func(*projection.Row) []T, put func([]byte, T) []byte) func([]byte, *projection.Row) []byte {
+	return func(b []byte, r *projection.Row) []byte {
+		values := get(r)
+		if len(values) == 0 {
+			return b
+		}
+		open := byte('[')
+		for _, v := range values {
+			b = put(append(b, open), v)
+			open = ','
+		}
+		return append(b, ']')
+	}
+}
+
+// quote writes s as JSON; bytes that are not UTF-8 become U+FFFD.
+func quote(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s)
+	return b
+}

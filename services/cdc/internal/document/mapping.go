@@ -1,0 +1,153 @@
+package document
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Schema numbers the list of fields and the way in which they are analysed. An index made for another one is refused:
+// rebuild makes a new index.
+const Schema = 1
+
+// VersionDomain names where the versions of the documents come from. Two domains must never meet in one index.
+const VersionDomain = "user_meta.rev"
+
+// MaxResultWindow is how deep a search may page.
+const MaxResultWindow = 10_000
+
+// kind is how a field is mapped.
+type kind func() object
+
+type object = map[string]any
+
+func plain(name string) kind { return func() object { return object{"type": name} } }
+
+func integer() object { return plain("integer")() }
+func long() object    { return plain("long")() }
+func boolean() object { return plain("boolean")() }
+func keyword() object { return plain("keyword")() }
+func day() object     { return object{"type": "date", "format": "yyyy-MM-dd"} }
+func millis() object  { return object{"type": "date", "format": "epoch_millis"} }
+
+// folded ignores case and diacritics.
+func folded() object { return object{"type": "keyword", "normalizer": "folded"} }
+
+// identifier is found whole or by its beginning.
+func identifier() object {
+	f := folded()
+	f["fields"] = object{"prefix": grams("identifier_prefix", "identifier_prefix_query")}
+	return f
+}
+
+// numbered is an identifier with an order.
+func numbered() object {
+	f := identifier()
+	f["fields"].(object)["number"] = long() //nolint:forcetypeassert // made above
+	return f
+}
+
+// segmented is an identifier found also by one of its parts between - / and ~.
+func segmented() object {
+	f := identifier()
+	f["fields"].(object)["segment"] = grams("segment", "segment") //nolint:forcetypeassert // made above
+	return f
+}
+
+// person is a name: words in any order, by their beginnings, or whole.
+func person() object {
+	return object{"type": "text", "analyzer": "person", "fields": object{
+		"keyword": folded(),
+		"prefix":  grams("person_prefix", "person_prefix_query"),
+	}}
+}
+
+// phone is a number of digits, found by its first digits or by its last 4 to 10.
+func phone() object {
+	return object{"type": "keyword", "normalizer": "digits", "fields": object{
+		"prefix": grams("phone_prefix", "phone_prefix_query"),
+		"suffix": grams("phone_suffix", "phone_suffix_query"),
+	}}
+}
+
+// grams is a sub-field that only answers whether a term is there.
+func grams(analyzer, query string) object {
+	return object{"type": "text", "analyzer": analyzer, "search_analyzer": query, "norms": false, "index_options": "docs"}
+}
+
+// analysis uses only what a plain server has: the standard and keyword tokenizers and seven filters.
+func analysis() object {
+	custom := func(tokenizer string, characters []string, filters ...string) object {
+		return object{"type": "custom", "tokenizer": tokenizer, "char_filter": characters, "filter": filters}
+	}
+	digits := []string{"digits"}
+	return object{
+		"char_filter": object{
+			"digits":   object{"type": "pattern_replace", "pattern": "[^0-9]", "replacement": ""},
+			"segments": object{"type": "pattern_replace", "pattern": "[-/~]", "replacement": " "},
+		},
+		"filter": object{
+			"first_1_15": object{"type": "edge_ngram", "min_gram": 1, "max_gram": 15},
+			"first_1_20": object{"type": "edge_ngram", "min_gram": 1, "max_gram": 20},
+			"first_3_15": object{"type": "edge_ngram", "min_gram": 3, "max_gram": 15},
+			"first_4_10": object{"type": "edge_ngram", "min_gram": 4, "max_gram": 10},
+			"at_most_10": object{"type": "truncate", "length": 10},
+			"at_most_15": object{"type": "truncate", "length": 15},
+			"at_most_20": object{"type": "truncate", "length": 20},
+		},
+		"analyzer": object{
+			"person":                  custom("standard", nil, "lowercase", "asciifolding"),
+			"person_prefix":           custom("standard", nil, "lowercase", "asciifolding", "first_1_15"),
+			"person_prefix_query":     custom("standard", nil, "lowercase", "asciifolding", "at_most_15"),
+			"identifier_prefix":       custom("keyword", nil, "lowercase", "asciifolding", "first_1_20"),
+			"identifier_prefix_query": custom("keyword", nil, "lowercase", "asciifolding", "at_most_20"),
+			"segment":                 custom("standard", []string{"segments"}, "lowercase", "asciifolding"),
+			"phone_prefix":            custom("keyword", digits, "first_3_15"),
+			"phone_prefix_query":      custom("keyword", digits, "at_most_15"),
+			"phone_suffix":            custom("keyword", digits, "reverse", "first_4_10"),
+			"phone_suffix_query":      custom("keyword", digits, "reverse", "at_most_10"),
+		},
+		"normalizer": object{
+			"folded": object{"type": "custom", "filter": []string{"lowercase", "asciifolding"}},
+			"digits": object{"type": "custom", "char_filter": digits},
+		},
+	}
+}
+
+// Settings are the values of an index that operators choose.
+type Settings struct {
+	Shards          int
+	Replicas        int
+	RefreshInterval time.Duration
+}
+
+// Index returns the body that creates an index. aliases may be nil; one that is true is a write alias.
+func Index(s Settings, aliases map[string]bool) []byte {
+	properties := object{}
+	for _, f := range fields() {
+		properties[f.name] = f.kind()
+	}
+	body := object{
+		"settings": object{"index": object{
+			"number_of_shards":   s.Shards,
+			"number_of_replicas": s.Replicas,
+			"refresh_interval":   fmt.Sprintf("%dms", s.RefreshInterval.Milliseconds()),
+			"max_result_window":  MaxResultWindow,
+		}, "analysis": analysis()},
+		"mappings": object{
+			"dynamic":    "strict",
+			"_routing":   object{"required": true},
+			"_meta":      object{"version_domain": VersionDomain, "schema": Schema},
+			"properties": properties,
+		},
+	}
+	if len(aliases) > 0 {
+		named := object{}
+		for alias, write := range aliases {
+			named[alias] = object{"is_write_index": write}
+		}
+		body["aliases"] = named
+	}
+	encoded, _ := json.Marshal(body) // maps, texts and numbers always encode
+	return encoded
+}

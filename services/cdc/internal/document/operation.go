@@ -1,0 +1,90 @@
+package document
+
+import (
+	"slices"
+
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+)
+
+// Op is one write to the index.
+type Op struct {
+	ID      int64
+	Route   int64 // a laboratory
+	Version int64
+	Body    []byte // nil deletes
+}
+
+// Versions makes versions of a row's rev.
+type Versions interface {
+	Blank(rev int64) int64    // of a stub on the route of a laboratory that the patient left
+	Document(rev int64) int64 // of the document, which for a deleted patient is a stub too
+	Removal(rev int64) int64  // of the deletion of either
+}
+
+// RevVersions are the versions of the package comment.
+type RevVersions struct{}
+
+// Blank returns 2v.
+func (RevVersions) Blank(rev int64) int64 { return 2 * rev }
+
+// Document returns 2v+1.
+func (RevVersions) Document(rev int64) int64 { return 2*rev + 1 }
+
+// Removal returns 2v+2.
+func (RevVersions) Removal(rev int64) int64 { return 2*rev + 2 }
+
+// RevOf returns the rev behind a version.
+func RevOf(version int64) int64 { return version / 2 }
+
+// Maker makes operations.
+type Maker struct {
+	encoder  *Encoder
+	versions Versions
+}
+
+// NewMaker returns a maker of operations; versions is RevVersions{} everywhere but in tests.
+func NewMaker(versions Versions) *Maker { return &Maker{encoder: NewEncoder(), versions: versions} }
+
+// Write returns what makes the index show row: blanks on the routes that the patient left, then the document on its
+// own. routes are further laboratories that may still show the patient, in any order and with repeats.
+func (m *Maker) Write(row *projection.Row, routes ...int64) []Op {
+	left := others(row, routes)
+	ops := make([]Op, 0, len(left)+1)
+	for _, lab := range left {
+		ops = append(ops, Op{ID: row.UserID, Route: lab, Version: m.versions.Blank(row.Rev), Body: m.encoder.Stub(row.UserID, lab, row.Rev)})
+	}
+	return append(ops, m.Own(row))
+}
+
+// Own returns the operation that writes row's document on its own route.
+func (m *Maker) Own(row *projection.Row) Op {
+	op := Op{ID: row.UserID, Route: row.LabID, Version: m.versions.Document(row.Rev)}
+	if row.IsDeleted {
+		op.Body = m.encoder.Stub(row.UserID, row.LabID, row.Rev)
+	} else {
+		op.Body = m.encoder.Document(row)
+	}
+	return op
+}
+
+// Remove returns what takes a row that is gone out of the index, on every route that it names and on routes.
+func (m *Maker) Remove(row *projection.Row, routes ...int64) []Op {
+	labs := append(others(row, routes), row.LabID)
+	ops := make([]Op, 0, len(labs))
+	for _, lab := range labs {
+		ops = append(ops, m.Delete(row.UserID, lab, row.Rev))
+	}
+	return ops
+}
+
+// Delete returns the operation that deletes one document of the given rev.
+func (m *Maker) Delete(userID, route, rev int64) Op {
+	return Op{ID: userID, Route: route, Version: m.versions.Removal(rev)}
+}
+
+// others are the laboratories of a row and of routes, ascending, without the row's own.
+func others(row *projection.Row, routes []int64) []int64 {
+	all := slices.Concat(row.FormerLabIDs, routes)
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(lab int64) bool { return lab == row.LabID || lab == 0 })
+}

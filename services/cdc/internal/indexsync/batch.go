@@ -1,0 +1,132 @@
+package indexsync
+
+import (
+	"github.com/labplatform/labplatform/services/cdc/internal/change"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/envelope"
+	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+)
+
+// batch is what the records of one call ask for.
+type batch struct {
+	results   []outcome.Result // of records that ask for nothing, final; the others are set by finish
+	users     []*user          // in the order in which they appear
+	truncated bool
+}
+
+// user is one patient of a batch.
+type user struct {
+	row    projection.Row // the newest
+	gone   bool           // the newest is that the row was deleted
+	record int            // whose result is that of the operations
+	routes []int64        // every laboratory that a record of the batch shows the patient in
+	ops    [2]int         // first and behind the last in the list of operations
+}
+
+func newBatch(records []change.Record) *batch {
+	b := &batch{results: make([]outcome.Result, len(records))}
+	byID := map[int64]*user{}
+	for i, record := range records {
+		row, gone, result := b.read(record)
+		if result != nil {
+			b.results[i] = *result
+			continue
+		}
+		b.results[i] = outcome.Result{Kind: outcome.Coalesced}
+		u := byID[row.UserID]
+		if u == nil {
+			u = &user{record: -1}
+			byID[row.UserID] = u
+			b.users = append(b.users, u)
+		}
+		u.see(i, row, gone)
+	}
+	return b
+}
+
+// see takes in one more record. The newest wins, not the last: after a rewind older ones may follow.
+func (u *user) see(record int, row projection.Row, gone bool) {
+	u.routes = append(append(u.routes, row.LabID), row.FormerLabIDs...)
+	newer := row.Rev > u.row.Rev || (row.Rev == u.row.Rev && (gone || !u.gone))
+	if u.record < 0 || newer {
+		u.record, u.row, u.gone = record, row, gone
+	}
+}
+
+// read returns the row that a record is about, and whether it is gone; or the result of a record that asks for
+// nothing.
+func (b *batch) read(record change.Record) (row projection.Row, gone bool, result *outcome.Result) {
+	c, err := envelope.Decode(record)
+	if err != nil {
+		return row, false, died(err)
+	}
+	image := c.After
+	switch {
+	case c.Tombstone:
+		return row, false, skipped("tombstone")
+	case c.Op == change.Truncate:
+		b.truncated = true
+		return row, false, skipped("truncate")
+	case c.Op == change.Delete && c.Before == nil:
+		return row, false, died(errNoBefore)
+	case c.Op == change.Delete:
+		image, gone = c.Before, true
+	case c.Op != change.Read && c.Op != change.Create && c.Op != change.Update:
+		return row, false, skipped("unknown_op")
+	}
+	if row, err = envelope.UserMeta(image); err != nil {
+		return row, false, died(err)
+	}
+	if row.Rev == 0 {
+		return row, false, skipped("stub")
+	}
+	return row, gone, nil
+}
+
+var errNoBefore = &envelope.Malformed{Part: "before", What: "is missing: nobody knows where the deleted row was indexed; set binlog_row_image=FULL"}
+
+func died(err error) *outcome.Result {
+	result := outcome.Died("decode", "malformed", err)
+	return &result
+}
+
+func skipped(reason string) *outcome.Result {
+	result := outcome.Skip(reason)
+	return &result
+}
+
+// operations returns what brings the index up to the batch.
+func (b *batch) operations(maker *document.Maker) []document.Op {
+	var all []document.Op
+	for _, u := range b.users {
+		ops := maker.Write(&u.row, u.routes...)
+		if u.gone {
+			ops = maker.Remove(&u.row, u.routes...)
+		}
+		u.ops = [2]int{len(all), len(all) + len(ops)}
+		all = append(all, ops...)
+	}
+	return all
+}
+
+// finish gives the records that were written the result of their operations: dead if one of them is refused, else that
+// of the last one, which is on the patient's own route. A blank that is superseded shares its shard with the document.
+func (b *batch) finish(fates []Fate) []outcome.Result {
+	for _, u := range b.users {
+		b.results[u.record] = resultOf(fates[u.ops[0]:u.ops[1]])
+	}
+	return b.results
+}
+
+func resultOf(fates []Fate) outcome.Result {
+	for _, fate := range fates {
+		if fate.Verdict == Poison {
+			return refused(fate)
+		}
+	}
+	if fates[len(fates)-1].Verdict == Superseded {
+		return outcome.Result{Kind: outcome.Superseded}
+	}
+	return outcome.Result{Kind: outcome.Applied}
+}

@@ -1,0 +1,233 @@
+package indexsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+)
+
+// Index takes operations.
+type Index interface {
+	// Bulk sends ops to the index behind target, in their order, and returns the fate of each. The error is a *Refusal
+	// when the server refused the request as a whole; any other error leaves open what became of it.
+	Bulk(ctx context.Context, target string, ops []document.Op) ([]Fate, error)
+}
+
+// Observer hears what happens, for metrics.
+type Observer interface {
+	// Sent tells of one request that was answered.
+	Sent(ops int, took time.Duration)
+	// Resent tells of operations that have to go again, and the server's word for why.
+	Resent(ops int, kind string)
+}
+
+// WriterConfig bounds the requests; nest it with envPrefix "BULK_".
+type WriterConfig struct {
+	Operations int           `env:"OPERATIONS" envDefault:"1000"`
+	Bytes      int           `env:"BYTES" envDefault:"5242880"`
+	Concurrent int           `env:"CONCURRENT" envDefault:"4"`
+	FirstRetry time.Duration `env:"FIRST_RETRY" envDefault:"100ms"`
+	MaxRetry   time.Duration `env:"MAX_RETRY" envDefault:"2s"`
+	// Patience is how long operations go again before the writer gives the batch back; below the time that one try of
+	// a batch may take.
+	Patience time.Duration `env:"PATIENCE" envDefault:"10s"`
+}
+
+// Validate refuses bounds with which nothing would be sent.
+func (c *WriterConfig) Validate() error {
+	if c.Operations < 1 || c.Bytes < 1 || c.Concurrent < 1 || c.FirstRetry <= 0 || c.MaxRetry < c.FirstRetry || c.Patience < 0 {
+		return errors.New("BULK_OPERATIONS, BULK_BYTES, BULK_CONCURRENT and BULK_FIRST_RETRY must be above zero, BULK_MAX_RETRY at least BULK_FIRST_RETRY, BULK_PATIENCE not negative")
+	}
+	return nil
+}
+
+// WriterDeps are what a writer works with. Jitter returns a number from 0 to 1.
+type WriterDeps struct {
+	Config   WriterConfig
+	Index    Index
+	Observer Observer
+	Clock    clock.Clock
+	Jitter   func() float64
+}
+
+// Writer sends operations until each has an end. Safe for concurrent use; all its users share one bound of requests.
+type Writer struct {
+	d     WriterDeps
+	limit *limiter
+}
+
+// NewWriter returns a writer.
+func NewWriter(d WriterDeps) *Writer {
+	return &Writer{d: d, limit: newLimiter(d.Config.Concurrent)}
+}
+
+// Write sends ops to target and returns the final fate of each, parallel to ops. An error means that some may be
+// written and others not: a fault (see outcome), or one that wraps ErrGone and a fault. The same ops may be written
+// again.
+func (w *Writer) Write(ctx context.Context, target string, ops []document.Op) ([]Fate, error) {
+	fates := make([]Fate, 0, len(ops))
+	for len(ops) > 0 {
+		n := w.fit(ops)
+		some, err := w.finish(ctx, target, ops[:n])
+		if err != nil {
+			return nil, err
+		}
+		fates, ops = append(fates, some...), ops[n:]
+	}
+	return fates, nil
+}
+
+// lineBytes is about what the line before a document takes.
+const lineBytes = 100
+
+// fit returns how many of ops make one request, at least one.
+func (w *Writer) fit(ops []document.Op) int {
+	total := 0
+	for i := range ops {
+		total += len(ops[i].Body) + lineBytes
+		if i > 0 && (i == w.d.Config.Operations || total > w.d.Config.Bytes) {
+			return i
+		}
+	}
+	return len(ops)
+}
+
+// finish sends one request's worth of operations, those without an end again, until all have one or the patience is
+// over.
+func (w *Writer) finish(ctx context.Context, target string, ops []document.Op) ([]Fate, error) {
+	fates := make([]Fate, len(ops))
+	open := make([]int, len(ops)) // positions in ops without a final fate
+	for i := range open {
+		open[i] = i
+	}
+	begin := w.d.Clock.Now()
+	for attempt := 0; ; attempt++ {
+		some, err := w.request(ctx, target, pick(ops, open))
+		if err != nil {
+			r := refusalOf(err)
+			if r.Verdict == Gone || r.Verdict == Broken {
+				return nil, faultOf(r.Verdict, r.Kind, r.Advice, r.Err)
+			}
+			if !w.again(ctx, begin, attempt, len(open), r.Kind) {
+				return nil, faultOf(r.Verdict, r.Kind, "", r.Err)
+			}
+			continue
+		}
+		if open, err = settle(fates, open, some); err != nil || len(open) == 0 {
+			return fates, err
+		}
+		if kind := fates[open[0]].Kind; !w.again(ctx, begin, attempt, len(open), kind) {
+			return nil, outcome.Retry(fmt.Errorf("%d of %d operations are still refused: %s", len(open), len(ops), kind))
+		}
+	}
+}
+
+// settle notes fates and returns the positions that are still open. The error is a fault.
+func settle(fates []Fate, open []int, some []Fate) ([]int, error) {
+	var still []int
+	for i, fate := range some {
+		if fate.Verdict == Gone || fate.Verdict == Broken {
+			return nil, faultOf(fate.Verdict, fate.Kind, fate.Advice, nil)
+		}
+		fates[open[i]] = fate
+		if !fate.Verdict.Final() {
+			still = append(still, open[i])
+		}
+	}
+	return still, nil
+}
+
+func pick(ops []document.Op, positions []int) []document.Op {
+	if len(positions) == len(ops) {
+		return ops
+	}
+	some := make([]document.Op, len(positions))
+	for i, p := range positions {
+		some[i] = ops[p]
+	}
+	return some
+}
+
+// again waits before the next attempt. It returns false when the patience or the context is over.
+func (w *Writer) again(ctx context.Context, begin time.Time, attempt, ops int, kind string) bool {
+	pause := w.d.Config.MaxRetry
+	if attempt < 16 {
+		pause = min(pause, w.d.Config.FirstRetry<<attempt)
+	}
+	pause = time.Duration(float64(pause) * (0.5 + w.d.Jitter()/2))
+	if w.d.Clock.Now().Add(pause).Sub(begin) > w.d.Config.Patience {
+		return false
+	}
+	w.d.Observer.Resent(ops, kind)
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// request sends ops within the bound of requests under way, in halves where the server asks for that.
+func (w *Writer) request(ctx context.Context, target string, ops []document.Op) ([]Fate, error) {
+	if err := w.limit.enter(ctx); err != nil {
+		return nil, fmt.Errorf("wait for a request to end: %w", err)
+	}
+	fates, err := w.halve(ctx, target, ops)
+	busy := err != nil && refusalOf(err).Verdict == Busy
+	for _, fate := range fates {
+		busy = busy || fate.Verdict == Busy
+	}
+	w.limit.leave(busy)
+	return fates, err
+}
+
+// halve sends ops. A request that one operation makes unreadable, or that is too large, is cut in two until the one
+// at fault stands alone: that one is poison.
+func (w *Writer) halve(ctx context.Context, target string, ops []document.Op) ([]Fate, error) {
+	begin := w.d.Clock.Now()
+	fates, err := w.d.Index.Bulk(ctx, target, ops)
+	if err == nil {
+		w.d.Observer.Sent(len(ops), w.d.Clock.Now().Sub(begin))
+		return fates, nil
+	}
+	refusal := refusalOf(err)
+	switch {
+	case refusal.Cause == Unsaid:
+		return nil, err
+	case len(ops) == 1:
+		return []Fate{{Verdict: Poison, Kind: refusal.Kind}}, nil
+	}
+	left, err := w.halve(ctx, target, ops[:len(ops)/2])
+	if err != nil {
+		return nil, err
+	}
+	right, err := w.halve(ctx, target, ops[len(ops)/2:])
+	if err != nil {
+		return nil, err
+	}
+	fates = append(left, right...)
+	if refusal.Cause == Malformed && len(fates) >= fewAtFault && allPoison(fates) {
+		return nil, &Refusal{Verdict: Broken, Kind: refusal.Kind, Err: refusal.Err,
+			Advice: "every single operation is refused: compare the version of Elasticsearch with the one that this program is made for"}
+	}
+	return fates, nil
+}
+
+// fewAtFault is how many operations in a row can be unreadable by accident.
+const fewAtFault = 8
+
+func allPoison(fates []Fate) bool {
+	for _, fate := range fates {
+		if fate.Verdict != Poison {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,188 @@
+package elastic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
+)
+
+// maxWait is how long the server may wait for a shard before it answers.
+const maxWait = 10 * time.Second
+
+// Bulk implements indexsync.Index.
+func (s *Store) Bulk(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error) {
+	call := elastic.Call{Name: "bulk", Method: http.MethodPost, Path: "/" + url.PathEscape(target) + "/_bulk", Body: lines(ops), Query: url.Values{
+		"require_alias": {"true"}, "timeout": {s.wait(ctx)}, "filter_path": {"items.*.status,items.*.error.type,items.*.error.reason"}}}
+	var fates []indexsync.Fate
+	err := s.client.Do(ctx, call, func(body io.Reader) (err error) {
+		fates, err = readFates(body, len(ops))
+		return err
+	})
+	if err != nil {
+		return nil, refusal(err)
+	}
+	return fates, nil
+}
+
+// wait is well below the time after which we would give up: an answer tells more than a timeout.
+func (s *Store) wait(ctx context.Context) string {
+	left := s.client.Timeout()
+	if deadline, ok := ctx.Deadline(); ok {
+		left = min(left, time.Until(deadline))
+	}
+	return strconv.FormatInt(max(1, min(maxWait, left/2).Milliseconds()), 10) + "ms"
+}
+
+// lines writes the body of a bulk.
+func lines(ops []document.Op) []byte {
+	size := 0
+	for i := range ops {
+		size += len(ops[i].Body) + 120
+	}
+	b := make([]byte, 0, size)
+	for i := range ops {
+		op := &ops[i]
+		if op.Body == nil {
+			b = append(b, `{"delete":{"_id":"`...)
+		} else {
+			b = append(b, `{"index":{"_id":"`...)
+		}
+		b = strconv.AppendInt(b, op.ID, 10)
+		b = append(b, `","routing":"`...)
+		b = strconv.AppendInt(b, op.Route, 10)
+		b = append(b, `","version":`...)
+		b = strconv.AppendInt(b, op.Version, 10)
+		b = append(b, `,"version_type":"external_gte"}}`+"\n"...)
+		if op.Body != nil {
+			b = append(append(b, op.Body...), '\n')
+		}
+	}
+	return b
+}
+
+// item is the answer to one operation, under the operation's name.
+type item map[string]struct {
+	Status int `json:"status"`
+	Error  struct {
+		Type   string `json:"type"`
+		Reason string `json:"reason"`
+	} `json:"error"`
+}
+
+var errShort = errors.New("the answer does not cover every operation")
+
+func readFates(body io.Reader, ops int) ([]indexsync.Fate, error) {
+	var answer struct {
+		Items []item `json:"items"`
+	}
+	if err := json.NewDecoder(body).Decode(&answer); err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	if len(answer.Items) != ops {
+		return nil, errShort
+	}
+	fates := make([]indexsync.Fate, ops)
+	for i, one := range answer.Items {
+		if len(one) != 1 {
+			return nil, errShort
+		}
+		for _, result := range one {
+			fates[i] = classify(result.Status, result.Error.Type, result.Error.Reason)
+		}
+	}
+	return fates, nil
+}
+
+// classify judges one answer, by the type of the error before its status: a block of the cluster is a 403 or a 429, a
+// missing write index is a 400.
+func classify(status int, kind, reason string) indexsync.Fate {
+	if kind == "" {
+		if status < http.StatusMultipleChoices || status == http.StatusNotFound { // 404: nothing there to delete
+			return indexsync.Fate{}
+		}
+		kind = "status_" + strconv.Itoa(status)
+	}
+	verdict, advice, known := byType(kind, reason)
+	if !known {
+		verdict, advice = byStatus(status)
+	}
+	return indexsync.Fate{Verdict: verdict, Kind: kind, Advice: advice}
+}
+
+// byType judges the types that say enough.
+func byType(kind, reason string) (v indexsync.Verdict, advice string, known bool) {
+	switch kind {
+	case "version_conflict_engine_exception":
+		return indexsync.Superseded, "", true
+	case "cluster_block_exception", "unavailable_shards_exception":
+		return indexsync.Later, "", true
+	case "es_rejected_execution_exception", "circuit_breaking_exception":
+		return indexsync.Busy, "", true
+	case "index_not_found_exception", "alias_missing_exception":
+		return indexsync.Gone, "", true
+	case "index_closed_exception":
+		return indexsync.Broken, adviceClosed, true
+	case "illegal_argument_exception":
+		if strings.HasPrefix(reason, "no write index is defined") {
+			return indexsync.Broken, adviceWrite, true
+		}
+	}
+	return 0, "", false
+}
+
+// byStatus judges what has no type that we know: nothing is dropped that might still be taken.
+func byStatus(status int) (indexsync.Verdict, string) {
+	switch {
+	case status == http.StatusTooManyRequests:
+		return indexsync.Busy, ""
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return indexsync.Broken, adviceAccess
+	case status >= http.StatusInternalServerError:
+		return indexsync.Later, ""
+	}
+	return indexsync.Poison, ""
+}
+
+// refusal judges the answer to a whole request. What is no answer stays as it is.
+func refusal(err error) error {
+	var refused *elastic.Error
+	if !errors.As(err, &refused) {
+		return fmt.Errorf("bulk: %w", err)
+	}
+	r := &indexsync.Refusal{Verdict: indexsync.Later, Kind: refused.Type, Err: err}
+	if r.Kind == "" {
+		r.Kind = "status_" + strconv.Itoa(refused.Status)
+	}
+	if verdict, advice, known := byType(refused.Type, refused.Reason); known {
+		r.Verdict, r.Advice = verdict, advice
+		return r
+	}
+	switch refused.Status {
+	case http.StatusBadRequest:
+		r.Cause = indexsync.Malformed
+	case http.StatusRequestEntityTooLarge:
+		r.Cause = indexsync.TooLarge
+	case http.StatusNotFound:
+		r.Verdict = indexsync.Gone
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		r.Verdict = indexsync.Busy
+	case http.StatusUnauthorized, http.StatusForbidden:
+		r.Verdict, r.Advice = indexsync.Broken, adviceAccess
+	default:
+		if refused.Status < http.StatusInternalServerError && refused.Status != http.StatusRequestTimeout {
+			r.Verdict, r.Advice = indexsync.Broken, adviceURL
+		}
+	}
+	return r
+}

@@ -1,0 +1,108 @@
+// Package enginetest gives tests a store on the real Elasticsearch, with names of its own.
+package enginetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	engine "github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/pkg/testkit/elastictest"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
+)
+
+// Server is a store on the real engine.
+type Server struct {
+	*elastic.Store
+	Alias string
+	t     testing.TB
+	url   string
+}
+
+// Open returns a store without any index. What it makes is deleted when t ends.
+func Open(t testing.TB) *Server {
+	t.Helper()
+	url, prefix := elastictest.New(t)
+	s := &Server{t: t, url: url, Alias: prefix + "user_details"}
+	client, err := engine.Open(engine.Config{URL: url, MaxRetries: 3, RequestTimeout: 30, MaxConnections: 8}, engine.Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	s.Store = elastic.New(client, elastic.Config{Alias: s.Alias, Shards: 5, RefreshInterval: 200 * time.Millisecond})
+	return s
+}
+
+// Ensured is Open with its first index.
+func Ensured(t testing.TB) *Server {
+	t.Helper()
+	s := Open(t)
+	if _, err := s.EnsureIndex(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Send makes a plain request, as an operator would, and decodes the answer into out unless that is nil.
+func (s *Server) Send(method, path string, body any, out any) int {
+	s.t.Helper()
+	var content io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		content = bytes.NewBufferString(b)
+	default:
+		encoded, err := json.Marshal(b)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		content = bytes.NewReader(encoded)
+	}
+	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, content)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := (&http.Client{Timeout: 30 * time.Second}).Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if out != nil {
+		if err := json.Unmarshal(answer, out); err != nil {
+			s.t.Fatalf("%s %s answers %d %s", method, path, response.StatusCode, answer)
+		}
+	}
+	return response.StatusCode
+}
+
+// Found refreshes and returns the ids of the documents that query finds, in the order of their numbers.
+func (s *Server) Found(query any) []string {
+	s.t.Helper()
+	if err := s.Refresh(s.t.Context(), s.Alias); err != nil {
+		s.t.Fatal(err)
+	}
+	var answer struct {
+		Hits struct {
+			Hits []struct {
+				ID string `json:"_id"`
+			}
+		}
+	}
+	body := map[string]any{"query": query, "sort": []any{map[string]any{"user_id.number": "asc"}}, "size": 100}
+	if status := s.Send(http.MethodPost, "/"+s.Alias+"/_search", body, &answer); status != http.StatusOK {
+		s.t.Fatalf("search answers %d", status)
+	}
+	var ids []string
+	for _, hit := range answer.Hits.Hits {
+		ids = append(ids, hit.ID)
+	}
+	return ids
+}

@@ -1,0 +1,161 @@
+package elastic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+)
+
+// Index is one index of the platform.
+type Index struct {
+	Name    string
+	Number  int // of its name; 0 when the name is not one of ours
+	Live    bool
+	Write   bool // the live alias writes here
+	Next    bool // a rebuild fills it
+	Schema  int
+	Domain  string
+	Routing bool // routing is required
+}
+
+// Layout is what the cluster has, the newest index first.
+type Layout []Index
+
+// Layout asks the cluster for all indexes of the platform.
+func (s *Store) Layout(ctx context.Context) (Layout, error) {
+	var answer map[string]struct {
+		Aliases map[string]struct {
+			Write *bool `json:"is_write_index"`
+		}
+		Mappings struct {
+			Meta struct {
+				Domain string `json:"version_domain"`
+				Schema int    `json:"schema"`
+			} `json:"_meta"`
+			Routing struct {
+				Required bool `json:"required"`
+			} `json:"_routing"`
+		}
+	}
+	call := elastic.Call{Name: "indices.get", Method: http.MethodGet, Path: "/" + url.PathEscape(s.cfg.Alias) + "*", Repeat: true, Query: url.Values{
+		"features": {"aliases,mappings"}, "expand_wildcards": {"open"},
+		"filter_path": {"*.aliases,*.mappings._meta,*.mappings._routing"}}}
+	if err := s.client.Do(ctx, call, &answer); err != nil {
+		return nil, fault("look up indexes", err)
+	}
+	var all Layout
+	for name, found := range answer {
+		live, isLive := found.Aliases[s.Live()]
+		_, isNext := found.Aliases[s.Next()]
+		index := Index{Name: name, Number: s.number(name), Live: isLive, Next: isNext, Schema: found.Mappings.Meta.Schema,
+			Domain: found.Mappings.Meta.Domain, Routing: found.Mappings.Routing.Required}
+		index.Write = isLive && live.Write != nil && *live.Write
+		if index.Number > 0 || isLive || isNext || name == s.Live() {
+			all = append(all, index)
+		}
+	}
+	slices.SortFunc(all, func(a, b Index) int { return b.Number - a.Number })
+	return all, nil
+}
+
+// number reads the N of user_details_vN, 0 for other names.
+func (s *Store) number(name string) int {
+	digits, ok := strings.CutPrefix(name, s.cfg.Alias+"_v")
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || n < 1 {
+		return 0
+	}
+	return n
+}
+
+func (s *Store) name(number int) string { return s.cfg.Alias + "_v" + strconv.Itoa(number) }
+
+// Live returns the index that the live alias writes to; false when there is none.
+func (l Layout) Live() (Index, bool) {
+	live := slices.DeleteFunc(slices.Clone(l), func(i Index) bool { return !i.Live })
+	if len(live) == 1 {
+		return live[0], true
+	}
+	i := slices.IndexFunc(live, func(i Index) bool { return i.Write })
+	if i < 0 {
+		return Index{}, false
+	}
+	return live[i], true
+}
+
+// Next returns the index that a rebuild fills; false when none runs.
+func (l Layout) Next() (Index, bool) {
+	i := slices.IndexFunc(l, func(i Index) bool { return i.Next })
+	if i < 0 {
+		return Index{}, false
+	}
+	return l[i], true
+}
+
+// Idle returns the indexes that no alias names, the newest first.
+func (l Layout) Idle() []Index {
+	return slices.DeleteFunc(slices.Clone(l), func(i Index) bool { return i.Live || i.Next || i.Number == 0 })
+}
+
+// fits tells what is wrong with an index for this program, nil when it may be written.
+func (i Index) fits() error {
+	switch {
+	case i.Domain != document.VersionDomain:
+		return outcome.Operator(fmt.Errorf("index %s has versions of the domain %q, not %q", i.Name, i.Domain, document.VersionDomain),
+			"its versions cannot be compared with ours: make a new index with `cdc rebuild`")
+	case !i.Routing:
+		return outcome.Operator(fmt.Errorf("index %s does not require routing", i.Name), "make a new index with `cdc rebuild`")
+	case i.Schema != document.Schema:
+		return outcome.Operator(fmt.Errorf("index %s has schema %d, this program writes schema %d", i.Name, i.Schema, document.Schema),
+			"make an index of the new schema with `cdc rebuild`; the records wait in their topics")
+	}
+	return nil
+}
+
+// Targets returns the aliases that a write goes to, the next one first: whoever finds it gone then writes to the index
+// that took its place. The error is a fault: no index, or one that this program must not write.
+func (s *Store) Targets(ctx context.Context) ([]string, error) {
+	layout, err := s.Layout(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkLive(layout); err != nil {
+		return nil, err
+	}
+	if next, ok := layout.Next(); ok && next.fits() == nil {
+		return []string{s.Next(), s.Live()}, nil
+	}
+	return []string{s.Live()}, nil
+}
+
+func (s *Store) checkLive(layout Layout) error {
+	if slices.ContainsFunc(layout, func(i Index) bool { return i.Name == s.Live() }) {
+		return outcome.Operator(fmt.Errorf("%s is an index, not an alias", s.Live()),
+			"something wrote there before the alias was made: delete that index, then run `cdc rebuild`")
+	}
+	live, ok := layout.Live()
+	switch {
+	case ok:
+		return live.fits()
+	case slices.ContainsFunc(layout, func(i Index) bool { return i.Live }):
+		return outcome.Operator(fmt.Errorf("the alias %s names several indexes and none of them to write to", s.Live()),
+			"leave the alias on one index, or set is_write_index on one")
+	}
+	return errNoIndex(s.Live())
+}
+
+func errNoIndex(alias string) error {
+	return outcome.Operator(fmt.Errorf("%w: no index has the alias %s", ErrNoIndex, alias), "make and fill one with `cdc rebuild`")
+}
+
+// ErrNoIndex tells that the live alias names no index.
+var ErrNoIndex = errors.New("no search index")

@@ -1,0 +1,151 @@
+package elastic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+)
+
+// EnsureIndex makes the first index with its alias if the cluster has none, and returns the name of the live index. It
+// may run in many processes at once and again at every start. The error is a fault.
+func (s *Store) EnsureIndex(ctx context.Context) (string, error) {
+	for range 3 {
+		layout, err := s.Layout(ctx)
+		if err != nil {
+			return "", err
+		}
+		err = s.checkLive(layout)
+		live, _ := layout.Live()
+		if !errors.Is(err, ErrNoIndex) || len(layout) > 0 {
+			return live.Name, err // an index without its alias was left by a person, who knows more
+		}
+		err = s.create(ctx, s.name(1), map[string]bool{s.Live(): true})
+		if err != nil && !elastic.IsType(err, "resource_already_exists_exception") {
+			return "", fault("create index", err)
+		}
+	}
+	return "", outcome.Retry(fmt.Errorf("%w: the index %s comes and goes", ErrNoIndex, s.name(1)))
+}
+
+func (s *Store) create(ctx context.Context, name string, aliases map[string]bool) error {
+	return s.client.Do(ctx, elastic.Call{Name: "indices.create", Method: http.MethodPut, Path: "/" + url.PathEscape(name),
+		Body: document.Index(s.cfg.settings(), aliases)}, nil) //nolint:wrapcheck // the caller says which
+}
+
+// CreateNext makes the index that a rebuild fills, with the next alias, and returns it. One that exists is returned as
+// it is, if it fits this program: a rebuild goes on where another one stopped.
+func (s *Store) CreateNext(ctx context.Context) (Index, error) {
+	for range 3 {
+		layout, err := s.Layout(ctx)
+		if err != nil {
+			return Index{}, err
+		}
+		if next, ok := layout.Next(); ok {
+			return next, next.fits()
+		}
+		number := 1
+		if len(layout) > 0 {
+			number = layout[0].Number + 1
+		}
+		err = s.create(ctx, s.name(number), map[string]bool{s.Next(): true})
+		if err != nil && !elastic.IsType(err, "resource_already_exists_exception") {
+			return Index{}, fault("create index", err)
+		}
+	}
+	return Index{}, outcome.Retry(errors.New("another rebuild makes and drops indexes at the same time"))
+}
+
+// Attach gives an index that has no alias the next alias, so that it is written again.
+func (s *Store) Attach(ctx context.Context, name string) error {
+	return s.move(ctx, "attach index", add(name, s.Next()))
+}
+
+// Swap makes the next index the live one in one step. The old one stays, without an alias.
+func (s *Store) Swap(ctx context.Context) error {
+	layout, err := s.Layout(ctx)
+	if err != nil {
+		return err
+	}
+	next, ok := layout.Next()
+	if !ok {
+		return fmt.Errorf("%w: nothing has the alias %s", ErrNoIndex, s.Next())
+	}
+	actions := []any{remove(next.Name, s.Next()), add(next.Name, s.Live())}
+	for _, index := range layout {
+		if index.Live && index.Name != next.Name {
+			actions = append(actions, remove(index.Name, s.Live()))
+		}
+	}
+	return s.move(ctx, "swap indexes", actions...)
+}
+
+// SwapTo makes a kept index the live one in one step, and lets the present one go.
+func (s *Store) SwapTo(ctx context.Context, name string) error {
+	layout, err := s.Layout(ctx)
+	if err != nil {
+		return err
+	}
+	actions := []any{add(name, s.Live())}
+	for _, index := range layout {
+		if index.Live && index.Name != name {
+			actions = append(actions, remove(index.Name, s.Live()))
+		}
+	}
+	return s.move(ctx, "swap indexes", actions...)
+}
+
+func (s *Store) move(ctx context.Context, what string, actions ...any) error {
+	body, err := json.Marshal(map[string]any{"actions": actions})
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	err = s.client.Do(ctx, elastic.Call{Name: "indices.update_aliases", Method: http.MethodPost, Path: "/_aliases", Body: body}, nil)
+	return fault(what, err)
+}
+
+func add(index, alias string) any {
+	return map[string]any{"add": map[string]any{"index": index, "alias": alias, "is_write_index": true}}
+}
+
+func remove(index, alias string) any {
+	return map[string]any{"remove": map[string]any{"index": index, "alias": alias, "must_exist": true}}
+}
+
+// Drop deletes an index. One that is gone already is no error.
+func (s *Store) Drop(ctx context.Context, name string) error {
+	err := s.client.Do(ctx, elastic.Call{Name: "indices.delete", Method: http.MethodDelete, Path: "/" + url.PathEscape(name), Repeat: true}, nil)
+	if elastic.IsStatus(err, http.StatusNotFound) {
+		return nil
+	}
+	return fault("delete index", err)
+}
+
+// Refresh makes what was written to target, an index or an alias, visible to scans.
+func (s *Store) Refresh(ctx context.Context, target string) error {
+	err := s.client.Do(ctx, elastic.Call{Name: "indices.refresh", Method: http.MethodPost, Path: "/" + url.PathEscape(target) + "/_refresh", Repeat: true}, nil)
+	return fault("refresh index", err)
+}
+
+// AutoCreates reports whether the cluster makes indexes by itself when something is written to a name that it does not
+// know. With it on, a delete that comes while the alias is missing would take the alias's name for an index.
+func (s *Store) AutoCreates(ctx context.Context) (bool, error) {
+	var answer map[string]map[string]string
+	err := s.client.Do(ctx, elastic.Call{Name: "cluster.get_settings", Method: http.MethodGet, Path: "/_cluster/settings", Repeat: true, Query: url.Values{
+		"include_defaults": {"true"}, "flat_settings": {"true"}, "filter_path": {"*.action.auto_create_index"}}}, &answer)
+	if err != nil {
+		return false, fault("read cluster settings", err)
+	}
+	for _, level := range []string{"transient", "persistent", "defaults"} {
+		if value, ok := answer[level]["action.auto_create_index"]; ok {
+			return value == "true", nil
+		}
+	}
+	return true, nil
+}

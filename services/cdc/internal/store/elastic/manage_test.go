@@ -1,0 +1,138 @@
+package elastic_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/elastic/enginetest"
+)
+
+func TestTheFirstIndexIsMadeOnceByMany(t *testing.T) {
+	t.Parallel()
+	s := enginetest.Open(t)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if name, err := s.EnsureIndex(t.Context()); err != nil || name != s.Alias+"_v1" {
+				t.Errorf("index %q, error %v", name, err)
+			}
+		})
+	}
+	all.Wait()
+	layout, err := s.Layout(t.Context())
+	want := elastic.Layout{{Name: s.Alias + "_v1", Number: 1, Live: true, Write: true, Schema: 1, Domain: "user_meta.rev", Routing: true}}
+	if diff := cmp.Diff(want, layout); err != nil || diff != "" {
+		t.Errorf("layout: %v %s", err, diff)
+	}
+	if targets, err := s.Targets(t.Context()); err != nil || !slices.Equal(targets, []string{s.Alias}) {
+		t.Errorf("targets %q, error %v", targets, err)
+	}
+}
+
+func TestWhatAPersonHasToMendIsSaid(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		spoil func(*enginetest.Server)
+		want  string
+	}{
+		"no index": {func(s *enginetest.Server) { s.Send(http.MethodDelete, "/"+s.Alias+"_v1", nil, nil) }, "no index has the alias"},
+		"an index without its alias": {func(s *enginetest.Server) { s.Send(http.MethodDelete, "/"+s.Alias+"_v1/_alias/"+s.Alias, nil, nil) },
+			"no index has the alias"},
+		"an index in the alias's place": {func(s *enginetest.Server) {
+			s.Send(http.MethodDelete, "/"+s.Alias+"_v1", nil, nil)
+			s.Send(http.MethodPut, "/"+s.Alias, nil, nil)
+		}, "is an index, not an alias"},
+		"two indexes and no write index": {func(s *enginetest.Server) {
+			s.Send(http.MethodPut, "/"+s.Alias+"_v2", map[string]any{"aliases": map[string]any{s.Alias: map[string]any{}}}, nil)
+			s.Send(http.MethodPut, "/"+s.Alias+"_v1/_alias/"+s.Alias, map[string]any{"is_write_index": false}, nil)
+		}, "none of them to write to"},
+		"another version domain": {func(s *enginetest.Server) {
+			s.Send(http.MethodPut, "/"+s.Alias+"_v1/_mapping", `{"_meta":{"version_domain":"kafka.offset","schema":1}}`, nil)
+		}, `domain "kafka.offset"`},
+		"another schema": {func(s *enginetest.Server) {
+			s.Send(http.MethodPut, "/"+s.Alias+"_v1/_mapping", `{"_meta":{"version_domain":"user_meta.rev","schema":99}}`, nil)
+		}, "has schema 99"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := enginetest.Ensured(t)
+			c.spoil(s)
+			_, err := s.Targets(t.Context())
+			var fault *outcome.Fault
+			if !errors.As(err, &fault) || !fault.Operator || fault.Advice == "" || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("error %v, want an operator's fault with %q", err, c.want)
+			}
+			if _, again := s.EnsureIndex(t.Context()); name != "no index" && (again == nil || again.Error() != err.Error()) {
+				t.Errorf("EnsureIndex says %v, Targets %v", again, err)
+			}
+		})
+	}
+}
+
+func TestAnIndexIsRebuiltAliasByAlias(t *testing.T) {
+	t.Parallel()
+	s := enginetest.Ensured(t)
+	ctx := t.Context()
+	for range 2 { // a second rebuild goes on with the first one's index
+		if next, err := s.CreateNext(ctx); err != nil || next.Name != s.Alias+"_v2" {
+			t.Fatalf("next %+v, error %v", next, err)
+		}
+	}
+	if targets, err := s.Targets(ctx); err != nil || !slices.Equal(targets, []string{s.Alias + "_next", s.Alias}) {
+		t.Fatalf("targets %q, error %v", targets, err)
+	}
+	if err := s.Swap(ctx); err != nil {
+		t.Fatal(err)
+	}
+	layout, _ := s.Layout(ctx)
+	if live, ok := layout.Live(); !ok || live.Name != s.Alias+"_v2" || len(layout.Idle()) != 1 {
+		t.Fatalf("layout %+v", layout)
+	}
+	if err := s.Swap(ctx); !errors.Is(err, elastic.ErrNoIndex) {
+		t.Errorf("a second swap: %v", err)
+	}
+	if err := s.SwapTo(ctx, s.Alias+"_v1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Attach(ctx, s.Alias+"_v2"); err != nil {
+		t.Fatal(err)
+	}
+	layout, _ = s.Layout(ctx)
+	live, _ := layout.Live()
+	next, _ := layout.Next()
+	if live.Name != s.Alias+"_v1" || next.Name != s.Alias+"_v2" {
+		t.Fatalf("layout %+v", layout)
+	}
+	for range 2 {
+		if err := s.Drop(ctx, s.Alias+"_v2"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestWhetherIndexesMakeThemselvesIsKnown(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]bool{
+		`{"defaults":{"action.auto_create_index":"true"}}`:                                                  true,
+		`{"defaults":{"action.auto_create_index":"false"}}`:                                                 false,
+		`{"persistent":{"action.auto_create_index":"-user_details*,+*"}}`:                                   false,
+		`{"transient":{"action.auto_create_index":"true"},"defaults":{"action.auto_create_index":"false"}}`: true,
+		`{}`: true,
+	} {
+		s := scripted(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) })
+		if got, err := s.AutoCreates(t.Context()); err != nil || got != want {
+			t.Errorf("%s: %v, error %v", body, got, err)
+		}
+	}
+	if _, err := enginetest.Open(t).AutoCreates(t.Context()); err != nil {
+		t.Errorf("the real server: %v", err)
+	}
+}

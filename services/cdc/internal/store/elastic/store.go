@@ -1,0 +1,51 @@
+// Package elastic owns how the pipeline speaks to Elasticsearch: the versioned indexes and their aliases, bulk writes
+// and what their answers mean, and scans of what an index holds.
+//
+// Aliases: "user_details" is where searches read and the syncer writes; while a rebuild runs, "user_details_next" is
+// written as well. Indexes are called user_details_v1, user_details_v2, …; nothing but the aliases says which is which.
+package elastic
+
+import (
+	"errors"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+)
+
+// Config are the values of the index; nest it with envPrefix "INDEX_".
+type Config struct {
+	// Alias is the name that searches use; those of the indexes begin with it.
+	Alias    string `env:"ALIAS" envDefault:"user_details"`
+	Shards   int    `env:"SHARDS" envDefault:"5"`
+	Replicas int    `env:"REPLICAS" envDefault:"1"`
+	// RefreshInterval is how long a write may stay invisible to searches.
+	RefreshInterval time.Duration `env:"REFRESH_INTERVAL" envDefault:"200ms"`
+}
+
+// Validate refuses values with which no index can be made.
+func (c *Config) Validate() error {
+	if c.Alias == "" || c.Shards < 1 || c.Replicas < 0 || c.RefreshInterval < time.Millisecond {
+		return errors.New("INDEX_ALIAS must not be empty, INDEX_SHARDS at least 1, INDEX_REPLICAS at least 0, INDEX_REFRESH_INTERVAL at least 1ms")
+	}
+	return nil
+}
+
+func (c *Config) settings() document.Settings {
+	return document.Settings{Shards: c.Shards, Replicas: c.Replicas, RefreshInterval: c.RefreshInterval}
+}
+
+// Store is the search index of one platform. Safe for concurrent use.
+type Store struct {
+	client *elastic.Client
+	cfg    Config
+}
+
+// New returns a store on client, which stays the caller's to close.
+func New(client *elastic.Client, cfg Config) *Store { return &Store{client: client, cfg: cfg} }
+
+// Live returns the alias that searches read and the syncer writes.
+func (s *Store) Live() string { return s.cfg.Alias }
+
+// Next returns the alias of the index that a rebuild fills.
+func (s *Store) Next() string { return s.cfg.Alias + "_next" }

@@ -157,14 +157,14 @@ func TestProgressOnlyRises(t *testing.T) {
 		name           string
 		beats, applied int
 	}{{"source-existing", 10, 11}, {"source-existing", 5, 12}, {"source-projection", 7, 8}, {"source-existing", 10, 9}} {
-		if err := b.store.Beat(t.Context(), beat.name, at(beat.beats), at(beat.applied)); err != nil {
+		if err := b.store.Applied(t.Context(), mysql.Beat{Connector: beat.name, BeatAt: at(beat.beats), AppliedAt: at(beat.applied)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := b.store.Restart(t.Context()); err != nil { // a walk is no connector
 		t.Fatal(err)
 	}
-	want := []mysql.Progress{{Connector: "source-existing", BeatAt: at(10), AppliedAt: at(12)}, {Connector: "source-projection", BeatAt: at(7), AppliedAt: at(8)}}
+	want := []mysql.Beat{{Connector: "source-existing", BeatAt: at(10), AppliedAt: at(12)}, {Connector: "source-projection", BeatAt: at(7), AppliedAt: at(8)}}
 	got, err := b.store.Progress(t.Context())
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Fatal(err, diff)

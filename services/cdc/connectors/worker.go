@@ -17,6 +17,7 @@ type Worker struct {
 	Replication      int    // of the three internal topics
 	OffsetPartitions int
 	StatusPartitions int
+	SessionTimeoutMS int // at least 6000 with the brokers' usual limit, and above the heartbeats' 3000
 	RebalanceDelayMS int // 0 on one machine
 }
 
@@ -25,6 +26,7 @@ func (w Worker) Properties() (string, error) {
 	return fill(workerTemplate, map[string]string{
 		"brokers": w.Brokers, "listener": w.Listener, "advertised_host": w.AdvertisedHost, "plugin_path": w.PluginPath,
 		"replication": strconv.Itoa(w.Replication), "offset_partitions": strconv.Itoa(w.OffsetPartitions),
-		"status_partitions": strconv.Itoa(w.StatusPartitions), "rebalance_delay_ms": strconv.Itoa(w.RebalanceDelayMS),
+		"status_partitions": strconv.Itoa(w.StatusPartitions), "session_timeout_ms": strconv.Itoa(w.SessionTimeoutMS),
+		"rebalance_delay_ms": strconv.Itoa(w.RebalanceDelayMS),
 	})
 }

@@ -178,3 +178,29 @@ func TestAPortInUseIsNamedWithItsOwner(t *testing.T) {
 		}
 	}
 }
+
+func TestALogThatGrewTooLargeIsSetAsideUnderItsWriter(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "engine.log")
+	log, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	for _, text := range []string{"12345678", "9", "abc"} {
+		if _, err := log.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := process.BoundLog(file, 8); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{file: "abc", file + ".1": "123456789"} {
+		if got, err := os.ReadFile(name); err != nil || string(got) != want {
+			t.Errorf("%s holds %q, want %q (%v)", filepath.Base(name), got, want, err)
+		}
+	}
+	if err := process.BoundLog(file+".absent", 8); err != nil {
+		t.Error(err)
+	}
+}

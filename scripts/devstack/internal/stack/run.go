@@ -175,8 +175,26 @@ func (r *running) watch(ctx context.Context) {
 			}
 		})
 	}
-	<-ctx.Done()
+	r.boundLogs(ctx)
 	group.Wait()
+}
+
+// boundLogs keeps the children's logs from filling the disk until ctx ends.
+func (r *running) boundLogs(ctx context.Context) {
+	ticker := time.NewTicker(time.Minute)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		for _, child := range slices.Concat(r.engines, r.services) {
+			if err := process.BoundLog(child.LogFile, process.MostLog); err != nil {
+				fmt.Fprintln(r.Out, err)
+			}
+		}
+	}
 }
 
 // stop ends services before engines, and those that lean on another engine before that one; then it forgets them all.

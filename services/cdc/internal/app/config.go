@@ -29,6 +29,9 @@ const (
 	defaultHealthPort = 8080
 )
 
+// applyAtStart is the value of CONNECTORS_APPLY with which the service writes the connectors' configurations.
+const applyAtStart = "start"
+
 // Config holds every setting of the service.
 type Config struct {
 	Admin     httpserver.Config
@@ -93,7 +96,7 @@ func (c *Config) Validate() error {
 		problems = append(problems, fmt.Errorf("TOPIC_PREFIX %q does not end in the database of DB_DATABASE, %q: the topics would be another database's",
 			c.Topics.Prefix, c.DB.Database))
 	}
-	if c.Connect.Apply != "start" && c.Connect.Apply != "never" {
+	if c.Connect.Apply != applyAtStart && c.Connect.Apply != "never" {
 		problems = append(problems, fmt.Errorf("CONNECTORS_APPLY is %q: give start or never", c.Connect.Apply))
 	}
 	if u, err := url.Parse(c.Connect.URL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {

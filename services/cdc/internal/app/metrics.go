@@ -7,10 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/services/cdc/internal/broker"
+	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
-	"github.com/labplatform/labplatform/services/cdc/internal/consume"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
@@ -25,11 +23,24 @@ type counters struct {
 	skipped                                           *prometheus.CounterVec
 	letterFailures                                    prometheus.Counter
 	batches, seconds                                  *prometheus.HistogramVec
+
+	rows                *prometheus.CounterVec // of user_meta
+	early, late, capped prometheus.Counter
+
+	bulkSeconds    prometheus.Histogram
+	bulkOperations prometheus.Counter
+	resent         *prometheus.CounterVec
+
+	connectorUp, taskState *prometheus.GaugeVec
+	restarts               *prometheus.CounterVec
 }
 
 func newCounters(registry prometheus.Registerer) (*counters, error) {
 	vec := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	one := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	c := &counters{
 		consumed:  vec("cdc_messages_consumed_total", "Records whose end is durable; the sum of cdc_outcomes_total.", "topic"),
@@ -45,8 +56,22 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 			Buckets: []float64{1, 5, 20, 50, 100, 200, 500, 1000}}, []string{"topic"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "cdc_batch_seconds", Help: "From a batch's begin to its mark, retries included.",
 			Buckets: prometheus.ExponentialBuckets(0.005, 2, 13)}, []string{"topic"}),
+		rows:   vec("cdc_projection_rows_total", "Rows of user_meta that were computed: written, or equal to what was stored.", "result"),
+		early:  one("cdc_events_early_total", "Patients computed again because an event came before its row was readable."),
+		late:   one("cdc_events_late_total", "Patients handed to the reconciler because their rows stayed behind their events."),
+		capped: one("cdc_projection_capped_total", "Rows written with a list at its limit."),
+		bulkSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "cdc_bulk_seconds", Help: "Answered bulk requests.",
+			Buckets: prometheus.ExponentialBuckets(0.002, 2, 13)}),
+		bulkOperations: one("cdc_bulk_operations_total", "Operations in answered bulk requests."),
+		resent:         vec("cdc_bulk_resent_total", "Operations sent again, by the index's word for why.", "kind"),
+		connectorUp: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cdc_connector_up",
+			Help: "1 while the connector runs, has tasks, and all of them run, else 0."}, []string{"connector"}),
+		taskState: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cdc_connector_task_state",
+			Help: "1 for the present state of a connector's task."}, []string{"connector", "task", "state"}),
+		restarts: vec("cdc_connector_restarts_total", "Restarts of failed connectors and tasks.", "connector"),
 	}
-	for _, v := range []prometheus.Collector{c.consumed, c.processed, c.failed, c.dead, c.retried, c.ended, c.skipped, c.letterFailures, c.batches, c.seconds} {
+	for _, v := range []prometheus.Collector{c.consumed, c.processed, c.failed, c.dead, c.retried, c.ended, c.skipped, c.letterFailures, c.batches, c.seconds,
+		c.rows, c.early, c.late, c.capped, c.bulkSeconds, c.bulkOperations, c.resent, c.connectorUp, c.taskState, c.restarts} {
 		if err := registry.Register(v); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -65,7 +90,20 @@ func (c *counters) start() {
 			c.ended.WithLabelValues(table, kind.String())
 		}
 	}
+	for _, result := range []string{written, equal} {
+		c.rows.WithLabelValues(result)
+	}
+	for _, connector := range connectors.Names() {
+		c.connectorUp.WithLabelValues(connector)
+		c.restarts.WithLabelValues(connector)
+	}
 }
+
+// Values of the label result.
+const (
+	written = "written"
+	equal   = "equal"
+)
 
 // Consumed implements consume.Observer.
 func (c *counters) Consumed(table string, n int) { c.consumed.WithLabelValues(table).Add(float64(n)) }
@@ -98,68 +136,43 @@ func (c *counters) Finished(table string, results []outcome.Result, took time.Du
 	}
 }
 
-// gauges are read from the consumer when somebody asks.
-type gauges struct {
-	group  *broker.Group
-	status *consume.Status
-	clock  clock.Clock
 
-	up, poll, success, lag, partitionLag, paused, pausedSeconds *prometheus.Desc
-	started                                                     time.Time
+// Recomputed implements materialize.Observer.
+func (c *counters) Recomputed(rowsWritten, rowsEqual, rowsCapped int) {
+	c.rows.WithLabelValues(written).Add(float64(rowsWritten))
+	c.rows.WithLabelValues(equal).Add(float64(rowsEqual))
+	c.capped.Add(float64(rowsCapped))
 }
 
-func newGauges(group *broker.Group, status *consume.Status, c clock.Clock) *gauges {
-	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc(name, help, labels, nil)
+// Early implements materialize.Observer.
+func (c *counters) Early(patients int) { c.early.Add(float64(patients)) }
+
+// Late implements materialize.Observer.
+func (c *counters) Late(patients int) { c.late.Add(float64(patients)) }
+
+// Sent implements indexsync.Observer.
+func (c *counters) Sent(operations int, took time.Duration) {
+	c.bulkOperations.Add(float64(operations))
+	c.bulkSeconds.Observe(took.Seconds())
+}
+
+// Resent implements indexsync.Observer.
+func (c *counters) Resent(operations int, kind string) {
+	c.resent.WithLabelValues(kind).Add(float64(operations))
+}
+
+// Connector implements supervise.Observer.
+func (c *counters) Connector(name string, up bool, tasks map[int]string) {
+	value := 0.0
+	if up {
+		value = 1
 	}
-	return &gauges{group: group, status: status, clock: c, started: c.Now(),
-		up:            desc("cdc_up", "1 while this process is a member of the consumer group and fetches, else 0."),
-		poll:          desc("cdc_last_poll_seconds_ago", "Seconds since the last fetch from the brokers."),
-		success:       desc("cdc_last_success_seconds_ago", "Seconds since the last batch was finished, or since the start."),
-		lag:           desc("cdc_consumer_lag", "Records of this process's partitions that are not done."),
-		partitionLag:  desc("cdc_partition_lag", "Records of a partition that are not done.", "topic", "partition"),
-		paused:        desc("cdc_partitions_paused", "Partitions that wait out a fault."),
-		pausedSeconds: desc("cdc_paused_seconds_total", "Seconds that partitions have waited out faults."),
+	c.connectorUp.WithLabelValues(name).Set(value)
+	c.taskState.DeletePartialMatch(prometheus.Labels{"connector": name})
+	for task, state := range tasks {
+		c.taskState.WithLabelValues(name, strconv.Itoa(task), state).Set(1)
 	}
 }
 
-// Describe implements prometheus.Collector.
-func (g *gauges) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{g.up, g.poll, g.success, g.lag, g.partitionLag, g.paused, g.pausedSeconds} {
-		to <- d
-	}
-}
-
-// upWindow is how recent the last fetch of a consumer that is up must be.
-const upWindow = 30 * time.Second
-
-// Collect implements prometheus.Collector.
-func (g *gauges) Collect(to chan<- prometheus.Metric) {
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	now, state := g.clock.Now(), g.group.State()
-	poll := now.Sub(state.LastPoll)
-	up := 0.0
-	if state.Member && poll < upWindow {
-		up = 1
-	}
-	last := g.status.LastSuccess()
-	if last.IsZero() {
-		last = g.started
-	}
-	lag, paused := int64(0), 0
-	for _, p := range g.status.Partitions() {
-		lag += p.Lag
-		if p.Fault != nil {
-			paused++
-		}
-		gauge(g.partitionLag, float64(p.Lag), p.Topic, strconv.Itoa(int(p.Partition)))
-	}
-	gauge(g.up, up)
-	gauge(g.poll, poll.Seconds())
-	gauge(g.success, now.Sub(last).Seconds())
-	gauge(g.lag, float64(lag))
-	gauge(g.paused, float64(paused))
-	to <- prometheus.MustNewConstMetric(g.pausedSeconds, prometheus.CounterValue, g.status.Paused().Seconds())
-}
+// Restarted implements supervise.Observer.
+func (c *counters) Restarted(name string) { c.restarts.WithLabelValues(name).Inc() }

@@ -55,8 +55,8 @@ func Causes(trace string) []string {
 			continue
 		}
 		class, _, _ := strings.Cut(cause, ":")
-		dot := strings.LastIndexByte(class, '.') // one without a package is no class
-		if class = strings.TrimSpace(class); dot > 0 && isClass(class[dot+1:]) {
+		class = strings.TrimSpace(class)
+		if dot := strings.LastIndexByte(class, '.'); dot > 0 && isClass(class[dot+1:]) { // one without a package is no class
 			classes = append(classes, class[dot+1:])
 		}
 	}

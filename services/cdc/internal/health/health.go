@@ -2,6 +2,7 @@
 package health
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -42,9 +43,8 @@ type Health struct {
 	Group    Membership
 	Status   Partitions
 	Stores   Dependencies
-	Phase    func() string // "running" or "migration"
+	Phase    func(context.Context) string // "running", "migration", or "unknown"
 	Clock    clock.Clock
-	Draining func() bool
 }
 
 // report is the body of both paths. A field that does not apply is absent.
@@ -69,8 +69,8 @@ func (h *Health) Handle(mux *http.ServeMux) {
 	})
 }
 
-func (h *Health) health(w http.ResponseWriter, _ *http.Request) {
-	body := h.report()
+func (h *Health) health(w http.ResponseWriter, r *http.Request) {
+	body := h.report(r.Context())
 	body.Reasons = h.unhealthy()
 	body.Status = "healthy"
 	status := http.StatusOK
@@ -80,8 +80,8 @@ func (h *Health) health(w http.ResponseWriter, _ *http.Request) {
 	write(w, status, body)
 }
 
-func (h *Health) ready(w http.ResponseWriter, _ *http.Request) {
-	body := h.report()
+func (h *Health) ready(w http.ResponseWriter, r *http.Request) {
+	body := h.report(r.Context())
 	body.Reasons = append(h.unhealthy(), h.notReady()...)
 	body.Status = "ready"
 	status := http.StatusOK
@@ -91,9 +91,9 @@ func (h *Health) ready(w http.ResponseWriter, _ *http.Request) {
 	write(w, status, body)
 }
 
-func (h *Health) report() report {
+func (h *Health) report(ctx context.Context) report {
 	now, state := h.Clock.Now(), h.Group.State()
-	body := report{Phase: h.Phase(), LastPoll: now.Sub(state.LastPoll).Seconds(), Dependencies: h.Stores.Dependencies()}
+	body := report{Phase: h.Phase(ctx), LastPoll: now.Sub(state.LastPoll).Seconds(), Dependencies: h.Stores.Dependencies()}
 	if last := h.Status.LastSuccess(); !last.IsZero() {
 		ago := now.Sub(last).Seconds()
 		body.LastSuccess = &ago
@@ -122,9 +122,6 @@ func (h *Health) unhealthy() []string {
 // notReady lists why messages are not being processed now.
 func (h *Health) notReady() []string {
 	var reasons []string
-	if h.Draining() {
-		reasons = append(reasons, "stopping")
-	}
 	state := h.Group.State()
 	if !state.Member {
 		reasons = append(reasons, "not a member of the consumer group")
@@ -133,7 +130,7 @@ func (h *Health) notReady() []string {
 		reasons = append(reasons, state.Fault.Error())
 	}
 	if !h.Stores.Ready() {
-		reasons = append(reasons, "a store is down")
+		reasons = append(reasons, "a store is down, or the process is stopping")
 	}
 	return append(reasons, h.stalled()...)
 }

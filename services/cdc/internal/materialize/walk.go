@@ -114,8 +114,12 @@ func (w *Walker) step(ctx context.Context, at Position) (*Position, int, error) 
 	for i, id := range ids {
 		targets[i] = Target{UserID: id, Force: true}
 	}
-	if _, err := w.d.Users.Recompute(ctx, targets); err != nil {
+	summary, err := w.d.Users.Recompute(ctx, targets)
+	if err != nil {
 		return nil, 0, err
+	}
+	for id, poison := range summary.Poison {
+		w.d.Log.Error("patient left out of the walk: the database refuses the row", "user_id", id, "error", poison)
 	}
 	next, moved, err := w.d.Walks.Advance(ctx, at, ids[len(ids)-1])
 	if err != nil || moved {

@@ -41,7 +41,7 @@ func poisonReason(number uint16) string {
 	switch number {
 	case 1264, 1690:
 		return "out_of_range"
-	case 1292, 1366, 1411, 3988:
+	case 1265, 1292, 1366, 1411, 3988:
 		return "wrong_value"
 	case 1406:
 		return "too_long"

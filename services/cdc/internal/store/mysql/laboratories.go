@@ -3,12 +3,14 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"fmt"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/cdc/internal/change"
 )
 
 // pipeline is on whose behalf the pipeline works: no user asked. It is the only maker of scopes here.
-var pipeline = authn.Principal{Kind: authn.Service, Caller: "cdc"}
+func pipeline() authn.Principal { return authn.Principal{Kind: authn.Service, Caller: "cdc"} }
 
 // Laboratories returns every laboratory that has a patient, present or former in the sources or in user_meta, or that
 // the platform knows, in the order of their ids.
@@ -20,7 +22,7 @@ func (s *Store) Laboratories(ctx context.Context) ([]authn.LabScope, error) {
 	}
 	var scopes []authn.LabScope
 	for _, id := range ids {
-		if scope, err := pipeline.Scope(id); err == nil { // 0, of a stub, is no laboratory
+		if scope, err := pipeline().Scope(id); err == nil { // 0, of a stub, is no laboratory
 			scopes = append(scopes, scope)
 		}
 	}
@@ -28,7 +30,7 @@ func (s *Store) Laboratories(ctx context.Context) ([]authn.LabScope, error) {
 }
 
 // Laboratory returns the scope of one laboratory for the pipeline's own work.
-func Laboratory(labID int64) (authn.LabScope, error) { return pipeline.Scope(labID) }
+func Laboratory(labID int64) (authn.LabScope, error) { return pipeline().Scope(labID) }
 
 // SourceUserIDs returns up to limit ids of a laboratory's patients in userDetails above after, ascending: whoever is
 // missing from user_meta is found here.
@@ -55,6 +57,20 @@ func (s *Store) Members(ctx context.Context, scope authn.LabScope, userIDs []int
 	return s.ids(ctx, "read patients", "SELECT id FROM userDetails WHERE labId_id = ? AND id IN ("+in+")"+
 		" UNION SELECT user_id FROM user_meta WHERE (lab_id = ? OR JSON_CONTAINS(COALESCE(former_lab_ids, '[]'), CAST(? AS CHAR)))"+
 		" AND user_id IN ("+in+") ORDER BY 1", args...)
+}
+
+// PatientOf returns the patient to whom a row of userDetails, billing or labReportRelation belongs, 0 when the row is
+// gone.
+func (s *Store) PatientOf(ctx context.Context, table string, rowID int64) (int64, error) {
+	column, known := map[string]string{change.UserDetails: "id", change.Billing: "userDetailsId_id", change.LabReportRelation: "userDetailsId_id"}[table]
+	if !known {
+		return 0, fmt.Errorf("table %s has no patients", table)
+	}
+	ids, err := s.ids(ctx, "read patient", "SELECT "+column+" FROM "+table+" WHERE id = ?", rowID)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	return ids[0], nil
 }
 
 func (s *Store) ids(ctx context.Context, operation, query string, args ...any) ([]int64, error) {

@@ -16,8 +16,8 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Times are read as microseconds since the epoch: NULL, and 0 after reading, for a date that is none, as old rows
-// hold them. A driver's time would fail the whole statement.
+// Times are read as microseconds since the epoch, by the server: a date that is none, as old rows hold them, would fail
+// the whole statement when the driver reads it. Here 2024-02-30 is the day after the 29th, and 0000-00-00 is NULL.
 const (
 	patientColumns = "id, labId_id, branchId, orgId_id, ccId_id, labPatientId, designation, firstName, middleName, lastName, fullName, contact," +
 		" alternateContact, email, gender, CAST(dateOfBirth AS CHAR), age, passportNo, nationalIdentityNumber, isDeleted <> 0," +

@@ -1,0 +1,133 @@
+package capture
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const seed = 20261121
+
+// TestTheIndexEqualsTheTablesWhateverFails is the proof of the pipeline: an unruly workload, every part failing in turn, and at rest
+// every laboratory's documents are what its tables say, no former laboratory sees a patient, and every record that was consumed has
+// one outcome.
+func TestTheIndexEqualsTheTablesWhateverFails(t *testing.T) {
+	operations := int64(20_000)
+	if long() {
+		operations = 200_000
+	}
+	db := database(t)
+	f := newField(t, program(), seed)
+	f.index.faulty.Store(true)
+	work := &workload{db: db, seed: seed}
+	var disturbed sync.WaitGroup
+	over := make(chan struct{})
+	disturbed.Go(func() {
+		defer close(over)
+		f.run(2 * time.Second)
+		for work.done.Load() < operations {
+			f.run(2 * time.Second)
+		}
+	})
+	disturbed.Go(func() { interfere(t, work, over) })
+	work.run(t, func(done int64) bool {
+		select {
+		case <-over:
+			return done < operations
+		default:
+			return true
+		}
+	})
+	disturbed.Wait()
+	c := &f.index.counts
+	t.Logf("bulk requests: %d clean, %d partly refused, %d refused, %d unavailable, %d applied with the answer lost, %d slow", c.clean.Load(),
+		c.partial.Load(), c.refused.Load(), c.unavailable.Load(), c.lost.Load(), c.slow.Load())
+	f.index.faulty.Store(false)
+	converge(t, db, 3*time.Minute)
+	f.account(t)
+	if out, err := verb(t, "reconcile"); err != nil || !strings.Contains(out, " 0 differences") {
+		t.Errorf("reconcile: %v\n%s", err, out)
+	}
+}
+
+// interfere changes the structure of a captured table and asks for snapshots while everything runs.
+func interfere(t *testing.T, w *workload, over <-chan struct{}) {
+	tick := time.NewTicker(10 * time.Second)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-over:
+			return
+		case <-tick.C:
+		}
+		if n%3 == 0 {
+			w.alterTable(t)
+		}
+		table := []string{"userDetails", "user_meta", "billing"}[n%3]
+		if _, err := w.db.Exec("INSERT INTO cdc_signal (id, type, data) VALUES (?, 'execute-snapshot', ?)", fmt.Sprintf("oracle-%d", n),
+			fmt.Sprintf(`{"data-collections":["lab.%s"],"type":"incremental"}`, table)); err != nil && !passes(err) {
+			t.Errorf("signal: %v", err)
+		}
+	}
+}
+
+// account checks that no record is waiting, none was given up, and all that this life of each consumer has seen has an outcome.
+func (f *field) account(t *testing.T) {
+	t.Helper()
+	await(t, "all records being done", time.Minute, func() (bool, string) {
+		lag := 0.0
+		for _, c := range f.consumers {
+			values, err := c.metrics("cdc_consumer_lag")
+			if err != nil {
+				return false, err.Error()
+			}
+			lag += sum(values)
+		}
+		return lag == 0, fmt.Sprintf("lag %.0f", lag)
+	})
+	for _, c := range f.consumers {
+		consumed, err := c.metrics("cdc_messages_consumed_total")
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcomes, err := c.metrics("cdc_outcomes_total")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %.0f consumed: %s", c.name, sum(consumed), byOutcome(outcomes))
+		if dead, _ := c.metrics("cdc_messages_dlq_total"); sum(dead) != 0 || sum(consumed) != sum(outcomes) {
+			t.Errorf("%s: %.0f consumed, %.0f outcomes, %.0f dead", c.name, sum(consumed), sum(outcomes), sum(dead))
+		}
+	}
+}
+
+func byOutcome(values map[string]float64) string {
+	kinds := map[string]float64{}
+	for labels, v := range values {
+		_, kind, _ := strings.Cut(labels, `outcome="`)
+		kind, _, _ = strings.Cut(kind, `"`)
+		kinds[kind] += v
+	}
+	return fmt.Sprint(kinds)
+}
+
+// TestARowChangedBySQLIsFoundWithinASecond reads the document by its id and route.
+func TestARowChangedBySQLIsFoundWithinASecond(t *testing.T) {
+	db := database(t)
+	const id = 900_001
+	for n := range 5 {
+		name := fmt.Sprintf("Asha Rao %d", n)
+		if _, err := db.Exec("INSERT INTO userDetails (id, labId_id, fullName) VALUES (?, 12, ?) ON DUPLICATE KEY UPDATE fullName=VALUES(fullName)", id, name); err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		await(t, "the document", 30*time.Second, func() (bool, string) {
+			text, err := fetch(http.MethodGet, platform.Endpoints.Elasticsearch+"/user_details/_doc/900001?routing=12", "")
+			return err == nil && strings.Contains(string(text), name), fmt.Sprint(string(text), err)
+		})
+		t.Logf("found after %v", time.Since(begin).Round(time.Millisecond))
+	}
+}

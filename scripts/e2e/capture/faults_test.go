@@ -1,0 +1,162 @@
+package capture
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// long tells whether the long forms were asked for.
+func long() bool { return os.Getenv("LAB_LONG_TESTS") != "" }
+
+func rest(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	<-timer.C
+}
+
+// field is a platform whose consumers reach database and index through links that can fail.
+type field struct {
+	t         *testing.T
+	rng       *rand.Rand
+	index     *indexProxy
+	database  *linkProxy
+	binlog    *linkProxy
+	consumers []*consumer
+	program   string
+}
+
+func newField(t *testing.T, program string, seed uint64) *field {
+	t.Helper()
+	f := &field{t: t, rng: rand.New(rand.NewPCG(seed, 7)), program: program, index: newIndexProxy(t, platform.Endpoints.Elasticsearch, seed)}
+	own := platform.Endpoints.Environ["cdc"]
+	f.database = newLinkProxy(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
+	f.binlog = newLinkProxy(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
+	f.consumers = consumers(t, map[string]string{"CDC_ES_URL": f.index.URL, "CDC_DB_PORT": strconv.Itoa(f.database.port()),
+		"CDC_CONNECTOR_DB_HOST": "127.0.0.1", "CDC_CONNECTOR_DB_PORT": strconv.Itoa(f.binlog.port()), "CDC_SESSION_TIMEOUT": "6s"})
+	if err := platform.Kill("cdc"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range f.consumers {
+		c.start(t, program)
+	}
+	t.Cleanup(f.restore)
+	return f
+}
+
+// restore gives the platform its own consumer back.
+func (f *field) restore() {
+	f.index.faulty.Store(false)
+	for _, c := range f.consumers {
+		if err := platform.Kill(c.name); err != nil {
+			f.t.Log(err)
+		}
+	}
+	if err := platform.Start("cdc", nil); err != nil {
+		f.t.Error(err)
+	}
+}
+
+// fault is something that goes wrong for a while.
+type fault struct {
+	name string
+	do   func() error
+}
+
+// crash kills an engine and starts it again.
+func (f *field) crash(name string) fault {
+	return fault{"kill " + name, func() error {
+		if err := platform.Kill(name); err != nil {
+			return err
+		}
+		rest(time.Duration(f.rng.IntN(1500)) * time.Millisecond)
+		return platform.Start(name, nil)
+	}}
+}
+
+// crashConsumer kills a consumer and starts it again.
+func (f *field) crashConsumer(c *consumer) fault {
+	return fault{"kill " + c.name, func() error {
+		if err := platform.Kill(c.name); err != nil {
+			return err
+		}
+		rest(time.Duration(f.rng.IntN(1500)) * time.Millisecond)
+		c.start(f.t, f.program)
+		return nil
+	}}
+}
+
+// freeze stops a process and lets it go on, unaware of what the others did meanwhile.
+func freeze(name string, d time.Duration) fault {
+	return fault{"freeze " + name, func() error {
+		if err := platform.Signal(name, syscall.SIGSTOP); err != nil {
+			return err
+		}
+		rest(d)
+		return platform.Signal(name, syscall.SIGCONT)
+	}}
+}
+
+func cut(name string, p *linkProxy, d time.Duration) fault {
+	return fault{"cut " + name, func() error {
+		p.cut()
+		rest(d)
+		p.mend()
+		return nil
+	}}
+}
+
+// faults lists everything that goes wrong in a round, in an order of the seed's.
+func (f *field) faults() []fault {
+	all := []fault{
+		f.crashConsumer(f.consumers[0]), f.crashConsumer(f.consumers[1]), freeze("cdc", 9*time.Second), // longer than the session: a zombie
+		f.crash("connector"), freeze("connector", 3*time.Second),
+		f.crash("kafka"), freeze("kafka", 3*time.Second),
+		f.crash("mysql"), f.crash("elasticsearch"), freeze("elasticsearch", 3*time.Second),
+		cut("consumers and database", f.database, time.Second), cut("connectors and database", f.binlog, time.Second),
+	}
+	f.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+// run makes a round of faults with pauses between them.
+func (f *field) run(pause time.Duration) {
+	for _, one := range f.faults() {
+		f.t.Log(one.name)
+		if err := one.do(); err != nil {
+			f.t.Errorf("%s: %v", one.name, err)
+		}
+		f.awaitEngines()
+		rest(pause)
+	}
+}
+
+// awaitEngines waits until every engine answers again: the next fault hits a platform that works, or nearly.
+func (f *field) awaitEngines() {
+	await(f.t, "the engines being back", time.Minute, func() (bool, string) {
+		for _, address := range []string{platform.Endpoints.KafkaBrokers[0], hostOf(platform.Endpoints.Elasticsearch), hostOf(platform.Endpoints.Connector),
+			net.JoinHostPort("127.0.0.1", platform.Endpoints.Environ["cdc"]["CDC_DB_PORT"])} {
+			conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(context.Background(), "tcp", address)
+			if err != nil {
+				return false, fmt.Sprintf("%s: %v", address, err)
+			}
+			_ = conn.Close()
+		}
+		return true, ""
+	})
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Host
+}

@@ -1,0 +1,193 @@
+package capture
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
+)
+
+const startTimeout = 10 * time.Minute // a first fetch of the engines and a first build included
+
+// platform is the one platform of this test binary; tests that use it are not parallel.
+var platform *sandbox.Sandbox
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	var err error
+	platform, err = sandbox.Build(ctx, "LAB_SEED=none", "LAB_PIPELINE=on")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "capture:", err)
+		return 1
+	}
+	defer platform.Remove()
+	if _, err := platform.Up(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "capture: start the platform:", err)
+		return 1
+	}
+	_ = mysql.SetLogger(&mysql.NopLogger{}) // engines are killed on purpose
+	return m.Run()
+}
+
+// database opens the platform's database for the workload and the oracle.
+func database(t *testing.T) *sql.DB {
+	t.Helper()
+	config, err := mysql.ParseDSN(platform.Endpoints.MySQLDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.ParseTime, config.Loc = true, time.UTC
+	config.Params = map[string]string{"time_zone": "'+00:00'"}
+	config.Timeout, config.ReadTimeout, config.WriteTimeout = 2*time.Second, 15*time.Second, 15*time.Second
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// await calls check until it reports true and fails with what it said last.
+func await(t *testing.T, what string, limit time.Duration, check func() (done bool, state string)) {
+	t.Helper()
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		done, state := check()
+		if done {
+			return
+		}
+		select {
+		case <-deadline.C:
+			t.Fatalf("%s did not happen within %v; last seen: %s", what, limit, state)
+		case <-tick.C:
+		}
+	}
+}
+
+// consumer is one cdc process as the tests know it.
+type consumer struct {
+	name string            // in the sandbox
+	http string            // its health server
+	env  map[string]string // what differs from the platform's own
+}
+
+// consumers are the platform's own consumer and a second one beside it.
+func consumers(t *testing.T, change map[string]string) []*consumer {
+	t.Helper()
+	first := &consumer{name: "cdc", http: platform.Endpoints.CDC, env: change}
+	second := &consumer{name: "cdc-two", env: map[string]string{}}
+	for key, value := range platform.Endpoints.Environ["cdc"] {
+		second.env[key] = value
+	}
+	for key, value := range change {
+		second.env[key] = value
+	}
+	admin, grpc := freePort(t), freePort(t)
+	second.env["CDC_ADMIN_PORT"], second.env["CDC_GRPC_PORT"] = strconv.Itoa(admin), strconv.Itoa(grpc)
+	second.http = fmt.Sprintf("http://127.0.0.1:%d", admin)
+	return []*consumer{first, second}
+}
+
+func (c *consumer) start(t *testing.T, program string) {
+	t.Helper()
+	if err := platform.StartProgram(c.name, []string{program, "serve"}, c.env); err != nil {
+		t.Error(err)
+	}
+}
+
+// program is the platform's own binary of the consumer.
+func program() string { return platform.Endpoints.Commands["cdc"][0] }
+
+// verb runs one of the consumer's verbs and returns what it printed.
+func verb(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program(), args...)
+	cmd.Env = os.Environ()
+	for key, value := range platform.Endpoints.Environ["cdc"] {
+		cmd.Env = append(cmd.Env, key+"="+value)
+	}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+var client = &http.Client{Timeout: 20 * time.Second}
+
+// fetch returns the body of an answer 200.
+func fetch(method, address, body string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(context.Background(), method, address, bytes.NewBufferString(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s %s: %s: %s", method, address, response.Status, text)
+	}
+	return text, err
+}
+
+// metrics returns the values of a metric by its labels as they are printed, "" without labels.
+func (c *consumer) metrics(name string) (map[string]float64, error) {
+	text, err := fetch(http.MethodGet, c.http+"/metrics", "")
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]float64{}
+	for line := range strings.Lines(string(text)) {
+		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		metric, labels, _ := strings.Cut(series, "{")
+		if metric == name {
+			number, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", line, err)
+			}
+			values[strings.TrimSuffix(labels, "}")] = number
+		}
+	}
+	return values, nil
+}
+
+func sum(values map[string]float64) float64 {
+	total := 0.0
+	for _, v := range values {
+		total += v
+	}
+	return total
+}

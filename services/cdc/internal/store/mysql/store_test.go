@@ -1,0 +1,175 @@
+package mysql_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
+	"github.com/labplatform/labplatform/services/cdc/internal/phase"
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/cdc/migrations"
+	"github.com/labplatform/labplatform/services/cdc/oracletest"
+)
+
+// bench is a database with the platform's tables and the service's, and a store over it.
+type bench struct {
+	db    *sql.DB
+	dsn   string
+	store *mysql.Store
+	clock *ticking
+	watch *phase.Watch
+}
+
+// ticking is a clock that a test sets.
+type ticking struct {
+	mu  sync.Mutex // guards now
+	now time.Time
+}
+
+func (c *ticking) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *ticking) set(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = now
+}
+
+var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
+func setup(t testing.TB) *bench { return setupWith(t, migrations.Files, "") }
+
+func setupWith(t testing.TB, files fs.FS, override phase.Phase) *bench {
+	t.Helper()
+	db, dsn := mysqltest.Open(t)
+	if err := legacydb.Create(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{db: db, dsn: dsn, clock: &ticking{now: start}}
+	b.migrate(t, files)
+	b.store, b.watch = b.over(db, override)
+	return b
+}
+
+// over returns a store over another pool of the same database.
+func (b *bench) over(db *sql.DB, override phase.Phase) (*mysql.Store, *phase.Watch) {
+	walks := mysql.New(mysql.Deps{DB: db, Clock: b.clock})
+	watch := phase.New(phase.Deps{Schema: mysql.NewSchema(db), Walk: walks, Override: override, Log: slog.New(slog.DiscardHandler)})
+	return mysql.New(mysql.Deps{DB: db, Clock: b.clock, Phases: watch}), watch
+}
+
+func (b *bench) migrate(t testing.TB, files fs.FS) {
+	t.Helper()
+	if err := mysqldb.Migrate(t.Context(), b.db, "cdc", files, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// beforePerson are the migrations without the last one.
+func beforePerson(t testing.TB) fs.FS {
+	t.Helper()
+	files := fstest.MapFS{}
+	for _, name := range []string{"00001_user_meta.sql", "00002_cdc.sql"} {
+		data, err := fs.ReadFile(migrations.Files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = &fstest.MapFile{Data: data}
+	}
+	return files
+}
+
+func (b *bench) exec(t testing.TB, query string, args ...any) {
+	t.Helper()
+	if _, err := b.db.ExecContext(t.Context(), query, args...); err != nil {
+		t.Fatalf("%v in %.120s", err, query)
+	}
+}
+
+func (b *bench) patient(t testing.TB, id, lab int64) {
+	t.Helper()
+	b.exec(t, "REPLACE INTO userDetails (id, labId_id, branchId, labPatientId, firstName, lastName, contact, dateOfBirth)"+
+		" VALUES (?, ?, 3, ?, 'Asha', ?, '98-76', '1990-02-11')", id, lab, fmt.Sprintf("P-%d", id), fmt.Sprintf("R%d", id))
+}
+
+func (b *bench) bill(t testing.TB, id, user, lab int64) {
+	t.Helper()
+	b.exec(t, "REPLACE INTO billing (id, labId_id, labBillId, orderNumber, userDetailsId_id, orgId_id, billTime)"+
+		" VALUES (?, ?, ?, ?, ?, 45, '2026-10-01 10:00:00.123456')", id, lab, id, fmt.Sprintf("ord-%d", id), user)
+}
+
+func (b *bench) report(t testing.TB, id, user, lab int64) {
+	t.Helper()
+	b.exec(t, "REPLACE INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, sampleId, lrfId, sampleRedrawFlag)"+
+		" VALUES (?, ?, 1, ?, 9, ?, ?, 3)", id, lab, user, fmt.Sprintf("s-%d", id), fmt.Sprintf("L%d", id))
+}
+
+func targets(ids ...int64) []materialize.Target {
+	list := make([]materialize.Target, len(ids))
+	for i, id := range ids {
+		list[i] = materialize.Target{UserID: id}
+	}
+	return list
+}
+
+func (b *bench) recompute(t testing.TB, list ...materialize.Target) materialize.Summary {
+	t.Helper()
+	summary, err := b.store.Recompute(t.Context(), list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return summary
+}
+
+func (b *bench) row(t testing.TB, id int64) projection.Row {
+	t.Helper()
+	rows, err := b.store.RowsByID(t.Context(), []int64{id})
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%d rows of %d: %v", len(rows), id, err)
+	}
+	return rows[0]
+}
+
+// same compares the whole table with the oracle.
+func (b *bench) same(t testing.TB) {
+	t.Helper()
+	expected, err := oracletest.Expected(t.Context(), b.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := oracletest.Stored(t.Context(), b.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(expected, stored); diff != "" {
+		t.Fatalf("user_meta is not what the sources say: %s", diff)
+	}
+}
+
+func scope(t testing.TB, lab int64) authn.LabScope {
+	t.Helper()
+	s, err := mysql.Laboratory(lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func background(t testing.TB) context.Context { return context.WithoutCancel(t.Context()) }

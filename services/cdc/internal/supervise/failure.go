@@ -1,0 +1,156 @@
+package supervise
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/labplatform/labplatform/services/cdc/internal/connect"
+)
+
+// failure is one case: from the first look that found the connector failed until it was up for a while, or an operator
+// took over.
+type failure struct {
+	since    time.Time // of a connector without tasks: not a failure yet, see due
+	task     int       // whose trace it is; -1 for the connector itself
+	trace    string
+	offsets  string
+	recorded bool
+	restarts int
+	next     time.Time // when to restart next
+	upSince  time.Time // zero while it is not up
+}
+
+// failed finds the first failed part: its trace and task, -1 for the connector itself. The trace of a healthy one is "".
+func failed(status connect.Status) (task int, trace string) {
+	const unknown = "no trace"
+	for _, t := range status.Tasks {
+		if t.State == connect.Failed {
+			return t.ID, or(t.Trace, unknown)
+		}
+	}
+	if status.Connector.State == connect.Failed {
+		return -1, or(status.Connector.Trace, unknown)
+	}
+	return -1, ""
+}
+
+func or(text, otherwise string) string {
+	if text != "" {
+		return text
+	}
+	return otherwise
+}
+
+// care decides about one connector.
+func (s *Supervisor) care(ctx context.Context, name string, status connect.Status) error {
+	task, trace := failed(status)
+	now := s.Clock.Now()
+	switch c := s.cases[name]; {
+	case status.Held():
+		delete(s.cases, name)
+		return nil
+	case status.Up():
+		s.recover(name, now)
+		return nil
+	case trace != "":
+		return s.mend(ctx, name, s.open(ctx, name, task, trace), now)
+	case status.Connector.State == connect.Running && len(status.Tasks) == 0:
+		return s.mendTaskless(ctx, name, now)
+	case c != nil: // on its way between two workers
+		c.upSince = time.Time{}
+	}
+	return nil
+}
+
+// recover closes a case that has been up for long enough.
+func (s *Supervisor) recover(name string, now time.Time) {
+	c := s.cases[name]
+	switch {
+	case c == nil:
+	case c.upSince.IsZero():
+		c.upSince = now
+	case now.Sub(c.upSince) >= stable:
+		delete(s.cases, name)
+	}
+}
+
+// open returns the connector's case; a new one reads the offsets while they are those of the failure.
+func (s *Supervisor) open(ctx context.Context, name string, task int, trace string) *failure {
+	c := s.cases[name]
+	if c == nil {
+		c = &failure{}
+		s.cases[name] = c
+	}
+	if c.trace == "" {
+		c.task, c.trace = task, trace
+		c.offsets = s.offsets(ctx, name)
+	}
+	c.upSince = time.Time{}
+	return c
+}
+
+// offsets as JSON; what cannot be read is said in their place.
+func (s *Supervisor) offsets(ctx context.Context, name string) string {
+	offsets, err := s.Runtime.Offsets(ctx, name)
+	if err != nil {
+		offsets, _ = json.Marshal(map[string]string{"unknown": err.Error()}) // strings always marshal
+	}
+	return string(offsets)
+}
+
+// mend records the failure once, and restarts what failed whenever its time has come. A failure log that is away
+// must not keep the connector down: it is tried again at the next look.
+func (s *Supervisor) mend(ctx context.Context, name string, c *failure, now time.Time) error {
+	var problem error
+	if !c.recorded {
+		if problem = s.Failures.Record(ctx, name, c.task, c.trace, c.offsets); problem == nil {
+			c.recorded = true
+		}
+	}
+	if now.Before(c.next) {
+		return problem
+	}
+	return s.restart(ctx, name, c, now, true, problem)
+}
+
+// mendTaskless restarts a connector that has run without a task for too long: the runtime could not make one and
+// says nothing of it.
+func (s *Supervisor) mendTaskless(ctx context.Context, name string, now time.Time) error {
+	c := s.cases[name]
+	if c == nil {
+		c = &failure{since: now}
+		s.cases[name] = c
+	}
+	if c.since.IsZero() {
+		c.since = now
+	}
+	c.upSince = time.Time{}
+	if now.Sub(c.since) < taskless || now.Before(c.next) {
+		return nil
+	}
+	return s.restart(ctx, name, c, now, false, nil)
+}
+
+func (s *Supervisor) restart(ctx context.Context, name string, c *failure, now time.Time, onlyFailed bool, problem error) error {
+	c.next = now.Add(pause(c.restarts))
+	c.restarts++
+	s.Log.Warn("restarting a connector", "connector", name, "restart", c.restarts, "next_after", c.next.Sub(now).String())
+	s.Observer.Restarted(name)
+	if err := s.Runtime.Restart(ctx, name, onlyFailed); err != nil {
+		return fmt.Errorf("supervise %s: %w", name, err)
+	}
+	return problem
+}
+
+// pause is how long a restart has to prove itself before the next one.
+func pause(restarts int) time.Duration {
+	d := firstPause
+	for range restarts {
+		if d = 2 * d; d >= mostPause {
+			return mostPause
+		}
+	}
+	return d
+}

@@ -153,7 +153,7 @@ func (b *builder) openConsumer() error {
 	b.letters = &deadletter.Letters{Producer: producer, Clock: b.clock, Records: broker.DeadLetters, Connectors: broker.ConnectorDeadLetters,
 		Group: broker.GroupID}
 	rows := materialize.NewSink(b.users, b.walker, b.clock)
-	beats := &heartbeat.Sink{Progress: b.rows, Clock: b.clock}
+	beats := &heartbeat.Sink{Progress: progress{b.rows}, Clock: b.clock}
 	b.consumer = consume.New(consume.Deps{Config: b.cfg.Consume, DeadLetters: b.letters, Observer: b.counters, Clock: b.clock, Jitter: rand.Float64,
 		Log: b.t.Logger, Sinks: map[string]consume.Sink{change.UserDetails: rows, change.Billing: rows, change.LabReportRelation: rows,
 			change.UserMeta: b.syncer(), change.Heartbeat: beats}})
@@ -164,6 +164,14 @@ func (b *builder) openConsumer() error {
 	}
 	b.group.Run("consumer", b.members.Run)
 	return nil
+}
+
+// progress lends the store to the heartbeats.
+type progress struct{ rows *mysql.Store }
+
+// Beat implements heartbeat.Progress.
+func (p progress) Beat(ctx context.Context, connector string, beatAt, appliedAt time.Time) error {
+	return p.rows.Applied(ctx, mysql.Beat{Connector: connector, BeatAt: beatAt, AppliedAt: appliedAt}) //nolint:wrapcheck // a fault already
 }
 
 func (b *builder) openSupervisor() error {

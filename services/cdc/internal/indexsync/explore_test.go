@@ -1,0 +1,196 @@
+package indexsync_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/labplatform/labplatform/services/cdc/internal/change"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+)
+
+// flat are versions without the low bit. They are here to show that the explorer sees what it is for.
+type flat struct{}
+
+func (flat) Blank(rev int64) int64    { return rev }
+func (flat) Document(rev int64) int64 { return rev }
+func (flat) Removal(rev int64) int64  { return rev }
+
+// tied lets the removal of a row meet its own document at the same version.
+type tied struct{ document.RevVersions }
+
+func (tied) Removal(rev int64) int64 { return 2*rev + 1 }
+
+// story is a life of one patient: the laboratory after each event, 0 for a deletion of the patient, -1 for the
+// deletion of the row itself.
+type story []int64
+
+const rowGone = -1
+
+// events are what user_meta goes through, kept as the materializer keeps it: former laboratories, a new rev each time.
+func (s story) events() (events []change.Record, last projection.Row, gone bool) {
+	row := projection.Row{UserID: 1}
+	for i, lab := range s {
+		rev := int64(10 * (i + 1))
+		gone = lab == rowGone
+		switch {
+		case gone && row.Rev == 0:
+			continue // nothing was ever there
+		case gone:
+			events = append(events, event(change.Delete, row))
+			row = projection.Row{UserID: 1}
+			continue
+		case lab == 0 && row.LabID == 0:
+			continue
+		case lab == 0:
+			row.IsDeleted = true
+		default:
+			if row.LabID != 0 && row.LabID != lab {
+				row.FormerLabIDs = append(slices.Clone(row.FormerLabIDs), row.LabID)
+			}
+			row.FormerLabIDs = slices.DeleteFunc(slices.Clone(row.FormerLabIDs), func(l int64) bool { return l == lab })
+			row.LabID, row.IsDeleted = lab, false
+		}
+		row.Rev = rev
+		events = append(events, event(change.Update, row))
+	}
+	return events, row, gone
+}
+
+// want is what searches must find at rest.
+func want(row projection.Row) []seen {
+	if row.Rev == 0 || row.IsDeleted {
+		return nil
+	}
+	return []seen{{LabID: row.LabID, ID: row.UserID, Rev: row.Rev}}
+}
+
+// explorer goes through every order in which single operations can reach the index, each up to twice: late, lost with
+// a repeat, doubled, overtaken by another process's.
+type explorer struct {
+	ops     []document.Op
+	want    string
+	visited map[string]bool
+	states  int
+}
+
+const deliveries = 2
+
+// explore returns the first state at rest that is wrong.
+func (e *explorer) explore(s *shards, left []int) error {
+	key := fmt.Sprint(left, s.docs)
+	if e.visited[key] {
+		return nil
+	}
+	e.visited[key] = true
+	e.states++
+	if e.rest(left) {
+		if got := fmt.Sprint(s.search()); got != e.want {
+			return fmt.Errorf("searches find %s instead of %s", got, e.want)
+		}
+	}
+	for i, n := range left {
+		if n == 0 {
+			continue
+		}
+		next, after := s.clone(), slices.Clone(left)
+		next.apply(e.ops[i])
+		after[i]--
+		if err := e.explore(next, after); err != nil {
+			return fmt.Errorf("v%d on route %d, %w", e.ops[i].Version, e.ops[i].Route, err)
+		}
+	}
+	return nil
+}
+
+// rest is when every operation was delivered at least once: a writer repeats until it is.
+func (e *explorer) rest(left []int) bool {
+	return !slices.Contains(left, deliveries)
+}
+
+// exploreStories returns the number of states of all stories of three events, and the first wrong one.
+func exploreStories(t *testing.T, versions document.Versions, steps []int64, shardOf func(int64) int) (states int, failure error) {
+	t.Helper()
+	for _, a := range steps {
+		for _, b := range steps {
+			for _, c := range steps {
+				life := story{a, b, c}
+				n, err := exploreOne(t, versions, life, shardOf)
+				states += n
+				if err != nil && failure == nil {
+					failure = fmt.Errorf("story %v: %w", life, err)
+				}
+			}
+		}
+	}
+	return states, failure
+}
+
+func exploreOne(t *testing.T, versions document.Versions, life story, shardOf func(int64) int) (int, error) {
+	t.Helper()
+	events, last, _ := life.events()
+	i := &index{}
+	sink := newSink(t, i, newWorld(), versions)
+	for _, one := range events {
+		if _, err := sink.Apply(t.Context(), []change.Record{one}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := &explorer{want: fmt.Sprint(want(last)), visited: map[string]bool{}}
+	for _, r := range i.sent {
+		e.ops = append(e.ops, r.ops...)
+	}
+	left := make([]int, len(e.ops))
+	for i := range left {
+		left[i] = deliveries
+	}
+	err := e.explore(newShards(shardOf), left)
+	return e.states, err
+}
+
+func oneShard(int64) int     { return 0 }
+func ownShard(lab int64) int { return int(lab) }
+func lifeInTwoLabs() []int64 { return []int64{1, 2, 0, rowGone} }
+func patientsOnly() []int64  { return []int64{1, 2, 0} }
+func topologies() map[string]func(int64) int {
+	return map[string]func(int64) int{"one shard": oneShard, "two shards": ownShard}
+}
+
+func TestEveryOrderOfDeliveriesEndsRight(t *testing.T) {
+	t.Parallel()
+	for name, shardOf := range topologies() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			states, err := exploreStories(t, document.RevVersions{}, lifeInTwoLabs(), shardOf)
+			if err != nil {
+				t.Error(err)
+			}
+			if states < 1000 {
+				t.Errorf("only %d states", states)
+			}
+			t.Logf("%d states", states)
+		})
+	}
+}
+
+// The explorer must be able to fail: without the low bit a late blank takes the patient's document away.
+func TestWithoutTheLowBitAnOrderEndsWrong(t *testing.T) {
+	t.Parallel()
+	if _, err := exploreStories(t, flat{}, patientsOnly(), oneShard); err == nil || !strings.Contains(err.Error(), "searches find [] instead of") {
+		t.Errorf("routes on one shard: %v", err)
+	}
+	if _, err := exploreStories(t, flat{}, patientsOnly(), ownShard); err != nil {
+		t.Errorf("routes on two shards need no low bit: %v", err)
+	}
+}
+
+func TestARemovalAtTheDocumentsVersionEndsWrong(t *testing.T) {
+	t.Parallel()
+	for name, shardOf := range topologies() {
+		if _, err := exploreStories(t, tied{}, lifeInTwoLabs(), shardOf); err == nil {
+			t.Errorf("%s: the explorer does not see it", name)
+		}
+	}
+}

@@ -46,6 +46,7 @@ func (w *world) Rows(_ context.Context, s authn.LabScope, after int64, _ int) ([
 }
 
 func (w *world) RowsByID(context.Context, []int64) ([]projection.Row, error) {
+	w.look++ // the row is read first
 	if w.row().Rev == 0 {
 		return nil, nil
 	}
@@ -74,7 +75,6 @@ func (w *world) Scan(context.Context, string, int64) iter.Seq2[document.Entry, e
 
 func (w *world) Find(context.Context, string, []document.Entry) ([]document.Entry, error) {
 	e, ok := w.entry()
-	w.look++ // the documents are read last
 	if !ok {
 		return nil, nil
 	}

@@ -136,7 +136,6 @@ func (c *counters) Finished(table string, results []outcome.Result, took time.Du
 	}
 }
 
-
 // Recomputed implements materialize.Observer.
 func (c *counters) Recomputed(rowsWritten, rowsEqual, rowsCapped int) {
 	c.rows.WithLabelValues(written).Add(float64(rowsWritten))

@@ -40,11 +40,11 @@ type Dependencies interface {
 
 // Health judges the consumer.
 type Health struct {
-	Group    Membership
-	Status   Partitions
-	Stores   Dependencies
-	Phase    func(context.Context) string // "running", "migration", or "unknown"
-	Clock    clock.Clock
+	Group  Membership
+	Status Partitions
+	Stores Dependencies
+	Phase  func(context.Context) string // "running", "migration", or "unknown"
+	Clock  clock.Clock
 }
 
 // report is the body of both paths. A field that does not apply is absent.

@@ -19,8 +19,9 @@ type Count struct {
 	Documents int64 // that speak of the laboratory, stubs included
 }
 
-// first goes through a laboratory once and returns whatever looks wrong. progress hears of every page.
-func (r *Reconciler) first(ctx context.Context, scope authn.LabScope, progress func(Count)) (map[int64][]Difference, Count, error) {
+// Suspects goes through a laboratory once and returns whatever looks wrong, by patient; what is only on its way looks
+// wrong too. progress hears of every page. The error is a fault.
+func (r *Reconciler) Suspects(ctx context.Context, scope authn.LabScope, progress func(Count)) (map[int64][]Difference, Count, error) {
 	p := &pass{r: r, scope: scope, suspects: map[int64][]Difference{}, progress: progress}
 	err := p.documents(ctx)
 	if err == nil {

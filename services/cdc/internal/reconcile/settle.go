@@ -21,7 +21,7 @@ type Result struct {
 // of every page and may do nothing. The error is a fault.
 func (r *Reconciler) Compare(ctx context.Context, scope authn.LabScope, progress func(Count)) (Result, error) {
 	result := Result{LabID: scope.LabID()}
-	suspects, count, err := r.first(ctx, scope, progress)
+	suspects, count, err := r.Suspects(ctx, scope, progress)
 	result.Count = count
 	if err != nil {
 		return result, err

@@ -5,15 +5,17 @@ go 1.26.0
 require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.22.1
+	github.com/go-sql-driver/mysql v1.10.1
+	github.com/google/go-cmp v0.7.0
 	github.com/labplatform/labplatform/scripts/devstack v0.0.0
+	github.com/labplatform/labplatform/services/cdc v0.0.0
 )
 
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
-	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
-	github.com/go-sql-driver/mysql v1.10.1 // indirect
-	github.com/klauspost/compress v1.20.1 // indirect
+	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/redis/go-redis/v9 v9.23.0 // indirect
 	github.com/xdg-go/pbkdf2 v1.0.0 // indirect
 	github.com/xdg-go/scram v1.2.0 // indirect
@@ -32,3 +34,5 @@ replace github.com/labplatform/labplatform/pkg => ../../pkg
 replace github.com/labplatform/labplatform/proto => ../../proto
 
 replace github.com/labplatform/labplatform/scripts/devstack => ../devstack
+
+replace github.com/labplatform/labplatform/services/cdc => ../../services/cdc

@@ -22,7 +22,10 @@ func Run(ctx context.Context, r *report.Report) error {
 	if err := cpu(ctx, r); err != nil {
 		return err
 	}
-	return startup(ctx, r)
+	if err := startup(ctx, r); err != nil {
+		return err
+	}
+	return startupPipeline(ctx, r)
 }
 
 // cpu compares the gateway process, with a service process behind it, with a plain handler process.

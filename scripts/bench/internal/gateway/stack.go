@@ -58,6 +58,49 @@ func once(ctx context.Context, r *report.Report, rest time.Duration) (fresh, aga
 	return fresh, again, rss, err
 }
 
+// startupPipeline measures how long the stack takes with change capture: until both connectors run and the consumer
+// is a member of its group.
+func startupPipeline(ctx context.Context, r *report.Report) error {
+	rounds := 3
+	if r.Quick {
+		rounds = 2
+	}
+	var fresh, again []float64
+	for round := range rounds {
+		f, a, err := oncePipeline(ctx, round == 0, r.Quick)
+		if err != nil {
+			return err
+		}
+		fresh, again = append(fresh, f.Seconds()), append(again, a.Seconds())
+	}
+	r.Lower("stack_up_seconds_warm_pipeline", "s", fresh, "", nil)
+	if !r.Quick {
+		r.Lower("stack_up_seconds_again_pipeline", "s", again, "", nil)
+	}
+	return nil
+}
+
+func oncePipeline(ctx context.Context, fetch, freshOnly bool) (fresh, again time.Duration, err error) {
+	s, err := stack.New("LAB_PIPELINE=on")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer s.Remove()
+	if fetch {
+		if err := s.Fetch(ctx); err != nil {
+			return 0, 0, err
+		}
+	}
+	if fresh, _, err = s.Up(ctx); err != nil || freshOnly {
+		return fresh, 0, err
+	}
+	if err = s.Down(ctx); err != nil {
+		return 0, 0, err
+	}
+	again, _, err = s.Up(ctx)
+	return fresh, again, err
+}
+
 // largest returns the memory of the service that uses most.
 func largest(r *report.Report, e endpoints.Endpoints) (float64, error) {
 	engines := []string{"mysql", "redis", "mongo", "kafka", "connector", "elasticsearch"}

@@ -1,5 +1,5 @@
 // Package stack starts a whole platform of its own for a benchmark: its own folder, ports and engines, without
-// the change-capture pipeline.
+// the change-capture pipeline unless that is asked for.
 package stack
 
 import (
@@ -19,8 +19,8 @@ type Stack struct {
 	env []string
 }
 
-// New prepares a stack that does not run yet. extra are variables for its services, "KEY=value". The caller
-// calls Remove.
+// New prepares a stack that does not run yet. extra are variables for it and its services, "KEY=value", e.g.
+// "LAB_PIPELINE=on". The caller calls Remove.
 func New(extra ...string) (*Stack, error) {
 	dir, err := os.MkdirTemp("", "labbench")
 	if err != nil {
@@ -30,9 +30,22 @@ func New(extra ...string) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	env := append(os.Environ(), "LAB_DIR="+dir, fmt.Sprintf("LAB_PORT_BASE=%d", base), "LAB_PIPELINE=off")
+	env := append(os.Environ(), "LAB_DIR="+dir, fmt.Sprintf("LAB_PORT_BASE=%d", base), "LAB_PIPELINE=off",
+		"LAB_DISTRIBUTIONS="+distributions())
 	return &Stack{Dir: dir, env: append(env, extra...)}, nil
 }
+
+// distributions is the folder of the Java engines' programs that the caller's own stack uses: a fetch is no part of a
+// benchmark.
+func distributions() string {
+	if dir := os.Getenv("LAB_DISTRIBUTIONS"); dir != "" {
+		return dir
+	}
+	return filepath.Join(os.Getenv("LAB_DIR"), "distributions")
+}
+
+// Fetch makes the programs of all engines available.
+func (s *Stack) Fetch(ctx context.Context) error { return s.devstack(ctx, "engines", "--", "true") }
 
 // Up starts the platform and returns how long it took, and where everything is.
 func (s *Stack) Up(ctx context.Context) (time.Duration, endpoints.Endpoints, error) {
@@ -54,11 +67,11 @@ func (s *Stack) Remove() {
 	_ = os.RemoveAll(s.Dir)
 }
 
-func (s *Stack) devstack(ctx context.Context, verb string) error {
-	cmd := exec.CommandContext(ctx, Binary("devstack"), verb)
+func (s *Stack) devstack(ctx context.Context, args ...string) error {
+	cmd := exec.CommandContext(ctx, Binary("devstack"), args...)
 	cmd.Env = s.env
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("devstack %s: %w\n%s", verb, err, out)
+		return fmt.Errorf("devstack %s: %w\n%s", args[0], err, out)
 	}
 	return nil
 }

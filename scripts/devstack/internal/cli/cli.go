@@ -24,11 +24,13 @@ const help = `devstack runs the laboratory platform on this machine.
   devstack seed-volume [--users N] [--labs N] [--seed-number N]
                                 generate patients, bills and reports; the same for the same seed number
   devstack print-internal-token print a service token for the internal listener (60 s)
-  devstack engines -- CMD …     run CMD with private test engines (LAB_TEST_MYSQL_DSN, LAB_TEST_MONGO_URI)
+  devstack engines -- CMD …     run CMD with private test engines (LAB_TEST_MYSQL_DSN, LAB_TEST_MONGO_URI,
+                                LAB_TEST_KAFKA_BROKERS, LAB_TEST_ES_URL)
 
 Options before the verb: --dir DIR (instead of LAB_DIR).
-Environment: LAB_DIR, LAB_PORT_BASE, LAB_PIPELINE=on|off, LAB_SEED=demo|none, and LAB_MYSQL_DSN, LAB_REDIS_ADDR,
-LAB_MONGO_URI, LAB_BLOB_URL to use an engine that runs already. All of it is explained in scripts/devstack/README.md.
+Environment: LAB_DIR, LAB_PORT_BASE, LAB_PIPELINE=on|off, LAB_SEED=demo|none, LAB_DISTRIBUTIONS, and LAB_MYSQL_DSN,
+LAB_REDIS_ADDR, LAB_MONGO_URI, LAB_BLOB_URL, LAB_KAFKA_BROKERS, LAB_CONNECT_URL, LAB_ES_URL to use an engine that runs
+already. All of it is explained in scripts/devstack/README.md.
 `
 
 // Main runs one verb and returns the exit code of the program: 0 success, 1 failure, 2 wrong usage, 3 when the

@@ -113,19 +113,34 @@ func gatewayEnv(stack Stack) (fixed, defaults Env) {
 		"GATEWAY_INTERNAL_PORT": strconv.Itoa(stack.Ports.Port(ports.GatewayInternal)),
 	}
 	for _, service := range stack.Services {
-		if service.GRPC != "" {
+		if service.GRPC != "" && !service.Internal {
 			fixed["GATEWAY_"+service.Prefix+"_ADDR"] = stack.Ports.Addr(service.GRPC)
 		}
 	}
 	return fixed, nil
 }
 
-func rerunEnv(stack Stack) (fixed, defaults Env) {
+// cdcEnv: on one machine there is one copy of everything.
+func cdcEnv(stack Stack) (fixed, defaults Env) {
 	return Env{
+			"CDC_KAFKA_BROKERS": stack.KafkaBrokers, "CDC_CONNECT_URL": stack.ConnectURL, "CDC_ES_URL": stack.Elasticsearch,
+			"CDC_TOPIC_PREFIX": stack.TopicPrefix(), "CDC_TOPIC_REPLICATION": "1", "CDC_TOPIC_MIN_INSYNC": "1", "CDC_INDEX_REPLICAS": "0",
+		}, Env{
+			"CDC_CONNECTOR_DB_HOST": stack.MySQL.Host, "CDC_CONNECTOR_DB_PORT": stack.MySQL.Port, "CDC_CONNECTOR_DB_USER": ConnectorUser,
+			"CDC_CONNECTOR_DB_PASSWORD": stack.Secrets.Connector,
+		}
+}
+
+func rerunEnv(stack Stack) (fixed, defaults Env) {
+	fixed = Env{
 		"RERUN_MONGO_URI": stack.MongoURI, "RERUN_MONGO_DATABASE": stack.MongoDatabase,
 		"WEBHOOK_URL":          stack.URL(ports.GatewayInternal),
 		"RERUN_TASKQUEUE_ADDR": stack.Ports.Addr(ports.TaskqueueGRPC), "RERUN_CALLOUT_ADDR": stack.Ports.Addr(ports.CalloutGRPC),
-	}, Env{"DOCUMENT_DB_ENABLED": "true"}
+	}
+	if stack.KafkaBrokers != "" {
+		fixed["RERUN_CDC_ADDR"] = stack.Ports.Addr(ports.CDCGRPC)
+	}
+	return fixed, Env{"DOCUMENT_DB_ENABLED": "true"}
 }
 
 // taskqueueEnv lets the guarded client reach this machine, on any port, and no other address that is not public.

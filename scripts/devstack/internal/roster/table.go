@@ -17,6 +17,7 @@ type Service struct {
 	Ready    string // path on Admin that answers 200 when it is ready; "" is /health/ready
 	Migrates bool   // has the verb migrate
 	Edge     bool   // has no store and verifies no user's credential itself
+	Internal bool   // has no REST paths: the gateway does not know it
 	Pipeline bool   // runs only together with Kafka, Kafka Connect and Elasticsearch
 
 	// Env adds what only this service gets; fixed values win over the caller's environment, defaults do not.
@@ -31,6 +32,8 @@ func Table() []Service {
 	return []Service{
 		{Name: "gateway", Package: "./gateway/cmd/gateway", Prefix: "GATEWAY", Edge: true, Admin: ports.GatewayAdmin,
 			More: []ports.Name{ports.Gateway, ports.GatewayInternal}, Env: gatewayEnv},
+		{Name: "cdc", Package: "./services/cdc/cmd/cdc", Prefix: "CDC", GRPC: ports.CDCGRPC, Admin: ports.CDCHTTP, Migrates: true, Pipeline: true,
+			Internal: true, Env: cdcEnv},
 		{Name: "rerun", Package: "./services/rerun/cmd/rerun", Prefix: "RERUN", GRPC: ports.RerunGRPC,
 			Admin: ports.RerunAdmin, Migrates: true, Env: rerunEnv},
 		{Name: "taskqueue", Package: "./services/taskqueue/cmd/taskqueue", Prefix: "TASKQUEUE", GRPC: ports.TaskqueueGRPC,

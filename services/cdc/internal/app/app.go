@@ -15,6 +15,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/pkg/grpcserver"
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/lifecycle"
@@ -27,11 +28,14 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/connect"
 	"github.com/labplatform/labplatform/services/cdc/internal/consume"
 	"github.com/labplatform/labplatform/services/cdc/internal/deadletter"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/cdc/internal/health"
 	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
+	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
+	elasticstore "github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
@@ -45,6 +49,7 @@ const (
 	sweepLimit     = 10_000
 	walkEvery      = 5 * time.Second
 	walkChunk      = 500
+	lateEvery      = 15 * time.Second
 )
 
 // Serve runs the service until ctx ends. A dependency that is away makes it live and not ready; it is asked again until it answers.
@@ -77,6 +82,8 @@ type builder struct {
 	rows     *mysql.Store
 	users    *materialize.Recomputer
 	walker   *materialize.Walker
+	late     lateList
+	index    *elasticstore.Store
 	letters  *deadletter.Letters
 	consumer *consume.Consumer
 	members  *broker.Group
@@ -87,7 +94,7 @@ func (b *builder) build() (err error) {
 	if b.counters, err = newCounters(b.t.Registry); err != nil {
 		return err
 	}
-	for _, step := range []func() error{b.openDatabase, b.openConsumer, b.openSupervisor, b.serve} {
+	for _, step := range []func() error{b.openDatabase, b.openIndex, b.openConsumer, b.openSupervisor, b.serve} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -106,12 +113,31 @@ func (b *builder) openDatabase() (err error) {
 	b.phases = phase.New(phase.Deps{Schema: mysql.NewSchema(b.db), Walk: walk{b}, Override: phase.Phase(b.cfg.PhaseOverride),
 		Interval: phase.DefaultInterval, Log: b.t.Logger})
 	b.rows = mysql.New(mysql.Deps{DB: b.db, Clock: b.clock, Phases: b.phases})
-	b.users = materialize.NewRecomputer(materialize.Deps{Store: b.rows, Late: b.late(), Observer: b.counters, Config: materialize.DefaultConfig()})
+	b.users = materialize.NewRecomputer(materialize.Deps{Store: b.rows, Late: &b.late, Observer: b.counters, Config: materialize.DefaultConfig()})
 	b.walker = materialize.NewWalker(materialize.WalkerDeps{Walks: b.rows, Phases: b.phases, Users: b.users, Chunk: walkChunk, Interval: walkEvery,
 		Log: b.t.Logger})
 	b.group.Run("phase", b.phases.Run)
 	b.group.Run("walker", b.walker.Run)
+	b.group.Run("late patients", func(ctx context.Context) error {
+		return lifecycle.Every(ctx, lateEvery, b.t.Logger, "late patients", func(ctx context.Context) error { return b.late.RunOnce(ctx, b.users) })
+	})
 	return nil
+}
+
+func (b *builder) openIndex() error {
+	client, err := elastic.Open(b.cfg.ES, elastic.Deps{Tracers: b.tracers(), Roll: rand.Float64})
+	if err != nil {
+		return fmt.Errorf("open search index: %w", err)
+	}
+	b.group.Close("search index", func(context.Context) error { return client.Close() })
+	b.index = elasticstore.New(client, b.cfg.Index)
+	return nil
+}
+
+// syncer returns the sink that writes the index.
+func (b *builder) syncer() *indexsync.Sink {
+	writer := indexsync.NewWriter(indexsync.WriterDeps{Config: b.cfg.Bulk, Index: b.index, Observer: b.counters, Clock: b.clock, Jitter: rand.Float64})
+	return indexsync.NewSink(indexsync.Deps{Lookup: b.index, Writer: writer, Phases: b.phases, Tables: b.walker, Versions: document.RevVersions{}, Clock: b.clock})
 }
 
 // walk lends the store to the phase, which the store itself needs.
@@ -130,7 +156,7 @@ func (b *builder) openConsumer() error {
 	beats := &heartbeat.Sink{Progress: progress{b.rows}, Clock: b.clock}
 	b.consumer = consume.New(consume.Deps{Config: b.cfg.Consume, DeadLetters: b.letters, Observer: b.counters, Clock: b.clock, Jitter: rand.Float64,
 		Log: b.t.Logger, Sinks: map[string]consume.Sink{change.UserDetails: rows, change.Billing: rows, change.LabReportRelation: rows,
-			change.UserMeta: b.index(), change.Heartbeat: beats}})
+			change.UserMeta: b.syncer(), change.Heartbeat: beats}})
 	beats.Oldest = func() (time.Time, bool) { return b.consumer.Status().Oldest(b.cfg.Topics.Topic(change.Heartbeat)) }
 	b.members = broker.NewGroup(b.cfg.Kafka, b.cfg.Topics.Consumed(), b.consumer, b.clock, b.t.Logger)
 	if err := b.t.Registry.Register(newGauges(b.members, b.consumer.Status(), b.clock)); err != nil {
@@ -218,7 +244,13 @@ func (b *builder) phase(ctx context.Context) string {
 }
 
 func (b *builder) checks() []httpserver.Check {
-	return []httpserver.Check{{Name: "relational_database", Probe: b.rows.Ready}}
+	return []httpserver.Check{
+		{Name: "relational_database", Probe: b.rows.Ready},
+		{Name: "search_index", Probe: func(ctx context.Context) error {
+			_, err := b.index.Targets(ctx)
+			return err //nolint:wrapcheck // says what is wrong
+		}},
+	}
 }
 
 // noSessions has no users: only the platform's services call.

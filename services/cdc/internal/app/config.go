@@ -18,6 +18,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 	"github.com/labplatform/labplatform/services/cdc/internal/consume"
+	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
+	elasticstore "github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
 )
 
 // Prefix of the service's variables.
@@ -44,6 +46,8 @@ type Config struct {
 	Kafka     broker.Config
 	Topics    broker.TopicConfig
 	Consume   consume.Config
+	Bulk      indexsync.WriterConfig `envPrefix:"BULK_"`
+	Index     elasticstore.Config    `envPrefix:"INDEX_"`
 	Connect   ConnectConfig
 
 	// PhaseOverride forces the phase, running or migration, instead of detecting it from the column full_name.

@@ -1,0 +1,57 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/pkg/httpserver"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/cdc/connectors"
+	"github.com/labplatform/labplatform/services/cdc/internal/broker"
+	elasticstore "github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/cdc/migrations"
+)
+
+// Migrate checks the platform's tables and makes what the pipeline stands on: its own tables, the topics, and the index with its
+// alias. It may be repeated and may run in several replicas at once.
+func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
+	return errors.Join(migrateTables(ctx, cfg, log), broker.EnsureTopics(ctx, cfg.Kafka, cfg.Topics, connectors.Names(), log), migrateIndex(ctx, cfg, log))
+}
+
+func migrateTables(ctx context.Context, cfg Config, log *slog.Logger) error {
+	db, err := mysqldb.Open(cfg.DB, nil)
+	if err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	defer db.Close()
+	if err := mysqldb.RequireColumns(ctx, db, mysql.SourceColumns()); err != nil {
+		return fmt.Errorf("check tables: %w", err)
+	}
+	if err := mysqldb.Migrate(ctx, db, service, migrations.Files, log); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return nil
+}
+
+func migrateIndex(ctx context.Context, cfg Config, log *slog.Logger) error {
+	client, err := elastic.Open(cfg.ES, elastic.Deps{})
+	if err != nil {
+		return fmt.Errorf("open search index: %w", err)
+	}
+	defer client.Close()
+	name, err := elasticstore.New(client, cfg.Index).EnsureIndex(ctx)
+	if err != nil {
+		return fmt.Errorf("search index: %w", err)
+	}
+	log.Info("search index is there", "index", name)
+	return nil
+}
+
+// CheckHealth asks the process on this machine whether it is ready.
+func CheckHealth(ctx context.Context, cfg Config) error {
+	return httpserver.CheckReady(ctx, cfg.Admin.AdminPort) //nolint:wrapcheck // says what is wrong
+}

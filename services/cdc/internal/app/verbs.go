@@ -1,0 +1,150 @@
+package app
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/services/cdc/connectors"
+	"github.com/labplatform/labplatform/services/cdc/internal/broker"
+	"github.com/labplatform/labplatform/services/cdc/internal/change"
+	"github.com/labplatform/labplatform/services/cdc/internal/connect"
+	"github.com/labplatform/labplatform/services/cdc/internal/deadletter"
+	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
+	"github.com/labplatform/labplatform/services/cdc/internal/signal"
+	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
+)
+
+// OperatorVerbs are what people do with the pipeline; they print to out.
+func OperatorVerbs(out io.Writer) []command.Verb {
+	return []command.Verb{connectorsVerb(out), signalVerb(out), replayVerb(out)}
+}
+
+// withSettings loads the settings for a verb.
+func withSettings(run func(context.Context, Config, []string) error) func(context.Context, []string) error {
+	return func(ctx context.Context, args []string) error {
+		cfg, err := Load(os.Environ())
+		if err != nil {
+			return err
+		}
+		return run(ctx, cfg, args)
+	}
+}
+
+func connectorsVerb(out io.Writer) command.Verb {
+	return command.Verb{
+		Name: "connectors", Summary: "Show and steer the source connectors.", Args: "apply|status|restart|stop|resume [NAME…]",
+		Details: "apply    writes both configurations; a connector that has the right one is left alone\n" +
+			"status   shows states, tasks and positions, and what to do about what is not up; exit 1 when something is not\n" +
+			"restart  restarts connectors with their tasks, and waits until they are up\n" +
+			"stop     ends their tasks and waits until nothing reads the database; do this before DDL on captured tables\n" +
+			"resume   starts stopped or paused connectors where they were\n\n" +
+			"NAME is " + strings.Join(connectors.Names(), " or ") + "; without one, both.",
+		Run: withSettings(func(ctx context.Context, cfg Config, args []string) error { return steer(ctx, cfg, args, out) }),
+	}
+}
+
+func steer(ctx context.Context, cfg Config, args []string, out io.Writer) error {
+	if len(args) == 0 {
+		return fmt.Errorf("%w: name what to do: apply, status, restart, stop or resume", command.ErrUsage)
+	}
+	action, names := args[0], args[1:]
+	runtime := connect.New(connect.Config{URL: cfg.Connect.URL})
+	operator := &supervise.Operator{Runtime: runtime, Connectors: connectors.Names(), Clock: clock.System{}, Out: out}
+	switch action {
+	case "apply":
+		return apply(ctx, cfg, runtime, names, out)
+	case "status":
+		up, err := operator.Status(ctx)
+		if err == nil && !up {
+			err = errNotUp
+		}
+		return err //nolint:wrapcheck // says what is wrong
+	case "restart":
+		return operator.Restart(ctx, names) //nolint:wrapcheck // says what is wrong
+	case "stop":
+		return operator.Stop(ctx, names) //nolint:wrapcheck // says what is wrong
+	case "resume":
+		return operator.Resume(ctx, names) //nolint:wrapcheck // says what is wrong
+	}
+	return fmt.Errorf("%w: unknown action %q", command.ErrUsage, action)
+}
+
+var errNotUp = fmt.Errorf("not every connector is up")
+
+func apply(ctx context.Context, cfg Config, runtime *connect.Client, names []string, out io.Writer) error {
+	wanted, err := cfg.connectors()
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		names = connectors.Names()
+	}
+	for _, name := range names {
+		if !slices.Contains(connectors.Names(), name) {
+			return fmt.Errorf("%w: no connector is called %q", command.ErrUsage, name)
+		}
+	}
+	a := &supervise.Applier{Runtime: runtime, Wanted: wanted, Order: names, Log: slog.New(slog.DiscardHandler)}
+	return a.Apply(ctx, out) //nolint:wrapcheck // says what is wrong
+}
+
+func signalVerb(out io.Writer) command.Verb {
+	var filter string
+	return command.Verb{
+		Name: "signal", Summary: "Have rows that are there sent again (an incremental snapshot).", Args: "TABLE…",
+		Details: "TABLE is one of " + strings.Join(signal.Tables(), ", ") + ". The rows come in chunks between the changes;\n" +
+			"nothing stops and nothing newer is overtaken. Shows progress and ends when all rows are sent.",
+		Flags: func(f *flag.FlagSet) {
+			f.StringVar(&filter, "filter", "", "send only rows for which this SQL `condition` holds, as in labId_id=12")
+		},
+		Run: withSettings(func(ctx context.Context, cfg Config, args []string) error {
+			stores, err := openStores(cfg)
+			if err != nil {
+				return err
+			}
+			defer stores.close()
+			s := &signal.Signaller{Table: stores.rows, Runtime: connect.New(connect.Config{URL: cfg.Connect.URL}), Database: cfg.DB.Database,
+				Clock: clock.System{}, Out: out}
+			return s.Snapshot(ctx, args, filter) //nolint:wrapcheck // says what is wrong
+		}),
+	}
+}
+
+func replayVerb(out io.Writer) command.Verb {
+	var dry bool
+	return command.Verb{
+		Name: "replay-dlq", Summary: "Answer the dead letters: read the rows that they are about again and write their present state.",
+		Details: "Reads every letter of " + broker.DeadLetters + " that is there at the start. The letters stay; answering them twice changes nothing.\n" +
+			"A letter that names no row is printed. Mend the cause first (see the letter's header error), else the letter comes again.",
+		Flags: func(f *flag.FlagSet) { f.BoolVar(&dry, "dry-run", false, "only say what would be done") },
+		Run: withSettings(func(ctx context.Context, cfg Config, _ []string) error {
+			stores, err := openStores(cfg)
+			if err != nil {
+				return err
+			}
+			defer stores.close()
+			r := deadletter.Replay{Patients: stores.rows, Recomputer: stores.forced(), Batch: walkChunk, DryRun: dry,
+				Read: func(ctx context.Context, visit func(change.Record, int64) error) error {
+					return broker.Read(ctx, cfg.Kafka, broker.DeadLetters, visit)
+				}}
+			sum, err := r.Run(ctx, out)
+			fmt.Fprintf(out, "%d letters, %d patients written, %d letters name no row, %d are about rows that are gone\n", sum.Letters, sum.Patients,
+				sum.Unreadable, sum.Gone)
+			return err //nolint:wrapcheck // says what is wrong
+		}),
+	}
+}
+
+// forced returns what computes patients for an operator.
+func (s *stores) forced() materialize.Forced {
+	users := materialize.NewRecomputer(materialize.Deps{Store: s.rows, Late: &lateList{}, Observer: unobserved{}, Config: materialize.DefaultConfig()})
+	return materialize.Forced{Users: users, Members: s.rows}
+}

@@ -1,0 +1,160 @@
+package phase_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/labplatform/labplatform/services/cdc/internal/phase"
+)
+
+// schema is what information_schema would say.
+type schema struct {
+	has   bool
+	err   error
+	looks int
+}
+
+func (s *schema) HasFullName(context.Context) (bool, error) {
+	s.looks++
+	return s.has, s.err
+}
+
+type walk struct {
+	restarts int
+	err      error
+}
+
+func (w *walk) Restart(context.Context) error {
+	if w.err == nil {
+		w.restarts++
+	}
+	return w.err
+}
+
+func watch(s *schema, w *walk, override phase.Phase) *phase.Watch {
+	return phase.New(phase.Deps{Schema: s, Walk: w, Override: override, Interval: time.Second, Log: slog.New(slog.DiscardHandler)})
+}
+
+func TestThePhaseIsWhatTheSchemaSaysAndThenRemembered(t *testing.T) {
+	t.Parallel()
+	for has, want := range map[bool]phase.Phase{false: phase.Migration, true: phase.Running} {
+		s := &schema{has: has}
+		w := watch(s, &walk{}, "")
+		for range 3 {
+			if got, err := w.Phase(t.Context()); err != nil || got != want {
+				t.Fatalf("%q, %v", got, err)
+			}
+		}
+		if s.looks != 1 {
+			t.Errorf("looked %d times", s.looks)
+		}
+	}
+}
+
+func TestAnOverrideWins(t *testing.T) {
+	t.Parallel()
+	s := &schema{has: true}
+	w := watch(s, &walk{}, phase.Migration)
+	if got, changed, err := w.Check(t.Context()); err != nil || changed || got != phase.Migration || s.looks != 0 {
+		t.Fatalf("%q, changed %v, %v, %d looks", got, changed, err, s.looks)
+	}
+	for _, ok := range []string{"", "running", "migration"} {
+		if _, err := phase.Parse(ok); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := phase.Parse("Running"); err == nil {
+		t.Error("an unknown phase was accepted")
+	}
+}
+
+func TestADatabaseThatIsAwayLeavesThePhaseUnknown(t *testing.T) {
+	t.Parallel()
+	s := &schema{err: errors.New("away")}
+	w := watch(s, &walk{}, "")
+	if got, err := w.Phase(t.Context()); err == nil || got != "" {
+		t.Fatalf("%q, %v", got, err)
+	}
+	s.err = nil
+	if got, err := w.Phase(t.Context()); err != nil || got != phase.Migration {
+		t.Fatalf("%q, %v", got, err)
+	}
+}
+
+// A process that saw the migration may die in it: the walk is asked for at its beginning, and once more at its end,
+// when changes have passed that nobody indexed.
+func TestAWalkIsAskedForAroundTheMigration(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		columns []bool // as seen by one look after the other
+		want    int
+	}{
+		"running from the first":   {[]bool{true, true}, 0},
+		"in the migration":         {[]bool{false, false}, 1},
+		"through the migration":    {[]bool{false, false, true, true}, 2},
+		"back into the migration":  {[]bool{true, false}, 1},
+		"back and through it":      {[]bool{true, false, true}, 2},
+		"starts after it was over": {[]bool{true}, 0},
+	} {
+		s, wk := &schema{}, &walk{}
+		w := watch(s, wk, "")
+		for i, has := range c.columns {
+			s.has = has
+			_, changed, err := w.Check(t.Context())
+			if err != nil || changed != (i > 0 && has != c.columns[i-1]) {
+				t.Errorf("%s: look %d: changed %v, %v", name, i, changed, err)
+			}
+		}
+		if wk.restarts != c.want {
+			t.Errorf("%s: %d walks", name, wk.restarts)
+		}
+	}
+}
+
+func TestThePhaseDoesNotChangeBeforeItsWalkIsSure(t *testing.T) {
+	t.Parallel()
+	s, wk := &schema{}, &walk{}
+	w := watch(s, wk, "")
+	if _, err := w.Phase(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.has, wk.err = true, errors.New("away")
+	if _, changed, err := w.Check(t.Context()); err == nil || changed {
+		t.Fatalf("changed %v, %v", changed, err)
+	}
+	if got, _ := w.Phase(t.Context()); got != phase.Migration {
+		t.Fatalf("phase %q", got)
+	}
+	wk.err = nil
+	if got, changed, err := w.Check(t.Context()); err != nil || !changed || got != phase.Running || wk.restarts != 2 {
+		t.Fatalf("%q, changed %v, %v, %d walks", got, changed, err, wk.restarts)
+	}
+}
+
+func TestAColumnThatAppearsIsNoticed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &schema{}
+		w := watch(s, &walk{}, "")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		done := make(chan error, 1)
+		go func() { done <- w.Run(ctx) }()
+		time.Sleep(5500 * time.Millisecond) // virtual
+		synctest.Wait()
+		s.has = true
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got, err := w.Phase(ctx); err != nil || got != phase.Running {
+			t.Fatalf("%q, %v", got, err)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	})
+}

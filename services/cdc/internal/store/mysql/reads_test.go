@@ -1,0 +1,210 @@
+package mysql_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/cdc/internal/change"
+	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
+)
+
+func rowIDs(rows []projection.Row) []int64 {
+	var ids []int64
+	for _, r := range rows {
+		ids = append(ids, r.UserID)
+	}
+	return ids
+}
+
+// laboratories makes patients 1–4 in laboratory 12, 5 and 6 in 13, of whom 4 came from 13 and 3 is deleted; 7 is in 12
+// and not computed; 8 is a stub.
+func laboratories(t *testing.T) *bench {
+	t.Helper()
+	b := setup(t)
+	b.exec(t, "INSERT INTO labs (id, labName) VALUES (12, 'a'), (99, 'b')")
+	for id, lab := range map[int64]int64{1: 12, 2: 12, 3: 12, 4: 13, 5: 13, 6: 13} {
+		b.patient(t, id, lab)
+	}
+	b.recompute(t, targets(1, 2, 3, 4, 5, 6, 8)...)
+	b.patient(t, 4, 12)
+	b.exec(t, "DELETE FROM userDetails WHERE id = 3")
+	b.recompute(t, targets(3, 4)...)
+	b.patient(t, 7, 12)
+	return b
+}
+
+func TestRowsOfALaboratoryComeInPages(t *testing.T) {
+	t.Parallel()
+	b := laboratories(t)
+	var got [][]int64
+	for after := int64(0); ; {
+		rows, err := b.store.Rows(t.Context(), scope(t, 12), after, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(rows) == 0 {
+			break
+		}
+		after = rows[len(rows)-1].UserID
+		got = append(got, rowIDs(rows))
+	}
+	if diff := cmp.Diff([][]int64{{1, 2}, {3, 4}}, got); diff != "" {
+		t.Fatal(diff)
+	}
+	rows, err := b.store.RowsByID(t.Context(), []int64{8, 5, 404, 1})
+	if err != nil || !slices.Equal(rowIDs(rows), []int64{1, 5}) {
+		t.Fatalf("%v, %v", rowIDs(rows), err)
+	}
+	if rows, err := b.store.RowsByID(t.Context(), nil); err != nil || rows != nil {
+		t.Fatal(rows, err)
+	}
+}
+
+func TestEveryLaboratoryWithPatientsIsNamed(t *testing.T) {
+	t.Parallel()
+	b := laboratories(t)
+	scopes, err := b.store.Laboratories(t.Context())
+	var labs []int64
+	for _, s := range scopes {
+		labs = append(labs, s.LabID())
+	}
+	if err != nil || !slices.Equal(labs, []int64{12, 13, 99}) {
+		t.Fatalf("%v, %v", labs, err)
+	}
+	ids, err := b.store.SourceUserIDs(t.Context(), scope(t, 12), 1, 2)
+	if err != nil || !slices.Equal(ids, []int64{2, 4}) {
+		t.Fatalf("%v, %v", ids, err)
+	}
+	all, err := b.store.UserIDs(t.Context(), 2, 5)
+	if err != nil || !slices.Equal(all, []int64{3, 4, 5, 6, 7}) {
+		t.Fatalf("%v, %v", all, err)
+	}
+}
+
+func TestACallerNamesOnlyPatientsOfItsLaboratory(t *testing.T) {
+	t.Parallel()
+	b := laboratories(t)
+	for lab, want := range map[int64][]int64{12: {1, 3, 4, 7}, 13: {4, 5}, 14: nil} {
+		got, err := b.store.Members(t.Context(), scope(t, lab), []int64{1, 3, 4, 5, 7, 8, 404})
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("laboratory %d: %v, %v", lab, got, err)
+		}
+	}
+	forced := materialize.Forced{Members: b.store, Users: materialize.NewRecomputer(materialize.Deps{Store: b.store, Late: noLate{t}, Observer: silent{}, Config: materialize.DefaultConfig()})}
+	before := b.row(t, 1).Rev
+	if n, err := forced.RecomputeIn(t.Context(), scope(t, 13), []int64{1, 5, 404}); err != nil || n != 1 {
+		t.Fatalf("%d, %v", n, err)
+	}
+	if b.row(t, 1).Rev != before || b.row(t, 5).Rev <= before {
+		t.Error("another patient than the caller's was computed")
+	}
+	if n, err := forced.RecomputeIn(t.Context(), scope(t, 14), []int64{1}); err != nil || n != 0 {
+		t.Fatalf("%d, %v", n, err)
+	}
+}
+
+func TestDifferencesAreNamedAndNothingIsWritten(t *testing.T) {
+	t.Parallel()
+	b := laboratories(t)
+	b.exec(t, "UPDATE user_meta SET full_name = 'other' WHERE user_id = 1")
+	b.exec(t, "UPDATE user_meta SET bill_ids = '[77]' WHERE user_id = 3")
+	b.exec(t, "DELETE FROM user_meta WHERE user_id = 5")
+	b.exec(t, "UPDATE userDetails SET contact = '1' WHERE id = 6")
+	got, err := b.store.Differences(t.Context(), []int64{1, 2, 3, 4, 5, 6, 7, 8, 404})
+	if err != nil || !slices.Equal(got, []int64{1, 3, 5, 6, 7}) {
+		t.Fatalf("%v, %v", got, err)
+	}
+	var rows int
+	if err := b.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM user_meta WHERE user_id IN (5, 404)").Scan(&rows); err != nil || rows != 0 {
+		t.Fatalf("%d rows, %v", rows, err)
+	}
+	b.recompute(t, targets(got...)...)
+	if got, err := b.store.Differences(t.Context(), []int64{1, 2, 3, 4, 5, 6, 7, 8, 404}); err != nil || len(got) != 0 {
+		t.Fatalf("%v, %v", got, err)
+	}
+}
+
+func TestTheOwnerOfARowIsFound(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.patient(t, 1, 12)
+	b.bill(t, 5, 1, 12)
+	b.report(t, 6, 1, 12)
+	for table, row := range map[string]int64{change.UserDetails: 1, change.Billing: 5, change.LabReportRelation: 6} {
+		if got, err := b.store.PatientOf(t.Context(), table, row); err != nil || got != 1 {
+			t.Errorf("%s: %d, %v", table, got, err)
+		}
+		if got, err := b.store.PatientOf(t.Context(), table, 404); err != nil || got != 0 {
+			t.Errorf("%s: %d, %v", table, got, err)
+		}
+	}
+	if _, err := b.store.PatientOf(t.Context(), "labs; --", 1); err == nil {
+		t.Error("another table was accepted")
+	}
+}
+
+func TestProgressOnlyRises(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second).Local() }
+	for _, beat := range []struct {
+		name           string
+		beats, applied int
+	}{{"source-existing", 10, 11}, {"source-existing", 5, 12}, {"source-projection", 7, 8}, {"source-existing", 10, 9}} {
+		if err := b.store.Applied(t.Context(), mysql.Beat{Connector: beat.name, BeatAt: at(beat.beats), AppliedAt: at(beat.applied)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.store.Restart(t.Context()); err != nil { // a walk is no connector
+		t.Fatal(err)
+	}
+	want := []mysql.Beat{{Connector: "source-existing", BeatAt: at(10), AppliedAt: at(12)}, {Connector: "source-projection", BeatAt: at(7), AppliedAt: at(8)}}
+	got, err := b.store.Progress(t.Context())
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Fatal(err, diff)
+	}
+}
+
+func TestSignalsAreWrittenOnceAndOldWindowsSweptAway(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for range 2 {
+		if err := b.store.Signal(t.Context(), "s1", "execute-snapshot", `{"data-collections":["lab.user_meta"],"type":"incremental"}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.exec(t, `INSERT INTO cdc_signal VALUES ('a-open', 'snapshot-window-open', '{"openWindowTimestamp": "2026-11-21T08:00:00.429527443Z"}'),
+		('a-close', 'snapshot-window-close', '{"openWindowTimestamp": "2026-11-21T08:00:00.4Z", "closeWindowTimestamp": "2026-11-21T08:00:01Z"}'),
+		('b-open', 'snapshot-window-open', '{"openWindowTimestamp": "2026-11-21T08:59:59.9Z"}')`)
+	if n, err := b.store.SweepWindows(t.Context(), start.Add(-time.Minute), 100); err != nil || n != 2 {
+		t.Fatalf("%d, %v", n, err)
+	}
+	if err := b.store.DeleteSignal(t.Context(), "s1"); err != nil {
+		t.Fatal(err)
+	}
+	var left string
+	if err := b.db.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(id) FROM cdc_signal").Scan(&left); err != nil || left != "b-open" {
+		t.Fatalf("%s, %v", left, err)
+	}
+}
+
+func TestTheServiceIsReadyWithItsTables(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	if err := b.store.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := mysqldb.RequireColumns(t.Context(), b.db, mysql.SourceColumns()); err != nil {
+		t.Fatal(err)
+	}
+	b.exec(t, "DROP TABLE cdc_progress")
+	if err := b.store.Ready(t.Context()); err == nil {
+		t.Fatal("ready without a table")
+	}
+}

@@ -147,6 +147,7 @@ func (c *Client) attempt(ctx context.Context, call Call, out any) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", call.Name, err)
 	}
+	defer response.Body.Close()
 	defer drain(response.Body)
 	body := &capped{from: response.Body, left: maxResponse}
 	if response.StatusCode/100 != 2 {
@@ -197,9 +198,8 @@ func decode(name string, body io.Reader, out any) error {
 }
 
 // drain reads what is left of a short answer, so that its connection can be used again.
-func drain(body io.ReadCloser) {
+func drain(body io.Reader) {
 	_, _ = io.CopyN(io.Discard, body, 64<<10)
-	_ = body.Close()
 }
 
 var errTooLarge = errors.New("the answer is larger than 64 MiB: ask for less at once")

@@ -39,16 +39,16 @@ func (s *Store) create(ctx context.Context, name string, aliases map[string]bool
 		Body: document.Index(s.cfg.settings(), aliases)}, nil) //nolint:wrapcheck // the caller says which
 }
 
-// CreateNext makes the index that a rebuild fills, with the next alias, and returns it. One that exists is returned as
-// it is, if it fits this program: a rebuild goes on where another one stopped.
-func (s *Store) CreateNext(ctx context.Context) (Index, error) {
+// CreateNext makes the index that a rebuild fills, with the next alias, and returns its name. One that exists is taken
+// as it is, if it fits this program: a rebuild goes on where another one stopped.
+func (s *Store) CreateNext(ctx context.Context) (string, error) {
 	for range 3 {
 		layout, err := s.Layout(ctx)
 		if err != nil {
-			return Index{}, err
+			return "", err
 		}
 		if next, ok := layout.Next(); ok {
-			return next, next.fits()
+			return next.Name, next.fits()
 		}
 		number := 1
 		if len(layout) > 0 {
@@ -56,15 +56,29 @@ func (s *Store) CreateNext(ctx context.Context) (Index, error) {
 		}
 		err = s.create(ctx, s.name(number), map[string]bool{s.Next(): true})
 		if err != nil && !elastic.IsType(err, "resource_already_exists_exception") {
-			return Index{}, fault("create index", err)
+			return "", fault("create index", err)
 		}
 	}
-	return Index{}, outcome.Retry(errors.New("another rebuild makes and drops indexes at the same time"))
+	return "", outcome.Retry(errors.New("another rebuild makes and drops indexes at the same time"))
 }
 
-// Attach gives an index that has no alias the next alias, so that it is written again.
-func (s *Store) Attach(ctx context.Context, name string) error {
-	return s.move(ctx, "attach index", add(name, s.Next()))
+// Names returns the names of the live index and of the one that a rebuild fills, "" where there is none, and of those
+// that no alias names, the newest first.
+func (s *Store) Names(ctx context.Context) (live, next string, kept []string, err error) {
+	layout, err := s.Layout(ctx)
+	if err != nil {
+		return "", "", nil, err
+	}
+	if index, ok := layout.Live(); ok {
+		live = index.Name
+	}
+	if index, ok := layout.Next(); ok {
+		next = index.Name
+	}
+	for _, index := range layout.Idle() {
+		kept = append(kept, index.Name)
+	}
+	return live, next, kept, nil
 }
 
 // Swap makes the next index the live one in one step. The old one stays, without an alias.
@@ -86,7 +100,8 @@ func (s *Store) Swap(ctx context.Context) error {
 	return s.move(ctx, "swap indexes", actions...)
 }
 
-// SwapTo makes a kept index the live one in one step, and lets the present one go.
+// SwapTo makes a kept index the live one in one step, and lets the present one go, without an alias. An index that
+// does not fit this program is refused.
 func (s *Store) SwapTo(ctx context.Context, name string) error {
 	layout, err := s.Layout(ctx)
 	if err != nil {
@@ -94,7 +109,12 @@ func (s *Store) SwapTo(ctx context.Context, name string) error {
 	}
 	actions := []any{add(name, s.Live())}
 	for _, index := range layout {
-		if index.Live && index.Name != name {
+		switch {
+		case index.Name == name:
+			if err := index.fits(); err != nil {
+				return err
+			}
+		case index.Live:
 			actions = append(actions, remove(index.Name, s.Live()))
 		}
 	}
@@ -148,4 +168,11 @@ func (s *Store) AutoCreates(ctx context.Context) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// Count returns how many documents target has, stubs included, as of the last refresh.
+func (s *Store) Count(ctx context.Context, target string) (int64, error) {
+	var answer struct{ Count int64 }
+	err := s.client.Do(ctx, elastic.Call{Name: "count", Method: http.MethodGet, Path: "/" + url.PathEscape(target) + "/_count", Repeat: true}, &answer)
+	return answer.Count, fault("count documents", err)
 }

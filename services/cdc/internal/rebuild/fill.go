@@ -1,0 +1,204 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
+)
+
+const (
+	pageSize    = 1000
+	verifyTries = 3
+)
+
+// ErrDiffers tells that the new index does not agree with user_meta after all that could be tried. It stays as it is,
+// to be looked at; nothing was swapped.
+var ErrDiffers = errors.New("the index does not agree with user_meta; look at the patients above, then run `cdc rebuild` again or `cdc rebuild --discard`")
+
+// filler fills one index.
+type filler struct {
+	r      *Rebuilder
+	target string
+	proof  Proof
+	meter  *meter
+
+	mu      sync.Mutex
+	refused map[int64]string // guarded by mu; patients whose documents the index does not accept, and its word for why
+}
+
+func (r *Rebuilder) filler(target string) *filler {
+	return &filler{r: r, target: target, proof: r.d.Proof(target), refused: map[int64]string{}}
+}
+
+// fill writes all rows, or those that the index lacks when it has been filled before.
+func (f *filler) fill(ctx context.Context, all bool) error {
+	labs, err := f.proof.Labs(ctx)
+	if err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	about, _ := f.r.d.Index.Count(ctx, f.r.d.Index.Live()) // without it there is no forecast
+	f.meter = newMeter(f.r.d.Out, f.r.d.Clock, about)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, f.r.d.Workers))
+	for _, lab := range labs {
+		group.Go(func() error {
+			if all {
+				return f.everything(ctx, lab)
+			}
+			return f.lacking(ctx, lab)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	f.meter.end()
+	return nil
+}
+
+func (f *filler) everything(ctx context.Context, lab authn.LabScope) error {
+	for after := int64(math.MinInt64); ; {
+		rows, err := f.r.d.Rows.Rows(ctx, lab, after, pageSize)
+		if err != nil {
+			return err //nolint:wrapcheck // a fault as it is
+		}
+		if err := f.write(ctx, rows); err != nil {
+			return err
+		}
+		f.meter.add(len(rows))
+		if len(rows) < pageSize {
+			return nil
+		}
+		after = rows[len(rows)-1].UserID
+	}
+}
+
+// lacking writes the rows of patients about whom anything looks wrong. Nobody needs to look twice: a row at its own
+// version does no harm.
+func (f *filler) lacking(ctx context.Context, lab authn.LabScope) error {
+	suspects, count, err := f.proof.Suspects(ctx, lab, func(reconcile.Count) {})
+	if err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	if err := f.again(ctx, slices.Sorted(maps.Keys(suspects))); err != nil {
+		return err
+	}
+	f.meter.add(int(count.Patients))
+	return nil
+}
+
+// again writes the rows of patients.
+func (f *filler) again(ctx context.Context, ids []int64) error {
+	for page := range slices.Chunk(ids, pageSize) {
+		rows, err := f.r.d.Rows.RowsByID(ctx, page)
+		if err != nil {
+			return err //nolint:wrapcheck // a fault as it is
+		}
+		if err := f.write(ctx, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *filler) write(ctx context.Context, rows []projection.Row) error {
+	var ops []document.Op
+	for i := range rows {
+		ops = append(ops, f.r.maker.Write(&rows[i])...)
+	}
+	if len(ops) == 0 {
+		return nil
+	}
+	fates, err := f.r.d.Writer.Write(ctx, f.target, ops)
+	if err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, fate := range fates {
+		if fate.Verdict == indexsync.Poison {
+			f.refused[ops[i].ID] = fate.Kind
+		}
+	}
+	return nil
+}
+
+// verify compares laboratory by laboratory and mends what differs. A patient whose document the index refuses is none of
+// its concern: the record is in the dead-letter topic, and the live index has no document either.
+func (f *filler) verify(ctx context.Context) error {
+	labs, err := f.proof.Labs(ctx)
+	if err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	var patients int64
+	for _, lab := range labs {
+		count, err := f.agree(ctx, lab)
+		if err != nil {
+			return err
+		}
+		patients += count
+	}
+	f.r.say("%d laboratories, %d patients, 0 differences, %d patients whom the index refuses", len(labs), patients, len(f.refused))
+	return nil
+}
+
+// agree brings one laboratory to agreement and returns the number of its patients.
+func (f *filler) agree(ctx context.Context, lab authn.LabScope) (int64, error) {
+	for try := 1; ; try++ {
+		result, err := f.proof.Compare(ctx, lab, func(reconcile.Count) {})
+		if err != nil {
+			return 0, err //nolint:wrapcheck // a fault as it is
+		}
+		differences := slices.DeleteFunc(result.Differences, func(d reconcile.Difference) bool { return f.refused[d.UserID] != "" })
+		if len(differences) == 0 {
+			return result.Patients, nil
+		}
+		if try == verifyTries {
+			for _, d := range differences[:min(len(differences), 20)] {
+				f.r.say("  %s", d)
+			}
+			return 0, fmt.Errorf("laboratory %d: %d differences: %w", lab.LabID(), len(differences), ErrDiffers)
+		}
+		if err := f.mend(ctx, differences); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// mend writes the rows of what is missing or old; the rest is repaired as in the live index.
+func (f *filler) mend(ctx context.Context, differences []reconcile.Difference) error {
+	var ids []int64
+	var others []reconcile.Difference
+	for _, d := range differences {
+		behind := d.Kind == reconcile.Missing || (d.Kind == reconcile.Stale && document.RevOf(d.Version) < d.Rev)
+		if behind {
+			ids = append(ids, d.UserID)
+		} else {
+			others = append(others, d)
+		}
+	}
+	if err := f.again(ctx, ids); err != nil {
+		return err
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	if err := f.proof.Repair(ctx, others); err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	for _, d := range others {
+		ids = append(ids, d.UserID)
+	}
+	return f.again(ctx, ids) // at the revisions that the repair gave them
+}

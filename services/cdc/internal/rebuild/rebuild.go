@@ -1,0 +1,179 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
+	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
+)
+
+// Index makes indexes and moves aliases. Errors are faults.
+type Index interface {
+	// Live and Next return the two aliases.
+	Live() string
+	Next() string
+	// Names returns the indexes behind them, "" where there is none, and those that no alias names, newest first.
+	Names(ctx context.Context) (live, next string, kept []string, err error)
+	// CreateNext makes the index behind the next alias, or takes the one that is there.
+	CreateNext(ctx context.Context) (string, error)
+	// Swap makes the next index the live one in one step; SwapTo makes a kept one that.
+	Swap(ctx context.Context) error
+	SwapTo(ctx context.Context, name string) error
+	Drop(ctx context.Context, name string) error
+	// Count returns about how many documents target has.
+	Count(ctx context.Context, target string) (int64, error)
+}
+
+// Rows reads user_meta. Errors are faults.
+type Rows interface {
+	Rows(ctx context.Context, scope authn.LabScope, after int64, limit int) ([]projection.Row, error)
+	RowsByID(ctx context.Context, userIDs []int64) ([]projection.Row, error)
+}
+
+// Proof compares an index with user_meta; *reconcile.Reconciler implements it.
+type Proof interface {
+	Labs(ctx context.Context) ([]authn.LabScope, error)
+	Suspects(ctx context.Context, scope authn.LabScope, progress func(reconcile.Count)) (map[int64][]reconcile.Difference, reconcile.Count, error)
+	Compare(ctx context.Context, scope authn.LabScope, progress func(reconcile.Count)) (reconcile.Result, error)
+	Repair(ctx context.Context, differences []reconcile.Difference) error
+}
+
+// Writer writes to an index.
+type Writer interface {
+	Write(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error)
+}
+
+// DefaultWait is until every syncer writes both indexes.
+const DefaultWait = 2 * indexsync.LookupEvery
+
+// Deps are what a Rebuilder works with.
+type Deps struct {
+	Index Index
+	Rows  Rows
+	// Proof makes a comparison of an alias with user_meta. It need not look at the sources.
+	Proof    func(target string) Proof
+	Writer   Writer
+	Versions document.Versions
+	Wait     time.Duration // DefaultWait everywhere but in tests
+	Workers  int           // laboratories that are filled at once
+	Clock    clock.Clock
+	Out      io.Writer // progress, for a person
+}
+
+// Rebuilder makes and swaps indexes. One at a time: the caller holds a lock.
+type Rebuilder struct {
+	d     Deps
+	maker *document.Maker
+}
+
+// New returns a Rebuilder.
+func New(d Deps) *Rebuilder { return &Rebuilder{d: d, maker: document.NewMaker(d.Versions)} }
+
+// Run makes a new index, or goes on with the one that an earlier run left, and puts it in the place of the live one.
+// The error is a fault, or ErrDiffers; the live index is then what it was, and Run may be called again.
+func (r *Rebuilder) Run(ctx context.Context) error {
+	_, left, _, err := r.d.Index.Names(ctx)
+	if err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	name, err := r.d.Index.CreateNext(ctx)
+	if err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	if left == "" {
+		r.say("made %s; waiting %s until it is written by all", name, r.d.Wait)
+	} else {
+		r.say("going on with %s; waiting %s until it is written by all", name, r.d.Wait)
+	}
+	if err := pause(ctx, r.d.Wait); err != nil {
+		return err
+	}
+	f := r.filler(r.d.Index.Next())
+	if err := f.fill(ctx, left == ""); err != nil {
+		return err
+	}
+	if err := f.verify(ctx); err != nil {
+		return err
+	}
+	if err := r.d.Index.Swap(ctx); err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	r.say("searches now read %s. The index before is kept: `cdc rebuild --rollback` returns to it, `cdc rebuild --discard` deletes it", name)
+	return nil
+}
+
+// Rollback puts the newest kept index back into its place at once and then fills in what it has missed: for a new index
+// that turns out wrong. The error is a fault or ErrDiffers; call again to go on.
+func (r *Rebuilder) Rollback(ctx context.Context) error {
+	live, next, kept, err := r.d.Index.Names(ctx)
+	if err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	if next != "" {
+		return outcome.Operator(fmt.Errorf("a rebuild fills %s", next), "finish it with `cdc rebuild`, or give it up with `cdc rebuild --discard`")
+	}
+	if len(kept) == 0 {
+		return outcome.Operator(errors.New("no index is kept"), "make a new one with `cdc rebuild`")
+	}
+	if err := r.d.Index.SwapTo(ctx, kept[0]); err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	r.say("searches read %s again, not %s; waiting %s, then filling in what it has missed", kept[0], live, r.d.Wait)
+	return r.CatchUp(ctx)
+}
+
+// CatchUp fills into the live index what it lacks, and proves it.
+func (r *Rebuilder) CatchUp(ctx context.Context) error {
+	if err := pause(ctx, r.d.Wait); err != nil {
+		return err
+	}
+	f := r.filler(r.d.Index.Live())
+	if err := f.fill(ctx, false); err != nil {
+		return err
+	}
+	return f.verify(ctx)
+}
+
+// Discard deletes the index of a rebuild that is not finished, or else the kept ones. The error is a fault.
+func (r *Rebuilder) Discard(ctx context.Context) error {
+	_, next, kept, err := r.d.Index.Names(ctx)
+	if err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	if next != "" {
+		kept = []string{next}
+	}
+	if len(kept) == 0 {
+		r.say("there is nothing to delete: no rebuild is unfinished and no index is kept")
+	}
+	for _, name := range kept {
+		if err := r.d.Index.Drop(ctx, name); err != nil {
+			return err //nolint:wrapcheck // a fault as it is
+		}
+		r.say("deleted %s", name)
+	}
+	return nil
+}
+
+func (r *Rebuilder) say(format string, args ...any) { fmt.Fprintf(r.d.Out, format+"\n", args...) }
+
+// pause waits, or returns why not.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

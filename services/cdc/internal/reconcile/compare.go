@@ -1,0 +1,218 @@
+package reconcile
+
+import (
+	"context"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+)
+
+const pageSize = 500
+
+// Count is what one comparison went through.
+type Count struct {
+	Patients  int64 // of the laboratory in user_meta
+	Documents int64 // that speak of the laboratory, stubs included
+}
+
+// Suspects goes through a laboratory once and returns whatever looks wrong, by patient; what is only on its way looks
+// wrong too. progress hears of every page. The error is a fault.
+func (r *Reconciler) Suspects(ctx context.Context, scope authn.LabScope, progress func(Count)) (map[int64][]Difference, Count, error) {
+	p := &pass{r: r, scope: scope, suspects: map[int64][]Difference{}, progress: progress}
+	err := p.documents(ctx)
+	if err == nil {
+		err = p.registered(ctx)
+	}
+	return p.suspects, p.count, err
+}
+
+// pass is one way through a laboratory.
+type pass struct {
+	r        *Reconciler
+	scope    authn.LabScope
+	suspects map[int64][]Difference
+	count    Count
+	seen     []int64 // patients with a row, ascending
+	progress func(Count)
+}
+
+// documents merges the rows of the laboratory with its documents, both in the order of the patients' ids, and compares
+// the rows with their sources.
+func (p *pass) documents(ctx context.Context) error {
+	if err := p.r.d.Documents.Refresh(ctx, p.r.d.Target); err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	next, stop := iter.Pull2(p.r.d.Documents.Scan(ctx, p.r.d.Target, p.scope.LabID()))
+	defer stop()
+	scan := &scan{next: next}
+	scan.advance()
+	for after := int64(math.MinInt64); ; {
+		rows, err := p.r.d.Rows.Rows(ctx, p.scope, after, pageSize)
+		if err != nil {
+			return err //nolint:wrapcheck // a fault as it is
+		}
+		for i := range rows {
+			after = rows[i].UserID
+			p.orphans(scan.before(after))
+			suspect(p.suspects, p.r.judge.compare(p.scope.LabID(), after, &rows[i], scan.of(after)))
+			p.seen = append(p.seen, after)
+		}
+		if err := p.r.differing(ctx, p.scope.LabID(), p.seen[len(p.seen)-len(rows):], p.suspects); err != nil {
+			return err
+		}
+		p.count.Patients, p.count.Documents = int64(len(p.seen)), scan.taken
+		p.progress(p.count)
+		if len(rows) < pageSize {
+			break
+		}
+	}
+	p.orphans(scan.rest())
+	p.count.Documents = scan.taken
+	return scan.err //nolint:wrapcheck // a fault as it is
+}
+
+// orphans judges documents of patients whom the laboratory does not have.
+func (p *pass) orphans(entries iter.Seq[document.Entry]) {
+	for e := range entries {
+		suspect(p.suspects, p.r.judge.compare(p.scope.LabID(), e.UserID, nil, []document.Entry{e}))
+	}
+}
+
+// registered asks for the patients whom the sources have and user_meta has not, or not here.
+func (p *pass) registered(ctx context.Context) error {
+	for after := int64(math.MinInt64); ; {
+		ids, err := p.r.d.Rows.SourceUserIDs(ctx, p.scope, after, pageSize)
+		if err != nil {
+			return err //nolint:wrapcheck // a fault as it is
+		}
+		more := len(ids) == pageSize
+		if more {
+			after = ids[len(ids)-1]
+		}
+		ids = slices.DeleteFunc(ids, func(id int64) bool {
+			_, seen := slices.BinarySearch(p.seen, id)
+			return seen
+		})
+		if err := p.r.differing(ctx, p.scope.LabID(), ids, p.suspects); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// scan reads ahead by one entry.
+type scan struct {
+	next  func() (document.Entry, error, bool)
+	entry document.Entry
+	more  bool
+	taken int64
+	err   error
+}
+
+func (s *scan) advance() {
+	s.entry, s.err, s.more = s.next()
+	s.more = s.more && s.err == nil
+}
+
+// take yields entries while they fit.
+func (s *scan) take(fits func(user int64) bool) iter.Seq[document.Entry] {
+	return func(yield func(document.Entry) bool) {
+		for s.more && fits(s.entry.UserID) {
+			e := s.entry
+			s.taken++
+			s.advance()
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+func (s *scan) before(user int64) iter.Seq[document.Entry] {
+	return s.take(func(id int64) bool { return id < user })
+}
+
+func (s *scan) of(user int64) []document.Entry {
+	return slices.Collect(s.take(func(id int64) bool { return id == user }))
+}
+
+func (s *scan) rest() iter.Seq[document.Entry] { return s.take(func(int64) bool { return true }) }
+
+func suspect(suspects map[int64][]Difference, found []Difference) {
+	for _, d := range found {
+		suspects[d.UserID] = append(suspects[d.UserID], d)
+	}
+}
+
+func (r *Reconciler) differing(ctx context.Context, lab int64, ids []int64, suspects map[int64][]Difference) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	different, err := r.d.Rows.Differences(ctx, ids)
+	for _, id := range different {
+		d := Difference{Kind: Projection, LabID: lab, UserID: id}
+		if !slices.Contains(suspects[id], d) {
+			suspects[id] = append(suspects[id], d)
+		}
+	}
+	return err //nolint:wrapcheck // a fault as it is
+}
+
+// again looks at patients once more, each by key: nothing that was read before is used but the routes that were seen.
+func (r *Reconciler) again(ctx context.Context, lab int64, suspects map[int64][]Difference) (map[int64][]Difference, error) {
+	ids := make([]int64, 0, len(suspects))
+	for id := range suspects {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	found := map[int64][]Difference{}
+	for page := range slices.Chunk(ids, pageSize) {
+		if err := r.lookAt(ctx, lab, page, suspects, found); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+func (r *Reconciler) lookAt(ctx context.Context, lab int64, ids []int64, suspects, found map[int64][]Difference) error {
+	// The row is read before the documents: a change in between makes the document newer, never the row.
+	stored, err := r.d.Rows.RowsByID(ctx, ids)
+	if err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	rows := map[int64]*projection.Row{}
+	for i := range stored {
+		rows[stored[i].UserID] = &stored[i]
+	}
+	entries, err := r.d.Documents.Find(ctx, r.d.Target, places(lab, ids, suspects))
+	if err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	byUser := map[int64][]document.Entry{}
+	for _, e := range entries {
+		if !slices.ContainsFunc(byUser[e.UserID], func(o document.Entry) bool { return o.Route == e.Route }) { // of one shard
+			byUser[e.UserID] = append(byUser[e.UserID], e)
+		}
+	}
+	for _, id := range ids {
+		suspect(found, r.judge.compare(lab, id, rows[id], byUser[id]))
+	}
+	return r.differing(ctx, lab, ids, found)
+}
+
+// places are the documents to look at: the laboratory's own and every other that was seen.
+func places(lab int64, ids []int64, suspects map[int64][]Difference) []document.Entry {
+	var asked []document.Entry
+	for _, id := range ids {
+		asked = append(asked, document.Entry{UserID: id, Route: lab})
+		for _, d := range suspects[id] {
+			if d.Route != 0 && d.Route != lab {
+				asked = append(asked, document.Entry{UserID: id, Route: d.Route})
+			}
+		}
+	}
+	return asked
+}

@@ -1,0 +1,195 @@
+package reconcile_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/enginetest"
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
+)
+
+// laboratories adds the maker of scopes to the store.
+type laboratories struct{ *mysql.Store }
+
+func (laboratories) Laboratory(id int64) (authn.LabScope, error) { return mysql.Laboratory(id) }
+
+func reconciler(p *enginetest.Platform, target string) *reconcile.Reconciler {
+	return reconcile.New(reconcile.Deps{Rows: p.Rows, Laboratories: laboratories{p.Rows}, Documents: p.Index, Users: p.Users, Writer: p.Writer,
+		Target: target, Versions: document.RevVersions{}, Config: reconcile.Config{Settle: 50 * time.Millisecond, Looks: 3}})
+}
+
+func scope(t *testing.T, lab int64) authn.LabScope {
+	t.Helper()
+	s, err := mysql.Laboratory(lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func kinds(result reconcile.Result) []string {
+	var all []string
+	for _, d := range result.Differences {
+		all = append(all, fmt.Sprintf("%d %s", d.UserID, d.Kind))
+	}
+	return all
+}
+
+// spoiled is a platform whose laboratories agree, and then do not.
+func spoiled(t *testing.T) *enginetest.Platform {
+	t.Helper()
+	p := enginetest.New(t)
+	p.Patients(7, 1, 20)
+	p.Patients(8, 21, 40)
+	p.Patients(1, 41, 1241) // more than a page
+	p.Exec("UPDATE userDetails SET isDeleted = 1 WHERE id = 5")
+	p.Exec("UPDATE userDetails SET labId_id = 8 WHERE id = 6")
+	p.Exec("DELETE FROM userDetails WHERE id = 7")
+	p.Recompute(5, 6, 7)
+	p.Pump(p.Index.Live())
+	return p
+}
+
+func (s *suite) row(id int64) projection.Row {
+	s.t.Helper()
+	rows, err := s.p.Rows.RowsByID(s.t.Context(), []int64{id})
+	if err != nil || len(rows) != 1 {
+		s.t.Fatalf("row of %d: %v, error %v", id, rows, err)
+	}
+	return rows[0]
+}
+
+type suite struct {
+	t *testing.T
+	p *enginetest.Platform
+}
+
+func (s *suite) write(ops ...document.Op) {
+	s.t.Helper()
+	if _, err := s.p.Writer.Write(s.t.Context(), s.p.Index.Live(), ops); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestEveryKindOfDifferenceIsFoundAndRepaired(t *testing.T) {
+	t.Parallel()
+	p := spoiled(t)
+	s := &suite{t, p}
+	r := reconciler(p, p.Index.Live())
+	maker := document.NewMaker(document.RevVersions{})
+	for _, lab := range []int64{7, 8, 1} {
+		if result, err := r.Compare(t.Context(), scope(t, lab), func(reconcile.Count) {}); err != nil || len(result.Differences)+result.Unsettled != 0 || result.Patients == 0 {
+			t.Fatalf("before: %+v, error %v", result, err)
+		}
+	}
+
+	removed := s.row(41)
+	s.write(maker.Delete(41, 1, removed.Rev)) // missing; its tombstone has the higher version
+	p.Exec("UPDATE user_meta SET rev = rev + 10 WHERE user_id = 42")
+	ahead := s.row(43)
+	ahead.Rev += 1_000_000_000
+	s.write(maker.Own(&ahead)) // the index is ahead of the row
+	content := maker.Own(&projection.Row{UserID: 44, LabID: 1, Rev: s.row(44).Rev, FullName: "Somebody Else"})
+	s.write(content)
+	p.Exec("UPDATE userDetails SET fullName = 'Renamed' WHERE id = 45")
+	p.Exec("INSERT INTO userDetails (id, labId_id, fullName) VALUES (2000, 1, 'Unseen')")
+	p.Exec("DELETE FROM user_meta WHERE user_id = 46")
+	stranger := projection.Row{UserID: 3000, LabID: 1, Rev: 77, FullName: "Stranger"}
+	s.write(maker.Own(&stranger))
+	elsewhere := projection.Row{UserID: 21, LabID: 1, Rev: s.row(21).Rev, FullName: "Lives in 8"}
+	s.write(maker.Own(&elsewhere))
+	astray := maker.Own(&projection.Row{UserID: 47, LabID: 1, Rev: 99})
+	astray.Route = 8
+	s.write(astray)
+	forgotten := projection.Row{UserID: 4000, LabID: 77, Rev: 5, FullName: "Nobody knows the laboratory"}
+	s.write(maker.Own(&forgotten))
+
+	result, err := r.Compare(t.Context(), scope(t, 1), func(reconcile.Count) {})
+	want := []string{"21 orphan", "41 missing", "42 stale", "43 stale", "44 content", "45 projection", "46 projection", "46 orphan", "47 wrong_route",
+		"2000 projection", "3000 orphan"}
+	got := kinds(result)
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" || result.Unsettled != 0 {
+		t.Fatalf("error %v, %d unsettled: %s", err, result.Unsettled, diff)
+	}
+
+	for range 2 { // a repair may be repeated
+		if err := r.Repair(t.Context(), result.Differences); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Pump(p.Index.Live())
+	var out bytes.Buffer
+	total, err := r.Report(t.Context(), reconcile.Options{Repair: true, Wait: 10 * time.Second}, &out, clock.System{})
+	if err != nil || total.Differences != 0 || total.Unsettled != 0 || total.Repaired != 1 {
+		t.Fatalf("%+v, error %v\n%s", total, err, &out)
+	}
+	if last := out.String()[strings.LastIndex(strings.TrimSpace(out.String()), "\n")+1:]; last != "4 laboratories, 1,242 patients, 0 differences, 1 sent for repair\n" {
+		t.Errorf("last line %q", last)
+	}
+	if strings.Contains(out.String(), "Patient") || strings.Contains(out.String(), "Stranger") {
+		t.Errorf("the report shows data of patients:\n%s", &out)
+	}
+}
+
+func TestWhatIsOnItsWayIsNoDifference(t *testing.T) {
+	t.Parallel()
+	p := enginetest.New(t)
+	p.Patients(7, 1, 50)
+	r := reconciler(p, p.Index.Live())
+	pumped := make(chan error, 1)
+	begun := false
+	result, err := r.Compare(t.Context(), scope(t, 7), func(reconcile.Count) {
+		if !begun {
+			begun = true
+			go func() { pumped <- p.PumpTo(t.Context(), p.Index.Live()) }()
+		}
+	})
+	if failed := <-pumped; err != nil || failed != nil || len(result.Differences) != 0 {
+		t.Errorf("%+v, error %v, pump %v", result, err, failed)
+	}
+}
+
+func TestALostIndexIsAFault(t *testing.T) {
+	t.Parallel()
+	p := enginetest.New(t)
+	p.Patients(7, 1, 3)
+	if err := p.Index.Drop(t.Context(), p.Index.Alias+"_v1"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := reconciler(p, p.Index.Live()).Compare(t.Context(), scope(t, 7), func(reconcile.Count) {})
+	if err == nil || errors.Is(err, t.Context().Err()) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func BenchmarkCompare(b *testing.B) {
+	p := enginetest.New(b)
+	const patients = 20_000
+	p.Patients(7, 1, patients)
+	p.Pump(p.Index.Live())
+	r := reconciler(p, p.Index.Live())
+	s, err := mysql.Laboratory(7)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if result, err := r.Compare(b.Context(), s, func(reconcile.Count) {}); err != nil || len(result.Differences) != 0 {
+			b.Fatal(result, err)
+		}
+	}
+	b.ReportMetric(patients*float64(b.N)/b.Elapsed().Seconds(), "patients/s")
+}

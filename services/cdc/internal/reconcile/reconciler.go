@@ -1,0 +1,130 @@
+package reconcile
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
+	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+)
+
+// Rows reads user_meta and compares it with its sources. Errors are faults.
+type Rows interface {
+	// Rows returns up to limit rows of a laboratory with ids above after, ascending.
+	Rows(ctx context.Context, scope authn.LabScope, after int64, limit int) ([]projection.Row, error)
+	// RowsByID returns the rows of patients of any laboratory; those without one are missing.
+	RowsByID(ctx context.Context, userIDs []int64) ([]projection.Row, error)
+	// SourceUserIDs returns up to limit ids of a laboratory's patients in the sources above after, ascending.
+	SourceUserIDs(ctx context.Context, scope authn.LabScope, after int64, limit int) ([]int64, error)
+	// Differences returns those of userIDs whose row is not what the sources say at this moment.
+	Differences(ctx context.Context, userIDs []int64) ([]int64, error)
+}
+
+// Laboratories lists all laboratories that the database knows, and makes the scope of one that it may not know.
+type Laboratories interface {
+	Laboratories(ctx context.Context) ([]authn.LabScope, error)
+	Laboratory(labID int64) (authn.LabScope, error)
+}
+
+// Documents reads an index by its name or alias. Errors are faults.
+type Documents interface {
+	Refresh(ctx context.Context, target string) error
+	// Scan yields the documents that speak of a laboratory by the order of the patients' ids.
+	Scan(ctx context.Context, target string, lab int64) iter.Seq2[document.Entry, error]
+	// Find returns documents by UserID and Route, as they are now.
+	Find(ctx context.Context, target string, asked []document.Entry) ([]document.Entry, error)
+	// Laboratories returns those that documents speak of, ascending.
+	Laboratories(ctx context.Context, target string) ([]int64, error)
+}
+
+// Users computes rows again.
+type Users interface {
+	Recompute(ctx context.Context, targets []materialize.Target) (materialize.Summary, error)
+}
+
+// Writer writes to an index.
+type Writer interface {
+	Write(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error)
+}
+
+// Config says how patient a Reconciler is.
+type Config struct {
+	// Settle is how long a change may take through the whole pipeline: the pause between two looks.
+	Settle time.Duration
+	// Looks is how often something that keeps changing is looked at before it is left for another time.
+	Looks int
+}
+
+// DefaultConfig returns what production uses.
+func DefaultConfig() Config { return Config{Settle: 3 * time.Second, Looks: 4} }
+
+// Deps are what a Reconciler works with.
+type Deps struct {
+	Rows         Rows
+	Laboratories Laboratories
+	Documents    Documents
+	Users        Users
+	Writer       Writer
+	Target       string // the alias or index to compare
+	Versions     document.Versions
+	Config       Config
+}
+
+// Reconciler compares and repairs. Safe for concurrent use.
+type Reconciler struct {
+	d     Deps
+	judge judge
+	maker *document.Maker
+}
+
+// New returns a Reconciler.
+func New(d Deps) *Reconciler {
+	return &Reconciler{d: d, judge: judge{document.NewEncoder(), d.Versions}, maker: document.NewMaker(d.Versions)}
+}
+
+// Labs returns the scopes of all laboratories that the database or the index knows, ascending.
+func (r *Reconciler) Labs(ctx context.Context) ([]authn.LabScope, error) {
+	known, err := r.d.Laboratories.Laboratories(ctx)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // a fault as it is
+	}
+	indexed, err := r.d.Documents.Laboratories(ctx, r.d.Target)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // a fault as it is
+	}
+	return r.union(known, indexed)
+}
+
+func (r *Reconciler) union(known []authn.LabScope, indexed []int64) ([]authn.LabScope, error) {
+	has := map[int64]bool{}
+	for _, scope := range known {
+		has[scope.LabID()] = true
+	}
+	for _, lab := range indexed {
+		if has[lab] {
+			continue
+		}
+		scope, err := r.d.Laboratories.Laboratory(lab)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // says that the index names no laboratory
+		}
+		known = append(known, scope)
+	}
+	return known, nil
+}
+
+// pause waits, or returns why not.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

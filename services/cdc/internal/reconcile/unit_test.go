@@ -1,0 +1,227 @@
+package reconcile_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
+	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
+	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
+)
+
+// world has one patient in laboratory 7, whose row and document change from look to look.
+type world struct {
+	revs      []int64 // of the row, at the scan and at each look
+	documents []int64 // revs of the document likewise; 0 for none
+	look      int
+	targets   []materialize.Target
+	deleted   []document.Op
+	labs      []int64
+	compared  []int64
+	err       error
+}
+
+func at(revs []int64, look int) int64 { return revs[min(look, len(revs)-1)] }
+
+func (w *world) row() projection.Row {
+	return projection.Row{UserID: 1, LabID: 7, Rev: at(w.revs, w.look)}
+}
+
+func (w *world) Rows(_ context.Context, s authn.LabScope, after int64, _ int) ([]projection.Row, error) {
+	if after >= 1 || s.LabID() != 7 || w.row().Rev == 0 {
+		return nil, w.err
+	}
+	return []projection.Row{w.row()}, w.err
+}
+
+func (w *world) RowsByID(context.Context, []int64) ([]projection.Row, error) {
+	w.look++ // the row is read first
+	if w.row().Rev == 0 {
+		return nil, nil
+	}
+	return []projection.Row{w.row()}, nil
+}
+
+func (w *world) SourceUserIDs(context.Context, authn.LabScope, int64, int) ([]int64, error) {
+	return nil, nil
+}
+func (w *world) Differences(context.Context, []int64) ([]int64, error) { return nil, nil }
+func (w *world) Refresh(context.Context, string) error                 { return nil }
+
+func (w *world) entry() (document.Entry, bool) {
+	row := w.row()
+	row.Rev = at(w.documents, w.look)
+	return document.Entry{UserID: 1, Route: 7, LabID: 7, Version: 2*row.Rev + 1, Source: document.NewEncoder().Document(&row)}, row.Rev != 0
+}
+
+func (w *world) Scan(context.Context, string, int64) iter.Seq2[document.Entry, error] {
+	return func(yield func(document.Entry, error) bool) {
+		if e, ok := w.entry(); ok {
+			yield(e, nil)
+		}
+	}
+}
+
+func (w *world) Find(context.Context, string, []document.Entry) ([]document.Entry, error) {
+	e, ok := w.entry()
+	if !ok {
+		return nil, nil
+	}
+	return []document.Entry{e}, nil
+}
+
+func (w *world) Laboratory(id int64) (authn.LabScope, error) { return mysql.Laboratory(id) }
+
+func (w *world) known() ([]authn.LabScope, error) {
+	var scopes []authn.LabScope
+	for _, id := range w.labs {
+		s, err := mysql.Laboratory(id)
+		if err != nil {
+			return nil, err
+		}
+		scopes = append(scopes, s)
+	}
+	return scopes, nil
+}
+
+func (w *world) Recompute(_ context.Context, targets []materialize.Target) (materialize.Summary, error) {
+	w.targets = append(w.targets, targets...)
+	return materialize.Summary{}, w.err
+}
+
+func (w *world) Write(_ context.Context, _ string, ops []document.Op) ([]indexsync.Fate, error) {
+	w.deleted = append(w.deleted, ops...)
+	return make([]indexsync.Fate, len(ops)), nil
+}
+
+func (w *world) Compared(r reconcile.Result) { w.compared = append(w.compared, r.LabID) }
+
+// fromDatabase and fromIndex have the laboratories; two methods of one name need two types.
+type fromDatabase struct{ *world }
+
+func (f fromDatabase) Laboratories(context.Context) ([]authn.LabScope, error) { return f.known() }
+
+type fromIndex struct{ *world }
+
+func (fromIndex) Laboratories(context.Context, string) ([]int64, error) { return []int64{9}, nil }
+
+func (w *world) reconciler() *reconcile.Reconciler {
+	return reconcile.New(reconcile.Deps{Rows: w, Laboratories: fromDatabase{w}, Documents: fromIndex{w}, Users: w, Writer: w, Target: "user_details",
+		Versions: document.RevVersions{}, Config: reconcile.Config{Settle: 3 * time.Second, Looks: 4}})
+}
+
+func TestADifferenceIsBelievedWhenItIsTheSameTwice(t *testing.T) {
+	t.Parallel()
+	type result struct {
+		Differences []reconcile.Difference
+		Unsettled   int
+		Took        time.Duration
+	}
+	stale := func(row, doc int64) []reconcile.Difference {
+		return []reconcile.Difference{{Kind: reconcile.Stale, LabID: 7, UserID: 1, Route: 7, Version: 2*doc + 1, Rev: row}}
+	}
+	for name, c := range map[string]struct {
+		revs, documents []int64
+		want            result
+	}{
+		"nothing is wrong":             {[]int64{5}, []int64{5}, result{}},
+		"a change arrives":             {[]int64{5}, []int64{4, 5}, result{Took: 3 * time.Second}},
+		"a difference stays":           {[]int64{5}, []int64{4}, result{Differences: stale(5, 4), Took: 3 * time.Second}},
+		"it changes and then stays":    {[]int64{5, 6}, []int64{4, 5}, result{Differences: stale(6, 5), Took: 6 * time.Second}},
+		"it changes and then arrives":  {[]int64{5, 6, 7}, []int64{4, 5, 7}, result{Took: 6 * time.Second}},
+		"it never rests":               {[]int64{5, 6, 7, 8, 9}, []int64{4, 5, 6, 7, 8}, result{Unsettled: 1, Took: 12 * time.Second}},
+		"the document is missing":      {[]int64{5}, []int64{0}, result{Differences: []reconcile.Difference{{Kind: reconcile.Missing, LabID: 7, UserID: 1, Rev: 5}}, Took: 3 * time.Second}},
+		"the row is missing":           {[]int64{0}, []int64{5}, result{Differences: []reconcile.Difference{{Kind: reconcile.Orphan, LabID: 7, UserID: 1, Route: 7, Version: 11}}, Took: 3 * time.Second}},
+		"the row is only just missing": {[]int64{5, 0}, []int64{5}, result{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := &world{revs: c.revs, documents: c.documents}
+				begin := time.Now()
+				got, err := w.reconciler().Compare(t.Context(), scope(t, 7), func(reconcile.Count) {})
+				if diff := cmp.Diff(c.want, result{got.Differences, got.Unsettled, time.Since(begin)}); err != nil || diff != "" {
+					t.Errorf("error %v: %s", err, diff)
+				}
+			})
+		})
+	}
+}
+
+func TestARepairGoesAboveWhatTheIndexHolds(t *testing.T) {
+	t.Parallel()
+	w := &world{revs: []int64{5}, documents: []int64{5}}
+	err := w.reconciler().Repair(t.Context(), []reconcile.Difference{
+		{Kind: reconcile.WrongRoute, LabID: 7, UserID: 1, Route: 8, Version: 41, Rev: 5},
+		{Kind: reconcile.Stale, LabID: 7, UserID: 1, Route: 7, Version: 31, Rev: 5},
+		{Kind: reconcile.Projection, LabID: 7, UserID: 2},
+		{Kind: reconcile.Orphan, LabID: 7, UserID: 3, Route: 7, Version: 21},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[int64]materialize.Target{}
+	for _, target := range w.targets {
+		got[target.UserID] = target
+	}
+	want := map[int64]materialize.Target{1: {UserID: 1, Force: true, IndexVersion: 42}, 2: {UserID: 2}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]document.Op{{ID: 1, Route: 8, Version: 42}, {ID: 3, Route: 7, Version: 22}}, w.deleted); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheLoopTakesEachLaboratoryInTurn(t *testing.T) {
+	t.Parallel()
+	w := &world{revs: []int64{5}, documents: []int64{5}, labs: []int64{7, 3, 12}}
+	loop := &reconcile.Loop{Reconciler: w.reconciler(), Observer: w}
+	for range 5 {
+		if err := loop.RunOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.err = errors.New("the database is away")
+	if err := loop.RunOnce(t.Context()); err == nil {
+		t.Error("no error")
+	}
+	w.err = nil
+	if err := loop.RunOnce(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]int64{3, 7, 9, 12, 3, 9}, w.compared); diff != "" { // 9 is known to the index alone; 7 failed
+		t.Error(diff)
+	}
+}
+
+func TestLatePatientsAreComputedThreeTimes(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	late := &reconcile.Late{}
+	late.Add([]int64{1})
+	w.err = outcome.Retry(errors.New("the database is away"))
+	if err := late.RunOnce(t.Context(), w); err == nil || late.Waiting() != 1 {
+		t.Errorf("%d wait, error %v", late.Waiting(), err)
+	}
+	w.err, w.targets = nil, nil
+	for range 5 {
+		if err := late.RunOnce(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(w.targets) != 3 || late.Waiting() != 0 {
+		t.Errorf("%d times computed, %d wait", len(w.targets), late.Waiting())
+	}
+}

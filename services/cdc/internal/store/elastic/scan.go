@@ -1,0 +1,214 @@
+package elastic
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+)
+
+const (
+	scanPage      = 500
+	scanKeepAlive = "2m"
+)
+
+// hit is a document in the answers of searches and multi-gets.
+type hit struct {
+	ID      string          `json:"_id"`
+	Routing string          `json:"_routing"`
+	Version int64           `json:"_version"`
+	Found   bool            `json:"found"`
+	Source  json.RawMessage `json:"_source"`
+	Sort    json.RawMessage `json:"sort"`
+}
+
+func (h *hit) entry() (document.Entry, error) {
+	var body struct {
+		LabID   int64 `json:"lab_id"`
+		Deleted bool  `json:"is_deleted"`
+	}
+	if err := json.Unmarshal(h.Source, &body); err != nil {
+		return document.Entry{}, fmt.Errorf("read a document: %w", err)
+	}
+	id, err := strconv.ParseInt(h.ID, 10, 64)
+	if err != nil {
+		return document.Entry{}, fmt.Errorf("the index holds a document whose id is no patient's: %w", err)
+	}
+	route, err := strconv.ParseInt(h.Routing, 10, 64)
+	if err != nil {
+		return document.Entry{}, fmt.Errorf("the index holds a document whose route is no laboratory: %w", err)
+	}
+	return document.Entry{UserID: id, Route: route, LabID: body.LabID, Version: h.Version, Deleted: body.Deleted, Source: h.Source}, nil
+}
+
+// Scan yields every document of target, an alias or an index, that speaks of the laboratory, on whatever route, in the
+// order of the patients' ids, as of the last refresh before its beginning. It stops at the first error.
+func (s *Store) Scan(ctx context.Context, target string, lab int64) iter.Seq2[document.Entry, error] {
+	return s.scan(ctx, target, map[string]any{"term": map[string]any{"lab_id": lab}})
+}
+
+// Stubs yields the stubs of target whose rev is below the given one, in the order of the patients' ids.
+func (s *Store) Stubs(ctx context.Context, target string, below int64) iter.Seq2[document.Entry, error] {
+	return s.scan(ctx, target, map[string]any{"bool": map[string]any{"filter": []any{
+		map[string]any{"term": map[string]any{"is_deleted": true}},
+		map[string]any{"range": map[string]any{"rev": map[string]any{"lt": below}}}}}})
+}
+
+func (s *Store) scan(ctx context.Context, target string, query any) iter.Seq2[document.Entry, error] {
+	return func(yield func(document.Entry, error) bool) {
+		pit, err := s.openPIT(ctx, target)
+		if err != nil {
+			yield(document.Entry{}, err)
+			return
+		}
+		defer func() { s.closePIT(context.WithoutCancel(ctx), pit) }()
+		search := map[string]any{"size": scanPage, "query": query, "version": true, "track_total_hits": false,
+			"sort": []any{map[string]any{"user_id.number": "asc"}}}
+		for {
+			search["pit"] = map[string]any{"id": pit, "keep_alive": scanKeepAlive}
+			page, next, err := s.page(ctx, search)
+			if err != nil {
+				yield(document.Entry{}, err)
+				return
+			}
+			for i := range page {
+				entry, err := page[i].entry()
+				if !yield(entry, err) || err != nil {
+					return
+				}
+			}
+			if len(page) < scanPage {
+				return
+			}
+			pit, search["search_after"] = next, page[len(page)-1].Sort
+		}
+	}
+}
+
+func (s *Store) page(ctx context.Context, search any) ([]hit, string, error) {
+	body, err := json.Marshal(search)
+	if err != nil {
+		return nil, "", fmt.Errorf("scan: %w", err)
+	}
+	var answer struct {
+		PIT      string `json:"pit_id"`
+		TimedOut bool   `json:"timed_out"`
+		Shards   struct {
+			Failed int `json:"failed"`
+		} `json:"_shards"`
+		Hits struct {
+			Hits []hit `json:"hits"`
+		} `json:"hits"`
+	}
+	call := elastic.Call{Name: "scan", Method: http.MethodPost, Path: "/_search", Body: body, Repeat: true, Query: url.Values{"allow_partial_search_results": {"false"}}}
+	if err := s.client.Do(ctx, call, &answer); err != nil {
+		return nil, "", fault("scan", err)
+	}
+	if answer.TimedOut || answer.Shards.Failed > 0 {
+		return nil, "", fault("scan", fmt.Errorf("%d shards did not answer", answer.Shards.Failed))
+	}
+	return answer.Hits.Hits, answer.PIT, nil
+}
+
+func (s *Store) openPIT(ctx context.Context, target string) (string, error) {
+	var answer struct{ ID string }
+	err := s.client.Do(ctx, elastic.Call{Name: "open_point_in_time", Method: http.MethodPost, Path: "/" + url.PathEscape(target) + "/_pit",
+		Query: url.Values{"keep_alive": {scanKeepAlive}}, Repeat: true}, &answer)
+	return answer.ID, fault("begin a scan", err)
+}
+
+// closePIT lets the server forget a scan; it would by itself after a while.
+func (s *Store) closePIT(ctx context.Context, pit string) {
+	body, _ := json.Marshal(map[string]string{"id": pit}) // a text always encodes
+	_ = s.client.Do(ctx, elastic.Call{Name: "close_point_in_time", Method: http.MethodDelete, Path: "/_pit", Body: body}, nil)
+}
+
+// Find returns the documents of target under the given ids and routes as they are now, refreshed or not. Of each asked
+// Entry it reads UserID and Route. What is not there is missing from the answer; where two routes share a shard, one
+// document may answer for both.
+func (s *Store) Find(ctx context.Context, target string, asked []document.Entry) ([]document.Entry, error) {
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	type doc struct {
+		ID      string `json:"_id"`
+		Routing string `json:"routing"`
+	}
+	docs := make([]doc, len(asked))
+	for i, a := range asked {
+		docs[i] = doc{strconv.FormatInt(a.UserID, 10), strconv.FormatInt(a.Route, 10)}
+	}
+	body, err := json.Marshal(map[string]any{"docs": docs})
+	if err != nil {
+		return nil, fmt.Errorf("read documents: %w", err)
+	}
+	var answer struct {
+		Docs []struct {
+			hit
+			Error json.RawMessage `json:"error"`
+		} `json:"docs"`
+	}
+	call := elastic.Call{Name: "mget", Method: http.MethodPost, Path: "/" + url.PathEscape(target) + "/_mget", Body: body, Repeat: true}
+	if err := s.client.Do(ctx, call, &answer); err != nil {
+		return nil, fault("read documents", err)
+	}
+	var found []document.Entry
+	for i := range answer.Docs {
+		d := &answer.Docs[i]
+		if d.Error != nil {
+			return nil, fault("read documents", fmt.Errorf("document %d of %d cannot be read", i+1, len(asked)))
+		}
+		if !d.Found {
+			continue
+		}
+		entry, err := d.entry()
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, entry)
+	}
+	return found, nil
+}
+
+// Laboratories returns the laboratories that documents of target speak of, ascending.
+func (s *Store) Laboratories(ctx context.Context, target string) ([]int64, error) {
+	var labs []int64
+	after := any(nil)
+	for {
+		source := map[string]any{"size": 1000, "sources": []any{map[string]any{"lab": map[string]any{"terms": map[string]any{"field": "lab_id"}}}}}
+		if after != nil {
+			source["after"] = after
+		}
+		body, err := json.Marshal(map[string]any{"size": 0, "track_total_hits": false, "aggs": map[string]any{"labs": map[string]any{"composite": source}}})
+		if err != nil {
+			return nil, fmt.Errorf("read laboratories: %w", err)
+		}
+		var answer struct {
+			Aggregations struct {
+				Labs struct {
+					After   map[string]int64 `json:"after_key"`
+					Buckets []struct {
+						Key struct{ Lab int64 }
+					}
+				}
+			}
+		}
+		call := elastic.Call{Name: "scan", Method: http.MethodPost, Path: "/" + url.PathEscape(target) + "/_search", Body: body, Repeat: true}
+		if err := s.client.Do(ctx, call, &answer); err != nil {
+			return nil, fault("read laboratories", err)
+		}
+		for _, b := range answer.Aggregations.Labs.Buckets {
+			labs = append(labs, b.Key.Lab)
+		}
+		if answer.Aggregations.Labs.After == nil || len(answer.Aggregations.Labs.Buckets) == 0 {
+			return labs, nil
+		}
+		after = answer.Aggregations.Labs.After
+	}
+}

@@ -18,6 +18,8 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
+const endTimeout = time.Minute
+
 // Sandbox is a folder and a port base on which a platform may run.
 type Sandbox struct {
 	Dir       string              // LAB_DIR
@@ -121,16 +123,25 @@ func (s *Sandbox) Signal(name string, signal syscall.Signal) error {
 }
 
 // Kill ends a part as a crash would and waits until its process is gone.
-func (s *Sandbox) Kill(name string) error {
+func (s *Sandbox) Kill(name string) error { return s.end(name, syscall.SIGKILL) }
+
+// Stop ends a part as an operator would and waits until its process is gone.
+func (s *Sandbox) Stop(name string) error { return s.end(name, syscall.SIGTERM) }
+
+func (s *Sandbox) end(name string, signal syscall.Signal) error {
 	pid := s.PID(name)
-	if err := s.Signal(name, syscall.SIGKILL); err != nil {
+	if err := s.Signal(name, signal); err != nil {
 		return err
 	}
+	deadline := time.Now().Add(endTimeout)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for range tick.C {
+	for now := range tick.C {
 		if syscall.Kill(pid, 0) != nil {
 			return nil
+		}
+		if now.After(deadline) {
+			return fmt.Errorf("%s still runs %v after %v", name, endTimeout, signal)
 		}
 	}
 	return nil

@@ -41,7 +41,7 @@ func newField(t *testing.T, program string, seed uint64) *field {
 	f.binlog = newLinkProxy(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
 	f.consumers = consumers(t, map[string]string{"CDC_ES_URL": f.index.URL, "CDC_DB_PORT": strconv.Itoa(f.database.port()),
 		"CDC_CONNECTOR_DB_HOST": "127.0.0.1", "CDC_CONNECTOR_DB_PORT": strconv.Itoa(f.binlog.port()), "CDC_SESSION_TIMEOUT": "6s"})
-	if err := platform.Kill("cdc"); err != nil {
+	if err := platform.Stop("cdc"); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range f.consumers {
@@ -55,7 +55,7 @@ func newField(t *testing.T, program string, seed uint64) *field {
 func (f *field) restore() {
 	f.index.faulty.Store(false)
 	for _, c := range f.consumers {
-		if err := platform.Kill(c.name); err != nil {
+		if err := platform.Stop(c.name); err != nil {
 			f.t.Log(err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"log"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +23,7 @@ type indexProxy struct {
 	*httptest.Server
 	target *url.URL
 	faulty atomic.Bool
+	down   atomic.Bool // every bulk request is refused
 	counts faultCounts
 
 	mu  sync.Mutex
@@ -37,14 +39,21 @@ func newIndexProxy(t *testing.T, target string, seed uint64) *indexProxy {
 		t.Fatal(err)
 	}
 	p := &indexProxy{target: u, rng: rand.New(rand.NewPCG(seed, 99))}
+	quiet := log.New(io.Discard, "", 0) // engines are away on purpose
 	pass := httputil.NewSingleHostReverseProxy(u)
-	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/_bulk") || !p.faulty.Load() {
+	pass.ErrorLog = quiet
+	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch bulk := r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/_bulk"); {
+		case bulk && p.down.Load():
+			refuse(w, http.StatusServiceUnavailable, "unavailable_shards_exception")
+		case bulk && p.faulty.Load():
+			p.bulk(w, r, pass)
+		default:
 			pass.ServeHTTP(w, r)
-			return
 		}
-		p.bulk(w, r, pass)
 	}))
+	p.Config.ErrorLog = quiet
+	p.Start()
 	t.Cleanup(p.Close)
 	return p
 }
@@ -69,8 +78,7 @@ func (p *indexProxy) bulk(w http.ResponseWriter, r *http.Request, pass http.Hand
 		panic(http.ErrAbortHandler) // resets the connection
 	case draw < 20:
 		p.counts.slow.Add(1)
-		rest := time.NewTimer(300 * time.Millisecond)
-		<-rest.C
+		rest(300 * time.Millisecond)
 		pass.ServeHTTP(w, r)
 	case draw < 60:
 		p.counts.partial.Add(1)

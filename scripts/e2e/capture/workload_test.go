@@ -24,6 +24,7 @@ const (
 	patientsEach  = 250 // ids that one writer uses over and over
 	maxPerCommit  = 12
 	commitTimeout = 20 * time.Second
+	meanPause     = int(40 * time.Millisecond) // of a writer between commits: the consumer keeps up when nothing fails
 )
 
 // workload writes to the source tables as an unruly platform would. Everything is drawn from the seed; what commits in which order
@@ -45,6 +46,7 @@ func (w *workload) run(t *testing.T, more func(done int64) bool) {
 			one := &writer{w: w, rng: rand.New(rand.NewPCG(w.seed, uint64(n))), first: int64(n*patientsEach) + 1}
 			for more(w.done.Load()) {
 				one.commit(t)
+				rest(time.Duration(one.rng.IntN(2 * meanPause)))
 			}
 		})
 	}
@@ -73,8 +75,7 @@ func (o *writer) commit(t *testing.T) {
 			o.w.done.Add(int64(len(statements)))
 			return
 		case passes(err):
-			rest := time.NewTimer(100 * time.Millisecond)
-			<-rest.C
+			rest(100 * time.Millisecond)
 		default:
 			t.Errorf("workload: %v", err)
 			return
@@ -164,6 +165,9 @@ func (o *writer) flip(user int64) []statement {
 		lab = laboratories[o.rng.IntN(2)]
 	}
 	moves := say("UPDATE userDetails SET labId_id=? WHERE id=?", lab, user)
+	if o.w.flips {
+		moves = append(o.insertPatient(user), moves...)
+	}
 	if o.rng.IntN(2) == 0 {
 		moves = append(moves, statement{"UPDATE billing SET labId_id=? WHERE userDetailsId_id=?", []any{lab, user}},
 			statement{"UPDATE labReportRelation SET labId_id=? WHERE userDetailsId_id=?", []any{lab, user}})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 	"github.com/labplatform/labplatform/services/cdc/connectors"
@@ -22,6 +23,31 @@ func Connect(place Place, brokers string, java Java) Engine {
 		Prepare: func(context.Context) error { return writeWorker(place, brokers, java) },
 		Ready:   func(ctx context.Context) error { return pingHTTP(ctx, "http://"+local(place.Port)+"/health") },
 	}
+}
+
+// ConnectorsRun asks Kafka Connect at url whether each named connector runs with a task. held are those that somebody
+// stopped or paused: they count as they are.
+func ConnectorsRun(ctx context.Context, url string, names []string) (held []string, err error) {
+	type part struct{ State string }
+	var all map[string]struct {
+		Status struct {
+			Connector part
+			Tasks     []part
+		}
+	}
+	if err := getJSON(ctx, url+"/connectors?expand=status", &all); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		status := all[name].Status
+		switch state := status.Connector.State; {
+		case state == "STOPPED" || state == "PAUSED":
+			held = append(held, name)
+		case state != "RUNNING" || len(status.Tasks) == 0 || slices.ContainsFunc(status.Tasks, func(t part) bool { return t.State != "RUNNING" }):
+			return nil, fmt.Errorf("%s is %q with tasks %v", name, state, status.Tasks)
+		}
+	}
+	return held, nil
 }
 
 func writeWorker(place Place, brokers string, java Java) error {

@@ -2,6 +2,7 @@ package engines
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -35,21 +36,35 @@ func Elasticsearch(place Place, transportPort int, java Java) Engine {
 	}
 }
 
-// pingHTTP succeeds when the answer is 200; else the error has its first bytes.
+// pingHTTP succeeds when the answer is 200.
 func pingHTTP(ctx context.Context, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	_, err := get(ctx, url)
+	return err
+}
+
+func getJSON(ctx context.Context, url string, answer any) error {
+	body, err := get(ctx, url)
 	if err != nil {
 		return err
+	}
+	return json.Unmarshal(body, answer)
+}
+
+// get returns the body of an answer 200; any other is an error with its first bytes.
+func get(ctx context.Context, url string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer response.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(response.Body, 256))
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s answers %d %s", url, response.StatusCode, strings.TrimSpace(string(body)))
+		return nil, fmt.Errorf("GET %s answers %d %s", url, response.StatusCode, strings.TrimSpace(string(body[:min(len(body), 256)])))
 	}
-	return nil
+	return body, err
 }

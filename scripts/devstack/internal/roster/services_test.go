@@ -19,7 +19,8 @@ func testStack(t *testing.T) roster.Stack {
 		t.Fatal(err)
 	}
 	return roster.Stack{Ports: plan, Services: roster.Table(), RedisAddr: "127.0.0.1:20031",
-		Secrets:  secrets.Secrets{Service: "s", Mobile: "m", Legacy: "l", Ephemeral: "e"},
+		Secrets:      secrets.Secrets{Service: "s", Mobile: "m", Legacy: "l", Ephemeral: "e", Connector: "c"},
+		KafkaBrokers: "127.0.0.1:20033", ConnectURL: "http://127.0.0.1:20035", Elasticsearch: "http://127.0.0.1:20036",
 		MySQL:    roster.MySQL{Host: "127.0.0.1", Port: "20030", User: "root", Database: "lab"},
 		MongoURI: "mongodb://127.0.0.1:20032/", MongoDatabase: "lab"}
 }
@@ -44,6 +45,7 @@ func TestTheEnvironmentOfRerun(t *testing.T) {
 		"RERUN_ENVIRONMENT": "dev", "RERUN_LOG_LEVEL": "INFO", "RERUN_DRAIN_DELAY_SECONDS": "0",
 		"RERUN_MONGO_URI": "mongodb://127.0.0.1:20032/", "RERUN_MONGO_DATABASE": "lab", "DOCUMENT_DB_ENABLED": "true",
 		"WEBHOOK_URL": "http://127.0.0.1:20001", "RERUN_TASKQUEUE_ADDR": "127.0.0.1:20014", "RERUN_CALLOUT_ADDR": "127.0.0.1:20016",
+		"RERUN_CDC_ADDR": "127.0.0.1:20019",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)
@@ -81,6 +83,37 @@ func TestAQueueOnALesserRedisRunsFast(t *testing.T) {
 	}
 }
 
+func TestTheEnvironmentOfCDC(t *testing.T) {
+	t.Parallel()
+	got := environment(t, testStack(t), "cdc", "CDC_TOPIC_RETENTION=1h", "CDC_KAFKA_BROKERS=elsewhere:9092", "CDC_TOPIC_PREFIX=x.y")
+	for key, want := range map[string]string{
+		"CDC_KAFKA_BROKERS": "127.0.0.1:20033", "CDC_CONNECT_URL": "http://127.0.0.1:20035", "CDC_ES_URL": "http://127.0.0.1:20036",
+		"CDC_TOPIC_PREFIX": "lab.lab", "CDC_TOPIC_REPLICATION": "1", "CDC_TOPIC_MIN_INSYNC": "1", "CDC_INDEX_REPLICAS": "0",
+		"CDC_CONNECTOR_DB_HOST": "127.0.0.1", "CDC_CONNECTOR_DB_PORT": "20030", "CDC_CONNECTOR_DB_USER": "cdc_connector",
+		"CDC_CONNECTOR_DB_PASSWORD": "c", "CDC_TOPIC_RETENTION": "1h",
+		"CDC_GRPC_PORT": "20019", "CDC_ADMIN_PORT": "20029", "CDC_DB_DATABASE": "lab",
+	} {
+		if got[key] != want {
+			t.Errorf("%s = %q, want %q", key, got[key], want)
+		}
+	}
+	if user := environment(t, testStack(t), "cdc", "CDC_CONNECTOR_DB_USER=mine")["CDC_CONNECTOR_DB_USER"]; user != "mine" {
+		t.Errorf("the caller's user of the database became %q", user)
+	}
+}
+
+func TestAStackWithoutPipelineHasNoServiceOfIt(t *testing.T) {
+	t.Parallel()
+	stack := testStack(t)
+	stack.Services, stack.KafkaBrokers = roster.WithoutPipeline(roster.Table()), ""
+	if slices.ContainsFunc(stack.Services, func(s roster.Service) bool { return s.Name == "cdc" }) || len(stack.Services) == 0 {
+		t.Fatalf("services %v", stack.Services)
+	}
+	if addr, set := environment(t, stack, "rerun")["RERUN_CDC_ADDR"]; set {
+		t.Errorf("rerun is told of a cdc at %s", addr)
+	}
+}
+
 func TestTheGatewayKnowsEveryServiceThatIsStarted(t *testing.T) {
 	t.Parallel()
 	stack := testStack(t)
@@ -94,8 +127,8 @@ func TestTheGatewayKnowsEveryServiceThatIsStarted(t *testing.T) {
 		}
 	}
 	for key := range got {
-		if strings.HasPrefix(key, "GATEWAY_SEARCH") {
-			t.Errorf("%s is set without a search service", key)
+		if strings.HasPrefix(key, "GATEWAY_SEARCH") || strings.HasPrefix(key, "GATEWAY_CDC") {
+			t.Errorf("%s is set", key)
 		}
 	}
 }

@@ -3,15 +3,18 @@ package stack
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
+	"github.com/labplatform/labplatform/services/cdc/connectors"
 )
 
 // describePipeline settles the addresses of Kafka, Kafka Connect and Elasticsearch.
@@ -60,12 +63,42 @@ func (r *running) pipelineListeners() []ports.Name {
 	return all
 }
 
+// captures reports whether this stack starts a service that follows the database.
+func (r *running) captures() bool {
+	return slices.ContainsFunc(r.Services, func(s roster.Service) bool { return s.Pipeline })
+}
+
+// awaitConnectors waits until every connector runs. One that somebody stopped or paused stays so, also across a
+// restart of the stack, and is only mentioned.
+func (r *running) awaitConnectors(ctx context.Context) error {
+	if !r.captures() || slices.Contains(r.Caller, "CDC_CONNECTORS_APPLY=never") {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, errors.New("waited "+readyTimeout.String()))
+	defer cancel()
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		held, err := engines.ConnectorsRun(ctx, r.stack.ConnectURL, connectors.Names())
+		if err == nil {
+			for _, name := range held {
+				fmt.Fprintf(r.Out, "%s was stopped by somebody and stays so: nothing that it captures reaches the index\n", name)
+			}
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the connectors do not run: %w (%w); see %s and %s", err, context.Cause(ctx), r.Settings.Log("cdc"), r.Settings.Log("connector"))
+		case <-ticker.C:
+		}
+	}
+}
+
 // admitConnectors makes the database user of the connectors, with what Debezium needs: to read, to hold the tables
 // still for the moment in which a snapshot begins, and to follow the binary log. It writes two tables of its own.
 func (r *running) admitConnectors(ctx context.Context) error {
-	follows := slices.ContainsFunc(r.Services, func(s roster.Service) bool { return s.Pipeline })
 	given := slices.ContainsFunc(r.Caller, func(pair string) bool { return strings.HasPrefix(pair, "CDC_CONNECTOR_DB_USER=") })
-	if !follows || given {
+	if !r.captures() || given {
 		return nil
 	}
 	config, err := mysql.ParseDSN(r.target)

@@ -103,7 +103,10 @@ func (r *running) start(ctx context.Context) error {
 	if err := inParallel(ctx, r.seed, r.admitConnectors); err != nil {
 		return err
 	}
-	return r.startServices(ctx)
+	if err := r.startServices(ctx); err != nil {
+		return err
+	}
+	return r.awaitConnectors(ctx)
 }
 
 // install makes the programs of the engines available.

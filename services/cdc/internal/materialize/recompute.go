@@ -37,9 +37,10 @@ type Config struct {
 	Patience   time.Duration // how long one call may wait for early events, over all
 }
 
-// DefaultConfig returns what production uses: transactions that amortise the disk without holding locks for long, and
-// a wait that covers a slow commit but not a broken replica.
-func DefaultConfig() Config { return Config{MaxTargets: 500, Patience: time.Second} }
+// DefaultConfig returns what production uses: transactions that amortise the disk without holding locks for long, and a
+// wait that covers a commit on its way to the disk. Not more: a row that was deleted meanwhile looks early too, and
+// must not hold up its partition.
+func DefaultConfig() Config { return Config{MaxTargets: 500, Patience: 300 * time.Millisecond} }
 
 const (
 	firstWait = 20 * time.Millisecond

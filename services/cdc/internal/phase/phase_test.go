@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,14 +14,23 @@ import (
 
 // schema is what information_schema would say.
 type schema struct {
+	mu    sync.Mutex // guards the others where a watch runs
 	has   bool
 	err   error
 	looks int
 }
 
 func (s *schema) HasFullName(context.Context) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.looks++
 	return s.has, s.err
+}
+
+func (s *schema) add() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.has = true
 }
 
 type walk struct {
@@ -146,7 +156,7 @@ func TestAColumnThatAppearsIsNoticed(t *testing.T) {
 		go func() { done <- w.Run(ctx) }()
 		time.Sleep(5500 * time.Millisecond) // virtual
 		synctest.Wait()
-		s.has = true
+		s.add()
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got, err := w.Phase(ctx); err != nil || got != phase.Running {

@@ -17,6 +17,7 @@ import (
 const (
 	lookPause = 500 * time.Millisecond
 	oldState  = 3 * time.Second // for so long a look may still show the failure that a restart mends
+	steady    = 3 * time.Second // a task that cannot work runs for a moment before it fails
 	mostWait  = 2 * time.Minute
 )
 
@@ -136,23 +137,22 @@ func advise(name string, status connect.Status, exists bool) []string {
 // Restart restarts the connectors with their tasks and waits until they are up.
 func (o *Operator) Restart(ctx context.Context, names []string) error {
 	restart := func(ctx context.Context, name string) error { return o.Runtime.Restart(ctx, name, false) }
-	return o.each(ctx, names, "restarting", "up", restart, connect.Status.Up)
+	return o.each(ctx, names, "restarting", "up", restart, connect.Status.Up, steady)
 }
 
 // Stop stops the connectors and waits until their tasks are gone: nothing reads the database then, e.g. for DDL.
 func (o *Operator) Stop(ctx context.Context, names []string) error {
-	return o.each(ctx, names, "stopping", "stopped", o.Runtime.Stop, func(s connect.Status) bool {
-		return s.Connector.State == connect.Stopped && len(s.Tasks) == 0
-	})
+	stopped := func(s connect.Status) bool { return s.Connector.State == connect.Stopped && len(s.Tasks) == 0 }
+	return o.each(ctx, names, "stopping", "stopped", o.Runtime.Stop, stopped, 0)
 }
 
 // Resume starts stopped or paused connectors again, where they were, and waits until they are up.
 func (o *Operator) Resume(ctx context.Context, names []string) error {
-	return o.each(ctx, names, "resuming", "up", o.Runtime.Resume, connect.Status.Up)
+	return o.each(ctx, names, "resuming", "up", o.Runtime.Resume, connect.Status.Up, steady)
 }
 
 func (o *Operator) each(ctx context.Context, names []string, doing, done string,
-	act func(context.Context, string) error, reached func(connect.Status) bool) error {
+	act func(context.Context, string) error, reached func(connect.Status) bool, hold time.Duration) error {
 	if len(names) == 0 {
 		names = o.Connectors
 	}
@@ -166,17 +166,18 @@ func (o *Operator) each(ctx context.Context, names []string, doing, done string,
 		if err := act(ctx, name); err != nil {
 			return err
 		}
-		if err := o.await(ctx, name, done, reached); err != nil {
+		if err := o.await(ctx, name, done, reached, hold); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// await looks until the state is reached and shows every other state on the way. The first look comes after a pause:
-// the runtime goes on showing the old state for a moment.
-func (o *Operator) await(ctx context.Context, name, done string, reached func(connect.Status) bool) error {
+// await looks until the state was reached and held, and shows every other state on the way. The first look comes
+// after a pause: the runtime goes on showing the old state for a moment.
+func (o *Operator) await(ctx context.Context, name, done string, reached func(connect.Status) bool, hold time.Duration) error {
 	begin, said := o.Clock.Now(), ""
+	var since time.Time // when it was reached; zero while it is not
 	ticker := time.NewTicker(lookPause)
 	defer ticker.Stop()
 	for {
@@ -190,11 +191,19 @@ func (o *Operator) await(ctx context.Context, name, done string, reached func(co
 			return err
 		}
 		status, exists := all[name]
-		waited := o.Clock.Now().Sub(begin)
+		now := o.Clock.Now()
+		waited := now.Sub(begin)
 		if reached(status) {
-			fmt.Fprintf(o.Out, "%s: %s after %.1f s\n", name, done, waited.Seconds())
-			return nil
+			if since.IsZero() {
+				since = now
+			}
+			if now.Sub(since) >= hold {
+				fmt.Fprintf(o.Out, "%s: %s after %.1f s\n", name, done, since.Sub(begin).Seconds())
+				return nil
+			}
+			continue
 		}
+		since = time.Time{}
 		state := summary(status, exists)
 		if _, trace := failed(status); trace != "" && waited > oldState || waited > mostWait {
 			return fmt.Errorf("%s is not %s after %.0f s: %s; see cdc connectors status", name, done, waited.Seconds(), state)

@@ -122,7 +122,9 @@ func (s *Supervisor) report(name string, status connect.Status, exists bool) {
 	switch {
 	case status.Up():
 		s.Log.Info("connector is up", "connector", name)
-	case !exists || status.Held():
+	case !exists:
+		s.Log.Info("connector does not exist; it is made at a start or by cdc connectors apply", "connector", name)
+	case status.Held():
 		s.Log.Warn("connector is held back by an operator and not supervised", "connector", name, "state", state)
 	default:
 		s.Log.Warn("connector is not up", "connector", name, "state", state, "causes", causes(status))

@@ -1,22 +1,28 @@
 package mysql_test
 
 import (
+	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
 
 const (
-	raceUsers   = 40
-	raceWriters = 3
-	raceReaders = 4
-	raceChanges = 250 // by each writer
+	raceUsers   = 6 // few, so that many want the same
+	raceWriters = 4
+	raceReaders = 6
+	raceChanges = 400 // by each writer
 )
 
 // Writers change the sources and name the patients concerned; computers take what was named in batches that overlap,
@@ -27,7 +33,7 @@ func TestConcurrentComputationsEndInWhatTheSourcesSay(t *testing.T) {
 	b := setup(t)
 	store := mysql.New(mysql.Deps{DB: b.db, Clock: clock.System{}, Phases: b.watch})
 	recomputer := materialize.NewRecomputer(materialize.Deps{Store: store, Late: noLate{t}, Observer: silent{}, Config: materialize.DefaultConfig()})
-	dirty := make(chan int64, 10_000)
+	dirty := make(chan int64, 16)
 	var writers, computers sync.WaitGroup
 	for w := range raceWriters {
 		writers.Go(func() { b.write(t, w, dirty) })
@@ -48,66 +54,68 @@ func TestConcurrentComputationsEndInWhatTheSourcesSay(t *testing.T) {
 	b.noDifferences(t)
 }
 
-// take returns what waits, at least one patient; nil when the channel is closed and empty.
+// take returns up to four of the patients who wait, at least one; nil when the channel is closed and empty. Small
+// batches meet more often.
 func take(dirty <-chan int64) []int64 {
-	id, ok := <-dirty
-	if !ok {
-		return nil
-	}
-	batch := []int64{id}
-	for len(batch) < 15 {
-		select {
-		case id, ok := <-dirty:
-			if !ok {
-				return batch
-			}
-			batch = append(batch, id)
-		default:
-			return batch
+	var batch []int64
+	for id := range dirty {
+		batch = append(batch, id)
+		if len(batch) == 4 || len(dirty) == 0 {
+			break
 		}
 	}
 	return batch
 }
 
-// write makes random changes, each committed before its patients are named.
+// write makes random changes. Each names exactly the patients whom it concerned, once it is committed, as the images of
+// its event would; nobody else ever names them.
 func (b *bench) write(t *testing.T, seed int, dirty chan<- int64) {
 	r := rand.New(rand.NewPCG(uint64(seed), 7))
 	for n := range raceChanges {
-		user, other, lab := 1+r.Int64N(raceUsers), 1+r.Int64N(raceUsers), 1+r.Int64N(3)
-		row := int64(seed*10_000 + r.IntN(200) + 1)
-		var err error
-		switch r.IntN(8) {
-		case 0, 1:
-			_, err = b.db.ExecContext(t.Context(), "REPLACE INTO userDetails (id, labId_id, firstName, isDeleted) VALUES (?, ?, ?, ?)", user, lab, fmt.Sprintf("N%d", n), r.IntN(4)/3)
-		case 2:
-			_, err = b.db.ExecContext(t.Context(), "DELETE FROM userDetails WHERE id = ?", user)
-		case 3, 4:
-			_, err = b.db.ExecContext(t.Context(), "INSERT INTO billing (id, labId_id, labBillId, orderNumber, userDetailsId_id) VALUES (?, ?, ?, ?, ?)"+
-				" ON DUPLICATE KEY UPDATE orderNumber = CONCAT(orderNumber, '+')", row, lab, row, fmt.Sprintf("O%d", n), user)
-		case 5:
-			_, err = b.db.ExecContext(t.Context(), "UPDATE billing SET userDetailsId_id = ? WHERE userDetailsId_id = ?", other, user)
-		case 6:
-			_, err = b.db.ExecContext(t.Context(), "INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, sampleId) VALUES (?, ?, 1, ?, 1, ?)"+
-				" ON DUPLICATE KEY UPDATE sampleRedrawFlag = 7 - sampleRedrawFlag", row, lab, user, fmt.Sprintf("s%d", n))
-		case 7:
-			_, err = b.db.ExecContext(t.Context(), "DELETE FROM billing WHERE id = ?", row)
-			for id := int64(1); id <= raceUsers; id++ { // whoever had it
-				dirty <- id
-			}
-		}
+		var owners []int64
+		err := mysqldb.InTx(t.Context(), b.db, func(tx *sql.Tx) (err error) {
+			owners, err = alter(t.Context(), tx, r, n)
+			return err
+		})
 		if err != nil {
 			t.Errorf("change the sources: %v", err)
 		}
-		dirty <- user
-		dirty <- other
-		if r.IntN(10) == 0 {
-			dirty <- 1 + r.Int64N(raceUsers)
+		for _, id := range owners {
+			dirty <- id
 		}
 	}
-	// An upsert of a row that exists concerns its owner, whom the writer does not know: an event's image would name them.
-	for id := int64(1); id <= raceUsers; id++ {
-		dirty <- id
+}
+
+// alter makes one change and returns the patients of its rows before and after.
+func alter(ctx context.Context, tx *sql.Tx, r *rand.Rand, n int) ([]int64, error) {
+	user, lab, row := 1+r.Int64N(raceUsers), 1+r.Int64N(2), 1+r.Int64N(60)
+	switch r.IntN(7) {
+	case 0:
+		_, err := tx.ExecContext(ctx, "REPLACE INTO userDetails (id, labId_id, firstName, isDeleted) VALUES (?, ?, ?, ?)", user, lab, fmt.Sprintf("N%d", n), r.IntN(4)/3)
+		return []int64{user}, err
+	case 1:
+		_, err := tx.ExecContext(ctx, "DELETE FROM userDetails WHERE id = ?", user)
+		return []int64{user}, err
 	}
+	table, columns, values := "billing", "labBillId, orderNumber", []any{row, fmt.Sprintf("O%d", n)}
+	if r.IntN(2) == 0 {
+		table, columns, values = "labReportRelation", "reportID_id, billId_id, sampleId", []any{1, 1, fmt.Sprintf("s%d", n)}
+	}
+	owners := []int64{user}
+	var before int64
+	err := tx.QueryRowContext(ctx, "SELECT userDetailsId_id FROM "+table+" WHERE id = ? FOR UPDATE", row).Scan(&before)
+	if err == nil {
+		owners = append(owners, before)
+	} else if !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	if r.IntN(3) == 0 {
+		_, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE id = ?", row)
+		return owners, err
+	}
+	_, err = tx.ExecContext(ctx, "REPLACE INTO "+table+" (id, labId_id, userDetailsId_id, "+columns+") VALUES (?, 1, ?"+strings.Repeat(", ?", len(values))+")",
+		append([]any{row, user}, values...)...)
+	return owners, err
 }
 
 func (b *bench) noDifferences(t *testing.T) {
@@ -160,3 +168,56 @@ type silent struct{}
 func (silent) Recomputed(int, int, int) {}
 func (silent) Early(int)                {}
 func (silent) Late(int)                 {}
+
+// While a computation waits for a patient's lock, the sources change. It must not have read them before.
+func TestTheSourcesAreReadUnderTheLock(t *testing.T) {
+	t.Parallel()
+	const id = 7700770077 // found in the server's list of statements that wait
+	b := setup(t)
+	b.patient(t, id, 12)
+	b.recompute(t, targets(id)...)
+	holder, err := b.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := holder.ExecContext(t.Context(), "SELECT * FROM user_meta WHERE user_id = ? FOR UPDATE", id); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.store.Recompute(t.Context(), targets(id))
+		done <- err
+	}()
+	b.waitForLock(t, id)
+	b.bill(t, 5, id, 12)
+	if err := holder.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	b.same(t)
+}
+
+func (b *bench) waitForLock(t *testing.T, id int64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	ticker := time.NewTicker(150 * time.Millisecond) // asked more often, the server answers from memory for ever
+	defer ticker.Stop()
+	for {
+		var waiting int
+		err := b.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT' AND trx_query LIKE CONCAT('%', ?, '%')", id).Scan(&waiting)
+		if err != nil {
+			t.Fatalf("nobody waits for the lock: %v", err)
+		}
+		if waiting > 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatal("nobody waits for the lock")
+		case <-ticker.C:
+		}
+	}
+}

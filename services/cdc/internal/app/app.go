@@ -35,6 +35,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
+	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
 	elasticstore "github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
@@ -49,7 +50,7 @@ const (
 	sweepLimit     = 10_000
 	walkEvery      = 5 * time.Second
 	walkChunk      = 500
-	lateEvery      = 15 * time.Second
+	lateEvery      = time.Second
 )
 
 // Serve runs the service until ctx ends. A dependency that is away makes it live and not ready; it is asked again until it answers.
@@ -82,8 +83,9 @@ type builder struct {
 	rows     *mysql.Store
 	users    *materialize.Recomputer
 	walker   *materialize.Walker
-	late     lateList
+	late     *materialize.Postponed
 	index    *elasticstore.Store
+	writer   *indexsync.Writer
 	letters  *deadletter.Letters
 	consumer *consume.Consumer
 	members  *broker.Group
@@ -94,7 +96,7 @@ func (b *builder) build() (err error) {
 	if b.counters, err = newCounters(b.t.Registry); err != nil {
 		return err
 	}
-	for _, step := range []func() error{b.openDatabase, b.openIndex, b.openConsumer, b.openSupervisor, b.serve} {
+	for _, step := range []func() error{b.openDatabase, b.openIndex, b.openConsumer, b.openSupervisor, b.openReconciler, b.serve} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -113,7 +115,8 @@ func (b *builder) openDatabase() (err error) {
 	b.phases = phase.New(phase.Deps{Schema: mysql.NewSchema(b.db), Walk: walk{b}, Override: phase.Phase(b.cfg.PhaseOverride),
 		Interval: phase.DefaultInterval, Log: b.t.Logger})
 	b.rows = mysql.New(mysql.Deps{DB: b.db, Clock: b.clock, Phases: b.phases})
-	b.users = materialize.NewRecomputer(materialize.Deps{Store: b.rows, Late: &b.late, Observer: b.counters, Config: materialize.DefaultConfig()})
+	b.late = materialize.NewPostponed(b.clock)
+	b.users = materialize.NewRecomputer(materialize.Deps{Store: b.rows, Late: b.late, Observer: b.counters, Config: materialize.DefaultConfig()})
 	b.walker = materialize.NewWalker(materialize.WalkerDeps{Walks: b.rows, Phases: b.phases, Users: b.users, Chunk: walkChunk, Interval: walkEvery,
 		Log: b.t.Logger})
 	b.group.Run("phase", b.phases.Run)
@@ -131,14 +134,36 @@ func (b *builder) openIndex() error {
 	}
 	b.group.Close("search index", func(context.Context) error { return client.Close() })
 	b.index = elasticstore.New(client, b.cfg.Index)
+	b.writer = indexsync.NewWriter(indexsync.WriterDeps{Config: b.cfg.Bulk, Index: b.index, Observer: b.counters, Clock: b.clock, Jitter: rand.Float64})
 	return nil
 }
 
 // syncer returns the sink that writes the index.
 func (b *builder) syncer() *indexsync.Sink {
-	writer := indexsync.NewWriter(indexsync.WriterDeps{Config: b.cfg.Bulk, Index: b.index, Observer: b.counters, Clock: b.clock, Jitter: rand.Float64})
-	return indexsync.NewSink(indexsync.Deps{Lookup: b.index, Writer: writer, Phases: b.phases, Tables: b.walker, Versions: document.RevVersions{}, Clock: b.clock})
+	return indexsync.NewSink(indexsync.Deps{Lookup: b.index, Writer: b.writer, Phases: b.phases, Tables: b.walker, Versions: document.RevVersions{}, Clock: b.clock})
 }
+
+// openReconciler adds the continuous proof that index, projection and sources agree.
+func (b *builder) openReconciler() error {
+	if b.cfg.ReconcileEvery == 0 {
+		return nil
+	}
+	loop := &reconcile.Loop{Observer: b.counters, Reconciler: reconcile.New(reconcile.Deps{Rows: b.rows, Laboratories: laboratories{b.rows},
+		Documents: b.index, Users: b.users, Writer: b.writer, Target: b.index.Live(), Versions: document.RevVersions{}, Config: reconcile.DefaultConfig()})}
+	b.group.Run("reconciler", func(ctx context.Context) error {
+		return lifecycle.Every(ctx, b.cfg.ReconcileEvery, b.t.Logger, "reconcile", func(ctx context.Context) error {
+			_, err := mysqldb.Lead(ctx, b.db, "reconcile", func(ctx context.Context, _ *sql.Conn) error { return loop.RunOnce(ctx) })
+			return err //nolint:wrapcheck // said by the loop's name
+		})
+	})
+	return nil
+}
+
+// laboratories adds the scope of a laboratory that only the index knows.
+type laboratories struct{ *mysql.Store }
+
+// Laboratory implements reconcile.Laboratories.
+func (laboratories) Laboratory(labID int64) (authn.LabScope, error) { return mysql.Laboratory(labID) } //nolint:wrapcheck // names the laboratory
 
 // walk lends the store to the phase, which the store itself needs.
 type walk struct{ b *builder }

@@ -10,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
 )
 
 // tables are the values of the label topic: the tables whose topics are consumed, and other.
@@ -30,6 +31,10 @@ type counters struct {
 	bulkSeconds    prometheus.Histogram
 	bulkOperations prometheus.Counter
 	resent         *prometheus.CounterVec
+
+	compared    prometheus.Counter
+	differences *prometheus.CounterVec
+	unsettled   prometheus.Counter
 
 	connectorUp, taskState *prometheus.GaugeVec
 	restarts               *prometheus.CounterVec
@@ -64,6 +69,9 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 			Buckets: prometheus.ExponentialBuckets(0.002, 2, 13)}),
 		bulkOperations: one("cdc_bulk_operations_total", "Operations in answered bulk requests."),
 		resent:         vec("cdc_bulk_resent_total", "Operations sent again, by the index's word for why.", "kind"),
+		compared:       one("cdc_reconciled_patients_total", "Patients that the continuous proof has compared."),
+		differences:    vec("cdc_reconcile_differences_total", "Differences between sources, user_meta and index that stayed, and were sent for repair.", "kind"),
+		unsettled:      one("cdc_reconcile_unsettled_total", "Patients that changed at every look of the proof."),
 		connectorUp: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cdc_connector_up",
 			Help: "1 while the connector runs, has tasks, and all of them run, else 0."}, []string{"connector"}),
 		taskState: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cdc_connector_task_state",
@@ -71,7 +79,7 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 		restarts: vec("cdc_connector_restarts_total", "Restarts of failed connectors and tasks.", "connector"),
 	}
 	for _, v := range []prometheus.Collector{c.consumed, c.processed, c.failed, c.dead, c.retried, c.ended, c.skipped, c.letterFailures, c.batches, c.seconds,
-		c.rows, c.early, c.late, c.capped, c.bulkSeconds, c.bulkOperations, c.resent, c.connectorUp, c.taskState, c.restarts} {
+		c.rows, c.early, c.late, c.capped, c.bulkSeconds, c.bulkOperations, c.resent, c.compared, c.differences, c.unsettled, c.connectorUp, c.taskState, c.restarts} {
 		if err := registry.Register(v); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -92,6 +100,9 @@ func (c *counters) start() {
 	}
 	for _, result := range []string{written, equal} {
 		c.rows.WithLabelValues(result)
+	}
+	for _, kind := range reconcile.Kinds() {
+		c.differences.WithLabelValues(string(kind))
 	}
 	for _, connector := range connectors.Names() {
 		c.connectorUp.WithLabelValues(connector)
@@ -175,3 +186,12 @@ func (c *counters) Connector(name string, up bool, tasks map[int]string) {
 
 // Restarted implements supervise.Observer.
 func (c *counters) Restarted(name string) { c.restarts.WithLabelValues(name).Inc() }
+
+// Compared implements reconcile.Observer.
+func (c *counters) Compared(r reconcile.Result) {
+	c.compared.Add(float64(r.Patients))
+	c.unsettled.Add(float64(r.Unsettled))
+	for _, d := range r.Differences {
+		c.differences.WithLabelValues(string(d.Kind)).Inc()
+	}
+}

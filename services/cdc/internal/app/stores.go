@@ -6,12 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
+	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
+	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
 	elasticstore "github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
@@ -20,8 +25,10 @@ import (
 type stores struct {
 	db     *sql.DB
 	rows   *mysql.Store
+	users  *materialize.Recomputer
 	client *elastic.Client
 	index  *elasticstore.Store
+	writer *indexsync.Writer
 }
 
 func openStores(cfg Config) (*stores, error) {
@@ -35,8 +42,28 @@ func openStores(cfg Config) (*stores, error) {
 	}
 	phases := phase.New(phase.Deps{Schema: mysql.NewSchema(db), Walk: noWalk{}, Override: phase.Phase(cfg.PhaseOverride), Interval: phase.DefaultInterval,
 		Log: slog.New(slog.DiscardHandler)})
-	return &stores{db: db, rows: mysql.New(mysql.Deps{DB: db, Clock: clock.System{}, Phases: phases}), client: client,
-		index: elasticstore.New(client, cfg.Index)}, nil
+	rows, index := mysql.New(mysql.Deps{DB: db, Clock: clock.System{}, Phases: phases}), elasticstore.New(client, cfg.Index)
+	return &stores{db: db, rows: rows, client: client, index: index,
+		users: materialize.NewRecomputer(materialize.Deps{Store: rows, Late: materialize.NewPostponed(clock.System{}), Observer: unobserved{},
+			Config: materialize.DefaultConfig()}),
+		writer: indexsync.NewWriter(indexsync.WriterDeps{Config: cfg.Bulk, Index: index, Observer: unobserved{}, Clock: clock.System{},
+			Jitter: rand.Float64}),
+	}, nil
+}
+
+// reconciler compares the index behind target.
+func (s *stores) reconciler(target string) *reconcile.Reconciler {
+	return reconcile.New(reconcile.Deps{Rows: s.rows, Laboratories: laboratories{s.rows}, Documents: s.index, Users: s.users, Writer: s.writer,
+		Target: target, Versions: document.RevVersions{}, Config: reconcile.DefaultConfig()})
+}
+
+// lead runs work as the only one of its purpose.
+func (s *stores) lead(ctx context.Context, purpose string, work func(context.Context) error) error {
+	led, err := mysqldb.Lead(ctx, s.db, purpose, func(ctx context.Context, _ *sql.Conn) error { return work(ctx) })
+	if err == nil && !led {
+		err = fmt.Errorf("another process runs %s: wait for its end", purpose)
+	}
+	return err //nolint:wrapcheck // says what is wrong
 }
 
 func (s *stores) close() {

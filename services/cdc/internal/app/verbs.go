@@ -24,7 +24,7 @@ import (
 
 // OperatorVerbs are what people do with the pipeline; they print to out.
 func OperatorVerbs(out io.Writer) []command.Verb {
-	return []command.Verb{connectorsVerb(out), signalVerb(out), replayVerb(out)}
+	return []command.Verb{connectorsVerb(out), signalVerb(out), replayVerb(out), reconcileVerb(out), rebuildVerb(out)}
 }
 
 // withSettings loads the settings for a verb.
@@ -131,7 +131,7 @@ func replayVerb(out io.Writer) command.Verb {
 				return err
 			}
 			defer stores.close()
-			r := deadletter.Replay{Patients: stores.rows, Recomputer: stores.forced(), Batch: walkChunk, DryRun: dry,
+			r := deadletter.Replay{Patients: stores.rows, Recomputer: materialize.Forced{Users: stores.users, Members: stores.rows}, Batch: walkChunk, DryRun: dry,
 				Read: func(ctx context.Context, visit func(change.Record, int64) error) error {
 					return broker.Read(ctx, cfg.Kafka, broker.DeadLetters, visit)
 				}}
@@ -141,10 +141,4 @@ func replayVerb(out io.Writer) command.Verb {
 			return err //nolint:wrapcheck // says what is wrong
 		}),
 	}
-}
-
-// forced returns what computes patients for an operator.
-func (s *stores) forced() materialize.Forced {
-	users := materialize.NewRecomputer(materialize.Deps{Store: s.rows, Late: &lateList{}, Observer: unobserved{}, Config: materialize.DefaultConfig()})
-	return materialize.Forced{Users: users, Members: s.rows}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
-	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
@@ -197,25 +196,5 @@ func TestTheLoopTakesEachLaboratoryInTurn(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int64{3, 7, 9, 12, 3, 9}, w.compared); diff != "" { // 9 is known to the index alone; 7 failed
 		t.Error(diff)
-	}
-}
-
-func TestLatePatientsAreComputedThreeTimes(t *testing.T) {
-	t.Parallel()
-	w := &world{}
-	late := &reconcile.Late{}
-	late.Add([]int64{1})
-	w.err = outcome.Retry(errors.New("the database is away"))
-	if err := late.RunOnce(t.Context(), w); err == nil || late.Waiting() != 1 {
-		t.Errorf("%d wait, error %v", late.Waiting(), err)
-	}
-	w.err, w.targets = nil, nil
-	for range 5 {
-		if err := late.RunOnce(t.Context(), w); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(w.targets) != 3 || late.Waiting() != 0 {
-		t.Errorf("%d times computed, %d wait", len(w.targets), late.Waiting())
 	}
 }

@@ -1,0 +1,87 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/rebuild"
+	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
+)
+
+// errDiffers makes the verb's exit code tell that something is wrong.
+var errDiffers = errors.New("sources, user_meta and the index do not agree; --repair mends them")
+
+func reconcileVerb(out io.Writer) command.Verb {
+	var o reconcile.Options
+	return command.Verb{
+		Name: "reconcile", Summary: "Prove that sources, user_meta and the index agree, laboratory by laboratory; repair what does not.",
+		Details: "What changes while it is compared is looked at again before it counts. The last line sums up, as in\n" +
+			"  12 laboratories, 200,000 patients, 0 differences\nExit 1 when something differs at the end.",
+		Flags: func(f *flag.FlagSet) {
+			f.Int64Var(&o.LabID, "lab", 0, "only this `laboratory`")
+			f.BoolVar(&o.Repair, "repair", false, "write the right state of what differs, by patient")
+			f.DurationVar(&o.Wait, "wait", 0, "wait up to this `long` until nothing differs any more, as in 2m")
+		},
+		Run: withSettings(func(ctx context.Context, cfg Config, _ []string) error {
+			stores, err := openStores(cfg)
+			if err != nil {
+				return err
+			}
+			defer stores.close()
+			total, err := stores.reconciler(stores.index.Live()).Report(ctx, o, out, clock.System{})
+			if err != nil {
+				return err //nolint:wrapcheck // says what is wrong
+			}
+			fmt.Fprintln(out, total)
+			if total.Differences > 0 {
+				return errDiffers
+			}
+			return nil
+		}),
+	}
+}
+
+// rebuildWorkers is how many laboratories are filled at once.
+const rebuildWorkers = 2
+
+func rebuildVerb(out io.Writer) command.Verb {
+	var rollback, discard bool
+	return command.Verb{
+		Name: "rebuild", Summary: "Make the search index anew without a moment in which searches lack anything.",
+		Details: "Makes the next index, has every change written to both, fills it from user_meta, proves it, and moves the alias in one step.\n" +
+			"The index before is kept. Killed at any point, it goes on when it is called again.",
+		Flags: func(f *flag.FlagSet) {
+			f.BoolVar(&rollback, "rollback", false, "return to the index that was kept, then fill in what it missed")
+			f.BoolVar(&discard, "discard", false, "delete the index of an unfinished rebuild, or else the kept ones")
+		},
+		Run: withSettings(func(ctx context.Context, cfg Config, _ []string) error {
+			if rollback && discard {
+				return fmt.Errorf("%w: --rollback or --discard, not both", command.ErrUsage)
+			}
+			stores, err := openStores(cfg)
+			if err != nil {
+				return err
+			}
+			defer stores.close()
+			r := rebuild.New(rebuild.Deps{Index: stores.index, Rows: stores.rows, Writer: stores.writer, Versions: document.RevVersions{},
+				Proof: func(target string) rebuild.Proof { return stores.reconciler(target) }, Wait: rebuild.DefaultWait, Workers: rebuildWorkers,
+				Clock: clock.System{}, Out: out})
+			return stores.lead(ctx, "rebuild", func(ctx context.Context) error {
+				switch {
+				case rollback:
+					return r.Rollback(ctx)
+				case discard:
+					return r.Discard(ctx)
+				default:
+					return r.Run(ctx)
+				}
+			})
+		}),
+	}
+}

@@ -42,7 +42,7 @@ func migrateIndex(ctx context.Context, cfg Config, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("open search index: %w", err)
 	}
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	name, err := elasticstore.New(client, cfg.Index).EnsureIndex(ctx)
 	if err != nil {
 		return fmt.Errorf("search index: %w", err)

@@ -21,7 +21,7 @@ func Read(ctx context.Context, cfg Config, topic string, visit func(r change.Rec
 	if err != nil {
 		return fmt.Errorf("reach the brokers: %w", err)
 	}
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	ranges, total, err := extents(client, topic)
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func Read(ctx context.Context, cfg Config, topic string, visit func(r change.Rec
 	if err != nil {
 		return fmt.Errorf("open reader: %w", err)
 	}
-	defer consumer.Close()
+	defer func() { _ = consumer.Close() }()
 	for _, e := range ranges {
 		if err := readPartition(ctx, consumer, topic, e, func(r change.Record) error { return visit(r, total) }); err != nil {
 			return err
@@ -71,7 +71,7 @@ func readPartition(ctx context.Context, consumer sarama.Consumer, topic string, 
 	if err != nil {
 		return fmt.Errorf("read %s/%d: %w", topic, e.partition, err)
 	}
-	defer partition.Close()
+	defer func() { _ = partition.Close() }()
 	for {
 		select {
 		case <-ctx.Done():

@@ -104,7 +104,7 @@ func EnsureTopics(ctx context.Context, cfg Config, topics TopicConfig, connector
 	if err != nil {
 		return fmt.Errorf("reach the brokers %s: %w", strings.Join(cfg.Brokers, ","), err)
 	}
-	defer admin.Close()
+	defer func() { _ = admin.Close() }()
 	existing, err := admin.ListTopics()
 	if err != nil {
 		return fmt.Errorf("list topics: %w", err)

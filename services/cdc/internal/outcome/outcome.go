@@ -11,15 +11,15 @@ import (
 type Kind uint8
 
 const (
-	// Applied: the record's effect is durable in its sink.
+	// Applied means that the record's effect is durable in its sink.
 	Applied Kind = iota
-	// Superseded: the sink holds something newer.
+	// Superseded means that the sink holds something newer.
 	Superseded
-	// Coalesced: a later record of the same batch says it all.
+	// Coalesced means that a later record of the same batch says it all.
 	Coalesced
-	// Skipped: nothing to do, as for a tombstone, an unknown operation or a table that nobody asked for.
+	// Skipped means that there is nothing to do, as for a tombstone, an unknown operation or a table that nobody asked for.
 	Skipped
-	// Dead: the record itself is wrong, now and for ever. It goes to the dead-letter queue.
+	// Dead means that the record itself is wrong, now and for ever. It goes to the dead-letter queue.
 	Dead
 )
 

@@ -148,7 +148,7 @@ func (b *builder) openReconciler() error {
 	if b.cfg.ReconcileEvery == 0 {
 		return nil
 	}
-	loop := &reconcile.Loop{Observer: b.counters, Reconciler: reconcile.New(reconcile.Deps{Rows: b.rows, Laboratories: laboratories{b.rows},
+	loop := &reconcile.Loop{Observer: b.counters, Reconciler: reconcile.New(reconcile.Deps{Rows: b.rows, Scope: mysql.Laboratory,
 		Documents: b.index, Users: b.users, Writer: b.writer, Target: b.index.Live(), Versions: document.RevVersions{}, Config: reconcile.DefaultConfig()})}
 	b.group.Run("reconciler", func(ctx context.Context) error {
 		return lifecycle.Every(ctx, b.cfg.ReconcileEvery, b.t.Logger, "reconcile", func(ctx context.Context) error {
@@ -158,12 +158,6 @@ func (b *builder) openReconciler() error {
 	})
 	return nil
 }
-
-// laboratories adds the scope of a laboratory that only the index knows.
-type laboratories struct{ *mysql.Store }
-
-// Laboratory implements reconcile.Laboratories.
-func (laboratories) Laboratory(labID int64) (authn.LabScope, error) { return mysql.Laboratory(labID) } //nolint:wrapcheck // names the laboratory
 
 // walk lends the store to the phase, which the store itself needs.
 type walk struct{ b *builder }

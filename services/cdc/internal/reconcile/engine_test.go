@@ -20,13 +20,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
 
-// laboratories adds the maker of scopes to the store.
-type laboratories struct{ *mysql.Store }
-
-func (laboratories) Laboratory(id int64) (authn.LabScope, error) { return mysql.Laboratory(id) }
-
 func reconciler(p *enginetest.Platform, target string) *reconcile.Reconciler {
-	return reconcile.New(reconcile.Deps{Rows: p.Rows, Laboratories: laboratories{p.Rows}, Documents: p.Index, Users: p.Users, Writer: p.Writer,
+	return reconcile.New(reconcile.Deps{Rows: p.Rows, Scope: mysql.Laboratory, Documents: p.Index, Users: p.Users, Writer: p.Writer,
 		Target: target, Versions: document.RevVersions{}, Config: reconcile.Config{Settle: 50 * time.Millisecond, Looks: 3}})
 }
 

@@ -86,7 +86,7 @@ func (r *Reconciler) chosen(ctx context.Context, lab int64) ([]authn.LabScope, e
 	if lab == 0 {
 		return r.Labs(ctx)
 	}
-	scope, err := r.d.Laboratories.Laboratory(lab)
+	scope, err := r.d.Scope(lab)
 	return []authn.LabScope{scope}, err //nolint:wrapcheck // says what is wrong with the number
 }
 

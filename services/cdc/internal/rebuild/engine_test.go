@@ -29,7 +29,7 @@ import (
 
 func proof(p *enginetest.Platform, target string) *reconcile.Reconciler {
 	return reconcile.New(reconcile.Deps{Rows: reconcile.IndexOnly(p.Rows), Scope: mysql.Laboratory, Documents: p.Index, Users: p.Users,
-		Writer: p.Writer, Target: target, Versions: document.RevVersions{}, Config: reconcile.Config{Settle: 100 * time.Millisecond, Looks: 5}})
+		Writer: p.Writer, Target: target, Versions: document.RevVersions{}, Config: reconcile.Config{Settle: time.Second, Looks: 5}})
 }
 
 func deps(p *enginetest.Platform, out io.Writer) rebuild.Deps {

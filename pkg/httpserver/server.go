@@ -56,13 +56,19 @@ func Admin(cfg Config, health *Health, registry *prometheus.Registry) *http.Serv
 		writeJSON(w, http.StatusOK, body)
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))
-	if cfg.Profiling {
-		mux.HandleFunc("/debug/pprof/", pprof.Index)
-		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	}
+	cfg.Profiles(mux)
 	return mux
+}
+
+// Profiles adds /debug/pprof/ to mux when the flag asks for it.
+func (c Config) Profiles(mux *http.ServeMux) {
+	if !c.Profiling {
+		return
+	}
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 }
 
 // Serve listens on address and serves handler until ctx ends, then lets the requests in flight finish.

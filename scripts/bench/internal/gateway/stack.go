@@ -43,18 +43,18 @@ func once(ctx context.Context, r *report.Report, rest time.Duration) (fresh, aga
 		return 0, 0, 0, err
 	}
 	defer s.Remove()
-	fresh, e, err := s.Up(ctx)
+	fresh, err = s.Up(ctx)
 	if err != nil {
 		return 0, 0, 0, err
 	}
 	time.Sleep(rest)
-	if rss, err = largest(r, e); err != nil {
+	if rss, err = largest(r, s.Endpoints); err != nil {
 		return 0, 0, 0, err
 	}
 	if err = s.Down(ctx); err != nil {
 		return 0, 0, 0, err
 	}
-	again, _, err = s.Up(ctx)
+	again, err = s.Up(ctx)
 	return fresh, again, rss, err
 }
 
@@ -91,13 +91,13 @@ func oncePipeline(ctx context.Context, fetch, freshOnly bool) (fresh, again time
 			return 0, 0, err
 		}
 	}
-	if fresh, _, err = s.Up(ctx); err != nil || freshOnly {
+	if fresh, err = s.Up(ctx); err != nil || freshOnly {
 		return fresh, 0, err
 	}
 	if err = s.Down(ctx); err != nil {
 		return 0, 0, err
 	}
-	again, _, err = s.Up(ctx)
+	again, err = s.Up(ctx)
 	return fresh, again, err
 }
 

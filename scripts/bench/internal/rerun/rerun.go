@@ -30,12 +30,12 @@ func Run(ctx context.Context, r *report.Report) error {
 		return err
 	}
 	defer s.Remove()
-	took, e, err := s.Up(ctx)
+	took, err := s.Up(ctx)
 	if err != nil {
 		return err
 	}
 	r.Progress("a stack of its own is up after %.1f s", took.Seconds())
-	lab, err := newLaboratory(ctx, s.Dir, e, reports)
+	lab, err := newLaboratory(ctx, s.Dir, s.Endpoints, reports)
 	if err != nil {
 		return err
 	}

@@ -28,8 +28,7 @@ func (b *bench) webhooks(ctx context.Context) error {
 		return err
 	}
 	defer platform.Remove()
-	_, e, err := platform.Up(ctx)
-	if err != nil {
+	if _, err := platform.Up(ctx); err != nil {
 		return err
 	}
 	s, err := startServer(ctx, "always")
@@ -39,7 +38,7 @@ func (b *bench) webhooks(ctx context.Context) error {
 	defer s.stop()
 	jobs, peerJobs := b.sizes.ours/10, b.sizes.peer/2
 	oursRuns, peerRuns, err := report.Alternate(b.sizes.rounds,
-		func() (float64, error) { return b.deliver(ctx, jobs, rest(e.Gateway)) },
+		func() (float64, error) { return b.deliver(ctx, jobs, rest(platform.Endpoints.Gateway)) },
 		func() (float64, error) { return b.deliver(ctx, peerJobs, b.posting(ctx, s)) })
 	if err != nil {
 		return fmt.Errorf("webhooks: %w", err)

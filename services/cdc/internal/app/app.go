@@ -259,6 +259,7 @@ func (b *builder) serve() error {
 	judge := &health.Health{Group: b.members, Status: b.consumer.Status(), Stores: b.stores, Clock: b.clock, Phase: b.phase}
 	judge.Handle(mux)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(b.t.Registry, promhttp.HandlerOpts{Registry: b.t.Registry}))
+	b.cfg.Admin.Profiles(mux)
 	b.group.OnDrain(b.stores.Drain)
 	b.group.OnDrain(server.Drain)
 	b.group.Run("health server", func(ctx context.Context) error { return httpserver.Serve(ctx, b.cfg.Admin.Address(), mux) })

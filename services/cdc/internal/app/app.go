@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -22,10 +21,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 	cdcv1 "github.com/labplatform/labplatform/proto/gen/lab/cdc/v1"
-	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
-	"github.com/labplatform/labplatform/services/cdc/internal/connect"
 	"github.com/labplatform/labplatform/services/cdc/internal/consume"
 	"github.com/labplatform/labplatform/services/cdc/internal/deadletter"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
@@ -39,20 +36,15 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
 	elasticstore "github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
-	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
 const (
 	service = "cdc"
 
-	superviseEvery = 2 * time.Second
-	sweepEvery     = 10 * time.Minute
-	keepWindows    = time.Hour
-	sweepLimit     = 10_000
-	purgeEvery     = time.Hour
-	walkEvery      = 5 * time.Second
-	walkChunk      = 500
-	lateEvery      = time.Second
+	purgeEvery = time.Hour
+	walkEvery  = 5 * time.Second
+	walkChunk  = 500
+	lateEvery  = time.Second
 )
 
 // Serve runs the service until ctx ends. A dependency that is away makes it live and not ready; it is asked again until it answers.
@@ -205,46 +197,6 @@ func (b *builder) openPurger() error {
 		})
 	})
 	return nil
-}
-
-func (b *builder) openSupervisor() error {
-	runtime := connect.New(connect.Config{URL: b.cfg.Connect.URL})
-	wanted, err := b.cfg.connectors()
-	if err != nil {
-		return err
-	}
-	if b.cfg.Connect.Apply == applyAtStart {
-		applier := &supervise.Applier{Runtime: runtime, Wanted: wanted, Order: connectors.Names(), Log: b.t.Logger}
-		b.group.Run("connector configurations", applier.Run)
-	}
-	s := supervise.New(supervise.Deps{Runtime: runtime, Failures: b.letters, Observer: b.counters, Clock: b.clock, Log: b.t.Logger,
-		Connectors: connectors.Names()})
-	b.group.Run("supervisor", func(ctx context.Context) error {
-		return lifecycle.Every(ctx, superviseEvery, b.t.Logger, "supervise connectors", func(ctx context.Context) error { return b.supervise(ctx, s) })
-	})
-	b.group.Run("signal sweeper", func(ctx context.Context) error {
-		return lifecycle.Every(ctx, sweepEvery, b.t.Logger, "sweep signals", func(ctx context.Context) error {
-			_, err := b.rows.SweepWindows(ctx, b.clock.Now().Add(-keepWindows), sweepLimit)
-			return err //nolint:wrapcheck // said by the loop's name
-		})
-	})
-	return nil
-}
-
-// supervise lets one process act; the others only look.
-func (b *builder) supervise(ctx context.Context, s *supervise.Supervisor) error {
-	led, err := mysqldb.Lead(ctx, b.db, "supervise_connectors", func(ctx context.Context, _ *sql.Conn) error { return s.RunOnce(ctx) })
-	if led || err != nil {
-		return err //nolint:wrapcheck // said by the loop's name
-	}
-	return s.Observe(ctx) //nolint:wrapcheck // said by the loop's name
-}
-
-// connectors returns the configurations of both connectors.
-func (c Config) connectors() (map[string]map[string]string, error) {
-	return connectors.Source{DatabaseHost: c.Connect.DBHost, DatabasePort: strconv.Itoa(c.Connect.DBPort), DatabaseUser: c.Connect.User,
-		DatabasePassword: c.Connect.Password.Reveal(), Database: c.DB.Database, TopicPrefix: c.Topics.Server(), Brokers: c.Connect.Brokers,
-		Replication: int(c.Topics.Replication), MinInSync: c.Topics.MinInSync, HeartbeatMS: int(c.Connect.Heartbeat.Milliseconds())}.Configurations() //nolint:wrapcheck // names the connector
 }
 
 func (b *builder) serve() error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
@@ -107,15 +108,10 @@ func (p *panicError) Error() string { return "the consumer panicked with a " + p
 
 // bury sends the dead records away. It returns false when the claim ended before they were durable.
 func (w *worker) bury(ctx context.Context, batch []change.Record, results []outcome.Result, attempts int) bool {
-	said := false
+	w.announce(batch, results)
 	for i, result := range results {
 		if result.Kind != outcome.Dead {
 			continue
-		}
-		if !said { // one line for a batch
-			said = true
-			w.c.d.Log.Warn("records given up, they become dead letters", "topic", batch[i].Topic, "partition", batch[i].Partition, "first_offset", batch[i].Offset,
-				"records", countDead(results), "sink", result.Sink, "reason", result.Reason)
 		}
 		for try := 1; ; try++ {
 			err := w.c.d.DeadLetters.Send(ctx, batch[i], result, attempts)
@@ -133,6 +129,22 @@ func (w *worker) bury(ctx context.Context, batch []change.Record, results []outc
 		}
 	}
 	return true
+}
+
+// announce logs the dead records of a batch, one line for each reason.
+func (w *worker) announce(batch []change.Record, results []outcome.Result) {
+	type cause struct{ sink, reason string }
+	deaths := map[cause]int{}
+	for _, r := range results {
+		if r.Kind == outcome.Dead {
+			deaths[cause{r.Sink, r.Reason}]++
+		}
+	}
+	for c, n := range deaths {
+		first := batch[slices.IndexFunc(results, func(r outcome.Result) bool { return r.Kind == outcome.Dead && r.Sink == c.sink && r.Reason == c.reason })]
+		w.c.d.Log.Warn("records given up, they become dead letters", "topic", first.Topic, "partition", first.Partition, "first_offset", first.Offset,
+			"records", n, "sink", c.sink, "reason", c.reason)
+	}
 }
 
 func skipAll(batch []change.Record) []outcome.Result {

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/lifecycle"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/cdc/connectors"
+	"github.com/labplatform/labplatform/services/cdc/internal/connect"
+	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
+)
+
+const (
+	superviseEvery = 2 * time.Second
+	sweepEvery     = 10 * time.Minute
+	keepWindows    = time.Hour
+	sweepLimit     = 10_000
+)
+
+func (b *builder) openSupervisor() error {
+	runtime := connect.New(connect.Config{URL: b.cfg.Connect.URL})
+	wanted, err := b.cfg.connectors()
+	if err != nil {
+		return err
+	}
+	if b.cfg.Connect.Apply == applyAtStart {
+		applier := &supervise.Applier{Runtime: runtime, Wanted: wanted, Order: connectors.Names(), Log: b.t.Logger}
+		b.group.Run("connector configurations", applier.Run)
+	}
+	s := supervise.New(supervise.Deps{Runtime: runtime, Failures: b.letters, Observer: b.counters, Clock: b.clock, Log: b.t.Logger,
+		Connectors: connectors.Names()})
+	b.group.Run("supervisor", func(ctx context.Context) error {
+		return lifecycle.Every(ctx, superviseEvery, b.t.Logger, "supervise connectors", func(ctx context.Context) error { return b.supervise(ctx, s) })
+	})
+	b.group.Run("signal sweeper", func(ctx context.Context) error {
+		return lifecycle.Every(ctx, sweepEvery, b.t.Logger, "sweep signals", func(ctx context.Context) error {
+			_, err := b.rows.SweepWindows(ctx, b.clock.Now().Add(-keepWindows), sweepLimit)
+			return err //nolint:wrapcheck // said by the loop's name
+		})
+	})
+	return nil
+}
+
+// supervise lets one process act; the others only look.
+func (b *builder) supervise(ctx context.Context, s *supervise.Supervisor) error {
+	led, err := mysqldb.Lead(ctx, b.db, "supervise_connectors", func(ctx context.Context, _ *sql.Conn) error { return s.RunOnce(ctx) })
+	if led || err != nil {
+		return err //nolint:wrapcheck // said by the loop's name
+	}
+	return s.Observe(ctx) //nolint:wrapcheck // said by the loop's name
+}
+
+// connectors returns the configurations of both connectors.
+func (c Config) connectors() (map[string]map[string]string, error) {
+	return connectors.Source{DatabaseHost: c.Connect.DBHost, DatabasePort: strconv.Itoa(c.Connect.DBPort), DatabaseUser: c.Connect.User,
+		DatabasePassword: c.Connect.Password.Reveal(), Database: c.DB.Database, TopicPrefix: c.Topics.Server(), Brokers: c.Connect.Brokers,
+		Replication: int(c.Topics.Replication), MinInSync: c.Topics.MinInSync, HeartbeatMS: int(c.Connect.Heartbeat.Milliseconds())}.Configurations() //nolint:wrapcheck // names the connector
+}

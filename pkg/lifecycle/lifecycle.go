@@ -95,7 +95,7 @@ func (g *Group) stop(ctx context.Context, graceful bool) error {
 	}
 	if graceful && g.cfg.DrainDelaySeconds > 0 {
 		g.log.Info("draining", "seconds", g.cfg.DrainDelaySeconds)
-		wait(ctx, time.Duration(g.cfg.DrainDelaySeconds)*time.Second)
+		_ = Pause(ctx, time.Duration(g.cfg.DrainDelaySeconds)*time.Second)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(g.cfg.StopTimeoutSeconds)*time.Second)
 	defer cancel()
@@ -123,12 +123,15 @@ func (g *Group) closeAll(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-func wait(ctx context.Context, d time.Duration) {
+// Pause waits for d, or returns why ctx ended before.
+func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
+		return context.Cause(ctx)
 	case <-timer.C:
+		return nil
 	}
 }
 

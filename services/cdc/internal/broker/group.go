@@ -12,6 +12,7 @@ import (
 	"github.com/rcrowley/go-metrics"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/services/cdc/internal/consume"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
@@ -63,7 +64,7 @@ func (g *Group) Run(ctx context.Context) error {
 		if err := g.join(ctx); err != nil && ctx.Err() == nil {
 			g.failed(err)
 		}
-		wait(ctx, rejoinPause)
+		_ = lifecycle.Pause(ctx, rejoinPause)
 	}
 	return nil
 }
@@ -126,7 +127,7 @@ func (g *Group) sample(ctx context.Context) {
 			g.fetches, g.lastPoll = count, g.clock.Now()
 		}
 		g.mu.Unlock()
-		wait(ctx, samplePause)
+		_ = lifecycle.Pause(ctx, samplePause)
 	}
 }
 
@@ -161,13 +162,4 @@ func (g *Group) count(claims, paused int) {
 	defer g.mu.Unlock()
 	g.claims += claims
 	g.paused += paused
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

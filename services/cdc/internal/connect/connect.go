@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
 const (
@@ -98,9 +100,6 @@ func (c *Client) Restart(ctx context.Context, name string, onlyFailed bool) erro
 // Stop ends the connector's tasks and keeps it stopped, also across restarts of the workers, until Resume.
 func (c *Client) Stop(ctx context.Context, name string) error { return c.put(ctx, name, "stop") }
 
-// Pause makes the tasks idle: they keep their connections.
-func (c *Client) Pause(ctx context.Context, name string) error { return c.put(ctx, name, "pause") }
-
 // Resume undoes Stop and Pause.
 func (c *Client) Resume(ctx context.Context, name string) error { return c.put(ctx, name, "resume") }
 
@@ -142,7 +141,7 @@ func (c *Client) call(ctx context.Context, timeout time.Duration, method, path s
 		if !errors.Is(err, ErrBusy) || try == busyTries {
 			return err
 		}
-		if !wait(ctx, pause) {
+		if lifecycle.Pause(ctx, pause) != nil {
 			return err
 		}
 		pause = min(2*pause, busyMost)
@@ -179,15 +178,4 @@ func (c *Client) once(ctx context.Context, timeout time.Duration, method, path s
 		return fmt.Errorf("kafka connect's answer is not what it should be: %w", err)
 	}
 	return nil
-}
-
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -97,7 +97,6 @@ func TestTheVerbsSendWhatTheRuntimeUnderstands(t *testing.T) {
 	const name = "lab-source"
 	for file, call := range map[string]func(*connect.Client) error{
 		"stop_204":                func(c *connect.Client) error { return c.Stop(t.Context(), name) },
-		"pause_202":               func(c *connect.Client) error { return c.Pause(t.Context(), name) },
 		"resume_202":              func(c *connect.Client) error { return c.Resume(t.Context(), name) },
 		"restart_only_failed_202": func(c *connect.Client) error { return c.Restart(t.Context(), name, true) },
 		"put_config_create_201": func(c *connect.Client) error {
@@ -136,7 +135,6 @@ func TestAnUnknownConnectorIsTold(t *testing.T) {
 	t.Parallel()
 	for file, call := range map[string]func(*connect.Client) error{
 		"connector_config_404": func(c *connect.Client) error { _, err := c.Configuration(t.Context(), "none"); return err },
-		"pause_404":            func(c *connect.Client) error { return c.Pause(t.Context(), "none") },
 	} {
 		if err := call(replay(t, file)); !errors.Is(err, connect.ErrUnknown) {
 			t.Errorf("%s: %v", file, err)

@@ -8,7 +8,6 @@ const (
 	Paused     = "PAUSED"
 	Stopped    = "STOPPED"
 	Failed     = "FAILED"
-	Unassigned = "UNASSIGNED" // between two workers
 	Restarting = "RESTARTING"
 )
 

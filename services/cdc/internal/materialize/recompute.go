@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
 // Store computes rows of user_meta in one transaction.
@@ -89,7 +91,7 @@ func (r *Recomputer) again(ctx context.Context, total *Summary) ([]Target, error
 	}
 	for wait := firstWait; len(early) > 0 && wait <= left; wait = min(2*wait, maxWait) {
 		left -= wait
-		if err := pause(ctx, wait); err != nil {
+		if err := lifecycle.Pause(ctx, wait); err != nil {
 			return nil, err
 		}
 		next, err := r.chunks(ctx, early)
@@ -134,17 +136,6 @@ func (r *Recomputer) bisect(ctx context.Context, targets []Target) (Summary, err
 		total.add(s)
 	}
 	return total, nil
-}
-
-func pause(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 func userIDs(targets []Target) []int64 {

@@ -45,9 +45,6 @@ func same(a, b *int64) bool {
 	return *a == *b
 }
 
-// IsStub tells whether the row only holds a lock's place: nothing was computed for it yet.
-func (r Row) IsStub() bool { return r.Rev == 0 }
-
 // Capped tells whether a list reached MaxEntries: then the patient may have more.
 func (r Row) Capped() bool {
 	return max(len(r.BillIDs), len(r.LabBillIDs), len(r.OrderNumbers), len(r.LabReportIDs),

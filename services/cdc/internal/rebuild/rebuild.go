@@ -9,6 +9,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
@@ -96,7 +97,7 @@ func (r *Rebuilder) Run(ctx context.Context) error {
 	} else {
 		r.say("going on with %s; waiting %s until it is written by all", name, r.d.Wait)
 	}
-	if err := pause(ctx, r.d.Wait); err != nil {
+	if err := lifecycle.Pause(ctx, r.d.Wait); err != nil {
 		return err
 	}
 	f := r.filler(r.d.Index.Next())
@@ -145,7 +146,7 @@ func (r *Rebuilder) Rollback(ctx context.Context) error {
 
 // catchUp fills into the live index what it lacks, and proves it.
 func (r *Rebuilder) catchUp(ctx context.Context) error {
-	if err := pause(ctx, r.d.Wait); err != nil {
+	if err := lifecycle.Pause(ctx, r.d.Wait); err != nil {
 		return err
 	}
 	f := r.filler(r.d.Index.Live())
@@ -182,15 +183,3 @@ func (r *Rebuilder) Discard(ctx context.Context) error {
 }
 
 func (r *Rebuilder) say(format string, args ...any) { fmt.Fprintf(r.d.Out, format+"\n", args...) }
-
-// pause waits, or returns why not.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
-}

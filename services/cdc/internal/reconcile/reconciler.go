@@ -126,15 +126,3 @@ func (r *Reconciler) union(known []authn.LabScope, indexed []int64) ([]authn.Lab
 	}
 	return known, nil
 }
-
-// pause waits, or returns why not.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
-}

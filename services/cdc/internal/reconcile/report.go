@@ -9,6 +9,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
 // Options are those of the verb reconcile.
@@ -131,7 +132,7 @@ func (p *report) progress(name string) func(Count) {
 // wait looks at differences until they are gone or the deadline is over, and returns those that are left.
 func (p *report) wait(ctx context.Context, lab int64, left []Difference) ([]Difference, error) {
 	for len(left) > 0 && p.clock.Now().Before(p.deadline) {
-		if err := pause(ctx, waitBetweenLooks); err != nil {
+		if err := lifecycle.Pause(ctx, waitBetweenLooks); err != nil {
 			return left, err
 		}
 		still, err := p.r.Still(ctx, lab, left)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
 // Result is what the comparison of one laboratory found.
@@ -32,7 +33,7 @@ func (r *Reconciler) Compare(ctx context.Context, scope authn.LabScope, progress
 // settle sorts suspects into differences and what was only on its way.
 func (r *Reconciler) settle(ctx context.Context, result *Result, suspects map[int64][]Difference) error {
 	for look := 0; len(suspects) > 0 && look < r.d.Config.Looks; look++ {
-		if err := pause(ctx, r.d.Config.Settle); err != nil {
+		if err := lifecycle.Pause(ctx, r.d.Config.Settle); err != nil {
 			return err
 		}
 		now, err := r.again(ctx, result.LabID, suspects)

@@ -18,7 +18,7 @@ import (
 const peerName = "sarama loop, one row and one index call an event"
 
 // spent is what runs cost beside their time.
-type spent struct{ cpu, memory []float64 }
+type spent struct{ cpu, engines, memory []float64 }
 
 // consumers measures how fast the events are worked off, by the service and by the peer.
 func (b *bench) consumers(ctx context.Context) error {
@@ -31,6 +31,7 @@ func (b *bench) consumers(ctx context.Context) error {
 	}
 	b.report.Higher("consumer_events_per_second", "1/s", oursRuns, peerName, peerRuns)
 	b.report.Lower("consumer_cpu_us_per_event", "µs", ours.cpu, peerName, peers.cpu)
+	b.report.Lower("consumer_engines_cpu_us_per_event", "µs", ours.engines, peerName, peers.engines)
 	b.report.Lower("rss_mib_max", "MiB", ours.memory, "", nil)
 	return nil
 }
@@ -71,6 +72,10 @@ func (b *bench) ours(ctx context.Context, cost *spent) (float64, error) {
 	if err := b.member(ctx); err != nil {
 		return 0, err
 	}
+	m, err := b.meter(b.sandbox.PID("cdc"), true)
+	if err != nil {
+		return 0, err
+	}
 	begin := time.Now()
 	if err := await(ctx, "the end of the events", 5*time.Minute, func() (bool, error) {
 		waiting, err := b.broker.waiting(group)
@@ -79,7 +84,7 @@ func (b *bench) ours(ctx context.Context, cost *spent) (float64, error) {
 		return 0, err
 	}
 	took := time.Since(begin)
-	if err := cost.note(b.sandbox.PID("cdc"), 0, b.events); err != nil {
+	if err := m.stop(cost, b.events); err != nil {
 		return 0, err
 	}
 	if err := b.sandbox.Stop("cdc"); err != nil {
@@ -106,14 +111,50 @@ func (b *bench) member(ctx context.Context) error {
 	})
 }
 
-// note adds what a process used since before.
-func (s *spent) note(pid int, before time.Duration, events int64) error {
-	cpu, err := process.CPU(pid)
+// meter looks at the CPU time of a process and of the engines that it drives.
+type meter struct {
+	bench   *bench
+	pid     int
+	process time.Duration
+	engines time.Duration
+}
+
+// meter notes the present times; fresh: the process has just begun.
+func (b *bench) meter(pid int, fresh bool) (*meter, error) {
+	m := &meter{bench: b, pid: pid}
+	var err error
+	if m.engines, err = b.engines(); err != nil || fresh {
+		return m, err
+	}
+	m.process, err = process.CPU(pid)
+	return m, err
+}
+
+// engines returns the CPU time of the engines so far.
+func (b *bench) engines() (total time.Duration, err error) {
+	for _, name := range []string{"mysql", "kafka", "elasticsearch"} {
+		one, err := process.CPU(b.sandbox.PID(name))
+		if err != nil {
+			return 0, err
+		}
+		total += one
+	}
+	return total, nil
+}
+
+// stop adds what was used since the start.
+func (m *meter) stop(s *spent, events int64) error {
+	own, err := process.CPU(m.pid)
 	if err != nil {
 		return err
 	}
-	memory, err := process.PeakRSS(pid)
-	s.cpu = append(s.cpu, float64((cpu-before).Microseconds())/float64(events))
+	engines, err := m.bench.engines()
+	if err != nil {
+		return err
+	}
+	memory, err := process.PeakRSS(m.pid)
+	s.cpu = append(s.cpu, float64((own-m.process).Microseconds())/float64(events))
+	s.engines = append(s.engines, float64((engines-m.engines).Microseconds())/float64(events))
 	s.memory = append(s.memory, memory)
 	return err
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/IBM/sarama"
 
 	"github.com/labplatform/labplatform/pkg/phonetic"
-	"github.com/labplatform/labplatform/scripts/bench/internal/process"
 	"github.com/labplatform/labplatform/services/cdc/oracletest"
 )
 
@@ -50,7 +49,7 @@ func (b *bench) peer(ctx context.Context, cost *spent) (float64, error) {
 	}); err != nil {
 		return 0, err
 	}
-	before, err := process.CPU(os.Getpid())
+	m, err := b.meter(os.Getpid(), false)
 	if err != nil {
 		return 0, err
 	}
@@ -58,7 +57,7 @@ func (b *bench) peer(ctx context.Context, cost *spent) (float64, error) {
 		return 0, err
 	}
 	took := time.Since(time.Unix(0, p.begin.Load()))
-	if err := cost.note(os.Getpid(), before, p.quota); err != nil {
+	if err := m.stop(cost, p.quota); err != nil {
 		return 0, err
 	}
 	b.report.Progress("peer: %d events in %.1f s", p.quota, took.Seconds())

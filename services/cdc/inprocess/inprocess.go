@@ -15,8 +15,7 @@ func Decode(topic string, value []byte) error {
 		return err //nolint:wrapcheck // says what is wrong
 	}
 	if c.Table == change.UserMeta {
-		_, err = envelope.UserMeta(c.After)
-		return err //nolint:wrapcheck // says what is wrong
+		return row(c)
 	}
 	for _, image := range [][]byte{c.Before, c.After} {
 		if image == nil {
@@ -27,4 +26,14 @@ func Decode(topic string, value []byte) error {
 		}
 	}
 	return nil
+}
+
+// row reads the newest image of user_meta.
+func row(c change.Change) error {
+	image := c.After
+	if image == nil {
+		image = c.Before
+	}
+	_, err := envelope.UserMeta(image)
+	return err //nolint:wrapcheck // says what is wrong
 }

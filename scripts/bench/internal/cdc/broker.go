@@ -126,7 +126,7 @@ func (b *broker) sample(share int) ([]event, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer consumer.Close()
+	defer func() { _ = consumer.Close() }()
 	var all []event
 	return all, b.each(func(table string, partition int32, events int64) error {
 		todo := events / int64(share)
@@ -137,7 +137,7 @@ func (b *broker) sample(share int) ([]event, error) {
 		if err != nil {
 			return err
 		}
-		defer claim.Close()
+		defer func() { _ = claim.Close() }()
 		for range todo {
 			message := <-claim.Messages()
 			all = append(all, event{message.Topic, message.Value})

@@ -25,15 +25,15 @@ type sizes struct {
 	rounds   int
 	share    int           // the peer works off one event of so many, in every partition
 	warm     time.Duration // of writes before their way is measured
-	span     time.Duration // of writes whose way is measured
+	span     time.Duration // of one run of writes whose way is measured
 	decode   time.Duration // of one run of a decoder
 }
 
 func chosen(quick bool) sizes {
 	if quick {
-		return sizes{patients: 6_500, rounds: 2, share: 20, warm: time.Second, span: 5 * time.Second, decode: time.Second}
+		return sizes{patients: 6_500, rounds: 2, share: 20, warm: time.Second, span: 3 * time.Second, decode: time.Second}
 	}
-	return sizes{patients: 48_000, rounds: 3, share: 50, warm: 3 * time.Second, span: 20 * time.Second, decode: 2 * time.Second}
+	return sizes{patients: 48_000, rounds: 3, share: 50, warm: 3 * time.Second, span: 10 * time.Second, decode: 2 * time.Second}
 }
 
 // Run measures everything about change capture.

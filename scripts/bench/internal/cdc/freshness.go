@@ -31,19 +31,24 @@ func (b *bench) freshness(ctx context.Context) error {
 	if _, err := b.write(ctx, b.sizes.warm, "Warm"); err != nil {
 		return err
 	}
-	taken, err := b.write(ctx, b.sizes.span, "Fresh")
-	if err != nil {
-		return err
+	var p50, p99 []float64
+	watched := 0
+	for round := range b.sizes.rounds {
+		taken, err := b.write(ctx, b.sizes.span, fmt.Sprintf("Fresh %c", 'A'+round))
+		if err != nil {
+			return err
+		}
+		slices.Sort(taken)
+		watched += len(taken)
+		p50, p99 = append(p50, milliseconds(taken[len(taken)/2])), append(p99, milliseconds(taken[len(taken)*99/100]))
 	}
-	slices.Sort(taken)
-	at := func(percent int) []float64 {
-		return []float64{float64(taken[min(len(taken)-1, len(taken)*percent/100)].Microseconds()) / 1000}
-	}
-	b.report.Correct("rows_watched", len(taken))
-	b.report.Lower("row_to_searchable_p50_ms", "ms", at(50), "", nil)
-	b.report.Lower("row_to_searchable_p99_ms", "ms", at(99), "", nil)
+	b.report.Correct("rows_watched", watched)
+	b.report.Lower("row_to_searchable_p50_ms", "ms", p50, "", nil)
+	b.report.Lower("row_to_searchable_p99_ms", "ms", p99, "", nil)
 	return nil
 }
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // write changes names of patients at an even pace for span and returns how long the watched ones took.
 func (b *bench) write(ctx context.Context, span time.Duration, word string) ([]time.Duration, error) {

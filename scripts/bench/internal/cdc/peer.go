@@ -70,7 +70,7 @@ func (p *peer) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer members.Close()
+	defer func() { _ = members.Close() }()
 	ctx, p.stop = context.WithCancelCause(ctx)
 	defer p.stop(nil)
 	var topics []string

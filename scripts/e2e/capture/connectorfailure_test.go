@@ -24,7 +24,8 @@ func TestAFailedTaskIsOneLetterAndLostOffsetsAreMendedByTheRunbook(t *testing.T)
 		out, err := verb(t, args...)
 		t.Logf("cdc %s\n%s", strings.Join(args, " "), out)
 		if err != nil {
-			t.Fatal(err)
+			status, _ := fetch(http.MethodGet, platform.Endpoints.Connector+"/connectors?expand=status", "")
+			t.Fatalf("%v\n%s", err, status)
 		}
 	}
 	must("connectors", "stop")

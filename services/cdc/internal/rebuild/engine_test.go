@@ -29,7 +29,7 @@ import (
 
 func proof(p *enginetest.Platform, target string) *reconcile.Reconciler {
 	return reconcile.New(reconcile.Deps{Rows: reconcile.IndexOnly(p.Rows), Scope: mysql.Laboratory, Documents: p.Index, Users: p.Users,
-		Writer: p.Writer, Target: target, Versions: document.RevVersions{}, Config: reconcile.Config{Settle: 100 * time.Millisecond, Looks: 5}})
+		Writer: p.Writer, Target: target, Versions: document.RevVersions{}, Config: reconcile.Config{Settle: time.Second, Looks: 5}})
 }
 
 func deps(p *enginetest.Platform, out io.Writer) rebuild.Deps {
@@ -359,4 +359,29 @@ func BenchmarkRebuild(b *testing.B) {
 		}
 	}
 	b.ReportMetric(patients*float64(b.N)/b.Elapsed().Seconds(), "patients/s")
+}
+
+func TestANewSchemaPausesTheSyncerUntilItsIndexIsMade(t *testing.T) {
+	t.Parallel()
+	p := small(t)
+	p.Index.Send("PUT", "/"+p.Index.Alias+"_v1/_mapping", `{"_meta":{"version_domain":"user_meta.rev","schema":0}}`, nil) // of a program before ours
+	sink := p.Sink()
+	p.Exec("UPDATE userDetails SET fullName = 'Changed while nothing is written' WHERE id = 9")
+	p.Recompute(9)
+	rows, err := p.Rows.RowsByID(t.Context(), []int64{9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := []change.Record{enginetest.Event(change.Update, rows[0])}
+	_, err = sink.Apply(t.Context(), events)
+	if fault := outcome.FaultOf(err); err == nil || !fault.Operator || !strings.Contains(fault.Advice, "cdc rebuild") {
+		t.Fatalf("error %v", err)
+	}
+	if err := rebuild.New(deps(p, io.Discard)).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if results, err := sink.Apply(t.Context(), events); err != nil || results[0].Kind != outcome.Applied {
+		t.Errorf("results %v, error %v", results, err)
+	}
+	agrees(t, p)
 }

@@ -6,6 +6,8 @@ bin=$1
 read -ra raced <<<"$2"
 read -ra plain <<<"$3"
 results=${LAB_DIR:-.lab}/test-results
+# Stacks that tests start share the programs of the Java engines.
+export LAB_DISTRIBUTIONS=${LAB_DISTRIBUTIONS:-$(realpath -m "${LAB_DIR:-.lab}")/distributions}
 rm -rf "$results" && mkdir -p "$results"
 status=0
 run() {

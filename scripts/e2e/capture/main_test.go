@@ -103,6 +103,7 @@ func consumers(t *testing.T, change map[string]string) []*consumer {
 		second.env[key] = value
 	}
 	admin, grpc := freePort(t), freePort(t)
+	delete(second.env, "CDC_GROUP_INSTANCE_ID") // the first one's
 	second.env["CDC_ADMIN_PORT"], second.env["CDC_GRPC_PORT"] = strconv.Itoa(admin), strconv.Itoa(grpc)
 	second.http = fmt.Sprintf("http://127.0.0.1:%d", admin)
 	return []*consumer{first, second}
@@ -190,4 +191,18 @@ func sum(values map[string]float64) float64 {
 		total += v
 	}
 	return total
+}
+
+// onOneConnection lets a zero date through: the session's mode is the statement's alone.
+func onOneConnection(db *sql.DB, statement string) error {
+	conn, err := db.Conn(context.Background())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(context.Background(), "SET SESSION sql_mode=''"); err != nil {
+		return err
+	}
+	_, err = conn.ExecContext(context.Background(), statement)
+	return err
 }

@@ -24,6 +24,8 @@ const help = `devstack runs the laboratory platform on this machine.
   devstack seed-volume [--users N] [--labs N] [--seed-number N]
                                 generate patients, bills and reports; the same for the same seed number
   devstack print-internal-token print a service token for the internal listener (60 s)
+  devstack exec SERVICE VERB …  run a verb of a service with the environment of the running stack,
+                                e.g. devstack exec cdc connectors status
   devstack engines -- CMD …     run CMD with private test engines (LAB_TEST_MYSQL_DSN, LAB_TEST_MONGO_URI,
                                 LAB_TEST_KAFKA_BROKERS, LAB_TEST_ES_URL)
 
@@ -69,6 +71,8 @@ func dispatch(ctx context.Context, dir, verb string, args []string, stdout, stde
 		return 2, err
 	}
 	switch verb {
+	case "exec":
+		return runVerb(ctx, s, args)
 	case "engines":
 		return runEngines(ctx, s, args, stderr)
 	case "run":

@@ -35,6 +35,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
+	"github.com/labplatform/labplatform/services/cdc/internal/purge"
 	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
 	elasticstore "github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
@@ -48,6 +49,7 @@ const (
 	sweepEvery     = 10 * time.Minute
 	keepWindows    = time.Hour
 	sweepLimit     = 10_000
+	purgeEvery     = time.Hour
 	walkEvery      = 5 * time.Second
 	walkChunk      = 500
 	lateEvery      = time.Second
@@ -96,7 +98,7 @@ func (b *builder) build() (err error) {
 	if b.counters, err = newCounters(b.t.Registry); err != nil {
 		return err
 	}
-	for _, step := range []func() error{b.openDatabase, b.openIndex, b.openConsumer, b.openSupervisor, b.openReconciler, b.serve} {
+	for _, step := range []func() error{b.openDatabase, b.openIndex, b.openConsumer, b.openSupervisor, b.openReconciler, b.openPurger, b.serve} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -148,7 +150,7 @@ func (b *builder) openReconciler() error {
 	if b.cfg.ReconcileEvery == 0 {
 		return nil
 	}
-	loop := &reconcile.Loop{Observer: b.counters, Reconciler: reconcile.New(reconcile.Deps{Rows: b.rows, Laboratories: laboratories{b.rows},
+	loop := &reconcile.Loop{Observer: b.counters, Reconciler: reconcile.New(reconcile.Deps{Rows: b.rows, Scope: mysql.Laboratory,
 		Documents: b.index, Users: b.users, Writer: b.writer, Target: b.index.Live(), Versions: document.RevVersions{}, Config: reconcile.DefaultConfig()})}
 	b.group.Run("reconciler", func(ctx context.Context) error {
 		return lifecycle.Every(ctx, b.cfg.ReconcileEvery, b.t.Logger, "reconcile", func(ctx context.Context) error {
@@ -158,12 +160,6 @@ func (b *builder) openReconciler() error {
 	})
 	return nil
 }
-
-// laboratories adds the scope of a laboratory that only the index knows.
-type laboratories struct{ *mysql.Store }
-
-// Laboratory implements reconcile.Laboratories.
-func (laboratories) Laboratory(labID int64) (authn.LabScope, error) { return mysql.Laboratory(labID) } //nolint:wrapcheck // names the laboratory
 
 // walk lends the store to the phase, which the store itself needs.
 type walk struct{ b *builder }
@@ -197,6 +193,18 @@ type progress struct{ rows *mysql.Store }
 // Beat implements heartbeat.Progress.
 func (p progress) Beat(ctx context.Context, connector string, beatAt, appliedAt time.Time) error {
 	return p.rows.Applied(ctx, mysql.Beat{Connector: connector, BeatAt: beatAt, AppliedAt: appliedAt}) //nolint:wrapcheck // a fault already
+}
+
+// openPurger adds the end of stubs that no event can come back against any more.
+func (b *builder) openPurger() error {
+	p := &purge.Purger{Stubs: b.index, Writer: b.writer, Versions: document.RevVersions{}, Clock: b.clock, Observer: b.counters, Config: b.cfg.Purge}
+	b.group.Run("purge", func(ctx context.Context) error {
+		return lifecycle.Every(ctx, purgeEvery, b.t.Logger, "purge stubs", func(ctx context.Context) error {
+			_, err := mysqldb.Lead(ctx, b.db, "purge", func(ctx context.Context, _ *sql.Conn) error { return p.RunOnce(ctx) })
+			return err //nolint:wrapcheck // said by the loop's name
+		})
+	})
+	return nil
 }
 
 func (b *builder) openSupervisor() error {

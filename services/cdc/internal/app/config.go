@@ -19,6 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 	"github.com/labplatform/labplatform/services/cdc/internal/consume"
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
+	"github.com/labplatform/labplatform/services/cdc/internal/purge"
 	elasticstore "github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
 )
 
@@ -48,6 +49,7 @@ type Config struct {
 	Consume   consume.Config
 	Bulk      indexsync.WriterConfig `envPrefix:"BULK_"`
 	Index     elasticstore.Config    `envPrefix:"INDEX_"`
+	Purge     purge.Config           `envPrefix:"PURGE_"`
 	Connect   ConnectConfig
 
 	// PhaseOverride forces the phase, running or migration, instead of detecting it from the column full_name.
@@ -105,6 +107,10 @@ func (c *Config) Validate() error {
 	}
 	if u, err := url.Parse(c.Connect.URL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		problems = append(problems, errors.New("CONNECT_URL must be the address of Kafka Connect's REST, like http://connect:8083"))
+	}
+	if c.Purge.After <= c.Topics.Retention {
+		problems = append(problems, fmt.Errorf("PURGE_AFTER %s must be longer than TOPIC_RETENTION %s: an event that is still there could bring a deleted patient back",
+			c.Purge.After, c.Topics.Retention))
 	}
 	if c.ReconcileEvery < 0 || c.Connect.Heartbeat <= 0 {
 		problems = append(problems, errors.New("RECONCILE_EVERY must not be negative and CONNECTOR_HEARTBEAT must be above zero"))

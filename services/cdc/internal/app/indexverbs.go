@@ -34,11 +34,10 @@ func reconcileVerb(out io.Writer) command.Verb {
 				return err
 			}
 			defer stores.close()
-			total, err := stores.reconciler(stores.index.Live()).Report(ctx, o, out, clock.System{})
+			total, err := stores.reconciler(stores.index.Live(), stores.rows).Report(ctx, o, out, clock.System{})
 			if err != nil {
 				return err //nolint:wrapcheck // says what is wrong
 			}
-			fmt.Fprintln(out, total)
 			if total.Differences > 0 {
 				return errDiffers
 			}
@@ -70,7 +69,7 @@ func rebuildVerb(out io.Writer) command.Verb {
 			}
 			defer stores.close()
 			r := rebuild.New(rebuild.Deps{Index: stores.index, Rows: stores.rows, Writer: stores.writer, Versions: document.RevVersions{},
-				Proof: func(target string) rebuild.Proof { return stores.reconciler(target) }, Wait: rebuild.DefaultWait, Workers: rebuildWorkers,
+				Proof: func(target string) rebuild.Proof { return stores.reconciler(target, reconcile.IndexOnly(stores.rows)) }, Wait: rebuild.DefaultWait, Workers: rebuildWorkers,
 				Clock: clock.System{}, Out: out})
 			return stores.lead(ctx, "rebuild", func(ctx context.Context) error {
 				switch {

@@ -35,6 +35,7 @@ type counters struct {
 	compared    prometheus.Counter
 	differences *prometheus.CounterVec
 	unsettled   prometheus.Counter
+	purged      prometheus.Counter
 
 	connectorUp, taskState *prometheus.GaugeVec
 	restarts               *prometheus.CounterVec
@@ -72,6 +73,7 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 		compared:       one("cdc_reconciled_patients_total", "Patients that the continuous proof has compared."),
 		differences:    vec("cdc_reconcile_differences_total", "Differences between sources, user_meta and index that stayed, and were sent for repair.", "kind"),
 		unsettled:      one("cdc_reconcile_unsettled_total", "Patients that changed at every look of the proof."),
+		purged:         one("cdc_stubs_purged_total", "Stubs deleted from the index because no event can come back against them."),
 		connectorUp: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cdc_connector_up",
 			Help: "1 while the connector runs, has tasks, and all of them run, else 0."}, []string{"connector"}),
 		taskState: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cdc_connector_task_state",
@@ -79,7 +81,7 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 		restarts: vec("cdc_connector_restarts_total", "Restarts of failed connectors and tasks.", "connector"),
 	}
 	for _, v := range []prometheus.Collector{c.consumed, c.processed, c.failed, c.dead, c.retried, c.ended, c.skipped, c.letterFailures, c.batches, c.seconds,
-		c.rows, c.early, c.late, c.capped, c.bulkSeconds, c.bulkOperations, c.resent, c.compared, c.differences, c.unsettled, c.connectorUp, c.taskState, c.restarts} {
+		c.rows, c.early, c.late, c.capped, c.bulkSeconds, c.bulkOperations, c.resent, c.compared, c.differences, c.unsettled, c.purged, c.connectorUp, c.taskState, c.restarts} {
 		if err := registry.Register(v); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -195,3 +197,6 @@ func (c *counters) Compared(r reconcile.Result) {
 		c.differences.WithLabelValues(string(d.Kind)).Inc()
 	}
 }
+
+// Purged implements purge.Observer.
+func (c *counters) Purged(stubs int) { c.purged.Add(float64(stubs)) }

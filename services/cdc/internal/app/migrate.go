@@ -43,9 +43,14 @@ func migrateIndex(ctx context.Context, cfg Config, log *slog.Logger) error {
 		return fmt.Errorf("open search index: %w", err)
 	}
 	defer func() { _ = client.Close() }()
-	name, err := elasticstore.New(client, cfg.Index).EnsureIndex(ctx)
+	store := elasticstore.New(client, cfg.Index)
+	name, err := store.EnsureIndex(ctx)
 	if err != nil {
 		return fmt.Errorf("search index: %w", err)
+	}
+	if auto, err := store.AutoCreates(ctx); err == nil && auto { // whoever may not read the settings may still migrate
+		log.Warn("the cluster makes indexes by itself: a delete while the alias is missing would take its name; set action.auto_create_index to false",
+			"alias", cfg.Index.Alias)
 	}
 	log.Info("search index is there", "index", name)
 	return nil

@@ -51,9 +51,9 @@ func openStores(cfg Config) (*stores, error) {
 	}, nil
 }
 
-// reconciler compares the index behind target.
-func (s *stores) reconciler(target string) *reconcile.Reconciler {
-	return reconcile.New(reconcile.Deps{Rows: s.rows, Laboratories: laboratories{s.rows}, Documents: s.index, Users: s.users, Writer: s.writer,
+// reconciler compares rows with the index behind target.
+func (s *stores) reconciler(target string, rows reconcile.Rows) *reconcile.Reconciler {
+	return reconcile.New(reconcile.Deps{Rows: rows, Scope: mysql.Laboratory, Documents: s.index, Users: s.users, Writer: s.writer,
 		Target: target, Versions: document.RevVersions{}, Config: reconcile.DefaultConfig()})
 }
 

@@ -49,12 +49,17 @@ type Config struct {
 	MaxRetry     time.Duration `env:"MAX_RETRY" envDefault:"10s"`
 	// InFlightBytes bounds the records under way in the whole process.
 	InFlightBytes int64 `env:"IN_FLIGHT_BYTES" envDefault:"67108864"`
+	// DeadLetterPercent is the share of a table's last 1,000 records above which dead letters stop it; 100 never does.
+	DeadLetterPercent int `env:"DEAD_LETTER_LIMIT_PERCENT" envDefault:"50"`
 }
 
 // Validate refuses bounds with which nothing would move.
 func (c *Config) Validate() error {
 	if c.BatchRecords < 1 || c.BatchBytes < 1 || c.Linger < 0 || c.ApplyTimeout <= 0 || c.FirstRetry <= 0 || c.MaxRetry < c.FirstRetry || c.InFlightBytes < 1 {
 		return errors.New("BATCH_RECORDS, BATCH_BYTES, APPLY_TIMEOUT, FIRST_RETRY and IN_FLIGHT_BYTES must be above zero, and MAX_RETRY at least FIRST_RETRY")
+	}
+	if c.DeadLetterPercent < 0 || c.DeadLetterPercent > 100 {
+		return errors.New("DEAD_LETTER_LIMIT_PERCENT must be 0 to 100; 100 switches the limit off")
 	}
 	return nil
 }
@@ -72,14 +77,16 @@ type Deps struct {
 
 // Consumer carries records to their sinks.
 type Consumer struct {
-	d      Deps
-	memory *semaphore.Weighted
-	status *Status
+	d       Deps
+	memory  *semaphore.Weighted
+	status  *Status
+	breaker *breaker
 }
 
 // New returns a consumer without any partition yet.
 func New(d Deps) *Consumer {
-	return &Consumer{d: d, memory: semaphore.NewWeighted(d.Config.InFlightBytes), status: newStatus(d.Clock)}
+	return &Consumer{d: d, memory: semaphore.NewWeighted(d.Config.InFlightBytes), status: newStatus(d.Clock),
+		breaker: newBreaker(d.Config.DeadLetterPercent)}
 }
 
 // Status tells how the partitions are doing.

@@ -33,7 +33,7 @@ type bench struct {
 func newBench(t *testing.T, configure func(*consume.Config)) *bench {
 	t.Helper()
 	cfg := consume.Config{BatchRecords: 10, BatchBytes: 1 << 20, Linger: 5 * time.Millisecond, ApplyTimeout: 20 * time.Second,
-		FirstRetry: 100 * time.Millisecond, MaxRetry: 10 * time.Second, InFlightBytes: 1 << 20}
+		FirstRetry: 100 * time.Millisecond, MaxRetry: 10 * time.Second, InFlightBytes: 1 << 20, DeadLetterPercent: 100}
 	if configure != nil {
 		configure(&cfg)
 	}
@@ -392,4 +392,41 @@ func checkMarks(t *testing.T, b *bench, kinds []outcome.Kind) {
 	if int64(b.seen) != mark || sum != b.seen {
 		t.Fatalf("consumed %d, outcomes %v, mark %d", b.seen, b.ended, mark)
 	}
+}
+
+func TestDeadRecordsInNumbersStopTheTable(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(c *consume.Config) { c.DeadLetterPercent = 50 })
+		sick := true
+		b.sink.kinds = func(int64) outcome.Kind {
+			if sick {
+				return outcome.Dead
+			}
+			return outcome.Applied
+		}
+		done := b.run(t.Context())
+		b.feed(0, 500)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := b.marked(); got[len(got)-1] != 500 || len(b.letters.sent) != 500 {
+			t.Fatalf("half of a window is poison, and passes: marked %v, %d letters", got[len(got)-1], len(b.letters.sent))
+		}
+		b.feed(500, 510)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		p := b.consumer.Status().Partitions()[0]
+		if p.Fault == nil || !p.Fault.Operator || len(b.letters.sent) != 500 {
+			t.Errorf("more than half: fault %v, %d letters", p.Fault, len(b.letters.sent))
+		}
+		b.sink.mu.Lock()
+		sick = false // somebody mends it
+		b.sink.mu.Unlock()
+		time.Sleep(time.Minute)
+		close(b.records)
+		<-done
+		if got := b.marked(); got[len(got)-1] != 510 || b.ended[outcome.Applied] != 10 {
+			t.Errorf("after the mend: marked %v, ends %v", got[len(got)-1], b.ended)
+		}
+	})
 }

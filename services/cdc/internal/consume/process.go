@@ -24,6 +24,7 @@ func (w *worker) finish(ctx context.Context, batch []change.Record) bool {
 	}
 	w.claim.Mark(batch[len(batch)-1].Offset + 1)
 	w.state.finished(batch[len(batch)-1])
+	c.breaker.count(table, results)
 	c.d.Observer.Consumed(table, len(batch))
 	c.d.Observer.Finished(table, results, c.d.Clock.Now().Sub(begin))
 	return true
@@ -38,8 +39,12 @@ func (w *worker) apply(ctx context.Context, batch []change.Record) ([]outcome.Re
 	for attempt := 1; ; attempt++ {
 		results, err := w.c.try(ctx, sink, batch)
 		if err == nil {
-			w.recovered()
-			return results, attempt, true
+			fault := w.c.breaker.allow(table, results)
+			if fault == nil {
+				w.recovered()
+				return results, attempt, true
+			}
+			err = fault
 		}
 		if ctx.Err() != nil {
 			return nil, attempt, false

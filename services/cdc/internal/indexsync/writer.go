@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
@@ -57,13 +59,13 @@ type WriterDeps struct {
 
 // Writer sends operations until each has an end. Safe for concurrent use; all its users share one bound of requests.
 type Writer struct {
-	d     WriterDeps
-	limit *limiter
+	d    WriterDeps
+	room *semaphore.Weighted // requests under way
 }
 
 // NewWriter returns a writer.
 func NewWriter(d WriterDeps) *Writer {
-	return &Writer{d: d, limit: newLimiter(d.Config.Concurrent)}
+	return &Writer{d: d, room: semaphore.NewWeighted(int64(d.Config.Concurrent))}
 }
 
 // Write sends ops to target and returns the final fate of each, parallel to ops. An error means that some may be
@@ -176,16 +178,11 @@ func (w *Writer) again(ctx context.Context, begin time.Time, attempt, ops int, k
 
 // request sends ops within the bound of requests under way, in halves where the server asks for that.
 func (w *Writer) request(ctx context.Context, target string, ops []document.Op) ([]Fate, error) {
-	if err := w.limit.enter(ctx); err != nil {
+	if err := w.room.Acquire(ctx, 1); err != nil {
 		return nil, fmt.Errorf("wait for a request to end: %w", err)
 	}
-	fates, err := w.halve(ctx, target, ops)
-	busy := err != nil && refusalOf(err).Verdict == Busy
-	for _, fate := range fates {
-		busy = busy || fate.Verdict == Busy
-	}
-	w.limit.leave(busy)
-	return fates, err
+	defer w.room.Release(1)
+	return w.halve(ctx, target, ops)
 }
 
 // halve sends ops. A request that one operation makes unreadable, or that is too large, is cut in two until the one

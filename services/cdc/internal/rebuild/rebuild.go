@@ -2,7 +2,6 @@ package rebuild
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -23,6 +22,8 @@ type Index interface {
 	Next() string
 	// Names returns the indexes behind them, "" where there is none, and those that no alias names, newest first.
 	Names(ctx context.Context) (live, next string, kept []string, err error)
+	// Older returns the newest index that no alias names and that is older than the live one, "" if there is none.
+	Older(ctx context.Context) (string, error)
 	// CreateNext makes the index behind the next alias, or takes the one that is there.
 	CreateNext(ctx context.Context) (string, error)
 	// Swap makes the next index the live one in one step; SwapTo makes a kept one that.
@@ -111,28 +112,34 @@ func (r *Rebuilder) Run(ctx context.Context) error {
 	return nil
 }
 
-// Rollback puts the newest kept index back into its place at once and then fills in what it has missed: for a new index
-// that turns out wrong. The error is a fault or ErrDiffers; call again to go on.
+// Rollback puts the index before the live one back into its place at once and then fills in what it has missed: for a
+// new index that turns out wrong. Called again when there is none before, it only fills in. The error is a fault or
+// ErrDiffers; call again to go on.
 func (r *Rebuilder) Rollback(ctx context.Context) error {
-	live, next, kept, err := r.d.Index.Names(ctx)
+	live, next, _, err := r.d.Index.Names(ctx)
 	if err != nil {
 		return err //nolint:wrapcheck // a fault as it is
 	}
 	if next != "" {
 		return outcome.Operator(fmt.Errorf("a rebuild fills %s", next), "finish it with `cdc rebuild`, or give it up with `cdc rebuild --discard`")
 	}
-	if len(kept) == 0 {
-		return outcome.Operator(errors.New("no index is kept"), "make a new one with `cdc rebuild`")
-	}
-	if err := r.d.Index.SwapTo(ctx, kept[0]); err != nil {
+	older, err := r.d.Index.Older(ctx)
+	if err != nil {
 		return err //nolint:wrapcheck // a fault as it is
 	}
-	r.say("searches read %s again, not %s; waiting %s, then filling in what it has missed", kept[0], live, r.d.Wait)
-	return r.CatchUp(ctx)
+	if older == "" {
+		r.say("no index before %s is kept; filling in what that one lacks", live)
+		return r.catchUp(ctx)
+	}
+	if err := r.d.Index.SwapTo(ctx, older); err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	r.say("searches read %s again, not %s; waiting %s, then filling in what it has missed", older, live, r.d.Wait)
+	return r.catchUp(ctx)
 }
 
-// CatchUp fills into the live index what it lacks, and proves it.
-func (r *Rebuilder) CatchUp(ctx context.Context) error {
+// catchUp fills into the live index what it lacks, and proves it.
+func (r *Rebuilder) catchUp(ctx context.Context) error {
 	if err := pause(ctx, r.d.Wait); err != nil {
 		return err
 	}

@@ -14,6 +14,8 @@ import (
 
 // Rows reads user_meta and compares it with its sources. Errors are faults.
 type Rows interface {
+	// Laboratories returns all that the database knows.
+	Laboratories(ctx context.Context) ([]authn.LabScope, error)
 	// Rows returns up to limit rows of a laboratory with ids above after, ascending.
 	Rows(ctx context.Context, scope authn.LabScope, after int64, limit int) ([]projection.Row, error)
 	// RowsByID returns the rows of patients of any laboratory; those without one are missing.
@@ -22,12 +24,6 @@ type Rows interface {
 	SourceUserIDs(ctx context.Context, scope authn.LabScope, after int64, limit int) ([]int64, error)
 	// Differences returns those of userIDs whose row is not what the sources say at this moment.
 	Differences(ctx context.Context, userIDs []int64) ([]int64, error)
-}
-
-// Laboratories lists all laboratories that the database knows, and makes the scope of one that it may not know.
-type Laboratories interface {
-	Laboratories(ctx context.Context) ([]authn.LabScope, error)
-	Laboratory(labID int64) (authn.LabScope, error)
 }
 
 // Documents reads an index by its name or alias. Errors are faults.
@@ -40,6 +36,20 @@ type Documents interface {
 	// Laboratories returns those that documents speak of, ascending.
 	Laboratories(ctx context.Context, target string) ([]int64, error)
 }
+
+// IndexOnly returns rows for a comparison of an index with user_meta alone.
+func IndexOnly(rows Rows) Rows { return indexOnly{rows} }
+
+// reader lends its methods under another name than that of one of them.
+type reader = Rows
+
+type indexOnly struct{ reader }
+
+func (indexOnly) SourceUserIDs(context.Context, authn.LabScope, int64, int) ([]int64, error) {
+	return nil, nil
+}
+
+func (indexOnly) Differences(context.Context, []int64) ([]int64, error) { return nil, nil }
 
 // Users computes rows again.
 type Users interface {
@@ -64,14 +74,14 @@ func DefaultConfig() Config { return Config{Settle: 3 * time.Second, Looks: 4} }
 
 // Deps are what a Reconciler works with.
 type Deps struct {
-	Rows         Rows
-	Laboratories Laboratories
-	Documents    Documents
-	Users        Users
-	Writer       Writer
-	Target       string // the alias or index to compare
-	Versions     document.Versions
-	Config       Config
+	Rows      Rows
+	Scope     func(labID int64) (authn.LabScope, error) // of a laboratory that only the index or an operator names
+	Documents Documents
+	Users     Users
+	Writer    Writer
+	Target    string // the alias or index to compare
+	Versions  document.Versions
+	Config    Config
 }
 
 // Reconciler compares and repairs. Safe for concurrent use.
@@ -88,7 +98,7 @@ func New(d Deps) *Reconciler {
 
 // Labs returns the scopes of all laboratories that the database or the index knows, ascending.
 func (r *Reconciler) Labs(ctx context.Context) ([]authn.LabScope, error) {
-	known, err := r.d.Laboratories.Laboratories(ctx)
+	known, err := r.d.Rows.Laboratories(ctx)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // a fault as it is
 	}
@@ -108,7 +118,7 @@ func (r *Reconciler) union(known []authn.LabScope, indexed []int64) ([]authn.Lab
 		if has[lab] {
 			continue
 		}
-		scope, err := r.d.Laboratories.Laboratory(lab)
+		scope, err := r.d.Scope(lab)
 		if err != nil {
 			return nil, err //nolint:wrapcheck // says that the index names no laboratory
 		}

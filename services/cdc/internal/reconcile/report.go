@@ -52,71 +52,104 @@ func (r *Reconciler) Report(ctx context.Context, o Options, w io.Writer, now clo
 	if err != nil {
 		return Total{}, err
 	}
-	deadline := now.Now().Add(o.Wait)
-	var total Total
+	p := &report{r: r, o: o, w: w, clock: now, deadline: now.Now().Add(o.Wait)}
 	for i, lab := range labs {
-		name := fmt.Sprintf("laboratory %d (%d of %d)", lab.LabID(), i+1, len(labs))
-		said := now.Now()
-		result, err := r.Compare(ctx, lab, func(c Count) {
-			if now.Now().Sub(said) >= progressEvery {
-				said = now.Now()
-				fmt.Fprintf(w, "%s: %s so far\n", name, counted(c.Patients, "patient", "patients"))
-			}
-		})
-		if err != nil {
-			return total, err
+		if err := p.laboratory(ctx, lab, fmt.Sprintf("laboratory %d (%d of %d)", lab.LabID(), i+1, len(labs))); err != nil {
+			return p.total, err
 		}
-		left, err := r.resolve(ctx, result, o, deadline, w, now, &total)
-		if err != nil {
-			return total, err
-		}
-		total.Laboratories++
-		total.Patients += result.Patients
-		total.Documents += result.Documents
-		total.Differences += left
-		total.Unsettled += result.Unsettled
-		fmt.Fprintf(w, "%s: %s, %s, %s\n", name, counted(result.Patients, "patient", "patients"), counted(result.Documents, "document", "documents"),
-			counted(int64(left), "difference", "differences"))
 	}
-	fmt.Fprintln(w, total)
-	return total, nil
+	fmt.Fprintln(w, p.total)
+	return p.total, nil
 }
 
 func (r *Reconciler) chosen(ctx context.Context, lab int64) ([]authn.LabScope, error) {
 	if lab == 0 {
 		return r.Labs(ctx)
 	}
-	scope, err := r.d.Laboratories.Laboratory(lab)
+	scope, err := r.d.Scope(lab)
 	return []authn.LabScope{scope}, err //nolint:wrapcheck // says what is wrong with the number
 }
 
-// resolve shows what differs, mends it and waits, as the options say, and returns how many differences are left.
-func (r *Reconciler) resolve(ctx context.Context, result Result, o Options, deadline time.Time, w io.Writer, now clock.Clock, total *Total) (int, error) {
-	left := result.Differences
-	for i, d := range left {
-		if i == shownDifferences {
-			fmt.Fprintf(w, "  and %s more\n", thousands(int64(len(left)-i)))
-			break
-		}
-		fmt.Fprintf(w, "  %s\n", d)
+// report is one Report under way.
+type report struct {
+	r        *Reconciler
+	o        Options
+	w        io.Writer
+	clock    clock.Clock
+	deadline time.Time
+	total    Total
+}
+
+func (p *report) laboratory(ctx context.Context, lab authn.LabScope, name string) error {
+	result, err := p.settled(ctx, lab, name)
+	if err != nil {
+		return err
 	}
-	if o.Repair && len(left) > 0 {
-		if err := r.Repair(ctx, left); err != nil {
-			return len(left), err
+	p.total.Laboratories++
+	p.total.Patients += result.Patients
+	p.total.Documents += result.Documents
+	p.total.Differences += len(result.Differences)
+	p.total.Unsettled += result.Unsettled
+	fmt.Fprintf(p.w, "%s: %s, %s, %s\n", name, counted(result.Patients, "patient", "patients"), counted(result.Documents, "document", "documents"),
+		counted(int64(len(result.Differences)), "difference", "differences"))
+	return nil
+}
+
+// settled compares a laboratory, shows what differs, mends it once if it may, and compares again while there is time.
+func (p *report) settled(ctx context.Context, lab authn.LabScope, name string) (Result, error) {
+	for mended := false; ; {
+		result, err := p.r.Compare(ctx, lab, p.progress(name))
+		if err != nil || len(result.Differences) == 0 {
+			return result, err
 		}
-		total.Repaired += len(left)
+		show(p.w, result.Differences)
+		if p.o.Repair && !mended {
+			if err := p.r.Repair(ctx, result.Differences); err != nil {
+				return result, err
+			}
+			p.total.Repaired += len(result.Differences)
+			mended = true
+		}
+		left, err := p.wait(ctx, lab.LabID(), result.Differences)
+		if err != nil || len(left) > 0 {
+			result.Differences = left
+			return result, err
+		}
 	}
-	for len(left) > 0 && now.Now().Before(deadline) {
+}
+
+func (p *report) progress(name string) func(Count) {
+	said := p.clock.Now()
+	return func(c Count) {
+		if now := p.clock.Now(); now.Sub(said) >= progressEvery {
+			said = now
+			fmt.Fprintf(p.w, "%s: %s so far\n", name, counted(c.Patients, "patient", "patients"))
+		}
+	}
+}
+
+// wait looks at differences until they are gone or the deadline is over, and returns those that are left.
+func (p *report) wait(ctx context.Context, lab int64, left []Difference) ([]Difference, error) {
+	for len(left) > 0 && p.clock.Now().Before(p.deadline) {
 		if err := pause(ctx, waitBetweenLooks); err != nil {
-			return len(left), err
+			return left, err
 		}
-		still, err := r.Still(ctx, result.LabID, left)
+		still, err := p.r.Still(ctx, lab, left)
 		if err != nil {
-			return len(left), err
+			return left, err
 		}
 		left = still
 	}
-	return len(left), nil
+	return left, nil
+}
+
+func show(w io.Writer, differences []Difference) {
+	for _, d := range differences[:min(len(differences), shownDifferences)] {
+		fmt.Fprintf(w, "  %s\n", d)
+	}
+	if more := len(differences) - shownDifferences; more > 0 {
+		fmt.Fprintf(w, "  and %s more\n", thousands(int64(more)))
+	}
 }
 
 func counted(n int64, one, many string) string {

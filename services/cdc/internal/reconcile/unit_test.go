@@ -80,9 +80,7 @@ func (w *world) Find(context.Context, string, []document.Entry) ([]document.Entr
 	return []document.Entry{e}, nil
 }
 
-func (w *world) Laboratory(id int64) (authn.LabScope, error) { return mysql.Laboratory(id) }
-
-func (w *world) known() ([]authn.LabScope, error) {
+func (w *world) Laboratories(context.Context) ([]authn.LabScope, error) {
 	var scopes []authn.LabScope
 	for _, id := range w.labs {
 		s, err := mysql.Laboratory(id)
@@ -106,17 +104,13 @@ func (w *world) Write(_ context.Context, _ string, ops []document.Op) ([]indexsy
 
 func (w *world) Compared(r reconcile.Result) { w.compared = append(w.compared, r.LabID) }
 
-// fromDatabase and fromIndex have the laboratories; two methods of one name need two types.
-type fromDatabase struct{ *world }
-
-func (f fromDatabase) Laboratories(context.Context) ([]authn.LabScope, error) { return f.known() }
-
+// fromIndex is the index's side of a method that both sides have.
 type fromIndex struct{ *world }
 
 func (fromIndex) Laboratories(context.Context, string) ([]int64, error) { return []int64{9}, nil }
 
 func (w *world) reconciler() *reconcile.Reconciler {
-	return reconcile.New(reconcile.Deps{Rows: w, Laboratories: fromDatabase{w}, Documents: fromIndex{w}, Users: w, Writer: w, Target: "user_details",
+	return reconcile.New(reconcile.Deps{Rows: w, Scope: mysql.Laboratory, Documents: fromIndex{w}, Users: w, Writer: w, Target: "user_details",
 		Versions: document.RevVersions{}, Config: reconcile.Config{Settle: 3 * time.Second, Looks: 4}})
 }
 

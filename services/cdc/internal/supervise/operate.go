@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -161,16 +162,20 @@ func (o *Operator) each(ctx context.Context, names []string, doing, done string,
 			return fmt.Errorf("there is no connector %q: name one of %s", name, strings.Join(o.Connectors, ", "))
 		}
 	}
+	var problems []error
+	var acted []string
 	for _, name := range names {
 		fmt.Fprintf(o.Out, "%s: %s\n", name, doing)
 		if err := act(ctx, name); err != nil {
-			return err
+			problems = append(problems, err)
+			continue
 		}
-		if err := o.await(ctx, name, done, reached, hold); err != nil {
-			return err
-		}
+		acted = append(acted, name)
 	}
-	return nil
+	for _, name := range acted { // one that does not come up must not keep the other down
+		problems = append(problems, o.await(ctx, name, done, reached, hold))
+	}
+	return errors.Join(problems...)
 }
 
 // await looks until the state was reached and held, and shows every other state on the way. The first look comes

@@ -176,8 +176,8 @@ func TestStopAndResumeWaitUntilItIsSo(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := `source-existing: stopping
-source-existing: stopped after 0.5 s
 source-projection: stopping
+source-existing: stopped after 0.5 s
 source-projection: stopped after 0.5 s
 source-projection: resuming
 source-projection: up after 0.5 s

@@ -158,7 +158,7 @@ func byStatus(status int) (indexsync.Verdict, string) {
 func refusal(err error) error {
 	var refused *elastic.Error
 	if !errors.As(err, &refused) {
-		return fmt.Errorf("bulk: %w", err)
+		return err
 	}
 	r := &indexsync.Refusal{Verdict: indexsync.Later, Kind: refused.Type, Err: err}
 	if r.Kind == "" {

@@ -81,6 +81,21 @@ func (s *Store) Names(ctx context.Context) (live, next string, kept []string, er
 	return live, next, kept, nil
 }
 
+// Older returns the newest index that no alias names and that is older than the live one, "" if there is none.
+func (s *Store) Older(ctx context.Context) (string, error) {
+	layout, err := s.Layout(ctx)
+	if err != nil {
+		return "", err
+	}
+	live, _ := layout.Live()
+	for _, index := range layout.Idle() {
+		if index.Number < live.Number {
+			return index.Name, nil
+		}
+	}
+	return "", nil
+}
+
 // Swap makes the next index the live one in one step. The old one stays, without an alias.
 func (s *Store) Swap(ctx context.Context) error {
 	layout, err := s.Layout(ctx)

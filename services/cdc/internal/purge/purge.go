@@ -1,0 +1,102 @@
+// Package purge owns the end of stubs: documents that only say that a patient is not in a laboratory, or not any more.
+// They are what late events lose against; once the change topics have forgotten those events, they are deleted, at the
+// version behind their own, so that a patient who comes back meanwhile stays.
+package purge
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
+	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+)
+
+// Stubs reads an index. The error is a fault.
+type Stubs interface {
+	// Live is the alias of the index.
+	Live() string
+	// Stubs yields the stubs whose rev is below the given one.
+	Stubs(ctx context.Context, target string, below int64) iter.Seq2[document.Entry, error]
+}
+
+// Writer writes to an index.
+type Writer interface {
+	Write(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error)
+}
+
+// Observer hears of what was deleted, for metrics.
+type Observer interface {
+	Purged(stubs int)
+}
+
+// Config says how old a stub becomes; nest it with envPrefix "PURGE_".
+type Config struct {
+	// After must be longer than the change topics keep their records.
+	After time.Duration `env:"AFTER" envDefault:"192h"`
+}
+
+// Validate refuses an age at which events may still come.
+func (c *Config) Validate() error {
+	if c.After < time.Hour {
+		return fmt.Errorf("PURGE_AFTER is %s: it must be longer than the change topics keep their records", c.After)
+	}
+	return nil
+}
+
+// Purger deletes old stubs.
+type Purger struct {
+	Stubs    Stubs
+	Writer   Writer
+	Versions document.Versions
+	Clock    clock.Clock
+	Observer Observer
+	Config   Config
+}
+
+const pageSize = 500
+
+// RunOnce deletes all stubs that are old enough. It may be repeated, and stop half-way. The error is a fault.
+func (p *Purger) RunOnce(ctx context.Context) error {
+	maker := document.NewMaker(p.Versions)
+	before := p.Clock.Now().Add(-p.Config.After).UnixMicro()
+	var ops []document.Op
+	for stub, err := range p.Stubs.Stubs(ctx, p.Stubs.Live(), before) {
+		if err != nil {
+			return err //nolint:wrapcheck // a fault as it is
+		}
+		ops = append(ops, maker.Delete(stub.UserID, stub.Route, document.RevOf(stub.Version)))
+		if len(ops) < pageSize {
+			continue
+		}
+		if err := p.remove(ctx, ops); err != nil {
+			return err
+		}
+		ops = nil
+	}
+	if len(ops) == 0 {
+		return nil
+	}
+	return p.remove(ctx, ops)
+}
+
+func (p *Purger) remove(ctx context.Context, ops []document.Op) error {
+	fates, err := p.Writer.Write(ctx, p.Stubs.Live(), ops)
+	if err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	deleted := 0
+	for _, fate := range fates {
+		switch fate.Verdict {
+		case indexsync.Written:
+			deleted++
+		case indexsync.Poison:
+			return outcome.Operator(fmt.Errorf("the index refuses to delete a stub: %s", fate.Kind), "look at the log of Elasticsearch")
+		}
+	}
+	p.Observer.Purged(deleted)
+	return nil
+}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
@@ -18,7 +19,7 @@ type Verb struct {
 	Name    string
 	Summary string // one line
 	Details string // shown by VERB --help, after the summary
-	Args    string // what follows the verb, for the usage line
+	Args    string // what follows the flags, for the usage line; a verb without it takes nothing
 	// Flags adds the verb's flags, nil when it has none.
 	Flags func(*flag.FlagSet)
 	// Run does the work until ctx ends. args are what follows the flags.
@@ -62,7 +63,7 @@ func (p Program) run(v Verb, args []string, stdout, stderr io.Writer) int {
 	}
 	flags.Usage = func() {
 		flags.SetOutput(stdout)
-		fmt.Fprintf(stdout, "usage: %s %s %s\n\n%s\n", p.Name, v.Name, v.Args, v.Summary)
+		fmt.Fprintf(stdout, "usage: %s\n\n%s\n", strings.Join(p.synopsis(v), " "), v.Summary)
 		if v.Details != "" {
 			fmt.Fprintf(stdout, "\n%s\n", v.Details)
 		}
@@ -75,6 +76,9 @@ func (p Program) run(v Verb, args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
+		return 2
+	case v.Args == "" && flags.NArg() > 0: // rebuild rollback must not rebuild
+		fmt.Fprintf(stderr, "%s %s: usage: %q is one word too many; see %s %s --help\n", p.Name, v.Name, flags.Arg(0), p.Name, v.Name)
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -90,6 +94,17 @@ func (p Program) run(v Verb, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s %s: %v\n", p.Name, v.Name, err)
 		return 1
 	}
+}
+
+func (p Program) synopsis(v Verb) []string {
+	words := []string{p.Name, v.Name}
+	if v.Flags != nil {
+		words = append(words, "[flags]")
+	}
+	if v.Args != "" {
+		words = append(words, v.Args)
+	}
+	return words
 }
 
 func (p Program) usage(w io.Writer) {

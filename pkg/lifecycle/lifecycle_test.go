@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -89,6 +90,29 @@ func TestARunnerThatHangsIsNamed(t *testing.T) {
 		cancel()
 		if err := g.Wait(ctx); err == nil || !strings.Contains(err.Error(), "stuck did not stop in time") {
 			t.Fatalf("got %v", err)
+		}
+	})
+}
+
+func TestEveryLogsALastingFailureOnceAMinuteAndItsEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
+		defer cancel()
+		var logs strings.Builder
+		begin := time.Now()
+		err := lifecycle.Every(ctx, 2*time.Second, slog.New(slog.NewTextHandler(&logs, nil)), "sweep", func(context.Context) error {
+			switch passed := time.Since(begin); {
+			case passed < 119*time.Second:
+				return errors.New("database is away")
+			case passed < 121*time.Second:
+				return errors.New("database is read-only")
+			}
+			return nil
+		})
+		got := []int{strings.Count(logs.String(), "database is away"), strings.Count(logs.String(), "database is read-only"), strings.Count(logs.String(), "succeeded again")}
+		if err != nil || !slices.Equal(got, []int{2, 1, 1}) {
+			t.Fatalf("%v, error %v, logs:\n%s", got, err, logs.String())
 		}
 	})
 }

@@ -26,7 +26,8 @@ func Connector(cfg *mysql.Config) (driver.Connector, error) {
 	d.ParseTime, d.Loc = true, time.UTC
 	d.Collation = "utf8mb4_unicode_ci"
 	d.RejectReadOnly = true
-	d.InterpolateParams = true // one round trip a statement
+	d.InterpolateParams = true    // one round trip a statement
+	d.Logger = &mysql.NopLogger{} // what counts is in the errors; the driver's own lines are not JSON
 	if d.Params == nil {
 		d.Params = map[string]string{}
 	}

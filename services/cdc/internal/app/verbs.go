@@ -56,6 +56,11 @@ func steer(ctx context.Context, cfg Config, args []string, out io.Writer) error 
 		return fmt.Errorf("%w: name what to do: apply, status, restart, stop or resume", command.ErrUsage)
 	}
 	action, names := args[0], args[1:]
+	for _, name := range names {
+		if !slices.Contains(connectors.Names(), name) {
+			return fmt.Errorf("%w: no connector is called %q", command.ErrUsage, name)
+		}
+	}
 	runtime := connect.New(connect.Config{URL: cfg.Connect.URL})
 	operator := &supervise.Operator{Runtime: runtime, Connectors: connectors.Names(), Clock: clock.System{}, Out: out}
 	switch action {
@@ -87,11 +92,6 @@ func apply(ctx context.Context, cfg Config, runtime *connect.Client, names []str
 	if len(names) == 0 {
 		names = connectors.Names()
 	}
-	for _, name := range names {
-		if !slices.Contains(connectors.Names(), name) {
-			return fmt.Errorf("%w: no connector is called %q", command.ErrUsage, name)
-		}
-	}
 	a := &supervise.Applier{Runtime: runtime, Wanted: wanted, Order: names, Log: slog.New(slog.DiscardHandler)}
 	return a.Apply(ctx, out) //nolint:wrapcheck // says what is wrong
 }
@@ -106,6 +106,9 @@ func signalVerb(out io.Writer) command.Verb {
 			f.StringVar(&filter, "filter", "", "send only rows for which this SQL `condition` holds, as in labId_id=12")
 		},
 		Run: withSettings(func(ctx context.Context, cfg Config, args []string) error {
+			if _, err := signal.Owner(args); err != nil {
+				return fmt.Errorf("%w: %w", command.ErrUsage, err)
+			}
 			stores, err := openStores(cfg)
 			if err != nil {
 				return err
@@ -136,8 +139,15 @@ func replayVerb(out io.Writer) command.Verb {
 					return broker.Read(ctx, cfg.Kafka, broker.DeadLetters, visit)
 				}}
 			sum, err := r.Run(ctx, out)
-			fmt.Fprintf(out, "%d letters, %d patients written, %d letters name no row, %d are about rows that are gone\n", sum.Letters, sum.Patients,
-				sum.Unreadable, sum.Gone)
+			if err != nil && sum.Letters == 0 {
+				return err //nolint:wrapcheck // says what is wrong
+			}
+			written := "written"
+			if dry {
+				written = "would be written"
+			}
+			fmt.Fprintf(out, "%d letters, %d patients %s, %d letters name no row, %d are about rows that are gone\n", sum.Letters, sum.Patients,
+				written, sum.Unreadable, sum.Gone)
 			return err //nolint:wrapcheck // says what is wrong
 		}),
 	}

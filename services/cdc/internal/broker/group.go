@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -94,7 +95,7 @@ func (g *Group) failed(err error) {
 	fault := Classify(err)
 	g.mu.Lock()
 	now := g.clock.Now()
-	known := g.fault != nil && g.fault.Error() == fault.Error() && now.Sub(g.faultAt) < faultMemory
+	known := g.fault != nil && sameTrouble(g.fault.Err, fault.Err) && now.Sub(g.faultAt) < faultMemory
 	g.fault, g.faultAt = fault, now
 	g.mu.Unlock()
 	switch {
@@ -104,6 +105,15 @@ func (g *Group) failed(err error) {
 	default:
 		g.log.Warn("consumer group", "error", err)
 	}
+}
+
+// sameTrouble tells whether one line of log says both: a broker that goes away takes many partitions of a topic along.
+func sameTrouble(a, b error) bool {
+	var first, second *sarama.ConsumerError
+	if errors.As(a, &first) && errors.As(b, &second) {
+		return first.Err.Error() == second.Err.Error() && (first.Topic == second.Topic || !Classify(b).Operator)
+	}
+	return a.Error() == b.Error()
 }
 
 // sample watches the fetches: a poll has no callback.

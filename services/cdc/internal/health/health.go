@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
@@ -129,10 +130,25 @@ func (h *Health) notReady() []string {
 	if state.Fault != nil && state.Fault.Operator {
 		reasons = append(reasons, state.Fault.Error())
 	}
-	if !h.Stores.Ready() {
-		reasons = append(reasons, "a store is down, or the process is stopping")
+	return append(append(reasons, h.storesDown()...), h.stalled()...)
+}
+
+// storesDown names the stores that are away. The stores are not ready either before their first probe and while the process stops.
+func (h *Health) storesDown() []string {
+	if h.Stores.Ready() {
+		return nil
 	}
-	return append(reasons, h.stalled()...)
+	var reasons []string
+	for name, state := range h.Stores.Dependencies() {
+		if state != "up" {
+			reasons = append(reasons, name+" is "+state)
+		}
+	}
+	if len(reasons) == 0 {
+		return []string{"the process is stopping"}
+	}
+	slices.Sort(reasons)
+	return reasons
 }
 
 // stalled lists partitions that wait for a person, and a backlog that nothing is done about.
@@ -146,7 +162,7 @@ func (h *Health) stalled() []string {
 		case p.Fault.Operator:
 			reasons = append(reasons, fmt.Sprintf("%s/%d is paused: %s", p.Topic, p.Partition, describe(p.Fault)))
 		case p.Busy > successWindow:
-			reasons = append(reasons, fmt.Sprintf("%s/%d has been tried for %.0f s", p.Topic, p.Partition, p.Busy.Seconds()))
+			reasons = append(reasons, fmt.Sprintf("%s/%d has been tried for %.0f s: %v", p.Topic, p.Partition, p.Busy.Seconds(), p.Fault))
 		}
 	}
 	last := h.Status.LastSuccess()

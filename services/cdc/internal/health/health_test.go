@@ -25,15 +25,21 @@ type situation struct {
 	state      broker.State
 	partitions []consume.Partition
 	success    time.Time
-	storesDown bool
+	indexDown  bool
+	stopping   bool
 }
 
 func (s situation) State() broker.State             { return s.state }
 func (s situation) Partitions() []consume.Partition { return s.partitions }
 func (s situation) LastSuccess() time.Time          { return s.success }
-func (s situation) Ready() bool                     { return !s.storesDown }
-func (s situation) Dependencies() map[string]string { return map[string]string{"search_index": "up"} }
-func (s situation) Now() time.Time                  { return now }
+func (s situation) Ready() bool                     { return !s.indexDown && !s.stopping }
+func (s situation) Dependencies() map[string]string {
+	if s.indexDown {
+		return map[string]string{"search_index": "down", "relational_database": "up"}
+	}
+	return map[string]string{"search_index": "up", "relational_database": "up"}
+}
+func (s situation) Now() time.Time { return now }
 
 // well is a member that has just fetched and has nothing to do.
 func well() situation {
@@ -60,7 +66,7 @@ func TestHealthTellsIdleFromStuck(t *testing.T) {
 		}, 200, 200, ""},
 		{"a retry that lasts", func(s *situation) {
 			s.partitions[0].Busy, s.partitions[0].Fault = 5*time.Minute, &outcome.Fault{Err: errors.New("away")}
-		}, 200, 503, "lab.lab.billing/2 has been tried for 300 s"},
+		}, 200, 503, "lab.lab.billing/2 has been tried for 300 s: away"},
 		{"a partition that waits for a person", func(s *situation) {
 			s.partitions[0].Fault = &outcome.Fault{Operator: true, Err: errors.New("1146"), Advice: "run cdc migrate"}
 		}, 200, 503, "lab.lab.billing/2 is paused: run cdc migrate"},
@@ -69,7 +75,8 @@ func TestHealthTellsIdleFromStuck(t *testing.T) {
 			s.state.Member, s.state.Fault = false, &outcome.Fault{Operator: true, Err: errors.New("denied"), Advice: "set CDC_CONSUMER_GROUP"}
 		}, 200, 503, "denied; set CDC_CONSUMER_GROUP"},
 		{"a broker that moves", func(s *situation) { s.state.Fault = &outcome.Fault{Err: errors.New("not leader")} }, 200, 200, ""},
-		{"a store that is away", func(s *situation) { s.storesDown = true }, 200, 503, "a store is down"},
+		{"a store that is away", func(s *situation) { s.indexDown = true }, 200, 503, `"search_index is down"`},
+		{"a process that stops", func(s *situation) { s.stopping = true }, 200, 503, `"the process is stopping"`},
 	}
 	for _, test := range cases {
 		t.Run(test.name, func(t *testing.T) {

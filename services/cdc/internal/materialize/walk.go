@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
 )
 
@@ -58,18 +59,7 @@ func (w *Walker) Truncated(ctx context.Context, table string) error {
 
 // Run looks for a walk that is due, and walks, until ctx ends.
 func (w *Walker) Run(ctx context.Context) error {
-	ticker := time.NewTicker(w.d.Interval)
-	defer ticker.Stop()
-	for {
-		if err := w.RunOnce(ctx); err != nil && ctx.Err() == nil {
-			w.d.Log.Error("walk over all patients interrupted; it goes on", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+	return lifecycle.Every(ctx, w.d.Interval, w.d.Log, "walk over all patients", w.RunOnce) //nolint:wrapcheck // nil
 }
 
 // RunOnce walks to the end if a walk is due. Before the migration of user_meta is over it is not begun.

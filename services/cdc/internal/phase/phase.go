@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
 // Phase is where the migration of user_meta stands.
@@ -110,16 +112,8 @@ func (w *Watch) look(ctx context.Context) (Phase, error) {
 
 // Run looks again and again until ctx ends. A look that fails is repeated; the one before stays valid.
 func (w *Watch) Run(ctx context.Context) error {
-	ticker := time.NewTicker(w.d.Interval)
-	defer ticker.Stop()
-	for {
-		if _, _, err := w.Check(ctx); err != nil && ctx.Err() == nil {
-			w.d.Log.Warn("phase of user_meta not known", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+	return lifecycle.Every(ctx, w.d.Interval, w.d.Log, "phase of user_meta", func(ctx context.Context) error { //nolint:wrapcheck // nil
+		_, _, err := w.Check(ctx)
+		return err
+	})
 }

@@ -62,7 +62,7 @@ type condition struct {
 // Snapshot asks for the rows of the tables again, those that filter (a SQL condition) selects when it is not empty, and waits
 // until they were sent.
 func (s *Signaller) Snapshot(ctx context.Context, tables []string, filter string) error {
-	owner, err := ownerOf(tables)
+	owner, err := Owner(tables)
 	if err != nil {
 		return err
 	}
@@ -90,8 +90,8 @@ func (s *Signaller) Snapshot(ctx context.Context, tables []string, filter string
 	return s.Table.DeleteSignal(ctx, id) //nolint:wrapcheck // says what failed
 }
 
-// ownerOf returns the connector that captures all the tables.
-func ownerOf(tables []string) (string, error) {
+// Owner returns the connector that captures all the tables.
+func Owner(tables []string) (string, error) {
 	if len(tables) == 0 {
 		return "", errors.New("name at least one table")
 	}
@@ -137,7 +137,7 @@ func (s *Signaller) watch(ctx context.Context, owner string, begin time.Time) er
 			fmt.Fprintln(s.Out, "all rows are sent")
 			return nil
 		case !started && s.Clock.Now().Sub(begin) > takenUp:
-			return fmt.Errorf("%s has not begun within %v: see cdc connectors status; an empty table needs no snapshot", owner, takenUp)
+			return fmt.Errorf("%s has not begun within %v: see cdc connectors status, and whether the filter is right; where no row is selected there is nothing to send", owner, takenUp)
 		}
 	}
 }

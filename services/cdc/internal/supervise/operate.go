@@ -53,7 +53,7 @@ func (o *Operator) Status(ctx context.Context) (allUp bool, err error) {
 	for _, name := range o.Connectors {
 		status, exists := all[name]
 		allUp = allUp && status.Up()
-		o.row(ctx, table, name, status, exists)
+		advice = append(advice, o.row(ctx, table, name, status, exists)...)
 		advice = append(advice, advise(name, status, exists)...)
 	}
 	if err := table.Flush(); err != nil {
@@ -65,10 +65,11 @@ func (o *Operator) Status(ctx context.Context) (allUp bool, err error) {
 	return allUp, nil
 }
 
-func (o *Operator) row(ctx context.Context, table io.Writer, name string, status connect.Status, exists bool) {
+// row prints the connector's line and returns what must be said below the table about its position.
+func (o *Operator) row(ctx context.Context, table io.Writer, name string, status connect.Status, exists bool) (remarks []string) {
 	if !exists {
 		fmt.Fprintf(table, "%s\tno\tABSENT\t-\t-\t-\n", name)
-		return
+		return nil
 	}
 	up := "no"
 	if status.Up() {
@@ -81,9 +82,12 @@ func (o *Operator) row(ctx context.Context, table io.Writer, name string, status
 	position := "unknown"
 	if offsets, err := o.Runtime.Offsets(ctx, name); err == nil {
 		position = readable(offsets)
+	} else {
+		remarks = append(remarks, fmt.Sprintf("%v. The states above may be old: check that the brokers are up", err))
 	}
 	fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", name, up, status.Connector.State, or(strings.Join(tasks, " "), "none"),
 		or(status.Connector.Worker, "-"), position)
+	return remarks
 }
 
 // readable is "binlog.000001:10247, gtid 0-1-35, 2026-02-03T04:05:06Z"; while a snapshot runs it says so.

@@ -173,7 +173,7 @@ func (s *Store) Refresh(ctx context.Context, target string) error {
 func (s *Store) AutoCreates(ctx context.Context) (bool, error) {
 	var answer map[string]map[string]string
 	err := s.client.Do(ctx, elastic.Call{Name: "cluster.get_settings", Method: http.MethodGet, Path: "/_cluster/settings", Repeat: true, Query: url.Values{
-		"include_defaults": {"true"}, "flat_settings": {"true"}, "filter_path": {"*.action.auto_create_index"}}}, &answer)
+		"include_defaults": {"true"}, "flat_settings": {"true"}, "filter_path": {`*.action\.auto_create_index`}}}, &answer)
 	if err != nil {
 		return false, fault("read cluster settings", err)
 	}

@@ -131,7 +131,7 @@ func TestWhetherIndexesMakeThemselvesIsKnown(t *testing.T) {
 			t.Errorf("%s: %v, error %v", body, got, err)
 		}
 	}
-	if _, err := enginetest.Open(t).AutoCreates(t.Context()); err != nil {
-		t.Errorf("the real server: %v", err)
+	if auto, err := enginetest.Open(t).AutoCreates(t.Context()); err != nil || auto {
+		t.Errorf("the tests' server, which is configured with false: %v, error %v", auto, err)
 	}
 }

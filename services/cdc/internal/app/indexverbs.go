@@ -14,8 +14,12 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
 )
 
-// errDiffers makes the verb's exit code tell that something is wrong.
-var errDiffers = errors.New("sources, user_meta and the index do not agree; --repair mends them")
+// They make the verb's exit code tell that something is wrong.
+var (
+	errDiffers = errors.New("sources, user_meta and the index do not agree; --repair mends them")
+	errMending = errors.New("the repair has been sent and takes some seconds to arrive in the index; see with cdc reconcile, or wait for it with --repair --wait 2m")
+	errStill   = errors.New("sources, user_meta and the index still do not agree: is the pipeline up? See /ready and cdc connectors status")
+)
 
 func reconcileVerb(out io.Writer) command.Verb {
 	var o reconcile.Options
@@ -38,11 +42,21 @@ func reconcileVerb(out io.Writer) command.Verb {
 			if err != nil {
 				return err //nolint:wrapcheck // says what is wrong
 			}
-			if total.Differences > 0 {
-				return errDiffers
-			}
-			return nil
+			return verdict(o, total)
 		}),
+	}
+}
+
+func verdict(o reconcile.Options, total reconcile.Total) error {
+	switch {
+	case total.Differences == 0:
+		return nil
+	case !o.Repair:
+		return errDiffers
+	case o.Wait == 0:
+		return errMending
+	default:
+		return errStill
 	}
 }
 

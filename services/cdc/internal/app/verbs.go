@@ -40,12 +40,14 @@ func withSettings(run func(context.Context, Config, []string) error) func(contex
 
 func connectorsVerb(out io.Writer) command.Verb {
 	return command.Verb{
-		Name: "connectors", Summary: "Show and steer the source connectors.", Args: "apply|status|restart|stop|resume [NAME…]",
+		Name: "connectors", Summary: "Show and steer the source connectors.", Args: "apply|status|restart|stop|resume|reset [NAME…]",
 		Details: "apply    writes both configurations; a connector that has the right one is left alone\n" +
 			"status   shows states, tasks and positions, and what to do about what is not up; exit 1 when something is not\n" +
 			"restart  restarts connectors with their tasks, and waits until they are up\n" +
 			"stop     ends their tasks and waits until nothing reads the database; do this before DDL on captured tables\n" +
-			"resume   starts stopped or paused connectors where they were\n\n" +
+			"resume   starts stopped or paused connectors where they were\n" +
+			"reset    has them forget where they were and send all rows again: when the database's binary log is gone.\n" +
+			"         Deletions that nobody read are not in those rows: call cdc reconcile --repair afterwards\n\n" +
 			"NAME is " + strings.Join(connectors.Names(), " or ") + "; without one, both.",
 		Run: withSettings(func(ctx context.Context, cfg Config, args []string) error { return steer(ctx, cfg, args, out) }),
 	}
@@ -53,7 +55,7 @@ func connectorsVerb(out io.Writer) command.Verb {
 
 func steer(ctx context.Context, cfg Config, args []string, out io.Writer) error {
 	if len(args) == 0 {
-		return fmt.Errorf("%w: name what to do: apply, status, restart, stop or resume", command.ErrUsage)
+		return fmt.Errorf("%w: name what to do: apply, status, restart, stop, resume or reset", command.ErrUsage)
 	}
 	action, names := args[0], args[1:]
 	for _, name := range names {
@@ -78,8 +80,25 @@ func steer(ctx context.Context, cfg Config, args []string, out io.Writer) error 
 		return operator.Stop(ctx, names) //nolint:wrapcheck // says what is wrong
 	case "resume":
 		return operator.Resume(ctx, names) //nolint:wrapcheck // says what is wrong
+	case "reset":
+		return reset(ctx, cfg, operator, names)
 	}
 	return fmt.Errorf("%w: unknown action %q", command.ErrUsage, action)
+}
+
+func reset(ctx context.Context, cfg Config, operator *supervise.Operator, names []string) error {
+	stores, err := openStores(cfg)
+	if err != nil {
+		return err
+	}
+	defer stores.close()
+	return operator.Reset(ctx, names, func(ctx context.Context) error { //nolint:wrapcheck // says what is wrong
+		id := "reset-" + clock.System{}.Now().UTC().Format("20060102T150405")
+		if err := stores.rows.Signal(ctx, id, "log", `{"message":"connectors are reset"}`); err != nil {
+			return err //nolint:wrapcheck // says what failed
+		}
+		return stores.rows.DeleteSignal(ctx, id) //nolint:wrapcheck // says what failed
+	})
 }
 
 var errNotUp = fmt.Errorf("not every connector is up")

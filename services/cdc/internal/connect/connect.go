@@ -122,6 +122,14 @@ func (c *Client) Offsets(ctx context.Context, name string) (json.RawMessage, err
 	return answer.Offsets, nil
 }
 
+// Forget deletes the connector's offsets: it begins with a snapshot when it is resumed. It must be stopped.
+func (c *Client) Forget(ctx context.Context, name string) error {
+	if err := c.call(ctx, readTimeout, http.MethodDelete, "/connectors/"+url.PathEscape(name)+"/offsets", nil, nil); err != nil {
+		return fmt.Errorf("delete the offsets of %s: %w", name, err)
+	}
+	return nil
+}
+
 func (c *Client) get(ctx context.Context, path string, answer any) error {
 	return c.call(ctx, readTimeout, http.MethodGet, path, nil, answer)
 }

@@ -123,6 +123,9 @@ func TestConfigurationAndOffsetsAreRead(t *testing.T) {
 	if err != nil || !strings.Contains(string(offsets), "binlog.000001") {
 		t.Errorf("offsets %s, %v", offsets, err)
 	}
+	if err := replay(t, "offsets_delete_200").Forget(t.Context(), "lab-source"); err != nil {
+		t.Error(err)
+	}
 	offsets, err = replay(t, "offsets_get_after_incremental_200").Offsets(t.Context(), "lab-source")
 	if err != nil || !json.Valid(offsets) {
 		t.Errorf("offsets %s, %v", offsets, err)

@@ -103,9 +103,15 @@ func (p *panicError) Error() string { return "the consumer panicked with a " + p
 
 // bury sends the dead records away. It returns false when the claim ended before they were durable.
 func (w *worker) bury(ctx context.Context, batch []change.Record, results []outcome.Result, attempts int) bool {
+	said := false
 	for i, result := range results {
 		if result.Kind != outcome.Dead {
 			continue
+		}
+		if !said { // one line for a batch
+			said = true
+			w.c.d.Log.Warn("records given up, they become dead letters", "topic", batch[i].Topic, "partition", batch[i].Partition, "first_offset", batch[i].Offset,
+				"records", countDead(results), "sink", result.Sink, "reason", result.Reason)
 		}
 		for try := 1; ; try++ {
 			err := w.c.d.DeadLetters.Send(ctx, batch[i], result, attempts)

@@ -12,7 +12,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 	"github.com/labplatform/labplatform/services/cdc/internal/consume"
-	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
 const (
@@ -160,7 +159,7 @@ func (h *Health) stalled() []string {
 		switch {
 		case p.Fault == nil:
 		case p.Fault.Operator:
-			reasons = append(reasons, fmt.Sprintf("%s/%d is paused: %s", p.Topic, p.Partition, describe(p.Fault)))
+			reasons = append(reasons, fmt.Sprintf("%s/%d is paused: %v", p.Topic, p.Partition, p.Fault))
 		case p.Busy > successWindow:
 			reasons = append(reasons, fmt.Sprintf("%s/%d has been tried for %.0f s: %v", p.Topic, p.Partition, p.Busy.Seconds(), p.Fault))
 		}
@@ -173,14 +172,6 @@ func (h *Health) stalled() []string {
 		reasons = append(reasons, fmt.Sprintf("%d records wait and none was processed for %.0f s", lag, ago.Seconds()))
 	}
 	return reasons
-}
-
-// describe leaves the error out, which may be long: the advice is what counts.
-func describe(f *outcome.Fault) string {
-	if f.Advice != "" {
-		return f.Advice
-	}
-	return f.Error()
 }
 
 func write(w http.ResponseWriter, status int, body any) {

@@ -69,7 +69,7 @@ func TestHealthTellsIdleFromStuck(t *testing.T) {
 		}, 200, 503, "lab.lab.billing/2 has been tried for 300 s: away"},
 		{"a partition that waits for a person", func(s *situation) {
 			s.partitions[0].Fault = &outcome.Fault{Operator: true, Err: errors.New("1146"), Advice: "run cdc migrate"}
-		}, 200, 503, "lab.lab.billing/2 is paused: run cdc migrate"},
+		}, 200, 503, "lab.lab.billing/2 is paused: 1146; run cdc migrate"},
 		{"not a member", func(s *situation) { s.state.Member = false }, 200, 503, "not a member of the consumer group"},
 		{"not allowed into the group", func(s *situation) {
 			s.state.Member, s.state.Fault = false, &outcome.Fault{Operator: true, Err: errors.New("denied"), Advice: "set CDC_CONSUMER_GROUP"}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -333,6 +334,19 @@ func TestAPatientWhomTheIndexRefusesDoesNotStopARebuild(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "3 laboratories, 90 patients, 0 differences, 1 patients whom the index refuses") {
 		t.Errorf("%s", &out)
+	}
+}
+
+func TestTheOnlyIndexIsNotDiscardedForWantOfItsAlias(t *testing.T) {
+	t.Parallel()
+	p := small(t)
+	p.Index.Send(http.MethodDelete, "/"+p.Index.Alias+"_v1/_alias/"+p.Index.Alias, nil, nil)
+	err := rebuild.New(deps(p, io.Discard)).Discard(t.Context())
+	if fault := outcome.FaultOf(err); err == nil || !fault.Operator || fault.Advice == "" {
+		t.Errorf("error %v", err)
+	}
+	if _, _, kept, err := p.Index.Names(t.Context()); err != nil || len(kept) != 1 {
+		t.Errorf("there are %v, error %v", kept, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -82,7 +83,7 @@ func New(d Deps) *Rebuilder { return &Rebuilder{d: d, maker: document.NewMaker(d
 // Run makes a new index, or goes on with the one that an earlier run left, and puts it in the place of the live one.
 // The error is a fault, or ErrDiffers; the live index is then what it was, and Run may be called again.
 func (r *Rebuilder) Run(ctx context.Context) error {
-	_, left, _, err := r.d.Index.Names(ctx)
+	live, left, _, err := r.d.Index.Names(ctx)
 	if err != nil {
 		return err //nolint:wrapcheck // a fault as it is
 	}
@@ -107,6 +108,10 @@ func (r *Rebuilder) Run(ctx context.Context) error {
 	}
 	if err := r.d.Index.Swap(ctx); err != nil {
 		return err //nolint:wrapcheck // a fault as it is
+	}
+	if live == "" {
+		r.say("searches now read %s", name)
+		return nil
 	}
 	r.say("searches now read %s. The index before is kept: `cdc rebuild --rollback` returns to it, `cdc rebuild --discard` deletes it", name)
 	return nil
@@ -150,14 +155,19 @@ func (r *Rebuilder) catchUp(ctx context.Context) error {
 	return f.verify(ctx)
 }
 
-// Discard deletes the index of a rebuild that is not finished, or else the kept ones. The error is a fault.
+// Discard deletes the index of a rebuild that is not finished, or else the kept ones; none while no index is live. The
+// error is a fault.
 func (r *Rebuilder) Discard(ctx context.Context) error {
-	_, next, kept, err := r.d.Index.Names(ctx)
+	live, next, kept, err := r.d.Index.Names(ctx)
 	if err != nil {
 		return err //nolint:wrapcheck // a fault as it is
 	}
-	if next != "" {
+	switch {
+	case next != "":
 		kept = []string{next}
+	case live == "" && len(kept) > 0: // one of them may be all there is
+		return outcome.Operator(fmt.Errorf("searches read no index, and %s may be theirs", strings.Join(kept, ", ")),
+			"give the right one the alias back, or make another with `cdc rebuild`; then discard")
 	}
 	if len(kept) == 0 {
 		r.say("there is nothing to delete: no rebuild is unfinished and no index is kept")

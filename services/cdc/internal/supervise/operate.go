@@ -24,11 +24,17 @@ const (
 
 // Admin is the connector runtime as far as an operator's commands need it.
 type Admin interface {
+	Positions
 	Statuses(ctx context.Context) (map[string]connect.Status, error)
-	Offsets(ctx context.Context, name string) (json.RawMessage, error)
 	Restart(ctx context.Context, name string, onlyFailed bool) error
 	Stop(ctx context.Context, name string) error
 	Resume(ctx context.Context, name string) error
+}
+
+// Positions are how far the connectors have read.
+type Positions interface {
+	Offsets(ctx context.Context, name string) (json.RawMessage, error)
+	Forget(ctx context.Context, name string) error
 }
 
 // Operator carries out an operator's commands: each says what it does and waits until it is done.
@@ -126,6 +132,9 @@ func advise(name string, status connect.Status, exists bool) []string {
 		return []string{name + " does not exist: cdc connectors apply makes it, and it goes on where it was"}
 	case status.Held():
 		return []string{fmt.Sprintf("%s is %s by an operator: cdc connectors resume %s", name, status.Connector.State, name)}
+	case connect.LostPosition(trace):
+		return []string{fmt.Sprintf("%s cannot go on: the binary log no longer holds its position. Have it send all rows again: cdc connectors reset %s; then cdc reconcile --repair --wait 5m",
+			name, name)}
 	case trace != "":
 		what := name + " failed"
 		if task >= 0 {
@@ -154,6 +163,28 @@ func (o *Operator) Stop(ctx context.Context, names []string) error {
 // Resume starts stopped or paused connectors again, where they were, and waits until they are up.
 func (o *Operator) Resume(ctx context.Context, names []string) error {
 	return o.each(ctx, names, "resuming", "up", o.Runtime.Resume, connect.Status.Up, steady)
+}
+
+// Reset has the connectors forget how far they have read, so that they begin with all rows again, and waits until they are up.
+// write commits a transaction of any kind: MariaDB's global transaction id is empty in a binary log without one, and a connector
+// does not get beyond a snapshot that was taken at an empty id. Killed on the way, the connectors stay stopped until it is called again.
+func (o *Operator) Reset(ctx context.Context, names []string, write func(context.Context) error) error {
+	if len(names) == 0 {
+		names = o.Connectors
+	}
+	if err := o.Stop(ctx, names); err != nil {
+		return err
+	}
+	if err := write(ctx); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := o.Runtime.Forget(ctx, name); err != nil {
+			return err
+		}
+		fmt.Fprintf(o.Out, "%s: forgot its position; all rows are sent again\n", name)
+	}
+	return o.Resume(ctx, names)
 }
 
 func (o *Operator) each(ctx context.Context, names []string, doing, done string,

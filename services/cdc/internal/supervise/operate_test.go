@@ -2,6 +2,7 @@ package supervise_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -189,6 +190,61 @@ source-projection: up after 0.5 s
 			t.Fatalf("states %v", w.connectors)
 		}
 	})
+}
+
+func TestAResetForgetsThePositionWhileNothingRunsAndAfterAWrite(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorker(existing, projection)
+		var out bytes.Buffer
+		wrote := func(context.Context) error { w.requests = append(w.requests, "write"); return nil }
+		if err := operator(w, &out).Reset(t.Context(), []string{projection}, wrote); err != nil {
+			t.Fatal(err)
+		}
+		var order []string
+		for _, request := range w.requests {
+			order = append(order, request[strings.LastIndexByte(request, ' ')+1:])
+		}
+		path := "/connectors/" + projection
+		if diff := cmp.Diff([]string{path + "/stop", "write", path + "/offsets", path + "/resume"}, order); diff != "" {
+			t.Error(diff)
+		}
+		if !strings.Contains(out.String(), projection+": forgot its position; all rows are sent again\n") {
+			t.Error(out.String())
+		}
+		refuse := errors.New("the database is away")
+		if err := operator(w, &out).Reset(t.Context(), []string{existing}, func(context.Context) error { return refuse }); !errors.Is(err, refuse) {
+			t.Errorf("error %v", err)
+		}
+		if state := w.connectors[existing].state; state != connect.Stopped {
+			t.Errorf("after a reset that broke off the connector is %s", state)
+		}
+	})
+}
+
+func TestALostPositionIsSaidWithItsRemedy(t *testing.T) {
+	t.Parallel()
+	for _, trace := range []string{
+		"io.debezium.DebeziumException: The connector is trying to read change stream starting at X, but this is no longer available on the server. Reconfigure",
+		"org.apache.kafka.connect.errors.ConnectException: stopped\nCaused by: java.lang.NullPointerException: Cannot invoke \"GtidSet.toString()\" because \"this.gtidSet\" is null"} {
+		w := newWorker(existing, projection)
+		w.fail(existing)
+		w.connectors[existing].trace = trace
+		var out bytes.Buffer
+		if up, err := operator(w, &out).Status(t.Context()); err != nil || up || !strings.Contains(out.String(), "cdc connectors reset source-existing") {
+			t.Errorf("up %t, error %v:\n%s", up, err, out.String())
+		}
+	}
+}
+
+func TestAnUnknownPositionIsExplained(t *testing.T) {
+	t.Parallel()
+	w := newWorker(existing, projection)
+	w.brokersAway = true
+	var out bytes.Buffer
+	if _, err := operator(w, &out).Status(t.Context()); err != nil || !strings.Contains(out.String(), "check that the brokers are up") {
+		t.Errorf("error %v:\n%s", err, out.String())
+	}
 }
 
 func TestARestartShowsItsWayAndWhereItFails(t *testing.T) {

@@ -29,13 +29,15 @@ const (
 // worker is a scripted Kafka Connect behind the real client: it keeps connectors and answers as the recordings do,
 // without a network, so that time can be virtual.
 type worker struct {
-	mu         sync.Mutex // guards all
-	away       bool
-	refusal    string // message of a 400 to every configuration
-	connectors map[string]*connector
-	requests   []string // everything but reads, with the time since the start
-	begin      time.Time
-	onRestart  func(*connector)
+	mu   sync.Mutex // guards all
+	away bool
+	// brokersAway: the worker answers from memory, but cannot read offsets
+	brokersAway bool
+	refusal     string // message of a 400 to every configuration
+	connectors  map[string]*connector
+	requests    []string // everything but reads, with the time since the start
+	begin       time.Time
+	onRestart   func(*connector)
 }
 
 type connector struct {
@@ -93,6 +95,10 @@ func (w *worker) serve(out *httptest.ResponseRecorder, q *http.Request) {
 		answer(out, http.StatusNotFound, map[string]any{"error_code": 404, "message": "Unknown connector " + name})
 	case verb == "config":
 		answer(out, http.StatusOK, c.configuration)
+	case verb == "offsets" && w.brokersAway:
+		answer(out, http.StatusInternalServerError, map[string]any{"error_code": 500, "message": "Request timed out"})
+	case verb == "offsets" && q.Method == http.MethodDelete && c.state != connect.Stopped:
+		answer(out, http.StatusBadRequest, map[string]any{"error_code": 400, "message": "Connectors must be in the STOPPED state"})
 	case verb == "offsets":
 		answer(out, http.StatusOK, map[string]any{"offsets": []any{map[string]any{"partition": map[string]string{"server": "lab"},
 			"offset": map[string]any{"ts_sec": 1795254614, "file": "binlog.000001", "pos": 10247, "gtids": "0-1-35"}}}})

@@ -1,0 +1,109 @@
+package capture
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// canaries are what a row says about a patient; each is found nowhere else.
+var canaries = map[string]string{
+	"fullName": "Zyxwanda Quillfeather", "contact": "9870654321", "email": "zyx.quill@canary.invalid", "passportNo": "ZQPASS7654",
+	"nationalIdentityNumber": "ZQNID-5544-3322", "labPatientId": "ZQLPID-99",
+}
+
+const (
+	canaryOrder  = "ZQORDER-77001"
+	canarySample = "ZQSAMPLE-88002"
+)
+
+// TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay takes marked values through every path on which an engine or a decoder complains
+// about a value: malformed events, a column that refuses, a mapping that refuses.
+func TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay(t *testing.T) {
+	db := database(t)
+	cdc := &consumer{name: "cdc", http: platform.Endpoints.CDC}
+	await(t, "the consumer being ready", time.Minute, func() (bool, string) {
+		_, err := fetch(http.MethodGet, cdc.http+"/ready", "")
+		return err == nil, fmt.Sprint(err)
+	})
+	before := outcomes(t, cdc)
+	exec := func(text string, args ...any) {
+		t.Helper()
+		if _, err := db.Exec(text, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	row := func(id int64) {
+		exec("INSERT INTO userDetails (id, labId_id, fullName, contact, email, passportNo, nationalIdentityNumber, labPatientId) VALUES (?, 12, ?, ?, ?, ?, ?, ?)",
+			id, canaries["fullName"], canaries["contact"], canaries["email"], canaries["passportNo"], canaries["nationalIdentityNumber"], canaries["labPatientId"])
+	}
+	row(930001)
+	exec("INSERT INTO billing (id, labId_id, labBillId, userDetailsId_id, orderNumber) VALUES (9300010, 12, 9300010, 930001, ?)", canaryOrder)
+	exec("INSERT INTO labReportRelation (id, labId_id, userDetailsId_id, billId_id, sampleId) VALUES (93000100, 12, 930001, 9300010, ?)", canarySample)
+	await(t, "the document of the marked patient", time.Minute, func() (bool, string) {
+		text, err := fetch(http.MethodGet, platform.Endpoints.Elasticsearch+"/user_details/_doc/930001?routing=12", "")
+		return err == nil && strings.Contains(string(text), canarySample) && strings.Contains(string(text), canaries["fullName"]), fmt.Sprint(err)
+	})
+
+	p := &producer{t: t, SyncProducer: newProducer(t)}
+	name, key := canaries["fullName"], `{"id":930002}`
+	p.send("userDetails", key, `{"op":"u","after":{"id":930002,"fullName":"`+name)
+	p.send("userDetails", name, `{"op":"u","after":{"id":"`+name+`","labId_id":12}}`)
+	p.send("billing", key, `{"op":"`+name+`","after":`+`"`+canaryOrder+`"}`) // an operation that nobody knows: skipped
+	p.send("billing", key, `{"op":"c","after":{"id":1,"userDetailsId_id":"`+canaryOrder+`"}}`)
+	p.send("user_meta", `{"user_id":930002}`, `{"op":"c","after":{"user_id":930002,"lab_id":12,"rev":5,"is_deleted":0,"date_of_birth":"`+name+`"}}`)
+	p.send("user_meta", `{"user_id":930003}`, `{"op":"c","after":{"user_id":930003,"lab_id":12,"rev":5,"is_deleted":0,"full_name":"`+name+`","order_numbers":"[\"`+
+		strings.Repeat(canaryOrder, 4000)+`\"]"}}`)
+	exec("ALTER TABLE user_meta MODIFY contact VARCHAR(4) NOT NULL DEFAULT ''")
+	t.Cleanup(func() { exec("ALTER TABLE user_meta MODIFY contact VARCHAR(20) NOT NULL DEFAULT ''") })
+	row(930004)
+	const dead = 6
+	await(t, "the letters", time.Minute, func() (bool, string) {
+		now := outcomes(t, cdc)
+		return now["dead"]-before["dead"] >= dead, fmt.Sprintf("%.0f dead", now["dead"]-before["dead"])
+	})
+	said := map[string]string{}
+	for _, args := range []string{"replay-dlq", "replay-dlq --dry-run", "reconcile --lab 12 --repair", "connectors status"} {
+		out, err := verb(t, strings.Fields(args)...)
+		said["cdc "+args] = fmt.Sprint(out, err)
+	}
+	for _, path := range []string{"/health", "/ready", "/metrics"} {
+		text, err := fetch(http.MethodGet, cdc.http+path, "")
+		said[path] = fmt.Sprint(string(text), err)
+	}
+	logs, err := filepath.Glob(filepath.Join(platform.Dir, "logs", "cdc*.log*"))
+	if err != nil || len(logs) == 0 {
+		t.Fatal("no log of cdc:", err)
+	}
+	for _, file := range logs {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said[filepath.Base(file)] = string(text)
+	}
+	for _, reason := range []string{`"sink":"decode"`, `"sink":"sql"`, `"sink":"index"`} {
+		if !strings.Contains(said["cdc.log"], reason) {
+			t.Errorf("no record was given up by %s: this test shows less than it should", reason)
+		}
+	}
+	for where, text := range said {
+		for _, canary := range append([]string{canaryOrder, canarySample, "Zyxwanda", "Quillfeather"}, values(canaries)...) {
+			if at := strings.Index(text, canary); at >= 0 {
+				t.Errorf("%s says %q: …%s…", where, canary, text[max(0, at-200):min(len(text), at+100)])
+			}
+		}
+	}
+}
+
+func values(m map[string]string) []string {
+	var all []string
+	for _, v := range m {
+		all = append(all, v)
+	}
+	return all
+}

@@ -62,13 +62,7 @@ func TestAFailedTaskIsOneLetterAndLostOffsetsAreMendedByTheRunbook(t *testing.T)
 	} else {
 		t.Log(out)
 	}
-	must("connectors", "stop")
-	for _, name := range []string{"source-existing", "source-projection"} {
-		if _, err := fetch(http.MethodDelete, platform.Endpoints.Connector+"/connectors/"+name+"/offsets", ""); err != nil {
-			t.Fatal(err)
-		}
-	}
-	must("connectors", "resume")
+	must("connectors", "reset")
 	await(t, "the row of the gap", time.Minute, func() (bool, string) {
 		text, err := fetch(http.MethodGet, platform.Endpoints.Elasticsearch+"/user_details/_doc/920001?routing=12", "")
 		return err == nil && strings.Contains(string(text), "Written In The Gap"), fmt.Sprint(string(text), err)

@@ -30,7 +30,6 @@ func TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay(t *testing.T) {
 		_, err := fetch(http.MethodGet, cdc.http+"/ready", "")
 		return err == nil, fmt.Sprint(err)
 	})
-	before := outcomes(t, cdc)
 	exec := func(text string, args ...any) {
 		t.Helper()
 		if _, err := db.Exec(text, args...); err != nil {
@@ -43,7 +42,7 @@ func TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay(t *testing.T) {
 	}
 	row(930001)
 	exec("INSERT INTO billing (id, labId_id, labBillId, userDetailsId_id, orderNumber) VALUES (9300010, 12, 9300010, 930001, ?)", canaryOrder)
-	exec("INSERT INTO labReportRelation (id, labId_id, userDetailsId_id, billId_id, sampleId) VALUES (93000100, 12, 930001, 9300010, ?)", canarySample)
+	exec("INSERT INTO labReportRelation (id, labId_id, userDetailsId_id, billId_id, reportID_id, sampleId) VALUES (93000100, 12, 930001, 9300010, 1, ?)", canarySample)
 	await(t, "the document of the marked patient", time.Minute, func() (bool, string) {
 		text, err := fetch(http.MethodGet, platform.Endpoints.Elasticsearch+"/user_details/_doc/930001?routing=12", "")
 		return err == nil && strings.Contains(string(text), canarySample) && strings.Contains(string(text), canaries["fullName"]), fmt.Sprint(err)
@@ -58,13 +57,19 @@ func TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay(t *testing.T) {
 	p.send("user_meta", `{"user_id":930002}`, `{"op":"c","after":{"user_id":930002,"lab_id":12,"rev":5,"is_deleted":0,"date_of_birth":"`+name+`"}}`)
 	p.send("user_meta", `{"user_id":930003}`, `{"op":"c","after":{"user_id":930003,"lab_id":12,"rev":5,"is_deleted":0,"full_name":"`+name+`","order_numbers":"[\"`+
 		strings.Repeat(canaryOrder, 4000)+`\"]"}}`)
-	exec("ALTER TABLE user_meta MODIFY contact VARCHAR(4) NOT NULL DEFAULT ''")
-	t.Cleanup(func() { exec("ALTER TABLE user_meta MODIFY contact VARCHAR(20) NOT NULL DEFAULT ''") })
+	exec("ALTER TABLE user_meta ADD CONSTRAINT short CHECK (user_id <> 930004 OR LENGTH(contact) < 4)")
+	t.Cleanup(func() { exec("ALTER TABLE user_meta DROP CONSTRAINT short") })
 	row(930004)
-	const dead = 6
-	await(t, "the letters", time.Minute, func() (bool, string) {
-		now := outcomes(t, cdc)
-		return now["dead"]-before["dead"] >= dead, fmt.Sprintf("%.0f dead", now["dead"]-before["dead"])
+	log := filepath.Join(platform.Dir, "logs", "cdc.log")
+	await(t, "a letter from the decoder, the database and the index", time.Minute, func() (bool, string) {
+		text, err := os.ReadFile(log)
+		missing := 0
+		for _, sink := range []string{"decode", "sql", "index"} {
+			if !strings.Contains(string(text), `"sink":"`+sink+`"`) {
+				missing++
+			}
+		}
+		return err == nil && missing == 0, fmt.Sprint(missing, " sinks gave nothing up, ", err)
 	})
 	said := map[string]string{}
 	for _, args := range []string{"replay-dlq", "replay-dlq --dry-run", "reconcile --lab 12 --repair", "connectors status"} {
@@ -75,7 +80,7 @@ func TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay(t *testing.T) {
 		text, err := fetch(http.MethodGet, cdc.http+path, "")
 		said[path] = fmt.Sprint(string(text), err)
 	}
-	logs, err := filepath.Glob(filepath.Join(platform.Dir, "logs", "cdc*.log*"))
+	logs, err := filepath.Glob(log + "*")
 	if err != nil || len(logs) == 0 {
 		t.Fatal("no log of cdc:", err)
 	}
@@ -85,11 +90,6 @@ func TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay(t *testing.T) {
 			t.Fatal(err)
 		}
 		said[filepath.Base(file)] = string(text)
-	}
-	for _, reason := range []string{`"sink":"decode"`, `"sink":"sql"`, `"sink":"index"`} {
-		if !strings.Contains(said["cdc.log"], reason) {
-			t.Errorf("no record was given up by %s: this test shows less than it should", reason)
-		}
 	}
 	for where, text := range said {
 		for _, canary := range append([]string{canaryOrder, canarySample, "Zyxwanda", "Quillfeather"}, values(canaries)...) {

@@ -23,6 +23,8 @@ type deaths struct {
 	ring  [window]bool
 	next  int
 	total int
+	// allowed are dead records of other partitions' batches that are on their way: without them all partitions would pass at once.
+	allowed int
 }
 
 func newBreaker(percent int) *breaker {
@@ -33,7 +35,7 @@ func newBreaker(percent int) *breaker {
 	return &breaker{limit: limit, tables: map[string]*deaths{}}
 }
 
-// allow returns a fault when these results would make too many dead records. They are not counted yet.
+// allow returns a fault when these results would make too many dead records. Otherwise count or withdraw must follow.
 func (b *breaker) allow(table string, results []outcome.Result) *outcome.Fault {
 	dead := countDead(results)
 	if dead == 0 {
@@ -41,25 +43,37 @@ func (b *breaker) allow(table string, results []outcome.Result) *outcome.Fault {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if d := b.tables[table]; d != nil {
-		dead += d.total
-	}
-	if dead <= b.limit {
+	d := b.of(table)
+	if d.total+d.allowed+dead <= b.limit {
+		d.allowed += dead
 		return nil
 	}
+	dead += d.total + d.allowed
 	return &outcome.Fault{Operator: true, Err: fmt.Errorf("%d of the last %d records of %s cannot be processed", min(dead, window), window, table),
 		Advice: "compare the newest letters in cdc.dead-letter-queue: a column or the mapping has changed; mend that, or let the letters pass with CDC_DEAD_LETTER_LIMIT_PERCENT=100"}
+}
+
+// withdraw takes back what allow allowed: the records will come again.
+func (b *breaker) withdraw(table string, results []outcome.Result) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.of(table).allowed -= countDead(results)
+}
+
+// of is called with mu held.
+func (b *breaker) of(table string) *deaths {
+	if b.tables[table] == nil {
+		b.tables[table] = &deaths{}
+	}
+	return b.tables[table]
 }
 
 // count notes results that are done.
 func (b *breaker) count(table string, results []outcome.Result) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	d := b.tables[table]
-	if d == nil {
-		d = &deaths{}
-		b.tables[table] = d
-	}
+	d := b.of(table)
+	d.allowed -= countDead(results)
 	for _, r := range results {
 		if d.ring[d.next] {
 			d.total--

@@ -19,7 +19,11 @@ func (w *worker) finish(ctx context.Context, batch []change.Record) bool {
 	defer c.memory.Release(weight)
 	table, begin := c.table(batch[0]), c.d.Clock.Now()
 	results, attempts, ok := w.apply(ctx, batch)
-	if !ok || !w.bury(ctx, batch, results, attempts) {
+	if !ok {
+		return false
+	}
+	if !w.bury(ctx, batch, results, attempts) {
+		c.breaker.withdraw(table, results)
 		return false
 	}
 	w.claim.Mark(batch[len(batch)-1].Offset + 1)

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 
 	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/scripts/bench/internal/cdc"
 	"github.com/labplatform/labplatform/scripts/bench/internal/clinical"
 	"github.com/labplatform/labplatform/scripts/bench/internal/gateway"
 	"github.com/labplatform/labplatform/scripts/bench/internal/labjson"
@@ -28,6 +29,7 @@ type benchmark struct {
 }
 
 var benchmarks = []benchmark{
+	{"cdc", cdc.Run},
 	{"clinical", clinical.Run},
 	{"gateway", gateway.Run},
 	{"labjson", labjson.Run},
@@ -44,7 +46,7 @@ func main() {
 		Verbs: []command.Verb{
 			{
 				Name: "run", Summary: "Runs benchmarks, prints a table and writes $BENCH_OUT (default <LAB_DIR>/bench/<name>.json).",
-				Details: "Benchmarks: clinical, gateway, labjson, rerun, taskqueue, or all. QUICK=1 keeps each under 50 seconds.",
+				Details: "Benchmarks: cdc, clinical, gateway, labjson, rerun, taskqueue, or all. QUICK=1 keeps each under 50 seconds.",
 				Flags:   func(f *flag.FlagSet) { f.StringVar(&name, "name", "all", "the `benchmark` to run") },
 				Run:     func(ctx context.Context, _ []string) error { return run(ctx, name, quick) },
 			},

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
+	"syscall"
 )
 
 // Where bases are looked for: below the range that kernels hand out to outgoing connections.
@@ -14,14 +17,35 @@ const (
 )
 
 // FreeBase returns a value for LAB_PORT_BASE whose hundred ports nothing listens on now, for stacks of tests and
-// benchmarks.
+// benchmarks. The base is this process's until it ends: another one that asks meanwhile gets another base, even before
+// anything listens.
 func FreeBase() (int, error) {
 	for base := firstBase; base <= lastBase; base += portsUsed {
+		release, ours := reserve(base)
+		if !ours {
+			continue
+		}
 		if free(base) {
 			return base, nil
 		}
+		release()
 	}
 	return 0, errors.New("no hundred free ports in a row are left on this machine")
+}
+
+// reserve locks a file for the base. The lock ends with the process: the descriptor is a bare number, which nothing closes.
+func reserve(base int) (release func(), ours bool) {
+	file := filepath.Join(os.TempDir(), fmt.Sprintf("labstack-%d-%d.lock", os.Getuid(), base))
+	descriptor, err := syscall.Open(file, syscall.O_CREAT|syscall.O_RDWR|syscall.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, false
+	}
+	release = func() { _ = syscall.Close(descriptor) }
+	if syscall.Flock(descriptor, syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		release()
+		return nil, false
+	}
+	return release, true
 }
 
 func free(base int) bool {

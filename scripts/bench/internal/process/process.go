@@ -92,18 +92,23 @@ func CPU(pid int) (time.Duration, error) {
 }
 
 // RSS returns the resident memory of a process in MiB.
-func RSS(pid int) (float64, error) {
+func RSS(pid int) (float64, error) { return memory(pid, "VmRSS:") }
+
+// PeakRSS returns the most resident memory that a process ever had in MiB.
+func PeakRSS(pid int) (float64, error) { return memory(pid, "VmHWM:") }
+
+func memory(pid int, field string) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, fmt.Errorf("read memory: %w", err)
 	}
 	for line := range strings.Lines(string(text)) {
-		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == "VmRSS:" {
+		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == field {
 			kib, err := strconv.ParseFloat(fields[1], 64)
 			return kib / 1024, err
 		}
 	}
-	return 0, fmt.Errorf("read memory: no VmRSS of %d", pid)
+	return 0, fmt.Errorf("read memory: no %s of %d", field, pid)
 }
 
 // FreePort returns a port of 127.0.0.1 that nothing listens on.

@@ -125,7 +125,7 @@ func Median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// Alternate runs ours and peer in turn, A B B A, until each ran rounds times (rounds is even), so that a machine
+// Alternate runs ours and peer in turn, A B B A, until each ran rounds times (best an even number), so that a machine
 // that gets slower or faster meanwhile treats both alike.
 func Alternate(rounds int, ours, peer func() (float64, error)) (oursRuns, peerRuns []float64, err error) {
 	for i := range 2 * rounds {

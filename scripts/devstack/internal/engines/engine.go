@@ -8,7 +8,8 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
-const readyTimeout = 60 * time.Second
+// readyTimeout is for a machine that is busy with other things; an engine that ends is noticed at once.
+const readyTimeout = 3 * time.Minute
 
 // Engine is one engine, ready to be started.
 type Engine struct {

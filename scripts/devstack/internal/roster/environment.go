@@ -120,14 +120,15 @@ func gatewayEnv(stack Stack) (fixed, defaults Env) {
 	return fixed, nil
 }
 
-// cdcEnv: on one machine there is one copy of everything.
+// cdcEnv: on one machine there is one copy of everything. The one consumer has a name in its group, so that after a crash
+// nobody waits for its session to end.
 func cdcEnv(stack Stack) (fixed, defaults Env) {
 	return Env{
 			"CDC_KAFKA_BROKERS": stack.KafkaBrokers, "CDC_CONNECT_URL": stack.ConnectURL, "CDC_ES_URL": stack.Elasticsearch,
 			"CDC_TOPIC_PREFIX": stack.TopicPrefix(), "CDC_TOPIC_REPLICATION": "1", "CDC_TOPIC_MIN_INSYNC": "1", "CDC_INDEX_REPLICAS": "0",
 		}, Env{
 			"CDC_CONNECTOR_DB_HOST": stack.MySQL.Host, "CDC_CONNECTOR_DB_PORT": stack.MySQL.Port, "CDC_CONNECTOR_DB_USER": ConnectorUser,
-			"CDC_CONNECTOR_DB_PASSWORD": stack.Secrets.Connector,
+			"CDC_CONNECTOR_DB_PASSWORD": stack.Secrets.Connector, "CDC_GROUP_INSTANCE_ID": "cdc-1",
 		}
 }
 

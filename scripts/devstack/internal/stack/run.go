@@ -21,7 +21,7 @@ import (
 const (
 	serviceGrace = 30 * time.Second // drain, finish, flush
 	engineGrace  = 30 * time.Second
-	readyTimeout = 60 * time.Second
+	readyTimeout = 2 * time.Minute
 )
 
 // Config is what Run needs beside the switches.

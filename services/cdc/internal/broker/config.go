@@ -53,9 +53,11 @@ func (c *Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-// Limits of the clients. One claim holds at most its buffer and one fetch: with 24 claims about 30 MiB.
+// Limits of the clients. Fetches are counted compressed, and JSON is about ten times that in memory: a claim gets a few
+// hundred records, all claims together hold about 20 MiB. A larger record still arrives: the broker sends at least one batch.
 const (
-	fetchBytes      = 1 << 20
+	fetchBytes      = 64 << 10
+	fetchAllBytes   = 1 << 20
 	requestBytes    = 16 << 20
 	claimBuffer     = 256
 	rebalanceWait   = 60 * time.Second
@@ -95,7 +97,7 @@ func (c Config) consumer() (*sarama.Config, error) {
 	}
 	s.ChannelBufferSize = claimBuffer
 	s.Consumer.Return.Errors = true
-	s.Consumer.Fetch.Default, s.Consumer.Fetch.Max, s.Consumer.Fetch.MaxBytes = fetchBytes, requestBytes, requestBytes
+	s.Consumer.Fetch.Default, s.Consumer.Fetch.Max, s.Consumer.Fetch.MaxBytes = fetchBytes, requestBytes, fetchAllBytes
 	s.Consumer.MaxProcessingTime = slowestBatch
 	s.Consumer.Offsets.Initial = sarama.OffsetOldest // a new group must not skip what is there
 	s.Consumer.Offsets.AutoCommit.Interval = commitEvery

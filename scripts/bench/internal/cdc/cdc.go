@@ -1,0 +1,81 @@
+// Package cdc measures change capture on a whole platform of its own: how fast the consumer works off prepared events, its
+// decoder alone, and how long a committed row takes until searches find it.
+//
+// The events are the real connectors' own: generated patients with their bills and reports are written to MariaDB, both
+// connectors and the consumer carry them through once, and what then stands in the topics is the backlog of every run. Each
+// run begins with an empty user_meta, an empty index and no committed offset, and without Kafka Connect, so that nothing is
+// added meanwhile.
+package cdc
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/labplatform/labplatform/scripts/bench/internal/report"
+	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
+)
+
+const laboratories = 20
+
+// sizes are how much is measured. A patient makes about 6.3 events: 1 patient, 1.1 bills, 2.2 reports, and the stub and the
+// row of user_meta.
+type sizes struct {
+	patients int
+	rounds   int
+	share    int           // the peer works off one event of so many, in every partition
+	warm     time.Duration // of writes before their way is measured
+	span     time.Duration // of one run of writes whose way is measured
+	decode   time.Duration // of one run of a decoder
+}
+
+func chosen(quick bool) sizes {
+	if quick {
+		return sizes{patients: 6_500, rounds: 2, share: 20, warm: time.Second, span: 3 * time.Second, decode: time.Second}
+	}
+	return sizes{patients: 48_000, rounds: 3, share: 50, warm: 3 * time.Second, span: 10 * time.Second, decode: 2 * time.Second}
+}
+
+// Run measures everything about change capture.
+func Run(ctx context.Context, r *report.Report) error {
+	s, err := stack.New("LAB_PIPELINE=on", "LAB_SEED=none", "CDC_LOG_LEVEL=WARN")
+	if err != nil {
+		return err
+	}
+	defer s.Remove()
+	took, err := s.Up(ctx)
+	if err != nil {
+		return err
+	}
+	r.Progress("a platform of its own is up after %.1f s", took.Seconds())
+	b := &bench{report: r, sizes: chosen(r.Quick), sandbox: s}
+	if err := b.open(); err != nil {
+		return err
+	}
+	defer b.close()
+	for _, step := range []func(context.Context) error{b.prepare, b.freshness, b.rest, b.decoders, b.consumers} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// await calls check every 100 ms until it reports true or limit is over.
+func await(ctx context.Context, what string, limit time.Duration, check func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		done, err := check()
+		if done {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s did not happen within %v: %w", what, limit, err)
+		case <-tick.C:
+		}
+	}
+}

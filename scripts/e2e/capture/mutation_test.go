@@ -78,7 +78,7 @@ func TestWithoutTheLowBitTheOracleFails(t *testing.T) {
 
 func TestWithTheSourcesTimeAsVersionTheOracleFails(t *testing.T) {
 	if !long() {
-		t.Skip("only with LAB_LONG_TESTS")
+		t.Skip("a long form: make test-long runs it (LAB_LONG_TESTS=1)")
 	}
 	program := mutant(t, "internal/store/mysql/recompute.go", "projection.NextRev(before.Rev, now, t.IndexVersion)", "t.SourceTime*1000 + int64(len(projection.Row{}.FullName))")
 	f := newField(t, program, seed)
@@ -89,7 +89,7 @@ func TestWithTheSourcesTimeAsVersionTheOracleFails(t *testing.T) {
 
 func TestWithMarksBeforeTheWorkIsDoneTheOracleFails(t *testing.T) {
 	if !long() {
-		t.Skip("only with LAB_LONG_TESTS")
+		t.Skip("a long form: make test-long runs it (LAB_LONG_TESTS=1)")
 	}
 	program := mutant(t, "internal/consume/process.go", "	results, attempts, ok := w.apply(ctx, batch)",
 		"	w.claim.Mark(batch[len(batch)-1].Offset + 1)\n	results, attempts, ok := w.apply(ctx, batch)")

@@ -20,10 +20,10 @@ func tables() []string {
 
 // counters implements the observers of the pipeline. Every series exists from the start.
 type counters struct {
-	consumed, processed, failed, dead, retried, ended *prometheus.CounterVec
-	skipped                                           *prometheus.CounterVec
-	letterFailures                                    prometheus.Counter
-	batches, seconds                                  *prometheus.HistogramVec
+	consumed, returned, processed, failed, dead, retried, ended *prometheus.CounterVec
+	skipped                                                     *prometheus.CounterVec
+	letterFailures                                              prometheus.Counter
+	batches, seconds                                            *prometheus.HistogramVec
 
 	rows                *prometheus.CounterVec // of user_meta
 	early, late, capped prometheus.Counter
@@ -49,7 +49,8 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	c := &counters{
-		consumed:  vec("cdc_messages_consumed_total", "Records whose end is durable; the sum of cdc_outcomes_total.", "topic"),
+		consumed:  vec("cdc_messages_consumed_total", "Records taken up; each ends in cdc_outcomes_total or cdc_messages_returned_total.", "topic"),
+		returned:  vec("cdc_messages_returned_total", "Records given back unmarked because their partition was taken away; they come again.", "topic"),
 		processed: vec("cdc_messages_processed_total", "Records that ended well: applied, superseded, coalesced or skipped.", "topic"),
 		failed:    vec("cdc_messages_failed_total", "Records whose first try failed, and records given up.", "topic"),
 		dead:      vec("cdc_messages_dlq_total", "Records written to the dead-letter topic.", "topic"),
@@ -64,7 +65,7 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 			Buckets: prometheus.ExponentialBuckets(0.005, 2, 13)}, []string{"topic"}),
 		rows:   vec("cdc_projection_rows_total", "Rows of user_meta that were computed: written, or equal to what was stored.", "result"),
 		early:  one("cdc_events_early_total", "Patients computed again because an event came before its row was readable."),
-		late:   one("cdc_events_late_total", "Patients handed to the reconciler because their rows stayed behind their events."),
+		late:   one("cdc_events_late_total", "Patients to be computed again later because their rows stayed behind their events."),
 		capped: one("cdc_projection_capped_total", "Rows written with a list at its limit."),
 		bulkSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "cdc_bulk_seconds", Help: "Answered bulk requests.",
 			Buckets: prometheus.ExponentialBuckets(0.002, 2, 13)}),
@@ -80,7 +81,7 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 			Help: "1 for the present state of a connector's task."}, []string{"connector", "task", "state"}),
 		restarts: vec("cdc_connector_restarts_total", "Restarts of failed connectors and tasks.", "connector"),
 	}
-	for _, v := range []prometheus.Collector{c.consumed, c.processed, c.failed, c.dead, c.retried, c.ended, c.skipped, c.letterFailures, c.batches, c.seconds,
+	for _, v := range []prometheus.Collector{c.consumed, c.returned, c.processed, c.failed, c.dead, c.retried, c.ended, c.skipped, c.letterFailures, c.batches, c.seconds,
 		c.rows, c.early, c.late, c.capped, c.bulkSeconds, c.bulkOperations, c.resent, c.compared, c.differences, c.unsettled, c.purged, c.connectorUp, c.taskState, c.restarts} {
 		if err := registry.Register(v); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
@@ -93,7 +94,7 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 // start makes every series exist.
 func (c *counters) start() {
 	for _, table := range tables() {
-		for _, v := range []*prometheus.CounterVec{c.consumed, c.processed, c.failed, c.dead, c.retried} {
+		for _, v := range []*prometheus.CounterVec{c.consumed, c.returned, c.processed, c.failed, c.dead, c.retried} {
 			v.WithLabelValues(table)
 		}
 		for _, kind := range outcome.Kinds() {
@@ -120,6 +121,9 @@ const (
 
 // Consumed implements consume.Observer.
 func (c *counters) Consumed(table string, n int) { c.consumed.WithLabelValues(table).Add(float64(n)) }
+
+// Returned implements consume.Observer.
+func (c *counters) Returned(table string, n int) { c.returned.WithLabelValues(table).Add(float64(n)) }
 
 // Failed implements consume.Observer.
 func (c *counters) Failed(table string, n int) { c.failed.WithLabelValues(table).Add(float64(n)) }

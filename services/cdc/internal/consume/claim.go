@@ -29,7 +29,13 @@ func (c *Consumer) Run(ctx context.Context, claim Claim) {
 	defer c.status.close(claim)
 	for {
 		batch := w.collect(ctx)
-		if len(batch) == 0 || !w.finish(ctx, batch) {
+		if len(batch) == 0 {
+			return
+		}
+		table := c.table(batch[0])
+		c.d.Observer.Consumed(table, len(batch))
+		if !w.finish(ctx, batch) {
+			c.d.Observer.Returned(table, len(batch))
 			return
 		}
 	}

@@ -31,7 +31,9 @@ type DeadLetters interface {
 
 // Observer hears what happens, for metrics. Tables are bounded: an unknown one is reported as "other".
 type Observer interface {
+	// Consumed tells of records taken up, once each. They end in Finished, or in Returned when the claim ends before them.
 	Consumed(table string, records int)
+	Returned(table string, records int)
 	Finished(table string, results []outcome.Result, took time.Duration)
 	Failed(table string, records int)
 	Retried(table string, records int)

@@ -66,6 +66,7 @@ type recorder struct {
 	marks   []int64
 	ended   map[outcome.Kind]int
 	seen    int
+	given   int // back
 	failed  int
 	retried int
 	pauses  int
@@ -85,8 +86,9 @@ func (r *recorder) Consumed(_ string, n int) {
 	defer r.mu.Unlock()
 	r.seen += n
 }
-func (r *recorder) Failed(_ string, n int)  { r.mu.Lock(); defer r.mu.Unlock(); r.failed += n }
-func (r *recorder) Retried(_ string, n int) { r.mu.Lock(); defer r.mu.Unlock(); r.retried += n }
+func (r *recorder) Returned(_ string, n int) { r.mu.Lock(); defer r.mu.Unlock(); r.given += n }
+func (r *recorder) Failed(_ string, n int)   { r.mu.Lock(); defer r.mu.Unlock(); r.failed += n }
+func (r *recorder) Retried(_ string, n int)  { r.mu.Lock(); defer r.mu.Unlock(); r.retried += n }
 func (r *recorder) Finished(_ string, results []outcome.Result, _ time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -389,8 +391,8 @@ func checkMarks(t *testing.T, b *bench, kinds []outcome.Kind) {
 	for _, n := range b.ended {
 		sum += n
 	}
-	if int64(b.seen) != mark || sum != b.seen {
-		t.Fatalf("consumed %d, outcomes %v, mark %d", b.seen, b.ended, mark)
+	if int64(sum) != mark || b.seen != sum+b.given {
+		t.Fatalf("consumed %d, outcomes %v, returned %d, mark %d", b.seen, b.ended, b.given, mark)
 	}
 }
 

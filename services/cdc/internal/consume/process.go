@@ -30,7 +30,6 @@ func (w *worker) finish(ctx context.Context, batch []change.Record) bool {
 	w.claim.Mark(batch[len(batch)-1].Offset + 1)
 	w.state.finished(batch[len(batch)-1])
 	c.breaker.count(table, results)
-	c.d.Observer.Consumed(table, len(batch))
 	c.d.Observer.Finished(table, results, c.d.Clock.Now().Sub(begin))
 	return true
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 
@@ -29,29 +30,37 @@ func TestInTxRetriesADeadlock(t *testing.T) {
 	db := mysqltest.New(t)
 	exec(t, db, "CREATE TABLE account (id INT PRIMARY KEY, n INT NOT NULL)")
 	exec(t, db, "INSERT INTO account VALUES (1, 0), (2, 0)")
-	add := func(first, second int) error {
-		return mysqldb.InTx(t.Context(), db, func(tx *sql.Tx) error {
-			for _, id := range []int{first, second} {
-				if _, err := tx.ExecContext(t.Context(), "UPDATE account SET n = n + 1 WHERE id = ?", id); err != nil {
-					return err
-				}
+	var meet, ends sync.WaitGroup
+	meet.Add(2)
+	var attempts atomic.Int32
+	add := func(first, second int) {
+		met := false
+		err := mysqldb.InTx(t.Context(), db, func(tx *sql.Tx) error {
+			attempts.Add(1)
+			if _, err := tx.ExecContext(t.Context(), "UPDATE account SET n = n + 1 WHERE id = ?", first); err != nil {
+				return err
 			}
-			return nil
-		})
-	}
-	const rounds = 40
-	var wait sync.WaitGroup
-	for i := range 2 * rounds {
-		wait.Go(func() {
-			if err := add(1+i%2, 2-i%2); err != nil {
-				t.Errorf("round %d: %v", i, err)
+			if !met { // each holds one row now, and goes on to the other's
+				met = true
+				meet.Done()
+				meet.Wait()
 			}
+			_, err := tx.ExecContext(t.Context(), "UPDATE account SET n = n + 1 WHERE id = ?", second)
+			return err
 		})
+		if err != nil {
+			t.Errorf("rows %d and %d: %v", first, second, err)
+		}
 	}
-	wait.Wait()
-	var n int
-	if err := db.QueryRowContext(t.Context(), "SELECT SUM(n) FROM account").Scan(&n); err != nil || n != 4*rounds {
-		t.Fatalf("sum %d, error %v", n, err)
+	ends.Go(func() { add(1, 2) })
+	ends.Go(func() { add(2, 1) })
+	ends.Wait()
+	var sum int
+	if err := db.QueryRowContext(t.Context(), "SELECT SUM(n) FROM account").Scan(&sum); err != nil || sum != 4 {
+		t.Fatalf("sum %d, error %v", sum, err)
+	}
+	if n := attempts.Load(); n < 3 {
+		t.Fatalf("%d attempts: there was no deadlock", n)
 	}
 }
 
@@ -197,8 +206,25 @@ func TestOneProcessLeadsUntilItsConnectionEnds(t *testing.T) {
 	if !led || !errors.Is(err, driver.ErrBadConn) {
 		t.Errorf("led %v, error %v", led, err)
 	}
+	awaitUnlocked(t, db, "test")
 	led, err = mysqldb.Lead(ctx, db, "test", func(context.Context, *sql.Conn) error { return nil })
 	if !led || err != nil {
 		t.Errorf("after the first leader died: led %v, error %v", led, err)
+	}
+}
+
+// awaitUnlocked waits in the server until nobody holds the lock of purpose: it frees a dead connection's locks only when it
+// has noticed that the connection is gone.
+func awaitUnlocked(t *testing.T, db *sql.DB, purpose string) {
+	t.Helper()
+	const seconds = 30
+	name, err := mysqldb.LockName(t.Context(), db, purpose)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, freed sql.NullInt64
+	err = db.QueryRowContext(t.Context(), "SELECT GET_LOCK(?, ?) AS got, RELEASE_LOCK(?) AS freed", name, seconds, name).Scan(&got, &freed)
+	if err != nil || got.Int64 != 1 || freed.Int64 != 1 {
+		t.Fatalf("lock of %s: got %v, freed %v, error %v", purpose, got, freed, err)
 	}
 }

@@ -10,11 +10,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
@@ -25,6 +27,7 @@ type Sandbox struct {
 	Dir       string              // LAB_DIR
 	Endpoints endpoints.Endpoints // of the running platform
 
+	ports    ports.Plan
 	devstack string
 	env      []string
 	spawner  *process.Spawner
@@ -44,12 +47,16 @@ func New(devstack string, extra ...string) (*Sandbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
+	plan, err := ports.Parse(strconv.Itoa(base))
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
 	pids := filepath.Join(dir, "sandbox")
 	if err := os.Mkdir(pids, 0o755); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
 	env := append(os.Environ(), "LAB_DIR="+dir, fmt.Sprintf("LAB_PORT_BASE=%d", base))
-	return &Sandbox{Dir: dir, devstack: devstack, env: append(env, extra...), restarts: map[string]*process.Child{},
+	return &Sandbox{Dir: dir, ports: plan, devstack: devstack, env: append(env, extra...), restarts: map[string]*process.Child{},
 		spawner: process.NewSpawner(process.Directory(pids))}, nil
 }
 
@@ -66,6 +73,9 @@ func Build(ctx context.Context, extra ...string) (*Sandbox, error) {
 	}
 	return s, nil
 }
+
+// KafkaListener is where the platform's broker listens, known before it runs. LAB_KAFKA_ADVERTISED sends clients elsewhere.
+func (s *Sandbox) KafkaListener() string { return s.ports.Addr(ports.Kafka) }
 
 // Fetch makes the programs of all engines available before the first start, which then takes no longer than others.
 func (s *Sandbox) Fetch(ctx context.Context) error { return s.Run(ctx, "engines", "--", "true") }

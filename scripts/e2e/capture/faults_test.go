@@ -2,6 +2,7 @@ package capture
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -26,6 +27,8 @@ func rest(d time.Duration) {
 type field struct {
 	t         *testing.T
 	rng       *rand.Rand
+	admin     *sql.DB // as root: not stopped by what stops the consumers
+	consumer  *sql.DB // as the consumers' user
 	index     *indexProxy
 	database  *linkProxy
 	binlog    *linkProxy
@@ -35,12 +38,17 @@ type field struct {
 
 func newField(t *testing.T, program string, seed uint64) *field {
 	t.Helper()
-	f := &field{t: t, rng: rand.New(rand.NewPCG(seed, 7)), program: program, index: newIndexProxy(t, platform.Endpoints.Elasticsearch, seed)}
+	f := &field{t: t, rng: rand.New(rand.NewPCG(seed, 7)), program: program, admin: database(t), consumer: databaseAs(t, consumerUser, consumerPassword),
+		index: newIndexProxy(t, platform.Endpoints.Elasticsearch, seed)}
 	own := platform.Endpoints.Environ["cdc"]
 	f.database = newLinkProxy(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
 	f.binlog = newLinkProxy(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
+	if err := admitConsumers(f.admin); err != nil {
+		t.Fatal(err)
+	}
 	f.consumers = consumers(t, map[string]string{"CDC_ES_URL": f.index.URL, "CDC_DB_PORT": strconv.Itoa(f.database.port()),
-		"CDC_CONNECTOR_DB_HOST": "127.0.0.1", "CDC_CONNECTOR_DB_PORT": strconv.Itoa(f.binlog.port()), "CDC_SESSION_TIMEOUT": "6s"})
+		"CDC_CONNECTOR_DB_HOST": "127.0.0.1", "CDC_CONNECTOR_DB_PORT": strconv.Itoa(f.binlog.port()), "CDC_SESSION_TIMEOUT": "6s",
+		"CDC_DB_USER": consumerUser, "CDC_DB_PASSWORD": consumerPassword})
 	if err := platform.Stop("cdc"); err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +62,9 @@ func newField(t *testing.T, program string, seed uint64) *field {
 // restore gives the platform its own consumer back.
 func (f *field) restore() {
 	f.index.faulty.Store(false)
+	if _, err := f.admin.Exec("SET GLOBAL read_only = OFF"); err != nil {
+		f.t.Error(err)
+	}
 	for _, c := range f.consumers {
 		if err := platform.Stop(c.name); err != nil {
 			f.t.Log(err)
@@ -121,6 +132,8 @@ func (f *field) faults() []fault {
 		f.crash("kafka"), freeze("kafka", 3*time.Second),
 		f.crash("mysql"), f.crash("elasticsearch"), freeze("elasticsearch", 3*time.Second),
 		cut("consumers and database", f.database, time.Second), cut("connectors and database", f.binlog, time.Second),
+		cut("all clients and kafka", broker, 2*time.Second),
+		readOnly(f.admin, f.consumer, 2*time.Second), deadlocks(f.admin, time.Minute),
 	}
 	f.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all
@@ -141,7 +154,7 @@ func (f *field) run(pause time.Duration) {
 // awaitEngines waits until every engine answers again: the next fault hits a platform that works, or nearly.
 func (f *field) awaitEngines() {
 	await(f.t, "the engines being back", time.Minute, func() (bool, string) {
-		for _, address := range []string{platform.Endpoints.KafkaBrokers[0], hostOf(platform.Endpoints.Elasticsearch), hostOf(platform.Endpoints.Connector),
+		for _, address := range []string{platform.KafkaListener(), hostOf(platform.Endpoints.Elasticsearch), hostOf(platform.Endpoints.Connector),
 			net.JoinHostPort("127.0.0.1", platform.Endpoints.Environ["cdc"]["CDC_DB_PORT"])} {
 			conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(context.Background(), "tcp", address)
 			if err != nil {

@@ -20,29 +20,44 @@ type linkProxy struct {
 
 func newLinkProxy(t *testing.T, target string) *linkProxy {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	p, err := listenLink()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &linkProxy{listener: listener, target: target, conns: map[net.Conn]struct{}{}}
-	go p.serve()
-	t.Cleanup(func() {
-		_ = listener.Close()
-		p.cut()
-	})
+	p.serve(target)
+	t.Cleanup(p.close)
 	return p
 }
 
+// listenLink makes a link whose other end is not known yet: it carries nothing before serve.
+func listenLink() (*linkProxy, error) {
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	return &linkProxy{listener: listener, conns: map[net.Conn]struct{}{}}, nil
+}
+
+func (p *linkProxy) close() {
+	_ = p.listener.Close()
+	p.cut()
+}
+
+func (p *linkProxy) addr() string { return p.listener.Addr().String() }
+
 func (p *linkProxy) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
 
-func (p *linkProxy) serve() {
-	for {
-		conn, err := p.listener.Accept()
-		if err != nil {
-			return
+func (p *linkProxy) serve(target string) {
+	p.target = target
+	go func() {
+		for {
+			conn, err := p.listener.Accept()
+			if err != nil {
+				return
+			}
+			go p.link(conn)
 		}
-		go p.link(conn)
-	}
+	}()
 }
 
 func (p *linkProxy) link(near net.Conn) {

@@ -22,8 +22,12 @@ import (
 
 const startTimeout = 10 * time.Minute // a first fetch of the engines and a first build included
 
-// platform is the one platform of this test binary; tests that use it are not parallel.
-var platform *sandbox.Sandbox
+var (
+	// platform is the one platform of this test binary; tests that use it are not parallel.
+	platform *sandbox.Sandbox
+	// broker is the link over which every client of the platform reaches Kafka.
+	broker *linkProxy
+)
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -31,12 +35,18 @@ func run(m *testing.M) int {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	var err error
-	platform, err = sandbox.Build(ctx, "LAB_SEED=none", "LAB_PIPELINE=on")
+	if broker, err = listenLink(); err != nil {
+		fmt.Fprintln(os.Stderr, "capture:", err)
+		return 1
+	}
+	defer broker.close()
+	platform, err = sandbox.Build(ctx, "LAB_SEED=none", "LAB_PIPELINE=on", "LAB_KAFKA_ADVERTISED="+broker.addr())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "capture:", err)
 		return 1
 	}
 	defer platform.Remove()
+	broker.serve(platform.KafkaListener())
 	if _, err := platform.Up(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "capture: start the platform:", err)
 		return 1
@@ -48,9 +58,18 @@ func run(m *testing.M) int {
 // database opens the platform's database for the workload and the oracle.
 func database(t *testing.T) *sql.DB {
 	t.Helper()
+	return databaseAs(t, "", "")
+}
+
+// databaseAs opens it as another user; "" is the platform's own.
+func databaseAs(t *testing.T, user, password string) *sql.DB {
+	t.Helper()
 	config, err := mysql.ParseDSN(platform.Endpoints.MySQLDSN)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if user != "" {
+		config.User, config.Passwd = user, password
 	}
 	config.ParseTime, config.Loc = true, time.UTC
 	config.Params = map[string]string{"time_zone": "'+00:00'"}

@@ -132,7 +132,7 @@ func (t *testEngines) addKafka(java engines.Java) error {
 		return err
 	}
 	controller, err := freePort(t.ctx)
-	t.add(engines.Kafka(at, controller, java), testKafka, fmt.Sprintf("127.0.0.1:%d", at.Port))
+	t.add(engines.Kafka(at, engines.KafkaListeners{ControllerPort: controller}, java), testKafka, fmt.Sprintf("127.0.0.1:%d", at.Port))
 	return err
 }
 

@@ -24,22 +24,28 @@ var kafkaTemplate string
 
 const kafkaHeapMiB = 384
 
-// Kafka describes one broker; controllerPort is the other port that it opens. Its configuration is beside its data.
-func Kafka(place Place, controllerPort int, java Java) Engine {
+// Kafka describes one broker. Its configuration is beside its data.
+func Kafka(place Place, listeners KafkaListeners, java Java) Engine {
 	run := jvm{heapMiB: kafkaHeapMiB, flags: kafkaFlags(), classPath: kafkaClassPath(java), main: "kafka.Kafka", args: []string{place.properties()}}
 	return Engine{
 		Spec:    process.Spec{Name: "kafka", Command: run.command(java.Program), LogFile: place.Log},
-		Prepare: func(ctx context.Context) error { return prepareKafka(ctx, place, controllerPort, java) },
+		Prepare: func(ctx context.Context) error { return prepareKafka(ctx, place, listeners, java) },
 		Ready:   func(ctx context.Context) error { return pingKafka(ctx, local(place.Port)) },
 	}
+}
+
+// KafkaListeners are what a broker has besides its own port.
+type KafkaListeners struct {
+	ControllerPort int
+	Advertised     string // where clients are told to come, as host:port: "" means to the broker's own port
 }
 
 // properties is the configuration file of an engine that reads one.
 func (p Place) properties() string { return p.Data + ".properties" }
 
 // prepareKafka writes the configuration, and formats the data folder once: beside its place and renamed.
-func prepareKafka(ctx context.Context, place Place, controllerPort int, java Java) error {
-	if err := writeKafkaProperties(place.properties(), place.Data, place.Port, controllerPort); err != nil {
+func prepareKafka(ctx context.Context, place Place, listeners KafkaListeners, java Java) error {
+	if err := writeKafkaProperties(place.properties(), place.Data, place.Port, listeners); err != nil {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(place.Data, "meta.properties")); !errors.Is(err, fs.ErrNotExist) {
@@ -50,7 +56,7 @@ func prepareKafka(ctx context.Context, place Place, controllerPort int, java Jav
 		return err
 	}
 	file := work + ".properties"
-	if err := writeKafkaProperties(file, work, place.Port, controllerPort); err != nil {
+	if err := writeKafkaProperties(file, work, place.Port, listeners); err != nil {
 		return err
 	}
 	defer os.Remove(file)
@@ -68,8 +74,13 @@ func prepareKafka(ctx context.Context, place Place, controllerPort int, java Jav
 	return os.Rename(work, place.Data)
 }
 
-func writeKafkaProperties(file, data string, port, controllerPort int) error {
-	text := strings.NewReplacer("${broker}", local(port), "${controller}", local(controllerPort), "${data}", data).Replace(kafkaTemplate)
+func writeKafkaProperties(file, data string, port int, listeners KafkaListeners) error {
+	advertised := listeners.Advertised
+	if advertised == "" {
+		advertised = local(port)
+	}
+	text := strings.NewReplacer("${broker}", local(port), "${advertised}", advertised, "${controller}", local(listeners.ControllerPort), "${data}", data).
+		Replace(kafkaTemplate)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}

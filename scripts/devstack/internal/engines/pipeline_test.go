@@ -40,7 +40,7 @@ func pipeline(t *testing.T) (spawner *process.Spawner, engines []Engine, base in
 		return Place{Data: filepath.Join(dir, name), Log: filepath.Join(dir, name+".log"), Port: base + offset}
 	}
 	connect := Connect(place("connector", 2), local(base), java)
-	kafka := Kafka(place("kafka", 0), base+1, java)
+	kafka := Kafka(place("kafka", 0), KafkaListeners{ControllerPort: base + 1}, java)
 	kafka.Then = &connect
 	spawner = process.NewSpawner(process.Directory(dir))
 	t.Cleanup(spawner.Close)

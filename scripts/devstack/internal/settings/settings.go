@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -31,6 +32,8 @@ type Settings struct {
 	Seed     Seed
 
 	Distributions string // LAB_DISTRIBUTIONS: where the programs of the Java engines are kept; stacks may share it
+
+	KafkaAdvertised string // LAB_KAFKA_ADVERTISED: where the stack's broker tells its clients to come, as host:port; "" means to itself
 
 	// Engines that run outside of the stack; "" means that the stack starts its own.
 	MySQLDSN, RedisAddr, MongoURI, BlobURL string
@@ -59,6 +62,9 @@ func Load(dir string, getenv func(string) string) (Settings, error) {
 	if s.Dir, err = directory(dir, getenv("LAB_DIR"), root); err != nil {
 		return Settings{}, err
 	}
+	if s.KafkaAdvertised, err = parseAddress("LAB_KAFKA_ADVERTISED", getenv); err != nil {
+		return Settings{}, err
+	}
 	if s.Distributions, err = filepath.Abs(or(getenv("LAB_DISTRIBUTIONS"), filepath.Join(s.Dir, "distributions"))); err != nil {
 		return Settings{}, err
 	}
@@ -84,6 +90,17 @@ func parsePipeline(value string) (bool, error) {
 	default:
 		return false, fmt.Errorf("LAB_PIPELINE is %q: give on or off", value)
 	}
+}
+
+func parseAddress(name string, getenv func(string) string) (string, error) {
+	value := getenv(name)
+	if value == "" {
+		return "", nil
+	}
+	if host, port, err := net.SplitHostPort(value); err != nil || host == "" || port == "" {
+		return "", fmt.Errorf("%s is %q: give host:port", name, value)
+	}
+	return value, nil
 }
 
 func parseSeed(value string) (Seed, error) {

@@ -22,7 +22,7 @@ func (r *running) describePipeline() {
 	if !r.Settings.Pipeline {
 		return
 	}
-	r.stack.KafkaBrokers = or(r.Settings.KafkaBrokers, r.Settings.Ports.Addr(ports.Kafka))
+	r.stack.KafkaBrokers = or(r.Settings.KafkaBrokers, or(r.Settings.KafkaAdvertised, r.Settings.Ports.Addr(ports.Kafka)))
 	r.stack.ConnectURL = or(r.Settings.ConnectURL, r.stack.URL(ports.Connector))
 	r.stack.Elasticsearch = or(r.Settings.ESURL, r.stack.URL(ports.Elasticsearch))
 }
@@ -32,7 +32,8 @@ func (r *running) ownPipeline() []engines.Engine {
 	own := r.wanted()
 	var wanted []engines.Engine
 	connect := engines.Connect(r.place("connector", ports.Connector), r.stack.KafkaBrokers, r.java)
-	switch kafka := engines.Kafka(r.place("kafka", ports.Kafka), r.Settings.Ports.Port(ports.KafkaController), r.java); {
+	listeners := engines.KafkaListeners{ControllerPort: r.Settings.Ports.Port(ports.KafkaController), Advertised: r.Settings.KafkaAdvertised}
+	switch kafka := engines.Kafka(r.place("kafka", ports.Kafka), listeners, r.java); {
 	case own.Kafka && own.Connect:
 		kafka.Then = &connect
 		wanted = append(wanted, kafka)

@@ -104,6 +104,37 @@ func TestTheSettingsThatTheConsumerReliesOn(t *testing.T) {
 	}
 }
 
+func TestTheHistorysClientsGetTheBrokersSecurity(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		security connectors.Security
+		protocol string
+		jaas     string
+	}{
+		{connectors.Security{}, "", ""},
+		{connectors.Security{TLS: true}, "SSL", ""},
+		{connectors.Security{TLS: true, User: "cdc", Password: `p"a\ss`}, "SASL_SSL",
+			`org.apache.kafka.common.security.plain.PlainLoginModule required username="cdc" password="p\"a\\ss";`},
+	}
+	for _, test := range tests {
+		s := source()
+		s.Security = test.security
+		all, err := s.Configurations()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, client := range []string{"producer", "consumer"} {
+			prefix := "schema.history.internal." + client + "."
+			for _, name := range connectors.Names() {
+				protocol, jaas := all[name][prefix+"security.protocol"], all[name][prefix+"sasl.jaas.config"]
+				if protocol != test.protocol || jaas != test.jaas {
+					t.Errorf("%s of %s: %q and %q, want %q and %q", client, name, protocol, jaas, test.protocol, test.jaas)
+				}
+			}
+		}
+	}
+}
+
 func TestAMissingValueIsNamed(t *testing.T) {
 	t.Parallel()
 	s := source()

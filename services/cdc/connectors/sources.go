@@ -31,8 +31,9 @@ type Source struct {
 	Database                       string
 	TopicPrefix                    string // Debezium's topic.prefix: without the database's name
 	Brokers                        string // host:port with commas between; for the history of the tables' structure
-	Replication, MinInSync         int    // of a topic that the connector has to make, normally none
-	HeartbeatMS                    int    // how often each connector beats
+	Security                       Security
+	Replication, MinInSync         int // of a topic that the connector has to make, normally none
+	HeartbeatMS                    int // how often each connector beats
 }
 
 // Names lists the connectors in the order in which changes flow.
@@ -74,6 +75,10 @@ func (s Source) fillIn(template string) (map[string]string, error) {
 	var configuration map[string]string
 	if err := json.Unmarshal([]byte(text), &configuration); err != nil {
 		return nil, fmt.Errorf("template is not a flat JSON object: %w", err)
+	}
+	for key, value := range s.Security.settings() {
+		configuration["schema.history.internal.producer."+key] = value
+		configuration["schema.history.internal.consumer."+key] = value
 	}
 	return configuration, nil
 }

@@ -3,9 +3,11 @@ package cdc
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/IBM/sarama"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 )
@@ -106,8 +108,14 @@ func (b *broker) waiting(group string) (int64, error) {
 	return waiting, nil
 }
 
-// forget deletes a group with its offsets, once its members have left.
-func (b *broker) forget(ctx context.Context, group string) error {
+// forget deletes a group with its offsets, once its members have left. A member with a name of its own leaves only when it
+// is told to: otherwise the group would wait for its return.
+func (b *broker) forget(ctx context.Context, group string, named ...string) error {
+	if len(named) > 0 {
+		if _, err := b.admin.RemoveMemberFromConsumerGroup(group, named); err != nil {
+			return err
+		}
+	}
 	return await(ctx, "the deletion of the group "+group, time.Minute, func() (bool, error) {
 		err := b.admin.DeleteConsumerGroup(group)
 		return err == nil || errors.Is(err, sarama.ErrGroupIDNotFound), err
@@ -120,15 +128,18 @@ type event struct {
 	value []byte
 }
 
-// sample reads one event of so many, from the newest of every partition.
+// sample reads one event of so many, from the newest of every partition. The partitions are read at once: the client takes half a
+// second to turn to one.
 func (b *broker) sample(share int) ([]event, error) {
 	consumer, err := sarama.NewConsumerFromClient(b.client)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = consumer.Close() }()
-	var all []event
-	return all, b.each(func(table string, partition int32, events int64) error {
+	var mu sync.Mutex
+	var all []event // guarded by mu
+	var readers errgroup.Group
+	err = b.each(func(table string, partition int32, events int64) error {
 		todo := events / int64(share)
 		if todo == 0 {
 			return nil
@@ -137,11 +148,17 @@ func (b *broker) sample(share int) ([]event, error) {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = claim.Close() }()
-		for range todo {
-			message := <-claim.Messages()
-			all = append(all, event{message.Topic, message.Value})
-		}
+		readers.Go(func() error {
+			for range todo {
+				message := <-claim.Messages()
+				mu.Lock()
+				all = append(all, event{message.Topic, message.Value})
+				mu.Unlock()
+			}
+			return claim.Close()
+		})
 		return nil
 	})
+	err = errors.Join(err, readers.Wait())
+	return all, err
 }

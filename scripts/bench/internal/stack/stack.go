@@ -21,7 +21,10 @@ func distributions() string {
 	if dir := os.Getenv("LAB_DISTRIBUTIONS"); dir != "" {
 		return dir
 	}
-	return filepath.Join(os.Getenv("LAB_DIR"), "distributions")
+	if dir := os.Getenv("LAB_DIR"); dir != "" {
+		return filepath.Join(dir, "distributions")
+	}
+	return filepath.Join(Binary("devstack"), "..", "..", ".lab", "distributions") // without make: beside .bin, where make has it
 }
 
 // Binary returns a program that make built beside this one.

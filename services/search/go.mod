@@ -1,0 +1,23 @@
+module github.com/labplatform/labplatform/services/search
+
+go 1.26.0
+
+require (
+	github.com/google/go-cmp v0.7.0
+	github.com/labplatform/labplatform/pkg v0.0.0
+	golang.org/x/text v0.42.0
+)
+
+require (
+	github.com/caarlos0/env/v11 v11.4.2 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
+	github.com/redis/go-redis/v9 v9.23.0 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
+)
+
+replace (
+	github.com/labplatform/labplatform/pkg => ../../pkg
+	github.com/labplatform/labplatform/proto => ../../proto
+)

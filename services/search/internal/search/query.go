@@ -1,0 +1,139 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+)
+
+// Bounds of a request.
+const (
+	MaxRunes   = 128
+	MinName    = 2 // characters of a text that is only compared with names
+	MaxSize    = 100
+	MaxResults = 10_000 // how deep pages go: from + size
+)
+
+// Request is what a caller asks, as it came; nil and empty mean not given.
+type Request struct {
+	Query  string
+	Key    string
+	Fields []string
+	Size   *int
+	From   *int
+	Page   *int // from 1, instead of From
+}
+
+// Query is a request that was checked.
+type Query struct {
+	Text   string // trimmed, in Unicode's composed form, without control characters
+	Key    Key
+	Fields []Field // at least one, in the order of the table
+	Size   int
+	From   int
+}
+
+// NewQuery checks a request; defaultSize is the size of a page that asks for none. Errors are Invalid and name every field at
+// fault.
+func NewQuery(r Request, defaultSize int) (Query, error) {
+	q := Query{Text: clean(r.Query), Key: Key(r.Key), Size: defaultSize}
+	if r.Key == "" {
+		q.Key = All
+	}
+	var wrong []apperr.Field
+	refuse := func(name, format string, args ...any) {
+		wrong = append(wrong, apperr.Field{Index: -1, Name: name, Message: fmt.Sprintf(format, args...)})
+	}
+	q.Fields = q.narrow(r.Fields, refuse)
+	q.checkText(refuse)
+	q.page(r, refuse)
+	if len(wrong) > 0 {
+		return Query{}, apperr.InvalidFields(wrong...)
+	}
+	return q, nil
+}
+
+type refusal func(name, format string, args ...any)
+
+// clean composes the text and drops what cannot be seen, which people paste without knowing.
+func clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || r == '\n' || r == '\r' || r == '\u00a0':
+			return ' '
+		case r < ' ' || r == 0x7f || r == '\ufeff' || r >= '\u200b' && r <= '\u200f':
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	return strings.TrimSpace(norm.NFC.String(text))
+}
+
+// narrow returns the fields of the key that were asked for; none asked means all of them.
+func (q *Query) narrow(asked []string, refuse refusal) []Field {
+	mapping := q.Key.Fields()
+	if mapping == nil {
+		refuse("search_key", "search_key must be one of %s", join(Keys()))
+		return nil
+	}
+	if len(asked) == 0 {
+		return mapping
+	}
+	for _, name := range asked {
+		switch {
+		case Field(name).Bucket() == "":
+			refuse("search_fields", "search_fields: there is no field %q; search_key %q searches %s", name, q.Key, join(mapping))
+		case !slices.Contains(mapping, Field(name)):
+			refuse("search_fields", "search_fields: %s is not searched by search_key %q; it searches %s", name, q.Key, join(mapping))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(mapping), func(f Field) bool { return !slices.Contains(asked, string(f)) })
+}
+
+func (q *Query) checkText(refuse refusal) {
+	runes := utf8.RuneCountInString(q.Text)
+	switch {
+	case runes == 0:
+		refuse("query", "query must not be empty: give a name, a telephone number or an identifier")
+	case runes > MaxRunes:
+		refuse("query", "query must have at most %d characters", MaxRunes)
+	case runes < MinName && len(q.Fields) > 0 && !slices.ContainsFunc(q.Fields, func(f Field) bool { return f.Kind() != Name }):
+		refuse("query", "query must have at least %d characters to search names", MinName)
+	}
+}
+
+func (q *Query) page(r Request, refuse refusal) {
+	if r.Size != nil {
+		q.Size = *r.Size
+	}
+	if q.Size < 1 || q.Size > MaxSize {
+		refuse("size", "size must be from 1 to %d", MaxSize)
+		return
+	}
+	switch {
+	case r.From != nil && r.Page != nil:
+		refuse("page", "give from or page, not both")
+	case r.From != nil:
+		q.From = *r.From
+	case r.Page != nil && (*r.Page < 1 || *r.Page > MaxResults):
+		refuse("page", "page must be from 1 to %d", MaxResults/q.Size)
+	case r.Page != nil:
+		q.From = (*r.Page - 1) * q.Size
+	}
+	if q.From < 0 || q.From > MaxResults-q.Size {
+		refuse("from", "from must be from 0 to %d with size %d: narrow the search instead of paging deeper", MaxResults-q.Size, q.Size)
+	}
+}
+
+func join[T ~string](names []T) string {
+	texts := make([]string, len(names))
+	for i, n := range names {
+		texts[i] = string(n)
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,69 @@
+package search
+
+import (
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+)
+
+// Scope limits what a caller may find: always one laboratory, and within it the branch, the organization and the collection centre
+// of the login. Zero ids do not limit. A patient is in an organization, branch or centre by the registration or by any bill.
+type Scope struct {
+	Lab      authn.LabScope
+	BranchID int64
+	OrgID    int64
+	CCID     int64
+}
+
+// Effort is how much a search may cost the index.
+type Effort int
+
+// The efforts.
+const (
+	Full    Effort = iota // everything
+	Reduced               // without typing errors, sounds and recency
+	Least                 // moreover only whole identifiers, whole telephone numbers and the beginnings of names
+)
+
+// Person is a patient as the index and the tables know one. Times are epoch milliseconds; lists are in their order there, newest
+// last.
+type Person struct {
+	UserID, LabID          int64
+	LabPatientID           string
+	FullName               string
+	Contact                string
+	AlternateContact       string
+	Email                  string
+	Gender                 string
+	DateOfBirth            string // YYYY-MM-DD, or ""
+	Age                    string
+	PassportNo             string
+	NationalIdentityNumber string
+	BranchID, OrgID, CCID  *int64
+	OrderNumbers           []string
+	BillIDs, LabBillIDs    []int64
+	LabReportIDs           []int64
+	SampleIDs              []string
+	ManualSampleIDs        []string
+	LrfIDs                 []string
+	LastBillTime           *int64
+	UpdatedAt              int64
+}
+
+// Hit is a patient who was found, and why.
+type Hit struct {
+	Person
+	Score   float64
+	Bucket  Bucket
+	Matched []Field // in the order of the table of fields
+}
+
+// Result is one page of an answer.
+type Result struct {
+	Total    int64
+	AtLeast  bool // Total is a lower bound
+	Partial  bool // part of the index did not answer in time
+	Took     time.Duration
+	Hits     []Hit
+	ByBucket map[Bucket]int64 // of all that was found, not of the page
+}

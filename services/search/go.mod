@@ -3,9 +3,15 @@ module github.com/labplatform/labplatform/services/search
 go 1.26.0
 
 require (
+	github.com/go-sql-driver/mysql v1.10.1
 	github.com/google/go-cmp v0.7.0
 	github.com/labplatform/labplatform/pkg v0.0.0
+	github.com/labplatform/labplatform/proto v0.0.0-00010101000000-000000000000
+	github.com/labplatform/labplatform/services/cdc v0.0.0-00010101000000-000000000000
+	github.com/prometheus/client_golang v1.25.0
+	github.com/redis/go-redis/v9 v9.23.0
 	golang.org/x/text v0.42.0
+	pgregory.net/rapid v1.3.0
 )
 
 require (
@@ -20,4 +26,5 @@ require (
 replace (
 	github.com/labplatform/labplatform/pkg => ../../pkg
 	github.com/labplatform/labplatform/proto => ../../proto
+	github.com/labplatform/labplatform/services/cdc => ../cdc
 )

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,11 +24,22 @@ import (
 
 // setting is what an operator set, or a cache that is away.
 type setting struct {
+	mu   sync.Mutex // guards what follows
 	text string
 	err  error
 }
 
-func (s *setting) Mode(context.Context) (string, error) { return s.text, s.err }
+func (s *setting) Mode(context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text, s.err
+}
+
+func (s *setting) set(text string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text, s.err = text, err
+}
 
 // bench is a limit over the memory of the process and a watch over a setting.
 type bench struct {
@@ -91,7 +103,7 @@ func TestAModeSetsHowManyAndHowCostlySearchesAre(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := setup(t)
-				b.setting.text = c.mode
+				b.setting.set(c.mode, nil)
 				b.watch.RunOnce(t.Context())
 				many, effort, refusal := b.admitted(t, asha, 0)
 				if many != c.many || effort != c.effort {
@@ -112,7 +124,7 @@ func TestAModeSetsHowManyAndHowCostlySearchesAre(t *testing.T) {
 func TestEveryoneHasALimitOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.setting.text = "emergency"
+	b.setting.set("emergency", nil)
 	b.watch.RunOnce(t.Context())
 	bearer := asha
 	bearer.Kind = authn.Bearer
@@ -142,7 +154,7 @@ func TestEveryoneHasALimitOfTheirOwn(t *testing.T) {
 
 func TestTheLastModeHoldsForAMinuteWhenNoneCanBeRead(t *testing.T) {
 	t.Parallel()
-	for name, broken := range map[string]setting{
+	for name, broken := range map[string]*setting{
 		"unreachable":   {err: errors.New("connection refused")},
 		"unknown_value": {text: "emergancy"},
 	} {
@@ -150,7 +162,7 @@ func TestTheLastModeHoldsForAMinuteWhenNoneCanBeRead(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := setup(t)
-				b.setting.text = "degraded"
+				b.setting.set("degraded", nil)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				go func() { _ = b.watch.Run(ctx) }()
@@ -163,12 +175,12 @@ func TestTheLastModeHoldsForAMinuteWhenNoneCanBeRead(t *testing.T) {
 					}
 				}
 				expect(limit.Degraded)
-				*b.setting = broken
+				b.setting.set(broken.text, broken.err)
 				time.Sleep(59 * time.Second)
 				expect(limit.Degraded)
 				time.Sleep(time.Second)
 				expect(limit.Normal)
-				*b.setting = setting{text: "emergency"}
+				b.setting.set("emergency", nil)
 				time.Sleep(5 * time.Second)
 				expect(limit.Emergency)
 				if told := strings.Count(b.log.String(), "cannot be read"); told != 1 {

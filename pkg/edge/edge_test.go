@@ -8,13 +8,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/edge"
-	"github.com/labplatform/labplatform/pkg/rest"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 	searchv1 "github.com/labplatform/labplatform/proto/gen/lab/search/v1"
@@ -41,22 +39,13 @@ func (backend) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.Call
 	return nil, errors.New("no stream here")
 }
 
-func users() *edge.Area {
-	return &edge.Area{
-		Name: "search", Title: "User search", Prefixes: []string{"/api/v1/users"}, Shape: rest.Envelope, Deadline: time.Second,
-		Register: func(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
-			return searchv1.RegisterSearchServiceHandlerClient(ctx, mux.ServeMux, searchv1.NewSearchServiceClient(c))
-		},
-	}
-}
-
 func door(t *testing.T, c grpc.ClientConnInterface) http.Handler {
 	t.Helper()
 	tel, err := telemetry.Start(t.Context(), "search", "test", telemetry.Config{Environment: "dev"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := edge.New(t.Context(), edge.Deps{Telemetry: tel, Areas: []*edge.Area{users()}, Connections: map[string]grpc.ClientConnInterface{"search": c}})
+	e, err := edge.New(t.Context(), edge.Deps{Telemetry: tel, Areas: []*edge.Area{edge.UserSearch()}, Connections: map[string]grpc.ClientConnInterface{"search": c}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ package areas
 
 import (
 	"context"
-	"time"
 
 	"google.golang.org/grpc"
 
@@ -15,23 +14,15 @@ import (
 	cellcounterv1 "github.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1"
 	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
-	searchv1 "github.com/labplatform/labplatform/proto/gen/lab/search/v1"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 )
-
-const searchDeadline = 5 * time.Second
 
 // List returns the areas in the order of the interface document.
 func List() []*edge.Area { return areas }
 
 // areas in the order of the interface document.
 var areas = []*edge.Area{
-	{
-		Name: "search", Title: "User search", Prefixes: []string{"/api/v1/users"}, Shape: rest.Envelope, Deadline: searchDeadline,
-		Register: func(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
-			return searchv1.RegisterSearchServiceHandlerClient(ctx, mux.ServeMux, searchv1.NewSearchServiceClient(c))
-		},
-	},
+	edge.UserSearch(),
 	{
 		Name: "externaledit", Title: "External editing", Prefixes: []string{"/api-v3/report/external-edit"}, Shape: rest.Envelope, Deadline: edge.DefaultDeadline,
 		Uploads: []edge.Upload{uploadFiles}, Register: registerExternalEdit,

@@ -43,6 +43,9 @@ func newField(t *testing.T, program string, seed uint64) *field {
 	f := &field{t: t, rng: rand.New(rand.NewPCG(seed, 7)), program: program, admin: database(t), consumer: databaseAs(t, consumerUser, consumerPassword),
 		index: newIndexProxy(t, platform.Endpoints.Elasticsearch, seed)}
 	own := platform.Endpoints.Environ["cdc"]
+	for _, db := range []*sql.DB{f.admin, f.consumer} {
+		db.SetMaxIdleConns(0) // none that an earlier fault has broken
+	}
 	f.database = newLinkProxy(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
 	f.binlog = newLinkProxy(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
 	if err := admitConsumers(f.admin); err != nil {

@@ -21,11 +21,6 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-const (
-	lease        = 15 * time.Second
-	recoverySlip = 7 * time.Second // the reaper's second, its jitter, the start of a process, a busy machine
-)
-
 // volume is how many jobs the loops of crashes run through.
 func volume() int {
 	if os.Getenv("LAB_LONG_TESTS") == "1" {
@@ -150,9 +145,6 @@ func TestALoopOfKilledWorkersLosesNothingAndRepeatsOnlyWhatRan(t *testing.T) {
 		if len(r.told[id]) != 1 {
 			t.Errorf("%s has %d callback jobs, want 1", id, len(r.told[id]))
 		}
-	}
-	if took := r.last.Sub(killed); took > lease+recoverySlip {
-		t.Errorf("the last delivery came %v after the last kill", took)
 	}
 	t.Logf("%d jobs, %d kills, %d running at kills, %d repeated, 0 lost; last delivery %v after the last kill", jobs, kills, len(running), repeated, r.last.Sub(killed).Round(time.Millisecond))
 	p.fsck()

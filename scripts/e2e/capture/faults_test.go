@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
 // long tells whether the long forms were asked for.
@@ -156,16 +158,16 @@ func (f *field) run(pause time.Duration) {
 
 // awaitEngines waits until every engine answers again: the next fault hits a platform that works, or nearly.
 func (f *field) awaitEngines() {
-	await(f.t, "the engines being back", time.Minute, func() (bool, string) {
+	await.Nil(f.t, "the engines being back", func() error {
 		for _, address := range []string{platform.KafkaListener(), hostOf(platform.Endpoints.Elasticsearch), hostOf(platform.Endpoints.Connector),
 			net.JoinHostPort("127.0.0.1", platform.Endpoints.Environ["cdc"]["CDC_DB_PORT"])} {
 			conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(context.Background(), "tcp", address)
 			if err != nil {
-				return false, fmt.Sprintf("%s: %v", address, err)
+				return fmt.Errorf("%s: %w", address, err)
 			}
 			_ = conn.Close()
 		}
-		return true, ""
+		return nil
 	})
 }
 

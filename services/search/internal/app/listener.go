@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
 // ListenerConfig is the service's own REST port.
@@ -34,6 +36,7 @@ func (c *ListenerConfig) handler(health, metrics, area http.Handler) http.Handle
 	mux.Handle("/health/", health)
 	mux.Handle("/metrics", metrics)
 	mux.Handle("/", area)
+	httpserver.Config{Profiling: c.Profiling}.Profiles(mux)
 	if c.PathPrefix == "" {
 		return mux
 	}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
 // long tells whether the long forms were asked for.
@@ -41,6 +43,9 @@ func newField(t *testing.T, program string, seed uint64) *field {
 	f := &field{t: t, rng: rand.New(rand.NewPCG(seed, 7)), program: program, admin: database(t), consumer: databaseAs(t, consumerUser, consumerPassword),
 		index: newIndexProxy(t, platform.Endpoints.Elasticsearch, seed)}
 	own := platform.Endpoints.Environ["cdc"]
+	for _, db := range []*sql.DB{f.admin, f.consumer} {
+		db.SetMaxIdleConns(0) // none that an earlier fault has broken
+	}
 	f.database = newLinkProxy(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
 	f.binlog = newLinkProxy(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
 	if err := admitConsumers(f.admin); err != nil {
@@ -153,16 +158,16 @@ func (f *field) run(pause time.Duration) {
 
 // awaitEngines waits until every engine answers again: the next fault hits a platform that works, or nearly.
 func (f *field) awaitEngines() {
-	await(f.t, "the engines being back", time.Minute, func() (bool, string) {
+	await.Nil(f.t, "the engines being back", func() error {
 		for _, address := range []string{platform.KafkaListener(), hostOf(platform.Endpoints.Elasticsearch), hostOf(platform.Endpoints.Connector),
 			net.JoinHostPort("127.0.0.1", platform.Endpoints.Environ["cdc"]["CDC_DB_PORT"])} {
 			conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(context.Background(), "tcp", address)
 			if err != nil {
-				return false, fmt.Sprintf("%s: %v", address, err)
+				return fmt.Errorf("%s: %w", address, err)
 			}
 			_ = conn.Close()
 		}
-		return true, ""
+		return nil
 	})
 }
 

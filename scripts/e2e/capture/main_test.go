@@ -83,26 +83,6 @@ func databaseAs(t *testing.T, user, password string) *sql.DB {
 	return db
 }
 
-// await calls check until it reports true and fails with what it said last.
-func await(t *testing.T, what string, limit time.Duration, check func() (done bool, state string)) {
-	t.Helper()
-	deadline := time.NewTimer(limit)
-	defer deadline.Stop()
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		done, state := check()
-		if done {
-			return
-		}
-		select {
-		case <-deadline.C:
-			t.Fatalf("%s did not happen within %v; last seen: %s", what, limit, state)
-		case <-tick.C:
-		}
-	}
-}
-
 // consumer is one cdc process as the tests know it.
 type consumer struct {
 	name string            // in the sandbox

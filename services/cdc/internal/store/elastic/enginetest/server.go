@@ -46,6 +46,9 @@ func Ensured(t testing.TB) *Server {
 	return s
 }
 
+// URL returns the base address of the engine.
+func (s *Server) URL() string { return s.url }
+
 // Send makes a plain request, as an operator would, and decodes the answer into out unless that is nil.
 func (s *Server) Send(method, path string, body any, out any) int {
 	s.t.Helper()

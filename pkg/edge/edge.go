@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,17 +22,19 @@ import (
 )
 
 const (
-	maxJSONBytes   = 1 << 20
-	maxUploadBytes = 151 << 20
-	requestID      = "X-Request-Id"
+	maxJSONBytes = 1 << 20
+	requestID    = "X-Request-Id"
 )
 
 // Deps is what the edge needs.
 type Deps struct {
 	Telemetry *telemetry.Telemetry
-	// Connections holds one connection per deployed service, by name; see AreaNames.
+	Areas     []*Area
+	// Connections holds one connection per deployed service, by the name of its area.
 	Connections map[string]grpc.ClientConnInterface
-	// Tokens verifies the internal listener's callers and mints the tokens of our own calls.
+	// Pages are on the public door, before the areas.
+	Pages []Page
+	// Tokens verifies the internal listener's callers and mints the tokens of our own calls; nil without that listener.
 	Tokens *authn.ServiceTokens
 	// TrustedOrigins may send cookie-authenticated writes from other origins, as scheme://host[:port].
 	TrustedOrigins []string
@@ -39,7 +42,9 @@ type Deps struct {
 
 // Edge is the route table with its two doors.
 type Edge struct {
-	mux      *muxer
+	areas    areas
+	pages    []Page
+	mux      *Mux
 	log      *slog.Logger
 	tokens   *authn.ServiceTokens
 	origins  *http.CrossOriginProtection
@@ -49,12 +54,12 @@ type Edge struct {
 
 // New builds the edge.
 func New(ctx context.Context, deps Deps) (*Edge, error) {
-	mux, err := newMux(ctx, deps.Connections)
+	mux, err := newMux(ctx, deps.Areas, deps.Connections)
 	if err != nil {
 		return nil, err
 	}
 	e := &Edge{
-		mux: mux, log: deps.Telemetry.Logger, tokens: deps.Tokens, tel: deps.Telemetry,
+		areas: deps.Areas, pages: deps.Pages, mux: mux, log: deps.Telemetry.Logger, tokens: deps.Tokens, tel: deps.Telemetry,
 		origins: http.NewCrossOriginProtection(),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "http_server_request_duration_seconds",
@@ -72,18 +77,18 @@ func New(ctx context.Context, deps Deps) (*Edge, error) {
 
 // Public returns the door for browsers and REST clients.
 func (e *Edge) Public() http.Handler {
-	docs := docsHandler()
 	return e.door("public", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callFrom(r.Context())
 		rest.StripHeaders(r.Header)
+		page := slices.IndexFunc(e.pages, func(p Page) bool { return p.Matches(r.URL.Path) })
 		switch {
-		case isDocs(r.URL.Path):
-			c.route = "/docs"
-			docs.ServeHTTP(w, r)
-		case isInternalOnly(r.URL.Path):
+		case page >= 0:
+			c.route = e.pages[page].Route
+			e.pages[page].Handler.ServeHTTP(w, r)
+		case e.areas.internalOnly(r.URL.Path):
 			writeNoSuchPath(w, c.area)
 		case e.crossOrigin(r):
-			rest.WriteError(w, c.area.shape, apperr.New(apperr.Forbidden, "CROSS_ORIGIN",
+			rest.WriteError(w, c.area.Shape, apperr.New(apperr.Forbidden, "CROSS_ORIGIN",
 				"This page may not send requests with your session. Send a bearer token instead, or ask the operator to trust its origin."))
 		default:
 			e.mux.ServeHTTP(w, r)
@@ -104,13 +109,13 @@ func (e *Edge) Internal() http.Handler {
 		area := callFrom(r.Context()).area
 		caller, err := e.internalCaller(r)
 		if err != nil {
-			rest.WriteError(w, area.shape, err)
+			rest.WriteError(w, area.Shape, err)
 			return
 		}
-		token, mintErr := e.tokens.Mint(area.name, caller)
+		token, mintErr := e.tokens.Mint(area.Name, caller)
 		if mintErr != nil {
 			e.log.ErrorContext(r.Context(), "service token cannot be minted", "error", mintErr.Error())
-			rest.WriteError(w, area.shape, apperr.New(apperr.Internal, "TOKEN_NOT_MINTED", "The gateway is misconfigured. Tell its operator."))
+			rest.WriteError(w, area.Shape, apperr.New(apperr.Internal, "TOKEN_NOT_MINTED", "The gateway is misconfigured. Tell its operator."))
 			return
 		}
 		rest.StripHeaders(r.Header)
@@ -126,15 +131,15 @@ func (e *Edge) door(listener string, next http.Handler) http.Handler {
 	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		r.URL.Path, r.URL.RawPath = rest.TrimSlash(r.URL.Path), rest.TrimSlash(r.URL.RawPath)
-		c := &call{ResponseWriter: w, area: areaOf(r.URL.Path)}
+		c := &call{ResponseWriter: w, area: e.areas.of(r.URL.Path)}
 		id := strconv.FormatUint(rand.Uint64(), 16)
 		r.Header.Set(requestID, id)
 		w.Header().Set(requestID, id)
 		defer e.finish(listener, c, r, start)
 
-		limit, deadline := limits(r, c.area)
+		limit, deadline := c.area.limits(r.Method, r.URL.Path)
 		if r.ContentLength > limit {
-			rest.WriteError(c, c.area.shape, tooLargeError(limit))
+			rest.WriteError(c, c.area.Shape, tooLargeError(limit))
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callKey{}, c), deadline)
@@ -151,20 +156,13 @@ func (e *Edge) door(listener string, next http.Handler) http.Handler {
 	return otelhttp.NewHandler(handler, listener, otelhttp.WithTracerProvider(e.tel.Tracers))
 }
 
-func limits(r *http.Request, a *area) (bodyBytes int64, deadline time.Duration) {
-	if r.Method == http.MethodPost && matches(uploadPath, r.URL.Path) {
-		return maxUploadBytes, uploadDeadline
-	}
-	return maxJSONBytes, a.deadline
-}
-
 // finish measures, and logs what was our fault.
 func (e *Edge) finish(listener string, c *call, r *http.Request, start time.Time) {
 	if p := recover(); p != nil {
 		e.log.ErrorContext(r.Context(), "edge panicked", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 		e.tel.Report("panic in the edge")
 		if c.status == 0 {
-			rest.WriteError(c, c.area.shape, apperr.New(apperr.Internal, "", "Something went wrong on our side. Try again."))
+			rest.WriteError(c, c.area.Shape, apperr.New(apperr.Internal, "", "Something went wrong on our side. Try again."))
 		}
 	}
 	route := c.route

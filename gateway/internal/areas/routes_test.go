@@ -1,4 +1,4 @@
-package edge_test
+package areas_test
 
 import (
 	"bufio"
@@ -10,7 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/labplatform/labplatform/gateway/internal/edge"
+	"github.com/labplatform/labplatform/gateway/internal/areas"
+	"github.com/labplatform/labplatform/pkg/edge"
 )
 
 func golden(t *testing.T) []edge.Route {
@@ -40,7 +41,7 @@ func TestContractsHaveExactlyTheDocumentedPaths(t *testing.T) {
 	t.Parallel()
 	want := golden(t)
 	slices.SortFunc(want, byPath)
-	if diff := cmp.Diff(want, edge.Routes()); diff != "" {
+	if diff := cmp.Diff(want, edge.Routes(areas.List())); diff != "" {
 		t.Fatalf("testdata/routes.golden and the contracts differ:\n%s", diff)
 	}
 }

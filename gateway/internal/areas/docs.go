@@ -1,4 +1,4 @@
-package edge
+package areas
 
 import (
 	"net/http"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/swaggest/swgui/v5emb"
 
+	"github.com/labplatform/labplatform/pkg/edge"
 	"github.com/labplatform/labplatform/proto/openapi"
 )
 
@@ -16,11 +17,13 @@ const (
 	docsPolicy = "default-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 )
 
+// Docs is the API reference: a page and its document, both from the binary.
+func Docs() edge.Page { return edge.Page{Route: docsPath, Matches: isDocs, Handler: docsHandler()} }
+
 func isDocs(path string) bool {
 	return path == documentPath || path == docsPath || strings.HasPrefix(path, docsPath+"/")
 }
 
-// docsHandler serves the API reference page and its document, both from the binary.
 func docsHandler() http.Handler {
 	page := v5emb.New("Laboratory platform API", documentPath, docsPath)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

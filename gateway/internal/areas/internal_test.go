@@ -1,4 +1,4 @@
-package edge_test
+package areas_test
 
 import (
 	"io"

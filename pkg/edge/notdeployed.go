@@ -11,11 +11,11 @@ import (
 
 // notDeployed is the connection of an area whose service has no address: its documented paths exist and
 // answer 501.
-type notDeployed struct{ area *area }
+type notDeployed struct{ area *Area }
 
 func (n notDeployed) err() error {
 	return rpcerr.ToStatus(apperr.New(apperr.Unimplemented, "AREA_NOT_DEPLOYED",
-		n.area.title+" is not deployed here. Ask the operator of this installation to enable it.")).Err()
+		n.area.Title+" is not deployed here. Ask the operator of this installation to enable it.")).Err()
 }
 
 // Invoke implements grpc.ClientConnInterface.

@@ -11,11 +11,6 @@ import (
 // audience is the edge's own name in service tokens.
 const audience = "gateway"
 
-// internalOnlySuffix ends the routes that the public door does not have; no other route ends with it.
-const internalOnlySuffix = "/critical/evaluate"
-
-func isInternalOnly(path string) bool { return strings.HasSuffix(path, internalOnlySuffix) }
-
 // internalCaller returns the service that called the internal door.
 func (e *Edge) internalCaller(r *http.Request) (string, *apperr.Error) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")

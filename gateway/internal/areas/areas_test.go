@@ -1,4 +1,4 @@
-package edge_test
+package areas_test
 
 import (
 	"context"
@@ -12,10 +12,11 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/labplatform/labplatform/gateway/internal/edge"
+	"github.com/labplatform/labplatform/gateway/internal/areas"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/edge"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
@@ -73,12 +74,12 @@ func newEdge(t *testing.T, b grpc.ClientConnInterface) *edge.Edge {
 	}
 	connections := map[string]grpc.ClientConnInterface{}
 	if b != nil {
-		for _, name := range edge.AreaNames() {
-			connections[name] = b
+		for _, area := range areas.List() {
+			connections[area.Name] = b
 		}
 	}
 	e, err := edge.New(t.Context(), edge.Deps{
-		Telemetry: tel, Connections: connections,
+		Telemetry: tel, Areas: areas.List(), Pages: []edge.Page{areas.Docs()}, Connections: connections,
 		Tokens: authn.NewServiceTokens(secret, "gateway", clock.System{}),
 	})
 	if err != nil {

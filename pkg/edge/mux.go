@@ -18,15 +18,16 @@ import (
 // statusMetadata is set by a handler whose documented answer is a normal body with another status than 200.
 const statusMetadata = "x-http-code"
 
-// muxer is the generated mux with the platform's rules.
-type muxer struct {
+// Mux is the generated mux with the platform's rules.
+type Mux struct {
 	*runtime.ServeMux
+	areas  areas
 	routes routeTable
 }
 
 // newMux returns the mux over one connection per area; an area without one answers 501.
-func newMux(ctx context.Context, connections map[string]grpc.ClientConnInterface) (*muxer, error) {
-	m := &muxer{routes: Routes()}
+func newMux(ctx context.Context, all areas, connections map[string]grpc.ClientConnInterface) (*Mux, error) {
+	m := &Mux{areas: all, routes: Routes(all)}
 	m.ServeMux = runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, &runtime.HTTPBodyMarshaler{Marshaler: codec{}}),
 		runtime.WithIncomingHeaderMatcher(rest.MatchIncoming),
@@ -39,21 +40,33 @@ func newMux(ctx context.Context, connections map[string]grpc.ClientConnInterface
 		runtime.WithDisableHTTPMethodOverride(),
 		runtime.WithWriteContentLength(),
 	)
-	for _, a := range areas {
-		connection, ok := connections[a.name]
+	for _, a := range all {
+		connection, ok := connections[a.Name]
 		if !ok {
 			connection = notDeployed{a}
 		}
-		if err := a.register(ctx, m.ServeMux, connection); err != nil {
-			return nil, fmt.Errorf("register %s: %w", a.name, err)
-		}
-		if a.name == "externaledit" {
-			if err := m.registerUpload(connection); err != nil {
-				return nil, fmt.Errorf("register upload: %w", err)
-			}
+		if err := a.Register(ctx, m, connection); err != nil {
+			return nil, fmt.Errorf("register %s: %w", a.Name, err)
 		}
 	}
 	return m, nil
+}
+
+// HandleUpload adds a path whose body answer reads itself. Errors of answer are explained like those of a service.
+func (m *Mux) HandleUpload(route Route, answer func(ctx context.Context, r *http.Request, params map[string]string) (proto.Message, error)) error {
+	return m.HandlePath(route.Method, route.Path, func(w http.ResponseWriter, r *http.Request, params map[string]string) {
+		ctx, err := runtime.AnnotateContext(r.Context(), m.ServeMux, r, route.RPC, runtime.WithHTTPPathPattern(route.Path))
+		if err != nil {
+			m.handleError(r.Context(), m.ServeMux, codec{}, w, r, err)
+			return
+		}
+		message, err := answer(ctx, r, params)
+		if err != nil {
+			m.handleError(ctx, m.ServeMux, codec{}, w, r, err)
+			return
+		}
+		runtime.ForwardResponseMessage(ctx, m.ServeMux, codec{}, w, r, message, m.GetForwardResponseOptions()...)
+	})
 }
 
 // dropHeader keeps every header of the services inside: what callers see is decided here.

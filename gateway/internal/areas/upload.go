@@ -1,4 +1,4 @@
-package edge
+package areas
 
 import (
 	"context"
@@ -6,32 +6,37 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/edge"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 )
 
 const uploadChunkBytes = 64 << 10
 
-// registerUpload adds the multipart path. The form is streamed: nothing is buffered beyond one chunk.
-func (m *muxer) registerUpload(connection grpc.ClientConnInterface) error {
-	client := externaleditv1.NewExternalEditServiceClient(connection)
-	return m.HandlePath(http.MethodPost, uploadPath, func(w http.ResponseWriter, r *http.Request, params map[string]string) {
-		ctx, err := runtime.AnnotateContext(r.Context(), m.ServeMux, r, uploadRPC, runtime.WithHTTPPathPattern(uploadPath))
-		if err != nil {
-			m.handleError(r.Context(), m.ServeMux, codec{}, w, r, err)
-			return
-		}
-		answer, err := upload(ctx, client, r, params["edit_id"])
-		if err != nil {
-			m.handleError(ctx, m.ServeMux, codec{}, w, r, err)
-			return
-		}
-		runtime.ForwardResponseMessage(ctx, m.ServeMux, codec{}, w, r, answer, m.GetForwardResponseOptions()...)
+// uploadFiles is the one path that is not an RPC binding: a multipart form feeds a stream.
+var uploadFiles = edge.Upload{
+	Route: edge.Route{
+		Method: http.MethodPost, Path: "/api-v3/report/external-edit/agent/{edit_id}",
+		RPC: "/lab.externaledit.v1.ExternalEditService/UploadFiles",
+	},
+	MaxBytes: 151 << 20, Deadline: 2 * time.Minute,
+}
+
+// registerExternalEdit adds the contract's paths and the form. The form is streamed: nothing is buffered beyond one chunk.
+func registerExternalEdit(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
+	client := externaleditv1.NewExternalEditServiceClient(c)
+	if err := externaleditv1.RegisterExternalEditServiceHandlerClient(ctx, mux.ServeMux, client); err != nil {
+		return err
+	}
+	return mux.HandleUpload(uploadFiles.Route, func(ctx context.Context, r *http.Request, params map[string]string) (proto.Message, error) {
+		return upload(ctx, client, r, params["edit_id"])
 	})
 }
 
@@ -58,7 +63,7 @@ func upload(ctx context.Context, client externaleditv1.ExternalEditServiceClient
 	}
 	// io.EOF: the form ended, or the service answered early; both are told by its answer.
 	if !errors.Is(err, io.EOF) {
-		return nil, invalid(bodyError(err))
+		return nil, invalid(edge.BodyError(err))
 	}
 	return stream.CloseAndRecv()
 }

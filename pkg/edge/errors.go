@@ -21,15 +21,15 @@ import (
 
 // handleError answers every error of a matched route: the service's own, the transport's, and those of the
 // generated handlers, whose Go text never gets out.
-func (m *muxer) handleError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
+func (m *Mux) handleError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
 	noteRoute(ctx)
-	a := areaOf(r.URL.Path)
-	rest.WriteError(w, a.shape, explain(a, r, err))
+	a := m.areas.of(r.URL.Path)
+	rest.WriteError(w, a.Shape, explain(a, r, err))
 }
 
-func explain(a *area, r *http.Request, err error) *apperr.Error {
+func explain(a *Area, r *http.Request, err error) *apperr.Error {
 	if body, ok := r.Body.(*requestBody); ok && body.err != nil {
-		return bodyError(body.err)
+		return BodyError(body.err)
 	}
 	st := status.Convert(err)
 	if hasInfo(st) {
@@ -39,13 +39,13 @@ func explain(a *area, r *http.Request, err error) *apperr.Error {
 	case codes.InvalidArgument:
 		return parameterError(st.Message())
 	case codes.Unavailable:
-		return apperr.New(apperr.Unavailable, "SERVICE_UNAVAILABLE", a.title+" does not answer right now. Try again in a moment.")
+		return apperr.New(apperr.Unavailable, "SERVICE_UNAVAILABLE", a.Title+" does not answer right now. Try again in a moment.")
 	case codes.DeadlineExceeded:
 		return apperr.New(apperr.DeadlineExceeded, "DEADLINE_EXCEEDED", "That took too long. Try again.")
 	case codes.Canceled:
 		return apperr.New(apperr.Canceled, "CANCELED", "the caller went away")
 	case codes.Unimplemented:
-		return apperr.New(apperr.Unimplemented, "NOT_IMPLEMENTED", a.title+" does not offer this here.")
+		return apperr.New(apperr.Unimplemented, "NOT_IMPLEMENTED", a.Title+" does not offer this here.")
 	case codes.ResourceExhausted:
 		return apperr.New(apperr.TooLarge, "MESSAGE_TOO_LARGE", "The request or its answer is too large. Ask for less at once.")
 	}
@@ -64,8 +64,8 @@ func hasInfo(st *status.Status) bool {
 
 var elementPath = regexp.MustCompile(`^\[(\d+)\]\.?(.*)$`)
 
-// bodyError words what is wrong with a JSON body.
-func bodyError(err error) *apperr.Error {
+// BodyError words why a body could not be read.
+func BodyError(err error) *apperr.Error {
 	var tooLarge *http.MaxBytesError
 	var wrongType *labjson.TypeError
 	var syntax *labjson.SyntaxError
@@ -104,21 +104,21 @@ func parameterError(text string) *apperr.Error {
 }
 
 // handleRouting answers what no route matched: 404, and 405 with the methods that would do.
-func (m *muxer) handleRouting(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, httpStatus int) {
-	a := areaOf(r.URL.Path)
+func (m *Mux) handleRouting(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, httpStatus int) {
+	a := m.areas.of(r.URL.Path)
 	switch httpStatus {
 	case http.StatusMethodNotAllowed:
 		allowed := m.routes.methods(r.URL.Path)
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		rest.WriteJSON(w, httpStatus, a.shape(httpStatus, apperr.Newf(apperr.Invalid, "METHOD_NOT_ALLOWED",
+		rest.WriteJSON(w, httpStatus, a.Shape(httpStatus, apperr.Newf(apperr.Invalid, "METHOD_NOT_ALLOWED",
 			"%s is not offered on this path. Use %s.", r.Method, strings.Join(allowed, " or "))))
 	case http.StatusNotFound:
 		writeNoSuchPath(w, a)
 	default:
-		rest.WriteError(w, a.shape, apperr.New(apperr.Invalid, "INVALID_PATH", "the path is not valid"))
+		rest.WriteError(w, a.Shape, apperr.New(apperr.Invalid, "INVALID_PATH", "the path is not valid"))
 	}
 }
 
-func writeNoSuchPath(w http.ResponseWriter, a *area) {
-	rest.WriteError(w, a.shape, apperr.New(apperr.NotFound, "NO_SUCH_PATH", "There is no such path. The API reference is at /docs."))
+func writeNoSuchPath(w http.ResponseWriter, a *Area) {
+	rest.WriteError(w, a.Shape, apperr.New(apperr.NotFound, "NO_SUCH_PATH", "There is no such path. The API reference is at /docs."))
 }

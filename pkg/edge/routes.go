@@ -10,11 +10,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// uploadPath is the one path that is not an RPC binding: a multipart form feeds a stream.
-const uploadPath = "/api-v3/report/external-edit/agent/{edit_id}"
-
-const uploadRPC = "/lab.externaledit.v1.ExternalEditService/UploadFiles"
-
 // Route is one documented path.
 type Route struct {
 	Method, Path string
@@ -23,9 +18,14 @@ type Route struct {
 
 type routeTable []Route
 
-// Routes lists every path of the contracts linked into this binary, sorted.
-func Routes() []Route {
-	routes := []Route{{"POST", uploadPath, uploadRPC}}
+// Routes lists every path of the contracts linked into this binary and the areas' uploads, sorted.
+func Routes(all []*Area) []Route {
+	var routes []Route
+	for _, a := range all {
+		for _, u := range a.Uploads {
+			routes = append(routes, u.Route)
+		}
+	}
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
 		if !strings.HasPrefix(string(file.Package()), "lab.") {
 			return true

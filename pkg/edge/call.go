@@ -12,7 +12,7 @@ import (
 // call is what the edge remembers of one request: who answers it, by which route, with which status.
 type call struct {
 	http.ResponseWriter
-	area   *area
+	area   *Area
 	route  string // the path pattern; empty when no route matched
 	status int
 }

@@ -1,0 +1,128 @@
+package elastic
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+// answer is what the engine says to a search.
+type answer struct {
+	Took     int64 `json:"took"` // milliseconds
+	TimedOut bool  `json:"timed_out"`
+	Shards   struct {
+		Failed int `json:"failed"`
+	} `json:"_shards"`
+	Hits struct {
+		Total struct {
+			Value    int64  `json:"value"`
+			Relation string `json:"relation"`
+		} `json:"total"`
+		Hits []hit `json:"hits"`
+	} `json:"hits"`
+	Aggregations struct {
+		Buckets struct {
+			Buckets map[search.Bucket]struct {
+				Count int64 `json:"doc_count"`
+			} `json:"buckets"`
+		} `json:"buckets"`
+	} `json:"aggregations"`
+}
+
+type hit struct {
+	Score  float64  `json:"_score"`
+	Source source   `json:"_source"`
+	Found  []string `json:"matched_queries"`
+}
+
+var errShard = errors.New("the shard of the laboratory did not answer")
+
+// result reads the answer. Part of an answer is better than none; none at all is an error.
+func (a *answer) result() (search.Result, error) {
+	r := search.Result{Total: a.Hits.Total.Value, AtLeast: a.Hits.Total.Relation == "gte", Partial: a.TimedOut || a.Shards.Failed > 0,
+		Took: time.Duration(a.Took) * time.Millisecond}
+	if r.Partial && len(a.Hits.Hits) == 0 {
+		if a.TimedOut {
+			return search.Result{}, errTimeout
+		}
+		return search.Result{}, errUnavailable.WithCause(errShard)
+	}
+	found := map[search.Bucket]int64{}
+	for b, in := range a.Aggregations.Buckets.Buckets {
+		found[b] = in.Count
+	}
+	r.ByBucket = counts(r.Total, found)
+	for _, h := range a.Hits.Hits {
+		one := search.Hit{Person: h.Source.person(), Score: h.Score}
+		one.Bucket, one.Matched = reason(h.Found)
+		r.Hits = append(r.Hits, one)
+	}
+	return r, nil
+}
+
+// counts lists every bucket. Without counts of the engine all hits are patients'.
+func counts(total int64, found map[search.Bucket]int64) map[search.Bucket]int64 {
+	all := map[search.Bucket]int64{}
+	for _, b := range search.Buckets() {
+		all[b] = found[b]
+	}
+	if len(found) == 0 {
+		all[search.Patient] = total
+	}
+	return all
+}
+
+// source is a document of the index.
+type source struct {
+	UserID                 int64          `json:"user_id"`
+	LabID                  int64          `json:"lab_id"`
+	LabPatientID           string         `json:"lab_patient_id"`
+	FullName               string         `json:"full_name"`
+	Contact                string         `json:"contact"`
+	AlternateContact       string         `json:"alternate_contact"`
+	Email                  string         `json:"email"`
+	Gender                 string         `json:"gender"`
+	DateOfBirth            string         `json:"date_of_birth"`
+	Age                    string         `json:"age"`
+	PassportNo             string         `json:"passport_no"`
+	NationalIdentityNumber string         `json:"national_identity_number"`
+	BranchID               *int64         `json:"branch_id"`
+	OrgID                  *int64         `json:"org_id"`
+	CCID                   *int64         `json:"cc_id"`
+	OrderNumbers           newest[string] `json:"order_numbers"`
+	BillIDs                newest[int64]  `json:"bill_ids"`
+	LabBillIDs             newest[int64]  `json:"lab_bill_ids"`
+	LabReportIDs           newest[int64]  `json:"lab_report_ids"`
+	SampleIDs              newest[string] `json:"sample_ids"`
+	ManualSampleIDs        newest[string] `json:"manual_sample_ids"`
+	LrfIDs                 newest[string] `json:"lrf_ids"`
+	LastBillTime           *int64         `json:"last_bill_time"`
+	UpdatedAt              int64          `json:"updated_at"`
+}
+
+func (s *source) person() search.Person {
+	return search.Person{UserID: s.UserID, LabID: s.LabID, LabPatientID: s.LabPatientID, FullName: s.FullName, Contact: s.Contact,
+		AlternateContact: s.AlternateContact, Email: s.Email, Gender: s.Gender, DateOfBirth: s.DateOfBirth, Age: s.Age, PassportNo: s.PassportNo,
+		NationalIdentityNumber: s.NationalIdentityNumber, BranchID: s.BranchID, OrgID: s.OrgID, CCID: s.CCID, OrderNumbers: s.OrderNumbers,
+		BillIDs: s.BillIDs, LabBillIDs: s.LabBillIDs, LabReportIDs: s.LabReportIDs, SampleIDs: s.SampleIDs, ManualSampleIDs: s.ManualSampleIDs,
+		LrfIDs: s.LrfIDs, LastBillTime: s.LastBillTime, UpdatedAt: s.UpdatedAt}
+}
+
+// maxListed is how many entries of a list an answer keeps: a patient can have thousands.
+const maxListed = 20
+
+// newest is the end of a list.
+type newest[T any] []T
+
+// UnmarshalJSON reads the whole list, which the engine sends, and lets go of all but its end.
+func (n *newest[T]) UnmarshalJSON(text []byte) error {
+	var all []T
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err //nolint:wrapcheck // the decoder around it says where
+	}
+	*n = slices.Clone(all[max(0, len(all)-maxListed):])
+	return nil
+}

@@ -1,0 +1,50 @@
+package elastic
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// maxWeight keeps recency from lifting a hit over the next tier: the best of a tier scores less than twice its constant, and
+// 2 × (1 + 4) is the distance.
+const maxWeight = 4
+
+// Config are the settings of searches in the index.
+type Config struct {
+	// SearchTimeout bounds one search, in seconds.
+	SearchTimeout int `env:"ES_SEARCH_TIMEOUT" envDefault:"5"`
+	// RecencyEnabled ranks patients with a bill of late above others that match as well.
+	RecencyEnabled bool `env:"RECENCY_DECAY_ENABLED" envDefault:"false"`
+	// RecencyScaleDays after the offset, the advantage of a bill has shrunk to RecencyFactor.
+	RecencyScaleDays  int     `env:"RECENCY_DECAY_SCALE_DAYS" envDefault:"90"`
+	RecencyOffsetDays int     `env:"RECENCY_DECAY_OFFSET_DAYS" envDefault:"7"`
+	RecencyFactor     float64 `env:"RECENCY_DECAY_FACTOR" envDefault:"0.5"`
+	// RecencyWeight is the advantage of a bill of today: the score is multiplied by 1 + weight.
+	RecencyWeight float64 `env:"RECENCY_DECAY_WEIGHT" envDefault:"1.5"`
+	// Alias is the index, by the name that the pipeline gives it.
+	Alias string `env:"INDEX_ALIAS" envDefault:"user_details"`
+	// PhoneCountryCodes are what people write or leave out before a national telephone number.
+	PhoneCountryCodes []string `env:"PHONE_COUNTRY_CODES" envDefault:"91,0"`
+}
+
+// Validate refuses values with which no search would answer, or answer in the wrong order.
+func (c *Config) Validate() error {
+	var problems []error
+	check := func(ok bool, message string) {
+		if !ok {
+			problems = append(problems, errors.New(message))
+		}
+	}
+	check(c.SearchTimeout >= 1, "ES_SEARCH_TIMEOUT must be at least 1 second")
+	check(c.RecencyScaleDays >= 1, "RECENCY_DECAY_SCALE_DAYS must be at least 1")
+	check(c.RecencyOffsetDays >= 0, "RECENCY_DECAY_OFFSET_DAYS must not be negative")
+	check(c.RecencyFactor > 0 && c.RecencyFactor < 1, "RECENCY_DECAY_FACTOR must be between 0 and 1")
+	check(c.RecencyWeight >= 0 && c.RecencyWeight <= maxWeight, "RECENCY_DECAY_WEIGHT must be from 0 to 4: more would lift similar names above equal ones")
+	check(c.Alias != "", "INDEX_ALIAS must not be empty")
+	check(!slices.ContainsFunc(c.PhoneCountryCodes, func(code string) bool { return code == "" || !isDigits(code) }),
+		"PHONE_COUNTRY_CODES must be digits, separated by commas")
+	return errors.Join(problems...)
+}
+
+func (c *Config) timeout() time.Duration { return time.Duration(c.SearchTimeout) * time.Second }

@@ -1,0 +1,20 @@
+// Package elastic owns how patients are searched in the index: what a text is compared with, in which order of closeness, and
+// what the engine's answer means.
+//
+// A text is compiled into ways of finding a patient. Each way belongs to a tier; the score of a tier is ten times that of the next
+// one, and neither what distinguishes hits of one tier (less than twice) nor recency (at most five times) bridges that. So an
+// identifier that is equal always stands above a name, and a name above a sound:
+//
+//	whole      an identifier, telephone number or email that is equal
+//	name       the name is equal
+//	words      all words of the text are words of the name
+//	last       the same, and the last word is the beginning of one
+//	begins     all words are beginnings of words of the name
+//	part       the beginning of an identifier or email, a segment, the first or last digits of a telephone number
+//	mixed      every word of the text is found somewhere: "rahul 98765"
+//	sound      all words sound like words of the name, or begin one
+//	typo       only if nothing else was found: mixed, and words of names may have typing errors
+//
+// Scores are constants, without the statistics of words: they are equal on every copy of a shard, and pages have neither gaps nor
+// doubles. It refuses query strings, wildcards and patterns: whatever is typed is a literal.
+package elastic

@@ -1,0 +1,105 @@
+package elastic
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/labplatform/labplatform/pkg/phonetic"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+const (
+	minFuzzy  = 4 // letters of a word that may have a typing error
+	phoneticF = "full_name_phonetic"
+	// maxWords bounds what a text may cost word by word; longer ones are compared as names only.
+	maxWords = 6
+)
+
+// names finds the text in the words of a name.
+func names(t text, f search.Field, effort search.Effort) []clause {
+	if len(t.words) == 0 {
+		return wholeName(t, f)
+	}
+	all := wholeName(t, f)
+	if effort != search.Least {
+		all = append(all, clause{tier: tierWords, field: f, found: match(string(f), t.name), nearer: inOrder(f, t.words)})
+		all = append(all, lastBegins(t, f))
+	}
+	if len(t.words) > 1 || effort == search.Least {
+		all = append(all, clause{tier: tierBegins, field: f, found: match(prefix(f), t.name), nearer: wholeWords(f, t.words)})
+	}
+	if found, ok := bySound(t); ok && effort == search.Full {
+		all = append(all, clause{tier: tierSound, field: f, found: found, nearer: wholeWords(f, t.words)})
+	}
+	return all
+}
+
+func wholeName(t text, f search.Field) []clause {
+	texts := []string{t.whole}
+	if t.name != t.whole && t.name != "" {
+		texts = append(texts, t.name)
+	}
+	return []clause{{tier: tierName, field: f, found: equal(string(f)+".keyword", texts)}}
+}
+
+// lastBegins finds what someone has typed so far: whole words, and the beginning of another one.
+func lastBegins(t text, f search.Field) clause {
+	head, tail := t.words[:len(t.words)-1], t.words[len(t.words)-1]
+	c := clause{tier: tierLast, field: f, found: match(prefix(f), tail)}
+	if len(head) > 0 {
+		c.found = allOf(match(string(f), strings.Join(head, " ")), c.found)
+		c.nearer = inOrder(f, head)
+	}
+	return c
+}
+
+// inOrder prefers names with the words next to each other.
+func inOrder(f search.Field, of []string) []nearer {
+	if len(of) < 2 {
+		return nil
+	}
+	return []nearer{{adjacent(string(f), strings.Join(of, " ")), 0.5}}
+}
+
+// wholeWords prefers names with more of the words as they were typed.
+func wholeWords(f search.Field, of []string) []nearer {
+	if len(of) < 2 || len(of) > maxWords {
+		return nil
+	}
+	var each []nearer
+	for _, w := range of {
+		each = append(each, nearer{match(string(f), w), 0.8 / float64(len(of))})
+	}
+	return each
+}
+
+// bySound finds names with a word of the same sound, or one that begins so, for each word. False when no word has a sound.
+func bySound(t text) (query, bool) {
+	var all []query
+	heard := false
+	for _, w := range t.words {
+		parts, ok := spoken(w)
+		if !ok {
+			return nil, false
+		}
+		for _, p := range parts {
+			q := match(prefix(search.FullName), p)
+			if codes := phonetic.Codes(p); len(codes) > 0 {
+				heard = true
+				q = anyOf(equal(phoneticF, codes), q)
+			}
+			all = append(all, q)
+		}
+	}
+	return allOf(all...), heard
+}
+
+// mayBeWrong tells whether a word is long enough for a typing error, and a name: identifiers and addresses have none.
+func mayBeWrong(w string) bool {
+	return utf8.RuneCountInString(w) >= minFuzzy && !strings.ContainsFunc(w, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !strings.ContainsRune("'’.,-", r)
+	})
+}
+
+func prefix(f search.Field) string { return string(f) + ".prefix" }

@@ -1,0 +1,64 @@
+package elastic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+const retryAfter = 2 * time.Second
+
+var (
+	errTimeout = apperr.New(apperr.DeadlineExceeded, "SEARCH_TIMEOUT",
+		"the search took too long: try again, or give more of the name, the number or the identifier")
+	errUnavailable = apperr.New(apperr.Unavailable, "SEARCH_UNAVAILABLE",
+		"the search is not available at the moment: try again in a few seconds").WithRetryAfter(retryAfter)
+	errCanceled = apperr.New(apperr.Canceled, "CANCELED", "the search was given up by its caller")
+)
+
+// send routes the search to the one shard that holds the laboratory.
+func (s *Store) send(ctx context.Context, scope search.Scope, r request) (answer, error) {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return answer{}, fmt.Errorf("encode search: %w", err)
+	}
+	var found answer
+	err = s.client.Do(ctx, elastic.Call{Name: "search", Method: http.MethodPost, Path: "/" + url.PathEscape(s.cfg.Alias) + "/_search", Body: body, Repeat: true,
+		Query: url.Values{"routing": {strconv.FormatInt(scope.Lab.LabID(), 10)}}}, &found)
+	return found, err //nolint:wrapcheck // fault judges it
+}
+
+// fault says what a failed call means to the caller; the cause is for the log.
+func (s *Store) fault(ctx context.Context, err error) error {
+	var refused *elastic.Error
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return errCanceled.WithCause(err)
+	case ctx.Err() != nil:
+		return errTimeout.WithCause(err)
+	case !errors.As(err, &refused):
+		return errUnavailable.WithCause(err)
+	}
+	switch refused.Status {
+	case http.StatusNotFound:
+		return errUnavailable.WithCause(fmt.Errorf("%w: %w", s.noIndex(), err))
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return errUnavailable.WithCause(fmt.Errorf("the index refuses the credentials: check ES_USER and ES_PASSWORD, or ES_API_KEY: %w", err))
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return errUnavailable.WithCause(err)
+	}
+	return fmt.Errorf("search the index: %w", err)
+}
+
+func (s *Store) noIndex() error {
+	return fmt.Errorf("no index has the alias %s: make one with `cdc migrate` and fill it with `cdc rebuild`", s.cfg.Alias)
+}

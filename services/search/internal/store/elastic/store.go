@@ -1,0 +1,63 @@
+package elastic
+
+import (
+	"context"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+// Store is the index of patients, to be read. Safe for concurrent use.
+type Store struct {
+	client  *elastic.Client
+	cfg     Config
+	clock   clock.Clock
+	compile compiler
+}
+
+// New returns a store on client, which stays the caller's to close.
+func New(client *elastic.Client, cfg Config, clock clock.Clock) *Store {
+	return &Store{client: client, cfg: cfg, clock: clock, compile: compiler{codes: cfg.PhoneCountryCodes}}
+}
+
+// Search answers q within scope. When nothing is found and effort allows it, the words of names may have typing errors; whether
+// they may does not depend on the page that is asked for. Errors: Unavailable when the index is down, overloaded or missing,
+// DeadlineExceeded when it is too slow, Canceled; they hold neither the text nor what the engine says about it.
+func (s *Store) Search(ctx context.Context, scope search.Scope, q search.Query, effort search.Effort) (search.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.timeout())
+	defer cancel()
+	var recent *recency
+	if effort == search.Full && s.cfg.RecencyEnabled {
+		recent = &recency{cfg: &s.cfg, origin: s.clock.Now()}
+	}
+	first := s.compile.first(q.Text, q.Fields, effort)
+	result, err := s.run(ctx, &first, scope, q, recent)
+	if err != nil || result.Total > 0 || result.Partial {
+		return result, err
+	}
+	second := s.compile.second(q.Text, q.Fields, effort)
+	again, err := s.run(ctx, &second, scope, q, recent)
+	again.Took += result.Took
+	return again, err
+}
+
+// run sends a plan. One without a way to find anything needs no engine.
+func (s *Store) run(ctx context.Context, p *plan, scope search.Scope, q search.Query, recent *recency) (search.Result, error) {
+	if p.empty() {
+		return search.Result{ByBucket: counts(0, nil)}, nil
+	}
+	r := p.body(scope, q, recent, engineTime(ctx))
+	found, err := s.send(ctx, scope, r)
+	if err != nil {
+		return search.Result{}, s.fault(ctx, err)
+	}
+	return found.result()
+}
+
+// engineTime is how long the engine may work: enough less than we wait to read its answer.
+func engineTime(ctx context.Context) time.Duration {
+	deadline, _ := ctx.Deadline() // Search sets one
+	return time.Until(deadline) * 9 / 10
+}

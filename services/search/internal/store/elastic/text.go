@@ -1,0 +1,73 @@
+package elastic
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// text is what was typed, taken apart once.
+type text struct {
+	whole  string
+	words  []string // what stands between blanks and holds a letter or a digit
+	name   string   // the words with one blank between them
+	digits string   // "" when the text cannot be a telephone number
+}
+
+func parse(typed string) text {
+	t := text{whole: strings.TrimSpace(typed), digits: phoneDigits(typed)}
+	for _, word := range strings.Fields(typed) {
+		if strings.ContainsFunc(word, isWordRune) {
+			t.words = append(t.words, word)
+		}
+	}
+	t.name = strings.Join(t.words, " ")
+	return t
+}
+
+// identifiers are the texts that an identifier may be equal to: the numbers of cards are printed with blanks.
+func (t text) identifiers() []string {
+	compact := strings.Join(strings.Fields(t.whole), "")
+	if compact != t.whole && isDigits(compact) {
+		return []string{t.whole, compact}
+	}
+	return []string{t.whole}
+}
+
+// phoneDigits returns the digits of s when it holds nothing else but what people put between them.
+func phoneDigits(s string) string {
+	var digits []byte
+	for _, r := range s {
+		switch {
+		case r >= '0' && r <= '9':
+			digits = append(digits, byte(r))
+		case !unicode.IsSpace(r) && !strings.ContainsRune("+-().", r):
+			return ""
+		}
+	}
+	return string(digits)
+}
+
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+func isDigits(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+}
+
+// isPart tells whether s can be one part of an identifier: two characters, without what separates parts.
+func isPart(s string) bool {
+	return utf8.RuneCountInString(s) >= 2 && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("-/~", r) })
+}
+
+// spoken returns the parts of s that have a sound of their own: what phonetic takes for words. False when s holds a digit: then it
+// is no name.
+func spoken(s string) ([]string, bool) {
+	if strings.ContainsFunc(s, unicode.IsDigit) {
+		return nil, false
+	}
+	parts := strings.FieldsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !strings.ContainsRune("'’.", r)
+	})
+	return slices.DeleteFunc(parts, func(p string) bool { return !strings.ContainsFunc(p, unicode.IsLetter) }), true
+}

@@ -39,6 +39,20 @@ func TestLogLinesCarryServiceAndTrace(t *testing.T) {
 	}
 }
 
+func TestNoLevelHidesTheAudit(t *testing.T) {
+	t.Parallel()
+	var lines bytes.Buffer
+	tel, err := telemetry.Start(t.Context(), "search", "test", telemetry.Config{Environment: "dev", LogLevel: slog.LevelError, LogJSON: true}, &lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tel.Logger.Warn("hidden")
+	tel.Audit.Info("patient was read", "user_id", 501)
+	if got := lines.String(); strings.Contains(got, "hidden") || !strings.Contains(got, `"msg":"patient was read","service":"search","user_id":501`) {
+		t.Error(got)
+	}
+}
+
 func TestConfigValidate(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []telemetry.Config{{Environment: "prod"}, {Environment: "dev", TraceSampleRate: 2}} {

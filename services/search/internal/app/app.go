@@ -163,7 +163,7 @@ func (b *builder) openService() error {
 	}
 	searchv1.RegisterSearchServiceServer(b.service, grpcapi.New(
 		find.New(find.Deps{Limiter: b.limit, Index: b.index, DefaultSize: b.cfg.DefaultSize, Clock: b.clock, Metrics: metrics}),
-		detail.New(detail.Deps{Reader: b.tables, Audit: b.t.Logger}),
+		detail.New(detail.Deps{Reader: b.tables, Audit: b.t.Audit}),
 	))
 	return nil
 }

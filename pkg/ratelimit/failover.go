@@ -60,16 +60,32 @@ func (f *Failover) Allow(ctx context.Context, key string, limit int, window time
 	return shared, nil
 }
 
+// ask waits for the shared limiter no longer than its patience, also for a client that does not look at its context. An attempt that
+// is given up may still count there.
 func (f *Failover) ask(ctx context.Context, key string, limit int, window time.Duration) (Decision, error) {
 	asking, cancel := context.WithTimeout(ctx, f.cfg.Patience)
 	defer cancel()
-	decision, err := f.shared.Allow(asking, key, limit, window)
-	if err == nil || ctx.Err() != nil {
-		return decision, err //nolint:wrapcheck // only told to Failed, or the caller went away
+	answered := make(chan answer, 1)
+	go func() {
+		decision, err := f.shared.Allow(asking, key, limit, window)
+		answered <- answer{decision, err}
+	}()
+	var a answer
+	select {
+	case a = <-answered:
+	case <-asking.Done():
+		a.err = asking.Err()
 	}
-	f.rests.Store(f.clock.Now().Add(f.cfg.Rest).UnixNano())
-	if f.cfg.Failed != nil {
-		f.cfg.Failed(err)
+	if a.err != nil && ctx.Err() == nil {
+		f.rests.Store(f.clock.Now().Add(f.cfg.Rest).UnixNano())
+		if f.cfg.Failed != nil {
+			f.cfg.Failed(a.err)
+		}
 	}
-	return decision, err //nolint:wrapcheck // as above
+	return a.decision, a.err
+}
+
+type answer struct {
+	decision Decision
+	err      error
 }

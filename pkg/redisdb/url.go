@@ -34,7 +34,7 @@ func OpenURL(address config.Secret) (redis.UniversalClient, error) {
 			return nil, errURL
 		}
 		options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
-		options.DisableIdentity = true
+		options.DisableIdentity, options.ContextTimeoutEnabled = true, true
 		return redis.NewClusterClient(options), nil
 	}
 	options, err := redis.ParseURL(address.Reveal())
@@ -42,6 +42,6 @@ func OpenURL(address config.Secret) (redis.UniversalClient, error) {
 		return nil, errURL
 	}
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
-	options.DisableIdentity = true
+	options.DisableIdentity, options.ContextTimeoutEnabled = true, true
 	return redis.NewClient(options), nil
 }

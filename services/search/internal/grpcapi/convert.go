@@ -45,7 +45,7 @@ func commandOf(in *searchv1.SearchUsersRequest) (find.Command, error) {
 		return find.Command{}, err
 	}
 	c := find.Command{LabID: in.GetLabId(), Request: search.Request{
-		Key: in.GetSearchKey(), Fields: in.GetSearchFields(), Size: widen(size), From: widen(in.From), Page: widen(in.Page), //nolint:protogetter // given or not
+		Key: in.GetSearchKey(), Fields: in.GetSearchFields(), Size: widen(size), From: widen(in.From), Page: widen(in.Page),
 	}}
 	if text != nil {
 		c.Query = *text

@@ -47,9 +47,6 @@ const (
 	limited  = "refused"
 )
 
-// Failover counts that the shared counter failed; for ratelimit.FailoverConfig.
-func (m *Metrics) Failover(error) { m.failovers.Inc() }
-
 func (m *Metrics) mode(present Mode) {
 	for _, mode := range Modes() {
 		value := 0.0

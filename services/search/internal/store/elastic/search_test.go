@@ -35,7 +35,9 @@ type expectation struct {
 	key  search.Key
 }
 
-func finds(text string, want ...int64) expectation { return expectation{text: text, want: want, key: search.All} }
+func finds(text string, want ...int64) expectation {
+	return expectation{text: text, want: want, key: search.All}
+}
 
 func (e expectation) by(key search.Key) expectation {
 	e.key = key
@@ -71,9 +73,9 @@ func TestATextFindsWhomItMeansInTheOrderOfCloseness(t *testing.T) {
 			[]expectation{finds("3210", 1, 2), finds("43210", 1, 2), finds("543210", 1), finds("6543210", 1), finds("76543210", 1), finds("876543210", 1), finds("1234567", 3), finds("210"), finds("221234567", 3)}},
 		"telephones, the first digits": {phones("9876543210", "+91 9876500000", "09876511111", "0221234567"),
 			[]expectation{finds("987", 1, 2, 3), finds("98765", 1, 2, 3), finds("9198765", 1, 2, 3), finds("+91 98765", 1, 2, 3), finds("098765", 1, 2, 3), finds("987654", 1), finds("98"), finds("022", 4), finds("221", 4)}},
-		"telephones, the other one":             {rows{{UserID: 1, AlternateContact: "9876543210"}}, []expectation{finds("9876543210", 1), finds("3210", 1), finds("9876543210", 1).by("contact"), finds("9876543210").by("bill")}},
-		"no typing errors in numbers":           {rows{{UserID: 1, FullName: "A", Contact: "9876543210", LabPatientID: "PATIENT", SampleIDs: []string{"SAMPLE"}, Email: "rahul@x.in"}}, []expectation{finds("9876543201"), finds("patinet"), finds("smaple"), finds("rhaul@x.in"), finds("rahul@x.ni")}},
-		"emails":                                {rows{{UserID: 1, FullName: "A", Email: "Rahul.S@Example.in"}, {UserID: 2, FullName: "B", Email: "rahul@example.in"}}, []expectation{finds("rahul@example.in", 2), finds("RAHUL.s@example.IN", 1), finds("rahul", 1, 2), finds("rahul.", 1), finds("example.in"), finds("rahul@", 2).by("email")}},
+		"telephones, the other one":   {rows{{UserID: 1, AlternateContact: "9876543210"}}, []expectation{finds("9876543210", 1), finds("3210", 1), finds("9876543210", 1).by("contact"), finds("9876543210").by("bill")}},
+		"no typing errors in numbers": {rows{{UserID: 1, FullName: "A", Contact: "9876543210", LabPatientID: "PATIENT", SampleIDs: []string{"SAMPLE"}, Email: "rahul@x.in"}}, []expectation{finds("9876543201"), finds("patinet"), finds("smaple"), finds("rhaul@x.in"), finds("rahul@x.ni")}},
+		"emails":                      {rows{{UserID: 1, FullName: "A", Email: "Rahul.S@Example.in"}, {UserID: 2, FullName: "B", Email: "rahul@example.in"}}, []expectation{finds("rahul@example.in", 2), finds("RAHUL.s@example.IN", 1), finds("rahul", 1, 2), finds("rahul.", 1), finds("example.in"), finds("rahul@", 2).by("email")}},
 		"identifiers, whole and their beginning": {rows{{UserID: 501, FullName: "A", LabPatientID: "P-000501"}, {UserID: 502, FullName: "B", LabPatientID: "P-0005012"}, {UserID: 5010, FullName: "C", PassportNo: "K1234567"}, {UserID: 6, FullName: "D", NationalIdentityNumber: "123412341234"}},
 			[]expectation{finds("p-000501", 501, 502), finds("P-0005012", 502), finds("P-00", 501, 502), finds("k123", 5010), finds("K1234567", 5010), finds("1234 1234 1234", 6), finds("1234-1234"), finds("000501")}},
 		"bills and reports": {rows{{UserID: 1, FullName: "A", BillIDs: []int64{9001, 9002}, LabBillIDs: []int64{301}}, {UserID: 2, FullName: "B", LabReportIDs: []int64{9001}, LrfIDs: []string{"lrf-7"}}},

@@ -37,13 +37,7 @@ import (
 	modes "github.com/labplatform/labplatform/services/search/internal/store/redis"
 )
 
-const (
-	service = "search"
-
-	// A search waits this long for the shared count of searches, and after a failure counts alone for the rest.
-	limitPatience = 200 * time.Millisecond
-	limitRest     = 2 * time.Second
-)
+const service = "search"
 
 // Serve runs the service until ctx ends. A dependency that is away makes it live and not ready; it is asked again until it answers.
 // Logs go to logs.
@@ -128,8 +122,7 @@ func (b *builder) openLimit() error {
 		Reader: reader, Every: time.Duration(b.cfg.Limit.ConfigCacheTTL) * time.Second, Clock: b.clock, Log: b.t.Logger, Metrics: metrics,
 	})
 	b.group.Run("rate limit mode", watch.Run)
-	counter := ratelimit.NewFailover(ratelimit.FailoverConfig{Patience: limitPatience, Rest: limitRest, Failed: metrics.Failover},
-		ratelimit.New(b.cache, "search:rate:"), b.clock)
+	counter := limit.NewCounter(ratelimit.New(b.cache, limit.KeyPrefix), metrics, b.t.Logger, b.clock)
 	b.limit = limit.New(limit.Deps{Config: b.cfg.Limit, Counter: counter, Watch: watch, Metrics: metrics})
 	return nil
 }

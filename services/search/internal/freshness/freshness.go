@@ -74,12 +74,11 @@ func New(d Deps) *Watch { return &Watch{d: d, started: d.Clock.Now(), failed: tr
 
 // Run probes until ctx ends, and soon again while it learns nothing: after a start the connectors may not have beaten yet.
 func (w *Watch) Run(ctx context.Context) error {
-	for {
+	for ctx.Err() == nil {
 		w.RunOnce(ctx)
-		if lifecycle.Pause(ctx, w.pause()) != nil {
-			return nil
-		}
+		_ = lifecycle.Pause(ctx, w.pause())
 	}
+	return nil
 }
 
 // retryEvery is how long a probe that told nothing is rested from.

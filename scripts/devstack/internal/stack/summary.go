@@ -38,7 +38,7 @@ Demo laboratory: the session cookie is sessionid=demo-lab-user (8 hours; a new s
 {{- if .Pipeline}}
 
   # a patient, by a part of the name; a typing error, a telephone's last digits and a sample's number work as well
-  curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/api/v1/users/search -d '{"query":"asha"}'
+  curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/api/v1/users/search -d '{"query":"rahul sha"}'
 {{- end}}
 {{else}}
 No laboratory is loaded (LAB_SEED=none): write one with make seed FIXTURE=file.json.

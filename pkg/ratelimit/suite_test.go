@@ -76,10 +76,10 @@ func TestEveryLimiter(t *testing.T) {
 		"refuses limits and windows that make no sense": noSense,
 		"lets pass again who waits as long as was told": waits,
 	}
-	for name, make := range limiters() {
+	for name, open := range limiters() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			limiter := make(t)
+			limiter := open(t)
 			for name, test := range suite {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()

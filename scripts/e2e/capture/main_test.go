@@ -122,7 +122,7 @@ func program() string { return platform.Endpoints.Commands["cdc"][0] }
 // verb runs one of the consumer's verbs and returns what it printed.
 func verb(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program(), args...)
 	cmd.Env = os.Environ()

@@ -180,7 +180,7 @@ func (f *field) faults() []fault {
 		f.crash("mysql"), f.crash("elasticsearch"), freeze("elasticsearch", 3*time.Second),
 		cut("consumers and database", f.database, time.Second), cut("connectors and database", f.binlog, time.Second),
 		cut("all clients and kafka", broker, 2*time.Second),
-		readOnly(f.admin, f.consumer, 2*time.Second), deadlocks(f.admin, time.Minute),
+		readOnly(f.admin, f.consumer, 2*time.Second), deadlocks(f.admin, 3*time.Minute),
 	}
 	f.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all

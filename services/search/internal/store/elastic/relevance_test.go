@@ -34,7 +34,7 @@ func TestTheOneWhoIsMeantStandsFirst(t *testing.T) {
 	i := open(t)
 	patients, all := corpus(2000)
 	i.Put(all...)
-	judgements := relevance.Judgements(1, 30, patients)
+	judgements := relevance.Judgements(1, 20, patients)
 	ours := i.measure(judgements, func(j relevance.Judgement) ([]relevance.Hit, error) {
 		q := query(t, j.Text, search.All)
 		q.Size = relevance.Depth

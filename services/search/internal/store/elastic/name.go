@@ -30,7 +30,7 @@ func names(t text, f search.Field, effort search.Effort) []clause {
 		all = append(all, clause{tier: tierBegins, field: f, found: match(prefix(f), t.name), nearer: wholeWords(f, t.words)})
 	}
 	if found, ok := bySound(t); ok && effort == search.Full {
-		all = append(all, clause{tier: tierSound, field: f, found: found, nearer: wholeWords(f, t.words)})
+		all = append(all, clause{tier: tierSound, field: f, found: found, nearer: alike(f, t.words)})
 	}
 	return all
 }
@@ -70,6 +70,23 @@ func wholeWords(f search.Field, of []string) []nearer {
 	var each []nearer
 	for _, w := range of {
 		each = append(each, nearer{match(string(f), w), 0.8 / float64(len(of))})
+	}
+	return each
+}
+
+// alike prefers, among names of the same sound, those that are spelled so, or begin with half or with three quarters of the letters.
+func alike(f search.Field, of []string) []nearer {
+	if len(of) > maxWords {
+		return nil
+	}
+	share := 0.3 / float64(len(of))
+	var each []nearer
+	for _, w := range of {
+		letters := []rune(w)
+		each = append(each, nearer{match(string(f), w), share})
+		if len(letters) >= minFuzzy {
+			each = append(each, nearer{match(prefix(f), string(letters[:len(letters)/2])), share}, nearer{match(prefix(f), string(letters[:len(letters)*3/4])), share})
+		}
 	}
 	return each
 }

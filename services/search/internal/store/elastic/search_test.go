@@ -61,7 +61,7 @@ func TestATextFindsWhomItMeansInTheOrderOfCloseness(t *testing.T) {
 			[]expectation{finds("rah", 1, 2, 3), finds("rah sha", 1, 3), finds("sha rah", 1, 3), finds("rahul sh", 1), finds("s", 1, 2, 3), finds("ahul"), finds("harma")}},
 		"the last word may be a beginning": {people("Rahulan Sharma", "Rahul Sharman", "Rahul Amit Sharman"), []expectation{finds("rahul sharma", 2, 3, 1)}},
 		"by sound": {people("Mohammed Khan", "Muhammad Khan", "Mohamad Shaikh", "Mahesh Khanna", "Lakshmi Iyer"),
-			[]expectation{finds("muhammad khan", 2, 1), finds("Mohammad", 1, 2, 3), finds("mohamed sheikh", 3), finds("laxmi ayyar", 5), finds("muhamad sh", 3)}},
+			[]expectation{finds("muhammad khan", 2, 1), finds("Mohammad", 1, 3, 2), finds("mohamed sheikh", 3), finds("laxmi ayyar", 5), finds("muhamad sh", 3)}},
 		"typing errors, when nothing else is found": {people("Rahul Sharma", "Priyanka Deshpande", "Om Jain", "Ram Das"),
 			[]expectation{finds("rhaul sharma", 1), finds("priynaka", 2), finds("deshpnade priyanka", 2), finds("ravul", 1), finds("om jian", 3), finds("rxm"), finds("dxs"), finds("xahul")}},
 		"no typing errors beside better hits": {people("Kiran Rao", "Karan Rao", "Kirtan Rao"), []expectation{finds("kirtan rao", 3), finds("kirtan", 3)}},

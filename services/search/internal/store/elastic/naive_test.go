@@ -1,0 +1,49 @@
+package elastic_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	engine "github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+	"github.com/labplatform/labplatform/services/search/relevance"
+)
+
+// multiMatch is the search that a first attempt would write: one fuzzy query over every field, filtered by laboratory.
+func (i *index) multiMatch(labID int64, text string) ([]relevance.Hit, error) {
+	fields := []string{"full_name.prefix", "full_name_phonetic"}
+	for _, f := range search.Fields() {
+		fields = append(fields, string(f))
+	}
+	type object = map[string]any
+	body, err := json.Marshal(object{"size": relevance.Depth, "_source": []string{"user_id", "lab_id"}, "query": object{"bool": object{
+		"filter": []object{{"term": object{"lab_id": labID}}, {"term": object{"is_deleted": false}}},
+		"must":   object{"multi_match": object{"query": text, "fields": fields, "fuzziness": "AUTO", "lenient": true}}}}})
+	if err != nil {
+		return nil, err
+	}
+	client, err := engine.Open(engine.Config{URL: i.URL(), RequestTimeout: 30, MaxConnections: 1}, engine.Deps{})
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	var answer struct {
+		Hits struct {
+			Hits []struct {
+				Source struct {
+					UserID int64 `json:"user_id"`
+					LabID  int64 `json:"lab_id"`
+				} `json:"_source"`
+			}
+		}
+	}
+	err = client.Do(i.t.Context(), engine.Call{Name: "search", Method: http.MethodPost, Path: "/" + i.Alias() + "/_search", Body: body,
+		Query: url.Values{"routing": {strconv.FormatInt(labID, 10)}}}, &answer)
+	var hits []relevance.Hit
+	for _, h := range answer.Hits.Hits {
+		hits = append(hits, relevance.Hit{UserID: h.Source.UserID, LabID: h.Source.LabID})
+	}
+	return hits, err
+}

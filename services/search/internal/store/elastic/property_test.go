@@ -1,0 +1,120 @@
+package elastic_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/labplatform/labplatform/services/cdc/indextest"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+var (
+	someWords  = []string{"Rahul", "RAHAT", "Rah", "Sharma", "sha", "Om", "Al-Amin", "Kumar", "Kumari", "R2", "Ved"}
+	somePhones = []string{"9876543210", "9876512345", "+91 98765 43210", "09123456780", "91-9123456780", "12345", "123", "4412345678", "0221234567", ""}
+	someIDs    = []string{"S-1", "S-12", "S12", "P1", "12", "123", "1234 5678", "12345678", "RAHUL", "Rahul Sharma", "ORD-12/3", "ord-2026-771", "771", "", "", ""}
+	someMails  = []string{"rahul@x.in", "rahul.s@x.in", "om@y.in", ""}
+)
+
+// crowd makes patients of two laboratories that share a shard, with names and numbers that collide.
+func crowd() rows {
+	r := rand.New(rand.NewPCG(7, 8))
+	pick := func(from []string) string { return from[r.IntN(len(from))] }
+	some := func(from []string) []string {
+		return slices.DeleteFunc([]string{pick(from), pick(from)}, func(s string) bool { return s == "" })
+	}
+	number := func() []int64 { return []int64{r.Int64N(1300), r.Int64N(100_000)} }
+	var all rows
+	for n := range int64(150) {
+		row := indextest.Row{UserID: 900 + n*7, LabID: 7 + n%2, Rev: 3, Contact: pick(somePhones), AlternateContact: pick(somePhones), Email: pick(someMails),
+			LabPatientID: pick(someIDs), NationalIdentityNumber: pick(someIDs), PassportNo: pick(someIDs), OrderNumbers: some(someIDs), SampleIDs: some(someIDs),
+			ManualSampleIDs: some(someIDs), LrfIDs: some(someIDs), BillIDs: number(), LabBillIDs: number(), LabReportIDs: number(), IsDeleted: r.IntN(10) == 0}
+		for range 1 + r.IntN(3) {
+			row.FullName = strings.TrimSpace(row.FullName + " " + pick(someWords))
+		}
+		if r.IntN(3) == 0 {
+			row.BranchIDs = []int64{3}
+		}
+		if r.IntN(5) == 0 {
+			row.FormerLabIDs = []int64{15 - row.LabID}
+		}
+		all = append(all, row)
+	}
+	return all
+}
+
+// texts draws what someone could type: values of patients, parts of them, several of them, and noise.
+func texts(all rows) *rapid.Generator[string] {
+	value := rapid.Custom(func(t *rapid.T) string {
+		row := rapid.SampledFrom(all).Draw(t, "row")
+		values := []string{row.FullName, row.Contact, row.Email, row.LabPatientID, strconv.FormatInt(row.UserID, 10), strconv.FormatInt(row.BillIDs[0], 10)}
+		values = append(append(append(values, row.OrderNumbers...), row.SampleIDs...), someWords...)
+		v := rapid.SampledFrom(values).Draw(t, "value")
+		cut := rapid.IntRange(0, len(v)).Draw(t, "cut")
+		return rapid.SampledFrom([]string{v, v, v[:cut], v[cut:], strings.ToLower(v), strings.ReplaceAll(v, " ", "  ")}).Draw(t, "part")
+	})
+	several := rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(value, 1, 3).Draw(t, "values"), " ")
+	})
+	return rapid.OneOf(value, several, rapid.StringOfN(rapid.RuneFrom([]rune("rahulsm 0123459-/")), 1, 12, -1))
+}
+
+func TestTheIndexAgreesWithTheModel(t *testing.T) {
+	t.Parallel()
+	i := open(t)
+	all := crowd()
+	i.Put(all...)
+	rapid.Check(t, func(rt *rapid.T) {
+		text := texts(all).Draw(rt, "text")
+		q, err := search.NewQuery(search.Request{Query: text, Key: string(rapid.SampledFrom(search.Keys()).Draw(rt, "key"))}, 100)
+		if err != nil {
+			rt.Skip("the request is refused")
+		}
+		scope := lab(t, rapid.Int64Range(7, 8).Draw(rt, "lab"))
+		scope.BranchID = rapid.SampledFrom([]int64{0, 0, 3}).Draw(rt, "branch")
+		want := map[int64]int{}
+		for n := range all {
+			if power := closeness(&all[n], q.Text, q.Fields); power > 0 && visible(&all[n], scope.Lab.LabID(), scope.BranchID) {
+				want[all[n].UserID] = power
+			}
+		}
+		for _, effort := range []search.Effort{search.Reduced, search.Full} {
+			r, err := i.store.Search(t.Context(), scope, q, effort)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			consistent(t, text, scope.Lab.LabID(), r)
+			if diff := cmp.Diff(want, powers(r, effort)); diff != "" {
+				rt.Errorf("%q by %s with effort %d: %s", q.Text, q.Key, effort, diff)
+			}
+			strangers(rt, all, r, scope)
+		}
+	})
+}
+
+// powers returns the tiers of the hits as powers of ten. With full effort, those that only a sound or a typing error found are left
+// out.
+func powers(r search.Result, effort search.Effort) map[int64]int {
+	found := map[int64]int{}
+	for _, h := range r.Hits {
+		if power := int(math.Log10(h.Score) + 1e-9); effort != search.Full || power >= modelMixed {
+			found[h.UserID] = power
+		}
+	}
+	return found
+}
+
+func strangers(t *rapid.T, all rows, r search.Result, scope search.Scope) {
+	for _, h := range r.Hits {
+		n := slices.IndexFunc(all, func(row indextest.Row) bool { return row.UserID == h.UserID })
+		if !visible(&all[n], scope.Lab.LabID(), scope.BranchID) {
+			t.Errorf("patient %d must not be seen", h.UserID)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package relevance
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// lastBegun is what someone has typed of a name so far.
+func lastBegun(r *rand.Rand, p *Patient) string {
+	final := p.Words[len(p.Words)-1]
+	if len(final) < 4 {
+		return ""
+	}
+	return strings.ToLower(strings.Join(p.Words[:len(p.Words)-1], " ") + " " + final[:3+r.IntN(len(final)-3)])
+}
+
+func begun(r *rand.Rand, p *Patient) string {
+	var parts []string
+	for _, w := range p.Words {
+		parts = append(parts, w[:min(len(w), 3+r.IntN(3))])
+	}
+	r.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+	return strings.ToLower(strings.Join(parts, " "))
+}
+
+// mistyped has one error in the longest word, behind its first letter: two letters swapped, one left out, doubled or replaced.
+func mistyped(r *rand.Rand, p *Patient) string {
+	words := slices.Clone(p.Words)
+	longest := slices.IndexFunc(words, func(w string) bool {
+		return !slices.ContainsFunc(words, func(other string) bool { return len(other) > len(w) })
+	})
+	w := words[longest]
+	if len(w) < 5 {
+		return ""
+	}
+	at := 1 + r.IntN(len(w)-2)
+	switch r.IntN(4) {
+	case 0:
+		w = w[:at] + w[at+1:at+2] + w[at:at+1] + w[at+2:]
+	case 1:
+		w = w[:at] + w[at+1:]
+	case 2:
+		w = w[:at] + w[at:at+1] + w[at:]
+	case 3:
+		w = w[:at] + string(rune('a'+r.IntN(26))) + w[at+1:]
+	}
+	if w == words[longest] {
+		return ""
+	}
+	words[longest] = w
+	return strings.ToLower(strings.Join(words, " "))
+}
+
+// respelled has another spelling of at least one word.
+func respelled(r *rand.Rand, p *Patient) string {
+	var words []string
+	other := false
+	for _, n := range p.names {
+		use := r.IntN(len(n.spellings))
+		other = other || use != n.used
+		words = append(words, n.spellings[use])
+	}
+	if !other {
+		return ""
+	}
+	return strings.Join(words, " ")
+}
+
+func telephone(r *rand.Rand, p *Patient) string {
+	n := p.national()
+	return []string{n, "+91" + n, "91" + n, "0" + n, n[:5] + " " + n[5:], n[:5] + "-" + n[5:], "+91 (" + n[:5] + ") " + n[5:]}[r.IntN(7)]
+}
+
+func sameName(_ string, p, other *Patient) bool { return strings.EqualFold(p.Name(), other.Name()) }
+
+// holdsWords tells whether the other has every word.
+func holdsWords(text string, _, other *Patient) bool {
+	for _, w := range strings.Fields(text) {
+		if !slices.Contains(other.Words, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// begunAlike tells whether every word begins a word of the other's name.
+func begunAlike(text string, _, other *Patient) bool {
+	for _, w := range strings.Fields(text) {
+		if !slices.ContainsFunc(other.Words, func(o string) bool { return strings.HasPrefix(strings.ToLower(o), w) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameSound tells whether the other has the same names, however spelled.
+func sameSound(_ string, p, other *Patient) bool {
+	return !slices.ContainsFunc(p.names, func(n name) bool {
+		return !slices.ContainsFunc(other.names, func(o name) bool { return o.spellings[0] == n.spellings[0] })
+	})
+}
+
+// heldAlike tells whether the other's telephone holds the last word too, and the name the ones before.
+func heldAlike(text string, _, other *Patient) bool {
+	words := strings.Fields(text)
+	last := words[len(words)-1]
+	return (strings.Contains(other.Contact, last) || strings.Contains(other.AlternateContact, last)) && holdsWords(strings.Join(words[:len(words)-1], " "), nil, other)
+}
+
+func sameBeginning(text string, p, other *Patient) bool {
+	n := onlyDigits(text)
+	n = n[max(0, strings.Index(n, p.national()[:7])):]
+	return strings.Contains(other.Contact, n) || strings.Contains(other.AlternateContact, n)
+}

@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/relevance"
 )
 
-// asked makes one search and judges its answer.
-type asked func(context.Context, relevance.Judgement) error
+// asked makes one search and judges its answer; false when it was given up for taking too long.
+type asked func(context.Context, relevance.Judgement) (bool, error)
 
 // atRate makes the searches perSecond each second, whether those before were answered or not, and returns how long each took, from
 // the moment when it was due: a stall counts for every search that waits behind it.
@@ -28,7 +28,7 @@ func atRate(ctx context.Context, searches []relevance.Judgement, perSecond int, 
 			break
 		}
 		all.Go(func() {
-			if err := ask(ctx, s); err != nil {
+			if _, err := ask(ctx, s); err != nil {
 				stop(err)
 			}
 			taken[i] = time.Since(due)
@@ -49,11 +49,12 @@ func closed(ctx context.Context, searches []relevance.Judgement, callers int, sp
 	for range callers {
 		all.Go(func() {
 			for time.Now().Before(end) && ctx.Err() == nil {
-				if err := ask(ctx, searches[next.Add(1)%int64(len(searches))]); err != nil {
+				answered, err := ask(ctx, searches[next.Add(1)%int64(len(searches))])
+				if err != nil {
 					stop(err)
 					return
 				}
-				if time.Now().Before(end) {
+				if answered && time.Now().Before(end) {
 					done.Add(1)
 				}
 			}

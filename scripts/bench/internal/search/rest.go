@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,13 +17,16 @@ import (
 
 const usersEach = 5 // of a laboratory
 
+// errTimeout is the service's answer 504.
+var errTimeout = errors.New("the search took too long")
+
 // rest measures the same searches through the service's own REST port: several users of every laboratory, each with a token.
 func (b *bench) rest(ctx context.Context) error {
 	find, err := b.throughREST()
 	if err != nil {
 		return err
 	}
-	ask := judged(find, b.verdict.ours)
+	ask := b.verdict.judging(find, b.verdict.ours)
 	if _, err := closed(ctx, b.mix.draw(2000, 4096), callers, b.sizes.window, ask); err != nil {
 		return err
 	}
@@ -85,6 +89,9 @@ func post(ctx context.Context, client *http.Client, address, token, text string)
 	content, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, err
+	}
+	if response.StatusCode == http.StatusGatewayTimeout {
+		return nil, errTimeout
 	}
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s: %.200s", response.Status, content)

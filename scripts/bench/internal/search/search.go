@@ -47,6 +47,7 @@ func Run(ctx context.Context, r *report.Report) error {
 			}
 		}
 		r.Correct("searches_judged", b.verdict.judged.Load())
+		r.Correct("searches_given_up", b.verdict.late.Load())
 		r.Correct("meant_but_not_on_the_first_page", b.verdict.missed.Load())
 		return nil
 	})
@@ -61,7 +62,7 @@ func (b *bench) steady(ctx context.Context) error {
 			return err
 		}
 		searches := b.mix.draw(uint64(round), int(b.sizes.span.Seconds()*ratePerSecond))
-		taken, err := atRate(ctx, searches, ratePerSecond, judged(find, judge))
+		taken, err := atRate(ctx, searches, ratePerSecond, b.verdict.judging(find, judge))
 		if err != nil {
 			return fmt.Errorf("%s: %w", side, err)
 		}
@@ -86,7 +87,7 @@ func (b *bench) steady(ctx context.Context) error {
 func (b *bench) saturation(ctx context.Context) error {
 	var rates series
 	measure := func(side string, round int, find finder, judge judge) error {
-		done, err := closed(ctx, b.mix.draw(uint64(round), 4096), callers, b.sizes.saturate, judged(find, judge))
+		done, err := closed(ctx, b.mix.draw(uint64(round), 4096), callers, b.sizes.saturate, b.verdict.judging(find, judge))
 		if err != nil {
 			return fmt.Errorf("%s: %w", side, err)
 		}

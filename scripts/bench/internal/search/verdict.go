@@ -2,10 +2,12 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/services/search/inprocess"
 	"github.com/labplatform/labplatform/services/search/relevance"
 )
@@ -13,19 +15,27 @@ import (
 // judge says what is wrong with an answer.
 type judge func(relevance.Judgement, []inprocess.Hit) error
 
-// judged makes a search and judges the answer.
-func judged(find finder, judge judge) asked {
-	return func(ctx context.Context, j relevance.Judgement) error {
+// judging makes a search and judges the answer. One that was given up for taking too long is slow, not wrong: it is counted.
+func (v *verdict) judging(find finder, judge judge) asked {
+	return func(ctx context.Context, j relevance.Judgement) (bool, error) {
 		hits, err := find(ctx, j.LabID, j.Text)
-		if err != nil {
-			return fmt.Errorf("search by %s: %w", j.Kind, err)
+		if tooLate(err) {
+			v.late.Add(1)
+			return false, nil
 		}
-		return judge(j, hits)
+		if err != nil {
+			return false, fmt.Errorf("search by %s: %w", j.Kind, err)
+		}
+		return true, judge(j, hits)
 	}
 }
 
-// verdict counts what our answers were worth.
-type verdict struct{ judged, missed atomic.Int64 }
+func tooLate(err error) bool {
+	return apperr.Is(err, apperr.DeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errTimeout)
+}
+
+// verdict counts what our answers were worth, and searches of both sides that were given up.
+type verdict struct{ judged, missed, late atomic.Int64 }
 
 // uncertain are the kinds of texts that another patient may answer to as closely. All others must find the one who is meant on the
 // first page, or it is no search.

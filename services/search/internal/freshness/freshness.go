@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
 // The connectors that beat.
@@ -71,18 +72,26 @@ type Watch struct {
 // New returns a watch that knows nothing yet.
 func New(d Deps) *Watch { return &Watch{d: d, started: d.Clock.Now(), failed: true} }
 
-// Run probes until ctx ends.
+// Run probes until ctx ends, and soon again while it learns nothing: after a start the connectors may not have beaten yet.
 func (w *Watch) Run(ctx context.Context) error {
-	ticker := time.NewTicker(time.Duration(w.d.Config.ProbeIntervalSeconds) * time.Second)
-	defer ticker.Stop()
-	for {
+	for ctx.Err() == nil {
 		w.RunOnce(ctx)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
+		_ = lifecycle.Pause(ctx, w.pause())
 	}
+	return nil
+}
+
+// retryEvery is how long a probe that told nothing is rested from.
+const retryEvery = 2 * time.Second
+
+func (w *Watch) pause() time.Duration {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	interval := time.Duration(w.d.Config.ProbeIntervalSeconds) * time.Second
+	if w.failed {
+		return min(retryEvery, interval)
+	}
+	return interval
 }
 
 // probeTimeout is how long a probe may take.

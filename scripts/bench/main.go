@@ -19,6 +19,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/labjson"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 	"github.com/labplatform/labplatform/scripts/bench/internal/rerun"
+	"github.com/labplatform/labplatform/scripts/bench/internal/search"
 	"github.com/labplatform/labplatform/scripts/bench/internal/taskqueue"
 )
 
@@ -33,7 +34,9 @@ var benchmarks = []benchmark{
 	{"clinical", clinical.Run},
 	{"gateway", gateway.Run},
 	{"labjson", labjson.Run},
+	{"relevance", search.Relevance},
 	{"rerun", rerun.Run},
+	{"search", search.Run},
 	{"taskqueue", taskqueue.Run},
 }
 
@@ -46,7 +49,7 @@ func main() {
 		Verbs: []command.Verb{
 			{
 				Name: "run", Summary: "Runs benchmarks, prints a table and writes $BENCH_OUT (default <LAB_DIR>/bench/<name>.json).",
-				Details: "Benchmarks: cdc, clinical, gateway, labjson, rerun, taskqueue, or all. QUICK=1 keeps each under 50 seconds.",
+				Details: "Benchmarks: cdc, clinical, gateway, labjson, relevance, rerun, search, taskqueue, or all. QUICK=1 keeps each under 50 seconds.",
 				Flags:   func(f *flag.FlagSet) { f.StringVar(&name, "name", "all", "the `benchmark` to run") },
 				Run:     func(ctx context.Context, _ []string) error { return run(ctx, name, quick) },
 			},

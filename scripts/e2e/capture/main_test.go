@@ -40,7 +40,8 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer broker.close()
-	platform, err = sandbox.Build(ctx, "LAB_SEED=none", "LAB_PIPELINE=on", "LAB_KAFKA_ADVERTISED="+broker.addr())
+	platform, err = sandbox.Build(ctx, "LAB_SEED=none", "LAB_PIPELINE=on", "LAB_KAFKA_ADVERTISED="+broker.addr(),
+		"SEARCH_RATE_LIMIT_PER_MINUTE=1000000", "SEARCH_PATH_PREFIX="+searchPrefix)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "capture:", err)
 		return 1

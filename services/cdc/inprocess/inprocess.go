@@ -1,5 +1,5 @@
-// Package inprocess lends the decoder of change events to another program: for load generators, which measure it without
-// the brokers and the stores around it.
+// Package inprocess lends parts of the pipeline to another program: for load generators, which measure the decoder of change events
+// without the brokers and the stores around it, and fill an index without the pipeline before it.
 package inprocess
 
 import (

@@ -1,0 +1,107 @@
+package search
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/scripts/bench/internal/process"
+	"github.com/labplatform/labplatform/scripts/bench/internal/report"
+	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
+	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
+	cdc "github.com/labplatform/labplatform/services/cdc/inprocess"
+	"github.com/labplatform/labplatform/services/search/inprocess"
+)
+
+// finder searches one laboratory; the first page.
+type finder func(ctx context.Context, labID int64, text string) ([]inprocess.Hit, error)
+
+type bench struct {
+	report  *report.Report
+	sizes   sizes
+	sandbox *sandbox.Sandbox
+	client  *elastic.Client
+	corpus  *corpus
+	mix     *mix
+	verdict verdict
+
+	ours, peer finder
+}
+
+// with runs measure on a platform of its own whose index holds the patients.
+func with(ctx context.Context, r *report.Report, measure func(*bench) error) error {
+	s, err := stack.New("LAB_PIPELINE=on", "LAB_SEED=none", "SEARCH_LOG_LEVEL=WARN", "SEARCH_RATE_LIMIT_PER_MINUTE=1000000", "CDC_LOG_LEVEL=WARN")
+	if err != nil {
+		return err
+	}
+	defer s.Remove()
+	b := &bench{report: r, sizes: chosen(r.Quick), sandbox: s}
+	if err := b.prepare(ctx); err != nil {
+		return err
+	}
+	defer func() { _ = b.client.Close() }()
+	return measure(b)
+}
+
+// prepare makes patients and texts while the platform starts.
+func (b *bench) prepare(ctx context.Context) error {
+	var both errgroup.Group
+	both.Go(func() error {
+		took, err := b.sandbox.Up(ctx)
+		b.report.Progress("a platform of its own is up after %.1f s", took.Seconds())
+		return err
+	})
+	both.Go(func() (err error) {
+		begin := time.Now()
+		b.corpus = newCorpus(b.sizes)
+		b.mix, err = newMix(b.corpus.texts)
+		b.report.Progress("%d patients of %d laboratories and %d texts are made up after %.1f s", b.sizes.patients, b.sizes.laboratories, len(b.corpus.texts),
+			time.Since(begin).Seconds())
+		return err
+	})
+	if err := both.Wait(); err != nil {
+		return err
+	}
+	// Nothing but the engine and the service runs while the index is measured.
+	for _, name := range []string{"cdc", "connector", "kafka"} {
+		if err := b.sandbox.Kill(name); err != nil {
+			return err
+		}
+	}
+	if err := b.open(); err != nil {
+		return err
+	}
+	return b.fill(ctx)
+}
+
+// open connects with the service's own settings, as many connections included.
+func (b *bench) open() (err error) {
+	b.client, err = elastic.Open(elastic.Config{URL: b.sandbox.Endpoints.Elasticsearch, MaxRetries: 3, RequestTimeout: 30, MaxConnections: 20}, elastic.Deps{})
+	if err != nil {
+		return err
+	}
+	searcher, err := inprocess.New(b.client)
+	if err != nil {
+		return err
+	}
+	b.ours = func(ctx context.Context, labID int64, text string) ([]inprocess.Hit, error) {
+		return searcher.Search(ctx, labID, text, pageSize)
+	}
+	b.peer = multiMatch(b.client)
+	return nil
+}
+
+func (b *bench) fill(ctx context.Context) error {
+	begin := time.Now()
+	if err := cdc.Fill(ctx, b.client, b.corpus.rows()); err != nil {
+		return err
+	}
+	b.report.Progress("the index is filled after %.1f s", time.Since(begin).Seconds())
+	return b.settle(ctx)
+}
+
+func (b *bench) engineCPU() (time.Duration, error) {
+	return process.CPU(b.sandbox.PID("elasticsearch"))
+}

@@ -1,0 +1,80 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	cdc "github.com/labplatform/labplatform/services/cdc/inprocess"
+	"github.com/labplatform/labplatform/services/search/relevance"
+)
+
+const (
+	firstLaboratory = 1001
+	patientsSeed    = 1
+	textsSeed       = 2
+)
+
+// corpus is who is in the index and what is asked.
+type corpus struct {
+	sizes    sizes
+	patients []relevance.Patient // by laboratory
+	texts    []relevance.Judgement
+}
+
+func newCorpus(s sizes) *corpus {
+	var labs []int64
+	for n := range s.laboratories {
+		labs = append(labs, int64(firstLaboratory+n))
+	}
+	c := &corpus{sizes: s, patients: relevance.Patients(patientsSeed, s.patients/s.laboratories, labs...)}
+	c.texts = append(c.judgements(textsSeed), c.strangers()...)
+	return c
+}
+
+// judgements makes the texts of all laboratories, side by side.
+func (c *corpus) judgements(seed uint64) []relevance.Judgement {
+	each := c.sizes.patients / c.sizes.laboratories
+	made := make([][]relevance.Judgement, c.sizes.laboratories)
+	var all sync.WaitGroup
+	for n, of := range slices.Collect(slices.Chunk(c.patients, each)) {
+		all.Go(func() { made[n] = relevance.Judgements(seed*1000+uint64(n), c.sizes.texts, of) })
+	}
+	all.Wait()
+	return slices.Concat(made...)
+}
+
+// foreign is the kind of texts that are right in the next laboratory only, and must find nothing.
+const foreign = "of another laboratory"
+
+// strangers asks every laboratory for patients of the next one, by what is theirs alone.
+func (c *corpus) strangers() []relevance.Judgement {
+	each := c.sizes.patients / c.sizes.laboratories
+	var all []relevance.Judgement
+	for n := range c.sizes.laboratories {
+		lab := int64(firstLaboratory + n)
+		next := c.patients[(n+1)%c.sizes.laboratories*each:][:each]
+		for i := range c.sizes.texts {
+			p := next[i*7%each]
+			for _, text := range []string{p.LabPatientID, p.SampleIDs[0], p.OrderNumbers[0]} {
+				all = append(all, relevance.Judgement{Kind: foreign, LabID: lab, Text: text})
+			}
+		}
+	}
+	return all
+}
+
+// rows are the patients as user_meta has them. What no text asks for is filled in as well: answers carry it.
+func (c *corpus) rows() []cdc.Row {
+	rows := make([]cdc.Row, 0, len(c.patients))
+	for _, p := range c.patients {
+		branch, org, billed := p.UserID%5+1, p.UserID%40+1, p.LastBillTime
+		row := cdc.Row{UserID: p.UserID, LabID: p.LabID, FullName: p.Name(), Contact: p.Contact, AlternateContact: p.AlternateContact, Email: p.Email,
+			LabPatientID: p.LabPatientID, NationalIdentityNumber: p.NationalID, OrderNumbers: p.OrderNumbers, BillIDs: p.BillIDs,
+			LabReportIDs: p.LabReportIDs, SampleIDs: p.SampleIDs, LastBillTime: &billed, UpdatedAt: billed,
+			Gender: []string{"Male", "Female"}[p.UserID%2], Age: fmt.Sprintf("%d Y", p.UserID%90), DateOfBirth: fmt.Sprintf("%d-%02d-%02d", 1936+p.UserID%90, 1+p.UserID%12, 1+p.UserID%28),
+			BranchID: &branch, OrgID: &org, BranchIDs: []int64{branch}, OrgIDs: []int64{org}}
+		rows = append(rows, row)
+	}
+	return rows
+}

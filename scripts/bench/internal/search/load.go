@@ -1,0 +1,71 @@
+package search
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/labplatform/labplatform/services/search/relevance"
+)
+
+// asked makes one search and judges its answer; false when it was given up for taking too long.
+type asked func(context.Context, relevance.Judgement) (bool, error)
+
+// atRate makes the searches perSecond each second, whether those before were answered or not, and returns how long each took, from
+// the moment when it was due: a stall counts for every search that waits behind it.
+func atRate(ctx context.Context, searches []relevance.Judgement, perSecond int, ask asked) ([]time.Duration, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	taken := make([]time.Duration, len(searches))
+	var all sync.WaitGroup
+	start := time.Now()
+	for i, s := range searches {
+		due := start.Add(time.Duration(i) * time.Second / time.Duration(perSecond))
+		time.Sleep(time.Until(due))
+		if ctx.Err() != nil {
+			break
+		}
+		all.Go(func() {
+			if _, err := ask(ctx, s); err != nil {
+				stop(err)
+			}
+			taken[i] = time.Since(due)
+		})
+	}
+	all.Wait()
+	return taken, context.Cause(ctx)
+}
+
+// closed lets callers make the searches again and again for span, each its next one when the last is answered. It returns how many
+// were answered.
+func closed(ctx context.Context, searches []relevance.Judgement, callers int, span time.Duration, ask asked) (int64, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var all sync.WaitGroup
+	var next, done atomic.Int64
+	end := time.Now().Add(span)
+	for range callers {
+		all.Go(func() {
+			for time.Now().Before(end) && ctx.Err() == nil {
+				answered, err := ask(ctx, searches[next.Add(1)%int64(len(searches))])
+				if err != nil {
+					stop(err)
+					return
+				}
+				if answered && time.Now().Before(end) {
+					done.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return done.Load(), context.Cause(ctx)
+}
+
+// quantile returns a percentile in milliseconds.
+func quantile(taken []time.Duration, percent int) float64 {
+	sorted := slices.Sorted(slices.Values(taken))
+	return float64(sorted[min(len(sorted)-1, len(sorted)*percent/100)].Microseconds()) / 1000
+}

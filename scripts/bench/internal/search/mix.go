@@ -1,0 +1,63 @@
+package search
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/labplatform/labplatform/services/search/relevance"
+)
+
+// shares say how often each kind of text is asked, in hundredths: what is typed at the counter of a laboratory, most of it by name
+// or telephone, and a good deal unfinished, misspelled or of somebody who is not there.
+var shares = map[string]int{
+	"whole name": 11, "words in another order": 4, "last word begun": 13, "beginnings of words": 8,
+	"typing error": 4, "sound": 6,
+	"telephone": 16, "last digits": 4, "first digits": 4,
+	"patient's number": 6, "bill": 5, "report": 2, "order": 2, "segment of an order": 1, "national number": 1, "email": 1,
+	"sample": 5, "beginning of a sample": 2,
+	"name and last digits": 1, "name and sample": 1,
+	foreign: 3,
+}
+
+// mix draws searches.
+type mix struct {
+	kinds [100]string
+	texts map[string][]relevance.Judgement
+}
+
+// newMix fails when a kind of text has no share, or a share no text: both packages must speak of the same kinds.
+func newMix(texts []relevance.Judgement) (*mix, error) {
+	m := &mix{texts: map[string][]relevance.Judgement{}}
+	var order []string
+	for _, t := range texts {
+		if shares[t.Kind] == 0 {
+			return nil, fmt.Errorf("the mix has no share of %q", t.Kind)
+		}
+		if m.texts[t.Kind] == nil {
+			order = append(order, t.Kind)
+		}
+		m.texts[t.Kind] = append(m.texts[t.Kind], t)
+	}
+	filled := 0
+	for _, kind := range order {
+		for range shares[kind] {
+			m.kinds[filled%len(m.kinds)] = kind
+			filled++
+		}
+	}
+	if filled != len(m.kinds) || len(order) != len(shares) {
+		return nil, fmt.Errorf("%d of %d kinds have texts, and their shares are %d of 100", len(order), len(shares), filled)
+	}
+	return m, nil
+}
+
+// draw returns n searches, the same for the same seed.
+func (m *mix) draw(seed uint64, n int) []relevance.Judgement {
+	r := rand.New(rand.NewPCG(seed, 3))
+	all := make([]relevance.Judgement, n)
+	for i := range all {
+		texts := m.texts[m.kinds[r.IntN(len(m.kinds))]]
+		all[i] = texts[r.IntN(len(texts))]
+	}
+	return all
+}

@@ -1,0 +1,76 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/services/search/inprocess"
+)
+
+const peerName = "multi_match"
+
+type object = map[string]any
+
+// document is what both sides decode of a hit.
+type document struct {
+	UserID                 int64    `json:"user_id"`
+	LabID                  int64    `json:"lab_id"`
+	LabPatientID           string   `json:"lab_patient_id"`
+	FullName               string   `json:"full_name"`
+	Contact                string   `json:"contact"`
+	AlternateContact       string   `json:"alternate_contact"`
+	Email                  string   `json:"email"`
+	Gender                 string   `json:"gender"`
+	DateOfBirth            string   `json:"date_of_birth"`
+	Age                    string   `json:"age"`
+	PassportNo             string   `json:"passport_no"`
+	NationalIdentityNumber string   `json:"national_identity_number"`
+	BranchID               *int64   `json:"branch_id"`
+	OrgID                  *int64   `json:"org_id"`
+	CCID                   *int64   `json:"cc_id"`
+	OrderNumbers           []string `json:"order_numbers"`
+	BillIDs                []int64  `json:"bill_ids"`
+	LabBillIDs             []int64  `json:"lab_bill_ids"`
+	LabReportIDs           []int64  `json:"lab_report_ids"`
+	SampleIDs              []string `json:"sample_ids"`
+	ManualSampleIDs        []string `json:"manual_sample_ids"`
+	LrfIDs                 []string `json:"lrf_ids"`
+	LastBillTime           *int64   `json:"last_bill_time"`
+	UpdatedAt              int64    `json:"updated_at"`
+}
+
+var documentFields = []string{"user_id", "lab_id", "lab_patient_id", "full_name", "contact", "alternate_contact", "email", "gender", "date_of_birth", "age",
+	"passport_no", "national_identity_number", "branch_id", "org_id", "cc_id", "order_numbers", "bill_ids", "lab_bill_ids", "lab_report_ids",
+	"sample_ids", "manual_sample_ids", "lrf_ids", "last_bill_time", "updated_at"}
+
+// multiMatch is the search that people write first: the text against every field, with typing errors, within the laboratory.
+func multiMatch(client *elastic.Client) finder {
+	fields := append(inprocess.Fields(), "full_name.prefix")
+	return func(ctx context.Context, labID int64, text string) ([]inprocess.Hit, error) {
+		body, err := json.Marshal(object{"size": pageSize, "track_total_hits": 10_000, "_source": documentFields, "query": object{"bool": object{
+			"filter": []object{{"term": object{"lab_id": labID}}, {"term": object{"is_deleted": false}}},
+			"must":   object{"multi_match": object{"query": text, "fields": fields, "fuzziness": "AUTO", "lenient": true}}}}})
+		if err != nil {
+			return nil, err
+		}
+		var answer struct {
+			Hits struct {
+				Hits []struct {
+					Score  float64  `json:"_score"`
+					Source document `json:"_source"`
+				} `json:"hits"`
+			} `json:"hits"`
+		}
+		err = client.Do(ctx, elastic.Call{Name: "search", Method: http.MethodPost, Path: "/user_details/_search", Body: body, Repeat: true,
+			Query: url.Values{"routing": {strconv.FormatInt(labID, 10)}}}, &answer)
+		var hits []inprocess.Hit
+		for _, h := range answer.Hits.Hits {
+			hits = append(hits, inprocess.Hit{UserID: h.Source.UserID, LabID: h.Source.LabID})
+		}
+		return hits, err
+	}
+}

@@ -1,0 +1,66 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/labplatform/labplatform/scripts/bench/internal/report"
+	"github.com/labplatform/labplatform/services/search/relevance"
+)
+
+// Relevance measures how far up the patient stands who is meant, on several sets of texts.
+func Relevance(ctx context.Context, r *report.Report) error {
+	return with(ctx, r, func(b *bench) error {
+		ours, peer := places{name: oursSide, find: b.ours}, places{name: peerName, find: b.peer}
+		texts := 0
+		for set := range b.sizes.rounds {
+			judgements := b.corpus.judgements(textsSeed + uint64(set))
+			texts += len(judgements)
+			for _, side := range []*places{&ours, &peer} {
+				if err := side.measure(ctx, r, judgements); err != nil {
+					return err
+				}
+			}
+		}
+		r.Correct("texts", texts)
+		r.Correct("cross_lab_hits_"+peerName, peer.alien)
+		if ours.alien > 0 {
+			return fmt.Errorf("%d hits are of another laboratory", ours.alien)
+		}
+		r.Higher("mrr", "", ours.mrr, peerName, peer.mrr)
+		r.Higher("recall_at_10", "", ours.recall, peerName, peer.recall)
+		r.Lower("cross_lab_hits", "", ours.aliens, "", nil)
+		return nil
+	})
+}
+
+// places are where one side put those who were meant, a figure for each set of texts.
+type places struct {
+	name                string
+	find                finder
+	mrr, recall, aliens []float64
+	alien               int
+}
+
+func (p *places) measure(ctx context.Context, r *report.Report, judgements []relevance.Judgement) error {
+	figures, err := relevance.Measure(judgements, func(j relevance.Judgement) ([]relevance.Hit, error) {
+		found, err := p.find(ctx, j.LabID, j.Text)
+		var hits []relevance.Hit
+		for _, h := range found {
+			hits = append(hits, relevance.Hit(h))
+		}
+		return hits, err
+	})
+	if err != nil {
+		return err
+	}
+	r.Progress("%s, %d texts", p.name, len(judgements))
+	for line := range strings.Lines(relevance.Table(figures)) {
+		r.Progress("  %s", strings.TrimRight(line, "\n"))
+	}
+	all := figures[len(figures)-1]
+	p.mrr, p.recall, p.aliens = append(p.mrr, all.MRR), append(p.recall, all.Recall), append(p.aliens, float64(all.Alien))
+	p.alien += all.Alien
+	return nil
+}

@@ -1,0 +1,74 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/elastic"
+)
+
+const (
+	settleLimit = 2 * time.Minute
+	settleEvery = 200 * time.Millisecond
+)
+
+// settle waits until the engine has merged what was written.
+func (b *bench) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settleLimit)
+	defer cancel()
+	tick := time.NewTicker(settleEvery)
+	defer tick.Stop()
+	begin := time.Now()
+	for {
+		var stats struct {
+			All struct {
+				Total struct {
+					Merges   struct{ Current int }
+					Segments struct{ Count int }
+				}
+			} `json:"_all"`
+		}
+		if err := b.client.Do(ctx, elastic.Call{Name: "indices.stats", Method: http.MethodGet, Path: "/user_details/_stats/merge,segments"}, &stats); err != nil {
+			return fmt.Errorf("wait for merges: %w", err)
+		}
+		if stats.All.Total.Merges.Current == 0 {
+			b.report.Progress("merges are over after %.1f s: %d segments", time.Since(begin).Seconds(), stats.All.Total.Segments.Count)
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for merges: %w", ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// stable is how much the rates of two windows after each other may differ.
+const stable = 0.05
+
+// warm searches at full load, ours and the peer's in turn, until neither gets faster.
+func (b *bench) warm(ctx context.Context) error {
+	begin := time.Now()
+	var lastOurs, lastPeer int64
+	for n := range b.sizes.windows {
+		ours, err := closed(ctx, b.mix.draw(uint64(1000+n), 4096), callers, b.sizes.window, b.verdict.judging(b.ours, b.verdict.ours))
+		if err != nil {
+			return err
+		}
+		peer, err := closed(ctx, b.mix.draw(uint64(1000+n), 4096), callers, b.sizes.window, b.verdict.judging(b.peer, b.verdict.peer))
+		if err != nil {
+			return err
+		}
+		if near(ours, lastOurs) && near(peer, lastPeer) {
+			break
+		}
+		lastOurs, lastPeer = ours, peer
+	}
+	b.report.Progress("warm after %.1f s", time.Since(begin).Seconds())
+	return nil
+}
+
+func near(a, b int64) bool { return math.Abs(float64(a-b)) <= stable*float64(b) }

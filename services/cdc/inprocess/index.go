@@ -1,0 +1,54 @@
+package inprocess
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+	elasticstore "github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
+)
+
+// Row is a row of user_meta.
+type Row = projection.Row
+
+// bulk is how many documents one request carries.
+const bulk = 1000
+
+// Fill writes the documents of rows into the live index, as the pipeline would, and makes them visible. A row without a Rev has
+// the Rev 1. client stays the caller's to close.
+func Fill(ctx context.Context, client *elastic.Client, rows []Row) error {
+	var cfg elasticstore.Config
+	if err := config.Load("CDC_INDEX_", &cfg, nil); err != nil {
+		return fmt.Errorf("default settings: %w", err)
+	}
+	index, maker := elasticstore.New(client, cfg), document.NewMaker(document.RevVersions{})
+	for chunk := range slices.Chunk(rows, bulk) {
+		var ops []document.Op
+		for _, row := range chunk {
+			row.Rev = max(row.Rev, 1)
+			ops = append(ops, maker.Write(&row)...)
+		}
+		if err := send(ctx, index, ops); err != nil {
+			return err
+		}
+	}
+	return index.Refresh(ctx, index.Live()) //nolint:wrapcheck // says what is wrong
+}
+
+func send(ctx context.Context, index *elasticstore.Store, ops []document.Op) error {
+	fates, err := index.Bulk(ctx, index.Live(), ops)
+	if err != nil {
+		return fmt.Errorf("write documents: %w", err)
+	}
+	for n, fate := range fates {
+		if fate.Verdict != indexsync.Written {
+			return fmt.Errorf("write document of patient %d: %s", ops[n].ID, fate.Kind)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+// Package inprocess lends the search of patients to another program: for load generators, which measure it without the process
+// around it, and beside another search on the same index.
+package inprocess
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+	elasticstore "github.com/labplatform/labplatform/services/search/internal/store/elastic"
+)
+
+// Searcher searches the index as the service does, from the text to the decoded answer.
+type Searcher struct{ store *elasticstore.Store }
+
+// Hit is one patient of an answer.
+type Hit struct{ UserID, LabID int64 }
+
+// New returns a searcher with the service's default settings on client, which stays the caller's to close.
+func New(client *elastic.Client) (*Searcher, error) {
+	var cfg elasticstore.Config
+	if err := config.Load("SEARCH_", &cfg, nil); err != nil {
+		return nil, fmt.Errorf("default settings: %w", err)
+	}
+	return &Searcher{elasticstore.New(client, cfg, clock.System{})}, nil
+}
+
+// Search returns the first size patients of the laboratory whom the text may mean, over all fields.
+func (s *Searcher) Search(ctx context.Context, labID int64, text string, size int) ([]Hit, error) {
+	scope, err := search.ScopeOf(authn.Principal{Kind: authn.Bearer, LabID: labID}, 0)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // says it all
+	}
+	q, err := search.NewQuery(search.Request{Query: text}, size)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // says it all
+	}
+	found, err := s.store.Search(ctx, scope, q, search.Full)
+	hits := make([]Hit, len(found.Hits))
+	for i, h := range found.Hits {
+		hits[i] = Hit{h.UserID, h.LabID}
+	}
+	return hits, err //nolint:wrapcheck // says it all
+}
+
+// Fields lists the fields of the index that a search compares.
+func Fields() []string {
+	var all []string
+	for _, f := range search.Fields() {
+		all = append(all, string(f))
+	}
+	return all
+}

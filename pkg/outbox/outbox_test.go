@@ -18,6 +18,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
@@ -256,12 +257,8 @@ func TestACrashBetweenDeliveryAndItsRecordRepeatsTheSameKey(t *testing.T) {
 	if _, err := dying.RunOnce(t.Context()); err == nil {
 		t.Fatal("a relay that lost its connection must say so")
 	}
-	await(t, func() error { // the server frees the lock a moment after it closed the connection
-		if b.runOnce() == 0 {
-			return errors.New("the row was not taken up again")
-		}
-		return nil
-	})
+	// The server frees the lock a moment after it closed the connection.
+	await.True(t, "the row being taken up again", func() bool { return b.runOnce() > 0 })
 	b.expect("a", "a")
 	if b.receiver.keys[0] != b.receiver.keys[1] {
 		t.Fatalf("keys %v", b.receiver.keys)
@@ -346,30 +343,12 @@ outbox_parked_rows 1
 # TYPE outbox_waiting_rows gauge
 outbox_waiting_rows 1
 `
-	await(t, func() error {
+	await.Nil(t, "gauges of one waiting and one parked row", func() error {
 		return testutil.GatherAndCompare(b.registry, strings.NewReader(want), "outbox_oldest_seconds", "outbox_parked_rows", "outbox_waiting_rows")
 	})
 	cancel()
 	if err := <-done; err != nil {
 		t.Fatal(err)
-	}
-}
-
-func await(t *testing.T, check func() error) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(20 * time.Second)
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatal(err)
-		}
 	}
 }
 

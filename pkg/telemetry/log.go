@@ -18,6 +18,12 @@ func newLogger(service string, cfg Config, w io.Writer) *slog.Logger {
 	return slog.New(traced{handler}).With("service", service)
 }
 
+// audit lets every line from Info upwards through.
+func audit(cfg Config) Config {
+	cfg.LogLevel = min(cfg.LogLevel, slog.LevelInfo)
+	return cfg
+}
+
 // quoted finds what database servers and parsers put in quotes: the values at fault.
 var quoted = regexp.MustCompile(`'[^']*'|"[^"]*"`)
 

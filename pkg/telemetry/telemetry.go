@@ -25,7 +25,9 @@ const flushTimeout = 5 * time.Second
 
 // Telemetry is the bundle that app.New hands to every part of a service.
 type Telemetry struct {
-	Logger   *slog.Logger
+	Logger *slog.Logger
+	// Audit says who saw or changed what, by ids alone; no log level hides its lines.
+	Audit    *slog.Logger
 	Registry *prometheus.Registry
 	Tracers  trace.TracerProvider
 	// Tracing is false when no endpoint is configured; instrumentation that costs is then left out.
@@ -39,6 +41,7 @@ type Telemetry struct {
 func Start(ctx context.Context, service, version string, cfg Config, w io.Writer) (*Telemetry, error) {
 	t := &Telemetry{
 		Logger:   newLogger(service, cfg, w),
+		Audit:    newLogger(service, audit(cfg), w),
 		Registry: prometheus.NewRegistry(),
 		Tracers:  noop.NewTracerProvider(),
 	}

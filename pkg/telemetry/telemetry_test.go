@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"go.opentelemetry.io/otel/trace"
@@ -36,6 +37,20 @@ func TestLogLinesCarryServiceAndTrace(t *testing.T) {
 	}
 	if err := tel.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestNoLevelHidesTheAudit(t *testing.T) {
+	t.Parallel()
+	var lines bytes.Buffer
+	tel, err := telemetry.Start(t.Context(), "search", "test", telemetry.Config{Environment: "dev", LogLevel: slog.LevelError, LogJSON: true}, &lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tel.Logger.Warn("hidden")
+	tel.Audit.Info("patient was read", "user_id", 501)
+	if got := lines.String(); strings.Contains(got, "hidden") || !strings.Contains(got, `"msg":"patient was read","service":"search","user_id":501`) {
+		t.Error(got)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
 const lowHaemoglobin = `{"device_data":[{"index":1,"value":"5.9"},{"index":2,"value":"4.7"}]}`
@@ -21,11 +23,14 @@ func TestAnInstrumentsValuesBecomeARerunRequest(t *testing.T) {
 	if auto.status != 200 || auto.json(t)["message"] != "Auto rerun queued successfully" {
 		t.Fatalf("auto: %d %s", auto.status, auto.body)
 	}
-	await(t, "the rerun request", func() (bool, string) {
+	await.Nil(t, "the rerun request", func() error {
 		list := call(t, labSession, "GET", path, "")
 		body := list.json(t)
 		pending, _ := body["pending_requests"].([]any)
-		return body["sampleRedrawFlag"] == 3.0 && len(pending) == 1, list.body
+		if body["sampleRedrawFlag"] != 3.0 || len(pending) != 1 {
+			return fmt.Errorf("the list says %s", list.body)
+		}
+		return nil
 	})
 	request := call(t, labSession, "GET", path+"/", "").json(t)["pending_requests"].([]any)[0].(map[string]any)
 	if request["type"] != "Auto" || request["created_by"] != -1.0 || request["rerun_number"] != 1.0 {
@@ -41,18 +46,21 @@ func TestAnInstrumentsValuesBecomeARerunRequest(t *testing.T) {
 	}
 
 	job := outboxJob(t, fmt.Sprintf("/api-v3/sample-rerun/%d/request", id))
-	await(t, "the finished job", func() (bool, string) {
+	await.Nil(t, "the end of the job", func() error {
 		info := callAt(t, stack.Endpoints.GatewayInternal, "", "POST", "/jobInfo/", fmt.Sprintf(`{"id":%q}`, job),
 			"Authorization", "Bearer "+internalToken(t), "X-Is-Internal-Request", "True")
 		found, _ := info.json(t)["job"].(map[string]any)
-		return found["status"] == "finished", info.body
+		if found["status"] != "finished" {
+			return fmt.Errorf("jobInfo says %s", info.body)
+		}
+		return nil
 	})
 }
 
 // outboxJob waits until the outbox shows a webhook to a URL that ends in suffix and returns its job's id.
 func outboxJob(t *testing.T, suffix string) (id string) {
 	t.Helper()
-	await(t, "the outbox message to "+suffix, func() (bool, string) {
+	await.Nil(t, "the outbox message to "+suffix, func() error {
 		list := callAt(t, strings.TrimSuffix(stack.Endpoints.TaskqueueOutbox, "/"), "", "GET", "/messages?channel=webhook", "")
 		var messages []map[string]any
 		var wrapped struct {
@@ -66,7 +74,10 @@ func outboxJob(t *testing.T, suffix string) (id string) {
 				id, _ = m["job_id"].(string)
 			}
 		}
-		return id != "", fmt.Sprintf("%d %.500s", list.status, list.body)
+		if id == "" {
+			return fmt.Errorf("the outbox says %d %.500s", list.status, list.body)
+		}
+		return nil
 	})
 	return id
 }

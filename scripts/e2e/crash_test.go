@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
 // restart starts a killed service again exactly as the stack did and waits until it is ready.
@@ -16,14 +18,16 @@ func restart(t *testing.T, name, health string) {
 	if err := stack.Start(name, nil); err != nil {
 		t.Fatal(err)
 	}
-	await(t, name+" being ready", func() (bool, string) {
+	await.Nil(t, "readiness of "+name, func() error {
 		response, err := client.Get(health)
 		if err != nil {
-			return false, err.Error()
+			return err
 		}
 		defer response.Body.Close()
-		text, _ := io.ReadAll(response.Body)
-		return response.StatusCode == http.StatusOK, string(text)
+		if text, _ := io.ReadAll(response.Body); response.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s: %s", response.Status, text)
+		}
+		return nil
 	})
 }
 
@@ -78,7 +82,7 @@ func TestAWebhookSurvivesTheDeathOfTheTaskQueue(t *testing.T) {
 	if accepted.status != 200 {
 		t.Fatalf("%d %s", accepted.status, accepted.body)
 	}
-	await(t, "the first request", func() (bool, string) { return sink.held.Load() > 0, "none" })
+	await.True(t, "the first request", func() bool { return sink.held.Load() > 0 })
 	if err := stack.Kill("taskqueue"); err != nil {
 		t.Fatal(err)
 	}
@@ -93,12 +97,15 @@ func TestAWebhookSurvivesTheDeathOfTheTaskQueue(t *testing.T) {
 	}
 	close(sink.released)
 	restart(t, "taskqueue", health)
-	await(t, "all deliveries", func() (bool, string) {
+	await.Nil(t, "all deliveries", func() error {
 		done := 0
 		for _, id := range ids {
 			done += min(sink.deliveries(id.(string)), 1)
 		}
-		return done == count, fmt.Sprintf("%d of %d", done, count)
+		if done != count {
+			return fmt.Errorf("%d of %d", done, count)
+		}
+		return nil
 	})
 	twice := 0
 	for _, id := range ids {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
 // values is the body of POST …/new for a report that newReport made.
@@ -170,9 +172,11 @@ func TestAnAutomaticRerunFromInstrumentToConfirm(t *testing.T) {
 	newReport(t, id)
 	accept(t, id, "new", values(id, -1, `{"index":2,"value":"4.7"}`), "Rerun data updated") // number 1 is taken
 	accept(t, id, "auto", `{"device_data":[{"index":1,"value":"5.9"}]}`, "Auto rerun queued successfully")
-	await(t, "the rerun request", func() (bool, string) {
-		flag, reruns := stored(t, id)
-		return flag == 3, fmt.Sprint(flag, reruns)
+	await.Nil(t, "the rerun request", func() error {
+		if flag, reruns := stored(t, id); flag != 3 {
+			return fmt.Errorf("flag %v, values %v", flag, reruns)
+		}
+		return nil
 	})
 	list := call(t, labSession, "GET", fmt.Sprintf("/api-v3/sample-rerun/%d", id), "").json(t)
 	pending := list["pending_requests"].([]any)[0].(map[string]any)

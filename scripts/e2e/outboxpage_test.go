@@ -23,6 +23,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
 const installTimeout = 5 * time.Minute
@@ -160,9 +162,11 @@ func (p *page) eval(expression string) string {
 
 func (p *page) awaitTrue(what, expression string) {
 	p.t.Helper()
-	await(p.t, what, func() (bool, string) {
-		got := p.eval(expression)
-		return got == "true", p.eval("document.body.innerText.slice(0, 600)")
+	await.Nil(p.t, what, func() error {
+		if p.eval(expression) == "true" {
+			return nil
+		}
+		return fmt.Errorf("the page says %s", p.eval("document.body.innerText.slice(0, 600)"))
 	})
 }
 
@@ -227,14 +231,14 @@ func fillOutbox(t *testing.T) {
 	if got.status != 200 {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
-	await(t, "four messages in the outbox", func() (bool, string) {
+	await.Nil(t, "four messages in the outbox", func() error {
 		list := callAt(t, strings.TrimSuffix(stack.Endpoints.TaskqueueOutbox, "/"), "", "GET", "/messages", "")
 		for _, text := range []string{"First message", "Second message", "outboxpage@example.org", "/outbox-page"} {
 			if !strings.Contains(list.body, text) {
-				return false, "no " + text
+				return fmt.Errorf("no %s", text)
 			}
 		}
-		return true, ""
+		return nil
 	})
 }
 

@@ -19,7 +19,6 @@ import (
 
 const (
 	stackTimeout = 10 * time.Minute // a first build included
-	eventually   = 30 * time.Second
 	labSession   = "demo-lab-user"
 	otherSession = "demo-second-lab-user"
 )
@@ -111,26 +110,6 @@ func send(ctx context.Context, base, session, method, path, body string, header 
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	return answer{response.StatusCode, response.Header, string(text)}, err
-}
-
-// await calls check until it reports true, and fails with what it said last after half a minute.
-func await(t *testing.T, what string, check func() (done bool, state string)) {
-	t.Helper()
-	deadline := time.NewTimer(eventually)
-	defer deadline.Stop()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		done, state := check()
-		if done {
-			return
-		}
-		select {
-		case <-deadline.C:
-			t.Fatalf("%s did not happen within %v; last seen: %s", what, eventually, state)
-		case <-tick.C:
-		}
-	}
 }
 
 // newReport seeds a blood count of its own for a test: a patient of laboratory 12, sample collected, flag 0.

@@ -3,6 +3,8 @@ package e2e
 import (
 	"fmt"
 	"testing"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
 // jobOf enqueues one task and returns its id.
@@ -20,10 +22,13 @@ func jobOf(t *testing.T, session, path, body string) string {
 func awaitStatus(t *testing.T, session, id, want string) map[string]any {
 	t.Helper()
 	var job map[string]any
-	await(t, "status "+want, func() (bool, string) {
+	await.Nil(t, "status "+want, func() error {
 		info := call(t, session, "POST", "/jobInfo/", fmt.Sprintf(`{"id":%q}`, id))
 		job, _ = info.json(t)["job"].(map[string]any)
-		return job["status"] == want, info.body
+		if job["status"] != want {
+			return fmt.Errorf("jobInfo says %s", info.body)
+		}
+		return nil
 	})
 	return job
 }

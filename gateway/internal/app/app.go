@@ -12,10 +12,11 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/labplatform/labplatform/gateway/internal/edge"
+	"github.com/labplatform/labplatform/gateway/internal/areas"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/edge"
 	"github.com/labplatform/labplatform/pkg/grpcclient"
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/lifecycle"
@@ -82,7 +83,7 @@ func open(ctx context.Context, cfg Config, tel *telemetry.Telemetry, group *life
 		connections[name] = connection
 	}
 	doors, err := edge.New(ctx, edge.Deps{
-		Telemetry: tel, Connections: connections, TrustedOrigins: cfg.TrustedOrigins,
+		Telemetry: tel, Areas: areas.List(), Pages: []edge.Page{areas.Docs()}, Connections: connections, TrustedOrigins: cfg.TrustedOrigins,
 		Tokens: authn.NewServiceTokens(cfg.ServiceTokenSecret, service, clock.System{}),
 	})
 	if err != nil {

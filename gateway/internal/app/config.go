@@ -51,7 +51,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// addresses maps the names of edge.AreaNames to the configured addresses.
+// addresses maps the names of the areas to the configured addresses.
 func (c Config) addresses() map[string]string {
 	return map[string]string{
 		"search": c.SearchAddr, "externaledit": c.ExternalEditAddr, "rerun": c.RerunAddr, "taskqueue": c.TaskQueueAddr,

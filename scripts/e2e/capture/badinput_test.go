@@ -2,13 +2,15 @@ package capture
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/IBM/sarama"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
 // letter is what a message that nobody can process must become: itself, with its origin.
@@ -30,10 +32,7 @@ func TestBadInputIsALetterOrSkippedAndBlocksNothing(t *testing.T) {
 	}
 	p := &producer{t: t, SyncProducer: newProducer(t)}
 	cdc := &consumer{name: "cdc", http: platform.Endpoints.CDC}
-	await(t, "the consumer being ready", time.Minute, func() (bool, string) {
-		_, err := fetch(http.MethodGet, cdc.http+"/ready", "")
-		return err == nil, fmt.Sprint(err)
-	})
+	await.Nil(t, "readiness of the consumer", func() error { _, err := fetch(http.MethodGet, cdc.http+"/ready", ""); return err })
 	before := outcomes(t, cdc)
 	key := fmt.Sprintf(`{"id":%d}`, patient)
 	image := fmt.Sprintf(`{"id":%d,"labId_id":12}`, patient)
@@ -64,15 +63,23 @@ func TestBadInputIsALetterOrSkippedAndBlocksNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	await(t, "the good row behind all the bad ones", time.Minute, func() (bool, string) {
+	await.Nil(t, "the good row behind all the bad ones", func() error {
 		text, err := fetch(http.MethodGet, platform.Endpoints.Elasticsearch+"/user_details/_doc/910001?routing=12", "")
-		return err == nil && bytes.Contains(text, []byte("Ada After")) && !bytes.Contains(text, []byte("date_of_birth")), fmt.Sprint(string(text), err)
+		if err != nil {
+			return err
+		}
+		if !bytes.Contains(text, []byte("Ada After")) || bytes.Contains(text, []byte("date_of_birth")) {
+			return fmt.Errorf("the document says %s", text)
+		}
+		return nil
 	})
-	await(t, "one outcome for each message", time.Minute, func() (bool, string) {
+	await.Nil(t, "one outcome for each message", func() error {
 		lag, err := uncommitted()
 		now := outcomes(t, cdc)
-		got := fmt.Sprintf("lag %d, %v, %.0f dead, %.0f unknown operations", lag, err, now["dead"]-before["dead"], now["unknown_op"]-before["unknown_op"])
-		return err == nil && lag == 0 && now["dead"]-before["dead"] == float64(len(dead)), got
+		if err != nil || lag != 0 || now["dead"]-before["dead"] != float64(len(dead)) {
+			return errors.Join(err, fmt.Errorf("lag %d, %.0f dead, %.0f unknown operations", lag, now["dead"]-before["dead"], now["unknown_op"]-before["unknown_op"]))
+		}
+		return nil
 	})
 	now := outcomes(t, cdc)
 	if got := now["skipped"] - before["skipped"]; got < float64(len(skipped)) {

@@ -1,12 +1,15 @@
 package capture
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
 const seed = 20261121
@@ -46,7 +49,7 @@ func TestTheIndexEqualsTheTablesWhateverFails(t *testing.T) {
 	t.Logf("bulk requests: %d clean, %d partly refused, %d refused, %d unavailable, %d applied with the answer lost, %d slow", c.clean.Load(),
 		c.partial.Load(), c.refused.Load(), c.unavailable.Load(), c.lost.Load(), c.slow.Load())
 	f.index.faulty.Store(false)
-	converge(t, db, 3*time.Minute)
+	converge(t, db)
 	f.account(t)
 	if out, err := verb(t, "reconcile"); err != nil || !strings.Contains(out, " 0 differences") {
 		t.Errorf("reconcile: %v\n%s", err, out)
@@ -77,20 +80,26 @@ func interfere(t *testing.T, w *workload, over <-chan struct{}) {
 // account checks that no record is waiting, none was given up, and all that this life of each consumer has seen has an outcome.
 func (f *field) account(t *testing.T) {
 	t.Helper()
-	await(t, "all records being done", 2*time.Minute, func() (bool, string) {
+	await.Nil(t, "all records being done", func() error {
 		lag, err := uncommitted()
-		return err == nil && lag == 0, fmt.Sprint(lag, " records, ", err)
+		if err != nil {
+			return err
+		}
+		if lag != 0 {
+			return fmt.Errorf("%d records wait", lag)
+		}
+		return nil
 	})
 	for _, c := range f.consumers {
-		await(t, c.name+": an end for every record taken up", 15*time.Second, func() (bool, string) {
+		await.Nil(t, c.name+": an end for every record taken up", func() error {
 			consumed, returned, outcomes, dead := c.data(t, "cdc_messages_consumed_total"), c.data(t, "cdc_messages_returned_total"),
 				c.data(t, "cdc_outcomes_total"), c.data(t, "cdc_messages_dlq_total")
 			account := fmt.Sprintf("%.0f consumed, %.0f given back, %.0f dead: %s", sum(consumed), sum(returned), sum(dead), byOutcome(outcomes))
-			done := sum(dead) == 0 && sum(consumed) == sum(outcomes)+sum(returned)
-			if done {
-				t.Logf("%s: %s", c.name, account)
+			if sum(dead) != 0 || sum(consumed) != sum(outcomes)+sum(returned) {
+				return errors.New(account)
 			}
-			return done, account
+			t.Logf("%s: %s", c.name, account)
+			return nil
 		})
 	}
 }
@@ -130,9 +139,15 @@ func TestARowChangedBySQLReachesTheIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 		begin := time.Now()
-		await(t, "the document", 30*time.Second, func() (bool, string) {
+		await.Nil(t, "the document", func() error {
 			text, err := fetch(http.MethodGet, platform.Endpoints.Elasticsearch+"/user_details/_doc/900001?routing=12", "")
-			return err == nil && strings.Contains(string(text), name), fmt.Sprint(string(text), err)
+			if err != nil {
+				return err
+			}
+			if !strings.Contains(string(text), name) {
+				return fmt.Errorf("it says %s", text)
+			}
+			return nil
 		})
 		t.Logf("found after %v", time.Since(begin).Round(time.Millisecond))
 	}

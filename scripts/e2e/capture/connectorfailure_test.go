@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
 // TestAFailedTaskIsOneLetterAndLostOffsetsAreMendedByTheRunbook takes the binary log away from under both connectors, the failure
@@ -17,7 +19,12 @@ func TestAFailedTaskIsOneLetterAndLostOffsetsAreMendedByTheRunbook(t *testing.T)
 		values, err := cdc.metrics("cdc_connector_up")
 		return fmt.Sprint(values[`connector="source-existing"`], values[`connector="source-projection"`], err)
 	}
-	await(t, "both connectors being up", time.Minute, func() (bool, string) { return up() == "1 1 <nil>", up() })
+	await.Nil(t, "both connectors being up", func() error {
+		if got := up(); got != "1 1 <nil>" {
+			return fmt.Errorf("up %s", got)
+		}
+		return nil
+	})
 	lettersBefore := len(readTopic(t, "cdc.connector-dlq"))
 	must := func(args ...string) {
 		t.Helper()
@@ -47,7 +54,7 @@ func TestAFailedTaskIsOneLetterAndLostOffsetsAreMendedByTheRunbook(t *testing.T)
 	if out, err := verb(t, "connectors", "resume"); err == nil {
 		t.Errorf("resume says that all is well:\n%s", out)
 	}
-	await(t, "a letter of each connector", time.Minute, func() (bool, string) {
+	await.Nil(t, "a letter of each connector", func() error {
 		letters := readTopic(t, "cdc.connector-dlq")[lettersBefore:]
 		seen := map[string]bool{}
 		for _, m := range letters {
@@ -55,7 +62,10 @@ func TestAFailedTaskIsOneLetterAndLostOffsetsAreMendedByTheRunbook(t *testing.T)
 				seen[h["__connect.errors.connector.name"]] = true
 			}
 		}
-		return seen["source-existing"] && seen["source-projection"], fmt.Sprint(len(letters), " letters, ", seen)
+		if !seen["source-existing"] || !seen["source-projection"] {
+			return fmt.Errorf("%d letters, of %v", len(letters), seen)
+		}
+		return nil
 	})
 	if out, err := verb(t, "connectors", "status"); err == nil || !strings.Contains(out, "FAILED") {
 		t.Errorf("status: %v\n%s", err, out)
@@ -63,11 +73,17 @@ func TestAFailedTaskIsOneLetterAndLostOffsetsAreMendedByTheRunbook(t *testing.T)
 		t.Log(out)
 	}
 	must("connectors", "reset")
-	await(t, "the row of the gap", time.Minute, func() (bool, string) {
+	await.Nil(t, "the row of the gap", func() error {
 		text, err := fetch(http.MethodGet, platform.Endpoints.Elasticsearch+"/user_details/_doc/920001?routing=12", "")
-		return err == nil && strings.Contains(string(text), "Written In The Gap"), fmt.Sprint(string(text), err)
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(string(text), "Written In The Gap") {
+			return fmt.Errorf("the document says %s", text)
+		}
+		return nil
 	})
-	converge(t, db, time.Minute)
+	converge(t, db)
 	if n := len(readTopic(t, "cdc.connector-dlq")) - lettersBefore; n > 4 {
 		t.Errorf("%d letters about two failures", n)
 	}

@@ -4,14 +4,19 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
 // long tells whether the long forms were asked for.
@@ -41,6 +46,9 @@ func newField(t *testing.T, program string, seed uint64) *field {
 	f := &field{t: t, rng: rand.New(rand.NewPCG(seed, 7)), program: program, admin: database(t), consumer: databaseAs(t, consumerUser, consumerPassword),
 		index: newIndexProxy(t, platform.Endpoints.Elasticsearch, seed)}
 	own := platform.Endpoints.Environ["cdc"]
+	for _, db := range []*sql.DB{f.admin, f.consumer} {
+		db.SetMaxIdleConns(0) // none that an earlier fault has broken
+	}
 	f.database = newLinkProxy(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
 	f.binlog = newLinkProxy(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
 	if err := admitConsumers(f.admin); err != nil {
@@ -61,6 +69,9 @@ func newField(t *testing.T, program string, seed uint64) *field {
 
 // restore gives the platform its own consumer back.
 func (f *field) restore() {
+	if f.t.Failed() {
+		f.explain()
+	}
 	f.index.faulty.Store(false)
 	if _, err := f.admin.Exec("SET GLOBAL read_only = OFF"); err != nil {
 		f.t.Error(err)
@@ -73,6 +84,42 @@ func (f *field) restore() {
 	if err := platform.Start("cdc", nil); err != nil {
 		f.t.Error(err)
 	}
+}
+
+// explain shows what the pipeline says of itself while it still stands.
+func (f *field) explain() {
+	out, err := verb(f.t, "connectors", "status")
+	f.t.Log(out, err)
+	for _, c := range f.consumers {
+		for _, path := range []string{"/health", "/ready"} {
+			response, err := client.Get(c.http + path)
+			if err != nil {
+				f.t.Log(c.name, path, err)
+				continue
+			}
+			text, _ := io.ReadAll(response.Body)
+			_ = response.Body.Close()
+			f.t.Logf("%s %s: %s %s", c.name, path, response.Status, text)
+		}
+	}
+	for _, name := range []string{"cdc", "cdc-two", "connector"} {
+		f.t.Log(name, "said last:\n", complaints(filepath.Join(platform.Dir, "logs", name+".log"), 30))
+	}
+}
+
+// complaints returns the last lines of a log that tell of trouble.
+func complaints(path string, most int) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	var found []string
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, "WARN") || strings.Contains(line, "ERROR") {
+			found = append(found, line[:min(len(line), 600)])
+		}
+	}
+	return strings.Join(found[max(0, len(found)-most):], "")
 }
 
 // fault is something that goes wrong for a while.
@@ -133,7 +180,7 @@ func (f *field) faults() []fault {
 		f.crash("mysql"), f.crash("elasticsearch"), freeze("elasticsearch", 3*time.Second),
 		cut("consumers and database", f.database, time.Second), cut("connectors and database", f.binlog, time.Second),
 		cut("all clients and kafka", broker, 2*time.Second),
-		readOnly(f.admin, f.consumer, 2*time.Second), deadlocks(f.admin, time.Minute),
+		readOnly(f.admin, f.consumer, 2*time.Second), deadlocks(f.admin, 3*time.Minute),
 	}
 	f.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all
@@ -153,16 +200,16 @@ func (f *field) run(pause time.Duration) {
 
 // awaitEngines waits until every engine answers again: the next fault hits a platform that works, or nearly.
 func (f *field) awaitEngines() {
-	await(f.t, "the engines being back", time.Minute, func() (bool, string) {
+	await.Nil(f.t, "the engines being back", func() error {
 		for _, address := range []string{platform.KafkaListener(), hostOf(platform.Endpoints.Elasticsearch), hostOf(platform.Endpoints.Connector),
 			net.JoinHostPort("127.0.0.1", platform.Endpoints.Environ["cdc"]["CDC_DB_PORT"])} {
 			conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(context.Background(), "tcp", address)
 			if err != nil {
-				return false, fmt.Sprintf("%s: %v", address, err)
+				return fmt.Errorf("%s: %w", address, err)
 			}
 			_ = conn.Close()
 		}
-		return true, ""
+		return nil
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/services/cdc/oracletest"
 )
 
@@ -121,15 +122,18 @@ func plain(source map[string]any) oracletest.Document {
 }
 
 // converge waits until the index equals the tables, and fails with the first differences that stay.
-func converge(t *testing.T, db *sql.DB, limit time.Duration) {
+func converge(t *testing.T, db *sql.DB) {
 	t.Helper()
 	begin := time.Now()
-	await(t, "the index being equal to the tables", limit, func() (bool, string) {
+	await.Nil(t, "the index being equal to the tables", func() error {
 		found, err := differences(t.Context(), db)
 		if err != nil {
-			return false, err.Error()
+			return err
 		}
-		return len(found) == 0, fmt.Sprintf("%d differences, first: %s", len(found), strings.Join(found[:min(3, len(found))], "\n"))
+		if len(found) > 0 {
+			return fmt.Errorf("%d differences, first: %s", len(found), strings.Join(found[:min(3, len(found))], "\n"))
+		}
+		return nil
 	})
 	t.Logf("equal %.1f s after the last write", time.Since(begin).Seconds())
 }

@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
 // canaries are what a row says about a patient; each is found nowhere else.
@@ -26,10 +27,7 @@ const (
 func TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay(t *testing.T) {
 	db := database(t)
 	cdc := &consumer{name: "cdc", http: platform.Endpoints.CDC}
-	await(t, "the consumer being ready", time.Minute, func() (bool, string) {
-		_, err := fetch(http.MethodGet, cdc.http+"/ready", "")
-		return err == nil, fmt.Sprint(err)
-	})
+	await.Nil(t, "readiness of the consumer", func() error { _, err := fetch(http.MethodGet, cdc.http+"/ready", ""); return err })
 	exec := func(text string, args ...any) {
 		t.Helper()
 		if _, err := db.Exec(text, args...); err != nil {
@@ -43,9 +41,17 @@ func TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay(t *testing.T) {
 	row(930001)
 	exec("INSERT INTO billing (id, labId_id, labBillId, userDetailsId_id, orderNumber) VALUES (9300010, 12, 9300010, 930001, ?)", canaryOrder)
 	exec("INSERT INTO labReportRelation (id, labId_id, userDetailsId_id, billId_id, reportID_id, sampleId) VALUES (93000100, 12, 930001, 9300010, 1, ?)", canarySample)
-	await(t, "the document of the marked patient", time.Minute, func() (bool, string) {
+	await.Nil(t, "the document of the marked patient", func() error {
 		text, err := fetch(http.MethodGet, platform.Endpoints.Elasticsearch+"/user_details/_doc/930001?routing=12", "")
-		return err == nil && strings.Contains(string(text), canarySample) && strings.Contains(string(text), canaries["fullName"]), fmt.Sprint(err)
+		if err != nil {
+			return err
+		}
+		for _, part := range []string{canarySample, canaries["fullName"]} {
+			if !strings.Contains(string(text), part) {
+				return fmt.Errorf("no %s in it", part)
+			}
+		}
+		return nil
 	})
 
 	p := &producer{t: t, SyncProducer: newProducer(t)}
@@ -61,15 +67,21 @@ func TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay(t *testing.T) {
 	t.Cleanup(func() { exec("ALTER TABLE user_meta DROP CONSTRAINT IF EXISTS short") })
 	row(930004)
 	log := filepath.Join(platform.Dir, "logs", "cdc.log")
-	await(t, "a letter from the decoder, the database and the index", time.Minute, func() (bool, string) {
+	await.Nil(t, "a letter from the decoder, the database and the index", func() error {
 		text, err := os.ReadFile(log)
-		missing := 0
+		if err != nil {
+			return err
+		}
+		var missing []string
 		for _, sink := range []string{"decode", "sql", "index"} {
 			if !strings.Contains(string(text), `"sink":"`+sink+`"`) {
-				missing++
+				missing = append(missing, sink)
 			}
 		}
-		return err == nil && missing == 0, fmt.Sprint(missing, " sinks gave nothing up, ", err)
+		if len(missing) > 0 {
+			return fmt.Errorf("nothing given up by %v", missing)
+		}
+		return nil
 	})
 	said := map[string]string{}
 	for _, args := range []string{"replay-dlq", "replay-dlq --dry-run", "reconcile --lab 12 --repair", "connectors status"} {

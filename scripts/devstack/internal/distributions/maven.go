@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/progress"
 )
 
 // copyArtifacts is the goal, of a fixed version.
@@ -25,9 +26,9 @@ const (
 )
 
 // fetch copies the artifacts that pom lists, and what they need, into dir. Checksums that do not match are an error.
-func fetch(ctx context.Context, tools Tools, what, pom, dir string, progress io.Writer) error {
+func fetch(ctx context.Context, tools Tools, what, pom, dir string, out io.Writer) error {
 	begin := time.Now()
-	fmt.Fprintf(progress, "fetching %s with Maven (this happens once)\n", what)
+	fmt.Fprintf(out, "fetching %s with Maven (this happens once)\n", what)
 	cmd := exec.CommandContext(ctx, tools.Maven, "-B", "-C", "-Dstyle.color=never", "-f", pom, copyArtifacts,
 		"-DoutputDirectory="+dir, "-DincludeScope=runtime")
 	process.Tie(cmd)
@@ -40,7 +41,7 @@ func fetch(ctx context.Context, tools Tools, what, pom, dir string, progress io.
 		return fmt.Errorf("run Maven: %w", err)
 	}
 	var fetched atomic.Int64
-	stop := report(progress, func() string {
+	stop := progress.Every(fetchReport, out, func() string {
 		return fmt.Sprintf("fetching %s: %.1f MB, %.0f s", what, float64(fetched.Load())/1e6, time.Since(begin).Seconds())
 	})
 	messages := follow(pipe, &fetched)
@@ -52,7 +53,7 @@ func fetch(ctx context.Context, tools Tools, what, pom, dir string, progress io.
 	if err != nil {
 		return fmt.Errorf("%w", explain(tools, err, messages))
 	}
-	fmt.Fprintf(progress, "fetched %s: %.1f MB in %.1f s\n", what, float64(fetched.Load())/1e6, time.Since(begin).Seconds())
+	fmt.Fprintf(out, "fetched %s: %.1f MB in %.1f s\n", what, float64(fetched.Load())/1e6, time.Since(begin).Seconds())
 	return nil
 }
 
@@ -97,23 +98,4 @@ func explain(tools Tools, err error, messages []string) error {
 	return fmt.Errorf("%s could not fetch the artifacts (%w). It reads its mirrors and proxies from ~/.m2/settings.xml; "+
 		"once the repository can be reached, start again: what was fetched is kept. Its last words:\n%s",
 		filepath.Base(tools.Maven), err, strings.Join(messages, "\n"))
-}
-
-// report prints a line every few seconds until stop is called.
-func report(progress io.Writer, line func() string) (stop func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		ticker := time.NewTicker(fetchReport)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-				fmt.Fprintln(progress, line())
-			}
-		}
-	}()
-	return func() { close(done); <-ended }
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
@@ -60,14 +61,7 @@ func TestAZombieIsNotAlive(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil { // nobody waits for it yet
 		t.Fatal(err)
 	}
-	deadline, ticker := time.Now().Add(10*time.Second), time.NewTicker(5*time.Millisecond)
-	defer ticker.Stop()
-	for id.Alive() && time.Now().Before(deadline) {
-		<-ticker.C
-	}
-	if id.Alive() {
-		t.Fatal("a killed process that nobody reaped counts as alive")
-	}
+	await.True(t, "the end of a killed process that nobody reaped", func() bool { return !id.Alive() })
 }
 
 func TestPidFilesFindOnlyTheLiving(t *testing.T) {
@@ -125,14 +119,7 @@ func TestStopKillsAChildThatIgnoresSIGTERMWithItsChildren(t *testing.T) {
 	if child.How() != "signal: killed" {
 		t.Errorf("the child ended by %s", child.How())
 	}
-	deadline, ticker := time.Now().Add(10*time.Second), time.NewTicker(5*time.Millisecond)
-	defer ticker.Stop()
-	for id.Alive() && time.Now().Before(deadline) {
-		<-ticker.C
-	}
-	if id.Alive() {
-		t.Error("the child's own child still runs")
-	}
+	await.True(t, "the end of the child's own child", func() bool { return !id.Alive() })
 }
 
 func TestAwaitShowsTheLogOfAChildThatEnds(t *testing.T) {

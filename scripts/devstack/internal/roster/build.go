@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/progress"
 )
 
 const buildReport = 5 * time.Second
 
 // Build compiles the services into directory with one `go build` and reports how far it is. Two stacks that
 // share the directory build one after the other.
-func Build(ctx context.Context, root, directory string, services []Service, progress io.Writer) error {
+func Build(ctx context.Context, root, directory string, services []Service, out io.Writer) error {
 	unlock, err := lockDirectory(directory)
 	if err != nil {
 		return err
@@ -33,9 +34,9 @@ func Build(ctx context.Context, root, directory string, services []Service, prog
 		packages = append(packages, service.Package)
 	}
 	list := strings.Join(names, ", ")
-	fmt.Fprintf(progress, "building %s\n", list)
+	fmt.Fprintf(out, "building %s\n", list)
 	var compiled atomic.Int64
-	stop := report(progress, func() string {
+	stop := progress.Every(buildReport, out, func() string {
 		return fmt.Sprintf("building %s: %d packages compiled, %.0f s", list, compiled.Load(), time.Since(begin).Seconds())
 	})
 	output, err := goBuild(ctx, root, append([]string{"build", "-v", "-o", directory + string(filepath.Separator)}, packages...), &compiled)
@@ -46,7 +47,7 @@ func Build(ctx context.Context, root, directory string, services []Service, prog
 	if err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, output)
 	}
-	fmt.Fprintf(progress, "built %d services in %.1f s (%d packages compiled)\n", len(services), time.Since(begin).Seconds(), compiled.Load())
+	fmt.Fprintf(out, "built %d services in %.1f s (%d packages compiled)\n", len(services), time.Since(begin).Seconds(), compiled.Load())
 	return nil
 }
 
@@ -72,25 +73,6 @@ func goBuild(ctx context.Context, root string, args []string, compiled *atomic.I
 		}
 	}
 	return messages.String(), cmd.Wait()
-}
-
-// report prints a line every few seconds until stop is called.
-func report(progress io.Writer, line func() string) (stop func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		ticker := time.NewTicker(buildReport)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-				fmt.Fprintln(progress, line())
-			}
-		}
-	}()
-	return func() { close(done); <-ended }
 }
 
 func lockDirectory(directory string) (unlock func(), err error) {

@@ -67,7 +67,7 @@ func (s Service) Environment(stack Stack, caller []string) Env {
 // common is what every service gets under its own prefix. Nothing balances load here, so a stop need not drain.
 func (s Service) common(stack Stack) (fixed, defaults Env) {
 	fixed = Env{
-		"HOST": "127.0.0.1", "ADMIN_PORT": strconv.Itoa(stack.Ports.Port(s.Admin)), "SERVICE_TOKEN_SECRET": stack.Secrets.Service,
+		"HOST": "127.0.0.1", s.portVar(): strconv.Itoa(stack.Ports.Port(s.Admin)), "SERVICE_TOKEN_SECRET": stack.Secrets.Service,
 	}
 	if s.GRPC != "" {
 		fixed["GRPC_PORT"] = strconv.Itoa(stack.Ports.Port(s.GRPC))
@@ -142,6 +142,11 @@ func rerunEnv(stack Stack) (fixed, defaults Env) {
 		fixed["RERUN_CDC_ADDR"] = stack.Ports.Addr(ports.CDCGRPC)
 	}
 	return fixed, Env{"DOCUMENT_DB_ENABLED": "true"}
+}
+
+// searchEnv: operators switch the rate limit's mode in the stack's own Redis.
+func searchEnv(stack Stack) (fixed, defaults Env) {
+	return Env{"SEARCH_ES_URL": stack.Elasticsearch}, Env{"SEARCH_RATE_LIMIT_KV_URL": "redis://" + stack.RedisAddr}
 }
 
 // taskqueueEnv lets the guarded client reach this machine, on any port, and no other address that is not public.

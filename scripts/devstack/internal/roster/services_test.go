@@ -102,6 +102,22 @@ func TestTheEnvironmentOfCDC(t *testing.T) {
 	}
 }
 
+func TestTheEnvironmentOfSearch(t *testing.T) {
+	t.Parallel()
+	got := environment(t, testStack(t), "search", "SEARCH_ES_URL=http://elsewhere:9200", "SEARCH_RATE_LIMIT_PER_MINUTE=7")
+	for key, want := range map[string]string{
+		"SEARCH_HOST": "127.0.0.1", "SEARCH_PORT": "20021", "SEARCH_GRPC_PORT": "20011", "SEARCH_ES_URL": "http://127.0.0.1:20036",
+		"SEARCH_RATE_LIMIT_KV_URL": "redis://127.0.0.1:20031", "SEARCH_RATE_LIMIT_PER_MINUTE": "7", "SEARCH_DB_DATABASE": "lab",
+	} {
+		if got[key] != want {
+			t.Errorf("%s = %q, want %q", key, got[key], want)
+		}
+	}
+	if port, set := got["SEARCH_ADMIN_PORT"]; set {
+		t.Errorf("there is no second port, yet SEARCH_ADMIN_PORT is %s", port)
+	}
+}
+
 func TestAStackWithoutPipelineHasNoServiceOfIt(t *testing.T) {
 	t.Parallel()
 	stack := testStack(t)
@@ -127,7 +143,7 @@ func TestTheGatewayKnowsEveryServiceThatIsStarted(t *testing.T) {
 		}
 	}
 	for key := range got {
-		if strings.HasPrefix(key, "GATEWAY_SEARCH") || strings.HasPrefix(key, "GATEWAY_CDC") {
+		if strings.HasPrefix(key, "GATEWAY_CDC") {
 			t.Errorf("%s is set", key)
 		}
 	}

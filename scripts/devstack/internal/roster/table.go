@@ -13,6 +13,7 @@ type Service struct {
 	Prefix   string     // of its environment variables, without the underscore
 	GRPC     ports.Name // "" when it serves none
 	Admin    ports.Name // health
+	PortVar  string     // the variable of Admin's port without the prefix; "" is ADMIN_PORT
 	More     []ports.Name
 	Ready    string // path on Admin that answers 200 when it is ready; "" is /health/ready
 	Migrates bool   // has the verb migrate
@@ -36,6 +37,8 @@ func Table() []Service {
 			Internal: true, Env: cdcEnv},
 		{Name: "rerun", Package: "./services/rerun/cmd/rerun", Prefix: "RERUN", GRPC: ports.RerunGRPC,
 			Admin: ports.RerunAdmin, Migrates: true, Env: rerunEnv},
+		{Name: "search", Package: "./services/search/cmd/search", Prefix: "SEARCH", GRPC: ports.SearchGRPC, Admin: ports.SearchHTTP, PortVar: "PORT",
+			Pipeline: true, Env: searchEnv},
 		{Name: "taskqueue", Package: "./services/taskqueue/cmd/taskqueue", Prefix: "TASKQUEUE", GRPC: ports.TaskqueueGRPC,
 			Admin: ports.TaskqueueAdmin, Migrates: true, Env: taskqueueEnv},
 	}
@@ -52,6 +55,14 @@ func (s Service) ReadyPath() string {
 		return s.Ready
 	}
 	return "/health/ready"
+}
+
+// portVar is the variable of Admin's port without the prefix.
+func (s Service) portVar() string {
+	if s.PortVar != "" {
+		return s.PortVar
+	}
+	return "ADMIN_PORT"
 }
 
 // Listeners returns the ports that the service opens.

@@ -25,6 +25,7 @@ func (r *running) endpoints() endpoints.Endpoints {
 	if r.Settings.Pipeline {
 		e.KafkaBrokers, e.TopicPrefix = strings.Split(r.stack.KafkaBrokers, ","), r.stack.TopicPrefix()
 		e.Connector, e.Elasticsearch, e.CDC = r.stack.ConnectURL, r.stack.Elasticsearch, r.stack.URL(ports.CDCHTTP)
+		e.Search = r.stack.URL(ports.SearchHTTP)
 	}
 	for _, service := range r.Services {
 		if service.GRPC != "" {
@@ -54,7 +55,7 @@ func (r *running) printSummary() {
 		"Outbox": r.stack.URL(ports.TaskqueueAdmin) + "/outbox/",
 		"MySQL":  r.target, "Redis": r.stack.RedisAddr, "Mongo": r.stack.MongoURI, "Blob": r.stack.BlobURL,
 		"Dir": r.Settings.Dir, "Logs": r.Settings.Log("*"), "Demo": r.Settings.Seed == settings.SeedDemo,
-		"Pipeline": r.Settings.Pipeline, "Kafka": r.stack.KafkaBrokers, "Topics": r.stack.TopicPrefix(),
+		"Pipeline": r.Settings.Pipeline, "Search": r.stack.URL(ports.SearchHTTP), "Kafka": r.stack.KafkaBrokers, "Topics": r.stack.TopicPrefix(),
 		"Connect": r.stack.ConnectURL, "Elasticsearch": r.stack.Elasticsearch, "Token": strings.Join([]string{r.Binary, "--dir", r.Settings.Dir, "print-internal-token"}, " "),
 	})
 }

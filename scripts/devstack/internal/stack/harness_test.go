@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/cli"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
@@ -168,7 +169,7 @@ func startConfigured(t *testing.T, c stack.Config, out *output) *started {
 	go func() { done <- stack.Run(ctx, c) }()
 	stop := sync.OnceValue(func() error { cancel(); return <-done })
 	t.Cleanup(func() { _ = stop() })
-	await(t, "endpoints.json", func() error {
+	await.Nil(t, "endpoints.json", func() error {
 		select {
 		case err := <-done:
 			done <- err
@@ -183,21 +184,6 @@ func startConfigured(t *testing.T, c stack.Config, out *output) *started {
 		t.Fatal(err)
 	}
 	return &started{endpoints: e, settings: c.Settings, out: out, stop: stop}
-}
-
-// await polls until check succeeds.
-func await(t *testing.T, what string, check func() error) {
-	t.Helper()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.Now().Add(30 * time.Second)
-	err := check()
-	for ; err != nil && time.Now().Before(deadline); err = check() {
-		<-ticker.C
-	}
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
 }
 
 // identities are the children of a stack, to be recognised later.

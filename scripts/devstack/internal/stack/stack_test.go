@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
@@ -78,12 +79,7 @@ func TestAKilledServiceIsNeitherRestartedNorEndsTheStack(t *testing.T) {
 	if err := syscall.Kill(s.endpoints.PIDs["fakeservice"], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the end is reported", func() error {
-		if !strings.Contains(s.out.String(), "fakeservice ended (signal: killed)") {
-			return errors.New("not yet")
-		}
-		return nil
-	})
+	await.True(t, "the report of the end", func() bool { return strings.Contains(s.out.String(), "fakeservice ended (signal: killed)") })
 	if !stack.Running(s.settings) {
 		t.Fatal("the stack ended with its child")
 	}
@@ -96,7 +92,7 @@ func TestAKilledServiceIsNeitherRestartedNorEndsTheStack(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = again.Process.Kill(); _ = again.Wait() })
-	await(t, "the service answers again", func() error {
+	await.Nil(t, "an answer of the service", func() error {
 		response, err := http.Get("http://" + s.settings.Ports.Addr(ports.RerunAdmin) + "/health/ready")
 		if err == nil {
 			response.Body.Close()
@@ -122,7 +118,7 @@ func TestStopEndsWhatAKilledSupervisorLeftBehind(t *testing.T) {
 			t.Log(out)
 		}
 	})
-	await(t, "endpoints.json", func() error { _, err := endpoints.Read(dir); return err })
+	await.Nil(t, "endpoints.json", func() error { _, err := endpoints.Read(dir); return err })
 	e, err := endpoints.Read(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ const summary = `The laboratory platform runs.
   documents      {{.Mongo}}
   objects        {{.Blob}}
 {{- if .Pipeline}}
+  search         {{.Search}}
   Kafka          {{.Kafka}}   (topics {{.Topics}}.<table>)
   Kafka Connect  {{.Connect}}
   Elasticsearch  {{.Elasticsearch}}
@@ -34,6 +35,11 @@ Demo laboratory: the session cookie is sessionid=demo-lab-user (8 hours; a new s
 
   # the message itself, as the provider would have got it
   {{.Outbox}}
+{{- if .Pipeline}}
+
+  # a patient, by a part of the name; a typing error, a telephone's last digits and a sample's number work as well
+  curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/api/v1/users/search -d '{"query":"rahul sha"}'
+{{- end}}
 {{else}}
 No laboratory is loaded (LAB_SEED=none): write one with make seed FIXTURE=file.json.
 {{end}}`

@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/consume"
@@ -105,39 +106,24 @@ func produce(t *testing.T, brokers []string, from, to int) {
 	}
 }
 
-func await(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(30 * time.Second)
-	defer deadline.Stop()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline.C:
-			t.Fatalf("still waiting for: %s", what)
-		case <-tick.C:
-		}
-	}
-}
-
 func TestMembersShareThePartitionsAndLoseNothingWhenTheyComeAndGo(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, kfake.SeedTopics(6, topic))
 	l := newLedger()
 	produce(t, c.ListenAddrs(), 0, 200)
 	first, stopFirst := join(t, c.ListenAddrs(), l)
-	await(t, "the first records", func() bool { return l.count() == 200 })
+	await.True(t, "the first records", func() bool { return l.count() == 200 })
 	if state := first.State(); !state.Member || state.Claims != 6 {
 		t.Errorf("a lone member: %+v", state)
 	}
 	second, _ := join(t, c.ListenAddrs(), l)
-	await(t, "the second member's share", func() bool { return second.State().Claims == 3 && first.State().Claims == 3 })
+	await.True(t, "the second member's share", func() bool { return second.State().Claims == 3 && first.State().Claims == 3 })
 	produce(t, c.ListenAddrs(), 200, 400)
-	await(t, "records of both", func() bool { return l.count() == 400 })
+	await.True(t, "records of both", func() bool { return l.count() == 400 })
 	stopFirst()
-	await(t, "the rest to move", func() bool { return second.State().Claims == 6 })
+	await.True(t, "the move of the rest", func() bool { return second.State().Claims == 6 })
 	produce(t, c.ListenAddrs(), 400, 500)
-	await(t, "records after the first left", func() bool { return l.count() == 500 })
+	await.True(t, "records after the first left", func() bool { return l.count() == 500 })
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.overlap != 0 {
@@ -164,7 +150,7 @@ func TestAGoneBrokerIsJoinedAgain(t *testing.T) {
 		c.ShufflePartitionLeaders()
 		c.RehashCoordinators()
 	}
-	await(t, "all records", func() bool { return l.count() == 200 })
+	await.True(t, "all records", func() bool { return l.count() == 200 })
 	if fault := g.State().Fault; fault != nil && fault.Operator {
 		t.Errorf("what passes by itself asks for a person: %v", fault)
 	}
@@ -194,7 +180,7 @@ func TestWhatAPersonMustMendIsSaid(t *testing.T) {
 			}
 			l := newLedger()
 			g, _ := join(t, c.ListenAddrs(), l)
-			await(t, "the advice", func() bool {
+			await.True(t, "the advice", func() bool {
 				fault := g.State().Fault
 				return fault != nil && fault.Operator && strings.Contains(fault.Advice, test.advice)
 			})
@@ -204,8 +190,8 @@ func TestWhatAPersonMustMendIsSaid(t *testing.T) {
 				t.Fatal(err)
 			}
 			produce(t, c.ListenAddrs(), 0, 20)
-			await(t, "the records once it is mended", func() bool { return l.count() == 20 })
-			await(t, "the advice to go", func() bool { return g.State().Fault == nil })
+			await.True(t, "the records once it is mended", func() bool { return l.count() == 20 })
+			await.True(t, "the end of the advice", func() bool { return g.State().Fault == nil })
 		})
 	}
 }
@@ -216,14 +202,14 @@ func TestOffsetsThatTheBrokerLostAreAnOperatorsBusiness(t *testing.T) {
 	produce(t, c.ListenAddrs(), 0, 30)
 	l := newLedger()
 	_, stop := join(t, c.ListenAddrs(), l)
-	await(t, "the first records", func() bool { return l.count() == 30 })
+	await.True(t, "the first records", func() bool { return l.count() == 30 })
 	stop()
 	produce(t, c.ListenAddrs(), 30, 60)
 	if err := c.DeleteRecords(topic, 0, 45); err != nil {
 		t.Fatal(err)
 	}
 	g, _ := join(t, c.ListenAddrs(), l)
-	await(t, "the advice", func() bool {
+	await.True(t, "the advice", func() bool {
 		fault := g.State().Fault
 		return fault != nil && strings.Contains(fault.Advice, "lost offsets")
 	})
@@ -239,7 +225,7 @@ func TestKeysGoWhereTheConnectorsPutThem(t *testing.T) {
 	produce(t, c.ListenAddrs(), 0, 100)
 	l := newLedger()
 	join(t, c.ListenAddrs(), l)
-	await(t, "all records", func() bool { return l.count() == 100 })
+	await.True(t, "all records", func() bool { return l.count() == 100 })
 	java := kgo.StickyKeyPartitioner(nil).ForTopic(topic)
 	want := map[int32]int{}
 	for i := range 100 {

@@ -9,6 +9,7 @@ import (
 	"github.com/IBM/sarama"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/kafkatest"
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
@@ -34,7 +35,7 @@ func TestTheTopicsHaveTheDocumentedConstants(t *testing.T) {
 		"labdb.cdc_signal": 1, "schema-history.source-existing": 1, "schema-history.source-projection": 1}
 	var all map[string]sarama.TopicDetail
 	var diff string
-	await(t, "every broker knowing the topics", func() bool { // a topic that was just made is not in every answer yet
+	await.True(t, "every broker knowing the topics", func() bool { // a topic that was just made is not in every answer yet
 		if all, err = admin.ListTopics(); err != nil {
 			t.Fatal(err)
 		}

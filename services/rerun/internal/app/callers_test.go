@@ -14,6 +14,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
@@ -168,16 +169,16 @@ func TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn(t *testing.T)
 	if err != nil || len(answer.GetQualifyingParameters()) != 1 {
 		t.Fatalf("%v %v", answer, err)
 	}
-	b.await(func() error {
-		if b.queue.first() == nil {
-			return fmt.Errorf("the automatic rerun waits behind the callout")
-		}
-		return nil
-	})
-	b.await(func() error {
+	await.True(t, "the task of the automatic rerun, past the waiting reports", func() bool { return b.queue.first() != nil })
+	await.Nil(t, "three reports waiting for the callout", func() error {
 		_, metrics, err := b.get("/metrics")
-		if err != nil || !strings.Contains(metrics, "outbox_waiting_rows 3") || !strings.Contains(metrics, "outbox_parked_rows 0") {
-			return fmt.Errorf("three reports wait for the callout: %w", err)
+		if err != nil {
+			return err
+		}
+		for _, line := range []string{"outbox_waiting_rows 3", "outbox_parked_rows 0"} {
+			if !strings.Contains(metrics, line) {
+				return fmt.Errorf("metric %s is missing", line)
+			}
 		}
 		for _, line := range []string{`rerun_closed_total{how="confirmed"} 3`, `rerun_swept_total{outcome="completed"} 0`, `rerun_values_stored_total{trigger="instrument"} 0`} {
 			if !strings.Contains(metrics, line) {

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
@@ -126,7 +126,7 @@ func TestTheQueueWorksWithoutItsDatabaseAndCatchesUp(t *testing.T) {
 	for range 3 {
 		ids = append(ids, p.enqueue(r.URL))
 	}
-	await(t, 5*time.Second, "deliveries", func() bool { return r.count() == 3 })
+	await.True(t, "deliveries", func() bool { return r.count() == 3 })
 	mapping, err := client.Mapping(ctx, &taskqueuev1.MappingRequest{Mappings: []*taskqueuev1.DictionaryMapping{{Keyword: "hb", Data: &typev1.RawJSON{Json: []byte(`{"v":1}`)}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestTheQueueWorksWithoutItsDatabaseAndCatchesUp(t *testing.T) {
 	if err := consent(); status.Code(err) != codes.Unavailable {
 		t.Errorf("a consent without the database: %v", err)
 	}
-	await(t, 10*time.Second, "the gauge", func() bool {
+	await.True(t, "the gauge", func() bool {
 		_, body := p.get("/metrics")
 		return strings.Contains(body, "taskqueue_database_up 0") && strings.Contains(body, `outcome="postponed"`)
 	})
@@ -147,11 +147,11 @@ func TestTheQueueWorksWithoutItsDatabaseAndCatchesUp(t *testing.T) {
 		t.Errorf("readiness is %d: the queue serves", code)
 	}
 	w.set(true)
-	await(t, 30*time.Second, "the archive", func() bool {
+	await.True(t, "the archive", func() bool {
 		return rows(t, db, "SELECT COUNT(*) FROM tq_archive WHERE status = 'finished' AND task = 4") == 3
 	})
-	await(t, 40*time.Second, "the mapping", func() bool { return rows(t, db, "SELECT COUNT(*) FROM dictionary_mapping") == 1 })
-	await(t, 5*time.Second, "its result", func() bool { return p.status(mapping.GetJobIds()[0]) == "finished" })
+	await.True(t, "the mapping", func() bool { return rows(t, db, "SELECT COUNT(*) FROM dictionary_mapping") == 1 })
+	await.True(t, "its result", func() bool { return p.status(mapping.GetJobIds()[0]) == "finished" })
 	if err := consent(); err != nil {
 		t.Errorf("a consent with the database: %v", err)
 	}
@@ -183,13 +183,13 @@ func TestKillsOfArchivingProcessesLoseAndDoubleNothing(t *testing.T) {
 	const jobs = 3000
 	ids := p.enqueueMany(r, jobs) // each has a callback, which is archived too
 	for _, step := range []int{1, 1500, 3000} {
-		await(t, 60*time.Second, "archived jobs", func() bool { return rows(t, db, "SELECT COUNT(*) FROM tq_archive") >= step })
+		await.True(t, "archived jobs", func() bool { return rows(t, db, "SELECT COUNT(*) FROM tq_archive") >= step })
 		p.kill()
 		p.start()
 	}
-	await(t, 90*time.Second, "all deliveries and callbacks", func() bool { sent, told := r.distinct(); return sent == jobs && told == jobs })
+	await.True(t, "all deliveries and callbacks", func() bool { sent, told := r.distinct(); return sent == jobs && told == jobs })
 	p.awaitIdle()
-	await(t, 30*time.Second, "the whole archive", func() bool { return rows(t, db, "SELECT COUNT(*) FROM tq_archive") == 2*jobs })
+	await.True(t, "the whole archive", func() bool { return rows(t, db, "SELECT COUNT(*) FROM tq_archive") == 2*jobs })
 	left, err := p.redis.Client().LLen(context.WithoutCancel(t.Context()), "tq:{00}:ar").Result()
 	if err != nil || left != 0 {
 		t.Errorf("%d ends left, %v", left, err)
@@ -220,6 +220,6 @@ func TestRowsOfProvidersAreTakenWhileTheServiceRuns(t *testing.T) {
 	if _, err := db.ExecContext(ctx, "INSERT INTO tq_provider (channel, provider, settings) VALUES ('sms', 'india', ?)", settings); err != nil {
 		t.Fatal(err)
 	}
-	await(t, 25*time.Second, "the provider", func() bool { _, err := client.Enqueue(ctx, sms); return err == nil })
-	await(t, 10*time.Second, "the message at the provider", func() bool { return r.count() > 0 })
+	await.Nil(t, "the provider", func() error { _, err := client.Enqueue(ctx, sms); return err })
+	await.True(t, "the message at the provider", func() bool { return r.count() > 0 })
 }

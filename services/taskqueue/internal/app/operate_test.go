@@ -8,9 +8,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/app"
@@ -50,7 +50,7 @@ func TestOperatorsSeeJobsAndDamageAndNeverPayloads(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(gone.Close)
 	failed := p.enqueue(gone.URL)
-	await(t, 10*time.Second, "the failure", func() bool { return p.status(failed) == "failed" })
+	await.True(t, "the failure", func() bool { return p.status(failed) == "failed" })
 	shown := map[string]string{}
 	for name, call := range map[string]func() (string, error){
 		"lanes": func() (string, error) { return p.verb("jobs", nil) },
@@ -84,7 +84,7 @@ func TestOperatorsSeeJobsAndDamageAndNeverPayloads(t *testing.T) {
 	if got := p.status(answer.GetJobIds()[0]); got != "failed" {
 		t.Errorf("the mended job is %s", got)
 	}
-	await(t, 30*time.Second, "the auditor's own count", func() bool {
+	await.True(t, "the auditor's own count", func() bool {
 		_, body := p.get("/metrics")
 		return strings.Contains(body, "taskqueue_audit_checked_total") && !strings.Contains(body, "taskqueue_audit_checked_total 0\n")
 	})

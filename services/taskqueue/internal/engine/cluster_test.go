@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
@@ -48,7 +50,7 @@ func openCluster(t *testing.T) (*engine.Redis, []*redis.Client) {
 			t.Fatal(err)
 		}
 	}
-	awaitCluster(t, nodes)
+	await.Nil(t, "the cluster", func() error { return whole(t.Context(), nodes) })
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, MaxRetries: -1})
 	t.Cleanup(func() { _ = client.Close() })
 	set := engine.DefaultSettings()
@@ -74,30 +76,18 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// awaitCluster waits until every node knows all three and that all slots are served.
-func awaitCluster(t *testing.T, nodes []*redis.Client) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		whole := 0
-		for _, node := range nodes {
-			text, err := node.ClusterInfo(ctx).Result()
-			if err == nil && strings.Contains(text, "cluster_state:ok") && strings.Contains(text, "cluster_known_nodes:3") {
-				whole++
-			}
+// whole returns what is missing until every node knows all three and all slots are served.
+func whole(ctx context.Context, nodes []*redis.Client) error {
+	for i, node := range nodes {
+		text, err := node.ClusterInfo(ctx).Result()
+		if err != nil {
+			return fmt.Errorf("node %d: %w", i, err)
 		}
-		if whole == len(nodes) {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatal("the cluster does not come up")
-		case <-ticker.C:
+		if !strings.Contains(text, "cluster_state:ok") || !strings.Contains(text, "cluster_known_nodes:3") {
+			return fmt.Errorf("node %d says %s", i, text)
 		}
 	}
+	return nil
 }
 
 // checkSlots makes sure that the keys of a shard are on one slot and that the shards are on several nodes.

@@ -2,6 +2,7 @@ package mongo_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/mongodb"
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
@@ -62,14 +64,16 @@ func TestIndexesMayBeMadeAgainByTheNextProcess(t *testing.T) {
 func TestIndexesMayBeMadeByManyAtOnce(t *testing.T) {
 	t.Parallel()
 	db := mongotest.Database(t)
-	var wait sync.WaitGroup
-	for range 4 {
-		wait.Go(func() {
-			// A small store may drop connections when collections are made at once; the probe asks again.
-			await(t, func() error { return mongo.New(db).Ready(t.Context()) })
-		})
-	}
-	wait.Wait()
+	// A small store may drop connections when collections are made at once; the probe asks again.
+	await.Nil(t, "four processes being ready at once", func() error {
+		var errs [4]error
+		var wait sync.WaitGroup
+		for i := range errs {
+			wait.Go(func() { errs[i] = mongo.New(db).Ready(t.Context()) })
+		}
+		wait.Wait()
+		return errors.Join(errs[:]...)
+	})
 }
 
 func TestAStoreThatIsAwayIsUnavailable(t *testing.T) {
@@ -81,25 +85,6 @@ func TestAStoreThatIsAwayIsUnavailable(t *testing.T) {
 	}
 	if _, err := mongo.New(db).OfReport(t.Context(), storetest.Scope(t, 12), 1); apperr.KindOf(err) != apperr.Unavailable {
 		t.Fatalf("error = %v", err)
-	}
-}
-
-func await(t *testing.T, check func() error) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(20 * time.Second)
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Error(err)
-			return
-		}
 	}
 }
 

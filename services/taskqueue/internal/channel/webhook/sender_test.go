@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/outbox"
@@ -339,7 +341,12 @@ func TestAHostThatKeepsFailingIsPausedAndABusyOnePostponed(t *testing.T) {
 			started <- err
 		}()
 	}
-	awaitSeen(t, busy, 4)
+	await.Nil(t, "four requests under way", func() error {
+		if seen := len(busy.requests()); seen < 4 {
+			return fmt.Errorf("%d arrived", seen)
+		}
+		return nil
+	})
 	_, err := busy.send(task.WebhookPost, map[string]any{"url": busy.URL}, nil)
 	if failure := job.AsFailure(err); !failure.Postponed {
 		t.Errorf("a fifth request: %+v", failure)
@@ -348,25 +355,6 @@ func TestAHostThatKeepsFailingIsPausedAndABusyOnePostponed(t *testing.T) {
 	for range 4 {
 		if err := <-started; err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-func awaitSeen(t *testing.T, b *bench, n int) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		seen := len(b.requests())
-		if seen >= n {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("%d of %d requests arrived", seen, n)
-		case <-ticker.C:
 		}
 	}
 }

@@ -1,0 +1,187 @@
+package edge
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"google.golang.org/grpc"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/rest"
+	"github.com/labplatform/labplatform/pkg/telemetry"
+)
+
+const (
+	maxJSONBytes = 1 << 20
+	requestID    = "X-Request-Id"
+)
+
+// Deps is what the edge needs.
+type Deps struct {
+	Telemetry *telemetry.Telemetry
+	Areas     []*Area
+	// Connections holds one connection per deployed service, by the name of its area.
+	Connections map[string]grpc.ClientConnInterface
+	// Pages are on the public door, before the areas.
+	Pages []Page
+	// Tokens verifies the internal listener's callers and mints the tokens of our own calls; nil without that listener.
+	Tokens *authn.ServiceTokens
+	// TrustedOrigins may send cookie-authenticated writes from other origins, as scheme://host[:port].
+	TrustedOrigins []string
+}
+
+// Edge is the route table with its two doors.
+type Edge struct {
+	areas    areas
+	pages    []Page
+	mux      *Mux
+	log      *slog.Logger
+	tokens   *authn.ServiceTokens
+	origins  *http.CrossOriginProtection
+	duration *prometheus.HistogramVec
+	tel      *telemetry.Telemetry
+}
+
+// New builds the edge.
+func New(ctx context.Context, deps Deps) (*Edge, error) {
+	mux, err := newMux(ctx, deps.Areas, deps.Connections)
+	if err != nil {
+		return nil, err
+	}
+	e := &Edge{
+		areas: deps.Areas, pages: deps.Pages, mux: mux, log: deps.Telemetry.Logger, tokens: deps.Tokens, tel: deps.Telemetry,
+		origins: http.NewCrossOriginProtection(),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "http_server_request_duration_seconds",
+			Help:    "Time to answer a REST request, by route pattern.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60},
+		}, []string{"listener", "route", "method", "code_class"}),
+	}
+	for _, origin := range deps.TrustedOrigins {
+		if err := e.origins.AddTrustedOrigin(origin); err != nil {
+			return nil, fmt.Errorf("trusted origin: %w", err)
+		}
+	}
+	return e, deps.Telemetry.Registry.Register(e.duration)
+}
+
+// Public returns the door for browsers and REST clients.
+func (e *Edge) Public() http.Handler {
+	return e.door("public", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := callFrom(r.Context())
+		rest.StripHeaders(r.Header)
+		page := slices.IndexFunc(e.pages, func(p Page) bool { return p.Matches(r.URL.Path) })
+		switch {
+		case page >= 0:
+			c.route = e.pages[page].Route
+			e.pages[page].Handler.ServeHTTP(w, r)
+		case e.areas.internalOnly(r.URL.Path):
+			writeNoSuchPath(w, c.area)
+		case e.crossOrigin(r):
+			rest.WriteError(w, c.area.Shape, apperr.New(apperr.Forbidden, "CROSS_ORIGIN",
+				"This page may not send requests with your session. Send a bearer token instead, or ask the operator to trust its origin."))
+		default:
+			e.mux.ServeHTTP(w, r)
+		}
+	}))
+}
+
+// crossOrigin reports a write that a foreign page sends with the browser's cookie.
+func (e *Edge) crossOrigin(r *http.Request) bool {
+	return r.Header.Get("Cookie") != "" && r.Header.Get("Authorization") == "" && e.origins.Check(r) != nil
+}
+
+// Internal returns the door for services: a service token for the gateway and x-is-internal-request are
+// required; users' credentials are refused. The call goes on with a token of our own for the service, which
+// names the caller it acts for.
+func (e *Edge) Internal() http.Handler {
+	return e.door("internal", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		area := callFrom(r.Context()).area
+		caller, err := e.internalCaller(r)
+		if err != nil {
+			rest.WriteError(w, area.Shape, err)
+			return
+		}
+		token, mintErr := e.tokens.Mint(area.Name, caller)
+		if mintErr != nil {
+			e.log.ErrorContext(r.Context(), "service token cannot be minted", "error", mintErr.Error())
+			rest.WriteError(w, area.Shape, apperr.New(apperr.Internal, "TOKEN_NOT_MINTED", "The gateway is misconfigured. Tell its operator."))
+			return
+		}
+		rest.StripHeaders(r.Header)
+		r.Header.Del("Cookie")
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set(rest.InternalHeader, "True")
+		e.mux.ServeHTTP(w, r)
+	}))
+}
+
+// door does what both listeners do around a request.
+func (e *Edge) door(listener string, next http.Handler) http.Handler {
+	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		r.URL.Path, r.URL.RawPath = rest.TrimSlash(r.URL.Path), rest.TrimSlash(r.URL.RawPath)
+		c := &call{ResponseWriter: w, area: e.areas.of(r.URL.Path)}
+		id := strconv.FormatUint(rand.Uint64(), 16)
+		r.Header.Set(requestID, id)
+		w.Header().Set(requestID, id)
+		defer e.finish(listener, c, r, start)
+
+		limit, deadline := c.area.limits(r.Method, r.URL.Path)
+		if r.ContentLength > limit {
+			rest.WriteError(c, c.area.Shape, tooLargeError(limit))
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callKey{}, c), deadline)
+		defer cancel()
+		r = r.WithContext(ctx)
+		if r.Body != http.NoBody {
+			r.Body = &requestBody{ReadCloser: http.MaxBytesReader(c, r.Body, limit)}
+		}
+		next.ServeHTTP(c, r)
+	})
+	if !e.tel.Tracing {
+		return handler
+	}
+	return otelhttp.NewHandler(handler, listener, otelhttp.WithTracerProvider(e.tel.Tracers))
+}
+
+// finish measures, and logs what was our fault.
+func (e *Edge) finish(listener string, c *call, r *http.Request, start time.Time) {
+	if p := recover(); p != nil {
+		e.log.ErrorContext(r.Context(), "edge panicked", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+		e.tel.Report("panic in the edge")
+		if c.status == 0 {
+			rest.WriteError(c, c.area.Shape, apperr.New(apperr.Internal, "", "Something went wrong on our side. Try again."))
+		}
+	}
+	route := c.route
+	if route == "" {
+		route = "unmatched"
+	}
+	elapsed := time.Since(start)
+	e.duration.WithLabelValues(listener, route, methodLabel(r.Method), strconv.Itoa(c.status/100)+"xx").Observe(elapsed.Seconds())
+	if c.status >= http.StatusInternalServerError && c.status != http.StatusNotImplemented {
+		e.log.ErrorContext(r.Context(), "request failed", "listener", listener, "route", route, "method", r.Method,
+			"status", c.status, "ms", elapsed.Milliseconds(), "request_id", r.Header.Get(requestID))
+	}
+}
+
+// methodLabel keeps invented methods from making series.
+func methodLabel(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions:
+		return method
+	}
+	return "other"
+}

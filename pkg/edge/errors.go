@@ -1,0 +1,124 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/labjson"
+	"github.com/labplatform/labplatform/pkg/rest"
+	"github.com/labplatform/labplatform/pkg/rpcerr"
+)
+
+// handleError answers every error of a matched route: the service's own, the transport's, and those of the
+// generated handlers, whose Go text never gets out.
+func (m *Mux) handleError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
+	noteRoute(ctx)
+	a := m.areas.of(r.URL.Path)
+	rest.WriteError(w, a.Shape, explain(a, r, err))
+}
+
+func explain(a *Area, r *http.Request, err error) *apperr.Error {
+	if body, ok := r.Body.(*requestBody); ok && body.err != nil {
+		return BodyError(body.err)
+	}
+	st := status.Convert(err)
+	if hasInfo(st) {
+		return rpcerr.FromStatus(st)
+	}
+	switch st.Code() {
+	case codes.InvalidArgument:
+		return parameterError(st.Message())
+	case codes.Unavailable:
+		return apperr.New(apperr.Unavailable, "SERVICE_UNAVAILABLE", a.Title+" does not answer right now. Try again in a moment.")
+	case codes.DeadlineExceeded:
+		return apperr.New(apperr.DeadlineExceeded, "DEADLINE_EXCEEDED", "That took too long. Try again.")
+	case codes.Canceled:
+		return apperr.New(apperr.Canceled, "CANCELED", "the caller went away")
+	case codes.Unimplemented:
+		return apperr.New(apperr.Unimplemented, "NOT_IMPLEMENTED", a.Title+" does not offer this here.")
+	case codes.ResourceExhausted:
+		return apperr.New(apperr.TooLarge, "MESSAGE_TOO_LARGE", "The request or its answer is too large. Ask for less at once.")
+	}
+	return rpcerr.FromStatus(rpcerr.ToStatus(errors.New("unexplained")))
+}
+
+// hasInfo tells errors that a service of the platform made from those of libraries on the way.
+func hasInfo(st *status.Status) bool {
+	for _, detail := range st.Details() {
+		if info, ok := detail.(*errdetails.ErrorInfo); ok && info.GetDomain() == rpcerr.Domain {
+			return true
+		}
+	}
+	return false
+}
+
+var elementPath = regexp.MustCompile(`^\[(\d+)\]\.?(.*)$`)
+
+// BodyError words why a body could not be read.
+func BodyError(err error) *apperr.Error {
+	var tooLarge *http.MaxBytesError
+	var wrongType *labjson.TypeError
+	var syntax *labjson.SyntaxError
+	var unknown *labjson.UnknownFieldsError
+	switch {
+	case errors.As(err, &tooLarge):
+		return tooLargeError(tooLarge.Limit)
+	case errors.As(err, &wrongType):
+		field := apperr.Field{Index: -1, Name: wrongType.Path, Message: wrongType.Error()}
+		if m := elementPath.FindStringSubmatch(wrongType.Path); m != nil {
+			field.Index, _ = strconv.Atoi(m[1])
+			field.Name, field.Message = m[2], wrongType.Message()
+		}
+		return apperr.InvalidFields(field)
+	case errors.As(err, &syntax), errors.As(err, &unknown):
+		return apperr.New(apperr.Invalid, "INVALID_BODY", err.Error())
+	}
+	return apperr.New(apperr.Invalid, "INVALID_BODY", "the body could not be read; send it again")
+}
+
+func tooLargeError(limit int64) *apperr.Error {
+	return apperr.Newf(apperr.TooLarge, "BODY_TOO_LARGE", "The body is larger than %d bytes. Send less at once.", limit)
+}
+
+var parameterName = regexp.MustCompile(`parameter: (\w+)|(?:field|parsing)[^"]*"(\w+)"`)
+
+// parameterError names the path or query parameter that does not parse. The generated code's text is only
+// searched for the name.
+func parameterError(text string) *apperr.Error {
+	m := parameterName.FindStringSubmatch(text)
+	if m == nil {
+		return apperr.New(apperr.Invalid, "INVALID_ARGUMENT", "the request is not valid")
+	}
+	name := m[1] + m[2]
+	return apperr.InvalidField(name, name+" must be a whole number")
+}
+
+// handleRouting answers what no route matched: 404, and 405 with the methods that would do.
+func (m *Mux) handleRouting(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, httpStatus int) {
+	a := m.areas.of(r.URL.Path)
+	switch httpStatus {
+	case http.StatusMethodNotAllowed:
+		allowed := m.routes.methods(r.URL.Path)
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		rest.WriteJSON(w, httpStatus, a.Shape(httpStatus, apperr.Newf(apperr.Invalid, "METHOD_NOT_ALLOWED",
+			"%s is not offered on this path. Use %s.", r.Method, strings.Join(allowed, " or "))))
+	case http.StatusNotFound:
+		writeNoSuchPath(w, a)
+	default:
+		rest.WriteError(w, a.Shape, apperr.New(apperr.Invalid, "INVALID_PATH", "the path is not valid"))
+	}
+}
+
+func writeNoSuchPath(w http.ResponseWriter, a *Area) {
+	rest.WriteError(w, a.Shape, apperr.New(apperr.NotFound, "NO_SUCH_PATH", "There is no such path. The API reference is at /docs."))
+}

@@ -1,0 +1,98 @@
+package edge
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/labplatform/labplatform/pkg/labjson"
+	"github.com/labplatform/labplatform/pkg/rest"
+)
+
+// statusMetadata is set by a handler whose documented answer is a normal body with another status than 200.
+const statusMetadata = "x-http-code"
+
+// Mux is the generated mux with the platform's rules.
+type Mux struct {
+	*runtime.ServeMux
+	areas  areas
+	routes routeTable
+}
+
+// newMux returns the mux over one connection per area; an area without one answers 501.
+func newMux(ctx context.Context, all areas, connections map[string]grpc.ClientConnInterface) (*Mux, error) {
+	m := &Mux{areas: all, routes: Routes(all)}
+	m.ServeMux = runtime.NewServeMux(
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, &runtime.HTTPBodyMarshaler{Marshaler: codec{}}),
+		runtime.WithIncomingHeaderMatcher(rest.MatchIncoming),
+		runtime.WithOutgoingHeaderMatcher(dropHeader),
+		runtime.WithOutgoingTrailerMatcher(dropHeader),
+		runtime.WithErrorHandler(m.handleError),
+		runtime.WithRoutingErrorHandler(m.handleRouting),
+		runtime.WithForwardResponseOption(forward),
+		runtime.WithDisablePathLengthFallback(),
+		runtime.WithDisableHTTPMethodOverride(),
+		runtime.WithWriteContentLength(),
+	)
+	for _, a := range all {
+		connection, ok := connections[a.Name]
+		if !ok {
+			connection = notDeployed{a}
+		}
+		if err := a.Register(ctx, m, connection); err != nil {
+			return nil, fmt.Errorf("register %s: %w", a.Name, err)
+		}
+	}
+	return m, nil
+}
+
+// HandleUpload adds a path whose body answer reads itself. Errors of answer are explained like those of a service.
+func (m *Mux) HandleUpload(route Route, answer func(ctx context.Context, r *http.Request, params map[string]string) (proto.Message, error)) error {
+	return m.HandlePath(route.Method, route.Path, func(w http.ResponseWriter, r *http.Request, params map[string]string) {
+		ctx, err := runtime.AnnotateContext(r.Context(), m.ServeMux, r, route.RPC, runtime.WithHTTPPathPattern(route.Path))
+		if err != nil {
+			m.handleError(r.Context(), m.ServeMux, codec{}, w, r, err)
+			return
+		}
+		message, err := answer(ctx, r, params)
+		if err != nil {
+			m.handleError(ctx, m.ServeMux, codec{}, w, r, err)
+			return
+		}
+		runtime.ForwardResponseMessage(ctx, m.ServeMux, codec{}, w, r, message, m.GetForwardResponseOptions()...)
+	})
+}
+
+// dropHeader keeps every header of the services inside: what callers see is decided here.
+func dropHeader(string) (string, bool) { return "", false }
+
+// forward notes the route and applies a status that the service chose.
+func forward(ctx context.Context, w http.ResponseWriter, _ proto.Message) error {
+	noteRoute(ctx)
+	md, ok := runtime.ServerMetadataFromContext(ctx)
+	if !ok {
+		return nil
+	}
+	values := md.HeaderMD.Get(statusMetadata)
+	if len(values) == 0 {
+		return nil
+	}
+	if code, err := strconv.Atoi(values[0]); err == nil && code >= 400 && code < 500 {
+		w.WriteHeader(code)
+	}
+	return nil
+}
+
+// codec is labjson with decode errors kept for handleError.
+type codec struct{ labjson.Codec }
+
+// NewDecoder implements runtime.Marshaler.
+func (c codec) NewDecoder(r io.Reader) runtime.Decoder {
+	return keepError(r, c.Codec.NewDecoder(r).Decode)
+}

@@ -1,0 +1,29 @@
+package edge
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/rpcerr"
+)
+
+// notDeployed is the connection of an area whose service has no address: its documented paths exist and
+// answer 501.
+type notDeployed struct{ area *Area }
+
+func (n notDeployed) err() error {
+	return rpcerr.ToStatus(apperr.New(apperr.Unimplemented, "AREA_NOT_DEPLOYED",
+		n.area.Title+" is not deployed here. Ask the operator of this installation to enable it.")).Err()
+}
+
+// Invoke implements grpc.ClientConnInterface.
+func (n notDeployed) Invoke(context.Context, string, any, any, ...grpc.CallOption) error {
+	return n.err()
+}
+
+// NewStream implements grpc.ClientConnInterface.
+func (n notDeployed) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, n.err()
+}

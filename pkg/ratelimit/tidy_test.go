@@ -1,0 +1,31 @@
+package ratelimit
+
+import (
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+)
+
+func TestSubjectsThatStayAwayAreForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		limiter := NewLocal(clock.System{})
+		for i := range 1000 {
+			limiter.take(subject{strconv.Itoa(i), time.Minute}, 5)
+		}
+		time.Sleep(time.Minute)
+		limiter.take(subject{"present", time.Minute}, 5)
+		if len(limiter.subjects) != 1 {
+			t.Fatalf("%d subjects are remembered", len(limiter.subjects))
+		}
+		for range 1000 {
+			limiter.take(subject{"present", time.Minute}, 5)
+		}
+		if n := len(limiter.subjects[subject{"present", time.Minute}]); n != 5 {
+			t.Fatalf("%d passings are remembered", n)
+		}
+	})
+}

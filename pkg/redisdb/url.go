@@ -1,0 +1,47 @@
+package redisdb
+
+import (
+	"errors"
+	"net/url"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/pkg/config"
+)
+
+// errURL names what a URL must be, and quotes nothing of the one given: it may hold a password.
+var errURL = errors.New("give redis://user:password@host:port (rediss:// with TLS), and for a cluster ?addr=host:port for one node more")
+
+// CheckURL refuses what OpenURL would.
+func CheckURL(address config.Secret) error {
+	client, err := OpenURL(address)
+	if err == nil {
+		_ = client.Close()
+	}
+	return err
+}
+
+// OpenURL returns a client of a cache that is given as a URL: a cluster when the URL has addr= parameters, else one node. It does not
+// connect. The caller closes the client.
+func OpenURL(address config.Secret) (redis.UniversalClient, error) {
+	u, err := url.Parse(address.Reveal())
+	if err != nil || u.Host == "" {
+		return nil, errURL
+	}
+	if u.Query().Has("addr") {
+		options, err := redis.ParseClusterURL(address.Reveal())
+		if err != nil {
+			return nil, errURL
+		}
+		options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
+		options.DisableIdentity, options.ContextTimeoutEnabled = true, true
+		return redis.NewClusterClient(options), nil
+	}
+	options, err := redis.ParseURL(address.Reveal())
+	if err != nil {
+		return nil, errURL
+	}
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
+	options.DisableIdentity, options.ContextTimeoutEnabled = true, true
+	return redis.NewClient(options), nil
+}

@@ -1,0 +1,59 @@
+// Package await owns how tests wait for what a real engine or another process does in its own time. Our own code's
+// waiting is tested with virtual time (testing/synctest) instead.
+package await
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+const (
+	limit        = 3 * time.Minute // long enough for a machine that does ten other things: reaching it is never a statement about speed
+	firstPause   = 10 * time.Millisecond
+	longestPause = 200 * time.Millisecond
+)
+
+// errNotSo is what a condition says that does not hold.
+var errNotSo = errors.New("it is not so yet")
+
+// Nil calls check until it returns nil, with pauses that grow from 10 to 200 ms. After three minutes, or when t's
+// context ends, it fails t with what and the last error. It belongs to the test's goroutine, as every Fatal does.
+func Nil(t testing.TB, what string, check func() error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	for pause := firstPause; ; pause = min(pause+pause/2, longestPause) {
+		err := check()
+		if err == nil {
+			return
+		}
+		if !rest(ctx, pause) {
+			t.Fatalf("%s did not happen within %v: %v", what, limit, err)
+		}
+	}
+}
+
+// True calls check until it reports true, as Nil does.
+func True(t testing.TB, what string, check func() bool) {
+	t.Helper()
+	Nil(t, what, func() error {
+		if check() {
+			return nil
+		}
+		return errNotSo
+	})
+}
+
+// rest reports false when ctx ended first.
+func rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

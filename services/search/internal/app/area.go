@@ -1,0 +1,42 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+
+	"google.golang.org/grpc"
+
+	"github.com/labplatform/labplatform/pkg/edge"
+	"github.com/labplatform/labplatform/pkg/grpcclient"
+)
+
+// area returns the REST paths, answered over the service's own gRPC port: so every call passes the same interceptors.
+func (b *builder) area(ctx context.Context) (http.Handler, error) {
+	own, err := grpcclient.Connect(net.JoinHostPort(b.loopback(), strconv.Itoa(b.cfg.GRPC.GRPCPort)), b.t)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the own gRPC port: %w", err)
+	}
+	b.group.Close("connection to the own gRPC port", func(context.Context) error { return own.Close() })
+	door, err := edge.New(ctx, edge.Deps{
+		Telemetry: b.t, Areas: []*edge.Area{edge.UserSearch()}, Connections: map[string]grpc.ClientConnInterface{service: own},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("build REST paths: %w", err)
+	}
+	return door.Public(), nil
+}
+
+// loopback is where the own listener is reached.
+func (b *builder) loopback() string {
+	switch ip := net.ParseIP(b.cfg.GRPC.Host); {
+	case ip == nil || !ip.IsUnspecified():
+		return b.cfg.GRPC.Host
+	case ip.To4() != nil:
+		return "127.0.0.1"
+	default:
+		return "::1"
+	}
+}

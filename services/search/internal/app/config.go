@@ -1,0 +1,78 @@
+// Package app owns the search process: its settings and the list of what runs in it.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/pkg/grpcserver"
+	"github.com/labplatform/labplatform/pkg/httpserver"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/redisdb"
+	"github.com/labplatform/labplatform/pkg/telemetry"
+	"github.com/labplatform/labplatform/services/search/internal/freshness"
+	"github.com/labplatform/labplatform/services/search/internal/limit"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+	elasticstore "github.com/labplatform/labplatform/services/search/internal/store/elastic"
+)
+
+// Prefix of the service's variables.
+const Prefix = "SEARCH_"
+
+const defaultGRPCPort = 9001
+
+// Config holds every setting of the service.
+type Config struct {
+	REST      ListenerConfig
+	GRPC      grpcserver.Config
+	Lifecycle lifecycle.Config
+	Telemetry telemetry.Config
+	Auth      authn.Config
+	ES        elastic.Config `envPrefix:"ES_"`
+	Index     elasticstore.Config
+	KV        redisdb.Config   `envPrefix:"KV_"`
+	DB        mysqldb.Config   `envPrefix:"DB_"`
+	Limit     limit.Config     `envPrefix:"RATE_LIMIT_"`
+	Freshness freshness.Config `envPrefix:"CDC_"`
+
+	// WorkersCount is how many processors the process uses at most.
+	WorkersCount int `env:"WORKERS_COUNT" envDefault:"1"`
+	// DefaultSize is how many hits a page has that asks for no size.
+	DefaultSize int `env:"DEFAULT_SIZE" envDefault:"10"`
+	// CaptureSearchQuery puts what was searched for into spans: never where real patients are.
+	CaptureSearchQuery bool `env:"ES_CAPTURE_SEARCH_QUERY" envDefault:"false"`
+}
+
+// Load reads the settings from environ. Both listeners are on HOST.
+func Load(environ []string) (Config, error) {
+	cfg := Config{}
+	cfg.GRPC.GRPCPort = defaultGRPCPort
+	err := config.Load(Prefix, &cfg, environ)
+	cfg.GRPC.Host = cfg.REST.Host
+	return cfg, err
+}
+
+// Validate refuses what no search could be answered with, and queries in spans in production.
+func (c *Config) Validate() error {
+	var problems []error
+	if c.WorkersCount < 1 {
+		problems = append(problems, errors.New("WORKERS_COUNT must be at least 1"))
+	}
+	if c.DefaultSize < 1 || c.DefaultSize > search.MaxSize {
+		problems = append(problems, fmt.Errorf("DEFAULT_SIZE must be from 1 to %d", search.MaxSize))
+	}
+	if c.CaptureSearchQuery && c.Telemetry.Production() {
+		problems = append(problems, errors.New("ES_CAPTURE_SEARCH_QUERY must be false in production: it puts names and telephone numbers into traces"))
+	}
+	return errors.Join(problems...)
+}
+
+// CheckHealth returns nil when the service on this machine is ready.
+func CheckHealth(ctx context.Context, cfg Config) error {
+	return httpserver.CheckReady(ctx, cfg.REST.Port) //nolint:wrapcheck // says it all
+}

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/httpserver"
+)
+
+// ListenerConfig is the service's own REST port.
+type ListenerConfig struct {
+	Host string `env:"HOST" envDefault:"127.0.0.1"`
+	Port int    `env:"PORT" envDefault:"8000"`
+	// PathPrefix is stripped from paths that begin with it, as "/search-service"; paths without it are answered too.
+	PathPrefix string `env:"PATH_PREFIX"`
+	Profiling  bool   `env:"PROFILING" envDefault:"false"`
+}
+
+// Validate refuses prefixes that no path begins with.
+func (c *ListenerConfig) Validate() error {
+	if c.PathPrefix != "" && (!strings.HasPrefix(c.PathPrefix, "/") || strings.HasSuffix(c.PathPrefix, "/")) {
+		return errors.New("PATH_PREFIX must begin with / and not end with it, like /search-service")
+	}
+	return nil
+}
+
+func (c *ListenerConfig) address() string { return net.JoinHostPort(c.Host, strconv.Itoa(c.Port)) }
+
+// handler answers health and metrics for machines, and everything else as the REST paths of the area.
+func (c *ListenerConfig) handler(health, metrics, area http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/health", health)
+	mux.Handle("/health/", health)
+	mux.Handle("/metrics", metrics)
+	mux.Handle("/", area)
+	httpserver.Config{Profiling: c.Profiling}.Profiles(mux)
+	if c.PathPrefix == "" {
+		return mux
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if below, ok := strings.CutPrefix(r.URL.Path, c.PathPrefix); ok && (below == "" || below[0] == '/') {
+			http.StripPrefix(c.PathPrefix, mux).ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,79 @@
+// Package authcount owns the count of credentials: how many sessions and tokens were accepted and refused.
+package authcount
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+)
+
+// Authenticator turns credentials into a principal; *authn.Authenticator is one.
+type Authenticator interface {
+	Authenticate(ctx context.Context, c authn.Credentials) (authn.Principal, error)
+}
+
+// Counted is an authenticator that counts.
+type Counted struct {
+	next  Authenticator
+	count *prometheus.CounterVec
+}
+
+// The labels. A service's token that fails cannot be told from a user's: both are tokens.
+const (
+	session = "session"
+	token   = "token"
+	service = "service"
+	none    = "none" // nothing was presented
+
+	success     = "success"
+	failure     = "failure"
+	unavailable = "unavailable" // the session store could not be asked
+)
+
+// New registers search_auth_total and returns next with every answer counted in it.
+func New(next Authenticator, registry prometheus.Registerer) (*Counted, error) {
+	c := &Counted{next: next, count: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "search_auth_total", Help: "Credentials by kind and whether they were accepted."}, []string{"kind", "outcome"})}
+	if err := registry.Register(c.count); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	for _, series := range [][2]string{{session, success}, {session, failure}, {session, unavailable}, {token, success}, {token, failure},
+		{service, success}, {none, failure}} {
+		c.count.WithLabelValues(series[0], series[1])
+	}
+	return c, nil
+}
+
+// Authenticate implements Authenticator.
+func (c *Counted) Authenticate(ctx context.Context, credentials authn.Credentials) (authn.Principal, error) {
+	p, err := c.next.Authenticate(ctx, credentials)
+	c.count.WithLabelValues(kind(credentials, p, err), outcome(err)).Inc()
+	return p, err //nolint:wrapcheck // the authenticator's own answer
+}
+
+func kind(credentials authn.Credentials, p authn.Principal, err error) string {
+	e, refused := apperr.From(err)
+	switch {
+	case p.Kind == authn.Service:
+		return service
+	case credentials.Authorization != "":
+		return token
+	case refused && e.Reason == "CREDENTIAL_MISSING":
+		return none
+	}
+	return session
+}
+
+func outcome(err error) string {
+	switch {
+	case err == nil:
+		return success
+	case apperr.KindOf(err) == apperr.Unavailable:
+		return unavailable
+	}
+	return failure
+}

@@ -1,0 +1,75 @@
+// Package detail owns the detail lookup: one patient as the tables say, shown to whoever may see the patient and noted in the audit.
+package detail
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+// ErrNoUser is the answer for a patient who does not exist, is deleted, or is not the caller's to see: it does not tell which.
+var ErrNoUser = apperr.New(apperr.NotFound, "USER_NOT_FOUND", "There is no such patient here. Search again: the patient may have been merged or removed.")
+
+// Record is a patient with the places that decide who may see the patient. Lists hold at most 5,000 entries, the newest last.
+type Record struct {
+	search.Person
+	search.Places
+}
+
+// Reader reads patients.
+type Reader interface {
+	// Record is ErrNoUser for a patient who is unknown in the laboratory or deleted.
+	Record(ctx context.Context, lab authn.LabScope, userID int64) (Record, error)
+}
+
+// Deps is what the use case works with.
+type Deps struct {
+	Reader Reader
+	// Audit takes one line for every patient who was shown; it must not drop lines by their level.
+	Audit *slog.Logger
+}
+
+// UseCase reads patients.
+type UseCase struct{ d Deps }
+
+// New returns the use case.
+func New(d Deps) *UseCase { return &UseCase{d: d} }
+
+// Read returns a patient whom p may see. Errors: Invalid, Forbidden, ErrNoUser, and those of the tables.
+func (u *UseCase) Read(ctx context.Context, p authn.Principal, userID int64) (search.Person, error) {
+	scope, err := search.ScopeOf(p, 0)
+	if err != nil {
+		return search.Person{}, err //nolint:wrapcheck // an answer already
+	}
+	record, err := u.d.Reader.Record(ctx, scope.Lab, userID)
+	switch {
+	case err != nil:
+		return search.Person{}, err //nolint:wrapcheck // classified by the store
+	case !scope.Admits(record.Places):
+		return search.Person{}, ErrNoUser
+	}
+	u.note(ctx, p, scope, userID)
+	return record.Person, nil
+}
+
+// note writes who saw whom, by ids alone.
+func (u *UseCase) note(ctx context.Context, p authn.Principal, scope search.Scope, userID int64) {
+	u.d.Audit.InfoContext(ctx, "patient was read", "audit", true, "user_id", userID, "lab_id", scope.Lab.LabID(),
+		"credential", credential(p.Kind), "session_type", string(p.SessionType), "actor_id", p.ActorID(),
+		"org_id", p.OrgID, "cc_id", p.CCID, "branch_id", p.BranchID)
+}
+
+func credential(k authn.Kind) string {
+	switch k {
+	case authn.Session:
+		return "session"
+	case authn.Bearer:
+		return "token"
+	case authn.Service:
+		return "service"
+	}
+	return "none"
+}

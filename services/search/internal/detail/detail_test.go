@@ -1,0 +1,116 @@
+package detail_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/search/internal/detail"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+// tables knows one patient of laboratory 12.
+type tables struct {
+	record detail.Record
+	err    error
+}
+
+func (r tables) Record(_ context.Context, lab authn.LabScope, userID int64) (detail.Record, error) {
+	if r.err != nil {
+		return detail.Record{}, r.err
+	}
+	if lab.LabID() != r.record.LabID || userID != r.record.UserID {
+		return detail.Record{}, detail.ErrNoUser
+	}
+	return r.record, nil
+}
+
+var rahul = detail.Record{
+	Person: search.Person{UserID: 501, LabID: 12, FullName: "Rahul Sharma", Contact: "9876543210", Email: "r@x.in"},
+	Places: search.Places{BranchIDs: []int64{3}, OrgIDs: []int64{45, 46}},
+}
+
+func TestAPatientIsShownToWhoeverMaySeeOneAndNotedByIDs(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		principal authn.Principal
+		want      map[string]any // the audit line
+	}{
+		"a lab user": {
+			authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77, FullName: "Asha R", BranchID: 3},
+			map[string]any{"credential": "session", "session_type": "lab_user", "actor_id": 77.0, "branch_id": 3.0, "org_id": 0.0},
+		},
+		"an organization": {
+			authn.Principal{Kind: authn.Bearer, SessionType: authn.Organization, LabID: 12, OrgID: 46},
+			map[string]any{"credential": "token", "session_type": "organization", "actor_id": 0.0, "branch_id": 0.0, "org_id": 46.0},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			useCase := detail.New(detail.Deps{Reader: tables{record: rahul}, Audit: slog.New(slog.NewJSONHandler(&log, nil))})
+			got, err := useCase.Read(t.Context(), c.principal, 501)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(rahul.Person, got); diff != "" {
+				t.Error(diff)
+			}
+			line := map[string]any{}
+			if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+				t.Fatal(err)
+			}
+			delete(line, "time")
+			for name, value := range map[string]any{"level": "INFO", "msg": "patient was read", "audit": true, "user_id": 501.0, "lab_id": 12.0, "cc_id": 0.0} {
+				c.want[name] = value
+			}
+			if diff := cmp.Diff(c.want, line); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWhoMayNotSeeAPatientLearnsNothingAndLeavesNoLine(t *testing.T) {
+	t.Parallel()
+	down := apperr.New(apperr.Unavailable, "DATABASE_DOWN", "away")
+	cases := map[string]struct {
+		tables    tables
+		principal authn.Principal
+		userID    int64
+		want      error
+		kind      apperr.Kind
+	}{
+		"unknown":                  {tables{record: rahul}, authn.Principal{Kind: authn.Session, LabID: 12}, 502, detail.ErrNoUser, apperr.NotFound},
+		"of another laboratory":    {tables{record: rahul}, authn.Principal{Kind: authn.Session, LabID: 13}, 501, detail.ErrNoUser, apperr.NotFound},
+		"of another branch":        {tables{record: rahul}, authn.Principal{Kind: authn.Session, LabID: 12, BranchID: 4}, 501, detail.ErrNoUser, apperr.NotFound},
+		"of another organization":  {tables{record: rahul}, authn.Principal{Kind: authn.Session, SessionType: authn.Organization, LabID: 12, OrgID: 47}, 501, detail.ErrNoUser, apperr.NotFound},
+		"of no centre":             {tables{record: rahul}, authn.Principal{Kind: authn.Session, SessionType: authn.CollectionCenter, LabID: 12, CCID: 9}, 501, detail.ErrNoUser, apperr.NotFound},
+		"a login without its id":   {tables{record: rahul}, authn.Principal{Kind: authn.Session, SessionType: authn.CollectionCenter, LabID: 12}, 501, search.ErrNoScope, apperr.Forbidden},
+		"a service":                {tables{record: rahul}, authn.Principal{Kind: authn.Service, Caller: "rerun"}, 501, nil, apperr.Invalid},
+		"a database that is away":  {tables{err: down}, authn.Principal{Kind: authn.Session, LabID: 12}, 501, down, apperr.Unavailable},
+		"a session without a home": {tables{record: rahul}, authn.Principal{Kind: authn.Session}, 501, authn.ErrNoLab, apperr.Invalid},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			useCase := detail.New(detail.Deps{Reader: c.tables, Audit: slog.New(slog.NewJSONHandler(&log, nil))})
+			got, err := useCase.Read(t.Context(), c.principal, c.userID)
+			if !apperr.Is(err, c.kind) || (c.want != nil && !errors.Is(err, c.want)) {
+				t.Fatalf("error %v", err)
+			}
+			if diff := cmp.Diff(search.Person{}, got); diff != "" || log.Len() > 0 {
+				t.Errorf("shown: %s; noted: %s", diff, log.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,198 @@
+package freshness_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/search/internal/freshness"
+)
+
+// pipeline is what cdc_progress says.
+type pipeline struct {
+	mu    sync.Mutex // guards what follows
+	beats map[string]time.Time
+	err   error
+	reads int
+}
+
+func (p *pipeline) Beats(context.Context) (map[string]time.Time, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reads++
+	return p.beats, p.err
+}
+
+func (p *pipeline) set(err error, beats map[string]time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err, p.beats = err, beats
+}
+
+func both(existing, projection time.Time) map[string]time.Time {
+	return map[string]time.Time{"source-existing": existing, "source-projection": projection, "source-else": {}}
+}
+
+type bench struct {
+	watch    *freshness.Watch
+	pipeline *pipeline
+	registry *prometheus.Registry
+	log      strings.Builder
+}
+
+func setup(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{pipeline: &pipeline{}, registry: prometheus.NewRegistry()}
+	b.watch = freshness.New(freshness.Deps{
+		Config: freshness.Config{StaleThresholdSeconds: 600, ProbeIntervalSeconds: 30}, Beats: b.pipeline, Clock: clock.System{},
+		Log: slog.New(slog.NewTextHandler(&b.log, nil)),
+	})
+	if err := b.registry.Register(b.watch.Collector()); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// expect compares the report without its time, and the metrics.
+func (b *bench) expect(t *testing.T, status freshness.Status, age string, metric, healthy float64) {
+	t.Helper()
+	text, err := json.Marshal(b.watch.Report())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf(`{"status":%q,"data_age_seconds":%s,"threshold_seconds":600,"last_probe_at":`, status, age)
+	if !strings.HasPrefix(string(text), want) {
+		t.Fatalf("report %s, want %s…", text, want)
+	}
+	if err := testutil.GatherAndCompare(b.registry, strings.NewReader(fmt.Sprintf(`
+# HELP search_cdc_healthy 1 while the age of the data is known and below the threshold, else 0.
+# TYPE search_cdc_healthy gauge
+search_cdc_healthy %v
+# HELP search_data_age_seconds Age of the newest moment up to which the index is complete; while that was never known, seconds since the start.
+# TYPE search_data_age_seconds gauge
+search_data_age_seconds %v
+`, healthy, metric))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheOlderBeatIsTheAgeAndItGrowsBetweenProbes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.expect(t, freshness.Unknown, "null", 0, 0)
+		now := time.Now()
+		b.pipeline.set(nil, both(now.Add(-12400*time.Millisecond), now.Add(-2*time.Second)))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = b.watch.Run(ctx) }()
+		synctest.Wait()
+		b.expect(t, freshness.Healthy, "12.4", 12.4, 1)
+		time.Sleep(10 * time.Second)
+		b.expect(t, freshness.Healthy, "22.4", 22.4, 1)
+		if b.pipeline.reads != 1 {
+			t.Fatalf("%d probes in ten seconds", b.pipeline.reads)
+		}
+		b.pipeline.set(nil, both(now.Add(29*time.Second), now.Add(15*time.Second)))
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		b.expect(t, freshness.Healthy, "15", 15, 1)
+		time.Sleep(584 * time.Second)
+		b.expect(t, freshness.Healthy, "599", 599, 1)
+		time.Sleep(time.Second)
+		b.expect(t, freshness.Stale, "600", 600, 0)
+	})
+}
+
+func TestAProbeThatToldNothingIsSoonRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.pipeline.set(nil, nil) // the connectors have not beaten yet
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = b.watch.Run(ctx) }()
+		time.Sleep(3 * time.Second)
+		b.pipeline.set(nil, both(time.Now(), time.Now()))
+		time.Sleep(1500 * time.Millisecond)
+		b.expect(t, freshness.Healthy, "1.5", 1.5, 1)
+		time.Sleep(25 * time.Second)
+		synctest.Wait()
+		if b.pipeline.reads != 3 {
+			t.Fatalf("%d probes, want two that told nothing and one", b.pipeline.reads)
+		}
+	})
+}
+
+func TestWhatCannotBeReadIsUnknownAndGrowsOlder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.pipeline.set(nil, both(time.Now(), time.Now()))
+		b.watch.RunOnce(t.Context())
+		b.expect(t, freshness.Healthy, "0", 0, 1)
+		time.Sleep(time.Minute)
+		b.pipeline.set(errors.New("connection refused"), nil)
+		b.watch.RunOnce(t.Context())
+		b.watch.RunOnce(t.Context())
+		b.expect(t, freshness.Unknown, "60", 60, 0)
+		if told := strings.Count(b.log.String(), "not known"); told != 1 {
+			t.Errorf("the log tells %d times", told)
+		}
+		b.pipeline.set(nil, both(time.Now(), time.Now()))
+		b.watch.RunOnce(t.Context())
+		b.expect(t, freshness.Healthy, "0", 0, 1)
+	})
+}
+
+func TestAConnectorThatNeverBeatMakesItUnknown(t *testing.T) {
+	t.Parallel()
+	for name, missing := range map[string]string{"source-existing": "source-projection", "source-projection": "source-existing"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := setup(t)
+				beats := both(time.Now(), time.Now())
+				delete(beats, missing)
+				b.pipeline.set(nil, beats)
+				time.Sleep(time.Hour)
+				b.watch.RunOnce(t.Context())
+				b.expect(t, freshness.Unknown, "null", 3600, 0)
+			})
+		})
+	}
+}
+
+func TestABeatOfAFasterClockIsFresh(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.pipeline.set(nil, both(time.Now().Add(time.Second), time.Now().Add(time.Second)))
+		b.watch.RunOnce(t.Context())
+		b.expect(t, freshness.Healthy, "0", 0, 1)
+	})
+}
+
+func TestIntervalsThatTellNothingAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []freshness.Config{{StaleThresholdSeconds: 600}, {StaleThresholdSeconds: 30, ProbeIntervalSeconds: 30}} {
+		if bad.Validate() == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+	good := freshness.Config{StaleThresholdSeconds: 600, ProbeIntervalSeconds: 30}
+	if err := good.Validate(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,71 @@
+// Package health owns what the search says of itself: GET /health/live, /health/ready and /health.
+package health
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/labplatform/labplatform/services/search/internal/freshness"
+)
+
+// The names of the dependencies in the bodies; checks of httpserver.NewHealth use them.
+const (
+	SearchIndex        = "search_index"
+	KeyValueCache      = "key_value_cache"
+	RelationalDatabase = "relational_database"
+)
+
+// Dependencies knows whether what the service needs answers; httpserver.Health is one.
+type Dependencies interface {
+	// Dependencies returns "up" or "down" by name.
+	Dependencies() map[string]string
+	Healthy() bool
+	Ready() bool
+}
+
+// Freshness knows how old the data is.
+type Freshness interface{ Report() freshness.Report }
+
+type live struct {
+	Status string `json:"status"`
+}
+
+type ready struct {
+	Status       string            `json:"status"`
+	Dependencies map[string]string `json:"dependencies"`
+}
+
+type overall struct {
+	ready
+
+	CDC freshness.Report `json:"cdc"`
+}
+
+// Register adds the three paths to mux. They need no credential.
+func Register(mux *http.ServeMux, d Dependencies, f Freshness) {
+	mux.HandleFunc("GET /health/live", func(w http.ResponseWriter, _ *http.Request) {
+		write(w, http.StatusOK, live{"alive"})
+	})
+	mux.HandleFunc("GET /health/ready", func(w http.ResponseWriter, _ *http.Request) {
+		if !d.Ready() {
+			write(w, http.StatusServiceUnavailable, ready{"not_ready", d.Dependencies()})
+			return
+		}
+		write(w, http.StatusOK, ready{"ready", d.Dependencies()})
+	})
+	// Always 200: alerts read the body. Old data degrades the service; it does not take it out of the load balancer.
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
+		body := overall{ready{"healthy", d.Dependencies()}, f.Report()}
+		if !d.Healthy() || body.CDC.Status != freshness.Healthy {
+			body.Status = "degraded"
+		}
+		write(w, http.StatusOK, body)
+	})
+}
+
+func write(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the peer went away: nobody is left to tell
+}

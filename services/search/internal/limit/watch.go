@@ -1,0 +1,123 @@
+package limit
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+)
+
+// Reader reads what an operator set.
+type Reader interface {
+	// Mode returns the text of the mode, "" when none is set.
+	Mode(ctx context.Context) (string, error)
+}
+
+const (
+	// keep is how long the last mode holds when none can be read: a cache that is away for good must not leave everybody limited.
+	keep = time.Minute
+	// patience is how long one reading may take.
+	patience = time.Second
+)
+
+// WatchDeps is what a Watch works with. Reader nil: the mode is always normal.
+type WatchDeps struct {
+	Reader  Reader
+	Every   time.Duration
+	Clock   clock.Clock
+	Log     *slog.Logger
+	Metrics *Metrics
+}
+
+// Watch knows the present mode.
+type Watch struct {
+	d WatchDeps
+
+	mu      sync.Mutex // guards what follows
+	mode    Mode
+	read    time.Time // when the mode was last read
+	failing bool      // the last reading failed
+}
+
+// NewWatch returns a watch whose mode is normal until Run has read it.
+func NewWatch(d WatchDeps) *Watch {
+	w := &Watch{d: d, mode: Normal, read: d.Clock.Now()}
+	d.Metrics.mode(Normal)
+	return w
+}
+
+// Mode returns the present mode.
+func (w *Watch) Mode() Mode {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.mode
+}
+
+// Run reads the mode at intervals until ctx ends.
+func (w *Watch) Run(ctx context.Context) error {
+	if w.d.Reader == nil {
+		<-ctx.Done()
+		return nil
+	}
+	ticker := time.NewTicker(w.d.Every)
+	defer ticker.Stop()
+	for {
+		w.RunOnce(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// RunOnce reads the mode once.
+func (w *Watch) RunOnce(ctx context.Context) {
+	reading, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	text, err := w.d.Reader.Mode(reading)
+	if ctx.Err() != nil {
+		return
+	}
+	mode, known := ParseMode(text)
+	switch {
+	case err != nil:
+		w.miss(ctx, "unreachable", "error", err.Error())
+	case !known:
+		w.miss(ctx, "unknown_value", "hint", "set search:rate_limit_mode to normal, degraded or emergency")
+	default:
+		w.settle(ctx, mode)
+	}
+}
+
+func (w *Watch) settle(ctx context.Context, mode Mode) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.read, w.failing = w.d.Clock.Now(), false
+	w.change(ctx, mode)
+}
+
+// miss keeps the last mode for a while. One line tells of a row of failures.
+func (w *Watch) miss(ctx context.Context, cause string, attrs ...any) {
+	w.d.Metrics.missed(cause)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.failing {
+		w.d.Log.WarnContext(ctx, "rate limit mode cannot be read", append([]any{"cause", cause, "mode", w.mode}, attrs...)...)
+	}
+	w.failing = true
+	if w.d.Clock.Now().Sub(w.read) >= keep {
+		w.change(ctx, Normal)
+	}
+}
+
+// change needs w.mu.
+func (w *Watch) change(ctx context.Context, mode Mode) {
+	if mode != w.mode {
+		w.d.Log.WarnContext(ctx, "rate limit mode changed", "from", w.mode, "to", mode)
+	}
+	w.mode = mode
+	w.d.Metrics.mode(mode)
+}

@@ -1,0 +1,266 @@
+package mysql_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/services/cdc/migrations"
+	"github.com/labplatform/labplatform/services/search/internal/detail"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+	"github.com/labplatform/labplatform/services/search/internal/store/mysql"
+)
+
+// setup returns a store over the platform's tables and those that files make.
+func setup(t *testing.T, files fs.FS) (*mysql.Store, *sql.DB) {
+	t.Helper()
+	db := mysqltest.New(t)
+	if err := legacydb.Create(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	if files != nil {
+		if err := mysqldb.Migrate(t.Context(), db, "cdc", files, slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return mysql.New(db), db
+}
+
+func run(t *testing.T, db *sql.DB, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%v (statement %.80s)", err, s)
+		}
+	}
+}
+
+func lab(t *testing.T, id int64) authn.LabScope {
+	t.Helper()
+	scope, err := authn.Principal{Kind: authn.Session, LabID: id}.Scope(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scope
+}
+
+// firstPhase are the migrations before the persons came to user_meta.
+func firstPhase(t *testing.T) fs.FS {
+	t.Helper()
+	files := fstest.MapFS{}
+	for _, name := range []string{"00001_user_meta.sql", "00002_cdc.sql"} {
+		text, err := fs.ReadFile(migrations.Files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = &fstest.MapFile{Data: text}
+	}
+	return files
+}
+
+const (
+	aPatient = "INSERT INTO userDetails (id, labId_id, branchId, orgId_id, labPatientId, fullName, contact, alternateContact, email, gender, dateOfBirth, age," +
+		" nationalIdentityNumber, passportNo, updatedOn) VALUES (501, 12, 3, 45, 'P-000501', ' Rahul  Sharma', '9876543210', '', 'r@x.in', 'Male'," +
+		" '1990-02-11', '36 Y', 'N1', 'Z9', '2026-11-21 09:00:00.250')"
+	itsProjection = "INSERT INTO user_meta (user_id, lab_id, order_numbers, bill_ids, lab_bill_ids, lab_report_ids, sample_ids, manual_sample_ids, lrf_ids," +
+		" org_ids, branch_ids, last_bill_time, rev, updated_at) VALUES (501, 12, '[\"ORD-1\",\"ORD-2\"]', '[9001,9002]', '[301,302]', '[7001]', '[\"S001\"]'," +
+		" NULL, '[]', '[45,46]', '[3,4]', 1790000000000, 1790000000000000, 1790000100999)"
+)
+
+func ptr(n int64) *int64 { return &n }
+
+// rahul is aPatient alone.
+func rahul() detail.Record {
+	return detail.Record{
+		Person: search.Person{
+			UserID: 501, LabID: 12, LabPatientID: "P-000501", FullName: "Rahul Sharma", Contact: "9876543210", Email: "r@x.in", Gender: "Male",
+			DateOfBirth: "1990-02-11", Age: "36 Y", PassportNo: "Z9", NationalIdentityNumber: "N1", BranchID: ptr(3), OrgID: ptr(45),
+			UpdatedAt: time.Date(2026, 11, 21, 9, 0, 0, 250_000_000, time.UTC).UnixMilli(),
+		},
+		Places: search.Places{BranchIDs: []int64{3}, OrgIDs: []int64{45}},
+	}
+}
+
+// projected is aPatient with itsProjection.
+func projected() detail.Record {
+	r := rahul()
+	r.OrderNumbers, r.BillIDs, r.LabBillIDs = []string{"ORD-1", "ORD-2"}, []int64{9001, 9002}, []int64{301, 302}
+	r.LabReportIDs, r.SampleIDs, r.LrfIDs, r.LastBillTime = []int64{7001}, []string{"S001"}, []string{}, ptr(1790000000000)
+	r.UpdatedAt = max(r.UpdatedAt, 1790000100999)
+	r.BranchIDs, r.OrgIDs = []int64{3, 4, 3}, []int64{45, 46, 45}
+	return r
+}
+
+func TestAPatientIsWhatTheTablesSayInEveryPhase(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		files      func(*testing.T) fs.FS
+		statements []string
+		want       detail.Record
+	}{
+		"before change capture": {func(*testing.T) fs.FS { return nil }, []string{aPatient}, rahul()},
+		"while it migrates":     {firstPhase, []string{aPatient, itsProjection}, projected()},
+		"afterwards":            {func(*testing.T) fs.FS { return migrations.Files }, []string{aPatient, itsProjection}, projected()},
+		"not projected yet":     {func(*testing.T) fs.FS { return migrations.Files }, []string{aPatient}, rahul()},
+		"projected as of the laboratory that the patient left": {
+			func(*testing.T) fs.FS { return migrations.Files }, []string{aPatient, itsProjection, "UPDATE user_meta SET lab_id = 13"}, rahul()},
+		"projected as deleted": {
+			func(*testing.T) fs.FS { return migrations.Files }, []string{aPatient, itsProjection, "UPDATE user_meta SET is_deleted = 1"}, rahul()},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, db := setup(t, c.files(t))
+			run(t, db, c.statements...)
+			got, err := store.Record(t.Context(), lab(t, 12), 501)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAPatientWhoIsNotOfTheLaboratoryOrDeletedIsNotThere(t *testing.T) {
+	t.Parallel()
+	store, db := setup(t, migrations.Files)
+	run(t, db, aPatient, itsProjection,
+		"INSERT INTO userDetails (id, labId_id, isDeleted) VALUES (502, 12, 1)",
+		// Projected in laboratory 12 and registered in 13: the registration counts.
+		"INSERT INTO userDetails (id, labId_id) VALUES (503, 13)",
+		"INSERT INTO user_meta (user_id, lab_id) VALUES (503, 12), (504, 12)")
+	for name, c := range map[string]struct{ lab, user int64 }{
+		"of another laboratory": {13, 501}, "deleted": {12, 502}, "moved": {12, 503}, "known to the projection alone": {12, 504}, "unknown": {12, 505},
+	} {
+		got, err := store.Record(t.Context(), lab(t, c.lab), c.user)
+		if !errors.Is(err, detail.ErrNoUser) || got.UserID != 0 {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+func TestNamesOfPartsAndDatesThatAreNone(t *testing.T) {
+	t.Parallel()
+	store, db := setup(t, migrations.Files)
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, s := range []string{
+		"SET SESSION sql_mode = 'ALLOW_INVALID_DATES'",
+		"INSERT INTO userDetails (id, labId_id, designation, firstName, lastName, dateOfBirth) VALUES (501, 12, 'Mr.', 'Rahul', ' Sharma ', '2024-02-30')",
+		"INSERT INTO userDetails (id, labId_id, dateOfBirth, ccId_id) VALUES (502, 12, '0000-00-00', 9)",
+	} {
+		if _, err := conn.ExecContext(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := store.Record(t.Context(), lab(t, 12), 501)
+	if err != nil || got.FullName != "Mr. Rahul Sharma" || got.DateOfBirth != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	got, err = store.Record(t.Context(), lab(t, 12), 502)
+	if err != nil || got.FullName != "" || got.DateOfBirth != "" || !cmp.Equal(got.CCIDs, []int64{9}) || got.BranchIDs != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestFullListsAreReadWhole(t *testing.T) {
+	t.Parallel()
+	store, db := setup(t, migrations.Files)
+	const many = 5000
+	ids := make([]string, many)
+	for i := range ids {
+		ids[i] = fmt.Sprint(i + 1)
+	}
+	run(t, db, aPatient, itsProjection, "UPDATE user_meta SET bill_ids = '["+strings.Join(ids, ",")+"]'")
+	got, err := store.Record(t.Context(), lab(t, 12), 501)
+	if err != nil || len(got.BillIDs) != many || got.BillIDs[many-1] != many {
+		t.Fatalf("%d bills, %v", len(got.BillIDs), err)
+	}
+}
+
+func TestAListThatIsNoneIsAnErrorWithoutItsValue(t *testing.T) {
+	t.Parallel()
+	store, db := setup(t, migrations.Files)
+	run(t, db, aPatient, itsProjection, "UPDATE user_meta SET bill_ids = '[\"Geheim\"]'")
+	_, err := store.Record(t.Context(), lab(t, 12), 501)
+	if err == nil || strings.Contains(err.Error(), "Geheim") || apperr.KindOf(err) != apperr.Internal {
+		t.Fatalf("error %v", err)
+	}
+}
+
+func TestProgressIsReadAndMarksAreIgnored(t *testing.T) {
+	t.Parallel()
+	store, db := setup(t, migrations.Files)
+	got, err := store.Beats(t.Context())
+	if err != nil || len(got) != 0 {
+		t.Fatalf("%v, %v", got, err)
+	}
+	run(t, db, "INSERT INTO cdc_progress (connector, beat_at, applied_at) VALUES ('source-existing', 1790000000123, 1790000000999),"+
+		" ('source-projection', 1790000001000, 1790000002000), ('walk:user_meta', 17, 17)")
+	got, err = store.Beats(t.Context())
+	want := map[string]time.Time{"source-existing": time.UnixMilli(1790000000123).UTC(), "source-projection": time.UnixMilli(1790000001000).UTC()}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Fatalf("%v %s", err, diff)
+	}
+}
+
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	t.Parallel()
+	store, db := setup(t, nil)
+	if _, err := store.Beats(t.Context()); err == nil || !strings.Contains(err.Error(), "cdc migrate") {
+		t.Errorf("without progress: %v", err)
+	}
+	if err := store.Ready(t.Context()); err != nil {
+		t.Errorf("ready without projection: %v", err)
+	}
+	if err := mysqldb.RequireColumns(t.Context(), db, mysql.LegacyColumns()); err != nil {
+		t.Error(err)
+	}
+	run(t, db, "DROP TABLE userDetails")
+	if err := store.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "SEARCH_DB_DATABASE") {
+		t.Errorf("without patients: %v", err)
+	}
+}
+
+func TestADatabaseThatIsAwayIsUnavailable(t *testing.T) {
+	t.Parallel()
+	db, err := mysqldb.Open(mysqldb.Config{Host: "127.0.0.1", Port: 1, User: "nobody", Database: "none", PoolSize: 1, PoolRecycleSeconds: 60}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	store := mysql.New(db)
+	for name, read := range map[string]func(context.Context) error{
+		"record": func(ctx context.Context) error { _, err := store.Record(ctx, lab(t, 12), 501); return err },
+		"beats":  func(ctx context.Context) error { _, err := store.Beats(ctx); return err },
+		"ready":  store.Ready,
+	} {
+		if err := read(t.Context()); !apperr.Is(err, apperr.Unavailable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := store.Record(ctx, lab(t, 12), 501); !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller who left gets %v", err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -102,7 +103,11 @@ func (f *field) explain() {
 			f.t.Logf("%s %s: %s %s", c.name, path, response.Status, text)
 		}
 	}
-	for _, name := range []string{"cdc", "cdc-two", "connector"} {
+	for _, path := range []string{"/_cat/shards/user_details*?v", "/_cluster/allocation/explain"} {
+		text, err := fetch(http.MethodGet, platform.Endpoints.Elasticsearch+path, "")
+		f.t.Logf("index %s: %s %v", path, text, err) // without an unassigned shard the second is a 400
+	}
+	for _, name := range []string{"cdc", "cdc-two", "connector", "elasticsearch"} {
 		f.t.Log(name, "said last:\n", complaints(filepath.Join(platform.Dir, "logs", name+".log"), 30))
 	}
 }

@@ -27,7 +27,7 @@ func (b *bench) rest(ctx context.Context) error {
 		return err
 	}
 	ask := b.verdict.judging(find, b.verdict.ours)
-	if _, err := closed(ctx, b.mix.draw(2000, 4096), callers, b.sizes.window, ask); err != nil {
+	if _, err := closed(ctx, b.mix.draw(2000, 4096), b.sizes.window, ask); err != nil {
 		return err
 	}
 	var p50s, p99s []float64

@@ -87,7 +87,7 @@ func (b *bench) steady(ctx context.Context) error {
 func (b *bench) saturation(ctx context.Context) error {
 	var rates series
 	measure := func(side string, round int, find finder, judge judge) error {
-		done, err := closed(ctx, b.mix.draw(uint64(round), 4096), callers, b.sizes.saturate, b.verdict.judging(find, judge))
+		done, err := closed(ctx, b.mix.draw(uint64(round), 4096), b.sizes.saturate, b.verdict.judging(find, judge))
 		if err != nil {
 			return fmt.Errorf("%s: %w", side, err)
 		}

@@ -54,11 +54,11 @@ func (b *bench) warm(ctx context.Context) error {
 	begin := time.Now()
 	var lastOurs, lastPeer int64
 	for n := range b.sizes.windows {
-		ours, err := closed(ctx, b.mix.draw(uint64(1000+n), 4096), callers, b.sizes.window, b.verdict.judging(b.ours, b.verdict.ours))
+		ours, err := closed(ctx, b.mix.draw(uint64(1000+n), 4096), b.sizes.window, b.verdict.judging(b.ours, b.verdict.ours))
 		if err != nil {
 			return err
 		}
-		peer, err := closed(ctx, b.mix.draw(uint64(1000+n), 4096), callers, b.sizes.window, b.verdict.judging(b.peer, b.verdict.peer))
+		peer, err := closed(ctx, b.mix.draw(uint64(1000+n), 4096), b.sizes.window, b.verdict.judging(b.peer, b.verdict.peer))
 		if err != nil {
 			return err
 		}

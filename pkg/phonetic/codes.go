@@ -46,7 +46,7 @@ func words(name string) []string {
 	for _, r := range norm.NFKD.String(name) {
 		r = unicode.ToLower(r)
 		switch {
-		case unicode.Is(unicode.Mn, r) || r == '\'' || r == '’' || r == '.':
+		case unicode.Is(unicode.Mn, r) || r == '\'' || r == '’':
 		case special[r] != "":
 			folded.WriteString(special[r])
 		case r >= 'a' && r <= 'z':

@@ -61,6 +61,7 @@ func TestCodesOfNames(t *testing.T) {
 		"Rahul Sharma":            {"RHL", "SRM"},
 		"  rahul,SHARMA ":         {"RHL", "SRM"},
 		"Rahul Rahul":             {"RHL"},
+		"Dr.Rahul S.Kumar":        {"TR", "RHL", "S", "KMR"},
 		"A. P. J. Abdul Kalam":    {"A", "P", "J", "APTL", "KLM"},
 		"Ráhul Shärmà":            {"RHL", "SRM"},
 		"Ｒａｈｕｌ":                   {"RHL"},

@@ -14,6 +14,7 @@ require (
 	go.opentelemetry.io/otel/trace v1.47.0
 	golang.org/x/text v0.42.0
 	google.golang.org/grpc v1.84.0
+	pgregory.net/rapid v1.3.0
 )
 
 require (

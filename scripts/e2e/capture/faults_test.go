@@ -4,11 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -66,6 +70,9 @@ func newField(t *testing.T, program string, seed uint64) *field {
 
 // restore gives the platform its own consumer back.
 func (f *field) restore() {
+	if f.t.Failed() {
+		f.explain()
+	}
 	f.index.faulty.Store(false)
 	if _, err := f.admin.Exec("SET GLOBAL read_only = OFF"); err != nil {
 		f.t.Error(err)
@@ -78,6 +85,46 @@ func (f *field) restore() {
 	if err := platform.Start("cdc", nil); err != nil {
 		f.t.Error(err)
 	}
+}
+
+// explain shows what the pipeline says of itself while it still stands.
+func (f *field) explain() {
+	out, err := verb(f.t, "connectors", "status")
+	f.t.Log(out, err)
+	for _, c := range f.consumers {
+		for _, path := range []string{"/health", "/ready"} {
+			response, err := client.Get(c.http + path)
+			if err != nil {
+				f.t.Log(c.name, path, err)
+				continue
+			}
+			text, _ := io.ReadAll(response.Body)
+			_ = response.Body.Close()
+			f.t.Logf("%s %s: %s %s", c.name, path, response.Status, text)
+		}
+	}
+	for _, path := range []string{"/_cat/shards/user_details*?v", "/_cluster/allocation/explain"} {
+		text, err := fetch(http.MethodGet, platform.Endpoints.Elasticsearch+path, "")
+		f.t.Logf("index %s: %s %v", path, text, err) // without an unassigned shard the second is a 400
+	}
+	for _, name := range []string{"cdc", "cdc-two", "connector", "elasticsearch"} {
+		f.t.Log(name, "said last:\n", complaints(filepath.Join(platform.Dir, "logs", name+".log"), 30))
+	}
+}
+
+// complaints returns the last lines of a log that tell of trouble.
+func complaints(path string, most int) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	var found []string
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, "WARN") || strings.Contains(line, "ERROR") {
+			found = append(found, line[:min(len(line), 600)])
+		}
+	}
+	return strings.Join(found[max(0, len(found)-most):], "")
 }
 
 // fault is something that goes wrong for a while.
@@ -138,7 +185,7 @@ func (f *field) faults() []fault {
 		f.crash("mysql"), f.crash("elasticsearch"), freeze("elasticsearch", 3*time.Second),
 		cut("consumers and database", f.database, time.Second), cut("connectors and database", f.binlog, time.Second),
 		cut("all clients and kafka", broker, 2*time.Second),
-		readOnly(f.admin, f.consumer, 2*time.Second), deadlocks(f.admin, time.Minute),
+		readOnly(f.admin, f.consumer, 2*time.Second), deadlocks(f.admin, 3*time.Minute),
 	}
 	f.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all

@@ -25,7 +25,7 @@ type hit struct {
 	Sort    []any          `json:"sort"`
 }
 
-// indexed reads every document of the index, under whatever route.
+// indexed reads every document of the index, under whatever route. Without one of its shards it is an error.
 func indexed() ([]hit, error) {
 	base := platform.Endpoints.Elasticsearch
 	if _, err := fetch(http.MethodPost, base+"/user_details/_refresh", ""); err != nil {
@@ -34,7 +34,7 @@ func indexed() ([]hit, error) {
 	var all []hit
 	after := ""
 	for {
-		text, err := fetch(http.MethodPost, base+"/user_details/_search", `{"size":5000,"sort":[{"user_id":"asc"},{"lab_id":"asc"}],"query":{"match_all":{}}`+after+`}`)
+		text, err := fetch(http.MethodPost, base+"/user_details/_search?allow_partial_search_results=false", `{"size":5000,"sort":[{"user_id":"asc"},{"lab_id":"asc"}],"query":{"match_all":{}}`+after+`}`)
 		if err != nil {
 			return nil, err
 		}

@@ -30,7 +30,10 @@ func kinds() []kind {
 		{"last word begun", lastBegun, begunAlike},
 		{"beginnings of words", begun, begunAlike},
 		{"typing error", mistyped, sameSound},
+		{"two typing errors", twiceWrong, sharesEnds},
+		{"typing error and digits", wrongWithDigits, reached},
 		{"sound", respelled, sameSound},
+		{"sound, last word begun", heardAndBegun, namedAndBegun},
 		{"telephone", telephone, nil},
 		{"last digits", func(r *rand.Rand, p *Patient) string { return p.national()[r.IntN(4):] }, heldAlike},
 		{"first digits", func(r *rand.Rand, p *Patient) string {

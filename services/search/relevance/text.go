@@ -24,17 +24,24 @@ func begun(r *rand.Rand, p *Patient) string {
 	return strings.ToLower(strings.Join(parts, " "))
 }
 
-// mistyped has one error in the longest word, behind its first letter: two letters swapped, one left out, doubled or replaced.
+// mistyped has one error in the longest word.
 func mistyped(r *rand.Rand, p *Patient) string {
 	words := slices.Clone(p.Words)
 	longest := slices.IndexFunc(words, func(w string) bool {
 		return !slices.ContainsFunc(words, func(other string) bool { return len(other) > len(w) })
 	})
-	w := words[longest]
+	if words[longest] = wrong(r, words[longest]); words[longest] == "" {
+		return ""
+	}
+	return strings.ToLower(strings.Join(words, " "))
+}
+
+// wrong has one error behind the first letter: two letters swapped, one left out, doubled or replaced. "" for short words.
+func wrong(r *rand.Rand, w string) string {
 	if len(w) < 5 {
 		return ""
 	}
-	at := 1 + r.IntN(len(w)-2)
+	right, at := w, 1+r.IntN(len(w)-2)
 	switch r.IntN(4) {
 	case 0:
 		w = w[:at] + w[at+1:at+2] + w[at:at+1] + w[at+2:]
@@ -45,11 +52,38 @@ func mistyped(r *rand.Rand, p *Patient) string {
 	case 3:
 		w = w[:at] + string(rune('a'+r.IntN(26))) + w[at+1:]
 	}
-	if w == words[longest] {
+	if w == right {
 		return ""
 	}
-	words[longest] = w
-	return strings.ToLower(strings.Join(words, " "))
+	return w
+}
+
+// twiceWrong has an error in the first word and another one in the last.
+func twiceWrong(r *rand.Rand, p *Patient) string {
+	given, family := wrong(r, p.Words[0]), wrong(r, p.Words[len(p.Words)-1])
+	if given == "" || family == "" {
+		return ""
+	}
+	return given + " " + family
+}
+
+// wrongWithDigits has an error in the name, and the last digits of the telephone.
+func wrongWithDigits(r *rand.Rand, p *Patient) string {
+	given := wrong(r, p.Words[0])
+	if given == "" {
+		return ""
+	}
+	return given + " " + p.national()[4:]
+}
+
+// heardAndBegun has the given name in another spelling and the beginning of the family name.
+func heardAndBegun(r *rand.Rand, p *Patient) string {
+	n, family := p.names[0], p.Words[len(p.Words)-1]
+	use := r.IntN(len(n.spellings))
+	if use == n.used || len(family) < 5 {
+		return ""
+	}
+	return n.spellings[use] + " " + family[:4]
 }
 
 // respelled has another spelling of at least one word.
@@ -94,6 +128,24 @@ func begunAlike(text string, _, other *Patient) bool {
 	return true
 }
 
+// namedAndBegun tells whether the other has the same given name, however spelled, and a name that begins like the last word.
+func namedAndBegun(text string, p, other *Patient) bool {
+	words := strings.Fields(strings.ToLower(text))
+	return begunAlike(words[len(words)-1], nil, other) && slices.ContainsFunc(other.names, func(o name) bool { return o.spellings[0] == p.names[0].spellings[0] })
+}
+
+// reached tells whether the other's telephone holds the digits at the end.
+func reached(text string, _, other *Patient) bool {
+	digits := text[strings.LastIndexByte(text, ' ')+1:]
+	return strings.Contains(other.Contact, digits) || strings.Contains(other.AlternateContact, digits)
+}
+
+// sharesEnds tells whether the other has the same first and last names, however spelled.
+func sharesEnds(_ string, p, other *Patient) bool {
+	ends := &Patient{names: []name{p.names[0], p.names[len(p.names)-1]}}
+	return sameSound("", ends, other)
+}
+
 // sameSound tells whether the other has the same names, however spelled.
 func sameSound(_ string, p, other *Patient) bool {
 	return !slices.ContainsFunc(p.names, func(n name) bool {
@@ -105,7 +157,7 @@ func sameSound(_ string, p, other *Patient) bool {
 func heldAlike(text string, _, other *Patient) bool {
 	words := strings.Fields(text)
 	last := words[len(words)-1]
-	return (strings.Contains(other.Contact, last) || strings.Contains(other.AlternateContact, last)) && holdsWords(strings.Join(words[:len(words)-1], " "), nil, other)
+	return reached(last, nil, other) && holdsWords(strings.Join(words[:len(words)-1], " "), nil, other)
 }
 
 func sameBeginning(text string, p, other *Patient) bool {

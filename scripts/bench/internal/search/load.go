@@ -43,7 +43,7 @@ func atRate(ctx context.Context, searches []relevance.Judgement, perSecond int, 
 
 // closed lets callers make the searches again and again for span, each its next one when the last is answered. It returns how many
 // were answered.
-func closed(ctx context.Context, searches []relevance.Judgement, callers int, span time.Duration, ask asked) (int64, error) {
+func closed(ctx context.Context, searches []relevance.Judgement, span time.Duration, ask asked) (int64, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var all sync.WaitGroup

@@ -18,7 +18,7 @@ const usersEach = 5 // of a laboratory
 
 // rest measures the same searches through the service's own REST port: several users of every laboratory, each with a token.
 func (b *bench) rest(ctx context.Context) error {
-	if _, err := closed(ctx, b.mix.draw(warmSeed, lap), callers, b.sizes.window, b.remote.ask); err != nil {
+	if _, err := closed(ctx, b.mix.draw(warmSeed, lap), b.sizes.window, b.remote.ask); err != nil {
 		return err
 	}
 	var p50s, p99s []float64

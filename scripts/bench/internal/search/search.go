@@ -90,7 +90,7 @@ func (b *bench) saturation(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		done, err := closed(ctx, b.mix.draw(uint64(round), lap), callers, b.sizes.saturate, s.ask)
+		done, err := closed(ctx, b.mix.draw(uint64(round), lap), b.sizes.saturate, s.ask)
 		if err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ func (b *bench) warm(ctx context.Context) error {
 	for n, rests := 0, false; n < b.sizes.windows && !rests; n++ {
 		rests = true
 		for _, s := range []*side{b.ours, b.peer} {
-			done, err := closed(ctx, b.mix.draw(warmSeed+uint64(n), lap), callers, b.sizes.window, s.ask)
+			done, err := closed(ctx, b.mix.draw(warmSeed+uint64(n), lap), b.sizes.window, s.ask)
 			if err != nil {
 				return err
 			}

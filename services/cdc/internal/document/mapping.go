@@ -8,7 +8,7 @@ import (
 
 // Schema numbers the list of fields and the way in which they are analysed. An index made for another one is refused:
 // rebuild makes a new index.
-const Schema = 1
+const Schema = 2
 
 // VersionDomain names where the versions of the documents come from. Two domains must never meet in one index.
 const VersionDomain = "user_meta.rev"
@@ -80,10 +80,11 @@ func analysis() object {
 	custom := func(tokenizer string, characters []string, filters ...string) object {
 		return object{"type": "custom", "tokenizer": tokenizer, "char_filter": characters, "filter": filters}
 	}
-	digits := []string{"digits"}
+	digits, dots := []string{"digits"}, []string{"dots"}
 	return object{
 		"char_filter": object{
 			"digits":   object{"type": "pattern_replace", "pattern": "[^0-9]", "replacement": ""},
+			"dots":     object{"type": "pattern_replace", "pattern": "[.]", "replacement": " "},
 			"segments": object{"type": "pattern_replace", "pattern": "[-/~]", "replacement": " "},
 		},
 		"filter": object{
@@ -96,9 +97,9 @@ func analysis() object {
 			"at_most_20": object{"type": "truncate", "length": 20},
 		},
 		"analyzer": object{
-			"person":                  custom("standard", nil, "lowercase", "asciifolding"),
-			"person_prefix":           custom("standard", nil, "lowercase", "asciifolding", "first_1_15"),
-			"person_prefix_query":     custom("standard", nil, "lowercase", "asciifolding", "at_most_15"),
+			"person":                  custom("standard", dots, "lowercase", "asciifolding"),
+			"person_prefix":           custom("standard", dots, "lowercase", "asciifolding", "first_1_15"),
+			"person_prefix_query":     custom("standard", dots, "lowercase", "asciifolding", "at_most_15"),
 			"identifier_prefix":       custom("keyword", nil, "lowercase", "asciifolding", "first_1_20"),
 			"identifier_prefix_query": custom("keyword", nil, "lowercase", "asciifolding", "at_most_20"),
 			"segment":                 custom("standard", []string{"segments"}, "lowercase", "asciifolding"),

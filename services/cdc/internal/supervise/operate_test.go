@@ -151,7 +151,7 @@ source-projection  yes  RUNNING  0:RUNNING  127.0.0.1:8083  binlog.000001:10247,
 	want = `CONNECTOR          UP  STATE    TASKS     WORKER          READ UP TO
 source-existing    no  RUNNING  0:FAILED  127.0.0.1:8083  binlog.000001:10247, gtid 0-1-35, 2026-11-21T09:50:14Z
 source-projection  no  STOPPED  none      127.0.0.1:8083  binlog.000001:10247, gtid 0-1-35, 2026-11-21T09:50:14Z
-task 0 of source-existing failed: ConnectException < SQLException. It is restarted by itself, at the latest every 10 minutes; at once: cdc connectors restart source-existing. The whole trace is in cdc.connector-dlq
+task 0 of source-existing failed: ConnectException < SQLException. It is restarted by itself, at least every 60 s; at once: cdc connectors restart source-existing. The whole trace is in cdc.connector-dlq
 source-projection is STOPPED by an operator: cdc connectors resume source-projection
 `
 	if diff := cmp.Diff(want, out.String()); err != nil || up || diff != "" {

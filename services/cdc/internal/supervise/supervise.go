@@ -15,10 +15,11 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/connect"
 )
 
-// The pace of restarts of one failure: at once, then after 10 s, 20 s … 10 min.
+// The pace of restarts of one failure: at once, then after 10 s, 20 s, 40 s, and every minute. A restart costs little, and once the
+// cause is mended nobody should wait longer for the index: failures that follow each other closely count as one.
 const (
 	firstPause = 10 * time.Second
-	mostPause  = 10 * time.Minute
+	mostPause  = time.Minute
 	stable     = 2 * time.Minute // up for this long: the failure is over
 	taskless   = time.Minute     // running without a task for this long: a failure that the runtime does not call one
 )

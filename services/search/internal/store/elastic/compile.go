@@ -34,7 +34,7 @@ func (c compiler) first(typed string, fields []search.Field, effort search.Effor
 	return p
 }
 
-// second plans what is done when the first search finds nothing: words of names may sound alike or have typing errors. It is empty
+// second plans what is done when the first search finds nothing, or sounds alone, all of which it finds again: words of names may sound alike or have typing errors. It is empty
 // when no word may.
 func (c compiler) second(typed string, fields []search.Field, effort search.Effort) plan {
 	t := parse(typed)

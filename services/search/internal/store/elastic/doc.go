@@ -13,7 +13,7 @@
 //	part       the beginning of an identifier or email, a segment, the first or last digits of a telephone number
 //	mixed      every word of the text is found somewhere: "rahul 98765"
 //	sound      all words sound like words of the name, or begin one
-//	typo       only if nothing else was found: mixed, and words of names may have typing errors
+//	typo       only if nothing but sounds was found: mixed, and words of names may sound alike or have typing errors
 //
 // Scores are constants, without the statistics of words: they are equal on every copy of a shard, and pages have neither gaps nor
 // doubles. It refuses query strings, wildcards and patterns: whatever is typed is a literal.

@@ -173,9 +173,9 @@ func TestReadyAsksForTheAliasAndTheSchema(t *testing.T) {
 		handler http.HandlerFunc
 		words   string
 	}{
-		"fits":           {answers(200, meta("user_meta.rev", "1")), ""},
-		"another domain": {answers(200, meta("offset", "1")), "cdc rebuild"},
-		"another schema": {answers(200, meta("user_meta.rev", "2")), "cdc rebuild"},
+		"fits":           {answers(200, meta("user_meta.rev", "2")), ""},
+		"another domain": {answers(200, meta("offset", "2")), "cdc rebuild"},
+		"another schema": {answers(200, meta("user_meta.rev", "1")), "cdc rebuild"},
 		"no meta":        {answers(200, `{"user_details":{"mappings":{}}}`), "cdc rebuild"},
 		"no alias":       {answers(404, refusal("index_not_found_exception")), "cdc migrate"},
 		"down":           {answers(503, ""), "503"},

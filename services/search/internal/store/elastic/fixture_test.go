@@ -18,13 +18,20 @@ var now = time.Date(2026, 11, 21, 10, 30, 0, 0, time.UTC)
 // index is a real index with a store that reads it.
 type index struct {
 	*indextest.Index
-	t     testing.TB
-	store *elastic.Store
+	t      testing.TB
+	client *engine.Client
+	store  *elastic.Store
 }
 
 func open(t testing.TB, change ...func(*elastic.Config)) *index {
 	t.Helper()
 	i := &index{Index: indextest.New(t), t: t}
+	client, err := engine.Open(engine.Config{URL: i.URL(), MaxRetries: 3, RequestTimeout: 30, MaxConnections: 8}, engine.Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	i.client = client
 	i.store = i.with(change...)
 	return i
 }
@@ -37,12 +44,7 @@ func (i *index) with(change ...func(*elastic.Config)) *elastic.Store {
 	for _, f := range change {
 		f(&cfg)
 	}
-	client, err := engine.Open(engine.Config{URL: i.URL(), MaxRetries: 3, RequestTimeout: 30, MaxConnections: 8}, engine.Deps{})
-	if err != nil {
-		i.t.Fatal(err)
-	}
-	i.t.Cleanup(func() { _ = client.Close() })
-	return elastic.New(client, cfg, clock.Fixed(now))
+	return elastic.New(i.client, cfg, clock.Fixed(now))
 }
 
 func settings() elastic.Config {

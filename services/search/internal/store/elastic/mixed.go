@@ -78,11 +78,16 @@ func (c compiler) places(piece string, f search.Field, by tier, hear bool) []lea
 
 func nameLeaves(piece string, f search.Field, by tier, hear bool) []leaf {
 	leaves := []leaf{{f, match(string(f), piece), 0.9}, {f, match(prefix(f), piece), 0.6}}
-	if alike, ok := bySound(parse(piece)); hear && ok {
+	alike, heard := bySound(parse(piece))
+	if heard = heard && hear; heard {
 		leaves = append(leaves, leaf{f, alike, 0.3})
 	}
-	if by == tierTypo && mayBeWrong(piece) {
-		leaves = append(leaves, leaf{f, similar(string(f), piece, "AUTO:4,20"), 0.2}, leaf{f, similar(string(f), piece, "AUTO:4,8"), 0})
+	if by != tierTypo || !mayBeWrong(piece) {
+		return leaves
 	}
-	return leaves
+	near := similar(string(f), piece, oneError)
+	if heard {
+		leaves = append(leaves, leaf{f, allOf(near, alike), 0.5})
+	}
+	return append(leaves, leaf{f, near, 0.4}, leaf{f, similar(string(f), piece, someErrors), 0})
 }

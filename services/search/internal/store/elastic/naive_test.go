@@ -24,11 +24,6 @@ func (i *index) multiMatch(labID int64, text string) ([]relevance.Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := engine.Open(engine.Config{URL: i.URL(), RequestTimeout: 30, MaxConnections: 1}, engine.Deps{})
-	if err != nil {
-		return nil, err
-	}
-	defer client.Close()
 	var answer struct {
 		Hits struct {
 			Hits []struct {
@@ -39,7 +34,7 @@ func (i *index) multiMatch(labID int64, text string) ([]relevance.Hit, error) {
 			}
 		}
 	}
-	err = client.Do(i.t.Context(), engine.Call{Name: "search", Method: http.MethodPost, Path: "/" + i.Alias() + "/_search", Body: body,
+	err = i.client.Do(i.t.Context(), engine.Call{Name: "search", Method: http.MethodPost, Path: "/" + i.Alias() + "/_search", Body: body,
 		Query: url.Values{"routing": {strconv.FormatInt(labID, 10)}}}, &answer)
 	var hits []relevance.Hit
 	for _, h := range answer.Hits.Hits {

@@ -118,3 +118,25 @@ func strangers(t *rapid.T, all rows, r search.Result, scope search.Scope) {
 		}
 	}
 }
+
+func TestAnyTextIsAnswered(t *testing.T) {
+	t.Parallel()
+	i := open(t)
+	i.Put(crowd()...)
+	answered := func(text string) {
+		q, err := search.NewQuery(search.Request{Query: text}, 10)
+		if err != nil {
+			return
+		}
+		for _, effort := range []search.Effort{search.Full, search.Reduced, search.Least} {
+			if _, err := i.store.Search(t.Context(), lab(t, 7), q, effort); err != nil {
+				t.Errorf("%q with effort %d: %v", text, effort, err)
+			}
+		}
+	}
+	for _, text := range []string{strings.Repeat("a ", 64), strings.Repeat("abcdefgh", 16), strings.Repeat("9", 128), strings.Repeat("abcd ", 25), "1 2 3 4 5 6", "ab1 ab2 ab3 ab4 ab5 ab6",
+		"rahul sharma kumar 98765 S-1 om", strings.Repeat("王", 128), strings.Repeat("%_*?\"\\", 21), "{\"match_all\":{}}", "\U0001F600", "a\u0300\u0301", "---", "+91", "'", "’"} {
+		answered(text)
+	}
+	rapid.Check(t, func(rt *rapid.T) { answered(rapid.StringN(1, 128, -1).Draw(rt, "text")) })
+}

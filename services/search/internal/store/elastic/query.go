@@ -25,7 +25,13 @@ func adjacent(field, text string) query {
 	return query{"match_phrase": query{field: query{"query": text}}}
 }
 
-// similar finds all words of text with typing errors: one in words of 4 letters, two from 8, none in the first letter.
+// How many typing errors a word may have. Shorter ones than 4 letters have none.
+const (
+	oneError   = "AUTO:4,129" // a text has at most 128 letters
+	someErrors = "AUTO:4,8"   // two from 8 letters
+)
+
+// similar finds all words of text with typing errors, none of them in the first letter.
 func similar(field, text, distance string) query {
 	return query{"match": query{field: query{"query": text, "operator": "and", "fuzziness": distance, "prefix_length": 1, "max_expansions": 50}}}
 }

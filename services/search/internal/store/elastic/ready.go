@@ -12,7 +12,7 @@ import (
 // What the pipeline writes into the indexes that this program can search.
 const (
 	versionDomain = "user_meta.rev"
-	schema        = 1
+	schema        = 2
 )
 
 // Ready asks whether the index is there and is one that this program can search. The error says what to do.

@@ -34,7 +34,7 @@ func TestTheOneWhoIsMeantStandsFirst(t *testing.T) {
 	i := open(t)
 	patients, all := corpus(2000)
 	i.Put(all...)
-	judgements := relevance.Judgements(1, 30, patients)
+	judgements := relevance.Judgements(1, 20, patients)
 	ours := i.measure(judgements, func(j relevance.Judgement) ([]relevance.Hit, error) {
 		q := query(t, j.Text, search.All)
 		q.Size = relevance.Depth
@@ -48,7 +48,11 @@ func TestTheOneWhoIsMeantStandsFirst(t *testing.T) {
 	if ours.MRR < 0.95 || ours.Recall < 0.99 || ours.Alien != 0 {
 		t.Errorf("figures %+v", ours)
 	}
-	naive := i.measure(judgements, func(j relevance.Judgement) ([]relevance.Hit, error) { return i.multiMatch(j.LabID, j.Text) })
+	var some []relevance.Judgement // one fuzzy query over all fields is slow
+	for n := 0; n < len(judgements); n += 5 {
+		some = append(some, judgements[n])
+	}
+	naive := i.measure(some, func(j relevance.Judgement) ([]relevance.Hit, error) { return i.multiMatch(j.LabID, j.Text) })
 	if naive.MRR >= ours.MRR {
 		t.Errorf("one query over all fields has the MRR %v, ours %v", naive.MRR, ours.MRR)
 	}

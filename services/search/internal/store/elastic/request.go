@@ -19,6 +19,7 @@ type request struct {
 	From    int              `json:"from"`
 	Size    int              `json:"size"`
 	Count   int              `json:"track_total_hits"`
+	Top     bool             `json:"track_scores"` // the best score of all pages, although the order is ours
 	Timeout string           `json:"timeout"`
 	Source  []string         `json:"_source"`
 	Query   query            `json:"query"`
@@ -28,7 +29,7 @@ type request struct {
 
 // body makes the request of a plan. limit is how long the engine may take.
 func (p *plan) body(scope search.Scope, q search.Query, recent *recency, limit time.Duration) request {
-	r := request{From: q.From, Size: q.Size, Count: maxCount, Timeout: strconv.FormatInt(max(1, limit.Milliseconds()), 10) + "ms", Source: wanted,
+	r := request{From: q.From, Size: q.Size, Count: maxCount, Top: true, Timeout: strconv.FormatInt(max(1, limit.Milliseconds()), 10) + "ms", Source: wanted,
 		Sort: []query{{"_score": query{"order": "desc"}}, {"user_id.number": query{"order": "asc"}}}}
 	r.Query = query{"bool": query{"filter": visible(scope), "must": []query{p.query()}}}
 	if recent != nil {

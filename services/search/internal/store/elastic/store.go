@@ -22,8 +22,9 @@ func New(client *elastic.Client, cfg Config, clock clock.Clock) *Store {
 	return &Store{client: client, cfg: cfg, clock: clock, compile: compiler{codes: cfg.PhoneCountryCodes}}
 }
 
-// Search answers q within scope. When nothing is found and effort allows it, the words of names may have typing errors; whether
-// they may does not depend on the page that is asked for. Errors: Unavailable when the index is down, overloaded or missing,
+// Search answers q within scope. When nothing is found but names of the same sound and effort allows it, a second request lets words
+// of names have typing errors: sounds are coarse, and in a large laboratory some name sounds like almost any mistake. Whether that
+// happens does not depend on the page that is asked for. Errors: Unavailable when the index is down, overloaded or missing,
 // DeadlineExceeded when it is too slow, Canceled; they hold neither the text nor what the engine says about it.
 func (s *Store) Search(ctx context.Context, scope search.Scope, q search.Query, effort search.Effort) (search.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.timeout())
@@ -33,27 +34,31 @@ func (s *Store) Search(ctx context.Context, scope search.Scope, q search.Query, 
 		recent = &recency{cfg: &s.cfg, origin: s.clock.Now()}
 	}
 	first := s.compile.first(q.Text, q.Fields, effort)
-	result, err := s.run(ctx, &first, scope, q, recent)
-	if err != nil || result.Total > 0 || result.Partial {
+	result, top, err := s.run(ctx, &first, scope, q, recent)
+	if err != nil || result.Partial || top >= tierMixed.score() {
 		return result, err
 	}
 	second := s.compile.second(q.Text, q.Fields, effort)
-	again, err := s.run(ctx, &second, scope, q, recent)
+	if second.empty() {
+		return result, nil
+	}
+	again, _, err := s.run(ctx, &second, scope, q, recent)
 	again.Took += result.Took
 	return again, err
 }
 
-// run sends a plan. One without a way to find anything needs no engine.
-func (s *Store) run(ctx context.Context, p *plan, scope search.Scope, q search.Query, recent *recency) (search.Result, error) {
+// run sends a plan, and returns the score of the best hit of all pages too. A plan without a way to find anything needs no engine.
+func (s *Store) run(ctx context.Context, p *plan, scope search.Scope, q search.Query, recent *recency) (search.Result, float64, error) {
 	if p.empty() {
-		return search.Result{ByBucket: counts(0, nil)}, nil
+		return search.Result{ByBucket: counts(0, nil)}, 0, nil
 	}
 	r := p.body(scope, q, recent, engineTime(ctx))
 	found, err := s.send(ctx, scope, r)
 	if err != nil {
-		return search.Result{}, s.fault(ctx, err)
+		return search.Result{}, 0, s.fault(ctx, err)
 	}
-	return found.result()
+	result, err := found.result()
+	return result, found.Hits.Top, err
 }
 
 // engineTime is how long the engine may work: enough less than we wait to read its answer.

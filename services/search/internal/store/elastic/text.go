@@ -67,7 +67,7 @@ func spoken(s string) ([]string, bool) {
 		return nil, false
 	}
 	parts := strings.FieldsFunc(s, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !strings.ContainsRune("'’.", r)
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !strings.ContainsRune("'’", r)
 	})
 	return slices.DeleteFunc(parts, func(p string) bool { return !strings.ContainsFunc(p, unicode.IsLetter) }), true
 }

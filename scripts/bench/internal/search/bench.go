@@ -15,9 +15,6 @@ import (
 	"github.com/labplatform/labplatform/services/search/inprocess"
 )
 
-// finder searches one laboratory; the first page.
-type finder func(ctx context.Context, labID int64, text string) ([]inprocess.Hit, error)
-
 type bench struct {
 	report  *report.Report
 	sizes   sizes
@@ -25,9 +22,8 @@ type bench struct {
 	client  *elastic.Client
 	corpus  *corpus
 	mix     *mix
-	verdict verdict
 
-	ours, peer finder
+	ours, peer, remote *side // remote is ours through the REST port
 }
 
 // with runs measure on a platform of its own whose index holds the patients.
@@ -86,11 +82,13 @@ func (b *bench) open() (err error) {
 	if err != nil {
 		return err
 	}
-	b.ours = func(ctx context.Context, labID int64, text string) ([]inprocess.Hit, error) {
+	b.ours = &side{name: "ours", strict: true, find: func(ctx context.Context, labID int64, text string) ([]inprocess.Hit, error) {
 		return searcher.Search(ctx, labID, text, pageSize)
-	}
-	b.peer = multiMatch(b.client)
-	return nil
+	}}
+	b.peer = &side{name: peerName, find: multiMatch(b.client)}
+	b.remote = &side{name: "rest", strict: true}
+	b.remote.find, err = b.throughREST()
+	return err
 }
 
 func (b *bench) fill(ctx context.Context) error {

@@ -1,12 +1,15 @@
 package search
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 	"github.com/labplatform/labplatform/services/search/relevance"
 )
 
@@ -68,4 +71,21 @@ func closed(ctx context.Context, searches []relevance.Judgement, span time.Durat
 func quantile(taken []time.Duration, percent int) float64 {
 	sorted := slices.Sorted(slices.Values(taken))
 	return float64(sorted[min(len(sorted)-1, len(sorted)*percent/100)].Microseconds()) / 1000
+}
+
+// times are how long searches took, by the kind of their text.
+type times map[string][]time.Duration
+
+func (t times) add(searches []relevance.Judgement, taken []time.Duration) {
+	for i, s := range searches {
+		t[s.Kind] = append(t[s.Kind], taken[i])
+	}
+}
+
+// print tells which texts are dear, the dearest first.
+func (t times) print(r *report.Report) {
+	kinds := slices.SortedFunc(maps.Keys(t), func(a, b string) int { return cmp.Compare(quantile(t[b], 50), quantile(t[a], 50)) })
+	for _, kind := range kinds {
+		r.Progress("  %-24s %6d searches, p50 %8.2f ms, p99 %8.2f ms", kind, len(t[kind]), quantile(t[kind], 50), quantile(t[kind], 99))
+	}
 }

@@ -6,12 +6,16 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/services/search/inprocess"
 )
 
-const peerName = "multi_match"
+const (
+	peerName = "multi_match"
+	limit    = 5 * time.Second // the service's own for a search
+)
 
 type object = map[string]any
 
@@ -51,6 +55,8 @@ var documentFields = []string{"user_id", "lab_id", "lab_patient_id", "full_name"
 func multiMatch(client *elastic.Client) finder {
 	fields := append(inprocess.Fields(), "full_name.prefix")
 	return func(ctx context.Context, labID int64, text string) ([]inprocess.Hit, error) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
 		body, err := json.Marshal(object{"size": pageSize, "track_total_hits": 10_000, "_source": documentFields, "query": object{"bool": object{
 			"filter": []object{{"term": object{"lab_id": labID}}, {"term": object{"is_deleted": false}}},
 			"must":   object{"multi_match": object{"query": text, "fields": fields, "fuzziness": "AUTO", "lenient": true}}}}})

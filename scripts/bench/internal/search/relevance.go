@@ -12,13 +12,13 @@ import (
 // Relevance measures how far up the patient stands who is meant, on several sets of texts.
 func Relevance(ctx context.Context, r *report.Report) error {
 	return with(ctx, r, func(b *bench) error {
-		ours, peer := places{name: oursSide, find: b.ours}, places{name: peerName, find: b.peer}
+		ours, peer := places{side: b.ours}, places{side: b.peer}
 		texts := 0
 		for set := range b.sizes.rounds {
 			judgements := b.corpus.judgements(textsSeed + uint64(set))
 			texts += len(judgements)
-			for _, side := range []*places{&ours, &peer} {
-				if err := side.measure(ctx, r, judgements); err != nil {
+			for _, one := range []*places{&ours, &peer} {
+				if err := one.measure(ctx, r, judgements); err != nil {
 					return err
 				}
 			}
@@ -37,15 +37,14 @@ func Relevance(ctx context.Context, r *report.Report) error {
 
 // places are where one side put those who were meant, a figure for each set of texts.
 type places struct {
-	name                string
-	find                finder
+	side                *side
 	mrr, recall, aliens []float64
 	alien               int
 }
 
 func (p *places) measure(ctx context.Context, r *report.Report, judgements []relevance.Judgement) error {
 	figures, err := relevance.Measure(judgements, func(j relevance.Judgement) ([]relevance.Hit, error) {
-		found, err := p.find(ctx, j.LabID, j.Text)
+		found, err := p.side.find(ctx, j.LabID, j.Text)
 		var hits []relevance.Hit
 		for _, h := range found {
 			hits = append(hits, relevance.Hit(h))
@@ -55,7 +54,7 @@ func (p *places) measure(ctx context.Context, r *report.Report, judgements []rel
 	if err != nil {
 		return err
 	}
-	r.Progress("%s, %d texts", p.name, len(judgements))
+	r.Progress("%s, %d texts", p.side.name, len(judgements))
 	for line := range strings.Lines(relevance.Table(figures)) {
 		r.Progress("  %s", strings.TrimRight(line, "\n"))
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,24 +16,16 @@ import (
 
 const usersEach = 5 // of a laboratory
 
-// errTimeout is the service's answer 504.
-var errTimeout = errors.New("the search took too long")
-
 // rest measures the same searches through the service's own REST port: several users of every laboratory, each with a token.
 func (b *bench) rest(ctx context.Context) error {
-	find, err := b.throughREST()
-	if err != nil {
-		return err
-	}
-	ask := b.verdict.judging(find, b.verdict.ours)
-	if _, err := closed(ctx, b.mix.draw(2000, 4096), b.sizes.window, ask); err != nil {
+	if _, err := closed(ctx, b.mix.draw(warmSeed, lap), b.sizes.window, b.remote.ask); err != nil {
 		return err
 	}
 	var p50s, p99s []float64
-	for round := range max(b.sizes.rounds, 2) {
-		taken, err := atRate(ctx, b.mix.draw(uint64(1+round), int(b.sizes.span.Seconds()*ratePerSecond)), ratePerSecond, ask)
+	for round := range b.sizes.rounds {
+		taken, err := atRate(ctx, b.mix.draw(uint64(1+round), int(b.sizes.span.Seconds()*ratePerSecond)), ratePerSecond, b.remote.ask)
 		if err != nil {
-			return fmt.Errorf("REST: %w", err)
+			return err
 		}
 		p50s, p99s = append(p50s, quantile(taken, 50)), append(p99s, quantile(taken, 99))
 	}
@@ -91,7 +82,7 @@ func post(ctx context.Context, client *http.Client, address, token, text string)
 		return nil, err
 	}
 	if response.StatusCode == http.StatusGatewayTimeout {
-		return nil, errTimeout
+		return nil, context.DeadlineExceeded
 	}
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s: %.200s", response.Status, content)

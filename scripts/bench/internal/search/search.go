@@ -8,7 +8,6 @@ package search
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
@@ -27,15 +26,16 @@ type sizes struct {
 
 func chosen(quick bool) sizes {
 	if quick {
-		return sizes{patients: 10_000, laboratories: 5, texts: 10, rounds: 2, span: 3 * time.Second, saturate: 2 * time.Second, window: time.Second, windows: 4}
+		return sizes{patients: 5_000, laboratories: 5, texts: 10, rounds: 2, span: 2 * time.Second, saturate: 3 * time.Second / 2, window: time.Second, windows: 3}
 	}
-	return sizes{patients: 200_000, laboratories: 20, texts: 10, rounds: 4, span: 20 * time.Second, saturate: 10 * time.Second, window: 5 * time.Second, windows: 12}
+	return sizes{patients: 200_000, laboratories: 20, texts: 10, rounds: 4, span: 15 * time.Second, saturate: 10 * time.Second, window: 5 * time.Second, windows: 12}
 }
 
 const (
 	ratePerSecond = 200
-	callers       = 16 // at full load
-	pageSize      = 10 // the service's default
+	callers       = 16   // at full load
+	lap           = 4096 // searches that they make again and again
+	pageSize      = 10   // the service's default
 )
 
 // Run measures how fast searches are.
@@ -46,88 +46,88 @@ func Run(ctx context.Context, r *report.Report) error {
 				return err
 			}
 		}
-		r.Correct("searches_judged", b.verdict.judged.Load())
-		r.Correct("searches_given_up", b.verdict.late.Load())
-		r.Correct("meant_but_not_on_the_first_page", b.verdict.missed.Load())
+		for _, s := range []*side{b.ours, b.peer, b.remote} {
+			r.Correct(s.name+"_answers_judged", s.answered.Load())
+			r.Correct(s.name+"_given_up", s.late.Load())
+			r.Correct(s.name+"_without_the_one_who_is_meant", s.missed.Load())
+		}
 		return nil
 	})
 }
 
 // steady measures latency at 200 searches a second, counted from when each was due.
 func (b *bench) steady(ctx context.Context) error {
-	var p50s, p99s, cpus series
-	measure := func(side string, round int, find finder, judge judge) error {
+	var p50s, p99s series
+	byKind := times{}
+	if err := b.inTurn(func(s *side, round int) error {
+		searches := b.mix.draw(uint64(round), int(b.sizes.span.Seconds()*ratePerSecond))
+		taken, err := atRate(ctx, searches, ratePerSecond, s.ask)
+		if err != nil {
+			return err
+		}
+		p50, p99 := quantile(taken, 50), quantile(taken, 99)
+		b.report.Progress("%-12s %d searches at %d a second: p50 %.2f ms, p99 %.2f ms", s.name, len(taken), ratePerSecond, p50, p99)
+		p50s.add(s, p50)
+		p99s.add(s, p99)
+		if s == b.ours {
+			byKind.add(searches, taken)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	byKind.print(b.report)
+	b.report.Lower("p50_ms", "ms", p50s.ours, peerName, p50s.peer)
+	b.report.Lower("p99_ms", "ms", p99s.ours, peerName, p99s.peer)
+	return nil
+}
+
+// saturation measures how many searches a second are answered when everybody asks again at once, and what one costs the engine.
+func (b *bench) saturation(ctx context.Context) error {
+	var rates, cpus series
+	if err := b.inTurn(func(s *side, round int) error {
 		before, err := b.engineCPU()
 		if err != nil {
 			return err
 		}
-		searches := b.mix.draw(uint64(round), int(b.sizes.span.Seconds()*ratePerSecond))
-		taken, err := atRate(ctx, searches, ratePerSecond, b.verdict.judging(find, judge))
+		done, err := closed(ctx, b.mix.draw(uint64(round), lap), b.sizes.saturate, s.ask)
 		if err != nil {
-			return fmt.Errorf("%s: %w", side, err)
+			return err
 		}
 		after, err := b.engineCPU()
-		p50, p99 := quantile(taken, 50), quantile(taken, 99)
-		b.report.Progress("%-5s %d searches at %d/s: p50 %.2f ms, p99 %.2f ms", side, len(taken), ratePerSecond, p50, p99)
-		p50s.add(side, p50)
-		p99s.add(side, p99)
-		cpus.add(side, float64((after-before).Microseconds())/float64(len(taken)))
+		rate, cpu := float64(done)/b.sizes.saturate.Seconds(), float64((after-before).Microseconds())/float64(max(1, done))
+		b.report.Progress("%-12s %d callers: %.0f searches a second, %.0f µs of the engine each", s.name, callers, rate, cpu)
+		rates.add(s, rate)
+		cpus.add(s, cpu)
+		return err
+	}); err != nil {
 		return err
 	}
-	if err := b.inTurn(measure); err != nil {
-		return err
-	}
-	b.report.Lower("p50_ms", "ms", p50s.ours, peerName, p50s.peer)
-	b.report.Lower("p99_ms", "ms", p99s.ours, peerName, p99s.peer)
+	b.report.Higher("saturation_per_second", "1/s", rates.ours, peerName, rates.peer)
 	b.report.Lower("engine_cpu_us_per_search", "µs", cpus.ours, peerName, cpus.peer)
 	return nil
 }
 
-// saturation measures how many searches a second are answered when everybody asks again at once.
-func (b *bench) saturation(ctx context.Context) error {
-	var rates series
-	measure := func(side string, round int, find finder, judge judge) error {
-		done, err := closed(ctx, b.mix.draw(uint64(round), 4096), b.sizes.saturate, b.verdict.judging(find, judge))
-		if err != nil {
-			return fmt.Errorf("%s: %w", side, err)
+// inTurn measures both sides, A B B A. Both get the same searches in the same round.
+func (b *bench) inTurn(measure func(s *side, round int) error) error {
+	rounds := map[*side]int{}
+	run := func(s *side) func() (float64, error) {
+		return func() (float64, error) {
+			rounds[s]++
+			return 0, measure(s, rounds[s])
 		}
-		rate := float64(done) / b.sizes.saturate.Seconds()
-		b.report.Progress("%-5s %d callers: %.0f searches a second", side, callers, rate)
-		rates.add(side, rate)
-		return nil
 	}
-	if err := b.inTurn(measure); err != nil {
-		return err
-	}
-	b.report.Higher("saturation_per_second", "1/s", rates.ours, peerName, rates.peer)
-	return nil
+	_, _, err := report.Alternate(b.sizes.rounds, run(b.ours), run(b.peer))
+	return err
 }
 
 // series are the figures of both sides.
 type series struct{ ours, peer []float64 }
 
-func (s *series) add(side string, value float64) {
-	if side == oursSide {
-		s.ours = append(s.ours, value)
+func (f *series) add(s *side, value float64) {
+	if s.strict {
+		f.ours = append(f.ours, value)
 	} else {
-		s.peer = append(s.peer, value)
+		f.peer = append(f.peer, value)
 	}
-}
-
-const (
-	oursSide = "ours"
-	peerSide = "peer"
-)
-
-// inTurn measures both sides, A B B A.
-func (b *bench) inTurn(measure func(side string, round int, find finder, judge judge) error) error {
-	oursRound, peerRound := 0, 0
-	_, _, err := report.Alternate(b.sizes.rounds, func() (float64, error) {
-		oursRound++
-		return 0, measure(oursSide, oursRound, b.ours, b.verdict.ours)
-	}, func() (float64, error) {
-		peerRound++
-		return 0, measure(peerSide, peerRound, b.peer, b.verdict.peer)
-	})
-	return err
 }

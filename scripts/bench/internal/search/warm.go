@@ -46,29 +46,26 @@ func (b *bench) settle(ctx context.Context) error {
 	}
 }
 
-// stable is how much the rates of two windows after each other may differ.
-const stable = 0.05
+const (
+	stable   = 0.05 // how much the rates of two windows after each other may differ
+	warmSeed = 1000
+)
 
 // warm searches at full load, ours and the peer's in turn, until neither gets faster.
 func (b *bench) warm(ctx context.Context) error {
 	begin := time.Now()
-	var lastOurs, lastPeer int64
-	for n := range b.sizes.windows {
-		ours, err := closed(ctx, b.mix.draw(uint64(1000+n), 4096), b.sizes.window, b.verdict.judging(b.ours, b.verdict.ours))
-		if err != nil {
-			return err
+	last := map[*side]int64{}
+	for n, rests := 0, false; n < b.sizes.windows && !rests; n++ {
+		rests = true
+		for _, s := range []*side{b.ours, b.peer} {
+			done, err := closed(ctx, b.mix.draw(warmSeed+uint64(n), lap), b.sizes.window, s.ask)
+			if err != nil {
+				return err
+			}
+			rests = rests && math.Abs(float64(done-last[s])) <= stable*float64(last[s])
+			last[s] = done
 		}
-		peer, err := closed(ctx, b.mix.draw(uint64(1000+n), 4096), b.sizes.window, b.verdict.judging(b.peer, b.verdict.peer))
-		if err != nil {
-			return err
-		}
-		if near(ours, lastOurs) && near(peer, lastPeer) {
-			break
-		}
-		lastOurs, lastPeer = ours, peer
 	}
 	b.report.Progress("warm after %.1f s", time.Since(begin).Seconds())
 	return nil
 }
-
-func near(a, b int64) bool { return math.Abs(float64(a-b)) <= stable*float64(b) }

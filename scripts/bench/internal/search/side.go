@@ -1,0 +1,59 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/search/inprocess"
+	"github.com/labplatform/labplatform/services/search/relevance"
+)
+
+// finder searches one laboratory; the first page.
+type finder func(ctx context.Context, labID int64, text string) ([]inprocess.Hit, error)
+
+// side is ours or the peer: a search, and what its answers were worth.
+type side struct {
+	name   string
+	find   finder
+	strict bool // the patient who is meant must be found
+
+	answered, missed, late atomic.Int64 // searches
+}
+
+// uncertain are the kinds of texts that another patient may answer to as closely. All others must find the one who is meant on the
+// first page, or it is no search.
+var uncertain = []string{"typing error", "sound"}
+
+// ask makes a search and judges the answer; false when it was given up for taking too long: that is slow, not wrong.
+func (s *side) ask(ctx context.Context, j relevance.Judgement) (bool, error) {
+	hits, err := s.find(ctx, j.LabID, j.Text)
+	if apperr.Is(err, apperr.DeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {
+		s.late.Add(1)
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s, a search by %s: %w", s.name, j.Kind, err)
+	}
+	s.answered.Add(1)
+	return true, s.judge(j, hits)
+}
+
+// judge requires that nobody is of another laboratory, and when it is strict the patient who is meant, or nobody where nobody is.
+func (s *side) judge(j relevance.Judgement, hits []inprocess.Hit) error {
+	if i := slices.IndexFunc(hits, func(h inprocess.Hit) bool { return h.LabID != j.LabID }); i >= 0 {
+		return fmt.Errorf("%s: a %s in laboratory %d finds patient %d of laboratory %d", s.name, j.Kind, j.LabID, hits[i].UserID, hits[i].LabID)
+	}
+	found := slices.ContainsFunc(hits, func(h inprocess.Hit) bool { return h.UserID == j.Want })
+	switch {
+	case j.Kind == foreign && len(hits) == 0, j.Kind != foreign && found:
+		return nil
+	case !s.strict || slices.Contains(uncertain, j.Kind):
+		s.missed.Add(1)
+		return nil
+	}
+	return fmt.Errorf("%s: %q, a %s in laboratory %d, finds %d patients, and patient %d is meant (0: nobody)", s.name, j.Text, j.Kind, j.LabID, len(hits), j.Want)
+}

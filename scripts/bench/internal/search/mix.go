@@ -11,7 +11,7 @@ import (
 // or telephone, and a good deal unfinished, misspelled or of somebody who is not there.
 var shares = map[string]int{
 	"whole name": 11, "words in another order": 4, "last word begun": 13, "beginnings of words": 8,
-	"typing error": 4, "sound": 6,
+	"typing error": 2, "two typing errors": 1, "typing error and digits": 1, "sound": 4, "sound, last word begun": 2,
 	"telephone": 16, "last digits": 4, "first digits": 4,
 	"patient's number": 6, "bill": 5, "report": 2, "order": 2, "segment of an order": 1, "national number": 1, "email": 1,
 	"sample": 5, "beginning of a sample": 2,

@@ -40,7 +40,10 @@ const (
 
 // Run measures how fast searches are.
 func Run(ctx context.Context, r *report.Report) error {
-	return with(ctx, r, func(b *bench) error {
+	return with(ctx, r, func(b *bench) (err error) {
+		if b.mix, err = newMix(b.corpus.texts); err != nil {
+			return err
+		}
 		for _, step := range []func(context.Context) error{b.warm, b.steady, b.saturation, b.rest} {
 			if err := step(ctx); err != nil {
 				return err

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
 const (
@@ -29,7 +31,7 @@ func Nil(t testing.TB, what string, check func() error) {
 		if err == nil {
 			return
 		}
-		if !rest(ctx, pause) {
+		if lifecycle.Pause(ctx, pause) != nil {
 			t.Fatalf("%s did not happen within %v: %v", what, limit, err)
 		}
 	}
@@ -44,16 +46,4 @@ func True(t testing.TB, what string, check func() bool) {
 		}
 		return errNotSo
 	})
-}
-
-// rest reports false when ctx ended first.
-func rest(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -42,6 +42,11 @@ func NewHealth(log *slog.Logger, checks ...Check) *Health {
 	return &Health{checks: checks, log: log, states: make([]state, len(checks))}
 }
 
+// Add adds a check; before Run.
+func (h *Health) Add(check Check) {
+	h.checks, h.states = append(h.checks, check), append(h.states, state{})
+}
+
 // Drain makes the process not ready for good.
 func (h *Health) Drain() { h.draining.Store(true) }
 

@@ -1,31 +1,19 @@
-// Command gateway is the REST edge of the laboratory platform.
+// Command gateway is the REST edge of the platform.
 package main
 
 import (
-	"context"
-	"os"
-
 	"github.com/labplatform/labplatform/gateway/internal/app"
-	"github.com/labplatform/labplatform/pkg/command"
-	"github.com/labplatform/labplatform/pkg/config"
-	"github.com/labplatform/labplatform/pkg/httpserver"
+	"github.com/labplatform/labplatform/pkg/service"
 )
 
-// version is set by the linker.
+// version is set by the build.
 var version = "dev"
 
 func main() {
-	command.Service{
-		Name:    "gateway",
+	service.Binary[app.Config]{
+		Name:    app.Name,
 		Summary: "the REST edge of the laboratory platform",
-		Serve: command.With(app.Load, func(ctx context.Context, cfg app.Config) error {
-			return app.Run(ctx, cfg, version, os.Environ(), os.Stderr)
-		}),
-		PrintConfig: command.With(app.Load, func(_ context.Context, cfg app.Config) error {
-			return config.Print(os.Stdout, app.Prefix, &cfg)
-		}),
-		CheckReady: command.With(app.Load, func(ctx context.Context, cfg app.Config) error {
-			return httpserver.CheckReady(ctx, cfg.Admin.AdminPort)
-		}),
+		Version: version, Prefix: app.Prefix, Load: app.Load, Serve: app.Serve,
+		HealthPort: func(cfg app.Config) int { return cfg.Admin.AdminPort },
 	}.Main()
 }

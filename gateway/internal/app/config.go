@@ -3,10 +3,14 @@ package app
 
 import (
 	"errors"
+	"net"
+	"strconv"
 
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/lifecycle"
+	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
@@ -27,6 +31,9 @@ type Config struct {
 	CalloutAddr       string `env:"CALLOUT_ADDR"`
 	BillSplitAddr     string `env:"BILL_SPLIT_ADDR"`
 	NotificationsAddr string `env:"NOTIFICATIONS_ADDR"`
+
+	// GOGC, when set, wins over our own choice.
+	GOGC string `env:"GOGC" absolute:"true"`
 
 	ServiceTokenSecret config.Secret `env:"SERVICE_TOKEN_SECRET"`
 	// TrustedOrigins may send cookie-authenticated writes: scheme://host[:port], comma separated.
@@ -58,3 +65,14 @@ func (c Config) addresses() map[string]string {
 		"cellcounter": c.CellCounterAddr, "callout": c.CalloutAddr, "billsplit": c.BillSplitAddr, "notifications": c.NotificationsAddr,
 	}
 }
+
+// process returns the settings that every process has.
+func (c *Config) process() service.Config {
+	return service.Config{
+		Admin: c.Admin, Lifecycle: c.Lifecycle, Telemetry: c.Telemetry,
+		Auth: authn.Config{ServiceTokenSecret: c.ServiceTokenSecret},
+	}
+}
+
+// address returns where a listener listens.
+func (c *Config) address(port int) string { return net.JoinHostPort(c.Admin.Host, strconv.Itoa(port)) }

@@ -2,12 +2,9 @@
 package main
 
 import (
-	"context"
-	"log/slog"
 	"os"
 
-	"github.com/labplatform/labplatform/pkg/command"
-	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/cdc/internal/app"
 )
 
@@ -15,19 +12,11 @@ import (
 var version = "dev"
 
 func main() {
-	command.Service{
-		Name:    "cdc",
+	service.Binary[app.Config]{
+		Name:    app.Name,
 		Summary: "keeps the search index in step with the database",
-		Serve: command.With(app.Load, func(ctx context.Context, cfg app.Config) error {
-			return app.Serve(ctx, cfg, version, os.Stderr)
-		}),
-		Migrate: command.With(app.Load, func(ctx context.Context, cfg app.Config) error {
-			return app.Migrate(ctx, cfg, slog.New(slog.NewTextHandler(os.Stderr, nil)))
-		}),
-		PrintConfig: command.With(app.Load, func(_ context.Context, cfg app.Config) error {
-			return config.Print(os.Stdout, app.Prefix, &cfg)
-		}),
-		CheckReady: command.With(app.Load, app.CheckHealth),
+		Version: version, Prefix: app.Prefix, Load: app.Load, Serve: app.Serve, Migrate: app.Migrate,
+		HealthPort: func(cfg app.Config) int { return cfg.Admin.AdminPort },
 		More:       app.OperatorVerbs(os.Stdout),
 	}.Main()
 }

@@ -8,14 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/elastic"
-	"github.com/labplatform/labplatform/pkg/grpcserver"
-	"github.com/labplatform/labplatform/pkg/httpserver"
-	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
-	"github.com/labplatform/labplatform/pkg/telemetry"
+	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 	"github.com/labplatform/labplatform/services/cdc/internal/consume"
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
@@ -37,20 +33,16 @@ const applyAtStart = "start"
 
 // Config holds every setting of the service.
 type Config struct {
-	Admin     httpserver.Config
-	GRPC      grpcserver.Config
-	Lifecycle lifecycle.Config
-	Telemetry telemetry.Config
-	Auth      authn.Config
-	DB        mysqldb.Config `envPrefix:"DB_"`
-	ES        elastic.Config `envPrefix:"ES_"`
-	Kafka     broker.Config
-	Topics    broker.TopicConfig
-	Consume   consume.Config
-	Bulk      indexsync.WriterConfig `envPrefix:"BULK_"`
-	Index     elasticstore.Config    `envPrefix:"INDEX_"`
-	Purge     purge.Config           `envPrefix:"PURGE_"`
-	Connect   ConnectConfig
+	service.Config
+	DB      mysqldb.Config `envPrefix:"DB_"`
+	ES      elastic.Config `envPrefix:"ES_"`
+	Kafka   broker.Config
+	Topics  broker.TopicConfig
+	Consume consume.Config
+	Bulk    indexsync.WriterConfig `envPrefix:"BULK_"`
+	Index   elasticstore.Config    `envPrefix:"INDEX_"`
+	Purge   purge.Config           `envPrefix:"PURGE_"`
+	Connect ConnectConfig
 
 	// PhaseOverride forces the phase, running or migration, instead of detecting it from the column full_name.
 	PhaseOverride string `env:"PHASE_OVERRIDE"`
@@ -76,7 +68,7 @@ type ConnectConfig struct {
 // Load reads the settings from environ.
 func Load(environ []string) (Config, error) {
 	cfg := Config{}
-	cfg.GRPC.GRPCPort, cfg.Admin.AdminPort = defaultGRPCPort, defaultHealthPort
+	cfg.Ports(defaultGRPCPort, defaultHealthPort)
 	if err := config.Load(Prefix, &cfg, environ); err != nil {
 		return cfg, err //nolint:wrapcheck // names every problem
 	}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
-	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
@@ -31,7 +30,7 @@ func migrateTables(ctx context.Context, cfg Config, log *slog.Logger) error {
 	if err := mysqldb.RequireColumns(ctx, db, mysql.SourceColumns()); err != nil {
 		return fmt.Errorf("check tables: %w", err)
 	}
-	if err := mysqldb.Migrate(ctx, db, service, migrations.Files, log); err != nil {
+	if err := mysqldb.Migrate(ctx, db, Name, migrations.Files, log); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	return nil
@@ -54,9 +53,4 @@ func migrateIndex(ctx context.Context, cfg Config, log *slog.Logger) error {
 	}
 	log.Info("search index is there", "index", name)
 	return nil
-}
-
-// CheckHealth asks the process on this machine whether it is ready.
-func CheckHealth(ctx context.Context, cfg Config) error {
-	return httpserver.CheckReady(ctx, cfg.Admin.AdminPort) //nolint:wrapcheck // says what is wrong
 }

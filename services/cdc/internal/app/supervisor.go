@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/connect"
@@ -27,19 +26,15 @@ func (b *builder) openSupervisor() error {
 		return err
 	}
 	if b.cfg.Connect.Apply == applyAtStart {
-		applier := &supervise.Applier{Runtime: runtime, Wanted: wanted, Order: connectors.Names(), Log: b.t.Logger}
-		b.group.Run("connector configurations", applier.Run)
+		applier := &supervise.Applier{Runtime: runtime, Wanted: wanted, Order: connectors.Names(), Log: b.Log}
+		b.Loop("connector configurations", applier.Run)
 	}
-	s := supervise.New(supervise.Deps{Runtime: runtime, Failures: b.letters, Observer: b.counters, Clock: b.clock, Log: b.t.Logger,
+	s := supervise.New(supervise.Deps{Runtime: runtime, Failures: b.letters, Observer: b.counters, Clock: b.Clock, Log: b.Log,
 		Connectors: connectors.Names()})
-	b.group.Run("supervisor", func(ctx context.Context) error {
-		return lifecycle.Every(ctx, superviseEvery, b.t.Logger, "supervise connectors", func(ctx context.Context) error { return b.supervise(ctx, s) })
-	})
-	b.group.Run("signal sweeper", func(ctx context.Context) error {
-		return lifecycle.Every(ctx, sweepEvery, b.t.Logger, "sweep signals", func(ctx context.Context) error {
-			_, err := b.rows.SweepWindows(ctx, b.clock.Now().Add(-keepWindows), sweepLimit)
-			return err //nolint:wrapcheck // said by the loop's name
-		})
+	b.Every("supervisor", superviseEvery, func(ctx context.Context) error { return b.supervise(ctx, s) })
+	b.Every("signal sweeper", sweepEvery, func(ctx context.Context) error {
+		_, err := b.rows.SweepWindows(ctx, b.Clock.Now().Add(-keepWindows), sweepLimit)
+		return err
 	})
 	return nil
 }
@@ -48,9 +43,9 @@ func (b *builder) openSupervisor() error {
 func (b *builder) supervise(ctx context.Context, s *supervise.Supervisor) error {
 	led, err := mysqldb.Lead(ctx, b.db, "supervise_connectors", func(ctx context.Context, _ *sql.Conn) error { return s.RunOnce(ctx) })
 	if led || err != nil {
-		return err //nolint:wrapcheck // said by the loop's name
+		return err
 	}
-	return s.Observe(ctx) //nolint:wrapcheck // said by the loop's name
+	return s.Observe(ctx)
 }
 
 // connectors returns the configurations of both connectors.
@@ -58,5 +53,5 @@ func (c Config) connectors() (map[string]map[string]string, error) {
 	return connectors.Source{DatabaseHost: c.Connect.DBHost, DatabasePort: strconv.Itoa(c.Connect.DBPort), DatabaseUser: c.Connect.User,
 		DatabasePassword: c.Connect.Password.Reveal(), Database: c.DB.Database, TopicPrefix: c.Topics.Server(), Brokers: c.Connect.Brokers,
 		Security:    connectors.Security{TLS: c.Kafka.TLS, User: c.Kafka.User, Password: c.Kafka.Password.Reveal()},
-		Replication: int(c.Topics.Replication), MinInSync: c.Topics.MinInSync, HeartbeatMS: int(c.Connect.Heartbeat.Milliseconds())}.Configurations() //nolint:wrapcheck // names the connector
+		Replication: int(c.Topics.Replication), MinInSync: c.Topics.MinInSync, HeartbeatMS: int(c.Connect.Heartbeat.Milliseconds())}.Configurations()
 }

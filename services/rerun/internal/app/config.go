@@ -5,16 +5,12 @@ import (
 	"errors"
 	"net/url"
 
-	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/config"
-	"github.com/labplatform/labplatform/pkg/grpcserver"
-	"github.com/labplatform/labplatform/pkg/httpserver"
-	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/pkg/mongodb"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/redisdb"
-	"github.com/labplatform/labplatform/pkg/telemetry"
+	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/rerun/internal/sweep"
 )
 
@@ -29,16 +25,12 @@ const (
 
 // Config holds every setting of the service.
 type Config struct {
-	Admin     httpserver.Config
-	GRPC      grpcserver.Config
-	Lifecycle lifecycle.Config
-	Telemetry telemetry.Config
-	Auth      authn.Config
-	DB        mysqldb.Config `envPrefix:"DB_"`
-	KV        redisdb.Config `envPrefix:"KV_"`
-	Mongo     mongodb.Config `envPrefix:"MONGO_"`
-	Outbox    outbox.Config  `envPrefix:"OUTBOX_"`
-	Sweep     sweep.Config   `envPrefix:"SWEEP_"`
+	service.Config
+	DB     mysqldb.Config `envPrefix:"DB_"`
+	KV     redisdb.Config `envPrefix:"KV_"`
+	Mongo  mongodb.Config `envPrefix:"MONGO_"`
+	Outbox outbox.Config  `envPrefix:"OUTBOX_"`
+	Sweep  sweep.Config   `envPrefix:"SWEEP_"`
 
 	// DocumentStore false makes every operation answer 400.
 	DocumentStore bool `env:"DOCUMENT_DB_ENABLED" absolute:"true" envDefault:"true"`
@@ -54,7 +46,7 @@ type Config struct {
 // Load reads the settings from environ.
 func Load(environ []string) (Config, error) {
 	cfg := Config{}
-	cfg.GRPC.GRPCPort, cfg.Admin.AdminPort = defaultGRPCPort, defaultAdminPort
+	cfg.Ports(defaultGRPCPort, defaultAdminPort)
 	err := config.Load(Prefix, &cfg, environ)
 	return cfg, err
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/mongodb"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
@@ -25,7 +24,7 @@ func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 	if err := mysqldb.RequireColumns(ctx, db, mysql.LegacyColumns()); err != nil {
 		return fmt.Errorf("check tables: %w", err)
 	}
-	if err := mysqldb.Migrate(ctx, db, service, migrations.Files, log); err != nil {
+	if err := mysqldb.Migrate(ctx, db, Name, migrations.Files, log); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	store, err := mysql.New(db, clock.System{})
@@ -48,9 +47,4 @@ func indexDocuments(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("index documents: %w", err)
 	}
 	return nil
-}
-
-// CheckHealth asks the process on this machine whether it is ready.
-func CheckHealth(ctx context.Context, cfg Config) error {
-	return httpserver.CheckReady(ctx, cfg.Admin.AdminPort)
 }

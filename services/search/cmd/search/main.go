@@ -2,11 +2,7 @@
 package main
 
 import (
-	"context"
-	"os"
-
-	"github.com/labplatform/labplatform/pkg/command"
-	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/search/internal/app"
 )
 
@@ -14,15 +10,10 @@ import (
 var version = "dev"
 
 func main() {
-	command.Service{
-		Name:    "search",
+	service.Binary[app.Config]{
+		Name:    app.Name,
 		Summary: "finds patients by name, telephone or any identifier, within one laboratory",
-		Serve: command.With(app.Load, func(ctx context.Context, cfg app.Config) error {
-			return app.Serve(ctx, cfg, version, os.Stderr)
-		}),
-		PrintConfig: command.With(app.Load, func(_ context.Context, cfg app.Config) error {
-			return config.Print(os.Stdout, app.Prefix, &cfg)
-		}),
-		CheckReady: command.With(app.Load, app.CheckHealth),
+		Version: version, Prefix: app.Prefix, Load: app.Load, Serve: app.Serve,
+		HealthPort: func(cfg app.Config) int { return cfg.REST.Port },
 	}.Main()
 }

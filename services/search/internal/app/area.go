@@ -10,18 +10,17 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/labplatform/labplatform/pkg/edge"
-	"github.com/labplatform/labplatform/pkg/grpcclient"
 )
 
 // area returns the REST paths, answered over the service's own gRPC port: so every call passes the same interceptors.
 func (b *builder) area(ctx context.Context) (http.Handler, error) {
-	own, err := grpcclient.Connect(net.JoinHostPort(b.loopback(), strconv.Itoa(b.cfg.GRPC.GRPCPort)), b.t)
+	own, err := b.Forward(net.JoinHostPort(b.loopback(), strconv.Itoa(b.cfg.GRPC.GRPCPort)), Name)
 	if err != nil {
-		return nil, fmt.Errorf("connect to the own gRPC port: %w", err)
+		return nil, err
 	}
-	b.group.Close("connection to the own gRPC port", func(context.Context) error { return own.Close() })
 	door, err := edge.New(ctx, edge.Deps{
-		Telemetry: b.t, Areas: []*edge.Area{edge.UserSearch()}, Connections: map[string]grpc.ClientConnInterface{service: own},
+		Telemetry: b.Telemetry(), Areas: []*edge.Area{edge.UserSearch()},
+		Connections: map[string]grpc.ClientConnInterface{Name: own},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build REST paths: %w", err)

@@ -2,7 +2,6 @@
 package app
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/redisdb"
+	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/search/internal/freshness"
 	"github.com/labplatform/labplatform/services/search/internal/limit"
@@ -72,7 +72,10 @@ func (c *Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-// CheckHealth returns nil when the service on this machine is ready.
-func CheckHealth(ctx context.Context, cfg Config) error {
-	return httpserver.CheckReady(ctx, cfg.REST.Port) //nolint:wrapcheck // says it all
+// process returns the settings that every service has; the health paths are on the REST port.
+func (c *Config) process() service.Config {
+	return service.Config{
+		Admin: httpserver.Config{Host: c.REST.Host, AdminPort: c.REST.Port, Profiling: c.REST.Profiling},
+		GRPC:  c.GRPC, Lifecycle: c.Lifecycle, Telemetry: c.Telemetry, Auth: c.Auth,
+	}
 }

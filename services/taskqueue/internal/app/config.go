@@ -2,7 +2,6 @@
 package app
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -10,15 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/config"
-	"github.com/labplatform/labplatform/pkg/grpcserver"
-	"github.com/labplatform/labplatform/pkg/httpserver"
-	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/pkg/redisdb"
-	"github.com/labplatform/labplatform/pkg/telemetry"
+	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
@@ -42,17 +37,13 @@ const (
 
 // Config holds every setting of the service.
 type Config struct {
-	Admin     httpserver.Config
-	GRPC      grpcserver.Config
-	Lifecycle lifecycle.Config
-	Telemetry telemetry.Config
-	Auth      authn.Config
-	KV        redisdb.Config `envPrefix:"KV_"`    // sessions of the platform
-	Redis     redisdb.Config `envPrefix:"REDIS_"` // the queue's own
-	DB        mysqldb.Config `envPrefix:"DB_"`    // archive, consents, mappings, providers
-	Queue     QueueConfig
-	Delivery  DeliveryConfig
-	Outbox    OutboxConfig `envPrefix:"OUTBOX_"`
+	service.Config
+	KV       redisdb.Config `envPrefix:"KV_"`    // sessions of the platform
+	Redis    redisdb.Config `envPrefix:"REDIS_"` // the queue's own
+	DB       mysqldb.Config `envPrefix:"DB_"`    // archive, consents, mappings, providers
+	Queue    QueueConfig
+	Delivery DeliveryConfig
+	Outbox   OutboxConfig `envPrefix:"OUTBOX_"`
 
 	// DatabaseEnabled false runs the queue without archive, consents, mappings and configured providers.
 	DatabaseEnabled bool `env:"DB_ENABLED" envDefault:"true"`
@@ -107,7 +98,7 @@ type OutboxConfig struct {
 // Load reads the settings from environ.
 func Load(environ []string) (Config, error) {
 	cfg := Config{}
-	cfg.GRPC.GRPCPort, cfg.Admin.AdminPort = defaultGRPCPort, defaultAdminPort
+	cfg.Ports(defaultGRPCPort, defaultAdminPort)
 	err := config.Load(Prefix, &cfg, environ)
 	return cfg, err //nolint:wrapcheck // every line names its variable
 }
@@ -187,9 +178,4 @@ func (c *Config) engine() engine.Settings {
 	s.Shards, s.LaneLimit, s.KeepResults = c.Queue.Shards, c.Queue.LaneLimit, time.Duration(c.Queue.ResultHours)*time.Hour
 	s.Archive = c.DatabaseEnabled
 	return s
-}
-
-// CheckHealth asks the service on this machine whether it is ready.
-func CheckHealth(ctx context.Context, cfg Config) error {
-	return httpserver.CheckReady(ctx, cfg.Admin.AdminPort) //nolint:wrapcheck // says what is wrong
 }

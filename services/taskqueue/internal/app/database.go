@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
@@ -40,29 +39,23 @@ func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 		return fmt.Errorf("open database: %w", err)
 	}
 	defer func() { _ = db.Close() }()
-	return mysqldb.Migrate(ctx, db, service, migrations.Files, log) //nolint:wrapcheck // says what it does
+	return mysqldb.Migrate(ctx, db, Name, migrations.Files, log)
 }
 
 // openDatabase opens what is not on the way of a job: without it the queue accepts and delivers.
 func (b *builder) openDatabase() (err error) {
 	if !b.cfg.DatabaseEnabled {
-		b.log.Warn("the database is off: no archive, no consents, no dictionary mappings, no configured providers")
+		b.Log.Warn("the database is off: no archive, no consents, no dictionary mappings, no configured providers")
 		return nil
 	}
-	if b.db, err = mysqldb.Open(b.cfg.DB, b.tracers()); err != nil {
-		return fmt.Errorf("open database: %w", err)
-	}
-	b.group.Close("database", func(context.Context) error { return b.db.Close() })
-	if err := mysqldb.Metrics(b.t.Registry, b.db); err != nil {
-		return fmt.Errorf("database metrics: %w", err)
-	}
-	return nil
+	b.db, err = b.Database(b.cfg.DB)
+	return err
 }
 
 // openDatabaseHandlers adds what delivers with the help of the database.
 func (b *builder) openDatabaseHandlers() error {
 	if b.db == nil {
-		return b.providers.Replace(nil) //nolint:wrapcheck // no row can be wrong
+		return b.providers.Replace(nil)
 	}
 	b.handlers[job.Mapping] = mapping.NewHandler(mysql.NewMappings(b.db))
 	b.handlers[job.WhatsApp] = whatsapp.NewGate(mysql.NewConsents(b.db), b.handlers[job.WhatsApp])
@@ -70,11 +63,9 @@ func (b *builder) openDatabaseHandlers() error {
 	ctx, cancel := context.WithTimeout(context.Background(), firstRead)
 	defer cancel()
 	if err := watch.RunOnce(ctx); err != nil {
-		b.log.Warn("the providers are not known yet; messages wait until they are", "error", err)
+		b.Log.Warn("the providers are not known yet; messages wait until they are", "error", err)
 	}
-	b.group.Run("provider rows", func(ctx context.Context) error {
-		return lifecycle.Every(ctx, providersEvery, b.log, "read providers", watch.RunOnce)
-	})
+	b.Every("provider rows", providersEvery, watch.RunOnce)
 	return nil
 }
 
@@ -83,7 +74,7 @@ func (b *builder) consents() grpcapi.Consents {
 	if b.db == nil {
 		return nil
 	}
-	return consent.NewRecorder(mysql.NewConsents(b.db), b.clock)
+	return consent.NewRecorder(mysql.NewConsents(b.db), b.Clock)
 }
 
 func (b *builder) archive() manage.Archive {
@@ -98,27 +89,25 @@ func (b *builder) archiver() *archive.Archiver {
 	if b.db == nil {
 		return nil
 	}
-	return archive.New(archive.Deps{Queue: b.gate, Store: mysql.NewArchive(b.db), Observer: b.metrics, Clock: b.clock, Log: b.log, Owner: rand.Text(),
+	return archive.New(archive.Deps{Queue: b.gate, Store: mysql.NewArchive(b.db), Observer: b.metrics, Clock: b.Clock, Log: b.Log, Owner: rand.Text(),
 		Age: time.Duration(b.cfg.Queue.ArchiveDays) * 24 * time.Hour})
 }
 
 // watchDatabase keeps the gauge of the database honest and says when it goes and comes.
 func (b *builder) watchDatabase(db *sql.DB) {
 	up := true
-	b.group.Run("database probe", func(ctx context.Context) error {
-		return lifecycle.Every(ctx, databaseEvery, b.log, "probe the database", func(ctx context.Context) error {
-			ctx, cancel := context.WithTimeout(ctx, firstRead)
-			defer cancel()
-			err := mysql.Ready(ctx, db)
-			b.metrics.DatabaseUp(err == nil)
-			switch {
-			case err != nil && up:
-				b.log.WarnContext(ctx, "the database is away: jobs go on, archive, consents and mappings wait", "error", err)
-			case err == nil && !up:
-				b.log.InfoContext(ctx, "the database is back")
-			}
-			up = err == nil
-			return nil
-		})
+	b.Every("database probe", databaseEvery, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, firstRead)
+		defer cancel()
+		err := mysql.Ready(ctx, db)
+		b.metrics.DatabaseUp(err == nil)
+		switch {
+		case err != nil && up:
+			b.Log.WarnContext(ctx, "the database is away: jobs go on, archive, consents and mappings wait", "error", err)
+		case err == nil && !up:
+			b.Log.InfoContext(ctx, "the database is back")
+		}
+		up = err == nil
+		return nil
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/email"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/kinds"
@@ -24,7 +23,7 @@ func (b *builder) openTargets() error {
 	d := b.cfg.Delivery
 	own, err := netguard.OwnAddresses()
 	if err != nil {
-		return err //nolint:wrapcheck // says what it lists
+		return err
 	}
 	networks, err := d.networks()
 	if err != nil {
@@ -33,9 +32,9 @@ func (b *builder) openTargets() error {
 	b.public = netguard.Config{AllowHTTP: d.AllowHTTP, Ports: d.AllowedPorts, AllowedHosts: d.AllowedHosts, Own: own, IdlePerHost: d.HostConcurrency}
 	internal := netguard.Config{Networks: networks, IdlePerHost: d.HostConcurrency}
 	if b.targets, err = webhook.NewTargets(d.InternalOrigins, b.public, internal); err != nil {
-		return err //nolint:wrapcheck // names the origin
+		return err
 	}
-	b.group.Close("webhook connections", func(context.Context) error {
+	b.Close("webhook connections", func(context.Context) error {
 		b.targets.Close()
 		return nil
 	})
@@ -44,11 +43,11 @@ func (b *builder) openTargets() error {
 
 func (b *builder) openOutbox() error {
 	if !b.cfg.OutboxEnabled() {
-		b.log.Warn("the outbox is off: SMS, email, push and WhatsApp tasks are refused unless a provider is configured")
+		b.Log.Warn("the outbox is off: SMS, email, push and WhatsApp tasks are refused unless a provider is configured")
 		return nil
 	}
-	b.store = outbox.NewStore(b.client, b.clock)
-	b.recorder = outbox.NewRecorder(b.store, b.log)
+	b.store = outbox.NewStore(b.client, b.Clock)
+	b.recorder = outbox.NewRecorder(b.store, b.Log)
 	return nil
 }
 
@@ -61,8 +60,8 @@ func (b *builder) openHandlers() error {
 	if err != nil {
 		return fmt.Errorf("callback secret: %w", err)
 	}
-	cfg := webhook.Config{Targets: b.targets, Webhooks: webhooks, Callbacks: callbacks, Clock: b.clock,
-		Tokens: authn.NewServiceTokens(b.cfg.Auth.ServiceTokenSecret, service, b.clock), HostConcurrency: b.cfg.Delivery.HostConcurrency}
+	cfg := webhook.Config{Targets: b.targets, Webhooks: webhooks, Callbacks: callbacks, Clock: b.Clock,
+		Tokens: b.Tokens(), HostConcurrency: b.cfg.Delivery.HostConcurrency}
 	if b.recorder != nil {
 		cfg.Recorder = b.recorder
 	}
@@ -73,9 +72,9 @@ func (b *builder) openHandlers() error {
 
 // openProviders makes the handlers of the channels with providers. Their rows are read by whoever has the tables.
 func (b *builder) openProviders() error {
-	observer, err := metrics.NewProviders(b.t.Registry)
+	observer, err := metrics.NewProviders(b.Registry)
 	if err != nil {
-		return err //nolint:wrapcheck // the same module
+		return err
 	}
 	secrets, err := b.providerSecrets()
 	if err != nil {
@@ -83,10 +82,10 @@ func (b *builder) openProviders() error {
 	}
 	files := b.public
 	files.MaxBody = email.MaxFileBytes
-	deps := kinds.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: secrets, Clock: b.clock, Log: b.log}
-	cfg := route.Config{Observer: observer, Log: b.log}
+	deps := kinds.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: secrets, Clock: b.Clock, Log: b.Log}
+	cfg := route.Config{Observer: observer, Log: b.Log}
 	if b.store != nil {
-		outbox := rendered.New(b.store, b.clock)
+		outbox := rendered.New(b.store, b.Clock)
 		deps.Outbox = outbox
 		cfg.Fallback = &route.Fallback{Name: rendered.Name, Sender: outbox}
 	}
@@ -101,7 +100,7 @@ func (b *builder) openProviders() error {
 // guarded makes a client for addresses that rows and tasks name.
 func (b *builder) guarded(cfg netguard.Config) *netguard.Client {
 	client := netguard.New(cfg)
-	b.group.Close("provider connections", func(context.Context) error {
+	b.Close("provider connections", func(context.Context) error {
 		client.Close()
 		return nil
 	})
@@ -116,7 +115,7 @@ func (b *builder) providerSecrets() (vendor.Directory, error) {
 	if err != nil {
 		return vendor.Directory{}, fmt.Errorf("TASKQUEUE_PROVIDER_SECRETS_DIR: %w", err)
 	}
-	b.group.Close("provider secrets", func(context.Context) error { return root.Close() })
+	b.Close("provider secrets", func(context.Context) error { return root.Close() })
 	return vendor.Directory{Root: root.FS()}, nil
 }
 

@@ -1,0 +1,69 @@
+package service
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+	"google.golang.org/grpc"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/grpcclient"
+	"github.com/labplatform/labplatform/pkg/grpcserver"
+)
+
+// Tokens mints and verifies the tokens with which services call each other.
+func (s *Service) Tokens() *authn.ServiceTokens {
+	return authn.NewServiceTokens(s.process.Config.Auth.ServiceTokenSecret, s.process.Name, s.Clock)
+}
+
+// Authenticator resolves sessions in the cache, bearer tokens and service tokens.
+func (s *Service) Authenticator(cache redis.UniversalClient) *authn.Authenticator {
+	return s.authenticator(authn.NewRedisSessions(cache))
+}
+
+// ServicesOnly is the authenticator of a service that users never call.
+func (s *Service) ServicesOnly() *authn.Authenticator { return s.authenticator(noSessions{}) }
+
+func (s *Service) authenticator(sessions authn.SessionStore) *authn.Authenticator {
+	return authn.NewAuthenticator(s.process.Config.Auth, sessions, s.process.Name, s.Clock)
+}
+
+// noSessions knows no session.
+type noSessions struct{}
+
+// Session implements authn.SessionStore.
+func (noSessions) Session(context.Context, string) ([]byte, error) { return nil, nil }
+
+// GRPC makes the service's gRPC server; register the API on it. anonymous lists full method names that need no
+// credential.
+func (s *Service) GRPC(auth grpcserver.Authenticator, anonymous ...string) (*grpcserver.Server, error) {
+	server, err := grpcserver.New(s.process.Config.GRPC, grpcserver.Deps{
+		Telemetry: s.telemetry, Authenticator: auth, Anonymous: anonymous,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("gRPC server: %w", err)
+	}
+	s.server = server
+	return server, nil
+}
+
+// Client connects to the service called name for calls of our own. It does not wait for that service.
+func (s *Service) Client(address, name string) (grpc.ClientConnInterface, error) {
+	conn, err := grpcclient.Dial(address, name, s.Tokens(), s.telemetry)
+	if err != nil {
+		return nil, fmt.Errorf("%s client: %w", name, err)
+	}
+	s.Close(name+" client", func(context.Context) error { return conn.Close() })
+	return conn, nil
+}
+
+// Forward connects to the service called name for calls that carry their caller's credentials.
+func (s *Service) Forward(address, name string) (grpc.ClientConnInterface, error) {
+	conn, err := grpcclient.Connect(address, s.telemetry)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", name, err)
+	}
+	s.Close("connection to "+name, func(context.Context) error { return conn.Close() })
+	return conn, nil
+}

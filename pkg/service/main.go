@@ -1,0 +1,50 @@
+package service
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/httpserver"
+)
+
+// Binary is a service's command: the verbs that all services have, over the functions of its app package.
+type Binary[Settings any] struct {
+	Name    string
+	Summary string
+	Version string
+	Prefix  string // of its variables
+	Load    func(environ []string) (Settings, error)
+	Serve   func(ctx context.Context, cfg Settings, version string, logs io.Writer) error
+	// Migrate creates or updates the service's own tables; nil for a service without any.
+	Migrate func(ctx context.Context, cfg Settings, log *slog.Logger) error
+	// HealthPort is the port with the health paths.
+	HealthPort func(cfg Settings) int
+	// More are verbs that only this service has.
+	More []command.Verb
+}
+
+// Main runs the verb that the process's arguments name and ends the process.
+func (b Binary[Settings]) Main() {
+	s := command.Service{
+		Name: b.Name, Summary: b.Summary, More: b.More,
+		Serve: command.With(b.Load, func(ctx context.Context, cfg Settings) error {
+			return b.Serve(ctx, cfg, b.Version, os.Stderr)
+		}),
+		PrintConfig: command.With(b.Load, func(_ context.Context, cfg Settings) error {
+			return config.Print(os.Stdout, b.Prefix, &cfg)
+		}),
+		CheckReady: command.With(b.Load, func(ctx context.Context, cfg Settings) error {
+			return httpserver.CheckReady(ctx, b.HealthPort(cfg))
+		}),
+	}
+	if b.Migrate != nil {
+		s.Migrate = command.With(b.Load, func(ctx context.Context, cfg Settings) error {
+			return b.Migrate(ctx, cfg, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+		})
+	}
+	s.Main()
+}

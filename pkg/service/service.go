@@ -1,0 +1,151 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/grpcserver"
+	"github.com/labplatform/labplatform/pkg/httpserver"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
+	"github.com/labplatform/labplatform/pkg/telemetry"
+)
+
+// Process names what is started.
+type Process struct {
+	Name    string // also the audience of the service's tokens
+	Version string
+	Config  Config
+	// Prefix and Settings are the prefix of the process's variables and a pointer to its whole configuration:
+	// variables under Prefix that Settings does not read are warned of.
+	Prefix   string
+	Settings any
+	// OwnHealth leaves the administration listener out: the service answers the health paths on a listener of its own.
+	OwnHealth bool
+}
+
+// Service is a process while it is put together. Its methods are for the build function alone.
+type Service struct {
+	Log      *slog.Logger
+	Audit    *slog.Logger // who saw or changed what; no log level hides its lines
+	Registry *prometheus.Registry
+	Clock    clock.Clock
+	Health   *httpserver.Health
+
+	process   Process
+	telemetry *telemetry.Telemetry
+	group     *lifecycle.Group
+	admin     *http.ServeMux
+	server    *grpcserver.Server
+	loops     []loop
+}
+
+type loop struct {
+	name string
+	run  func(context.Context) error
+}
+
+// Run builds the process and works until ctx ends. Logs go to logs. It returns the first failure, nil after a clean stop.
+func Run(ctx context.Context, p Process, logs io.Writer, build func(context.Context, *Service) error) error {
+	t, err := telemetry.Start(ctx, p.Name, p.Version, p.Config.Telemetry, logs)
+	if err != nil {
+		return fmt.Errorf("start telemetry: %w", err)
+	}
+	group := lifecycle.New(p.Config.Lifecycle, t.Logger)
+	group.Close("telemetry", t.Shutdown)
+	s := &Service{
+		Log: t.Logger, Audit: t.Audit, Registry: t.Registry, Clock: clock.System{}, Health: httpserver.NewHealth(t.Logger),
+		process: p, telemetry: t, group: group,
+	}
+	s.admin = httpserver.Admin(p.Config.Admin, s.Health, t.Registry)
+	s.warnOfUnknownSettings()
+	if err := build(ctx, s); err != nil {
+		group.Abandon(context.WithoutCancel(ctx))
+		return err
+	}
+	s.start()
+	return group.Wait(ctx)
+}
+
+func (s *Service) warnOfUnknownSettings() {
+	if s.process.Settings == nil {
+		return
+	}
+	if unknown := config.Unknown(s.process.Prefix, s.process.Settings, os.Environ()); len(unknown) > 0 {
+		s.Log.Warn("unknown settings are ignored; check their spelling", "variables", unknown)
+	}
+}
+
+// start hands everything to the lifecycle group: servers first, so that they stop last.
+func (s *Service) start() {
+	s.group.OnDrain(s.Health.Drain)
+	if !s.process.OwnHealth {
+		s.group.Run("admin listener", s.serve("admin", s.process.Config.Admin.Address(), s.admin))
+	}
+	s.group.Run("health", s.Health.Run)
+	if s.server != nil {
+		s.group.OnDrain(s.server.Drain)
+		s.group.Run("gRPC server", s.server.Run)
+	}
+	for _, l := range s.loops {
+		s.group.Run(l.name, l.run)
+	}
+}
+
+// Loop adds background work: run works until its context ends. An error other than the context's stops the process.
+func (s *Service) Loop(name string, run func(context.Context) error) {
+	s.loops = append(s.loops, loop{name, run})
+}
+
+// Every adds a loop that calls runOnce each interval. Its errors are logged, and the next pass tries again.
+func (s *Service) Every(name string, interval time.Duration, runOnce func(context.Context) error) {
+	s.Loop(name, func(ctx context.Context) error {
+		return lifecycle.Every(ctx, interval, s.Log, name, runOnce)
+	})
+}
+
+// Listen adds an HTTP listener. It stops before the gRPC server, so its handlers may call it.
+func (s *Service) Listen(name, address string, handler http.Handler) {
+	s.Loop(name, s.serve(name, address, handler))
+}
+
+func (s *Service) serve(name, address string, handler http.Handler) func(context.Context) error {
+	return func(ctx context.Context) error {
+		s.Log.Info("listening", "listener", name, "address", address)
+		return httpserver.Serve(ctx, address, handler)
+	}
+}
+
+// AdminPage adds a page to the administration listener.
+func (s *Service) AdminPage(pattern string, handler http.Handler) { s.admin.Handle(pattern, handler) }
+
+// Close has f called when everything has stopped.
+func (s *Service) Close(name string, f func(context.Context) error) { s.group.Close(name, f) }
+
+// OnDrain has f called as the first step of a stop.
+func (s *Service) OnDrain(f func()) { s.group.OnDrain(f) }
+
+// Check makes the process not ready while probe fails.
+func (s *Service) Check(name string, probe func(context.Context) error) {
+	s.Health.Add(httpserver.Check{Name: name, Probe: probe})
+}
+
+// Tracers returns where spans go, nil when no endpoint is configured: instrumentation that costs is then left out.
+func (s *Service) Tracers() trace.TracerProvider {
+	if !s.telemetry.Tracing {
+		return nil
+	}
+	return s.telemetry.Tracers
+}
+
+// Telemetry returns the bundle, for the edge.
+func (s *Service) Telemetry() *telemetry.Telemetry { return s.telemetry }

@@ -1,0 +1,172 @@
+package service_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/labplatform/labplatform/pkg/httpserver"
+	"github.com/labplatform/labplatform/pkg/service"
+	"github.com/labplatform/labplatform/pkg/telemetry"
+	"github.com/labplatform/labplatform/pkg/testkit/await"
+)
+
+// journal notes what happens, in order.
+type journal struct {
+	mu    sync.Mutex
+	lines []string // guarded by mu
+}
+
+func (j *journal) note(line string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lines = append(j.lines, line)
+}
+
+func (j *journal) has(line string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Contains(j.lines, line)
+}
+
+func (j *journal) loop(name string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		j.note(name + " runs")
+		<-ctx.Done()
+		j.note(name + " ends")
+		return nil
+	}
+}
+
+func (j *journal) closer(name string) func(context.Context) error {
+	return func(context.Context) error {
+		j.note(name + " closed")
+		return nil
+	}
+}
+
+func process(t *testing.T) service.Process {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	admin := httpserver.Config{Host: "127.0.0.1", AdminPort: listener.Addr().(*net.TCPAddr).Port}
+	p := service.Process{Name: "test", Version: "v1", Config: service.Config{Admin: admin}}
+	p.Config.Telemetry = telemetry.Config{Environment: "dev"}
+	p.Config.Lifecycle.StopTimeoutSeconds = 30
+	return p
+}
+
+func TestAStopEndsLoopsBeforeItClosesWhatTheyUse(t *testing.T) {
+	t.Parallel()
+	var j journal
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- service.Run(ctx, process(t), io.Discard, func(_ context.Context, s *service.Service) error {
+			s.Close("store", j.closer("store"))
+			s.Close("client", j.closer("client"))
+			s.Loop("first", j.loop("first"))
+			s.Loop("second", j.loop("second"))
+			s.OnDrain(func() { j.note("drained") })
+			return nil
+		})
+	}()
+	await.True(t, "both loops run", func() bool { return j.has("first runs") && j.has("second runs") })
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"drained", "second ends", "first ends", "client closed", "store closed"}
+	if got := j.lines[2:]; !slices.Equal(got, want) {
+		t.Fatalf("stopped in the order %q, want %q", got, want)
+	}
+}
+
+func TestABuildThatFailsClosesWhatItOpenedAndRunsNothing(t *testing.T) {
+	t.Parallel()
+	var j journal
+	broken := errors.New("broken")
+	err := service.Run(t.Context(), process(t), io.Discard, func(_ context.Context, s *service.Service) error {
+		s.Close("store", j.closer("store"))
+		s.Loop("loop", j.loop("loop"))
+		return broken
+	})
+	if !errors.Is(err, broken) || !slices.Equal(j.lines, []string{"store closed"}) {
+		t.Fatalf("%v, %q", err, j.lines)
+	}
+}
+
+func TestTheProcessIsReadyOnceItsChecksSucceed(t *testing.T) {
+	t.Parallel()
+	p := process(t)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	up := make(chan struct{})
+	go func() {
+		ended <- service.Run(ctx, p, io.Discard, func(_ context.Context, s *service.Service) error {
+			s.Check("store", func(context.Context) error {
+				select {
+				case <-up:
+					return nil
+				default:
+					return errors.New("away")
+				}
+			})
+			s.AdminPage("GET /page", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
+			return nil
+		})
+	}()
+	base := "http://127.0.0.1:" + strconv.Itoa(p.Config.Admin.AdminPort)
+	await.True(t, "live and not ready", func() bool { return status(t, base+"/health/ready") == 503 })
+	if live, page := status(t, base+"/health/live"), status(t, base+"/page"); live != 200 || page != 200 {
+		t.Errorf("live %d, page %d", live, page)
+	}
+	close(up)
+	await.True(t, "ready", func() bool { return status(t, base+"/health/ready") == 200 })
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestUnknownSettingsAreNamed(t *testing.T) {
+	t.Setenv("PROBE_PROT", "1")
+	p := process(t)
+	p.Prefix, p.Settings = "PROBE_", &struct {
+		Port int `env:"PORT"`
+	}{}
+	var logs bytes.Buffer
+	stopped := errors.New("enough")
+	if err := service.Run(t.Context(), p, &logs, func(context.Context, *service.Service) error { return stopped }); !errors.Is(err, stopped) {
+		t.Fatal(err)
+	}
+	if !strings.Contains(logs.String(), "PROBE_PROT") {
+		t.Fatalf("not named in %s", logs.String())
+	}
+}
+
+// status returns what url answers, 0 when nobody listens yet.
+func status(t *testing.T, url string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0
+	}
+	defer response.Body.Close()
+	return response.StatusCode
+}

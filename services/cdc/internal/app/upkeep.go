@@ -1,0 +1,41 @@
+package app
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/purge"
+	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
+)
+
+const purgeEvery = time.Hour
+
+// openReconciler adds the continuous proof that index, projection and sources agree.
+func (b *builder) openReconciler() error {
+	if b.cfg.ReconcileEvery == 0 {
+		return nil
+	}
+	loop := &reconcile.Loop{Observer: b.counters, Reconciler: reconcile.New(reconcile.Deps{Rows: b.rows, Scope: mysql.Laboratory,
+		Documents: b.index, Users: b.users, Writer: b.writer, Target: b.index.Live(), Versions: document.RevVersions{}, Config: reconcile.DefaultConfig()})}
+	b.Every("reconciler", b.cfg.ReconcileEvery, b.leading("reconcile", loop.RunOnce))
+	return nil
+}
+
+// openPurger deletes stubs once no event older than them can still arrive.
+func (b *builder) openPurger() error {
+	p := &purge.Purger{Stubs: b.index, Writer: b.writer, Versions: document.RevVersions{}, Clock: b.Clock, Observer: b.counters, Config: b.cfg.Purge}
+	b.Every("purge", purgeEvery, b.leading("purge", p.RunOnce))
+	return nil
+}
+
+// leading runs work in the one process that holds the lock of purpose.
+func (b *builder) leading(purpose string, work func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := mysqldb.Lead(ctx, b.db, purpose, func(ctx context.Context, _ *sql.Conn) error { return work(ctx) })
+		return err
+	}
+}

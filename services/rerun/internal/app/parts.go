@@ -1,0 +1,115 @@
+package app
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/pkg/service"
+	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
+	cdcv1 "github.com/labplatform/labplatform/proto/gen/lab/cdc/v1"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
+	"github.com/labplatform/labplatform/services/rerun/internal/closing"
+	"github.com/labplatform/labplatform/services/rerun/internal/delivery"
+	"github.com/labplatform/labplatform/services/rerun/internal/follow"
+	"github.com/labplatform/labplatform/services/rerun/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/rerun/internal/listing"
+	"github.com/labplatform/labplatform/services/rerun/internal/receive"
+	"github.com/labplatform/labplatform/services/rerun/internal/request"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/rerun/internal/sweep"
+)
+
+// newRelay delivers the outbox to the task queue and to the callout.
+func newRelay(s *service.Service, cfg Config, st stores) (*outbox.Relay, error) {
+	queue, err := s.Client(cfg.TaskqueueAddr, "taskqueue")
+	if err != nil {
+		return nil, err
+	}
+	evaluator, err := newEvaluator(s, cfg)
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := outbox.NewMetrics(s.Registry)
+	if err != nil {
+		return nil, fmt.Errorf("outbox metrics: %w", err)
+	}
+	table, err := outbox.NewTable(mysql.OutboxTable)
+	if err != nil {
+		return nil, fmt.Errorf("outbox table: %w", err)
+	}
+	courier := delivery.Courier{TaskQueue: taskqueuev1.NewTaskQueueServiceClient(queue), Evaluator: evaluator}
+	return outbox.NewRelay(outbox.Deps{
+		Config: cfg.Outbox, DB: st.db, Table: table, Deliver: courier.Deliver, Clock: s.Clock, Jitter: rand.Float64,
+		Log: s.Log, Metrics: metrics,
+	}), nil
+}
+
+// newEvaluator delivers to the callout, or keeps its messages waiting where there is none.
+func newEvaluator(s *service.Service, cfg Config) (*delivery.Evaluator, error) {
+	if cfg.CalloutAddr == "" {
+		return &delivery.Evaluator{Clock: s.Clock}, nil
+	}
+	conn, err := s.Client(cfg.CalloutAddr, "callout")
+	if err != nil {
+		return nil, err
+	}
+	return &delivery.Evaluator{Client: calloutv1.NewCalloutServiceClient(conn), Clock: s.Clock}, nil
+}
+
+// newIndex returns the client of change capture, or one that does nothing.
+func newIndex(s *service.Service, cfg Config) (delivery.Index, error) {
+	if cfg.CDCAddr == "" {
+		return delivery.Index{}, nil
+	}
+	conn, err := s.Client(cfg.CDCAddr, "cdc")
+	if err != nil {
+		return delivery.Index{}, err
+	}
+	return delivery.Index{Client: cdcv1.NewChangeCaptureServiceClient(conn)}, nil
+}
+
+func newServer(s *service.Service, cfg Config, st stores, relay *outbox.Relay) (*grpcapi.Server, error) {
+	index, err := newIndex(s, cfg)
+	if err != nil {
+		return nil, err
+	}
+	after := follow.New(follow.Deps{
+		Flags: st.reports, OpenSet: st.openSet, Index: index, Log: s.Log, Counters: st.counters,
+	})
+	return grpcapi.New(grpcapi.Deps{
+		DocumentStore: cfg.DocumentStore,
+		Requester: request.New(request.Deps{
+			Reports: mysql.Requests{Store: st.reports}, Records: st.records, After: after, Clock: s.Clock,
+			NewID: newID, Log: s.Log, Counters: st.counters,
+		}),
+		Evaluator: autorerun.New(autorerun.Deps{
+			Subjects: st.reports, Records: st.records,
+			Orders: delivery.Orders{BaseURL: cfg.WebhookURL, Outbox: st.reports},
+			Queued: relay.Wake, Log: s.Log, Counters: st.counters,
+		}),
+		Lister: listing.New(st.reports, st.records),
+		Receiver: receive.New(receive.Deps{
+			Reports: mysql.Receipts{Store: st.reports}, Records: st.records, Values: st.records, After: after,
+			Clock: s.Clock, NewID: newID, Counters: st.counters,
+		}),
+		Closer: closing.New(closing.Deps{
+			Reports: mysql.Closings{Store: st.reports}, Documents: st.records, Messages: delivery.Evaluations{},
+			Sent: relay.Wake, After: after, Clock: s.Clock, Log: s.Log, Counters: st.counters,
+		}),
+	}), nil
+}
+
+// newSweeper returns the loop that repairs what a crash left.
+func newSweeper(s *service.Service, cfg Config, st stores) *sweep.Sweeper {
+	return sweep.New(sweep.Deps{
+		Config: cfg.Sweep, Leader: st.reports, Reports: mysql.Sweeps{Store: st.reports}, Documents: st.records,
+		OpenSet: st.openSet, Clock: s.Clock, Log: s.Log, Counters: st.counters,
+	})
+}
+
+// newID returns an id for a document.
+func newID() string { return bson.NewObjectID().Hex() }

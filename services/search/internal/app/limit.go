@@ -1,0 +1,44 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/ratelimit"
+	"github.com/labplatform/labplatform/pkg/redisdb"
+	"github.com/labplatform/labplatform/services/search/internal/limit"
+	modes "github.com/labplatform/labplatform/services/search/internal/store/redis"
+)
+
+// openLimit counts searches in the cache of the sessions; the mode may be kept in another one.
+func (b *builder) openLimit() error {
+	metrics, err := limit.NewMetrics(b.Registry)
+	if err != nil {
+		return fmt.Errorf("rate limit metrics: %w", err)
+	}
+	reader, err := b.modes()
+	if err != nil {
+		return err
+	}
+	watch := limit.NewWatch(limit.WatchDeps{
+		Reader: reader, Every: time.Duration(b.cfg.Limit.ConfigCacheTTL) * time.Second, Clock: b.Clock, Log: b.Log, Metrics: metrics,
+	})
+	b.Loop("rate limit mode", watch.Run)
+	counter := limit.NewCounter(ratelimit.New(b.cache, limit.KeyPrefix), metrics, b.Log, b.Clock)
+	b.limit = limit.New(limit.Deps{Config: b.cfg.Limit, Counter: counter, Watch: watch, Metrics: metrics})
+	return nil
+}
+
+// modes returns what reads the mode, nil when no cache is named for it.
+func (b *builder) modes() (limit.Reader, error) {
+	if !b.cfg.Limit.KVURL.IsSet() {
+		return nil, nil //nolint:nilnil // no reader: the mode is always normal
+	}
+	client, err := redisdb.OpenURL(b.cfg.Limit.KVURL)
+	if err != nil {
+		return nil, fmt.Errorf("open cache of the rate limit's mode: %w", err)
+	}
+	b.Close("cache of the rate limit's mode", func(context.Context) error { return client.Close() })
+	return modes.NewModes(client), nil
+}

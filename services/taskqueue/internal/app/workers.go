@@ -1,0 +1,62 @@
+package app
+
+import (
+	"context"
+	random "math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/reaper"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// work adds what delivers.
+func (b *builder) work() {
+	if b.recorder != nil {
+		b.Loop("outbox recorder", b.recorder.Run)
+	}
+	b.Every("lane gauges", measureEvery, func(ctx context.Context) error { return b.metrics.Measure(ctx, b.gate) })
+	deps := reaper.Deps{Queue: b.gate, Observer: b.metrics, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log}
+	if a := b.archiver(); a != nil {
+		deps.Keeper = a
+		b.watchDatabase(b.db)
+		b.Every("archiver", archiveEvery, a.RunOnce)
+	}
+	r := reaper.New(reaper.Config{
+		Every: reapEvery, KeepDead: time.Duration(b.cfg.Queue.DeadDays) * 24 * time.Hour, MaxDead: int64(b.cfg.Queue.DeadLimit),
+		Resend: b.cfg.Queue.DoubtfulSends == doubtResend,
+	}, deps)
+	b.Loop("reaper", r.Run)
+	auditor := audit.New(audit.Deps{Queue: b.gate, Observer: b.metrics, Clock: b.Clock, Log: b.Log})
+	b.Every("auditor", auditEvery, auditor.RunOnce)
+	b.Loop("pumps", b.pumps)
+}
+
+// pumps runs all pumps as one: at a stop their grace times run side by side.
+func (b *builder) pumps(ctx context.Context) error {
+	var all sync.WaitGroup
+	for channel, handler := range b.handlers {
+		for shard := range b.gate.Shards() {
+			p := b.pump(channel, shard, handler)
+			all.Go(func() { _ = p.Run(ctx) })
+		}
+	}
+	all.Wait()
+	return nil
+}
+
+func (b *builder) pump(channel job.Channel, shard int, handler worker.Handler) *worker.Pump {
+	slots := b.cfg.Queue.MessageWorkers
+	switch channel {
+	case job.Webhook:
+		slots = b.cfg.Queue.WebhookWorkers
+	case job.Callback:
+		slots = b.cfg.Queue.CallbackWorkers
+	}
+	return worker.New(worker.Config{Shard: shard, Channel: channel, Slots: max(1, slots/b.gate.Shards()), Lease: b.gate.Lease(), MaxRun: maxRun,
+		Grace: time.Duration(b.cfg.Queue.GraceSeconds) * time.Second, Idle: engine.DefaultSettings().IdlePoll},
+		worker.Deps{Queue: b.gate, Handler: handler, Observer: b.metrics, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log})
+}

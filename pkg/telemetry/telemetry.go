@@ -45,6 +45,7 @@ func Start(ctx context.Context, service, version string, cfg Config, w io.Writer
 		Registry: prometheus.NewRegistry(),
 		Tracers:  noop.NewTracerProvider(),
 	}
+	adoptLibraries(t.Logger, w)
 	t.Registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))

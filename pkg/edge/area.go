@@ -25,6 +25,8 @@ type Area struct {
 	InternalSuffix string
 	// Uploads are paths beside the contracts' own, with limits of their own.
 	Uploads []Upload
+	// Streams are paths that answer with server-sent events.
+	Streams []Stream
 	// Register adds the paths to the mux, answered over the connection.
 	Register func(context.Context, *Mux, grpc.ClientConnInterface) error
 }
@@ -69,11 +71,16 @@ func (all areas) internalOnly(path string) bool {
 	return suffix != "" && strings.HasSuffix(path, suffix)
 }
 
-// limits of a request: the bytes of its body, and the time for its answer.
+// limits of a request: the bytes of its body, and the time for its answer, zero for a stream without an end.
 func (a *Area) limits(method, path string) (bodyBytes int64, deadline time.Duration) {
 	for _, u := range a.Uploads {
 		if u.Method == method && matches(u.Path, path) {
 			return u.MaxBytes, u.Deadline
+		}
+	}
+	for _, s := range a.Streams {
+		if s.Method == method && matches(s.Path, path) {
+			return maxJSONBytes, 0
 		}
 	}
 	return maxJSONBytes, a.Deadline

@@ -142,8 +142,12 @@ func (e *Edge) door(listener string, next http.Handler) http.Handler {
 			rest.WriteError(c, c.area.Shape, tooLargeError(limit))
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callKey{}, c), deadline)
-		defer cancel()
+		ctx := context.WithValue(r.Context(), callKey{}, c)
+		if deadline > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, deadline)
+			defer cancel()
+		}
 		r = r.WithContext(ctx)
 		if r.Body != http.NoBody {
 			r.Body = &requestBody{ReadCloser: http.MaxBytesReader(c, r.Body, limit)}

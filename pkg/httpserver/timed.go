@@ -1,0 +1,75 @@
+package httpserver
+
+import (
+	"io"
+	"net/http"
+	"time"
+)
+
+const (
+	// bodyTimeout is how long a whole body may take to arrive, whatever the path and whether anybody reads it.
+	bodyTimeout = 12 * time.Second
+	// answerTimeout is how long the answer may take until its last byte is sent.
+	answerTimeout = time.Minute
+
+	// A body whose length is unknown in advance or large must bring paceBytes in every paceWindow.
+	paceBytes  = 64 << 10
+	paceWindow = 30 * time.Second
+)
+
+// Timed gives each request a time for its body and one for its answer. A handler changes them with Paced and
+// AnswerWithin.
+func Timed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		AnswerWithin(w, answerTimeout)
+		if r.Body != nil && r.Body != http.NoBody {
+			control := http.NewResponseController(w)
+			setRead(control, time.Now().Add(bodyTimeout))
+			r.Body = &timedBody{ReadCloser: r.Body, control: control}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// AnswerWithin sets when the last byte of the answer must have been sent.
+func AnswerWithin(w http.ResponseWriter, d time.Duration) {
+	//nolint:errcheck // a connection without deadlines is a test's; one that is gone fails at the next write
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d))
+}
+
+// Paced replaces the one time for the whole body of r by a least pace: large bodies may take long, slow ones not.
+func Paced(w http.ResponseWriter, r *http.Request) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return
+	}
+	control := http.NewResponseController(w)
+	setRead(control, time.Now().Add(paceWindow))
+	r.Body = &timedBody{ReadCloser: r.Body, control: control, paced: true}
+}
+
+// timedBody ends the read deadline with the body: net/http goes on reading, to notice that the caller went away,
+// and would take a passed deadline for that.
+type timedBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+	paced   bool
+	arrived int
+}
+
+// Read implements io.Reader.
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	switch b.arrived += n; {
+	case err == io.EOF: //nolint:errorlint // bodies return it bare
+		setRead(b.control, time.Time{})
+	case b.paced && b.arrived >= paceBytes:
+		b.arrived = 0
+		setRead(b.control, time.Now().Add(paceWindow))
+	}
+	return n, err //nolint:wrapcheck // the body's own
+}
+
+func setRead(control *http.ResponseController, deadline time.Time) {
+	//nolint:errcheck // as above
+	control.SetReadDeadline(deadline)
+}

@@ -135,6 +135,7 @@ func (e *Edge) door(listener string, next http.Handler) http.Handler {
 		id := strconv.FormatUint(rand.Uint64(), 16)
 		r.Header.Set(requestID, id)
 		w.Header().Set(requestID, id)
+		rest.Harden(w.Header())
 		defer e.finish(listener, c, r, start)
 
 		limit, deadline := c.area.limits(r.Method, r.URL.Path)

@@ -37,7 +37,7 @@ func Serve(ctx context.Context, address string, handler http.Handler) error {
 // ServeOn is Serve on a listener that is open already; it closes it.
 func ServeOn(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{
-		Handler:           Timed(handler),
+		Handler:           guarded(handler),
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,

@@ -87,7 +87,6 @@ func CheckReady(ctx context.Context, port int) error {
 
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body) // the peer went away: nobody is left to tell
 }

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/rest"
 )
 
 const (
@@ -17,10 +19,11 @@ const (
 	paceWindow = 30 * time.Second
 )
 
-// Timed gives each request a time for its body and one for its answer. A handler changes them with Paced and
-// AnswerWithin.
-func Timed(next http.Handler) http.Handler {
+// guarded gives each request a time for its body and one for its answer, which a handler changes with Paced and
+// AnswerWithin, and each answer the headers against caches and guessed types.
+func guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rest.Harden(w.Header())
 		AnswerWithin(w, answerTimeout)
 		if r.Body != nil && r.Body != http.NoBody {
 			control := http.NewResponseController(w)

@@ -138,21 +138,13 @@ func (e *Edge) door(listener string, next http.Handler) http.Handler {
 		rest.Harden(w.Header())
 		defer e.finish(listener, c, r, start)
 
-		limit, deadline := c.area.limits(r.Method, r.URL.Path)
-		if r.ContentLength > limit {
-			rest.WriteError(c, c.area.Shape, tooLargeError(limit))
+		limits := c.area.limits(r.Method, r.URL.Path)
+		if r.ContentLength > limits.bodyBytes {
+			rest.WriteError(c, c.area.Shape, tooLargeError(limits.bodyBytes))
 			return
 		}
-		ctx := context.WithValue(r.Context(), callKey{}, c)
-		if deadline > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, deadline)
-			defer cancel()
-		}
-		r = r.WithContext(ctx)
-		if r.Body != http.NoBody {
-			r.Body = &requestBody{ReadCloser: http.MaxBytesReader(c, r.Body, limit)}
-		}
+		r, cancel := limits.apply(c, r)
+		defer cancel()
 		next.ServeHTTP(c, r)
 	})
 	if !e.tel.Tracing {

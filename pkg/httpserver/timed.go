@@ -14,7 +14,7 @@ const (
 	// answerTimeout is how long the answer may take until its last byte is sent.
 	answerTimeout = time.Minute
 
-	// A body whose length is unknown in advance or large must bring paceBytes in every paceWindow.
+	// A paced body must bring paceBytes in every paceWindow.
 	paceBytes  = 64 << 10
 	paceWindow = 30 * time.Second
 )
@@ -24,6 +24,11 @@ const (
 func guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rest.Harden(w.Header())
+		if len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) {
+			// net/http drops what would tell us of a Content-Length beside the chunks, or of chunks before HTTP/1.1,
+			// and a proxy in front may have seen the request end elsewhere: what follows here is not to be trusted.
+			w.Header().Set("Connection", "close")
+		}
 		AnswerWithin(w, answerTimeout)
 		if r.Body != nil && r.Body != http.NoBody {
 			control := http.NewResponseController(w)
@@ -34,10 +39,14 @@ func guarded(next http.Handler) http.Handler {
 	})
 }
 
-// AnswerWithin sets when the last byte of the answer must have been sent.
+// AnswerWithin sets when the last byte of the answer must have been sent; zero: never.
 func AnswerWithin(w http.ResponseWriter, d time.Duration) {
+	deadline := time.Time{}
+	if d > 0 {
+		deadline = time.Now().Add(d)
+	}
 	//nolint:errcheck // a connection without deadlines is a test's; one that is gone fails at the next write
-	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d))
+	http.NewResponseController(w).SetWriteDeadline(deadline)
 }
 
 // Paced replaces the one time for the whole body of r by a least pace: large bodies may take long, slow ones not.

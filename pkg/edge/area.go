@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/rest"
 )
 
@@ -25,15 +26,17 @@ type Area struct {
 	InternalSuffix string
 	// Uploads are paths beside the contracts' own, with limits of their own.
 	Uploads []Upload
+	// Streams are paths that answer with server-sent events.
+	Streams []Stream
 	// Register adds the paths to the mux, answered over the connection.
 	Register func(context.Context, *Mux, grpc.ClientConnInterface) error
 }
 
-// Upload is a path whose body is streamed.
+// Upload is a path whose body is streamed: it may take as long as it keeps the least pace of httpserver.Paced.
 type Upload struct {
 	Route
 	MaxBytes int64
-	Deadline time.Duration
+	Deadline time.Duration // from the last byte of the body to the answer
 }
 
 // Page is something for people that is served beside the areas.
@@ -69,12 +72,48 @@ func (all areas) internalOnly(path string) bool {
 	return suffix != "" && strings.HasSuffix(path, suffix)
 }
 
-// limits of a request: the bytes of its body, and the time for its answer.
-func (a *Area) limits(method, path string) (bodyBytes int64, deadline time.Duration) {
+// limits of a request.
+type limits struct {
+	bodyBytes int64
+	// deadline is the time for the answer; zero: none. An upload's begins when its last byte has arrived.
+	deadline time.Duration
+	upload   bool
+}
+
+func (a *Area) limits(method, path string) limits {
 	for _, u := range a.Uploads {
 		if u.Method == method && matches(u.Path, path) {
-			return u.MaxBytes, u.Deadline
+			return limits{u.MaxBytes, u.Deadline, true}
 		}
 	}
-	return maxJSONBytes, a.Deadline
+	for _, s := range a.Streams {
+		if s.Method == method && matches(s.Path, path) {
+			return limits{maxJSONBytes, 0, false}
+		}
+	}
+	return limits{maxJSONBytes, a.Deadline, false}
+}
+
+// apply returns r with its limits; the caller calls cancel when the answer is sent.
+func (l limits) apply(c *call, r *http.Request) (limited *http.Request, cancel func()) {
+	ctx := context.WithValue(r.Context(), callKey{}, c)
+	cancel = func() {}
+	body := &requestBody{}
+	switch {
+	case l.upload && r.Body != http.NoBody:
+		var cancelCause context.CancelCauseFunc
+		ctx, cancelCause = context.WithCancelCause(ctx)
+		cancel = func() { cancelCause(nil) }
+		httpserver.Paced(c.ResponseWriter, r)
+		httpserver.AnswerWithin(c.ResponseWriter, 0) // begins with the answer
+		body.ended = func() { time.AfterFunc(l.deadline, func() { cancelCause(context.DeadlineExceeded) }) }
+	case l.deadline > 0:
+		ctx, cancel = context.WithTimeout(ctx, l.deadline)
+	}
+	r = r.WithContext(ctx)
+	if r.Body != http.NoBody {
+		body.ReadCloser = http.MaxBytesReader(c, r.Body, l.bodyBytes)
+		r.Body = body
+	}
+	return r, cancel
 }

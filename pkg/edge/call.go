@@ -5,9 +5,15 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+
+	"github.com/labplatform/labplatform/pkg/httpserver"
 )
+
+// sendTimeout is how long an answer may take on its way out.
+const sendTimeout = 30 * time.Second
 
 // call is what the edge remembers of one request: who answers it, by which route, with which status.
 type call struct {
@@ -24,10 +30,11 @@ func callFrom(ctx context.Context) *call {
 	return c
 }
 
-// WriteHeader notes the status.
+// WriteHeader notes the status. From here on a caller that does not read is cut off.
 func (c *call) WriteHeader(status int) {
 	if c.status == 0 {
 		c.status = status
+		httpserver.AnswerWithin(c.ResponseWriter, sendTimeout)
 	}
 	c.ResponseWriter.WriteHeader(status)
 }
@@ -35,7 +42,7 @@ func (c *call) WriteHeader(status int) {
 // Write notes the implied 200.
 func (c *call) Write(b []byte) (int, error) {
 	if c.status == 0 {
-		c.status = http.StatusOK
+		c.WriteHeader(http.StatusOK)
 	}
 	return c.ResponseWriter.Write(b)
 }
@@ -54,7 +61,22 @@ func noteRoute(ctx context.Context) {
 // every such error to text.
 type requestBody struct {
 	io.ReadCloser
-	err error
+	err   error
+	ended func() // called when the last byte has arrived; may be nil
+}
+
+// Read implements io.Reader.
+func (b *requestBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	switch {
+	case err == nil:
+	case !errors.Is(err, io.EOF):
+		b.err = err
+	case b.ended != nil:
+		b.ended()
+		b.ended = nil
+	}
+	return n, err //nolint:wrapcheck // the body's own
 }
 
 // keepError is the codec's decoder with its error kept on the body.

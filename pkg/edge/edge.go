@@ -135,19 +135,16 @@ func (e *Edge) door(listener string, next http.Handler) http.Handler {
 		id := strconv.FormatUint(rand.Uint64(), 16)
 		r.Header.Set(requestID, id)
 		w.Header().Set(requestID, id)
+		rest.Harden(w.Header())
 		defer e.finish(listener, c, r, start)
 
-		limit, deadline := c.area.limits(r.Method, r.URL.Path)
-		if r.ContentLength > limit {
-			rest.WriteError(c, c.area.Shape, tooLargeError(limit))
+		limits := c.area.limits(r.Method, r.URL.Path)
+		if r.ContentLength > limits.bodyBytes {
+			rest.WriteError(c, c.area.Shape, tooLargeError(limits.bodyBytes))
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callKey{}, c), deadline)
+		r, cancel := limits.apply(c, r)
 		defer cancel()
-		r = r.WithContext(ctx)
-		if r.Body != http.NoBody {
-			r.Body = &requestBody{ReadCloser: http.MaxBytesReader(c, r.Body, limit)}
-		}
 		next.ServeHTTP(c, r)
 	})
 	if !e.tel.Tracing {

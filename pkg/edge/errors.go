@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -24,6 +25,11 @@ import (
 func (m *Mux) handleError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
 	noteRoute(ctx)
 	a := m.areas.of(r.URL.Path)
+	if body, ok := r.Body.(*requestBody); ok && errors.Is(body.err, os.ErrDeadlineExceeded) {
+		rest.WriteJSON(w, http.StatusRequestTimeout, a.Shape(http.StatusRequestTimeout, apperr.New(apperr.Invalid, "BODY_TOO_SLOW",
+			"The body arrived too slowly. Send it again.")))
+		return
+	}
 	rest.WriteError(w, a.Shape, explain(a, r, err))
 }
 
@@ -43,6 +49,9 @@ func explain(a *Area, r *http.Request, err error) *apperr.Error {
 	case codes.DeadlineExceeded:
 		return apperr.New(apperr.DeadlineExceeded, "DEADLINE_EXCEEDED", "That took too long. Try again.")
 	case codes.Canceled:
+		if errors.Is(context.Cause(r.Context()), context.DeadlineExceeded) { // an upload's, which begins late
+			return apperr.New(apperr.DeadlineExceeded, "DEADLINE_EXCEEDED", "That took too long. Try again.")
+		}
 		return apperr.New(apperr.Canceled, "CANCELED", "the caller went away")
 	case codes.Unimplemented:
 		return apperr.New(apperr.Unimplemented, "NOT_IMPLEMENTED", a.Title+" does not offer this here.")

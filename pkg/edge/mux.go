@@ -48,6 +48,11 @@ func newMux(ctx context.Context, all areas, connections map[string]grpc.ClientCo
 		if err := a.Register(ctx, m, connection); err != nil {
 			return nil, fmt.Errorf("register %s: %w", a.Name, err)
 		}
+		for _, s := range a.Streams {
+			if err := m.handleStream(s, connection); err != nil {
+				return nil, fmt.Errorf("register %s: %w", s.Path, err)
+			}
+		}
 	}
 	return m, nil
 }

@@ -18,12 +18,15 @@ type Route struct {
 
 type routeTable []Route
 
-// Routes lists every path of the contracts linked into this binary and the areas' uploads, sorted.
+// Routes lists every path of the contracts linked into this binary and the areas' uploads and streams, sorted.
 func Routes(all []*Area) []Route {
 	var routes []Route
 	for _, a := range all {
 		for _, u := range a.Uploads {
 			routes = append(routes, u.Route)
+		}
+		for _, s := range a.Streams {
+			routes = append(routes, s.Route)
 		}
 	}
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {

@@ -1,6 +1,7 @@
 package grpcserver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -25,27 +26,31 @@ const (
 	// minimumWork is the least time in which starting makes sense.
 	minimumWork   = 20 * time.Millisecond
 	refusedWait   = time.Second
+	overloaded    = "OVERLOADED"
 	healthService = "/grpc.health.v1.Health/"
 )
 
 type interceptors struct {
 	deadline  time.Duration
 	slots     chan struct{}
+	streams   chan struct{}
 	refused   prometheus.Counter
+	panics    *prometheus.CounterVec
 	auth      Authenticator
 	anonymous map[string]bool
 	log       *slog.Logger
 	telemetry *telemetry.Telemetry
 }
 
-func newInterceptors(cfg Config, deps Deps, refused prometheus.Counter) *interceptors {
+func newInterceptors(cfg Config, deps Deps, m metrics) *interceptors {
 	anonymous := make(map[string]bool, len(deps.Anonymous))
 	for _, method := range deps.Anonymous {
 		anonymous[method] = true
 	}
 	return &interceptors{
 		deadline: time.Duration(cfg.DefaultDeadlineSeconds) * time.Second,
-		slots:    make(chan struct{}, cfg.MaxInFlight), refused: refused,
+		slots:    make(chan struct{}, cfg.MaxInFlight), streams: make(chan struct{}, cmp.Or(cfg.MaxStreams, defaultStreams)),
+		refused: m.refused, panics: m.panics,
 		auth: deps.Authenticator, anonymous: anonymous,
 		log: deps.Telemetry.Logger, telemetry: deps.Telemetry,
 	}
@@ -61,14 +66,17 @@ func (i *interceptors) recoverStream(srv any, stream grpc.ServerStream, info *gr
 	return next(srv, stream)
 }
 
-// rescue turns a panic into Internal. The stack goes to the log; the panic's value may hold a patient's data
-// and goes nowhere.
+// rescue turns a panic into an error, which is then logged and counted like every other. The stack goes to the
+// log; the panic's value may hold a patient's data and goes nowhere.
 func (i *interceptors) rescue(ctx context.Context, method string, err *error) {
-	if p := recover(); p != nil {
-		i.log.ErrorContext(ctx, "handler panicked", "method", method, "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
-		i.telemetry.Report("panic in " + method)
-		*err = rpcerr.ToStatus(apperr.New(apperr.Internal, "", "")).Err()
+	p := recover()
+	if p == nil {
+		return
 	}
+	i.panics.WithLabelValues(method).Inc()
+	i.log.ErrorContext(ctx, "handler panicked", "method", method, "request_id", requestID(ctx),
+		"type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+	*err = apperr.New(apperr.Internal, "", "").WithCause(fmt.Errorf("panic of type %T", p))
 }
 
 func (i *interceptors) deadlineUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
@@ -77,7 +85,8 @@ func (i *interceptors) deadlineUnary(ctx context.Context, req any, _ *grpc.Unary
 		limit = asked.Add(-shave)
 	}
 	if time.Until(limit) < minimumWork {
-		return nil, rpcerr.ToStatus(apperr.New(apperr.DeadlineExceeded, "TOO_LITTLE_TIME", "too little time is left for this call; try again with a longer deadline")).Err()
+		return nil, apperr.New(apperr.DeadlineExceeded, "TOO_LITTLE_TIME",
+			"too little time is left for this call; try again with a longer deadline")
 	}
 	ctx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
@@ -88,10 +97,10 @@ func (i *interceptors) limitUnary(ctx context.Context, req any, info *grpc.Unary
 	if strings.HasPrefix(info.FullMethod, healthService) {
 		return next(ctx, req)
 	}
-	if err := i.enter(); err != nil {
+	if err := i.enter(i.slots); err != nil {
 		return nil, err
 	}
-	defer i.leave()
+	defer func() { <-i.slots }()
 	return next(ctx, req)
 }
 
@@ -99,24 +108,26 @@ func (i *interceptors) limitStream(srv any, stream grpc.ServerStream, info *grpc
 	if strings.HasPrefix(info.FullMethod, healthService) {
 		return next(srv, stream)
 	}
-	if err := i.enter(); err != nil {
+	slots := i.slots
+	if info.IsServerStream {
+		slots = i.streams // held as long as somebody listens: they must not take the places of calls
+	}
+	if err := i.enter(slots); err != nil {
 		return err
 	}
-	defer i.leave()
+	defer func() { <-slots }()
 	return next(srv, stream)
 }
 
-func (i *interceptors) enter() error {
+func (i *interceptors) enter(slots chan struct{}) error {
 	select {
-	case i.slots <- struct{}{}:
+	case slots <- struct{}{}:
 		return nil
 	default:
 		i.refused.Inc()
-		return apperr.New(apperr.TooManyRequests, "OVERLOADED", "The service is busy. Try again in a moment.").WithRetryAfter(refusedWait)
+		return apperr.New(apperr.Unavailable, overloaded, "The service is busy. Try again in a moment.").WithRetryAfter(refusedWait)
 	}
 }
-
-func (i *interceptors) leave() { <-i.slots }
 
 // finishUnary maps the error and writes the one log line of a call that failed.
 func (i *interceptors) finishUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
@@ -136,21 +147,35 @@ func (i *interceptors) finish(ctx context.Context, method string, start time.Tim
 		return nil
 	}
 	st := rpcerr.ToStatus(err)
-	md, _ := metadata.FromIncomingContext(ctx)
-	attrs := []any{"method", method, "request_id", first(md, "x-request-id"), "code", st.Code().String(), "ms", time.Since(start).Milliseconds()}
-	if e, ok := apperr.From(err); ok {
+	attrs := []any{"method", method, "request_id", requestID(ctx), "code", st.Code().String(), "ms", time.Since(start).Milliseconds()}
+	e, typed := apperr.From(err)
+	if typed {
 		attrs = append(attrs, "reason", e.Reason)
 	}
-	switch st.Code() {
-	case codes.Internal, codes.Unavailable, codes.DeadlineExceeded, codes.Unknown:
-		i.log.ErrorContext(ctx, "call failed", append(attrs, "error", causes(err))...)
-		if st.Code() == codes.Internal {
-			i.telemetry.Report("internal error in " + method)
-		}
-	default:
+	if !failure(st.Code()) || (typed && e.Reason == overloaded) { // overload is many lines, and a metric
 		i.log.InfoContext(ctx, "call refused", attrs...)
+		return st.Err()
+	}
+	i.log.ErrorContext(ctx, "call failed", append(attrs, "error", causes(err))...)
+	if st.Code() == codes.Internal {
+		i.telemetry.Report("internal error in " + method)
 	}
 	return st.Err()
+}
+
+// failure tells what is our fault from what is the caller's.
+func failure(code codes.Code) bool {
+	switch code {
+	case codes.Internal, codes.Unavailable, codes.DeadlineExceeded, codes.Unknown:
+		return true
+	default:
+		return false
+	}
+}
+
+func requestID(ctx context.Context) string {
+	md, _ := metadata.FromIncomingContext(ctx)
+	return first(md, "x-request-id")
 }
 
 // causes prints the error behind a public message.

@@ -2,14 +2,13 @@ package grpcserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"strconv"
 	"time"
 
-	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
-	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -24,6 +23,9 @@ const (
 	hardStopAfter     = 15 * time.Second
 	maxConnectionAge  = 5 * time.Minute // clients rebalance over new replicas
 	maxConnectionDone = 30 * time.Second
+	// minClientPing is below the half minute at which our clients ping, which the default would take for an attack.
+	minClientPing  = 15 * time.Second
+	defaultStreams = 4096
 )
 
 // Config is the gRPC listener.
@@ -32,11 +34,35 @@ type Config struct {
 	GRPCPort int    `env:"GRPC_PORT"`
 	// MaxInFlight is how many calls are worked on at once; more are refused at once with a retry time.
 	MaxInFlight int `env:"MAX_IN_FLIGHT" envDefault:"512"`
+	// MaxStreams is the same for calls that stream answers as long as somebody listens.
+	MaxStreams int `env:"MAX_STREAMS" envDefault:"4096"`
 	// DefaultDeadlineSeconds applies to calls that bring none, and caps those that bring a longer one.
 	DefaultDeadlineSeconds int `env:"DEADLINE_SECONDS" envDefault:"10"`
 	// MaxMessageBytes is the largest request.
 	MaxMessageBytes int `env:"MAX_MESSAGE_BYTES" envDefault:"4194304"`
 }
+
+// Validate refuses limits under which nothing would be served.
+func (c *Config) Validate() error {
+	var problems []error
+	for _, limit := range []struct {
+		name  string
+		value int
+	}{
+		{"MAX_IN_FLIGHT", c.MaxInFlight}, {"MAX_STREAMS", c.MaxStreams},
+		{"DEADLINE_SECONDS", c.DefaultDeadlineSeconds}, {"MAX_MESSAGE_BYTES", c.MaxMessageBytes},
+	} {
+		if limit.value <= 0 {
+			problems = append(problems, fmt.Errorf("%s is %d: use a number above 0", limit.name, limit.value))
+		}
+	}
+	if c.GRPCPort < 0 || c.GRPCPort > maxPort {
+		problems = append(problems, fmt.Errorf("GRPC_PORT is %d: use 0 to %d", c.GRPCPort, maxPort))
+	}
+	return errors.Join(problems...)
+}
+
+const maxPort = 1<<16 - 1
 
 // Authenticator turns credentials into a principal.
 type Authenticator interface {
@@ -61,22 +87,17 @@ type Server struct {
 
 // New returns a server with the platform's interceptors.
 func New(cfg Config, deps Deps) (*Server, error) {
-	metrics := grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram())
-	if err := deps.Telemetry.Registry.Register(metrics); err != nil {
-		return nil, fmt.Errorf("register grpc metrics: %w", err)
+	m, err := newMetrics(deps.Telemetry.Registry)
+	if err != nil {
+		return nil, err
 	}
-	refused := prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "grpc_server_refused_total", Help: "Calls refused because too many were in flight.",
-	})
-	if err := deps.Telemetry.Registry.Register(refused); err != nil {
-		return nil, fmt.Errorf("register grpc metrics: %w", err)
-	}
-	i := newInterceptors(cfg, deps, refused)
+	i := newInterceptors(cfg, deps, m)
 	options := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(cfg.MaxMessageBytes),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: maxConnectionAge, MaxConnectionAgeGrace: maxConnectionDone}),
-		grpc.ChainUnaryInterceptor(i.recoverUnary, i.deadlineUnary, metrics.UnaryServerInterceptor(), i.finishUnary, i.limitUnary, i.authenticateUnary),
-		grpc.ChainStreamInterceptor(i.recoverStream, metrics.StreamServerInterceptor(), i.finishStream, i.limitStream, i.authenticateStream),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minClientPing, PermitWithoutStream: true}),
+		grpc.ChainUnaryInterceptor(m.calls.UnaryServerInterceptor(), i.finishUnary, i.recoverUnary, i.deadlineUnary, i.limitUnary, i.authenticateUnary),
+		grpc.ChainStreamInterceptor(m.calls.StreamServerInterceptor(), i.finishStream, i.recoverStream, i.limitStream, i.authenticateStream),
 	}
 	if deps.Telemetry.Tracing {
 		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(deps.Telemetry.Tracers))))

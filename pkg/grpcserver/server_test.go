@@ -37,6 +37,7 @@ type handler struct {
 	rerunv1.UnimplementedRerunServiceServer
 	release chan struct{}
 	entered chan struct{}
+	tel     *telemetry.Telemetry
 }
 
 func (h *handler) ListReruns(ctx context.Context, r *rerunv1.ListRerunsRequest) (*rerunv1.ListRerunsResponse, error) {
@@ -73,7 +74,7 @@ func start(t *testing.T, cfg grpcserver.Config) (rerunv1.RerunServiceClient, *ha
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &handler{release: make(chan struct{}), entered: make(chan struct{}, 1)}
+	h := &handler{release: make(chan struct{}), entered: make(chan struct{}, 1), tel: tel}
 	rerunv1.RegisterRerunServiceServer(server, h)
 	listener := bufconn.Listen(1 << 16)
 	ctx, stop := context.WithCancel(context.Background())
@@ -157,7 +158,7 @@ func TestMoreCallsThanSlotsAreRefusedWithARetryTime(t *testing.T) {
 	go func() { _, err := client.ListReruns(ctx, list(4)); busy <- err }()
 	<-h.entered
 	_, err := client.ListReruns(ctx, list(0))
-	if st := status.Convert(err); st.Code() != codes.ResourceExhausted || len(st.Details()) != 2 {
+	if st := status.Convert(err); st.Code() != codes.Unavailable || len(st.Details()) != 2 {
 		t.Fatalf("got %v with %d details", err, len(st.Details()))
 	}
 	close(h.release)

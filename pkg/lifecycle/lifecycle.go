@@ -134,30 +134,3 @@ func Pause(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
-
-// Every calls runOnce at once and then each interval until ctx ends. Errors are logged under name and do not
-// stop the loop: a loop that dies silently is worse than one that fails loudly and goes on. The same error again is
-// logged once a minute.
-func Every(ctx context.Context, interval time.Duration, log *slog.Logger, name string, runOnce func(context.Context) error) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	said, repeated := "", time.Duration(0)
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-timer.C:
-		}
-		switch err := runOnce(ctx); {
-		case err == nil && said != "":
-			log.InfoContext(ctx, "a pass succeeded again", "loop", name)
-			said = ""
-		case err == nil || ctx.Err() != nil:
-		case err.Error() != said || repeated >= time.Minute:
-			said, repeated = err.Error(), 0
-			log.WarnContext(ctx, "a pass failed; the next one tries again", "loop", name, "error", said)
-		}
-		repeated += interval
-		timer.Reset(interval)
-	}
-}

@@ -109,8 +109,7 @@ func WriteError(w http.ResponseWriter, shape Shape, e *apperr.Error) int {
 	status := Status(e.Kind)
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
-	header.Set("Cache-Control", "no-store")
-	header.Set("X-Content-Type-Options", "nosniff")
+	Harden(header)
 	if wait := retryAfter(e, status); wait > 0 {
 		header.Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
 	}
@@ -119,6 +118,12 @@ func WriteError(w http.ResponseWriter, shape Shape, e *apperr.Error) int {
 	}
 	WriteJSON(w, status, shape(status, e))
 	return status
+}
+
+// Harden sets what every answer carries: patients' data stays in no cache, and no browser guesses a type.
+func Harden(header http.Header) {
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
 }
 
 // WriteJSON writes body as one line of JSON.

@@ -11,7 +11,7 @@ const InternalHeader = "X-Is-Internal-Request"
 // forwarded are the headers that become gRPC metadata, under their own lower-case names.
 var forwarded = map[string]bool{
 	"Cookie": true, "Authorization": true, "Traceparent": true, "Tracestate": true, "Idempotency-Key": true,
-	"X-Is-External-Edit-Request": true, "X-Request-Id": true, InternalHeader: true,
+	"X-Is-External-Edit-Request": true, "X-Request-Id": true, InternalHeader: true, "Last-Event-Id": true,
 }
 
 // MatchIncoming tells grpc-gateway which headers pass inwards: an allow-list. The listener has already removed

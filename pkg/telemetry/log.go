@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"regexp"
 
 	"go.opentelemetry.io/otel/trace"
 )
@@ -22,17 +21,6 @@ func newLogger(service string, cfg Config, w io.Writer) *slog.Logger {
 func audit(cfg Config) Config {
 	cfg.LogLevel = min(cfg.LogLevel, slog.LevelInfo)
 	return cfg
-}
-
-// quoted finds what database servers and parsers put in quotes: the values at fault.
-var quoted = regexp.MustCompile(`'[^']*'|"[^"]*"`)
-
-// redact keeps values out of errors: every attribute called "error" loses its quoted parts.
-func redact(_ []string, a slog.Attr) slog.Attr {
-	if a.Key == "error" && a.Value.Kind() == slog.KindString {
-		a.Value = slog.StringValue(quoted.ReplaceAllString(a.Value.String(), "'…'"))
-	}
-	return a
 }
 
 // traced adds the ids of the current span to every line.

@@ -19,6 +19,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
 const flushTimeout = 5 * time.Second
@@ -45,8 +47,9 @@ func Start(ctx context.Context, service, version string, cfg Config, w io.Writer
 		Registry: prometheus.NewRegistry(),
 		Tracers:  noop.NewTracerProvider(),
 	}
+	adoptLibraries(t.Logger, w)
 	t.Registry.MustRegister(collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), lifecycle.Metrics())
 	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
 	if err := t.startTracing(ctx, service, version, cfg); err != nil {
 		return nil, err

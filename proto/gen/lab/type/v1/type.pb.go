@@ -71,6 +71,70 @@ func (x *RawJSON) GetJson() []byte {
 	return nil
 }
 
+// Event is one server-sent event: what an RPC that backs a text/event-stream path streams.
+type Event struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Sent back as metadata last-event-id when the reader connects again. Empty: the reader's position stays.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The name that the page listens to. Empty: "message".
+	Event string `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
+	// One JSON document, or several lines of text.
+	Data          string `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Event) Reset() {
+	*x = Event{}
+	mi := &file_lab_type_v1_type_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Event) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Event) ProtoMessage() {}
+
+func (x *Event) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_type_v1_type_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Event.ProtoReflect.Descriptor instead.
+func (*Event) Descriptor() ([]byte, []int) {
+	return file_lab_type_v1_type_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Event) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Event) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *Event) GetData() string {
+	if x != nil {
+		return x.Data
+	}
+	return ""
+}
+
 var file_lab_type_v1_type_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
 		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
@@ -125,7 +189,11 @@ const file_lab_type_v1_type_proto_rawDesc = "" +
 	"\x16lab/type/v1/type.proto\x12\vlab.type.v1\x1a google/protobuf/descriptor.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"8\n" +
 	"\aRawJSON\x12\x12\n" +
 	"\x04json\x18\x01 \x01(\fR\x04json:\x19\x92A\x16\n" +
-	"\x14*\x0eany JSON value\x9a\x02\x01\x06:3\n" +
+	"\x14*\x0eany JSON value\x9a\x02\x01\x06\"A\n" +
+	"\x05Event\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05event\x18\x02 \x01(\tR\x05event\x12\x12\n" +
+	"\x04data\x18\x03 \x01(\tR\x04data:3\n" +
 	"\x04flag\x12\x1d.google.protobuf.FieldOptions\x18\xf1\x8c\x03 \x01(\bR\x04flag:>\n" +
 	"\n" +
 	"omit_empty\x12\x1d.google.protobuf.FieldOptions\x18\xf2\x8c\x03 \x01(\bR\tomitEmpty:9\n" +
@@ -143,16 +211,17 @@ func file_lab_type_v1_type_proto_rawDescGZIP() []byte {
 	return file_lab_type_v1_type_proto_rawDescData
 }
 
-var file_lab_type_v1_type_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_lab_type_v1_type_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_lab_type_v1_type_proto_goTypes = []any{
 	(*RawJSON)(nil),                     // 0: lab.type.v1.RawJSON
-	(*descriptorpb.FieldOptions)(nil),   // 1: google.protobuf.FieldOptions
-	(*descriptorpb.MessageOptions)(nil), // 2: google.protobuf.MessageOptions
+	(*Event)(nil),                       // 1: lab.type.v1.Event
+	(*descriptorpb.FieldOptions)(nil),   // 2: google.protobuf.FieldOptions
+	(*descriptorpb.MessageOptions)(nil), // 3: google.protobuf.MessageOptions
 }
 var file_lab_type_v1_type_proto_depIdxs = []int32{
-	1, // 0: lab.type.v1.flag:extendee -> google.protobuf.FieldOptions
-	1, // 1: lab.type.v1.omit_empty:extendee -> google.protobuf.FieldOptions
-	2, // 2: lab.type.v1.strict:extendee -> google.protobuf.MessageOptions
+	2, // 0: lab.type.v1.flag:extendee -> google.protobuf.FieldOptions
+	2, // 1: lab.type.v1.omit_empty:extendee -> google.protobuf.FieldOptions
+	3, // 2: lab.type.v1.strict:extendee -> google.protobuf.MessageOptions
 	3, // [3:3] is the sub-list for method output_type
 	3, // [3:3] is the sub-list for method input_type
 	3, // [3:3] is the sub-list for extension type_name
@@ -171,7 +240,7 @@ func file_lab_type_v1_type_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_type_v1_type_proto_rawDesc), len(file_lab_type_v1_type_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   1,
+			NumMessages:   2,
 			NumExtensions: 3,
 			NumServices:   0,
 		},

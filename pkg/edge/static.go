@@ -1,0 +1,61 @@
+package edge
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/rest"
+)
+
+// pagePolicy makes the browser refuse scripts and styles inside the page and everything of another host.
+const pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+
+// Static is a page that is a folder of files, with index.html at prefix itself. Nobody needs a session to read it:
+// what it shows it gets from the documented paths. Links inside it may be relative.
+func Static(prefix string, files fs.FS) Page {
+	return Page{
+		Route:   prefix,
+		Matches: func(path string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") },
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serveStatic(w, r, prefix, files) }),
+	}
+}
+
+func serveStatic(w http.ResponseWriter, r *http.Request, prefix string, files fs.FS) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		rest.WriteJSON(w, http.StatusMethodNotAllowed, rest.Envelope(http.StatusMethodNotAllowed,
+			apperr.Newf(apperr.Invalid, "METHOD_NOT_ALLOWED", "%s is not offered on this path. Use GET.", r.Method)))
+		return
+	}
+	// The listener trimmed the slash, without which a browser resolves relative links one level too high.
+	if asked, _, _ := strings.Cut(r.RequestURI, "?"); asked == prefix {
+		http.Redirect(w, r, prefix+"/", http.StatusPermanentRedirect)
+		return
+	}
+	name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, prefix), "/")
+	if name == "" {
+		name = "index.html"
+	}
+	content, err := fs.ReadFile(files, name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) || isFolder(files, name) {
+		writeNoSuchPath(w, nowhere)
+		return
+	}
+	if err != nil {
+		rest.WriteError(w, rest.Envelope, apperr.New(apperr.Internal, "", "The page could not be read. Try again.").WithCause(err))
+		return
+	}
+	w.Header().Set("Content-Security-Policy", pagePolicy)
+	w.Header().Set("Referrer-Policy", "same-origin")
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
+}
+
+func isFolder(files fs.FS, name string) bool {
+	info, err := fs.Stat(files, name)
+	return err == nil && info.IsDir()
+}

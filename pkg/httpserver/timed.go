@@ -1,0 +1,87 @@
+package httpserver
+
+import (
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/rest"
+)
+
+const (
+	// bodyTimeout is how long a whole body may take to arrive, whatever the path and whether anybody reads it.
+	bodyTimeout = 12 * time.Second
+	// answerTimeout is how long the answer may take until its last byte is sent.
+	answerTimeout = time.Minute
+
+	// A paced body must bring paceBytes in every paceWindow.
+	paceBytes  = 64 << 10
+	paceWindow = 30 * time.Second
+)
+
+// guarded gives each request a time for its body and one for its answer, which a handler changes with Paced and
+// AnswerWithin, and each answer the headers against caches and guessed types.
+func guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rest.Harden(w.Header())
+		if len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) {
+			// net/http drops what would tell us of a Content-Length beside the chunks, or of chunks before HTTP/1.1,
+			// and a proxy in front may have seen the request end elsewhere: what follows here is not to be trusted.
+			w.Header().Set("Connection", "close")
+		}
+		AnswerWithin(w, answerTimeout)
+		if r.Body != nil && r.Body != http.NoBody {
+			control := http.NewResponseController(w)
+			setRead(control, time.Now().Add(bodyTimeout))
+			r.Body = &timedBody{ReadCloser: r.Body, control: control}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// AnswerWithin sets when the last byte of the answer must have been sent; zero: never.
+func AnswerWithin(w http.ResponseWriter, d time.Duration) {
+	deadline := time.Time{}
+	if d > 0 {
+		deadline = time.Now().Add(d)
+	}
+	//nolint:errcheck // a connection without deadlines is a test's; one that is gone fails at the next write
+	http.NewResponseController(w).SetWriteDeadline(deadline)
+}
+
+// Paced replaces the one time for the whole body of r by a least pace: large bodies may take long, slow ones not.
+func Paced(w http.ResponseWriter, r *http.Request) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return
+	}
+	control := http.NewResponseController(w)
+	setRead(control, time.Now().Add(paceWindow))
+	r.Body = &timedBody{ReadCloser: r.Body, control: control, paced: true}
+}
+
+// timedBody ends the read deadline with the body: net/http goes on reading, to notice that the caller went away,
+// and would take a passed deadline for that.
+type timedBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+	paced   bool
+	arrived int
+}
+
+// Read implements io.Reader.
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	switch b.arrived += n; {
+	case err == io.EOF: //nolint:errorlint // bodies return it bare
+		setRead(b.control, time.Time{})
+	case b.paced && b.arrived >= paceBytes:
+		b.arrived = 0
+		setRead(b.control, time.Now().Add(paceWindow))
+	}
+	return n, err //nolint:wrapcheck // the body's own
+}
+
+func setRead(control *http.ResponseController, deadline time.Time) {
+	//nolint:errcheck // as above
+	control.SetReadDeadline(deadline)
+}

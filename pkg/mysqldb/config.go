@@ -6,6 +6,8 @@ package mysqldb
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"net"
 	"strconv"
 
@@ -13,6 +15,9 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/config"
 )
+
+// mostConnections is beyond what any MySQL of ours allows one replica.
+const mostConnections = 10_000
 
 // Config holds the documented DB variables; nest it with envPrefix "DB_".
 type Config struct {
@@ -25,10 +30,38 @@ type Config struct {
 	PoolRecycleSeconds int           `env:"POOL_RECYCLE" envDefault:"3600"`
 }
 
-// Validate refuses pools that cannot work.
+// callersPerConnection is how many calls may share one connection of the pool: a call that holds one for 10 ms leaves
+// the last of them waiting for a sixth of a second.
+const callersPerConnection = 16
+
+// Validate refuses addresses and pools that cannot work.
 func (c *Config) Validate() error {
-	if c.PoolSize < 2 {
-		return errors.New("DB_POOL_SIZE must be at least 2: one connection may hold a lock while another works")
+	var problems []error
+	if c.Host == "" {
+		problems = append(problems, errors.New("DB_HOST must name the database server"))
+	}
+	if c.Port < 1 || c.Port > math.MaxUint16 {
+		problems = append(problems, fmt.Errorf("DB_PORT is %d: give a port from 1 to 65535", c.Port))
+	}
+	if c.PoolSize < 2 || c.PoolSize > mostConnections {
+		problems = append(problems, fmt.Errorf("DB_POOL_SIZE is %d: it must be at least 2 (one connection may hold a lock while another works)"+
+			" and at most %d", c.PoolSize, mostConnections))
+	}
+	if c.PoolRecycleSeconds < 0 {
+		problems = append(problems, fmt.Errorf("DB_POOL_RECYCLE is %d: give seconds, or 0 to keep connections for ever", c.PoolRecycleSeconds))
+	}
+	return errors.Join(problems...)
+}
+
+// MostInFlight is how many calls that use the database may be worked on at once. More would only wait for a connection
+// until their deadline, and answer late what could be refused at once.
+func (c *Config) MostInFlight() int { return c.PoolSize * callersPerConnection }
+
+// CheckMaxInFlight refuses a limit of calls that the pool cannot serve. A service calls it from its own Validate.
+func (c *Config) CheckMaxInFlight(limit int) error {
+	if limit > c.MostInFlight() {
+		return fmt.Errorf("MAX_IN_FLIGHT is %d, but DB_POOL_SIZE %d serves at most %d calls at once: lower the one or raise the other",
+			limit, c.PoolSize, c.MostInFlight())
 	}
 	return nil
 }

@@ -28,12 +28,12 @@ func Lead(ctx context.Context, db *sql.DB, purpose string, work func(context.Con
 	if got.Int64 != 1 {
 		return false, nil
 	}
-	defer unlead(ctx, conn, name)
+	defer releaseLeadership(ctx, conn, name)
 	return true, work(ctx, conn)
 }
 
-// unlead gives the lock back; a connection on which that fails is dropped, and the lock with it.
-func unlead(ctx context.Context, conn *sql.Conn, name string) {
+// releaseLeadership gives the lock back. A connection on which that fails is dropped, and the lock with it.
+func releaseLeadership(ctx context.Context, conn *sql.Conn, name string) {
 	const enough = 2 * time.Second
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), enough)
 	defer cancel()

@@ -11,15 +11,26 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
+// The server's error numbers that mean something here.
 const (
-	errDuplicateEntry  = 1062
-	errDeadlock        = 1213
-	errLockWaitTimeout = 1205
-	errRecordChanged   = 1020 // MariaDB: the row changed since it was read
-	errNoSuchTable     = 1146
-	maxAttempts        = 8
-	firstRetryDelay    = 5 * time.Millisecond
-	maxRetryDelay      = 200 * time.Millisecond
+	errDuplicateEntry         = 1062
+	errDeadlock               = 1213
+	errLockWaitTimeout        = 1205
+	errRecordChanged          = 1020 // MariaDB: the row changed since it was read
+	errNoSuchTable            = 1146
+	errTooManyConnections     = 1040
+	errTooManyUserConnections = 1203
+	errUserLimit              = 1226 // max_user_connections and its like
+	errServerShutdown         = 1053
+	errConnectionKilled       = 1927 // MariaDB
+	errReadOnly               = 1290 // a primary that became a replica
+	errReadOnlyTransaction    = 1792
+)
+
+const (
+	maxAttempts     = 8
+	firstRetryDelay = 5 * time.Millisecond
+	maxRetryDelay   = 200 * time.Millisecond
 )
 
 // ErrCommitUnknown marks a commit whose outcome the server did not tell: it may or may not have happened.

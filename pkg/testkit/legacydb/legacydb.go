@@ -29,9 +29,12 @@ func Create(ctx context.Context, db Execer) error {
 }
 
 // Statements returns the DDL, one CREATE TABLE IF NOT EXISTS a string, in an order that can be executed.
-func Statements() []string {
+func Statements() []string { return Split(schema) }
+
+// Split returns the statements of text, which may have comments but no semicolon inside a literal.
+func Split(text string) []string {
 	var statements []string
-	for part := range strings.SplitSeq(withoutComments(schema), ";") {
+	for part := range strings.SplitSeq(withoutComments(text), ";") {
 		if part = strings.TrimSpace(part); part != "" {
 			statements = append(statements, part)
 		}

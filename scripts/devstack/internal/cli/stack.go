@@ -21,7 +21,7 @@ func run(ctx context.Context, s settings.Settings, stdout io.Writer) (int, error
 	if err != nil {
 		return 1, fmt.Errorf("find this program: %w", err)
 	}
-	services := roster.Table()
+	services := roster.Built(s.Root, roster.Table())
 	if !s.Pipeline {
 		services = roster.WithoutPipeline(services)
 	}

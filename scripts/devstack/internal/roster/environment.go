@@ -49,7 +49,10 @@ func (s Stack) URL(name ports.Name) string { return "http://" + s.Ports.Addr(nam
 // service's prefix is kept.
 func (s Service) Environment(stack Stack, caller []string) Env {
 	fixed, defaults := s.common(stack)
-	ownFixed, ownDefaults := s.Env(stack)
+	var ownFixed, ownDefaults Env
+	if s.Env != nil {
+		ownFixed, ownDefaults = s.Env(stack)
+	}
 	env := Env{}
 	maps.Copy(env, defaults)
 	maps.Copy(env, ownDefaults)
@@ -75,7 +78,19 @@ func (s Service) common(stack Stack) (fixed, defaults Env) {
 	if !s.Edge {
 		maps.Copy(fixed, stack.stores())
 	}
+	maps.Copy(fixed, s.callees(stack))
 	return fixed.prefixed(s.Prefix), Env{"ENVIRONMENT": "dev", "LOG_LEVEL": "INFO", "DRAIN_DELAY_SECONDS": "0"}.prefixed(s.Prefix)
+}
+
+// callees names the services that this one calls and that this stack starts.
+func (s Service) callees(stack Stack) Env {
+	addresses := Env{}
+	for _, service := range stack.Services {
+		if slices.Contains(s.Callees, service.Name) {
+			addresses[service.Prefix+"_ADDR"] = stack.Ports.Addr(service.GRPC)
+		}
+	}
+	return addresses
 }
 
 // stores are the database, the sessions, and the secrets of user tokens.
@@ -133,15 +148,20 @@ func cdcEnv(stack Stack) (fixed, defaults Env) {
 }
 
 func rerunEnv(stack Stack) (fixed, defaults Env) {
-	fixed = Env{
+	return Env{
 		"RERUN_MONGO_URI": stack.MongoURI, "RERUN_MONGO_DATABASE": stack.MongoDatabase,
-		"WEBHOOK_URL":          stack.URL(ports.GatewayInternal),
-		"RERUN_TASKQUEUE_ADDR": stack.Ports.Addr(ports.TaskqueueGRPC), "RERUN_CALLOUT_ADDR": stack.Ports.Addr(ports.CalloutGRPC),
-	}
-	if stack.KafkaBrokers != "" {
-		fixed["RERUN_CDC_ADDR"] = stack.Ports.Addr(ports.CDCGRPC)
-	}
-	return fixed, Env{"DOCUMENT_DB_ENABLED": "true"}
+		"WEBHOOK_URL": stack.URL(ports.GatewayInternal),
+	}, Env{"DOCUMENT_DB_ENABLED": "true"}
+}
+
+// externalEditEnv: files are linked to by URLs that the service signs and serves itself.
+func externalEditEnv(stack Stack) (fixed, defaults Env) {
+	return Env{"EXTERNAL_EDIT_BLOB_URL": stack.BlobURL, "EXTERNAL_EDIT_BLOB_SIGNING_SECRET": stack.Secrets.Blob}, nil
+}
+
+// notificationsEnv: what would be pushed to a device is shown in the mailbox instead.
+func notificationsEnv(Stack) (fixed, defaults Env) {
+	return nil, Env{"NOTIFICATIONS_PUSH_PROVIDER": "mailbox"}
 }
 
 // searchEnv: operators switch the rate limit's mode in the stack's own Redis.

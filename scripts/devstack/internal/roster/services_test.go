@@ -1,6 +1,8 @@
 package roster_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,10 +21,10 @@ func testStack(t *testing.T) roster.Stack {
 		t.Fatal(err)
 	}
 	return roster.Stack{Ports: plan, Services: roster.Table(), RedisAddr: "127.0.0.1:20031",
-		Secrets:      secrets.Secrets{Service: "s", Mobile: "m", Legacy: "l", Ephemeral: "e", Connector: "c"},
+		Secrets:      secrets.Secrets{Service: "s", Mobile: "m", Legacy: "l", Ephemeral: "e", Connector: "c", Blob: "b"},
 		KafkaBrokers: "127.0.0.1:20033", ConnectURL: "http://127.0.0.1:20035", Elasticsearch: "http://127.0.0.1:20036",
 		MySQL:    roster.MySQL{Host: "127.0.0.1", Port: "20030", User: "root", Database: "lab"},
-		MongoURI: "mongodb://127.0.0.1:20032/", MongoDatabase: "lab"}
+		MongoURI: "mongodb://127.0.0.1:20032/", MongoDatabase: "lab", BlobURL: "file:///objects"}
 }
 
 func environment(t *testing.T, stack roster.Stack, name string, caller ...string) roster.Env {
@@ -49,6 +51,54 @@ func TestTheEnvironmentOfRerun(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)
+	}
+}
+
+func TestAServiceGetsTheAddressesOfTheServicesThatItCalls(t *testing.T) {
+	t.Parallel()
+	stack := testStack(t)
+	for name, want := range map[string]map[string]string{
+		"callout":       {"CALLOUT_TASKQUEUE_ADDR": "127.0.0.1:20014", "CALLOUT_NOTIFICATIONS_ADDR": "127.0.0.1:20018", "CALLOUT_GRPC_PORT": "20016"},
+		"notifications": {"NOTIFICATIONS_TASKQUEUE_ADDR": "127.0.0.1:20014", "NOTIFICATIONS_PUSH_PROVIDER": "mailbox", "NOTIFICATIONS_ADMIN_PORT": "20028"},
+		"externaledit":  {"EXTERNAL_EDIT_BLOB_URL": "file:///objects", "EXTERNAL_EDIT_BLOB_SIGNING_SECRET": "b", "EXTERNAL_EDIT_GRPC_PORT": "20012"},
+		"cellcounter":   {"CELL_COUNTER_GRPC_PORT": "20015", "CELL_COUNTER_DB_PORT": "20030", "CELL_COUNTER_JWT_SECRET": "m"},
+		"billsplit":     {"BILL_SPLIT_GRPC_PORT": "20017", "BILL_SPLIT_KV_PORT": "20031", "BILL_SPLIT_SERVICE_TOKEN_SECRET": "s"},
+	} {
+		got := environment(t, stack, name)
+		for key, value := range want {
+			if got[key] != value {
+				t.Errorf("%s: %s = %q, want %q", name, key, got[key], value)
+			}
+		}
+	}
+}
+
+func TestOnlyServicesOfTheCheckoutAreBuilt(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for _, path := range []string{"gateway/cmd/gateway", "services/rerun/cmd/rerun", "services/taskqueue/cmd/taskqueue", "services/callout/internal"} {
+		if err := os.MkdirAll(filepath.Join(root, path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stack := testStack(t)
+	stack.Services = roster.Built(root, roster.Table())
+	var names []string
+	for _, service := range stack.Services {
+		names = append(names, service.Name)
+	}
+	if diff := cmp.Diff([]string{"gateway", "rerun", "taskqueue"}, names); diff != "" {
+		t.Fatal(diff)
+	}
+	rerun, gateway := environment(t, stack, "rerun"), environment(t, stack, "gateway")
+	if addr, set := rerun["RERUN_CALLOUT_ADDR"]; set {
+		t.Errorf("rerun is told of a callout at %s", addr)
+	}
+	if addr, set := gateway["GATEWAY_CALLOUT_ADDR"]; set {
+		t.Errorf("the gateway is told of a callout at %s", addr)
+	}
+	if rerun["RERUN_TASKQUEUE_ADDR"] != "127.0.0.1:20014" {
+		t.Errorf("rerun finds the task queue at %q", rerun["RERUN_TASKQUEUE_ADDR"])
 	}
 }
 

@@ -29,6 +29,7 @@ type Secrets struct {
 	Legacy    string `json:"legacy"`    // bearer tokens, <PREFIX>_PY2_JWT_SECRET
 	Ephemeral string `json:"ephemeral"` // bearer tokens, <PREFIX>_EPHEMERAL_JWT_SECRET
 	Connector string `json:"connector"` // password of the connectors' database user
+	Blob      string `json:"blob"`      // signature of the URLs of stored files
 }
 
 // Load reads the secrets of the stack in labDir.
@@ -52,7 +53,7 @@ func LoadOrCreate(labDir string) (Secrets, error) {
 		return s, err
 	}
 	complete := true
-	for _, secret := range []*string{&s.Service, &s.Mobile, &s.Legacy, &s.Ephemeral, &s.Connector} {
+	for _, secret := range []*string{&s.Service, &s.Mobile, &s.Legacy, &s.Ephemeral, &s.Connector, &s.Blob} {
 		if *secret == "" {
 			*secret, complete = random(), false
 		}

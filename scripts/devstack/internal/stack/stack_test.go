@@ -22,6 +22,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/stack"
+	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
 
 func TestAStackStartsStopsAndKeepsItsData(t *testing.T) {
@@ -37,6 +38,7 @@ func TestAStackStartsStopsAndKeepsItsData(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "migrated")); err != nil || string(text) != strconv.Itoa(first.settings.Ports.Port(ports.MySQL)) {
 		t.Errorf("migrate saw %q, %v", text, err)
 	}
+	requireFixture(t, dir)
 	execSQL(t, first.endpoints.MySQLDSN, "UPDATE `labs` SET `labName` = 'renamed by a user' WHERE `id` = 12")
 	ids := identities(t, first.endpoints)
 	if err := first.stop(); err != nil {
@@ -53,6 +55,23 @@ func TestAStackStartsStopsAndKeepsItsData(t *testing.T) {
 	}
 	if second.endpoints.JWTSecrets != first.endpoints.JWTSecrets {
 		t.Error("the secrets changed with the restart")
+	}
+}
+
+// requireFixture loads rows of a table whose service this checkout may lack, and of one whose service this stack leaves out.
+func requireFixture(t *testing.T, dir string) {
+	t.Helper()
+	target, err := seed.Stack(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixture, err := seed.Parse([]byte(`{"mysql":{"Notifications":[{"id":1,"lab_id":12,"notification_type_id":2,"message":{"title":"x"},"created_at":1}],
+		"user_meta":[{"user_id":501,"lab_id":12}]},"clear":true}`), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if counts, err := target.Apply(t.Context(), fixture); err != nil || counts.Rows != 2 {
+		t.Errorf("a fixture of later areas: %v, %v", counts, err)
 	}
 }
 

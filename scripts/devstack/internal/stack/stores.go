@@ -4,17 +4,22 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/pending"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
+	"github.com/labplatform/labplatform/services/cdc/migrations"
 )
 
 // database is the name of the MySQL database and of the document store's.
@@ -162,7 +167,25 @@ func (r *running) createDatabase(ctx context.Context) error {
 		return fmt.Errorf("create database %s: %w", name, err)
 	}
 	config.DBName = name
-	return execute(ctx, config, func(db *sql.DB) error { return legacydb.Create(ctx, db) })
+	return execute(ctx, config, func(db *sql.DB) error { return r.createTables(ctx, db) })
+}
+
+// createTables makes the tables that no service of this stack makes, so that a fixture may fill every one.
+func (r *running) createTables(ctx context.Context, db *sql.DB) error {
+	if err := legacydb.Create(ctx, db); err != nil {
+		return err
+	}
+	if err := pending.Create(ctx, db, r.starts); err != nil {
+		return err
+	}
+	if r.starts("cdc") || r.Settings.Pipeline {
+		return nil
+	}
+	return mysqldb.Migrate(ctx, db, "cdc", migrations.Files, slog.New(slog.DiscardHandler))
+}
+
+func (r *running) starts(service string) bool {
+	return slices.ContainsFunc(r.Services, func(s roster.Service) bool { return s.Name == service })
 }
 
 func execute(ctx context.Context, config *mysql.Config, do func(*sql.DB) error) error {

@@ -1,0 +1,53 @@
+package blob
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+
+	"github.com/labplatform/labplatform/pkg/config"
+)
+
+const leastSecret = 32 // bytes
+
+// Config holds the settings of the store; nest it with envPrefix "BLOB_".
+type Config struct {
+	// URL is file:///folder, or s3://bucket?region=…&endpoint=…; the query takes what S3's driver knows, among it
+	// use_path_style, and ssetype=AES256 (the default), aws:kms with kmskeyid, or none.
+	URL string `env:"URL"`
+	// SigningSecret and PublicURL are for a folder only: S3 signs and serves its own links. PublicURL is where clients
+	// reach Bucket.Handler.
+	SigningSecret config.Secret `env:"SIGNING_SECRET"`
+	PublicURL     string        `env:"PUBLIC_URL"`
+}
+
+// Validate refuses stores that are none.
+func (c *Config) Validate() error {
+	store, err := url.Parse(c.URL)
+	switch {
+	case err != nil || (store.Scheme != "file" && store.Scheme != "s3"):
+		return errors.New("BLOB_URL must be file:///folder or s3://bucket?region=…")
+	case store.User != nil:
+		return errors.New("BLOB_URL must not hold credentials: give them as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or as the role of the machine")
+	case store.Scheme == "s3" && (store.Host == "" || store.Path != ""):
+		return errors.New("BLOB_URL must name a bucket alone, as in s3://bucket?region=…")
+	case store.Scheme == "s3":
+		return nil
+	case store.Host != "" || !path.IsAbs(store.Path):
+		return errors.New("BLOB_URL must name an absolute folder with three slashes, as in file:///var/lib/lab/objects")
+	}
+	return c.validateLinks()
+}
+
+func (c *Config) validateLinks() error {
+	var problems []error
+	if len(c.SigningSecret.Reveal()) < leastSecret {
+		problems = append(problems, fmt.Errorf("BLOB_SIGNING_SECRET must have at least %d bytes: links to files in a folder are signed with it", leastSecret))
+	}
+	public, err := url.Parse(c.PublicURL)
+	if err != nil || (public.Scheme != "http" && public.Scheme != "https") || public.Host == "" || public.RawQuery != "" || public.Fragment != "" {
+		problems = append(problems, errors.New("BLOB_PUBLIC_URL must be where clients reach the files of a folder, as in http://127.0.0.1:8002/files"))
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,283 @@
+package idempotency_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/idempotency"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+)
+
+var morning = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+
+// bills is a service that makes bills: its change is a row, its answer the row's number.
+type bills struct {
+	db    *sql.DB
+	table idempotency.Table
+	now   time.Time
+}
+
+func newBills(t *testing.T) *bills {
+	t.Helper()
+	table, err := idempotency.NewTable("idempotency_test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bills{db: mysqltest.New(t), table: table, now: morning}
+	for _, statement := range []string{table.DDL(), "CREATE TABLE bill (id INT AUTO_INCREMENT PRIMARY KEY, amount INT NOT NULL)"} {
+		if _, err := b.db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+func scope(t *testing.T, lab int64) authn.LabScope {
+	t.Helper()
+	s, err := authn.Principal{Kind: authn.Session, LabID: lab}.Scope(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func request(key, body string) idempotency.Request {
+	return idempotency.Request{Key: key, Operation: "/lab.billsplit.v1.BillSplit/Split", Body: []byte(body)}
+}
+
+// add makes a bill. before runs within the transaction, after the change.
+func (b *bills) add(t *testing.T, lab int64, r idempotency.Request, before func(ctx context.Context, tx *sql.Tx) error) (answer idempotency.Answer, replayed bool, err error) {
+	t.Helper()
+	s := scope(t, lab)
+	err = mysqldb.InTx(t.Context(), b.db, func(tx *sql.Tx) error {
+		var err error
+		answer, replayed, err = b.table.Once(t.Context(), tx, s, b.now, r, func() (idempotency.Answer, error) {
+			result, err := tx.ExecContext(t.Context(), "INSERT INTO bill (amount) VALUES (1)")
+			if err != nil {
+				return idempotency.Answer{}, err
+			}
+			id, err := result.LastInsertId()
+			return idempotency.Answer{Status: 201, Body: fmt.Appendf(nil, "bill %d \x00\xff", id)}, err
+		})
+		if err == nil && before != nil {
+			return before(t.Context(), tx)
+		}
+		return err
+	})
+	return answer, replayed, err
+}
+
+func (b *bills) mustAdd(t *testing.T, lab int64, r idempotency.Request) (idempotency.Answer, bool) {
+	t.Helper()
+	answer, replayed, err := b.add(t, lab, r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer, replayed
+}
+
+func (b *bills) requireBills(t *testing.T, want int) {
+	t.Helper()
+	var got int
+	if err := b.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM bill").Scan(&got); err != nil || got != want {
+		t.Fatalf("%d bills, want %d, error %v", got, want, err)
+	}
+}
+
+func TestARepeatedRequestGetsTheFirstAnswerByteForByte(t *testing.T) {
+	t.Parallel()
+	b := newBills(t)
+	first, replayed := b.mustAdd(t, 12, request("k", "body"))
+	if replayed {
+		t.Fatal("the first answer is said to be a replay")
+	}
+	again, replayed := b.mustAdd(t, 12, request("k", "body"))
+	if diff := cmp.Diff(first, again); diff != "" || !replayed {
+		t.Fatalf("replayed %v, %s", replayed, diff)
+	}
+	b.requireBills(t, 1)
+}
+
+func TestAKeyServesOneRequestOfOneLaboratory(t *testing.T) {
+	t.Parallel()
+	b := newBills(t)
+	b.mustAdd(t, 12, request("k", "body"))
+	if _, _, err := b.add(t, 12, request("k", "another body"), nil); !errors.Is(err, idempotency.ErrKeyReused) {
+		t.Fatalf("another body: %v", err)
+	}
+	other := request("k", "body")
+	other.Operation = "/lab.billsplit.v1.BillSplit/Undo"
+	if _, _, err := b.add(t, 12, other, nil); !errors.Is(err, idempotency.ErrKeyReused) {
+		t.Fatalf("another operation: %v", err)
+	}
+	b.requireBills(t, 1)
+	if _, replayed := b.mustAdd(t, 13, request("k", "another body")); replayed {
+		t.Fatal("a laboratory got the answer of another one")
+	}
+	if _, replayed := b.mustAdd(t, 12, request("K", "body")); replayed {
+		t.Fatal("keys that differ by case are different")
+	}
+	b.requireBills(t, 3)
+}
+
+func TestWithoutAKeyEveryRequestCounts(t *testing.T) {
+	t.Parallel()
+	b := newBills(t)
+	for range 2 {
+		if _, replayed := b.mustAdd(t, 12, request("", "body")); replayed {
+			t.Fatal("replayed")
+		}
+	}
+	b.requireBills(t, 2)
+}
+
+func TestAKeyThatIsNoneIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBills(t)
+	for _, key := range []string{"\xff\xfe", "a b", "a\x00b", "é", strings.Repeat("k", 256)} {
+		if _, _, err := b.add(t, 12, request(key, "body"), nil); !errors.Is(err, idempotency.ErrKeyInvalid) {
+			t.Errorf("key %q: %v", key, err)
+		}
+	}
+	b.requireBills(t, 0)
+	b.mustAdd(t, 12, request(strings.Repeat("~", 255), "body"))
+}
+
+func TestOfSixteenCallersWithOneKeyOneWorks(t *testing.T) {
+	t.Parallel()
+	b := newBills(t)
+	const callers = 16
+	answers := make([]idempotency.Answer, callers)
+	var worked atomic.Int32
+	var group sync.WaitGroup
+	for i := range callers {
+		group.Go(func() {
+			answer, replayed, err := b.add(t, 12, request("k", "body"), nil)
+			if err != nil {
+				t.Error(err)
+			}
+			if !replayed {
+				worked.Add(1)
+			}
+			answers[i] = answer
+		})
+	}
+	group.Wait()
+	b.requireBills(t, 1)
+	for i := range answers {
+		if diff := cmp.Diff(answers[0], answers[i]); diff != "" {
+			t.Errorf("caller %d: %s", i, diff)
+		}
+	}
+	if worked.Load() != 1 {
+		t.Errorf("%d callers say that they worked", worked.Load())
+	}
+}
+
+// Half of the callers die after their change and before their commit; the server rolls them back.
+func TestCallersThatDieInBetweenLeaveNothing(t *testing.T) {
+	t.Parallel()
+	b := newBills(t)
+	var deaths atomic.Int32
+	die := func(ctx context.Context, tx *sql.Tx) error {
+		if deaths.Add(1) > 8 {
+			return nil
+		}
+		var id int64
+		if err := tx.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+			return err
+		}
+		_, err := b.db.ExecContext(ctx, "KILL CONNECTION ?", id)
+		return err
+	}
+	var group sync.WaitGroup
+	var answered atomic.Int32
+	for range 16 {
+		group.Go(func() {
+			if _, _, err := b.add(t, 12, request("k", "body"), die); err == nil {
+				answered.Add(1)
+			} else if !errors.Is(err, mysqldb.ErrCommitUnknown) && !mysqldb.IsUnavailable(err) {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	b.requireBills(t, 1)
+	if answered.Load() == 0 {
+		t.Fatal("nobody got an answer")
+	}
+	if _, replayed := b.mustAdd(t, 12, request("k", "body")); !replayed {
+		t.Fatal("the request ran again")
+	}
+}
+
+func TestAFailedRequestMayBeSentAgainUnderItsKey(t *testing.T) {
+	t.Parallel()
+	b := newBills(t)
+	refused := errors.New("refused")
+	if _, _, err := b.add(t, 12, request("k", "body"), func(context.Context, *sql.Tx) error { return refused }); !errors.Is(err, refused) {
+		t.Fatal(err)
+	}
+	b.requireBills(t, 0)
+	if _, replayed := b.mustAdd(t, 12, request("k", "corrected body")); replayed {
+		t.Fatal("replayed")
+	}
+	b.requireBills(t, 1)
+}
+
+func TestAKeyIsForgottenAfterADay(t *testing.T) {
+	t.Parallel()
+	b := newBills(t)
+	b.mustAdd(t, 12, request("old", "body"))
+	b.now = morning.Add(idempotency.KeyAge - time.Millisecond)
+	if _, replayed := b.mustAdd(t, 12, request("old", "body")); !replayed {
+		t.Fatal("forgotten before its time")
+	}
+	b.now = morning.Add(idempotency.KeyAge)
+	if _, replayed := b.mustAdd(t, 12, request("old", "another body")); replayed {
+		t.Fatal("remembered for too long")
+	}
+	if _, replayed := b.mustAdd(t, 12, request("old", "another body")); !replayed {
+		t.Fatal("the renewed key is not remembered")
+	}
+}
+
+func TestSweepDeletesWhatExpired(t *testing.T) {
+	t.Parallel()
+	b := newBills(t)
+	const more = 501 // than one statement deletes
+	for i := range more {
+		if _, err := b.db.ExecContext(t.Context(), "INSERT INTO idempotency_test (lab_id, key_hash, request_hash, status, response, expires_at)"+
+			" VALUES (?, REPEAT('k', 32), REPEAT('r', 32), 0, '', ?)", i+1, morning.UnixMilli()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.mustAdd(t, 12_000, request("young", "body"))
+	swept, err := b.table.Sweep(t.Context(), b.db, morning)
+	if err != nil || swept != more {
+		t.Fatalf("swept %d, error %v", swept, err)
+	}
+	if _, replayed := b.mustAdd(t, 12_000, request("young", "body")); !replayed {
+		t.Fatal("a young key was swept")
+	}
+}
+
+func TestTheTableHasItsServicesName(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", "idempotency_", "bill", "idempotency_a; DROP TABLE bill", "idempotency_Bill"} {
+		if _, err := idempotency.NewTable(name); err == nil {
+			t.Errorf("%q is a table", name)
+		}
+	}
+}

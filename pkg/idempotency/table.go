@@ -1,0 +1,74 @@
+package idempotency
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+)
+
+// KeyAge is how long a key is remembered.
+const KeyAge = 24 * time.Hour
+
+// sweepRows bounds one statement of a sweep, so that it holds few locks and briefly.
+const sweepRows = 500
+
+// Table is the table of one service.
+type Table struct{ name string }
+
+var tableName = regexp.MustCompile(`^idempotency_[a-z_]{1,40}$`)
+
+// NewTable returns the table of a service: idempotency_<service>.
+func NewTable(name string) (Table, error) {
+	if !tableName.MatchString(name) {
+		return Table{}, fmt.Errorf("idempotency table %q must be named idempotency_<service>", name)
+	}
+	return Table{name: name}, nil
+}
+
+// Name returns the table's name.
+func (t Table) Name() string { return t.name }
+
+// DDL returns the statement that makes the table, for the service's migration.
+func (t Table) DDL() string {
+	return "CREATE TABLE IF NOT EXISTS `" + t.name + "` (" + `
+  lab_id INT NOT NULL,
+  key_hash BINARY(32) NOT NULL,
+  request_hash BINARY(32) NOT NULL,
+  status SMALLINT NULL,
+  response MEDIUMBLOB NULL,
+  expires_at BIGINT NOT NULL,
+  PRIMARY KEY (lab_id, key_hash),
+  KEY ix_idem_expires (expires_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci`
+}
+
+// Sweep deletes the keys of every laboratory that expired before now, a few hundred at a time, and returns how many.
+func (t Table) Sweep(ctx context.Context, db *sql.DB, now time.Time) (int64, error) {
+	var swept int64
+	for {
+		deleted, err := t.sweepSome(ctx, db, now)
+		swept += deleted
+		if err != nil || deleted < sweepRows {
+			return swept, err
+		}
+	}
+}
+
+func (t Table) sweepSome(ctx context.Context, db *sql.DB, now time.Time) (deleted int64, err error) {
+	err = mysqldb.InTx(ctx, db, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, "DELETE FROM "+t.name+" WHERE expires_at <= ? ORDER BY expires_at LIMIT ?", now.UnixMilli(), sweepRows)
+		if err != nil {
+			return err
+		}
+		deleted, err = result.RowsAffected()
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("sweep %s: %w", t.name, err)
+	}
+	return deleted, nil
+}

@@ -1,0 +1,48 @@
+package mysqldb_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+)
+
+func TestValidateNamesEveryProblem(t *testing.T) {
+	t.Parallel()
+	good := mysqldb.Config{Host: "db", Port: 3306, PoolSize: 2}
+	if err := good.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(*mysqldb.Config)
+		says   string
+	}{
+		"no host":            {func(c *mysqldb.Config) { c.Host = "" }, "DB_HOST"},
+		"port zero":          {func(c *mysqldb.Config) { c.Port = 0 }, "DB_PORT is 0"},
+		"port too high":      {func(c *mysqldb.Config) { c.Port = 65536 }, "DB_PORT is 65536"},
+		"a pool of one":      {func(c *mysqldb.Config) { c.PoolSize = 1 }, "DB_POOL_SIZE is 1: it must be at least 2"},
+		"a negative pool":    {func(c *mysqldb.Config) { c.PoolSize = -1 }, "DB_POOL_SIZE is -1"},
+		"a pool of millions": {func(c *mysqldb.Config) { c.PoolSize = 2_000_000 }, "at most 10000"},
+		"recycled before":    {func(c *mysqldb.Config) { c.PoolRecycleSeconds = -1 }, "DB_POOL_RECYCLE is -1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := good
+			c.change(&cfg)
+			if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Fatalf("got %v, want %q", err, c.says)
+			}
+		})
+	}
+}
+
+func TestTheLimitOfCallsBelongsToThePool(t *testing.T) {
+	t.Parallel()
+	cfg := mysqldb.Config{PoolSize: 10}
+	if err := cfg.CheckMaxInFlight(cfg.MostInFlight()); err != nil {
+		t.Fatal(err)
+	}
+	if err := cfg.CheckMaxInFlight(cfg.MostInFlight() + 1); err == nil || !strings.Contains(err.Error(), "DB_POOL_SIZE 10") {
+		t.Fatalf("got %v", err)
+	}
+}

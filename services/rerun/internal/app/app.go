@@ -126,29 +126,29 @@ func (b *builder) openClients() error {
 	if err != nil {
 		return err
 	}
-	evaluator, err := b.evaluator()
+	callout, err := b.callout()
 	if err != nil {
 		return err
 	}
-	courier := delivery.Courier{TaskQueue: taskqueuev1.NewTaskQueueServiceClient(queue), Evaluator: evaluator}
+	dispatcher := delivery.Dispatcher{Table: table.Name(), TaskQueue: taskqueuev1.NewTaskQueueServiceClient(queue), Callout: callout}
 	b.relay = outbox.NewRelay(outbox.Deps{
-		Config: b.cfg.Outbox, DB: b.db, Table: table, Deliver: courier.Deliver, Clock: b.clock, Jitter: rand.Float64,
+		Config: b.cfg.Outbox, DB: b.db, Table: table, Receivers: dispatcher.Receivers(), Clock: b.clock, Jitter: rand.Float64,
 		Log: b.t.Logger, Metrics: metrics,
 	})
 	return nil
 }
 
-// evaluator delivers to the callout, or keeps its messages waiting where there is none.
-func (b *builder) evaluator() (*delivery.Evaluator, error) {
+// callout returns the client of the callout, nil where there is none.
+func (b *builder) callout() (delivery.Callout, error) {
 	if b.cfg.CalloutAddr == "" {
-		return &delivery.Evaluator{Clock: b.clock}, nil
+		return nil, nil
 	}
 	conn, err := grpcclient.Dial(b.cfg.CalloutAddr, "callout", b.tokens, b.t)
 	if err != nil {
 		return nil, fmt.Errorf("callout client: %w", err)
 	}
 	b.group.Close("callout client", func(context.Context) error { return conn.Close() })
-	return &delivery.Evaluator{Client: calloutv1.NewCalloutServiceClient(conn), Clock: b.clock}, nil
+	return calloutv1.NewCalloutServiceClient(conn), nil
 }
 
 // index returns the client of change capture, or one that does nothing.

@@ -201,7 +201,7 @@ func (b *Bench) State(report int64) State {
 		s.Present[fmt.Sprintf("%d/%d", test, index)] = value
 		return err
 	}))
-	keep(b.DB.QueryRowContext(ctx, "SELECT COUNT(*) FROM outbox_rerun WHERE aggregate = ?", fmt.Sprintf("callout:%d", report)).Scan(&s.Outbox))
+	keep(b.DB.QueryRowContext(ctx, "SELECT COUNT(*) FROM outbox_rerun WHERE kind = 'callout.evaluate' AND aggregate = ?", fmt.Sprintf("report:%d", report)).Scan(&s.Outbox))
 	if err := errors.Join(errs...); err != nil {
 		b.T.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package outbox_test
 import (
 	"context"
 	"database/sql"
-	_ "embed"
 	"errors"
 	"log/slog"
 	"slices"
@@ -21,9 +20,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
-
-//go:embed testdata/outbox_test.sql
-var ddl string
 
 // hand is a clock that a test moves.
 type hand struct {
@@ -87,32 +83,41 @@ type bench struct {
 	receiver *receiver
 	registry *prometheus.Registry
 	relay    *outbox.Relay
+	logs     syncBuffer
 }
 
 func setup(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, db: mysqltest.New(t), clock: &hand{now: time.Unix(1_800_000_000, 0)}, receiver: &receiver{}, registry: prometheus.NewRegistry()}
-	if _, err := b.db.ExecContext(t.Context(), ddl); err != nil {
-		t.Fatal(err)
-	}
+	b := &bench{t: t, db: mysqltest.New(t), clock: &hand{now: time.Unix(1_800_000_000, 0)}, receiver: &receiver{},
+		registry: prometheus.NewRegistry()}
 	var err error
 	if b.table, err = outbox.NewTable("outbox_test"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.db.ExecContext(t.Context(), b.table.DDL()); err != nil {
 		t.Fatal(err)
 	}
 	b.relay = b.newRelay(b.registry, b.receiver.deliver)
 	return b
 }
 
-func (b *bench) newRelay(registry prometheus.Registerer, deliver outbox.Deliver) *outbox.Relay {
+func (b *bench) newRelay(
+	registry prometheus.Registerer, deliver outbox.Deliver, changes ...func(*outbox.Config),
+) *outbox.Relay {
 	b.t.Helper()
 	metrics, err := outbox.NewMetrics(registry)
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	config := outbox.Config{PollInterval: time.Hour, FirstRetryDelay: time.Second, MaxRetryDelay: 5 * time.Second,
+		DeliverTimeout: time.Second, BatchSize: 10}
+	for _, change := range changes {
+		change(&config)
+	}
 	return outbox.NewRelay(outbox.Deps{
-		Config: outbox.Config{PollInterval: time.Hour, FirstRetryDelay: time.Second, MaxRetryDelay: 5 * time.Second, DeliverTimeout: time.Second, BatchSize: 10},
-		DB:     b.db, Table: b.table, Deliver: deliver, Clock: b.clock, Jitter: func() float64 { return 0.5 },
-		Log: slog.New(slog.DiscardHandler), Metrics: metrics,
+		Config: config, DB: b.db, Table: b.table, Clock: b.clock,
+		Receivers: map[string]outbox.Deliver{"k": deliver, "other": deliver},
+		Jitter: func() float64 { return 0.5 }, Log: slog.New(slog.NewTextHandler(&b.logs, nil)), Metrics: metrics,
 	})
 }
 
@@ -156,14 +161,14 @@ func TestCommittedEventsArriveOnceInOrder(t *testing.T) {
 	b.add("r:1", "a")
 	b.add("r:2", "b")
 	b.add("r:1", "c")
-	b.insert(outbox.Event{Aggregate: "r:3", Kind: "empty"})
+	b.insert(outbox.Event{Aggregate: "r:3", Kind: "k"})
 	if n := b.runOnce(); n != 4 {
 		t.Fatalf("took %d rows", n)
 	}
 	if n := b.runOnce(); n != 0 {
 		t.Fatalf("took %d rows again", n)
 	}
-	b.expect("a", "b", "c", "")
+	b.expect("a", "b", "", "c") // in order within an aggregate, others in between
 }
 
 func TestAnEventOfARolledBackTransactionNeverArrives(t *testing.T) {
@@ -171,7 +176,8 @@ func TestAnEventOfARolledBackTransactionNeverArrives(t *testing.T) {
 	b := setup(t)
 	boom := errors.New("boom")
 	err := mysqldb.InTx(t.Context(), b.db, func(tx *sql.Tx) error {
-		if _, err := b.table.Insert(t.Context(), tx, b.clock.Now(), outbox.Event{Aggregate: "r:1", Kind: "k", Payload: []byte("a")}); err != nil {
+		event := outbox.Event{Aggregate: "r:1", Kind: "k", Payload: []byte("a")}
+		if _, err := b.table.Insert(t.Context(), tx, b.clock.Now(), event); err != nil {
 			return err
 		}
 		return boom
@@ -202,7 +208,8 @@ func TestAFailedRowWaitsLongerEachTimeAndHoldsBackItsAggregateAlone(t *testing.T
 	b.add("r:2", "c")
 	b.runOnce()
 	b.expect("c")
-	for _, delay := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second} {
+	for _, seconds := range []time.Duration{1, 2, 4, 5, 5} {
+		delay := seconds * time.Second
 		b.clock.move(delay - time.Millisecond)
 		if n := b.runOnce(); n != 0 {
 			t.Fatalf("tried %d rows before %v", n, delay)
@@ -214,7 +221,8 @@ func TestAFailedRowWaitsLongerEachTimeAndHoldsBackItsAggregateAlone(t *testing.T
 	}
 	var attempts int
 	var reason string
-	if err := b.db.QueryRowContext(t.Context(), "SELECT attempts, last_error FROM outbox_test ORDER BY id LIMIT 1").Scan(&attempts, &reason); err != nil {
+	const first = "SELECT attempts, last_error FROM outbox_test ORDER BY id LIMIT 1"
+	if err := b.db.QueryRowContext(t.Context(), first).Scan(&attempts, &reason); err != nil {
 		t.Fatal(err)
 	}
 	if attempts != 6 || reason != "queue is away" {
@@ -229,7 +237,8 @@ func TestAFailedRowWaitsLongerEachTimeAndHoldsBackItsAggregateAlone(t *testing.T
 func TestAnUndeliverableRowIsParkedAndBlocksNobody(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.receiver.set(map[string]error{"a": outbox.Undeliverable(errors.New("no such task " + strings.Repeat("é", 600)))})
+	final := outbox.Undeliverable(errors.New("no such task " + strings.Repeat("é", 600)))
+	b.receiver.set(map[string]error{"a": final})
 	b.insert(outbox.Event{Aggregate: "r:1", Kind: "k", Payload: []byte("a"), DedupeKey: "x"})
 	b.add("r:1", "b")
 	b.runOnce()
@@ -240,7 +249,8 @@ func TestAnUndeliverableRowIsParkedAndBlocksNobody(t *testing.T) {
 	b.runOnce()
 	b.expect("b", "c")
 	var parked int
-	if err := b.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM outbox_test WHERE last_error LIKE 'no such task%' AND attempts = 1").Scan(&parked); err != nil || parked != 1 {
+	const count = "SELECT COUNT(*) FROM outbox_test WHERE last_error LIKE 'no such task%' AND attempts = 1"
+	if err := b.db.QueryRowContext(t.Context(), count).Scan(&parked); err != nil || parked != 1 {
 		t.Fatalf("%d rows parked, error %v", parked, err)
 	}
 }
@@ -322,12 +332,13 @@ func TestRunDeliversWhenWokenAndEndsWithItsContext(t *testing.T) {
 func TestTheGaugesShowWaitingAndParkedRows(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	if n, err := testutil.GatherAndCount(b.registry); err != nil || n != 6 {
-		t.Fatalf("%d metrics exist from the start, error %v", n, err)
+	if n, err := testutil.GatherAndCount(b.registry); err != nil || n != 14 {
+		t.Fatalf("%d series exist from the start, error %v", n, err)
 	}
 	b.receiver.set(map[string]error{"a": errors.New("away"), "p": outbox.Undeliverable(errors.New("never"))})
 	b.add("r:1", "p")
 	b.add("r:2", "a")
+	b.insert(outbox.Event{Aggregate: "r:3", Kind: "unknown"}) // a newer version of the service knows it
 	b.clock.move(time.Minute)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -335,16 +346,23 @@ func TestTheGaugesShowWaitingAndParkedRows(t *testing.T) {
 	want := `
 # HELP outbox_oldest_seconds Age of the oldest message that waits for delivery.
 # TYPE outbox_oldest_seconds gauge
-outbox_oldest_seconds 60
+outbox_oldest_seconds{kind="k"} 60
+outbox_oldest_seconds{kind="other"} 0
+outbox_oldest_seconds{kind="unknown"} 60
 # HELP outbox_parked_rows Messages that an operator has to look at.
 # TYPE outbox_parked_rows gauge
-outbox_parked_rows 1
+outbox_parked_rows{kind="k"} 1
+outbox_parked_rows{kind="other"} 0
+outbox_parked_rows{kind="unknown"} 0
 # HELP outbox_waiting_rows Messages that wait for delivery.
 # TYPE outbox_waiting_rows gauge
-outbox_waiting_rows 1
+outbox_waiting_rows{kind="k"} 1
+outbox_waiting_rows{kind="other"} 0
+outbox_waiting_rows{kind="unknown"} 1
 `
-	await.Nil(t, "gauges of one waiting and one parked row", func() error {
-		return testutil.GatherAndCompare(b.registry, strings.NewReader(want), "outbox_oldest_seconds", "outbox_parked_rows", "outbox_waiting_rows")
+	await.Nil(t, "gauges of waiting and parked rows", func() error {
+		return testutil.GatherAndCompare(b.registry, strings.NewReader(want),
+			"outbox_oldest_seconds", "outbox_parked_rows", "outbox_waiting_rows")
 	})
 	cancel()
 	if err := <-done; err != nil {
@@ -372,4 +390,22 @@ func TestASettingThatWouldStopDeliveryIsRefused(t *testing.T) {
 	if err := bad.Validate(); err == nil {
 		t.Fatal("an empty batch was accepted")
 	}
+}
+
+// syncBuffer is a log that several goroutines write.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
 }

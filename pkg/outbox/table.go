@@ -4,16 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
-
-// parkedAt is the available_at of rows that no relay touches.
-const parkedAt = math.MaxInt64
 
 // Limits of the columns, in characters.
 const (
@@ -25,9 +21,9 @@ const (
 
 // Event is a message to deliver.
 type Event struct {
-	// Aggregate names what the message is about ("report:7001"): messages of one aggregate keep their order.
+	// Aggregate names what the message is about ("report:7001"): messages of one kind and aggregate keep their order.
 	Aggregate string
-	// Kind tells the handler how to read Payload.
+	// Kind names the receiver and the contract of Payload ("callout.evaluate").
 	Kind string
 	// Payload is protobuf.
 	Payload []byte
@@ -89,86 +85,37 @@ func (t Table) Insert(ctx context.Context, tx *sql.Tx, now time.Time, e Event) (
 	return true, nil
 }
 
-// due returns rows that may be delivered now, in order of ids. A row behind a waiting one of its aggregate is
-// not due.
-func (t Table) due(ctx context.Context, conn *sql.Conn, now time.Time, limit int) ([]Row, error) {
-	rows, err := conn.QueryContext(ctx, "SELECT o.id, o.aggregate, o.kind, o.payload, o.created_at, o.attempts FROM "+t.name+" o"+
-		" WHERE o.available_at <= ? AND NOT EXISTS (SELECT 1 FROM "+t.name+" e"+
-		" WHERE e.available_at > ? AND e.available_at < ? AND e.aggregate = o.aggregate AND e.id < o.id) ORDER BY o.id LIMIT ?",
-		now.UnixMilli(), now.UnixMilli(), int64(parkedAt), limit)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", t.name, err)
-	}
-	defer rows.Close()
-	var due []Row
-	for rows.Next() {
-		var r Row
-		var created int64
-		if err := rows.Scan(&r.ID, &r.Aggregate, &r.Kind, &r.Payload, &created, &r.Attempts); err != nil {
-			return nil, fmt.Errorf("read %s: %w", t.name, err)
-		}
-		r.CreatedAt = time.UnixMilli(created).UTC()
-		due = append(due, r)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read %s: %w", t.name, err)
-	}
-	return due, nil
-}
-
-func (t Table) remove(ctx context.Context, conn *sql.Conn, id int64) error {
-	if _, err := conn.ExecContext(ctx, "DELETE FROM "+t.name+" WHERE id = ?", id); err != nil {
-		return fmt.Errorf("delete from %s: %w", t.name, err)
-	}
-	return nil
-}
-
-func (t Table) postpone(ctx context.Context, conn *sql.Conn, id, availableAt int64, reason string) error {
-	_, err := conn.ExecContext(ctx, "UPDATE "+t.name+" SET attempts = attempts + 1, available_at = ?, last_error = ? WHERE id = ?",
-		availableAt, shorten(reason), id)
-	if err != nil {
-		return fmt.Errorf("postpone in %s: %w", t.name, err)
-	}
-	return nil
-}
-
-// park keeps the row for an operator. It gives its dedupe key back: else a row that nobody tries again would
-// keep later messages out.
-func (t Table) park(ctx context.Context, conn *sql.Conn, id int64, reason string) error {
-	_, err := conn.ExecContext(ctx, "UPDATE "+t.name+" SET attempts = attempts + 1, available_at = ?, last_error = ?, dedupe_key = NULL WHERE id = ?",
-		int64(parkedAt), shorten(reason), id)
-	if err != nil {
-		return fmt.Errorf("park in %s: %w", t.name, err)
-	}
-	return nil
-}
-
-// backlog is what the gauges show.
+// backlog is what the gauges show of one kind.
 type backlog struct {
+	kind            string
 	waiting, parked int64
 	oldest          time.Time // zero when nothing waits
 }
 
-func (t Table) backlog(ctx context.Context, db *sql.DB) (backlog, error) {
-	var b backlog
-	var oldest sql.NullInt64
-	err := db.QueryRowContext(ctx, "SELECT COUNT(*), COALESCE(SUM(available_at = ?), 0), MIN(IF(available_at = ?, NULL, created_at)) FROM "+t.name,
-		int64(parkedAt), int64(parkedAt)).Scan(&b.waiting, &b.parked, &oldest)
+// backlog counts by index alone; one row of each kind is read for its age.
+func (t Table) backlog(ctx context.Context, db *sql.DB) ([]backlog, error) {
+	rows, err := db.QueryContext(ctx, "SELECT c.kind, c.waiting, c.parked, o.created_at FROM (SELECT kind,"+
+		" SUM(available_at < ?) AS waiting, SUM(available_at = ?) AS parked, MIN(IF(available_at < ?, id, NULL)) AS oldest"+
+		" FROM "+t.name+" GROUP BY kind) c LEFT JOIN "+t.name+" o ON o.id = c.oldest",
+		int64(parkedAt), int64(parkedAt), int64(parkedAt))
 	if err != nil {
-		return b, fmt.Errorf("count %s: %w", t.name, err)
+		return nil, fmt.Errorf("count %s: %w", t.name, err)
 	}
-	b.waiting -= b.parked
-	if oldest.Valid {
-		b.oldest = time.UnixMilli(oldest.Int64)
+	defer rows.Close()
+	var all []backlog
+	for rows.Next() {
+		var b backlog
+		var oldest sql.NullInt64
+		if err := rows.Scan(&b.kind, &b.waiting, &b.parked, &oldest); err != nil {
+			return nil, fmt.Errorf("count %s: %w", t.name, err)
+		}
+		if oldest.Valid {
+			b.oldest = time.UnixMilli(oldest.Int64)
+		}
+		all = append(all, b)
 	}
-	return b, nil
-}
-
-// shorten cuts s to what the column holds without splitting a character.
-func shorten(s string) string {
-	r := []rune(s)
-	if len(r) > maxError {
-		r = r[:maxError]
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("count %s: %w", t.name, err)
 	}
-	return string(r)
+	return all, nil
 }

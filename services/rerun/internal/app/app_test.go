@@ -284,7 +284,7 @@ func TestAnAutomaticRerunFromInstrumentToOpenRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{`rerun_requested_total{type="Auto"} 1`, `rerun_requested_total{type="Manual"} 0`, `rerun_auto_evaluated_total{outcome="queued"} 1`,
-		`rerun_failed_total{step="save"} 0`, "outbox_delivered_total 1", "outbox_parked_rows 0"} {
+		`rerun_failed_total{step="save"} 0`, `outbox_delivered_total{kind="taskqueue.enqueue"} 1`, `outbox_parked_rows{kind="taskqueue.enqueue"} 0`} {
 		if !strings.Contains(metrics, line) {
 			t.Errorf("metric %s is missing", line)
 		}

@@ -175,7 +175,10 @@ func TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn(t *testing.T)
 		if err != nil {
 			return err
 		}
-		for _, line := range []string{"outbox_waiting_rows 3", "outbox_parked_rows 0"} {
+		for _, line := range []string{
+			`outbox_waiting_rows{kind="callout.evaluate"} 3`, `outbox_parked_rows{kind="callout.evaluate"} 0`,
+			`outbox_receiver_away{kind="callout.evaluate"} 1`, `outbox_receiver_away{kind="taskqueue.enqueue"} 0`,
+		} {
 			if !strings.Contains(metrics, line) {
 				return fmt.Errorf("metric %s is missing", line)
 			}

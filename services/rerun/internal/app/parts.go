@@ -29,7 +29,7 @@ func newRelay(s *service.Service, cfg Config, st stores) (*outbox.Relay, error) 
 	if err != nil {
 		return nil, err
 	}
-	evaluator, err := newEvaluator(s, cfg)
+	callout, err := newCallout(s, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -41,23 +41,25 @@ func newRelay(s *service.Service, cfg Config, st stores) (*outbox.Relay, error) 
 	if err != nil {
 		return nil, fmt.Errorf("outbox table: %w", err)
 	}
-	courier := delivery.Courier{TaskQueue: taskqueuev1.NewTaskQueueServiceClient(queue), Evaluator: evaluator}
+	dispatcher := delivery.Dispatcher{
+		Table: table.Name(), TaskQueue: taskqueuev1.NewTaskQueueServiceClient(queue), Callout: callout,
+	}
 	return outbox.NewRelay(outbox.Deps{
-		Config: cfg.Outbox, DB: st.db, Table: table, Deliver: courier.Deliver, Clock: s.Clock, Jitter: rand.Float64,
-		Log: s.Log, Metrics: metrics,
+		Config: cfg.Outbox, DB: st.db, Table: table, Receivers: dispatcher.Receivers(), Clock: s.Clock,
+		Jitter: rand.Float64, Log: s.Log, Metrics: metrics,
 	}), nil
 }
 
-// newEvaluator delivers to the callout, or keeps its messages waiting where there is none.
-func newEvaluator(s *service.Service, cfg Config) (*delivery.Evaluator, error) {
+// newCallout returns the client of the callout, nil where there is none.
+func newCallout(s *service.Service, cfg Config) (delivery.Callout, error) {
 	if cfg.CalloutAddr == "" {
-		return &delivery.Evaluator{Clock: s.Clock}, nil
+		return nil, nil
 	}
 	conn, err := s.Client(cfg.CalloutAddr, "callout")
 	if err != nil {
 		return nil, err
 	}
-	return &delivery.Evaluator{Client: calloutv1.NewCalloutServiceClient(conn), Clock: s.Clock}, nil
+	return calloutv1.NewCalloutServiceClient(conn), nil
 }
 
 // newIndex returns the client of change capture, or one that does nothing.

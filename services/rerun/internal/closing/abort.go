@@ -3,15 +3,16 @@ package closing
 import (
 	"context"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
 // Abort closes the rerun and keeps the report's values. Errors: NotFound, Conflict when none is open, Unavailable.
-func (u *UseCase) Abort(ctx context.Context, scope authn.LabScope, reportID int64, actor rerun.Actor) error {
+func (u *UseCase) Abort(ctx context.Context, scope authn.LabScope, reportID int64, actor activitylog.Actor) error {
 	err := u.end(ctx, scope, reportID, func(e *ending, s *rerun.Snapshot) error {
-		_, err := e.locked.Log(ctx, rerun.Entry{
-			Category: rerun.RerunCancelled, Text: "Sample rerun aborted", Actor: actor, At: u.d.Clock.Now(), Meta: s,
+		_, err := e.locked.Log(ctx, activitylog.Entry{
+			Category: activitylog.RerunCancelled, Text: "Sample rerun aborted", Actor: actor, At: u.d.Clock.Now(), Meta: s,
 		})
 		return err
 	})

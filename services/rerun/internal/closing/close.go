@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/outbox"
@@ -24,7 +25,7 @@ type Locked interface {
 	Report() rerun.Report
 	SetFlag(ctx context.Context, to rerun.Flag) error
 	// Log appends to the activity log and returns the id of the entry.
-	Log(ctx context.Context, entry rerun.Entry) (int64, error)
+	Log(ctx context.Context, entry activitylog.Entry) (int64, error)
 	// Send makes a message durable with the transaction.
 	Send(ctx context.Context, e outbox.Event) error
 }

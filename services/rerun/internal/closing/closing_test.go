@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
@@ -21,7 +22,7 @@ type bench struct {
 	storetest.Cases
 }
 
-var asha = rerun.Actor{ID: 77, Name: "Asha R"}
+var asha = activitylog.Actor{ID: 77, Name: "Asha R"}
 
 // setup returns a report with values of three tests and a rerun that has its values.
 func setup(t *testing.T) *bench {
@@ -71,7 +72,7 @@ func TestAConfirmReplacesArchivesAndCloses(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	var got rerun.Snapshot
-	if err := json.Unmarshal(s.Log[rerun.ValuesConfirmed][0], &got); err != nil {
+	if err := json.Unmarshal(s.Log[activitylog.RerunValuesConfirmed][0], &got); err != nil {
 		t.Fatal(err)
 	}
 	if got.RerunID == "" || got.RerunNumber != 1 || len(got.Reruns) != 1 || len(got.RerunValues) != 2 || len(got.RerunValues[0].History) != 1 {
@@ -142,7 +143,7 @@ func TestAnAbortKeepsTheReportAndArchives(t *testing.T) {
 		t.Fatal(diff)
 	}
 	var got rerun.Snapshot
-	if err := json.Unmarshal(s.Log[rerun.RerunCancelled][0], &got); err != nil || len(got.RerunValues) != 2 {
+	if err := json.Unmarshal(s.Log[activitylog.RerunCancelled][0], &got); err != nil || len(got.RerunValues) != 2 {
 		t.Fatalf("%+v %v", got, err)
 	}
 	if s.Flag != rerun.Normal || s.Cached || !s.Signed || s.Outbox != 0 || len(s.Records)+len(s.Values) != 0 {
@@ -202,8 +203,8 @@ func TestOfTwoRacingConfirmsExactlyOneHappens(t *testing.T) {
 			}
 		}
 		s := b.State(7001)
-		if won < 0 || s.Present["0/1"] != fmt.Sprint(won) || len(s.Log[rerun.ValuesConfirmed]) != round+1 {
-			t.Fatalf("round %d: winner %d, value %s, %d entries", round, won, s.Present["0/1"], len(s.Log[rerun.ValuesConfirmed]))
+		if won < 0 || s.Present["0/1"] != fmt.Sprint(won) || len(s.Log[activitylog.RerunValuesConfirmed]) != round+1 {
+			t.Fatalf("round %d: winner %d, value %s, %d entries", round, won, s.Present["0/1"], len(s.Log[activitylog.RerunValuesConfirmed]))
 		}
 	}
 	t.Logf("%d rounds of %d confirms: one happened, the others were refused with a conflict", rounds, racers)

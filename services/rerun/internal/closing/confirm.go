@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
@@ -13,7 +14,7 @@ import (
 type Confirmation struct {
 	ReportID int64
 	Rows     []Row // not empty; no test and index twice
-	Actor    rerun.Actor
+	Actor    activitylog.Actor
 }
 
 // Row is one decided value. Order is nil and Result.ParameterName empty when the format's are meant.
@@ -30,8 +31,8 @@ func (u *UseCase) Confirm(ctx context.Context, scope authn.LabScope, c Confirmat
 		if err := e.replace(ctx, c, s); err != nil {
 			return err
 		}
-		logID, err := e.locked.Log(ctx, rerun.Entry{
-			Category: rerun.ValuesConfirmed, Text: "Sample rerun values confirmed", Actor: c.Actor, At: u.d.Clock.Now(), Meta: s,
+		logID, err := e.locked.Log(ctx, activitylog.Entry{
+			Category: activitylog.RerunValuesConfirmed, Text: "Sample rerun values confirmed", Actor: c.Actor, At: u.d.Clock.Now(), Meta: s,
 		})
 		if err != nil {
 			return err

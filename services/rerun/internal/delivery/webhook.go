@@ -55,7 +55,7 @@ func (o Orders) Order(ctx context.Context, scope authn.LabScope, reportID int64,
 	}
 	id := strconv.FormatInt(reportID, 10)
 	return o.Outbox.Send(ctx, outbox.Event{
-		Aggregate: "report:" + id, Kind: kindEnqueue, Payload: payload, DedupeKey: "auto:" + id,
+		Aggregate: reportAggregate(id), Kind: kindEnqueue, Payload: payload, DedupeKey: "auto:" + id,
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
@@ -23,7 +24,7 @@ const (
 )
 
 // commandOf reads the spellings of POST …/request.
-func commandOf(in *rerunv1.RequestRerunRequest, actor rerun.Actor) (request.Command, error) {
+func commandOf(in *rerunv1.RequestRerunRequest, actor activitylog.Actor) (request.Command, error) {
 	c := request.Command{ReportID: in.GetLabReportId(), ParameterNames: in.GetParameterNames(), SampleID: in.GetSampleId(), Actor: actor}
 	var ok bool
 	if c.Type, ok = rerun.ParseType(in.GetType()); !ok {

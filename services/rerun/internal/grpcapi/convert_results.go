@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
@@ -22,7 +23,7 @@ const (
 var errRerunNumber = apperr.InvalidField("rerun_number", "rerun_number must be -1, or an integer of 1 or above")
 
 // receiptOf reads POST …/new.
-func receiptOf(in *rerunv1.AddValuesRequest, actor rerun.Actor) (receive.Command, error) {
+func receiptOf(in *rerunv1.AddValuesRequest, actor activitylog.Actor) (receive.Command, error) {
 	c := receive.Command{
 		ReportID: in.GetReportId(), SampleID: strings.TrimSpace(in.GetSampleId()), DeviceID: in.GetDeviceId(), DeviceName: in.GetDeviceName(),
 		RerunType: in.GetRerunType(), Actor: actor,
@@ -124,7 +125,7 @@ func aborted() *rerunv1.AbortRerunResponse {
 }
 
 // confirmationOf reads POST …/confirm.
-func confirmationOf(in *rerunv1.ConfirmRerunRequest, actor rerun.Actor) (closing.Confirmation, error) {
+func confirmationOf(in *rerunv1.ConfirmRerunRequest, actor activitylog.Actor) (closing.Confirmation, error) {
 	c := closing.Confirmation{ReportID: in.GetLabReportId(), Actor: actor}
 	rows := in.GetRerunConfirmedData()
 	if len(rows) == 0 || len(rows) > maxRows {

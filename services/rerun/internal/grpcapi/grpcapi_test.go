@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"pgregory.net/rapid"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
@@ -136,7 +137,7 @@ func TestTheAnswerNamesTheTypeAndTheActingUser(t *testing.T) {
 		t.Fatalf("actor %+v, laboratory %d", u.command.Actor, u.scope.LabID())
 	}
 	got, err = server(u).RequestRerun(as(t, asha), body(`"1"`))
-	if err != nil || got.GetMessage() != "Manual Sample rerun requested successfully" || u.command.Actor != (rerun.Actor{ID: 77, Name: "Asha R"}) {
+	if err != nil || got.GetMessage() != "Manual Sample rerun requested successfully" || u.command.Actor != (activitylog.Actor{ID: 77, Name: "Asha R"}) {
 		t.Fatalf("%v %v %+v", got, err, u.command.Actor)
 	}
 }

@@ -3,6 +3,7 @@ package grpcapi
 import (
 	"context"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 )
 
@@ -12,7 +13,7 @@ func (s *Server) RequestRerun(ctx context.Context, in *rerunv1.RequestRerunReque
 	if err != nil {
 		return nil, err
 	}
-	command, err := commandOf(in, actor(principal))
+	command, err := commandOf(in, activitylog.ActorOf(principal))
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func (s *Server) AddValues(ctx context.Context, in *rerunv1.AddValuesRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	command, err := receiptOf(in, actor(principal))
+	command, err := receiptOf(in, activitylog.ActorOf(principal))
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func (s *Server) ConfirmRerun(ctx context.Context, in *rerunv1.ConfirmRerunReque
 	if err != nil {
 		return nil, err
 	}
-	confirmation, err := confirmationOf(in, actor(principal))
+	confirmation, err := confirmationOf(in, activitylog.ActorOf(principal))
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func (s *Server) AbortRerun(ctx context.Context, in *rerunv1.AbortRerunRequest) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.d.Closer.Abort(ctx, scope, in.GetLabReportId(), actor(principal)); err != nil {
+	if err := s.d.Closer.Abort(ctx, scope, in.GetLabReportId(), activitylog.ActorOf(principal)); err != nil {
 		return nil, err
 	}
 	return aborted(), nil

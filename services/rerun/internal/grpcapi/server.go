@@ -3,6 +3,7 @@ package grpcapi
 import (
 	"context"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
@@ -37,7 +38,7 @@ type Receiver interface {
 // Closer ends reruns.
 type Closer interface {
 	Confirm(ctx context.Context, scope authn.LabScope, c closing.Confirmation) error
-	Abort(ctx context.Context, scope authn.LabScope, reportID int64, actor rerun.Actor) error
+	Abort(ctx context.Context, scope authn.LabScope, reportID int64, actor activitylog.Actor) error
 }
 
 // Deps is what the server works with. DocumentStore false refuses every call.
@@ -100,5 +101,3 @@ func allowed(p authn.Principal) bool {
 		return false
 	}
 }
-
-func actor(p authn.Principal) rerun.Actor { return rerun.Actor{ID: p.ActorID(), Name: p.ActorName()} }

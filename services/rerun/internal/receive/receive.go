@@ -3,6 +3,7 @@ package receive
 import (
 	"context"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
@@ -21,7 +22,7 @@ type Locked interface {
 	Evidence
 	Report() rerun.Report
 	SetFlag(ctx context.Context, to rerun.Flag) error
-	Log(ctx context.Context, entry rerun.Entry) (int64, error)
+	Log(ctx context.Context, entry activitylog.Entry) (int64, error)
 }
 
 // Evidence is what the database says of a locked report.
@@ -90,7 +91,7 @@ type Command struct {
 	DeviceName string
 	RerunType  string
 	Readings   []Reading // not empty; every index once
-	Actor      rerun.Actor
+	Actor      activitylog.Actor
 }
 
 // Reading is one value.
@@ -162,8 +163,8 @@ func (r *receipt) run(ctx context.Context) (Result, error) {
 // log appends entry 979; for a repetition it is the commit marker.
 func (r *receipt) log(ctx context.Context, text string, m mark) error {
 	m.SampleID, m.DeviceID = r.command.SampleID, r.command.DeviceID
-	_, err := r.locked.Log(ctx, rerun.Entry{
-		Category: rerun.ValuesReceived, Text: text, Actor: r.command.Actor, At: r.d.Clock.Now(), Meta: m,
+	_, err := r.locked.Log(ctx, activitylog.Entry{
+		Category: activitylog.RerunValuesReceived, Text: text, Actor: r.command.Actor, At: r.d.Clock.Now(), Meta: m,
 	})
 	return err
 }

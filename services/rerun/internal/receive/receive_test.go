@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
@@ -32,7 +33,7 @@ func setup(t *testing.T) *bench {
 func (b *bench) ask(indices ...int) {
 	b.T.Helper()
 	_, err := b.Request.Request(b.T.Context(), storetest.Scope(b.T, 12),
-		request.Command{ReportID: storetest.Report, Type: rerun.Manual, Requested: indices, Actor: rerun.Actor{ID: 77}})
+		request.Command{ReportID: storetest.Report, Type: rerun.Manual, Requested: indices, Actor: activitylog.Actor{ID: 77}})
 	if err != nil {
 		b.T.Fatal(err)
 	}
@@ -41,7 +42,7 @@ func (b *bench) ask(indices ...int) {
 // message reads "1=13.5 3=4.2".
 func message(number int, text string) receive.Command {
 	m := receive.Command{ReportID: storetest.Report, Number: number, SampleID: "S-1", DeviceID: "xn", DeviceName: "XN", RerunType: "manual_rerun",
-		Actor: rerun.Actor{ID: -1, Name: "system"}}
+		Actor: activitylog.Actor{ID: -1, Name: "system"}}
 	for field := range strings.FieldsSeq(text) {
 		var r receive.Reading
 		_, _ = fmt.Sscanf(field, "%d=%s", &r.Index, &r.Value)
@@ -102,7 +103,7 @@ func TestARequestIsFulfilledByTheSetOfItsValues(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	s := b.expect(rerun.Fulfilled, "1:1=13.5", "1:8=5", "1:3=4.2")
-	if !s.Cached || s.Records[0].Active || len(s.Log[rerun.ValuesReceived]) != 2 || s.Values[0].ParameterName != "Haemoglobin" || s.Values[0].Order != 1 {
+	if !s.Cached || s.Records[0].Active || len(s.Log[activitylog.RerunValuesReceived]) != 2 || s.Values[0].ParameterName != "Haemoglobin" || s.Values[0].Order != 1 {
 		t.Fatalf("%+v", s)
 	}
 	b.refused(message(1, "5=1 99=7"), receive.ErrNothing)
@@ -120,7 +121,7 @@ func TestAMessageThatIsDeliveredAgainChangesNothing(t *testing.T) {
 		}
 	}
 	s := b.expect(rerun.Fulfilled, "1:1=13.5", "1:3=4.2")
-	if len(s.Values[0].History) != 0 || len(s.Log[rerun.ValuesReceived]) != 1 {
+	if len(s.Values[0].History) != 0 || len(s.Log[activitylog.RerunValuesReceived]) != 1 {
 		t.Fatalf("%+v", s)
 	}
 }

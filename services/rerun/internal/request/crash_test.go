@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -43,7 +44,7 @@ func (d dying) Lock(ctx context.Context, scope authn.LabScope, id int64, work fu
 
 type noLog struct{ request.Locked }
 
-func (noLog) Log(context.Context, rerun.Entry) (int64, error) { return 0, errCrash }
+func (noLog) Log(context.Context, activitylog.Entry) (int64, error) { return 0, errCrash }
 
 // clumsy cannot take documents back, as a process that died cannot.
 type clumsy struct{ request.Records }
@@ -56,7 +57,7 @@ func TestACrashBetweenDocumentAndCommitBlocksNobody(t *testing.T) {
 	sound := b.reports
 	b.reports, b.records = dying{Reports: sound, atCommit: true}, clumsy{b.store}
 	b.refused(manual(0, 1), apperr.Internal, "RERUN_NOT_SAVED")
-	if s := b.stored(); len(s) != 1 || b.flag() != rerun.Normal || len(b.log(rerun.RerunRequested)) != 0 {
+	if s := b.stored(); len(s) != 1 || b.flag() != rerun.Normal || len(b.log(activitylog.RerunRequested)) != 0 {
 		t.Fatalf("the crash should leave a document alone: %+v, flag %d", s, b.flag())
 	}
 	b.reports, b.records = sound, b.store
@@ -77,7 +78,7 @@ func TestAFailedSaveTakesItsDocumentBackAndIsLogged(t *testing.T) {
 	if err.Error() != "Something went wrong when saving sample rerun" || !errors.Is(err, errCrash) {
 		t.Fatalf("error = %v", err)
 	}
-	entries := b.log(rerun.RerunFailed)
+	entries := b.log(activitylog.RerunFailed)
 	if len(b.stored()) != 0 || b.flag() != rerun.Normal || len(entries) != 2 || b.counts.failed["save"] != 2 || b.cached() != "" {
 		t.Fatalf("stored %v, flag %d, log %v, counts %v", b.stored(), b.flag(), entries, b.counts.failed)
 	}
@@ -96,7 +97,7 @@ func TestALostCommitAnswerLeavesWhatWasCommitted(t *testing.T) {
 	if len(b.stored()) != 1 || b.flag() != rerun.Requested {
 		t.Fatalf("stored %v, flag %d", b.stored(), b.flag())
 	}
-	if entries := b.log(rerun.RerunFailed); len(entries) != 1 || entries[0]["outcome_unknown"] != true {
+	if entries := b.log(activitylog.RerunFailed); len(entries) != 1 || entries[0]["outcome_unknown"] != true {
 		t.Fatalf("%v", entries)
 	}
 	b.refused(manual(0, 1), apperr.Conflict, "RERUN_ALREADY_REQUESTED")

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
-	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
 // afterTimeout bounds the entry about a failure; it is written when the caller has left, too.
@@ -24,8 +24,8 @@ func (u *UseCase) failure(ctx context.Context, scope authn.LabScope, c Command, 
 	u.d.Counters.Failed("save")
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterTimeout)
 	defer cancel()
-	entry := rerun.Entry{
-		Category: rerun.RerunFailed, Text: "Sample rerun could not be saved", Actor: c.Actor, At: u.d.Clock.Now(),
+	entry := activitylog.Entry{
+		Category: activitylog.RerunFailed, Text: "Sample rerun could not be saved", Actor: c.Actor, At: u.d.Clock.Now(),
 		Meta: map[string]any{"type": c.Type, "requested_parameters": c.Requested,
 			"outcome_unknown": errors.Is(err, mysqldb.ErrCommitUnknown)},
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
@@ -17,7 +18,7 @@ type Reports interface {
 	// run again after a deadlock. A commit whose outcome is not known carries mysqldb.ErrCommitUnknown.
 	Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(Locked) error) error
 	// LogFailure writes an entry on a fresh connection.
-	LogFailure(ctx context.Context, scope authn.LabScope, reportID int64, entry rerun.Entry) error
+	LogFailure(ctx context.Context, scope authn.LabScope, reportID int64, entry activitylog.Entry) error
 }
 
 // Locked is a report whose row is held by the running transaction.
@@ -28,7 +29,7 @@ type Locked interface {
 	// Ledger tells which records were committed.
 	Ledger(ctx context.Context) (rerun.Ledger, error)
 	SetFlag(ctx context.Context, to rerun.Flag) error
-	Log(ctx context.Context, entry rerun.Entry) (int64, error)
+	Log(ctx context.Context, entry activitylog.Entry) (int64, error)
 }
 
 // Records stores the documents of reruns. A violation of a unique index is rerun.ErrDuplicate.
@@ -80,7 +81,7 @@ type Command struct {
 	Requested      []int // not empty, without repetitions
 	ParameterNames []string
 	SampleID       string
-	Actor          rerun.Actor
+	Actor          activitylog.Actor
 }
 
 // ErrSave is what callers see of every failure to save.
@@ -150,26 +151,26 @@ func (u *UseCase) record(scope authn.LabScope, c Command, names []string) rerun.
 
 // marker is the meta of log row 981: rerun_id proves that the document was committed.
 type marker struct {
-	RerunID     string       `json:"rerun_id"`
-	RerunNumber int          `json:"rerun_number"`
-	Type        rerun.Type   `json:"type"`
-	Requested   []int        `json:"requested_parameters"`
-	Old         flagSnapshot `json:"old"`
-	New         flagSnapshot `json:"new"`
+	RerunID     string     `json:"rerun_id"`
+	RerunNumber int        `json:"rerun_number"`
+	Type        rerun.Type `json:"type"`
+	Requested   []int      `json:"requested_parameters"`
+	activitylog.Change[flagSnapshot]
 }
 
 type flagSnapshot struct {
 	Flag rerun.Flag `json:"sampleRedrawFlag"`
 }
 
-func (u *UseCase) mark(ctx context.Context, l Locked, r rerun.Record, next rerun.Flag, actor rerun.Actor) error {
+func (u *UseCase) mark(ctx context.Context, l Locked, r rerun.Record, next rerun.Flag, actor activitylog.Actor) error {
 	old := l.Report().Flag
 	if err := l.SetFlag(ctx, next); err != nil {
 		return err
 	}
-	_, err := l.Log(ctx, rerun.Entry{
-		Category: rerun.RerunRequested, Text: string(r.Type) + " sample rerun requested", Actor: actor, At: r.CreatedAt,
-		Meta: marker{RerunID: r.ID, RerunNumber: r.Number, Type: r.Type, Requested: r.Requested, Old: flagSnapshot{old}, New: flagSnapshot{next}},
+	_, err := l.Log(ctx, activitylog.Entry{
+		Category: activitylog.RerunRequested, Text: string(r.Type) + " sample rerun requested", Actor: actor, At: r.CreatedAt,
+		Meta: marker{RerunID: r.ID, RerunNumber: r.Number, Type: r.Type, Requested: r.Requested,
+			Change: activitylog.Change[flagSnapshot]{Old: flagSnapshot{old}, New: flagSnapshot{next}}},
 	})
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
@@ -90,12 +91,12 @@ func (b *bench) request(c request.Command) (rerun.Record, error) {
 }
 
 func manual(number int, indices ...int) request.Command {
-	return request.Command{ReportID: storetest.Report, Type: rerun.Manual, Number: number, Requested: indices, Actor: rerun.Actor{ID: 77, Name: "Asha R"}}
+	return request.Command{ReportID: storetest.Report, Type: rerun.Manual, Number: number, Requested: indices, Actor: activitylog.Actor{ID: 77, Name: "Asha R"}}
 }
 
 func automatic(indices ...int) request.Command {
 	c := manual(1, indices...)
-	c.Type, c.Actor = rerun.Auto, rerun.Actor{ID: -1, Name: "system"}
+	c.Type, c.Actor = rerun.Auto, activitylog.Actor{ID: -1, Name: "system"}
 	return c
 }
 
@@ -140,7 +141,7 @@ func (b *bench) stored() []rerun.Record {
 	return records
 }
 
-func (b *bench) log(category rerun.Category) []map[string]any {
+func (b *bench) log(category activitylog.Category) []map[string]any {
 	b.t.Helper()
 	rows, err := b.db.QueryContext(b.t.Context(), "SELECT labUserId, labUserName, COALESCE(billId, 0), log_context, meta FROM ActivityLog"+
 		" WHERE lab_id = 12 AND category = ? AND labReportId = ? ORDER BY id", category, storetest.Report)
@@ -193,7 +194,7 @@ func TestARequestIsSavedFlaggedLoggedAndCached(t *testing.T) {
 	entries := []map[string]any{{"user": int64(77), "name": "Asha R", "bill": int64(401), "context": "SAMPLE_RERUN",
 		"rerun_id": "12-id-1", "rerun_number": 1.0, "type": "Manual", "requested_parameters": []any{3.0, 1.0, 8.0},
 		"old": map[string]any{"sampleRedrawFlag": 0.0}, "new": map[string]any{"sampleRedrawFlag": 3.0}}}
-	if diff := cmp.Diff(entries, b.log(rerun.RerunRequested)); diff != "" {
+	if diff := cmp.Diff(entries, b.log(activitylog.RerunRequested)); diff != "" {
 		t.Fatal(diff)
 	}
 	if b.flag() != rerun.Requested || b.cached() != "1" {
@@ -209,7 +210,7 @@ func TestTheRulesOfASecondRequest(t *testing.T) {
 		b.must(manual(0, 1))
 		b.refused(manual(2, 3), apperr.Conflict, "RERUN_ALREADY_REQUESTED")
 		b.refused(automatic(3), apperr.Conflict, "RERUN_ALREADY_REQUESTED")
-		if len(b.stored()) != 1 || len(b.log(rerun.RerunFailed)) != 0 {
+		if len(b.stored()) != 1 || len(b.log(activitylog.RerunFailed)) != 0 {
 			t.Fatal("a refused request left something behind")
 		}
 	})
@@ -303,7 +304,7 @@ func TestOfTwoRacingRequestsExactlyOneIsSaved(t *testing.T) {
 			t.Errorf("error = %v", err)
 		}
 	}
-	if saved != 1 || len(b.stored()) != 1 || len(b.log(rerun.RerunRequested)) != 1 {
-		t.Fatalf("%d saved, %d stored, %d logged", saved, len(b.stored()), len(b.log(rerun.RerunRequested)))
+	if saved != 1 || len(b.stored()) != 1 || len(b.log(activitylog.RerunRequested)) != 1 {
+		t.Fatalf("%d saved, %d stored, %d logged", saved, len(b.stored()), len(b.log(activitylog.RerunRequested)))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
@@ -25,7 +26,7 @@ type play struct {
 
 type act func(b *storetest.Bench, c storetest.Cases, report int64) error
 
-var asha = rerun.Actor{ID: 77, Name: "Asha R"}
+var asha = activitylog.Actor{ID: 77, Name: "Asha R"}
 
 func ask(indices ...int) act {
 	return func(b *storetest.Bench, c storetest.Cases, report int64) error {
@@ -80,7 +81,7 @@ func plays() []play {
 			if happened {
 				flag, records = rerun.Requested, earlier+1
 			}
-			if s.Flag != flag || len(s.Records) != records || len(s.Log[rerun.RerunRequested]) != countRequests(s, records) {
+			if s.Flag != flag || len(s.Records) != records || len(s.Log[activitylog.RerunRequested]) != countRequests(s, records) {
 				return fmt.Errorf("flag %d, %d records, want %d and %d", s.Flag, len(s.Records), flag, records)
 			}
 			return nil
@@ -99,10 +100,10 @@ func plays() []play {
 		{name: "new, on its own at flag 3", prepare: []act{ask(8)}, act: say(-1, "1=13.5 3=4.2"), again: true,
 			check: stored(rerun.Fulfilled, "2:1=13.5", "2:3=4.2")},
 		{name: "confirm", prepare: []act{ask(1, 3), say(1, "1=13.5 3=4.2")}, act: confirm, check: func(happened bool, s storetest.State) error {
-			return ended(happened, s, rerun.ValuesConfirmed, "13.5", true)
+			return ended(happened, s, activitylog.RerunValuesConfirmed, "13.5", true)
 		}},
 		{name: "abort", prepare: []act{ask(1, 3), say(1, "1=13.5 3=4.2")}, act: abort, check: func(happened bool, s storetest.State) error {
-			return ended(happened, s, rerun.RerunCancelled, "13.1", false)
+			return ended(happened, s, activitylog.RerunCancelled, "13.1", false)
 		}},
 	}
 }
@@ -118,7 +119,7 @@ func countRequests(s storetest.State, records int) int {
 }
 
 // ended checks that a closing happened wholly or not at all.
-func ended(happened bool, s storetest.State, category rerun.Category, value string, confirmed bool) error {
+func ended(happened bool, s storetest.State, category activitylog.Category, value string, confirmed bool) error {
 	if !happened {
 		if s.Flag != rerun.Fulfilled || len(s.Values) != 2 || len(s.Records) != 1 || s.Present["0/1"] != "13.1" || len(s.Log[category]) != 0 || s.Outbox != 0 || !s.Signed {
 			return fmt.Errorf("it did not happen, but %+v", s)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
@@ -95,15 +96,12 @@ func (c facts) unarchived() (records []rerun.Record, values []rerun.Value) {
 	return records, values
 }
 
-// system is who the sweeper acts as.
-var system = rerun.Actor{ID: -1, Name: "system"}
-
 // archive writes entry 984: confirm and abort write theirs with the change, so these values were never decided on.
 func (s *Sweeper) archive(ctx context.Context, l Locked, records []rerun.Record, values []rerun.Value) error {
 	snapshot := rerun.Archive(records, values)
 	snapshot.Old.Flag, snapshot.New.Flag = l.Report().Flag, l.Report().Flag
-	_, err := l.Log(ctx, rerun.Entry{Category: rerun.RerunFailed, Text: "Documents of an unfinished sample rerun archived",
-		Actor: system, At: s.d.Clock.Now(), Meta: snapshot})
+	_, err := l.Log(ctx, activitylog.Entry{Category: activitylog.RerunFailed, Text: "Documents of an unfinished sample rerun archived",
+		Actor: activitylog.System, At: s.d.Clock.Now(), Meta: snapshot})
 	s.count(err, Archived, len(records)+len(values))
 	return err
 }

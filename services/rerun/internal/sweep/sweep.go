@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
@@ -39,7 +40,7 @@ type Locked interface {
 	// Archived returns the ids of the documents that the activity log holds.
 	Archived(ctx context.Context) (map[string]bool, error)
 	SetFlag(ctx context.Context, to rerun.Flag) error
-	Log(ctx context.Context, entry rerun.Entry) (int64, error)
+	Log(ctx context.Context, entry activitylog.Entry) (int64, error)
 }
 
 // Documents reads the documents of reruns. Stale ones are this service's own, of all laboratories.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/rerun/internal/sweep"
@@ -21,12 +22,12 @@ func TestWhatNobodyArchivedIsArchivedBeforeItIsDeleted(t *testing.T) {
 	storetest.Exec(t, b.DB, "UPDATE labReportRelation SET sampleRedrawFlag = 0 WHERE id = 7001") // closed by another program
 	b.Sweep()
 	s := b.State(7001)
-	if len(s.Records)+len(s.Values) != 0 || s.Cached || len(s.Log[rerun.RerunFailed]) != 1 {
+	if len(s.Records)+len(s.Values) != 0 || s.Cached || len(s.Log[activitylog.RerunFailed]) != 1 {
 		t.Fatalf("%+v", s)
 	}
 	var archive rerun.Snapshot
-	if err := json.Unmarshal(s.Log[rerun.RerunFailed][0], &archive); err != nil || len(archive.RerunValues) != 2 || len(archive.Reruns) != 1 || archive.RerunValues[0].Value != "13.5" {
-		t.Fatalf("%s %v", s.Log[rerun.RerunFailed][0], err)
+	if err := json.Unmarshal(s.Log[activitylog.RerunFailed][0], &archive); err != nil || len(archive.RerunValues) != 2 || len(archive.Reruns) != 1 || archive.RerunValues[0].Value != "13.5" {
+		t.Fatalf("%s %v", s.Log[activitylog.RerunFailed][0], err)
 	}
 	if b.Counts.Of(sweep.Archived) != 3 || b.Counts.Of(sweep.Deleted) != 3 {
 		t.Fatalf("archived %d, deleted %d", b.Counts.Of(sweep.Archived), b.Counts.Of(sweep.Deleted))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
@@ -21,15 +22,15 @@ func (l *locked) Ledger(ctx context.Context) (rerun.Ledger, error) {
 	var ledger rerun.Ledger
 	err := l.entries(ctx, "category IN (?, ?) AND id > (SELECT COALESCE(MAX(id), 0) FROM ActivityLog"+
 		" WHERE lab_id = ? AND labReportId = ? AND category IN (?, ?))",
-		[]any{rerun.RerunRequested, rerun.ValuesReceived, l.scope.LabID(), l.report.ID, rerun.ValuesConfirmed, rerun.RerunCancelled},
-		func(category rerun.Category, meta []byte) {
+		[]any{activitylog.RerunRequested, activitylog.RerunValuesReceived, l.scope.LabID(), l.report.ID, activitylog.RerunValuesConfirmed, activitylog.RerunCancelled},
+		func(category activitylog.Category, meta []byte) {
 			var m markMeta
 			if json.Unmarshal(meta, &m) != nil || m.RerunID == "" { // entries of other writers are no markers
 				return
 			}
 			mark := rerun.Mark{RerunID: m.RerunID, Number: m.RerunNumber, Requested: m.Requested, Fingerprint: m.Fingerprint}
 			switch {
-			case category == rerun.RerunRequested:
+			case category == activitylog.RerunRequested:
 				ledger.Requests = append(ledger.Requests, mark)
 			case m.Fingerprint != "":
 				ledger.Repetitions = append(ledger.Repetitions, mark)
@@ -41,8 +42,8 @@ func (l *locked) Ledger(ctx context.Context) (rerun.Ledger, error) {
 // Archived returns the ids of all documents of the report that the activity log holds.
 func (l *locked) Archived(ctx context.Context) (map[string]bool, error) {
 	archived := map[string]bool{}
-	err := l.entries(ctx, "category IN (?, ?, ?)", []any{rerun.ValuesConfirmed, rerun.RerunCancelled, rerun.RerunFailed},
-		func(_ rerun.Category, meta []byte) {
+	err := l.entries(ctx, "category IN (?, ?, ?)", []any{activitylog.RerunValuesConfirmed, activitylog.RerunCancelled, activitylog.RerunFailed},
+		func(_ activitylog.Category, meta []byte) {
 			var s rerun.Snapshot
 			if json.Unmarshal(meta, &s) != nil {
 				return
@@ -55,7 +56,7 @@ func (l *locked) Archived(ctx context.Context) (map[string]bool, error) {
 	return archived, err
 }
 
-func (l *locked) entries(ctx context.Context, condition string, args []any, each func(rerun.Category, []byte)) error {
+func (l *locked) entries(ctx context.Context, condition string, args []any, each func(activitylog.Category, []byte)) error {
 	rows, err := l.tx.QueryContext(ctx, "SELECT category, meta FROM ActivityLog WHERE lab_id = ? AND labReportId = ? AND meta IS NOT NULL AND "+
 		condition+" ORDER BY id", append([]any{l.scope.LabID(), l.report.ID}, args...)...)
 	if err != nil {
@@ -63,7 +64,7 @@ func (l *locked) entries(ctx context.Context, condition string, args []any, each
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var category rerun.Category
+		var category activitylog.Category
 		var meta []byte
 		if err := rows.Scan(&category, &meta); err != nil {
 			return fmt.Errorf("read activity log: %w", err)

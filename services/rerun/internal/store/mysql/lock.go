@@ -79,11 +79,6 @@ func (l *locked) SetFlag(ctx context.Context, to rerun.Flag) error {
 	return wrap("set flag", err)
 }
 
-// Log appends to the activity log within the transaction and returns the id of the entry.
-func (l *locked) Log(ctx context.Context, entry rerun.Entry) (int64, error) {
-	return appendLog(ctx, l.tx, l.scope, l.report, entry)
-}
-
 // Send makes a message durable with the transaction.
 func (l *locked) Send(ctx context.Context, e outbox.Event) error {
 	_, err := l.store.outbox.Insert(ctx, l.tx, l.store.clock.Now(), e)

@@ -3,34 +3,28 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
-type execer interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+// logContext is the log_context of all entries of this service.
+const logContext = "SAMPLE_RERUN"
+
+// Log appends to the activity log within the transaction and returns the id of the entry.
+func (l *locked) Log(ctx context.Context, e activitylog.Entry) (int64, error) {
+	e.Context, e.ReportID, e.BillID = logContext, l.report.ID, l.report.BillID
+	id, err := activitylog.Append(ctx, l.tx, l.scope, e)
+	return id, wrap("log", err)
 }
 
-// LogFailure writes an entry on a connection of its own: the transaction that failed is gone.
-func (s *Store) LogFailure(ctx context.Context, scope authn.LabScope, reportID int64, entry rerun.Entry) error {
-	_, err := appendLog(ctx, s.db, scope, rerun.Report{ID: reportID}, entry)
-	return err
-}
-
-func appendLog(ctx context.Context, db execer, scope authn.LabScope, r rerun.Report, e rerun.Entry) (int64, error) {
-	meta, err := json.Marshal(e.Meta)
-	if err != nil {
-		return 0, wrap("encode log meta", err)
-	}
-	result, err := db.ExecContext(ctx, "INSERT INTO ActivityLog (lab_id, category, log_context, labReportId, billId, labUserId, labUserName,"+
-		" activityText, meta, activityDate) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		scope.LabID(), e.Category, rerun.LogContext, r.ID, sql.NullInt64{Int64: r.BillID, Valid: r.BillID != 0},
-		e.Actor.ID, e.Actor.Name, e.Text, string(meta), e.At.UTC())
-	if err != nil {
-		return 0, wrap("append to activity log", err)
-	}
-	id, err := result.LastInsertId()
-	return id, wrap("append to activity log", err)
+// LogFailure writes an entry in a transaction of its own: the one that failed is gone.
+func (s *Store) LogFailure(ctx context.Context, scope authn.LabScope, reportID int64, e activitylog.Entry) error {
+	e.Context, e.ReportID = logContext, reportID
+	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+		_, err := activitylog.Append(ctx, tx, scope, e)
+		return err
+	})
+	return wrap("log failure", err)
 }

@@ -8,10 +8,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
@@ -41,7 +43,7 @@ func New(db *sql.DB, c clock.Clock) (*Store, error) {
 
 // LegacyColumns are the columns of the platform's tables that the service needs.
 func LegacyColumns() map[string][]string {
-	return map[string][]string{
+	columns := map[string][]string{
 		"labs": {"id", "timezone"},
 		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "userDetailsId_id", "reportID_id", "sampleCollectionTime", "sampleRedrawFlag",
 			"sampleId", "manualSampleId", "isSigned", "isApproved"},
@@ -51,9 +53,9 @@ func LegacyColumns() map[string][]string {
 			"criticalLower", "criticalUpper", "normalTexts", "criticalTexts", "displayRange"},
 		"userDetails":  {"id", "gender", "dateOfBirth", "age"},
 		"reportValues": {"id", "labReportId_id", "reportForId_id", "profileTestId", "index", "order", "parameter_name", "value", "highlight", "automatedValue"},
-		"ActivityLog": {"id", "lab_id", "category", "log_context", "labReportId", "billId", "labUserId", "labUserName",
-			"activityText", "meta", "activityDate"},
 	}
+	maps.Copy(columns, activitylog.Columns())
+	return columns
 }
 
 // Ready reports whether the database answers and has the service's own table.

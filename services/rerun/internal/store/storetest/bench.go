@@ -16,6 +16,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	driver "go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
@@ -165,7 +166,7 @@ type State struct {
 	Cached  bool
 	Records []rerun.Record
 	Values  []rerun.Value
-	Log     map[rerun.Category][]json.RawMessage
+	Log     map[activitylog.Category][]json.RawMessage
 	Present map[string]string // "profileTestId/index" → value
 	Signed  bool
 	Outbox  int
@@ -175,7 +176,7 @@ type State struct {
 func (b *Bench) State(report int64) State {
 	b.T.Helper()
 	ctx, scope := b.T.Context(), Scope(b.T, 12)
-	s := State{Log: map[rerun.Category][]json.RawMessage{}, Present: map[string]string{}}
+	s := State{Log: map[activitylog.Category][]json.RawMessage{}, Present: map[string]string{}}
 	var errs []error
 	keep := func(err error) { errs = append(errs, err) }
 	keep(b.DB.QueryRowContext(ctx, "SELECT sampleRedrawFlag, isSigned + isApproved > 0 FROM labReportRelation WHERE id = ?", report).Scan(&s.Flag, &s.Signed))
@@ -187,7 +188,7 @@ func (b *Bench) State(report int64) State {
 	s.Values, err = b.Store.Values(ctx, scope, report)
 	keep(err)
 	keep(b.rows("SELECT category, meta FROM ActivityLog WHERE labReportId = ? ORDER BY id", report, func(rows *sql.Rows) error {
-		var category rerun.Category
+		var category activitylog.Category
 		var meta []byte
 		err := rows.Scan(&category, &meta)
 		s.Log[category] = append(s.Log[category], meta)
@@ -200,7 +201,7 @@ func (b *Bench) State(report int64) State {
 		s.Present[fmt.Sprintf("%d/%d", test, index)] = value
 		return err
 	}))
-	keep(b.DB.QueryRowContext(ctx, "SELECT COUNT(*) FROM outbox_rerun WHERE aggregate = ?", fmt.Sprintf("callout:%d", report)).Scan(&s.Outbox))
+	keep(b.DB.QueryRowContext(ctx, "SELECT COUNT(*) FROM outbox_rerun WHERE kind = 'callout.evaluate' AND aggregate = ?", fmt.Sprintf("report:%d", report)).Scan(&s.Outbox))
 	if err := errors.Join(errs...); err != nil {
 		b.T.Fatal(err)
 	}

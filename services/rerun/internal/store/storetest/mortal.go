@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
@@ -154,7 +155,7 @@ func (l mortalLocked) SetFlag(ctx context.Context, to rerun.Flag) error {
 	return just(l.m, "set flag", func() error { return l.whole.SetFlag(ctx, to) })
 }
 
-func (l mortalLocked) Log(ctx context.Context, e rerun.Entry) (int64, error) {
+func (l mortalLocked) Log(ctx context.Context, e activitylog.Entry) (int64, error) {
 	return do(l.m, "log", func() (int64, error) { return l.whole.Log(ctx, e) })
 }
 
@@ -195,7 +196,7 @@ func (r mortalRequests) Lock(ctx context.Context, scope authn.LabScope, id int64
 	})
 }
 
-func (r mortalRequests) LogFailure(ctx context.Context, scope authn.LabScope, id int64, e rerun.Entry) error {
+func (r mortalRequests) LogFailure(ctx context.Context, scope authn.LabScope, id int64, e activitylog.Entry) error {
 	return just(r.m, "log failure", func() error { return r.Requests.LogFailure(ctx, scope, id, e) })
 }
 

@@ -1,0 +1,73 @@
+package activitylog
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+)
+
+// Columns are the columns that Append writes, for a service's check of the platform's tables.
+func Columns() map[string][]string {
+	return map[string][]string{"ActivityLog": {"id", "lab_id", "category", "log_context", "labReportId", "billId",
+		"labUserId", "labUserName", "activityText", "meta", "activityDate"}}
+}
+
+// Append adds an entry of the scope's laboratory within tx and returns its id.
+func Append(ctx context.Context, tx *sql.Tx, scope authn.LabScope, e Entry) (int64, error) {
+	meta, err := metaOf(e.Meta)
+	if err != nil {
+		return 0, err
+	}
+	result, err := tx.ExecContext(ctx, "INSERT INTO ActivityLog (lab_id, category, log_context, labReportId, billId,"+
+		" labUserId, labUserName, activityText, meta, activityDate) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		scope.LabID(), e.Category, e.Context, idOrNull(e.ReportID), idOrNull(e.BillID), e.Actor.ID, e.Actor.storedName(),
+		e.Text, meta, e.At.UTC())
+	if err != nil {
+		return 0, failed(e.Category, err)
+	}
+	id, err := result.LastInsertId()
+	if err != nil {
+		return 0, failed(e.Category, err)
+	}
+	return id, nil
+}
+
+func metaOf(meta any) (sql.NullString, error) {
+	if meta == nil {
+		return sql.NullString{}, nil
+	}
+	text, err := json.Marshal(meta)
+	if err != nil {
+		// The encoder's error may quote a value.
+		return sql.NullString{}, fmt.Errorf("append to activity log: meta of type %T cannot be JSON", meta)
+	}
+	return sql.NullString{String: string(text), Valid: true}, nil
+}
+
+func idOrNull(id int64) sql.NullInt64 { return sql.NullInt64{Int64: id, Valid: id != 0} }
+
+// failed says what failed without the server's text, which quotes values ("Data too long", "Incorrect string").
+func failed(category Category, err error) error {
+	operation := fmt.Sprintf("append category %d to activity log", category)
+	var answered *mysql.MySQLError
+	if errors.As(err, &answered) {
+		return &refused{message: fmt.Sprintf("%s: database error %d", operation, answered.Number), cause: err}
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}
+
+// refused hides the text of its cause and keeps the cause for errors.As: deadlocks are still retried.
+type refused struct {
+	message string
+	cause   error
+}
+
+func (r *refused) Error() string { return r.message }
+
+func (r *refused) Unwrap() error { return r.cause }

@@ -1,0 +1,14 @@
+package activitylog
+
+// Category is the documented code of what happened.
+type Category int
+
+// The codes in use. A new one is added here first.
+const (
+	CriticalCallout      Category = 648 // a critical result was told to somebody, or somebody was tried
+	RerunValuesReceived  Category = 979 // an instrument sent values of a repeated sample
+	RerunValuesConfirmed Category = 980 // values of a rerun replaced the report's
+	RerunRequested       Category = 981
+	RerunFailed          Category = 984 // a request could not be saved, or an unfinished rerun was archived
+	RerunCancelled       Category = 985
+)

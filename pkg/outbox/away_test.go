@@ -1,0 +1,177 @@
+package outbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/outbox"
+)
+
+// errAway is how a receiver that is not deployed looks.
+var errAway = outbox.Away(errors.New("no such host"))
+
+func TestAnAbsentReceiverIsAskedByOneRowOnceAMinute(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var asked int
+	var absent atomic.Bool
+	absent.Store(true)
+	b.relay = b.newRelay(prometheus.NewRegistry(), func(ctx context.Context, row outbox.Row) error {
+		asked++
+		if absent.Load() {
+			return errAway
+		}
+		return b.receiver.deliver(ctx, row)
+	})
+	for i := range 30 {
+		b.add(fmt.Sprint("r:", i), fmt.Sprint(i))
+	}
+	for range 600 { // ten minutes
+		b.runOnce()
+		b.clock.move(time.Second)
+	}
+	// After 0, 1, 3, 7, 15, 31 and 63 seconds, then every minute.
+	if asked != 15 {
+		t.Fatalf("asked %d times in ten minutes", asked)
+	}
+	if n := strings.Count(b.logs.String(), "level=WARN"); n != 1 {
+		t.Fatalf("%d warnings:\n%s", n, b.logs.String())
+	}
+	var tried int
+	const count = "SELECT COUNT(*) FROM outbox_test WHERE attempts > 0"
+	if err := b.db.QueryRowContext(t.Context(), count).Scan(&tried); err != nil || tried != 0 {
+		t.Fatalf("%d rows lost an attempt, %v", tried, err)
+	}
+	absent.Store(false)
+	b.clock.move(time.Minute)
+	for b.runOnce() > 0 {
+	}
+	b.clock.move(time.Minute)
+	b.runOnce()
+	if got := b.receiver.texts(); len(got) != 30 {
+		t.Fatalf("%d messages arrived", len(got))
+	}
+}
+
+func TestKindsDoNotBlockEachOther(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.relay = b.newRelay(prometheus.NewRegistry(), func(ctx context.Context, row outbox.Row) error {
+		if row.Kind == "k" {
+			return errAway
+		}
+		return b.receiver.deliver(ctx, row)
+	})
+	for i := range 25 { // more than two batches in front
+		b.add(fmt.Sprint("r:", i), "absent")
+	}
+	b.insert(outbox.Event{Aggregate: "r:0", Kind: "other", Payload: []byte("urgent")})
+	b.runOnce()
+	b.expect("urgent")
+}
+
+// TestASlowReceiverDelaysItsOwnKindAlone holds one delivery open while messages of another kind go through.
+func TestASlowReceiverDelaysItsOwnKindAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.receiver.arrived = make(chan struct{}, 2)
+	entered := make(chan struct{})
+	relay := b.newRelay(prometheus.NewRegistry(), func(ctx context.Context, row outbox.Row) error {
+		if row.Kind == "k" {
+			close(entered)
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return b.receiver.deliver(ctx, row)
+	}, func(c *outbox.Config) { c.DeliverTimeout = time.Hour })
+	b.add("r:1", "slow")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- relay.Run(ctx) }()
+	<-entered
+	b.insert(outbox.Event{Aggregate: "r:1", Kind: "other", Payload: []byte("urgent")})
+	relay.Wake()
+	<-b.receiver.arrived
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	b.expect("urgent")
+}
+
+func TestAPanicCostsItsRowAnAttempt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.relay = b.newRelay(prometheus.NewRegistry(), func(ctx context.Context, row outbox.Row) error {
+		if string(row.Payload) == "poison" {
+			panic("canary of a patient")
+		}
+		return b.receiver.deliver(ctx, row)
+	})
+	b.add("r:1", "poison")
+	b.add("r:2", "sound")
+	b.runOnce()
+	b.expect("sound")
+	var attempts int
+	var reason string
+	const only = "SELECT attempts, last_error FROM outbox_test"
+	if err := b.db.QueryRowContext(t.Context(), only).Scan(&attempts, &reason); err != nil {
+		t.Fatal(err)
+	}
+	if attempts != 1 || reason != "delivery panicked with a value of type string" {
+		t.Fatalf("%d attempts, %q", attempts, reason)
+	}
+	if strings.Contains(b.logs.String(), "canary") {
+		t.Fatal("the value of a panic stands in the log")
+	}
+}
+
+// TestARowThatFellsItsReceiverDoesNotHoldBackTheOthers: the receiver is away after every try of one row.
+func TestARowThatFellsItsReceiverDoesNotHoldBackTheOthers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.receiver.set(map[string]error{"poison": errAway})
+	for i, text := range []string{"poison", "a", "b", "c"} {
+		b.add(fmt.Sprint("r:", i), text)
+	}
+	for range 3 {
+		b.runOnce()
+		b.clock.move(2 * time.Minute)
+	}
+	if got := b.receiver.texts(); len(got) != 3 {
+		t.Fatalf("arrived: %v", got)
+	}
+}
+
+func TestAnswersOfServicesAreClassified(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[apperr.Kind]string{
+		apperr.Invalid: "final", apperr.NotFound: "final", apperr.Conflict: "final", apperr.TooLarge: "final",
+		apperr.Unavailable: "away", apperr.Unimplemented: "away",
+		apperr.Internal: "again", apperr.DeadlineExceeded: "again", apperr.TooManyRequests: "again",
+		apperr.Unauthenticated: "again", apperr.Forbidden: "again",
+	} {
+		err := outbox.Classify(fmt.Errorf("call: %w", apperr.New(kind, "X", "x")))
+		got := "again"
+		switch {
+		case outbox.IsUndeliverable(err):
+			got = "final"
+		case outbox.IsAway(err):
+			got = "away"
+		}
+		if err == nil || got != want {
+			t.Errorf("kind %d: %s, want %s", kind, got, want)
+		}
+	}
+	if err := outbox.Classify(nil); err != nil {
+		t.Errorf("a delivered message: %v", err)
+	}
+}

@@ -1,0 +1,25 @@
+package outbox
+
+import "strings"
+
+// DDL returns the statement that creates the table. A service's first migration holds a copy of it: migrations are
+// history and must not change when this text does.
+//
+// ix_outbox_kind finds the rows of one kind that are due, without a look at those of a kind whose receiver is away.
+// ix_outbox_order finds the earlier rows of an aggregate.
+func (t Table) DDL() string { return strings.ReplaceAll(ddl, "outbox_service", t.name) }
+
+const ddl = `CREATE TABLE IF NOT EXISTS outbox_service (
+  id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  aggregate VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  kind VARCHAR(48) NOT NULL,
+  payload MEDIUMBLOB NOT NULL,
+  dedupe_key VARCHAR(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL,
+  created_at BIGINT NOT NULL,
+  available_at BIGINT NOT NULL,
+  attempts INT NOT NULL DEFAULT 0,
+  last_error VARCHAR(512) NOT NULL DEFAULT '',
+  UNIQUE KEY uq_outbox_dedupe (dedupe_key),
+  KEY ix_outbox_kind (kind, available_at, id),
+  KEY ix_outbox_order (aggregate, available_at, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci`

@@ -1,0 +1,150 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+)
+
+// lane delivers the rows of one kind. Its fields below wake are used by one goroutine at a time.
+type lane struct {
+	d       Deps
+	kind    string
+	deliver Deliver
+	wake    chan struct{}
+
+	misses int       // how often in a row the receiver was away
+	asksAt time.Time // nothing is tried before
+}
+
+// run makes passes until ctx ends or the database fails.
+func (l *lane) run(ctx context.Context, s *session) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		case <-l.wake:
+		}
+		n, err := l.pass(ctx, s)
+		if err != nil {
+			return err
+		}
+		pause := l.d.Config.PollInterval
+		if n >= l.d.Config.BatchSize { // a full batch has successors
+			pause = 0
+		}
+		timer.Reset(pause)
+	}
+}
+
+// pass tries due rows, at most a batch, and returns how many. Of an aggregate only the first row is due, so what
+// follows a delivered one comes with the next look.
+func (l *lane) pass(ctx context.Context, s *session) (taken int, err error) {
+	for taken < l.d.Config.BatchSize && ctx.Err() == nil {
+		now := l.d.Clock.Now()
+		if now.Before(l.asksAt) {
+			return taken, nil
+		}
+		limit := l.d.Config.BatchSize - taken
+		if l.misses > 0 {
+			limit = 1 // one row asks whether the receiver is back
+		}
+		rows, err := s.due(ctx, l.kind, now, limit)
+		if err != nil || len(rows) == 0 {
+			return taken, err
+		}
+		n, err := l.deliverAll(ctx, s, rows)
+		taken += n
+		if err != nil {
+			return taken, err
+		}
+	}
+	return taken, nil
+}
+
+func (l *lane) deliverAll(ctx context.Context, s *session, rows []Row) (tried int, err error) {
+	for _, row := range rows {
+		if ctx.Err() != nil || l.d.Clock.Now().Before(l.asksAt) {
+			return tried, nil
+		}
+		tried++
+		if err := l.try(ctx, s, row); err != nil {
+			return tried, err
+		}
+	}
+	return tried, nil
+}
+
+// try delivers one row and records the outcome.
+func (l *lane) try(ctx context.Context, s *session, row Row) error {
+	reason := l.call(ctx, row)
+	if stopping := ctx.Err() != nil; stopping && reason != nil {
+		return nil //nolint:nilerr // the next leader tries the row again; it loses no attempt
+	}
+	// The outcome is written even when the process is stopping: else the receiver would see the row again.
+	ctx = context.WithoutCancel(ctx)
+	if IsAway(reason) {
+		return l.miss(ctx, s, row, reason)
+	}
+	l.back()
+	switch {
+	case reason == nil:
+		l.d.Metrics.delivered.WithLabelValues(l.kind).Inc()
+		return s.remove(ctx, row.ID)
+	case IsUndeliverable(reason):
+		l.d.Metrics.undeliverable.WithLabelValues(l.kind).Inc()
+		l.d.Log.Error("outbox row parked", "table", s.table, "id", row.ID, "kind", l.kind, "error", reason)
+		return s.park(ctx, row.ID, reason.Error())
+	default:
+		l.d.Metrics.failed.WithLabelValues(l.kind).Inc()
+		l.d.Log.Warn("outbox row postponed", "table", s.table, "id", row.ID, "kind", l.kind,
+			"attempts", row.Attempts+1, "error", reason)
+		at := l.d.Clock.Now().Add(l.d.Config.retryDelay(row.Attempts, l.d.Jitter()))
+		return s.postpone(ctx, row.ID, at, reason.Error())
+	}
+}
+
+// call hands the row over. A panic becomes an error without the panic's value, which may hold anything.
+func (l *lane) call(ctx context.Context, row Row) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.d.Config.DeliverTimeout)
+	defer cancel()
+	defer func() {
+		value := recover()
+		if value == nil {
+			return
+		}
+		err = fmt.Errorf("delivery panicked with a value of type %T", value)
+		if known, ok := value.(runtime.Error); ok {
+			err = fmt.Errorf("delivery panicked: %w", known)
+		}
+		l.d.Log.Error("outbox delivery panicked", "kind", l.kind, "id", row.ID, "stack", string(debug.Stack()))
+	}()
+	return l.deliver(ctx, row)
+}
+
+// miss makes the kind wait. The row goes behind the others, so that one that makes its receiver fall over is not the
+// only one that ever asks for it. Only the first miss is worth a warning.
+func (l *lane) miss(ctx context.Context, s *session, row Row, reason error) error {
+	if l.misses == 0 {
+		l.d.Log.Warn("outbox receiver is away; messages of this kind wait, one of them asks again",
+			"table", s.table, "kind", l.kind, "error", reason)
+	}
+	l.d.Metrics.away.WithLabelValues(l.kind).Set(1)
+	l.asksAt = l.d.Clock.Now().Add(l.d.Config.probeDelay(l.misses))
+	l.misses++
+	return s.sendBack(ctx, row.ID, l.asksAt, reason.Error())
+}
+
+// back notes that the receiver answered.
+func (l *lane) back() {
+	if l.misses > 0 {
+		l.d.Log.Info("outbox receiver is back", "table", l.d.Table.name, "kind", l.kind)
+	}
+	l.misses = 0
+	l.d.Metrics.away.WithLabelValues(l.kind).Set(0)
+}

@@ -1,0 +1,89 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+)
+
+// parkedAt is the available_at of rows that no relay touches.
+const parkedAt = math.MaxInt64
+
+// session is the leader's connection, which the lanes share: a leader that lost it writes nothing any more.
+type session struct {
+	table string
+
+	mu   sync.Mutex
+	conn *sql.Conn // guarded by mu for the length of a statement and its rows
+}
+
+// due returns rows of a kind that may be delivered now. A row behind a waiting one of its kind and aggregate is not
+// due, whether that one is due or not: so no two rows of an aggregate are ever under way.
+func (s *session) due(ctx context.Context, kind string, now time.Time, limit int) ([]Row, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rows, err := s.conn.QueryContext(ctx, "SELECT o.id, o.aggregate, o.kind, o.payload, o.created_at, o.attempts"+
+		" FROM "+s.table+" o WHERE o.kind = ? AND o.available_at <= ? AND NOT EXISTS (SELECT 1 FROM "+s.table+" e"+
+		" WHERE e.aggregate = o.aggregate AND e.available_at < ? AND e.id < o.id AND e.kind = o.kind)"+
+		" ORDER BY o.available_at, o.id LIMIT ?", kind, now.UnixMilli(), int64(parkedAt), limit)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.table, err)
+	}
+	defer rows.Close()
+	var due []Row
+	for rows.Next() {
+		var r Row
+		var created int64
+		if err := rows.Scan(&r.ID, &r.Aggregate, &r.Kind, &r.Payload, &created, &r.Attempts); err != nil {
+			return nil, fmt.Errorf("read %s: %w", s.table, err)
+		}
+		r.CreatedAt = time.UnixMilli(created).UTC()
+		due = append(due, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.table, err)
+	}
+	return due, nil
+}
+
+func (s *session) remove(ctx context.Context, id int64) error {
+	return s.exec(ctx, "DELETE FROM "+s.table+" WHERE id = ?", id)
+}
+
+// postpone counts a failed attempt.
+func (s *session) postpone(ctx context.Context, id int64, until time.Time, reason string) error {
+	return s.exec(ctx, "UPDATE "+s.table+" SET attempts = attempts + 1, available_at = ?, last_error = ? WHERE id = ?",
+		until.UnixMilli(), shorten(reason), id)
+}
+
+// sendBack puts a row behind the others of its kind; it keeps its attempts.
+func (s *session) sendBack(ctx context.Context, id int64, until time.Time, reason string) error {
+	return s.exec(ctx, "UPDATE "+s.table+" SET available_at = ?, last_error = ? WHERE id = ?",
+		until.UnixMilli(), shorten(reason), id)
+}
+
+// park keeps the row for an operator. It gives its dedupe key back: else a row that nobody tries again would
+// keep later messages out.
+func (s *session) park(ctx context.Context, id int64, reason string) error {
+	return s.exec(ctx, "UPDATE "+s.table+
+		" SET attempts = attempts + 1, available_at = ?, last_error = ?, dedupe_key = NULL WHERE id = ?",
+		int64(parkedAt), shorten(reason), id)
+}
+
+func (s *session) exec(ctx context.Context, statement string, args ...any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.conn.ExecContext(ctx, statement, args...); err != nil {
+		return fmt.Errorf("record outcome in %s: %w", s.table, err)
+	}
+	return nil
+}
+
+// shorten cuts s to what the column holds without splitting a character.
+func shorten(s string) string {
+	r := []rune(s)
+	return string(r[:min(len(r), maxError)])
+}

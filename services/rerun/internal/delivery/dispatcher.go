@@ -1,0 +1,74 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/labplatform/labplatform/pkg/outbox"
+	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+)
+
+// TaskQueue is the part of the task queue's client that is used.
+type TaskQueue interface {
+	Enqueue(
+		ctx context.Context, in *taskqueuev1.EnqueueRequest, opts ...grpc.CallOption,
+	) (*taskqueuev1.EnqueueResponse, error)
+}
+
+// Callout is the part of the callout's client that is used.
+type Callout interface {
+	EvaluateReports(
+		ctx context.Context, in *calloutv1.EvaluateReportsRequest, opts ...grpc.CallOption,
+	) (*calloutv1.EvaluateReportsResponse, error)
+}
+
+// Dispatcher hands outbox rows to their receivers. Table is the outbox's name, a part of every row's key. Callout may
+// be nil: then its messages wait for a deployment that has one.
+type Dispatcher struct {
+	Table     string
+	TaskQueue TaskQueue
+	Callout   Callout
+}
+
+// Receivers returns who takes the rows of each kind.
+func (d Dispatcher) Receivers() map[string]outbox.Deliver {
+	return map[string]outbox.Deliver{kindEnqueue: d.enqueue, kindEvaluate: d.evaluate}
+}
+
+func (d Dispatcher) enqueue(ctx context.Context, row outbox.Row) error {
+	var in taskqueuev1.EnqueueRequest
+	if err := proto.Unmarshal(row.Payload, &in); err != nil {
+		return errPayload
+	}
+	// The receiver tells a repetition by the key, which is the same for every try of this row.
+	in.IdempotencyKey = proto.String(row.Key(d.Table))
+	if _, err := d.TaskQueue.Enqueue(ctx, &in); err != nil {
+		return outbox.Classify(fmt.Errorf("enqueue: %w", err))
+	}
+	return nil
+}
+
+var (
+	errPayload   = outbox.Undeliverable(errors.New("the payload is not the message of its kind"))
+	errNoCallout = outbox.Away(errors.New("RERUN_CALLOUT_ADDR is not set"))
+)
+
+// evaluate may be repeated: the callout judges what the report says now.
+func (d Dispatcher) evaluate(ctx context.Context, row outbox.Row) error {
+	var in calloutv1.EvaluateReportsRequest
+	if err := proto.Unmarshal(row.Payload, &in); err != nil {
+		return errPayload
+	}
+	if d.Callout == nil {
+		return errNoCallout
+	}
+	if _, err := d.Callout.EvaluateReports(ctx, &in); err != nil {
+		return outbox.Classify(fmt.Errorf("evaluate report: %w", err))
+	}
+	return nil
+}

@@ -810,6 +810,606 @@ func (x *Cell) GetUpdatedAt() int64 {
 	return 0
 }
 
+// How often one cell was counted.
+type CellTally struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	CellId int64                  `protobuf:"varint,1,opt,name=cell_id,json=cellId,proto3" json:"cell_id,omitempty"`
+	Count  int32                  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// Absent: counted in the total.
+	IncludeInTotal *bool `protobuf:"varint,3,opt,name=include_in_total,json=includeInTotal,proto3,oneof" json:"include_in_total,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *CellTally) Reset() {
+	*x = CellTally{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CellTally) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CellTally) ProtoMessage() {}
+
+func (x *CellTally) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CellTally.ProtoReflect.Descriptor instead.
+func (*CellTally) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *CellTally) GetCellId() int64 {
+	if x != nil {
+		return x.CellId
+	}
+	return 0
+}
+
+func (x *CellTally) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *CellTally) GetIncludeInTotal() bool {
+	if x != nil && x.IncludeInTotal != nil {
+		return *x.IncludeInTotal
+	}
+	return false
+}
+
+type ComputeDifferentialRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	TestId int64                  `protobuf:"varint,1,opt,name=test_id,json=testId,proto3" json:"test_id,omitempty"`
+	Counts []*CellTally           `protobuf:"bytes,2,rep,name=counts,proto3" json:"counts,omitempty"`
+	// The measured white cell count, in any unit.
+	Wbc *float64 `protobuf:"fixed64,3,opt,name=wbc,proto3,oneof" json:"wbc,omitempty"`
+	// Places of the percentages, 0 or 1.
+	Decimals      int32 `protobuf:"varint,4,opt,name=decimals,proto3" json:"decimals,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ComputeDifferentialRequest) Reset() {
+	*x = ComputeDifferentialRequest{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ComputeDifferentialRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ComputeDifferentialRequest) ProtoMessage() {}
+
+func (x *ComputeDifferentialRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ComputeDifferentialRequest.ProtoReflect.Descriptor instead.
+func (*ComputeDifferentialRequest) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ComputeDifferentialRequest) GetTestId() int64 {
+	if x != nil {
+		return x.TestId
+	}
+	return 0
+}
+
+func (x *ComputeDifferentialRequest) GetCounts() []*CellTally {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+func (x *ComputeDifferentialRequest) GetWbc() float64 {
+	if x != nil && x.Wbc != nil {
+		return *x.Wbc
+	}
+	return 0
+}
+
+func (x *ComputeDifferentialRequest) GetDecimals() int32 {
+	if x != nil {
+		return x.Decimals
+	}
+	return 0
+}
+
+type ComputeDifferentialResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Cells counted in the total.
+	Total        int32        `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
+	Differential []*CellShare `protobuf:"bytes,2,rep,name=differential,proto3" json:"differential,omitempty"`
+	// The white cell count without nucleated red cells; null without one.
+	CorrectedWbc  *float64 `protobuf:"fixed64,3,opt,name=corrected_wbc,json=correctedWbc,proto3,oneof" json:"corrected_wbc,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ComputeDifferentialResponse) Reset() {
+	*x = ComputeDifferentialResponse{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ComputeDifferentialResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ComputeDifferentialResponse) ProtoMessage() {}
+
+func (x *ComputeDifferentialResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ComputeDifferentialResponse.ProtoReflect.Descriptor instead.
+func (*ComputeDifferentialResponse) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ComputeDifferentialResponse) GetTotal() int32 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *ComputeDifferentialResponse) GetDifferential() []*CellShare {
+	if x != nil {
+		return x.Differential
+	}
+	return nil
+}
+
+func (x *ComputeDifferentialResponse) GetCorrectedWbc() float64 {
+	if x != nil && x.CorrectedWbc != nil {
+		return *x.CorrectedWbc
+	}
+	return 0
+}
+
+type CellShare struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	CellId         int64                  `protobuf:"varint,1,opt,name=cell_id,json=cellId,proto3" json:"cell_id,omitempty"`
+	Count          int32                  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	IncludeInTotal bool                   `protobuf:"varint,3,opt,name=include_in_total,json=includeInTotal,proto3" json:"include_in_total,omitempty"`
+	// The percentages of the total sum to exactly 100. A cell apart from the total has its number per 100 here.
+	Percent float64 `protobuf:"fixed64,4,opt,name=percent,proto3" json:"percent,omitempty"`
+	// In the unit of wbc; null without one.
+	Absolute      *float64 `protobuf:"fixed64,5,opt,name=absolute,proto3,oneof" json:"absolute,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CellShare) Reset() {
+	*x = CellShare{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CellShare) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CellShare) ProtoMessage() {}
+
+func (x *CellShare) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CellShare.ProtoReflect.Descriptor instead.
+func (*CellShare) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *CellShare) GetCellId() int64 {
+	if x != nil {
+		return x.CellId
+	}
+	return 0
+}
+
+func (x *CellShare) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *CellShare) GetIncludeInTotal() bool {
+	if x != nil {
+		return x.IncludeInTotal
+	}
+	return false
+}
+
+func (x *CellShare) GetPercent() float64 {
+	if x != nil {
+		return x.Percent
+	}
+	return 0
+}
+
+func (x *CellShare) GetAbsolute() float64 {
+	if x != nil && x.Absolute != nil {
+		return *x.Absolute
+	}
+	return 0
+}
+
+type GetCountsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TestId        int64                  `protobuf:"varint,1,opt,name=test_id,json=testId,proto3" json:"test_id,omitempty"`
+	LabReportId   int64                  `protobuf:"varint,2,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCountsRequest) Reset() {
+	*x = GetCountsRequest{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCountsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCountsRequest) ProtoMessage() {}
+
+func (x *GetCountsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCountsRequest.ProtoReflect.Descriptor instead.
+func (*GetCountsRequest) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *GetCountsRequest) GetTestId() int64 {
+	if x != nil {
+		return x.TestId
+	}
+	return 0
+}
+
+func (x *GetCountsRequest) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+type SaveCountRequest struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	TestId      int64                  `protobuf:"varint,1,opt,name=test_id,json=testId,proto3" json:"test_id,omitempty"`
+	LabReportId int64                  `protobuf:"varint,2,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	// 1 or 2.
+	Observer      int32        `protobuf:"varint,3,opt,name=observer,proto3" json:"observer,omitempty"`
+	Counts        []*CellTally `protobuf:"bytes,4,rep,name=counts,proto3" json:"counts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SaveCountRequest) Reset() {
+	*x = SaveCountRequest{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SaveCountRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SaveCountRequest) ProtoMessage() {}
+
+func (x *SaveCountRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SaveCountRequest.ProtoReflect.Descriptor instead.
+func (*SaveCountRequest) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *SaveCountRequest) GetTestId() int64 {
+	if x != nil {
+		return x.TestId
+	}
+	return 0
+}
+
+func (x *SaveCountRequest) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+func (x *SaveCountRequest) GetObserver() int32 {
+	if x != nil {
+		return x.Observer
+	}
+	return 0
+}
+
+func (x *SaveCountRequest) GetCounts() []*CellTally {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+type GetCountsResponse struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Observers []*ObserverCount       `protobuf:"bytes,1,rep,name=observers,proto3" json:"observers,omitempty"`
+	// Cell by cell, once there are two observers.
+	Comparison    []*CellAgreement `protobuf:"bytes,2,rep,name=comparison,proto3" json:"comparison,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCountsResponse) Reset() {
+	*x = GetCountsResponse{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCountsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCountsResponse) ProtoMessage() {}
+
+func (x *GetCountsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCountsResponse.ProtoReflect.Descriptor instead.
+func (*GetCountsResponse) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *GetCountsResponse) GetObservers() []*ObserverCount {
+	if x != nil {
+		return x.Observers
+	}
+	return nil
+}
+
+func (x *GetCountsResponse) GetComparison() []*CellAgreement {
+	if x != nil {
+		return x.Comparison
+	}
+	return nil
+}
+
+type ObserverCount struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Observer      int32                  `protobuf:"varint,1,opt,name=observer,proto3" json:"observer,omitempty"`
+	Counts        []*CellTally           `protobuf:"bytes,2,rep,name=counts,proto3" json:"counts,omitempty"`
+	CountedByName string                 `protobuf:"bytes,3,opt,name=counted_by_name,json=countedByName,proto3" json:"counted_by_name,omitempty"`
+	// Epoch seconds.
+	CountedAt     int64 `protobuf:"varint,4,opt,name=counted_at,json=countedAt,proto3" json:"counted_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ObserverCount) Reset() {
+	*x = ObserverCount{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ObserverCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ObserverCount) ProtoMessage() {}
+
+func (x *ObserverCount) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ObserverCount.ProtoReflect.Descriptor instead.
+func (*ObserverCount) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ObserverCount) GetObserver() int32 {
+	if x != nil {
+		return x.Observer
+	}
+	return 0
+}
+
+func (x *ObserverCount) GetCounts() []*CellTally {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+func (x *ObserverCount) GetCountedByName() string {
+	if x != nil {
+		return x.CountedByName
+	}
+	return ""
+}
+
+func (x *ObserverCount) GetCountedAt() int64 {
+	if x != nil {
+		return x.CountedAt
+	}
+	return 0
+}
+
+type CellAgreement struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	CellId        int64                  `protobuf:"varint,1,opt,name=cell_id,json=cellId,proto3" json:"cell_id,omitempty"`
+	FirstPercent  float64                `protobuf:"fixed64,2,opt,name=first_percent,json=firstPercent,proto3" json:"first_percent,omitempty"`
+	SecondPercent float64                `protobuf:"fixed64,3,opt,name=second_percent,json=secondPercent,proto3" json:"second_percent,omitempty"`
+	// Where the second percentage may lie by chance (95 per cent limits).
+	LowerLimit    float64 `protobuf:"fixed64,4,opt,name=lower_limit,json=lowerLimit,proto3" json:"lower_limit,omitempty"`
+	UpperLimit    float64 `protobuf:"fixed64,5,opt,name=upper_limit,json=upperLimit,proto3" json:"upper_limit,omitempty"`
+	WithinChance  bool    `protobuf:"varint,6,opt,name=within_chance,json=withinChance,proto3" json:"within_chance,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CellAgreement) Reset() {
+	*x = CellAgreement{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CellAgreement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CellAgreement) ProtoMessage() {}
+
+func (x *CellAgreement) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CellAgreement.ProtoReflect.Descriptor instead.
+func (*CellAgreement) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *CellAgreement) GetCellId() int64 {
+	if x != nil {
+		return x.CellId
+	}
+	return 0
+}
+
+func (x *CellAgreement) GetFirstPercent() float64 {
+	if x != nil {
+		return x.FirstPercent
+	}
+	return 0
+}
+
+func (x *CellAgreement) GetSecondPercent() float64 {
+	if x != nil {
+		return x.SecondPercent
+	}
+	return 0
+}
+
+func (x *CellAgreement) GetLowerLimit() float64 {
+	if x != nil {
+		return x.LowerLimit
+	}
+	return 0
+}
+
+func (x *CellAgreement) GetUpperLimit() float64 {
+	if x != nil {
+		return x.UpperLimit
+	}
+	return 0
+}
+
+func (x *CellAgreement) GetWithinChance() bool {
+	if x != nil {
+		return x.WithinChance
+	}
+	return false
+}
+
 var File_lab_cellcounter_v1_cellcounter_proto protoreflect.FileDescriptor
 
 const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
@@ -887,11 +1487,65 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\a \x01(\x03R\tcreatedAt\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\b \x01(\x03R\tupdatedAt2\xe7\x04\n" +
+	"updated_at\x18\b \x01(\x03R\tupdatedAt\"~\n" +
+	"\tCellTally\x12\x17\n" +
+	"\acell_id\x18\x01 \x01(\x03R\x06cellId\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x05R\x05count\x12-\n" +
+	"\x10include_in_total\x18\x03 \x01(\bH\x00R\x0eincludeInTotal\x88\x01\x01B\x13\n" +
+	"\x11_include_in_total\"\xa7\x01\n" +
+	"\x1aComputeDifferentialRequest\x12\x17\n" +
+	"\atest_id\x18\x01 \x01(\x03R\x06testId\x125\n" +
+	"\x06counts\x18\x02 \x03(\v2\x1d.lab.cellcounter.v1.CellTallyR\x06counts\x12\x15\n" +
+	"\x03wbc\x18\x03 \x01(\x01H\x00R\x03wbc\x88\x01\x01\x12\x1a\n" +
+	"\bdecimals\x18\x04 \x01(\x05R\bdecimalsB\x06\n" +
+	"\x04_wbc\"\xb2\x01\n" +
+	"\x1bComputeDifferentialResponse\x12\x14\n" +
+	"\x05total\x18\x01 \x01(\x05R\x05total\x12A\n" +
+	"\fdifferential\x18\x02 \x03(\v2\x1d.lab.cellcounter.v1.CellShareR\fdifferential\x12(\n" +
+	"\rcorrected_wbc\x18\x03 \x01(\x01H\x00R\fcorrectedWbc\x88\x01\x01B\x10\n" +
+	"\x0e_corrected_wbc\"\xac\x01\n" +
+	"\tCellShare\x12\x17\n" +
+	"\acell_id\x18\x01 \x01(\x03R\x06cellId\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x05R\x05count\x12(\n" +
+	"\x10include_in_total\x18\x03 \x01(\bR\x0eincludeInTotal\x12\x18\n" +
+	"\apercent\x18\x04 \x01(\x01R\apercent\x12\x1f\n" +
+	"\babsolute\x18\x05 \x01(\x01H\x00R\babsolute\x88\x01\x01B\v\n" +
+	"\t_absolute\"O\n" +
+	"\x10GetCountsRequest\x12\x17\n" +
+	"\atest_id\x18\x01 \x01(\x03R\x06testId\x12\"\n" +
+	"\rlab_report_id\x18\x02 \x01(\x03R\vlabReportId\"\xa2\x01\n" +
+	"\x10SaveCountRequest\x12\x17\n" +
+	"\atest_id\x18\x01 \x01(\x03R\x06testId\x12\"\n" +
+	"\rlab_report_id\x18\x02 \x01(\x03R\vlabReportId\x12\x1a\n" +
+	"\bobserver\x18\x03 \x01(\x05R\bobserver\x125\n" +
+	"\x06counts\x18\x04 \x03(\v2\x1d.lab.cellcounter.v1.CellTallyR\x06counts\"\x97\x01\n" +
+	"\x11GetCountsResponse\x12?\n" +
+	"\tobservers\x18\x01 \x03(\v2!.lab.cellcounter.v1.ObserverCountR\tobservers\x12A\n" +
+	"\n" +
+	"comparison\x18\x02 \x03(\v2!.lab.cellcounter.v1.CellAgreementR\n" +
+	"comparison\"\xa9\x01\n" +
+	"\rObserverCount\x12\x1a\n" +
+	"\bobserver\x18\x01 \x01(\x05R\bobserver\x125\n" +
+	"\x06counts\x18\x02 \x03(\v2\x1d.lab.cellcounter.v1.CellTallyR\x06counts\x12&\n" +
+	"\x0fcounted_by_name\x18\x03 \x01(\tR\rcountedByName\x12\x1d\n" +
+	"\n" +
+	"counted_at\x18\x04 \x01(\x03R\tcountedAt\"\xdb\x01\n" +
+	"\rCellAgreement\x12\x17\n" +
+	"\acell_id\x18\x01 \x01(\x03R\x06cellId\x12#\n" +
+	"\rfirst_percent\x18\x02 \x01(\x01R\ffirstPercent\x12%\n" +
+	"\x0esecond_percent\x18\x03 \x01(\x01R\rsecondPercent\x12\x1f\n" +
+	"\vlower_limit\x18\x04 \x01(\x01R\n" +
+	"lowerLimit\x12\x1f\n" +
+	"\vupper_limit\x18\x05 \x01(\x01R\n" +
+	"upperLimit\x12#\n" +
+	"\rwithin_chance\x18\x06 \x01(\bR\fwithinChance2\xea\b\n" +
 	"\x12CellCounterService\x12\x8f\x01\n" +
 	"\vGetMappings\x12&.lab.cellcounter.v1.GetMappingsRequest\x1a'.lab.cellcounter.v1.GetMappingsResponse\"/\x82\xd3\xe4\x93\x02)\x12'/api-v3/cell-counter-mappings/{test_id}\x12\x98\x01\n" +
 	"\fSaveMappings\x12'.lab.cellcounter.v1.SaveMappingsRequest\x1a(.lab.cellcounter.v1.SaveMappingsResponse\"5\x82\xd3\xe4\x93\x02/:\x04body\"'/api-v3/cell-counter-mappings/{test_id}\x12\x9b\x01\n" +
-	"\rPatchMappings\x12(.lab.cellcounter.v1.PatchMappingsRequest\x1a).lab.cellcounter.v1.PatchMappingsResponse\"5\x82\xd3\xe4\x93\x02/:\x04body2'/api-v3/cell-counter-mappings/{test_id}\x12\x85\x01\n" +
+	"\rPatchMappings\x12(.lab.cellcounter.v1.PatchMappingsRequest\x1a).lab.cellcounter.v1.PatchMappingsResponse\"5\x82\xd3\xe4\x93\x02/:\x04body2'/api-v3/cell-counter-mappings/{test_id}\x12\xb7\x01\n" +
+	"\x13ComputeDifferential\x12..lab.cellcounter.v1.ComputeDifferentialRequest\x1a/.lab.cellcounter.v1.ComputeDifferentialResponse\"?\x82\xd3\xe4\x93\x029:\x01*\"4/api-v3/cell-counter-mappings/{test_id}/differential\x12\xa0\x01\n" +
+	"\tGetCounts\x12$.lab.cellcounter.v1.GetCountsRequest\x1a%.lab.cellcounter.v1.GetCountsResponse\"F\x82\xd3\xe4\x93\x02@\x12>/api-v3/cell-counter-mappings/{test_id}/counts/{lab_report_id}\x12\xa3\x01\n" +
+	"\tSaveCount\x12$.lab.cellcounter.v1.SaveCountRequest\x1a%.lab.cellcounter.v1.GetCountsResponse\"I\x82\xd3\xe4\x93\x02C:\x01*\x1a>/api-v3/cell-counter-mappings/{test_id}/counts/{lab_report_id}\x12\x85\x01\n" +
 	"\tListCells\x12$.lab.cellcounter.v1.ListCellsRequest\x1a%.lab.cellcounter.v1.ListCellsResponse\"+\x82\xd3\xe4\x93\x02%\x12#/api-v3/cell-counter-mappings/cellsBOZMgithub.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1;cellcounterv1b\x06proto3"
 
 var (
@@ -906,20 +1560,29 @@ func file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP() []byte {
 	return file_lab_cellcounter_v1_cellcounter_proto_rawDescData
 }
 
-var file_lab_cellcounter_v1_cellcounter_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_lab_cellcounter_v1_cellcounter_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_lab_cellcounter_v1_cellcounter_proto_goTypes = []any{
-	(*Mapping)(nil),               // 0: lab.cellcounter.v1.Mapping
-	(*GetMappingsRequest)(nil),    // 1: lab.cellcounter.v1.GetMappingsRequest
-	(*GetMappingsResponse)(nil),   // 2: lab.cellcounter.v1.GetMappingsResponse
-	(*MappingInput)(nil),          // 3: lab.cellcounter.v1.MappingInput
-	(*MappingsBody)(nil),          // 4: lab.cellcounter.v1.MappingsBody
-	(*SaveMappingsRequest)(nil),   // 5: lab.cellcounter.v1.SaveMappingsRequest
-	(*SaveMappingsResponse)(nil),  // 6: lab.cellcounter.v1.SaveMappingsResponse
-	(*PatchMappingsRequest)(nil),  // 7: lab.cellcounter.v1.PatchMappingsRequest
-	(*PatchMappingsResponse)(nil), // 8: lab.cellcounter.v1.PatchMappingsResponse
-	(*ListCellsRequest)(nil),      // 9: lab.cellcounter.v1.ListCellsRequest
-	(*ListCellsResponse)(nil),     // 10: lab.cellcounter.v1.ListCellsResponse
-	(*Cell)(nil),                  // 11: lab.cellcounter.v1.Cell
+	(*Mapping)(nil),                     // 0: lab.cellcounter.v1.Mapping
+	(*GetMappingsRequest)(nil),          // 1: lab.cellcounter.v1.GetMappingsRequest
+	(*GetMappingsResponse)(nil),         // 2: lab.cellcounter.v1.GetMappingsResponse
+	(*MappingInput)(nil),                // 3: lab.cellcounter.v1.MappingInput
+	(*MappingsBody)(nil),                // 4: lab.cellcounter.v1.MappingsBody
+	(*SaveMappingsRequest)(nil),         // 5: lab.cellcounter.v1.SaveMappingsRequest
+	(*SaveMappingsResponse)(nil),        // 6: lab.cellcounter.v1.SaveMappingsResponse
+	(*PatchMappingsRequest)(nil),        // 7: lab.cellcounter.v1.PatchMappingsRequest
+	(*PatchMappingsResponse)(nil),       // 8: lab.cellcounter.v1.PatchMappingsResponse
+	(*ListCellsRequest)(nil),            // 9: lab.cellcounter.v1.ListCellsRequest
+	(*ListCellsResponse)(nil),           // 10: lab.cellcounter.v1.ListCellsResponse
+	(*Cell)(nil),                        // 11: lab.cellcounter.v1.Cell
+	(*CellTally)(nil),                   // 12: lab.cellcounter.v1.CellTally
+	(*ComputeDifferentialRequest)(nil),  // 13: lab.cellcounter.v1.ComputeDifferentialRequest
+	(*ComputeDifferentialResponse)(nil), // 14: lab.cellcounter.v1.ComputeDifferentialResponse
+	(*CellShare)(nil),                   // 15: lab.cellcounter.v1.CellShare
+	(*GetCountsRequest)(nil),            // 16: lab.cellcounter.v1.GetCountsRequest
+	(*SaveCountRequest)(nil),            // 17: lab.cellcounter.v1.SaveCountRequest
+	(*GetCountsResponse)(nil),           // 18: lab.cellcounter.v1.GetCountsResponse
+	(*ObserverCount)(nil),               // 19: lab.cellcounter.v1.ObserverCount
+	(*CellAgreement)(nil),               // 20: lab.cellcounter.v1.CellAgreement
 }
 var file_lab_cellcounter_v1_cellcounter_proto_depIdxs = []int32{
 	0,  // 0: lab.cellcounter.v1.GetMappingsResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
@@ -929,19 +1592,31 @@ var file_lab_cellcounter_v1_cellcounter_proto_depIdxs = []int32{
 	4,  // 4: lab.cellcounter.v1.PatchMappingsRequest.body:type_name -> lab.cellcounter.v1.MappingsBody
 	0,  // 5: lab.cellcounter.v1.PatchMappingsResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
 	11, // 6: lab.cellcounter.v1.ListCellsResponse.cells:type_name -> lab.cellcounter.v1.Cell
-	1,  // 7: lab.cellcounter.v1.CellCounterService.GetMappings:input_type -> lab.cellcounter.v1.GetMappingsRequest
-	5,  // 8: lab.cellcounter.v1.CellCounterService.SaveMappings:input_type -> lab.cellcounter.v1.SaveMappingsRequest
-	7,  // 9: lab.cellcounter.v1.CellCounterService.PatchMappings:input_type -> lab.cellcounter.v1.PatchMappingsRequest
-	9,  // 10: lab.cellcounter.v1.CellCounterService.ListCells:input_type -> lab.cellcounter.v1.ListCellsRequest
-	2,  // 11: lab.cellcounter.v1.CellCounterService.GetMappings:output_type -> lab.cellcounter.v1.GetMappingsResponse
-	6,  // 12: lab.cellcounter.v1.CellCounterService.SaveMappings:output_type -> lab.cellcounter.v1.SaveMappingsResponse
-	8,  // 13: lab.cellcounter.v1.CellCounterService.PatchMappings:output_type -> lab.cellcounter.v1.PatchMappingsResponse
-	10, // 14: lab.cellcounter.v1.CellCounterService.ListCells:output_type -> lab.cellcounter.v1.ListCellsResponse
-	11, // [11:15] is the sub-list for method output_type
-	7,  // [7:11] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	12, // 7: lab.cellcounter.v1.ComputeDifferentialRequest.counts:type_name -> lab.cellcounter.v1.CellTally
+	15, // 8: lab.cellcounter.v1.ComputeDifferentialResponse.differential:type_name -> lab.cellcounter.v1.CellShare
+	12, // 9: lab.cellcounter.v1.SaveCountRequest.counts:type_name -> lab.cellcounter.v1.CellTally
+	19, // 10: lab.cellcounter.v1.GetCountsResponse.observers:type_name -> lab.cellcounter.v1.ObserverCount
+	20, // 11: lab.cellcounter.v1.GetCountsResponse.comparison:type_name -> lab.cellcounter.v1.CellAgreement
+	12, // 12: lab.cellcounter.v1.ObserverCount.counts:type_name -> lab.cellcounter.v1.CellTally
+	1,  // 13: lab.cellcounter.v1.CellCounterService.GetMappings:input_type -> lab.cellcounter.v1.GetMappingsRequest
+	5,  // 14: lab.cellcounter.v1.CellCounterService.SaveMappings:input_type -> lab.cellcounter.v1.SaveMappingsRequest
+	7,  // 15: lab.cellcounter.v1.CellCounterService.PatchMappings:input_type -> lab.cellcounter.v1.PatchMappingsRequest
+	13, // 16: lab.cellcounter.v1.CellCounterService.ComputeDifferential:input_type -> lab.cellcounter.v1.ComputeDifferentialRequest
+	16, // 17: lab.cellcounter.v1.CellCounterService.GetCounts:input_type -> lab.cellcounter.v1.GetCountsRequest
+	17, // 18: lab.cellcounter.v1.CellCounterService.SaveCount:input_type -> lab.cellcounter.v1.SaveCountRequest
+	9,  // 19: lab.cellcounter.v1.CellCounterService.ListCells:input_type -> lab.cellcounter.v1.ListCellsRequest
+	2,  // 20: lab.cellcounter.v1.CellCounterService.GetMappings:output_type -> lab.cellcounter.v1.GetMappingsResponse
+	6,  // 21: lab.cellcounter.v1.CellCounterService.SaveMappings:output_type -> lab.cellcounter.v1.SaveMappingsResponse
+	8,  // 22: lab.cellcounter.v1.CellCounterService.PatchMappings:output_type -> lab.cellcounter.v1.PatchMappingsResponse
+	14, // 23: lab.cellcounter.v1.CellCounterService.ComputeDifferential:output_type -> lab.cellcounter.v1.ComputeDifferentialResponse
+	18, // 24: lab.cellcounter.v1.CellCounterService.GetCounts:output_type -> lab.cellcounter.v1.GetCountsResponse
+	18, // 25: lab.cellcounter.v1.CellCounterService.SaveCount:output_type -> lab.cellcounter.v1.GetCountsResponse
+	10, // 26: lab.cellcounter.v1.CellCounterService.ListCells:output_type -> lab.cellcounter.v1.ListCellsResponse
+	20, // [20:27] is the sub-list for method output_type
+	13, // [13:20] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_lab_cellcounter_v1_cellcounter_proto_init() }
@@ -954,13 +1629,17 @@ func file_lab_cellcounter_v1_cellcounter_proto_init() {
 	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[4].OneofWrappers = []any{}
 	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[5].OneofWrappers = []any{}
 	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[7].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[12].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[13].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[14].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_cellcounter_v1_cellcounter_proto_rawDesc), len(file_lab_cellcounter_v1_cellcounter_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,10 +21,13 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	CellCounterService_GetMappings_FullMethodName   = "/lab.cellcounter.v1.CellCounterService/GetMappings"
-	CellCounterService_SaveMappings_FullMethodName  = "/lab.cellcounter.v1.CellCounterService/SaveMappings"
-	CellCounterService_PatchMappings_FullMethodName = "/lab.cellcounter.v1.CellCounterService/PatchMappings"
-	CellCounterService_ListCells_FullMethodName     = "/lab.cellcounter.v1.CellCounterService/ListCells"
+	CellCounterService_GetMappings_FullMethodName         = "/lab.cellcounter.v1.CellCounterService/GetMappings"
+	CellCounterService_SaveMappings_FullMethodName        = "/lab.cellcounter.v1.CellCounterService/SaveMappings"
+	CellCounterService_PatchMappings_FullMethodName       = "/lab.cellcounter.v1.CellCounterService/PatchMappings"
+	CellCounterService_ComputeDifferential_FullMethodName = "/lab.cellcounter.v1.CellCounterService/ComputeDifferential"
+	CellCounterService_GetCounts_FullMethodName           = "/lab.cellcounter.v1.CellCounterService/GetCounts"
+	CellCounterService_SaveCount_FullMethodName           = "/lab.cellcounter.v1.CellCounterService/SaveCount"
+	CellCounterService_ListCells_FullMethodName           = "/lab.cellcounter.v1.CellCounterService/ListCells"
 )
 
 // CellCounterServiceClient is the client API for CellCounterService service.
@@ -39,6 +42,12 @@ type CellCounterServiceClient interface {
 	SaveMappings(ctx context.Context, in *SaveMappingsRequest, opts ...grpc.CallOption) (*SaveMappingsResponse, error)
 	// Inserts or updates parts of mappings, all or none.
 	PatchMappings(ctx context.Context, in *PatchMappingsRequest, opts ...grpc.CallOption) (*PatchMappingsResponse, error)
+	// Works out percentages and concentrations of a count; nothing is stored.
+	ComputeDifferential(ctx context.Context, in *ComputeDifferentialRequest, opts ...grpc.CallOption) (*ComputeDifferentialResponse, error)
+	// Returns the raw counts of a report's observers, and how far they agree.
+	GetCounts(ctx context.Context, in *GetCountsRequest, opts ...grpc.CallOption) (*GetCountsResponse, error)
+	// Keeps the raw count of one observer in place of an earlier one of the same observer.
+	SaveCount(ctx context.Context, in *SaveCountRequest, opts ...grpc.CallOption) (*GetCountsResponse, error)
 	// Lists the cells.
 	ListCells(ctx context.Context, in *ListCellsRequest, opts ...grpc.CallOption) (*ListCellsResponse, error)
 }
@@ -81,6 +90,36 @@ func (c *cellCounterServiceClient) PatchMappings(ctx context.Context, in *PatchM
 	return out, nil
 }
 
+func (c *cellCounterServiceClient) ComputeDifferential(ctx context.Context, in *ComputeDifferentialRequest, opts ...grpc.CallOption) (*ComputeDifferentialResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ComputeDifferentialResponse)
+	err := c.cc.Invoke(ctx, CellCounterService_ComputeDifferential_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *cellCounterServiceClient) GetCounts(ctx context.Context, in *GetCountsRequest, opts ...grpc.CallOption) (*GetCountsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetCountsResponse)
+	err := c.cc.Invoke(ctx, CellCounterService_GetCounts_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *cellCounterServiceClient) SaveCount(ctx context.Context, in *SaveCountRequest, opts ...grpc.CallOption) (*GetCountsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetCountsResponse)
+	err := c.cc.Invoke(ctx, CellCounterService_SaveCount_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *cellCounterServiceClient) ListCells(ctx context.Context, in *ListCellsRequest, opts ...grpc.CallOption) (*ListCellsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListCellsResponse)
@@ -103,6 +142,12 @@ type CellCounterServiceServer interface {
 	SaveMappings(context.Context, *SaveMappingsRequest) (*SaveMappingsResponse, error)
 	// Inserts or updates parts of mappings, all or none.
 	PatchMappings(context.Context, *PatchMappingsRequest) (*PatchMappingsResponse, error)
+	// Works out percentages and concentrations of a count; nothing is stored.
+	ComputeDifferential(context.Context, *ComputeDifferentialRequest) (*ComputeDifferentialResponse, error)
+	// Returns the raw counts of a report's observers, and how far they agree.
+	GetCounts(context.Context, *GetCountsRequest) (*GetCountsResponse, error)
+	// Keeps the raw count of one observer in place of an earlier one of the same observer.
+	SaveCount(context.Context, *SaveCountRequest) (*GetCountsResponse, error)
 	// Lists the cells.
 	ListCells(context.Context, *ListCellsRequest) (*ListCellsResponse, error)
 	mustEmbedUnimplementedCellCounterServiceServer()
@@ -123,6 +168,15 @@ func (UnimplementedCellCounterServiceServer) SaveMappings(context.Context, *Save
 }
 func (UnimplementedCellCounterServiceServer) PatchMappings(context.Context, *PatchMappingsRequest) (*PatchMappingsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PatchMappings not implemented")
+}
+func (UnimplementedCellCounterServiceServer) ComputeDifferential(context.Context, *ComputeDifferentialRequest) (*ComputeDifferentialResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ComputeDifferential not implemented")
+}
+func (UnimplementedCellCounterServiceServer) GetCounts(context.Context, *GetCountsRequest) (*GetCountsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCounts not implemented")
+}
+func (UnimplementedCellCounterServiceServer) SaveCount(context.Context, *SaveCountRequest) (*GetCountsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SaveCount not implemented")
 }
 func (UnimplementedCellCounterServiceServer) ListCells(context.Context, *ListCellsRequest) (*ListCellsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListCells not implemented")
@@ -202,6 +256,60 @@ func _CellCounterService_PatchMappings_Handler(srv interface{}, ctx context.Cont
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CellCounterService_ComputeDifferential_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ComputeDifferentialRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CellCounterServiceServer).ComputeDifferential(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CellCounterService_ComputeDifferential_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CellCounterServiceServer).ComputeDifferential(ctx, req.(*ComputeDifferentialRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CellCounterService_GetCounts_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetCountsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CellCounterServiceServer).GetCounts(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CellCounterService_GetCounts_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CellCounterServiceServer).GetCounts(ctx, req.(*GetCountsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CellCounterService_SaveCount_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SaveCountRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CellCounterServiceServer).SaveCount(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CellCounterService_SaveCount_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CellCounterServiceServer).SaveCount(ctx, req.(*SaveCountRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _CellCounterService_ListCells_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListCellsRequest)
 	if err := dec(in); err != nil {
@@ -238,6 +346,18 @@ var CellCounterService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "PatchMappings",
 			Handler:    _CellCounterService_PatchMappings_Handler,
+		},
+		{
+			MethodName: "ComputeDifferential",
+			Handler:    _CellCounterService_ComputeDifferential_Handler,
+		},
+		{
+			MethodName: "GetCounts",
+			Handler:    _CellCounterService_GetCounts_Handler,
+		},
+		{
+			MethodName: "SaveCount",
+			Handler:    _CellCounterService_SaveCount_Handler,
 		},
 		{
 			MethodName: "ListCells",

@@ -1,0 +1,19 @@
+// Command cellcounter is the service of the keys with which a microscopist counts cells.
+package main
+
+import (
+	"github.com/labplatform/labplatform/pkg/service"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/app"
+)
+
+// version is set by the build.
+var version = "dev"
+
+func main() {
+	service.Binary[app.Config]{
+		Name:    app.Name,
+		Summary: "maps keys and cells to report parameters, and works out differential counts",
+		Version: version, Prefix: app.Prefix, Load: app.Load, Serve: app.Serve, Migrate: app.Migrate,
+		HealthPort: func(cfg app.Config) int { return cfg.Admin.AdminPort },
+	}.Main()
+}

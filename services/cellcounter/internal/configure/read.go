@@ -1,0 +1,30 @@
+package configure
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
+)
+
+// Observer counts the mappings that were written.
+type Observer interface {
+	Saved(inserted, updated int)
+}
+
+// Configurer is the use case. Its methods may be called from several goroutines.
+type Configurer struct {
+	store    Store
+	observer Observer
+}
+
+// New returns the use case over store.
+func New(store Store, observer Observer) *Configurer { return &Configurer{store, observer} }
+
+// Read returns what a test is counted with: the laboratory's mappings when it has some, otherwise the defaults.
+func (c *Configurer) Read(ctx context.Context, testID int64, lab authn.LabScope) (View, error) {
+	return c.store.Read(ctx, testID, lab)
+}
+
+// Cells lists the cells.
+func (c *Configurer) Cells(ctx context.Context) ([]mapping.Cell, error) { return c.store.Cells(ctx) }

@@ -1,0 +1,78 @@
+package configure
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
+)
+
+// resolve turns report_format_id into a parameter and refuses parameters that the test does not have.
+func (w Write) resolve(formats map[int64]mapping.Parameter) ([]mapping.Change, error) {
+	known := map[mapping.Parameter]bool{}
+	for _, p := range formats {
+		known[p] = true
+	}
+	changes := make([]mapping.Change, len(w.Elements))
+	var fields []apperr.Field
+	for i, e := range w.Elements {
+		changes[i] = e.Change
+		if e.FormatID != nil {
+			p, ok := formats[*e.FormatID]
+			switch {
+			case !ok:
+				fields = append(fields, apperr.Field{Index: i, Name: "report_format_id",
+					Message: fmt.Sprintf("report_format_id %d does not belong to this test", *e.FormatID)})
+				continue
+			case e.Parameter != nil && *e.Parameter != p:
+				fields = append(fields, apperr.Field{Index: i, Name: "report_format_id", Message: fmt.Sprintf(
+					"report_format_id %d is the parameter with %s; leave out report_format_index and report_format_order", *e.FormatID, p)})
+				continue
+			}
+			changes[i].Parameter = &p
+		}
+		if p := changes[i].Parameter; p != nil && !known[*p] {
+			fields = append(fields, apperr.Field{Index: i, Name: "report_format_index",
+				Message: fmt.Sprintf("this test has no parameter with %s", p)})
+		}
+	}
+	if len(fields) > 0 {
+		return nil, apperr.InvalidFields(fields...)
+	}
+	return changes, nil
+}
+
+// checkCells refuses unknown cells, and disabled ones that a mapping does not have already.
+func (w Write) checkCells(ctx context.Context, l Locked, rows []mapping.Row) error {
+	var ids []int64
+	for _, e := range w.Elements {
+		if e.CellID != nil && !slices.Contains(ids, *e.CellID) {
+			ids = append(ids, *e.CellID)
+		}
+	}
+	cells, err := l.Cells(ctx, ids)
+	if err != nil {
+		return err
+	}
+	var fields []apperr.Field
+	for i, e := range w.Elements {
+		if e.CellID == nil {
+			continue
+		}
+		cell, ok := cells[*e.CellID]
+		switch {
+		case !ok:
+			fields = append(fields, apperr.Field{Index: i, Name: "cell_id",
+				Message: fmt.Sprintf("there is no cell %d; GET cells/ lists them", *e.CellID)})
+		case cell.Disabled && !slices.ContainsFunc(rows, func(r mapping.Row) bool { return r.CellID == cell.ID }):
+			fields = append(fields, apperr.Field{Index: i, Name: "cell_id",
+				Message: fmt.Sprintf("the cell %s is disabled; choose another one", cell.Name)})
+		}
+	}
+	if len(fields) > 0 {
+		return apperr.InvalidFields(fields...)
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package configure
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
+)
+
+// Store keeps mappings and cells.
+type Store interface {
+	// Read returns the laboratory's mappings of a test when it has some, else the defaults. The zero LabScope reads the
+	// defaults. It returns mapping.ErrNoTest for a test that the laboratory does not have.
+	Read(ctx context.Context, testID int64, lab authn.LabScope) (View, error)
+	// Cells lists all cells by id.
+	Cells(ctx context.Context) ([]mapping.Cell, error)
+	// Lock runs work while it is the only writer of the scope and commits what it did, unless it returns an error. Work
+	// may run more than once.
+	Lock(ctx context.Context, testID int64, lab authn.LabScope, work func(Locked) error) error
+}
+
+// Locked is a scope that nobody else writes.
+type Locked interface {
+	// Rows returns the scope's own mappings.
+	Rows(ctx context.Context) ([]mapping.Row, error)
+	// Defaults returns the default mappings of the test.
+	Defaults(ctx context.Context) ([]mapping.Row, error)
+	// Formats returns the parameters of the test's report format that are in use, by their id.
+	Formats(ctx context.Context) (map[int64]mapping.Parameter, error)
+	// Cells returns the cells with these ids; unknown ones are absent.
+	Cells(ctx context.Context, ids []int64) (map[int64]mapping.Cell, error)
+	// Apply carries out the plan. A key or parameter that the database takes for another's is a Conflict.
+	Apply(ctx context.Context, p mapping.Plan, actorID int64) error
+	// SetTarget sets at how many cells a count stops.
+	SetTarget(ctx context.Context, n int) error
+}
+
+// View is what a test is counted with.
+type View struct {
+	Rows   []mapping.Row // by order and index
+	OwnLab bool          // false: the defaults
+	Target int
+}

@@ -1,0 +1,109 @@
+package counting
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Tally is how often one cell was counted.
+type Tally struct {
+	CellID int64
+	Count  int
+	// InTotal false keeps the cell out of the hundred per cent.
+	InTotal bool
+}
+
+// Share is one cell's part of a differential.
+type Share struct {
+	CellID  int64
+	Count   int
+	InTotal bool
+	// Percent is in units of 10^-decimals per cent. All shares of cells in the total sum to exactly 100 per cent. A
+	// cell outside the total has its number per 100 cells of the total here, which may exceed 100.
+	Percent int
+	// Absolute is the cell's concentration in the unit of the white cell count; NaN without one.
+	Absolute float64
+}
+
+// Differential is the outcome of a count.
+type Differential struct {
+	Total  int // cells in the total
+	Shares []Share
+	// CorrectedWBC is the white cell count without the nucleated red cells that the instrument took for white ones;
+	// NaN without a white cell count.
+	CorrectedWBC float64
+}
+
+// Of works out the differential of tallies. wbc is the measured white cell count in any unit, NaN when unknown;
+// decimals is how many places percentages have.
+//
+// Cells outside the total are reported per 100 white cells (CLSI H20-A2, 2007, 8.4: nucleated red cells are counted
+// apart). Absolute numbers use the corrected white cell count and the unrounded share.
+func Of(tallies []Tally, wbc float64, decimals int) Differential {
+	d := Differential{CorrectedWBC: wbc}
+	apart := 0
+	for _, t := range tallies {
+		if t.InTotal {
+			d.Total += t.Count
+		} else {
+			apart += t.Count
+		}
+	}
+	whole := 100 * pow10(decimals)
+	percents := apportion(tallies, d.Total, whole)
+	if d.Total > 0 {
+		d.CorrectedWBC = CorrectedWBC(wbc, 100*float64(apart)/float64(d.Total))
+	}
+	for i, t := range tallies {
+		share := Share{CellID: t.CellID, Count: t.Count, InTotal: t.InTotal, Percent: percents[i], Absolute: math.NaN()}
+		if d.Total > 0 {
+			if !t.InTotal {
+				share.Percent = int(math.Round(float64(t.Count) * float64(whole) / float64(d.Total)))
+			}
+			share.Absolute = d.CorrectedWBC * float64(t.Count) / float64(d.Total)
+		}
+		d.Shares = append(d.Shares, share)
+	}
+	return d
+}
+
+// CorrectedWBC removes nucleated red cells from a white cell count: WBC × 100 ÷ (100 + NRBC per 100 white cells), the
+// formula of Dacie and Lewis, Practical Haematology, chapter 3. nrbcPer100 is per 100 white cells.
+func CorrectedWBC(wbc, nrbcPer100 float64) float64 { return wbc * 100 / (100 + nrbcPer100) }
+
+// apportion divides whole units over the tallies in the total by largest remainder (Hamilton's method), so that rounded
+// parts sum to the whole. Equal remainders go to the larger count, then to the smaller cell id: the same count never
+// shows two differentials.
+func apportion(tallies []Tally, total, whole int) []int {
+	parts := make([]int, len(tallies))
+	if total == 0 {
+		return parts
+	}
+	left := whole
+	var order []int
+	for i, t := range tallies {
+		if !t.InTotal {
+			continue
+		}
+		parts[i] = t.Count * whole / total
+		left -= parts[i]
+		order = append(order, i)
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		ra, rb := tallies[a].Count*whole%total, tallies[b].Count*whole%total
+		return cmp.Or(rb-ra, tallies[b].Count-tallies[a].Count, cmp.Compare(tallies[a].CellID, tallies[b].CellID))
+	})
+	for _, i := range order[:left] {
+		parts[i]++
+	}
+	return parts
+}
+
+func pow10(n int) int {
+	p := 1
+	for range n {
+		p *= 10
+	}
+	return p
+}

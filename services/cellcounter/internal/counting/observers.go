@@ -1,0 +1,119 @@
+package counting
+
+import "math"
+
+// confidence is the level of Rümke's limits.
+const confidence = 0.95
+
+// Agreement compares one cell's share in the counts of two observers.
+type Agreement struct {
+	CellID        int64
+	First, Second float64 // per cent
+	Lower, Upper  float64 // per cent: where the second observer's share may lie by chance
+	WithinChance  bool
+}
+
+// Compare tells for each cell whether two observers' shares differ by more than chance. A share of a few hundred cells
+// has wide limits: 10 per cent of 100 cells may be 5 to 18.
+//
+// The rule is Rümke's: the 95 per cent confidence limits of a binomial share (C. L. Rümke, "The statistically expected
+// variability in differential leukocyte counting", CAP 1978; the table of CLSI H20-A2). The shares agree when each lies
+// within the limits of the other, for which the exact (Clopper–Pearson) limits are computed. Cells outside the total
+// are left out. Cells that only one of them counted stand with 0 for the other.
+func Compare(first, second []Tally) []Agreement {
+	a, order := inTotal(first, nil)
+	b, order := inTotal(second, order)
+	var list []Agreement
+	for _, id := range order {
+		x, y := Limits(a.counts[id], a.total), Limits(b.counts[id], b.total)
+		p, q := a.percent(id), b.percent(id)
+		list = append(list, Agreement{CellID: id, First: p, Second: q, Lower: x.Lower, Upper: x.Upper,
+			WithinChance: x.contains(q) && y.contains(p)})
+	}
+	return list
+}
+
+type sums struct {
+	counts map[int64]int
+	total  int
+}
+
+func (s sums) percent(id int64) float64 {
+	if s.total == 0 {
+		return 0
+	}
+	return 100 * float64(s.counts[id]) / float64(s.total)
+}
+
+// inTotal adds up the cells in the total and appends those that order does not have yet.
+func inTotal(tallies []Tally, order []int64) (sums, []int64) {
+	s := sums{counts: map[int64]int{}}
+	known := map[int64]bool{}
+	for _, id := range order {
+		known[id] = true
+	}
+	for _, t := range tallies {
+		if !t.InTotal {
+			continue
+		}
+		s.counts[t.CellID] += t.Count
+		s.total += t.Count
+		if !known[t.CellID] {
+			known[t.CellID] = true
+			order = append(order, t.CellID)
+		}
+	}
+	return s, order
+}
+
+// Interval is in per cent.
+type Interval struct{ Lower, Upper float64 }
+
+func (i Interval) contains(percent float64) bool { return i.Lower <= percent && percent <= i.Upper }
+
+// Limits returns the exact 95 per cent confidence limits of a share of n cells of which k are counted. Without cells
+// every share is possible.
+func Limits(k, n int) Interval {
+	if n == 0 {
+		return Interval{0, 100}
+	}
+	const tail = (1 - confidence) / 2
+	limits := Interval{0, 100}
+	if k > 0 { // the share at which k or more are seen in the tail
+		limits.Lower = 100 * solve(func(p float64) bool { return 1-cumulative(k-1, n, p) < tail })
+	}
+	if k < n { // the share at which k or fewer are seen in the tail
+		limits.Upper = 100 * solve(func(p float64) bool { return cumulative(k, n, p) >= tail })
+	}
+	return limits
+}
+
+// solve returns the largest share for which below holds, by bisection; below holds for small shares only.
+func solve(below func(p float64) bool) float64 {
+	low, high := 0.0, 1.0
+	for range 50 {
+		if middle := (low + high) / 2; below(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// cumulative is the probability of k or fewer successes in n trials of probability p.
+func cumulative(k, n int, p float64) float64 {
+	sum := 0.0
+	for i := 0; i <= k; i++ {
+		sum += math.Exp(choose(n, i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return min(sum, 1)
+}
+
+// choose is the logarithm of n over k.
+func choose(n, k int) float64 {
+	a, _ := math.Lgamma(float64(n + 1))
+	b, _ := math.Lgamma(float64(k + 1))
+	c, _ := math.Lgamma(float64(n - k + 1))
+	return a - b - c
+}

@@ -1,0 +1,60 @@
+package grpcapi
+
+import (
+	"math"
+
+	cellcounterv1 "github.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/counting"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
+)
+
+func talliesOf(in []*cellcounterv1.CellTally) []counting.Tally {
+	tallies := make([]counting.Tally, len(in))
+	for i, t := range in {
+		tallies[i] = counting.Tally{CellID: t.GetCellId(), Count: int(t.GetCount()), InTotal: true}
+		if t.IncludeInTotal != nil {
+			tallies[i].InTotal = t.GetIncludeInTotal()
+		}
+	}
+	return tallies
+}
+
+func differentialOf(d counting.Differential, decimals int) *cellcounterv1.ComputeDifferentialResponse {
+	out := &cellcounterv1.ComputeDifferentialResponse{Total: clamp(d.Total), CorrectedWbc: known(d.CorrectedWBC)}
+	for _, s := range d.Shares {
+		out.Differential = append(out.Differential, &cellcounterv1.CellShare{
+			CellId: s.CellID, Count: clamp(s.Count), IncludeInTotal: s.InTotal,
+			Percent: float64(s.Percent) / math.Pow10(decimals), Absolute: known(s.Absolute),
+		})
+	}
+	return out
+}
+
+// known is null for a number that could not be worked out.
+func known(x float64) *float64 {
+	if math.IsNaN(x) {
+		return nil
+	}
+	return &x
+}
+
+func compared(c observe.Comparison) *cellcounterv1.GetCountsResponse {
+	out := &cellcounterv1.GetCountsResponse{}
+	for _, count := range c.Counts {
+		o := &cellcounterv1.ObserverCount{
+			Observer: clamp(count.Observer), CountedByName: count.CountedByName, CountedAt: count.CountedAt,
+		}
+		for _, t := range count.Tallies {
+			inTotal := t.InTotal
+			o.Counts = append(o.Counts, &cellcounterv1.CellTally{CellId: t.CellID, Count: clamp(t.Count), IncludeInTotal: &inTotal})
+		}
+		out.Observers = append(out.Observers, o)
+	}
+	for _, a := range c.Agreements {
+		out.Comparison = append(out.Comparison, &cellcounterv1.CellAgreement{
+			CellId: a.CellID, FirstPercent: a.First, SecondPercent: a.Second, LowerLimit: a.Lower, UpperLimit: a.Upper,
+			WithinChance: a.WithinChance,
+		})
+	}
+	return out
+}

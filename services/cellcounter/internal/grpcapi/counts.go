@@ -1,0 +1,74 @@
+package grpcapi
+
+import (
+	"context"
+	"math"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	cellcounterv1 "github.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/counting"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
+)
+
+const maxDecimals = 1
+
+// ComputeDifferential works out a count. It needs a laboratory, as everything here, and stores nothing.
+func (s *Server) ComputeDifferential(
+	ctx context.Context, in *cellcounterv1.ComputeDifferentialRequest,
+) (*cellcounterv1.ComputeDifferentialResponse, error) {
+	if _, err := reads(authn.FromContext(ctx), 0); err != nil {
+		return nil, err
+	}
+	if in.GetDecimals() < 0 || in.GetDecimals() > maxDecimals {
+		return nil, apperr.InvalidField("decimals", "decimals must be 0 or 1")
+	}
+	wbc := math.NaN()
+	if in.Wbc != nil {
+		wbc = in.GetWbc()
+		if !(wbc >= 0 && wbc <= math.MaxFloat32) {
+			return nil, apperr.InvalidField("wbc", "wbc must not be negative")
+		}
+	}
+	tallies := talliesOf(in.GetCounts())
+	if err := observe.Check(tallies); err != nil {
+		return nil, err
+	}
+	return differentialOf(counting.Of(tallies, wbc, int(in.GetDecimals())), int(in.GetDecimals())), nil
+}
+
+// GetCounts returns the counts of a report.
+func (s *Server) GetCounts(ctx context.Context, in *cellcounterv1.GetCountsRequest) (*cellcounterv1.GetCountsResponse, error) {
+	lab, err := authn.FromContext(ctx).Scope(0)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.counter.Load(ctx, lab, in.GetLabReportId(), in.GetTestId())
+	if err != nil {
+		return nil, err
+	}
+	return compared(c), nil
+}
+
+// SaveCount keeps the count of one observer.
+func (s *Server) SaveCount(ctx context.Context, in *cellcounterv1.SaveCountRequest) (*cellcounterv1.GetCountsResponse, error) {
+	p := authn.FromContext(ctx)
+	lab, err := p.Scope(0)
+	if err != nil {
+		return nil, err
+	}
+	if p.SessionType != authn.LabUser && p.SessionType != authn.Support {
+		return nil, apperr.New(apperr.Forbidden, "NOT_ALLOWED", "Counts are kept by lab users and support of the laboratory")
+	}
+	if in.GetTestId() <= 0 {
+		return nil, errNoTest
+	}
+	key := observe.Key{ReportID: in.GetLabReportId(), TestID: in.GetTestId(), Observer: int(in.GetObserver())}
+	c, err := s.counter.Save(ctx, lab, key, observe.Count{
+		Tallies: talliesOf(in.GetCounts()), CountedBy: p.ActorID(), CountedByName: p.ActorName(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return compared(c), nil
+}

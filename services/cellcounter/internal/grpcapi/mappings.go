@@ -1,0 +1,100 @@
+package grpcapi
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	cellcounterv1 "github.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
+)
+
+// GetMappings returns what a test is counted with.
+func (s *Server) GetMappings(ctx context.Context, in *cellcounterv1.GetMappingsRequest) (*cellcounterv1.GetMappingsResponse, error) {
+	named, err := oneLab(in.LabId, nil) //nolint:protogetter // absent is not 0
+	if err != nil {
+		return nil, err
+	}
+	lab, err := reads(authn.FromContext(ctx), named)
+	if err != nil {
+		return nil, err
+	}
+	if in.GetTestId() <= 0 {
+		return nil, errNoTest
+	}
+	view, err := s.configurer.Read(ctx, in.GetTestId(), lab)
+	if err != nil {
+		return nil, err
+	}
+	return viewed(view), nil
+}
+
+// SaveMappings inserts or updates whole mappings.
+func (s *Server) SaveMappings(ctx context.Context, in *cellcounterv1.SaveMappingsRequest) (*cellcounterv1.SaveMappingsResponse, error) {
+	out, err := s.write(ctx, in.GetTestId(), in.LabId, in.GetBody(), true) //nolint:protogetter // absent is not 0
+	if err != nil {
+		return nil, err
+	}
+	return &cellcounterv1.SaveMappingsResponse{
+		Message: "Cell counter mappings saved successfully", Inserted: int32(out.Inserted), Updated: int32(out.Updated),
+		Mappings: mappingsOf(out.Rows),
+	}, nil
+}
+
+// PatchMappings inserts mappings or updates parts of them.
+func (s *Server) PatchMappings(ctx context.Context, in *cellcounterv1.PatchMappingsRequest) (*cellcounterv1.PatchMappingsResponse, error) {
+	out, err := s.write(ctx, in.GetTestId(), in.LabId, in.GetBody(), false) //nolint:protogetter // absent is not 0
+	if err != nil {
+		return nil, err
+	}
+	return &cellcounterv1.PatchMappingsResponse{
+		Message: "Cell counter mappings updated successfully", Inserted: int32(out.Inserted), Updated: int32(out.Updated),
+		Mappings: mappingsOf(out.Rows),
+	}, nil
+}
+
+func (s *Server) write(
+	ctx context.Context, testID int64, queryLab *int64, body *cellcounterv1.MappingsBody, complete bool,
+) (configure.Outcome, error) {
+	var bodyLab *int64
+	if body != nil {
+		bodyLab = body.LabId
+	}
+	named, err := oneLab(queryLab, bodyLab)
+	if err != nil {
+		return configure.Outcome{}, err
+	}
+	p := authn.FromContext(ctx)
+	lab, err := s.defaultScope.writes(p, named)
+	if err != nil {
+		return configure.Outcome{}, err
+	}
+	if testID <= 0 {
+		return configure.Outcome{}, errNoTest
+	}
+	elements, err := elementsOf(body.GetMappings())
+	if err != nil {
+		return configure.Outcome{}, err
+	}
+	w := configure.Write{
+		TestID: testID, Lab: lab, Elements: elements, Complete: complete, CopyDefaults: body.GetCopyDefaults(), ActorID: p.ActorID(),
+	}
+	if body != nil && body.TargetCount != nil {
+		target := int(body.GetTargetCount())
+		w.Target = &target
+	}
+	return s.configurer.Write(ctx, w)
+}
+
+// ListCells lists the cells. The session needs a laboratory.
+func (s *Server) ListCells(ctx context.Context, _ *cellcounterv1.ListCellsRequest) (*cellcounterv1.ListCellsResponse, error) {
+	if p := authn.FromContext(ctx); p.Kind != authn.Service {
+		if _, err := p.Scope(0); err != nil {
+			return nil, err
+		}
+	}
+	cells, err := s.configurer.Cells(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &cellcounterv1.ListCellsResponse{Cells: cellsOf(cells)}, nil
+}

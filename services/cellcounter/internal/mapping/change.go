@@ -1,0 +1,77 @@
+package mapping
+
+import (
+	"fmt"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+)
+
+// Change is an element of a write: what it leaves nil stays as it is, or takes its default on a new mapping.
+type Change struct {
+	Key            *Key
+	Parameter      *Parameter
+	CellID         *int64
+	IncludeInTotal *bool
+}
+
+// apply returns the change on top of row, nil for a new mapping. The error names the missing field.
+func (c Change) apply(row *Row) (Row, error) {
+	result := Row{Mapping: Mapping{IncludeInTotal: true}}
+	if row != nil {
+		result = *row
+	}
+	if c.Key != nil {
+		result.Key = *c.Key
+	}
+	if c.Parameter != nil {
+		result.Parameter = *c.Parameter
+	}
+	if c.CellID != nil {
+		result.CellID = *c.CellID
+	}
+	if c.IncludeInTotal != nil {
+		result.IncludeInTotal = *c.IncludeInTotal
+	}
+	if row != nil {
+		return result, nil
+	}
+	switch {
+	case c.Key == nil:
+		return result, missing{"key"}
+	case c.Parameter == nil:
+		return result, missing{"report_format_index"}
+	case c.CellID == nil:
+		return result, missing{"cell_id"}
+	}
+	return result, nil
+}
+
+// missing names a field without which a new mapping cannot be.
+type missing struct{ field string }
+
+func (m missing) Error() string { return m.field + " is required for a new mapping" }
+
+// duplicates returns a field error for each element that repeats a key or a parameter of an earlier one.
+func duplicates(changes []Change) []apperr.Field {
+	var fields []apperr.Field
+	keys, parameters := map[string]int{}, map[Parameter]int{}
+	for i, c := range changes {
+		if c.Key != nil {
+			if first, ok := keys[c.Key.fold()]; ok {
+				fields = append(fields, apperr.Field{Index: i, Name: "key",
+					Message: fmt.Sprintf("key '%s' is already given by element %d", c.Key, first)})
+			} else {
+				keys[c.Key.fold()] = i
+			}
+		}
+		if c.Parameter != nil {
+			if first, ok := parameters[*c.Parameter]; ok {
+				fields = append(fields, apperr.Field{Index: i, Name: "report_format_index",
+					Message: fmt.Sprintf("the parameter (%s) is already given by element %d", c.Parameter, first)})
+			} else {
+				parameters[*c.Parameter] = i
+			}
+		}
+	}
+	return fields
+}

@@ -1,0 +1,46 @@
+package mapping
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const maxKeyLength = 16 // characters; the width of the column
+
+// reserved keys work the counter itself: undo, leave, finish, next field.
+var reserved = map[string]bool{"backspace": true, "escape": true, "enter": true, "tab": true}
+
+// Key is the name of a key of a keyboard, as the browser's KeyboardEvent.key names it: a, 1, F2, Space.
+type Key struct{ name string }
+
+// NewKey returns the key called name. The error says what is wrong, for people.
+func NewKey(name string) (Key, error) {
+	trimmed := strings.TrimSpace(name)
+	if trimmed == "" && name != "" {
+		trimmed = "Space" // the space bar, as the browser names it
+	}
+	switch {
+	case trimmed == "":
+		return Key{}, fmt.Errorf("key must not be empty")
+	case !utf8.ValidString(trimmed) || strings.ContainsFunc(trimmed, unprintable):
+		return Key{}, fmt.Errorf("key must be one printable key name, like a, 1, F2 or Space")
+	case utf8.RuneCountInString(trimmed) > maxKeyLength:
+		return Key{}, fmt.Errorf("key must have at most %d characters", maxKeyLength)
+	case reserved[strings.ToLower(trimmed)]:
+		return Key{}, fmt.Errorf("key %s is reserved: the counter itself uses it; choose another one", trimmed)
+	}
+	return Key{trimmed}, nil
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }
+
+// StoredKey returns a key as it was stored, which NewKey accepted once.
+func StoredKey(name string) Key { return Key{name} }
+
+// String returns the key as it was given.
+func (k Key) String() string { return k.name }
+
+// fold is what tells keys apart: Caps Lock must not change the count.
+func (k Key) fold() string { return strings.ToLower(k.name) }

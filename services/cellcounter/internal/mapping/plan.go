@@ -1,0 +1,108 @@
+package mapping
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+)
+
+// Plan is what a write does to a scope: the rows of Remove go, those of Write come. A row that is rewritten is in both
+// and keeps its id, so that keys can be exchanged in one request without a moment in which one is taken twice.
+type Plan struct {
+	Remove   []Row
+	Write    []Row
+	Inserted int
+	Updated  int
+	// Result is the whole scope afterwards, by parameter.
+	Result []Row
+}
+
+// NewPlan works out a write on the present rows of a scope. Each element rewrites the row with its key or its
+// parameter, or adds one. It refuses, as Invalid with one field an element, what contradicts itself or is incomplete;
+// and as Conflict an element whose key is one row's and whose parameter is another's, unless the elements together
+// rewrite all of those rows: otherwise a mapping that nobody named would vanish.
+func NewPlan(present []Row, changes []Change) (Plan, error) {
+	if fields := duplicates(changes); len(fields) > 0 {
+		return Plan{}, apperr.InvalidFields(fields...)
+	}
+	m := newMatching(present, changes)
+	if row, element := m.unmatchedRow(); row >= 0 {
+		return Plan{}, conflict(present, m.edges[element], changes[element])
+	}
+	return m.plan()
+}
+
+// plan applies each element to its row.
+func (m *matching) plan() (Plan, error) {
+	var p Plan
+	var fields []apperr.Field
+	for i, change := range m.changes {
+		var before *Row
+		if r := m.rowOf[i]; r >= 0 {
+			before = &m.present[r]
+			p.Remove = append(p.Remove, *before)
+			p.Updated++
+		} else {
+			p.Inserted++
+		}
+		after, err := change.apply(before)
+		if lacks := (missing{}); errors.As(err, &lacks) {
+			fields = append(fields, apperr.Field{Index: i, Name: lacks.field, Message: lacks.Error()})
+		}
+		p.Write = append(p.Write, after)
+	}
+	if len(fields) > 0 {
+		return Plan{}, apperr.InvalidFields(fields...)
+	}
+	for r, row := range m.present {
+		if m.elementOf[r] < 0 {
+			p.Result = append(p.Result, row)
+		}
+	}
+	p.Result = append(p.Result, p.Write...)
+	slices.SortFunc(p.Result, func(a, b Row) int { return a.Parameter.compare(b.Parameter) })
+	return p, unique(p.Result)
+}
+
+func (p Parameter) compare(q Parameter) int {
+	if p.Order != q.Order {
+		return p.Order - q.Order
+	}
+	return p.Index - q.Index
+}
+
+// unique checks both rules of a scope on its rows: a part of a mapping that an element left out can still be taken.
+func unique(rows []Row) error {
+	keys, parameters := map[string]Row{}, map[Parameter]Row{}
+	for _, row := range rows {
+		if _, taken := keys[row.Key.fold()]; taken {
+			return KeyTaken(row.Key)
+		}
+		if _, taken := parameters[row.Parameter]; taken {
+			return ParameterTaken(row.Parameter)
+		}
+		keys[row.Key.fold()], parameters[row.Parameter] = row, row
+	}
+	return nil
+}
+
+// KeyTaken is the conflict on a key.
+func KeyTaken(k Key) error {
+	return apperr.Newf(apperr.Conflict, "KEY_TAKEN",
+		"key '%s' is already mapped to another parameter of this test; change that mapping first, or send both together", k)
+}
+
+// ParameterTaken is the conflict on a parameter.
+func ParameterTaken(p Parameter) error {
+	return apperr.Newf(apperr.Conflict, "PARAMETER_TAKEN",
+		"the parameter (%s) is already mapped to another key; change that mapping first, or send both together", p)
+}
+
+// conflict tells whose key and whose parameter an element wants at once.
+func conflict(present []Row, edge edge, change Change) error {
+	return apperr.New(apperr.Conflict, "KEY_AND_PARAMETER_TAKEN", fmt.Sprintf(
+		"key '%s' is already mapped to the parameter (%s), and the parameter (%s) to key '%s'; change one of them first, or send both together",
+		change.Key, present[edge.byKey].Parameter, change.Parameter, present[edge.byParameter].Key))
+}

@@ -1,0 +1,53 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+
+	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
+)
+
+// Apply implements configure.Locked. Rows that are rewritten keep their id and who made them: they are moved out of the
+// way of each other first, under keys that no write can have.
+func (l *locked) Apply(ctx context.Context, p mapping.Plan, actorID int64) error {
+	if err := l.setAside(ctx, p.Remove); err != nil {
+		return err
+	}
+	for _, row := range p.Write {
+		if err := l.write(ctx, row, actorID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setAside gives each row a key and a parameter made from its id: a space cannot be in a key, and report
+// formats have no negative index.
+func (l *locked) setAside(ctx context.Context, rows []mapping.Row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	args := make([]any, len(rows))
+	for i, row := range rows {
+		args[i] = row.ID
+	}
+	_, err := l.tx.ExecContext(ctx, "UPDATE cell_counter_mappings SET `key` = CONCAT('# ', id), report_format_index = -id"+
+		" WHERE id IN (?"+strings.Repeat(",?", len(rows)-1)+")", args...)
+	return wrap("move mappings aside", err)
+}
+
+func (l *locked) write(ctx context.Context, row mapping.Row, actorID int64) error {
+	if row.ID != 0 {
+		_, err := l.tx.ExecContext(ctx, "UPDATE cell_counter_mappings SET `key` = ?, cell_id = ?, report_format_index = ?,"+
+			" report_format_order = ?, include_in_total = ?, updated_by = ?, updated_at = ? WHERE id = ?",
+			row.Key.String(), row.CellID, row.Parameter.Index, row.Parameter.Order, row.IncludeInTotal, actorID, l.now, row.ID)
+		return taken(err, row)
+	}
+	labID := sql.NullInt64{Int64: l.lab.LabID(), Valid: l.lab.LabID() != 0}
+	_, err := l.tx.ExecContext(ctx, "INSERT INTO cell_counter_mappings (test_id, lab_id, `key`, cell_id, report_format_index,"+
+		" report_format_order, include_in_total, created_by, updated_by, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+		l.testID, labID, row.Key.String(), row.CellID, row.Parameter.Index, row.Parameter.Order, row.IncludeInTotal,
+		actorID, actorID, l.now, l.now)
+	return taken(err, row)
+}

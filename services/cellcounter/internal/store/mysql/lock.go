@@ -1,0 +1,140 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
+)
+
+// Lock implements configure.Store. The scope's row of settings is its lock; the first writer of a scope makes it, with
+// the default scope's target.
+func (s *Store) Lock(ctx context.Context, testID int64, lab authn.LabScope, work func(configure.Locked) error) error {
+	return wrap("write mappings", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+		l := &locked{tx: tx, testID: testID, lab: lab, now: s.clock.Now().Unix()}
+		if err := l.lock(ctx); err != nil {
+			return err
+		}
+		return work(l)
+	}))
+}
+
+// locked implements configure.Locked within a transaction.
+type locked struct {
+	tx     *sql.Tx
+	testID int64
+	lab    authn.LabScope
+	now    int64 // epoch seconds
+}
+
+func (l *locked) lock(ctx context.Context) error {
+	var id int64
+	err := l.tx.QueryRowContext(ctx, "SELECT t.id "+tests, l.testID, l.lab.LabID(), l.lab.LabID()).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return mapping.ErrNoTest
+	}
+	if err != nil {
+		return wrap("read test", err)
+	}
+	_, err = l.tx.ExecContext(ctx, `INSERT INTO cell_counter_setting (test_id, lab_scope, target_count)
+SELECT ?, ?, IFNULL((SELECT d.target_count FROM cell_counter_setting d WHERE d.test_id = ? AND d.lab_scope = 0), ?)
+ON DUPLICATE KEY UPDATE test_id = VALUES(test_id)`, l.testID, l.lab.LabID(), l.testID, mapping.DefaultTarget)
+	if err != nil {
+		return wrap("lock scope", err)
+	}
+	err = l.tx.QueryRowContext(ctx, "SELECT target_count FROM cell_counter_setting WHERE test_id = ? AND lab_scope = ? FOR UPDATE",
+		l.testID, l.lab.LabID()).Scan(&id)
+	return wrap("lock scope", err)
+}
+
+// Rows implements configure.Locked.
+func (l *locked) Rows(ctx context.Context) ([]mapping.Row, error) { return l.rows(ctx, l.lab.LabID()) }
+
+// Defaults implements configure.Locked.
+func (l *locked) Defaults(ctx context.Context) ([]mapping.Row, error) { return l.rows(ctx, 0) }
+
+func (l *locked) rows(ctx context.Context, scope int64) ([]mapping.Row, error) {
+	rows, err := l.tx.QueryContext(ctx, "SELECT id, `key`, cell_id, report_format_index, report_format_order, include_in_total"+
+		" FROM cell_counter_mappings WHERE test_id = ? AND lab_scope = ? ORDER BY id", l.testID, scope)
+	if err != nil {
+		return nil, wrap("read mappings", err)
+	}
+	defer rows.Close()
+	var list []mapping.Row
+	for rows.Next() {
+		var r mapping.Row
+		var key string
+		if err := rows.Scan(&r.ID, &key, &r.CellID, &r.Parameter.Index, &r.Parameter.Order, &r.IncludeInTotal); err != nil {
+			return nil, wrap("read mappings", err)
+		}
+		r.Key = mapping.StoredKey(key)
+		list = append(list, r)
+	}
+	return list, wrap("read mappings", rows.Err())
+}
+
+// Formats implements configure.Locked.
+func (l *locked) Formats(ctx context.Context) (map[int64]mapping.Parameter, error) {
+	rows, err := l.tx.QueryContext(ctx, "SELECT id, `index`, `order` FROM ReportFormat WHERE testId_id = ? AND isDisabled = 0", l.testID)
+	if err != nil {
+		return nil, wrap("read report formats", err)
+	}
+	defer rows.Close()
+	formats := map[int64]mapping.Parameter{}
+	for rows.Next() {
+		var id int64
+		var p mapping.Parameter
+		if err := rows.Scan(&id, &p.Index, &p.Order); err != nil {
+			return nil, wrap("read report formats", err)
+		}
+		formats[id] = p
+	}
+	return formats, wrap("read report formats", rows.Err())
+}
+
+// Cells implements configure.Locked.
+func (l *locked) Cells(ctx context.Context, ids []int64) (map[int64]mapping.Cell, error) {
+	found := map[int64]mapping.Cell{}
+	if len(ids) == 0 {
+		return found, nil
+	}
+	args := make([]any, len(ids))
+	for i, id := range ids {
+		args[i] = id
+	}
+	rows, err := l.tx.QueryContext(ctx, cellColumns+" WHERE id IN (?"+strings.Repeat(",?", len(ids)-1)+")", args...)
+	if err != nil {
+		return nil, wrap("read cells", err)
+	}
+	cells, err := scanCells(rows)
+	for _, c := range cells {
+		found[c.ID] = c
+	}
+	return found, err
+}
+
+// SetTarget implements configure.Locked.
+func (l *locked) SetTarget(ctx context.Context, n int) error {
+	_, err := l.tx.ExecContext(ctx, "UPDATE cell_counter_setting SET target_count = ? WHERE test_id = ? AND lab_scope = ?",
+		n, l.testID, l.lab.LabID())
+	return wrap("set target", err)
+}
+
+// taken tells which unique index a row met.
+func taken(err error, row mapping.Row) error {
+	var refused *mysql.MySQLError
+	if !mysqldb.IsDuplicate(err) || !errors.As(err, &refused) {
+		return wrap("write mapping", err)
+	}
+	if strings.Contains(refused.Message, "uq_ccm_param") {
+		return mapping.ParameterTaken(row.Parameter)
+	}
+	return mapping.KeyTaken(row.Key)
+}

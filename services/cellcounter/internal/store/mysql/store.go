@@ -1,0 +1,147 @@
+// Package mysql owns the SQL of the cell counter: cells, mappings, targets and raw counts. Of the platform's tables it
+// reads AllTests, ReportFormat and labReportRelation.
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
+)
+
+// Table is one that the service cannot work without.
+const Table = "cell_counter_mappings"
+
+// Store reads and writes the relational database. Its methods may be called from several goroutines.
+type Store struct {
+	db    *sql.DB
+	clock clock.Clock
+}
+
+// New returns a store over db, which stays the caller's to close.
+func New(db *sql.DB, c clock.Clock) *Store { return &Store{db, c} }
+
+// LegacyColumns are the columns of the platform's tables that the service reads.
+func LegacyColumns() map[string][]string {
+	return map[string][]string{
+		"AllTests":          {"id", "labId_id"},
+		"ReportFormat":      {"id", "testId_id", "index", "order", "isDisabled"},
+		"labReportRelation": {"id", "labId_id"},
+	}
+}
+
+// tests finds a test as a laboratory sees it: its own and the platform's. Laboratory 0 stands for all.
+const tests = "FROM AllTests t WHERE t.id = ? AND (? = 0 OR t.labId_id IS NULL OR t.labId_id = ?)"
+
+const readStatement = `SELECT m.id, m.lab_scope, m.` + "`key`" + `, m.cell_id, m.report_format_index, m.report_format_order,
+  m.include_in_total,
+  (SELECT s.target_count FROM cell_counter_setting s WHERE s.test_id = t.id AND s.lab_scope = IFNULL(m.lab_scope, 0))
+FROM AllTests t LEFT JOIN cell_counter_mappings m ON m.test_id = t.id AND m.lab_scope IN (0, ?)
+WHERE t.id = ? AND (? = 0 OR t.labId_id IS NULL OR t.labId_id = ?)
+ORDER BY m.lab_scope DESC, m.report_format_order, m.report_format_index`
+
+// Read implements configure.Store with one statement: the laboratory's rows come first, then the defaults.
+func (s *Store) Read(ctx context.Context, testID int64, lab authn.LabScope) (configure.View, error) {
+	rows, err := s.db.QueryContext(ctx, readStatement, lab.LabID(), testID, lab.LabID(), lab.LabID())
+	if err != nil {
+		return configure.View{}, wrap("read mappings", err)
+	}
+	defer rows.Close()
+	view, found := configure.View{Target: mapping.DefaultTarget}, false
+	for first := true; rows.Next(); first = false {
+		found = true
+		var r optionalRow
+		if err := r.scan(rows); err != nil {
+			return configure.View{}, wrap("read mappings", err)
+		}
+		if first {
+			view.OwnLab = r.scope.Int64 != 0
+			if r.target.Valid {
+				view.Target = int(r.target.Int64)
+			}
+		}
+		if r.id.Valid && (r.scope.Int64 != 0) == view.OwnLab {
+			view.Rows = append(view.Rows, r.row())
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return configure.View{}, wrap("read mappings", err)
+	}
+	if !found {
+		return configure.View{}, mapping.ErrNoTest
+	}
+	return view, nil
+}
+
+// optionalRow is a mapping beside its test; without an id the test has none.
+type optionalRow struct {
+	id, scope, cell, index, order, target sql.NullInt64
+	key                                   sql.NullString
+	included                              sql.NullBool
+}
+
+func (r *optionalRow) scan(rows *sql.Rows) error {
+	return rows.Scan(&r.id, &r.scope, &r.key, &r.cell, &r.index, &r.order, &r.included, &r.target)
+}
+
+func (r *optionalRow) row() mapping.Row {
+	return mapping.Row{ID: r.id.Int64, Mapping: mapping.Mapping{
+		Key: mapping.StoredKey(r.key.String), CellID: r.cell.Int64, IncludeInTotal: r.included.Bool,
+		Parameter: mapping.Parameter{Index: int(r.index.Int64), Order: int(r.order.Int64)},
+	}}
+}
+
+const cellColumns = "SELECT id, name, bg_color_hex, fg_color_hex, default_key, is_disable, created_at, updated_at FROM cells"
+
+// Cells implements configure.Store.
+func (s *Store) Cells(ctx context.Context) ([]mapping.Cell, error) {
+	rows, err := s.db.QueryContext(ctx, cellColumns+" ORDER BY id")
+	if err != nil {
+		return nil, wrap("read cells", err)
+	}
+	return scanCells(rows)
+}
+
+func scanCells(rows *sql.Rows) ([]mapping.Cell, error) {
+	defer rows.Close()
+	var cells []mapping.Cell
+	for rows.Next() {
+		var c mapping.Cell
+		err := rows.Scan(&c.ID, &c.Name, &c.Background, &c.Foreground, &c.DefaultKey, &c.Disabled, &c.CreatedAt, &c.UpdatedAt)
+		if err != nil {
+			return nil, wrap("read cells", err)
+		}
+		cells = append(cells, c)
+	}
+	return cells, wrap("read cells", rows.Err())
+}
+
+// Ready reports whether the database answers and has the service's own tables.
+func (s *Store) Ready(ctx context.Context) error {
+	var n int
+	err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT id FROM "+Table+" LIMIT 1) t").Scan(&n)
+	if mysqldb.IsNoTable(err) {
+		return errors.New("table " + Table + " is missing: run `cellcounter migrate`")
+	}
+	return wrap("ping database", err)
+}
+
+// wrap adds the operation, and tells a database that is away from one that refuses.
+func wrap(operation string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case mysqldb.IsUnavailable(err):
+		return apperr.New(apperr.Unavailable, "DATABASE_DOWN", "The database does not answer; try again").
+			WithCause(fmt.Errorf("%s: %w", operation, err))
+	default:
+		return fmt.Errorf("%s: %w", operation, err)
+	}
+}

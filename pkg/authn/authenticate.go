@@ -139,6 +139,9 @@ func (a *Authenticator) checkAge(claims userClaims, maxAge time.Duration) error 
 
 func (a *Authenticator) session(ctx context.Context, id string) (Principal, error) {
 	document, err := a.sessions.Session(ctx, id)
+	if err != nil && ctx.Err() != nil { // the caller's time is over or it went away: that is not the cache's fault
+		return Principal{}, fmt.Errorf("look up session: %w", context.Cause(ctx))
+	}
 	if err != nil {
 		return Principal{}, apperr.New(apperr.Unavailable, "SESSION_STORE_UNAVAILABLE",
 			"Sessions cannot be checked right now. Try again in a moment.").

@@ -87,6 +87,9 @@ func (e *Edge) Public() http.Handler {
 			e.pages[page].Handler.ServeHTTP(w, r)
 		case e.areas.internalOnly(r.URL.Path):
 			writeNoSuchPath(w, c.area)
+		case slices.ContainsFunc(r.Header.Values("Authorization"), authn.IsServiceToken):
+			rest.WriteError(w, c.area.Shape, apperr.New(apperr.Unauthenticated, "SERVICE_TOKEN_REFUSED",
+				"This listener is for users. Services use the internal listener or gRPC."))
 		case e.crossOrigin(r):
 			rest.WriteError(w, c.area.Shape, apperr.New(apperr.Forbidden, "CROSS_ORIGIN",
 				"This page may not send requests with your session. Send a bearer token instead, or ask the operator to trust its origin."))

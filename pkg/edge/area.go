@@ -22,6 +22,8 @@ type Area struct {
 	Prefixes []string
 	Shape    rest.Shape
 	Deadline time.Duration
+	// MaxAnswerBytes is the largest answer of the service; zero: gRPC's 4 MiB.
+	MaxAnswerBytes int
 	// InternalSuffix ends the routes that the public door does not have; "": none.
 	InternalSuffix string
 	// Uploads are paths beside the contracts' own, with limits of their own.

@@ -36,7 +36,7 @@ type Deps struct {
 	Pages []Page
 	// Tokens verifies the internal listener's callers and mints the tokens of our own calls; nil without that listener.
 	Tokens *authn.ServiceTokens
-	// TrustedOrigins may send cookie-authenticated writes from other origins, as scheme://host[:port].
+	// TrustedOrigins may read and write with the user's session from other origins, as scheme://host[:port].
 	TrustedOrigins []string
 }
 
@@ -48,6 +48,7 @@ type Edge struct {
 	log      *slog.Logger
 	tokens   *authn.ServiceTokens
 	origins  *http.CrossOriginProtection
+	trusted  []string
 	duration *prometheus.HistogramVec
 	tel      *telemetry.Telemetry
 }
@@ -60,7 +61,7 @@ func New(ctx context.Context, deps Deps) (*Edge, error) {
 	}
 	e := &Edge{
 		areas: deps.Areas, pages: deps.Pages, mux: mux, log: deps.Telemetry.Logger, tokens: deps.Tokens, tel: deps.Telemetry,
-		origins: http.NewCrossOriginProtection(),
+		origins: http.NewCrossOriginProtection(), trusted: deps.TrustedOrigins,
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "http_server_request_duration_seconds",
 			Help:    "Time to answer a REST request, by route pattern.",
@@ -87,6 +88,7 @@ func (e *Edge) Public() http.Handler {
 			e.pages[page].Handler.ServeHTTP(w, r)
 		case e.areas.internalOnly(r.URL.Path):
 			writeNoSuchPath(w, c.area)
+		case e.allowOrigin(w, r):
 		case slices.ContainsFunc(r.Header.Values("Authorization"), authn.IsServiceToken):
 			rest.WriteError(w, c.area.Shape, apperr.New(apperr.Unauthenticated, "SERVICE_TOKEN_REFUSED",
 				"This listener is for users. Services use the internal listener or gRPC."))
@@ -144,6 +146,10 @@ func (e *Edge) door(listener string, next http.Handler) http.Handler {
 		limits := c.area.limits(r.Method, r.URL.Path)
 		if r.ContentLength > limits.bodyBytes {
 			rest.WriteError(c, c.area.Shape, tooLargeError(limits.bodyBytes))
+			return
+		}
+		if err := checkText(r); err != nil {
+			rest.WriteError(c, c.area.Shape, err)
 			return
 		}
 		r, cancel := limits.apply(c, r)

@@ -64,6 +64,7 @@ var areas = []*edge.Area{
 	},
 	{
 		Name: "notifications", Title: "Notifications", Prefixes: []string{"/api-v3/notifications"}, Shape: rest.Envelope, Deadline: edge.DefaultDeadline,
+		MaxAnswerBytes: 32 << 20, // a year of one user's activities
 		Register: func(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
 			return notificationsv1.RegisterNotificationsServiceHandlerClient(ctx, mux.ServeMux, notificationsv1.NewNotificationsServiceClient(c))
 		},

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-func TestTheInternalDoorTakesServicesOnly(t *testing.T) {
+func TestTheInternalListenerTakesServicesOnly(t *testing.T) {
 	t.Parallel()
 	good := serviceToken(t, "taskqueue", "gateway")
 	cases := []struct {
@@ -37,7 +37,7 @@ func TestTheInternalDoorTakesServicesOnly(t *testing.T) {
 	}
 }
 
-func TestThePublicDoorRefusesServiceTokensWhateverTheirAudience(t *testing.T) {
+func TestThePublicListenerRefusesServiceTokensWhateverTheirAudience(t *testing.T) {
 	t.Parallel()
 	for _, audience := range []string{"gateway", "rerun", "taskqueue"} {
 		for _, scheme := range []string{"Bearer ", "bearer  ", "Basic ", ""} {
@@ -51,7 +51,7 @@ func TestThePublicDoorRefusesServiceTokensWhateverTheirAudience(t *testing.T) {
 	}
 }
 
-func TestTheInternalDoorCallsWithItsOwnTokenAndNamesTheCaller(t *testing.T) {
+func TestTheInternalListenerCallsWithItsOwnTokenAndNamesTheCaller(t *testing.T) {
 	t.Parallel()
 	b := &backend{}
 	header := map[string]string{"Authorization": serviceToken(t, "taskqueue", "gateway"), "X-Is-Internal-Request": "True", "Cookie": "sessionid=asha", "Grpc-Metadata-X": "y"}

@@ -28,7 +28,7 @@ func TestCauseIsHiddenButReachable(t *testing.T) {
 	secret := errors.New("Error 1062: Duplicate entry '9876543210'")
 	err := apperr.New(apperr.Conflict, "DUPLICATE", "already there").WithCause(secret)
 	if err.Error() != "already there" {
-		t.Fatalf("public face = %q", err.Error())
+		t.Fatalf("public text = %q", err.Error())
 	}
 	if !errors.Is(err, secret) {
 		t.Fatal("the cause must be reachable for logs")

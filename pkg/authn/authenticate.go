@@ -1,11 +1,13 @@
 package authn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,13 +23,18 @@ const (
 	maxSessionIDBytes = 256
 )
 
+const (
+	defaultAudience = "lab"
+	maxClockSkew    = time.Minute
+)
+
 // maxTokenLife caps a user token's distance between now and exp: a token that never expires is refused.
 const maxTokenLife = 366 * 24 * time.Hour
 
 // SessionStore reads session documents.
 type SessionStore interface {
 	// Session returns the JSON document of a session, or nil when there is none. An error means that the
-	// store could not be asked, which must not log anybody out.
+	// store could not be asked, which must not log anybody out; the error of ctx that the caller ran out of time.
 	Session(ctx context.Context, id string) ([]byte, error)
 }
 
@@ -75,11 +82,11 @@ func (a *Authenticator) bearer(c Credentials) (Principal, error) {
 		return Principal{}, badToken(errors.New("not a bearer credential"))
 	}
 	if tokenType(token) == serviceTokenType {
-		caller, err := a.tokens.Verify(token, a.audience)
+		caller, via, err := a.tokens.verify(token, a.audience)
 		if err != nil {
 			return Principal{}, badToken(err)
 		}
-		return Principal{Kind: Service, Caller: caller, Internal: c.Internal}, nil
+		return Principal{Kind: Service, Caller: caller, Via: via, Internal: c.Internal}, nil
 	}
 	return a.user(token)
 }
@@ -103,7 +110,7 @@ func (a *Authenticator) user(token string) (Principal, error) {
 		if claims, err = a.parse(token, kind.secret); err != nil {
 			continue
 		}
-		if err = a.checkAge(claims, kind.maxAge); err != nil {
+		if err = a.check(claims, kind.maxAge); err != nil {
 			break
 		}
 		return claims.principal(Bearer), nil
@@ -120,8 +127,15 @@ func (a *Authenticator) parse(token string, secret config.Secret) (userClaims, e
 	return claims, err
 }
 
-func (a *Authenticator) checkAge(claims userClaims, maxAge time.Duration) error {
+func (a *Authenticator) check(claims userClaims, maxAge time.Duration) error {
 	now := a.clock.Now()
+	if len(claims.Audience) > 0 && !slices.Contains(claims.Audience, cmp.Or(a.cfg.Audience, defaultAudience)) {
+		return errors.New("token is for another platform")
+	}
+	// A token dated ahead would outlive the age of its kind.
+	if claims.IssuedAt != nil && claims.IssuedAt.Sub(now) > maxClockSkew {
+		return errors.New("token was issued in the future")
+	}
 	if claims.ExpiresAt.Sub(now) > maxTokenLife {
 		return errors.New("token lives too long")
 	}
@@ -139,6 +153,9 @@ func (a *Authenticator) checkAge(claims userClaims, maxAge time.Duration) error 
 
 func (a *Authenticator) session(ctx context.Context, id string) (Principal, error) {
 	document, err := a.sessions.Session(ctx, id)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) { // the caller's own end
+		return Principal{}, fmt.Errorf("look up session: %w", err)
+	}
 	if err != nil {
 		return Principal{}, apperr.New(apperr.Unavailable, "SESSION_STORE_UNAVAILABLE",
 			"Sessions cannot be checked right now. Try again in a moment.").

@@ -93,6 +93,11 @@ func TestAuthenticate(t *testing.T) {
 		{"lives for ever", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), jwt.MapClaims{"exp": now.AddDate(9, 0, 0).Unix()})}, 0, apperr.Unauthenticated},
 		{"ephemeral token", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(ephemeral), jwt.MapClaims{"iat": now.Unix() - 299, "exp": hour})}, authn.Bearer, 0},
 		{"ephemeral token too old", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(ephemeral), jwt.MapClaims{"iat": now.Unix() - 301, "exp": hour})}, 0, apperr.Unauthenticated},
+		{"dated a minute ahead", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), jwt.MapClaims{"iat": now.Unix() + 59, "exp": hour})}, authn.Bearer, 0},
+		{"dated further ahead", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), jwt.MapClaims{"iat": now.Unix() + 62, "exp": hour})}, 0, apperr.Unauthenticated},
+		{"ephemeral token dated a month ahead", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(ephemeral), jwt.MapClaims{"iat": now.AddDate(0, 1, 0).Unix(), "exp": now.AddDate(0, 2, 0).Unix()})}, 0, apperr.Unauthenticated},
+		{"for this platform", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), jwt.MapClaims{"aud": []string{"x", "lab"}, "exp": hour})}, authn.Bearer, 0},
+		{"for another platform", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), jwt.MapClaims{"aud": "billing", "exp": hour})}, 0, apperr.Unauthenticated},
 		{"service token", authn.Credentials{Authorization: mint(serviceSecret, "rerun", now)}, authn.Service, 0},
 		{"service token for another service", authn.Credentials{Authorization: mint(serviceSecret, "callout", now)}, 0, apperr.Unauthenticated},
 		{"service token of a stranger", authn.Credentials{Authorization: mint(mobileSecret, "rerun", now)}, 0, apperr.Unauthenticated},
@@ -139,7 +144,7 @@ func TestServiceTokenNamesTheServiceItActsFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Caller != "taskqueue" || !p.Internal || p.ActorID() != authn.PlatformUser {
+	if p.Caller != "taskqueue" || p.Via != "gateway" || !p.Internal || p.ActorID() != authn.PlatformUser {
 		t.Fatalf("got %+v", p)
 	}
 }

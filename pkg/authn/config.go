@@ -18,6 +18,8 @@ type Config struct {
 	EphemeralJWTSecret        config.Secret `env:"EPHEMERAL_JWT_SECRET"`
 	EphemeralJWTMaxAgeSeconds int           `env:"EPHEMERAL_JWT_MAX_AGE_SECONDS" envDefault:"300"`
 	ServiceTokenSecret        config.Secret `env:"SERVICE_TOKEN_SECRET"`
+	// Audience is this platform's name in the aud claim of users' tokens; tokens without that claim are taken.
+	Audience string `env:"AUTH_AUDIENCE" envDefault:"lab"`
 }
 
 // Validate refuses short and shared secrets.

@@ -58,6 +58,8 @@ type Principal struct {
 	// Caller is the calling service, for Kind Service; on behalf of the gateway's internal listener it is
 	// the service that called the gateway.
 	Caller string
+	// Via is the service whose token it is: Caller itself, or the gateway that acts for it.
+	Via string
 	// Internal is set when the call came through the internal listener with x-is-internal-request.
 	Internal bool
 }

@@ -2,6 +2,8 @@ package authn
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -60,10 +62,22 @@ func (s *ServiceTokens) Mint(audience, onBehalfOf string) (string, error) {
 	return token.SignedString(s.secret)
 }
 
-// Verify returns the service that minted the token for audience: the one it acts for, when it names one.
+// IsServiceToken tells whether an Authorization header holds what says of itself that it is a service token,
+// genuine or not: listeners for users refuse it without looking further.
+func IsServiceToken(authorization string) bool {
+	return slices.ContainsFunc(strings.Fields(authorization), func(s string) bool { return tokenType(s) == serviceTokenType })
+}
+
+// Verify returns the service that calls audience with the token: the one it acts for, when it names one.
 func (s *ServiceTokens) Verify(token, audience string) (caller string, err error) {
+	caller, _, err = s.verify(token, audience)
+	return caller, err
+}
+
+// verify also returns whose token it is.
+func (s *ServiceTokens) verify(token, audience string) (caller, via string, err error) {
 	if len(s.secret) == 0 {
-		return "", errors.New("service tokens are disabled")
+		return "", "", errors.New("service tokens are disabled")
 	}
 	var claims serviceClaims
 	parsed, err := jwt.NewParser(
@@ -72,16 +86,16 @@ func (s *ServiceTokens) Verify(token, audience string) (caller string, err error
 		jwt.WithLeeway(leeway), jwt.WithTimeFunc(s.clock.Now),
 	).ParseWithClaims(token, &claims, func(*jwt.Token) (any, error) { return s.secret, nil })
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if parsed.Header["typ"] != serviceTokenType || claims.Subject == "" {
-		return "", errors.New("not a service token")
+		return "", "", errors.New("not a service token")
 	}
 	if claims.IssuedAt == nil || claims.ExpiresAt.Sub(claims.IssuedAt.Time) > ServiceTokenTTL {
-		return "", errors.New("service token lives too long")
+		return "", "", errors.New("service token lives too long")
 	}
-	if claims.Actor != nil && claims.Actor.Subject != "" {
-		return claims.Actor.Subject, nil
+	if claims.Actor == nil || claims.Actor.Subject == "" {
+		return claims.Subject, claims.Subject, nil
 	}
-	return claims.Subject, nil
+	return claims.Actor.Subject, claims.Subject, nil
 }

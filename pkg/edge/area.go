@@ -22,7 +22,9 @@ type Area struct {
 	Prefixes []string
 	Shape    rest.Shape
 	Deadline time.Duration
-	// InternalSuffix ends the routes that the public door does not have; "": none.
+	// MaxAnswerBytes is the largest answer of the service; zero: gRPC's 4 MiB.
+	MaxAnswerBytes int
+	// InternalSuffix ends the routes that the public listener does not have; "": none.
 	InternalSuffix string
 	// Uploads are paths beside the contracts' own, with limits of their own.
 	Uploads []Upload
@@ -49,12 +51,12 @@ type Page struct {
 // areas finds the area of a path.
 type areas []*Area
 
-// nowhere stands for paths of no area.
-var nowhere = &Area{Shape: rest.Envelope, Deadline: DefaultDeadline}
+// unknownArea stands for paths of no area.
+var unknownArea = &Area{Shape: rest.Envelope, Deadline: DefaultDeadline}
 
-// of returns the area with the longest prefix of whole segments, nowhere if there is none.
+// of returns the area with the longest prefix of whole segments, unknownArea if there is none.
 func (all areas) of(path string) *Area {
-	best, length := nowhere, 0
+	best, length := unknownArea, 0
 	for _, a := range all {
 		for _, prefix := range a.Prefixes {
 			below, ok := strings.CutPrefix(path, prefix)

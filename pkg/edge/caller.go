@@ -11,7 +11,7 @@ import (
 // audience is the edge's own name in service tokens.
 const audience = "gateway"
 
-// internalCaller returns the service that called the internal door.
+// internalCaller returns the service that called the internal listener.
 func (e *Edge) internalCaller(r *http.Request) (string, *apperr.Error) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	caller, err := e.tokens.Verify(strings.TrimSpace(token), audience)

@@ -1,4 +1,4 @@
-// Package edge owns the REST face of the platform: two listeners over one route table.
+// Package edge owns the REST transport of the platform: two listeners over one route table.
 //
 // A request walks: listener (strip headers, trim the slash, find the area, limit the body, set the deadline;
 // the internal listener also swaps the caller's service token for one of its own) → the generated mux →

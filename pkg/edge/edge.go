@@ -32,15 +32,15 @@ type Deps struct {
 	Areas     []*Area
 	// Connections holds one connection per deployed service, by the name of its area.
 	Connections map[string]grpc.ClientConnInterface
-	// Pages are on the public door, before the areas.
+	// Pages are on the public listener, before the areas.
 	Pages []Page
 	// Tokens verifies the internal listener's callers and mints the tokens of our own calls; nil without that listener.
 	Tokens *authn.ServiceTokens
-	// TrustedOrigins may send cookie-authenticated writes from other origins, as scheme://host[:port].
+	// TrustedOrigins may read and write with the user's session from other origins, as scheme://host[:port].
 	TrustedOrigins []string
 }
 
-// Edge is the route table with its two doors.
+// Edge is the route table with its two listeners.
 type Edge struct {
 	areas    areas
 	pages    []Page
@@ -48,6 +48,7 @@ type Edge struct {
 	log      *slog.Logger
 	tokens   *authn.ServiceTokens
 	origins  *http.CrossOriginProtection
+	trusted  []string
 	duration *prometheus.HistogramVec
 	tel      *telemetry.Telemetry
 }
@@ -60,7 +61,7 @@ func New(ctx context.Context, deps Deps) (*Edge, error) {
 	}
 	e := &Edge{
 		areas: deps.Areas, pages: deps.Pages, mux: mux, log: deps.Telemetry.Logger, tokens: deps.Tokens, tel: deps.Telemetry,
-		origins: http.NewCrossOriginProtection(),
+		origins: http.NewCrossOriginProtection(), trusted: deps.TrustedOrigins,
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "http_server_request_duration_seconds",
 			Help:    "Time to answer a REST request, by route pattern.",
@@ -75,9 +76,9 @@ func New(ctx context.Context, deps Deps) (*Edge, error) {
 	return e, deps.Telemetry.Registry.Register(e.duration)
 }
 
-// Public returns the door for browsers and REST clients.
+// Public returns the listener for browsers and REST clients.
 func (e *Edge) Public() http.Handler {
-	return e.door("public", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return e.listener("public", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callFrom(r.Context())
 		rest.StripHeaders(r.Header)
 		page := slices.IndexFunc(e.pages, func(p Page) bool { return p.Matches(r.URL.Path) })
@@ -87,6 +88,10 @@ func (e *Edge) Public() http.Handler {
 			e.pages[page].Handler.ServeHTTP(w, r)
 		case e.areas.internalOnly(r.URL.Path):
 			writeNoSuchPath(w, c.area)
+		case e.allowOrigin(w, r):
+		case slices.ContainsFunc(r.Header.Values("Authorization"), authn.IsServiceToken):
+			rest.WriteError(w, c.area.Shape, apperr.New(apperr.Unauthenticated, "SERVICE_TOKEN_REFUSED",
+				"This listener is for users. Services use the internal listener or gRPC."))
 		case e.crossOrigin(r):
 			rest.WriteError(w, c.area.Shape, apperr.New(apperr.Forbidden, "CROSS_ORIGIN",
 				"This page may not send requests with your session. Send a bearer token instead, or ask the operator to trust its origin."))
@@ -101,11 +106,11 @@ func (e *Edge) crossOrigin(r *http.Request) bool {
 	return r.Header.Get("Cookie") != "" && r.Header.Get("Authorization") == "" && e.origins.Check(r) != nil
 }
 
-// Internal returns the door for services: a service token for the gateway and x-is-internal-request are
+// Internal returns the listener for services: a service token for the gateway and x-is-internal-request are
 // required; users' credentials are refused. The call goes on with a token of our own for the service, which
 // names the caller it acts for.
 func (e *Edge) Internal() http.Handler {
-	return e.door("internal", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return e.listener("internal", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		area := callFrom(r.Context()).area
 		caller, err := e.internalCaller(r)
 		if err != nil {
@@ -126,8 +131,8 @@ func (e *Edge) Internal() http.Handler {
 	}))
 }
 
-// door does what both listeners do around a request.
-func (e *Edge) door(listener string, next http.Handler) http.Handler {
+// listener does what both listeners do around a request.
+func (e *Edge) listener(name string, next http.Handler) http.Handler {
 	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		r.URL.Path, r.URL.RawPath = rest.TrimSlash(r.URL.Path), rest.TrimSlash(r.URL.RawPath)
@@ -136,11 +141,15 @@ func (e *Edge) door(listener string, next http.Handler) http.Handler {
 		r.Header.Set(requestID, id)
 		w.Header().Set(requestID, id)
 		rest.Harden(w.Header())
-		defer e.finish(listener, c, r, start)
+		defer e.finish(name, c, r, start)
 
 		limits := c.area.limits(r.Method, r.URL.Path)
 		if r.ContentLength > limits.bodyBytes {
 			rest.WriteError(c, c.area.Shape, tooLargeError(limits.bodyBytes))
+			return
+		}
+		if err := checkText(r); err != nil {
+			rest.WriteError(c, c.area.Shape, err)
 			return
 		}
 		r, cancel := limits.apply(c, r)
@@ -150,7 +159,7 @@ func (e *Edge) door(listener string, next http.Handler) http.Handler {
 	if !e.tel.Tracing {
 		return handler
 	}
-	return otelhttp.NewHandler(handler, listener, otelhttp.WithTracerProvider(e.tel.Tracers))
+	return otelhttp.NewHandler(handler, name, otelhttp.WithTracerProvider(e.tel.Tracers))
 }
 
 // finish measures, and logs what was our fault.

@@ -39,7 +39,7 @@ func (backend) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.Call
 	return nil, errors.New("no stream here")
 }
 
-func door(t *testing.T, c grpc.ClientConnInterface) http.Handler {
+func listener(t *testing.T, c grpc.ClientConnInterface) http.Handler {
 	t.Helper()
 	tel, err := telemetry.Start(t.Context(), "search", "test", telemetry.Config{Environment: "dev"}, io.Discard)
 	if err != nil {
@@ -73,7 +73,7 @@ func TestOneAreaAloneAnswersItsPathsAndNoOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			recorder := httptest.NewRecorder()
-			door(t, backend{test.err}).ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), test.method, test.path, strings.NewReader(test.body)))
+			listener(t, backend{test.err}).ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), test.method, test.path, strings.NewReader(test.body)))
 			if body := recorder.Body.String(); recorder.Code != test.code || !strings.Contains(body, test.want) {
 				t.Errorf("%d %s", recorder.Code, body)
 			}

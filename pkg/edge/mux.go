@@ -45,6 +45,7 @@ func newMux(ctx context.Context, all areas, connections map[string]grpc.ClientCo
 		if !ok {
 			connection = notDeployed{a}
 		}
+		connection = a.receive(connection)
 		if err := a.Register(ctx, m, connection); err != nil {
 			return nil, fmt.Errorf("register %s: %w", a.Name, err)
 		}

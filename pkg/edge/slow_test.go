@@ -27,7 +27,7 @@ func TestASlowBodyIsNamedInTheShapeOfItsArea(t *testing.T) {
 	t.Parallel()
 	body := io.MultiReader(strings.NewReader(`{"size":`), iotest.ErrReader(os.ErrDeadlineExceeded))
 	recorder := httptest.NewRecorder()
-	door(t, backend{}).ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/users/search", body))
+	listener(t, backend{}).ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/users/search", body))
 	if recorder.Code != 408 || !strings.Contains(recorder.Body.String(), `{"code":408,"message":"The body arrived too slowly`) {
 		t.Errorf("%d %s", recorder.Code, recorder.Body)
 	}

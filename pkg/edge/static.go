@@ -43,7 +43,7 @@ func serveStatic(w http.ResponseWriter, r *http.Request, prefix string, files fs
 	}
 	content, err := fs.ReadFile(files, name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) || isFolder(files, name) {
-		writeNoSuchPath(w, nowhere)
+		writeNoSuchPath(w, unknownArea)
 		return
 	}
 	if err != nil {

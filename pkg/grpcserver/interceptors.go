@@ -18,6 +18,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 	"github.com/labplatform/labplatform/pkg/telemetry"
+	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
 const (
@@ -38,6 +39,7 @@ type interceptors struct {
 	panics    *prometheus.CounterVec
 	auth      Authenticator
 	anonymous map[string]bool
+	callers   map[string]*typev1.Callers
 	log       *slog.Logger
 	telemetry *telemetry.Telemetry
 }
@@ -51,7 +53,7 @@ func newInterceptors(cfg Config, deps Deps, m metrics) *interceptors {
 		deadline: time.Duration(cfg.DefaultDeadlineSeconds) * time.Second,
 		slots:    make(chan struct{}, cfg.MaxInFlight), streams: make(chan struct{}, cmp.Or(cfg.MaxStreams, defaultStreams)),
 		refused: m.refused, panics: m.panics,
-		auth: deps.Authenticator, anonymous: anonymous,
+		auth: deps.Authenticator, anonymous: anonymous, callers: Callers(),
 		log: deps.Telemetry.Logger, telemetry: deps.Telemetry,
 	}
 }
@@ -226,6 +228,9 @@ func (i *interceptors) authenticate(ctx context.Context, method string) (context
 	}
 	p, err := i.auth.Authenticate(ctx, credentials)
 	if err != nil {
+		return nil, err
+	}
+	if err := i.admit(method, p); err != nil {
 		return nil, err
 	}
 	return authn.NewContext(ctx, p), nil

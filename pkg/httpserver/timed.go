@@ -72,7 +72,7 @@ type timedBody struct {
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	switch b.arrived += n; {
-	case err == io.EOF: //nolint:errorlint // bodies return it bare
+	case err == io.EOF:
 		setRead(b.control, time.Time{})
 	case b.paced && b.arrived >= paceBytes:
 		b.arrived = 0

@@ -76,7 +76,7 @@ func (d *decoder) message(t *table, m protoreflect.Message, unknown *[]string) e
 		}
 		f := t.find(name, next)
 		if f == nil {
-			err = d.stranger(name, &seen, unknown)
+			err = d.unknownField(name, &seen, unknown)
 		} else {
 			next = f.number + 1
 			err = d.known(m, f, &seen)
@@ -100,7 +100,7 @@ func (t *table) find(name []byte, next int) *field {
 	return t.byName[string(name)]
 }
 
-func (d *decoder) stranger(name []byte, seen *members, unknown *[]string) error {
+func (d *decoder) unknownField(name []byte, seen *members, unknown *[]string) error {
 	if !seen.unknown.add(name) {
 		return d.duplicate(name)
 	}

@@ -2,6 +2,7 @@ package labjson
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 )
 
@@ -74,4 +75,28 @@ func inElement(err error, index int) error {
 
 func inKey(err error, key string) error {
 	return inField(err, fmt.Sprintf("[%q]", key))
+}
+
+// Must says in the words of JSON what a value of a Go type has to be: "must be a list". Whoever decodes with
+// encoding/json uses it, so that callers never read the names of Go types.
+func Must(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "must be a text"
+	case reflect.Bool:
+		return "must be true or false"
+	case reflect.Float32, reflect.Float64:
+		return "must be a number"
+	case reflect.Slice, reflect.Array:
+		return "must be a list"
+	case reflect.Map, reflect.Struct:
+		return "must be an object"
+	}
+	if reflect.Int <= t.Kind() && t.Kind() <= reflect.Uint64 {
+		return "must be an integer"
+	}
+	return "has the wrong type"
 }

@@ -61,6 +61,8 @@ func Options(cfg Config) *redis.UniversalOptions {
 		DialTimeout:   dialTimeout,
 		ReadTimeout:   ioTimeout,
 		WriteTimeout:  ioTimeout,
+		// A command ends with its caller's deadline, also on a server that hangs.
+		ContextTimeoutEnabled: true,
 		// The identity command makes old servers answer with an error on every connection.
 		DisableIdentity: true,
 	}

@@ -34,62 +34,13 @@ func Status(kind apperr.Kind) int { return statuses[kind] }
 // Shape makes the documented error body of an area.
 type Shape func(status int, e *apperr.Error) any
 
-// Envelope is the body of the areas without one of their own: code (the HTTP status), message, details.
+// Envelope is the body of the areas without a shape of their own: code (the HTTP status), message, details.
 func Envelope(status int, e *apperr.Error) any {
 	return struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 		Details string `json:"details"`
 	}{status, e.Message, details(e)}
-}
-
-// TaskQueue is the body of area D: code, message and the elements at fault.
-func TaskQueue(status int, e *apperr.Error) any {
-	return struct {
-		Code    int          `json:"code"`
-		Message string       `json:"message"`
-		Errors  []fieldError `json:"errors,omitempty"`
-	}{status, e.Message, fieldErrors(e)}
-}
-
-// CellCounter is the body of area E: message, and on 400 the elements at fault.
-func CellCounter(status int, e *apperr.Error) any {
-	body := struct {
-		Message string        `json:"message"`
-		Errors  *[]fieldError `json:"errors,omitempty"`
-	}{Message: e.Message}
-	if status == http.StatusBadRequest {
-		errors := fieldErrors(e)
-		body.Errors = &errors
-	}
-	return body
-}
-
-// BillSplit is the body of area G.
-func BillSplit(_ int, e *apperr.Error) any {
-	return struct {
-		Status           string   `json:"status"`
-		FailedValidation []string `json:"failed_validation"`
-		Message          string   `json:"message"`
-	}{"failed", []string{}, e.Message}
-}
-
-type fieldError struct {
-	Index   *int   `json:"index,omitempty"`
-	Field   string `json:"field"`
-	Message string `json:"message"`
-}
-
-func fieldErrors(e *apperr.Error) []fieldError {
-	out := make([]fieldError, 0, len(e.Fields))
-	for _, f := range e.Fields {
-		entry := fieldError{Field: f.Name, Message: f.Message}
-		if f.Index >= 0 {
-			entry.Index = &f.Index
-		}
-		out = append(out, entry)
-	}
-	return out
 }
 
 func details(e *apperr.Error) string {

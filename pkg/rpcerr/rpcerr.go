@@ -60,6 +60,7 @@ func ToStatus(err error) *status.Status {
 	if !ok {
 		return untyped(err)
 	}
+	e = own(err, e)
 	if e.Kind == apperr.Internal && e.Reason == "" {
 		return status.New(codes.Internal, internalMessage)
 	}

@@ -36,13 +36,13 @@ var areas = []*edge.Area{
 	{
 		Name: "taskqueue", Title: "The task queue",
 		Prefixes: []string{"/queue", "/schedule", "/jobInfo", "/cancelJob", "/rescheduleJob", "/retryTask", "/mapping", "/update_consent"},
-		Shape:    rest.TaskQueue, Deadline: edge.DefaultDeadline,
+		Shape:    taskQueueShape, Deadline: edge.DefaultDeadline,
 		Register: func(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
 			return taskqueuev1.RegisterTaskQueueServiceHandlerClient(ctx, mux.ServeMux, taskqueuev1.NewTaskQueueServiceClient(c))
 		},
 	},
 	{
-		Name: "cellcounter", Title: "Cell counter mappings", Prefixes: []string{"/api-v3/cell-counter-mappings"}, Shape: rest.CellCounter, Deadline: edge.DefaultDeadline,
+		Name: "cellcounter", Title: "Cell counter mappings", Prefixes: []string{"/api-v3/cell-counter-mappings"}, Shape: cellCounterShape, Deadline: edge.DefaultDeadline,
 		Register: func(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
 			return cellcounterv1.RegisterCellCounterServiceHandlerClient(ctx, mux.ServeMux, cellcounterv1.NewCellCounterServiceClient(c))
 		},
@@ -57,13 +57,14 @@ var areas = []*edge.Area{
 		},
 	},
 	{
-		Name: "billsplit", Title: "Bill split", Prefixes: []string{"/api-v3/finance/bill/split"}, Shape: rest.BillSplit, Deadline: edge.DefaultDeadline,
+		Name: "billsplit", Title: "Bill split", Prefixes: []string{"/api-v3/finance/bill/split"}, Shape: billSplitShape, Deadline: edge.DefaultDeadline,
 		Register: func(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
 			return billsplitv1.RegisterBillSplitServiceHandlerClient(ctx, mux.ServeMux, billsplitv1.NewBillSplitServiceClient(c))
 		},
 	},
 	{
 		Name: "notifications", Title: "Notifications", Prefixes: []string{"/api-v3/notifications"}, Shape: rest.Envelope, Deadline: edge.DefaultDeadline,
+		MaxAnswerBytes: 32 << 20, // a year of one user's activities
 		Register: func(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
 			return notificationsv1.RegisterNotificationsServiceHandlerClient(ctx, mux.ServeMux, notificationsv1.NewNotificationsServiceClient(c))
 		},

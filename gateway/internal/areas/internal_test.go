@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-func TestTheInternalDoorTakesServicesOnly(t *testing.T) {
+func TestTheInternalListenerTakesServicesOnly(t *testing.T) {
 	t.Parallel()
 	good := serviceToken(t, "taskqueue", "gateway")
 	cases := []struct {
@@ -37,7 +37,21 @@ func TestTheInternalDoorTakesServicesOnly(t *testing.T) {
 	}
 }
 
-func TestTheInternalDoorCallsWithItsOwnTokenAndNamesTheCaller(t *testing.T) {
+func TestThePublicListenerRefusesServiceTokensWhateverTheirAudience(t *testing.T) {
+	t.Parallel()
+	for _, audience := range []string{"gateway", "rerun", "taskqueue"} {
+		for _, scheme := range []string{"Bearer ", "bearer  ", "Basic ", ""} {
+			b := &backend{}
+			token := scheme + strings.TrimPrefix(serviceToken(t, "rerun", audience), "Bearer ")
+			code, body, _ := send(t, newEdge(t, b).Public(), request{"POST", "/api-v3/sample-rerun/7001/request", `{"lab_id":13}`, map[string]string{"Authorization": token}})
+			if method, _, _ := b.seen(); code != 401 || method != "" || !strings.Contains(body, `"code":401`) {
+				t.Errorf("%s%s: %d %s, reached %q", scheme, audience, code, body, method)
+			}
+		}
+	}
+}
+
+func TestTheInternalListenerCallsWithItsOwnTokenAndNamesTheCaller(t *testing.T) {
 	t.Parallel()
 	b := &backend{}
 	header := map[string]string{"Authorization": serviceToken(t, "taskqueue", "gateway"), "X-Is-Internal-Request": "True", "Cookie": "sessionid=asha", "Grpc-Metadata-X": "y"}

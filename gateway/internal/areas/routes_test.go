@@ -68,16 +68,16 @@ func TestEveryPathReachesItsRPCInBothSlashForms(t *testing.T) {
 		for _, slash := range []string{"", "/"} {
 			b := &backend{}
 			e := newEdge(t, b)
-			door, header := e.Public(), map[string]string{}
+			listener, header := e.Public(), map[string]string{}
 			if strings.HasSuffix(route.Path, "/critical/evaluate") {
-				door = e.Internal()
+				listener = e.Internal()
 				header = map[string]string{"Authorization": serviceToken(t, "core", "gateway"), "X-Is-Internal-Request": "True"}
 			}
 			body := "{}"
 			if slices.Contains([]string{"/queue", "/schedule", "/retryTask", "/mapping"}, route.Path) {
 				body = "[]"
 			}
-			code, answer, _ := send(t, door, request{route.Method, example(route.Path) + slash, body, header})
+			code, answer, _ := send(t, listener, request{route.Method, example(route.Path) + slash, body, header})
 			if method, _, _ := b.seen(); method != route.RPC {
 				t.Errorf("%s %s%s reached %q (answer %d %s), want %s", route.Method, route.Path, slash, method, code, answer, route.RPC)
 			}

@@ -168,7 +168,7 @@ func (p *process) ready() {
 	})
 }
 
-// client calls as another service of the platform.
+// client calls as the gateway does for another service of the platform.
 func (p *process) client() (taskqueuev1.TaskQueueServiceClient, context.Context) {
 	p.t.Helper()
 	conn, err := grpc.NewClient(p.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -176,7 +176,7 @@ func (p *process) client() (taskqueuev1.TaskQueueServiceClient, context.Context)
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { _ = conn.Close() })
-	token, err := authn.NewServiceTokens(config.Secret(serviceSecret), "rerun", clock.System{}).Mint("taskqueue", "")
+	token, err := authn.NewServiceTokens(config.Secret(serviceSecret), "gateway", clock.System{}).Mint("taskqueue", "rerun")
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"github.com/labplatform/labplatform/pkg/labjson"
 )
 
 // Digits is a number that callers write as a JSON integer or as a digit string; leading zeros are kept.
@@ -111,7 +113,7 @@ func decode(data []byte, dst any) (field, message string) {
 	}
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
-		return "data." + wrong.Field, "data." + wrong.Field + " has the wrong type, " + wrong.Type.String() + " is expected"
+		return "data." + wrong.Field, "data." + wrong.Field + " " + labjson.Must(wrong.Type)
 	}
 	if errors.Is(err, errDigits) {
 		return "data", "contact, countryCode and otp must be whole numbers or strings of digits"

@@ -538,9 +538,9 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\x10SplitBillSummary\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x1c\n" +
 	"\tlabBillId\x18\x02 \x01(\x03R\tlabBillId\x12!\n" +
-	"\ftotal_amount\x18\x03 \x01(\x01R\vtotalAmount2\x9a\x01\n" +
-	"\x10BillSplitService\x12\x85\x01\n" +
-	"\tSplitBill\x12\".lab.billsplit.v1.SplitBillRequest\x1a#.lab.billsplit.v1.SplitBillResponse\"/\x82\xd3\xe4\x93\x02):\x01*\"$/api-v3/finance/bill/split/{bill_id}BKZIgithub.com/labplatform/labplatform/proto/gen/lab/billsplit/v1;billsplitv1b\x06proto3"
+	"\ftotal_amount\x18\x03 \x01(\x01R\vtotalAmount2\xa9\x01\n" +
+	"\x10BillSplitService\x12\x94\x01\n" +
+	"\tSplitBill\x12\".lab.billsplit.v1.SplitBillRequest\x1a#.lab.billsplit.v1.SplitBillResponse\">\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02):\x01*\"$/api-v3/finance/bill/split/{bill_id}BKZIgithub.com/labplatform/labplatform/proto/gen/lab/billsplit/v1;billsplitv1b\x06proto3"
 
 var (
 	file_lab_billsplit_v1_billsplit_proto_rawDescOnce sync.Once

@@ -1586,14 +1586,14 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\areports\x18\x01 \x03(\v2\x1c.lab.callout.v1.ReportStatusR\areports\"Z\n" +
 	"\fReportStatus\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12&\n" +
-	"\x0ecriticalValues\x18\x02 \x01(\tR\x0ecriticalValues2\xa8\b\n" +
-	"\x0eCalloutService\x12\xc7\x01\n" +
-	"\x13ListCriticalRecords\x12*.lab.callout.v1.ListCriticalRecordsRequest\x1a+.lab.callout.v1.ListCriticalRecordsResponse\"W\x82\xd3\xe4\x93\x02QZ+\x12)/api-v3/report/{bill_id}/critical/records\x12\"/report/{bill_id}/critical/records\x12\xc5\x01\n" +
-	"\x0fListCalloutLogs\x12&.lab.callout.v1.ListCalloutLogsRequest\x1a'.lab.callout.v1.ListCalloutLogsResponse\"a\x82\xd3\xe4\x93\x02[Z0\x12./api-v3/report/bulk/critical-notification/logs\x12'/report/bulk/critical-notification/logs\x12\xaa\x01\n" +
-	"\fListCallouts\x12#.lab.callout.v1.ListCalloutsRequest\x1a$.lab.callout.v1.ListCalloutsResponse\"O\x82\xd3\xe4\x93\x02I:\x01*Z':\x01*\"\"/api-v3/operation/critical-callout\"\x1b/operation/critical-callout\x12\xb5\x01\n" +
-	"\vSaveCallout\x12\".lab.callout.v1.SaveCalloutRequest\x1a#.lab.callout.v1.SaveCalloutResponse\"]\x82\xd3\xe4\x93\x02W:\x01*Z.:\x01*\")/api-v3/report/{bill_id}/critical/callout\"\"/report/{bill_id}/critical/callout\x12\xba\x01\n" +
-	"\fEvaluateBill\x12#.lab.callout.v1.EvaluateBillRequest\x1a$.lab.callout.v1.EvaluateBillResponse\"_\x82\xd3\xe4\x93\x02Y:\x01*Z/:\x01*\"*/api-v3/report/{bill_id}/critical/evaluate\"#/report/{bill_id}/critical/evaluate\x12b\n" +
-	"\x0fEvaluateReports\x12&.lab.callout.v1.EvaluateReportsRequest\x1a'.lab.callout.v1.EvaluateReportsResponseBGZEgithub.com/labplatform/labplatform/proto/gen/lab/callout/v1;calloutv1b\x06proto3"
+	"\x0ecriticalValues\x18\x02 \x01(\tR\x0ecriticalValues2\x8a\t\n" +
+	"\x0eCalloutService\x12\xd6\x01\n" +
+	"\x13ListCriticalRecords\x12*.lab.callout.v1.ListCriticalRecordsRequest\x1a+.lab.callout.v1.ListCriticalRecordsResponse\"f\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02QZ+\x12)/api-v3/report/{bill_id}/critical/records\x12\"/report/{bill_id}/critical/records\x12\xd4\x01\n" +
+	"\x0fListCalloutLogs\x12&.lab.callout.v1.ListCalloutLogsRequest\x1a'.lab.callout.v1.ListCalloutLogsResponse\"p\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02[Z0\x12./api-v3/report/bulk/critical-notification/logs\x12'/report/bulk/critical-notification/logs\x12\xb9\x01\n" +
+	"\fListCallouts\x12#.lab.callout.v1.ListCalloutsRequest\x1a$.lab.callout.v1.ListCalloutsResponse\"^\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02I:\x01*Z':\x01*\"\"/api-v3/operation/critical-callout\"\x1b/operation/critical-callout\x12\xc4\x01\n" +
+	"\vSaveCallout\x12\".lab.callout.v1.SaveCalloutRequest\x1a#.lab.callout.v1.SaveCalloutResponse\"l\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02W:\x01*Z.:\x01*\")/api-v3/report/{bill_id}/critical/callout\"\"/report/{bill_id}/critical/callout\x12\xcd\x01\n" +
+	"\fEvaluateBill\x12#.lab.callout.v1.EvaluateBillRequest\x1a$.lab.callout.v1.EvaluateBillResponse\"r\x8a\xe7\x18\x0f\x12\x04core\x12\agateway\x82\xd3\xe4\x93\x02Y:\x01*Z/:\x01*\"*/api-v3/report/{bill_id}/critical/evaluate\"#/report/{bill_id}/critical/evaluate\x12u\n" +
+	"\x0fEvaluateReports\x12&.lab.callout.v1.EvaluateReportsRequest\x1a'.lab.callout.v1.EvaluateReportsResponse\"\x11\x8a\xe7\x18\r\x12\x04core\x12\x05rerunBGZEgithub.com/labplatform/labplatform/proto/gen/lab/callout/v1;calloutv1b\x06proto3"
 
 var (
 	file_lab_callout_v1_callout_proto_rawDescOnce sync.Once

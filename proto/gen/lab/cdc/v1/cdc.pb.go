@@ -9,6 +9,7 @@
 package cdcv1
 
 import (
+	_ "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -126,14 +127,14 @@ var File_lab_cdc_v1_cdc_proto protoreflect.FileDescriptor
 const file_lab_cdc_v1_cdc_proto_rawDesc = "" +
 	"\n" +
 	"\x14lab/cdc/v1/cdc.proto\x12\n" +
-	"lab.cdc.v1\"D\n" +
+	"lab.cdc.v1\x1a\x16lab/type/v1/type.proto\"D\n" +
 	"\x10SyncUsersRequest\x12\x15\n" +
 	"\x06lab_id\x18\x01 \x01(\x03R\x05labId\x12\x19\n" +
 	"\buser_ids\x18\x02 \x03(\x03R\auserIds\"+\n" +
 	"\x11SyncUsersResponse\x12\x16\n" +
-	"\x06synced\x18\x01 \x01(\x05R\x06synced2`\n" +
-	"\x14ChangeCaptureService\x12H\n" +
-	"\tSyncUsers\x12\x1c.lab.cdc.v1.SyncUsersRequest\x1a\x1d.lab.cdc.v1.SyncUsersResponseB?Z=github.com/labplatform/labplatform/proto/gen/lab/cdc/v1;cdcv1b\x06proto3"
+	"\x06synced\x18\x01 \x01(\x05R\x06synced2x\n" +
+	"\x14ChangeCaptureService\x12`\n" +
+	"\tSyncUsers\x12\x1c.lab.cdc.v1.SyncUsersRequest\x1a\x1d.lab.cdc.v1.SyncUsersResponse\"\x16\x8a\xe7\x18\x12\x12\tbillsplit\x12\x05rerunB?Z=github.com/labplatform/labplatform/proto/gen/lab/cdc/v1;cdcv1b\x06proto3"
 
 var (
 	file_lab_cdc_v1_cdc_proto_rawDescOnce sync.Once

@@ -9,6 +9,7 @@
 package externaleditv1
 
 import (
+	_ "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -748,7 +749,7 @@ var File_lab_externaledit_v1_externaledit_proto protoreflect.FileDescriptor
 
 const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\n" +
-	"&lab/externaledit/v1/externaledit.proto\x12\x13lab.externaledit.v1\x1a\x1cgoogle/api/annotations.proto\"7\n" +
+	"&lab/externaledit/v1/externaledit.proto\x12\x13lab.externaledit.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16lab/type/v1/type.proto\"7\n" +
 	"\x11GetSessionRequest\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\"\xea\x01\n" +
 	"\x12GetSessionResponse\x12\x0e\n" +
@@ -801,15 +802,15 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\aedit_id\x18\x01 \x01(\x03R\x06editId\"2\n" +
 	"\x11HeartbeatResponse\x12\x1d\n" +
 	"\n" +
-	"expires_at\x18\x01 \x01(\x03R\texpiresAt2\xde\x05\n" +
-	"\x13ExternalEditService\x12\x93\x01\n" +
+	"expires_at\x18\x01 \x01(\x03R\texpiresAt2\xab\x06\n" +
+	"\x13ExternalEditService\x12\xa2\x01\n" +
 	"\n" +
-	"GetSession\x12&.lab.externaledit.v1.GetSessionRequest\x1a'.lab.externaledit.v1.GetSessionResponse\"4\x82\xd3\xe4\x93\x02.\x12,/api-v3/report/external-edit/{lab_report_id}\x12\x9f\x01\n" +
-	"\rCreateSession\x12).lab.externaledit.v1.CreateSessionRequest\x1a*.lab.externaledit.v1.CreateSessionResponse\"7\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/report/external-edit/{lab_report_id}\x12\x8d\x01\n" +
+	"GetSession\x12&.lab.externaledit.v1.GetSessionRequest\x1a'.lab.externaledit.v1.GetSessionResponse\"C\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02.\x12,/api-v3/report/external-edit/{lab_report_id}\x12\xae\x01\n" +
+	"\rCreateSession\x12).lab.externaledit.v1.CreateSessionRequest\x1a*.lab.externaledit.v1.CreateSessionResponse\"F\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/report/external-edit/{lab_report_id}\x12\x9c\x01\n" +
 	"\n" +
-	"EndSession\x12&.lab.externaledit.v1.EndSessionRequest\x1a'.lab.externaledit.v1.EndSessionResponse\".\x82\xd3\xe4\x93\x02(\x1a&/api-v3/report/external-edit/{edit_id}\x12b\n" +
-	"\vUploadFiles\x12'.lab.externaledit.v1.UploadFilesRequest\x1a(.lab.externaledit.v1.UploadFilesResponse(\x01\x12\x9a\x01\n" +
-	"\tHeartbeat\x12%.lab.externaledit.v1.HeartbeatRequest\x1a&.lab.externaledit.v1.HeartbeatResponse\">\x82\xd3\xe4\x93\x028\"6/api-v3/report/external-edit/agent/{edit_id}/heartbeatBQZOgithub.com/labplatform/labplatform/proto/gen/lab/externaledit/v1;externaleditv1b\x06proto3"
+	"EndSession\x12&.lab.externaledit.v1.EndSessionRequest\x1a'.lab.externaledit.v1.EndSessionResponse\"=\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02(\x1a&/api-v3/report/external-edit/{edit_id}\x12s\n" +
+	"\vUploadFiles\x12'.lab.externaledit.v1.UploadFilesRequest\x1a(.lab.externaledit.v1.UploadFilesResponse\"\x0f\x8a\xe7\x18\v\b\x01\x12\agateway(\x01\x12\xa9\x01\n" +
+	"\tHeartbeat\x12%.lab.externaledit.v1.HeartbeatRequest\x1a&.lab.externaledit.v1.HeartbeatResponse\"M\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x028\"6/api-v3/report/external-edit/agent/{edit_id}/heartbeatBQZOgithub.com/labplatform/labplatform/proto/gen/lab/externaledit/v1;externaleditv1b\x06proto3"
 
 var (
 	file_lab_externaledit_v1_externaledit_proto_rawDescOnce sync.Once

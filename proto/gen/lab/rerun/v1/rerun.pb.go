@@ -1375,16 +1375,16 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\a_lab_id\"j\n" +
 	"\x19EvaluateAutoRerunResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x123\n" +
-	"\x15qualifying_parameters\x18\x02 \x03(\x05R\x14qualifyingParameters2\xd1\x06\n" +
-	"\fRerunService\x12}\n" +
+	"\x15qualifying_parameters\x18\x02 \x03(\x05R\x14qualifyingParameters2\xc7\a\n" +
+	"\fRerunService\x12\x8c\x01\n" +
 	"\n" +
-	"ListReruns\x12\x1f.lab.rerun.v1.ListRerunsRequest\x1a .lab.rerun.v1.ListRerunsResponse\",\x82\xd3\xe4\x93\x02&\x12$/api-v3/sample-rerun/{lab_report_id}\x12}\n" +
-	"\tAddValues\x12\x1e.lab.rerun.v1.AddValuesRequest\x1a\x1f.lab.rerun.v1.AddValuesResponse\"/\x82\xd3\xe4\x93\x02):\x01*\"$/api-v3/sample-rerun/{report_id}/new\x12\x8e\x01\n" +
-	"\fRequestRerun\x12!.lab.rerun.v1.RequestRerunRequest\x1a\".lab.rerun.v1.RequestRerunResponse\"7\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/sample-rerun/{lab_report_id}/request\x12\x8e\x01\n" +
-	"\fConfirmRerun\x12!.lab.rerun.v1.ConfirmRerunRequest\x1a\".lab.rerun.v1.ConfirmRerunResponse\"7\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/sample-rerun/{lab_report_id}/confirm\x12\x83\x01\n" +
+	"ListReruns\x12\x1f.lab.rerun.v1.ListRerunsRequest\x1a .lab.rerun.v1.ListRerunsResponse\";\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02&\x12$/api-v3/sample-rerun/{lab_report_id}\x12\x99\x01\n" +
+	"\tAddValues\x12\x1e.lab.rerun.v1.AddValuesRequest\x1a\x1f.lab.rerun.v1.AddValuesResponse\"K\x8a\xe7\x18\x18\b\x01\x12\agateway\x12\vinstruments\x82\xd3\xe4\x93\x02):\x01*\"$/api-v3/sample-rerun/{report_id}/new\x12\x9d\x01\n" +
+	"\fRequestRerun\x12!.lab.rerun.v1.RequestRerunRequest\x1a\".lab.rerun.v1.RequestRerunResponse\"F\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/sample-rerun/{lab_report_id}/request\x12\x9d\x01\n" +
+	"\fConfirmRerun\x12!.lab.rerun.v1.ConfirmRerunRequest\x1a\".lab.rerun.v1.ConfirmRerunResponse\"F\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/sample-rerun/{lab_report_id}/confirm\x12\x92\x01\n" +
 	"\n" +
-	"AbortRerun\x12\x1f.lab.rerun.v1.AbortRerunRequest\x1a .lab.rerun.v1.AbortRerunResponse\"2\x82\xd3\xe4\x93\x02,\"*/api-v3/sample-rerun/{lab_report_id}/abort\x12\x9a\x01\n" +
-	"\x11EvaluateAutoRerun\x12&.lab.rerun.v1.EvaluateAutoRerunRequest\x1a'.lab.rerun.v1.EvaluateAutoRerunResponse\"4\x82\xd3\xe4\x93\x02.:\x01*\")/api-v3/sample-rerun/{lab_report_id}/autoBCZAgithub.com/labplatform/labplatform/proto/gen/lab/rerun/v1;rerunv1b\x06proto3"
+	"AbortRerun\x12\x1f.lab.rerun.v1.AbortRerunRequest\x1a .lab.rerun.v1.AbortRerunResponse\"A\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02,\"*/api-v3/sample-rerun/{lab_report_id}/abort\x12\xb6\x01\n" +
+	"\x11EvaluateAutoRerun\x12&.lab.rerun.v1.EvaluateAutoRerunRequest\x1a'.lab.rerun.v1.EvaluateAutoRerunResponse\"P\x8a\xe7\x18\x18\b\x01\x12\agateway\x12\vinstruments\x82\xd3\xe4\x93\x02.:\x01*\")/api-v3/sample-rerun/{lab_report_id}/autoBCZAgithub.com/labplatform/labplatform/proto/gen/lab/rerun/v1;rerunv1b\x06proto3"
 
 var (
 	file_lab_rerun_v1_rerun_proto_rawDescOnce sync.Once

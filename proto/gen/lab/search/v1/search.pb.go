@@ -9,6 +9,7 @@
 package searchv1
 
 import (
+	_ "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -905,7 +906,7 @@ var File_lab_search_v1_search_proto protoreflect.FileDescriptor
 
 const file_lab_search_v1_search_proto_rawDesc = "" +
 	"\n" +
-	"\x1alab/search/v1/search.proto\x12\rlab.search.v1\x1a\x1cgoogle/api/annotations.proto\"\xcb\x03\n" +
+	"\x1alab/search/v1/search.proto\x12\rlab.search.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16lab/type/v1/type.proto\"\xcb\x03\n" +
 	"\x12SearchUsersRequest\x12\x19\n" +
 	"\x05query\x18\x01 \x01(\tH\x00R\x05query\x88\x01\x01\x12$\n" +
 	"\vsearch_text\x18\x02 \x01(\tH\x01R\n" +
@@ -1023,10 +1024,10 @@ const file_lab_search_v1_search_proto_rawDesc = "" +
 	"_branch_idB\t\n" +
 	"\a_org_idB\b\n" +
 	"\x06_cc_idB\x11\n" +
-	"\x0f_last_bill_time2\xf1\x01\n" +
-	"\rSearchService\x12u\n" +
-	"\vSearchUsers\x12!.lab.search.v1.SearchUsersRequest\x1a\".lab.search.v1.SearchUsersResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/api/v1/users/search\x12i\n" +
-	"\aGetUser\x12\x1d.lab.search.v1.GetUserRequest\x1a\x1e.lab.search.v1.GetUserResponse\"\x1f\x82\xd3\xe4\x93\x02\x19\x12\x17/api/v1/users/{user_id}BEZCgithub.com/labplatform/labplatform/proto/gen/lab/search/v1;searchv1b\x06proto3"
+	"\x0f_last_bill_time2\x90\x02\n" +
+	"\rSearchService\x12\x84\x01\n" +
+	"\vSearchUsers\x12!.lab.search.v1.SearchUsersRequest\x1a\".lab.search.v1.SearchUsersResponse\".\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/api/v1/users/search\x12x\n" +
+	"\aGetUser\x12\x1d.lab.search.v1.GetUserRequest\x1a\x1e.lab.search.v1.GetUserResponse\".\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\x19\x12\x17/api/v1/users/{user_id}BEZCgithub.com/labplatform/labplatform/proto/gen/lab/search/v1;searchv1b\x06proto3"
 
 var (
 	file_lab_search_v1_search_proto_rawDescOnce sync.Once

@@ -1759,18 +1759,18 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\a_lab_id\"E\n" +
 	"\x15UpdateConsentResponse\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage2\x8f\a\n" +
-	"\x10TaskQueueService\x12e\n" +
-	"\aEnqueue\x12 .lab.taskqueue.v1.EnqueueRequest\x1a!.lab.taskqueue.v1.EnqueueResponse\"\x15\x82\xd3\xe4\x93\x02\x0f:\x05tasks\"\x06/queue\x12k\n" +
-	"\bSchedule\x12!.lab.taskqueue.v1.ScheduleRequest\x1a\".lab.taskqueue.v1.ScheduleResponse\"\x18\x82\xd3\xe4\x93\x02\x12:\x05tasks\"\t/schedule\x12c\n" +
-	"\aJobInfo\x12 .lab.taskqueue.v1.JobInfoRequest\x1a!.lab.taskqueue.v1.JobInfoResponse\"\x13\x82\xd3\xe4\x93\x02\r:\x01*\"\b/jobInfo\x12k\n" +
-	"\tCancelJob\x12\".lab.taskqueue.v1.CancelJobRequest\x1a#.lab.taskqueue.v1.CancelJobResponse\"\x15\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
-	"/cancelJob\x12{\n" +
-	"\rRescheduleJob\x12&.lab.taskqueue.v1.RescheduleJobRequest\x1a'.lab.taskqueue.v1.RescheduleJobResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/rescheduleJob\x12n\n" +
-	"\tRetryTask\x12\".lab.taskqueue.v1.RetryTaskRequest\x1a#.lab.taskqueue.v1.RetryTaskResponse\"\x18\x82\xd3\xe4\x93\x02\x12:\x04jobs\"\n" +
-	"/retryTask\x12j\n" +
-	"\aMapping\x12 .lab.taskqueue.v1.MappingRequest\x1a!.lab.taskqueue.v1.MappingResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\bmappings\"\b/mapping\x12|\n" +
-	"\rUpdateConsent\x12&.lab.taskqueue.v1.UpdateConsentRequest\x1a'.lab.taskqueue.v1.UpdateConsentResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/update_consentBKZIgithub.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1;taskqueuev1b\x06proto3"
+	"\amessage\x18\x02 \x01(\tR\amessage2\xe9\b\n" +
+	"\x10TaskQueueService\x12\x93\x01\n" +
+	"\aEnqueue\x12 .lab.taskqueue.v1.EnqueueRequest\x1a!.lab.taskqueue.v1.EnqueueResponse\"C\x8a\xe7\x18*\b\x01\x12\acallout\x12\agateway\x12\rnotifications\x12\x05rerun\x82\xd3\xe4\x93\x02\x0f:\x05tasks\"\x06/queue\x12\x99\x01\n" +
+	"\bSchedule\x12!.lab.taskqueue.v1.ScheduleRequest\x1a\".lab.taskqueue.v1.ScheduleResponse\"F\x8a\xe7\x18*\b\x01\x12\acallout\x12\agateway\x12\rnotifications\x12\x05rerun\x82\xd3\xe4\x93\x02\x12:\x05tasks\"\t/schedule\x12r\n" +
+	"\aJobInfo\x12 .lab.taskqueue.v1.JobInfoRequest\x1a!.lab.taskqueue.v1.JobInfoResponse\"\"\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\r:\x01*\"\b/jobInfo\x12\x99\x01\n" +
+	"\tCancelJob\x12\".lab.taskqueue.v1.CancelJobRequest\x1a#.lab.taskqueue.v1.CancelJobResponse\"C\x8a\xe7\x18*\b\x01\x12\acallout\x12\agateway\x12\rnotifications\x12\x05rerun\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
+	"/cancelJob\x12\x8a\x01\n" +
+	"\rRescheduleJob\x12&.lab.taskqueue.v1.RescheduleJobRequest\x1a'.lab.taskqueue.v1.RescheduleJobResponse\"(\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/rescheduleJob\x12}\n" +
+	"\tRetryTask\x12\".lab.taskqueue.v1.RetryTaskRequest\x1a#.lab.taskqueue.v1.RetryTaskResponse\"'\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\x12:\x04jobs\"\n" +
+	"/retryTask\x12y\n" +
+	"\aMapping\x12 .lab.taskqueue.v1.MappingRequest\x1a!.lab.taskqueue.v1.MappingResponse\")\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\x14:\bmappings\"\b/mapping\x12\x8b\x01\n" +
+	"\rUpdateConsent\x12&.lab.taskqueue.v1.UpdateConsentRequest\x1a'.lab.taskqueue.v1.UpdateConsentResponse\")\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/update_consentBKZIgithub.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1;taskqueuev1b\x06proto3"
 
 var (
 	file_lab_taskqueue_v1_taskqueue_proto_rawDescOnce sync.Once

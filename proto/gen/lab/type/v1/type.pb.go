@@ -71,6 +71,61 @@ func (x *RawJSON) GetJson() []byte {
 	return nil
 }
 
+// Who may call a method. The servers refuse everybody else, and everybody when a method does not say it.
+type Callers struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Sessions and users' tokens; what they may see is decided by the service.
+	Users bool `protobuf:"varint,1,opt,name=users,proto3" json:"users,omitempty"`
+	// The services whose tokens are accepted. "gateway" stands for its internal listener, which acts for others.
+	Services      []string `protobuf:"bytes,2,rep,name=services,proto3" json:"services,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Callers) Reset() {
+	*x = Callers{}
+	mi := &file_lab_type_v1_type_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Callers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Callers) ProtoMessage() {}
+
+func (x *Callers) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_type_v1_type_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Callers.ProtoReflect.Descriptor instead.
+func (*Callers) Descriptor() ([]byte, []int) {
+	return file_lab_type_v1_type_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Callers) GetUsers() bool {
+	if x != nil {
+		return x.Users
+	}
+	return false
+}
+
+func (x *Callers) GetServices() []string {
+	if x != nil {
+		return x.Services
+	}
+	return nil
+}
+
 // Event is one server-sent event: what an RPC that backs a text/event-stream path streams.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -86,7 +141,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_lab_type_v1_type_proto_msgTypes[1]
+	mi := &file_lab_type_v1_type_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -98,7 +153,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_type_v1_type_proto_msgTypes[1]
+	mi := &file_lab_type_v1_type_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -111,7 +166,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_lab_type_v1_type_proto_rawDescGZIP(), []int{1}
+	return file_lab_type_v1_type_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Event) GetId() string {
@@ -153,6 +208,14 @@ var file_lab_type_v1_type_proto_extTypes = []protoimpl.ExtensionInfo{
 		Filename:      "lab/type/v1/type.proto",
 	},
 	{
+		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
+		ExtensionType: (*Callers)(nil),
+		Field:         50801,
+		Name:          "lab.type.v1.callers",
+		Tag:           "bytes,50801,opt,name=callers",
+		Filename:      "lab/type/v1/type.proto",
+	},
+	{
 		ExtendedType:  (*descriptorpb.MessageOptions)(nil),
 		ExtensionType: (*bool)(nil),
 		Field:         50801,
@@ -174,12 +237,18 @@ var (
 	E_OmitEmpty = &file_lab_type_v1_type_proto_extTypes[1]
 )
 
+// Extension fields to descriptorpb.MethodOptions.
+var (
+	// optional lab.type.v1.Callers callers = 50801;
+	E_Callers = &file_lab_type_v1_type_proto_extTypes[2]
+)
+
 // Extension fields to descriptorpb.MessageOptions.
 var (
 	// Unknown top-level names are an error instead of being dropped.
 	//
 	// optional bool strict = 50801;
-	E_Strict = &file_lab_type_v1_type_proto_extTypes[2]
+	E_Strict = &file_lab_type_v1_type_proto_extTypes[3]
 )
 
 var File_lab_type_v1_type_proto protoreflect.FileDescriptor
@@ -189,14 +258,18 @@ const file_lab_type_v1_type_proto_rawDesc = "" +
 	"\x16lab/type/v1/type.proto\x12\vlab.type.v1\x1a google/protobuf/descriptor.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"8\n" +
 	"\aRawJSON\x12\x12\n" +
 	"\x04json\x18\x01 \x01(\fR\x04json:\x19\x92A\x16\n" +
-	"\x14*\x0eany JSON value\x9a\x02\x01\x06\"A\n" +
+	"\x14*\x0eany JSON value\x9a\x02\x01\x06\";\n" +
+	"\aCallers\x12\x14\n" +
+	"\x05users\x18\x01 \x01(\bR\x05users\x12\x1a\n" +
+	"\bservices\x18\x02 \x03(\tR\bservices\"A\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05event\x18\x02 \x01(\tR\x05event\x12\x12\n" +
 	"\x04data\x18\x03 \x01(\tR\x04data:3\n" +
 	"\x04flag\x12\x1d.google.protobuf.FieldOptions\x18\xf1\x8c\x03 \x01(\bR\x04flag:>\n" +
 	"\n" +
-	"omit_empty\x12\x1d.google.protobuf.FieldOptions\x18\xf2\x8c\x03 \x01(\bR\tomitEmpty:9\n" +
+	"omit_empty\x12\x1d.google.protobuf.FieldOptions\x18\xf2\x8c\x03 \x01(\bR\tomitEmpty:P\n" +
+	"\acallers\x12\x1e.google.protobuf.MethodOptions\x18\xf1\x8c\x03 \x01(\v2\x14.lab.type.v1.CallersR\acallers:9\n" +
 	"\x06strict\x12\x1f.google.protobuf.MessageOptions\x18\xf1\x8c\x03 \x01(\bR\x06strictBAZ?github.com/labplatform/labplatform/proto/gen/lab/type/v1;typev1b\x06proto3"
 
 var (
@@ -211,21 +284,25 @@ func file_lab_type_v1_type_proto_rawDescGZIP() []byte {
 	return file_lab_type_v1_type_proto_rawDescData
 }
 
-var file_lab_type_v1_type_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_lab_type_v1_type_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_lab_type_v1_type_proto_goTypes = []any{
 	(*RawJSON)(nil),                     // 0: lab.type.v1.RawJSON
-	(*Event)(nil),                       // 1: lab.type.v1.Event
-	(*descriptorpb.FieldOptions)(nil),   // 2: google.protobuf.FieldOptions
-	(*descriptorpb.MessageOptions)(nil), // 3: google.protobuf.MessageOptions
+	(*Callers)(nil),                     // 1: lab.type.v1.Callers
+	(*Event)(nil),                       // 2: lab.type.v1.Event
+	(*descriptorpb.FieldOptions)(nil),   // 3: google.protobuf.FieldOptions
+	(*descriptorpb.MethodOptions)(nil),  // 4: google.protobuf.MethodOptions
+	(*descriptorpb.MessageOptions)(nil), // 5: google.protobuf.MessageOptions
 }
 var file_lab_type_v1_type_proto_depIdxs = []int32{
-	2, // 0: lab.type.v1.flag:extendee -> google.protobuf.FieldOptions
-	2, // 1: lab.type.v1.omit_empty:extendee -> google.protobuf.FieldOptions
-	3, // 2: lab.type.v1.strict:extendee -> google.protobuf.MessageOptions
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	0, // [0:3] is the sub-list for extension extendee
+	3, // 0: lab.type.v1.flag:extendee -> google.protobuf.FieldOptions
+	3, // 1: lab.type.v1.omit_empty:extendee -> google.protobuf.FieldOptions
+	4, // 2: lab.type.v1.callers:extendee -> google.protobuf.MethodOptions
+	5, // 3: lab.type.v1.strict:extendee -> google.protobuf.MessageOptions
+	1, // 4: lab.type.v1.callers:type_name -> lab.type.v1.Callers
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	4, // [4:5] is the sub-list for extension type_name
+	0, // [0:4] is the sub-list for extension extendee
 	0, // [0:0] is the sub-list for field type_name
 }
 
@@ -240,8 +317,8 @@ func file_lab_type_v1_type_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_type_v1_type_proto_rawDesc), len(file_lab_type_v1_type_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
-			NumExtensions: 3,
+			NumMessages:   3,
+			NumExtensions: 4,
 			NumServices:   0,
 		},
 		GoTypes:           file_lab_type_v1_type_proto_goTypes,

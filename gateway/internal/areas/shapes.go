@@ -1,0 +1,58 @@
+package areas
+
+import (
+	"net/http"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+)
+
+// The error bodies of the areas that document one of their own.
+
+// taskQueueShape is the body of area D: code, message and the elements at fault.
+func taskQueueShape(status int, e *apperr.Error) any {
+	return struct {
+		Code    int          `json:"code"`
+		Message string       `json:"message"`
+		Errors  []fieldError `json:"errors,omitempty"`
+	}{status, e.Message, fieldErrors(e)}
+}
+
+// cellCounterShape is the body of area E: message, and on 400 the elements at fault.
+func cellCounterShape(status int, e *apperr.Error) any {
+	body := struct {
+		Message string        `json:"message"`
+		Errors  *[]fieldError `json:"errors,omitempty"`
+	}{Message: e.Message}
+	if status == http.StatusBadRequest {
+		errors := fieldErrors(e)
+		body.Errors = &errors
+	}
+	return body
+}
+
+// billSplitShape is the body of area G.
+func billSplitShape(_ int, e *apperr.Error) any {
+	return struct {
+		Status           string   `json:"status"`
+		FailedValidation []string `json:"failed_validation"`
+		Message          string   `json:"message"`
+	}{"failed", []string{}, e.Message}
+}
+
+type fieldError struct {
+	Index   *int   `json:"index,omitempty"`
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+func fieldErrors(e *apperr.Error) []fieldError {
+	out := make([]fieldError, 0, len(e.Fields))
+	for _, f := range e.Fields {
+		entry := fieldError{Field: f.Name, Message: f.Message}
+		if f.Index >= 0 {
+			entry.Index = &f.Index
+		}
+		out = append(out, entry)
+	}
+	return out
+}

@@ -1,0 +1,31 @@
+package edge
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+)
+
+// receiving is a connection whose answers may be larger than gRPC's default.
+type receiving struct {
+	grpc.ClientConnInterface
+	limit grpc.CallOption
+}
+
+// receive returns c with the area's limit of answers.
+func (a *Area) receive(c grpc.ClientConnInterface) grpc.ClientConnInterface {
+	if a.MaxAnswerBytes == 0 {
+		return c
+	}
+	return receiving{c, grpc.MaxCallRecvMsgSize(a.MaxAnswerBytes)}
+}
+
+// Invoke implements grpc.ClientConnInterface.
+func (c receiving) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	return c.ClientConnInterface.Invoke(ctx, method, args, reply, append(opts, c.limit)...) //nolint:wrapcheck // a decorator
+}
+
+// NewStream implements grpc.ClientConnInterface.
+func (c receiving) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	return c.ClientConnInterface.NewStream(ctx, desc, method, append(opts, c.limit)...) //nolint:wrapcheck // a decorator
+}

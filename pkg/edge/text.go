@@ -1,0 +1,42 @@
+package edge
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+)
+
+// checkText refuses paths, parameters and keys that no message can carry. gRPC would fail on them as if it were
+// our fault, and grpc-gateway would drop the key without a word: a repeated write would be done twice.
+func checkText(r *http.Request) *apperr.Error {
+	if !utf8.ValidString(r.URL.Path) || strings.ContainsRune(r.URL.Path, 0) {
+		return apperr.New(apperr.Invalid, "INVALID_PATH", "the path must be text in UTF-8")
+	}
+	for _, key := range r.Header.Values("Idempotency-Key") {
+		if strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' }) {
+			return apperr.InvalidField("Idempotency-Key", "Idempotency-Key must consist of printable ASCII characters")
+		}
+	}
+	if r.URL.RawQuery == "" {
+		return nil
+	}
+	parameters, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return apperr.New(apperr.Invalid, "INVALID_QUERY", "the parameters behind the question mark are not encoded as a URL needs it")
+	}
+	for name, values := range parameters {
+		for _, value := range append(values, name) {
+			if utf8.ValidString(value) {
+				continue
+			}
+			if !utf8.ValidString(name) {
+				name = "every parameter"
+			}
+			return apperr.InvalidField(name, name+" must be text in UTF-8")
+		}
+	}
+	return nil
+}

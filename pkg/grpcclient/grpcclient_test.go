@@ -1,0 +1,59 @@
+package grpcclient_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/labplatform/labplatform/pkg/grpcclient"
+	"github.com/labplatform/labplatform/pkg/telemetry"
+)
+
+func TestAServiceThatWasAwayForAMinuteIsUsedAgainWithinSeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tel, err := telemetry.Start(t.Context(), "gateway", "test", telemetry.Config{Environment: "dev"}, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener := bufconn.Listen(1 << 16)
+		server := grpc.NewServer()
+		healthv1.RegisterHealthServer(server, health.NewServer())
+		go func() { _ = server.Serve(listener) }()
+		defer server.Stop()
+
+		back := time.Now().Add(time.Minute)
+		conn, err := grpcclient.Connect("passthrough:service", tel, grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			if time.Now().Before(back) {
+				return nil, errors.New("connection refused")
+			}
+			return listener.DialContext(ctx)
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		client := healthv1.NewHealthClient(conn)
+		if _, err := client.Check(t.Context(), &healthv1.HealthCheckRequest{}); status.Code(err) != codes.Unavailable {
+			t.Fatalf("while away: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if _, err := client.Check(t.Context(), &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true)); err != nil {
+			t.Fatal(err)
+		}
+		if late := time.Since(back); late > 2500*time.Millisecond {
+			t.Errorf("used again %v after its return", late)
+		}
+	})
+}

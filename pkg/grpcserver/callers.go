@@ -1,0 +1,53 @@
+package grpcserver
+
+import (
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+)
+
+// Callers returns who may call each method of the contracts that are linked into this binary, by full method name.
+// A method that does not say it has nil.
+func Callers() map[string]*typev1.Callers {
+	table := map[string]*typev1.Callers{}
+	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
+		if !strings.HasPrefix(string(file.Package()), "lab.") {
+			return true
+		}
+		for i := range file.Services().Len() {
+			service := file.Services().Get(i)
+			for j := range service.Methods().Len() {
+				method := service.Methods().Get(j)
+				callers, _ := proto.GetExtension(method.Options(), typev1.E_Callers).(*typev1.Callers)
+				table["/"+string(service.FullName())+"/"+string(method.Name())] = callers
+			}
+		}
+		return true
+	})
+	return table
+}
+
+var errNotForUsers = apperr.New(apperr.Forbidden, "SERVICES_ONLY", "Only services of the platform may call this.")
+
+// admit refuses principals that the method's contract does not name.
+func (i *interceptors) admit(method string, p authn.Principal) error {
+	callers := i.callers[method]
+	if p.Kind != authn.Service {
+		if !callers.GetUsers() {
+			return errNotForUsers
+		}
+		return nil
+	}
+	if !slices.Contains(callers.GetServices(), p.Via) {
+		return apperr.Newf(apperr.Forbidden, "CALLER_NOT_LISTED",
+			"The service %q may not call this method. Its contract lists who may.", p.Via)
+	}
+	return nil
+}

@@ -36,8 +36,9 @@ stack-reset: devstack ## Stop and delete all data of the stack
 seed: devstack ## Load a fixture: make seed FIXTURE=path.json
 	@$(BIN)/devstack seed "$(FIXTURE)"
 
-seed-volume: devstack ## Generate volume: make seed-volume USERS=200000 LABS=20
-	@$(BIN)/devstack seed-volume --users $(or $(USERS),200000) --labs $(or $(LABS),20) --seed-number $(or $(SEED_NUMBER),1)
+seed-volume: ## Generate volume: make seed-volume USERS=200000 LABS=20
+	@mkdir -p $(BIN) && go build -o $(BIN)/bench ./scripts/bench
+	@$(BIN)/bench seed-volume --users $(or $(USERS),200000) --labs $(or $(LABS),20) --seed-number $(or $(SEED_NUMBER),1)
 
 # ---- tools ------------------------------------------------------------------------------------------------
 

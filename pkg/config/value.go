@@ -40,7 +40,7 @@ func inSpelling(s setting, value string) error {
 // inRange checks value against the tags min (0 unless given) and max, which are written as the value is.
 func inRange[T cmp.Ordered](s setting, value, form string, parse func(string) (T, error)) error {
 	got, err := parse(value)
-	if err != nil || got != got { //nolint:staticcheck // only NaN differs from itself
+	if err != nil || got != got { // only NaN differs from itself
 		return fmt.Errorf("%s is %.40q: give %s", s.key, value, form)
 	}
 	for _, bound := range []struct {

@@ -36,8 +36,9 @@ stack-reset: devstack ## Stop and delete all data of the stack
 seed: devstack ## Load a fixture: make seed FIXTURE=path.json
 	@$(BIN)/devstack seed "$(FIXTURE)"
 
-seed-volume: devstack ## Generate volume: make seed-volume USERS=200000 LABS=20
-	@$(BIN)/devstack seed-volume --users $(or $(USERS),200000) --labs $(or $(LABS),20) --seed-number $(or $(SEED_NUMBER),1)
+seed-volume: ## Generate volume: make seed-volume USERS=200000 LABS=20
+	@mkdir -p $(BIN) && go build -o $(BIN)/bench ./scripts/bench
+	@$(BIN)/bench seed-volume --users $(or $(USERS),200000) --labs $(or $(LABS),20) --seed-number $(or $(SEED_NUMBER),1)
 
 # ---- tools ------------------------------------------------------------------------------------------------
 
@@ -113,16 +114,25 @@ tidy-check:
 # ---- tests ------------------------------------------------------------------------------------------------
 
 # -race where goroutines meet: everything that ships. Tools and black-box tests run without it.
-TOOLED  = $(CURDIR)/proto $(wildcard $(CURDIR)/scripts/*)
+TOOLED = $(CURDIR)/proto $(wildcard $(CURDIR)/scripts/*)
+ifdef SERVICE
+# The tiers of one deployable: its own module, and the black-box tests that are called TestRerun… for rerun.
+RACED   = $(or $(filter $(CURDIR)/services/$(SERVICE) $(CURDIR)/$(filter gateway,$(SERVICE)),$(MODULES)),$(error there is no service $(SERVICE): name one of $(SERVICES)))
+UNRACED = $(if $(shell grep -liE '^func Test$(SERVICE)' scripts/e2e/*_test.go),$(CURDIR)/scripts/e2e)
+else
 RACED   = $(filter-out $(TOOLED),$(MODULES))
 UNRACED = $(filter $(TOOLED),$(MODULES))
+endif
 
-.PHONY: test test-long bench
-test: $(BIN)/gotestsum devstack ## Run every test on real engines
-	@scripts/test.sh "$(BIN)" "$(addsuffix /...,$(RACED))" "$(addsuffix /...,$(UNRACED))"
+.PHONY: test test-long test-times bench
+test: $(BIN)/gotestsum devstack ## Run every test on real engines, or of one: make test SERVICE=rerun
+	@scripts/test.sh "$(BIN)" "$(addsuffix /...,$(RACED))" "$(addsuffix /...,$(UNRACED))" "$(SERVICE)"
 
-test-long: ## The same with the long forms of the crash tests; takes a while
+test-long: ## The same with fresh seeds and the long forms of the crash tests; takes a while
 	@LAB_LONG_TESTS=1 $(MAKE) --no-print-directory test
+
+test-times: ## The slowest packages of the last make test: make test-times TOP=30
+	@scripts/test-times.sh "$(LAB_DIR)/test-results" "$(or $(TOP),30)"
 
 bench: devstack ## Measure: make bench NAME=taskqueue (gateway, labjson, …, all), QUICK=1 for a short run
 	@for s in $(SERVICES); do d=services/$$s; [ $$s = gateway ] && d=gateway; go build -o $(BIN)/$$s ./$$d/cmd/$$s || exit 1; done

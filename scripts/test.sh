@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # Runs every test on private engines, with progress, and ends with one line: N passed, N failed, N skipped.
-# usage: test.sh BIN "PACKAGES WITH RACE" "PACKAGES WITHOUT"
+# usage: test.sh BIN "PACKAGES WITH RACE" "PACKAGES WITHOUT" [SERVICE]
+# With SERVICE, of the packages without only the tests that are named after it: TestRerun… for rerun.
 set -uo pipefail
 bin=$1
 read -ra raced <<<"$2"
 read -ra plain <<<"$3"
+service=${4:-}
+area=()
+if [ -n "$service" ]; then area=(-run "(?i)^Test${service}"); fi
 results=${LAB_DIR:-.lab}/test-results
 # Stacks that tests start share the programs of the Java engines.
 export LAB_DISTRIBUTIONS=${LAB_DISTRIBUTIONS:-$(realpath -m "${LAB_DIR:-.lab}")/distributions}
@@ -22,12 +26,15 @@ else
   echo "== no C compiler ($(go env CC)): the race detector needs one, so these tests run without it"
   run "without the race detector" "${raced[@]}"
 fi
-run "of tools, and black box" "${plain[@]}"
+if [ ${#plain[@]} -gt 0 ]; then
+  run "of tools, and black box" ${area[@]+"${area[@]}"} "${plain[@]}"
+fi
 # A line per finished test; subtests count as tests. A package that does not build or dies counts as a failure.
 count() { cat "$results"/*.json | grep -c "\"Action\":\"$1\".*\"Test\":" || true; }
 passed=$(count pass) failed=$(count fail) skipped=$(count skip)
 broken=$(cat "$results"/*.json | grep '"Action":"fail"' | grep -vc '"Test":' || true)
 if [ "$failed" = 0 ] && [ "$broken" != 0 ]; then failed=$broken; fi
 if [ "$status" != 0 ] && [ "$failed" = 0 ]; then failed=1; fi
+"$(dirname "$0")/test-times.sh" "$results" 10
 echo "$passed passed, $failed failed, $skipped skipped"
 exit $status

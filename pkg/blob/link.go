@@ -87,7 +87,7 @@ func (b *Bucket) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the file store does not answer: try again in a moment", http.StatusServiceUnavailable)
 		return
 	}
-	defer reader.Close()
+	defer func() { _ = reader.Close() }() // it only read
 	w.Header().Set("Content-Type", reader.ContentType())
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(key)}))
 	http.ServeContent(w, r, "", reader.ModTime(), reader)

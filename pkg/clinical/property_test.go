@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/labplatform/labplatform/pkg/clinical"
+	"github.com/labplatform/labplatform/pkg/testkit/property"
 )
 
 func drawDecimal(t *rapid.T, label string) decimal.Decimal {
@@ -47,7 +48,7 @@ func rangeOf(t *rapid.T, low, high *decimal.Decimal) clinical.Range {
 
 func TestWideningARangeNeverMakesANormalValueAbnormal(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		v := clinical.ParseValue(drawValue(t))
 		low, high := drawRange(t)
 		wideLow := low.Sub(drawDecimal(t, "more below").Abs())
@@ -69,7 +70,7 @@ func TestWideningARangeNeverMakesANormalValueAbnormal(t *testing.T) {
 
 func TestPlainNumbersAgreeWithExactRationals(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		value := drawDecimal(t, "value")
 		low, high := drawRange(t)
 		want := clinical.Inside
@@ -87,7 +88,7 @@ func TestPlainNumbersAgreeWithExactRationals(t *testing.T) {
 
 func TestCriticalIsNeverWithinTheNormalRange(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		low, high := drawRange(t)
 		criticalLow, criticalHigh := drawRange(t)
 		ref := clinical.Reference{Normal: rangeOf(t, &low, &high), Critical: rangeOf(t, &criticalLow, &criticalHigh)}

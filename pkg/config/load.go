@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,8 +11,6 @@ import (
 
 	"github.com/caarlos0/env/v11"
 )
-
-const fileSuffix = "_FILE"
 
 // Validator is implemented by a config struct that checks itself; it joins all problems it finds.
 type Validator interface {
@@ -24,17 +21,15 @@ type Validator interface {
 // returns) under prefix ("RERUN_"), then calls Validate of every nested struct and of dst itself. A field
 // tagged absolute:"true" is read without the prefix: the names that the interface document fixes. The error
 // lists every problem, one a line.
+//
+// A number or a duration is never negative; the tags min and max narrow what it may be, as min:"1" for a limit that must
+// let something through.
 func Load(prefix string, dst any, environ []string) error {
-	values, err := resolve(environ)
-	if err != nil {
-		return err
-	}
 	root := reflect.Indirect(reflect.ValueOf(dst))
-	walk(root, prefix, func(s setting) {
-		if value, ok := values[s.key]; ok && s.absolute {
-			values[s.prefixed] = value
-		}
-	})
+	values, err := resolve(settings(root, prefix), environ)
+	if err != nil {
+		return fmt.Errorf("read settings:\n%w", err)
+	}
 	if err := env.ParseWithOptions(dst, env.Options{Prefix: prefix, Environment: values}); err != nil {
 		return fmt.Errorf("read settings: %w", err)
 	}
@@ -47,8 +42,15 @@ func Load(prefix string, dst any, environ []string) error {
 // setting is one variable: the name that people set, and the name that the env library reads.
 type setting struct {
 	key, prefixed string
-	absolute      bool
+	field         reflect.StructField
 	value         reflect.Value
+}
+
+// settings lists every variable of v and its nested structs in the order of declaration.
+func settings(v reflect.Value, prefix string) []setting {
+	var all []setting
+	walk(v, prefix, func(s setting) { all = append(all, s) })
+	return all
 }
 
 // walk visits every variable of v and its nested structs in the order of declaration.
@@ -60,9 +62,9 @@ func walk(v reflect.Value, prefix string, visit func(setting)) {
 		}
 		if tag, ok := field.Tag.Lookup("env"); ok {
 			name, _, _ := strings.Cut(tag, ",")
-			s := setting{key: prefix + name, prefixed: prefix + name, value: v.Field(i)}
+			s := setting{key: prefix + name, prefixed: prefix + name, field: field, value: v.Field(i)}
 			if field.Tag.Get("absolute") == "true" {
-				s.key, s.absolute = name, true
+				s.key = name
 			}
 			visit(s)
 			continue
@@ -86,58 +88,20 @@ func validate(v reflect.Value) error {
 	return errors.Join(problems...)
 }
 
-// Unknown returns the variables of environ under prefix that dst does not read: most likely misspelt. The
-// caller warns; it does not refuse, because Kubernetes adds variables of its own.
+// Unknown returns the variables of environ under prefix that dst does not read: most likely misspelt. What Kubernetes
+// adds of its own is not among them. The caller warns; it does not refuse.
 func Unknown(prefix string, dst any, environ []string) []string {
 	known := map[string]bool{}
 	walk(reflect.Indirect(reflect.ValueOf(dst)), prefix, func(s setting) { known[s.key] = true })
 	var unknown []string
 	for _, pair := range environ {
-		key, _, _ := strings.Cut(pair, "=")
-		if strings.HasPrefix(key, prefix) && !known[key] && !known[strings.TrimSuffix(key, fileSuffix)] {
+		key, value, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(key, prefix) && !isServiceLink(key, value) && !known[key] && !known[strings.TrimSuffix(key, fileSuffix)] {
 			unknown = append(unknown, key)
 		}
 	}
 	slices.Sort(unknown)
 	return unknown
-}
-
-// resolve turns environ into a map and reads the files that X_FILE variables name.
-func resolve(environ []string) (map[string]string, error) {
-	values := make(map[string]string, len(environ))
-	for _, pair := range environ {
-		if key, value, ok := strings.Cut(pair, "="); ok {
-			values[key] = value
-		}
-	}
-	var problems []error
-	for key, path := range values {
-		target, ok := strings.CutSuffix(key, fileSuffix)
-		if !ok || path == "" || !readsFile(target) {
-			continue
-		}
-		if _, both := values[target]; both {
-			problems = append(problems, fmt.Errorf("both %s and %s are set: keep one", target, key))
-			continue
-		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", key, err))
-			continue
-		}
-		values[target] = strings.TrimRight(string(content), "\r\n")
-	}
-	return values, errors.Join(problems...)
-}
-
-// readsFile keeps X_FILE to what may be secret, so that an unrelated variable of the machine is never opened.
-func readsFile(key string) bool {
-	for _, word := range []string{"SECRET", "PASS", "PASSWORD", "API_KEY", "DSN", "TOKEN", "URI"} {
-		if strings.HasSuffix(key, word) {
-			return true
-		}
-	}
-	return false
 }
 
 // Print writes every setting of cfg, a pointer to a struct, as an aligned table of variable and value.

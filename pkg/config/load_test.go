@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -26,7 +27,7 @@ func (s *store) Validate() error {
 }
 
 type settings struct {
-	Port    int    `env:"PORT" envDefault:"9003"`
+	Port    int    `env:"PORT" envDefault:"9003" max:"65535"`
 	Webhook string `env:"WEBHOOK_URL" absolute:"true"`
 	DB      store  `envPrefix:"DB_"`
 }
@@ -47,6 +48,84 @@ func TestLoadReadsPrefixNestedFileAndAbsoluteNames(t *testing.T) {
 	want := settings{Port: 7, Webhook: "http://gateway", DB: store{Host: "db", Password: "s3cret"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)
+	}
+}
+
+type limits struct {
+	Workers  int           `env:"WORKERS" envDefault:"4" min:"1"`
+	Share    float64       `env:"SHARE" envDefault:"0.5" max:"1"`
+	Patience time.Duration `env:"PATIENCE" envDefault:"5s" min:"100ms"`
+	On       bool          `env:"ON"`
+	CertFile string        `env:"CERT_FILE"`
+	Cert     string        `env:"CERT"`
+}
+
+func TestEveryValueThatDoesNotFitIsNamed(t *testing.T) {
+	t.Parallel()
+	for pair, says := range map[string]string{
+		"X_WORKERS=0":                    "X_WORKERS is 0: it must be at least 1",
+		"X_WORKERS=-3":                   "X_WORKERS is -3: it must be at least 1",
+		"X_WORKERS=many":                 `X_WORKERS is "many": give a whole number`,
+		"X_WORKERS=1e400":                "give a whole number",
+		"X_WORKERS=99999999999999999999": "give a whole number",
+		"X_SHARE=-0.1":                   "X_SHARE is -0.1: it must be at least 0",
+		"X_SHARE=1.5":                    "X_SHARE is 1.5: it must be at most 1",
+		"X_SHARE=NaN":                    "give a number",
+		"X_SHARE=1e400":                  "give a number",
+		"X_PATIENCE=5":                   "give a duration, as 500ms or 2m",
+		"X_PATIENCE=-1s":                 "X_PATIENCE is -1s: it must be at least 100ms",
+		"X_ON=perhaps":                   `X_ON is "perhaps": give true or false`,
+	} {
+		err := config.Load("X_", &limits{}, []string{pair})
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", pair, err, says)
+		}
+	}
+	err := config.Load("X_", &limits{}, []string{"X_WORKERS=0", "X_SHARE=2", "X_ON=perhaps"})
+	if err == nil || strings.Count(err.Error(), "\nX_") != 3 {
+		t.Errorf("not every problem a line: %v", err)
+	}
+	got := limits{}
+	if err := config.Load("X_", &got, []string{"X_WORKERS=", "X_SHARE=1", "X_PATIENCE=100ms"}); err != nil || got.Workers != 4 || got.Share != 1 {
+		t.Errorf("at the bounds: %+v, %v", got, err)
+	}
+}
+
+func TestOnlyTheServicesOwnFilesAreOpened(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "value")
+	if err := os.WriteFile(file, []byte("from a file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const absent = "/does/not/exist"
+	var got settings
+	err := config.Load("X_", &got, []string{"OTHER_PASSWORD_FILE=" + absent, "GPG_SECRET_FILE=" + absent, "AWS_WEB_IDENTITY_TOKEN_FILE=" + absent,
+		"X_UNKNOWN_PASSWORD_FILE=" + absent, "WEBHOOK_URL_FILE=" + file})
+	if err != nil || got.Webhook != "from a file" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	var own limits // a setting that is itself the name of a file
+	if err := config.Load("X_", &own, []string{"X_CERT_FILE=" + absent}); err != nil || own.CertFile != absent || own.Cert != "" {
+		t.Fatalf("%+v, %v", own, err)
+	}
+	if err := os.WriteFile(file, make([]byte, 64<<10+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := config.Load("X_", &got, []string{"X_DB_PASSWORD_FILE=" + file}); err == nil || !strings.Contains(err.Error(), "one value alone") {
+		t.Fatalf("a large file: %v", err)
+	}
+}
+
+func TestWhatKubernetesInjectsIsExplained(t *testing.T) {
+	t.Parallel()
+	injected := []string{"X_PORT=tcp://10.0.0.7:8090", "X_SERVICE_HOST=10.0.0.7", "X_SERVICE_PORT=8090", "X_SERVICE_PORT_HTTP=8090",
+		"X_PORT_8090_TCP=tcp://10.0.0.7:8090", "X_PORT_8090_TCP_PROTO=tcp", "X_PORT_8090_TCP_PORT=8090", "X_PORT_8090_TCP_ADDR=10.0.0.7"}
+	err := config.Load("X_", &settings{}, injected)
+	if err == nil || !strings.Contains(err.Error(), "enableServiceLinks: false") || !strings.Contains(err.Error(), "X_PORT is") {
+		t.Fatalf("got %v", err)
+	}
+	if unknown := config.Unknown("X_", &settings{}, append(injected, "X_PROT=1")); !cmp.Equal(unknown, []string{"X_PROT"}) {
+		t.Fatalf("unknown: %v", unknown)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/labplatform/labplatform/pkg/labjson"
+	"github.com/labplatform/labplatform/pkg/testkit/property"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
@@ -15,7 +16,7 @@ import (
 
 func TestEveryMessageReadsBackAsItWasWritten(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		for _, m := range []proto.Message{drawTask(t), drawValues(t)} {
 			text, err := labjson.Marshal(m)
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/labplatform/labplatform/pkg/phonetic"
+	"github.com/labplatform/labplatform/pkg/testkit/property"
 )
 
 func share(a, b string) bool {
@@ -77,7 +78,7 @@ func TestCodesOfNames(t *testing.T) {
 func TestCodesOfAnythingAreShortCapitalsAndFoldCase(t *testing.T) {
 	t.Parallel()
 	letters := rapid.StringOf(rapid.RuneFrom([]rune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ '-.éßøहि")))
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(rapid.String(), letters).Draw(t, "name")
 		codes := phonetic.Codes(name)
 		for _, code := range codes {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/ratelimit"
+	"github.com/labplatform/labplatform/pkg/testkit/property"
 )
 
 // naive is the rule written down: every passing is kept for ever and counted again each time.
@@ -36,7 +37,7 @@ func (m *moment) Now() time.Time { return m.now }
 
 func TestTheLimiterOfAProcessDecidesAsTheRuleDoes(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		at := &moment{time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 		limiter, model := ratelimit.NewLocal(at), &naive{passed: map[string][]time.Time{}}
 		for range rapid.IntRange(1, 80).Draw(t, "attempts") {

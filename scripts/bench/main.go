@@ -21,6 +21,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/rerun"
 	"github.com/labplatform/labplatform/scripts/bench/internal/search"
 	"github.com/labplatform/labplatform/scripts/bench/internal/taskqueue"
+	"github.com/labplatform/labplatform/scripts/bench/internal/volume"
 )
 
 // benchmark measures into a report.
@@ -62,6 +63,7 @@ func main() {
 				Run: gateway.ServeBackend,
 			},
 			taskqueue.WorkerVerb(),
+			volume.Verb(),
 		},
 	}.Main(os.Args[1:], os.Stdout, os.Stderr))
 }

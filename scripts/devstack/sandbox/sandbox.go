@@ -108,7 +108,7 @@ func (s *Sandbox) Remove() {
 	_ = os.RemoveAll(s.Dir)
 }
 
-// Run executes one of devstack's verbs on this sandbox, as "seed-volume --users 1000".
+// Run executes one of devstack's verbs on this sandbox, as "seed fixture.json".
 func (s *Sandbox) Run(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, s.devstack, args...)
 	cmd.Env = s.env

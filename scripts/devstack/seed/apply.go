@@ -23,7 +23,7 @@ type Target struct {
 	RedisAddr     string
 	MongoURI      string
 	MongoDatabase string
-	BlobURL       string           // file:// for fixtures with objects
+	BlobURL       string           // file:// or s3://, as the services get it
 	SessionAge    time.Duration    // zero: DefaultSessionAge
 	Now           func() time.Time // nil: the clock of this machine
 }
@@ -57,7 +57,7 @@ func (t Target) Apply(ctx context.Context, fixture *Fixture) (Counts, error) {
 	if err != nil {
 		return Counts{}, err
 	}
-	directory, err := objectDirectory(t.BlobURL, fixture.Objects)
+	writeObjects, err := objectWriter(ctx, t.BlobURL, fixture.Objects)
 	if err != nil {
 		return Counts{}, err
 	}
@@ -79,7 +79,7 @@ func (t Target) Apply(ctx context.Context, fixture *Fixture) (Counts, error) {
 		if err := t.applyDocuments(ctx, fixture, documents); err != nil {
 			return err
 		}
-		if err := writeObjects(directory, fixture.Objects); err != nil {
+		if err := writeObjects(); err != nil {
 			return err
 		}
 		return t.applyRedis(ctx, fixture)

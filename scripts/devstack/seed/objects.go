@@ -1,39 +1,71 @@
 package seed
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"mime"
 	"net/url"
-	"os"
-	"path/filepath"
+	"path"
+
+	"gocloud.dev/blob"
+	_ "gocloud.dev/blob/fileblob" // file:// stores
+	_ "gocloud.dev/blob/s3blob"   // s3:// stores
 )
 
-// objectDirectory returns the directory behind a file:// URL. Objects in another store cannot be seeded from here.
-func objectDirectory(blobURL string, objects []Object) (string, error) {
-	if len(objects) == 0 {
-		return "", nil
-	}
-	location, err := url.Parse(blobURL)
-	if err != nil {
-		return "", fmt.Errorf("object store URL: %w", err)
-	}
-	if location.Scheme != "file" {
-		return "", fmt.Errorf("objects go only into a file:// store, and this stack's is %s://: put them there with its own tool", location.Scheme)
-	}
-	return filepath.FromSlash(location.Path), nil
+// fileTypes are the types of the platform's own files; this machine's table may lack them.
+var fileTypes = map[string]string{
+	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+	".pdf":  "application/pdf",
 }
 
-func writeObjects(directory string, objects []Object) error {
+// objectStore opens the store with the driver that the services use: a file in a folder gets its type beside it.
+func objectStore(ctx context.Context, storeURL string) (*blob.Bucket, error) {
+	location, err := url.Parse(storeURL)
+	if err != nil {
+		return nil, fmt.Errorf("object store: %w", err)
+	}
+	if location.Scheme == "file" {
+		query := location.Query()
+		query.Set("create_dir", "true")
+		query.Set("no_tmp_dir", "true") // a rename does not leave its file system
+		location.RawQuery = query.Encode()
+	}
+	bucket, err := blob.OpenBucket(ctx, location.String())
+	if err != nil {
+		return nil, fmt.Errorf("object store: %w", err)
+	}
+	return bucket, nil
+}
+
+// objectWriter opens the store, so that a wrong one is known before anything is written, and returns what writes the
+// objects and closes it. Without objects no store is needed.
+func objectWriter(ctx context.Context, storeURL string, objects []Object) (write func() error, err error) {
+	if len(objects) == 0 {
+		return func() error { return nil }, nil
+	}
+	bucket, err := objectStore(ctx, storeURL)
+	if err != nil {
+		return nil, err
+	}
+	return func() error { return errors.Join(writeObjects(ctx, bucket, objects), bucket.Close()) }, nil
+}
+
+func writeObjects(ctx context.Context, bucket *blob.Bucket, objects []Object) error {
 	for _, object := range objects {
-		path := filepath.Join(directory, filepath.FromSlash(object.Key))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fmt.Errorf("object %s: %w", object.Key, err)
-		}
-		if err := os.WriteFile(path+".tmp", object.Content, 0o644); err != nil {
-			return fmt.Errorf("object %s: %w", object.Key, err)
-		}
-		if err := os.Rename(path+".tmp", path); err != nil {
+		options := &blob.WriterOptions{ContentType: fileType(object.Key)}
+		if err := bucket.WriteAll(ctx, object.Key, object.Content, options); err != nil {
 			return fmt.Errorf("object %s: %w", object.Key, err)
 		}
 	}
 	return nil
+}
+
+// fileType is "" for a file whose type its content must tell.
+func fileType(key string) string {
+	extension := path.Ext(key)
+	if known, ok := fileTypes[extension]; ok {
+		return known
+	}
+	return mime.TypeByExtension(extension)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"gocloud.dev/blob/fileblob"
 
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
@@ -254,6 +255,16 @@ func TestRedisKeysAndObjectsAreWritten(t *testing.T) {
 	for key, want := range map[string]string{"templates/t.docx": "word", "a.txt": "hello"} {
 		if got, err := os.ReadFile(filepath.Join(s.objects, key)); err != nil || string(got) != want {
 			t.Errorf("object %s = %q, %v", key, got, err)
+		}
+	}
+	bucket, err := fileblob.OpenBucket(s.objects, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bucket.Close()
+	for key, want := range map[string]string{"templates/t.docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "a.txt": "text/plain; charset=utf-8"} {
+		if got, err := bucket.Attributes(t.Context(), key); err != nil || got.ContentType != want {
+			t.Errorf("object %s is %+v, %v", key, got, err)
 		}
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
+	"github.com/labplatform/labplatform/scripts/bench/internal/volume"
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 	"github.com/labplatform/labplatform/services/cdc/oracletest"
 )
@@ -59,7 +61,8 @@ func (b *bench) close() {
 // prepare writes the patients and waits until both connectors and the consumer have carried everything into the index.
 func (b *bench) prepare(ctx context.Context) error {
 	begin := time.Now()
-	if err := b.sandbox.Run(ctx, "seed-volume", "--users", fmt.Sprint(b.sizes.patients), "--labs", fmt.Sprint(laboratories)); err != nil {
+	patients := volume.Config{Users: b.sizes.patients, Labs: laboratories, SeedNumber: 1}
+	if err := volume.Seed(ctx, b.sandbox.Dir, patients, io.Discard); err != nil {
 		return err
 	}
 	b.report.Progress("%d patients are written after %.1f s; the connectors carry them", b.sizes.patients, time.Since(begin).Seconds())

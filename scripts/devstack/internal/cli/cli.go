@@ -21,7 +21,6 @@ const help = `devstack runs the laboratory platform on this machine.
   devstack reset                stop it and delete LAB_DIR
   devstack status               what runs
   devstack seed FILE            write a fixture into the stores of the stack
-  devstack seed-volume [--users N] [--labs N] [--seed-number N]
                                 generate patients, bills and reports; the same for the same seed number
   devstack print-internal-token print a service token for the internal listener (60 s)
   devstack exec SERVICE VERB …  run a verb of a service with the environment of the running stack,
@@ -87,8 +86,6 @@ func dispatch(ctx context.Context, dir, verb string, args []string, stdout, stde
 		return status(s, stdout), nil
 	case "seed":
 		return 0, seedFile(ctx, s, args, stdout)
-	case "seed-volume":
-		return 0, seedVolume(ctx, s, args, stderr)
 	case "print-internal-token":
 		return 0, printInternalToken(s, stdout)
 	default:

@@ -156,7 +156,10 @@ func rerunEnv(stack Stack) (fixed, defaults Env) {
 
 // externalEditEnv: files are linked to by URLs that the service signs and serves itself.
 func externalEditEnv(stack Stack) (fixed, defaults Env) {
-	return Env{"EXTERNAL_EDIT_BLOB_URL": stack.BlobURL, "EXTERNAL_EDIT_BLOB_SIGNING_SECRET": stack.Secrets.Blob}, nil
+	return Env{
+		"EXTERNAL_EDIT_BLOB_URL": stack.BlobURL, "EXTERNAL_EDIT_BLOB_SIGNING_SECRET": stack.Secrets.Blob,
+		"EXTERNAL_EDIT_BLOB_PUBLIC_URL": stack.URL(ports.ExternalEditAdmin) + "/files",
+	}, nil
 }
 
 // notificationsEnv: what would be pushed to a device is shown in the mailbox instead.

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/property"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/consume"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
@@ -340,7 +341,7 @@ func TestATopicThatNobodyAskedForIsSkipped(t *testing.T) {
 // behind it counts as consumed, and the outcomes add up.
 func TestTheMarkNeverOvertakesTheWork(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
+	property.Check(t, func(rt *rapid.T) {
 		faults := rapid.SliceOfN(rapid.SampledFrom([]error{nil, nil, outcome.Retry(errors.New("away")), outcome.Operator(errors.New("no"), "do")}), 0, 20).Draw(rt, "faults")
 		letters := rapid.SliceOfN(rapid.SampledFrom([]error{nil, errors.New("away")}), 0, 10).Draw(rt, "letters")
 		kinds := rapid.SliceOfN(rapid.SampledFrom(outcome.Kinds()), 60, 60).Draw(rt, "kinds")

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/labplatform/labplatform/pkg/testkit/property"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/document/documenttest"
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
@@ -89,7 +90,7 @@ func TestADocumentHoldsWhatTheRowSays(t *testing.T) {
 func TestEveryDocumentIsJSONWithEachFieldOnce(t *testing.T) {
 	t.Parallel()
 	encoder := document.NewEncoder()
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		row := documenttest.Rows().Draw(t, "row")
 		decoder := json.NewDecoder(bytes.NewReader(encoder.Document(&row)))
 		decoder.UseNumber()
@@ -146,7 +147,7 @@ func TestARowBecomesBlanksAndThenItsDocument(t *testing.T) {
 
 func TestVersionsOfOneRevFollowEachOtherAndStayBelowTheNext(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		v := document.RevVersions{}
 		rev := rapid.Int64Range(1, 1<<60).Draw(t, "rev")
 		all := []int64{v.Blank(rev), v.Document(rev), v.Removal(rev), v.Document(rev + 1)}

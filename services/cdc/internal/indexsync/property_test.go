@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/property"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
@@ -50,7 +51,7 @@ func shuffled(t *rapid.T, all []request) []request {
 func TestAnyOrderOfRequestsEndsRight(t *testing.T) {
 	t.Parallel()
 	shardOf := func(lab int64) int { return map[int64]int{7: 0, 8: 0, 1: 1}[lab] }
-	rapid.Check(t, func(rt *rapid.T) {
+	property.Check(t, func(rt *rapid.T) {
 		events, last, _ := lifeInThreeLabs().Draw(rt, "story").events()
 		if len(events) == 0 {
 			return

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/property"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
@@ -179,7 +180,7 @@ func TestARecordIsCoalescedWhenLaterOnesNameAllItsPatients(t *testing.T) {
 // Every record has exactly one result, every patient named is computed, and each has a record that stands for them.
 func TestEveryRecordIsAccountedFor(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
+	property.Check(t, func(rt *rapid.T) {
 		u := &users{poison: map[int64]*materialize.Poison{1: {Reason: "too_long", Err: errors.New("x")}}}
 		var records []change.Record
 		named := map[int64]bool{}

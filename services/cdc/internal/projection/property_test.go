@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/labplatform/labplatform/pkg/testkit/property"
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
@@ -49,7 +50,7 @@ func shuffled(s projection.Sources, seed uint64) projection.Sources {
 
 func TestTheOrderOfTheSourcesDoesNotMatter(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		s := sources(t)
 		a, b := projection.Compute(1, s, nil), projection.Compute(1, shuffled(s, rapid.Uint64().Draw(t, "seed")), nil)
 		if diff := cmp.Diff(a, b); diff != "" {
@@ -62,7 +63,7 @@ func TestTheOrderOfTheSourcesDoesNotMatter(t *testing.T) {
 // of the others; computing again changes nothing; revisions only rise, whatever the clock does.
 func TestALifeEndsInTheRowOfItsLastState(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		row := projection.Row{UserID: 1}
 		labs := map[int64]bool{}
 		var last projection.Sources

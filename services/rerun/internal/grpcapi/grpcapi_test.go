@@ -14,6 +14,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/testkit/property"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
@@ -271,7 +272,7 @@ func TestNoSpellingMakesTheServerPanic(t *testing.T) {
 	t.Parallel()
 	s := server(&useCases{})
 	ctx := as(t, asha)
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`"?\[?[0-9, "]*\]?"?`)).Draw(t, "text")
 		in := body(text)
 		in.RerunNumber = raw(rapid.String().Draw(t, "number"))

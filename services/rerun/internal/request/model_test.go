@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/testkit/property"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
@@ -21,7 +22,7 @@ func TestNoSequenceOfRequestsAndCrashesBlocksAReport(t *testing.T) {
 	b := setup(t)
 	var next atomic.Int64
 	next.Store(10_000)
-	rapid.Check(t, func(r *rapid.T) {
+	property.Check(t, func(r *rapid.T) {
 		id := next.Add(1)
 		storetest.Exec(t, b.db, fmt.Sprintf("INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id) VALUES (%d, 12, 401, 501, 301)", id))
 		m := &machine{bench: b, t: r, id: id}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/property"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
@@ -61,7 +62,7 @@ func TestRandomInterleavingsAgreeWithTheModelAndKeepTheInvariants(t *testing.T) 
 	server := redistest.Start(t, "--appendfsync", "no")
 	q := open(t, server.Addr, 0, propertySettings())
 	client := server.Client()
-	rapid.Check(t, func(rt *rapid.T) {
+	property.Check(t, func(rt *rapid.T) {
 		if err := client.FlushDB(t.Context()).Err(); err != nil {
 			rt.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/property"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -59,7 +60,7 @@ func TestForeignTextIsNoID(t *testing.T) {
 
 func TestBodiesAndRecordsSurviveStorage(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		text := rapid.String()
 		bytes := rapid.SliceOfN(rapid.Byte(), 0, 50)
 		ms := rapid.Int64Range(0, 1<<45)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/labplatform/labplatform/pkg/testkit/property"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/document/documenttest"
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
@@ -22,7 +23,7 @@ func TestTheRealServerTakesEveryRow(t *testing.T) {
 	encoder := document.NewEncoder()
 	version := int64(0)
 	ctx := t.Context()
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		rows := rapid.SliceOfN(documenttest.Rows(), 1, 20).Draw(t, "rows")
 		var ops []document.Op
 		for i := range rows {

@@ -6,12 +6,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/labplatform/labplatform/pkg/testkit/property"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
 )
 
 func TestWhatIsWrittenIsReadAndTheRestOfTheDataStays(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		marks := rapid.SliceOf(rapid.SampledFrom([]progress.Mark{progress.Left, progress.Sent, progress.Dead, progress.Refused})).Draw(t, "marks")
 		data := progress.Write([]byte(`{"title":"x","_parts":"ss"}`), marks)
 		if diff := cmp.Diff(marks, progress.Read(data, len(marks)), cmp.Transformer("text", func(m []progress.Mark) string { return string(m) })); diff != "" {

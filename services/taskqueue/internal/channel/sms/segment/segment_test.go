@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/labplatform/labplatform/pkg/testkit/property"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/sms/segment"
 )
 
@@ -45,7 +46,7 @@ func TestTextsAreCountedAsTheNetworksDo(t *testing.T) {
 
 func TestPartsHoldAllUnitsAndNoneIsWasted(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		text := rapid.StringOfN(rapid.RuneFrom([]rune("ab €[न😀")), 0, 600, -1).Draw(t, "text")
 		c := segment.Of(text)
 		single, multi := 160, 153

@@ -1,0 +1,80 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+const (
+	fileSuffix = "_FILE"
+	mostValue  = 64 << 10 // bytes of a file with one value
+)
+
+// resolve returns what the settings are given, under the names that the env library reads: their own variables, or the
+// files that their _FILE variables name. It reports every value that does not fit. A _FILE variable of anything else on
+// the machine is left alone.
+func resolve(all []setting, environ []string) (map[string]string, error) {
+	given := make(map[string]string, len(environ))
+	for _, pair := range environ {
+		if key, value, ok := strings.Cut(pair, "="); ok {
+			given[key] = value
+		}
+	}
+	own := make(map[string]bool, len(all))
+	for _, s := range all {
+		own[s.key] = true
+	}
+	values := make(map[string]string, len(all))
+	var problems []error
+	seen := map[string]bool{} // two listeners may read one variable
+	for _, s := range all {
+		value, ok, err := s.lookUp(given, own)
+		if err == nil && ok && value != "" {
+			err = s.check(value)
+		}
+		if err != nil && !seen[s.key] {
+			problems = append(problems, err)
+		}
+		if seen[s.key] = true; ok {
+			values[s.prefixed] = value
+		}
+	}
+	return values, errors.Join(problems...)
+}
+
+func (s setting) lookUp(given map[string]string, own map[string]bool) (value string, ok bool, err error) {
+	value, ok = given[s.key]
+	fileKey := s.key + fileSuffix
+	path := given[fileKey]
+	switch {
+	case path == "" || own[fileKey]: // a setting may itself be called …_FILE
+		return value, ok, nil
+	case ok:
+		return "", false, fmt.Errorf("both %s and %s are set: keep one", s.key, fileKey)
+	}
+	value, err = readValue(path)
+	if err != nil {
+		return "", false, fmt.Errorf("%s: %w", fileKey, err)
+	}
+	return value, true, nil
+}
+
+// readValue reads a mounted secret; an editor's line break at its end is not part of it.
+func readValue(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, mostValue+1))
+	if err != nil {
+		return "", err
+	}
+	if len(content) > mostValue {
+		return "", fmt.Errorf("%s holds more than %d bytes: it must hold one value alone", path, mostValue)
+	}
+	return strings.TrimRight(string(content), "\r\n"), nil
+}

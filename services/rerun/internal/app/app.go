@@ -12,6 +12,7 @@ import (
 	driver "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.opentelemetry.io/otel/trace"
 
+	queue "github.com/labplatform/labplatform/pkg/aftercommit"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/grpcclient"
@@ -27,10 +28,10 @@ import (
 	cdcv1 "github.com/labplatform/labplatform/proto/gen/lab/cdc/v1"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/rerun/internal/aftercommit"
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"github.com/labplatform/labplatform/services/rerun/internal/delivery"
-	"github.com/labplatform/labplatform/services/rerun/internal/follow"
 	"github.com/labplatform/labplatform/services/rerun/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/rerun/internal/listing"
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
@@ -76,6 +77,7 @@ type builder struct {
 	counters  *counters
 	tokens    *authn.ServiceTokens
 	relay     *outbox.Relay
+	after     *queue.Queue
 }
 
 func (b *builder) build() error {
@@ -107,7 +109,11 @@ func (b *builder) openStores() (err error) {
 		return err
 	}
 	b.records, b.openSet = mongo.New(b.documents), openset.New(b.cache)
-	b.counters, err = newCounters(b.t.Registry)
+	if b.counters, err = newCounters(b.t.Registry); err != nil {
+		return err
+	}
+	metrics, err := queue.NewMetrics(b.t.Registry, aftercommit.Names()...)
+	b.after = queue.New(b.t.Logger, metrics)
 	return err
 }
 
@@ -169,27 +175,27 @@ func (b *builder) server() (*grpcapi.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	after := follow.New(follow.Deps{
-		Flags: b.reports, OpenSet: b.openSet, Index: index, Log: b.t.Logger, Counters: b.counters,
+	after := aftercommit.New(aftercommit.Deps{
+		Queue: b.after, Flags: b.reports, OpenSet: b.openSet, Documents: b.records, Index: index,
 	})
 	return grpcapi.New(grpcapi.Deps{
 		DocumentStore: b.cfg.DocumentStore,
 		Requester: request.New(request.Deps{
-			Reports: mysql.Requests{Store: b.reports}, Records: b.records, After: after, Clock: b.clock,
+			Reports: mysql.Requests{Store: b.reports}, Records: b.records, AfterCommit: after, Clock: b.clock,
 			NewID: newID, Log: b.t.Logger, Counters: b.counters,
 		}),
 		Evaluator: autorerun.New(autorerun.Deps{
 			Subjects: b.reports, Records: b.records, Orders: delivery.Orders{BaseURL: b.cfg.WebhookURL, Outbox: b.reports},
-			Queued: b.relay.Wake, Log: b.t.Logger, Counters: b.counters,
+			WakeRelay: b.relay.Wake, Log: b.t.Logger, Counters: b.counters,
 		}),
 		Lister: listing.New(b.reports, b.records),
 		Receiver: receive.New(receive.Deps{
-			Reports: mysql.Receipts{Store: b.reports}, Records: b.records, Values: b.records, After: after, Clock: b.clock,
+			Reports: mysql.Receipts{Store: b.reports}, Records: b.records, Values: b.records, AfterCommit: after, Clock: b.clock,
 			NewID: newID, Counters: b.counters,
 		}),
 		Closer: closing.New(closing.Deps{
-			Reports: mysql.Closings{Store: b.reports}, Documents: b.records, Messages: delivery.Evaluations{}, Sent: b.relay.Wake,
-			After: after, Clock: b.clock, Log: b.t.Logger, Counters: b.counters,
+			Reports: mysql.Closings{Store: b.reports}, Documents: b.records, Messages: delivery.Evaluations{}, WakeRelay: b.relay.Wake,
+			AfterCommit: after, Clock: b.clock, Counters: b.counters,
 		}),
 	}), nil
 }
@@ -224,6 +230,7 @@ func (b *builder) serve() error {
 		return httpserver.Serve(ctx, b.cfg.Admin.Address(), admin)
 	})
 	b.group.Run("health", health.Run)
+	b.group.Run("work after commits", b.after.Run) // before the server: it stops after the server's last call
 	b.group.Run("gRPC server", server.Run)
 	b.group.Run("outbox relay", b.relay.Run)
 	if b.cfg.DocumentStore {

@@ -46,7 +46,7 @@ func (u *UseCase) Confirm(ctx context.Context, scope authn.LabScope, c Confirmat
 	if err != nil {
 		return err
 	}
-	u.d.Sent()
+	u.d.WakeRelay()
 	u.d.Counters.Closed(true)
 	return nil
 }

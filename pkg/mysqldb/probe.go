@@ -13,10 +13,14 @@ const probeTimeout = 2 * time.Second
 
 // Probe asks whether the database answers, on a connection of its own: a pool that is used up means many callers, not a
 // database that is away, and must not turn every replica unready at once.
-type Probe struct{ db *sql.DB }
+type Probe struct {
+	db     *sql.DB
+	tables []string
+}
 
-// NewProbe returns a probe of the database that cfg names. Like Open it does not connect. The caller closes it.
-func NewProbe(cfg Config) (*Probe, error) {
+// NewProbe returns a probe of the database that cfg names and of its tables, the service's own. Like Open it does not
+// connect. The caller closes it.
+func NewProbe(cfg Config, tables ...string) (*Probe, error) {
 	connector, err := Connector(cfg.driverConfig())
 	if err != nil {
 		return nil, err
@@ -24,20 +28,38 @@ func NewProbe(cfg Config) (*Probe, error) {
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(1)
 	db.SetMaxIdleConns(1)
-	return &Probe{db}, nil
+	return &Probe{db, tables}, nil
 }
 
 // errNoAnswer has no cause: a server that takes a connection and then says nothing gives none.
 var errNoAnswer = errors.New("the database did not answer in time")
 
-// Ready returns nil when the database answers within two seconds.
+// Ready returns nil when the database answers within two seconds and has the tables.
 func (p *Probe) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, probeTimeout, errNoAnswer)
 	defer cancel()
 	if err := p.db.PingContext(ctx); err != nil {
 		return fmt.Errorf("database: %w", errors.Join(err, context.Cause(ctx)))
 	}
+	for _, table := range p.tables {
+		if err := p.has(ctx, table); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+func (p *Probe) has(ctx context.Context, table string) error {
+	var one int
+	err := p.db.QueryRowContext(ctx, "SELECT 1 FROM `"+table+"` LIMIT 1").Scan(&one)
+	switch {
+	case err == nil || errors.Is(err, sql.ErrNoRows):
+		return nil
+	case IsNoTable(err):
+		return fmt.Errorf("table %s is missing: run the service's verb migrate", table)
+	default:
+		return fmt.Errorf("database: %w", errors.Join(err, context.Cause(ctx)))
+	}
 }
 
 // Close ends the connection.

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/labplatform/labplatform/pkg/aftercommit"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/grpcserver"
@@ -46,6 +47,7 @@ type Service struct {
 	group     *lifecycle.Group
 	admin     *http.ServeMux
 	server    *grpcserver.Server
+	after     *aftercommit.Queue
 	loops     []loop
 }
 
@@ -92,6 +94,9 @@ func (s *Service) start() {
 		s.group.Run("admin listener", s.serve("admin", s.process.Config.Admin.Address(), s.admin))
 	}
 	s.group.Run("health", s.Health.Run)
+	if s.after != nil { // before the server: it stops after the server's last call
+		s.group.Run("work after commits", s.after.Run)
+	}
 	if s.server != nil {
 		s.group.OnDrain(s.server.Drain)
 		s.group.Run("gRPC server", s.server.Run)

@@ -4,9 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io/fs"
+	"log/slog"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/labplatform/labplatform/pkg/aftercommit"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/redisdb"
 )
@@ -22,6 +25,53 @@ func (s *Service) Database(cfg mysqldb.Config) (*sql.DB, error) {
 		return nil, fmt.Errorf("database metrics: %w", err)
 	}
 	return db, nil
+}
+
+// CheckDatabase makes the process not ready while the database is away, asked on a connection of its own, or lacks one
+// of the tables.
+func (s *Service) CheckDatabase(name string, cfg mysqldb.Config, tables ...string) error {
+	probe, err := mysqldb.NewProbe(cfg, tables...)
+	if err != nil {
+		return fmt.Errorf("open database probe: %w", err)
+	}
+	s.Close(name+" probe", func(context.Context) error { return probe.Close() })
+	s.Check(name, probe.Ready)
+	return nil
+}
+
+// AfterCommit makes the queue of work that follows commits. tasks are the names of the work, for the metrics.
+func (s *Service) AfterCommit(tasks ...string) (*aftercommit.Queue, error) {
+	metrics, err := aftercommit.NewMetrics(s.Registry, tasks...)
+	if err != nil {
+		return nil, err
+	}
+	s.after = aftercommit.New(s.Log, metrics)
+	return s.after, nil
+}
+
+// Migration is what a service needs of the relational database.
+type Migration struct {
+	Service string
+	// Legacy are the platform's tables and columns that the service uses; they are checked and never altered.
+	Legacy map[string][]string
+	Files  fs.FS // goose SQL files of the service's own tables
+}
+
+// Migrate checks the platform's tables and creates or updates the service's own. It may be repeated and may run in
+// several replicas at once.
+func Migrate(ctx context.Context, cfg mysqldb.Config, m Migration, log *slog.Logger) error {
+	db, err := mysqldb.Open(cfg, nil)
+	if err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	defer db.Close()
+	if err := mysqldb.RequireColumns(ctx, db, m.Legacy); err != nil {
+		return fmt.Errorf("check tables: %w", err)
+	}
+	if err := mysqldb.Migrate(ctx, db, m.Service, m.Files, log); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return nil
 }
 
 // Cache opens the key-value cache, with spans.

@@ -2,11 +2,9 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 
-	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/service"
 	cellcounterv1 "github.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
@@ -45,24 +43,12 @@ func build(s *service.Service, cfg Config) error {
 	}
 	cellcounterv1.RegisterCellCounterServiceServer(server, grpcapi.New(
 		configure.New(store, metrics), observe.New(store, s.Clock), grpcapi.DefaultScope(cfg.DefaultScope)))
-	s.Check("database", store.Ready)
 	s.Check("cache", service.Ping(cache))
-	return nil
+	return s.CheckDatabase("database", cfg.DB, mysql.Table)
 }
 
-// Migrate checks the platform's tables and creates the service's own. It may be repeated and may run in several
-// replicas at once.
+// Migrate creates or updates the service's tables.
 func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
-	db, err := mysqldb.Open(cfg.DB, nil)
-	if err != nil {
-		return fmt.Errorf("open database: %w", err)
-	}
-	defer db.Close()
-	if err := mysqldb.RequireColumns(ctx, db, mysql.LegacyColumns()); err != nil {
-		return fmt.Errorf("check tables: %w", err)
-	}
-	if err := mysqldb.Migrate(ctx, db, Name, migrations.Files, log); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	return nil
+	m := service.Migration{Service: Name, Legacy: mysql.LegacyColumns(), Files: migrations.Files}
+	return service.Migrate(ctx, cfg.DB, m, log)
 }

@@ -67,7 +67,9 @@ func build(s *service.Service, cfg Config) error {
 		return err
 	}
 	rerunv1.RegisterRerunServiceServer(server, api)
-	s.Check("database", reports.Ready)
+	if err := s.CheckDatabase("database", cfg.DB, mysql.OutboxTable); err != nil {
+		return err
+	}
 	s.Check("cache", service.Ping(cache))
 	s.Loop("outbox relay", relay.Run)
 	if cfg.DocumentStore {

@@ -263,7 +263,7 @@ func TestAnAutomaticRerunFromInstrumentToOpenRequest(t *testing.T) {
 	if err := labjson.Unmarshal([]byte(posted), in); err != nil {
 		t.Fatal(err)
 	}
-	in.LabReportId = 7001
+	in.ReportId = 7001
 	saved, err := b.client.RequestRerun(b.internal(), in)
 	if err != nil || saved.GetMessage() != "Auto Sample rerun requested successfully" || saved.GetRerunNumber() != 1 || saved.GetSampleRedrawFlag() != 3 {
 		t.Fatalf("%v %v", saved, err)
@@ -298,7 +298,7 @@ func TestTwoLaboratoriesDoNotSeeEachOther(t *testing.T) {
 	t.Parallel()
 	b := start(t)
 	asha, other := b.session("s12", 12), b.session("s13", 13)
-	in := &rerunv1.RequestRerunRequest{LabReportId: 7001, Type: proto.String("manual"), RequestedParameters: &typev1.RawJSON{Json: []byte(`"[1]"`)}}
+	in := &rerunv1.RequestRerunRequest{ReportId: 7001, Type: proto.String("manual"), RequestedParameters: &typev1.RawJSON{Json: []byte(`"[1]"`)}}
 	if _, err := b.client.RequestRerun(other, in); status.Code(err) != codes.NotFound {
 		t.Fatalf("request: %v", err)
 	}

@@ -31,12 +31,12 @@ type operation struct {
 
 func operations() map[string]operation {
 	return map[string]operation{
-		"list": {call: func(ctx context.Context, c rerunv1.RerunServiceClient, _ *int64) error {
-			_, err := c.ListReruns(ctx, &rerunv1.ListRerunsRequest{LabReportId: 7001})
+		"list": {labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {
+			_, err := c.ListReruns(ctx, &rerunv1.ListRerunsRequest{LabReportId: 7001, LabId: labID})
 			return err
 		}},
 		"request": {labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {
-			_, err := c.RequestRerun(ctx, &rerunv1.RequestRerunRequest{LabReportId: 7001, LabId: labID, Type: proto.String("manual"), RequestedParameters: rawJSON("[1]")})
+			_, err := c.RequestRerun(ctx, &rerunv1.RequestRerunRequest{ReportId: 7001, LabId: labID, Type: proto.String("manual"), RequestedParameters: rawJSON("[1]")})
 			return err
 		}},
 		"new": {request: true, labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {

@@ -28,7 +28,7 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 	c := &counters{
 		requested: vec("rerun_requested_total", "Sample reruns that were saved.", "type"),
 		evaluated: vec("rerun_auto_evaluated_total", "Evaluations of instrument values for an automatic rerun.", "outcome"),
-		failed: vec("rerun_failed_total", "Steps that failed: save (the request was refused with 500); cache, index and cleanup (repaired later).",
+		failed: vec("rerun_failed_total", "Steps that failed: save (the request was refused with 500).",
 			"step"),
 		received: vec("rerun_messages_received_total", "Messages of instruments that were taken, repeated ones included.", "trigger"),
 		values:   vec("rerun_values_stored_total", "Values of instruments that were added or replaced.", "trigger"),
@@ -54,7 +54,7 @@ func (c *counters) start() {
 	for _, outcome := range []string{outcomeQueued, outcomeNot} {
 		c.evaluated.WithLabelValues(outcome)
 	}
-	for _, step := range []string{"save", "cache", "index", "cleanup"} {
+	for _, step := range []string{"save"} {
 		c.failed.WithLabelValues(step)
 	}
 	for _, trigger := range []string{byRequest, byInstrument} {

@@ -11,10 +11,10 @@ import (
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	cdcv1 "github.com/labplatform/labplatform/proto/gen/lab/cdc/v1"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/rerun/internal/aftercommit"
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"github.com/labplatform/labplatform/services/rerun/internal/delivery"
-	"github.com/labplatform/labplatform/services/rerun/internal/follow"
 	"github.com/labplatform/labplatform/services/rerun/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/rerun/internal/listing"
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
@@ -79,28 +79,32 @@ func newServer(s *service.Service, cfg Config, st stores, relay *outbox.Relay) (
 	if err != nil {
 		return nil, err
 	}
-	after := follow.New(follow.Deps{
-		Flags: st.reports, OpenSet: st.openSet, Index: index, Log: s.Log, Counters: st.counters,
+	queue, err := s.AfterCommit(aftercommit.Names()...)
+	if err != nil {
+		return nil, err
+	}
+	after := aftercommit.New(aftercommit.Deps{
+		Queue: queue, Flags: st.reports, OpenSet: st.openSet, Documents: st.records, Index: index,
 	})
 	return grpcapi.New(grpcapi.Deps{
 		DocumentStore: cfg.DocumentStore,
 		Requester: request.New(request.Deps{
-			Reports: mysql.Requests{Store: st.reports}, Records: st.records, After: after, Clock: s.Clock,
+			Reports: mysql.Requests{Store: st.reports}, Records: st.records, AfterCommit: after, Clock: s.Clock,
 			NewID: newID, Log: s.Log, Counters: st.counters,
 		}),
 		Evaluator: autorerun.New(autorerun.Deps{
 			Subjects: st.reports, Records: st.records,
-			Orders: delivery.Orders{BaseURL: cfg.WebhookURL, Outbox: st.reports},
-			Queued: relay.Wake, Log: s.Log, Counters: st.counters,
+			Orders:    delivery.Orders{BaseURL: cfg.WebhookURL, Outbox: st.reports},
+			WakeRelay: relay.Wake, Log: s.Log, Counters: st.counters,
 		}),
 		Lister: listing.New(st.reports, st.records),
 		Receiver: receive.New(receive.Deps{
-			Reports: mysql.Receipts{Store: st.reports}, Records: st.records, Values: st.records, After: after,
+			Reports: mysql.Receipts{Store: st.reports}, Records: st.records, Values: st.records, AfterCommit: after,
 			Clock: s.Clock, NewID: newID, Counters: st.counters,
 		}),
 		Closer: closing.New(closing.Deps{
 			Reports: mysql.Closings{Store: st.reports}, Documents: st.records, Messages: delivery.Evaluations{},
-			Sent: relay.Wake, After: after, Clock: s.Clock, Log: s.Log, Counters: st.counters,
+			WakeRelay: relay.Wake, AfterCommit: after, Clock: s.Clock, Counters: st.counters,
 		}),
 	}), nil
 }

@@ -31,14 +31,14 @@ type Counters interface {
 	Evaluated(queued bool)
 }
 
-// Deps is what the use case works with. Queued is called after an order was committed.
+// Deps is what the use case works with. WakeRelay is called after an order was committed.
 type Deps struct {
-	Subjects Subjects
-	Records  Records
-	Orders   Orders
-	Queued   func()
-	Log      *slog.Logger
-	Counters Counters
+	Subjects  Subjects
+	Records   Records
+	Orders    Orders
+	WakeRelay func()
+	Log       *slog.Logger
+	Counters  Counters
 }
 
 // UseCase evaluates instrument values.
@@ -83,6 +83,6 @@ func (u *UseCase) evaluate(ctx context.Context, scope authn.LabScope, reportID i
 	if err := u.d.Orders.Order(ctx, scope, reportID, qualifying); err != nil {
 		return nil, err
 	}
-	u.d.Queued()
+	u.d.WakeRelay()
 	return qualifying, nil
 }

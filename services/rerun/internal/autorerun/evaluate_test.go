@@ -59,7 +59,7 @@ func (b *bench) evaluate(reportID int64, readings ...autorerun.Reading) ([]int, 
 	b.t.Helper()
 	u := autorerun.New(autorerun.Deps{
 		Subjects: b.store, Records: b.records, Orders: delivery.Orders{BaseURL: "http://gateway:8091/", Outbox: b.store},
-		Queued: func() { b.woken++ }, Log: slog.New(slog.DiscardHandler), Counters: counts{},
+		WakeRelay: func() { b.woken++ }, Log: slog.New(slog.DiscardHandler), Counters: counts{},
 	})
 	return u.Evaluate(b.t.Context(), storetest.Scope(b.t, 12), reportID, readings)
 }

@@ -2,8 +2,6 @@ package closing
 
 import (
 	"context"
-	"log/slog"
-	"time"
 
 	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -40,18 +38,16 @@ type Results interface {
 	Unsign(ctx context.Context) error
 }
 
-// Documents stores the documents of reruns.
+// Documents reads the documents of reruns.
 type Documents interface {
 	OfReport(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Record, error)
 	Values(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Value, error)
-	// Delete and DeleteValues remove documents; those that are not there are no error.
-	Delete(ctx context.Context, scope authn.LabScope, ids ...string) error
-	DeleteValues(ctx context.Context, scope authn.LabScope, ids []string) error
 }
 
-// After does what follows the commit and cannot fail the call.
-type After interface {
-	Changed(ctx context.Context, scope authn.LabScope, reportID, patientID int64)
+// AfterCommit does what follows the commit; it neither delays nor fails the call.
+type AfterCommit interface {
+	// Ended deletes the archived documents and refreshes what depends on the report.
+	Ended(ctx context.Context, scope authn.LabScope, report rerun.Report, records, values []string)
 }
 
 // Messages makes the order to judge a changed report again. logID tells two confirms apart.
@@ -62,19 +58,17 @@ type Messages interface {
 // Counters counts outcomes.
 type Counters interface {
 	Closed(confirmed bool)
-	Failed(step string)
 }
 
-// Deps is what the use case works with. Sent is called after a message was committed.
+// Deps is what the use case works with. WakeRelay is called after a message was committed.
 type Deps struct {
-	Reports   Reports
-	Documents Documents
-	Messages  Messages
-	Sent      func()
-	After     After
-	Clock     clock.Clock
-	Log       *slog.Logger
-	Counters  Counters
+	Reports     Reports
+	Documents   Documents
+	Messages    Messages
+	WakeRelay   func()
+	AfterCommit AfterCommit
+	Clock       clock.Clock
+	Counters    Counters
 }
 
 // UseCase ends reruns.
@@ -82,9 +76,6 @@ type UseCase struct{ d Deps }
 
 // New returns the use case.
 func New(d Deps) *UseCase { return &UseCase{d: d} }
-
-// cleanupTimeout bounds the deletion behind a commit; it goes on when the caller has left.
-const cleanupTimeout = 3 * time.Second
 
 // ending is one confirm or abort under the lock.
 type ending struct {
@@ -95,13 +86,15 @@ type ending struct {
 	values []rerun.Value // of the rerun that ends
 }
 
-// end locks the report, takes the snapshot of the rerun, lets conclude write, and deletes what was archived.
-func (u *UseCase) end(ctx context.Context, scope authn.LabScope, reportID int64, conclude func(*ending, *rerun.Snapshot) error) error {
+// end locks the report, takes the snapshot of the rerun, lets conclude write, and has deleted what was archived.
+func (u *UseCase) end(
+	ctx context.Context, scope authn.LabScope, reportID int64, conclude func(*ending, *rerun.Snapshot) error,
+) error {
 	var snapshot rerun.Snapshot
-	var patientID int64
+	var report rerun.Report
 	err := u.d.Reports.Lock(ctx, scope, reportID, func(l Locked) (err error) {
 		e := &ending{UseCase: u, scope: scope, locked: l, report: l.Report()}
-		patientID = e.report.PatientID
+		report = e.report
 		if snapshot, err = e.snapshot(ctx); err != nil {
 			return err
 		}
@@ -113,8 +106,8 @@ func (u *UseCase) end(ctx context.Context, scope authn.LabScope, reportID int64,
 	if err != nil {
 		return err
 	}
-	u.cleanup(ctx, scope, reportID, snapshot)
-	u.d.After.Changed(ctx, scope, reportID, patientID)
+	records, values := snapshot.IDs()
+	u.d.AfterCommit.Ended(ctx, scope, report, records, values)
 	return nil
 }
 
@@ -133,28 +126,4 @@ func (e *ending) snapshot(ctx context.Context) (rerun.Snapshot, error) {
 	s := rerun.Archive(records, e.values)
 	s.Old.Flag, s.New.Flag = e.report.Flag, next
 	return s, nil
-}
-
-// cleanup deletes the archived documents: values first, so that no value outlives its record.
-func (u *UseCase) cleanup(ctx context.Context, scope authn.LabScope, reportID int64, s rerun.Snapshot) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
-	defer cancel()
-	records, values := s.IDs()
-	err := u.delete(ctx, scope, records, values)
-	if err != nil {
-		u.d.Counters.Failed("cleanup")
-		u.d.Log.Error("archived rerun documents not deleted; the sweeper will", "lab_report_id", reportID, "error", err)
-	}
-}
-
-func (u *UseCase) delete(ctx context.Context, scope authn.LabScope, records, values []string) error {
-	if len(values) > 0 {
-		if err := u.d.Documents.DeleteValues(ctx, scope, values); err != nil {
-			return err
-		}
-	}
-	if len(records) == 0 {
-		return nil
-	}
-	return u.d.Documents.Delete(ctx, scope, records...)
 }

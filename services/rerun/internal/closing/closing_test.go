@@ -102,6 +102,24 @@ func TestARowWithoutATestReplacesEveryValueOfItsIndex(t *testing.T) {
 	}
 }
 
+func TestNameAndOrderComeFromTheRowsOwnTest(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	storetest.Exec(t, b.DB, "INSERT INTO ReportFormat (testId_id, `index`, `order`, parameterName) VALUES (301, 8, 9, 'Other')")
+	if err := b.confirm(rerun.Result{ProfileTestID: 301, Index: 8, Value: "1"}, rerun.Result{ProfileTestID: 302, Index: 8, Value: "2"}); err != nil {
+		t.Fatal(err)
+	}
+	var got rerun.Snapshot
+	if err := json.Unmarshal(b.State(7001).Log[activitylog.RerunValuesConfirmed][0], &got); err != nil {
+		t.Fatal(err)
+	}
+	want := []rerun.ArchivedResult{{ProfileTestID: 301, Index: 8, Order: 9, ParameterName: "Other", Value: "1"},
+		{ProfileTestID: 302, Index: 8, Order: 1, ParameterName: "ESR", Value: "2"}}
+	if diff := cmp.Diff(want, got.New.Values); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
 func TestTheSignatureGoesWhenTheReportSaysSomethingElse(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

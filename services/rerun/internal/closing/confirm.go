@@ -46,7 +46,7 @@ func (u *UseCase) Confirm(ctx context.Context, scope authn.LabScope, c Confirmat
 	if err != nil {
 		return err
 	}
-	u.d.Sent()
+	u.d.WakeRelay()
 	u.d.Counters.Closed(true)
 	return nil
 }
@@ -81,21 +81,25 @@ func (e *ending) replace(ctx context.Context, c Confirmation, s *rerun.Snapshot)
 	return e.locked.Unsign(ctx)
 }
 
-// complete fills in what a row leaves out, and refuses an index that nothing in the report knows.
-func (e *ending) complete(rows []Row, parameters []rerun.Parameter, present []rerun.Result) ([]rerun.Result, error) {
+// complete fills in what a row leaves out, from the row's own test, and refuses an index that nothing in the report
+// knows.
+func (e *ending) complete(
+	rows []Row, parameters []rerun.Parameter, present []rerun.Result,
+) ([]rerun.Result, error) {
 	confirmed := make([]rerun.Result, 0, len(rows))
 	for i, row := range rows {
-		at := slices.IndexFunc(parameters, func(p rerun.Parameter) bool { return p.Index == row.Index })
-		known := at >= 0 || slices.ContainsFunc(present, func(r rerun.Result) bool { return r.Index == row.Index }) ||
+		parameter, found := rerun.ParameterOf(parameters, row.ProfileTestID, row.Index)
+		known := found || slices.ContainsFunc(present, func(r rerun.Result) bool { return r.Index == row.Index }) ||
 			slices.ContainsFunc(e.values, func(v rerun.Value) bool { return v.Index == row.Index })
 		if !known {
-			return nil, apperr.InvalidFields(apperr.Field{Index: i, Name: "index", Message: "index is not a parameter of this report"})
+			return nil, apperr.InvalidFields(
+				apperr.Field{Index: i, Name: "index", Message: "index is not a parameter of this report"})
 		}
 		result := row.Result
-		if at >= 0 {
-			result.Order = parameters[at].Order
+		if found {
+			result.Order = parameter.Order
 			if result.ParameterName == "" {
-				result.ParameterName = parameters[at].Name
+				result.ParameterName = parameter.Name
 			}
 		}
 		if row.Order != nil {

@@ -25,7 +25,12 @@ const (
 
 // commandOf reads the spellings of POST …/request.
 func commandOf(in *rerunv1.RequestRerunRequest, actor activitylog.Actor) (request.Command, error) {
-	c := request.Command{ReportID: in.GetLabReportId(), ParameterNames: in.GetParameterNames(), SampleID: in.GetSampleId(), Actor: actor}
+	c := request.Command{
+		ReportID: in.GetReportId(), ParameterNames: in.GetParameterNames(), SampleID: in.GetSampleId(), Actor: actor,
+	}
+	if err := sameReport(in.LabReportId, in.GetReportId()); err != nil {
+		return c, err
+	}
 	var ok bool
 	if c.Type, ok = rerun.ParseType(in.GetType()); !ok {
 		return c, apperr.InvalidField("type", "type must be Manual or auto")
@@ -45,6 +50,14 @@ func commandOf(in *rerunv1.RequestRerunRequest, actor activitylog.Actor) (reques
 	}
 	c.Requested, err = indicesOf(in.GetRequestedParameters().GetJson())
 	return c, err
+}
+
+// sameReport refuses a body that names another report than the address.
+func sameReport(named *int64, reportID int64) error {
+	if named != nil && *named != reportID {
+		return apperr.InvalidField("lab_report_id", "lab_report_id differs from the report of the address")
+	}
+	return nil
 }
 
 func checkNames(names []string) error {

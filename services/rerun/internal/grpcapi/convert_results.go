@@ -28,8 +28,8 @@ func receiptOf(in *rerunv1.AddValuesRequest, actor activitylog.Actor) (receive.C
 		ReportID: in.GetReportId(), SampleID: strings.TrimSpace(in.GetSampleId()), DeviceID: in.GetDeviceId(), DeviceName: in.GetDeviceName(),
 		RerunType: in.GetRerunType(), Actor: actor,
 	}
-	if in.LabReportId != nil && in.GetLabReportId() != in.GetReportId() {
-		return c, apperr.InvalidField("lab_report_id", "lab_report_id differs from the report of the address")
+	if err := sameReport(in.LabReportId, in.GetReportId()); err != nil {
+		return c, err
 	}
 	text, isText := textOf(in.GetRerunNumber().GetJson())
 	number, isNumber := integer(strings.TrimSpace(text))

@@ -67,7 +67,7 @@ func raw(s string) *typev1.RawJSON {
 }
 
 func body(indices string) *rerunv1.RequestRerunRequest {
-	return &rerunv1.RequestRerunRequest{LabReportId: 7001, Type: proto.String("Manual"), RequestedParameters: raw(indices)}
+	return &rerunv1.RequestRerunRequest{ReportId: 7001, Type: proto.String("Manual"), RequestedParameters: raw(indices)}
 }
 
 func TestRequestedParametersAreReadInTheirSpellings(t *testing.T) {
@@ -108,7 +108,7 @@ func TestOtherFieldsOfARequestAreChecked(t *testing.T) {
 		"type missing":   func(r *rerunv1.RequestRerunRequest) { r.Type = nil },
 		"type unknown":   func(r *rerunv1.RequestRerunRequest) { r.Type = proto.String("Instrument") },
 		"not active":     func(r *rerunv1.RequestRerunRequest) { r.IsActive = proto.Bool(false) },
-		"no report":      func(r *rerunv1.RequestRerunRequest) { r.LabReportId = 0 },
+		"no report":      func(r *rerunv1.RequestRerunRequest) { r.ReportId = 0 },
 		"long sample":    func(r *rerunv1.RequestRerunRequest) { r.SampleId = proto.String(strings.Repeat("x", 65)) },
 		"long name":      func(r *rerunv1.RequestRerunRequest) { r.ParameterNames = []string{strings.Repeat("x", 256)} },
 		"too many names": func(r *rerunv1.RequestRerunRequest) { r.ParameterNames = make([]string, 501) },

@@ -9,7 +9,7 @@ import (
 
 // RequestRerun requests a rerun for a person or, on internal calls, for the platform.
 func (s *Server) RequestRerun(ctx context.Context, in *rerunv1.RequestRerunRequest) (*rerunv1.RequestRerunResponse, error) {
-	scope, principal, err := s.enter(ctx, in.GetLabReportId(), in.GetLabId())
+	scope, principal, err := s.enter(ctx, in.GetReportId(), in.GetLabId())
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *Server) EvaluateAutoRerun(ctx context.Context, in *rerunv1.EvaluateAuto
 
 // ListReruns lists values and open requests.
 func (s *Server) ListReruns(ctx context.Context, in *rerunv1.ListRerunsRequest) (*rerunv1.ListRerunsResponse, error) {
-	scope, _, err := s.enter(ctx, in.GetLabReportId(), 0)
+	scope, _, err := s.enter(ctx, in.GetLabReportId(), in.GetLabId())
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/labjson"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"github.com/labplatform/labplatform/services/rerun/internal/grpcapi"
@@ -177,5 +178,36 @@ func TestAWrongConfirmationIsRefused(t *testing.T) {
 	two.RerunConfirmedData[1].Index, two.RerunConfirmedData[1].ProfileTestId = proto.Int32(8), proto.Int64(301)
 	if _, err := resultServer(&results{}).ConfirmRerun(as(t, asha), two); err != nil {
 		t.Errorf("two tests share an index: %v", err)
+	}
+}
+
+func TestABodyThatNamesAnotherReportIsRefused(t *testing.T) {
+	t.Parallel()
+	in := body(`"[1]"`)
+	for named, refused := range map[int64]bool{7001: false, 7002: true, 0: true} {
+		in.LabReportId = proto.Int64(named)
+		_, err := server(&useCases{}).RequestRerun(as(t, asha), in)
+		if apperr.Is(err, apperr.Invalid) != refused {
+			t.Errorf("lab_report_id %d: %v", named, err)
+		}
+	}
+}
+
+func TestHighlightIsAnInteger(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"2": 2, "-1": -1, "0": 0, "true": 99} {
+		in := &rerunv1.ConfirmRerunRequest{}
+		err := labjson.Unmarshal([]byte(`{"rerun_confirmed_data":[{"index":1,"value":"1","highlight":`+text+`}]}`), in)
+		if (err != nil) != (want == 99) {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if err != nil {
+			continue
+		}
+		r := &results{}
+		in.LabReportId = 7001
+		if _, err := resultServer(r).ConfirmRerun(as(t, asha), in); err != nil || r.confirmation.Rows[0].Highlight != want {
+			t.Errorf("%s: %v, %+v", text, err, r.confirmation.Rows)
+		}
 	}
 }

@@ -4,6 +4,7 @@ package listing
 
 import (
 	"context"
+	"slices"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
@@ -56,7 +57,7 @@ func (u *UseCase) List(ctx context.Context, scope authn.LabScope, reportID int64
 	if l.Flag, err = u.reports.Flag(ctx, scope, reportID); err != nil {
 		return l, err
 	}
-	if l.Values, err = u.documents.Values(ctx, scope, reportID); err != nil {
+	if l.Values, err = u.values(ctx, scope, reportID, l.Flag); err != nil {
 		return l, err
 	}
 	records, err := u.documents.OfReport(ctx, scope, reportID)
@@ -76,4 +77,16 @@ func (u *UseCase) List(ctx context.Context, scope authn.LabScope, reportID int64
 		l.Present, err = u.reports.PresentValues(ctx, scope, reportID)
 	}
 	return l, err
+}
+
+// values returns the values to show. Those of a closed rerun are archived and about to be deleted, or were never
+// committed; what another program stored is shown as long as it is there.
+func (u *UseCase) values(
+	ctx context.Context, scope authn.LabScope, reportID int64, flag rerun.Flag,
+) ([]rerun.Value, error) {
+	values, err := u.documents.Values(ctx, scope, reportID)
+	if err != nil || flag.Open() {
+		return values, err
+	}
+	return slices.DeleteFunc(values, func(v rerun.Value) bool { return !v.Foreign }), nil
 }

@@ -3,6 +3,7 @@ package receive
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
@@ -33,15 +34,27 @@ func (r *receipt) valuesOf(parameters []rerun.Parameter, number int, readings []
 			Value: reading.Value, Index: reading.Index, RerunType: r.command.RerunType, Number: number,
 			ParameterName: reading.Name, DeviceID: r.command.DeviceID, DeviceName: r.command.DeviceName, CreatedAt: now,
 		}
-		if i := slices.IndexFunc(parameters, func(p rerun.Parameter) bool { return p.Index == reading.Index }); i >= 0 {
-			v.Order = parameters[i].Order
+		if p, ok := parameterOf(parameters, reading); ok {
+			v.Order = p.Order
 			if v.ParameterName == "" {
-				v.ParameterName = parameters[i].Name
+				v.ParameterName = p.Name
 			}
 		}
 		values = append(values, v)
 	}
 	return values
+}
+
+// parameterOf returns what a reading is about. An instrument names no test: where two tests of a profile share an
+// index, the name that it sends tells which is meant, and without one the first stands for both.
+func parameterOf(parameters []rerun.Parameter, reading Reading) (rerun.Parameter, bool) {
+	named := slices.IndexFunc(parameters, func(p rerun.Parameter) bool {
+		return p.Index == reading.Index && strings.EqualFold(p.Name, strings.TrimSpace(reading.Name))
+	})
+	if named >= 0 {
+		return parameters[named], true
+	}
+	return rerun.ParameterOf(parameters, 0, reading.Index)
 }
 
 // put inserts the values. When one is stored already it compares: the same value is left alone, another one

@@ -50,8 +50,8 @@ type Values interface {
 	ReplaceValue(ctx context.Context, scope authn.LabScope, v rerun.Value) error
 }
 
-// After does what follows the commit and cannot fail the call.
-type After interface {
+// AfterCommit does what follows the commit; it neither delays nor fails the call.
+type AfterCommit interface {
 	Flagged(ctx context.Context, scope authn.LabScope, reportID int64)
 }
 
@@ -64,13 +64,13 @@ type Counters interface {
 
 // Deps is what the use case works with. NewID returns a fresh document id.
 type Deps struct {
-	Reports  Reports
-	Records  Records
-	Values   Values
-	After    After
-	Clock    clock.Clock
-	NewID    func() string
-	Counters Counters
+	Reports     Reports
+	Records     Records
+	Values      Values
+	AfterCommit AfterCommit
+	Clock       clock.Clock
+	NewID       func() string
+	Counters    Counters
 }
 
 // UseCase receives values.
@@ -139,7 +139,7 @@ func (u *UseCase) Receive(ctx context.Context, scope authn.LabScope, c Command) 
 		u.d.Counters.Fulfilled()
 	}
 	if result.opened {
-		u.d.After.Flagged(ctx, scope, c.ReportID)
+		u.d.AfterCommit.Flagged(ctx, scope, c.ReportID)
 	}
 	return result, nil
 }

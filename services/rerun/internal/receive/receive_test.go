@@ -172,6 +172,23 @@ func TestARepetitionOfTheInstrumentIsStoredFromEveryFlag(t *testing.T) {
 	}
 }
 
+func TestTheNameTellsWhichTestOfASharedIndexIsMeant(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	storetest.Exec(t, b.DB, "INSERT INTO ReportFormat (testId_id, `index`, `order`, parameterName) VALUES (301, 8, 9, 'Other')")
+	for name, order := range map[string]int{"other": 9, "ESR": 1, "": 1, "unknown": 1} {
+		m := message(-1, "8="+fmt.Sprint(order)+name)
+		m.Readings[0].Name = name
+		if _, err := b.send(m); err != nil {
+			t.Fatal(err)
+		}
+		values := b.State(storetest.Report).Values
+		if v := values[len(values)-1]; v.Order != order {
+			t.Errorf("%q: order %d, want %d", name, v.Order, order)
+		}
+	}
+}
+
 func TestWhatCannotBeAccepted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -28,6 +28,8 @@ type Locked interface {
 	Parameters(ctx context.Context) ([]rerun.Parameter, error)
 	// Ledger tells which records were committed.
 	Ledger(ctx context.Context) (rerun.Ledger, error)
+	// Archived returns the ids of the documents that the activity log holds.
+	Archived(ctx context.Context) (map[string]bool, error)
 	SetFlag(ctx context.Context, to rerun.Flag) error
 	Log(ctx context.Context, entry activitylog.Entry) (int64, error)
 }
@@ -43,10 +45,11 @@ type Records interface {
 	Retire(ctx context.Context, scope authn.LabScope, id string) error
 	// Delete removes records; those that are not there are no error.
 	Delete(ctx context.Context, scope authn.LabScope, ids ...string) error
+	DeleteValues(ctx context.Context, scope authn.LabScope, ids []string) error
 }
 
-// After does what follows the commit and cannot fail the request.
-type After interface {
+// AfterCommit does what follows the commit; it neither delays nor fails the call.
+type AfterCommit interface {
 	Changed(ctx context.Context, scope authn.LabScope, reportID, patientID int64)
 }
 
@@ -58,13 +61,13 @@ type Counters interface {
 
 // Deps is what the use case works with. NewID returns a fresh document id.
 type Deps struct {
-	Reports  Reports
-	Records  Records
-	After    After
-	Clock    clock.Clock
-	NewID    func() string
-	Log      *slog.Logger
-	Counters Counters
+	Reports     Reports
+	Records     Records
+	AfterCommit AfterCommit
+	Clock       clock.Clock
+	NewID       func() string
+	Log         *slog.Logger
+	Counters    Counters
 }
 
 // UseCase requests reruns.
@@ -101,7 +104,7 @@ func (u *UseCase) Request(ctx context.Context, scope authn.LabScope, c Command) 
 		return rerun.Record{}, u.failure(ctx, scope, c, err)
 	}
 	u.d.Counters.Requested(saved.Type)
-	u.d.After.Changed(ctx, scope, c.ReportID, patientID)
+	u.d.AfterCommit.Changed(ctx, scope, c.ReportID, patientID)
 	return saved, nil
 }
 
@@ -116,11 +119,7 @@ func (u *UseCase) save(ctx context.Context, scope authn.LabScope, c Command, l L
 	if err != nil {
 		return rerun.Record{}, err
 	}
-	earlier, err := u.tidy(ctx, scope, l)
-	if err != nil {
-		return rerun.Record{}, err
-	}
-	values, err := u.d.Records.Values(ctx, scope, c.ReportID)
+	earlier, values, err := u.tidy(ctx, scope, l)
 	if err != nil {
 		return rerun.Record{}, err
 	}

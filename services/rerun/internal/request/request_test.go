@@ -22,7 +22,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
-	"github.com/labplatform/labplatform/services/rerun/internal/follow"
+	"github.com/labplatform/labplatform/services/rerun/internal/aftercommit"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
@@ -60,6 +60,14 @@ func (c *counts) Failed(step string) {
 	c.failed[step]++
 }
 
+type atOnce struct{ counts *counts }
+
+func (a atOnce) Do(ctx context.Context, _ int64, name string, work func(context.Context) error) {
+	if err := work(ctx); err != nil {
+		a.counts.Failed(name)
+	}
+}
+
 // index fails with err, which never fails a request.
 type index struct{ err error }
 
@@ -79,11 +87,11 @@ func setup(t *testing.T) *bench {
 
 func (b *bench) request(c request.Command) (rerun.Record, error) {
 	b.t.Helper()
-	after := follow.New(follow.Deps{
-		Flags: b.flags, OpenSet: openset.New(b.cache), Index: b.index, Log: slog.New(slog.DiscardHandler), Counters: b.counts,
+	after := aftercommit.New(aftercommit.Deps{
+		Queue: atOnce{b.counts}, Flags: b.flags, OpenSet: openset.New(b.cache), Index: b.index, Documents: b.store,
 	})
 	u := request.New(request.Deps{
-		Reports: b.reports, Records: b.records, After: after, Clock: clock.Fixed(now),
+		Reports: b.reports, Records: b.records, AfterCommit: after, Clock: clock.Fixed(now),
 		NewID: func() string { return fmt.Sprintf("id-%d", b.ids.Add(1)) },
 		Log:   slog.New(slog.DiscardHandler), Counters: b.counts,
 	})

@@ -2,6 +2,7 @@ package request
 
 import (
 	"context"
+	"slices"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -36,19 +37,20 @@ func (u *UseCase) names(ctx context.Context, c Command, l Locked) ([]string, err
 	return names, nil
 }
 
-// tidy deletes documents without a commit marker: this transaction holds the row that theirs held, so theirs
-// ended without a commit. It returns the records that count.
-func (u *UseCase) tidy(ctx context.Context, scope authn.LabScope, l Locked) ([]rerun.Record, error) {
-	all, err := u.d.Records.OfReport(ctx, scope, l.Report().ID)
-	if err != nil || len(all) == 0 {
-		return nil, err
+// tidy deletes the documents that are in the way: those that a closed rerun archived and did not get to delete yet,
+// and those without a commit marker: this transaction holds the row that theirs held, so theirs ended without a
+// commit. It returns the documents that count.
+func (u *UseCase) tidy(ctx context.Context, scope authn.LabScope, l Locked) ([]rerun.Record, []rerun.Value, error) {
+	records, values, err := u.unarchived(ctx, scope, l)
+	if err != nil || len(records) == 0 {
+		return nil, values, err
 	}
 	ledger, err := l.Ledger(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	kept := all[:0]
-	for _, r := range all {
+	kept := records[:0]
+	for _, r := range records {
 		// What an instrument did on its own is kept for whoever archives it: it holds values. What another
 		// program wrote has no marker and is not ours to delete.
 		if ledger.Committed(r.ID) || r.Type == rerun.ByAnalyser || r.Foreign {
@@ -56,11 +58,52 @@ func (u *UseCase) tidy(ctx context.Context, scope authn.LabScope, l Locked) ([]r
 			continue
 		}
 		if err := u.d.Records.Delete(ctx, scope, r.ID); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		u.d.Log.Warn("abandoned rerun record deleted", "rerun_id", r.ID, "lab_report_id", r.ReportID)
 	}
-	return kept, u.release(ctx, scope, l.Report().Flag, kept)
+	return kept, values, u.release(ctx, scope, l.Report().Flag, kept)
+}
+
+// unarchived returns the report's documents after those that the activity log holds were deleted.
+func (u *UseCase) unarchived(
+	ctx context.Context, scope authn.LabScope, l Locked,
+) ([]rerun.Record, []rerun.Value, error) {
+	records, err := u.d.Records.OfReport(ctx, scope, l.Report().ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	values, err := u.d.Records.Values(ctx, scope, l.Report().ID)
+	if err != nil || len(records)+len(values) == 0 || l.Report().Flag.Open() {
+		return records, values, err
+	}
+	archived, err := l.Archived(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	var oldRecords, oldValues []string
+	for _, r := range records {
+		if archived[r.ID] {
+			oldRecords = append(oldRecords, r.ID)
+		}
+	}
+	for _, v := range values {
+		if archived[v.ID] {
+			oldValues = append(oldValues, v.ID)
+		}
+	}
+	if len(oldValues) > 0 {
+		if err := u.d.Records.DeleteValues(ctx, scope, oldValues); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(oldRecords) > 0 {
+		if err := u.d.Records.Delete(ctx, scope, oldRecords...); err != nil {
+			return nil, nil, err
+		}
+	}
+	records = slices.DeleteFunc(records, func(r rerun.Record) bool { return archived[r.ID] })
+	return records, slices.DeleteFunc(values, func(v rerun.Value) bool { return archived[v.ID] }), nil
 }
 
 // release frees the slots of records that outlived their rerun: the flag is 0, so it was closed. They stay for

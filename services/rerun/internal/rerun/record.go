@@ -132,9 +132,25 @@ func (r Result) Differs(o Result) bool {
 
 // Parameter is one enabled format of a report or of its profile children.
 type Parameter struct {
-	Index int
-	Order int
-	Name  string
+	TestID int64 // whose format it is
+	Index  int
+	Order  int
+	Name   string
+}
+
+// ParameterOf returns the parameter of an index. Two tests of a profile may share an index: then it is the named
+// test's; testID 0 names none and means the first. ok is false for an index that no test has.
+func ParameterOf(parameters []Parameter, testID int64, index int) (found Parameter, ok bool) {
+	for _, p := range parameters {
+		switch {
+		case p.Index != index:
+		case p.TestID == testID:
+			return p, true
+		case !ok:
+			found, ok = p, true
+		}
+	}
+	return found, ok
 }
 
 // HighestNumber returns the largest rerun number of the records, 0 when there is none.

@@ -65,3 +65,16 @@ func TestPendingIsWhatWasRequestedLessWhatArrivedForTheSameNumber(t *testing.T) 
 		t.Fatalf("highest %d", n)
 	}
 }
+
+func TestAParameterIsThatOfTheNamedTest(t *testing.T) {
+	t.Parallel()
+	parameters := []rerun.Parameter{{TestID: 302, Index: 8, Name: "first"}, {TestID: 301, Index: 8, Name: "second"}}
+	for testID, want := range map[int64]string{301: "second", 302: "first", 0: "first", 999: "first"} {
+		if p, ok := rerun.ParameterOf(parameters, testID, 8); !ok || p.Name != want {
+			t.Errorf("test %d: %+v %v", testID, p, ok)
+		}
+	}
+	if _, ok := rerun.ParameterOf(parameters, 301, 9); ok {
+		t.Error("an index that no test has was found")
+	}
+}

@@ -12,14 +12,10 @@ import (
 )
 
 // repair judges a report under its lock. What it archives is committed first and deleted by a second pass.
-func (s *Sweeper) repair(ctx context.Context, p place, before time.Time) error {
-	scope, err := scopeOf(p.labID)
-	if err != nil {
-		return err
-	}
+func (l *laboratory) repair(ctx context.Context, reportID int64, before time.Time) error {
 	for again := true; again; {
-		err := s.d.Reports.Lock(ctx, scope, p.reportID, func(l Locked) (err error) {
-			again, err = s.judge(ctx, scope, l, before)
+		err := l.d.Reports.Lock(ctx, l.scope, reportID, func(locked Locked) (err error) {
+			again, err = l.judge(ctx, locked, before)
 			return err
 		})
 		if err != nil {
@@ -30,19 +26,19 @@ func (s *Sweeper) repair(ctx context.Context, p place, before time.Time) error {
 }
 
 // judge repairs what it may, and archives what nobody archived; archived tells that another pass is needed.
-func (s *Sweeper) judge(ctx context.Context, scope authn.LabScope, l Locked, before time.Time) (archived bool, err error) {
-	c, err := s.facts(ctx, scope, l, before)
+func (l *laboratory) judge(ctx context.Context, locked Locked, before time.Time) (archived bool, err error) {
+	c, err := l.facts(ctx, l.scope, locked, before)
 	if err != nil {
 		return false, err
 	}
 	records, values := c.unarchived()
 	if len(records)+len(values) > 0 {
-		return true, s.archive(ctx, l, records, values)
+		return true, l.archive(ctx, locked, records, values)
 	}
-	if err := s.clear(ctx, scope, c); err != nil {
+	if err := l.clear(ctx, l.scope, c); err != nil {
 		return false, err
 	}
-	return false, s.realign(ctx, scope, l, c)
+	return false, l.realign(ctx, locked, c)
 }
 
 // facts is all that is known of one locked report.
@@ -138,21 +134,23 @@ func (s *Sweeper) clear(ctx context.Context, scope authn.LabScope, c facts) erro
 }
 
 // realign makes flag and slots agree with what is stored, and remembers the records that are in order.
-func (s *Sweeper) realign(ctx context.Context, scope authn.LabScope, l Locked, c facts) error {
+func (l *laboratory) realign(ctx context.Context, locked Locked, c facts) error {
 	if !c.flag.Open() {
 		return nil
 	}
-	kept := slices.DeleteFunc(slices.Clone(c.records), func(r rerun.Record) bool { return c.archived[r.ID] || c.uncommitted(r) })
-	if err := s.slot(ctx, scope, l, c, kept); err != nil {
+	kept := slices.DeleteFunc(slices.Clone(c.records), func(r rerun.Record) bool {
+		return c.archived[r.ID] || c.uncommitted(r)
+	})
+	if err := l.slot(ctx, locked, c, kept); err != nil {
 		return err
 	}
 	for _, r := range kept {
-		s.settled[r.ID] = true
+		l.seen[r.ID] = true
 	}
 	return nil
 }
 
-func (s *Sweeper) slot(ctx context.Context, scope authn.LabScope, l Locked, c facts, kept []rerun.Record) error {
+func (l *laboratory) slot(ctx context.Context, locked Locked, c facts, kept []rerun.Record) error {
 	latest, ok := c.ledger.Latest()
 	i := slices.IndexFunc(kept, func(r rerun.Record) bool { return r.ID == latest.RerunID })
 	if !ok || i < 0 {
@@ -163,39 +161,36 @@ func (s *Sweeper) slot(ctx context.Context, scope authn.LabScope, l Locked, c fa
 	fulfilled := len(record.Pending(c.values)) == 0
 	switch {
 	case fulfilled && record.Active:
-		err := s.d.Documents.Close(ctx, scope, record.ID)
-		s.count(err, Released, 1)
+		err := l.d.Documents.Close(ctx, l.scope, record.ID)
+		l.count(err, Released, 1)
 		if err != nil {
 			return err
 		}
 	case !fulfilled && !active:
-		err := s.d.Documents.Reopen(ctx, scope, record.ID)
-		s.count(err, Reopened, 1)
+		err := l.d.Documents.Reopen(ctx, l.scope, record.ID)
+		l.count(err, Reopened, 1)
 		return err
 	}
 	if !fulfilled || c.flag != rerun.Requested {
 		return nil
 	}
-	err := l.SetFlag(ctx, rerun.Fulfilled)
-	s.count(err, Completed, 1)
+	err := locked.SetFlag(ctx, rerun.Fulfilled)
+	l.count(err, Completed, 1)
 	return err
 }
 
 // recache makes the entry of a report agree with its flag while nobody can change it.
-func (s *Sweeper) recache(ctx context.Context, p place) {
-	scope, err := scopeOf(p.labID)
-	if err == nil {
-		err = s.d.Reports.Lock(ctx, scope, p.reportID, func(l Locked) error {
-			return s.d.OpenSet.Set(ctx, scope, p.reportID, l.Report().Flag.Open())
-		})
-	}
+func (l *laboratory) recache(ctx context.Context, reportID int64) {
+	err := l.d.Reports.Lock(ctx, l.scope, reportID, func(locked Locked) error {
+		return l.d.OpenSet.Set(ctx, l.scope, reportID, locked.Report().Flag.Open())
+	})
 	if apperr.Is(err, apperr.NotFound) { // of a report that is gone
-		err = s.d.OpenSet.Set(ctx, scope, p.reportID, false)
+		err = l.d.OpenSet.Set(ctx, l.scope, reportID, false)
 	}
-	s.count(err, Cached, 1)
+	l.count(err, Cached, 1)
 	if err != nil {
-		s.d.Counters.Swept(Failed, 1)
-		s.d.Log.Error("rerun cache not repaired", "lab_report_id", p.reportID, "error", err)
+		l.d.Counters.Swept(Failed, 1)
+		l.d.Log.Error("rerun cache not repaired", "lab_report_id", reportID, "error", err)
 	}
 }
 

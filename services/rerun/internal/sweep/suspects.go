@@ -2,115 +2,133 @@ package sweep
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// place is a report with documents.
-type place struct{ labID, reportID int64 }
+// pageSize is how many reports are looked at together.
+const pageSize = 200
 
-// stale are the documents of one report that are old enough to be looked at.
-type stale struct {
+// suspect is what is known of a report without its lock.
+type suspect struct {
+	flag    rerun.Flag
 	records []rerun.Record
 	values  []rerun.Value
 }
 
 // documents repairs the reports whose documents look wrong. Nothing is locked for those that look right.
-func (s *Sweeper) documents(ctx context.Context, open map[int64]OpenReport) error {
-	before := s.d.Clock.Now().Add(-s.d.Config.Age)
-	records, err := s.d.Documents.StaleRecords(ctx, before)
-	if err != nil {
-		return err
-	}
-	values, err := s.d.Documents.StaleValues(ctx, before)
-	if err != nil {
-		return err
-	}
-	found := map[place]*stale{}
-	at := func(labID, reportID int64) *stale {
-		p := place{labID, reportID}
-		if found[p] == nil {
-			found[p] = &stale{}
+func (l *laboratory) documents(ctx context.Context) error {
+	before := l.d.Clock.Now().Add(-l.d.Config.Age)
+	for after := int64(0); ; {
+		ids, err := l.d.Documents.StaleReports(ctx, l.scope, before, after, pageSize)
+		if err != nil {
+			return fmt.Errorf("laboratory %d: %w", l.scope.LabID(), err)
 		}
-		return found[p]
+		if len(ids) == 0 {
+			return nil
+		}
+		if err := l.page(ctx, ids, before); err != nil {
+			return fmt.Errorf("laboratory %d: %w", l.scope.LabID(), err)
+		}
+		after = ids[len(ids)-1]
 	}
-	for _, r := range records {
-		at(r.LabID, r.ReportID).records = append(at(r.LabID, r.ReportID).records, r)
+}
+
+func (l *laboratory) page(ctx context.Context, ids []int64, before time.Time) error {
+	suspects, err := l.suspects(ctx, ids)
+	if err != nil {
+		return err
 	}
-	for _, v := range values {
-		at(v.LabID, v.ReportID).values = append(at(v.LabID, v.ReportID).values, v)
-	}
-	s.forget(records)
-	for p, documents := range found {
-		if report, ok := open[p.reportID]; ok && report.LabID == p.labID && !s.suspicious(report.Flag, documents) {
+	for _, id := range ids {
+		if !l.suspicious(suspects[id], before) {
 			continue
 		}
 		if stopping := ctx.Err(); stopping != nil {
 			return stopping
 		}
-		if err := s.repair(ctx, p, before); err != nil {
-			s.d.Counters.Swept(Failed, 1)
-			s.d.Log.Error("rerun documents not repaired", "lab_report_id", p.reportID, "error", err)
+		if err := l.repair(ctx, id, before); err != nil {
+			l.d.Counters.Swept(Failed, 1)
+			l.d.Log.Error("rerun documents not repaired", "lab_report_id", id, "error", err)
 		}
 	}
 	return nil
 }
 
-// suspicious tells whether the documents of an open rerun may need repair: a record that was never judged, or a
-// request whose values and slot do not fit the flag.
-func (s *Sweeper) suspicious(flag rerun.Flag, d *stale) bool {
-	for _, r := range d.records {
-		if !s.settled[r.ID] {
+func (l *laboratory) suspects(ctx context.Context, ids []int64) (map[int64]*suspect, error) {
+	flags, err := l.d.Reports.Flags(ctx, l.scope, ids)
+	if err != nil {
+		return nil, err
+	}
+	suspects := make(map[int64]*suspect, len(ids))
+	for _, id := range ids {
+		suspects[id] = &suspect{flag: flags[id]}
+	}
+	records, err := l.d.Documents.OfReports(ctx, l.scope, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range records {
+		suspects[r.ReportID].records = append(suspects[r.ReportID].records, r)
+	}
+	values, err := l.d.Documents.ValuesOfReports(ctx, l.scope, ids)
+	for _, v := range values {
+		suspects[v.ReportID].values = append(suspects[v.ReportID].values, v)
+	}
+	return suspects, err
+}
+
+// suspicious tells whether the documents of a report may need repair: its rerun is closed, a record was never judged,
+// or a request whose values and slot do not fit the flag.
+func (l *laboratory) suspicious(s *suspect, before time.Time) bool {
+	if !s.flag.Open() {
+		return true
+	}
+	for _, r := range s.records {
+		if r.Foreign || !r.CreatedAt.Before(before) {
+			continue
+		}
+		if !l.settled[r.ID] {
 			return true
 		}
-		fulfilled := r.Type != rerun.ByAnalyser && len(r.Pending(d.values)) == 0
-		if fulfilled && (r.Active || flag == rerun.Requested) {
+		l.seen[r.ID] = true
+		fulfilled := r.Type != rerun.ByAnalyser && len(r.Pending(s.values)) == 0
+		if fulfilled && (r.Active || s.flag == rerun.Requested) {
 			return true
 		}
 	}
 	return false
 }
 
-// forget keeps settled from growing: records that are gone need no memory.
-func (s *Sweeper) forget(present []rerun.Record) {
-	settled := make(map[string]bool, len(present))
-	for _, r := range present {
-		if s.settled[r.ID] {
-			settled[r.ID] = true
-		}
-	}
-	s.settled = settled
-}
-
 // cache repairs entries that contradict the flags.
-func (s *Sweeper) cache(ctx context.Context, open map[int64]OpenReport) error {
-	laboratories, err := s.d.Reports.Laboratories(ctx)
+func (l *laboratory) cache(ctx context.Context) error {
+	entries, err := l.d.OpenSet.Entries(ctx, l.scope)
 	if err != nil {
-		return err
+		return fmt.Errorf("laboratory %d: %w", l.scope.LabID(), err)
 	}
-	missing := make(map[int64]OpenReport, len(open))
-	for id, r := range open {
-		missing[id] = r
+	cached := make(map[int64]bool, len(entries))
+	for _, id := range entries {
+		cached[id] = true
 	}
-	for _, labID := range laboratories {
-		scope, err := scopeOf(labID)
+	for after := int64(0); ; {
+		open, err := l.d.Reports.OpenReports(ctx, l.scope, after, pageSize)
 		if err != nil {
-			return err
+			return fmt.Errorf("laboratory %d: %w", l.scope.LabID(), err)
 		}
-		entries, err := s.d.OpenSet.Entries(ctx, scope)
-		if err != nil {
-			return err
-		}
-		for _, id := range entries {
-			if r, ok := open[id]; ok && r.LabID == labID {
-				delete(missing, id)
-				continue
+		for id := range open {
+			if !cached[id] {
+				l.recache(ctx, id)
 			}
-			s.recache(ctx, place{labID, id})
+			delete(cached, id)
+			after = max(after, id)
+		}
+		if len(open) < pageSize {
+			break
 		}
 	}
-	for id, r := range missing {
-		s.recache(ctx, place{r.LabID, id})
+	for id := range cached { // entries of reports that are not open
+		l.recache(ctx, id)
 	}
 	return nil
 }

@@ -18,17 +18,13 @@ type Leader interface {
 	Lead(ctx context.Context, work func(context.Context) error) error
 }
 
-// OpenReport is a report with an open rerun.
-type OpenReport struct {
-	ID    int64
-	LabID int64
-	Flag  rerun.Flag
-}
-
-// Reports reads and locks reports of all laboratories.
+// Reports reads and locks reports.
 type Reports interface {
-	OpenReports(ctx context.Context) ([]OpenReport, error)
 	Laboratories(ctx context.Context) ([]int64, error)
+	// Flags returns the flags of the reports that the laboratory has.
+	Flags(ctx context.Context, scope authn.LabScope, reportIDs []int64) (map[int64]rerun.Flag, error)
+	// OpenReports returns the flags of at most limit reports above after, the lowest ids, with an open rerun.
+	OpenReports(ctx context.Context, scope authn.LabScope, after int64, limit int) (map[int64]rerun.Flag, error)
 	// Lock runs work while it holds the row of the report, and commits. An unknown report is NotFound.
 	Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(Locked) error) error
 }
@@ -43,11 +39,16 @@ type Locked interface {
 	Log(ctx context.Context, entry activitylog.Entry) (int64, error)
 }
 
-// Documents reads the documents of reruns. Stale ones are this service's own, of all laboratories.
+// Documents reads the documents of reruns.
 type Documents interface {
 	Changes
-	StaleRecords(ctx context.Context, before time.Time) ([]rerun.Record, error)
-	StaleValues(ctx context.Context, before time.Time) ([]rerun.Value, error)
+	// StaleReports returns at most limit reports above after, ascending, that have documents of this service older
+	// than before.
+	StaleReports(
+		ctx context.Context, scope authn.LabScope, before time.Time, after int64, limit int,
+	) ([]int64, error)
+	OfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Record, error)
+	ValuesOfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Value, error)
 	OfReport(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Record, error)
 	Values(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Value, error)
 }
@@ -90,16 +91,17 @@ type Counters interface {
 
 // Config holds the pace of the sweeper.
 type Config struct {
-	Interval time.Duration `env:"INTERVAL" envDefault:"1m"`
-	// Age is how old a document is before the sweeper looks at it: older than every deadline.
-	Age time.Duration `env:"AGE" envDefault:"5m"`
+	Interval time.Duration `env:"INTERVAL" envDefault:"20s"`
+	// Age is how old a document is before the sweeper looks at it: older than every deadline. Age and Interval
+	// together are how long a crash is seen.
+	Age time.Duration `env:"AGE" envDefault:"30s"`
 }
 
 // Validate refuses an age within which a request may still be under way.
 func (c *Config) Validate() error {
-	const longestDeadline = time.Minute
+	const longestDeadline = 20 * time.Second // of a call, with what follows its commit
 	if c.Interval <= 0 || c.Age < longestDeadline {
-		return errors.New("SWEEP_INTERVAL must be above zero and SWEEP_AGE at least 1m")
+		return errors.New("SWEEP_INTERVAL must be above zero and SWEEP_AGE at least 20s")
 	}
 	return nil
 }
@@ -142,22 +144,40 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	}
 }
 
-// RunOnce repairs what it finds, if this process can be the leader. A report that fails does not stop the others.
+// RunOnce repairs what it finds, if this process can be the leader. It goes from laboratory to laboratory, so that
+// what it holds in memory is bounded, and one that fails does not stop the others.
 func (s *Sweeper) RunOnce(ctx context.Context) error {
 	return s.d.Leader.Lead(ctx, func(ctx context.Context) error {
-		reports, err := s.d.Reports.OpenReports(ctx)
+		laboratories, err := s.d.Reports.Laboratories(ctx)
 		if err != nil {
 			return err
 		}
-		open := make(map[int64]OpenReport, len(reports))
-		for _, r := range reports {
-			open[r.ID] = r
+		var problems []error
+		seen := make(map[string]bool, len(s.settled))
+		for _, labID := range laboratories {
+			if ctx.Err() != nil {
+				return errors.Join(append(problems, ctx.Err())...)
+			}
+			l, err := s.laboratory(labID, seen)
+			if err != nil {
+				return err
+			}
+			problems = append(problems, l.documents(ctx), l.cache(ctx))
 		}
-		return errors.Join(s.documents(ctx, open), s.cache(ctx, open))
+		s.settled = seen
+		return errors.Join(problems...)
 	})
 }
 
-// scopeOf is the scope of the platform itself for one laboratory.
-func scopeOf(labID int64) (authn.LabScope, error) {
-	return authn.Principal{Kind: authn.Service}.Scope(labID)
+// laboratory is a sweep of one laboratory.
+type laboratory struct {
+	*Sweeper
+	scope authn.LabScope
+	seen  map[string]bool // settled records that are still there
+}
+
+// laboratory acts as the platform itself.
+func (s *Sweeper) laboratory(labID int64, seen map[string]bool) (*laboratory, error) {
+	scope, err := authn.Principal{Kind: authn.Service}.Scope(labID)
+	return &laboratory{s, scope, seen}, err
 }

@@ -26,8 +26,10 @@ const (
 )
 
 type ListRerunsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	LabReportId   int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	LabReportId int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	// Required of internal services, which belong to no laboratory.
+	LabId         *int64 `protobuf:"varint,2,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -65,6 +67,13 @@ func (*ListRerunsRequest) Descriptor() ([]byte, []int) {
 func (x *ListRerunsRequest) GetLabReportId() int64 {
 	if x != nil {
 		return x.LabReportId
+	}
+	return 0
+}
+
+func (x *ListRerunsRequest) GetLabId() int64 {
+	if x != nil && x.LabId != nil {
+		return *x.LabId
 	}
 	return 0
 }
@@ -647,8 +656,10 @@ func (x *AddValuesResponse) GetSampleRedrawFlag() int32 {
 }
 
 type RequestRerunRequest struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	LabReportId int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From the path. Apart from lab_report_id, so that a body that names another report is noticed.
+	ReportId    int64  `protobuf:"varint,9,opt,name=report_id,json=reportId,proto3" json:"report_id,omitempty"`
+	LabReportId *int64 `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3,oneof" json:"lab_report_id,omitempty"`
 	// Manual or auto.
 	Type *string `protobuf:"bytes,2,opt,name=type,proto3,oneof" json:"type,omitempty"`
 	// An integer or its text. Default: one above the highest.
@@ -693,9 +704,16 @@ func (*RequestRerunRequest) Descriptor() ([]byte, []int) {
 	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *RequestRerunRequest) GetLabReportId() int64 {
+func (x *RequestRerunRequest) GetReportId() int64 {
 	if x != nil {
-		return x.LabReportId
+		return x.ReportId
+	}
+	return 0
+}
+
+func (x *RequestRerunRequest) GetLabReportId() int64 {
+	if x != nil && x.LabReportId != nil {
+		return *x.LabReportId
 	}
 	return 0
 }
@@ -1243,9 +1261,11 @@ var File_lab_rerun_v1_rerun_proto protoreflect.FileDescriptor
 
 const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\n" +
-	"\x18lab/rerun/v1/rerun.proto\x12\flab.rerun.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16lab/type/v1/type.proto\"7\n" +
+	"\x18lab/rerun/v1/rerun.proto\x12\flab.rerun.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16lab/type/v1/type.proto\"^\n" +
 	"\x11ListRerunsRequest\x12\"\n" +
-	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\"\xbb\x01\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x1a\n" +
+	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
+	"\a_lab_id\"\xbb\x01\n" +
 	"\x12ListRerunsResponse\x120\n" +
 	"\x06reruns\x18\x01 \x03(\v2\x18.lab.rerun.v1.RerunValueR\x06reruns\x12G\n" +
 	"\x10pending_requests\x18\x02 \x03(\v2\x1c.lab.rerun.v1.PendingRequestR\x0fpendingRequests\x12*\n" +
@@ -1315,16 +1335,18 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\x13accepted_parameters\x18\x04 \x03(\x05R\x12acceptedParameters\x12/\n" +
 	"\x13rejected_parameters\x18\x05 \x03(\x05R\x12rejectedParameters\x12-\n" +
 	"\x12pending_parameters\x18\x06 \x03(\x05R\x11pendingParameters\x12*\n" +
-	"\x10sampleRedrawFlag\x18\a \x01(\x05R\x10sampleRedrawFlag\"\x93\x03\n" +
-	"\x13RequestRerunRequest\x12\"\n" +
-	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x17\n" +
-	"\x04type\x18\x02 \x01(\tH\x00R\x04type\x88\x01\x01\x127\n" +
+	"\x10sampleRedrawFlag\x18\a \x01(\x05R\x10sampleRedrawFlag\"\xc7\x03\n" +
+	"\x13RequestRerunRequest\x12\x1b\n" +
+	"\treport_id\x18\t \x01(\x03R\breportId\x12'\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03H\x00R\vlabReportId\x88\x01\x01\x12\x17\n" +
+	"\x04type\x18\x02 \x01(\tH\x01R\x04type\x88\x01\x01\x127\n" +
 	"\frerun_number\x18\x03 \x01(\v2\x14.lab.type.v1.RawJSONR\vrerunNumber\x12G\n" +
 	"\x14requested_parameters\x18\x04 \x01(\v2\x14.lab.type.v1.RawJSONR\x13requestedParameters\x12'\n" +
 	"\x0fparameter_names\x18\x05 \x03(\tR\x0eparameterNames\x12 \n" +
-	"\tis_active\x18\x06 \x01(\bH\x01R\bisActive\x88\x01\x01\x12\x1a\n" +
-	"\x06lab_id\x18\a \x01(\x03H\x02R\x05labId\x88\x01\x01\x12 \n" +
-	"\tsample_id\x18\b \x01(\tH\x03R\bsampleId\x88\x01\x01:\x04\x88\xe7\x18\x01B\a\n" +
+	"\tis_active\x18\x06 \x01(\bH\x02R\bisActive\x88\x01\x01\x12\x1a\n" +
+	"\x06lab_id\x18\a \x01(\x03H\x03R\x05labId\x88\x01\x01\x12 \n" +
+	"\tsample_id\x18\b \x01(\tH\x04R\bsampleId\x88\x01\x01:\x04\x88\xe7\x18\x01B\x10\n" +
+	"\x0e_lab_report_idB\a\n" +
 	"\x05_typeB\f\n" +
 	"\n" +
 	"_is_activeB\t\n" +
@@ -1340,13 +1362,13 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12N\n" +
 	"\x14rerun_confirmed_data\x18\x02 \x03(\v2\x1c.lab.rerun.v1.ConfirmedValueR\x12rerunConfirmedData\x12\x1a\n" +
 	"\x06lab_id\x18\x03 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
-	"\a_lab_id\"\xb7\x03\n" +
+	"\a_lab_id\"\xb1\x03\n" +
 	"\x0eConfirmedValue\x12)\n" +
 	"\rprofileTestId\x18\x01 \x01(\x03H\x00R\rprofileTestId\x88\x01\x01\x12\x19\n" +
 	"\x05value\x18\x02 \x01(\tH\x01R\x05value\x88\x01\x01\x12\x19\n" +
 	"\x05order\x18\x03 \x01(\x05H\x02R\x05order\x88\x01\x01\x12\x19\n" +
-	"\x05index\x18\x04 \x01(\x05H\x03R\x05index\x88\x01\x01\x12'\n" +
-	"\thighlight\x18\x05 \x01(\x05B\x04\x88\xe7\x18\x01H\x04R\thighlight\x88\x01\x01\x121\n" +
+	"\x05index\x18\x04 \x01(\x05H\x03R\x05index\x88\x01\x01\x12!\n" +
+	"\thighlight\x18\x05 \x01(\x05H\x04R\thighlight\x88\x01\x01\x121\n" +
 	"\x0eautomatedValue\x18\x06 \x01(\x05B\x04\x88\xe7\x18\x01H\x05R\x0eautomatedValue\x88\x01\x01\x12*\n" +
 	"\x0ereportForId_id\x18\a \x01(\x03H\x06R\rreportForIdId\x88\x01\x01\x12*\n" +
 	"\x0eparameter_name\x18\b \x01(\tH\aR\rparameterName\x88\x01\x01B\x10\n" +
@@ -1375,12 +1397,12 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\a_lab_id\"j\n" +
 	"\x19EvaluateAutoRerunResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x123\n" +
-	"\x15qualifying_parameters\x18\x02 \x03(\x05R\x14qualifyingParameters2\xc7\a\n" +
+	"\x15qualifying_parameters\x18\x02 \x03(\x05R\x14qualifyingParameters2\xc3\a\n" +
 	"\fRerunService\x12\x8c\x01\n" +
 	"\n" +
 	"ListReruns\x12\x1f.lab.rerun.v1.ListRerunsRequest\x1a .lab.rerun.v1.ListRerunsResponse\";\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02&\x12$/api-v3/sample-rerun/{lab_report_id}\x12\x99\x01\n" +
-	"\tAddValues\x12\x1e.lab.rerun.v1.AddValuesRequest\x1a\x1f.lab.rerun.v1.AddValuesResponse\"K\x8a\xe7\x18\x18\b\x01\x12\agateway\x12\vinstruments\x82\xd3\xe4\x93\x02):\x01*\"$/api-v3/sample-rerun/{report_id}/new\x12\x9d\x01\n" +
-	"\fRequestRerun\x12!.lab.rerun.v1.RequestRerunRequest\x1a\".lab.rerun.v1.RequestRerunResponse\"F\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/sample-rerun/{lab_report_id}/request\x12\x9d\x01\n" +
+	"\tAddValues\x12\x1e.lab.rerun.v1.AddValuesRequest\x1a\x1f.lab.rerun.v1.AddValuesResponse\"K\x8a\xe7\x18\x18\b\x01\x12\agateway\x12\vinstruments\x82\xd3\xe4\x93\x02):\x01*\"$/api-v3/sample-rerun/{report_id}/new\x12\x99\x01\n" +
+	"\fRequestRerun\x12!.lab.rerun.v1.RequestRerunRequest\x1a\".lab.rerun.v1.RequestRerunResponse\"B\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02-:\x01*\"(/api-v3/sample-rerun/{report_id}/request\x12\x9d\x01\n" +
 	"\fConfirmRerun\x12!.lab.rerun.v1.ConfirmRerunRequest\x1a\".lab.rerun.v1.ConfirmRerunResponse\"F\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/sample-rerun/{lab_report_id}/confirm\x12\x92\x01\n" +
 	"\n" +
 	"AbortRerun\x12\x1f.lab.rerun.v1.AbortRerunRequest\x1a .lab.rerun.v1.AbortRerunResponse\"A\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02,\"*/api-v3/sample-rerun/{lab_report_id}/abort\x12\xb6\x01\n" +
@@ -1452,6 +1474,7 @@ func file_lab_rerun_v1_rerun_proto_init() {
 	if File_lab_rerun_v1_rerun_proto != nil {
 		return
 	}
+	file_lab_rerun_v1_rerun_proto_msgTypes[0].OneofWrappers = []any{}
 	file_lab_rerun_v1_rerun_proto_msgTypes[2].OneofWrappers = []any{}
 	file_lab_rerun_v1_rerun_proto_msgTypes[4].OneofWrappers = []any{}
 	file_lab_rerun_v1_rerun_proto_msgTypes[5].OneofWrappers = []any{}

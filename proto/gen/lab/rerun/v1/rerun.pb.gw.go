@@ -35,6 +35,8 @@ var (
 	_ = metadata.Join
 )
 
+var filter_RerunService_ListReruns_0 = &utilities.DoubleArray{Encoding: map[string]int{"lab_report_id": 0}, Base: []int{1, 1, 0}, Check: []int{0, 1, 2}}
+
 func request_RerunService_ListReruns_0(ctx context.Context, marshaler runtime.Marshaler, client RerunServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq ListRerunsRequest
@@ -48,6 +50,12 @@ func request_RerunService_ListReruns_0(ctx context.Context, marshaler runtime.Ma
 	protoReq.LabReportId, err = runtime.Int64(val)
 	if err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "lab_report_id", err)
+	}
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_RerunService_ListReruns_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -69,6 +77,12 @@ func local_request_RerunService_ListReruns_0(ctx context.Context, marshaler runt
 	protoReq.LabReportId, err = runtime.Int64(val)
 	if err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "lab_report_id", err)
+	}
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_RerunService_ListReruns_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
 	msg, err := server.ListReruns(ctx, &protoReq)
 	return msg, metadata, err
@@ -128,13 +142,13 @@ func request_RerunService_RequestRerun_0(ctx context.Context, marshaler runtime.
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["lab_report_id"]
+	val, ok := pathParams["report_id"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "lab_report_id")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "report_id")
 	}
-	protoReq.LabReportId, err = runtime.Int64(val)
+	protoReq.ReportId, err = runtime.Int64(val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "lab_report_id", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "report_id", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -152,13 +166,13 @@ func local_request_RerunService_RequestRerun_0(ctx context.Context, marshaler ru
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
-	val, ok := pathParams["lab_report_id"]
+	val, ok := pathParams["report_id"]
 	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "lab_report_id")
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "report_id")
 	}
-	protoReq.LabReportId, err = runtime.Int64(val)
+	protoReq.ReportId, err = runtime.Int64(val)
 	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "lab_report_id", err)
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "report_id", err)
 	}
 	msg, err := server.RequestRerun(ctx, &protoReq)
 	return msg, metadata, err
@@ -345,7 +359,7 @@ func RegisterRerunServiceHandlerServer(ctx context.Context, mux *runtime.ServeMu
 		var stream runtime.ServerTransportStream
 		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/lab.rerun.v1.RerunService/RequestRerun", runtime.WithHTTPPathPattern("/api-v3/sample-rerun/{lab_report_id}/request"))
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/lab.rerun.v1.RerunService/RequestRerun", runtime.WithHTTPPathPattern("/api-v3/sample-rerun/{report_id}/request"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -497,7 +511,7 @@ func RegisterRerunServiceHandlerClient(ctx context.Context, mux *runtime.ServeMu
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/lab.rerun.v1.RerunService/RequestRerun", runtime.WithHTTPPathPattern("/api-v3/sample-rerun/{lab_report_id}/request"))
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/lab.rerun.v1.RerunService/RequestRerun", runtime.WithHTTPPathPattern("/api-v3/sample-rerun/{report_id}/request"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -567,7 +581,7 @@ func RegisterRerunServiceHandlerClient(ctx context.Context, mux *runtime.ServeMu
 var (
 	pattern_RerunService_ListReruns_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"api-v3", "sample-rerun", "lab_report_id"}, ""))
 	pattern_RerunService_AddValues_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3}, []string{"api-v3", "sample-rerun", "report_id", "new"}, ""))
-	pattern_RerunService_RequestRerun_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3}, []string{"api-v3", "sample-rerun", "lab_report_id", "request"}, ""))
+	pattern_RerunService_RequestRerun_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3}, []string{"api-v3", "sample-rerun", "report_id", "request"}, ""))
 	pattern_RerunService_ConfirmRerun_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3}, []string{"api-v3", "sample-rerun", "lab_report_id", "confirm"}, ""))
 	pattern_RerunService_AbortRerun_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3}, []string{"api-v3", "sample-rerun", "lab_report_id", "abort"}, ""))
 	pattern_RerunService_EvaluateAutoRerun_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3}, []string{"api-v3", "sample-rerun", "lab_report_id", "auto"}, ""))

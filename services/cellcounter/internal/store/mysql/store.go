@@ -5,7 +5,6 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -121,16 +120,6 @@ func scanCells(rows *sql.Rows) ([]mapping.Cell, error) {
 		cells = append(cells, c)
 	}
 	return cells, wrap("read cells", rows.Err())
-}
-
-// Ready reports whether the database answers and has the service's own tables.
-func (s *Store) Ready(ctx context.Context) error {
-	var n int
-	err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT id FROM "+Table+" LIMIT 1) t").Scan(&n)
-	if mysqldb.IsNoTable(err) {
-		return errors.New("table " + Table + " is missing: run `cellcounter migrate`")
-	}
-	return wrap("ping database", err)
 }
 
 // wrap adds the operation, and tells a database that is away from one that refuses.

@@ -2,23 +2,73 @@ package mongo
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// StaleRecords returns this service's records of all laboratories that are older than before.
-func (s *Store) StaleRecords(ctx context.Context, before time.Time) ([]rerun.Record, error) {
-	return s.findRecords(ctx, stale(before))
+// StaleReports returns at most limit reports above after, ascending, that have documents of this service older than
+// before.
+func (s *Store) StaleReports(
+	ctx context.Context, scope authn.LabScope, before time.Time, after int64, limit int,
+) ([]int64, error) {
+	filter := bson.D{{Key: "lab_id", Value: scope.LabID()}, {Key: "lab_report_id", Value: bson.D{{Key: "$gt", Value: after}}},
+		{Key: "written_by", Value: ours}, {Key: "created_at", Value: bson.D{{Key: "$lt", Value: before}}}}
+	records, err := reportIDs(ctx, s.records, filter, limit)
+	if err != nil {
+		return nil, translate("find stale records", err)
+	}
+	values, err := reportIDs(ctx, s.values, filter, limit)
+	if err != nil {
+		return nil, translate("find stale values", err)
+	}
+	// Each list holds the lowest ids of its collection, so what both together have lowest is complete.
+	ids := slices.Concat(records, values)
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	return ids[:min(len(ids), limit)], nil
 }
 
-// StaleValues returns this service's values of all laboratories that are older than before.
-func (s *Store) StaleValues(ctx context.Context, before time.Time) ([]rerun.Value, error) {
-	return s.findValues(ctx, stale(before))
+// reportIDs returns the lowest report ids, each once: a report has several documents.
+func reportIDs(ctx context.Context, collection *mongo.Collection, filter bson.D, limit int) ([]int64, error) {
+	order := options.Find().SetSort(keys("lab_report_id")).SetProjection(keys("lab_report_id"))
+	cursor, err := collection.Find(ctx, filter, order)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = cursor.Close(context.WithoutCancel(ctx)) }()
+	var ids []int64
+	for len(ids) < limit && cursor.Next(ctx) {
+		var d struct {
+			ReportID int64 `bson:"lab_report_id"`
+		}
+		if err := cursor.Decode(&d); err != nil {
+			return nil, err
+		}
+		if n := len(ids); n == 0 || ids[n-1] != d.ReportID {
+			ids = append(ids, d.ReportID)
+		}
+	}
+	return ids, cursor.Err()
 }
 
-func stale(before time.Time) bson.D {
-	return bson.D{{Key: "written_by", Value: ours}, {Key: "created_at", Value: bson.D{{Key: "$lt", Value: before}}}}
+// OfReports returns the records of several reports.
+func (s *Store) OfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Record, error) {
+	return s.findRecords(ctx, ofReports(scope, reportIDs))
+}
+
+// ValuesOfReports returns the values of several reports.
+func (s *Store) ValuesOfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Value, error) {
+	return s.findValues(ctx, ofReports(scope, reportIDs))
+}
+
+func ofReports(scope authn.LabScope, reportIDs []int64) bson.D {
+	return bson.D{{Key: "lab_id", Value: scope.LabID()},
+		{Key: "lab_report_id", Value: bson.D{{Key: "$in", Value: reportIDs}}}}
 }

@@ -58,9 +58,11 @@ func (s *Store) EnsureIndexes(ctx context.Context) error {
 		{s.records, unique("uq_auto_slot", "lab_report_id", "auto_slot")},
 		{s.records, unique("uq_number", "lab_report_id", "rerun_number")},
 		{s.values, unique("uq_value", "lab_report_id", "rerun_number", "index")},
-		{s.values, mongo.IndexModel{Keys: keys("lab_id", "sample_id"), Options: options.Index().SetName("ix_sample")}},
+		{s.values, plain("ix_sample", "lab_id", "sample_id")},
+		{s.records, plain("ix_sweep", "lab_id", "lab_report_id")},
+		{s.values, plain("ix_sweep", "lab_id", "lab_report_id")},
 	} {
-		// One at a time: a small store fails on a list of which it has a part.
+		// FerretDB panics when only some of a list exist, so they are created one by one.
 		if _, err := index.collection.Indexes().CreateOne(ctx, index.model); err != nil {
 			return translate("create index of "+index.collection.Name(), err)
 		}
@@ -71,6 +73,10 @@ func (s *Store) EnsureIndexes(ctx context.Context) error {
 
 func unique(name string, fields ...string) mongo.IndexModel {
 	return mongo.IndexModel{Keys: keys(fields...), Options: options.Index().SetName(name).SetUnique(true)}
+}
+
+func plain(name string, fields ...string) mongo.IndexModel {
+	return mongo.IndexModel{Keys: keys(fields...), Options: options.Index().SetName(name)}
 }
 
 func keys(fields ...string) bson.D {

@@ -76,8 +76,12 @@ func (s *Store) Flag(ctx context.Context, scope authn.LabScope, reportID int64) 
 	return flag, wrap("read flag", err)
 }
 
+// errUnknown is what callers see when the answer to a commit was lost: the change was made, or it was not.
+var errUnknown = apperr.New(apperr.Unavailable, "OUTCOME_UNKNOWN",
+	"The database did not answer whether the change was made; load the report, and try again if it was not")
+
 // wrap adds the operation, and translates what the driver says: no row is an unknown report, a lost connection
-// is a database that is away.
+// is a database that is away. A lost answer to a commit stays mysqldb.ErrCommitUnknown for errors.Is.
 func wrap(operation string, err error) error {
 	var dial *net.OpError
 	switch {
@@ -85,6 +89,8 @@ func wrap(operation string, err error) error {
 		return nil
 	case errors.Is(err, sql.ErrNoRows):
 		return rerun.ErrNoReport
+	case errors.Is(err, mysqldb.ErrCommitUnknown):
+		return errUnknown.WithCause(fmt.Errorf("%s: %w", operation, err))
 	case errors.Is(err, mysql.ErrInvalidConn), errors.As(err, &dial):
 		return apperr.New(apperr.Unavailable, "DATABASE_DOWN", "The database does not answer; try again").
 			WithCause(fmt.Errorf("%s: %w", operation, err))

@@ -21,9 +21,9 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	"github.com/labplatform/labplatform/services/rerun/internal/aftercommit"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"github.com/labplatform/labplatform/services/rerun/internal/delivery"
-	"github.com/labplatform/labplatform/services/rerun/internal/follow"
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
@@ -114,9 +114,19 @@ func NewBench(t testing.TB) *Bench {
 
 func (b *Bench) newID() string { return fmt.Sprintf("id-%d", b.ids.Add(1)) }
 
+// atOnce does work after a commit before the answer, so that tests see its outcome.
+type atOnce struct{ counts *Counts }
+
+// Do implements aftercommit.Queue.
+func (a atOnce) Do(ctx context.Context, _ int64, name string, work func(context.Context) error) {
+	if err := work(ctx); err != nil {
+		a.counts.Failed(name)
+	}
+}
+
 type noIndex struct{}
 
-// SyncUser implements follow.Index.
+// SyncUser implements aftercommit.Index.
 func (noIndex) SyncUser(context.Context, authn.LabScope, int64) error { return nil }
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -128,20 +138,25 @@ type Cases struct {
 	Closing *closing.UseCase
 }
 
-// Cases returns the use cases of a process; nil lives for ever.
-func (b *Bench) Cases(m *Mortal) Cases {
+// Cases returns the use cases of a process; nil lives for ever. Work after a commit is done before the answer.
+func (b *Bench) Cases(m *Mortal) Cases { return b.CasesOn(m, atOnce{b.Counts}) }
+
+// CasesOn is Cases with a queue for the work after a commit.
+func (b *Bench) CasesOn(m *Mortal, queue aftercommit.Queue) Cases {
 	if m == nil {
 		m = &Mortal{}
 	}
 	documents := mortalDocuments{b.Store, m}
-	after := follow.New(follow.Deps{Flags: mortalFlags{b.SQL, m}, OpenSet: mortalCache{b.Open, m}, Index: noIndex{}, Log: quiet, Counters: b.Counts})
+	after := aftercommit.New(aftercommit.Deps{
+		Queue: queue, Flags: mortalFlags{b.SQL, m}, OpenSet: mortalCache{b.Open, m}, Documents: documents, Index: noIndex{},
+	})
 	return Cases{
-		Request: request.New(request.Deps{Reports: mortalRequests{mysql.Requests{Store: b.SQL}, m}, Records: documents, After: after,
+		Request: request.New(request.Deps{Reports: mortalRequests{mysql.Requests{Store: b.SQL}, m}, Records: documents, AfterCommit: after,
 			Clock: b.Hand, NewID: b.newID, Log: quiet, Counters: b.Counts}),
-		Receive: receive.New(receive.Deps{Reports: mortalReceipts{mysql.Receipts{Store: b.SQL}, m}, Records: documents, Values: documents, After: after,
+		Receive: receive.New(receive.Deps{Reports: mortalReceipts{mysql.Receipts{Store: b.SQL}, m}, Records: documents, Values: documents, AfterCommit: after,
 			Clock: b.Hand, NewID: b.newID, Counters: b.Counts}),
 		Closing: closing.New(closing.Deps{Reports: mortalClosings{mysql.Closings{Store: b.SQL}, m}, Documents: documents, Messages: delivery.Evaluations{},
-			Sent: func() {}, After: after, Clock: b.Hand, Log: quiet, Counters: b.Counts}),
+			WakeRelay: func() {}, AfterCommit: after, Clock: b.Hand, Counters: b.Counts}),
 	}
 }
 

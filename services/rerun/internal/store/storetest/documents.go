@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -25,8 +26,11 @@ type Documents interface {
 	InsertValues(ctx context.Context, values []rerun.Value) error
 	ReplaceValue(ctx context.Context, scope authn.LabScope, v rerun.Value) error
 	DeleteValues(ctx context.Context, scope authn.LabScope, ids []string) error
-	StaleRecords(ctx context.Context, before time.Time) ([]rerun.Record, error)
-	StaleValues(ctx context.Context, before time.Time) ([]rerun.Value, error)
+	StaleReports(
+		ctx context.Context, scope authn.LabScope, before time.Time, after int64, limit int,
+	) ([]int64, error)
+	OfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Record, error)
+	ValuesOfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Value, error)
 	Values(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Value, error)
 }
 
@@ -63,7 +67,7 @@ func Run(t *testing.T, open func(t *testing.T) Documents) {
 		"a replaced value keeps what was there before":        replaced,
 		"exactly the named documents are deleted":             deleted,
 		"a slot is taken again":                               reopened,
-		"stale documents are found in all laboratories":       stale,
+		"stale reports are found a page at a time":            stale,
 		"repeated changes are no errors":                      repeated,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -255,18 +259,34 @@ func stale(t *testing.T, d Documents) {
 	other.LabID = 13
 	fresh := Record("c", 7002, rerun.Manual, 1, true)
 	fresh.CreatedAt = at.Add(time.Hour)
-	for _, r := range []rerun.Record{Record("a", 7001, rerun.Manual, 1, true), other, fresh} {
+	records := []rerun.Record{Record("a", 7001, rerun.Manual, 1, true), Record("a2", 7001, rerun.ByAnalyser, 2, false),
+		other, fresh, Record("e", 7005, rerun.Manual, 1, true)}
+	for _, r := range records {
 		must(t, d.Insert(t.Context(), r))
 	}
-	young := Value("w", 1, 0, 2)
-	young.CreatedAt = fresh.CreatedAt
-	must(t, d.InsertValues(t.Context(), []rerun.Value{Value("v", 1, 0, 1), young}))
-	records, err := d.StaleRecords(t.Context(), at.Add(time.Minute))
+	withoutRecord, young := Value("v", 1, 0, 1), Value("w", 1, 0, 2)
+	withoutRecord.ReportID, young.ReportID, young.CreatedAt = 7003, 7004, fresh.CreatedAt
+	must(t, d.InsertValues(t.Context(), []rerun.Value{withoutRecord, young, Value("x", 1, 0, 3)}))
+	for _, page := range []struct {
+		after int64
+		limit int
+		want  []int64
+	}{
+		{0, 10, []int64{7001, 7003, 7005}}, {0, 1, []int64{7001}}, {0, 2, []int64{7001, 7003}},
+		{7001, 2, []int64{7003, 7005}}, {7005, 2, nil},
+	} {
+		got, err := d.StaleReports(t.Context(), Scope(t, 12), at.Add(time.Minute), page.after, page.limit)
+		must(t, err)
+		if diff := cmp.Diff(page.want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%d above %d: %s", page.limit, page.after, diff)
+		}
+	}
+	ofReports, err := d.OfReports(t.Context(), Scope(t, 12), []int64{7001, 7002, 8001})
 	must(t, err)
-	values, err := d.StaleValues(t.Context(), at.Add(time.Minute))
+	values, err := d.ValuesOfReports(t.Context(), Scope(t, 12), []int64{7001, 7003})
 	must(t, err)
-	if len(records) != 2 || len(values) != 1 || values[0].ID != "v" {
-		t.Fatalf("%+v %+v", records, values)
+	if len(ofReports) != 3 || len(values) != 2 {
+		t.Fatalf("%+v %+v", ofReports, values)
 	}
 }
 

@@ -1,0 +1,121 @@
+package aftercommit
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Limits of a queue: they bound memory and the time of a stop.
+const (
+	workers      = 4
+	capacity     = 256 // tasks that wait, for each worker
+	taskTimeout  = 3 * time.Second
+	drainTimeout = 10 * time.Second
+)
+
+// Queue runs work in the background.
+type Queue struct {
+	log     *slog.Logger
+	metrics *Metrics
+	shards  [workers]chan task
+
+	mu     sync.RWMutex
+	closed bool // guarded by mu: nothing is taken any more
+}
+
+type task struct {
+	ctx  context.Context
+	name string
+	work func(context.Context) error
+}
+
+// New returns a queue that keeps what it is given until Run works on it.
+func New(log *slog.Logger, metrics *Metrics) *Queue {
+	q := &Queue{log: log, metrics: metrics}
+	for i := range q.shards {
+		q.shards[i] = make(chan task, capacity)
+	}
+	return q
+}
+
+// Do queues work and returns at once. name is the task's name in metrics and logs, key what it is about, for example
+// a report's id. work gets the values of ctx, not its end, and three seconds.
+func (q *Queue) Do(ctx context.Context, key int64, name string, work func(context.Context) error) {
+	q.mu.RLock()
+	defer q.mu.RUnlock()
+	if q.closed {
+		q.drop(ctx, name, "the process is stopping")
+		return
+	}
+	select {
+	case q.shards[uint64(key)%workers] <- task{ctx: context.WithoutCancel(ctx), name: name, work: work}:
+		q.metrics.waiting.Inc()
+	default:
+		q.drop(ctx, name, "too much work waits")
+	}
+}
+
+// Run works until ctx ends, then finishes what is queued.
+func (q *Queue) Run(ctx context.Context) error {
+	deadline, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var all sync.WaitGroup
+	for _, shard := range q.shards {
+		all.Go(func() { q.serve(deadline, shard) })
+	}
+	<-ctx.Done()
+	late := time.AfterFunc(drainTimeout, stop)
+	defer late.Stop()
+	q.close()
+	all.Wait()
+	return nil
+}
+
+func (q *Queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return
+	}
+	q.closed = true
+	for _, shard := range q.shards {
+		close(shard)
+	}
+}
+
+// serve works until the shard is closed and empty; when the deadline passed, what is left is dropped.
+func (q *Queue) serve(deadline context.Context, shard chan task) {
+	for t := range shard {
+		q.metrics.waiting.Dec()
+		if deadline.Err() != nil {
+			q.drop(t.ctx, t.name, "the process stopped before its turn")
+			continue
+		}
+		ctx, cancel := context.WithTimeout(t.ctx, taskTimeout)
+		stop := context.AfterFunc(deadline, cancel)
+		if err := run(ctx, t.work); err != nil {
+			q.metrics.failed.WithLabelValues(t.name).Inc()
+			q.log.ErrorContext(ctx, "work after a commit failed", "task", t.name, "error", err)
+		}
+		stop()
+		cancel()
+	}
+}
+
+// run turns a panic into an error without its value, which may hold anything.
+func run(ctx context.Context, work func(context.Context) error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("panicked with a value of type %T", value)
+		}
+	}()
+	return work(ctx)
+}
+
+func (q *Queue) drop(ctx context.Context, name, reason string) {
+	q.metrics.dropped.WithLabelValues(name).Inc()
+	q.log.WarnContext(ctx, "work after a commit dropped", "task", name, "reason", reason)
+}

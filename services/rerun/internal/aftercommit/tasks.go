@@ -1,0 +1,105 @@
+// Package aftercommit owns what happens after a commit, in the background, and may fail without failing the caller:
+// archived documents are deleted, the cache entry of a report is made to agree with its flag, and the search index is
+// asked to refresh the patient. The sweeper repairs the first two within a minute, change capture the last.
+package aftercommit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+)
+
+// Names of the tasks.
+const (
+	cleanup = "cleanup"
+	cache   = "cache"
+	index   = "index"
+)
+
+// Names lists them, for metrics that exist from the start.
+func Names() []string { return []string{cleanup, cache, index} }
+
+// Queue runs work in the background; work of one key runs in order. See pkg/aftercommit.
+type Queue interface {
+	Do(ctx context.Context, key int64, name string, work func(context.Context) error)
+}
+
+// Flags reads flags as they are committed now.
+type Flags interface {
+	Flag(ctx context.Context, scope authn.LabScope, reportID int64) (rerun.Flag, error)
+}
+
+// OpenSet is the cache hash of reports with an open rerun.
+type OpenSet interface {
+	Set(ctx context.Context, scope authn.LabScope, reportID int64, open bool) error
+}
+
+// Index asks for the patient's search document to be refreshed.
+type Index interface {
+	SyncUser(ctx context.Context, scope authn.LabScope, patientID int64) error
+}
+
+// Documents deletes archived documents; those that are not there are no error.
+type Documents interface {
+	Delete(ctx context.Context, scope authn.LabScope, ids ...string) error
+	DeleteValues(ctx context.Context, scope authn.LabScope, ids []string) error
+}
+
+// Deps is what the tasks work with.
+type Deps struct {
+	Queue     Queue
+	Flags     Flags
+	OpenSet   OpenSet
+	Documents Documents
+	Index     Index
+}
+
+// Tasks queues what follows a commit.
+type Tasks struct{ d Deps }
+
+// New returns the tasks.
+func New(d Deps) *Tasks { return &Tasks{d: d} }
+
+// Flagged follows a change of the flag: the cache entry is set or removed, whatever the flag is by then.
+func (t *Tasks) Flagged(ctx context.Context, scope authn.LabScope, reportID int64) {
+	t.d.Queue.Do(ctx, reportID, cache, func(ctx context.Context) error {
+		flag, err := t.d.Flags.Flag(ctx, scope, reportID)
+		if err != nil {
+			return fmt.Errorf("read flag of report %d again: %w", reportID, err)
+		}
+		return t.d.OpenSet.Set(ctx, scope, reportID, flag.Open())
+	})
+}
+
+// Changed follows a request: the flag, and the patient's search document.
+func (t *Tasks) Changed(ctx context.Context, scope authn.LabScope, reportID, patientID int64) {
+	t.Flagged(ctx, scope, reportID)
+	t.d.Queue.Do(ctx, reportID, index, func(ctx context.Context) error {
+		return t.d.Index.SyncUser(ctx, scope, patientID)
+	})
+}
+
+// Ended follows a confirm or an abort: the archived documents go, values first, so that no value outlives its record.
+func (t *Tasks) Ended(ctx context.Context, scope authn.LabScope, report rerun.Report, records, values []string) {
+	t.d.Queue.Do(ctx, report.ID, cleanup, func(ctx context.Context) error {
+		if err := t.delete(ctx, scope, records, values); err != nil {
+			return fmt.Errorf("delete archived documents of report %d: %w", report.ID, err)
+		}
+		return nil
+	})
+	t.Changed(ctx, scope, report.ID, report.PatientID)
+}
+
+func (t *Tasks) delete(ctx context.Context, scope authn.LabScope, records, values []string) error {
+	if len(values) > 0 {
+		if err := t.d.Documents.DeleteValues(ctx, scope, values); err != nil {
+			return err
+		}
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	return t.d.Documents.Delete(ctx, scope, records...)
+}

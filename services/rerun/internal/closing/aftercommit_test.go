@@ -1,0 +1,52 @@
+package closing_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	queue "github.com/labplatform/labplatform/pkg/aftercommit"
+	"github.com/labplatform/labplatform/services/rerun/internal/listing"
+	"github.com/labplatform/labplatform/services/rerun/internal/request"
+	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
+)
+
+// TestAConfirmIsAnsweredBeforeItsCleanUp confirms with a queue that nobody works on, as when a store hangs: the
+// caller has the answer, GET shows the closed rerun, and the next request begins with number 1. What the queue does
+// much later harms nothing.
+func TestAConfirmIsAnsweredBeforeItsCleanUp(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	metrics, err := queue.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := queue.New(slog.New(slog.DiscardHandler), metrics)
+	b.Cases = b.CasesOn(nil, later)
+	if err := b.confirm(rerun.Result{Index: 1, Value: "9.2"}); err != nil {
+		t.Fatal(err)
+	}
+	scope := storetest.Scope(t, 12)
+	if s := b.State(7001); s.Flag != rerun.Normal || len(s.Records) != 1 || !s.Cached {
+		t.Fatalf("the clean-up was not left to the queue: %+v", s)
+	}
+	list, err := listing.New(b.SQL, b.Store).List(t.Context(), scope, 7001)
+	if err != nil || len(list.Values)+len(list.Open) != 0 {
+		t.Fatalf("GET shows what was archived: %+v %v", list, err)
+	}
+	c := request.Command{ReportID: 7001, Type: rerun.Manual, Requested: []int{3}, Actor: asha}
+	if r, err := b.Request.Request(t.Context(), scope, c); err != nil || r.Number != 1 {
+		t.Fatalf("the next request: %+v %v", r, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := later.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.State(7001); s.Flag != rerun.Requested || len(s.Records) != 1 || !s.Records[0].Active || !s.Cached {
+		t.Fatalf("%+v", s)
+	}
+}

@@ -1,0 +1,73 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+)
+
+// Lead implements sweep.Leader with a lock that ends with its connection.
+func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error {
+	_, err := mysqldb.Lead(ctx, s.db, "sweep_rerun", func(ctx context.Context, _ *sql.Conn) error { return work(ctx) })
+	return err
+}
+
+// Flags implements sweep.Reports.
+func (s *Store) Flags(ctx context.Context, scope authn.LabScope, ids []int64) (map[int64]rerun.Flag, error) {
+	if len(ids) == 0 {
+		return map[int64]rerun.Flag{}, nil
+	}
+	args := []any{scope.LabID()}
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	return s.flags(ctx, "labId_id = ? AND id IN (?"+strings.Repeat(", ?", len(ids)-1)+")", args...)
+}
+
+// OpenReports implements sweep.Reports.
+func (s *Store) OpenReports(
+	ctx context.Context, scope authn.LabScope, after int64, limit int,
+) (map[int64]rerun.Flag, error) {
+	return s.flags(ctx, "labId_id = ? AND sampleRedrawFlag IN (?, ?) AND id > ? ORDER BY id LIMIT ?",
+		scope.LabID(), rerun.Requested, rerun.Fulfilled, after, limit)
+}
+
+func (s *Store) flags(ctx context.Context, condition string, args ...any) (map[int64]rerun.Flag, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT id, sampleRedrawFlag FROM labReportRelation WHERE "+condition, args...)
+	if err != nil {
+		return nil, wrap("read flags", err)
+	}
+	defer rows.Close()
+	flags := map[int64]rerun.Flag{}
+	for rows.Next() {
+		var id int64
+		var flag rerun.Flag
+		if err := rows.Scan(&id, &flag); err != nil {
+			return nil, wrap("read flags", err)
+		}
+		flags[id] = flag
+	}
+	return flags, wrap("read flags", rows.Err())
+}
+
+// Laboratories implements sweep.Reports.
+func (s *Store) Laboratories(ctx context.Context) ([]int64, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT id FROM labs")
+	if err != nil {
+		return nil, wrap("read laboratories", err)
+	}
+	defer rows.Close()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, wrap("read laboratories", err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, wrap("read laboratories", rows.Err())
+}

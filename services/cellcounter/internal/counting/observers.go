@@ -28,7 +28,7 @@ func Compare(first, second []Tally) []Agreement {
 		x, y := Limits(a.counts[id], a.total), Limits(b.counts[id], b.total)
 		p, q := a.percent(id), b.percent(id)
 		list = append(list, Agreement{CellID: id, First: p, Second: q, Lower: x.Lower, Upper: x.Upper,
-			WithinChance: x.contains(q) && y.contains(p)})
+			WithinChance: a.total == 0 || b.total == 0 || (x.contains(q) && y.contains(p))})
 	}
 	return list
 }

@@ -3,6 +3,7 @@ package config_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +57,7 @@ type limits struct {
 	Share    float64       `env:"SHARE" envDefault:"0.5" max:"1"`
 	Patience time.Duration `env:"PATIENCE" envDefault:"5s" min:"100ms"`
 	On       bool          `env:"ON"`
+	Level    slog.Level    `env:"LEVEL" envDefault:"INFO"`
 	CertFile string        `env:"CERT_FILE"`
 	Cert     string        `env:"CERT"`
 }
@@ -74,6 +76,7 @@ func TestEveryValueThatDoesNotFitIsNamed(t *testing.T) {
 		"X_SHARE=1e400":                  "give a number",
 		"X_PATIENCE=5":                   "give a duration, as 500ms or 2m",
 		"X_PATIENCE=-1s":                 "X_PATIENCE is -1s: it must be at least 100ms",
+		"X_LEVEL=LOUD":                   `X_LEVEL is "LOUD": `,
 		"X_ON=perhaps":                   `X_ON is "perhaps": give true or false`,
 	} {
 		err := config.Load("X_", &limits{}, []string{pair})
@@ -86,7 +89,8 @@ func TestEveryValueThatDoesNotFitIsNamed(t *testing.T) {
 		t.Errorf("not every problem a line: %v", err)
 	}
 	got := limits{}
-	if err := config.Load("X_", &got, []string{"X_WORKERS=", "X_SHARE=1", "X_PATIENCE=100ms"}); err != nil || got.Workers != 4 || got.Share != 1 {
+	if err := config.Load("X_", &got, []string{"X_WORKERS=", "X_SHARE=1", "X_PATIENCE=100ms", "X_LEVEL=DEBUG"}); err != nil ||
+		got.Workers != 4 || got.Share != 1 || got.Level != slog.LevelDebug {
 		t.Errorf("at the bounds: %+v, %v", got, err)
 	}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"encoding"
 	"errors"
 	"fmt"
 	"reflect"
@@ -17,6 +18,12 @@ func (s setting) check(value string) error {
 			" set enableServiceLinks: false for the pod, or set %s yourself", s.key, value, s.key)
 	}
 	kind := s.field.Type
+	if own, ok := reflect.New(kind).Interface().(encoding.TextUnmarshaler); ok { // slog.Level is a number that is written as a word
+		if err := own.UnmarshalText([]byte(value)); err != nil {
+			return fmt.Errorf("%s is %.40q: %w", s.key, value, err)
+		}
+		return nil
+	}
 	switch {
 	case kind == reflect.TypeFor[time.Duration]():
 		return inRange(s, value, "a duration, as 500ms or 2m", time.ParseDuration)

@@ -7,6 +7,7 @@ require (
 	github.com/labplatform/labplatform/pkg v0.0.0
 	github.com/labplatform/labplatform/proto v0.0.0
 	github.com/prometheus/client_golang v1.25.0
+	pgregory.net/rapid v1.3.0
 )
 
 require (

@@ -91,7 +91,7 @@ func (f *files) current() (*material, error) {
 	defer f.mu.Unlock()
 	if f.last != nil {
 		if found, err := stamps(f.config); err != nil || found == f.last.stamps {
-			return f.last, nil //nolint:nilerr // the last good reading serves on
+			return f.last, nil // a rotation in progress
 		}
 	}
 	fresh, err := load(f.config)

@@ -65,6 +65,10 @@ func upload(ctx context.Context, client externaleditv1.ExternalEditServiceClient
 	if !errors.Is(err, io.EOF) {
 		return nil, invalid(edge.BodyError(err))
 	}
+	// A form may end before its body does; the time for the answer begins with the end of the body.
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return nil, invalid(edge.BodyError(err))
+	}
 	return stream.CloseAndRecv()
 }
 

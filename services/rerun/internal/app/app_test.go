@@ -37,7 +37,7 @@ import (
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/app"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/enginetest"
 )
 
 const secret = "a-service-token-secret-of-32-bytes"
@@ -121,7 +121,7 @@ func start(t *testing.T, overrides ...string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	storetest.Seed(t, b.db)
+	enginetest.Seed(t, b.db)
 	if err := app.Migrate(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func (b *bench) internal() context.Context {
 func TestAnAutomaticRerunFromInstrumentToOpenRequest(t *testing.T) {
 	t.Parallel()
 	b := start(t)
-	storetest.Exec(t, b.db, `UPDATE ReportFormat SET meta = '{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}' WHERE id IN (1, 3)`,
+	enginetest.Exec(t, b.db, `UPDATE ReportFormat SET meta = '{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}' WHERE id IN (1, 3)`,
 		"INSERT INTO ReportFormatRange (reportFormatId_id, gender, lowerBound, upperBound) VALUES (1, 'F', 12, 16), (3, 'A', 4000, 11000)")
 	asha := b.session("s12", 12)
 	answer, err := b.client.EvaluateAutoRerun(asha, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001, DeviceData: []*rerunv1.DeviceValue{

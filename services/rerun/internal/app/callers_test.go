@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/enginetest"
 )
 
 func rawJSON(s string) *typev1.RawJSON { return &typev1.RawJSON{Json: []byte(s)} }
@@ -157,7 +157,7 @@ func TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn(t *testing.T)
 	t.Parallel()
 	b := start(t, "RERUN_CALLOUT_ADDR=127.0.0.1:1")
 	asha := b.session("s12", 12)
-	storetest.Exec(t, b.db, `UPDATE ReportFormat SET meta = '{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"custom","custom":{"low":12}}' WHERE id = 1`)
+	enginetest.Exec(t, b.db, `UPDATE ReportFormat SET meta = '{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"custom","custom":{"low":12}}' WHERE id = 1`)
 	for range 3 {
 		b.fresh(operation{request: true})
 		if err := operations()["confirm"].call(asha, b.client, nil); err != nil {

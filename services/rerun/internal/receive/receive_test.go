@@ -15,6 +15,8 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/enginetest"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/memory"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
@@ -175,7 +177,7 @@ func TestARepetitionOfTheInstrumentIsStoredFromEveryFlag(t *testing.T) {
 func TestTheNameTellsWhichTestOfASharedIndexIsMeant(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	storetest.Exec(t, b.DB, "INSERT INTO ReportFormat (testId_id, `index`, `order`, parameterName) VALUES (301, 8, 9, 'Other')")
+	b.Fixture.AddParameter(rerun.Parameter{TestID: 301, Index: 8, Order: 9, Name: "Other"})
 	for name, order := range map[string]int{"other": 9, "ESR": 1, "": 1, "unknown": 1} {
 		m := message(-1, "8="+fmt.Sprint(order)+name)
 		m.Readings[0].Name = name
@@ -208,7 +210,7 @@ func TestWhatCannotBeAccepted(t *testing.T) {
 	foreign.ReportID = storetest.ForeignReport
 	b.refused(foreign, rerun.ErrNoReport)
 	b.expect(rerun.Requested)
-	storetest.Exec(t, b.DB, "UPDATE labReportRelation SET manualSampleId = 'M-1' WHERE id = 7001")
+	b.Change(storetest.Report, func(r *memory.Row) { r.ManualSampleID = "M-1" })
 	m.SampleID = "M-1"
 	if _, err := b.send(m); err != nil {
 		t.Fatal(err)
@@ -236,9 +238,9 @@ func TestARequestOfAnotherProgramTakesValues(t *testing.T) {
 	b := setup(t)
 	b.ask(1)
 	// What another program wrote has no marker in the log and is not marked as ours.
-	storetest.Exec(t, b.DB, "DELETE FROM ActivityLog")
+	b.Change(storetest.Report, func(r *memory.Row) { r.Log = nil })
 	b.refused(message(1, "1=13.5"), receive.ErrNoRequest)
-	b.Disown("SampleRerun")
+	b.Fixture.Disown()
 	if r := b.say(1, "1=13.5"); r.Flag != rerun.Fulfilled {
 		t.Fatalf("%+v", r)
 	}
@@ -266,16 +268,27 @@ func (b *bench) numbered(n int) []string {
 // TestNoCompletionIsLost lets instruments of many reports, and many parts of one report, arrive at once.
 func TestNoCompletionIsLost(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	for name, open := range map[string]storetest.Open{"in memory": storetest.Memory, "on engines": enginetest.Open} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			noCompletionIsLost(t, open)
+		})
+	}
+}
+
+func noCompletionIsLost(t *testing.T, open storetest.Open) {
+	t.Helper()
+	s := storetest.NewBenchOn(t, open)
+	b := &bench{s, s.Cases(nil)}
 	const reports, parts = 50, 16
 	var indices []int
 	for i := range parts {
 		indices = append(indices, 100+i)
-		storetest.Exec(t, b.DB, fmt.Sprintf("INSERT INTO ReportFormat (testId_id, `index`, `order`, parameterName) VALUES (301, %d, %d, 'p')", 100+i, i))
+		b.Fixture.AddParameter(rerun.Parameter{TestID: storetest.Profile, Index: 100 + i, Order: i, Name: "p"})
 	}
 	scope := storetest.Scope(t, 12)
 	for id := int64(20_000); id < 20_000+reports+1; id++ {
-		storetest.Exec(t, b.DB, fmt.Sprintf("INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, sampleId) VALUES (%d, 12, 401, 501, 301, 'S-1')", id))
+		b.Fixture.Put(storetest.Row(id))
 		if _, err := b.Request.Request(t.Context(), scope, request.Command{ReportID: id, Type: rerun.Manual, Requested: indices}); err != nil {
 			t.Fatal(err)
 		}
@@ -320,7 +333,7 @@ func TestAnAbsentDocumentStoreFailsTheMessage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.ask(1)
-	_, err := b.Bench.Cases(&storetest.Mortal{DieBefore: 4}).Receive.Receive(t.Context(), storetest.Scope(t, 12), message(1, "1=13.5"))
+	_, err := b.Bench.Cases(&storetest.Crashing{DieBefore: 4}).Receive.Receive(t.Context(), storetest.Scope(t, 12), message(1, "1=13.5"))
 	if !errors.Is(err, storetest.ErrDead) {
 		t.Fatalf("error = %v", err)
 	}

@@ -4,14 +4,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/testkit/engine"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/enginetest"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
@@ -141,10 +144,25 @@ func ended(happened bool, s storetest.State, category activitylog.Category, valu
 // again, before or after the sweeper came, ends with its values stored once.
 func TestACrashAtEveryStepIsRepaired(t *testing.T) {
 	t.Parallel()
-	for _, p := range plays() {
+	crashTables(t, storetest.Memory, plays())
+}
+
+// TestACrashIsRepairedOnEngines plays the operations that write to every store. All of them with LAB_LONG_TESTS=1.
+func TestACrashIsRepairedOnEngines(t *testing.T) {
+	t.Parallel()
+	some := slices.DeleteFunc(plays(), func(p play) bool { return p.name != "request" && p.name != "confirm" })
+	if engine.Setting("LAB_LONG_TESTS") != "" {
+		some = plays()
+	}
+	crashTables(t, enginetest.Open, some)
+}
+
+func crashTables(t *testing.T, open storetest.Open, plays []play) {
+	t.Helper()
+	for _, p := range plays {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			b := storetest.NewBench(t)
+			b := storetest.NewBenchOn(t, open)
 			var table strings.Builder
 			fmt.Fprintf(&table, "\n%-32s %-22s %-34s %s", "operation", "dies before", "left behind", "after the sweeper")
 			for n := 1; ; n++ {
@@ -163,10 +181,9 @@ func TestACrashAtEveryStepIsRepaired(t *testing.T) {
 
 // report makes a fresh report of sample S-1 with a signed value.
 func report(b *storetest.Bench, id int64) {
-	storetest.Exec(b.T, b.DB,
-		fmt.Sprintf("INSERT INTO labReportRelation (id, labId_id, billId_id, billingInfoId_id, userDetailsId_id, reportID_id, sampleId, isSigned, isApproved)"+
-			" VALUES (%d, 12, 401, 901, 501, 301, 'S-1', 1, 1)", id),
-		fmt.Sprintf("INSERT INTO reportValues (labReportId_id, profileTestId, `index`, value) VALUES (%d, 0, 1, '13.1')", id))
+	row := storetest.Row(id)
+	row.Signed, row.Results = true, []rerun.Result{{Index: 1, Value: "13.1"}}
+	b.Fixture.Put(row)
 }
 
 // crash plays p and kills it before step n. It returns the step, "" when there was none.
@@ -183,7 +200,7 @@ func crash(b *storetest.Bench, p play, n int, atOnce bool, table *strings.Builde
 			b.T.Fatal(err)
 		}
 	}
-	process := &storetest.Mortal{DieBefore: n}
+	process := &storetest.Crashing{DieBefore: n}
 	err := p.act(b, b.Cases(process), id)
 	at := process.Died()
 	if err != nil && at == "" {

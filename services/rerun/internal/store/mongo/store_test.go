@@ -23,12 +23,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
-func TestTheDocumentStoreConforms(t *testing.T) {
-	t.Parallel()
-	storetest.Run(t, func(t *testing.T) storetest.Documents { return mongo.New(mongotest.Database(t)) })
-}
-
-// The same suite on another server of the protocol: LAB_MONGO_URI=mongodb://… go test ./services/rerun/...
+// The suite of store/enginetest on another server of the protocol: LAB_MONGO_URI=mongodb://… go test ./services/rerun/...
 func TestAMongoDBConforms(t *testing.T) {
 	t.Parallel()
 	uri := os.Getenv("LAB_MONGO_URI")

@@ -2,20 +2,11 @@ package mysql
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
-
-// markMeta is the part of a log entry's meta that makes it a commit marker.
-type markMeta struct {
-	RerunID     string `json:"rerun_id"`
-	RerunNumber int    `json:"rerun_number"`
-	Requested   []int  `json:"requested_parameters"`
-	Fingerprint string `json:"fingerprint"`
-}
 
 // Ledger reads what was committed since the last confirm or abort.
 func (l *locked) Ledger(ctx context.Context) (rerun.Ledger, error) {
@@ -23,19 +14,7 @@ func (l *locked) Ledger(ctx context.Context) (rerun.Ledger, error) {
 	err := l.entries(ctx, "category IN (?, ?) AND id > (SELECT COALESCE(MAX(id), 0) FROM ActivityLog"+
 		" WHERE lab_id = ? AND labReportId = ? AND category IN (?, ?))",
 		[]any{activitylog.RerunRequested, activitylog.RerunValuesReceived, l.scope.LabID(), l.report.ID, activitylog.RerunValuesConfirmed, activitylog.RerunCancelled},
-		func(category activitylog.Category, meta []byte) {
-			var m markMeta
-			if json.Unmarshal(meta, &m) != nil || m.RerunID == "" { // entries of other writers are no markers
-				return
-			}
-			mark := rerun.Mark{RerunID: m.RerunID, Number: m.RerunNumber, Requested: m.Requested, Fingerprint: m.Fingerprint}
-			switch {
-			case category == activitylog.RerunRequested:
-				ledger.Requests = append(ledger.Requests, mark)
-			case m.Fingerprint != "":
-				ledger.Repetitions = append(ledger.Repetitions, mark)
-			}
-		})
+		ledger.Note)
 	return ledger, err
 }
 
@@ -44,12 +23,7 @@ func (l *locked) Archived(ctx context.Context) (map[string]bool, error) {
 	archived := map[string]bool{}
 	err := l.entries(ctx, "category IN (?, ?, ?)", []any{activitylog.RerunValuesConfirmed, activitylog.RerunCancelled, activitylog.RerunFailed},
 		func(_ activitylog.Category, meta []byte) {
-			var s rerun.Snapshot
-			if json.Unmarshal(meta, &s) != nil {
-				return
-			}
-			records, values := s.IDs()
-			for _, id := range append(records, values...) {
+			for _, id := range rerun.ArchivedIn(meta) {
 				archived[id] = true
 			}
 		})

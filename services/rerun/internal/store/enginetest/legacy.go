@@ -1,4 +1,4 @@
-package storetest
+package enginetest
 
 import (
 	"database/sql"
@@ -10,17 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/migrations"
 )
 
-// Ids of the seeded rows. Report and OtherReport are of laboratory 12, ForeignReport of laboratory 13.
-const (
-	Report        = 7001
-	OtherReport   = 7002
-	ForeignReport = 8001
-	Patient       = 501
-)
-
-// Seed creates the platform's tables and the service's own, with two laboratories, one adult woman, and a profile
-// report whose parameters are 1 (haemoglobin), 3 (white cells), 5 (disabled) and, from a profile child, 8.
-func Seed(t testing.TB, db *sql.DB) {
+// Create creates the platform's tables and the service's own.
+func Create(t testing.TB, db *sql.DB) {
 	t.Helper()
 	if err := legacydb.Create(t.Context(), db); err != nil {
 		t.Fatal(err)
@@ -28,6 +19,13 @@ func Seed(t testing.TB, db *sql.DB) {
 	if err := mysqldb.Migrate(t.Context(), db, "rerun", migrations.Files, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Seed is Create with two laboratories, one adult woman, and a profile
+// report whose parameters are 1 (haemoglobin), 3 (white cells), 5 (disabled) and, from a profile child, 8.
+func Seed(t testing.TB, db *sql.DB) {
+	t.Helper()
+	Create(t, db)
 	Exec(t, db,
 		"INSERT INTO labs (id, labName) VALUES (12, 'Asha'), (13, 'Other')",
 		"INSERT INTO userDetails (id, labId_id, gender, dateOfBirth) VALUES (501, 12, 'Female', '1990-05-01'), (601, 13, 'M', NULL)",

@@ -1,4 +1,4 @@
-package autorerun_test
+package mysql_test
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/delivery"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/enginetest"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
@@ -47,7 +48,7 @@ type bench struct {
 func setup(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{t: t, db: mysqltest.New(t)}
-	storetest.Seed(t, b.db)
+	enginetest.Seed(t, b.db)
 	var err error
 	if b.store, err = mysql.New(b.db, clock.Fixed(now)); err != nil {
 		t.Fatal(err)
@@ -67,7 +68,7 @@ func (b *bench) evaluate(reportID int64, readings ...autorerun.Reading) ([]int, 
 // allow configures a parameter and its one range for women: normal 12–16, critical 7–20.
 func (b *bench) allow(format int, meta string) {
 	b.t.Helper()
-	storetest.Exec(b.t, b.db,
+	enginetest.Exec(b.t, b.db,
 		fmt.Sprintf("UPDATE ReportFormat SET meta = '%s' WHERE id = %d", meta, format),
 		fmt.Sprintf("INSERT INTO ReportFormatRange (reportFormatId_id, gender, ageFrom, ageFromUnit, ageTo, ageToUnit, lowerBound, upperBound, criticalLower, criticalUpper)"+
 			" VALUES (%d, 'F', 18, 'Y', NULL, 'Y', 12, 16, 7, 20)", format))
@@ -117,7 +118,7 @@ func TestTheConfiguredConditionDecides(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.t, b.woken = t, 0
-			storetest.Exec(t, b.db, "DELETE FROM outbox_rerun", "UPDATE ReportFormat SET meta = '"+c.meta+"' WHERE id = 1")
+			enginetest.Exec(t, b.db, "DELETE FROM outbox_rerun", "UPDATE ReportFormat SET meta = '"+c.meta+"' WHERE id = 1")
 			got, err := b.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: c.value}, autorerun.Reading{Index: 3, Value: "0"})
 			if err != nil {
 				t.Fatal(err)
@@ -155,15 +156,15 @@ func TestTheAgeIsThatOfTheCollectionDayInTheLaboratory(t *testing.T) {
 	b.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
 	reading := autorerun.Reading{Index: 1, Value: "1"}
 	// Collected at 20:00 UTC on the 20th: the 21st in Kolkata, the patient's 18th birthday, when the range begins.
-	storetest.Exec(t, b.db, "UPDATE userDetails SET dateOfBirth = '2008-11-21' WHERE id = 501")
+	enginetest.Exec(t, b.db, "UPDATE userDetails SET dateOfBirth = '2008-11-21' WHERE id = 501")
 	if got, err := b.evaluate(storetest.Report, reading); err != nil || len(got) != 1 {
 		t.Fatalf("on the birthday: %v, error %v", got, err)
 	}
-	storetest.Exec(t, b.db, "UPDATE userDetails SET dateOfBirth = '2008-11-22' WHERE id = 501")
+	enginetest.Exec(t, b.db, "UPDATE userDetails SET dateOfBirth = '2008-11-22' WHERE id = 501")
 	if got, err := b.evaluate(storetest.Report, reading); err != nil || len(got) != 0 {
 		t.Fatalf("the day before: %v, error %v", got, err)
 	}
-	storetest.Exec(t, b.db, "UPDATE userDetails SET dateOfBirth = NULL, age = '36 Y' WHERE id = 501")
+	enginetest.Exec(t, b.db, "UPDATE userDetails SET dateOfBirth = NULL, age = '36 Y' WHERE id = 501")
 	if got, err := b.evaluate(storetest.Report, reading); err != nil || len(got) != 1 {
 		t.Fatalf("by the recorded age: %v, error %v", got, err)
 	}
@@ -173,7 +174,7 @@ func TestTextsAndTitresAreJudgedAsConfigured(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const abnormal = `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`
-	storetest.Exec(t, b.db,
+	enginetest.Exec(t, b.db,
 		"UPDATE ReportFormat SET valueType = 'text', meta = '"+abnormal+"' WHERE id = 1",
 		`INSERT INTO ReportFormatRange (reportFormatId_id, normalTexts) VALUES (1, '["Negative"]')`,
 		"UPDATE ReportFormat SET valueType = 'titer', meta = '"+abnormal+"' WHERE id = 3",
@@ -198,7 +199,7 @@ func TestAnExistingAutomaticRecordEndsTheEvaluation(t *testing.T) {
 	if got, err := b.evaluate(storetest.Report, reading); err != nil || len(got) != 1 || b.orders() != 1 {
 		t.Fatalf("what a closed rerun left counts: %v, %d orders, error %v", got, b.orders(), err)
 	}
-	storetest.Exec(t, b.db, "DELETE FROM outbox_rerun", "UPDATE labReportRelation SET sampleRedrawFlag = 4 WHERE id = 7001")
+	enginetest.Exec(t, b.db, "DELETE FROM outbox_rerun", "UPDATE labReportRelation SET sampleRedrawFlag = 4 WHERE id = 7001")
 	if got, err := b.evaluate(storetest.Report, reading); err != nil || len(got) != 0 || b.orders() != 0 {
 		t.Fatalf("%v, %d orders, error %v", got, b.orders(), err)
 	}

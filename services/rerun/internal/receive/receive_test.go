@@ -15,7 +15,6 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/enginetest"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/memory"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
@@ -268,18 +267,7 @@ func (b *bench) numbered(n int) []string {
 // TestNoCompletionIsLost lets instruments of many reports, and many parts of one report, arrive at once.
 func TestNoCompletionIsLost(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]storetest.Open{"in memory": storetest.Memory, "on engines": enginetest.Open} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			noCompletionIsLost(t, open)
-		})
-	}
-}
-
-func noCompletionIsLost(t *testing.T, open storetest.Open) {
-	t.Helper()
-	s := storetest.NewBenchOn(t, open)
-	b := &bench{s, s.Cases(nil)}
+	b := setup(t)
 	const reports, parts = 50, 16
 	var indices []int
 	for i := range parts {

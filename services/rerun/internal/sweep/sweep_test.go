@@ -13,11 +13,16 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/sweep"
 )
 
+func TestACrashAtEveryStepIsRepaired(t *testing.T) {
+	t.Parallel()
+	storetest.CrashTables(t, storetest.Memory)
+}
+
 func TestWhatNobodyArchivedIsArchivedBeforeItIsDeleted(t *testing.T) {
 	t.Parallel()
 	b := storetest.NewBench(t)
 	c := b.Cases(nil)
-	if err := say(-1, "1=13.5 3=4.2")(b, c, 7001); err != nil {
+	if err := storetest.Say(-1, "1=13.5 3=4.2")(b, c, 7001); err != nil {
 		t.Fatal(err)
 	}
 	b.Change(7001, func(r *memory.Row) { r.Flag = rerun.Normal }) // closed by another program
@@ -39,14 +44,14 @@ func TestDocumentsOfOtherProgramsAndOpenRerunsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	b := storetest.NewBench(t)
 	c := b.Cases(nil)
-	for report, act := range map[int64]act{7001: ask(1, 3), 7002: ask(1)} {
+	for report, act := range map[int64]storetest.Act{7001: storetest.Ask(1, 3), 7002: storetest.Ask(1)} {
 		if err := act(b, c, report); err != nil {
 			t.Fatal(err)
 		}
 	}
 	b.Fixture.Disown()
 	b.Change(7002, func(r *memory.Row) { r.Flag = rerun.Normal })
-	if err := say(-1, "1=9.9")(b, c, 7001); err != nil {
+	if err := storetest.Say(-1, "1=9.9")(b, c, 7001); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -87,7 +92,7 @@ func TestWhatIsYoungIsNotTouched(t *testing.T) {
 func TestTheCacheIsRepairedInBothDirections(t *testing.T) {
 	t.Parallel()
 	b := storetest.NewBench(t)
-	if err := ask(1)(b, b.Cases(nil), 7001); err != nil {
+	if err := storetest.Ask(1)(b, b.Cases(nil), 7001); err != nil {
 		t.Fatal(err)
 	}
 	scope := storetest.Scope(t, 12)

@@ -1,4 +1,4 @@
-package sweep_test
+package storetest
 
 import (
 	"encoding/json"
@@ -9,39 +9,38 @@ import (
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/activitylog"
-	"github.com/labplatform/labplatform/pkg/testkit/engine"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/enginetest"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
 // play is one operation on a report that earlier operations prepared.
 type play struct {
 	name    string
-	prepare []act
-	act     act
-	check   func(happened bool, s storetest.State) error
+	prepare []Act
+	act     Act
+	check   func(happened bool, s State) error
 	again   bool // the caller repeats it after the crash, as instruments do
 }
 
-type act func(b *storetest.Bench, c storetest.Cases, report int64) error
+// Act is an operation on a report.
+type Act func(b *Bench, c Cases, report int64) error
 
 var asha = activitylog.Actor{ID: 77, Name: "Asha R"}
 
-func ask(indices ...int) act {
-	return func(b *storetest.Bench, c storetest.Cases, report int64) error {
-		_, err := c.Request.Request(b.T.Context(), storetest.Scope(b.T, 12), request.Command{ReportID: report, Type: rerun.Manual, Requested: indices, Actor: asha})
+// Ask requests a rerun of the indices.
+func Ask(indices ...int) Act {
+	return func(b *Bench, c Cases, report int64) error {
+		_, err := c.Request.Request(b.T.Context(), Scope(b.T, 12), request.Command{ReportID: report, Type: rerun.Manual, Requested: indices, Actor: asha})
 		return err
 	}
 }
 
-// say sends values of an instrument: "1=13.5 3=4.2".
-func say(number int, text string) act {
-	return func(b *storetest.Bench, c storetest.Cases, report int64) error {
-		_, err := c.Receive.Receive(b.T.Context(), storetest.Scope(b.T, 12), message(report, number, text))
+// Say sends values of an instrument: "1=13.5 3=4.2".
+func Say(number int, text string) Act {
+	return func(b *Bench, c Cases, report int64) error {
+		_, err := c.Receive.Receive(b.T.Context(), Scope(b.T, 12), message(report, number, text))
 		return err
 	}
 }
@@ -56,18 +55,18 @@ func message(report int64, number int, text string) receive.Command {
 	return m
 }
 
-func confirm(b *storetest.Bench, c storetest.Cases, report int64) error {
-	return c.Closing.Confirm(b.T.Context(), storetest.Scope(b.T, 12), closing.Confirmation{ReportID: report, Actor: asha,
+func confirm(b *Bench, c Cases, report int64) error {
+	return c.Closing.Confirm(b.T.Context(), Scope(b.T, 12), closing.Confirmation{ReportID: report, Actor: asha,
 		Rows: []closing.Row{{Result: rerun.Result{Index: 1, Value: "13.5"}}, {Result: rerun.Result{Index: 3, Value: "4.2"}}}})
 }
 
-func abort(b *storetest.Bench, c storetest.Cases, report int64) error {
-	return c.Closing.Abort(b.T.Context(), storetest.Scope(b.T, 12), report, asha)
+func abort(b *Bench, c Cases, report int64) error {
+	return c.Closing.Abort(b.T.Context(), Scope(b.T, 12), report, asha)
 }
 
 func plays() []play {
-	stored := func(flag rerun.Flag, values ...string) func(bool, storetest.State) error {
-		return func(_ bool, s storetest.State) error {
+	stored := func(flag rerun.Flag, values ...string) func(bool, State) error {
+		return func(_ bool, s State) error {
 			var got []string
 			for _, v := range s.Values {
 				got = append(got, fmt.Sprintf("%d:%d=%s", v.Number, v.Index, v.Value))
@@ -78,8 +77,8 @@ func plays() []play {
 			return nil
 		}
 	}
-	requested := func(before rerun.Flag, earlier int) func(bool, storetest.State) error {
-		return func(happened bool, s storetest.State) error {
+	requested := func(before rerun.Flag, earlier int) func(bool, State) error {
+		return func(happened bool, s State) error {
 			flag, records := before, earlier
 			if happened {
 				flag, records = rerun.Requested, earlier+1
@@ -91,28 +90,28 @@ func plays() []play {
 		}
 	}
 	return []play{
-		{name: "request", act: ask(1, 3), check: requested(rerun.Normal, 0)},
-		{name: "request beside one that waits", prepare: []act{ask(8), say(-1, "1=9")}, act: ask(1, 3), check: requested(rerun.Fulfilled, 2)},
-		{name: "new, a part", prepare: []act{ask(1, 3, 8)}, act: say(1, "1=13.5 3=4.2"), again: true, check: stored(rerun.Requested, "1:1=13.5", "1:3=4.2")},
-		{name: "new, the last part", prepare: []act{ask(1, 3, 8), say(1, "8=5")}, act: say(1, "1=13.5 3=4.2"), again: true,
+		{name: "request", act: Ask(1, 3), check: requested(rerun.Normal, 0)},
+		{name: "request beside one that waits", prepare: []Act{Ask(8), Say(-1, "1=9")}, act: Ask(1, 3), check: requested(rerun.Fulfilled, 2)},
+		{name: "new, a part", prepare: []Act{Ask(1, 3, 8)}, act: Say(1, "1=13.5 3=4.2"), again: true, check: stored(rerun.Requested, "1:1=13.5", "1:3=4.2")},
+		{name: "new, the last part", prepare: []Act{Ask(1, 3, 8), Say(1, "8=5")}, act: Say(1, "1=13.5 3=4.2"), again: true,
 			check: stored(rerun.Fulfilled, "1:1=13.5", "1:8=5", "1:3=4.2")},
-		{name: "new, all at once", prepare: []act{ask(1, 3)}, act: say(1, "1=13.5 3=4.2"), again: true, check: stored(rerun.Fulfilled, "1:1=13.5", "1:3=4.2")},
-		{name: "new, a correction", prepare: []act{ask(1, 3), say(1, "1=13.5 3=4.2")}, act: say(1, "1=14.0 3=4.2"), again: true,
+		{name: "new, all at once", prepare: []Act{Ask(1, 3)}, act: Say(1, "1=13.5 3=4.2"), again: true, check: stored(rerun.Fulfilled, "1:1=13.5", "1:3=4.2")},
+		{name: "new, a correction", prepare: []Act{Ask(1, 3), Say(1, "1=13.5 3=4.2")}, act: Say(1, "1=14.0 3=4.2"), again: true,
 			check: stored(rerun.Fulfilled, "1:1=14.0", "1:3=4.2")},
-		{name: "new, on its own", act: say(-1, "1=13.5 3=4.2"), again: true, check: stored(rerun.Fulfilled, "1:1=13.5", "1:3=4.2")},
-		{name: "new, on its own at flag 3", prepare: []act{ask(8)}, act: say(-1, "1=13.5 3=4.2"), again: true,
+		{name: "new, on its own", act: Say(-1, "1=13.5 3=4.2"), again: true, check: stored(rerun.Fulfilled, "1:1=13.5", "1:3=4.2")},
+		{name: "new, on its own at flag 3", prepare: []Act{Ask(8)}, act: Say(-1, "1=13.5 3=4.2"), again: true,
 			check: stored(rerun.Fulfilled, "2:1=13.5", "2:3=4.2")},
-		{name: "confirm", prepare: []act{ask(1, 3), say(1, "1=13.5 3=4.2")}, act: confirm, check: func(happened bool, s storetest.State) error {
+		{name: "confirm", prepare: []Act{Ask(1, 3), Say(1, "1=13.5 3=4.2")}, act: confirm, check: func(happened bool, s State) error {
 			return ended(happened, s, activitylog.RerunValuesConfirmed, "13.5", true)
 		}},
-		{name: "abort", prepare: []act{ask(1, 3), say(1, "1=13.5 3=4.2")}, act: abort, check: func(happened bool, s storetest.State) error {
+		{name: "abort", prepare: []Act{Ask(1, 3), Say(1, "1=13.5 3=4.2")}, act: abort, check: func(happened bool, s State) error {
 			return ended(happened, s, activitylog.RerunCancelled, "13.1", false)
 		}},
 	}
 }
 
 // countRequests is the number of markers that records should have: repetitions have theirs under 979.
-func countRequests(s storetest.State, records int) int {
+func countRequests(s State, records int) int {
 	for _, r := range s.Records {
 		if r.Type == rerun.ByAnalyser {
 			records--
@@ -122,7 +121,7 @@ func countRequests(s storetest.State, records int) int {
 }
 
 // ended checks that a closing happened wholly or not at all.
-func ended(happened bool, s storetest.State, category activitylog.Category, value string, confirmed bool) error {
+func ended(happened bool, s State, category activitylog.Category, value string, confirmed bool) error {
 	if !happened {
 		if s.Flag != rerun.Fulfilled || len(s.Values) != 2 || len(s.Records) != 1 || s.Present["0/1"] != "13.1" || len(s.Log[category]) != 0 || s.Outbox != 0 || !s.Signed {
 			return fmt.Errorf("it did not happen, but %+v", s)
@@ -139,30 +138,19 @@ func ended(happened bool, s storetest.State, category activitylog.Category, valu
 	return nil
 }
 
-// TestACrashAtEveryStepIsRepaired kills the process before every step of every operation. The sweeper then finds
-// a report that is as if the operation had happened wholly or not at all; an instrument that sends its message
-// again, before or after the sweeper came, ends with its values stored once.
-func TestACrashAtEveryStepIsRepaired(t *testing.T) {
-	t.Parallel()
-	crashTables(t, storetest.Memory, plays())
-}
-
-// TestACrashIsRepairedOnEngines plays the operations that write to every store. All of them with LAB_LONG_TESTS=1.
-func TestACrashIsRepairedOnEngines(t *testing.T) {
-	t.Parallel()
-	some := slices.DeleteFunc(plays(), func(p play) bool { return p.name != "request" && p.name != "confirm" })
-	if engine.Setting("LAB_LONG_TESTS") != "" {
-		some = plays()
-	}
-	crashTables(t, enginetest.Open, some)
-}
-
-func crashTables(t *testing.T, open storetest.Open, plays []play) {
+// CrashTables kills the process before every step of every operation, or of the named ones. The sweeper then finds a
+// report that is as if the operation had happened wholly or not at all; an instrument that sends its message again,
+// before or after the sweeper came, ends with its values stored once.
+func CrashTables(t *testing.T, open Open, named ...string) {
 	t.Helper()
-	for _, p := range plays {
+	all := plays()
+	if len(named) > 0 {
+		all = slices.DeleteFunc(all, func(p play) bool { return !slices.Contains(named, p.name) })
+	}
+	for _, p := range all {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			b := storetest.NewBenchOn(t, open)
+			b := NewBenchOn(t, open)
 			var table strings.Builder
 			fmt.Fprintf(&table, "\n%-32s %-22s %-34s %s", "operation", "dies before", "left behind", "after the sweeper")
 			for n := 1; ; n++ {
@@ -180,14 +168,14 @@ func crashTables(t *testing.T, open storetest.Open, plays []play) {
 }
 
 // report makes a fresh report of sample S-1 with a signed value.
-func report(b *storetest.Bench, id int64) {
-	row := storetest.Row(id)
+func report(b *Bench, id int64) {
+	row := Row(id)
 	row.Signed, row.Results = true, []rerun.Result{{Index: 1, Value: "13.1"}}
 	b.Fixture.Put(row)
 }
 
 // crash plays p and kills it before step n. It returns the step, "" when there was none.
-func crash(b *storetest.Bench, p play, n int, atOnce bool, table *strings.Builder) string {
+func crash(b *Bench, p play, n int, atOnce bool, table *strings.Builder) string {
 	b.T.Helper()
 	id := 10_000 + int64(2*n)
 	if atOnce {
@@ -200,7 +188,7 @@ func crash(b *storetest.Bench, p play, n int, atOnce bool, table *strings.Builde
 			b.T.Fatal(err)
 		}
 	}
-	process := &storetest.Crashing{DieBefore: n}
+	process := &Crashing{DieBefore: n}
 	err := p.act(b, b.Cases(process), id)
 	at := process.Died()
 	if err != nil && at == "" {
@@ -208,7 +196,7 @@ func crash(b *storetest.Bench, p play, n int, atOnce bool, table *strings.Builde
 	}
 	left := b.State(id)
 	happened := err == nil
-	if err != nil && !errors.Is(err, storetest.ErrDead) {
+	if err != nil && !errors.Is(err, ErrDead) {
 		b.T.Fatalf("died before %s, but the error is %v", at, err)
 	}
 	if p.again && atOnce {
@@ -233,7 +221,7 @@ func crash(b *storetest.Bench, p play, n int, atOnce bool, table *strings.Builde
 }
 
 // repeat is the message again, twice: it changes nothing the second time.
-func repeat(b *storetest.Bench, p play, id int64) {
+func repeat(b *Bench, p play, id int64) {
 	b.T.Helper()
 	for range 2 {
 		if err := p.act(b, b.Cases(nil), id); err != nil {
@@ -242,7 +230,7 @@ func repeat(b *storetest.Bench, p play, id int64) {
 	}
 }
 
-func describe(s storetest.State) string {
+func describe(s State) string {
 	cached := 0
 	if s.Cached {
 		cached = 1
@@ -251,7 +239,7 @@ func describe(s storetest.State) string {
 }
 
 // consistent holds for every report that nobody works on.
-func consistent(s storetest.State) error {
+func consistent(s State) error {
 	active := 0
 	for _, r := range s.Records {
 		if !r.Active {

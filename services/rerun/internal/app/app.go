@@ -136,7 +136,8 @@ func (b *builder) openClients() error {
 	if err != nil {
 		return err
 	}
-	dispatcher := delivery.Dispatcher{Table: table.Name(), TaskQueue: taskqueuev1.NewTaskQueueServiceClient(queue), Callout: callout}
+	dispatcher := delivery.Dispatcher{Table: table.Name(), TaskQueue: taskqueuev1.NewTaskQueueServiceClient(queue),
+		Callout: callout}
 	b.relay = outbox.NewRelay(outbox.Deps{
 		Config: b.cfg.Outbox, DB: b.db, Table: table, Receivers: dispatcher.Receivers(), Clock: b.clock, Jitter: rand.Float64,
 		Log: b.t.Logger, Metrics: metrics,
@@ -194,7 +195,8 @@ func (b *builder) server() (*grpcapi.Server, error) {
 			NewID: newID, Counters: b.counters,
 		}),
 		Closer: closing.New(closing.Deps{
-			Reports: mysql.Closings{Store: b.reports}, Documents: b.records, Messages: delivery.Evaluations{}, WakeRelay: b.relay.Wake,
+			Reports: mysql.Closings{Store: b.reports}, Documents: b.records, Messages: delivery.Evaluations{},
+			WakeRelay:   b.relay.Wake,
 			AfterCommit: after, Clock: b.clock, Counters: b.counters,
 		}),
 	}), nil

@@ -45,11 +45,13 @@ func setup(t *testing.T) *bench {
 func (b *bench) open() {
 	b.T.Helper()
 	scope := storetest.Scope(b.T, 12)
-	if _, err := b.Request.Request(b.T.Context(), scope, request.Command{ReportID: 7001, Type: rerun.Manual, Requested: []int{1, 8}, Actor: asha}); err != nil {
+	if _, err := b.Request.Request(b.T.Context(), scope, request.Command{ReportID: 7001, Type: rerun.Manual,
+		Requested: []int{1, 8}, Actor: asha}); err != nil {
 		b.T.Fatal(err)
 	}
 	for _, value := range []string{"9.1", "9.2"} { // the second replaces the first
-		_, err := b.Receive.Receive(b.T.Context(), scope, receive.Command{ReportID: 7001, Number: 1, SampleID: "S-1", DeviceID: "xn",
+		_, err := b.Receive.Receive(b.T.Context(), scope, receive.Command{ReportID: 7001, Number: 1, SampleID: "S-1",
+			DeviceID: "xn",
 			Readings: []receive.Reading{{Index: 1, Value: value}, {Index: 8, Value: "7"}}})
 		if err != nil {
 			b.T.Fatal(err)
@@ -68,7 +70,8 @@ func (b *bench) confirm(rows ...rerun.Result) error {
 func TestAConfirmReplacesArchivesAndCloses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	if err := b.confirm(rerun.Result{Index: 1, Value: "9.2", Highlight: 1}, rerun.Result{ProfileTestID: 302, Index: 8, Value: "7", Automated: 1}); err != nil {
+	if err := b.confirm(rerun.Result{Index: 1, Value: "9.2", Highlight: 1},
+		rerun.Result{ProfileTestID: 302, Index: 8, Value: "7", Automated: 1}); err != nil {
 		t.Fatal(err)
 	}
 	s := b.State(7001)
@@ -82,17 +85,21 @@ func TestAConfirmReplacesArchivesAndCloses(t *testing.T) {
 	if err := json.Unmarshal(s.Log[activitylog.RerunValuesConfirmed][0], &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.RerunID == "" || got.RerunNumber != 1 || len(got.Reruns) != 1 || len(got.RerunValues) != 2 || len(got.RerunValues[0].History) != 1 {
+	if got.RerunID == "" || got.RerunNumber != 1 || len(got.Reruns) != 1 || len(got.RerunValues) != 2 ||
+		len(got.RerunValues[0].History) != 1 {
 		t.Fatalf("%+v", got)
 	}
-	if got.RerunValues[0].Value != "9.2" || got.RerunValues[0].History[0].Value != "9.1" || got.RerunValues[0].DeviceID != "xn" {
+	if got.RerunValues[0].Value != "9.2" || got.RerunValues[0].History[0].Value != "9.1" ||
+		got.RerunValues[0].DeviceID != "xn" {
 		t.Fatalf("%+v", got.RerunValues)
 	}
 	no := false
 	wantOld := rerun.State{Flag: 4, Signed: &no, Values: []rerun.ArchivedResult{
-		{Index: 1, Order: 1, ParameterName: "Haemoglobin", Value: "13.1"}, {ProfileTestID: 302, Index: 8, Order: 4, ParameterName: "b", Value: "6"}}}
+		{Index: 1, Order: 1, ParameterName: "Haemoglobin", Value: "13.1"},
+		{ProfileTestID: 302, Index: 8, Order: 4, ParameterName: "b", Value: "6"}}}
 	wantNew := rerun.State{Flag: 0, Signed: &no, Values: []rerun.ArchivedResult{
-		{Index: 1, Order: 1, ParameterName: "Haemoglobin", Value: "9.2", Highlight: 1}, {ProfileTestID: 302, Index: 8, Order: 1, ParameterName: "ESR", Value: "7", Automated: 1}}}
+		{Index: 1, Order: 1, ParameterName: "Haemoglobin", Value: "9.2", Highlight: 1},
+		{ProfileTestID: 302, Index: 8, Order: 1, ParameterName: "ESR", Value: "7", Automated: 1}}}
 	if diff := cmp.Diff([]rerun.State{wantOld, wantNew}, []rerun.State{got.Old, got.New}); diff != "" {
 		t.Fatal(diff)
 	}
@@ -113,7 +120,8 @@ func TestNameAndOrderComeFromTheRowsOwnTest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.Fixture.AddParameter(rerun.Parameter{TestID: 301, Index: 8, Order: 9, Name: "Other"})
-	if err := b.confirm(rerun.Result{ProfileTestID: 301, Index: 8, Value: "1"}, rerun.Result{ProfileTestID: 302, Index: 8, Value: "2"}); err != nil {
+	if err := b.confirm(rerun.Result{ProfileTestID: 301, Index: 8, Value: "1"},
+		rerun.Result{ProfileTestID: 302, Index: 8, Value: "2"}); err != nil {
 		t.Fatal(err)
 	}
 	var got rerun.Snapshot
@@ -182,7 +190,8 @@ func TestWhatCannotBeClosed(t *testing.T) {
 	if err := b.Closing.Abort(t.Context(), other, 7001, asha); !apperr.Is(err, apperr.NotFound) {
 		t.Fatalf("another laboratory: %v", err)
 	}
-	if err := b.Closing.Confirm(t.Context(), other, closing.Confirmation{ReportID: 7001, Rows: []closing.Row{{Result: rerun.Result{Index: 1, Value: "1"}}}}); !apperr.Is(err, apperr.NotFound) {
+	if err := b.Closing.Confirm(t.Context(), other, closing.Confirmation{ReportID: 7001,
+		Rows: []closing.Row{{Result: rerun.Result{Index: 1, Value: "1"}}}}); !apperr.Is(err, apperr.NotFound) {
 		t.Fatalf("another laboratory: %v", err)
 	}
 	if s := b.State(7001); s.Flag != rerun.Fulfilled || len(s.Values) != 2 || s.Present["0/1"] != "13.1" {
@@ -192,7 +201,8 @@ func TestWhatCannotBeClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, err := range map[string]error{
-		"abort": b.Closing.Abort(t.Context(), storetest.Scope(t, 12), 7001, asha), "confirm": b.confirm(rerun.Result{Index: 1, Value: "1"}),
+		"abort":   b.Closing.Abort(t.Context(), storetest.Scope(t, 12), 7001, asha),
+		"confirm": b.confirm(rerun.Result{Index: 1, Value: "1"}),
 	} {
 		if got, ok := apperr.From(err); !ok || got.Kind != apperr.Conflict || got.Message != "No open sample rerun" {
 			t.Errorf("%s at flag 0: %v", name, err)
@@ -225,7 +235,8 @@ func TestOfTwoRacingConfirmsExactlyOneHappens(t *testing.T) {
 		}
 		s := b.State(7001)
 		if won < 0 || s.Present["0/1"] != fmt.Sprint(won) || len(s.Log[activitylog.RerunValuesConfirmed]) != round+1 {
-			t.Fatalf("round %d: winner %d, value %s, %d entries", round, won, s.Present["0/1"], len(s.Log[activitylog.RerunValuesConfirmed]))
+			t.Fatalf("round %d: winner %d, value %s, %d entries", round, won, s.Present["0/1"],
+				len(s.Log[activitylog.RerunValuesConfirmed]))
 		}
 	}
 	t.Logf("%d rounds of %d confirms: one happened, the others were refused with a conflict", rounds, racers)

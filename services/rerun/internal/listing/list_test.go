@@ -26,10 +26,12 @@ func TestAListingShowsValuesPresentOnesAndWhatIsAwaited(t *testing.T) {
 			{ProfileTestID: 302, Index: 8, Value: "6"}}
 	})
 	b.Change(7002, func(r *memory.Row) { r.Results = []rerun.Result{{Index: 3, Value: "9"}} })
-	if err := documents.Insert(t.Context(), storetest.Record("r", 7001, rerun.Manual, 1, true)); err != nil { // asks for 3 and 1
+	if err := documents.Insert(t.Context(), storetest.Record("r", 7001, rerun.Manual, 1,
+		true)); err != nil { // asks for 3 and 1
 		t.Fatal(err)
 	}
-	if err := documents.InsertValues(t.Context(), []rerun.Value{{ID: "v", LabID: 12, ReportID: 7001, Index: 3, Number: 1, Value: "4.2", CreatedAt: at}}); err != nil {
+	if err := documents.InsertValues(t.Context(),
+		[]rerun.Value{{ID: "v", LabID: 12, ReportID: 7001, Index: 3, Number: 1, Value: "4.2", CreatedAt: at}}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -46,17 +48,21 @@ func TestAListingShowsValuesPresentOnesAndWhatIsAwaited(t *testing.T) {
 	if _, err := list.List(t.Context(), storetest.Scope(t, 13), storetest.Report); apperr.KindOf(err) != apperr.NotFound {
 		t.Fatalf("another laboratory: %v", err)
 	}
-	if err := documents.InsertValues(t.Context(), []rerun.Value{{ID: "w", LabID: 12, ReportID: 7001, Index: 1, Number: 1, Value: "13", CreatedAt: at}}); err != nil {
+	if err := documents.InsertValues(t.Context(),
+		[]rerun.Value{{ID: "w", LabID: 12, ReportID: 7001, Index: 1, Number: 1, Value: "13", CreatedAt: at}}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err = list.List(t.Context(), storetest.Scope(t, 12), storetest.Report); err != nil || len(got.Open) != 0 || len(got.Values) != 2 {
+	if got, err = list.List(t.Context(), storetest.Scope(t, 12), storetest.Report); err != nil || len(got.Open) != 0 ||
+		len(got.Values) != 2 {
 		t.Fatalf("a request with all its values awaits nothing: %+v %v", got, err)
 	}
 	b.Change(7001, func(r *memory.Row) { r.Flag = rerun.Normal })
-	if got, err = list.List(t.Context(), storetest.Scope(t, 12), storetest.Report); err != nil || len(got.Open)+len(got.Values) != 0 {
+	if got, err = list.List(t.Context(), storetest.Scope(t, 12), storetest.Report); err != nil ||
+		len(got.Open)+len(got.Values) != 0 {
 		t.Fatalf("a closed report awaits nothing: %+v %v", got.Open, err)
 	}
-	if got, err = list.List(t.Context(), storetest.Scope(t, 12), storetest.OtherReport); err != nil || len(got.Values) != 0 || len(got.Open) != 0 {
+	if got, err = list.List(t.Context(), storetest.Scope(t, 12), storetest.OtherReport); err != nil ||
+		len(got.Values) != 0 || len(got.Open) != 0 {
 		t.Fatalf("%+v %v", got, err)
 	}
 }

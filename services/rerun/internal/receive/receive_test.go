@@ -42,8 +42,9 @@ func (b *bench) ask(indices ...int) {
 
 // message reads "1=13.5 3=4.2".
 func message(number int, text string) receive.Command {
-	m := receive.Command{ReportID: storetest.Report, Number: number, SampleID: "S-1", DeviceID: "xn", DeviceName: "XN", RerunType: "manual_rerun",
-		Actor: activitylog.Actor{ID: -1, Name: "system"}}
+	m := receive.Command{ReportID: storetest.Report, Number: number, SampleID: "S-1", DeviceID: "xn", DeviceName: "XN",
+		RerunType: "manual_rerun",
+		Actor:     activitylog.Actor{ID: -1, Name: "system"}}
 	for field := range strings.FieldsSeq(text) {
 		var r receive.Reading
 		_, _ = fmt.Sscanf(field, "%d=%s", &r.Index, &r.Value)
@@ -104,7 +105,8 @@ func TestARequestIsFulfilledByTheSetOfItsValues(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	s := b.expect(rerun.Fulfilled, "1:1=13.5", "1:8=5", "1:3=4.2")
-	if !s.Cached || s.Records[0].Active || len(s.Log[activitylog.RerunValuesReceived]) != 2 || s.Values[0].ParameterName != "Haemoglobin" || s.Values[0].Order != 1 {
+	if !s.Cached || s.Records[0].Active || len(s.Log[activitylog.RerunValuesReceived]) != 2 ||
+		s.Values[0].ParameterName != "Haemoglobin" || s.Values[0].Order != 1 {
 		t.Fatalf("%+v", s)
 	}
 	b.refused(message(1, "5=1 99=7"), receive.ErrNothing)
@@ -140,7 +142,8 @@ func TestAnotherValueReplacesAndKeepsTheOld(t *testing.T) {
 	}
 	s := b.expect(rerun.Requested, "1:1=14.0")
 	history := s.Values[0].History
-	if len(history) != 2 || history[0].Value != "13.5" || history[1].Value != "14.0" || history[1].DeviceID != "xn" || s.Values[0].DeviceID != "another" {
+	if len(history) != 2 || history[0].Value != "13.5" || history[1].Value != "14.0" || history[1].DeviceID != "xn" ||
+		s.Values[0].DeviceID != "another" {
 		t.Fatalf("%+v", s.Values[0])
 	}
 }
@@ -277,7 +280,8 @@ func TestNoCompletionIsLost(t *testing.T) {
 	scope := storetest.Scope(t, 12)
 	for id := int64(20_000); id < 20_000+reports+1; id++ {
 		b.Fixture.Put(storetest.Row(id))
-		if _, err := b.Request.Request(t.Context(), scope, request.Command{ReportID: id, Type: rerun.Manual, Requested: indices}); err != nil {
+		if _, err := b.Request.Request(t.Context(), scope, request.Command{ReportID: id, Type: rerun.Manual,
+			Requested: indices}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -321,7 +325,8 @@ func TestAnAbsentDocumentStoreFailsTheMessage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.ask(1)
-	_, err := b.Bench.Cases(&storetest.Crashing{DieBefore: 4}).Receive.Receive(t.Context(), storetest.Scope(t, 12), message(1, "1=13.5"))
+	_, err := b.Bench.Cases(&storetest.Crashing{DieBefore: 4}).Receive.Receive(t.Context(), storetest.Scope(t, 12),
+		message(1, "1=13.5"))
 	if !errors.Is(err, storetest.ErrDead) {
 		t.Fatalf("error = %v", err)
 	}

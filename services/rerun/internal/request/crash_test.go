@@ -79,7 +79,8 @@ func TestAFailedSaveTakesItsDocumentBackAndIsLogged(t *testing.T) {
 		t.Fatalf("error = %v", err)
 	}
 	entries := b.log(activitylog.RerunFailed)
-	if len(b.stored()) != 0 || b.flag() != rerun.Normal || len(entries) != 2 || b.counts.failed["save"] != 2 || b.cached() {
+	if len(b.stored()) != 0 || b.flag() != rerun.Normal || len(entries) != 2 || b.counts.failed["save"] != 2 ||
+		b.cached() {
 		t.Fatalf("stored %v, flag %d, log %v, counts %v", b.stored(), b.flag(), entries, b.counts.failed)
 	}
 	if entries[0]["user"] != int64(77) || entries[0]["outcome_unknown"] != false {
@@ -107,7 +108,8 @@ func TestACommittedRecordSurvivesTheNextRequest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.must(manual(0, 1))
-	if err := b.store.Insert(t.Context(), storetest.Record("analyser", storetest.Report, rerun.ByAnalyser, 2, false)); err != nil {
+	if err := b.store.Insert(t.Context(), storetest.Record("analyser", storetest.Report, rerun.ByAnalyser, 2,
+		false)); err != nil {
 		t.Fatal(err)
 	}
 	b.setFlag(rerun.Fulfilled)

@@ -26,7 +26,8 @@ func TestNoSequenceOfRequestsAndCrashesBlocksAReport(t *testing.T) {
 		b.Fixture.Put(storetest.Row(id))
 		m := &machine{bench: b, t: r, id: id}
 		for range rapid.IntRange(1, 6).Draw(r, "steps") {
-			m.step(rapid.SampledFrom([]string{"manual", "auto", "crash", "fulfil", "close", "close without deleting"}).Draw(r, "step"))
+			m.step(rapid.SampledFrom([]string{"manual", "auto", "crash", "fulfil", "close", "close without deleting"}).Draw(r,
+				"step"))
 			m.check()
 		}
 	})

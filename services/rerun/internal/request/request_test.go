@@ -85,7 +85,8 @@ func (b *bench) request(c request.Command) (rerun.Record, error) {
 }
 
 func manual(number int, indices ...int) request.Command {
-	return request.Command{ReportID: storetest.Report, Type: rerun.Manual, Number: number, Requested: indices, Actor: activitylog.Actor{ID: 77, Name: "Asha R"}}
+	return request.Command{ReportID: storetest.Report, Type: rerun.Manual, Number: number, Requested: indices,
+		Actor: activitylog.Actor{ID: 77, Name: "Asha R"}}
 }
 
 func automatic(indices ...int) request.Command {
@@ -151,8 +152,10 @@ func TestARequestIsSavedFlaggedLoggedAndCached(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	saved := b.must(manual(0, 3, 1, 8))
-	want := rerun.Record{ID: "12-id-1", LabID: 12, ReportID: 7001, Type: rerun.Manual, Number: 1, Requested: []int{3, 1, 8},
-		ParameterNames: []string{"White cells", "Haemoglobin", "ESR"}, Active: true, CreatedBy: 77, UpdatedBy: 77, CreatedAt: now, UpdatedAt: now}
+	want := rerun.Record{ID: "12-id-1", LabID: 12, ReportID: 7001, Type: rerun.Manual, Number: 1,
+		Requested:      []int{3, 1, 8},
+		ParameterNames: []string{"White cells", "Haemoglobin", "ESR"}, Active: true, CreatedBy: 77, UpdatedBy: 77,
+		CreatedAt: now, UpdatedAt: now}
 	if diff := cmp.Diff(want, saved); diff != "" {
 		t.Fatal(diff)
 	}
@@ -211,7 +214,8 @@ func TestTheRulesOfASecondRequest(t *testing.T) {
 	t.Run("automatic, after an instrument repeated on its own", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
-		if err := b.store.Insert(t.Context(), storetest.Record("analyser", storetest.Report, rerun.ByAnalyser, 1, false)); err != nil {
+		if err := b.store.Insert(t.Context(), storetest.Record("analyser", storetest.Report, rerun.ByAnalyser, 1,
+			false)); err != nil {
 			t.Fatal(err)
 		}
 		b.setFlag(rerun.Fulfilled)

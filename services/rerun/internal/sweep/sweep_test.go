@@ -32,7 +32,8 @@ func TestWhatNobodyArchivedIsArchivedBeforeItIsDeleted(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	var archive rerun.Snapshot
-	if err := json.Unmarshal(s.Log[activitylog.RerunFailed][0], &archive); err != nil || len(archive.RerunValues) != 2 || len(archive.Reruns) != 1 || archive.RerunValues[0].Value != "13.5" {
+	if err := json.Unmarshal(s.Log[activitylog.RerunFailed][0], &archive); err != nil || len(archive.RerunValues) != 2 ||
+		len(archive.Reruns) != 1 || archive.RerunValues[0].Value != "13.5" {
 		t.Fatalf("%s %v", s.Log[activitylog.RerunFailed][0], err)
 	}
 	if b.Counts.Of(sweep.Archived) != 3 || b.Counts.Of(sweep.Deleted) != 3 {

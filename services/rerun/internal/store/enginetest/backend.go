@@ -89,9 +89,11 @@ func (f fixture) Get(id int64) memory.Row {
 	f.t.Helper()
 	row := memory.Row{Tests: make([]int64, 1)}
 	row.ID = id
-	err := f.db.QueryRowContext(f.t.Context(), "SELECT labId_id, billId_id, userDetailsId_id, reportID_id, sampleRedrawFlag,"+
-		" sampleId, manualSampleId, isSigned + isApproved > 0 FROM labReportRelation WHERE id = ?", id).
-		Scan(&row.LabID, &row.BillID, &row.PatientID, &row.Tests[0], &row.Flag, &row.SampleID, &row.ManualSampleID, &row.Signed)
+	err := f.db.QueryRowContext(f.t.Context(),
+		"SELECT labId_id, billId_id, userDetailsId_id, reportID_id, sampleRedrawFlag,"+
+			" sampleId, manualSampleId, isSigned + isApproved > 0 FROM labReportRelation WHERE id = ?", id).
+		Scan(&row.LabID, &row.BillID, &row.PatientID, &row.Tests[0], &row.Flag, &row.SampleID, &row.ManualSampleID,
+			&row.Signed)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -101,7 +103,8 @@ func (f fixture) Get(id int64) memory.Row {
 		row.Tests = append(row.Tests, test)
 		return err
 	})
-	f.each("SELECT id, profileTestId, `index`, `order`, parameter_name, value, highlight, automatedValue FROM reportValues"+
+	f.each("SELECT id, profileTestId, `index`, `order`, parameter_name, value, highlight, automatedValue FROM"+
+		" reportValues"+
 		" WHERE labReportId_id = ? ORDER BY id", id, func(scan scanner) error {
 		var r rerun.Result
 		err := scan(&r.ID, &r.ProfileTestID, &r.Index, &r.Order, &r.ParameterName, &r.Value, &r.Highlight, &r.Automated)

@@ -13,7 +13,8 @@ func (l *locked) Ledger(ctx context.Context) (rerun.Ledger, error) {
 	var ledger rerun.Ledger
 	err := l.entries(ctx, "category IN (?, ?) AND id > (SELECT COALESCE(MAX(id), 0) FROM ActivityLog"+
 		" WHERE lab_id = ? AND labReportId = ? AND category IN (?, ?))",
-		[]any{activitylog.RerunRequested, activitylog.RerunValuesReceived, l.scope.LabID(), l.report.ID, activitylog.RerunValuesConfirmed, activitylog.RerunCancelled},
+		[]any{activitylog.RerunRequested, activitylog.RerunValuesReceived, l.scope.LabID(), l.report.ID,
+			activitylog.RerunValuesConfirmed, activitylog.RerunCancelled},
 		ledger.Note)
 	return ledger, err
 }
@@ -21,7 +22,8 @@ func (l *locked) Ledger(ctx context.Context) (rerun.Ledger, error) {
 // Archived returns the ids of all documents of the report that the activity log holds.
 func (l *locked) Archived(ctx context.Context) (map[string]bool, error) {
 	archived := map[string]bool{}
-	err := l.entries(ctx, "category IN (?, ?, ?)", []any{activitylog.RerunValuesConfirmed, activitylog.RerunCancelled, activitylog.RerunFailed},
+	err := l.entries(ctx, "category IN (?, ?, ?)", []any{activitylog.RerunValuesConfirmed, activitylog.RerunCancelled,
+		activitylog.RerunFailed},
 		func(_ activitylog.Category, meta []byte) {
 			for _, id := range rerun.ArchivedIn(meta) {
 				archived[id] = true
@@ -30,8 +32,11 @@ func (l *locked) Archived(ctx context.Context) (map[string]bool, error) {
 	return archived, err
 }
 
-func (l *locked) entries(ctx context.Context, condition string, args []any, each func(activitylog.Category, []byte)) error {
-	rows, err := l.tx.QueryContext(ctx, "SELECT category, meta FROM ActivityLog WHERE lab_id = ? AND labReportId = ? AND meta IS NOT NULL AND "+
+func (l *locked) entries(
+	ctx context.Context, condition string, args []any, each func(activitylog.Category, []byte),
+) error {
+	rows, err := l.tx.QueryContext(ctx, "SELECT category, meta FROM ActivityLog WHERE lab_id = ? AND labReportId = ? AND"+
+		" meta IS NOT NULL AND "+
 		condition+" ORDER BY id", append([]any{l.scope.LabID(), l.report.ID}, args...)...)
 	if err != nil {
 		return wrap("read activity log", err)

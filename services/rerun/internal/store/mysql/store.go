@@ -45,14 +45,17 @@ func New(db *sql.DB, c clock.Clock) (*Store, error) {
 func LegacyColumns() map[string][]string {
 	columns := map[string][]string{
 		"labs": {"id", "timezone"},
-		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "userDetailsId_id", "reportID_id", "sampleCollectionTime", "sampleRedrawFlag",
+		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "userDetailsId_id", "reportID_id",
+			"sampleCollectionTime", "sampleRedrawFlag",
 			"sampleId", "manualSampleId", "isSigned", "isApproved"},
 		"billingInfo":  {"id", "labId_id", "testId_id", "profileParentId"},
 		"ReportFormat": {"id", "testId_id", "index", "order", "parameterName", "valueType", "isDisabled", "meta"},
-		"ReportFormatRange": {"reportFormatId_id", "gender", "ageFrom", "ageFromUnit", "ageTo", "ageToUnit", "lowerBound", "upperBound",
+		"ReportFormatRange": {"reportFormatId_id", "gender", "ageFrom", "ageFromUnit", "ageTo", "ageToUnit", "lowerBound",
+			"upperBound",
 			"criticalLower", "criticalUpper", "normalTexts", "criticalTexts", "displayRange"},
-		"userDetails":  {"id", "gender", "dateOfBirth", "age"},
-		"reportValues": {"id", "labReportId_id", "reportForId_id", "profileTestId", "index", "order", "parameter_name", "value", "highlight", "automatedValue"},
+		"userDetails": {"id", "gender", "dateOfBirth", "age"},
+		"reportValues": {"id", "labReportId_id", "reportForId_id", "profileTestId", "index", "order", "parameter_name",
+			"value", "highlight", "automatedValue"},
 	}
 	maps.Copy(columns, activitylog.Columns())
 	return columns

@@ -114,7 +114,8 @@ func seed(f Fixture) {
 		f.Put(row)
 	}
 	for _, p := range []rerun.Parameter{
-		{TestID: Profile, Index: 1, Order: 1, Name: "Haemoglobin"}, {TestID: Profile, Index: 3, Order: 2, Name: "White cells"},
+		{TestID: Profile, Index: 1, Order: 1, Name: "Haemoglobin"},
+		{TestID: Profile, Index: 3, Order: 2, Name: "White cells"},
 		{TestID: Child, Index: 8, Order: 1, Name: "ESR"}, {TestID: 303, Index: 9, Order: 1, Name: "Foreign"},
 	} {
 		f.AddParameter(p)

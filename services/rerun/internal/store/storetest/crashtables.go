@@ -32,7 +32,8 @@ var asha = activitylog.Actor{ID: 77, Name: "Asha R"}
 // Ask requests a rerun of the indices.
 func Ask(indices ...int) Act {
 	return func(b *Bench, c Cases, report int64) error {
-		_, err := c.Request.Request(b.T.Context(), Scope(b.T, 12), request.Command{ReportID: report, Type: rerun.Manual, Requested: indices, Actor: asha})
+		_, err := c.Request.Request(b.T.Context(), Scope(b.T, 12),
+			request.Command{ReportID: report, Type: rerun.Manual, Requested: indices, Actor: asha})
 		return err
 	}
 }
@@ -46,7 +47,8 @@ func Say(number int, text string) Act {
 }
 
 func message(report int64, number int, text string) receive.Command {
-	m := receive.Command{ReportID: report, Number: number, SampleID: "S-1", DeviceID: "xn", DeviceName: "XN", RerunType: "manual_rerun", Actor: asha}
+	m := receive.Command{ReportID: report, Number: number, SampleID: "S-1", DeviceID: "xn", DeviceName: "XN",
+		RerunType: "manual_rerun", Actor: asha}
 	for field := range strings.FieldsSeq(text) {
 		var r receive.Reading
 		_, _ = fmt.Sscanf(field, "%d=%s", &r.Index, &r.Value)
@@ -83,7 +85,8 @@ func plays() []play {
 			if happened {
 				flag, records = rerun.Requested, earlier+1
 			}
-			if s.Flag != flag || len(s.Records) != records || len(s.Log[activitylog.RerunRequested]) != countRequests(s, records) {
+			if s.Flag != flag || len(s.Records) != records || len(s.Log[activitylog.RerunRequested]) != countRequests(s,
+				records) {
 				return fmt.Errorf("flag %d, %d records, want %d and %d", s.Flag, len(s.Records), flag, records)
 			}
 			return nil
@@ -91,22 +94,29 @@ func plays() []play {
 	}
 	return []play{
 		{name: "request", act: Ask(1, 3), check: requested(rerun.Normal, 0)},
-		{name: "request beside one that waits", prepare: []Act{Ask(8), Say(-1, "1=9")}, act: Ask(1, 3), check: requested(rerun.Fulfilled, 2)},
-		{name: "new, a part", prepare: []Act{Ask(1, 3, 8)}, act: Say(1, "1=13.5 3=4.2"), again: true, check: stored(rerun.Requested, "1:1=13.5", "1:3=4.2")},
+		{name: "request beside one that waits", prepare: []Act{Ask(8), Say(-1, "1=9")}, act: Ask(1, 3),
+			check: requested(rerun.Fulfilled, 2)},
+		{name: "new, a part", prepare: []Act{Ask(1, 3, 8)}, act: Say(1, "1=13.5 3=4.2"), again: true,
+			check: stored(rerun.Requested, "1:1=13.5", "1:3=4.2")},
 		{name: "new, the last part", prepare: []Act{Ask(1, 3, 8), Say(1, "8=5")}, act: Say(1, "1=13.5 3=4.2"), again: true,
 			check: stored(rerun.Fulfilled, "1:1=13.5", "1:8=5", "1:3=4.2")},
-		{name: "new, all at once", prepare: []Act{Ask(1, 3)}, act: Say(1, "1=13.5 3=4.2"), again: true, check: stored(rerun.Fulfilled, "1:1=13.5", "1:3=4.2")},
-		{name: "new, a correction", prepare: []Act{Ask(1, 3), Say(1, "1=13.5 3=4.2")}, act: Say(1, "1=14.0 3=4.2"), again: true,
+		{name: "new, all at once", prepare: []Act{Ask(1, 3)}, act: Say(1, "1=13.5 3=4.2"), again: true,
+			check: stored(rerun.Fulfilled, "1:1=13.5", "1:3=4.2")},
+		{name: "new, a correction", prepare: []Act{Ask(1, 3), Say(1, "1=13.5 3=4.2")}, act: Say(1, "1=14.0 3=4.2"),
+			again: true,
 			check: stored(rerun.Fulfilled, "1:1=14.0", "1:3=4.2")},
-		{name: "new, on its own", act: Say(-1, "1=13.5 3=4.2"), again: true, check: stored(rerun.Fulfilled, "1:1=13.5", "1:3=4.2")},
+		{name: "new, on its own", act: Say(-1, "1=13.5 3=4.2"), again: true,
+			check: stored(rerun.Fulfilled, "1:1=13.5", "1:3=4.2")},
 		{name: "new, on its own at flag 3", prepare: []Act{Ask(8)}, act: Say(-1, "1=13.5 3=4.2"), again: true,
 			check: stored(rerun.Fulfilled, "2:1=13.5", "2:3=4.2")},
-		{name: "confirm", prepare: []Act{Ask(1, 3), Say(1, "1=13.5 3=4.2")}, act: confirm, check: func(happened bool, s State) error {
-			return ended(happened, s, activitylog.RerunValuesConfirmed, "13.5", true)
-		}},
-		{name: "abort", prepare: []Act{Ask(1, 3), Say(1, "1=13.5 3=4.2")}, act: abort, check: func(happened bool, s State) error {
-			return ended(happened, s, activitylog.RerunCancelled, "13.1", false)
-		}},
+		{name: "confirm", prepare: []Act{Ask(1, 3), Say(1, "1=13.5 3=4.2")}, act: confirm,
+			check: func(happened bool, s State) error {
+				return ended(happened, s, activitylog.RerunValuesConfirmed, "13.5", true)
+			}},
+		{name: "abort", prepare: []Act{Ask(1, 3), Say(1, "1=13.5 3=4.2")}, act: abort,
+			check: func(happened bool, s State) error {
+				return ended(happened, s, activitylog.RerunCancelled, "13.1", false)
+			}},
 	}
 }
 
@@ -123,16 +133,19 @@ func countRequests(s State, records int) int {
 // ended checks that a closing happened wholly or not at all.
 func ended(happened bool, s State, category activitylog.Category, value string, confirmed bool) error {
 	if !happened {
-		if s.Flag != rerun.Fulfilled || len(s.Values) != 2 || len(s.Records) != 1 || s.Present["0/1"] != "13.1" || len(s.Log[category]) != 0 || s.Outbox != 0 || !s.Signed {
+		if s.Flag != rerun.Fulfilled || len(s.Values) != 2 || len(s.Records) != 1 || s.Present["0/1"] != "13.1" ||
+			len(s.Log[category]) != 0 || s.Outbox != 0 || !s.Signed {
 			return fmt.Errorf("it did not happen, but %+v", s)
 		}
 		return nil
 	}
-	if s.Flag != rerun.Normal || len(s.Values)+len(s.Records) != 0 || s.Present["0/1"] != value || len(s.Log[category]) != 1 || (s.Outbox == 1) != confirmed || s.Signed == confirmed {
+	if s.Flag != rerun.Normal || len(s.Values)+len(s.Records) != 0 || s.Present["0/1"] != value ||
+		len(s.Log[category]) != 1 || (s.Outbox == 1) != confirmed || s.Signed == confirmed {
 		return fmt.Errorf("it happened, but %+v", s)
 	}
 	var snapshot rerun.Snapshot
-	if err := json.Unmarshal(s.Log[category][0], &snapshot); err != nil || len(snapshot.RerunValues) != 2 || snapshot.RerunNumber != 1 {
+	if err := json.Unmarshal(s.Log[category][0], &snapshot); err != nil || len(snapshot.RerunValues) != 2 ||
+		snapshot.RerunNumber != 1 {
 		return fmt.Errorf("archive %s: %w", s.Log[category][0], err)
 	}
 	return nil

@@ -154,7 +154,8 @@ func ledger(t *testing.T, b Backend) {
 	locked(t, b, func(l Locked) error {
 		note(l, activitylog.RerunRequested, map[string]any{"rerun_id": "old", "rerun_number": 7})
 		note(l, activitylog.RerunCancelled, rerun.Archive([]rerun.Record{{ID: "old"}}, []rerun.Value{{ID: "value"}}))
-		note(l, activitylog.RerunRequested, map[string]any{"rerun_id": "a", "rerun_number": 1, "requested_parameters": []int{3}})
+		note(l, activitylog.RerunRequested, map[string]any{"rerun_id": "a", "rerun_number": 1,
+			"requested_parameters": []int{3}})
 		note(l, activitylog.RerunRequested, nil) // of another writer
 		note(l, activitylog.RerunValuesReceived, map[string]any{"rerun_id": "a", "rerun_number": 1})
 		note(l, activitylog.RerunValuesReceived, map[string]any{"rerun_id": "b", "rerun_number": 2, "fingerprint": "f"})
@@ -179,7 +180,8 @@ func ledger(t *testing.T, b Backend) {
 
 func parameters(t *testing.T, b Backend) {
 	b.Fixture.AddParameter(rerun.Parameter{TestID: Profile, Index: 8, Order: 9, Name: "Other"})
-	want := []rerun.Parameter{{TestID: Profile, Index: 1, Order: 1, Name: "Haemoglobin"}, {TestID: Child, Index: 8, Order: 1, Name: "ESR"},
+	want := []rerun.Parameter{{TestID: Profile, Index: 1, Order: 1, Name: "Haemoglobin"},
+		{TestID: Child, Index: 8, Order: 1, Name: "ESR"},
 		{TestID: Profile, Index: 3, Order: 2, Name: "White cells"}, {TestID: Profile, Index: 8, Order: 9, Name: "Other"}}
 	locked(t, b, func(l Locked) error {
 		got, err := l.Parameters(t.Context())
@@ -209,7 +211,8 @@ func results(t *testing.T, b Backend) {
 		if len(present) != 4 || present[0].Value != "13.1" || present[3].Value != "6" {
 			t.Fatalf("%+v", present)
 		}
-		return l.Replace(t.Context(), present[1:3], []rerun.Result{{Index: 3, Order: 2, Value: "4.4", Highlight: 2, Automated: 1}})
+		return l.Replace(t.Context(), present[1:3],
+			[]rerun.Result{{Index: 3, Order: 2, Value: "4.4", Highlight: 2, Automated: 1}})
 	})
 	got, err := b.Reports.PresentValues(t.Context(), Scope(t, 12), Report)
 	must(t, err)

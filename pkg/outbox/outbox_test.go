@@ -117,7 +117,7 @@ func (b *bench) newRelay(
 	return outbox.NewRelay(outbox.Deps{
 		Config: config, DB: b.db, Table: b.table, Clock: b.clock,
 		Receivers: map[string]outbox.Deliver{"k": deliver, "other": deliver},
-		Jitter: func() float64 { return 0.5 }, Log: slog.New(slog.NewTextHandler(&b.logs, nil)), Metrics: metrics,
+		Jitter:    func() float64 { return 0.5 }, Log: slog.New(slog.NewTextHandler(&b.logs, nil)), Metrics: metrics,
 	})
 }
 

@@ -45,27 +45,20 @@ func New(db *sql.DB, c clock.Clock) (*Store, error) {
 func LegacyColumns() map[string][]string {
 	columns := map[string][]string{
 		"labs": {"id", "timezone"},
-		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "userDetailsId_id", "reportID_id", "sampleCollectionTime", "sampleRedrawFlag",
+		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "userDetailsId_id", "reportID_id",
+			"sampleCollectionTime", "sampleRedrawFlag",
 			"sampleId", "manualSampleId", "isSigned", "isApproved"},
 		"billingInfo":  {"id", "labId_id", "testId_id", "profileParentId"},
 		"ReportFormat": {"id", "testId_id", "index", "order", "parameterName", "valueType", "isDisabled", "meta"},
-		"ReportFormatRange": {"reportFormatId_id", "gender", "ageFrom", "ageFromUnit", "ageTo", "ageToUnit", "lowerBound", "upperBound",
+		"ReportFormatRange": {"reportFormatId_id", "gender", "ageFrom", "ageFromUnit", "ageTo", "ageToUnit", "lowerBound",
+			"upperBound",
 			"criticalLower", "criticalUpper", "normalTexts", "criticalTexts", "displayRange"},
-		"userDetails":  {"id", "gender", "dateOfBirth", "age"},
-		"reportValues": {"id", "labReportId_id", "reportForId_id", "profileTestId", "index", "order", "parameter_name", "value", "highlight", "automatedValue"},
+		"userDetails": {"id", "gender", "dateOfBirth", "age"},
+		"reportValues": {"id", "labReportId_id", "reportForId_id", "profileTestId", "index", "order", "parameter_name",
+			"value", "highlight", "automatedValue"},
 	}
 	maps.Copy(columns, activitylog.Columns())
 	return columns
-}
-
-// Ready reports whether the database answers and has the service's own table.
-func (s *Store) Ready(ctx context.Context) error {
-	var n int
-	err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT id FROM "+OutboxTable+" LIMIT 1) t").Scan(&n)
-	if mysqldb.IsNoTable(err) {
-		return errors.New("table " + OutboxTable + " is missing: run `rerun migrate`")
-	}
-	return wrap("ping database", err)
 }
 
 // Flag reads the report's flag as it is committed now.

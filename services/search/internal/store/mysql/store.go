@@ -3,7 +3,6 @@
 package mysql
 
 import (
-	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -14,7 +13,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
 // Store reads the relational database. Its methods may be called from several goroutines.
@@ -30,16 +28,6 @@ func LegacyColumns() map[string][]string {
 			"fullName", "contact", "alternateContact", "email", "gender", "dateOfBirth", "age", "passportNo", "nationalIdentityNumber",
 			"isDeleted", "updatedOn"},
 	}
-}
-
-// Ready reports whether the database answers and has the table of patients.
-func (s *Store) Ready(ctx context.Context) error {
-	var n int
-	err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT id FROM userDetails LIMIT 1) t").Scan(&n)
-	if mysqldb.IsNoTable(err) {
-		return errors.New("table userDetails is missing: check SEARCH_DB_DATABASE")
-	}
-	return wrap("ping database", err)
 }
 
 // wrap adds the operation, and tells a database that is away or overloaded from everything else.

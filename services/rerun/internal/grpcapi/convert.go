@@ -28,7 +28,7 @@ func commandOf(in *rerunv1.RequestRerunRequest, actor activitylog.Actor) (reques
 	c := request.Command{
 		ReportID: in.GetReportId(), ParameterNames: in.GetParameterNames(), SampleID: in.GetSampleId(), Actor: actor,
 	}
-	if err := sameReport(in.LabReportId, in.GetReportId()); err != nil {
+	if err := sameReport(in.LabReportId != nil, in.GetLabReportId(), in.GetReportId()); err != nil {
 		return c, err
 	}
 	var ok bool
@@ -54,8 +54,8 @@ func commandOf(in *rerunv1.RequestRerunRequest, actor activitylog.Actor) (reques
 }
 
 // sameReport refuses a body that names another report than the address.
-func sameReport(named *int64, reportID int64) error {
-	if named != nil && *named != reportID {
+func sameReport(isNamed bool, named, reportID int64) error {
+	if isNamed && named != reportID {
 		return apperr.InvalidField("lab_report_id", "lab_report_id differs from the report of the address")
 	}
 	return nil

@@ -29,7 +29,7 @@ func receiptOf(in *rerunv1.AddValuesRequest, actor activitylog.Actor) (receive.C
 		DeviceName: in.GetDeviceName(),
 		RerunType:  in.GetRerunType(), Actor: actor,
 	}
-	if err := sameReport(in.LabReportId, in.GetReportId()); err != nil {
+	if err := sameReport(in.LabReportId != nil, in.GetLabReportId(), in.GetReportId()); err != nil {
 		return c, err
 	}
 	text, isText := textOf(in.GetRerunNumber().GetJson())

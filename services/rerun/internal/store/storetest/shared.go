@@ -10,7 +10,10 @@ import (
 
 func oneLeads(t *testing.T, b Backend) {
 	led := 0
-	work := func(context.Context) error { led++; return nil }
+	work := func(ctx context.Context) error {
+		led++
+		return ctx.Err()
+	}
 	must(t, b.Reports.Lead(t.Context(), func(ctx context.Context) error { return b.Reports.Lead(ctx, work) }))
 	if led != 0 {
 		t.Fatal("two lead at once")

@@ -64,6 +64,6 @@ var areas = []*edge.Area{
 	{
 		Name: "notifications", Title: "Notifications", Prefixes: []string{"/api-v3/notifications"}, Shape: rest.Envelope, Deadline: edge.DefaultDeadline,
 		MaxAnswerBytes: 32 << 20, // a year of one user's activities
-		Register: registerNotifications,
+		Register:       registerNotifications,
 	},
 }

@@ -100,7 +100,7 @@ func (a *Area) limits(method, path string) limits {
 func (l limits) apply(c *call, r *http.Request) (limited *http.Request, cancel func()) {
 	ctx := context.WithValue(r.Context(), callKey{}, c)
 	cancel = func() {}
-	body := &requestBody{}
+	body := &requestBody{ended: func() {}}
 	switch {
 	case l.upload && r.Body != http.NoBody:
 		var cancelCause context.CancelCauseFunc
@@ -115,7 +115,7 @@ func (l limits) apply(c *call, r *http.Request) (limited *http.Request, cancel f
 	r = r.WithContext(ctx)
 	if r.Body != http.NoBody {
 		body.ReadCloser = http.MaxBytesReader(c, r.Body, l.bodyBytes)
-		r.Body = body
+		r.Body, c.body = body, body
 	}
 	return r, cancel
 }

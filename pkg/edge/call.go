@@ -21,6 +21,7 @@ type call struct {
 	area   *Area
 	route  string // the path pattern; empty when no route matched
 	status int
+	body   *requestBody // nil: the request has none
 }
 
 type callKey struct{}
@@ -35,6 +36,9 @@ func (c *call) WriteHeader(status int) {
 	if c.status == 0 {
 		c.status = status
 		httpserver.AnswerWithin(c.ResponseWriter, sendTimeout)
+		if c.body != nil && !c.body.done && c.body.err == nil {
+			httpserver.SkipBody(c.ResponseWriter)
+		}
 	}
 	c.ResponseWriter.WriteHeader(status)
 }
@@ -62,19 +66,20 @@ func noteRoute(ctx context.Context) {
 type requestBody struct {
 	io.ReadCloser
 	err   error
-	ended func() // called when the last byte has arrived; may be nil
+	done  bool
+	ended func() // called once, when the last byte has arrived
 }
 
 // Read implements io.Reader.
 func (b *requestBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	switch {
-	case err == nil:
+	case err == nil || b.done:
 	case !errors.Is(err, io.EOF):
 		b.err = err
-	case b.ended != nil:
+	default:
+		b.done = true
 		b.ended()
-		b.ended = nil
 	}
 	return n, err //nolint:wrapcheck // the body's own
 }

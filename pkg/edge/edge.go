@@ -60,7 +60,8 @@ func New(ctx context.Context, deps Deps) (*Edge, error) {
 		return nil, err
 	}
 	e := &Edge{
-		areas: deps.Areas, pages: deps.Pages, mux: mux, log: deps.Telemetry.Logger, tokens: deps.Tokens, tel: deps.Telemetry,
+		areas: deps.Areas, pages: deps.Pages, mux: mux,
+		log: deps.Telemetry.Logger, tokens: deps.Tokens, tel: deps.Telemetry,
 		origins: http.NewCrossOriginProtection(), trusted: deps.TrustedOrigins,
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "http_server_request_duration_seconds",

@@ -47,7 +47,8 @@ func serveStatic(w http.ResponseWriter, r *http.Request, prefix string, files fs
 		return
 	}
 	if err != nil {
-		rest.WriteError(w, rest.Envelope, apperr.New(apperr.Internal, "", "The page could not be read. Try again.").WithCause(err))
+		rest.WriteError(w, rest.Envelope,
+			apperr.New(apperr.Internal, "", "The page could not be read. Try again.").WithCause(err))
 		return
 	}
 	w.Header().Set("Content-Security-Policy", pagePolicy)

@@ -33,7 +33,8 @@ type Stream struct {
 	// Open calls the RPC over the connection and returns what receives its next event. Its context carries the
 	// caller's credentials and, as metadata last-event-id, where the reader was. The service sends an Event
 	// without fields as soon as it admits the caller: the reader then knows that it is connected.
-	Open func(ctx context.Context, c grpc.ClientConnInterface, r *http.Request, params map[string]string) (recv func() (*typev1.Event, error), err error)
+	Open func(ctx context.Context, c grpc.ClientConnInterface, r *http.Request, params map[string]string) (
+		recv func() (*typev1.Event, error), err error)
 }
 
 type received struct {
@@ -143,7 +144,8 @@ func (w eventWriter) copy(ctx context.Context, events <-chan received) {
 }
 
 func (w eventWriter) send(text []byte) error {
-	if err := w.control.SetWriteDeadline(time.Now().Add(eventWriteTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	err := w.control.SetWriteDeadline(time.Now().Add(eventWriteTimeout))
+	if err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("set write deadline: %w", err)
 	}
 	if _, err := w.Write(text); err != nil {

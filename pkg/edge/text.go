@@ -25,7 +25,8 @@ func checkText(r *http.Request) *apperr.Error {
 	}
 	parameters, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return apperr.New(apperr.Invalid, "INVALID_QUERY", "the parameters behind the question mark are not encoded as a URL needs it")
+		return apperr.New(apperr.Invalid, "INVALID_QUERY",
+			"the parameters behind the question mark are not encoded as a URL needs it")
 	}
 	for name, values := range parameters {
 		for _, value := range append(values, name) {

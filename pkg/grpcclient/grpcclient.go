@@ -17,6 +17,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 	"github.com/labplatform/labplatform/pkg/telemetry"
+	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
 const (
@@ -36,7 +37,7 @@ var reconnect = grpc.ConnectParams{
 // credentials. It does not wait for the server. The caller closes it.
 func Connect(address string, t *telemetry.Telemetry, extra ...grpc.DialOption) (*grpc.ClientConn, error) {
 	options := []grpc.DialOption{
-		grpc.WithTransportCredentials(insecure.NewCredentials()), // service tokens authenticate; TLS is the mesh's or the chart's
+		grpc.WithTransportCredentials(insecure.NewCredentials()), // WithTLS changes it
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.WithConnectParams(reconnect),
 		// No call is repeated here and connections are kept: buffers for retries and idle bookkeeping cost a
@@ -54,11 +55,19 @@ func Connect(address string, t *telemetry.Telemetry, extra ...grpc.DialOption) (
 	return conn, nil
 }
 
+// WithTLS returns the option that encrypts a connection by the files of c, nothing when there are none.
+func WithTLS(c tlsfiles.Config) grpc.DialOption {
+	if !c.Enabled() {
+		return grpc.EmptyDialOption{}
+	}
+	return grpc.WithTransportCredentials(c.Credentials())
+}
+
 // Dial returns a connection to the service audience for calls of our own: each carries a fresh service token
 // and a deadline of at most five seconds unless the context has one, and returns apperr errors. A refusal that nobody
 // handles becomes the 503 of the service that called.
-func Dial(address, audience string, tokens *authn.ServiceTokens, t *telemetry.Telemetry) (*grpc.ClientConn, error) {
-	return Connect(address, t, grpc.WithChainUnaryInterceptor(unary(audience, tokens)))
+func Dial(address, audience string, tokens *authn.ServiceTokens, t *telemetry.Telemetry, extra ...grpc.DialOption) (*grpc.ClientConn, error) {
+	return Connect(address, t, append(extra, grpc.WithChainUnaryInterceptor(unary(audience, tokens)))...)
 }
 
 func unary(audience string, tokens *authn.ServiceTokens) grpc.UnaryClientInterceptor {

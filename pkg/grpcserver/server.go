@@ -17,6 +17,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/telemetry"
+	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
 const (
@@ -40,6 +41,8 @@ type Config struct {
 	DefaultDeadlineSeconds int `env:"DEADLINE_SECONDS" envDefault:"10"`
 	// MaxMessageBytes is the largest request.
 	MaxMessageBytes int `env:"MAX_MESSAGE_BYTES" envDefault:"4194304"`
+	// TLS makes the listener take members of one CA only.
+	TLS tlsfiles.Config `envPrefix:"TLS_"`
 }
 
 // Validate refuses limits under which nothing would be served.
@@ -98,6 +101,9 @@ func New(cfg Config, deps Deps) (*Server, error) {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minClientPing, PermitWithoutStream: true}),
 		grpc.ChainUnaryInterceptor(m.calls.UnaryServerInterceptor(), i.finishUnary, i.recoverUnary, i.deadlineUnary, i.limitUnary, i.authenticateUnary),
 		grpc.ChainStreamInterceptor(m.calls.StreamServerInterceptor(), i.finishStream, i.recoverStream, i.limitStream, i.authenticateStream),
+	}
+	if cfg.TLS.Enabled() {
+		options = append(options, grpc.Creds(cfg.TLS.Credentials()))
 	}
 	if deps.Telemetry.Tracing {
 		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(deps.Telemetry.Tracers))))

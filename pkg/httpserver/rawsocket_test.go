@@ -109,6 +109,14 @@ func TestWhatRawSocketsAreAnswered(t *testing.T) {
 		}
 		http.Error(w, strings.Repeat("i", int(n>>20)), http.StatusOK) // one letter a MiB
 	})
+	echo.HandleFunc("POST /refused", func(w http.ResponseWriter, r *http.Request) {
+		httpserver.Paced(w, r)
+		w.WriteHeader(http.StatusForbidden)
+	})
+	echo.HandleFunc("POST /skipped", func(w http.ResponseWriter, _ *http.Request) {
+		httpserver.SkipBody(w)
+		w.WriteHeader(http.StatusForbidden)
+	})
 	echo.HandleFunc("GET /slow", func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
@@ -158,6 +166,8 @@ func TestWhatRawSocketsAreAnswered(t *testing.T) {
 		"a slow answer after a body":         {echo, time.Hour, []string{post + "Content-Length: 1\r\n\r\naGET /slow HTTP/1.1\r\nHost: h\r\n" + closing + "\r\n"}, "200 200", "done", 41 * time.Second},
 		"an idle connection":                 {echo, time.Hour, []string{post + "Content-Length: 1\r\n\r\na"}, "200", "got a", 121 * time.Second},
 		"an upload of 8 MiB in 21 minutes":   {echo, 10 * time.Second, upload(chunk, 128), "200", "iiiiiiii", 22 * time.Minute},
+		"an upload that nobody reads":        {echo, 16 * time.Second, drip("POST /refused HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", 9), "403", "", 13 * time.Second},
+		"a body that is skipped":             {echo, 16 * time.Second, drip("POST /skipped HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", 9), "403", "", 4 * time.Second},
 		"an upload of 64 KiB in a minute":    {echo, 31 * time.Second, upload(chunk[:1<<10], 64), "408", "", 32 * time.Second},
 	}
 	for name, test := range tests {

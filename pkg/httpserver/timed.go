@@ -49,14 +49,22 @@ func AnswerWithin(w http.ResponseWriter, d time.Duration) {
 	http.NewResponseController(w).SetWriteDeadline(deadline)
 }
 
-// Paced replaces the one time for the whole body of r by a least pace: large bodies may take long, slow ones not.
+// Paced replaces the one time for the whole body of r by a least pace, from the first time that somebody reads it:
+// large bodies may take long, slow ones not, and one that nobody wants is cut off as everywhere.
 func Paced(w http.ResponseWriter, r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
 	}
-	control := http.NewResponseController(w)
-	setRead(control, time.Now().Add(paceWindow))
-	r.Body = &timedBody{ReadCloser: r.Body, control: control, paced: true}
+	r.Body = &timedBody{ReadCloser: r.Body, control: http.NewResponseController(w), paced: true, arrived: paceBytes}
+}
+
+// unreadTimeout is how long the rest of a body may hold up an answer that does not need it.
+const unreadTimeout = 3 * time.Second
+
+// SkipBody is called before an answer to a request whose body was not read to its end: net/http waits for a part of
+// the rest before it sends anything.
+func SkipBody(w http.ResponseWriter) {
+	setRead(http.NewResponseController(w), time.Now().Add(unreadTimeout))
 }
 
 // timedBody ends the read deadline with the body: net/http goes on reading, to notice that the caller went away,
@@ -70,13 +78,14 @@ type timedBody struct {
 
 // Read implements io.Reader.
 func (b *timedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	switch b.arrived += n; {
-	case err == io.EOF:
-		setRead(b.control, time.Time{})
-	case b.paced && b.arrived >= paceBytes:
+	if b.paced && b.arrived >= paceBytes {
 		b.arrived = 0
 		setRead(b.control, time.Now().Add(paceWindow))
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.arrived += n
+	if err == io.EOF {
+		setRead(b.control, time.Time{})
 	}
 	return n, err //nolint:wrapcheck // the body's own
 }

@@ -2,6 +2,7 @@ package areas
 
 import (
 	"context"
+	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -62,10 +63,10 @@ func upload(ctx context.Context, client externaleditv1.ExternalEditServiceClient
 	if err != io.EOF && err != errNoForm { //nolint:errorlint // a form that was cut short wraps io.EOF
 		return nil, invalid(edge.BodyError(err))
 	}
-	answer, refused := stream.CloseAndRecv()
-	if refused != nil {
-		body.drain()
+	if err := body.drain(); err != nil {
+		return nil, invalid(edge.BodyError(err))
 	}
+	answer, refused := stream.CloseAndRecv()
 	if err == errNoForm && status.Code(refused) == codes.InvalidArgument { //nolint:errorlint // as above
 		return nil, invalid(errNoForm)
 	}
@@ -88,10 +89,15 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drain takes the rest of a body that was refused, up to the limit of bodies: clients that send everything before they
-// look at the answer would otherwise see a broken connection instead of it.
-func (b *countedBody) drain() {
-	_, _ = io.CopyN(io.Discard, b.ReadCloser, uploadFiles.MaxBytes-b.read-1) // the answer is the same
+// drain takes the rest of the body, up to the limit of bodies. A form may end before its body does, and the time for
+// the answer begins with the end of the body. Clients that send everything before they look at the answer would see a
+// broken connection instead of a refusal.
+func (b *countedBody) drain() error {
+	_, err := io.CopyN(io.Discard, b.ReadCloser, uploadFiles.MaxBytes-b.read)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 type uploadStream = grpc.ClientStreamingClient[externaleditv1.UploadFilesRequest, externaleditv1.UploadFilesResponse]

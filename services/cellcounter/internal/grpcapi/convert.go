@@ -28,6 +28,9 @@ func elementsOf(in []*cellcounterv1.MappingInput) ([]configure.Element, error) {
 }
 
 func elementOf(m *cellcounterv1.MappingInput) (configure.Element, *apperr.Field) {
+	if m == nil {
+		return configure.Element{}, &apperr.Field{Name: "mappings", Message: "an element must be an object"}
+	}
 	e := configure.Element{FormatID: m.ReportFormatId}
 	e.CellID, e.IncludeInTotal = m.CellId, m.IncludeInTotal
 	if m.Key != nil {

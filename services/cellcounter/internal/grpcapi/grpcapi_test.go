@@ -1,0 +1,257 @@
+package grpcapi_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	cellcounterv1 "github.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/store/memory"
+)
+
+type silent struct{}
+
+func (silent) Saved(int, int) {}
+
+func server(d grpcapi.DefaultScope) *grpcapi.Server {
+	store := memory.Seeded()
+	return grpcapi.New(configure.New(store, silent{}), observe.New(store, clock.System{}), d)
+}
+
+var (
+	user      = authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77, Permissions: []string{"cell_counter_configure"}}
+	reader    = authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 80}
+	other     = authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 13, Permissions: []string{"cell_counter_configure"}}
+	admin     = authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, IsGlobalAdmin: true}
+	support   = authn.Principal{Kind: authn.Session, SessionType: authn.Support, LabID: 12}
+	homeless  = authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, Permissions: []string{"cell_counter_configure"}}
+	homelessA = authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, IsGlobalAdmin: true}
+)
+
+func as(t *testing.T, p authn.Principal) context.Context {
+	t.Helper()
+	return authn.NewContext(t.Context(), p)
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func whole(key string, place int32, cell int64) *cellcounterv1.MappingInput {
+	return &cellcounterv1.MappingInput{Key: &key, CellId: &cell, ReportFormatIndex: &place, ReportFormatOrder: &place}
+}
+
+func TestWhoMayWriteWhat(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		who         authn.Principal
+		defaults    grpcapi.DefaultScope
+		query, body *int64
+		refused     bool
+		kind        apperr.Kind // of the refusal
+		reason      string
+	}{
+		"their own laboratory":                   {user, "global", nil, ptr(int64(12)), false, 0, ""},
+		"their own laboratory by the query":      {user, "global", ptr(int64(12)), nil, false, 0, ""},
+		"both the same":                          {user, "global", ptr(int64(12)), ptr(int64(12)), false, 0, ""},
+		"both and different":                     {user, "global", ptr(int64(12)), ptr(int64(13)), true, apperr.Invalid, "INVALID_ARGUMENT"},
+		"without permission":                     {reader, "global", nil, ptr(int64(12)), true, apperr.Forbidden, "NOT_ALLOWED"},
+		"support without permission":             {support, "global", nil, ptr(int64(12)), true, apperr.Forbidden, "NOT_ALLOWED"},
+		"another laboratory":                     {user, "global", nil, ptr(int64(13)), true, apperr.Forbidden, "OTHER_LABORATORY"},
+		"the defaults as a user":                 {user, "global", nil, nil, true, apperr.Forbidden, "GLOBAL_ADMINISTRATOR_REQUIRED"},
+		"the defaults as a global administrator": {admin, "global", nil, nil, false, 0, ""},
+		"a global administrator for another":     {admin, "global", nil, ptr(int64(13)), true, apperr.NotFound, "TEST_NOT_FOUND"}, // 55 is laboratory 12's
+		"no lab_id, session as default":          {user, "session", nil, nil, false, 0, ""},
+		"a session without a laboratory":         {homeless, "global", nil, ptr(int64(12)), true, apperr.Invalid, "NO_LABORATORY"},
+		"a negative laboratory":                  {user, "global", ptr(int64(-1)), nil, true, apperr.Invalid, "INVALID_ARGUMENT"},
+		"laboratory 0":                           {user, "global", ptr(int64(0)), nil, true, apperr.Invalid, "INVALID_ARGUMENT"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := server(test.defaults)
+			out, err := s.SaveMappings(as(t, test.who), &cellcounterv1.SaveMappingsRequest{TestId: 55, LabId: test.query,
+				Body: &cellcounterv1.MappingsBody{LabId: test.body, Mappings: []*cellcounterv1.MappingInput{whole("a", 1, 1)}}})
+			if !test.refused {
+				if err != nil || out.GetInserted() != 1 || len(out.GetMappings()) != 1 {
+					t.Fatalf("%v, %v", out, err)
+				}
+				return
+			}
+			if e, ok := apperr.From(err); !ok || e.Kind != test.kind || e.Reason != test.reason {
+				t.Fatalf("%v %v", out, err)
+			}
+		})
+	}
+}
+
+func TestWhoMayReadWhat(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		who   authn.Principal
+		named *int64
+		test  int64
+		want  string // scope, or the reason of a refusal
+	}{
+		"their own":                    {reader, nil, 55, "lab"},
+		"named":                        {reader, ptr(int64(12)), 55, "lab"},
+		"another laboratory":           {reader, ptr(int64(13)), 56, "OTHER_LABORATORY"},
+		"support, another laboratory":  {support, ptr(int64(13)), 56, "default"},
+		"another laboratory's test":    {other, nil, 55, "TEST_NOT_FOUND"},
+		"the platform's test":          {other, nil, 56, "default"},
+		"no laboratory":                {homeless, nil, 56, "NO_LABORATORY"},
+		"an administrator without one": {homelessA, nil, 56, "default"},
+		"test 0":                       {reader, nil, 0, "INVALID_ARGUMENT"},
+		"a test that is not there":     {reader, nil, 99, "TEST_NOT_FOUND"},
+		"a service for a laboratory":   {authn.Principal{Kind: authn.Service}, ptr(int64(12)), 55, "lab"},
+		"a service for all of them":    {authn.Principal{Kind: authn.Service}, nil, 55, "default"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := server("global")
+			if _, err := s.SaveMappings(as(t, user), &cellcounterv1.SaveMappingsRequest{TestId: 55, Body: &cellcounterv1.MappingsBody{
+				LabId: ptr(int64(12)), Mappings: []*cellcounterv1.MappingInput{whole("a", 1, 1)}}}); err != nil {
+				t.Fatal(err)
+			}
+			out, err := s.GetMappings(as(t, test.who), &cellcounterv1.GetMappingsRequest{TestId: test.test, LabId: test.named})
+			got := out.GetScope()
+			if e, ok := apperr.From(err); ok {
+				got = e.Reason
+			}
+			if got != test.want {
+				t.Fatalf("%q, %v, want %q", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestEveryElementAtFaultIsNamed(t *testing.T) {
+	t.Parallel()
+	in := []*cellcounterv1.MappingInput{
+		whole("a", 1, 1),
+		whole("Enter", 2, 1),
+		{Key: ptr("c"), CellId: ptr(int64(1)), ReportFormatIndex: ptr(int32(3))},
+	}
+	expectFields(t, in, "1 key: key Enter is reserved", "2 report_format_order: report_format_order is required")
+	expectFields(t, []*cellcounterv1.MappingInput{whole("a", 1, 1), whole("b", 9, 1)}, "1 report_format_index: this test has no parameter")
+	expectFields(t, []*cellcounterv1.MappingInput{whole("a", 1, 99), whole("b", 2, 3)}, "0 cell_id: there is no cell 99", "1 cell_id: the cell Stem cell is disabled")
+	expectFields(t, []*cellcounterv1.MappingInput{{Key: ptr("a")}}, "0 cell_id: cell_id is required")
+	expectFields(t, nil, "-1 mappings: mappings must have at least one element")
+	expectFields(t, []*cellcounterv1.MappingInput{nil}, "0 mappings: an element must be an object")
+	many := make([]*cellcounterv1.MappingInput, 501)
+	for i := range many {
+		many[i] = &cellcounterv1.MappingInput{}
+	}
+	expectFields(t, many, "-1 mappings: mappings must have at most 500 elements")
+}
+
+func expectFields(t *testing.T, in []*cellcounterv1.MappingInput, want ...string) {
+	t.Helper()
+	s := server("global")
+	_, err := s.SaveMappings(as(t, user), &cellcounterv1.SaveMappingsRequest{TestId: 55,
+		Body: &cellcounterv1.MappingsBody{LabId: ptr(int64(12)), Mappings: in}})
+	e, ok := apperr.From(err)
+	if !ok || e.Kind != apperr.Invalid || len(e.Fields) != len(want) {
+		t.Fatalf("%+v, want %q", err, want)
+	}
+	for i, f := range e.Fields {
+		if got := strings.Join([]string{itoa(f.Index), " ", f.Name, ": ", f.Message}, ""); !strings.HasPrefix(got, want[i]) {
+			t.Errorf("%q, want %q", got, want[i])
+		}
+	}
+	view, err := s.GetMappings(as(t, user), &cellcounterv1.GetMappingsRequest{TestId: 55})
+	if err != nil || len(view.GetMappings()) != 0 {
+		t.Fatalf("something was written: %v, %v", view, err)
+	}
+}
+
+func itoa(n int) string {
+	if n < 0 {
+		return "-1"
+	}
+	return string(rune('0' + n))
+}
+
+func TestPatchNamesTheParameterByItsFormat(t *testing.T) {
+	t.Parallel()
+	s := server("global")
+	patch := func(in ...*cellcounterv1.MappingInput) (*cellcounterv1.PatchMappingsResponse, error) {
+		return s.PatchMappings(as(t, user), &cellcounterv1.PatchMappingsRequest{TestId: 55, LabId: ptr(int64(12)),
+			Body: &cellcounterv1.MappingsBody{Mappings: in, TargetCount: ptr(int32(200))}})
+	}
+	out, err := patch(&cellcounterv1.MappingInput{Key: ptr("n"), CellId: ptr(int64(1)), ReportFormatId: ptr(int64(5504))})
+	if err != nil || out.GetInserted() != 1 || out.GetMappings()[0].GetReportFormatIndex() != 4 || !out.GetMappings()[0].GetIncludeInTotal() {
+		t.Fatalf("%v, %v", out, err)
+	}
+	out, err = patch(&cellcounterv1.MappingInput{Key: ptr("n"), CellId: ptr(int64(2)), IncludeInTotal: ptr(false)})
+	if err != nil || out.GetUpdated() != 1 || out.GetMappings()[0].GetCellId() != 2 || out.GetMappings()[0].GetIncludeInTotal() {
+		t.Fatalf("%v, %v", out, err)
+	}
+	if _, err = patch(&cellcounterv1.MappingInput{Key: ptr("n"), ReportFormatId: ptr(int64(5601))}); err == nil ||
+		!strings.Contains(err.Error(), "report_format_id 5601 does not belong to this test") {
+		t.Fatal(err)
+	}
+	if _, err = patch(&cellcounterv1.MappingInput{CellId: ptr(int64(1))}); err == nil || !strings.Contains(err.Error(), "give a key") {
+		t.Fatal(err)
+	}
+	view, err := s.GetMappings(as(t, user), &cellcounterv1.GetMappingsRequest{TestId: 55})
+	if err != nil || view.GetTargetCount() != 200 {
+		t.Fatalf("%v, %v", view, err)
+	}
+}
+
+func TestALaboratoryStartsFromACopyOfTheDefaults(t *testing.T) {
+	t.Parallel()
+	s := server("global")
+	save := func(p authn.Principal, lab *int64, copyDefaults bool, in ...*cellcounterv1.MappingInput) *cellcounterv1.SaveMappingsResponse {
+		t.Helper()
+		out, err := s.SaveMappings(as(t, p), &cellcounterv1.SaveMappingsRequest{TestId: 55,
+			Body: &cellcounterv1.MappingsBody{LabId: lab, CopyDefaults: copyDefaults, Mappings: in}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	save(admin, nil, false, whole("a", 1, 1), whole("b", 2, 2))
+	out := save(user, ptr(int64(12)), true, whole("b", 2, 1), whole("c", 3, 1))
+	if out.GetInserted() != 3 || out.GetUpdated() != 0 || len(out.GetMappings()) != 3 || out.GetMappings()[1].GetCellId() != 1 {
+		t.Fatalf("%v", out)
+	}
+	out = save(user, ptr(int64(12)), true, whole("d", 4, 1))
+	if out.GetInserted() != 1 || len(out.GetMappings()) != 4 {
+		t.Fatalf("the second write copies nothing: %v", out)
+	}
+}
+
+func TestObserversAreCompared(t *testing.T) {
+	t.Parallel()
+	s := server("global")
+	save := func(observer int32, counts ...int32) (*cellcounterv1.GetCountsResponse, error) {
+		in := &cellcounterv1.SaveCountRequest{TestId: 55, LabReportId: 7001, Observer: observer}
+		for i, n := range counts {
+			in.Counts = append(in.Counts, &cellcounterv1.CellTally{CellId: int64(i + 1), Count: n})
+		}
+		return s.SaveCount(as(t, user), in)
+	}
+	if out, err := save(1, 60, 40); err != nil || len(out.GetObservers()) != 1 || len(out.GetComparison()) != 0 {
+		t.Fatalf("%v, %v", out, err)
+	}
+	out, err := save(2, 20, 80)
+	if err != nil || len(out.GetComparison()) != 2 || out.GetComparison()[0].GetWithinChance() {
+		t.Fatalf("%v, %v", out, err)
+	}
+	if _, err := save(3, 1); !apperr.Is(err, apperr.Invalid) {
+		t.Errorf("a third observer: %v", err)
+	}
+	if _, err := save(1, -1); !apperr.Is(err, apperr.Invalid) {
+		t.Errorf("a negative count: %v", err)
+	}
+	if _, err := s.GetCounts(as(t, other), &cellcounterv1.GetCountsRequest{TestId: 55, LabReportId: 7001}); !apperr.Is(err, apperr.NotFound) {
+		t.Errorf("another laboratory: %v", err)
+	}
+}

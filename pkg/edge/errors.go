@@ -25,12 +25,22 @@ import (
 func (m *Mux) handleError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
 	noteRoute(ctx)
 	a := m.areas.of(r.URL.Path)
+	// Uploads document 400 for every body that is not in order; elsewhere size and pace have statuses of their own.
+	upload := a.limits(r.Method, r.URL.Path).upload
 	if body, ok := r.Body.(*requestBody); ok && errors.Is(body.err, os.ErrDeadlineExceeded) {
-		rest.WriteJSON(w, http.StatusRequestTimeout, a.Shape(http.StatusRequestTimeout, apperr.New(apperr.Invalid, "BODY_TOO_SLOW",
+		status := http.StatusRequestTimeout
+		if upload {
+			status = http.StatusBadRequest
+		}
+		rest.WriteJSON(w, status, a.Shape(status, apperr.New(apperr.Invalid, "BODY_TOO_SLOW",
 			"The body arrived too slowly. Send it again.")))
 		return
 	}
-	rest.WriteError(w, a.Shape, explain(a, r, err))
+	explained := explain(a, r, err)
+	if upload && explained.Kind == apperr.TooLarge {
+		explained = apperr.New(apperr.Invalid, explained.Reason, explained.Message)
+	}
+	rest.WriteError(w, a.Shape, explained)
 }
 
 func explain(a *Area, r *http.Request, err error) *apperr.Error {

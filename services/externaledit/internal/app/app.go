@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/blob"
+	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/service"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 	"github.com/labplatform/labplatform/services/externaledit/internal/delivery"
@@ -65,7 +66,8 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 		tokens: token.New(cfg.TokenSecret, s.Clock), counters: counters,
 	}
 	s.Close("event subscription", func(context.Context) error { return p.channels.Close() })
-	relay, err := newRelay(s, cfg, db, p)
+	receivers := func(outbox.Table) map[string]outbox.Deliver { return delivery.Receivers(p.channels) }
+	relay, err := s.Outbox(cfg.Outbox, db, mysql.OutboxTable, receivers)
 	if err != nil {
 		return err
 	}
@@ -81,7 +83,6 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	if err := s.CheckDatabase("database", cfg.DB, mysql.Tables()...); err != nil {
 		return err
 	}
-	s.Loop("outbox relay", relay.Run)
 	s.Every("sweeper", cfg.Sweep.Interval, newSweeper(s, cfg, p, editor).RunOnce)
 	return nil
 }

@@ -1,9 +1,6 @@
 package app
 
 import (
-	"database/sql"
-	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,7 +8,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/ratelimit"
 	"github.com/labplatform/labplatform/pkg/service"
-	"github.com/labplatform/labplatform/services/externaledit/internal/delivery"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/externaledit/internal/history"
@@ -21,22 +17,6 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 	"github.com/labplatform/labplatform/services/externaledit/internal/watch"
 )
-
-// newRelay delivers events to the real-time channels.
-func newRelay(s *service.Service, cfg Config, db *sql.DB, p parts) (*outbox.Relay, error) {
-	metrics, err := outbox.NewMetrics(s.Registry)
-	if err != nil {
-		return nil, fmt.Errorf("outbox metrics: %w", err)
-	}
-	table, err := outbox.NewTable(mysql.OutboxTable)
-	if err != nil {
-		return nil, fmt.Errorf("outbox table: %w", err)
-	}
-	return outbox.NewRelay(outbox.Deps{
-		Config: cfg.Outbox, DB: db, Table: table, Receivers: delivery.Receivers(p.channels), Clock: s.Clock,
-		Jitter: rand.Float64, Log: s.Log, Metrics: metrics,
-	}), nil
-}
 
 func newEditor(s *service.Service, cfg Config, p parts, relay *outbox.Relay) *editing.UseCase {
 	return editing.New(editing.Deps{

@@ -71,6 +71,9 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	if err := s.CheckDatabase("database", cfg.DB, mysql.Tables()...); err != nil {
+		return err
+	}
 	server, err := s.GRPC(grpcapi.Authenticator{Users: s.Authenticator(cache), Tokens: p.tokens})
 	if err != nil {
 		return err
@@ -80,9 +83,6 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	s.AdminPage("/files", bucket.Handler())
 	s.Check("cache", service.Ping(cache))
 	s.Check("file_store", bucket.Ready)
-	if err := s.CheckDatabase("database", cfg.DB, mysql.Tables()...); err != nil {
-		return err
-	}
 	s.Every("sweeper", cfg.Sweep.Interval, newSweeper(s, cfg, p, editor).RunOnce)
 	return nil
 }

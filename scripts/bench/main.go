@@ -15,6 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/command"
 	"github.com/labplatform/labplatform/scripts/bench/internal/cdc"
 	"github.com/labplatform/labplatform/scripts/bench/internal/clinical"
+	"github.com/labplatform/labplatform/scripts/bench/internal/externaledit"
 	"github.com/labplatform/labplatform/scripts/bench/internal/gateway"
 	"github.com/labplatform/labplatform/scripts/bench/internal/labjson"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
@@ -33,6 +34,7 @@ type benchmark struct {
 var benchmarks = []benchmark{
 	{"cdc", cdc.Run},
 	{"clinical", clinical.Run},
+	{"externaledit", externaledit.Run},
 	{"gateway", gateway.Run},
 	{"labjson", labjson.Run},
 	{"relevance", search.Relevance},
@@ -50,7 +52,7 @@ func main() {
 		Verbs: []command.Verb{
 			{
 				Name: "run", Summary: "Runs benchmarks, prints a table and writes $BENCH_OUT (default <LAB_DIR>/bench/<name>.json).",
-				Details: "Benchmarks: cdc, clinical, gateway, labjson, relevance, rerun, search, taskqueue, or all. QUICK=1 keeps each under 50 seconds.",
+				Details: "Benchmarks: cdc, clinical, externaledit, gateway, labjson, relevance, rerun, search, taskqueue, or all. QUICK=1 keeps each under 50 seconds.",
 				Flags:   func(f *flag.FlagSet) { f.StringVar(&name, "name", "all", "the `benchmark` to run") },
 				Run:     func(ctx context.Context, _ []string) error { return run(ctx, name, quick) },
 			},
@@ -61,6 +63,10 @@ func main() {
 			{
 				Name: "backend", Args: "ADDRESS", Summary: "Serves a canned gRPC answer behind the gateway. The benchmark starts it.",
 				Run: gateway.ServeBackend,
+			},
+			{
+				Name: "copier", Args: "ADDRESS FOLDER", Summary: "Serves external editing's peer: bodies are copied to disk. The benchmark starts it.",
+				Run: externaledit.ServePeer,
 			},
 			taskqueue.WorkerVerb(),
 			volume.Verb(),

@@ -89,7 +89,7 @@ func (r Reader) Attributes(ctx context.Context, key string) (Attributes, error) 
 	if err != nil {
 		return Attributes{}, storeError(err)
 	}
-	return Attributes{Key: key, Size: found.Size, ContentType: found.ContentType, Modified: found.ModTime}, nil
+	return Attributes{Key: key, Size: found.Size, ContentType: r.bucket.contentType(key, found.ContentType), Modified: found.ModTime}, nil
 }
 
 // SignedURL returns a link with which anybody may download the object until expiry has passed, at most seven days. It

@@ -89,27 +89,27 @@ func operations(ctx context.Context, r *report.Report, l *laboratory, rounds int
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// memory returns the most that the gateway and the service ever had.
-func memory(s *sandbox.Sandbox) (gateway, service float64, err error) {
-	if gateway, err = process.PeakRSS(s.Endpoints.PIDs["gateway"]); err != nil {
+// memory returns what the gateway and the service have by the given measure.
+func memory(s *sandbox.Sandbox, of func(pid int) (float64, error)) (gateway, service float64, err error) {
+	if gateway, err = of(s.Endpoints.PIDs["gateway"]); err != nil {
 		return 0, 0, err
 	}
-	service, err = process.PeakRSS(s.Endpoints.PIDs["externaledit"])
+	service, err = of(s.Endpoints.PIDs["externaledit"])
 	return gateway, service, err
 }
 
-// streams measures what a thousand open streams of events take, with one event reaching all of them.
+// streams measures what a thousand open streams of events take, and that an event reaches all of them.
 func streams(ctx context.Context, r *report.Report, s *sandbox.Sandbox, l *laboratory) error {
 	const readers = 1000
-	gatewayBefore, serviceBefore, err := memory(s)
+	gatewayBefore, serviceBefore, err := memory(s, process.RSS)
 	if err != nil {
 		return err
 	}
-	got, err := l.listen(ctx, readers)
-	if err != nil {
+	var gateway, service float64
+	got, err := l.listen(ctx, readers, func() (err error) {
+		gateway, service, err = memory(s, process.RSS)
 		return err
-	}
-	gateway, service, err := memory(s)
+	})
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func files(ctx context.Context, r *report.Report, s *sandbox.Sandbox, l *laborat
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	gateway, service, err := memory(s)
+	gateway, service, err := memory(s, process.PeakRSS)
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,10 @@ func ServePeer(ctx context.Context, args []string) error {
 		}
 	})}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
-	return server.ListenAndServe()
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }
 
 func copyBody(dir string, body io.Reader) error {

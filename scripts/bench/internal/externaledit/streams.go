@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// listen opens streams of the first report's events, opens a session of it, and returns how many heard of that.
-func (l *laboratory) listen(ctx context.Context, readers int) (int, error) {
+// listen opens streams of the first report's events, calls open, opens a session, and returns how many heard of it.
+func (l *laboratory) listen(ctx context.Context, readers int, open func() error) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	transport := &http.Transport{MaxIdleConnsPerHost: readers}
@@ -33,6 +33,9 @@ func (l *laboratory) listen(ctx context.Context, readers int) (int, error) {
 		})
 	}
 	connected.Wait()
+	if err := open(); err != nil {
+		return 0, err
+	}
 	if err := l.open(ctx, 0); err != nil {
 		return 0, err
 	}

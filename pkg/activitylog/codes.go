@@ -11,4 +11,7 @@ const (
 	RerunRequested       Category = 981
 	RerunFailed          Category = 984 // a request could not be saved, or an unfinished rerun was archived
 	RerunCancelled       Category = 985
+
+	ExternalEditTakenOver Category = 986 // somebody else's editing session was ended and replaced
+	ExternalEditRestored  Category = 987 // an earlier save became the report's files again
 )

@@ -72,7 +72,8 @@ type row struct {
 func read(t *testing.T, db *sql.DB, id int64) row {
 	t.Helper()
 	var r row
-	err := db.QueryRowContext(t.Context(), "SELECT lab_id, category, log_context, labReportId, billId, labUserId, labUserName,"+
+	err := db.QueryRowContext(t.Context(), "SELECT lab_id, category, log_context, labReportId, billId, labUserId,"+
+		" labUserName,"+
 		" activityText, meta, activityDate FROM ActivityLog WHERE id = ?", id).
 		Scan(&r.LabID, &r.Category, &r.Context, &r.Report, &r.Bill, &r.User, &r.Name, &r.Text, &r.Meta, &r.At)
 	if err != nil {
@@ -96,7 +97,8 @@ func TestAnEntryReadsBackWithTheStateBeforeAndAfter(t *testing.T) {
 		t.Fatal(err)
 	}
 	got.Meta = sql.NullString{}
-	want := row{LabID: 12, Category: 981, User: 77, Context: "SAMPLE_RERUN", Name: "Asha R", Text: "Sample rerun requested",
+	want := row{LabID: 12, Category: 981, User: 77, Context: "SAMPLE_RERUN", Name: "Asha R",
+		Text:   "Sample rerun requested",
 		Report: sql.NullInt64{Int64: 7001, Valid: true}, Bill: sql.NullInt64{Int64: 401, Valid: true}, At: at.UTC()}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)
@@ -124,7 +126,8 @@ func TestAStrangeNameDoesNotFailTheChange(t *testing.T) {
 	t.Parallel()
 	db := setup(t)
 	for _, name := range []string{strings.Repeat("é", 300), "broken \xff name", ""} {
-		id, err := add(t, db, activitylog.Entry{Category: activitylog.RerunFailed, Actor: activitylog.Actor{ID: 1, Name: name}, At: at})
+		id, err := add(t, db, activitylog.Entry{Category: activitylog.RerunFailed,
+			Actor: activitylog.Actor{ID: 1, Name: name}, At: at})
 		if err != nil {
 			t.Fatalf("%q: %v", name, err)
 		}
@@ -145,7 +148,8 @@ func TestAnEntryIsGoneWithItsTransaction(t *testing.T) {
 		return boom
 	})
 	var n int
-	if scan := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM ActivityLog").Scan(&n); scan != nil || n != 0 || !errors.Is(err, boom) {
+	if scan := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM ActivityLog").Scan(&n); scan != nil || n != 0 ||
+		!errors.Is(err, boom) {
 		t.Fatalf("%d entries, %v, %v", n, err, scan)
 	}
 }

@@ -32,6 +32,9 @@ func (c *Config) Validate() error {
 		{"EPHEMERAL_JWT_SECRET", c.EphemeralJWTSecret}, {"SERVICE_TOKEN_SECRET", c.ServiceTokenSecret},
 	}
 	var problems []error
+	if !c.ServiceTokenSecret.IsSet() {
+		problems = append(problems, errors.New("SERVICE_TOKEN_SECRET must be set: services call each other with it; it is the same for all of them"))
+	}
 	seen := map[config.Secret]string{}
 	for _, n := range named {
 		if !n.secret.IsSet() {

@@ -56,7 +56,7 @@ func (p *Probe) has(ctx context.Context, table string) error {
 	case err == nil || errors.Is(err, sql.ErrNoRows):
 		return nil
 	case IsNoTable(err):
-		return fmt.Errorf("table %s is missing: run the service's verb migrate", table)
+		return fmt.Errorf("table %s is missing: check DB_DATABASE, then run the service's verb migrate", table)
 	default:
 		return fmt.Errorf("database: %w", errors.Join(err, context.Cause(ctx)))
 	}

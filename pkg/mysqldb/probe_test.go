@@ -132,3 +132,16 @@ func TestTheProbeFindsANewConnectionAfterItsOwnWasEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestTheProbeNamesATableThatIsMissing(t *testing.T) {
+	t.Parallel()
+	cfg := settings(t)
+	probe, err := mysqldb.NewProbe(cfg, "not_there")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer probe.Close()
+	if err := probe.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "table not_there is missing") {
+		t.Fatal(err)
+	}
+}

@@ -69,8 +69,8 @@ func (l *lane) pass(ctx context.Context, s *session) (taken int, err error) {
 
 func (l *lane) deliverAll(ctx context.Context, s *session, rows []Row) (tried int, err error) {
 	for _, row := range rows {
-		if ctx.Err() != nil || l.d.Clock.Now().Before(l.asksAt) {
-			return tried, nil
+		if l.paused(ctx) {
+			break
 		}
 		tried++
 		if err := l.try(ctx, s, row); err != nil {
@@ -78,6 +78,11 @@ func (l *lane) deliverAll(ctx context.Context, s *session, rows []Row) (tried in
 		}
 	}
 	return tried, nil
+}
+
+// paused tells that the process stops, or that the receiver has just been away.
+func (l *lane) paused(ctx context.Context) bool {
+	return ctx.Err() != nil || l.d.Clock.Now().Before(l.asksAt)
 }
 
 // try delivers one row and records the outcome.

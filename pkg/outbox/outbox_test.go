@@ -117,7 +117,7 @@ func (b *bench) newRelay(
 	return outbox.NewRelay(outbox.Deps{
 		Config: config, DB: b.db, Table: b.table, Clock: b.clock,
 		Receivers: map[string]outbox.Deliver{"k": deliver, "other": deliver},
-		Jitter: func() float64 { return 0.5 }, Log: slog.New(slog.NewTextHandler(&b.logs, nil)), Metrics: metrics,
+		Jitter:    func() float64 { return 0.5 }, Log: slog.New(slog.NewTextHandler(&b.logs, nil)), Metrics: metrics,
 	})
 }
 
@@ -208,8 +208,8 @@ func TestAFailedRowWaitsLongerEachTimeAndHoldsBackItsAggregateAlone(t *testing.T
 	b.add("r:2", "c")
 	b.runOnce()
 	b.expect("c")
-	for _, seconds := range []time.Duration{1, 2, 4, 5, 5} {
-		delay := seconds * time.Second
+	const s = time.Second
+	for _, delay := range []time.Duration{s, 2 * s, 4 * s, 5 * s, 5 * s} {
 		b.clock.move(delay - time.Millisecond)
 		if n := b.runOnce(); n != 0 {
 			t.Fatalf("tried %d rows before %v", n, delay)

@@ -50,7 +50,7 @@ func (s *Service) GRPC(auth grpcserver.Authenticator, anonymous ...string) (*grp
 
 // Client connects to the service called name for calls of our own. It does not wait for that service.
 func (s *Service) Client(address, name string) (grpc.ClientConnInterface, error) {
-	conn, err := grpcclient.Dial(address, name, s.Tokens(), s.telemetry)
+	conn, err := grpcclient.Dial(address, name, s.Tokens(), s.telemetry, grpcclient.WithTLS(s.process.Config.GRPC.TLS))
 	if err != nil {
 		return nil, fmt.Errorf("%s client: %w", name, err)
 	}
@@ -60,7 +60,7 @@ func (s *Service) Client(address, name string) (grpc.ClientConnInterface, error)
 
 // Forward connects to the service called name for calls that carry their caller's credentials.
 func (s *Service) Forward(address, name string) (grpc.ClientConnInterface, error) {
-	conn, err := grpcclient.Connect(address, s.telemetry)
+	conn, err := grpcclient.Connect(address, s.telemetry, grpcclient.WithTLS(s.process.Config.GRPC.TLS))
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", name, err)
 	}

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -27,9 +28,15 @@ func (s *Service) Database(cfg mysqldb.Config) (*sql.DB, error) {
 	return db, nil
 }
 
-// CheckDatabase makes the process not ready while the database is away, asked on a connection of its own, or lacks one
-// of the tables.
+// CheckDatabase says that no call can be answered without the database: the process is not ready while it is away,
+// asked on a connection of its own, or lacks one of the tables; and no more calls are worked on at once than its pool
+// can serve before their deadline. It comes before GRPC.
 func (s *Service) CheckDatabase(name string, cfg mysqldb.Config, tables ...string) error {
+	if s.server != nil {
+		return errors.New("CheckDatabase must come before GRPC: it limits the server")
+	}
+	grpc := &s.process.Config.GRPC
+	grpc.MaxInFlight = min(grpc.MaxInFlight, cfg.MostInFlight())
 	probe, err := mysqldb.NewProbe(cfg, tables...)
 	if err != nil {
 		return fmt.Errorf("open database probe: %w", err)

@@ -5,6 +5,8 @@ package telemetry
 import (
 	"fmt"
 	"log/slog"
+	"net/url"
+	"strings"
 
 	"github.com/labplatform/labplatform/pkg/config"
 )
@@ -24,12 +26,23 @@ type Config struct {
 // Production reports whether the deployment serves real patients.
 func (c Config) Production() bool { return c.Environment == "production" }
 
+// otlpURL returns the endpoint with its scheme. host:port alone, as collectors document it, is without TLS.
+func (c Config) otlpURL() string {
+	if strings.Contains(c.OTLPEndpoint, "://") {
+		return c.OTLPEndpoint
+	}
+	return "http://" + c.OTLPEndpoint
+}
+
 // Validate refuses unknown environments and rates outside 0 to 1.
 func (c *Config) Validate() error {
 	switch c.Environment {
 	case "dev", "e2e", "pytest", "staging", "production":
 	default:
 		return fmt.Errorf("ENVIRONMENT is %q: use dev, e2e, pytest, staging or production", c.Environment)
+	}
+	if u, err := url.Parse(c.otlpURL()); c.OTLPEndpoint != "" && (err != nil || u.Port() == "" || u.Hostname() == "") {
+		return fmt.Errorf("OPENTELEMETRY_ENDPOINT is %q: use host:port, http://host:port or https://host:port", c.OTLPEndpoint)
 	}
 	if c.TraceSampleRate < 0 || c.TraceSampleRate > 1 {
 		return fmt.Errorf("ERROR_REPORTING_SAMPLE_RATE is %v: use 0 to 1", c.TraceSampleRate)

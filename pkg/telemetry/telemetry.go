@@ -61,7 +61,7 @@ func (t *Telemetry) startTracing(ctx context.Context, service, version string, c
 	if cfg.OTLPEndpoint == "" {
 		return nil
 	}
-	options := []otlptracegrpc.Option{otlptracegrpc.WithEndpointURL(cfg.OTLPEndpoint)}
+	options := []otlptracegrpc.Option{otlptracegrpc.WithEndpointURL(cfg.otlpURL())}
 	if cfg.OTLPAPIKey.IsSet() {
 		options = append(options, otlptracegrpc.WithHeaders(map[string]string{"authorization": cfg.OTLPAPIKey.Reveal()}))
 	}

@@ -8,10 +8,12 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/grpcserver"
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/pkg/telemetry"
+	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
 // Prefix of every variable of the gateway.
@@ -38,6 +40,9 @@ type Config struct {
 	ServiceTokenSecret config.Secret `env:"SERVICE_TOKEN_SECRET"`
 	// TrustedOrigins may send cookie-authenticated writes: scheme://host[:port], comma separated.
 	TrustedOrigins []string `env:"TRUSTED_ORIGINS"`
+
+	// TLS encrypts the connections to the services.
+	TLS tlsfiles.Config `envPrefix:"TLS_"`
 
 	Admin     httpserver.Config
 	Lifecycle lifecycle.Config
@@ -69,7 +74,7 @@ func (c Config) addresses() map[string]string {
 // process returns the settings that every process has.
 func (c *Config) process() service.Config {
 	return service.Config{
-		Admin: c.Admin, Lifecycle: c.Lifecycle, Telemetry: c.Telemetry,
+		GRPC: grpcserver.Config{TLS: c.TLS}, Admin: c.Admin, Lifecycle: c.Lifecycle, Telemetry: c.Telemetry,
 		Auth: authn.Config{ServiceTokenSecret: c.ServiceTokenSecret},
 	}
 }

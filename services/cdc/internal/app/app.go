@@ -73,7 +73,6 @@ func (b *builder) serve() error {
 		return err
 	}
 	cdcv1.RegisterChangeCaptureServiceServer(server, grpcapi.New(materialize.Forced{Users: b.users, Members: b.rows}))
-	b.Check("relational_database", b.rows.Ready)
 	b.Check("search_index", func(ctx context.Context) error {
 		_, err := b.index.Targets(ctx)
 		return err

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
-	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 	elasticstore "github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
@@ -22,18 +22,8 @@ func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 }
 
 func migrateTables(ctx context.Context, cfg Config, log *slog.Logger) error {
-	db, err := mysqldb.Open(cfg.DB, nil)
-	if err != nil {
-		return fmt.Errorf("open database: %w", err)
-	}
-	defer db.Close()
-	if err := mysqldb.RequireColumns(ctx, db, mysql.SourceColumns()); err != nil {
-		return fmt.Errorf("check tables: %w", err)
-	}
-	if err := mysqldb.Migrate(ctx, db, Name, migrations.Files, log); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	return nil
+	m := service.Migration{Service: Name, Legacy: mysql.SourceColumns(), Files: migrations.Files}
+	return service.Migrate(ctx, cfg.DB, m, log)
 }
 
 func migrateIndex(ctx context.Context, cfg Config, log *slog.Logger) error {

@@ -30,6 +30,9 @@ func (b *builder) openDatabase() (err error) {
 	if b.db, err = b.Database(b.cfg.DB); err != nil {
 		return err
 	}
+	if err = b.CheckDatabase("relational_database", b.cfg.DB, "user_meta", "cdc_progress"); err != nil {
+		return err
+	}
 	b.phases = phase.New(phase.Deps{Schema: mysql.NewSchema(b.db), Walk: walk{b}, Override: phase.Phase(b.cfg.PhaseOverride),
 		Interval: phase.DefaultInterval, Log: b.Log})
 	b.rows = mysql.New(mysql.Deps{DB: b.db, Clock: b.Clock, Phases: b.phases})

@@ -28,6 +28,9 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	if err := s.CheckDatabase("database", cfg.DB, mysql.Table); err != nil {
+		return err
+	}
 	cache, err := s.Cache(cfg.KV)
 	if err != nil {
 		return err
@@ -44,7 +47,7 @@ func build(s *service.Service, cfg Config) error {
 	cellcounterv1.RegisterCellCounterServiceServer(server, grpcapi.New(
 		configure.New(store, metrics), observe.New(store, s.Clock), grpcapi.DefaultScope(cfg.DefaultScope)))
 	s.Check("cache", service.Ping(cache))
-	return s.CheckDatabase("database", cfg.DB, mysql.Table)
+	return nil
 }
 
 // Migrate creates or updates the service's tables.

@@ -36,6 +36,9 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	if err := s.CheckDatabase("database", cfg.DB, mysql.OutboxTable); err != nil {
+		return err
+	}
 	cache, err := s.Cache(cfg.KV)
 	if err != nil {
 		return err
@@ -67,9 +70,6 @@ func build(s *service.Service, cfg Config) error {
 		return err
 	}
 	rerunv1.RegisterRerunServiceServer(server, api)
-	if err := s.CheckDatabase("database", cfg.DB, mysql.OutboxTable); err != nil {
-		return err
-	}
 	s.Check("cache", service.Ping(cache))
 	s.Loop("outbox relay", relay.Run)
 	if cfg.DocumentStore {

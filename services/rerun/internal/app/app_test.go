@@ -37,7 +37,7 @@ import (
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/app"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/enginetest"
 )
 
 const secret = "a-service-token-secret-of-32-bytes"
@@ -121,7 +121,7 @@ func start(t *testing.T, overrides ...string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	storetest.Seed(t, b.db)
+	enginetest.Seed(t, b.db)
 	if err := app.Migrate(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
@@ -161,8 +161,10 @@ func (b *bench) environ(dsn, redisAddr string) []string {
 	myHost, myPort, _ := net.SplitHostPort(my.Addr)
 	kvHost, kvPort, _ := net.SplitHostPort(redisAddr)
 	return []string{
-		"RERUN_HOST=127.0.0.1", "RERUN_DRAIN_DELAY_SECONDS=0", "RERUN_SERVICE_TOKEN_SECRET=" + secret, "RERUN_OUTBOX_POLL_INTERVAL=50ms",
-		"RERUN_DB_HOST=" + myHost, "RERUN_DB_PORT=" + myPort, "RERUN_DB_USER=" + my.User, "RERUN_DB_PASSWORD=" + my.Passwd, "RERUN_DB_DATABASE=" + my.DBName,
+		"RERUN_HOST=127.0.0.1", "RERUN_DRAIN_DELAY_SECONDS=0", "RERUN_SERVICE_TOKEN_SECRET=" + secret,
+		"RERUN_OUTBOX_POLL_INTERVAL=50ms",
+		"RERUN_DB_HOST=" + myHost, "RERUN_DB_PORT=" + myPort, "RERUN_DB_USER=" + my.User, "RERUN_DB_PASSWORD=" + my.Passwd,
+		"RERUN_DB_DATABASE=" + my.DBName,
 		"RERUN_KV_HOST=" + kvHost, "RERUN_KV_PORT=" + kvPort, "RERUN_KV_CONNECTION_TYPE=standalone",
 		"RERUN_MONGO_URI=" + mongotest.URI(b.t), "RERUN_MONGO_DATABASE=" + mongotest.Database(b.t).Name(),
 		"RERUN_TASKQUEUE_ADDR=" + b.serveQueue(), "WEBHOOK_URL=http://gateway:8091",
@@ -223,7 +225,8 @@ func (b *bench) awaitReady() {
 // session stores a web session of laboratory labID and returns a context that presents it.
 func (b *bench) session(id string, labID int) context.Context {
 	b.t.Helper()
-	document := fmt.Sprintf(`{"session_type":"lab_user","lab_id":%d,"lab_user_id":77,"full_name":"Asha R","created_at":%d}`, labID, time.Now().Unix())
+	document := fmt.Sprintf(`{"session_type":"lab_user","lab_id":%d,"lab_user_id":77,"full_name":"Asha R",`+
+		`"created_at":%d}`, labID, time.Now().Unix())
 	if err := b.redis.Set(b.t.Context(), "session:"+id, document, time.Hour).Err(); err != nil {
 		b.t.Fatal(err)
 	}
@@ -236,17 +239,22 @@ func (b *bench) internal() context.Context {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return metadata.AppendToOutgoingContext(b.t.Context(), "authorization", "Bearer "+token, "x-is-internal-request", "True")
+	return metadata.AppendToOutgoingContext(b.t.Context(), "authorization", "Bearer "+token, "x-is-internal-request",
+		"True")
 }
 
 func TestAnAutomaticRerunFromInstrumentToOpenRequest(t *testing.T) {
 	t.Parallel()
 	b := start(t)
-	storetest.Exec(t, b.db, `UPDATE ReportFormat SET meta = '{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}' WHERE id IN (1, 3)`,
-		"INSERT INTO ReportFormatRange (reportFormatId_id, gender, lowerBound, upperBound) VALUES (1, 'F', 12, 16), (3, 'A', 4000, 11000)")
+	enginetest.Exec(t, b.db, `UPDATE ReportFormat SET meta = '{"auto_rerun_allowed":true,`+
+		`"auto_rerun_parameter_condition":"abnormal"}' WHERE id IN (1, 3)`,
+		"INSERT INTO ReportFormatRange (reportFormatId_id, gender, lowerBound, upperBound) VALUES (1, 'F', 12, 16), (3,"+
+			" 'A', 4000, 11000)")
 	asha := b.session("s12", 12)
-	answer, err := b.client.EvaluateAutoRerun(asha, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001, DeviceData: []*rerunv1.DeviceValue{
-		{Index: proto.Int32(1), Value: &typev1.RawJSON{Json: []byte(`"9.123454321"`)}}, {Index: proto.Int32(3), Value: &typev1.RawJSON{Json: []byte(`1500.123454321`)}}}})
+	answer, err := b.client.EvaluateAutoRerun(asha, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
+		DeviceData: []*rerunv1.DeviceValue{
+			{Index: proto.Int32(1), Value: &typev1.RawJSON{Json: []byte(`"9.123454321"`)}},
+			{Index: proto.Int32(3), Value: &typev1.RawJSON{Json: []byte(`1500.123454321`)}}}})
 	if err != nil || answer.GetMessage() != "Auto rerun queued successfully" {
 		t.Fatalf("%v %v", answer, err)
 	}
@@ -265,26 +273,31 @@ func TestAnAutomaticRerunFromInstrumentToOpenRequest(t *testing.T) {
 	}
 	in.ReportId = 7001
 	saved, err := b.client.RequestRerun(b.internal(), in)
-	if err != nil || saved.GetMessage() != "Auto Sample rerun requested successfully" || saved.GetRerunNumber() != 1 || saved.GetSampleRedrawFlag() != 3 {
+	if err != nil || saved.GetMessage() != "Auto Sample rerun requested successfully" || saved.GetRerunNumber() != 1 ||
+		saved.GetSampleRedrawFlag() != 3 {
 		t.Fatalf("%v %v", saved, err)
 	}
 	if _, err := b.client.RequestRerun(b.internal(), in); status.Code(err) != rpcerr.Code(apperr.Conflict) {
 		t.Fatalf("a redelivery must conflict: %v", err)
 	}
-	again, err := b.client.EvaluateAutoRerun(asha, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001, DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1), Value: &typev1.RawJSON{Json: []byte(`"9.123454321"`)}}}})
+	again, err := b.client.EvaluateAutoRerun(asha, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
+		DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1), Value: &typev1.RawJSON{Json: []byte(`"9.123454321"`)}}}})
 	if err != nil || again.GetMessage() != "Auto rerun didn't qualify for these values" {
 		t.Fatalf("%v %v", again, err)
 	}
 	list, err := b.client.ListReruns(asha, &rerunv1.ListRerunsRequest{LabReportId: 7001})
-	if err != nil || len(list.GetPendingRequests()) != 1 || list.GetPendingRequests()[0].GetCreatedBy() != -1 || list.GetSampleRedrawFlag() != 3 {
+	if err != nil || len(list.GetPendingRequests()) != 1 || list.GetPendingRequests()[0].GetCreatedBy() != -1 ||
+		list.GetSampleRedrawFlag() != 3 {
 		t.Fatalf("%v %v", list, err)
 	}
 	_, metrics, err := b.get("/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{`rerun_requested_total{type="Auto"} 1`, `rerun_requested_total{type="Manual"} 0`, `rerun_auto_evaluated_total{outcome="queued"} 1`,
-		`rerun_failed_total{step="save"} 0`, `outbox_delivered_total{kind="taskqueue.enqueue"} 1`, `outbox_parked_rows{kind="taskqueue.enqueue"} 0`} {
+	for _, line := range []string{`rerun_requested_total{type="Auto"} 1`, `rerun_requested_total{type="Manual"} 0`,
+		`rerun_auto_evaluated_total{outcome="queued"} 1`,
+		`rerun_failed_total{step="save"} 0`, `outbox_delivered_total{kind="taskqueue.enqueue"} 1`,
+		`outbox_parked_rows{kind="taskqueue.enqueue"} 0`} {
 		if !strings.Contains(metrics, line) {
 			t.Errorf("metric %s is missing", line)
 		}
@@ -298,14 +311,16 @@ func TestTwoLaboratoriesDoNotSeeEachOther(t *testing.T) {
 	t.Parallel()
 	b := start(t)
 	asha, other := b.session("s12", 12), b.session("s13", 13)
-	in := &rerunv1.RequestRerunRequest{ReportId: 7001, Type: proto.String("manual"), RequestedParameters: &typev1.RawJSON{Json: []byte(`"[1]"`)}}
+	in := &rerunv1.RequestRerunRequest{ReportId: 7001, Type: proto.String("manual"),
+		RequestedParameters: &typev1.RawJSON{Json: []byte(`"[1]"`)}}
 	if _, err := b.client.RequestRerun(other, in); status.Code(err) != codes.NotFound {
 		t.Fatalf("request: %v", err)
 	}
 	if _, err := b.client.RequestRerun(asha, in); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.client.ListReruns(other, &rerunv1.ListRerunsRequest{LabReportId: 7001}); status.Code(err) != codes.NotFound {
+	theirs := &rerunv1.ListRerunsRequest{LabReportId: 7001}
+	if _, err := b.client.ListReruns(other, theirs); status.Code(err) != codes.NotFound {
 		t.Fatalf("list: %v", err)
 	}
 	list, err := b.client.ListReruns(asha, &rerunv1.ListRerunsRequest{LabReportId: 7001})
@@ -316,7 +331,8 @@ func TestTwoLaboratoriesDoNotSeeEachOther(t *testing.T) {
 	if _, err := b.client.RequestRerun(asha, in); status.Code(err) != codes.NotFound {
 		t.Fatalf("another laboratory named: %v", err)
 	}
-	if _, err := b.client.ListReruns(t.Context(), &rerunv1.ListRerunsRequest{LabReportId: 7001}); status.Code(err) != codes.Unauthenticated {
+	if _, err := b.client.ListReruns(t.Context(),
+		&rerunv1.ListRerunsRequest{LabReportId: 7001}); status.Code(err) != codes.Unauthenticated {
 		t.Fatalf("nobody: %v", err)
 	}
 }
@@ -324,8 +340,11 @@ func TestTwoLaboratoriesDoNotSeeEachOther(t *testing.T) {
 func TestAnAbsentDependencyMakesItLiveAndNotReady(t *testing.T) {
 	t.Parallel()
 	adminPort := freePort(t)
-	cfg, err := app.Load([]string{"RERUN_HOST=127.0.0.1", "RERUN_GRPC_PORT=" + freePort(t), "RERUN_ADMIN_PORT=" + adminPort, "RERUN_DRAIN_DELAY_SECONDS=0",
-		"RERUN_DB_PORT=1", "RERUN_KV_PORT=1", "RERUN_KV_CONNECTION_TYPE=standalone", "RERUN_MONGO_URI=mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200"})
+	cfg, err := app.Load([]string{"RERUN_HOST=127.0.0.1", "RERUN_GRPC_PORT=" + freePort(t), "RERUN_ADMIN_PORT=" +
+		adminPort, "RERUN_DRAIN_DELAY_SECONDS=0",
+		"RERUN_DB_PORT=1", "RERUN_KV_PORT=1", "RERUN_KV_CONNECTION_TYPE=standalone",
+		"RERUN_MONGO_URI=mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200",
+		"RERUN_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/enginetest"
 )
 
 func rawJSON(s string) *typev1.RawJSON { return &typev1.RawJSON{Json: []byte(s)} }
@@ -36,12 +36,15 @@ func operations() map[string]operation {
 			return err
 		}},
 		"request": {labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {
-			_, err := c.RequestRerun(ctx, &rerunv1.RequestRerunRequest{ReportId: 7001, LabId: labID, Type: proto.String("manual"), RequestedParameters: rawJSON("[1]")})
+			_, err := c.RequestRerun(ctx, &rerunv1.RequestRerunRequest{ReportId: 7001, LabId: labID,
+				Type: proto.String("manual"), RequestedParameters: rawJSON("[1]")})
 			return err
 		}},
-		"new": {request: true, labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {
-			_, err := c.AddValues(ctx, &rerunv1.AddValuesRequest{ReportId: 7001, LabId: labID, SampleId: proto.String("S-1"), RerunNumber: rawJSON("1"),
-				DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1), Value: rawJSON(`"13.5"`)}}})
+		"new": {request: true, labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient,
+			labID *int64) error {
+			_, err := c.AddValues(ctx, &rerunv1.AddValuesRequest{ReportId: 7001, LabId: labID, SampleId: proto.String("S-1"),
+				RerunNumber: rawJSON("1"),
+				DeviceData:  []*rerunv1.DeviceValue{{Index: proto.Int32(1), Value: rawJSON(`"13.5"`)}}})
 			return err
 		}},
 		"auto": {labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {
@@ -49,7 +52,8 @@ func operations() map[string]operation {
 				DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1), Value: rawJSON(`"13.5"`)}}})
 			return err
 		}},
-		"confirm": {request: true, labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {
+		"confirm": {request: true, labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient,
+			labID *int64) error {
 			_, err := c.ConfirmRerun(ctx, &rerunv1.ConfirmRerunRequest{LabReportId: 7001, LabId: labID,
 				RerunConfirmedData: []*rerunv1.ConfirmedValue{{Index: proto.Int32(1), Value: proto.String("13.5")}}})
 			return err
@@ -76,13 +80,15 @@ func TestWhoMayCallEachOperation(t *testing.T) {
 		unless string // of operations whose body names no laboratory: another outcome
 	}{
 		{name: "nobody", ctx: t.Context(), want: codes.Unauthenticated},
-		{name: "a forged session", ctx: metadata.AppendToOutgoingContext(t.Context(), "cookie", "sessionid=none"), want: codes.Unauthenticated},
+		{name: "a forged session", ctx: metadata.AppendToOutgoingContext(t.Context(), "cookie", "sessionid=none"),
+			want: codes.Unauthenticated},
 		{name: "a doctor", ctx: b.sessionOf("doctor", "doctor", 12), want: forbidden},
 		{name: "an organisation", ctx: b.sessionOf("organization", "organization", 12), want: forbidden},
 		{name: "a collection centre", ctx: b.sessionOf("cc", "collection_center", 12), want: forbidden},
 		{name: "another laboratory", ctx: b.session("s13", 13), want: notFound},
 		{name: "another laboratory that names this one", ctx: b.session("s13", 13), labID: mine, want: notFound},
-		{name: "this laboratory that names another", ctx: b.session("s12", 12), labID: theirs, want: notFound, unless: "served"},
+		{name: "this laboratory that names another", ctx: b.session("s12", 12), labID: theirs, want: notFound,
+			unless: "served"},
 		{name: "a service for another laboratory", ctx: b.internal(), labID: theirs, want: notFound, unless: "invalid"},
 		{name: "a service without a laboratory", ctx: b.internal(), want: invalid},
 		{name: "support of the laboratory", ctx: b.sessionOf("support", "support", 12), want: codes.OK},
@@ -137,7 +143,9 @@ func (b *bench) fingerprint() string {
 		b.t.Fatal(err)
 	}
 	var entries, values int
-	if err := b.db.QueryRowContext(b.t.Context(), "SELECT (SELECT COUNT(*) FROM ActivityLog), (SELECT COUNT(*) FROM reportValues)").Scan(&entries, &values); err != nil {
+	if err := b.db.QueryRowContext(b.t.Context(),
+		"SELECT (SELECT COUNT(*) FROM ActivityLog), (SELECT COUNT(*) FROM reportValues)").Scan(&entries,
+		&values); err != nil {
 		b.t.Fatal(err)
 	}
 	return fmt.Sprint(list.GetSampleRedrawFlag(), len(list.GetReruns()), len(list.GetPendingRequests()), entries, values)
@@ -145,7 +153,8 @@ func (b *bench) fingerprint() string {
 
 func (b *bench) sessionOf(id, kind string, labID int) context.Context {
 	b.t.Helper()
-	document := fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":78,"created_at":%d}`, kind, labID, time.Now().Unix())
+	document := fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":78,"created_at":%d}`, kind, labID,
+		time.Now().Unix())
 	if err := b.redis.Set(b.t.Context(), "session:"+id, document, time.Hour).Err(); err != nil {
 		b.t.Fatal(err)
 	}
@@ -157,7 +166,8 @@ func TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn(t *testing.T)
 	t.Parallel()
 	b := start(t, "RERUN_CALLOUT_ADDR=127.0.0.1:1")
 	asha := b.session("s12", 12)
-	storetest.Exec(t, b.db, `UPDATE ReportFormat SET meta = '{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"custom","custom":{"low":12}}' WHERE id = 1`)
+	enginetest.Exec(t, b.db, `UPDATE ReportFormat SET meta = '{"auto_rerun_allowed":true,`+
+		`"auto_rerun_parameter_condition":"custom","custom":{"low":12}}' WHERE id = 1`)
 	for range 3 {
 		b.fresh(operation{request: true})
 		if err := operations()["confirm"].call(asha, b.client, nil); err != nil {
@@ -169,7 +179,8 @@ func TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn(t *testing.T)
 	if err != nil || len(answer.GetQualifyingParameters()) != 1 {
 		t.Fatalf("%v %v", answer, err)
 	}
-	await.True(t, "the task of the automatic rerun, past the waiting reports", func() bool { return b.queue.first() != nil })
+	await.True(t, "the task of the automatic rerun, past the waiting reports",
+		func() bool { return b.queue.first() != nil })
 	await.Nil(t, "three reports waiting for the callout", func() error {
 		_, metrics, err := b.get("/metrics")
 		if err != nil {
@@ -183,7 +194,8 @@ func TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn(t *testing.T)
 				return fmt.Errorf("metric %s is missing", line)
 			}
 		}
-		for _, line := range []string{`rerun_closed_total{how="confirmed"} 3`, `rerun_swept_total{outcome="completed"} 0`, `rerun_values_stored_total{trigger="instrument"} 0`} {
+		for _, line := range []string{`rerun_closed_total{how="confirmed"} 3`, `rerun_swept_total{outcome="completed"} 0`,
+			`rerun_values_stored_total{trigger="instrument"} 0`} {
 			if !strings.Contains(metrics, line) {
 				t.Fatalf("metric %s is missing", line)
 			}

@@ -56,7 +56,8 @@ func (c *Config) Validate() error {
 	var problems []error
 	u, err := url.Parse(c.WebhookURL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" {
-		problems = append(problems, errors.New("WEBHOOK_URL must be the origin of the gateway's internal listener, like http://gateway:8091"))
+		problems = append(problems, errors.New("WEBHOOK_URL must be the origin of the gateway's internal listener, like"+
+			" http://gateway:8091"))
 	}
 	if c.TaskqueueAddr == "" {
 		problems = append(problems, errors.New("RERUN_TASKQUEUE_ADDR must be host:port of the task queue"))

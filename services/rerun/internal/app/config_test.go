@@ -15,7 +15,7 @@ import (
 // golden file with it.
 func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 	t.Parallel()
-	cfg, err := app.Load(nil)
+	cfg, err := app.Load([]string{"RERUN_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,14 +30,16 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 		evaluated: vec("rerun_auto_evaluated_total", "Evaluations of instrument values for an automatic rerun.", "outcome"),
 		failed: vec("rerun_failed_total", "Steps that failed: save (the request was refused with 500).",
 			"step"),
-		received: vec("rerun_messages_received_total", "Messages of instruments that were taken, repeated ones included.", "trigger"),
-		values:   vec("rerun_values_stored_total", "Values of instruments that were added or replaced.", "trigger"),
+		received: vec("rerun_messages_received_total", "Messages of instruments that were taken, repeated ones included.",
+			"trigger"),
+		values: vec("rerun_values_stored_total", "Values of instruments that were added or replaced.", "trigger"),
 		fulfilled: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "rerun_fulfilled_total", Help: "Requests whose last value arrived."}),
 		closed: vec("rerun_closed_total", "Sample reruns that were confirmed or aborted.", "how"),
 		swept:  vec("rerun_swept_total", "Repairs of the sweeper, and reports that it will try again.", "outcome"),
 	}
-	for _, v := range []prometheus.Collector{c.requested, c.evaluated, c.failed, c.received, c.values, c.fulfilled, c.closed, c.swept} {
+	for _, v := range []prometheus.Collector{c.requested, c.evaluated, c.failed, c.received, c.values, c.fulfilled,
+		c.closed, c.swept} {
 		if err := registry.Register(v); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}

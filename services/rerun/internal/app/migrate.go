@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/mongodb"
-	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/rerun/migrations"
@@ -16,22 +15,8 @@ import (
 // Migrate checks the platform's tables, creates the service's own, and the indexes of the document store. It may
 // be repeated and may run in several replicas at once.
 func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
-	db, err := mysqldb.Open(cfg.DB, nil)
-	if err != nil {
-		return fmt.Errorf("open database: %w", err)
-	}
-	defer db.Close()
-	if err := mysqldb.RequireColumns(ctx, db, mysql.LegacyColumns()); err != nil {
-		return fmt.Errorf("check tables: %w", err)
-	}
-	if err := mysqldb.Migrate(ctx, db, Name, migrations.Files, log); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	store, err := mysql.New(db, clock.System{})
-	if err != nil {
-		return fmt.Errorf("open store: %w", err)
-	}
-	if err := store.Ready(ctx); err != nil || !cfg.DocumentStore {
+	m := service.Migration{Service: Name, Legacy: mysql.LegacyColumns(), Files: migrations.Files}
+	if err := service.Migrate(ctx, cfg.DB, m, log); err != nil || !cfg.DocumentStore {
 		return err
 	}
 	return indexDocuments(ctx, cfg)

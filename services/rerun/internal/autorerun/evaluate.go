@@ -49,7 +49,9 @@ func New(d Deps) *UseCase { return &UseCase{d: d} }
 
 // Evaluate returns the indices that call for a rerun, for which the order is then durable; none means that the
 // values did not qualify or that an automatic rerun exists already.
-func (u *UseCase) Evaluate(ctx context.Context, scope authn.LabScope, reportID int64, readings []Reading) ([]int, error) {
+func (u *UseCase) Evaluate(
+	ctx context.Context, scope authn.LabScope, reportID int64, readings []Reading,
+) ([]int, error) {
 	qualifying, err := u.evaluate(ctx, scope, reportID, readings)
 	if err != nil {
 		return nil, err
@@ -58,7 +60,9 @@ func (u *UseCase) Evaluate(ctx context.Context, scope authn.LabScope, reportID i
 	return qualifying, nil
 }
 
-func (u *UseCase) evaluate(ctx context.Context, scope authn.LabScope, reportID int64, readings []Reading) ([]int, error) {
+func (u *UseCase) evaluate(
+	ctx context.Context, scope authn.LabScope, reportID int64, readings []Reading,
+) ([]int, error) {
 	subject, err := u.d.Subjects.Subject(ctx, scope, reportID)
 	if err != nil || len(subject.Formats) == 0 {
 		return nil, err
@@ -75,7 +79,8 @@ func (u *UseCase) evaluate(ctx context.Context, scope authn.LabScope, reportID i
 	}
 	qualifying, open := qualify(subject, readings)
 	if len(open) > 0 {
-		u.d.Log.InfoContext(ctx, "values could not be judged for an automatic rerun", "lab_report_id", reportID, "indices", open)
+		u.d.Log.InfoContext(ctx, "values could not be judged for an automatic rerun", "lab_report_id", reportID, "indices",
+			open)
 	}
 	if len(qualifying) == 0 {
 		return nil, nil

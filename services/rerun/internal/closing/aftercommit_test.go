@@ -33,7 +33,7 @@ func TestAConfirmIsAnsweredBeforeItsCleanUp(t *testing.T) {
 	if s := b.State(7001); s.Flag != rerun.Normal || len(s.Records) != 1 || !s.Cached {
 		t.Fatalf("the clean-up was not left to the queue: %+v", s)
 	}
-	list, err := listing.New(b.SQL, b.Store).List(t.Context(), scope, 7001)
+	list, err := listing.New(b.Reports, b.Documents).List(t.Context(), scope, 7001)
 	if err != nil || len(list.Values)+len(list.Open) != 0 {
 		t.Fatalf("GET shows what was archived: %+v %v", list, err)
 	}

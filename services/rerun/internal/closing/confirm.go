@@ -32,7 +32,8 @@ func (u *UseCase) Confirm(ctx context.Context, scope authn.LabScope, c Confirmat
 			return err
 		}
 		logID, err := e.locked.Log(ctx, activitylog.Entry{
-			Category: activitylog.RerunValuesConfirmed, Text: "Sample rerun values confirmed", Actor: c.Actor, At: u.d.Clock.Now(), Meta: s,
+			Category: activitylog.RerunValuesConfirmed, Text: "Sample rerun values confirmed", Actor: c.Actor,
+			At: u.d.Clock.Now(), Meta: s,
 		})
 		if err != nil {
 			return err

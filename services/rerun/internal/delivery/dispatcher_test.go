@@ -53,7 +53,8 @@ func scope(t *testing.T) authn.LabScope {
 
 func order(t *testing.T) outbox.Row {
 	t.Helper()
-	payload, err := proto.Marshal(&taskqueuev1.EnqueueRequest{LabId: proto.Int64(12), Tasks: []*taskqueuev1.Task{{Task: 4}}})
+	payload, err := proto.Marshal(&taskqueuev1.EnqueueRequest{LabId: proto.Int64(12),
+		Tasks: []*taskqueuev1.Task{{Task: 4}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,8 @@ func TestTheKeyOfARepetitionIsTheSame(t *testing.T) {
 		if err := r.deliver(t.Context(), order(t)); err != nil {
 			t.Fatal(err)
 		}
-		if r.task.GetIdempotencyKey() != "outbox_rerun-7-1800000000000" || r.task.GetLabId() != 12 || len(r.task.GetTasks()) != 1 {
+		if r.task.GetIdempotencyKey() != "outbox_rerun-7-1800000000000" || r.task.GetLabId() != 12 ||
+			len(r.task.GetTasks()) != 1 {
 			t.Fatalf("%v", r.task)
 		}
 	}
@@ -96,7 +98,8 @@ func TestAChangedReportIsEvaluated(t *testing.T) {
 func TestARefusalIsFinalAndAnAbsenceIsNot(t *testing.T) {
 	t.Parallel()
 	for _, row := range []outbox.Row{order(t), evaluation(t)} {
-		if err := (&receivers{err: apperr.New(apperr.Invalid, "X", "x")}).deliver(t.Context(), row); !outbox.IsUndeliverable(err) {
+		if err := (&receivers{err: apperr.New(apperr.Invalid, "X", "x")}).deliver(t.Context(),
+			row); !outbox.IsUndeliverable(err) {
 			t.Errorf("%s refused: %v", row.Kind, err)
 		}
 		if err := (&receivers{err: apperr.New(apperr.Unavailable, "X", "x")}).deliver(t.Context(), row); !outbox.IsAway(err) {

@@ -82,6 +82,7 @@ func requestBody(scope authn.LabScope, indices []int) []byte {
 	for _, i := range indices {
 		list = append(list, strconv.Itoa(i))
 	}
-	return fmt.Appendf(nil, `{"type":"auto","rerun_number":"1","requested_parameters":"[%s]","is_active":true,"lab_id":%d}`,
+	return fmt.Appendf(nil, `{"type":"auto","rerun_number":"1","requested_parameters":"[%s]","is_active":true,`+
+		`"lab_id":%d}`,
 		strings.Join(list, ", "), scope.LabID())
 }

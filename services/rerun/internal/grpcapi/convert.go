@@ -28,7 +28,7 @@ func commandOf(in *rerunv1.RequestRerunRequest, actor activitylog.Actor) (reques
 	c := request.Command{
 		ReportID: in.GetReportId(), ParameterNames: in.GetParameterNames(), SampleID: in.GetSampleId(), Actor: actor,
 	}
-	if err := sameReport(in.LabReportId, in.GetReportId()); err != nil {
+	if err := sameReport(in.LabReportId != nil, in.GetLabReportId(), in.GetReportId()); err != nil {
 		return c, err
 	}
 	var ok bool
@@ -36,7 +36,8 @@ func commandOf(in *rerunv1.RequestRerunRequest, actor activitylog.Actor) (reques
 		return c, apperr.InvalidField("type", "type must be Manual or auto")
 	}
 	if in.IsActive != nil && !in.GetIsActive() {
-		return c, apperr.InvalidField("is_active", "is_active must be true: a request is closed by its values, confirm or abort")
+		return c, apperr.InvalidField("is_active",
+			"is_active must be true: a request is closed by its values, confirm or abort")
 	}
 	if utf8.RuneCountInString(c.SampleID) > maxSampleID {
 		return c, apperr.InvalidField("sample_id", "sample_id has at most 64 characters")
@@ -53,8 +54,8 @@ func commandOf(in *rerunv1.RequestRerunRequest, actor activitylog.Actor) (reques
 }
 
 // sameReport refuses a body that names another report than the address.
-func sameReport(named *int64, reportID int64) error {
-	if named != nil && *named != reportID {
+func sameReport(isNamed bool, named, reportID int64) error {
+	if isNamed && named != reportID {
 		return apperr.InvalidField("lab_report_id", "lab_report_id differs from the report of the address")
 	}
 	return nil
@@ -112,7 +113,8 @@ func evaluated(qualifying []int) *rerunv1.EvaluateAutoRerunResponse {
 	if len(qualifying) == 0 {
 		return &rerunv1.EvaluateAutoRerunResponse{Message: "Auto rerun didn't qualify for these values"}
 	}
-	return &rerunv1.EvaluateAutoRerunResponse{Message: "Auto rerun queued successfully", QualifyingParameters: narrowAll(qualifying)}
+	return &rerunv1.EvaluateAutoRerunResponse{Message: "Auto rerun queued successfully",
+		QualifyingParameters: narrowAll(qualifying)}
 }
 
 func listed(l listing.Listing) *rerunv1.ListRerunsResponse {
@@ -123,7 +125,8 @@ func listed(l listing.Listing) *rerunv1.ListRerunsResponse {
 	for _, r := range l.Open {
 		out.PendingRequests = append(out.PendingRequests, &rerunv1.PendingRequest{
 			RerunId: r.ID, Type: string(r.Type), RerunNumber: narrow(r.Number), RequestedParameters: narrowAll(r.Requested),
-			ParameterNames: r.ParameterNames, PendingParameters: narrowAll(r.Pending), CreatedBy: r.CreatedBy, CreatedAt: iso(r.CreatedAt),
+			ParameterNames: r.ParameterNames, PendingParameters: narrowAll(r.Pending), CreatedBy: r.CreatedBy,
+			CreatedAt: iso(r.CreatedAt),
 		})
 	}
 	return out
@@ -131,8 +134,10 @@ func listed(l listing.Listing) *rerunv1.ListRerunsResponse {
 
 func valueOut(v rerun.Value, present map[int]string) *rerunv1.RerunValue {
 	out := &rerunv1.RerunValue{
-		XId: v.ID, LabId: v.LabID, SampleId: v.SampleID, Value: v.Value, Order: narrow(v.Order), Index: narrow(v.Index), RerunType: v.RerunType,
-		RerunNumber: narrow(v.Number), ParameterName: v.ParameterName, DeviceId: v.DeviceID, DeviceName: v.DeviceName, CreatedAt: iso(v.CreatedAt),
+		XId: v.ID, LabId: v.LabID, SampleId: v.SampleID, Value: v.Value, Order: narrow(v.Order), Index: narrow(v.Index),
+		RerunType:   v.RerunType,
+		RerunNumber: narrow(v.Number), ParameterName: v.ParameterName, DeviceId: v.DeviceID, DeviceName: v.DeviceName,
+		CreatedAt: iso(v.CreatedAt),
 	}
 	if original, ok := present[v.Index]; ok {
 		out.OriginalValue = &original

@@ -25,10 +25,11 @@ var errRerunNumber = apperr.InvalidField("rerun_number", "rerun_number must be -
 // receiptOf reads POST …/new.
 func receiptOf(in *rerunv1.AddValuesRequest, actor activitylog.Actor) (receive.Command, error) {
 	c := receive.Command{
-		ReportID: in.GetReportId(), SampleID: strings.TrimSpace(in.GetSampleId()), DeviceID: in.GetDeviceId(), DeviceName: in.GetDeviceName(),
-		RerunType: in.GetRerunType(), Actor: actor,
+		ReportID: in.GetReportId(), SampleID: strings.TrimSpace(in.GetSampleId()), DeviceID: in.GetDeviceId(),
+		DeviceName: in.GetDeviceName(),
+		RerunType:  in.GetRerunType(), Actor: actor,
 	}
-	if err := sameReport(in.LabReportId, in.GetReportId()); err != nil {
+	if err := sameReport(in.LabReportId != nil, in.GetLabReportId(), in.GetReportId()); err != nil {
 		return c, err
 	}
 	text, isText := textOf(in.GetRerunNumber().GetJson())
@@ -106,7 +107,8 @@ func received(r receive.Result) *rerunv1.AddValuesResponse {
 	}
 	return &rerunv1.AddValuesResponse{
 		Message: rerunUpdated, Type: kind, Fulfilled: len(r.Pending) == 0, AcceptedParameters: narrowAll(r.Accepted),
-		RejectedParameters: narrowAll(r.Rejected), PendingParameters: narrowAll(r.Pending), SampleRedrawFlag: narrow(int(r.Flag)),
+		RejectedParameters: narrowAll(r.Rejected), PendingParameters: narrowAll(r.Pending),
+		SampleRedrawFlag: narrow(int(r.Flag)),
 	}
 }
 
@@ -152,7 +154,8 @@ func sameParameter(a, b closing.Row) bool {
 func confirmedRow(i int, row *rerunv1.ConfirmedValue, reportID int64) (closing.Row, error) {
 	const widest = 127 // of the columns
 	r := closing.Row{Result: rerun.Result{
-		ProfileTestID: row.GetProfileTestId(), Index: int(row.GetIndex()), ParameterName: row.GetParameterName(), Value: row.GetValue(),
+		ProfileTestID: row.GetProfileTestId(), Index: int(row.GetIndex()), ParameterName: row.GetParameterName(),
+		Value:     row.GetValue(),
 		Highlight: int(row.GetHighlight()), Automated: int(row.GetAutomatedValue()),
 	}}
 	if row.Order != nil {

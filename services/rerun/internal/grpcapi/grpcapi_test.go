@@ -38,7 +38,9 @@ func (u *useCases) Request(_ context.Context, scope authn.LabScope, c request.Co
 	return rerun.Record{ID: "id-1", Type: c.Type, Number: max(c.Number, 1)}, nil
 }
 
-func (u *useCases) Evaluate(_ context.Context, scope authn.LabScope, _ int64, readings []autorerun.Reading) ([]int, error) {
+func (u *useCases) Evaluate(
+	_ context.Context, scope authn.LabScope, _ int64, readings []autorerun.Reading,
+) ([]int, error) {
 	u.scope, u.readings = scope, readings
 	return u.qualify, nil
 }
@@ -57,7 +59,8 @@ func as(t testing.TB, p authn.Principal) context.Context {
 	return authn.NewContext(t.Context(), p)
 }
 
-var asha = authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77, FullName: "Asha R"}
+var asha = authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77,
+	FullName: "Asha R"}
 
 func raw(s string) *typev1.RawJSON {
 	if s == "" {
@@ -73,9 +76,11 @@ func body(indices string) *rerunv1.RequestRerunRequest {
 func TestRequestedParametersAreReadInTheirSpellings(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]int{
-		`"[1, 3, 5]"`: {1, 3, 5}, `"1,3,5"`: {1, 3, 5}, `[1, 3, 5]`: {1, 3, 5}, `"[7]"`: {7}, `"7"`: {7}, `["1", "3"]`: {1, 3}, `" [ 2 ,1 ] "`: {2, 1},
+		`"[1, 3, 5]"`: {1, 3, 5}, `"1,3,5"`: {1, 3, 5}, `[1, 3, 5]`: {1, 3, 5}, `"[7]"`: {7}, `"7"`: {7},
+		`["1", "3"]`: {1, 3}, `" [ 2 ,1 ] "`: {2, 1},
 		`"[0]"`: {0},
-		``:      nil, `""`: nil, `"[]"`: nil, `[]`: nil, `"[1,1]"`: nil, `[1, 1]`: nil, `[1.5]`: nil, `[1e1]`: nil, `"a"`: nil, `7`: nil, `{"a":1}`: nil,
+		``:      nil, `""`: nil, `"[]"`: nil, `[]`: nil, `"[1,1]"`: nil, `[1, 1]`: nil, `[1.5]`: nil, `[1e1]`: nil,
+		`"a"`: nil, `7`: nil, `{"a":1}`: nil,
 		`"[1"`: nil, `"1,"`: nil, `[null]`: nil, `[[1]]`: nil, `"+1"`: nil, `[99999999999]`: nil, `true`: nil,
 	} {
 		u := &useCases{}
@@ -91,7 +96,8 @@ func TestRequestedParametersAreReadInTheirSpellings(t *testing.T) {
 
 func TestARerunNumberIsAnIntegerOrItsText(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]int{``: 0, `1`: 1, `"2"`: 2, `" 3 "`: 3, `null`: 0, `0`: -1, `"0"`: -1, `-1`: -1, `1.5`: -1, `"x"`: -1, `[1]`: -1, `true`: -1, `9e9`: -1} {
+	for text, want := range map[string]int{``: 0, `1`: 1, `"2"`: 2, `" 3 "`: 3, `null`: 0, `0`: -1, `"0"`: -1, `-1`: -1,
+		`1.5`: -1, `"x"`: -1, `[1]`: -1, `true`: -1, `9e9`: -1} {
 		in := body(`"[1]"`)
 		in.RerunNumber = raw(text)
 		u := &useCases{}
@@ -129,8 +135,10 @@ func TestTheAnswerNamesTheTypeAndTheActingUser(t *testing.T) {
 	u := &useCases{}
 	in := body(`"[1, 3]"`)
 	in.Type, in.IsActive, in.LabId, in.RerunNumber = proto.String("auto"), proto.Bool(true), proto.Int64(12), raw(`"1"`)
-	got, err := server(u).RequestRerun(as(t, authn.Principal{Kind: authn.Service, Caller: "taskqueue", Internal: true}), in)
-	want := &rerunv1.RequestRerunResponse{Message: "Auto Sample rerun requested successfully", RerunId: "id-1", RerunNumber: 1, SampleRedrawFlag: 3}
+	got, err := server(u).RequestRerun(as(t, authn.Principal{Kind: authn.Service, Caller: "taskqueue", Internal: true}),
+		in)
+	want := &rerunv1.RequestRerunResponse{Message: "Auto Sample rerun requested successfully", RerunId: "id-1",
+		RerunNumber: 1, SampleRedrawFlag: 3}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
 		t.Fatalf("%v %s", err, diff)
 	}
@@ -138,7 +146,8 @@ func TestTheAnswerNamesTheTypeAndTheActingUser(t *testing.T) {
 		t.Fatalf("actor %+v, laboratory %d", u.command.Actor, u.scope.LabID())
 	}
 	got, err = server(u).RequestRerun(as(t, asha), body(`"1"`))
-	if err != nil || got.GetMessage() != "Manual Sample rerun requested successfully" || u.command.Actor != (activitylog.Actor{ID: 77, Name: "Asha R"}) {
+	if err != nil || got.GetMessage() != "Manual Sample rerun requested successfully" ||
+		u.command.Actor != (activitylog.Actor{ID: 77, Name: "Asha R"}) {
 		t.Fatalf("%v %v %+v", got, err, u.command.Actor)
 	}
 }
@@ -154,21 +163,23 @@ func TestWhoMayCall(t *testing.T) {
 		want      apperr.Kind
 		fine      bool
 	}{
-		"lab user":                      {principal: user(authn.Session, authn.LabUser), fine: true},
-		"support":                       {principal: user(authn.Session, authn.Support), fine: true},
-		"instrument interface":          {principal: user(authn.Bearer, ""), fine: true},
-		"bearer of a lab user":          {principal: user(authn.Bearer, authn.LabUser), fine: true},
-		"its own laboratory named":      {principal: user(authn.Session, authn.LabUser), labID: 12, fine: true},
-		"service":                       {principal: authn.Principal{Kind: authn.Service}, labID: 12, fine: true},
-		"service without laboratory":    {principal: authn.Principal{Kind: authn.Service}, want: apperr.Invalid},
-		"doctor":                        {principal: user(authn.Session, authn.Doctor), want: apperr.Forbidden},
-		"organization":                  {principal: user(authn.Session, authn.Organization), want: apperr.Forbidden},
-		"collection center":             {principal: user(authn.Session, authn.CollectionCenter), want: apperr.Forbidden},
-		"bearer of a doctor":            {principal: user(authn.Bearer, authn.Doctor), want: apperr.Forbidden},
-		"nobody":                        {want: apperr.Forbidden},
-		"another laboratory named":      {principal: user(authn.Session, authn.LabUser), labID: 13, want: apperr.NotFound},
-		"support without a laboratory":  {principal: authn.Principal{Kind: authn.Session, SessionType: authn.Support}, want: apperr.Invalid},
-		"support without, one is named": {principal: authn.Principal{Kind: authn.Session, SessionType: authn.Support}, labID: 13, want: apperr.Invalid},
+		"lab user":                   {principal: user(authn.Session, authn.LabUser), fine: true},
+		"support":                    {principal: user(authn.Session, authn.Support), fine: true},
+		"instrument interface":       {principal: user(authn.Bearer, ""), fine: true},
+		"bearer of a lab user":       {principal: user(authn.Bearer, authn.LabUser), fine: true},
+		"its own laboratory named":   {principal: user(authn.Session, authn.LabUser), labID: 12, fine: true},
+		"service":                    {principal: authn.Principal{Kind: authn.Service}, labID: 12, fine: true},
+		"service without laboratory": {principal: authn.Principal{Kind: authn.Service}, want: apperr.Invalid},
+		"doctor":                     {principal: user(authn.Session, authn.Doctor), want: apperr.Forbidden},
+		"organization":               {principal: user(authn.Session, authn.Organization), want: apperr.Forbidden},
+		"collection center":          {principal: user(authn.Session, authn.CollectionCenter), want: apperr.Forbidden},
+		"bearer of a doctor":         {principal: user(authn.Bearer, authn.Doctor), want: apperr.Forbidden},
+		"nobody":                     {want: apperr.Forbidden},
+		"another laboratory named":   {principal: user(authn.Session, authn.LabUser), labID: 13, want: apperr.NotFound},
+		"support without a laboratory": {principal: authn.Principal{Kind: authn.Session, SessionType: authn.Support},
+			want: apperr.Invalid},
+		"support without, one is named": {principal: authn.Principal{Kind: authn.Session, SessionType: authn.Support},
+			labID: 13, want: apperr.Invalid},
 	} {
 		in := body(`"[1]"`)
 		if c.labID != 0 {
@@ -215,7 +226,8 @@ func operations(s *grpcapi.Server) map[string]func(context.Context) error {
 			return err
 		},
 		"auto": func(ctx context.Context) error {
-			_, err := s.EvaluateAutoRerun(ctx, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001, DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1)}}})
+			_, err := s.EvaluateAutoRerun(ctx, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
+				DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1)}}})
 			return err
 		},
 	}
@@ -224,25 +236,33 @@ func operations(s *grpcapi.Server) map[string]func(context.Context) error {
 func TestDeviceDataIsReadAndChecked(t *testing.T) {
 	t.Parallel()
 	u := &useCases{qualify: []int{1, 3}}
-	got, err := server(u).EvaluateAutoRerun(as(t, asha), &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001, DeviceData: []*rerunv1.DeviceValue{
-		{Index: proto.Int32(1), Value: raw(`"<0.4"`)}, {Index: proto.Int32(3), Value: raw(`12.50`)}, {Index: proto.Int32(0)}, {Index: proto.Int32(4), Value: raw(`null`)}}})
-	want := &rerunv1.EvaluateAutoRerunResponse{Message: "Auto rerun queued successfully", QualifyingParameters: []int32{1, 3}}
+	got, err := server(u).EvaluateAutoRerun(as(t, asha), &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
+		DeviceData: []*rerunv1.DeviceValue{
+			{Index: proto.Int32(1), Value: raw(`"<0.4"`)}, {Index: proto.Int32(3), Value: raw(`12.50`)}, {Index: proto.Int32(0)},
+			{Index: proto.Int32(4), Value: raw(`null`)}}})
+	want := &rerunv1.EvaluateAutoRerunResponse{Message: "Auto rerun queued successfully",
+		QualifyingParameters: []int32{1, 3}}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
 		t.Fatalf("%v %s", err, diff)
 	}
-	if diff := cmp.Diff([]autorerun.Reading{{Index: 1, Value: "<0.4"}, {Index: 3, Value: "12.50"}, {Index: 0}, {Index: 4}}, u.readings); diff != "" {
+	if diff := cmp.Diff([]autorerun.Reading{{Index: 1, Value: "<0.4"}, {Index: 3, Value: "12.50"}, {Index: 0}, {Index: 4}},
+		u.readings); diff != "" {
 		t.Fatal(diff)
 	}
 	for name, rows := range map[string][]*rerunv1.DeviceValue{
-		"nothing": nil, "no index": {{Value: raw(`1`)}}, "an object": {{Index: proto.Int32(1), Value: raw(`{}`)}}, "a flag": {{Index: proto.Int32(1), Value: raw(`true`)}},
-		"long": {{Index: proto.Int32(1), Value: raw(`"` + strings.Repeat("é", 257) + `"`)}}, "many": make([]*rerunv1.DeviceValue, 501),
+		"nothing": nil, "no index": {{Value: raw(`1`)}}, "an object": {{Index: proto.Int32(1), Value: raw(`{}`)}},
+		"a flag": {{Index: proto.Int32(1), Value: raw(`true`)}},
+		"long":   {{Index: proto.Int32(1), Value: raw(`"` + strings.Repeat("é", 257) + `"`)}},
+		"many":   make([]*rerunv1.DeviceValue, 501),
 	} {
-		if _, err := server(u).EvaluateAutoRerun(as(t, asha), &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001, DeviceData: rows}); !apperr.Is(err, apperr.Invalid) {
+		if _, err := server(u).EvaluateAutoRerun(as(t, asha), &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
+			DeviceData: rows}); !apperr.Is(err, apperr.Invalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	u.qualify = nil
-	got, err = server(u).EvaluateAutoRerun(as(t, asha), &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001, DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1)}}})
+	got, err = server(u).EvaluateAutoRerun(as(t, asha), &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
+		DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1)}}})
 	if err != nil || got.GetMessage() != "Auto rerun didn't qualify for these values" {
 		t.Fatalf("%v %v", got, err)
 	}
@@ -253,16 +273,20 @@ func TestTheListingShowsValuesBesideThePresentOnes(t *testing.T) {
 	at := time.Date(2026, 11, 21, 15, 30, 0, 5_000_000, time.FixedZone("IST", 19800))
 	u := &useCases{listing: listing.Listing{
 		Flag: rerun.Requested, Present: map[int]string{1: "13.1"},
-		Values: []rerun.Value{{ID: "v", LabID: 12, Index: 1, Number: 1, Value: "13.5", CreatedAt: at}, {ID: "w", LabID: 12, Index: 2, Number: 1, CreatedAt: at}},
-		Open:   []listing.OpenRequest{{Record: rerun.Record{ID: "r", Type: rerun.Manual, Number: 1, Requested: []int{1, 3}, CreatedBy: 77, CreatedAt: at}, Pending: []int{3}}},
+		Values: []rerun.Value{{ID: "v", LabID: 12, Index: 1, Number: 1, Value: "13.5", CreatedAt: at},
+			{ID: "w", LabID: 12, Index: 2, Number: 1, CreatedAt: at}},
+		Open: []listing.OpenRequest{{Record: rerun.Record{ID: "r", Type: rerun.Manual, Number: 1, Requested: []int{1, 3},
+			CreatedBy: 77, CreatedAt: at}, Pending: []int{3}}},
 	}}
 	got, err := server(u).ListReruns(as(t, asha), &rerunv1.ListRerunsRequest{LabReportId: 7001})
 	want := &rerunv1.ListRerunsResponse{SampleRedrawFlag: 3,
 		Reruns: []*rerunv1.RerunValue{
-			{XId: "v", LabId: 12, Index: 1, RerunNumber: 1, Value: "13.5", CreatedAt: "2026-11-21T10:00:00.005Z", OriginalValue: proto.String("13.1")},
+			{XId: "v", LabId: 12, Index: 1, RerunNumber: 1, Value: "13.5", CreatedAt: "2026-11-21T10:00:00.005Z",
+				OriginalValue: proto.String("13.1")},
 			{XId: "w", LabId: 12, Index: 2, RerunNumber: 1, CreatedAt: "2026-11-21T10:00:00.005Z"}},
-		PendingRequests: []*rerunv1.PendingRequest{{RerunId: "r", Type: "Manual", RerunNumber: 1, RequestedParameters: []int32{1, 3},
-			PendingParameters: []int32{3}, CreatedBy: 77, CreatedAt: "2026-11-21T10:00:00.005Z"}}}
+		PendingRequests: []*rerunv1.PendingRequest{{RerunId: "r", Type: "Manual", RerunNumber: 1,
+			RequestedParameters: []int32{1, 3},
+			PendingParameters:   []int32{3}, CreatedBy: 77, CreatedAt: "2026-11-21T10:00:00.005Z"}}}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
 		t.Fatalf("%v %s", err, diff)
 	}

@@ -8,7 +8,9 @@ import (
 )
 
 // RequestRerun requests a rerun for a person or, on internal calls, for the platform.
-func (s *Server) RequestRerun(ctx context.Context, in *rerunv1.RequestRerunRequest) (*rerunv1.RequestRerunResponse, error) {
+func (s *Server) RequestRerun(
+	ctx context.Context, in *rerunv1.RequestRerunRequest,
+) (*rerunv1.RequestRerunResponse, error) {
 	scope, principal, err := s.enter(ctx, in.GetReportId(), in.GetLabId())
 	if err != nil {
 		return nil, err
@@ -25,7 +27,9 @@ func (s *Server) RequestRerun(ctx context.Context, in *rerunv1.RequestRerunReque
 }
 
 // EvaluateAutoRerun decides on an automatic rerun and queues its request.
-func (s *Server) EvaluateAutoRerun(ctx context.Context, in *rerunv1.EvaluateAutoRerunRequest) (*rerunv1.EvaluateAutoRerunResponse, error) {
+func (s *Server) EvaluateAutoRerun(
+	ctx context.Context, in *rerunv1.EvaluateAutoRerunRequest,
+) (*rerunv1.EvaluateAutoRerunResponse, error) {
 	scope, _, err := s.enter(ctx, in.GetLabReportId(), in.GetLabId())
 	if err != nil {
 		return nil, err
@@ -72,7 +76,9 @@ func (s *Server) AddValues(ctx context.Context, in *rerunv1.AddValuesRequest) (*
 }
 
 // ConfirmRerun replaces report values and closes the rerun.
-func (s *Server) ConfirmRerun(ctx context.Context, in *rerunv1.ConfirmRerunRequest) (*rerunv1.ConfirmRerunResponse, error) {
+func (s *Server) ConfirmRerun(
+	ctx context.Context, in *rerunv1.ConfirmRerunRequest,
+) (*rerunv1.ConfirmRerunResponse, error) {
 	scope, principal, err := s.enter(ctx, in.GetLabReportId(), in.GetLabId())
 	if err != nil {
 		return nil, err

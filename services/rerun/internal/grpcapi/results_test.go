@@ -50,9 +50,12 @@ func resultServer(r *results) *grpcapi.Server {
 
 // count is a valid message.
 func count() *rerunv1.AddValuesRequest {
-	return &rerunv1.AddValuesRequest{ReportId: 7001, LabReportId: proto.Int64(7001), LabId: proto.Int64(12), SampleId: proto.String(" S-1 "),
-		DeviceId: proto.String("xn"), DeviceName: proto.String("XN"), RerunType: proto.String("manual_rerun"), RerunNumber: raw("1"),
-		DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(3), Value: raw(`4.20`)}, {Index: proto.Int32(1), Value: raw(`"13.5"`), ParameterName: proto.String("Hb")},
+	return &rerunv1.AddValuesRequest{ReportId: 7001, LabReportId: proto.Int64(7001), LabId: proto.Int64(12),
+		SampleId: proto.String(" S-1 "),
+		DeviceId: proto.String("xn"), DeviceName: proto.String("XN"), RerunType: proto.String("manual_rerun"),
+		RerunNumber: raw("1"),
+		DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(3), Value: raw(`4.20`)},
+			{Index: proto.Int32(1), Value: raw(`"13.5"`), ParameterName: proto.String("Hb")},
 			{Index: proto.Int32(3), Value: raw(`4.20`)}}}
 }
 
@@ -63,12 +66,15 @@ func TestAMessageOfAnInstrumentIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := receive.Command{ReportID: 7001, Number: 1, SampleID: "S-1", DeviceID: "xn", DeviceName: "XN", RerunType: "manual_rerun",
-		Readings: []receive.Reading{{Index: 3, Value: "4.20"}, {Index: 1, Value: "13.5", Name: "Hb"}}, Actor: activitylog.Actor{ID: 77, Name: "Asha R"}}
+	want := receive.Command{ReportID: 7001, Number: 1, SampleID: "S-1", DeviceID: "xn", DeviceName: "XN",
+		RerunType: "manual_rerun",
+		Readings:  []receive.Reading{{Index: 3, Value: "4.20"}, {Index: 1, Value: "13.5", Name: "Hb"}},
+		Actor:     activitylog.Actor{ID: 77, Name: "Asha R"}}
 	if diff := cmp.Diff(want, r.command); diff != "" {
 		t.Fatal(diff)
 	}
-	answer := &rerunv1.AddValuesResponse{Message: "Rerun data updated", Type: "manual triggered", AcceptedParameters: []int32{3},
+	answer := &rerunv1.AddValuesResponse{Message: "Rerun data updated", Type: "manual triggered",
+		AcceptedParameters: []int32{3},
 		RejectedParameters: []int32{1}, PendingParameters: []int32{8}, SampleRedrawFlag: 3}
 	if diff := cmp.Diff(answer, got, protocmp.Transform()); diff != "" {
 		t.Fatal(diff)
@@ -76,7 +82,8 @@ func TestAMessageOfAnInstrumentIsRead(t *testing.T) {
 	own := count()
 	own.RerunNumber, own.RerunType = raw(`"-1"`), nil
 	r.result = receive.Result{ByInstrument: true, Accepted: []int{3}, Flag: rerun.Fulfilled}
-	if got, err = resultServer(r).AddValues(as(t, asha), own); err != nil || got.GetType() != "instrument triggered" || !got.GetFulfilled() ||
+	if got, err = resultServer(r).AddValues(as(t, asha), own); err != nil || got.GetType() != "instrument triggered" ||
+		!got.GetFulfilled() ||
 		r.command.Number != receive.OnItsOwn || r.command.RerunType != "instrument_rerun" {
 		t.Fatalf("%v %v %+v", got, err, r.command)
 	}
@@ -88,26 +95,28 @@ func TestAWrongMessageOfAnInstrumentIsRefused(t *testing.T) {
 		return func(r *rerunv1.AddValuesRequest) { r.DeviceData = []*rerunv1.DeviceValue{v} }
 	}
 	for name, change := range map[string]func(*rerunv1.AddValuesRequest){
-		"no number":             func(r *rerunv1.AddValuesRequest) { r.RerunNumber = nil },
-		"number 0":              func(r *rerunv1.AddValuesRequest) { r.RerunNumber = raw("0") },
-		"number -2":             func(r *rerunv1.AddValuesRequest) { r.RerunNumber = raw("-2") },
-		"number of text":        func(r *rerunv1.AddValuesRequest) { r.RerunNumber = raw(`"one"`) },
-		"number an object":      func(r *rerunv1.AddValuesRequest) { r.RerunNumber = raw(`{}`) },
-		"another report":        func(r *rerunv1.AddValuesRequest) { r.LabReportId = proto.Int64(7002) },
-		"no sample":             func(r *rerunv1.AddValuesRequest) { r.SampleId = proto.String(" ") },
-		"long sample":           func(r *rerunv1.AddValuesRequest) { r.SampleId = proto.String(strings.Repeat("x", 65)) },
-		"long device":           func(r *rerunv1.AddValuesRequest) { r.DeviceId = proto.String(strings.Repeat("x", 256)) },
-		"long name of device":   func(r *rerunv1.AddValuesRequest) { r.DeviceName = proto.String(strings.Repeat("x", 256)) },
-		"long type":             func(r *rerunv1.AddValuesRequest) { r.RerunType = proto.String(strings.Repeat("x", 65)) },
-		"nothing":               func(r *rerunv1.AddValuesRequest) { r.DeviceData = nil },
-		"too much":              func(r *rerunv1.AddValuesRequest) { r.DeviceData = make([]*rerunv1.DeviceValue, 501) },
-		"no value":              value(&rerunv1.DeviceValue{Index: proto.Int32(1)}),
-		"a null":                value(&rerunv1.DeviceValue{Index: proto.Int32(1), Value: raw("null")}),
-		"an empty value":        value(&rerunv1.DeviceValue{Index: proto.Int32(1), Value: raw(`" "`)}),
-		"an object":             value(&rerunv1.DeviceValue{Index: proto.Int32(1), Value: raw(`{}`)}),
-		"no index":              value(&rerunv1.DeviceValue{Value: raw(`1`)}),
-		"a long value":          value(&rerunv1.DeviceValue{Index: proto.Int32(1), Value: raw(`"` + strings.Repeat("9", 257) + `"`)}),
-		"a long parameter":      value(&rerunv1.DeviceValue{Index: proto.Int32(1), Value: raw(`1`), ParameterName: proto.String(strings.Repeat("x", 256))}),
+		"no number":           func(r *rerunv1.AddValuesRequest) { r.RerunNumber = nil },
+		"number 0":            func(r *rerunv1.AddValuesRequest) { r.RerunNumber = raw("0") },
+		"number -2":           func(r *rerunv1.AddValuesRequest) { r.RerunNumber = raw("-2") },
+		"number of text":      func(r *rerunv1.AddValuesRequest) { r.RerunNumber = raw(`"one"`) },
+		"number an object":    func(r *rerunv1.AddValuesRequest) { r.RerunNumber = raw(`{}`) },
+		"another report":      func(r *rerunv1.AddValuesRequest) { r.LabReportId = proto.Int64(7002) },
+		"no sample":           func(r *rerunv1.AddValuesRequest) { r.SampleId = proto.String(" ") },
+		"long sample":         func(r *rerunv1.AddValuesRequest) { r.SampleId = proto.String(strings.Repeat("x", 65)) },
+		"long device":         func(r *rerunv1.AddValuesRequest) { r.DeviceId = proto.String(strings.Repeat("x", 256)) },
+		"long name of device": func(r *rerunv1.AddValuesRequest) { r.DeviceName = proto.String(strings.Repeat("x", 256)) },
+		"long type":           func(r *rerunv1.AddValuesRequest) { r.RerunType = proto.String(strings.Repeat("x", 65)) },
+		"nothing":             func(r *rerunv1.AddValuesRequest) { r.DeviceData = nil },
+		"too much":            func(r *rerunv1.AddValuesRequest) { r.DeviceData = make([]*rerunv1.DeviceValue, 501) },
+		"no value":            value(&rerunv1.DeviceValue{Index: proto.Int32(1)}),
+		"a null":              value(&rerunv1.DeviceValue{Index: proto.Int32(1), Value: raw("null")}),
+		"an empty value":      value(&rerunv1.DeviceValue{Index: proto.Int32(1), Value: raw(`" "`)}),
+		"an object":           value(&rerunv1.DeviceValue{Index: proto.Int32(1), Value: raw(`{}`)}),
+		"no index":            value(&rerunv1.DeviceValue{Value: raw(`1`)}),
+		"a long value": value(&rerunv1.DeviceValue{Index: proto.Int32(1),
+			Value: raw(`"` + strings.Repeat("9", 257) + `"`)}),
+		"a long parameter": value(&rerunv1.DeviceValue{Index: proto.Int32(1), Value: raw(`1`),
+			ParameterName: proto.String(strings.Repeat("x", 256))}),
 		"one index, two values": func(r *rerunv1.AddValuesRequest) { r.DeviceData[2].Value = raw("4.3") },
 	} {
 		in := count()
@@ -121,7 +130,8 @@ func TestAWrongMessageOfAnInstrumentIsRefused(t *testing.T) {
 // decision is a valid confirmation.
 func decision() *rerunv1.ConfirmRerunRequest {
 	return &rerunv1.ConfirmRerunRequest{LabReportId: 7001, RerunConfirmedData: []*rerunv1.ConfirmedValue{
-		{ProfileTestId: proto.Int64(302), Value: proto.String("7"), Order: proto.Int32(4), Index: proto.Int32(8), Highlight: proto.Int32(1),
+		{ProfileTestId: proto.Int64(302), Value: proto.String("7"), Order: proto.Int32(4), Index: proto.Int32(8),
+			Highlight:      proto.Int32(1),
 			AutomatedValue: proto.Int32(1), ReportForIdId: proto.Int64(7001), ParameterName: proto.String("ESR")},
 		{Value: proto.String("13.5"), Index: proto.Int32(1)}}}
 }
@@ -135,7 +145,8 @@ func TestAConfirmationIsRead(t *testing.T) {
 	}
 	four := 4
 	want := closing.Confirmation{ReportID: 7001, Actor: activitylog.Actor{ID: 77, Name: "Asha R"}, Rows: []closing.Row{
-		{Result: rerun.Result{ProfileTestID: 302, Index: 8, ParameterName: "ESR", Value: "7", Highlight: 1, Automated: 1}, Order: &four},
+		{Result: rerun.Result{ProfileTestID: 302, Index: 8, ParameterName: "ESR", Value: "7", Highlight: 1, Automated: 1},
+			Order: &four},
 		{Result: rerun.Result{Index: 1, Value: "13.5"}}}}
 	if diff := cmp.Diff(want, r.confirmation, cmpopts.EquateEmpty()); diff != "" {
 		t.Fatal(diff)
@@ -149,8 +160,11 @@ func TestAConfirmationIsRead(t *testing.T) {
 func TestAWrongConfirmationIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*rerunv1.ConfirmRerunRequest){
-		"nothing":        func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData = nil },
-		"too much":       func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData = make([]*rerunv1.ConfirmedValue, 501) },
+		"nothing": func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData = nil },
+		"too much": func(r *rerunv1.ConfirmRerunRequest) {
+			r.RerunConfirmedData = make([]*rerunv1.ConfirmedValue,
+				501)
+		},
 		"another report": func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData[0].ReportForIdId = proto.Int64(7002) },
 		"no index":       func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData[0].Index = nil },
 		"no value":       func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData[0].Value = nil },
@@ -160,9 +174,11 @@ func TestAWrongConfirmationIsRefused(t *testing.T) {
 		"a long name": func(r *rerunv1.ConfirmRerunRequest) {
 			r.RerunConfirmedData[0].ParameterName = proto.String(strings.Repeat("x", 256))
 		},
-		"no such test":      func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData[0].ProfileTestId = proto.Int64(-1) },
-		"a wide highlight":  func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData[0].Highlight = proto.Int32(300) },
-		"a wide automation": func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData[0].AutomatedValue = proto.Int32(300) },
+		"no such test":     func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData[0].ProfileTestId = proto.Int64(-1) },
+		"a wide highlight": func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData[0].Highlight = proto.Int32(300) },
+		"a wide automation": func(r *rerunv1.ConfirmRerunRequest) {
+			r.RerunConfirmedData[0].AutomatedValue = proto.Int32(300)
+		},
 		"twice": func(r *rerunv1.ConfirmRerunRequest) {
 			r.RerunConfirmedData[1].Index, r.RerunConfirmedData[1].ProfileTestId = proto.Int32(8), proto.Int64(302)
 		},

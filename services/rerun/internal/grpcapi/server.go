@@ -64,8 +64,9 @@ func New(d Deps) *Server { return &Server{d: d} }
 // Errors of the prologue that every operation shares.
 var (
 	errDisabled = apperr.New(apperr.Invalid, "DOCUMENT_STORE_DISABLED", "Document store is not enabled")
-	errNotYours = apperr.New(apperr.Forbidden, "FORBIDDEN", "Sample reruns are open to lab users and support of the laboratory")
-	errNoID     = apperr.InvalidField("lab_report_id", "lab_report_id must be a positive integer")
+	errNotYours = apperr.New(apperr.Forbidden, "FORBIDDEN",
+		"Sample reruns are open to lab users and support of the laboratory")
+	errNoID = apperr.InvalidField("lab_report_id", "lab_report_id must be a positive integer")
 )
 
 // enter checks what every operation needs, and returns the laboratory that it works on. named is the lab_id of

@@ -7,13 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
-	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/rerun/internal/listing"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/memory"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
@@ -21,20 +17,21 @@ var at = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
 func TestAListingShowsValuesPresentOnesAndWhatIsAwaited(t *testing.T) {
 	t.Parallel()
-	db := mysqltest.New(t)
-	storetest.Seed(t, db)
-	reports, err := mysql.New(db, clock.Fixed(at))
-	if err != nil {
+	b := storetest.NewBench(t)
+	documents := b.Documents
+	list := listing.New(b.Reports, documents)
+	b.Change(7001, func(r *memory.Row) {
+		r.Flag = rerun.Requested
+		r.Results = []rerun.Result{{Index: 1, Value: "13.1"}, {ProfileTestID: 301, Index: 8, Value: "5"},
+			{ProfileTestID: 302, Index: 8, Value: "6"}}
+	})
+	b.Change(7002, func(r *memory.Row) { r.Results = []rerun.Result{{Index: 3, Value: "9"}} })
+	if err := documents.Insert(t.Context(), storetest.Record("r", 7001, rerun.Manual, 1,
+		true)); err != nil { // asks for 3 and 1
 		t.Fatal(err)
 	}
-	documents := mongo.New(mongotest.Database(t))
-	list := listing.New(reports, documents)
-	storetest.Exec(t, db, "UPDATE labReportRelation SET sampleRedrawFlag = 3 WHERE id = 7001",
-		"INSERT INTO reportValues (labReportId_id, profileTestId, `index`, value) VALUES (7001, 0, 1, '13.1'), (7001, 301, 8, '5'), (7001, 302, 8, '6'), (7002, 0, 3, '9')")
-	if err := documents.Insert(t.Context(), storetest.Record("r", 7001, rerun.Manual, 1, true)); err != nil { // asks for 3 and 1
-		t.Fatal(err)
-	}
-	if err := documents.InsertValues(t.Context(), []rerun.Value{{ID: "v", LabID: 12, ReportID: 7001, Index: 3, Number: 1, Value: "4.2", CreatedAt: at}}); err != nil {
+	if err := documents.InsertValues(t.Context(),
+		[]rerun.Value{{ID: "v", LabID: 12, ReportID: 7001, Index: 3, Number: 1, Value: "4.2", CreatedAt: at}}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -51,17 +48,21 @@ func TestAListingShowsValuesPresentOnesAndWhatIsAwaited(t *testing.T) {
 	if _, err := list.List(t.Context(), storetest.Scope(t, 13), storetest.Report); apperr.KindOf(err) != apperr.NotFound {
 		t.Fatalf("another laboratory: %v", err)
 	}
-	if err := documents.InsertValues(t.Context(), []rerun.Value{{ID: "w", LabID: 12, ReportID: 7001, Index: 1, Number: 1, Value: "13", CreatedAt: at}}); err != nil {
+	if err := documents.InsertValues(t.Context(),
+		[]rerun.Value{{ID: "w", LabID: 12, ReportID: 7001, Index: 1, Number: 1, Value: "13", CreatedAt: at}}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err = list.List(t.Context(), storetest.Scope(t, 12), storetest.Report); err != nil || len(got.Open) != 0 || len(got.Values) != 2 {
+	if got, err = list.List(t.Context(), storetest.Scope(t, 12), storetest.Report); err != nil || len(got.Open) != 0 ||
+		len(got.Values) != 2 {
 		t.Fatalf("a request with all its values awaits nothing: %+v %v", got, err)
 	}
-	storetest.Exec(t, db, "UPDATE labReportRelation SET sampleRedrawFlag = 0 WHERE id = 7001")
-	if got, err = list.List(t.Context(), storetest.Scope(t, 12), storetest.Report); err != nil || len(got.Open) != 0 {
+	b.Change(7001, func(r *memory.Row) { r.Flag = rerun.Normal })
+	if got, err = list.List(t.Context(), storetest.Scope(t, 12), storetest.Report); err != nil ||
+		len(got.Open)+len(got.Values) != 0 {
 		t.Fatalf("a closed report awaits nothing: %+v %v", got.Open, err)
 	}
-	if got, err = list.List(t.Context(), storetest.Scope(t, 12), storetest.OtherReport); err != nil || len(got.Values) != 0 || len(got.Open) != 0 {
+	if got, err = list.List(t.Context(), storetest.Scope(t, 12), storetest.OtherReport); err != nil ||
+		len(got.Values) != 0 || len(got.Open) != 0 {
 		t.Fatalf("%+v %v", got, err)
 	}
 }

@@ -119,7 +119,8 @@ var (
 	ErrNoRequest = apperr.New(apperr.Invalid, "NO_ACTIVE_RERUN", "No active rerun request")
 	ErrNothing   = apperr.InvalidField("device_data", "device_data holds none of the parameters that this rerun is about")
 	ErrSample    = apperr.InvalidField("sample_id", "sample_id is not the sample of this report")
-	ErrTooMany   = apperr.New(apperr.Conflict, "TOO_MANY_RERUNS", "This report has too many reruns; confirm or abort them first")
+	ErrTooMany   = apperr.New(apperr.Conflict, "TOO_MANY_RERUNS",
+		"This report has too many reruns; confirm or abort them first")
 )
 
 // Receive stores the values and sets the flag. Errors: NotFound; Invalid for another sample, no request, no

@@ -15,6 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/memory"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
@@ -41,8 +42,9 @@ func (b *bench) ask(indices ...int) {
 
 // message reads "1=13.5 3=4.2".
 func message(number int, text string) receive.Command {
-	m := receive.Command{ReportID: storetest.Report, Number: number, SampleID: "S-1", DeviceID: "xn", DeviceName: "XN", RerunType: "manual_rerun",
-		Actor: activitylog.Actor{ID: -1, Name: "system"}}
+	m := receive.Command{ReportID: storetest.Report, Number: number, SampleID: "S-1", DeviceID: "xn", DeviceName: "XN",
+		RerunType: "manual_rerun",
+		Actor:     activitylog.Actor{ID: -1, Name: "system"}}
 	for field := range strings.FieldsSeq(text) {
 		var r receive.Reading
 		_, _ = fmt.Sscanf(field, "%d=%s", &r.Index, &r.Value)
@@ -103,7 +105,8 @@ func TestARequestIsFulfilledByTheSetOfItsValues(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	s := b.expect(rerun.Fulfilled, "1:1=13.5", "1:8=5", "1:3=4.2")
-	if !s.Cached || s.Records[0].Active || len(s.Log[activitylog.RerunValuesReceived]) != 2 || s.Values[0].ParameterName != "Haemoglobin" || s.Values[0].Order != 1 {
+	if !s.Cached || s.Records[0].Active || len(s.Log[activitylog.RerunValuesReceived]) != 2 ||
+		s.Values[0].ParameterName != "Haemoglobin" || s.Values[0].Order != 1 {
 		t.Fatalf("%+v", s)
 	}
 	b.refused(message(1, "5=1 99=7"), receive.ErrNothing)
@@ -139,7 +142,8 @@ func TestAnotherValueReplacesAndKeepsTheOld(t *testing.T) {
 	}
 	s := b.expect(rerun.Requested, "1:1=14.0")
 	history := s.Values[0].History
-	if len(history) != 2 || history[0].Value != "13.5" || history[1].Value != "14.0" || history[1].DeviceID != "xn" || s.Values[0].DeviceID != "another" {
+	if len(history) != 2 || history[0].Value != "13.5" || history[1].Value != "14.0" || history[1].DeviceID != "xn" ||
+		s.Values[0].DeviceID != "another" {
 		t.Fatalf("%+v", s.Values[0])
 	}
 }
@@ -175,7 +179,7 @@ func TestARepetitionOfTheInstrumentIsStoredFromEveryFlag(t *testing.T) {
 func TestTheNameTellsWhichTestOfASharedIndexIsMeant(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	storetest.Exec(t, b.DB, "INSERT INTO ReportFormat (testId_id, `index`, `order`, parameterName) VALUES (301, 8, 9, 'Other')")
+	b.Fixture.AddParameter(rerun.Parameter{TestID: 301, Index: 8, Order: 9, Name: "Other"})
 	for name, order := range map[string]int{"other": 9, "ESR": 1, "": 1, "unknown": 1} {
 		m := message(-1, "8="+fmt.Sprint(order)+name)
 		m.Readings[0].Name = name
@@ -208,7 +212,7 @@ func TestWhatCannotBeAccepted(t *testing.T) {
 	foreign.ReportID = storetest.ForeignReport
 	b.refused(foreign, rerun.ErrNoReport)
 	b.expect(rerun.Requested)
-	storetest.Exec(t, b.DB, "UPDATE labReportRelation SET manualSampleId = 'M-1' WHERE id = 7001")
+	b.Change(storetest.Report, func(r *memory.Row) { r.ManualSampleID = "M-1" })
 	m.SampleID = "M-1"
 	if _, err := b.send(m); err != nil {
 		t.Fatal(err)
@@ -236,9 +240,9 @@ func TestARequestOfAnotherProgramTakesValues(t *testing.T) {
 	b := setup(t)
 	b.ask(1)
 	// What another program wrote has no marker in the log and is not marked as ours.
-	storetest.Exec(t, b.DB, "DELETE FROM ActivityLog")
+	b.Change(storetest.Report, func(r *memory.Row) { r.Log = nil })
 	b.refused(message(1, "1=13.5"), receive.ErrNoRequest)
-	b.Disown("SampleRerun")
+	b.Fixture.Disown()
 	if r := b.say(1, "1=13.5"); r.Flag != rerun.Fulfilled {
 		t.Fatalf("%+v", r)
 	}
@@ -271,12 +275,13 @@ func TestNoCompletionIsLost(t *testing.T) {
 	var indices []int
 	for i := range parts {
 		indices = append(indices, 100+i)
-		storetest.Exec(t, b.DB, fmt.Sprintf("INSERT INTO ReportFormat (testId_id, `index`, `order`, parameterName) VALUES (301, %d, %d, 'p')", 100+i, i))
+		b.Fixture.AddParameter(rerun.Parameter{TestID: storetest.Profile, Index: 100 + i, Order: i, Name: "p"})
 	}
 	scope := storetest.Scope(t, 12)
 	for id := int64(20_000); id < 20_000+reports+1; id++ {
-		storetest.Exec(t, b.DB, fmt.Sprintf("INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, sampleId) VALUES (%d, 12, 401, 501, 301, 'S-1')", id))
-		if _, err := b.Request.Request(t.Context(), scope, request.Command{ReportID: id, Type: rerun.Manual, Requested: indices}); err != nil {
+		b.Fixture.Put(storetest.Row(id))
+		if _, err := b.Request.Request(t.Context(), scope, request.Command{ReportID: id, Type: rerun.Manual,
+			Requested: indices}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -320,7 +325,8 @@ func TestAnAbsentDocumentStoreFailsTheMessage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.ask(1)
-	_, err := b.Bench.Cases(&storetest.Mortal{DieBefore: 4}).Receive.Receive(t.Context(), storetest.Scope(t, 12), message(1, "1=13.5"))
+	_, err := b.Bench.Cases(&storetest.Crashing{DieBefore: 4}).Receive.Receive(t.Context(), storetest.Scope(t, 12),
+		message(1, "1=13.5"))
 	if !errors.Is(err, storetest.ErrDead) {
 		t.Fatalf("error = %v", err)
 	}

@@ -50,7 +50,9 @@ func (r *receipt) repetition(ctx context.Context) (Result, error) {
 }
 
 // repeat inserts record and values; entry 979 is the commit marker.
-func (r *receipt) repeat(ctx context.Context, result Result, next rerun.Flag, values []rerun.Value, print string, ledger rerun.Ledger) (Result, error) {
+func (r *receipt) repeat(
+	ctx context.Context, result Result, next rerun.Flag, values []rerun.Value, print string, ledger rerun.Ledger,
+) (Result, error) {
 	record, err := r.insert(ctx, r.record(result.Accepted, values), values, ledger)
 	if err != nil {
 		return Result{}, err
@@ -74,7 +76,8 @@ func (r *receipt) repeat(ctx context.Context, result Result, next rerun.Flag, va
 func (r *receipt) record(indices []int, values []rerun.Value) rerun.Record {
 	now := r.d.Clock.Now()
 	record := rerun.Record{
-		ID: rerun.RecordID(r.scope.LabID(), r.d.NewID()), LabID: r.scope.LabID(), ReportID: r.command.ReportID, Type: rerun.ByAnalyser, Number: values[0].Number,
+		ID: rerun.RecordID(r.scope.LabID(), r.d.NewID()), LabID: r.scope.LabID(), ReportID: r.command.ReportID,
+		Type: rerun.ByAnalyser, Number: values[0].Number,
 		Requested: indices, SampleID: r.command.SampleID, CreatedBy: r.command.Actor.ID, UpdatedBy: r.command.Actor.ID,
 		CreatedAt: now, UpdatedAt: now,
 	}
@@ -86,7 +89,9 @@ func (r *receipt) record(indices []int, values []rerun.Value) rerun.Record {
 
 // insert adds the record. A number that is taken belongs to another program, to a rerun that is being cleared
 // away, or to this same message, which died before it was committed: then its record is taken over.
-func (r *receipt) insert(ctx context.Context, record rerun.Record, values []rerun.Value, ledger rerun.Ledger) (rerun.Record, error) {
+func (r *receipt) insert(
+	ctx context.Context, record rerun.Record, values []rerun.Value, ledger rerun.Ledger,
+) (rerun.Record, error) {
 	err := r.d.Records.Insert(ctx, record)
 	if !rerun.IsDuplicate(err) {
 		return record, err
@@ -123,7 +128,8 @@ func (r *receipt) unfinished(old rerun.Record, stored, values []rerun.Value, led
 		return false
 	}
 	for _, s := range stored {
-		if s.Number == old.Number && !slices.ContainsFunc(values, func(v rerun.Value) bool { return v.Index == s.Index && v.Same(s) }) {
+		sent := func(v rerun.Value) bool { return v.Index == s.Index && v.Same(s) }
+		if s.Number == old.Number && !slices.ContainsFunc(values, sent) {
 			return false
 		}
 	}

@@ -67,7 +67,9 @@ func (r *receipt) find(ctx context.Context) (request rerun.Mark, latest bool, er
 
 // store returns every index of the request that is stored now. A message with all of them needs no look at what
 // was stored before.
-func (r *receipt) store(ctx context.Context, request rerun.Mark, wanted []Reading) (stored []int, changed int, err error) {
+func (r *receipt) store(
+	ctx context.Context, request rerun.Mark, wanted []Reading,
+) (stored []int, changed int, err error) {
 	values, err := r.values(ctx, request.Number, wanted)
 	if err != nil {
 		return nil, 0, err
@@ -98,7 +100,8 @@ func (r *receipt) complete(ctx context.Context, request rerun.Mark, latest bool,
 	if result.changed == 0 {
 		return nil
 	}
-	return r.log(ctx, "Sample rerun values received", mark{RerunID: request.RerunID, RerunNumber: request.Number, Indices: result.Accepted})
+	return r.log(ctx, "Sample rerun values received", mark{RerunID: request.RerunID, RerunNumber: request.Number,
+		Indices: result.Accepted})
 }
 
 func (r *receipt) fulfil(ctx context.Context, request rerun.Mark, result *Result) error {

@@ -79,7 +79,8 @@ func TestAFailedSaveTakesItsDocumentBackAndIsLogged(t *testing.T) {
 		t.Fatalf("error = %v", err)
 	}
 	entries := b.log(activitylog.RerunFailed)
-	if len(b.stored()) != 0 || b.flag() != rerun.Normal || len(entries) != 2 || b.counts.failed["save"] != 2 || b.cached() != "" {
+	if len(b.stored()) != 0 || b.flag() != rerun.Normal || len(entries) != 2 || b.counts.failed["save"] != 2 ||
+		b.cached() {
 		t.Fatalf("stored %v, flag %d, log %v, counts %v", b.stored(), b.flag(), entries, b.counts.failed)
 	}
 	if entries[0]["user"] != int64(77) || entries[0]["outcome_unknown"] != false {
@@ -107,7 +108,8 @@ func TestACommittedRecordSurvivesTheNextRequest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.must(manual(0, 1))
-	if err := b.store.Insert(t.Context(), storetest.Record("analyser", storetest.Report, rerun.ByAnalyser, 2, false)); err != nil {
+	if err := b.store.Insert(t.Context(), storetest.Record("analyser", storetest.Report, rerun.ByAnalyser, 2,
+		false)); err != nil {
 		t.Fatal(err)
 	}
 	b.setFlag(rerun.Fulfilled)
@@ -163,14 +165,17 @@ func TestAnAbsentDocumentStoreOrCacheIsHandled(t *testing.T) {
 		t.Fatalf("flag %d", b.flag())
 	}
 	b.records, b.index = b.store, index{errCrash}
-	if err := b.cache.Close(); err != nil {
-		t.Fatal(err)
-	}
+	b.cache = brokenCache{b.cache}
 	b.must(manual(0, 1)) // neither the cache nor the index fails a request
 	if b.counts.failed["cache"] != 1 || b.counts.failed["index"] != 1 {
 		t.Fatalf("%v", b.counts.failed)
 	}
 }
+
+// brokenCache takes nothing.
+type brokenCache struct{ storetest.OpenSet }
+
+func (brokenCache) Set(context.Context, authn.LabScope, int64, bool) error { return errCrash }
 
 type absent struct{ request.Records }
 

@@ -1,7 +1,6 @@
 package request_test
 
 import (
-	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/property"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/memory"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
@@ -24,10 +24,11 @@ func TestNoSequenceOfRequestsAndCrashesBlocksAReport(t *testing.T) {
 	next.Store(10_000)
 	property.Check(t, func(r *rapid.T) {
 		id := next.Add(1)
-		storetest.Exec(t, b.db, fmt.Sprintf("INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id) VALUES (%d, 12, 401, 501, 301)", id))
+		b.Fixture.Put(storetest.Row(id))
 		m := &machine{bench: b, t: r, id: id}
 		for range rapid.IntRange(1, 6).Draw(r, "steps") {
-			m.step(rapid.SampledFrom([]string{"manual", "auto", "crash", "fulfil", "close", "close without deleting"}).Draw(r, "step"))
+			m.step(rapid.SampledFrom([]string{"manual", "auto", "crash", "fulfil", "close", "close without deleting"}).Draw(r,
+				"step"))
 			m.check()
 		}
 	})
@@ -41,7 +42,7 @@ type machine struct {
 
 func (m *machine) state() (rerun.Flag, []rerun.Record) {
 	scope := storetest.Scope(m.bench.t, 12)
-	flag, err := m.flags.Flag(m.bench.t.Context(), scope, m.id)
+	flag, err := m.Reports.Flag(m.bench.t.Context(), scope, m.id)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func (m *machine) close(records []rerun.Record, deletes bool) {
 }
 
 func (m *machine) set(f rerun.Flag) {
-	storetest.Exec(m.bench.t, m.db, fmt.Sprintf("UPDATE labReportRelation SET sampleRedrawFlag = %d WHERE id = %d", f, m.id))
+	m.Change(m.id, func(r *memory.Row) { r.Flag = f })
 }
 
 func (m *machine) check() {

@@ -142,7 +142,8 @@ func (u *UseCase) save(ctx context.Context, scope authn.LabScope, c Command, l L
 func (u *UseCase) record(scope authn.LabScope, c Command, names []string) rerun.Record {
 	now := u.d.Clock.Now()
 	return rerun.Record{
-		ID: rerun.RecordID(scope.LabID(), u.d.NewID()), LabID: scope.LabID(), ReportID: c.ReportID, Type: c.Type, Requested: c.Requested,
+		ID: rerun.RecordID(scope.LabID(), u.d.NewID()), LabID: scope.LabID(), ReportID: c.ReportID, Type: c.Type,
+		Requested:      c.Requested,
 		ParameterNames: names, Active: true, SampleID: c.SampleID,
 		CreatedBy: c.Actor.ID, UpdatedBy: c.Actor.ID, CreatedAt: now, UpdatedAt: now,
 	}

@@ -2,9 +2,7 @@ package request_test
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -13,35 +11,28 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
-	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
-	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/rerun/internal/aftercommit"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/mysql"
-	openset "github.com/labplatform/labplatform/services/rerun/internal/store/redis"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/memory"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
 var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// bench is the use case on real stores. A test may replace reports or records to make a step fail.
+// bench is the use case in memory. A test may replace reports, records or the cache to make a step fail.
 type bench struct {
+	*storetest.Bench
 	t       *testing.T
-	db      *sql.DB
-	cache   *goredis.Client
 	reports request.Reports
-	flags   *mysql.Store
 	records request.Records
-	store   *mongo.Store
+	store   storetest.Documents
+	cache   storetest.OpenSet
 	index   index
 	counts  *counts
 	ids     atomic.Int64
@@ -75,20 +66,15 @@ func (i index) SyncUser(context.Context, authn.LabScope, int64) error { return i
 
 func setup(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, db: mysqltest.New(t), cache: redistest.Start(t).Client(), store: mongo.New(mongotest.Database(t)), counts: &counts{failed: map[string]int{}}}
-	storetest.Seed(t, b.db)
-	reports, err := mysql.New(b.db, clock.Fixed(now))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.reports, b.flags, b.records = mysql.Requests{Store: reports}, reports, b.store
+	b := &bench{Bench: storetest.NewBench(t), t: t, counts: &counts{failed: map[string]int{}}}
+	b.store, b.records, b.cache, b.reports = b.Documents, b.Documents, b.OpenSet, storetest.Requests{Reports: b.Reports}
 	return b
 }
 
 func (b *bench) request(c request.Command) (rerun.Record, error) {
 	b.t.Helper()
 	after := aftercommit.New(aftercommit.Deps{
-		Queue: atOnce{b.counts}, Flags: b.flags, OpenSet: openset.New(b.cache), Index: b.index, Documents: b.store,
+		Queue: atOnce{b.counts}, Flags: b.Reports, OpenSet: b.cache, Index: b.index, Documents: b.store,
 	})
 	u := request.New(request.Deps{
 		Reports: b.reports, Records: b.records, AfterCommit: after, Clock: clock.Fixed(now),
@@ -99,7 +85,8 @@ func (b *bench) request(c request.Command) (rerun.Record, error) {
 }
 
 func manual(number int, indices ...int) request.Command {
-	return request.Command{ReportID: storetest.Report, Type: rerun.Manual, Number: number, Requested: indices, Actor: activitylog.Actor{ID: 77, Name: "Asha R"}}
+	return request.Command{ReportID: storetest.Report, Type: rerun.Manual, Number: number, Requested: indices,
+		Actor: activitylog.Actor{ID: 77, Name: "Asha R"}}
 }
 
 func automatic(indices ...int) request.Command {
@@ -126,18 +113,10 @@ func (b *bench) refused(c request.Command, kind apperr.Kind, reason string) {
 	}
 }
 
-func (b *bench) flag() rerun.Flag {
-	b.t.Helper()
-	f, err := b.flags.Flag(b.t.Context(), storetest.Scope(b.t, 12), storetest.Report)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return f
-}
+func (b *bench) flag() rerun.Flag { return b.Fixture.Get(storetest.Report).Flag }
 
 func (b *bench) setFlag(f rerun.Flag) {
-	b.t.Helper()
-	storetest.Exec(b.t, b.db, fmt.Sprintf("UPDATE labReportRelation SET sampleRedrawFlag = %d WHERE id = %d", f, storetest.Report))
+	b.Change(storetest.Report, func(r *memory.Row) { r.Flag = f })
 }
 
 func (b *bench) stored() []rerun.Record {
@@ -149,64 +128,48 @@ func (b *bench) stored() []rerun.Record {
 	return records
 }
 
+// log returns the meta of the entries of a category, with who did it.
 func (b *bench) log(category activitylog.Category) []map[string]any {
 	b.t.Helper()
-	rows, err := b.db.QueryContext(b.t.Context(), "SELECT labUserId, labUserName, COALESCE(billId, 0), log_context, meta FROM ActivityLog"+
-		" WHERE lab_id = 12 AND category = ? AND labReportId = ? ORDER BY id", category, storetest.Report)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer rows.Close()
 	var entries []map[string]any
-	for rows.Next() {
-		var user, bill int64
-		var name, logContext string
-		var meta []byte
-		if err := rows.Scan(&user, &name, &bill, &logContext, &meta); err != nil {
-			b.t.Fatal(err)
+	for _, e := range b.Fixture.Get(storetest.Report).Log {
+		if e.Category != category {
+			continue
 		}
 		entry := map[string]any{}
-		if err := json.Unmarshal(meta, &entry); err != nil {
+		if err := json.Unmarshal(e.Meta, &entry); err != nil {
 			b.t.Fatal(err)
 		}
-		entry["user"], entry["name"], entry["bill"], entry["context"] = user, name, bill, logContext
+		entry["user"], entry["name"], entry["bill"] = e.Actor.ID, e.Actor.Name, e.BillID
 		entries = append(entries, entry)
-	}
-	if err := rows.Err(); err != nil {
-		b.t.Fatal(err)
 	}
 	return entries
 }
 
-func (b *bench) cached() string {
-	b.t.Helper()
-	v, err := b.cache.HGet(b.t.Context(), "sample_rerun_12", "7001").Result()
-	if err != nil && !errors.Is(err, goredis.Nil) {
-		b.t.Fatal(err)
-	}
-	return v
-}
+func (b *bench) cached() bool { return b.State(storetest.Report).Cached }
 
 func TestARequestIsSavedFlaggedLoggedAndCached(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	saved := b.must(manual(0, 3, 1, 8))
-	want := rerun.Record{ID: "12-id-1", LabID: 12, ReportID: 7001, Type: rerun.Manual, Number: 1, Requested: []int{3, 1, 8},
-		ParameterNames: []string{"White cells", "Haemoglobin", "ESR"}, Active: true, CreatedBy: 77, UpdatedBy: 77, CreatedAt: now, UpdatedAt: now}
+	want := rerun.Record{ID: "12-id-1", LabID: 12, ReportID: 7001, Type: rerun.Manual, Number: 1,
+		Requested:      []int{3, 1, 8},
+		ParameterNames: []string{"White cells", "Haemoglobin", "ESR"}, Active: true, CreatedBy: 77, UpdatedBy: 77,
+		CreatedAt: now, UpdatedAt: now}
 	if diff := cmp.Diff(want, saved); diff != "" {
 		t.Fatal(diff)
 	}
 	if diff := cmp.Diff([]rerun.Record{want}, b.stored()); diff != "" {
 		t.Fatal(diff)
 	}
-	entries := []map[string]any{{"user": int64(77), "name": "Asha R", "bill": int64(401), "context": "SAMPLE_RERUN",
+	entries := []map[string]any{{"user": int64(77), "name": "Asha R", "bill": int64(401),
 		"rerun_id": "12-id-1", "rerun_number": 1.0, "type": "Manual", "requested_parameters": []any{3.0, 1.0, 8.0},
 		"old": map[string]any{"sampleRedrawFlag": 0.0}, "new": map[string]any{"sampleRedrawFlag": 3.0}}}
 	if diff := cmp.Diff(entries, b.log(activitylog.RerunRequested)); diff != "" {
 		t.Fatal(diff)
 	}
-	if b.flag() != rerun.Requested || b.cached() != "1" {
-		t.Fatalf("flag %d, cache %q", b.flag(), b.cached())
+	if b.flag() != rerun.Requested || !b.cached() {
+		t.Fatalf("flag %d, cached %v", b.flag(), b.cached())
 	}
 }
 
@@ -251,7 +214,8 @@ func TestTheRulesOfASecondRequest(t *testing.T) {
 	t.Run("automatic, after an instrument repeated on its own", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
-		if err := b.store.Insert(t.Context(), storetest.Record("analyser", storetest.Report, rerun.ByAnalyser, 1, false)); err != nil {
+		if err := b.store.Insert(t.Context(), storetest.Record("analyser", storetest.Report, rerun.ByAnalyser, 1,
+			false)); err != nil {
 			t.Fatal(err)
 		}
 		b.setFlag(rerun.Fulfilled)

@@ -45,8 +45,9 @@ func TestEveryFlagAndEventHasTheDocumentedOutcome(t *testing.T) {
 func TestTypesAreReadInAnyDocumentedSpelling(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]rerun.Type{
-		"Manual": rerun.Manual, "manual": rerun.Manual, "MANUAL_RERUN": rerun.Manual, "auto": rerun.Auto, " Auto_Rerun ": rerun.Auto,
-		"": "", "Instrument": "", "manuel": "",
+		"Manual": rerun.Manual, "manual": rerun.Manual, "MANUAL_RERUN": rerun.Manual, "auto": rerun.Auto,
+		" Auto_Rerun ": rerun.Auto,
+		"":             "", "Instrument": "", "manuel": "",
 	} {
 		if got, ok := rerun.ParseType(text); got != want || ok != (want != "") {
 			t.Errorf("%q: %q, %v", text, got, ok)

@@ -83,8 +83,10 @@ func Archive(records []Record, values []Value) Snapshot {
 }
 
 func (v Value) archived() ArchivedValue {
-	a := ArchivedValue{ID: v.ID, SampleID: v.SampleID, Value: v.Value, Order: v.Order, Index: v.Index, RerunType: v.RerunType,
-		RerunNumber: v.Number, ParameterName: v.ParameterName, DeviceID: v.DeviceID, DeviceName: v.DeviceName, CreatedAt: v.CreatedAt}
+	a := ArchivedValue{ID: v.ID, SampleID: v.SampleID, Value: v.Value, Order: v.Order, Index: v.Index,
+		RerunType:   v.RerunType,
+		RerunNumber: v.Number, ParameterName: v.ParameterName, DeviceID: v.DeviceID, DeviceName: v.DeviceName,
+		CreatedAt: v.CreatedAt}
 	for _, e := range v.History {
 		a.History = append(a.History, ArchivedEarlier(e))
 	}

@@ -69,7 +69,8 @@ func (s *Sweeper) facts(ctx context.Context, scope authn.LabScope, l Locked, bef
 // uncommitted is a request that never happened: its transaction is over and left no marker. What an instrument
 // said on its own counts while a rerun is open, marker or not.
 func (c facts) uncommitted(r rerun.Record) bool {
-	return !r.Foreign && r.CreatedAt.Before(c.before) && r.Type != rerun.ByAnalyser && !c.ledger.Committed(r.ID) && !c.archived[r.ID]
+	return !r.Foreign && r.CreatedAt.Before(c.before) && r.Type != rerun.ByAnalyser && !c.ledger.Committed(r.ID) &&
+		!c.archived[r.ID]
 }
 
 // over is a document of this service whose rerun is closed.
@@ -96,7 +97,8 @@ func (c facts) unarchived() (records []rerun.Record, values []rerun.Value) {
 func (s *Sweeper) archive(ctx context.Context, l Locked, records []rerun.Record, values []rerun.Value) error {
 	snapshot := rerun.Archive(records, values)
 	snapshot.Old.Flag, snapshot.New.Flag = l.Report().Flag, l.Report().Flag
-	_, err := l.Log(ctx, activitylog.Entry{Category: activitylog.RerunFailed, Text: "Documents of an unfinished sample rerun archived",
+	_, err := l.Log(ctx, activitylog.Entry{Category: activitylog.RerunFailed,
+		Text:  "Documents of an unfinished sample rerun archived",
 		Actor: activitylog.System, At: s.d.Clock.Now(), Meta: snapshot})
 	s.count(err, Archived, len(records)+len(values))
 	return err

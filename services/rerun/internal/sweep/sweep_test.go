@@ -8,25 +8,32 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/memory"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/rerun/internal/sweep"
 )
+
+func TestACrashAtEveryStepIsRepaired(t *testing.T) {
+	t.Parallel()
+	storetest.CrashTables(t, storetest.Memory)
+}
 
 func TestWhatNobodyArchivedIsArchivedBeforeItIsDeleted(t *testing.T) {
 	t.Parallel()
 	b := storetest.NewBench(t)
 	c := b.Cases(nil)
-	if err := say(-1, "1=13.5 3=4.2")(b, c, 7001); err != nil {
+	if err := storetest.Say(-1, "1=13.5 3=4.2")(b, c, 7001); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Exec(t, b.DB, "UPDATE labReportRelation SET sampleRedrawFlag = 0 WHERE id = 7001") // closed by another program
+	b.Change(7001, func(r *memory.Row) { r.Flag = rerun.Normal }) // closed by another program
 	b.Sweep()
 	s := b.State(7001)
 	if len(s.Records)+len(s.Values) != 0 || s.Cached || len(s.Log[activitylog.RerunFailed]) != 1 {
 		t.Fatalf("%+v", s)
 	}
 	var archive rerun.Snapshot
-	if err := json.Unmarshal(s.Log[activitylog.RerunFailed][0], &archive); err != nil || len(archive.RerunValues) != 2 || len(archive.Reruns) != 1 || archive.RerunValues[0].Value != "13.5" {
+	if err := json.Unmarshal(s.Log[activitylog.RerunFailed][0], &archive); err != nil || len(archive.RerunValues) != 2 ||
+		len(archive.Reruns) != 1 || archive.RerunValues[0].Value != "13.5" {
 		t.Fatalf("%s %v", s.Log[activitylog.RerunFailed][0], err)
 	}
 	if b.Counts.Of(sweep.Archived) != 3 || b.Counts.Of(sweep.Deleted) != 3 {
@@ -38,14 +45,14 @@ func TestDocumentsOfOtherProgramsAndOpenRerunsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	b := storetest.NewBench(t)
 	c := b.Cases(nil)
-	for report, act := range map[int64]act{7001: ask(1, 3), 7002: ask(1)} {
+	for report, act := range map[int64]storetest.Act{7001: storetest.Ask(1, 3), 7002: storetest.Ask(1)} {
 		if err := act(b, c, report); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b.Disown("SampleRerun")
-	storetest.Exec(t, b.DB, "UPDATE labReportRelation SET sampleRedrawFlag = 0 WHERE id = 7002")
-	if err := say(-1, "1=9.9")(b, c, 7001); err != nil {
+	b.Fixture.Disown()
+	b.Change(7002, func(r *memory.Row) { r.Flag = rerun.Normal })
+	if err := storetest.Say(-1, "1=9.9")(b, c, 7001); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -64,7 +71,7 @@ func TestWhatIsYoungIsNotTouched(t *testing.T) {
 	b := storetest.NewBench(t)
 	record := storetest.Record("12-young", 7001, rerun.Manual, 1, true)
 	record.CreatedAt = storetest.Now
-	if err := b.Store.Insert(t.Context(), record); err != nil {
+	if err := b.Documents.Insert(t.Context(), record); err != nil {
 		t.Fatal(err)
 	}
 	b.Hand.Move(5 * time.Minute)
@@ -86,17 +93,17 @@ func TestWhatIsYoungIsNotTouched(t *testing.T) {
 func TestTheCacheIsRepairedInBothDirections(t *testing.T) {
 	t.Parallel()
 	b := storetest.NewBench(t)
-	if err := ask(1)(b, b.Cases(nil), 7001); err != nil {
+	if err := storetest.Ask(1)(b, b.Cases(nil), 7001); err != nil {
 		t.Fatal(err)
 	}
 	scope := storetest.Scope(t, 12)
 	for id, open := range map[int64]bool{7001: false, 7002: true, 99: true} {
-		if err := b.Open.Set(t.Context(), scope, id, open); err != nil {
+		if err := b.OpenSet.Set(t.Context(), scope, id, open); err != nil {
 			t.Fatal(err)
 		}
 	}
 	b.Sweep()
-	entries, err := b.Open.Entries(t.Context(), scope)
+	entries, err := b.OpenSet.Entries(t.Context(), scope)
 	if err != nil || len(entries) != 1 || entries[0] != 7001 || b.Counts.Of(sweep.Cached) != 3 {
 		t.Fatalf("%v, %d repaired, %v", entries, b.Counts.Of(sweep.Cached), err)
 	}
@@ -109,10 +116,10 @@ func TestTheCacheIsRepairedInBothDirections(t *testing.T) {
 func TestOneSweeperLeadsAtATime(t *testing.T) {
 	t.Parallel()
 	b := storetest.NewBench(t)
-	if err := b.Store.Insert(t.Context(), storetest.Record("12-a", 7001, rerun.Manual, 1, true)); err != nil {
+	if err := b.Documents.Insert(t.Context(), storetest.Record("12-a", 7001, rerun.Manual, 1, true)); err != nil {
 		t.Fatal(err)
 	}
-	err := b.SQL.Lead(t.Context(), func(context.Context) error {
+	err := b.Reports.Lead(t.Context(), func(context.Context) error {
 		b.Sweep()
 		return nil
 	})

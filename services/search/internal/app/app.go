@@ -67,6 +67,9 @@ func (b *builder) openStores() error {
 		return err
 	}
 	b.tables = mysql.New(db)
+	if err := b.CheckDatabase(health.RelationalDatabase, b.cfg.DB, "userDetails"); err != nil {
+		return err
+	}
 	b.cache, err = b.Cache(b.cfg.KV)
 	return err
 }
@@ -119,7 +122,6 @@ func (b *builder) serve(ctx context.Context) error {
 	}
 	b.Check(health.SearchIndex, b.index.Ready)
 	b.Check(health.KeyValueCache, service.Ping(b.cache))
-	b.Check(health.RelationalDatabase, b.tables.Ready)
 	paths := http.NewServeMux()
 	health.Register(paths, b.Health, b.fresh)
 	rest := b.cfg.REST.handler(paths, promhttp.HandlerFor(b.Registry, promhttp.HandlerOpts{}), area)

@@ -4,11 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"fmt"
 	"log/slog"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/whatsapp"
@@ -34,12 +33,7 @@ func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 		log.Info("TASKQUEUE_DB_ENABLED is false: nothing to migrate")
 		return nil
 	}
-	db, err := mysqldb.Open(cfg.DB, nil)
-	if err != nil {
-		return fmt.Errorf("open database: %w", err)
-	}
-	defer func() { _ = db.Close() }()
-	return mysqldb.Migrate(ctx, db, Name, migrations.Files, log)
+	return service.Migrate(ctx, cfg.DB, service.Migration{Service: Name, Files: migrations.Files}, log)
 }
 
 // openDatabase opens what is not on the way of a job: without it the queue accepts and delivers.

@@ -72,13 +72,6 @@ func SourceColumns() map[string][]string {
 	}
 }
 
-// Ready reports whether the database answers and has the service's tables.
-func (s *Store) Ready(ctx context.Context) error {
-	var one int
-	err := s.db.QueryRowContext(ctx, "SELECT 1 FROM (SELECT 1 AS n) AS o LEFT JOIN user_meta ON user_id = 0 LEFT JOIN cdc_progress ON connector = ''").Scan(&one)
-	return wrap("database ready", err)
-}
-
 func wrap(operation string, err error) error {
 	if err == nil {
 		return nil

@@ -41,8 +41,10 @@ type recordDocument struct {
 
 func documentOf(r rerun.Record) recordDocument {
 	d := recordDocument{
-		ID: documentID(r.ID), LabID: r.LabID, ReportID: r.ReportID, Type: string(r.Type), Number: r.Number, Requested: r.Requested,
-		ParameterNames: r.ParameterNames, Active: r.Active, SampleID: r.SampleID, CreatedBy: r.CreatedBy, UpdatedBy: r.UpdatedBy,
+		ID: documentID(r.ID), LabID: r.LabID, ReportID: r.ReportID, Type: string(r.Type), Number: r.Number,
+		Requested:      r.Requested,
+		ParameterNames: r.ParameterNames, Active: r.Active, SampleID: r.SampleID, CreatedBy: r.CreatedBy,
+		UpdatedBy: r.UpdatedBy,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Slot: r.ID, AutoSlot: r.ID,
 		WrittenBy: ours,
 	}
@@ -62,7 +64,8 @@ func (d recordDocument) record() rerun.Record {
 	}
 	return rerun.Record{
 		ID: string(d.ID), LabID: d.LabID, ReportID: d.ReportID, Type: kind, Number: d.Number, Requested: d.Requested,
-		ParameterNames: d.ParameterNames, Active: d.Active, SampleID: d.SampleID, CreatedBy: d.CreatedBy, UpdatedBy: d.UpdatedBy,
+		ParameterNames: d.ParameterNames, Active: d.Active, SampleID: d.SampleID, CreatedBy: d.CreatedBy,
+		UpdatedBy: d.UpdatedBy,
 		CreatedAt: d.CreatedAt.UTC(), UpdatedAt: d.UpdatedAt.UTC(),
 		Foreign: d.WrittenBy != ours,
 	}
@@ -111,7 +114,8 @@ func (s *Store) Reopen(ctx context.Context, scope authn.LabScope, id string) err
 
 // Retire frees both slots.
 func (s *Store) Retire(ctx context.Context, scope authn.LabScope, id string) error {
-	return s.set(ctx, scope, id, bson.D{{Key: "is_active", Value: false}, {Key: "slot", Value: id}, {Key: "auto_slot", Value: id}})
+	return s.set(ctx, scope, id, bson.D{{Key: "is_active", Value: false}, {Key: "slot", Value: id},
+		{Key: "auto_slot", Value: id}})
 }
 
 func (s *Store) set(ctx context.Context, scope authn.LabScope, id string, fields bson.D) error {

@@ -18,7 +18,8 @@ import (
 func (s *Store) StaleReports(
 	ctx context.Context, scope authn.LabScope, before time.Time, after int64, limit int,
 ) ([]int64, error) {
-	filter := bson.D{{Key: "lab_id", Value: scope.LabID()}, {Key: "lab_report_id", Value: bson.D{{Key: "$gt", Value: after}}},
+	filter := bson.D{{Key: "lab_id", Value: scope.LabID()}, {Key: "lab_report_id",
+		Value: bson.D{{Key: "$gt", Value: after}}},
 		{Key: "written_by", Value: ours}, {Key: "created_at", Value: bson.D{{Key: "$lt", Value: before}}}}
 	records, err := reportIDs(ctx, s.records, filter, limit)
 	if err != nil {

@@ -23,12 +23,8 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
-func TestTheDocumentStoreConforms(t *testing.T) {
-	t.Parallel()
-	storetest.Run(t, func(t *testing.T) storetest.Documents { return mongo.New(mongotest.Database(t)) })
-}
-
-// The same suite on another server of the protocol: LAB_MONGO_URI=mongodb://… go test ./services/rerun/...
+// The suite of documents on another server of the protocol:
+// LAB_MONGO_URI=mongodb://… go test ./services/rerun/...
 func TestAMongoDBConforms(t *testing.T) {
 	t.Parallel()
 	uri := os.Getenv("LAB_MONGO_URI")
@@ -93,31 +89,38 @@ func TestDocumentsOfOtherProgramsAreReadAndChanged(t *testing.T) {
 	db := mongotest.Database(t)
 	store := mongo.New(db)
 	object := bson.NewObjectID()
-	_, err := db.Collection("SampleRerun").InsertOne(t.Context(), bson.D{{Key: "_id", Value: object}, {Key: "lab_id", Value: 12}, {Key: "lab_report_id", Value: 7001},
-		{Key: "type", Value: "auto"}, {Key: "rerun_number", Value: 1.0}, {Key: "requested_parameters", Value: "[1, 3]"}, {Key: "is_active", Value: true},
-		{Key: "created_at", Value: "2026-11-21T10:00:00Z"}})
+	_, err := db.Collection("SampleRerun").InsertOne(t.Context(),
+		bson.D{{Key: "_id", Value: object}, {Key: "lab_id", Value: 12}, {Key: "lab_report_id", Value: 7001},
+			{Key: "type", Value: "auto"}, {Key: "rerun_number", Value: 1.0}, {Key: "requested_parameters", Value: "[1, 3]"},
+			{Key: "is_active", Value: true},
+			{Key: "created_at", Value: "2026-11-21T10:00:00Z"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = db.Collection("SampleRerunValues").InsertOne(t.Context(), bson.D{{Key: "lab_id", Value: 12}, {Key: "lab_report_id", Value: 7001},
-		{Key: "rerun_number", Value: 1}, {Key: "index", Value: 3}, {Key: "value", Value: "9"}, {Key: "created_at", Value: "2026-11-21T10:00:00Z"}})
+	_, err = db.Collection("SampleRerunValues").InsertOne(t.Context(),
+		bson.D{{Key: "lab_id", Value: 12}, {Key: "lab_report_id", Value: 7001},
+			{Key: "rerun_number", Value: 1}, {Key: "index", Value: 3}, {Key: "value", Value: "9"},
+			{Key: "created_at", Value: "2026-11-21T10:00:00Z"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	records, err := store.OfReport(t.Context(), storetest.Scope(t, 12), 7001)
-	want := []rerun.Record{{ID: object.Hex(), LabID: 12, ReportID: 7001, Type: rerun.Auto, Number: 1, Requested: []int{1, 3}, Active: true, CreatedAt: at, Foreign: true}}
+	want := []rerun.Record{{ID: object.Hex(), LabID: 12, ReportID: 7001, Type: rerun.Auto, Number: 1,
+		Requested: []int{1, 3}, Active: true, CreatedAt: at, Foreign: true}}
 	if diff := cmp.Diff(want, records); diff != "" || err != nil {
 		t.Fatalf("%v %s", err, diff)
 	}
 	values, err := store.Values(t.Context(), storetest.Scope(t, 12), 7001)
-	if err != nil || len(values) != 1 || len(values[0].ID) != 24 || values[0].Value != "9" || !values[0].CreatedAt.Equal(at) {
+	if err != nil || len(values) != 1 || len(values[0].ID) != 24 || values[0].Value != "9" ||
+		!values[0].CreatedAt.Equal(at) {
 		t.Fatalf("%+v %v", values, err)
 	}
 	if err := store.Close(t.Context(), storetest.Scope(t, 12), object.Hex()); err != nil {
 		t.Fatal(err)
 	}
-	if records, err = store.OfReport(t.Context(), storetest.Scope(t, 12), 7001); err != nil || records[0].Active || !records[0].Foreign {
+	if records, err = store.OfReport(t.Context(), storetest.Scope(t, 12), 7001); err != nil || records[0].Active ||
+		!records[0].Foreign {
 		t.Fatalf("%+v %v", records, err)
 	}
 }

@@ -42,8 +42,10 @@ type earlier struct {
 
 func valueDocumentOf(v rerun.Value) valueDocument {
 	d := valueDocument{
-		ID: documentID(v.ID), LabID: v.LabID, ReportID: v.ReportID, SampleID: v.SampleID, Value: v.Value, Order: v.Order, Index: v.Index,
-		RerunType: v.RerunType, Number: v.Number, ParameterName: v.ParameterName, DeviceID: v.DeviceID, DeviceName: v.DeviceName, CreatedAt: v.CreatedAt,
+		ID: documentID(v.ID), LabID: v.LabID, ReportID: v.ReportID, SampleID: v.SampleID, Value: v.Value, Order: v.Order,
+		Index:     v.Index,
+		RerunType: v.RerunType, Number: v.Number, ParameterName: v.ParameterName, DeviceID: v.DeviceID,
+		DeviceName: v.DeviceName, CreatedAt: v.CreatedAt,
 		WrittenBy: ours,
 	}
 	for _, e := range v.History {
@@ -54,8 +56,10 @@ func valueDocumentOf(v rerun.Value) valueDocument {
 
 func (d valueDocument) value() rerun.Value {
 	v := rerun.Value{
-		ID: string(d.ID), LabID: d.LabID, ReportID: d.ReportID, SampleID: d.SampleID, Value: d.Value, Order: d.Order, Index: d.Index,
-		RerunType: d.RerunType, Number: d.Number, ParameterName: d.ParameterName, DeviceID: d.DeviceID, DeviceName: d.DeviceName, CreatedAt: d.CreatedAt.UTC(),
+		ID: string(d.ID), LabID: d.LabID, ReportID: d.ReportID, SampleID: d.SampleID, Value: d.Value, Order: d.Order,
+		Index:     d.Index,
+		RerunType: d.RerunType, Number: d.Number, ParameterName: d.ParameterName, DeviceID: d.DeviceID,
+		DeviceName: d.DeviceName, CreatedAt: d.CreatedAt.UTC(),
 		Foreign: d.WrittenBy != ours,
 	}
 	for _, e := range d.History {
@@ -84,7 +88,8 @@ func (s *Store) ReplaceValue(ctx context.Context, scope authn.LabScope, v rerun.
 	d := valueDocumentOf(v)
 	_, err := s.values.UpdateOne(ctx, one(scope, v.ID), bson.D{{Key: "$set", Value: bson.D{
 		{Key: "value", Value: d.Value}, {Key: "device_id", Value: d.DeviceID}, {Key: "device_name", Value: d.DeviceName},
-		{Key: "sample_id", Value: d.SampleID}, {Key: "rerun_type", Value: d.RerunType}, {Key: "parameter_name", Value: d.ParameterName},
+		{Key: "sample_id", Value: d.SampleID}, {Key: "rerun_type", Value: d.RerunType},
+		{Key: "parameter_name", Value: d.ParameterName},
 		{Key: "order", Value: d.Order}, {Key: "created_at", Value: d.CreatedAt}, {Key: "history", Value: d.History},
 	}}})
 	return translate("replace rerun value", err)

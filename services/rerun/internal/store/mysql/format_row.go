@@ -31,7 +31,8 @@ type formatRow struct {
 }
 
 func (r *formatRow) targets() []any {
-	return []any{&r.id, &r.index, &r.valueType, &r.meta, &r.rangeID, &r.gender, &r.ageFrom, &r.ageFromUnit, &r.ageTo, &r.ageToUnit,
+	return []any{&r.id, &r.index, &r.valueType, &r.meta, &r.rangeID, &r.gender, &r.ageFrom, &r.ageFromUnit, &r.ageTo,
+		&r.ageToUnit,
 		&r.low, &r.high, &r.criticalLow, &r.criticalHigh, &r.normalTexts, &r.criticalTexts, &r.display}
 }
 

@@ -35,8 +35,9 @@ type locked struct {
 
 func (l *locked) take(ctx context.Context, reportID int64) error {
 	l.report = rerun.Report{ID: reportID, LabID: l.scope.LabID()}
-	err := l.tx.QueryRowContext(ctx, "SELECT billId_id, userDetailsId_id, sampleRedrawFlag, reportID_id, billingInfoId_id,"+
-		" sampleId, manualSampleId, isSigned <> 0 OR isApproved <> 0 FROM labReportRelation WHERE id = ? AND labId_id = ? FOR UPDATE", reportID, l.scope.LabID()).
+	err := l.tx.QueryRowContext(ctx, "SELECT billId_id, userDetailsId_id, sampleRedrawFlag, reportID_id,"+
+		" billingInfoId_id, sampleId, manualSampleId, isSigned <> 0 OR isApproved <> 0 FROM labReportRelation"+
+		" WHERE id = ? AND labId_id = ? FOR UPDATE", reportID, l.scope.LabID()).
 		Scan(&l.report.BillID, &l.report.PatientID, &l.report.Flag, &l.testID, &l.billingInfoID,
 			&l.report.SampleID, &l.report.ManualSampleID, &l.report.Signed)
 	return wrap("lock report", err)
@@ -67,7 +68,8 @@ func (l *locked) Parameters(ctx context.Context) ([]rerun.Parameter, error) {
 
 // SetFlag changes the flag and nothing else of the row, which other services write too.
 func (l *locked) SetFlag(ctx context.Context, to rerun.Flag) error {
-	result, err := l.tx.ExecContext(ctx, "UPDATE labReportRelation SET sampleRedrawFlag = ? WHERE id = ? AND labId_id = ? AND sampleRedrawFlag = ?",
+	result, err := l.tx.ExecContext(ctx, "UPDATE labReportRelation SET sampleRedrawFlag = ?"+
+		" WHERE id = ? AND labId_id = ? AND sampleRedrawFlag = ?",
 		to, l.report.ID, l.scope.LabID(), l.report.Flag)
 	if err != nil {
 		return wrap("set flag", err)

@@ -10,8 +10,8 @@ import (
 
 // Results returns the report's values and holds them, so that nobody changes what is being archived.
 func (l *locked) Results(ctx context.Context) ([]rerun.Result, error) {
-	rows, err := l.tx.QueryContext(ctx, "SELECT id, profileTestId, `index`, `order`, parameter_name, value, highlight, automatedValue"+
-		" FROM reportValues WHERE labReportId_id = ? ORDER BY `order`, `index`, id FOR UPDATE", l.report.ID)
+	rows, err := l.tx.QueryContext(ctx, "SELECT id, profileTestId, `index`, `order`, parameter_name, value, highlight,"+
+		" automatedValue FROM reportValues WHERE labReportId_id = ? ORDER BY `order`, `index`, id FOR UPDATE", l.report.ID)
 	if err != nil {
 		return nil, wrap("read report values", err)
 	}
@@ -20,7 +20,8 @@ func (l *locked) Results(ctx context.Context) ([]rerun.Result, error) {
 	for rows.Next() {
 		var r rerun.Result
 		var value sql.NullString
-		if err := rows.Scan(&r.ID, &r.ProfileTestID, &r.Index, &r.Order, &r.ParameterName, &value, &r.Highlight, &r.Automated); err != nil {
+		if err := rows.Scan(&r.ID, &r.ProfileTestID, &r.Index, &r.Order, &r.ParameterName, &value, &r.Highlight,
+			&r.Automated); err != nil {
 			return nil, wrap("read report values", err)
 		}
 		r.Value = value.String
@@ -36,7 +37,8 @@ func (l *locked) Replace(ctx context.Context, gone, confirmed []rerun.Result) er
 		for _, r := range gone {
 			args = append(args, r.ID)
 		}
-		_, err := l.tx.ExecContext(ctx, "DELETE FROM reportValues WHERE labReportId_id = ? AND id IN (?"+strings.Repeat(", ?", len(gone)-1)+")", args...)
+		_, err := l.tx.ExecContext(ctx, "DELETE FROM reportValues WHERE labReportId_id = ? AND id IN (?"+
+			strings.Repeat(", ?", len(gone)-1)+")", args...)
 		if err != nil {
 			return wrap("delete report values", err)
 		}
@@ -44,16 +46,18 @@ func (l *locked) Replace(ctx context.Context, gone, confirmed []rerun.Result) er
 	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	var args []any
 	for _, r := range confirmed {
-		args = append(args, l.report.ID, l.report.ID, r.ProfileTestID, r.Index, r.Order, r.ParameterName, r.Value, r.Highlight, r.Automated)
+		args = append(args, l.report.ID, l.report.ID, r.ProfileTestID, r.Index, r.Order, r.ParameterName, r.Value,
+			r.Highlight, r.Automated)
 	}
-	_, err := l.tx.ExecContext(ctx, "INSERT INTO reportValues (labReportId_id, reportForId_id, profileTestId, `index`, `order`, parameter_name,"+
-		" value, highlight, automatedValue) VALUES "+row+strings.Repeat(", "+row, len(confirmed)-1), args...)
+	_, err := l.tx.ExecContext(ctx, "INSERT INTO reportValues (labReportId_id, reportForId_id, profileTestId, `index`,"+
+		" `order`, parameter_name, value, highlight, automatedValue) VALUES "+row+strings.Repeat(", "+row, len(confirmed)-1), args...)
 	return wrap("insert report values", err)
 }
 
 // Unsign clears the signature: what was signed is not what the report says now.
 func (l *locked) Unsign(ctx context.Context) error {
-	_, err := l.tx.ExecContext(ctx, "UPDATE labReportRelation SET isSigned = 0, isApproved = 0 WHERE id = ? AND labId_id = ?",
+	_, err := l.tx.ExecContext(ctx, "UPDATE labReportRelation SET isSigned = 0, isApproved = 0"+
+		" WHERE id = ? AND labId_id = ?",
 		l.report.ID, l.scope.LabID())
 	return wrap("clear signature", err)
 }

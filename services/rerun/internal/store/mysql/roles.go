@@ -14,7 +14,9 @@ import (
 type Requests struct{ *Store }
 
 // Lock implements request.Reports.
-func (s Requests) Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(request.Locked) error) error {
+func (s Requests) Lock(
+	ctx context.Context, scope authn.LabScope, reportID int64, work func(request.Locked) error,
+) error {
 	return s.lock(ctx, scope, reportID, func(l *locked) error { return work(l) })
 }
 
@@ -22,7 +24,9 @@ func (s Requests) Lock(ctx context.Context, scope authn.LabScope, reportID int64
 type Receipts struct{ *Store }
 
 // Lock implements receive.Reports.
-func (s Receipts) Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(receive.Locked) error) error {
+func (s Receipts) Lock(
+	ctx context.Context, scope authn.LabScope, reportID int64, work func(receive.Locked) error,
+) error {
 	return s.lock(ctx, scope, reportID, func(l *locked) error { return work(l) })
 }
 
@@ -30,7 +34,9 @@ func (s Receipts) Lock(ctx context.Context, scope authn.LabScope, reportID int64
 type Closings struct{ *Store }
 
 // Lock implements closing.Reports.
-func (s Closings) Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(closing.Locked) error) error {
+func (s Closings) Lock(
+	ctx context.Context, scope authn.LabScope, reportID int64, work func(closing.Locked) error,
+) error {
 	return s.lock(ctx, scope, reportID, func(l *locked) error { return work(l) })
 }
 

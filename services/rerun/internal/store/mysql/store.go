@@ -9,9 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
-
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -45,27 +42,20 @@ func New(db *sql.DB, c clock.Clock) (*Store, error) {
 func LegacyColumns() map[string][]string {
 	columns := map[string][]string{
 		"labs": {"id", "timezone"},
-		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "userDetailsId_id", "reportID_id", "sampleCollectionTime", "sampleRedrawFlag",
+		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "userDetailsId_id", "reportID_id",
+			"sampleCollectionTime", "sampleRedrawFlag",
 			"sampleId", "manualSampleId", "isSigned", "isApproved"},
 		"billingInfo":  {"id", "labId_id", "testId_id", "profileParentId"},
 		"ReportFormat": {"id", "testId_id", "index", "order", "parameterName", "valueType", "isDisabled", "meta"},
-		"ReportFormatRange": {"reportFormatId_id", "gender", "ageFrom", "ageFromUnit", "ageTo", "ageToUnit", "lowerBound", "upperBound",
+		"ReportFormatRange": {"reportFormatId_id", "gender", "ageFrom", "ageFromUnit", "ageTo", "ageToUnit", "lowerBound",
+			"upperBound",
 			"criticalLower", "criticalUpper", "normalTexts", "criticalTexts", "displayRange"},
-		"userDetails":  {"id", "gender", "dateOfBirth", "age"},
-		"reportValues": {"id", "labReportId_id", "reportForId_id", "profileTestId", "index", "order", "parameter_name", "value", "highlight", "automatedValue"},
+		"userDetails": {"id", "gender", "dateOfBirth", "age"},
+		"reportValues": {"id", "labReportId_id", "reportForId_id", "profileTestId", "index", "order", "parameter_name",
+			"value", "highlight", "automatedValue"},
 	}
 	maps.Copy(columns, activitylog.Columns())
 	return columns
-}
-
-// Ready reports whether the database answers and has the service's own table.
-func (s *Store) Ready(ctx context.Context) error {
-	var n int
-	err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT id FROM "+OutboxTable+" LIMIT 1) t").Scan(&n)
-	if mysqldb.IsNoTable(err) {
-		return errors.New("table " + OutboxTable + " is missing: run `rerun migrate`")
-	}
-	return wrap("ping database", err)
 }
 
 // Flag reads the report's flag as it is committed now.
@@ -83,18 +73,12 @@ var errUnknown = apperr.New(apperr.Unavailable, "OUTCOME_UNKNOWN",
 // wrap adds the operation, and translates what the driver says: no row is an unknown report, a lost connection
 // is a database that is away. A lost answer to a commit stays mysqldb.ErrCommitUnknown for errors.Is.
 func wrap(operation string, err error) error {
-	var dial *net.OpError
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, sql.ErrNoRows):
 		return rerun.ErrNoReport
 	case errors.Is(err, mysqldb.ErrCommitUnknown):
 		return errUnknown.WithCause(fmt.Errorf("%s: %w", operation, err))
-	case errors.Is(err, mysql.ErrInvalidConn), errors.As(err, &dial):
-		return apperr.New(apperr.Unavailable, "DATABASE_DOWN", "The database does not answer; try again").
-			WithCause(fmt.Errorf("%s: %w", operation, err))
 	default:
-		return fmt.Errorf("%s: %w", operation, err)
+		return mysqldb.Wrap(operation, err)
 	}
 }

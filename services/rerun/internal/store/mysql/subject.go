@@ -13,7 +13,8 @@ import (
 
 // testsOfReport selects the report's test and those of its profile children. Arguments: the report's test id,
 // its billing row (may be NULL) and the laboratory.
-const testsOfReport = "SELECT ? UNION SELECT b.testId_id FROM billingInfo b WHERE b.profileParentId = ? AND b.labId_id = ?"
+const testsOfReport = "SELECT ? UNION SELECT b.testId_id FROM billingInfo b WHERE b.profileParentId = ? AND" +
+	" b.labId_id = ?"
 
 // Subject implements autorerun.Subjects.
 func (s *Store) Subject(ctx context.Context, scope authn.LabScope, reportID int64) (autorerun.Subject, error) {
@@ -24,7 +25,8 @@ func (s *Store) Subject(ctx context.Context, scope authn.LabScope, reportID int6
 	var zone string
 	var flag rerun.Flag
 	p := &subject.Patient
-	err := s.db.QueryRowContext(ctx, "SELECT r.sampleRedrawFlag, r.reportID_id, r.billingInfoId_id, r.sampleCollectionTime, l.timezone, u.gender, u.dateOfBirth, u.age"+
+	err := s.db.QueryRowContext(ctx, "SELECT r.sampleRedrawFlag, r.reportID_id, r.billingInfoId_id,"+
+		" r.sampleCollectionTime, l.timezone, u.gender, u.dateOfBirth, u.age"+
 		" FROM labReportRelation r JOIN labs l ON l.id = r.labId_id JOIN userDetails u ON u.id = r.userDetailsId_id"+
 		" WHERE r.id = ? AND r.labId_id = ?", reportID, scope.LabID()).
 		Scan(&flag, &testID, &billingInfoID, &collected, &zone, &p.Gender, &born, &p.RecordedAge)
@@ -51,8 +53,11 @@ func collectionDay(collected sql.NullTime, now time.Time, zone string) time.Time
 	return at.In(location)
 }
 
-func (s *Store) formats(ctx context.Context, scope authn.LabScope, testID int64, billingInfoID sql.NullInt64) ([]autorerun.Format, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT f.id, f.`index`, f.valueType, f.meta, "+rangeColumns+" FROM ReportFormat f"+
+func (s *Store) formats(
+	ctx context.Context, scope authn.LabScope, testID int64, billingInfoID sql.NullInt64,
+) ([]autorerun.Format, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT f.id, f.`index`, f.valueType, f.meta, "+
+		rangeColumns+" FROM ReportFormat f"+
 		" LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id"+
 		" WHERE f.isDisabled = 0 AND f.meta IS NOT NULL AND f.testId_id IN ("+testsOfReport+") ORDER BY f.id, g.id",
 		testID, billingInfoID, scope.LabID())

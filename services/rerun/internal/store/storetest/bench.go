@@ -2,53 +2,39 @@ package storetest
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-	"go.mongodb.org/mongo-driver/v2/bson"
-	driver "go.mongodb.org/mongo-driver/v2/mongo"
-
 	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
-	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
-	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/rerun/internal/aftercommit"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"github.com/labplatform/labplatform/services/rerun/internal/delivery"
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/mysql"
-	openset "github.com/labplatform/labplatform/services/rerun/internal/store/redis"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/memory"
 	"github.com/labplatform/labplatform/services/rerun/internal/sweep"
 )
 
 // Now is when the clock of a bench starts.
 var Now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// Bench is every use case on real engines, with a clock that tests move.
+// Bench is every use case on one backend, with a clock that tests move.
 type Bench struct {
+	Backend
+
 	T      testing.TB
-	DB     *sql.DB
-	Cache  *goredis.Client
-	SQL    *mysql.Store
-	Store  *mongo.Store
-	Open   *openset.OpenSet
 	Counts *Counts
 	Hand   *Hand
 	ids    atomic.Int64
-
-	database *driver.Database
 }
 
 // Hand is a clock that a test moves.
@@ -97,18 +83,18 @@ func (c *Counts) Closed(bool) { c.add("closed", 1) }
 // Swept counts by outcome.
 func (c *Counts) Swept(outcome string, n int) { c.add(outcome, n) }
 
-// NewBench returns a bench with the seeded reports.
+// NewBench returns a bench in memory with the seeded reports.
 func NewBench(t testing.TB) *Bench {
 	t.Helper()
-	database := mongotest.Database(t)
-	b := &Bench{T: t, DB: mysqltest.New(t), Cache: redistest.Start(t).Client(), Store: mongo.New(database), database: database,
-		Counts: &Counts{n: map[string]int{}}, Hand: &Hand{}}
-	b.Open = openset.New(b.Cache)
-	Seed(t, b.DB)
-	var err error
-	if b.SQL, err = mysql.New(b.DB, b.Hand); err != nil {
-		t.Fatal(err)
-	}
+	return NewBenchOn(t, Memory)
+}
+
+// NewBenchOn is NewBench on another backend.
+func NewBenchOn(t testing.TB, open Open) *Bench {
+	t.Helper()
+	b := &Bench{T: t, Counts: &Counts{n: map[string]int{}}, Hand: &Hand{}}
+	b.Backend = open(t, b.Hand)
+	seed(b.Fixture)
 	return b
 }
 
@@ -139,24 +125,23 @@ type Cases struct {
 }
 
 // Cases returns the use cases of a process; nil lives for ever. Work after a commit is done before the answer.
-func (b *Bench) Cases(m *Mortal) Cases { return b.CasesOn(m, atOnce{b.Counts}) }
+func (b *Bench) Cases(m *Crashing) Cases { return b.CasesOn(m, atOnce{b.Counts}) }
 
 // CasesOn is Cases with a queue for the work after a commit.
-func (b *Bench) CasesOn(m *Mortal, queue aftercommit.Queue) Cases {
+func (b *Bench) CasesOn(m *Crashing, queue aftercommit.Queue) Cases {
 	if m == nil {
-		m = &Mortal{}
+		m = &Crashing{}
 	}
-	documents := mortalDocuments{b.Store, m}
-	after := aftercommit.New(aftercommit.Deps{
-		Queue: queue, Flags: mortalFlags{b.SQL, m}, OpenSet: mortalCache{b.Open, m}, Documents: documents, Index: noIndex{},
-	})
+	documents, reports := crashingDocuments{b.Documents, m}, crashingReports{b.Reports, m}
+	after := aftercommit.New(aftercommit.Deps{Queue: queue, Flags: crashingFlags{b.Reports, m},
+		OpenSet: crashingCache{b.OpenSet, m}, Documents: documents, Index: noIndex{}})
 	return Cases{
-		Request: request.New(request.Deps{Reports: mortalRequests{mysql.Requests{Store: b.SQL}, m}, Records: documents, AfterCommit: after,
+		Request: request.New(request.Deps{Reports: Requests{reports}, Records: documents, AfterCommit: after,
 			Clock: b.Hand, NewID: b.newID, Log: quiet, Counters: b.Counts}),
-		Receive: receive.New(receive.Deps{Reports: mortalReceipts{mysql.Receipts{Store: b.SQL}, m}, Records: documents, Values: documents, AfterCommit: after,
-			Clock: b.Hand, NewID: b.newID, Counters: b.Counts}),
-		Closing: closing.New(closing.Deps{Reports: mortalClosings{mysql.Closings{Store: b.SQL}, m}, Documents: documents, Messages: delivery.Evaluations{},
-			WakeRelay: func() {}, AfterCommit: after, Clock: b.Hand, Counters: b.Counts}),
+		Receive: receive.New(receive.Deps{Reports: Receipts{reports}, Records: documents, Values: documents,
+			AfterCommit: after, Clock: b.Hand, NewID: b.newID, Counters: b.Counts}),
+		Closing: closing.New(closing.Deps{Reports: Closings{reports}, Documents: documents,
+			Messages: delivery.Evaluations{}, WakeRelay: func() {}, AfterCommit: after, Clock: b.Hand, Counters: b.Counts}),
 	}
 }
 
@@ -171,8 +156,9 @@ func (b *Bench) Sweep() {
 
 // Sweeper returns a fresh sweeper.
 func (b *Bench) Sweeper() *sweep.Sweeper {
-	return sweep.New(sweep.Deps{Config: sweep.Config{Interval: time.Minute, Age: 5 * time.Minute}, Leader: b.SQL, Reports: mysql.Sweeps{Store: b.SQL},
-		Documents: b.Store, OpenSet: b.Open, Clock: b.Hand, Log: quiet, Counters: b.Counts})
+	return sweep.New(sweep.Deps{Config: sweep.Config{Interval: time.Minute, Age: 5 * time.Minute}, Leader: b.Reports,
+		Reports: Sweeps{b.Reports}, Documents: b.Documents, OpenSet: b.OpenSet, Clock: b.Hand, Log: quiet,
+		Counters: b.Counts})
 }
 
 // State is all that is stored about a report.
@@ -191,57 +177,30 @@ type State struct {
 func (b *Bench) State(report int64) State {
 	b.T.Helper()
 	ctx, scope := b.T.Context(), Scope(b.T, 12)
-	s := State{Log: map[activitylog.Category][]json.RawMessage{}, Present: map[string]string{}}
-	var errs []error
-	keep := func(err error) { errs = append(errs, err) }
-	keep(b.DB.QueryRowContext(ctx, "SELECT sampleRedrawFlag, isSigned + isApproved > 0 FROM labReportRelation WHERE id = ?", report).Scan(&s.Flag, &s.Signed))
-	var err error
-	s.Cached, err = b.Cache.HExists(ctx, "sample_rerun_12", fmt.Sprint(report)).Result()
-	keep(err)
-	s.Records, err = b.Store.OfReport(ctx, scope, report)
-	keep(err)
-	s.Values, err = b.Store.Values(ctx, scope, report)
-	keep(err)
-	keep(b.rows("SELECT category, meta FROM ActivityLog WHERE labReportId = ? ORDER BY id", report, func(rows *sql.Rows) error {
-		var category activitylog.Category
-		var meta []byte
-		err := rows.Scan(&category, &meta)
-		s.Log[category] = append(s.Log[category], meta)
-		return err
-	}))
-	keep(b.rows("SELECT profileTestId, `index`, value FROM reportValues WHERE labReportId_id = ?", report, func(rows *sql.Rows) error {
-		var test, index int
-		var value string
-		err := rows.Scan(&test, &index, &value)
-		s.Present[fmt.Sprintf("%d/%d", test, index)] = value
-		return err
-	}))
-	keep(b.DB.QueryRowContext(ctx, "SELECT COUNT(*) FROM outbox_rerun WHERE kind = 'callout.evaluate' AND aggregate = ?", fmt.Sprintf("report:%d", report)).Scan(&s.Outbox))
-	if err := errors.Join(errs...); err != nil {
+	row := b.Fixture.Get(report)
+	s := State{Flag: row.Flag, Signed: row.Signed, Log: map[activitylog.Category][]json.RawMessage{},
+		Present: map[string]string{}, Outbox: len(row.Sent)}
+	for _, e := range row.Log {
+		s.Log[e.Category] = append(s.Log[e.Category], e.Meta)
+	}
+	for _, r := range row.Results {
+		s.Present[fmt.Sprintf("%d/%d", r.ProfileTestID, r.Index)] = r.Value
+	}
+	entries, cacheErr := b.OpenSet.Entries(ctx, scope)
+	s.Cached = slices.Contains(entries, report)
+	var recordsErr, valuesErr error
+	s.Records, recordsErr = b.Documents.OfReport(ctx, scope, report)
+	s.Values, valuesErr = b.Documents.Values(ctx, scope, report)
+	if err := errors.Join(cacheErr, recordsErr, valuesErr); err != nil {
 		b.T.Fatal(err)
 	}
 	return s
 }
 
-func (b *Bench) rows(query string, report int64, each func(*sql.Rows) error) error {
-	rows, err := b.DB.QueryContext(b.T.Context(), query, report)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := each(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// Disown makes every document of a collection look like another program's.
-func (b *Bench) Disown(collection string) {
+// Change changes a report as another program would.
+func (b *Bench) Change(report int64, change func(*memory.Row)) {
 	b.T.Helper()
-	_, err := b.database.Collection(collection).UpdateMany(b.T.Context(), bson.D{}, bson.D{{Key: "$unset", Value: bson.D{{Key: "written_by", Value: ""}}}})
-	if err != nil {
-		b.T.Fatal(err)
-	}
+	row := b.Fixture.Get(report)
+	change(&row)
+	b.Fixture.Put(row)
 }

@@ -229,15 +229,8 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	if _, err := store.Beats(t.Context()); err == nil || !strings.Contains(err.Error(), "cdc migrate") {
 		t.Errorf("without progress: %v", err)
 	}
-	if err := store.Ready(t.Context()); err != nil {
-		t.Errorf("ready without projection: %v", err)
-	}
 	if err := mysqldb.RequireColumns(t.Context(), db, mysql.LegacyColumns()); err != nil {
 		t.Error(err)
-	}
-	run(t, db, "DROP TABLE userDetails")
-	if err := store.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "SEARCH_DB_DATABASE") {
-		t.Errorf("without patients: %v", err)
 	}
 }
 
@@ -252,7 +245,6 @@ func TestADatabaseThatIsAwayIsUnavailable(t *testing.T) {
 	for name, read := range map[string]func(context.Context) error{
 		"record": func(ctx context.Context) error { _, err := store.Record(ctx, lab(t, 12), 501); return err },
 		"beats":  func(ctx context.Context) error { _, err := store.Beats(ctx); return err },
-		"ready":  store.Ready,
 	} {
 		if err := read(t.Context()); !apperr.Is(err, apperr.Unavailable) {
 			t.Errorf("%s: %v", name, err)

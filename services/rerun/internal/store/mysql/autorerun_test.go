@@ -1,4 +1,4 @@
-package autorerun_test
+package mysql_test
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/delivery"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/enginetest"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
@@ -47,7 +48,7 @@ type bench struct {
 func setup(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{t: t, db: mysqltest.New(t)}
-	storetest.Seed(t, b.db)
+	enginetest.Seed(t, b.db)
 	var err error
 	if b.store, err = mysql.New(b.db, clock.Fixed(now)); err != nil {
 		t.Fatal(err)
@@ -67,9 +68,10 @@ func (b *bench) evaluate(reportID int64, readings ...autorerun.Reading) ([]int, 
 // allow configures a parameter and its one range for women: normal 12–16, critical 7–20.
 func (b *bench) allow(format int, meta string) {
 	b.t.Helper()
-	storetest.Exec(b.t, b.db,
+	enginetest.Exec(b.t, b.db,
 		fmt.Sprintf("UPDATE ReportFormat SET meta = '%s' WHERE id = %d", meta, format),
-		fmt.Sprintf("INSERT INTO ReportFormatRange (reportFormatId_id, gender, ageFrom, ageFromUnit, ageTo, ageToUnit, lowerBound, upperBound, criticalLower, criticalUpper)"+
+		fmt.Sprintf("INSERT INTO ReportFormatRange (reportFormatId_id, gender, ageFrom, ageFromUnit, ageTo, ageToUnit,"+
+			" lowerBound, upperBound, criticalLower, criticalUpper)"+
 			" VALUES (%d, 'F', 18, 'Y', NULL, 'Y', 12, 16, 7, 20)", format))
 }
 
@@ -94,31 +96,36 @@ func TestTheConfiguredConditionDecides(t *testing.T) {
 		value   string
 		qualify bool
 	}{
-		"abnormal, low":                   {abnormal, "11.9", true},
-		"abnormal, on the bound":          {abnormal, "12.0", false},
-		"abnormal, high with a flag":      {abnormal, "16.1 H", true},
-		"abnormal, below detection":       {abnormal, "<3", true},
-		"abnormal, undecided":             {abnormal, ">10", false},
-		"abnormal, masked":                {abnormal, "****", false},
-		"abnormal, no result":             {abnormal, "", false},
-		"critical, only abnormal":         {critical, "11", false},
-		"critical":                        {critical, "6.9", true},
-		"critical, on the bound":          {critical, "20", false},
-		"critical, undecided":             {critical, "<8", false},
-		"custom, inside though abnormal":  {custom, "5", false},
-		"custom, outside":                 {custom, "10.01", true},
-		"custom, without limits":          {`{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"custom"}`, "1", false},
-		"custom, limit that is no number": {`{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"custom","custom":{"low":"x"}}`, "1", false},
-		"custom, absurd limit":            {`{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"custom","custom":{"low":1e999999999}}`, "1", false},
-		"not allowed":                     {`{"auto_rerun_allowed":false,"auto_rerun_parameter_condition":"abnormal"}`, "1", false},
-		"unknown condition":               {`{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"odd"}`, "1", false},
-		"no condition":                    {`{"auto_rerun_allowed":true}`, "1", false},
-		"meta of another shape":           {`{"auto_rerun_allowed":"yes"}`, "1", false},
+		"abnormal, low":                  {abnormal, "11.9", true},
+		"abnormal, on the bound":         {abnormal, "12.0", false},
+		"abnormal, high with a flag":     {abnormal, "16.1 H", true},
+		"abnormal, below detection":      {abnormal, "<3", true},
+		"abnormal, undecided":            {abnormal, ">10", false},
+		"abnormal, masked":               {abnormal, "****", false},
+		"abnormal, no result":            {abnormal, "", false},
+		"critical, only abnormal":        {critical, "11", false},
+		"critical":                       {critical, "6.9", true},
+		"critical, on the bound":         {critical, "20", false},
+		"critical, undecided":            {critical, "<8", false},
+		"custom, inside though abnormal": {custom, "5", false},
+		"custom, outside":                {custom, "10.01", true},
+		"custom, without limits": {`{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"custom"}`, "1",
+			false},
+		"custom, limit that is no number": {`{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"custom",` +
+			`"custom":{"low":"x"}}`, "1", false},
+		"custom, absurd limit": {`{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"custom",` +
+			`"custom":{"low":1e999999999}}`, "1", false},
+		"not allowed": {`{"auto_rerun_allowed":false,"auto_rerun_parameter_condition":"abnormal"}`, "1",
+			false},
+		"unknown condition":     {`{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"odd"}`, "1", false},
+		"no condition":          {`{"auto_rerun_allowed":true}`, "1", false},
+		"meta of another shape": {`{"auto_rerun_allowed":"yes"}`, "1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.t, b.woken = t, 0
-			storetest.Exec(t, b.db, "DELETE FROM outbox_rerun", "UPDATE ReportFormat SET meta = '"+c.meta+"' WHERE id = 1")
-			got, err := b.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: c.value}, autorerun.Reading{Index: 3, Value: "0"})
+			enginetest.Exec(t, b.db, "DELETE FROM outbox_rerun", "UPDATE ReportFormat SET meta = '"+c.meta+"' WHERE id = 1")
+			got, err := b.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: c.value},
+				autorerun.Reading{Index: 3, Value: "0"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +143,8 @@ func TestProfileChildrenCountAndDisabledFormatsDoNot(t *testing.T) {
 	for _, format := range []int{1, 5, 8, 9} {
 		b.allow(format, abnormal)
 	}
-	readings := []autorerun.Reading{{Index: 9, Value: "1"}, {Index: 8, Value: "1"}, {Index: 5, Value: "1"}, {Index: 1, Value: "1"}, {Index: 1, Value: "13"}, {Index: 77, Value: "1"}}
+	readings := []autorerun.Reading{{Index: 9, Value: "1"}, {Index: 8, Value: "1"}, {Index: 5, Value: "1"},
+		{Index: 1, Value: "1"}, {Index: 1, Value: "13"}, {Index: 77, Value: "1"}}
 	got, err := b.evaluate(storetest.Report, readings...)
 	if err != nil {
 		t.Fatal(err)
@@ -155,15 +163,15 @@ func TestTheAgeIsThatOfTheCollectionDayInTheLaboratory(t *testing.T) {
 	b.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
 	reading := autorerun.Reading{Index: 1, Value: "1"}
 	// Collected at 20:00 UTC on the 20th: the 21st in Kolkata, the patient's 18th birthday, when the range begins.
-	storetest.Exec(t, b.db, "UPDATE userDetails SET dateOfBirth = '2008-11-21' WHERE id = 501")
+	enginetest.Exec(t, b.db, "UPDATE userDetails SET dateOfBirth = '2008-11-21' WHERE id = 501")
 	if got, err := b.evaluate(storetest.Report, reading); err != nil || len(got) != 1 {
 		t.Fatalf("on the birthday: %v, error %v", got, err)
 	}
-	storetest.Exec(t, b.db, "UPDATE userDetails SET dateOfBirth = '2008-11-22' WHERE id = 501")
+	enginetest.Exec(t, b.db, "UPDATE userDetails SET dateOfBirth = '2008-11-22' WHERE id = 501")
 	if got, err := b.evaluate(storetest.Report, reading); err != nil || len(got) != 0 {
 		t.Fatalf("the day before: %v, error %v", got, err)
 	}
-	storetest.Exec(t, b.db, "UPDATE userDetails SET dateOfBirth = NULL, age = '36 Y' WHERE id = 501")
+	enginetest.Exec(t, b.db, "UPDATE userDetails SET dateOfBirth = NULL, age = '36 Y' WHERE id = 501")
 	if got, err := b.evaluate(storetest.Report, reading); err != nil || len(got) != 1 {
 		t.Fatalf("by the recorded age: %v, error %v", got, err)
 	}
@@ -173,17 +181,19 @@ func TestTextsAndTitresAreJudgedAsConfigured(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const abnormal = `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`
-	storetest.Exec(t, b.db,
+	enginetest.Exec(t, b.db,
 		"UPDATE ReportFormat SET valueType = 'text', meta = '"+abnormal+"' WHERE id = 1",
 		`INSERT INTO ReportFormatRange (reportFormatId_id, normalTexts) VALUES (1, '["Negative"]')`,
 		"UPDATE ReportFormat SET valueType = 'titer', meta = '"+abnormal+"' WHERE id = 3",
 		"INSERT INTO ReportFormatRange (reportFormatId_id, upperBound) VALUES (3, 80)")
-	got, err := b.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: "positive"}, autorerun.Reading{Index: 3, Value: "1:160"})
+	got, err := b.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: "positive"},
+		autorerun.Reading{Index: 3, Value: "1:160"})
 	if err != nil || !cmp.Equal(got, []int{1, 3}) {
 		t.Fatalf("%v, error %v", got, err)
 	}
 	b.records = records{}
-	got, err = b.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: "NEGATIVE"}, autorerun.Reading{Index: 3, Value: "160"})
+	got, err = b.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: "NEGATIVE"},
+		autorerun.Reading{Index: 3, Value: "160"})
 	if err != nil || len(got) != 0 {
 		t.Fatalf("%v, error %v", got, err)
 	}
@@ -198,7 +208,8 @@ func TestAnExistingAutomaticRecordEndsTheEvaluation(t *testing.T) {
 	if got, err := b.evaluate(storetest.Report, reading); err != nil || len(got) != 1 || b.orders() != 1 {
 		t.Fatalf("what a closed rerun left counts: %v, %d orders, error %v", got, b.orders(), err)
 	}
-	storetest.Exec(t, b.db, "DELETE FROM outbox_rerun", "UPDATE labReportRelation SET sampleRedrawFlag = 4 WHERE id = 7001")
+	enginetest.Exec(t, b.db, "DELETE FROM outbox_rerun",
+		"UPDATE labReportRelation SET sampleRedrawFlag = 4 WHERE id = 7001")
 	if got, err := b.evaluate(storetest.Report, reading); err != nil || len(got) != 0 || b.orders() != 0 {
 		t.Fatalf("%v, %d orders, error %v", got, b.orders(), err)
 	}
@@ -220,12 +231,14 @@ func TestTheOrderPostsTheDocumentedBodyOnce(t *testing.T) {
 	b.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
 	b.allow(3, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
 	for range 2 { // the second while the first waits
-		if _, err := b.evaluate(storetest.Report, autorerun.Reading{Index: 3, Value: "1"}, autorerun.Reading{Index: 1, Value: "1"}); err != nil {
+		if _, err := b.evaluate(storetest.Report, autorerun.Reading{Index: 3, Value: "1"},
+			autorerun.Reading{Index: 1, Value: "1"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var payload []byte
-	if err := b.db.QueryRowContext(t.Context(), "SELECT payload FROM outbox_rerun").Scan(&payload); err != nil || b.orders() != 1 {
+	if err := b.db.QueryRowContext(t.Context(), "SELECT payload FROM outbox_rerun").Scan(&payload); err != nil ||
+		b.orders() != 1 {
 		t.Fatalf("%d orders, error %v", b.orders(), err)
 	}
 	var in taskqueuev1.EnqueueRequest
@@ -234,8 +247,10 @@ func TestTheOrderPostsTheDocumentedBodyOnce(t *testing.T) {
 	}
 	task := in.GetTasks()[0]
 	const data = `{"url":"http://gateway:8091/api-v3/sample-rerun/7001/request",` +
-		`"args":{"type":"auto","rerun_number":"1","requested_parameters":"[1, 3]","is_active":true,"lab_id":12},"isBody":1,"timeout":30}`
+		`"args":{"type":"auto","rerun_number":"1","requested_parameters":"[1, 3]","is_active":true,"lab_id":12},"isBody":1,` +
+		`"timeout":30}`
 	if in.GetLabId() != 12 || task.GetTask() != 4 || task.GetTaskType() != 2 || string(task.GetData().GetJson()) != data {
-		t.Fatalf("lab %d, task %d/%d\n%s\nwant\n%s", in.GetLabId(), task.GetTask(), task.GetTaskType(), task.GetData().GetJson(), data)
+		t.Fatalf("lab %d, task %d/%d\n%s\nwant\n%s", in.GetLabId(), task.GetTask(), task.GetTaskType(),
+			task.GetData().GetJson(), data)
 	}
 }

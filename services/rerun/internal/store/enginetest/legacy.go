@@ -1,0 +1,54 @@
+package enginetest
+
+import (
+	"database/sql"
+	"log/slog"
+	"testing"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
+	"github.com/labplatform/labplatform/services/rerun/migrations"
+)
+
+// Create creates the platform's tables and the service's own.
+func Create(t testing.TB, db *sql.DB) {
+	t.Helper()
+	if err := legacydb.Create(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	if err := mysqldb.Migrate(t.Context(), db, "rerun", migrations.Files, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Seed is Create with two laboratories, one adult woman, and a profile
+// report whose parameters are 1 (haemoglobin), 3 (white cells), 5 (disabled) and, from a profile child, 8.
+func Seed(t testing.TB, db *sql.DB) {
+	t.Helper()
+	Create(t, db)
+	Exec(t, db,
+		"INSERT INTO labs (id, labName) VALUES (12, 'Asha'), (13, 'Other')",
+		"INSERT INTO userDetails (id, labId_id, gender, dateOfBirth) VALUES (501, 12, 'Female', '1990-05-01'), (601, 13,"+
+			" 'M', NULL)",
+		"INSERT INTO AllTests (id, labId_id, testName) VALUES (301, 12, 'CBC'), (302, 12, 'ESR'), (303, 13, 'Foreign')",
+		"INSERT INTO billingInfo (id, billId_id, labId_id, testId_id, isProfile, profileParentId) VALUES (901, 401, 12,"+
+			" 301, 1, NULL), (902, 401, 12, 302, 0, 901)",
+		"INSERT INTO ReportFormat (id, testId_id, `index`, `order`, parameterName, isDisabled) VALUES"+
+			" (1, 301, 1, 1, 'Haemoglobin', 0), (3, 301, 3, 2, 'White cells', 0), (5, 301, 5, 3, 'Old', 1), (8, 302, 8, 1,"+
+			" 'ESR', 0), (9, 303, 9, 1, 'Foreign', 0)",
+		"INSERT INTO labReportRelation (id, labId_id, billId_id, billingInfoId_id, userDetailsId_id, reportID_id, sampleId,"+
+			" sampleCollectionTime) VALUES"+
+			" (7001, 12, 401, 901, 501, 301, 'S-1', '2026-11-20 20:00:00'), (7002, 12, 401, NULL, 501, 301, 'S-2', NULL),"+
+			" (8001, 13, 402, NULL, 601, 303, 'S-3', NULL)",
+	)
+}
+
+// Exec runs statements in order.
+func Exec(t testing.TB, db *sql.DB, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%v (statement %.80s)", err, s)
+		}
+	}
+}

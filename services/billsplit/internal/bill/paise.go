@@ -52,7 +52,7 @@ func (p Percent) Number() float64 { return float64(p) / perPercent }
 // parseFixed reads a decimal with places digits at most behind the point as a whole number of its last place.
 func parseFixed(text string, places int) (int64, error) {
 	whole, part, _ := strings.Cut(text, ".")
-	if len(part) > places {
+	if whole == "" || len(part) > places {
 		return 0, errNotDecimal
 	}
 	digits := whole + part + strings.Repeat("0", places-len(part))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 )
 
@@ -39,14 +40,14 @@ func (t *transaction) Around(ctx context.Context, billID int64, tests []int64) (
 	query, args := t.guards.query(billID, tests)
 	rows, err := t.tx.QueryContext(ctx, query, args...)
 	if err != nil {
-		return bill.Surroundings{}, wrap("read guarded tables", err)
+		return bill.Surroundings{}, mysqldb.Wrap("read guarded tables", err)
 	}
 	defer rows.Close()
 	var around bill.Surroundings
 	for rows.Next() {
 		var kind, value string
 		if err := rows.Scan(&kind, &value); err != nil {
-			return bill.Surroundings{}, wrap("read guarded tables", err)
+			return bill.Surroundings{}, mysqldb.Wrap("read guarded tables", err)
 		}
 		if kind == attachment {
 			around.Attachments = append(around.Attachments, value)
@@ -54,7 +55,7 @@ func (t *transaction) Around(ctx context.Context, billID int64, tests []int64) (
 			around.Guarded = append(around.Guarded, kind)
 		}
 	}
-	return around, wrap("read guarded tables", rows.Err())
+	return around, mysqldb.Wrap("read guarded tables", rows.Err())
 }
 
 // query finds the guarded tables with rows, and the categories of active attachments. Rows are looked for by bill,

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 )
 
@@ -79,7 +80,7 @@ func (t *transaction) Bill(ctx context.Context, id int64) (*bill.Bill, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, wrap("read bill", err)
+		return nil, mysqldb.Wrap("read bill", err)
 	}
 	return &b, nil
 }
@@ -90,7 +91,7 @@ func (t *transaction) Rows(ctx context.Context, billID int64) ([]bill.Row, error
 	rows, err := t.tx.QueryContext(ctx, "SELECT "+rowColumns+" FROM billingInfo WHERE billId_id = ? AND EXISTS"+
 		" (SELECT 1 FROM billing b WHERE b.id = billId_id AND b.labId_id = ?) ORDER BY id"+t.lock(), billID, t.lab.LabID())
 	if err != nil {
-		return nil, wrap("read tests", err)
+		return nil, mysqldb.Wrap("read tests", err)
 	}
 	defer rows.Close()
 	var list []bill.Row
@@ -99,12 +100,12 @@ func (t *transaction) Rows(ctx context.Context, billID int64) ([]bill.Row, error
 		var profile sql.NullInt64
 		err := rows.Scan(&r.ID, &r.LabID, &profile, money{&r.Amount}, money{&r.Concession}, money{&r.CoPay}, money{&r.Deductible}, &r.Dismissed, &r.Refunded)
 		if err != nil {
-			return nil, wrap("read tests", err)
+			return nil, mysqldb.Wrap("read tests", err)
 		}
 		r.ProfileID = profile.Int64
 		list = append(list, r)
 	}
-	return list, wrap("read tests", rows.Err())
+	return list, mysqldb.Wrap("read tests", rows.Err())
 }
 
 // SplittingEnabled implements split.Facts. A laboratory without a row has no switch that is off.
@@ -114,5 +115,5 @@ func (t *transaction) SplittingEnabled(ctx context.Context) (bool, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return true, nil
 	}
-	return enabled, wrap("read laboratory", err)
+	return enabled, mysqldb.Wrap("read laboratory", err)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
@@ -25,14 +26,14 @@ func (t *transaction) Record(ctx context.Context, r split.Record) error {
 	for i, document := range []any{r.Moved, before{split.DocumentOf(r.Before), r.SmartReports}, split.DocumentOf(r.AfterParent), split.DocumentOf(r.AfterNew)} {
 		text, err := json.Marshal(document)
 		if err != nil {
-			return wrap("encode record", err)
+			return mysqldb.Wrap("encode record", err)
 		}
 		texts[i] = string(text)
 	}
 	_, err := t.tx.ExecContext(ctx, "INSERT INTO bill_split_audit (lab_id, parent_bill_id, new_bill_id, moved_billing_info_ids,"+
 		" before_values, after_parent_values, after_new_values, created_by, created_at) VALUES (?,?,?,?,?,?,?,?,?)",
 		t.lab.LabID(), r.ParentID, r.NewID, texts[0], texts[1], texts[2], texts[3], r.By, r.At)
-	return wrap("record split", err)
+	return mysqldb.Wrap("record split", err)
 }
 
 const recordColumns = "a.parent_bill_id, a.new_bill_id, a.moved_billing_info_ids, a.before_values, a.after_parent_values, a.after_new_values," +
@@ -47,7 +48,7 @@ func (t *transaction) Split(ctx context.Context, newBillID int64) (*family.Recor
 		return nil, nil
 	}
 	if err != nil {
-		return nil, wrap("read split", err)
+		return nil, mysqldb.Wrap("read split", err)
 	}
 	return &r, nil
 }
@@ -81,7 +82,7 @@ func scanRecord(s scanner) (family.Record, error) {
 func (t *transaction) Undone(ctx context.Context, newBillID, by, at int64) error {
 	_, err := t.tx.ExecContext(ctx, "INSERT INTO bill_split_merge (new_bill_id, lab_id, merged_by, merged_at) VALUES (?,?,?,?)",
 		newBillID, t.lab.LabID(), by, at)
-	return wrap("record merge", err)
+	return mysqldb.Wrap("record merge", err)
 }
 
 // Family implements family.Reader: up to the root, then down, one statement a generation.
@@ -132,18 +133,18 @@ func (t *transaction) children(ctx context.Context, parents []int64) ([]family.R
 	marks, args := placeholders(parents, t.lab.LabID())
 	rows, err := t.tx.QueryContext(ctx, records+" AND a.parent_bill_id IN ("+marks+") ORDER BY a.new_bill_id", args...)
 	if err != nil {
-		return nil, wrap("read splits", err)
+		return nil, mysqldb.Wrap("read splits", err)
 	}
 	defer rows.Close()
 	var list []family.Record
 	for rows.Next() {
 		r, err := scanRecord(rows)
 		if err != nil {
-			return nil, wrap("read splits", err)
+			return nil, mysqldb.Wrap("read splits", err)
 		}
 		list = append(list, r)
 	}
-	return list, wrap("read splits", rows.Err())
+	return list, mysqldb.Wrap("read splits", rows.Err())
 }
 
 // members reads the bills with their tests, by id.
@@ -159,14 +160,14 @@ func (t *transaction) members(ctx context.Context, root int64, origins map[int64
 	marks, args := placeholders(ids, t.lab.LabID())
 	rows, err := t.tx.QueryContext(ctx, "SELECT id, "+headColumns+" FROM billing WHERE labId_id = ? AND id IN ("+marks+") ORDER BY id", args...)
 	if err != nil {
-		return nil, wrap("read family", err)
+		return nil, mysqldb.Wrap("read family", err)
 	}
 	defer rows.Close()
 	var members []family.Member
 	for rows.Next() {
 		b, err := scanBill(rows)
 		if err != nil {
-			return nil, wrap("read family", err)
+			return nil, mysqldb.Wrap("read family", err)
 		}
 		m := family.Member{Bill: b, Tests: tests[b.ID]}
 		if r, ok := origins[b.ID]; ok {
@@ -174,7 +175,7 @@ func (t *transaction) members(ctx context.Context, root int64, origins map[int64
 		}
 		members = append(members, m)
 	}
-	return members, wrap("read family", rows.Err())
+	return members, mysqldb.Wrap("read family", rows.Err())
 }
 
 func (t *transaction) tests(ctx context.Context, bills []int64) (map[int64][]int64, error) {
@@ -182,16 +183,16 @@ func (t *transaction) tests(ctx context.Context, bills []int64) (map[int64][]int
 	rows, err := t.tx.QueryContext(ctx, "SELECT i.billId_id, i.id FROM billingInfo i JOIN billing b ON b.id = i.billId_id AND b.labId_id = ?"+
 		" WHERE i.billId_id IN ("+marks+") ORDER BY i.id", args...)
 	if err != nil {
-		return nil, wrap("read tests", err)
+		return nil, mysqldb.Wrap("read tests", err)
 	}
 	defer rows.Close()
 	tests := map[int64][]int64{}
 	for rows.Next() {
 		var billID, id int64
 		if err := rows.Scan(&billID, &id); err != nil {
-			return nil, wrap("read tests", err)
+			return nil, mysqldb.Wrap("read tests", err)
 		}
 		tests[billID] = append(tests[billID], id)
 	}
-	return tests, wrap("read tests", rows.Err())
+	return tests, mysqldb.Wrap("read tests", rows.Err())
 }

@@ -10,14 +10,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"maps"
 	"strings"
 
 	driver "github.com/go-sql-driver/mysql"
 
 	"github.com/labplatform/labplatform/pkg/activitylog"
-	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/idempotency"
@@ -70,7 +68,7 @@ func (s *Store) View(ctx context.Context, lab authn.LabScope, read func(split.Fa
 func (s *Store) snapshot(ctx context.Context, lab authn.LabScope, read func(*transaction) error) error {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
-		return wrap("begin", err)
+		return mysqldb.Wrap("begin", err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
 	return read(&transaction{tx: tx, lab: lab, guards: s.guards})
@@ -110,7 +108,7 @@ func (s *Store) once(
 			break
 		}
 	}
-	return body, replayed, wrap("change bill", err)
+	return body, replayed, mysqldb.Wrap("change bill", err)
 }
 
 // Sweep deletes idempotency keys that expired.
@@ -141,27 +139,6 @@ var errNumberTaken = errors.New("bill number is taken")
 func numberTaken(err error) bool {
 	var refused *driver.MySQLError
 	return mysqldb.IsDuplicate(err) && errors.As(err, &refused) && strings.Contains(refused.Message, "uq_billing_lab_billno")
-}
-
-var errUnknown = apperr.New(apperr.Unavailable, "OUTCOME_UNKNOWN",
-	"The database did not tell whether the bill was changed; look at the bill before you try again")
-
-// wrap adds the operation, and tells a database that is away from one that refuses.
-func wrap(operation string, err error) error {
-	if _, typed := apperr.From(err); err == nil || typed {
-		return err
-	}
-	if refused := (*split.Refused)(nil); errors.As(err, &refused) {
-		return refused
-	}
-	switch full := fmt.Errorf("%s: %w", operation, err); {
-	case errors.Is(err, mysqldb.ErrCommitUnknown):
-		return errUnknown.WithCause(full)
-	case mysqldb.IsUnavailable(err):
-		return apperr.New(apperr.Unavailable, "DATABASE_DOWN", "The database cannot do this right now; try again").WithCause(full)
-	default:
-		return full
-	}
 }
 
 // placeholders returns ?,?,… for ids, and the arguments before followed by ids.

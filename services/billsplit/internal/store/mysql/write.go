@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
@@ -18,16 +19,16 @@ func (t *transaction) NextBillNumber(ctx context.Context) (int64, error) {
 	_, err := t.tx.ExecContext(ctx, "INSERT INTO lab_bill_counter (lab_id, last_lab_bill_id) VALUES (?, 0)"+
 		" ON DUPLICATE KEY UPDATE lab_id = lab_id", t.lab.LabID())
 	if err != nil {
-		return 0, wrap("lock bill counter", err)
+		return 0, mysqldb.Wrap("lock bill counter", err)
 	}
 	var number int64
 	err = t.tx.QueryRowContext(ctx, "SELECT GREATEST(last_lab_bill_id, (SELECT COALESCE(MAX(labBillId), 0) FROM billing WHERE labId_id = ?)) + 1"+
 		" FROM lab_bill_counter WHERE lab_id = ?", t.lab.LabID(), t.lab.LabID()).Scan(&number)
 	if err != nil {
-		return 0, wrap("read bill counter", err)
+		return 0, mysqldb.Wrap("read bill counter", err)
 	}
 	_, err = t.tx.ExecContext(ctx, "UPDATE lab_bill_counter SET last_lab_bill_id = ? WHERE lab_id = ?", number, t.lab.LabID())
-	return number, wrap("advance bill counter", err)
+	return number, mysqldb.Wrap("advance bill counter", err)
 }
 
 // OrderNumbers implements split.Locked. The prefix ends with the last printable character of ASCII, so what begins with
@@ -37,18 +38,18 @@ func (t *transaction) OrderNumbers(ctx context.Context, prefix string) ([]string
 	rows, err := t.tx.QueryContext(ctx, "SELECT orderNumber FROM billing WHERE labId_id = ? AND orderNumber >= ? AND orderNumber < ?",
 		t.lab.LabID(), prefix, after)
 	if err != nil {
-		return nil, wrap("read order numbers", err)
+		return nil, mysqldb.Wrap("read order numbers", err)
 	}
 	defer rows.Close()
 	var orders []string
 	for rows.Next() {
 		var order string
 		if err := rows.Scan(&order); err != nil {
-			return nil, wrap("read order numbers", err)
+			return nil, mysqldb.Wrap("read order numbers", err)
 		}
 		orders = append(orders, order)
 	}
-	return orders, wrap("read order numbers", rows.Err())
+	return orders, mysqldb.Wrap("read order numbers", rows.Err())
 }
 
 // cloned are the columns that a new bill takes over.
@@ -64,10 +65,10 @@ func (t *transaction) Create(ctx context.Context, like int64, d split.Draft) (in
 		return 0, fmt.Errorf("%w: %w", errNumberTaken, err)
 	}
 	if err := one(result, err); err != nil {
-		return 0, wrap("create bill", err)
+		return 0, mysqldb.Wrap("create bill", err)
 	}
 	id, err := result.LastInsertId()
-	return id, wrap("create bill", err)
+	return id, mysqldb.Wrap("create bill", err)
 }
 
 // SetAmounts implements split.Locked.
@@ -75,7 +76,7 @@ func (t *transaction) SetAmounts(ctx context.Context, billID int64, a bill.Amoun
 	set := strings.ReplaceAll(amountColumns, ",", " = ?,") + " = ?, version = version + 1"
 	result, err := t.tx.ExecContext(ctx, "UPDATE billing SET "+set+" WHERE id = ? AND labId_id = ?",
 		append(amountArgs(a), billID, t.lab.LabID())...)
-	return wrap("change amounts", one(result, err))
+	return mysqldb.Wrap("change amounts", one(result, err))
 }
 
 // Move implements split.Locked. Of a report nothing but its bill is written: other services own the rest of the row.
@@ -83,24 +84,24 @@ func (t *transaction) Move(ctx context.Context, from, to int64, tests []int64) e
 	marks, args := placeholders(tests, to, from)
 	result, err := t.tx.ExecContext(ctx, "UPDATE billingInfo SET billId_id = ? WHERE billId_id = ? AND id IN ("+marks+")", args...)
 	if err := exactly(len(tests), result, err); err != nil {
-		return wrap("move tests", err)
+		return mysqldb.Wrap("move tests", err)
 	}
 	marks, args = placeholders(tests, to, from, t.lab.LabID())
 	_, err = t.tx.ExecContext(ctx, "UPDATE labReportRelation SET billId_id = ? WHERE billId_id = ? AND labId_id = ?"+
 		" AND billingInfoId_id IN ("+marks+")", args...)
-	return wrap("move reports", err)
+	return mysqldb.Wrap("move reports", err)
 }
 
 // Cancel implements family.Locked.
 func (t *transaction) Cancel(ctx context.Context, billID int64) error {
 	result, err := t.tx.ExecContext(ctx, "UPDATE billing SET billCancelled = 1 WHERE id = ? AND labId_id = ?", billID, t.lab.LabID())
-	return wrap("cancel bill", one(result, err))
+	return mysqldb.Wrap("cancel bill", one(result, err))
 }
 
 // Log implements split.Locked.
 func (t *transaction) Log(ctx context.Context, e activitylog.Entry) error {
 	_, err := activitylog.Append(ctx, t.tx, t.lab, e)
-	return wrap("log", err)
+	return mysqldb.Wrap("log", err)
 }
 
 // RetireSmartReports implements split.Locked.
@@ -108,19 +109,19 @@ func (t *transaction) RetireSmartReports(ctx context.Context, billID int64) ([]i
 	rows, err := t.tx.QueryContext(ctx, "SELECT id FROM bill_attachment WHERE bill_id = ? AND is_active <> 0 AND category = ?"+t.lock(),
 		billID, bill.SmartReport)
 	if err != nil {
-		return nil, wrap("read attachments", err)
+		return nil, mysqldb.Wrap("read attachments", err)
 	}
 	defer rows.Close()
 	var ids []int64
 	for rows.Next() {
 		var id int64
 		if err := rows.Scan(&id); err != nil {
-			return nil, wrap("read attachments", err)
+			return nil, mysqldb.Wrap("read attachments", err)
 		}
 		ids = append(ids, id)
 	}
 	if err := rows.Err(); err != nil || len(ids) == 0 {
-		return nil, wrap("read attachments", err)
+		return nil, mysqldb.Wrap("read attachments", err)
 	}
 	return ids, t.activate(ctx, billID, ids, false)
 }
@@ -136,7 +137,7 @@ func (t *transaction) RestoreSmartReports(ctx context.Context, billID int64, ids
 func (t *transaction) activate(ctx context.Context, billID int64, ids []int64, active bool) error {
 	marks, args := placeholders(ids, active, billID)
 	_, err := t.tx.ExecContext(ctx, "UPDATE bill_attachment SET is_active = ? WHERE bill_id = ? AND id IN ("+marks+")", args...)
-	return wrap("change attachments", err)
+	return mysqldb.Wrap("change attachments", err)
 }
 
 func one(result sql.Result, err error) error { return exactly(1, result, err) }

@@ -36,6 +36,32 @@ type Backend struct {
 // Open makes a backend that holds s.
 type Open func(t testing.TB, s memory.State) Backend
 
+// Backends are those on which concurrency and crashes are tested, by name.
+func Backends() map[string]Open { return map[string]Open{memoryName: Memory, mysqlName: MySQL} }
+
+const (
+	memoryName = "memory"
+	mysqlName  = "mysql"
+)
+
+// Again is open for a test that opens many backends one after the other: those of one test on the real engine share its
+// database, which is emptied before each.
+func (o Open) Again(t testing.TB) Open {
+	t.Helper()
+	if !strings.HasSuffix(t.Name(), mysqlName) {
+		return o
+	}
+	db := Database(t)
+	return func(t testing.TB, s memory.State) Backend {
+		for _, table := range []string{"billing", "billingInfo", "labReportRelation", "bill_attachment", "ActivityLog", "lab_bill_counter",
+			"bill_split_audit", "bill_split_merge", "idempotency_billsplit"} {
+			_, err := db.ExecContext(t.Context(), "DELETE FROM "+table)
+			must(t, err)
+		}
+		return OnDatabase(t, db, s)
+	}
+}
+
 // Memory is the backend of maps.
 func Memory(_ testing.TB, s memory.State) Backend {
 	store := memory.New(s)

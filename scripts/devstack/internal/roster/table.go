@@ -38,7 +38,7 @@ func Table() []Service {
 		{Name: "gateway", Package: "./gateway/cmd/gateway", Prefix: "GATEWAY", Edge: true, Admin: ports.GatewayAdmin,
 			More: []ports.Name{ports.Gateway, ports.GatewayInternal}, Env: gatewayEnv},
 		{Name: "billsplit", Package: "./services/billsplit/cmd/billsplit", Prefix: "BILL_SPLIT", GRPC: ports.BillSplitGRPC,
-			Admin: ports.BillSplitAdmin, Migrates: true},
+			Admin: ports.BillSplitAdmin, Migrates: true, Callees: []string{"cdc"}},
 		{Name: "callout", Package: "./services/callout/cmd/callout", Prefix: "CALLOUT", GRPC: ports.CalloutGRPC,
 			Admin: ports.CalloutAdmin, Migrates: true, Callees: []string{"taskqueue", "notifications"}},
 		{Name: "cdc", Package: "./services/cdc/cmd/cdc", Prefix: "CDC", GRPC: ports.CDCGRPC, Admin: ports.CDCHTTP, Migrates: true, Pipeline: true,

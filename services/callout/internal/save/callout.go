@@ -174,7 +174,7 @@ func errDone(ids []int64, draft bool) error {
 
 func errNotCritical(ids []int64) error {
 	return apperr.Newf(apperr.Conflict, "NOT_CRITICAL",
-		"Reports %s have no critical value to call out; load the bill's critical records again", text(ids))
+		"Reports %s do not wait for a callout: no critical value was found in them; load the bill's critical records again", text(ids))
 }
 
 func text(ids []int64) string {

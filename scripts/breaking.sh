@@ -17,7 +17,7 @@ git worktree add --quiet --detach "$old/tree" "$base"
 # Contracts of services that do not exist yet may still change: what is not in the old tree cannot break.
 for area in "$old"/tree/proto/lab/*/; do
   name=$(basename "$area")
-  if [ "$name" != type ] && ! [ -d "services/$name" ]; then rm -rf "$area"; fi
+  if [ "$name" != type ] && ! [ -d "$old/tree/services/$name" ]; then rm -rf "$area"; fi
 done
 "$buf" breaking proto --against "$old/tree/proto"
 echo "breaking: the contracts of the existing services are compatible with $(git rev-parse --short "$base")"

@@ -5,10 +5,14 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
 // IsUnavailable reports whether err says that the database cannot do the work now and may do it a moment later: the
@@ -38,4 +42,25 @@ func unavailableNumber(number uint16) bool {
 		return true
 	}
 	return false
+}
+
+// retryAfter is how long callers of a database that is away should wait.
+const retryAfter = 5 * time.Second
+
+// Wrap adds the operation to an error of the database. One that is unavailable becomes the platform's 503, and one whose
+// commit was not answered says that the caller has to look before another try.
+func Wrap(operation string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrCommitUnknown):
+		return apperr.New(apperr.Unavailable, "OUTCOME_UNKNOWN",
+			"The database did not answer whether this was saved; look at the present state before you try again").
+			WithCause(fmt.Errorf("%s: %w", operation, err))
+	case IsUnavailable(err):
+		return apperr.New(apperr.Unavailable, "DATABASE_DOWN", "The database does not answer; try again in a few seconds").
+			WithRetryAfter(retryAfter).WithCause(fmt.Errorf("%s: %w", operation, err))
+	default:
+		return fmt.Errorf("%s: %w", operation, err)
+	}
 }

@@ -12,7 +12,6 @@ import (
 	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	cellcounterv1 "github.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1"
-	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 )
@@ -65,8 +64,6 @@ var areas = []*edge.Area{
 	{
 		Name: "notifications", Title: "Notifications", Prefixes: []string{"/api-v3/notifications"}, Shape: rest.Envelope, Deadline: edge.DefaultDeadline,
 		MaxAnswerBytes: 32 << 20, // a year of one user's activities
-		Register: func(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
-			return notificationsv1.RegisterNotificationsServiceHandlerClient(ctx, mux.ServeMux, notificationsv1.NewNotificationsServiceClient(c))
-		},
+		Register:       registerNotifications,
 	},
 }

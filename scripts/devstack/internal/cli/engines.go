@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -13,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
@@ -52,7 +52,7 @@ func runEngines(ctx context.Context, s settings.Settings, args []string, stderr 
 	spawner := process.NewSpawner(process.Directory(work))
 	defer spawner.Close()
 	begin := time.Now()
-	test := &testEngines{ctx: ctx, work: work, env: []string{"LAB_REQUIRE_ENGINES=1", "LAB_DISTRIBUTIONS=" + s.Distributions}}
+	test := &testEngines{work: work, env: []string{"LAB_REQUIRE_ENGINES=1", "LAB_DISTRIBUTIONS=" + s.Distributions}}
 	if err := test.describe(wanted, java); err != nil {
 		return 1, err
 	}
@@ -67,10 +67,26 @@ func runEngines(ctx context.Context, s settings.Settings, args []string, stderr 
 
 // testEngines are engines that forget everything, and the environment that names them.
 type testEngines struct {
-	ctx    context.Context
 	work   string
 	wanted []engines.Engine
 	env    []string
+	ports  ports
+}
+
+// ports hands out ports of a reserved hundred: a port from the range of outgoing connections could be taken before its
+// engine listens.
+type ports struct{ next int }
+
+func (p *ports) take() (int, error) {
+	if p.next == 0 {
+		base, err := endpoints.FreeBase()
+		if err != nil {
+			return 0, fmt.Errorf("find free ports: %w", err)
+		}
+		p.next = base
+	}
+	p.next++
+	return p.next - 1, nil
 }
 
 func (t *testEngines) describe(wanted engines.Wanted, java engines.Java) error {
@@ -99,7 +115,7 @@ func (t *testEngines) add(engine engines.Engine, variable, address string) {
 }
 
 func (t *testEngines) place(name string) (engines.Place, error) {
-	port, err := freePort(t.ctx)
+	port, err := t.ports.take()
 	return engines.Place{Data: filepath.Join(t.work, name), Log: filepath.Join(t.work, name+".log"), Port: port}, err
 }
 
@@ -131,7 +147,7 @@ func (t *testEngines) addKafka(java engines.Java) error {
 	if err != nil {
 		return err
 	}
-	controller, err := freePort(t.ctx)
+	controller, err := t.ports.take()
 	t.add(engines.Kafka(at, engines.KafkaListeners{ControllerPort: controller}, java), testKafka, fmt.Sprintf("127.0.0.1:%d", at.Port))
 	return err
 }
@@ -141,7 +157,7 @@ func (t *testEngines) addElasticsearch(java engines.Java) error {
 	if err != nil {
 		return err
 	}
-	transport, err := freePort(t.ctx)
+	transport, err := t.ports.take()
 	t.add(engines.Elasticsearch(at, transport, java), testES, fmt.Sprintf("http://127.0.0.1:%d", at.Port))
 	return err
 }
@@ -185,13 +201,4 @@ func forward(signals <-chan os.Signal, done <-chan struct{}, command *os.Process
 			}
 		}
 	}
-}
-
-func freePort(ctx context.Context) (int, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port, nil
 }

@@ -30,7 +30,7 @@ func (s *Server) GetMappings(ctx context.Context, in *cellcounterv1.GetMappingsR
 
 // SaveMappings inserts or updates whole mappings.
 func (s *Server) SaveMappings(ctx context.Context, in *cellcounterv1.SaveMappingsRequest) (*cellcounterv1.SaveMappingsResponse, error) {
-	out, err := s.write(ctx, in.GetTestId(), in.LabId, in.GetBody(), true) //nolint:protogetter // absent is not 0
+	out, err := s.write(ctx, in.GetTestId(), in.LabId, in.GetBody(), true)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *Server) SaveMappings(ctx context.Context, in *cellcounterv1.SaveMapping
 
 // PatchMappings inserts mappings or updates parts of them.
 func (s *Server) PatchMappings(ctx context.Context, in *cellcounterv1.PatchMappingsRequest) (*cellcounterv1.PatchMappingsResponse, error) {
-	out, err := s.write(ctx, in.GetTestId(), in.LabId, in.GetBody(), false) //nolint:protogetter // absent is not 0
+	out, err := s.write(ctx, in.GetTestId(), in.LabId, in.GetBody(), false)
 	if err != nil {
 		return nil, err
 	}

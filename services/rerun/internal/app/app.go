@@ -71,7 +71,6 @@ func build(s *service.Service, cfg Config) error {
 	}
 	rerunv1.RegisterRerunServiceServer(server, api)
 	s.Check("cache", service.Ping(cache))
-	s.Loop("outbox relay", relay.Run)
 	if cfg.DocumentStore {
 		s.Check("document_store", st.records.Ready)
 		s.Loop("sweeper", newSweeper(s, cfg, st).Run)

@@ -343,7 +343,8 @@ func TestAnAbsentDependencyMakesItLiveAndNotReady(t *testing.T) {
 	cfg, err := app.Load([]string{"RERUN_HOST=127.0.0.1", "RERUN_GRPC_PORT=" + freePort(t), "RERUN_ADMIN_PORT=" +
 		adminPort, "RERUN_DRAIN_DELAY_SECONDS=0",
 		"RERUN_DB_PORT=1", "RERUN_KV_PORT=1", "RERUN_KV_CONNECTION_TYPE=standalone",
-		"RERUN_MONGO_URI=mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200"})
+		"RERUN_MONGO_URI=mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200",
+		"RERUN_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"})
 	if err != nil {
 		t.Fatal(err)
 	}

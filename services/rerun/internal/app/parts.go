@@ -1,9 +1,6 @@
 package app
 
 import (
-	"fmt"
-	"math/rand/v2"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/labplatform/labplatform/pkg/outbox"
@@ -33,21 +30,12 @@ func newRelay(s *service.Service, cfg Config, st stores) (*outbox.Relay, error) 
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := outbox.NewMetrics(s.Registry)
-	if err != nil {
-		return nil, fmt.Errorf("outbox metrics: %w", err)
-	}
-	table, err := outbox.NewTable(mysql.OutboxTable)
-	if err != nil {
-		return nil, fmt.Errorf("outbox table: %w", err)
-	}
-	dispatcher := delivery.Dispatcher{
-		Table: table.Name(), TaskQueue: taskqueuev1.NewTaskQueueServiceClient(queue), Callout: callout,
-	}
-	return outbox.NewRelay(outbox.Deps{
-		Config: cfg.Outbox, DB: st.db, Table: table, Receivers: dispatcher.Receivers(), Clock: s.Clock,
-		Jitter: rand.Float64, Log: s.Log, Metrics: metrics,
-	}), nil
+	return s.Outbox(cfg.Outbox, st.db, mysql.OutboxTable, func(t outbox.Table) map[string]outbox.Deliver {
+		dispatcher := delivery.Dispatcher{
+			Table: t.Name(), TaskQueue: taskqueuev1.NewTaskQueueServiceClient(queue), Callout: callout,
+		}
+		return dispatcher.Receivers()
+	})
 }
 
 // newCallout returns the client of the callout, nil where there is none.

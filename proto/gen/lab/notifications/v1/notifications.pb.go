@@ -1515,8 +1515,9 @@ func (x *Preference) GetIsMandatory() bool {
 }
 
 type UpdatePreferencesRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	LabUserId *int64                 `protobuf:"varint,1,opt,name=labUserId,proto3,oneof" json:"labUserId,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A number, or digits in a string as forms send them.
+	LabUserId *v1.RawJSON `protobuf:"bytes,1,opt,name=labUserId,proto3" json:"labUserId,omitempty"`
 	// A string that holds a JSON array of objects with id and is_disabled (0 or 1).
 	UserNotificationPreferences *string `protobuf:"bytes,2,opt,name=userNotificationPreferences,proto3,oneof" json:"userNotificationPreferences,omitempty"`
 	unknownFields               protoimpl.UnknownFields
@@ -1553,11 +1554,11 @@ func (*UpdatePreferencesRequest) Descriptor() ([]byte, []int) {
 	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{23}
 }
 
-func (x *UpdatePreferencesRequest) GetLabUserId() int64 {
-	if x != nil && x.LabUserId != nil {
-		return *x.LabUserId
+func (x *UpdatePreferencesRequest) GetLabUserId() *v1.RawJSON {
+	if x != nil {
+		return x.LabUserId
 	}
-	return 0
+	return nil
 }
 
 func (x *UpdatePreferencesRequest) GetUserNotificationPreferences() string {
@@ -2046,12 +2047,10 @@ const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\vdescription\x18\x04 \x01(\tR\vdescription\x12\x1f\n" +
 	"\vis_disabled\x18\x05 \x01(\bR\n" +
 	"isDisabled\x12!\n" +
-	"\fis_mandatory\x18\x06 \x01(\bR\visMandatory\"\xb2\x01\n" +
-	"\x18UpdatePreferencesRequest\x12!\n" +
-	"\tlabUserId\x18\x01 \x01(\x03H\x00R\tlabUserId\x88\x01\x01\x12E\n" +
-	"\x1buserNotificationPreferences\x18\x02 \x01(\tH\x01R\x1buserNotificationPreferences\x88\x01\x01B\f\n" +
-	"\n" +
-	"_labUserIdB\x1e\n" +
+	"\fis_mandatory\x18\x06 \x01(\bR\visMandatory\"\xb5\x01\n" +
+	"\x18UpdatePreferencesRequest\x122\n" +
+	"\tlabUserId\x18\x01 \x01(\v2\x14.lab.type.v1.RawJSONR\tlabUserId\x12E\n" +
+	"\x1buserNotificationPreferences\x18\x02 \x01(\tH\x00R\x1buserNotificationPreferences\x88\x01\x01B\x1e\n" +
 	"\x1c_userNotificationPreferences\"\x9c\x01\n" +
 	"\x19UpdatePreferencesResponse\x12\x18\n" +
 	"\asuccess\x18\x01 \x01(\bR\asuccess\x12\x18\n" +
@@ -2078,10 +2077,10 @@ const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +
 	"\x06topics\x18\x03 \x03(\tR\x06topics\"-\n" +
 	"\x17GetServiceWorkerRequest\x12\x12\n" +
-	"\x04file\x18\x01 \x01(\tR\x04file2\xa2\x11\n" +
+	"\x04file\x18\x01 \x01(\tR\x04file2\xa0\x11\n" +
 	"\x14NotificationsService\x12\xa6\x01\n" +
-	"\x11ListNotifications\x12..lab.notifications.v1.ListNotificationsRequest\x1a/.lab.notifications.v1.ListNotificationsResponse\"0\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\x1b\x12\x19/api-v3/notifications/all\x12\xc1\x01\n" +
-	"\x06Notify\x12#.lab.notifications.v1.NotifyRequest\x1a$.lab.notifications.v1.NotifyResponse\"l\x8a\xe7\x18\x14\b\x01\x12\acallout\x12\agateway\x82\xd3\xe4\x93\x02N:\acontext\"C/api-v3/notifications/{gateway}/{notification_type_id}/topic/notify\x12\xc7\x01\n" +
+	"\x11ListNotifications\x12..lab.notifications.v1.ListNotificationsRequest\x1a/.lab.notifications.v1.ListNotificationsResponse\"0\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\x1b\x12\x19/api-v3/notifications/all\x12\xbf\x01\n" +
+	"\x06Notify\x12#.lab.notifications.v1.NotifyRequest\x1a$.lab.notifications.v1.NotifyResponse\"j\x8a\xe7\x18\x12\x12\acallout\x12\agateway\x82\xd3\xe4\x93\x02N:\acontext\"C/api-v3/notifications/{gateway}/{notification_type_id}/topic/notify\x12\xc7\x01\n" +
 	"\x10MarkNotification\x12-.lab.notifications.v1.MarkNotificationRequest\x1a..lab.notifications.v1.MarkNotificationResponse\"T\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02?\"=/api-v3/notifications/notification/{notification_id}/{action}\x12\xa6\x01\n" +
 	"\vMarkAllRead\x12(.lab.notifications.v1.MarkAllReadRequest\x1a).lab.notifications.v1.MarkAllReadResponse\"B\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02-\"+/api-v3/notifications/notification/read-all\x12\xb1\x01\n" +
 	"\x0eListActivities\x12+.lab.notifications.v1.ListActivitiesRequest\x1a,.lab.notifications.v1.ListActivitiesResponse\"D\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02/\x12-/api-v3/notifications/notification/activities\x12\xa0\x01\n" +
@@ -2154,36 +2153,37 @@ var file_lab_notifications_v1_notifications_proto_depIdxs = []int32{
 	17, // 10: lab.notifications.v1.UpdateTypesRequest.notification_types:type_name -> lab.notifications.v1.TypeSwitch
 	17, // 11: lab.notifications.v1.UpdateTypesResponse.notification_types:type_name -> lab.notifications.v1.TypeSwitch
 	22, // 12: lab.notifications.v1.GetPreferencesResponse.user_preferences:type_name -> lab.notifications.v1.Preference
-	22, // 13: lab.notifications.v1.UpdatePreferencesResponse.user_preferences:type_name -> lab.notifications.v1.Preference
-	0,  // 14: lab.notifications.v1.NotificationsService.ListNotifications:input_type -> lab.notifications.v1.ListNotificationsRequest
-	5,  // 15: lab.notifications.v1.NotificationsService.Notify:input_type -> lab.notifications.v1.NotifyRequest
-	7,  // 16: lab.notifications.v1.NotificationsService.MarkNotification:input_type -> lab.notifications.v1.MarkNotificationRequest
-	10, // 17: lab.notifications.v1.NotificationsService.MarkAllRead:input_type -> lab.notifications.v1.MarkAllReadRequest
-	12, // 18: lab.notifications.v1.NotificationsService.ListActivities:input_type -> lab.notifications.v1.ListActivitiesRequest
-	14, // 19: lab.notifications.v1.NotificationsService.ListTypes:input_type -> lab.notifications.v1.ListTypesRequest
-	18, // 20: lab.notifications.v1.NotificationsService.UpdateTypes:input_type -> lab.notifications.v1.UpdateTypesRequest
-	20, // 21: lab.notifications.v1.NotificationsService.GetPreferences:input_type -> lab.notifications.v1.GetPreferencesRequest
-	23, // 22: lab.notifications.v1.NotificationsService.UpdatePreferences:input_type -> lab.notifications.v1.UpdatePreferencesRequest
-	25, // 23: lab.notifications.v1.NotificationsService.SubscribeTopics:input_type -> lab.notifications.v1.SubscribeTopicsRequest
-	27, // 24: lab.notifications.v1.NotificationsService.UnsubscribeTopics:input_type -> lab.notifications.v1.UnsubscribeTopicsRequest
-	29, // 25: lab.notifications.v1.NotificationsService.GetServiceWorker:input_type -> lab.notifications.v1.GetServiceWorkerRequest
-	1,  // 26: lab.notifications.v1.NotificationsService.ListNotifications:output_type -> lab.notifications.v1.ListNotificationsResponse
-	6,  // 27: lab.notifications.v1.NotificationsService.Notify:output_type -> lab.notifications.v1.NotifyResponse
-	8,  // 28: lab.notifications.v1.NotificationsService.MarkNotification:output_type -> lab.notifications.v1.MarkNotificationResponse
-	11, // 29: lab.notifications.v1.NotificationsService.MarkAllRead:output_type -> lab.notifications.v1.MarkAllReadResponse
-	13, // 30: lab.notifications.v1.NotificationsService.ListActivities:output_type -> lab.notifications.v1.ListActivitiesResponse
-	15, // 31: lab.notifications.v1.NotificationsService.ListTypes:output_type -> lab.notifications.v1.ListTypesResponse
-	19, // 32: lab.notifications.v1.NotificationsService.UpdateTypes:output_type -> lab.notifications.v1.UpdateTypesResponse
-	21, // 33: lab.notifications.v1.NotificationsService.GetPreferences:output_type -> lab.notifications.v1.GetPreferencesResponse
-	24, // 34: lab.notifications.v1.NotificationsService.UpdatePreferences:output_type -> lab.notifications.v1.UpdatePreferencesResponse
-	26, // 35: lab.notifications.v1.NotificationsService.SubscribeTopics:output_type -> lab.notifications.v1.SubscribeTopicsResponse
-	28, // 36: lab.notifications.v1.NotificationsService.UnsubscribeTopics:output_type -> lab.notifications.v1.UnsubscribeTopicsResponse
-	31, // 37: lab.notifications.v1.NotificationsService.GetServiceWorker:output_type -> google.api.HttpBody
-	26, // [26:38] is the sub-list for method output_type
-	14, // [14:26] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	30, // 13: lab.notifications.v1.UpdatePreferencesRequest.labUserId:type_name -> lab.type.v1.RawJSON
+	22, // 14: lab.notifications.v1.UpdatePreferencesResponse.user_preferences:type_name -> lab.notifications.v1.Preference
+	0,  // 15: lab.notifications.v1.NotificationsService.ListNotifications:input_type -> lab.notifications.v1.ListNotificationsRequest
+	5,  // 16: lab.notifications.v1.NotificationsService.Notify:input_type -> lab.notifications.v1.NotifyRequest
+	7,  // 17: lab.notifications.v1.NotificationsService.MarkNotification:input_type -> lab.notifications.v1.MarkNotificationRequest
+	10, // 18: lab.notifications.v1.NotificationsService.MarkAllRead:input_type -> lab.notifications.v1.MarkAllReadRequest
+	12, // 19: lab.notifications.v1.NotificationsService.ListActivities:input_type -> lab.notifications.v1.ListActivitiesRequest
+	14, // 20: lab.notifications.v1.NotificationsService.ListTypes:input_type -> lab.notifications.v1.ListTypesRequest
+	18, // 21: lab.notifications.v1.NotificationsService.UpdateTypes:input_type -> lab.notifications.v1.UpdateTypesRequest
+	20, // 22: lab.notifications.v1.NotificationsService.GetPreferences:input_type -> lab.notifications.v1.GetPreferencesRequest
+	23, // 23: lab.notifications.v1.NotificationsService.UpdatePreferences:input_type -> lab.notifications.v1.UpdatePreferencesRequest
+	25, // 24: lab.notifications.v1.NotificationsService.SubscribeTopics:input_type -> lab.notifications.v1.SubscribeTopicsRequest
+	27, // 25: lab.notifications.v1.NotificationsService.UnsubscribeTopics:input_type -> lab.notifications.v1.UnsubscribeTopicsRequest
+	29, // 26: lab.notifications.v1.NotificationsService.GetServiceWorker:input_type -> lab.notifications.v1.GetServiceWorkerRequest
+	1,  // 27: lab.notifications.v1.NotificationsService.ListNotifications:output_type -> lab.notifications.v1.ListNotificationsResponse
+	6,  // 28: lab.notifications.v1.NotificationsService.Notify:output_type -> lab.notifications.v1.NotifyResponse
+	8,  // 29: lab.notifications.v1.NotificationsService.MarkNotification:output_type -> lab.notifications.v1.MarkNotificationResponse
+	11, // 30: lab.notifications.v1.NotificationsService.MarkAllRead:output_type -> lab.notifications.v1.MarkAllReadResponse
+	13, // 31: lab.notifications.v1.NotificationsService.ListActivities:output_type -> lab.notifications.v1.ListActivitiesResponse
+	15, // 32: lab.notifications.v1.NotificationsService.ListTypes:output_type -> lab.notifications.v1.ListTypesResponse
+	19, // 33: lab.notifications.v1.NotificationsService.UpdateTypes:output_type -> lab.notifications.v1.UpdateTypesResponse
+	21, // 34: lab.notifications.v1.NotificationsService.GetPreferences:output_type -> lab.notifications.v1.GetPreferencesResponse
+	24, // 35: lab.notifications.v1.NotificationsService.UpdatePreferences:output_type -> lab.notifications.v1.UpdatePreferencesResponse
+	26, // 36: lab.notifications.v1.NotificationsService.SubscribeTopics:output_type -> lab.notifications.v1.SubscribeTopicsResponse
+	28, // 37: lab.notifications.v1.NotificationsService.UnsubscribeTopics:output_type -> lab.notifications.v1.UnsubscribeTopicsResponse
+	31, // 38: lab.notifications.v1.NotificationsService.GetServiceWorker:output_type -> google.api.HttpBody
+	27, // [27:39] is the sub-list for method output_type
+	15, // [15:27] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_lab_notifications_v1_notifications_proto_init() }

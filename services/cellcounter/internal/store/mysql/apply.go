@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"strings"
 
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
@@ -34,7 +35,7 @@ func (l *locked) setAside(ctx context.Context, rows []mapping.Row) error {
 	}
 	_, err := l.tx.ExecContext(ctx, "UPDATE cell_counter_mappings SET `key` = CONCAT('# ', id), report_format_index = -id"+
 		" WHERE id IN (?"+strings.Repeat(",?", len(rows)-1)+")", args...)
-	return wrap("move mappings aside", err)
+	return mysqldb.Wrap("move mappings aside", err)
 }
 
 func (l *locked) write(ctx context.Context, row mapping.Row, actorID int64) error {

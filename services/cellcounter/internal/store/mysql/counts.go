@@ -27,9 +27,9 @@ func (s *Store) SaveCount(ctx context.Context, lab authn.LabScope, key observe.K
 	}
 	document, err := json.Marshal(tallies)
 	if err != nil {
-		return wrap("encode count", err)
+		return mysqldb.Wrap("encode count", err)
 	}
-	return wrap("save count", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+	return mysqldb.Wrap("save count", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		if err := ownReport(ctx, tx, lab, key.ReportID); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func ownReport(ctx context.Context, q querier, lab authn.LabScope, reportID int6
 	if errors.Is(err, sql.ErrNoRows) {
 		return observe.ErrNoReport
 	}
-	return wrap("read report", err)
+	return mysqldb.Wrap("read report", err)
 }
 
 // Counts implements observe.Store.
@@ -63,7 +63,7 @@ func (s *Store) Counts(ctx context.Context, lab authn.LabScope, reportID, testID
 	rows, err := s.db.QueryContext(ctx, "SELECT observer, counts, counted_by, counted_by_name, counted_at FROM cell_count"+
 		" WHERE lab_id = ? AND lab_report_id = ? AND test_id = ? ORDER BY observer", lab.LabID(), reportID, testID)
 	if err != nil {
-		return nil, wrap("read counts", err)
+		return nil, mysqldb.Wrap("read counts", err)
 	}
 	defer rows.Close()
 	var list []observe.Count
@@ -71,16 +71,16 @@ func (s *Store) Counts(ctx context.Context, lab authn.LabScope, reportID, testID
 		var c observe.Count
 		var document []byte
 		if err := rows.Scan(&c.Observer, &document, &c.CountedBy, &c.CountedByName, &c.CountedAt); err != nil {
-			return nil, wrap("read counts", err)
+			return nil, mysqldb.Wrap("read counts", err)
 		}
 		var tallies []tally
 		if err := json.Unmarshal(document, &tallies); err != nil {
-			return nil, wrap("decode count", err)
+			return nil, mysqldb.Wrap("decode count", err)
 		}
 		for _, t := range tallies {
 			c.Tallies = append(c.Tallies, counting.Tally(t))
 		}
 		list = append(list, c)
 	}
-	return list, wrap("read counts", rows.Err())
+	return list, mysqldb.Wrap("read counts", rows.Err())
 }

@@ -17,7 +17,7 @@ import (
 // Lock implements configure.Store. The scope's row of settings is its lock; the first writer of a scope makes it, with
 // the default scope's target.
 func (s *Store) Lock(ctx context.Context, testID int64, lab authn.LabScope, work func(configure.Locked) error) error {
-	return wrap("write mappings", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+	return mysqldb.Wrap("write mappings", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		l := &locked{tx: tx, testID: testID, lab: lab, now: s.clock.Now().Unix()}
 		if err := l.lock(ctx); err != nil {
 			return err
@@ -41,17 +41,17 @@ func (l *locked) lock(ctx context.Context) error {
 		return mapping.ErrNoTest
 	}
 	if err != nil {
-		return wrap("read test", err)
+		return mysqldb.Wrap("read test", err)
 	}
 	_, err = l.tx.ExecContext(ctx, `INSERT INTO cell_counter_setting (test_id, lab_scope, target_count)
 SELECT ?, ?, IFNULL((SELECT d.target_count FROM cell_counter_setting d WHERE d.test_id = ? AND d.lab_scope = 0), ?)
 ON DUPLICATE KEY UPDATE test_id = VALUES(test_id)`, l.testID, l.lab.LabID(), l.testID, mapping.DefaultTarget)
 	if err != nil {
-		return wrap("lock scope", err)
+		return mysqldb.Wrap("lock scope", err)
 	}
 	err = l.tx.QueryRowContext(ctx, "SELECT target_count FROM cell_counter_setting WHERE test_id = ? AND lab_scope = ? FOR UPDATE",
 		l.testID, l.lab.LabID()).Scan(&id)
-	return wrap("lock scope", err)
+	return mysqldb.Wrap("lock scope", err)
 }
 
 // Rows implements configure.Locked.
@@ -64,7 +64,7 @@ func (l *locked) rows(ctx context.Context, scope int64) ([]mapping.Row, error) {
 	rows, err := l.tx.QueryContext(ctx, "SELECT id, `key`, cell_id, report_format_index, report_format_order, include_in_total"+
 		" FROM cell_counter_mappings WHERE test_id = ? AND lab_scope = ? ORDER BY id", l.testID, scope)
 	if err != nil {
-		return nil, wrap("read mappings", err)
+		return nil, mysqldb.Wrap("read mappings", err)
 	}
 	defer rows.Close()
 	var list []mapping.Row
@@ -72,19 +72,19 @@ func (l *locked) rows(ctx context.Context, scope int64) ([]mapping.Row, error) {
 		var r mapping.Row
 		var key string
 		if err := rows.Scan(&r.ID, &key, &r.CellID, &r.Parameter.Index, &r.Parameter.Order, &r.IncludeInTotal); err != nil {
-			return nil, wrap("read mappings", err)
+			return nil, mysqldb.Wrap("read mappings", err)
 		}
 		r.Key = mapping.StoredKey(key)
 		list = append(list, r)
 	}
-	return list, wrap("read mappings", rows.Err())
+	return list, mysqldb.Wrap("read mappings", rows.Err())
 }
 
 // Formats implements configure.Locked.
 func (l *locked) Formats(ctx context.Context) (map[int64]mapping.Parameter, error) {
 	rows, err := l.tx.QueryContext(ctx, "SELECT id, `index`, `order` FROM ReportFormat WHERE testId_id = ? AND isDisabled = 0", l.testID)
 	if err != nil {
-		return nil, wrap("read report formats", err)
+		return nil, mysqldb.Wrap("read report formats", err)
 	}
 	defer rows.Close()
 	formats := map[int64]mapping.Parameter{}
@@ -92,11 +92,11 @@ func (l *locked) Formats(ctx context.Context) (map[int64]mapping.Parameter, erro
 		var id int64
 		var p mapping.Parameter
 		if err := rows.Scan(&id, &p.Index, &p.Order); err != nil {
-			return nil, wrap("read report formats", err)
+			return nil, mysqldb.Wrap("read report formats", err)
 		}
 		formats[id] = p
 	}
-	return formats, wrap("read report formats", rows.Err())
+	return formats, mysqldb.Wrap("read report formats", rows.Err())
 }
 
 // Cells implements configure.Locked.
@@ -111,7 +111,7 @@ func (l *locked) Cells(ctx context.Context, ids []int64) (map[int64]mapping.Cell
 	}
 	rows, err := l.tx.QueryContext(ctx, cellColumns+" WHERE id IN (?"+strings.Repeat(",?", len(ids)-1)+")", args...)
 	if err != nil {
-		return nil, wrap("read cells", err)
+		return nil, mysqldb.Wrap("read cells", err)
 	}
 	cells, err := scanCells(rows)
 	for _, c := range cells {
@@ -124,14 +124,14 @@ func (l *locked) Cells(ctx context.Context, ids []int64) (map[int64]mapping.Cell
 func (l *locked) SetTarget(ctx context.Context, n int) error {
 	_, err := l.tx.ExecContext(ctx, "UPDATE cell_counter_setting SET target_count = ? WHERE test_id = ? AND lab_scope = ?",
 		n, l.testID, l.lab.LabID())
-	return wrap("set target", err)
+	return mysqldb.Wrap("set target", err)
 }
 
 // taken tells which unique index a row met.
 func taken(err error, row mapping.Row) error {
 	var refused *mysql.MySQLError
 	if !mysqldb.IsDuplicate(err) || !errors.As(err, &refused) {
-		return wrap("write mapping", err)
+		return mysqldb.Wrap("write mapping", err)
 	}
 	if strings.Contains(refused.Message, "uq_ccm_param") {
 		return mapping.ParameterTaken(row.Parameter)

@@ -5,9 +5,7 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"fmt"
 
-	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -50,7 +48,7 @@ ORDER BY m.lab_scope DESC, m.report_format_order, m.report_format_index`
 func (s *Store) Read(ctx context.Context, testID int64, lab authn.LabScope) (configure.View, error) {
 	rows, err := s.db.QueryContext(ctx, readStatement, lab.LabID(), testID, lab.LabID(), lab.LabID())
 	if err != nil {
-		return configure.View{}, wrap("read mappings", err)
+		return configure.View{}, mysqldb.Wrap("read mappings", err)
 	}
 	defer rows.Close()
 	view, found := configure.View{Target: mapping.DefaultTarget}, false
@@ -58,7 +56,7 @@ func (s *Store) Read(ctx context.Context, testID int64, lab authn.LabScope) (con
 		found = true
 		var r optionalRow
 		if err := r.scan(rows); err != nil {
-			return configure.View{}, wrap("read mappings", err)
+			return configure.View{}, mysqldb.Wrap("read mappings", err)
 		}
 		if first {
 			view.OwnLab = r.scope.Int64 != 0
@@ -71,7 +69,7 @@ func (s *Store) Read(ctx context.Context, testID int64, lab authn.LabScope) (con
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return configure.View{}, wrap("read mappings", err)
+		return configure.View{}, mysqldb.Wrap("read mappings", err)
 	}
 	if !found {
 		return configure.View{}, mapping.ErrNoTest
@@ -103,7 +101,7 @@ const cellColumns = "SELECT id, name, bg_color_hex, fg_color_hex, default_key, i
 func (s *Store) Cells(ctx context.Context) ([]mapping.Cell, error) {
 	rows, err := s.db.QueryContext(ctx, cellColumns+" ORDER BY id")
 	if err != nil {
-		return nil, wrap("read cells", err)
+		return nil, mysqldb.Wrap("read cells", err)
 	}
 	return scanCells(rows)
 }
@@ -115,22 +113,9 @@ func scanCells(rows *sql.Rows) ([]mapping.Cell, error) {
 		var c mapping.Cell
 		err := rows.Scan(&c.ID, &c.Name, &c.Background, &c.Foreground, &c.DefaultKey, &c.Disabled, &c.CreatedAt, &c.UpdatedAt)
 		if err != nil {
-			return nil, wrap("read cells", err)
+			return nil, mysqldb.Wrap("read cells", err)
 		}
 		cells = append(cells, c)
 	}
-	return cells, wrap("read cells", rows.Err())
-}
-
-// wrap adds the operation, and tells a database that is away from one that refuses.
-func wrap(operation string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case mysqldb.IsUnavailable(err):
-		return apperr.New(apperr.Unavailable, "DATABASE_DOWN", "The database does not answer; try again").
-			WithCause(fmt.Errorf("%s: %w", operation, err))
-	default:
-		return fmt.Errorf("%s: %w", operation, err)
-	}
+	return cells, mysqldb.Wrap("read cells", rows.Err())
 }

@@ -9,9 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
-
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -75,18 +72,12 @@ var errUnknown = apperr.New(apperr.Unavailable, "OUTCOME_UNKNOWN",
 // wrap adds the operation, and translates what the driver says: no row is an unknown report, a lost connection
 // is a database that is away. A lost answer to a commit stays mysqldb.ErrCommitUnknown for errors.Is.
 func wrap(operation string, err error) error {
-	var dial *net.OpError
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, sql.ErrNoRows):
 		return rerun.ErrNoReport
 	case errors.Is(err, mysqldb.ErrCommitUnknown):
 		return errUnknown.WithCause(fmt.Errorf("%s: %w", operation, err))
-	case errors.Is(err, mysql.ErrInvalidConn), errors.As(err, &dial):
-		return apperr.New(apperr.Unavailable, "DATABASE_DOWN", "The database does not answer; try again").
-			WithCause(fmt.Errorf("%s: %w", operation, err))
 	default:
-		return fmt.Errorf("%s: %w", operation, err)
+		return mysqldb.Wrap(operation, err)
 	}
 }

@@ -15,7 +15,7 @@ func (s *Store) Beats(ctx context.Context) (map[string]time.Time, error) {
 		return nil, errors.New("table cdc_progress is missing: run `cdc migrate`")
 	}
 	if err != nil {
-		return nil, wrap("read progress", err)
+		return nil, mysqldb.Wrap("read progress", err)
 	}
 	defer rows.Close()
 	beats := map[string]time.Time{}
@@ -23,9 +23,9 @@ func (s *Store) Beats(ctx context.Context) (map[string]time.Time, error) {
 		var connector string
 		var millis int64
 		if err := rows.Scan(&connector, &millis); err != nil {
-			return nil, wrap("read progress", err)
+			return nil, mysqldb.Wrap("read progress", err)
 		}
 		beats[connector] = time.UnixMilli(millis).UTC()
 	}
-	return beats, wrap("read progress", rows.Err())
+	return beats, mysqldb.Wrap("read progress", rows.Err())
 }

@@ -37,7 +37,7 @@ func (s *Store) Record(ctx context.Context, lab authn.LabScope, userID int64) (d
 		return detail.Record{}, detail.ErrNoUser
 	}
 	if err != nil {
-		return detail.Record{}, wrap("read patient", withoutValue(err))
+		return detail.Record{}, mysqldb.Wrap("read patient", withoutValue(err))
 	}
 	return r.record(), nil
 }

@@ -4,15 +4,6 @@ package mysql
 
 import (
 	"database/sql"
-	"database/sql/driver"
-	"errors"
-	"fmt"
-	"net"
-	"time"
-
-	"github.com/go-sql-driver/mysql"
-
-	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
 // Store reads the relational database. Its methods may be called from several goroutines.
@@ -28,34 +19,4 @@ func LegacyColumns() map[string][]string {
 			"fullName", "contact", "alternateContact", "email", "gender", "dateOfBirth", "age", "passportNo", "nationalIdentityNumber",
 			"isDeleted", "updatedOn"},
 	}
-}
-
-// wrap adds the operation, and tells a database that is away or overloaded from everything else.
-func wrap(operation string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case away(err):
-		return apperr.New(apperr.Unavailable, "DATABASE_DOWN", "The database does not answer. Try again in a moment.").
-			WithRetryAfter(retryAfter).WithCause(fmt.Errorf("%s: %w", operation, err))
-	}
-	return fmt.Errorf("%s: %w", operation, err)
-}
-
-const retryAfter = 5 * time.Second
-
-func away(err error) bool {
-	var dial *net.OpError
-	if errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn) || errors.As(err, &dial) {
-		return true
-	}
-	var e *mysql.MySQLError
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Number {
-	case 1040, 1053, 1203, 1226, 1927, 2006, 2013: // too many connections, shutdown, killed
-		return true
-	}
-	return false
 }

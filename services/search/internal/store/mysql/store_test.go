@@ -245,7 +245,6 @@ func TestADatabaseThatIsAwayIsUnavailable(t *testing.T) {
 	for name, read := range map[string]func(context.Context) error{
 		"record": func(ctx context.Context) error { _, err := store.Record(ctx, lab(t, 12), 501); return err },
 		"beats":  func(ctx context.Context) error { _, err := store.Beats(ctx); return err },
-		"ready":  store.Ready,
 	} {
 		if err := read(t.Context()); !apperr.Is(err, apperr.Unavailable) {
 			t.Errorf("%s: %v", name, err)

@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -29,18 +28,17 @@ func away(err error) error {
 
 // Away reports whether err says that the database cannot be used at the moment, whatever is asked of it.
 func Away(err error) bool {
-	var dial net.Error
 	var answered *mysql.MySQLError
 	switch {
-	case errors.Is(err, mysql.ErrInvalidConn), errors.As(err, &dial), errors.Is(err, mysqldb.ErrCommitUnknown), mysqldb.IsNoTable(err):
+	case mysqldb.IsUnavailable(err), errors.Is(err, mysqldb.ErrCommitUnknown), mysqldb.IsNoTable(err), errors.Is(err, context.DeadlineExceeded):
 		return true
 	case errors.As(err, &answered):
 		switch answered.Number {
-		case 1040, 1044, 1045, 1049, 1053, 1205, 1213, 1290, 1698, 1792: // connections, access, database, shutdown, locks, read-only
+		case 1044, 1045, 1049, 1698: // access or the database itself: its operator mends it, the jobs wait
 			return true
 		}
 	}
-	return errors.Is(err, context.DeadlineExceeded)
+	return false
 }
 
 // Ready reports whether the database answers and has the service's tables.

@@ -1,0 +1,57 @@
+// Package app owns the notifications process: its settings and the list of what runs in it.
+package app
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/pkg/redisdb"
+	"github.com/labplatform/labplatform/pkg/service"
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+)
+
+// Prefix of the service's variables.
+const Prefix = "NOTIFICATIONS_"
+
+// Default ports.
+const (
+	defaultGRPCPort  = 9008
+	defaultAdminPort = 8008
+)
+
+// Config holds every setting of the service.
+type Config struct {
+	service.Config
+	DB     mysqldb.Config `envPrefix:"DB_"`
+	KV     redisdb.Config `envPrefix:"KV_"`
+	Outbox outbox.Config  `envPrefix:"OUTBOX_"`
+
+	TaskqueueAddr string `env:"TASKQUEUE_ADDR" envDefault:"127.0.0.1:9004"`
+	// Zone begins the names of push topics.
+	Zone string `env:"DEPLOYMENT_ZONE" envDefault:"IN"`
+	// BulkPermission, when set, is what a lab user needs to switch types for the laboratory.
+	BulkPermission string `env:"BULK_PERMISSION"`
+}
+
+// Load reads the settings from environ.
+func Load(environ []string) (Config, error) {
+	cfg := Config{}
+	cfg.Ports(defaultGRPCPort, defaultAdminPort)
+	err := config.Load(Prefix, &cfg, environ)
+	return cfg, err
+}
+
+// Validate refuses zones that no topic may begin with, and a missing task queue.
+func (c *Config) Validate() error {
+	var problems []error
+	if _, err := notification.ParseZone(c.Zone); err != nil {
+		problems = append(problems, fmt.Errorf("DEPLOYMENT_ZONE: %w", err))
+	}
+	if c.TaskqueueAddr == "" {
+		problems = append(problems, errors.New("TASKQUEUE_ADDR must be host:port of the task queue"))
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,41 @@
+package app
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+	"github.com/labplatform/labplatform/services/notifications/internal/notify"
+)
+
+// metrics implements the observers of the use cases. Every series exists from the start.
+type metrics struct{ notified, marked *prometheus.CounterVec }
+
+func newMetrics(registry prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		notified: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "notifications_triggers_total", Help: "Triggers of other services, by what became of them."}, []string{"outcome"}),
+		marked: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "notifications_marked_total", Help: "Notifications that people marked."}, []string{"action"}),
+	}
+	for _, c := range []prometheus.Collector{m.notified, m.marked} {
+		if err := registry.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	for _, outcome := range notify.Outcomes() {
+		m.notified.WithLabelValues(string(outcome))
+	}
+	m.Marked(notification.Read, 0)
+	m.Marked(notification.Unread, 0)
+	return m, nil
+}
+
+// Notified implements notify.Observer.
+func (m *metrics) Notified(outcome notify.Outcome) { m.notified.WithLabelValues(string(outcome)).Inc() }
+
+// Marked implements inbox.Observer.
+func (m *metrics) Marked(a notification.Action, n int) {
+	m.marked.WithLabelValues(string(a)).Add(float64(n))
+}

@@ -1,0 +1,58 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/outbox"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+)
+
+// TaskQueue takes tasks.
+type TaskQueue interface {
+	Enqueue(ctx context.Context, in *taskqueuev1.EnqueueRequest, opts ...grpc.CallOption) (*taskqueuev1.EnqueueResponse, error)
+}
+
+// Devices subscribes a user's devices anew.
+type Devices interface {
+	Resubscribe(ctx context.Context, lab authn.LabScope, userID int64) error
+}
+
+// Dispatcher delivers the rows of the outbox.
+type Dispatcher struct {
+	Table     outbox.Table
+	TaskQueue TaskQueue
+	Devices   Devices
+}
+
+// Receivers returns what delivers each kind.
+func (d Dispatcher) Receivers() map[string]outbox.Deliver {
+	return map[string]outbox.Deliver{kindPush: d.push, kindResubscribe: d.resubscribe}
+}
+
+// push enqueues the task. The row's key makes a repetition the same job.
+func (d Dispatcher) push(ctx context.Context, row outbox.Row) error {
+	var request taskqueuev1.EnqueueRequest
+	if err := proto.Unmarshal(row.Payload, &request); err != nil {
+		return outbox.Undeliverable(err)
+	}
+	request.IdempotencyKey = proto.String(row.Key(d.Table.Name()))
+	_, err := d.TaskQueue.Enqueue(ctx, &request)
+	return outbox.Classify(err)
+}
+
+func (d Dispatcher) resubscribe(ctx context.Context, row outbox.Row) error {
+	var r resubscription
+	if err := json.Unmarshal(row.Payload, &r); err != nil {
+		return outbox.Undeliverable(err)
+	}
+	lab, err := authn.Principal{Kind: authn.Service}.Scope(r.LabID)
+	if err != nil {
+		return outbox.Undeliverable(err)
+	}
+	return outbox.Classify(d.Devices.Resubscribe(ctx, lab, r.UserID))
+}

@@ -1,0 +1,83 @@
+package delivery
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/outbox"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/notifications/internal/notify"
+)
+
+// The kinds of messages.
+const (
+	kindPush        = "taskqueue.push"
+	kindResubscribe = "devices.resubscribe"
+)
+
+// Of the task queue's documented tables.
+const (
+	taskPush        = 3
+	taskTypeReports = 1
+	priorityHigh    = 2
+)
+
+// Messages implements notify.Messages and preference.Messages.
+type Messages struct{}
+
+// pushData is the documented data of a push task.
+type pushData struct {
+	Topic    string            `json:"topic"`
+	Title    string            `json:"title"`
+	Body     string            `json:"body"`
+	Data     map[string]string `json:"data"`
+	Priority string            `json:"priority,omitempty"`
+}
+
+// Push implements notify.Messages.
+func (Messages) Push(lab authn.LabScope, p notify.Push) (outbox.Event, error) {
+	data := pushData{Topic: p.Topic, Title: p.Title, Body: p.Body, Data: map[string]string{
+		"notification_id": strconv.FormatInt(p.NotificationID, 10), "notification_type_id": strconv.FormatInt(p.TypeID, 10),
+	}}
+	if p.ReportID > 0 {
+		data.Data["lrr_id"] = strconv.FormatInt(p.ReportID, 10)
+	}
+	if p.BillID > 0 {
+		data.Data["bill_id"] = strconv.FormatInt(p.BillID, 10)
+	}
+	task := &taskqueuev1.Task{Task: taskPush, TaskType: taskTypeReports}
+	if p.Urgent {
+		data.Priority = "high"
+		task.OverridePriority = proto.Int32(priorityHigh)
+	}
+	document, err := json.Marshal(data)
+	if err != nil {
+		return outbox.Event{}, fmt.Errorf("encode push: %w", err)
+	}
+	task.Data = &typev1.RawJSON{Json: document}
+	payload, err := proto.Marshal(&taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{task}, LabId: proto.Int64(lab.LabID())})
+	if err != nil {
+		return outbox.Event{}, fmt.Errorf("encode push: %w", err)
+	}
+	return outbox.Event{Aggregate: fmt.Sprintf("notification:%d", p.NotificationID), Kind: kindPush, Payload: payload}, nil
+}
+
+// resubscription is the payload of kindResubscribe.
+type resubscription struct {
+	LabID  int64 `json:"lab_id"`
+	UserID int64 `json:"lab_user_id"`
+}
+
+// Resubscribe implements preference.Messages.
+func (Messages) Resubscribe(lab authn.LabScope, userID int64) (outbox.Event, error) {
+	payload, err := json.Marshal(resubscription{lab.LabID(), userID})
+	if err != nil {
+		return outbox.Event{}, fmt.Errorf("encode resubscription: %w", err)
+	}
+	return outbox.Event{Aggregate: fmt.Sprintf("user:%d", userID), Kind: kindResubscribe, Payload: payload}, nil
+}

@@ -1,0 +1,247 @@
+// Package device keeps which push topics each device token is subscribed to.
+//
+// The provider cannot list a token's topics, so the stored lists are the only truth. Topics are pending before they are
+// subscribed and confirmed afterwards, and leave the lists after they are unsubscribed: whatever dies in between, a
+// topic that the provider has is in one of the lists, and a confirmed topic is at the provider.
+package device
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+)
+
+const maxToken = 512 // characters; the width of the column
+
+// ErrUnknownToken tells that the provider knows the token no more: the app was removed.
+var ErrUnknownToken = errors.New("the push provider does not know the token")
+
+// ErrMoved tells that another login took the token over meanwhile.
+var ErrMoved = apperr.New(apperr.Conflict, "TOKEN_MOVED", "Another login uses this device now; subscribe again")
+
+// Topics is the push provider. Both methods return the topics that failed; an error concerns all of them.
+type Topics interface {
+	Subscribe(ctx context.Context, token string, topics []string) (failed []string, err error)
+	Unsubscribe(ctx context.Context, token string, topics []string) (failed []string, err error)
+}
+
+// Device is one token.
+type Device struct {
+	Token    string
+	DeviceID string // "": not told
+	Platform string // web, android, ios; "": not told
+	Lists
+}
+
+// Lists are the stored topics of a token.
+type Lists struct {
+	Confirmed []string // the provider has them
+	Pending   []string // the provider may have them
+}
+
+// all returns every topic that the provider may have.
+func (l Lists) all() []string {
+	return append(slices.Clone(l.Confirmed), without(l.Pending, l.Confirmed)...)
+}
+
+// Store keeps devices.
+type Store interface {
+	// Claim makes the token the viewer's, whoever had it, and returns the stored topics.
+	Claim(ctx context.Context, v notification.Viewer, d Device, now time.Time) (Lists, error)
+	// SaveTopics stores the topics of the viewer's token; ErrMoved when it is somebody else's.
+	SaveTopics(ctx context.Context, v notification.Viewer, token string, l Lists, now time.Time) error
+	// Find returns the topics of the laboratory's token; found is false without one.
+	Find(ctx context.Context, lab authn.LabScope, token string) (l Lists, found bool, err error)
+	// Forget deletes the laboratory's token.
+	Forget(ctx context.Context, lab authn.LabScope, token string) error
+	// OfUser lists the devices of a lab user.
+	OfUser(ctx context.Context, lab authn.LabScope, userID int64) ([]Device, error)
+	// Wanted lists the types that the viewer's devices get: on for the laboratory and not switched off by the user.
+	Wanted(ctx context.Context, v notification.Viewer) ([]notification.Kind, error)
+}
+
+// Devices is the use case. Its methods may be called from several goroutines.
+type Devices struct {
+	store  Store
+	topics Topics
+	zone   notification.Zone
+	clock  clock.Clock
+}
+
+// New returns the use case.
+func New(store Store, topics Topics, zone notification.Zone, c clock.Clock) *Devices {
+	return &Devices{store, topics, zone, c}
+}
+
+// Outcome is what became of a subscription.
+type Outcome struct {
+	Topics []string // subscribed now
+	Failed []string // the provider refused; subscribing again tries them again
+}
+
+// Subscribe brings the token's topics in line with the viewer's preferences. A token that another login had loses that
+// login's topics.
+func (d *Devices) Subscribe(ctx context.Context, v notification.Viewer, device Device) (Outcome, error) {
+	if err := check(device); err != nil {
+		return Outcome{}, err
+	}
+	wanted, err := d.wanted(ctx, v)
+	if err != nil {
+		return Outcome{}, err
+	}
+	stored, err := d.store.Claim(ctx, v, device, d.clock.Now())
+	if err != nil {
+		return Outcome{}, err
+	}
+	return d.align(ctx, v, device.Token, stored, wanted)
+}
+
+func check(device Device) error {
+	switch {
+	case device.Token == "":
+		return apperr.InvalidField("token", "token is required")
+	case len(device.Token) > maxToken || strings.ContainsFunc(device.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return apperr.InvalidField("token", "token must be the device's registration token, at most 512 characters")
+	case !slices.Contains([]string{"", "web", "android", "ios"}, device.Platform):
+		return apperr.InvalidField("platform", "platform must be web, android or ios")
+	case len([]rune(device.DeviceID)) > 190:
+		return apperr.InvalidField("device_id", "device_id must have at most 190 characters")
+	}
+	return nil
+}
+
+// wanted returns the topics of the viewer.
+func (d *Devices) wanted(ctx context.Context, v notification.Viewer) ([]string, error) {
+	kinds, err := d.store.Wanted(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	var topics []string
+	for _, k := range kinds {
+		for _, ref := range v.Refs() {
+			topics = append(topics, d.zone.Topic(k.ID, ref))
+		}
+	}
+	slices.Sort(topics)
+	return topics, nil
+}
+
+// align unsubscribes what is not wanted and subscribes what is not confirmed.
+func (d *Devices) align(ctx context.Context, v notification.Viewer, token string, stored Lists, wanted []string) (Outcome, error) {
+	gone, missing := without(stored.all(), wanted), without(wanted, stored.Confirmed)
+	kept := without(stored.Confirmed, gone)
+	stuck, err := d.call(ctx, token, gone, d.topics.Unsubscribe)
+	if err != nil {
+		return Outcome{}, d.refused(ctx, v.Lab, token, err)
+	}
+	before := Lists{Confirmed: kept, Pending: append(slices.Clone(stuck), missing...)}
+	if err := d.store.SaveTopics(ctx, v, token, before, d.clock.Now()); err != nil {
+		return Outcome{}, err
+	}
+	if len(missing) == 0 {
+		return outcome(kept, stuck), nil
+	}
+	failed, err := d.call(ctx, token, missing, d.topics.Subscribe)
+	if err != nil {
+		return Outcome{}, d.refused(ctx, v.Lab, token, err)
+	}
+	after := Lists{Confirmed: append(kept, without(missing, failed)...), Pending: stuck}
+	return outcome(after.Confirmed, append(failed, stuck...)), d.store.SaveTopics(ctx, v, token, after, d.clock.Now())
+}
+
+func outcome(topics, failed []string) Outcome {
+	slices.Sort(topics)
+	return Outcome{Topics: topics, Failed: failed}
+}
+
+func (*Devices) call(ctx context.Context, token string, topics []string, do func(context.Context, string, []string) ([]string, error)) ([]string, error) {
+	if len(topics) == 0 {
+		return nil, nil
+	}
+	return do(ctx, token, topics)
+}
+
+// refused forgets a token that the provider does not know, and says which side is at fault.
+func (d *Devices) refused(ctx context.Context, lab authn.LabScope, token string, err error) error {
+	if !errors.Is(err, ErrUnknownToken) {
+		return apperr.New(apperr.Unavailable, "PUSH_PROVIDER_DOWN", "The push provider does not answer; subscribe again in a minute").
+			WithCause(err)
+	}
+	if err := d.store.Forget(ctx, lab, token); err != nil {
+		return err
+	}
+	return apperr.InvalidField("token", "the push provider does not know this token; get a new one and subscribe again")
+}
+
+// Resubscribe brings all devices of a lab user in line with the preferences. It may be repeated.
+func (d *Devices) Resubscribe(ctx context.Context, lab authn.LabScope, userID int64) error {
+	v := notification.UserViewer(lab, userID)
+	devices, err := d.store.OfUser(ctx, lab, userID)
+	if err != nil {
+		return err
+	}
+	wanted, err := d.wanted(ctx, v)
+	if err != nil {
+		return err
+	}
+	for _, one := range devices {
+		out, err := d.align(ctx, v, one.Token, one.Lists, wanted)
+		switch {
+		case apperr.Is(err, apperr.Invalid) || errors.Is(err, ErrMoved):
+			continue // the token is gone, or somebody else's now
+		case err != nil:
+			return err
+		case len(out.Failed) > 0:
+			return apperr.New(apperr.Unavailable, "PUSH_PROVIDER_DOWN", "The push provider refused some topics")
+		}
+	}
+	return nil
+}
+
+// Unsubscribe ends every subscription of the token and forgets it. A token that is not known is no error: a log-out
+// must not fail. It returns the topics that were stored.
+func (d *Devices) Unsubscribe(ctx context.Context, lab authn.LabScope, token string) ([]string, error) {
+	if err := check(Device{Token: token}); err != nil {
+		return nil, err
+	}
+	stored, found, err := d.store.Find(ctx, lab, token)
+	if err != nil || !found {
+		return nil, err
+	}
+	topics := stored.all()
+	failed, err := d.call(ctx, token, topics, d.topics.Unsubscribe)
+	if err != nil && !errors.Is(err, ErrUnknownToken) {
+		return nil, d.refused(ctx, lab, token, err)
+	}
+	if len(failed) > 0 && err == nil {
+		return nil, d.refused(ctx, lab, token, errors.New("some topics stayed subscribed"))
+	}
+	return topics, d.store.Forget(ctx, lab, token)
+}
+
+func without(list, others []string) []string {
+	var rest []string
+	for _, one := range list {
+		if !slices.Contains(others, one) {
+			rest = append(rest, one)
+		}
+	}
+	return rest
+}
+
+// Accepting is the provider of a deployment without push credentials: the topics are kept, and the task queue's mailbox
+// shows what would have been pushed to them.
+type Accepting struct{}
+
+// Subscribe implements Topics.
+func (Accepting) Subscribe(context.Context, string, []string) ([]string, error) { return nil, nil }
+
+// Unsubscribe implements Topics.
+func (Accepting) Unsubscribe(context.Context, string, []string) ([]string, error) { return nil, nil }

@@ -1,0 +1,86 @@
+package grpcapi
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
+	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
+)
+
+// ListNotifications lists the inbox of the login.
+func (s *Server) ListNotifications(
+	ctx context.Context, in *notificationsv1.ListNotificationsRequest,
+) (*notificationsv1.ListNotificationsResponse, error) {
+	v, err := viewer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.d.Inbox.List(ctx, v, inbox.Query{
+		From: first(in.From, in.FromDate), To: first(in.To, in.ToDate), Page: in.GetPage(), Limit: in.GetLimit(), //nolint:protogetter // absent is not empty
+	})
+	if err != nil {
+		return nil, err
+	}
+	return listed(v, list), nil
+}
+
+// MarkNotification marks one notification read or unread.
+func (s *Server) MarkNotification(
+	ctx context.Context, in *notificationsv1.MarkNotificationRequest,
+) (*notificationsv1.MarkNotificationResponse, error) {
+	v, err := viewer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	marked, err := s.d.Inbox.Mark(ctx, v, in.GetNotificationId(), in.GetAction())
+	if err != nil {
+		return nil, err
+	}
+	return &notificationsv1.MarkNotificationResponse{
+		Success: true, Message: "Notification marked as " + in.GetAction(), NotificationData: stateOf(v, marked),
+	}, nil
+}
+
+// MarkAllRead marks the login's notifications read.
+func (s *Server) MarkAllRead(ctx context.Context, _ *notificationsv1.MarkAllReadRequest) (*notificationsv1.MarkAllReadResponse, error) {
+	v, err := viewer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n, err := s.d.Inbox.MarkAll(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	return &notificationsv1.MarkAllReadResponse{Success: true, Message: "Notifications marked as read", Marked: int64(n)}, nil
+}
+
+// ListActivities lists who read what.
+func (s *Server) ListActivities(
+	ctx context.Context, in *notificationsv1.ListActivitiesRequest,
+) (*notificationsv1.ListActivitiesResponse, error) {
+	v, err := viewer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.d.Inbox.Activities(ctx, v, first(in.FromDate, in.From), first(in.ToDate, in.To)) //nolint:protogetter // absent is not empty
+	if err != nil {
+		return nil, err
+	}
+	return &notificationsv1.ListActivitiesResponse{
+		Message: "success", NotificationActivities: activitiesOf(list.Activities), Total: int64(len(list.Activities)), LimitReached: list.LimitReached,
+	}, nil
+}
+
+// ListTypes lists the types with the laboratory's switch.
+func (s *Server) ListTypes(ctx context.Context, _ *notificationsv1.ListTypesRequest) (*notificationsv1.ListTypesResponse, error) {
+	lab, err := authn.FromContext(ctx).Scope(0)
+	if err != nil {
+		return nil, err
+	}
+	kinds, err := s.d.Preferences.Kinds(ctx, lab)
+	if err != nil {
+		return nil, err
+	}
+	return &notificationsv1.ListTypesResponse{Total: int64(len(kinds)), NotificationTypes: typesOf(kinds)}, nil
+}

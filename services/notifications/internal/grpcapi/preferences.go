@@ -1,0 +1,86 @@
+package grpcapi
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+)
+
+var errNotBulk = apperr.New(apperr.Forbidden, "NOT_ALLOWED", "Notification types are switched by lab users of the laboratory")
+
+// UpdateTypes switches types for the laboratory.
+func (s *Server) UpdateTypes(ctx context.Context, in *notificationsv1.UpdateTypesRequest) (*notificationsv1.UpdateTypesResponse, error) {
+	p := authn.FromContext(ctx)
+	lab, err := p.Scope(0)
+	if err != nil {
+		return nil, err
+	}
+	if !s.maySwitch(p) {
+		return nil, errNotBulk
+	}
+	switches, err := switchesOf(in.GetNotificationTypes())
+	if err != nil {
+		return nil, err
+	}
+	if err := s.d.Preferences.SetKinds(ctx, lab, switches, p.ActorID()); err != nil {
+		return nil, err
+	}
+	return &notificationsv1.UpdateTypesResponse{
+		Success: true, Message: "Notification types updated successfully", NotificationTypes: in.GetNotificationTypes(),
+	}, nil
+}
+
+func (s *Server) maySwitch(p authn.Principal) bool {
+	if p.IsGlobalAdmin {
+		return true
+	}
+	if p.SessionType != authn.LabUser {
+		return false
+	}
+	return s.d.BulkPermission == "" || p.Has(s.d.BulkPermission)
+}
+
+func switchesOf(in []*notificationsv1.TypeSwitch) ([]notification.Switch, error) {
+	switches := make([]notification.Switch, len(in))
+	for i, one := range in {
+		switch {
+		case one == nil || one.Id == nil || one.GetId() <= 0:
+			return nil, apperr.InvalidFields(apperr.Field{Index: i, Name: "id", Message: "id must be a positive integer"})
+		case one.IsDisabled == nil:
+			return nil, apperr.InvalidFields(apperr.Field{Index: i, Name: "is_disabled", Message: "is_disabled must be true or false"})
+		}
+		switches[i] = notification.Switch{TypeID: one.GetId(), Disabled: one.GetIsDisabled()}
+	}
+	return switches, nil
+}
+
+// GetPreferences returns a user's preferences.
+func (s *Server) GetPreferences(ctx context.Context, in *notificationsv1.GetPreferencesRequest) (*notificationsv1.GetPreferencesResponse, error) {
+	list, err := s.d.Preferences.Of(ctx, authn.FromContext(ctx), in.GetLabUserId())
+	if err != nil {
+		return nil, err
+	}
+	return &notificationsv1.GetPreferencesResponse{Total: int64(len(list)), UserPreferences: preferencesOf(list)}, nil
+}
+
+// UpdatePreferences stores a user's preferences.
+func (s *Server) UpdatePreferences(
+	ctx context.Context, in *notificationsv1.UpdatePreferencesRequest,
+) (*notificationsv1.UpdatePreferencesResponse, error) {
+	id, err := strconv.ParseInt(strings.Trim(strings.TrimSpace(string(in.GetLabUserId().GetJson())), `"`), 10, 64)
+	if err != nil {
+		return nil, apperr.InvalidField("labUserId", "labUserId must be a positive integer")
+	}
+	list, err := s.d.Preferences.Set(ctx, authn.FromContext(ctx), id, in.GetUserNotificationPreferences())
+	if err != nil {
+		return nil, err
+	}
+	return &notificationsv1.UpdatePreferencesResponse{
+		Success: true, Message: "User notification preferences updated successfully", UserPreferences: preferencesOf(list),
+	}, nil
+}

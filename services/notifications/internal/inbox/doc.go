@@ -1,0 +1,2 @@
+// Package inbox lists notifications and keeps who has read what.
+package inbox

@@ -1,0 +1,177 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+)
+
+// Bounds of the documented lists.
+const (
+	DefaultLimit  = 1_000
+	MaxLimit      = 10_000
+	MaxActivities = 10_000
+	// MaxUnread is where the count of unread notifications stops: nobody reads the difference.
+	MaxUnread = 1_000
+	maxPage   = 100_000
+	// markStep bounds one transaction, MaxMarked one request.
+	markStep  = 500
+	MaxMarked = 10_000
+)
+
+// Inbox is the use case. Its methods may be called from several goroutines.
+type Inbox struct {
+	store    Store
+	clock    clock.Clock
+	observer Observer
+}
+
+// Observer counts what people do.
+type Observer interface {
+	Marked(a notification.Action, n int)
+}
+
+// New returns the use case over store.
+func New(store Store, c clock.Clock, o Observer) *Inbox { return &Inbox{store, c, o} }
+
+// Query is a request for a list, as it was sent: "" where something was left out.
+type Query struct{ From, To, Page, Limit string }
+
+// List is an answer.
+type List struct {
+	Notifications []notification.Notification
+	Activities    map[int64][]notification.Activity
+	Unread        int64
+}
+
+// List returns a page of the inbox.
+func (i *Inbox) List(ctx context.Context, v notification.Viewer, q Query) (List, error) {
+	page, err := q.page()
+	if err != nil {
+		return List{}, err
+	}
+	window, err := i.window(ctx, v, q.From, q.To)
+	if err != nil {
+		return List{}, err
+	}
+	var out List
+	if out.Notifications, err = i.store.List(ctx, v, window, page); err != nil {
+		return List{}, err
+	}
+	ids := make([]int64, len(out.Notifications))
+	for n, one := range out.Notifications {
+		ids[n] = one.ID
+	}
+	if out.Activities, err = i.store.ActivitiesOf(ctx, v.Lab, ids); err != nil {
+		return List{}, err
+	}
+	out.Unread, err = i.store.Unread(ctx, v, window, MaxUnread)
+	return out, err
+}
+
+func (i *Inbox) window(ctx context.Context, v notification.Viewer, from, to string) (notification.Window, error) {
+	zone, err := i.store.Zone(ctx, v.Lab)
+	if err != nil {
+		return notification.Window{}, err
+	}
+	return notification.ParseWindow(from, to, zone, i.clock.Now())
+}
+
+// page reads page and limit. A limit above the most is the most.
+func (q Query) page() (Page, error) {
+	page, err := number("page", q.Page, 1, maxPage)
+	if err != nil {
+		return Page{}, err
+	}
+	limit, err := number("limit", q.Limit, DefaultLimit, 0)
+	if err != nil {
+		return Page{}, err
+	}
+	limit = min(limit, MaxLimit)
+	return Page{Offset: (page - 1) * limit, Limit: limit}, nil
+}
+
+// number reads a positive integer; most 0 is no limit.
+func number(name, text string, otherwise, most int) (int, error) {
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	switch {
+	case err != nil || n < 1:
+		return 0, apperr.InvalidField(name, name+" must be a positive integer")
+	case most > 0 && n > most:
+		return 0, apperr.InvalidField(name, fmt.Sprintf("%s must be at most %d; ask for a shorter window", name, most))
+	}
+	return n, nil
+}
+
+// Marked is what became of a notification.
+type Marked struct {
+	NotificationID int64
+	ReadOn         *int64
+	Activities     []notification.Activity
+}
+
+// Mark marks one notification read or unread.
+func (i *Inbox) Mark(ctx context.Context, v notification.Viewer, id int64, action string) (Marked, error) {
+	a, err := notification.ParseAction(action)
+	if err != nil {
+		return Marked{}, err
+	}
+	if id <= 0 {
+		return Marked{}, apperr.InvalidField("notification_id", "notification_id must be a positive integer")
+	}
+	readOn, err := i.store.Mark(ctx, v, id, a, i.clock.Now())
+	if err != nil {
+		return Marked{}, err
+	}
+	i.observer.Marked(a, 1)
+	activities, err := i.store.ActivitiesOf(ctx, v.Lab, []int64{id})
+	return Marked{NotificationID: id, ReadOn: readOn, Activities: activities[id]}, err
+}
+
+// MarkAll marks the newest unread notifications of the default window read, at most MaxMarked, and returns how many.
+func (i *Inbox) MarkAll(ctx context.Context, v notification.Viewer) (int, error) {
+	window, err := notification.ParseWindow("", "", time.UTC, i.clock.Now())
+	if err != nil {
+		return 0, err
+	}
+	total := 0
+	for total < MaxMarked {
+		n, err := i.store.MarkRead(ctx, v, window, markStep, i.clock.Now())
+		if err != nil {
+			return total, err
+		}
+		total += n
+		i.observer.Marked(notification.Read, n)
+		if n < markStep {
+			break
+		}
+	}
+	return total, nil
+}
+
+// ActivityList is what was done in a window.
+type ActivityList struct {
+	Activities   []notification.Activity
+	LimitReached bool // more exist
+}
+
+// Activities lists who did what in a window.
+func (i *Inbox) Activities(ctx context.Context, v notification.Viewer, from, to string) (ActivityList, error) {
+	window, err := i.window(ctx, v, from, to)
+	if err != nil {
+		return ActivityList{}, err
+	}
+	list, err := i.store.Activities(ctx, v, window, MaxActivities+1)
+	if len(list) > MaxActivities {
+		return ActivityList{Activities: list[:MaxActivities], LimitReached: true}, err
+	}
+	return ActivityList{Activities: list}, err
+}

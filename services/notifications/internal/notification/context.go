@@ -1,0 +1,98 @@
+package notification
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+)
+
+const maxContextBytes = 16 << 10
+
+// Context is what a trigger knows: whom it concerns, and the ids of what it is about. Raw is the whole object.
+type Context struct {
+	LabID, OrgID, DoctorID, LabUserID int64
+	// ReportID (lrr_id) or BillID is what the notification is about; 0 when it is about neither.
+	ReportID, BillID int64
+	// Title and Body replace the type's wording in the inbox; push messages never carry them.
+	Title, Body string
+	Raw         json.RawMessage
+}
+
+// ParseContext reads the JSON object of a trigger. lab_id is required; ids are positive numbers or digits in a string.
+func ParseContext(raw []byte) (Context, error) {
+	if len(raw) > maxContextBytes {
+		return Context{}, apperr.InvalidField("context", "the context must have at most 16384 bytes")
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
+		return Context{}, apperr.InvalidField("context", "the body must be a JSON object with lab_id")
+	}
+	c := Context{}
+	for name, target := range map[string]*int64{"lab_id": &c.LabID, "org_id": &c.OrgID, "doctor_id": &c.DoctorID,
+		"lab_user_id": &c.LabUserID, "lrr_id": &c.ReportID, "bill_id": &c.BillID} {
+		id, err := parseID(fields[name])
+		if err != nil {
+			return Context{}, apperr.InvalidField(name, name+" must be a positive integer")
+		}
+		*target = id
+	}
+	if c.LabID == 0 {
+		return Context{}, apperr.InvalidField("lab_id", "lab_id is required")
+	}
+	for name, target := range map[string]*string{"title": &c.Title, "body": &c.Body} {
+		if text, ok := fields[name]; ok && json.Unmarshal(text, target) != nil {
+			return Context{}, apperr.InvalidField(name, name+" must be a string")
+		}
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		return Context{}, apperr.InvalidField("context", "the body must be a JSON object with lab_id")
+	}
+	c.Raw = compact.Bytes()
+	return c, nil
+}
+
+func parseID(raw json.RawMessage) (int64, error) {
+	text := string(bytes.TrimSpace(raw))
+	if text == "" || text == "null" {
+		return 0, nil
+	}
+	var quoted string
+	if json.Unmarshal(raw, &quoted) == nil {
+		text = quoted
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id <= 0 {
+		return 0, fmt.Errorf("not an id")
+	}
+	return id, nil
+}
+
+// Subject names what the notification is about, for recognising a repetition; "" when it is about nothing in particular.
+func (c Context) Subject() string {
+	switch {
+	case c.ReportID > 0:
+		return fmt.Sprintf("report:%d", c.ReportID)
+	case c.BillID > 0:
+		return fmt.Sprintf("bill:%d", c.BillID)
+	}
+	return ""
+}
+
+// Data is the part of the context that the inbox shows: everything but the wording.
+func (c Context) Data() json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(c.Raw, &fields) != nil {
+		return json.RawMessage("{}")
+	}
+	delete(fields, "title")
+	delete(fields, "body")
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return data
+}

@@ -1,0 +1,51 @@
+package notification
+
+import "encoding/json"
+
+// Kind is a notification type of the platform.
+type Kind struct {
+	ID            int64
+	Category      string
+	Name          string
+	Description   string
+	UserCategory  string // org, lab_user or doctor: whom it is for
+	DefaultParams json.RawMessage
+	Order         int
+	Mandatory     bool // users cannot switch it off
+	// Disabled is the laboratory's switch.
+	Disabled bool
+	// LabParams replace DefaultParams for the laboratory; nil: they do not.
+	LabParams json.RawMessage
+}
+
+// Wording returns the title and the body that the type or the laboratory chose. They are neutral: they name no patient.
+func (k Kind) Wording() (title, body string) {
+	var w struct {
+		Title string `json:"title"`
+		Body  string `json:"body"`
+	}
+	_ = json.Unmarshal(k.DefaultParams, &w) // an operator's mistake must not stop the notification
+	_ = json.Unmarshal(k.LabParams, &w)
+	if w.Title == "" {
+		w.Title = k.Description
+	}
+	return w.Title, w.Body
+}
+
+// Preference is a type as one user has it.
+type Preference struct {
+	Kind
+	// UserDisabled is the user's switch; nil: never chosen.
+	UserDisabled *bool
+}
+
+// Effective reports whether the user does not get the type.
+func (p Preference) Effective() (disabled bool) {
+	return !p.Mandatory && p.UserDisabled != nil && *p.UserDisabled
+}
+
+// Switch is a wish to turn a type on or off.
+type Switch struct {
+	TypeID   int64
+	Disabled bool
+}

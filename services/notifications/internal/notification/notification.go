@@ -1,0 +1,58 @@
+package notification
+
+import (
+	"encoding/json"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+)
+
+// Message is what is shown of a notification. Data is a JSON object.
+type Message struct {
+	Title string          `json:"title"`
+	Body  string          `json:"body"`
+	Data  json.RawMessage `json:"data"`
+}
+
+// Notification is an entry of the inbox as one viewer sees it.
+type Notification struct {
+	ID        int64
+	TypeID    int64
+	Message   Message
+	CreatedAt int64  // epoch seconds
+	ReadOn    *int64 // epoch seconds; nil: unread by the viewer
+}
+
+// Action is what a person does with a notification.
+type Action string
+
+// The documented actions of a person.
+const (
+	Read   Action = "read"
+	Unread Action = "unread"
+)
+
+// ParseAction refuses other words.
+func ParseAction(text string) (Action, error) {
+	switch a := Action(text); a {
+	case Read, Unread:
+		return a, nil
+	}
+	return "", apperr.InvalidField("action", "action must be read or unread")
+}
+
+// Activity is one thing that somebody did with a notification.
+type Activity struct {
+	ID             int64
+	NotificationID int64
+	Activity       string // read, unread, delivered or clicked
+	UserID         int64
+	UserName       string
+	Username       string
+	At             int64 // epoch seconds
+}
+
+// Errors of the area.
+var (
+	ErrNotFound = apperr.New(apperr.NotFound, "NOTIFICATION_NOT_FOUND", "There is no such notification for this login")
+	ErrNoType   = apperr.New(apperr.NotFound, "TYPE_NOT_FOUND", "There is no such notification type; GET notification-type/all lists them")
+)

@@ -1,0 +1,68 @@
+package notification
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// Zone begins every topic, so that deployments which share a push project do not meet.
+type Zone string
+
+var zonePattern = regexp.MustCompile(`^[A-Za-z0-9-_.~%]{1,16}$`)
+
+// ParseZone refuses characters that topics must not have.
+func ParseZone(text string) (Zone, error) {
+	if !zonePattern.MatchString(text) {
+		return "", fmt.Errorf("%q must be 1 to 16 letters, digits or -_.~%%", text)
+	}
+	return Zone(text), nil
+}
+
+// Ref is whom a topic is for: an organization, a laboratory, a user or a doctor.
+type Ref struct {
+	Kind string // org, lab, user or doctor
+	ID   int64
+}
+
+// The kinds of refs.
+const (
+	RefOrg    = "org"
+	RefLab    = "lab"
+	RefUser   = "user"
+	RefDoctor = "doctor"
+)
+
+// Topic returns the push topic of a type for a ref.
+func (z Zone) Topic(typeID int64, ref Ref) string {
+	return fmt.Sprintf("%s_notification_type_%d_%s_%d", z, typeID, ref.Kind, ref.ID)
+}
+
+// RefOf returns whom a type is for in a context, by the type's user category. A context that lacks the id is for the
+// laboratory: a critical result must reach somebody.
+func RefOf(userCategory string, c Context) Ref {
+	switch {
+	case userCategory == "org" && c.OrgID > 0:
+		return Ref{RefOrg, c.OrgID}
+	case userCategory == "doctor" && c.DoctorID > 0:
+		return Ref{RefDoctor, c.DoctorID}
+	case (userCategory == "lab_user" || userCategory == "user") && c.LabUserID > 0:
+		return Ref{RefUser, c.LabUserID}
+	}
+	return Ref{RefLab, c.LabID}
+}
+
+// Refs returns what a viewer's devices subscribe to.
+func (v Viewer) Refs() []Ref {
+	switch v.Audience {
+	case WholeLab:
+		return []Ref{{RefLab, v.Lab.LabID()}, {RefUser, v.ID}}
+	case OneOrganization:
+		return []Ref{{RefOrg, v.ID}}
+	case OneDoctor:
+		return []Ref{{RefDoctor, v.ID}}
+	case OneUser:
+		return []Ref{{RefUser, v.ID}}
+	default:
+		return nil
+	}
+}

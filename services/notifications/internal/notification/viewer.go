@@ -1,0 +1,64 @@
+package notification
+
+import (
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+)
+
+// Audience is which notifications of a laboratory a viewer sees.
+type Audience int
+
+// The audiences.
+const (
+	Nobody          Audience = iota // a login to whom nothing can be addressed
+	WholeLab                        // lab users
+	OneOrganization                 // logins of an organization
+	OneDoctor
+	OneUser // others: what is addressed to them
+)
+
+// Viewer is who looks at the inbox. It can only be made from a Principal, so a query with one is scoped.
+type Viewer struct {
+	Lab      authn.LabScope
+	Audience Audience
+	// Type and ID name the viewer in read states and activities; ID is also what the audience is limited to.
+	Type     string
+	ID       int64
+	Name     string
+	Username string
+}
+
+var errNoUser = apperr.New(apperr.Invalid, "NO_USER", "The session names no user; log in again")
+
+// ViewerOf returns the caller as a viewer. A login without a laboratory or without a user is refused.
+func ViewerOf(p authn.Principal) (Viewer, error) {
+	if p.Kind != authn.Session && p.Kind != authn.Bearer {
+		return Viewer{}, apperr.New(apperr.Forbidden, "USERS_ONLY", "The inbox belongs to users; log in")
+	}
+	lab, err := p.Scope(0)
+	if err != nil {
+		return Viewer{}, err
+	}
+	v := Viewer{Lab: lab, Name: p.FullName, Username: p.Username}
+	switch p.SessionType {
+	case authn.LabUser, "":
+		v.Type, v.ID, v.Audience = "lab_user", p.LabUserID, WholeLab
+	case authn.Organization:
+		v.Type, v.ID, v.Audience = "org", p.OrgID, OneOrganization
+	case authn.Doctor:
+		v.Type, v.ID, v.Audience = "doctor", p.DoctorID, OneDoctor
+	case authn.Support:
+		v.Type, v.ID, v.Audience = "support", p.LabUserID, OneUser
+	default:
+		v.Type, v.ID, v.Audience = "cc", p.CCID, Nobody
+	}
+	if v.ID == 0 {
+		return Viewer{}, errNoUser
+	}
+	return v, nil
+}
+
+// UserViewer is a lab user for whom the platform works on its own.
+func UserViewer(lab authn.LabScope, userID int64) Viewer {
+	return Viewer{Lab: lab, Audience: WholeLab, Type: "lab_user", ID: userID}
+}

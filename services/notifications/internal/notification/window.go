@@ -1,0 +1,55 @@
+package notification
+
+import (
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+)
+
+// defaultWindow is what is listed when nobody asks for a window.
+const defaultWindow = 30 * 24 * time.Hour
+
+// Window is a span of time, both ends included, in epoch seconds.
+type Window struct{ From, To int64 }
+
+// ParseWindow reads ISO dates or date-times; an empty end is open. A date means the whole day in zone, a date-time
+// without an offset is in zone too. Without both ends the window is the last 30 days before now.
+func ParseWindow(from, to string, zone *time.Location, now time.Time) (Window, error) {
+	w := Window{To: now.Unix()}
+	if to != "" {
+		_, end, ok := parse(to, zone)
+		if !ok {
+			return Window{}, notADate("to")
+		}
+		w.To = end.Unix()
+	}
+	w.From = time.Unix(w.To, 0).Add(-defaultWindow).Unix()
+	if from != "" {
+		begin, _, ok := parse(from, zone)
+		if !ok {
+			return Window{}, notADate("from")
+		}
+		w.From = begin.Unix()
+	}
+	if w.From > w.To {
+		return Window{}, apperr.InvalidField("from", "from must not be later than to")
+	}
+	return w, nil
+}
+
+func notADate(field string) error {
+	return apperr.InvalidField(field, field+" must be a date like 2026-11-20 or a date-time like 2026-11-20T10:00:00Z")
+}
+
+// parse returns the first and the last second that text may mean.
+func parse(text string, zone *time.Location) (begin, end time.Time, ok bool) {
+	if day, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
+		return day, day.AddDate(0, 0, 1).Add(-time.Second), true
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", time.DateTime} {
+		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
+			return at, at, true
+		}
+	}
+	return time.Time{}, time.Time{}, false
+}

@@ -1,0 +1,193 @@
+// Package preference reads and writes the switches of notification types: a laboratory's, and under them a user's.
+package preference
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+)
+
+// maxSwitches bounds one request.
+const maxSwitches = 500
+
+// Store keeps the switches.
+type Store interface {
+	// Kinds lists the active types with the laboratory's switch, in their order.
+	Kinds(ctx context.Context, lab authn.LabScope) ([]notification.Kind, error)
+	// SetKinds stores the laboratory's switches, all or none.
+	SetKinds(ctx context.Context, lab authn.LabScope, switches []notification.Switch, actorID int64, now time.Time) error
+	// User reports whether the laboratory has the user, and whether the user administers it.
+	User(ctx context.Context, lab authn.LabScope, userID int64) (exists, admin bool, err error)
+	// Preferences lists the active types that the laboratory has on, with the user's switch, in their order.
+	Preferences(ctx context.Context, lab authn.LabScope, userID int64) ([]notification.Preference, error)
+	// SetPreferences stores the user's switches and the message that follows them, all or none.
+	SetPreferences(ctx context.Context, lab authn.LabScope, userID int64, switches []notification.Switch, after outbox.Event,
+		now time.Time) error
+}
+
+// Messages makes the message that has a user's devices subscribed anew.
+type Messages interface {
+	Resubscribe(lab authn.LabScope, userID int64) (outbox.Event, error)
+}
+
+// Preferences is the use case. Its methods may be called from several goroutines.
+type Preferences struct {
+	store     Store
+	messages  Messages
+	clock     clock.Clock
+	wakeRelay func()
+}
+
+// New returns the use case over store. wakeRelay is called after a change that has a message in the outbox.
+func New(store Store, m Messages, c clock.Clock, wakeRelay func()) *Preferences {
+	return &Preferences{store, m, c, wakeRelay}
+}
+
+// Kinds lists the types with the laboratory's switch.
+func (p *Preferences) Kinds(ctx context.Context, lab authn.LabScope) ([]notification.Kind, error) {
+	return p.store.Kinds(ctx, lab)
+}
+
+// SetKinds switches types on or off for the laboratory.
+func (p *Preferences) SetKinds(ctx context.Context, lab authn.LabScope, switches []notification.Switch, actorID int64) error {
+	if err := p.check(ctx, lab, "notification_types", switches); err != nil {
+		return err
+	}
+	return p.store.SetKinds(ctx, lab, switches, actorID, p.clock.Now())
+}
+
+// check refuses empty lists, repeated and unknown types.
+func (p *Preferences) check(ctx context.Context, lab authn.LabScope, name string, switches []notification.Switch) error {
+	if len(switches) == 0 || len(switches) > maxSwitches {
+		return apperr.InvalidField(name, fmt.Sprintf("%s must have from 1 to %d elements", name, maxSwitches))
+	}
+	kinds, err := p.store.Kinds(ctx, lab)
+	if err != nil {
+		return err
+	}
+	known, seen := map[int64]bool{}, map[int64]bool{}
+	for _, k := range kinds {
+		known[k.ID] = true
+	}
+	for i, s := range switches {
+		switch {
+		case !known[s.TypeID]:
+			return apperr.InvalidFields(apperr.Field{Index: i, Name: "id", Message: fmt.Sprintf("there is no notification type %d", s.TypeID)})
+		case seen[s.TypeID]:
+			return apperr.InvalidFields(apperr.Field{Index: i, Name: "id", Message: fmt.Sprintf("notification type %d is given twice", s.TypeID)})
+		}
+		seen[s.TypeID] = true
+	}
+	return nil
+}
+
+var (
+	errNoUser = apperr.New(apperr.NotFound, "USER_NOT_FOUND", "There is no such user in this laboratory")
+	errOthers = apperr.New(apperr.Forbidden, "NOT_YOUR_PREFERENCES",
+		"These are another user's preferences; an administrator of the laboratory may change them")
+)
+
+// Of returns the preferences of a user, for the user or an administrator of the laboratory.
+func (p *Preferences) Of(ctx context.Context, caller authn.Principal, userID int64) ([]notification.Preference, error) {
+	lab, err := p.mayTouch(ctx, caller, userID)
+	if err != nil {
+		return nil, err
+	}
+	return p.store.Preferences(ctx, lab, userID)
+}
+
+// Set stores preferences of a user and returns them all. text is a JSON array of objects with id and is_disabled.
+func (p *Preferences) Set(ctx context.Context, caller authn.Principal, userID int64, text string) ([]notification.Preference, error) {
+	lab, err := p.mayTouch(ctx, caller, userID)
+	if err != nil {
+		return nil, err
+	}
+	switches, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.check(ctx, lab, field, switches); err != nil {
+		return nil, err
+	}
+	after, err := p.messages.Resubscribe(lab, userID)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.store.SetPreferences(ctx, lab, userID, switches, after, p.clock.Now()); err != nil {
+		return nil, err
+	}
+	p.wakeRelay()
+	return p.store.Preferences(ctx, lab, userID)
+}
+
+func (p *Preferences) mayTouch(ctx context.Context, caller authn.Principal, userID int64) (authn.LabScope, error) {
+	lab, err := caller.Scope(0)
+	if err != nil {
+		return lab, err
+	}
+	if userID <= 0 {
+		return lab, apperr.InvalidField("labUserId", "labUserId must be a positive integer")
+	}
+	own := caller.LabUserID == userID && (caller.SessionType == authn.LabUser || caller.SessionType == "")
+	if !own && !caller.IsGlobalAdmin {
+		_, admin, err := p.store.User(ctx, lab, caller.LabUserID)
+		if err != nil {
+			return lab, err
+		}
+		if !admin || caller.SessionType != authn.LabUser {
+			return lab, errOthers
+		}
+	}
+	exists, _, err := p.store.User(ctx, lab, userID)
+	if err == nil && !exists && !own {
+		err = errNoUser
+	}
+	return lab, err
+}
+
+const field = "userNotificationPreferences"
+
+var errNotAList = apperr.InvalidField(field, field+` must be a JSON array like [{"id":2,"is_disabled":1}]`)
+
+// parse reads the documented string.
+func parse(text string) ([]notification.Switch, error) {
+	var elements []struct {
+		ID         json.RawMessage `json:"id"`
+		IsDisabled json.RawMessage `json:"is_disabled"`
+	}
+	if err := json.Unmarshal([]byte(text), &elements); err != nil || elements == nil {
+		return nil, errNotAList
+	}
+	switches := make([]notification.Switch, len(elements))
+	for i, e := range elements {
+		id, err := strconv.ParseInt(strings.Trim(string(e.ID), `"`), 10, 64)
+		if err != nil || id <= 0 {
+			return nil, apperr.InvalidFields(apperr.Field{Index: i, Name: "id", Message: "id must be a positive integer"})
+		}
+		disabled, ok := flag(e.IsDisabled)
+		if !ok {
+			return nil, apperr.InvalidFields(apperr.Field{Index: i, Name: "is_disabled", Message: "is_disabled must be 0 or 1"})
+		}
+		switches[i] = notification.Switch{TypeID: id, Disabled: disabled}
+	}
+	return switches, nil
+}
+
+func flag(raw json.RawMessage) (value, ok bool) {
+	switch strings.ToLower(strings.Trim(string(raw), `"`)) {
+	case "1", "true":
+		return true, true
+	case "0", "false":
+		return false, true
+	}
+	return false, false
+}

@@ -1,0 +1,244 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+)
+
+// Zone implements inbox.Store. A zone that this machine does not know is UTC.
+func (s *Store) Zone(ctx context.Context, lab authn.LabScope) (*time.Location, error) {
+	var name string
+	err := s.db.QueryRowContext(ctx, "SELECT timezone FROM labs WHERE id = ?", lab.LabID()).Scan(&name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return time.UTC, nil
+	}
+	if err != nil {
+		return nil, mysqldb.Wrap("read time zone", err)
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return time.UTC, nil //nolint:nilerr // listing in UTC beats not listing
+	}
+	return zone, nil
+}
+
+// visible is the condition on Notifications n for a viewer, with its arguments.
+func visible(v notification.Viewer) (condition string, args []any) {
+	lab := v.Lab.LabID()
+	switch v.Audience {
+	case notification.WholeLab:
+		return "n.lab_id = ?", []any{lab}
+	case notification.OneOrganization:
+		return "n.lab_id = ? AND n.org_id = ?", []any{lab, v.ID}
+	case notification.OneDoctor:
+		return "n.lab_id = ? AND n.doctor_id = ?", []any{lab, v.ID}
+	case notification.OneUser:
+		return "n.lab_id = ? AND n.lab_user_id = ?", []any{lab, v.ID}
+	default:
+		return "n.lab_id = ? AND FALSE", []any{lab}
+	}
+}
+
+const readStateJoin = " LEFT JOIN NotificationReadState r ON r.notification_id = n.id AND r.user_type = ? AND r.user_id = ?"
+
+// List implements inbox.Store. The page is found by the index alone; only its rows are read.
+func (s *Store) List(
+	ctx context.Context, v notification.Viewer, w notification.Window, p inbox.Page,
+) ([]notification.Notification, error) {
+	condition, args := visible(v)
+	query := "SELECT n.id, n.notification_type_id, n.message, n.created_at, r.read_on FROM" +
+		" (SELECT n.id FROM Notifications n WHERE " + condition + " AND n.created_at BETWEEN ? AND ?" +
+		" ORDER BY n.created_at DESC, n.id DESC LIMIT ? OFFSET ?) page JOIN Notifications n ON n.id = page.id" + readStateJoin +
+		" ORDER BY n.created_at DESC, n.id DESC"
+	args = append(args, w.From, w.To, p.Limit, p.Offset, v.Type, v.ID)
+	rows, err := s.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, mysqldb.Wrap("list notifications", err)
+	}
+	defer rows.Close()
+	var list []notification.Notification
+	for rows.Next() {
+		var n notification.Notification
+		var document []byte
+		if err := rows.Scan(&n.ID, &n.TypeID, &document, &n.CreatedAt, &n.ReadOn); err != nil {
+			return nil, mysqldb.Wrap("list notifications", err)
+		}
+		n.Message = messageOf(document)
+		list = append(list, n)
+	}
+	return list, mysqldb.Wrap("list notifications", rows.Err())
+}
+
+// Unread implements inbox.Store.
+func (s *Store) Unread(ctx context.Context, v notification.Viewer, w notification.Window, most int) (int64, error) {
+	condition, args := visible(v)
+	args = append([]any{v.Type, v.ID}, args...)
+	var n int64
+	err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT n.id FROM Notifications n"+readStateJoin+" WHERE "+condition+
+		" AND n.created_at BETWEEN ? AND ? AND r.read_on IS NULL LIMIT ?) unread", append(args, w.From, w.To, most)...).Scan(&n)
+	return n, mysqldb.Wrap("count unread", err)
+}
+
+const activityColumns = "SELECT a.id, a.notification_id, a.activity, a.user_id, a.user_name, a.username, a.activity_at FROM NotificationActivity a"
+
+func (s *Store) activities(ctx context.Context, query string, args []any, each func(notification.Activity)) error {
+	rows, err := s.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return mysqldb.Wrap("list activities", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var a notification.Activity
+		if err := rows.Scan(&a.ID, &a.NotificationID, &a.Activity, &a.UserID, &a.UserName, &a.Username, &a.At); err != nil {
+			return mysqldb.Wrap("list activities", err)
+		}
+		each(a)
+	}
+	return mysqldb.Wrap("list activities", rows.Err())
+}
+
+// idsPerStatement bounds the length of one statement.
+const idsPerStatement = 2_000
+
+// ActivitiesOf implements inbox.Store.
+func (s *Store) ActivitiesOf(ctx context.Context, lab authn.LabScope, ids []int64) (map[int64][]notification.Activity, error) {
+	found := map[int64][]notification.Activity{}
+	for len(ids) > 0 {
+		some := ids[:min(len(ids), idsPerStatement)]
+		ids = ids[len(some):]
+		args := make([]any, 0, len(some)+1)
+		for _, id := range some {
+			args = append(args, id)
+		}
+		err := s.activities(ctx, activityColumns+" WHERE a.notification_id IN (?"+strings.Repeat(",?", len(some)-1)+
+			") AND a.lab_id = ? ORDER BY a.notification_id, a.id", append(args, lab.LabID()),
+			func(a notification.Activity) { found[a.NotificationID] = append(found[a.NotificationID], a) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// Activities implements inbox.Store.
+func (s *Store) Activities(ctx context.Context, v notification.Viewer, w notification.Window, limit int) ([]notification.Activity, error) {
+	condition, args := visible(v)
+	args = append(args, v.Lab.LabID(), w.From, w.To, limit)
+	var list []notification.Activity
+	err := s.activities(ctx, activityColumns+" JOIN Notifications n ON n.id = a.notification_id WHERE "+condition+
+		" AND a.lab_id = ? AND a.activity_at BETWEEN ? AND ? ORDER BY a.activity_at DESC, a.id DESC LIMIT ?", args,
+		func(a notification.Activity) { list = append(list, a) })
+	return list, err
+}
+
+// Mark implements inbox.Store. The read state's row orders readers of the same login.
+func (s *Store) Mark(
+	ctx context.Context, v notification.Viewer, id int64, a notification.Action, now time.Time,
+) (readOn *int64, err error) {
+	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+		condition, args := visible(v)
+		var found int64
+		err := tx.QueryRowContext(ctx, "SELECT n.id FROM Notifications n WHERE "+condition+" AND n.id = ?", append(args, id)...).Scan(&found)
+		if errors.Is(err, sql.ErrNoRows) {
+			return notification.ErrNotFound
+		}
+		if err != nil {
+			return fmt.Errorf("find notification: %w", err)
+		}
+		readOn, err = mark(ctx, tx, v, id, a, now)
+		return err
+	})
+	return readOn, mysqldb.Wrap("mark notification", err)
+}
+
+func mark(ctx context.Context, tx *sql.Tx, v notification.Viewer, id int64, a notification.Action, now time.Time) (*int64, error) {
+	_, err := tx.ExecContext(ctx, "INSERT INTO NotificationReadState (notification_id, user_type, user_id) VALUES (?, ?, ?)"+
+		" ON DUPLICATE KEY UPDATE user_id = VALUES(user_id)", id, v.Type, v.ID)
+	if err != nil {
+		return nil, err
+	}
+	var before *int64
+	err = tx.QueryRowContext(ctx, "SELECT read_on FROM NotificationReadState WHERE notification_id = ? AND user_type = ? AND user_id = ? FOR UPDATE",
+		id, v.Type, v.ID).Scan(&before)
+	if err != nil {
+		return nil, err
+	}
+	if (before != nil) == (a == notification.Read) {
+		return before, nil
+	}
+	var after *int64
+	if a == notification.Read {
+		seconds := now.Unix()
+		after = &seconds
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE NotificationReadState SET read_on = ? WHERE notification_id = ? AND user_type = ? AND user_id = ?",
+		after, id, v.Type, v.ID)
+	if err != nil {
+		return nil, err
+	}
+	return after, noteActivity(ctx, tx, v, []int64{id}, string(a), now)
+}
+
+func noteActivity(ctx context.Context, tx *sql.Tx, v notification.Viewer, ids []int64, activity string, now time.Time) error {
+	var args []any
+	for _, id := range ids {
+		args = append(args, id, v.Lab.LabID(), v.Type, v.ID, v.Name, v.Username, activity, now.Unix())
+	}
+	_, err := tx.ExecContext(ctx, "INSERT INTO NotificationActivity (notification_id, lab_id, user_type, user_id, user_name, username, activity,"+
+		" activity_at) VALUES (?,?,?,?,?,?,?,?)"+strings.Repeat(",(?,?,?,?,?,?,?,?)", len(ids)-1), args...)
+	return err
+}
+
+// MarkRead implements inbox.Store.
+func (s *Store) MarkRead(
+	ctx context.Context, v notification.Viewer, w notification.Window, limit int, now time.Time,
+) (marked int, err error) {
+	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+		ids, err := unread(ctx, tx, v, w, limit)
+		marked = len(ids)
+		if err != nil || marked == 0 {
+			return err
+		}
+		var args []any
+		for _, id := range ids {
+			args = append(args, id, v.Type, v.ID, now.Unix())
+		}
+		_, err = tx.ExecContext(ctx, "INSERT INTO NotificationReadState (notification_id, user_type, user_id, read_on) VALUES (?,?,?,?)"+
+			strings.Repeat(",(?,?,?,?)", marked-1)+" ON DUPLICATE KEY UPDATE read_on = IFNULL(read_on, VALUES(read_on))", args...)
+		if err != nil {
+			return err
+		}
+		return noteActivity(ctx, tx, v, ids, string(notification.Read), now)
+	})
+	return marked, mysqldb.Wrap("mark all read", err)
+}
+
+func unread(ctx context.Context, tx *sql.Tx, v notification.Viewer, w notification.Window, limit int) ([]int64, error) {
+	condition, args := visible(v)
+	args = append([]any{v.Type, v.ID}, args...)
+	rows, err := tx.QueryContext(ctx, "SELECT n.id FROM Notifications n"+readStateJoin+" WHERE "+condition+
+		" AND n.created_at BETWEEN ? AND ? AND r.read_on IS NULL ORDER BY n.created_at DESC, n.id DESC LIMIT ?",
+		append(args, w.From, w.To, limit)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}

@@ -1,0 +1,19 @@
+package mysql
+
+import (
+	"encoding/json"
+
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+)
+
+// messageOf reads the column message. What cannot be read is shown empty: one broken row must not hide the inbox.
+func messageOf(document []byte) notification.Message {
+	var m notification.Message
+	if json.Unmarshal(document, &m) != nil {
+		m = notification.Message{}
+	}
+	if len(m.Data) == 0 || string(m.Data) == "null" {
+		m.Data = json.RawMessage("{}")
+	}
+	return m
+}

@@ -1,0 +1,36 @@
+// Package mysql owns the SQL of notifications: types and switches, the inbox, read states and activities, devices, and
+// the outbox. Of the platform's tables it reads labs and labUser.
+package mysql
+
+import (
+	"database/sql"
+	"fmt"
+
+	"github.com/labplatform/labplatform/pkg/outbox"
+)
+
+// OutboxTable is the name of the service's outbox.
+const OutboxTable = "outbox_notifications"
+
+// Store reads and writes the relational database. Its methods may be called from several goroutines.
+type Store struct {
+	db     *sql.DB
+	outbox outbox.Table
+}
+
+// New returns a store over db, which stays the caller's to close.
+func New(db *sql.DB) (*Store, error) {
+	table, err := outbox.NewTable(OutboxTable)
+	if err != nil {
+		return nil, fmt.Errorf("notifications store: %w", err)
+	}
+	return &Store{db, table}, nil
+}
+
+// LegacyColumns are the columns of the platform's tables that the service reads.
+func LegacyColumns() map[string][]string {
+	return map[string][]string{"labs": {"id", "timezone"}, "labUser": {"id", "labId_id", "isAdmin"}}
+}
+
+// null is NULL for an id that is not set.
+func null(id int64) sql.NullInt64 { return sql.NullInt64{Int64: id, Valid: id != 0} }

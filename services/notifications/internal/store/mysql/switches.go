@@ -1,0 +1,117 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+)
+
+const kindColumns = "SELECT m.id, m.category, m.name, m.description, m.user_category, m.default_message_params, m.`order`," +
+	" m.is_mandatory, IFNULL(l.is_disabled, 0), l.message_params"
+
+const kindTables = " FROM NotificationTypesMaster m LEFT JOIN LabNotificationTypes l ON l.notification_type_id = m.id AND l.lab_id = ?"
+
+func scanKind(scan func(...any) error, more ...any) (notification.Kind, error) {
+	var k notification.Kind
+	var labParams, params []byte
+	err := scan(append([]any{&k.ID, &k.Category, &k.Name, &k.Description, &k.UserCategory, &params, &k.Order, &k.Mandatory,
+		&k.Disabled, &labParams}, more...)...)
+	k.DefaultParams, k.LabParams = params, labParams
+	return k, err
+}
+
+// Kinds implements preference.Store.
+func (s *Store) Kinds(ctx context.Context, lab authn.LabScope) ([]notification.Kind, error) {
+	rows, err := s.db.QueryContext(ctx, kindColumns+kindTables+" WHERE m.is_active = 1 ORDER BY m.`order`, m.id", lab.LabID())
+	if err != nil {
+		return nil, mysqldb.Wrap("read notification types", err)
+	}
+	defer rows.Close()
+	var kinds []notification.Kind
+	for rows.Next() {
+		k, err := scanKind(rows.Scan)
+		if err != nil {
+			return nil, mysqldb.Wrap("read notification types", err)
+		}
+		kinds = append(kinds, k)
+	}
+	return kinds, mysqldb.Wrap("read notification types", rows.Err())
+}
+
+// Kind implements notify.Store.
+func (s *Store) Kind(ctx context.Context, lab authn.LabScope, typeID int64) (notification.Kind, error) {
+	row := s.db.QueryRowContext(ctx, kindColumns+kindTables+" WHERE m.is_active = 1 AND m.id = ?", lab.LabID(), typeID)
+	k, err := scanKind(row.Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return k, notification.ErrNoType
+	}
+	return k, mysqldb.Wrap("read notification type", err)
+}
+
+// SetKinds implements preference.Store.
+func (s *Store) SetKinds(ctx context.Context, lab authn.LabScope, switches []notification.Switch, actorID int64, now time.Time) error {
+	return mysqldb.Wrap("save notification types", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+		for _, one := range switches {
+			_, err := tx.ExecContext(ctx, "INSERT INTO LabNotificationTypes (lab_id, notification_type_id, is_disabled, updated_by, updated_at)"+
+				" VALUES (?,?,?,?,?) ON DUPLICATE KEY UPDATE is_disabled = VALUES(is_disabled), updated_by = VALUES(updated_by),"+
+				" updated_at = VALUES(updated_at)", lab.LabID(), one.TypeID, one.Disabled, actorID, now.UnixMilli())
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// User implements preference.Store.
+func (s *Store) User(ctx context.Context, lab authn.LabScope, userID int64) (exists, admin bool, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT isAdmin FROM labUser WHERE id = ? AND labId_id = ?", userID, lab.LabID()).Scan(&admin)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, false, nil
+	}
+	return err == nil, admin, mysqldb.Wrap("read user", err)
+}
+
+// Preferences implements preference.Store.
+func (s *Store) Preferences(ctx context.Context, lab authn.LabScope, userID int64) ([]notification.Preference, error) {
+	rows, err := s.db.QueryContext(ctx, kindColumns+", u.is_disabled"+kindTables+
+		" LEFT JOIN UserNotificationPreferences u ON u.notification_type_id = m.id AND u.lab_user_id = ? AND u.lab_id = ?"+
+		" WHERE m.is_active = 1 AND IFNULL(l.is_disabled, 0) = 0 ORDER BY m.`order`, m.id", lab.LabID(), userID, lab.LabID())
+	if err != nil {
+		return nil, mysqldb.Wrap("read preferences", err)
+	}
+	defer rows.Close()
+	var list []notification.Preference
+	for rows.Next() {
+		var p notification.Preference
+		if p.Kind, err = scanKind(rows.Scan, &p.UserDisabled); err != nil {
+			return nil, mysqldb.Wrap("read preferences", err)
+		}
+		list = append(list, p)
+	}
+	return list, mysqldb.Wrap("read preferences", rows.Err())
+}
+
+// SetPreferences implements preference.Store.
+func (s *Store) SetPreferences(
+	ctx context.Context, lab authn.LabScope, userID int64, switches []notification.Switch, after outbox.Event, now time.Time,
+) error {
+	return mysqldb.Wrap("save preferences", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+		for _, one := range switches {
+			_, err := tx.ExecContext(ctx, "INSERT INTO UserNotificationPreferences (lab_id, lab_user_id, notification_type_id, is_disabled, updated_at)"+
+				" VALUES (?,?,?,?,?) ON DUPLICATE KEY UPDATE lab_id = VALUES(lab_id), is_disabled = VALUES(is_disabled), updated_at = VALUES(updated_at)",
+				lab.LabID(), userID, one.TypeID, one.Disabled, now.UnixMilli())
+			if err != nil {
+				return err
+			}
+		}
+		_, err := s.outbox.Insert(ctx, tx, now, after)
+		return err
+	}))
+}

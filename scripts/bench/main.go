@@ -17,6 +17,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/cdc"
 	"github.com/labplatform/labplatform/scripts/bench/internal/cellcounter"
 	"github.com/labplatform/labplatform/scripts/bench/internal/clinical"
+	"github.com/labplatform/labplatform/scripts/bench/internal/externaledit"
 	"github.com/labplatform/labplatform/scripts/bench/internal/gateway"
 	"github.com/labplatform/labplatform/scripts/bench/internal/labjson"
 	"github.com/labplatform/labplatform/scripts/bench/internal/notifications"
@@ -37,6 +38,7 @@ var benchmarks = []benchmark{
 	{"cdc", cdc.Run},
 	{"cellcounter", cellcounter.Run},
 	{"clinical", clinical.Run},
+	{"externaledit", externaledit.Run},
 	{"gateway", gateway.Run},
 	{"labjson", labjson.Run},
 	{"notifications", notifications.Run},
@@ -74,6 +76,10 @@ func main() {
 			{
 				Name: "backend", Args: "ADDRESS", Summary: "Serves a canned gRPC answer behind the gateway. The benchmark starts it.",
 				Run: gateway.ServeBackend,
+			},
+			{
+				Name: "copier", Args: "ADDRESS FOLDER", Summary: "Serves external editing's peer: bodies are copied to disk. The benchmark starts it.",
+				Run: externaledit.ServePeer,
 			},
 			taskqueue.WorkerVerb(),
 			volume.Verb(),

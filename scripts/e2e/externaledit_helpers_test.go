@@ -5,11 +5,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -180,4 +184,21 @@ func namesOf(m map[string]any) map[string]bool {
 		names[name] = true
 	}
 	return names
+}
+
+// objectsOf lists the files of a report in the store's folder.
+func objectsOf(t *testing.T, report int) string {
+	t.Helper()
+	root := filepath.Join(strings.TrimPrefix(stack.Endpoints.BlobURL, "file://"), "labs", "12", "external-edit", strconv.Itoa(report))
+	var found []string
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			found = append(found, strings.TrimPrefix(path, root))
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return strings.Join(found, "\n")
 }

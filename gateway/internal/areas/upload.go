@@ -22,7 +22,7 @@ import (
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 )
 
-const uploadChunkBytes = 64 << 10
+const uploadChunkBytes = 512 << 10
 
 // uploadFiles is the one path that is not an RPC binding: a multipart form feeds a stream.
 var uploadFiles = edge.Upload{

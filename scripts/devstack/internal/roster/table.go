@@ -50,7 +50,7 @@ func Table() []Service {
 		{Name: "notifications", Package: "./services/notifications/cmd/notifications", Prefix: "NOTIFICATIONS", GRPC: ports.NotificationsGRPC,
 			Admin: ports.NotificationsAdmin, Migrates: true, Callees: []string{"taskqueue"}, Env: notificationsEnv},
 		{Name: "rerun", Package: "./services/rerun/cmd/rerun", Prefix: "RERUN", GRPC: ports.RerunGRPC,
-			Admin: ports.RerunAdmin, Migrates: true, Callees: []string{"taskqueue", "callout", "cdc"}, Env: rerunEnv},
+			Admin: ports.RerunAdmin, Migrates: true, Callees: []string{"taskqueue", "callout", "cdc", "externaledit"}, Env: rerunEnv},
 		{Name: "search", Package: "./services/search/cmd/search", Prefix: "SEARCH", GRPC: ports.SearchGRPC, Admin: ports.SearchHTTP, PortVar: "PORT",
 			Pipeline: true, Env: searchEnv},
 		{Name: "taskqueue", Package: "./services/taskqueue/cmd/taskqueue", Prefix: "TASKQUEUE", GRPC: ports.TaskqueueGRPC,

@@ -184,6 +184,7 @@ func streamBegin(data []byte, end int) int {
 }
 
 var (
+	errPDFUnusual = PDF.invalid("PDF_UNUSUAL", "is built in an unusual way that cannot be checked; create it with another program")
 	endStream     = []byte("endstream")
 	errPDFDamaged = PDF.invalid("PDF_DAMAGED", "is damaged: a part of it cannot be read; create it again")
 )
@@ -191,6 +192,9 @@ var (
 // collect takes the data of an object stream up to its end.
 func (s *PDFScanner) collect(data []byte, carry int) (int, error) {
 	if at := bytes.Index(data, endStream); at >= 0 {
+		if len(s.collected)+at > mostObjS {
+			return at, errPDFUnusual
+		}
 		s.collected = append(s.collected, data[:at]...)
 		s.state = scanning
 		return at + len(endStream), s.objects()
@@ -201,7 +205,7 @@ func (s *PDFScanner) collect(data []byte, carry int) (int, error) {
 	}
 	s.collected = append(s.collected, data[:n]...)
 	if len(s.collected) > mostObjS {
-		return n, PDF.invalid("PDF_UNUSUAL", "is built in an unusual way that cannot be checked; create it with another program")
+		return n, errPDFUnusual
 	}
 	return n, nil
 }

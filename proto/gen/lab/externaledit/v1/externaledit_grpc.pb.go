@@ -46,7 +46,7 @@ type ExternalEditServiceClient interface {
 	// Ends a session. Only its author may.
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
 	// Stores a Word and PDF pair. The edge feeds it from the multipart form of
-	// POST /api-v3/report/external-edit/agent/{edit_id}, in chunks of 64 KiB.
+	// POST /api-v3/report/external-edit/agent/{edit_id}, in chunks of some hundred KiB.
 	UploadFiles(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadFilesRequest, UploadFilesResponse], error)
 	// Tells that the desktop client is alive, which keeps the session from expiring.
 	Heartbeat(ctx context.Context, in *HeartbeatRequest, opts ...grpc.CallOption) (*HeartbeatResponse, error)
@@ -185,7 +185,7 @@ type ExternalEditServiceServer interface {
 	// Ends a session. Only its author may.
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
 	// Stores a Word and PDF pair. The edge feeds it from the multipart form of
-	// POST /api-v3/report/external-edit/agent/{edit_id}, in chunks of 64 KiB.
+	// POST /api-v3/report/external-edit/agent/{edit_id}, in chunks of some hundred KiB.
 	UploadFiles(grpc.ClientStreamingServer[UploadFilesRequest, UploadFilesResponse]) error
 	// Tells that the desktop client is alive, which keeps the session from expiring.
 	Heartbeat(context.Context, *HeartbeatRequest) (*HeartbeatResponse, error)

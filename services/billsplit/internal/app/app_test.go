@@ -256,7 +256,7 @@ func TestASplitFromSessionToSearch(t *testing.T) {
 	}
 	b.expectMetrics("billsplit_executed_total 1", "billsplit_tests_moved_total 3", "billsplit_replayed_total 1", "billsplit_refused_total 1", "billsplit_merged_total 1",
 		`billsplit_failures_total{type="TO_SPLIT_TESTS_NOT_FOUND"} 1`, `billsplit_failures_total{type="RELATION_BLOCKED"} 0`,
-		`billsplit_validated_total{status="failed"} 0`, `billsplit_seconds_count{mode="execute"} 3`, `billsplit_seconds_count{mode="validate"} 0`,
+		`billsplit_validated_total{status="failed"} 0`, `billsplit_seconds_count{mode="execute"} 3`, `billsplit_seconds_count{mode="validate"} 0`, `billsplit_seconds_count{mode="merge"} 1`, `billsplit_seconds_count{mode="family"} 0`,
 		`aftercommit_failed_total{task="index"} 0`)
 }
 

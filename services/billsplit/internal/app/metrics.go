@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
@@ -67,7 +68,7 @@ func (m *metrics) start() {
 	for _, kind := range bill.FailureTypes() {
 		m.failures.WithLabelValues(kind)
 	}
-	for _, mode := range split.Modes() {
+	for _, mode := range append(split.Modes(), family.Modes()...) {
 		m.seconds.WithLabelValues(mode)
 	}
 }
@@ -102,7 +103,7 @@ func (m *metrics) Refused(failures []bill.Failure) {
 	}
 }
 
-// Took implements split.Observer.
+// Took implements split.Observer and family.Observer.
 func (m *metrics) Took(mode string, d time.Duration) {
 	m.seconds.WithLabelValues(mode).Observe(d.Seconds())
 }

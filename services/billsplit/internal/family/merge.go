@@ -24,9 +24,6 @@ var (
 		"undo later splits of the same bill first")
 )
 
-// Observer is told of splits that were undone.
-type Observer interface{ Merged() }
-
 // Merger undoes splits.
 type Merger struct {
 	store    Store
@@ -52,6 +49,7 @@ const operation = "lab.billsplit.v1.BillSplitService/MergeBill"
 
 // Merge undoes the split in one transaction.
 func (m *Merger) Merge(ctx context.Context, r Request) (split.Result, error) {
+	defer timed(m.clock, m.observer, modeMerge)()
 	once := idempotency.Request{Key: r.Key, Operation: operation, Body: fmt.Append(nil, r.BillID)}
 	var p pair
 	answer, replayed, err := m.store.OnceMerge(ctx, r.Lab, once, func(l Locked) ([]byte, error) {

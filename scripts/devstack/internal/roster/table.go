@@ -40,7 +40,7 @@ func Table() []Service {
 		{Name: "billsplit", Package: "./services/billsplit/cmd/billsplit", Prefix: "BILL_SPLIT", GRPC: ports.BillSplitGRPC,
 			Admin: ports.BillSplitAdmin, Migrates: true, Callees: []string{"cdc"}},
 		{Name: "callout", Package: "./services/callout/cmd/callout", Prefix: "CALLOUT", GRPC: ports.CalloutGRPC,
-			Admin: ports.CalloutAdmin, Migrates: true, Callees: []string{"taskqueue", "notifications"}},
+			Admin: ports.CalloutAdmin, Migrates: true, Callees: []string{"taskqueue", "notifications"}, Env: calloutEnv},
 		{Name: "cdc", Package: "./services/cdc/cmd/cdc", Prefix: "CDC", GRPC: ports.CDCGRPC, Admin: ports.CDCHTTP, Migrates: true, Pipeline: true,
 			Internal: true, Env: cdcEnv},
 		{Name: "cellcounter", Package: "./services/cellcounter/cmd/cellcounter", Prefix: "CELL_COUNTER", GRPC: ports.CellCounterGRPC,

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -15,7 +14,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/pending"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
@@ -175,17 +173,10 @@ func (r *running) createTables(ctx context.Context, db *sql.DB) error {
 	if err := legacydb.Create(ctx, db); err != nil {
 		return err
 	}
-	if err := pending.Create(ctx, db, r.starts); err != nil {
-		return err
-	}
-	if r.starts("cdc") || r.Settings.Pipeline {
+	if r.Settings.Pipeline {
 		return nil
 	}
 	return mysqldb.Migrate(ctx, db, "cdc", migrations.Files, slog.New(slog.DiscardHandler))
-}
-
-func (r *running) starts(service string) bool {
-	return slices.ContainsFunc(r.Services, func(s roster.Service) bool { return s.Name == service })
 }
 
 func execute(ctx context.Context, config *mysql.Config, do func(*sql.DB) error) error {

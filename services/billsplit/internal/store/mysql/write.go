@@ -13,22 +13,18 @@ import (
 )
 
 // NextBillNumber implements split.Locked. Another program may give out numbers without the counter, so the highest
-// number in use counts too.
+// number in use counts too; one that it gives out meanwhile is met by Create. The first statement takes the counter's
+// row lock.
 func (t *transaction) NextBillNumber(ctx context.Context) (int64, error) {
-	// The update changes nothing; unlike a plain INSERT that fails, it takes the row's exclusive lock.
-	_, err := t.tx.ExecContext(ctx, "INSERT INTO lab_bill_counter (lab_id, last_lab_bill_id) VALUES (?, 0)"+
-		" ON DUPLICATE KEY UPDATE lab_id = lab_id", t.lab.LabID())
+	_, err := t.tx.ExecContext(ctx, "INSERT INTO lab_bill_counter (lab_id, last_lab_bill_id)"+
+		" SELECT ?, COALESCE(MAX(labBillId), 0) + 1 FROM billing WHERE labId_id = ?"+
+		" ON DUPLICATE KEY UPDATE last_lab_bill_id = GREATEST(last_lab_bill_id + 1, VALUES(last_lab_bill_id))", t.lab.LabID(), t.lab.LabID())
 	if err != nil {
-		return 0, mysqldb.Wrap("lock bill counter", err)
+		return 0, mysqldb.Wrap("advance bill counter", err)
 	}
 	var number int64
-	err = t.tx.QueryRowContext(ctx, "SELECT GREATEST(last_lab_bill_id, (SELECT COALESCE(MAX(labBillId), 0) FROM billing WHERE labId_id = ?)) + 1"+
-		" FROM lab_bill_counter WHERE lab_id = ?", t.lab.LabID(), t.lab.LabID()).Scan(&number)
-	if err != nil {
-		return 0, mysqldb.Wrap("read bill counter", err)
-	}
-	_, err = t.tx.ExecContext(ctx, "UPDATE lab_bill_counter SET last_lab_bill_id = ? WHERE lab_id = ?", number, t.lab.LabID())
-	return number, mysqldb.Wrap("advance bill counter", err)
+	err = t.tx.QueryRowContext(ctx, "SELECT last_lab_bill_id FROM lab_bill_counter WHERE lab_id = ?", t.lab.LabID()).Scan(&number)
+	return number, mysqldb.Wrap("read bill counter", err)
 }
 
 // OrderNumbers implements split.Locked. The prefix ends with the last printable character of ASCII, so what begins with

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
 
@@ -309,6 +310,10 @@ func TestBillSplitSurvivesKill(t *testing.T) {
 			statuses[status] += n
 		}
 		restart(t, "billsplit", health)
+		await.True(t, "the gateway's connection to the service", func() bool {
+			a, err := send(t.Context(), stack.Endpoints.Gateway, "e2e-kill", "GET", fmt.Sprint(splitPath, first, "/family"), "")
+			return err == nil && a.status == http.StatusOK
+		})
 	}
 	family := fmt.Sprintf("(SELECT id FROM billing WHERE id BETWEEN %d AND %d UNION SELECT new_bill_id FROM bill_split_audit WHERE parent_bill_id BETWEEN %[1]d AND %d)", first, first+count-1, first+count-1)
 	for what, c := range map[string]struct {

@@ -16,13 +16,17 @@ import (
 // number in use counts too; one that it gives out meanwhile is met by Create. The first statement takes the counter's
 // row lock.
 func (t *transaction) NextBillNumber(ctx context.Context) (int64, error) {
-	_, err := t.tx.ExecContext(ctx, "INSERT INTO lab_bill_counter (lab_id, last_lab_bill_id)"+
-		" SELECT ?, COALESCE(MAX(labBillId), 0) + 1 FROM billing WHERE labId_id = ?"+
-		" ON DUPLICATE KEY UPDATE last_lab_bill_id = GREATEST(last_lab_bill_id + 1, VALUES(last_lab_bill_id))", t.lab.LabID(), t.lab.LabID())
+	result, err := t.tx.ExecContext(ctx, "INSERT INTO lab_bill_counter (lab_id, last_lab_bill_id)"+
+		" SELECT ?, COALESCE(MAX(labBillId), 0) + 1 FROM billing WHERE labId_id = ? ON DUPLICATE KEY UPDATE"+
+		" last_lab_bill_id = LAST_INSERT_ID(GREATEST(last_lab_bill_id + 1, VALUES(last_lab_bill_id)))", t.lab.LabID(), t.lab.LabID())
 	if err != nil {
 		return 0, mysqldb.Wrap("advance bill counter", err)
 	}
-	var number int64
+	number, err := result.LastInsertId()
+	if err != nil || number > 0 {
+		return number, mysqldb.Wrap("advance bill counter", err)
+	}
+	// The row is new: its number is not told.
 	err = t.tx.QueryRowContext(ctx, "SELECT last_lab_bill_id FROM lab_bill_counter WHERE lab_id = ?", t.lab.LabID()).Scan(&number)
 	return number, mysqldb.Wrap("read bill counter", err)
 }

@@ -92,7 +92,7 @@ func (r *running) prepareStores(ctx context.Context) error {
 // wanted says which engines this stack starts itself.
 func (r *running) wanted() engines.Wanted {
 	s := r.Settings
-	return engines.Wanted{MySQL: s.MySQLDSN == "", Redis: s.RedisAddr == "", Distributions: s.Distributions,
+	return engines.Wanted{MySQL: s.MySQLDSN == "", RealMySQL: s.RealMySQL, Redis: s.RedisAddr == "", Distributions: s.Distributions,
 		Kafka: s.Pipeline && s.KafkaBrokers == "", Connect: s.Pipeline && s.ConnectURL == "", Elasticsearch: s.Pipeline && s.ESURL == ""}
 }
 
@@ -100,10 +100,19 @@ func (r *running) place(name string, port ports.Name) engines.Place {
 	return engines.Place{Data: r.Settings.Data(name), Log: r.Settings.Log(name), Port: r.Settings.Ports.Port(port)}
 }
 
+// relationalPlace: the data of one server are nothing for the other.
+func (r *running) relationalPlace() engines.Place {
+	place := r.place("mysql", ports.MySQL)
+	if r.Settings.RealMySQL {
+		place.Data = r.Settings.Data("mysqld")
+	}
+	return place
+}
+
 func (r *running) ownEngines() ([]engines.Engine, error) {
 	var wanted []engines.Engine
 	if r.Settings.MySQLDSN == "" {
-		engine, err := engines.MariaDB(r.place("mysql", ports.MySQL), engines.Durable)
+		engine, err := r.wanted().Relational(r.relationalPlace(), engines.Durable)
 		if err != nil {
 			return nil, err
 		}

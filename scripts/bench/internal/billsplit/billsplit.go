@@ -1,5 +1,5 @@
-// Package billsplit measures the splitting of bills of 40 tests on a whole stack with a durable database: splits a second,
-// how long one waits at half of that, and how many SQL statements it takes. Every paisa is counted afterwards.
+// Package billsplit measures the splitting of bills of 40 tests on a whole stack with a durable database: splits a
+// second, how long one waits at half of that, and how many SQL statements it takes. Every paisa is counted afterwards.
 package billsplit
 
 import (
@@ -19,8 +19,8 @@ const (
 	connections = 8
 )
 
-// Run measures execute_per_second and execute_p99_ms_half_load in one laboratory, whose splits follow each other from the
-// taking of the bill number to the commit, execute_per_second_8_labs, and sql_statements_40_rows.
+// Run measures execute_per_second and execute_p99_ms_half_load in one laboratory, whose splits follow each other from
+// the taking of the bill number to the commit, execute_per_second_8_labs, and sql_statements_40_rows.
 func Run(ctx context.Context, r *report.Report) error {
 	rounds, bills := 5, 300
 	if r.Quick {
@@ -149,8 +149,8 @@ func (l *laboratories) paced(ctx context.Context, first int, perSecond float64) 
 	return taken, nil
 }
 
-// statements counts what the server is asked for while bills are split one after the other, less what it is asked for in
-// the same time without splits: other services look for work meanwhile.
+// statements counts what the server is asked for while bills are split one after the other, less what it is asked for
+// in the same time without splits: other services look for work meanwhile.
 func (l *laboratories) statements(ctx context.Context, r *report.Report, rounds int) error {
 	var perSplit []float64
 	for range rounds {

@@ -47,7 +47,8 @@ func newLaboratories(ctx context.Context, dir string, e endpoints.Endpoints, bil
 	}
 	var sessions []any
 	for lab := firstLab; lab < firstLab+labs; lab++ {
-		sessions = append(sessions, map[string]any{"id": fmt.Sprint("bench-", lab), "session_type": "lab_user", "lab_id": lab, "lab_user_id": 1, "username": "bench"})
+		sessions = append(sessions, map[string]any{"id": fmt.Sprint("bench-", lab), "session_type": "lab_user",
+			"lab_id": lab, "lab_user_id": 1, "username": "bench"})
 	}
 	return l, l.apply(ctx, map[string]any{"sessions": sessions})
 }
@@ -75,17 +76,21 @@ func (l *laboratories) open(ctx context.Context, labCount int) (first int, err e
 	for id := first; id < first+l.bills; id++ {
 		lab := labOf(id, labCount)
 		bills = append(bills, map[string]any{
-			"id": id, "labId_id": lab, "labBillId": id, "orderNumber": fmt.Sprint("B-", id), "userDetailsId_id": lab, "source": "Insurance",
-			"vat": "360.03", "vat_percent": "18", "TDSAmount": "20.02", "billAdditionalAmount": "33.33", "billConcession": "40.00",
+			"id": id, "labId_id": lab, "labBillId": id, "orderNumber": fmt.Sprint("B-", id), "userDetailsId_id": lab,
+			"source": "Insurance", "vat": "360.03", "vat_percent": "18", "TDSAmount": "20.02", "billAdditionalAmount": "33.33",
+			"billConcession":  "40.00",
 			"billTotalAmount": "4373.34", "co_pay_amount": "40.00", "patientPayableAmount": "40.00",
 		})
 		for n := range tests {
 			row := id*rowsOfID + n
-			rows = append(rows, map[string]any{"id": row, "billId_id": id, "labId_id": lab, "testId_id": 1, "testAmount": "101.00", "testConsc": "1.00", "co_pay_amount": "1.00"})
-			reports = append(reports, map[string]any{"id": row, "labId_id": lab, "billId_id": id, "billingInfoId_id": row, "userDetailsId_id": lab, "reportID_id": 1})
+			rows = append(rows, map[string]any{"id": row, "billId_id": id, "labId_id": lab, "testId_id": 1,
+				"testAmount": "101.00", "testConsc": "1.00", "co_pay_amount": "1.00"})
+			reports = append(reports, map[string]any{"id": row, "labId_id": lab, "billId_id": id, "billingInfoId_id": row,
+				"userDetailsId_id": lab, "reportID_id": 1})
 		}
 	}
-	return first, l.apply(ctx, map[string]any{"mysql": map[string]any{"billing": bills, "billingInfo": rows, "labReportRelation": reports}})
+	return first, l.apply(ctx, map[string]any{"mysql": map[string]any{"billing": bills, "billingInfo": rows,
+		"labReportRelation": reports}})
 }
 
 func labOf(id, labCount int) int { return firstLab + id%labCount }
@@ -99,9 +104,12 @@ func (l *laboratories) settle(ctx context.Context, first int) error {
 	}{
 		"splits": {"SELECT COUNT(*) FROM bill_split_audit WHERE parent_bill_id BETWEEN ? AND ?", l.bills},
 		"paise": {"SELECT CAST(SUM(b.billTotalAmount * 100) AS SIGNED) FROM billing b WHERE b.id BETWEEN ? AND ?" +
-			fmt.Sprintf(" OR b.id IN (SELECT new_bill_id FROM bill_split_audit WHERE parent_bill_id BETWEEN %d AND %d)", first, last), 437_334 * l.bills},
-		"moved tests": {"SELECT COUNT(*) FROM bill_split_audit a JOIN billingInfo i ON i.billId_id = a.new_bill_id WHERE a.parent_bill_id BETWEEN ? AND ?", tests / 2 * l.bills},
-		"moved reports": {"SELECT COUNT(*) FROM bill_split_audit a JOIN labReportRelation r ON r.billId_id = a.new_bill_id AND r.labId_id = a.lab_id" +
+			fmt.Sprintf(" OR b.id IN (SELECT new_bill_id FROM bill_split_audit WHERE parent_bill_id BETWEEN %d AND %d)",
+				first, last), 437_334 * l.bills},
+		"moved tests": {"SELECT COUNT(*) FROM bill_split_audit a JOIN billingInfo i ON i.billId_id = a.new_bill_id" +
+			" WHERE a.parent_bill_id BETWEEN ? AND ?", tests / 2 * l.bills},
+		"moved reports": {"SELECT COUNT(*) FROM bill_split_audit a JOIN labReportRelation r ON r.billId_id = a.new_bill_id" +
+			" AND r.labId_id = a.lab_id" +
 			" WHERE a.parent_bill_id BETWEEN ? AND ?", tests / 2 * l.bills},
 	} {
 		var got int

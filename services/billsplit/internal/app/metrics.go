@@ -50,7 +50,8 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			Buckets: []float64{.002, .005, .01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12},
 		}, []string{"mode"}),
 	}
-	for _, c := range []prometheus.Collector{m.validated, m.calculated, m.failures, m.executed, m.moved, m.refused, m.replayed, m.merged, m.seconds} {
+	for _, c := range []prometheus.Collector{m.validated, m.calculated, m.failures, m.executed, m.moved, m.refused,
+		m.replayed, m.merged, m.seconds} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}

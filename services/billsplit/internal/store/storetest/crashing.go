@@ -15,8 +15,8 @@ import (
 // ErrDead is what every step of a dead process comes to.
 var ErrDead = errors.New("the process is dead")
 
-// Crashing is a store whose process dies before its nth step; a transaction that was not committed is rolled back by its
-// server. DieBefore 0 lives for ever.
+// Crashing is a store whose process dies before its nth step; a transaction that was not committed is rolled back by
+// its server. DieBefore 0 lives for ever.
 type Crashing struct {
 	Store
 

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/scripts/bench/internal/billsplit"
 	"github.com/labplatform/labplatform/scripts/bench/internal/cdc"
 	"github.com/labplatform/labplatform/scripts/bench/internal/cellcounter"
 	"github.com/labplatform/labplatform/scripts/bench/internal/clinical"
@@ -35,6 +36,7 @@ type benchmark struct {
 }
 
 var benchmarks = []benchmark{
+	{"billsplit", billsplit.Run},
 	{"cdc", cdc.Run},
 	{"cellcounter", cellcounter.Run},
 	{"clinical", clinical.Run},

@@ -35,6 +35,15 @@ Demo laboratory: the session cookie is sessionid=demo-lab-user (8 hours; a new s
 
   # the message itself, as the provider would have got it
   {{.Outbox}}
+
+  # an insurance bill: what moving its liver profile (8032 and its three tests) to a new bill would mean, then the split
+  curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/api-v3/finance/bill/split/9011 \
+    -d '{"test_ids":[8032],"new_source":"Self Pay","is_calculate":true}'
+  curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' -H 'idempotency-key: demo-9011' \
+    {{.Gateway}}/api-v3/finance/bill/split/9011 -d '{"test_ids":[8032],"new_source":"Self Pay"}'
+
+  # both bills and their sums
+  curl -s -b sessionid=demo-lab-user {{.Gateway}}/api-v3/finance/bill/split/9011/family
 {{- if .Pipeline}}
 
   # a patient, by a part of the name; a typing error, a telephone's last digits and a sample's number work as well

@@ -74,7 +74,7 @@ func newAPI(s *service.Service, cfg Config, store *mysql.Store) (*grpcapi.Server
 			Store: store, After: after, Clock: s.Clock, Log: s.Log, Observer: metrics,
 			VATPercent: bill.PercentRule(cfg.VATPercent), RequireLabSwitch: cfg.LabSwitch == switchRequired,
 		}),
-		Viewer: family.NewViewer(store),
+		Viewer: family.NewViewer(store, s.Clock, metrics),
 		Merger: family.NewMerger(store, after, s.Clock, metrics),
 		Access: grpcapi.Access(cfg.Access),
 	}), nil

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
@@ -49,7 +50,8 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			Buckets: []float64{.002, .005, .01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12},
 		}, []string{"mode"}),
 	}
-	for _, c := range []prometheus.Collector{m.validated, m.calculated, m.failures, m.executed, m.moved, m.refused, m.replayed, m.merged, m.seconds} {
+	for _, c := range []prometheus.Collector{m.validated, m.calculated, m.failures, m.executed, m.moved, m.refused,
+		m.replayed, m.merged, m.seconds} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -67,7 +69,7 @@ func (m *metrics) start() {
 	for _, kind := range bill.FailureTypes() {
 		m.failures.WithLabelValues(kind)
 	}
-	for _, mode := range split.Modes() {
+	for _, mode := range append(split.Modes(), family.Modes()...) {
 		m.seconds.WithLabelValues(mode)
 	}
 }
@@ -102,7 +104,7 @@ func (m *metrics) Refused(failures []bill.Failure) {
 	}
 }
 
-// Took implements split.Observer.
+// Took implements split.Observer and family.Observer.
 func (m *metrics) Took(mode string, d time.Duration) {
 	m.seconds.WithLabelValues(mode).Observe(d.Seconds())
 }

@@ -31,7 +31,8 @@ const (
 
 // FailureTypes lists the types of failures in their order.
 func FailureTypes() []string {
-	return []string{NotFound, InvalidSource, InvalidState, Linked, TestsNotFound, TestsNotFromSameLab, TestsDismissed, InvalidTest,
+	return []string{NotFound, InvalidSource, InvalidState, Linked,
+		TestsNotFound, TestsNotFromSameLab, TestsDismissed, InvalidTest,
 		AdvanceNotAllowed, ZeroTestsLeft, UnsupportedAttachments, RelationBlocked}
 }
 
@@ -58,7 +59,8 @@ func CheckBill(b Bill, around Surroundings) []Failure {
 		f = append(f, Failure{Type: InvalidSource, Message: "Only insurance bills can be split"})
 	}
 	if words := b.State.Blocks(); len(words) > 0 {
-		f = append(f, Failure{Type: InvalidState, Message: "The bill is " + strings.Join(words, ", ") + " and cannot be split"})
+		f = append(f, Failure{Type: InvalidState, Message: "The bill is " + strings.Join(words, ", ") +
+			" and cannot be split"})
 	}
 	if slices.Contains(around.Guarded, LinkTable) {
 		f = append(f, Failure{Type: Linked, Message: "The bill is linked to a health record (ABDM) and cannot be split"})
@@ -98,12 +100,14 @@ func CheckTests(s Selection, labID int64) []Failure {
 func CheckExecution(b Bill, s Selection, around Surroundings) []Failure {
 	var f []Failure
 	if b.Amounts.Advance != 0 {
-		f = append(f, Failure{Type: AdvanceNotAllowed, Message: "The bill has an advance; refund or move the advance before splitting"})
+		f = append(f, Failure{Type: AdvanceNotAllowed, Message: "The bill has an advance; refund or move the advance before" +
+			" splitting"})
 	}
 	if len(s.Moved) > 0 && s.Stays == 0 {
 		f = append(f, Failure{Type: ZeroTestsLeft, Message: "At least one test must stay on the bill; choose fewer tests"})
 	}
-	if slices.ContainsFunc(around.Attachments, func(category string) bool { return !freeAttachments[strings.ToLower(category)] }) {
+	inTheWay := func(category string) bool { return !freeAttachments[strings.ToLower(category)] }
+	if slices.ContainsFunc(around.Attachments, inTheWay) {
 		f = append(f, Failure{Type: UnsupportedAttachments, Message: "The bill has attachments that cannot be divided; " +
 			"only smart reports and images may be active"})
 	}
@@ -119,10 +123,12 @@ func CheckExecution(b Bill, s Selection, around Surroundings) []Failure {
 func Warnings(b Bill, rows []Row, d Division) []Failure {
 	var w []Failure
 	if Disagrees(b.Amounts, rows) {
-		w = append(w, Failure{Type: AmountsDisagree, Message: "The bill's amounts are not the sum of its tests; the difference stays on this bill"})
+		w = append(w, Failure{Type: AmountsDisagree, Message: "The bill's amounts are not the sum of its tests; the" +
+			" difference stays on this bill"})
 	}
 	if d.Limited {
-		w = append(w, Failure{Type: AmountLimited, Message: "The chosen tests cost more than the bill has; the new bill gets what there is"})
+		w = append(w, Failure{Type: AmountLimited, Message: "The chosen tests cost more than the bill has; the new bill" +
+			" gets what there is"})
 	}
 	return w
 }

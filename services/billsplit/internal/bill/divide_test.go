@@ -272,7 +272,8 @@ func randomBill(random *rand.Rand) (bill.Amounts, []bill.Row) {
 	}
 	head.Total += head.Additional - head.TDS + head.VAT
 	if random.IntN(5) == 0 {
-		head.Total += some() - some()
+		more, less := some(), some()
+		head.Total += more - less
 	}
 	return head, moved
 }

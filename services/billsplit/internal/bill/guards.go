@@ -13,7 +13,8 @@ const LinkTable = "patient_linked_bill"
 var guards = []Guard{
 	{Table: "finance_insurance_claim", Label: "Insurance claim: withdraw the claim first"},
 	{Table: "finance_bill_claim_relation", Label: "Bill in an insurance claim: take the bill out of the claim first"},
-	{Table: "finance_claim_test_relation", Label: "Test in an insurance claim: take the test out of the claim first", PerRow: true},
+	{Table: "finance_claim_test_relation", PerRow: true,
+		Label: "Test in an insurance claim: take the test out of the claim first"},
 	{Table: "finance_claim_provider_info", Label: "Claim sent to an insurance provider: withdraw it first"},
 	{Table: "patient_home_collection", Label: "Home collection: cancel or unlink the visit first"},
 	{Table: "patient_emr_appointments", Label: "Appointment of a medical record system: unlink it first"},
@@ -23,7 +24,8 @@ var guards = []Guard{
 	{Table: LinkTable, Label: "Linked health record (ABDM): a linked bill cannot be split"},
 	{Table: "account_processed_file", Label: "Bill in a processed accounting file: reverse the entry first"},
 	{Table: "patient_b2b_patient", Label: "Order of a partner laboratory: split it where it was ordered"},
-	{Table: "integration_test_clinical_info", Label: "Clinical information sent by an integration: remove it first", PerRow: true},
+	{Table: "integration_test_clinical_info", PerRow: true,
+		Label: "Clinical information sent by an integration: remove it first"},
 	{Table: "finance_bill_classifier_tags", Label: "Tags of the bill: remove the tags first"},
 }
 

@@ -2,9 +2,11 @@ package family
 
 import (
 	"context"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
@@ -39,14 +41,42 @@ type Reader interface {
 // ErrNoBill tells that the laboratory has no such bill.
 var ErrNoBill = apperr.New(apperr.NotFound, bill.NotFound, bill.BillNotFound.Message)
 
+// Observer is told what happened.
+type Observer interface {
+	// Merged is told of each split that was undone.
+	Merged()
+	// Took is told how long an operation took.
+	Took(mode string, d time.Duration)
+}
+
+// The operations in metrics.
+const (
+	modeView  = "family"
+	modeMerge = "merge"
+)
+
+// Modes lists them.
+func Modes() []string { return []string{modeView, modeMerge} }
+
+// timed returns what ends the measuring of an operation.
+func timed(c clock.Clock, o Observer, mode string) (done func()) {
+	begin := c.Now()
+	return func() { o.Took(mode, c.Now().Sub(begin)) }
+}
+
 // Viewer shows families.
-type Viewer struct{ reader Reader }
+type Viewer struct {
+	reader   Reader
+	clock    clock.Clock
+	observer Observer
+}
 
 // NewViewer returns a Viewer.
-func NewViewer(r Reader) *Viewer { return &Viewer{r} }
+func NewViewer(r Reader, c clock.Clock, o Observer) *Viewer { return &Viewer{r, c, o} }
 
 // View returns the family of a bill, which may be any of its members.
 func (v *Viewer) View(ctx context.Context, lab authn.LabScope, billID int64) (Family, error) {
+	defer timed(v.clock, v.observer, modeView)()
 	members, err := v.reader.Family(ctx, lab, billID)
 	if err != nil {
 		return Family{}, err

@@ -18,14 +18,13 @@ import (
 
 // The reasons why a split cannot be undone.
 var (
-	errNotSplit = apperr.New(apperr.Conflict, "BILL_NOT_SPLIT", "This bill was not made by a split; name the new bill of a split")
-	errMerged   = apperr.New(apperr.Conflict, "BILL_ALREADY_MERGED", "This bill was merged back already")
-	errChanged  = apperr.New(apperr.Conflict, "BILL_CHANGED", "One of the two bills changed since the split, so it cannot be undone; "+
-		"undo later splits of the same bill first")
+	errNotSplit = apperr.New(apperr.Conflict, "BILL_NOT_SPLIT",
+		"This bill was not made by a split; name the new bill of a split")
+	errMerged  = apperr.New(apperr.Conflict, "BILL_ALREADY_MERGED", "This bill was merged back already")
+	errChanged = apperr.New(apperr.Conflict, "BILL_CHANGED",
+		"One of the two bills changed since the split, so it cannot be undone; "+
+			"undo later splits of the same bill first")
 )
-
-// Observer is told of splits that were undone.
-type Observer interface{ Merged() }
 
 // Merger undoes splits.
 type Merger struct {
@@ -52,6 +51,7 @@ const operation = "lab.billsplit.v1.BillSplitService/MergeBill"
 
 // Merge undoes the split in one transaction.
 func (m *Merger) Merge(ctx context.Context, r Request) (split.Result, error) {
+	defer timed(m.clock, m.observer, modeMerge)()
 	once := idempotency.Request{Key: r.Key, Operation: operation, Body: fmt.Append(nil, r.BillID)}
 	var p pair
 	answer, replayed, err := m.store.OnceMerge(ctx, r.Lab, once, func(l Locked) ([]byte, error) {
@@ -136,20 +136,23 @@ func (p pair) check(ctx context.Context, l Locked) error {
 	}
 	rows := bill.IDs(p.rows)
 	slices.Sort(rows)
-	same := p.parent.Amounts == p.record.AfterParent && p.new.Amounts == p.record.AfterNew && slices.Equal(rows, p.record.Moved)
+	same := p.parent.Amounts == p.record.AfterParent && p.new.Amounts == p.record.AfterNew &&
+		slices.Equal(rows, p.record.Moved)
 	if !same || !p.parent.Insured() {
 		return errChanged
 	}
 	for _, b := range []bill.Bill{p.parent, p.new} {
 		if words := b.State.Blocks(); len(words) > 0 {
-			return apperr.Newf(apperr.Conflict, bill.InvalidState, "Bill %d is %s, so the split cannot be undone", b.LabBillID, words[0])
+			return apperr.Newf(apperr.Conflict, bill.InvalidState, "Bill %d is %s, so the split cannot be undone",
+				b.LabBillID, words[0])
 		}
 		around, err := l.Around(ctx, b.ID, rows)
 		if err != nil {
 			return err
 		}
 		if len(around.Guarded) > 0 {
-			return apperr.Newf(apperr.Conflict, bill.RelationBlocked, "Bill %d has rows in %s, so the split cannot be undone", b.LabBillID, around.Guarded[0])
+			return apperr.Newf(apperr.Conflict, bill.RelationBlocked, "Bill %d has rows in %s, so the split cannot be undone",
+				b.LabBillID, around.Guarded[0])
 		}
 		if b.ID == p.new.ID && len(around.Attachments) > 0 {
 			return errChanged
@@ -181,7 +184,9 @@ func (m *Merger) write(ctx context.Context, l Locked, r Request, p pair) ([]byte
 }
 
 // log appends the entry of one of the two bills.
-func (m *Merger) log(ctx context.Context, l Locked, r Request, p pair, billID int64, before, after bill.Amounts, now time.Time) error {
+func (m *Merger) log(
+	ctx context.Context, l Locked, r Request, p pair, billID int64, before, after bill.Amounts, now time.Time,
+) error {
 	return l.Log(ctx, activitylog.Entry{
 		Category: activitylog.BillMerged, Context: split.LogContext, BillID: billID, Actor: r.Actor, At: now,
 		Text: fmt.Sprintf("Bill %d was merged back into bill %d", p.new.LabBillID, p.parent.LabBillID),

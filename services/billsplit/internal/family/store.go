@@ -12,7 +12,8 @@ import (
 // Store undoes splits.
 type Store interface {
 	// OnceMerge is split.Store's Once for the way back.
-	OnceMerge(ctx context.Context, lab authn.LabScope, request idempotency.Request, work func(Locked) ([]byte, error)) (answer []byte, replayed bool, err error)
+	OnceMerge(ctx context.Context, lab authn.LabScope, request idempotency.Request,
+		work func(Locked) ([]byte, error)) (answer []byte, replayed bool, err error)
 }
 
 // Locked is a transaction. What it writes is there when OnceMerge returns, all of it or nothing.

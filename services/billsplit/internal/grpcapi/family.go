@@ -9,8 +9,10 @@ import (
 )
 
 // GetFamily lists the bills that were split from one.
-func (s *Server) GetFamily(ctx context.Context, in *billsplitv1.GetFamilyRequest) (*billsplitv1.GetFamilyResponse, error) {
-	_, lab, err := s.admit(ctx, in.LabId, in.GetBillId()) //nolint:protogetter // absent is not 0
+func (s *Server) GetFamily(
+	ctx context.Context, in *billsplitv1.GetFamilyRequest,
+) (*billsplitv1.GetFamilyResponse, error) {
+	_, lab, err := s.admit(ctx, in.LabId, in.GetBillId())
 	if err != nil {
 		return nil, err
 	}
@@ -22,8 +24,10 @@ func (s *Server) GetFamily(ctx context.Context, in *billsplitv1.GetFamilyRequest
 }
 
 // MergeBill undoes a split.
-func (s *Server) MergeBill(ctx context.Context, in *billsplitv1.MergeBillRequest) (*billsplitv1.MergeBillResponse, error) {
-	p, lab, err := s.admit(ctx, in.LabId, in.GetBillId()) //nolint:protogetter // absent is not 0
+func (s *Server) MergeBill(
+	ctx context.Context, in *billsplitv1.MergeBillRequest,
+) (*billsplitv1.MergeBillResponse, error) {
+	p, lab, err := s.admit(ctx, in.LabId, in.GetBillId())
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,8 @@ func New(d Deps) *Server { return &Server{d: d} }
 
 var (
 	errNoBillID = apperr.InvalidField("bill_id", "bill_id must be a positive integer")
-	errSupport  = apperr.New(apperr.Forbidden, "SUPPORT_REQUIRED", "Only support may split bills here; ask support to do it")
+	errSupport  = apperr.New(apperr.Forbidden, "SUPPORT_REQUIRED",
+		"Only support may split bills here; ask support to do it")
 )
 
 // admit returns the laboratory that the caller works for. The laboratory is looked at first, then the bill's id: the

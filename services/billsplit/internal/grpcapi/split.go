@@ -32,8 +32,10 @@ const (
 )
 
 // SplitBill validates, calculates or executes. Of both flags validation wins.
-func (s *Server) SplitBill(ctx context.Context, in *billsplitv1.SplitBillRequest) (*billsplitv1.SplitBillResponse, error) {
-	p, lab, err := s.admit(ctx, in.LabId, in.GetBillId()) //nolint:protogetter // absent is not 0
+func (s *Server) SplitBill(
+	ctx context.Context, in *billsplitv1.SplitBillRequest,
+) (*billsplitv1.SplitBillResponse, error) {
+	p, lab, err := s.admit(ctx, in.LabId, in.GetBillId())
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,8 @@ func (d AmountsDocument) Amounts() (bill.Amounts, error) {
 		into *bill.Paise
 		text json.Number
 	}{
-		{&a.VAT, d.VAT}, {&a.TDS, d.TDS}, {&a.Advance, d.Advance}, {&a.CoPay, d.CoPay}, {&a.Concession, d.Concession}, {&a.Total, d.Total},
+		{&a.VAT, d.VAT}, {&a.TDS, d.TDS}, {&a.Advance, d.Advance}, {&a.CoPay, d.CoPay},
+		{&a.Concession, d.Concession}, {&a.Total, d.Total},
 		{&a.Deductible, d.Deductible}, {&a.Additional, d.Additional}, {&a.PatientPayable, d.PatientPayable},
 	} {
 		p, err := bill.ParsePaise(f.text.String())

@@ -15,7 +15,8 @@ type Store interface {
 	View(ctx context.Context, lab authn.LabScope, read func(Facts) error) error
 	// Once runs work in one transaction, commits it and returns work's answer, unless the request's key was answered
 	// before: then it returns that answer. Work may run more than once.
-	Once(ctx context.Context, lab authn.LabScope, request idempotency.Request, work func(Locked) ([]byte, error)) (answer []byte, replayed bool, err error)
+	Once(ctx context.Context, lab authn.LabScope, request idempotency.Request,
+		work func(Locked) ([]byte, error)) (answer []byte, replayed bool, err error)
 }
 
 // Facts is what the checks look at.

@@ -54,7 +54,9 @@ func (s *Store) OnceMerge(
 	return s.once(lab, r, func(t *transaction) ([]byte, error) { return work(t) })
 }
 
-func (s *Store) once(lab authn.LabScope, r idempotency.Request, work func(*transaction) ([]byte, error)) ([]byte, bool, error) {
+func (s *Store) once(
+	lab authn.LabScope, r idempotency.Request, work func(*transaction) ([]byte, error),
+) ([]byte, bool, error) {
 	if err := idempotency.CheckKey(r.Key); err != nil {
 		return nil, false, err
 	}

@@ -93,7 +93,8 @@ func (t *transaction) OrderNumbers(_ context.Context, prefix string) ([]string, 
 func (t *transaction) Create(_ context.Context, like int64, d split.Draft) (int64, error) {
 	b := t.Bills[like]
 	b.ID = slices.Max(slices.Collect(maps.Keys(t.Bills))) + 1
-	b.LabBillID, b.OrderNumber, b.Source, b.Amounts, b.State = d.LabBillID, d.OrderNumber, string(d.Source), d.Amounts, bill.State{}
+	b.LabBillID, b.OrderNumber, b.Source = d.LabBillID, d.OrderNumber, string(d.Source)
+	b.Amounts, b.State = d.Amounts, bill.State{}
 	t.Bills[b.ID] = b
 	return b.ID, nil
 }

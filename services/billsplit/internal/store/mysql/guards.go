@@ -73,6 +73,7 @@ func (g Guards) query(billID int64, tests []int64) (string, []any) {
 		}
 		parts = append(parts, "(SELECT '"+guard.Table+"', '' FROM `"+guard.Table+"` WHERE "+condition+" LIMIT 1)")
 	}
-	parts = append(parts, "(SELECT DISTINCT '"+attachment+"', category FROM bill_attachment WHERE bill_id = ? AND is_active <> 0)")
+	parts = append(parts, "(SELECT DISTINCT '"+attachment+"', category FROM bill_attachment WHERE bill_id = ?"+
+		" AND is_active <> 0)")
 	return strings.Join(parts, " UNION ALL "), append(args, billID)
 }

@@ -10,11 +10,13 @@ import (
 )
 
 const (
-	amountColumns = "vat, vat_percent, TDSAmount, billAdvance, co_pay_amount, billConcession, billTotalAmount, deductible_amount, " +
+	amountColumns = "vat, vat_percent, TDSAmount, billAdvance, co_pay_amount, billConcession, billTotalAmount," +
+		" deductible_amount, " +
 		"billAdditionalAmount, patientPayableAmount"
 	headColumns = "labId_id, labBillId, orderNumber, source, userDetailsId_id, " + amountColumns +
 		", billLocked, billCancelled, billRefunded, billWrittenOff, isComplete, isInvoiced"
-	rowColumns = "id, labId_id, profileParentId, testAmount, testConsc, co_pay_amount, deductible_amount, dismissed, refunded"
+	rowColumns = "id, labId_id, profileParentId, testAmount, testConsc, co_pay_amount, deductible_amount, dismissed," +
+		" refunded"
 )
 
 // money scans a decimal exactly.
@@ -67,14 +69,17 @@ type scanner interface{ Scan(targets ...any) error }
 func scanBill(s scanner) (bill.Bill, error) {
 	var b bill.Bill
 	var lab int64
-	targets := append([]any{&b.ID, &lab, &b.LabBillID, &b.OrderNumber, &b.Source, &b.PatientID}, amountTargets(&b.Amounts)...)
+	targets := append([]any{&b.ID, &lab, &b.LabBillID, &b.OrderNumber, &b.Source, &b.PatientID},
+		amountTargets(&b.Amounts)...)
 	st := &b.State
-	return b, s.Scan(append(targets, &st.Locked, &st.Cancelled, &st.Refunded, &st.WrittenOff, &st.Complete, &st.Invoiced)...)
+	return b, s.Scan(append(targets, &st.Locked, &st.Cancelled, &st.Refunded, &st.WrittenOff, &st.Complete,
+		&st.Invoiced)...)
 }
 
 // Bill implements split.Facts.
 func (t *transaction) Bill(ctx context.Context, id int64) (*bill.Bill, error) {
-	b, err := scanBill(t.tx.QueryRowContext(ctx, "SELECT id, "+headColumns+" FROM billing WHERE id = ? AND labId_id = ?"+t.lock(),
+	b, err := scanBill(t.tx.QueryRowContext(ctx, "SELECT id, "+headColumns+" FROM billing WHERE id = ?"+
+		" AND labId_id = ?"+t.lock(),
 		id, t.lab.LabID()))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -98,7 +103,8 @@ func (t *transaction) Rows(ctx context.Context, billID int64) ([]bill.Row, error
 	for rows.Next() {
 		var r bill.Row
 		var profile sql.NullInt64
-		err := rows.Scan(&r.ID, &r.LabID, &profile, money{&r.Amount}, money{&r.Concession}, money{&r.CoPay}, money{&r.Deductible}, &r.Dismissed, &r.Refunded)
+		err := rows.Scan(&r.ID, &r.LabID, &profile, money{&r.Amount}, money{&r.Concession}, money{&r.CoPay},
+			money{&r.Deductible}, &r.Dismissed, &r.Refunded)
 		if err != nil {
 			return nil, mysqldb.Wrap("read tests", err)
 		}

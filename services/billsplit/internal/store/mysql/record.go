@@ -23,23 +23,29 @@ type before struct {
 // Record implements split.Locked.
 func (t *transaction) Record(ctx context.Context, r split.Record) error {
 	var texts [4]string
-	for i, document := range []any{r.Moved, before{split.DocumentOf(r.Before), r.SmartReports}, split.DocumentOf(r.AfterParent), split.DocumentOf(r.AfterNew)} {
+	for i, document := range []any{
+		r.Moved, before{split.DocumentOf(r.Before), r.SmartReports},
+		split.DocumentOf(r.AfterParent), split.DocumentOf(r.AfterNew),
+	} {
 		text, err := json.Marshal(document)
 		if err != nil {
 			return mysqldb.Wrap("encode record", err)
 		}
 		texts[i] = string(text)
 	}
-	_, err := t.tx.ExecContext(ctx, "INSERT INTO bill_split_audit (lab_id, parent_bill_id, new_bill_id, moved_billing_info_ids,"+
+	_, err := t.tx.ExecContext(ctx, "INSERT INTO bill_split_audit (lab_id, parent_bill_id, new_bill_id,"+
+		" moved_billing_info_ids,"+
 		" before_values, after_parent_values, after_new_values, created_by, created_at) VALUES (?,?,?,?,?,?,?,?,?)",
 		t.lab.LabID(), r.ParentID, r.NewID, texts[0], texts[1], texts[2], texts[3], r.By, r.At)
 	return mysqldb.Wrap("record split", err)
 }
 
-const recordColumns = "a.parent_bill_id, a.new_bill_id, a.moved_billing_info_ids, a.before_values, a.after_parent_values, a.after_new_values," +
+const recordColumns = "a.parent_bill_id, a.new_bill_id, a.moved_billing_info_ids, a.before_values," +
+	" a.after_parent_values, a.after_new_values," +
 	" COALESCE(a.created_by, 0), a.created_at, COALESCE(m.merged_at, 0)"
 
-const records = "SELECT " + recordColumns + " FROM bill_split_audit a LEFT JOIN bill_split_merge m ON m.new_bill_id = a.new_bill_id WHERE a.lab_id = ?"
+const records = "SELECT " + recordColumns + " FROM bill_split_audit a" +
+	" LEFT JOIN bill_split_merge m ON m.new_bill_id = a.new_bill_id WHERE a.lab_id = ?"
 
 // Split implements family.Locked.
 func (t *transaction) Split(ctx context.Context, newBillID int64) (*family.Record, error) {
@@ -80,7 +86,8 @@ func scanRecord(s scanner) (family.Record, error) {
 
 // Undone implements family.Locked.
 func (t *transaction) Undone(ctx context.Context, newBillID, by, at int64) error {
-	_, err := t.tx.ExecContext(ctx, "INSERT INTO bill_split_merge (new_bill_id, lab_id, merged_by, merged_at) VALUES (?,?,?,?)",
+	_, err := t.tx.ExecContext(ctx, "INSERT INTO bill_split_merge (new_bill_id, lab_id, merged_by, merged_at)"+
+		" VALUES (?,?,?,?)",
 		newBillID, t.lab.LabID(), by, at)
 	return mysqldb.Wrap("record merge", err)
 }
@@ -148,7 +155,9 @@ func (t *transaction) children(ctx context.Context, parents []int64) ([]family.R
 }
 
 // members reads the bills with their tests, by id.
-func (t *transaction) members(ctx context.Context, root int64, origins map[int64]family.Record) ([]family.Member, error) {
+func (t *transaction) members(
+	ctx context.Context, root int64, origins map[int64]family.Record,
+) ([]family.Member, error) {
 	ids := []int64{root}
 	for id := range origins {
 		ids = append(ids, id)
@@ -158,7 +167,8 @@ func (t *transaction) members(ctx context.Context, root int64, origins map[int64
 		return nil, err
 	}
 	marks, args := placeholders(ids, t.lab.LabID())
-	rows, err := t.tx.QueryContext(ctx, "SELECT id, "+headColumns+" FROM billing WHERE labId_id = ? AND id IN ("+marks+") ORDER BY id", args...)
+	rows, err := t.tx.QueryContext(ctx, "SELECT id, "+headColumns+" FROM billing WHERE labId_id = ?"+
+		" AND id IN ("+marks+") ORDER BY id", args...)
 	if err != nil {
 		return nil, mysqldb.Wrap("read family", err)
 	}
@@ -180,7 +190,8 @@ func (t *transaction) members(ctx context.Context, root int64, origins map[int64
 
 func (t *transaction) tests(ctx context.Context, bills []int64) (map[int64][]int64, error) {
 	marks, args := placeholders(bills, t.lab.LabID())
-	rows, err := t.tx.QueryContext(ctx, "SELECT i.billId_id, i.id FROM billingInfo i JOIN billing b ON b.id = i.billId_id AND b.labId_id = ?"+
+	rows, err := t.tx.QueryContext(ctx, "SELECT i.billId_id, i.id FROM billingInfo i"+
+		" JOIN billing b ON b.id = i.billId_id AND b.labId_id = ?"+
 		" WHERE i.billId_id IN ("+marks+") ORDER BY i.id", args...)
 	if err != nil {
 		return nil, mysqldb.Wrap("read tests", err)

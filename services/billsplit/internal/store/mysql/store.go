@@ -2,8 +2,8 @@
 // idempotency_billsplit. Of the platform's tables it writes billing, billingInfo.billId_id,
 // labReportRelation.billId_id, bill_attachment.is_active and ActivityLog, and reads labs and the guarded tables.
 //
-// Whoever changes a bill takes its row first (SELECT … FOR UPDATE), then its tests, last the laboratory's counter; of two
-// bills the older one first. The number of statements does not depend on the number of tests.
+// Whoever changes a bill takes its row first (SELECT … FOR UPDATE), then its tests, last the laboratory's counter; of
+// two bills the older one first. The number of statements does not depend on the number of tests.
 package mysql
 
 import (
@@ -138,7 +138,8 @@ var errNumberTaken = errors.New("bill number is taken")
 
 func numberTaken(err error) bool {
 	var refused *driver.MySQLError
-	return mysqldb.IsDuplicate(err) && errors.As(err, &refused) && strings.Contains(refused.Message, "uq_billing_lab_billno")
+	return mysqldb.IsDuplicate(err) && errors.As(err, &refused) &&
+		strings.Contains(refused.Message, "uq_billing_lab_billno")
 }
 
 // placeholders returns ?,?,… for ids, and the arguments before followed by ids.

@@ -13,29 +13,32 @@ import (
 )
 
 // NextBillNumber implements split.Locked. Another program may give out numbers without the counter, so the highest
-// number in use counts too.
+// number in use counts too; one that it gives out meanwhile is met by Create. The first statement takes the counter's
+// row lock.
 func (t *transaction) NextBillNumber(ctx context.Context) (int64, error) {
-	// The update changes nothing; unlike a plain INSERT that fails, it takes the row's exclusive lock.
-	_, err := t.tx.ExecContext(ctx, "INSERT INTO lab_bill_counter (lab_id, last_lab_bill_id) VALUES (?, 0)"+
-		" ON DUPLICATE KEY UPDATE lab_id = lab_id", t.lab.LabID())
+	result, err := t.tx.ExecContext(ctx, "INSERT INTO lab_bill_counter (lab_id, last_lab_bill_id)"+
+		" SELECT ?, COALESCE(MAX(labBillId), 0) + 1 FROM billing WHERE labId_id = ? ON DUPLICATE KEY UPDATE"+
+		" last_lab_bill_id = LAST_INSERT_ID(GREATEST(last_lab_bill_id + 1, VALUES(last_lab_bill_id)))",
+		t.lab.LabID(), t.lab.LabID())
 	if err != nil {
-		return 0, mysqldb.Wrap("lock bill counter", err)
+		return 0, mysqldb.Wrap("advance bill counter", err)
 	}
-	var number int64
-	err = t.tx.QueryRowContext(ctx, "SELECT GREATEST(last_lab_bill_id, (SELECT COALESCE(MAX(labBillId), 0) FROM billing WHERE labId_id = ?)) + 1"+
-		" FROM lab_bill_counter WHERE lab_id = ?", t.lab.LabID(), t.lab.LabID()).Scan(&number)
-	if err != nil {
-		return 0, mysqldb.Wrap("read bill counter", err)
+	number, err := result.LastInsertId()
+	if err != nil || number > 0 {
+		return number, mysqldb.Wrap("advance bill counter", err)
 	}
-	_, err = t.tx.ExecContext(ctx, "UPDATE lab_bill_counter SET last_lab_bill_id = ? WHERE lab_id = ?", number, t.lab.LabID())
-	return number, mysqldb.Wrap("advance bill counter", err)
+	// The row is new: its number is not told.
+	err = t.tx.QueryRowContext(ctx, "SELECT last_lab_bill_id FROM lab_bill_counter WHERE lab_id = ?",
+		t.lab.LabID()).Scan(&number)
+	return number, mysqldb.Wrap("read bill counter", err)
 }
 
 // OrderNumbers implements split.Locked. The prefix ends with the last printable character of ASCII, so what begins with
 // it lies before the same prefix with the next character in its place.
 func (t *transaction) OrderNumbers(ctx context.Context, prefix string) ([]string, error) {
 	after := prefix[:len(prefix)-1] + string(rune(prefix[len(prefix)-1]+1))
-	rows, err := t.tx.QueryContext(ctx, "SELECT orderNumber FROM billing WHERE labId_id = ? AND orderNumber >= ? AND orderNumber < ?",
+	rows, err := t.tx.QueryContext(ctx, "SELECT orderNumber FROM billing WHERE labId_id = ? AND orderNumber >= ?"+
+		" AND orderNumber < ?",
 		t.lab.LabID(), prefix, after)
 	if err != nil {
 		return nil, mysqldb.Wrap("read order numbers", err)
@@ -58,7 +61,8 @@ const cloned = "labId_id, userDetailsId_id, orgId_id, docId_id, branchId, ccId_i
 // Create implements split.Locked.
 func (t *transaction) Create(ctx context.Context, like int64, d split.Draft) (int64, error) {
 	args := append([]any{d.LabBillID, d.OrderNumber, string(d.Source)}, amountArgs(d.Amounts)...)
-	result, err := t.tx.ExecContext(ctx, "INSERT INTO billing ("+cloned+", labBillId, orderNumber, source, "+amountColumns+")"+
+	result, err := t.tx.ExecContext(ctx, "INSERT INTO billing ("+cloned+", labBillId, orderNumber, source, "+
+		amountColumns+")"+
 		" SELECT "+cloned+", ?"+strings.Repeat(", ?", len(args)-1)+" FROM billing WHERE id = ? AND labId_id = ?",
 		append(args, like, t.lab.LabID())...)
 	if numberTaken(err) {
@@ -82,7 +86,8 @@ func (t *transaction) SetAmounts(ctx context.Context, billID int64, a bill.Amoun
 // Move implements split.Locked. Of a report nothing but its bill is written: other services own the rest of the row.
 func (t *transaction) Move(ctx context.Context, from, to int64, tests []int64) error {
 	marks, args := placeholders(tests, to, from)
-	result, err := t.tx.ExecContext(ctx, "UPDATE billingInfo SET billId_id = ? WHERE billId_id = ? AND id IN ("+marks+")", args...)
+	result, err := t.tx.ExecContext(ctx, "UPDATE billingInfo SET billId_id = ? WHERE billId_id = ?"+
+		" AND id IN ("+marks+")", args...)
 	if err := exactly(len(tests), result, err); err != nil {
 		return mysqldb.Wrap("move tests", err)
 	}
@@ -94,7 +99,8 @@ func (t *transaction) Move(ctx context.Context, from, to int64, tests []int64) e
 
 // Cancel implements family.Locked.
 func (t *transaction) Cancel(ctx context.Context, billID int64) error {
-	result, err := t.tx.ExecContext(ctx, "UPDATE billing SET billCancelled = 1 WHERE id = ? AND labId_id = ?", billID, t.lab.LabID())
+	result, err := t.tx.ExecContext(ctx, "UPDATE billing SET billCancelled = 1 WHERE id = ? AND labId_id = ?", billID,
+		t.lab.LabID())
 	return mysqldb.Wrap("cancel bill", one(result, err))
 }
 
@@ -106,7 +112,8 @@ func (t *transaction) Log(ctx context.Context, e activitylog.Entry) error {
 
 // RetireSmartReports implements split.Locked.
 func (t *transaction) RetireSmartReports(ctx context.Context, billID int64) ([]int64, error) {
-	rows, err := t.tx.QueryContext(ctx, "SELECT id FROM bill_attachment WHERE bill_id = ? AND is_active <> 0 AND category = ?"+t.lock(),
+	rows, err := t.tx.QueryContext(ctx, "SELECT id FROM bill_attachment WHERE bill_id = ? AND is_active <> 0"+
+		" AND category = ?"+t.lock(),
 		billID, bill.SmartReport)
 	if err != nil {
 		return nil, mysqldb.Wrap("read attachments", err)
@@ -136,7 +143,8 @@ func (t *transaction) RestoreSmartReports(ctx context.Context, billID int64, ids
 
 func (t *transaction) activate(ctx context.Context, billID int64, ids []int64, active bool) error {
 	marks, args := placeholders(ids, active, billID)
-	_, err := t.tx.ExecContext(ctx, "UPDATE bill_attachment SET is_active = ? WHERE bill_id = ? AND id IN ("+marks+")", args...)
+	_, err := t.tx.ExecContext(ctx, "UPDATE bill_attachment SET is_active = ? WHERE bill_id = ? AND id IN ("+marks+")",
+		args...)
 	return mysqldb.Wrap("change attachments", err)
 }
 

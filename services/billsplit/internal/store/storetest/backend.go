@@ -53,7 +53,8 @@ func (o Open) Again(t testing.TB) Open {
 	}
 	db := Database(t)
 	return func(t testing.TB, s memory.State) Backend {
-		for _, table := range []string{"billing", "billingInfo", "labReportRelation", "bill_attachment", "ActivityLog", "lab_bill_counter",
+		for _, table := range []string{"billing", "billingInfo", "labReportRelation", "bill_attachment", "ActivityLog",
+			"lab_bill_counter",
 			"bill_split_audit", "bill_split_merge", "idempotency_billsplit"} {
 			_, err := db.ExecContext(t.Context(), "DELETE FROM "+table)
 			must(t, err)
@@ -119,23 +120,30 @@ func Insert(t testing.TB, db *sql.DB, s memory.State) {
 	}
 	for id, b := range s.Bills {
 		a, st := b.Amounts, b.State
-		exec("INSERT INTO billing (id, labId_id, labBillId, orderNumber, userDetailsId_id, source, vat, vat_percent, TDSAmount, billAdvance,"+
+		exec("INSERT INTO billing (id, labId_id, labBillId, orderNumber, userDetailsId_id, source, vat, vat_percent,"+
+			" TDSAmount, billAdvance,"+
 			" co_pay_amount, billConcession, billTotalAmount, deductible_amount, billAdditionalAmount, patientPayableAmount,"+
-			" billLocked, billCancelled, billRefunded, billWrittenOff, isComplete, isInvoiced) VALUES (?"+strings.Repeat(",?", 21)+")",
-			id, b.LabID, b.LabBillID, b.OrderNumber, b.PatientID, b.Source, a.VAT.String(), a.VATPercent.String(), a.TDS.String(), a.Advance.String(),
-			a.CoPay.String(), a.Concession.String(), a.Total.String(), a.Deductible.String(), a.Additional.String(), a.PatientPayable.String(),
+			" billLocked, billCancelled, billRefunded, billWrittenOff, isComplete, isInvoiced) VALUES (?"+
+			strings.Repeat(",?", 21)+")",
+			id, b.LabID, b.LabBillID, b.OrderNumber, b.PatientID, b.Source,
+			a.VAT.String(), a.VATPercent.String(), a.TDS.String(), a.Advance.String(), a.CoPay.String(),
+			a.Concession.String(), a.Total.String(), a.Deductible.String(), a.Additional.String(), a.PatientPayable.String(),
 			st.Locked, st.Cancelled, st.Refunded, st.WrittenOff, st.Complete, st.Invoiced)
 	}
 	for id, r := range s.Tests {
-		exec("INSERT INTO billingInfo (id, billId_id, labId_id, testId_id, profileParentId, testAmount, testConsc, co_pay_amount, deductible_amount,"+
-			" dismissed, refunded) VALUES (?,?,?,1,?,?,?,?,?,?,?)", id, r.BillID, r.LabID, sql.NullInt64{Int64: r.ProfileID, Valid: r.ProfileID != 0},
+		exec("INSERT INTO billingInfo (id, billId_id, labId_id, testId_id, profileParentId, testAmount, testConsc,"+
+			" co_pay_amount, deductible_amount,"+
+			" dismissed, refunded) VALUES (?,?,?,1,?,?,?,?,?,?,?)", id, r.BillID, r.LabID,
+			sql.NullInt64{Int64: r.ProfileID, Valid: r.ProfileID != 0},
 			r.Amount.String(), r.Concession.String(), r.CoPay.String(), r.Deductible.String(), r.Dismissed, r.Refunded)
 	}
 	for id, r := range s.Reports {
-		exec("INSERT INTO labReportRelation (id, labId_id, billId_id, billingInfoId_id, userDetailsId_id, reportID_id) VALUES (?,?,?,?,1,1)", id, r.LabID, r.BillID, r.TestID)
+		exec("INSERT INTO labReportRelation (id, labId_id, billId_id, billingInfoId_id, userDetailsId_id, reportID_id)"+
+			" VALUES (?,?,?,?,1,1)", id, r.LabID, r.BillID, r.TestID)
 	}
 	for id, a := range s.Attachments {
-		exec("INSERT INTO bill_attachment (id, lab_id, bill_id, category, file_path, is_active) VALUES (?,12,?,?,'x',?)", id, a.BillID, a.Category, a.Active)
+		exec("INSERT INTO bill_attachment (id, lab_id, bill_id, category, file_path, is_active) VALUES (?,12,?,?,'x',?)",
+			id, a.BillID, a.Category, a.Active)
 	}
 	for table, rows := range s.Guards {
 		for _, r := range rows {

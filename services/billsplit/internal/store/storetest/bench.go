@@ -59,7 +59,8 @@ func NewCases(t testing.TB, s Store) Cases {
 	t.Helper()
 	counts := &Counts{}
 	splitter := split.New(split.Deps{
-		Store: s, After: counts, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler), Observer: counts, VATPercent: bill.Carry,
+		Store: s, After: counts, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler), Observer: counts,
+		VATPercent: bill.Carry,
 	})
 	return Cases{splitter, family.NewMerger(s, counts, clock.System{}, counts), counts, Lab(t, 12)}
 }

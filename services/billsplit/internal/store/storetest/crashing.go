@@ -15,8 +15,8 @@ import (
 // ErrDead is what every step of a dead process comes to.
 var ErrDead = errors.New("the process is dead")
 
-// Crashing is a store whose process dies before its nth step; a transaction that was not committed is rolled back by its
-// server. DieBefore 0 lives for ever.
+// Crashing is a store whose process dies before its nth step; a transaction that was not committed is rolled back by
+// its server. DieBefore 0 lives for ever.
 type Crashing struct {
 	Store
 
@@ -66,9 +66,9 @@ func (c *Crashing) Once(
 	}
 	body, replayed, err := c.Store.Once(ctx, lab, r, func(l split.Locked) ([]byte, error) {
 		body, err := work(crashingLocked{l.(whole), c})
-		return body, errors.Join(err, c.commit(err))
+		return body, c.then("store answer, commit", err)
 	})
-	return body, replayed, errors.Join(err, c.answer(err))
+	return body, replayed, c.then("answer", err) // the change is there, and the caller does not learn of it
 }
 
 // OnceMerge implements family.Store.
@@ -80,25 +80,17 @@ func (c *Crashing) OnceMerge(
 	}
 	body, replayed, err := c.Store.OnceMerge(ctx, lab, r, func(l family.Locked) ([]byte, error) {
 		body, err := work(crashingLocked{l.(whole), c})
-		return body, errors.Join(err, c.commit(err))
+		return body, c.then("store answer, commit", err)
 	})
-	return body, replayed, errors.Join(err, c.answer(err))
+	return body, replayed, c.then("answer", err) // the change is there, and the caller does not learn of it
 }
 
-// commit is the step after the work.
-func (c *Crashing) commit(before error) error {
-	if before != nil {
-		return nil
+// then is the step after what did not fail.
+func (c *Crashing) then(name string, err error) error {
+	if err != nil {
+		return err
 	}
-	return c.next("store answer, commit")
-}
-
-// answer is the step after the commit: the change is there, and the caller does not learn of it.
-func (c *Crashing) answer(before error) error {
-	if before != nil {
-		return nil
-	}
-	return c.next("answer")
+	return c.next(name)
 }
 
 type crashingLocked struct {

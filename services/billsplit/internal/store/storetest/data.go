@@ -19,14 +19,17 @@ func Worked() memory.State {
 	s.Bills[Original] = memory.Bill{LabID: 12, Bill: bill.Bill{
 		ID: Original, LabBillID: 301, OrderNumber: "ORD-1", Source: "Insurance", PatientID: Patient,
 		Amounts: bill.Amounts{
-			VAT: 5167, VATPercent: 50_000, TDS: 1000, CoPay: 10333, Concession: 5000, Total: 112500, Additional: 5000, PatientPayable: 10333,
+			VAT: 5167, VATPercent: 50_000, TDS: 1000, CoPay: 10333, Concession: 5000, Total: 112500, Additional: 5000,
+			PatientPayable: 10333,
 		},
 	}}
 	s.Bills[Theirs] = memory.Bill{LabID: 13, Bill: bill.Bill{
-		ID: Theirs, LabBillID: 900, OrderNumber: "ORD-1~7", Source: "insurance", PatientID: 601, Amounts: bill.Amounts{Total: 20000},
+		ID: Theirs, LabBillID: 900, OrderNumber: "ORD-1~7", Source: "insurance", PatientID: 601,
+		Amounts: bill.Amounts{Total: 20000},
 	}}
 	for id, r := range map[int64]bill.Row{
-		101: {Amount: 40000, CoPay: 4000}, 102: {Amount: 35000, Concession: 5000, CoPay: 3000}, 103: {Amount: 33333, CoPay: 3333},
+		101: {Amount: 40000, CoPay: 4000}, 102: {Amount: 35000, Concession: 5000, CoPay: 3000},
+		103: {Amount: 33333, CoPay: 3333},
 		104: {ProfileID: 103}, 105: {ProfileID: 103, Dismissed: true},
 	} {
 		r.ID, r.LabID = id, 12

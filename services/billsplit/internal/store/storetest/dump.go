@@ -18,10 +18,13 @@ func dump(t testing.TB, db *sql.DB) memory.State {
 	t.Helper()
 	s := memory.NewState()
 	dumpBills(t, db, s)
-	each(t, db, "SELECT id, billId_id, labId_id, COALESCE(profileParentId, 0), CAST(testAmount*100 AS SIGNED), CAST(testConsc*100 AS SIGNED),"+
-		" CAST(co_pay_amount*100 AS SIGNED), CAST(deductible_amount*100 AS SIGNED), dismissed, refunded FROM billingInfo", func(rows *sql.Rows) error {
+	each(t, db, "SELECT id, billId_id, labId_id, COALESCE(profileParentId, 0), CAST(testAmount*100 AS SIGNED),"+
+		" CAST(testConsc*100 AS SIGNED),"+
+		" CAST(co_pay_amount*100 AS SIGNED), CAST(deductible_amount*100 AS SIGNED), dismissed, refunded"+
+		" FROM billingInfo", func(rows *sql.Rows) error {
 		var r memory.Test
-		err := rows.Scan(&r.ID, &r.BillID, &r.LabID, &r.ProfileID, &r.Amount, &r.Concession, &r.CoPay, &r.Deductible, &r.Dismissed, &r.Refunded)
+		err := rows.Scan(&r.ID, &r.BillID, &r.LabID, &r.ProfileID, &r.Amount, &r.Concession, &r.CoPay, &r.Deductible,
+			&r.Dismissed, &r.Refunded)
 		s.Tests[r.ID] = r
 		return err
 	})
@@ -51,13 +54,18 @@ func dump(t testing.TB, db *sql.DB) memory.State {
 
 func dumpBills(t testing.TB, db *sql.DB, s memory.State) {
 	t.Helper()
-	each(t, db, "SELECT id, labId_id, labBillId, orderNumber, source, userDetailsId_id, CAST(vat*100 AS SIGNED), CAST(vat_percent*10000 AS SIGNED),"+
-		" CAST(TDSAmount*100 AS SIGNED), CAST(billAdvance*100 AS SIGNED), CAST(co_pay_amount*100 AS SIGNED), CAST(billConcession*100 AS SIGNED),"+
-		" CAST(billTotalAmount*100 AS SIGNED), CAST(deductible_amount*100 AS SIGNED), CAST(billAdditionalAmount*100 AS SIGNED),"+
-		" CAST(patientPayableAmount*100 AS SIGNED), billLocked, billCancelled, billRefunded, billWrittenOff, isComplete, isInvoiced FROM billing", func(rows *sql.Rows) error {
+	each(t, db, "SELECT id, labId_id, labBillId, orderNumber, source, userDetailsId_id, CAST(vat*100 AS SIGNED),"+
+		" CAST(vat_percent*10000 AS SIGNED),"+
+		" CAST(TDSAmount*100 AS SIGNED), CAST(billAdvance*100 AS SIGNED), CAST(co_pay_amount*100 AS SIGNED),"+
+		" CAST(billConcession*100 AS SIGNED),"+
+		" CAST(billTotalAmount*100 AS SIGNED), CAST(deductible_amount*100 AS SIGNED), CAST(billAdditionalAmount*100 AS"+
+		" SIGNED),"+
+		" CAST(patientPayableAmount*100 AS SIGNED), billLocked, billCancelled, billRefunded, billWrittenOff, isComplete,"+
+		" isInvoiced FROM billing", func(rows *sql.Rows) error {
 		var b memory.Bill
 		a, st := &b.Amounts, &b.State
-		err := rows.Scan(&b.ID, &b.LabID, &b.LabBillID, &b.OrderNumber, &b.Source, &b.PatientID, &a.VAT, &a.VATPercent, &a.TDS, &a.Advance, &a.CoPay,
+		err := rows.Scan(&b.ID, &b.LabID, &b.LabBillID, &b.OrderNumber, &b.Source, &b.PatientID, &a.VAT, &a.VATPercent,
+			&a.TDS, &a.Advance, &a.CoPay,
 			&a.Concession, &a.Total, &a.Deductible, &a.Additional, &a.PatientPayable,
 			&st.Locked, &st.Cancelled, &st.Refunded, &st.WrittenOff, &st.Complete, &st.Invoiced)
 		s.Bills[b.ID] = b
@@ -68,7 +76,8 @@ func dumpBills(t testing.TB, db *sql.DB, s memory.State) {
 // dumpHistory reads the splits without their amounts, and the activity log without its meta.
 func dumpHistory(t testing.TB, db *sql.DB, s *memory.State) {
 	t.Helper()
-	each(t, db, "SELECT parent_bill_id, a.new_bill_id, moved_billing_info_ids, COALESCE(merged_at, 0) FROM bill_split_audit a"+
+	each(t, db, "SELECT parent_bill_id, a.new_bill_id, moved_billing_info_ids, COALESCE(merged_at, 0)"+
+		" FROM bill_split_audit a"+
 		" LEFT JOIN bill_split_merge m ON m.new_bill_id = a.new_bill_id ORDER BY a.id", func(rows *sql.Rows) error {
 		var moved []byte
 		var r family.Record
@@ -78,7 +87,8 @@ func dumpHistory(t testing.TB, db *sql.DB, s *memory.State) {
 		s.Splits = append(s.Splits, r)
 		return json.Unmarshal(moved, &s.Splits[len(s.Splits)-1].Moved)
 	})
-	each(t, db, "SELECT category, log_context, billId, labUserId, labUserName, activityText FROM ActivityLog ORDER BY id", func(rows *sql.Rows) error {
+	each(t, db, "SELECT category, log_context, billId, labUserId, labUserName, activityText FROM ActivityLog"+
+		" ORDER BY id", func(rows *sql.Rows) error {
 		var e activitylog.Entry
 		err := rows.Scan(&e.Category, &e.Context, &e.BillID, &e.Actor.ID, &e.Actor.Name, &e.Text)
 		s.Log = append(s.Log, e)
@@ -102,7 +112,8 @@ func Plain(s memory.State) memory.State {
 	s = s.Clone()
 	s.Guards, s.SwitchedOff = nil, nil
 	for i, r := range s.Splits {
-		s.Splits[i] = family.Record{Record: split.Record{ParentID: r.ParentID, NewID: r.NewID, Moved: r.Moved}, MergedAt: min(r.MergedAt, 1)}
+		s.Splits[i] = family.Record{Record: split.Record{ParentID: r.ParentID, NewID: r.NewID, Moved: r.Moved},
+			MergedAt: min(r.MergedAt, 1)}
 	}
 	for i := range s.Log {
 		s.Log[i].Meta, s.Log[i].At = nil, time.Time{}

@@ -42,14 +42,16 @@ func Run(t *testing.T, open Open) {
 // in runs work in a transaction of laboratory 12.
 func in(t *testing.T, s Store, work func(split.Locked) error) error {
 	t.Helper()
-	_, _, err := s.Once(t.Context(), Lab(t, 12), idempotency.Request{}, func(l split.Locked) ([]byte, error) { return nil, work(l) })
+	_, _, err := s.Once(t.Context(), Lab(t, 12), idempotency.Request{},
+		func(l split.Locked) ([]byte, error) { return nil, work(l) })
 	return err
 }
 
 // inMerge is in for the way back.
 func inMerge(t *testing.T, s Store, work func(family.Locked) error) {
 	t.Helper()
-	_, _, err := s.OnceMerge(t.Context(), Lab(t, 12), idempotency.Request{}, func(l family.Locked) ([]byte, error) { return nil, work(l) })
+	_, _, err := s.OnceMerge(t.Context(), Lab(t, 12), idempotency.Request{},
+		func(l family.Locked) ([]byte, error) { return nil, work(l) })
 	must(t, err)
 }
 
@@ -117,7 +119,8 @@ func guarded(t *testing.T, open Open) {
 	if a := around(Original, 101, 102); len(a.Guarded) != 0 {
 		t.Errorf("nothing of these: %v", a.Guarded)
 	}
-	if a := around(Original, 101, 103); !slices.Equal(a.Guarded, []string{"finance_claim_test_relation", "integration_test_clinical_info"}) {
+	if a := around(Original, 101, 103); !slices.Equal(a.Guarded,
+		[]string{"finance_claim_test_relation", "integration_test_clinical_info"}) {
 		t.Errorf("by test: %v", a.Guarded)
 	}
 }
@@ -139,7 +142,8 @@ func attachments(t *testing.T, open Open) {
 		return err
 	}))
 	slices.Sort(before.Attachments)
-	if !slices.Equal(before.Attachments, []string{"document", "image", "smart_report"}) || !slices.Equal(retired, []int64{1, 5}) {
+	if !slices.Equal(before.Attachments, []string{"document", "image", "smart_report"}) ||
+		!slices.Equal(retired, []int64{1, 5}) {
 		t.Errorf("%v, retired %v", before.Attachments, retired)
 	}
 	if s.Dump().Attachments[1].Active || !s.Dump().Attachments[9].Active {
@@ -178,10 +182,11 @@ func keys(t *testing.T, open Open) {
 	s := open(t, Worked())
 	worked := 0
 	once := func(lab int64, key, body string, fail error) ([]byte, bool, error) {
-		return s.Once(t.Context(), Lab(t, lab), idempotency.Request{Key: key, Operation: "o", Body: []byte(body)}, func(split.Locked) ([]byte, error) {
-			worked++
-			return fmt.Append(nil, "answer ", worked), fail
-		})
+		return s.Once(t.Context(), Lab(t, lab), idempotency.Request{Key: key, Operation: "o", Body: []byte(body)},
+			func(split.Locked) ([]byte, error) {
+				worked++
+				return fmt.Append(nil, "answer ", worked), fail
+			})
 	}
 	_, _, err := once(12, "k", "a", errBroken)
 	if !errors.Is(err, errBroken) {
@@ -252,12 +257,14 @@ func create(t *testing.T, open Open) {
 	state.Bills[Original] = original
 	s := open(t, state)
 	var id int64
-	amounts := bill.Amounts{VAT: 1, VATPercent: 2, TDS: 3, Advance: 4, CoPay: 5, Concession: 6, Total: -7, Deductible: 8, Additional: 9, PatientPayable: 10}
+	amounts := bill.Amounts{VAT: 1, VATPercent: 2, TDS: 3, Advance: 4, CoPay: 5, Concession: 6, Total: -7,
+		Deductible: 8, Additional: 9, PatientPayable: 10}
 	must(t, in(t, s, func(l split.Locked) (err error) {
 		if orders, err := l.OrderNumbers(t.Context(), "ORD-1~"); err != nil || len(orders) != 0 {
 			t.Errorf("another laboratory's order numbers: %v %v", orders, err)
 		}
-		id, err = l.Create(t.Context(), Original, split.Draft{LabBillID: 400, OrderNumber: "ORD-1~1", Source: bill.SelfPay, Amounts: amounts})
+		id, err = l.Create(t.Context(), Original, split.Draft{LabBillID: 400, OrderNumber: "ORD-1~1", Source: bill.SelfPay,
+			Amounts: amounts})
 		if err != nil {
 			return err
 		}
@@ -267,7 +274,8 @@ func create(t *testing.T, open Open) {
 		}
 		return err
 	}))
-	want := memory.Bill{LabID: 12, Bill: bill.Bill{ID: id, LabBillID: 400, OrderNumber: "ORD-1~1", Source: "Self Pay", PatientID: Patient, Amounts: amounts}}
+	want := memory.Bill{LabID: 12, Bill: bill.Bill{ID: id, LabBillID: 400, OrderNumber: "ORD-1~1", Source: "Self Pay",
+		PatientID: Patient, Amounts: amounts}}
 	if diff := cmp.Diff(want, s.Dump().Bills[id]); diff != "" {
 		t.Error(diff)
 	}
@@ -275,7 +283,9 @@ func create(t *testing.T, open Open) {
 
 func moves(t *testing.T, open Open) {
 	s := open(t, Worked())
-	if err := in(t, s, func(l split.Locked) error { return l.Move(t.Context(), Original, Theirs, []int64{101, 201}) }); err == nil {
+	if err := in(t, s, func(l split.Locked) error {
+		return l.Move(t.Context(), Original, Theirs, []int64{101, 201})
+	}); err == nil {
 		t.Error("a test that is on another bill moved")
 	}
 	must(t, in(t, s, func(l split.Locked) error { return l.Move(t.Context(), Original, 5, []int64{103, 104}) }))
@@ -290,9 +300,11 @@ func moves(t *testing.T, open Open) {
 func recordsBack(t *testing.T, open Open) {
 	s := open(t, Worked())
 	r := split.Record{
-		ParentID: Original, NewID: Original + 500, Moved: []int64{101, 102}, SmartReports: []int64{7}, By: 77, At: 1_790_000_000_123,
+		ParentID: Original, NewID: Original + 500, Moved: []int64{101, 102}, SmartReports: []int64{7},
+		By: 77, At: 1_790_000_000_123,
 		Before:      bill.Amounts{VAT: 5167, VATPercent: 180_000, Total: 99_999_999_999_999, Additional: -33},
-		AfterParent: bill.Amounts{TDS: 5, Advance: 6, CoPay: 7}, AfterNew: bill.Amounts{Concession: 1, Deductible: 10, PatientPayable: 100},
+		AfterParent: bill.Amounts{TDS: 5, Advance: 6, CoPay: 7}, AfterNew: bill.Amounts{Concession: 1, Deductible: 10,
+			PatientPayable: 100},
 	}
 	id := int64(0)
 	must(t, in(t, s, func(l split.Locked) (err error) {
@@ -339,7 +351,8 @@ func generations(t *testing.T, open Open) {
 	for _, id := range []int64{Original, child, grandchild} {
 		members, err := s.Family(t.Context(), Lab(t, 12), id)
 		must(t, err)
-		if len(members) != 3 || members[0].Origin != nil || members[0].Bill.ID != Original || members[1].Origin.ParentID != Original ||
+		if len(members) != 3 || members[0].Origin != nil || members[0].Bill.ID != Original ||
+			members[1].Origin.ParentID != Original ||
 			members[2].Origin.ParentID != child || !slices.Equal(members[1].Tests, []int64{101}) || len(members[0].Tests) != 4 {
 			t.Errorf("from %d: %+v", id, members)
 		}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 
 	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/scripts/bench/internal/callout"
 	"github.com/labplatform/labplatform/scripts/bench/internal/cdc"
 	"github.com/labplatform/labplatform/scripts/bench/internal/clinical"
 	"github.com/labplatform/labplatform/scripts/bench/internal/gateway"
@@ -31,6 +32,7 @@ type benchmark struct {
 }
 
 var benchmarks = []benchmark{
+	{"callout", callout.Run},
 	{"cdc", cdc.Run},
 	{"clinical", clinical.Run},
 	{"gateway", gateway.Run},
@@ -50,7 +52,7 @@ func main() {
 		Verbs: []command.Verb{
 			{
 				Name: "run", Summary: "Runs benchmarks, prints a table and writes $BENCH_OUT (default <LAB_DIR>/bench/<name>.json).",
-				Details: "Benchmarks: cdc, clinical, gateway, labjson, relevance, rerun, search, taskqueue, or all. QUICK=1 keeps each under 50 seconds.",
+				Details: "Benchmarks: callout, cdc, clinical, gateway, labjson, relevance, rerun, search, taskqueue, or all. QUICK=1 keeps each under 50 seconds.",
 				Flags:   func(f *flag.FlagSet) { f.StringVar(&name, "name", "all", "the `benchmark` to run") },
 				Run:     func(ctx context.Context, _ []string) error { return run(ctx, name, quick) },
 			},

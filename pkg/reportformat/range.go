@@ -3,6 +3,8 @@ package reportformat
 import (
 	"database/sql"
 	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/clinical"
@@ -92,4 +94,58 @@ func texts(column []byte) []string {
 		return nil
 	}
 	return list
+}
+
+// Raw are the columns of RangeColumns as the database sends them; nil is NULL.
+type Raw [13]sql.RawBytes
+
+// Targets are where rows.Scan puts RangeColumns.
+func (r *Raw) Targets() []any {
+	targets := make([]any, len(r))
+	for i := range r {
+		targets[i] = &r[i]
+	}
+	return targets
+}
+
+// AppendKey appends everything but the row's own id: equal keys are equal ranges.
+func (r *Raw) AppendKey(key []byte) []byte {
+	for i, column := range r {
+		switch {
+		case column == nil:
+			key = append(key, 0)
+		case i == 0:
+			key = append(key, 1)
+		default:
+			key = append(append(key, 1), column...)
+		}
+		key = append(key, 0)
+	}
+	return key
+}
+
+// Read copies the columns.
+func (r *Raw) Read() Range {
+	var read Range
+	read.id.Valid = r[0] != nil
+	for i, into := range []*sql.NullString{1: &read.gender, 3: &read.ageFromUnit, 5: &read.ageToUnit, 12: &read.display} {
+		if into != nil && r[i] != nil {
+			*into = sql.NullString{String: string(r[i]), Valid: true}
+		}
+	}
+	for i, into := range []*sql.NullInt64{2: &read.ageFrom, 4: &read.ageTo} {
+		if into != nil && r[i] != nil {
+			n, err := strconv.ParseInt(string(r[i]), 10, 64)
+			*into = sql.NullInt64{Int64: n, Valid: true}
+			read.id.Valid = read.id.Valid && err == nil // a range that cannot be read decides nothing
+		}
+	}
+	for i, into := range []**string{6: &read.low, 7: &read.high, 8: &read.criticalLow, 9: &read.criticalHigh} {
+		if into != nil && r[i] != nil {
+			text := string(r[i])
+			*into = &text
+		}
+	}
+	read.normalTexts, read.criticalTexts = slices.Clone([]byte(r[10])), slices.Clone([]byte(r[11]))
+	return read
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/command"
 	"github.com/labplatform/labplatform/scripts/bench/internal/billsplit"
+	"github.com/labplatform/labplatform/scripts/bench/internal/callout"
 	"github.com/labplatform/labplatform/scripts/bench/internal/cdc"
 	"github.com/labplatform/labplatform/scripts/bench/internal/cellcounter"
 	"github.com/labplatform/labplatform/scripts/bench/internal/clinical"
@@ -37,6 +38,7 @@ type benchmark struct {
 
 var benchmarks = []benchmark{
 	{"billsplit", billsplit.Run},
+	{"callout", callout.Run},
 	{"cdc", cdc.Run},
 	{"cellcounter", cellcounter.Run},
 	{"clinical", clinical.Run},
@@ -68,6 +70,7 @@ func main() {
 			{
 				Name: "run", Summary: "Runs benchmarks, prints a table and writes $BENCH_OUT (default <LAB_DIR>/bench/<name>.json).",
 				Details: "Benchmarks: " + names() + ", or all. QUICK=1 keeps each under 50 seconds.",
+				Details: "Benchmarks: callout, cdc, clinical, gateway, labjson, relevance, rerun, search, taskqueue, or all. QUICK=1 keeps each under 50 seconds.",
 				Flags:   func(f *flag.FlagSet) { f.StringVar(&name, "name", "all", "the `benchmark` to run") },
 				Run:     func(ctx context.Context, _ []string) error { return run(ctx, name, quick) },
 			},

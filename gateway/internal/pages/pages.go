@@ -9,13 +9,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/edge"
 )
 
-//go:embed assets cellcounter
+//go:embed assets callout cellcounter
 var files embed.FS
 
 // List returns the pages of the public listener.
 func List() []edge.Page {
 	return []edge.Page{
 		edge.Static("/assets", folder("assets")),
+		edge.Static("/callout", folder("callout")),
 		edge.Static("/cell-counter", folder("cellcounter")),
 	}
 }

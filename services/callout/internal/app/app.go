@@ -56,7 +56,6 @@ func build(s *service.Service, cfg Config) error {
 	}
 	calloutv1.RegisterCalloutServiceServer(server, u.server(metrics))
 	s.Check("cache", service.Ping(cache))
-	s.Loop("outbox relay", relay.Run)
 	s.Every("reaper", cfg.Reap.Interval, u.reaper(s, cfg, store, jobs, metrics).RunOnce)
 	s.Every("sweeper", cfg.Sweep.Interval, u.sweeper(s, cfg, store, metrics).RunOnce)
 	return nil

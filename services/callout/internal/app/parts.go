@@ -2,8 +2,6 @@ package app
 
 import (
 	"database/sql"
-	"fmt"
-	"math/rand/v2"
 
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/service"
@@ -37,19 +35,9 @@ func newRelay(s *service.Service, cfg Config, db *sql.DB, jobs delivery.Jobs) (*
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := outbox.NewMetrics(s.Registry)
-	if err != nil {
-		return nil, fmt.Errorf("outbox metrics: %w", err)
-	}
-	table, err := outbox.NewTable(mysql.OutboxTable)
-	if err != nil {
-		return nil, fmt.Errorf("outbox table: %w", err)
-	}
-	dispatcher := delivery.Dispatcher{Table: table.Name(), Notifications: notifications, Jobs: jobs}
-	return outbox.NewRelay(outbox.Deps{
-		Config: cfg.Outbox, DB: db, Table: table, Receivers: dispatcher.Receivers(), Clock: s.Clock,
-		Jitter: rand.Float64, Log: s.Log, Metrics: metrics,
-	}), nil
+	return s.Outbox(cfg.Outbox, db, mysql.OutboxTable, func(t outbox.Table) map[string]outbox.Deliver {
+		return delivery.Dispatcher{Table: t.Name(), Notifications: notifications, Jobs: jobs}.Receivers()
+	})
 }
 
 // newNotifications returns the client of the notifications, nil where there is none.

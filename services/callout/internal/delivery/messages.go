@@ -34,16 +34,23 @@ type Messages struct{}
 
 // noticeContext is the context of a notification: ids, and nothing about the patient.
 type noticeContext struct {
-	LabID      int64 `json:"lab_id"`
-	OrgID      int64 `json:"org_id,omitempty"`
-	ReportID   int64 `json:"lrr_id"`
-	BillID     int64 `json:"bill_id"`
-	Escalation int   `json:"escalation"`
+	LabID      int64  `json:"lab_id"`
+	OrgID      int64  `json:"org_id,omitempty"`
+	ReportID   int64  `json:"lrr_id"`
+	BillID     int64  `json:"bill_id"`
+	Escalation int    `json:"escalation"`
+	Title      string `json:"title,omitempty"` // instead of the wording of the type
 }
+
+const overdue = "Critical result not called out yet"
 
 // Notice implements escalate.Messages.
 func (Messages) Notice(n escalate.Notice) (outbox.Event, error) {
-	text, err := json.Marshal(noticeContext{n.LabID, n.OrgID, n.ReportID, n.BillID, n.Level})
+	c := noticeContext{LabID: n.LabID, OrgID: n.OrgID, ReportID: n.ReportID, BillID: n.BillID, Escalation: n.Level}
+	if n.Level > 0 {
+		c.Title = overdue
+	}
+	text, err := json.Marshal(c)
 	if err != nil {
 		return outbox.Event{}, fmt.Errorf("encode context: %w", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/reportformat"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
@@ -68,39 +67,4 @@ func (s *Store) readings(ctx context.Context, q querier, scope authn.LabScope, r
 			c.Readings = append(c.Readings, v)
 			return nil
 		})
-}
-
-// formats are the platform's and no laboratory's data: the tests come from reports of the laboratory.
-func (s *Store) formats(ctx context.Context, q querier, tests []int64) (callout.Formats, error) {
-	formats := callout.Formats{}
-	in, args := list(tests)
-	err := each(ctx, q, "read formats", "SELECT f.id, f.testId_id, f.`index`, f.`order`, f.parameterName, f.unit, f.valueType, "+
-		reportformat.RangeColumns+" FROM ReportFormat f LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id"+
-		" WHERE f.isDisabled = 0 AND f.testId_id IN ("+in+") ORDER BY f.id, g.id", args, func(r *sql.Rows) error {
-		var f callout.Format
-		var valueType string
-		var g reportformat.Range
-		err := r.Scan(append([]any{&f.ID, &f.TestID, &f.Index, &f.Order, &f.Name, &f.Unit, &valueType}, g.Targets()...)...)
-		if err != nil {
-			return err
-		}
-		of := formats[f.TestID]
-		if len(of) == 0 || of[len(of)-1].ID != f.ID {
-			of = append(of, f)
-		}
-		last := &of[len(of)-1]
-		if band, ok := g.Band(valueType); ok {
-			last.Bands, last.Printed = append(last.Bands, band), append(last.Printed, printed(&g, band.Display, band.Reference.NormalTexts,
-				band.Reference.CriticalTexts))
-		}
-		formats[f.TestID] = of
-		return nil
-	})
-	return formats, err
-}
-
-func printed(g *reportformat.Range, display string, normal, critical []string) callout.Printed {
-	l := callout.Limits{Display: display, NormalTexts: normal, CriticalTexts: critical}
-	l.Low, l.High, l.CriticalLow, l.CriticalHigh = g.Limits()
-	return l.Print()
 }

@@ -37,6 +37,7 @@ type Store struct {
 	outbox outbox.Table
 	clock  clock.Clock
 	pace   callout.Pace
+	bands  bands
 }
 
 // New returns a store over db, which stays the caller's to close. pace is that of laboratories without their own.

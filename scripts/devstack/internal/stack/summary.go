@@ -35,6 +35,14 @@ Demo laboratory: the session cookie is sessionid=demo-lab-user (8 hours; a new s
 
   # the message itself, as the provider would have got it
   {{.Outbox}}
+
+  # a critical potassium waits for a call; on the wall: {{.Gateway}}/callout/ (in a browser with that cookie)
+  curl -s -b sessionid=demo-lab-user {{.Gateway}}/report/9005/critical/records
+
+  # somebody calls, and the values are read back; the history shows it
+  curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/report/9005/critical/callout \
+    -d '{"lab_report_ids":[7009],"recipients":["Referral Doctor"],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Arvind Rao"}'
+  curl -s -b sessionid=demo-lab-user '{{.Gateway}}/report/bulk/critical-notification/logs?report_ids=7009'
 {{- if .Pipeline}}
 
   # a patient, by a part of the name; a typing error, a telephone's last digits and a sample's number work as well

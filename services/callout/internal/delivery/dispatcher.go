@@ -27,9 +27,6 @@ type Dispatcher struct {
 	Jobs          Jobs
 }
 
-// Kinds are the kinds of rows.
-func Kinds() []string { return []string{kindNotice, kindWake} }
-
 // Receivers returns who takes the rows of each kind.
 func (d Dispatcher) Receivers() map[string]outbox.Deliver {
 	return map[string]outbox.Deliver{kindNotice: d.notify, kindWake: d.wake}

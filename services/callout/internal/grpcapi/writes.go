@@ -25,7 +25,7 @@ func (s *Server) SaveCallout(ctx context.Context, in *calloutv1.SaveCalloutReque
 	status, err := s.u.Save.Save(ctx, scope, performer(p, sees), save.Callout{
 		BillID: in.GetBillId(), Draft: in.GetIsDraft(), ReportIDs: in.GetLabReportIds(), Recipients: in.GetRecipients(),
 		Methods: in.GetCommunicationMethods(), Comment: in.GetCriticalCalloutComment(),
-		ReadBack: in.ReadBack, //nolint:protogetter // absent is not false
+		ReadBack: in.ReadBack, // absent is not false
 		Person:   in.GetNotifiedPerson(), NotifiedAt: in.GetNotifiedAt(), Outcome: callout.Outcome(in.GetOutcome()), Force: in.GetForce(),
 	})
 	if err != nil {

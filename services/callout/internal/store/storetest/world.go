@@ -27,11 +27,19 @@ import (
 // Index 2 of test 66 is normal from 3.5 to 5.1 and critical outside 2.5 to 6.5; index 1 of test 55 likewise 13 to 17 and
 // 7 to 20; index 3 of test 55 has no critical limits. Department 5 is doctor 302's, department 4 is lab user 78's.
 const (
-	Bill, SecondBill, ForeignBill     = 400, 401, 500
-	Potassium, Count, Second, Foreign = 7001, 7002, 7003, 7100
-	Patient                           = 501
-	PotassiumIndex, CountIndex        = 2, 1
-	UnlimitedIndex                    = 3
+	Bill        = 400
+	SecondBill  = 401
+	ForeignBill = 500
+
+	Potassium = 7001
+	Count     = 7002
+	Second    = 7003
+	Foreign   = 7100
+
+	Patient        = 501
+	PotassiumIndex = 2
+	CountIndex     = 1
+	UnlimitedIndex = 3
 )
 
 // Pace is what stores are opened with.

@@ -3,6 +3,7 @@ module github.com/labplatform/labplatform/services/notifications
 go 1.26.0
 
 require (
+	github.com/google/go-cmp v0.7.0
 	github.com/labplatform/labplatform/pkg v0.0.0
 	github.com/labplatform/labplatform/proto v0.0.0
 	github.com/prometheus/client_golang v1.25.0

@@ -1,4 +1,5 @@
--- The topics that each device token is subscribed to, or about to be: the provider cannot list them.
+-- The topics that each device token is subscribed to (topics), or about to be (pending_topics): the provider cannot list
+-- them.
 -- +goose Up
 CREATE TABLE IF NOT EXISTS `FcmDevices` (
   `id` BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -11,6 +12,7 @@ CREATE TABLE IF NOT EXISTS `FcmDevices` (
   `device_id` VARCHAR(190) NULL,
   `platform` VARCHAR(16) NULL,
   `topics` JSON NOT NULL,
+  `pending_topics` JSON NULL,
   `last_activity` BIGINT NOT NULL,
   `created_at` BIGINT NOT NULL,
   UNIQUE KEY `uq_fcm_token` (`token`),

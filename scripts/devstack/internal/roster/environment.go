@@ -154,6 +154,11 @@ func rerunEnv(stack Stack) (fixed, defaults Env) {
 	}, Env{"DOCUMENT_DB_ENABLED": "true"}
 }
 
+// calloutEnv: the job of an escalation posts back through the gateway.
+func calloutEnv(stack Stack) (fixed, defaults Env) {
+	return Env{"WEBHOOK_URL": stack.URL(ports.GatewayInternal)}, nil
+}
+
 // externalEditEnv: files are linked to by URLs that the service signs and serves itself.
 func externalEditEnv(stack Stack) (fixed, defaults Env) {
 	return Env{

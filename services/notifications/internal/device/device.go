@@ -1,7 +1,8 @@
 // Package device keeps which push topics each device token is subscribed to.
 //
-// The provider cannot list a token's topics, so the stored list is the only truth. It is written before topics are
-// subscribed and after they are unsubscribed: whatever dies in between, a topic that the provider has is in the list.
+// The provider cannot list a token's topics, so the stored lists are the only truth. Topics are pending before they are
+// subscribed and confirmed afterwards, and leave the lists after they are unsubscribed: whatever dies in between, a
+// topic that the provider has is in one of the lists, and a confirmed topic is at the provider.
 package device
 
 import (
@@ -36,17 +37,28 @@ type Device struct {
 	Token    string
 	DeviceID string // "": not told
 	Platform string // web, android, ios; "": not told
-	Topics   []string
+	Lists
+}
+
+// Lists are the stored topics of a token.
+type Lists struct {
+	Confirmed []string // the provider has them
+	Pending   []string // the provider may have them
+}
+
+// all returns every topic that the provider may have.
+func (l Lists) all() []string {
+	return append(slices.Clone(l.Confirmed), without(l.Pending, l.Confirmed)...)
 }
 
 // Store keeps devices.
 type Store interface {
 	// Claim makes the token the viewer's, whoever had it, and returns the stored topics.
-	Claim(ctx context.Context, v notification.Viewer, d Device, now time.Time) (topics []string, err error)
+	Claim(ctx context.Context, v notification.Viewer, d Device, now time.Time) (Lists, error)
 	// SaveTopics stores the topics of the viewer's token; ErrMoved when it is somebody else's.
-	SaveTopics(ctx context.Context, v notification.Viewer, token string, topics []string, now time.Time) error
+	SaveTopics(ctx context.Context, v notification.Viewer, token string, l Lists, now time.Time) error
 	// Find returns the topics of the laboratory's token; found is false without one.
-	Find(ctx context.Context, lab authn.LabScope, token string) (topics []string, found bool, err error)
+	Find(ctx context.Context, lab authn.LabScope, token string) (l Lists, found bool, err error)
 	// Forget deletes the laboratory's token.
 	Forget(ctx context.Context, lab authn.LabScope, token string) error
 	// OfUser lists the devices of a lab user.
@@ -121,30 +133,32 @@ func (d *Devices) wanted(ctx context.Context, v notification.Viewer) ([]string, 
 	return topics, nil
 }
 
-// align unsubscribes what is not wanted and subscribes what is missing.
-func (d *Devices) align(ctx context.Context, v notification.Viewer, token string, stored, wanted []string) (Outcome, error) {
-	gone, missing := without(stored, wanted), without(wanted, stored)
-	kept := without(stored, gone)
+// align unsubscribes what is not wanted and subscribes what is not confirmed.
+func (d *Devices) align(ctx context.Context, v notification.Viewer, token string, stored Lists, wanted []string) (Outcome, error) {
+	gone, missing := without(stored.all(), wanted), without(wanted, stored.Confirmed)
+	kept := without(stored.Confirmed, gone)
 	stuck, err := d.call(ctx, token, gone, d.topics.Unsubscribe)
 	if err != nil {
 		return Outcome{}, d.refused(ctx, v.Lab, token, err)
 	}
-	kept = append(kept, stuck...)
-	if err := d.store.SaveTopics(ctx, v, token, append(slices.Clone(kept), missing...), d.clock.Now()); err != nil {
+	before := Lists{Confirmed: kept, Pending: append(slices.Clone(stuck), missing...)}
+	if err := d.store.SaveTopics(ctx, v, token, before, d.clock.Now()); err != nil {
 		return Outcome{}, err
+	}
+	if len(missing) == 0 {
+		return outcome(kept, stuck), nil
 	}
 	failed, err := d.call(ctx, token, missing, d.topics.Subscribe)
 	if err != nil {
 		return Outcome{}, d.refused(ctx, v.Lab, token, err)
 	}
-	subscribed := append(without(kept, stuck), without(missing, failed)...)
-	slices.Sort(subscribed)
-	if len(failed) > 0 {
-		if err := d.store.SaveTopics(ctx, v, token, append(slices.Clone(subscribed), stuck...), d.clock.Now()); err != nil {
-			return Outcome{}, err
-		}
-	}
-	return Outcome{Topics: subscribed, Failed: append(failed, stuck...)}, nil
+	after := Lists{Confirmed: append(kept, without(missing, failed)...), Pending: stuck}
+	return outcome(after.Confirmed, append(failed, stuck...)), d.store.SaveTopics(ctx, v, token, after, d.clock.Now())
+}
+
+func outcome(topics, failed []string) Outcome {
+	slices.Sort(topics)
+	return Outcome{Topics: topics, Failed: failed}
 }
 
 func (*Devices) call(ctx context.Context, token string, topics []string, do func(context.Context, string, []string) ([]string, error)) ([]string, error) {
@@ -178,7 +192,7 @@ func (d *Devices) Resubscribe(ctx context.Context, lab authn.LabScope, userID in
 		return err
 	}
 	for _, one := range devices {
-		out, err := d.align(ctx, v, one.Token, one.Topics, wanted)
+		out, err := d.align(ctx, v, one.Token, one.Lists, wanted)
 		switch {
 		case apperr.Is(err, apperr.Invalid) || errors.Is(err, ErrMoved):
 			continue // the token is gone, or somebody else's now
@@ -197,10 +211,11 @@ func (d *Devices) Unsubscribe(ctx context.Context, lab authn.LabScope, token str
 	if err := check(Device{Token: token}); err != nil {
 		return nil, err
 	}
-	topics, found, err := d.store.Find(ctx, lab, token)
+	stored, found, err := d.store.Find(ctx, lab, token)
 	if err != nil || !found {
 		return nil, err
 	}
+	topics := stored.all()
 	failed, err := d.call(ctx, token, topics, d.topics.Unsubscribe)
 	if err != nil && !errors.Is(err, ErrUnknownToken) {
 		return nil, d.refused(ctx, lab, token, err)

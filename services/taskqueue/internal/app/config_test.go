@@ -25,7 +25,7 @@ func TestTheOutboxIsOffInProductionUnlessAnOperatorInsists(t *testing.T) {
 	t.Parallel()
 	for environ, want := range map[string]bool{"": true, "TASKQUEUE_ENVIRONMENT=production": false, "TASKQUEUE_OUTBOX_ENABLED=false": false,
 		"TASKQUEUE_ENVIRONMENT=production TASKQUEUE_OUTBOX_IN_PRODUCTION=true": true} {
-		cfg, err := app.Load(strings.Fields(environ))
+		cfg, err := app.Load(append(strings.Fields(environ), "TASKQUEUE_SERVICE_TOKEN_SECRET="+strings.Repeat("s", 32)))
 		if err != nil {
 			t.Fatal(err)
 		}

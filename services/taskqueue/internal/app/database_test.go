@@ -93,7 +93,8 @@ func database(t *testing.T) (*sql.DB, *wire, []string) {
 	}
 	w := newWire(t, c.Addr)
 	env := []string{"TASKQUEUE_DB_HOST=127.0.0.1", "TASKQUEUE_DB_PORT=" + portOf(w.Addr().String()), "TASKQUEUE_DB_USER=" + c.User,
-		"TASKQUEUE_DB_PASSWORD=" + c.Passwd, "TASKQUEUE_DB_DATABASE=" + c.DBName}
+		"TASKQUEUE_DB_PASSWORD=" + c.Passwd, "TASKQUEUE_DB_DATABASE=" + c.DBName,
+		"TASKQUEUE_SERVICE_TOKEN_SECRET=" + serviceSecret}
 	cfg, err := app.Load(env)
 	if err != nil {
 		t.Fatal(err)

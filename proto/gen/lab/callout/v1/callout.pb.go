@@ -1439,6 +1439,423 @@ func (x *ReportStatus) GetCriticalValues() string {
 	return ""
 }
 
+type ListOpenCalloutsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListOpenCalloutsRequest) Reset() {
+	*x = ListOpenCalloutsRequest{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListOpenCalloutsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListOpenCalloutsRequest) ProtoMessage() {}
+
+func (x *ListOpenCalloutsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListOpenCalloutsRequest.ProtoReflect.Descriptor instead.
+func (*ListOpenCalloutsRequest) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{20}
+}
+
+type ListOpenCalloutsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The earliest deadline first, at most 500.
+	Open []*OpenCallout `protobuf:"bytes,1,rep,name=open,proto3" json:"open,omitempty"`
+	// The clock of the service: ISO 8601 UTC.
+	Now string `protobuf:"bytes,2,opt,name=now,proto3" json:"now,omitempty"`
+	// More than 500 wait.
+	LimitReached  bool `protobuf:"varint,3,opt,name=limit_reached,json=limitReached,proto3" json:"limit_reached,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListOpenCalloutsResponse) Reset() {
+	*x = ListOpenCalloutsResponse{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListOpenCalloutsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListOpenCalloutsResponse) ProtoMessage() {}
+
+func (x *ListOpenCalloutsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListOpenCalloutsResponse.ProtoReflect.Descriptor instead.
+func (*ListOpenCalloutsResponse) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ListOpenCalloutsResponse) GetOpen() []*OpenCallout {
+	if x != nil {
+		return x.Open
+	}
+	return nil
+}
+
+func (x *ListOpenCalloutsResponse) GetNow() string {
+	if x != nil {
+		return x.Now
+	}
+	return ""
+}
+
+func (x *ListOpenCalloutsResponse) GetLimitReached() bool {
+	if x != nil {
+		return x.LimitReached
+	}
+	return false
+}
+
+type OpenCallout struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	LabReportId    int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	BillId         int64                  `protobuf:"varint,2,opt,name=bill_id,json=billId,proto3" json:"bill_id,omitempty"`
+	LabBillId      int64                  `protobuf:"varint,3,opt,name=lab_bill_id,json=labBillId,proto3" json:"lab_bill_id,omitempty"`
+	TestName       string                 `protobuf:"bytes,4,opt,name=test_name,json=testName,proto3" json:"test_name,omitempty"`
+	DepartmentId   *int64                 `protobuf:"varint,5,opt,name=department_id,json=departmentId,proto3,oneof" json:"department_id,omitempty"`
+	DepartmentName string                 `protobuf:"bytes,6,opt,name=department_name,json=departmentName,proto3" json:"department_name,omitempty"`
+	PatientName    string                 `protobuf:"bytes,7,opt,name=patient_name,json=patientName,proto3" json:"patient_name,omitempty"`
+	LabPatientId   string                 `protobuf:"bytes,8,opt,name=lab_patient_id,json=labPatientId,proto3" json:"lab_patient_id,omitempty"`
+	OrgName        string                 `protobuf:"bytes,9,opt,name=org_name,json=orgName,proto3" json:"org_name,omitempty"`
+	ReferralName   string                 `protobuf:"bytes,10,opt,name=referral_name,json=referralName,proto3" json:"referral_name,omitempty"`
+	// CALLOUT_PENDING or CALLOUT_ATTEMPTED.
+	CriticalValues     string               `protobuf:"bytes,11,opt,name=criticalValues,proto3" json:"criticalValues,omitempty"`
+	CriticalParameters []*CriticalParameter `protobuf:"bytes,12,rep,name=critical_parameters,json=criticalParameters,proto3" json:"critical_parameters,omitempty"`
+	// ISO 8601 UTC.
+	DetectedAt string `protobuf:"bytes,13,opt,name=detected_at,json=detectedAt,proto3" json:"detected_at,omitempty"`
+	// When the next escalation is due; null after the last one.
+	DueAt *string `protobuf:"bytes,14,opt,name=due_at,json=dueAt,proto3,oneof" json:"due_at,omitempty"`
+	// How often it was escalated.
+	Escalations int32 `protobuf:"varint,15,opt,name=escalations,proto3" json:"escalations,omitempty"`
+	// A rerun of the report is open: the value may change.
+	RerunPending  bool `protobuf:"varint,16,opt,name=rerun_pending,json=rerunPending,proto3" json:"rerun_pending,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OpenCallout) Reset() {
+	*x = OpenCallout{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OpenCallout) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OpenCallout) ProtoMessage() {}
+
+func (x *OpenCallout) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OpenCallout.ProtoReflect.Descriptor instead.
+func (*OpenCallout) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *OpenCallout) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+func (x *OpenCallout) GetBillId() int64 {
+	if x != nil {
+		return x.BillId
+	}
+	return 0
+}
+
+func (x *OpenCallout) GetLabBillId() int64 {
+	if x != nil {
+		return x.LabBillId
+	}
+	return 0
+}
+
+func (x *OpenCallout) GetTestName() string {
+	if x != nil {
+		return x.TestName
+	}
+	return ""
+}
+
+func (x *OpenCallout) GetDepartmentId() int64 {
+	if x != nil && x.DepartmentId != nil {
+		return *x.DepartmentId
+	}
+	return 0
+}
+
+func (x *OpenCallout) GetDepartmentName() string {
+	if x != nil {
+		return x.DepartmentName
+	}
+	return ""
+}
+
+func (x *OpenCallout) GetPatientName() string {
+	if x != nil {
+		return x.PatientName
+	}
+	return ""
+}
+
+func (x *OpenCallout) GetLabPatientId() string {
+	if x != nil {
+		return x.LabPatientId
+	}
+	return ""
+}
+
+func (x *OpenCallout) GetOrgName() string {
+	if x != nil {
+		return x.OrgName
+	}
+	return ""
+}
+
+func (x *OpenCallout) GetReferralName() string {
+	if x != nil {
+		return x.ReferralName
+	}
+	return ""
+}
+
+func (x *OpenCallout) GetCriticalValues() string {
+	if x != nil {
+		return x.CriticalValues
+	}
+	return ""
+}
+
+func (x *OpenCallout) GetCriticalParameters() []*CriticalParameter {
+	if x != nil {
+		return x.CriticalParameters
+	}
+	return nil
+}
+
+func (x *OpenCallout) GetDetectedAt() string {
+	if x != nil {
+		return x.DetectedAt
+	}
+	return ""
+}
+
+func (x *OpenCallout) GetDueAt() string {
+	if x != nil && x.DueAt != nil {
+		return *x.DueAt
+	}
+	return ""
+}
+
+func (x *OpenCallout) GetEscalations() int32 {
+	if x != nil {
+		return x.Escalations
+	}
+	return 0
+}
+
+func (x *OpenCallout) GetRerunPending() bool {
+	if x != nil {
+		return x.RerunPending
+	}
+	return false
+}
+
+type GetCalloutSummaryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// ISO dates or date-times of the detection. Default: the last 30 days.
+	From          *string `protobuf:"bytes,1,opt,name=from,proto3,oneof" json:"from,omitempty"`
+	To            *string `protobuf:"bytes,2,opt,name=to,proto3,oneof" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCalloutSummaryRequest) Reset() {
+	*x = GetCalloutSummaryRequest{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCalloutSummaryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCalloutSummaryRequest) ProtoMessage() {}
+
+func (x *GetCalloutSummaryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCalloutSummaryRequest.ProtoReflect.Descriptor instead.
+func (*GetCalloutSummaryRequest) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *GetCalloutSummaryRequest) GetFrom() string {
+	if x != nil && x.From != nil {
+		return *x.From
+	}
+	return ""
+}
+
+func (x *GetCalloutSummaryRequest) GetTo() string {
+	if x != nil && x.To != nil {
+		return *x.To
+	}
+	return ""
+}
+
+type GetCalloutSummaryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Open  int64                  `protobuf:"varint,1,opt,name=open,proto3" json:"open,omitempty"`
+	// Open ones that were not called out in time.
+	Overdue int64 `protobuf:"varint,2,opt,name=overdue,proto3" json:"overdue,omitempty"`
+	// Callouts of results that were detected in the window.
+	Called int64 `protobuf:"varint,3,opt,name=called,proto3" json:"called,omitempty"`
+	// Minutes from detection to callout; null without a callout.
+	MedianMinutesToCallout *float64 `protobuf:"fixed64,4,opt,name=median_minutes_to_callout,json=medianMinutesToCallout,proto3,oneof" json:"median_minutes_to_callout,omitempty"`
+	P90MinutesToCallout    *float64 `protobuf:"fixed64,5,opt,name=p90_minutes_to_callout,json=p90MinutesToCallout,proto3,oneof" json:"p90_minutes_to_callout,omitempty"`
+	// Callouts that came in time.
+	InTime        int64 `protobuf:"varint,6,opt,name=in_time,json=inTime,proto3" json:"in_time,omitempty"`
+	LimitMinutes  int32 `protobuf:"varint,7,opt,name=limit_minutes,json=limitMinutes,proto3" json:"limit_minutes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCalloutSummaryResponse) Reset() {
+	*x = GetCalloutSummaryResponse{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCalloutSummaryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCalloutSummaryResponse) ProtoMessage() {}
+
+func (x *GetCalloutSummaryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCalloutSummaryResponse.ProtoReflect.Descriptor instead.
+func (*GetCalloutSummaryResponse) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *GetCalloutSummaryResponse) GetOpen() int64 {
+	if x != nil {
+		return x.Open
+	}
+	return 0
+}
+
+func (x *GetCalloutSummaryResponse) GetOverdue() int64 {
+	if x != nil {
+		return x.Overdue
+	}
+	return 0
+}
+
+func (x *GetCalloutSummaryResponse) GetCalled() int64 {
+	if x != nil {
+		return x.Called
+	}
+	return 0
+}
+
+func (x *GetCalloutSummaryResponse) GetMedianMinutesToCallout() float64 {
+	if x != nil && x.MedianMinutesToCallout != nil {
+		return *x.MedianMinutesToCallout
+	}
+	return 0
+}
+
+func (x *GetCalloutSummaryResponse) GetP90MinutesToCallout() float64 {
+	if x != nil && x.P90MinutesToCallout != nil {
+		return *x.P90MinutesToCallout
+	}
+	return 0
+}
+
+func (x *GetCalloutSummaryResponse) GetInTime() int64 {
+	if x != nil {
+		return x.InTime
+	}
+	return 0
+}
+
+func (x *GetCalloutSummaryResponse) GetLimitMinutes() int32 {
+	if x != nil {
+		return x.LimitMinutes
+	}
+	return 0
+}
+
 var File_lab_callout_v1_callout_proto protoreflect.FileDescriptor
 
 const file_lab_callout_v1_callout_proto_rawDesc = "" +
@@ -1586,11 +2003,54 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\areports\x18\x01 \x03(\v2\x1c.lab.callout.v1.ReportStatusR\areports\"Z\n" +
 	"\fReportStatus\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12&\n" +
-	"\x0ecriticalValues\x18\x02 \x01(\tR\x0ecriticalValues2\x8a\t\n" +
+	"\x0ecriticalValues\x18\x02 \x01(\tR\x0ecriticalValues\"\x19\n" +
+	"\x17ListOpenCalloutsRequest\"\x82\x01\n" +
+	"\x18ListOpenCalloutsResponse\x12/\n" +
+	"\x04open\x18\x01 \x03(\v2\x1b.lab.callout.v1.OpenCalloutR\x04open\x12\x10\n" +
+	"\x03now\x18\x02 \x01(\tR\x03now\x12#\n" +
+	"\rlimit_reached\x18\x03 \x01(\bR\flimitReached\"\x80\x05\n" +
+	"\vOpenCallout\x12\"\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x17\n" +
+	"\abill_id\x18\x02 \x01(\x03R\x06billId\x12\x1e\n" +
+	"\vlab_bill_id\x18\x03 \x01(\x03R\tlabBillId\x12\x1b\n" +
+	"\ttest_name\x18\x04 \x01(\tR\btestName\x12(\n" +
+	"\rdepartment_id\x18\x05 \x01(\x03H\x00R\fdepartmentId\x88\x01\x01\x12'\n" +
+	"\x0fdepartment_name\x18\x06 \x01(\tR\x0edepartmentName\x12!\n" +
+	"\fpatient_name\x18\a \x01(\tR\vpatientName\x12$\n" +
+	"\x0elab_patient_id\x18\b \x01(\tR\flabPatientId\x12\x19\n" +
+	"\borg_name\x18\t \x01(\tR\aorgName\x12#\n" +
+	"\rreferral_name\x18\n" +
+	" \x01(\tR\freferralName\x12&\n" +
+	"\x0ecriticalValues\x18\v \x01(\tR\x0ecriticalValues\x12R\n" +
+	"\x13critical_parameters\x18\f \x03(\v2!.lab.callout.v1.CriticalParameterR\x12criticalParameters\x12\x1f\n" +
+	"\vdetected_at\x18\r \x01(\tR\n" +
+	"detectedAt\x12\x1a\n" +
+	"\x06due_at\x18\x0e \x01(\tH\x01R\x05dueAt\x88\x01\x01\x12 \n" +
+	"\vescalations\x18\x0f \x01(\x05R\vescalations\x12#\n" +
+	"\rrerun_pending\x18\x10 \x01(\bR\frerunPendingB\x10\n" +
+	"\x0e_department_idB\t\n" +
+	"\a_due_at\"X\n" +
+	"\x18GetCalloutSummaryRequest\x12\x17\n" +
+	"\x04from\x18\x01 \x01(\tH\x00R\x04from\x88\x01\x01\x12\x13\n" +
+	"\x02to\x18\x02 \x01(\tH\x01R\x02to\x88\x01\x01B\a\n" +
+	"\x05_fromB\x05\n" +
+	"\x03_to\"\xd2\x02\n" +
+	"\x19GetCalloutSummaryResponse\x12\x12\n" +
+	"\x04open\x18\x01 \x01(\x03R\x04open\x12\x18\n" +
+	"\aoverdue\x18\x02 \x01(\x03R\aoverdue\x12\x16\n" +
+	"\x06called\x18\x03 \x01(\x03R\x06called\x12>\n" +
+	"\x19median_minutes_to_callout\x18\x04 \x01(\x01H\x00R\x16medianMinutesToCallout\x88\x01\x01\x128\n" +
+	"\x16p90_minutes_to_callout\x18\x05 \x01(\x01H\x01R\x13p90MinutesToCallout\x88\x01\x01\x12\x17\n" +
+	"\ain_time\x18\x06 \x01(\x03R\x06inTime\x12#\n" +
+	"\rlimit_minutes\x18\a \x01(\x05R\flimitMinutesB\x1c\n" +
+	"\x1a_median_minutes_to_calloutB\x19\n" +
+	"\x17_p90_minutes_to_callout2\xab\f\n" +
 	"\x0eCalloutService\x12\xd6\x01\n" +
 	"\x13ListCriticalRecords\x12*.lab.callout.v1.ListCriticalRecordsRequest\x1a+.lab.callout.v1.ListCriticalRecordsResponse\"f\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02QZ+\x12)/api-v3/report/{bill_id}/critical/records\x12\"/report/{bill_id}/critical/records\x12\xd4\x01\n" +
 	"\x0fListCalloutLogs\x12&.lab.callout.v1.ListCalloutLogsRequest\x1a'.lab.callout.v1.ListCalloutLogsResponse\"p\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02[Z0\x12./api-v3/report/bulk/critical-notification/logs\x12'/report/bulk/critical-notification/logs\x12\xb9\x01\n" +
-	"\fListCallouts\x12#.lab.callout.v1.ListCalloutsRequest\x1a$.lab.callout.v1.ListCalloutsResponse\"^\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02I:\x01*Z':\x01*\"\"/api-v3/operation/critical-callout\"\x1b/operation/critical-callout\x12\xc4\x01\n" +
+	"\fListCallouts\x12#.lab.callout.v1.ListCalloutsRequest\x1a$.lab.callout.v1.ListCalloutsResponse\"^\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02I:\x01*Z':\x01*\"\"/api-v3/operation/critical-callout\"\x1b/operation/critical-callout\x12\xc9\x01\n" +
+	"\x10ListOpenCallouts\x12'.lab.callout.v1.ListOpenCalloutsRequest\x1a(.lab.callout.v1.ListOpenCalloutsResponse\"b\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02MZ)\x12'/api-v3/operation/critical-callout/open\x12 /operation/critical-callout/open\x12\xd2\x01\n" +
+	"\x11GetCalloutSummary\x12(.lab.callout.v1.GetCalloutSummaryRequest\x1a).lab.callout.v1.GetCalloutSummaryResponse\"h\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02SZ,\x12*/api-v3/operation/critical-callout/summary\x12#/operation/critical-callout/summary\x12\xc4\x01\n" +
 	"\vSaveCallout\x12\".lab.callout.v1.SaveCalloutRequest\x1a#.lab.callout.v1.SaveCalloutResponse\"l\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02W:\x01*Z.:\x01*\")/api-v3/report/{bill_id}/critical/callout\"\"/report/{bill_id}/critical/callout\x12\xcd\x01\n" +
 	"\fEvaluateBill\x12#.lab.callout.v1.EvaluateBillRequest\x1a$.lab.callout.v1.EvaluateBillResponse\"r\x8a\xe7\x18\x0f\x12\x04core\x12\agateway\x82\xd3\xe4\x93\x02Y:\x01*Z/:\x01*\"*/api-v3/report/{bill_id}/critical/evaluate\"#/report/{bill_id}/critical/evaluate\x12u\n" +
 	"\x0fEvaluateReports\x12&.lab.callout.v1.EvaluateReportsRequest\x1a'.lab.callout.v1.EvaluateReportsResponse\"\x11\x8a\xe7\x18\r\x12\x04core\x12\x05rerunBGZEgithub.com/labplatform/labplatform/proto/gen/lab/callout/v1;calloutv1b\x06proto3"
@@ -1607,7 +2067,7 @@ func file_lab_callout_v1_callout_proto_rawDescGZIP() []byte {
 	return file_lab_callout_v1_callout_proto_rawDescData
 }
 
-var file_lab_callout_v1_callout_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_lab_callout_v1_callout_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_lab_callout_v1_callout_proto_goTypes = []any{
 	(*ListCriticalRecordsRequest)(nil),  // 0: lab.callout.v1.ListCriticalRecordsRequest
 	(*ListCriticalRecordsResponse)(nil), // 1: lab.callout.v1.ListCriticalRecordsResponse
@@ -1629,7 +2089,12 @@ var file_lab_callout_v1_callout_proto_goTypes = []any{
 	(*EvaluateReportsRequest)(nil),      // 17: lab.callout.v1.EvaluateReportsRequest
 	(*EvaluateReportsResponse)(nil),     // 18: lab.callout.v1.EvaluateReportsResponse
 	(*ReportStatus)(nil),                // 19: lab.callout.v1.ReportStatus
-	(*v1.RawJSON)(nil),                  // 20: lab.type.v1.RawJSON
+	(*ListOpenCalloutsRequest)(nil),     // 20: lab.callout.v1.ListOpenCalloutsRequest
+	(*ListOpenCalloutsResponse)(nil),    // 21: lab.callout.v1.ListOpenCalloutsResponse
+	(*OpenCallout)(nil),                 // 22: lab.callout.v1.OpenCallout
+	(*GetCalloutSummaryRequest)(nil),    // 23: lab.callout.v1.GetCalloutSummaryRequest
+	(*GetCalloutSummaryResponse)(nil),   // 24: lab.callout.v1.GetCalloutSummaryResponse
+	(*v1.RawJSON)(nil),                  // 25: lab.type.v1.RawJSON
 }
 var file_lab_callout_v1_callout_proto_depIdxs = []int32{
 	2,  // 0: lab.callout.v1.ListCriticalRecordsResponse.reports:type_name -> lab.callout.v1.CriticalReport
@@ -1637,32 +2102,38 @@ var file_lab_callout_v1_callout_proto_depIdxs = []int32{
 	3,  // 2: lab.callout.v1.CriticalReport.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
 	4,  // 3: lab.callout.v1.CriticalReport.lab_report:type_name -> lab.callout.v1.LabReport
 	5,  // 4: lab.callout.v1.LabReport.reportID:type_name -> lab.callout.v1.ReportTest
-	20, // 5: lab.callout.v1.AttemptedCallout.critical_values_meta:type_name -> lab.type.v1.RawJSON
-	20, // 6: lab.callout.v1.AttemptedCallout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
+	25, // 5: lab.callout.v1.AttemptedCallout.critical_values_meta:type_name -> lab.type.v1.RawJSON
+	25, // 6: lab.callout.v1.AttemptedCallout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
 	9,  // 7: lab.callout.v1.ListCalloutLogsResponse.logs:type_name -> lab.callout.v1.CalloutLog
-	20, // 8: lab.callout.v1.CalloutLog.meta:type_name -> lab.type.v1.RawJSON
+	25, // 8: lab.callout.v1.CalloutLog.meta:type_name -> lab.type.v1.RawJSON
 	12, // 9: lab.callout.v1.ListCalloutsResponse.records:type_name -> lab.callout.v1.Callout
-	20, // 10: lab.callout.v1.Callout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
-	20, // 11: lab.callout.v1.Callout.critical_values_meta:type_name -> lab.type.v1.RawJSON
+	25, // 10: lab.callout.v1.Callout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
+	25, // 11: lab.callout.v1.Callout.critical_values_meta:type_name -> lab.type.v1.RawJSON
 	19, // 12: lab.callout.v1.EvaluateBillResponse.reports:type_name -> lab.callout.v1.ReportStatus
 	19, // 13: lab.callout.v1.EvaluateReportsResponse.reports:type_name -> lab.callout.v1.ReportStatus
-	0,  // 14: lab.callout.v1.CalloutService.ListCriticalRecords:input_type -> lab.callout.v1.ListCriticalRecordsRequest
-	7,  // 15: lab.callout.v1.CalloutService.ListCalloutLogs:input_type -> lab.callout.v1.ListCalloutLogsRequest
-	10, // 16: lab.callout.v1.CalloutService.ListCallouts:input_type -> lab.callout.v1.ListCalloutsRequest
-	13, // 17: lab.callout.v1.CalloutService.SaveCallout:input_type -> lab.callout.v1.SaveCalloutRequest
-	15, // 18: lab.callout.v1.CalloutService.EvaluateBill:input_type -> lab.callout.v1.EvaluateBillRequest
-	17, // 19: lab.callout.v1.CalloutService.EvaluateReports:input_type -> lab.callout.v1.EvaluateReportsRequest
-	1,  // 20: lab.callout.v1.CalloutService.ListCriticalRecords:output_type -> lab.callout.v1.ListCriticalRecordsResponse
-	8,  // 21: lab.callout.v1.CalloutService.ListCalloutLogs:output_type -> lab.callout.v1.ListCalloutLogsResponse
-	11, // 22: lab.callout.v1.CalloutService.ListCallouts:output_type -> lab.callout.v1.ListCalloutsResponse
-	14, // 23: lab.callout.v1.CalloutService.SaveCallout:output_type -> lab.callout.v1.SaveCalloutResponse
-	16, // 24: lab.callout.v1.CalloutService.EvaluateBill:output_type -> lab.callout.v1.EvaluateBillResponse
-	18, // 25: lab.callout.v1.CalloutService.EvaluateReports:output_type -> lab.callout.v1.EvaluateReportsResponse
-	20, // [20:26] is the sub-list for method output_type
-	14, // [14:20] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	22, // 14: lab.callout.v1.ListOpenCalloutsResponse.open:type_name -> lab.callout.v1.OpenCallout
+	3,  // 15: lab.callout.v1.OpenCallout.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
+	0,  // 16: lab.callout.v1.CalloutService.ListCriticalRecords:input_type -> lab.callout.v1.ListCriticalRecordsRequest
+	7,  // 17: lab.callout.v1.CalloutService.ListCalloutLogs:input_type -> lab.callout.v1.ListCalloutLogsRequest
+	10, // 18: lab.callout.v1.CalloutService.ListCallouts:input_type -> lab.callout.v1.ListCalloutsRequest
+	20, // 19: lab.callout.v1.CalloutService.ListOpenCallouts:input_type -> lab.callout.v1.ListOpenCalloutsRequest
+	23, // 20: lab.callout.v1.CalloutService.GetCalloutSummary:input_type -> lab.callout.v1.GetCalloutSummaryRequest
+	13, // 21: lab.callout.v1.CalloutService.SaveCallout:input_type -> lab.callout.v1.SaveCalloutRequest
+	15, // 22: lab.callout.v1.CalloutService.EvaluateBill:input_type -> lab.callout.v1.EvaluateBillRequest
+	17, // 23: lab.callout.v1.CalloutService.EvaluateReports:input_type -> lab.callout.v1.EvaluateReportsRequest
+	1,  // 24: lab.callout.v1.CalloutService.ListCriticalRecords:output_type -> lab.callout.v1.ListCriticalRecordsResponse
+	8,  // 25: lab.callout.v1.CalloutService.ListCalloutLogs:output_type -> lab.callout.v1.ListCalloutLogsResponse
+	11, // 26: lab.callout.v1.CalloutService.ListCallouts:output_type -> lab.callout.v1.ListCalloutsResponse
+	21, // 27: lab.callout.v1.CalloutService.ListOpenCallouts:output_type -> lab.callout.v1.ListOpenCalloutsResponse
+	24, // 28: lab.callout.v1.CalloutService.GetCalloutSummary:output_type -> lab.callout.v1.GetCalloutSummaryResponse
+	14, // 29: lab.callout.v1.CalloutService.SaveCallout:output_type -> lab.callout.v1.SaveCalloutResponse
+	16, // 30: lab.callout.v1.CalloutService.EvaluateBill:output_type -> lab.callout.v1.EvaluateBillResponse
+	18, // 31: lab.callout.v1.CalloutService.EvaluateReports:output_type -> lab.callout.v1.EvaluateReportsResponse
+	24, // [24:32] is the sub-list for method output_type
+	16, // [16:24] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_lab_callout_v1_callout_proto_init() }
@@ -1675,13 +2146,16 @@ func file_lab_callout_v1_callout_proto_init() {
 	file_lab_callout_v1_callout_proto_msgTypes[5].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[12].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[13].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[22].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[23].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_callout_v1_callout_proto_rawDesc), len(file_lab_callout_v1_callout_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,8 @@ const (
 	CalloutService_ListCriticalRecords_FullMethodName = "/lab.callout.v1.CalloutService/ListCriticalRecords"
 	CalloutService_ListCalloutLogs_FullMethodName     = "/lab.callout.v1.CalloutService/ListCalloutLogs"
 	CalloutService_ListCallouts_FullMethodName        = "/lab.callout.v1.CalloutService/ListCallouts"
+	CalloutService_ListOpenCallouts_FullMethodName    = "/lab.callout.v1.CalloutService/ListOpenCallouts"
+	CalloutService_GetCalloutSummary_FullMethodName   = "/lab.callout.v1.CalloutService/GetCalloutSummary"
 	CalloutService_SaveCallout_FullMethodName         = "/lab.callout.v1.CalloutService/SaveCallout"
 	CalloutService_EvaluateBill_FullMethodName        = "/lab.callout.v1.CalloutService/EvaluateBill"
 	CalloutService_EvaluateReports_FullMethodName     = "/lab.callout.v1.CalloutService/EvaluateReports"
@@ -41,9 +43,14 @@ type CalloutServiceClient interface {
 	ListCalloutLogs(ctx context.Context, in *ListCalloutLogsRequest, opts ...grpc.CallOption) (*ListCalloutLogsResponse, error)
 	// Returns the latest callout of each report, with resolved names.
 	ListCallouts(ctx context.Context, in *ListCalloutsRequest, opts ...grpc.CallOption) (*ListCalloutsResponse, error)
+	// Lists the critical results of the laboratory that wait for a callout, for a display on the wall.
+	ListOpenCallouts(ctx context.Context, in *ListOpenCalloutsRequest, opts ...grpc.CallOption) (*ListOpenCalloutsResponse, error)
+	// Counts open and overdue critical results, and how long callouts took.
+	GetCalloutSummary(ctx context.Context, in *GetCalloutSummaryRequest, opts ...grpc.CallOption) (*GetCalloutSummaryResponse, error)
 	// Records a callout, or an attempt as a draft.
 	SaveCallout(ctx context.Context, in *SaveCalloutRequest, opts ...grpc.CallOption) (*SaveCalloutResponse, error)
-	// Evaluates a bill's results. Only the internal listener answers this path.
+	// Evaluates a bill's results, and escalates callouts of the bill that are overdue. Only the internal listener answers
+	// this path.
 	EvaluateBill(ctx context.Context, in *EvaluateBillRequest, opts ...grpc.CallOption) (*EvaluateBillResponse, error)
 	// Evaluates results after they were saved. Internal callers only; no REST path.
 	EvaluateReports(ctx context.Context, in *EvaluateReportsRequest, opts ...grpc.CallOption) (*EvaluateReportsResponse, error)
@@ -81,6 +88,26 @@ func (c *calloutServiceClient) ListCallouts(ctx context.Context, in *ListCallout
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListCalloutsResponse)
 	err := c.cc.Invoke(ctx, CalloutService_ListCallouts_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *calloutServiceClient) ListOpenCallouts(ctx context.Context, in *ListOpenCalloutsRequest, opts ...grpc.CallOption) (*ListOpenCalloutsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListOpenCalloutsResponse)
+	err := c.cc.Invoke(ctx, CalloutService_ListOpenCallouts_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *calloutServiceClient) GetCalloutSummary(ctx context.Context, in *GetCalloutSummaryRequest, opts ...grpc.CallOption) (*GetCalloutSummaryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetCalloutSummaryResponse)
+	err := c.cc.Invoke(ctx, CalloutService_GetCalloutSummary_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -129,9 +156,14 @@ type CalloutServiceServer interface {
 	ListCalloutLogs(context.Context, *ListCalloutLogsRequest) (*ListCalloutLogsResponse, error)
 	// Returns the latest callout of each report, with resolved names.
 	ListCallouts(context.Context, *ListCalloutsRequest) (*ListCalloutsResponse, error)
+	// Lists the critical results of the laboratory that wait for a callout, for a display on the wall.
+	ListOpenCallouts(context.Context, *ListOpenCalloutsRequest) (*ListOpenCalloutsResponse, error)
+	// Counts open and overdue critical results, and how long callouts took.
+	GetCalloutSummary(context.Context, *GetCalloutSummaryRequest) (*GetCalloutSummaryResponse, error)
 	// Records a callout, or an attempt as a draft.
 	SaveCallout(context.Context, *SaveCalloutRequest) (*SaveCalloutResponse, error)
-	// Evaluates a bill's results. Only the internal listener answers this path.
+	// Evaluates a bill's results, and escalates callouts of the bill that are overdue. Only the internal listener answers
+	// this path.
 	EvaluateBill(context.Context, *EvaluateBillRequest) (*EvaluateBillResponse, error)
 	// Evaluates results after they were saved. Internal callers only; no REST path.
 	EvaluateReports(context.Context, *EvaluateReportsRequest) (*EvaluateReportsResponse, error)
@@ -153,6 +185,12 @@ func (UnimplementedCalloutServiceServer) ListCalloutLogs(context.Context, *ListC
 }
 func (UnimplementedCalloutServiceServer) ListCallouts(context.Context, *ListCalloutsRequest) (*ListCalloutsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListCallouts not implemented")
+}
+func (UnimplementedCalloutServiceServer) ListOpenCallouts(context.Context, *ListOpenCalloutsRequest) (*ListOpenCalloutsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListOpenCallouts not implemented")
+}
+func (UnimplementedCalloutServiceServer) GetCalloutSummary(context.Context, *GetCalloutSummaryRequest) (*GetCalloutSummaryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCalloutSummary not implemented")
 }
 func (UnimplementedCalloutServiceServer) SaveCallout(context.Context, *SaveCalloutRequest) (*SaveCalloutResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SaveCallout not implemented")
@@ -238,6 +276,42 @@ func _CalloutService_ListCallouts_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CalloutService_ListOpenCallouts_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListOpenCalloutsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CalloutServiceServer).ListOpenCallouts(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CalloutService_ListOpenCallouts_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CalloutServiceServer).ListOpenCallouts(ctx, req.(*ListOpenCalloutsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CalloutService_GetCalloutSummary_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetCalloutSummaryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CalloutServiceServer).GetCalloutSummary(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CalloutService_GetCalloutSummary_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CalloutServiceServer).GetCalloutSummary(ctx, req.(*GetCalloutSummaryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _CalloutService_SaveCallout_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SaveCalloutRequest)
 	if err := dec(in); err != nil {
@@ -310,6 +384,14 @@ var CalloutService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListCallouts",
 			Handler:    _CalloutService_ListCallouts_Handler,
+		},
+		{
+			MethodName: "ListOpenCallouts",
+			Handler:    _CalloutService_ListOpenCallouts_Handler,
+		},
+		{
+			MethodName: "GetCalloutSummary",
+			Handler:    _CalloutService_GetCalloutSummary_Handler,
 		},
 		{
 			MethodName: "SaveCallout",

@@ -28,7 +28,7 @@ func ownerOf(v notification.Viewer) owner {
 }
 
 // Claim implements device.Store.
-func (s *Store) Claim(ctx context.Context, v notification.Viewer, d device.Device, now time.Time) (topics []string, err error) {
+func (s *Store) Claim(ctx context.Context, v notification.Viewer, d device.Device, now time.Time) (l device.Lists, err error) {
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		o := ownerOf(v)
 		_, err := tx.ExecContext(ctx, "INSERT INTO FcmDevices (token, lab_id, topics, last_activity, created_at) VALUES (?,?,'[]',?,?)"+
@@ -36,35 +36,52 @@ func (s *Store) Claim(ctx context.Context, v notification.Viewer, d device.Devic
 		if err != nil {
 			return err
 		}
-		var document []byte
-		if err := tx.QueryRowContext(ctx, "SELECT topics FROM FcmDevices WHERE token = ? FOR UPDATE", d.Token).Scan(&document); err != nil {
+		if l, err = scanLists(tx.QueryRowContext(ctx, "SELECT topics, pending_topics FROM FcmDevices WHERE token = ? FOR UPDATE", d.Token).Scan); err != nil {
 			return err
 		}
-		topics = topicsOf(document)
 		_, err = tx.ExecContext(ctx, "UPDATE FcmDevices SET lab_id = ?, org_id = ?, lab_user_id = ?, doctor_id = ?, device_id = ?, platform = ?,"+
 			" last_activity = ? WHERE token = ?", v.Lab.LabID(), o.org, o.labUser, o.doctor, text(d.DeviceID), text(d.Platform),
 			now.UnixMilli(), d.Token)
 		return err
 	})
-	return topics, mysqldb.Wrap("claim device", err)
+	return l, mysqldb.Wrap("claim device", err)
 }
 
 func text(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
 
+// scanLists reads the columns topics and pending_topics, after more. A list that cannot be read is empty: its topics are
+// subscribed anew, which does no harm.
+func scanLists(scan func(...any) error, more ...any) (device.Lists, error) {
+	var confirmed, pending []byte
+	if err := scan(append(more, &confirmed, &pending)...); err != nil {
+		return device.Lists{}, err
+	}
+	return device.Lists{Confirmed: topicsOf(confirmed), Pending: topicsOf(pending)}, nil
+}
+
 func topicsOf(document []byte) []string {
 	var topics []string
-	if json.Unmarshal(document, &topics) != nil {
-		return nil // subscribed anew: subscribing twice does no harm
+	if json.Unmarshal(document, &topics) != nil || len(topics) == 0 {
+		return nil
 	}
 	return topics
 }
 
-// SaveTopics implements device.Store.
-func (s *Store) SaveTopics(ctx context.Context, v notification.Viewer, token string, topics []string, now time.Time) error {
+func topicsColumn(topics []string) (string, error) {
 	if topics == nil {
 		topics = []string{}
 	}
 	document, err := json.Marshal(topics)
+	return string(document), err
+}
+
+// SaveTopics implements device.Store.
+func (s *Store) SaveTopics(ctx context.Context, v notification.Viewer, token string, l device.Lists, now time.Time) error {
+	confirmed, err := topicsColumn(l.Confirmed)
+	if err != nil {
+		return mysqldb.Wrap("encode topics", err)
+	}
+	pending, err := topicsColumn(l.Pending)
 	if err != nil {
 		return mysqldb.Wrap("encode topics", err)
 	}
@@ -80,7 +97,8 @@ func (s *Store) SaveTopics(ctx context.Context, v notification.Viewer, token str
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE FcmDevices SET topics = ?, last_activity = ? WHERE id = ?", string(document), now.UnixMilli(), id)
+		_, err = tx.ExecContext(ctx, "UPDATE FcmDevices SET topics = ?, pending_topics = ?, last_activity = ? WHERE id = ?",
+			confirmed, pending, now.UnixMilli(), id)
 		return err
 	})
 	if err == nil && moved {
@@ -90,13 +108,13 @@ func (s *Store) SaveTopics(ctx context.Context, v notification.Viewer, token str
 }
 
 // Find implements device.Store.
-func (s *Store) Find(ctx context.Context, lab authn.LabScope, token string) (topics []string, found bool, err error) {
-	var document []byte
-	err = s.db.QueryRowContext(ctx, "SELECT topics FROM FcmDevices WHERE token = ? AND lab_id = ?", token, lab.LabID()).Scan(&document)
+func (s *Store) Find(ctx context.Context, lab authn.LabScope, token string) (l device.Lists, found bool, err error) {
+	l, err = scanLists(s.db.QueryRowContext(ctx, "SELECT topics, pending_topics FROM FcmDevices WHERE token = ? AND lab_id = ?",
+		token, lab.LabID()).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, false, nil
+		return device.Lists{}, false, nil
 	}
-	return topicsOf(document), err == nil, mysqldb.Wrap("read device", err)
+	return l, err == nil, mysqldb.Wrap("read device", err)
 }
 
 // Forget implements device.Store.
@@ -107,7 +125,7 @@ func (s *Store) Forget(ctx context.Context, lab authn.LabScope, token string) er
 
 // OfUser implements device.Store.
 func (s *Store) OfUser(ctx context.Context, lab authn.LabScope, userID int64) ([]device.Device, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT token, topics FROM FcmDevices WHERE lab_id = ? AND lab_user_id = ? AND org_id IS NULL"+
+	rows, err := s.db.QueryContext(ctx, "SELECT token, topics, pending_topics FROM FcmDevices WHERE lab_id = ? AND lab_user_id = ? AND org_id IS NULL"+
 		" AND doctor_id IS NULL ORDER BY id", lab.LabID(), userID)
 	if err != nil {
 		return nil, mysqldb.Wrap("read devices", err)
@@ -116,11 +134,9 @@ func (s *Store) OfUser(ctx context.Context, lab authn.LabScope, userID int64) ([
 	var list []device.Device
 	for rows.Next() {
 		var d device.Device
-		var document []byte
-		if err := rows.Scan(&d.Token, &document); err != nil {
+		if d.Lists, err = scanLists(rows.Scan, &d.Token); err != nil {
 			return nil, mysqldb.Wrap("read devices", err)
 		}
-		d.Topics = topicsOf(document)
 		list = append(list, d)
 	}
 	return list, mysqldb.Wrap("read devices", rows.Err())

@@ -1,79 +1,27 @@
 package mysql
 
 import (
-	"database/sql"
 	"encoding/json"
 	"strings"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/labplatform/labplatform/pkg/clinical"
+	"github.com/labplatform/labplatform/pkg/reportformat"
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 )
 
-const rangeColumns = "g.id, g.gender, g.ageFrom, g.ageFromUnit, g.ageTo, g.ageToUnit," +
-	" g.lowerBound, g.upperBound, g.criticalLower, g.criticalUpper, g.normalTexts, g.criticalTexts, g.displayRange"
-
-// formatRow is a format beside one of its ranges; rangeID is NULL when it has none.
+// formatRow is a format beside one of its ranges.
 type formatRow struct {
-	id                         int64
-	index                      int
-	valueType                  string
-	meta                       []byte
-	rangeID                    sql.NullInt64
-	gender                     sql.NullString
-	ageFrom, ageTo             sql.NullInt64
-	ageFromUnit, ageToUnit     sql.NullString
-	low, high                  *string
-	criticalLow, criticalHigh  *string
-	normalTexts, criticalTexts []byte
-	display                    sql.NullString
+	id        int64
+	index     int
+	valueType string
+	meta      []byte
+	reportformat.Range
 }
 
 func (r *formatRow) targets() []any {
-	return []any{&r.id, &r.index, &r.valueType, &r.meta, &r.rangeID, &r.gender, &r.ageFrom, &r.ageFromUnit, &r.ageTo,
-		&r.ageToUnit,
-		&r.low, &r.high, &r.criticalLow, &r.criticalHigh, &r.normalTexts, &r.criticalTexts, &r.display}
-}
-
-// band is not ok for a format without ranges and for a range that cannot be read: then nothing is decided by it.
-func (r *formatRow) band() (clinical.Band, bool) {
-	if !r.rangeID.Valid || r.gender.String == "" || r.ageFromUnit.String == "" {
-		return clinical.Band{}, false
-	}
-	b := clinical.Band{
-		Gender:  strings.ToUpper(r.gender.String)[0],
-		From:    clinical.Age{N: int(r.ageFrom.Int64), Unit: unit(r.ageFromUnit)},
-		Display: r.display.String,
-	}
-	if r.ageTo.Valid {
-		b.To = &clinical.Age{N: int(r.ageTo.Int64), Unit: unit(r.ageToUnit)}
-	}
-	b.Reference.TextOnly = r.valueType == text
-	b.Reference.NormalTexts = texts(r.normalTexts)
-	b.Reference.CriticalTexts = texts(r.criticalTexts)
-	var err error
-	if b.Reference.Normal, err = rangeOf(r.valueType, r.low, r.high); err != nil {
-		return b, false
-	}
-	b.Reference.Critical, err = rangeOf(r.valueType, r.criticalLow, r.criticalHigh)
-	return b, err == nil
-}
-
-func unit(s sql.NullString) clinical.Unit {
-	if s.String == "" {
-		return clinical.Years
-	}
-	return clinical.Unit(strings.ToUpper(s.String)[0])
-}
-
-// texts reads a JSON list; anything else counts as not configured.
-func texts(column []byte) []string {
-	var list []string
-	if len(column) == 0 || json.Unmarshal(column, &list) != nil {
-		return nil
-	}
-	return list
+	return append([]any{&r.id, &r.index, &r.valueType, &r.meta}, r.Targets()...)
 }
 
 // formatMeta is the part of ReportFormat.meta that concerns automatic reruns.

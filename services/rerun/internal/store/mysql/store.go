@@ -16,6 +16,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/pkg/reportformat"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
@@ -47,13 +48,11 @@ func LegacyColumns() map[string][]string {
 			"sampleId", "manualSampleId", "isSigned", "isApproved"},
 		"billingInfo":  {"id", "labId_id", "testId_id", "profileParentId"},
 		"ReportFormat": {"id", "testId_id", "index", "order", "parameterName", "valueType", "isDisabled", "meta"},
-		"ReportFormatRange": {"reportFormatId_id", "gender", "ageFrom", "ageFromUnit", "ageTo", "ageToUnit", "lowerBound",
-			"upperBound",
-			"criticalLower", "criticalUpper", "normalTexts", "criticalTexts", "displayRange"},
-		"userDetails": {"id", "gender", "dateOfBirth", "age"},
+		"userDetails":  {"id", "gender", "dateOfBirth", "age"},
 		"reportValues": {"id", "labReportId_id", "reportForId_id", "profileTestId", "index", "order", "parameter_name",
 			"value", "highlight", "automatedValue"},
 	}
+	maps.Copy(columns, reportformat.Columns())
 	maps.Copy(columns, activitylog.Columns())
 	return columns
 }

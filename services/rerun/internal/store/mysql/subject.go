@@ -3,10 +3,9 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/clinical"
+	"github.com/labplatform/labplatform/pkg/reportformat"
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
@@ -35,29 +34,16 @@ func (s *Store) Subject(ctx context.Context, scope authn.LabScope, reportID int6
 	}
 	subject.Open = flag.Open()
 	p.BirthDate = born.Time
-	p.SampledOn = collectionDay(collected, s.clock.Now(), zone)
+	p.SampledOn = reportformat.CollectionDay(collected, s.clock.Now(), zone)
 	subject.Formats, err = s.formats(ctx, scope, testID, billingInfoID)
 	return subject, err
-}
-
-// collectionDay is the day of collection in the laboratory's zone; a sample without a time was taken today.
-func collectionDay(collected sql.NullTime, now time.Time, zone string) time.Time {
-	at := now
-	if collected.Valid {
-		at = collected.Time
-	}
-	location, err := time.LoadLocation(zone)
-	if err != nil {
-		location = time.UTC
-	}
-	return at.In(location)
 }
 
 func (s *Store) formats(
 	ctx context.Context, scope authn.LabScope, testID int64, billingInfoID sql.NullInt64,
 ) ([]autorerun.Format, error) {
 	rows, err := s.db.QueryContext(ctx, "SELECT f.id, f.`index`, f.valueType, f.meta, "+
-		rangeColumns+" FROM ReportFormat f"+
+		reportformat.RangeColumns+" FROM ReportFormat f"+
 		" LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id"+
 		" WHERE f.isDisabled = 0 AND f.meta IS NOT NULL AND f.testId_id IN ("+testsOfReport+") ORDER BY f.id, g.id",
 		testID, billingInfoID, scope.LabID())
@@ -80,23 +66,10 @@ func (s *Store) formats(
 			last = row.id
 			formats = append(formats, meta.format(row.index))
 		}
-		if band, ok := row.band(); ok {
+		if band, ok := row.Band(row.valueType); ok {
 			f := &formats[len(formats)-1]
 			f.Bands = append(f.Bands, band)
 		}
 	}
 	return formats, wrap("read formats", rows.Err())
-}
-
-// titre is the valueType of parameters whose bounds are denominators; text that of words.
-const (
-	titre = "titer"
-	text  = "text"
-)
-
-func rangeOf(valueType string, low, high *string) (clinical.Range, error) {
-	if valueType == titre {
-		return clinical.NewTitreRange(low, high)
-	}
-	return clinical.NewRange(low, high)
 }

@@ -1,0 +1,128 @@
+// Package callout measures GET /report/<bill>/critical/records of a bill of 30 reports with 20 parameters each, on a whole
+// stack at 100 requests a second. Every answer is checked: it lists every report with its critical values.
+package callout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/labplatform/labplatform/scripts/bench/internal/report"
+	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
+)
+
+const (
+	reports    = 30
+	parameters = 20
+	critical   = 2 // of the parameters of a report
+	perSecond  = 100
+)
+
+// Run measures records_p99_ms, records_p50_ms and sql_statements.
+func Run(ctx context.Context, r *report.Report) error {
+	rounds, requests := 5, 1000
+	if r.Quick {
+		rounds, requests = 3, 400
+	}
+	s, err := stack.New("CALLOUT_LOG_LEVEL=WARN", "GATEWAY_LOG_LEVEL=WARN")
+	if err != nil {
+		return err
+	}
+	defer s.Remove()
+	took, err := s.Up(ctx)
+	if err != nil {
+		return err
+	}
+	r.Progress("a stack of its own is up after %.1f s", took.Seconds())
+	lab, err := newLaboratory(ctx, s.Dir, s.Endpoints)
+	if err != nil {
+		return err
+	}
+	defer lab.close()
+	if _, err := lab.paced(ctx, requests/2); err != nil { // warm
+		return err
+	}
+	var p99, p50 []float64
+	for range rounds {
+		taken, err := lab.paced(ctx, requests)
+		if err != nil {
+			return err
+		}
+		slices.Sort(taken)
+		p50 = append(p50, milliseconds(taken[len(taken)/2]))
+		p99 = append(p99, milliseconds(taken[len(taken)*99/100]))
+	}
+	r.Lower("records_p99_ms", "ms", p99, "", nil)
+	r.Lower("records_p50_ms", "ms", p50, "", nil)
+	if err := lab.statements(ctx, r, rounds); err != nil {
+		return err
+	}
+	r.Correct("requests", rounds*requests)
+	r.Correct("reports_listed", rounds*requests*reports)
+	return nil
+}
+
+// statements counts what the database is sent for a bill of one report and for the whole one: it must be the same.
+func (l *laboratory) statements(ctx context.Context, r *report.Report, rounds int) error {
+	var counts []float64
+	for range rounds {
+		one, err := l.selects(ctx, smallBill, 1)
+		if err != nil {
+			return err
+		}
+		all, err := l.selects(ctx, bigBill, reports)
+		if err != nil {
+			return err
+		}
+		if one != all {
+			return fmt.Errorf("%d statements for one report, %d for %d", one, all, reports)
+		}
+		counts = append(counts, float64(all))
+	}
+	r.Lower("sql_statements", "-", counts, "", nil)
+	return nil
+}
+
+// selects is the number of SELECTs of one request: of many, so that what loops ask meanwhile disappears in the rounding.
+func (l *laboratory) selects(ctx context.Context, bill, want int) (int, error) {
+	const many = 200
+	before, err := l.questions(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for range many {
+		if err := l.list(ctx, bill, want); err != nil {
+			return 0, err
+		}
+	}
+	after, err := l.questions(ctx)
+	return (after - before + many/2) / many, err
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// paced starts one request per interval, whatever became of the earlier ones, and takes each one's time from when it was due.
+func (l *laboratory) paced(ctx context.Context, requests int) ([]time.Duration, error) {
+	taken := make([]time.Duration, requests)
+	errs := make(chan error, requests)
+	var wait sync.WaitGroup
+	start := time.Now()
+	for i := range requests {
+		due := start.Add(time.Duration(i) * time.Second / perSecond)
+		time.Sleep(time.Until(due))
+		wait.Go(func() {
+			errs <- l.list(ctx, bigBill, reports)
+			taken[i] = time.Since(due)
+		})
+	}
+	wait.Wait()
+	close(errs)
+	for err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return taken, nil
+}

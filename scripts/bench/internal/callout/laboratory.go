@@ -1,0 +1,136 @@
+package callout
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
+	"github.com/labplatform/labplatform/scripts/devstack/seed"
+)
+
+// Ids of the seeded laboratory, far from those of the demo.
+const (
+	labID     = 901
+	bigBill   = 9_100_000
+	smallBill = 9_100_001
+)
+
+// laboratory is one with a test of 20 parameters, and with a bill of 30 reports and one of a single one.
+type laboratory struct {
+	base   string
+	db     *sql.DB
+	client *http.Client
+}
+
+func newLaboratory(ctx context.Context, dir string, e endpoints.Endpoints) (*laboratory, error) {
+	target, err := seed.Stack(dir)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(fixture())
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := seed.Parse(text, dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := target.Apply(ctx, parsed); err != nil {
+		return nil, err
+	}
+	l := &laboratory{base: e.Gateway, client: &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	l.db, err = target.OpenMySQL()
+	return l, err
+}
+
+func (l *laboratory) close() { _ = l.db.Close() }
+
+type row = map[string]any
+
+func fixture() row {
+	var formats, ranges, rows, values []row
+	for test := range reports {
+		for i := 1; i <= parameters; i++ {
+			id := 9_100_000 + test*100 + i
+			formats = append(formats, row{"id": id, "testId_id": 9100 + test, "index": i, "order": i, "parameterName": "Parameter " + strconv.Itoa(i), "unit": "mmol/L"})
+			for gender, band := range map[string]int{"M": 0, "F": 1} {
+				ranges = append(ranges, row{"id": 2*id + band, "reportFormatId_id": id, "gender": gender, "ageFrom": 0, "lowerBound": "4", "upperBound": "11",
+					"criticalLower": "2", "criticalUpper": "30", "displayRange": "4 - 11"})
+			}
+		}
+	}
+	tests := []row{}
+	for n := range reports + 1 {
+		bill, id := bigBill, 9_100_000+n
+		if n == reports {
+			bill = smallBill
+		} else {
+			tests = append(tests, row{"id": 9100 + n, "labId_id": labID, "testName": "Test " + strconv.Itoa(n), "departmentId_id": 910})
+		}
+		rows = append(rows, row{"id": id, "labId_id": labID, "billId_id": bill, "billingInfoId_id": id, "userDetailsId_id": labID, "reportID_id": 9100 + n%reports,
+			"sampleCollected": 1, "sampleCollectionTime": "2026-11-19T04:07:30Z", "criticalValues": 1})
+		for i := 1; i <= parameters; i++ {
+			value := "7." + strconv.Itoa(i)
+			if i <= critical {
+				value = "40"
+			}
+			values = append(values, row{"labReportId_id": id, "index": i, "order": i, "parameter_name": "Parameter " + strconv.Itoa(i), "value": value})
+		}
+	}
+	return row{
+		"mysql": row{
+			"labs":        []row{{"id": labID, "labName": "Bench"}},
+			"department":  []row{{"id": 910, "labId_id": labID, "departmentName": "All"}},
+			"userDetails": []row{{"id": labID, "labId_id": labID, "gender": "F", "dateOfBirth": "1980-01-01"}},
+			"billing": []row{{"id": bigBill, "labId_id": labID, "labBillId": 1, "userDetailsId_id": labID},
+				{"id": smallBill, "labId_id": labID, "labBillId": 2, "userDetailsId_id": labID}},
+			"AllTests": tests, "ReportFormat": formats, "ReportFormatRange": ranges, "labReportRelation": rows, "reportValues": values,
+		},
+		"sessions": []row{{"id": "bench-callout", "session_type": "lab_user", "lab_id": labID, "lab_user_id": 1, "username": "bench", "department_ids": []int{910}}},
+	}
+}
+
+// list asks for a bill's records and checks that every report is there with its critical values.
+func (l *laboratory) list(ctx context.Context, bill, want int) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/report/%d/critical/records", l.base, bill), nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Cookie", "sessionid=bench-callout")
+	response, err := l.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Reports []struct {
+			Parameters []struct{} `json:"critical_parameters"`
+		} `json:"reports"`
+	}
+	if err := json.Unmarshal(text, &answer); err != nil || response.StatusCode != http.StatusOK || len(answer.Reports) != want {
+		return fmt.Errorf("bill %d: %d %.200s", bill, response.StatusCode, text)
+	}
+	for _, r := range answer.Reports {
+		if len(r.Parameters) != critical {
+			return fmt.Errorf("bill %d: %d critical values", bill, len(r.Parameters))
+		}
+	}
+	return nil
+}
+
+// questions is how many SELECTs the database has answered.
+func (l *laboratory) questions(ctx context.Context) (n int, err error) {
+	var name string
+	err = l.db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Com_select'").Scan(&name, &n)
+	return n, err
+}

@@ -1,0 +1,195 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
+)
+
+// hurry runs callout with short deadlines until the test ends.
+func hurry(t *testing.T) map[string]string {
+	t.Helper()
+	change := map[string]string{"CALLOUT_ESCALATE_AFTER": "4s", "CALLOUT_ESCALATE_MOST": "1", "CALLOUT_REAP_INTERVAL": "3s"}
+	replace := func(change map[string]string) {
+		if err := stack.Stop("callout"); err != nil {
+			t.Fatal(err)
+		}
+		startReady(t, "callout", change)
+	}
+	replace(change)
+	t.Cleanup(func() {
+		if err := stack.Stop("callout"); err != nil {
+			t.Error(err)
+		}
+		if err := stack.Start("callout", nil); err != nil {
+			t.Error(err)
+		}
+	})
+	return change
+}
+
+func startReady(t *testing.T, name string, change map[string]string) {
+	t.Helper()
+	if err := stack.Start(name, change); err != nil {
+		t.Fatal(err)
+	}
+	prefix := map[string]string{"callout": "CALLOUT", "rerun": "RERUN", "notifications": "NOTIFICATIONS", "taskqueue": "TASKQUEUE"}[name]
+	health := fmt.Sprintf("http://127.0.0.1:%s/health/ready", stack.Endpoints.Environ[name][prefix+"_ADMIN_PORT"])
+	await.Nil(t, "readiness of "+name, func() error {
+		response, err := client.Get(health)
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s", response.Status)
+		}
+		return nil
+	})
+}
+
+// insist repeats a request until it is answered with 200, or with 409: then an earlier one whose answer was lost did it.
+func insist(t *testing.T, path, body string) {
+	t.Helper()
+	await.Nil(t, path, func() error {
+		got, err := send(t.Context(), stack.Endpoints.Gateway, labSession, "POST", path, body)
+		if err == nil && got.status != http.StatusOK && got.status != http.StatusConflict {
+			err = fmt.Errorf("%d %s", got.status, got.body)
+		}
+		return err
+	})
+}
+
+// criticalFromAnInstrument has an instrument report a critical potassium of a bill, and a person confirm it.
+func criticalFromAnInstrument(t *testing.T, bill int) {
+	t.Helper()
+	apply(t, fmt.Sprintf(`{"mysql":{
+		"billing":[{"id":%[1]d,"labId_id":12,"labBillId":%[1]d,"orderNumber":"E2E","userDetailsId_id":501,"orgId_id":45,"docId_id":301}],
+		"billingInfo":[{"id":%[1]d,"billId_id":%[1]d,"labId_id":12,"testId_id":66}],
+		"labReportRelation":[{"id":%[2]d,"labId_id":12,"billId_id":%[1]d,"billingInfoId_id":%[1]d,"userDetailsId_id":501,"reportID_id":66,"orgId_id":45,"sampleId":"E2E-%[2]d","sampleCollected":1}],
+		"reportValues":[{"labReportId_id":%[2]d,"index":2,"order":2,"parameter_name":"Potassium","value":"4.1"}]}}`, bill, bill+1))
+	report := fmt.Sprintf("/api-v3/sample-rerun/%d/", bill+1)
+	insist(t, report+"request", `{"type":"Manual","rerun_number":"1","requested_parameters":"[2]","is_active":true,"lab_id":12}`)
+	insist(t, report+"new", fmt.Sprintf(`{"lab_id":12,"sample_id":"E2E-%d","device_id":"AU-1","device_name":"AU480","rerun_type":"manual_rerun","rerun_number":1,"lab_report_id":%[1]d,"device_data":[{"index":2,"value":"7.4"}]}`, bill+1))
+	insist(t, report+"confirm", fmt.Sprintf(`{"rerun_confirmed_data":[{"profileTestId":0,"value":"7.4","order":2,"index":2,"highlight":1,"automatedValue":1,"reportForId_id":%d,"parameter_name":"Potassium"}]}`, bill+1))
+}
+
+// noticesOf counts the notifications about a bill: of the result, and of its escalations.
+func noticesOf(t *testing.T, bill int) (first, escalations int) {
+	t.Helper()
+	const of = "SELECT COUNT(*) FROM Notifications WHERE lab_id = 12 AND notification_type_id = 2 AND JSON_VALUE(context, '$.bill_id') = %d AND JSON_VALUE(context, '$.escalation') %s 0"
+	return count(t, fmt.Sprintf(of, bill, "=")), count(t, fmt.Sprintf(of, bill, ">"))
+}
+
+func awaitNotices(t *testing.T, bill, wantFirst, wantEscalations int) {
+	t.Helper()
+	await.Nil(t, fmt.Sprintf("%d notices and %d escalations of bill %d", wantFirst, wantEscalations, bill), func() error {
+		first, escalations := noticesOf(t, bill)
+		if first < wantFirst || escalations < wantEscalations {
+			return fmt.Errorf("%d notices, %d escalations", first, escalations)
+		}
+		return nil
+	})
+}
+
+// TestCalloutLoop is the whole critical loop on the real processes, with its timeline.
+func TestCalloutLoop(t *testing.T) {
+	hurry(t)
+	const bill = 977000
+	begin := time.Now()
+	note := func(what string) { t.Logf("%6.1f s  %s", time.Since(begin).Seconds(), what) }
+	criticalFromAnInstrument(t, bill)
+	note("an instrument's potassium of 7.4 is confirmed")
+	await.Nil(t, "the report waits", func() error {
+		if got := states(t, labSession, bill); fmt.Sprint(got) != "[977001 CALLOUT_PENDING]" {
+			return fmt.Errorf("%v", got)
+		}
+		return nil
+	})
+	note("the report is CALLOUT_PENDING")
+	awaitNotices(t, bill, 1, 0)
+	inbox := call(t, "demo-organization", "GET", notificationsPath+"all?limit=100", "").body
+	if !strings.Contains(inbox, `"bill_id":977000`) && !strings.Contains(inbox, `"bill_id": 977000`) {
+		t.Errorf("the organisation's inbox does not tell of it: %s", inbox)
+	}
+	if other := call(t, otherSession, "GET", notificationsPath+"all", ""); strings.Contains(other.body, "977000") {
+		t.Error("another laboratory's inbox tells of it")
+	}
+	note("notification of type 2 in the organisation's inbox")
+	await.True(t, "the push is in the mailbox", func() bool {
+		got := callAt(t, strings.TrimSuffix(stack.Endpoints.TaskqueueOutbox, "/outbox/"), "", "GET", "/outbox/messages?channel=push", "")
+		return strings.Contains(got.body, "IN_notification_type_2_org_45")
+	})
+	note("the push is in the mailbox")
+	awaitNotices(t, bill, 1, 1)
+	note("nobody called: escalated")
+	got := call(t, labSession, "POST", "/report/977000/critical/callout", `{"lab_report_ids":[977001],"recipients":["Referral Doctor"],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao"}`)
+	if got.status != http.StatusOK || !strings.Contains(got.body, "CALLOUT_DONE") {
+		t.Fatalf("callout: %d %s", got.status, got.body)
+	}
+	note("called out with read-back: CALLOUT_DONE")
+	await.True(t, "the clock is stopped and the job cancelled", func() bool {
+		return count(t, "SELECT COUNT(*) FROM callout_escalation WHERE bill_id = 977000 AND is_open = 0 AND job_id = ''") == 1
+	})
+	logs := call(t, labSession, "GET", "/report/bulk/critical-notification/logs?report_ids=977001", "").body
+	for _, want := range []string{`"escalation":1`, `"read_back":true`, "Critical callout completed"} {
+		if !strings.Contains(logs, want) {
+			t.Errorf("the history lacks %s: %s", want, logs)
+		}
+	}
+	if other := call(t, otherSession, "POST", "/operation/critical-callout", `{"lab_report_ids":[977001]}`); other.body != `{"records":[]}` {
+		t.Errorf("another laboratory sees %s", other.body)
+	}
+	note("history and audit show it, another laboratory sees nothing")
+	if first, escalations := noticesOf(t, bill); first != 1 || escalations != 1 {
+		t.Errorf("%d notices, %d escalations", first, escalations)
+	}
+}
+
+// TestCalloutLoopSurvivesKills kills one of the four services at a random moment of the loop, and starts it again. Each
+// critical result ends announced once and, as nobody calls it, escalated once.
+func TestCalloutLoopSurvivesKills(t *testing.T) {
+	runs := 4
+	if os.Getenv("LAB_LONG_TESTS") != "" {
+		runs = 50
+	}
+	change := hurry(t)
+	victims := []string{"rerun", "callout", "notifications", "taskqueue"}
+	random := rand.New(rand.NewPCG(13, 6))
+	for run := range runs {
+		bill := 978000 + 10*run
+		victim, moment := victims[run%len(victims)], time.Duration(random.IntN(5000))*time.Millisecond
+		var env map[string]string
+		if victim == "callout" {
+			env = change
+		}
+		restarted := make(chan error, 1)
+		time.AfterFunc(moment, func() {
+			err := stack.Kill(victim)
+			if err == nil {
+				err = stack.Start(victim, env)
+			}
+			restarted <- err
+		})
+		criticalFromAnInstrument(t, bill)
+		if err := <-restarted; err != nil {
+			t.Fatal(err)
+		}
+		awaitNotices(t, bill, 1, 1)
+		insist(t, fmt.Sprintf("/report/%d/critical/callout", bill), fmt.Sprintf(`{"lab_report_ids":[%d],"recipients":["a"],"communication_methods":["call"]}`, bill+1))
+		await.True(t, "the clock is stopped", func() bool {
+			return count(t, fmt.Sprintf("SELECT COUNT(*) FROM callout_escalation WHERE bill_id = %d AND is_open = 0 AND job_id = ''", bill)) == 1
+		})
+		first, escalations := noticesOf(t, bill)
+		if first != 1 || escalations != 1 {
+			t.Fatalf("run %d, %s killed after %v: %d notices, %d escalations", run, victim, moment, first, escalations)
+		}
+		t.Logf("run %2d: %s killed after %v: announced once, escalated once, called", run, victim, moment)
+	}
+}

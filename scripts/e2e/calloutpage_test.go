@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+const boardCard = `document.querySelector('[data-report="%d"]')`
+
+// board gives the tab a session and loads the page again.
+func (p *page) board(session string) {
+	p.t.Helper()
+	p.login(session)
+	p.do(chromedp.Navigate(stack.Endpoints.Gateway + "/callout/"))
+	p.awaitTrue("the board of "+session, `document.getElementById("state").textContent.startsWith("Up to date")`)
+}
+
+// TestCalloutPageInABrowser is a person at the board: a result appears, an attempt is noted, it is called out with the
+// keyboard alone, and disappears.
+func TestCalloutPageInABrowser(t *testing.T) {
+	p := openPage(t, stack.Endpoints.Gateway+"/callout/")
+	p.awaitTrue("the request to log in", `document.getElementById("state").textContent.includes("Log in")`)
+	if text := p.eval("document.body.innerText"); strings.Contains(text, "Rahul") {
+		t.Errorf("without a session: %s", text)
+	}
+	p.clean() // the browser notes the two refusals
+
+	p.board(labSession)
+	newCriticalBill(t, 979000, 0, 3)
+	card := fmt.Sprintf(boardCard, 979001)
+	if p.eval(card+" === null") != "true" {
+		t.Error("a result is shown that nobody evaluated")
+	}
+	if got := evaluateBill(t, 979000); got.status != 200 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	p.awaitTrue("the result", card+` !== null && `+card+`.textContent.includes("Potassium 7.1 mmol/L")`)
+	if text := p.eval(card + ".textContent"); !strings.Contains(text, "Rahul Sharma") || !strings.Contains(text, "0 min, in time") {
+		t.Errorf("the card says %q", text)
+	}
+	for _, scheme := range []string{"light", "dark"} {
+		if background, ink := p.scheme(scheme); background == ink {
+			t.Errorf("%s: text %s on %s", scheme, ink, background)
+		}
+		p.screenshot("callout-" + scheme + ".png")
+	}
+
+	p.eval(card + ".focus()")
+	p.do(chromedp.KeyEvent(kb.Enter))
+	p.awaitTrue("the dialog", `document.getElementById("dialog").open && document.activeElement.id === "person"`)
+	p.screenshot("callout-dialog.png")
+	p.fill("comment", "input", "no answer on the ward")
+	p.eval(`document.getElementById("attempt").focus()`)
+	p.do(chromedp.KeyEvent(kb.Enter))
+	p.awaitTrue("the attempt on the board", card+` !== null && `+card+`.textContent.includes("tried, not reached")`)
+
+	p.eval(card + ".focus()")
+	p.do(chromedp.KeyEvent(kb.Enter))
+	p.awaitTrue("the attempt in the history", `document.getElementById("history").textContent.includes("attempted")`)
+	p.fill("person", "input", "")
+	p.eval(`document.getElementById("complete").focus()`)
+	p.do(chromedp.KeyEvent(kb.Enter))
+	p.awaitTrue("what is missing", `document.getElementById("problem").textContent === "Say who was told."`)
+	p.fill("person", "input", "Dr Rao <b>")
+	p.eval(`document.getElementById("readback").focus()`)
+	p.do(chromedp.KeyEvent(" "))
+	p.eval(`document.getElementById("complete").focus()`)
+	p.do(chromedp.KeyEvent(kb.Enter))
+	p.awaitTrue("the result is gone", card+` === null && !document.getElementById("dialog").open`)
+	p.awaitTrue("the next look agrees", `document.getElementById("state").textContent.startsWith("Up to date")`)
+	if p.eval(card+" === null") != "true" {
+		t.Error("the result came back")
+	}
+	audit := call(t, labSession, "POST", "/operation/critical-callout", `{"lab_report_ids":[979001]}`).body
+	if !strings.Contains(audit, `"read_back":true,"notified_person":"Dr Rao `) {
+		t.Errorf("the callout: %s", audit)
+	}
+
+	p.board(otherSession)
+	p.awaitTrue("nothing of laboratory 12", `document.getElementById("board").textContent === "No critical result waits for a call."`)
+	if errors, foreign := p.clean(); len(errors) > 0 || len(foreign) > 0 {
+		t.Errorf("errors %q, requests to other hosts %q", errors, foreign)
+	}
+}

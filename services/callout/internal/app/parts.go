@@ -1,0 +1,90 @@
+package app
+
+import (
+	"database/sql"
+
+	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/pkg/service"
+	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/callout/internal/delivery"
+	"github.com/labplatform/labplatform/services/callout/internal/escalate"
+	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
+	"github.com/labplatform/labplatform/services/callout/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/callout/internal/history"
+	"github.com/labplatform/labplatform/services/callout/internal/reap"
+	"github.com/labplatform/labplatform/services/callout/internal/records"
+	"github.com/labplatform/labplatform/services/callout/internal/save"
+	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/callout/internal/sweep"
+	"github.com/labplatform/labplatform/services/callout/internal/worklist"
+)
+
+// newJobs keeps the jobs of the task queue.
+func newJobs(s *service.Service, cfg Config, store *mysql.Store) (delivery.Jobs, error) {
+	conn, err := s.Client(cfg.TaskqueueAddr, "taskqueue")
+	if err != nil {
+		return delivery.Jobs{}, err
+	}
+	return delivery.Jobs{BaseURL: cfg.WebhookURL, Queue: taskqueuev1.NewTaskQueueServiceClient(conn), Clocks: store}, nil
+}
+
+// newRelay delivers the outbox to notifications and to the task queue.
+func newRelay(s *service.Service, cfg Config, db *sql.DB, jobs delivery.Jobs) (*outbox.Relay, error) {
+	notifications, err := newNotifications(s, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return s.Outbox(cfg.Outbox, db, mysql.OutboxTable, func(t outbox.Table) map[string]outbox.Deliver {
+		return delivery.Dispatcher{Table: t.Name(), Notifications: notifications, Jobs: jobs}.Receivers()
+	})
+}
+
+// newNotifications returns the client of the notifications, nil where there is none.
+func newNotifications(s *service.Service, cfg Config) (delivery.Notifications, error) {
+	if cfg.NotificationsAddr == "" {
+		return nil, nil
+	}
+	conn, err := s.Client(cfg.NotificationsAddr, "notifications")
+	if err != nil {
+		return nil, err
+	}
+	return notificationsv1.NewNotificationsServiceClient(conn), nil
+}
+
+// useCases are what the transport and the loops call.
+type useCases struct{ grpcapi.UseCases }
+
+func newUseCases(s *service.Service, store *mysql.Store, relay *outbox.Relay, m *metrics) useCases {
+	messages := delivery.Messages{}
+	return useCases{grpcapi.UseCases{
+		Records: records.New(store),
+		History: history.New(store),
+		Save: save.New(save.Deps{
+			Store: mysql.Callouts{Store: store}, Messages: messages, Clock: s.Clock, WakeRelay: relay.Wake, Counters: m,
+		}),
+		Evaluate: evaluate.New(evaluate.Deps{
+			Store: mysql.Evaluations{Store: store}, Messages: messages, Clock: s.Clock, WakeRelay: relay.Wake, Counters: m,
+		}),
+		Escalate: escalate.New(escalate.Deps{
+			Store: mysql.Escalations{Store: store}, Messages: messages, Clock: s.Clock, WakeRelay: relay.Wake, Counters: m,
+		}),
+		Worklist: worklist.New(store, s.Clock),
+	}}
+}
+
+func (u useCases) server(m *metrics) *grpcapi.Server {
+	u.Durations = m
+	return grpcapi.New(u.UseCases)
+}
+
+func (u useCases) reaper(s *service.Service, cfg Config, store *mysql.Store, jobs delivery.Jobs, m *metrics) *reap.Reaper {
+	return reap.New(reap.Deps{
+		Config: cfg.Reap, Store: mysql.Reaps{Store: store}, Evaluator: u.Evaluate, Escalator: u.Escalate, Jobs: jobs,
+		Clock: s.Clock, Log: s.Log, Counters: m,
+	})
+}
+
+func (u useCases) sweeper(s *service.Service, cfg Config, store *mysql.Store, m *metrics) *sweep.Sweeper {
+	return sweep.New(cfg.Sweep, mysql.Sweeps{Store: store}, u.Evaluate, s.Clock, m)
+}

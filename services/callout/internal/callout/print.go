@@ -1,0 +1,60 @@
+package callout
+
+import "strings"
+
+// Limits are a range as the database prints it; nil is a missing bound.
+type Limits struct {
+	Low, High, CriticalLow, CriticalHigh *string
+	NormalTexts, CriticalTexts           []string
+	Display                              string // printed instead of the normal bounds
+}
+
+// Print writes the range for people.
+func (l Limits) Print() Printed {
+	p := Printed{Reference: l.Display, Critical: outside(number(l.CriticalLow), number(l.CriticalHigh))}
+	if p.Reference == "" {
+		p.Reference = within(number(l.Low), number(l.High))
+	}
+	if p.Reference == "" {
+		p.Reference = strings.Join(l.NormalTexts, ", ")
+	}
+	if p.Critical == "" {
+		p.Critical = strings.Join(l.CriticalTexts, ", ")
+	}
+	return p
+}
+
+func within(low, high string) string {
+	switch {
+	case low != "" && high != "":
+		return low + " - " + high
+	case low != "":
+		return ">= " + low
+	case high != "":
+		return "<= " + high
+	}
+	return ""
+}
+
+func outside(low, high string) string {
+	switch {
+	case low != "" && high != "":
+		return "< " + low + " or > " + high
+	case low != "":
+		return "< " + low
+	case high != "":
+		return "> " + high
+	}
+	return ""
+}
+
+// number drops the zeros with which a DECIMAL column fills up.
+func number(s *string) string {
+	if s == nil {
+		return ""
+	}
+	if !strings.Contains(*s, ".") {
+		return *s
+	}
+	return strings.TrimSuffix(strings.TrimRight(*s, "0"), ".")
+}

@@ -1,0 +1,107 @@
+package callout
+
+import (
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/clinical"
+)
+
+// ErrNoBill is a bill that the laboratory does not have.
+var ErrNoBill = apperr.New(apperr.NotFound, "BILL_NOT_FOUND", "There is no such bill in this laboratory")
+
+// Bill is what a callout takes from it. Ids that it does not have are 0.
+type Bill struct {
+	ID        int64
+	OrgID     int64
+	DoctorID  int64 // the referring one
+	PatientID int64
+}
+
+// Report is a lab report as the platform stores it, with its test.
+type Report struct {
+	ID             int64
+	BillID         int64
+	PatientID      int64
+	OrgID          *int64
+	DoctorID       *int64 // docForId
+	FormatID       *int64
+	Comments       *string
+	Status         Status
+	Flags          Flags
+	Test           Test
+	Chart          Chart
+	SampleTaken    bool
+	RerunRequested bool
+}
+
+// Flags are passed on as they are stored.
+type Flags struct {
+	OnHold, IsSigned, IsSynced, IsProfile, IsApproved, IsResolved, InQuestion, NotPerformed, ClaimOnHold, AutoApprovalStatus int
+}
+
+// Test is the test of a report.
+type Test struct {
+	ID             int64
+	Name           string
+	DepartmentID   *int64
+	DepartmentName string
+	IsProfile      int
+}
+
+// Chart is what a report is judged by.
+type Chart struct {
+	Patient  clinical.Patient
+	Tests    []int64 // the report's own test first, then those of its profile
+	Readings []Reading
+}
+
+// Reading is one stored value of a report.
+type Reading struct {
+	ProfileTestID int64 // 0: the report's own test
+	Index, Order  int
+	Name          string
+	Value         string
+}
+
+// Format is a parameter of a test with its ranges. Bands and Printed belong together by position.
+type Format struct {
+	ID, TestID   int64
+	Index, Order int
+	Name, Unit   string
+	Bands        []clinical.Band
+	Printed      []Printed
+}
+
+// Printed is a band as people read it.
+type Printed struct{ Reference, Critical string }
+
+// Formats are the enabled parameters by test.
+type Formats map[int64][]Format
+
+// Parameter is a critical value as it is shown and as it was communicated.
+type Parameter struct {
+	Value          *float64 `json:"value"`
+	Name           string   `json:"parameter_name"`
+	ReferenceRange string   `json:"reference_range"`
+	Unit           string   `json:"unit"`
+	CriticalRange  string   `json:"critical_range"`
+	Flag           string   `json:"flag"`
+	RawValue       string   `json:"raw_value"`
+	Index          int      `json:"index"`
+	FormatID       int64    `json:"report_format_id"`
+}
+
+// The flags of a critical value.
+const (
+	FlagLow  = "critical_low"
+	FlagHigh = "critical_high"
+	FlagText = "critical_text"
+)
+
+// Episode is the time in which a report waits for a callout.
+type Episode struct {
+	ReportID   int64
+	BillID     int64
+	DetectedAt time.Time
+}

@@ -1,0 +1,131 @@
+package callout
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+)
+
+// Snapshot is what was communicated of a report: it never changes, whatever becomes of the report's values.
+type Snapshot struct {
+	TestID     int64       `json:"test_id"`
+	TestName   string      `json:"test_name"`
+	Parameters []Parameter `json:"critical_parameters"`
+}
+
+// Snapshots is critical_values_meta: snapshots by report id.
+type Snapshots map[string]Snapshot
+
+// Key is the name of a report in Snapshots.
+func Key(reportID int64) string { return strconv.FormatInt(reportID, 10) }
+
+// ReadSnapshot finds a report in a stored critical_values_meta; ok is false when it is not there or cannot be read.
+func ReadSnapshot(meta []byte, reportID int64) (s Snapshot, ok bool) {
+	var all Snapshots
+	if json.Unmarshal(meta, &all) != nil {
+		return s, false
+	}
+	s, ok = all[Key(reportID)]
+	return s, ok
+}
+
+// Meta is critical_callout_meta. callout_for holds test ids.
+type Meta struct {
+	CommunicationMethods []string `json:"communication_methods"`
+	CalloutFor           []int64  `json:"callout_for"`
+	ReadBack             *bool    `json:"read_back,omitempty"`
+	NotifiedPerson       string   `json:"notified_person,omitempty"`
+	NotifiedAt           string   `json:"notified_at,omitempty"`
+	Outcome              Outcome  `json:"outcome,omitempty"`
+	PerformedBy          string   `json:"performed_by,omitempty"`
+	Forced               bool     `json:"forced,omitempty"`
+}
+
+// Outcome is how a try ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Confirmed     Outcome = "confirmed"
+	NoReadBack    Outcome = "reached_no_readback"
+	UnableToReach Outcome = "unable_to_reach"
+	unsaid        Outcome = ""
+	emptyJSON             = "{}"
+)
+
+// Known tells whether o is one of the documented outcomes.
+func (o Outcome) Known() bool {
+	return slices.Contains([]Outcome{Confirmed, NoReadBack, UnableToReach, unsaid}, o)
+}
+
+// Draft is the attempt of a bill as it is stored. The metas are JSON that others may have written.
+type Draft struct {
+	Recipients  []string
+	Comment     string
+	ValuesMeta  []byte
+	CalloutMeta []byte
+}
+
+// For returns the part of the draft that somebody may see who sees these reports; ok is false when that is nothing.
+func (d Draft) For(v Visibility, visible []Report) (shown Draft, ok bool) {
+	if v.Rule == Everything {
+		return d, true
+	}
+	var meta struct {
+		CalloutFor []int64 `json:"callout_for"`
+	}
+	_ = json.Unmarshal(d.CalloutMeta, &meta) // what cannot be read names no test
+	tests, reports := map[int64]bool{}, map[string]bool{}
+	for _, r := range visible {
+		tests[r.Test.ID], reports[Key(r.ID)] = true, true
+	}
+	seen := 0
+	for _, test := range meta.CalloutFor {
+		if tests[test] {
+			seen++
+		}
+	}
+	if seen == 0 {
+		return Draft{}, false
+	}
+	if seen < len(meta.CalloutFor) {
+		d.ValuesMeta = keep(d.ValuesMeta, reports)
+	}
+	return d, true
+}
+
+// keep drops everything of an object that is not named.
+func keep(object []byte, named map[string]bool) []byte {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(object, &all) != nil {
+		return []byte(emptyJSON)
+	}
+	for key := range all {
+		if !named[key] {
+			delete(all, key)
+		}
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return []byte(emptyJSON)
+	}
+	return text
+}
+
+// Object returns stored JSON if it is an object, else an empty one.
+func Object(stored []byte) []byte {
+	var object map[string]json.RawMessage
+	if len(stored) == 0 || json.Unmarshal(stored, &object) != nil || object == nil {
+		return []byte(emptyJSON)
+	}
+	return stored
+}
+
+// Texts returns a stored JSON list of texts; anything else is empty.
+func Texts(stored []byte) []string {
+	var list []string
+	if json.Unmarshal(stored, &list) != nil || list == nil {
+		return []string{}
+	}
+	return list
+}

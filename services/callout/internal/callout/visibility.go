@@ -1,0 +1,57 @@
+package callout
+
+import (
+	"slices"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+)
+
+// Rule says which reports of its laboratory a session sees.
+type Rule int
+
+// The rules. The zero Rule shows nothing.
+const (
+	Nothing            Rule = iota
+	Everything              // support
+	SessionDepartments      // the departments that the session lists
+	DoctorDepartments       // the departments that DoctorDepartmentRelation lists
+	UserDepartments         // the departments that LabUserDepartmentRelation lists
+	DoctorBills             // bills that are assigned to the doctor
+)
+
+// Visibility is a rule for one person.
+type Visibility struct {
+	Rule        Rule
+	Departments []int64 // for SessionDepartments
+	PersonID    int64   // the doctor or the lab user
+}
+
+const (
+	docTypeDepartments = 0
+	byRelation         = 1
+)
+
+// ErrNoAccess is a kind of login that has no business with critical results.
+var ErrNoAccess = apperr.New(apperr.Forbidden, "SESSION_TYPE_WITHOUT_ACCESS",
+	"Critical results are for lab users, doctors and support of the laboratory; log in as one of them")
+
+// VisibilityOf is the table of the sessions. What it does not list sees least: another docType is a doctor with own bills
+// alone, another departmentDataType has the session's list, another kind of login has no access.
+func VisibilityOf(p authn.Principal) (Visibility, error) {
+	switch p.SessionType {
+	case authn.Doctor:
+		if p.DocType != nil && *p.DocType == docTypeDepartments {
+			return Visibility{Rule: DoctorDepartments, PersonID: p.DoctorID}, nil
+		}
+		return Visibility{Rule: DoctorBills, PersonID: p.DoctorID}, nil
+	case authn.LabUser:
+		if p.DepartmentDataType == byRelation {
+			return Visibility{Rule: UserDepartments, PersonID: p.LabUserID}, nil
+		}
+		return Visibility{Rule: SessionDepartments, Departments: slices.Clone(p.DepartmentIDs)}, nil
+	case authn.Support:
+		return Visibility{Rule: Everything}, nil
+	}
+	return Visibility{}, ErrNoAccess
+}

@@ -1,0 +1,106 @@
+package grpcapi
+
+import (
+	"math"
+	"time"
+
+	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
+	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/history"
+	"github.com/labplatform/labplatform/services/callout/internal/records"
+	"github.com/labplatform/labplatform/services/callout/internal/worklist"
+)
+
+func recordsOf(l records.List) *calloutv1.ListCriticalRecordsResponse {
+	out := &calloutv1.ListCriticalRecordsResponse{AttemptedCallout: &calloutv1.AttemptedCallout{}}
+	for _, r := range l.Records {
+		out.Reports = append(out.Reports, &calloutv1.CriticalReport{CriticalParameters: parametersOf(r.Critical), LabReport: reportOf(r.Report)})
+	}
+	if d := l.Draft; d != nil {
+		out.AttemptedCallout = &calloutv1.AttemptedCallout{
+			Recipients: d.Recipients, CriticalCalloutComment: d.Comment,
+			CriticalValuesMeta: rawJSON(d.ValuesMeta), CriticalCalloutMeta: rawJSON(d.CalloutMeta),
+		}
+	}
+	return out
+}
+
+func parametersOf(list []callout.Parameter) []*calloutv1.CriticalParameter {
+	out := make([]*calloutv1.CriticalParameter, len(list))
+	for i, p := range list {
+		out[i] = &calloutv1.CriticalParameter{
+			Value: p.Value, ParameterName: p.Name, ReferenceRange: p.ReferenceRange, Unit: p.Unit, CriticalRange: p.CriticalRange,
+			Flag: p.Flag, RawValue: p.RawValue, Index: clamp(p.Index), ReportFormatId: &p.FormatID,
+		}
+	}
+	return out
+}
+
+func reportOf(r callout.Report) *calloutv1.LabReport {
+	f := r.Flags
+	return &calloutv1.LabReport{
+		OrgId: r.OrgID, OnHold: clamp(f.OnHold), BillId: r.BillID, DocForId: r.DoctorID, ReportID: testOf(r.Test),
+		IsSigned: clamp(f.IsSigned), IsSynced: clamp(f.IsSynced), Comments: r.Comments, IsProfile: clamp(f.IsProfile),
+		IsApproved: clamp(f.IsApproved), IsResolved: clamp(f.IsResolved), InQuestion: clamp(f.InQuestion), LabReportId: r.ID,
+		NotPerformed: clamp(f.NotPerformed), ClaimOnHold: clamp(f.ClaimOnHold), UserDetailsId: r.PatientID, ReportFormatId: r.FormatID,
+		CriticalValues: r.Status.String(), AutoApprovalStatus: clamp(f.AutoApprovalStatus),
+	}
+}
+
+func testOf(t callout.Test) *calloutv1.ReportTest {
+	return &calloutv1.ReportTest{
+		TestID: t.ID, TestName: t.Name, DepartmentId: t.DepartmentID, DepartmentName: t.DepartmentName, IsProfile: clamp(t.IsProfile),
+	}
+}
+
+func logsOf(entries []history.Entry) *calloutv1.ListCalloutLogsResponse {
+	out := &calloutv1.ListCalloutLogsResponse{}
+	for _, e := range entries {
+		out.Logs = append(out.Logs, &calloutv1.CalloutLog{
+			Meta: rawJSON(e.Meta), LabUserName: e.UserName, ActivityText: e.Text, ActivityDate: iso(e.At),
+		})
+	}
+	return out
+}
+
+func calloutsOf(list []history.Record) *calloutv1.ListCalloutsResponse {
+	out := &calloutv1.ListCalloutsResponse{}
+	for _, r := range list {
+		out.Records = append(out.Records, &calloutv1.Callout{
+			Id: r.ID, LabReportId: r.ReportID, BillId: r.BillID, OrgName: r.Organization, PatientName: r.Patient, ReferralName: r.Referral,
+			PerformedByUserName: r.PerformedByUser, PerformedByDoctorName: r.PerformedByDoc, CriticalCalloutComment: r.Comment,
+			CriticalCalloutMeta: rawJSON(r.CalloutMeta), CriticalValuesMeta: rawJSON(r.ValuesMeta), Recipients: r.Recipients,
+			CreatedOn: iso(r.CreatedOn),
+		})
+	}
+	return out
+}
+
+func openOf(o worklist.Open) *calloutv1.ListOpenCalloutsResponse {
+	out := &calloutv1.ListOpenCalloutsResponse{Now: iso(o.Now), LimitReached: o.LimitReached}
+	for _, i := range o.Items {
+		r := i.Report
+		item := &calloutv1.OpenCallout{
+			LabReportId: r.ID, BillId: r.BillID, LabBillId: i.LabBillID, TestName: r.Test.Name, DepartmentId: r.Test.DepartmentID,
+			DepartmentName: r.Test.DepartmentName, PatientName: i.Patient, LabPatientId: i.PatientID, OrgName: i.Organization,
+			ReferralName: i.Referral, CriticalValues: r.Status.String(), CriticalParameters: parametersOf(i.Critical),
+			DetectedAt: iso(i.DetectedAt), Escalations: clamp(i.Level), RerunPending: r.RerunRequested,
+		}
+		if !i.DueAt.IsZero() {
+			due := iso(i.DueAt)
+			item.DueAt = &due
+		}
+		out.Open = append(out.Open, item)
+	}
+	return out
+}
+
+// rawJSON passes on what the domain has checked to be JSON.
+func rawJSON(text []byte) *typev1.RawJSON { return &typev1.RawJSON{Json: text} }
+
+// iso writes a time as the area documents it; a fraction appears only where there is one.
+func iso(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999Z") }
+
+// clamp fits what the columns hold, which is 32 bits wide.
+func clamp(n int) int32 { return int32(max(math.MinInt32, min(math.MaxInt32, n))) }

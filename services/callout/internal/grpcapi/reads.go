@@ -1,0 +1,89 @@
+package grpcapi
+
+import (
+	"context"
+	"time"
+
+	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
+	"github.com/labplatform/labplatform/services/callout/internal/history"
+)
+
+// ListCriticalRecords lists the critical reports of a bill.
+func (s *Server) ListCriticalRecords(ctx context.Context, in *calloutv1.ListCriticalRecordsRequest) (*calloutv1.ListCriticalRecordsResponse, error) {
+	defer s.u.Durations.Measure(opRecords)()
+	_, scope, sees, err := person(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkBill(in.GetBillId()); err != nil {
+		return nil, err
+	}
+	list, err := s.u.Records.List(ctx, scope, in.GetBillId(), sees)
+	if err != nil {
+		return nil, err
+	}
+	return recordsOf(list), nil
+}
+
+// ListCalloutLogs lists what was done about reports.
+func (s *Server) ListCalloutLogs(ctx context.Context, in *calloutv1.ListCalloutLogsRequest) (*calloutv1.ListCalloutLogsResponse, error) {
+	defer s.u.Durations.Measure(opLogs)()
+	_, scope, _, err := person(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := history.ParseIDs("report_ids", in.GetReportIds())
+	if err != nil {
+		return nil, err
+	}
+	entries, err := s.u.History.Logs(ctx, scope, ids)
+	if err != nil {
+		return nil, err
+	}
+	return logsOf(entries), nil
+}
+
+// ListCallouts returns the latest callout of each report.
+func (s *Server) ListCallouts(ctx context.Context, in *calloutv1.ListCalloutsRequest) (*calloutv1.ListCalloutsResponse, error) {
+	defer s.u.Durations.Measure(opAudit)()
+	_, scope, _, err := person(ctx)
+	if err != nil {
+		return nil, err
+	}
+	latest, err := s.u.History.Latest(ctx, scope, in.GetLabReportIds())
+	if err != nil {
+		return nil, err
+	}
+	return calloutsOf(latest), nil
+}
+
+// ListOpenCallouts lists what waits in the laboratory.
+func (s *Server) ListOpenCallouts(ctx context.Context, _ *calloutv1.ListOpenCalloutsRequest) (*calloutv1.ListOpenCalloutsResponse, error) {
+	defer s.u.Durations.Measure(opOpen)()
+	_, scope, sees, err := person(ctx)
+	if err != nil {
+		return nil, err
+	}
+	open, err := s.u.Worklist.Open(ctx, scope, sees)
+	if err != nil {
+		return nil, err
+	}
+	return openOf(open), nil
+}
+
+// GetCalloutSummary tells how quickly callouts come.
+func (s *Server) GetCalloutSummary(ctx context.Context, in *calloutv1.GetCalloutSummaryRequest) (*calloutv1.GetCalloutSummaryResponse, error) {
+	defer s.u.Durations.Measure(opSummary)()
+	_, scope, _, err := person(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := s.u.Worklist.Summary(ctx, scope, in.GetFrom(), in.GetTo())
+	if err != nil {
+		return nil, err
+	}
+	return &calloutv1.GetCalloutSummaryResponse{
+		Open: sum.Open, Overdue: sum.Overdue, Called: sum.Called, InTime: sum.InTime,
+		MedianMinutesToCallout: sum.Median, P90MinutesToCallout: sum.P90, LimitMinutes: int32(sum.Limit / time.Minute),
+	}, nil
+}

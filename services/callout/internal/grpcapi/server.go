@@ -1,0 +1,86 @@
+// Package grpcapi is the transport of the callout service: decode, decide who may, call, encode.
+package grpcapi
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/escalate"
+	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
+	"github.com/labplatform/labplatform/services/callout/internal/history"
+	"github.com/labplatform/labplatform/services/callout/internal/records"
+	"github.com/labplatform/labplatform/services/callout/internal/save"
+	"github.com/labplatform/labplatform/services/callout/internal/worklist"
+)
+
+// UseCases are what the transport calls.
+type UseCases struct {
+	Records   *records.UseCase
+	History   *history.UseCase
+	Save      *save.UseCase
+	Evaluate  *evaluate.UseCase
+	Escalate  *escalate.UseCase
+	Worklist  *worklist.UseCase
+	Durations Durations
+}
+
+// Server implements calloutv1.CalloutServiceServer.
+type Server struct {
+	calloutv1.UnimplementedCalloutServiceServer
+
+	u UseCases
+}
+
+// New returns the server.
+func New(u UseCases) *Server { return &Server{u: u} }
+
+// Durations measures use cases: the returned function is called at the end of one.
+type Durations interface {
+	Measure(operation string) (done func())
+}
+
+// The operations, as the histogram calls them.
+const (
+	opRecords  = "records"
+	opLogs     = "logs"
+	opAudit    = "audit"
+	opOpen     = "open"
+	opSummary  = "summary"
+	opSave     = "save"
+	opEvaluate = "evaluate"
+)
+
+// Operations lists them.
+func Operations() []string {
+	return []string{opRecords, opLogs, opAudit, opOpen, opSummary, opSave, opEvaluate}
+}
+
+// person returns what a logged-in person works on and sees. Services have no departments: what they may do is Evaluate.
+func person(ctx context.Context) (authn.Principal, authn.LabScope, callout.Visibility, error) {
+	p := authn.FromContext(ctx)
+	v, err := callout.VisibilityOf(p)
+	if err != nil {
+		return p, authn.LabScope{}, v, err
+	}
+	scope, err := p.Scope(0)
+	return p, scope, v, err
+}
+
+func performer(p authn.Principal, v callout.Visibility) save.Performer {
+	by := save.Performer{UserID: p.LabUserID, Actor: activitylog.ActorOf(p), Sees: v}
+	if p.SessionType == authn.Doctor {
+		by.UserID, by.DoctorID = 0, p.DoctorID
+	}
+	return by
+}
+
+func checkBill(id int64) error {
+	if id <= 0 {
+		return apperr.InvalidField("bill_id", "bill_id must be a positive integer")
+	}
+	return nil
+}

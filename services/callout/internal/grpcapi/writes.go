@@ -1,0 +1,84 @@
+package grpcapi
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
+	"github.com/labplatform/labplatform/services/callout/internal/history"
+	"github.com/labplatform/labplatform/services/callout/internal/save"
+)
+
+// SaveCallout records a callout or an attempt.
+func (s *Server) SaveCallout(ctx context.Context, in *calloutv1.SaveCalloutRequest) (*calloutv1.SaveCalloutResponse, error) {
+	defer s.u.Durations.Measure(opSave)()
+	p, scope, sees, err := person(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkBill(in.GetBillId()); err != nil {
+		return nil, err
+	}
+	status, err := s.u.Save.Save(ctx, scope, performer(p, sees), save.Callout{
+		BillID: in.GetBillId(), Draft: in.GetIsDraft(), ReportIDs: in.GetLabReportIds(), Recipients: in.GetRecipients(),
+		Methods: in.GetCommunicationMethods(), Comment: in.GetCriticalCalloutComment(),
+		ReadBack: in.ReadBack, // absent is not false
+		Person:   in.GetNotifiedPerson(), NotifiedAt: in.GetNotifiedAt(), Outcome: callout.Outcome(in.GetOutcome()), Force: in.GetForce(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	message := "Critical callout saved successfully"
+	if in.GetIsDraft() {
+		message = "Critical callout draft saved successfully"
+	}
+	return &calloutv1.SaveCalloutResponse{Message: message, Status: status.String(), Reports: in.GetLabReportIds()}, nil
+}
+
+// EvaluateBill judges a bill, and raises what is overdue: it is also what the escalation's job calls.
+func (s *Server) EvaluateBill(ctx context.Context, in *calloutv1.EvaluateBillRequest) (*calloutv1.EvaluateBillResponse, error) {
+	defer s.u.Durations.Measure(opEvaluate)()
+	scope, err := authn.FromContext(ctx).Scope(in.GetLabId())
+	if err != nil {
+		return nil, err
+	}
+	if err := checkBill(in.GetBillId()); err != nil {
+		return nil, err
+	}
+	results, err := s.u.Evaluate.Bill(ctx, scope, in.GetBillId())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.u.Escalate.Bill(ctx, scope, in.GetBillId()); err != nil {
+		return nil, err
+	}
+	return &calloutv1.EvaluateBillResponse{Reports: statusesOf(results)}, nil
+}
+
+// EvaluateReports judges reports.
+func (s *Server) EvaluateReports(ctx context.Context, in *calloutv1.EvaluateReportsRequest) (*calloutv1.EvaluateReportsResponse, error) {
+	defer s.u.Durations.Measure(opEvaluate)()
+	scope, err := authn.FromContext(ctx).Scope(in.GetLabId())
+	if err != nil {
+		return nil, err
+	}
+	if len(in.GetReportIds()) > history.MostIDs {
+		return nil, apperr.InvalidField("report_ids", "report_ids has more than 500 ids: send them in parts")
+	}
+	results, err := s.u.Evaluate.Reports(ctx, scope, in.GetReportIds())
+	if err != nil {
+		return nil, err
+	}
+	return &calloutv1.EvaluateReportsResponse{Reports: statusesOf(results)}, nil
+}
+
+func statusesOf(results []evaluate.Result) []*calloutv1.ReportStatus {
+	list := make([]*calloutv1.ReportStatus, len(results))
+	for i, r := range results {
+		list[i] = &calloutv1.ReportStatus{LabReportId: r.ReportID, CriticalValues: r.Status.String()}
+	}
+	return list
+}

@@ -1,0 +1,136 @@
+// Package history owns what was done about critical results: the log of callouts, and the latest callout of a report.
+package history
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+)
+
+// Limits of a request and of an answer.
+const (
+	MostIDs  = 500
+	MostLogs = 1000
+)
+
+// Entry is one line of the activity log.
+type Entry struct {
+	Meta     []byte // a JSON object
+	UserName string
+	Text     string
+	At       time.Time
+}
+
+// Record is a completed callout with the names of whom it concerns. Names that are not known are empty.
+type Record struct {
+	ID, ReportID    int64
+	BillID          *int64
+	Organization    string
+	Patient         string
+	Referral        string
+	PerformedByUser string
+	PerformedByDoc  string
+	Comment         string
+	CalloutMeta     []byte // JSON objects
+	ValuesMeta      []byte
+	Recipients      []string
+	CreatedOn       time.Time
+}
+
+// Store reads the history.
+type Store interface {
+	// Logs returns the newest entries of category 648 of the reports, at most most, oldest first.
+	Logs(ctx context.Context, scope authn.LabScope, reportIDs []int64, most int) ([]Entry, error)
+	// Latest returns the last callout of each report that has one, by report.
+	Latest(ctx context.Context, scope authn.LabScope, reportIDs []int64) (map[int64]Record, error)
+}
+
+// UseCase reads the history of a laboratory.
+type UseCase struct{ store Store }
+
+// New returns the use case.
+func New(s Store) *UseCase { return &UseCase{s} }
+
+// Logs lists what was done about the reports.
+func (u *UseCase) Logs(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]Entry, error) {
+	return u.store.Logs(ctx, scope, reportIDs, MostLogs)
+}
+
+// Latest lists the last callout of each report, in the order of the ids; reports without one are left out.
+func (u *UseCase) Latest(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]Record, error) {
+	if err := CheckIDs("lab_report_ids", reportIDs); err != nil {
+		return nil, err
+	}
+	found, err := u.store.Latest(ctx, scope, distinct(reportIDs))
+	if err != nil {
+		return nil, err
+	}
+	records := []Record{}
+	for _, id := range distinct(reportIDs) {
+		if r, ok := found[id]; ok {
+			records = append(records, r)
+		}
+	}
+	return records, nil
+}
+
+// CheckIDs refuses no ids, too many, and what cannot be an id.
+func CheckIDs(name string, ids []int64) error {
+	if len(ids) == 0 {
+		return apperr.InvalidField(name, name+" is empty: give 1 to 500 report ids")
+	}
+	if len(ids) > MostIDs {
+		return apperr.InvalidField(name, name+" has more than 500 ids: ask for them in parts")
+	}
+	for _, id := range ids {
+		if id <= 0 {
+			return apperr.InvalidField(name, name+" must hold positive integers only")
+		}
+	}
+	return nil
+}
+
+// ParseIDs reads "7001,7002": digits and commas and nothing else, checked before anything is read.
+func ParseIDs(name, text string) ([]int64, error) {
+	if text == "" {
+		return nil, CheckIDs(name, nil)
+	}
+	const longest = 18 // digits: every one of them fits into an int64
+	var ids []int64
+	for part := range strings.SplitSeq(text, ",") {
+		if len(ids) >= MostIDs {
+			return nil, CheckIDs(name, make([]int64, MostIDs+1))
+		}
+		var id int64
+		if part == "" || len(part) > longest {
+			return nil, errDigits(name)
+		}
+		for i := range len(part) {
+			if part[i] < '0' || part[i] > '9' {
+				return nil, errDigits(name)
+			}
+			id = id*10 + int64(part[i]-'0')
+		}
+		ids = append(ids, id)
+	}
+	return distinct(ids), nil
+}
+
+func errDigits(name string) error {
+	return apperr.InvalidField(name, name+" must be report ids with commas between, digits only, for example 7001,7002")
+}
+
+// distinct keeps the first of equal ids.
+func distinct(ids []int64) []int64 {
+	var once []int64
+	for _, id := range ids {
+		if !slices.Contains(once, id) {
+			once = append(once, id)
+		}
+	}
+	return once
+}

@@ -1,0 +1,186 @@
+package save
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/history"
+)
+
+// Performer is who calls.
+type Performer struct {
+	UserID   int64 // a lab user's or supporter's; 0 for a doctor
+	DoctorID int64
+	Actor    activitylog.Actor
+	Sees     callout.Visibility
+}
+
+// Callout is what the caller says.
+type Callout struct {
+	BillID     int64
+	Draft      bool
+	ReportIDs  []int64
+	Recipients []string
+	Methods    []string
+	Comment    string
+	ReadBack   *bool
+	Person     string
+	NotifiedAt string // ISO 8601; empty: not said
+	Outcome    callout.Outcome
+	Force      bool
+}
+
+// Limits of what is stored, in characters.
+const (
+	mostNames    = 20
+	longestName  = 255
+	longestText  = 5000
+	clockLeeway  = 5 * time.Minute // a caller's clock may be ahead of ours
+	completeNeed = " is empty: say at least one, or save a draft with is_draft"
+)
+
+// checked returns the callout with its defaults, or what is wrong with it.
+func (c Callout) checked(now time.Time) (Callout, error) {
+	if err := history.CheckIDs("lab_report_ids", c.ReportIDs); err != nil {
+		return c, err
+	}
+	c.ReportIDs = slices.Compact(slices.Sorted(slices.Values(c.ReportIDs)))
+	for _, field := range []struct {
+		name  string
+		texts []string
+	}{{"recipients", c.Recipients}, {"communication_methods", c.Methods}} {
+		if err := checkNames(field.name, field.texts, c.Draft); err != nil {
+			return c, err
+		}
+	}
+	if utf8.RuneCountInString(c.Comment) > longestText {
+		return c, apperr.InvalidField("critical_callout_comment", "critical_callout_comment is longer than 5000 characters: shorten it")
+	}
+	if utf8.RuneCountInString(c.Person) > longestName {
+		return c, apperr.InvalidField("notified_person", "notified_person is longer than 255 characters: shorten it")
+	}
+	if err := c.checkOutcome(); err != nil {
+		return c, err
+	}
+	return c.withTime(now)
+}
+
+func checkNames(name string, texts []string, draft bool) error {
+	if len(texts) == 0 && !draft {
+		return apperr.InvalidField(name, name+completeNeed)
+	}
+	if len(texts) > mostNames {
+		return apperr.InvalidField(name, name+" has more than 20 entries")
+	}
+	for _, t := range texts {
+		if strings.TrimSpace(t) == "" || utf8.RuneCountInString(t) > longestName {
+			return apperr.InvalidField(name, name+" must hold texts of 1 to 255 characters")
+		}
+	}
+	return nil
+}
+
+func (c *Callout) checkOutcome() error {
+	if !c.Outcome.Known() {
+		return apperr.InvalidField("outcome", "outcome must be confirmed, reached_no_readback or unable_to_reach")
+	}
+	if c.Draft {
+		return nil
+	}
+	if c.Outcome == callout.UnableToReach {
+		return apperr.InvalidField("outcome", "nobody was reached, so the callout is not complete: save it as a draft with is_draft true")
+	}
+	if c.Outcome == callout.Confirmed && c.ReadBack != nil && !*c.ReadBack {
+		return apperr.InvalidField("outcome", "outcome confirmed contradicts read_back false: say reached_no_readback")
+	}
+	if c.Outcome == "" && c.ReadBack != nil {
+		c.Outcome = callout.NoReadBack
+		if *c.ReadBack {
+			c.Outcome = callout.Confirmed
+		}
+	}
+	return nil
+}
+
+// withTime reads notified_at; a completed callout that does not say it happened now.
+func (c Callout) withTime(now time.Time) (Callout, error) {
+	at := now
+	if c.NotifiedAt == "" {
+		if c.Draft {
+			return c, nil
+		}
+	} else {
+		var err error
+		if at, err = time.Parse(time.RFC3339Nano, c.NotifiedAt); err != nil {
+			return c, apperr.InvalidField("notified_at", "notified_at must be an ISO 8601 time with a zone, for example 2026-11-20T10:00:00Z")
+		}
+		if at.After(now.Add(clockLeeway)) {
+			return c, apperr.InvalidField("notified_at", "notified_at lies in the future: give the time of the call")
+		}
+	}
+	c.NotifiedAt = at.UTC().Format(time.RFC3339)
+	return c, nil
+}
+
+func (c Callout) meta(by Performer, tests []int64) callout.Meta {
+	methods := c.Methods
+	if methods == nil {
+		methods = []string{}
+	}
+	slices.Sort(tests)
+	return callout.Meta{
+		CommunicationMethods: methods, CalloutFor: slices.Compact(tests), ReadBack: c.ReadBack, NotifiedPerson: c.Person,
+		NotifiedAt: c.NotifiedAt, Outcome: c.Outcome, PerformedBy: by.Actor.Name, Forced: c.Force,
+	}
+}
+
+func (c Callout) entry(r callout.Report, by Performer, now time.Time) activitylog.Entry {
+	text, event := "Critical callout completed", callout.Complete
+	switch {
+	case c.Draft:
+		text, event = "Critical callout attempted: draft saved", callout.Attempt
+	case r.Status == callout.Done:
+		text, event = "Critical callout repeated", callout.Repeat
+	}
+	to, _ := r.Status.After(event)
+	return activitylog.Entry{
+		Category: activitylog.CriticalCallout, ReportID: r.ID, BillID: r.BillID, Actor: by.Actor, Text: text, At: now,
+		Meta: logMeta{
+			IsDraft: c.Draft, Method: strings.Join(c.Methods, ", "), Recipients: strings.Join(c.Recipients, ", "), ReadBack: c.ReadBack,
+			Outcome: c.Outcome, NotifiedPerson: c.Person, NotifiedAt: c.NotifiedAt,
+			Change: activitylog.Change[state]{Old: state{r.Status.String()}, New: state{to.String()}},
+		},
+	}
+}
+
+func errNotOnBill(id int64) error {
+	return apperr.InvalidField("lab_report_ids", fmt.Sprintf("report %d is not on this bill; load the bill's critical records", id))
+}
+
+func errDone(ids []int64, draft bool) error {
+	if draft {
+		return apperr.Newf(apperr.Conflict, "CALLOUT_DONE", "The callout is done already for reports %s, so there is nothing to draft", text(ids))
+	}
+	return apperr.Newf(apperr.Conflict, "CALLOUT_DONE",
+		"The callout is done already for reports %s; load the history, or send force true to record another one", text(ids))
+}
+
+func errNotCritical(ids []int64) error {
+	return apperr.Newf(apperr.Conflict, "NOT_CRITICAL",
+		"Reports %s do not wait for a callout: no critical value was found in them; load the bill's critical records again", text(ids))
+}
+
+func text(ids []int64) string {
+	parts := make([]string, len(ids))
+	for i, id := range ids {
+		parts[i] = strconv.FormatInt(id, 10)
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,61 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/history"
+)
+
+// Logs implements history.Store.
+func (s *Store) Logs(ctx context.Context, scope authn.LabScope, reportIDs []int64, most int) ([]history.Entry, error) {
+	in, args := list(reportIDs)
+	entries := []history.Entry{}
+	err := each(ctx, s.db, "read activity log", "SELECT meta, labUserName, activityText, activityDate FROM ActivityLog"+
+		" WHERE lab_id = ? AND category = ? AND labReportId IN ("+in+") ORDER BY activityDate DESC, id DESC LIMIT ?",
+		append(append([]any{scope.LabID(), activitylog.CriticalCallout}, args...), most), func(r *sql.Rows) error {
+			var e history.Entry
+			if err := r.Scan(&e.Meta, &e.UserName, &e.Text, &e.At); err != nil {
+				return err
+			}
+			e.Meta = callout.Object(e.Meta)
+			entries = append(entries, e)
+			return nil
+		})
+	slices.Reverse(entries)
+	return entries, err
+}
+
+const latestStatement = "SELECT c.id, c.lab_report_id, c.bill_id, IFNULL(o.orgFullName, ''), IFNULL(u.fullName, '')," +
+	" IFNULL(d.docFullName, ''), IFNULL(w.fullName, ''), IFNULL(p.docFullName, ''), IFNULL(c.critical_callout_comment, '')," +
+	" c.critical_callout_meta, c.critical_values_meta, c.recipients, c.created_on FROM CriticalCallout c" +
+	" LEFT JOIN organization o ON o.id = c.org_id AND o.labId_id = c.lab_id" +
+	" LEFT JOIN userDetails u ON u.id = c.user_details_id AND u.labId_id = c.lab_id" +
+	" LEFT JOIN doctorDetails d ON d.id = c.referral_doc_id AND d.labId_id = c.lab_id" +
+	" LEFT JOIN labUser w ON w.id = c.performed_by_user_id AND w.labId_id = c.lab_id" +
+	" LEFT JOIN doctorDetails p ON p.id = c.performed_by_doctor_id AND p.labId_id = c.lab_id" +
+	" WHERE c.id IN (SELECT MAX(m.id) FROM CriticalCallout m WHERE m.lab_id = ? AND m.lab_report_id IN ("
+
+// Latest implements history.Store.
+func (s *Store) Latest(ctx context.Context, scope authn.LabScope, reportIDs []int64) (map[int64]history.Record, error) {
+	in, args := list(reportIDs)
+	found := map[int64]history.Record{}
+	err := each(ctx, s.db, "read callouts", latestStatement+in+") GROUP BY m.lab_report_id)",
+		append([]any{scope.LabID()}, args...), func(r *sql.Rows) error {
+			var c history.Record
+			var recipients []byte
+			if err := r.Scan(&c.ID, &c.ReportID, &c.BillID, &c.Organization, &c.Patient, &c.Referral, &c.PerformedByUser,
+				&c.PerformedByDoc, &c.Comment, &c.CalloutMeta, &c.ValuesMeta, &recipients, &c.CreatedOn); err != nil {
+				return err
+			}
+			c.Recipients = callout.Texts(recipients)
+			c.CalloutMeta, c.ValuesMeta = callout.Object(c.CalloutMeta), callout.Object(c.ValuesMeta)
+			found[c.ReportID] = c
+			return nil
+		})
+	return found, err
+}

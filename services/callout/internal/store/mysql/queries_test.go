@@ -1,0 +1,78 @@
+package mysql_test
+
+import (
+	"database/sql"
+	"fmt"
+	"testing"
+
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/records"
+	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
+)
+
+// statements returns how many statements work sends. The pool must have one connection.
+func statements(t *testing.T, db *sql.DB, work func()) int {
+	t.Helper()
+	read := func() (n int) {
+		var name string
+		if err := db.QueryRowContext(t.Context(), "SHOW SESSION STATUS LIKE 'Questions'").Scan(&name, &n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := read()
+	work()
+	return read() - before - 1 // the second look counts itself
+}
+
+func TestTheNumberOfStatementsDoesNotDependOnTheBill(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	db.SetMaxOpenConns(1)
+	s, err := mysql.New(db, storetest.NewClock(), storetest.Pace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := records.New(s)
+	exec := func(query string, args ...any) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	measure := func(reports int) int {
+		for i := range reports {
+			exec("REPLACE INTO labReportRelation (id, labId_id, billId_id, billingInfoId_id, userDetailsId_id, reportID_id, sampleCollected, criticalValues)"+
+				" VALUES (?, 12, 400, ?, 501, 66, 1, 1)", 8000+i, 8000+i)
+			exec("REPLACE INTO reportValues (id, labReportId_id, `index`, `order`, value) VALUES (?, ?, 2, 2, '7.1')", 8000+i, 8000+i)
+		}
+		return statements(t, db, func() {
+			found, err := list.List(t.Context(), storetest.Lab(t, 12), storetest.Bill, callout.Visibility{Rule: callout.UserDepartments, PersonID: 78})
+			if err != nil || len(found.Records) != 0 {
+				t.Errorf("%d records of another department, %v", len(found.Records), err)
+			}
+			found, err = list.List(t.Context(), storetest.Lab(t, 12), storetest.Bill, callout.Visibility{Rule: callout.Everything})
+			if err != nil || len(found.Records) != reports {
+				t.Errorf("%d records, %v", len(found.Records), err)
+			}
+		})
+	}
+	one, many := measure(1), measure(40)
+	if one != many || one != 3+6 {
+		t.Fatalf("%d statements for one report, %d for forty", one, many)
+	}
+}
+
+// TestADuplicateDraftIsImpossible: the unique key holds even for a program that does not know our locks.
+func TestADuplicateDraftIsImpossible(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	insert := func() error {
+		_, err := db.ExecContext(t.Context(), "INSERT INTO CriticalCallout (lab_id, bill_id) VALUES (12, 400)")
+		return err
+	}
+	if first, second := insert(), insert(); first != nil || second == nil {
+		t.Fatal(fmt.Sprint(first, second))
+	}
+}

@@ -1,0 +1,101 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/reportformat"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+)
+
+const reportColumns = "SELECT r.id, r.billId_id, r.userDetailsId_id, r.orgId_id, r.docForId_id, r.reportFormatId_id," +
+	" r.comments, r.criticalValues, r.onHold, r.isSigned, r.isSynced, r.isProfile, r.isApproved, r.isResolved, r.inQuestion," +
+	" r.notPerformed, r.claim_on_hold, r.auto_approval_status, r.sampleCollected, r.sampleRedrawFlag IN (3, 4)," +
+	" r.reportID_id, t.testName, t.departmentId_id, d.departmentName, t.isProfile," +
+	" r.billingInfoId_id, r.sampleCollectionTime, l.timezone, u.gender, u.dateOfBirth, u.age" +
+	" FROM labReportRelation r LEFT JOIN AllTests t ON t.id = r.reportID_id" +
+	" LEFT JOIN department d ON d.id = t.departmentId_id AND d.labId_id = r.labId_id" +
+	" LEFT JOIN labs l ON l.id = r.labId_id LEFT JOIN userDetails u ON u.id = r.userDetailsId_id" +
+	" WHERE r.labId_id = ? AND r.dismissed = 0"
+
+// open is the condition of reports about which somebody has still to be told.
+const open = "r.criticalValues IN (1, 4) AND r.dismissed = 0"
+
+// reports reads the reports of a laboratory that a further condition picks, with their charts and formats: four
+// statements, whatever their number.
+func (s *Store) reports(ctx context.Context, q querier, scope authn.LabScope, condition string, args ...any) (
+	[]callout.Report, callout.Formats, error,
+) {
+	var list []callout.Report
+	var rows []reportRow
+	err := each(ctx, q, "read reports", reportColumns+condition, append([]any{scope.LabID()}, args...), func(r *sql.Rows) error {
+		var row reportRow
+		if err := r.Scan(row.targets()...); err != nil {
+			return err
+		}
+		list, rows = append(list, row.read(s)), append(rows, row)
+		return nil
+	})
+	if err != nil || len(list) == 0 {
+		return nil, nil, err
+	}
+	formats, err := s.fill(ctx, q, scope, list, rows)
+	return list, formats, err
+}
+
+// reportRow is a report as the tables hold it.
+type reportRow struct {
+	callout.Report
+	comments, name, department, zone, gender, age sql.NullString
+	departmentID, billingInfoID, isProfile        sql.NullInt64
+	collected, born                               sql.NullTime
+}
+
+func (r *reportRow) targets() []any {
+	f := &r.Flags
+	return []any{
+		&r.ID, &r.BillID, &r.PatientID, &r.OrgID, &r.DoctorID, &r.FormatID,
+		&r.comments, &r.Status, &f.OnHold, &f.IsSigned, &f.IsSynced, &f.IsProfile, &f.IsApproved, &f.IsResolved, &f.InQuestion,
+		&f.NotPerformed, &f.ClaimOnHold, &f.AutoApprovalStatus, &r.SampleTaken, &r.RerunRequested,
+		&r.Test.ID, &r.name, &r.departmentID, &r.department, &r.isProfile,
+		&r.billingInfoID, &r.collected, &r.zone, &r.gender, &r.born, &r.age,
+	}
+}
+
+func (r *reportRow) read(s *Store) callout.Report {
+	report := r.Report
+	if r.comments.Valid {
+		report.Comments = &r.comments.String
+	}
+	report.Test.Name, report.Test.DepartmentName = r.name.String, r.department.String
+	report.Test.IsProfile = int(r.isProfile.Int64)
+	if r.departmentID.Valid {
+		report.Test.DepartmentID = &r.departmentID.Int64
+	}
+	p := &report.Chart.Patient
+	p.Gender, p.RecordedAge, p.BirthDate = r.gender.String, r.age.String, r.born.Time
+	p.SampledOn = reportformat.CollectionDay(r.collected, s.clock.Now(), r.zone.String)
+	report.Chart.Tests = []int64{report.Test.ID}
+	return report
+}
+
+// visible is the condition of the reports that somebody sees.
+func visible(v callout.Visibility) (condition string, args []any) {
+	switch v.Rule {
+	case callout.Everything:
+		return "", nil
+	case callout.SessionDepartments:
+		in, args := list(v.Departments)
+		return " AND t.departmentId_id IN (" + in + ")", args
+	case callout.DoctorDepartments:
+		return " AND t.departmentId_id IN (SELECT departmentId_id FROM DoctorDepartmentRelation WHERE docId_id = ?)", []any{v.PersonID}
+	case callout.UserDepartments:
+		return " AND t.departmentId_id IN (SELECT departmentId_id FROM LabUserDepartmentRelation WHERE labUserId_id = ?)", []any{v.PersonID}
+	case callout.DoctorBills:
+		return " AND EXISTS (SELECT 1 FROM billing b WHERE b.id = r.billId_id AND b.labId_id = r.labId_id AND b.docId_id = ?)",
+			[]any{v.PersonID}
+	default:
+		return " AND 1 = 0", nil
+	}
+}

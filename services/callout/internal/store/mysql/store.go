@@ -1,0 +1,121 @@
+// Package mysql owns the SQL of the callout service: callouts and drafts, episodes, escalations, evaluations, settings
+// and the outbox. Of the platform's tables it writes labReportRelation.criticalValues and appends to ActivityLog.
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/pkg/reportformat"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+)
+
+// OutboxTable is the name of the service's outbox.
+const OutboxTable = "outbox_callout"
+
+// Tables are those that the service cannot work without.
+func Tables() []string { return []string{"CriticalCallout", OutboxTable, "callout_setting"} }
+
+// querier is a pool or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// Store reads and writes the relational database. Its methods may be called from several goroutines.
+type Store struct {
+	db     *sql.DB
+	outbox outbox.Table
+	clock  clock.Clock
+	pace   callout.Pace
+	bands  bands
+}
+
+// New returns a store over db, which stays the caller's to close. pace is that of laboratories without their own.
+func New(db *sql.DB, c clock.Clock, pace callout.Pace) (*Store, error) {
+	table, err := outbox.NewTable(OutboxTable)
+	if err != nil {
+		return nil, fmt.Errorf("callout store: %w", err)
+	}
+	return &Store{db: db, outbox: table, clock: c, pace: pace}, nil
+}
+
+// LegacyColumns are the columns of the platform's tables that the service needs.
+func LegacyColumns() map[string][]string {
+	columns := map[string][]string{
+		"labs":                      {"id", "timezone"},
+		"department":                {"id", "labId_id", "departmentName"},
+		"organization":              {"id", "labId_id", "orgFullName"},
+		"doctorDetails":             {"id", "labId_id", "docFullName"},
+		"labUser":                   {"id", "labId_id", "fullName"},
+		"DoctorDepartmentRelation":  {"docId_id", "departmentId_id"},
+		"LabUserDepartmentRelation": {"labUserId_id", "departmentId_id"},
+		"userDetails":               {"id", "labId_id", "fullName", "labPatientId", "gender", "dateOfBirth", "age"},
+		"billing":                   {"id", "labId_id", "labBillId", "userDetailsId_id", "orgId_id", "docId_id"},
+		"billingInfo":               {"id", "labId_id", "testId_id", "profileParentId"},
+		"AllTests":                  {"id", "testName", "departmentId_id", "isProfile"},
+		"ReportFormat":              {"id", "testId_id", "index", "order", "parameterName", "unit", "valueType", "isDisabled"},
+		"reportValues":              {"id", "labReportId_id", "profileTestId", "index", "order", "parameter_name", "value"},
+		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "userDetailsId_id", "reportID_id",
+			"reportFormatId_id", "docForId_id", "orgId_id", "sampleCollected", "sampleCollectionTime", "dismissed", "isProfile",
+			"isSigned", "isSynced", "isApproved", "isResolved", "inQuestion", "notPerformed", "onHold", "claim_on_hold",
+			"comments", "criticalValues", "sampleRedrawFlag", "auto_approval_status", "updatedOn"},
+	}
+	maps.Copy(columns, reportformat.Columns())
+	maps.Copy(columns, activitylog.Columns())
+	return columns
+}
+
+// list writes ids as the inside of IN (…). No id at all matches nothing.
+func list(ids []int64) (placeholders string, args []any) {
+	if len(ids) == 0 {
+		return "NULL", nil
+	}
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	return "?" + strings.Repeat(", ?", len(ids)-1), args
+}
+
+// errUnknown is what callers see when the answer to a commit was lost: the change was made, or it was not.
+var errUnknown = apperr.New(apperr.Unavailable, "OUTCOME_UNKNOWN",
+	"The database did not answer whether the change was made; load the bill's critical records, and try again if it was not")
+
+// wrap adds the operation, and tells a database that is away from one that refuses.
+func wrap(operation string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, mysqldb.ErrCommitUnknown):
+		return errUnknown.WithCause(fmt.Errorf("%s: %w", operation, err))
+	case mysqldb.IsUnavailable(err):
+		return apperr.New(apperr.Unavailable, "DATABASE_DOWN", "The database does not answer; try again").
+			WithCause(fmt.Errorf("%s: %w", operation, err))
+	default:
+		return fmt.Errorf("%s: %w", operation, err)
+	}
+}
+
+// each calls scan for every row.
+func each(ctx context.Context, q querier, operation, query string, args []any, scan func(*sql.Rows) error) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return wrap(operation, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return wrap(operation, err)
+		}
+	}
+	return wrap(operation, rows.Err())
+}

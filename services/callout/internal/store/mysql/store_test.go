@@ -1,0 +1,94 @@
+package mysql_test
+
+import (
+	"database/sql"
+	"log/slog"
+	"testing"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
+	"github.com/labplatform/labplatform/services/callout/migrations"
+)
+
+// newDatabase holds the platform's tables, the service's and the world.
+func newDatabase(t *testing.T) *sql.DB {
+	t.Helper()
+	db := mysqltest.New(t)
+	if err := legacydb.Create(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	if err := mysqldb.RequireColumns(t.Context(), db, mysql.LegacyColumns()); err != nil {
+		t.Fatal(err)
+	}
+	if err := mysqldb.Migrate(t.Context(), db, "callout", migrations.Files, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range storetest.World() {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return db
+}
+
+func open(t *testing.T, c *storetest.Clock) storetest.Backend {
+	t.Helper()
+	db := newDatabase(t)
+	s, err := mysql.New(db, c, storetest.Pace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec := func(query string, args ...any) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return storetest.Backend{
+		Reader: s, Callouts: mysql.Callouts{Store: s}, Evaluations: mysql.Evaluations{Store: s}, Escalations: mysql.Escalations{Store: s},
+		Reaps: mysql.Reaps{Store: s}, Sweeps: mysql.Sweeps{Store: s},
+		SetValue: func(id int64, index int, value string) {
+			exec("INSERT INTO reportValues (labReportId_id, `index`, `order`, value) VALUES (?, ?, ?, ?) ON DUPLICATE KEY UPDATE value = VALUES(value)",
+				id, index, index, value)
+		},
+		SetStatus: func(id int64, to callout.Status) {
+			exec("UPDATE labReportRelation SET criticalValues = ?, updatedOn = CURRENT_TIMESTAMP(6) WHERE id = ?", to, id)
+		},
+		Dismiss:    func(id int64) { exec("UPDATE labReportRelation SET dismissed = 1 WHERE id = ?", id) },
+		MoveToBill: func(id, bill int64) { exec("UPDATE labReportRelation SET billId_id = ? WHERE id = ?", bill, id) },
+		Setting: func(lab int64, escalateAfter, repeatWithin int) {
+			exec("REPLACE INTO callout_setting VALUES (?, NULLIF(?, 0), ?)", lab, escalateAfter, repeatWithin)
+		},
+		Sent: func() []outbox.Event { return sent(t, db) },
+	}
+}
+
+func sent(t *testing.T, db *sql.DB) (events []outbox.Event) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "SELECT aggregate, kind, payload, IFNULL(dedupe_key, '') FROM outbox_callout ORDER BY id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var e outbox.Event
+		if err := rows.Scan(&e.Aggregate, &e.Kind, &e.Payload, &e.DedupeKey); err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, e)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, open)
+}

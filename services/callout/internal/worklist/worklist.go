@@ -1,0 +1,150 @@
+// Package worklist owns what a laboratory hangs on the wall: the critical results about which somebody has still to be
+// told, and how quickly its callouts come.
+package worklist
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+)
+
+// Most is how many open callouts are listed.
+const Most = 500
+
+// Item is a report that waits for a callout. Names that are not known are empty.
+type Item struct {
+	Report       callout.Report
+	LabBillID    int64
+	Patient      string
+	PatientID    string // the laboratory's own number
+	Organization string
+	Referral     string
+	DetectedAt   time.Time
+	DueAt        time.Time // zero: no escalation follows
+	Level        int
+	Critical     []callout.Parameter
+}
+
+// Open is the worklist at a moment.
+type Open struct {
+	Items        []Item
+	Now          time.Time
+	LimitReached bool
+}
+
+// Figures are what a store counts.
+type Figures struct {
+	Open, Overdue int64
+	Called        []time.Duration // from detection to callout
+	Limit         time.Duration
+}
+
+// Summary is how a laboratory does.
+type Summary struct {
+	Open, Overdue, Called, InTime int64
+	Median, P90                   *float64 // minutes; nil without a callout
+	Limit                         time.Duration
+}
+
+// Store reads the worklist.
+type Store interface {
+	// Waiting returns what waits, the earliest deadline first, and the formats of its tests.
+	Waiting(ctx context.Context, scope authn.LabScope, v callout.Visibility, most int) ([]Item, callout.Formats, error)
+	// Figures counts the results that were detected in [from, to).
+	Figures(ctx context.Context, scope authn.LabScope, from, to, now time.Time) (Figures, error)
+	// Zone is the laboratory's time zone.
+	Zone(ctx context.Context, scope authn.LabScope) (*time.Location, error)
+}
+
+// UseCase reads the worklist.
+type UseCase struct {
+	store Store
+	clock clock.Clock
+}
+
+// New returns the use case.
+func New(s Store, c clock.Clock) *UseCase { return &UseCase{s, c} }
+
+// Open lists what waits and may be seen. A report stays listed when its values are not critical any more and nobody judged
+// them yet.
+func (u *UseCase) Open(ctx context.Context, scope authn.LabScope, v callout.Visibility) (Open, error) {
+	items, formats, err := u.store.Waiting(ctx, scope, v, Most+1)
+	if err != nil {
+		return Open{}, err
+	}
+	o := Open{Items: items[:min(len(items), Most)], Now: u.clock.Now(), LimitReached: len(items) > Most}
+	for i := range o.Items {
+		o.Items[i].Critical = callout.Judge(o.Items[i].Report.Chart, formats).Critical
+	}
+	return o, nil
+}
+
+// defaultWindow is what a summary without from covers.
+const defaultWindow = 30 * 24 * time.Hour
+
+// Summary counts what was detected from from to to, both ISO 8601 or empty. A date as to means the whole day.
+func (u *UseCase) Summary(ctx context.Context, scope authn.LabScope, from, to string) (Summary, error) {
+	zone, err := u.store.Zone(ctx, scope)
+	if err != nil {
+		return Summary{}, err
+	}
+	now := u.clock.Now()
+	end, err := instant("to", to, now.Add(time.Second), zone, 1)
+	if err != nil {
+		return Summary{}, err
+	}
+	begin, err := instant("from", from, end.Add(-defaultWindow), zone, 0)
+	if err != nil {
+		return Summary{}, err
+	}
+	if !begin.Before(end) {
+		return Summary{}, apperr.InvalidField("from", "from must be before to")
+	}
+	f, err := u.store.Figures(ctx, scope, begin, end, now)
+	if err != nil {
+		return Summary{}, err
+	}
+	return summarize(f), nil
+}
+
+func summarize(f Figures) Summary {
+	s := Summary{Open: f.Open, Overdue: f.Overdue, Called: int64(len(f.Called)), Limit: f.Limit}
+	slices.Sort(f.Called)
+	for _, d := range f.Called {
+		if d <= f.Limit {
+			s.InTime++
+		}
+	}
+	s.Median, s.P90 = quantile(f.Called, 50), quantile(f.Called, 90)
+	return s
+}
+
+// quantile is the smallest value that at least percent of the sorted values do not exceed, in minutes to one decimal.
+func quantile(sorted []time.Duration, percent int) *float64 {
+	if len(sorted) == 0 {
+		return nil
+	}
+	at := (len(sorted)*percent + 99) / 100
+	minutes := float64(sorted[at-1].Round(6*time.Second)/(6*time.Second)) / 10
+	return &minutes
+}
+
+// instant reads a date, with days added, in the laboratory's zone, or a time with a zone.
+func instant(name, text string, absent time.Time, zone *time.Location, days int) (time.Time, error) {
+	if text == "" {
+		return absent, nil
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
+		return t.AddDate(0, 0, days), nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return t, apperr.InvalidField(name, name+" must be an ISO date like 2026-11-20, or a time with a zone like 2026-11-20T10:00:00Z")
+	}
+	return t, nil
+}

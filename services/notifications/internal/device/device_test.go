@@ -1,0 +1,263 @@
+package device_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/services/notifications/internal/device"
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+	"github.com/labplatform/labplatform/services/notifications/internal/store/memory"
+)
+
+// provider keeps what tokens are really subscribed to.
+type provider struct {
+	topics map[string][]string
+	refuse string // a topic that always fails
+	err    error  // of every call
+}
+
+func (p *provider) Subscribe(_ context.Context, token string, topics []string) (failed []string, err error) {
+	return p.each(topics, func(topic string) {
+		if !slices.Contains(p.topics[token], topic) { // subscribing twice is subscribing once
+			p.topics[token] = append(p.topics[token], topic)
+		}
+	})
+}
+
+func (p *provider) Unsubscribe(_ context.Context, token string, topics []string) (failed []string, err error) {
+	return p.each(topics, func(topic string) {
+		p.topics[token] = slices.DeleteFunc(p.topics[token], func(t string) bool { return t == topic })
+	})
+}
+
+func (p *provider) each(topics []string, do func(string)) (failed []string, err error) {
+	if p.err != nil {
+		return nil, p.err
+	}
+	for _, topic := range topics {
+		if topic == p.refuse {
+			failed = append(failed, topic)
+			continue
+		}
+		do(topic)
+	}
+	return failed, nil
+}
+
+func (p *provider) of(token string) []string { return slices.Sorted(slices.Values(p.topics[token])) }
+
+var errDied = errors.New("the process died")
+
+// crashing dies before its call number at, counted over the store and the provider.
+type crashing struct {
+	device.Store
+	provider *provider
+	calls    *int
+	at       int
+}
+
+func (c crashing) die() bool {
+	*c.calls++
+	return *c.calls >= c.at
+}
+
+func (c crashing) Claim(ctx context.Context, v notification.Viewer, d device.Device, now time.Time) (device.Lists, error) {
+	if c.die() {
+		return device.Lists{}, errDied
+	}
+	return c.Store.Claim(ctx, v, d, now)
+}
+
+func (c crashing) SaveTopics(ctx context.Context, v notification.Viewer, token string, l device.Lists, now time.Time) error {
+	if c.die() {
+		return errDied
+	}
+	return c.Store.SaveTopics(ctx, v, token, l, now)
+}
+
+func (c crashing) Forget(ctx context.Context, lab authn.LabScope, token string) error {
+	if c.die() {
+		return errDied
+	}
+	return c.Store.Forget(ctx, lab, token)
+}
+
+func (c crashing) Subscribe(ctx context.Context, token string, topics []string) ([]string, error) {
+	if c.die() {
+		return nil, errDied
+	}
+	return c.provider.Subscribe(ctx, token, topics)
+}
+
+func (c crashing) Unsubscribe(ctx context.Context, token string, topics []string) ([]string, error) {
+	if c.die() {
+		return nil, errDied
+	}
+	return c.provider.Unsubscribe(ctx, token, topics)
+}
+
+func viewer(t *testing.T, p authn.Principal) notification.Viewer {
+	t.Helper()
+	p.Kind, p.LabID = authn.Session, 12
+	v, err := notification.ViewerOf(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func asha(t *testing.T) notification.Viewer {
+	return viewer(t, authn.Principal{SessionType: authn.LabUser, LabUserID: 77})
+}
+
+func organization(t *testing.T) notification.Viewer {
+	return viewer(t, authn.Principal{SessionType: authn.Organization, OrgID: 45})
+}
+
+var (
+	ofAsha = []string{"IN_notification_type_1_lab_12", "IN_notification_type_1_user_77", "IN_notification_type_2_lab_12", "IN_notification_type_2_user_77"}
+	ofOrg  = []string{"IN_notification_type_1_org_45", "IN_notification_type_2_org_45"}
+)
+
+func expect(t *testing.T, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Fatalf("%v, want %v", got, want)
+	}
+}
+
+func TestATokenThatChangesItsLoginLosesTheFormerTopics(t *testing.T) {
+	t.Parallel()
+	p := &provider{topics: map[string][]string{}}
+	d := device.New(memory.New(), p, "IN", clock.System{})
+	for _, c := range []struct {
+		v    notification.Viewer
+		want []string
+	}{{asha(t), ofAsha}, {asha(t), ofAsha}, {organization(t), ofOrg}} {
+		out, err := d.Subscribe(t.Context(), c.v, device.Device{Token: "T"})
+		if err != nil || len(out.Failed) != 0 {
+			t.Fatal(out, err)
+		}
+		expect(t, out.Topics, c.want)
+		expect(t, p.of("T"), c.want)
+	}
+	topics, err := d.Unsubscribe(t.Context(), organization(t).Lab, "T")
+	if err != nil || len(p.of("T")) != 0 {
+		t.Fatal(err, p.of("T"))
+	}
+	expect(t, topics, ofOrg)
+}
+
+// Whatever step the process dies before: a topic that the provider has is in the stored list, and subscribing again
+// leaves exactly what is wanted.
+func TestTheStoredTopicsCoverTheProvidersAfterADeath(t *testing.T) {
+	t.Parallel()
+	for at := 1; ; at++ {
+		store, p, calls := memory.New(), &provider{topics: map[string][]string{}}, 0
+		healthy := device.New(store, p, "IN", clock.System{})
+		if _, err := healthy.Subscribe(t.Context(), asha(t), device.Device{Token: "T"}); err != nil {
+			t.Fatal(err)
+		}
+		c := crashing{store, p, &calls, at}
+		_, err := device.New(c, c, "IN", clock.System{}).Subscribe(t.Context(), organization(t), device.Device{Token: "T"})
+		stored, found, findErr := store.Find(t.Context(), asha(t).Lab, "T")
+		if findErr != nil || !found {
+			t.Fatalf("step %d: %v", at, findErr)
+		}
+		for _, topic := range stored.Confirmed {
+			if !slices.Contains(p.of("T"), topic) && !slices.Contains(ofAsha, topic) {
+				t.Fatalf("step %d: %s is confirmed and the provider does not have it", at, topic)
+			}
+		}
+		for _, topic := range p.of("T") {
+			if !slices.Contains(append(slices.Clone(stored.Confirmed), stored.Pending...), topic) {
+				t.Fatalf("step %d: the provider has %s, stored is %v", at, topic, stored)
+			}
+		}
+		if _, err := healthy.Subscribe(t.Context(), organization(t), device.Device{Token: "T"}); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, p.of("T"), ofOrg)
+		if err == nil {
+			if at < 4 {
+				t.Fatalf("only %d steps", at)
+			}
+			return
+		}
+	}
+}
+
+func TestTopicsThatTheProviderRefusesAreToldAndTriedAgain(t *testing.T) {
+	t.Parallel()
+	store, p := memory.New(), &provider{topics: map[string][]string{}, refuse: ofAsha[1]}
+	d := device.New(store, p, "IN", clock.System{})
+	out, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"})
+	if err != nil || !slices.Equal(out.Failed, ofAsha[1:2]) || len(out.Topics) != 3 {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	p.refuse = ""
+	out, err = d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"})
+	if err != nil || len(out.Failed) != 0 {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	expect(t, out.Topics, ofAsha)
+	expect(t, p.of("T"), ofAsha)
+}
+
+func TestAProviderThatIsAwayAndOneThatDoesNotKnowTheToken(t *testing.T) {
+	t.Parallel()
+	store, p := memory.New(), &provider{topics: map[string][]string{}, err: errors.New("502")}
+	d := device.New(store, p, "IN", clock.System{})
+	if _, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"}); !apperr.Is(err, apperr.Unavailable) {
+		t.Fatalf("away: %v", err)
+	}
+	p.err = fmt.Errorf("404: %w", device.ErrUnknownToken)
+	if _, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"}); !apperr.Is(err, apperr.Invalid) {
+		t.Fatalf("unknown: %v", err)
+	}
+	if _, found, err := store.Find(t.Context(), asha(t).Lab, "T"); err != nil || found {
+		t.Fatalf("an unknown token is kept: %v", err)
+	}
+}
+
+func TestPreferencesReachAllDevicesOfAUser(t *testing.T) {
+	t.Parallel()
+	store, p := memory.New(), &provider{topics: map[string][]string{}}
+	d := device.New(store, p, "IN", clock.System{})
+	for _, token := range []string{"A", "B"} {
+		if _, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: token}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.SetPreferences(t.Context(), asha(t).Lab, 77, []notification.Switch{{TypeID: 1, Disabled: true}}, outbox.Event{}, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a repetition changes nothing
+		if err := d.Resubscribe(t.Context(), asha(t).Lab, 77); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, p.of("A"), ofAsha[2:])
+		expect(t, p.of("B"), ofAsha[2:])
+	}
+}
+
+func TestBadDevicesAreRefused(t *testing.T) {
+	t.Parallel()
+	d := device.New(memory.New(), device.Accepting{}, "IN", clock.System{})
+	for name, bad := range map[string]device.Device{
+		"no token": {}, "a space": {Token: "a b"}, "not ASCII": {Token: "é"}, "too long": {Token: string(make([]byte, 513))},
+		"another platform": {Token: "T", Platform: "toaster"},
+	} {
+		if _, err := d.Subscribe(t.Context(), asha(t), bad); !apperr.Is(err, apperr.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package memory
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/services/notifications/internal/device"
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+)
+
+// owned is a device with whom it belongs to.
+type owned struct {
+	lab  int64
+	kind string
+	id   int64
+	device.Device
+}
+
+// Kinds implements preference.Store.
+func (s *Store) Kinds(_ context.Context, lab authn.LabScope) ([]notification.Kind, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kinds := slices.Clone(s.Types)
+	for i := range kinds {
+		kinds[i].Disabled = s.labs[ownSwitch{lab.LabID(), kinds[i].ID}]
+	}
+	return kinds, nil
+}
+
+// Kind implements notify.Store.
+func (s *Store) Kind(ctx context.Context, lab authn.LabScope, typeID int64) (notification.Kind, error) {
+	kinds, _ := s.Kinds(ctx, lab)
+	for _, k := range kinds {
+		if k.ID == typeID {
+			return k, nil
+		}
+	}
+	return notification.Kind{}, notification.ErrNoType
+}
+
+// SetKinds implements preference.Store.
+func (s *Store) SetKinds(_ context.Context, lab authn.LabScope, switches []notification.Switch, _ int64, _ time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range switches {
+		s.labs[ownSwitch{lab.LabID(), one.TypeID}] = one.Disabled
+	}
+	return nil
+}
+
+// User implements preference.Store.
+func (s *Store) User(_ context.Context, lab authn.LabScope, userID int64) (exists, admin bool, err error) {
+	u, ok := s.Users[userID]
+	ok = ok && u.LabID == lab.LabID()
+	return ok, ok && u.Admin, nil
+}
+
+// Preferences implements preference.Store.
+func (s *Store) Preferences(ctx context.Context, lab authn.LabScope, userID int64) ([]notification.Preference, error) {
+	kinds, _ := s.Kinds(ctx, lab)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []notification.Preference
+	for _, k := range kinds {
+		if k.Disabled {
+			continue
+		}
+		p := notification.Preference{Kind: k}
+		if off, ok := s.users[ownSwitch{userID, k.ID}]; ok {
+			p.UserDisabled = &off
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// SetPreferences implements preference.Store.
+func (s *Store) SetPreferences(
+	_ context.Context, _ authn.LabScope, userID int64, switches []notification.Switch, after outbox.Event, _ time.Time,
+) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range switches {
+		s.users[ownSwitch{userID, one.TypeID}] = one.Disabled
+	}
+	s.events = append(s.events, after)
+	return nil
+}
+
+// Claim implements device.Store.
+func (s *Store) Claim(_ context.Context, v notification.Viewer, d device.Device, _ time.Time) (device.Lists, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d.Lists = s.devices[d.Token].Lists
+	s.devices[d.Token] = owned{v.Lab.LabID(), v.Type, v.ID, d}
+	return d.Lists, nil
+}
+
+// SaveTopics implements device.Store.
+func (s *Store) SaveTopics(_ context.Context, v notification.Viewer, token string, l device.Lists, _ time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d, ok := s.devices[token]
+	if !ok || d.lab != v.Lab.LabID() || d.kind != v.Type || d.id != v.ID {
+		return device.ErrMoved
+	}
+	d.Lists = device.Lists{Confirmed: slices.Clone(l.Confirmed), Pending: slices.Clone(l.Pending)}
+	s.devices[token] = d
+	return nil
+}
+
+// Find implements device.Store.
+func (s *Store) Find(_ context.Context, lab authn.LabScope, token string) (device.Lists, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d, ok := s.devices[token]
+	if !ok || d.lab != lab.LabID() {
+		return device.Lists{}, false, nil
+	}
+	return d.Lists, true, nil
+}
+
+// Forget implements device.Store.
+func (s *Store) Forget(_ context.Context, lab authn.LabScope, token string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.devices[token].lab == lab.LabID() {
+		delete(s.devices, token)
+	}
+	return nil
+}
+
+// OfUser implements device.Store.
+func (s *Store) OfUser(_ context.Context, lab authn.LabScope, userID int64) ([]device.Device, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []device.Device
+	for _, d := range s.devices {
+		if d.lab == lab.LabID() && d.kind == "lab_user" && d.id == userID {
+			list = append(list, d.Device)
+		}
+	}
+	slices.SortFunc(list, func(a, b device.Device) int {
+		if a.Token < b.Token {
+			return -1
+		}
+		return 1
+	})
+	return list, nil
+}
+
+// Wanted implements device.Store.
+func (s *Store) Wanted(ctx context.Context, v notification.Viewer) ([]notification.Kind, error) {
+	userID := int64(0)
+	if v.Type == "lab_user" {
+		userID = v.ID
+	}
+	preferences, _ := s.Preferences(ctx, v.Lab, userID)
+	var kinds []notification.Kind
+	for _, p := range preferences {
+		if !p.Effective() {
+			kinds = append(kinds, p.Kind)
+		}
+	}
+	return kinds, nil
+}

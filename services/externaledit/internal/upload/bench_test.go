@@ -35,7 +35,6 @@ type bench struct {
 	scope   authn.LabScope
 	session session.Session
 	ids     atomic.Int64
-	counted counters
 }
 
 func newBench(t *testing.T) *bench {
@@ -51,23 +50,16 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// counters notes outcomes.
-type counters struct{ outcomes []string }
-
-func (c *counters) Uploaded(outcome string)           { c.outcomes = append(c.outcomes, outcome) }
-func (*counters) Received(string, int64)              {}
-func (*counters) Swept(string, int)                   {}
-func (*counters) Created()                            {}
-func (*counters) Refused()                            {}
-func (*counters) Ended(session.EndReason)             {}
-func (*counters) Upload(context.Context, int64) error { return nil }
-
-// quiet counts nothing, for uploads at once.
+// quiet counts nothing and limits nothing.
 type quiet struct{}
 
 func (quiet) Uploaded(string)                     {}
 func (quiet) Received(string, int64)              {}
 func (quiet) Upload(context.Context, int64) error { return nil }
+func (quiet) Swept(string, int)                   {}
+func (quiet) Created()                            {}
+func (quiet) Refused()                            {}
+func (quiet) Ended(session.EndReason)             {}
 
 // useCase is a process over the given ways to the stores.
 func (b *bench) useCase(reports upload.Reports, files upload.Files) *upload.UseCase {
@@ -92,8 +84,8 @@ func (b *bench) sweep() {
 	b.t.Helper()
 	b.clock.Advance(time.Hour)
 	sweeper := sweep.New(sweep.Deps{
-		Config: sweep.Config{UploadAge: 5 * time.Minute}, Store: b.store, Files: b.files, Clock: b.clock, Counters: &counters{},
-		Sessions: editing.New(editing.Deps{Reports: memory.Editing{Store: b.store}, Clock: b.clock, TTL: ttl, Wake: func() {}, Counters: &counters{}}),
+		Config: sweep.Config{UploadAge: 5 * time.Minute}, Store: b.store, Files: b.files, Clock: b.clock, Counters: quiet{},
+		Sessions: editing.New(editing.Deps{Reports: memory.Editing{Store: b.store}, Clock: b.clock, TTL: ttl, Wake: func() {}, Counters: quiet{}}),
 	})
 	if err := sweeper.RunOnce(b.t.Context()); err != nil {
 		b.t.Fatal(err)

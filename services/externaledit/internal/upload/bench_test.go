@@ -39,11 +39,13 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, store: memory.New(), files: memory.NewFiles(), clock: memory.NewClock(storetest.Now), scope: storetest.Scope(t, 12)}
+	b := &bench{t: t, store: memory.New(), files: memory.NewFiles(), clock: memory.NewClock(storetest.Now),
+		scope: storetest.Scope(t, 12)}
 	b.store.AddReport(12, session.Report{ID: reportID, BillID: 9001})
 	b.session = storetest.Opened()
 	b.session.ExpiresAt = storetest.Now.Add(ttl)
-	err := memory.Editing{Store: b.store}.Lock(t.Context(), b.scope, reportID, func(l editing.Locked) error { return l.Insert(t.Context(), &b.session) })
+	err := memory.Editing{Store: b.store}.Lock(t.Context(), b.scope, reportID,
+		func(l editing.Locked) error { return l.Insert(t.Context(), &b.session) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,8 @@ func (b *bench) sweep() {
 	b.clock.Advance(time.Hour)
 	sweeper := sweep.New(sweep.Deps{
 		Config: sweep.Config{UploadAge: 5 * time.Minute}, Store: b.store, Files: b.files, Clock: b.clock, Counters: quiet{},
-		Sessions: editing.New(editing.Deps{Reports: memory.Editing{Store: b.store}, Clock: b.clock, TTL: ttl, Wake: func() {}, Counters: quiet{}}),
+		Sessions: editing.New(editing.Deps{Reports: memory.Editing{Store: b.store}, Clock: b.clock, TTL: ttl, Wake: func() {},
+			Counters: quiet{}}),
 	})
 	if err := sweeper.RunOnce(b.t.Context()); err != nil {
 		b.t.Fatal(err)
@@ -161,7 +164,8 @@ func (f *form) Next() (upload.Part, error) {
 }
 
 func part(kind document.Kind, content []byte) upload.Part {
-	return upload.Part{Field: kind.Field, FileName: kind.FileName, ContentType: kind.ContentType, Body: bytes.NewReader(content)}
+	return upload.Part{Field: kind.Field, FileName: kind.FileName, ContentType: kind.ContentType,
+		Body: bytes.NewReader(content)}
 }
 
 // saying is a good pair of files that both say text.

@@ -71,8 +71,13 @@ func (r CrashingReports) Session(ctx context.Context, scope authn.LabScope, id i
 }
 
 // Revision can die before it.
-func (r CrashingReports) Revision(ctx context.Context, scope authn.LabScope, id, number int64) (session.Revision, error) {
-	return do(r.P, "look for the revision", func() (session.Revision, error) { return r.Reports.Revision(ctx, scope, id, number) })
+func (r CrashingReports) Revision(
+	ctx context.Context, scope authn.LabScope, id, number int64,
+) (session.Revision, error) {
+	return do(r.P, "look for the revision", func() (session.Revision,
+		error) {
+		return r.Reports.Revision(ctx, scope, id, number)
+	})
 }
 
 // Abandon can die before it.
@@ -86,7 +91,9 @@ func (r CrashingReports) Forget(ctx context.Context, scope authn.LabScope, id in
 }
 
 // Lock can die before the row is locked, before each step, before the commit, and before its answer.
-func (r CrashingReports) Lock(ctx context.Context, scope authn.LabScope, id int64, work func(upload.Locked) error) error {
+func (r CrashingReports) Lock(
+	ctx context.Context, scope authn.LabScope, id int64, work func(upload.Locked) error,
+) error {
 	err := just(r.P, "lock row", func() error {
 		return r.Reports.Lock(ctx, scope, id, func(l upload.Locked) error {
 			if err := work(crashingLocked{l, r.P}); err != nil {
@@ -145,7 +152,9 @@ type CrashingFiles struct {
 }
 
 // Put can die before the object is there, and before the answer that it is.
-func (f CrashingFiles) Put(ctx context.Context, scope authn.LabScope, key, contentType string, source io.Reader) (int64, error) {
+func (f CrashingFiles) Put(
+	ctx context.Context, scope authn.LabScope, key, contentType string, source io.Reader,
+) (int64, error) {
 	n, err := do(f.P, "put", func() (int64, error) { return f.Files.Put(ctx, scope, key, contentType, source) })
 	if err != nil {
 		return 0, err
@@ -154,8 +163,13 @@ func (f CrashingFiles) Put(ctx context.Context, scope authn.LabScope, key, conte
 }
 
 // Open can die before it.
-func (f CrashingFiles) Open(ctx context.Context, scope authn.LabScope, key string, offset, length int64) (io.ReadCloser, error) {
-	return do(f.P, "read stored file", func() (io.ReadCloser, error) { return f.Files.Open(ctx, scope, key, offset, length) })
+func (f CrashingFiles) Open(
+	ctx context.Context, scope authn.LabScope, key string, offset, length int64,
+) (io.ReadCloser, error) {
+	return do(f.P, "read stored file", func() (io.ReadCloser,
+		error) {
+		return f.Files.Open(ctx, scope, key, offset, length)
+	})
 }
 
 // Delete can die before it.

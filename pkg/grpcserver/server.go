@@ -21,9 +21,11 @@ import (
 )
 
 const (
-	hardStopAfter     = 15 * time.Second
-	maxConnectionAge  = 5 * time.Minute // clients rebalance over new replicas
-	maxConnectionDone = 30 * time.Second
+	hardStopAfter    = 15 * time.Second
+	maxConnectionAge = 5 * time.Minute // clients rebalance over new replicas
+	// maxConnectionDone is for what is under way on an old connection, which gets nothing new: a large upload over a slow
+	// line must not be cut off because of the age of the connection that it happened to get.
+	maxConnectionDone = time.Hour
 	// minClientPing is below the half minute at which our clients ping, which the default would take for an attack.
 	minClientPing  = 15 * time.Second
 	defaultStreams = 4096

@@ -118,6 +118,14 @@ func renameTags(operation map[string]any, titles map[any]any) {
 	}
 }
 
+// refusal is a response with an error's body.
+func refusal(description string, code int, message string) map[string]any {
+	return map[string]any{
+		"description": description,
+		"examples":    map[string]any{"application/json": map[string]any{"code": code, "message": message, "details": ""}},
+	}
+}
+
 func addUpload(doc map[string]any) {
 	paths, ok := doc["paths"].(map[string]any)
 	if !ok {
@@ -140,10 +148,25 @@ func addUpload(doc map[string]any) {
 			param("formData", "word_file", "file", map[string]any{"description": ".docx, at most 50 MB"}),
 			param("formData", "pdf_file", "file", map[string]any{"description": ".pdf, at most 100 MB"}),
 		},
-		"responses": map[string]any{"200": map[string]any{
-			"description": "A successful response.",
-			"schema":      map[string]any{"$ref": "#/definitions/lab.externaledit.v1.UploadFilesResponse"},
-		}},
+		"responses": map[string]any{
+			"200": map[string]any{
+				"description": "Both files are linked to the report.",
+				"schema":      map[string]any{"$ref": "#/definitions/lab.externaledit.v1.UploadFilesResponse"},
+			},
+			"400": refusal("A file is missing or not in order; nothing was stored.", 400, "word_file: the Word document contains macros; save it as .docx without them"),
+			"401": refusal("No session token, or one that is not valid.", 401, "The session token is not valid or has expired. Ask for the session again to get a new one."),
+			"403": refusal("The token of another session, or a session that has ended.", 403, "The session is not active any more"),
+			"409": refusal("The report was signed meanwhile.", 409, "The report was signed meanwhile; this save is not linked. Keep the document and remove the signature to save it"),
+			"429": refusal("More than five uploads in a minute; see Retry-After.", 429, "Too many uploads were made to this session; at most 5 a minute are allowed. Try again in 12 seconds."),
+		},
+	}}
+	paths["/api-v3/report/external-edit/{lab_report_id}/events"] = map[string]any{"get": map[string]any{
+		"summary":     "Streams the events of a report's session as server-sent events; Last-Event-ID replays what came after it.",
+		"operationId": "ExternalEditService_WatchEvents",
+		"tags":        []any{"ExternalEditService"},
+		"produces":    []any{"text/event-stream"},
+		"parameters":  []any{param("path", "lab_report_id", "integer", map[string]any{"format": "int64"})},
+		"responses":   map[string]any{"200": map[string]any{"description": "session_created, files_uploaded, session_ended, authorship_changed"}},
 	}}
 	definitions, ok := doc["definitions"].(map[string]any)
 	if !ok {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
@@ -35,6 +36,22 @@ func TestTheOutboxIsTheOneThatTheRelayNeeds(t *testing.T) {
 	migrated, fresh := mysqltest.New(t), mysqltest.New(t)
 	migrate(t, migrated)
 	table, err := outbox.NewTable("outbox_externaledit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fresh.ExecContext(t.Context(), table.DDL()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(createTable(t, fresh, table.Name()), createTable(t, migrated, table.Name())); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func TestTheKeysAreAsTheyAreKept(t *testing.T) {
+	t.Parallel()
+	migrated, fresh := mysqltest.New(t), mysqltest.New(t)
+	migrate(t, migrated)
+	table, err := idempotency.NewTable("idempotency_externaledit")
 	if err != nil {
 		t.Fatal(err)
 	}

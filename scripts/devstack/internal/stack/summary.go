@@ -57,6 +57,15 @@ Demo laboratory: the session cookie is sessionid=demo-lab-user (8 hours; a new s
   curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/api-v3/cell-counter-mappings/55 \
     -d '{"lab_id":12,"mappings":[{"key":"n","cell_id":1,"report_format_index":9,"report_format_order":9},{"key":"l","cell_id":3,"report_format_index":10,"report_format_order":10}]}'
 
+  # a report edited as a Word document: open a session, see who holds it, follow its events (Ctrl-C ends that)
+  curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/api-v3/report/external-edit/7001 \
+    -d '{"template_id":1,"word_s3_filepath":"templates/report.docx"}'
+  curl -s -b sessionid=demo-lab-user {{.Gateway}}/api-v3/report/external-edit/7001
+  curl -s -N -b sessionid=demo-lab-user {{.Gateway}}/api-v3/report/external-edit/7001/events
+
+  # the same with the desktop application's stand-in: edit and save the file that it names, Ctrl-C ends the session
+  go run ./scripts/agent --base {{.Gateway}} --session demo-lab-user --report 7002 --dir /tmp/report-7002
+
   # what the organization is told
   curl -s -b sessionid=demo-organization {{.Gateway}}/api-v3/notifications/all
 {{- if .Pipeline}}

@@ -40,24 +40,36 @@ func Run(ctx context.Context, r *report.Report) error {
 	if err := streams(ctx, r, s, lab); err != nil { // first: memory is what the processes ever took
 		return err
 	}
-	if err := operations(ctx, r, lab, rounds); err != nil {
+	if err := operations(ctx, r, s, lab, rounds); err != nil {
 		return err
 	}
 	return files(ctx, r, s, lab, uploads)
 }
 
 // operations measures opening, reading and ending sessions.
-func operations(ctx context.Context, r *report.Report, l *laboratory, rounds int) error {
-	var create, get, end, p99 []float64
+func operations(ctx context.Context, r *report.Report, s *sandbox.Sandbox, l *laboratory, rounds int) error {
+	var create, get, end, p99, createCPU, getCPU []float64
 	for round := range rounds + 1 { // the first one warms
 		if err := l.fresh(ctx); err != nil {
+			return err
+		}
+		before, err := cpu(s)
+		if err != nil {
 			return err
 		}
 		c, err := l.rate(func(i int) error { return l.open(ctx, i) })
 		if err != nil {
 			return err
 		}
+		between, err := cpu(s)
+		if err != nil {
+			return err
+		}
 		g, err := l.rate(func(i int) error { return l.show(ctx, i) })
+		if err != nil {
+			return err
+		}
+		after, err := cpu(s)
 		if err != nil {
 			return err
 		}
@@ -78,16 +90,30 @@ func operations(ctx context.Context, r *report.Report, l *laboratory, rounds int
 		slices.Sort(taken)
 		create, get, end = append(create, c), append(get, g), append(end, e)
 		p99 = append(p99, milliseconds(taken[len(taken)*99/100]))
+		createCPU = append(createCPU, float64((between-before).Microseconds())/float64(l.sessions))
+		getCPU = append(getCPU, float64((after-between).Microseconds())/float64(l.sessions))
 	}
 	r.Higher("create_per_second", "1/s", create, "", nil)
 	r.Higher("get_per_second", "1/s", get, "", nil)
 	r.Higher("end_per_second", "1/s", end, "", nil)
 	r.Lower("get_p99_ms_half_load", "ms", p99, "", nil)
+	r.Lower("create_cpu_us_gateway_and_service", "µs", createCPU, "", nil)
+	r.Lower("get_cpu_us_gateway_and_service", "µs", getCPU, "", nil)
 	r.Correct("sessions_opened_and_ended", (rounds+1)*l.sessions)
 	return nil
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// cpu returns the time that the gateway and the service have used so far.
+func cpu(s *sandbox.Sandbox) (time.Duration, error) {
+	gateway, err := process.CPU(s.Endpoints.PIDs["gateway"])
+	if err != nil {
+		return 0, err
+	}
+	service, err := process.CPU(s.Endpoints.PIDs["externaledit"])
+	return gateway + service, err
+}
 
 // memory returns what the gateway and the service have by the given measure.
 func memory(s *sandbox.Sandbox, of func(pid int) (float64, error)) (gateway, service float64, err error) {

@@ -1,0 +1,111 @@
+package history_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
+	"github.com/labplatform/labplatform/services/externaledit/internal/history"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
+	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
+)
+
+type counters struct{ restored, expired int }
+
+func (c *counters) Restored()               { c.restored++ }
+func (c *counters) Ended(session.EndReason) { c.expired++ }
+
+// saved is a report with two saves in a session that is still open.
+func saved(t *testing.T) (*memory.Store, session.Session, []session.Revision) {
+	t.Helper()
+	store, scope := memory.New(), storetest.Scope(t, 12)
+	store.AddReport(12, session.Report{ID: 7001})
+	s := storetest.Opened()
+	revisions := make([]session.Revision, 2)
+	err := memory.Editing{Store: store}.Lock(t.Context(), scope, 7001,
+		func(l editing.Locked) error { return l.Insert(t.Context(), &s) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = memory.Uploading{Store: store}.Lock(t.Context(), scope, 7001, func(l upload.Locked) error {
+		for i, name := range []string{"one", "two"} {
+			revisions[i] = session.Revision{SessionID: s.ID, Number: int64(i + 1), Word: session.Stored{URL: name + ".docx"},
+				PDF: session.Stored{URL: name + ".pdf"}, UploadedAt: storetest.Now}
+			s.Reserved = int64(i + 1)
+			s.Link(&revisions[i], storetest.Now)
+			if err := errors.Join(l.AddRevision(t.Context(), &revisions[i]), l.Update(t.Context(), &s),
+				l.LinkFiles(t.Context(), s.Files)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, s, revisions
+}
+
+func TestAnEarlierSaveIsRestoredOnce(t *testing.T) {
+	t.Parallel()
+	store, s, revisions := saved(t)
+	clock, counted := memory.NewClock(storetest.Now), &counters{}
+	u := history.New(history.Deps{Reports: memory.History{Store: store}, Clock: clock, Wake: func() {}, Counters: counted})
+	in := history.Restoration{Scope: storetest.Scope(t, 12), ReportID: 7001, RevisionID: revisions[0].ID,
+		By: session.Author{ID: 79, Name: "Chief"}}
+	if _, err := u.Restore(t.Context(), in); !apperr.Is(err, apperr.Conflict) {
+		t.Errorf("while somebody edits: %v", err)
+	}
+	clock.Advance(2 * time.Hour) // the session expired and nobody closed it
+	for range 2 {                // the first answer may be lost
+		got, err := u.Restore(t.Context(), in)
+		if err != nil || got.Number != 3 || got.RestoredFrom != revisions[0].ID || got.UploadedBy.ID != 79 {
+			t.Errorf("%+v %v", got, err)
+		}
+	}
+	list, current, err := u.List(t.Context(), in.Scope, 7001)
+	if err != nil || len(list) != 3 || current != revisions[0].Files() {
+		t.Errorf("%d revisions, %v, %v", len(list), current, err)
+	}
+	after, err := store.Session(t.Context(), in.Scope, s.ID)
+	if err != nil || after.End != session.Expired || after.Revision != 3 || after.Files != revisions[0].Files() {
+		t.Errorf("%+v %v", after, err)
+	}
+	if *counted != (counters{restored: 1, expired: 1}) || len(store.Entries()) != 1 {
+		t.Errorf("%+v, %d entries", counted, len(store.Entries()))
+	}
+}
+
+func TestWhatCannotBeRestored(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		report session.Report
+		change func(*history.Restoration)
+		want   apperr.Kind
+	}{
+		"an unknown revision": {session.Report{ID: 7001}, func(r *history.Restoration) { r.RevisionID = 999 },
+			apperr.NotFound},
+		"an unknown report": {session.Report{ID: 7001}, func(r *history.Restoration) { r.ReportID = 7002 },
+			apperr.NotFound},
+		"another laboratory's": {session.Report{ID: 7001}, func(r *history.Restoration) {
+			r.Scope = storetest.Scope(t, 13)
+		}, apperr.NotFound},
+		"a signed report":    {session.Report{ID: 7001, Signed: true}, func(*history.Restoration) {}, apperr.Conflict},
+		"a dismissed report": {session.Report{ID: 7001, Dismissed: true}, func(*history.Restoration) {}, apperr.Conflict},
+	} {
+		store, _, revisions := saved(t)
+		store.AddReport(12, c.report)
+		clock := memory.NewClock(storetest.Now.Add(2 * time.Hour))
+		u := history.New(history.Deps{Reports: memory.History{Store: store}, Clock: clock, Wake: func() {},
+			Counters: &counters{}})
+		in := history.Restoration{Scope: storetest.Scope(t, 12), ReportID: 7001, RevisionID: revisions[0].ID}
+		c.change(&in)
+		if _, err := u.Restore(t.Context(), in); apperr.KindOf(err) != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

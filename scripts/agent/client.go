@@ -176,7 +176,7 @@ func (c client) upload(ctx context.Context, id int64, token, word, pdf string) (
 		err := errors.Join(addFile(form, "word_file", word, "report.docx", wordType), addFile(form, "pdf_file", pdf, "report.pdf", "application/pdf"))
 		_ = writer.CloseWithError(errors.Join(err, form.Close()))
 	}()
-	defer reader.Close()
+	defer func() { _ = reader.Close() }() // ends the writer when the request was not read to its end
 	var out struct {
 		Word string `json:"word_s3_path"`
 	}

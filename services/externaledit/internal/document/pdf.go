@@ -265,7 +265,7 @@ func (s *PDFScanner) names(r io.Reader) error {
 		switch {
 		case refused != nil:
 			return refused
-		case err == io.EOF: //nolint:errorlint // a reader's own, never wrapped
+		case err == io.EOF:
 			return nil
 		case err != nil:
 			return err

@@ -68,7 +68,7 @@ func checkCreation(in *externaleditv1.CreateSessionRequest) error {
 	if err := positive("lab_report_id", in.GetLabReportId()); err != nil {
 		return err
 	}
-	if in.TemplateId == nil { //nolint:protogetter // absent is not 0
+	if in.TemplateId == nil {
 		return apperr.InvalidField("template_id", "template_id is required")
 	}
 	if err := positive("template_id", in.GetTemplateId()); err != nil {

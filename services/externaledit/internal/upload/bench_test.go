@@ -35,7 +35,6 @@ type bench struct {
 	scope   authn.LabScope
 	session session.Session
 	ids     atomic.Int64
-	counted counters
 }
 
 func newBench(t *testing.T) *bench {

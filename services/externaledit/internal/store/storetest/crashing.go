@@ -65,18 +65,22 @@ type CrashingReports struct {
 	P *Process
 }
 
+// Session implements upload.Reports.
 func (r CrashingReports) Session(ctx context.Context, scope authn.LabScope, id int64) (session.Session, error) {
 	return do(r.P, "read session", func() (session.Session, error) { return r.Reports.Session(ctx, scope, id) })
 }
 
+// Revision implements upload.Reports.
 func (r CrashingReports) Revision(ctx context.Context, scope authn.LabScope, id, number int64) (session.Revision, error) {
 	return do(r.P, "look for the revision", func() (session.Revision, error) { return r.Reports.Revision(ctx, scope, id, number) })
 }
 
+// Abandon implements upload.Reports.
 func (r CrashingReports) Abandon(ctx context.Context, scope authn.LabScope, id int64) (bool, error) {
 	return do(r.P, "abandon upload", func() (bool, error) { return r.Reports.Abandon(ctx, scope, id) })
 }
 
+// Forget implements upload.Reports.
 func (r CrashingReports) Forget(ctx context.Context, scope authn.LabScope, id int64) error {
 	return just(r.P, "forget upload", func() error { return r.Reports.Forget(ctx, scope, id) })
 }
@@ -149,10 +153,12 @@ func (f CrashingFiles) Put(ctx context.Context, scope authn.LabScope, key, conte
 	return n, f.P.next("answer of the put")
 }
 
+// Open implements upload.Files.
 func (f CrashingFiles) Open(ctx context.Context, scope authn.LabScope, key string, offset, length int64) (io.ReadCloser, error) {
 	return do(f.P, "read stored file", func() (io.ReadCloser, error) { return f.Files.Open(ctx, scope, key, offset, length) })
 }
 
+// Delete implements upload.Files.
 func (f CrashingFiles) Delete(ctx context.Context, scope authn.LabScope, key string) error {
 	return just(f.P, "delete object", func() error { return f.Files.Delete(ctx, scope, key) })
 }

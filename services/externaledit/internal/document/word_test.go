@@ -70,7 +70,7 @@ func TestWordDocuments(t *testing.T) {
 		"a path out":               {storetest.Docx(t, "x", "../../etc/cron.d/x", "x"), "WORD_PART_PATH"},
 		"an absolute path":         {storetest.Docx(t, "x", "/etc/passwd", "x"), "WORD_PART_PATH"},
 		"a Windows path":           {storetest.Docx(t, "x", `word\x`, "x"), "WORD_PART_PATH"},
-		"a gigabyte in a megabyte": {storetest.Docx(t, "x", "word/media/a.bmp", strings.Repeat("\x00", 100<<20)), "WORD_BOMB"},
+		"a gigabyte in a megabyte": {storetest.Docx(t, "x", "word/media/a.bmp", strings.Repeat("\x00", 80<<20)), "WORD_BOMB"},
 		"an encrypted part":        {rawZip(t, func(h *zip.FileHeader) { h.Flags |= 1 }, "word/document.xml", []byte("x")), "WORD_ENCRYPTED"},
 		"a flipped byte":           {flip, "WORD_DAMAGED"},
 		"cut short":                {storetest.Docx(t, "hello")[:200], "WORD_DAMAGED"},
@@ -85,7 +85,7 @@ func TestWordDocuments(t *testing.T) {
 // TestABombIsCountedByWhatComesOut lies in the headers about what a part inflates to.
 func TestABombIsCountedByWhatComesOut(t *testing.T) {
 	t.Parallel()
-	content := storetest.Docx(t, "x", "word/media/a.bmp", strings.Repeat("\x00", 100<<20))
+	content := storetest.Docx(t, "x", "word/media/a.bmp", strings.Repeat("\x00", 80<<20))
 	r, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 	if err != nil {
 		t.Fatal(err)

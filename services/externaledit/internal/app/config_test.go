@@ -1,0 +1,59 @@
+package app_test
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/services/externaledit/internal/app"
+)
+
+// required are the variables without which the service does not start.
+func required() []string {
+	return []string{
+		"EXTERNAL_EDIT_BLOB_URL=file:///var/lib/lab/objects", "EXTERNAL_EDIT_BLOB_PUBLIC_URL=http://127.0.0.1:8002/files",
+		"EXTERNAL_EDIT_BLOB_SIGNING_SECRET=" + strings.Repeat("b", 32), "EXTERNAL_EDIT_TOKEN_SECRET=" + strings.Repeat("t", 32), "EXTERNAL_EDIT_SERVICE_TOKEN_SECRET=" + strings.Repeat("s", 32),
+	}
+}
+
+// TestThePrintedSettingsAreTheDocumentedOnes fails when a variable or a default changes: change README.md and the
+// golden file with it.
+func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
+	t.Parallel()
+	cfg, err := app.Load(required())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := config.Print(&got, app.Prefix, &cfg); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile("testdata/print-config.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func TestSettingsThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"EXTERNAL_EDIT_TOKEN_SECRET=short":                             "at least 32 bytes",
+		"EXTERNAL_EDIT_JWT_SECRET=" + strings.Repeat("t", 32):          "differ",
+		"EXTERNAL_EDIT_BLOB_SIGNING_SECRET=" + strings.Repeat("t", 32): "differ",
+		"EXTERNAL_EDIT_TOKEN_TTL_SECONDS=0":                            "TOKEN_TTL_SECONDS",
+		"EXTERNAL_EDIT_EVENT_STREAM_SECONDS=-1":                        "EVENT_STREAM_SECONDS",
+		"EXTERNAL_EDIT_DOWNLOAD_LINK_SECONDS=604801":                   "DOWNLOAD_LINK_SECONDS",
+		"EXTERNAL_EDIT_SWEEP_UPLOAD_AGE=1s":                            "SWEEP_UPLOAD_AGE",
+	} {
+		if _, err := app.Load(append(required(), text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package editing_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/idempotency"
+	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
+)
+
+const ttl = 8 * time.Hour
+
+type tokens struct{}
+
+func (tokens) Mint(s *session.Session) (string, error) {
+	return fmt.Sprint(s.ID, s.ExpiresAt.Unix()), nil
+}
+
+type counters struct {
+	mu    sync.Mutex
+	ended []session.EndReason
+}
+
+func (*counters) Created() {}
+func (*counters) Refused() {}
+
+func (c *counters) Ended(r session.EndReason) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = append(c.ended, r)
+}
+
+type bench struct {
+	*editing.UseCase
+	t        *testing.T
+	store    *memory.Store
+	clock    *memory.Clock
+	scope    authn.LabScope
+	counters *counters
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, store: memory.New(), clock: memory.NewClock(storetest.Now), scope: storetest.Scope(t, 12), counters: &counters{}}
+	b.store.AddReport(12, session.Report{ID: 7001})
+	b.store.AddTemplate(12, session.Template{ID: 1, Path: "templates/t.docx"}, false)
+	b.store.AddTemplate(12, session.Template{ID: 2, Path: "labs/13/foreign.docx"}, false)
+	b.UseCase = editing.New(editing.Deps{
+		Reports: memory.Editing{Store: b.store}, Files: memory.NewFiles(), Tokens: tokens{}, Clock: b.clock, TTL: ttl,
+		NewID: func() string { return "token" }, Wake: func() {}, Counters: b.counters,
+	})
+	return b
+}
+
+func (b *bench) creation(userID int64) editing.Creation {
+	return editing.Creation{Scope: b.scope, ReportID: 7001, TemplateID: 1, Path: "mem://files/templates/t.docx",
+		Author: session.Author{ID: userID, Name: fmt.Sprint("user ", userID)}}
+}
+
+func (b *bench) mustCreate(in editing.Creation) editing.Created {
+	b.t.Helper()
+	created, err := b.Create(b.t.Context(), in)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return created
+}
+
+func (b *bench) events() []string {
+	var names []string
+	for _, e := range b.store.Events() {
+		names = append(names, strings.TrimSpace(string(e.Name)+" "+string(e.Session.End)))
+	}
+	return names
+}
+
+func TestASessionFromCreationToEnd(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	created := b.mustCreate(b.creation(77))
+	if created.TemplateLink != "https://link/templates/t.docx" || created.Token == "" {
+		t.Errorf("%+v", created)
+	}
+	s, err := b.Show(t.Context(), b.scope, 7001)
+	if err != nil || s.ID != created.ID || s.Files != (session.Files{Word: "mem://files/templates/t.docx"}) || !s.ExpiresAt.Equal(storetest.Now.Add(ttl)) {
+		t.Errorf("%+v %v", s, err)
+	}
+	if err := b.End(t.Context(), b.scope, created.ID, 78); !errors.Is(err, session.ErrNotAuthor) {
+		t.Errorf("somebody else: %v", err)
+	}
+	for range 2 { // the first answer may be lost
+		if err := b.End(t.Context(), b.scope, created.ID, 77); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := b.Show(t.Context(), b.scope, 7001); !errors.Is(err, session.ErrNoActiveSession) {
+		t.Errorf("%v", err)
+	}
+	if diff := cmp.Diff([]string{"session_created", "session_ended author"}, b.events()); diff != "" {
+		t.Error(diff)
+	}
+	if !slices.Equal(b.counters.ended, []session.EndReason{session.ByAuthor}) {
+		t.Errorf("%v", b.counters.ended)
+	}
+}
+
+func TestOfManyCreatorsOneWins(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var won, refused sync.Map
+	var all sync.WaitGroup
+	for user := range int64(20) {
+		all.Go(func() {
+			if _, err := b.Create(t.Context(), b.creation(user+1)); err == nil {
+				won.Store(user, true)
+			} else if apperr.Is(err, apperr.Conflict) {
+				refused.Store(user, err)
+			}
+		})
+	}
+	all.Wait()
+	size := func(m *sync.Map) (n int) {
+		m.Range(func(any, any) bool { n++; return true })
+		return n
+	}
+	if size(&won) != 1 || size(&refused) != 19 {
+		t.Errorf("%d won, %d were refused", size(&won), size(&refused))
+	}
+}
+
+func TestTakeOver(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first := b.mustCreate(b.creation(77))
+	other := b.creation(78)
+	_, err := b.Create(t.Context(), other)
+	if e, _ := apperr.From(err); e == nil || e.Kind != apperr.Conflict || !strings.Contains(e.Details, "by user 77 since 2026-11-22T08:00:00Z") {
+		t.Errorf("%v", err)
+	}
+	other.TakeOver = true
+	if _, err := b.Create(t.Context(), other); !apperr.Is(err, apperr.Forbidden) {
+		t.Errorf("without the right: %v", err)
+	}
+	other.MayTakeOver = true
+	second := b.mustCreate(other)
+	if second.ID == first.ID {
+		t.Error("the session is the same")
+	}
+	_, _, err = b.Heartbeat(t.Context(), b.scope, session.Grant{SessionID: first.ID, ReportID: 7001, TokenID: "token"}, first.ID)
+	if e, _ := apperr.From(err); e == nil || e.Kind != apperr.Forbidden || !strings.Contains(e.Details, "taken over by user 78") {
+		t.Errorf("the former holder hears %v", err)
+	}
+	want := []string{"session_created", "session_ended taken_over", "session_created", "authorship_changed"}
+	if diff := cmp.Diff(want, b.events()); diff != "" {
+		t.Error(diff)
+	}
+	if events := b.store.Events(); events[3].Previous == nil || events[3].Previous.ID != 77 || len(b.store.Entries()) != 1 {
+		t.Errorf("%+v, %d entries", events[3], len(b.store.Entries()))
+	}
+	own := b.creation(78)
+	own.TakeOver = true
+	if again := b.mustCreate(own); again.ID == second.ID {
+		t.Error("one's own session was not replaced")
+	}
+}
+
+func TestTheTimeCountsFromTheLastSignOfLife(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	created := b.mustCreate(b.creation(77))
+	grant := session.Grant{SessionID: created.ID, ReportID: 7001, TokenID: "token"}
+	b.clock.Advance(ttl - time.Minute)
+	expires, token, err := b.Heartbeat(t.Context(), b.scope, grant, created.ID)
+	if err != nil || !expires.Equal(b.clock.Now().Add(ttl)) || token == created.Token {
+		t.Fatalf("%v %v", expires, err)
+	}
+	b.clock.Advance(ttl - time.Millisecond)
+	if _, err := b.Show(t.Context(), b.scope, 7001); err != nil {
+		t.Errorf("before its end: %v", err)
+	}
+	b.clock.Advance(time.Millisecond)
+	if held, err := b.Held(t.Context(), b.scope, []int64{7001}); err != nil || len(held) != 0 {
+		t.Errorf("%v %v", held, err)
+	}
+	if _, _, err := b.Heartbeat(t.Context(), b.scope, grant, created.ID); !apperr.Is(err, apperr.Forbidden) {
+		t.Errorf("a sign of life too late: %v", err)
+	}
+	b.mustCreate(b.creation(78)) // nobody has to wait for a sweeper
+	want := []string{"session_created", "session_ended expired", "session_created"}
+	if diff := cmp.Diff(want, b.events()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhatMayNotBeOpened(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		report session.Report
+		change func(*editing.Creation)
+		want   apperr.Kind
+	}{
+		"an unknown report":    {session.Report{ID: 7001}, func(c *editing.Creation) { c.ReportID = 7002 }, apperr.NotFound},
+		"a signed report":      {session.Report{ID: 7001, Signed: true}, func(*editing.Creation) {}, apperr.Forbidden},
+		"a dismissed report":   {session.Report{ID: 7001, Dismissed: true}, func(*editing.Creation) {}, apperr.Forbidden},
+		"an unknown template":  {session.Report{ID: 7001}, func(c *editing.Creation) { c.TemplateID = 9 }, apperr.Invalid},
+		"another file":         {session.Report{ID: 7001}, func(c *editing.Creation) { c.Path = "templates/other.docx" }, apperr.Invalid},
+		"another laboratory's": {session.Report{ID: 7001}, func(c *editing.Creation) { c.Path = "labs/13/x.docx" }, apperr.Invalid},
+		"a template in another laboratory's folder": {session.Report{ID: 7001}, func(c *editing.Creation) {
+			c.TemplateID, c.Path = 2, "labs/13/foreign.docx"
+		}, apperr.Invalid},
+		"no path": {session.Report{ID: 7001}, func(c *editing.Creation) { c.Path = "a/../../b" }, apperr.Invalid},
+	} {
+		b := newBench(t)
+		b.store.AddReport(12, c.report)
+		in := b.creation(77)
+		c.change(&in)
+		if _, err := b.Create(t.Context(), in); apperr.KindOf(err) != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(b.store.Events()) != 0 {
+			t.Errorf("%s: %v", name, b.events())
+		}
+	}
+	b := newBench(t)
+	own := b.creation(77)
+	own.Path = "labs/12/external-edit/7001/1/1-x/report.docx" // an earlier save
+	if got := b.mustCreate(own); got.TemplateLink != "https://link/"+own.Path {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAKeyMakesACreationRepeatable(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	in := b.creation(77)
+	in.Key = "k"
+	first, again := b.mustCreate(in), b.mustCreate(in)
+	if first != again {
+		t.Errorf("%+v and %+v", first, again)
+	}
+	in.TemplateID = 2
+	if _, err := b.Create(context.Background(), in); !errors.Is(err, idempotency.ErrKeyReused) {
+		t.Errorf("%v", err)
+	}
+}

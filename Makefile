@@ -124,6 +124,11 @@ RACED   = $(filter-out $(TOOLED),$(MODULES))
 UNRACED = $(filter $(TOOLED),$(MODULES))
 endif
 
+# make test DATABASE=mysql: on a real MySQL instead of MariaDB.
+ifdef DATABASE
+export LAB_DATABASE := $(DATABASE)
+endif
+
 .PHONY: test test-long test-times bench
 test: $(BIN)/gotestsum devstack ## Run every test on real engines, or of one: make test SERVICE=rerun
 	@scripts/test.sh "$(BIN)" "$(addsuffix /...,$(RACED))" "$(addsuffix /...,$(UNRACED))" "$(SERVICE)"

@@ -11,4 +11,10 @@ const (
 	RerunRequested       Category = 981
 	RerunFailed          Category = 984 // a request could not be saved, or an unfinished rerun was archived
 	RerunCancelled       Category = 985
+
+	ExternalEditTakenOver Category = 986 // somebody else's editing session was ended and replaced
+	ExternalEditRestored  Category = 987 // an earlier save became the report's files again
+
+	BillSplit  Category = 990 // tests of a bill moved to a new one; one entry for each of the two bills
+	BillMerged Category = 991 // they moved back
 )

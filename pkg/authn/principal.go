@@ -60,6 +60,8 @@ type Principal struct {
 	Caller string
 	// Via is the service whose token it is: Caller itself, or the gateway that acts for it.
 	Via string
+	// Grant is what a token of the service's own says, for services that issue some; nil for everybody else.
+	Grant any
 	// Internal is set when the call came through the internal listener with x-is-internal-request.
 	Internal bool
 }

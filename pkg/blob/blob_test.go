@@ -185,6 +185,30 @@ func TestThePartOfADeadWriterIsNoFile(t *testing.T) {
 	}
 }
 
+func TestDeletingAFileRemovesWhatDeadWritersLeftOfIt(t *testing.T) {
+	t.Parallel()
+	cfg := folderConfig(t)
+	l := lab(t, open(t, cfg, clock.Fixed(now)), 12)
+	key := put(t, l, "a.pdf", "x")
+	put(t, l, "a.pdf.txt", "x")
+	folder, _, _ := strings.Cut(strings.TrimPrefix(cfg.URL, "file://"), "?")
+	half := filepath.Join(folder, "labs/12/a.pdf.18ea537ba8d8c571.tmp")
+	if err := os.WriteFile(half, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := l.Delete(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(half); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the part of a dead writer: %v", err)
+	}
+	if diff := cmp.Diff([]string{"labs/12/a.pdf.txt 1"}, keys(t, l, "")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAFileOfSeveralPartsIsWhole(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, b *blob.Bucket) {

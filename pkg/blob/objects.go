@@ -89,7 +89,7 @@ func (r Reader) Attributes(ctx context.Context, key string) (Attributes, error) 
 	if err != nil {
 		return Attributes{}, storeError(err)
 	}
-	return Attributes{Key: key, Size: found.Size, ContentType: found.ContentType, Modified: found.ModTime}, nil
+	return Attributes{Key: key, Size: found.Size, ContentType: r.bucket.contentType(key, found.ContentType), Modified: found.ModTime}, nil
 }
 
 // SignedURL returns a link with which anybody may download the object until expiry has passed, at most seven days. It
@@ -149,11 +149,34 @@ func (s *watchedSource) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Delete removes the object; one that is not there is no error.
+// Delete removes the object, and in a folder what writers of it left that died; what is not there is no error. S3 forgets
+// unfinished uploads by a rule of the bucket.
 func (l Lab) Delete(ctx context.Context, key string) error {
 	if err := l.check(key); err != nil {
 		return err
 	}
+	if err := l.deleteObject(ctx, key); err != nil || l.bucket.links == nil {
+		return err
+	}
+	leftovers := l.bucket.inner.List(&blob.ListOptions{Prefix: key + "."})
+	for {
+		object, err := leftovers.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return storeError(err)
+		}
+		if !strings.HasSuffix(object.Key, temporary) {
+			continue // another object
+		}
+		if err := l.deleteObject(ctx, object.Key); err != nil {
+			return err
+		}
+	}
+}
+
+func (l Lab) deleteObject(ctx context.Context, key string) error {
 	if err := l.bucket.inner.Delete(ctx, key); gcerrors.Code(err) != gcerrors.NotFound {
 		return storeError(err)
 	}

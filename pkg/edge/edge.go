@@ -146,7 +146,7 @@ func (e *Edge) listener(name string, next http.Handler) http.Handler {
 
 		limits := c.area.limits(r.Method, r.URL.Path)
 		if r.ContentLength > limits.bodyBytes {
-			rest.WriteError(c, c.area.Shape, tooLargeError(limits.bodyBytes))
+			rest.WriteError(c, c.area.Shape, limits.allow(tooLargeError(limits.bodyBytes)))
 			return
 		}
 		if err := checkText(r); err != nil {

@@ -25,12 +25,26 @@ import (
 func (m *Mux) handleError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
 	noteRoute(ctx)
 	a := m.areas.of(r.URL.Path)
+	limits := a.limits(r.Method, r.URL.Path)
 	if body, ok := r.Body.(*requestBody); ok && errors.Is(body.err, os.ErrDeadlineExceeded) {
-		rest.WriteJSON(w, http.StatusRequestTimeout, a.Shape(http.StatusRequestTimeout, apperr.New(apperr.Invalid, "BODY_TOO_SLOW",
+		status := http.StatusRequestTimeout
+		if limits.upload {
+			status = http.StatusBadRequest
+		}
+		rest.WriteJSON(w, status, a.Shape(status, apperr.New(apperr.Invalid, "BODY_TOO_SLOW",
 			"The body arrived too slowly. Send it again.")))
 		return
 	}
-	rest.WriteError(w, a.Shape, explain(a, r, err))
+	rest.WriteError(w, a.Shape, limits.allow(explain(a, r, err)))
+}
+
+// allow returns e as the path documents it: uploads have 400 for every body that is not in order, elsewhere a size has
+// a status of its own.
+func (l limits) allow(e *apperr.Error) *apperr.Error {
+	if l.upload && e.Kind == apperr.TooLarge {
+		return apperr.New(apperr.Invalid, e.Reason, e.Message)
+	}
+	return e
 }
 
 func explain(a *Area, r *http.Request, err error) *apperr.Error {

@@ -15,9 +15,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/rest"
 )
 
-// statusMetadata is set by a handler whose documented answer is a normal body with another status than 200.
-const statusMetadata = "x-http-code"
-
 // Mux is the generated mux with the platform's rules.
 type Mux struct {
 	*runtime.ServeMux
@@ -85,7 +82,7 @@ func forward(ctx context.Context, w http.ResponseWriter, _ proto.Message) error 
 	if !ok {
 		return nil
 	}
-	values := md.HeaderMD.Get(statusMetadata)
+	values := md.HeaderMD.Get(rest.StatusMetadata)
 	if len(values) == 0 {
 		return nil
 	}

@@ -174,8 +174,10 @@ func format(e *typev1.Event) []byte {
 	if e.GetEvent() != "" {
 		fmt.Fprintf(&b, "event: %s\n", noLineEnds.Replace(e.GetEvent()))
 	}
-	for line := range strings.SplitSeq(lineEnds.Replace(e.GetData()), "\n") {
-		fmt.Fprintf(&b, "data: %s\n", line)
+	if e.GetEvent() != "" || e.GetData() != "" { // else it tells the reader its position alone, and no listener is called
+		for line := range strings.SplitSeq(lineEnds.Replace(e.GetData()), "\n") {
+			fmt.Fprintf(&b, "data: %s\n", line)
+		}
 	}
 	b.WriteByte('\n')
 	return b.Bytes()

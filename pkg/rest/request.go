@@ -8,6 +8,10 @@ import (
 // InternalHeader marks a call as internal. It counts only on the internal listener, with a service token.
 const InternalHeader = "X-Is-Internal-Request"
 
+// StatusMetadata is the response metadata of a service whose documented answer is a normal body with a status from 400
+// to 499; the edge answers with that status.
+const StatusMetadata = "x-http-code"
+
 // forwarded are the headers that become gRPC metadata, under their own lower-case names.
 var forwarded = map[string]bool{
 	"Cookie": true, "Authorization": true, "Traceparent": true, "Tracestate": true, "Idempotency-Key": true,

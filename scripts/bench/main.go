@@ -11,13 +11,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/scripts/bench/internal/billsplit"
 	"github.com/labplatform/labplatform/scripts/bench/internal/callout"
 	"github.com/labplatform/labplatform/scripts/bench/internal/cdc"
+	"github.com/labplatform/labplatform/scripts/bench/internal/cellcounter"
 	"github.com/labplatform/labplatform/scripts/bench/internal/clinical"
+	"github.com/labplatform/labplatform/scripts/bench/internal/externaledit"
 	"github.com/labplatform/labplatform/scripts/bench/internal/gateway"
 	"github.com/labplatform/labplatform/scripts/bench/internal/labjson"
+	"github.com/labplatform/labplatform/scripts/bench/internal/notifications"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 	"github.com/labplatform/labplatform/scripts/bench/internal/rerun"
 	"github.com/labplatform/labplatform/scripts/bench/internal/search"
@@ -32,15 +37,27 @@ type benchmark struct {
 }
 
 var benchmarks = []benchmark{
+	{"billsplit", billsplit.Run},
 	{"callout", callout.Run},
 	{"cdc", cdc.Run},
+	{"cellcounter", cellcounter.Run},
 	{"clinical", clinical.Run},
+	{"externaledit", externaledit.Run},
 	{"gateway", gateway.Run},
 	{"labjson", labjson.Run},
+	{"notifications", notifications.Run},
 	{"relevance", search.Relevance},
 	{"rerun", rerun.Run},
 	{"search", search.Run},
 	{"taskqueue", taskqueue.Run},
+}
+
+func names() string {
+	list := make([]string, len(benchmarks))
+	for i, b := range benchmarks {
+		list[i] = b.name
+	}
+	return strings.Join(list, ", ")
 }
 
 func main() {
@@ -52,7 +69,7 @@ func main() {
 		Verbs: []command.Verb{
 			{
 				Name: "run", Summary: "Runs benchmarks, prints a table and writes $BENCH_OUT (default <LAB_DIR>/bench/<name>.json).",
-				Details: "Benchmarks: callout, cdc, clinical, gateway, labjson, relevance, rerun, search, taskqueue, or all. QUICK=1 keeps each under 50 seconds.",
+				Details: "Benchmarks: " + names() + ", or all. QUICK=1 keeps each under 50 seconds.",
 				Flags:   func(f *flag.FlagSet) { f.StringVar(&name, "name", "all", "the `benchmark` to run") },
 				Run:     func(ctx context.Context, _ []string) error { return run(ctx, name, quick) },
 			},
@@ -63,6 +80,10 @@ func main() {
 			{
 				Name: "backend", Args: "ADDRESS", Summary: "Serves a canned gRPC answer behind the gateway. The benchmark starts it.",
 				Run: gateway.ServeBackend,
+			},
+			{
+				Name: "copier", Args: "ADDRESS FOLDER", Summary: "Serves external editing's peer: bodies are copied to disk. The benchmark starts it.",
+				Run: externaledit.ServePeer,
 			},
 			taskqueue.WorkerVerb(),
 			volume.Verb(),

@@ -11,10 +11,10 @@ import (
 
 const boardCard = `document.querySelector('[data-report="%d"]')`
 
-// login gives the tab a session and loads the page again.
-func (p *page) login(session string) {
+// board gives the tab a session and loads the page again.
+func (p *page) board(session string) {
 	p.t.Helper()
-	p.eval(fmt.Sprintf(`(document.cookie = "sessionid=%s; path=/")`, session))
+	p.login(session)
 	p.do(chromedp.Navigate(stack.Endpoints.Gateway + "/callout/"))
 	p.awaitTrue("the board of "+session, `document.getElementById("state").textContent.startsWith("Up to date")`)
 }
@@ -29,7 +29,7 @@ func TestCalloutPageInABrowser(t *testing.T) {
 	}
 	p.clean() // the browser notes the two refusals
 
-	p.login(labSession)
+	p.board(labSession)
 	newCriticalBill(t, 979000, 0, 3)
 	card := fmt.Sprintf(boardCard, 979001)
 	if p.eval(card+" === null") != "true" {
@@ -80,7 +80,7 @@ func TestCalloutPageInABrowser(t *testing.T) {
 		t.Errorf("the callout: %s", audit)
 	}
 
-	p.login(otherSession)
+	p.board(otherSession)
 	p.awaitTrue("nothing of laboratory 12", `document.getElementById("board").textContent === "No critical result waits for a call."`)
 	if errors, foreign := p.clean(); len(errors) > 0 || len(foreign) > 0 {
 		t.Errorf("errors %q, requests to other hosts %q", errors, foreign)

@@ -36,7 +36,7 @@ func TestBadInputIsAnsweredInTheAreasShapeAndStoresNothing(t *testing.T) {
 		{"empty batch", labSession, "POST", "/queue/", `[]`, 400, `"code":400`},
 		{"queue without credential", "", "POST", "/queue/", `[]`, 401, `"code":401`},
 		{"a user names an internal origin", labSession, "POST", "/queue/", `[{"task":4,"task_type":2,"data":{"url":"INTERNAL/api-v3/sample-rerun/97010/request"}}]`, 400, `"code":400`},
-		{"area that is not deployed", labSession, "POST", "/api-v3/finance/bill/split/9001", `{}`, 501, `"status":"failed"`},
+		{"area that is not deployed", labSession, "POST", "/api/v1/users/search", `{"query":"rahul"}`, 501, `"code":501`},
 	}
 	for _, c := range cases {
 		got := call(t, c.session, c.method, c.path, strings.ReplaceAll(c.body, "INTERNAL", stack.Endpoints.GatewayInternal))

@@ -1,14 +1,12 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -128,12 +126,9 @@ func newReport(t *testing.T, id int) {
 // internalToken returns a token for the internal listener by the command that endpoints.json names.
 func internalToken(t *testing.T) string {
 	t.Helper()
-	argv := stack.Endpoints.InternalTokenCommand
-	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), "LAB_DIR="+stack.Dir)
-	out, err := cmd.Output()
+	token, err := stack.InternalToken(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(bytes.TrimSpace(out))
+	return token
 }

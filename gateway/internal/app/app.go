@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/labplatform/labplatform/gateway/internal/areas"
-	"github.com/labplatform/labplatform/gateway/internal/pages/callout"
+	"github.com/labplatform/labplatform/gateway/internal/pages"
 	"github.com/labplatform/labplatform/pkg/edge"
 	"github.com/labplatform/labplatform/pkg/service"
 )
@@ -47,7 +47,7 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 		connections[name] = connection
 	}
 	listeners, err := edge.New(ctx, edge.Deps{
-		Telemetry: s.Telemetry(), Areas: areas.List(), Pages: []edge.Page{areas.Docs(), callout.Page()}, Connections: connections,
+		Telemetry: s.Telemetry(), Areas: areas.List(), Pages: append(pages.List(), areas.Docs()), Connections: connections,
 		TrustedOrigins: cfg.TrustedOrigins, Tokens: s.Tokens(),
 	})
 	if err != nil {

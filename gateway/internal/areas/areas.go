@@ -24,7 +24,7 @@ var areas = []*edge.Area{
 	edge.UserSearch(),
 	{
 		Name: "externaledit", Title: "External editing", Prefixes: []string{"/api-v3/report/external-edit"}, Shape: rest.Envelope, Deadline: edge.DefaultDeadline,
-		Uploads: []edge.Upload{uploadFiles}, Register: registerExternalEdit,
+		Uploads: []edge.Upload{uploadFiles}, Streams: []edge.Stream{editEvents}, Register: registerExternalEdit,
 	},
 	{
 		Name: "rerun", Title: "Sample rerun", Prefixes: []string{"/api-v3/sample-rerun"}, Shape: rest.Envelope, Deadline: edge.DefaultDeadline,

@@ -178,7 +178,7 @@ func TestAServiceChoosesTheStatusOfANormalBody(t *testing.T) {
 		}
 	}}
 	code, body, header := send(t, newEdge(t, b).Public(), request{method: "POST", path: "/api-v3/finance/bill/split/9001", body: "{}"})
-	if code != 400 || body != `{"status":"failed","message":"Bill split validation failed"}` {
+	if code != 400 || body != `{"status":"failed","failed_validation":[],"message":"Bill split validation failed","warnings":[]}` {
 		t.Errorf("%d %s", code, body)
 	}
 	for key := range header {

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"io"
+	"mime"
 	"mime/multipart"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -18,7 +22,7 @@ import (
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 )
 
-const uploadChunkBytes = 64 << 10
+const uploadChunkBytes = 512 << 10
 
 // uploadFiles is the one path that is not an RPC binding: a multipart form feeds a stream.
 var uploadFiles = edge.Upload{
@@ -49,44 +53,91 @@ func upload(ctx context.Context, client externaleditv1.ExternalEditServiceClient
 	if err != nil {
 		return nil, err
 	}
-	form, err := r.MultipartReader()
-	if err != nil {
-		return nil, invalid(apperr.New(apperr.Invalid, "NOT_MULTIPART", "send a multipart form with word_file and pdf_file"))
-	}
-	start := &externaleditv1.UploadStart{EditId: id, ExternalEditRequest: r.Header.Get("X-Is-External-Edit-Request") == "true"}
+	start := &externaleditv1.UploadStart{EditId: id, ExternalEditRequest: strings.EqualFold(r.Header.Get("X-Is-External-Edit-Request"), "true")}
 	err = stream.Send(&externaleditv1.UploadFilesRequest{Part: &externaleditv1.UploadFilesRequest_Start{Start: start}})
-	for err == nil {
-		var part *multipart.Part
-		if part, err = form.NextPart(); err == nil {
-			err = sendFile(stream, part)
-		}
+	body := &countedBody{ReadCloser: r.Body}
+	if err == nil {
+		err = sendForm(stream, r, body)
 	}
 	// io.EOF: the form ended, or the service answered early; both are told by its answer.
-	if !errors.Is(err, io.EOF) {
+	if err != io.EOF && err != errNoForm { //nolint:errorlint // a form that was cut short wraps io.EOF
 		return nil, invalid(edge.BodyError(err))
 	}
-	// A form may end before its body does; the time for the answer begins with the end of the body.
-	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+	if err := body.drain(); err != nil {
 		return nil, invalid(edge.BodyError(err))
 	}
-	return stream.CloseAndRecv()
+	answer, refused := stream.CloseAndRecv()
+	if err == errNoForm && status.Code(refused) == codes.InvalidArgument { //nolint:errorlint // as above
+		return nil, invalid(errNoForm)
+	}
+	return answer, refused
 }
 
-func sendFile(stream grpc.ClientStreamingClient[externaleditv1.UploadFilesRequest, externaleditv1.UploadFilesResponse], part *multipart.Part) error {
-	file := &externaleditv1.UploadFile{Field: part.FormName(), FileName: part.FileName(), ContentType: part.Header.Get("Content-Type")}
-	if err := stream.Send(&externaleditv1.UploadFilesRequest{Part: &externaleditv1.UploadFilesRequest_File{File: file}}); err != nil {
-		return err
+// errNoForm is for callers who may upload: who they are counts first.
+var errNoForm = apperr.New(apperr.Invalid, "NOT_MULTIPART", "send a multipart form with word_file and pdf_file")
+
+// countedBody knows how much of the body was read.
+type countedBody struct {
+	io.ReadCloser
+	read int64
+}
+
+// Read implements io.Reader.
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.read += int64(n)
+	return n, err
+}
+
+// drain takes the rest of the body, up to the limit of bodies. A form may end before its body does, and the time for
+// the answer begins with the end of the body. Clients that send everything before they look at the answer would see a
+// broken connection instead of a refusal.
+func (b *countedBody) drain() error {
+	_, err := io.CopyN(io.Discard, b.ReadCloser, uploadFiles.MaxBytes-b.read)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+type uploadStream = grpc.ClientStreamingClient[externaleditv1.UploadFilesRequest, externaleditv1.UploadFilesResponse]
+
+// sendForm passes the parts on until the form ends or the service answers, which both is io.EOF.
+func sendForm(stream uploadStream, r *http.Request, body io.ReadCloser) error {
+	request := *r // the body's limit and its errors stay with the request
+	request.Body = body
+	form, err := request.MultipartReader()
+	if err != nil {
+		return errNoForm
 	}
 	buffer := make([]byte, uploadChunkBytes)
 	for {
-		n, err := part.Read(buffer)
+		part, err := form.NextRawPart()
+		if err != nil {
+			return err
+		}
+		if err := sendFile(stream, part, buffer); err != nil {
+			return err
+		}
+	}
+}
+
+func sendFile(stream uploadStream, part *multipart.Part, buffer []byte) error {
+	file := &externaleditv1.UploadFile{
+		Field: text(part.FormName()), FileName: text(fileName(part)), ContentType: text(part.Header.Get("Content-Type")),
+	}
+	if err := stream.Send(&externaleditv1.UploadFilesRequest{Part: &externaleditv1.UploadFilesRequest_File{File: file}}); err != nil {
+		return err
+	}
+	for {
+		n, err := fill(part, buffer)
 		if n > 0 {
 			chunk := &externaleditv1.UploadFilesRequest{Part: &externaleditv1.UploadFilesRequest_Chunk{Chunk: buffer[:n]}}
 			if err := stream.Send(chunk); err != nil {
 				return err
 			}
 		}
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { //nolint:errorlint // the part's end; a form that was cut short wraps it
 			return nil
 		}
 		if err != nil {
@@ -94,5 +145,27 @@ func sendFile(stream grpc.ClientStreamingClient[externaleditv1.UploadFilesReques
 		}
 	}
 }
+
+// fill reads until the buffer is full: a part gives a few kilobytes at a time.
+func fill(part io.Reader, buffer []byte) (n int, err error) {
+	for n < len(buffer) && err == nil {
+		var read int
+		read, err = part.Read(buffer[n:])
+		n += read
+	}
+	return n, err
+}
+
+// fileName is the name as it was sent: Part.FileName would hide a path from the service, which refuses it.
+func fileName(part *multipart.Part) string {
+	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	if err != nil {
+		return ""
+	}
+	return params["filename"]
+}
+
+// text is what a message can carry of a header.
+func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func invalid(e *apperr.Error) error { return rpcerr.ToStatus(e).Err() }

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,4 +99,14 @@ func randomHex() string {
 	b := make([]byte, 8)
 	_, _ = rand.Read(b) // never fails since Go 1.24
 	return hex.EncodeToString(b)
+}
+
+// IsMariaDB reports whether the server is MariaDB, for the few cases in which MySQL refuses what MariaDB takes.
+func IsMariaDB(t testing.TB, db *sql.DB) bool {
+	t.Helper()
+	var version string
+	if err := db.QueryRowContext(t.Context(), "SELECT VERSION()").Scan(&version); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Contains(version, "MariaDB")
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -116,6 +117,18 @@ func (s *Sandbox) Run(ctx context.Context, args ...string) error {
 		return fmt.Errorf("devstack %s: %w\n%s", args[0], err, out)
 	}
 	return nil
+}
+
+// InternalToken returns a token for the internal listener, by the command that endpoints.json names. It lives a minute.
+func (s *Sandbox) InternalToken(ctx context.Context) (string, error) {
+	argv := s.Endpoints.InternalTokenCommand
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), "LAB_DIR="+s.Dir)
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("mint an internal token: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 // PID returns the process of a service or engine: the platform's own, or the one that Start made last.

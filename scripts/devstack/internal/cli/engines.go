@@ -35,7 +35,7 @@ func runEngines(ctx context.Context, s settings.Settings, args []string, stderr 
 	if len(args) == 0 {
 		return 2, errors.New("engines needs a command: devstack engines -- go test ./…")
 	}
-	wanted := engines.Wanted{MySQL: os.Getenv(testMySQL) == "", Redis: true, Distributions: s.Distributions,
+	wanted := engines.Wanted{MySQL: os.Getenv(testMySQL) == "", Redis: true, RealMySQL: s.RealMySQL, Distributions: s.Distributions,
 		Kafka: s.Pipeline && os.Getenv(testKafka) == "", Elasticsearch: s.Pipeline && os.Getenv(testES) == ""}
 	if err := engines.Install(ctx, wanted, stderr); err != nil {
 		return 1, err
@@ -94,7 +94,7 @@ func (t *testEngines) describe(wanted engines.Wanted, java engines.Java) error {
 		wanted bool
 		add    func() error
 	}{
-		{wanted.MySQL, t.addMySQL},
+		{wanted.MySQL, func() error { return t.addMySQL(wanted) }},
 		{os.Getenv(testMongo) == "", t.addMongo},
 		{wanted.Kafka, func() error { return t.addKafka(java) }},
 		{wanted.Elasticsearch, func() error { return t.addElasticsearch(java) }},
@@ -119,12 +119,12 @@ func (t *testEngines) place(name string) (engines.Place, error) {
 	return engines.Place{Data: filepath.Join(t.work, name), Log: filepath.Join(t.work, name+".log"), Port: port}, err
 }
 
-func (t *testEngines) addMySQL() error {
+func (t *testEngines) addMySQL(wanted engines.Wanted) error {
 	at, err := t.place("mysql")
 	if err != nil {
 		return err
 	}
-	engine, err := engines.MariaDB(at, engines.Volatile)
+	engine, err := wanted.Relational(at, engines.Volatile)
 	t.add(engine, testMySQL, fmt.Sprintf("root@tcp(127.0.0.1:%d)/", at.Port))
 	return err
 }

@@ -32,13 +32,22 @@ func lookPath(names ...string) (string, error) {
 // Wanted says which engines this stack has to start itself.
 type Wanted struct {
 	MySQL, Redis, Kafka, Connect, Elasticsearch bool
-	Distributions                               string // folder where the programs of the Java engines are kept
+	RealMySQL                                   bool   // the relational engine is MySQL, else MariaDB
+	Distributions                               string // folder where the programs that are fetched are kept
+}
+
+// Relational describes the relational engine that is wanted.
+func (w Wanted) Relational(place Place, durability Durability) (Engine, error) {
+	if w.RealMySQL {
+		return MySQL(place, durability, w.Distributions)
+	}
+	return MariaDB(place, durability)
 }
 
 // MissingPackages returns the Debian packages to install before the wanted engines can run.
 func MissingPackages(wanted Wanted) []string {
 	var missing []string
-	if _, err := lookPath("mariadbd", "mysqld"); wanted.MySQL && err != nil {
+	if _, err := lookPath("mariadbd", "mysqld"); wanted.MySQL && !wanted.RealMySQL && err != nil {
 		missing = append(missing, "mariadb-server")
 	}
 	if _, err := lookPath("redis-server"); wanted.Redis && err != nil {
@@ -50,6 +59,11 @@ func MissingPackages(wanted Wanted) []string {
 // Install makes the wanted engines available: it says what is missing and installs it with apt-get as root on
 // Debian and Ubuntu; elsewhere the error says what to install.
 func Install(ctx context.Context, wanted Wanted, progress io.Writer) error {
+	if wanted.MySQL && wanted.RealMySQL {
+		if err := FetchMySQL(ctx, wanted.Distributions, progress); err != nil {
+			return err
+		}
+	}
 	missing := MissingPackages(wanted)
 	if len(missing) == 0 {
 		return nil

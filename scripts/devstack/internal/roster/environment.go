@@ -164,6 +164,7 @@ func externalEditEnv(stack Stack) (fixed, defaults Env) {
 	return Env{
 		"EXTERNAL_EDIT_BLOB_URL": stack.BlobURL, "EXTERNAL_EDIT_BLOB_SIGNING_SECRET": stack.Secrets.Blob,
 		"EXTERNAL_EDIT_BLOB_PUBLIC_URL": stack.URL(ports.ExternalEditAdmin) + "/files",
+		"EXTERNAL_EDIT_TOKEN_SECRET":    stack.Secrets.EditToken,
 	}, nil
 }
 

@@ -47,7 +47,8 @@ func TestTheEnvironmentOfRerun(t *testing.T) {
 		"RERUN_ENVIRONMENT": "dev", "RERUN_LOG_LEVEL": "INFO", "RERUN_DRAIN_DELAY_SECONDS": "0",
 		"RERUN_MONGO_URI": "mongodb://127.0.0.1:20032/", "RERUN_MONGO_DATABASE": "lab", "DOCUMENT_DB_ENABLED": "true",
 		"WEBHOOK_URL": "http://127.0.0.1:20001", "RERUN_TASKQUEUE_ADDR": "127.0.0.1:20014", "RERUN_CALLOUT_ADDR": "127.0.0.1:20016",
-		"RERUN_CDC_ADDR": "127.0.0.1:20019",
+		"RERUN_EXTERNAL_EDIT_ADDR": "127.0.0.1:20012",
+		"RERUN_CDC_ADDR":           "127.0.0.1:20019",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)

@@ -24,12 +24,13 @@ const (
 
 // Secrets are pairwise different, 32 random bytes each, in hexadecimal.
 type Secrets struct {
-	Service   string `json:"service"`   // service tokens
-	Mobile    string `json:"mobile"`    // bearer tokens, <PREFIX>_JWT_SECRET
-	Legacy    string `json:"legacy"`    // bearer tokens, <PREFIX>_PY2_JWT_SECRET
-	Ephemeral string `json:"ephemeral"` // bearer tokens, <PREFIX>_EPHEMERAL_JWT_SECRET
-	Connector string `json:"connector"` // password of the connectors' database user
-	Blob      string `json:"blob"`      // signature of the URLs of stored files
+	Service   string `json:"service"`    // service tokens
+	Mobile    string `json:"mobile"`     // bearer tokens, <PREFIX>_JWT_SECRET
+	Legacy    string `json:"legacy"`     // bearer tokens, <PREFIX>_PY2_JWT_SECRET
+	Ephemeral string `json:"ephemeral"`  // bearer tokens, <PREFIX>_EPHEMERAL_JWT_SECRET
+	Connector string `json:"connector"`  // password of the connectors' database user
+	Blob      string `json:"blob"`       // signature of the URLs of stored files
+	EditToken string `json:"edit_token"` // tokens of external editing sessions
 }
 
 // Load reads the secrets of the stack in labDir.
@@ -53,7 +54,7 @@ func LoadOrCreate(labDir string) (Secrets, error) {
 		return s, err
 	}
 	complete := true
-	for _, secret := range []*string{&s.Service, &s.Mobile, &s.Legacy, &s.Ephemeral, &s.Connector, &s.Blob} {
+	for _, secret := range []*string{&s.Service, &s.Mobile, &s.Legacy, &s.Ephemeral, &s.Connector, &s.Blob, &s.EditToken} {
 		if *secret == "" {
 			*secret, complete = random(), false
 		}

@@ -30,6 +30,8 @@ type Settings struct {
 	Ports    ports.Plan
 	Pipeline bool // LAB_PIPELINE: change capture and search, with Kafka, Kafka Connect and Elasticsearch
 	Seed     Seed
+	// RealMySQL makes MySQL the relational engine of the stack's own, else it is MariaDB: LAB_DATABASE.
+	RealMySQL bool
 
 	Distributions string // LAB_DISTRIBUTIONS: where the programs of the Java engines are kept; stacks may share it
 
@@ -54,6 +56,9 @@ func Load(dir string, getenv func(string) string) (Settings, error) {
 		MongoURI: getenv("LAB_MONGO_URI"), BlobURL: getenv("LAB_BLOB_URL"),
 		KafkaBrokers: getenv("LAB_KAFKA_BROKERS"), ConnectURL: getenv("LAB_CONNECT_URL"), ESURL: getenv("LAB_ES_URL")}
 	if s.Pipeline, err = parsePipeline(getenv("LAB_PIPELINE")); err != nil {
+		return Settings{}, err
+	}
+	if s.RealMySQL, err = parseDatabase(getenv("LAB_DATABASE")); err != nil {
 		return Settings{}, err
 	}
 	if s.Seed, err = parseSeed(getenv("LAB_SEED")); err != nil {
@@ -89,6 +94,17 @@ func parsePipeline(value string) (bool, error) {
 		return false, nil
 	default:
 		return false, fmt.Errorf("LAB_PIPELINE is %q: give on or off", value)
+	}
+}
+
+func parseDatabase(value string) (mysql bool, err error) {
+	switch value {
+	case "", "mariadb":
+		return false, nil
+	case "mysql":
+		return true, nil
+	default:
+		return false, fmt.Errorf("LAB_DATABASE is %q: give mariadb or mysql", value)
 	}
 }
 

@@ -76,7 +76,7 @@ func config(dir, base string, out io.Writer) (stack.Config, error) {
 	fake := roster.Service{Name: "fakeservice", Package: "./scripts/devstack/internal/stack/testdata/fakeservice",
 		Prefix: "FAKE", Admin: ports.RerunAdmin, GRPC: ports.RerunGRPC, Migrates: true,
 		Env: func(roster.Stack) (roster.Env, roster.Env) {
-			return roster.Env{"FAKE_MIGRATED": filepath.Join(dir, "migrated")}, nil
+			return roster.Env{"FAKE_MIGRATED": filepath.Join(dir, "migrated"), "FAKE_SERVICES": filepath.Join(s.Root, "services")}, nil
 		}}
 	return stack.Config{Settings: s, Services: []roster.Service{fake}, Binary: binary, Caller: os.Environ(), Out: out, Now: time.Now}, nil
 }

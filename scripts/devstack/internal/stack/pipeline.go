@@ -123,7 +123,7 @@ func connectorGrants(database string) []string {
 	return []string{
 		"CREATE USER IF NOT EXISTS " + user,
 		"ALTER USER " + user + " IDENTIFIED BY '<password>'",
-		"GRANT RELOAD, SHOW DATABASES, REPLICATION SLAVE, BINLOG MONITOR ON *.* TO " + user,
+		"GRANT RELOAD, SHOW DATABASES, REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO " + user,
 		"GRANT SELECT, LOCK TABLES ON `" + database + "`.* TO " + user,
 		"GRANT INSERT, UPDATE, DELETE ON `" + database + "`.`cdc_signal` TO " + user,
 		"GRANT INSERT, UPDATE ON `" + database + "`.`cdc_heartbeat` TO " + user,

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -15,7 +14,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/pending"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
@@ -94,7 +92,7 @@ func (r *running) prepareStores(ctx context.Context) error {
 // wanted says which engines this stack starts itself.
 func (r *running) wanted() engines.Wanted {
 	s := r.Settings
-	return engines.Wanted{MySQL: s.MySQLDSN == "", Redis: s.RedisAddr == "", Distributions: s.Distributions,
+	return engines.Wanted{MySQL: s.MySQLDSN == "", RealMySQL: s.RealMySQL, Redis: s.RedisAddr == "", Distributions: s.Distributions,
 		Kafka: s.Pipeline && s.KafkaBrokers == "", Connect: s.Pipeline && s.ConnectURL == "", Elasticsearch: s.Pipeline && s.ESURL == ""}
 }
 
@@ -102,10 +100,19 @@ func (r *running) place(name string, port ports.Name) engines.Place {
 	return engines.Place{Data: r.Settings.Data(name), Log: r.Settings.Log(name), Port: r.Settings.Ports.Port(port)}
 }
 
+// relationalPlace: the data of one server are nothing for the other.
+func (r *running) relationalPlace() engines.Place {
+	place := r.place("mysql", ports.MySQL)
+	if r.Settings.RealMySQL {
+		place.Data = r.Settings.Data("mysqld")
+	}
+	return place
+}
+
 func (r *running) ownEngines() ([]engines.Engine, error) {
 	var wanted []engines.Engine
 	if r.Settings.MySQLDSN == "" {
-		engine, err := engines.MariaDB(r.place("mysql", ports.MySQL), engines.Durable)
+		engine, err := r.wanted().Relational(r.relationalPlace(), engines.Durable)
 		if err != nil {
 			return nil, err
 		}
@@ -175,17 +182,10 @@ func (r *running) createTables(ctx context.Context, db *sql.DB) error {
 	if err := legacydb.Create(ctx, db); err != nil {
 		return err
 	}
-	if err := pending.Create(ctx, db, r.starts); err != nil {
-		return err
-	}
-	if r.starts("cdc") || r.Settings.Pipeline {
+	if r.Settings.Pipeline {
 		return nil
 	}
 	return mysqldb.Migrate(ctx, db, "cdc", migrations.Files, slog.New(slog.DiscardHandler))
-}
-
-func (r *running) starts(service string) bool {
-	return slices.ContainsFunc(r.Services, func(s roster.Service) bool { return s.Name == service })
 }
 
 func execute(ctx context.Context, config *mysql.Config, do func(*sql.DB) error) error {

@@ -36,6 +36,15 @@ Demo laboratory: the session cookie is sessionid=demo-lab-user (8 hours; a new s
   # the message itself, as the provider would have got it
   {{.Outbox}}
 
+  # an insurance bill: what moving its liver profile (8032 and its three tests) to a new bill would mean, then the split
+  curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/api-v3/finance/bill/split/9011 \
+    -d '{"test_ids":[8032],"new_source":"Self Pay","is_calculate":true}'
+  curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' -H 'idempotency-key: demo-9011' \
+    {{.Gateway}}/api-v3/finance/bill/split/9011 -d '{"test_ids":[8032],"new_source":"Self Pay"}'
+
+  # both bills and their sums
+  curl -s -b sessionid=demo-lab-user {{.Gateway}}/api-v3/finance/bill/split/9011/family
+
   # a critical potassium waits for a call; on the wall: {{.Gateway}}/callout/ (in a browser with that cookie)
   curl -s -b sessionid=demo-lab-user {{.Gateway}}/report/9005/critical/records
 
@@ -43,6 +52,13 @@ Demo laboratory: the session cookie is sessionid=demo-lab-user (8 hours; a new s
   curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/report/9005/critical/callout \
     -d '{"lab_report_ids":[7009],"recipients":["Referral Doctor"],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Arvind Rao"}'
   curl -s -b sessionid=demo-lab-user '{{.Gateway}}/report/bulk/critical-notification/logs?report_ids=7009'
+
+  # keys for the blood count, then the counting page: {{.Gateway}}/cell-counter/?test=55 (in a browser with that cookie)
+  curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/api-v3/cell-counter-mappings/55 \
+    -d '{"lab_id":12,"mappings":[{"key":"n","cell_id":1,"report_format_index":9,"report_format_order":9},{"key":"l","cell_id":3,"report_format_index":10,"report_format_order":10}]}'
+
+  # what the organization is told
+  curl -s -b sessionid=demo-organization {{.Gateway}}/api-v3/notifications/all
 {{- if .Pipeline}}
 
   # a patient, by a part of the name; a typing error, a telephone's last digits and a sample's number work as well

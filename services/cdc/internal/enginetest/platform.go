@@ -64,8 +64,9 @@ func (p *Platform) Exec(query string, args ...any) {
 func (p *Platform) Patients(lab, from, to int64) {
 	p.t.Helper()
 	p.Exec("INSERT INTO userDetails (id, labId_id, labPatientId, fullName, contact, dateOfBirth)"+
-		" SELECT seq, ?, CONCAT('P-', seq), CONCAT('Patient ', seq), 9800000000 + seq, '1990-02-11' FROM seq_1_to_1000000 WHERE seq BETWEEN ? AND ?", lab, from, to)
-	p.Exec("INSERT INTO billing (labId_id, labBillId, orderNumber, userDetailsId_id) SELECT ?, seq, CONCAT('ord-', seq), seq FROM seq_1_to_1000000 WHERE seq BETWEEN ? AND ?", lab, from, to)
+		" SELECT seq, ?, CONCAT('P-', seq), CONCAT('Patient ', seq), 9800000000 + seq, '1990-02-11' FROM "+mysqltest.Numbers(int(to))+" WHERE seq >= ?", lab, from)
+	p.Exec("INSERT INTO billing (labId_id, labBillId, orderNumber, userDetailsId_id) SELECT ?, seq, CONCAT('ord-', seq), seq FROM "+
+		mysqltest.Numbers(int(to))+" WHERE seq >= ?", lab, from)
 	var ids []int64
 	for id := from; id <= to; id++ {
 		ids = append(ids, id)

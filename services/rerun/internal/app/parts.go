@@ -7,6 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/service"
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	cdcv1 "github.com/labplatform/labplatform/proto/gen/lab/cdc/v1"
+	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/aftercommit"
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
@@ -62,8 +63,24 @@ func newIndex(s *service.Service, cfg Config) (delivery.Index, error) {
 	return delivery.Index{Client: cdcv1.NewChangeCaptureServiceClient(conn)}, nil
 }
 
+// newEditors returns the client of external editing, or one that knows of nobody.
+func newEditors(s *service.Service, cfg Config) (delivery.Editors, error) {
+	if cfg.ExternalEditAddr == "" {
+		return delivery.Editors{}, nil
+	}
+	conn, err := s.Client(cfg.ExternalEditAddr, "externaledit")
+	if err != nil {
+		return delivery.Editors{}, err
+	}
+	return delivery.Editors{Client: externaleditv1.NewExternalEditServiceClient(conn), Log: s.Log}, nil
+}
+
 func newServer(s *service.Service, cfg Config, st stores, relay *outbox.Relay) (*grpcapi.Server, error) {
 	index, err := newIndex(s, cfg)
+	if err != nil {
+		return nil, err
+	}
+	editors, err := newEditors(s, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +107,7 @@ func newServer(s *service.Service, cfg Config, st stores, relay *outbox.Relay) (
 			Reports: mysql.Receipts{Store: st.reports}, Records: st.records, Values: st.records, AfterCommit: after,
 			Clock: s.Clock, NewID: newID, Counters: st.counters,
 		}),
+		Editors: editors,
 		Closer: closing.New(closing.Deps{
 			Reports: mysql.Closings{Store: st.reports}, Documents: st.records, Messages: delivery.Evaluations{},
 			WakeRelay: relay.Wake, AfterCommit: after, Clock: s.Clock, Counters: st.counters,

@@ -118,8 +118,13 @@ const (
 	rerunAborted = "Successfully aborted sample rerun"
 )
 
-func confirmed() *rerunv1.ConfirmRerunResponse {
-	return &rerunv1.ConfirmRerunResponse{Message: rerunUpdated, SampleRedrawFlag: int32(rerun.Normal)}
+// confirmed warns when somebody has the report open in an editor: what they save has the former values.
+func confirmed(editor string) *rerunv1.ConfirmRerunResponse {
+	out := &rerunv1.ConfirmRerunResponse{Message: rerunUpdated, SampleRedrawFlag: int32(rerun.Normal)}
+	if editor != "" {
+		out.Warnings = []string{"The report is open in an external editor by " + editor + ", whose document still has the former values"}
+	}
+	return out
 }
 
 func aborted() *rerunv1.AbortRerunResponse {

@@ -90,7 +90,7 @@ func (s *Server) ConfirmRerun(
 	if err := s.d.Closer.Confirm(ctx, scope, confirmation); err != nil {
 		return nil, err
 	}
-	return confirmed(), nil
+	return confirmed(s.d.Editors.Editor(ctx, scope, in.GetLabReportId())), nil
 }
 
 // AbortRerun closes the rerun and keeps the report's values.

@@ -27,7 +27,10 @@ type results struct {
 	result       receive.Result
 	confirmation closing.Confirmation
 	aborted      int64
+	editor       string
 }
+
+func (r *results) Editor(context.Context, authn.LabScope, int64) string { return r.editor }
 
 func (r *results) Receive(_ context.Context, _ authn.LabScope, c receive.Command) (receive.Result, error) {
 	r.command = c
@@ -45,7 +48,7 @@ func (r *results) Abort(_ context.Context, _ authn.LabScope, reportID int64, _ a
 }
 
 func resultServer(r *results) *grpcapi.Server {
-	return grpcapi.New(grpcapi.Deps{DocumentStore: true, Receiver: r, Closer: r})
+	return grpcapi.New(grpcapi.Deps{DocumentStore: true, Receiver: r, Closer: r, Editors: r})
 }
 
 // count is a valid message.
@@ -154,6 +157,14 @@ func TestAConfirmationIsRead(t *testing.T) {
 	aborted, err := resultServer(r).AbortRerun(as(t, asha), &rerunv1.AbortRerunRequest{LabReportId: 7001})
 	if err != nil || aborted.GetMessage() != "Successfully aborted sample rerun" || r.aborted != 7001 {
 		t.Fatalf("%v %v", aborted, err)
+	}
+}
+
+func TestAConfirmationWarnsOfAnOpenEditor(t *testing.T) {
+	t.Parallel()
+	got, err := resultServer(&results{editor: "Dr. Smith"}).ConfirmRerun(as(t, asha), decision())
+	if err != nil || len(got.GetWarnings()) != 1 || !strings.Contains(got.GetWarnings()[0], "Dr. Smith") {
+		t.Fatalf("%v %v", got, err)
 	}
 }
 

@@ -41,6 +41,12 @@ type Closer interface {
 	Abort(ctx context.Context, scope authn.LabScope, reportID int64, actor activitylog.Actor) error
 }
 
+// Editors knows who edits a report as a Word document.
+type Editors interface {
+	// Editor returns the name of who has the report open, "" when nobody does or it cannot be told in time.
+	Editor(ctx context.Context, scope authn.LabScope, reportID int64) string
+}
+
 // Deps is what the server works with. DocumentStore false refuses every call.
 type Deps struct {
 	DocumentStore bool
@@ -49,6 +55,7 @@ type Deps struct {
 	Lister        Lister
 	Receiver      Receiver
 	Closer        Closer
+	Editors       Editors
 }
 
 // Server implements rerunv1.RerunServiceServer.

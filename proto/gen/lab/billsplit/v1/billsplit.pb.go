@@ -114,10 +114,11 @@ func (x *SplitBillRequest) GetLabId() int64 {
 type SplitBillResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// success or failed.
-	Status           string              `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	Status string `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	// What is wrong, in the documented order; empty when nothing is.
 	FailedValidation []*FailedValidation `protobuf:"bytes,2,rep,name=failed_validation,json=failedValidation,proto3" json:"failed_validation,omitempty"`
 	Message          string              `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// Checks that only an execution makes, told in advance.
+	// What does not stop this mode: checks that only an execution makes, told in advance, and amounts that disagree.
 	Warnings []*FailedValidation `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// The parent after the split, when calculating.
 	Bill *BillAmounts `protobuf:"bytes,5,opt,name=bill,proto3" json:"bill,omitempty"`
@@ -209,9 +210,12 @@ func (x *SplitBillResponse) GetData() *SplitBillData {
 }
 
 type FailedValidation struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Type          string                 `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
-	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Type  string                 `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// A sentence; for RELATION_BLOCKED the name of the table that holds rows.
+	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// What the table means to people and what to do, for RELATION_BLOCKED.
+	Label         string `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -256,6 +260,13 @@ func (x *FailedValidation) GetType() string {
 func (x *FailedValidation) GetMessage() string {
 	if x != nil {
 		return x.Message
+	}
+	return ""
+}
+
+func (x *FailedValidation) GetLabel() string {
+	if x != nil {
+		return x.Label
 	}
 	return ""
 }
@@ -489,6 +500,409 @@ func (x *SplitBillSummary) GetTotalAmount() float64 {
 	return 0
 }
 
+type GetFamilyRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	BillId        int64                  `protobuf:"varint,1,opt,name=bill_id,json=billId,proto3" json:"bill_id,omitempty"`
+	LabId         *int64                 `protobuf:"varint,2,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetFamilyRequest) Reset() {
+	*x = GetFamilyRequest{}
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetFamilyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetFamilyRequest) ProtoMessage() {}
+
+func (x *GetFamilyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetFamilyRequest.ProtoReflect.Descriptor instead.
+func (*GetFamilyRequest) Descriptor() ([]byte, []int) {
+	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *GetFamilyRequest) GetBillId() int64 {
+	if x != nil {
+		return x.BillId
+	}
+	return 0
+}
+
+func (x *GetFamilyRequest) GetLabId() int64 {
+	if x != nil && x.LabId != nil {
+		return *x.LabId
+	}
+	return 0
+}
+
+type GetFamilyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The bill that was not split from another.
+	RootBillId int64 `protobuf:"varint,1,opt,name=root_bill_id,json=rootBillId,proto3" json:"root_bill_id,omitempty"`
+	// By id: the root is first.
+	Bills []*FamilyBill `protobuf:"bytes,2,rep,name=bills,proto3" json:"bills,omitempty"`
+	// The sums over all bills. vat_percent is the root's.
+	Sum           *BillAmounts `protobuf:"bytes,3,opt,name=sum,proto3" json:"sum,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetFamilyResponse) Reset() {
+	*x = GetFamilyResponse{}
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetFamilyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetFamilyResponse) ProtoMessage() {}
+
+func (x *GetFamilyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetFamilyResponse.ProtoReflect.Descriptor instead.
+func (*GetFamilyResponse) Descriptor() ([]byte, []int) {
+	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *GetFamilyResponse) GetRootBillId() int64 {
+	if x != nil {
+		return x.RootBillId
+	}
+	return 0
+}
+
+func (x *GetFamilyResponse) GetBills() []*FamilyBill {
+	if x != nil {
+		return x.Bills
+	}
+	return nil
+}
+
+func (x *GetFamilyResponse) GetSum() *BillAmounts {
+	if x != nil {
+		return x.Sum
+	}
+	return nil
+}
+
+type FamilyBill struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Id          int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	LabBillId   int64                  `protobuf:"varint,2,opt,name=labBillId,proto3" json:"labBillId,omitempty"`
+	OrderNumber string                 `protobuf:"bytes,3,opt,name=orderNumber,proto3" json:"orderNumber,omitempty"`
+	Source      string                 `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"`
+	Amounts     *BillAmounts           `protobuf:"bytes,5,opt,name=amounts,proto3" json:"amounts,omitempty"`
+	// Its billed tests now.
+	TestIds []int64 `protobuf:"varint,6,rep,packed,name=test_ids,json=testIds,proto3" json:"test_ids,omitempty"`
+	// The bill that it was split from; null for the root.
+	ParentBillId *int64 `protobuf:"varint,7,opt,name=parent_bill_id,json=parentBillId,proto3,oneof" json:"parent_bill_id,omitempty"`
+	// The billed tests that the split moved.
+	MovedTestIds []int64 `protobuf:"varint,8,rep,packed,name=moved_test_ids,json=movedTestIds,proto3" json:"moved_test_ids,omitempty"`
+	// Epoch milliseconds; null for the root.
+	SplitAt *int64 `protobuf:"varint,9,opt,name=split_at,json=splitAt,proto3,oneof" json:"split_at,omitempty"`
+	// Epoch milliseconds of the merge back; null when there was none.
+	MergedAt      *int64 `protobuf:"varint,10,opt,name=merged_at,json=mergedAt,proto3,oneof" json:"merged_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FamilyBill) Reset() {
+	*x = FamilyBill{}
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FamilyBill) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FamilyBill) ProtoMessage() {}
+
+func (x *FamilyBill) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FamilyBill.ProtoReflect.Descriptor instead.
+func (*FamilyBill) Descriptor() ([]byte, []int) {
+	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *FamilyBill) GetId() int64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *FamilyBill) GetLabBillId() int64 {
+	if x != nil {
+		return x.LabBillId
+	}
+	return 0
+}
+
+func (x *FamilyBill) GetOrderNumber() string {
+	if x != nil {
+		return x.OrderNumber
+	}
+	return ""
+}
+
+func (x *FamilyBill) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *FamilyBill) GetAmounts() *BillAmounts {
+	if x != nil {
+		return x.Amounts
+	}
+	return nil
+}
+
+func (x *FamilyBill) GetTestIds() []int64 {
+	if x != nil {
+		return x.TestIds
+	}
+	return nil
+}
+
+func (x *FamilyBill) GetParentBillId() int64 {
+	if x != nil && x.ParentBillId != nil {
+		return *x.ParentBillId
+	}
+	return 0
+}
+
+func (x *FamilyBill) GetMovedTestIds() []int64 {
+	if x != nil {
+		return x.MovedTestIds
+	}
+	return nil
+}
+
+func (x *FamilyBill) GetSplitAt() int64 {
+	if x != nil && x.SplitAt != nil {
+		return *x.SplitAt
+	}
+	return 0
+}
+
+func (x *FamilyBill) GetMergedAt() int64 {
+	if x != nil && x.MergedAt != nil {
+		return *x.MergedAt
+	}
+	return 0
+}
+
+type MergeBillRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The bill that a split made.
+	BillId        int64  `protobuf:"varint,1,opt,name=bill_id,json=billId,proto3" json:"bill_id,omitempty"`
+	LabId         *int64 `protobuf:"varint,2,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MergeBillRequest) Reset() {
+	*x = MergeBillRequest{}
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MergeBillRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MergeBillRequest) ProtoMessage() {}
+
+func (x *MergeBillRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MergeBillRequest.ProtoReflect.Descriptor instead.
+func (*MergeBillRequest) Descriptor() ([]byte, []int) {
+	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *MergeBillRequest) GetBillId() int64 {
+	if x != nil {
+		return x.BillId
+	}
+	return 0
+}
+
+func (x *MergeBillRequest) GetLabId() int64 {
+	if x != nil && x.LabId != nil {
+		return *x.LabId
+	}
+	return 0
+}
+
+type MergeBillResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Status        string                 `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	Data          *MergeBillData         `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MergeBillResponse) Reset() {
+	*x = MergeBillResponse{}
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MergeBillResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MergeBillResponse) ProtoMessage() {}
+
+func (x *MergeBillResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MergeBillResponse.ProtoReflect.Descriptor instead.
+func (*MergeBillResponse) Descriptor() ([]byte, []int) {
+	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *MergeBillResponse) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *MergeBillResponse) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *MergeBillResponse) GetData() *MergeBillData {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+type MergeBillData struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The bill that has its tests and amounts back.
+	OriginalBill *SplitBillSummary `protobuf:"bytes,1,opt,name=original_bill,json=originalBill,proto3" json:"original_bill,omitempty"`
+	// The bill that the split had made; it is cancelled and empty.
+	MergedBill    *SplitBillSummary `protobuf:"bytes,2,opt,name=merged_bill,json=mergedBill,proto3" json:"merged_bill,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MergeBillData) Reset() {
+	*x = MergeBillData{}
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MergeBillData) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MergeBillData) ProtoMessage() {}
+
+func (x *MergeBillData) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MergeBillData.ProtoReflect.Descriptor instead.
+func (*MergeBillData) Descriptor() ([]byte, []int) {
+	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *MergeBillData) GetOriginalBill() *SplitBillSummary {
+	if x != nil {
+		return x.OriginalBill
+	}
+	return nil
+}
+
+func (x *MergeBillData) GetMergedBill() *SplitBillSummary {
+	if x != nil {
+		return x.MergedBill
+	}
+	return nil
+}
+
 var File_lab_billsplit_v1_billsplit_proto protoreflect.FileDescriptor
 
 const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
@@ -506,19 +920,20 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\v_new_sourceB\x0e\n" +
 	"\f_is_validateB\x0f\n" +
 	"\r_is_calculateB\t\n" +
-	"\a_lab_id\"\x9a\x03\n" +
+	"\a_lab_id\"\x8e\x03\n" +
 	"\x11SplitBillResponse\x12\x16\n" +
-	"\x06status\x18\x01 \x01(\tR\x06status\x12U\n" +
-	"\x11failed_validation\x18\x02 \x03(\v2\".lab.billsplit.v1.FailedValidationB\x04\x90\xe7\x18\x01R\x10failedValidation\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\x12D\n" +
-	"\bwarnings\x18\x04 \x03(\v2\".lab.billsplit.v1.FailedValidationB\x04\x90\xe7\x18\x01R\bwarnings\x127\n" +
+	"\x06status\x18\x01 \x01(\tR\x06status\x12O\n" +
+	"\x11failed_validation\x18\x02 \x03(\v2\".lab.billsplit.v1.FailedValidationR\x10failedValidation\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\x12>\n" +
+	"\bwarnings\x18\x04 \x03(\v2\".lab.billsplit.v1.FailedValidationR\bwarnings\x127\n" +
 	"\x04bill\x18\x05 \x01(\v2\x1d.lab.billsplit.v1.BillAmountsB\x04\x90\xe7\x18\x01R\x04bill\x12B\n" +
 	"\n" +
 	"split_bill\x18\x06 \x01(\v2\x1d.lab.billsplit.v1.BillAmountsB\x04\x90\xe7\x18\x01R\tsplitBill\x129\n" +
-	"\x04data\x18\a \x01(\v2\x1f.lab.billsplit.v1.SplitBillDataB\x04\x90\xe7\x18\x01R\x04data\"@\n" +
+	"\x04data\x18\a \x01(\v2\x1f.lab.billsplit.v1.SplitBillDataB\x04\x90\xe7\x18\x01R\x04data\"\\\n" +
 	"\x10FailedValidation\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\"\x8b\x03\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1a\n" +
+	"\x05label\x18\x03 \x01(\tB\x04\x90\xe7\x18\x01R\x05label\"\x8b\x03\n" +
 	"\vBillAmounts\x12\x10\n" +
 	"\x03vat\x18\x01 \x01(\x01R\x03vat\x12\x1f\n" +
 	"\vvat_percent\x18\x02 \x01(\x01R\n" +
@@ -538,9 +953,49 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\x10SplitBillSummary\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x1c\n" +
 	"\tlabBillId\x18\x02 \x01(\x03R\tlabBillId\x12!\n" +
-	"\ftotal_amount\x18\x03 \x01(\x01R\vtotalAmount2\xa9\x01\n" +
+	"\ftotal_amount\x18\x03 \x01(\x01R\vtotalAmount\"R\n" +
+	"\x10GetFamilyRequest\x12\x17\n" +
+	"\abill_id\x18\x01 \x01(\x03R\x06billId\x12\x1a\n" +
+	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
+	"\a_lab_id\"\x9a\x01\n" +
+	"\x11GetFamilyResponse\x12 \n" +
+	"\froot_bill_id\x18\x01 \x01(\x03R\n" +
+	"rootBillId\x122\n" +
+	"\x05bills\x18\x02 \x03(\v2\x1c.lab.billsplit.v1.FamilyBillR\x05bills\x12/\n" +
+	"\x03sum\x18\x03 \x01(\v2\x1d.lab.billsplit.v1.BillAmountsR\x03sum\"\x89\x03\n" +
+	"\n" +
+	"FamilyBill\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x1c\n" +
+	"\tlabBillId\x18\x02 \x01(\x03R\tlabBillId\x12 \n" +
+	"\vorderNumber\x18\x03 \x01(\tR\vorderNumber\x12\x16\n" +
+	"\x06source\x18\x04 \x01(\tR\x06source\x127\n" +
+	"\aamounts\x18\x05 \x01(\v2\x1d.lab.billsplit.v1.BillAmountsR\aamounts\x12\x19\n" +
+	"\btest_ids\x18\x06 \x03(\x03R\atestIds\x12)\n" +
+	"\x0eparent_bill_id\x18\a \x01(\x03H\x00R\fparentBillId\x88\x01\x01\x12$\n" +
+	"\x0emoved_test_ids\x18\b \x03(\x03R\fmovedTestIds\x12\x1e\n" +
+	"\bsplit_at\x18\t \x01(\x03H\x01R\asplitAt\x88\x01\x01\x12 \n" +
+	"\tmerged_at\x18\n" +
+	" \x01(\x03H\x02R\bmergedAt\x88\x01\x01B\x11\n" +
+	"\x0f_parent_bill_idB\v\n" +
+	"\t_split_atB\f\n" +
+	"\n" +
+	"_merged_at\"R\n" +
+	"\x10MergeBillRequest\x12\x17\n" +
+	"\abill_id\x18\x01 \x01(\x03R\x06billId\x12\x1a\n" +
+	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
+	"\a_lab_id\"z\n" +
+	"\x11MergeBillResponse\x12\x16\n" +
+	"\x06status\x18\x01 \x01(\tR\x06status\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x123\n" +
+	"\x04data\x18\x03 \x01(\v2\x1f.lab.billsplit.v1.MergeBillDataR\x04data\"\x9d\x01\n" +
+	"\rMergeBillData\x12G\n" +
+	"\roriginal_bill\x18\x01 \x01(\v2\".lab.billsplit.v1.SplitBillSummaryR\foriginalBill\x12C\n" +
+	"\vmerged_bill\x18\x02 \x01(\v2\".lab.billsplit.v1.SplitBillSummaryR\n" +
+	"mergedBill2\xe1\x03\n" +
 	"\x10BillSplitService\x12\x94\x01\n" +
-	"\tSplitBill\x12\".lab.billsplit.v1.SplitBillRequest\x1a#.lab.billsplit.v1.SplitBillResponse\">\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02):\x01*\"$/api-v3/finance/bill/split/{bill_id}BKZIgithub.com/labplatform/labplatform/proto/gen/lab/billsplit/v1;billsplitv1b\x06proto3"
+	"\tSplitBill\x12\".lab.billsplit.v1.SplitBillRequest\x1a#.lab.billsplit.v1.SplitBillResponse\">\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02):\x01*\"$/api-v3/finance/bill/split/{bill_id}\x12\x98\x01\n" +
+	"\tGetFamily\x12\".lab.billsplit.v1.GetFamilyRequest\x1a#.lab.billsplit.v1.GetFamilyResponse\"B\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02-\x12+/api-v3/finance/bill/split/{bill_id}/family\x12\x9a\x01\n" +
+	"\tMergeBill\x12\".lab.billsplit.v1.MergeBillRequest\x1a#.lab.billsplit.v1.MergeBillResponse\"D\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02/:\x01*\"*/api-v3/finance/bill/split/{bill_id}/mergeBKZIgithub.com/labplatform/labplatform/proto/gen/lab/billsplit/v1;billsplitv1b\x06proto3"
 
 var (
 	file_lab_billsplit_v1_billsplit_proto_rawDescOnce sync.Once
@@ -554,7 +1009,7 @@ func file_lab_billsplit_v1_billsplit_proto_rawDescGZIP() []byte {
 	return file_lab_billsplit_v1_billsplit_proto_rawDescData
 }
 
-var file_lab_billsplit_v1_billsplit_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_lab_billsplit_v1_billsplit_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_lab_billsplit_v1_billsplit_proto_goTypes = []any{
 	(*SplitBillRequest)(nil),  // 0: lab.billsplit.v1.SplitBillRequest
 	(*SplitBillResponse)(nil), // 1: lab.billsplit.v1.SplitBillResponse
@@ -562,24 +1017,40 @@ var file_lab_billsplit_v1_billsplit_proto_goTypes = []any{
 	(*BillAmounts)(nil),       // 3: lab.billsplit.v1.BillAmounts
 	(*SplitBillData)(nil),     // 4: lab.billsplit.v1.SplitBillData
 	(*SplitBillSummary)(nil),  // 5: lab.billsplit.v1.SplitBillSummary
-	(*v1.RawJSON)(nil),        // 6: lab.type.v1.RawJSON
+	(*GetFamilyRequest)(nil),  // 6: lab.billsplit.v1.GetFamilyRequest
+	(*GetFamilyResponse)(nil), // 7: lab.billsplit.v1.GetFamilyResponse
+	(*FamilyBill)(nil),        // 8: lab.billsplit.v1.FamilyBill
+	(*MergeBillRequest)(nil),  // 9: lab.billsplit.v1.MergeBillRequest
+	(*MergeBillResponse)(nil), // 10: lab.billsplit.v1.MergeBillResponse
+	(*MergeBillData)(nil),     // 11: lab.billsplit.v1.MergeBillData
+	(*v1.RawJSON)(nil),        // 12: lab.type.v1.RawJSON
 }
 var file_lab_billsplit_v1_billsplit_proto_depIdxs = []int32{
-	6, // 0: lab.billsplit.v1.SplitBillRequest.test_ids:type_name -> lab.type.v1.RawJSON
-	2, // 1: lab.billsplit.v1.SplitBillResponse.failed_validation:type_name -> lab.billsplit.v1.FailedValidation
-	2, // 2: lab.billsplit.v1.SplitBillResponse.warnings:type_name -> lab.billsplit.v1.FailedValidation
-	3, // 3: lab.billsplit.v1.SplitBillResponse.bill:type_name -> lab.billsplit.v1.BillAmounts
-	3, // 4: lab.billsplit.v1.SplitBillResponse.split_bill:type_name -> lab.billsplit.v1.BillAmounts
-	4, // 5: lab.billsplit.v1.SplitBillResponse.data:type_name -> lab.billsplit.v1.SplitBillData
-	5, // 6: lab.billsplit.v1.SplitBillData.original_bill:type_name -> lab.billsplit.v1.SplitBillSummary
-	5, // 7: lab.billsplit.v1.SplitBillData.new_bill:type_name -> lab.billsplit.v1.SplitBillSummary
-	0, // 8: lab.billsplit.v1.BillSplitService.SplitBill:input_type -> lab.billsplit.v1.SplitBillRequest
-	1, // 9: lab.billsplit.v1.BillSplitService.SplitBill:output_type -> lab.billsplit.v1.SplitBillResponse
-	9, // [9:10] is the sub-list for method output_type
-	8, // [8:9] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	12, // 0: lab.billsplit.v1.SplitBillRequest.test_ids:type_name -> lab.type.v1.RawJSON
+	2,  // 1: lab.billsplit.v1.SplitBillResponse.failed_validation:type_name -> lab.billsplit.v1.FailedValidation
+	2,  // 2: lab.billsplit.v1.SplitBillResponse.warnings:type_name -> lab.billsplit.v1.FailedValidation
+	3,  // 3: lab.billsplit.v1.SplitBillResponse.bill:type_name -> lab.billsplit.v1.BillAmounts
+	3,  // 4: lab.billsplit.v1.SplitBillResponse.split_bill:type_name -> lab.billsplit.v1.BillAmounts
+	4,  // 5: lab.billsplit.v1.SplitBillResponse.data:type_name -> lab.billsplit.v1.SplitBillData
+	5,  // 6: lab.billsplit.v1.SplitBillData.original_bill:type_name -> lab.billsplit.v1.SplitBillSummary
+	5,  // 7: lab.billsplit.v1.SplitBillData.new_bill:type_name -> lab.billsplit.v1.SplitBillSummary
+	8,  // 8: lab.billsplit.v1.GetFamilyResponse.bills:type_name -> lab.billsplit.v1.FamilyBill
+	3,  // 9: lab.billsplit.v1.GetFamilyResponse.sum:type_name -> lab.billsplit.v1.BillAmounts
+	3,  // 10: lab.billsplit.v1.FamilyBill.amounts:type_name -> lab.billsplit.v1.BillAmounts
+	11, // 11: lab.billsplit.v1.MergeBillResponse.data:type_name -> lab.billsplit.v1.MergeBillData
+	5,  // 12: lab.billsplit.v1.MergeBillData.original_bill:type_name -> lab.billsplit.v1.SplitBillSummary
+	5,  // 13: lab.billsplit.v1.MergeBillData.merged_bill:type_name -> lab.billsplit.v1.SplitBillSummary
+	0,  // 14: lab.billsplit.v1.BillSplitService.SplitBill:input_type -> lab.billsplit.v1.SplitBillRequest
+	6,  // 15: lab.billsplit.v1.BillSplitService.GetFamily:input_type -> lab.billsplit.v1.GetFamilyRequest
+	9,  // 16: lab.billsplit.v1.BillSplitService.MergeBill:input_type -> lab.billsplit.v1.MergeBillRequest
+	1,  // 17: lab.billsplit.v1.BillSplitService.SplitBill:output_type -> lab.billsplit.v1.SplitBillResponse
+	7,  // 18: lab.billsplit.v1.BillSplitService.GetFamily:output_type -> lab.billsplit.v1.GetFamilyResponse
+	10, // 19: lab.billsplit.v1.BillSplitService.MergeBill:output_type -> lab.billsplit.v1.MergeBillResponse
+	17, // [17:20] is the sub-list for method output_type
+	14, // [14:17] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_lab_billsplit_v1_billsplit_proto_init() }
@@ -588,13 +1059,16 @@ func file_lab_billsplit_v1_billsplit_proto_init() {
 		return
 	}
 	file_lab_billsplit_v1_billsplit_proto_msgTypes[0].OneofWrappers = []any{}
+	file_lab_billsplit_v1_billsplit_proto_msgTypes[6].OneofWrappers = []any{}
+	file_lab_billsplit_v1_billsplit_proto_msgTypes[8].OneofWrappers = []any{}
+	file_lab_billsplit_v1_billsplit_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_billsplit_v1_billsplit_proto_rawDesc), len(file_lab_billsplit_v1_billsplit_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,6 +22,8 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	BillSplitService_SplitBill_FullMethodName = "/lab.billsplit.v1.BillSplitService/SplitBill"
+	BillSplitService_GetFamily_FullMethodName = "/lab.billsplit.v1.BillSplitService/GetFamily"
+	BillSplitService_MergeBill_FullMethodName = "/lab.billsplit.v1.BillSplitService/MergeBill"
 )
 
 // BillSplitServiceClient is the client API for BillSplitService service.
@@ -32,6 +34,10 @@ const (
 type BillSplitServiceClient interface {
 	// Splits a bill. An execution whose validation failed answers 400 with this same body.
 	SplitBill(ctx context.Context, in *SplitBillRequest, opts ...grpc.CallOption) (*SplitBillResponse, error)
+	// Lists the bills that were split from one, directly or through each other, with their sums.
+	GetFamily(ctx context.Context, in *GetFamilyRequest, opts ...grpc.CallOption) (*GetFamilyResponse, error)
+	// Undoes the split that made this bill, when neither of the two bills changed since.
+	MergeBill(ctx context.Context, in *MergeBillRequest, opts ...grpc.CallOption) (*MergeBillResponse, error)
 }
 
 type billSplitServiceClient struct {
@@ -52,6 +58,26 @@ func (c *billSplitServiceClient) SplitBill(ctx context.Context, in *SplitBillReq
 	return out, nil
 }
 
+func (c *billSplitServiceClient) GetFamily(ctx context.Context, in *GetFamilyRequest, opts ...grpc.CallOption) (*GetFamilyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetFamilyResponse)
+	err := c.cc.Invoke(ctx, BillSplitService_GetFamily_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *billSplitServiceClient) MergeBill(ctx context.Context, in *MergeBillRequest, opts ...grpc.CallOption) (*MergeBillResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MergeBillResponse)
+	err := c.cc.Invoke(ctx, BillSplitService_MergeBill_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // BillSplitServiceServer is the server API for BillSplitService service.
 // All implementations must embed UnimplementedBillSplitServiceServer
 // for forward compatibility.
@@ -60,6 +86,10 @@ func (c *billSplitServiceClient) SplitBill(ctx context.Context, in *SplitBillReq
 type BillSplitServiceServer interface {
 	// Splits a bill. An execution whose validation failed answers 400 with this same body.
 	SplitBill(context.Context, *SplitBillRequest) (*SplitBillResponse, error)
+	// Lists the bills that were split from one, directly or through each other, with their sums.
+	GetFamily(context.Context, *GetFamilyRequest) (*GetFamilyResponse, error)
+	// Undoes the split that made this bill, when neither of the two bills changed since.
+	MergeBill(context.Context, *MergeBillRequest) (*MergeBillResponse, error)
 	mustEmbedUnimplementedBillSplitServiceServer()
 }
 
@@ -72,6 +102,12 @@ type UnimplementedBillSplitServiceServer struct{}
 
 func (UnimplementedBillSplitServiceServer) SplitBill(context.Context, *SplitBillRequest) (*SplitBillResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SplitBill not implemented")
+}
+func (UnimplementedBillSplitServiceServer) GetFamily(context.Context, *GetFamilyRequest) (*GetFamilyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetFamily not implemented")
+}
+func (UnimplementedBillSplitServiceServer) MergeBill(context.Context, *MergeBillRequest) (*MergeBillResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method MergeBill not implemented")
 }
 func (UnimplementedBillSplitServiceServer) mustEmbedUnimplementedBillSplitServiceServer() {}
 func (UnimplementedBillSplitServiceServer) testEmbeddedByValue()                          {}
@@ -112,6 +148,42 @@ func _BillSplitService_SplitBill_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _BillSplitService_GetFamily_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetFamilyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BillSplitServiceServer).GetFamily(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: BillSplitService_GetFamily_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BillSplitServiceServer).GetFamily(ctx, req.(*GetFamilyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _BillSplitService_MergeBill_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MergeBillRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BillSplitServiceServer).MergeBill(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: BillSplitService_MergeBill_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BillSplitServiceServer).MergeBill(ctx, req.(*MergeBillRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // BillSplitService_ServiceDesc is the grpc.ServiceDesc for BillSplitService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -122,6 +194,14 @@ var BillSplitService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SplitBill",
 			Handler:    _BillSplitService_SplitBill_Handler,
+		},
+		{
+			MethodName: "GetFamily",
+			Handler:    _BillSplitService_GetFamily_Handler,
+		},
+		{
+			MethodName: "MergeBill",
+			Handler:    _BillSplitService_MergeBill_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

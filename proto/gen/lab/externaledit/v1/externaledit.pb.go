@@ -9,7 +9,7 @@
 package externaleditv1
 
 import (
-	_ "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	v1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -703,7 +703,9 @@ func (x *HeartbeatRequest) GetEditId() int64 {
 type HeartbeatResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Epoch milliseconds.
-	ExpiresAt     int64 `protobuf:"varint,1,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	ExpiresAt int64 `protobuf:"varint,1,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// A token that is good until then.
+	AuthToken     string `protobuf:"bytes,2,opt,name=auth_token,json=authToken,proto3" json:"auth_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -741,6 +743,578 @@ func (*HeartbeatResponse) Descriptor() ([]byte, []int) {
 func (x *HeartbeatResponse) GetExpiresAt() int64 {
 	if x != nil {
 		return x.ExpiresAt
+	}
+	return 0
+}
+
+func (x *HeartbeatResponse) GetAuthToken() string {
+	if x != nil {
+		return x.AuthToken
+	}
+	return ""
+}
+
+type ListRevisionsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	LabReportId   int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRevisionsRequest) Reset() {
+	*x = ListRevisionsRequest{}
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRevisionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRevisionsRequest) ProtoMessage() {}
+
+func (x *ListRevisionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRevisionsRequest.ProtoReflect.Descriptor instead.
+func (*ListRevisionsRequest) Descriptor() ([]byte, []int) {
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListRevisionsRequest) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+type ListRevisionsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Revisions     []*Revision            `protobuf:"bytes,1,rep,name=revisions,proto3" json:"revisions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRevisionsResponse) Reset() {
+	*x = ListRevisionsResponse{}
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRevisionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRevisionsResponse) ProtoMessage() {}
+
+func (x *ListRevisionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRevisionsResponse.ProtoReflect.Descriptor instead.
+func (*ListRevisionsResponse) Descriptor() ([]byte, []int) {
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ListRevisionsResponse) GetRevisions() []*Revision {
+	if x != nil {
+		return x.Revisions
+	}
+	return nil
+}
+
+// One save.
+type Revision struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Id     int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	EditId int64                  `protobuf:"varint,2,opt,name=edit_id,json=editId,proto3" json:"edit_id,omitempty"`
+	// Counts the saves of its session.
+	Revision     int64  `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
+	WordFilePath string `protobuf:"bytes,4,opt,name=word_file_path,json=wordFilePath,proto3" json:"word_file_path,omitempty"`
+	PdfFilePath  string `protobuf:"bytes,5,opt,name=pdf_file_path,json=pdfFilePath,proto3" json:"pdf_file_path,omitempty"`
+	// Links to download the files, good for 15 minutes. Empty for users who may not edit reports.
+	WordUrl        string `protobuf:"bytes,6,opt,name=word_url,json=wordUrl,proto3" json:"word_url,omitempty"`
+	PdfUrl         string `protobuf:"bytes,7,opt,name=pdf_url,json=pdfUrl,proto3" json:"pdf_url,omitempty"`
+	WordSize       int64  `protobuf:"varint,8,opt,name=word_size,json=wordSize,proto3" json:"word_size,omitempty"`
+	PdfSize        int64  `protobuf:"varint,9,opt,name=pdf_size,json=pdfSize,proto3" json:"pdf_size,omitempty"`
+	UploadedBy     int64  `protobuf:"varint,10,opt,name=uploaded_by,json=uploadedBy,proto3" json:"uploaded_by,omitempty"`
+	UploadedByName string `protobuf:"bytes,11,opt,name=uploaded_by_name,json=uploadedByName,proto3" json:"uploaded_by_name,omitempty"`
+	// Epoch milliseconds.
+	UploadedAt int64 `protobuf:"varint,12,opt,name=uploaded_at,json=uploadedAt,proto3" json:"uploaded_at,omitempty"`
+	// The revision that this one repeats.
+	RestoredFrom *int64 `protobuf:"varint,13,opt,name=restored_from,json=restoredFrom,proto3,oneof" json:"restored_from,omitempty"`
+	// Whether these are the report's files.
+	IsCurrent     bool `protobuf:"varint,14,opt,name=is_current,json=isCurrent,proto3" json:"is_current,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Revision) Reset() {
+	*x = Revision{}
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Revision) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Revision) ProtoMessage() {}
+
+func (x *Revision) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Revision.ProtoReflect.Descriptor instead.
+func (*Revision) Descriptor() ([]byte, []int) {
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Revision) GetId() int64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Revision) GetEditId() int64 {
+	if x != nil {
+		return x.EditId
+	}
+	return 0
+}
+
+func (x *Revision) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *Revision) GetWordFilePath() string {
+	if x != nil {
+		return x.WordFilePath
+	}
+	return ""
+}
+
+func (x *Revision) GetPdfFilePath() string {
+	if x != nil {
+		return x.PdfFilePath
+	}
+	return ""
+}
+
+func (x *Revision) GetWordUrl() string {
+	if x != nil {
+		return x.WordUrl
+	}
+	return ""
+}
+
+func (x *Revision) GetPdfUrl() string {
+	if x != nil {
+		return x.PdfUrl
+	}
+	return ""
+}
+
+func (x *Revision) GetWordSize() int64 {
+	if x != nil {
+		return x.WordSize
+	}
+	return 0
+}
+
+func (x *Revision) GetPdfSize() int64 {
+	if x != nil {
+		return x.PdfSize
+	}
+	return 0
+}
+
+func (x *Revision) GetUploadedBy() int64 {
+	if x != nil {
+		return x.UploadedBy
+	}
+	return 0
+}
+
+func (x *Revision) GetUploadedByName() string {
+	if x != nil {
+		return x.UploadedByName
+	}
+	return ""
+}
+
+func (x *Revision) GetUploadedAt() int64 {
+	if x != nil {
+		return x.UploadedAt
+	}
+	return 0
+}
+
+func (x *Revision) GetRestoredFrom() int64 {
+	if x != nil && x.RestoredFrom != nil {
+		return *x.RestoredFrom
+	}
+	return 0
+}
+
+func (x *Revision) GetIsCurrent() bool {
+	if x != nil {
+		return x.IsCurrent
+	}
+	return false
+}
+
+type RestoreRevisionRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	LabReportId   int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	RevisionId    int64                  `protobuf:"varint,2,opt,name=revision_id,json=revisionId,proto3" json:"revision_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreRevisionRequest) Reset() {
+	*x = RestoreRevisionRequest{}
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreRevisionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreRevisionRequest) ProtoMessage() {}
+
+func (x *RestoreRevisionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreRevisionRequest.ProtoReflect.Descriptor instead.
+func (*RestoreRevisionRequest) Descriptor() ([]byte, []int) {
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *RestoreRevisionRequest) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+func (x *RestoreRevisionRequest) GetRevisionId() int64 {
+	if x != nil {
+		return x.RevisionId
+	}
+	return 0
+}
+
+type RestoreRevisionResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Message       string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	Revision      *Revision              `protobuf:"bytes,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreRevisionResponse) Reset() {
+	*x = RestoreRevisionResponse{}
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreRevisionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreRevisionResponse) ProtoMessage() {}
+
+func (x *RestoreRevisionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreRevisionResponse.ProtoReflect.Descriptor instead.
+func (*RestoreRevisionResponse) Descriptor() ([]byte, []int) {
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *RestoreRevisionResponse) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *RestoreRevisionResponse) GetRevision() *Revision {
+	if x != nil {
+		return x.Revision
+	}
+	return nil
+}
+
+type WatchEventsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	LabReportId   int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchEventsRequest) Reset() {
+	*x = WatchEventsRequest{}
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchEventsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchEventsRequest) ProtoMessage() {}
+
+func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
+func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *WatchEventsRequest) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+type HasOpenSessionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	LabId int64                  `protobuf:"varint,1,opt,name=lab_id,json=labId,proto3" json:"lab_id,omitempty"`
+	// At most 1,000.
+	LabReportIds  []int64 `protobuf:"varint,2,rep,packed,name=lab_report_ids,json=labReportIds,proto3" json:"lab_report_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HasOpenSessionRequest) Reset() {
+	*x = HasOpenSessionRequest{}
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HasOpenSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HasOpenSessionRequest) ProtoMessage() {}
+
+func (x *HasOpenSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HasOpenSessionRequest.ProtoReflect.Descriptor instead.
+func (*HasOpenSessionRequest) Descriptor() ([]byte, []int) {
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *HasOpenSessionRequest) GetLabId() int64 {
+	if x != nil {
+		return x.LabId
+	}
+	return 0
+}
+
+func (x *HasOpenSessionRequest) GetLabReportIds() []int64 {
+	if x != nil {
+		return x.LabReportIds
+	}
+	return nil
+}
+
+type HasOpenSessionResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	IsOpen        bool                   `protobuf:"varint,1,opt,name=is_open,json=isOpen,proto3" json:"is_open,omitempty"`
+	Sessions      []*OpenSession         `protobuf:"bytes,2,rep,name=sessions,proto3" json:"sessions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HasOpenSessionResponse) Reset() {
+	*x = HasOpenSessionResponse{}
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HasOpenSessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HasOpenSessionResponse) ProtoMessage() {}
+
+func (x *HasOpenSessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HasOpenSessionResponse.ProtoReflect.Descriptor instead.
+func (*HasOpenSessionResponse) Descriptor() ([]byte, []int) {
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *HasOpenSessionResponse) GetIsOpen() bool {
+	if x != nil {
+		return x.IsOpen
+	}
+	return false
+}
+
+func (x *HasOpenSessionResponse) GetSessions() []*OpenSession {
+	if x != nil {
+		return x.Sessions
+	}
+	return nil
+}
+
+// An active session.
+type OpenSession struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	EditId      int64                  `protobuf:"varint,1,opt,name=edit_id,json=editId,proto3" json:"edit_id,omitempty"`
+	LabReportId int64                  `protobuf:"varint,2,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	AuthorName  string                 `protobuf:"bytes,3,opt,name=author_name,json=authorName,proto3" json:"author_name,omitempty"`
+	// Epoch milliseconds.
+	CreatedAt     int64 `protobuf:"varint,4,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OpenSession) Reset() {
+	*x = OpenSession{}
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OpenSession) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OpenSession) ProtoMessage() {}
+
+func (x *OpenSession) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OpenSession.ProtoReflect.Descriptor instead.
+func (*OpenSession) Descriptor() ([]byte, []int) {
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *OpenSession) GetEditId() int64 {
+	if x != nil {
+		return x.EditId
+	}
+	return 0
+}
+
+func (x *OpenSession) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+func (x *OpenSession) GetAuthorName() string {
+	if x != nil {
+		return x.AuthorName
+	}
+	return ""
+}
+
+func (x *OpenSession) GetCreatedAt() int64 {
+	if x != nil {
+		return x.CreatedAt
 	}
 	return 0
 }
@@ -799,10 +1373,58 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"wordS3Path\x12\x1e\n" +
 	"\vpdf_s3_path\x18\x03 \x01(\tR\tpdfS3Path\"+\n" +
 	"\x10HeartbeatRequest\x12\x17\n" +
-	"\aedit_id\x18\x01 \x01(\x03R\x06editId\"2\n" +
+	"\aedit_id\x18\x01 \x01(\x03R\x06editId\"Q\n" +
 	"\x11HeartbeatResponse\x12\x1d\n" +
 	"\n" +
-	"expires_at\x18\x01 \x01(\x03R\texpiresAt2\xab\x06\n" +
+	"expires_at\x18\x01 \x01(\x03R\texpiresAt\x12\x1d\n" +
+	"\n" +
+	"auth_token\x18\x02 \x01(\tR\tauthToken\":\n" +
+	"\x14ListRevisionsRequest\x12\"\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\"T\n" +
+	"\x15ListRevisionsResponse\x12;\n" +
+	"\trevisions\x18\x01 \x03(\v2\x1d.lab.externaledit.v1.RevisionR\trevisions\"\xcc\x03\n" +
+	"\bRevision\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x17\n" +
+	"\aedit_id\x18\x02 \x01(\x03R\x06editId\x12\x1a\n" +
+	"\brevision\x18\x03 \x01(\x03R\brevision\x12$\n" +
+	"\x0eword_file_path\x18\x04 \x01(\tR\fwordFilePath\x12\"\n" +
+	"\rpdf_file_path\x18\x05 \x01(\tR\vpdfFilePath\x12\x19\n" +
+	"\bword_url\x18\x06 \x01(\tR\awordUrl\x12\x17\n" +
+	"\apdf_url\x18\a \x01(\tR\x06pdfUrl\x12\x1b\n" +
+	"\tword_size\x18\b \x01(\x03R\bwordSize\x12\x19\n" +
+	"\bpdf_size\x18\t \x01(\x03R\apdfSize\x12\x1f\n" +
+	"\vuploaded_by\x18\n" +
+	" \x01(\x03R\n" +
+	"uploadedBy\x12(\n" +
+	"\x10uploaded_by_name\x18\v \x01(\tR\x0euploadedByName\x12\x1f\n" +
+	"\vuploaded_at\x18\f \x01(\x03R\n" +
+	"uploadedAt\x12(\n" +
+	"\rrestored_from\x18\r \x01(\x03H\x00R\frestoredFrom\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"is_current\x18\x0e \x01(\bR\tisCurrentB\x10\n" +
+	"\x0e_restored_from\"]\n" +
+	"\x16RestoreRevisionRequest\x12\"\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x1f\n" +
+	"\vrevision_id\x18\x02 \x01(\x03R\n" +
+	"revisionId\"n\n" +
+	"\x17RestoreRevisionResponse\x12\x18\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\x129\n" +
+	"\brevision\x18\x02 \x01(\v2\x1d.lab.externaledit.v1.RevisionR\brevision\"8\n" +
+	"\x12WatchEventsRequest\x12\"\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\"T\n" +
+	"\x15HasOpenSessionRequest\x12\x15\n" +
+	"\x06lab_id\x18\x01 \x01(\x03R\x05labId\x12$\n" +
+	"\x0elab_report_ids\x18\x02 \x03(\x03R\flabReportIds\"o\n" +
+	"\x16HasOpenSessionResponse\x12\x17\n" +
+	"\ais_open\x18\x01 \x01(\bR\x06isOpen\x12<\n" +
+	"\bsessions\x18\x02 \x03(\v2 .lab.externaledit.v1.OpenSessionR\bsessions\"\x8a\x01\n" +
+	"\vOpenSession\x12\x17\n" +
+	"\aedit_id\x18\x01 \x01(\x03R\x06editId\x12\"\n" +
+	"\rlab_report_id\x18\x02 \x01(\x03R\vlabReportId\x12\x1f\n" +
+	"\vauthor_name\x18\x03 \x01(\tR\n" +
+	"authorName\x12\x1d\n" +
+	"\n" +
+	"created_at\x18\x04 \x01(\x03R\tcreatedAt2\xa3\v\n" +
 	"\x13ExternalEditService\x12\xa2\x01\n" +
 	"\n" +
 	"GetSession\x12&.lab.externaledit.v1.GetSessionRequest\x1a'.lab.externaledit.v1.GetSessionResponse\"C\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02.\x12,/api-v3/report/external-edit/{lab_report_id}\x12\xae\x01\n" +
@@ -810,7 +1432,11 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\n" +
 	"EndSession\x12&.lab.externaledit.v1.EndSessionRequest\x1a'.lab.externaledit.v1.EndSessionResponse\"=\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02(\x1a&/api-v3/report/external-edit/{edit_id}\x12s\n" +
 	"\vUploadFiles\x12'.lab.externaledit.v1.UploadFilesRequest\x1a(.lab.externaledit.v1.UploadFilesResponse\"\x0f\x8a\xe7\x18\v\b\x01\x12\agateway(\x01\x12\xa9\x01\n" +
-	"\tHeartbeat\x12%.lab.externaledit.v1.HeartbeatRequest\x1a&.lab.externaledit.v1.HeartbeatResponse\"M\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x028\"6/api-v3/report/external-edit/agent/{edit_id}/heartbeatBQZOgithub.com/labplatform/labplatform/proto/gen/lab/externaledit/v1;externaleditv1b\x06proto3"
+	"\tHeartbeat\x12%.lab.externaledit.v1.HeartbeatRequest\x1a&.lab.externaledit.v1.HeartbeatResponse\"M\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x028\"6/api-v3/report/external-edit/agent/{edit_id}/heartbeat\x12\xb5\x01\n" +
+	"\rListRevisions\x12).lab.externaledit.v1.ListRevisionsRequest\x1a*.lab.externaledit.v1.ListRevisionsResponse\"M\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x028\x126/api-v3/report/external-edit/{lab_report_id}/revisions\x12\xd1\x01\n" +
+	"\x0fRestoreRevision\x12+.lab.externaledit.v1.RestoreRevisionRequest\x1a,.lab.externaledit.v1.RestoreRevisionResponse\"c\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02N\"L/api-v3/report/external-edit/{lab_report_id}/revisions/{revision_id}/restore\x12]\n" +
+	"\vWatchEvents\x12'.lab.externaledit.v1.WatchEventsRequest\x1a\x12.lab.type.v1.Event\"\x0f\x8a\xe7\x18\v\b\x01\x12\agateway0\x01\x12\x8a\x01\n" +
+	"\x0eHasOpenSession\x12*.lab.externaledit.v1.HasOpenSessionRequest\x1a+.lab.externaledit.v1.HasOpenSessionResponse\"\x1f\x8a\xe7\x18\x1b\x12\x05rerun\x12\acallout\x12\tbillsplitBQZOgithub.com/labplatform/labplatform/proto/gen/lab/externaledit/v1;externaleditv1b\x06proto3"
 
 var (
 	file_lab_externaledit_v1_externaledit_proto_rawDescOnce sync.Once
@@ -824,39 +1450,60 @@ func file_lab_externaledit_v1_externaledit_proto_rawDescGZIP() []byte {
 	return file_lab_externaledit_v1_externaledit_proto_rawDescData
 }
 
-var file_lab_externaledit_v1_externaledit_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_lab_externaledit_v1_externaledit_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_lab_externaledit_v1_externaledit_proto_goTypes = []any{
-	(*GetSessionRequest)(nil),     // 0: lab.externaledit.v1.GetSessionRequest
-	(*GetSessionResponse)(nil),    // 1: lab.externaledit.v1.GetSessionResponse
-	(*CreateSessionRequest)(nil),  // 2: lab.externaledit.v1.CreateSessionRequest
-	(*CreateSessionResponse)(nil), // 3: lab.externaledit.v1.CreateSessionResponse
-	(*EndSessionRequest)(nil),     // 4: lab.externaledit.v1.EndSessionRequest
-	(*EndSessionResponse)(nil),    // 5: lab.externaledit.v1.EndSessionResponse
-	(*UploadFilesRequest)(nil),    // 6: lab.externaledit.v1.UploadFilesRequest
-	(*UploadStart)(nil),           // 7: lab.externaledit.v1.UploadStart
-	(*UploadFile)(nil),            // 8: lab.externaledit.v1.UploadFile
-	(*UploadFilesResponse)(nil),   // 9: lab.externaledit.v1.UploadFilesResponse
-	(*HeartbeatRequest)(nil),      // 10: lab.externaledit.v1.HeartbeatRequest
-	(*HeartbeatResponse)(nil),     // 11: lab.externaledit.v1.HeartbeatResponse
+	(*GetSessionRequest)(nil),       // 0: lab.externaledit.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),      // 1: lab.externaledit.v1.GetSessionResponse
+	(*CreateSessionRequest)(nil),    // 2: lab.externaledit.v1.CreateSessionRequest
+	(*CreateSessionResponse)(nil),   // 3: lab.externaledit.v1.CreateSessionResponse
+	(*EndSessionRequest)(nil),       // 4: lab.externaledit.v1.EndSessionRequest
+	(*EndSessionResponse)(nil),      // 5: lab.externaledit.v1.EndSessionResponse
+	(*UploadFilesRequest)(nil),      // 6: lab.externaledit.v1.UploadFilesRequest
+	(*UploadStart)(nil),             // 7: lab.externaledit.v1.UploadStart
+	(*UploadFile)(nil),              // 8: lab.externaledit.v1.UploadFile
+	(*UploadFilesResponse)(nil),     // 9: lab.externaledit.v1.UploadFilesResponse
+	(*HeartbeatRequest)(nil),        // 10: lab.externaledit.v1.HeartbeatRequest
+	(*HeartbeatResponse)(nil),       // 11: lab.externaledit.v1.HeartbeatResponse
+	(*ListRevisionsRequest)(nil),    // 12: lab.externaledit.v1.ListRevisionsRequest
+	(*ListRevisionsResponse)(nil),   // 13: lab.externaledit.v1.ListRevisionsResponse
+	(*Revision)(nil),                // 14: lab.externaledit.v1.Revision
+	(*RestoreRevisionRequest)(nil),  // 15: lab.externaledit.v1.RestoreRevisionRequest
+	(*RestoreRevisionResponse)(nil), // 16: lab.externaledit.v1.RestoreRevisionResponse
+	(*WatchEventsRequest)(nil),      // 17: lab.externaledit.v1.WatchEventsRequest
+	(*HasOpenSessionRequest)(nil),   // 18: lab.externaledit.v1.HasOpenSessionRequest
+	(*HasOpenSessionResponse)(nil),  // 19: lab.externaledit.v1.HasOpenSessionResponse
+	(*OpenSession)(nil),             // 20: lab.externaledit.v1.OpenSession
+	(*v1.Event)(nil),                // 21: lab.type.v1.Event
 }
 var file_lab_externaledit_v1_externaledit_proto_depIdxs = []int32{
 	7,  // 0: lab.externaledit.v1.UploadFilesRequest.start:type_name -> lab.externaledit.v1.UploadStart
 	8,  // 1: lab.externaledit.v1.UploadFilesRequest.file:type_name -> lab.externaledit.v1.UploadFile
-	0,  // 2: lab.externaledit.v1.ExternalEditService.GetSession:input_type -> lab.externaledit.v1.GetSessionRequest
-	2,  // 3: lab.externaledit.v1.ExternalEditService.CreateSession:input_type -> lab.externaledit.v1.CreateSessionRequest
-	4,  // 4: lab.externaledit.v1.ExternalEditService.EndSession:input_type -> lab.externaledit.v1.EndSessionRequest
-	6,  // 5: lab.externaledit.v1.ExternalEditService.UploadFiles:input_type -> lab.externaledit.v1.UploadFilesRequest
-	10, // 6: lab.externaledit.v1.ExternalEditService.Heartbeat:input_type -> lab.externaledit.v1.HeartbeatRequest
-	1,  // 7: lab.externaledit.v1.ExternalEditService.GetSession:output_type -> lab.externaledit.v1.GetSessionResponse
-	3,  // 8: lab.externaledit.v1.ExternalEditService.CreateSession:output_type -> lab.externaledit.v1.CreateSessionResponse
-	5,  // 9: lab.externaledit.v1.ExternalEditService.EndSession:output_type -> lab.externaledit.v1.EndSessionResponse
-	9,  // 10: lab.externaledit.v1.ExternalEditService.UploadFiles:output_type -> lab.externaledit.v1.UploadFilesResponse
-	11, // 11: lab.externaledit.v1.ExternalEditService.Heartbeat:output_type -> lab.externaledit.v1.HeartbeatResponse
-	7,  // [7:12] is the sub-list for method output_type
-	2,  // [2:7] is the sub-list for method input_type
-	2,  // [2:2] is the sub-list for extension type_name
-	2,  // [2:2] is the sub-list for extension extendee
-	0,  // [0:2] is the sub-list for field type_name
+	14, // 2: lab.externaledit.v1.ListRevisionsResponse.revisions:type_name -> lab.externaledit.v1.Revision
+	14, // 3: lab.externaledit.v1.RestoreRevisionResponse.revision:type_name -> lab.externaledit.v1.Revision
+	20, // 4: lab.externaledit.v1.HasOpenSessionResponse.sessions:type_name -> lab.externaledit.v1.OpenSession
+	0,  // 5: lab.externaledit.v1.ExternalEditService.GetSession:input_type -> lab.externaledit.v1.GetSessionRequest
+	2,  // 6: lab.externaledit.v1.ExternalEditService.CreateSession:input_type -> lab.externaledit.v1.CreateSessionRequest
+	4,  // 7: lab.externaledit.v1.ExternalEditService.EndSession:input_type -> lab.externaledit.v1.EndSessionRequest
+	6,  // 8: lab.externaledit.v1.ExternalEditService.UploadFiles:input_type -> lab.externaledit.v1.UploadFilesRequest
+	10, // 9: lab.externaledit.v1.ExternalEditService.Heartbeat:input_type -> lab.externaledit.v1.HeartbeatRequest
+	12, // 10: lab.externaledit.v1.ExternalEditService.ListRevisions:input_type -> lab.externaledit.v1.ListRevisionsRequest
+	15, // 11: lab.externaledit.v1.ExternalEditService.RestoreRevision:input_type -> lab.externaledit.v1.RestoreRevisionRequest
+	17, // 12: lab.externaledit.v1.ExternalEditService.WatchEvents:input_type -> lab.externaledit.v1.WatchEventsRequest
+	18, // 13: lab.externaledit.v1.ExternalEditService.HasOpenSession:input_type -> lab.externaledit.v1.HasOpenSessionRequest
+	1,  // 14: lab.externaledit.v1.ExternalEditService.GetSession:output_type -> lab.externaledit.v1.GetSessionResponse
+	3,  // 15: lab.externaledit.v1.ExternalEditService.CreateSession:output_type -> lab.externaledit.v1.CreateSessionResponse
+	5,  // 16: lab.externaledit.v1.ExternalEditService.EndSession:output_type -> lab.externaledit.v1.EndSessionResponse
+	9,  // 17: lab.externaledit.v1.ExternalEditService.UploadFiles:output_type -> lab.externaledit.v1.UploadFilesResponse
+	11, // 18: lab.externaledit.v1.ExternalEditService.Heartbeat:output_type -> lab.externaledit.v1.HeartbeatResponse
+	13, // 19: lab.externaledit.v1.ExternalEditService.ListRevisions:output_type -> lab.externaledit.v1.ListRevisionsResponse
+	16, // 20: lab.externaledit.v1.ExternalEditService.RestoreRevision:output_type -> lab.externaledit.v1.RestoreRevisionResponse
+	21, // 21: lab.externaledit.v1.ExternalEditService.WatchEvents:output_type -> lab.type.v1.Event
+	19, // 22: lab.externaledit.v1.ExternalEditService.HasOpenSession:output_type -> lab.externaledit.v1.HasOpenSessionResponse
+	14, // [14:23] is the sub-list for method output_type
+	5,  // [5:14] is the sub-list for method input_type
+	5,  // [5:5] is the sub-list for extension type_name
+	5,  // [5:5] is the sub-list for extension extendee
+	0,  // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_lab_externaledit_v1_externaledit_proto_init() }
@@ -870,13 +1517,14 @@ func file_lab_externaledit_v1_externaledit_proto_init() {
 		(*UploadFilesRequest_File)(nil),
 		(*UploadFilesRequest_Chunk)(nil),
 	}
+	file_lab_externaledit_v1_externaledit_proto_msgTypes[14].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_externaledit_v1_externaledit_proto_rawDesc), len(file_lab_externaledit_v1_externaledit_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

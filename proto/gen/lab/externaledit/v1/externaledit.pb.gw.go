@@ -197,6 +197,100 @@ func local_request_ExternalEditService_Heartbeat_0(ctx context.Context, marshale
 	return msg, metadata, err
 }
 
+func request_ExternalEditService_ListRevisions_0(ctx context.Context, marshaler runtime.Marshaler, client ExternalEditServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ListRevisionsRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["lab_report_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "lab_report_id")
+	}
+	protoReq.LabReportId, err = runtime.Int64(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "lab_report_id", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.ListRevisions(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_ExternalEditService_ListRevisions_0(ctx context.Context, marshaler runtime.Marshaler, server ExternalEditServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ListRevisionsRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["lab_report_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "lab_report_id")
+	}
+	protoReq.LabReportId, err = runtime.Int64(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "lab_report_id", err)
+	}
+	msg, err := server.ListRevisions(ctx, &protoReq)
+	return msg, metadata, err
+}
+
+func request_ExternalEditService_RestoreRevision_0(ctx context.Context, marshaler runtime.Marshaler, client ExternalEditServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq RestoreRevisionRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["lab_report_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "lab_report_id")
+	}
+	protoReq.LabReportId, err = runtime.Int64(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "lab_report_id", err)
+	}
+	val, ok = pathParams["revision_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "revision_id")
+	}
+	protoReq.RevisionId, err = runtime.Int64(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "revision_id", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.RestoreRevision(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_ExternalEditService_RestoreRevision_0(ctx context.Context, marshaler runtime.Marshaler, server ExternalEditServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq RestoreRevisionRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["lab_report_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "lab_report_id")
+	}
+	protoReq.LabReportId, err = runtime.Int64(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "lab_report_id", err)
+	}
+	val, ok = pathParams["revision_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "revision_id")
+	}
+	protoReq.RevisionId, err = runtime.Int64(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "revision_id", err)
+	}
+	msg, err := server.RestoreRevision(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 // RegisterExternalEditServiceHandlerServer registers the http handlers for service ExternalEditService to "mux".
 // UnaryRPC     :call ExternalEditServiceServer directly.
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
@@ -282,6 +376,46 @@ func RegisterExternalEditServiceHandlerServer(ctx context.Context, mux *runtime.
 			return
 		}
 		forward_ExternalEditService_Heartbeat_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodGet, pattern_ExternalEditService_ListRevisions_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/lab.externaledit.v1.ExternalEditService/ListRevisions", runtime.WithHTTPPathPattern("/api-v3/report/external-edit/{lab_report_id}/revisions"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_ExternalEditService_ListRevisions_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_ExternalEditService_ListRevisions_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_ExternalEditService_RestoreRevision_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/lab.externaledit.v1.ExternalEditService/RestoreRevision", runtime.WithHTTPPathPattern("/api-v3/report/external-edit/{lab_report_id}/revisions/{revision_id}/restore"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_ExternalEditService_RestoreRevision_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_ExternalEditService_RestoreRevision_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 
 	return nil
@@ -391,19 +525,57 @@ func RegisterExternalEditServiceHandlerClient(ctx context.Context, mux *runtime.
 		}
 		forward_ExternalEditService_Heartbeat_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodGet, pattern_ExternalEditService_ListRevisions_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/lab.externaledit.v1.ExternalEditService/ListRevisions", runtime.WithHTTPPathPattern("/api-v3/report/external-edit/{lab_report_id}/revisions"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_ExternalEditService_ListRevisions_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_ExternalEditService_ListRevisions_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_ExternalEditService_RestoreRevision_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/lab.externaledit.v1.ExternalEditService/RestoreRevision", runtime.WithHTTPPathPattern("/api-v3/report/external-edit/{lab_report_id}/revisions/{revision_id}/restore"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_ExternalEditService_RestoreRevision_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_ExternalEditService_RestoreRevision_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	return nil
 }
 
 var (
-	pattern_ExternalEditService_GetSession_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api-v3", "report", "external-edit", "lab_report_id"}, ""))
-	pattern_ExternalEditService_CreateSession_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api-v3", "report", "external-edit", "lab_report_id"}, ""))
-	pattern_ExternalEditService_EndSession_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api-v3", "report", "external-edit", "edit_id"}, ""))
-	pattern_ExternalEditService_Heartbeat_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3, 1, 0, 4, 1, 5, 4, 2, 5}, []string{"api-v3", "report", "external-edit", "agent", "edit_id", "heartbeat"}, ""))
+	pattern_ExternalEditService_GetSession_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api-v3", "report", "external-edit", "lab_report_id"}, ""))
+	pattern_ExternalEditService_CreateSession_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api-v3", "report", "external-edit", "lab_report_id"}, ""))
+	pattern_ExternalEditService_EndSession_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api-v3", "report", "external-edit", "edit_id"}, ""))
+	pattern_ExternalEditService_Heartbeat_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3, 1, 0, 4, 1, 5, 4, 2, 5}, []string{"api-v3", "report", "external-edit", "agent", "edit_id", "heartbeat"}, ""))
+	pattern_ExternalEditService_ListRevisions_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"api-v3", "report", "external-edit", "lab_report_id", "revisions"}, ""))
+	pattern_ExternalEditService_RestoreRevision_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4, 1, 0, 4, 1, 5, 5, 2, 6}, []string{"api-v3", "report", "external-edit", "lab_report_id", "revisions", "revision_id", "restore"}, ""))
 )
 
 var (
-	forward_ExternalEditService_GetSession_0    = runtime.ForwardResponseMessage
-	forward_ExternalEditService_CreateSession_0 = runtime.ForwardResponseMessage
-	forward_ExternalEditService_EndSession_0    = runtime.ForwardResponseMessage
-	forward_ExternalEditService_Heartbeat_0     = runtime.ForwardResponseMessage
+	forward_ExternalEditService_GetSession_0      = runtime.ForwardResponseMessage
+	forward_ExternalEditService_CreateSession_0   = runtime.ForwardResponseMessage
+	forward_ExternalEditService_EndSession_0      = runtime.ForwardResponseMessage
+	forward_ExternalEditService_Heartbeat_0       = runtime.ForwardResponseMessage
+	forward_ExternalEditService_ListRevisions_0   = runtime.ForwardResponseMessage
+	forward_ExternalEditService_RestoreRevision_0 = runtime.ForwardResponseMessage
 )

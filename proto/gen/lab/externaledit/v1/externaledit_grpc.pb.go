@@ -10,6 +10,7 @@ package externaleditv1
 
 import (
 	context "context"
+	v1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
 	status "google.golang.org/grpc/status"
@@ -21,11 +22,15 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ExternalEditService_GetSession_FullMethodName    = "/lab.externaledit.v1.ExternalEditService/GetSession"
-	ExternalEditService_CreateSession_FullMethodName = "/lab.externaledit.v1.ExternalEditService/CreateSession"
-	ExternalEditService_EndSession_FullMethodName    = "/lab.externaledit.v1.ExternalEditService/EndSession"
-	ExternalEditService_UploadFiles_FullMethodName   = "/lab.externaledit.v1.ExternalEditService/UploadFiles"
-	ExternalEditService_Heartbeat_FullMethodName     = "/lab.externaledit.v1.ExternalEditService/Heartbeat"
+	ExternalEditService_GetSession_FullMethodName      = "/lab.externaledit.v1.ExternalEditService/GetSession"
+	ExternalEditService_CreateSession_FullMethodName   = "/lab.externaledit.v1.ExternalEditService/CreateSession"
+	ExternalEditService_EndSession_FullMethodName      = "/lab.externaledit.v1.ExternalEditService/EndSession"
+	ExternalEditService_UploadFiles_FullMethodName     = "/lab.externaledit.v1.ExternalEditService/UploadFiles"
+	ExternalEditService_Heartbeat_FullMethodName       = "/lab.externaledit.v1.ExternalEditService/Heartbeat"
+	ExternalEditService_ListRevisions_FullMethodName   = "/lab.externaledit.v1.ExternalEditService/ListRevisions"
+	ExternalEditService_RestoreRevision_FullMethodName = "/lab.externaledit.v1.ExternalEditService/RestoreRevision"
+	ExternalEditService_WatchEvents_FullMethodName     = "/lab.externaledit.v1.ExternalEditService/WatchEvents"
+	ExternalEditService_HasOpenSession_FullMethodName  = "/lab.externaledit.v1.ExternalEditService/HasOpenSession"
 )
 
 // ExternalEditServiceClient is the client API for ExternalEditService service.
@@ -41,10 +46,20 @@ type ExternalEditServiceClient interface {
 	// Ends a session. Only its author may.
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
 	// Stores a Word and PDF pair. The edge feeds it from the multipart form of
-	// POST /api-v3/report/external-edit/agent/{edit_id}, in chunks of 64 KiB.
+	// POST /api-v3/report/external-edit/agent/{edit_id}, in chunks of some hundred KiB.
 	UploadFiles(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadFilesRequest, UploadFilesResponse], error)
 	// Tells that the desktop client is alive, which keeps the session from expiring.
 	Heartbeat(ctx context.Context, in *HeartbeatRequest, opts ...grpc.CallOption) (*HeartbeatResponse, error)
+	// Lists every save of the report, the newest first, with links to download them.
+	ListRevisions(ctx context.Context, in *ListRevisionsRequest, opts ...grpc.CallOption) (*ListRevisionsResponse, error)
+	// Makes an earlier save the report's files again, as a revision of its own. Needs the permission
+	// report_edit_takeover; 409 while a session is active or after the report was signed.
+	RestoreRevision(ctx context.Context, in *RestoreRevisionRequest, opts ...grpc.CallOption) (*RestoreRevisionResponse, error)
+	// Streams the events of a report as they happen. The edge offers it as server-sent events at
+	// GET /api-v3/report/external-edit/{lab_report_id}/events; metadata last-event-id replays what came after it.
+	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[v1.Event], error)
+	// Tells other services whether somebody edits one of the reports.
+	HasOpenSession(ctx context.Context, in *HasOpenSessionRequest, opts ...grpc.CallOption) (*HasOpenSessionResponse, error)
 }
 
 type externalEditServiceClient struct {
@@ -108,6 +123,55 @@ func (c *externalEditServiceClient) Heartbeat(ctx context.Context, in *Heartbeat
 	return out, nil
 }
 
+func (c *externalEditServiceClient) ListRevisions(ctx context.Context, in *ListRevisionsRequest, opts ...grpc.CallOption) (*ListRevisionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRevisionsResponse)
+	err := c.cc.Invoke(ctx, ExternalEditService_ListRevisions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *externalEditServiceClient) RestoreRevision(ctx context.Context, in *RestoreRevisionRequest, opts ...grpc.CallOption) (*RestoreRevisionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RestoreRevisionResponse)
+	err := c.cc.Invoke(ctx, ExternalEditService_RestoreRevision_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *externalEditServiceClient) WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[v1.Event], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ExternalEditService_ServiceDesc.Streams[1], ExternalEditService_WatchEvents_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchEventsRequest, v1.Event]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ExternalEditService_WatchEventsClient = grpc.ServerStreamingClient[v1.Event]
+
+func (c *externalEditServiceClient) HasOpenSession(ctx context.Context, in *HasOpenSessionRequest, opts ...grpc.CallOption) (*HasOpenSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(HasOpenSessionResponse)
+	err := c.cc.Invoke(ctx, ExternalEditService_HasOpenSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ExternalEditServiceServer is the server API for ExternalEditService service.
 // All implementations must embed UnimplementedExternalEditServiceServer
 // for forward compatibility.
@@ -121,10 +185,20 @@ type ExternalEditServiceServer interface {
 	// Ends a session. Only its author may.
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
 	// Stores a Word and PDF pair. The edge feeds it from the multipart form of
-	// POST /api-v3/report/external-edit/agent/{edit_id}, in chunks of 64 KiB.
+	// POST /api-v3/report/external-edit/agent/{edit_id}, in chunks of some hundred KiB.
 	UploadFiles(grpc.ClientStreamingServer[UploadFilesRequest, UploadFilesResponse]) error
 	// Tells that the desktop client is alive, which keeps the session from expiring.
 	Heartbeat(context.Context, *HeartbeatRequest) (*HeartbeatResponse, error)
+	// Lists every save of the report, the newest first, with links to download them.
+	ListRevisions(context.Context, *ListRevisionsRequest) (*ListRevisionsResponse, error)
+	// Makes an earlier save the report's files again, as a revision of its own. Needs the permission
+	// report_edit_takeover; 409 while a session is active or after the report was signed.
+	RestoreRevision(context.Context, *RestoreRevisionRequest) (*RestoreRevisionResponse, error)
+	// Streams the events of a report as they happen. The edge offers it as server-sent events at
+	// GET /api-v3/report/external-edit/{lab_report_id}/events; metadata last-event-id replays what came after it.
+	WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[v1.Event]) error
+	// Tells other services whether somebody edits one of the reports.
+	HasOpenSession(context.Context, *HasOpenSessionRequest) (*HasOpenSessionResponse, error)
 	mustEmbedUnimplementedExternalEditServiceServer()
 }
 
@@ -149,6 +223,18 @@ func (UnimplementedExternalEditServiceServer) UploadFiles(grpc.ClientStreamingSe
 }
 func (UnimplementedExternalEditServiceServer) Heartbeat(context.Context, *HeartbeatRequest) (*HeartbeatResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Heartbeat not implemented")
+}
+func (UnimplementedExternalEditServiceServer) ListRevisions(context.Context, *ListRevisionsRequest) (*ListRevisionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRevisions not implemented")
+}
+func (UnimplementedExternalEditServiceServer) RestoreRevision(context.Context, *RestoreRevisionRequest) (*RestoreRevisionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RestoreRevision not implemented")
+}
+func (UnimplementedExternalEditServiceServer) WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[v1.Event]) error {
+	return status.Error(codes.Unimplemented, "method WatchEvents not implemented")
+}
+func (UnimplementedExternalEditServiceServer) HasOpenSession(context.Context, *HasOpenSessionRequest) (*HasOpenSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method HasOpenSession not implemented")
 }
 func (UnimplementedExternalEditServiceServer) mustEmbedUnimplementedExternalEditServiceServer() {}
 func (UnimplementedExternalEditServiceServer) testEmbeddedByValue()                             {}
@@ -250,6 +336,71 @@ func _ExternalEditService_Heartbeat_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ExternalEditService_ListRevisions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRevisionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExternalEditServiceServer).ListRevisions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExternalEditService_ListRevisions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExternalEditServiceServer).ListRevisions(ctx, req.(*ListRevisionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ExternalEditService_RestoreRevision_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RestoreRevisionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExternalEditServiceServer).RestoreRevision(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExternalEditService_RestoreRevision_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExternalEditServiceServer).RestoreRevision(ctx, req.(*RestoreRevisionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ExternalEditService_WatchEvents_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchEventsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ExternalEditServiceServer).WatchEvents(m, &grpc.GenericServerStream[WatchEventsRequest, v1.Event]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ExternalEditService_WatchEventsServer = grpc.ServerStreamingServer[v1.Event]
+
+func _ExternalEditService_HasOpenSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(HasOpenSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExternalEditServiceServer).HasOpenSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExternalEditService_HasOpenSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExternalEditServiceServer).HasOpenSession(ctx, req.(*HasOpenSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ExternalEditService_ServiceDesc is the grpc.ServiceDesc for ExternalEditService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -273,12 +424,29 @@ var ExternalEditService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "Heartbeat",
 			Handler:    _ExternalEditService_Heartbeat_Handler,
 		},
+		{
+			MethodName: "ListRevisions",
+			Handler:    _ExternalEditService_ListRevisions_Handler,
+		},
+		{
+			MethodName: "RestoreRevision",
+			Handler:    _ExternalEditService_RestoreRevision_Handler,
+		},
+		{
+			MethodName: "HasOpenSession",
+			Handler:    _ExternalEditService_HasOpenSession_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "UploadFiles",
 			Handler:       _ExternalEditService_UploadFiles_Handler,
 			ClientStreams: true,
+		},
+		{
+			StreamName:    "WatchEvents",
+			Handler:       _ExternalEditService_WatchEvents_Handler,
+			ServerStreams: true,
 		},
 	},
 	Metadata: "lab/externaledit/v1/externaledit.proto",

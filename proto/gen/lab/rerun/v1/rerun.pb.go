@@ -999,8 +999,10 @@ type ConfirmRerunResponse struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Message          string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	SampleRedrawFlag int32                  `protobuf:"varint,2,opt,name=sampleRedrawFlag,proto3" json:"sampleRedrawFlag,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// What somebody should look at, as a Word document of the report that is open in an editor. Left out when empty.
+	Warnings      []string `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ConfirmRerunResponse) Reset() {
@@ -1045,6 +1047,13 @@ func (x *ConfirmRerunResponse) GetSampleRedrawFlag() int32 {
 		return x.SampleRedrawFlag
 	}
 	return 0
+}
+
+func (x *ConfirmRerunResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
 }
 
 type AbortRerunRequest struct {
@@ -1380,10 +1389,11 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"_highlightB\x11\n" +
 	"\x0f_automatedValueB\x11\n" +
 	"\x0f_reportForId_idB\x11\n" +
-	"\x0f_parameter_name\"\\\n" +
+	"\x0f_parameter_name\"~\n" +
 	"\x14ConfirmRerunResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12*\n" +
-	"\x10sampleRedrawFlag\x18\x02 \x01(\x05R\x10sampleRedrawFlag\"7\n" +
+	"\x10sampleRedrawFlag\x18\x02 \x01(\x05R\x10sampleRedrawFlag\x12 \n" +
+	"\bwarnings\x18\x03 \x03(\tB\x04\x90\xe7\x18\x01R\bwarnings\"7\n" +
 	"\x11AbortRerunRequest\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\"Z\n" +
 	"\x12AbortRerunResponse\x12\x18\n" +

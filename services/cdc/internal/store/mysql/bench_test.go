@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
@@ -29,11 +30,11 @@ func (b *bench) fill(t testing.TB) {
 	t.Helper()
 	b.exec(t, "INSERT INTO userDetails (id, labId_id, branchId, orgId_id, labPatientId, firstName, lastName, contact, email, gender, dateOfBirth, age)"+
 		" SELECT seq, 1 + seq MOD 20, seq MOD 7, seq MOD 9, CONCAT('P-', seq), 'Rahul', CONCAT('Sharma ', seq), 9800000000 + seq, CONCAT(seq, '@x.in'), 'Male', '1990-02-11', '36 Y'"+
-		fmt.Sprintf(" FROM seq_1_to_%d", benchPatients))
+		" FROM "+mysqltest.Numbers(benchPatients))
 	b.exec(t, "INSERT INTO billing (labId_id, labBillId, orderNumber, userDetailsId_id, orgId_id, branchId)"+
-		" SELECT labId_id, id * 10 + s.seq, CONCAT('ORD-', id, '-', s.seq), id, 45, branchId FROM userDetails JOIN seq_1_to_2 s")
+		" SELECT labId_id, id * 10 + seq, CONCAT('ORD-', id, '-', seq), id, 45, branchId FROM userDetails JOIN "+mysqltest.Numbers(2))
 	b.exec(t, "INSERT INTO labReportRelation (labId_id, billId_id, userDetailsId_id, reportID_id, sampleId, lrfId)"+
-		" SELECT labId_id, 1, id, s.seq, CONCAT('S', id, '-', s.seq), CONCAT('L', id) FROM userDetails JOIN seq_1_to_4 s")
+		" SELECT labId_id, 1, id, seq, CONCAT('S', id, '-', seq), CONCAT('L', id) FROM userDetails JOIN "+mysqltest.Numbers(4))
 	b.exec(t, "ANALYZE TABLE userDetails, billing, labReportRelation")
 }
 

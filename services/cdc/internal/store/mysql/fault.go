@@ -45,7 +45,7 @@ func poisonReason(number uint16) string {
 		return "wrong_value"
 	case 1406:
 		return "too_long"
-	case 3140, 4025: // MySQL's and MariaDB's check of a JSON column
+	case 3140, 3819, 4025: // JSON that is none, and a violated CHECK on MySQL and on MariaDB
 		return "wrong_json"
 	case 1048, 1452:
 		return "constraint"

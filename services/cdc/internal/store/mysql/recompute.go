@@ -71,7 +71,8 @@ func (r *recomputation) stubs(ctx context.Context) error {
 }
 
 func (r *recomputation) lock(ctx context.Context) (map[int64]*projection.Row, error) {
-	rows, err := r.read(ctx, r.tx, "user_id IN ("+placeholders(len(r.ids))+") ORDER BY user_id FOR UPDATE", r.ids)
+	// MySQL scans a small table by another index and would lock rows of others: batches that overlap then deadlock.
+	rows, err := r.read(ctx, r.tx, "FORCE INDEX (PRIMARY) WHERE user_id IN ("+placeholders(len(r.ids))+") ORDER BY user_id FOR UPDATE", r.ids)
 	if err != nil {
 		return nil, err
 	}

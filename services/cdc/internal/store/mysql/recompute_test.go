@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
@@ -160,7 +161,7 @@ func TestARowOfManyBillsIsCapped(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.patient(t, 1, 12)
-	b.exec(t, "INSERT INTO billing (labId_id, labBillId, orderNumber, userDetailsId_id) SELECT 12, seq, CONCAT('O-', seq), 1 FROM seq_1_to_6000")
+	b.exec(t, "INSERT INTO billing (labId_id, labBillId, orderNumber, userDetailsId_id) SELECT 12, seq, CONCAT('O-', seq), 1 FROM "+mysqltest.Numbers(6000)+" ORDER BY seq")
 	if got := b.recompute(t, targets(1)...); got.Written != 1 || got.Capped != 1 {
 		t.Fatalf("%+v", got)
 	}
@@ -181,7 +182,7 @@ func TestManyLargeRowsAreWritten(t *testing.T) {
 		all = append(all, materialize.Target{UserID: id})
 	}
 	b.exec(t, "INSERT INTO billing (labId_id, labBillId, orderNumber, userDetailsId_id)"+
-		" SELECT 12, u.id * 10000 + s.seq, REPEAT('O', 60), u.id FROM userDetails u JOIN seq_1_to_2000 s")
+		" SELECT 12, u.id * 10000 + seq, REPEAT('O', 60), u.id FROM userDetails u JOIN "+mysqltest.Numbers(2000))
 	b.exec(t, "UPDATE billing SET orderNumber = CONCAT(orderNumber, id MOD 1000)")
 	if got := b.recompute(t, all...); got.Written != 40 {
 		t.Fatalf("%+v", got)

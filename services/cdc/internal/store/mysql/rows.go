@@ -28,7 +28,7 @@ func (s *Store) rows(ctx context.Context, condition string, args ...any) ([]proj
 	if err != nil {
 		return nil, s.fault(ctx, err)
 	}
-	rows, err := st.read(ctx, s.db, condition, args)
+	rows, err := st.read(ctx, s.db, "WHERE "+condition, args)
 	return rows, s.fault(ctx, err)
 }
 
@@ -54,7 +54,7 @@ func (s *Store) Differences(ctx context.Context, userIDs []int64) ([]int64, erro
 
 func (s *statements) differences(ctx context.Context, q querier, userIDs []int64) ([]int64, error) {
 	ids := anys(userIDs)
-	rows, err := s.read(ctx, q, "user_id IN ("+placeholders(len(ids))+")", ids)
+	rows, err := s.read(ctx, q, "WHERE user_id IN ("+placeholders(len(ids))+")", ids)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (s *statements) names() string {
 func (s *statements) read(ctx context.Context, q querier, condition string, args []any) ([]projection.Row, error) {
 	var list []projection.Row
 	targets := make([]any, len(s.columns))
-	err := each(ctx, q, "read user_meta", "SELECT "+s.names()+" FROM user_meta WHERE "+condition, args, func(rows *sql.Rows) error {
+	err := each(ctx, q, "read user_meta", "SELECT "+s.names()+" FROM user_meta "+condition, args, func(rows *sql.Rows) error {
 		var row projection.Row
 		for i, c := range s.columns {
 			targets[i] = c.into(&row)

@@ -121,6 +121,9 @@ func TestTheConfiguredConditionDecides(t *testing.T) {
 		"no condition":          {`{"auto_rerun_allowed":true}`, "1", false},
 		"meta of another shape": {`{"auto_rerun_allowed":"yes"}`, "1", false},
 	} {
+		if name == "custom, absurd limit" && !mysqltest.IsMariaDB(t, b.db) {
+			continue // MySQL refuses to store the number
+		}
 		t.Run(name, func(t *testing.T) {
 			b.t, b.woken = t, 0
 			enginetest.Exec(t, b.db, "DELETE FROM outbox_rerun", "UPDATE ReportFormat SET meta = '"+c.meta+"' WHERE id = 1")

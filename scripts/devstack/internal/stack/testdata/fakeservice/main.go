@@ -1,18 +1,27 @@
-// Command fakeservice stands in for a service in the tests of the stack: it is ready once it serves and leaves a
-// file behind when it migrates.
+// Command fakeservice stands in for every service in the tests of the stack: it is ready once it serves; when it
+// migrates it makes the tables of all of them, which the demo laboratory fills, and leaves a file behind.
 package main
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
 func main() {
 	if os.Args[1] == "migrate" {
-		if err := os.WriteFile(os.Getenv("FAKE_MIGRATED"), []byte(os.Getenv("FAKE_DB_PORT")), 0o600); err != nil {
+		if err := migrate(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		return
@@ -23,4 +32,31 @@ func main() {
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	_ = server.ListenAndServe()
+}
+
+// migrate runs the migrations of each service that FAKE_SERVICES, a folder, holds.
+func migrate(ctx context.Context) error {
+	dsn := mysql.NewConfig()
+	dsn.Net, dsn.Addr = "tcp", os.Getenv("FAKE_DB_HOST")+":"+os.Getenv("FAKE_DB_PORT")
+	dsn.User, dsn.DBName, dsn.ParseTime = os.Getenv("FAKE_DB_USER"), os.Getenv("FAKE_DB_DATABASE"), true
+	connector, err := mysql.NewConnector(dsn)
+	if err != nil {
+		return err
+	}
+	db := sql.OpenDB(connector)
+	defer func() { _ = db.Close() }()
+	folders, err := filepath.Glob(filepath.Join(os.Getenv("FAKE_SERVICES"), "*", "migrations"))
+	if err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		name := filepath.Base(filepath.Dir(folder))
+		if name == "cdc" { // the stack makes its tables itself when change capture is left out
+			continue
+		}
+		if err := mysqldb.Migrate(ctx, db, name, os.DirFS(folder), slog.New(slog.DiscardHandler)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return os.WriteFile(os.Getenv("FAKE_MIGRATED"), []byte(os.Getenv("FAKE_DB_PORT")), 0o600)
 }

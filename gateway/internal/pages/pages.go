@@ -1,0 +1,31 @@
+// Package pages owns the pages for people: static files, embedded, that use the documented REST paths with the user's
+// session and nothing else. A page is a folder here and a line in List; all share assets/lab.css.
+package pages
+
+import (
+	"embed"
+	"io/fs"
+
+	"github.com/labplatform/labplatform/pkg/edge"
+)
+
+//go:embed assets callout cellcounter
+var files embed.FS
+
+// List returns the pages of the public listener.
+func List() []edge.Page {
+	return []edge.Page{
+		edge.Static("/assets", folder("assets")),
+		edge.Static("/callout", folder("callout")),
+		edge.Static("/cell-counter", folder("cellcounter")),
+	}
+}
+
+// folder returns an embedded folder; that it exists is known when the program is built.
+func folder(name string) fs.FS {
+	sub, err := fs.Sub(files, name)
+	if err != nil {
+		panic(err)
+	}
+	return sub
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"os"
+	"strconv"
+	"time"
+)
+
+const (
+	prefix      = "/api-v3/report/external-edit"
+	callTimeout = 15 * time.Second
+	// uploadTimeout is for the largest files on a slow line.
+	uploadTimeout = 30 * time.Minute
+	wordType      = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+)
+
+// client speaks the documented REST.
+type client struct{ base, session, bearer string }
+
+// problem is an answer that is not 200.
+type problem struct {
+	Code       int    `json:"code"`
+	Message    string `json:"message"`
+	Details    string `json:"details"`
+	retryAfter time.Duration
+}
+
+func (p *problem) Error() string {
+	if p.Details == "" {
+		return fmt.Sprintf("%d %s", p.Code, p.Message)
+	}
+	return fmt.Sprintf("%d %s: %s", p.Code, p.Message, p.Details)
+}
+
+// refused tells that the session or its token is over.
+func refused(err error) bool {
+	var p *problem
+	return errors.As(err, &p) && (p.Code == http.StatusUnauthorized || p.Code == http.StatusForbidden || p.Code == http.StatusNotFound)
+}
+
+// patience tells how long to wait before the same files are sent again; false when that would not help.
+func patience(err error, pause time.Duration) (time.Duration, bool) {
+	var p *problem
+	if !errors.As(err, &p) { // no answer at all
+		return pause, true
+	}
+	if p.Code == http.StatusTooManyRequests || p.Code >= http.StatusInternalServerError {
+		return max(p.retryAfter, pause), true
+	}
+	return 0, false
+}
+
+type creation struct {
+	TemplateID int64  `json:"template_id"`
+	Path       string `json:"word_s3_filepath"`
+	TakeOver   bool   `json:"take_over,omitempty"`
+}
+
+type opened struct {
+	EditID   int64  `json:"edit_id"`
+	Token    string `json:"auth_token"`
+	Template string `json:"template_path"`
+}
+
+func (c client) create(ctx context.Context, report int64, in creation) (out opened, err error) {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return out, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	err = c.call(ctx, http.MethodPost, fmt.Sprintf("/%d", report), "", "application/json", bytes.NewReader(body), &out)
+	return out, err
+}
+
+func (c client) heartbeat(ctx context.Context, id int64, token string) (string, error) {
+	var out opened
+	err := c.into(ctx, http.MethodPost, fmt.Sprintf("/agent/%d/heartbeat", id), token, &out)
+	return out.Token, err
+}
+
+func (c client) end(ctx context.Context, id int64, token string) error {
+	var out struct{}
+	return c.into(ctx, http.MethodPut, fmt.Sprintf("/%d", id), token, &out)
+}
+
+func (c client) into(ctx context.Context, method, path, token string, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return c.call(ctx, method, path, token, "", nil, out)
+}
+
+// call sends a request as the session of token, or as the user when that is empty.
+func (c client) call(ctx context.Context, method, path, token, contentType string, body io.Reader, out any) error {
+	request, err := http.NewRequestWithContext(ctx, method, c.base+prefix+path, body)
+	if err != nil {
+		return err
+	}
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	request.Header.Set("X-IS-EXTERNAL-EDIT-REQUEST", "true")
+	switch {
+	case token != "":
+		request.Header.Set("Authorization", "Bearer "+token)
+	case c.bearer != "":
+		request.Header.Set("Authorization", "Bearer "+c.bearer)
+	default:
+		request.Header.Set("Cookie", "sessionid="+c.session)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return problemOf(response)
+	}
+	return json.NewDecoder(response.Body).Decode(out)
+}
+
+func problemOf(response *http.Response) error {
+	p := &problem{}
+	const most = 64 << 10
+	text, _ := io.ReadAll(io.LimitReader(response.Body, most))
+	if json.Unmarshal(text, p) != nil || p.Message == "" {
+		p.Message = http.StatusText(response.StatusCode)
+	}
+	p.Code = response.StatusCode
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
+		p.retryAfter = time.Duration(seconds) * time.Second
+	}
+	return p
+}
+
+// download writes what a link gives to path, whole or not at all.
+func (c client) download(ctx context.Context, link, path string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, link, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("download the template: %w", problemOf(response))
+	}
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".part", content, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".part", path)
+}
+
+// upload sends both files and returns where the Word document is stored.
+func (c client) upload(ctx context.Context, id int64, token, word, pdf string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
+	defer cancel()
+	reader, writer := io.Pipe()
+	form := multipart.NewWriter(writer)
+	go func() {
+		err := errors.Join(addFile(form, "word_file", word, "report.docx", wordType), addFile(form, "pdf_file", pdf, "report.pdf", "application/pdf"))
+		_ = writer.CloseWithError(errors.Join(err, form.Close()))
+	}()
+	defer reader.Close()
+	var out struct {
+		Word string `json:"word_s3_path"`
+	}
+	err := c.call(ctx, http.MethodPost, fmt.Sprintf("/agent/%d", id), token, form.FormDataContentType(), reader, &out)
+	return out.Word, err
+}
+
+func addFile(form *multipart.Writer, field, path, name, contentType string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	header := textproto.MIMEHeader{}
+	header.Set("Content-Disposition", fmt.Sprintf(`form-data; name=%q; filename=%q`, field, name))
+	header.Set("Content-Type", contentType)
+	part, err := form.CreatePart(header)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(part, file)
+	return err
+}

@@ -1,0 +1,195 @@
+// Package billsplit measures the splitting of bills of 40 tests on a whole stack with a durable database: splits a
+// second, how long one waits at half of that, and how many SQL statements it takes. Every paisa is counted afterwards.
+package billsplit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/labplatform/labplatform/scripts/bench/internal/report"
+	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
+)
+
+const (
+	tests       = 40
+	labs        = 8
+	connections = 8
+)
+
+// Run measures execute_per_second and execute_p99_ms_half_load in one laboratory, whose splits follow each other from
+// the taking of the bill number to the commit, execute_per_second_8_labs, and sql_statements_40_rows.
+func Run(ctx context.Context, r *report.Report) error {
+	rounds, bills := 5, 300
+	if r.Quick {
+		rounds, bills = 3, 100
+	}
+	s, err := stack.New("BILL_SPLIT_LOG_LEVEL=WARN", "GATEWAY_LOG_LEVEL=WARN")
+	if err != nil {
+		return err
+	}
+	defer s.Remove()
+	took, err := s.Up(ctx)
+	if err != nil {
+		return err
+	}
+	r.Progress("a stack of its own is up after %.1f s", took.Seconds())
+	l, err := newLaboratories(ctx, s.Dir, s.Endpoints, bills)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	if err := l.checkDurable(ctx, r); err != nil {
+		return err
+	}
+	if _, err := l.rate(ctx, 1, 1); err != nil { // warm
+		return err
+	}
+	one, err := l.rate(ctx, rounds, 1)
+	if err != nil {
+		return err
+	}
+	r.Higher("execute_per_second", "1/s", one, "", nil)
+	many, err := l.rate(ctx, rounds, labs)
+	if err != nil {
+		return err
+	}
+	r.Higher("execute_per_second_8_labs", "1/s", many, "", nil)
+	if err := l.halfLoad(ctx, r, rounds, report.Median(one)/2); err != nil {
+		return err
+	}
+	if err := l.statements(ctx, r, rounds); err != nil {
+		return err
+	}
+	r.Correct("bills_split", l.split)
+	r.Correct("paise_lost", 0)
+	return nil
+}
+
+// checkDurable refuses a database that answers before a commit is on the disk.
+func (l *laboratories) checkDurable(ctx context.Context, r *report.Report) error {
+	var flush int
+	if err := l.db.QueryRowContext(ctx, "SELECT @@innodb_flush_log_at_trx_commit").Scan(&flush); err != nil {
+		return err
+	}
+	if flush != 1 {
+		return fmt.Errorf("innodb_flush_log_at_trx_commit is %d: the goal is for a durable database", flush)
+	}
+	r.Correct("innodb_flush_log_at_trx_commit", flush)
+	return nil
+}
+
+// rate splits the bills of each round as fast as they are answered.
+func (l *laboratories) rate(ctx context.Context, rounds, labCount int) (perSecond []float64, err error) {
+	for range rounds {
+		first, err := l.open(ctx, labCount)
+		if err != nil {
+			return nil, err
+		}
+		start := time.Now()
+		if err := l.each(first, connections, func(id int) error { return l.send(ctx, id, labCount) }); err != nil {
+			return nil, err
+		}
+		perSecond = append(perSecond, float64(l.bills)/time.Since(start).Seconds())
+		if err := l.settle(ctx, first); err != nil {
+			return nil, err
+		}
+	}
+	return perSecond, nil
+}
+
+// halfLoad splits at half the measured rate and takes each request's time from when it was due.
+func (l *laboratories) halfLoad(ctx context.Context, r *report.Report, rounds int, perSecond float64) error {
+	var p50, p99 []float64
+	for range rounds {
+		first, err := l.open(ctx, 1)
+		if err != nil {
+			return err
+		}
+		taken, err := l.paced(ctx, first, perSecond)
+		if err != nil {
+			return err
+		}
+		if err := l.settle(ctx, first); err != nil {
+			return err
+		}
+		slices.Sort(taken)
+		p50 = append(p50, milliseconds(taken[len(taken)/2]))
+		p99 = append(p99, milliseconds(taken[len(taken)*99/100]))
+	}
+	r.Lower("execute_p99_ms_half_load", "ms", p99, "", nil)
+	r.Lower("execute_p50_ms_half_load", "ms", p50, "", nil)
+	return nil
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// paced starts one split per interval, whatever became of the earlier ones.
+func (l *laboratories) paced(ctx context.Context, first int, perSecond float64) ([]time.Duration, error) {
+	interval := time.Duration(float64(time.Second) / perSecond)
+	taken, errs := make([]time.Duration, l.bills), make([]error, l.bills)
+	var all sync.WaitGroup
+	start := time.Now()
+	for i := range l.bills {
+		due := start.Add(time.Duration(i) * interval)
+		time.Sleep(time.Until(due))
+		all.Go(func() {
+			errs[i] = l.send(ctx, first+i, 1)
+			taken[i] = time.Since(due)
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return taken, nil
+}
+
+// statements counts what the server is asked for while bills are split one after the other, less what it is asked for
+// in the same time without splits: other services look for work meanwhile.
+func (l *laboratories) statements(ctx context.Context, r *report.Report, rounds int) error {
+	var perSplit []float64
+	for range rounds {
+		first, err := l.open(ctx, 1)
+		if err != nil {
+			return err
+		}
+		start := time.Now()
+		busy, err := l.asked(ctx, func() error {
+			return l.each(first, 1, func(id int) error { return l.send(ctx, id, 1) })
+		})
+		if err != nil {
+			return err
+		}
+		took := time.Since(start)
+		idle, err := l.asked(ctx, func() error {
+			time.Sleep(took)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		perSplit = append(perSplit, float64(busy-idle)/float64(l.bills))
+		if err := l.settle(ctx, first); err != nil {
+			return err
+		}
+	}
+	r.Lower("sql_statements_40_rows", "", perSplit, "", nil)
+	return nil
+}
+
+func (l *laboratories) asked(ctx context.Context, work func() error) (int, error) {
+	before, err := l.questions(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := work(); err != nil {
+		return 0, err
+	}
+	after, err := l.questions(ctx)
+	return after - before, err
+}

@@ -1,0 +1,90 @@
+// Package cellcounter measures how many times a second the mappings of a test are read through the whole stack.
+package cellcounter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/labplatform/labplatform/scripts/bench/internal/load"
+	"github.com/labplatform/labplatform/scripts/bench/internal/report"
+	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
+	"github.com/labplatform/labplatform/scripts/devstack/seed"
+)
+
+const (
+	labID       = 900
+	testID      = 900
+	keys        = 14 // of a blood count with its immature cells
+	connections = 16
+)
+
+// Run measures get_per_second.
+func Run(ctx context.Context, r *report.Report) error {
+	rounds, requests := 5, 20_000
+	if r.Quick {
+		rounds, requests = 3, 8_000
+	}
+	s, err := stack.New("CELL_COUNTER_LOG_LEVEL=WARN", "GATEWAY_LOG_LEVEL=WARN")
+	if err != nil {
+		return err
+	}
+	defer s.Remove()
+	took, err := s.Up(ctx)
+	if err != nil {
+		return err
+	}
+	r.Progress("a stack of its own is up after %.1f s", took.Seconds())
+	if err := fill(ctx, s.Dir); err != nil {
+		return err
+	}
+	url := fmt.Sprintf("%s/api-v3/cell-counter-mappings/%d", s.Endpoints.Gateway, testID)
+	whole := func(body []byte) bool { return bytes.Count(body, []byte(`"cell_id"`)) == keys }
+	if _, err := load.Get(ctx, url, connections, requests/4, whole); err != nil { // warm
+		return err
+	}
+	var perSecond []float64
+	for range rounds {
+		elapsed, err := load.Get(ctx, url, connections, requests, whole)
+		if err != nil {
+			return err
+		}
+		perSecond = append(perSecond, float64(requests)/elapsed.Seconds())
+		r.Progress("%.0f reads a second", perSecond[len(perSecond)-1])
+	}
+	r.Higher("get_per_second", "1/s", perSecond, "", nil)
+	r.Correct("whole_answers", rounds*requests)
+	return nil
+}
+
+// fill seeds a laboratory with a session and mappings of a test.
+func fill(ctx context.Context, dir string) error {
+	var formats, mappings []map[string]any
+	for i := 1; i <= keys; i++ {
+		formats = append(formats, map[string]any{"id": 900_000 + i, "testId_id": testID, "index": i, "order": i, "parameterName": fmt.Sprint("P", i)})
+		mappings = append(mappings, map[string]any{"id": 900_000 + i, "test_id": testID, "lab_id": labID, "key": string(rune('a' + i)), "cell_id": i,
+			"report_format_index": i, "report_format_order": i, "created_at": 1, "updated_at": 1})
+	}
+	fixture, err := json.Marshal(map[string]any{
+		"mysql": map[string]any{
+			"labs":         []any{map[string]any{"id": labID, "labName": "Bench"}},
+			"AllTests":     []any{map[string]any{"id": testID, "labId_id": labID, "testName": "CBC"}},
+			"ReportFormat": formats, "cell_counter_mappings": mappings,
+		},
+		"sessions": []any{map[string]any{"id": "bench", "session_type": "lab_user", "lab_id": labID, "lab_user_id": 1, "username": "bench"}},
+	})
+	if err != nil {
+		return err
+	}
+	target, err := seed.Stack(dir)
+	if err != nil {
+		return err
+	}
+	parsed, err := seed.Parse(fixture, dir)
+	if err != nil {
+		return err
+	}
+	_, err = target.Apply(ctx, parsed)
+	return err
+}

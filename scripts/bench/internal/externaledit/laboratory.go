@@ -1,0 +1,226 @@
+package externaledit
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
+	"github.com/labplatform/labplatform/scripts/devstack/seed"
+)
+
+// Ids of the seeded laboratory.
+const (
+	labID   = 910
+	firstID = 9_100_000
+	prefix  = "/api-v3/report/external-edit"
+	// ofUser is how many sessions one user opens: below the limit of ten a minute.
+	ofUser = 10
+)
+
+// laboratory has reports without sessions, and users enough for the documented rate limits.
+type laboratory struct {
+	base     string
+	target   seed.Target
+	db       *sql.DB
+	client   *http.Client
+	sessions int // of a round
+	round    int
+	first    int // report of the round
+	ids      []atomic.Int64
+}
+
+func newLaboratory(ctx context.Context, s *sandbox.Sandbox, sessions int) (*laboratory, error) {
+	target, err := seed.Stack(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	l := &laboratory{base: s.Endpoints.Gateway, target: target, sessions: sessions, ids: make([]atomic.Int64, sessions), client: &http.Client{
+		Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64},
+	}}
+	if l.db, err = target.OpenMySQL(); err != nil {
+		return nil, err
+	}
+	if err := l.apply(ctx, map[string]any{
+		"mysql": map[string]any{
+			"labs":                 []any{map[string]any{"id": labID, "labName": "Bench"}},
+			"report_word_template": []any{map[string]any{"id": 910, "lab_id": labID, "name": "bench", "word_s3_filepath": "templates/bench.docx"}},
+		},
+		"objects": []any{map[string]any{"key": "templates/bench.docx", "text": "PK"}},
+	}); err != nil {
+		return nil, err
+	}
+	return l, l.fresh(ctx)
+}
+
+func (l *laboratory) close() { _ = l.db.Close() }
+
+func (l *laboratory) apply(ctx context.Context, fixture map[string]any) error {
+	text, err := json.Marshal(fixture)
+	if err != nil {
+		return err
+	}
+	parsed, err := seed.Parse(text, "")
+	if err != nil {
+		return err
+	}
+	_, err = l.target.Apply(ctx, parsed)
+	return err
+}
+
+// fresh makes reports and users that no request has met.
+func (l *laboratory) fresh(ctx context.Context) error {
+	l.round++
+	l.first = firstID + l.round*l.sessions
+	var reports, users []any
+	for i := range l.sessions {
+		reports = append(reports, map[string]any{"id": l.first + i, "labId_id": labID, "billId_id": 1, "userDetailsId_id": 1, "reportID_id": 1})
+		if i%ofUser == 0 {
+			users = append(users, map[string]any{"id": l.user(i), "session_type": "lab_user", "lab_id": labID, "lab_user_id": l.first + i,
+				"username": "bench", "full_name": "Bench", "permissions": []string{"report_edit"}})
+		}
+	}
+	return l.apply(ctx, map[string]any{"mysql": map[string]any{"labReportRelation": reports}, "sessions": users})
+}
+
+func (l *laboratory) user(i int) string {
+	return fmt.Sprintf("bench-%d-%d", l.round, i/ofUser)
+}
+
+// rate calls do for every session over a few connections and returns how many a second it was.
+func (l *laboratory) rate(do func(i int) error) (float64, error) {
+	var next atomic.Int64
+	var group errgroup.Group
+	start := time.Now()
+	for range connections {
+		group.Go(func() error {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= l.sessions {
+					return nil
+				}
+				if err := do(i); err != nil {
+					return err
+				}
+			}
+		})
+	}
+	err := group.Wait()
+	return float64(l.sessions) / time.Since(start).Seconds(), err
+}
+
+// paced starts one call per interval, whatever became of the earlier ones, and returns each one's time from when it was
+// due.
+func (l *laboratory) paced(perSecond float64, do func(i int) error) ([]time.Duration, error) {
+	interval := time.Duration(float64(time.Second) / perSecond)
+	taken := make([]time.Duration, l.sessions)
+	errs := make(chan error, l.sessions)
+	var wait sync.WaitGroup
+	start := time.Now()
+	for i := range l.sessions {
+		due := start.Add(time.Duration(i) * interval)
+		time.Sleep(time.Until(due))
+		wait.Go(func() {
+			errs <- do(i)
+			taken[i] = time.Since(due)
+		})
+	}
+	wait.Wait()
+	close(errs)
+	for err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return taken, nil
+}
+
+// call sends a request as the user of session i and decodes the answer.
+func (l *laboratory) call(ctx context.Context, i int, method, path, body string, answer any) error {
+	request, err := http.NewRequestWithContext(ctx, method, l.base+prefix+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Cookie", "sessionid="+l.user(i))
+	response, err := l.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s %s: %d %.200s", method, path, response.StatusCode, text)
+	}
+	return json.Unmarshal(text, answer)
+}
+
+const creation = `{"template_id":910,"word_s3_filepath":"templates/bench.docx"}`
+
+func (l *laboratory) open(ctx context.Context, i int) error {
+	_, err := l.create(ctx, i)
+	return err
+}
+
+// create opens the session of report i and returns its token.
+func (l *laboratory) create(ctx context.Context, i int) (string, error) {
+	var answer struct {
+		ID    int64  `json:"edit_id"`
+		Token string `json:"auth_token"`
+	}
+	err := l.call(ctx, i, http.MethodPost, fmt.Sprintf("/%d", l.first+i), creation, &answer)
+	l.ids[i].Store(answer.ID)
+	return answer.Token, err
+}
+
+func (l *laboratory) show(ctx context.Context, i int) error {
+	var answer struct {
+		ID    int64  `json:"id"`
+		Token string `json:"auth_token"`
+	}
+	err := l.call(ctx, i, http.MethodGet, fmt.Sprintf("/%d", l.first+i), "", &answer)
+	if err == nil && (answer.ID != l.ids[i].Load() || answer.Token == "") {
+		return fmt.Errorf("report %d shows session %d", l.first+i, answer.ID)
+	}
+	return err
+}
+
+func (l *laboratory) end(ctx context.Context, i int) error {
+	var answer struct{ Message string }
+	return l.call(ctx, i, http.MethodPut, fmt.Sprintf("/%d", l.ids[i].Load()), "", &answer)
+}
+
+// check is the correctness gate of a round: every session was opened once and ended.
+func (l *laboratory) check(ctx context.Context) error {
+	var ended, events int
+	err := l.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM external_edit_session WHERE lab_report_id >= ? AND lab_report_id < ? AND is_active = 0",
+		l.first, l.first+l.sessions).Scan(&ended)
+	if err != nil {
+		return err
+	}
+	if ended != l.sessions {
+		return fmt.Errorf("%d of %d sessions ended", ended, l.sessions)
+	}
+	deadline := time.Now().Add(time.Minute)
+	for events = 1; events > 0; time.Sleep(20 * time.Millisecond) { // the next round begins without a backlog
+		if err := l.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM outbox_externaledit").Scan(&events); err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d events still wait a minute after the last change", events)
+		}
+	}
+	return nil
+}

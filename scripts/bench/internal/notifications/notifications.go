@@ -1,0 +1,234 @@
+// Package notifications measures the inbox of a laboratory with a million notifications, and how many triggers a second
+// are taken, on a whole stack.
+package notifications
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/labplatform/labplatform/scripts/bench/internal/report"
+	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
+	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
+	"github.com/labplatform/labplatform/scripts/devstack/seed"
+)
+
+const (
+	labID       = 900
+	pages       = 200
+	connections = 16
+)
+
+// Run measures inbox_page_p99_ms, list_10000_ms and notify_per_second.
+func Run(ctx context.Context, r *report.Report) error {
+	rounds, rows, triggers := 3, 1_000_000, 4_000
+	if r.Quick {
+		rounds, rows, triggers = 2, 100_000, 1_500
+	}
+	s, err := stack.New("NOTIFICATIONS_LOG_LEVEL=WARN", "GATEWAY_LOG_LEVEL=WARN")
+	if err != nil {
+		return err
+	}
+	defer s.Remove()
+	took, err := s.Up(ctx)
+	if err != nil {
+		return err
+	}
+	r.Progress("a stack of its own is up after %.1f s", took.Seconds())
+	l := &laboratory{base: s.Endpoints.Gateway, client: &http.Client{Timeout: 20 * time.Second,
+		Transport: &http.Transport{MaxIdleConnsPerHost: connections}}}
+	if err := l.fill(ctx, s, rows, r.Progress); err != nil {
+		return err
+	}
+	if err := l.read(ctx, r, rounds); err != nil {
+		return err
+	}
+	return l.notify(ctx, r, s, rounds, triggers)
+}
+
+type laboratory struct {
+	base   string
+	client *http.Client
+}
+
+// fill makes rows notifications of the last 28 days.
+func (l *laboratory) fill(ctx context.Context, s *sandbox.Sandbox, rows int, say func(string, ...any)) error {
+	target, err := seed.Stack(s.Dir)
+	if err != nil {
+		return err
+	}
+	fixture, err := json.Marshal(map[string]any{
+		"mysql":    map[string]any{"labs": []any{map[string]any{"id": labID, "labName": "Bench"}}},
+		"sessions": []any{map[string]any{"id": "bench", "session_type": "lab_user", "lab_id": labID, "lab_user_id": 1, "username": "bench"}},
+	})
+	if err != nil {
+		return err
+	}
+	parsed, err := seed.Parse(fixture, s.Dir)
+	if err != nil {
+		return err
+	}
+	if _, err := target.Apply(ctx, parsed); err != nil {
+		return err
+	}
+	db, err := target.OpenMySQL()
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return insert(ctx, db, rows, say)
+}
+
+func insert(ctx context.Context, db *sql.DB, rows int, say func(string, ...any)) error {
+	const step = 2_000
+	newest := time.Now().Unix()
+	for done := 0; done < rows; done += step {
+		var args []any
+		for i := range step {
+			args = append(args, labID, 45, 2, `{"title":"Critical report","body":"A report has a critical result.","data":{"lrr_id":7001}}`,
+				newest-int64(done+i)*28*86400/int64(rows))
+		}
+		_, err := db.ExecContext(ctx, "INSERT INTO Notifications (lab_id, org_id, notification_type_id, message, created_at) VALUES (?,?,?,?,?)"+
+			strings.Repeat(",(?,?,?,?,?)", step-1), args...)
+		if err != nil {
+			return err
+		}
+		if done%200_000 == 0 {
+			say("%d of %d notifications are there", done, rows)
+		}
+	}
+	return nil
+}
+
+// read measures pages of 50 over the whole inbox, and the longest list.
+func (l *laboratory) read(ctx context.Context, r *report.Report, rounds int) error {
+	var p99, list []float64
+	for range rounds {
+		var taken []time.Duration
+		for page := range pages {
+			start := time.Now()
+			if err := l.get(ctx, fmt.Sprintf("all?limit=50&page=%d", 1+page%20), 50); err != nil {
+				return err
+			}
+			taken = append(taken, time.Since(start))
+		}
+		slices.Sort(taken)
+		p99 = append(p99, milliseconds(taken[len(taken)*99/100]))
+		start := time.Now()
+		if err := l.get(ctx, "all?limit=10000", 10_000); err != nil {
+			return err
+		}
+		list = append(list, milliseconds(time.Since(start)))
+		r.Progress("a page p99 %.1f ms, 10,000 rows %.0f ms", p99[len(p99)-1], list[len(list)-1])
+	}
+	r.Lower("inbox_page_p99_ms", "ms", p99, "", nil)
+	r.Lower("list_10000_ms", "ms", list, "", nil)
+	return nil
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func (l *laboratory) get(ctx context.Context, path string, rows int) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, l.base+"/api-v3/notifications/"+path, nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Cookie", "sessionid=bench")
+	body, err := l.answer(request)
+	if err == nil && bytes.Count(body, []byte(`"notification_activities"`)) != rows {
+		err = fmt.Errorf("%s: not %d rows: %.200s", path, rows, body)
+	}
+	return err
+}
+
+func (l *laboratory) answer(request *http.Request) ([]byte, error) {
+	response, err := l.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%d %.200s", response.StatusCode, body)
+	}
+	return body, err
+}
+
+// notify measures triggers over a few connections; every one is a notification of its own.
+func (l *laboratory) notify(ctx context.Context, r *report.Report, s *sandbox.Sandbox, rounds, triggers int) error {
+	var perSecond []float64
+	sent := 0
+	for range rounds {
+		token, err := s.InternalToken(ctx) // it lives a minute
+		if err != nil {
+			return err
+		}
+		start := time.Now()
+		if err := l.trigger(ctx, s.Endpoints.GatewayInternal, token, sent, triggers); err != nil {
+			return err
+		}
+		perSecond = append(perSecond, float64(triggers)/time.Since(start).Seconds())
+		sent += triggers
+		r.Progress("%.0f triggers a second", perSecond[len(perSecond)-1])
+	}
+	r.Higher("notify_per_second", "1/s", perSecond, "", nil)
+	r.Correct("triggers", sent)
+	return stored(ctx, s.Dir, sent)
+}
+
+func (l *laboratory) trigger(ctx context.Context, base, token string, first, count int) error {
+	errs := make(chan error, connections)
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range connections {
+		wait.Go(func() {
+			for i := int(next.Add(1)); i <= count; i = int(next.Add(1)) {
+				body := fmt.Sprintf(`{"lab_id":%d,"org_id":45,"lrr_id":%d}`, labID, first+i)
+				request, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/api-v3/notifications/fcm/2/topic/notify", strings.NewReader(body))
+				if err == nil {
+					request.Header.Set("Authorization", "Bearer "+token)
+					request.Header.Set("X-Is-Internal-Request", "True")
+					request.Header.Set("Content-Type", "application/json")
+					_, err = l.answer(request)
+				}
+				if err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	close(errs)
+	return <-errs
+}
+
+// stored is the correctness gate: every trigger is one notification.
+func stored(ctx context.Context, dir string, want int) error {
+	target, err := seed.Stack(dir)
+	if err != nil {
+		return err
+	}
+	db, err := target.OpenMySQL()
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var n int
+	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM Notifications WHERE dedupe_key IS NOT NULL").Scan(&n); err != nil {
+		return err
+	}
+	if n != want {
+		return fmt.Errorf("%d notifications of %d triggers", n, want)
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package e2e
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/labplatform/labplatform/scripts/devstack/seed"
+)
+
+const (
+	editPath = "/api-v3/report/external-edit"
+	wordType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+	creation = `{"template_id":1,"word_s3_filepath":"templates/report.docx"}`
+)
+
+var (
+	nextEditor atomic.Int64
+	nextReport atomic.Int64
+)
+
+// editor seeds a session of a laboratory's user of its own, whom no rate limit has met.
+func editor(t *testing.T, lab int, permissions ...string) string {
+	t.Helper()
+	id := 50_000 + nextEditor.Add(1)
+	name := fmt.Sprintf("e2e-editor-%d", id)
+	granted, err := json.Marshal(append([]string{}, permissions...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seedFixture(t, fmt.Sprintf(`{"sessions":[{"id":%q,"session_type":"lab_user","lab_id":%d,"lab_user_id":%d,"username":%q,"full_name":"Editor %d","permissions":%s}]}`,
+		name, lab, id, name, id, granted))
+	return name
+}
+
+func seedFixture(t *testing.T, text string) {
+	t.Helper()
+	fixture, err := seed.Parse([]byte(text), stack.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stack.seed.Apply(t.Context(), fixture); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// editReport seeds a report of laboratory 12 for one test.
+func editReport(t *testing.T) int {
+	t.Helper()
+	id := int(760_000 + nextReport.Add(1))
+	newReport(t, id)
+	return id
+}
+
+// docx is a Word document that says text; parts are added or replace others.
+func docx(t *testing.T, text string, parts ...string) []byte {
+	t.Helper()
+	all := map[string]string{
+		"[Content_Types].xml": `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="xml" ContentType="application/xml"/></Types>`,
+		"word/document.xml":   "<document>" + text + "</document>",
+	}
+	names := []string{"[Content_Types].xml", "word/document.xml"}
+	for i := 0; i+1 < len(parts); i += 2 {
+		if _, known := all[parts[i]]; !known {
+			names = append(names, parts[i])
+		}
+		all[parts[i]] = parts[i+1]
+	}
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, name := range names {
+		part, err := w.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(part, all[name]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func pdf(text string) []byte {
+	return []byte("%PDF-1.7\n1 0 obj <</Type /Catalog>> endobj\n% " + text + "\ntrailer <</Root 1 0 R>>\n%%EOF\n")
+}
+
+// file is one part of an upload's form.
+type formFile struct {
+	field, name, contentType string
+	content                  []byte
+}
+
+// pair is the form of a save.
+func savedPair(t *testing.T, text string) []formFile {
+	t.Helper()
+	return []formFile{
+		{"word_file", "report.docx", wordType, docx(t, text)},
+		{"pdf_file", "report.pdf", "application/pdf", pdf(text)},
+	}
+}
+
+func formOf(files []formFile) (body []byte, contentType string) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for _, f := range files {
+		header := textproto.MIMEHeader{}
+		disposition := fmt.Sprintf(`form-data; name="%s"`, f.field)
+		if f.name != "" {
+			disposition += fmt.Sprintf(`; filename="%s"`, strings.ReplaceAll(f.name, `\`, `\\`))
+		}
+		header.Set("Content-Disposition", disposition)
+		if f.contentType != "" {
+			header.Set("Content-Type", f.contentType)
+		}
+		part, _ := w.CreatePart(header) // a buffer takes everything
+		_, _ = part.Write(f.content)
+	}
+	_ = w.Close()
+	return b.Bytes(), w.FormDataContentType()
+}
+
+// upload posts a form to a session with a bearer token, none when it is empty.
+func uploadForm(ctx context.Context, editID int, token string, files []formFile) (answer, error) {
+	body, contentType := formOf(files)
+	url := fmt.Sprintf("%s%s/agent/%d", stack.Endpoints.Gateway, editPath, editID)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	request.Header.Set("Content-Type", contentType)
+	request.Header.Set("X-IS-EXTERNAL-EDIT-REQUEST", "true")
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return answer{response.StatusCode, response.Header, string(text)}, err
+}
+
+func mustUpload(t *testing.T, editID int, token string, files []formFile) answer {
+	t.Helper()
+	got, err := uploadForm(t.Context(), editID, token, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// open creates a session and returns its id and token.
+func openSession(t *testing.T, session string, report int, body string) (id int, token string) {
+	t.Helper()
+	got := call(t, session, "POST", fmt.Sprintf("%s/%d", editPath, report), body)
+	if got.status != 200 {
+		t.Fatalf("create: %d %s", got.status, got.body)
+	}
+	fields := got.json(t)
+	return int(fields["edit_id"].(float64)), fields["auth_token"].(string)
+}
+
+// keys returns the field names of a JSON object.
+func namesOf(m map[string]any) map[string]bool {
+	names := map[string]bool{}
+	for name := range m {
+		names[name] = true
+	}
+	return names
+}
+
+// objectsOf lists the files of a report in the store's folder.
+func objectsOf(t *testing.T, report int) string {
+	t.Helper()
+	root := filepath.Join(strings.TrimPrefix(stack.Endpoints.BlobURL, "file://"), "labs", "12", "external-edit", strconv.Itoa(report))
+	var found []string
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			found = append(found, strings.TrimPrefix(path, root))
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return strings.Join(found, "\n")
+}

@@ -1,0 +1,109 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
+)
+
+// cutAfter is when a body that does not come is answered or cut, with room for a busy machine.
+const cutAfter = 15 * time.Second
+
+// listeners returns the HTTP listeners of the stack by name.
+func listeners(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{"public": stack.Endpoints.Gateway, "internal": stack.Endpoints.GatewayInternal}
+	for service, environ := range stack.Endpoints.Environ {
+		for name, value := range environ {
+			if strings.HasSuffix(name, "_ADMIN_PORT") {
+				found["admin of "+service] = "http://127.0.0.1:" + value
+			}
+		}
+	}
+	if len(found) < 4 {
+		t.Fatalf("only %v", found)
+	}
+	return found
+}
+
+// A body whose bytes do not come holds no connection, on any listener and on paths that nobody has.
+func TestSlowBodiesAreAnsweredOrCut(t *testing.T) {
+	t.Parallel()
+	var all sync.WaitGroup
+	for name, base := range listeners(t) {
+		for _, path := range []string{"/nothing/here", "/queue/"} {
+			all.Go(func() {
+				if err := sendSlowly(base, path); err != nil {
+					t.Errorf("%s %s: %v", name, path, err)
+				}
+			})
+		}
+	}
+	all.Wait()
+}
+
+// sendSlowly sends one byte of a body of a hundred and waits for the end of the connection.
+func sendSlowly(base, path string) error {
+	u, err := url.Parse(base)
+	if err != nil {
+		return err
+	}
+	conn, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	begin := time.Now()
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n[", path, u.Host)
+	if err != nil {
+		return err
+	}
+	if err := conn.SetReadDeadline(begin.Add(cutAfter + 10*time.Second)); err != nil {
+		return err
+	}
+	answer, err := io.ReadAll(conn)
+	if took := time.Since(begin); errors.Is(err, os.ErrDeadlineExceeded) || took > cutAfter {
+		return fmt.Errorf("open for %v; it said %.100q", took, answer)
+	}
+	return nil
+}
+
+// A service that was away is reached again within seconds of its return: the gateway must not wait out the delays that
+// grew while it was away.
+func TestAServiceIsReachedSoonAfterAnOutage(t *testing.T) {
+	outage := 20 * time.Second
+	if os.Getenv("LAB_LONG_TESTS") == "1" {
+		outage = time.Minute
+	}
+	const path = "/api-v3/cell-counter-mappings/55"
+	if got := call(t, labSession, "GET", path, ""); got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	if err := stack.Kill("cellcounter"); err != nil {
+		t.Fatal(err)
+	}
+	for begin := time.Now(); time.Since(begin) < outage; {
+		if got := call(t, labSession, "GET", path, ""); got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
+			t.Fatalf("while it is away: %d %v %s", got.status, got.header, got.body)
+		}
+		<-time.After(time.Second)
+	}
+	if err := stack.Start("cellcounter", nil); err != nil {
+		t.Fatal(err)
+	}
+	back := time.Now()
+	await.True(t, "the first answer", func() bool { return call(t, labSession, "GET", path, "").status == http.StatusOK })
+	if took := time.Since(back); took > 10*time.Second {
+		t.Errorf("reached %v after its start", took)
+	}
+}

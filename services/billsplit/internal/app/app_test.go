@@ -1,0 +1,367 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	goredis "github.com/redis/go-redis/v9"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
+	cdcv1 "github.com/labplatform/labplatform/proto/gen/lab/cdc/v1"
+	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/billsplit/internal/app"
+	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
+)
+
+const (
+	secret = "a-service-token-secret-of-32-bytes"
+	canary = "Quetzalcoatlus"
+)
+
+// capture is the change-capture service as this one sees it.
+type capture struct {
+	cdcv1.UnimplementedChangeCaptureServiceServer
+
+	mu  sync.Mutex
+	got []*cdcv1.SyncUsersRequest
+}
+
+func (c *capture) SyncUsers(_ context.Context, in *cdcv1.SyncUsersRequest) (*cdcv1.SyncUsersResponse, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.got = append(c.got, in)
+	return &cdcv1.SyncUsersResponse{Synced: 1}, nil
+}
+
+func (c *capture) asked() []*cdcv1.SyncUsersRequest {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.got
+}
+
+// bench is a running service on real engines.
+type bench struct {
+	t       *testing.T
+	db      *sql.DB
+	redis   *goredis.Client
+	capture *capture
+	client  billsplitv1.BillSplitServiceClient
+	admin   string
+	logs    *buffer
+	ended   chan error
+	cancel  context.CancelFunc
+}
+
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+func start(t *testing.T, overrides ...string) *bench {
+	t.Helper()
+	b := &bench{t: t, capture: &capture{}, logs: &buffer{}, ended: make(chan error, 1)}
+	var dsn string
+	b.db, dsn = mysqltest.Open(t)
+	cache := redistest.Start(t)
+	b.redis = cache.Client()
+	if err := legacydb.Create(t.Context(), b.db); err != nil {
+		t.Fatal(err)
+	}
+	ports := freePorts(t)
+	cfg, err := app.Load(append(environ(t, dsn, cache.Addr, b.serveCapture(), ports), overrides...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := app.Migrate(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Insert(t, b.db, storetest.Worked())
+	ctx, cancel := context.WithCancel(t.Context())
+	b.cancel = cancel
+	go func() { b.ended <- app.Serve(ctx, cfg, "test", b.logs) }()
+	t.Cleanup(b.stop)
+	b.admin = "http://127.0.0.1:" + ports[1]
+	conn, err := grpc.NewClient("127.0.0.1:"+ports[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	b.client = billsplitv1.NewBillSplitServiceClient(conn)
+	await.Nil(t, "readiness", func() error {
+		code, text, err := b.get("/health/ready")
+		if err == nil && code != http.StatusOK {
+			err = fmt.Errorf("%d %s", code, text)
+		}
+		return err
+	})
+	return b
+}
+
+func environ(t *testing.T, dsn, redisAddr, captureAddr string, ports [2]string) []string {
+	t.Helper()
+	my, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	myHost, myPort, _ := net.SplitHostPort(my.Addr)
+	kvHost, kvPort, _ := net.SplitHostPort(redisAddr)
+	return []string{
+		"BILL_SPLIT_HOST=127.0.0.1", "BILL_SPLIT_GRPC_PORT=" + ports[0], "BILL_SPLIT_ADMIN_PORT=" + ports[1], "BILL_SPLIT_DRAIN_DELAY_SECONDS=0",
+		"BILL_SPLIT_SERVICE_TOKEN_SECRET=" + secret, "BILL_SPLIT_LOG_LEVEL=DEBUG", "BILL_SPLIT_CDC_ADDR=" + captureAddr,
+		"BILL_SPLIT_DB_HOST=" + myHost, "BILL_SPLIT_DB_PORT=" + myPort, "BILL_SPLIT_DB_USER=" + my.User, "BILL_SPLIT_DB_PASSWORD=" + my.Passwd,
+		"BILL_SPLIT_DB_DATABASE=" + my.DBName,
+		"BILL_SPLIT_KV_HOST=" + kvHost, "BILL_SPLIT_KV_PORT=" + kvPort, "BILL_SPLIT_KV_CONNECTION_TYPE=standalone",
+	}
+}
+
+func (b *bench) serveCapture() string {
+	b.t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	cdcv1.RegisterChangeCaptureServiceServer(s, b.capture)
+	go func() { _ = s.Serve(l) }()
+	b.t.Cleanup(s.Stop)
+	return l.Addr().String()
+}
+
+// freePorts are those of gRPC and of the administration.
+func freePorts(t *testing.T) (ports [2]string) {
+	t.Helper()
+	for i := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ports[i] = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+func (b *bench) stop() {
+	b.cancel()
+	select {
+	case err := <-b.ended:
+		if err != nil {
+			b.t.Errorf("the service ended with %v", err)
+		}
+	case <-time.After(40 * time.Second):
+		b.t.Error("the service did not stop")
+	}
+	if b.t.Failed() {
+		b.t.Log(b.logs)
+	}
+}
+
+func (b *bench) get(path string) (int, string, error) {
+	response, err := http.Get(b.admin + path)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(text), err
+}
+
+// session is a context with the session of a kind of log-in.
+func (b *bench) session(kind string, lab int) context.Context {
+	b.t.Helper()
+	id := fmt.Sprint(kind, lab)
+	document := fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":77,"full_name":%q,"created_at":%d}`, kind, lab, "Asha "+canary, time.Now().Unix())
+	if err := b.redis.Set(b.t.Context(), "session:"+id, document, time.Hour).Err(); err != nil {
+		b.t.Fatal(err)
+	}
+	return metadata.AppendToOutgoingContext(b.t.Context(), "cookie", "sessionid="+id)
+}
+
+// internal is a context with the token of the gateway's internal listener.
+func (b *bench) internal() context.Context {
+	b.t.Helper()
+	token, err := authn.NewServiceTokens(secret, "gateway", clock.System{}).Mint("billsplit", "taskqueue")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return metadata.AppendToOutgoingContext(b.t.Context(), "authorization", "Bearer "+token)
+}
+
+func in(mode string, tests string) *billsplitv1.SplitBillRequest {
+	return &billsplitv1.SplitBillRequest{
+		BillId: storetest.Original, TestIds: &typev1.RawJSON{Json: []byte(tests)},
+		IsValidate: proto.Bool(mode == "validate"), IsCalculate: proto.Bool(mode == "calculate"),
+	}
+}
+
+func TestASplitFromSessionToSearch(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	asha := metadata.AppendToOutgoingContext(b.session("lab_user", 12), "idempotency-key", "k1")
+	var header metadata.MD
+	out, err := b.client.SplitBill(asha, in("", "[103]"), grpc.Header(&header))
+	if err != nil || out.GetStatus() != "success" || out.GetData().GetNewBill().GetTotalAmount() != 362.9 || len(header.Get("x-http-code")) != 0 {
+		t.Fatalf("%v %v %v", out, err, header)
+	}
+	again, err := b.client.SplitBill(asha, in("", "[103]"))
+	if err != nil || !proto.Equal(out, again) {
+		t.Errorf("%v %v", again, err)
+	}
+	refused, err := b.client.SplitBill(b.session("lab_user", 12), in("", "[103]"), grpc.Header(&header))
+	if err != nil || refused.GetStatus() != "failed" || header.Get("x-http-code")[0] != "400" {
+		t.Errorf("%v %v %v", refused, err, header)
+	}
+	await.True(t, "the refresh of the patient", func() bool { return len(b.capture.asked()) == 1 })
+	if got := b.capture.asked()[0]; got.GetLabId() != 12 || got.GetUserIds()[0] != storetest.Patient {
+		t.Errorf("%v", got)
+	}
+	if _, err := b.client.MergeBill(b.internal(), &billsplitv1.MergeBillRequest{BillId: out.GetData().GetNewBill().GetId(), LabId: proto.Int64(12)}); err != nil {
+		t.Error(err)
+	}
+	b.expectMetrics("billsplit_executed_total 1", "billsplit_tests_moved_total 3", "billsplit_replayed_total 1", "billsplit_refused_total 1", "billsplit_merged_total 1",
+		`billsplit_failures_total{type="TO_SPLIT_TESTS_NOT_FOUND"} 1`, `billsplit_failures_total{type="RELATION_BLOCKED"} 0`,
+		`billsplit_validated_total{status="failed"} 0`, `billsplit_seconds_count{mode="execute"} 3`, `billsplit_seconds_count{mode="validate"} 0`, `billsplit_seconds_count{mode="merge"} 1`, `billsplit_seconds_count{mode="family"} 0`,
+		`aftercommit_failed_total{task="index"} 0`)
+}
+
+func (b *bench) expectMetrics(lines ...string) {
+	b.t.Helper()
+	_, metrics, err := b.get("/metrics")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, line := range lines {
+		if !strings.Contains(metrics, line) {
+			b.t.Errorf("metric %s is missing", line)
+		}
+	}
+}
+
+func TestWhoMayCall(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		access string
+		codes  map[string]codes.Code
+	}{
+		"every session": {"session", map[string]codes.Code{"lab_user": codes.OK, "doctor": codes.OK, "support": codes.OK}},
+		"support":       {"support", map[string]codes.Code{"lab_user": codes.PermissionDenied, "doctor": codes.PermissionDenied, "support": codes.OK}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, "BILL_SPLIT_ACCESS="+c.access)
+			for kind, want := range c.codes {
+				if _, err := b.client.SplitBill(b.session(kind, 12), in("validate", "[103]")); status.Code(err) != want {
+					t.Errorf("%s: %v", kind, err)
+				}
+			}
+			named := in("validate", "[103]")
+			named.LabId = proto.Int64(12)
+			for who, call := range map[string]struct {
+				ctx  context.Context
+				in   *billsplitv1.SplitBillRequest
+				want codes.Code
+			}{
+				"nobody":                            {t.Context(), in("validate", "[103]"), codes.Unauthenticated},
+				"a service":                         {b.internal(), named, codes.OK},
+				"a service without a laboratory":    {b.internal(), in("validate", "[103]"), codes.InvalidArgument},
+				"support, naming another's":         {b.session("support", 13), named, codes.InvalidArgument},
+				"a session without a laboratory":    {b.session("support", 0), in("validate", "[103]"), codes.InvalidArgument},
+				"support of another laboratory too": {b.session("support", 13), in("validate", "[103]"), codes.OK}, // BILL_NOT_FOUND in the body
+			} {
+				out, err := b.client.SplitBill(call.ctx, call.in)
+				if status.Code(err) != call.want {
+					t.Errorf("%s: %v", who, err)
+				}
+				if strings.Contains(who, "another laboratory too") && out.GetFailedValidation()[0].GetType() != "BILL_NOT_FOUND" {
+					t.Errorf("%s: %v", who, out)
+				}
+			}
+		})
+	}
+}
+
+// TestNothingOfPeopleIsToldElsewhere has the canary in every column that can hold something of a person, and looks for
+// it in logs, metrics and errors, after work that succeeds and work that fails.
+func TestNothingOfPeopleIsToldElsewhere(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	exec := func(statement string, args ...any) {
+		t.Helper()
+		if _, err := b.db.ExecContext(t.Context(), statement, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("INSERT INTO userDetails (id, labId_id, fullName, contact) VALUES (?, 12, ?, ?)", storetest.Patient, canary, canary)
+	exec("UPDATE billing SET orderNumber = ? WHERE id = ?", canary, storetest.Original)
+	exec("INSERT INTO bill_attachment (lab_id, bill_id, category, file_path) VALUES (12, ?, 'smart_report', ?)", storetest.Original, canary)
+	asha := b.session("lab_user", 12)
+	var said []string
+	call := func(mode, tests string) {
+		out, err := b.client.SplitBill(asha, in(mode, tests))
+		said = append(said, fmt.Sprint(out, err))
+	}
+	call("", `[103]`)
+	call("", `["`+canary+`"]`)
+	call("validate", `[`+canary+`]`)
+	exec("UPDATE billing SET source = ? WHERE id = ?", canary, storetest.Original)
+	call("calculate", `[101]`)
+	exec("UPDATE billing SET source = 'Insurance' WHERE id = ?", storetest.Original)
+	exec("DELETE FROM ActivityLog")
+	exec("ALTER TABLE ActivityLog MODIFY labUserName VARCHAR(3) NOT NULL")
+	call("", `[101]`)
+	exec("DROP TABLE crm_kit")
+	call("", `[101]`)
+	exec("INSERT INTO billing (id, labId_id, labBillId, userDetailsId_id) VALUES (77, 12, 77, 1)")
+	exec("ALTER TABLE billing MODIFY vat VARCHAR(20)")
+	exec("UPDATE billing SET vat = ? WHERE id = 77", canary)
+	out, err := b.client.GetFamily(asha, &billsplitv1.GetFamilyRequest{BillId: 77})
+	said = append(said, fmt.Sprint(out, err))
+	_, metrics, err := b.get("/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range append(said, metrics, b.logs.String()) {
+		if strings.Contains(text, canary) {
+			t.Errorf("text %d tells it: %.2000s", i, text)
+		}
+	}
+	if len(said) != 7 || !strings.Contains(said[0], "success") || !strings.Contains(said[4], "Internal") || !strings.Contains(said[5], "Internal") {
+		t.Errorf("%q", said)
+	}
+}

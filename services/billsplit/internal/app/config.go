@@ -1,0 +1,82 @@
+// Package app owns the bill split process: its settings and the list of what runs in it.
+package app
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/redisdb"
+	"github.com/labplatform/labplatform/pkg/service"
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+	"github.com/labplatform/labplatform/services/billsplit/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/billsplit/internal/store/mysql"
+)
+
+// Prefix of the service's variables.
+const Prefix = "BILL_SPLIT_"
+
+// Default ports.
+const (
+	defaultGRPCPort  = 9007
+	defaultAdminPort = 8007
+)
+
+// Config holds every setting of the service.
+type Config struct {
+	service.Config
+	DB mysqldb.Config `envPrefix:"DB_"`
+	KV redisdb.Config `envPrefix:"KV_"`
+
+	// VATPercent is carry, the original's rate on both bills, or derive, computed from each bill's amounts.
+	VATPercent string `env:"VAT_PERCENT" envDefault:"carry"`
+	// Access is session, every session of the laboratory, or support, support log-ins alone.
+	Access string `env:"ACCESS" envDefault:"session"`
+	// LabSwitch is ignore, or require: then a laboratory whose enable_bill_split is 0 splits nothing.
+	LabSwitch string `env:"LAB_SWITCH" envDefault:"ignore"`
+	// GuardColumns name the bill's column of guarded tables where it is not bill_id: crm_kit:billId,….
+	GuardColumns map[string]string `env:"GUARD_COLUMNS"`
+	// CDCAddr may be empty: then the search index is refreshed by change capture alone.
+	CDCAddr string `env:"CDC_ADDR"`
+}
+
+// Load reads the settings from environ.
+func Load(environ []string) (Config, error) {
+	cfg := Config{}
+	cfg.Ports(defaultGRPCPort, defaultAdminPort)
+	err := config.Load(Prefix, &cfg, environ)
+	return cfg, err
+}
+
+// switchRequired is the value of LAB_SWITCH that asks the laboratory.
+const switchRequired = "require"
+
+// Validate refuses values that mean nothing.
+func (c *Config) Validate() error {
+	problems := []error{
+		oneOf("VAT_PERCENT", c.VATPercent, string(bill.Carry), string(bill.Derive)),
+		oneOf("ACCESS", c.Access, string(grpcapi.AnySession), string(grpcapi.SupportOnly)),
+		oneOf("LAB_SWITCH", c.LabSwitch, "ignore", switchRequired),
+	}
+	for table, column := range c.GuardColumns {
+		if !slices.ContainsFunc(bill.Guards(), func(g bill.Guard) bool { return g.Table == table }) {
+			problems = append(problems, fmt.Errorf("GUARD_COLUMNS names %q, which is no guarded table", table))
+		}
+		if column == "" || strings.ContainsAny(column, "` ;") {
+			problems = append(problems, fmt.Errorf("GUARD_COLUMNS gives %s the column %q: name one like bill_id", table, column))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func oneOf(name, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return fmt.Errorf("%s is %q: use %s", name, value, strings.Join(allowed, " or "))
+}
+
+func (c *Config) guards() mysql.Guards { return c.GuardColumns }

@@ -1,0 +1,233 @@
+package bill_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+)
+
+var workedHead = bill.Amounts{
+	VAT: 5167, VATPercent: 50_000, TDS: 1000, CoPay: 10333, Concession: 5000, Total: 112500, Additional: 5000, PatientPayable: 10333,
+}
+
+var workedRows = []bill.Row{
+	{ID: 101, Amount: 40000, CoPay: 4000}, {ID: 102, Amount: 35000, Concession: 5000, CoPay: 3000}, {ID: 103, Amount: 33333, CoPay: 3333},
+}
+
+func rows(ids ...int64) []bill.Row { return bill.Select(workedRows, ids).Moved }
+
+// TestTheWorkedExample is the documented table: test 103 leaves first, then test 102.
+func TestTheWorkedExample(t *testing.T) {
+	t.Parallel()
+	first := bill.Divide(workedHead, rows(103), bill.Carry)
+	second := bill.Divide(first.Parent, rows(102), bill.Carry)
+	for _, c := range []struct {
+		name      string
+		got, want bill.Amounts
+	}{
+		{"split 103", first.New, bill.Amounts{Total: 36290, VAT: 1667, TDS: 323, Additional: 1613, VATPercent: 50_000}},
+		{"parent after", first.Parent, bill.Amounts{Total: 76210, VAT: 3500, TDS: 677, Additional: 3387, Concession: 5000, CoPay: 7000,
+			PatientPayable: 7000, VATPercent: 50_000}},
+		{"split 102", second.New, bill.Amounts{Total: 32662, VAT: 1500, TDS: 290, Additional: 1452, Concession: 5000, VATPercent: 50_000}},
+		{"parent after that", second.Parent, bill.Amounts{Total: 43548, VAT: 2000, TDS: 387, Additional: 1935, CoPay: 4000,
+			PatientPayable: 4000, VATPercent: 50_000}},
+	} {
+		if diff := cmp.Diff(c.want, c.got); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+	if first.Limited || second.Limited {
+		t.Error("nothing was limited")
+	}
+}
+
+func TestTheRateOfVAT(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		rule         bill.PercentRule
+		head         bill.Amounts
+		moved        bill.Paise
+		parent, made bill.Percent
+	}{
+		"carried":                        {bill.Carry, bill.Amounts{VAT: 1800, VATPercent: 180_000, Total: 12800, Additional: 1000}, 5000, 180_000, 180_000},
+		"derived":                        {bill.Derive, bill.Amounts{VAT: 1800, VATPercent: 180_000, Total: 12800, Additional: 1000}, 5000, 163_636, 163_636},
+		"carried from nothing":           {bill.Carry, bill.Amounts{VAT: 1800, Total: 11800}, 5000, 180_000, 180_000},
+		"no tax":                         {bill.Carry, bill.Amounts{Total: 10000}, 5000, 0, 0},
+		"a tax on nothing":               {bill.Derive, bill.Amounts{VAT: 100, Total: 100}, 0, 0, 0},
+		"a tax far above what it is on":  {bill.Derive, bill.Amounts{VAT: 100_000, Total: 100_010}, 5, 9_999_999, 9_999_999},
+		"a bill whose tax is taken back": {bill.Derive, bill.Amounts{VAT: -1800, Total: 8200}, 5000, -180_000, -180_000},
+	}
+	for name, c := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := bill.Divide(c.head, []bill.Row{{ID: 1, Amount: c.moved}}, c.rule)
+			if d.Parent.VATPercent != c.parent || d.New.VATPercent != c.made {
+				t.Errorf("%v and %v, want %v and %v", d.Parent.VATPercent, d.New.VATPercent, c.parent, c.made)
+			}
+		})
+	}
+}
+
+func TestOldBillsAreDividedByTheirHead(t *testing.T) {
+	t.Parallel()
+	one := func(amount bill.Paise) []bill.Row { return []bill.Row{{ID: 1, Amount: amount}} }
+	tests := map[string]struct {
+		head    bill.Amounts
+		moved   []bill.Row
+		total   bill.Paise // of the new bill
+		limited bool
+	}{
+		"tests that cost more than the bill": {bill.Amounts{Total: 10_000}, one(12_000), 10_000, true},
+		"a free bill":                        {bill.Amounts{Total: 500, Additional: 500}, one(0), 0, false},
+		"a free bill with a price":           {bill.Amounts{}, one(700), 0, true},
+		"a credit line alone":                {bill.Amounts{Total: 10_000}, one(-500), 0, true},
+		"a credit line beside a test":        {bill.Amounts{Total: 10_000}, []bill.Row{{ID: 1, Amount: 900}, {ID: 2, Amount: -400}}, 500, false},
+		"a discount of 100 %":                {bill.Amounts{Total: 10_000, Concession: 800}, []bill.Row{{ID: 1, Amount: 800, Concession: 800}}, 0, false},
+		"a concession that the head lacks":   {bill.Amounts{Total: 10_000}, []bill.Row{{ID: 1, Amount: 800, Concession: 300}}, 500, true},
+		"a rounding below zero":              {bill.Amounts{Total: 9_967, Additional: -33}, one(5_000), 4_983, false},
+		"a paisa that rounding would owe":    {bill.Amounts{VAT: 1, Additional: 1, TDS: 5, Total: 0}, one(1), 0, false},
+	}
+	for name, c := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := bill.Divide(c.head, c.moved, bill.Carry)
+			if d.New.Total != c.total || d.Limited != c.limited {
+				t.Errorf("total %v, limited %v", d.New.Total, d.Limited)
+			}
+		})
+	}
+}
+
+func TestSelection(t *testing.T) {
+	t.Parallel()
+	all := []bill.Row{
+		{ID: 7, ProfileID: 6}, {ID: 1}, {ID: 2}, {ID: 3, ProfileID: 2}, {ID: 4, ProfileID: 2, Dismissed: true}, {ID: 5, Dismissed: true},
+		{ID: 6, ProfileID: 2}, {ID: 8, ProfileID: 99},
+	}
+	tests := map[string]struct {
+		ids                   []int64
+		moved, missing, alone []int64
+		stays                 int
+	}{
+		"a profile takes its children and theirs": {[]int64{2}, []int64{2, 3, 4, 6, 7}, nil, nil, 1},
+		"a child with its profile":                {[]int64{3, 2}, []int64{2, 3, 4, 6, 7}, nil, nil, 1},
+		"a child alone":                           {[]int64{3}, nil, nil, []int64{3}, 2},
+		"a child whose profile is elsewhere":      {[]int64{8}, nil, nil, []int64{8}, 2},
+		"everything that counts":                  {[]int64{2, 1}, []int64{1, 2, 3, 4, 6, 7}, nil, nil, 0},
+		"unknown ones":                            {[]int64{77, 1, -5}, []int64{1}, []int64{77, -5}, nil, 1},
+	}
+	for name, c := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := bill.Select(all, c.ids)
+			if !slices.Equal(bill.IDs(s.Moved), c.moved) || !slices.Equal(s.Missing, c.missing) || !slices.Equal(s.Alone, c.alone) || s.Stays != c.stays {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+func TestAProfileInACircleEnds(t *testing.T) {
+	t.Parallel()
+	s := bill.Select([]bill.Row{{ID: 1, ProfileID: 2}, {ID: 2, ProfileID: 1}, {ID: 3, ProfileID: 3}}, []int64{1, 2, 3})
+	if len(s.Moved) != 0 || len(s.Alone) != 3 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestOrderNumbers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		order  string
+		family []string
+		want   string
+	}{
+		{"ORD-1", nil, "ORD-1~1"},
+		{"ORD-1~1", []string{"ORD-1~1"}, "ORD-1~2"},
+		{"ORD-1", []string{"ORD-1~1", "ORD-1~12", "ORD-1~x", "ORD-1~3~4"}, "ORD-1~13"},
+		{"", []string{"~4"}, ""},
+		{"A~B", nil, "A~B~1"},
+		{"A~0", nil, "A~0~1"},
+	} {
+		if got, err := bill.NextOrder(c.order, c.family); err != nil || got != c.want {
+			t.Errorf("%q %v: %q %v, want %q", c.order, c.family, got, err, c.want)
+		}
+	}
+	if _, err := bill.NextOrder(strings.Repeat("x", 63), nil); err == nil {
+		t.Error("65 characters fit")
+	}
+}
+
+func TestDecimals(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bill.Paise{"1125.00": 112500, "0.05": 5, "-0.05": -5, "-12.3": -1230, "7": 700, "999999999999.99": 99999999999999} {
+		if got, err := bill.ParsePaise(text); err != nil || got != want {
+			t.Errorf("%s: %d %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "x", "1.234", "1.-2", "1e3", "--1", "99999999999999999999"} {
+		if got, err := bill.ParsePaise(text); err == nil {
+			t.Errorf("%q is %d", text, got)
+		}
+	}
+	for want, p := range map[string]bill.Paise{"0.00": 0, "-0.05": -5, "1125.00": 112500, "-12.30": -1230} {
+		if p.String() != want {
+			t.Errorf("%s, want %s", p, want)
+		}
+	}
+	if got := bill.Percent(180_000).String(); got != "18.0000" {
+		t.Error(got)
+	}
+	if got := bill.Paise(99_999_999_999_999).Rupees(); got != 999999999999.99 {
+		t.Error(got)
+	}
+}
+
+func TestChecksInTheirOrder(t *testing.T) {
+	t.Parallel()
+	around := bill.Surroundings{Attachments: []string{"image", "Smart_Report", "prescription"}}
+	for _, g := range slices.Backward(bill.Guards()) {
+		around.Guarded = append(around.Guarded, g.Table)
+	}
+	b := bill.Bill{Source: "Self Pay", State: bill.State{Locked: true, WrittenOff: true}, Amounts: bill.Amounts{Advance: -1}}
+	s := bill.Select([]bill.Row{{ID: 1, LabID: 13}, {ID: 2, LabID: 12, Refunded: true}, {ID: 3, LabID: 12, ProfileID: 2}, {ID: 4, LabID: 12, ProfileID: 9}}, []int64{9, 1, 2, 4})
+	failures := slices.Concat(bill.CheckBill(b, around), bill.CheckTests(s, 12), bill.CheckExecution(b, s, around))
+	want := bill.FailureTypes()[1:]
+	for range len(bill.Guards()) - 1 {
+		want = append(want, bill.RelationBlocked)
+	}
+	var types, tables []string
+	for _, f := range failures {
+		types = append(types, f.Type)
+		if f.Type == bill.RelationBlocked {
+			tables = append(tables, f.Message)
+		}
+	}
+	if diff := cmp.Diff(want, types); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"finance_insurance_claim", "finance_bill_claim_relation", "finance_claim_test_relation", "finance_claim_provider_info",
+		"patient_home_collection", "patient_emr_appointments", "payments_payment_gateway_transactions", "crm_kit", "integration_shipping_details",
+		"patient_linked_bill", "account_processed_file", "patient_b2b_patient", "integration_test_clinical_info", "finance_bill_classifier_tags"}, tables); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.Contains(failures[1].Message, "locked, written off") {
+		t.Error(failures[1].Message)
+	}
+	open := bill.Bill{Source: " INSURANCE"}
+	if f := slices.Concat(bill.CheckBill(open, bill.Surroundings{}), bill.CheckTests(bill.Select(workedRows, []int64{101}), 0),
+		bill.CheckExecution(open, bill.Select(workedRows, []int64{101}), bill.Surroundings{Attachments: []string{"image", "smart_report"}})); len(f) != 0 {
+		t.Errorf("%+v", f)
+	}
+	many := make([]int64, 10_000)
+	for i := range many {
+		many[i] = int64(i) + 5000
+	}
+	if f := bill.CheckTests(bill.Select(nil, many), 12); len(f) != 1 || !strings.HasSuffix(f[0].Message, "5019 and 9980 more") {
+		t.Errorf("%+v", f)
+	}
+}

@@ -1,0 +1,149 @@
+package bill
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The types of failures, documented, in the order in which they are reported.
+const (
+	NotFound               = "BILL_NOT_FOUND"
+	InvalidSource          = "INVALID_BILL_SOURCE"
+	InvalidState           = "INVALID_BILL_STATE"
+	Linked                 = "BILL_IS_ABDM_LINKED"
+	TestsNotFound          = "TO_SPLIT_TESTS_NOT_FOUND"
+	TestsNotFromSameLab    = "TO_SPLIT_TESTS_NOT_FROM_SAME_LAB"
+	TestsDismissed         = "TO_SPLIT_TESTS_DISMISSED_OR_REFUNDED"
+	InvalidTest            = "INVALID_TO_SPLIT_TEST"
+	AdvanceNotAllowed      = "BILL_ADVANCE_NOT_ALLOWED"
+	ZeroTestsLeft          = "ZERO_TEST_COUNT_AFTER_SPLIT"
+	UnsupportedAttachments = "UNSUPPORTED_ATTACHMENTS_FOUND"
+	RelationBlocked        = "RELATION_BLOCKED"
+)
+
+// The types of warnings beyond those of failures.
+const (
+	AmountsDisagree = "BILL_AMOUNTS_DISAGREE"
+	AmountLimited   = "MOVED_AMOUNT_LIMITED"
+)
+
+// FailureTypes lists the types of failures in their order.
+func FailureTypes() []string {
+	return []string{NotFound, InvalidSource, InvalidState, Linked,
+		TestsNotFound, TestsNotFromSameLab, TestsDismissed, InvalidTest,
+		AdvanceNotAllowed, ZeroTestsLeft, UnsupportedAttachments, RelationBlocked}
+}
+
+// Failure is one thing that is wrong, or a warning of one.
+type Failure struct {
+	Type    string
+	Message string
+	Label   string // of a guarded table
+}
+
+// BillNotFound is the one failure of a bill that the laboratory does not have.
+var BillNotFound = Failure{Type: NotFound, Message: "There is no such bill in this laboratory"}
+
+// Surroundings is what else the platform keeps about a bill.
+type Surroundings struct {
+	Guarded     []string // guarded tables that hold rows of the bill or of the moved tests
+	Attachments []string // categories of active attachments
+}
+
+// CheckBill makes the checks of the bill itself.
+func CheckBill(b Bill, around Surroundings) []Failure {
+	var f []Failure
+	if !b.Insured() {
+		f = append(f, Failure{Type: InvalidSource, Message: "Only insurance bills can be split"})
+	}
+	if words := b.State.Blocks(); len(words) > 0 {
+		f = append(f, Failure{Type: InvalidState, Message: "The bill is " + strings.Join(words, ", ") +
+			" and cannot be split"})
+	}
+	if slices.Contains(around.Guarded, LinkTable) {
+		f = append(f, Failure{Type: Linked, Message: "The bill is linked to a health record (ABDM) and cannot be split"})
+	}
+	return f
+}
+
+// CheckTests makes the checks of the chosen tests for a laboratory.
+func CheckTests(s Selection, labID int64) []Failure {
+	var foreign, gone []int64
+	for _, row := range s.Asked {
+		if row.LabID != labID {
+			foreign = append(foreign, row.ID)
+		}
+		if row.Dismissed || row.Refunded {
+			gone = append(gone, row.ID)
+		}
+	}
+	var f []Failure
+	for _, c := range []struct {
+		kind, message string
+		ids           []int64
+	}{
+		{TestsNotFound, "These tests are not on the bill: %s", s.Missing},
+		{TestsNotFromSameLab, "These tests belong to another laboratory: %s", foreign},
+		{TestsDismissed, "These tests are dismissed or refunded: %s", gone},
+		{InvalidTest, "These tests belong to a profile and move only with it; choose the profile instead: %s", s.Alone},
+	} {
+		if len(c.ids) > 0 {
+			f = append(f, Failure{Type: c.kind, Message: fmt.Sprintf(c.message, list(c.ids))})
+		}
+	}
+	return f
+}
+
+// CheckExecution makes the checks that stop an execution only: what may split, then the guarded tables.
+func CheckExecution(b Bill, s Selection, around Surroundings) []Failure {
+	var f []Failure
+	if b.Amounts.Advance != 0 {
+		f = append(f, Failure{Type: AdvanceNotAllowed, Message: "The bill has an advance; refund or move the advance before" +
+			" splitting"})
+	}
+	if len(s.Moved) > 0 && s.Stays == 0 {
+		f = append(f, Failure{Type: ZeroTestsLeft, Message: "At least one test must stay on the bill; choose fewer tests"})
+	}
+	inTheWay := func(category string) bool { return !freeAttachments[strings.ToLower(category)] }
+	if slices.ContainsFunc(around.Attachments, inTheWay) {
+		f = append(f, Failure{Type: UnsupportedAttachments, Message: "The bill has attachments that cannot be divided; " +
+			"only smart reports and images may be active"})
+	}
+	for _, g := range guards {
+		if slices.Contains(around.Guarded, g.Table) {
+			f = append(f, Failure{Type: RelationBlocked, Message: g.Table, Label: g.Label})
+		}
+	}
+	return f
+}
+
+// Warnings tells what the amounts of a bill have that a split cannot mend.
+func Warnings(b Bill, rows []Row, d Division) []Failure {
+	var w []Failure
+	if Disagrees(b.Amounts, rows) {
+		w = append(w, Failure{Type: AmountsDisagree, Message: "The bill's amounts are not the sum of its tests; the" +
+			" difference stays on this bill"})
+	}
+	if d.Limited {
+		w = append(w, Failure{Type: AmountLimited, Message: "The chosen tests cost more than the bill has; the new bill" +
+			" gets what there is"})
+	}
+	return w
+}
+
+// mostListed bounds a message: a request may name thousands of tests.
+const mostListed = 20
+
+func list(ids []int64) string {
+	texts := make([]string, 0, mostListed)
+	for _, id := range ids[:min(len(ids), mostListed)] {
+		texts = append(texts, strconv.FormatInt(id, 10))
+	}
+	text := strings.Join(texts, ", ")
+	if more := len(ids) - mostListed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

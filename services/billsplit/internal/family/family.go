@@ -1,0 +1,92 @@
+package family
+
+import (
+	"context"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+	"github.com/labplatform/labplatform/services/billsplit/internal/split"
+)
+
+// Record is a split as it is stored.
+type Record struct {
+	split.Record
+
+	MergedAt int64 // epoch milliseconds; 0: it was not undone
+}
+
+// Member is one bill of a family.
+type Member struct {
+	Bill   bill.Bill
+	Tests  []int64 // its rows now
+	Origin *Record // the split that made it; nil for the root
+}
+
+// Family is a bill with all that was split from it.
+type Family struct {
+	Members []Member // by id: the root is first
+	Sum     bill.Amounts
+}
+
+// Reader reads families.
+type Reader interface {
+	// Family returns the members of the laboratory's family to which the bill belongs, by id; none when there is no
+	// such bill.
+	Family(ctx context.Context, lab authn.LabScope, billID int64) ([]Member, error)
+}
+
+// ErrNoBill tells that the laboratory has no such bill.
+var ErrNoBill = apperr.New(apperr.NotFound, bill.NotFound, bill.BillNotFound.Message)
+
+// Observer is told what happened.
+type Observer interface {
+	// Merged is told of each split that was undone.
+	Merged()
+	// Took is told how long an operation took.
+	Took(mode string, d time.Duration)
+}
+
+// The operations in metrics.
+const (
+	modeView  = "family"
+	modeMerge = "merge"
+)
+
+// Modes lists them.
+func Modes() []string { return []string{modeView, modeMerge} }
+
+// timed returns what ends the measuring of an operation.
+func timed(c clock.Clock, o Observer, mode string) (done func()) {
+	begin := c.Now()
+	return func() { o.Took(mode, c.Now().Sub(begin)) }
+}
+
+// Viewer shows families.
+type Viewer struct {
+	reader   Reader
+	clock    clock.Clock
+	observer Observer
+}
+
+// NewViewer returns a Viewer.
+func NewViewer(r Reader, c clock.Clock, o Observer) *Viewer { return &Viewer{r, c, o} }
+
+// View returns the family of a bill, which may be any of its members.
+func (v *Viewer) View(ctx context.Context, lab authn.LabScope, billID int64) (Family, error) {
+	defer timed(v.clock, v.observer, modeView)()
+	members, err := v.reader.Family(ctx, lab, billID)
+	if err != nil {
+		return Family{}, err
+	}
+	if len(members) == 0 {
+		return Family{}, ErrNoBill
+	}
+	f := Family{Members: members, Sum: members[0].Bill.Amounts}
+	for _, m := range members[1:] {
+		f.Sum = f.Sum.Plus(m.Bill.Amounts)
+	}
+	return f, nil
+}

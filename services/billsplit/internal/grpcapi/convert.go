@@ -1,0 +1,62 @@
+package grpcapi
+
+import (
+	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+	"github.com/labplatform/labplatform/services/billsplit/internal/family"
+	"github.com/labplatform/labplatform/services/billsplit/internal/split"
+)
+
+// answer is what every mode says; failures change status and message.
+func answer(message string, failures, warnings []bill.Failure) *billsplitv1.SplitBillResponse {
+	out := &billsplitv1.SplitBillResponse{
+		Status: success, Message: message, FailedValidation: failuresOf(failures), Warnings: failuresOf(warnings),
+	}
+	if len(failures) > 0 {
+		out.Status, out.Message = failed, saidFailed
+	}
+	return out
+}
+
+func failuresOf(failures []bill.Failure) []*billsplitv1.FailedValidation {
+	out := make([]*billsplitv1.FailedValidation, len(failures))
+	for i, f := range failures {
+		out[i] = &billsplitv1.FailedValidation{Type: f.Type, Message: f.Message, Label: f.Label}
+	}
+	return out
+}
+
+func amountsOf(a bill.Amounts) *billsplitv1.BillAmounts {
+	return &billsplitv1.BillAmounts{
+		Vat: a.VAT.Rupees(), VatPercent: a.VATPercent.Number(), TDSAmount: a.TDS.Rupees(), BillAdvance: a.Advance.Rupees(),
+		CoPayAmount: a.CoPay.Rupees(), BillConcession: a.Concession.Rupees(), BillTotalAmount: a.Total.Rupees(),
+		DeductibleAmount: a.Deductible.Rupees(), BillAdditionalAmount: a.Additional.Rupees(),
+		PatientPayableAmount: a.PatientPayable.Rupees(),
+	}
+}
+
+func summaryOf(s split.Summary) *billsplitv1.SplitBillSummary {
+	return &billsplitv1.SplitBillSummary{Id: s.ID, LabBillId: s.LabBillID, TotalAmount: s.Total.Rupees()}
+}
+
+func familyOf(f family.Family) *billsplitv1.GetFamilyResponse {
+	out := &billsplitv1.GetFamilyResponse{RootBillId: f.Members[0].Bill.ID, Sum: amountsOf(f.Sum)}
+	for _, m := range f.Members {
+		out.Bills = append(out.Bills, memberOf(m))
+	}
+	return out
+}
+
+func memberOf(m family.Member) *billsplitv1.FamilyBill {
+	out := &billsplitv1.FamilyBill{
+		Id: m.Bill.ID, LabBillId: m.Bill.LabBillID, OrderNumber: m.Bill.OrderNumber, Source: m.Bill.Source,
+		Amounts: amountsOf(m.Bill.Amounts), TestIds: m.Tests,
+	}
+	if r := m.Origin; r != nil {
+		out.ParentBillId, out.MovedTestIds, out.SplitAt = &r.ParentID, r.Moved, &r.At
+		if r.MergedAt != 0 {
+			out.MergedAt = &r.MergedAt
+		}
+	}
+	return out
+}

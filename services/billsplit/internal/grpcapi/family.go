@@ -1,0 +1,44 @@
+package grpcapi
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/pkg/activitylog"
+	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
+	"github.com/labplatform/labplatform/services/billsplit/internal/family"
+)
+
+// GetFamily lists the bills that were split from one.
+func (s *Server) GetFamily(
+	ctx context.Context, in *billsplitv1.GetFamilyRequest,
+) (*billsplitv1.GetFamilyResponse, error) {
+	_, lab, err := s.admit(ctx, in.LabId, in.GetBillId())
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.d.Viewer.View(ctx, lab, in.GetBillId())
+	if err != nil {
+		return nil, err
+	}
+	return familyOf(f), nil
+}
+
+// MergeBill undoes a split.
+func (s *Server) MergeBill(
+	ctx context.Context, in *billsplitv1.MergeBillRequest,
+) (*billsplitv1.MergeBillResponse, error) {
+	p, lab, err := s.admit(ctx, in.LabId, in.GetBillId())
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.d.Merger.Merge(ctx, family.Request{
+		Lab: lab, BillID: in.GetBillId(), Actor: activitylog.ActorOf(p), Key: idempotencyKey(ctx),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &billsplitv1.MergeBillResponse{
+		Status: success, Message: saidMerged,
+		Data: &billsplitv1.MergeBillData{OriginalBill: summaryOf(result.Original), MergedBill: summaryOf(result.New)},
+	}, nil
+}

@@ -1,0 +1,95 @@
+// Package grpcapi is the transport of bill splitting: decode, decide who may, call, encode.
+package grpcapi
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+	"github.com/labplatform/labplatform/services/billsplit/internal/family"
+	"github.com/labplatform/labplatform/services/billsplit/internal/split"
+)
+
+// Splitter splits bills in three modes.
+type Splitter interface {
+	Validate(ctx context.Context, r split.Request) (failures, warnings []bill.Failure, err error)
+	Calculate(ctx context.Context, r split.Request) (split.Projection, error)
+	Execute(ctx context.Context, r split.Request) (split.Result, error)
+}
+
+// Viewer shows families of bills.
+type Viewer interface {
+	View(ctx context.Context, lab authn.LabScope, billID int64) (family.Family, error)
+}
+
+// Merger undoes splits.
+type Merger interface {
+	Merge(ctx context.Context, r family.Request) (split.Result, error)
+}
+
+// Access says which sessions of a laboratory may work on its bills.
+type Access string
+
+// The values of BILL_SPLIT_ACCESS.
+const (
+	AnySession  Access = "session" // every session that has a laboratory
+	SupportOnly Access = "support" // support log-ins, and services
+)
+
+// Deps is what the server calls.
+type Deps struct {
+	Splitter Splitter
+	Viewer   Viewer
+	Merger   Merger
+	Access   Access
+}
+
+// Server implements billsplitv1.BillSplitServiceServer.
+type Server struct {
+	billsplitv1.UnimplementedBillSplitServiceServer
+
+	d Deps
+}
+
+// New returns the server.
+func New(d Deps) *Server { return &Server{d: d} }
+
+var (
+	errNoBillID = apperr.InvalidField("bill_id", "bill_id must be a positive integer")
+	errSupport  = apperr.New(apperr.Forbidden, "SUPPORT_REQUIRED",
+		"Only support may split bills here; ask support to do it")
+)
+
+// admit returns the laboratory that the caller works for. The laboratory is looked at first, then the bill's id: the
+// documented order.
+func (s *Server) admit(ctx context.Context, named *int64, billID int64) (authn.Principal, authn.LabScope, error) {
+	p := authn.FromContext(ctx)
+	var lab int64
+	if named != nil {
+		lab = *named
+	}
+	scope, err := p.Scope(lab)
+	switch {
+	case err != nil:
+	case s.d.Access == SupportOnly && p.Kind != authn.Service && p.SessionType != authn.Support:
+		err = errSupport
+	case billID <= 0:
+		err = errNoBillID
+	}
+	trace.SpanFromContext(ctx).SetAttributes(attribute.Int64("lab.id", scope.LabID()), attribute.Int64("bill.id", billID))
+	return p, scope, err
+}
+
+// idempotencyKey is the header of a request that may be repeated.
+func idempotencyKey(ctx context.Context) string {
+	if values := metadata.ValueFromIncomingContext(ctx, "idempotency-key"); len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}

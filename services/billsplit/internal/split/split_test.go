@@ -1,0 +1,317 @@
+package split_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+	"github.com/labplatform/labplatform/services/billsplit/internal/split"
+	"github.com/labplatform/labplatform/services/billsplit/internal/store/memory"
+	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
+)
+
+const original = storetest.Original
+
+// backends are those that tests of concurrency and of crashes run on.
+var backends = storetest.Backends()
+
+func TestWhatIsCalculatedIsWritten(t *testing.T) {
+	t.Parallel()
+	for name, open := range backends {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := open(t, storetest.Worked())
+			cases := storetest.NewCases(t, b)
+			for _, tests := range [][]int64{{103}, {102}} {
+				before := storetest.Plain(b.Dump())
+				p, err := cases.Calculate(t.Context(), cases.Request("", tests...))
+				if err != nil || len(p.Failures) != 0 || p.Division == nil {
+					t.Fatalf("%+v %v", p, err)
+				}
+				if diff := cmp.Diff(before, storetest.Plain(b.Dump())); diff != "" {
+					t.Fatalf("a calculation wrote something: %s", diff)
+				}
+				r, err := cases.Split(t.Context(), "", tests...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				after := b.Dump()
+				if after.Bills[original].Amounts != p.Division.Parent || after.Bills[r.New.ID].Amounts != p.Division.New {
+					t.Errorf("calculated %+v, written %+v and %+v", p.Division, after.Bills[original], after.Bills[r.New.ID])
+				}
+				if r.Original.Total != p.Division.Parent.Total || r.New.Total != p.Division.New.Total || r.New.LabBillID != after.Bills[r.New.ID].LabBillID {
+					t.Errorf("answered %+v", r)
+				}
+			}
+			expectHistory(t, b.Dump())
+		})
+	}
+}
+
+// expectHistory looks at the two splits of TestWhatIsCalculatedIsWritten.
+func expectHistory(t *testing.T, s memory.State) {
+	t.Helper()
+	if len(s.Splits) != 2 || !slices.Equal(s.Splits[0].Moved, []int64{103, 104, 105}) || !slices.Equal(s.Splits[1].Moved, []int64{102}) {
+		t.Fatalf("splits %+v", s.Splits)
+	}
+	first, second := s.Bills[s.Splits[0].NewID], s.Bills[s.Splits[1].NewID]
+	if first.OrderNumber != "ORD-1~1" || second.OrderNumber != "ORD-1~2" || first.LabBillID != 302 || second.LabBillID != 303 {
+		t.Errorf("%s %d, %s %d", first.OrderNumber, first.LabBillID, second.OrderNumber, second.LabBillID)
+	}
+	var texts []string
+	for _, e := range s.Log {
+		texts = append(texts, fmt.Sprint(e.Category, " ", e.Context, " ", e.BillID, " ", e.Actor.ID, " ", e.Text))
+	}
+	want := []string{
+		fmt.Sprint("990 BILL_SPLIT ", original, " 77 Bill 301 was split: 3 tests moved to bill 302"),
+		fmt.Sprint("990 BILL_SPLIT ", first.ID, " 77 Bill 302 was made by splitting bill 301"),
+		fmt.Sprint("990 BILL_SPLIT ", original, " 77 Bill 301 was split: 1 tests moved to bill 303"),
+		fmt.Sprint("990 BILL_SPLIT ", second.ID, " 77 Bill 303 was made by splitting bill 301"),
+	}
+	if diff := cmp.Diff(want, texts); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestARefusalWritesNothing(t *testing.T) {
+	t.Parallel()
+	state := storetest.Worked()
+	state.Guards["crm_kit"] = []memory.GuardRow{{BillID: original}}
+	b := storetest.Memory(t, state)
+	cases := storetest.NewCases(t, b)
+	before := storetest.Plain(b.Dump())
+	_, err := cases.Split(t.Context(), "key", 101, 7)
+	refused := (*split.Refused)(nil)
+	if !errors.As(err, &refused) || len(refused.Failures) != 2 || refused.Failures[0].Type != bill.TestsNotFound || refused.Failures[1].Message != "crm_kit" {
+		t.Fatalf("%v", err)
+	}
+	failures, warnings, err := cases.Validate(t.Context(), cases.Request("", 101, 7))
+	if err != nil || len(failures) != 1 || len(warnings) != 1 || warnings[0].Type != bill.RelationBlocked {
+		t.Fatalf("%+v %+v %v", failures, warnings, err)
+	}
+	if diff := cmp.Diff(before, storetest.Plain(b.Dump())); diff != "" {
+		t.Error(diff)
+	}
+	if cases.Refusals.Load() != 1 || cases.Executions.Load() != 0 || cases.Changes.Load() != 0 {
+		t.Errorf("%+v", cases.Counts)
+	}
+}
+
+func TestARefusedRequestMayBeCorrectedUnderItsKey(t *testing.T) {
+	t.Parallel()
+	cases := storetest.NewCases(t, storetest.Memory(t, storetest.Worked()))
+	if _, err := cases.Split(t.Context(), "key", 7); err == nil {
+		t.Fatal("an unknown test was split off")
+	}
+	first, err := cases.Split(t.Context(), "key", 101, 102)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := cases.Split(t.Context(), "key", 102, 101)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first, again); diff != "" || cases.Replays.Load() != 1 || cases.Changes.Load() != 1 {
+		t.Errorf("%s %+v", diff, cases.Counts)
+	}
+}
+
+// TestEachTestMovesOnce has sixteen callers who want two tests each, and others who pay and edit meanwhile.
+func TestEachTestMovesOnce(t *testing.T) {
+	t.Parallel()
+	const tests, callers = 24, 16
+	for name, open := range backends {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := open(t, crowded(tests))
+			cases := storetest.NewCases(t, b)
+			var all sync.WaitGroup
+			var mu sync.Mutex
+			moved := map[int64]int{}
+			for i := range callers {
+				all.Go(func() {
+					wanted := []int64{int64(1000 + i), int64(1000 + (i+1)%callers)} // each test is wanted twice
+					_, err := cases.Split(t.Context(), "", wanted...)
+					if refused := (*split.Refused)(nil); errors.As(err, &refused) {
+						return
+					}
+					if err != nil {
+						t.Errorf("caller %d: %v", i, err)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					moved[wanted[0]]++
+					moved[wanted[1]]++
+				})
+			}
+			all.Wait()
+			expectConserved(t, crowded(tests), b.Dump())
+			for id, n := range moved {
+				if n != 1 {
+					t.Errorf("test %d was moved %d times", id, n)
+				}
+			}
+			t.Logf("%d executions, %d refusals", cases.Executions.Load(), cases.Refusals.Load())
+		})
+	}
+}
+
+// crowded is the original bill with many tests.
+func crowded(tests int) memory.State {
+	s := storetest.Worked()
+	clear(s.Tests)
+	head := s.Bills[original]
+	head.Amounts = bill.Amounts{VAT: 1801, VATPercent: 180_000, TDS: 333, Additional: 777}
+	for i := range int64(tests) {
+		row := bill.Row{ID: 1000 + i, LabID: 12, Amount: bill.Paise(1000 + 37*i), CoPay: bill.Paise(i)}
+		s.Tests[row.ID] = memory.Test{Row: row, BillID: original}
+		s.Reports[row.ID] = memory.Report{LabID: 12, BillID: original, TestID: row.ID}
+		head.Amounts.Total += row.Amount
+		head.Amounts.CoPay += row.CoPay
+	}
+	head.Amounts.Total += 777 - 333 + 1801
+	head.Amounts.PatientPayable = head.Amounts.CoPay
+	s.Bills[original] = head
+	return s
+}
+
+// expectConserved compares the sums of all bills of laboratory 12 before and after, and looks for what is out of place.
+func expectConserved(t *testing.T, before, after memory.State) {
+	t.Helper()
+	total := func(s memory.State) (sum bill.Amounts) {
+		for _, b := range s.Bills {
+			if b.LabID == 12 {
+				sum = sum.Plus(b.Amounts)
+			}
+		}
+		sum.CoPay, sum.PatientPayable = 0, 0
+		return sum
+	}
+	if diff := cmp.Diff(total(before), total(after)); diff != "" {
+		t.Errorf("the sums differ: %s", diff)
+	}
+	numbers, orders := map[int64]bool{}, map[string]bool{}
+	for id, b := range after.Bills {
+		if b.LabID != 12 {
+			continue
+		}
+		if numbers[b.LabBillID] || orders[b.OrderNumber] {
+			t.Errorf("bill %d has number %d and order %s of another", id, b.LabBillID, b.OrderNumber)
+		}
+		numbers[b.LabBillID], orders[b.OrderNumber] = true, true
+		var rows []bill.Row
+		for _, test := range after.Tests {
+			if test.BillID == id {
+				rows = append(rows, test.Row)
+			}
+		}
+		if bill.Disagrees(b.Amounts, rows) {
+			t.Errorf("bill %d is not the sum of its %d tests", id, len(rows))
+		}
+	}
+	for n := int64(302); n <= after.Counters[12]; n++ {
+		if !numbers[n] {
+			t.Errorf("bill number %d is missing", n)
+		}
+	}
+	for _, r := range after.Reports {
+		if r.LabID == 12 && after.Tests[r.TestID].BillID != r.BillID && after.Tests[r.TestID].ID != 0 {
+			t.Errorf("the report of test %d is on bill %d", r.TestID, r.BillID)
+		}
+	}
+}
+
+func TestOneKeyMakesOneBill(t *testing.T) {
+	t.Parallel()
+	for name, open := range backends {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := open(t, storetest.Worked())
+			cases := storetest.NewCases(t, b)
+			results := make([]split.Result, 16)
+			var all sync.WaitGroup
+			for i := range results {
+				all.Go(func() {
+					var err error
+					if results[i], err = cases.Split(t.Context(), "double-click", 103); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			for _, r := range results {
+				if diff := cmp.Diff(results[0], r); diff != "" {
+					t.Error(diff)
+				}
+			}
+			if len(b.Dump().Splits) != 1 || cases.Executions.Load() != 1 || cases.Replays.Load() != 15 {
+				t.Errorf("%d splits, %+v", len(b.Dump().Splits), cases.Counts)
+			}
+		})
+	}
+}
+
+// TestADeathLeavesTheBillWholeOrSplit kills the process before every step; the caller repeats the request with its key.
+func TestADeathLeavesTheBillWholeOrSplit(t *testing.T) {
+	t.Parallel()
+	for name, open := range backends {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			open = open.Again(t)
+			for n := 1; ; n++ {
+				state := storetest.Worked()
+				state.Attachments[1] = memory.Attachment{BillID: original, Category: "smart_report", Active: true}
+				b := open(t, state)
+				dying := &storetest.Crashing{Store: b.Store, DieBefore: n}
+				_, err := storetest.NewCases(t, dying).Split(t.Context(), "key", 103)
+				if dying.Died == "" {
+					if err != nil || n < 14 {
+						t.Fatalf("after %d steps: %v", n-1, err)
+					}
+					return
+				}
+				left := b.Dump()
+				committed := dying.Died == "answer"
+				if committed != (len(left.Splits) == 1) {
+					t.Fatalf("dead before %q: %+v", dying.Died, left.Splits)
+				}
+				if diff := cmp.Diff(storetest.Plain(state), storetest.Plain(left)); !committed && diff != "" {
+					t.Fatalf("dead before %q: %s", dying.Died, diff)
+				}
+				again := storetest.NewCases(t, b)
+				r, err := again.Split(t.Context(), "key", 103)
+				if err != nil || (again.Replays.Load() == 1) != committed {
+					t.Fatalf("dead before %q, again: %+v %v", dying.Died, r, err)
+				}
+				expectConserved(t, state, b.Dump())
+				if name == "memory" {
+					t.Logf("%2d dead before %-24s left %s", n, dying.Died, map[bool]string{true: "the split; its answer is repeated", false: "nothing; the request splits"}[committed])
+				}
+			}
+		})
+	}
+}
+
+func TestTheLaboratorysSwitch(t *testing.T) {
+	t.Parallel()
+	state := storetest.Worked()
+	state.SwitchedOff[12] = true
+	b := storetest.Memory(t, state)
+	cases := storetest.NewCases(t, b)
+	if _, err := cases.Calculate(t.Context(), cases.Request("", 101)); err != nil {
+		t.Fatalf("the switch is not asked for: %v", err)
+	}
+	strict := split.New(split.Deps{Store: b, After: cases.Counts, Clock: steady{}, Observer: cases.Counts, VATPercent: bill.Carry, RequireLabSwitch: true})
+	if _, _, err := strict.Validate(t.Context(), cases.Request("", 101)); !errors.Is(err, split.ErrSwitchedOff) {
+		t.Errorf("validate: %v", err)
+	}
+	if _, err := strict.Execute(t.Context(), cases.Request("", 101)); !errors.Is(err, split.ErrSwitchedOff) || apperr.KindOf(err) != apperr.Forbidden {
+		t.Errorf("execute: %v", err)
+	}
+}

@@ -1,0 +1,116 @@
+package split
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+)
+
+// Observer is told what happened.
+type Observer interface {
+	Validated(failed bool)
+	Calculated(failed bool)
+	// Executed is told of each execution that changed something, of each answer that was repeated, and of each refusal
+	// with its failures.
+	Executed(tests int)
+	Replayed()
+	Refused(failures []bill.Failure)
+	// Took is told how long a mode took.
+	Took(mode string, d time.Duration)
+}
+
+// AfterSplit is told of bills whose change is committed.
+type AfterSplit interface {
+	Changed(ctx context.Context, lab authn.LabScope, patientID int64)
+}
+
+// Deps is what a Splitter works with.
+type Deps struct {
+	Store      Store
+	After      AfterSplit
+	Clock      clock.Clock
+	Log        *slog.Logger
+	Observer   Observer
+	VATPercent bill.PercentRule
+	// RequireLabSwitch refuses laboratories whose own switch is off.
+	RequireLabSwitch bool
+}
+
+// Splitter splits bills.
+type Splitter struct{ d Deps }
+
+// New returns a Splitter.
+func New(d Deps) *Splitter { return &Splitter{d} }
+
+// ErrSwitchedOff refuses a laboratory that does not split bills.
+var ErrSwitchedOff = apperr.New(apperr.Forbidden, "BILL_SPLIT_DISABLED",
+	"Bill splitting is switched off for this laboratory; ask an administrator to switch it on")
+
+// The modes in metrics.
+const (
+	modeValidate  = "validate"
+	modeCalculate = "calculate"
+	modeExecute   = "execute"
+)
+
+// Modes lists them.
+func Modes() []string { return []string{modeValidate, modeCalculate, modeExecute} }
+
+// Validate makes the checks of every mode. The warnings tell what an execution would refuse besides.
+func (s *Splitter) Validate(ctx context.Context, r Request) (failures, warnings []bill.Failure, err error) {
+	defer s.timed(modeValidate)()
+	a, err := s.view(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.d.Observer.Validated(len(a.failures) > 0)
+	return a.failures, a.allWarnings(), nil
+}
+
+// Calculate tells the amounts that an execution would write.
+func (s *Splitter) Calculate(ctx context.Context, r Request) (Projection, error) {
+	defer s.timed(modeCalculate)()
+	a, err := s.view(ctx, r)
+	if err != nil {
+		return Projection{}, err
+	}
+	s.d.Observer.Calculated(len(a.failures) > 0)
+	p := Projection{Failures: a.failures, Warnings: a.allWarnings()}
+	if a.bill != nil && len(a.selection.Moved) > 0 {
+		p.Division = &a.division
+	}
+	return p, nil
+}
+
+func (s *Splitter) view(ctx context.Context, r Request) (a assessment, err error) {
+	err = s.d.Store.View(ctx, r.Lab, func(f Facts) error {
+		if err := s.admit(ctx, f); err != nil {
+			return err
+		}
+		a, err = s.assess(ctx, f, r)
+		return err
+	})
+	return a, err
+}
+
+// admit refuses laboratories that do not split bills, where the deployment asks for it.
+func (s *Splitter) admit(ctx context.Context, f Facts) error {
+	if !s.d.RequireLabSwitch {
+		return nil
+	}
+	enabled, err := f.SplittingEnabled(ctx)
+	if err == nil && !enabled {
+		return ErrSwitchedOff
+	}
+	return err
+}
+
+func (s *Splitter) timed(mode string) (done func()) {
+	begin := s.d.Clock.Now()
+	return func() { s.d.Observer.Took(mode, s.d.Clock.Now().Sub(begin)) }
+}

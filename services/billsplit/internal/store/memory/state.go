@@ -1,0 +1,67 @@
+package memory
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+	"github.com/labplatform/labplatform/services/billsplit/internal/family"
+)
+
+// State is everything that a store of bills holds.
+type State struct {
+	Bills       map[int64]Bill
+	Tests       map[int64]Test   // by row id
+	Reports     map[int64]Report // by report id
+	Attachments map[int64]Attachment
+	Guards      map[string][]GuardRow // by table
+	Counters    map[int64]int64       // by laboratory
+	SwitchedOff map[int64]bool        // laboratories that do not split
+	Splits      []family.Record
+	Log         []activitylog.Entry
+}
+
+// Bill is a bill with its laboratory.
+type Bill struct {
+	bill.Bill
+
+	LabID int64
+}
+
+// Test is a row with its bill.
+type Test struct {
+	bill.Row
+
+	BillID int64
+}
+
+// Report is a report of a test.
+type Report struct{ LabID, BillID, TestID int64 }
+
+// Attachment is a file of a bill.
+type Attachment struct {
+	BillID   int64
+	Category string
+	Active   bool
+}
+
+// GuardRow is a row of a guarded table; TestID 0 names none.
+type GuardRow struct{ BillID, TestID int64 }
+
+// NewState returns an empty state.
+func NewState() State {
+	return State{
+		Bills: map[int64]Bill{}, Tests: map[int64]Test{}, Reports: map[int64]Report{}, Attachments: map[int64]Attachment{},
+		Guards: map[string][]GuardRow{}, Counters: map[int64]int64{}, SwitchedOff: map[int64]bool{},
+	}
+}
+
+// Clone returns a copy that shares nothing which is changed.
+func (s State) Clone() State {
+	s.Bills, s.Tests, s.Reports = maps.Clone(s.Bills), maps.Clone(s.Tests), maps.Clone(s.Reports)
+	s.Attachments, s.Guards = maps.Clone(s.Attachments), maps.Clone(s.Guards)
+	s.Counters, s.SwitchedOff = maps.Clone(s.Counters), maps.Clone(s.SwitchedOff)
+	s.Splits, s.Log = slices.Clone(s.Splits), slices.Clone(s.Log)
+	return s
+}

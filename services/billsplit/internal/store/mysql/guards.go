@@ -1,0 +1,79 @@
+package mysql
+
+import (
+	"context"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+)
+
+// Guards names the column of each guarded table that holds the bill's id, where it is not bill_id.
+type Guards map[string]string
+
+const (
+	guardColumn    = "bill_id"
+	guardRowColumn = "billing_info_id"
+	attachment     = "attachment"
+)
+
+func (g Guards) column(table string) string {
+	if column := g[table]; column != "" {
+		return column
+	}
+	return guardColumn
+}
+
+func (g Guards) columns() map[string][]string {
+	all := map[string][]string{}
+	for _, guard := range bill.Guards() {
+		all[guard.Table] = []string{g.column(guard.Table)}
+		if guard.PerRow {
+			all[guard.Table] = append(all[guard.Table], guardRowColumn)
+		}
+	}
+	return all
+}
+
+// Around implements split.Facts with one statement over all guarded tables and the attachments.
+func (t *transaction) Around(ctx context.Context, billID int64, tests []int64) (bill.Surroundings, error) {
+	query, args := t.guards.query(billID, tests)
+	rows, err := t.tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return bill.Surroundings{}, mysqldb.Wrap("read guarded tables", err)
+	}
+	defer rows.Close()
+	var around bill.Surroundings
+	for rows.Next() {
+		var kind, value string
+		if err := rows.Scan(&kind, &value); err != nil {
+			return bill.Surroundings{}, mysqldb.Wrap("read guarded tables", err)
+		}
+		if kind == attachment {
+			around.Attachments = append(around.Attachments, value)
+		} else {
+			around.Guarded = append(around.Guarded, kind)
+		}
+	}
+	return around, mysqldb.Wrap("read guarded tables", rows.Err())
+}
+
+// query finds the guarded tables with rows, and the categories of active attachments. Rows are looked for by bill,
+// whose laboratory was checked.
+func (g Guards) query(billID int64, tests []int64) (string, []any) {
+	var parts []string
+	var args []any
+	for _, guard := range bill.Guards() {
+		condition := "`" + g.column(guard.Table) + "` = ?"
+		args = append(args, billID)
+		if guard.PerRow && len(tests) > 0 {
+			var marks string
+			marks, args = placeholders(tests, args...)
+			condition += " OR " + guardRowColumn + " IN (" + marks + ")"
+		}
+		parts = append(parts, "(SELECT '"+guard.Table+"', '' FROM `"+guard.Table+"` WHERE "+condition+" LIMIT 1)")
+	}
+	parts = append(parts, "(SELECT DISTINCT '"+attachment+"', category FROM bill_attachment WHERE bill_id = ?"+
+		" AND is_active <> 0)")
+	return strings.Join(parts, " UNION ALL "), append(args, billID)
+}

@@ -1,0 +1,125 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+)
+
+const (
+	amountColumns = "vat, vat_percent, TDSAmount, billAdvance, co_pay_amount, billConcession, billTotalAmount," +
+		" deductible_amount, " +
+		"billAdditionalAmount, patientPayableAmount"
+	headColumns = "labId_id, labBillId, orderNumber, source, userDetailsId_id, " + amountColumns +
+		", billLocked, billCancelled, billRefunded, billWrittenOff, isComplete, isInvoiced"
+	rowColumns = "id, labId_id, profileParentId, testAmount, testConsc, co_pay_amount, deductible_amount, dismissed," +
+		" refunded"
+)
+
+// money scans a decimal exactly.
+type money struct{ into *bill.Paise }
+
+// Scan implements sql.Scanner.
+func (m money) Scan(src any) error {
+	var err error
+	*m.into, err = bill.ParsePaise(text(src))
+	return err
+}
+
+type percent struct{ into *bill.Percent }
+
+// Scan implements sql.Scanner.
+func (p percent) Scan(src any) error {
+	var err error
+	*p.into, err = bill.ParsePercent(text(src))
+	return err
+}
+
+func text(src any) string {
+	switch v := src.(type) {
+	case []byte:
+		return string(v)
+	case string:
+		return v
+	}
+	return ""
+}
+
+func amountTargets(a *bill.Amounts) []any {
+	return []any{
+		money{&a.VAT}, percent{&a.VATPercent}, money{&a.TDS}, money{&a.Advance}, money{&a.CoPay}, money{&a.Concession},
+		money{&a.Total}, money{&a.Deductible}, money{&a.Additional}, money{&a.PatientPayable},
+	}
+}
+
+// amountArgs are the values of amountColumns.
+func amountArgs(a bill.Amounts) []any {
+	return []any{
+		a.VAT.String(), a.VATPercent.String(), a.TDS.String(), a.Advance.String(), a.CoPay.String(), a.Concession.String(),
+		a.Total.String(), a.Deductible.String(), a.Additional.String(), a.PatientPayable.String(),
+	}
+}
+
+type scanner interface{ Scan(targets ...any) error }
+
+// scanBill reads id and headColumns.
+func scanBill(s scanner) (bill.Bill, error) {
+	var b bill.Bill
+	var lab int64
+	targets := append([]any{&b.ID, &lab, &b.LabBillID, &b.OrderNumber, &b.Source, &b.PatientID},
+		amountTargets(&b.Amounts)...)
+	st := &b.State
+	return b, s.Scan(append(targets, &st.Locked, &st.Cancelled, &st.Refunded, &st.WrittenOff, &st.Complete,
+		&st.Invoiced)...)
+}
+
+// Bill implements split.Facts.
+func (t *transaction) Bill(ctx context.Context, id int64) (*bill.Bill, error) {
+	b, err := scanBill(t.tx.QueryRowContext(ctx, "SELECT id, "+headColumns+" FROM billing WHERE id = ?"+
+		" AND labId_id = ?"+t.lock(),
+		id, t.lab.LabID()))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, mysqldb.Wrap("read bill", err)
+	}
+	return &b, nil
+}
+
+// Rows implements split.Facts. The bill is the laboratory's; a test on it may claim to be another's, which is an error
+// that the checks report.
+func (t *transaction) Rows(ctx context.Context, billID int64) ([]bill.Row, error) {
+	rows, err := t.tx.QueryContext(ctx, "SELECT "+rowColumns+" FROM billingInfo WHERE billId_id = ? AND EXISTS"+
+		" (SELECT 1 FROM billing b WHERE b.id = billId_id AND b.labId_id = ?) ORDER BY id"+t.lock(), billID, t.lab.LabID())
+	if err != nil {
+		return nil, mysqldb.Wrap("read tests", err)
+	}
+	defer rows.Close()
+	var list []bill.Row
+	for rows.Next() {
+		var r bill.Row
+		var profile sql.NullInt64
+		err := rows.Scan(&r.ID, &r.LabID, &profile, money{&r.Amount}, money{&r.Concession}, money{&r.CoPay},
+			money{&r.Deductible}, &r.Dismissed, &r.Refunded)
+		if err != nil {
+			return nil, mysqldb.Wrap("read tests", err)
+		}
+		r.ProfileID = profile.Int64
+		list = append(list, r)
+	}
+	return list, mysqldb.Wrap("read tests", rows.Err())
+}
+
+// SplittingEnabled implements split.Facts. A laboratory without a row has no switch that is off.
+func (t *transaction) SplittingEnabled(ctx context.Context) (bool, error) {
+	enabled := true
+	err := t.tx.QueryRowContext(ctx, "SELECT enable_bill_split <> 0 FROM labs WHERE id = ?", t.lab.LabID()).Scan(&enabled)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
+	}
+	return enabled, mysqldb.Wrap("read laboratory", err)
+}

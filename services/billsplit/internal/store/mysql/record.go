@@ -1,0 +1,209 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+	"github.com/labplatform/labplatform/services/billsplit/internal/family"
+	"github.com/labplatform/labplatform/services/billsplit/internal/split"
+)
+
+// before is the document of before_values: what an undoing brings back.
+type before struct {
+	split.AmountsDocument
+
+	SmartReports []int64 `json:"smart_report_attachments,omitempty"`
+}
+
+// Record implements split.Locked.
+func (t *transaction) Record(ctx context.Context, r split.Record) error {
+	var texts [4]string
+	for i, document := range []any{
+		r.Moved, before{split.DocumentOf(r.Before), r.SmartReports},
+		split.DocumentOf(r.AfterParent), split.DocumentOf(r.AfterNew),
+	} {
+		text, err := json.Marshal(document)
+		if err != nil {
+			return mysqldb.Wrap("encode record", err)
+		}
+		texts[i] = string(text)
+	}
+	_, err := t.tx.ExecContext(ctx, "INSERT INTO bill_split_audit (lab_id, parent_bill_id, new_bill_id,"+
+		" moved_billing_info_ids,"+
+		" before_values, after_parent_values, after_new_values, created_by, created_at) VALUES (?,?,?,?,?,?,?,?,?)",
+		t.lab.LabID(), r.ParentID, r.NewID, texts[0], texts[1], texts[2], texts[3], r.By, r.At)
+	return mysqldb.Wrap("record split", err)
+}
+
+const recordColumns = "a.parent_bill_id, a.new_bill_id, a.moved_billing_info_ids, a.before_values," +
+	" a.after_parent_values, a.after_new_values," +
+	" COALESCE(a.created_by, 0), a.created_at, COALESCE(m.merged_at, 0)"
+
+const records = "SELECT " + recordColumns + " FROM bill_split_audit a" +
+	" LEFT JOIN bill_split_merge m ON m.new_bill_id = a.new_bill_id WHERE a.lab_id = ?"
+
+// Split implements family.Locked.
+func (t *transaction) Split(ctx context.Context, newBillID int64) (*family.Record, error) {
+	r, err := scanRecord(t.tx.QueryRowContext(ctx, records+" AND a.new_bill_id = ?", t.lab.LabID(), newBillID))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, mysqldb.Wrap("read split", err)
+	}
+	return &r, nil
+}
+
+func scanRecord(s scanner) (family.Record, error) {
+	var r family.Record
+	var moved, was, parent, made []byte
+	if err := s.Scan(&r.ParentID, &r.NewID, &moved, &was, &parent, &made, &r.By, &r.At, &r.MergedAt); err != nil {
+		return r, err
+	}
+	var original before
+	var amounts [2]split.AmountsDocument
+	err := errors.Join(json.Unmarshal(moved, &r.Moved), json.Unmarshal(was, &original),
+		json.Unmarshal(parent, &amounts[0]), json.Unmarshal(made, &amounts[1]))
+	if err != nil {
+		return r, err
+	}
+	r.SmartReports = original.SmartReports
+	for _, a := range []struct {
+		document split.AmountsDocument
+		into     *bill.Amounts
+	}{{original.AmountsDocument, &r.Before}, {amounts[0], &r.AfterParent}, {amounts[1], &r.AfterNew}} {
+		if *a.into, err = a.document.Amounts(); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// Undone implements family.Locked.
+func (t *transaction) Undone(ctx context.Context, newBillID, by, at int64) error {
+	_, err := t.tx.ExecContext(ctx, "INSERT INTO bill_split_merge (new_bill_id, lab_id, merged_by, merged_at)"+
+		" VALUES (?,?,?,?)",
+		newBillID, t.lab.LabID(), by, at)
+	return mysqldb.Wrap("record merge", err)
+}
+
+// Family implements family.Reader: up to the root, then down, one statement a generation.
+func (s *Store) Family(ctx context.Context, lab authn.LabScope, billID int64) ([]family.Member, error) {
+	var members []family.Member
+	err := s.snapshot(ctx, lab, func(t *transaction) error {
+		root, err := t.root(ctx, billID)
+		if err != nil {
+			return err
+		}
+		origins, err := t.descendants(ctx, root)
+		if err != nil {
+			return err
+		}
+		members, err = t.members(ctx, root, origins)
+		return err
+	})
+	return members, err
+}
+
+func (t *transaction) root(ctx context.Context, billID int64) (int64, error) {
+	for {
+		r, err := t.Split(ctx, billID)
+		if err != nil || r == nil {
+			return billID, err
+		}
+		billID = r.ParentID
+	}
+}
+
+func (t *transaction) descendants(ctx context.Context, root int64) (map[int64]family.Record, error) {
+	found := map[int64]family.Record{}
+	for generation := []int64{root}; len(generation) > 0; {
+		children, err := t.children(ctx, generation)
+		if err != nil {
+			return nil, err
+		}
+		generation = nil
+		for _, r := range children {
+			found[r.NewID] = r
+			generation = append(generation, r.NewID)
+		}
+	}
+	return found, nil
+}
+
+func (t *transaction) children(ctx context.Context, parents []int64) ([]family.Record, error) {
+	marks, args := placeholders(parents, t.lab.LabID())
+	rows, err := t.tx.QueryContext(ctx, records+" AND a.parent_bill_id IN ("+marks+") ORDER BY a.new_bill_id", args...)
+	if err != nil {
+		return nil, mysqldb.Wrap("read splits", err)
+	}
+	defer rows.Close()
+	var list []family.Record
+	for rows.Next() {
+		r, err := scanRecord(rows)
+		if err != nil {
+			return nil, mysqldb.Wrap("read splits", err)
+		}
+		list = append(list, r)
+	}
+	return list, mysqldb.Wrap("read splits", rows.Err())
+}
+
+// members reads the bills with their tests, by id.
+func (t *transaction) members(
+	ctx context.Context, root int64, origins map[int64]family.Record,
+) ([]family.Member, error) {
+	ids := []int64{root}
+	for id := range origins {
+		ids = append(ids, id)
+	}
+	tests, err := t.tests(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	marks, args := placeholders(ids, t.lab.LabID())
+	rows, err := t.tx.QueryContext(ctx, "SELECT id, "+headColumns+" FROM billing WHERE labId_id = ?"+
+		" AND id IN ("+marks+") ORDER BY id", args...)
+	if err != nil {
+		return nil, mysqldb.Wrap("read family", err)
+	}
+	defer rows.Close()
+	var members []family.Member
+	for rows.Next() {
+		b, err := scanBill(rows)
+		if err != nil {
+			return nil, mysqldb.Wrap("read family", err)
+		}
+		m := family.Member{Bill: b, Tests: tests[b.ID]}
+		if r, ok := origins[b.ID]; ok {
+			m.Origin = &r
+		}
+		members = append(members, m)
+	}
+	return members, mysqldb.Wrap("read family", rows.Err())
+}
+
+func (t *transaction) tests(ctx context.Context, bills []int64) (map[int64][]int64, error) {
+	marks, args := placeholders(bills, t.lab.LabID())
+	rows, err := t.tx.QueryContext(ctx, "SELECT i.billId_id, i.id FROM billingInfo i"+
+		" JOIN billing b ON b.id = i.billId_id AND b.labId_id = ?"+
+		" WHERE i.billId_id IN ("+marks+") ORDER BY i.id", args...)
+	if err != nil {
+		return nil, mysqldb.Wrap("read tests", err)
+	}
+	defer rows.Close()
+	tests := map[int64][]int64{}
+	for rows.Next() {
+		var billID, id int64
+		if err := rows.Scan(&billID, &id); err != nil {
+			return nil, mysqldb.Wrap("read tests", err)
+		}
+		tests[billID] = append(tests[billID], id)
+	}
+	return tests, mysqldb.Wrap("read tests", rows.Err())
+}

@@ -1,0 +1,55 @@
+package mysql_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+	"github.com/labplatform/labplatform/services/billsplit/internal/store/memory"
+	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
+)
+
+// TestTheNumberOfStatementsDoesNotDependOnTheNumberOfTests counts what the server was asked for one split: by the session's
+// own counter, so nothing else is in the way.
+func TestTheNumberOfStatementsDoesNotDependOnTheNumberOfTests(t *testing.T) {
+	t.Parallel()
+	counts := map[int]int{}
+	for _, tests := range []int{2, 40, 400} {
+		db := storetest.Database(t)
+		db.SetMaxOpenConns(1)
+		b := storetest.OnDatabase(t, db, large(tests))
+		asked := func() (n int) {
+			var name string
+			if err := db.QueryRowContext(t.Context(), "SHOW SESSION STATUS LIKE 'Questions'").Scan(&name, &n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		before := asked()
+		ids := make([]int64, tests/2)
+		for i := range ids {
+			ids[i] = int64(1000 + i)
+		}
+		if _, err := storetest.NewCases(t, b).Split(t.Context(), fmt.Sprint("key-", tests), ids...); err != nil {
+			t.Fatal(err)
+		}
+		counts[tests] = asked() - before - 1 // the asking itself
+	}
+	t.Log(counts)
+	if counts[2] != counts[40] || counts[40] != counts[400] || counts[40] > 25 {
+		t.Errorf("statements by number of tests: %v", counts)
+	}
+}
+
+func large(tests int) memory.State {
+	s := storetest.Worked()
+	clear(s.Tests)
+	head := s.Bills[storetest.Original]
+	head.Amounts = bill.Amounts{Total: bill.Paise(tests) * 1000}
+	s.Bills[storetest.Original] = head
+	for i := range int64(tests) {
+		s.Tests[1000+i] = memory.Test{BillID: storetest.Original, Row: bill.Row{ID: 1000 + i, LabID: 12, Amount: 1000}}
+		s.Reports[1000+i] = memory.Report{LabID: 12, BillID: storetest.Original, TestID: 1000 + i}
+	}
+	return s
+}

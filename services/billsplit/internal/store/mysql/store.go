@@ -1,0 +1,157 @@
+// Package mysql owns the SQL of bill splitting. It owns lab_bill_counter, bill_split_audit, bill_split_merge and
+// idempotency_billsplit. Of the platform's tables it writes billing, billingInfo.billId_id,
+// labReportRelation.billId_id, bill_attachment.is_active and ActivityLog, and reads labs and the guarded tables.
+//
+// Whoever changes a bill takes its row first (SELECT … FOR UPDATE), then its tests, last the laboratory's counter; of
+// two bills the older one first. The number of statements does not depend on the number of tests.
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"maps"
+	"strings"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/idempotency"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/billsplit/internal/family"
+	"github.com/labplatform/labplatform/services/billsplit/internal/split"
+)
+
+// Table is one that the service cannot work without.
+const Table = "bill_split_audit"
+
+const idempotencyTable = "idempotency_billsplit"
+
+// Store reads and writes the relational database. Its methods may be called from several goroutines.
+type Store struct {
+	db     *sql.DB
+	clock  clock.Clock
+	keys   idempotency.Table
+	guards Guards
+}
+
+// New returns a store over db, which stays the caller's to close.
+func New(db *sql.DB, c clock.Clock, g Guards) (*Store, error) {
+	keys, err := idempotency.NewTable(idempotencyTable)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{db, c, keys, g}, nil
+}
+
+// LegacyColumns are the columns of the platform's tables that the service uses.
+func LegacyColumns(g Guards) map[string][]string {
+	columns := map[string][]string{
+		"billing":           append([]string{"id", "version"}, strings.Split(headColumns, ", ")...),
+		"billingInfo":       strings.Split("billId_id, "+rowColumns, ", "),
+		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id"},
+		"bill_attachment":   {"id", "bill_id", "category", "is_active"},
+		"labs":              {"id", "enable_bill_split"},
+	}
+	maps.Copy(columns, g.columns())
+	maps.Copy(columns, activitylog.Columns())
+	return columns
+}
+
+// View implements split.Store with one snapshot.
+func (s *Store) View(ctx context.Context, lab authn.LabScope, read func(split.Facts) error) error {
+	return s.snapshot(ctx, lab, func(t *transaction) error { return read(t) })
+}
+
+func (s *Store) snapshot(ctx context.Context, lab authn.LabScope, read func(*transaction) error) error {
+	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return mysqldb.Wrap("begin", err)
+	}
+	defer func() { _ = tx.Rollback() }() // nothing was written
+	return read(&transaction{tx: tx, lab: lab, guards: s.guards})
+}
+
+// Once implements split.Store.
+func (s *Store) Once(
+	ctx context.Context, lab authn.LabScope, request idempotency.Request, work func(split.Locked) ([]byte, error),
+) ([]byte, bool, error) {
+	return s.once(ctx, lab, request, func(t *transaction) ([]byte, error) { return work(t) })
+}
+
+// OnceMerge implements family.Store.
+func (s *Store) OnceMerge(
+	ctx context.Context, lab authn.LabScope, request idempotency.Request, work func(family.Locked) ([]byte, error),
+) ([]byte, bool, error) {
+	return s.once(ctx, lab, request, func(t *transaction) ([]byte, error) { return work(t) })
+}
+
+// numberTries bounds how often a bill number is taken that another program has just given out itself.
+const numberTries = 5
+
+func (s *Store) once(
+	ctx context.Context, lab authn.LabScope, request idempotency.Request, work func(*transaction) ([]byte, error),
+) (body []byte, replayed bool, err error) {
+	for range numberTries {
+		err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+			t := &transaction{tx: tx, lab: lab, guards: s.guards, locks: true}
+			answer, before, err := s.keys.Once(ctx, tx, lab, s.clock.Now(), request, func() (idempotency.Answer, error) {
+				body, err := work(t)
+				return idempotency.Answer{Body: body}, err
+			})
+			body, replayed = answer.Body, before
+			return err
+		})
+		if !errors.Is(err, errNumberTaken) {
+			break
+		}
+	}
+	return body, replayed, mysqldb.Wrap("change bill", err)
+}
+
+// Sweep deletes idempotency keys that expired.
+func (s *Store) Sweep(ctx context.Context) error {
+	_, err := s.keys.Sweep(ctx, s.db, s.clock.Now())
+	return err
+}
+
+// transaction implements split.Locked and family.Locked; without locks it implements split.Facts.
+type transaction struct {
+	tx     *sql.Tx
+	lab    authn.LabScope
+	guards Guards
+	locks  bool
+}
+
+// lock ends a SELECT.
+func (t *transaction) lock() string {
+	if t.locks {
+		return " FOR UPDATE"
+	}
+	return ""
+}
+
+// errNumberTaken tells that another program gave out the bill number meanwhile.
+var errNumberTaken = errors.New("bill number is taken")
+
+func numberTaken(err error) bool {
+	var refused *driver.MySQLError
+	return mysqldb.IsDuplicate(err) && errors.As(err, &refused) &&
+		strings.Contains(refused.Message, "uq_billing_lab_billno")
+}
+
+// placeholders returns ?,?,… for ids, and the arguments before followed by ids.
+func placeholders(ids []int64, before ...any) (string, []any) {
+	args := before
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	return "?" + strings.Repeat(",?", len(ids)-1), args
+}
+
+var (
+	_ split.Locked  = (*transaction)(nil)
+	_ family.Locked = (*transaction)(nil)
+)

@@ -1,0 +1,163 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+	"github.com/labplatform/labplatform/services/billsplit/internal/split"
+)
+
+// NextBillNumber implements split.Locked. Another program may give out numbers without the counter, so the highest
+// number in use counts too; one that it gives out meanwhile is met by Create. The first statement takes the counter's
+// row lock.
+func (t *transaction) NextBillNumber(ctx context.Context) (int64, error) {
+	result, err := t.tx.ExecContext(ctx, "INSERT INTO lab_bill_counter (lab_id, last_lab_bill_id)"+
+		" SELECT ?, COALESCE(MAX(labBillId), 0) + 1 FROM billing WHERE labId_id = ? ON DUPLICATE KEY UPDATE"+
+		" last_lab_bill_id = LAST_INSERT_ID(GREATEST(last_lab_bill_id + 1, VALUES(last_lab_bill_id)))",
+		t.lab.LabID(), t.lab.LabID())
+	if err != nil {
+		return 0, mysqldb.Wrap("advance bill counter", err)
+	}
+	number, err := result.LastInsertId()
+	if err != nil || number > 0 {
+		return number, mysqldb.Wrap("advance bill counter", err)
+	}
+	// The row is new: its number is not told.
+	err = t.tx.QueryRowContext(ctx, "SELECT last_lab_bill_id FROM lab_bill_counter WHERE lab_id = ?",
+		t.lab.LabID()).Scan(&number)
+	return number, mysqldb.Wrap("read bill counter", err)
+}
+
+// OrderNumbers implements split.Locked. The prefix ends with the last printable character of ASCII, so what begins with
+// it lies before the same prefix with the next character in its place.
+func (t *transaction) OrderNumbers(ctx context.Context, prefix string) ([]string, error) {
+	after := prefix[:len(prefix)-1] + string(rune(prefix[len(prefix)-1]+1))
+	rows, err := t.tx.QueryContext(ctx, "SELECT orderNumber FROM billing WHERE labId_id = ? AND orderNumber >= ?"+
+		" AND orderNumber < ?",
+		t.lab.LabID(), prefix, after)
+	if err != nil {
+		return nil, mysqldb.Wrap("read order numbers", err)
+	}
+	defer rows.Close()
+	var orders []string
+	for rows.Next() {
+		var order string
+		if err := rows.Scan(&order); err != nil {
+			return nil, mysqldb.Wrap("read order numbers", err)
+		}
+		orders = append(orders, order)
+	}
+	return orders, mysqldb.Wrap("read order numbers", rows.Err())
+}
+
+// cloned are the columns that a new bill takes over.
+const cloned = "labId_id, userDetailsId_id, orgId_id, docId_id, branchId, ccId_id, billTime"
+
+// Create implements split.Locked.
+func (t *transaction) Create(ctx context.Context, like int64, d split.Draft) (int64, error) {
+	args := append([]any{d.LabBillID, d.OrderNumber, string(d.Source)}, amountArgs(d.Amounts)...)
+	result, err := t.tx.ExecContext(ctx, "INSERT INTO billing ("+cloned+", labBillId, orderNumber, source, "+
+		amountColumns+")"+
+		" SELECT "+cloned+", ?"+strings.Repeat(", ?", len(args)-1)+" FROM billing WHERE id = ? AND labId_id = ?",
+		append(args, like, t.lab.LabID())...)
+	if numberTaken(err) {
+		return 0, fmt.Errorf("%w: %w", errNumberTaken, err)
+	}
+	if err := one(result, err); err != nil {
+		return 0, mysqldb.Wrap("create bill", err)
+	}
+	id, err := result.LastInsertId()
+	return id, mysqldb.Wrap("create bill", err)
+}
+
+// SetAmounts implements split.Locked.
+func (t *transaction) SetAmounts(ctx context.Context, billID int64, a bill.Amounts) error {
+	set := strings.ReplaceAll(amountColumns, ",", " = ?,") + " = ?, version = version + 1"
+	result, err := t.tx.ExecContext(ctx, "UPDATE billing SET "+set+" WHERE id = ? AND labId_id = ?",
+		append(amountArgs(a), billID, t.lab.LabID())...)
+	return mysqldb.Wrap("change amounts", one(result, err))
+}
+
+// Move implements split.Locked. Of a report nothing but its bill is written: other services own the rest of the row.
+func (t *transaction) Move(ctx context.Context, from, to int64, tests []int64) error {
+	marks, args := placeholders(tests, to, from)
+	result, err := t.tx.ExecContext(ctx, "UPDATE billingInfo SET billId_id = ? WHERE billId_id = ?"+
+		" AND id IN ("+marks+")", args...)
+	if err := exactly(len(tests), result, err); err != nil {
+		return mysqldb.Wrap("move tests", err)
+	}
+	marks, args = placeholders(tests, to, from, t.lab.LabID())
+	_, err = t.tx.ExecContext(ctx, "UPDATE labReportRelation SET billId_id = ? WHERE billId_id = ? AND labId_id = ?"+
+		" AND billingInfoId_id IN ("+marks+")", args...)
+	return mysqldb.Wrap("move reports", err)
+}
+
+// Cancel implements family.Locked.
+func (t *transaction) Cancel(ctx context.Context, billID int64) error {
+	result, err := t.tx.ExecContext(ctx, "UPDATE billing SET billCancelled = 1 WHERE id = ? AND labId_id = ?", billID,
+		t.lab.LabID())
+	return mysqldb.Wrap("cancel bill", one(result, err))
+}
+
+// Log implements split.Locked.
+func (t *transaction) Log(ctx context.Context, e activitylog.Entry) error {
+	_, err := activitylog.Append(ctx, t.tx, t.lab, e)
+	return mysqldb.Wrap("log", err)
+}
+
+// RetireSmartReports implements split.Locked.
+func (t *transaction) RetireSmartReports(ctx context.Context, billID int64) ([]int64, error) {
+	rows, err := t.tx.QueryContext(ctx, "SELECT id FROM bill_attachment WHERE bill_id = ? AND is_active <> 0"+
+		" AND category = ?"+t.lock(),
+		billID, bill.SmartReport)
+	if err != nil {
+		return nil, mysqldb.Wrap("read attachments", err)
+	}
+	defer rows.Close()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, mysqldb.Wrap("read attachments", err)
+		}
+		ids = append(ids, id)
+	}
+	if err := rows.Err(); err != nil || len(ids) == 0 {
+		return nil, mysqldb.Wrap("read attachments", err)
+	}
+	return ids, t.activate(ctx, billID, ids, false)
+}
+
+// RestoreSmartReports implements family.Locked.
+func (t *transaction) RestoreSmartReports(ctx context.Context, billID int64, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return t.activate(ctx, billID, ids, true)
+}
+
+func (t *transaction) activate(ctx context.Context, billID int64, ids []int64, active bool) error {
+	marks, args := placeholders(ids, active, billID)
+	_, err := t.tx.ExecContext(ctx, "UPDATE bill_attachment SET is_active = ? WHERE bill_id = ? AND id IN ("+marks+")",
+		args...)
+	return mysqldb.Wrap("change attachments", err)
+}
+
+func one(result sql.Result, err error) error { return exactly(1, result, err) }
+
+// exactly refuses a statement that touched another number of rows: what was checked under the lock is no longer so.
+func exactly(want int, result sql.Result, err error) error {
+	if err != nil {
+		return err
+	}
+	n, err := result.RowsAffected()
+	if err == nil && n != int64(want) {
+		return fmt.Errorf("%d rows changed under the lock, not %d", n, want)
+	}
+	return err
+}

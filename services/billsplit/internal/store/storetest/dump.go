@@ -1,0 +1,122 @@
+package storetest
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/services/billsplit/internal/family"
+	"github.com/labplatform/labplatform/services/billsplit/internal/split"
+	"github.com/labplatform/labplatform/services/billsplit/internal/store/memory"
+)
+
+// dump reads what a database holds. Guarded tables are not read: nothing writes them.
+func dump(t testing.TB, db *sql.DB) memory.State {
+	t.Helper()
+	s := memory.NewState()
+	dumpBills(t, db, s)
+	each(t, db, "SELECT id, billId_id, labId_id, COALESCE(profileParentId, 0), CAST(testAmount*100 AS SIGNED),"+
+		" CAST(testConsc*100 AS SIGNED),"+
+		" CAST(co_pay_amount*100 AS SIGNED), CAST(deductible_amount*100 AS SIGNED), dismissed, refunded"+
+		" FROM billingInfo", func(rows *sql.Rows) error {
+		var r memory.Test
+		err := rows.Scan(&r.ID, &r.BillID, &r.LabID, &r.ProfileID, &r.Amount, &r.Concession, &r.CoPay, &r.Deductible,
+			&r.Dismissed, &r.Refunded)
+		s.Tests[r.ID] = r
+		return err
+	})
+	each(t, db, "SELECT id, labId_id, billId_id, billingInfoId_id FROM labReportRelation", func(rows *sql.Rows) error {
+		var id int64
+		var r memory.Report
+		err := rows.Scan(&id, &r.LabID, &r.BillID, &r.TestID)
+		s.Reports[id] = r
+		return err
+	})
+	each(t, db, "SELECT id, bill_id, category, is_active FROM bill_attachment", func(rows *sql.Rows) error {
+		var id int64
+		var a memory.Attachment
+		err := rows.Scan(&id, &a.BillID, &a.Category, &a.Active)
+		s.Attachments[id] = a
+		return err
+	})
+	each(t, db, "SELECT lab_id, last_lab_bill_id FROM lab_bill_counter", func(rows *sql.Rows) error {
+		var lab, last int64
+		err := rows.Scan(&lab, &last)
+		s.Counters[lab] = last
+		return err
+	})
+	dumpHistory(t, db, &s)
+	return s
+}
+
+func dumpBills(t testing.TB, db *sql.DB, s memory.State) {
+	t.Helper()
+	each(t, db, "SELECT id, labId_id, labBillId, orderNumber, source, userDetailsId_id, CAST(vat*100 AS SIGNED),"+
+		" CAST(vat_percent*10000 AS SIGNED),"+
+		" CAST(TDSAmount*100 AS SIGNED), CAST(billAdvance*100 AS SIGNED), CAST(co_pay_amount*100 AS SIGNED),"+
+		" CAST(billConcession*100 AS SIGNED),"+
+		" CAST(billTotalAmount*100 AS SIGNED), CAST(deductible_amount*100 AS SIGNED), CAST(billAdditionalAmount*100 AS"+
+		" SIGNED),"+
+		" CAST(patientPayableAmount*100 AS SIGNED), billLocked, billCancelled, billRefunded, billWrittenOff, isComplete,"+
+		" isInvoiced FROM billing", func(rows *sql.Rows) error {
+		var b memory.Bill
+		a, st := &b.Amounts, &b.State
+		err := rows.Scan(&b.ID, &b.LabID, &b.LabBillID, &b.OrderNumber, &b.Source, &b.PatientID, &a.VAT, &a.VATPercent,
+			&a.TDS, &a.Advance, &a.CoPay,
+			&a.Concession, &a.Total, &a.Deductible, &a.Additional, &a.PatientPayable,
+			&st.Locked, &st.Cancelled, &st.Refunded, &st.WrittenOff, &st.Complete, &st.Invoiced)
+		s.Bills[b.ID] = b
+		return err
+	})
+}
+
+// dumpHistory reads the splits without their amounts, and the activity log without its meta.
+func dumpHistory(t testing.TB, db *sql.DB, s *memory.State) {
+	t.Helper()
+	each(t, db, "SELECT parent_bill_id, a.new_bill_id, moved_billing_info_ids, COALESCE(merged_at, 0)"+
+		" FROM bill_split_audit a"+
+		" LEFT JOIN bill_split_merge m ON m.new_bill_id = a.new_bill_id ORDER BY a.id", func(rows *sql.Rows) error {
+		var moved []byte
+		var r family.Record
+		if err := rows.Scan(&r.ParentID, &r.NewID, &moved, &r.MergedAt); err != nil {
+			return err
+		}
+		s.Splits = append(s.Splits, r)
+		return json.Unmarshal(moved, &s.Splits[len(s.Splits)-1].Moved)
+	})
+	each(t, db, "SELECT category, log_context, billId, labUserId, labUserName, activityText FROM ActivityLog"+
+		" ORDER BY id", func(rows *sql.Rows) error {
+		var e activitylog.Entry
+		err := rows.Scan(&e.Category, &e.Context, &e.BillID, &e.Actor.ID, &e.Actor.Name, &e.Text)
+		s.Log = append(s.Log, e)
+		return err
+	})
+}
+
+func each(t testing.TB, db *sql.DB, query string, scan func(*sql.Rows) error) {
+	t.Helper()
+	rows, err := db.QueryContext(context.WithoutCancel(t.Context()), query)
+	must(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		must(t, scan(rows))
+	}
+	must(t, rows.Err())
+}
+
+// Plain is a state as every backend can dump it: without what a dump leaves out.
+func Plain(s memory.State) memory.State {
+	s = s.Clone()
+	s.Guards, s.SwitchedOff = nil, nil
+	for i, r := range s.Splits {
+		s.Splits[i] = family.Record{Record: split.Record{ParentID: r.ParentID, NewID: r.NewID, Moved: r.Moved},
+			MergedAt: min(r.MergedAt, 1)}
+	}
+	for i := range s.Log {
+		s.Log[i].Meta, s.Log[i].At = nil, time.Time{}
+	}
+	return s
+}

@@ -1,0 +1,81 @@
+// Package app owns the external edit process: its settings and the list of what runs in it.
+package app
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/labplatform/labplatform/pkg/blob"
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/pkg/redisdb"
+	"github.com/labplatform/labplatform/pkg/service"
+	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
+)
+
+// Prefix of the service's variables.
+const Prefix = "EXTERNAL_EDIT_"
+
+// Default ports.
+const (
+	defaultGRPCPort  = 9002
+	defaultAdminPort = 8002
+)
+
+// Config holds every setting of the service.
+type Config struct {
+	service.Config
+	DB     mysqldb.Config `envPrefix:"DB_"`
+	KV     redisdb.Config `envPrefix:"KV_"`
+	Blob   blob.Config    `envPrefix:"BLOB_"`
+	Outbox outbox.Config  `envPrefix:"OUTBOX_"`
+	Sweep  sweep.Config   `envPrefix:"SWEEP_"`
+
+	// TokenSecret signs the tokens of sessions.
+	TokenSecret config.Secret `env:"TOKEN_SECRET"`
+	// TokenTTLSeconds is how long a session lives without a sign of life.
+	TokenTTLSeconds int `env:"TOKEN_TTL_SECONDS" envDefault:"28800"`
+	// DownloadLinkSeconds is how long links to files are good.
+	DownloadLinkSeconds int `env:"DOWNLOAD_LINK_SECONDS" envDefault:"900"`
+	// EventStreamSeconds ends a stream of events; the browser comes back, and its login is looked at again.
+	EventStreamSeconds int `env:"EVENT_STREAM_SECONDS" envDefault:"900"`
+	// RequireAgentHeader refuses uploads without X-IS-EXTERNAL-EDIT-REQUEST: true.
+	RequireAgentHeader bool `env:"REQUIRE_AGENT_HEADER" envDefault:"false"`
+}
+
+// Load reads the settings from environ.
+func Load(environ []string) (Config, error) {
+	cfg := Config{}
+	cfg.Ports(defaultGRPCPort, defaultAdminPort)
+	err := config.Load(Prefix, &cfg, environ)
+	return cfg, err
+}
+
+const (
+	leastSecret = 32 // bytes
+	longestLink = 7 * 24 * 60 * 60
+)
+
+// Validate refuses secrets that are none and times that make no sense.
+func (c *Config) Validate() error {
+	var problems []error
+	if secret := c.TokenSecret.Reveal(); len(secret) < leastSecret {
+		problems = append(problems, fmt.Errorf("EXTERNAL_EDIT_TOKEN_SECRET must have at least %d bytes: the tokens of sessions are signed with it", leastSecret))
+	} else {
+		for _, other := range []config.Secret{c.Auth.JWTSecret, c.Auth.LegacyJWTSecret, c.Auth.EphemeralJWTSecret, c.Auth.ServiceTokenSecret, c.Blob.SigningSecret} {
+			if other.Reveal() == secret {
+				problems = append(problems, errors.New("EXTERNAL_EDIT_TOKEN_SECRET must differ from every other secret"))
+			}
+		}
+	}
+	for name, seconds := range map[string]int{"TOKEN_TTL_SECONDS": c.TokenTTLSeconds, "EVENT_STREAM_SECONDS": c.EventStreamSeconds} {
+		if seconds <= 0 {
+			problems = append(problems, fmt.Errorf("EXTERNAL_EDIT_%s is %d: use a number above 0", name, seconds))
+		}
+	}
+	if c.DownloadLinkSeconds <= 0 || c.DownloadLinkSeconds > longestLink {
+		problems = append(problems, fmt.Errorf("EXTERNAL_EDIT_DOWNLOAD_LINK_SECONDS is %d: use 1 to %d", c.DownloadLinkSeconds, longestLink))
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,64 @@
+package app
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/pkg/ratelimit"
+	"github.com/labplatform/labplatform/pkg/service"
+	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
+	"github.com/labplatform/labplatform/services/externaledit/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/externaledit/internal/history"
+	"github.com/labplatform/labplatform/services/externaledit/internal/limit"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
+	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
+	"github.com/labplatform/labplatform/services/externaledit/internal/watch"
+)
+
+func newEditor(s *service.Service, cfg Config, p parts, relay *outbox.Relay) *editing.UseCase {
+	return editing.New(editing.Deps{
+		Reports: mysql.Editing{Store: p.reports}, Files: p.files, Tokens: p.tokens, Clock: s.Clock, TTL: seconds(cfg.TokenTTLSeconds),
+		NewID: uuid.NewString, Wake: relay.Wake, Counters: p.counters,
+	})
+}
+
+// How long an attempt waits for the shared rate limit, and how long that is left alone after it failed.
+const (
+	limitPatience = 500 * time.Millisecond
+	limitRest     = time.Second
+)
+
+func newServer(s *service.Service, cfg Config, p parts, relay *outbox.Relay, editor *editing.UseCase) *grpcapi.Server {
+	limits := limit.New(ratelimit.NewFailover(ratelimit.FailoverConfig{
+		Patience: limitPatience, Rest: limitRest,
+		Failed: func(err error) { s.Log.Warn("rate limits are kept by this process alone", "error", err) },
+	}, ratelimit.New(p.cache, "externaledit:rate:"), s.Clock))
+	return grpcapi.New(grpcapi.Deps{
+		Editor: editor,
+		Uploader: upload.New(upload.Deps{
+			Reports: mysql.Uploads{Store: p.reports}, Files: p.files, Limits: limits, Clock: s.Clock, TTL: seconds(cfg.TokenTTLSeconds),
+			NewID: newID, Wake: relay.Wake, Counters: p.counters,
+		}),
+		Historian: history.New(history.Deps{
+			Reports: mysql.History{Store: p.reports}, Clock: s.Clock, Wake: relay.Wake, Counters: p.counters,
+		}),
+		Watcher: watch.New(watch.Deps{
+			Reports: p.reports, Log: p.channels, Gauge: p.counters, MaxAge: seconds(cfg.EventStreamSeconds),
+		}),
+		Linker: p.files, Limits: limits, Observer: p.counters, RequireAgentHeader: cfg.RequireAgentHeader,
+	})
+}
+
+func newSweeper(s *service.Service, cfg Config, p parts, editor *editing.UseCase) *sweep.Sweeper {
+	return sweep.New(sweep.Deps{
+		Config: cfg.Sweep, Store: p.reports, Sessions: editor, Files: p.files, Clock: s.Clock, Counters: p.counters,
+	})
+}
+
+// newID returns the part of keys that no two uploads share.
+func newID() string { return uuid.NewString()[:13] }
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }

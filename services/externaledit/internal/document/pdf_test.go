@@ -1,0 +1,106 @@
+package document_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/labplatform/labplatform/services/externaledit/internal/document"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
+)
+
+// scan writes the content in pieces of n bytes.
+func scan(content []byte, n int) error {
+	scanner := &document.PDFScanner{}
+	for len(content) > 0 {
+		piece := content[:min(n, len(content))]
+		if _, err := scanner.Write(piece); err != nil {
+			return err
+		}
+		content = content[len(piece):]
+	}
+	return scanner.Finish()
+}
+
+func deflated(text string) string {
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
+	return b.String()
+}
+
+func objectStream(text string) string {
+	data := deflated(text)
+	return fmt.Sprintf("5 0 obj <</Filter /FlateDecode /Type /ObjStm /N 1 /First 4 /Length %d>>\nstream\r\n%s\nendstream endobj", len(data), data)
+}
+
+// noise is bytes as pictures have them, with everything but the names that matter.
+func noise(n int) string {
+	dice, b := rand.New(rand.NewPCG(1, 2)), make([]byte, n)
+	for i := range b {
+		b[i] = byte(dice.Uint32())
+	}
+	return string(b)
+}
+
+func TestPDFs(t *testing.T) {
+	t.Parallel()
+	picture := "6 0 obj <</Subtype /Image /Length 3000000>>\nstream\n" + noise(3_000_000) + "\nendstream endobj"
+	for name, c := range map[string]struct {
+		body string
+		want string
+	}{
+		"plain":                          {"", ""},
+		"links and pages":                {"2 0 obj <</Type /Annot /A <</S /URI /URI (https://lab.example/JS)>>>> endobj", ""},
+		"a picture":                      {picture, ""},
+		"an object stream":               {objectStream("4 0 <</Type /Pages /JS_NOT 1>>"), ""},
+		"names that begin alike":         {"<</JavaScriptEngine 1 /Launcher 2 /EncryptMetadata true /ObjStmX 3>>", ""},
+		"JavaScript":                     {"3 0 obj <</S /JavaScript /JS (app.alert(1))>> endobj", "PDF_JAVASCRIPT"},
+		"JavaScript behind a picture":    {picture + "3 0 obj <</S/JavaScript/JS(x)>> endobj", "PDF_JAVASCRIPT"},
+		"JavaScript spelt with #":        {"3 0 obj <</S /J#61va#53cript>> endobj", "PDF_JAVASCRIPT"},
+		"JavaScript in an object stream": {objectStream("4 0 <</S /JavaScript /JS (x)>>"), "PDF_JAVASCRIPT"},
+		"JavaScript in an object stream spelt with #":     {objectStream("4 0 <</S /#4aavaScript>>"), "PDF_JAVASCRIPT"},
+		"JavaScript hidden between stream marks":          {"<<>>stream\n3 0 obj <</S /JavaScript>> endobj\nendstream", "PDF_JAVASCRIPT"},
+		"JavaScript raw where an object stream should be": {"<</Type /ObjStm>>stream\n4 0 <</S /JavaScript>>\nendstream", "PDF_JAVASCRIPT"},
+		"a launch action":                           {"3 0 obj <</S /Launch /F (calc.exe)>> endobj", "PDF_LAUNCH"},
+		"a launch action in an object stream":       {objectStream(strings.Repeat("x", 100_000) + "<</S /Launch>>"), "PDF_LAUNCH"},
+		"encrypted":                                 {"trailer <</Encrypt 9 0 R>>", "PDF_ENCRYPTED"},
+		"an object stream that is packed otherwise": {"<</Type /ObjStm /Filter /LZWDecode>>stream\n" + noise(500) + "\nendstream", "PDF_DAMAGED"},
+		"an object stream without end":              {"<</Type /ObjStm>>stream\n" + noise(500), "PDF_DAMAGED"},
+		"an object stream that inflates for ever":   {objectStream(strings.Repeat("<<>>    ", 10<<20)), "PDF_BOMB"},
+		"an object stream of ten megabytes":         {"<</Type /ObjStm>>stream\n" + noise(10<<20) + "\nendstream", "PDF_UNUSUAL"},
+	} {
+		for _, n := range []int{1 << 30, 64 << 10, 1000, 7} {
+			if n < 1000 && len(c.body) > 1<<20 {
+				continue
+			}
+			if got := reason(scan(storetest.PDF(c.body), n)); got != c.want {
+				t.Errorf("%s in pieces of %d: %q, want %q", name, n, got, c.want)
+			}
+		}
+	}
+	if got := reason(scan([]byte("%PDF-1.7\n1 0 obj"), 5)); got != "PDF_INCOMPLETE" {
+		t.Errorf("without its end: %q", got)
+	}
+	if got := reason(scan([]byte("%PDF-1.7\n%%EOF"+strings.Repeat(" ", 2000)), 100)); got != "PDF_INCOMPLETE" {
+		t.Errorf("its end far from the end: %q", got)
+	}
+}
+
+func TestAScannerMayBeFedByteByByte(t *testing.T) {
+	t.Parallel()
+	scanner := &document.PDFScanner{}
+	_, err := io.Copy(struct{ io.Writer }{scanner}, iotest.OneByteReader(bytes.NewReader(storetest.PDF(objectStream("4 0 <</S /JavaScript>>")))))
+	if err == nil {
+		err = scanner.Finish()
+	}
+	if got := reason(err); got != "PDF_JAVASCRIPT" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,186 @@
+package editing
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/idempotency"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+)
+
+// Creation asks for a new session.
+type Creation struct {
+	Scope       authn.LabScope
+	ReportID    int64
+	TemplateID  int64
+	Path        string // of the Word file to begin with: a URL or a key
+	Author      session.Author
+	TakeOver    bool // end a session that is active
+	MayTakeOver bool // also another user's
+	Key         string
+}
+
+// Created is a new session, and what its desktop client needs.
+type Created struct {
+	ID           int64
+	Token        string
+	TemplateLink string
+}
+
+var errTakeOverForbidden = apperr.New(apperr.Forbidden, "TAKE_OVER_NOT_ALLOWED",
+	"Taking over another user's session needs the permission report_edit_takeover; ask an administrator of the laboratory")
+
+// Create opens a session. Errors: NotFound for the report, Invalid for the template, Forbidden for a report that may not
+// change and for a take-over without the right, Conflict that names the holder.
+func (u *UseCase) Create(ctx context.Context, in Creation) (Created, error) {
+	c := &creating{UseCase: u, in: in}
+	if err := u.d.Reports.Lock(ctx, in.Scope, in.ReportID, func(l Locked) error { return c.run(ctx, l) }); err != nil {
+		if apperr.Is(err, apperr.Conflict) {
+			u.d.Counters.Refused()
+		}
+		return Created{}, err
+	}
+	u.d.Wake()
+	if !c.replayed {
+		u.d.Counters.Created()
+		c.countClosed()
+	}
+	token, err := u.d.Tokens.Mint(&c.opened)
+	if err != nil {
+		return Created{}, err
+	}
+	return Created{ID: c.opened.ID, Token: token, TemplateLink: c.link}, nil
+}
+
+// creating is one attempt; run begins from nothing each time.
+type creating struct {
+	*UseCase
+	in       Creation
+	link     string
+	opened   session.Session
+	closed   *session.Session // the one that made way
+	replayed bool
+}
+
+func (c *creating) run(ctx context.Context, l Locked) error {
+	c.closed, c.opened = nil, session.Session{}
+	id, replayed, err := l.Once(ctx, c.request(), func() (int64, error) { return c.open(ctx, l) })
+	if err != nil {
+		return err
+	}
+	if c.replayed = replayed; !replayed {
+		return nil
+	}
+	if c.opened, err = l.Session(ctx, id); err != nil {
+		return err
+	}
+	key, err := c.d.Files.Parse(c.opened.Template)
+	if err != nil {
+		return err
+	}
+	c.link, err = c.d.Files.Link(ctx, c.in.Scope, key)
+	return err
+}
+
+// request is everything that the outcome depends on.
+func (c *creating) request() idempotency.Request {
+	body := fmt.Appendf(nil, "%d\n%d\n%q\n%d\n%t", c.in.ReportID, c.in.TemplateID, c.in.Path, c.in.Author.ID, c.in.TakeOver)
+	return idempotency.Request{Key: c.in.Key, Operation: "CreateSession", Body: body}
+}
+
+func (c *creating) open(ctx context.Context, l Locked) (int64, error) {
+	now := c.now()
+	key, err := c.template(ctx, l)
+	if err != nil {
+		return 0, err
+	}
+	if err := l.Report().CheckEditable(); err != nil {
+		return 0, err
+	}
+	if err := c.makeWay(ctx, l, now); err != nil {
+		return 0, err
+	}
+	c.opened = session.Open(session.Opening{
+		LabID: c.in.Scope.LabID(), ReportID: c.in.ReportID, TemplateID: c.in.TemplateID, Template: c.d.Files.URL(key),
+		TokenID: c.d.NewID(), Author: c.in.Author,
+	}, now, c.d.TTL)
+	if err := l.Insert(ctx, &c.opened); err != nil {
+		return 0, err
+	}
+	if err := l.Emit(ctx, session.Event{Name: session.Created, Session: c.opened}); err != nil {
+		return 0, err
+	}
+	return c.opened.ID, c.tellOfTakeOver(ctx, l, now)
+}
+
+// template returns the key of the Word file to begin with: the template's own, or any of the laboratory.
+func (c *creating) template(ctx context.Context, l Locked) (string, error) {
+	template, err := l.Template(ctx, c.in.TemplateID)
+	if err != nil {
+		return "", err
+	}
+	asked, err := c.d.Files.Parse(c.in.Path)
+	if err != nil {
+		return "", session.ErrNoTemplate.WithCause(err)
+	}
+	own, err := c.d.Files.Parse(template.Path)
+	if (err != nil || asked != own) && !c.d.Files.Owns(c.in.Scope, asked) {
+		return "", session.ErrNoTemplate
+	}
+	if c.link, err = c.d.Files.Link(ctx, c.in.Scope, asked); apperr.Is(err, apperr.NotFound) { // another laboratory's
+		return "", session.ErrNoTemplate.WithCause(err)
+	}
+	return asked, err
+}
+
+// makeWay closes a session that expired, or that is to be taken over, and refuses otherwise.
+func (c *creating) makeWay(ctx context.Context, l Locked, now time.Time) error {
+	active, err := l.Active(ctx)
+	if err != nil || active == nil {
+		return err
+	}
+	switch {
+	case active.HasExpired(now):
+		c.closed = active
+		return c.closeExpired(ctx, l, active, now)
+	case !c.in.TakeOver:
+		return session.Held(active)
+	case active.Author.ID != c.in.Author.ID && !c.in.MayTakeOver:
+		return errTakeOverForbidden
+	}
+	c.closed = active
+	active.EndedBy = c.in.Author.Name
+	return Close(ctx, l, active, session.TakenOver, now)
+}
+
+func (c *creating) tellOfTakeOver(ctx context.Context, l Locked, now time.Time) error {
+	if c.closed == nil || c.closed.End != session.TakenOver {
+		return nil
+	}
+	before := c.closed.Author
+	if err := l.Emit(ctx, session.Event{Name: session.AuthorshipChanged, Session: c.opened, Previous: &before}); err != nil {
+		return err
+	}
+	return l.Log(ctx, activitylog.Entry{
+		Category: activitylog.ExternalEditTakenOver, Actor: activitylog.Actor{ID: c.in.Author.ID, Name: c.in.Author.Name}, At: now,
+		Text: "External edit session taken over",
+		Meta: activitylog.Change[holder]{Old: holder{c.closed.ID, before.ID, before.Name}, New: holder{c.opened.ID, c.in.Author.ID, c.in.Author.Name}},
+	})
+}
+
+// holder is who held the report, as the activity log keeps it.
+type holder struct {
+	EditID     int64  `json:"edit_id"`
+	AuthorID   int64  `json:"author_id"`
+	AuthorName string `json:"author_name"`
+}
+
+func (c *creating) countClosed() {
+	if c.closed != nil {
+		c.d.Counters.Ended(c.closed.End)
+	}
+}

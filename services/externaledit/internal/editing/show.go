@@ -1,0 +1,67 @@
+package editing
+
+import (
+	"context"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+)
+
+// Show returns the report's active session; session.ErrNoActiveSession when there is none. A session that expired is
+// closed on this occasion.
+func (u *UseCase) Show(ctx context.Context, scope authn.LabScope, reportID int64) (session.Session, error) {
+	s, err := u.d.Reports.Active(ctx, scope, reportID)
+	if err != nil {
+		return session.Session{}, err
+	}
+	if now := u.now(); s.HasExpired(now) {
+		if err := u.CloseExpired(ctx, scope, reportID); err != nil {
+			return session.Session{}, err
+		}
+		return session.Session{}, session.ErrNoActiveSession
+	}
+	return s, nil
+}
+
+// CloseExpired ends the report's session if nobody showed a sign of life in time.
+func (u *UseCase) CloseExpired(ctx context.Context, scope authn.LabScope, reportID int64) error {
+	closed := false
+	err := u.d.Reports.Lock(ctx, scope, reportID, func(l Locked) error {
+		closed = false
+		now := u.now()
+		s, err := l.Active(ctx)
+		if err != nil || s == nil || !s.HasExpired(now) {
+			return err
+		}
+		closed = true
+		return u.closeExpired(ctx, l, s, now)
+	})
+	if err == nil && closed {
+		u.d.Wake()
+		u.d.Counters.Ended(session.Expired)
+	}
+	return err
+}
+
+// Held returns the sessions among the reports that are active now.
+func (u *UseCase) Held(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]session.Session, error) {
+	sessions, err := u.d.Reports.Open(ctx, scope, reportIDs)
+	if err != nil {
+		return nil, err
+	}
+	return activeOnly(sessions, u.now()), nil
+}
+
+func activeOnly(sessions []session.Session, now time.Time) []session.Session {
+	var active []session.Session
+	for _, s := range sessions {
+		if s.IsActive(now) {
+			active = append(active, s)
+		}
+	}
+	return active
+}
+
+// Mint returns a token for the session, for its author alone.
+func (u *UseCase) Mint(s *session.Session) (string, error) { return u.d.Tokens.Mint(s) }

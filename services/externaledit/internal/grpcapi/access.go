@@ -1,0 +1,108 @@
+package grpcapi
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/grpcserver"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+	"github.com/labplatform/labplatform/services/externaledit/internal/token"
+)
+
+// Permissions of a laboratory's users.
+const (
+	permissionEdit     = "report_edit"
+	permissionTakeOver = "report_edit_takeover"
+)
+
+var (
+	errNotAllowed = apperr.New(apperr.Forbidden, "NOT_ALLOWED",
+		"Editing reports needs the permission report_edit; ask an administrator of the laboratory")
+	errNotAllowedToRestore = apperr.New(apperr.Forbidden, "NOT_ALLOWED",
+		"Restoring an earlier save needs the permission report_edit_takeover; ask an administrator of the laboratory")
+	errStaffOnly = apperr.New(apperr.Forbidden, "STAFF_ONLY",
+		"Editing sessions are shown to the staff of the laboratory alone")
+	errTokenRequired = apperr.New(apperr.Unauthenticated, "SESSION_TOKEN_REQUIRED",
+		"Send the auth_token of the session as Authorization: Bearer; a user's login is not accepted here")
+)
+
+// Authenticator knows session tokens besides the platform's credentials.
+type Authenticator struct {
+	Users  grpcserver.Authenticator
+	Tokens *token.Tokens
+}
+
+// Authenticate implements grpcserver.Authenticator. The holder of a session token is its author, without permissions.
+func (a Authenticator) Authenticate(ctx context.Context, c authn.Credentials) (authn.Principal, error) {
+	text, ok := token.FromHeader(c.Authorization)
+	if !ok {
+		return a.Users.Authenticate(ctx, c)
+	}
+	claims, err := a.Tokens.Verify(text)
+	if err != nil {
+		return authn.Principal{}, err
+	}
+	grant := session.Grant{SessionID: claims.SessionID, ReportID: claims.ReportID, UserID: claims.UserID, TokenID: claims.ID}
+	return authn.Principal{Kind: authn.Bearer, LabID: claims.LabID, LabUserID: claims.UserID, FullName: claims.UserName, Grant: grant}, nil
+}
+
+// caller is who calls, and which laboratory that is about.
+type caller struct {
+	authn.Principal
+	scope authn.LabScope
+	grant *session.Grant // of a session token, nil for users
+}
+
+func callerOf(ctx context.Context) (caller, error) {
+	p := authn.FromContext(ctx)
+	scope, err := p.Scope(0)
+	c := caller{Principal: p, scope: scope}
+	if g, ok := p.Grant.(session.Grant); ok {
+		c.grant = &g
+	}
+	return c, err
+}
+
+// mayView admits the staff of the laboratory and the holder of a token of a session of the report.
+func (c caller) mayView(reportID int64) error {
+	if c.grant != nil {
+		return c.grant.CheckReport(reportID)
+	}
+	switch c.SessionType {
+	case authn.Organization, authn.CollectionCenter:
+		return errStaffOnly
+	}
+	return nil
+}
+
+// mayEdit admits users who may edit reports. Tokens and sessions name laboratory users, so nobody else can be an author.
+func (c caller) mayEdit() error {
+	if c.grant != nil || c.LabUserID == 0 || (!c.Has(permissionEdit) && !c.Has(permissionTakeOver)) {
+		return errNotAllowed
+	}
+	return nil
+}
+
+// author is the caller as the author of a session.
+func (c caller) author() session.Author { return session.Author{ID: c.LabUserID, Name: c.ActorName()} }
+
+// isAuthor reports whether the caller may have the session's token.
+func (c caller) isAuthor(s *session.Session) bool {
+	if c.grant != nil {
+		return c.grant.SessionID == s.ID
+	}
+	return c.LabUserID != 0 && c.LabUserID == s.Author.ID
+}
+
+// holder returns the grant of the session token that the operation needs.
+func holder(ctx context.Context, sessionID int64) (caller, session.Grant, error) {
+	c, err := callerOf(ctx)
+	if c.grant == nil {
+		return c, session.Grant{}, errTokenRequired
+	}
+	if err != nil {
+		return c, session.Grant{}, err
+	}
+	return c, *c.grant, c.grant.CheckSession(sessionID)
+}

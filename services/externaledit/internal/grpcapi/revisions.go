@@ -1,0 +1,91 @@
+package grpcapi
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
+	"github.com/labplatform/labplatform/services/externaledit/internal/history"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+)
+
+// ListRevisions lists every save of a report.
+func (s *Server) ListRevisions(ctx context.Context, in *externaleditv1.ListRevisionsRequest) (*externaleditv1.ListRevisionsResponse, error) {
+	c, err := callerOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.d.Limits.Retrieve(ctx, c.Principal); err != nil {
+		return nil, err
+	}
+	if err := positive("lab_report_id", in.GetLabReportId()); err != nil {
+		return nil, err
+	}
+	if err := c.mayView(in.GetLabReportId()); err != nil {
+		return nil, err
+	}
+	all, current, err := s.d.Historian.List(ctx, c.scope, in.GetLabReportId())
+	if err != nil {
+		return nil, err
+	}
+	out := &externaleditv1.ListRevisionsResponse{}
+	linked := false
+	for _, r := range all {
+		message := revisionOf(&r)
+		message.IsCurrent = !linked && r.Files() == current // a restored one shares the files of another
+		linked = linked || message.GetIsCurrent()
+		if c.grant != nil || c.mayEdit() == nil {
+			if err := s.addLinks(ctx, c.scope, message, r.Files()); err != nil {
+				return nil, err
+			}
+		}
+		out.Revisions = append(out.Revisions, message)
+	}
+	return out, nil
+}
+
+func (s *Server) addLinks(ctx context.Context, scope authn.LabScope, message *externaleditv1.Revision, f session.Files) (err error) {
+	if message.WordUrl, err = s.link(ctx, scope, f.Word); err != nil {
+		return err
+	}
+	message.PdfUrl, err = s.link(ctx, scope, f.PDF)
+	return err
+}
+
+func (s *Server) link(ctx context.Context, scope authn.LabScope, url string) (string, error) {
+	key, err := s.d.Linker.Parse(url)
+	if err != nil { // of a store that was replaced
+		return "", nil //nolint:nilerr // the list is worth more than one link
+	}
+	return s.d.Linker.Link(ctx, scope, key)
+}
+
+// RestoreRevision makes an earlier save the report's files again.
+func (s *Server) RestoreRevision(ctx context.Context, in *externaleditv1.RestoreRevisionRequest) (*externaleditv1.RestoreRevisionResponse, error) {
+	c, err := callerOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c.grant != nil || !c.Has(permissionTakeOver) {
+		return nil, errNotAllowedToRestore
+	}
+	if err := positive("lab_report_id", in.GetLabReportId()); err != nil {
+		return nil, err
+	}
+	if err := positive("revision_id", in.GetRevisionId()); err != nil {
+		return nil, err
+	}
+	restored, err := s.d.Historian.Restore(ctx, history.Restoration{
+		Scope: c.scope, ReportID: in.GetLabReportId(), RevisionID: in.GetRevisionId(),
+		By: session.Author{ID: c.ActorID(), Name: c.ActorName()},
+	})
+	if err != nil {
+		return nil, err
+	}
+	message := revisionOf(&restored)
+	message.IsCurrent = true
+	if err := s.addLinks(ctx, c.scope, message, restored.Files()); err != nil {
+		return nil, err
+	}
+	return &externaleditv1.RestoreRevisionResponse{Message: "Revision restored successfully", Revision: message}, nil
+}

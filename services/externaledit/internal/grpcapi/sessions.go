@@ -1,0 +1,140 @@
+package grpcapi
+
+import (
+	"context"
+
+	"google.golang.org/grpc/metadata"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
+	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
+)
+
+// GetSession returns the report's active session.
+func (s *Server) GetSession(ctx context.Context, in *externaleditv1.GetSessionRequest) (*externaleditv1.GetSessionResponse, error) {
+	c, err := callerOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.d.Limits.Retrieve(ctx, c.Principal); err != nil {
+		return nil, err
+	}
+	if err := positive("lab_report_id", in.GetLabReportId()); err != nil {
+		return nil, err
+	}
+	if err := c.mayView(in.GetLabReportId()); err != nil {
+		return nil, err
+	}
+	found, err := s.d.Editor.Show(ctx, c.scope, in.GetLabReportId())
+	if err != nil {
+		return nil, err
+	}
+	token := ""
+	if c.isAuthor(&found) {
+		if token, err = s.d.Editor.Mint(&found); err != nil {
+			return nil, err
+		}
+	}
+	return shown(&found, token), nil
+}
+
+// CreateSession opens a session.
+func (s *Server) CreateSession(ctx context.Context, in *externaleditv1.CreateSessionRequest) (*externaleditv1.CreateSessionResponse, error) {
+	c, err := callerOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.d.Limits.Create(ctx, c.Principal); err != nil {
+		return nil, err
+	}
+	if err := c.mayEdit(); err != nil {
+		return nil, err
+	}
+	if err := checkCreation(in); err != nil {
+		return nil, err
+	}
+	created, err := s.d.Editor.Create(ctx, editing.Creation{
+		Scope: c.scope, ReportID: in.GetLabReportId(), TemplateID: in.GetTemplateId(), Path: in.GetWordS3Filepath(),
+		Author: c.author(), TakeOver: in.GetTakeOver(), MayTakeOver: c.Has(permissionTakeOver), Key: header(ctx, "idempotency-key"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &externaleditv1.CreateSessionResponse{EditId: created.ID, AuthToken: created.Token, TemplatePath: created.TemplateLink}, nil
+}
+
+func checkCreation(in *externaleditv1.CreateSessionRequest) error {
+	if err := positive("lab_report_id", in.GetLabReportId()); err != nil {
+		return err
+	}
+	if in.TemplateId == nil { //nolint:protogetter // absent is not 0
+		return apperr.InvalidField("template_id", "template_id is required")
+	}
+	if err := positive("template_id", in.GetTemplateId()); err != nil {
+		return err
+	}
+	if in.GetWordS3Filepath() == "" {
+		return apperr.InvalidField("word_s3_filepath", "word_s3_filepath is required: the storage URL of the template's Word file")
+	}
+	return nil
+}
+
+// header returns a header that the edge passes on.
+func header(ctx context.Context, name string) string {
+	if values := metadata.ValueFromIncomingContext(ctx, name); len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// EndSession ends a session for its author.
+func (s *Server) EndSession(ctx context.Context, in *externaleditv1.EndSessionRequest) (*externaleditv1.EndSessionResponse, error) {
+	c, err := callerOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := positive("edit_id", in.GetEditId()); err != nil {
+		return nil, err
+	}
+	if c.grant != nil {
+		if err := c.grant.CheckSession(in.GetEditId()); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.d.Editor.End(ctx, c.scope, in.GetEditId(), c.LabUserID); err != nil {
+		return nil, err
+	}
+	return &externaleditv1.EndSessionResponse{Message: "Session has been inactivated"}, nil
+}
+
+// Heartbeat keeps a session alive for its desktop client.
+func (s *Server) Heartbeat(ctx context.Context, in *externaleditv1.HeartbeatRequest) (*externaleditv1.HeartbeatResponse, error) {
+	c, grant, err := holder(ctx, in.GetEditId())
+	if err != nil {
+		return nil, err
+	}
+	expires, token, err := s.d.Editor.Heartbeat(ctx, c.scope, grant, in.GetEditId())
+	if err != nil {
+		return nil, err
+	}
+	return &externaleditv1.HeartbeatResponse{ExpiresAt: expires.UnixMilli(), AuthToken: token}, nil
+}
+
+const mostReports = 1000
+
+// HasOpenSession tells a service whether somebody edits one of the reports.
+func (s *Server) HasOpenSession(ctx context.Context, in *externaleditv1.HasOpenSessionRequest) (*externaleditv1.HasOpenSessionResponse, error) {
+	scope, err := authn.FromContext(ctx).Scope(in.GetLabId())
+	if err != nil {
+		return nil, err
+	}
+	if len(in.GetLabReportIds()) > mostReports {
+		return nil, apperr.InvalidField("lab_report_ids", "lab_report_ids has more than 1,000 reports; ask in parts")
+	}
+	held, err := s.d.Editor.Held(ctx, scope, in.GetLabReportIds())
+	if err != nil {
+		return nil, err
+	}
+	return opened(held), nil
+}

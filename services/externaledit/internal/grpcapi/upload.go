@@ -1,0 +1,108 @@
+package grpcapi
+
+import (
+	"errors"
+	"io"
+
+	"google.golang.org/grpc"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
+	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
+)
+
+type uploadStream = grpc.ClientStreamingServer[externaleditv1.UploadFilesRequest, externaleditv1.UploadFilesResponse]
+
+var (
+	errNoStart = apperr.New(apperr.Invalid, "UPLOAD_START_MISSING", "the first message of an upload must be its start")
+	errOrder   = apperr.New(apperr.Invalid, "UPLOAD_OUT_OF_ORDER", "a chunk must follow the file that it belongs to")
+	errNoAgent = apperr.New(apperr.Invalid, "AGENT_HEADER_MISSING",
+		"send the header X-IS-EXTERNAL-EDIT-REQUEST: true, as the desktop client does")
+)
+
+// UploadFiles takes a save.
+func (s *Server) UploadFiles(stream uploadStream) error {
+	first, err := stream.Recv()
+	if errors.Is(err, io.EOF) || (err == nil && first.GetStart() == nil) {
+		return errNoStart
+	}
+	if err != nil {
+		return err
+	}
+	start := first.GetStart()
+	c, grant, err := holder(stream.Context(), start.GetEditId())
+	if err != nil {
+		return err
+	}
+	s.d.Observer.Agent(start.GetExternalEditRequest())
+	if s.d.RequireAgentHeader && !start.GetExternalEditRequest() {
+		return errNoAgent
+	}
+	files, err := s.d.Uploader.Save(stream.Context(), c.scope, grant, start.GetEditId(), &form{stream: stream})
+	if err != nil {
+		return err
+	}
+	return stream.SendAndClose(&externaleditv1.UploadFilesResponse{
+		Message: "Files uploaded and linked successfully", WordS3Path: files.Word, PdfS3Path: files.PDF,
+	})
+}
+
+// form is the stream as upload.Form.
+type form struct {
+	stream uploadStream
+	file   *externaleditv1.UploadFile // that follows, when it was met while the body before was read
+	chunk  []byte                     // what is left of the last message
+	end    error
+}
+
+// Next implements upload.Form.
+func (f *form) Next() (upload.Part, error) {
+	for f.file == nil {
+		f.chunk = nil
+		if err := f.receive(); err != nil {
+			return upload.Part{}, err
+		}
+	}
+	part := upload.Part{Field: f.file.GetField(), FileName: f.file.GetFileName(), ContentType: f.file.GetContentType(), Body: body{f}}
+	f.file = nil
+	return part, nil
+}
+
+// receive takes the next message; its end is io.EOF.
+func (f *form) receive() error {
+	if f.end != nil {
+		return f.end
+	}
+	message, err := f.stream.Recv()
+	if err != nil {
+		f.end = err
+		return err
+	}
+	switch part := message.GetPart().(type) {
+	case *externaleditv1.UploadFilesRequest_File:
+		f.file = part.File
+	case *externaleditv1.UploadFilesRequest_Chunk:
+		f.chunk = part.Chunk
+	default:
+		f.end = errOrder
+	}
+	return f.end
+}
+
+// body is what follows a file until the next one or the end.
+type body struct{ f *form }
+
+// Read implements io.Reader.
+func (b body) Read(p []byte) (int, error) {
+	for len(b.f.chunk) == 0 {
+		if b.f.file != nil {
+			return 0, io.EOF
+		}
+		if err := b.f.receive(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, b.f.chunk)
+	b.f.chunk = b.f.chunk[n:]
+	return n, nil
+}

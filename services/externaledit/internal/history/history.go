@@ -1,0 +1,167 @@
+package history
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+)
+
+// Reports reads revisions and locks reports.
+type Reports interface {
+	// Report returns the report; session.ErrNoReport without one.
+	Report(ctx context.Context, scope authn.LabScope, id int64) (session.Report, error)
+	// Revisions returns the saves of all sessions of the report, the newest first.
+	Revisions(ctx context.Context, scope authn.LabScope, reportID int64) ([]session.Revision, error)
+	// Lock runs work while it holds the row of the report, and commits. work may run again after a deadlock.
+	Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(Locked) error) error
+}
+
+// Locked is a report whose row is held by the running transaction.
+type Locked interface {
+	editing.Closer
+	Report() session.Report
+	Active(ctx context.Context) (*session.Session, error)
+	Session(ctx context.Context, id int64) (session.Session, error)
+	Revisions(ctx context.Context) ([]session.Revision, error)
+	AddRevision(ctx context.Context, r *session.Revision) error
+	LinkFiles(ctx context.Context, f session.Files) error
+	Log(ctx context.Context, e activitylog.Entry) error
+}
+
+// Counters counts outcomes.
+type Counters interface {
+	Restored()
+	Ended(reason session.EndReason)
+}
+
+// Deps is what the use cases work with. Wake is called after an event was committed.
+type Deps struct {
+	Reports  Reports
+	Clock    clock.Clock
+	Wake     func()
+	Counters Counters
+}
+
+// UseCase lists and restores revisions.
+type UseCase struct{ d Deps }
+
+// New returns the use cases.
+func New(d Deps) *UseCase { return &UseCase{d} }
+
+// List returns the report's revisions, the newest first, and the files that are linked.
+func (u *UseCase) List(ctx context.Context, scope authn.LabScope, reportID int64) ([]session.Revision, session.Files, error) {
+	report, err := u.d.Reports.Report(ctx, scope, reportID)
+	if err != nil {
+		return nil, session.Files{}, err
+	}
+	revisions, err := u.d.Reports.Revisions(ctx, scope, reportID)
+	return revisions, report.Files, err
+}
+
+// Restoration asks for an earlier save.
+type Restoration struct {
+	Scope                authn.LabScope
+	ReportID, RevisionID int64
+	By                   session.Author
+}
+
+// Restore links the files of an earlier save again, as a revision of its own, and returns that. When they are linked
+// already nothing changes. Errors: NotFound, Conflict while a session is active or after the report was signed.
+func (u *UseCase) Restore(ctx context.Context, in Restoration) (session.Revision, error) {
+	var restored session.Revision
+	var expired, changed bool
+	err := u.d.Reports.Lock(ctx, in.Scope, in.ReportID, func(l Locked) (err error) {
+		now := u.d.Clock.Now().UTC().Truncate(time.Millisecond)
+		if err := l.Report().CheckLinkable(); err != nil {
+			return err
+		}
+		if expired, err = u.makeWay(ctx, l, now); err != nil {
+			return err
+		}
+		revisions, err := l.Revisions(ctx)
+		if err != nil {
+			return err
+		}
+		restored, changed, err = restore(ctx, l, revisions, in, now)
+		return err
+	})
+	if err != nil {
+		return session.Revision{}, err
+	}
+	u.d.Wake()
+	if expired {
+		u.d.Counters.Ended(session.Expired)
+	}
+	if changed {
+		u.d.Counters.Restored()
+	}
+	return restored, nil
+}
+
+// makeWay refuses while somebody edits, and closes a session that expired.
+func (u *UseCase) makeWay(ctx context.Context, l Locked, now time.Time) (expired bool, err error) {
+	active, err := l.Active(ctx)
+	switch {
+	case err != nil || active == nil:
+		return false, err
+	case active.HasExpired(now):
+		return true, editing.Close(ctx, l, active, session.Expired, now)
+	}
+	return false, session.Held(active)
+}
+
+func restore(ctx context.Context, l Locked, all []session.Revision, in Restoration, now time.Time) (session.Revision, bool, error) {
+	i := slices.IndexFunc(all, func(r session.Revision) bool { return r.ID == in.RevisionID })
+	if i < 0 {
+		return session.Revision{}, false, session.ErrNoRevision
+	}
+	before, earlier := l.Report().Files, all[i]
+	if before == earlier.Files() {
+		newest := slices.IndexFunc(all, func(r session.Revision) bool { return r.Files() == before })
+		return all[newest], false, nil
+	}
+	s, err := l.Session(ctx, earlier.SessionID)
+	if err != nil {
+		return session.Revision{}, false, err
+	}
+	s.Reserved++
+	again := session.Revision{SessionID: s.ID, Number: s.Reserved, Word: earlier.Word, PDF: earlier.PDF, UploadedBy: in.By,
+		UploadedAt: now, RestoredFrom: earlier.ID}
+	if err := l.AddRevision(ctx, &again); err != nil {
+		return session.Revision{}, false, err
+	}
+	s.Link(&again, now)
+	if err := l.Update(ctx, &s); err != nil {
+		return session.Revision{}, false, err
+	}
+	if err := l.LinkFiles(ctx, again.Files()); err != nil {
+		return session.Revision{}, false, err
+	}
+	if err := l.Emit(ctx, session.Event{Name: session.FilesUploaded, Session: s}); err != nil {
+		return session.Revision{}, false, err
+	}
+	return again, true, l.Log(ctx, activitylog.Entry{
+		Category: activitylog.ExternalEditRestored, Actor: activitylog.Actor{ID: in.By.ID, Name: in.By.Name}, At: now,
+		Text: "Earlier save of the report restored",
+		Meta: meta{RevisionID: again.ID, RestoredFrom: earlier.ID,
+			Change: activitylog.Change[pair]{Old: pair(before), New: pair(again.Files())}},
+	})
+}
+
+// meta is what the activity log keeps of a restoration.
+type meta struct {
+	RevisionID   int64 `json:"revision_id"`
+	RestoredFrom int64 `json:"restored_from"`
+	activitylog.Change[pair]
+}
+
+type pair struct {
+	Word string `json:"word_file_path"`
+	PDF  string `json:"pdf_file_path"`
+}

@@ -1,0 +1,52 @@
+package session
+
+import (
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+)
+
+// Grant is what the token of a session allows.
+type Grant struct {
+	SessionID int64
+	ReportID  int64
+	UserID    int64
+	TokenID   string
+}
+
+var (
+	errOtherSession = apperr.New(apperr.Forbidden, "TOKEN_OF_ANOTHER_SESSION",
+		"The token belongs to another session; use the one that this session was created with")
+	errRevoked = apperr.New(apperr.Unauthenticated, "TOKEN_REVOKED",
+		"The session token was revoked. Ask for the session again to get a new one.")
+)
+
+// CheckSession refuses a token of another session.
+func (g Grant) CheckSession(id int64) error {
+	if g.SessionID != id {
+		return errOtherSession
+	}
+	return nil
+}
+
+// CheckReport refuses a token of a session of another report.
+func (g Grant) CheckReport(id int64) error {
+	if g.ReportID != id {
+		return errOtherSession
+	}
+	return nil
+}
+
+// Check refuses whatever the grant does not cover, and a session that is not active any more.
+func (g Grant) Check(s *Session, now time.Time) error {
+	if g.SessionID != s.ID || g.ReportID != s.ReportID {
+		return errOtherSession
+	}
+	if err := s.CheckActive(now); err != nil {
+		return err
+	}
+	if g.TokenID != s.TokenID {
+		return errRevoked
+	}
+	return nil
+}

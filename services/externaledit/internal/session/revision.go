@@ -1,0 +1,57 @@
+package session
+
+import "time"
+
+// Stored is one file of a save as it lies in the store.
+type Stored struct {
+	URL    string
+	SHA256 string // hexadecimal
+	Size   int64
+}
+
+// Revision is one save. Number counts the saves of its session in the order in which their uploads began.
+type Revision struct {
+	ID           int64
+	SessionID    int64
+	Number       int64
+	Word, PDF    Stored
+	UploadedBy   Author
+	UploadedAt   time.Time
+	RestoredFrom int64 // the id of the revision that this one repeats, or 0
+}
+
+// Files returns the pair.
+func (r *Revision) Files() Files { return Files{Word: r.Word.URL, PDF: r.PDF.URL} }
+
+// SameContent reports whether both files are those of the other save.
+func (r *Revision) SameContent(word, pdf Stored) bool {
+	return r.Word.SHA256 == word.SHA256 && r.PDF.SHA256 == pdf.SHA256
+}
+
+// Upload is a save under way: where its files are being stored, before any revision names them.
+type Upload struct {
+	ID        int64
+	LabID     int64
+	SessionID int64
+	Number    int64 // the revision's number if it is linked
+	WordKey   string
+	PDFKey    string
+	StartedAt time.Time
+}
+
+// Link makes the revision the session's files, unless a later save was linked already: uploads can overtake each other,
+// and an older save must not replace a newer one. It reports whether it did.
+func (s *Session) Link(r *Revision, now time.Time) bool {
+	s.UpdatedAt = now
+	if r.Number < s.Revision {
+		return false
+	}
+	s.Revision, s.Files, s.SavedAt = r.Number, r.Files(), r.UploadedAt
+	return true
+}
+
+// Template is a Word file that sessions may begin with.
+type Template struct {
+	ID   int64
+	Path string // as the table has it: a URL or a key
+}

@@ -1,0 +1,122 @@
+package session
+
+import (
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+)
+
+// Author is the user who holds a session.
+type Author struct {
+	ID   int64
+	Name string
+}
+
+// Files names a Word document and its PDF by the URLs of their objects.
+type Files struct {
+	Word, PDF string
+}
+
+// EndReason tells why a session ended.
+type EndReason string
+
+// The reasons. A session that has none is active.
+const (
+	Active    EndReason = ""
+	ByAuthor  EndReason = "author"
+	Expired   EndReason = "expired"
+	TakenOver EndReason = "taken_over"
+	ByAdmin   EndReason = "admin"
+)
+
+// Session is one editing session. Times have milliseconds.
+type Session struct {
+	ID         int64
+	LabID      int64
+	ReportID   int64
+	TemplateID int64
+	Template   string // the URL of the Word file that the session began with
+	Files      Files  // of the linked save; before the first save the template alone
+	TokenID    string
+	Author     Author
+	Revision   int64 // the linked save, 0 before the first
+	Reserved   int64 // the highest number that was given to an upload
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	SavedAt    time.Time // of the linked save, zero before the first
+	ExpiresAt  time.Time
+	EndedAt    time.Time // zero while active
+	End        EndReason
+	EndedBy    string // who took it over
+}
+
+// ends is the transition table: an active session ends once, and nothing revives it.
+var ends = map[EndReason]map[EndReason]bool{
+	Active: {ByAuthor: true, Expired: true, TakenOver: true, ByAdmin: true},
+}
+
+// IsActive reports whether the session is open at now. An expired one is not, whether or not it was closed yet.
+func (s *Session) IsActive(now time.Time) bool { return s.End == Active && now.Before(s.ExpiresAt) }
+
+// HasExpired reports whether the session is still to be closed because nobody showed a sign of life.
+func (s *Session) HasExpired(now time.Time) bool { return s.End == Active && !now.Before(s.ExpiresAt) }
+
+// Close ends the session. It returns an error for a session that has ended.
+func (s *Session) Close(reason EndReason, now time.Time) error {
+	if !ends[s.End][reason] {
+		return s.inactive()
+	}
+	s.End, s.EndedAt, s.UpdatedAt = reason, now, now
+	return nil
+}
+
+// Extend lets the session live for ttl from now: the time counts from the last sign of life. It never shortens it.
+func (s *Session) Extend(now time.Time, ttl time.Duration) {
+	if until := now.Add(ttl); until.After(s.ExpiresAt) {
+		s.ExpiresAt = until
+	}
+	s.UpdatedAt = now
+}
+
+// CheckActive refuses work in a session that has ended, and tells how it did.
+func (s *Session) CheckActive(now time.Time) error {
+	if s.IsActive(now) {
+		return nil
+	}
+	return s.inactive()
+}
+
+func (s *Session) inactive() *apperr.Error {
+	switch s.End {
+	case TakenOver:
+		by := ""
+		if s.EndedBy != "" {
+			by = " by " + s.EndedBy
+		}
+		return ErrInactive.WithDetails("the session was taken over" + by + " at " + stamp(s.EndedAt) +
+			"; keep the document and ask who took over")
+	case ByAuthor:
+		return ErrInactive.WithDetails("the session was ended by its author at " + stamp(s.EndedAt) + "; open a new one")
+	case ByAdmin:
+		return ErrInactive.WithDetails("the session was ended by an administrator at " + stamp(s.EndedAt) + "; open a new one")
+	}
+	return ErrInactive.WithDetails("the session expired at " + stamp(s.ExpiresAt) + "; open a new one")
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// Opening is what a new session begins with.
+type Opening struct {
+	LabID, ReportID, TemplateID int64
+	Template                    string
+	TokenID                     string
+	Author                      Author
+}
+
+// Open returns a new active session without an id.
+func Open(o Opening, now time.Time, ttl time.Duration) Session {
+	return Session{
+		LabID: o.LabID, ReportID: o.ReportID, TemplateID: o.TemplateID, Template: o.Template, Files: Files{Word: o.Template},
+		TokenID: o.TokenID, Author: o.Author, CreatedAt: now, UpdatedAt: now, ExpiresAt: now.Add(ttl),
+	}
+}

@@ -1,0 +1,262 @@
+// Package memory is the store of external editing in the memory of one process, for tests of the use cases. It passes
+// the suite of storetest as the real one does.
+package memory
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
+	"github.com/labplatform/labplatform/services/externaledit/internal/history"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
+	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
+)
+
+// Store holds everything. Its methods may be called from several goroutines.
+type Store struct {
+	mu    sync.Mutex
+	state state // guarded by mu
+}
+
+// state is replaced as a whole by every transaction that commits.
+type state struct {
+	reports   map[int64]report
+	templates map[int64]template
+	sessions  map[int64]session.Session
+	revisions map[int64]session.Revision
+	uploads   map[int64]announced
+	answers   map[string]answer
+	events    []session.Event
+	log       []activitylog.Entry
+	nextID    int64
+}
+
+type report struct {
+	session.Report
+	lab int64
+}
+
+type template struct {
+	path     string
+	lab      int64 // 0: the platform's
+	disabled bool
+}
+
+type announced struct {
+	session.Upload
+	abandoned bool
+}
+
+type answer struct {
+	body string
+	id   int64
+}
+
+// New returns an empty store.
+func New() *Store {
+	return &Store{state: state{
+		reports: map[int64]report{}, templates: map[int64]template{}, sessions: map[int64]session.Session{},
+		revisions: map[int64]session.Revision{}, uploads: map[int64]announced{}, answers: map[string]answer{},
+	}}
+}
+
+func (s state) clone() state {
+	s.reports, s.templates, s.sessions = maps.Clone(s.reports), maps.Clone(s.templates), maps.Clone(s.sessions)
+	s.revisions, s.uploads, s.answers = maps.Clone(s.revisions), maps.Clone(s.uploads), maps.Clone(s.answers)
+	s.events, s.log = slices.Clip(s.events), slices.Clip(s.log)
+	return s
+}
+
+// AddReport adds a report or changes it.
+func (s *Store) AddReport(lab int64, r session.Report) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.reports[r.ID] = report{r, lab}
+}
+
+// AddTemplate adds a template; lab 0 is the platform's.
+func (s *Store) AddTemplate(lab int64, t session.Template, disabled bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.templates[t.ID] = template{t.Path, lab, disabled}
+}
+
+// Events returns what was emitted, in order.
+func (s *Store) Events() []session.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.state.events)
+}
+
+// Entries returns the activity log.
+func (s *Store) Entries() []activitylog.Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.state.log)
+}
+
+// Uploads returns how many uploads are announced.
+func (s *Store) Uploads() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.state.uploads)
+}
+
+func (s state) report(scope authn.LabScope, id int64) (session.Report, error) {
+	r, ok := s.reports[id]
+	if !ok || r.lab != scope.LabID() {
+		return session.Report{}, session.ErrNoReport
+	}
+	return r.Report, nil
+}
+
+func (s state) session(scope authn.LabScope, id int64) (session.Session, error) {
+	found, ok := s.sessions[id]
+	if !ok || found.LabID != scope.LabID() {
+		return session.Session{}, session.ErrNoSession
+	}
+	return found, nil
+}
+
+func (s state) active(scope authn.LabScope, reportID int64) *session.Session {
+	for _, found := range s.sessions {
+		if found.LabID == scope.LabID() && found.ReportID == reportID && found.End == session.Active {
+			return &found
+		}
+	}
+	return nil
+}
+
+func (s state) ofReport(scope authn.LabScope, reportID int64) []session.Revision {
+	var all []session.Revision
+	for _, r := range s.revisions {
+		if of, err := s.session(scope, r.SessionID); err == nil && of.ReportID == reportID {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b session.Revision) int { return cmp.Compare(b.ID, a.ID) })
+	return all
+}
+
+func (s state) revision(scope authn.LabScope, sessionID, number int64) (session.Revision, error) {
+	for _, r := range s.revisions {
+		if r.SessionID == sessionID && r.Number == number && s.sessions[sessionID].LabID == scope.LabID() {
+			return r, nil
+		}
+	}
+	return session.Revision{}, session.ErrNoRevision
+}
+
+// read gives f the committed state.
+func read[T any](s *Store, f func(state) (T, error)) (T, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return f(s.state)
+}
+
+// Report implements history.Reports and watch.Reports.
+func (s *Store) Report(_ context.Context, scope authn.LabScope, id int64) (session.Report, error) {
+	return read(s, func(st state) (session.Report, error) { return st.report(scope, id) })
+}
+
+// Session implements editing.Reports and upload.Reports.
+func (s *Store) Session(_ context.Context, scope authn.LabScope, id int64) (session.Session, error) {
+	return read(s, func(st state) (session.Session, error) { return st.session(scope, id) })
+}
+
+// Active implements editing.Reports.
+func (s *Store) Active(_ context.Context, scope authn.LabScope, reportID int64) (session.Session, error) {
+	return read(s, func(st state) (session.Session, error) {
+		if found := st.active(scope, reportID); found != nil {
+			return *found, nil
+		}
+		return session.Session{}, session.ErrNoActiveSession
+	})
+}
+
+// Open implements editing.Reports.
+func (s *Store) Open(_ context.Context, scope authn.LabScope, reportIDs []int64) ([]session.Session, error) {
+	return read(s, func(st state) ([]session.Session, error) {
+		var open []session.Session
+		for _, id := range slices.Compact(slices.Sorted(slices.Values(reportIDs))) {
+			if found := st.active(scope, id); found != nil {
+				open = append(open, *found)
+			}
+		}
+		return open, nil
+	})
+}
+
+// Revision implements upload.Reports.
+func (s *Store) Revision(_ context.Context, scope authn.LabScope, sessionID, number int64) (session.Revision, error) {
+	return read(s, func(st state) (session.Revision, error) { return st.revision(scope, sessionID, number) })
+}
+
+// Revisions implements history.Reports.
+func (s *Store) Revisions(_ context.Context, scope authn.LabScope, reportID int64) ([]session.Revision, error) {
+	return read(s, func(st state) ([]session.Revision, error) { return st.ofReport(scope, reportID), nil })
+}
+
+// Lead implements sweep.Store: there is one process.
+func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error { return work(ctx) }
+
+// Expired implements sweep.Store.
+func (s *Store) Expired(_ context.Context, now time.Time, limit int) ([]sweep.Due, error) {
+	return read(s, func(st state) ([]sweep.Due, error) {
+		var due []sweep.Due
+		for _, found := range st.sessions {
+			if found.HasExpired(now) && len(due) < limit {
+				due = append(due, sweep.Due{LabID: found.LabID, ReportID: found.ReportID})
+			}
+		}
+		return due, nil
+	})
+}
+
+// Stale implements sweep.Store.
+func (s *Store) Stale(_ context.Context, before time.Time, after int64, limit int) ([]session.Upload, error) {
+	return read(s, func(st state) ([]session.Upload, error) {
+		var stale []session.Upload
+		for _, id := range slices.Sorted(maps.Keys(st.uploads)) {
+			if u := st.uploads[id]; u.StartedAt.Before(before) && id > after && len(stale) < limit {
+				stale = append(stale, u.Upload)
+			}
+		}
+		return stale, nil
+	})
+}
+
+// ForgetKeys implements sweep.Store; keys do not expire here.
+func (s *Store) ForgetKeys(context.Context, time.Time) (int64, error) { return 0, nil }
+
+// The roles of the store, as in store/mysql.
+type (
+	// Editing is the store as editing.Reports.
+	Editing struct{ *Store }
+	// Uploading is the store as upload.Reports.
+	Uploading struct{ *Store }
+	// History is the store as history.Reports.
+	History struct{ *Store }
+)
+
+// Lock implements editing.Reports.
+func (s Editing) Lock(_ context.Context, scope authn.LabScope, id int64, work func(editing.Locked) error) error {
+	return s.lock(scope, id, func(l *locked) error { return work(l) })
+}
+
+// Lock implements upload.Reports.
+func (s Uploading) Lock(_ context.Context, scope authn.LabScope, id int64, work func(upload.Locked) error) error {
+	return s.lock(scope, id, func(l *locked) error { return work(l) })
+}
+
+// Lock implements history.Reports.
+func (s History) Lock(_ context.Context, scope authn.LabScope, id int64, work func(history.Locked) error) error {
+	return s.lock(scope, id, func(l *locked) error { return work(l) })
+}

@@ -1,0 +1,76 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+)
+
+const revisionColumns = `SELECT r.id, r.session_id, r.revision, r.word_s3_path, r.pdf_s3_path, r.word_sha256, r.pdf_sha256, r.word_size,
+  r.pdf_size, r.uploaded_by, r.uploaded_by_name, r.uploaded_at, r.restored_from
+FROM external_edit_revision r JOIN external_edit_session s ON s.id = r.session_id WHERE s.lab_id = ? AND `
+
+func scanRevision(row scanner) (session.Revision, error) {
+	var r session.Revision
+	var uploaded int64
+	var restored sql.NullInt64
+	err := row.Scan(&r.ID, &r.SessionID, &r.Number, &r.Word.URL, &r.PDF.URL, &r.Word.SHA256, &r.PDF.SHA256, &r.Word.Size, &r.PDF.Size,
+		&r.UploadedBy.ID, &r.UploadedBy.Name, &uploaded, &restored)
+	r.UploadedAt, r.RestoredFrom = moment(uploaded), restored.Int64
+	return r, err
+}
+
+func readRevision(ctx context.Context, q querier, scope authn.LabScope, sessionID, number int64) (session.Revision, error) {
+	found, err := scanRevision(q.QueryRowContext(ctx, revisionColumns+"r.session_id = ? AND r.revision = ?", scope.LabID(), sessionID, number))
+	return found, orMissing("read revision", err, session.ErrNoRevision)
+}
+
+// Revision returns a save of a session by its number.
+func (s *Store) Revision(ctx context.Context, scope authn.LabScope, sessionID, number int64) (session.Revision, error) {
+	return readRevision(ctx, s.db, scope, sessionID, number)
+}
+
+func readRevisions(ctx context.Context, q querier, scope authn.LabScope, reportID int64) ([]session.Revision, error) {
+	rows, err := q.QueryContext(ctx, revisionColumns+"s.lab_report_id = ? ORDER BY r.id DESC", scope.LabID(), reportID)
+	if err != nil {
+		return nil, wrap("read revisions", err)
+	}
+	return collect(rows, "read revisions", scanRevision)
+}
+
+// Revisions returns the saves of all sessions of the report, the newest first.
+func (s *Store) Revisions(ctx context.Context, scope authn.LabScope, reportID int64) ([]session.Revision, error) {
+	return readRevisions(ctx, s.db, scope, reportID)
+}
+
+// Revisions returns the saves of the locked report, the newest first.
+func (l *locked) Revisions(ctx context.Context) ([]session.Revision, error) {
+	return readRevisions(ctx, l.tx, l.scope, l.report.ID)
+}
+
+// Latest returns the linked save of the session, nil before the first.
+func (l *locked) Latest(ctx context.Context, s *session.Session) (*session.Revision, error) {
+	if s.Revision == 0 {
+		return nil, nil
+	}
+	found, err := readRevision(ctx, l.tx, l.scope, s.ID, s.Revision)
+	if err == session.ErrNoRevision { //nolint:errorlint // as readRevision returns it
+		return nil, nil
+	}
+	return &found, err
+}
+
+// AddRevision stores a save and gives it its id.
+func (l *locked) AddRevision(ctx context.Context, r *session.Revision) error {
+	result, err := l.tx.ExecContext(ctx, `INSERT INTO external_edit_revision (session_id, revision, word_s3_path, pdf_s3_path, word_sha256,
+  pdf_sha256, word_size, pdf_size, uploaded_by, uploaded_by_name, uploaded_at, restored_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.SessionID, r.Number, r.Word.URL, r.PDF.URL, r.Word.SHA256, r.PDF.SHA256, r.Word.Size, r.PDF.Size, r.UploadedBy.ID,
+		fit(r.UploadedBy.Name), r.UploadedAt.UnixMilli(), sql.NullInt64{Int64: r.RestoredFrom, Valid: r.RestoredFrom != 0})
+	if err != nil {
+		return wrap("insert revision", err)
+	}
+	r.ID, err = result.LastInsertId()
+	return wrap("insert revision", err)
+}

@@ -1,0 +1,109 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+)
+
+const sessionColumns = `SELECT id, lab_id, lab_report_id, template_id, template_path, word_file_path, pdf_file_path, token_id,
+  author_id, author_name, is_active, revision, reserved, created_at, updated_at, saved_at, expires_at, ended_at, end_reason, ended_by_name
+FROM external_edit_session`
+
+type scanner interface{ Scan(dest ...any) error }
+
+func readSession(ctx context.Context, q querier, condition string, args ...any) (session.Session, error) {
+	found, err := scanSession(q.QueryRowContext(ctx, sessionColumns+" WHERE "+condition, args...))
+	return found, orMissing("read session", err, session.ErrNoSession)
+}
+
+func scanSession(row scanner) (session.Session, error) {
+	var s session.Session
+	var active bool
+	var created, updated, expires int64
+	var saved, ended sql.NullInt64
+	var reason, endedBy sql.NullString
+	err := row.Scan(&s.ID, &s.LabID, &s.ReportID, &s.TemplateID, &s.Template, &s.Files.Word, &s.Files.PDF, &s.TokenID,
+		&s.Author.ID, &s.Author.Name, &active, &s.Revision, &s.Reserved, &created, &updated, &saved, &expires, &ended, &reason, &endedBy)
+	s.CreatedAt, s.UpdatedAt, s.ExpiresAt = moment(created), moment(updated), moment(expires)
+	if saved.Valid {
+		s.SavedAt = moment(saved.Int64)
+	}
+	if ended.Valid {
+		s.EndedAt = moment(ended.Int64)
+	}
+	if s.End, s.EndedBy = session.EndReason(reason.String), endedBy.String; !active && s.End == session.Active {
+		s.End = session.ByAdmin // closed by hand, without a reason
+	}
+	return s, err
+}
+
+func moment(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+// instant is NULL for the zero time.
+func instant(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
+}
+
+func text(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
+
+const maxName = 255 // characters
+
+// fit cuts a name to what the column takes.
+func fit(name string) string {
+	runes := []rune(strings.ToValidUTF8(name, "\uFFFD"))
+	return string(runes[:min(len(runes), maxName)])
+}
+
+// Insert stores a new session and gives it its id.
+func (l *locked) Insert(ctx context.Context, s *session.Session) error {
+	result, err := l.tx.ExecContext(ctx, `INSERT INTO external_edit_session (lab_id, lab_report_id, template_id, template_path, word_file_path,
+  pdf_file_path, token_id, author_id, author_name, is_active, revision, reserved, created_at, updated_at, expires_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
+		l.scope.LabID(), s.ReportID, s.TemplateID, s.Template, s.Files.Word, s.Files.PDF, s.TokenID, s.Author.ID, fit(s.Author.Name),
+		s.Revision, s.Reserved, s.CreatedAt.UnixMilli(), s.UpdatedAt.UnixMilli(), s.ExpiresAt.UnixMilli())
+	if mysqldb.IsDuplicate(err) {
+		return session.ErrSessionExists
+	}
+	if err != nil {
+		return wrap("insert session", err)
+	}
+	s.ID, err = result.LastInsertId()
+	return wrap("insert session", err)
+}
+
+// Update stores what may change of a session.
+func (l *locked) Update(ctx context.Context, s *session.Session) error {
+	_, err := l.tx.ExecContext(ctx, `UPDATE external_edit_session SET word_file_path = ?, pdf_file_path = ?, is_active = ?, revision = ?,
+  reserved = ?, updated_at = ?, saved_at = ?, expires_at = ?, ended_at = ?, end_reason = ?, ended_by_name = ?
+WHERE id = ? AND lab_id = ?`,
+		s.Files.Word, s.Files.PDF, s.End == session.Active, s.Revision, s.Reserved, s.UpdatedAt.UnixMilli(), instant(s.SavedAt),
+		s.ExpiresAt.UnixMilli(), instant(s.EndedAt), text(string(s.End)), text(fit(s.EndedBy)), s.ID, l.scope.LabID())
+	return wrap("update session", err)
+}
+
+// Active returns the report's session that was not closed, nil without one.
+func (l *locked) Active(ctx context.Context) (*session.Session, error) {
+	found, err := readSession(ctx, l.tx, "active_report_id = ? AND lab_id = ?", l.report.ID, l.scope.LabID())
+	if err == session.ErrNoSession { //nolint:errorlint // as readSession returns it
+		return nil, nil
+	}
+	return &found, err
+}
+
+// Session returns a session of the locked report.
+func (l *locked) Session(ctx context.Context, id int64) (session.Session, error) {
+	return readSession(ctx, l.tx, "id = ? AND lab_id = ? AND lab_report_id = ?", id, l.scope.LabID(), l.report.ID)
+}
+
+// Template returns a template of the laboratory or the platform that is in use.
+func (l *locked) Template(ctx context.Context, id int64) (session.Template, error) {
+	t := session.Template{ID: id}
+	err := l.tx.QueryRowContext(ctx, "SELECT word_s3_filepath FROM report_word_template"+
+		" WHERE id = ? AND (lab_id IS NULL OR lab_id = ?) AND is_disabled = 0", id, l.scope.LabID()).Scan(&t.Path)
+	return t, orMissing("read template", err, session.ErrNoTemplate)
+}

@@ -1,0 +1,158 @@
+// Package mysql owns the SQL of external editing: templates, sessions, revisions, uploads, the outbox. Of the platform's
+// tables it writes labReportRelation.wordFilePath and pdfFilePath, and appends to ActivityLog.
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/idempotency"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+)
+
+// Names of the service's own tables.
+const (
+	OutboxTable      = "outbox_externaledit"
+	IdempotencyTable = "idempotency_externaledit"
+)
+
+// Tables are those that the service cannot work without.
+func Tables() []string {
+	return []string{"report_word_template", "external_edit_session", "external_edit_revision", "external_edit_upload", OutboxTable, IdempotencyTable}
+}
+
+// LegacyColumns are the columns of the platform's tables that the service needs.
+func LegacyColumns() map[string][]string {
+	columns := map[string][]string{
+		"labReportRelation": {"id", "labId_id", "billId_id", "isSigned", "dismissed", "wordFilePath", "pdfFilePath"},
+	}
+	maps.Copy(columns, activitylog.Columns())
+	return columns
+}
+
+// Store reads and writes the relational database. Its methods may be called from several goroutines.
+type Store struct {
+	db     *sql.DB
+	outbox outbox.Table
+	keys   idempotency.Table
+	events Encoder
+	clock  clock.Clock
+}
+
+// Encoder makes the message that tells of an event.
+type Encoder func(session.Event) (outbox.Event, error)
+
+// New returns a store over db, which stays the caller's to close.
+func New(db *sql.DB, events Encoder, c clock.Clock) (*Store, error) {
+	table, err := outbox.NewTable(OutboxTable)
+	if err != nil {
+		return nil, fmt.Errorf("external edit store: %w", err)
+	}
+	keys, err := idempotency.NewTable(IdempotencyTable)
+	if err != nil {
+		return nil, fmt.Errorf("external edit store: %w", err)
+	}
+	return &Store{db: db, outbox: table, keys: keys, events: events, clock: c}, nil
+}
+
+const reportColumns = "SELECT id, billId_id, isSigned, dismissed, wordFilePath, pdfFilePath FROM labReportRelation WHERE id = ? AND labId_id = ?"
+
+// querier is a pool or a transaction.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func readReport(ctx context.Context, q querier, scope authn.LabScope, id int64, suffix string) (session.Report, error) {
+	var r session.Report
+	var word, pdf sql.NullString
+	err := q.QueryRowContext(ctx, reportColumns+suffix, id, scope.LabID()).Scan(&r.ID, &r.BillID, &r.Signed, &r.Dismissed, &word, &pdf)
+	r.Files = session.Files{Word: word.String, PDF: pdf.String}
+	return r, orMissing("read report", err, session.ErrNoReport)
+}
+
+// Report returns the report; session.ErrNoReport without one.
+func (s *Store) Report(ctx context.Context, scope authn.LabScope, id int64) (session.Report, error) {
+	return readReport(ctx, s.db, scope, id, "")
+}
+
+// Session returns a session, ended or not.
+func (s *Store) Session(ctx context.Context, scope authn.LabScope, id int64) (session.Session, error) {
+	return readSession(ctx, s.db, "id = ? AND lab_id = ?", id, scope.LabID())
+}
+
+// Active returns the report's session that was not closed.
+func (s *Store) Active(ctx context.Context, scope authn.LabScope, reportID int64) (session.Session, error) {
+	found, err := readSession(ctx, s.db, "active_report_id = ? AND lab_id = ?", reportID, scope.LabID())
+	if errors.Is(err, session.ErrNoSession) {
+		return found, session.ErrNoActiveSession
+	}
+	return found, err
+}
+
+// Open returns the sessions of the reports that were not closed.
+func (s *Store) Open(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]session.Session, error) {
+	if len(reportIDs) == 0 {
+		return nil, nil
+	}
+	args := make([]any, 0, len(reportIDs)+1)
+	for _, id := range reportIDs {
+		args = append(args, id)
+	}
+	rows, err := s.db.QueryContext(ctx, sessionColumns+" WHERE active_report_id IN (?"+strings.Repeat(", ?", len(reportIDs)-1)+
+		") AND lab_id = ? ORDER BY lab_report_id", append(args, scope.LabID())...)
+	if err != nil {
+		return nil, wrap("read sessions", err)
+	}
+	return collect(rows, "read sessions", scanSession)
+}
+
+// collect reads all rows.
+func collect[T any](rows *sql.Rows, operation string, scan func(scanner) (T, error)) ([]T, error) {
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		one, err := scan(rows)
+		if err != nil {
+			return nil, wrap(operation, err)
+		}
+		all = append(all, one)
+	}
+	return all, wrap(operation, rows.Err())
+}
+
+// orMissing is wrap with an answer of its own to no row.
+func orMissing(operation string, err error, missing error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return missing
+	}
+	return wrap(operation, err)
+}
+
+// errUnknown is what callers see when the answer to a commit was lost: the change was made, or it was not.
+var errUnknown = apperr.New(apperr.Unavailable, "OUTCOME_UNKNOWN",
+	"The database did not answer whether the change was made; load the session, and try again if it was not")
+
+// wrap adds the operation, and tells a database that is away from one that refuses.
+func wrap(operation string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, mysqldb.ErrCommitUnknown):
+		return errUnknown.WithCause(fmt.Errorf("%s: %w", operation, err))
+	case mysqldb.IsUnavailable(err):
+		return apperr.New(apperr.Unavailable, "DATABASE_DOWN", "The database does not answer; try again").
+			WithCause(fmt.Errorf("%s: %w", operation, err))
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}

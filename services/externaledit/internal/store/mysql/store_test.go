@@ -1,0 +1,81 @@
+package mysql_test
+
+import (
+	"database/sql"
+	"log/slog"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/externaledit/internal/delivery"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
+	"github.com/labplatform/labplatform/services/externaledit/migrations"
+)
+
+func TestTheDatabasePassesTheSuite(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) storetest.Subject {
+		db := mysqltest.New(t)
+		if err := legacydb.Create(t.Context(), db); err != nil {
+			t.Fatal(err)
+		}
+		if err := mysqldb.Migrate(t.Context(), db, "externaledit", migrations.Files, slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := mysql.New(db, delivery.Encode, clock.Fixed(storetest.Now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return storetest.Subject{
+			Editing: mysql.Editing{Store: s}, Uploads: mysql.Uploads{Store: s}, History: mysql.History{Store: s}, Sweep: s,
+			AddReport: func(lab int64, r session.Report) {
+				exec(t, db, "REPLACE INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, isSigned, dismissed) VALUES (?, ?, ?, 501, 55, ?, ?)",
+					r.ID, lab, r.BillID, r.Signed, r.Dismissed)
+			},
+			AddTemplate: func(lab int64, tpl session.Template, disabled bool) {
+				exec(t, db, "INSERT INTO report_word_template (id, lab_id, name, word_s3_filepath, is_disabled) VALUES (?, NULLIF(?, 0), 't', ?, ?)",
+					tpl.ID, lab, tpl.Path, disabled)
+			},
+			Events: func() []session.EventName { return events(t, db) },
+		}
+	})
+}
+
+func exec(t *testing.T, db *sql.DB, statement string, args ...any) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func events(t *testing.T, db *sql.DB) []session.EventName {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "SELECT payload FROM outbox_externaledit ORDER BY id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var names []session.EventName
+	for rows.Next() {
+		var payload []byte
+		var event typev1.Event
+		if err := rows.Scan(&payload); err != nil {
+			t.Fatal(err)
+		}
+		if err := proto.Unmarshal(payload, &event); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, session.EventName(event.GetEvent()))
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return names
+}

@@ -1,0 +1,49 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
+)
+
+// Lead runs work unless another process leads.
+func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error {
+	_, err := mysqldb.Lead(ctx, s.db, "externaledit_sweep", func(ctx context.Context, _ *sql.Conn) error { return work(ctx) })
+	return err
+}
+
+// Expired returns reports whose session expired before now and was not closed. The sweeper works for all laboratories.
+func (s *Store) Expired(ctx context.Context, now time.Time, limit int) ([]sweep.Due, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT lab_id, lab_report_id FROM external_edit_session"+
+		" WHERE is_active = 1 AND expires_at <= ? ORDER BY expires_at LIMIT ?", now.UnixMilli(), limit)
+	if err != nil {
+		return nil, wrap("read expired sessions", err)
+	}
+	return collect(rows, "read expired sessions", func(row scanner) (d sweep.Due, err error) {
+		return d, row.Scan(&d.LabID, &d.ReportID)
+	})
+}
+
+// Stale returns uploads of all laboratories above after that showed no progress since before.
+func (s *Store) Stale(ctx context.Context, before time.Time, after int64, limit int) ([]session.Upload, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT id, lab_id, session_id, revision, word_key, pdf_key, started_at FROM external_edit_upload"+
+		" WHERE started_at < ? AND id > ? ORDER BY id LIMIT ?", before.UnixMilli(), after, limit)
+	if err != nil {
+		return nil, wrap("read stale uploads", err)
+	}
+	return collect(rows, "read stale uploads", func(row scanner) (u session.Upload, err error) {
+		var started int64
+		err = row.Scan(&u.ID, &u.LabID, &u.SessionID, &u.Number, &u.WordKey, &u.PDFKey, &started)
+		u.StartedAt = moment(started)
+		return u, err
+	})
+}
+
+// ForgetKeys deletes idempotency keys that expired before now.
+func (s *Store) ForgetKeys(ctx context.Context, now time.Time) (int64, error) {
+	return s.keys.Sweep(ctx, s.db, now)
+}

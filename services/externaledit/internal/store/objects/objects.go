@@ -1,0 +1,56 @@
+// Package objects is the platform's file store as external editing uses it.
+package objects
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/blob"
+)
+
+// Store implements editing.Files and upload.Files over a bucket.
+type Store struct {
+	bucket *blob.Bucket
+	expiry time.Duration
+}
+
+// New returns the store; its links last for expiry. The bucket stays the caller's to close.
+func New(bucket *blob.Bucket, expiry time.Duration) *Store { return &Store{bucket, expiry} }
+
+// Key returns the laboratory's key of a name.
+func (s *Store) Key(scope authn.LabScope, name string) string { return s.bucket.Lab(scope).Key(name) }
+
+// Parse returns the key that a URL or a key names.
+func (s *Store) Parse(text string) (string, error) { return s.bucket.Key(text) }
+
+// URL returns how rows and answers name the object.
+func (s *Store) URL(key string) string { return s.bucket.URL(key) }
+
+// Owns reports whether the key is one of the laboratory's.
+func (s *Store) Owns(scope authn.LabScope, key string) bool { return s.bucket.Lab(scope).Owns(key) }
+
+// Link returns a download link of a file of the laboratory or of the platform; blob.ErrNotFound for another
+// laboratory's.
+func (s *Store) Link(ctx context.Context, scope authn.LabScope, key string) (string, error) {
+	if lab := s.bucket.Lab(scope); lab.Owns(key) {
+		return lab.SignedURL(ctx, key, s.expiry)
+	}
+	return s.bucket.Shared().SignedURL(ctx, key, s.expiry)
+}
+
+// Put stores what source holds.
+func (s *Store) Put(ctx context.Context, scope authn.LabScope, key, contentType string, source io.Reader) (int64, error) {
+	return s.bucket.Lab(scope).Put(ctx, key, contentType, source)
+}
+
+// Open returns a part of an object.
+func (s *Store) Open(ctx context.Context, scope authn.LabScope, key string, offset, length int64) (io.ReadCloser, error) {
+	return s.bucket.Lab(scope).Open(ctx, key, offset, length)
+}
+
+// Delete removes an object.
+func (s *Store) Delete(ctx context.Context, scope authn.LabScope, key string) error {
+	return s.bucket.Lab(scope).Delete(ctx, key)
+}

@@ -1,0 +1,88 @@
+// Package redis owns the real-time channels: a stream with a report's latest events, from which a reader that was away
+// catches up, and a publish/subscribe channel that carries each event to whoever listens now.
+package redis
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/externaledit/internal/watch"
+)
+
+//go:embed append.lua
+var appendScript string
+
+const (
+	keptEvents = 200
+	keptFor    = 24 * time.Hour
+)
+
+// Channels implements watch.Log and delivery.Channels.
+type Channels struct {
+	client goredis.UniversalClient
+	script *goredis.Script
+	hub    *hub
+}
+
+// New returns the channels of client, which stays the caller's to close, after Close.
+func New(client goredis.UniversalClient) *Channels {
+	return &Channels{client: client, script: goredis.NewScript(appendScript), hub: newHub(client)}
+}
+
+// Close ends the subscription.
+func (c *Channels) Close() error { return c.hub.close() }
+
+// key is the stream of a channel.
+func key(channel string) string { return "external_edit_log:{" + channel + "}" }
+
+// Append implements delivery.Channels.
+func (c *Channels) Append(ctx context.Context, channel string, e watch.Entry) error {
+	err := c.script.Run(ctx, c.client, []string{key(channel)}, e.ID, e.Event, e.Data, keptEvents, int(keptFor.Seconds()), channel).Err()
+	return wrap("append event", err)
+}
+
+// Last implements watch.Log.
+func (c *Channels) Last(ctx context.Context, channel string) (string, error) {
+	newest, err := c.client.XRevRangeN(ctx, key(channel), "+", "-", 1).Result()
+	if err != nil || len(newest) == 0 {
+		return watch.Start, wrap("read events", err)
+	}
+	return newest[0].ID, nil
+}
+
+// After implements watch.Log.
+func (c *Channels) After(ctx context.Context, channel, id string, limit int) ([]watch.Entry, error) {
+	found, err := c.client.XRangeN(ctx, key(channel), "("+id, "+", int64(limit)).Result()
+	if err != nil {
+		return nil, wrap("read events", err)
+	}
+	entries := make([]watch.Entry, len(found))
+	for i, m := range found {
+		event, _ := m.Values["event"].(string)
+		data, _ := m.Values["data"].(string)
+		entries[i] = watch.Entry{ID: m.ID, Event: event, Data: data}
+	}
+	return entries, nil
+}
+
+// Listen implements watch.Log.
+func (c *Channels) Listen(ctx context.Context, channel string) (<-chan struct{}, func(), error) {
+	signal, err := c.hub.join(ctx, channel)
+	if err != nil {
+		return nil, nil, wrap("listen to events", err)
+	}
+	return signal, func() { c.hub.leave(channel, signal) }, nil
+}
+
+func wrap(operation string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return apperr.New(apperr.Unavailable, "EVENTS_UNAVAILABLE", "Events cannot be read right now. Try again in a moment.").
+		WithCause(fmt.Errorf("%s: %w", operation, err))
+}

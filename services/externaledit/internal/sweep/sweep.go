@@ -1,0 +1,147 @@
+// Package sweep repairs what a crash or a machine that was switched off leaves: sessions without a sign of life are
+// closed, the files of uploads that were never linked are deleted, old idempotency keys are forgotten.
+package sweep
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
+)
+
+// Due is a session that may have to be closed.
+type Due struct{ LabID, ReportID int64 }
+
+// Store finds what is left behind, over all laboratories.
+type Store interface {
+	upload.Discards
+	// Lead runs work unless another process leads.
+	Lead(ctx context.Context, work func(context.Context) error) error
+	// Expired returns at most limit reports whose session expired before now and was not closed.
+	Expired(ctx context.Context, now time.Time, limit int) ([]Due, error)
+	// Stale returns at most limit uploads above after, by id, that showed no progress since before and were not linked.
+	Stale(ctx context.Context, before time.Time, after int64, limit int) ([]session.Upload, error)
+	// ForgetKeys deletes idempotency keys that expired before now.
+	ForgetKeys(ctx context.Context, now time.Time) (int64, error)
+}
+
+// Sessions closes sessions.
+type Sessions interface {
+	CloseExpired(ctx context.Context, scope authn.LabScope, reportID int64) error
+}
+
+// Outcomes that are counted.
+const (
+	Closed  = "session_closed"
+	Deleted = "upload_deleted"
+	Keys    = "key_forgotten"
+	Failed  = "failed"
+)
+
+// Outcomes lists them.
+func Outcomes() []string { return []string{Closed, Deleted, Keys, Failed} }
+
+// Counters counts outcomes.
+type Counters interface {
+	Swept(outcome string, n int)
+}
+
+// Config holds the pace of the sweeper.
+type Config struct {
+	Interval time.Duration `env:"INTERVAL" envDefault:"20s"`
+	// UploadAge is how long an upload has shown no sign of life before its files count as left behind.
+	UploadAge time.Duration `env:"UPLOAD_AGE" envDefault:"5m"`
+}
+
+// Validate refuses an age within which an upload may still be under way.
+func (c *Config) Validate() error {
+	const signOfLife = time.Minute // uploads give one twice as often
+	if c.Interval <= 0 || c.UploadAge < signOfLife {
+		return errors.New("SWEEP_INTERVAL must be above zero and SWEEP_UPLOAD_AGE at least 1m")
+	}
+	return nil
+}
+
+// Deps is what the sweeper works with.
+type Deps struct {
+	Config   Config
+	Store    Store
+	Sessions Sessions
+	Files    upload.Eraser
+	Clock    clock.Clock
+	Counters Counters
+}
+
+// Sweeper repairs.
+type Sweeper struct{ d Deps }
+
+// New returns a sweeper.
+func New(d Deps) *Sweeper { return &Sweeper{d} }
+
+const page = 200
+
+// RunOnce repairs what it finds, if this process can be the leader. One thing that fails does not stop the others.
+func (s *Sweeper) RunOnce(ctx context.Context) error {
+	return s.d.Store.Lead(ctx, func(ctx context.Context) error {
+		return errors.Join(s.sessions(ctx), s.uploads(ctx), s.keys(ctx))
+	})
+}
+
+func (s *Sweeper) sessions(ctx context.Context) error {
+	due, err := s.d.Store.Expired(ctx, s.d.Clock.Now(), page)
+	problems := []error{err}
+	for _, d := range due {
+		scope, err := scopeOf(d.LabID)
+		if err == nil {
+			err = s.d.Sessions.CloseExpired(ctx, scope, d.ReportID)
+		}
+		problems = append(problems, s.count(Closed, err))
+	}
+	return errors.Join(problems...)
+}
+
+func (s *Sweeper) uploads(ctx context.Context) error {
+	var problems []error
+	for after := int64(0); ; {
+		stale, err := s.d.Store.Stale(ctx, s.d.Clock.Now().Add(-s.d.Config.UploadAge), after, page)
+		for _, u := range stale {
+			problems = append(problems, s.count(Deleted, s.delete(ctx, u)))
+			after = u.ID
+		}
+		if err != nil || len(stale) < page {
+			return errors.Join(append(problems, err)...)
+		}
+	}
+}
+
+func (s *Sweeper) delete(ctx context.Context, u session.Upload) error {
+	scope, err := scopeOf(u.LabID)
+	if err != nil {
+		return err
+	}
+	_, err = upload.Discard(ctx, s.d.Store, s.d.Files, scope, u)
+	return err
+}
+
+func (s *Sweeper) keys(ctx context.Context) error {
+	n, err := s.d.Store.ForgetKeys(ctx, s.d.Clock.Now())
+	s.d.Counters.Swept(Keys, int(n))
+	return err
+}
+
+func (s *Sweeper) count(outcome string, err error) error {
+	if err != nil {
+		outcome = Failed
+	}
+	s.d.Counters.Swept(outcome, 1)
+	return err
+}
+
+// scopeOf acts as the platform itself.
+func scopeOf(labID int64) (authn.LabScope, error) {
+	return authn.Principal{Kind: authn.Service}.Scope(labID)
+}

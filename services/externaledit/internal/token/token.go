@@ -1,0 +1,98 @@
+// Package token owns the tokens of editing sessions: what a desktop client presents instead of a user's login. A token
+// is signed, never stored, and good for one session; the session's row decides whether it still counts.
+package token
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+)
+
+const (
+	tokenType = "external-edit+jwt"
+	issuer    = "labplatform"
+	audience  = "externaledit"
+	// leeway is what the clocks of two replicas may differ by.
+	leeway = 2 * time.Second
+)
+
+// Claims is what a token says. The first four names are documented.
+type Claims struct {
+	UserID    int64  `json:"user_id"`
+	ReportID  int64  `json:"lab_report_id"`
+	SessionID int64  `json:"session_id"`
+	LabID     int64  `json:"lab_id"`
+	UserName  string `json:"user_name,omitempty"`
+	jwt.RegisteredClaims
+}
+
+// Tokens mints and verifies.
+type Tokens struct {
+	secret []byte
+	clock  clock.Clock
+}
+
+// New returns the tokens that are signed with secret.
+func New(secret config.Secret, c clock.Clock) *Tokens { return &Tokens{[]byte(secret.Reveal()), c} }
+
+// Mint returns a token for the session that ends with it.
+func (t *Tokens) Mint(s *session.Session) (string, error) {
+	claims := Claims{
+		UserID: s.Author.ID, ReportID: s.ReportID, SessionID: s.ID, LabID: s.LabID, UserName: s.Author.Name,
+		RegisteredClaims: jwt.RegisteredClaims{
+			Issuer: issuer, Audience: jwt.ClaimStrings{audience}, ID: s.TokenID,
+			IssuedAt: jwt.NewNumericDate(t.clock.Now()), ExpiresAt: jwt.NewNumericDate(s.ExpiresAt),
+		},
+	}
+	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims)
+	token.Header["typ"] = tokenType
+	text, err := token.SignedString(t.secret)
+	if err != nil {
+		return "", fmt.Errorf("sign session token: %w", err)
+	}
+	return text, nil
+}
+
+var errInvalid = apperr.New(apperr.Unauthenticated, "TOKEN_INVALID",
+	"The session token is not valid or has expired. Ask for the session again to get a new one.")
+
+// Verify returns what a genuine token that has not expired says.
+func (t *Tokens) Verify(text string) (Claims, error) {
+	var claims Claims
+	parsed, err := jwt.NewParser(
+		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired(), jwt.WithIssuer(issuer),
+		jwt.WithAudience(audience), jwt.WithStrictDecoding(), jwt.WithLeeway(leeway), jwt.WithTimeFunc(t.clock.Now),
+	).ParseWithClaims(text, &claims, func(*jwt.Token) (any, error) { return t.secret, nil })
+	if err != nil {
+		return Claims{}, errInvalid.WithCause(err)
+	}
+	if parsed.Header["typ"] != tokenType || claims.SessionID <= 0 || claims.LabID <= 0 || claims.UserID <= 0 || claims.ID == "" {
+		return Claims{}, errInvalid.WithCause(errors.New("not a session token"))
+	}
+	return claims, nil
+}
+
+// FromHeader returns the token of an Authorization header that says of itself that it is a session's, genuine or not.
+func FromHeader(authorization string) (string, bool) {
+	scheme, text, _ := strings.Cut(authorization, " ")
+	text = strings.TrimSpace(text)
+	head, _, _ := strings.Cut(text, ".")
+	raw, err := base64.RawURLEncoding.DecodeString(head)
+	if !strings.EqualFold(scheme, "Bearer") || err != nil {
+		return "", false
+	}
+	var header struct {
+		Type string `json:"typ"`
+	}
+	return text, json.Unmarshal(raw, &header) == nil && header.Type == tokenType
+}

@@ -1,0 +1,180 @@
+package upload_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/externaledit/internal/document"
+	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
+	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
+	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
+)
+
+const (
+	reportID = 7001
+	ttl      = 8 * time.Hour
+)
+
+// bench is report 7001 with an open session, on stores in memory.
+type bench struct {
+	t       *testing.T
+	store   *memory.Store
+	files   *memory.Files
+	clock   *memory.Clock
+	scope   authn.LabScope
+	session session.Session
+	ids     atomic.Int64
+	counted counters
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, store: memory.New(), files: memory.NewFiles(), clock: memory.NewClock(storetest.Now), scope: storetest.Scope(t, 12)}
+	b.store.AddReport(12, session.Report{ID: reportID, BillID: 9001})
+	b.session = storetest.Opened()
+	b.session.ExpiresAt = storetest.Now.Add(ttl)
+	err := memory.Editing{Store: b.store}.Lock(t.Context(), b.scope, reportID, func(l editing.Locked) error { return l.Insert(t.Context(), &b.session) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// counters notes outcomes.
+type counters struct{ outcomes []string }
+
+func (c *counters) Uploaded(outcome string)           { c.outcomes = append(c.outcomes, outcome) }
+func (*counters) Received(string, int64)              {}
+func (*counters) Swept(string, int)                   {}
+func (*counters) Created()                            {}
+func (*counters) Refused()                            {}
+func (*counters) Ended(session.EndReason)             {}
+func (*counters) Upload(context.Context, int64) error { return nil }
+
+// quiet counts nothing, for uploads at once.
+type quiet struct{}
+
+func (quiet) Uploaded(string)                     {}
+func (quiet) Received(string, int64)              {}
+func (quiet) Upload(context.Context, int64) error { return nil }
+
+// useCase is a process over the given ways to the stores.
+func (b *bench) useCase(reports upload.Reports, files upload.Files) *upload.UseCase {
+	return upload.New(upload.Deps{
+		Reports: reports, Files: files, Limits: quiet{}, Clock: b.clock, TTL: ttl, Wake: func() {}, Counters: quiet{},
+		NewID: func() string { return fmt.Sprint("u", b.ids.Add(1)) },
+	})
+}
+
+func (b *bench) reports() upload.Reports { return memory.Uploading{Store: b.store} }
+
+func (b *bench) grant() session.Grant {
+	return session.Grant{SessionID: b.session.ID, ReportID: reportID, UserID: 77, TokenID: b.session.TokenID}
+}
+
+func (b *bench) save(u *upload.UseCase, form upload.Form) (session.Files, error) {
+	return u.Save(b.t.Context(), b.scope, b.grant(), b.session.ID, form)
+}
+
+// sweep plays the sweeper of a living process, long after.
+func (b *bench) sweep() {
+	b.t.Helper()
+	b.clock.Advance(time.Hour)
+	sweeper := sweep.New(sweep.Deps{
+		Config: sweep.Config{UploadAge: 5 * time.Minute}, Store: b.store, Files: b.files, Clock: b.clock, Counters: &counters{},
+		Sessions: editing.New(editing.Deps{Reports: memory.Editing{Store: b.store}, Clock: b.clock, TTL: ttl, Wake: func() {}, Counters: &counters{}}),
+	})
+	if err := sweeper.RunOnce(b.t.Context()); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// linked returns the report's pair and the save that both files say they are, after it checked that they belong together.
+func (b *bench) linked() (session.Files, string) {
+	b.t.Helper()
+	report, err := b.store.Report(b.t.Context(), b.scope, reportID)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if report.Files == (session.Files{}) {
+		return report.Files, ""
+	}
+	word, pdf := b.files.Content(report.Files.Word), b.files.Content(report.Files.PDF)
+	if word == nil || pdf == nil {
+		b.t.Fatalf("the linked files %v are not there", report.Files)
+	}
+	said := marker(string(pdf))
+	if !bytes.Equal(word, storetest.Docx(b.t, said)) {
+		b.t.Fatalf("the linked PDF says %q, the Word document something else", said)
+	}
+	return report.Files, said
+}
+
+func marker(pdf string) string {
+	_, rest, _ := strings.Cut(pdf, "% says ")
+	said, _, _ := strings.Cut(rest, "\n")
+	return said
+}
+
+// wantNothingLeft checks that every object belongs to a revision and that no upload is announced.
+func (b *bench) wantNothingLeft(what string) {
+	b.t.Helper()
+	revisions, err := b.store.Revisions(b.t.Context(), b.scope, reportID)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var want []string
+	for _, r := range revisions {
+		for _, url := range []string{r.Word.URL, r.PDF.URL} {
+			key, _ := b.files.Parse(url)
+			want = append(want, key)
+		}
+	}
+	slices.Sort(want)
+	if got := b.files.Keys(); !slices.Equal(got, want) {
+		b.t.Errorf("%s: objects %v, of revisions %v", what, got, want)
+	}
+	if n := b.store.Uploads(); n != 0 {
+		b.t.Errorf("%s: %d uploads are still announced", what, n)
+	}
+}
+
+// form is a form in memory.
+type form struct {
+	parts []upload.Part
+	end   error // instead of io.EOF
+}
+
+func (f *form) Next() (upload.Part, error) {
+	if len(f.parts) == 0 {
+		if f.end != nil {
+			return upload.Part{}, f.end
+		}
+		return upload.Part{}, io.EOF
+	}
+	part := f.parts[0]
+	f.parts = f.parts[1:]
+	return part, nil
+}
+
+func part(kind document.Kind, content []byte) upload.Part {
+	return upload.Part{Field: kind.Field, FileName: kind.FileName, ContentType: kind.ContentType, Body: bytes.NewReader(content)}
+}
+
+// saying is a good pair of files that both say text.
+func saying(t testing.TB, text string) *form {
+	return &form{parts: []upload.Part{
+		part(document.Word, storetest.Docx(t, text)), part(document.PDF, storetest.PDF("% says "+text)),
+	}}
+}

@@ -1,0 +1,190 @@
+package upload_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"testing/synctest"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
+)
+
+// schedule lets one step at a time happen, of whichever goroutine the dice choose.
+type schedule struct {
+	dice    *rand.Rand
+	waiting chan chan struct{}
+}
+
+// step waits for its turn.
+func (s *schedule) step() {
+	turn := make(chan struct{})
+	s.waiting <- turn
+	<-turn
+}
+
+// run gives turns until everybody is done.
+func (s *schedule) run(done <-chan struct{}) {
+	var queue []chan struct{}
+	for {
+		synctest.Wait() // everybody waits for a turn, or is done
+		for more := true; more; {
+			select {
+			case turn := <-s.waiting:
+				queue = append(queue, turn)
+			default:
+				more = false
+			}
+		}
+		if len(queue) == 0 {
+			<-done
+			return
+		}
+		i := s.dice.IntN(len(queue))
+		close(queue[i])
+		queue = append(queue[:i], queue[i+1:]...)
+	}
+}
+
+type scheduledReports struct {
+	upload.Reports
+	s *schedule
+	// lose has the answers of some commits lost.
+	lose bool
+}
+
+func (r scheduledReports) Session(ctx context.Context, scope authn.LabScope, id int64) (session.Session, error) {
+	r.s.step()
+	return r.Reports.Session(ctx, scope, id)
+}
+
+func (r scheduledReports) Lock(ctx context.Context, scope authn.LabScope, id int64, work func(upload.Locked) error) error {
+	r.s.step()
+	err := r.Reports.Lock(ctx, scope, id, work)
+	r.s.step()
+	if err == nil && r.lose {
+		return errBoom
+	}
+	return err
+}
+
+func (r scheduledReports) Abandon(ctx context.Context, scope authn.LabScope, id int64) (bool, error) {
+	r.s.step()
+	return r.Reports.Abandon(ctx, scope, id)
+}
+
+func (r scheduledReports) Forget(ctx context.Context, scope authn.LabScope, id int64) error {
+	r.s.step()
+	return r.Reports.Forget(ctx, scope, id)
+}
+
+type scheduledFiles struct {
+	upload.Files
+	s       *schedule
+	failing bool
+}
+
+func (f scheduledFiles) Put(ctx context.Context, scope authn.LabScope, key, contentType string, source io.Reader) (int64, error) {
+	f.s.step()
+	n, err := f.Files.Put(ctx, scope, key, contentType, source)
+	f.s.step()
+	if f.failing {
+		return 0, errBoom
+	}
+	return n, err
+}
+
+func (f scheduledFiles) Delete(ctx context.Context, scope authn.LabScope, key string) error {
+	f.s.step()
+	return f.Files.Delete(ctx, scope, key)
+}
+
+// outcome is what the client of one upload heard.
+type outcome struct {
+	text  string
+	files session.Files
+	err   error
+}
+
+// TestTwoHundredInterleavings plays uploads, an end of the session, a signature and faults in random order.
+func TestTwoHundredInterleavings(t *testing.T) {
+	t.Parallel()
+	seed := uint64(20261122)
+	if os.Getenv("LAB_LONG_TESTS") == "1" {
+		seed = rand.Uint64()
+	}
+	t.Logf("from seed %d", seed)
+	for i := range uint64(200) {
+		synctest.Test(t, func(t *testing.T) { interleave(t, rand.New(rand.NewPCG(seed, i))) })
+		if t.Failed() {
+			t.Fatalf("in round %d", i)
+		}
+	}
+}
+
+func interleave(t *testing.T, dice *rand.Rand) {
+	t.Helper()
+	b := newBench(t)
+	s := &schedule{dice: dice, waiting: make(chan chan struct{}, 100)}
+	uploads := 2 + dice.IntN(3)
+	heard, done := make([]outcome, uploads), make(chan struct{})
+	finished := make(chan struct{}, uploads+1)
+	for i := range uploads {
+		failing, lose := dice.IntN(6) == 0, dice.IntN(8) == 0
+		go func() {
+			u := b.useCase(scheduledReports{b.reports(), s, lose}, scheduledFiles{b.files, s, failing})
+			text := fmt.Sprint("save ", i)
+			files, err := b.save(u, saying(t, text))
+			heard[i] = outcome{text, files, err}
+			finished <- struct{}{}
+		}()
+	}
+	ends := dice.IntN(3) == 0
+	go func() {
+		if ends {
+			s.step()
+			end(b, session.ByAuthor)
+		}
+		finished <- struct{}{}
+	}()
+	go func() {
+		for range uploads + 1 {
+			<-finished
+		}
+		close(done)
+	}()
+	s.run(done)
+	b.wantNewestAcknowledged(heard)
+	b.sweep()
+	b.wantNewestAcknowledged(heard)
+	b.wantNothingLeft("after the sweeper")
+}
+
+// wantNewestAcknowledged checks that the linked pair is that of the newest revision, and that every acknowledged save
+// is among the revisions.
+func (b *bench) wantNewestAcknowledged(heard []outcome) {
+	b.t.Helper()
+	linked, _ := b.linked()
+	revisions, err := b.store.Revisions(b.t.Context(), b.scope, reportID)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	newest, kept := session.Revision{}, map[session.Files]int64{}
+	for _, r := range revisions {
+		if kept[r.Files()] = r.Number; r.Number > newest.Number {
+			newest = r
+		}
+	}
+	if linked != newest.Files() {
+		b.t.Errorf("linked %v, the newest save is %v", linked, newest.Files())
+	}
+	for _, o := range heard {
+		if o.err == nil && kept[o.files] == 0 {
+			b.t.Errorf("%s was acknowledged and is no revision", o.text)
+		}
+	}
+}

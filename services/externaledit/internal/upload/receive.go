@@ -1,0 +1,202 @@
+package upload
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/externaledit/internal/document"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+)
+
+// Form is the multipart form of a save.
+type Form interface {
+	// Next returns the next part, io.EOF after the last. The former part's body is over then.
+	Next() (Part, error)
+}
+
+// Part is one part of the form. A part without a file name is a plain value.
+type Part struct {
+	Field, FileName, ContentType string
+	Body                         io.Reader
+}
+
+var errUnexpected = apperr.New(apperr.Invalid, "FILE_UNEXPECTED",
+	"the form has a file that is neither word_file nor pdf_file; send these two and nothing else")
+
+// reception is the files of a save while they arrive.
+type reception struct {
+	*saving
+	ctx    context.Context // ends, with the reason, when the Word document turns out to be none
+	refuse context.CancelCauseFunc
+	stored map[string]session.Stored // by field
+	word   chan struct{}             // closed when the Word document was checked; nil before it arrived
+}
+
+// receive stores both files and checks them while they pass by; the Word document, which has its directory at the end,
+// once it is stored and while the PDF arrives.
+func (s *saving) receive(ctx context.Context, form Form) (word, pdf session.Stored, err error) {
+	r := &reception{saving: s, stored: map[string]session.Stored{}}
+	r.ctx, r.refuse = context.WithCancelCause(ctx)
+	defer r.refuse(nil)
+	go r.touch()
+	err = r.all(form)
+	if r.word != nil {
+		if err != nil {
+			r.refuse(err)
+		}
+		<-r.word
+	}
+	if refused := context.Cause(r.ctx); refused != nil && ctx.Err() == nil {
+		err = refused
+	}
+	return r.stored[document.Word.Field], r.stored[document.PDF.Field], err
+}
+
+// touchEvery is how often a slow upload tells the sweeper that it is alive.
+const touchEvery = 30 * time.Second
+
+func (r *reception) touch() {
+	ticker := time.NewTicker(touchEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-r.ctx.Done():
+			return
+		case <-ticker.C:
+			_ = r.d.Reports.Touch(r.ctx, r.scope, r.upload.ID) // else the next one, or the link fails and says so
+		}
+	}
+}
+
+func (r *reception) all(form Form) error {
+	for {
+		part, err := form.Next()
+		if errors.Is(err, io.EOF) {
+			return r.complete()
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.part(part); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *reception) complete() error {
+	for _, kind := range []document.Kind{document.Word, document.PDF} {
+		if _, ok := r.stored[kind.Field]; !ok {
+			return kind.Missing()
+		}
+	}
+	return nil
+}
+
+func (r *reception) part(p Part) error {
+	kind, known := document.KindOf(p.Field)
+	switch {
+	case !known && p.FileName != "":
+		return errUnexpected
+	case !known: // a plain value of the form
+		return skip(p.Body)
+	}
+	if _, ok := r.stored[kind.Field]; ok {
+		return kind.Repeated()
+	}
+	if err := kind.CheckName(p.FileName); err != nil {
+		return err
+	}
+	if err := kind.CheckContentType(p.ContentType); err != nil {
+		return err
+	}
+	return r.file(kind, p.Body)
+}
+
+const mostValue = 64 << 10 // bytes of a plain value
+
+func skip(body io.Reader) error {
+	n, err := io.Copy(io.Discard, io.LimitReader(body, mostValue+1))
+	if err == nil && n > mostValue {
+		return apperr.New(apperr.Invalid, "VALUE_TOO_LARGE", "the form has a value of more than 64 KiB; send word_file and pdf_file alone")
+	}
+	return err
+}
+
+func (r *reception) file(kind document.Kind, body io.Reader) error {
+	source := bufio.NewReaderSize(&limited{r: body, left: kind.MaxBytes, tooLarge: kind.TooLarge, ended: r.ctx}, readBuffer)
+	head, err := source.Peek(document.HeadBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if err := kind.CheckHead(head); err != nil {
+		return err
+	}
+	if kind.Field == document.Word.Field {
+		return r.storeWord(kind, source)
+	}
+	scanner := &document.PDFScanner{}
+	if err := r.store(kind, r.upload.PDFKey, io.TeeReader(source, scanner)); err != nil {
+		return err
+	}
+	return scanner.Finish()
+}
+
+const readBuffer = 64 << 10
+
+func (r *reception) storeWord(kind document.Kind, source io.Reader) error {
+	if err := r.store(kind, r.upload.WordKey, source); err != nil {
+		return err
+	}
+	r.word = make(chan struct{})
+	size := r.stored[kind.Field].Size
+	go func() {
+		defer close(r.word)
+		if err := document.CheckWord(newStoredFile(r.ctx, r.d.Files, r.scope, r.upload.WordKey, size), size); err != nil {
+			r.refuse(err)
+		}
+	}()
+	return nil
+}
+
+func (r *reception) store(kind document.Kind, key string, source io.Reader) error {
+	sum := sha256.New()
+	size, err := r.d.Files.Put(r.ctx, r.scope, key, kind.ContentType, io.TeeReader(source, sum))
+	if err != nil {
+		return err
+	}
+	r.d.Counters.Received(kind.Field, size)
+	r.stored[kind.Field] = session.Stored{URL: r.d.Files.URL(key), SHA256: digest(sum), Size: size}
+	return nil
+}
+
+func digest(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
+
+// limited reads at most left bytes and fails beyond, or when ended has.
+type limited struct {
+	r        io.Reader
+	left     int64
+	tooLarge func() error
+	ended    context.Context
+}
+
+// Read implements io.Reader.
+func (l *limited) Read(p []byte) (int, error) {
+	if err := context.Cause(l.ended); err != nil {
+		return 0, err
+	}
+	if int64(len(p)) > l.left+1 {
+		p = p[:l.left+1]
+	}
+	n, err := l.r.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, l.tooLarge()
+	}
+	return n, err
+}

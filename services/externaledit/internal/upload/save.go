@@ -1,0 +1,155 @@
+package upload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/externaledit/internal/document"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+)
+
+// saving is one upload on its way.
+type saving struct {
+	*UseCase
+	scope     authn.LabScope
+	grant     session.Grant
+	sessionID int64
+	reportID  int64
+	upload    session.Upload
+	outcome   string
+}
+
+// Save takes both files of the form and links them to the report. The files of the linked save sent again change
+// nothing. Errors: NotFound, Forbidden for a token of another session and a session that has ended, Conflict after the
+// report was signed, TooManyRequests, Invalid for files that are not in order.
+func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, grant session.Grant, sessionID int64, form Form) (session.Files, error) {
+	s := &saving{UseCase: u, scope: scope, grant: grant, sessionID: sessionID}
+	files, err := s.run(ctx, form)
+	u.d.Counters.Uploaded(s.result(ctx, err))
+	return files, err
+}
+
+func (s *saving) result(ctx context.Context, err error) string {
+	switch {
+	case err == nil:
+		return s.outcome
+	case ctx.Err() != nil:
+		return Vanished
+	}
+	switch apperr.KindOf(err) {
+	case apperr.Internal, apperr.Unavailable, apperr.DeadlineExceeded:
+		return Failed
+	case apperr.Canceled:
+		return Vanished
+	}
+	return Refused
+}
+
+func (s *saving) run(ctx context.Context, form Form) (session.Files, error) {
+	if err := s.admit(ctx); err != nil {
+		return session.Files{}, err
+	}
+	if err := s.announce(ctx); err != nil {
+		return session.Files{}, err
+	}
+	word, pdf, err := s.receive(ctx, form)
+	if err != nil {
+		s.discard(ctx)
+		return session.Files{}, err
+	}
+	return s.link(ctx, word, pdf)
+}
+
+// admit refuses before anything is read of the body.
+func (s *saving) admit(ctx context.Context) error {
+	found, err := s.d.Reports.Session(ctx, s.scope, s.sessionID)
+	if err != nil {
+		return err
+	}
+	if err := s.grant.Check(&found, s.now()); err != nil {
+		return err
+	}
+	s.reportID = found.ReportID
+	return s.d.Limits.Upload(ctx, s.sessionID)
+}
+
+// announce gives the save its number and writes down where its files will be.
+func (s *saving) announce(ctx context.Context) error {
+	return s.d.Reports.Lock(ctx, s.scope, s.reportID, func(l Locked) error {
+		now := s.now()
+		found, err := s.editable(ctx, l, now)
+		if err != nil {
+			return err
+		}
+		found.Reserved++
+		if err := l.Update(ctx, &found); err != nil {
+			return err
+		}
+		folder := fmt.Sprintf("external-edit/%d/%d/%d-%s/", s.reportID, s.sessionID, found.Reserved, s.d.NewID())
+		s.upload = session.Upload{
+			LabID: s.scope.LabID(), SessionID: s.sessionID, Number: found.Reserved, StartedAt: now,
+			WordKey: s.d.Files.Key(s.scope, folder+document.Word.FileName), PDFKey: s.d.Files.Key(s.scope, folder+document.PDF.FileName),
+		}
+		return l.Announce(ctx, &s.upload)
+	})
+}
+
+// editable returns the locked session if it is active and the report may still change.
+func (s *saving) editable(ctx context.Context, l Locked, now time.Time) (session.Session, error) {
+	found, err := l.Session(ctx, s.sessionID)
+	if err != nil {
+		return found, err
+	}
+	if err := s.grant.Check(&found, now); err != nil {
+		return found, err
+	}
+	return found, l.Report().CheckLinkable()
+}
+
+const cleanUpTimeout = 10 * time.Second
+
+// discard deletes the files of a save that is not linked, also when the caller went away. What it cannot delete is the
+// sweeper's.
+func (s *saving) discard(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
+	defer cancel()
+	if _, err := Discard(ctx, s.d.Reports, s.d.Files, s.scope, s.upload); err != nil {
+		s.d.Counters.Uploaded(LeftBehind)
+		return
+	}
+	_ = s.release(ctx) // else the numbers of the session's saves have a gap
+}
+
+// release gives the save's number back unless a later upload began.
+func (s *saving) release(ctx context.Context) error {
+	return s.d.Reports.Lock(ctx, s.scope, s.reportID, func(l Locked) error {
+		found, err := l.Session(ctx, s.sessionID)
+		if err != nil || found.Reserved != s.upload.Number || found.Revision >= s.upload.Number {
+			return err
+		}
+		found.Reserved--
+		return l.Update(ctx, &found)
+	})
+}
+
+// Eraser deletes objects of the store.
+type Eraser interface {
+	Delete(ctx context.Context, scope authn.LabScope, key string) error
+}
+
+// Discard takes an upload back: first the row, so that nobody links what is being deleted, then the files. It returns
+// false for an upload that was linked, or forgotten, before.
+func Discard(ctx context.Context, d Discards, files Eraser, scope authn.LabScope, u session.Upload) (bool, error) {
+	abandoned, err := d.Abandon(ctx, scope, u.ID)
+	if err != nil || !abandoned {
+		return false, err
+	}
+	if err := errors.Join(files.Delete(ctx, scope, u.WordKey), files.Delete(ctx, scope, u.PDFKey)); err != nil {
+		return true, err
+	}
+	return true, d.Forget(ctx, scope, u.ID)
+}

@@ -1,0 +1,144 @@
+package upload_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
+)
+
+func TestASaveLinksBothFilesAndExtendsTheSession(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.clock.Advance(time.Hour)
+	files, err := b.save(b.useCase(b.reports(), b.files), saying(t, "first"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if linked, said := b.linked(); linked != files || said != "first" {
+		t.Errorf("linked %v %q, answered %v", linked, said, files)
+	}
+	s, err := b.store.Session(t.Context(), b.scope, b.session.ID)
+	if err != nil || s.Files != files || s.Revision != 1 || !s.SavedAt.Equal(b.clock.Now()) || !s.ExpiresAt.Equal(b.clock.Now().Add(ttl)) {
+		t.Errorf("%+v %v", s, err)
+	}
+	if events := b.store.Events(); len(events) != 1 || events[0].Name != session.FilesUploaded || events[0].Session.Files != files {
+		t.Errorf("%+v", events)
+	}
+	b.wantNothingLeft("after a save")
+}
+
+func TestTheSameFilesAgainAreNoRevision(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	u := b.useCase(b.reports(), b.files)
+	first, err := b.save(u, saying(t, "first"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.clock.Advance(time.Minute)
+	again, err := b.save(u, saying(t, "first"))
+	if err != nil || again != first {
+		t.Errorf("%v %v", again, err)
+	}
+	if _, err := b.save(u, saying(t, "second")); err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.store.Session(t.Context(), b.scope, b.session.ID)
+	if err != nil || s.Revision != 2 || len(b.store.Events()) != 2 {
+		t.Errorf("revision %d, %d events, %v: a repeated save must leave no gap and no event", s.Revision, len(b.store.Events()), err)
+	}
+	b.wantNothingLeft("after a repeated save")
+}
+
+func TestWhatCannotBeLinkedLeavesTheFormerPair(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before func(*bench)
+		form   func(*testing.T) *form
+		want   apperr.Kind
+	}{
+		"signed meanwhile": {func(b *bench) {
+			b.store.AddReport(12, session.Report{ID: reportID, Signed: true, Files: report(b).Files})
+		}, nil, apperr.Conflict},
+		"ended":      {func(b *bench) { end(b, session.ByAuthor) }, nil, apperr.Forbidden},
+		"taken over": {func(b *bench) { end(b, session.TakenOver) }, nil, apperr.Forbidden},
+		"expired":    {func(b *bench) { b.clock.Advance(2 * ttl) }, nil, apperr.Forbidden},
+		"no PDF":     {func(*bench) {}, func(t *testing.T) *form { return &form{parts: saying(t, "x").parts[:1]} }, apperr.Invalid},
+		"the client vanishes": {func(*bench) {}, func(t *testing.T) *form {
+			return &form{parts: saying(t, "x").parts[:1], end: context.Canceled}
+		}, apperr.Internal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			u := b.useCase(b.reports(), b.files)
+			if _, err := b.save(u, saying(t, "former")); err != nil {
+				t.Fatal(err)
+			}
+			c.before(b)
+			f := saying(t, "new")
+			if c.form != nil {
+				f = c.form(t)
+			}
+			if _, err := b.save(u, f); apperr.KindOf(err) != c.want {
+				t.Errorf("%v", err)
+			}
+			if _, said := b.linked(); said != "former" {
+				t.Errorf("linked %q", said)
+			}
+			b.wantNothingLeft(name)
+		})
+	}
+}
+
+func report(b *bench) session.Report {
+	b.t.Helper()
+	r, err := b.store.Report(b.t.Context(), b.scope, reportID)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+func end(b *bench, reason session.EndReason) {
+	b.t.Helper()
+	err := memory.Editing{Store: b.store}.Lock(b.t.Context(), b.scope, reportID, func(l editing.Locked) error {
+		s, err := l.Session(b.t.Context(), b.session.ID)
+		if err != nil {
+			return err
+		}
+		return editing.Close(b.t.Context(), l, &s, reason, b.clock.Now())
+	})
+	if err != nil && apperr.KindOf(err) != apperr.Forbidden {
+		b.t.Fatal(err)
+	}
+}
+
+func TestATokenOfAnotherSessionIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	u := b.useCase(b.reports(), b.files)
+	for name, change := range map[string]func(*session.Grant){
+		"session": func(g *session.Grant) { g.SessionID++ },
+		"report":  func(g *session.Grant) { g.ReportID++ },
+		"token":   func(g *session.Grant) { g.TokenID = "another" },
+	} {
+		grant := b.grant()
+		change(&grant)
+		_, err := u.Save(t.Context(), b.scope, grant, b.session.ID, saying(t, name))
+		if kind := apperr.KindOf(err); kind != apperr.Forbidden && kind != apperr.Unauthenticated {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := u.Save(t.Context(), storetest.Scope(t, 13), b.grant(), b.session.ID, saying(t, "x")); !errors.Is(err, session.ErrNoSession) {
+		t.Errorf("another laboratory: %v", err)
+	}
+	b.wantNothingLeft("refused tokens")
+}

@@ -1,0 +1,16 @@
+-- Events of sessions on their way to the real-time channel, written in the transaction of the change that they tell.
+-- +goose Up
+CREATE TABLE IF NOT EXISTS outbox_externaledit (
+  id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  aggregate VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  kind VARCHAR(48) NOT NULL,
+  payload MEDIUMBLOB NOT NULL,
+  dedupe_key VARCHAR(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL,
+  created_at BIGINT NOT NULL,
+  available_at BIGINT NOT NULL,
+  attempts INT NOT NULL DEFAULT 0,
+  last_error VARCHAR(512) NOT NULL DEFAULT '',
+  UNIQUE KEY uq_outbox_dedupe (dedupe_key),
+  KEY ix_outbox_kind (kind, available_at, id),
+  KEY ix_outbox_order (aggregate, available_at, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci;

@@ -91,7 +91,7 @@ func (l *locked) take(ctx context.Context, condition string, args []any) error {
 		return err
 	}
 	// Read after the lock, so that nobody changes a state between the look and the decision.
-	l.reports, l.formats, err = l.store.reports(ctx, l.tx, l.scope, " AND r.id IN ("+in+")"+l.ofBill()+" ORDER BY r.id", idArgs...)
+	l.reports, l.formats, err = l.store.reports(ctx, l.tx, l.scope, false, " AND r.id IN ("+in+")"+l.ofBill()+" ORDER BY r.id", idArgs...)
 	return err
 }
 

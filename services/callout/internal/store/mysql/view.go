@@ -18,7 +18,7 @@ func (s *Store) View(ctx context.Context, scope authn.LabScope, billID int64, v 
 	}
 	condition, args := visible(v)
 	var err error
-	view.Reports, view.Formats, err = s.reports(ctx, s.db, scope, " AND r.billId_id = ? AND r.sampleCollected = 1"+
+	view.Reports, view.Formats, err = s.reports(ctx, s.db, scope, true, " AND r.billId_id = ? AND r.sampleCollected = 1"+
 		" AND r.criticalValues IN (1, 2, 4)"+condition+" ORDER BY r.id", append([]any{billID}, args...)...)
 	if err != nil {
 		return view, err

@@ -99,7 +99,7 @@ alone:
 
 lint: tools ## Run the linters over every module
 	@echo "check: golangci-lint"
-	@$(BIN)/golangci-lint run $(addsuffix /...,$(MODULES))
+	@$(BIN)/golangci-lint run --allow-parallel-runners $(addsuffix /...,$(MODULES))
 
 tidy: ## Tidy every module to a fixpoint
 	@for d in $(MODULES) scripts/tools; do GOWORK=off go -C $$d mod tidy || exit 1; done

@@ -32,7 +32,9 @@ func (s *Store) fill(ctx context.Context, q querier, scope authn.LabScope, repor
 	return s.formats(ctx, q, slices.Compact(tests), w)
 }
 
-func (s *Store) children(ctx context.Context, q querier, scope authn.LabScope, reports []callout.Report, rows []reportRow) error {
+func (s *Store) children(
+	ctx context.Context, q querier, scope authn.LabScope, reports []callout.Report, rows []reportRow,
+) error {
 	parents, at := []int64{}, map[int64][]int{}
 	for i := range rows {
 		if id := rows[i].billingInfoID; id.Valid {

@@ -44,7 +44,9 @@ func (s Escalations) Begin(ctx context.Context, scope authn.LabScope, work func(
 type Evaluations struct{ *Store }
 
 // Lock implements evaluate.Store.
-func (s Evaluations) Lock(ctx context.Context, scope authn.LabScope, reportIDs []int64, work func(evaluate.Locked) error) error {
+func (s Evaluations) Lock(
+	ctx context.Context, scope authn.LabScope, reportIDs []int64, work func(evaluate.Locked) error,
+) error {
 	return s.inTx(ctx, "evaluate", scope, func(l *locked) error {
 		in, args := list(reportIDs)
 		if err := l.take(ctx, "r.id IN ("+in+")", args); err != nil {

@@ -11,7 +11,9 @@ import (
 )
 
 // View implements records.Store.
-func (s *Store) View(ctx context.Context, scope authn.LabScope, billID int64, v callout.Visibility) (records.View, error) {
+func (s *Store) View(
+	ctx context.Context, scope authn.LabScope, billID int64, v callout.Visibility,
+) (records.View, error) {
 	var view records.View
 	if _, err := s.bill(ctx, s.db, scope, billID, ""); err != nil {
 		return view, err
@@ -28,7 +30,9 @@ func (s *Store) View(ctx context.Context, scope authn.LabScope, billID int64, v 
 }
 
 // bill reads a bill; lock is "" or " FOR UPDATE".
-func (s *Store) bill(ctx context.Context, q querier, scope authn.LabScope, billID int64, lock string) (callout.Bill, error) {
+func (s *Store) bill(
+	ctx context.Context, q querier, scope authn.LabScope, billID int64, lock string,
+) (callout.Bill, error) {
 	b := callout.Bill{ID: billID}
 	var org, doctor sql.NullInt64
 	err := q.QueryRowContext(ctx, "SELECT orgId_id, docId_id, userDetailsId_id FROM billing WHERE id = ? AND labId_id = ?"+lock,

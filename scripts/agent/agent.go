@@ -91,7 +91,8 @@ func (a *agent) begin(ctx context.Context) error {
 }
 
 func (a *agent) open(ctx context.Context) error {
-	opened, err := a.client.create(ctx, a.report, creation{TemplateID: a.template, Path: a.templatePath, TakeOver: a.takeOver})
+	opened, err := a.client.create(ctx, a.report, creation{TemplateID: a.template, Path: a.templatePath,
+		TakeOver: a.takeOver})
 	if err != nil {
 		return err
 	}

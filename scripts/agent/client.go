@@ -44,7 +44,8 @@ func (p *problem) Error() string {
 // refused tells that the session or its token is over.
 func refused(err error) bool {
 	var p *problem
-	return errors.As(err, &p) && (p.Code == http.StatusUnauthorized || p.Code == http.StatusForbidden || p.Code == http.StatusNotFound)
+	return errors.As(err, &p) && (p.Code == http.StatusUnauthorized || p.Code == http.StatusForbidden ||
+		p.Code == http.StatusNotFound)
 }
 
 // patience tells how long to wait before the same files are sent again; false when that would not help.
@@ -173,10 +174,11 @@ func (c client) upload(ctx context.Context, id int64, token, word, pdf string) (
 	reader, writer := io.Pipe()
 	form := multipart.NewWriter(writer)
 	go func() {
-		err := errors.Join(addFile(form, "word_file", word, "report.docx", wordType), addFile(form, "pdf_file", pdf, "report.pdf", "application/pdf"))
+		err := errors.Join(addFile(form, "word_file", word, "report.docx", wordType),
+			addFile(form, "pdf_file", pdf, "report.pdf", "application/pdf"))
 		_ = writer.CloseWithError(errors.Join(err, form.Close()))
 	}()
-	defer func() { _ = reader.Close() }() // ends the writer when the request was not read to its end
+	defer func() { _ = reader.Close() }() // ends the writer
 	var out struct {
 		Word string `json:"word_s3_path"`
 	}

@@ -17,7 +17,8 @@ const convertTimeout = 2 * time.Minute
 func converter(out io.Writer) func(ctx context.Context, word, pdf string) error {
 	soffice, err := exec.LookPath("soffice")
 	if err != nil {
-		fmt.Fprintln(out, "LibreOffice is not installed: the PDF will be a page that says so (apt-get install libreoffice-writer-nogui)")
+		fmt.Fprintln(out,
+			"LibreOffice is not installed: the PDF will be a page that says so (apt-get install libreoffice-writer-nogui)")
 		return standIn
 	}
 	return func(ctx context.Context, word, pdf string) error { return libreOffice(ctx, soffice, word, pdf) }
@@ -32,7 +33,8 @@ func libreOffice(ctx context.Context, soffice, word, pdf string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, soffice, "-env:UserInstallation=file://"+profile, "--headless", "--convert-to", "pdf", "--outdir", dir, word)
+	cmd := exec.CommandContext(ctx, soffice, "-env:UserInstallation=file://"+profile, "--headless", "--convert-to", "pdf",
+		"--outdir", dir, word)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("LibreOffice could not convert the document: %w: %.500s", err, text)
 	}
@@ -57,7 +59,8 @@ func standIn(_ context.Context, word, pdf string) error {
 	for i, object := range []string{
 		"<</Type /Catalog /Pages 2 0 R>>", "<</Type /Pages /Kids [3 0 R] /Count 1>>",
 		"<</Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources <</Font <</F1 5 0 R>>>>>>",
-		fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(text), text), "<</Type /Font /Subtype /Type1 /BaseFont /Helvetica>>",
+		fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(text),
+			text), "<</Type /Font /Subtype /Type1 /BaseFont /Helvetica>>",
 	} {
 		offsets = append(offsets, b.Len())
 		fmt.Fprintf(&b, "%d 0 obj %s endobj\n", i+1, object)

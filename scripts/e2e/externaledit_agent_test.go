@@ -40,7 +40,8 @@ func (d *desktop) said() string {
 func startAgent(t *testing.T, binary, session, dir, path string, report int) *desktop {
 	t.Helper()
 	d := &desktop{t: t, dir: dir}
-	d.cmd = exec.Command(binary, "--base", stack.Endpoints.Gateway, "--session", session, "--report", fmt.Sprint(report), "--dir", dir, "--heartbeat", "1s")
+	d.cmd = exec.Command(binary, "--base", stack.Endpoints.Gateway, "--session", session, "--report", fmt.Sprint(report),
+		"--dir", dir, "--heartbeat", "1s")
 	d.cmd.Stdout, d.cmd.Stderr = d, d
 	d.cmd.Env = append(os.Environ(), "PATH="+path)
 	if err := d.cmd.Start(); err != nil {
@@ -72,7 +73,8 @@ func (d *desktop) wantRevisions(session string, report, want int) {
 	d.t.Helper()
 	await.Nil(d.t, fmt.Sprintf("%d revisions", want), func() error {
 		var n int
-		queryRow(d.t, "SELECT COUNT(*) FROM external_edit_revision r JOIN external_edit_session s ON s.id = r.session_id WHERE s.lab_report_id = ?", report).scan(&n)
+		queryRow(d.t,
+			"SELECT COUNT(*) FROM external_edit_revision r JOIN external_edit_session s ON s.id = r.session_id WHERE s.lab_report_id = ?", report).scan(&n)
 		if n != want {
 			return fmt.Errorf("%d; the agent said\n%s", n, d.said())
 		}
@@ -83,7 +85,8 @@ func (d *desktop) wantRevisions(session string, report, want int) {
 func buildAgent(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "agent")
-	if out, err := exec.Command("go", "build", "-o", binary, "github.com/labplatform/labplatform/scripts/agent").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", binary,
+		"github.com/labplatform/labplatform/scripts/agent").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return binary
@@ -121,7 +124,8 @@ func TestExternalEditTheAgentIsToldOfATakeOver(t *testing.T) {
 	t.Parallel()
 	binary, dir, asha, report := buildAgent(t), t.TempDir(), editor(t, 12, "report_edit"), editReport(t)
 	agent := startAgent(t, binary, asha, dir, "/nowhere", report)
-	openSession(t, editor(t, 12, "report_edit", "report_edit_takeover"), report, strings.Replace(creation, "}", `,"take_over":true}`, 1))
+	openSession(t, editor(t, 12, "report_edit", "report_edit_takeover"), report,
+		strings.Replace(creation, "}", `,"take_over":true}`, 1))
 	err := agent.cmd.Wait() // the next sign of life is refused
 	if exit := agent.cmd.ProcessState.ExitCode(); exit != 3 || !strings.Contains(agent.said(), "taken over by Editor") {
 		t.Errorf("exit %d (%v): %s", exit, err, agent.said())
@@ -137,7 +141,8 @@ func TestExternalEditTheAgentWithLibreOffice(t *testing.T) {
 		t.Skip("LibreOffice is large: make test-long runs this")
 	}
 	if _, err := exec.LookPath("soffice"); err != nil {
-		cmd := exec.Command("sh", "-c", "apt-get update -q && apt-get install -y -q --no-install-recommends libreoffice-writer-nogui")
+		cmd := exec.Command("sh", "-c",
+			"apt-get update -q && apt-get install -y -q --no-install-recommends libreoffice-writer-nogui")
 		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Skipf("no soffice on PATH, and installing it ended with %v:\n%.2000s", err, out)
@@ -157,7 +162,8 @@ func TestExternalEditTheAgentWithLibreOffice(t *testing.T) {
 	agent.wantRevisions(asha, report, 1)
 	var pdf string
 	queryRow(t, "SELECT pdfFilePath FROM labReportRelation WHERE id = ?", report).scan(&pdf)
-	if content := object(t, pdf); !bytes.HasPrefix(content, []byte("%PDF-")) || bytes.Contains(content, []byte("Stand-in")) {
+	if content := object(t, pdf); !bytes.HasPrefix(content, []byte("%PDF-")) ||
+		bytes.Contains(content, []byte("Stand-in")) {
 		t.Errorf("not LibreOffice's: %.100q", content)
 	}
 }

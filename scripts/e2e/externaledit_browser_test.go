@@ -32,9 +32,10 @@ func newCutting(t *testing.T) *cutting {
 		t.Fatal(err)
 	}
 	c := &cutting{}
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, FlushInterval: -1, ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
-		w.WriteHeader(http.StatusBadGateway)
-	}}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, FlushInterval: -1,
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
+			w.WriteHeader(http.StatusBadGateway)
+		}}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/page" {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -51,14 +52,16 @@ func newCutting(t *testing.T) *cutting {
 // watchInBrowser opens the page on a report's events and waits until it is connected.
 func watchInBrowser(t *testing.T, c *cutting, session string, report int) *page {
 	t.Helper()
-	p := openPage(t, fmt.Sprintf("%s/page?session=%s&events=%s", c.URL, session, url.QueryEscape(fmt.Sprintf("%s/%d/events", editPath, report))))
+	p := openPage(t, fmt.Sprintf("%s/page?session=%s&events=%s", c.URL, session,
+		url.QueryEscape(fmt.Sprintf("%s/%d/events", editPath, report))))
 	p.awaitTrue("the connection", "window.opened === 1")
 	return p
 }
 
 // TestExternalEditEventsInTwoBrowsers sees all four events in both, also in the one that was cut off meanwhile.
 func TestExternalEditEventsInTwoBrowsers(t *testing.T) {
-	report, asha, chief := editReport(t), editor(t, 12, "report_edit"), editor(t, 12, "report_edit", "report_edit_takeover")
+	report, asha, chief := editReport(t), editor(t, 12, "report_edit"), editor(t, 12, "report_edit",
+		"report_edit_takeover")
 	steady, shaky := newCutting(t), newCutting(t)
 	first, second := watchInBrowser(t, steady, asha, report), watchInBrowser(t, shaky, chief, report)
 	id, token := openSession(t, asha, report, creation)
@@ -73,7 +76,8 @@ func TestExternalEditEventsInTwoBrowsers(t *testing.T) {
 	names := `window.seen.map((s) => s.split(" ")[0]).join()`
 	want := "session_created,files_uploaded,session_ended,session_created,authorship_changed"
 	first.awaitTrue("all events in the first browser", fmt.Sprintf("%s === %q", names, want))
-	second.awaitTrue("all events in the browser that was cut off, once each", fmt.Sprintf("window.opened > 1 && %s === %q", names, want))
+	second.awaitTrue("all events in the browser that was cut off, once each",
+		fmt.Sprintf("window.opened > 1 && %s === %q", names, want))
 	if a, b := first.eval("window.seen.join()"), second.eval("window.seen.join()"); a != b {
 		t.Errorf("the browsers saw\n%s\n%s", a, b)
 	}

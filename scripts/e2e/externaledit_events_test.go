@@ -31,7 +31,8 @@ func follow(t *testing.T, session string, report int, last string) *eventStream 
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s%s/%d/events", stack.Endpoints.Gateway, editPath, report), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		fmt.Sprintf("%s%s/%d/events", stack.Endpoints.Gateway, editPath, report), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,11 +108,13 @@ func (e event) field(name string) any {
 
 func TestExternalEditEventsReachEverybodyAndAreReplayed(t *testing.T) {
 	t.Parallel()
-	report, asha, chief := editReport(t), editor(t, 12, "report_edit"), editor(t, 12, "report_edit", "report_edit_takeover")
+	report, asha, chief := editReport(t), editor(t, 12, "report_edit"), editor(t, 12, "report_edit",
+		"report_edit_takeover")
 	stream, second := follow(t, asha, report, ""), follow(t, "demo-doctor", report, "")
 	id, token := openSession(t, asha, report, creation)
 	created := stream.want("session_created")
-	if created.data["channel"] != fmt.Sprintf("external_edit_%d", report) || created.data["event"] != "session_created" || created.field("edit_id") != float64(id) ||
+	if created.data["channel"] != fmt.Sprintf("external_edit_%d", report) || created.data["event"] != "session_created" ||
+		created.field("edit_id") != float64(id) ||
 		created.field("lab_id") != 12.0 || created.field("is_active") != 1.0 || created.field("revision") != 0.0 {
 		t.Errorf("%v", created.data)
 	}
@@ -119,7 +122,8 @@ func TestExternalEditEventsReachEverybodyAndAreReplayed(t *testing.T) {
 	second.stop()
 	saved := mustUpload(t, id, token, savedPair(t, "events"))
 	uploaded := stream.want("files_uploaded")
-	if uploaded.field("revision") != 1.0 || uploaded.field("word_file_path") != saved.json(t)["word_s3_path"] || uploaded.field("last_saved_at") == nil {
+	if uploaded.field("revision") != 1.0 || uploaded.field("word_file_path") != saved.json(t)["word_s3_path"] ||
+		uploaded.field("last_saved_at") == nil {
 		t.Errorf("%v", uploaded.data)
 	}
 	openSession(t, chief, report, strings.Replace(creation, "}", `,"take_over":true}`, 1))
@@ -128,7 +132,8 @@ func TestExternalEditEventsReachEverybodyAndAreReplayed(t *testing.T) {
 		t.Errorf("%v", ended.data)
 	}
 	changed := stream.want("session_created", "authorship_changed")
-	if changed.field("previous_author_id") != created.field("author_id") || changed.field("previous_author_name") != created.field("author_name") ||
+	if changed.field("previous_author_id") != created.field("author_id") ||
+		changed.field("previous_author_name") != created.field("author_name") ||
 		changed.field("author_id") == created.field("author_id") {
 		t.Errorf("%v", changed.data)
 	}
@@ -166,11 +171,13 @@ func TestExternalEditWhoFollows(t *testing.T) {
 // desktop client does.
 func TestExternalEditKilledDuringAHundredUploads(t *testing.T) {
 	const sessions, saves, kills = 20, 5, 6
-	health := fmt.Sprintf("http://127.0.0.1:%s/health/ready", stack.Endpoints.Environ["externaledit"]["EXTERNAL_EDIT_ADMIN_PORT"])
+	health := fmt.Sprintf("http://127.0.0.1:%s/health/ready",
+		stack.Endpoints.Environ["externaledit"]["EXTERNAL_EDIT_ADMIN_PORT"])
 	saver := func(i int) *savingClient {
 		report := editReport(t)
 		id, token := openSession(t, editor(t, 12, "report_edit"), report, creation)
-		return &savingClient{report: report, id: id, token: token, name: fmt.Sprint("client ", i), files: map[string][]formFile{}}
+		return &savingClient{report: report, id: id, token: token, name: fmt.Sprint("client ", i),
+			files: map[string][]formFile{}}
 	}
 	clients := make([]*savingClient, sessions)
 	for i := range clients {

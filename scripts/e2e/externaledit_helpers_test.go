@@ -41,8 +41,9 @@ func editor(t *testing.T, lab int, permissions ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seedFixture(t, fmt.Sprintf(`{"sessions":[{"id":%q,"session_type":"lab_user","lab_id":%d,"lab_user_id":%d,"username":%q,"full_name":"Editor %d","permissions":%s}]}`,
-		name, lab, id, name, id, granted))
+	seedFixture(t,
+		fmt.Sprintf(`{"sessions":[{"id":%q,"session_type":"lab_user","lab_id":%d,"lab_user_id":%d,"username":%q,"full_name":"Editor %d","permissions":%s}]}`,
+			name, lab, id, name, id, granted))
 	return name
 }
 
@@ -189,7 +190,8 @@ func namesOf(m map[string]any) map[string]bool {
 // objectsOf lists the files of a report in the store's folder.
 func objectsOf(t *testing.T, report int) string {
 	t.Helper()
-	root := filepath.Join(strings.TrimPrefix(stack.Endpoints.BlobURL, "file://"), "labs", "12", "external-edit", strconv.Itoa(report))
+	root := filepath.Join(strings.TrimPrefix(stack.Endpoints.BlobURL, "file://"), "labs", "12", "external-edit",
+		strconv.Itoa(report))
 	var found []string
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {

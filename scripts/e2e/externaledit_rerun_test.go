@@ -15,11 +15,14 @@ func TestExternalEditAConfirmedRerunWarnsOfAnOpenSession(t *testing.T) {
 		if editing {
 			openSession(t, asha, report, creation)
 		}
-		if got := call(t, asha, "POST", rerun+"/request", `{"type":"Manual","rerun_number":"1","requested_parameters":"[1]","is_active":true,"lab_id":12}`); got.status != 200 {
+		if got := call(t, asha, "POST", rerun+"/request",
+			`{"type":"Manual","rerun_number":"1","requested_parameters":"[1]","is_active":true,"lab_id":12}`); got.status != 200 {
 			t.Fatalf("request: %d %s", got.status, got.body)
 		}
-		got := call(t, asha, "POST", rerun+"/confirm", `{"rerun_confirmed_data":[{"profileTestId":0,"value":"13.4","order":1,"index":1}]}`)
-		if got.status != 200 || strings.Contains(got.body, "warnings") != editing || strings.Contains(got.body, "open in an external editor by Editor") != editing {
+		got := call(t, asha, "POST", rerun+"/confirm",
+			`{"rerun_confirmed_data":[{"profileTestId":0,"value":"13.4","order":1,"index":1}]}`)
+		if got.status != 200 || strings.Contains(got.body, "warnings") != editing ||
+			strings.Contains(got.body, "open in an external editor by Editor") != editing {
 			t.Errorf("editing %t: %d %s", editing, got.status, got.body)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 
 func TestExternalEditTakeOver(t *testing.T) {
 	t.Parallel()
-	report, asha, vikram, chief := editReport(t), editor(t, 12, "report_edit"), editor(t, 12, "report_edit"), editor(t, 12, "report_edit", "report_edit_takeover")
+	report, asha, vikram, chief := editReport(t), editor(t, 12, "report_edit"), editor(t, 12, "report_edit"), editor(t, 12,
+		"report_edit", "report_edit_takeover")
 	path := fmt.Sprintf("%s/%d", editPath, report)
 	takeOver := strings.Replace(creation, "}", `,"take_over":true}`, 1)
 	firstID, firstToken := openSession(t, asha, report, creation)
@@ -32,14 +33,16 @@ func TestExternalEditTakeOver(t *testing.T) {
 		t.Error("the session is the same")
 	}
 	got := mustUpload(t, firstID, firstToken, savedPair(t, "by asha again"))
-	if details, _ := got.json(t)["details"].(string); got.status != 403 || !strings.Contains(details, "taken over by Editor") {
+	if details, _ := got.json(t)["details"].(string); got.status != 403 ||
+		!strings.Contains(details, "taken over by Editor") {
 		t.Errorf("the former holder's save: %d %s", got.status, got.body)
 	}
 	if got := mustUpload(t, secondID, secondToken, savedPair(t, "by the chief")); got.status != 200 {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	var entries int
-	queryRow(t, "SELECT COUNT(*) FROM ActivityLog WHERE lab_id = 12 AND labReportId = ? AND category = 986 AND log_context = 'EXTERNAL_EDIT'", report).scan(&entries)
+	queryRow(t,
+		"SELECT COUNT(*) FROM ActivityLog WHERE lab_id = 12 AND labReportId = ? AND category = 986 AND log_context = 'EXTERNAL_EDIT'", report).scan(&entries)
 	if entries != 1 {
 		t.Errorf("%d entries in the activity log", entries)
 	}
@@ -50,13 +53,15 @@ func TestExternalEditTakeOver(t *testing.T) {
 
 func TestExternalEditRevisionsAndRestore(t *testing.T) {
 	t.Parallel()
-	report, asha, chief := editReport(t), editor(t, 12, "report_edit"), editor(t, 12, "report_edit", "report_edit_takeover")
+	report, asha, chief := editReport(t), editor(t, 12, "report_edit"), editor(t, 12, "report_edit",
+		"report_edit_takeover")
 	path := fmt.Sprintf("%s/%d/revisions", editPath, report)
 	id, token := openSession(t, asha, report, creation)
 	first := mustUpload(t, id, token, savedPair(t, "one")).json(t)
 	second := mustUpload(t, id, token, savedPair(t, "two")).json(t)
 	list := revisionsOf(t, asha, path)
-	if len(list) != 2 || list[0]["revision"] != 2.0 || list[1]["revision"] != 1.0 || list[0]["is_current"] != true || list[1]["is_current"] != false ||
+	if len(list) != 2 || list[0]["revision"] != 2.0 || list[1]["revision"] != 1.0 || list[0]["is_current"] != true ||
+		list[1]["is_current"] != false ||
 		list[0]["word_file_path"] != second["word_s3_path"] || list[1]["pdf_file_path"] != first["pdf_s3_path"] {
 		t.Fatalf("%v", list)
 	}
@@ -85,7 +90,8 @@ func TestExternalEditRevisionsAndRestore(t *testing.T) {
 		}
 	}
 	after := revisionsOf(t, chief, path)
-	if len(after) != 3 || after[0]["restored_from"] != list[1]["id"] || after[0]["word_file_path"] != first["word_s3_path"] || after[0]["is_current"] != true {
+	if len(after) != 3 || after[0]["restored_from"] != list[1]["id"] ||
+		after[0]["word_file_path"] != first["word_s3_path"] || after[0]["is_current"] != true {
 		t.Errorf("%v", after)
 	}
 	var word string
@@ -151,7 +157,8 @@ func TestExternalEditAnExpiredSessionIsOver(t *testing.T) {
 	t.Parallel()
 	report, asha := editReport(t), editor(t, 12, "report_edit")
 	id, token := openSession(t, asha, report, creation)
-	execSQL(t, "UPDATE external_edit_session SET expires_at = ? WHERE id = ?", time.Now().Add(-time.Second).UnixMilli(), id)
+	execSQL(t, "UPDATE external_edit_session SET expires_at = ? WHERE id = ?", time.Now().Add(-time.Second).UnixMilli(),
+		id)
 	if got := mustUpload(t, id, token, savedPair(t, "late")); got.status != 403 || !strings.Contains(got.body, "expired") {
 		t.Errorf("upload: %d %s", got.status, got.body)
 	}
@@ -161,7 +168,8 @@ func TestExternalEditAnExpiredSessionIsOver(t *testing.T) {
 	openSession(t, asha, report, creation)
 	other := editReport(t)
 	id, _ = openSession(t, asha, other, creation)
-	execSQL(t, "UPDATE external_edit_session SET expires_at = ? WHERE id = ?", time.Now().Add(-time.Second).UnixMilli(), id)
+	execSQL(t, "UPDATE external_edit_session SET expires_at = ? WHERE id = ?", time.Now().Add(-time.Second).UnixMilli(),
+		id)
 	await.Nil(t, "the sweeper closes a session that nobody asks for", func() error {
 		var reason string
 		queryRow(t, "SELECT COALESCE(end_reason, '') FROM external_edit_session WHERE id = ?", id).scan(&reason)
@@ -177,10 +185,12 @@ func TestExternalEditAKeyMakesACreationRepeatable(t *testing.T) {
 	asha, path := editor(t, 12, "report_edit"), fmt.Sprintf("%s/%d", editPath, editReport(t))
 	first := call(t, asha, "POST", path, creation, "Idempotency-Key", "e2e-key-1")
 	again := call(t, asha, "POST", path, creation, "Idempotency-Key", "e2e-key-1")
-	if first.status != 200 || again.status != 200 || first.json(t)["edit_id"] != again.json(t)["edit_id"] || again.json(t)["auth_token"] == "" || again.json(t)["template_path"] == "" {
+	if first.status != 200 || again.status != 200 || first.json(t)["edit_id"] != again.json(t)["edit_id"] ||
+		again.json(t)["auth_token"] == "" || again.json(t)["template_path"] == "" {
 		t.Errorf("%d %s\n%d %s", first.status, first.body, again.status, again.body)
 	}
-	if got := call(t, asha, "POST", path, strings.Replace(creation, "1", "2", 1), "Idempotency-Key", "e2e-key-1"); got.status != 409 {
+	if got := call(t, asha, "POST", path, strings.Replace(creation, "1", "2", 1), "Idempotency-Key",
+		"e2e-key-1"); got.status != 409 {
 		t.Errorf("another request: %d %s", got.status, got.body)
 	}
 }
@@ -206,7 +216,8 @@ func TestExternalEditBadFiles(t *testing.T) {
 		{"an empty file", wordFile("report.docx", wordType, nil), "empty"},
 		{"no document.xml", wordFile("report.docx", wordType, otherZip(t)), "document.xml"},
 		{"macros", wordFile("report.docx", wordType, docx(t, "x", "word/vbaProject.bin", "x")), "macros"},
-		{"an encrypted document", wordFile("report.docx", wordType, []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1....")), "password"},
+		{"an encrypted document", wordFile("report.docx", wordType, []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1....")),
+			"password"},
 		{"a bomb", wordFile("report.docx", wordType, bomb), "inflates"},
 		{"a nested archive", wordFile("report.docx", wordType, docx(t, "x", "word/media/a.png", string(word))), "archive"},
 		{"a wrong content type", wordFile("report.docx", "application/msword", word), "content type"},
@@ -216,17 +227,22 @@ func TestExternalEditBadFiles(t *testing.T) {
 		{"a file name of 256 bytes", wordFile(strings.Repeat("a", 251)+".docx", wordType, word), "255"},
 		{"a PDF without header", pdfFile("report.pdf", "application/pdf", []byte("hello %%EOF")), "pdf_file"},
 		{"a PDF without end", pdfFile("report.pdf", "application/pdf", []byte("%PDF-1.7 and no more")), "incomplete"},
-		{"a PDF with JavaScript", pdfFile("report.pdf", "application/pdf", pdf("\n3 0 obj <</S /JavaScript /JS (x)>> endobj")), "JavaScript"},
-		{"a PDF that starts a program", pdfFile("report.pdf", "application/pdf", pdf("\n3 0 obj <</S /Launch /F (x)>> endobj")), "program"},
+		{"a PDF with JavaScript", pdfFile("report.pdf", "application/pdf",
+			pdf("\n3 0 obj <</S /JavaScript /JS (x)>> endobj")), "JavaScript"},
+		{"a PDF that starts a program", pdfFile("report.pdf", "application/pdf",
+			pdf("\n3 0 obj <</S /Launch /F (x)>> endobj")), "program"},
 		{"a PDF sent as something else", pdfFile("report.pdf", "application/octet-stream", good), "content type"},
-		{"swapped fields", []formFile{{"word_file", "report.pdf", "application/pdf", good}, {"pdf_file", "report.docx", wordType, word}}, "word_file"},
+		{"swapped fields", []formFile{{"word_file", "report.pdf", "application/pdf", good},
+			{"pdf_file", "report.docx", wordType, word}}, "word_file"},
 		{"no PDF", savedPair(t, "x")[:1], "pdf_file"},
 		{"no Word document", savedPair(t, "x")[1:], "word_file"},
 		{"nothing", nil, "word_file"},
 		{"a third file", append(savedPair(t, "x"), formFile{"third", "x.txt", "text/plain", []byte("x")}), "neither"},
 		{"the Word document twice", append(savedPair(t, "x"), formFile{"word_file", "b.docx", wordType, word}), "twice"},
-		{"50 MB and a byte", wordFile("report.docx", wordType, append([]byte("PK\x03\x04"), make([]byte, 50<<20-3)...)), "50 MB"},
-		{"100 MB and a byte", pdfFile("report.pdf", "application/pdf", append([]byte("%PDF-1.7\n"), bytes.Repeat([]byte("."), 100<<20-8)...)), "100 MB"},
+		{"50 MB and a byte", wordFile("report.docx", wordType, append([]byte("PK\x03\x04"), make([]byte, 50<<20-3)...)),
+			"50 MB"},
+		{"100 MB and a byte", pdfFile("report.pdf", "application/pdf",
+			append([]byte("%PDF-1.7\n"), bytes.Repeat([]byte("."), 100<<20-8)...)), "100 MB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			report := editReport(t)
@@ -275,7 +291,8 @@ func TestExternalEditFileNamesDoNotMatter(t *testing.T) {
 		files := savedPair(t, fmt.Sprint(i))
 		files[0].name = name + ".docx"
 		got := mustUpload(t, id, token, files)
-		if got.status != 200 || !strings.HasSuffix(got.json(t)["word_s3_path"].(string), "/report.docx") || strings.Contains(got.body, name) {
+		if got.status != 200 || !strings.HasSuffix(got.json(t)["word_s3_path"].(string), "/report.docx") ||
+			strings.Contains(got.body, name) {
 			t.Errorf("%s: %d %s", name, got.status, got.body)
 		}
 	}

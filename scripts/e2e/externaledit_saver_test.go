@@ -69,7 +69,8 @@ func largePair(t *testing.T, text string) []formFile {
 	}
 	files := savedPair(t, text)
 	files[0].content = docx(t, text, "word/media/image1.png", string(noise))
-	files[1].content = bytes.Replace(files[1].content, []byte("trailer"), append(append([]byte("5 0 obj <</Length 1>>\nstream\n"), noise...), "\nendstream endobj\ntrailer"...), 1)
+	files[1].content = bytes.Replace(files[1].content, []byte("trailer"),
+		append(append([]byte("5 0 obj <</Length 1>>\nstream\n"), noise...), "\nendstream endobj\ntrailer"...), 1)
 	return files
 }
 
@@ -81,7 +82,8 @@ func (c *savingClient) wantLinked(t *testing.T) {
 		t.Error(c.problem)
 	}
 	var word, pdf string
-	queryRow(t, "SELECT COALESCE(wordFilePath, ''), COALESCE(pdfFilePath, '') FROM labReportRelation WHERE id = ?", c.report).scan(&word, &pdf)
+	queryRow(t, "SELECT COALESCE(wordFilePath, ''), COALESCE(pdfFilePath, '') FROM labReportRelation WHERE id = ?",
+		c.report).scan(&word, &pdf)
 	if c.last == "" && word == "" {
 		return
 	}
@@ -115,7 +117,8 @@ func (c *savingClient) wantNoOrphans(t *testing.T) {
 	for _, name := range strings.Fields(objectsOf(t, c.report)) {
 		var n int
 		path := "%/" + fmt.Sprint(c.report) + strings.TrimSuffix(filepath.ToSlash(name), ".attrs")
-		queryRow(t, "SELECT COUNT(*) FROM external_edit_revision WHERE word_s3_path LIKE ? OR pdf_s3_path LIKE ?", path, path).scan(&n)
+		queryRow(t, "SELECT COUNT(*) FROM external_edit_revision WHERE word_s3_path LIKE ? OR pdf_s3_path LIKE ?", path,
+			path).scan(&n)
 		if n == 0 {
 			t.Errorf("%s: %s belongs to no revision", c.name, name)
 		}

@@ -52,7 +52,8 @@ func TestExternalEditFromCreationToEnd(t *testing.T) {
 	if again.status != 200 || again.body != saved.body {
 		t.Errorf("the same files again: %d %s", again.status, again.body)
 	}
-	if got := call(t, asha, "PUT", fmt.Sprintf("%s/%d/", editPath, id), ""); got.status != 200 || strings.TrimSpace(got.body) != `{"message":"Session has been inactivated"}` {
+	if got := call(t, asha, "PUT", fmt.Sprintf("%s/%d/", editPath, id), ""); got.status != 200 ||
+		strings.TrimSpace(got.body) != `{"message":"Session has been inactivated"}` {
 		t.Errorf("end: %d %s", got.status, got.body)
 	}
 	if got := call(t, asha, "GET", path, ""); got.status != 404 {
@@ -72,7 +73,8 @@ func wantTemplate(t *testing.T, link string) {
 	}
 	defer response.Body.Close()
 	content, _ := io.ReadAll(response.Body)
-	if response.StatusCode != 200 || response.Header.Get("Content-Type") != wordType || !strings.HasPrefix(string(content), "PK\x03\x04") {
+	if response.StatusCode != 200 || response.Header.Get("Content-Type") != wordType ||
+		!strings.HasPrefix(string(content), "PK\x03\x04") {
 		t.Errorf("template: %s %s %.20q", response.Status, response.Header.Get("Content-Type"), content)
 	}
 }
@@ -80,11 +82,14 @@ func wantTemplate(t *testing.T, link string) {
 func wantBeforeTheFirstSave(t *testing.T, session, path string, id int) {
 	t.Helper()
 	got := call(t, session, "GET", path, "").json(t)
-	if diff := cmp.Diff(fieldNames("id", "word_file_path", "pdf_file_path", "auth_token", "is_active", "author_name", "updated_at"), namesOf(got)); diff != "" {
+	if diff := cmp.Diff(fieldNames("id", "word_file_path", "pdf_file_path", "auth_token", "is_active", "author_name",
+		"updated_at"), namesOf(got)); diff != "" {
 		t.Error(diff)
 	}
-	if got["id"] != float64(id) || got["is_active"] != 1.0 || got["pdf_file_path"] != "" || !strings.HasSuffix(got["word_file_path"].(string), "/templates/report.docx") ||
-		got["auth_token"] == "" || !strings.HasPrefix(got["author_name"].(string), "Editor ") || got["updated_at"].(float64) < 1e12 {
+	if got["id"] != float64(id) || got["is_active"] != 1.0 || got["pdf_file_path"] != "" ||
+		!strings.HasSuffix(got["word_file_path"].(string), "/templates/report.docx") ||
+		got["auth_token"] == "" || !strings.HasPrefix(got["author_name"].(string), "Editor ") ||
+		got["updated_at"].(float64) < 1e12 {
 		t.Errorf("%v", got)
 	}
 }
@@ -113,17 +118,27 @@ func TestExternalEditEveryRefusalOfACreation(t *testing.T) {
 		{"dismissed", editor(t, 12, "report_edit"), dismissed, creation, 403, "dismissed"},
 		{"no body", editor(t, 12, "report_edit"), report, "", 400, ""},
 		{"not JSON", editor(t, 12, "report_edit"), report, "{", 400, ""},
-		{"no template_id", editor(t, 12, "report_edit"), report, `{"word_s3_filepath":"templates/report.docx"}`, 400, "template_id"},
-		{"template_id as text", editor(t, 12, "report_edit"), report, `{"template_id":"x","word_s3_filepath":"templates/report.docx"}`, 400, "template_id"},
+		{"no template_id", editor(t, 12, "report_edit"), report, `{"word_s3_filepath":"templates/report.docx"}`, 400,
+			"template_id"},
+		{"template_id as text", editor(t, 12, "report_edit"), report,
+			`{"template_id":"x","word_s3_filepath":"templates/report.docx"}`, 400, "template_id"},
 		{"no word_s3_filepath", editor(t, 12, "report_edit"), report, `{"template_id":1}`, 400, "word_s3_filepath"},
-		{"no such template", editor(t, 12, "report_edit"), report, `{"template_id":999,"word_s3_filepath":"templates/report.docx"}`, 400, "Template not found"},
-		{"another laboratory's template", editor(t, 12, "report_edit"), report, `{"template_id":901,"word_s3_filepath":"templates/other.docx"}`, 400, "Template not found"},
-		{"a disabled template", editor(t, 12, "report_edit"), report, `{"template_id":902,"word_s3_filepath":"templates/report.docx"}`, 400, "Template not found"},
-		{"another file", editor(t, 12, "report_edit"), report, `{"template_id":1,"word_s3_filepath":"templates/other.docx"}`, 400, "Template not found"},
-		{"another laboratory's file", editor(t, 12, "report_edit"), report, `{"template_id":1,"word_s3_filepath":"labs/13/secret.docx"}`, 400, "Template not found"},
-		{"a template in another laboratory's folder", editor(t, 12, "report_edit"), report, `{"template_id":903,"word_s3_filepath":"labs/13/secret.docx"}`, 400, "Template not found"},
-		{"a path trick", editor(t, 12, "report_edit"), report, `{"template_id":1,"word_s3_filepath":"labs/12/../13/secret.docx"}`, 400, "Template not found"},
-		{"another store", editor(t, 12, "report_edit"), report, `{"template_id":1,"word_s3_filepath":"https://evil.example/t.docx"}`, 400, "Template not found"},
+		{"no such template", editor(t, 12, "report_edit"), report,
+			`{"template_id":999,"word_s3_filepath":"templates/report.docx"}`, 400, "Template not found"},
+		{"another laboratory's template", editor(t, 12, "report_edit"), report,
+			`{"template_id":901,"word_s3_filepath":"templates/other.docx"}`, 400, "Template not found"},
+		{"a disabled template", editor(t, 12, "report_edit"), report,
+			`{"template_id":902,"word_s3_filepath":"templates/report.docx"}`, 400, "Template not found"},
+		{"another file", editor(t, 12, "report_edit"), report, `{"template_id":1,"word_s3_filepath":"templates/other.docx"}`,
+			400, "Template not found"},
+		{"another laboratory's file", editor(t, 12, "report_edit"), report,
+			`{"template_id":1,"word_s3_filepath":"labs/13/secret.docx"}`, 400, "Template not found"},
+		{"a template in another laboratory's folder", editor(t, 12, "report_edit"), report,
+			`{"template_id":903,"word_s3_filepath":"labs/13/secret.docx"}`, 400, "Template not found"},
+		{"a path trick", editor(t, 12, "report_edit"), report,
+			`{"template_id":1,"word_s3_filepath":"labs/12/../13/secret.docx"}`, 400, "Template not found"},
+		{"another store", editor(t, 12, "report_edit"), report,
+			`{"template_id":1,"word_s3_filepath":"https://evil.example/t.docx"}`, 400, "Template not found"},
 	} {
 		got := call(t, c.session, "POST", fmt.Sprintf("%s/%d", editPath, c.report), c.body)
 		body := got.json(t)
@@ -135,7 +150,8 @@ func TestExternalEditEveryRefusalOfACreation(t *testing.T) {
 		}
 	}
 	var sessions int
-	queryRow(t, "SELECT COUNT(*) FROM external_edit_session WHERE lab_report_id IN (?, ?, ?)", report, signed, dismissed).scan(&sessions)
+	queryRow(t, "SELECT COUNT(*) FROM external_edit_session WHERE lab_report_id IN (?, ?, ?)", report, signed,
+		dismissed).scan(&sessions)
 	if sessions != 0 {
 		t.Errorf("%d sessions of refused requests", sessions)
 	}
@@ -153,7 +169,8 @@ func TestExternalEditOfTwentyCreatorsOneGetsTheReport(t *testing.T) {
 	var all sync.WaitGroup
 	for i, user := range users {
 		all.Go(func() {
-			answers[i], _ = send(t.Context(), stack.Endpoints.Gateway, user, "POST", fmt.Sprintf("%s/%d", editPath, report), creation)
+			answers[i], _ = send(t.Context(), stack.Endpoints.Gateway, user, "POST", fmt.Sprintf("%s/%d", editPath, report),
+				creation)
 		})
 	}
 	all.Wait()
@@ -163,7 +180,8 @@ func TestExternalEditOfTwentyCreatorsOneGetsTheReport(t *testing.T) {
 		case 200:
 			opened++
 		case 409:
-			if details, _ := got.json(t)["details"].(string); !strings.Contains(details, "by Editor ") || !strings.Contains(details, "since 20") {
+			if details, _ := got.json(t)["details"].(string); !strings.Contains(details, "by Editor ") ||
+				!strings.Contains(details, "since 20") {
 				t.Errorf("the holder is not named: %s", got.body)
 			}
 		default:
@@ -204,12 +222,15 @@ func TestExternalEditWhoSeesTheTokenAndWhoEnds(t *testing.T) {
 		{"another session's client ends", "", "PUT", fmt.Sprintf("%s/%d", editPath, id), bearer(otherToken), 403, false},
 		{"nobody ends", "", "PUT", fmt.Sprintf("%s/%d", editPath, id), nil, 401, false},
 		{"a user's login keeps alive", asha, "POST", fmt.Sprintf("%s/agent/%d/heartbeat", editPath, id), nil, 401, false},
-		{"another client keeps alive", "", "POST", fmt.Sprintf("%s/agent/%d/heartbeat", editPath, id), bearer(otherToken), 403, false},
+		{"another client keeps alive", "", "POST", fmt.Sprintf("%s/agent/%d/heartbeat", editPath, id), bearer(otherToken),
+			403, false},
 		{"the client keeps alive", "", "POST", fmt.Sprintf("%s/agent/%d/heartbeat", editPath, id), bearer(token), 200, true},
 		{"a session token creates", "", "POST", fmt.Sprintf("%s/%d", editPath, report), bearer(token), 403, false},
 		{"the client ends", "", "PUT", fmt.Sprintf("%s/%d", editPath, otherID), bearer(otherToken), 200, false},
-		{"the client ends again, its answer was lost", "", "PUT", fmt.Sprintf("%s/%d", editPath, otherID), bearer(otherToken), 200, false},
-		{"an ended session is kept alive", "", "POST", fmt.Sprintf("%s/agent/%d/heartbeat", editPath, otherID), bearer(otherToken), 403, false},
+		{"the client ends again, its answer was lost", "", "PUT", fmt.Sprintf("%s/%d", editPath, otherID), bearer(otherToken),
+			200, false},
+		{"an ended session is kept alive", "", "POST", fmt.Sprintf("%s/agent/%d/heartbeat", editPath, otherID),
+			bearer(otherToken), 403, false},
 	} {
 		body := ""
 		if c.method == http.MethodPost {
@@ -244,7 +265,8 @@ func TestExternalEditWhoUploads(t *testing.T) {
 		{"after the signature", signedID, signedToken, 409},
 		{"its own token", otherID, otherToken, 200},
 	} {
-		if got := mustUpload(t, c.id, c.token, savedPair(t, c.name)); got.status != c.want || (c.want != 200 && got.json(t)["code"] != float64(c.want)) {
+		if got := mustUpload(t, c.id, c.token, savedPair(t, c.name)); got.status != c.want ||
+			(c.want != 200 && got.json(t)["code"] != float64(c.want)) {
 			t.Errorf("%s: %d %s, want %d", c.name, got.status, got.body, c.want)
 		}
 	}

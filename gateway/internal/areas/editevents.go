@@ -19,12 +19,14 @@ var editEvents = edge.Stream{
 		Method: http.MethodGet, Path: "/api-v3/report/external-edit/{lab_report_id}/events",
 		RPC: "/lab.externaledit.v1.ExternalEditService/WatchEvents",
 	},
-	Open: func(ctx context.Context, c grpc.ClientConnInterface, _ *http.Request, params map[string]string) (func() (*typev1.Event, error), error) {
+	Open: func(ctx context.Context, c grpc.ClientConnInterface, _ *http.Request,
+		params map[string]string) (func() (*typev1.Event, error), error) {
 		id, err := runtime.Int64(params["lab_report_id"])
 		if err != nil {
 			return nil, invalid(apperr.InvalidField("lab_report_id", "lab_report_id must be a whole number"))
 		}
-		stream, err := externaleditv1.NewExternalEditServiceClient(c).WatchEvents(ctx, &externaleditv1.WatchEventsRequest{LabReportId: id})
+		stream, err := externaleditv1.NewExternalEditServiceClient(c).WatchEvents(ctx,
+			&externaleditv1.WatchEventsRequest{LabReportId: id})
 		if err != nil {
 			return nil, err
 		}

@@ -33,18 +33,21 @@ var uploadFiles = edge.Upload{
 	MaxBytes: 151 << 20, Deadline: 2 * time.Minute,
 }
 
-// registerExternalEdit adds the contract's paths and the form. The form is streamed: nothing is buffered beyond one chunk.
+// registerExternalEdit adds the contract's paths and the form, which is streamed: one chunk is in memory at a time.
 func registerExternalEdit(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
 	client := externaleditv1.NewExternalEditServiceClient(c)
 	if err := externaleditv1.RegisterExternalEditServiceHandlerClient(ctx, mux.ServeMux, client); err != nil {
 		return err
 	}
-	return mux.HandleUpload(uploadFiles.Route, func(ctx context.Context, r *http.Request, params map[string]string) (proto.Message, error) {
+	return mux.HandleUpload(uploadFiles.Route, func(ctx context.Context, r *http.Request,
+		params map[string]string) (proto.Message, error) {
 		return upload(ctx, client, r, params["edit_id"])
 	})
 }
 
-func upload(ctx context.Context, client externaleditv1.ExternalEditServiceClient, r *http.Request, editID string) (*externaleditv1.UploadFilesResponse, error) {
+func upload(
+	ctx context.Context, client externaleditv1.ExternalEditServiceClient, r *http.Request, editID string,
+) (*externaleditv1.UploadFilesResponse, error) {
 	id, err := runtime.Int64(editID)
 	if err != nil {
 		return nil, invalid(apperr.InvalidField("edit_id", "edit_id must be a whole number"))
@@ -53,7 +56,8 @@ func upload(ctx context.Context, client externaleditv1.ExternalEditServiceClient
 	if err != nil {
 		return nil, err
 	}
-	start := &externaleditv1.UploadStart{EditId: id, ExternalEditRequest: strings.EqualFold(r.Header.Get("X-Is-External-Edit-Request"), "true")}
+	start := &externaleditv1.UploadStart{EditId: id,
+		ExternalEditRequest: strings.EqualFold(r.Header.Get("X-Is-External-Edit-Request"), "true")}
 	err = stream.Send(&externaleditv1.UploadFilesRequest{Part: &externaleditv1.UploadFilesRequest_Start{Start: start}})
 	body := &countedBody{ReadCloser: r.Body}
 	if err == nil {

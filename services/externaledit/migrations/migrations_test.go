@@ -15,7 +15,8 @@ import (
 
 func migrate(t *testing.T, db *sql.DB) {
 	t.Helper()
-	if err := mysqldb.Migrate(t.Context(), db, "externaledit", migrations.Files, slog.New(slog.DiscardHandler)); err != nil {
+	if err := mysqldb.Migrate(t.Context(), db, "externaledit", migrations.Files,
+		slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 }

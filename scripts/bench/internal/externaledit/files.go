@@ -207,7 +207,8 @@ func writeWord(w io.Writer) error {
 }
 
 func writePDF(w io.Writer) error {
-	if _, err := io.WriteString(w, "%PDF-1.7\n1 0 obj <</Type /Catalog>> endobj\n2 0 obj <</Subtype /Image>>\nstream\n"); err != nil {
+	if _, err := io.WriteString(w,
+		"%PDF-1.7\n1 0 obj <</Type /Catalog>> endobj\n2 0 obj <</Subtype /Image>>\nstream\n"); err != nil {
 		return err
 	}
 	if _, err := io.CopyN(w, pictures(99), pdfBytes); err != nil {

@@ -44,16 +44,18 @@ func newLaboratory(ctx context.Context, s *sandbox.Sandbox, sessions int) (*labo
 	if err != nil {
 		return nil, err
 	}
-	l := &laboratory{base: s.Endpoints.Gateway, target: target, sessions: sessions, ids: make([]atomic.Int64, sessions), client: &http.Client{
-		Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64},
-	}}
+	l := &laboratory{base: s.Endpoints.Gateway, target: target, sessions: sessions, ids: make([]atomic.Int64, sessions),
+		client: &http.Client{
+			Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64},
+		}}
 	if l.db, err = target.OpenMySQL(); err != nil {
 		return nil, err
 	}
 	if err := l.apply(ctx, map[string]any{
 		"mysql": map[string]any{
-			"labs":                 []any{map[string]any{"id": labID, "labName": "Bench"}},
-			"report_word_template": []any{map[string]any{"id": 910, "lab_id": labID, "name": "bench", "word_s3_filepath": "templates/bench.docx"}},
+			"labs": []any{map[string]any{"id": labID, "labName": "Bench"}},
+			"report_word_template": []any{map[string]any{"id": 910, "lab_id": labID, "name": "bench",
+				"word_s3_filepath": "templates/bench.docx"}},
 		},
 		"objects": []any{map[string]any{"key": "templates/bench.docx", "text": "PK"}},
 	}); err != nil {
@@ -83,10 +85,12 @@ func (l *laboratory) fresh(ctx context.Context) error {
 	l.first = firstID + l.round*l.sessions
 	var reports, users []any
 	for i := range l.sessions {
-		reports = append(reports, map[string]any{"id": l.first + i, "labId_id": labID, "billId_id": 1, "userDetailsId_id": 1, "reportID_id": 1})
+		reports = append(reports, map[string]any{"id": l.first + i, "labId_id": labID, "billId_id": 1, "userDetailsId_id": 1,
+			"reportID_id": 1})
 		if i%ofUser == 0 {
-			users = append(users, map[string]any{"id": l.user(i), "session_type": "lab_user", "lab_id": labID, "lab_user_id": l.first + i,
-				"username": "bench", "full_name": "Bench", "permissions": []string{"report_edit"}})
+			users = append(users, map[string]any{"id": l.user(i), "session_type": "lab_user", "lab_id": labID,
+				"lab_user_id": l.first + i,
+				"username":    "bench", "full_name": "Bench", "permissions": []string{"report_edit"}})
 		}
 	}
 	return l.apply(ctx, map[string]any{"mysql": map[string]any{"labReportRelation": reports}, "sessions": users})
@@ -205,7 +209,8 @@ func (l *laboratory) end(ctx context.Context, i int) error {
 // check is the correctness gate of a round: every session was opened once and ended.
 func (l *laboratory) check(ctx context.Context) error {
 	var ended, events int
-	err := l.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM external_edit_session WHERE lab_report_id >= ? AND lab_report_id < ? AND is_active = 0",
+	err := l.db.QueryRowContext(ctx,
+		"SELECT COUNT(*) FROM external_edit_session WHERE lab_report_id >= ? AND lab_report_id < ? AND is_active = 0",
 		l.first, l.first+l.sessions).Scan(&ended)
 	if err != nil {
 		return err

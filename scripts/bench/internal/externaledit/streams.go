@@ -57,7 +57,8 @@ func (l *laboratory) hear(ctx context.Context, client *http.Client, connected fu
 		}
 	}
 	defer tell()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s%s/%d/events", l.base, prefix, l.first), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s%s/%d/events", l.base, prefix, l.first),
+		nil)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,8 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 		return err
 	}
 	p := parts{
-		reports: reports, cache: cache, channels: channels.New(cache), files: objects.New(bucket, seconds(cfg.DownloadLinkSeconds)),
+		reports: reports, cache: cache, channels: channels.New(cache), files: objects.New(bucket,
+			seconds(cfg.DownloadLinkSeconds)),
 		tokens: token.New(cfg.TokenSecret, s.Clock), counters: counters,
 	}
 	s.Close("event subscription", func(context.Context) error { return p.channels.Close() })

@@ -61,21 +61,26 @@ const (
 func (c *Config) Validate() error {
 	var problems []error
 	if secret := c.TokenSecret.Reveal(); len(secret) < leastSecret {
-		problems = append(problems, fmt.Errorf("EXTERNAL_EDIT_TOKEN_SECRET must have at least %d bytes: the tokens of sessions are signed with it", leastSecret))
+		problems = append(problems,
+			fmt.Errorf("EXTERNAL_EDIT_TOKEN_SECRET must have at least %d bytes: the tokens of sessions are signed with it",
+				leastSecret))
 	} else {
-		for _, other := range []config.Secret{c.Auth.JWTSecret, c.Auth.LegacyJWTSecret, c.Auth.EphemeralJWTSecret, c.Auth.ServiceTokenSecret, c.Blob.SigningSecret} {
+		for _, other := range []config.Secret{c.Auth.JWTSecret, c.Auth.LegacyJWTSecret, c.Auth.EphemeralJWTSecret,
+			c.Auth.ServiceTokenSecret, c.Blob.SigningSecret} {
 			if other.Reveal() == secret {
 				problems = append(problems, errors.New("EXTERNAL_EDIT_TOKEN_SECRET must differ from every other secret"))
 			}
 		}
 	}
-	for name, seconds := range map[string]int{"TOKEN_TTL_SECONDS": c.TokenTTLSeconds, "EVENT_STREAM_SECONDS": c.EventStreamSeconds} {
+	for name, seconds := range map[string]int{"TOKEN_TTL_SECONDS": c.TokenTTLSeconds,
+		"EVENT_STREAM_SECONDS": c.EventStreamSeconds} {
 		if seconds <= 0 {
 			problems = append(problems, fmt.Errorf("EXTERNAL_EDIT_%s is %d: use a number above 0", name, seconds))
 		}
 	}
 	if c.DownloadLinkSeconds <= 0 || c.DownloadLinkSeconds > longestLink {
-		problems = append(problems, fmt.Errorf("EXTERNAL_EDIT_DOWNLOAD_LINK_SECONDS is %d: use 1 to %d", c.DownloadLinkSeconds, longestLink))
+		problems = append(problems, fmt.Errorf("EXTERNAL_EDIT_DOWNLOAD_LINK_SECONDS is %d: use 1 to %d",
+			c.DownloadLinkSeconds, longestLink))
 	}
 	return errors.Join(problems...)
 }

@@ -16,7 +16,8 @@ import (
 func required() []string {
 	return []string{
 		"EXTERNAL_EDIT_BLOB_URL=file:///var/lib/lab/objects", "EXTERNAL_EDIT_BLOB_PUBLIC_URL=http://127.0.0.1:8002/files",
-		"EXTERNAL_EDIT_BLOB_SIGNING_SECRET=" + strings.Repeat("b", 32), "EXTERNAL_EDIT_TOKEN_SECRET=" + strings.Repeat("t", 32), "EXTERNAL_EDIT_SERVICE_TOKEN_SECRET=" + strings.Repeat("s", 32),
+		"EXTERNAL_EDIT_BLOB_SIGNING_SECRET=" + strings.Repeat("b", 32), "EXTERNAL_EDIT_TOKEN_SECRET=" +
+			strings.Repeat("t", 32), "EXTERNAL_EDIT_SERVICE_TOKEN_SECRET=" + strings.Repeat("s", 32),
 	}
 }
 

@@ -33,17 +33,20 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 	}
 	c := &counters{
-		created:  one("externaledit_sessions_created_total", "Sessions that were opened."),
-		refused:  one("externaledit_sessions_refused_total", "Requests for a session that met an active one."),
-		ended:    vec("externaledit_sessions_ended_total", "Sessions that ended.", "reason"),
-		uploads:  vec("externaledit_uploads_total", "Uploads, by what became of them.", "outcome"),
-		bytes:    vec("externaledit_upload_bytes_total", "Bytes that were stored.", "file"),
-		agents:   vec("externaledit_upload_requests_total", "Uploads, by whether they said that they come from the desktop client.", "desktop_client"),
+		created: one("externaledit_sessions_created_total", "Sessions that were opened."),
+		refused: one("externaledit_sessions_refused_total", "Requests for a session that met an active one."),
+		ended:   vec("externaledit_sessions_ended_total", "Sessions that ended.", "reason"),
+		uploads: vec("externaledit_uploads_total", "Uploads, by what became of them.", "outcome"),
+		bytes:   vec("externaledit_upload_bytes_total", "Bytes that were stored.", "file"),
+		agents: vec("externaledit_upload_requests_total",
+			"Uploads, by whether they said that they come from the desktop client.", "desktop_client"),
 		restored: one("externaledit_revisions_restored_total", "Earlier saves that were linked again."),
-		watching: prometheus.NewGauge(prometheus.GaugeOpts{Name: "externaledit_event_streams", Help: "Open streams of events."}),
-		swept:    vec("externaledit_swept_total", "Repairs of the sweeper, and those that it will try again.", "outcome"),
+		watching: prometheus.NewGauge(prometheus.GaugeOpts{Name: "externaledit_event_streams",
+			Help: "Open streams of events."}),
+		swept: vec("externaledit_swept_total", "Repairs of the sweeper, and those that it will try again.", "outcome"),
 	}
-	for _, v := range []prometheus.Collector{c.created, c.refused, c.ended, c.uploads, c.bytes, c.agents, c.restored, c.watching, c.swept} {
+	for _, v := range []prometheus.Collector{c.created, c.refused, c.ended, c.uploads, c.bytes, c.agents, c.restored,
+		c.watching, c.swept} {
 		if err := registry.Register(v); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}

@@ -20,7 +20,8 @@ import (
 
 func newEditor(s *service.Service, cfg Config, p parts, relay *outbox.Relay) *editing.UseCase {
 	return editing.New(editing.Deps{
-		Reports: mysql.Editing{Store: p.reports}, Files: p.files, Tokens: p.tokens, Clock: s.Clock, TTL: seconds(cfg.TokenTTLSeconds),
+		Reports: mysql.Editing{Store: p.reports}, Files: p.files, Tokens: p.tokens, Clock: s.Clock,
+		TTL:   seconds(cfg.TokenTTLSeconds),
 		NewID: uuid.NewString, Wake: relay.Wake, Counters: p.counters,
 	})
 }
@@ -39,7 +40,8 @@ func newServer(s *service.Service, cfg Config, p parts, relay *outbox.Relay, edi
 	return grpcapi.New(grpcapi.Deps{
 		Editor: editor,
 		Uploader: upload.New(upload.Deps{
-			Reports: mysql.Uploads{Store: p.reports}, Files: p.files, Limits: limits, Clock: s.Clock, TTL: seconds(cfg.TokenTTLSeconds),
+			Reports: mysql.Uploads{Store: p.reports}, Files: p.files, Limits: limits, Clock: s.Clock,
+			TTL:   seconds(cfg.TokenTTLSeconds),
 			NewID: newID, Wake: relay.Wake, Counters: p.counters,
 		}),
 		Historian: history.New(history.Deps{

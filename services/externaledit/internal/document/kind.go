@@ -89,7 +89,8 @@ func (k Kind) CheckHead(head []byte) error {
 	case k.signature(head):
 		return nil
 	case k.Field == Word.Field && bytes.HasPrefix(head, oldOffice):
-		return k.invalid("WORD_ENCRYPTED", "is protected by a password or in the format before .docx; save it as a plain .docx")
+		return k.invalid("WORD_ENCRYPTED",
+			"is protected by a password or in the format before .docx; save it as a plain .docx")
 	}
 	return k.invalid("SIGNATURE_INVALID", "is not a "+k.Extension+" file, whatever its name says")
 }

@@ -184,7 +184,8 @@ func streamBegin(data []byte, end int) int {
 }
 
 var (
-	errPDFUnusual = PDF.invalid("PDF_UNUSUAL", "is built in an unusual way that cannot be checked; create it with another program")
+	errPDFUnusual = PDF.invalid("PDF_UNUSUAL",
+		"is built in an unusual way that cannot be checked; create it with another program")
 	endStream     = []byte("endstream")
 	errPDFDamaged = PDF.invalid("PDF_DAMAGED", "is damaged: a part of it cannot be read; create it again")
 )

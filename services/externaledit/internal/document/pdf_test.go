@@ -56,25 +56,31 @@ func TestPDFs(t *testing.T) {
 		body string
 		want string
 	}{
-		"plain":                          {"", ""},
-		"links and pages":                {"2 0 obj <</Type /Annot /A <</S /URI /URI (https://lab.example/JS)>>>> endobj", ""},
-		"a picture":                      {picture, ""},
-		"an object stream":               {objectStream("4 0 <</Type /Pages /JS_NOT 1>>"), ""},
-		"names that begin alike":         {"<</JavaScriptEngine 1 /Launcher 2 /EncryptMetadata true /ObjStmX 3>>", ""},
-		"JavaScript":                     {"3 0 obj <</S /JavaScript /JS (app.alert(1))>> endobj", "PDF_JAVASCRIPT"},
-		"JavaScript behind a picture":    {picture + "3 0 obj <</S/JavaScript/JS(x)>> endobj", "PDF_JAVASCRIPT"},
-		"JavaScript spelt with #":        {"3 0 obj <</S /J#61va#53cript>> endobj", "PDF_JAVASCRIPT"},
-		"JavaScript in an object stream": {objectStream("4 0 <</S /JavaScript /JS (x)>>"), "PDF_JAVASCRIPT"},
-		"JavaScript in an object stream spelt with #":     {objectStream("4 0 <</S /#4aavaScript>>"), "PDF_JAVASCRIPT"},
-		"JavaScript hidden between stream marks":          {"<<>>stream\n3 0 obj <</S /JavaScript>> endobj\nendstream", "PDF_JAVASCRIPT"},
-		"JavaScript raw where an object stream should be": {"<</Type /ObjStm>>stream\n4 0 <</S /JavaScript>>\nendstream", "PDF_JAVASCRIPT"},
-		"a launch action":                           {"3 0 obj <</S /Launch /F (calc.exe)>> endobj", "PDF_LAUNCH"},
-		"a launch action in an object stream":       {objectStream(strings.Repeat("x", 100_000) + "<</S /Launch>>"), "PDF_LAUNCH"},
-		"encrypted":                                 {"trailer <</Encrypt 9 0 R>>", "PDF_ENCRYPTED"},
-		"an object stream that is packed otherwise": {"<</Type /ObjStm /Filter /LZWDecode>>stream\n" + noise(500) + "\nendstream", "PDF_DAMAGED"},
-		"an object stream without end":              {"<</Type /ObjStm>>stream\n" + noise(500), "PDF_DAMAGED"},
-		"an object stream that inflates for ever":   {objectStream(strings.Repeat("<<>>    ", 10<<20)), "PDF_BOMB"},
-		"an object stream of ten megabytes":         {"<</Type /ObjStm>>stream\n" + noise(10<<20) + "\nendstream", "PDF_UNUSUAL"},
+		"plain": {"", ""},
+		"links and pages": {"2 0 obj <</Type /Annot /A <</S /URI /URI (https://lab.example/JS)>>>> endobj",
+			""},
+		"a picture":                                   {picture, ""},
+		"an object stream":                            {objectStream("4 0 <</Type /Pages /JS_NOT 1>>"), ""},
+		"names that begin alike":                      {"<</JavaScriptEngine 1 /Launcher 2 /EncryptMetadata true /ObjStmX 3>>", ""},
+		"JavaScript":                                  {"3 0 obj <</S /JavaScript /JS (app.alert(1))>> endobj", "PDF_JAVASCRIPT"},
+		"JavaScript behind a picture":                 {picture + "3 0 obj <</S/JavaScript/JS(x)>> endobj", "PDF_JAVASCRIPT"},
+		"JavaScript spelt with #":                     {"3 0 obj <</S /J#61va#53cript>> endobj", "PDF_JAVASCRIPT"},
+		"JavaScript in an object stream":              {objectStream("4 0 <</S /JavaScript /JS (x)>>"), "PDF_JAVASCRIPT"},
+		"JavaScript in an object stream spelt with #": {objectStream("4 0 <</S /#4aavaScript>>"), "PDF_JAVASCRIPT"},
+		"JavaScript hidden between stream marks": {"<<>>stream\n3 0 obj <</S /JavaScript>> endobj\nendstream",
+			"PDF_JAVASCRIPT"},
+		"JavaScript raw where an object stream should be": {"<</Type /ObjStm>>stream\n4 0 <</S /JavaScript>>\nendstream",
+			"PDF_JAVASCRIPT"},
+		"a launch action": {"3 0 obj <</S /Launch /F (calc.exe)>> endobj", "PDF_LAUNCH"},
+		"a launch action in an object stream": {objectStream(strings.Repeat("x", 100_000) + "<</S /Launch>>"),
+			"PDF_LAUNCH"},
+		"encrypted": {"trailer <</Encrypt 9 0 R>>", "PDF_ENCRYPTED"},
+		"an object stream that is packed otherwise": {"<</Type /ObjStm /Filter /LZWDecode>>stream\n" + noise(500) +
+			"\nendstream", "PDF_DAMAGED"},
+		"an object stream without end":            {"<</Type /ObjStm>>stream\n" + noise(500), "PDF_DAMAGED"},
+		"an object stream that inflates for ever": {objectStream(strings.Repeat("<<>>    ", 10<<20)), "PDF_BOMB"},
+		"an object stream of ten megabytes": {"<</Type /ObjStm>>stream\n" + noise(10<<20) + "\nendstream",
+			"PDF_UNUSUAL"},
 	} {
 		for _, n := range []int{1 << 30, 64 << 10, 1000, 7} {
 			if (n < 1000 && len(c.body) > 1<<20) || (n != 64<<10 && c.want == "PDF_BOMB") {
@@ -96,7 +102,8 @@ func TestPDFs(t *testing.T) {
 func TestAScannerMayBeFedByteByByte(t *testing.T) {
 	t.Parallel()
 	scanner := &document.PDFScanner{}
-	_, err := io.Copy(struct{ io.Writer }{scanner}, iotest.OneByteReader(bytes.NewReader(storetest.PDF(objectStream("4 0 <</S /JavaScript>>")))))
+	_, err := io.Copy(struct{ io.Writer }{scanner},
+		iotest.OneByteReader(bytes.NewReader(storetest.PDF(objectStream("4 0 <</S /JavaScript>>")))))
 	if err == nil {
 		err = scanner.Finish()
 	}

@@ -71,10 +71,11 @@ func TestWordDocuments(t *testing.T) {
 		"an absolute path":         {storetest.Docx(t, "x", "/etc/passwd", "x"), "WORD_PART_PATH"},
 		"a Windows path":           {storetest.Docx(t, "x", `word\x`, "x"), "WORD_PART_PATH"},
 		"a gigabyte in a megabyte": {storetest.Docx(t, "x", "word/media/a.bmp", strings.Repeat("\x00", 80<<20)), "WORD_BOMB"},
-		"an encrypted part":        {rawZip(t, func(h *zip.FileHeader) { h.Flags |= 1 }, "word/document.xml", []byte("x")), "WORD_ENCRYPTED"},
-		"a flipped byte":           {flip, "WORD_DAMAGED"},
-		"cut short":                {storetest.Docx(t, "hello")[:200], "WORD_DAMAGED"},
-		"not a zip":                {[]byte("PK\x03\x04 and nothing"), "WORD_DAMAGED"},
+		"an encrypted part": {rawZip(t, func(h *zip.FileHeader) { h.Flags |= 1 }, "word/document.xml", []byte("x")),
+			"WORD_ENCRYPTED"},
+		"a flipped byte": {flip, "WORD_DAMAGED"},
+		"cut short":      {storetest.Docx(t, "hello")[:200], "WORD_DAMAGED"},
+		"not a zip":      {[]byte("PK\x03\x04 and nothing"), "WORD_DAMAGED"},
 	} {
 		if got := reason(checkWord(c.content)); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -149,7 +150,8 @@ func TestNamesTypesAndHeads(t *testing.T) {
 		{document.Word, document.Word.ContentType, ""}, {document.Word, document.Word.ContentType + "; charset=binary", ""},
 		{document.Word, "application/octet-stream", ""}, {document.PDF, "application/pdf", ""},
 		{document.Word, "application/msword", "CONTENT_TYPE_INVALID"}, {document.Word, "", "CONTENT_TYPE_INVALID"},
-		{document.PDF, "application/octet-stream", "CONTENT_TYPE_INVALID"}, {document.PDF, "text/html", "CONTENT_TYPE_INVALID"},
+		{document.PDF, "application/octet-stream", "CONTENT_TYPE_INVALID"}, {document.PDF, "text/html",
+			"CONTENT_TYPE_INVALID"},
 	} {
 		if got := reason(c.kind.CheckContentType(c.declared)); got != c.want {
 			t.Errorf("%s %q: %q, want %q", c.kind.Field, c.declared, got, c.want)
@@ -161,8 +163,10 @@ func TestNamesTypesAndHeads(t *testing.T) {
 		want string
 	}{
 		{document.Word, "PK\x03\x04...", ""}, {document.PDF, "%PDF-1.4", ""}, {document.PDF, "\n\njunk%PDF-1.4", ""},
-		{document.Word, "MZ\x90", "SIGNATURE_INVALID"}, {document.Word, "", "FILE_EMPTY"}, {document.PDF, "PK\x03\x04", "SIGNATURE_INVALID"},
-		{document.Word, "%PDF-1.4", "SIGNATURE_INVALID"}, {document.Word, "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "WORD_ENCRYPTED"},
+		{document.Word, "MZ\x90", "SIGNATURE_INVALID"}, {document.Word, "", "FILE_EMPTY"}, {document.PDF, "PK\x03\x04",
+			"SIGNATURE_INVALID"},
+		{document.Word, "%PDF-1.4", "SIGNATURE_INVALID"}, {document.Word, "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1",
+			"WORD_ENCRYPTED"},
 	} {
 		if got := reason(c.kind.CheckHead([]byte(c.head))); got != c.want {
 			t.Errorf("%s %q: %q, want %q", c.kind.Field, c.head, got, c.want)

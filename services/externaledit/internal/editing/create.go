@@ -34,8 +34,8 @@ type Created struct {
 var errTakeOverForbidden = apperr.New(apperr.Forbidden, "TAKE_OVER_NOT_ALLOWED",
 	"Taking over another user's session needs the permission report_edit_takeover; ask an administrator of the laboratory")
 
-// Create opens a session. Errors: NotFound for the report, Invalid for the template, Forbidden for a report that may not
-// change and for a take-over without the right, Conflict that names the holder.
+// Create opens a session. Errors: NotFound for the report, Invalid for the template, Forbidden for a report that may
+// not change and for a take-over without the right, Conflict that names the holder.
 func (u *UseCase) Create(ctx context.Context, in Creation) (Created, error) {
 	c := &creating{UseCase: u, in: in}
 	if err := u.d.Reports.Lock(ctx, in.Scope, in.ReportID, func(l Locked) error { return c.run(ctx, l) }); err != nil {
@@ -88,7 +88,8 @@ func (c *creating) run(ctx context.Context, l Locked) error {
 
 // request is everything that the outcome depends on.
 func (c *creating) request() idempotency.Request {
-	body := fmt.Appendf(nil, "%d\n%d\n%q\n%d\n%t", c.in.ReportID, c.in.TemplateID, c.in.Path, c.in.Author.ID, c.in.TakeOver)
+	body := fmt.Appendf(nil, "%d\n%d\n%q\n%d\n%t", c.in.ReportID, c.in.TemplateID, c.in.Path, c.in.Author.ID,
+		c.in.TakeOver)
 	return idempotency.Request{Key: c.in.Key, Operation: "CreateSession", Body: body}
 }
 
@@ -162,13 +163,16 @@ func (c *creating) tellOfTakeOver(ctx context.Context, l Locked, now time.Time) 
 		return nil
 	}
 	before := c.closed.Author
-	if err := l.Emit(ctx, session.Event{Name: session.AuthorshipChanged, Session: c.opened, Previous: &before}); err != nil {
+	if err := l.Emit(ctx, session.Event{Name: session.AuthorshipChanged, Session: c.opened,
+		Previous: &before}); err != nil {
 		return err
 	}
 	return l.Log(ctx, activitylog.Entry{
-		Category: activitylog.ExternalEditTakenOver, Actor: activitylog.Actor{ID: c.in.Author.ID, Name: c.in.Author.Name}, At: now,
+		Category: activitylog.ExternalEditTakenOver, Actor: activitylog.Actor{ID: c.in.Author.ID,
+			Name: c.in.Author.Name}, At: now,
 		Text: "External edit session taken over",
-		Meta: activitylog.Change[holder]{Old: holder{c.closed.ID, before.ID, before.Name}, New: holder{c.opened.ID, c.in.Author.ID, c.in.Author.Name}},
+		Meta: activitylog.Change[holder]{Old: holder{c.closed.ID, before.ID, before.Name},
+			New: holder{c.opened.ID, c.in.Author.ID, c.in.Author.Name}},
 	})
 }
 

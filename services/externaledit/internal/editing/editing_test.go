@@ -54,7 +54,8 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, store: memory.New(), clock: memory.NewClock(storetest.Now), scope: storetest.Scope(t, 12), counters: &counters{}}
+	b := &bench{t: t, store: memory.New(), clock: memory.NewClock(storetest.Now), scope: storetest.Scope(t, 12),
+		counters: &counters{}}
 	b.store.AddReport(12, session.Report{ID: 7001})
 	b.store.AddTemplate(12, session.Template{ID: 1, Path: "templates/t.docx"}, false)
 	b.store.AddTemplate(12, session.Template{ID: 2, Path: "labs/13/foreign.docx"}, false)
@@ -95,7 +96,8 @@ func TestASessionFromCreationToEnd(t *testing.T) {
 		t.Errorf("%+v", created)
 	}
 	s, err := b.Show(t.Context(), b.scope, 7001)
-	if err != nil || s.ID != created.ID || s.Files != (session.Files{Word: "mem://files/templates/t.docx"}) || !s.ExpiresAt.Equal(storetest.Now.Add(ttl)) {
+	if err != nil || s.ID != created.ID || s.Files != (session.Files{Word: "mem://files/templates/t.docx"}) ||
+		!s.ExpiresAt.Equal(storetest.Now.Add(ttl)) {
 		t.Errorf("%+v %v", s, err)
 	}
 	if err := b.End(t.Context(), b.scope, created.ID, 78); !errors.Is(err, session.ErrNotAuthor) {
@@ -147,7 +149,8 @@ func TestTakeOver(t *testing.T) {
 	first := b.mustCreate(b.creation(77))
 	other := b.creation(78)
 	_, err := b.Create(t.Context(), other)
-	if e, _ := apperr.From(err); e == nil || e.Kind != apperr.Conflict || !strings.Contains(e.Details, "by user 77 since 2026-11-22T08:00:00Z") {
+	if e, _ := apperr.From(err); e == nil || e.Kind != apperr.Conflict ||
+		!strings.Contains(e.Details, "by user 77 since 2026-11-22T08:00:00Z") {
 		t.Errorf("%v", err)
 	}
 	other.TakeOver = true
@@ -159,15 +162,18 @@ func TestTakeOver(t *testing.T) {
 	if second.ID == first.ID {
 		t.Error("the session is the same")
 	}
-	_, _, err = b.Heartbeat(t.Context(), b.scope, session.Grant{SessionID: first.ID, ReportID: 7001, TokenID: "token"}, first.ID)
-	if e, _ := apperr.From(err); e == nil || e.Kind != apperr.Forbidden || !strings.Contains(e.Details, "taken over by user 78") {
+	_, _, err = b.Heartbeat(t.Context(), b.scope, session.Grant{SessionID: first.ID, ReportID: 7001, TokenID: "token"},
+		first.ID)
+	if e, _ := apperr.From(err); e == nil || e.Kind != apperr.Forbidden ||
+		!strings.Contains(e.Details, "taken over by user 78") {
 		t.Errorf("the former holder hears %v", err)
 	}
 	want := []string{"session_created", "session_ended taken_over", "session_created", "authorship_changed"}
 	if diff := cmp.Diff(want, b.events()); diff != "" {
 		t.Error(diff)
 	}
-	if events := b.store.Events(); events[3].Previous == nil || events[3].Previous.ID != 77 || len(b.store.Entries()) != 1 {
+	if events := b.store.Events(); events[3].Previous == nil || events[3].Previous.ID != 77 ||
+		len(b.store.Entries()) != 1 {
 		t.Errorf("%+v, %d entries", events[3], len(b.store.Entries()))
 	}
 	own := b.creation(78)
@@ -212,12 +218,14 @@ func TestWhatMayNotBeOpened(t *testing.T) {
 		change func(*editing.Creation)
 		want   apperr.Kind
 	}{
-		"an unknown report":    {session.Report{ID: 7001}, func(c *editing.Creation) { c.ReportID = 7002 }, apperr.NotFound},
-		"a signed report":      {session.Report{ID: 7001, Signed: true}, func(*editing.Creation) {}, apperr.Forbidden},
-		"a dismissed report":   {session.Report{ID: 7001, Dismissed: true}, func(*editing.Creation) {}, apperr.Forbidden},
-		"an unknown template":  {session.Report{ID: 7001}, func(c *editing.Creation) { c.TemplateID = 9 }, apperr.Invalid},
-		"another file":         {session.Report{ID: 7001}, func(c *editing.Creation) { c.Path = "templates/other.docx" }, apperr.Invalid},
-		"another laboratory's": {session.Report{ID: 7001}, func(c *editing.Creation) { c.Path = "labs/13/x.docx" }, apperr.Invalid},
+		"an unknown report":   {session.Report{ID: 7001}, func(c *editing.Creation) { c.ReportID = 7002 }, apperr.NotFound},
+		"a signed report":     {session.Report{ID: 7001, Signed: true}, func(*editing.Creation) {}, apperr.Forbidden},
+		"a dismissed report":  {session.Report{ID: 7001, Dismissed: true}, func(*editing.Creation) {}, apperr.Forbidden},
+		"an unknown template": {session.Report{ID: 7001}, func(c *editing.Creation) { c.TemplateID = 9 }, apperr.Invalid},
+		"another file": {session.Report{ID: 7001}, func(c *editing.Creation) { c.Path = "templates/other.docx" },
+			apperr.Invalid},
+		"another laboratory's": {session.Report{ID: 7001}, func(c *editing.Creation) { c.Path = "labs/13/x.docx" },
+			apperr.Invalid},
 		"a template in another laboratory's folder": {session.Report{ID: 7001}, func(c *editing.Creation) {
 			c.TemplateID, c.Path = 2, "labs/13/foreign.docx"
 		}, apperr.Invalid},

@@ -10,7 +10,9 @@ import (
 
 // Heartbeat keeps the session alive and returns when it expires now, with a token that is good until then. Errors:
 // NotFound, Forbidden for a session that has ended or another token.
-func (u *UseCase) Heartbeat(ctx context.Context, scope authn.LabScope, grant session.Grant, id int64) (time.Time, string, error) {
+func (u *UseCase) Heartbeat(
+	ctx context.Context, scope authn.LabScope, grant session.Grant, id int64,
+) (time.Time, string, error) {
 	s, err := u.d.Reports.Session(ctx, scope, id)
 	if err != nil {
 		return time.Time{}, "", err

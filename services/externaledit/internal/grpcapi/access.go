@@ -43,8 +43,10 @@ func (a Authenticator) Authenticate(ctx context.Context, c authn.Credentials) (a
 	if err != nil {
 		return authn.Principal{}, err
 	}
-	grant := session.Grant{SessionID: claims.SessionID, ReportID: claims.ReportID, UserID: claims.UserID, TokenID: claims.ID}
-	return authn.Principal{Kind: authn.Bearer, LabID: claims.LabID, LabUserID: claims.UserID, FullName: claims.UserName, Grant: grant}, nil
+	grant := session.Grant{SessionID: claims.SessionID, ReportID: claims.ReportID, UserID: claims.UserID,
+		TokenID: claims.ID}
+	return authn.Principal{Kind: authn.Bearer, LabID: claims.LabID, LabUserID: claims.UserID, FullName: claims.UserName,
+		Grant: grant}, nil
 }
 
 // caller is who calls, and which laboratory that is about.
@@ -76,7 +78,7 @@ func (c caller) mayView(reportID int64) error {
 	return nil
 }
 
-// mayEdit admits users who may edit reports. Tokens and sessions name laboratory users, so nobody else can be an author.
+// mayEdit admits users who may edit reports. Tokens and sessions name laboratory users: nobody else can be an author.
 func (c caller) mayEdit() error {
 	if c.grant != nil || c.LabUserID == 0 || (!c.Has(permissionEdit) && !c.Has(permissionTakeOver)) {
 		return errNotAllowed

@@ -10,7 +10,9 @@ import (
 )
 
 // ListRevisions lists every save of a report.
-func (s *Server) ListRevisions(ctx context.Context, in *externaleditv1.ListRevisionsRequest) (*externaleditv1.ListRevisionsResponse, error) {
+func (s *Server) ListRevisions(
+	ctx context.Context, in *externaleditv1.ListRevisionsRequest,
+) (*externaleditv1.ListRevisionsResponse, error) {
 	c, err := callerOf(ctx)
 	if err != nil {
 		return nil, err
@@ -44,7 +46,9 @@ func (s *Server) ListRevisions(ctx context.Context, in *externaleditv1.ListRevis
 	return out, nil
 }
 
-func (s *Server) addLinks(ctx context.Context, scope authn.LabScope, message *externaleditv1.Revision, f session.Files) (err error) {
+func (s *Server) addLinks(
+	ctx context.Context, scope authn.LabScope, message *externaleditv1.Revision, f session.Files,
+) (err error) {
 	if message.WordUrl, err = s.link(ctx, scope, f.Word); err != nil {
 		return err
 	}
@@ -61,7 +65,9 @@ func (s *Server) link(ctx context.Context, scope authn.LabScope, url string) (st
 }
 
 // RestoreRevision makes an earlier save the report's files again.
-func (s *Server) RestoreRevision(ctx context.Context, in *externaleditv1.RestoreRevisionRequest) (*externaleditv1.RestoreRevisionResponse, error) {
+func (s *Server) RestoreRevision(
+	ctx context.Context, in *externaleditv1.RestoreRevisionRequest,
+) (*externaleditv1.RestoreRevisionResponse, error) {
 	c, err := callerOf(ctx)
 	if err != nil {
 		return nil, err

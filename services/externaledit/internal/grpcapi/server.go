@@ -27,7 +27,8 @@ type Editor interface {
 
 // Uploader takes saves.
 type Uploader interface {
-	Save(ctx context.Context, scope authn.LabScope, grant session.Grant, sessionID int64, form upload.Form) (session.Files, error)
+	Save(ctx context.Context, scope authn.LabScope, grant session.Grant, sessionID int64, form upload.Form) (session.Files,
+		error)
 }
 
 // Historian lists and restores revisions.

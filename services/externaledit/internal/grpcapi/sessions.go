@@ -12,7 +12,9 @@ import (
 )
 
 // GetSession returns the report's active session.
-func (s *Server) GetSession(ctx context.Context, in *externaleditv1.GetSessionRequest) (*externaleditv1.GetSessionResponse, error) {
+func (s *Server) GetSession(
+	ctx context.Context, in *externaleditv1.GetSessionRequest,
+) (*externaleditv1.GetSessionResponse, error) {
 	c, err := callerOf(ctx)
 	if err != nil {
 		return nil, err
@@ -40,7 +42,9 @@ func (s *Server) GetSession(ctx context.Context, in *externaleditv1.GetSessionRe
 }
 
 // CreateSession opens a session.
-func (s *Server) CreateSession(ctx context.Context, in *externaleditv1.CreateSessionRequest) (*externaleditv1.CreateSessionResponse, error) {
+func (s *Server) CreateSession(
+	ctx context.Context, in *externaleditv1.CreateSessionRequest,
+) (*externaleditv1.CreateSessionResponse, error) {
 	c, err := callerOf(ctx)
 	if err != nil {
 		return nil, err
@@ -56,12 +60,14 @@ func (s *Server) CreateSession(ctx context.Context, in *externaleditv1.CreateSes
 	}
 	created, err := s.d.Editor.Create(ctx, editing.Creation{
 		Scope: c.scope, ReportID: in.GetLabReportId(), TemplateID: in.GetTemplateId(), Path: in.GetWordS3Filepath(),
-		Author: c.author(), TakeOver: in.GetTakeOver(), MayTakeOver: c.Has(permissionTakeOver), Key: header(ctx, "idempotency-key"),
+		Author: c.author(), TakeOver: in.GetTakeOver(), MayTakeOver: c.Has(permissionTakeOver), Key: header(ctx,
+			"idempotency-key"),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &externaleditv1.CreateSessionResponse{EditId: created.ID, AuthToken: created.Token, TemplatePath: created.TemplateLink}, nil
+	return &externaleditv1.CreateSessionResponse{EditId: created.ID, AuthToken: created.Token,
+		TemplatePath: created.TemplateLink}, nil
 }
 
 func checkCreation(in *externaleditv1.CreateSessionRequest) error {
@@ -75,7 +81,8 @@ func checkCreation(in *externaleditv1.CreateSessionRequest) error {
 		return err
 	}
 	if in.GetWordS3Filepath() == "" {
-		return apperr.InvalidField("word_s3_filepath", "word_s3_filepath is required: the storage URL of the template's Word file")
+		return apperr.InvalidField("word_s3_filepath",
+			"word_s3_filepath is required: the storage URL of the template's Word file")
 	}
 	return nil
 }
@@ -89,7 +96,9 @@ func header(ctx context.Context, name string) string {
 }
 
 // EndSession ends a session for its author.
-func (s *Server) EndSession(ctx context.Context, in *externaleditv1.EndSessionRequest) (*externaleditv1.EndSessionResponse, error) {
+func (s *Server) EndSession(
+	ctx context.Context, in *externaleditv1.EndSessionRequest,
+) (*externaleditv1.EndSessionResponse, error) {
 	c, err := callerOf(ctx)
 	if err != nil {
 		return nil, err
@@ -109,7 +118,9 @@ func (s *Server) EndSession(ctx context.Context, in *externaleditv1.EndSessionRe
 }
 
 // Heartbeat keeps a session alive for its desktop client.
-func (s *Server) Heartbeat(ctx context.Context, in *externaleditv1.HeartbeatRequest) (*externaleditv1.HeartbeatResponse, error) {
+func (s *Server) Heartbeat(
+	ctx context.Context, in *externaleditv1.HeartbeatRequest,
+) (*externaleditv1.HeartbeatResponse, error) {
 	c, grant, err := holder(ctx, in.GetEditId())
 	if err != nil {
 		return nil, err
@@ -124,7 +135,9 @@ func (s *Server) Heartbeat(ctx context.Context, in *externaleditv1.HeartbeatRequ
 const mostReports = 1000
 
 // HasOpenSession tells a service whether somebody edits one of the reports.
-func (s *Server) HasOpenSession(ctx context.Context, in *externaleditv1.HasOpenSessionRequest) (*externaleditv1.HasOpenSessionResponse, error) {
+func (s *Server) HasOpenSession(
+	ctx context.Context, in *externaleditv1.HasOpenSessionRequest,
+) (*externaleditv1.HasOpenSessionResponse, error) {
 	scope, err := authn.FromContext(ctx).Scope(in.GetLabId())
 	if err != nil {
 		return nil, err

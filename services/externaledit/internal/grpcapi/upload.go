@@ -63,7 +63,8 @@ func (f *form) Next() (upload.Part, error) {
 			return upload.Part{}, err
 		}
 	}
-	part := upload.Part{Field: f.file.GetField(), FileName: f.file.GetFileName(), ContentType: f.file.GetContentType(), Body: body{f}}
+	part := upload.Part{Field: f.file.GetField(), FileName: f.file.GetFileName(), ContentType: f.file.GetContentType(),
+		Body: body{f}}
 	f.file = nil
 	return part, nil
 }

@@ -9,7 +9,9 @@ import (
 )
 
 // WatchEvents streams a report's events.
-func (s *Server) WatchEvents(in *externaleditv1.WatchEventsRequest, stream grpc.ServerStreamingServer[typev1.Event]) error {
+func (s *Server) WatchEvents(
+	in *externaleditv1.WatchEventsRequest, stream grpc.ServerStreamingServer[typev1.Event],
+) error {
 	ctx := stream.Context()
 	c, err := callerOf(ctx)
 	if err != nil {

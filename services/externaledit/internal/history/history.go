@@ -55,7 +55,9 @@ type UseCase struct{ d Deps }
 func New(d Deps) *UseCase { return &UseCase{d} }
 
 // List returns the report's revisions, the newest first, and the files that are linked.
-func (u *UseCase) List(ctx context.Context, scope authn.LabScope, reportID int64) ([]session.Revision, session.Files, error) {
+func (u *UseCase) List(
+	ctx context.Context, scope authn.LabScope, reportID int64,
+) ([]session.Revision, session.Files, error) {
 	report, err := u.d.Reports.Report(ctx, scope, reportID)
 	if err != nil {
 		return nil, session.Files{}, err
@@ -116,7 +118,9 @@ func (u *UseCase) makeWay(ctx context.Context, l Locked, now time.Time) (expired
 	return false, session.Held(active)
 }
 
-func restore(ctx context.Context, l Locked, all []session.Revision, in Restoration, now time.Time) (session.Revision, bool, error) {
+func restore(
+	ctx context.Context, l Locked, all []session.Revision, in Restoration, now time.Time,
+) (session.Revision, bool, error) {
 	i := slices.IndexFunc(all, func(r session.Revision) bool { return r.ID == in.RevisionID })
 	if i < 0 {
 		return session.Revision{}, false, session.ErrNoRevision

@@ -56,6 +56,7 @@ func (l Limits) allow(ctx context.Context, key string, limit int, what string) e
 		return nil
 	}
 	seconds := int64((decision.RetryAfter + time.Second - 1) / time.Second)
-	return apperr.Newf(apperr.TooManyRequests, "RATE_LIMITED", "Too many %s; at most %d a minute are allowed. Try again in %d seconds.",
+	return apperr.Newf(apperr.TooManyRequests, "RATE_LIMITED",
+		"Too many %s; at most %d a minute are allowed. Try again in %d seconds.",
 		what, limit, seconds).WithRetryAfter(decision.RetryAfter)
 }

@@ -11,7 +11,8 @@ var (
 	ErrNoSession = apperr.New(apperr.NotFound, "SESSION_NOT_FOUND",
 		"There is no such session in this laboratory")
 	ErrNoTemplate = apperr.New(apperr.Invalid, "TEMPLATE_NOT_FOUND",
-		"Template not found: template_id must be a template of the laboratory or of the platform, and word_s3_filepath its file or one of the laboratory's own")
+		"Template not found: template_id must be a template of the laboratory or of the platform,"+
+			" and word_s3_filepath its file or one of the laboratory's own")
 	ErrSessionExists = apperr.New(apperr.Conflict, "SESSION_ALREADY_ACTIVE",
 		"A session is already active for this report")
 	ErrNotAuthor = apperr.New(apperr.Forbidden, "NOT_THE_AUTHOR",
@@ -32,6 +33,7 @@ var (
 
 // Held is ErrSessionExists with who holds the report and since when.
 func Held(s *Session) error {
-	return ErrSessionExists.WithDetails("active session " + itoa(s.ID) + " by " + s.Author.Name + " since " + stamp(s.CreatedAt) +
+	return ErrSessionExists.WithDetails("active session " + itoa(s.ID) + " by " + s.Author.Name + " since " +
+		stamp(s.CreatedAt) +
 		"; wait until it ends, or take it over")
 }

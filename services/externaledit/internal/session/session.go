@@ -98,7 +98,8 @@ func (s *Session) inactive() *apperr.Error {
 	case ByAuthor:
 		return ErrInactive.WithDetails("the session was ended by its author at " + stamp(s.EndedAt) + "; open a new one")
 	case ByAdmin:
-		return ErrInactive.WithDetails("the session was ended by an administrator at " + stamp(s.EndedAt) + "; open a new one")
+		return ErrInactive.WithDetails("the session was ended by an administrator at " + stamp(s.EndedAt) +
+			"; open a new one")
 	}
 	return ErrInactive.WithDetails("the session expired at " + stamp(s.ExpiresAt) + "; open a new one")
 }

@@ -76,7 +76,8 @@ func (t *Tokens) Verify(text string) (Claims, error) {
 	if err != nil {
 		return Claims{}, errInvalid.WithCause(err)
 	}
-	if parsed.Header["typ"] != tokenType || claims.SessionID <= 0 || claims.LabID <= 0 || claims.UserID <= 0 || claims.ID == "" {
+	if parsed.Header["typ"] != tokenType || claims.SessionID <= 0 || claims.LabID <= 0 || claims.UserID <= 0 ||
+		claims.ID == "" {
 		return Claims{}, errInvalid.WithCause(errors.New("not a session token"))
 	}
 	return claims, nil

@@ -22,7 +22,8 @@ var now = time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
 func minted(t *testing.T) string {
 	t.Helper()
 	text, err := token.New(secret, clock.Fixed(now)).Mint(&session.Session{
-		ID: 123, LabID: 12, ReportID: 7001, TokenID: "id-1", Author: session.Author{ID: 77, Name: "Dr. Smith"}, ExpiresAt: now.Add(time.Hour)})
+		ID: 123, LabID: 12, ReportID: 7001, TokenID: "id-1", Author: session.Author{ID: 77,
+			Name: "Dr. Smith"}, ExpiresAt: now.Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,8 @@ func TestATokenHasTheDocumentedClaims(t *testing.T) {
 	if err := json.Unmarshal(payload, &claims); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]any{"user_id": 77.0, "lab_report_id": 7001.0, "session_id": 123.0, "exp": float64(now.Add(time.Hour).Unix())} {
+	for name, want := range map[string]any{"user_id": 77.0, "lab_report_id": 7001.0, "session_id": 123.0,
+		"exp": float64(now.Add(time.Hour).Unix())} {
 		if claims[name] != want {
 			t.Errorf("%s is %v, want %v", name, claims[name], want)
 		}
@@ -52,7 +54,8 @@ func TestATokenHasTheDocumentedClaims(t *testing.T) {
 
 func signed(t *testing.T, method jwt.SigningMethod, typ string, key any, change func(jwt.MapClaims)) string {
 	t.Helper()
-	claims := jwt.MapClaims{"user_id": 77, "lab_report_id": 7001, "session_id": 123, "lab_id": 12, "jti": "id-1", "iss": "labplatform",
+	claims := jwt.MapClaims{"user_id": 77, "lab_report_id": 7001, "session_id": 123, "lab_id": 12, "jti": "id-1",
+		"iss": "labplatform",
 		"aud": "externaledit", "exp": now.Add(time.Hour).Unix()}
 	change(claims)
 	tok := jwt.NewWithClaims(method, claims)
@@ -75,12 +78,16 @@ func TestOtherTokensAreRefused(t *testing.T) {
 		"no signature":    signed(t, jwt.SigningMethodNone, typ, jwt.UnsafeAllowNoneSignatureType, keep),
 		"HS512":           signed(t, jwt.SigningMethodHS512, typ, []byte(secret), keep),
 		"another type":    signed(t, jwt.SigningMethodHS256, "JWT", []byte(secret), keep),
-		"expired":         signed(t, jwt.SigningMethodHS256, typ, []byte(secret), func(c jwt.MapClaims) { c["exp"] = now.Add(-time.Minute).Unix() }),
-		"without an end":  signed(t, jwt.SigningMethodHS256, typ, []byte(secret), func(c jwt.MapClaims) { delete(c, "exp") }),
-		"another service": signed(t, jwt.SigningMethodHS256, typ, []byte(secret), func(c jwt.MapClaims) { c["aud"] = "gateway" }),
-		"another issuer":  signed(t, jwt.SigningMethodHS256, typ, []byte(secret), func(c jwt.MapClaims) { c["iss"] = "x" }),
-		"no session":      signed(t, jwt.SigningMethodHS256, typ, []byte(secret), func(c jwt.MapClaims) { delete(c, "session_id") }),
-		"no laboratory":   signed(t, jwt.SigningMethodHS256, typ, []byte(secret), func(c jwt.MapClaims) { delete(c, "lab_id") }),
+		"expired": signed(t, jwt.SigningMethodHS256, typ, []byte(secret),
+			func(c jwt.MapClaims) { c["exp"] = now.Add(-time.Minute).Unix() }),
+		"without an end": signed(t, jwt.SigningMethodHS256, typ, []byte(secret), func(c jwt.MapClaims) { delete(c, "exp") }),
+		"another service": signed(t, jwt.SigningMethodHS256, typ, []byte(secret),
+			func(c jwt.MapClaims) { c["aud"] = "gateway" }),
+		"another issuer": signed(t, jwt.SigningMethodHS256, typ, []byte(secret), func(c jwt.MapClaims) { c["iss"] = "x" }),
+		"no session": signed(t, jwt.SigningMethodHS256, typ, []byte(secret),
+			func(c jwt.MapClaims) { delete(c, "session_id") }),
+		"no laboratory": signed(t, jwt.SigningMethodHS256, typ, []byte(secret),
+			func(c jwt.MapClaims) { delete(c, "lab_id") }),
 	} {
 		if _, err := token.New(secret, clock.Fixed(now)).Verify(text); !apperr.Is(err, apperr.Unauthenticated) {
 			t.Errorf("%s: %v", name, err)
@@ -91,7 +98,8 @@ func TestOtherTokensAreRefused(t *testing.T) {
 func TestWhatLooksLikeASessionToken(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]bool{
-		"Bearer " + minted(t): true, "bearer  " + minted(t): true, minted(t): false, "Basic " + minted(t): false, "Bearer x.y.z": false, "": false,
+		"Bearer " + minted(t): true, "bearer  " + minted(t): true, minted(t): false, "Basic " +
+			minted(t): false, "Bearer x.y.z": false, "": false,
 	} {
 		if _, got := token.FromHeader(header); got != want {
 			t.Errorf("%.20q: %t", header, got)

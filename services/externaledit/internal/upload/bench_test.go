@@ -39,34 +39,29 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, store: memory.New(), files: memory.NewFiles(), clock: memory.NewClock(storetest.Now), scope: storetest.Scope(t, 12)}
+	b := &bench{t: t, store: memory.New(), files: memory.NewFiles(), clock: memory.NewClock(storetest.Now),
+		scope: storetest.Scope(t, 12)}
 	b.store.AddReport(12, session.Report{ID: reportID, BillID: 9001})
 	b.session = storetest.Opened()
 	b.session.ExpiresAt = storetest.Now.Add(ttl)
-	err := memory.Editing{Store: b.store}.Lock(t.Context(), b.scope, reportID, func(l editing.Locked) error { return l.Insert(t.Context(), &b.session) })
+	err := memory.Editing{Store: b.store}.Lock(t.Context(), b.scope, reportID,
+		func(l editing.Locked) error { return l.Insert(t.Context(), &b.session) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-// counters notes outcomes.
-type counters struct{ outcomes []string }
-
-func (c *counters) Uploaded(outcome string)           { c.outcomes = append(c.outcomes, outcome) }
-func (*counters) Received(string, int64)              {}
-func (*counters) Swept(string, int)                   {}
-func (*counters) Created()                            {}
-func (*counters) Refused()                            {}
-func (*counters) Ended(session.EndReason)             {}
-func (*counters) Upload(context.Context, int64) error { return nil }
-
-// quiet counts nothing, for uploads at once.
+// quiet counts nothing and limits nothing.
 type quiet struct{}
 
 func (quiet) Uploaded(string)                     {}
 func (quiet) Received(string, int64)              {}
 func (quiet) Upload(context.Context, int64) error { return nil }
+func (quiet) Swept(string, int)                   {}
+func (quiet) Created()                            {}
+func (quiet) Refused()                            {}
+func (quiet) Ended(session.EndReason)             {}
 
 // useCase is a process over the given ways to the stores.
 func (b *bench) useCase(reports upload.Reports, files upload.Files) *upload.UseCase {
@@ -91,8 +86,9 @@ func (b *bench) sweep() {
 	b.t.Helper()
 	b.clock.Advance(time.Hour)
 	sweeper := sweep.New(sweep.Deps{
-		Config: sweep.Config{UploadAge: 5 * time.Minute}, Store: b.store, Files: b.files, Clock: b.clock, Counters: &counters{},
-		Sessions: editing.New(editing.Deps{Reports: memory.Editing{Store: b.store}, Clock: b.clock, TTL: ttl, Wake: func() {}, Counters: &counters{}}),
+		Config: sweep.Config{UploadAge: 5 * time.Minute}, Store: b.store, Files: b.files, Clock: b.clock, Counters: quiet{},
+		Sessions: editing.New(editing.Deps{Reports: memory.Editing{Store: b.store}, Clock: b.clock, TTL: ttl, Wake: func() {},
+			Counters: quiet{}}),
 	})
 	if err := sweeper.RunOnce(b.t.Context()); err != nil {
 		b.t.Fatal(err)
@@ -168,7 +164,8 @@ func (f *form) Next() (upload.Part, error) {
 }
 
 func part(kind document.Kind, content []byte) upload.Part {
-	return upload.Part{Field: kind.Field, FileName: kind.FileName, ContentType: kind.ContentType, Body: bytes.NewReader(content)}
+	return upload.Part{Field: kind.Field, FileName: kind.FileName, ContentType: kind.ContentType,
+		Body: bytes.NewReader(content)}
 }
 
 // saying is a good pair of files that both say text.

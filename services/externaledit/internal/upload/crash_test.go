@@ -16,7 +16,8 @@ func TestCrashBeforeEveryStep(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &storetest.Process{DieBefore: step}
-		_, err := b.save(b.useCase(storetest.CrashingReports{Reports: b.reports(), P: p}, storetest.CrashingFiles{Files: b.files, P: p}), saying(t, "new"))
+		_, err := b.save(b.useCase(storetest.CrashingReports{Reports: b.reports(), P: p},
+			storetest.CrashingFiles{Files: b.files, P: p}), saying(t, "new"))
 		_, said := b.linked()
 		if said != "former" && said != "new" || err == nil && said != "new" {
 			t.Errorf("step %d: %q is linked, the answer was %v", step, said, err)
@@ -27,7 +28,8 @@ func TestCrashBeforeEveryStep(t *testing.T) {
 			t.Errorf("step %d: the sweeper changed %q to %q", step, said, after)
 		}
 		b.wantNothingLeft(p.Died())
-		t.Logf("%2d dies before %-30s: %q is linked, %d objects, after the sweeper %d", step, p.Died(), said, left, len(b.files.Keys()))
+		t.Logf("%2d dies before %-30s: %q is linked, %d objects, after the sweeper %d", step, p.Died(), said, left,
+			len(b.files.Keys()))
 		if p.Died() == "" {
 			return
 		}

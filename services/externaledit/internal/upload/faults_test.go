@@ -20,7 +20,9 @@ type faultyFiles struct {
 	keep         bool   // nothing can be deleted
 }
 
-func (f faultyFiles) Put(ctx context.Context, scope authn.LabScope, key, contentType string, source io.Reader) (int64, error) {
+func (f faultyFiles) Put(
+	ctx context.Context, scope authn.LabScope, key, contentType string, source io.Reader,
+) (int64, error) {
 	if f.refuse != "" && strings.HasSuffix(key, f.refuse) {
 		_, _ = io.CopyN(io.Discard, source, 10)
 		return 0, errBoom
@@ -84,15 +86,16 @@ func TestFaultsOfTheStores(t *testing.T) {
 		saved   bool   // the caller hears of success
 		linked  string // "" stands for former
 	}{
-		"the store refuses the Word file":                {files: faultyFiles{refuse: ".docx"}},
-		"the store refuses the second file":              {files: faultyFiles{refuse: ".pdf"}},
-		"the store loses the answer to the second file":  {files: faultyFiles{lose: ".pdf"}},
-		"nor can anything be deleted":                    {files: faultyFiles{refuse: ".pdf", keep: true}},
-		"the database is gone before the files":          {reports: faultyReports{gone: announcing}},
-		"the answer to the announcement is lost":         {reports: faultyReports{lost: announcing}},
-		"the database is gone at the commit":             {reports: faultyReports{gone: linking}},
-		"the answer to the commit is lost":               {reports: faultyReports{lost: linking}, saved: true, linked: "new"},
-		"and the database cannot be asked what happened": {reports: faultyReports{lost: linking, silent: true}, linked: "new"},
+		"the store refuses the Word file":               {files: faultyFiles{refuse: ".docx"}},
+		"the store refuses the second file":             {files: faultyFiles{refuse: ".pdf"}},
+		"the store loses the answer to the second file": {files: faultyFiles{lose: ".pdf"}},
+		"nor can anything be deleted":                   {files: faultyFiles{refuse: ".pdf", keep: true}},
+		"the database is gone before the files":         {reports: faultyReports{gone: announcing}},
+		"the answer to the announcement is lost":        {reports: faultyReports{lost: announcing}},
+		"the database is gone at the commit":            {reports: faultyReports{gone: linking}},
+		"the answer to the commit is lost":              {reports: faultyReports{lost: linking}, saved: true, linked: "new"},
+		"and the database cannot be asked what happened": {reports: faultyReports{lost: linking, silent: true},
+			linked: "new"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

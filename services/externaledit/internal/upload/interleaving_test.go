@@ -62,7 +62,9 @@ func (r scheduledReports) Session(ctx context.Context, scope authn.LabScope, id 
 	return r.Reports.Session(ctx, scope, id)
 }
 
-func (r scheduledReports) Lock(ctx context.Context, scope authn.LabScope, id int64, work func(upload.Locked) error) error {
+func (r scheduledReports) Lock(
+	ctx context.Context, scope authn.LabScope, id int64, work func(upload.Locked) error,
+) error {
 	r.s.step()
 	err := r.Reports.Lock(ctx, scope, id, work)
 	r.s.step()
@@ -88,7 +90,9 @@ type scheduledFiles struct {
 	failing bool
 }
 
-func (f scheduledFiles) Put(ctx context.Context, scope authn.LabScope, key, contentType string, source io.Reader) (int64, error) {
+func (f scheduledFiles) Put(
+	ctx context.Context, scope authn.LabScope, key, contentType string, source io.Reader,
+) (int64, error) {
 	f.s.step()
 	n, err := f.Files.Put(ctx, scope, key, contentType, source)
 	f.s.step()

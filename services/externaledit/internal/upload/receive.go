@@ -124,13 +124,15 @@ const mostValue = 64 << 10 // bytes of a plain value
 func skip(body io.Reader) error {
 	n, err := io.Copy(io.Discard, io.LimitReader(body, mostValue+1))
 	if err == nil && n > mostValue {
-		return apperr.New(apperr.Invalid, "VALUE_TOO_LARGE", "the form has a value of more than 64 KiB; send word_file and pdf_file alone")
+		return apperr.New(apperr.Invalid, "VALUE_TOO_LARGE",
+			"the form has a value of more than 64 KiB; send word_file and pdf_file alone")
 	}
 	return err
 }
 
 func (r *reception) file(kind document.Kind, body io.Reader) error {
-	source := bufio.NewReaderSize(&limited{r: body, left: kind.MaxBytes, tooLarge: kind.TooLarge, ended: r.ctx}, readBuffer)
+	source := bufio.NewReaderSize(&limited{r: body, left: kind.MaxBytes, tooLarge: kind.TooLarge, ended: r.ctx},
+		readBuffer)
 	head, err := source.Peek(document.HeadBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err

@@ -26,7 +26,9 @@ type saving struct {
 // Save takes both files of the form and links them to the report. The files of the linked save sent again change
 // nothing. Errors: NotFound, Forbidden for a token of another session and a session that has ended, Conflict after the
 // report was signed, TooManyRequests, Invalid for files that are not in order.
-func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, grant session.Grant, sessionID int64, form Form) (session.Files, error) {
+func (u *UseCase) Save(
+	ctx context.Context, scope authn.LabScope, grant session.Grant, sessionID int64, form Form,
+) (session.Files, error) {
 	s := &saving{UseCase: u, scope: scope, grant: grant, sessionID: sessionID}
 	files, err := s.run(ctx, form)
 	u.d.Counters.Uploaded(s.result(ctx, err))
@@ -92,7 +94,8 @@ func (s *saving) announce(ctx context.Context) error {
 		folder := fmt.Sprintf("external-edit/%d/%d/%d-%s/", s.reportID, s.sessionID, found.Reserved, s.d.NewID())
 		s.upload = session.Upload{
 			LabID: s.scope.LabID(), SessionID: s.sessionID, Number: found.Reserved, StartedAt: now,
-			WordKey: s.d.Files.Key(s.scope, folder+document.Word.FileName), PDFKey: s.d.Files.Key(s.scope, folder+document.PDF.FileName),
+			WordKey: s.d.Files.Key(s.scope, folder+document.Word.FileName), PDFKey: s.d.Files.Key(s.scope,
+				folder+document.PDF.FileName),
 		}
 		return l.Announce(ctx, &s.upload)
 	})

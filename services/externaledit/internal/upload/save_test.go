@@ -25,10 +25,12 @@ func TestASaveLinksBothFilesAndExtendsTheSession(t *testing.T) {
 		t.Errorf("linked %v %q, answered %v", linked, said, files)
 	}
 	s, err := b.store.Session(t.Context(), b.scope, b.session.ID)
-	if err != nil || s.Files != files || s.Revision != 1 || !s.SavedAt.Equal(b.clock.Now()) || !s.ExpiresAt.Equal(b.clock.Now().Add(ttl)) {
+	if err != nil || s.Files != files || s.Revision != 1 || !s.SavedAt.Equal(b.clock.Now()) ||
+		!s.ExpiresAt.Equal(b.clock.Now().Add(ttl)) {
 		t.Errorf("%+v %v", s, err)
 	}
-	if events := b.store.Events(); len(events) != 1 || events[0].Name != session.FilesUploaded || events[0].Session.Files != files {
+	if events := b.store.Events(); len(events) != 1 || events[0].Name != session.FilesUploaded ||
+		events[0].Session.Files != files {
 		t.Errorf("%+v", events)
 	}
 	b.wantNothingLeft("after a save")
@@ -52,7 +54,8 @@ func TestTheSameFilesAgainAreNoRevision(t *testing.T) {
 	}
 	s, err := b.store.Session(t.Context(), b.scope, b.session.ID)
 	if err != nil || s.Revision != 2 || len(b.store.Events()) != 2 {
-		t.Errorf("revision %d, %d events, %v: a repeated save must leave no gap and no event", s.Revision, len(b.store.Events()), err)
+		t.Errorf("revision %d, %d events, %v: a repeated save must leave no gap and no event", s.Revision,
+			len(b.store.Events()), err)
 	}
 	b.wantNothingLeft("after a repeated save")
 }
@@ -70,7 +73,8 @@ func TestWhatCannotBeLinkedLeavesTheFormerPair(t *testing.T) {
 		"ended":      {func(b *bench) { end(b, session.ByAuthor) }, nil, apperr.Forbidden},
 		"taken over": {func(b *bench) { end(b, session.TakenOver) }, nil, apperr.Forbidden},
 		"expired":    {func(b *bench) { b.clock.Advance(2 * ttl) }, nil, apperr.Forbidden},
-		"no PDF":     {func(*bench) {}, func(t *testing.T) *form { return &form{parts: saying(t, "x").parts[:1]} }, apperr.Invalid},
+		"no PDF": {func(*bench) {}, func(t *testing.T) *form { return &form{parts: saying(t, "x").parts[:1]} },
+			apperr.Invalid},
 		"the client vanishes": {func(*bench) {}, func(t *testing.T) *form {
 			return &form{parts: saying(t, "x").parts[:1], end: context.Canceled}
 		}, apperr.Internal},
@@ -137,7 +141,8 @@ func TestATokenOfAnotherSessionIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := u.Save(t.Context(), storetest.Scope(t, 13), b.grant(), b.session.ID, saying(t, "x")); !errors.Is(err, session.ErrNoSession) {
+	if _, err := u.Save(t.Context(), storetest.Scope(t, 13), b.grant(), b.session.ID, saying(t, "x")); !errors.Is(err,
+		session.ErrNoSession) {
 		t.Errorf("another laboratory: %v", err)
 	}
 	b.wantNothingLeft("refused tokens")

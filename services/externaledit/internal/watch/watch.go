@@ -60,7 +60,9 @@ var position = regexp.MustCompile(`^[0-9]{1,19}-[0-9]{1,19}$`)
 // Watch sends every event of the report that comes after the one called last; without last, what comes from now on.
 // The first entry that it sends has an id alone: where the reader is. It returns nil when the stream is old enough,
 // and the error of send.
-func (u *UseCase) Watch(ctx context.Context, scope authn.LabScope, reportID int64, last string, send func(Entry) error) error {
+func (u *UseCase) Watch(
+	ctx context.Context, scope authn.LabScope, reportID int64, last string, send func(Entry) error,
+) error {
 	if _, err := u.d.Reports.Report(ctx, scope, reportID); err != nil {
 		return err
 	}
@@ -83,7 +85,9 @@ func (u *UseCase) Watch(ctx context.Context, scope authn.LabScope, reportID int6
 	return u.follow(ctx, channel, last, signal, send)
 }
 
-func (u *UseCase) follow(ctx context.Context, channel, last string, signal <-chan struct{}, send func(Entry) error) error {
+func (u *UseCase) follow(
+	ctx context.Context, channel, last string, signal <-chan struct{}, send func(Entry) error,
+) error {
 	end := time.NewTimer(u.d.MaxAge)
 	defer end.Stop()
 	poll := time.NewTicker(pollEvery)

@@ -25,7 +25,8 @@ func (e Editors) Editor(ctx context.Context, scope authn.LabScope, reportID int6
 	}
 	ctx, cancel := context.WithTimeout(ctx, editorTimeout)
 	defer cancel()
-	open, err := e.Client.HasOpenSession(ctx, &externaleditv1.HasOpenSessionRequest{LabId: scope.LabID(), LabReportIds: []int64{reportID}})
+	open, err := e.Client.HasOpenSession(ctx, &externaleditv1.HasOpenSessionRequest{LabId: scope.LabID(),
+		LabReportIds: []int64{reportID}})
 	if err != nil {
 		e.Log.WarnContext(ctx, "nobody could be warned of a report that may be open in an editor", "error", err)
 		return ""

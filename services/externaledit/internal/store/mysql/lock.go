@@ -39,7 +39,8 @@ func (l *locked) Report() session.Report { return l.report }
 
 // LinkFiles makes the files the report's. No other column is touched: others write those.
 func (l *locked) LinkFiles(ctx context.Context, f session.Files) error {
-	_, err := l.tx.ExecContext(ctx, "UPDATE labReportRelation SET wordFilePath = ?, pdfFilePath = ? WHERE id = ? AND labId_id = ?",
+	_, err := l.tx.ExecContext(ctx,
+		"UPDATE labReportRelation SET wordFilePath = ?, pdfFilePath = ? WHERE id = ? AND labId_id = ?",
 		f.Word, f.PDF, l.report.ID, l.scope.LabID())
 	return wrap("link files", err)
 }
@@ -65,11 +66,14 @@ func (l *locked) Log(ctx context.Context, e activitylog.Entry) error {
 }
 
 // Once runs work unless the request was answered before.
-func (l *locked) Once(ctx context.Context, r idempotency.Request, work func() (int64, error)) (id int64, replayed bool, err error) {
-	answer, replayed, err := l.store.keys.Once(ctx, l.tx, l.scope, l.store.clock.Now(), r, func() (idempotency.Answer, error) {
-		opened, err := work()
-		return idempotency.Answer{Body: []byte(strconv.FormatInt(opened, 10))}, err
-	})
+func (l *locked) Once(
+	ctx context.Context, r idempotency.Request, work func() (int64, error),
+) (id int64, replayed bool, err error) {
+	answer, replayed, err := l.store.keys.Once(ctx, l.tx, l.scope, l.store.clock.Now(), r,
+		func() (idempotency.Answer, error) {
+			opened, err := work()
+			return idempotency.Answer{Body: []byte(strconv.FormatInt(opened, 10))}, err
+		})
 	if err != nil {
 		return 0, false, err
 	}
@@ -81,7 +85,9 @@ func (l *locked) Once(ctx context.Context, r idempotency.Request, work func() (i
 type Editing struct{ *Store }
 
 // Lock implements editing.Reports.
-func (s Editing) Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(editing.Locked) error) error {
+func (s Editing) Lock(
+	ctx context.Context, scope authn.LabScope, reportID int64, work func(editing.Locked) error,
+) error {
 	return s.lock(ctx, scope, reportID, func(l *locked) error { return work(l) })
 }
 
@@ -97,6 +103,8 @@ func (s Uploads) Lock(ctx context.Context, scope authn.LabScope, reportID int64,
 type History struct{ *Store }
 
 // Lock implements history.Reports.
-func (s History) Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(history.Locked) error) error {
+func (s History) Lock(
+	ctx context.Context, scope authn.LabScope, reportID int64, work func(history.Locked) error,
+) error {
 	return s.lock(ctx, scope, reportID, func(l *locked) error { return work(l) })
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-const sessionColumns = `SELECT id, lab_id, lab_report_id, template_id, template_path, word_file_path, pdf_file_path, token_id,
-  author_id, author_name, is_active, revision, reserved, created_at, updated_at, saved_at, expires_at, ended_at, end_reason, ended_by_name
+const sessionColumns = `SELECT id, lab_id, lab_report_id, template_id, template_path, word_file_path,
+  pdf_file_path, token_id, author_id, author_name, is_active, revision, reserved, created_at, updated_at, saved_at,
+  expires_at, ended_at, end_reason, ended_by_name
 FROM external_edit_session`
 
 type scanner interface{ Scan(dest ...any) error }
@@ -28,7 +29,8 @@ func scanSession(row scanner) (session.Session, error) {
 	var saved, ended sql.NullInt64
 	var reason, endedBy sql.NullString
 	err := row.Scan(&s.ID, &s.LabID, &s.ReportID, &s.TemplateID, &s.Template, &s.Files.Word, &s.Files.PDF, &s.TokenID,
-		&s.Author.ID, &s.Author.Name, &active, &s.Revision, &s.Reserved, &created, &updated, &saved, &expires, &ended, &reason, &endedBy)
+		&s.Author.ID, &s.Author.Name, &active, &s.Revision, &s.Reserved, &created, &updated, &saved, &expires, &ended,
+		&reason, &endedBy)
 	s.CreatedAt, s.UpdatedAt, s.ExpiresAt = moment(created), moment(updated), moment(expires)
 	if saved.Valid {
 		s.SavedAt = moment(saved.Int64)
@@ -61,10 +63,11 @@ func fit(name string) string {
 
 // Insert stores a new session and gives it its id.
 func (l *locked) Insert(ctx context.Context, s *session.Session) error {
-	result, err := l.tx.ExecContext(ctx, `INSERT INTO external_edit_session (lab_id, lab_report_id, template_id, template_path, word_file_path,
-  pdf_file_path, token_id, author_id, author_name, is_active, revision, reserved, created_at, updated_at, expires_at)
+	result, err := l.tx.ExecContext(ctx, `INSERT INTO external_edit_session (lab_id, lab_report_id,
+  template_id, template_path, word_file_path, pdf_file_path, token_id, author_id, author_name, is_active, revision, reserved, created_at, updated_at, expires_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
-		l.scope.LabID(), s.ReportID, s.TemplateID, s.Template, s.Files.Word, s.Files.PDF, s.TokenID, s.Author.ID, fit(s.Author.Name),
+		l.scope.LabID(), s.ReportID, s.TemplateID, s.Template, s.Files.Word, s.Files.PDF,
+		s.TokenID, s.Author.ID, fit(s.Author.Name),
 		s.Revision, s.Reserved, s.CreatedAt.UnixMilli(), s.UpdatedAt.UnixMilli(), s.ExpiresAt.UnixMilli())
 	if mysqldb.IsDuplicate(err) {
 		return session.ErrSessionExists
@@ -78,10 +81,11 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
 
 // Update stores what may change of a session.
 func (l *locked) Update(ctx context.Context, s *session.Session) error {
-	_, err := l.tx.ExecContext(ctx, `UPDATE external_edit_session SET word_file_path = ?, pdf_file_path = ?, is_active = ?, revision = ?,
-  reserved = ?, updated_at = ?, saved_at = ?, expires_at = ?, ended_at = ?, end_reason = ?, ended_by_name = ?
+	_, err := l.tx.ExecContext(ctx, `UPDATE external_edit_session SET word_file_path = ?, pdf_file_path = ?,
+  is_active = ?, revision = ?, reserved = ?, updated_at = ?, saved_at = ?, expires_at = ?, ended_at = ?, end_reason = ?, ended_by_name = ?
 WHERE id = ? AND lab_id = ?`,
-		s.Files.Word, s.Files.PDF, s.End == session.Active, s.Revision, s.Reserved, s.UpdatedAt.UnixMilli(), instant(s.SavedAt),
+		s.Files.Word, s.Files.PDF, s.End == session.Active, s.Revision, s.Reserved,
+		s.UpdatedAt.UnixMilli(), instant(s.SavedAt),
 		s.ExpiresAt.UnixMilli(), instant(s.EndedAt), text(string(s.End)), text(fit(s.EndedBy)), s.ID, l.scope.LabID())
 	return wrap("update session", err)
 }

@@ -1,5 +1,5 @@
-// Package mysql owns the SQL of external editing: templates, sessions, revisions, uploads, the outbox. Of the platform's
-// tables it writes labReportRelation.wordFilePath and pdfFilePath, and appends to ActivityLog.
+// Package mysql owns the SQL of external editing: templates, sessions, revisions, uploads, the outbox. Of the
+// platform's tables it writes labReportRelation.wordFilePath and pdfFilePath, and appends to ActivityLog.
 package mysql
 
 import (
@@ -28,7 +28,8 @@ const (
 
 // Tables are those that the service cannot work without.
 func Tables() []string {
-	return []string{"report_word_template", "external_edit_session", "external_edit_revision", "external_edit_upload", OutboxTable, IdempotencyTable}
+	return []string{"report_word_template", "external_edit_session", "external_edit_revision", "external_edit_upload",
+		OutboxTable, IdempotencyTable}
 }
 
 // LegacyColumns are the columns of the platform's tables that the service needs.
@@ -65,7 +66,8 @@ func New(db *sql.DB, events Encoder, c clock.Clock) (*Store, error) {
 	return &Store{db: db, outbox: table, keys: keys, events: events, clock: c}, nil
 }
 
-const reportColumns = "SELECT id, billId_id, isSigned, dismissed, wordFilePath, pdfFilePath FROM labReportRelation WHERE id = ? AND labId_id = ?"
+const reportColumns = "SELECT id, billId_id, isSigned, dismissed, wordFilePath, pdfFilePath" +
+	" FROM labReportRelation WHERE id = ? AND labId_id = ?"
 
 // querier is a pool or a transaction.
 type querier interface {
@@ -76,7 +78,8 @@ type querier interface {
 func readReport(ctx context.Context, q querier, scope authn.LabScope, id int64, suffix string) (session.Report, error) {
 	var r session.Report
 	var word, pdf sql.NullString
-	err := q.QueryRowContext(ctx, reportColumns+suffix, id, scope.LabID()).Scan(&r.ID, &r.BillID, &r.Signed, &r.Dismissed, &word, &pdf)
+	err := q.QueryRowContext(ctx, reportColumns+suffix, id, scope.LabID()).Scan(&r.ID, &r.BillID, &r.Signed, &r.Dismissed,
+		&word, &pdf)
 	r.Files = session.Files{Word: word.String, PDF: pdf.String}
 	return r, orMissing("read report", err, session.ErrNoReport)
 }
@@ -109,7 +112,8 @@ func (s *Store) Open(ctx context.Context, scope authn.LabScope, reportIDs []int6
 	for _, id := range reportIDs {
 		args = append(args, id)
 	}
-	rows, err := s.db.QueryContext(ctx, sessionColumns+" WHERE active_report_id IN (?"+strings.Repeat(", ?", len(reportIDs)-1)+
+	rows, err := s.db.QueryContext(ctx, sessionColumns+" WHERE active_report_id IN (?"+strings.Repeat(", ?",
+		len(reportIDs)-1)+
 		") AND lab_id = ? ORDER BY lab_report_id", append(args, scope.LabID())...)
 	if err != nil {
 		return nil, wrap("read sessions", err)

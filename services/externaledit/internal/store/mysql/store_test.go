@@ -26,7 +26,8 @@ func TestTheDatabasePassesTheSuite(t *testing.T) {
 		if err := legacydb.Create(t.Context(), db); err != nil {
 			t.Fatal(err)
 		}
-		if err := mysqldb.Migrate(t.Context(), db, "externaledit", migrations.Files, slog.New(slog.DiscardHandler)); err != nil {
+		if err := mysqldb.Migrate(t.Context(), db, "externaledit", migrations.Files,
+			slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
 		s, err := mysql.New(db, delivery.Encode, clock.Fixed(storetest.Now))
@@ -36,11 +37,13 @@ func TestTheDatabasePassesTheSuite(t *testing.T) {
 		return storetest.Subject{
 			Editing: mysql.Editing{Store: s}, Uploads: mysql.Uploads{Store: s}, History: mysql.History{Store: s}, Sweep: s,
 			AddReport: func(lab int64, r session.Report) {
-				exec(t, db, "REPLACE INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, isSigned, dismissed) VALUES (?, ?, ?, 501, 55, ?, ?)",
+				exec(t, db,
+					"REPLACE INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, isSigned, dismissed) VALUES (?, ?, ?, 501, 55, ?, ?)",
 					r.ID, lab, r.BillID, r.Signed, r.Dismissed)
 			},
 			AddTemplate: func(lab int64, tpl session.Template, disabled bool) {
-				exec(t, db, "INSERT INTO report_word_template (id, lab_id, name, word_s3_filepath, is_disabled) VALUES (?, NULLIF(?, 0), 't', ?, ?)",
+				exec(t, db,
+					"INSERT INTO report_word_template (id, lab_id, name, word_s3_filepath, is_disabled) VALUES (?, NULLIF(?, 0), 't', ?, ?)",
 					tpl.ID, lab, tpl.Path, disabled)
 			},
 			Events: func() []session.EventName { return events(t, db) },

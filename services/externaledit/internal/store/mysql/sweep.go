@@ -12,7 +12,8 @@ import (
 
 // Lead runs work unless another process leads.
 func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error {
-	_, err := mysqldb.Lead(ctx, s.db, "externaledit_sweep", func(ctx context.Context, _ *sql.Conn) error { return work(ctx) })
+	_, err := mysqldb.Lead(ctx, s.db, "externaledit_sweep",
+		func(ctx context.Context, _ *sql.Conn) error { return work(ctx) })
 	return err
 }
 
@@ -30,8 +31,9 @@ func (s *Store) Expired(ctx context.Context, now time.Time, limit int) ([]sweep.
 
 // Stale returns uploads of all laboratories above after that showed no progress since before.
 func (s *Store) Stale(ctx context.Context, before time.Time, after int64, limit int) ([]session.Upload, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT id, lab_id, session_id, revision, word_key, pdf_key, started_at FROM external_edit_upload"+
-		" WHERE started_at < ? AND id > ? ORDER BY id LIMIT ?", before.UnixMilli(), after, limit)
+	rows, err := s.db.QueryContext(ctx,
+		"SELECT id, lab_id, session_id, revision, word_key, pdf_key, started_at FROM external_edit_upload"+
+			" WHERE started_at < ? AND id > ? ORDER BY id LIMIT ?", before.UnixMilli(), after, limit)
 	if err != nil {
 		return nil, wrap("read stale uploads", err)
 	}

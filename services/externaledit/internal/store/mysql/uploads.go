@@ -12,8 +12,9 @@ import (
 
 // Announce stores where an upload will put its files, and gives it its id.
 func (l *locked) Announce(ctx context.Context, u *session.Upload) error {
-	result, err := l.tx.ExecContext(ctx, "INSERT INTO external_edit_upload (lab_id, session_id, revision, word_key, pdf_key, started_at)"+
-		" VALUES (?, ?, ?, ?, ?, ?)", l.scope.LabID(), u.SessionID, u.Number, u.WordKey, u.PDFKey, u.StartedAt.UnixMilli())
+	result, err := l.tx.ExecContext(ctx,
+		"INSERT INTO external_edit_upload (lab_id, session_id, revision, word_key, pdf_key, started_at)"+
+			" VALUES (?, ?, ?, ?, ?, ?)", l.scope.LabID(), u.SessionID, u.Number, u.WordKey, u.PDFKey, u.StartedAt.UnixMilli())
 	if err != nil {
 		return wrap("announce upload", err)
 	}
@@ -23,7 +24,8 @@ func (l *locked) Announce(ctx context.Context, u *session.Upload) error {
 
 // Take deletes the upload that becomes a revision. It returns false for one that was abandoned.
 func (l *locked) Take(ctx context.Context, uploadID int64) (bool, error) {
-	result, err := l.tx.ExecContext(ctx, "DELETE FROM external_edit_upload WHERE id = ? AND lab_id = ? AND abandoned = 0", uploadID, l.scope.LabID())
+	result, err := l.tx.ExecContext(ctx, "DELETE FROM external_edit_upload WHERE id = ? AND lab_id = ? AND abandoned = 0",
+		uploadID, l.scope.LabID())
 	if err != nil {
 		return false, wrap("take upload", err)
 	}
@@ -42,14 +44,16 @@ func (s *Store) Touch(ctx context.Context, scope authn.LabScope, uploadID int64)
 func (s *Store) Abandon(ctx context.Context, scope authn.LabScope, uploadID int64) (found bool, err error) {
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		var id int64
-		err := tx.QueryRowContext(ctx, "SELECT id FROM external_edit_upload WHERE id = ? AND lab_id = ? FOR UPDATE", uploadID, scope.LabID()).Scan(&id)
+		err := tx.QueryRowContext(ctx, "SELECT id FROM external_edit_upload WHERE id = ? AND lab_id = ? FOR UPDATE", uploadID,
+			scope.LabID()).Scan(&id)
 		if found = err == nil; errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE external_edit_upload SET abandoned = 1 WHERE id = ? AND lab_id = ?", uploadID, scope.LabID())
+		_, err = tx.ExecContext(ctx, "UPDATE external_edit_upload SET abandoned = 1 WHERE id = ? AND lab_id = ?", uploadID,
+			scope.LabID())
 		return err
 	})
 	return found, wrap("abandon upload", err)
@@ -57,6 +61,7 @@ func (s *Store) Abandon(ctx context.Context, scope authn.LabScope, uploadID int6
 
 // Forget deletes an abandoned upload, whose files are gone.
 func (s *Store) Forget(ctx context.Context, scope authn.LabScope, uploadID int64) error {
-	_, err := s.db.ExecContext(ctx, "DELETE FROM external_edit_upload WHERE id = ? AND lab_id = ? AND abandoned = 1", uploadID, scope.LabID())
+	_, err := s.db.ExecContext(ctx, "DELETE FROM external_edit_upload WHERE id = ? AND lab_id = ? AND abandoned = 1",
+		uploadID, scope.LabID())
 	return wrap("forget upload", err)
 }

@@ -41,12 +41,16 @@ func (s *Store) Link(ctx context.Context, scope authn.LabScope, key string) (str
 }
 
 // Put stores what source holds.
-func (s *Store) Put(ctx context.Context, scope authn.LabScope, key, contentType string, source io.Reader) (int64, error) {
+func (s *Store) Put(
+	ctx context.Context, scope authn.LabScope, key, contentType string, source io.Reader,
+) (int64, error) {
 	return s.bucket.Lab(scope).Put(ctx, key, contentType, source)
 }
 
 // Open returns a part of an object.
-func (s *Store) Open(ctx context.Context, scope authn.LabScope, key string, offset, length int64) (io.ReadCloser, error) {
+func (s *Store) Open(
+	ctx context.Context, scope authn.LabScope, key string, offset, length int64,
+) (io.ReadCloser, error) {
 	return s.bucket.Lab(scope).Open(ctx, key, offset, length)
 }
 

@@ -42,7 +42,8 @@ func key(channel string) string { return "external_edit_log:{" + channel + "}" }
 
 // Append implements delivery.Channels.
 func (c *Channels) Append(ctx context.Context, channel string, e watch.Entry) error {
-	err := c.script.Run(ctx, c.client, []string{key(channel)}, e.ID, e.Event, e.Data, keptEvents, int(keptFor.Seconds()), channel).Err()
+	err := c.script.Run(ctx, c.client, []string{key(channel)}, e.ID, e.Event, e.Data, keptEvents, int(keptFor.Seconds()),
+		channel).Err()
 	return wrap("append event", err)
 }
 

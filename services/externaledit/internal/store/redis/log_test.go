@@ -36,12 +36,14 @@ func TestAnEventIsKeptAndPublishedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"1795338047117-1", "1795338047117-1", "1795338047504-2"} { // the first was delivered twice
-		if err := c.Append(t.Context(), channel, watch.Entry{ID: id, Event: "files_uploaded", Data: `{"n":"` + id + `"}`}); err != nil {
+		if err := c.Append(t.Context(), channel, watch.Entry{ID: id, Event: "files_uploaded", Data: `{"n":"` + id +
+			`"}`}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	all, err := c.After(t.Context(), channel, watch.Start, 10)
-	if err != nil || !slices.Equal(ids(all), []string{"1795338047117-1", "1795338047504-2"}) || all[0].Event != "files_uploaded" || all[0].Data != `{"n":"1795338047117-1"}` {
+	if err != nil || !slices.Equal(ids(all), []string{"1795338047117-1", "1795338047504-2"}) ||
+		all[0].Event != "files_uploaded" || all[0].Data != `{"n":"1795338047117-1"}` {
 		t.Errorf("%+v %v", all, err)
 	}
 	if rest, err := c.After(t.Context(), channel, "1795338047117-1", 10); err != nil || len(rest) != 1 {
@@ -53,10 +55,12 @@ func TestAnEventIsKeptAndPublishedOnce(t *testing.T) {
 		}
 	}
 	// A replica whose clock is behind: its event still comes last.
-	if err := c.Append(t.Context(), channel, watch.Entry{ID: "1795338000000-3", Event: "session_ended", Data: "{}"}); err != nil {
+	if err := c.Append(t.Context(), channel, watch.Entry{ID: "1795338000000-3", Event: "session_ended",
+		Data: "{}"}); err != nil {
 		t.Fatal(err)
 	}
-	if rest, err := c.After(t.Context(), channel, "1795338047504-2", 10); err != nil || len(rest) != 1 || rest[0].Event != "session_ended" {
+	if rest, err := c.After(t.Context(), channel, "1795338047504-2", 10); err != nil || len(rest) != 1 ||
+		rest[0].Event != "session_ended" {
 		t.Errorf("%+v %v", rest, err)
 	}
 }

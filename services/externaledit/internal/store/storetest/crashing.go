@@ -65,28 +65,35 @@ type CrashingReports struct {
 	P *Process
 }
 
-// Session implements upload.Reports.
+// Session can die before it.
 func (r CrashingReports) Session(ctx context.Context, scope authn.LabScope, id int64) (session.Session, error) {
 	return do(r.P, "read session", func() (session.Session, error) { return r.Reports.Session(ctx, scope, id) })
 }
 
-// Revision implements upload.Reports.
-func (r CrashingReports) Revision(ctx context.Context, scope authn.LabScope, id, number int64) (session.Revision, error) {
-	return do(r.P, "look for the revision", func() (session.Revision, error) { return r.Reports.Revision(ctx, scope, id, number) })
+// Revision can die before it.
+func (r CrashingReports) Revision(
+	ctx context.Context, scope authn.LabScope, id, number int64,
+) (session.Revision, error) {
+	return do(r.P, "look for the revision", func() (session.Revision,
+		error) {
+		return r.Reports.Revision(ctx, scope, id, number)
+	})
 }
 
-// Abandon implements upload.Reports.
+// Abandon can die before it.
 func (r CrashingReports) Abandon(ctx context.Context, scope authn.LabScope, id int64) (bool, error) {
 	return do(r.P, "abandon upload", func() (bool, error) { return r.Reports.Abandon(ctx, scope, id) })
 }
 
-// Forget implements upload.Reports.
+// Forget can die before it.
 func (r CrashingReports) Forget(ctx context.Context, scope authn.LabScope, id int64) error {
 	return just(r.P, "forget upload", func() error { return r.Reports.Forget(ctx, scope, id) })
 }
 
 // Lock can die before the row is locked, before each step, before the commit, and before its answer.
-func (r CrashingReports) Lock(ctx context.Context, scope authn.LabScope, id int64, work func(upload.Locked) error) error {
+func (r CrashingReports) Lock(
+	ctx context.Context, scope authn.LabScope, id int64, work func(upload.Locked) error,
+) error {
 	err := just(r.P, "lock row", func() error {
 		return r.Reports.Lock(ctx, scope, id, func(l upload.Locked) error {
 			if err := work(crashingLocked{l, r.P}); err != nil {
@@ -145,7 +152,9 @@ type CrashingFiles struct {
 }
 
 // Put can die before the object is there, and before the answer that it is.
-func (f CrashingFiles) Put(ctx context.Context, scope authn.LabScope, key, contentType string, source io.Reader) (int64, error) {
+func (f CrashingFiles) Put(
+	ctx context.Context, scope authn.LabScope, key, contentType string, source io.Reader,
+) (int64, error) {
 	n, err := do(f.P, "put", func() (int64, error) { return f.Files.Put(ctx, scope, key, contentType, source) })
 	if err != nil {
 		return 0, err
@@ -153,12 +162,17 @@ func (f CrashingFiles) Put(ctx context.Context, scope authn.LabScope, key, conte
 	return n, f.P.next("answer of the put")
 }
 
-// Open implements upload.Files.
-func (f CrashingFiles) Open(ctx context.Context, scope authn.LabScope, key string, offset, length int64) (io.ReadCloser, error) {
-	return do(f.P, "read stored file", func() (io.ReadCloser, error) { return f.Files.Open(ctx, scope, key, offset, length) })
+// Open can die before it.
+func (f CrashingFiles) Open(
+	ctx context.Context, scope authn.LabScope, key string, offset, length int64,
+) (io.ReadCloser, error) {
+	return do(f.P, "read stored file", func() (io.ReadCloser,
+		error) {
+		return f.Files.Open(ctx, scope, key, offset, length)
+	})
 }
 
-// Delete implements upload.Files.
+// Delete can die before it.
 func (f CrashingFiles) Delete(ctx context.Context, scope authn.LabScope, key string) error {
 	return just(f.P, "delete object", func() error { return f.Files.Delete(ctx, scope, key) })
 }

@@ -80,7 +80,8 @@ func must(t *testing.T, err error) {
 func inserted(t *testing.T, s Subject) session.Session {
 	t.Helper()
 	opened := Opened()
-	must(t, s.Editing.Lock(t.Context(), Scope(t, 12), 7001, func(l editing.Locked) error { return l.Insert(t.Context(), &opened) }))
+	must(t, s.Editing.Lock(t.Context(), Scope(t, 12), 7001,
+		func(l editing.Locked) error { return l.Insert(t.Context(), &opened) }))
 	return opened
 }
 
@@ -150,7 +151,8 @@ func laboratories(t *testing.T, s Subject) {
 	if open, err := s.Editing.Open(ctx, other, []int64{7001}); err != nil || len(open) != 0 {
 		t.Errorf("open: %v %v", open, err)
 	}
-	if err := s.Editing.Lock(ctx, other, 7001, func(editing.Locked) error { return nil }); !errors.Is(err, session.ErrNoReport) {
+	if err := s.Editing.Lock(ctx, other, 7001, func(editing.Locked) error { return nil }); !errors.Is(err,
+		session.ErrNoReport) {
 		t.Errorf("lock: %v", err)
 	}
 	if _, err := s.History.Report(ctx, other, 7001); !errors.Is(err, session.ErrNoReport) {
@@ -171,7 +173,8 @@ func rollback(t *testing.T, s Subject) {
 		opened := Opened()
 		must(t, l.Insert(ctx, &opened))
 		must(t, l.Emit(ctx, session.Event{Name: session.Created, Session: opened}))
-		must(t, l.Log(ctx, activitylog.Entry{Category: activitylog.ExternalEditTakenOver, Actor: activitylog.System, At: Now}))
+		must(t, l.Log(ctx, activitylog.Entry{Category: activitylog.ExternalEditTakenOver, Actor: activitylog.System,
+			At: Now}))
 		return boom
 	})
 	if !errors.Is(err, boom) {
@@ -228,8 +231,10 @@ func once(t *testing.T, s Subject) {
 // announced announces an upload of the session.
 func announced(t *testing.T, s Subject, of session.Session, number int64) session.Upload {
 	t.Helper()
-	u := session.Upload{LabID: 12, SessionID: of.ID, Number: number, WordKey: "labs/12/w", PDFKey: "labs/12/p", StartedAt: Now}
-	must(t, s.Uploads.Lock(t.Context(), Scope(t, 12), 7001, func(l upload.Locked) error { return l.Announce(t.Context(), &u) }))
+	u := session.Upload{LabID: 12, SessionID: of.ID, Number: number, WordKey: "labs/12/w", PDFKey: "labs/12/p",
+		StartedAt: Now}
+	must(t, s.Uploads.Lock(t.Context(), Scope(t, 12), 7001,
+		func(l upload.Locked) error { return l.Announce(t.Context(), &u) }))
 	return u
 }
 
@@ -275,7 +280,8 @@ func uploads(t *testing.T, s Subject) {
 
 func revision(of session.Session, number int64, word string) session.Revision {
 	return session.Revision{SessionID: of.ID, Number: number, UploadedBy: of.Author, UploadedAt: Now,
-		Word: session.Stored{URL: word, SHA256: "aa", Size: 50 << 20}, PDF: session.Stored{URL: "mem://p", SHA256: "bb", Size: 100 << 20}}
+		Word: session.Stored{URL: word, SHA256: "aa", Size: 50 << 20}, PDF: session.Stored{URL: "mem://p", SHA256: "bb",
+			Size: 100 << 20}}
 }
 
 func revisions(t *testing.T, s Subject) {

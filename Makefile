@@ -83,8 +83,8 @@ breaking: tools ## Compare the contracts with the main branch
 
 # ---- checks -----------------------------------------------------------------------------------------------
 
-.PHONY: check fmt lint vet generated tidy tidy-check alone
-check: fmt lint-proto generated breaking tidy-check alone lint ## Everything but the tests
+.PHONY: check fmt lint vet generated tidy tidy-check alone charts
+check: fmt lint-proto generated breaking tidy-check alone charts lint ## Everything but the tests
 
 fmt:
 	@echo "check: gofmt"
@@ -97,19 +97,24 @@ generated: generate
 alone:
 	@for d in $(MODULES); do echo "check: GOWORK=off go vet $${d#$(CURDIR)/}"; GOWORK=off go -C $$d vet ./... || exit 1; done
 
+# Outside the workspace: what Helm and Kubernetes require must not choose the versions of the product.
+charts: ## Render every chart and check it against Kubernetes' types, its schema and the services' settings
+	@echo "check: charts"
+	@GOWORK=off go -C scripts/charts test ./...
+
 lint: tools ## Run the linters over every module
 	@echo "check: golangci-lint"
-	@$(BIN)/golangci-lint run $(addsuffix /...,$(MODULES))
+	@$(BIN)/golangci-lint run --allow-parallel-runners $(addsuffix /...,$(MODULES))
 
 tidy: ## Tidy every module to a fixpoint
-	@for d in $(MODULES) scripts/tools; do GOWORK=off go -C $$d mod tidy || exit 1; done
+	@for d in $(MODULES) scripts/charts scripts/tools; do GOWORK=off go -C $$d mod tidy || exit 1; done
 	@go work sync
 	@for d in $(MODULES); do GOWORK=off go -C $$d mod tidy || exit 1; done
 	@rm -f go.work.sum && go work sync && go list -m all >/dev/null
 
 tidy-check:
 	@echo "check: modules are tidy"
-	@for d in $(MODULES) scripts/tools; do GOWORK=off go -C $$d mod tidy -diff || { echo "run make tidy"; exit 1; }; done
+	@for d in $(MODULES) scripts/charts scripts/tools; do GOWORK=off go -C $$d mod tidy -diff || { echo "run make tidy"; exit 1; }; done
 
 # ---- tests ------------------------------------------------------------------------------------------------
 

@@ -45,6 +45,9 @@ func Select(bands []Band, p Patient) (band *Band, ok bool) {
 	return band, band != nil
 }
 
+// GenderLetter is 'M' or 'F' when bands for that gender may apply to the patient, 0 when only bands for all do.
+func (p Patient) GenderLetter() byte { return genderOf(p.Gender) }
+
 // genderOf takes the first letter; other than M and F match only bands for all.
 func genderOf(s string) byte {
 	s = strings.TrimSpace(s)

@@ -9,8 +9,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/service"
 	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
 	cdcv1 "github.com/labplatform/labplatform/proto/gen/lab/cdc/v1"
-	"github.com/labplatform/labplatform/services/billsplit/internal/aftersplit"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+	"github.com/labplatform/labplatform/services/billsplit/internal/delivery"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 	"github.com/labplatform/labplatform/services/billsplit/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
@@ -81,19 +81,19 @@ func newAPI(s *service.Service, cfg Config, store *mysql.Store) (*grpcapi.Server
 }
 
 // newTasks returns what follows a commit. Without change capture that is nothing.
-func newTasks(s *service.Service, cfg Config) (*aftersplit.Tasks, error) {
-	queue, err := s.AfterCommit(aftersplit.Names()...)
+func newTasks(s *service.Service, cfg Config) (*delivery.Tasks, error) {
+	queue, err := s.AfterCommit(delivery.Names()...)
 	if err != nil {
 		return nil, err
 	}
 	if cfg.CDCAddr == "" {
-		return aftersplit.New(queue, nil), nil
+		return delivery.New(queue, nil), nil
 	}
 	conn, err := s.Client(cfg.CDCAddr, "cdc")
 	if err != nil {
 		return nil, err
 	}
-	return aftersplit.New(queue, cdcv1.NewChangeCaptureServiceClient(conn)), nil
+	return delivery.New(queue, cdcv1.NewChangeCaptureServiceClient(conn)), nil
 }
 
 // Migrate creates or updates the service's tables.

@@ -78,7 +78,9 @@ func (u useCases) server(m *metrics) *grpcapi.Server {
 	return grpcapi.New(u.UseCases)
 }
 
-func (u useCases) reaper(s *service.Service, cfg Config, store *mysql.Store, jobs delivery.Jobs, m *metrics) *reap.Reaper {
+func (u useCases) reaper(
+	s *service.Service, cfg Config, store *mysql.Store, jobs delivery.Jobs, m *metrics,
+) *reap.Reaper {
 	return reap.New(reap.Deps{
 		Config: cfg.Reap, Store: mysql.Reaps{Store: store}, Evaluator: u.Evaluate, Escalator: u.Escalate, Jobs: jobs,
 		Clock: s.Clock, Log: s.Log, Counters: m,

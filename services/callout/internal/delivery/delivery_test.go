@@ -27,17 +27,23 @@ type others struct {
 	notified  []*notificationsv1.NotifyRequest
 }
 
-func (o *others) Schedule(_ context.Context, in *taskqueuev1.ScheduleRequest, _ ...grpc.CallOption) (*taskqueuev1.ScheduleResponse, error) {
+func (o *others) Schedule(
+	_ context.Context, in *taskqueuev1.ScheduleRequest, _ ...grpc.CallOption,
+) (*taskqueuev1.ScheduleResponse, error) {
 	o.scheduled = append(o.scheduled, in)
 	return &taskqueuev1.ScheduleResponse{JobIds: []string{"job-1"}}, o.err
 }
 
-func (o *others) CancelJob(_ context.Context, in *taskqueuev1.CancelJobRequest, _ ...grpc.CallOption) (*taskqueuev1.CancelJobResponse, error) {
+func (o *others) CancelJob(
+	_ context.Context, in *taskqueuev1.CancelJobRequest, _ ...grpc.CallOption,
+) (*taskqueuev1.CancelJobResponse, error) {
 	o.cancelled = append(o.cancelled, string(in.GetJobId().GetJson()))
 	return &taskqueuev1.CancelJobResponse{Code: 401}, o.err // unknown jobs are no failure
 }
 
-func (o *others) Notify(_ context.Context, in *notificationsv1.NotifyRequest, _ ...grpc.CallOption) (*notificationsv1.NotifyResponse, error) {
+func (o *others) Notify(
+	_ context.Context, in *notificationsv1.NotifyRequest, _ ...grpc.CallOption,
+) (*notificationsv1.NotifyResponse, error) {
 	o.notified = append(o.notified, in)
 	return &notificationsv1.NotifyResponse{}, o.err
 }

@@ -82,7 +82,9 @@ func (j Jobs) Ensure(ctx context.Context, scope authn.LabScope, clocks []callout
 	return nil
 }
 
-func (j Jobs) schedule(ctx context.Context, scope authn.LabScope, clocks []callout.Escalation, key string, override bool) error {
+func (j Jobs) schedule(
+	ctx context.Context, scope authn.LabScope, clocks []callout.Escalation, key string, override bool,
+) error {
 	in := &taskqueuev1.ScheduleRequest{LabId: proto.Int64(scope.LabID())}
 	if key != "" {
 		in.IdempotencyKey = proto.String(key)

@@ -9,7 +9,9 @@ import (
 )
 
 // ListCriticalRecords lists the critical reports of a bill.
-func (s *Server) ListCriticalRecords(ctx context.Context, in *calloutv1.ListCriticalRecordsRequest) (*calloutv1.ListCriticalRecordsResponse, error) {
+func (s *Server) ListCriticalRecords(
+	ctx context.Context, in *calloutv1.ListCriticalRecordsRequest,
+) (*calloutv1.ListCriticalRecordsResponse, error) {
 	defer s.u.Durations.Measure(opRecords)()
 	_, scope, sees, err := person(ctx)
 	if err != nil {
@@ -26,7 +28,9 @@ func (s *Server) ListCriticalRecords(ctx context.Context, in *calloutv1.ListCrit
 }
 
 // ListCalloutLogs lists what was done about reports.
-func (s *Server) ListCalloutLogs(ctx context.Context, in *calloutv1.ListCalloutLogsRequest) (*calloutv1.ListCalloutLogsResponse, error) {
+func (s *Server) ListCalloutLogs(
+	ctx context.Context, in *calloutv1.ListCalloutLogsRequest,
+) (*calloutv1.ListCalloutLogsResponse, error) {
 	defer s.u.Durations.Measure(opLogs)()
 	_, scope, _, err := person(ctx)
 	if err != nil {
@@ -44,7 +48,9 @@ func (s *Server) ListCalloutLogs(ctx context.Context, in *calloutv1.ListCalloutL
 }
 
 // ListCallouts returns the latest callout of each report.
-func (s *Server) ListCallouts(ctx context.Context, in *calloutv1.ListCalloutsRequest) (*calloutv1.ListCalloutsResponse, error) {
+func (s *Server) ListCallouts(
+	ctx context.Context, in *calloutv1.ListCalloutsRequest,
+) (*calloutv1.ListCalloutsResponse, error) {
 	defer s.u.Durations.Measure(opAudit)()
 	_, scope, _, err := person(ctx)
 	if err != nil {
@@ -58,7 +64,9 @@ func (s *Server) ListCallouts(ctx context.Context, in *calloutv1.ListCalloutsReq
 }
 
 // ListOpenCallouts lists what waits in the laboratory.
-func (s *Server) ListOpenCallouts(ctx context.Context, _ *calloutv1.ListOpenCalloutsRequest) (*calloutv1.ListOpenCalloutsResponse, error) {
+func (s *Server) ListOpenCallouts(
+	ctx context.Context, _ *calloutv1.ListOpenCalloutsRequest,
+) (*calloutv1.ListOpenCalloutsResponse, error) {
 	defer s.u.Durations.Measure(opOpen)()
 	_, scope, sees, err := person(ctx)
 	if err != nil {
@@ -72,7 +80,9 @@ func (s *Server) ListOpenCallouts(ctx context.Context, _ *calloutv1.ListOpenCall
 }
 
 // GetCalloutSummary tells how quickly callouts come.
-func (s *Server) GetCalloutSummary(ctx context.Context, in *calloutv1.GetCalloutSummaryRequest) (*calloutv1.GetCalloutSummaryResponse, error) {
+func (s *Server) GetCalloutSummary(
+	ctx context.Context, in *calloutv1.GetCalloutSummaryRequest,
+) (*calloutv1.GetCalloutSummaryResponse, error) {
 	defer s.u.Durations.Measure(opSummary)()
 	_, scope, _, err := person(ctx)
 	if err != nil {

@@ -13,7 +13,9 @@ import (
 )
 
 // SaveCallout records a callout or an attempt.
-func (s *Server) SaveCallout(ctx context.Context, in *calloutv1.SaveCalloutRequest) (*calloutv1.SaveCalloutResponse, error) {
+func (s *Server) SaveCallout(
+	ctx context.Context, in *calloutv1.SaveCalloutRequest,
+) (*calloutv1.SaveCalloutResponse, error) {
 	defer s.u.Durations.Measure(opSave)()
 	p, scope, sees, err := person(ctx)
 	if err != nil {
@@ -39,7 +41,9 @@ func (s *Server) SaveCallout(ctx context.Context, in *calloutv1.SaveCalloutReque
 }
 
 // EvaluateBill judges a bill, and raises what is overdue: it is also what the escalation's job calls.
-func (s *Server) EvaluateBill(ctx context.Context, in *calloutv1.EvaluateBillRequest) (*calloutv1.EvaluateBillResponse, error) {
+func (s *Server) EvaluateBill(
+	ctx context.Context, in *calloutv1.EvaluateBillRequest,
+) (*calloutv1.EvaluateBillResponse, error) {
 	defer s.u.Durations.Measure(opEvaluate)()
 	scope, err := authn.FromContext(ctx).Scope(in.GetLabId())
 	if err != nil {
@@ -59,7 +63,9 @@ func (s *Server) EvaluateBill(ctx context.Context, in *calloutv1.EvaluateBillReq
 }
 
 // EvaluateReports judges reports.
-func (s *Server) EvaluateReports(ctx context.Context, in *calloutv1.EvaluateReportsRequest) (*calloutv1.EvaluateReportsResponse, error) {
+func (s *Server) EvaluateReports(
+	ctx context.Context, in *calloutv1.EvaluateReportsRequest,
+) (*calloutv1.EvaluateReportsResponse, error) {
 	defer s.u.Durations.Measure(opEvaluate)()
 	scope, err := authn.FromContext(ctx).Scope(in.GetLabId())
 	if err != nil {

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"runtime"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/pkg/service"
 	searchv1 "github.com/labplatform/labplatform/proto/gen/lab/search/v1"
 	"github.com/labplatform/labplatform/services/search/internal/authcount"
@@ -72,25 +70,6 @@ func (b *builder) openStores() error {
 	}
 	b.cache, err = b.Cache(b.cfg.KV)
 	return err
-}
-
-func (b *builder) openIndex() error {
-	client, err := elastic.Open(b.cfg.ES, elastic.Deps{Tracers: b.Tracers(), CaptureSearches: b.cfg.CaptureSearchQuery, Roll: rand.Float64})
-	if err != nil {
-		return fmt.Errorf("open search index: %w", err)
-	}
-	b.Close("search index", func(context.Context) error { return client.Close() })
-	b.index = elasticstore.New(client, b.cfg.Index, b.Clock)
-	return nil
-}
-
-func (b *builder) openFreshness() error {
-	b.fresh = freshness.New(freshness.Deps{Config: b.cfg.Freshness, Beats: b.tables, Clock: b.Clock, Log: b.Log})
-	b.Loop("freshness", b.fresh.Run)
-	if err := b.Registry.Register(b.fresh.Collector()); err != nil {
-		return fmt.Errorf("freshness metrics: %w", err)
-	}
-	return nil
 }
 
 func (b *builder) openAPI() error {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"fmt"
 	"io"
@@ -20,11 +19,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/outbox"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -96,26 +92,6 @@ func (b *builder) openStores() (err error) {
 	return nil
 }
 
-func (b *builder) openEngine() error {
-	options := redisdb.Options(b.cfg.Redis)
-	options.MaxRetries = -1
-	options.PoolSize = len(job.Channels())*b.cfg.Queue.Shards + 1 // every idle pump blocks one
-	bells := redis.NewUniversalClient(options)
-	b.Close("bells", func(context.Context) error { return bells.Close() })
-	q, err := engine.New(engine.Config{Client: b.client, Bells: bells, Settings: b.cfg.engine()})
-	if err != nil {
-		return err
-	}
-	b.gate = engine.NewGate(q, engine.Profile(b.cfg.Queue.Profile), func(broken []string) {
-		for _, one := range broken {
-			b.Log.Warn("redis does not keep the durable profile", "profile", b.cfg.Queue.Profile, "breach", one)
-		}
-	})
-	b.ids = job.NewGenerator(b.Clock, rand.Reader)
-	b.metrics, err = metrics.New(b.Registry)
-	return err
-}
-
 func (b *builder) serve() error {
 	access := grpcapi.Access(b.cfg.Access)
 	server, err := b.GRPC(b.Authenticator(b.sessions), grpcapi.AnonymousMethods(access)...)
@@ -134,16 +110,4 @@ func (b *builder) serve() error {
 	}
 	b.AdminPage("/outbox/", page)
 	return nil
-}
-
-func (b *builder) submitter() *submit.Submitter {
-	validator := &task.Validator{Targets: b.targets, Known: b.providers.Known, Serves: b.serves}
-	return submit.New(submit.Deps{Queue: b.gate, Validator: validator, IDs: b.ids, Clock: b.Clock, Observer: b.metrics})
-}
-
-func (b *builder) manager() *manage.Manager {
-	return manage.New(manage.Deps{Queue: b.gate, Archive: b.archive(), Shards: b.gate.Shards(), Lease: b.gate.Lease(), Clock: b.Clock,
-		Callbacks: func(id job.ID, body *job.Body, r *job.Record) ([]engine.NewJob, error) {
-			return worker.Callbacks(b.ids, id, body, r)
-		}})
 }

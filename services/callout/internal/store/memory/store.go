@@ -156,7 +156,9 @@ func (s *Store) pick(scope authn.LabScope, condition func(Report) bool) []callou
 }
 
 // View implements records.Store.
-func (s *Store) View(_ context.Context, scope authn.LabScope, billID int64, v callout.Visibility) (records.View, error) {
+func (s *Store) View(
+	_ context.Context, scope authn.LabScope, billID int64, v callout.Visibility,
+) (records.View, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.bill(scope, billID); err != nil {

@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -10,7 +11,7 @@ import (
 )
 
 // fill adds the tests of profiles and the values to the reports, and reads the formats of all their tests.
-func (s *Store) fill(ctx context.Context, q querier, scope authn.LabScope, reports []callout.Report, rows []reportRow) (
+func (s *Store) fill(ctx context.Context, q querier, scope authn.LabScope, reports []callout.Report, rows []reportRow, criticalOnly bool) (
 	callout.Formats, error,
 ) {
 	if err := s.children(ctx, q, scope, reports, rows); err != nil {
@@ -24,10 +25,16 @@ func (s *Store) fill(ctx context.Context, q querier, scope authn.LabScope, repor
 		tests = append(tests, reports[i].Chart.Tests...)
 	}
 	slices.Sort(tests)
-	return s.formats(ctx, q, slices.Compact(tests))
+	var w wanted
+	if criticalOnly {
+		w = criticalOf(reports)
+	}
+	return s.formats(ctx, q, slices.Compact(tests), w)
 }
 
-func (s *Store) children(ctx context.Context, q querier, scope authn.LabScope, reports []callout.Report, rows []reportRow) error {
+func (s *Store) children(
+	ctx context.Context, q querier, scope authn.LabScope, reports []callout.Report, rows []reportRow,
+) error {
 	parents, at := []int64{}, map[int64][]int{}
 	for i := range rows {
 		if id := rows[i].billingInfoID; id.Valid {
@@ -54,9 +61,9 @@ func (s *Store) readings(ctx context.Context, q querier, scope authn.LabScope, r
 		ids[i], at[reports[i].ID] = reports[i].ID, i
 	}
 	in, args := list(ids)
-	return each(ctx, q, "read values", "SELECT v.labReportId_id, v.profileTestId, v.`index`, v.`order`, v.parameter_name,"+
+	err := each(ctx, q, "read values", "SELECT v.labReportId_id, v.profileTestId, v.`index`, v.`order`, v.parameter_name,"+
 		" IFNULL(v.value, '') FROM reportValues v JOIN labReportRelation r ON r.id = v.labReportId_id WHERE r.labId_id = ?"+
-		" AND v.labReportId_id IN ("+in+") ORDER BY v.labReportId_id, v.`order`, v.`index`, v.id",
+		" AND v.labReportId_id IN ("+in+")",
 		append([]any{scope.LabID()}, args...), func(r *sql.Rows) error {
 			var report int64
 			var v callout.Reading
@@ -67,4 +74,10 @@ func (s *Store) readings(ctx context.Context, q querier, scope authn.LabScope, r
 			c.Readings = append(c.Readings, v)
 			return nil
 		})
+	for i := range reports { // here, not in the statement: the server would sort long texts
+		slices.SortFunc(reports[i].Chart.Readings, func(a, b callout.Reading) int {
+			return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Index, b.Index), cmp.Compare(a.ProfileTestID, b.ProfileTestID))
+		})
+	}
+	return err
 }

@@ -1,9 +1,14 @@
 package mysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -13,40 +18,86 @@ import (
 )
 
 // formats are the platform's and no laboratory's data: the tests come from reports of the laboratory. They are read anew
-// each time, since nothing tells when one changes; only the parsing of equal ranges is shared.
-func (s *Store) formats(ctx context.Context, q querier, tests []int64) (callout.Formats, error) {
-	formats := make(callout.Formats, len(tests))
+// each time, since nothing tells when one changes; only the parsed form of equal ranges is shared. They are sorted here: the
+// server would sort wide rows, JSON columns included.
+func (s *Store) formats(ctx context.Context, q querier, tests []int64, w wanted) (callout.Formats, error) {
 	in, args := list(tests)
 	var row formatRow
 	targets := append([]any{&row.id, &row.test, &row.index, &row.order, &row.name, &row.unit, &row.valueType}, row.limits.Targets()...)
-	var last int64
+	read := map[int64]*readFormat{}
 	err := each(ctx, q, "read formats", "SELECT f.id, f.testId_id, f.`index`, f.`order`, f.parameterName, f.unit, f.valueType, "+
-		reportformat.RangeColumns+" FROM ReportFormat f LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id"+
-		" WHERE f.isDisabled = 0 AND f.testId_id IN ("+in+") ORDER BY f.testId_id, f.id, g.id", args, func(r *sql.Rows) error {
+		reportformat.RangeColumns+" FROM ReportFormat f LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id"+w.genders+
+		" WHERE f.isDisabled = 0 AND f.testId_id IN ("+in+")"+w.formats, args, func(r *sql.Rows) error {
 		if err := r.Scan(targets...); err != nil {
 			return err
 		}
-		id, test, err := row.ids()
+		id, err := integer(row.id)
 		if err != nil {
 			return err
 		}
-		of := formats[test]
-		if len(of) == 0 || last != id {
-			last = id
-			f, err := row.format(id, test)
-			if err != nil {
+		f := read[id]
+		if f == nil {
+			f = &readFormat{}
+			read[id] = f
+			if f.Format, err = row.format(id); err != nil {
 				return err
 			}
-			of = append(of, f)
-			formats[test] = of
 		}
 		if b := s.bands.read(&row); b.ok {
-			f := &of[len(of)-1]
-			f.Bands, f.Printed = append(f.Bands, b.band), append(f.Printed, b.printed)
+			at, err := integer(row.limits[0])
+			f.ranges = append(f.ranges, readRange{at, b})
+			return err
 		}
 		return nil
 	})
-	return formats, err
+	if err != nil {
+		return nil, err
+	}
+	return s.sorted(read), nil
+}
+
+// readFormat is a format whose ranges come in any order.
+type readFormat struct {
+	callout.Format
+	ranges []readRange
+}
+
+type readRange struct {
+	id   int64
+	band *parsedBand
+}
+
+// sorted puts formats and their ranges into the order of their ids: of ranges that fit alike the first counts.
+func (s *Store) sorted(read map[int64]*readFormat) callout.Formats {
+	formats := callout.Formats{}
+	for _, id := range slices.Sorted(maps.Keys(read)) {
+		f := read[id]
+		slices.SortFunc(f.ranges, func(a, b readRange) int { return cmp.Compare(a.id, b.id) })
+		set := s.bands.set(f.ranges)
+		f.Bands, f.Printed = set.bands, set.printed
+		formats[f.TestID] = append(formats[f.TestID], f.Format)
+	}
+	return formats
+}
+
+// wanted narrows what is read of formats, as conditions on the format f and on its ranges g.
+type wanted struct{ formats, genders string }
+
+// criticalOf is all that is needed to know what is critical of the reports, and nothing else of them: formats with a
+// critical limit, with all their ranges that may apply to the patients. Ranges of one format compete, so those without a
+// critical limit stay.
+func criticalOf(reports []callout.Report) wanted {
+	genders := "'A'"
+	for _, letter := range []byte{'M', 'F'} {
+		if slices.ContainsFunc(reports, func(r callout.Report) bool { return r.Chart.Patient.GenderLetter() == letter }) {
+			genders += ", '" + string(letter) + "'"
+		}
+	}
+	return wanted{
+		formats: " AND EXISTS (SELECT 1 FROM ReportFormatRange c WHERE c.reportFormatId_id = f.id AND" +
+			" (c.criticalLower IS NOT NULL OR c.criticalUpper IS NOT NULL OR c.criticalTexts IS NOT NULL))",
+		genders: " AND g.gender IN (" + genders + ")",
+	}
 }
 
 // formatRow is a format beside one of its ranges, as the database sends it.
@@ -55,21 +106,12 @@ type formatRow struct {
 	limits                                        reportformat.Raw
 }
 
-func (r *formatRow) ids() (id, test int64, err error) {
-	if id, err = integer(r.id); err != nil {
-		return 0, 0, err
-	}
-	test, err = integer(r.test)
-	return id, test, err
-}
-
-func (r *formatRow) format(id, test int64) (callout.Format, error) {
-	index, err := integer(r.index)
-	if err != nil {
-		return callout.Format{}, err
-	}
-	order, err := integer(r.order)
-	return callout.Format{ID: id, TestID: test, Index: int(index), Order: int(order), Name: string(r.name), Unit: string(r.unit)}, err
+func (r *formatRow) format(id int64) (callout.Format, error) {
+	test, errTest := integer(r.test)
+	index, errIndex := integer(r.index)
+	order, errOrder := integer(r.order)
+	return callout.Format{ID: id, TestID: test, Index: int(index), Order: int(order), Name: string(r.name), Unit: string(r.unit)},
+		errors.Join(errTest, errIndex, errOrder)
 }
 
 func integer(column sql.RawBytes) (int64, error) {
@@ -83,37 +125,76 @@ func integer(column sql.RawBytes) (int64, error) {
 // bands shares the parsed form of ranges by their content, so it can never be out of date.
 type bands struct {
 	mu     sync.RWMutex
-	parsed map[string]parsedBand // guarded by mu
+	parsed map[string]*parsedBand // guarded by mu
+	sets   map[string]*bandSet    // guarded by mu; by the numbers of its ranges
+	last   uint64                 // guarded by mu
 }
 
 type parsedBand struct {
+	number  uint64
 	band    clinical.Band
 	printed callout.Printed
 	ok      bool
 }
 
-// mostBands is how many different ranges are remembered, about 1 KiB each, before all are forgotten.
+// bandSet are the ranges of a format. Nobody changes it.
+type bandSet struct {
+	bands   []clinical.Band
+	printed []callout.Printed
+}
+
+// mostBands is how many different ranges, and sets of them, are remembered, about 1 KiB each, before all are forgotten.
 const mostBands = 20_000
 
-func (b *bands) read(row *formatRow) parsedBand {
+func (b *bands) read(row *formatRow) *parsedBand {
 	key := make([]byte, 0, 192)
 	key = row.limits.AppendKey(append(append(key, row.valueType...), 0))
 	b.mu.RLock()
-	p, ok := b.parsed[string(key)]
+	p := b.parsed[string(key)]
 	b.mu.RUnlock()
-	if ok {
+	if p != nil {
 		return p
 	}
 	g := row.limits.Read()
+	p = &parsedBand{}
 	p.band, p.ok = g.Band(string(row.valueType))
 	p.printed = printed(&g, p.band)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.parsed == nil || len(b.parsed) >= mostBands {
-		b.parsed = map[string]parsedBand{}
+		b.parsed = map[string]*parsedBand{}
 	}
+	b.last++ // a number is never given twice, so a set that is remembered longer than its ranges stays right
+	p.number = b.last
 	b.parsed[string(key)] = p
 	return p
+}
+
+func (b *bands) set(ranges []readRange) *bandSet {
+	if len(ranges) == 0 {
+		return &bandSet{}
+	}
+	key := make([]byte, 0, 64)
+	for _, r := range ranges {
+		key = binary.AppendUvarint(key, r.band.number)
+	}
+	b.mu.RLock()
+	set := b.sets[string(key)]
+	b.mu.RUnlock()
+	if set != nil {
+		return set
+	}
+	set = &bandSet{make([]clinical.Band, len(ranges)), make([]callout.Printed, len(ranges))}
+	for i, r := range ranges {
+		set.bands[i], set.printed[i] = r.band.band, r.band.printed
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.sets == nil || len(b.sets) >= mostBands {
+		b.sets = map[string]*bandSet{}
+	}
+	b.sets[string(key)] = set
+	return set
 }
 
 func printed(g *reportformat.Range, b clinical.Band) callout.Printed {

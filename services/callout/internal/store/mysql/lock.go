@@ -44,7 +44,9 @@ func (s Escalations) Begin(ctx context.Context, scope authn.LabScope, work func(
 type Evaluations struct{ *Store }
 
 // Lock implements evaluate.Store.
-func (s Evaluations) Lock(ctx context.Context, scope authn.LabScope, reportIDs []int64, work func(evaluate.Locked) error) error {
+func (s Evaluations) Lock(
+	ctx context.Context, scope authn.LabScope, reportIDs []int64, work func(evaluate.Locked) error,
+) error {
 	return s.inTx(ctx, "evaluate", scope, func(l *locked) error {
 		in, args := list(reportIDs)
 		if err := l.take(ctx, "r.id IN ("+in+")", args); err != nil {
@@ -91,7 +93,7 @@ func (l *locked) take(ctx context.Context, condition string, args []any) error {
 		return err
 	}
 	// Read after the lock, so that nobody changes a state between the look and the decision.
-	l.reports, l.formats, err = l.store.reports(ctx, l.tx, l.scope, " AND r.id IN ("+in+")"+l.ofBill()+" ORDER BY r.id", idArgs...)
+	l.reports, l.formats, err = l.store.reports(ctx, l.tx, l.scope, false, " AND r.id IN ("+in+")"+l.ofBill()+" ORDER BY r.id", idArgs...)
 	return err
 }
 

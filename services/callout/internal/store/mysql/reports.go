@@ -23,8 +23,9 @@ const reportColumns = "SELECT r.id, r.billId_id, r.userDetailsId_id, r.orgId_id,
 const open = "r.criticalValues IN (1, 4) AND r.dismissed = 0"
 
 // reports reads the reports of a laboratory that a further condition picks, with their charts and formats: four
-// statements, whatever their number.
-func (s *Store) reports(ctx context.Context, q querier, scope authn.LabScope, condition string, args ...any) (
+// statements, whatever their number. criticalOnly is for who asks only what is critical: the formats are then those that
+// may call something critical.
+func (s *Store) reports(ctx context.Context, q querier, scope authn.LabScope, criticalOnly bool, condition string, args ...any) (
 	[]callout.Report, callout.Formats, error,
 ) {
 	var list []callout.Report
@@ -40,7 +41,7 @@ func (s *Store) reports(ctx context.Context, q querier, scope authn.LabScope, co
 	if err != nil || len(list) == 0 {
 		return nil, nil, err
 	}
-	formats, err := s.fill(ctx, q, scope, list, rows)
+	formats, err := s.fill(ctx, q, scope, list, rows, criticalOnly)
 	return list, formats, err
 }
 

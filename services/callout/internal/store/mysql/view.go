@@ -11,14 +11,16 @@ import (
 )
 
 // View implements records.Store.
-func (s *Store) View(ctx context.Context, scope authn.LabScope, billID int64, v callout.Visibility) (records.View, error) {
+func (s *Store) View(
+	ctx context.Context, scope authn.LabScope, billID int64, v callout.Visibility,
+) (records.View, error) {
 	var view records.View
 	if _, err := s.bill(ctx, s.db, scope, billID, ""); err != nil {
 		return view, err
 	}
 	condition, args := visible(v)
 	var err error
-	view.Reports, view.Formats, err = s.reports(ctx, s.db, scope, " AND r.billId_id = ? AND r.sampleCollected = 1"+
+	view.Reports, view.Formats, err = s.reports(ctx, s.db, scope, true, " AND r.billId_id = ? AND r.sampleCollected = 1"+
 		" AND r.criticalValues IN (1, 2, 4)"+condition+" ORDER BY r.id", append([]any{billID}, args...)...)
 	if err != nil {
 		return view, err
@@ -28,7 +30,9 @@ func (s *Store) View(ctx context.Context, scope authn.LabScope, billID int64, v 
 }
 
 // bill reads a bill; lock is "" or " FOR UPDATE".
-func (s *Store) bill(ctx context.Context, q querier, scope authn.LabScope, billID int64, lock string) (callout.Bill, error) {
+func (s *Store) bill(
+	ctx context.Context, q querier, scope authn.LabScope, billID int64, lock string,
+) (callout.Bill, error) {
 	b := callout.Bill{ID: billID}
 	var org, doctor sql.NullInt64
 	err := q.QueryRowContext(ctx, "SELECT orgId_id, docId_id, userDetailsId_id FROM billing WHERE id = ? AND labId_id = ?"+lock,

@@ -53,7 +53,7 @@ func (s *Store) Waiting(ctx context.Context, scope authn.LabScope, v callout.Vis
 		return nil, nil, err
 	}
 	in, idArgs := list(ids)
-	reports, formats, err := s.reports(ctx, s.db, scope, " AND r.id IN ("+in+")", idArgs...)
+	reports, formats, err := s.reports(ctx, s.db, scope, true, " AND r.id IN ("+in+")", idArgs...)
 	seen := make([]worklist.Item, 0, len(items))
 	for _, r := range reports {
 		items[at[r.ID]].Report = r

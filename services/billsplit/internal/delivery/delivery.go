@@ -1,7 +1,7 @@
-// Package aftersplit owns what happens after a bill changed, in the background, and may fail without failing the
+// Package delivery owns what happens after a bill changed, in the background, and may fail without failing the
 // caller: the search index is asked to refresh the patient. Change capture sees the changed rows anyway; this is only
 // quicker. So nothing of it is kept in an outbox.
-package aftersplit
+package delivery
 
 import (
 	"context"

@@ -1,0 +1,77 @@
+{{- define "labkit.deployment" -}}
+{{- $values := .root.Values -}}
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{- include "labkit.metadata" . | nindent 2 }}
+spec:
+  {{- if not $values.autoscaling.enabled }}
+  replicas: {{ $values.replicas }}
+  {{- end }}
+  revisionHistoryLimit: 5
+  selector:
+    matchLabels: {{- include "labkit.selector" . | nindent 6 }}
+  strategy:
+    rollingUpdate: {maxSurge: 1, maxUnavailable: 0}
+  template:
+    metadata:
+      labels: {{- include "labkit.labels" . | nindent 8 }}
+      {{- with $values.podAnnotations }}
+      annotations: {{- toYaml . | nindent 8 }}
+      {{- end }}
+    spec: {{- include "labkit.podsecurity" . | nindent 6 }}
+      serviceAccountName: {{ include "labkit.name" . }}
+      terminationGracePeriodSeconds: {{ include "labkit.grace" . }}
+      topologySpreadConstraints:
+        {{- range $key, $unsatisfiable := dict "topology.kubernetes.io/zone" "ScheduleAnyway" "kubernetes.io/hostname" $values.spreadOverNodes }}
+        - maxSkew: 1
+          topologyKey: {{ $key }}
+          whenUnsatisfiable: {{ $unsatisfiable }}
+          labelSelector:
+            matchLabels: {{- include "labkit.selector" $ | nindent 14 }}
+        {{- end }}
+      {{- range $key := list "nodeSelector" "tolerations" "affinity" }}
+      {{- with index $values $key }}
+      {{ $key }}: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- end }}
+      containers:
+        - {{ include "labkit.container" . | nindent 10 | trim }}
+          args: [serve]
+          ports:
+            {{- range .facts.ports }}
+            - {name: {{ .name }}, containerPort: {{ .port }}}
+            {{- end }}
+          resources: {{- toYaml $values.resources | nindent 12 }}
+          lifecycle:
+            preStop: {sleep: {seconds: {{ $values.shutdown.preStopSeconds }}}}
+          {{- include "labkit.probes" . | nindent 10 }}
+      {{- with include "labkit.volumes" . | trim }}
+      volumes: {{- . | nindent 8 }}
+      {{- end }}
+{{- end -}}
+
+{{/* A process that waits for a store is live and not ready; it is not restarted for that. */}}
+{{- define "labkit.probes" -}}
+{{- $health := .facts.health -}}
+startupProbe:
+  httpGet: {path: {{ $health.startup }}, port: {{ $health.port }}}
+  periodSeconds: 1
+  failureThreshold: 60
+livenessProbe:
+  httpGet: {path: {{ $health.live }}, port: {{ $health.port }}}
+  periodSeconds: 10
+  timeoutSeconds: 3
+  failureThreshold: {{ $health.liveFailures | default 6 }}
+readinessProbe:
+  httpGet: {path: {{ $health.ready }}, port: {{ $health.port }}}
+  periodSeconds: 2
+  timeoutSeconds: 2
+  failureThreshold: 2
+{{- end -}}
+
+{{/* The kubelet kills at the end of the grace period: it is longer than all that a stop may take, with 10 s to flush. */}}
+{{- define "labkit.grace" -}}
+{{- with .root.Values.shutdown -}}
+{{ add .preStopSeconds .drainDelaySeconds .stopTimeoutSeconds 10 }}
+{{- end -}}
+{{- end -}}

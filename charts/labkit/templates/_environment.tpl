@@ -1,0 +1,85 @@
+{{/* labkit.variables prints the plain variables as a YAML map, name to value. The settings of the values come last and win. */}}
+{{- define "labkit.variables" -}}
+{{- $values := .root.Values -}}
+{{- $plain := dict "ENVIRONMENT" $values.environment "DEPLOYMENT_REGION" $values.region "LOG_LEVEL" $values.logLevel -}}
+{{- $_ := set $plain "DRAIN_DELAY_SECONDS" $values.shutdown.drainDelaySeconds -}}
+{{- $_ := set $plain "STOP_TIMEOUT_SECONDS" $values.shutdown.stopTimeoutSeconds -}}
+{{- with $values.telemetry.otlpEndpoint }}{{ $_ := set $plain "OPENTELEMETRY_ENDPOINT" . }}{{ end -}}
+{{- range .facts.ports }}{{ $_ := set $plain .variable .port }}{{ end -}}
+{{- with $values.database -}}
+{{- $_ := set $plain "DB_HOST" .host }}{{ $_ := set $plain "DB_PORT" .port }}{{ $_ := set $plain "DB_USER" .user -}}
+{{- $_ := set $plain "DB_DATABASE" .name }}{{ $_ := set $plain "DB_POOL_SIZE" .poolSize -}}
+{{- end -}}
+{{- range $key, $prefix := dict "cache" "KV_" "queue" "REDIS_" -}}
+{{- with index $values $key -}}
+{{- $_ := set $plain (print $prefix "HOST") .host }}{{ $_ := set $plain (print $prefix "PORT") .port -}}
+{{- $_ := set $plain (print $prefix "CONNECTION_TYPE") .connectionType }}{{ $_ := set $plain (print $prefix "USER") .user -}}
+{{- end -}}
+{{- end -}}
+{{- with $values.searchIndex -}}
+{{- $_ := set $plain "ES_URL" .url }}{{ $_ := set $plain "ES_USER" .user -}}
+{{- $_ := set $plain "ES_CA_CERT" (ternary "/etc/lab/search-index-ca/ca.crt" "" (ne .caSecret "")) -}}
+{{- end -}}
+{{- with $values.documentStore }}{{ $_ := set $plain "MONGO_DATABASE" .database }}{{ end -}}
+{{- with $values.objectStore }}{{ $_ := set $plain "BLOB_URL" .url }}{{ end -}}
+{{- with $values.kafka -}}
+{{- $_ := set $plain "KAFKA_BROKERS" (join "," .brokers) }}{{ $_ := set $plain "KAFKA_TLS" .tls }}{{ $_ := set $plain "KAFKA_USER" .user -}}
+{{- end -}}
+{{- with $values.connect }}{{ $_ := set $plain "CONNECT_URL" .url }}{{ end -}}
+{{- if $values.providerSecrets }}{{ $_ := set $plain "PROVIDER_SECRETS_DIR" "/etc/lab/provider-secrets" }}{{ end -}}
+{{- range $callee := .facts.callees }}{{ if $callee.variable -}}
+{{- with index $values.addresses $callee.service }}{{ $_ := set $plain $callee.variable . }}{{ end -}}
+{{- end }}{{ end -}}
+{{- if and $values.tls.enabled (not .migration) -}}
+{{- range $name, $file := dict "TLS_CA" "ca.crt" "TLS_CERT" "tls.crt" "TLS_KEY" "tls.key" }}{{ $_ := set $plain $name (print "/etc/lab/tls/" $file) }}{{ end -}}
+{{- end -}}
+{{- $plain = mergeOverwrite $plain (.facts.variables | default dict) ($values.settings | default dict) -}}
+{{- $named := dict -}}
+{{- range $name, $value := $plain -}}
+{{- $_ := set $named (include "labkit.variable" (dict "facts" $.facts "name" $name)) (include "labkit.text" $value) -}}
+{{- end -}}
+{{- toYaml $named -}}
+{{- end -}}
+
+{{/* Helm reads whole numbers of values as floats, and would print 1048576 as 1.048576e+06. */}}
+{{- define "labkit.text" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ . }}{{ end -}}
+{{- end -}}
+
+{{/* Nine tenths of the container's limit: what is not Go's heap needs the rest. Only for limits in Mi and Gi. */}}
+{{- define "labkit.gomemlimit" -}}
+{{- if regexMatch "^[0-9]+(Mi|Gi)$" (toString .) -}}
+{{- $mebibytes := mul (regexFind "^[0-9]+" .) (ternary 1024 1 (hasSuffix "Gi" .)) -}}
+{{ div (mul $mebibytes 9) 10 }}MiB
+{{- end -}}
+{{- end -}}
+
+{{/* The documented names that have no prefix stay without one. */}}
+{{- define "labkit.variable" -}}
+{{- if has .name (.facts.absolute | default list) }}{{ .name }}{{ else }}{{ .facts.prefix }}{{ .name }}{{ end -}}
+{{- end -}}
+
+{{/* labkit.env prints a container's env: plain variables, then those of Secrets. */}}
+{{- define "labkit.env" -}}
+{{- range $name, $value := include "labkit.variables" . | fromYaml }}
+- name: {{ $name }}
+  value: {{ $value | quote }}
+{{- end }}
+{{- with include "labkit.gomemlimit" (dig "limits" "memory" "" .root.Values.resources) }}
+- name: GOMEMLIMIT
+  value: {{ . }}
+{{- end }}
+{{- range $required, $names := dict "true" .facts.secrets "false" .facts.optionalSecrets }}
+{{- range $name := $names }}
+{{- $at := index ($.root.Values.secretKeys | default dict) $name | default dict }}
+- name: {{ include "labkit.variable" (dict "facts" $.facts "name" $name) }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ $at.name | default $.root.Values.existingSecret }}
+      key: {{ $at.key | default $name }}
+      {{- if eq $required "false" }}
+      optional: true
+      {{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}

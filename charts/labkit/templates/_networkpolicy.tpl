@@ -1,0 +1,111 @@
+{{/* Only the calls of the contracts' callers table, the stores of the deployable, DNS and telemetry pass. */}}
+{{- define "labkit.networkpolicy" -}}
+{{- if .root.Values.networkPolicy.enabled -}}
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {{- include "labkit.metadata" . | nindent 2 }}
+spec:
+  podSelector:
+    matchLabels: {{- include "labkit.selector" . | nindent 6 }}
+  policyTypes: [Ingress, Egress]
+  ingress: {{- include "labkit.ingressrules" . | trim | nindent 4 }}
+  egress: {{- include "labkit.egress" . | nindent 4 }}
+    {{- range .facts.callees }}
+    - to: [{podSelector: {matchLabels: {app.kubernetes.io/name: {{ .service }}}}}]
+      ports: [{protocol: TCP, port: {{ .port }}}]
+    {{- end }}
+{{- if and .facts.migrate .root.Values.migration.enabled }}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: {{ include "labkit.name" . }}-migrate
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "labkit.labels" . | nindent 4 }}
+  annotations:
+    helm.sh/hook: pre-install,pre-upgrade
+    helm.sh/hook-weight: "-10"
+    helm.sh/hook-delete-policy: before-hook-creation
+spec:
+  podSelector:
+    matchLabels: {app.kubernetes.io/name: {{ include "labkit.name" . }}-migrate}
+  policyTypes: [Ingress, Egress]
+  egress: {{- include "labkit.egress" (merge (dict "migration" true) .) | nindent 4 }}
+{{- end }}
+{{- end -}}
+{{- end -}}
+
+{{- define "labkit.ingressrules" -}}
+{{- range .facts.callers }}
+- from: [{podSelector: {matchLabels: {app.kubernetes.io/name: {{ .service }}}}}]
+  ports: [{protocol: TCP, port: {{ .port }}}]
+{{- end }}
+{{- range $who, $port := .facts.outsiders }}
+{{- with index $.root.Values.networkPolicy $who }}
+- from: {{- toYaml . | nindent 4 }}
+  ports: [{protocol: TCP, port: {{ $port }}}]
+{{- end }}
+{{- end }}
+{{- with .facts.public }}
+- ports: [{protocol: TCP, port: {{ . }}}]
+  {{- with $.root.Values.networkPolicy.clients }}
+  from: {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+{{- with .root.Values.networkPolicy.monitoring }}
+- from: {{- toYaml . | nindent 4 }}
+  ports: [{protocol: TCP, port: {{ $.facts.health.port }}}]
+{{- end }}
+{{- end -}}
+
+{{/* DNS, stores, telemetry and, for the task queue, the Internet. */}}
+{{- define "labkit.egress" -}}
+- to: [{namespaceSelector: {}, podSelector: {matchLabels: {k8s-app: kube-dns}}}]
+  ports: [{protocol: UDP, port: 53}, {protocol: TCP, port: 53}]
+{{- with include "labkit.storeports" . | fromYamlArray }}
+- ports:
+    {{- range . }}
+    - {protocol: TCP, port: {{ . }}}
+    {{- end }}
+  {{- with $.root.Values.networkPolicy.stores }}
+  to: {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+{{- with .root.Values.telemetry.otlpEndpoint }}
+- ports: [{protocol: TCP, port: {{ include "labkit.port" . }}}]
+{{- end }}
+{{- if and (not .migration) (or .root.Values.telemetry.errorReporting .facts.internet) }}
+- to:
+    - ipBlock:
+        cidr: 0.0.0.0/0
+        except: [10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.168.0.0/16]
+    - ipBlock:
+        cidr: ::/0
+        except: ["fc00::/7", "fe80::/10"]
+  ports:
+    {{- range .root.Values.networkPolicy.internetPorts | default (list 443) }}
+    - {protocol: TCP, port: {{ include "labkit.text" . }}}
+    {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* The ports of the stores that the values name, each once. */}}
+{{- define "labkit.storeports" -}}
+{{- $ports := list -}}
+{{- range $key := list "database" "cache" "queue" "documentStore" "objectStore" -}}
+{{- with index $.root.Values $key }}{{ $ports = append $ports (include "labkit.text" .port | int) }}{{ end -}}
+{{- end -}}
+{{- range $key := list "searchIndex" "connect" -}}
+{{- with index $.root.Values $key }}{{ $ports = append $ports (include "labkit.port" .url | int) }}{{ end -}}
+{{- end -}}
+{{- with .root.Values.kafka -}}
+{{- range .brokers }}{{ $ports = append $ports (include "labkit.port" . | int) }}{{ end -}}
+{{- end -}}
+{{- toYaml ($ports | uniq) -}}
+{{- end -}}
+
+{{/* The port of host:port or of a URL, 443 and 80 where https and http leave it out. */}}
+{{- define "labkit.port" -}}
+{{- $address := regexReplaceAll "^[a-z]+://" . "" | splitList "/" | first -}}
+{{- if regexMatch ":[0-9]+$" $address }}{{ regexFind "[0-9]+$" $address }}{{ else if hasPrefix "http://" . }}80{{ else }}443{{ end -}}
+{{- end -}}

@@ -1,0 +1,119 @@
+{{/* Headless for gRPC: clients hold one connection for long, so they balance over the addresses of the pods themselves. */}}
+{{- define "labkit.service" -}}
+apiVersion: v1
+kind: Service
+metadata: {{- include "labkit.metadata" . | nindent 2 }}
+spec:
+  {{- if .facts.headless }}
+  clusterIP: None
+  {{- end }}
+  selector: {{- include "labkit.selector" . | nindent 4 }}
+  ports:
+    {{- range .facts.ports }}
+    - {name: {{ .name }}, port: {{ .port }}, targetPort: {{ .name }}, appProtocol: {{ .protocol }}}
+    {{- end }}
+{{- end -}}
+
+{{- define "labkit.pdb" -}}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {{- include "labkit.metadata" . | nindent 2 }}
+spec:
+  maxUnavailable: 1
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels: {{- include "labkit.selector" . | nindent 6 }}
+{{- end -}}
+
+{{- define "labkit.hpa" -}}
+{{- $scale := .root.Values.autoscaling -}}
+{{- if $scale.enabled -}}
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {{- include "labkit.metadata" . | nindent 2 }}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: {{ include "labkit.name" . }}}
+  minReplicas: {{ $scale.minReplicas }}
+  maxReplicas: {{ $scale.maxReplicas }}
+  metrics:
+    {{- with $scale.cpuPercent }}
+    - type: Resource
+      resource: {name: cpu, target: {type: Utilization, averageUtilization: {{ . }}}}
+    {{- end }}
+    {{- if and .facts.scaleOn $scale.metricTarget }}
+    - type: Pods
+      pods:
+        metric: {name: {{ .facts.scaleOn }}}
+        target: {type: AverageValue, averageValue: {{ $scale.metricTarget | quote }}}
+    {{- end }}
+  behavior:
+    scaleDown: {stabilizationWindowSeconds: 300}
+{{- end -}}
+{{- end -}}
+
+{{- define "labkit.servicemonitor" -}}
+{{- if .root.Values.serviceMonitor.enabled -}}
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {{- include "labkit.metadata" . | nindent 2 }}
+    {{- with .root.Values.serviceMonitor.labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  selector:
+    matchLabels: {{- include "labkit.selector" . | nindent 6 }}
+  endpoints:
+    - port: {{ .facts.health.port }}
+      path: /metrics
+      interval: {{ .root.Values.serviceMonitor.interval }}
+{{- end -}}
+{{- end -}}
+
+{{/* One certificate serves as server and client: both sides of a call show one of the same authority. */}}
+{{- define "labkit.certificate" -}}
+{{- $tls := .root.Values.tls -}}
+{{- if and $tls.enabled (not $tls.existingSecret) -}}
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata: {{- include "labkit.metadata" . | nindent 2 }}
+spec:
+  secretName: {{ include "labkit.name" . }}-tls
+  duration: 2160h
+  renewBefore: 720h
+  privateKey: {algorithm: ECDSA, size: 256, rotationPolicy: Always}
+  usages: [digital signature, server auth, client auth]
+  dnsNames:
+    {{- $name := include "labkit.name" . }}
+    {{- range list $name (printf "%s.%s" $name .root.Release.Namespace) (printf "%s.%s.svc" $name .root.Release.Namespace) "localhost" }}
+    - {{ . }}
+    {{- end }}
+  ipAddresses: ["127.0.0.1"] # the search service calls its own gRPC port
+  issuerRef: {kind: {{ $tls.issuer.kind }}, name: {{ $tls.issuer.name | required "tls.issuer.name must name the cert-manager issuer that signs certificates of services" }}}
+{{- end -}}
+{{- end -}}
+
+{{- define "labkit.ingress" -}}
+{{- $ingress := .root.Values.ingress | default dict -}}
+{{- if $ingress.enabled -}}
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {{- include "labkit.metadata" . | nindent 2 }}
+  {{- with $ingress.annotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  {{- with $ingress.className }}
+  ingressClassName: {{ . }}
+  {{- end }}
+  rules:
+    - host: {{ $ingress.host | required "ingress.host must be the host name under which clients reach the platform" | quote }}
+      http:
+        paths:
+          - path: /
+            pathType: Prefix
+            backend: {service: {name: {{ include "labkit.name" . }}, port: {name: public}}}
+  {{- with $ingress.tlsSecret }}
+  tls: [{hosts: [{{ $ingress.host | quote }}], secretName: {{ . }}}]
+  {{- end }}
+{{- end -}}
+{{- end -}}

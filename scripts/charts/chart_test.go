@@ -1,0 +1,153 @@
+package charts
+
+import (
+	"flag"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+	"helm.sh/helm/v4/pkg/engine"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "write the schemas and the rendered manifests")
+
+const root = "../../charts"
+
+// TestMain keeps Helm's notes about the symbolic links to labkit out of the tests' output.
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	os.Exit(m.Run())
+}
+
+// names lists the charts of the deployables.
+func names(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(root, "*", "values.yaml"))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no charts in %s: %v", root, err)
+	}
+	var list []string
+	for _, path := range found {
+		list = append(list, filepath.Base(filepath.Dir(path)))
+	}
+	return list
+}
+
+func load(t *testing.T, name string) *chart.Chart {
+	t.Helper()
+	c, err := loader.Load(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// manifest is one rendered object.
+type manifest struct {
+	kind, name, text string
+}
+
+// render returns the manifests of a chart with values, or Helm's error.
+func render(c *chart.Chart, values map[string]any) ([]manifest, error) {
+	if err := chartutil.ProcessDependencies(c, values); err != nil {
+		return nil, err
+	}
+	release := common.ReleaseOptions{Name: c.Name(), Namespace: "lab", IsInstall: true}
+	all, err := util.ToRenderValues(c, values, release, common.DefaultCapabilities)
+	if err != nil {
+		return nil, err
+	}
+	files, err := engine.Render(c, all)
+	if err != nil {
+		return nil, err
+	}
+	return split(files)
+}
+
+func split(files map[string]string) ([]manifest, error) {
+	var list []manifest
+	for file, text := range files {
+		if strings.HasSuffix(file, ".txt") {
+			continue
+		}
+		for document := range strings.SplitSeq("\n"+text, "\n---\n") {
+			if strings.TrimSpace(document) == "" {
+				continue
+			}
+			var head struct {
+				Kind     string
+				Metadata struct{ Name string }
+			}
+			if err := yaml.Unmarshal([]byte(document), &head); err != nil {
+				return nil, err
+			}
+			list = append(list, manifest{head.Kind, head.Metadata.Name, strings.TrimSpace(document) + "\n"})
+		}
+	}
+	slices.SortFunc(list, func(a, b manifest) int { return strings.Compare(a.kind+"/"+a.name, b.kind+"/"+b.name) })
+	return list, nil
+}
+
+// values reads one of the committed files of values.
+func values(t *testing.T, path string) map[string]any {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := map[string]any{}
+	if err := yaml.Unmarshal(text, &read); err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+// rendered renders a chart with one of its files of values: "default" or "full".
+func rendered(t *testing.T, name, file string) []manifest {
+	t.Helper()
+	list, err := render(load(t, name), values(t, filepath.Join(root, name, "ci", file+"-values.yaml")))
+	if err != nil {
+		t.Fatalf("%s with %s values: %v", name, file, err)
+	}
+	return list
+}
+
+// object decodes the one manifest of a kind and name into T.
+func object[T any](t *testing.T, list []manifest, kind, name string) T {
+	t.Helper()
+	var o T
+	for _, m := range list {
+		if m.kind == kind && m.name == name {
+			if err := yaml.UnmarshalStrict([]byte(m.text), &o); err != nil {
+				t.Fatal(err)
+			}
+			return o
+		}
+	}
+	t.Fatalf("no %s %s", kind, name)
+	return o
+}
+
+// golden compares text with a committed file, or writes it.
+func golden(t *testing.T, path, text string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || string(want) != text {
+		t.Errorf("%s is not what the charts say now (%v): run make charts-update and read the difference", path, err)
+	}
+}

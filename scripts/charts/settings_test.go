@@ -1,0 +1,178 @@
+package charts
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// foreign are variables that a library or the Go runtime reads, not a service's settings.
+var foreign = []string{"GOMEMLIMIT", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
+
+// printed returns the variables that a service's print-config lists.
+func printed(t *testing.T, name string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata/settings", name+".txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(text))
+}
+
+// prefix is what most variables of a service begin with.
+func prefix(t *testing.T, name string) string {
+	t.Helper()
+	for _, v := range printed(t, name) {
+		if p, ok := strings.CutSuffix(v, "DRAIN_DELAY_SECONDS"); ok {
+			return p
+		}
+	}
+	t.Fatalf("%s has no drain delay", name)
+	return ""
+}
+
+// environment returns the variables of a chart's container by name.
+func environment(t *testing.T, name, file string) map[string]corev1.EnvVar {
+	t.Helper()
+	d := object[appsv1.Deployment](t, rendered(t, name, file), "Deployment", name)
+	all := map[string]corev1.EnvVar{}
+	for _, v := range d.Spec.Template.Spec.Containers[0].Env {
+		if _, twice := all[v.Name]; twice {
+			t.Errorf("%s: %s twice", name, v.Name)
+		}
+		all[v.Name] = v
+	}
+	return all
+}
+
+// secretNames returns the variables that a chart reads from Secrets, without prefix.
+func secretNames(t *testing.T, name string) []string {
+	t.Helper()
+	c := load(t, name)
+	c.Schema = nil
+	list, err := render(c, map[string]any{"settings": map[string]any{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var secrets []string
+	for _, v := range object[appsv1.Deployment](t, list, "Deployment", name).Spec.Template.Spec.Containers[0].Env {
+		if v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil {
+			secrets = append(secrets, strings.TrimPrefix(v.Name, prefix(t, name)))
+		}
+	}
+	return secrets
+}
+
+// free returns the variables, without prefix, that the values of a chart may set under settings: all but the secrets and
+// those that other values set.
+func free(t *testing.T, name string) []string {
+	t.Helper()
+	c := load(t, name)
+	c.Schema = nil
+	c.Values["settings"] = map[string]any{}
+	list, err := render(c, map[string]any{"tls": map[string]any{"enabled": true, "existingSecret": "x"}, "providerSecrets": "x",
+		"telemetry": map[string]any{"otlpEndpoint": "x:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := map[string]bool{}
+	for _, v := range object[appsv1.Deployment](t, list, "Deployment", name).Spec.Template.Spec.Containers[0].Env {
+		taken[v.Name] = true
+	}
+	var names []string
+	for _, v := range printed(t, name) {
+		if !taken[v] {
+			names = append(names, strings.TrimPrefix(v, prefix(t, name)))
+		}
+	}
+	return names
+}
+
+func TestEveryVariableExistsInTheService(t *testing.T) {
+	t.Parallel()
+	for _, name := range names(t) {
+		for _, file := range []string{"default", "full"} {
+			for v := range environment(t, name, file) {
+				if !slices.Contains(printed(t, name), v) && !slices.Contains(foreign, v) {
+					t.Errorf("%s sets %s, which the service does not read", name, v)
+				}
+			}
+		}
+	}
+}
+
+func TestEverySettingCanBeSet(t *testing.T) {
+	t.Parallel()
+	for _, name := range names(t) {
+		settings := map[string]any{}
+		for _, v := range free(t, name) {
+			settings[v] = "canary"
+		}
+		list, err := render(load(t, name), map[string]any{"settings": settings})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		container := object[appsv1.Deployment](t, list, "Deployment", name).Spec.Template.Spec.Containers[0]
+		count := 0
+		for _, v := range container.Env {
+			if v.Value == "canary" && slices.Contains(printed(t, name), v.Name) {
+				count++
+			}
+		}
+		if count != len(settings) {
+			t.Errorf("%s: %d of %d settings reached the container under their names", name, count, len(settings))
+		}
+	}
+}
+
+func TestSecretsComeByReferenceOnly(t *testing.T) {
+	t.Parallel()
+	for _, name := range names(t) {
+		for v, e := range environment(t, name, "full") {
+			for _, word := range []string{"PASS", "SECRET", "API_KEY", "DSN", "MONGO_URI"} {
+				if strings.Contains(v, word) && !strings.HasSuffix(v, "_DIR") && (e.Value != "" || e.ValueFrom == nil || e.ValueFrom.SecretKeyRef == nil) {
+					t.Errorf("%s: %s does not come from a Secret", name, v)
+				}
+			}
+		}
+	}
+}
+
+func TestLargeNumbersArePrintedInFull(t *testing.T) {
+	t.Parallel()
+	list, err := render(load(t, "rerun"), map[string]any{"settings": map[string]any{"MAX_MESSAGE_BYTES": float64(33554432)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range object[appsv1.Deployment](t, list, "Deployment", "rerun").Spec.Template.Spec.Containers[0].Env {
+		if v.Name == "RERUN_MAX_MESSAGE_BYTES" && v.Value != "33554432" {
+			t.Error(v.Value)
+		}
+	}
+}
+
+func TestTheMigrationReadsWhatTheServiceReadsButTheCertificate(t *testing.T) {
+	t.Parallel()
+	for _, name := range names(t) {
+		if name == "gateway" || name == "search" {
+			continue
+		}
+		job := object[batchv1.Job](t, rendered(t, name, "full"), "Job", name+"-migrate")
+		got := map[string]bool{}
+		for _, v := range job.Spec.Template.Spec.Containers[0].Env {
+			got[v.Name] = true
+		}
+		for v := range environment(t, name, "full") {
+			if got[v] == strings.Contains(v, "_TLS_") {
+				t.Errorf("%s: %s in the migration: %v", name, v, got[v])
+			}
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/services/search/internal/freshness"
+	elasticstore "github.com/labplatform/labplatform/services/search/internal/store/elastic"
+)
+
+func (b *builder) openIndex() error {
+	client, err := elastic.Open(b.cfg.ES, elastic.Deps{Tracers: b.Tracers(), CaptureSearches: b.cfg.CaptureSearchQuery, Roll: rand.Float64})
+	if err != nil {
+		return fmt.Errorf("open search index: %w", err)
+	}
+	b.Close("search index", func(context.Context) error { return client.Close() })
+	b.index = elasticstore.New(client, b.cfg.Index, b.Clock)
+	return nil
+}
+
+func (b *builder) openFreshness() error {
+	b.fresh = freshness.New(freshness.Deps{Config: b.cfg.Freshness, Beats: b.tables, Clock: b.Clock, Log: b.Log})
+	b.Loop("freshness", b.fresh.Run)
+	if err := b.Registry.Register(b.fresh.Collector()); err != nil {
+		return fmt.Errorf("freshness metrics: %w", err)
+	}
+	return nil
+}

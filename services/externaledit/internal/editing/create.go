@@ -2,6 +2,7 @@ package editing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -102,14 +103,11 @@ func (c *creating) open(ctx context.Context, l Locked) (int64, error) {
 	if err := l.Report().CheckEditable(); err != nil {
 		return 0, err
 	}
-	if err := c.makeWay(ctx, l, now); err != nil {
-		return 0, err
-	}
 	c.opened = session.Open(session.Opening{
 		LabID: c.in.Scope.LabID(), ReportID: c.in.ReportID, TemplateID: c.in.TemplateID, Template: c.d.Files.URL(key),
 		TokenID: c.d.NewID(), Author: c.in.Author,
 	}, now, c.d.TTL)
-	if err := l.Insert(ctx, &c.opened); err != nil {
+	if err := c.insert(ctx, l, now); err != nil {
 		return 0, err
 	}
 	if err := l.Emit(ctx, session.Event{Name: session.Created, Session: c.opened}); err != nil {
@@ -136,6 +134,18 @@ func (c *creating) template(ctx context.Context, l Locked) (string, error) {
 		return "", session.ErrNoTemplate.WithCause(err)
 	}
 	return asked, err
+}
+
+// insert asks for the active session only when there is one: the unique index tells.
+func (c *creating) insert(ctx context.Context, l Locked, now time.Time) error {
+	err := l.Insert(ctx, &c.opened)
+	if !errors.Is(err, session.ErrSessionExists) {
+		return err
+	}
+	if err := c.makeWay(ctx, l, now); err != nil {
+		return err
+	}
+	return l.Insert(ctx, &c.opened)
 }
 
 // makeWay closes a session that expired, or that is to be taken over, and refuses otherwise.

@@ -32,7 +32,7 @@ type Locked interface {
 	// Active returns the report's session that was not closed, nil without one.
 	Active(ctx context.Context) (*session.Session, error)
 	Session(ctx context.Context, id int64) (session.Session, error)
-	// Insert stores a new session and gives it its id.
+	// Insert stores a new session and gives it its id; session.ErrSessionExists while another is not closed.
 	Insert(ctx context.Context, s *session.Session) error
 	Update(ctx context.Context, s *session.Session) error
 	// Emit makes an event durable with the transaction.

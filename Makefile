@@ -84,7 +84,7 @@ breaking: tools ## Compare the contracts with the main branch
 # ---- checks -----------------------------------------------------------------------------------------------
 
 .PHONY: check fmt lint vet generated tidy tidy-check alone
-check: fmt lint-proto generated breaking tidy-check alone lint ## Everything but the tests
+check: fmt lint-proto generated breaking tidy-check alone lint charts ## Everything but the tests
 
 fmt:
 	@echo "check: gofmt"
@@ -110,6 +110,22 @@ tidy: ## Tidy every module to a fixpoint
 tidy-check:
 	@echo "check: modules are tidy"
 	@for d in $(MODULES) scripts/tools; do GOWORK=off go -C $$d mod tidy -diff || { echo "run make tidy"; exit 1; }; done
+
+# ---- charts -----------------------------------------------------------------------------------------------
+
+.PHONY: binaries charts charts-update
+binaries:
+	@mkdir -p $(BIN)
+	@for s in $(SERVICES); do d=services/$$s; [ $$s = gateway ] && d=gateway; go build -o $(BIN)/$$s ./$$d/cmd/$$s || exit 1; done
+
+charts: binaries ## Lint, render and test the Helm charts against the services; needs no cluster
+	@echo "check: charts"
+	@CHARTS_BIN=$(BIN) go test -count=1 ./scripts/charts/...
+
+# Twice: the variables that print-config names go into the schemas, which the rest is rendered by.
+charts-update: binaries ## Write the charts' schemas and rendered manifests anew
+	@CHARTS_BIN=$(BIN) go test -count=1 ./scripts/charts/... -run 'PrintConfig|Schemas' -update
+	@CHARTS_BIN=$(BIN) go test -count=1 ./scripts/charts/... -run 'Schemas|Committed' -update
 
 # ---- tests ------------------------------------------------------------------------------------------------
 

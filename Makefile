@@ -83,8 +83,8 @@ breaking: tools ## Compare the contracts with the main branch
 
 # ---- checks -----------------------------------------------------------------------------------------------
 
-.PHONY: check fmt lint vet generated tidy tidy-check alone charts
-check: fmt lint-proto generated breaking tidy-check alone charts lint ## Everything but the tests
+.PHONY: check fmt lint vet generated tidy tidy-check alone
+check: fmt lint-proto generated breaking tidy-check alone lint charts ## Everything but the tests
 
 fmt:
 	@echo "check: gofmt"
@@ -96,11 +96,6 @@ generated: generate
 
 alone:
 	@for d in $(MODULES); do echo "check: GOWORK=off go vet $${d#$(CURDIR)/}"; GOWORK=off go -C $$d vet ./... || exit 1; done
-
-# Outside the workspace: what Helm and Kubernetes require must not choose the versions of the product.
-charts: ## Render every chart and check it against Kubernetes' types, its schema and the services' settings
-	@echo "check: charts"
-	@GOWORK=off go -C scripts/charts test ./...
 
 lint: tools ## Run the linters over every module
 	@echo "check: golangci-lint"
@@ -115,6 +110,25 @@ tidy: ## Tidy every module to a fixpoint
 tidy-check:
 	@echo "check: modules are tidy"
 	@for d in $(MODULES) scripts/charts scripts/tools; do GOWORK=off go -C $$d mod tidy -diff || { echo "run make tidy"; exit 1; }; done
+
+# ---- charts -----------------------------------------------------------------------------------------------
+
+# Outside the workspace: what Helm and Kubernetes require must not choose the versions of the product.
+CHARTS_TEST = CHARTS_BIN=$(BIN) GOWORK=off go -C scripts/charts test -count=1 ./...
+
+.PHONY: binaries charts charts-update
+binaries:
+	@mkdir -p $(BIN)
+	@for s in $(SERVICES); do d=services/$$s; [ $$s = gateway ] && d=gateway; go build -o $(BIN)/$$s ./$$d/cmd/$$s || exit 1; done
+
+charts: binaries ## Lint, render and test the Helm charts against the services; needs no cluster
+	@echo "check: charts"
+	@$(CHARTS_TEST)
+
+# Twice: the variables that print-config names go into the schemas, which the rest is rendered by.
+charts-update: binaries ## Write the charts' schemas and rendered manifests anew
+	@$(CHARTS_TEST) -run 'PrintConfig|Schemas' -update
+	@$(CHARTS_TEST) -run 'Schemas|Committed' -update
 
 # ---- tests ------------------------------------------------------------------------------------------------
 

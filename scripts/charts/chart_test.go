@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"helm.sh/helm/v4/pkg/chart/common"
@@ -111,13 +112,24 @@ func values(t *testing.T, path string) map[string]any {
 	return read
 }
 
-// rendered renders a chart with one of its files of values: "default" or "full".
+var (
+	once  sync.Mutex
+	cache = map[string][]manifest{}
+)
+
+// rendered renders a chart with one of its files of values, "default" or "full", once.
 func rendered(t *testing.T, name, file string) []manifest {
 	t.Helper()
+	once.Lock()
+	defer once.Unlock()
+	if list, ok := cache[name+"/"+file]; ok {
+		return list
+	}
 	list, err := render(load(t, name), values(t, filepath.Join(root, name, "ci", file+"-values.yaml")))
 	if err != nil {
 		t.Fatalf("%s with %s values: %v", name, file, err)
 	}
+	cache[name+"/"+file] = list
 	return list
 }
 

@@ -19,20 +19,25 @@ type event struct {
 	data     map[string]any
 }
 
-// eventStream reads a report's events in the background.
+// eventStream reads events in the background.
 type eventStream struct {
 	t      *testing.T
 	events chan event
 	stop   context.CancelFunc
 }
 
-// follow opens the stream and returns once the service has told where the reader is.
+// follow opens the stream of a report.
 func follow(t *testing.T, session string, report int, last string) *eventStream {
+	t.Helper()
+	return followPath(t, session, fmt.Sprintf("%s/%d/events", editPath, report), last)
+}
+
+// followPath opens a stream and returns once the service has told where the reader is.
+func followPath(t *testing.T, session, path, last string) *eventStream {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		fmt.Sprintf("%s%s/%d/events", stack.Endpoints.Gateway, editPath, report), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, stack.Endpoints.Gateway+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +76,7 @@ func (s *eventStream) read(lines *bufio.Scanner) {
 		case "data":
 			_ = json.Unmarshal([]byte(value), &e.data)
 		case "":
-			if e.id != "" {
+			if e.id != "" || e.name != "" {
 				s.events <- e
 			}
 			e = event{}

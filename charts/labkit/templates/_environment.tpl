@@ -18,7 +18,8 @@
 {{- end -}}
 {{- with $values.searchIndex -}}
 {{- $_ := set $plain "ES_URL" .url }}{{ $_ := set $plain "ES_USER" .user -}}
-{{- $_ := set $plain "ES_CA_CERT" (ternary "/etc/lab/search-index-ca/ca.crt" "" (ne .caSecret "")) -}}
+{{- /* An empty variable would mean its default, a file that is not there; the second is what the image trusts. */ -}}
+{{- $_ := set $plain "ES_CA_CERT" (ternary "/etc/lab/search-index-ca/ca.crt" "/etc/ssl/certs/ca-certificates.crt" (ne .caSecret "")) -}}
 {{- end -}}
 {{- with $values.documentStore }}{{ $_ := set $plain "MONGO_DATABASE" .database }}{{ end -}}
 {{- with $values.objectStore }}{{ $_ := set $plain "BLOB_URL" .url }}{{ end -}}

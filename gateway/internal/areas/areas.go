@@ -64,6 +64,7 @@ var areas = []*edge.Area{
 	{
 		Name: "notifications", Title: "Notifications", Prefixes: []string{"/api-v3/notifications"}, Shape: rest.Envelope, Deadline: edge.DefaultDeadline,
 		MaxAnswerBytes: 32 << 20, // a year of one user's activities
+		Streams:        []edge.Stream{liveNotifications},
 		Register:       registerNotifications,
 	},
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/service"
@@ -14,10 +15,12 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/device"
 	"github.com/labplatform/labplatform/services/notifications/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
+	"github.com/labplatform/labplatform/services/notifications/internal/live"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 	"github.com/labplatform/labplatform/services/notifications/internal/preference"
 	"github.com/labplatform/labplatform/services/notifications/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/notifications/internal/store/redis"
 	"github.com/labplatform/labplatform/services/notifications/migrations"
 )
 
@@ -55,6 +58,12 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("deployment zone: %w", err)
 	}
+	after, err := s.AfterCommit(redis.Task)
+	if err != nil {
+		return err
+	}
+	signals := redis.New(cache, after)
+	s.Close("live subscription", func(context.Context) error { return signals.Close() })
 	devices := device.New(store, device.Accepting{}, zone, s.Clock)
 	queue, err := s.Client(cfg.TaskqueueAddr, "taskqueue")
 	if err != nil {
@@ -71,11 +80,16 @@ func build(s *service.Service, cfg Config) error {
 		return err
 	}
 	notificationsv1.RegisterNotificationsServiceServer(server, grpcapi.New(grpcapi.Deps{
-		Inbox:       inbox.New(store, s.Clock, metrics),
+		Inbox:       inbox.New(store, s.Clock, metrics, signals),
 		Preferences: preference.New(store, delivery.Messages{}, s.Clock, relay.Wake),
 		Devices:     devices,
 		Notifier: notify.NewNotifier(notify.Deps{
 			Store: store, Messages: delivery.Messages{}, Zone: zone, Clock: s.Clock, Observer: metrics, WakeRelay: relay.Wake,
+			Signals: signals,
+		}),
+		Live: live.New(live.Deps{
+			Store: store, Signals: signals, Clock: s.Clock, Gauge: metrics, MaxUnread: inbox.MaxUnread,
+			MaxAge: time.Duration(cfg.EventStreamSeconds) * time.Second,
 		}),
 		BulkPermission: cfg.BulkPermission,
 	}))

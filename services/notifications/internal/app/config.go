@@ -34,6 +34,8 @@ type Config struct {
 	Zone string `env:"DEPLOYMENT_ZONE" envDefault:"IN"`
 	// BulkPermission, when set, is what a lab user needs to switch types for the laboratory.
 	BulkPermission string `env:"BULK_PERMISSION"`
+	// EventStreamSeconds ends a stream of notifications; the browser comes back, and its login is looked at again.
+	EventStreamSeconds int `env:"EVENT_STREAM_SECONDS" envDefault:"900"`
 }
 
 // Load reads the settings from environ.
@@ -52,6 +54,9 @@ func (c *Config) Validate() error {
 	}
 	if c.TaskqueueAddr == "" {
 		problems = append(problems, errors.New("TASKQUEUE_ADDR must be host:port of the task queue"))
+	}
+	if c.EventStreamSeconds <= 0 {
+		problems = append(problems, fmt.Errorf("EVENT_STREAM_SECONDS is %d: use a number above 0", c.EventStreamSeconds))
 	}
 	return errors.Join(problems...)
 }

@@ -10,7 +10,10 @@ import (
 )
 
 // metrics implements the observers of the use cases. Every series exists from the start.
-type metrics struct{ notified, marked *prometheus.CounterVec }
+type metrics struct {
+	notified, marked *prometheus.CounterVec
+	watching         prometheus.Gauge
+}
 
 func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
@@ -18,8 +21,9 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			Name: "notifications_triggers_total", Help: "Triggers of other services, by what became of them."}, []string{"outcome"}),
 		marked: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "notifications_marked_total", Help: "Notifications that people marked."}, []string{"action"}),
+		watching: prometheus.NewGauge(prometheus.GaugeOpts{Name: "notifications_event_streams", Help: "Open streams of notifications."}),
 	}
-	for _, c := range []prometheus.Collector{m.notified, m.marked} {
+	for _, c := range []prometheus.Collector{m.notified, m.marked, m.watching} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -39,3 +43,6 @@ func (m *metrics) Notified(outcome notify.Outcome) { m.notified.WithLabelValues(
 func (m *metrics) Marked(a notification.Action, n int) {
 	m.marked.WithLabelValues(string(a)).Add(float64(n))
 }
+
+// Watching implements live.Gauge.
+func (m *metrics) Watching(change int) { m.watching.Add(float64(change)) }

@@ -12,16 +12,20 @@ import (
 func listed(v notification.Viewer, list inbox.List) *notificationsv1.ListNotificationsResponse {
 	out := &notificationsv1.ListNotificationsResponse{Message: "success", UnreadCount: list.Unread}
 	for _, n := range list.Notifications {
-		one := &notificationsv1.Notification{
-			Id: n.ID, CreatedAt: n.CreatedAt, ReadOn: n.ReadOn, NotificationActivities: activitiesOf(list.Activities[n.ID]),
-			Message: &notificationsv1.NotificationMessage{Title: n.Message.Title, Body: n.Message.Body, Data: object(n.Message.Data)},
-		}
-		if n.ReadOn != nil {
-			one.ReadByUsername = &v.Username
-		}
-		out.Data = append(out.Data, one)
+		out.Data = append(out.Data, listedOne(v, n, list.Activities[n.ID]))
 	}
 	return out
+}
+
+func listedOne(v notification.Viewer, n notification.Notification, activities []notification.Activity) *notificationsv1.Notification {
+	one := &notificationsv1.Notification{
+		Id: n.ID, CreatedAt: n.CreatedAt, ReadOn: n.ReadOn, NotificationActivities: activitiesOf(activities),
+		Message: &notificationsv1.NotificationMessage{Title: n.Message.Title, Body: n.Message.Body, Data: object(n.Message.Data)},
+	}
+	if n.ReadOn != nil {
+		one.ReadByUsername = &v.Username
+	}
+	return one
 }
 
 func stateOf(v notification.Viewer, m inbox.Marked) *notificationsv1.NotificationState {

@@ -8,6 +8,7 @@ import (
 	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
 	"github.com/labplatform/labplatform/services/notifications/internal/device"
 	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
+	"github.com/labplatform/labplatform/services/notifications/internal/live"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 )
@@ -39,12 +40,18 @@ type Notifier interface {
 	Notify(ctx context.Context, p authn.Principal, t notify.Trigger) (notify.Result, error)
 }
 
+// Live follows inboxes.
+type Live interface {
+	Watch(ctx context.Context, v notification.Viewer, last string, out live.Reader) error
+}
+
 // Deps is what the server works with.
 type Deps struct {
 	Inbox       Inbox
 	Preferences Preferences
 	Devices     Devices
 	Notifier    Notifier
+	Live        Live
 	// BulkPermission, when not empty, is what a lab user needs to switch types for the laboratory.
 	BulkPermission string
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
@@ -29,6 +30,7 @@ type Inbox struct {
 	store    Store
 	clock    clock.Clock
 	observer Observer
+	signals  Signals
 }
 
 // Observer counts what people do.
@@ -36,8 +38,13 @@ type Observer interface {
 	Marked(a notification.Action, n int)
 }
 
+// Signals wakes the open pages of a laboratory.
+type Signals interface {
+	Changed(ctx context.Context, lab authn.LabScope)
+}
+
 // New returns the use case over store.
-func New(store Store, c clock.Clock, o Observer) *Inbox { return &Inbox{store, c, o} }
+func New(store Store, c clock.Clock, o Observer, s Signals) *Inbox { return &Inbox{store, c, o, s} }
 
 // Query is a request for a list, as it was sent: "" where something was left out.
 type Query struct{ From, To, Page, Limit string }
@@ -132,6 +139,7 @@ func (i *Inbox) Mark(ctx context.Context, v notification.Viewer, id int64, actio
 		return Marked{}, err
 	}
 	i.observer.Marked(a, 1)
+	i.signals.Changed(ctx, v.Lab)
 	activities, err := i.store.ActivitiesOf(ctx, v.Lab, []int64{id})
 	return Marked{NotificationID: id, ReadOn: readOn, Activities: activities[id]}, err
 }
@@ -150,6 +158,9 @@ func (i *Inbox) MarkAll(ctx context.Context, v notification.Viewer) (int, error)
 		}
 		total += n
 		i.observer.Marked(notification.Read, n)
+		if n > 0 {
+			i.signals.Changed(ctx, v.Lab)
+		}
 		if n < markStep {
 			break
 		}

@@ -63,6 +63,11 @@ type Observer interface {
 	Notified(outcome Outcome)
 }
 
+// Signals wakes the open pages of a laboratory.
+type Signals interface {
+	Changed(ctx context.Context, lab authn.LabScope)
+}
+
 // Outcome is what became of a trigger.
 type Outcome string
 
@@ -85,6 +90,7 @@ type Deps struct {
 	Observer Observer
 	// WakeRelay has the outbox looked at.
 	WakeRelay func()
+	Signals   Signals
 }
 
 // Notifier is the use case. Its methods may be called from several goroutines.
@@ -144,6 +150,7 @@ func (n *Notifier) Notify(ctx context.Context, p authn.Principal, t Trigger) (Re
 	if added {
 		outcome = Stored
 		n.d.WakeRelay()
+		n.d.Signals.Changed(ctx, lab)
 	}
 	n.d.Observer.Notified(outcome)
 	return Result{Outcome: outcome, NotificationID: id, Topic: record.Topic}, nil

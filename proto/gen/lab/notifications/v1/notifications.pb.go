@@ -1861,6 +1861,42 @@ func (x *UnsubscribeTopicsResponse) GetTopics() []string {
 	return nil
 }
 
+type WatchNotificationsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchNotificationsRequest) Reset() {
+	*x = WatchNotificationsRequest{}
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchNotificationsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchNotificationsRequest) ProtoMessage() {}
+
+func (x *WatchNotificationsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchNotificationsRequest.ProtoReflect.Descriptor instead.
+func (*WatchNotificationsRequest) Descriptor() ([]byte, []int) {
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{29}
+}
+
 type GetServiceWorkerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// firebase-messaging-sw.js, fcm-sw.js or web-push-sw.js.
@@ -1871,7 +1907,7 @@ type GetServiceWorkerRequest struct {
 
 func (x *GetServiceWorkerRequest) Reset() {
 	*x = GetServiceWorkerRequest{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[29]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1883,7 +1919,7 @@ func (x *GetServiceWorkerRequest) String() string {
 func (*GetServiceWorkerRequest) ProtoMessage() {}
 
 func (x *GetServiceWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[29]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1896,7 +1932,7 @@ func (x *GetServiceWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServiceWorkerRequest.ProtoReflect.Descriptor instead.
 func (*GetServiceWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{29}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetServiceWorkerRequest) GetFile() string {
@@ -2075,9 +2111,10 @@ const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\x19UnsubscribeTopicsResponse\x12\x18\n" +
 	"\asuccess\x18\x01 \x01(\bR\asuccess\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +
-	"\x06topics\x18\x03 \x03(\tR\x06topics\"-\n" +
+	"\x06topics\x18\x03 \x03(\tR\x06topics\"\x1b\n" +
+	"\x19WatchNotificationsRequest\"-\n" +
 	"\x17GetServiceWorkerRequest\x12\x12\n" +
-	"\x04file\x18\x01 \x01(\tR\x04file2\xa0\x11\n" +
+	"\x04file\x18\x01 \x01(\tR\x04file2\x8e\x12\n" +
 	"\x14NotificationsService\x12\xa6\x01\n" +
 	"\x11ListNotifications\x12..lab.notifications.v1.ListNotificationsRequest\x1a/.lab.notifications.v1.ListNotificationsResponse\"0\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\x1b\x12\x19/api-v3/notifications/all\x12\xbf\x01\n" +
 	"\x06Notify\x12#.lab.notifications.v1.NotifyRequest\x1a$.lab.notifications.v1.NotifyResponse\"j\x8a\xe7\x18\x12\x12\acallout\x12\agateway\x82\xd3\xe4\x93\x02N:\acontext\"C/api-v3/notifications/{gateway}/{notification_type_id}/topic/notify\x12\xc7\x01\n" +
@@ -2089,7 +2126,8 @@ const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\x0eGetPreferences\x12+.lab.notifications.v1.GetPreferencesRequest\x1a,.lab.notifications.v1.GetPreferencesResponse\"[\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02F\x12D/api-v3/notifications/notification-type/user-preferences/{labUserId}\x12\xc8\x01\n" +
 	"\x11UpdatePreferences\x12..lab.notifications.v1.UpdatePreferencesRequest\x1a/.lab.notifications.v1.UpdatePreferencesResponse\"R\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02=:\x01*\"8/api-v3/notifications/notification-type/user-preferences\x12\xb3\x01\n" +
 	"\x0fSubscribeTopics\x12,.lab.notifications.v1.SubscribeTopicsRequest\x1a-.lab.notifications.v1.SubscribeTopicsResponse\"C\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02.:\x01*\")/api-v3/notifications/fcm/topic/subscribe\x12\xbb\x01\n" +
-	"\x11UnsubscribeTopics\x12..lab.notifications.v1.UnsubscribeTopicsRequest\x1a/.lab.notifications.v1.UnsubscribeTopicsResponse\"E\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x020:\x01*\"+/api-v3/notifications/fcm/topic/unsubscribe\x12\x9b\x01\n" +
+	"\x11UnsubscribeTopics\x12..lab.notifications.v1.UnsubscribeTopicsRequest\x1a/.lab.notifications.v1.UnsubscribeTopicsResponse\"E\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x020:\x01*\"+/api-v3/notifications/fcm/topic/unsubscribe\x12l\n" +
+	"\x12WatchNotifications\x12/.lab.notifications.v1.WatchNotificationsRequest\x1a\x12.lab.type.v1.Event\"\x0f\x8a\xe7\x18\v\b\x01\x12\agateway0\x01\x12\x9b\x01\n" +
 	"\x10GetServiceWorker\x12-.lab.notifications.v1.GetServiceWorkerRequest\x1a\x14.google.api.HttpBody\"B\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02-\x12+/api-v3/notifications/service-worker/{file}BSZQgithub.com/labplatform/labplatform/proto/gen/lab/notifications/v1;notificationsv1b\x06proto3"
 
 var (
@@ -2104,7 +2142,7 @@ func file_lab_notifications_v1_notifications_proto_rawDescGZIP() []byte {
 	return file_lab_notifications_v1_notifications_proto_rawDescData
 }
 
-var file_lab_notifications_v1_notifications_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_lab_notifications_v1_notifications_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_lab_notifications_v1_notifications_proto_goTypes = []any{
 	(*ListNotificationsRequest)(nil),  // 0: lab.notifications.v1.ListNotificationsRequest
 	(*ListNotificationsResponse)(nil), // 1: lab.notifications.v1.ListNotificationsResponse
@@ -2135,25 +2173,27 @@ var file_lab_notifications_v1_notifications_proto_goTypes = []any{
 	(*SubscribeTopicsResponse)(nil),   // 26: lab.notifications.v1.SubscribeTopicsResponse
 	(*UnsubscribeTopicsRequest)(nil),  // 27: lab.notifications.v1.UnsubscribeTopicsRequest
 	(*UnsubscribeTopicsResponse)(nil), // 28: lab.notifications.v1.UnsubscribeTopicsResponse
-	(*GetServiceWorkerRequest)(nil),   // 29: lab.notifications.v1.GetServiceWorkerRequest
-	(*v1.RawJSON)(nil),                // 30: lab.type.v1.RawJSON
-	(*httpbody.HttpBody)(nil),         // 31: google.api.HttpBody
+	(*WatchNotificationsRequest)(nil), // 29: lab.notifications.v1.WatchNotificationsRequest
+	(*GetServiceWorkerRequest)(nil),   // 30: lab.notifications.v1.GetServiceWorkerRequest
+	(*v1.RawJSON)(nil),                // 31: lab.type.v1.RawJSON
+	(*v1.Event)(nil),                  // 32: lab.type.v1.Event
+	(*httpbody.HttpBody)(nil),         // 33: google.api.HttpBody
 }
 var file_lab_notifications_v1_notifications_proto_depIdxs = []int32{
 	2,  // 0: lab.notifications.v1.ListNotificationsResponse.data:type_name -> lab.notifications.v1.Notification
 	3,  // 1: lab.notifications.v1.Notification.message:type_name -> lab.notifications.v1.NotificationMessage
 	4,  // 2: lab.notifications.v1.Notification.notification_activities:type_name -> lab.notifications.v1.NotificationActivity
-	30, // 3: lab.notifications.v1.NotificationMessage.data:type_name -> lab.type.v1.RawJSON
-	30, // 4: lab.notifications.v1.NotifyRequest.context:type_name -> lab.type.v1.RawJSON
+	31, // 3: lab.notifications.v1.NotificationMessage.data:type_name -> lab.type.v1.RawJSON
+	31, // 4: lab.notifications.v1.NotifyRequest.context:type_name -> lab.type.v1.RawJSON
 	9,  // 5: lab.notifications.v1.MarkNotificationResponse.notification_data:type_name -> lab.notifications.v1.NotificationState
 	4,  // 6: lab.notifications.v1.NotificationState.notification_activities:type_name -> lab.notifications.v1.NotificationActivity
 	4,  // 7: lab.notifications.v1.ListActivitiesResponse.notification_activities:type_name -> lab.notifications.v1.NotificationActivity
 	16, // 8: lab.notifications.v1.ListTypesResponse.notification_types:type_name -> lab.notifications.v1.NotificationType
-	30, // 9: lab.notifications.v1.NotificationType.default_message_params:type_name -> lab.type.v1.RawJSON
+	31, // 9: lab.notifications.v1.NotificationType.default_message_params:type_name -> lab.type.v1.RawJSON
 	17, // 10: lab.notifications.v1.UpdateTypesRequest.notification_types:type_name -> lab.notifications.v1.TypeSwitch
 	17, // 11: lab.notifications.v1.UpdateTypesResponse.notification_types:type_name -> lab.notifications.v1.TypeSwitch
 	22, // 12: lab.notifications.v1.GetPreferencesResponse.user_preferences:type_name -> lab.notifications.v1.Preference
-	30, // 13: lab.notifications.v1.UpdatePreferencesRequest.labUserId:type_name -> lab.type.v1.RawJSON
+	31, // 13: lab.notifications.v1.UpdatePreferencesRequest.labUserId:type_name -> lab.type.v1.RawJSON
 	22, // 14: lab.notifications.v1.UpdatePreferencesResponse.user_preferences:type_name -> lab.notifications.v1.Preference
 	0,  // 15: lab.notifications.v1.NotificationsService.ListNotifications:input_type -> lab.notifications.v1.ListNotificationsRequest
 	5,  // 16: lab.notifications.v1.NotificationsService.Notify:input_type -> lab.notifications.v1.NotifyRequest
@@ -2166,21 +2206,23 @@ var file_lab_notifications_v1_notifications_proto_depIdxs = []int32{
 	23, // 23: lab.notifications.v1.NotificationsService.UpdatePreferences:input_type -> lab.notifications.v1.UpdatePreferencesRequest
 	25, // 24: lab.notifications.v1.NotificationsService.SubscribeTopics:input_type -> lab.notifications.v1.SubscribeTopicsRequest
 	27, // 25: lab.notifications.v1.NotificationsService.UnsubscribeTopics:input_type -> lab.notifications.v1.UnsubscribeTopicsRequest
-	29, // 26: lab.notifications.v1.NotificationsService.GetServiceWorker:input_type -> lab.notifications.v1.GetServiceWorkerRequest
-	1,  // 27: lab.notifications.v1.NotificationsService.ListNotifications:output_type -> lab.notifications.v1.ListNotificationsResponse
-	6,  // 28: lab.notifications.v1.NotificationsService.Notify:output_type -> lab.notifications.v1.NotifyResponse
-	8,  // 29: lab.notifications.v1.NotificationsService.MarkNotification:output_type -> lab.notifications.v1.MarkNotificationResponse
-	11, // 30: lab.notifications.v1.NotificationsService.MarkAllRead:output_type -> lab.notifications.v1.MarkAllReadResponse
-	13, // 31: lab.notifications.v1.NotificationsService.ListActivities:output_type -> lab.notifications.v1.ListActivitiesResponse
-	15, // 32: lab.notifications.v1.NotificationsService.ListTypes:output_type -> lab.notifications.v1.ListTypesResponse
-	19, // 33: lab.notifications.v1.NotificationsService.UpdateTypes:output_type -> lab.notifications.v1.UpdateTypesResponse
-	21, // 34: lab.notifications.v1.NotificationsService.GetPreferences:output_type -> lab.notifications.v1.GetPreferencesResponse
-	24, // 35: lab.notifications.v1.NotificationsService.UpdatePreferences:output_type -> lab.notifications.v1.UpdatePreferencesResponse
-	26, // 36: lab.notifications.v1.NotificationsService.SubscribeTopics:output_type -> lab.notifications.v1.SubscribeTopicsResponse
-	28, // 37: lab.notifications.v1.NotificationsService.UnsubscribeTopics:output_type -> lab.notifications.v1.UnsubscribeTopicsResponse
-	31, // 38: lab.notifications.v1.NotificationsService.GetServiceWorker:output_type -> google.api.HttpBody
-	27, // [27:39] is the sub-list for method output_type
-	15, // [15:27] is the sub-list for method input_type
+	29, // 26: lab.notifications.v1.NotificationsService.WatchNotifications:input_type -> lab.notifications.v1.WatchNotificationsRequest
+	30, // 27: lab.notifications.v1.NotificationsService.GetServiceWorker:input_type -> lab.notifications.v1.GetServiceWorkerRequest
+	1,  // 28: lab.notifications.v1.NotificationsService.ListNotifications:output_type -> lab.notifications.v1.ListNotificationsResponse
+	6,  // 29: lab.notifications.v1.NotificationsService.Notify:output_type -> lab.notifications.v1.NotifyResponse
+	8,  // 30: lab.notifications.v1.NotificationsService.MarkNotification:output_type -> lab.notifications.v1.MarkNotificationResponse
+	11, // 31: lab.notifications.v1.NotificationsService.MarkAllRead:output_type -> lab.notifications.v1.MarkAllReadResponse
+	13, // 32: lab.notifications.v1.NotificationsService.ListActivities:output_type -> lab.notifications.v1.ListActivitiesResponse
+	15, // 33: lab.notifications.v1.NotificationsService.ListTypes:output_type -> lab.notifications.v1.ListTypesResponse
+	19, // 34: lab.notifications.v1.NotificationsService.UpdateTypes:output_type -> lab.notifications.v1.UpdateTypesResponse
+	21, // 35: lab.notifications.v1.NotificationsService.GetPreferences:output_type -> lab.notifications.v1.GetPreferencesResponse
+	24, // 36: lab.notifications.v1.NotificationsService.UpdatePreferences:output_type -> lab.notifications.v1.UpdatePreferencesResponse
+	26, // 37: lab.notifications.v1.NotificationsService.SubscribeTopics:output_type -> lab.notifications.v1.SubscribeTopicsResponse
+	28, // 38: lab.notifications.v1.NotificationsService.UnsubscribeTopics:output_type -> lab.notifications.v1.UnsubscribeTopicsResponse
+	32, // 39: lab.notifications.v1.NotificationsService.WatchNotifications:output_type -> lab.type.v1.Event
+	33, // 40: lab.notifications.v1.NotificationsService.GetServiceWorker:output_type -> google.api.HttpBody
+	28, // [28:41] is the sub-list for method output_type
+	15, // [15:28] is the sub-list for method input_type
 	15, // [15:15] is the sub-list for extension type_name
 	15, // [15:15] is the sub-list for extension extendee
 	0,  // [0:15] is the sub-list for field type_name
@@ -2207,7 +2249,7 @@ func file_lab_notifications_v1_notifications_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_notifications_v1_notifications_proto_rawDesc), len(file_lab_notifications_v1_notifications_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   30,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

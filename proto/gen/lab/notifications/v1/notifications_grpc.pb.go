@@ -10,6 +10,7 @@ package notificationsv1
 
 import (
 	context "context"
+	v1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	httpbody "google.golang.org/genproto/googleapis/api/httpbody"
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
@@ -22,18 +23,19 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	NotificationsService_ListNotifications_FullMethodName = "/lab.notifications.v1.NotificationsService/ListNotifications"
-	NotificationsService_Notify_FullMethodName            = "/lab.notifications.v1.NotificationsService/Notify"
-	NotificationsService_MarkNotification_FullMethodName  = "/lab.notifications.v1.NotificationsService/MarkNotification"
-	NotificationsService_MarkAllRead_FullMethodName       = "/lab.notifications.v1.NotificationsService/MarkAllRead"
-	NotificationsService_ListActivities_FullMethodName    = "/lab.notifications.v1.NotificationsService/ListActivities"
-	NotificationsService_ListTypes_FullMethodName         = "/lab.notifications.v1.NotificationsService/ListTypes"
-	NotificationsService_UpdateTypes_FullMethodName       = "/lab.notifications.v1.NotificationsService/UpdateTypes"
-	NotificationsService_GetPreferences_FullMethodName    = "/lab.notifications.v1.NotificationsService/GetPreferences"
-	NotificationsService_UpdatePreferences_FullMethodName = "/lab.notifications.v1.NotificationsService/UpdatePreferences"
-	NotificationsService_SubscribeTopics_FullMethodName   = "/lab.notifications.v1.NotificationsService/SubscribeTopics"
-	NotificationsService_UnsubscribeTopics_FullMethodName = "/lab.notifications.v1.NotificationsService/UnsubscribeTopics"
-	NotificationsService_GetServiceWorker_FullMethodName  = "/lab.notifications.v1.NotificationsService/GetServiceWorker"
+	NotificationsService_ListNotifications_FullMethodName  = "/lab.notifications.v1.NotificationsService/ListNotifications"
+	NotificationsService_Notify_FullMethodName             = "/lab.notifications.v1.NotificationsService/Notify"
+	NotificationsService_MarkNotification_FullMethodName   = "/lab.notifications.v1.NotificationsService/MarkNotification"
+	NotificationsService_MarkAllRead_FullMethodName        = "/lab.notifications.v1.NotificationsService/MarkAllRead"
+	NotificationsService_ListActivities_FullMethodName     = "/lab.notifications.v1.NotificationsService/ListActivities"
+	NotificationsService_ListTypes_FullMethodName          = "/lab.notifications.v1.NotificationsService/ListTypes"
+	NotificationsService_UpdateTypes_FullMethodName        = "/lab.notifications.v1.NotificationsService/UpdateTypes"
+	NotificationsService_GetPreferences_FullMethodName     = "/lab.notifications.v1.NotificationsService/GetPreferences"
+	NotificationsService_UpdatePreferences_FullMethodName  = "/lab.notifications.v1.NotificationsService/UpdatePreferences"
+	NotificationsService_SubscribeTopics_FullMethodName    = "/lab.notifications.v1.NotificationsService/SubscribeTopics"
+	NotificationsService_UnsubscribeTopics_FullMethodName  = "/lab.notifications.v1.NotificationsService/UnsubscribeTopics"
+	NotificationsService_WatchNotifications_FullMethodName = "/lab.notifications.v1.NotificationsService/WatchNotifications"
+	NotificationsService_GetServiceWorker_FullMethodName   = "/lab.notifications.v1.NotificationsService/GetServiceWorker"
 )
 
 // NotificationsServiceClient is the client API for NotificationsService service.
@@ -64,6 +66,9 @@ type NotificationsServiceClient interface {
 	SubscribeTopics(ctx context.Context, in *SubscribeTopicsRequest, opts ...grpc.CallOption) (*SubscribeTopicsResponse, error)
 	// Unsubscribes a device token from every stored topic and forgets the device.
 	UnsubscribeTopics(ctx context.Context, in *UnsubscribeTopicsRequest, opts ...grpc.CallOption) (*UnsubscribeTopicsResponse, error)
+	// Streams new notifications and the count of unread ones to a login. The edge offers it as server-sent events at
+	// GET /api-v3/notifications/live; metadata last-event-id replays what came after that notification.
+	WatchNotifications(ctx context.Context, in *WatchNotificationsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[v1.Event], error)
 	// Returns the web push service worker. Needs no session.
 	GetServiceWorker(ctx context.Context, in *GetServiceWorkerRequest, opts ...grpc.CallOption) (*httpbody.HttpBody, error)
 }
@@ -186,6 +191,25 @@ func (c *notificationsServiceClient) UnsubscribeTopics(ctx context.Context, in *
 	return out, nil
 }
 
+func (c *notificationsServiceClient) WatchNotifications(ctx context.Context, in *WatchNotificationsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[v1.Event], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &NotificationsService_ServiceDesc.Streams[0], NotificationsService_WatchNotifications_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchNotificationsRequest, v1.Event]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type NotificationsService_WatchNotificationsClient = grpc.ServerStreamingClient[v1.Event]
+
 func (c *notificationsServiceClient) GetServiceWorker(ctx context.Context, in *GetServiceWorkerRequest, opts ...grpc.CallOption) (*httpbody.HttpBody, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(httpbody.HttpBody)
@@ -224,6 +248,9 @@ type NotificationsServiceServer interface {
 	SubscribeTopics(context.Context, *SubscribeTopicsRequest) (*SubscribeTopicsResponse, error)
 	// Unsubscribes a device token from every stored topic and forgets the device.
 	UnsubscribeTopics(context.Context, *UnsubscribeTopicsRequest) (*UnsubscribeTopicsResponse, error)
+	// Streams new notifications and the count of unread ones to a login. The edge offers it as server-sent events at
+	// GET /api-v3/notifications/live; metadata last-event-id replays what came after that notification.
+	WatchNotifications(*WatchNotificationsRequest, grpc.ServerStreamingServer[v1.Event]) error
 	// Returns the web push service worker. Needs no session.
 	GetServiceWorker(context.Context, *GetServiceWorkerRequest) (*httpbody.HttpBody, error)
 	mustEmbedUnimplementedNotificationsServiceServer()
@@ -268,6 +295,9 @@ func (UnimplementedNotificationsServiceServer) SubscribeTopics(context.Context, 
 }
 func (UnimplementedNotificationsServiceServer) UnsubscribeTopics(context.Context, *UnsubscribeTopicsRequest) (*UnsubscribeTopicsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UnsubscribeTopics not implemented")
+}
+func (UnimplementedNotificationsServiceServer) WatchNotifications(*WatchNotificationsRequest, grpc.ServerStreamingServer[v1.Event]) error {
+	return status.Error(codes.Unimplemented, "method WatchNotifications not implemented")
 }
 func (UnimplementedNotificationsServiceServer) GetServiceWorker(context.Context, *GetServiceWorkerRequest) (*httpbody.HttpBody, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetServiceWorker not implemented")
@@ -491,6 +521,17 @@ func _NotificationsService_UnsubscribeTopics_Handler(srv interface{}, ctx contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _NotificationsService_WatchNotifications_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchNotificationsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(NotificationsServiceServer).WatchNotifications(m, &grpc.GenericServerStream[WatchNotificationsRequest, v1.Event]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type NotificationsService_WatchNotificationsServer = grpc.ServerStreamingServer[v1.Event]
+
 func _NotificationsService_GetServiceWorker_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetServiceWorkerRequest)
 	if err := dec(in); err != nil {
@@ -565,6 +606,12 @@ var NotificationsService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _NotificationsService_GetServiceWorker_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "WatchNotifications",
+			Handler:       _NotificationsService_WatchNotifications_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "lab/notifications/v1/notifications.proto",
 }

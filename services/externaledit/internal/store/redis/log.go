@@ -11,6 +11,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/services/externaledit/internal/watch"
 )
 
@@ -26,16 +27,16 @@ const (
 type Channels struct {
 	client goredis.UniversalClient
 	script *goredis.Script
-	hub    *hub
+	hub    *redisdb.Hub
 }
 
 // New returns the channels of client, which stays the caller's to close, after Close.
 func New(client goredis.UniversalClient) *Channels {
-	return &Channels{client: client, script: goredis.NewScript(appendScript), hub: newHub(client)}
+	return &Channels{client: client, script: goredis.NewScript(appendScript), hub: redisdb.NewHub(client)}
 }
 
 // Close ends the subscription.
-func (c *Channels) Close() error { return c.hub.close() }
+func (c *Channels) Close() error { return c.hub.Close() }
 
 // key is the stream of a channel.
 func key(channel string) string { return "external_edit_log:{" + channel + "}" }
@@ -73,11 +74,8 @@ func (c *Channels) After(ctx context.Context, channel, id string, limit int) ([]
 
 // Listen implements watch.Log.
 func (c *Channels) Listen(ctx context.Context, channel string) (<-chan struct{}, func(), error) {
-	signal, err := c.hub.join(ctx, channel)
-	if err != nil {
-		return nil, nil, wrap("listen to events", err)
-	}
-	return signal, func() { c.hub.leave(channel, signal) }, nil
+	signal, stop, err := c.hub.Listen(ctx, channel)
+	return signal, stop, wrap("listen to events", err)
 }
 
 func wrap(operation string, err error) error {

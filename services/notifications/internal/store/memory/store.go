@@ -118,7 +118,7 @@ func (s *Store) List(_ context.Context, v notification.Viewer, w notification.Wi
 	all = all[min(p.Offset, len(all)):]
 	var list []notification.Notification
 	for _, n := range all[:min(p.Limit, len(all))] {
-		list = append(list, notification.Notification{ID: n.id, TypeID: n.TypeID, Message: n.Message, CreatedAt: n.created, ReadOn: s.readOn(v, n.id)})
+		list = append(list, s.shown(v, n))
 	}
 	return list, nil
 }

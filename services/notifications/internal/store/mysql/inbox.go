@@ -60,6 +60,10 @@ func (s *Store) List(
 		" ORDER BY n.created_at DESC, n.id DESC LIMIT ? OFFSET ?) page JOIN Notifications n ON n.id = page.id" + readStateJoin +
 		" ORDER BY n.created_at DESC, n.id DESC"
 	args = append(args, w.From, w.To, p.Limit, p.Offset, v.Type, v.ID)
+	return s.notifications(ctx, query, args)
+}
+
+func (s *Store) notifications(ctx context.Context, query string, args []any) ([]notification.Notification, error) {
 	rows, err := s.db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, mysqldb.Wrap("list notifications", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/notifications/internal/device"
 	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
+	"github.com/labplatform/labplatform/services/notifications/internal/live"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 	"github.com/labplatform/labplatform/services/notifications/internal/preference"
@@ -25,6 +26,7 @@ import (
 // the administrator 79 of laboratory 12, and 87 of laboratory 13.
 type Store interface {
 	inbox.Store
+	live.Store
 	preference.Store
 	notify.Store
 	device.Store
@@ -63,6 +65,7 @@ func Run(t *testing.T, open func(*testing.T) Store) {
 	for name, test := range map[string]func(*testing.T, Store){
 		"who sees what":                              audiences,
 		"pages are stable":                           pages,
+		"what comes after a position":                after,
 		"the first reading counts":                   reading,
 		"readers at once leave one activity":         readers,
 		"everything is marked read in steps":         markAll,

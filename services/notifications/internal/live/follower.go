@@ -1,0 +1,136 @@
+package live
+
+import (
+	"context"
+	"time"
+
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+)
+
+// follower is one stream.
+type follower struct {
+	Deps
+
+	viewer notification.Viewer
+	out    Reader
+	since  int64           // epoch seconds; nothing older becomes visible any more
+	seen   map[int64]int64 // what needs no sending, with its time, from since on
+	unread int64           // as sent last; -1: not yet
+}
+
+// begin sets where the first look starts and returns the id of the reader's position.
+func (f *follower) begin(ctx context.Context, last string) (int64, error) {
+	now := f.Clock.Now()
+	at, ok, err := f.position(ctx, last)
+	if err != nil {
+		return 0, err
+	}
+	if ok {
+		f.since = max(at.CreatedAt-seconds(settle), now.Add(-replayed).Unix())
+		f.seen[at.ID] = at.CreatedAt
+		return at.ID, nil
+	}
+	f.since = now.Add(-settle).Unix()
+	if at, err = f.Store.Newest(ctx, f.viewer); err != nil {
+		return 0, err
+	}
+	return at.ID, f.each(ctx, func([]notification.Notification) error { return nil }) // they were there before the reader
+}
+
+func (f *follower) follow(ctx context.Context, signal <-chan struct{}) error {
+	end := time.NewTimer(f.MaxAge)
+	defer end.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		if err := f.look(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-end.C:
+			return nil
+		case <-signal:
+		case <-look.C:
+		}
+	}
+}
+
+// look sends what is new.
+func (f *follower) look(ctx context.Context) error {
+	now := f.Clock.Now()
+	if err := f.each(ctx, func(list []notification.Notification) error { return f.send(ctx, list) }); err != nil {
+		return err
+	}
+	f.since = max(f.since, now.Add(-settle).Unix())
+	for id, createdAt := range f.seen {
+		if createdAt < f.since {
+			delete(f.seen, id)
+		}
+	}
+	return f.count(ctx, now)
+}
+
+// each calls do with what was not seen, oldest first, a page at a time.
+func (f *follower) each(ctx context.Context, do func([]notification.Notification) error) error {
+	from := Position{CreatedAt: f.since}
+	for {
+		list, err := f.Store.After(ctx, f.viewer, from, page)
+		if err != nil {
+			return err
+		}
+		var unseen []notification.Notification
+		for _, n := range list {
+			if _, ok := f.seen[n.ID]; !ok {
+				unseen = append(unseen, n)
+			}
+			from = Position{n.CreatedAt, n.ID}
+		}
+		if err := do(unseen); err != nil {
+			return err
+		}
+		for _, n := range unseen {
+			f.seen[n.ID] = n.CreatedAt
+		}
+		if len(list) < page {
+			return nil
+		}
+	}
+}
+
+func (f *follower) send(ctx context.Context, list []notification.Notification) error {
+	if len(list) == 0 {
+		return nil
+	}
+	ids := make([]int64, len(list))
+	for i, n := range list {
+		ids[i] = n.ID
+	}
+	activities, err := f.Store.ActivitiesOf(ctx, f.viewer.Lab, ids)
+	if err != nil {
+		return err
+	}
+	for _, n := range list {
+		if err := f.out.Notification(n, activities[n.ID]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count sends the number of unread notifications when it is another than before.
+func (f *follower) count(ctx context.Context, now time.Time) error {
+	window, err := notification.ParseWindow("", "", time.UTC, now)
+	if err != nil {
+		return err
+	}
+	unread, err := f.Store.Unread(ctx, f.viewer, window, f.MaxUnread)
+	if err != nil || unread == f.unread {
+		return err
+	}
+	f.unread = unread
+	return f.out.Unread(unread)
+}
+
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }

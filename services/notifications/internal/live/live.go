@@ -1,0 +1,99 @@
+// Package live owns how an open page follows the inbox: from where it was, without a gap, until it goes.
+//
+// Ids and times are given out before the commit, so a notification may become visible after a newer one. Every look
+// therefore begins some time back, and what was sent already is remembered. For a reader that comes back nothing is
+// remembered: it may get again what it had in that time, and tells repeats by their id.
+package live
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+)
+
+const (
+	page = 100
+	// lookEvery finds changes whose signal was lost.
+	lookEvery = 15 * time.Second
+	// settle is more than the time that a commit may take: callers have given up before.
+	settle = 30 * time.Second
+	// replayed bounds what a reader that was away gets; the list has the rest.
+	replayed = 24 * time.Hour
+)
+
+// Signals tells that the inbox of a laboratory may have changed.
+type Signals interface {
+	// Listen returns a channel that gets a value with every change until stop is called.
+	Listen(ctx context.Context, lab authn.LabScope) (signal <-chan struct{}, stop func(), err error)
+}
+
+// Reader is an open page. An error of its methods ends the stream.
+type Reader interface {
+	// Position tells the page where it is; it is called first and once.
+	Position(id int64) error
+	Notification(n notification.Notification, activities []notification.Activity) error
+	Unread(n int64) error
+}
+
+// Gauge counts who watches.
+type Gauge interface{ Watching(change int) }
+
+// Deps is what the use case works with.
+type Deps struct {
+	Store   Store
+	Signals Signals
+	Clock   clock.Clock
+	Gauge   Gauge
+	// MaxAge ends a stream, so that a login is looked at again when its reader comes back.
+	MaxAge time.Duration
+	// MaxUnread is where the count of unread notifications stops.
+	MaxUnread int
+}
+
+// UseCase follows inboxes. Its methods may be called from several goroutines.
+type UseCase struct{ d Deps }
+
+// New returns the use case.
+func New(d Deps) *UseCase { return &UseCase{d} }
+
+// Watch sends what comes after the notification called last, without last what comes from now on, and the count of
+// unread notifications, at first and whenever it changed. It returns nil when the stream is old enough.
+func (u *UseCase) Watch(ctx context.Context, v notification.Viewer, last string, out Reader) error {
+	signal, stop, err := u.d.Signals.Listen(ctx, v.Lab)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	f := &follower{Deps: u.d, viewer: v, out: out, seen: map[int64]int64{}, unread: -1}
+	at, err := f.begin(ctx, last)
+	if err != nil {
+		return err
+	}
+	if err := out.Position(at); err != nil {
+		return err
+	}
+	u.d.Gauge.Watching(1)
+	defer u.d.Gauge.Watching(-1)
+	return f.follow(ctx, signal)
+}
+
+// position returns where the notification called last is; ok is false when the viewer has none of that name.
+func (f *follower) position(ctx context.Context, last string) (p Position, ok bool, err error) {
+	id, err := strconv.ParseInt(last, 10, 64)
+	if err != nil || id < 0 {
+		return Position{}, false, nil //nolint:nilerr // browsers send what they were sent; anything else is no position
+	}
+	if id == 0 { // of an inbox that was empty
+		return Position{}, true, nil
+	}
+	p, err = f.Store.Position(ctx, f.viewer, id)
+	if errors.Is(err, notification.ErrNotFound) {
+		return Position{}, false, nil
+	}
+	return p, err == nil, err
+}

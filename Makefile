@@ -71,7 +71,8 @@ generate: tools ## Generate Go and OpenAPI from the contracts
 	@$(BIN)/protodeps .proto-deps
 	@$(BUF) format -w proto
 	@rm -rf proto/gen && $(BUF) generate
-	@$(BIN)/openapi proto/openapi/lab.swagger.json
+	@$(BUF) build proto -o $(BIN)/contracts.binpb
+	@$(BIN)/openapi proto/openapi/lab.swagger.json $(BIN)/contracts.binpb proto/lab proto/openapi/lab.openapi.json
 
 lint-proto: tools ## Lint the contracts
 	@$(BIN)/protodeps .proto-deps >/dev/null

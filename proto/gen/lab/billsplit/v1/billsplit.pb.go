@@ -9,6 +9,7 @@
 package billsplitv1
 
 import (
+	_ "github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-openapiv2/options"
 	v1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -907,12 +908,12 @@ var File_lab_billsplit_v1_billsplit_proto protoreflect.FileDescriptor
 
 const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\n" +
-	" lab/billsplit/v1/billsplit.proto\x12\x10lab.billsplit.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16lab/type/v1/type.proto\"\xa5\x02\n" +
-	"\x10SplitBillRequest\x12\x17\n" +
-	"\abill_id\x18\x01 \x01(\x03R\x06billId\x12/\n" +
-	"\btest_ids\x18\x02 \x01(\v2\x14.lab.type.v1.RawJSONR\atestIds\x12\"\n" +
+	" lab/billsplit/v1/billsplit.proto\x12\x10lab.billsplit.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"\xd2\x02\n" +
+	"\x10SplitBillRequest\x12%\n" +
+	"\abill_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06billId\x124\n" +
+	"\btest_ids\x18\x02 \x01(\v2\x14.lab.type.v1.RawJSONB\x03\xe0A\x02R\atestIds\x12<\n" +
 	"\n" +
-	"new_source\x18\x03 \x01(\tH\x00R\tnewSource\x88\x01\x01\x12$\n" +
+	"new_source\x18\x03 \x01(\tB\x18\x92A\x15\xf2\x02\aOrg Pay\xf2\x02\bSelf PayH\x00R\tnewSource\x88\x01\x01\x12$\n" +
 	"\vis_validate\x18\x04 \x01(\bH\x01R\n" +
 	"isValidate\x88\x01\x01\x12&\n" +
 	"\fis_calculate\x18\x05 \x01(\bH\x02R\visCalculate\x88\x01\x01\x12\x1a\n" +
@@ -920,9 +921,9 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\v_new_sourceB\x0e\n" +
 	"\f_is_validateB\x0f\n" +
 	"\r_is_calculateB\t\n" +
-	"\a_lab_id\"\x8e\x03\n" +
-	"\x11SplitBillResponse\x12\x16\n" +
-	"\x06status\x18\x01 \x01(\tR\x06status\x12O\n" +
+	"\a_lab_id\"\xa6\x03\n" +
+	"\x11SplitBillResponse\x12.\n" +
+	"\x06status\x18\x01 \x01(\tB\x16\x92A\x13\xf2\x02\asuccess\xf2\x02\x06failedR\x06status\x12O\n" +
 	"\x11failed_validation\x18\x02 \x03(\v2\".lab.billsplit.v1.FailedValidationR\x10failedValidation\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12>\n" +
 	"\bwarnings\x18\x04 \x03(\v2\".lab.billsplit.v1.FailedValidationR\bwarnings\x127\n" +
@@ -953,9 +954,9 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\x10SplitBillSummary\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x1c\n" +
 	"\tlabBillId\x18\x02 \x01(\x03R\tlabBillId\x12!\n" +
-	"\ftotal_amount\x18\x03 \x01(\x01R\vtotalAmount\"R\n" +
-	"\x10GetFamilyRequest\x12\x17\n" +
-	"\abill_id\x18\x01 \x01(\x03R\x06billId\x12\x1a\n" +
+	"\ftotal_amount\x18\x03 \x01(\x01R\vtotalAmount\"`\n" +
+	"\x10GetFamilyRequest\x12%\n" +
+	"\abill_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06billId\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
 	"\a_lab_id\"\x9a\x01\n" +
 	"\x11GetFamilyResponse\x12 \n" +
@@ -979,13 +980,14 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\x0f_parent_bill_idB\v\n" +
 	"\t_split_atB\f\n" +
 	"\n" +
-	"_merged_at\"R\n" +
-	"\x10MergeBillRequest\x12\x17\n" +
-	"\abill_id\x18\x01 \x01(\x03R\x06billId\x12\x1a\n" +
+	"_merged_at\"`\n" +
+	"\x10MergeBillRequest\x12%\n" +
+	"\abill_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06billId\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
-	"\a_lab_id\"z\n" +
-	"\x11MergeBillResponse\x12\x16\n" +
-	"\x06status\x18\x01 \x01(\tR\x06status\x12\x18\n" +
+	"\a_lab_id\"\x89\x01\n" +
+	"\x11MergeBillResponse\x12%\n" +
+	"\x06status\x18\x01 \x01(\tB\r\x92A\n" +
+	"\xf2\x02\asuccessR\x06status\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x123\n" +
 	"\x04data\x18\x03 \x01(\v2\x1f.lab.billsplit.v1.MergeBillDataR\x04data\"\x9d\x01\n" +
 	"\rMergeBillData\x12G\n" +

@@ -9,6 +9,7 @@
 package calloutv1
 
 import (
+	_ "github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-openapiv2/options"
 	v1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -1860,28 +1861,28 @@ var File_lab_callout_v1_callout_proto protoreflect.FileDescriptor
 
 const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\n" +
-	"\x1clab/callout/v1/callout.proto\x12\x0elab.callout.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16lab/type/v1/type.proto\"5\n" +
-	"\x1aListCriticalRecordsRequest\x12\x17\n" +
-	"\abill_id\x18\x01 \x01(\x03R\x06billId\"\xa6\x01\n" +
+	"\x1clab/callout/v1/callout.proto\x12\x0elab.callout.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"C\n" +
+	"\x1aListCriticalRecordsRequest\x12%\n" +
+	"\abill_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06billId\"\xa6\x01\n" +
 	"\x1bListCriticalRecordsResponse\x128\n" +
 	"\areports\x18\x01 \x03(\v2\x1e.lab.callout.v1.CriticalReportR\areports\x12M\n" +
 	"\x11attempted_callout\x18\x02 \x01(\v2 .lab.callout.v1.AttemptedCalloutR\x10attemptedCallout\"\x9e\x01\n" +
 	"\x0eCriticalReport\x12R\n" +
 	"\x13critical_parameters\x18\x01 \x03(\v2!.lab.callout.v1.CriticalParameterR\x12criticalParameters\x128\n" +
 	"\n" +
-	"lab_report\x18\x02 \x01(\v2\x19.lab.callout.v1.LabReportR\tlabReport\"\xce\x02\n" +
+	"lab_report\x18\x02 \x01(\v2\x19.lab.callout.v1.LabReportR\tlabReport\"\x82\x03\n" +
 	"\x11CriticalParameter\x12\x19\n" +
 	"\x05value\x18\x01 \x01(\x01H\x00R\x05value\x88\x01\x01\x12%\n" +
 	"\x0eparameter_name\x18\x02 \x01(\tR\rparameterName\x12'\n" +
 	"\x0freference_range\x18\x03 \x01(\tR\x0ereferenceRange\x12\x12\n" +
 	"\x04unit\x18\x04 \x01(\tR\x04unit\x12%\n" +
-	"\x0ecritical_range\x18\x05 \x01(\tR\rcriticalRange\x12\x12\n" +
-	"\x04flag\x18\x06 \x01(\tR\x04flag\x12\x1b\n" +
+	"\x0ecritical_range\x18\x05 \x01(\tR\rcriticalRange\x12F\n" +
+	"\x04flag\x18\x06 \x01(\tB2\x92A/\xf2\x02\fcritical_low\xf2\x02\rcritical_high\xf2\x02\rcritical_textR\x04flag\x12\x1b\n" +
 	"\traw_value\x18\a \x01(\tR\brawValue\x12\x14\n" +
 	"\x05index\x18\b \x01(\x05R\x05index\x12-\n" +
 	"\x10report_format_id\x18\t \x01(\x03H\x01R\x0ereportFormatId\x88\x01\x01B\b\n" +
 	"\x06_valueB\x13\n" +
-	"\x11_report_format_id\"\xd4\x05\n" +
+	"\x11_report_format_id\"\x8e\x06\n" +
 	"\tLabReport\x12\x19\n" +
 	"\x05orgId\x18\x01 \x01(\x03H\x00R\x05orgId\x88\x01\x01\x12\x16\n" +
 	"\x06onHold\x18\x02 \x01(\x05R\x06onHold\x12\x16\n" +
@@ -1906,8 +1907,8 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\fnotPerformed\x18\x0e \x01(\x05R\fnotPerformed\x12\"\n" +
 	"\rclaim_on_hold\x18\x0f \x01(\x05R\vclaimOnHold\x12$\n" +
 	"\ruserDetailsId\x18\x10 \x01(\x03R\ruserDetailsId\x12+\n" +
-	"\x0ereportFormatId\x18\x11 \x01(\x03H\x03R\x0ereportFormatId\x88\x01\x01\x12&\n" +
-	"\x0ecriticalValues\x18\x12 \x01(\tR\x0ecriticalValues\x120\n" +
+	"\x0ereportFormatId\x18\x11 \x01(\x03H\x03R\x0ereportFormatId\x88\x01\x01\x12`\n" +
+	"\x0ecriticalValues\x18\x12 \x01(\tB8\x92A5\xf2\x02\fCALLOUT_DONE\xf2\x02\x0fCALLOUT_PENDING\xf2\x02\x11CALLOUT_ATTEMPTEDR\x0ecriticalValues\x120\n" +
 	"\x14auto_approval_status\x18\x13 \x01(\x05R\x12autoApprovalStatusB\b\n" +
 	"\x06_orgIdB\v\n" +
 	"\t_docForIdB\v\n" +
@@ -1927,10 +1928,10 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"recipients\x12>\n" +
 	"\x18critical_callout_comment\x18\x02 \x01(\tB\x04\x90\xe7\x18\x01R\x16criticalCalloutComment\x12L\n" +
 	"\x14critical_values_meta\x18\x03 \x01(\v2\x14.lab.type.v1.RawJSONB\x04\x90\xe7\x18\x01R\x12criticalValuesMeta\x12N\n" +
-	"\x15critical_callout_meta\x18\x04 \x01(\v2\x14.lab.type.v1.RawJSONB\x04\x90\xe7\x18\x01R\x13criticalCalloutMeta\"7\n" +
-	"\x16ListCalloutLogsRequest\x12\x1d\n" +
+	"\x15critical_callout_meta\x18\x04 \x01(\v2\x14.lab.type.v1.RawJSONB\x04\x90\xe7\x18\x01R\x13criticalCalloutMeta\"N\n" +
+	"\x16ListCalloutLogsRequest\x124\n" +
 	"\n" +
-	"report_ids\x18\x01 \x01(\tR\treportIds\"I\n" +
+	"report_ids\x18\x01 \x01(\tB\x15\x92A\x0f\x8a\x01\f^\\d+(,\\d+)*$\xe0A\x02R\treportIds\"I\n" +
 	"\x17ListCalloutLogsResponse\x12.\n" +
 	"\x04logs\x18\x01 \x03(\v2\x1a.lab.callout.v1.CalloutLogR\x04logs\"\xa0\x01\n" +
 	"\n" +
@@ -1938,9 +1939,9 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\x04meta\x18\x01 \x01(\v2\x14.lab.type.v1.RawJSONR\x04meta\x12 \n" +
 	"\vlabUserName\x18\x02 \x01(\tR\vlabUserName\x12\"\n" +
 	"\factivityText\x18\x03 \x01(\tR\factivityText\x12\"\n" +
-	"\factivityDate\x18\x04 \x01(\tR\factivityDate\";\n" +
-	"\x13ListCalloutsRequest\x12$\n" +
-	"\x0elab_report_ids\x18\x01 \x03(\x03R\flabReportIds\"I\n" +
+	"\factivityDate\x18\x04 \x01(\tR\factivityDate\"J\n" +
+	"\x13ListCalloutsRequest\x123\n" +
+	"\x0elab_report_ids\x18\x01 \x03(\x03B\r\x92A\a\xa0\x01\xf4\x03\xa8\x01\x01\xe0A\x02R\flabReportIds\"I\n" +
 	"\x14ListCalloutsResponse\x121\n" +
 	"\arecords\x18\x01 \x03(\v2\x17.lab.callout.v1.CalloutR\arecords\"\xc3\x04\n" +
 	"\aCallout\x12\x0e\n" +
@@ -1962,22 +1963,22 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\n" +
 	"created_on\x18\r \x01(\tR\tcreatedOnB\n" +
 	"\n" +
-	"\b_bill_id\"\x88\x04\n" +
-	"\x12SaveCalloutRequest\x12\x17\n" +
-	"\abill_id\x18\x01 \x01(\x03R\x06billId\x12\x19\n" +
-	"\bis_draft\x18\x02 \x01(\bR\aisDraft\x12$\n" +
-	"\x0elab_report_ids\x18\x03 \x03(\x03R\flabReportIds\x12\x1e\n" +
+	"\b_bill_id\"\xfe\x04\n" +
+	"\x12SaveCalloutRequest\x12%\n" +
+	"\abill_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06billId\x12\x19\n" +
+	"\bis_draft\x18\x02 \x01(\bR\aisDraft\x123\n" +
+	"\x0elab_report_ids\x18\x03 \x03(\x03B\r\x92A\a\xa0\x01\xf4\x03\xa8\x01\x01\xe0A\x02R\flabReportIds\x12&\n" +
 	"\n" +
-	"recipients\x18\x04 \x03(\tR\n" +
-	"recipients\x123\n" +
-	"\x15communication_methods\x18\x05 \x03(\tR\x14communicationMethods\x12=\n" +
-	"\x18critical_callout_comment\x18\x06 \x01(\tH\x00R\x16criticalCalloutComment\x88\x01\x01\x12 \n" +
-	"\tread_back\x18\a \x01(\bH\x01R\breadBack\x88\x01\x01\x12,\n" +
-	"\x0fnotified_person\x18\b \x01(\tH\x02R\x0enotifiedPerson\x88\x01\x01\x12$\n" +
+	"recipients\x18\x04 \x03(\tB\x06\x92A\x03\xa0\x01\x14R\n" +
+	"recipients\x12;\n" +
+	"\x15communication_methods\x18\x05 \x03(\tB\x06\x92A\x03\xa0\x01\x14R\x14communicationMethods\x12E\n" +
+	"\x18critical_callout_comment\x18\x06 \x01(\tB\x06\x92A\x03x\x88'H\x00R\x16criticalCalloutComment\x88\x01\x01\x12 \n" +
+	"\tread_back\x18\a \x01(\bH\x01R\breadBack\x88\x01\x01\x124\n" +
+	"\x0fnotified_person\x18\b \x01(\tB\x06\x92A\x03x\xff\x01H\x02R\x0enotifiedPerson\x88\x01\x01\x12$\n" +
 	"\vnotified_at\x18\t \x01(\tH\x03R\n" +
-	"notifiedAt\x88\x01\x01\x12\x1d\n" +
+	"notifiedAt\x88\x01\x01\x12V\n" +
 	"\aoutcome\x18\n" +
-	" \x01(\tH\x04R\aoutcome\x88\x01\x01\x12\x14\n" +
+	" \x01(\tB7\x92A4\xf2\x02\tconfirmed\xf2\x02\x13reached_no_readback\xf2\x02\x0funable_to_reachH\x04R\aoutcome\x88\x01\x01\x12\x14\n" +
 	"\x05force\x18\v \x01(\bR\x05forceB\x1b\n" +
 	"\x19_critical_callout_commentB\f\n" +
 	"\n" +
@@ -1989,10 +1990,10 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\x13SaveCalloutResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12\x18\n" +
-	"\areports\x18\x03 \x03(\x03R\areports\"E\n" +
-	"\x13EvaluateBillRequest\x12\x17\n" +
-	"\abill_id\x18\x01 \x01(\x03R\x06billId\x12\x15\n" +
-	"\x06lab_id\x18\x02 \x01(\x03R\x05labId\"N\n" +
+	"\areports\x18\x03 \x03(\x03R\areports\"d\n" +
+	"\x13EvaluateBillRequest\x12%\n" +
+	"\abill_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06billId\x12&\n" +
+	"\x06lab_id\x18\x02 \x01(\x03B\x0f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?\xe0A\x02R\x05labId\"N\n" +
 	"\x14EvaluateBillResponse\x126\n" +
 	"\areports\x18\x01 \x03(\v2\x1c.lab.callout.v1.ReportStatusR\areports\"N\n" +
 	"\x16EvaluateReportsRequest\x12\x15\n" +
@@ -2008,7 +2009,7 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\x18ListOpenCalloutsResponse\x12/\n" +
 	"\x04open\x18\x01 \x03(\v2\x1b.lab.callout.v1.OpenCalloutR\x04open\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\tR\x03now\x12#\n" +
-	"\rlimit_reached\x18\x03 \x01(\bR\flimitReached\"\x80\x05\n" +
+	"\rlimit_reached\x18\x03 \x01(\bR\flimitReached\"\xab\x05\n" +
 	"\vOpenCallout\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x17\n" +
 	"\abill_id\x18\x02 \x01(\x03R\x06billId\x12\x1e\n" +
@@ -2020,8 +2021,8 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\x0elab_patient_id\x18\b \x01(\tR\flabPatientId\x12\x19\n" +
 	"\borg_name\x18\t \x01(\tR\aorgName\x12#\n" +
 	"\rreferral_name\x18\n" +
-	" \x01(\tR\freferralName\x12&\n" +
-	"\x0ecriticalValues\x18\v \x01(\tR\x0ecriticalValues\x12R\n" +
+	" \x01(\tR\freferralName\x12Q\n" +
+	"\x0ecriticalValues\x18\v \x01(\tB)\x92A&\xf2\x02\x0fCALLOUT_PENDING\xf2\x02\x11CALLOUT_ATTEMPTEDR\x0ecriticalValues\x12R\n" +
 	"\x13critical_parameters\x18\f \x03(\v2!.lab.callout.v1.CriticalParameterR\x12criticalParameters\x12\x1f\n" +
 	"\vdetected_at\x18\r \x01(\tR\n" +
 	"detectedAt\x12\x1a\n" +

@@ -9,6 +9,7 @@
 package cellcounterv1
 
 import (
+	_ "github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-openapiv2/options"
 	_ "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -1415,20 +1416,20 @@ var File_lab_cellcounter_v1_cellcounter_proto protoreflect.FileDescriptor
 
 const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\n" +
-	"$lab/cellcounter/v1/cellcounter.proto\x12\x12lab.cellcounter.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16lab/type/v1/type.proto\"\xbe\x01\n" +
+	"$lab/cellcounter/v1/cellcounter.proto\x12\x12lab.cellcounter.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"\xbe\x01\n" +
 	"\aMapping\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x17\n" +
 	"\acell_id\x18\x02 \x01(\x03R\x06cellId\x12.\n" +
 	"\x13report_format_index\x18\x03 \x01(\x05R\x11reportFormatIndex\x12.\n" +
 	"\x13report_format_order\x18\x04 \x01(\x05R\x11reportFormatOrder\x12(\n" +
-	"\x10include_in_total\x18\x05 \x01(\bR\x0eincludeInTotal\"T\n" +
-	"\x12GetMappingsRequest\x12\x17\n" +
-	"\atest_id\x18\x01 \x01(\x03R\x06testId\x12\x1a\n" +
+	"\x10include_in_total\x18\x05 \x01(\bR\x0eincludeInTotal\"b\n" +
+	"\x12GetMappingsRequest\x12%\n" +
+	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
-	"\a_lab_id\"\x87\x01\n" +
+	"\a_lab_id\"\x9c\x01\n" +
 	"\x13GetMappingsResponse\x127\n" +
-	"\bmappings\x18\x01 \x03(\v2\x1b.lab.cellcounter.v1.MappingR\bmappings\x12\x14\n" +
-	"\x05scope\x18\x02 \x01(\tR\x05scope\x12!\n" +
+	"\bmappings\x18\x01 \x03(\v2\x1b.lab.cellcounter.v1.MappingR\bmappings\x12)\n" +
+	"\x05scope\x18\x02 \x01(\tB\x13\x92A\x10\xf2\x02\x03lab\xf2\x02\adefaultR\x05scope\x12!\n" +
 	"\ftarget_count\x18\x03 \x01(\x05R\vtargetCount\"\xf9\x02\n" +
 	"\fMappingInput\x12\x15\n" +
 	"\x03key\x18\x01 \x01(\tH\x00R\x03key\x88\x01\x01\x12\x1c\n" +
@@ -1443,16 +1444,16 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\x14_report_format_indexB\x16\n" +
 	"\x14_report_format_orderB\x13\n" +
 	"\x11_report_format_idB\x13\n" +
-	"\x11_include_in_total\"\xd1\x01\n" +
-	"\fMappingsBody\x12<\n" +
-	"\bmappings\x18\x01 \x03(\v2 .lab.cellcounter.v1.MappingInputR\bmappings\x12\x1a\n" +
+	"\x11_include_in_total\"\xf7\x01\n" +
+	"\fMappingsBody\x12K\n" +
+	"\bmappings\x18\x01 \x03(\v2 .lab.cellcounter.v1.MappingInputB\r\x92A\a\xa0\x01\xf4\x03\xa8\x01\x01\xe0A\x02R\bmappings\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01\x12#\n" +
-	"\rcopy_defaults\x18\x03 \x01(\bR\fcopyDefaults\x12&\n" +
-	"\ftarget_count\x18\x04 \x01(\x05H\x01R\vtargetCount\x88\x01\x01B\t\n" +
+	"\rcopy_defaults\x18\x03 \x01(\bR\fcopyDefaults\x12=\n" +
+	"\ftarget_count\x18\x04 \x01(\x05B\x15\x92A\x12Y\x00\x00\x00\x00\x00\x88\xc3@i\x00\x00\x00\x00\x00\x00\xf0?H\x01R\vtargetCount\x88\x01\x01B\t\n" +
 	"\a_lab_idB\x0f\n" +
-	"\r_target_count\"\x8b\x01\n" +
-	"\x13SaveMappingsRequest\x12\x17\n" +
-	"\atest_id\x18\x01 \x01(\x03R\x06testId\x12\x1a\n" +
+	"\r_target_count\"\x99\x01\n" +
+	"\x13SaveMappingsRequest\x12%\n" +
+	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01\x124\n" +
 	"\x04body\x18\x03 \x01(\v2 .lab.cellcounter.v1.MappingsBodyR\x04bodyB\t\n" +
 	"\a_lab_id\"\x9f\x01\n" +
@@ -1460,9 +1461,9 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x1a\n" +
 	"\binserted\x18\x02 \x01(\x05R\binserted\x12\x18\n" +
 	"\aupdated\x18\x03 \x01(\x05R\aupdated\x127\n" +
-	"\bmappings\x18\x04 \x03(\v2\x1b.lab.cellcounter.v1.MappingR\bmappings\"\x8c\x01\n" +
-	"\x14PatchMappingsRequest\x12\x17\n" +
-	"\atest_id\x18\x01 \x01(\x03R\x06testId\x12\x1a\n" +
+	"\bmappings\x18\x04 \x03(\v2\x1b.lab.cellcounter.v1.MappingR\bmappings\"\x9a\x01\n" +
+	"\x14PatchMappingsRequest\x12%\n" +
+	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01\x124\n" +
 	"\x04body\x18\x03 \x01(\v2 .lab.cellcounter.v1.MappingsBodyR\x04bodyB\t\n" +
 	"\a_lab_id\"\xa0\x01\n" +
@@ -1488,17 +1489,17 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\a \x01(\x03R\tcreatedAt\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\b \x01(\x03R\tupdatedAt\"~\n" +
-	"\tCellTally\x12\x17\n" +
-	"\acell_id\x18\x01 \x01(\x03R\x06cellId\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x05R\x05count\x12-\n" +
+	"updated_at\x18\b \x01(\x03R\tupdatedAt\"\x94\x01\n" +
+	"\tCellTally\x12(\n" +
+	"\acell_id\x18\x01 \x01(\x03B\x0f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?\xe0A\x02R\x06cellId\x12\x19\n" +
+	"\x05count\x18\x02 \x01(\x05B\x03\xe0A\x02R\x05count\x12-\n" +
 	"\x10include_in_total\x18\x03 \x01(\bH\x00R\x0eincludeInTotal\x88\x01\x01B\x13\n" +
-	"\x11_include_in_total\"\xa7\x01\n" +
-	"\x1aComputeDifferentialRequest\x12\x17\n" +
-	"\atest_id\x18\x01 \x01(\x03R\x06testId\x125\n" +
-	"\x06counts\x18\x02 \x03(\v2\x1d.lab.cellcounter.v1.CellTallyR\x06counts\x12\x15\n" +
-	"\x03wbc\x18\x03 \x01(\x01H\x00R\x03wbc\x88\x01\x01\x12\x1a\n" +
-	"\bdecimals\x18\x04 \x01(\x05R\bdecimalsB\x06\n" +
+	"\x11_include_in_total\"\xcd\x01\n" +
+	"\x1aComputeDifferentialRequest\x12%\n" +
+	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\x12@\n" +
+	"\x06counts\x18\x02 \x03(\v2\x1d.lab.cellcounter.v1.CellTallyB\t\x92A\x03\xa8\x01\x01\xe0A\x02R\x06counts\x12\x15\n" +
+	"\x03wbc\x18\x03 \x01(\x01H\x00R\x03wbc\x88\x01\x01\x12'\n" +
+	"\bdecimals\x18\x04 \x01(\x05B\v\x92A\b\xf2\x02\x010\xf2\x02\x011R\bdecimalsB\x06\n" +
 	"\x04_wbc\"\xb2\x01\n" +
 	"\x1bComputeDifferentialResponse\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x05R\x05total\x12A\n" +
@@ -1511,15 +1512,15 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\x10include_in_total\x18\x03 \x01(\bR\x0eincludeInTotal\x12\x18\n" +
 	"\apercent\x18\x04 \x01(\x01R\apercent\x12\x1f\n" +
 	"\babsolute\x18\x05 \x01(\x01H\x00R\babsolute\x88\x01\x01B\v\n" +
-	"\t_absolute\"O\n" +
-	"\x10GetCountsRequest\x12\x17\n" +
-	"\atest_id\x18\x01 \x01(\x03R\x06testId\x12\"\n" +
-	"\rlab_report_id\x18\x02 \x01(\x03R\vlabReportId\"\xa2\x01\n" +
-	"\x10SaveCountRequest\x12\x17\n" +
-	"\atest_id\x18\x01 \x01(\x03R\x06testId\x12\"\n" +
-	"\rlab_report_id\x18\x02 \x01(\x03R\vlabReportId\x12\x1a\n" +
-	"\bobserver\x18\x03 \x01(\x05R\bobserver\x125\n" +
-	"\x06counts\x18\x04 \x03(\v2\x1d.lab.cellcounter.v1.CellTallyR\x06counts\"\x97\x01\n" +
+	"\t_absolute\"k\n" +
+	"\x10GetCountsRequest\x12%\n" +
+	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\x120\n" +
+	"\rlab_report_id\x18\x02 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\"\xd9\x01\n" +
+	"\x10SaveCountRequest\x12%\n" +
+	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\x120\n" +
+	"\rlab_report_id\x18\x02 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x12*\n" +
+	"\bobserver\x18\x03 \x01(\x05B\x0e\x92A\b\xf2\x02\x011\xf2\x02\x012\xe0A\x02R\bobserver\x12@\n" +
+	"\x06counts\x18\x04 \x03(\v2\x1d.lab.cellcounter.v1.CellTallyB\t\x92A\x03\xa8\x01\x01\xe0A\x02R\x06counts\"\x97\x01\n" +
 	"\x11GetCountsResponse\x12?\n" +
 	"\tobservers\x18\x01 \x03(\v2!.lab.cellcounter.v1.ObserverCountR\tobservers\x12A\n" +
 	"\n" +

@@ -9,6 +9,7 @@
 package externaleditv1
 
 import (
+	_ "github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-openapiv2/options"
 	v1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -1323,23 +1324,23 @@ var File_lab_externaledit_v1_externaledit_proto protoreflect.FileDescriptor
 
 const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\n" +
-	"&lab/externaledit/v1/externaledit.proto\x12\x13lab.externaledit.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16lab/type/v1/type.proto\"7\n" +
-	"\x11GetSessionRequest\x12\"\n" +
-	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\"\xea\x01\n" +
+	"&lab/externaledit/v1/externaledit.proto\x12\x13lab.externaledit.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"E\n" +
+	"\x11GetSessionRequest\x120\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\"\xf7\x01\n" +
 	"\x12GetSessionResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12$\n" +
 	"\x0eword_file_path\x18\x02 \x01(\tR\fwordFilePath\x12\"\n" +
 	"\rpdf_file_path\x18\x03 \x01(\tR\vpdfFilePath\x12\x1d\n" +
 	"\n" +
-	"auth_token\x18\x04 \x01(\tR\tauthToken\x12\x1b\n" +
-	"\tis_active\x18\x05 \x01(\x05R\bisActive\x12\x1f\n" +
+	"auth_token\x18\x04 \x01(\tR\tauthToken\x12(\n" +
+	"\tis_active\x18\x05 \x01(\x05B\v\x92A\b\xf2\x02\x010\xf2\x02\x011R\bisActive\x12\x1f\n" +
 	"\vauthor_name\x18\x06 \x01(\tR\n" +
 	"authorName\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\a \x01(\x03R\tupdatedAt\"\xd1\x01\n" +
-	"\x14CreateSessionRequest\x12\"\n" +
-	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12$\n" +
-	"\vtemplate_id\x18\x02 \x01(\x03H\x00R\n" +
+	"updated_at\x18\a \x01(\x03R\tupdatedAt\"\xf0\x01\n" +
+	"\x14CreateSessionRequest\x120\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x125\n" +
+	"\vtemplate_id\x18\x02 \x01(\x03B\x0f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?\xe0A\x02H\x00R\n" +
 	"templateId\x88\x01\x01\x12-\n" +
 	"\x10word_s3_filepath\x18\x03 \x01(\tH\x01R\x0ewordS3Filepath\x88\x01\x01\x12\x1b\n" +
 	"\ttake_over\x18\x04 \x01(\bR\btakeOverB\x0e\n" +
@@ -1349,9 +1350,9 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\aedit_id\x18\x01 \x01(\x03R\x06editId\x12\x1d\n" +
 	"\n" +
 	"auth_token\x18\x02 \x01(\tR\tauthToken\x12#\n" +
-	"\rtemplate_path\x18\x03 \x01(\tR\ftemplatePath\",\n" +
-	"\x11EndSessionRequest\x12\x17\n" +
-	"\aedit_id\x18\x01 \x01(\x03R\x06editId\".\n" +
+	"\rtemplate_path\x18\x03 \x01(\tR\ftemplatePath\":\n" +
+	"\x11EndSessionRequest\x12%\n" +
+	"\aedit_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06editId\".\n" +
 	"\x12EndSessionResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\"\xa5\x01\n" +
 	"\x12UploadFilesRequest\x128\n" +
@@ -1371,16 +1372,16 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12 \n" +
 	"\fword_s3_path\x18\x02 \x01(\tR\n" +
 	"wordS3Path\x12\x1e\n" +
-	"\vpdf_s3_path\x18\x03 \x01(\tR\tpdfS3Path\"+\n" +
-	"\x10HeartbeatRequest\x12\x17\n" +
-	"\aedit_id\x18\x01 \x01(\x03R\x06editId\"Q\n" +
+	"\vpdf_s3_path\x18\x03 \x01(\tR\tpdfS3Path\"9\n" +
+	"\x10HeartbeatRequest\x12%\n" +
+	"\aedit_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06editId\"Q\n" +
 	"\x11HeartbeatResponse\x12\x1d\n" +
 	"\n" +
 	"expires_at\x18\x01 \x01(\x03R\texpiresAt\x12\x1d\n" +
 	"\n" +
-	"auth_token\x18\x02 \x01(\tR\tauthToken\":\n" +
-	"\x14ListRevisionsRequest\x12\"\n" +
-	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\"T\n" +
+	"auth_token\x18\x02 \x01(\tR\tauthToken\"H\n" +
+	"\x14ListRevisionsRequest\x120\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\"T\n" +
 	"\x15ListRevisionsResponse\x12;\n" +
 	"\trevisions\x18\x01 \x03(\v2\x1d.lab.externaledit.v1.RevisionR\trevisions\"\xcc\x03\n" +
 	"\bRevision\x12\x0e\n" +
@@ -1402,10 +1403,10 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\rrestored_from\x18\r \x01(\x03H\x00R\frestoredFrom\x88\x01\x01\x12\x1d\n" +
 	"\n" +
 	"is_current\x18\x0e \x01(\bR\tisCurrentB\x10\n" +
-	"\x0e_restored_from\"]\n" +
-	"\x16RestoreRevisionRequest\x12\"\n" +
-	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x1f\n" +
-	"\vrevision_id\x18\x02 \x01(\x03R\n" +
+	"\x0e_restored_from\"y\n" +
+	"\x16RestoreRevisionRequest\x120\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x12-\n" +
+	"\vrevision_id\x18\x02 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\n" +
 	"revisionId\"n\n" +
 	"\x17RestoreRevisionResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x129\n" +

@@ -9,6 +9,7 @@
 package notificationsv1
 
 import (
+	_ "github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-openapiv2/options"
 	v1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	httpbody "google.golang.org/genproto/googleapis/api/httpbody"
@@ -1946,14 +1947,16 @@ var File_lab_notifications_v1_notifications_proto protoreflect.FileDescriptor
 
 const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\n" +
-	"(lab/notifications/v1/notifications.proto\x12\x14lab.notifications.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x19google/api/httpbody.proto\x1a\x16lab/type/v1/type.proto\"\xf5\x01\n" +
+	"(lab/notifications/v1/notifications.proto\x12\x14lab.notifications.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/httpbody.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"\x99\x02\n" +
 	"\x18ListNotificationsRequest\x12\x17\n" +
 	"\x04from\x18\x01 \x01(\tH\x00R\x04from\x88\x01\x01\x12\x13\n" +
 	"\x02to\x18\x02 \x01(\tH\x01R\x02to\x88\x01\x01\x12\x1f\n" +
 	"\bfromDate\x18\x03 \x01(\tH\x02R\bfromDate\x88\x01\x01\x12\x1b\n" +
-	"\x06toDate\x18\x04 \x01(\tH\x03R\x06toDate\x88\x01\x01\x12\x17\n" +
-	"\x04page\x18\x05 \x01(\tH\x04R\x04page\x88\x01\x01\x12\x19\n" +
-	"\x05limit\x18\x06 \x01(\tH\x05R\x05limit\x88\x01\x01B\a\n" +
+	"\x06toDate\x18\x04 \x01(\tH\x03R\x06toDate\x88\x01\x01\x12)\n" +
+	"\x04page\x18\x05 \x01(\tB\x10\x92A\r\x8a\x01\n" +
+	"^[1-9]\\d*$H\x04R\x04page\x88\x01\x01\x12+\n" +
+	"\x05limit\x18\x06 \x01(\tB\x10\x92A\r\x8a\x01\n" +
+	"^[1-9]\\d*$H\x05R\x05limit\x88\x01\x01B\a\n" +
 	"\x05_fromB\x05\n" +
 	"\x03_toB\v\n" +
 	"\t_fromDateB\t\n" +
@@ -1978,20 +1981,20 @@ const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\x13NotificationMessage\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x12\n" +
 	"\x04body\x18\x02 \x01(\tR\x04body\x12(\n" +
-	"\x04data\x18\x03 \x01(\v2\x14.lab.type.v1.RawJSONR\x04data\"\xde\x01\n" +
+	"\x04data\x18\x03 \x01(\v2\x14.lab.type.v1.RawJSONR\x04data\"\x89\x02\n" +
 	"\x14NotificationActivity\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12'\n" +
-	"\x0fnotification_id\x18\x02 \x01(\x03R\x0enotificationId\x12\x1a\n" +
-	"\bactivity\x18\x03 \x01(\tR\bactivity\x12\x17\n" +
+	"\x0fnotification_id\x18\x02 \x01(\x03R\x0enotificationId\x12E\n" +
+	"\bactivity\x18\x03 \x01(\tB)\x92A&\xf2\x02\x04read\xf2\x02\x06unread\xf2\x02\tdelivered\xf2\x02\aclickedR\bactivity\x12\x17\n" +
 	"\auser_id\x18\x04 \x01(\x03R\x06userId\x12\x1b\n" +
 	"\tuser_name\x18\x05 \x01(\tR\buserName\x12\x1a\n" +
 	"\busername\x18\x06 \x01(\tR\busername\x12\x1f\n" +
 	"\vactivity_at\x18\a \x01(\x03R\n" +
-	"activityAt\"\xcd\x01\n" +
-	"\rNotifyRequest\x12\x18\n" +
-	"\agateway\x18\x01 \x01(\tR\agateway\x120\n" +
-	"\x14notification_type_id\x18\x02 \x01(\x03R\x12notificationTypeId\x12.\n" +
-	"\acontext\x18\x03 \x01(\v2\x14.lab.type.v1.RawJSONR\acontext\x12,\n" +
+	"activityAt\"\xeb\x01\n" +
+	"\rNotifyRequest\x12#\n" +
+	"\agateway\x18\x01 \x01(\tB\t\x92A\x06\xf2\x02\x03fcmR\agateway\x12>\n" +
+	"\x14notification_type_id\x18\x02 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x12notificationTypeId\x123\n" +
+	"\acontext\x18\x03 \x01(\v2\x14.lab.type.v1.RawJSONB\x03\xe0A\x02R\acontext\x12,\n" +
 	"\x0fidempotency_key\x18\x04 \x01(\tH\x00R\x0eidempotencyKey\x88\x01\x01B\x12\n" +
 	"\x10_idempotency_key\"\xd2\x01\n" +
 	"\x0eNotifyResponse\x12\x18\n" +
@@ -2002,10 +2005,10 @@ const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\x06job_id\x18\x05 \x01(\tH\x02R\x05jobId\x88\x01\x01B\x12\n" +
 	"\x10_notification_idB\b\n" +
 	"\x06_topicB\t\n" +
-	"\a_job_id\"Z\n" +
-	"\x17MarkNotificationRequest\x12'\n" +
-	"\x0fnotification_id\x18\x01 \x01(\x03R\x0enotificationId\x12\x16\n" +
-	"\x06action\x18\x02 \x01(\tR\x06action\"\xa4\x01\n" +
+	"\a_job_id\"}\n" +
+	"\x17MarkNotificationRequest\x125\n" +
+	"\x0fnotification_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x0enotificationId\x12+\n" +
+	"\x06action\x18\x02 \x01(\tB\x13\x92A\x10\xf2\x02\x04read\xf2\x02\x06unreadR\x06action\"\xa4\x01\n" +
 	"\x18MarkNotificationResponse\x12\x18\n" +
 	"\asuccess\x18\x01 \x01(\bR\asuccess\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12T\n" +
@@ -2056,22 +2059,22 @@ const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\x16default_message_params\x18\x06 \x01(\v2\x14.lab.type.v1.RawJSONR\x14defaultMessageParams\x12\x14\n" +
 	"\x05order\x18\a \x01(\x05R\x05order\x12\x1f\n" +
 	"\vis_disabled\x18\b \x01(\bR\n" +
-	"isDisabled\"^\n" +
+	"isDisabled\"t\n" +
 	"\n" +
-	"TypeSwitch\x12\x13\n" +
-	"\x02id\x18\x01 \x01(\x03H\x00R\x02id\x88\x01\x01\x12$\n" +
-	"\vis_disabled\x18\x02 \x01(\bH\x01R\n" +
+	"TypeSwitch\x12$\n" +
+	"\x02id\x18\x01 \x01(\x03B\x0f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?\xe0A\x02H\x00R\x02id\x88\x01\x01\x12)\n" +
+	"\vis_disabled\x18\x02 \x01(\bB\x03\xe0A\x02H\x01R\n" +
 	"isDisabled\x88\x01\x01B\x05\n" +
 	"\x03_idB\x0e\n" +
-	"\f_is_disabled\"e\n" +
-	"\x12UpdateTypesRequest\x12O\n" +
-	"\x12notification_types\x18\x01 \x03(\v2 .lab.notifications.v1.TypeSwitchR\x11notificationTypes\"\x9a\x01\n" +
+	"\f_is_disabled\"p\n" +
+	"\x12UpdateTypesRequest\x12Z\n" +
+	"\x12notification_types\x18\x01 \x03(\v2 .lab.notifications.v1.TypeSwitchB\t\x92A\x03\xa8\x01\x01\xe0A\x02R\x11notificationTypes\"\x9a\x01\n" +
 	"\x13UpdateTypesResponse\x12\x18\n" +
 	"\asuccess\x18\x01 \x01(\bR\asuccess\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12O\n" +
-	"\x12notification_types\x18\x03 \x03(\v2 .lab.notifications.v1.TypeSwitchR\x11notificationTypes\"5\n" +
-	"\x15GetPreferencesRequest\x12\x1c\n" +
-	"\tlabUserId\x18\x01 \x01(\x03R\tlabUserId\"{\n" +
+	"\x12notification_types\x18\x03 \x03(\v2 .lab.notifications.v1.TypeSwitchR\x11notificationTypes\"C\n" +
+	"\x15GetPreferencesRequest\x12*\n" +
+	"\tlabUserId\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\tlabUserId\"{\n" +
 	"\x16GetPreferencesResponse\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x12K\n" +
 	"\x10user_preferences\x18\x02 \x03(\v2 .lab.notifications.v1.PreferenceR\x0fuserPreferences\"\xb2\x01\n" +
@@ -2083,19 +2086,19 @@ const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\vdescription\x18\x04 \x01(\tR\vdescription\x12\x1f\n" +
 	"\vis_disabled\x18\x05 \x01(\bR\n" +
 	"isDisabled\x12!\n" +
-	"\fis_mandatory\x18\x06 \x01(\bR\visMandatory\"\xb5\x01\n" +
-	"\x18UpdatePreferencesRequest\x122\n" +
-	"\tlabUserId\x18\x01 \x01(\v2\x14.lab.type.v1.RawJSONR\tlabUserId\x12E\n" +
-	"\x1buserNotificationPreferences\x18\x02 \x01(\tH\x00R\x1buserNotificationPreferences\x88\x01\x01B\x1e\n" +
+	"\fis_mandatory\x18\x06 \x01(\bR\visMandatory\"\xbf\x01\n" +
+	"\x18UpdatePreferencesRequest\x127\n" +
+	"\tlabUserId\x18\x01 \x01(\v2\x14.lab.type.v1.RawJSONB\x03\xe0A\x02R\tlabUserId\x12J\n" +
+	"\x1buserNotificationPreferences\x18\x02 \x01(\tB\x03\xe0A\x02H\x00R\x1buserNotificationPreferences\x88\x01\x01B\x1e\n" +
 	"\x1c_userNotificationPreferences\"\x9c\x01\n" +
 	"\x19UpdatePreferencesResponse\x12\x18\n" +
 	"\asuccess\x18\x01 \x01(\bR\asuccess\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12K\n" +
-	"\x10user_preferences\x18\x03 \x03(\v2 .lab.notifications.v1.PreferenceR\x0fuserPreferences\"\x9b\x01\n" +
-	"\x16SubscribeTopicsRequest\x12\x19\n" +
-	"\x05token\x18\x01 \x01(\tH\x00R\x05token\x88\x01\x01\x12 \n" +
-	"\tdevice_id\x18\x02 \x01(\tH\x01R\bdeviceId\x88\x01\x01\x12\x1f\n" +
-	"\bplatform\x18\x03 \x01(\tH\x02R\bplatform\x88\x01\x01B\b\n" +
+	"\x10user_preferences\x18\x03 \x03(\v2 .lab.notifications.v1.PreferenceR\x0fuserPreferences\"\xcc\x01\n" +
+	"\x16SubscribeTopicsRequest\x12'\n" +
+	"\x05token\x18\x01 \x01(\tB\f\x92A\x06x\x80\x04\x80\x01\x01\xe0A\x02H\x00R\x05token\x88\x01\x01\x12(\n" +
+	"\tdevice_id\x18\x02 \x01(\tB\x06\x92A\x03x\xbe\x01H\x01R\bdeviceId\x88\x01\x01\x12:\n" +
+	"\bplatform\x18\x03 \x01(\tB\x19\x92A\x16\xf2\x02\x03web\xf2\x02\aandroid\xf2\x02\x03iosH\x02R\bplatform\x88\x01\x01B\b\n" +
 	"\x06_tokenB\f\n" +
 	"\n" +
 	"_device_idB\v\n" +
@@ -2104,17 +2107,17 @@ const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\asuccess\x18\x01 \x01(\bR\asuccess\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +
 	"\x06topics\x18\x03 \x03(\tR\x06topics\x12#\n" +
-	"\rfailed_topics\x18\x04 \x03(\tR\ffailedTopics\"?\n" +
-	"\x18UnsubscribeTopicsRequest\x12\x19\n" +
-	"\x05token\x18\x01 \x01(\tH\x00R\x05token\x88\x01\x01B\b\n" +
+	"\rfailed_topics\x18\x04 \x03(\tR\ffailedTopics\"M\n" +
+	"\x18UnsubscribeTopicsRequest\x12'\n" +
+	"\x05token\x18\x01 \x01(\tB\f\x92A\x06x\x80\x04\x80\x01\x01\xe0A\x02H\x00R\x05token\x88\x01\x01B\b\n" +
 	"\x06_token\"g\n" +
 	"\x19UnsubscribeTopicsResponse\x12\x18\n" +
 	"\asuccess\x18\x01 \x01(\bR\asuccess\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +
 	"\x06topics\x18\x03 \x03(\tR\x06topics\"\x1b\n" +
-	"\x19WatchNotificationsRequest\"-\n" +
-	"\x17GetServiceWorkerRequest\x12\x12\n" +
-	"\x04file\x18\x01 \x01(\tR\x04file2\x8e\x12\n" +
+	"\x19WatchNotificationsRequest\"j\n" +
+	"\x17GetServiceWorkerRequest\x12O\n" +
+	"\x04file\x18\x01 \x01(\tB;\x92A8\xf2\x02\x18firebase-messaging-sw.js\xf2\x02\tfcm-sw.js\xf2\x02\x0eweb-push-sw.jsR\x04file2\x8e\x12\n" +
 	"\x14NotificationsService\x12\xa6\x01\n" +
 	"\x11ListNotifications\x12..lab.notifications.v1.ListNotificationsRequest\x1a/.lab.notifications.v1.ListNotificationsResponse\"0\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\x1b\x12\x19/api-v3/notifications/all\x12\xbf\x01\n" +
 	"\x06Notify\x12#.lab.notifications.v1.NotifyRequest\x1a$.lab.notifications.v1.NotifyResponse\"j\x8a\xe7\x18\x12\x12\acallout\x12\agateway\x82\xd3\xe4\x93\x02N:\acontext\"C/api-v3/notifications/{gateway}/{notification_type_id}/topic/notify\x12\xc7\x01\n" +

@@ -9,6 +9,7 @@
 package rerunv1
 
 import (
+	_ "github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-openapiv2/options"
 	v1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -1270,15 +1271,15 @@ var File_lab_rerun_v1_rerun_proto protoreflect.FileDescriptor
 
 const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\n" +
-	"\x18lab/rerun/v1/rerun.proto\x12\flab.rerun.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16lab/type/v1/type.proto\"^\n" +
-	"\x11ListRerunsRequest\x12\"\n" +
-	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x1a\n" +
+	"\x18lab/rerun/v1/rerun.proto\x12\flab.rerun.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"l\n" +
+	"\x11ListRerunsRequest\x120\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
-	"\a_lab_id\"\xbb\x01\n" +
+	"\a_lab_id\"\xd4\x01\n" +
 	"\x12ListRerunsResponse\x120\n" +
 	"\x06reruns\x18\x01 \x03(\v2\x18.lab.rerun.v1.RerunValueR\x06reruns\x12G\n" +
-	"\x10pending_requests\x18\x02 \x03(\v2\x1c.lab.rerun.v1.PendingRequestR\x0fpendingRequests\x12*\n" +
-	"\x10sampleRedrawFlag\x18\x03 \x01(\x05R\x10sampleRedrawFlag\"\x98\x03\n" +
+	"\x10pending_requests\x18\x02 \x03(\v2\x1c.lab.rerun.v1.PendingRequestR\x0fpendingRequests\x12C\n" +
+	"\x10sampleRedrawFlag\x18\x03 \x01(\x05B\x17\x92A\x14\xf2\x02\x010\xf2\x02\x011\xf2\x02\x012\xf2\x02\x013\xf2\x02\x014R\x10sampleRedrawFlag\"\x98\x03\n" +
 	"\n" +
 	"RerunValue\x12\x0f\n" +
 	"\x03_id\x18\x01 \x01(\tR\x02Id\x12\x15\n" +
@@ -1298,10 +1299,10 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\f \x01(\tR\tcreatedAt\x12*\n" +
 	"\x0eoriginal_value\x18\r \x01(\tH\x00R\roriginalValue\x88\x01\x01B\x11\n" +
-	"\x0f_original_value\"\xab\x02\n" +
+	"\x0f_original_value\"\xc0\x02\n" +
 	"\x0ePendingRequest\x12\x19\n" +
-	"\brerun_id\x18\x01 \x01(\tR\arerunId\x12\x12\n" +
-	"\x04type\x18\x02 \x01(\tR\x04type\x12!\n" +
+	"\brerun_id\x18\x01 \x01(\tR\arerunId\x12'\n" +
+	"\x04type\x18\x02 \x01(\tB\x13\x92A\x10\xf2\x02\x06Manual\xf2\x02\x04AutoR\x04type\x12!\n" +
 	"\frerun_number\x18\x03 \x01(\x05R\vrerunNumber\x121\n" +
 	"\x14requested_parameters\x18\x04 \x03(\x05R\x13requestedParameters\x12'\n" +
 	"\x0fparameter_names\x18\x05 \x03(\tR\x0eparameterNames\x12-\n" +
@@ -1309,19 +1310,19 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\n" +
 	"created_by\x18\a \x01(\x03R\tcreatedBy\x12\x1d\n" +
 	"\n" +
-	"created_at\x18\b \x01(\tR\tcreatedAt\"\xcf\x03\n" +
-	"\x10AddValuesRequest\x12\x1b\n" +
-	"\treport_id\x18\x01 \x01(\x03R\breportId\x12\x1a\n" +
-	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01\x12 \n" +
-	"\tsample_id\x18\x03 \x01(\tH\x01R\bsampleId\x88\x01\x01\x12 \n" +
-	"\tdevice_id\x18\x04 \x01(\tH\x02R\bdeviceId\x88\x01\x01\x12$\n" +
+	"created_at\x18\b \x01(\tR\tcreatedAt\"\x85\x04\n" +
+	"\x10AddValuesRequest\x12)\n" +
+	"\treport_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\breportId\x12\x1a\n" +
+	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01\x12-\n" +
+	"\tsample_id\x18\x03 \x01(\tB\v\x92A\x05x@\x80\x01\x01\xe0A\x02H\x01R\bsampleId\x88\x01\x01\x12'\n" +
+	"\tdevice_id\x18\x04 \x01(\tB\x05\x92A\x02x@H\x02R\bdeviceId\x88\x01\x01\x12$\n" +
 	"\vdevice_name\x18\x05 \x01(\tH\x03R\n" +
 	"deviceName\x88\x01\x01\x12\"\n" +
 	"\n" +
-	"rerun_type\x18\x06 \x01(\tH\x04R\trerunType\x88\x01\x01\x127\n" +
-	"\frerun_number\x18\a \x01(\v2\x14.lab.type.v1.RawJSONR\vrerunNumber\x12'\n" +
-	"\rlab_report_id\x18\b \x01(\x03H\x05R\vlabReportId\x88\x01\x01\x12:\n" +
-	"\vdevice_data\x18\t \x03(\v2\x19.lab.rerun.v1.DeviceValueR\n" +
+	"rerun_type\x18\x06 \x01(\tH\x04R\trerunType\x88\x01\x01\x12<\n" +
+	"\frerun_number\x18\a \x01(\v2\x14.lab.type.v1.RawJSONB\x03\xe0A\x02R\vrerunNumber\x12'\n" +
+	"\rlab_report_id\x18\b \x01(\x03H\x05R\vlabReportId\x88\x01\x01\x12I\n" +
+	"\vdevice_data\x18\t \x03(\v2\x19.lab.rerun.v1.DeviceValueB\r\x92A\a\xa0\x01\xf4\x03\xa8\x01\x01\xe0A\x02R\n" +
 	"deviceDataB\t\n" +
 	"\a_lab_idB\f\n" +
 	"\n" +
@@ -1330,31 +1331,31 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"_device_idB\x0e\n" +
 	"\f_device_nameB\r\n" +
 	"\v_rerun_typeB\x10\n" +
-	"\x0e_lab_report_id\"\x9d\x01\n" +
-	"\vDeviceValue\x12\x19\n" +
-	"\x05index\x18\x01 \x01(\x05H\x00R\x05index\x88\x01\x01\x12*\n" +
+	"\x0e_lab_report_id\"\xa2\x01\n" +
+	"\vDeviceValue\x12\x1e\n" +
+	"\x05index\x18\x01 \x01(\x05B\x03\xe0A\x02H\x00R\x05index\x88\x01\x01\x12*\n" +
 	"\x05value\x18\x02 \x01(\v2\x14.lab.type.v1.RawJSONR\x05value\x12*\n" +
 	"\x0eparameter_name\x18\x03 \x01(\tH\x01R\rparameterName\x88\x01\x01B\b\n" +
 	"\x06_indexB\x11\n" +
-	"\x0f_parameter_name\"\x9c\x02\n" +
+	"\x0f_parameter_name\"\xcb\x02\n" +
 	"\x11AddValuesResponse\x12\x18\n" +
-	"\amessage\x18\x01 \x01(\tR\amessage\x12\x12\n" +
-	"\x04type\x18\x02 \x01(\tR\x04type\x12\x1c\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\x12A\n" +
+	"\x04type\x18\x02 \x01(\tB-\x92A*\xf2\x02\x14instrument triggered\xf2\x02\x10manual triggeredR\x04type\x12\x1c\n" +
 	"\tfulfilled\x18\x03 \x01(\bR\tfulfilled\x12/\n" +
 	"\x13accepted_parameters\x18\x04 \x03(\x05R\x12acceptedParameters\x12/\n" +
 	"\x13rejected_parameters\x18\x05 \x03(\x05R\x12rejectedParameters\x12-\n" +
 	"\x12pending_parameters\x18\x06 \x03(\x05R\x11pendingParameters\x12*\n" +
-	"\x10sampleRedrawFlag\x18\a \x01(\x05R\x10sampleRedrawFlag\"\xc7\x03\n" +
-	"\x13RequestRerunRequest\x12\x1b\n" +
-	"\treport_id\x18\t \x01(\x03R\breportId\x12'\n" +
-	"\rlab_report_id\x18\x01 \x01(\x03H\x00R\vlabReportId\x88\x01\x01\x12\x17\n" +
-	"\x04type\x18\x02 \x01(\tH\x01R\x04type\x88\x01\x01\x127\n" +
-	"\frerun_number\x18\x03 \x01(\v2\x14.lab.type.v1.RawJSONR\vrerunNumber\x12G\n" +
-	"\x14requested_parameters\x18\x04 \x01(\v2\x14.lab.type.v1.RawJSONR\x13requestedParameters\x12'\n" +
-	"\x0fparameter_names\x18\x05 \x03(\tR\x0eparameterNames\x12 \n" +
+	"\x10sampleRedrawFlag\x18\a \x01(\x05R\x10sampleRedrawFlag\"\x82\x04\n" +
+	"\x13RequestRerunRequest\x12)\n" +
+	"\treport_id\x18\t \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\breportId\x12'\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03H\x00R\vlabReportId\x88\x01\x01\x12/\n" +
+	"\x04type\x18\x02 \x01(\tB\x16\x92A\x10\xf2\x02\x06Manual\xf2\x02\x04auto\xe0A\x02H\x01R\x04type\x88\x01\x01\x127\n" +
+	"\frerun_number\x18\x03 \x01(\v2\x14.lab.type.v1.RawJSONR\vrerunNumber\x12L\n" +
+	"\x14requested_parameters\x18\x04 \x01(\v2\x14.lab.type.v1.RawJSONB\x03\xe0A\x02R\x13requestedParameters\x120\n" +
+	"\x0fparameter_names\x18\x05 \x03(\tB\a\x92A\x04\xa0\x01\xf4\x03R\x0eparameterNames\x12 \n" +
 	"\tis_active\x18\x06 \x01(\bH\x02R\bisActive\x88\x01\x01\x12\x1a\n" +
-	"\x06lab_id\x18\a \x01(\x03H\x03R\x05labId\x88\x01\x01\x12 \n" +
-	"\tsample_id\x18\b \x01(\tH\x04R\bsampleId\x88\x01\x01:\x04\x88\xe7\x18\x01B\x10\n" +
+	"\x06lab_id\x18\a \x01(\x03H\x03R\x05labId\x88\x01\x01\x12'\n" +
+	"\tsample_id\x18\b \x01(\tB\x05\x92A\x02x@H\x04R\bsampleId\x88\x01\x01:\x04\x88\xe7\x18\x01B\x10\n" +
 	"\x0e_lab_report_idB\a\n" +
 	"\x05_typeB\f\n" +
 	"\n" +
@@ -1366,17 +1367,17 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x19\n" +
 	"\brerun_id\x18\x02 \x01(\tR\arerunId\x12!\n" +
 	"\frerun_number\x18\x03 \x01(\x05R\vrerunNumber\x12*\n" +
-	"\x10sampleRedrawFlag\x18\x04 \x01(\x05R\x10sampleRedrawFlag\"\xb0\x01\n" +
-	"\x13ConfirmRerunRequest\x12\"\n" +
-	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12N\n" +
-	"\x14rerun_confirmed_data\x18\x02 \x03(\v2\x1c.lab.rerun.v1.ConfirmedValueR\x12rerunConfirmedData\x12\x1a\n" +
+	"\x10sampleRedrawFlag\x18\x04 \x01(\x05R\x10sampleRedrawFlag\"\xcd\x01\n" +
+	"\x13ConfirmRerunRequest\x120\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x12]\n" +
+	"\x14rerun_confirmed_data\x18\x02 \x03(\v2\x1c.lab.rerun.v1.ConfirmedValueB\r\x92A\a\xa0\x01\xf4\x03\xa8\x01\x01\xe0A\x02R\x12rerunConfirmedData\x12\x1a\n" +
 	"\x06lab_id\x18\x03 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
-	"\a_lab_id\"\xb1\x03\n" +
+	"\a_lab_id\"\xbb\x03\n" +
 	"\x0eConfirmedValue\x12)\n" +
-	"\rprofileTestId\x18\x01 \x01(\x03H\x00R\rprofileTestId\x88\x01\x01\x12\x19\n" +
-	"\x05value\x18\x02 \x01(\tH\x01R\x05value\x88\x01\x01\x12\x19\n" +
-	"\x05order\x18\x03 \x01(\x05H\x02R\x05order\x88\x01\x01\x12\x19\n" +
-	"\x05index\x18\x04 \x01(\x05H\x03R\x05index\x88\x01\x01\x12!\n" +
+	"\rprofileTestId\x18\x01 \x01(\x03H\x00R\rprofileTestId\x88\x01\x01\x12\x1e\n" +
+	"\x05value\x18\x02 \x01(\tB\x03\xe0A\x02H\x01R\x05value\x88\x01\x01\x12\x19\n" +
+	"\x05order\x18\x03 \x01(\x05H\x02R\x05order\x88\x01\x01\x12\x1e\n" +
+	"\x05index\x18\x04 \x01(\x05B\x03\xe0A\x02H\x03R\x05index\x88\x01\x01\x12!\n" +
 	"\thighlight\x18\x05 \x01(\x05H\x04R\thighlight\x88\x01\x01\x121\n" +
 	"\x0eautomatedValue\x18\x06 \x01(\x05B\x04\x88\xe7\x18\x01H\x05R\x0eautomatedValue\x88\x01\x01\x12*\n" +
 	"\x0ereportForId_id\x18\a \x01(\x03H\x06R\rreportForIdId\x88\x01\x01\x12*\n" +
@@ -1393,15 +1394,15 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\x14ConfirmRerunResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12*\n" +
 	"\x10sampleRedrawFlag\x18\x02 \x01(\x05R\x10sampleRedrawFlag\x12 \n" +
-	"\bwarnings\x18\x03 \x03(\tB\x04\x90\xe7\x18\x01R\bwarnings\"7\n" +
-	"\x11AbortRerunRequest\x12\"\n" +
-	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\"Z\n" +
+	"\bwarnings\x18\x03 \x03(\tB\x04\x90\xe7\x18\x01R\bwarnings\"E\n" +
+	"\x11AbortRerunRequest\x120\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\"Z\n" +
 	"\x12AbortRerunResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12*\n" +
-	"\x10sampleRedrawFlag\x18\x02 \x01(\x05R\x10sampleRedrawFlag\"\xa1\x01\n" +
-	"\x18EvaluateAutoRerunRequest\x12\"\n" +
-	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12:\n" +
-	"\vdevice_data\x18\x02 \x03(\v2\x19.lab.rerun.v1.DeviceValueR\n" +
+	"\x10sampleRedrawFlag\x18\x02 \x01(\x05R\x10sampleRedrawFlag\"\xbe\x01\n" +
+	"\x18EvaluateAutoRerunRequest\x120\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x12I\n" +
+	"\vdevice_data\x18\x02 \x03(\v2\x19.lab.rerun.v1.DeviceValueB\r\x92A\a\xa0\x01\xf4\x03\xa8\x01\x01\xe0A\x02R\n" +
 	"deviceData\x12\x1a\n" +
 	"\x06lab_id\x18\x03 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
 	"\a_lab_id\"j\n" +

@@ -9,6 +9,7 @@
 package taskqueuev1
 
 import (
+	_ "github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-openapiv2/options"
 	v1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -657,15 +658,16 @@ type Job struct {
 	TaskType int32                  `protobuf:"varint,4,opt,name=task_type,json=taskType,proto3" json:"task_type,omitempty"`
 	Priority int32                  `protobuf:"varint,5,opt,name=priority,proto3" json:"priority,omitempty"`
 	// scheduled, queued, started, retrying, finished, failed, cancelled or unknown.
-	Status         string      `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`
-	LogTag         *string     `protobuf:"bytes,7,opt,name=log_tag,json=logTag,proto3,oneof" json:"log_tag,omitempty"`
-	Retry          int32       `protobuf:"varint,8,opt,name=retry,proto3" json:"retry,omitempty"`
-	Attempts       int32       `protobuf:"varint,9,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	CreatedAt      string      `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	EnqueuedAt     string      `protobuf:"bytes,11,opt,name=enqueued_at,json=enqueuedAt,proto3" json:"enqueued_at,omitempty"`
-	ScheduledAt    *string     `protobuf:"bytes,12,opt,name=scheduled_at,json=scheduledAt,proto3,oneof" json:"scheduled_at,omitempty"`
-	StartedAt      *string     `protobuf:"bytes,13,opt,name=started_at,json=startedAt,proto3,oneof" json:"started_at,omitempty"`
-	EndedAt        *string     `protobuf:"bytes,14,opt,name=ended_at,json=endedAt,proto3,oneof" json:"ended_at,omitempty"`
+	Status      string  `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`
+	LogTag      *string `protobuf:"bytes,7,opt,name=log_tag,json=logTag,proto3,oneof" json:"log_tag,omitempty"`
+	Retry       int32   `protobuf:"varint,8,opt,name=retry,proto3" json:"retry,omitempty"`
+	Attempts    int32   `protobuf:"varint,9,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	CreatedAt   string  `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	EnqueuedAt  string  `protobuf:"bytes,11,opt,name=enqueued_at,json=enqueuedAt,proto3" json:"enqueued_at,omitempty"`
+	ScheduledAt *string `protobuf:"bytes,12,opt,name=scheduled_at,json=scheduledAt,proto3,oneof" json:"scheduled_at,omitempty"`
+	StartedAt   *string `protobuf:"bytes,13,opt,name=started_at,json=startedAt,proto3,oneof" json:"started_at,omitempty"`
+	EndedAt     *string `protobuf:"bytes,14,opt,name=ended_at,json=endedAt,proto3,oneof" json:"ended_at,omitempty"`
+	// What the channel answered.
 	Result         *v1.RawJSON `protobuf:"bytes,15,opt,name=result,proto3" json:"result,omitempty"`
 	Error          *string     `protobuf:"bytes,16,opt,name=error,proto3,oneof" json:"error,omitempty"`
 	AttemptsDetail []*Attempt  `protobuf:"bytes,17,rep,name=attempts_detail,json=attemptsDetail,proto3" json:"attempts_detail,omitempty"`
@@ -1591,19 +1593,19 @@ var File_lab_taskqueue_v1_taskqueue_proto protoreflect.FileDescriptor
 
 const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\n" +
-	" lab/taskqueue/v1/taskqueue.proto\x12\x10lab.taskqueue.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16lab/type/v1/type.proto\"\xc1\x04\n" +
-	"\x04Task\x12\x12\n" +
-	"\x04task\x18\x01 \x01(\x05R\x04task\x12\x1b\n" +
-	"\ttask_type\x18\x02 \x01(\x05R\btaskType\x12(\n" +
-	"\x04data\x18\x03 \x01(\v2\x14.lab.type.v1.RawJSONR\x04data\x12\x1c\n" +
+	" lab/taskqueue/v1/taskqueue.proto\x12\x10lab.taskqueue.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"\xa5\x05\n" +
+	"\x04Task\x12.\n" +
+	"\x04task\x18\x01 \x01(\x05B\x1a\x92A\x14\xf2\x02\x011\xf2\x02\x012\xf2\x02\x013\xf2\x02\x014\xf2\x02\x016\xe0A\x02R\x04task\x12?\n" +
+	"\ttask_type\x18\x02 \x01(\x05B\"\x92A\x1c\xf2\x02\x011\xf2\x02\x012\xf2\x02\x013\xf2\x02\x014\xf2\x02\x015\xf2\x02\x016\xf2\x02\x017\xe0A\x02R\btaskType\x12-\n" +
+	"\x04data\x18\x03 \x01(\v2\x14.lab.type.v1.RawJSONB\x03\xe0A\x02R\x04data\x12\x1c\n" +
 	"\alog_tag\x18\x04 \x01(\tH\x00R\x06logTag\x88\x01\x01\x12=\n" +
 	"\aheaders\x18\x05 \x03(\v2#.lab.taskqueue.v1.Task.HeadersEntryR\aheaders\x12!\n" +
 	"\tsubscribe\x18\x06 \x01(\tH\x01R\tsubscribe\x88\x01\x01\x123\n" +
 	"\x13failed_task_handler\x18\a \x01(\tH\x02R\x11failedTaskHandler\x88\x01\x01\x125\n" +
-	"\x14success_task_handler\x18\b \x01(\tH\x03R\x12successTaskHandler\x88\x01\x01\x120\n" +
-	"\x11override_priority\x18\t \x01(\x05H\x04R\x10overridePriority\x88\x01\x01\x12\x19\n" +
+	"\x14success_task_handler\x18\b \x01(\tH\x03R\x12successTaskHandler\x88\x01\x01\x12A\n" +
+	"\x11override_priority\x18\t \x01(\x05B\x0f\x92A\f\xf2\x02\x010\xf2\x02\x011\xf2\x02\x012H\x04R\x10overridePriority\x88\x01\x01\x12'\n" +
 	"\x05retry\x18\n" +
-	" \x01(\x05H\x05R\x05retry\x88\x01\x01\x1a:\n" +
+	" \x01(\x05B\f\x92A\tY\x00\x00\x00\x00\x00\x00$@H\x05R\x05retry\x88\x01\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\n" +
@@ -1614,31 +1616,31 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\x14_failed_task_handlerB\x17\n" +
 	"\x15_success_task_handlerB\x14\n" +
 	"\x12_override_priorityB\b\n" +
-	"\x06_retry\"\xa7\x01\n" +
-	"\x0eEnqueueRequest\x12,\n" +
-	"\x05tasks\x18\x01 \x03(\v2\x16.lab.taskqueue.v1.TaskR\x05tasks\x12\x1a\n" +
+	"\x06_retry\"\xb6\x01\n" +
+	"\x0eEnqueueRequest\x12;\n" +
+	"\x05tasks\x18\x01 \x03(\v2\x16.lab.taskqueue.v1.TaskB\r\x92A\a\xa0\x01\xe8\a\xa8\x01\x01\xe0A\x02R\x05tasks\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01\x12,\n" +
 	"\x0fidempotency_key\x18\x03 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01B\t\n" +
 	"\a_lab_idB\x12\n" +
-	"\x10_idempotency_key\">\n" +
-	"\x0fEnqueueResponse\x12\x12\n" +
-	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x17\n" +
-	"\ajob_ids\x18\x02 \x03(\tR\x06jobIds\"\xef\x05\n" +
-	"\rScheduledTask\x12\x19\n" +
-	"\bsch_time\x18\x01 \x01(\tR\aschTime\x12\x12\n" +
-	"\x04task\x18\x02 \x01(\x05R\x04task\x12\x1b\n" +
-	"\ttask_type\x18\x03 \x01(\x05R\btaskType\x12(\n" +
-	"\x04data\x18\x04 \x01(\v2\x14.lab.type.v1.RawJSONR\x04data\x12&\n" +
-	"\fwindow_delay\x18\x05 \x01(\tH\x00R\vwindowDelay\x88\x01\x01\x122\n" +
-	"\x0foverride_window\x18\x06 \x01(\x05B\x04\x88\xe7\x18\x01H\x01R\x0eoverrideWindow\x88\x01\x01\x12!\n" +
+	"\x10_idempotency_key\"I\n" +
+	"\x0fEnqueueResponse\x12\x1d\n" +
+	"\x04code\x18\x01 \x01(\x05B\t\x92A\x06\xf2\x02\x03200R\x04code\x12\x17\n" +
+	"\ajob_ids\x18\x02 \x03(\tR\x06jobIds\"\xe3\x06\n" +
+	"\rScheduledTask\x12\x1e\n" +
+	"\bsch_time\x18\x01 \x01(\tB\x03\xe0A\x02R\aschTime\x12.\n" +
+	"\x04task\x18\x02 \x01(\x05B\x1a\x92A\x14\xf2\x02\x011\xf2\x02\x012\xf2\x02\x013\xf2\x02\x014\xf2\x02\x016\xe0A\x02R\x04task\x12?\n" +
+	"\ttask_type\x18\x03 \x01(\x05B\"\x92A\x1c\xf2\x02\x011\xf2\x02\x012\xf2\x02\x013\xf2\x02\x014\xf2\x02\x015\xf2\x02\x016\xf2\x02\x017\xe0A\x02R\btaskType\x12-\n" +
+	"\x04data\x18\x04 \x01(\v2\x14.lab.type.v1.RawJSONB\x03\xe0A\x02R\x04data\x12&\n" +
+	"\fwindow_delay\x18\x05 \x01(\tH\x00R\vwindowDelay\x88\x01\x01\x12=\n" +
+	"\x0foverride_window\x18\x06 \x01(\x05B\x0f\x92A\b\xf2\x02\x010\xf2\x02\x011\x88\xe7\x18\x01H\x01R\x0eoverrideWindow\x88\x01\x01\x12!\n" +
 	"\tsubscribe\x18\a \x01(\tH\x02R\tsubscribe\x88\x01\x01\x12F\n" +
 	"\aheaders\x18\b \x03(\v2,.lab.taskqueue.v1.ScheduledTask.HeadersEntryR\aheaders\x12\x1c\n" +
 	"\alog_tag\x18\t \x01(\tH\x03R\x06logTag\x88\x01\x01\x123\n" +
 	"\x13failed_task_handler\x18\n" +
 	" \x01(\tH\x04R\x11failedTaskHandler\x88\x01\x01\x125\n" +
-	"\x14success_task_handler\x18\v \x01(\tH\x05R\x12successTaskHandler\x88\x01\x01\x120\n" +
-	"\x11override_priority\x18\f \x01(\x05H\x06R\x10overridePriority\x88\x01\x01\x12\x19\n" +
-	"\x05retry\x18\r \x01(\x05H\aR\x05retry\x88\x01\x01\x1a:\n" +
+	"\x14success_task_handler\x18\v \x01(\tH\x05R\x12successTaskHandler\x88\x01\x01\x12A\n" +
+	"\x11override_priority\x18\f \x01(\x05B\x0f\x92A\f\xf2\x02\x010\xf2\x02\x011\xf2\x02\x012H\x06R\x10overridePriority\x88\x01\x01\x12'\n" +
+	"\x05retry\x18\r \x01(\x05B\f\x92A\tY\x00\x00\x00\x00\x00\x00$@H\aR\x05retry\x88\x01\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x0f\n" +
@@ -1651,32 +1653,32 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\x14_failed_task_handlerB\x17\n" +
 	"\x15_success_task_handlerB\x14\n" +
 	"\x12_override_priorityB\b\n" +
-	"\x06_retry\"\xb1\x01\n" +
-	"\x0fScheduleRequest\x125\n" +
-	"\x05tasks\x18\x01 \x03(\v2\x1f.lab.taskqueue.v1.ScheduledTaskR\x05tasks\x12\x1a\n" +
+	"\x06_retry\"\xc0\x01\n" +
+	"\x0fScheduleRequest\x12D\n" +
+	"\x05tasks\x18\x01 \x03(\v2\x1f.lab.taskqueue.v1.ScheduledTaskB\r\x92A\a\xa0\x01\xe8\a\xa8\x01\x01\xe0A\x02R\x05tasks\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01\x12,\n" +
 	"\x0fidempotency_key\x18\x03 \x01(\tH\x01R\x0eidempotencyKey\x88\x01\x01B\t\n" +
 	"\a_lab_idB\x12\n" +
-	"\x10_idempotency_key\"?\n" +
-	"\x10ScheduleResponse\x12\x12\n" +
-	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x17\n" +
+	"\x10_idempotency_key\"J\n" +
+	"\x10ScheduleResponse\x12\x1d\n" +
+	"\x04code\x18\x01 \x01(\x05B\t\x92A\x06\xf2\x02\x03200R\x04code\x12\x17\n" +
 	"\ajob_ids\x18\x02 \x03(\tR\x06jobIds\"c\n" +
 	"\x0eJobInfoRequest\x12$\n" +
 	"\x02id\x18\x01 \x01(\v2\x14.lab.type.v1.RawJSONR\x02id\x12+\n" +
-	"\x06job_id\x18\x02 \x01(\v2\x14.lab.type.v1.RawJSONR\x05jobId\"\xc8\x01\n" +
-	"\x0fJobInfoResponse\x12\x12\n" +
-	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x1e\n" +
+	"\x06job_id\x18\x02 \x01(\v2\x14.lab.type.v1.RawJSONR\x05jobId\"\xd9\x01\n" +
+	"\x0fJobInfoResponse\x12#\n" +
+	"\x04code\x18\x01 \x01(\x05B\x0f\x92A\f\xf2\x02\x03200\xf2\x02\x03401R\x04code\x12\x1e\n" +
 	"\amessage\x18\x02 \x01(\tB\x04\x90\xe7\x18\x01R\amessage\x12-\n" +
 	"\x03job\x18\x03 \x01(\v2\x15.lab.taskqueue.v1.JobB\x04\x90\xe7\x18\x01R\x03job\x12/\n" +
 	"\x04jobs\x18\x04 \x03(\v2\x15.lab.taskqueue.v1.JobB\x04\x90\xe7\x18\x01R\x04jobs\x12!\n" +
-	"\tnot_found\x18\x05 \x03(\tB\x04\x90\xe7\x18\x01R\bnotFound\"\x90\x05\n" +
+	"\tnot_found\x18\x05 \x03(\tB\x04\x90\xe7\x18\x01R\bnotFound\"\xfa\x05\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x15\n" +
 	"\x06job_id\x18\x02 \x01(\tR\x05jobId\x12\x12\n" +
 	"\x04task\x18\x03 \x01(\x05R\x04task\x12\x1b\n" +
-	"\ttask_type\x18\x04 \x01(\x05R\btaskType\x12\x1a\n" +
-	"\bpriority\x18\x05 \x01(\x05R\bpriority\x12\x16\n" +
-	"\x06status\x18\x06 \x01(\tR\x06status\x12\x1c\n" +
+	"\ttask_type\x18\x04 \x01(\x05R\btaskType\x12+\n" +
+	"\bpriority\x18\x05 \x01(\x05B\x0f\x92A\f\xf2\x02\x010\xf2\x02\x011\xf2\x02\x012R\bpriority\x12o\n" +
+	"\x06status\x18\x06 \x01(\tBW\x92AT\xf2\x02\tscheduled\xf2\x02\x06queued\xf2\x02\astarted\xf2\x02\bretrying\xf2\x02\bfinished\xf2\x02\x06failed\xf2\x02\tcancelled\xf2\x02\aunknownR\x06status\x12\x1c\n" +
 	"\alog_tag\x18\a \x01(\tH\x00R\x06logTag\x88\x01\x01\x12\x14\n" +
 	"\x05retry\x18\b \x01(\x05R\x05retry\x12\x1a\n" +
 	"\battempts\x18\t \x01(\x05R\battempts\x12\x1d\n" +
@@ -1700,65 +1702,65 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\v_started_atB\v\n" +
 	"\t_ended_atB\b\n" +
 	"\x06_errorB\r\n" +
-	"\v_window_key\"{\n" +
+	"\v_window_key\"\xaf\x01\n" +
 	"\aAttempt\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x19\n" +
-	"\bended_at\x18\x02 \x01(\tR\aendedAt\x12\x18\n" +
-	"\aoutcome\x18\x03 \x01(\tR\aoutcome\x12\x19\n" +
+	"\bended_at\x18\x02 \x01(\tR\aendedAt\x12L\n" +
+	"\aoutcome\x18\x03 \x01(\tB2\x92A/\xf2\x02\tsucceeded\xf2\x02\x05retry\xf2\x02\x06failed\xf2\x02\breleased\xf2\x02\x04lostR\aoutcome\x12\x19\n" +
 	"\x05error\x18\x04 \x01(\tH\x00R\x05error\x88\x01\x01B\b\n" +
 	"\x06_error\"e\n" +
 	"\x10CancelJobRequest\x12+\n" +
 	"\x06job_id\x18\x01 \x01(\v2\x14.lab.type.v1.RawJSONR\x05jobId\x12$\n" +
-	"\x02id\x18\x02 \x01(\v2\x14.lab.type.v1.RawJSONR\x02id\"\xad\x01\n" +
-	"\x11CancelJobResponse\x12\x12\n" +
-	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x1e\n" +
+	"\x02id\x18\x02 \x01(\v2\x14.lab.type.v1.RawJSONR\x02id\"\xbe\x01\n" +
+	"\x11CancelJobResponse\x12#\n" +
+	"\x04code\x18\x01 \x01(\x05B\x0f\x92A\f\xf2\x02\x03200\xf2\x02\x03401R\x04code\x12\x1e\n" +
 	"\amessage\x18\x02 \x01(\tB\x04\x90\xe7\x18\x01R\amessage\x12\x1c\n" +
 	"\tcancelled\x18\x03 \x03(\tR\tcancelled\x12)\n" +
 	"\x10cancel_requested\x18\x04 \x03(\tR\x0fcancelRequested\x12\x1b\n" +
-	"\tnot_found\x18\x05 \x03(\tR\bnotFound\"\x83\x01\n" +
+	"\tnot_found\x18\x05 \x03(\tR\bnotFound\"\x88\x01\n" +
 	"\x14RescheduleJobRequest\x12\x1a\n" +
-	"\x06job_id\x18\x01 \x01(\tH\x00R\x05jobId\x88\x01\x01\x12\x1c\n" +
-	"\aresc_at\x18\x02 \x01(\tH\x01R\x06rescAt\x88\x01\x01\x12\x13\n" +
+	"\x06job_id\x18\x01 \x01(\tH\x00R\x05jobId\x88\x01\x01\x12!\n" +
+	"\aresc_at\x18\x02 \x01(\tB\x03\xe0A\x02H\x01R\x06rescAt\x88\x01\x01\x12\x13\n" +
 	"\x02id\x18\x03 \x01(\tH\x02R\x02id\x88\x01\x01B\t\n" +
 	"\a_job_idB\n" +
 	"\n" +
 	"\b_resc_atB\x05\n" +
-	"\x03_id\"h\n" +
-	"\x15RescheduleJobResponse\x12\x12\n" +
-	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x1e\n" +
+	"\x03_id\"y\n" +
+	"\x15RescheduleJobResponse\x12#\n" +
+	"\x04code\x18\x01 \x01(\x05B\x0f\x92A\f\xf2\x02\x03200\xf2\x02\x03401R\x04code\x12\x1e\n" +
 	"\amessage\x18\x02 \x01(\tB\x04\x90\xe7\x18\x01R\amessage\x12\x1b\n" +
-	"\x06job_id\x18\x03 \x01(\tB\x04\x90\xe7\x18\x01R\x05jobId\"$\n" +
-	"\vRetryTarget\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"E\n" +
-	"\x10RetryTaskRequest\x121\n" +
-	"\x04jobs\x18\x01 \x03(\v2\x1d.lab.taskqueue.v1.RetryTargetR\x04jobs\"}\n" +
-	"\x11RetryTaskResponse\x12\x12\n" +
-	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x1e\n" +
+	"\x06job_id\x18\x03 \x01(\tB\x04\x90\xe7\x18\x01R\x05jobId\")\n" +
+	"\vRetryTarget\x12\x1a\n" +
+	"\x06job_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x05jobId\"T\n" +
+	"\x10RetryTaskRequest\x12@\n" +
+	"\x04jobs\x18\x01 \x03(\v2\x1d.lab.taskqueue.v1.RetryTargetB\r\x92A\a\xa0\x01\xe8\a\xa8\x01\x01\xe0A\x02R\x04jobs\"\x8e\x01\n" +
+	"\x11RetryTaskResponse\x12#\n" +
+	"\x04code\x18\x01 \x01(\x05B\x0f\x92A\f\xf2\x02\x03200\xf2\x02\x03401R\x04code\x12\x1e\n" +
 	"\amessage\x18\x02 \x01(\tB\x04\x90\xe7\x18\x01R\amessage\x12\x17\n" +
 	"\ajob_ids\x18\x03 \x03(\tR\x06jobIds\x12\x1b\n" +
-	"\tnot_found\x18\x04 \x03(\tR\bnotFound\"W\n" +
-	"\x11DictionaryMapping\x12\x18\n" +
-	"\akeyword\x18\x01 \x01(\tR\akeyword\x12(\n" +
-	"\x04data\x18\x02 \x01(\v2\x14.lab.type.v1.RawJSONR\x04data\"x\n" +
-	"\x0eMappingRequest\x12?\n" +
-	"\bmappings\x18\x01 \x03(\v2#.lab.taskqueue.v1.DictionaryMappingR\bmappings\x12\x1a\n" +
+	"\tnot_found\x18\x04 \x03(\tR\bnotFound\"g\n" +
+	"\x11DictionaryMapping\x12#\n" +
+	"\akeyword\x18\x01 \x01(\tB\t\x92A\x03\x80\x01\x01\xe0A\x02R\akeyword\x12-\n" +
+	"\x04data\x18\x02 \x01(\v2\x14.lab.type.v1.RawJSONB\x03\xe0A\x02R\x04data\"\x87\x01\n" +
+	"\x0eMappingRequest\x12N\n" +
+	"\bmappings\x18\x01 \x03(\v2#.lab.taskqueue.v1.DictionaryMappingB\r\x92A\a\xa0\x01\xe8\a\xa8\x01\x01\xe0A\x02R\bmappings\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
-	"\a_lab_id\">\n" +
-	"\x0fMappingResponse\x12\x12\n" +
-	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x17\n" +
-	"\ajob_ids\x18\x02 \x03(\tR\x06jobIds\"\xc6\x01\n" +
-	"\x14UpdateConsentRequest\x12\x17\n" +
-	"\x04type\x18\x01 \x01(\tH\x00R\x04type\x88\x01\x01\x12 \n" +
-	"\tcache_key\x18\x02 \x01(\tH\x01R\bcacheKey\x88\x01\x01\x125\n" +
+	"\a_lab_id\"I\n" +
+	"\x0fMappingResponse\x12\x1d\n" +
+	"\x04code\x18\x01 \x01(\x05B\t\x92A\x06\xf2\x02\x03200R\x04code\x12\x17\n" +
+	"\ajob_ids\x18\x02 \x03(\tR\x06jobIds\"\xec\x01\n" +
+	"\x14UpdateConsentRequest\x122\n" +
+	"\x04type\x18\x01 \x01(\tB\x19\x92A\x13\xf2\x02\x06opt_in\xf2\x02\aopt_out\xe0A\x02H\x00R\x04type\x88\x01\x01\x12+\n" +
+	"\tcache_key\x18\x02 \x01(\tB\t\x92A\x03\x80\x01\x01\xe0A\x02H\x01R\bcacheKey\x88\x01\x01\x125\n" +
 	"\vdetails_obj\x18\x03 \x01(\v2\x14.lab.type.v1.RawJSONR\n" +
 	"detailsObj\x12\x1a\n" +
 	"\x06lab_id\x18\x04 \x01(\x03H\x02R\x05labId\x88\x01\x01B\a\n" +
 	"\x05_typeB\f\n" +
 	"\n" +
 	"_cache_keyB\t\n" +
-	"\a_lab_id\"E\n" +
-	"\x15UpdateConsentResponse\x12\x12\n" +
-	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x18\n" +
+	"\a_lab_id\"P\n" +
+	"\x15UpdateConsentResponse\x12\x1d\n" +
+	"\x04code\x18\x01 \x01(\x05B\t\x92A\x06\xf2\x02\x03200R\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage2\xe9\b\n" +
 	"\x10TaskQueueService\x12\x93\x01\n" +
 	"\aEnqueue\x12 .lab.taskqueue.v1.EnqueueRequest\x1a!.lab.taskqueue.v1.EnqueueResponse\"C\x8a\xe7\x18*\b\x01\x12\acallout\x12\agateway\x12\rnotifications\x12\x05rerun\x82\xd3\xe4\x93\x02\x0f:\x05tasks\"\x06/queue\x12\x99\x01\n" +

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+func sorted(byTitle map[string]overlay) []overlay {
+	var all []overlay
+	for _, title := range slices.Sorted(maps.Keys(byTitle)) {
+		all = append(all, byTitle[title])
+	}
+	return all
+}
+
+// merge is RFC 7396: objects are merged, null deletes, everything else replaces.
+func merge(into, from object) {
+	for key, value := range from {
+		below, isObject := value.(object)
+		switch {
+		case value == nil:
+			delete(into, key)
+		case isObject:
+			merge(child(into, key), below)
+		default:
+			into[key] = value
+		}
+	}
+}
+
+// complete applies the overlays to the 3.0 document. An entry that fits nothing is an error: it would be lost silently.
+func complete(doc object, all []overlay) error {
+	var edge edgeOverlay
+	schemas := child(child(doc, "components"), "schemas")
+	for _, o := range all {
+		if o.Service == "" {
+			edge = o.Edge
+		}
+		for name, patch := range o.Schemas {
+			full := o.packageName + "." + name
+			body, ok := patch.(object)
+			if !ok {
+				return fmt.Errorf("%s: schema %s is no object", o.packageName, name)
+			}
+			schema := child(schemas, full)
+			replaceReferences(child(schema, "properties"), child(body, "properties"))
+			merge(schema, body)
+		}
+	}
+	merge(doc, edge.Document)
+	responses := child(child(doc, "components"), "responses")
+	used := map[string]bool{}
+	for _, op := range operations(doc) {
+		o, name, err := overlayOf(all, op)
+		if err != nil {
+			return err
+		}
+		used[o.Service+"_"+name] = true
+		if err := o.apply(op, o.Operations[name], edge, responses); err != nil {
+			return err
+		}
+	}
+	for _, o := range all {
+		for name := range o.Operations {
+			if !used[o.Service+"_"+name] {
+				return fmt.Errorf("%s: there is no operation %s", o.packageName, name)
+			}
+		}
+	}
+	return nil
+}
+
+// replaceReferences takes the reference out of a property that the overlay gives a shape of its own.
+func replaceReferences(properties, patches object) {
+	for name, patch := range patches {
+		shape, _ := patch.(object)
+		if shape["type"] != nil || shape["oneOf"] != nil {
+			property := child(properties, name)
+			delete(property, "$ref")
+			delete(property, "allOf")
+		}
+	}
+}
+
+// overlayOf finds the overlay of an operation, and the name of its RPC.
+func overlayOf(all []overlay, op operation) (overlay, string, error) {
+	for _, o := range all {
+		name, ok := strings.CutPrefix(op.id(), o.Service+"_")
+		if !ok || o.Service == "" {
+			continue
+		}
+		return o, strings.TrimRight(name, "0123456789"), nil
+	}
+	return overlay{}, "", fmt.Errorf("no overlay names the service of %s", op.id())
+}
+
+func (o overlay) apply(op operation, extra operationOverlay, edge edgeOverlay, responses object) error {
+	access, ok := edge.Access[extra.Access]
+	if extra.Access != "" && !ok {
+		return fmt.Errorf("%s: access %q is not known", op.id(), extra.Access)
+	}
+	if extra.Access != "" {
+		op.body["security"] = access.Security
+		op.body["description"] = strings.TrimSpace(access.Description + "\n\n" + text(op.body["description"]))
+	}
+	for _, name := range extra.Headers {
+		list, _ := op.body["parameters"].([]any)
+		op.body["parameters"] = append(list, object{"$ref": "#/components/parameters/" + name})
+	}
+	answers := child(op.body, "responses")
+	for status, when := range o.refusals(op, extra, edge) {
+		switch _, own := extra.Refusals[status]; {
+		case own && when == "": // the area has it, this operation does not
+		case own:
+			answers[fmt.Sprint(status)] = o.refusal(status, when)
+		default:
+			answers[fmt.Sprint(status)] = o.shared(responses, status, when)
+		}
+	}
+	merge(op.body, extra.Merge)
+	if extra.Example != nil {
+		jsonContent(child(op.body, "requestBody"))["example"] = extra.Example
+	}
+	if extra.Answer != nil {
+		jsonContent(child(answers, "200"))["example"] = extra.Answer
+	}
+	return nil
+}
+
+func jsonContent(body object) object { return child(child(body, "content"), "application/json") }
+
+// refusals are the statuses of an operation; the more particular description wins.
+func (o overlay) refusals(op operation, extra operationOverlay, edge edgeOverlay) map[int]string {
+	all := maps.Clone(edge.Every)
+	if extra.Access == "anonymous" {
+		delete(all, 401)
+	}
+	if parameters, _ := op.body["parameters"].([]any); len(parameters) > 0 {
+		maps.Copy(all, edge.Parameters)
+	}
+	if op.writes() {
+		maps.Copy(all, edge.Writes)
+	}
+	if op.body["requestBody"] != nil {
+		maps.Copy(all, edge.Bodies)
+	}
+	maps.Copy(all, o.Refusals)
+	maps.Copy(all, extra.Refusals)
+	return all
+}
+
+// shared returns a reference to the response that the operations of the area have in common.
+func (o overlay) shared(responses object, status int, when string) object {
+	name := fmt.Sprintf("%s.%d", o.packageName, status)
+	if responses[name] == nil {
+		responses[name] = o.refusal(status, when)
+	}
+	return object{"$ref": "#/components/responses/" + name}
+}
+
+// refusal is a response with the area's error body.
+func (o overlay) refusal(status int, when string) object {
+	example := maps.Clone(o.ErrorExample)
+	if _, ok := example["code"]; ok {
+		example["code"] = status
+	}
+	example["message"] = when
+	answer := object{"description": when, "content": object{"application/json": object{
+		"schema": object{"$ref": "#/components/schemas/" + o.Error}, "example": example,
+	}}}
+	if status == 429 || status == 503 {
+		answer["headers"] = object{"Retry-After": object{"$ref": "#/components/headers/Retry-After"}}
+	}
+	return answer
+}
+
+// sortRequired makes the lists of required fields independent of the order in which they were found.
+func sortRequired(node any) {
+	switch n := node.(type) {
+	case object:
+		if list, ok := n["required"].([]any); ok {
+			slices.SortFunc(list, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		}
+		for _, below := range n {
+			sortRequired(below)
+		}
+	case []any:
+		for _, below := range n {
+			sortRequired(below)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+)
+
+const anyJSON = "lab.type.v1.RawJSON"
+
+// finish makes the generated 2.0 document tell what the wire carries.
+func finish(doc object, all []overlay) error {
+	numbersAsNumbers(doc)
+	definitions := child(doc, "definitions")
+	// Free JSON is any value; the generator shows the message that carries it.
+	definitions[anyJSON] = object{"description": "Any JSON value."}
+	describe(doc)
+	paths := child(doc, "paths")
+	for _, o := range all {
+		merge(paths, o.Paths)
+		merge(definitions, o.Definitions)
+	}
+	nameAreas(doc, all)
+	keepDescriptionsOfReferences(doc)
+	return nil
+}
+
+// child returns the object below key, which it makes when there is none.
+func child(parent object, key string) object {
+	if existing, ok := parent[key].(object); ok {
+		return existing
+	}
+	made := object{}
+	parent[key] = made
+	return made
+}
+
+// numbersAsNumbers turns every {"type":"string","format":"int64"} into an integer, and the enumerations of integers, which
+// the annotations can only write as text.
+func numbersAsNumbers(node any) {
+	switch n := node.(type) {
+	case object:
+		if f := n["format"]; n["type"] == "string" && (f == "int64" || f == "uint64") {
+			n["type"] = "integer"
+		}
+		if values, ok := n["enum"].([]any); ok && n["type"] == "integer" {
+			integers(values)
+		}
+		for _, below := range n {
+			numbersAsNumbers(below)
+		}
+	case []any:
+		for _, below := range n {
+			numbersAsNumbers(below)
+		}
+	}
+}
+
+func integers(values []any) {
+	for i, v := range values {
+		if text, ok := v.(string); ok {
+			if number, err := strconv.Atoi(text); err == nil {
+				values[i] = number
+			}
+		}
+	}
+}
+
+func describe(doc object) {
+	doc["info"] = object{
+		"title":   "Laboratory platform",
+		"version": "v1",
+		"description": "Search, external editing, sample rerun, task queue, cell counter, critical callout, bill split and notifications. " +
+			"Every path answers with and without a trailing slash. Bodies of at most 1 MiB.",
+	}
+	doc["securityDefinitions"] = object{
+		"session": object{"type": "apiKey", "in": "header", "name": "Cookie", "description": "sessionid=<session id>"},
+		"bearer":  object{"type": "apiKey", "in": "header", "name": "Authorization", "description": "Bearer <JWT>"},
+	}
+	doc["security"] = []any{object{"session": []any{}}, object{"bearer": []any{}}}
+}
+
+// nameAreas replaces the services' names, which mean nothing to a REST client, by the areas'.
+func nameAreas(doc object, all []overlay) {
+	titles := map[any]any{}
+	var tags []any
+	for _, o := range all {
+		if o.Title == "" {
+			continue
+		}
+		titles[o.Service] = o.Title
+		tags = append(tags, object{"name": o.Title, "description": o.Description})
+	}
+	doc["tags"] = tags
+	for _, op := range operations(doc) {
+		tags, _ := op.body["tags"].([]any)
+		for i, tag := range tags {
+			if title, ok := titles[tag]; ok {
+				tags[i] = title
+			}
+		}
+	}
+}
+
+// keepDescriptionsOfReferences moves a $ref that has neighbours into an allOf: beside a $ref everything is ignored.
+func keepDescriptionsOfReferences(node any) {
+	switch n := node.(type) {
+	case object:
+		if ref, ok := n["$ref"].(string); ok && strings.HasPrefix(ref, "#/") {
+			delete(n, "type")
+			if len(n) > 1 {
+				delete(n, "$ref")
+				n["allOf"] = []any{object{"$ref": ref}}
+			}
+		}
+		for _, below := range n {
+			keepDescriptionsOfReferences(below)
+		}
+	case []any:
+		for _, below := range n {
+			keepDescriptionsOfReferences(below)
+		}
+	}
+}
+
+// operation is one method of one path.
+type operation struct {
+	path, method string
+	body         object
+}
+
+// id is the name of the service and the RPC, as the generator joins them; of further bindings it ends with a number.
+func (o operation) id() string {
+	id, _ := o.body["operationId"].(string)
+	return id
+}
+
+func (o operation) writes() bool { return o.method != "get" }
+
+// operations lists every operation of a document, in no order.
+func operations(doc object) []operation {
+	var list []operation
+	for path, item := range child(doc, "paths") {
+		methods, _ := item.(object)
+		for method, body := range methods {
+			if o, ok := body.(object); ok && method != "parameters" {
+				list = append(list, operation{path, method, o})
+			}
+		}
+	}
+	return list
+}

@@ -22,7 +22,8 @@ const help = `devstack runs the laboratory platform on this machine.
   devstack status               what runs
   devstack seed FILE            write a fixture into the stores of the stack
                                 generate patients, bills and reports; the same for the same seed number
-  devstack print-internal-token print a service token for the internal listener (60 s)
+  devstack print-internal-token print a service token for the gateway's internal listener (60 s),
+                                or with --for SERVICE for the gRPC port of a service
   devstack exec SERVICE VERB …  run a verb of a service with the environment of the running stack,
                                 e.g. devstack exec cdc connectors status
   devstack engines -- CMD …     run CMD with private test engines (LAB_TEST_MYSQL_DSN, LAB_TEST_MONGO_URI,
@@ -87,7 +88,7 @@ func dispatch(ctx context.Context, dir, verb string, args []string, stdout, stde
 	case "seed":
 		return 0, seedFile(ctx, s, args, stdout)
 	case "print-internal-token":
-		return 0, printInternalToken(s, stdout)
+		return printInternalToken(s, args, stdout)
 	default:
 		return 2, fmt.Errorf("unknown verb %q: see devstack --help", verb)
 	}

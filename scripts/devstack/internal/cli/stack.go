@@ -8,9 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/stack"
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
@@ -57,18 +55,5 @@ func seedFile(ctx context.Context, s settings.Settings, args []string, stdout io
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
 	fmt.Fprintf(stdout, "seeded %s\n", counts)
-	return nil
-}
-
-func printInternalToken(s settings.Settings, stdout io.Writer) error {
-	kept, err := secrets.Load(s.Dir)
-	if err != nil {
-		return fmt.Errorf("no secrets in %s (start the stack once): %w", s.Dir, err)
-	}
-	token, err := kept.OperatorToken(clock.System{})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(stdout, token)
 	return nil
 }

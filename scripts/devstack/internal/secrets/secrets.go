@@ -79,7 +79,16 @@ func random() string {
 	return hex.EncodeToString(b)
 }
 
-// OperatorToken returns a service token for the gateway's internal listener, good for a minute from now.
-func (s Secrets) OperatorToken(c clock.Clock) (string, error) {
-	return authn.NewServiceTokens(config.Secret(s.Service), "operator", c).Mint("gateway", "")
+// Gateway is the callee whose internal listener takes calls of operators.
+const Gateway = "gateway"
+
+// OperatorToken returns a service token with which an operator calls callee, good for a minute from now: the gateway's
+// internal listener, or a service directly, as that listener would on the operator's behalf.
+func (s Secrets) OperatorToken(c clock.Clock, callee string) (string, error) {
+	const operator = "operator"
+	secret := config.Secret(s.Service)
+	if callee == Gateway {
+		return authn.NewServiceTokens(secret, operator, c).Mint(Gateway, "")
+	}
+	return authn.NewServiceTokens(secret, Gateway, c).Mint(callee, operator)
 }

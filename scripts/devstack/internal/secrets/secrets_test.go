@@ -47,7 +47,7 @@ func TestTheOperatorTokenIsGoodForTheGatewayForAMinute(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-	token, err := kept.OperatorToken(fixed{now})
+	token, err := kept.OperatorToken(fixed{now}, secrets.Gateway)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,5 +62,15 @@ func TestTheOperatorTokenIsGoodForTheGatewayForAMinute(t *testing.T) {
 	}
 	if _, err := verify(fixed{now}, "rerun"); err == nil {
 		t.Error("accepted by another service")
+	}
+	token, err = kept.OperatorToken(fixed{now}, "taskqueue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if caller, err := verify(fixed{now}, "taskqueue"); err != nil || caller != "operator" {
+		t.Errorf("for the task queue: caller %q, %v", caller, err)
+	}
+	if _, err := verify(fixed{now}, "gateway"); err == nil {
+		t.Error("the task queue's token is good for the gateway")
 	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/labplatform/labplatform/scripts/e2e/conformance"
+
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
@@ -110,7 +112,7 @@ func TestBillSplitDocumentedAnswers(t *testing.T) {
 		{"a name twice", labSession, path, `{"test_ids":[910013],"test_ids":[910012]}`, 400, `"failed_validation":[]`},
 		{"no JSON", labSession, path, `{`, 400, `"failed_validation":[]`},
 		{"valid", labSession, path, `{"test_ids":[910013],"is_validate":true}`, 200, `{"status":"success","failed_validation":[],"message":"Validation results only","warnings":[]}`},
-		{"both flags", labSession, path, `{"test_ids":[910013],"is_validate":1,"is_calculate":"True"}`, 200, `"message":"Validation results only"`},
+		{"both flags", labSession, path, `{"test_ids":[910013],"is_validate":true,"is_calculate":true}`, 200, `"message":"Validation results only"`},
 		{"a negative test", labSession, path, `{"test_ids":[-5],"is_validate":true}`, 200, `{"status":"failed","failed_validation":[{"type":"TO_SPLIT_TESTS_NOT_FOUND","message":"These tests are not on the bill: -5"}],"message":"Bill split validation failed"`},
 		{"10,000 tests", labSession, path, `{"is_validate":true,"test_ids":[` + numbers(10_000) + `]}`, 200, `and 9980 more"}]`},
 		{"validate another laboratory's", otherSession, path, `{"test_ids":[910013],"is_validate":true}`, 200, `"failed_validation":[{"type":"BILL_NOT_FOUND"`},
@@ -132,6 +134,10 @@ func TestBillSplitDocumentedAnswers(t *testing.T) {
 		if got.status != s.status || !strings.Contains(got.body, s.want) {
 			t.Errorf("%s: %d %s, want %d with %s", s.name, got.status, got.body, s.status, s.want)
 		}
+	}
+	// Flags are taken as 1 and as text too, which the API document says once, for all.
+	if got := call(t, labSession, "POST", path, `{"test_ids":[910013],"is_validate":1,"is_calculate":"True"}`, conformance.Tolerated, "flags"); !strings.Contains(got.body, `"message":"Validation results only"`) {
+		t.Errorf("flags as a number and a text: %d %s", got.status, got.body)
 	}
 	if got := call(t, labSession, "GET", path, ""); got.status != http.StatusMethodNotAllowed || !strings.Contains(got.body, `"failed_validation":[]`) {
 		t.Errorf("GET: %d %s", got.status, got.body)

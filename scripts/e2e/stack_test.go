@@ -13,6 +13,7 @@ import (
 
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
+	"github.com/labplatform/labplatform/scripts/e2e/conformance"
 )
 
 const (
@@ -43,6 +44,11 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer stack.Remove()
+	if recorder, err = conformance.Wrap(&http.Transport{MaxIdleConnsPerHost: 16}); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	client.Transport = recorder
 	if _, err := stack.Up(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e: start the stack:", err)
 		return 1
@@ -51,7 +57,17 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
 	}
-	return m.Run()
+	return max(m.Run(), conforms())
+}
+
+// conforms reports where the platform and its API document differ.
+func conforms() int {
+	findings := recorder.Findings()
+	for _, finding := range findings {
+		fmt.Fprintln(os.Stderr, "e2e: the API document:", finding)
+	}
+	fmt.Printf("e2e: %d operations and statuses compared with the API document, %d differences\n", len(recorder.Answers()), len(findings))
+	return min(len(findings), 1)
 }
 
 // answer is a REST answer.
@@ -71,7 +87,10 @@ func (a answer) json(t *testing.T) map[string]any {
 	return v
 }
 
-var client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
+var client = &http.Client{Timeout: 20 * time.Second}
+
+// recorder compares everything that the client sends and gets with the API document.
+var recorder *conformance.Recorder
 
 // call sends a request to the public listener with a session's cookie; no cookie when session is empty.
 func call(t *testing.T, session, method, path, body string, header ...string) answer {

@@ -52,7 +52,10 @@ func preferencesOf(r *http.Request) (*notificationsv1.UpdatePreferencesRequest, 
 		fields, err = multipartFields(r)
 	default:
 		in := &notificationsv1.UpdatePreferencesRequest{}
-		return in, labjson.Codec{}.NewDecoder(r.Body).Decode(in)
+		if err := (labjson.Codec{}).NewDecoder(r.Body).Decode(in); err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		return in, nil // no body at all is for the service to refuse, which names what is missing
 	}
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -45,7 +46,7 @@ func complete(doc object, all []overlay) error {
 				return fmt.Errorf("%s: schema %s is no object", o.packageName, name)
 			}
 			schema := child(schemas, full)
-			replaceReferences(child(schema, "properties"), child(body, "properties"))
+			replaceReferences(schema, body)
 			merge(schema, body)
 		}
 	}
@@ -73,11 +74,13 @@ func complete(doc object, all []overlay) error {
 }
 
 // replaceReferences takes the reference out of a property that the overlay gives a shape of its own.
-func replaceReferences(properties, patches object) {
+func replaceReferences(schema, patch object) {
+	patches, _ := patch["properties"].(object)
+	properties, _ := schema["properties"].(object)
 	for name, patch := range patches {
 		shape, _ := patch.(object)
-		if shape["type"] != nil || shape["oneOf"] != nil {
-			property := child(properties, name)
+		property, ok := properties[name].(object)
+		if ok && (shape["type"] != nil || shape["oneOf"] != nil) {
 			delete(property, "$ref")
 			delete(property, "allOf")
 		}
@@ -176,19 +179,29 @@ func (o overlay) refusal(status int, when string) object {
 	return answer
 }
 
-// sortRequired makes the lists of required fields independent of the order in which they were found.
-func sortRequired(node any) {
+// maxInteger is the greatest integer that every reader of JSON keeps exactly; the REST codec refuses greater ones.
+const maxInteger = 1 << 53
+
+// tidy makes the lists of required fields independent of the order in which they were found, says of objects without known
+// fields that they hold any, which generators take for empty otherwise, and bounds integers.
+func tidy(node any) {
 	switch n := node.(type) {
 	case object:
 		if list, ok := n["required"].([]any); ok {
 			slices.SortFunc(list, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 		}
+		if n["type"] == "object" && n["properties"] == nil && n["additionalProperties"] == nil {
+			n["additionalProperties"] = true
+		}
+		if n["format"] == "int64" {
+			n["minimum"], n["maximum"] = cmp.Or(n["minimum"], any(-maxInteger)), cmp.Or(n["maximum"], any(maxInteger))
+		}
 		for _, below := range n {
-			sortRequired(below)
+			tidy(below)
 		}
 	case []any:
 		for _, below := range n {
-			sortRequired(below)
+			tidy(below)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type contracts struct {
 	omit     protoreflect.ExtensionType
 	answered map[protoreflect.FullName]bool
 	sent     map[protoreflect.FullName]bool
+	inputs   map[string]protoreflect.MessageDescriptor // by operation id
 }
 
 func readContracts(image string) (*contracts, error) {
@@ -42,18 +43,24 @@ func readContracts(image string) (*contracts, error) {
 		return nil, fmt.Errorf("find the option %s: %w", omitOption, err)
 	}
 	c := &contracts{files: files, omit: dynamicpb.NewExtensionType(omit.(protoreflect.ExtensionDescriptor)),
-		answered: map[protoreflect.FullName]bool{}, sent: map[protoreflect.FullName]bool{}}
+		answered: map[protoreflect.FullName]bool{}, sent: map[protoreflect.FullName]bool{},
+		inputs: map[string]protoreflect.MessageDescriptor{}}
 	files.RangeFiles(func(file protoreflect.FileDescriptor) bool {
 		for i := range file.Services().Len() {
-			methods := file.Services().Get(i).Methods()
-			for j := range methods.Len() {
-				reach(methods.Get(j).Input(), c.sent)
-				reach(methods.Get(j).Output(), c.answered)
-			}
+			c.addService(file.Services().Get(i))
 		}
 		return true
 	})
 	return c, nil
+}
+
+func (c *contracts) addService(service protoreflect.ServiceDescriptor) {
+	for i := range service.Methods().Len() {
+		method := service.Methods().Get(i)
+		c.inputs[string(service.Name())+"_"+string(method.Name())] = method.Input()
+		reach(method.Input(), c.sent)
+		reach(method.Output(), c.answered)
+	}
 }
 
 func reach(message protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) {

@@ -50,12 +50,13 @@ func run(swagger, image, overlays, document string) error {
 	if err != nil {
 		return err
 	}
+	contracts.completeLimits(doc)
 	joinTwinPaths(doc)
 	contracts.completeSchemas(doc)
 	if err := complete(doc, all); err != nil {
 		return err
 	}
-	sortRequired(doc)
+	tidy(doc)
 	if err := validate(doc); err != nil {
 		return err
 	}

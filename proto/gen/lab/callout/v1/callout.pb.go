@@ -2030,10 +2030,10 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\vescalations\x18\x0f \x01(\x05R\vescalations\x12#\n" +
 	"\rrerun_pending\x18\x10 \x01(\bR\frerunPendingB\x10\n" +
 	"\x0e_department_idB\t\n" +
-	"\a_due_at\"X\n" +
-	"\x18GetCalloutSummaryRequest\x12\x17\n" +
-	"\x04from\x18\x01 \x01(\tH\x00R\x04from\x88\x01\x01\x12\x13\n" +
-	"\x02to\x18\x02 \x01(\tH\x01R\x02to\x88\x01\x01B\a\n" +
+	"\a_due_at\"\x8e\x02\n" +
+	"\x18GetCalloutSummaryRequest\x12r\n" +
+	"\x04from\x18\x01 \x01(\tBY\x92AV\x8a\x01S^20\\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\dZ)?$H\x00R\x04from\x88\x01\x01\x12n\n" +
+	"\x02to\x18\x02 \x01(\tBY\x92AV\x8a\x01S^20\\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\dZ)?$H\x01R\x02to\x88\x01\x01B\a\n" +
 	"\x05_fromB\x05\n" +
 	"\x03_to\"\xd2\x02\n" +
 	"\x19GetCalloutSummaryResponse\x12\x12\n" +

@@ -1337,12 +1337,12 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\vauthor_name\x18\x06 \x01(\tR\n" +
 	"authorName\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\a \x01(\x03R\tupdatedAt\"\xf0\x01\n" +
+	"updated_at\x18\a \x01(\x03R\tupdatedAt\"\xf5\x01\n" +
 	"\x14CreateSessionRequest\x120\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x125\n" +
 	"\vtemplate_id\x18\x02 \x01(\x03B\x0f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?\xe0A\x02H\x00R\n" +
-	"templateId\x88\x01\x01\x12-\n" +
-	"\x10word_s3_filepath\x18\x03 \x01(\tH\x01R\x0ewordS3Filepath\x88\x01\x01\x12\x1b\n" +
+	"templateId\x88\x01\x01\x122\n" +
+	"\x10word_s3_filepath\x18\x03 \x01(\tB\x03\xe0A\x02H\x01R\x0ewordS3Filepath\x88\x01\x01\x12\x1b\n" +
 	"\ttake_over\x18\x04 \x01(\bR\btakeOverB\x0e\n" +
 	"\f_template_idB\x13\n" +
 	"\x11_word_s3_filepath\"t\n" +

@@ -1947,12 +1947,12 @@ var File_lab_notifications_v1_notifications_proto protoreflect.FileDescriptor
 
 const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\n" +
-	"(lab/notifications/v1/notifications.proto\x12\x14lab.notifications.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/httpbody.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"\x99\x02\n" +
-	"\x18ListNotificationsRequest\x12\x17\n" +
-	"\x04from\x18\x01 \x01(\tH\x00R\x04from\x88\x01\x01\x12\x13\n" +
-	"\x02to\x18\x02 \x01(\tH\x01R\x02to\x88\x01\x01\x12\x1f\n" +
-	"\bfromDate\x18\x03 \x01(\tH\x02R\bfromDate\x88\x01\x01\x12\x1b\n" +
-	"\x06toDate\x18\x04 \x01(\tH\x03R\x06toDate\x88\x01\x01\x12)\n" +
+	"(lab/notifications/v1/notifications.proto\x12\x14lab.notifications.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/httpbody.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"\x85\x05\n" +
+	"\x18ListNotificationsRequest\x12r\n" +
+	"\x04from\x18\x01 \x01(\tBY\x92AV\x8a\x01S^20\\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\dZ)?$H\x00R\x04from\x88\x01\x01\x12n\n" +
+	"\x02to\x18\x02 \x01(\tBY\x92AV\x8a\x01S^20\\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\dZ)?$H\x01R\x02to\x88\x01\x01\x12z\n" +
+	"\bfromDate\x18\x03 \x01(\tBY\x92AV\x8a\x01S^20\\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\dZ)?$H\x02R\bfromDate\x88\x01\x01\x12v\n" +
+	"\x06toDate\x18\x04 \x01(\tBY\x92AV\x8a\x01S^20\\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\dZ)?$H\x03R\x06toDate\x88\x01\x01\x12)\n" +
 	"\x04page\x18\x05 \x01(\tB\x10\x92A\r\x8a\x01\n" +
 	"^[1-9]\\d*$H\x04R\x04page\x88\x01\x01\x12+\n" +
 	"\x05limit\x18\x06 \x01(\tB\x10\x92A\r\x8a\x01\n" +
@@ -2031,12 +2031,12 @@ const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\x13MarkAllReadResponse\x12\x18\n" +
 	"\asuccess\x18\x01 \x01(\bR\asuccess\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +
-	"\x06marked\x18\x03 \x01(\x03R\x06marked\"\xab\x01\n" +
-	"\x15ListActivitiesRequest\x12\x1f\n" +
-	"\bfromDate\x18\x01 \x01(\tH\x00R\bfromDate\x88\x01\x01\x12\x1b\n" +
-	"\x06toDate\x18\x02 \x01(\tH\x01R\x06toDate\x88\x01\x01\x12\x17\n" +
-	"\x04from\x18\x03 \x01(\tH\x02R\x04from\x88\x01\x01\x12\x13\n" +
-	"\x02to\x18\x04 \x01(\tH\x03R\x02to\x88\x01\x01B\v\n" +
+	"\x06marked\x18\x03 \x01(\x03R\x06marked\"\x97\x04\n" +
+	"\x15ListActivitiesRequest\x12z\n" +
+	"\bfromDate\x18\x01 \x01(\tBY\x92AV\x8a\x01S^20\\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\dZ)?$H\x00R\bfromDate\x88\x01\x01\x12v\n" +
+	"\x06toDate\x18\x02 \x01(\tBY\x92AV\x8a\x01S^20\\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\dZ)?$H\x01R\x06toDate\x88\x01\x01\x12r\n" +
+	"\x04from\x18\x03 \x01(\tBY\x92AV\x8a\x01S^20\\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\dZ)?$H\x02R\x04from\x88\x01\x01\x12n\n" +
+	"\x02to\x18\x04 \x01(\tBY\x92AV\x8a\x01S^20\\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\dZ)?$H\x03R\x02to\x88\x01\x01B\v\n" +
 	"\t_fromDateB\t\n" +
 	"\a_toDateB\a\n" +
 	"\x05_fromB\x05\n" +

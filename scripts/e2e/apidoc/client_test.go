@@ -1,0 +1,27 @@
+package apidoc
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A program that nobody would write without generated types: it compiles only while the document says what it uses.
+func TestATypeScriptClientIsGeneratedCompiledAndUsed(t *testing.T) {
+	generate, compile := npmTool(t, "openapi-typescript"), npmTool(t, "tsc")
+	folder := copied(t, "client.ts", "tsconfig.json")
+	if err := os.WriteFile(filepath.Join(folder, "package.json"), []byte(`{"type":"module"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(absolute(t, filepath.Join(toolFolder, "node_modules")), filepath.Join(folder, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	command(t, folder, generate, served(t), "--output", "schema.d.ts")
+	command(t, folder, compile, "--project", ".")
+	out := command(t, folder, "node", "out/client.js", platform.Endpoints.Gateway, session, "7017", "7010")
+	if strings.Contains(out, "FAIL") || strings.Count(out, "ok  ") < 20 {
+		t.Errorf("the client says:\n%s", out)
+	}
+	t.Log(out)
+}

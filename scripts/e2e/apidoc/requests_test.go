@@ -1,0 +1,71 @@
+package apidoc
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// outcomes count the answers to requests that the document allows.
+type outcomes struct {
+	Accepted    int `json:"accepted"`
+	Unreachable int `json:"unreachable"` // 404
+	Conflicts   int `json:"conflicts"`
+	Rejected    int `json:"rejected"`
+}
+
+// TestRequestsMadeFromTheDocument sends requests that follow the document and such that do not. Each answer must have a
+// documented status and body, and none may be a failure of the platform.
+func TestRequestsMadeFromTheDocument(t *testing.T) {
+	program, report := pythonTool(t, "schemathesis"), filepath.Join(t.TempDir(), "report.json")
+	args := []string{"--config-file", "schemathesis.toml", "run", served(t), "--url", platform.Endpoints.Gateway, "--no-color",
+		"--phases", "examples,coverage,fuzzing", "--report-json-path", report, "--max-examples", "15",
+		"--checks", "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"}
+	if os.Getenv("LAB_LONG_TESTS") == "1" {
+		args = append(args, "--max-time", "300", "--seed", "0")
+	} else {
+		args = append(args, "--max-time", "45")
+	}
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir = copied(t, "schemathesis.toml", "demo_ids.py")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	share(t, report)
+}
+
+// share prints how many of the requests that follow the document were accepted, and refuses a share that shows that the
+// document and the platform disagree.
+func share(t *testing.T, report string) {
+	t.Helper()
+	text, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result struct {
+		Operations struct{ Tested int }           `json:"operations"`
+		TestCases  struct{ Generated int }        `json:"test_cases"`
+		ValidRates map[string]map[string]outcomes `json:"valid_rates"` // by operation and phase
+	}
+	if err := json.Unmarshal(text, &result); err != nil {
+		t.Fatal(err)
+	}
+	var all outcomes
+	for _, phases := range result.ValidRates {
+		for _, o := range phases {
+			all.Accepted += o.Accepted
+			all.Unreachable += o.Unreachable
+			all.Conflicts += o.Conflicts
+			all.Rejected += o.Rejected
+		}
+	}
+	total := all.Accepted + all.Unreachable + all.Conflicts + all.Rejected
+	t.Logf("%d requests to %d operations; of %d that follow the document %d were accepted, %d found nothing, %d were conflicts, %d were refused",
+		result.TestCases.Generated, result.Operations.Tested, total, all.Accepted, all.Unreachable, all.Conflicts, all.Rejected)
+	if all.Accepted*3 < total {
+		t.Errorf("less than a third was accepted")
+	}
+}

@@ -1,0 +1,114 @@
+package apidoc
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// toolFolder has the versions of what comes from npm and PyPI, and keeps what they install.
+const toolFolder = "../../tools/apidoc"
+
+// lacking ends a test for want of a program: a failure where everything must run.
+func lacking(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("LAB_REQUIRE_ENGINES") == "1" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
+// installed runs an installation once, again when the list of versions is newer than its result.
+type installed struct {
+	once sync.Once
+	err  error
+	text []byte
+}
+
+func (i *installed) run(t *testing.T, list, result string, commands ...[]string) {
+	t.Helper()
+	for _, argv := range commands {
+		if _, err := exec.LookPath(argv[0]); err != nil && !strings.Contains(argv[0], "/") {
+			lacking(t, argv[0]+" is missing; the checks of the API document need node with npm, and python3 with venv")
+		}
+	}
+	i.once.Do(func() {
+		want, err := os.Stat(filepath.Join(toolFolder, list))
+		if err != nil {
+			i.err = err
+			return
+		}
+		if got, err := os.Stat(filepath.Join(toolFolder, result)); err == nil && !got.ModTime().Before(want.ModTime()) {
+			return
+		}
+		for _, argv := range commands {
+			cmd := exec.CommandContext(context.Background(), argv[0], argv[1:]...)
+			cmd.Dir = toolFolder
+			if i.text, i.err = cmd.CombinedOutput(); i.err != nil {
+				return
+			}
+		}
+		i.err = os.WriteFile(filepath.Join(toolFolder, result), nil, 0o644)
+	})
+	if i.err != nil {
+		lacking(t, "install the tools of the API document: "+i.err.Error()+"\n"+string(i.text))
+	}
+}
+
+var fromNPM, fromPyPI installed
+
+// npmTool returns the path of a program from npm.
+func npmTool(t *testing.T, name string) string {
+	t.Helper()
+	fromNPM.run(t, "package-lock.json", "node_modules/.installed", []string{"npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"})
+	return absolute(t, filepath.Join(toolFolder, "node_modules/.bin", name))
+}
+
+// pythonTool returns the path of a program from PyPI.
+func pythonTool(t *testing.T, name string) string {
+	t.Helper()
+	fromPyPI.run(t, "requirements.txt", "venv/.installed", []string{"python3", "-m", "venv", "venv"},
+		[]string{"venv/bin/pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", "requirements.txt"})
+	return absolute(t, filepath.Join(toolFolder, "venv/bin", name))
+}
+
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	full, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return full
+}
+
+// command runs a program in a folder and returns what it wrote; a failure ends the test with it.
+func command(t *testing.T, folder, program string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir = folder
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", filepath.Base(program), strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// copied returns a folder of the test's own with files of testdata: programs leave things beside what they read.
+func copied(t *testing.T, names ...string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}

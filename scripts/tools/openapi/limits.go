@@ -1,0 +1,59 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-openapiv2/options"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// completeLimits gives parameters and lists that are a whole body the limits of their fields: the generator knows them in
+// messages only.
+func (c *contracts) completeLimits(doc object) {
+	for _, op := range operations(doc) {
+		input := c.inputs[strings.TrimRight(op.id(), "0123456789")]
+		if input == nil {
+			continue
+		}
+		parameters, _ := op.body["parameters"].([]any)
+		for _, entry := range parameters {
+			p, _ := entry.(object)
+			if schema, ok := p["schema"].(object); ok {
+				limit(schema, input.Fields().ByTextName(text(p["name"])))
+			}
+		}
+		if body, ok := op.body["requestBody"].(object); ok {
+			if schema, _ := jsonContent(body)["schema"].(object); schema["type"] == "array" {
+				limit(schema, input.Fields().ByTextName(text(body["x-originalParamName"])))
+			}
+			delete(body, "x-originalParamName")
+		}
+	}
+}
+
+func limit(schema object, field protoreflect.FieldDescriptor) {
+	if field == nil {
+		return
+	}
+	limits, ok := proto.GetExtension(field.Options(), options.E_Openapiv2Field).(*options.JSONSchema)
+	if !ok || limits == nil {
+		return
+	}
+	if limits.GetMinimum() != 0 {
+		schema["minimum"] = limits.GetMinimum()
+	}
+	if limits.GetMinItems() != 0 {
+		schema["minItems"], schema["maxItems"] = limits.GetMinItems(), limits.GetMaxItems()
+	}
+	if limits.GetPattern() != "" {
+		schema["pattern"] = limits.GetPattern()
+	}
+	if values := limits.GetEnum(); len(values) > 0 {
+		list := make([]any, len(values))
+		for i, value := range values {
+			list[i] = value
+		}
+		schema["enum"] = list
+	}
+}

@@ -19,7 +19,7 @@ func TestATypeScriptClientIsGeneratedCompiledAndUsed(t *testing.T) {
 	}
 	command(t, folder, generate, served(t), "--output", "schema.d.ts")
 	command(t, folder, compile, "--project", ".")
-	out := command(t, folder, "node", "out/client.js", platform.Endpoints.Gateway, session, "7017", "7010")
+	out := command(t, folder, "node", "out/client.js", platform.Endpoints.Gateway, session, "7018", "7010")
 	if strings.Contains(out, "FAIL") || strings.Count(out, "ok  ") < 20 {
 		t.Errorf("the client says:\n%s", out)
 	}

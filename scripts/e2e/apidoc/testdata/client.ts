@@ -11,7 +11,7 @@ const api = createClient<paths>({ baseUrl: base, headers: { cookie: `sessionid=$
 const anonymous = createClient<paths>({ baseUrl: base });
 
 function check(what: string, holds: boolean, shown: unknown): void {
-  console.log(`${holds ? "ok  " : "FAIL"} ${what}: ${JSON.stringify(shown).slice(0, 160)}`);
+  console.log(`${holds ? "ok  " : "FAIL"} ${what}: ${String(JSON.stringify(shown)).slice(0, 160)}`);
   if (!holds) process.exitCode = 1;
 }
 

@@ -1,0 +1,165 @@
+package areas_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/labplatform/labplatform/gateway/internal/areas"
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/edge"
+	"github.com/labplatform/labplatform/pkg/rest"
+	"github.com/labplatform/labplatform/proto/openapi"
+)
+
+// document is the part of the API document that the gateway answers for.
+type document struct {
+	OpenAPI string                                 `json:"openapi"`
+	Paths   map[string]map[string]documentedMethod `json:"paths"`
+
+	Components struct {
+		Schemas   map[string]documentedSchema   `json:"schemas"`
+		Responses map[string]documentedResponse `json:"responses"`
+	} `json:"components"`
+}
+
+type documentedMethod struct {
+	OperationID string                        `json:"operationId"`
+	Responses   map[string]documentedResponse `json:"responses"`
+}
+
+type documentedResponse struct {
+	Ref     string `json:"$ref"`
+	Content map[string]struct {
+		Schema struct {
+			Ref string `json:"$ref"`
+		} `json:"schema"`
+	} `json:"content"`
+}
+
+type documentedSchema struct {
+	Required   []string       `json:"required"`
+	Properties map[string]any `json:"properties"`
+}
+
+func readDocument(t *testing.T) document {
+	t.Helper()
+	var d document
+	if err := json.Unmarshal(openapi.Document, &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestTheDocumentHasEveryRoute(t *testing.T) {
+	t.Parallel()
+	d := readDocument(t)
+	shapes := map[string]bool{}
+	for path, methods := range d.Paths {
+		for method := range methods {
+			shapes[strings.ToUpper(method)+" "+nameless(path)] = true
+		}
+	}
+	routes := edge.Routes(areas.List())
+	for _, r := range routes {
+		if !shapes[r.Method+" "+nameless(r.Path)] {
+			t.Errorf("%s %s is not documented: run make generate", r.Method, r.Path)
+		}
+	}
+	if len(shapes) != len(routes) {
+		t.Errorf("%d operations are documented, there are %d routes", len(shapes), len(routes))
+	}
+}
+
+// nameless is a path without the names of its parameters.
+func nameless(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if strings.HasPrefix(part, "{") {
+			parts[i] = "{}"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// Every documented error of every operation has the body that the gateway writes for its area.
+func TestEveryDocumentedErrorHasItsAreasBody(t *testing.T) {
+	t.Parallel()
+	d := readDocument(t)
+	compared := 0
+	for _, r := range edge.Routes(areas.List()) {
+		for path, methods := range d.Paths {
+			if nameless(path) != nameless(r.Path) {
+				continue
+			}
+			method := methods[strings.ToLower(r.Method)]
+			for kind := apperr.Internal; kind < apperr.Canceled; kind++ {
+				response, ok := method.Responses[fmt.Sprint(rest.Status(kind))]
+				if !ok {
+					continue
+				}
+				compared++
+				d.compare(t, r, response, apperr.New(kind, "REASON", "a message"))
+			}
+			if _, ok := method.Responses["500"]; !ok {
+				t.Errorf("%s %s: no 500 is documented", r.Method, r.Path)
+			}
+		}
+	}
+	if compared < 300 {
+		t.Errorf("only %d errors were compared", compared)
+	}
+}
+
+func (d document) compare(t *testing.T, r edge.Route, response documentedResponse, e *apperr.Error) {
+	t.Helper()
+	if name, ok := strings.CutPrefix(response.Ref, "#/components/responses/"); ok {
+		response = d.Components.Responses[name]
+	}
+	schema := d.Components.Schemas[strings.TrimPrefix(response.Content["application/json"].Schema.Ref, "#/components/schemas/")]
+	if len(schema.Required) == 0 {
+		t.Errorf("%s %s: the error has no schema", r.Method, r.Path)
+		return
+	}
+	recorder := httptest.NewRecorder()
+	rest.WriteError(recorder, shapeOf(r.Path), e)
+	var body map[string]any
+	if err := json.Unmarshal(recorder.Body.Bytes(), &body); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range schema.Required {
+		if _, ok := body[name]; !ok {
+			t.Errorf("%s %s: %s is documented as required, the body is %s", r.Method, r.Path, name, recorder.Body)
+		}
+	}
+	for name := range body {
+		if _, ok := schema.Properties[name]; !ok {
+			t.Errorf("%s %s: %s is not documented", r.Method, r.Path, name)
+		}
+	}
+}
+
+// shapeOf is the error body of the area with the longest prefix of path.
+func shapeOf(path string) rest.Shape {
+	shape, length := rest.Envelope, 0
+	for _, area := range areas.List() {
+		for _, prefix := range area.Prefixes {
+			if strings.HasPrefix(path, prefix) && len(prefix) > length {
+				shape, length = area.Shape, len(prefix)
+			}
+		}
+	}
+	return shape
+}
+
+func TestBothDocumentsAreServed(t *testing.T) {
+	t.Parallel()
+	public := newEdge(t, nil).Public()
+	for path, version := range map[string]string{"/openapi.json": `"openapi": "3.0.`, "/openapi.v2.json": `"swagger": "2.0"`} {
+		if code, body, _ := send(t, public, request{method: "GET", path: path}); code != 200 || !strings.Contains(body, version) {
+			t.Errorf("%s: %d without %s", path, code, version)
+		}
+	}
+}

@@ -53,7 +53,7 @@ func preferencesOf(r *http.Request) (*notificationsv1.UpdatePreferencesRequest, 
 	default:
 		in := &notificationsv1.UpdatePreferencesRequest{}
 		if err := (labjson.Codec{}).NewDecoder(r.Body).Decode(in); err != nil && !errors.Is(err, io.EOF) {
-			return nil, err
+			return nil, invalid(edge.BodyError(err))
 		}
 		return in, nil // no body at all is for the service to refuse, which names what is missing
 	}

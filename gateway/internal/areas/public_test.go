@@ -206,3 +206,18 @@ func TestTheReferencePageNeedsNoSessionAndNoOtherHost(t *testing.T) {
 		t.Errorf("%d %.200s", code, document)
 	}
 }
+
+func TestAJSONBodyOfThePreferencesThatIsNotInOrderIsTheCallersFault(t *testing.T) {
+	t.Parallel()
+	b := &backend{err: apperr.InvalidField("labUserId", "labUserId must be a positive integer")}
+	for body, want := range map[string]string{
+		`[null, null]`: "must be an object", `{"labUserId":`: `"code":400`, ``: "labUserId must be a positive integer",
+	} {
+		code, answer, _ := send(t, newEdge(t, b).Public(), request{method: "POST",
+			path: "/api-v3/notifications/notification-type/user-preferences", body: body,
+			header: map[string]string{"Content-Type": "application/json"}})
+		if code != 400 || !strings.Contains(answer, want) {
+			t.Errorf("%q: %d %s", body, code, answer)
+		}
+	}
+}

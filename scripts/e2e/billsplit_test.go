@@ -11,10 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/labplatform/labplatform/scripts/e2e/conformance"
-
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
+	"github.com/labplatform/labplatform/scripts/e2e/conformance"
 )
 
 const splitPath = "/api-v3/finance/bill/split/"

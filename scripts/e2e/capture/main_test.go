@@ -18,6 +18,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
+	"github.com/labplatform/labplatform/scripts/e2e/conformance"
 )
 
 const startTimeout = 10 * time.Minute // a first fetch of the engines and a first build included
@@ -40,6 +41,12 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer broker.close()
+	recorder, err := conformance.Wrap(http.DefaultTransport)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "capture:", err)
+		return 1
+	}
+	client.Transport = recorder
 	platform, err = sandbox.Build(ctx, "LAB_SEED=none", "LAB_PIPELINE=on", "LAB_KAFKA_ADVERTISED="+broker.addr(),
 		"SEARCH_RATE_LIMIT_PER_MINUTE=1000000", "SEARCH_PATH_PREFIX="+searchPrefix)
 	if err != nil {
@@ -53,7 +60,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	_ = mysql.SetLogger(&mysql.NopLogger{}) // engines are killed on purpose
-	return m.Run()
+	return max(m.Run(), recorder.Report(os.Stdout))
 }
 
 // database opens the platform's database for the workload and the oracle.

@@ -151,11 +151,15 @@ func (r *Recorder) count(in map[string]int, key string) {
 	in[key]++
 }
 
-// Findings lists what did not conform, sorted.
-func (r *Recorder) Findings() []string { return r.sorted(r.findings) }
-
-// Answers lists the operations and statuses that were compared, sorted.
-func (r *Recorder) Answers() []string { return r.sorted(r.answers) }
+// Report writes what did not conform, and returns the exit code of the tests: 1 if there is anything.
+func (r *Recorder) Report(out io.Writer) int {
+	findings, answers := r.sorted(r.findings), r.sorted(r.answers)
+	for _, finding := range findings {
+		fmt.Fprintln(out, "differs from the API document:", finding)
+	}
+	fmt.Fprintf(out, "%d operations and statuses compared with the API document, %d differences\n", len(answers), len(findings))
+	return min(len(findings), 1)
+}
 
 func (r *Recorder) sorted(of map[string]int) []string {
 	r.mu.Lock()

@@ -5,6 +5,7 @@
 package mysqldb
 
 import (
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
 // mostConnections is beyond what any MySQL of ours allows one replica.
@@ -28,6 +30,7 @@ type Config struct {
 	Database           string        `env:"DATABASE" envDefault:"lab"`
 	PoolSize           int           `env:"POOL_SIZE" envDefault:"10"`
 	PoolRecycleSeconds int           `env:"POOL_RECYCLE" envDefault:"3600"`
+	TLS                tlsfiles.Client
 }
 
 // callersPerConnection is how many calls may share one connection of the pool: a call that holds one for 10 ms leaves
@@ -64,6 +67,16 @@ func (c *Config) CheckMaxInFlight(limit int) error {
 			limit, c.PoolSize, c.MostInFlight())
 	}
 	return nil
+}
+
+// connector returns a connector of the services' sessions, encrypted when c says so.
+func (c Config) connector() (driver.Connector, error) {
+	plain := c.driverConfig()
+	secure := c.TLS.Configuration()
+	if secure == nil {
+		return Connector(plain)
+	}
+	return rotating{plain, secure}, nil
 }
 
 func (c Config) driverConfig() *mysql.Config {

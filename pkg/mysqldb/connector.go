@@ -2,6 +2,7 @@ package mysqldb
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -62,3 +63,27 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	return conn, nil
 }
+
+// rotating makes a connector for each connection, since the driver keeps the TLS configuration of a connector for good.
+type rotating struct {
+	plain  *mysql.Config
+	secure func() (*tls.Config, error)
+}
+
+// Connect implements driver.Connector.
+func (r rotating) Connect(ctx context.Context) (driver.Conn, error) {
+	configuration, err := r.secure()
+	if err != nil {
+		return nil, fmt.Errorf("connect to the database: %w", err)
+	}
+	d := r.plain.Clone()
+	d.TLS = configuration
+	inner, err := Connector(d)
+	if err != nil {
+		return nil, err
+	}
+	return inner.Connect(ctx) //nolint:wrapcheck // a decorator
+}
+
+// Driver implements driver.Connector.
+func (rotating) Driver() driver.Driver { return mysql.MySQLDriver{} }

@@ -14,7 +14,7 @@ import (
 // Open returns a pool. It does not connect: a database that is away makes the service not ready, it does not
 // end it. tracers may be nil; spans carry the statement without its arguments. The caller closes the pool.
 func Open(cfg Config, tracers trace.TracerProvider) (*sql.DB, error) {
-	connector, err := Connector(cfg.driverConfig())
+	connector, err := cfg.connector()
 	if err != nil {
 		return nil, err
 	}

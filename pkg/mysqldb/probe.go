@@ -21,7 +21,7 @@ type Probe struct {
 // NewProbe returns a probe of the database that cfg names and of its tables, the service's own. Like Open it does not
 // connect. The caller closes it.
 func NewProbe(cfg Config, tables ...string) (*Probe, error) {
-	connector, err := Connector(cfg.driverConfig())
+	connector, err := cfg.connector()
 	if err != nil {
 		return nil, err
 	}

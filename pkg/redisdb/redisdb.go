@@ -3,6 +3,8 @@
 package redisdb
 
 import (
+	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
 // Config holds the documented KV variables; nest it with envPrefix "KV_".
@@ -22,6 +25,7 @@ type Config struct {
 	ConnectionType string        `env:"CONNECTION_TYPE" envDefault:"cluster"`
 	User           string        `env:"USER"`
 	Password       config.Secret `env:"PASS"`
+	TLS            tlsfiles.Client
 }
 
 // Validate refuses unknown connection types.
@@ -53,7 +57,7 @@ func Open(cfg Config, tracers trace.TracerProvider) (redis.UniversalClient, erro
 // Options returns the client options of cfg, for callers that need to change one, as the task queue's engine
 // does with retries.
 func Options(cfg Config) *redis.UniversalOptions {
-	return &redis.UniversalOptions{
+	options := &redis.UniversalOptions{
 		Addrs:         []string{net.JoinHostPort(cfg.Host, strconv.Itoa(cfg.Port))},
 		IsClusterMode: cfg.ConnectionType == "cluster",
 		Username:      cfg.User,
@@ -65,5 +69,21 @@ func Options(cfg Config) *redis.UniversalOptions {
 		ContextTimeoutEnabled: true,
 		// The identity command makes old servers answer with an error on every connection.
 		DisableIdentity: true,
+	}
+	if secure := cfg.TLS.Configuration(); secure != nil {
+		options.Dialer = dialer(secure)
+	}
+	return options
+}
+
+// dialer verifies each node of a cluster by the name it is dialled by.
+func dialer(secure func() (*tls.Config, error)) func(context.Context, string, string) (net.Conn, error) {
+	plain := &net.Dialer{Timeout: dialTimeout} // the handshake included
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		configuration, err := secure()
+		if err != nil {
+			return nil, fmt.Errorf("connect to the cache: %w", err)
+		}
+		return (&tls.Dialer{NetDialer: plain, Config: configuration}).DialContext(ctx, network, address) //nolint:wrapcheck // the client names it
 	}
 }

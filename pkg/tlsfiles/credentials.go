@@ -12,31 +12,31 @@ import (
 // Credentials returns gRPC credentials for servers and clients. Both sides must show a certificate of the CA; each
 // handshake uses the files as they are then.
 func (c Config) Credentials() credentials.TransportCredentials {
-	return &rotating{files: &files{config: c}}
+	return &rotating{&reader{files: files(c)}}
 }
 
-type rotating struct{ files *files }
+type rotating struct{ reader *reader }
 
 // ClientHandshake implements credentials.TransportCredentials.
 func (r *rotating) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	m, err := r.files.current()
+	m, err := r.reader.current()
 	if err != nil {
 		return nil, nil, err
 	}
 	return credentials.NewTLS(&tls.Config{ //nolint:wrapcheck // a decorator
-		MinVersion: tls.VersionTLS13, RootCAs: m.roots, Certificates: []tls.Certificate{m.certificate},
+		MinVersion: tls.VersionTLS13, RootCAs: m.roots, Certificates: m.certificates,
 	}).ClientHandshake(ctx, authority, conn)
 }
 
 // ServerHandshake implements credentials.TransportCredentials.
 func (r *rotating) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	m, err := r.files.current()
+	m, err := r.reader.current()
 	if err != nil {
 		return nil, nil, err
 	}
 	return credentials.NewTLS(&tls.Config{ //nolint:wrapcheck // a decorator
 		MinVersion: tls.VersionTLS13, ClientCAs: m.roots, ClientAuth: tls.RequireAndVerifyClientCert,
-		Certificates: []tls.Certificate{m.certificate},
+		Certificates: m.certificates,
 	}).ServerHandshake(conn)
 }
 
@@ -46,7 +46,7 @@ func (*rotating) Info() credentials.ProtocolInfo {
 }
 
 // Clone implements credentials.TransportCredentials.
-func (r *rotating) Clone() credentials.TransportCredentials { return &rotating{files: r.files} }
+func (r *rotating) Clone() credentials.TransportCredentials { return &rotating{r.reader} }
 
 // OverrideServerName implements credentials.TransportCredentials.
 func (*rotating) OverrideServerName(string) error {

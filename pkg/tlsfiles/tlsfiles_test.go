@@ -2,13 +2,6 @@ package tlsfiles_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -23,73 +16,27 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
+	"github.com/labplatform/labplatform/pkg/testkit/certificates"
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-type authority struct {
-	certificate *x509.Certificate
-	key         *ecdsa.PrivateKey
-}
-
-func newAuthority(t *testing.T, name string) authority {
+func newAuthority(t *testing.T, name string) *certificates.Authority {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	a, err := certificates.New(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return authority{certificate, key}
-}
-
-func write(t *testing.T, path, kind string, der []byte) {
-	t.Helper()
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	return a
 }
 
 // issue writes the files of a member of a, which trusts trusted.
-func (a authority) issue(t *testing.T, folder string, trusted authority, until time.Time) tlsfiles.Config {
+func issue(t *testing.T, a *certificates.Authority, folder string, trusted *certificates.Authority, until time.Time) tlsfiles.Config {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	files, err := a.Issue(folder, until, trusted)
 	if err != nil {
 		t.Fatal(err)
 	}
-	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "rerun"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}, a.certificate, &key.PublicKey, a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := tlsfiles.Config{CA: filepath.Join(folder, "ca"), Cert: filepath.Join(folder, "cert"), Key: filepath.Join(folder, "key")}
-	write(t, c.CA, "CERTIFICATE", trusted.certificate.Raw)
-	write(t, c.Key, "PRIVATE KEY", private)
-	write(t, c.Cert, "CERTIFICATE", der)
-	// Another time than before, also on file systems that count in seconds.
-	stamp := time.Now().Add(time.Duration(time.Now().UnixNano() % int64(time.Hour)))
-	for _, path := range []string{c.CA, c.Cert, c.Key} {
-		if err := os.Chtimes(path, stamp, stamp); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return c
+	return tlsfiles.Config(files)
 }
 
 func serve(t *testing.T, c tlsfiles.Config) (address string) {
@@ -126,17 +73,17 @@ func TestOnlyMembersOfTheAuthorityTalk(t *testing.T) {
 	t.Parallel()
 	ours, theirs := newAuthority(t, "ours"), newAuthority(t, "theirs")
 	soon, over := time.Now().Add(time.Hour), time.Now().Add(-time.Minute)
-	good := ours.issue(t, t.TempDir(), ours, soon)
+	good := issue(t, ours, t.TempDir(), ours, soon)
 	cases := map[string]struct {
 		server tlsfiles.Config
 		client grpc.DialOption
 		fine   bool
 	}{
-		"both of ours":              {good, secured(ours.issue(t, t.TempDir(), ours, soon)), true},
-		"a client of others":        {good, secured(theirs.issue(t, t.TempDir(), ours, soon)), false},
-		"a server of others":        {theirs.issue(t, t.TempDir(), ours, soon), secured(good), false},
-		"a client that is expired":  {good, secured(ours.issue(t, t.TempDir(), ours, over)), false},
-		"a server that is expired":  {ours.issue(t, t.TempDir(), ours, over), secured(good), false},
+		"both of ours":              {good, secured(issue(t, ours, t.TempDir(), ours, soon)), true},
+		"a client of others":        {good, secured(issue(t, theirs, t.TempDir(), ours, soon)), false},
+		"a server of others":        {issue(t, theirs, t.TempDir(), ours, soon), secured(good), false},
+		"a client that is expired":  {good, secured(issue(t, ours, t.TempDir(), ours, over)), false},
+		"a server that is expired":  {issue(t, ours, t.TempDir(), ours, over), secured(good), false},
 		"a client without any file": {good, grpc.WithTransportCredentials(insecure.NewCredentials()), false},
 	}
 	for name, c := range cases {
@@ -152,19 +99,19 @@ func TestRotatedFilesAreUsedWithoutARestart(t *testing.T) {
 	before, after := newAuthority(t, "before"), newAuthority(t, "after")
 	soon := time.Now().Add(time.Hour)
 	folder := t.TempDir()
-	address := serve(t, before.issue(t, folder, before, soon))
-	first := secured(before.issue(t, t.TempDir(), before, soon))
+	address := serve(t, issue(t, before, folder, before, soon))
+	first := secured(issue(t, before, t.TempDir(), before, soon))
 	if err := call(t, address, first); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(folder, "key")); err != nil {
+	if err := os.Remove(certificates.In(folder).Key); err != nil {
 		t.Fatal(err)
 	}
 	if err := call(t, address, first); err != nil {
 		t.Errorf("in the middle of a rotation: %v", err)
 	}
-	after.issue(t, folder, after, soon)
-	if err := call(t, address, secured(after.issue(t, t.TempDir(), after, soon))); err != nil {
+	issue(t, after, folder, after, soon)
+	if err := call(t, address, secured(issue(t, after, t.TempDir(), after, soon))); err != nil {
 		t.Errorf("after the rotation: %v", err)
 	}
 	if err := call(t, address, first); err == nil {
@@ -174,9 +121,11 @@ func TestRotatedFilesAreUsedWithoutARestart(t *testing.T) {
 
 func TestHalfAConfigurationIsRefused(t *testing.T) {
 	t.Parallel()
-	good := newAuthority(t, "ours").issue(t, t.TempDir(), newAuthority(t, "ours"), time.Now().Add(time.Hour))
+	good := issue(t, newAuthority(t, "ours"), t.TempDir(), newAuthority(t, "ours"), time.Now().Add(time.Hour))
 	empty := filepath.Join(t.TempDir(), "empty")
-	write(t, empty, "NOTHING", nil)
+	if err := os.WriteFile(empty, []byte("-----BEGIN NOTHING-----\n-----END NOTHING-----\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for want, c := range map[string]tlsfiles.Config{
 		"belong together": {CA: good.CA, Cert: good.Cert}, "TLS_CA": {CA: empty, Cert: good.Cert, Key: good.Key},
 		"TLS_CERT": {CA: good.CA, Cert: good.Cert, Key: good.CA}, "no such file": {CA: "/nowhere", Cert: good.Cert, Key: good.Key},

@@ -107,3 +107,36 @@ func TestAServiceIsReachedSoonAfterAnOutage(t *testing.T) {
 		t.Errorf("reached %v after its start", took)
 	}
 }
+
+// Two thousand connections that say nothing keep nobody else from being answered, and are closed.
+func TestIdleConnectionsAreClosedAndStopNobody(t *testing.T) {
+	t.Parallel()
+	const connections = 2000
+	for name, base := range map[string]string{"public": stack.Endpoints.Gateway, "internal": stack.Endpoints.GatewayInternal} {
+		u, err := url.Parse(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		idle := make([]net.Conn, connections)
+		for i := range idle {
+			if idle[i], err = net.Dial("tcp", u.Host); err != nil {
+				t.Fatalf("%s: connection %d: %v", name, i, err)
+			}
+			defer idle[i].Close()
+		}
+		for range 20 {
+			if got := call(t, labSession, "GET", "/api-v3/cell-counter-mappings/55", ""); got.status != http.StatusOK {
+				t.Errorf("beside %d idle connections to %s: %d %s", connections, name, got.status, got.body)
+			}
+		}
+		opened := time.Now()
+		for i, conn := range idle {
+			if err := conn.SetReadDeadline(opened.Add(cutAfter)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadAll(conn); err != nil {
+				t.Fatalf("%s: connection %d is still open: %v", name, i, err)
+			}
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/testkit/certificates"
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
 	"github.com/labplatform/labplatform/scripts/e2e/conformance"
@@ -26,8 +27,12 @@ const (
 // that kill a process are not parallel.
 var stack struct {
 	*sandbox.Sandbox
-	seed seed.Target
+	seed         seed.Target
+	certificates string // the folder with those that all services show each other
 }
+
+// authority signs the certificates that the services start with.
+var authority *certificates.Authority
 
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
@@ -37,8 +42,14 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) int {
 	ctx, cancel := context.WithTimeout(context.Background(), stackTimeout)
 	defer cancel()
-	var err error
-	stack.Sandbox, err = sandbox.Build(ctx, "LAB_PIPELINE=off", "TASKQUEUE_WEBHOOK_SECRET=whsec_ZTJlLXdlYmhvb2stc2VjcmV0LW9mLTMyLWJ5dGVzISE=")
+	environment, err := encrypt()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	defer os.RemoveAll(stack.certificates)
+	environment = append(environment, "LAB_PIPELINE=off", "TASKQUEUE_WEBHOOK_SECRET=whsec_ZTJlLXdlYmhvb2stc2VjcmV0LW9mLTMyLWJ5dGVzISE=")
+	stack.Sandbox, err = sandbox.Build(ctx, environment...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
@@ -58,6 +69,18 @@ func run(m *testing.M) int {
 		return 1
 	}
 	return max(m.Run(), recorder.Report(os.Stdout))
+}
+
+// encrypt makes the certificates of the services and returns the settings that name them.
+func encrypt() (environment []string, err error) {
+	if authority, err = certificates.New("e2e"); err != nil {
+		return nil, err
+	}
+	if stack.certificates, err = os.MkdirTemp("", "labtls"); err != nil {
+		return nil, err
+	}
+	files, err := authority.Issue(stack.certificates, time.Now().AddDate(1, 0, 0), authority)
+	return tlsEnvironment(files), err
 }
 
 // answer is a REST answer.

@@ -16,6 +16,13 @@
 {{- $_ := set $plain (print $prefix "CONNECTION_TYPE") .connectionType }}{{ $_ := set $plain (print $prefix "USER") .user -}}
 {{- end -}}
 {{- end -}}
+{{- range $store := list "database" "cache" "queue" "kafka" -}}
+{{- with index $values $store -}}
+{{- $prefix := get (dict "database" "DB_" "cache" "KV_" "queue" "REDIS_" "kafka" "KAFKA_") $store -}}
+{{- $_ := set $plain (print $prefix "TLS") .tls -}}
+{{- if .caSecret }}{{ $_ := set $plain (print $prefix "TLS_CA") (printf "/etc/lab/%s-ca/ca.crt" (kebabcase $store)) }}{{ end -}}
+{{- end -}}
+{{- end -}}
 {{- with $values.searchIndex -}}
 {{- $_ := set $plain "ES_URL" .url }}{{ $_ := set $plain "ES_USER" .user -}}
 {{- /* An empty variable would mean its default, a file that is not there; the second is what the image trusts. */ -}}
@@ -24,7 +31,7 @@
 {{- with $values.documentStore }}{{ $_ := set $plain "MONGO_DATABASE" .database }}{{ end -}}
 {{- with $values.objectStore }}{{ $_ := set $plain "BLOB_URL" .url }}{{ end -}}
 {{- with $values.kafka -}}
-{{- $_ := set $plain "KAFKA_BROKERS" (join "," .brokers) }}{{ $_ := set $plain "KAFKA_TLS" .tls }}{{ $_ := set $plain "KAFKA_USER" .user -}}
+{{- $_ := set $plain "KAFKA_BROKERS" (join "," .brokers) }}{{ $_ := set $plain "KAFKA_USER" .user -}}
 {{- end -}}
 {{- with $values.connect }}{{ $_ := set $plain "CONNECT_URL" .url }}{{ end -}}
 {{- if $values.providerSecrets }}{{ $_ := set $plain "PROVIDER_SECRETS_DIR" "/etc/lab/provider-secrets" }}{{ end -}}

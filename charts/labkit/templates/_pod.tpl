@@ -30,16 +30,21 @@ volumeMounts: {{- . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
-{{- define "labkit.searchca" -}}
-{{- with .root.Values.searchIndex }}{{ .caSecret }}{{ end -}}
+{{/* The Secrets with the authorities of stores, by the store's name. */}}
+{{- define "labkit.storecas" -}}
+{{- range $store := list "database" "cache" "queue" "kafka" "searchIndex" -}}
+{{- with dig $store "caSecret" "" $.root.Values.AsMap }}
+{{ kebabcase $store }}: {{ . }}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "labkit.mounts" -}}
 {{- if and .root.Values.tls.enabled (not .migration) }}
 - {name: tls, mountPath: /etc/lab/tls, readOnly: true}
 {{- end }}
-{{- if include "labkit.searchca" . }}
-- {name: search-index-ca, mountPath: /etc/lab/search-index-ca, readOnly: true}
+{{- range $store, $_ := include "labkit.storecas" . | fromYaml }}
+- {name: {{ $store }}-ca, mountPath: /etc/lab/{{ $store }}-ca, readOnly: true}
 {{- end }}
 {{- with .root.Values.providerSecrets }}
 - {name: provider-secrets, mountPath: /etc/lab/provider-secrets, readOnly: true}
@@ -51,9 +56,9 @@ volumeMounts: {{- . | nindent 2 }}
 - name: tls
   secret: {secretName: {{ .root.Values.tls.existingSecret | default (printf "%s-tls" (include "labkit.name" .)) }}, defaultMode: 0440}
 {{- end }}
-{{- with include "labkit.searchca" . }}
-- name: search-index-ca
-  secret: {secretName: {{ . }}, defaultMode: 0440}
+{{- range $store, $secret := include "labkit.storecas" . | fromYaml }}
+- name: {{ $store }}-ca
+  secret: {secretName: {{ $secret }}, defaultMode: 0440}
 {{- end }}
 {{- with .root.Values.providerSecrets }}
 - name: provider-secrets

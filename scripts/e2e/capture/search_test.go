@@ -87,18 +87,18 @@ func TestALoginSeesItsOwnPatientsAlone(t *testing.T) {
 	}
 	org(45).sees(t, "9812345680", id) // by the bill
 	org(46).sees(t, "9812345680")
-	for name, door := range doors() {
+	for name, listener := range listeners() {
 		for _, who := range []credential{user(t, ownLab, 1), cookie(t, ownLab, 2), org(45)} {
-			got := who.detail(t, door, id)
+			got := who.detail(t, listener, id)
 			var body struct{ User map[string]any }
 			if err := json.Unmarshal([]byte(got.body), &body); err != nil || got.status != http.StatusOK || body.User["full_name"] != "Perpetua Ashgrove" || body.User["date_of_birth"] != "1990-02-11" {
 				t.Errorf("detail at the %s: %d %s", name, got.status, got.body)
 			}
 		}
 		for what, got := range map[string]answer{
-			"detail of another laboratory":  user(t, ownLab, 1).detail(t, door, elsewhere),
-			"detail of nobody":              user(t, ownLab, 1).detail(t, door, 949_999),
-			"detail of another institution": org(46).detail(t, door, id),
+			"detail of another laboratory":  user(t, ownLab, 1).detail(t, listener, elsewhere),
+			"detail of nobody":              user(t, ownLab, 1).detail(t, listener, 949_999),
+			"detail of another institution": org(46).detail(t, listener, id),
 		} {
 			refusal(t, what+" at the "+name, got, http.StatusNotFound, "no such patient")
 		}
@@ -118,9 +118,9 @@ func TestALoginSeesItsOwnPatientsAlone(t *testing.T) {
 func TestRefusedRequestsSayWhatToDo(t *testing.T) {
 	mine := user(t, ownLab, 3)
 	expired := token(t, map[string]any{"lab_id": ownLab, "exp": 1_700_000_000})
-	for name, door := range doors() {
+	for name, listener := range listeners() {
 		search := func(who credential, body string, more ...credential) answer {
-			return who.send(t, http.MethodPost, door+searchPath, body, more...)
+			return who.send(t, http.MethodPost, listener+searchPath, body, more...)
 		}
 		const fine = `{"query":"rahul"}`
 		for what, got := range map[string]answer{
@@ -129,7 +129,7 @@ func TestRefusedRequestsSayWhatToDo(t *testing.T) {
 			"a token that is none":                search(credential{"Authorization", "Bearer nonsense"}, fine),
 			"a token that is over":                search(expired, fine),
 			"a bad token beside a good session":   search(expired, fine, cookie(t, ownLab, 2)),
-			"the detail without a credential":     credential{}.detail(t, door, 940_001),
+			"the detail without a credential":     credential{}.detail(t, listener, 940_001),
 			"a token without its scheme in front": search(credential{"Authorization", strings.TrimPrefix(mine.value, "Bearer ")}, fine),
 		} {
 			refusal(t, what+" at the "+name, got, http.StatusUnauthorized, "")
@@ -159,9 +159,9 @@ func TestRefusedRequestsSayWhatToDo(t *testing.T) {
 			refusal(t, body+" at the "+name, search(mine, body), http.StatusBadRequest, details)
 		}
 		refusal(t, "no laboratory", search(token(t, map[string]any{"lab_user_id": 3}), fine), http.StatusBadRequest, "lab_id")
-		refusal(t, "a word for a number", mine.send(t, http.MethodGet, door+"/api/v1/users/rahul", ""), http.StatusBadRequest, "user_id")
-		refusal(t, "a path that is none", mine.send(t, http.MethodGet, door+"/api/v1/users/1/2", ""), http.StatusNotFound, "")
-		refusal(t, "another method", mine.send(t, http.MethodDelete, door+searchPath, ""), http.StatusMethodNotAllowed, "")
+		refusal(t, "a word for a number", mine.send(t, http.MethodGet, listener+"/api/v1/users/rahul", ""), http.StatusBadRequest, "user_id")
+		refusal(t, "a path that is none", mine.send(t, http.MethodGet, listener+"/api/v1/users/1/2", ""), http.StatusNotFound, "")
+		refusal(t, "another method", mine.send(t, http.MethodDelete, listener+searchPath, ""), http.StatusMethodNotAllowed, "")
 	}
 }
 
@@ -177,8 +177,8 @@ func TestPathsAndLiterals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, door := range doors() {
-			if f, err := mine.search(t, door, string(body)); err != nil || f.Total != 0 {
+		for name, listener := range listeners() {
+			if f, err := mine.search(t, listener, string(body)); err != nil || f.Total != 0 {
 				t.Errorf("%q at the %s is no literal: %+v, error %v", text, name, f, err)
 			}
 		}
@@ -221,17 +221,17 @@ func TestInAnEmergencyEverybodyHasFiveSearchesAMinute(t *testing.T) {
 	inMode("emergency")
 	mine, session := user(t, ownLab, 50), cookie(t, ownLab, 50) // one person, however logged in
 	for n := range 5 {
-		who, door := mine, platform.Endpoints.Gateway
+		who, listener := mine, platform.Endpoints.Gateway
 		if n%2 == 1 {
-			who, door = session, platform.Endpoints.Search
+			who, listener = session, platform.Endpoints.Search
 		}
-		f, err := who.search(t, door, `{"query":"rahul"}`)
+		f, err := who.search(t, listener, `{"query":"rahul"}`)
 		if err != nil || !f.Degraded {
 			t.Fatalf("search %d: degraded %v, error %v", n+1, f.Degraded, err)
 		}
 	}
-	for name, door := range doors() {
-		got := mine.send(t, http.MethodPost, door+searchPath, `{"query":"rahul"}`)
+	for name, listener := range listeners() {
+		got := mine.send(t, http.MethodPost, listener+searchPath, `{"query":"rahul"}`)
 		refusal(t, "the sixth at the "+name, got, http.StatusTooManyRequests, "5")
 		if wait, err := strconv.Atoi(got.header.Get("Retry-After")); err != nil || wait < 1 || wait > 60 {
 			t.Errorf("Retry-After %q", got.header.Get("Retry-After"))

@@ -23,8 +23,8 @@ const (
 	searchPrefix = "/search-service"
 )
 
-// doors are the two places where searches are answered.
-func doors() map[string]string {
+// listeners are the two places where searches are answered.
+func listeners() map[string]string {
 	return map[string]string{"gateway": platform.Endpoints.Gateway, "search": platform.Endpoints.Search}
 }
 
@@ -123,10 +123,10 @@ type found struct {
 	}
 }
 
-// search asks at one door; the answer is 200.
-func (c credential) search(t *testing.T, door, body string) (found, error) {
+// search asks at one listener; the answer is 200.
+func (c credential) search(t *testing.T, listener, body string) (found, error) {
 	t.Helper()
-	got := c.send(t, http.MethodPost, door+searchPath, body)
+	got := c.send(t, http.MethodPost, listener+searchPath, body)
 	var f found
 	if got.status != http.StatusOK {
 		return f, fmt.Errorf("%d %s", got.status, got.body)
@@ -134,7 +134,7 @@ func (c credential) search(t *testing.T, door, body string) (found, error) {
 	return f, json.Unmarshal([]byte(got.body), &f)
 }
 
-// sees waits until the text finds exactly these patients, at both doors.
+// sees waits until the text finds exactly these patients, at both listeners.
 func (c credential) sees(t *testing.T, text string, want ...int64) {
 	t.Helper()
 	body, err := json.Marshal(map[string]string{"query": text})
@@ -147,9 +147,9 @@ func (c credential) sees(t *testing.T, text string, want ...int64) {
 			t.Logf("%q finds %v after %v", text, want, took.Round(time.Millisecond))
 		}
 	}()
-	for name, door := range doors() {
+	for name, listener := range listeners() {
 		await.Nil(t, fmt.Sprintf("%q at the %s finding %v", text, name, want), func() error {
-			f, err := c.search(t, door, string(body))
+			f, err := c.search(t, listener, string(body))
 			if err != nil {
 				return err
 			}
@@ -165,10 +165,10 @@ func (c credential) sees(t *testing.T, text string, want ...int64) {
 	}
 }
 
-// detail reads a patient at one door.
-func (c credential) detail(t *testing.T, door string, id int64) answer {
+// detail reads a patient at one listener.
+func (c credential) detail(t *testing.T, listener string, id int64) answer {
 	t.Helper()
-	return c.send(t, http.MethodGet, fmt.Sprintf("%s/api/v1/users/%d", door, id), "")
+	return c.send(t, http.MethodGet, fmt.Sprintf("%s/api/v1/users/%d", listener, id), "")
 }
 
 // refusal checks the one error body: the HTTP status, a sentence, and details, and nothing of ours inside.

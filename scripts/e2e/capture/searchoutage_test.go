@@ -70,13 +70,13 @@ func TestWithoutTheIndexThereIsDetailAndNoSearch(t *testing.T) {
 	if err := platform.Kill("elasticsearch"); err != nil {
 		t.Fatal(err)
 	}
-	for name, door := range doors() {
-		got := mine.send(t, http.MethodPost, door+searchPath, `{"query":"wilhelmina"}`)
+	for name, listener := range listeners() {
+		got := mine.send(t, http.MethodPost, listener+searchPath, `{"query":"wilhelmina"}`)
 		refusal(t, "a search at the "+name, got, http.StatusServiceUnavailable, "again")
 		if got.header.Get("Retry-After") == "" {
 			t.Error("no Retry-After")
 		}
-		if got := mine.detail(t, door, id); got.status != http.StatusOK || !strings.Contains(got.body, "Wilhelmina Thornbury") {
+		if got := mine.detail(t, listener, id); got.status != http.StatusOK || !strings.Contains(got.body, "Wilhelmina Thornbury") {
 			t.Errorf("detail at the %s: %d %s", name, got.status, got.body)
 		}
 	}
@@ -97,13 +97,13 @@ func TestWithoutTheCacheTokensWorkAndNobodyIsLoggedOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	mine.sees(t, "bartholomea fenwick", id)
-	for name, door := range doors() {
-		got := session.send(t, http.MethodPost, door+searchPath, `{"query":"bartholomea"}`)
+	for name, listener := range listeners() {
+		got := session.send(t, http.MethodPost, listener+searchPath, `{"query":"bartholomea"}`)
 		refusal(t, "a session at the "+name, got, http.StatusServiceUnavailable, "")
 		if got.header.Get("Retry-After") == "" {
 			t.Error("no Retry-After")
 		}
-		if got := mine.detail(t, door, id); got.status != http.StatusOK {
+		if got := mine.detail(t, listener, id); got.status != http.StatusOK {
 			t.Errorf("detail at the %s: %d %s", name, got.status, got.body)
 		}
 	}
@@ -125,15 +125,15 @@ func TestNothingThatIsSearchedForIsToldToMachines(t *testing.T) {
 		mine.sees(t, text, id)
 	}
 	session.sees(t, nonsense)
-	for _, door := range doors() {
-		mine.detail(t, door, id)
+	for _, listener := range listeners() {
+		mine.detail(t, listener, id)
 		for _, body := range []string{`{"query":"` + nonsense + `","search_key":"` + nonsense + `"}`, `{"query":"` + nonsense, `{"query":"` + nonsense + `","q":"` + name + `"}`,
 			`{"query":"` + nonsense + `","search_fields":["` + sample + `"]}`, `{"query":{"` + name + `":"` + contact + `"}}`} {
-			if got := mine.send(t, http.MethodPost, door+searchPath, body); got.status != http.StatusBadRequest {
+			if got := mine.send(t, http.MethodPost, listener+searchPath, body); got.status != http.StatusBadRequest {
 				t.Errorf("%s: %d", body, got.status)
 			}
 		}
-		mine.send(t, http.MethodGet, door+"/api/v1/users/Vongole", "")
+		mine.send(t, http.MethodGet, listener+"/api/v1/users/Vongole", "")
 	}
 	said := map[string]string{}
 	for _, pattern := range []string{"search.log*", "gateway.log*"} {

@@ -135,6 +135,23 @@ func TestTheHistorysClientsGetTheBrokersSecurity(t *testing.T) {
 	}
 }
 
+func TestTheConnectorsVerifyTheDatabaseWhenTheServiceDoes(t *testing.T) {
+	t.Parallel()
+	for encrypted, want := range map[bool]string{false: "", true: "verify-full"} {
+		s := source()
+		s.DatabaseTLS = encrypted
+		all, err := s.Configurations()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range connectors.Names() {
+			if got := all[name]["database.ssl.mode"]; got != want {
+				t.Errorf("%s with TLS %v: mode %q, want %q", name, encrypted, got, want)
+			}
+		}
+	}
+}
+
 func TestAMissingValueIsNamed(t *testing.T) {
 	t.Parallel()
 	s := source()

@@ -29,6 +29,7 @@ type Source struct {
 	DatabaseHost, DatabasePort     string
 	DatabaseUser, DatabasePassword string
 	Database                       string
+	DatabaseTLS                    bool   // with a certificate that the runtime's Java trusts
 	TopicPrefix                    string // Debezium's topic.prefix: without the database's name
 	Brokers                        string // host:port with commas between; for the history of the tables' structure
 	Security                       Security
@@ -79,6 +80,9 @@ func (s Source) fillIn(template string) (map[string]string, error) {
 	for key, value := range s.Security.settings() {
 		configuration["schema.history.internal.producer."+key] = value
 		configuration["schema.history.internal.consumer."+key] = value
+	}
+	if s.DatabaseTLS {
+		configuration["database.ssl.mode"] = "verify-full"
 	}
 	return configuration, nil
 }

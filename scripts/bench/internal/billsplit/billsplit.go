@@ -5,10 +5,9 @@ package billsplit
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
+	"github.com/labplatform/labplatform/scripts/bench/internal/load"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
 )
@@ -26,16 +25,11 @@ func Run(ctx context.Context, r *report.Report) error {
 	if r.Quick {
 		rounds, bills = 3, 100
 	}
-	s, err := stack.New("BILL_SPLIT_LOG_LEVEL=WARN", "GATEWAY_LOG_LEVEL=WARN")
+	s, err := stack.Start(ctx, r, "BILL_SPLIT_LOG_LEVEL=WARN", "GATEWAY_LOG_LEVEL=WARN")
 	if err != nil {
 		return err
 	}
 	defer s.Remove()
-	took, err := s.Up(ctx)
-	if err != nil {
-		return err
-	}
-	r.Progress("a stack of its own is up after %.1f s", took.Seconds())
 	l, err := newLaboratories(ctx, s.Dir, s.Endpoints, bills)
 	if err != nil {
 		return err
@@ -108,45 +102,18 @@ func (l *laboratories) halfLoad(ctx context.Context, r *report.Report, rounds in
 		if err != nil {
 			return err
 		}
-		taken, err := l.paced(ctx, first, perSecond)
+		taken, err := load.Paced(l.bills, perSecond, func(i int) error { return l.send(ctx, first+i, 1) })
 		if err != nil {
 			return err
 		}
 		if err := l.settle(ctx, first); err != nil {
 			return err
 		}
-		slices.Sort(taken)
-		p50 = append(p50, milliseconds(taken[len(taken)/2]))
-		p99 = append(p99, milliseconds(taken[len(taken)*99/100]))
+		p50, p99 = append(p50, load.Quantile(taken, 0.5)), append(p99, load.Quantile(taken, 0.99))
 	}
 	r.Lower("execute_p99_ms_half_load", "ms", p99, "", nil)
 	r.Lower("execute_p50_ms_half_load", "ms", p50, "", nil)
 	return nil
-}
-
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-// paced starts one split per interval, whatever became of the earlier ones.
-func (l *laboratories) paced(ctx context.Context, first int, perSecond float64) ([]time.Duration, error) {
-	interval := time.Duration(float64(time.Second) / perSecond)
-	taken, errs := make([]time.Duration, l.bills), make([]error, l.bills)
-	var all sync.WaitGroup
-	start := time.Now()
-	for i := range l.bills {
-		due := start.Add(time.Duration(i) * interval)
-		time.Sleep(time.Until(due))
-		all.Go(func() {
-			errs[i] = l.send(ctx, first+i, 1)
-			taken[i] = time.Since(due)
-		})
-	}
-	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return taken, nil
 }
 
 // statements counts what the server is asked for while bills are split one after the other, less what it is asked for

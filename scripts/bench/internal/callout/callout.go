@@ -5,10 +5,9 @@ package callout
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
+	"github.com/labplatform/labplatform/scripts/bench/internal/load"
 	"github.com/labplatform/labplatform/scripts/bench/internal/process"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
@@ -27,16 +26,11 @@ func Run(ctx context.Context, r *report.Report) error {
 	if r.Quick {
 		rounds, requests = 3, 400
 	}
-	s, err := stack.New("CALLOUT_LOG_LEVEL=WARN", "GATEWAY_LOG_LEVEL=WARN")
+	s, err := stack.Start(ctx, r, "CALLOUT_LOG_LEVEL=WARN", "GATEWAY_LOG_LEVEL=WARN")
 	if err != nil {
 		return err
 	}
 	defer s.Remove()
-	took, err := s.Up(ctx)
-	if err != nil {
-		return err
-	}
-	r.Progress("a stack of its own is up after %.1f s", took.Seconds())
 	lab, err := newLaboratory(ctx, s.Dir, s.Endpoints)
 	if err != nil {
 		return err
@@ -49,13 +43,12 @@ func Run(ctx context.Context, r *report.Report) error {
 	}
 	var p99, p50 []float64
 	for range rounds {
-		taken, err := lab.paced(ctx, requests)
+		taken, err := load.Paced(requests, perSecond, func(int) error { return lab.list(ctx, bigBill, reports) })
 		if err != nil {
 			return err
 		}
-		slices.Sort(taken)
-		p50 = append(p50, milliseconds(taken[len(taken)/2]))
-		p99 = append(p99, milliseconds(taken[len(taken)*99/100]))
+		p50 = append(p50, load.Quantile(taken, 0.5))
+		p99 = append(p99, load.Quantile(taken, 0.99))
 	}
 	r.Lower("records_p99_ms", "ms", p99, "", nil)
 	r.Lower("records_p50_ms", "ms", p50, "", nil)
@@ -133,30 +126,4 @@ func (l *laboratory) selects(ctx context.Context, bill, want int) (int, error) {
 	}
 	after, err := l.questions(ctx)
 	return (after - before + many/2) / many, err
-}
-
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-// paced starts one request per interval, whatever became of the earlier ones, and takes each one's time from when it was due.
-func (l *laboratory) paced(ctx context.Context, requests int) ([]time.Duration, error) {
-	taken := make([]time.Duration, requests)
-	errs := make(chan error, requests)
-	var wait sync.WaitGroup
-	start := time.Now()
-	for i := range requests {
-		due := start.Add(time.Duration(i) * time.Second / perSecond)
-		time.Sleep(time.Until(due))
-		wait.Go(func() {
-			errs <- l.list(ctx, bigBill, reports)
-			taken[i] = time.Since(due)
-		})
-	}
-	wait.Wait()
-	close(errs)
-	for err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return taken, nil
 }

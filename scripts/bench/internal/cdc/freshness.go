@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/labplatform/labplatform/scripts/bench/internal/load"
 )
 
 const (
@@ -38,17 +39,14 @@ func (b *bench) freshness(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		slices.Sort(taken)
 		watched += len(taken)
-		p50, p99 = append(p50, milliseconds(taken[len(taken)/2])), append(p99, milliseconds(taken[len(taken)*99/100]))
+		p50, p99 = append(p50, load.Quantile(taken, 0.5)), append(p99, load.Quantile(taken, 0.99))
 	}
 	b.report.Correct("rows_watched", watched)
 	b.report.Lower("row_to_searchable_p50_ms", "ms", p50, "", nil)
 	b.report.Lower("row_to_searchable_p99_ms", "ms", p99, "", nil)
 	return nil
 }
-
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // write changes names of patients at an even pace for span and returns how long the watched ones took.
 func (b *bench) write(ctx context.Context, span time.Duration, word string) ([]time.Duration, error) {

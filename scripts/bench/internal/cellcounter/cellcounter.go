@@ -26,16 +26,11 @@ func Run(ctx context.Context, r *report.Report) error {
 	if r.Quick {
 		rounds, requests = 3, 8_000
 	}
-	s, err := stack.New("CELL_COUNTER_LOG_LEVEL=WARN", "GATEWAY_LOG_LEVEL=WARN")
+	s, err := stack.Start(ctx, r, "CELL_COUNTER_LOG_LEVEL=WARN", "GATEWAY_LOG_LEVEL=WARN")
 	if err != nil {
 		return err
 	}
 	defer s.Remove()
-	took, err := s.Up(ctx)
-	if err != nil {
-		return err
-	}
-	r.Progress("a stack of its own is up after %.1f s", took.Seconds())
 	if err := fill(ctx, s.Dir); err != nil {
 		return err
 	}

@@ -5,9 +5,9 @@ package externaledit
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
+	"github.com/labplatform/labplatform/scripts/bench/internal/load"
 	"github.com/labplatform/labplatform/scripts/bench/internal/process"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
@@ -22,16 +22,11 @@ func Run(ctx context.Context, r *report.Report) error {
 	if r.Quick {
 		rounds, sessions, uploads = 3, 1500, 2
 	}
-	s, err := stack.New("EXTERNAL_EDIT_LOG_LEVEL=WARN", "GATEWAY_LOG_LEVEL=WARN", "LAB_SEED=none")
+	s, err := stack.Start(ctx, r, "EXTERNAL_EDIT_LOG_LEVEL=WARN", "GATEWAY_LOG_LEVEL=WARN", "LAB_SEED=none")
 	if err != nil {
 		return err
 	}
 	defer s.Remove()
-	took, err := s.Up(ctx)
-	if err != nil {
-		return err
-	}
-	r.Progress("a stack of its own is up after %.1f s", took.Seconds())
 	lab, err := newLaboratory(ctx, s, sessions)
 	if err != nil {
 		return err
@@ -73,7 +68,7 @@ func operations(ctx context.Context, r *report.Report, s *sandbox.Sandbox, l *la
 		if err != nil {
 			return err
 		}
-		taken, err := l.paced(g/2, func(i int) error { return l.show(ctx, i) })
+		taken, err := load.Paced(l.sessions, g/2, func(i int) error { return l.show(ctx, i) })
 		if err != nil {
 			return err
 		}
@@ -87,9 +82,8 @@ func operations(ctx context.Context, r *report.Report, s *sandbox.Sandbox, l *la
 		if round == 0 {
 			continue
 		}
-		slices.Sort(taken)
 		create, get, end = append(create, c), append(get, g), append(end, e)
-		p99 = append(p99, milliseconds(taken[len(taken)*99/100]))
+		p99 = append(p99, load.Quantile(taken, 0.99))
 		createCPU = append(createCPU, float64((between-before).Microseconds())/float64(l.sessions))
 		getCPU = append(getCPU, float64((after-between).Microseconds())/float64(l.sessions))
 	}
@@ -102,8 +96,6 @@ func operations(ctx context.Context, r *report.Report, s *sandbox.Sandbox, l *la
 	r.Correct("sessions_opened_and_ended", (rounds+1)*l.sessions)
 	return nil
 }
-
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // cpu returns the time that the gateway and the service have used so far.
 func cpu(s *sandbox.Sandbox) (time.Duration, error) {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -120,32 +119,6 @@ func (l *laboratory) rate(do func(i int) error) (float64, error) {
 	}
 	err := group.Wait()
 	return float64(l.sessions) / time.Since(start).Seconds(), err
-}
-
-// paced starts one call per interval, whatever became of the earlier ones, and returns each one's time from when it was
-// due.
-func (l *laboratory) paced(perSecond float64, do func(i int) error) ([]time.Duration, error) {
-	interval := time.Duration(float64(time.Second) / perSecond)
-	taken := make([]time.Duration, l.sessions)
-	errs := make(chan error, l.sessions)
-	var wait sync.WaitGroup
-	start := time.Now()
-	for i := range l.sessions {
-		due := start.Add(time.Duration(i) * interval)
-		time.Sleep(time.Until(due))
-		wait.Go(func() {
-			errs <- do(i)
-			taken[i] = time.Since(due)
-		})
-	}
-	wait.Wait()
-	close(errs)
-	for err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return taken, nil
 }
 
 // call sends a request as the user of session i and decodes the answer.

@@ -10,12 +10,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/labplatform/labplatform/scripts/bench/internal/load"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
@@ -34,16 +34,11 @@ func Run(ctx context.Context, r *report.Report) error {
 	if r.Quick {
 		rounds, rows, triggers = 2, 100_000, 1_500
 	}
-	s, err := stack.New("NOTIFICATIONS_LOG_LEVEL=WARN", "GATEWAY_LOG_LEVEL=WARN")
+	s, err := stack.Start(ctx, r, "NOTIFICATIONS_LOG_LEVEL=WARN", "GATEWAY_LOG_LEVEL=WARN")
 	if err != nil {
 		return err
 	}
 	defer s.Remove()
-	took, err := s.Up(ctx)
-	if err != nil {
-		return err
-	}
-	r.Progress("a stack of its own is up after %.1f s", took.Seconds())
 	l := &laboratory{base: s.Endpoints.Gateway, client: &http.Client{Timeout: 20 * time.Second,
 		Transport: &http.Transport{MaxIdleConnsPerHost: connections}}}
 	if err := l.fill(ctx, s, rows, r.Progress); err != nil {
@@ -121,21 +116,18 @@ func (l *laboratory) read(ctx context.Context, r *report.Report, rounds int) err
 			}
 			taken = append(taken, time.Since(start))
 		}
-		slices.Sort(taken)
-		p99 = append(p99, milliseconds(taken[len(taken)*99/100]))
+		p99 = append(p99, load.Quantile(taken, 0.99))
 		start := time.Now()
 		if err := l.get(ctx, "all?limit=10000", 10_000); err != nil {
 			return err
 		}
-		list = append(list, milliseconds(time.Since(start)))
+		list = append(list, load.Milliseconds(time.Since(start)))
 		r.Progress("a page p99 %.1f ms, 10,000 rows %.0f ms", p99[len(p99)-1], list[len(list)-1])
 	}
 	r.Lower("inbox_page_p99_ms", "ms", p99, "", nil)
 	r.Lower("list_10000_ms", "ms", list, "", nil)
 	return nil
 }
-
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func (l *laboratory) get(ctx context.Context, path string, rows int) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, l.base+"/api-v3/notifications/"+path, nil)

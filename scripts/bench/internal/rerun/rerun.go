@@ -5,10 +5,9 @@ package rerun
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
+	"github.com/labplatform/labplatform/scripts/bench/internal/load"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
 )
@@ -25,16 +24,11 @@ func Run(ctx context.Context, r *report.Report) error {
 	if r.Quick {
 		rounds, reports = 3, 100
 	}
-	s, err := stack.New("RERUN_LOG_LEVEL=WARN", "GATEWAY_LOG_LEVEL=WARN")
+	s, err := stack.Start(ctx, r, "RERUN_LOG_LEVEL=WARN", "GATEWAY_LOG_LEVEL=WARN")
 	if err != nil {
 		return err
 	}
 	defer s.Remove()
-	took, err := s.Up(ctx)
-	if err != nil {
-		return err
-	}
-	r.Progress("a stack of its own is up after %.1f s", took.Seconds())
 	lab, err := newLaboratory(ctx, s.Dir, s.Endpoints, reports)
 	if err != nil {
 		return err
@@ -63,15 +57,13 @@ func (l *laboratory) halfLoad(ctx context.Context, r *report.Report, rounds int,
 	for range rounds {
 		var taken []time.Duration
 		_, err := l.round(ctx, func(ctx context.Context, l *laboratory, first int) (err error) {
-			taken, err = paced(ctx, l, first, perSecond)
+			taken, err = load.Paced(l.reports, perSecond, func(i int) error { return l.send(ctx, first+i) })
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		slices.Sort(taken)
-		p50 = append(p50, milliseconds(taken[len(taken)/2]))
-		p99 = append(p99, milliseconds(taken[len(taken)*99/100]))
+		p50, p99 = append(p50, load.Quantile(taken, 0.5)), append(p99, load.Quantile(taken, 0.99))
 	}
 	r.Lower("new_values_p99_ms_half_load", "ms", p99, "", nil)
 	r.Lower("new_values_p50_ms_half_load", "ms", p50, "", nil)
@@ -83,34 +75,7 @@ func (l *laboratory) halfLoad(ctx context.Context, r *report.Report, rounds int,
 	return nil
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
 // closedLoop sends the values of every report over a few connections, each as fast as it is answered.
 func closedLoop(ctx context.Context, l *laboratory, first int) error {
 	return l.each(first, connections, func(id int) error { return l.send(ctx, id) })
-}
-
-// paced starts one message per interval, whatever became of the earlier ones.
-func paced(ctx context.Context, l *laboratory, first int, perSecond float64) ([]time.Duration, error) {
-	interval := time.Duration(float64(time.Second) / perSecond)
-	taken := make([]time.Duration, l.reports)
-	errs := make(chan error, l.reports)
-	var wait sync.WaitGroup
-	start := time.Now()
-	for i := range l.reports {
-		due := start.Add(time.Duration(i) * interval)
-		time.Sleep(time.Until(due))
-		wait.Go(func() {
-			errs <- l.send(ctx, first+i)
-			taken[i] = time.Since(due)
-		})
-	}
-	wait.Wait()
-	close(errs)
-	for err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return taken, nil
 }

@@ -3,9 +3,11 @@
 package stack
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 
+	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
@@ -34,4 +36,19 @@ func Binary(name string) string {
 		return name
 	}
 	return filepath.Join(filepath.Dir(self), name)
+}
+
+// Start is New with the platform up, and says so.
+func Start(ctx context.Context, r *report.Report, extra ...string) (*sandbox.Sandbox, error) {
+	s, err := New(extra...)
+	if err != nil {
+		return nil, err
+	}
+	took, err := s.Up(ctx)
+	if err != nil {
+		s.Remove()
+		return nil, err
+	}
+	r.Progress("a stack of its own is up after %.1f s", took.Seconds())
+	return s, nil
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/testkit/certificates"
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
@@ -24,6 +25,8 @@ const (
 	testMongo = "LAB_TEST_MONGO_URI"
 	testKafka = "LAB_TEST_KAFKA_BROKERS"
 	testES    = "LAB_TEST_ES_URL"
+	// testMySQLTLS is the folder with the certificate that the database shows; a test may rotate it.
+	testMySQLTLS = "LAB_TEST_MYSQL_TLS"
 )
 
 // runEngines starts the engines that the caller's environment does not name, in a temporary directory, runs the
@@ -125,8 +128,30 @@ func (t *testEngines) addMySQL(wanted engines.Wanted) error {
 		return err
 	}
 	engine, err := wanted.Relational(at, engines.Volatile)
+	if err != nil {
+		return err
+	}
+	certificate, err := t.certificate()
+	if err != nil {
+		return err
+	}
+	engine.Spec.Command = append(engine.Spec.Command, "--ssl-ca="+certificate.CA, "--ssl-cert="+certificate.Cert, "--ssl-key="+certificate.Key)
 	t.add(engine, testMySQL, fmt.Sprintf("root@tcp(127.0.0.1:%d)/", at.Port))
-	return err
+	t.env = append(t.env, testMySQLTLS+"="+filepath.Dir(certificate.CA))
+	return nil
+}
+
+// certificate makes one that nobody trusts yet, so that the server offers TLS beside plain connections.
+func (t *testEngines) certificate() (certificates.Files, error) {
+	folder := filepath.Join(t.work, "mysql-tls")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return certificates.Files{}, fmt.Errorf("folder of certificates: %w", err)
+	}
+	authority, err := certificates.New("test engines")
+	if err != nil {
+		return certificates.Files{}, err
+	}
+	return authority.Issue(folder, time.Now().AddDate(1, 0, 0), authority)
 }
 
 func (t *testEngines) addMongo() error {

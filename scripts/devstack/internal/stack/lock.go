@@ -27,8 +27,8 @@ func ours() []string {
 	return []string{marker, "run", "logs", "data", "objects", "secrets.json", endpoints.File, "bench", "test-results", "distributions"}
 }
 
-// strangers returns the entries of LAB_DIR that are not ours.
-func strangers(s settings.Settings) ([]string, error) {
+// foreignEntries returns the entries of LAB_DIR that are not ours.
+func foreignEntries(s settings.Settings) ([]string, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func makeDirectory(s settings.Settings) error {
 	if err := os.MkdirAll(s.Run(), 0o755); err != nil {
 		return err
 	}
-	others, err := strangers(s)
+	others, err := foreignEntries(s)
 	if err != nil || len(others) > 0 {
 		return err
 	}

@@ -63,7 +63,7 @@ func deleteDirectory(s settings.Settings, out io.Writer) error {
 			return err
 		}
 	}
-	if others, err := strangers(s); err != nil || len(others) > 0 {
+	if others, err := foreignEntries(s); err != nil || len(others) > 0 {
 		fmt.Fprintf(out, "deleted the data of the stack in %s; these files are not its own and stay: %v\n", s.Dir, others)
 		return err
 	}

@@ -51,7 +51,8 @@ func (b *builder) supervise(ctx context.Context, s *supervise.Supervisor) error 
 // connectors returns the configurations of both connectors.
 func (c Config) connectors() (map[string]map[string]string, error) {
 	return connectors.Source{DatabaseHost: c.Connect.DBHost, DatabasePort: strconv.Itoa(c.Connect.DBPort), DatabaseUser: c.Connect.User,
-		DatabasePassword: c.Connect.Password.Reveal(), Database: c.DB.Database, TopicPrefix: c.Topics.Server(), Brokers: c.Connect.Brokers,
-		Security:    connectors.Security{TLS: c.Kafka.TLS, User: c.Kafka.User, Password: c.Kafka.Password.Reveal()},
+		DatabasePassword: c.Connect.Password.Reveal(), Database: c.DB.Database,
+		DatabaseTLS: c.DB.TLS.Enabled, TopicPrefix: c.Topics.Server(), Brokers: c.Connect.Brokers,
+		Security:    connectors.Security{TLS: c.Kafka.TLS.Enabled, User: c.Kafka.User, Password: c.Kafka.Password.Reveal()},
 		Replication: int(c.Topics.Replication), MinInSync: c.Topics.MinInSync, HeartbeatMS: int(c.Connect.Heartbeat.Milliseconds())}.Configurations()
 }

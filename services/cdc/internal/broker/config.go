@@ -3,7 +3,6 @@
 package broker
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/IBM/sarama"
 
 	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
 // GroupID is the consumer group that the interface document and the brokers' access rules name.
@@ -20,9 +20,8 @@ const GroupID = "cdc-unified"
 type Config struct {
 	Brokers []string `env:"KAFKA_BROKERS" envDefault:"127.0.0.1:19092"`
 	// Version is the protocol version to speak; at most the brokers'.
-	Version string `env:"KAFKA_VERSION" envDefault:"3.6.0"`
-	// TLS verifies the brokers against the system's certificates.
-	TLS bool `env:"KAFKA_TLS" envDefault:"false"`
+	Version string          `env:"KAFKA_VERSION" envDefault:"3.6.0"`
+	TLS     tlsfiles.Client `envPrefix:"KAFKA_"`
 	// User switches SASL/PLAIN on; it needs TLS.
 	User     string        `env:"KAFKA_USER"`
 	Password config.Secret `env:"KAFKA_PASSWORD"`
@@ -47,7 +46,7 @@ func (c *Config) Validate() error {
 	if c.Group != GroupID {
 		problems = append(problems, fmt.Errorf("CONSUMER_GROUP is %q: set it to %s, the group that the access rules name", c.Group, GroupID))
 	}
-	if c.User != "" && !c.TLS {
+	if c.User != "" && !c.TLS.Enabled {
 		problems = append(problems, errors.New("KAFKA_USER needs KAFKA_TLS=true: a password is not sent in clear"))
 	}
 	return errors.Join(problems...)
@@ -79,8 +78,13 @@ func (c Config) client(name string) (*sarama.Config, error) {
 	s.Version = version
 	s.ClientID = name
 	s.Net.DialTimeout, s.Net.ReadTimeout, s.Net.WriteTimeout = dialTimeout, requestTimeout, requestTimeout
-	s.Net.TLS.Enable = c.TLS
-	s.Net.TLS.Config = &tls.Config{MinVersion: tls.VersionTLS12}
+	if secure := c.TLS.Configuration(); secure != nil {
+		// The client library keeps it for all its connections: rotated files need a restart.
+		s.Net.TLS.Enable = true
+		if s.Net.TLS.Config, err = secure(); err != nil {
+			return nil, fmt.Errorf("kafka TLS: %w", err)
+		}
+	}
 	if c.User != "" {
 		s.Net.SASL.Enable, s.Net.SASL.User, s.Net.SASL.Password = true, c.User, c.Password.Reveal()
 	}

@@ -53,8 +53,8 @@ func (b *breaker) allow(table string, results []outcome.Result) *outcome.Fault {
 		Advice: "compare the newest letters in cdc.dead-letter-queue: a column or the mapping has changed; mend that, or let the letters pass with CDC_DEAD_LETTER_LIMIT_PERCENT=100"}
 }
 
-// withdraw takes back what allow allowed: the records will come again.
-func (b *breaker) withdraw(table string, results []outcome.Result) {
+// takeBack undoes what allow allowed: the records will come again.
+func (b *breaker) takeBack(table string, results []outcome.Result) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.of(table).allowed -= countDead(results)

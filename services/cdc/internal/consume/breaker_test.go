@@ -26,7 +26,7 @@ func TestPartitionsThatComeAtOnceDoNotPassTheBreakerTogether(t *testing.T) {
 	if b.allow("userDetails", dead(500)) != nil {
 		t.Error("another table is kept from its own share")
 	}
-	b.withdraw("billing", dead(200))
+	b.takeBack("billing", dead(200))
 	if b.allow("billing", dead(200)) != nil {
 		t.Error("a batch that comes again does not pass")
 	}

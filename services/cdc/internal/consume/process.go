@@ -23,8 +23,8 @@ func (w *worker) finish(ctx context.Context, batch []change.Record) bool {
 	if !ok {
 		return false
 	}
-	if !w.bury(ctx, batch, results, attempts) {
-		c.breaker.withdraw(table, results)
+	if !w.deadLetter(ctx, batch, results, attempts) {
+		c.breaker.takeBack(table, results)
 		return false
 	}
 	w.claim.Mark(batch[len(batch)-1].Offset + 1)
@@ -105,8 +105,8 @@ type panicError struct{ kind string }
 
 func (p *panicError) Error() string { return "the consumer panicked with a " + p.kind }
 
-// bury sends the dead records away. It returns false when the claim ended before they were durable.
-func (w *worker) bury(ctx context.Context, batch []change.Record, results []outcome.Result, attempts int) bool {
+// deadLetter sends the dead records away. It returns false when the claim ended before they were durable.
+func (w *worker) deadLetter(ctx context.Context, batch []change.Record, results []outcome.Result, attempts int) bool {
 	w.announce(batch, results)
 	for i, result := range results {
 		if result.Kind != outcome.Dead {

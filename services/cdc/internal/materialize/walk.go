@@ -98,7 +98,7 @@ func (w *Walker) step(ctx context.Context, at Position) (*Position, int, error) 
 		if err != nil || done {
 			return nil, 0, err
 		}
-		return w.elsewhere(ctx)
+		return w.movedByAnother(ctx)
 	}
 	targets := make([]Target, len(ids))
 	for i, id := range ids {
@@ -115,11 +115,11 @@ func (w *Walker) step(ctx context.Context, at Position) (*Position, int, error) 
 	if err != nil || moved {
 		return &next, len(ids), err
 	}
-	return w.elsewhere(ctx)
+	return w.movedByAnother(ctx)
 }
 
-// elsewhere returns the position after somebody else moved it.
-func (w *Walker) elsewhere(ctx context.Context) (*Position, int, error) {
+// movedByAnother returns the position after somebody else moved it.
+func (w *Walker) movedByAnother(ctx context.Context) (*Position, int, error) {
 	at, due, err := w.d.Walks.Position(ctx)
 	if err != nil || !due {
 		return nil, 0, err

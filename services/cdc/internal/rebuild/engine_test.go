@@ -150,15 +150,15 @@ func TestAnIndexIsRebuiltUnderChangesAndSearchesNeverFindLess(t *testing.T) {
 	agrees(t, p)
 }
 
-// mortal ends the process, as it were, at its nth step.
-type mortal struct {
+// crashing ends the process, as it were, at its nth step.
+type crashing struct {
 	left   atomic.Int64
 	cancel context.CancelCauseFunc
 }
 
 var errKilled = errors.New("killed")
 
-func (m *mortal) step() error {
+func (m *crashing) step() error {
 	if m.left.Add(-1) == 0 {
 		m.cancel(errKilled)
 	}
@@ -171,7 +171,7 @@ func (m *mortal) step() error {
 // mortalIndex dies before or behind each change of an alias; mortalWriter and mortalRows at each page.
 type mortalIndex struct {
 	rebuild.Index
-	m *mortal
+	m *crashing
 }
 
 func (i mortalIndex) CreateNext(ctx context.Context) (name string, err error) {
@@ -197,7 +197,7 @@ func (i mortalIndex) around(do func() error) error {
 
 type mortalWriter struct {
 	rebuild.Writer
-	m *mortal
+	m *crashing
 }
 
 func (w mortalWriter) Write(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error) {
@@ -219,7 +219,7 @@ type rows = rebuild.Rows
 
 type mortalRows struct {
 	rows
-	m *mortal
+	m *crashing
 }
 
 func (r mortalRows) Rows(ctx context.Context, s authn.LabScope, after int64, limit int) ([]projection.Row, error) {
@@ -232,7 +232,7 @@ func (r mortalRows) Rows(ctx context.Context, s authn.LabScope, after int64, lim
 // mortally runs f with a process that dies at step n, and returns whether it did.
 func mortally(t *testing.T, p *enginetest.Platform, n int64, f func(context.Context, *rebuild.Rebuilder) error) bool {
 	t.Helper()
-	m := &mortal{}
+	m := &crashing{}
 	m.left.Store(n)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)

@@ -38,8 +38,6 @@ type Evidence interface {
 type Records interface {
 	OfReport(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Record, error)
 	Insert(ctx context.Context, record rerun.Record) error
-	// Close makes a record await no more values; one that is not there is no error.
-	Close(ctx context.Context, scope authn.LabScope, id string) error
 }
 
 // Values stores SampleRerunValues documents.

@@ -89,11 +89,12 @@ func (r *receipt) store(
 	return stored, changed, nil
 }
 
-// complete sets flag 4 when the latest request has all its values. The slot is closed first: a crash behind it
-// leaves a complete set at flag 3, which the next delivery or the sweeper turns into 4.
+// complete sets flag 4 when the latest request has all its values. Its slot stays: who awaits values is computed from
+// those that are stored, and the next request takes the slot over. A crash before the commit leaves a complete set at
+// flag 3, which the next delivery or the sweeper turns into 4.
 func (r *receipt) complete(ctx context.Context, request rerun.Mark, latest bool, result *Result) error {
 	if latest && len(result.Pending) == 0 && (result.changed > 0 || r.report.Flag == rerun.Requested) {
-		if err := r.fulfil(ctx, request, result); err != nil {
+		if err := r.fulfil(ctx, result); err != nil {
 			return err
 		}
 	}
@@ -104,10 +105,7 @@ func (r *receipt) complete(ctx context.Context, request rerun.Mark, latest bool,
 		Indices: result.Accepted})
 }
 
-func (r *receipt) fulfil(ctx context.Context, request rerun.Mark, result *Result) error {
-	if err := r.d.Records.Close(ctx, r.scope, request.RerunID); err != nil {
-		return err
-	}
+func (r *receipt) fulfil(ctx context.Context, result *Result) error {
 	next, err := r.report.Flag.Next(rerun.Complete)
 	if err != nil || next == r.report.Flag {
 		return err

@@ -161,14 +161,7 @@ func (l *laboratory) slot(ctx context.Context, locked Locked, c facts, kept []re
 	record := kept[i]
 	active := slices.ContainsFunc(kept, func(r rerun.Record) bool { return r.Active })
 	fulfilled := len(record.Pending(c.values)) == 0
-	switch {
-	case fulfilled && record.Active:
-		err := l.d.Documents.Close(ctx, l.scope, record.ID)
-		l.count(err, Released, 1)
-		if err != nil {
-			return err
-		}
-	case !fulfilled && !active:
+	if !fulfilled && !active {
 		err := l.d.Documents.Reopen(ctx, l.scope, record.ID)
 		l.count(err, Reopened, 1)
 		return err

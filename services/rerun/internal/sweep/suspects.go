@@ -93,8 +93,7 @@ func (l *laboratory) suspicious(s *suspect, before time.Time) bool {
 			return true
 		}
 		l.seen[r.ID] = true
-		fulfilled := r.Type != rerun.ByAnalyser && len(r.Pending(s.values)) == 0
-		if fulfilled && (r.Active || s.flag == rerun.Requested) {
+		if s.flag == rerun.Requested && r.Type != rerun.ByAnalyser && len(r.Pending(s.values)) == 0 {
 			return true
 		}
 	}

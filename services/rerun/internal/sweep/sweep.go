@@ -55,7 +55,6 @@ type Documents interface {
 
 // Changes repairs documents; what is not there is no error.
 type Changes interface {
-	Close(ctx context.Context, scope authn.LabScope, id string) error
 	Reopen(ctx context.Context, scope authn.LabScope, id string) error
 	Delete(ctx context.Context, scope authn.LabScope, ids ...string) error
 	DeleteValues(ctx context.Context, scope authn.LabScope, ids []string) error
@@ -74,14 +73,13 @@ const (
 	Deleted     = "archived_deleted"    // an archived document
 	Completed   = "completed"           // a report that had all its values
 	Reopened    = "reopened"            // a request that lost its slot
-	Released    = "released"            // a fulfilled request that still had it
 	Cached      = "cache_repaired"      // a cache entry
 	Failed      = "failed"              // a report that is tried again in the next round
 )
 
 // Outcomes lists them.
 func Outcomes() []string {
-	return []string{Uncommitted, Archived, Deleted, Completed, Reopened, Released, Cached, Failed}
+	return []string{Uncommitted, Archived, Deleted, Completed, Reopened, Cached, Failed}
 }
 
 // Counters counts outcomes.

@@ -18,14 +18,14 @@ func (b *builder) area(ctx context.Context) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	door, err := edge.New(ctx, edge.Deps{
+	gateway, err := edge.New(ctx, edge.Deps{
 		Telemetry: b.Telemetry(), Areas: []*edge.Area{edge.UserSearch()},
 		Connections: map[string]grpc.ClientConnInterface{Name: own},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build REST paths: %w", err)
 	}
-	return door.Public(), nil
+	return gateway.Public(), nil
 }
 
 // loopback is where the own listener is reached.

@@ -1,4 +1,4 @@
-// Package grpcapi is the gRPC face of the search: who, what, decode, call, encode. convert.go is the border with protobuf.
+// Package grpcapi is the gRPC transport of the search: who, what, decode, call, encode. convert.go is the border with protobuf.
 package grpcapi
 
 import (

@@ -19,8 +19,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/outbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -56,15 +56,15 @@ type builder struct {
 	ids       *job.Generator
 	metrics   *metrics.Metrics
 	targets   *webhook.Targets
-	store     *outbox.Store
-	recorder  *outbox.Recorder
+	store     *mailbox.Store
+	recorder  *mailbox.Recorder
 	public    netguard.Config // of clients for addresses that others wrote
 	handlers  map[job.Channel]worker.Handler
 	providers *route.Set
 }
 
 func (b *builder) build() error {
-	for _, step := range []func() error{b.openStores, b.openDatabase, b.openEngine, b.openTargets, b.openOutbox, b.openHandlers,
+	for _, step := range []func() error{b.openStores, b.openDatabase, b.openEngine, b.openTargets, b.openMailbox, b.openHandlers,
 		b.openDatabaseHandlers, b.serve} {
 		if err := step(); err != nil {
 			return err
@@ -104,9 +104,9 @@ func (b *builder) serve() error {
 	if b.store == nil {
 		return nil
 	}
-	page, err := outbox.Handler(b.store, b.Log)
+	page, err := mailbox.Handler(b.store, b.Log)
 	if err != nil {
-		return fmt.Errorf("outbox page: %w", err)
+		return fmt.Errorf("mailbox page: %w", err)
 	}
 	b.AdminPage("/outbox/", page)
 	return nil

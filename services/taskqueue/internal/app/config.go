@@ -89,7 +89,7 @@ type DeliveryConfig struct {
 	CallbackSecret config.Secret `env:"CALLBACK_SECRET"`
 }
 
-// OutboxConfig is the development outbox, the provider of every channel without credentials.
+// OutboxConfig is the mailbox, the provider of every channel without credentials.
 type OutboxConfig struct {
 	Enabled      bool `env:"ENABLED" envDefault:"true"`
 	InProduction bool `env:"IN_PRODUCTION" envDefault:"false"`
@@ -103,7 +103,7 @@ func Load(environ []string) (Config, error) {
 	return cfg, err //nolint:wrapcheck // every line names its variable
 }
 
-// OutboxEnabled reports whether messages go to the development outbox.
+// OutboxEnabled reports whether messages go to the mailbox.
 func (c *Config) OutboxEnabled() bool {
 	return c.Outbox.Enabled && (!c.Telemetry.Production() || c.Outbox.InProduction)
 }

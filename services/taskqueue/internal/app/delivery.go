@@ -9,13 +9,13 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/email"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/kinds"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/rendered"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/simulated"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/outbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -41,13 +41,13 @@ func (b *builder) openTargets() error {
 	return nil
 }
 
-func (b *builder) openOutbox() error {
+func (b *builder) openMailbox() error {
 	if !b.cfg.OutboxEnabled() {
-		b.Log.Warn("the outbox is off: SMS, email, push and WhatsApp tasks are refused unless a provider is configured")
+		b.Log.Warn("the mailbox is off: SMS, email, push and WhatsApp tasks are refused unless a provider is configured")
 		return nil
 	}
-	b.store = outbox.NewStore(b.client, b.Clock)
-	b.recorder = outbox.NewRecorder(b.store, b.Log)
+	b.store = mailbox.NewStore(b.client, b.Clock)
+	b.recorder = mailbox.NewRecorder(b.store, b.Log)
 	return nil
 }
 
@@ -85,9 +85,9 @@ func (b *builder) openProviders() error {
 	deps := kinds.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: secrets, Clock: b.Clock, Log: b.Log}
 	cfg := route.Config{Observer: observer, Log: b.Log}
 	if b.store != nil {
-		outbox := rendered.New(b.store, b.Clock)
-		deps.Outbox = outbox
-		cfg.Fallback = &route.Fallback{Name: rendered.Name, Sender: outbox}
+		mailboxProvider := simulated.New(b.store, b.Clock)
+		deps.Outbox = mailboxProvider
+		cfg.Fallback = &route.Fallback{Name: simulated.Name, Sender: mailboxProvider}
 	}
 	cfg.Factory = kinds.Factory(deps)
 	b.providers = route.NewSet(cfg)
@@ -107,16 +107,16 @@ func (b *builder) guarded(cfg netguard.Config) *netguard.Client {
 	return client
 }
 
-func (b *builder) providerSecrets() (vendor.Directory, error) {
+func (b *builder) providerSecrets() (provider.Directory, error) {
 	if b.cfg.Delivery.ProviderSecretsDir == "" {
-		return vendor.Directory{}, nil
+		return provider.Directory{}, nil
 	}
 	root, err := os.OpenRoot(b.cfg.Delivery.ProviderSecretsDir)
 	if err != nil {
-		return vendor.Directory{}, fmt.Errorf("TASKQUEUE_PROVIDER_SECRETS_DIR: %w", err)
+		return provider.Directory{}, fmt.Errorf("TASKQUEUE_PROVIDER_SECRETS_DIR: %w", err)
 	}
 	b.Close("provider secrets", func(context.Context) error { return root.Close() })
-	return vendor.Directory{Root: root.FS()}, nil
+	return provider.Directory{Root: root.FS()}, nil
 }
 
 // serves reports whether a channel can deliver here.

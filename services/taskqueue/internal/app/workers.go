@@ -16,7 +16,7 @@ import (
 // work adds what delivers.
 func (b *builder) work() {
 	if b.recorder != nil {
-		b.Loop("outbox recorder", b.recorder.Run)
+		b.Loop("mailbox recorder", b.recorder.Run)
 	}
 	b.Every("lane gauges", measureEvery, func(ctx context.Context) error { return b.metrics.Measure(ctx, b.gate) })
 	deps := reaper.Deps{Queue: b.gate, Observer: b.metrics, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log}

@@ -12,8 +12,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/migrations"
 )
 
-// mortal is a recomputer whose process dies at some call.
-type mortal struct {
+// crashing is a recomputer whose process dies at some call.
+type crashing struct {
 	materialize.Users
 	left  int
 	users int
@@ -21,7 +21,7 @@ type mortal struct {
 
 var errDeath = errors.New("the process died")
 
-func (m *mortal) Recompute(ctx context.Context, targets []materialize.Target) (materialize.Summary, error) {
+func (m *crashing) Recompute(ctx context.Context, targets []materialize.Target) (materialize.Summary, error) {
 	if m.left--; m.left == 0 {
 		return materialize.Summary{}, errDeath
 	}
@@ -29,9 +29,9 @@ func (m *mortal) Recompute(ctx context.Context, targets []materialize.Target) (m
 	return m.Users.Recompute(ctx, targets)
 }
 
-func (b *bench) walker(t *testing.T, left int) (*materialize.Walker, *mortal) {
+func (b *bench) walker(t *testing.T, left int) (*materialize.Walker, *crashing) {
 	t.Helper()
-	users := &mortal{left: left, Users: materialize.NewRecomputer(materialize.Deps{Store: b.store, Late: noLate{t}, Observer: silent{}, Config: materialize.DefaultConfig()})}
+	users := &crashing{left: left, Users: materialize.NewRecomputer(materialize.Deps{Store: b.store, Late: noLate{t}, Observer: silent{}, Config: materialize.DefaultConfig()})}
 	return materialize.NewWalker(materialize.WalkerDeps{Walks: b.store, Phases: b.watch, Users: users, Chunk: 3, Interval: time.Second, Log: slog.New(slog.DiscardHandler)}), users
 }
 

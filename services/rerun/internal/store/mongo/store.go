@@ -58,7 +58,6 @@ func (s *Store) EnsureIndexes(ctx context.Context) error {
 		{s.records, unique("uq_auto_slot", "lab_report_id", "auto_slot")},
 		{s.records, unique("uq_number", "lab_report_id", "rerun_number")},
 		{s.values, unique("uq_value", "lab_report_id", "rerun_number", "index")},
-		{s.values, plain("ix_sample", "lab_id", "sample_id")},
 		{s.records, plain("ix_sweep", "lab_id", "lab_report_id")},
 		{s.values, plain("ix_sweep", "lab_id", "lab_report_id")},
 	} {

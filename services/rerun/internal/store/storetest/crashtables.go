@@ -259,8 +259,8 @@ func consistent(s State) error {
 			continue
 		}
 		active++
-		if len(r.Pending(s.Values)) == 0 {
-			return fmt.Errorf("a fulfilled request holds the slot: %+v", r)
+		if s.Flag == rerun.Requested && len(r.Pending(s.Values)) == 0 {
+			return fmt.Errorf("flag %d, but the request has all its values: %+v", s.Flag, r)
 		}
 	}
 	switch {
@@ -269,7 +269,7 @@ func consistent(s State) error {
 	case s.Flag == rerun.Normal && len(s.Records)+len(s.Values) != 0:
 		return fmt.Errorf("documents of a closed rerun: %+v %+v", s.Records, s.Values)
 	case s.Flag == rerun.Requested && active != 1, active > 1:
-		return fmt.Errorf("flag %d, %d requests wait", s.Flag, active)
+		return fmt.Errorf("flag %d, %d requests hold the slot", s.Flag, active)
 	}
 	return nil
 }

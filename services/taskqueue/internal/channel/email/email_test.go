@@ -24,7 +24,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/email"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -37,8 +37,8 @@ func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 const jobID = job.ID("00301KABCDEFGHJKMNPQRSTVWXYZ0")
 
-// provider makes one for the server; more are settings beside host, port and from.
-func provider(t *testing.T, s *server, roots *tls.Config, more map[string]any) *email.Provider {
+// newProvider makes one for the server; more are settings beside host, port and from.
+func newProvider(t *testing.T, s *server, roots *tls.Config, more map[string]any) *email.Provider {
 	t.Helper()
 	settings := map[string]any{"kind": "smtp", "host": s.host, "port": s.port, "tls": "none", "from": "no-reply@lab.example", "timeout_seconds": 10}
 	for name, value := range more {
@@ -51,7 +51,7 @@ func provider(t *testing.T, s *server, roots *tls.Config, more map[string]any) *
 	client := netguard.New(netguard.Config{AllowHTTP: true, AllowedHosts: []string{"127.0.0.1"}, MaxBody: email.MaxFileBytes})
 	t.Cleanup(client.Close)
 	p, err := email.New(raw, email.Deps{Files: client, Clock: fixed(noon()), TLS: roots,
-		Secrets: vendor.Directory{Root: fstest.MapFS{"right": {Data: []byte("s3cret")}, "wrong": {Data: []byte("x")}}}})
+		Secrets: provider.Directory{Root: fstest.MapFS{"right": {Data: []byte("s3cret")}, "wrong": {Data: []byte("x")}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,8 +72,8 @@ func class(err error) string {
 		return "doubt"
 	case f.Postponed:
 		return "postponed"
-	case vendor.IsElsewhere(err):
-		return "elsewhere"
+	case provider.IsFailOver(err):
+		return "failover"
 	case f.Permanent:
 		return "permanent"
 	default:
@@ -117,7 +117,7 @@ func read(t *testing.T, text []byte) (*mail.Message, []*multipart.Part, [][]byte
 func TestAMessageArrivesWithBlindCopiesInTheEnvelopeAlone(t *testing.T) {
 	t.Parallel()
 	s := serve(t, script{})
-	p := provider(t, s, nil, nil)
+	p := newProvider(t, s, nil, nil)
 	for range 2 { // a retry has the same Message-ID
 		result, err := send(t, p, simple)
 		if err != nil || result.MessageID != string(jobID)+"@lab.example" || !result.Sent {
@@ -151,7 +151,7 @@ func TestAMessageArrivesWithBlindCopiesInTheEnvelopeAlone(t *testing.T) {
 func TestTheTemplateIsTheTextWhenTheFlagSaysSo(t *testing.T) {
 	t.Parallel()
 	s := serve(t, script{})
-	p := provider(t, s, nil, map[string]any{"sender_domains": []string{"lab.example"}, "from_name": "Labs"})
+	p := newProvider(t, s, nil, map[string]any{"sender_domains": []string{"lab.example"}, "from_name": "Labs"})
 	if _, err := send(t, p, `{"to":["a@b.org"],"subject":"x","message":"no","template":"<b>yes</b>","is_template":1,"sender_email":"boss@other.example"}`); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestAttachmentsHaveHarmlessNamesAndSniffedTypes(t *testing.T) {
 	t.Parallel()
 	s := serve(t, script{})
 	at := files(t)
-	if _, err := send(t, provider(t, s, nil, nil), withFiles(at+"/100/..%2F..%2Fetc%5Cr%C3%A9sum%C3%A9%22.pdf?sig=1", at+"/a/report.docx", at+"/page.html", at+"/7/")); err != nil {
+	if _, err := send(t, newProvider(t, s, nil, nil), withFiles(at+"/100/..%2F..%2Fetc%5Cr%C3%A9sum%C3%A9%22.pdf?sig=1", at+"/a/report.docx", at+"/page.html", at+"/7/")); err != nil {
 		t.Fatal(err)
 	}
 	_, parts, bodies := read(t, s.accepted()[0].text)
@@ -237,7 +237,7 @@ func TestAttachmentsHaveHarmlessNamesAndSniffedTypes(t *testing.T) {
 func TestAttachmentsThatCannotBeHadFailTheMessage(t *testing.T) {
 	t.Parallel()
 	s := serve(t, script{})
-	p := provider(t, s, nil, nil)
+	p := newProvider(t, s, nil, nil)
 	at := files(t)
 	big, many := at+"/9437184/f.pdf", make([]string, 11)
 	for i := range many {
@@ -282,17 +282,17 @@ func TestRepliesOfTheServerHaveTheirClass(t *testing.T) {
 	}{
 		{"accepted", script{}, "sent"},
 		{"sender refused for now", script{mail: reply(451, 4, 3, 0)}, "retry"},
-		{"sender refused for good", script{mail: reply(553, 5, 1, 8)}, "elsewhere"},
+		{"sender refused for good", script{mail: reply(553, 5, 1, 8)}, "failover"},
 		{"recipient unknown", script{rcpt: refuse(reply(550, 5, 1, 1), "asha@example.org", "b@example.org", "secret@example.org")}, "permanent"},
 		{"one recipient unknown", script{rcpt: refuse(reply(550, 5, 1, 1), "b@example.org")}, "sent"},
 		{"one recipient greylisted", script{rcpt: refuse(reply(450, 4, 7, 1), "b@example.org")}, "retry"},
-		{"no relaying", script{rcpt: refuse(reply(550, 5, 7, 1), "asha@example.org")}, "elsewhere"},
+		{"no relaying", script{rcpt: refuse(reply(550, 5, 7, 1), "asha@example.org")}, "failover"},
 		{"message refused for now", script{data: reply(452, 4, 2, 2)}, "retry"},
 		{"message too large", script{data: reply(552, 5, 3, 4)}, "permanent"},
-		{"message refused as spam", script{data: reply(554, 5, 7, 1)}, "elsewhere"},
+		{"message refused as spam", script{data: reply(554, 5, 7, 1)}, "failover"},
 		{"connection lost after the message", script{hangUp: true}, "doubt"},
 	} {
-		result, err := send(t, provider(t, serve(t, c.script), nil, nil), simple)
+		result, err := send(t, newProvider(t, serve(t, c.script), nil, nil), simple)
 		if class(err) != c.want || result.Sent != (c.want == "sent" || c.want == "doubt") {
 			t.Errorf("%s: %s %+v (%v), want %s", c.name, class(err), result, err, c.want)
 		}
@@ -304,7 +304,7 @@ func TestRepliesOfTheServerHaveTheirClass(t *testing.T) {
 
 func TestNoAnswerAfterTheCompleteMessageIsDoubtAlsoWhenWeAreStopped(t *testing.T) {
 	t.Parallel()
-	p := provider(t, serve(t, script{mute: true}), nil, nil)
+	p := newProvider(t, serve(t, script{mute: true}), nil, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	result, err := p.Handle(ctx, worker.Delivery{ID: jobID, Body: &job.Body{Data: []byte(simple)}})
@@ -321,7 +321,7 @@ func TestServersThatAreAwayAreTriedAgain(t *testing.T) {
 	}
 	away := &server{host: "127.0.0.1", port: listener.Addr().(*net.TCPAddr).Port}
 	_ = listener.Close()
-	if _, err := send(t, provider(t, away, nil, nil), simple); class(err) != "retry" {
+	if _, err := send(t, newProvider(t, away, nil, nil), simple); class(err) != "retry" {
 		t.Errorf("%s: %v", class(err), err)
 	}
 }
@@ -343,14 +343,14 @@ func TestEncryptionAndAuthenticationAreAsConfigured(t *testing.T) {
 	}{
 		{"starttls and login", script{tls: own, login: true}, trust, user("starttls", "right"), "sent"},
 		{"implicit and login", script{tls: own, login: true, implicit: true}, trust, user("implicit", "right"), "sent"},
-		{"wrong password", script{tls: own, login: true}, trust, user("starttls", "wrong"), "elsewhere"},
-		{"no password", script{tls: own, login: true}, trust, map[string]any{"tls": "starttls"}, "elsewhere"},
-		{"the server has no starttls", script{login: true}, trust, user("starttls", "right"), "elsewhere"},
+		{"wrong password", script{tls: own, login: true}, trust, user("starttls", "wrong"), "failover"},
+		{"no password", script{tls: own, login: true}, trust, map[string]any{"tls": "starttls"}, "failover"},
+		{"the server has no starttls", script{login: true}, trust, user("starttls", "right"), "failover"},
 		{"opportunistic without starttls", script{}, trust, map[string]any{"tls": "opportunistic"}, "sent"},
-		{"a certificate nobody vouches for", script{tls: own}, strange, map[string]any{"tls": "starttls"}, "elsewhere"},
-		{"no password in the clear", script{login: true}, trust, user("none", "right"), "elsewhere"},
+		{"a certificate nobody vouches for", script{tls: own}, strange, map[string]any{"tls": "starttls"}, "failover"},
+		{"no password in the clear", script{login: true}, trust, user("none", "right"), "failover"},
 	} {
-		if _, err := send(t, provider(t, serve(t, c.script), c.trust, c.settings), simple); class(err) != c.want {
+		if _, err := send(t, newProvider(t, serve(t, c.script), c.trust, c.settings), simple); class(err) != c.want {
 			t.Errorf("%s: %s (%v), want %s", c.name, class(err), err, c.want)
 		}
 	}
@@ -367,7 +367,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		`{"host":"h","from":"a@b.c","password":"u"}`:                         "unknown field",
 		`{"host":"h","from":"a@b.c","user":"u","password_secret":"missing"}`: "missing",
 	} {
-		_, err := email.New([]byte(raw), email.Deps{Secrets: vendor.Directory{Root: fstest.MapFS{}}})
+		_, err := email.New([]byte(raw), email.Deps{Secrets: provider.Directory{Root: fstest.MapFS{}}})
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", raw, err)
 		}

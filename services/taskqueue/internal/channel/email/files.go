@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/labplatform/labplatform/pkg/netguard"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -34,7 +34,7 @@ type file struct {
 }
 
 // fetch gets the attachments of a message. What cannot be had is the message's fault, not the provider's.
-func fetch(ctx context.Context, client vendor.Client, urls []string, now time.Time) ([]file, error) {
+func fetch(ctx context.Context, client provider.Client, urls []string, now time.Time) ([]file, error) {
 	if len(urls) > MaxFiles {
 		return nil, job.Permanent("too_many_files", fmt.Sprintf("A message has at most %d attachments", MaxFiles))
 	}
@@ -54,7 +54,7 @@ func fetch(ctx context.Context, client vendor.Client, urls []string, now time.Ti
 	return files, nil
 }
 
-func get(ctx context.Context, client vendor.Client, raw string, now time.Time) ([]byte, error) {
+func get(ctx context.Context, client provider.Client, raw string, now time.Time) ([]byte, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil, job.Permanent("bad_file_url", "The URL of an attachment cannot be parsed")
@@ -65,14 +65,14 @@ func get(ctx context.Context, client vendor.Client, raw string, now time.Time) (
 	case errors.As(err, &refusal):
 		return nil, job.Permanent("file_refused", "The URL of an attachment is refused: "+refusal.Why)
 	case err != nil:
-		return nil, job.Retryable("file_unreachable", "An attachment cannot be fetched").WithCause(vendor.Bare(err))
+		return nil, job.Retryable("file_unreachable", "An attachment cannot be fetched").WithCause(provider.Bare(err))
 	case answer.Truncated:
 		return nil, job.Permanent("file_too_large", "An attachment is larger than 10 MiB")
 	case answer.Status == http.StatusOK:
 		return answer.Body, nil
 	}
 	message := fmt.Sprintf("Fetching an attachment was answered %d", answer.Status)
-	if f := job.AsFailure(vendor.Status(answer.Status, answer.Header, now, false, "")); !f.Permanent {
+	if f := job.AsFailure(provider.Status(answer.Status, answer.Header, now, false, "")); !f.Permanent {
 		return nil, job.Retryable("file_unreachable", message).After(f.RetryAfter)
 	}
 	return nil, job.Permanent("file_missing", message)

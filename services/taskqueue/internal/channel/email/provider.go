@@ -9,7 +9,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/config"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -17,8 +17,8 @@ import (
 
 // Deps are what a provider works with.
 type Deps struct {
-	Files   vendor.Client // a guarded client whose MaxBody is MaxFileBytes
-	Secrets vendor.Secrets
+	Files   provider.Client // a guarded client whose MaxBody is MaxFileBytes
+	Secrets provider.Secrets
 	Clock   clock.Clock
 	TLS     *tls.Config // nil: the system's roots
 }
@@ -85,7 +85,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 func (p *Provider) send(ctx context.Context, l *letter) (job.Result, error) {
 	password, err := p.password()
 	if err != nil {
-		return job.Result{}, vendor.Elsewhere("secret", "The password of the mail server cannot be read")
+		return job.Result{}, provider.FailOver("secret", "The password of the mail server cannot be read")
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.server.settings.timeout())
 	defer cancel()
@@ -96,7 +96,7 @@ func (p *Provider) send(ctx context.Context, l *letter) (job.Result, error) {
 	defer s.close()
 	refused, err := s.deliver(l)
 	if err != nil {
-		return vendor.Interrupted(err), err
+		return provider.Interrupted(err), err
 	}
 	result := job.Result{MessageID: l.id, Sent: true}
 	if refused > 0 {

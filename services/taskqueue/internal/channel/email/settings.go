@@ -13,7 +13,7 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 )
 
 // Settings are the settings of a row of kind smtp.
@@ -38,7 +38,7 @@ const (
 
 func parse(raw json.RawMessage) (Settings, error) {
 	var s Settings
-	if err := vendor.Decode(raw, &s); err != nil {
+	if err := provider.Decode(raw, &s); err != nil {
 		return s, err //nolint:wrapcheck // says what is wrong
 	}
 	var problems []error

@@ -14,7 +14,7 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 
 	"github.com/labplatform/labplatform/pkg/config"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -109,7 +109,7 @@ func (s *session) deliver(l *letter) (refused int, err error) {
 		if err == nil {
 			continue
 		}
-		if last = replyFailure("recipient", err, false); !job.AsFailure(last).Permanent || vendor.IsElsewhere(last) {
+		if last = replyFailure("recipient", err, false); !job.AsFailure(last).Permanent || provider.IsFailOver(last) {
 			return 0, last
 		}
 		refused++
@@ -155,7 +155,7 @@ func replyFailure(step string, err error, own bool) error {
 	case reply.Code < 500:
 		return job.Retryable("smtp_4xx", message)
 	case own, strings.HasPrefix(reply.Msg, "5.7."):
-		return vendor.Elsewhere("smtp_5xx", message)
+		return provider.FailOver("smtp_5xx", message)
 	default:
 		return job.Permanent("smtp_5xx", message)
 	}
@@ -169,9 +169,9 @@ func openFailure(err error) error {
 	case errors.As(err, &reply):
 		return replyFailure("connection", err, true)
 	case errors.As(err, &certificate):
-		return vendor.Elsewhere("smtp_tls", "The mail server's certificate is not valid")
+		return provider.FailOver("smtp_tls", "The mail server's certificate is not valid")
 	case notOffered(err):
-		return vendor.Elsewhere("smtp_setup", "The mail server does not offer the configured encryption or authentication")
+		return provider.FailOver("smtp_setup", "The mail server does not offer the configured encryption or authentication")
 	default:
 		return job.Retryable("connection", "The mail server cannot be reached").WithCause(err)
 	}

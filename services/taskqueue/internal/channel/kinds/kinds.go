@@ -9,22 +9,22 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/email"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/push"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/sms"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/whatsapp"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Outbox is the kind that keeps messages in the development outbox; any channel may have it.
+// Outbox is the kind that keeps messages in the mailbox; any channel may have it.
 const Outbox = "outbox"
 
 // Deps are what the senders work with.
 type Deps struct {
-	API     vendor.Client // for the providers' interfaces
-	Files   vendor.Client // for attachments: reads email.MaxFileBytes
-	Secrets vendor.Secrets
+	API     provider.Client // for the providers' interfaces
+	Files   provider.Client // for attachments: reads email.MaxFileBytes
+	Secrets provider.Secrets
 	Clock   clock.Clock
 	Log     *slog.Logger
 	TLS     *tls.Config  // of mail servers; nil: the system's roots

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/kinds"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -19,7 +19,7 @@ func (outbox) Handle(context.Context, worker.Delivery) (job.Result, error) { ret
 
 func TestSettingsBecomeSendersOfTheirKind(t *testing.T) {
 	t.Parallel()
-	build := kinds.Factory(kinds.Deps{Outbox: outbox{}, Secrets: vendor.Directory{Root: fstest.MapFS{"token": {Data: []byte("x")}}}})
+	build := kinds.Factory(kinds.Deps{Outbox: outbox{}, Secrets: provider.Directory{Root: fstest.MapFS{"token": {Data: []byte("x")}}}})
 	for _, c := range []struct {
 		channel        job.Channel
 		name, settings string

@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/netguard"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -45,7 +45,7 @@ func readAccount(secret config.Secret) (*account, error) {
 	if a.Type != "service_account" || a.PrivateKey == "" || a.Email == "" {
 		return nil, errors.New("the secret is not the key of a service account")
 	}
-	if _, err := vendor.ParseBase(a.TokenURI); err != nil {
+	if _, err := provider.ParseBase(a.TokenURI); err != nil {
 		return nil, fmt.Errorf("token_uri: %w", err)
 	}
 	if _, err := jwt.ParseRSAPrivateKeyFromPEM([]byte(a.PrivateKey)); err != nil {
@@ -56,7 +56,7 @@ func readAccount(secret config.Secret) (*account, error) {
 
 // access keeps the access token of a service account and renews it a minute before its end.
 type access struct {
-	client vendor.Client
+	client provider.Client
 	clock  clock.Clock
 	read   func() (*account, error)
 
@@ -93,9 +93,9 @@ func (a *access) drop(token string) {
 func (a *access) fetch(ctx context.Context, now time.Time) (token string, life time.Duration, err error) {
 	q, err := a.request(now)
 	if err != nil {
-		return "", 0, vendor.Elsewhere("secret", "The push provider's key cannot be read or used")
+		return "", 0, provider.FailOver("secret", "The push provider's key cannot be read or used")
 	}
-	answer, err := vendor.Exchange(ctx, a.client, q, false)
+	answer, err := provider.Exchange(ctx, a.client, q, false)
 	if err != nil {
 		return "", 0, err //nolint:wrapcheck // classified
 	}
@@ -107,9 +107,9 @@ func (a *access) fetch(ctx context.Context, now time.Time) (token string, life t
 	readable := json.Unmarshal(answer.Body, &granted) == nil
 	switch {
 	case answer.Status == http.StatusBadRequest, answer.Status == http.StatusUnauthorized: // invalid_grant, invalid_client
-		return "", 0, vendor.Elsewhere("credentials", "The push provider does not accept the service account")
+		return "", 0, provider.FailOver("credentials", "The push provider does not accept the service account")
 	case answer.Status != http.StatusOK:
-		return "", 0, vendor.Status(answer.Status, answer.Header, now, false, "access token")
+		return "", 0, provider.Status(answer.Status, answer.Header, now, false, "access token")
 	case !readable || granted.AccessToken == "":
 		return "", 0, job.Retryable("access_token", "The push provider gave no access token")
 	}
@@ -122,7 +122,7 @@ func (a *access) request(now time.Time) (netguard.Request, error) {
 	if err != nil {
 		return netguard.Request{}, err
 	}
-	u, err := vendor.ParseBase(key.TokenURI)
+	u, err := provider.ParseBase(key.TokenURI)
 	if err != nil {
 		return netguard.Request{}, fmt.Errorf("token_uri: %w", err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -39,22 +39,22 @@ func judge(answer *netguard.Response, now time.Time) (progress.Mark, error) {
 	if known(code) {
 		message += " (" + code + ")"
 	}
-	wait := vendor.RetryAfter(answer.Header, now)
+	wait := provider.RetryAfter(answer.Header, now)
 	switch {
 	case code == "UNREGISTERED", code == "INVALID_ARGUMENT" && e.aboutToken():
 		return progress.Dead, job.Permanent("token_dead", message)
 	case code == "INVALID_ARGUMENT", code == "SENDER_ID_MISMATCH":
 		return progress.Refused, job.Permanent("push_refused", message)
 	case code == "QUOTA_EXCEEDED", answer.Status == http.StatusTooManyRequests:
-		return progress.Left, job.Retryable(vendor.RateLimited, message).After(wait)
+		return progress.Left, job.Retryable(provider.RateLimited, message).After(wait)
 	case code == "UNAVAILABLE", code == "INTERNAL", answer.Status >= http.StatusInternalServerError:
 		return progress.Left, job.Retryable("push_unavailable", message).After(wait)
 	case code == "THIRD_PARTY_AUTH_ERROR":
-		return progress.Left, vendor.Elsewhere("push_credentials", message+": the credentials of the device's platform are not valid")
+		return progress.Left, provider.FailOver("push_credentials", message+": the credentials of the device's platform are not valid")
 	case answer.Status == http.StatusUnauthorized: // the token ended early; a refused account shows when a new one is fetched
 		return progress.Left, job.Retryable("push_unauthenticated", message)
 	default:
-		return progress.Left, vendor.Status(answer.Status, answer.Header, now, false, "")
+		return progress.Left, provider.Status(answer.Status, answer.Header, now, false, "")
 	}
 }
 

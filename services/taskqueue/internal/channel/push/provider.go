@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -30,8 +30,8 @@ type Settings struct {
 
 // Deps are what a provider works with.
 type Deps struct {
-	Client  vendor.Client
-	Secrets vendor.Secrets
+	Client  provider.Client
+	Secrets provider.Secrets
 	Clock   clock.Clock
 	Log     *slog.Logger
 }
@@ -54,7 +54,7 @@ type Provider struct {
 // New makes a provider from the settings of its row.
 func New(raw json.RawMessage, deps Deps) (*Provider, error) {
 	s := Settings{BaseURL: defaultBase}
-	if err := vendor.Decode(raw, &s); err != nil {
+	if err := provider.Decode(raw, &s); err != nil {
 		return nil, err //nolint:wrapcheck // says what is wrong
 	}
 	read := func() (*account, error) {
@@ -74,7 +74,7 @@ func New(raw json.RawMessage, deps Deps) (*Provider, error) {
 	if s.Project == "" {
 		return nil, errors.New("project is missing, in the settings and in the key")
 	}
-	base, err := vendor.ParseBase(s.BaseURL)
+	base, err := provider.ParseBase(s.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("base_url: %w", err)
 	}
@@ -154,7 +154,7 @@ func (p *Provider) sendOne(ctx context.Context, r *round, i int, token string) {
 		return
 	}
 	h := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token}}
-	answer, err := vendor.Exchange(ctx, p.deps.Client, netguard.Request{Method: http.MethodPost, URL: p.endpoint, Header: h, Body: body, Timeout: p.timeout}, p.Paid())
+	answer, err := provider.Exchange(ctx, p.deps.Client, netguard.Request{Method: http.MethodPost, URL: p.endpoint, Header: h, Body: body, Timeout: p.timeout}, p.Paid())
 	if err != nil {
 		r.note(i, progress.Left, 0, "", err)
 		return
@@ -171,7 +171,7 @@ func (p *Provider) report(ctx context.Context, id job.ID, r *round) {
 	var dead []string
 	for i, mark := range r.marks {
 		if mark == progress.Dead {
-			dead = append(dead, vendor.Hash(r.to[i]))
+			dead = append(dead, provider.Hash(r.to[i]))
 		}
 	}
 	if len(dead) > 0 {

@@ -24,8 +24,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/push"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -160,7 +160,7 @@ func (g *google) provider(t *testing.T) *push.Provider {
 	client := netguard.New(netguard.Config{AllowHTTP: true, AllowedHosts: []string{"127.0.0.1"}})
 	t.Cleanup(client.Close)
 	p, err := push.New([]byte(`{"kind":"fcm","key_secret":"key","base_url":"`+g.URL+`"}`), push.Deps{Client: client, Clock: g.clock,
-		Secrets: vendor.Directory{Root: fstest.MapFS{"key": {Data: key}}}, Log: slog.New(slog.NewTextHandler(&g.log, nil))})
+		Secrets: provider.Directory{Root: fstest.MapFS{"key": {Data: key}}}, Log: slog.New(slog.NewTextHandler(&g.log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,8 +176,8 @@ func class(err error) string {
 		return "sent"
 	case f.Doubtful:
 		return "doubt"
-	case vendor.IsElsewhere(err):
-		return "elsewhere"
+	case provider.IsFailOver(err):
+		return "failover"
 	case f.Permanent:
 		return "permanent"
 	default:
@@ -233,9 +233,9 @@ func TestAnswersForOneTokenHaveTheirClass(t *testing.T) {
 		{"unavailable", fcm(503, "UNAVAILABLE", "", "Fri, 20 Nov 2026 12:01:00 GMT"), "retry", time.Minute},
 		{"internal", fcm(500, "INTERNAL", "", ""), "retry", 0},
 		{"gateway", reply{status: 502, body: "<html>"}, "retry", 0},
-		{"certificate of the platform", fcm(401, "THIRD_PARTY_AUTH_ERROR", "", ""), "elsewhere", 0},
-		{"no permission", reply{status: 403, body: `{"error":{"status":"PERMISSION_DENIED"}}`}, "elsewhere", 0},
-		{"no such project", reply{status: 404, body: `{"error":{"status":"NOT_FOUND"}}`}, "elsewhere", 0},
+		{"certificate of the platform", fcm(401, "THIRD_PARTY_AUTH_ERROR", "", ""), "failover", 0},
+		{"no permission", reply{status: 403, body: `{"error":{"status":"PERMISSION_DENIED"}}`}, "failover", 0},
+		{"no such project", reply{status: 404, body: `{"error":{"status":"NOT_FOUND"}}`}, "failover", 0},
 	} {
 		g.say("t1", c.reply)
 		result, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: body(`{"tokens":["t1"],"title":"T"}`)})
@@ -277,7 +277,7 @@ func TestARetrySendsOnlyToTheTokensWithoutAFate(t *testing.T) {
 	if want := `{"sent":3,"dead":1,"dead_at":[1],"dead_tokens":["dead-token"],"dead_complete":true}`; result.Excerpt != want {
 		t.Errorf("excerpt %s", result.Excerpt)
 	}
-	if log := g.log.String(); !strings.Contains(log, vendor.Hash("dead-token")) || strings.Contains(log, "dead-token") {
+	if log := g.log.String(); !strings.Contains(log, provider.Hash("dead-token")) || strings.Contains(log, "dead-token") {
 		t.Errorf("log: %s", log)
 	}
 }
@@ -350,7 +350,7 @@ func TestARefusedAccountAndAMissingServerAreToldApart(t *testing.T) {
 	g := serve(t)
 	p := g.provider(t)
 	g.refuse = true
-	if _, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: body(`{"tokens":["a"],"title":"T"}`)}); class(err) != "elsewhere" {
+	if _, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: body(`{"tokens":["a"],"title":"T"}`)}); class(err) != "failover" {
 		t.Errorf("refused: %v", err)
 	}
 	g.Close()
@@ -380,7 +380,7 @@ func TestAKeyThatIsNoServiceAccountsIsRefused(t *testing.T) {
 	root := fstest.MapFS{"text": {Data: []byte("x")}, "user": {Data: []byte(`{"type":"authorized_user"}`)},
 		"half": {Data: []byte(`{"type":"service_account","private_key":"x","client_email":"a","token_uri":"https://x.test/"}`)}}
 	for _, name := range []string{"", "missing", "text", "user", "half"} {
-		if _, err := push.New([]byte(`{"key_secret":"`+name+`"}`), push.Deps{Secrets: vendor.Directory{Root: root}}); err == nil {
+		if _, err := push.New([]byte(`{"key_secret":"`+name+`"}`), push.Deps{Secrets: provider.Directory{Root: root}}); err == nil {
 			t.Errorf("%q was accepted", name)
 		}
 	}

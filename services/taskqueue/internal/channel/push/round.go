@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -25,7 +25,7 @@ func (r *round) note(i int, mark progress.Mark, status int, id string, err error
 		if r.id == "" {
 			r.id = id
 		}
-	case vendor.IsElsewhere(err):
+	case provider.IsFailOver(err):
 		r.own = err
 	case job.AsFailure(err).Permanent:
 		r.refusal = err

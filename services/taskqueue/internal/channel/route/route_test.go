@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -146,7 +146,7 @@ func TestRowsAreChosenBySubTypeAndCountryInOrderOfPosition(t *testing.T) {
 		{"OTP to India", 1, india, []string{"otp", "india", "world", "last"}},
 		{"campaign to India", 6, india, []string{"india", "world", "last"}},
 		{"campaign to India, no country code", 6, `{"contact":"00919812345678"}`, []string{"india", "world", "last"}},
-		{"campaign elsewhere", 6, `{"contact":2025550123,"countryCode":1}`, []string{"world", "last"}},
+		{"campaign failover", 6, `{"contact":2025550123,"countryCode":1}`, []string{"world", "last"}},
 		{"forced", 6, `{"contact":1,"config":{"provider":"last"}}`, []string{"last"}},
 		{"forced though no row of its matches", 6, `{"contact":1,"countryCode":1,"config":{"provider":"india"}}`, []string{"india"}},
 		{"forced and gone", 6, `{"contact":1,"config":{"provider":"off"}}`, nil},
@@ -183,15 +183,15 @@ func TestTheNextProviderTakesOverUnlessTheMessagesFateIsDecided(t *testing.T) {
 	}{
 		{name: "sent", asked: []string{"a"}, sent: true},
 		{name: "retryable, then sent", a: says(job.Retryable("x", "x")), asked: []string{"a", "b"}, sent: true},
-		{name: "the provider's own fault, then sent", a: says(vendor.Elsewhere("x", "x")), asked: []string{"a", "b"}, sent: true},
+		{name: "the provider's own fault, then sent", a: says(provider.FailOver("x", "x")), asked: []string{"a", "b"}, sent: true},
 		{name: "the message's fault", a: says(job.Permanent("x", "x")), asked: []string{"a"}, permanent: true},
 		{name: "doubt", a: says(job.Doubt("x", "x")), asked: []string{"a"}, doubtful: true},
 		{name: "postponed", a: says(job.Postpone("x", time.Second)), asked: []string{"a"}},
 		{name: "partly sent", a: func() (job.Result, error) { return job.Result{Sent: true}, job.Retryable("x", "x") }, asked: []string{"a"}},
 		{name: "an unclassified error counts as retryable", a: says(errors.New("x")), asked: []string{"a", "b"}, sent: true},
-		{name: "both have their faults", a: says(vendor.Elsewhere("x", "x")), b: says(vendor.Elsewhere("y", "y")), asked: []string{"a", "b"}, permanent: true},
-		{name: "one may recover", a: says(job.Retryable("x", "x")), b: says(vendor.Elsewhere("y", "y")), asked: []string{"a", "b"}},
-		{name: "the other may recover", a: says(vendor.Elsewhere("x", "x")), b: says(job.Retryable("y", "y")), asked: []string{"a", "b"}},
+		{name: "both have their faults", a: says(provider.FailOver("x", "x")), b: says(provider.FailOver("y", "y")), asked: []string{"a", "b"}, permanent: true},
+		{name: "one may recover", a: says(job.Retryable("x", "x")), b: says(provider.FailOver("y", "y")), asked: []string{"a", "b"}},
+		{name: "the other may recover", a: says(provider.FailOver("x", "x")), b: says(job.Retryable("y", "y")), asked: []string{"a", "b"}},
 		{name: "then the message's fault", a: says(job.Retryable("x", "x")), b: says(job.Permanent("y", "y")), asked: []string{"a", "b"}, permanent: true},
 	} {
 		b := newBench(false)
@@ -288,7 +288,7 @@ func TestAProviderThatKeepsFailingIsPausedAndTriedAgain(t *testing.T) {
 
 func TestFaultsOfMessagesAndRateLimitsDoNotPauseAProvider(t *testing.T) {
 	t.Parallel()
-	for _, err := range []error{job.Permanent("x", "x"), job.Retryable(vendor.RateLimited, "x"), job.Postpone("x", 1),
+	for _, err := range []error{job.Permanent("x", "x"), job.Retryable(provider.RateLimited, "x"), job.Postpone("x", 1),
 		job.Retryable("network", "x").WithCause(context.Canceled)} {
 		b := newBench(false)
 		b.says["a"] = says(err)

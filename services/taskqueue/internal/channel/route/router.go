@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -83,7 +83,7 @@ func movesOn(ctx context.Context, result job.Result, err error) bool {
 	if f.Doubtful || f.Postponed || result.Sent || ctx.Err() != nil {
 		return false
 	}
-	return !f.Permanent || vendor.IsElsewhere(err)
+	return !f.Permanent || provider.IsFailOver(err)
 }
 
 // better reports whether err says more about the job's future than failed: whatever may pass keeps the job

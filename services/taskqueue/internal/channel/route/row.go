@@ -39,7 +39,7 @@ type target struct {
 // rule is a row whose provider is built.
 type rule struct {
 	row      Row
-	provider *provider
+	provider *account
 }
 
 func (r *rule) matches(t target) bool {
@@ -68,19 +68,19 @@ func (r *Row) specific() int {
 // table is one state of the configuration; it never changes.
 type table struct {
 	rules      map[job.Channel][]*rule
-	providers  map[job.Channel]map[string]*provider
+	providers  map[job.Channel]map[string]*account
 	configured map[job.Channel]bool // there is a row, enabled or not: the fallback does not step in
 }
 
 // choose lists the providers for t in the order in which they are tried, each once.
-func (t *table) choose(c job.Channel, to target) []*provider {
+func (t *table) choose(c job.Channel, to target) []*account {
 	if to.forced != "" {
 		if p := t.providers[c][to.forced]; p != nil {
-			return []*provider{p}
+			return []*account{p}
 		}
 		return nil
 	}
-	var list []*provider
+	var list []*account
 	for _, r := range t.rules[c] {
 		if r.matches(to) && !slices.Contains(list, r.provider) {
 			list = append(list, r.provider)

@@ -59,7 +59,7 @@ type Set struct {
 func NewSet(cfg Config) *Set { return &Set{cfg: cfg} }
 
 func newTable() *table {
-	return &table{rules: map[job.Channel][]*rule{}, providers: map[job.Channel]map[string]*provider{}, configured: map[job.Channel]bool{}}
+	return &table{rules: map[job.Channel][]*rule{}, providers: map[job.Channel]map[string]*account{}, configured: map[job.Channel]bool{}}
 }
 
 // Replace takes all rows of the configuration. Providers whose settings did not change keep their state. When
@@ -110,15 +110,15 @@ func (s *Set) add(next *table, row Row) error {
 	return nil
 }
 
-func (t *table) put(p *provider) {
+func (t *table) put(p *account) {
 	if t.providers[p.channel] == nil {
-		t.providers[p.channel] = map[string]*provider{}
+		t.providers[p.channel] = map[string]*account{}
 	}
 	t.providers[p.channel][p.name] = p
 }
 
 // provider returns the present one when its settings are the same, else a new one.
-func (s *Set) provider(c job.Channel, row Row) (*provider, error) {
+func (s *Set) provider(c job.Channel, row Row) (*account, error) {
 	if t := s.current.Load(); t != nil {
 		if old := t.providers[c][row.Provider]; old != nil && same(old.settings, row.Settings) {
 			return old, nil

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/netguard"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -52,7 +52,7 @@ type Gateway struct {
 // characters, so that a forgotten escape is found now and not by a patient's message.
 func NewGateway(raw json.RawMessage, deps Deps) (*Gateway, error) {
 	g := &Gateway{deps: deps}
-	if err := vendor.Decode(raw, &g.settings); err != nil {
+	if err := provider.Decode(raw, &g.settings); err != nil {
 		return nil, err //nolint:wrapcheck // says what is wrong
 	}
 	if g.settings.Method == "" {
@@ -82,15 +82,15 @@ func (g *Gateway) Handle(ctx context.Context, d worker.Delivery) (job.Result, er
 	}
 	q, err := g.request.render(m)
 	if err != nil {
-		return job.Result{}, vendor.Elsewhere("template", "The request to the provider cannot be built from its template")
+		return job.Result{}, provider.FailOver("template", "The request to the provider cannot be built from its template")
 	}
 	q.Timeout = timeout(g.settings.TimeoutSeconds)
-	answer, err := vendor.Exchange(ctx, g.deps.Client, q, g.Paid())
+	answer, err := provider.Exchange(ctx, g.deps.Client, q, g.Paid())
 	if err != nil {
-		return vendor.Interrupted(err), err //nolint:wrapcheck // classified
+		return provider.Interrupted(err), err //nolint:wrapcheck // classified
 	}
 	err = g.judge(answer)
-	result := vendor.Interrupted(err)
+	result := provider.Interrupted(err)
 	result.HTTPStatus = answer.Status
 	if err == nil {
 		result.Sent, result.MessageID = true, lookup(answer.Body, g.settings.MessageID)
@@ -113,11 +113,11 @@ func (g *Gateway) judge(answer *netguard.Response) error {
 	}
 	switch {
 	case !accepted && answer.Status < 300:
-		return vendor.Elsewhere("refused_by_provider", fmt.Sprintf("The provider answered %d, which its settings do not count as success", answer.Status))
+		return provider.FailOver("refused_by_provider", fmt.Sprintf("The provider answered %d, which its settings do not count as success", answer.Status))
 	case !accepted:
-		return vendor.Status(answer.Status, answer.Header, g.deps.Clock.Now(), g.Paid(), "")
+		return provider.Status(answer.Status, answer.Header, g.deps.Clock.Now(), g.Paid(), "")
 	case rule.Field != "" && !slices.Contains(rule.Values, lookup(answer.Body, rule.Field)):
-		return vendor.Elsewhere("refused_by_provider", "The provider's answer says that it did not take the message")
+		return provider.FailOver("refused_by_provider", "The provider's answer says that it did not take the message")
 	}
 	return nil
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/sms/segment"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -17,8 +17,8 @@ import (
 
 // Deps are what the providers work with.
 type Deps struct {
-	Client  vendor.Client
-	Secrets vendor.Secrets
+	Client  provider.Client
+	Secrets provider.Secrets
 	Clock   clock.Clock
 }
 

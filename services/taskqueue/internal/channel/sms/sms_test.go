@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/sms"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -90,7 +90,7 @@ func deps(t *testing.T) sms.Deps {
 	client := netguard.New(netguard.Config{AllowHTTP: true, AllowedHosts: []string{"127.0.0.1"}})
 	t.Cleanup(client.Close)
 	return sms.Deps{Client: client, Clock: fixed(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)),
-		Secrets: vendor.Directory{Root: fstest.MapFS{"token": {Data: []byte("s3cr&t")}}}}
+		Secrets: provider.Directory{Root: fstest.MapFS{"token": {Data: []byte("s3cr&t")}}}}
 }
 
 func gateway(t *testing.T, settings map[string]any) (*sms.Gateway, error) {
@@ -115,8 +115,8 @@ func class(err error) string {
 		return "sent"
 	case f.Doubtful:
 		return "doubt"
-	case vendor.IsElsewhere(err):
-		return "elsewhere"
+	case provider.IsFailOver(err):
+		return "failover"
 	case f.Permanent:
 		return "permanent"
 	default:
@@ -195,8 +195,8 @@ func TestAnswersOfAGatewayHaveTheirClass(t *testing.T) {
 		body   string
 		want   string
 	}{
-		{200, `{"ok":true}`, "sent"}, {202, `{"ok":"true"}`, "sent"}, {200, `{"ok":false}`, "elsewhere"}, {200, `not JSON`, "elsewhere"},
-		{201, `{"ok":true}`, "elsewhere"}, {400, "", "permanent"}, {401, "", "elsewhere"}, {429, "", "retry"}, {500, "", "retry"},
+		{200, `{"ok":true}`, "sent"}, {202, `{"ok":"true"}`, "sent"}, {200, `{"ok":false}`, "failover"}, {200, `not JSON`, "failover"},
+		{201, `{"ok":true}`, "failover"}, {400, "", "permanent"}, {401, "", "failover"}, {429, "", "retry"}, {500, "", "retry"},
 		{502, "", "doubt"}, {503, "", "retry"}, {504, "", "doubt"},
 	} {
 		a.say(c.status, c.body)
@@ -299,12 +299,12 @@ func TestTwiliosErrorsHaveTheirClass(t *testing.T) {
 		want       string
 	}{
 		{"invalid number", fault(21211), 400, "permanent"}, {"unsubscribed", fault(21610), 400, "permanent"}, {"no mobile", fault(21614), 400, "permanent"},
-		{"too long", fault(21617), 400, "permanent"}, {"credentials", fault(20003), 401, "elsewhere"}, {"region not enabled", fault(21408), 400, "elsewhere"},
-		{"sender not ours", fault(21606), 400, "elsewhere"}, {"trial account", fault(21608), 400, "elsewhere"}, {"too fast", fault(20429), 429, "retry"},
-		{"queue full", fault(21611), 400, "retry"}, {"unknown code", fault(29999), 400, "permanent"}, {"forbidden", `{}`, 403, "elsewhere"},
+		{"too long", fault(21617), 400, "permanent"}, {"credentials", fault(20003), 401, "failover"}, {"region not enabled", fault(21408), 400, "failover"},
+		{"sender not ours", fault(21606), 400, "failover"}, {"trial account", fault(21608), 400, "failover"}, {"too fast", fault(20429), 429, "retry"},
+		{"queue full", fault(21611), 400, "retry"}, {"unknown code", fault(29999), 400, "permanent"}, {"forbidden", `{}`, 403, "failover"},
 		{"down", "<html>", 503, "retry"}, {"broken", "", 500, "retry"}, {"gateway", "", 502, "doubt"},
 		{"accepted and failed", `{"sid":"SM1","status":"failed","error_code":30006}`, 201, "permanent"},
-		{"accepted and failed, no code", `{"sid":"SM1","status":"failed"}`, 201, "elsewhere"}, {"accepted, unreadable", "ok", 201, "sent"},
+		{"accepted and failed, no code", `{"sid":"SM1","status":"failed"}`, 201, "failover"}, {"accepted, unreadable", "ok", 201, "sent"},
 	} {
 		a.say(c.status, c.body)
 		result, err := p.Handle(t.Context(), delivery(otp))
@@ -323,7 +323,7 @@ func TestRetryAfterOfTwilioIsHonoured(t *testing.T) {
 	a.say(429, `{"code":20429}`)
 	a.header = http.Header{"Retry-After": {"11"}}
 	_, err := twilio(t, a, nil).Handle(t.Context(), delivery(otp))
-	if f := job.AsFailure(err); f.RetryAfter != 11*time.Second || f.Reason != vendor.RateLimited {
+	if f := job.AsFailure(err); f.RetryAfter != 11*time.Second || f.Reason != provider.RateLimited {
 		t.Errorf("%+v", f)
 	}
 }

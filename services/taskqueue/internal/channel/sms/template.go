@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/labplatform/labplatform/pkg/netguard"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 )
 
 // requestTemplate makes the request of a message.
@@ -26,7 +26,7 @@ type requestTemplate struct {
 	body    *template.Template
 }
 
-func newRequestTemplate(s *GatewaySettings, secrets vendor.Secrets) (*requestTemplate, error) {
+func newRequestTemplate(s *GatewaySettings, secrets provider.Secrets) (*requestTemplate, error) {
 	if !regexp.MustCompile(`^https?://[^/{}?#]+[/?]`).MatchString(s.URL + "/") {
 		return nil, errors.New("url must begin with https:// and a host without templates")
 	}
@@ -54,7 +54,7 @@ func newRequestTemplate(s *GatewaySettings, secrets vendor.Secrets) (*requestTem
 	return r, errors.Join(problems...)
 }
 
-func functions(secrets vendor.Secrets) template.FuncMap {
+func functions(secrets provider.Secrets) template.FuncMap {
 	return template.FuncMap{
 		"json": func(v any) (string, error) {
 			raw, err := json.Marshal(v)

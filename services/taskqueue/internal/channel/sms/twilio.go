@@ -10,7 +10,7 @@ import (
 	"net/url"
 
 	"github.com/labplatform/labplatform/pkg/netguard"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -38,7 +38,7 @@ type Twilio struct {
 // NewTwilio makes a provider from the settings of its row.
 func NewTwilio(raw json.RawMessage, deps Deps) (*Twilio, error) {
 	t := &Twilio{deps: deps, settings: TwilioSettings{BaseURL: twilioBase}}
-	if err := vendor.Decode(raw, &t.settings); err != nil {
+	if err := provider.Decode(raw, &t.settings); err != nil {
 		return nil, err //nolint:wrapcheck // says what is wrong
 	}
 	if t.settings.Account == "" || t.settings.TokenSecret == "" {
@@ -47,7 +47,7 @@ func NewTwilio(raw json.RawMessage, deps Deps) (*Twilio, error) {
 	if (t.settings.From == "") == (t.settings.MessagingService == "") {
 		return nil, errors.New("exactly one of from and messaging_service must be given")
 	}
-	base, err := vendor.ParseBase(t.settings.BaseURL)
+	base, err := provider.ParseBase(t.settings.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("base_url: %w", err)
 	}
@@ -68,11 +68,11 @@ func (t *Twilio) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	}
 	token, err := t.deps.Secrets.Secret(t.settings.TokenSecret)
 	if err != nil {
-		return job.Result{}, vendor.Elsewhere("secret", "The provider's secret cannot be read")
+		return job.Result{}, provider.FailOver("secret", "The provider's secret cannot be read")
 	}
-	answer, err := vendor.Exchange(ctx, t.deps.Client, t.request(m, token.Reveal()), t.Paid())
+	answer, err := provider.Exchange(ctx, t.deps.Client, t.request(m, token.Reveal()), t.Paid())
 	if err != nil {
-		return vendor.Interrupted(err), err //nolint:wrapcheck // classified
+		return provider.Interrupted(err), err //nolint:wrapcheck // classified
 	}
 	return t.conclude(answer)
 }
@@ -110,7 +110,7 @@ func (t *Twilio) conclude(answer *netguard.Response) (job.Result, error) {
 	result := job.Result{HTTPStatus: answer.Status}
 	if answer.Status < 200 || answer.Status > 299 {
 		err := t.failure(answer, a.Code)
-		result.Sent = vendor.Interrupted(err).Sent
+		result.Sent = provider.Interrupted(err).Sent
 		return result, err
 	}
 	result.Sent, result.MessageID = true, a.SID
@@ -130,16 +130,16 @@ func (t *Twilio) failure(answer *netguard.Response, code int) error {
 	message := fmt.Sprintf("The provider refused the message (error %d)", code)
 	switch code {
 	case 14107, 20429, 21611, 63018: // too fast, queue full
-		return job.Retryable(vendor.RateLimited, message).After(vendor.RetryAfter(answer.Header, t.deps.Clock.Now()))
+		return job.Retryable(provider.RateLimited, message).After(provider.RetryAfter(answer.Header, t.deps.Clock.Now()))
 	case 20500, 20503:
 		return job.Retryable("twilio_down", message)
 	case 21211, 21214, 21217, 21219, 21265, 21266, 21401, 21421, 21602, 21604, 21605, 21610, 21614, 21617, 21619, 30003, 30004, 30005, 30006:
 		return job.Permanent("twilio_"+fmt.Sprint(code), message) // the number or the text; 21610: the recipient said STOP
 	case 20003, 20005, 20006, 20404, 21212, 21408, 21603, 21606, 21608, 21612, 21659, 21660, 21703, 21704, 30002, 30007, 30034:
-		return vendor.Elsewhere("twilio_"+fmt.Sprint(code), message) // our account, our sender, a region or route that it lacks
+		return provider.FailOver("twilio_"+fmt.Sprint(code), message) // our account, our sender, a region or route that it lacks
 	}
 	if answer.Status < 300 {
-		return vendor.Elsewhere("twilio_failed", message)
+		return provider.FailOver("twilio_failed", message)
 	}
-	return vendor.Status(answer.Status, answer.Header, t.deps.Clock.Now(), t.Paid(), detail)
+	return provider.Status(answer.Status, answer.Header, t.deps.Clock.Now(), t.Paid(), detail)
 }

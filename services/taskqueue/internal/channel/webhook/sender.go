@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/outbox"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -28,9 +28,9 @@ type Tokens interface {
 	Mint(audience, onBehalfOf string) (string, error)
 }
 
-// Recorder keeps a copy of what was sent, for the development outbox. It does not block and cannot fail a delivery.
+// Recorder keeps a copy of what was sent, for the mailbox. It does not block and cannot fail a delivery.
 type Recorder interface {
-	Record(m outbox.Message)
+	Record(m mailbox.Message)
 }
 
 // Config wires a sender.
@@ -214,12 +214,12 @@ func (s *Sender) record(d worker.Delivery, q netguard.Request, result job.Result
 	if s.Recorder == nil {
 		return
 	}
-	m := outbox.Message{JobID: string(d.ID), Channel: d.ID.Lane().Channel.String(), Kind: task.Name(d.Body.Task, d.Body.TaskType),
+	m := mailbox.Message{JobID: string(d.ID), Channel: d.ID.Lane().Channel.String(), Kind: task.Name(d.Body.Task, d.Body.TaskType),
 		Attempt: d.Attempt, To: []string{q.URL.Host}, Title: q.Method + " " + q.URL.String(), Body: string(q.Body), Format: "json",
 		Signature: q.Header.Get("webhook-signature"), Curl: Curl(q), Outcome: "delivered", HTTPStatus: result.HTTPStatus,
 		LabID: d.Body.LabID, AtMs: s.Clock.Now().UnixMilli()}
 	for _, name := range sortedNames(q.Header) {
-		m.Headers = append(m.Headers, outbox.Header{Name: name, Value: shown(name, q.Header.Get(name))})
+		m.Headers = append(m.Headers, mailbox.Header{Name: name, Value: shown(name, q.Header.Get(name))})
 	}
 	if err != nil {
 		m.Outcome = job.AsFailure(err).Message

@@ -26,7 +26,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/outbox"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -47,7 +47,7 @@ type bench struct {
 
 	mu       sync.Mutex // guards below
 	seen     []received
-	recorded []outbox.Message
+	recorded []mailbox.Message
 }
 
 func (b *bench) requests() []received {
@@ -60,7 +60,7 @@ type tokens struct{}
 
 func (tokens) Mint(audience, behalf string) (string, error) { return audience + "/" + behalf, nil }
 
-func (b *bench) Record(m outbox.Message) {
+func (b *bench) Record(m mailbox.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.recorded = append(b.recorded, m)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/netguard"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -26,21 +26,21 @@ func failure(answer *netguard.Response, now time.Time) error {
 	reason := fmt.Sprintf("whatsapp_%d", code)
 	switch code {
 	case 4, 80007, 130429, 131048, 131056, 133016: // limits of application, account, number, pair
-		return job.Retryable(vendor.RateLimited, message).After(vendor.RetryAfter(answer.Header, now))
+		return job.Retryable(provider.RateLimited, message).After(provider.RetryAfter(answer.Header, now))
 	case 1, 2, 131000, 131016, 131057, 133004: // trouble on their side
-		return job.Retryable(reason, message).After(vendor.RetryAfter(answer.Header, now))
+		return job.Retryable(reason, message).After(provider.RetryAfter(answer.Header, now))
 	case 100, 130472, 131008, 131009, 131021, 131026, 131047, 131049, 131050, 131051, 131052, 131053,
 		132000, 132001, 132005, 132007, 132012, 132068, 132069: // recipient, text, template, file
 		return job.Permanent(reason, message)
 	case 3, 10, 190, 368, 130497, 131005, 131031, 131037, 131042, 131045, 132015, 132016, 133010: // token, permission, policy, payment, number, template paused
-		return vendor.Elsewhere(reason, message)
+		return provider.FailOver(reason, message)
 	}
 	if code >= 200 && code <= 299 { // permissions
-		return vendor.Elsewhere(reason, message)
+		return provider.FailOver(reason, message)
 	}
 	detail := ""
 	if code != 0 {
 		detail = fmt.Sprintf("error %d", code)
 	}
-	return vendor.Status(answer.Status, answer.Header, now, true, detail)
+	return provider.Status(answer.Status, answer.Header, now, true, detail)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -30,8 +30,8 @@ type Settings struct {
 
 // Deps are what a provider works with.
 type Deps struct {
-	Client  vendor.Client
-	Secrets vendor.Secrets
+	Client  provider.Client
+	Secrets provider.Secrets
 	Clock   clock.Clock
 }
 
@@ -53,7 +53,7 @@ type Provider struct {
 // New makes a provider from the settings of its row.
 func New(raw json.RawMessage, deps Deps) (*Provider, error) {
 	p := &Provider{deps: deps, settings: Settings{BaseURL: defaultBase, Version: defaultVersion}, timeout: defaultTimeout}
-	if err := vendor.Decode(raw, &p.settings); err != nil {
+	if err := provider.Decode(raw, &p.settings); err != nil {
 		return nil, err //nolint:wrapcheck // says what is wrong
 	}
 	s := &p.settings
@@ -63,7 +63,7 @@ func New(raw json.RawMessage, deps Deps) (*Provider, error) {
 	if !regexp.MustCompile(`^v[0-9]+\.[0-9]+$`).MatchString(s.Version) {
 		return nil, fmt.Errorf("version is %q: write it like %s", s.Version, defaultVersion)
 	}
-	base, err := vendor.ParseBase(s.BaseURL)
+	base, err := provider.ParseBase(s.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("base_url: %w", err)
 	}
@@ -90,7 +90,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	}
 	token, err := p.deps.Secrets.Secret(p.settings.TokenSecret)
 	if err != nil {
-		return job.Result{}, vendor.Elsewhere("secret", "The provider's secret cannot be read")
+		return job.Result{}, provider.FailOver("secret", "The provider's secret cannot be read")
 	}
 	marks := progress.Read(d.Body.Data, len(parts))
 	result := job.Result{Sent: progress.Count(marks, progress.Sent) > 0}
@@ -103,7 +103,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 			result.HTTPStatus = answer.Status
 		}
 		if err != nil {
-			result.Sent = result.Sent || vendor.Interrupted(err).Sent
+			result.Sent = result.Sent || provider.Interrupted(err).Sent
 			return result, err
 		}
 		marks[i], result.Sent = progress.Sent, true
@@ -119,7 +119,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 
 func (p *Provider) send(ctx context.Context, part []byte, token string) (*netguard.Response, error) {
 	h := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token}}
-	answer, err := vendor.Exchange(ctx, p.deps.Client, netguard.Request{Method: http.MethodPost, URL: p.endpoint, Header: h, Body: part, Timeout: p.timeout}, p.Paid())
+	answer, err := provider.Exchange(ctx, p.deps.Client, netguard.Request{Method: http.MethodPost, URL: p.endpoint, Header: h, Body: part, Timeout: p.timeout}, p.Paid())
 	switch {
 	case err != nil:
 		return nil, err //nolint:wrapcheck // classified

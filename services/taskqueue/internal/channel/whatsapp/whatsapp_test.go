@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/netguard"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/whatsapp"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -88,12 +88,12 @@ func fault(status, code int) func(http.ResponseWriter) {
 
 func dropped(http.ResponseWriter) { panic(http.ErrAbortHandler) }
 
-func provider(t *testing.T, g *graph) *whatsapp.Provider {
+func newProvider(t *testing.T, g *graph) *whatsapp.Provider {
 	t.Helper()
 	client := netguard.New(netguard.Config{AllowHTTP: true, AllowedHosts: []string{"127.0.0.1"}})
 	t.Cleanup(client.Close)
 	p, err := whatsapp.New([]byte(`{"kind":"graph","phone_number_id":"1055","token_secret":"token","base_url":"`+g.URL+`"}`), whatsapp.Deps{Client: client,
-		Clock: fixed(time.Unix(0, 0)), Secrets: vendor.Directory{Root: fstest.MapFS{"token": {Data: []byte("s3cret")}}}})
+		Clock: fixed(time.Unix(0, 0)), Secrets: provider.Directory{Root: fstest.MapFS{"token": {Data: []byte("s3cret")}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +111,8 @@ func class(err error) string {
 		return "sent"
 	case f.Doubtful:
 		return "doubt"
-	case vendor.IsElsewhere(err):
-		return "elsewhere"
+	case provider.IsFailOver(err):
+		return "failover"
 	case f.Permanent:
 		return "permanent"
 	default:
@@ -125,7 +125,7 @@ const simple = `{"contact":9812345678,"countryCode":91,"message":"ready"}`
 func TestTasksBecomeMessagesOfTheInterface(t *testing.T) {
 	t.Parallel()
 	g := serve(t)
-	p := provider(t, g)
+	p := newProvider(t, g)
 	wrap := func(kind, rest string) string {
 		return `{"messaging_product":"whatsapp","recipient_type":"individual","to":"919812345678","type":"` + kind + `",` + rest + `,"biz_opaque_callback_data":"` + string(jobID) + `"}`
 	}
@@ -157,7 +157,7 @@ func TestTasksBecomeMessagesOfTheInterface(t *testing.T) {
 func TestErrorsOfTheInterfaceHaveTheirClass(t *testing.T) {
 	t.Parallel()
 	g := serve(t)
-	p := provider(t, g)
+	p := newProvider(t, g)
 	for _, c := range []struct {
 		name         string
 		status, code int
@@ -167,9 +167,9 @@ func TestErrorsOfTheInterfaceHaveTheirClass(t *testing.T) {
 		{"their trouble", 500, 131000, "retry"}, {"unavailable", 503, 131016, "retry"}, {"maintenance", 500, 131057, "retry"},
 		{"no WhatsApp there", 400, 131026, "permanent"}, {"window closed", 400, 131047, "permanent"}, {"opted out", 400, 131050, "permanent"},
 		{"no such template", 404, 132001, "permanent"}, {"parameters", 400, 132000, "permanent"}, {"bad parameter", 400, 100, "permanent"},
-		{"token ended", 401, 190, "elsewhere"}, {"permission", 403, 200, "elsewhere"}, {"locked", 403, 131031, "elsewhere"}, {"payment", 400, 131042, "elsewhere"},
-		{"template paused", 400, 132015, "elsewhere"}, {"number not registered", 400, 133010, "elsewhere"},
-		{"unknown code", 400, 999999, "permanent"}, {"no code", 403, 0, "elsewhere"}, {"gateway", 502, 0, "doubt"}, {"broken", 500, 0, "retry"},
+		{"token ended", 401, 190, "failover"}, {"permission", 403, 200, "failover"}, {"locked", 403, 131031, "failover"}, {"payment", 400, 131042, "failover"},
+		{"template paused", 400, 132015, "failover"}, {"number not registered", 400, 133010, "failover"},
+		{"unknown code", 400, 999999, "permanent"}, {"no code", 403, 0, "failover"}, {"gateway", 502, 0, "doubt"}, {"broken", 500, 0, "retry"},
 	} {
 		g.next(fault(c.status, c.code))
 		result, err := p.Handle(t.Context(), delivery(simple))
@@ -179,7 +179,7 @@ func TestErrorsOfTheInterfaceHaveTheirClass(t *testing.T) {
 		if strings.Contains(err.Error(), "9812345678") || strings.Contains(err.Error(), "Asha") {
 			t.Errorf("%s: the error tells about the patient: %v", c.name, err)
 		}
-		if f := job.AsFailure(err); f.Reason == vendor.RateLimited && f.RetryAfter != 5*time.Second {
+		if f := job.AsFailure(err); f.Reason == provider.RateLimited && f.RetryAfter != 5*time.Second {
 			t.Errorf("%s: waits %s", c.name, f.RetryAfter)
 		}
 	}
@@ -189,7 +189,7 @@ func TestALostAnswerIsDoubt(t *testing.T) {
 	t.Parallel()
 	g := serve(t)
 	g.next(dropped)
-	result, err := provider(t, g).Handle(t.Context(), delivery(simple))
+	result, err := newProvider(t, g).Handle(t.Context(), delivery(simple))
 	if class(err) != "doubt" || !result.Sent || len(g.took()) != 1 {
 		t.Errorf("%s %+v", class(err), result)
 	}
@@ -198,7 +198,7 @@ func TestALostAnswerIsDoubt(t *testing.T) {
 func TestARetrySendsOnlyTheFilesThatAreLeft(t *testing.T) {
 	t.Parallel()
 	g := serve(t)
-	p := provider(t, g)
+	p := newProvider(t, g)
 	d := delivery(`{"contact":919812345678,"message":"m","files":["https://x.test/a.pdf","https://x.test/b.pdf","https://x.test/c.pdf"]}`)
 	g.next(nil, fault(503, 131016))
 	result, err := p.Handle(t.Context(), d)
@@ -229,7 +229,7 @@ func (l ledger) Allowed(_ context.Context, labID int64, key string) (bool, error
 func TestNothingIsSentWithoutConsentAtTheMomentOfSending(t *testing.T) {
 	t.Parallel()
 	g := serve(t)
-	p := provider(t, g)
+	p := newProvider(t, g)
 	yes := ledger{allowed: map[string]bool{"12/919812345678": true, "12/patient-7": true}}
 	for _, c := range []struct {
 		name    string
@@ -253,7 +253,7 @@ func TestNothingIsSentWithoutConsentAtTheMomentOfSending(t *testing.T) {
 
 func TestWrongSettingsAreRefused(t *testing.T) {
 	t.Parallel()
-	deps := whatsapp.Deps{Secrets: vendor.Directory{Root: fstest.MapFS{"token": {Data: []byte("x")}}}}
+	deps := whatsapp.Deps{Secrets: provider.Directory{Root: fstest.MapFS{"token": {Data: []byte("x")}}}}
 	for _, raw := range []string{`{}`, `{"phone_number_id":"../x","token_secret":"token"}`, `{"phone_number_id":"1","token_secret":"missing"}`,
 		`{"phone_number_id":"1","token_secret":"token","version":"latest"}`, `{"phone_number_id":"1","token_secret":"token","base_url":"graph"}`} {
 		if _, err := whatsapp.New([]byte(raw), deps); err == nil {

@@ -4,7 +4,7 @@
 --       8 leases, 9 result bucket, 10 body
 -- ARGV: 1 id, 2 observed bits (see inspect), 3 steps, 4 record, 5 lease ms, 6 result seconds
 -- steps, in order: l a d b remove it from the lane, the leases, the dead, the bodies; h forget the record of the dead;
---       r store the record as a result; g bury it: dead with the record; m make the record of the dead a result;
+--       r store the record as a result; g dead-letter it, with the record; m make the record of the dead a result;
 --       t forget traces; s shorten the lease
 -- Reply: 1 mended, 0 it changed meanwhile
 local id = ARGV[1]

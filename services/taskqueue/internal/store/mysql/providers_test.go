@@ -15,8 +15,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/kinds"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
@@ -81,7 +81,7 @@ func TestTheDocumentedRowsAreTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secrets := vendor.Directory{Root: fstest.MapFS{"sms_in": {Data: []byte("x")}, "twilio_token": {Data: []byte("x")}}}
+	secrets := provider.Directory{Root: fstest.MapFS{"sms_in": {Data: []byte("x")}, "twilio_token": {Data: []byte("x")}}}
 	set := route.NewSet(route.Config{Observer: registry, Log: slog.New(slog.DiscardHandler), Factory: kinds.Factory(kinds.Deps{Secrets: secrets})})
 	if err := route.NewWatch(mysql.NewProviders(db), set).RunOnce(t.Context()); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package outbox
+package mailbox
 
 import (
 	"context"
@@ -61,8 +61,8 @@ func harden(next http.Handler) http.Handler {
 }
 
 func unavailable(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
-	log.WarnContext(r.Context(), "outbox is unavailable", "error", err)
+	log.WarnContext(r.Context(), "the mailbox is unavailable", "error", err)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = w.Write([]byte(`{"message":"The outbox cannot be read now; its Redis does not answer"}`))
+	_, _ = w.Write([]byte(`{"message":"The mailbox cannot be read now; its Redis does not answer"}`))
 }

@@ -1,10 +1,10 @@
-// Package vendor owns what the providers of all channels share: how a provider's API is called once, how its
+// Package provider owns what the providers of all channels share: how a provider's API is called once, how its
 // failures are told apart, and where its secrets come from.
 //
-// Four classes of failure: retryable (may pass), permanent (about the message: nobody can send it), elsewhere
+// Four classes of failure: retryable (may pass), permanent (about the message: nobody can send it), fail-over
 // (permanent here, but another provider may send it: credentials, balance, configuration), and doubtful (the
 // message may have been sent). Nobody retries or fails over after doubt.
-package vendor
+package provider
 
 import (
 	"errors"
@@ -21,20 +21,20 @@ const RateLimited = "rate_limited"
 
 const maxRetryAfter = time.Hour
 
-// elsewhere marks a permanent failure that is about the provider.
-type elsewhere struct{ failure *job.Failure }
+// failover marks a permanent failure that is about the provider.
+type failover struct{ failure *job.Failure }
 
-func (e *elsewhere) Error() string { return e.failure.Error() }
-func (e *elsewhere) Unwrap() error { return e.failure }
+func (e *failover) Error() string { return e.failure.Error() }
+func (e *failover) Unwrap() error { return e.failure }
 
-// Elsewhere is a failure that this provider will repeat for ever and another one may not have.
-func Elsewhere(reason, message string) error {
-	return &elsewhere{failure: job.Permanent(reason, message)}
+// FailOver is a failure that this provider will repeat for ever and another one may not have.
+func FailOver(reason, message string) error {
+	return &failover{failure: job.Permanent(reason, message)}
 }
 
-// IsElsewhere reports whether err is about the provider and not about the message.
-func IsElsewhere(err error) bool {
-	var e *elsewhere
+// IsFailOver reports whether err is about the provider and not about the message.
+func IsFailOver(err error) bool {
+	var e *failover
 	return errors.As(err, &e)
 }
 
@@ -58,7 +58,7 @@ func Status(status int, h http.Header, now time.Time, paid bool, detail string) 
 	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity, status == http.StatusRequestEntityTooLarge:
 		return job.Permanent("http_"+strconv.Itoa(status), message)
 	default: // credentials, balance, a wrong address, a redirect
-		return Elsewhere("http_"+strconv.Itoa(status), message)
+		return FailOver("http_"+strconv.Itoa(status), message)
 	}
 }
 

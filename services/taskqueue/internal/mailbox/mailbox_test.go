@@ -1,4 +1,4 @@
-package outbox_test
+package mailbox_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/outbox"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 )
 
 type movable struct {
@@ -34,11 +34,11 @@ func (m *movable) add(d time.Duration) {
 	m.at = m.at.Add(d)
 }
 
-func open(t *testing.T) (*outbox.Store, *movable, *httptest.Server) {
+func open(t *testing.T) (*mailbox.Store, *movable, *httptest.Server) {
 	t.Helper()
 	clk := &movable{at: time.UnixMilli(1_790_000_000_000)}
-	store := outbox.NewStore(redistest.Start(t).Client(), clk)
-	h, err := outbox.Handler(store, slog.New(slog.DiscardHandler))
+	store := mailbox.NewStore(redistest.Start(t).Client(), clk)
+	h, err := mailbox.Handler(store, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,10 +68,10 @@ func call(t *testing.T, method, url string, header http.Header) (int, string, ht
 	return answer.StatusCode, string(body), answer.Header
 }
 
-func list(t *testing.T, url string) []outbox.Message {
+func list(t *testing.T, url string) []mailbox.Message {
 	t.Helper()
 	code, body, _ := call(t, http.MethodGet, url, nil)
-	var out struct{ Messages []outbox.Message }
+	var out struct{ Messages []mailbox.Message }
 	if err := json.Unmarshal([]byte(body), &out); err != nil || code != 200 {
 		t.Fatalf("%d %s: %v", code, body, err)
 	}
@@ -82,19 +82,19 @@ func TestMessagesAreFilteredAgedAndCapped(t *testing.T) {
 	t.Parallel()
 	store, clk, server := open(t)
 	for i := range 1005 {
-		m := outbox.Message{JobID: fmt.Sprint(i), Channel: []string{"sms", "email"}[i%2], To: []string{fmt.Sprintf("+91%d", i)}, AtMs: clk.Now().UnixMilli()}
+		m := mailbox.Message{JobID: fmt.Sprint(i), Channel: []string{"sms", "email"}[i%2], To: []string{fmt.Sprintf("+91%d", i)}, AtMs: clk.Now().UnixMilli()}
 		if err := store.Add(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
 	}
 	all := list(t, server.URL+"/outbox/messages")
-	if len(all) != outbox.MaxMessages || all[0].JobID != "1004" {
+	if len(all) != mailbox.MaxMessages || all[0].JobID != "1004" {
 		t.Errorf("%d messages, first %s", len(all), all[0].JobID)
 	}
 	if got := list(t, server.URL+"/outbox/messages?channel=SMS&to=911004"); len(got) != 1 || got[0].JobID != "1004" {
 		t.Errorf("filtered: %+v", got)
 	}
-	clk.add(outbox.Keep + time.Second)
+	clk.add(mailbox.Keep + time.Second)
 	if got := list(t, server.URL+"/outbox/messages"); len(got) != 0 {
 		t.Errorf("%d messages are older than a day", len(got))
 	}
@@ -103,7 +103,7 @@ func TestMessagesAreFilteredAgedAndCapped(t *testing.T) {
 func TestClearingIsRefusedToOtherSites(t *testing.T) {
 	t.Parallel()
 	store, clk, server := open(t)
-	if err := store.Add(t.Context(), outbox.Message{JobID: "1", AtMs: clk.Now().UnixMilli()}); err != nil {
+	if err := store.Add(t.Context(), mailbox.Message{JobID: "1", AtMs: clk.Now().UnixMilli()}); err != nil {
 		t.Fatal(err)
 	}
 	if code, _, _ := call(t, http.MethodDelete, server.URL+"/outbox/messages", http.Header{"Sec-Fetch-Site": {"cross-site"}}); code != http.StatusForbidden {
@@ -131,16 +131,16 @@ func TestThePageLoadsNothingFromElsewhereAndWarns(t *testing.T) {
 func TestTheRecorderWritesWhatItTookBeforeItEnds(t *testing.T) {
 	t.Parallel()
 	store, clk, _ := open(t)
-	r := outbox.NewRecorder(store, slog.New(slog.DiscardHandler))
+	r := mailbox.NewRecorder(store, slog.New(slog.DiscardHandler))
 	for i := range 250 {
-		r.Record(outbox.Message{JobID: fmt.Sprint(i), AtMs: clk.Now().UnixMilli()})
+		r.Record(mailbox.Message{JobID: fmt.Sprint(i), AtMs: clk.Now().UnixMilli()})
 	}
 	ctx, cancel := cancelled(t)
 	defer cancel()
 	if err := r.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	got, err := store.List(t.Context(), outbox.Filter{})
+	got, err := store.List(t.Context(), mailbox.Filter{})
 	if err != nil || len(got) != 250 {
 		t.Errorf("%d messages, %v", len(got), err)
 	}

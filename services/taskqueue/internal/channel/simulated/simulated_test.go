@@ -1,4 +1,4 @@
-package rendered_test
+package simulated_test
 
 import (
 	"context"
@@ -10,20 +10,20 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/rendered"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/simulated"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/outbox"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-type sink struct{ list []outbox.Message }
+type sink struct{ list []mailbox.Message }
 
-func (s *sink) Add(_ context.Context, list ...outbox.Message) error {
+func (s *sink) Add(_ context.Context, list ...mailbox.Message) error {
 	s.list = append(s.list, list...)
 	return nil
 }
 
-func deliver(t *testing.T, c job.Channel, taskNumber int, data string) (outbox.Message, error) {
+func deliver(t *testing.T, c job.Channel, taskNumber int, data string) (mailbox.Message, error) {
 	t.Helper()
 	id, err := job.NewGenerator(clock.System{}, rand.Reader).Next(0, job.Lane{Channel: c})
 	if err != nil {
@@ -31,7 +31,7 @@ func deliver(t *testing.T, c job.Channel, taskNumber int, data string) (outbox.M
 	}
 	s := &sink{}
 	at := clock.Fixed(time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC))
-	_, err = rendered.New(s, at).Handle(t.Context(), worker.Delivery{ID: id, Attempt: 1, Body: &job.Body{Task: taskNumber, TaskType: 1, Data: []byte(data)}})
+	_, err = simulated.New(s, at).Handle(t.Context(), worker.Delivery{ID: id, Attempt: 1, Body: &job.Body{Task: taskNumber, TaskType: 1, Data: []byte(data)}})
 	if len(s.list) != 1 {
 		t.Fatalf("%d messages, %v", len(s.list), err)
 	}

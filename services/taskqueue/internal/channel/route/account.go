@@ -10,7 +10,7 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -25,8 +25,8 @@ func Outcomes() []string {
 	return []string{"sent", "retry", "permanent", "elsewhere", "unknown", "postponed", "paused"}
 }
 
-// provider is a sender with its circuit breaker.
-type provider struct {
+// account is a sender with its circuit breaker.
+type account struct {
 	channel  job.Channel
 	name     string
 	settings json.RawMessage
@@ -38,8 +38,8 @@ type provider struct {
 	intend func(context.Context, worker.Delivery) error
 }
 
-func (s *Set) build(c job.Channel, name string, settings json.RawMessage, sender Sender) *provider {
-	p := &provider{channel: c, name: name, settings: settings, sender: sender, observer: s.cfg.Observer, log: s.cfg.Log}
+func (s *Set) build(c job.Channel, name string, settings json.RawMessage, sender Sender) *account {
+	p := &account{channel: c, name: name, settings: settings, sender: sender, observer: s.cfg.Observer, log: s.cfg.Log}
 	p.intend = func(ctx context.Context, d worker.Delivery) error { return d.Intend(ctx, name) }
 	p.breaker = gobreaker.NewCircuitBreaker[job.Result](gobreaker.Settings{
 		Name: name, MaxRequests: 1, Timeout: breakerOpen, IsSuccessful: healthy, IsExcluded: saysNothing,
@@ -53,7 +53,7 @@ func (s *Set) build(c job.Channel, name string, settings json.RawMessage, sender
 // healthy: the message's own faults are no faults of the provider.
 func healthy(err error) bool {
 	f := job.AsFailure(err)
-	return err == nil || (f.Permanent && !vendor.IsElsewhere(err))
+	return err == nil || (f.Permanent && !provider.IsFailOver(err))
 }
 
 // notAsked is an error from before the provider was asked.
@@ -65,11 +65,11 @@ func (e notAsked) Unwrap() error { return e.error }
 func saysNothing(err error) bool {
 	var own notAsked
 	f := job.AsFailure(err)
-	return err != nil && (errors.As(err, &own) || f.Postponed || f.Reason == vendor.RateLimited || errors.Is(err, context.Canceled))
+	return err != nil && (errors.As(err, &own) || f.Postponed || f.Reason == provider.RateLimited || errors.Is(err, context.Canceled))
 }
 
 // send tries the provider once, unless it is paused.
-func (p *provider) send(ctx context.Context, d worker.Delivery) (job.Result, error) {
+func (p *account) send(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	var kept job.Result // a result counts beside an error too
 	_, err := p.breaker.Execute(func() (job.Result, error) {
 		if p.sender.Paid() {
@@ -90,7 +90,7 @@ func (p *provider) send(ctx context.Context, d worker.Delivery) (job.Result, err
 }
 
 // try calls the sender; a panic in a paid one leaves doubt, elsewhere it is the worker's business.
-func (p *provider) try(ctx context.Context, d worker.Delivery) (result job.Result, err error) {
+func (p *account) try(ctx context.Context, d worker.Delivery) (result job.Result, err error) {
 	if !p.sender.Paid() {
 		return p.sender.Handle(ctx, d) //nolint:wrapcheck // failures are classified
 	}
@@ -112,7 +112,7 @@ func outcome(err error) string {
 		return "unknown"
 	case f.Postponed:
 		return "postponed"
-	case vendor.IsElsewhere(err):
+	case provider.IsFailOver(err):
 		return "elsewhere"
 	case f.Permanent:
 		return "permanent"

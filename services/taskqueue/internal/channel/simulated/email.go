@@ -1,4 +1,4 @@
-package rendered
+package simulated
 
 import (
 	"bytes"
@@ -11,36 +11,36 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/outbox"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 const defaultSender = "no-reply@outbox.invalid"
 
-func renderEmail(id job.ID, data []byte, now time.Time) (outbox.Message, error) {
+func renderEmail(id job.ID, data []byte, now time.Time) (mailbox.Message, error) {
 	var d task.Email
 	if err := json.Unmarshal(data, &d); err != nil {
-		return outbox.Message{}, err
+		return mailbox.Message{}, err
 	}
 	html := d.Message
 	if job.Flag(d.IsTemplate) {
 		html = d.Template
 	}
-	m := outbox.Message{To: append(append(append([]string{}, d.To...), d.CC...), d.BCC...), Title: d.Subject, Body: html, Format: "html"}
+	m := mailbox.Message{To: append(append(append([]string{}, d.To...), d.CC...), d.BCC...), Title: d.Subject, Body: html, Format: "html"}
 	from := mail.Address{Name: d.SenderName, Address: d.SenderEmail}
 	if from.Address == "" {
 		from.Address = defaultSender
 	}
-	m.Headers = append(m.Headers, outbox.Header{Name: "From", Value: from.String()}, outbox.Header{Name: "To", Value: addresses(d.To)})
+	m.Headers = append(m.Headers, mailbox.Header{Name: "From", Value: from.String()}, mailbox.Header{Name: "To", Value: addresses(d.To)})
 	if len(d.CC) > 0 {
-		m.Headers = append(m.Headers, outbox.Header{Name: "Cc", Value: addresses(d.CC)})
+		m.Headers = append(m.Headers, mailbox.Header{Name: "Cc", Value: addresses(d.CC)})
 	}
-	m.Headers = append(m.Headers, outbox.Header{Name: "Subject", Value: mime.QEncoding.Encode("utf-8", oneLine(d.Subject))},
-		outbox.Header{Name: "Date", Value: now.UTC().Format(time.RFC1123Z)},
-		outbox.Header{Name: "Message-ID", Value: "<" + string(id) + "@outbox.invalid>"},
-		outbox.Header{Name: "MIME-Version", Value: "1.0"},
-		outbox.Header{Name: "Content-Type", Value: "text/html; charset=utf-8"},
-		outbox.Header{Name: "Content-Transfer-Encoding", Value: "quoted-printable"})
+	m.Headers = append(m.Headers, mailbox.Header{Name: "Subject", Value: mime.QEncoding.Encode("utf-8", oneLine(d.Subject))},
+		mailbox.Header{Name: "Date", Value: now.UTC().Format(time.RFC1123Z)},
+		mailbox.Header{Name: "Message-ID", Value: "<" + string(id) + "@outbox.invalid>"},
+		mailbox.Header{Name: "MIME-Version", Value: "1.0"},
+		mailbox.Header{Name: "Content-Type", Value: "text/html; charset=utf-8"},
+		mailbox.Header{Name: "Content-Transfer-Encoding", Value: "quoted-printable"})
 	for _, file := range d.Files {
 		m.Notes = append(m.Notes, "attachment (not fetched here): "+file)
 	}
@@ -65,7 +65,7 @@ func addresses(list []string) string {
 // oneLine keeps a header on its line.
 func oneLine(s string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(s) }
 
-func mimeText(headers []outbox.Header, html string) (string, error) {
+func mimeText(headers []mailbox.Header, html string) (string, error) {
 	var text bytes.Buffer
 	for _, h := range headers {
 		_, _ = fmt.Fprintf(&text, "%s: %s\r\n", h.Name, h.Value)

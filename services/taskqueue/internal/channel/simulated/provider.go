@@ -1,4 +1,4 @@
-package rendered
+package simulated
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/outbox"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -17,7 +17,7 @@ const Name = "outbox"
 
 // Sink keeps rendered messages.
 type Sink interface {
-	Add(ctx context.Context, list ...outbox.Message) error
+	Add(ctx context.Context, list ...mailbox.Message) error
 }
 
 // Provider renders the messages of all channels. Safe for concurrent use.
@@ -35,7 +35,7 @@ func (p *Provider) Paid() bool { return false }
 // slowSend is how long the magic recipient "slow" takes.
 const slowSend = 5 * time.Second
 
-// Handle renders one message; the job finishes when the outbox has it.
+// Handle renders one message; the job finishes when the mailbox has it.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	m, err := render(d, p.clock.Now())
 	if err != nil {
@@ -48,7 +48,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 		m.Outcome = failure.Message
 	}
 	if err := p.sink.Add(ctx, m); err != nil {
-		return job.Result{}, job.Retryable("outbox", "The outbox did not take the message").WithCause(err)
+		return job.Result{}, job.Retryable("outbox", "The mailbox did not take the message").WithCause(err)
 	}
 	if failure != nil {
 		return job.Result{}, failure
@@ -56,7 +56,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	return job.Result{MessageID: "outbox-" + string(d.ID), Sent: true}, nil
 }
 
-func render(d worker.Delivery, now time.Time) (outbox.Message, error) {
+func render(d worker.Delivery, now time.Time) (mailbox.Message, error) {
 	switch d.ID.Lane().Channel {
 	case job.SMS:
 		return renderSMS(d.Body.Data)

@@ -1,7 +1,7 @@
-// Package outbox owns the development outbox: the last messages of every channel, rendered as a provider would
+// Package mailbox owns the mailbox of development: the last messages of every channel, rendered as a provider would
 // get them, kept in the queue's Redis for a day, and the page that shows them. The messages hold patient data:
 // it is refused in production unless an operator insists.
-package outbox
+package mailbox
 
 import (
 	"context"
@@ -81,7 +81,7 @@ func (s *Store) Add(ctx context.Context, list ...Message) error {
 	for i := range list {
 		raw, err := json.Marshal(&list[i])
 		if err != nil {
-			return fmt.Errorf("encode outbox message: %w", err)
+			return fmt.Errorf("encode mailbox message: %w", err)
 		}
 		values = append(values, raw)
 	}
@@ -94,7 +94,7 @@ func (s *Store) Add(ctx context.Context, list ...Message) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("keep outbox messages: %w", err)
+		return fmt.Errorf("keep mailbox messages: %w", err)
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (s *Store) List(ctx context.Context, f Filter) ([]Message, error) {
 	defer cancel()
 	values, err := s.rdb.LRange(ctx, storeKey, 0, MaxMessages-1).Result()
 	if err != nil {
-		return nil, fmt.Errorf("list outbox messages: %w", err)
+		return nil, fmt.Errorf("list mailbox messages: %w", err)
 	}
 	oldest := s.clock.Now().Add(-Keep).UnixMilli()
 	list := make([]Message, 0, len(values))
@@ -124,7 +124,7 @@ func (s *Store) Clear(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if err := s.rdb.Del(ctx, storeKey).Err(); err != nil {
-		return fmt.Errorf("clear the outbox: %w", err)
+		return fmt.Errorf("clear the mailbox: %w", err)
 	}
 	return nil
 }
@@ -191,6 +191,6 @@ func (r *Recorder) collect(ctx context.Context, first Message) []Message {
 
 func (r *Recorder) write(ctx context.Context, batch []Message) {
 	if err := r.store.Add(ctx, batch...); err != nil {
-		r.log.WarnContext(ctx, "webhooks were not recorded in the outbox", "messages", len(batch), "error", err)
+		r.log.WarnContext(ctx, "webhooks were not recorded in the mailbox", "messages", len(batch), "error", err)
 	}
 }

@@ -1,4 +1,4 @@
-package rendered
+package simulated
 
 import (
 	"encoding/json"
@@ -7,16 +7,16 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/push"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/whatsapp"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/outbox"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 // renderPush shows the first request as FCM gets it.
-func renderPush(data []byte) (outbox.Message, error) {
+func renderPush(data []byte) (mailbox.Message, error) {
 	var d task.Push
 	if err := json.Unmarshal(data, &d); err != nil {
-		return outbox.Message{}, err
+		return mailbox.Message{}, err
 	}
 	to, token := d.Tokens, ""
 	if d.Topic != "" {
@@ -25,7 +25,7 @@ func renderPush(data []byte) (outbox.Message, error) {
 		token = d.Tokens[0]
 	}
 	body, err := push.Render(&d, token)
-	out := outbox.Message{To: to, Title: d.Title, Body: string(body), Format: "json"}
+	out := mailbox.Message{To: to, Title: d.Title, Body: string(body), Format: "json"}
 	if len(d.Tokens) > 1 {
 		out.Notes = append(out.Notes, fmt.Sprintf("sent once per token: %d requests, the first is shown", len(d.Tokens)))
 	}
@@ -33,20 +33,20 @@ func renderPush(data []byte) (outbox.Message, error) {
 }
 
 // renderWhatsApp shows the first request as the Graph interface gets it; the others are notes.
-func renderWhatsApp(id job.ID, data []byte) (outbox.Message, error) {
+func renderWhatsApp(id job.ID, data []byte) (mailbox.Message, error) {
 	var d task.WhatsApp
 	if err := json.Unmarshal(data, &d); err != nil {
-		return outbox.Message{}, err
+		return mailbox.Message{}, err
 	}
 	parts, err := whatsapp.Parts(id, &d)
 	if err != nil {
-		return outbox.Message{}, err
+		return mailbox.Message{}, err
 	}
 	title := "WhatsApp text"
 	if d.Template != "" {
 		title = "WhatsApp template " + d.Template
 	}
-	out := outbox.Message{To: []string{phone.E164(string(d.CountryCode), string(d.Contact))}, Title: title, Body: string(parts[0]), Format: "json"}
+	out := mailbox.Message{To: []string{phone.E164(string(d.CountryCode), string(d.Contact))}, Title: title, Body: string(parts[0]), Format: "json"}
 	for _, part := range parts[1:] {
 		out.Notes = append(out.Notes, "sent as its own message: "+string(part))
 	}

@@ -1,4 +1,4 @@
-package vendor_test
+package provider_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/netguard"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/vendor"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -22,8 +22,8 @@ func class(err error) string {
 		return "sent"
 	case f.Doubtful:
 		return "doubt"
-	case vendor.IsElsewhere(err):
-		return "elsewhere"
+	case provider.IsFailOver(err):
+		return "failover"
 	case f.Permanent:
 		return "permanent"
 	default:
@@ -37,13 +37,13 @@ func TestStatusesWithoutABetterCodeHaveTheirClass(t *testing.T) {
 		status     int
 		paid, free string
 	}{
-		{301, "elsewhere", "elsewhere"}, {400, "permanent", "permanent"}, {401, "elsewhere", "elsewhere"}, {402, "elsewhere", "elsewhere"},
-		{403, "elsewhere", "elsewhere"}, {404, "elsewhere", "elsewhere"}, {408, "retry", "retry"}, {413, "permanent", "permanent"},
+		{301, "failover", "failover"}, {400, "permanent", "permanent"}, {401, "failover", "failover"}, {402, "failover", "failover"},
+		{403, "failover", "failover"}, {404, "failover", "failover"}, {408, "retry", "retry"}, {413, "permanent", "permanent"},
 		{422, "permanent", "permanent"}, {425, "retry", "retry"}, {429, "retry", "retry"}, {500, "retry", "retry"}, {502, "doubt", "retry"},
 		{503, "retry", "retry"}, {504, "doubt", "retry"}, {520, "doubt", "retry"},
 	} {
 		for paid, want := range map[bool]string{true: c.paid, false: c.free} {
-			if got := class(vendor.Status(c.status, http.Header{}, time.Unix(0, 0), paid, "")); got != want {
+			if got := class(provider.Status(c.status, http.Header{}, time.Unix(0, 0), paid, "")); got != want {
 				t.Errorf("%d, paid %t: %s, want %s", c.status, paid, got, want)
 			}
 		}
@@ -55,7 +55,7 @@ func TestRetryAfterIsSecondsOrADateAndAtMostAnHour(t *testing.T) {
 	now := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Duration{"": 0, "soon": 0, "-5": 0, "30": 30 * time.Second, "86400": time.Hour,
 		"Fri, 20 Nov 2026 10:02:00 GMT": 2 * time.Minute, "Fri, 20 Nov 2026 09:00:00 GMT": 0} {
-		if got := vendor.RetryAfter(http.Header{"Retry-After": {text}}, now); got != want {
+		if got := provider.RetryAfter(http.Header{"Retry-After": {text}}, now); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
@@ -77,14 +77,14 @@ func TestNoAnswerIsDoubtOnlyAfterAPaidRequestWasWritten(t *testing.T) {
 		{"paid, connection lost after the request", dropping.URL, true, "doubt"},
 		{"free, connection lost after the request", dropping.URL, false, "retry"},
 		{"paid, nobody listens", closed.URL, true, "retry"},
-		{"paid, address refused", "http://10.0.0.1/", true, "elsewhere"},
+		{"paid, address refused", "http://10.0.0.1/", true, "failover"},
 	} {
 		u, err := url.Parse(c.url)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = vendor.Exchange(t.Context(), client, netguard.Request{Method: "POST", URL: u, Body: []byte("x"), Timeout: 5 * time.Second}, c.paid)
-		if class(err) != c.want || vendor.Interrupted(err).Sent != (c.want == "doubt") {
+		_, err = provider.Exchange(t.Context(), client, netguard.Request{Method: "POST", URL: u, Body: []byte("x"), Timeout: 5 * time.Second}, c.paid)
+		if class(err) != c.want || provider.Interrupted(err).Sent != (c.want == "doubt") {
 			t.Errorf("%s: %s (%v), want %s", c.name, class(err), err, c.want)
 		}
 	}
@@ -92,7 +92,7 @@ func TestNoAnswerIsDoubtOnlyAfterAPaidRequestWasWritten(t *testing.T) {
 
 func TestSecretsAreFilesOfOneDirectory(t *testing.T) {
 	t.Parallel()
-	d := vendor.Directory{Root: fstest.MapFS{"sms_token": {Data: []byte("s3cret\n")}, "empty": {}}}
+	d := provider.Directory{Root: fstest.MapFS{"sms_token": {Data: []byte("s3cret\n")}, "empty": {}}}
 	if got, err := d.Secret("sms_token"); err != nil || got.Reveal() != "s3cret" {
 		t.Errorf("secret: %v", err)
 	}
@@ -101,7 +101,7 @@ func TestSecretsAreFilesOfOneDirectory(t *testing.T) {
 			t.Errorf("%q was found", name)
 		}
 	}
-	if _, err := (vendor.Directory{}).Secret("sms_token"); err == nil {
+	if _, err := (provider.Directory{}).Secret("sms_token"); err == nil {
 		t.Error("a secret without a directory was found")
 	}
 }
@@ -111,11 +111,11 @@ func TestMisspeltSettingsAreRefused(t *testing.T) {
 	var dst struct {
 		Host string `json:"host"`
 	}
-	if err := vendor.Decode([]byte(`{"kind":"smtp","host":"h"}`), &dst); err != nil || dst.Host != "h" {
+	if err := provider.Decode([]byte(`{"kind":"smtp","host":"h"}`), &dst); err != nil || dst.Host != "h" {
 		t.Errorf("%+v, %v", dst, err)
 	}
 	for _, raw := range []string{`{"hots":"h"}`, `[]`, `{"host":1}`, ``} {
-		if err := vendor.Decode([]byte(raw), &dst); err == nil {
+		if err := provider.Decode([]byte(raw), &dst); err == nil {
 			t.Errorf("%s was accepted", raw)
 		}
 	}
@@ -124,10 +124,10 @@ func TestMisspeltSettingsAreRefused(t *testing.T) {
 func TestAFailureOfTheProviderStaysAFailure(t *testing.T) {
 	t.Parallel()
 	var f *job.Failure
-	if err := vendor.Elsewhere("x", "y"); !errors.As(err, &f) || !f.Permanent || !vendor.IsElsewhere(err) {
+	if err := provider.FailOver("x", "y"); !errors.As(err, &f) || !f.Permanent || !provider.IsFailOver(err) {
 		t.Error("the class got lost")
 	}
-	if vendor.IsElsewhere(job.Permanent("x", "y")) {
+	if provider.IsFailOver(job.Permanent("x", "y")) {
 		t.Error("a failure of the message is not one of the provider")
 	}
 }

@@ -1,4 +1,4 @@
-package vendor
+package provider
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func Exchange(ctx context.Context, client Client, q netguard.Request, paid bool)
 	var refusal *netguard.Refusal
 	switch {
 	case errors.As(err, &refusal):
-		return nil, Elsewhere("refused", "The provider's address is refused: "+refusal.Why)
+		return nil, FailOver("refused", "The provider's address is refused: "+refusal.Why)
 	case paid && written.Load():
 		return nil, job.Doubt("no_answer", "The provider did not answer after the request was sent; the message may have been sent").WithCause(err)
 	case errors.Is(err, context.DeadlineExceeded):

@@ -1,25 +1,25 @@
-package rendered
+package simulated
 
 import (
 	"encoding/json"
 	"fmt"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/sms/segment"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/outbox"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-func renderSMS(data []byte) (outbox.Message, error) {
+func renderSMS(data []byte) (mailbox.Message, error) {
 	var d task.SMS
 	if err := json.Unmarshal(data, &d); err != nil {
-		return outbox.Message{}, err
+		return mailbox.Message{}, err
 	}
 	count := segment.Of(d.Message)
-	m := outbox.Message{To: []string{phone.E164(string(d.CountryCode), string(d.Contact))}, Title: "SMS", Body: d.Message, Format: "text",
+	m := mailbox.Message{To: []string{phone.E164(string(d.CountryCode), string(d.Contact))}, Title: "SMS", Body: d.Message, Format: "text",
 		Notes: []string{fmt.Sprintf("%s, %d units, %d segments", count.Alphabet, count.Units, count.Parts)}}
 	if d.SenderID != "" {
-		m.Headers = append(m.Headers, outbox.Header{Name: "Sender", Value: d.SenderID})
+		m.Headers = append(m.Headers, mailbox.Header{Name: "Sender", Value: d.SenderID})
 	}
 	return m, nil
 }

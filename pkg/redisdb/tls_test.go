@@ -1,0 +1,116 @@
+package redisdb_test
+
+import (
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/pkg/redisdb"
+	"github.com/labplatform/labplatform/pkg/testkit/certificates"
+	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	"github.com/labplatform/labplatform/pkg/tlsfiles"
+)
+
+func authority(t *testing.T, name string) *certificates.Authority {
+	t.Helper()
+	a, err := certificates.New(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func issue(t *testing.T, a *certificates.Authority, folder string, until time.Time, trusted *certificates.Authority) certificates.Files {
+	t.Helper()
+	files, err := a.Issue(folder, until, trusted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// encrypt makes the cache speak TLS on a second port with the files of member, or with the rotated ones. It asks its clients for certificates.
+func encrypt(t *testing.T, server *redistest.Server, member certificates.Files, port int) {
+	t.Helper()
+	arguments := []any{"CONFIG", "SET", "tls-ca-cert-file", member.CA, "tls-cert-file", member.Cert, "tls-key-file", member.Key,
+		"tls-port", strconv.Itoa(port)}
+	if err := server.Client().Do(t.Context(), arguments...).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+func open(t *testing.T, port int, secure tlsfiles.Client) redis.UniversalClient {
+	t.Helper()
+	client, err := redisdb.Open(redisdb.Config{Host: "127.0.0.1", Port: port, ConnectionType: "standalone", TLS: secure}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func TestTheCacheIsReachedOverTLS(t *testing.T) {
+	t.Parallel()
+	ours, theirs := authority(t, "ours"), authority(t, "theirs")
+	soon, over := time.Now().Add(time.Hour), time.Now().Add(-time.Minute)
+	server, port := redistest.Start(t), freePort(t)
+	encrypt(t, server, issue(t, ours, t.TempDir(), soon, ours), port)
+	member := issue(t, ours, t.TempDir(), soon, ours)
+	cases := map[string]struct {
+		files certificates.Files
+		fine  bool
+	}{
+		"a member":                 {member, true},
+		"who trusts others":        {issue(t, ours, t.TempDir(), soon, theirs), false},
+		"who trusts the system's":  {certificates.Files{Cert: member.Cert, Key: member.Key}, false},
+		"who is not known":         {issue(t, theirs, t.TempDir(), soon, ours), false},
+		"whose certificate is old": {issue(t, ours, t.TempDir(), over, ours), false},
+		"without a certificate":    {certificates.Files{CA: member.CA}, false},
+	}
+	for name, c := range cases {
+		client := open(t, port, tlsfiles.Client{Enabled: true, CA: c.files.CA, Cert: c.files.Cert, Key: c.files.Key})
+		if err := client.Ping(t.Context()).Err(); (err == nil) != c.fine {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := open(t, port, tlsfiles.Client{}).Ping(t.Context()).Err(); err == nil {
+		t.Error("a plain connection to the encrypted port was answered")
+	}
+}
+
+func TestRotatedCertificatesOfTheCacheNeedNoRestart(t *testing.T) {
+	t.Parallel()
+	before, after := authority(t, "before"), authority(t, "after")
+	soon := time.Now().Add(time.Hour)
+	server, port, folder := redistest.Start(t), freePort(t), t.TempDir()
+	encrypt(t, server, issue(t, before, t.TempDir(), soon, before), port)
+	files := issue(t, before, folder, soon, before)
+	client := open(t, port, tlsfiles.Client{Enabled: true, CA: files.CA, Cert: files.Cert, Key: files.Key})
+	if err := client.Ping(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	encrypt(t, server, issue(t, after, t.TempDir(), soon, after), port)
+	if err := server.Client().ClientKillByFilter(t.Context(), "TYPE", "normal").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Ping(t.Context()).Err(); err == nil {
+		t.Error("the new authority is trusted before its certificate is there")
+	}
+	issue(t, after, folder, soon, after)
+	if err := client.Ping(t.Context()).Err(); err != nil {
+		t.Errorf("after the rotation: %v", err)
+	}
+}

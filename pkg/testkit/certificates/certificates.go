@@ -1,0 +1,95 @@
+// Package certificates makes certificate authorities for tests, and the files of their members.
+package certificates
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Authority signs certificates. It lives as long as the test.
+type Authority struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+}
+
+// Files are the paths of what one member of an authority needs, in PEM form.
+type Files struct{ CA, Cert, Key string }
+
+// In names the files of folder, whether they are there or not.
+func In(folder string) Files {
+	return Files{CA: filepath.Join(folder, "ca.pem"), Cert: filepath.Join(folder, "cert.pem"), Key: filepath.Join(folder, "key.pem")}
+}
+
+// New makes an authority; name is for people who read its certificates.
+func New(name string) (*Authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make the authority's key: %w", err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return nil, fmt.Errorf("sign the authority: %w", err)
+	}
+	certificate, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("read the authority back: %w", err)
+	}
+	return &Authority{certificate, key}, nil
+}
+
+// Issue writes the files of a member of a, at 127.0.0.1 and localhost, that trusts the given authorities. The
+// certificate is valid until the given time. Files that are there are replaced, as a rotation does.
+func (a *Authority) Issue(folder string, until time.Time, trusted ...*Authority) (Files, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return Files{}, fmt.Errorf("make a member's key: %w", err)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "member"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"localhost"},
+		NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}, a.certificate, &key.PublicKey, a.key)
+	if err != nil {
+		return Files{}, fmt.Errorf("sign a member: %w", err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return Files{}, fmt.Errorf("write a member's key: %w", err)
+	}
+	var roots []byte
+	for _, t := range trusted {
+		roots = append(roots, encode("CERTIFICATE", t.certificate.Raw)...)
+	}
+	files := In(folder)
+	return files, errors.Join(write(files.CA, roots), write(files.Key, encode("PRIVATE KEY", private)), write(files.Cert, encode("CERTIFICATE", der)))
+}
+
+func encode(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+// write replaces a file at once, with a modification time of its own also on file systems that count in seconds.
+func write(path string, content []byte) error {
+	next := path + ".new"
+	if err := os.WriteFile(next, content, 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	stamp := time.Now().Add(time.Duration(time.Now().UnixNano() % int64(time.Hour)))
+	return errors.Join(os.Chtimes(next, stamp, stamp), os.Rename(next, path))
+}

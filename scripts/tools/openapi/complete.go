@@ -8,14 +8,6 @@ import (
 	"strings"
 )
 
-func sorted(byTitle map[string]overlay) []overlay {
-	var all []overlay
-	for _, title := range slices.Sorted(maps.Keys(byTitle)) {
-		all = append(all, byTitle[title])
-	}
-	return all
-}
-
 // merge is RFC 7396: objects are merged, null deletes, everything else replaces.
 func merge(into, from object) {
 	for key, value := range from {

@@ -8,7 +8,7 @@ import (
 const anyJSON = "lab.type.v1.RawJSON"
 
 // finish makes the generated 2.0 document tell what the wire carries.
-func finish(doc object, all []overlay) error {
+func finish(doc object, all []overlay) {
 	numbersAsNumbers(doc)
 	definitions := child(doc, "definitions")
 	// Free JSON is any value; the generator shows the message that carries it.
@@ -21,7 +21,6 @@ func finish(doc object, all []overlay) error {
 	}
 	nameAreas(doc, all)
 	keepDescriptionsOfReferences(doc)
-	return nil
 }
 
 // child returns the object below key, which it makes when there is none.

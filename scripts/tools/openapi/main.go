@@ -7,7 +7,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 )
@@ -43,7 +42,8 @@ func run(swagger, image, overlays, document string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(finish(doc, all), writeJSON(swagger, doc)); err != nil {
+	finish(doc, all)
+	if err := writeJSON(swagger, doc); err != nil {
 		return err
 	}
 	doc, err = convert(doc)

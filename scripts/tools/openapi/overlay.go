@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -18,7 +20,7 @@ type overlay struct {
 	Description string `yaml:"description"`
 	// Service is the contract's service, which operation ids begin with.
 	Service string `yaml:"service"`
-	// Error is the schema of every error's body; Message and the rest of an example are made from ErrorExample.
+	// Error is the schema of every error's body. In ErrorExample the message and the code are filled in for each status.
 	Error        string `yaml:"error"`
 	ErrorExample object `yaml:"error_example"`
 	// Refusals are the error statuses that every operation of the area has.
@@ -40,7 +42,7 @@ type overlay struct {
 type operationOverlay struct {
 	// Refusals are the error statuses of its own, or nothing for one of the area's that it has not.
 	Refusals map[int]string `yaml:"refusals"`
-	// Access is public (the default), internal or anonymous.
+	// Access is one of the edge's; empty: sessions and tokens of users.
 	Access string `yaml:"access"`
 	// Headers are names of components.parameters.
 	Headers []string `yaml:"headers"`
@@ -64,7 +66,7 @@ type edgeOverlay struct {
 	} `yaml:"access"`
 }
 
-// readOverlays returns the overlays in the order of the areas; that of all areas, which has no title, is first or anywhere.
+// readOverlays returns the overlays in the order of the areas, after the one of all areas, which has no title.
 func readOverlays(root string) ([]overlay, error) {
 	byTitle := map[string]overlay{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -87,5 +89,9 @@ func readOverlays(root string) ([]overlay, error) {
 		byTitle[o.Title] = o
 		return err
 	})
-	return sorted(byTitle), err
+	var all []overlay
+	for _, title := range slices.Sorted(maps.Keys(byTitle)) {
+		all = append(all, byTitle[title])
+	}
+	return all, err
 }

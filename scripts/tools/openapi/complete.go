@@ -100,9 +100,16 @@ func (o overlay) apply(op operation, extra operationOverlay, edge edgeOverlay, r
 		op.body["security"] = access.Security
 		op.body["description"] = strings.TrimSpace(access.Description + "\n\n" + text(op.body["description"]))
 	}
+	list, _ := op.body["parameters"].([]any)
+	list = slices.DeleteFunc(list, func(p any) bool {
+		parameter, _ := p.(object)
+		return slices.Contains(extra.Without, text(parameter["name"]))
+	})
 	for _, name := range extra.Headers {
-		list, _ := op.body["parameters"].([]any)
-		op.body["parameters"] = append(list, object{"$ref": "#/components/parameters/" + name})
+		list = append(list, object{"$ref": "#/components/parameters/" + name})
+	}
+	if len(list) > 0 {
+		op.body["parameters"] = list
 	}
 	answers := child(op.body, "responses")
 	for status, when := range o.refusals(op, extra, edge) {

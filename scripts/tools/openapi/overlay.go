@@ -46,6 +46,8 @@ type operationOverlay struct {
 	Access string `yaml:"access"`
 	// Headers are names of components.parameters.
 	Headers []string `yaml:"headers"`
+	// Without are parameters that REST clients need not know.
+	Without []string `yaml:"without"`
 	// Merge goes into the operation as it is.
 	Merge object `yaml:"merge"`
 	// Example is of the JSON body; Answer of the body of 200.

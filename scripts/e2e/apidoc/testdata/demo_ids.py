@@ -56,10 +56,9 @@ KEYS = itertools.count()
 
 
 @schemathesis.hook
-def map_headers(ctx, headers):
-    if headers and "Idempotency-Key" in headers:
-        headers["Idempotency-Key"] = f"fuzz-{os.getpid()}-{next(KEYS)}"  # one key for two bodies is a conflict
-    return headers
+def before_call(ctx, case, kwargs):
+    if case.headers and "Idempotency-Key" in case.headers:
+        case.headers["Idempotency-Key"] = f"fuzz-{os.getpid()}-{next(KEYS)}"  # one key for two bodies is a conflict
 
 
 @schemathesis.hook

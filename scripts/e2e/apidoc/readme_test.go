@@ -70,7 +70,8 @@ func addresses() *strings.Replacer {
 	return strings.NewReplacer(
 		"127.0.0.1:8090", host(e.Gateway), "127.0.0.1:8091", host(e.GatewayInternal),
 		"127.0.0.1:8004", strings.TrimSuffix(host(e.TaskqueueOutbox), "/outbox"), "127.0.0.1:8080", host(e.CDC),
-		".bin/devstack", e.InternalTokenCommand[0]+" --dir "+platform.Dir)
+		".bin/devstack", e.InternalTokenCommand[0]+" --dir "+platform.Dir,
+		"curl -s ", "curl --retry 3 -s ") // a loaded machine answers 503 with Retry-After now and then
 }
 
 func (b block) run(t *testing.T, here *strings.Replacer) {

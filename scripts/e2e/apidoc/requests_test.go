@@ -30,7 +30,7 @@ func TestRequestsMadeFromTheDocument(t *testing.T) {
 		t.Log("seed", seed)
 		args = append(args, "--max-time", "300", "--seed", seed)
 	} else {
-		args = append(args, "--max-time", "45")
+		args = append(args, "--max-time", "35")
 	}
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = copied(t, "schemathesis.toml", "demo_ids.py")

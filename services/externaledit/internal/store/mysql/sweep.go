@@ -22,7 +22,7 @@ func (s *Store) Expired(ctx context.Context, now time.Time, limit int) ([]sweep.
 	rows, err := s.db.QueryContext(ctx, "SELECT lab_id, lab_report_id FROM external_edit_session"+
 		" WHERE is_active = 1 AND expires_at <= ? ORDER BY expires_at LIMIT ?", now.UnixMilli(), limit)
 	if err != nil {
-		return nil, wrap("read expired sessions", err)
+		return nil, mysqldb.Wrap("read expired sessions", err)
 	}
 	return collect(rows, "read expired sessions", func(row scanner) (d sweep.Due, err error) {
 		return d, row.Scan(&d.LabID, &d.ReportID)
@@ -35,7 +35,7 @@ func (s *Store) Stale(ctx context.Context, before time.Time, after int64, limit 
 		"SELECT id, lab_id, session_id, revision, word_key, pdf_key, started_at FROM external_edit_upload"+
 			" WHERE started_at < ? AND id > ? ORDER BY id LIMIT ?", before.UnixMilli(), after, limit)
 	if err != nil {
-		return nil, wrap("read stale uploads", err)
+		return nil, mysqldb.Wrap("read stale uploads", err)
 	}
 	return collect(rows, "read stale uploads", func(row scanner) (u session.Upload, err error) {
 		var started int64

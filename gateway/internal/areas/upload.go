@@ -1,6 +1,7 @@
 package areas
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -22,7 +23,10 @@ import (
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 )
 
-const uploadChunkBytes = 512 << 10
+const (
+	uploadChunkBytes  = 512 << 10 // of a message to the service
+	uploadBufferBytes = 256 << 10 // of the body
+)
 
 // uploadFiles is the one path that is not an RPC binding: a multipart form feeds a stream.
 var uploadFiles = edge.Upload{
@@ -106,10 +110,16 @@ func (b *countedBody) drain() error {
 
 type uploadStream = grpc.ClientStreamingClient[externaleditv1.UploadFilesRequest, externaleditv1.UploadFilesResponse]
 
+// buffered reads the body in large steps: the form's reader would take four kilobytes from the network at a time.
+type buffered struct {
+	*bufio.Reader
+	io.Closer
+}
+
 // sendForm passes the parts on until the form ends or the service answers, which both is io.EOF.
 func sendForm(stream uploadStream, r *http.Request, body io.ReadCloser) error {
 	request := *r // the body's limit and its errors stay with the request
-	request.Body = body
+	request.Body = buffered{bufio.NewReaderSize(body, uploadBufferBytes), body}
 	form, err := request.MultipartReader()
 	if err != nil {
 		return errNoForm

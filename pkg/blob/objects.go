@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gocloud.dev/blob"
@@ -123,8 +124,7 @@ func (l Lab) Put(ctx context.Context, key, contentType string, source io.Reader)
 		return 0, storeError(err)
 	}
 	watched := &watchedSource{source: source}
-	// The plain Write of the writer: its ReadFrom leaves the errors of the source to Close, among the store's.
-	size, err := io.Copy(struct{ io.Writer }{writer}, watched)
+	size, err := copyTo(writer, watched)
 	if err == nil {
 		err = w.content()
 	}
@@ -140,6 +140,19 @@ func (l Lab) Put(ctx context.Context, key, contentType string, source io.Reader)
 		return 0, storeError(err)
 	}
 	return size, storeError(w.name())
+}
+
+// copyBytes is how much is on its way from a source to the store at a time.
+const copyBytes = 256 << 10
+
+var copyBuffers = sync.Pool{New: func() any { return new([copyBytes]byte) }}
+
+// copyTo writes what source holds.
+func copyTo(to io.Writer, source io.Reader) (int64, error) {
+	buffer := copyBuffers.Get().(*[copyBytes]byte) //nolint:errcheck,forcetypeassert // the pool's own
+	defer copyBuffers.Put(buffer)
+	// The plain Write of the writer: its ReadFrom leaves the errors of the source to Close, among the store's.
+	return io.CopyBuffer(struct{ io.Writer }{to}, source, buffer[:])
 }
 
 // watchedSource remembers why reading ended, to tell it from a failure of the store.

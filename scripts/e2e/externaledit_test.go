@@ -101,7 +101,8 @@ func TestExternalEditEveryRefusalOfACreation(t *testing.T) {
 	execSQL(t, "UPDATE labReportRelation SET dismissed = 1 WHERE id = ?", dismissed)
 	seedFixture(t, `{"mysql":{"report_word_template":[{"id":901,"lab_id":13,"name":"other","word_s3_filepath":"templates/other.docx"},
 		{"id":902,"lab_id":12,"name":"off","word_s3_filepath":"templates/report.docx","is_disabled":1},
-		{"id":903,"lab_id":12,"name":"of another laboratory's folder","word_s3_filepath":"labs/13/secret.docx"}]}}`)
+		{"id":903,"lab_id":12,"name":"of another laboratory's folder","word_s3_filepath":"labs/13/secret.docx"},
+		{"id":904,"lab_id":12,"name":"without its file","word_s3_filepath":"templates/lost.docx"}]}}`)
 	for _, c := range []struct {
 		name, session string
 		report        int
@@ -135,6 +136,8 @@ func TestExternalEditEveryRefusalOfACreation(t *testing.T) {
 			`{"template_id":1,"word_s3_filepath":"labs/13/secret.docx"}`, 400, "Template not found"},
 		{"a template in another laboratory's folder", editor(t, 12, "report_edit"), report,
 			`{"template_id":903,"word_s3_filepath":"labs/13/secret.docx"}`, 400, "Template not found"},
+		{"a template without its file", editor(t, 12, "report_edit"), report,
+			`{"template_id":904,"word_s3_filepath":"templates/lost.docx"}`, 400, "Template not found"},
 		{"a path trick", editor(t, 12, "report_edit"), report,
 			`{"template_id":1,"word_s3_filepath":"labs/12/../13/secret.docx"}`, 400, "Template not found"},
 		{"another store", editor(t, 12, "report_edit"), report,

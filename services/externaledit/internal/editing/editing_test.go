@@ -21,7 +21,10 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 )
 
-const ttl = 8 * time.Hour
+const (
+	ttl         = 8 * time.Hour
+	earlierSave = "labs/12/external-edit/7001/1/1-x/report.docx"
+)
 
 type tokens struct{}
 
@@ -58,9 +61,14 @@ func newBench(t *testing.T) *bench {
 		counters: &counters{}}
 	b.store.AddReport(12, session.Report{ID: 7001})
 	b.store.AddTemplate(12, session.Template{ID: 1, Path: "templates/t.docx"}, false)
+	b.store.AddTemplate(0, session.Template{ID: 3, Path: "templates/lost.docx"}, false)
 	b.store.AddTemplate(12, session.Template{ID: 2, Path: "labs/13/foreign.docx"}, false)
+	files := memory.NewFiles()
+	for _, key := range []string{"templates/t.docx", "labs/13/foreign.docx", earlierSave} {
+		files.Add(key, []byte("PK"))
+	}
 	b.UseCase = editing.New(editing.Deps{
-		Reports: memory.Editing{Store: b.store}, Files: memory.NewFiles(), Tokens: tokens{}, Clock: b.clock, TTL: ttl,
+		Reports: memory.Editing{Store: b.store}, Files: files, Tokens: tokens{}, Clock: b.clock, TTL: ttl,
 		NewID: func() string { return "token" }, Wake: func() {}, Counters: b.counters,
 	})
 	return b
@@ -229,6 +237,12 @@ func TestWhatMayNotBeOpened(t *testing.T) {
 		"a template in another laboratory's folder": {session.Report{ID: 7001}, func(c *editing.Creation) {
 			c.TemplateID, c.Path = 2, "labs/13/foreign.docx"
 		}, apperr.Invalid},
+		"a template without its file": {session.Report{ID: 7001}, func(c *editing.Creation) {
+			c.TemplateID, c.Path = 3, "templates/lost.docx"
+		}, apperr.Invalid},
+		"an earlier save without its file": {session.Report{ID: 7001}, func(c *editing.Creation) {
+			c.Path = "labs/12/external-edit/7001/1/2-x/report.docx"
+		}, apperr.Invalid},
 		"no path": {session.Report{ID: 7001}, func(c *editing.Creation) { c.Path = "a/../../b" }, apperr.Invalid},
 	} {
 		b := newBench(t)
@@ -244,7 +258,7 @@ func TestWhatMayNotBeOpened(t *testing.T) {
 	}
 	b := newBench(t)
 	own := b.creation(77)
-	own.Path = "labs/12/external-edit/7001/1/1-x/report.docx" // an earlier save
+	own.Path = earlierSave
 	if got := b.mustCreate(own); got.TemplateLink != "https://link/"+own.Path {
 		t.Errorf("%+v", got)
 	}

@@ -247,6 +247,40 @@ func TestExternalEditWhoSeesTheTokenAndWhoEnds(t *testing.T) {
 	}
 }
 
+func TestExternalEditAnAdministratorEndsWhoeversSession(t *testing.T) {
+	t.Parallel()
+	report, asha := editReport(t), editor(t, 12, "report_edit")
+	id, token := openSession(t, asha, report, creation)
+	path := fmt.Sprintf("%s/sessions/%d/end", editPath, id)
+	for _, c := range []struct {
+		name, session, path string
+		header              []string
+		want                int
+	}{
+		{"nobody", "", path, nil, 401},
+		{"the author, who has PUT", asha, path, nil, 403},
+		{"the author's client", "", path, []string{"Authorization", "Bearer " + token}, 403},
+		{"another laboratory's administrator", editor(t, 13, "report_edit_takeover"), path, nil, 404},
+		{"no such session", editor(t, 12, "report_edit_takeover"), editPath + "/sessions/999999999/end", nil, 404},
+		{"a number that is none", editor(t, 12, "report_edit_takeover"), editPath + "/sessions/0/end", nil, 400},
+		{"an administrator", editor(t, 12, "report_edit_takeover"), path, nil, 200},
+		{"again, the answer was lost", editor(t, 12, "report_edit_takeover"), path, nil, 200},
+	} {
+		if got := call(t, c.session, http.MethodPost, c.path, "", c.header...); got.status != c.want {
+			t.Errorf("%s: %d %s, want %d", c.name, got.status, got.body, c.want)
+		}
+	}
+	if got := call(t, asha, http.MethodGet, fmt.Sprintf("%s/%d", editPath, report), ""); got.status != http.StatusNotFound {
+		t.Errorf("afterwards: %d %s", got.status, got.body)
+	}
+	entries := 0
+	queryRow(t, "SELECT COUNT(*) FROM ActivityLog WHERE lab_id = 12 AND labReportId = ? AND category = 988", report).
+		scan(&entries)
+	if entries != 1 {
+		t.Errorf("%d entries of the activity log", entries)
+	}
+}
+
 func TestExternalEditWhoUploads(t *testing.T) {
 	t.Parallel()
 	asha := editor(t, 12, "report_edit")

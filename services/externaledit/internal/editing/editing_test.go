@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/idempotency"
@@ -188,6 +189,57 @@ func TestTakeOver(t *testing.T) {
 	own.TakeOver = true
 	if again := b.mustCreate(own); again.ID == second.ID {
 		t.Error("one's own session was not replaced")
+	}
+}
+
+func TestAnAdministratorEndsWhoeversSession(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	created := b.mustCreate(b.creation(77))
+	in := editing.Termination{Scope: b.scope, ID: created.ID, By: session.Author{ID: 90, Name: "Admin"}}
+	other := in
+	other.Scope = storetest.Scope(t, 13)
+	if err := b.Terminate(t.Context(), other); !errors.Is(err, session.ErrNoSession) {
+		t.Errorf("of another laboratory: %v", err)
+	}
+	for range 2 { // the first answer may be lost
+		if err := b.Terminate(t.Context(), in); err != nil {
+			t.Error(err)
+		}
+	}
+	_, _, err := b.Heartbeat(t.Context(), b.scope, session.Grant{SessionID: created.ID, ReportID: 7001, TokenID: "token"},
+		created.ID)
+	if e, _ := apperr.From(err); e == nil || e.Kind != apperr.Forbidden ||
+		!strings.Contains(e.Details, "ended by an administrator") {
+		t.Errorf("the former holder hears %v", err)
+	}
+	if diff := cmp.Diff([]string{"session_created", "session_ended admin"}, b.events()); diff != "" {
+		t.Error(diff)
+	}
+	log := b.store.Entries()
+	if len(log) != 1 || log[0].Category != activitylog.ExternalEditEnded || log[0].Actor.ID != 90 {
+		t.Errorf("activity log %+v", log)
+	}
+	if !slices.Equal(b.counters.ended, []session.EndReason{session.ByAdmin}) {
+		t.Errorf("%v", b.counters.ended)
+	}
+	b.mustCreate(b.creation(78))
+}
+
+func TestAnExpiredSessionThatAnAdministratorEndsHasExpired(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	created := b.mustCreate(b.creation(77))
+	b.clock.Advance(ttl)
+	in := editing.Termination{Scope: b.scope, ID: created.ID, By: session.Author{ID: 90, Name: "Admin"}}
+	if err := b.Terminate(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"session_created", "session_ended expired"}, b.events()); diff != "" {
+		t.Error(diff)
+	}
+	if log := b.store.Entries(); len(log) != 0 {
+		t.Errorf("activity log %+v", log)
 	}
 }
 

@@ -106,7 +106,7 @@ var buffers = &pool{sync.Pool{New: func() any { buffer := make([]byte, Bytes); r
 
 // Get implements mem.BufferPool.
 func (p *pool) Get(int) *[]byte {
-	buffer := p.inner.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool's own
+	buffer := p.inner.Get().(*[]byte) //nolint:forcetypeassert // the pool's own
 	*buffer = (*buffer)[:Bytes]
 	return buffer
 }

@@ -14,6 +14,7 @@ const (
 
 	ExternalEditTakenOver Category = 986 // somebody else's editing session was ended and replaced
 	ExternalEditRestored  Category = 987 // an earlier save became the report's files again
+	ExternalEditEnded     Category = 988 // somebody else's editing session was ended
 
 	BillSplit  Category = 990 // tests of a bill moved to a new one; one entry for each of the two bills
 	BillMerged Category = 991 // they moved back

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -25,9 +26,10 @@ const longestLink = 7 * 24 * time.Hour
 
 // Bucket is the store.
 type Bucket struct {
-	inner *blob.Bucket
-	base  string  // the URL of the store without its query
-	links *linker // nil for S3, which signs its own
+	inner   *blob.Bucket
+	base    string      // the URL of the store without its query
+	links   *linker     // nil for S3, which signs its own
+	durable *durability // nil for S3, which stores before it answers
 }
 
 // Open opens the store of cfg. A folder is made when it is absent; S3 is not asked, so that a service starts while it
@@ -45,11 +47,7 @@ func Open(ctx context.Context, cfg Config, c clock.Clock) (*Bucket, error) {
 		b.inner, err = openS3(ctx, store)
 	} else {
 		b.links = &linker{base: cfg.PublicURL, secret: []byte(cfg.SigningSecret.Reveal()), clock: c}
-		b.inner, err = fileblob.OpenBucket(store.Path, &fileblob.Options{
-			CreateDir: true, DirFileMode: folderMode, NoTempDir: true,
-			// Or each file gets a second one beside it, and is hashed with MD5 for that: a third of an upload's CPU time.
-			Metadata: fileblob.MetadataDontWrite,
-		})
+		b.inner, b.durable, err = openFolder(store.Path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the file store: %w", err)
@@ -58,6 +56,19 @@ func Open(ctx context.Context, cfg Config, c clock.Clock) (*Bucket, error) {
 }
 
 const folderMode = 0o700 // files of patients
+
+func openFolder(root string) (*blob.Bucket, *durability, error) {
+	durable := &durability{root: root, sync: (*os.File).Sync}
+	if err := durable.makeRoot(root); err != nil {
+		return nil, nil, err
+	}
+	bucket, err := fileblob.OpenBucket(root, &fileblob.Options{
+		DirFileMode: folderMode, NoTempDir: true,
+		// Or each file gets a second one beside it, and is hashed with MD5 for that: a third of an upload's CPU time.
+		Metadata: fileblob.MetadataDontWrite,
+	})
+	return bucket, durable, err
+}
 
 // openS3 encrypts what it stores unless the URL says otherwise.
 func openS3(ctx context.Context, store *url.URL) (*blob.Bucket, error) {

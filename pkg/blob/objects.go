@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gocloud.dev/blob"
@@ -108,21 +109,25 @@ func (r Reader) SignedURL(ctx context.Context, key string, expiry time.Duration)
 	return link, storeError(err)
 }
 
-// Put stores what source holds and returns its size. When source fails, ctx ends, or the store does not confirm, there
-// is no object, or still the former one; then it may be repeated.
+// Put stores what source holds and returns its size; when it has, the object survives a loss of power. When source
+// fails or ctx ends, there is no object, or still the former one. A store that does not confirm may have it or not; then
+// Put may be repeated.
 func (l Lab) Put(ctx context.Context, key, contentType string, source io.Reader) (int64, error) {
 	if err := l.check(key); err != nil {
 		return 0, err
 	}
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
-	writer, err := l.bucket.inner.NewWriter(ctx, key, &blob.WriterOptions{ContentType: contentType, DisableContentTypeDetection: true})
+	w := l.bucket.durable.begin(key)
+	writer, err := l.bucket.writer(ctx, w, contentType)
 	if err != nil {
 		return 0, storeError(err)
 	}
 	watched := &watchedSource{source: source}
-	// The plain Write of the writer: its ReadFrom leaves the errors of the source to Close, among the store's.
-	size, err := io.Copy(struct{ io.Writer }{writer}, watched)
+	size, err := copyTo(writer, watched)
+	if err == nil {
+		err = w.content()
+	}
 	if err != nil {
 		abandon() // or Close would store the part that was read
 		_ = writer.Close()
@@ -131,7 +136,23 @@ func (l Lab) Put(ctx context.Context, key, contentType string, source io.Reader)
 		}
 		return 0, storeError(err)
 	}
-	return size, storeError(writer.Close())
+	if err := writer.Close(); err != nil {
+		return 0, storeError(err)
+	}
+	return size, storeError(w.name())
+}
+
+// copyBytes is how much is on its way from a source to the store at a time.
+const copyBytes = 256 << 10
+
+var copyBuffers = sync.Pool{New: func() any { return new([copyBytes]byte) }}
+
+// copyTo writes what source holds.
+func copyTo(to io.Writer, source io.Reader) (int64, error) {
+	buffer := copyBuffers.Get().(*[copyBytes]byte) //nolint:forcetypeassert // the pool's own
+	defer copyBuffers.Put(buffer)
+	// The plain Write of the writer: its ReadFrom leaves the errors of the source to Close, among the store's.
+	return io.CopyBuffer(struct{ io.Writer }{to}, source, buffer[:])
 }
 
 // watchedSource remembers why reading ended, to tell it from a failure of the store.
@@ -158,6 +179,14 @@ func (l Lab) Delete(ctx context.Context, key string) error {
 	if err := l.deleteObject(ctx, key); err != nil || l.bucket.links == nil {
 		return err
 	}
+	if err := l.deleteLeftovers(ctx, key); err != nil {
+		return err
+	}
+	return storeError(l.bucket.durable.deleted(key))
+}
+
+// deleteLeftovers deletes what writers of the object left that died.
+func (l Lab) deleteLeftovers(ctx context.Context, key string) error {
 	leftovers := l.bucket.inner.List(&blob.ListOptions{Prefix: key + "."})
 	for {
 		object, err := leftovers.Next(ctx)

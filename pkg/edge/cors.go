@@ -32,7 +32,7 @@ func (e *Edge) allowOrigin(w http.ResponseWriter, r *http.Request) (answered boo
 		header.Set("Access-Control-Expose-Headers", corsExposed)
 		return false
 	}
-	methods := e.mux.routes.methods(r.URL.Path)
+	methods := e.routes.methods(r.URL.Path)
 	if len(methods) == 0 {
 		writeNoSuchPath(w, callFrom(r.Context()).area)
 		return true

@@ -44,7 +44,8 @@ type Deps struct {
 type Edge struct {
 	areas    areas
 	pages    []Page
-	mux      *Mux
+	muxes    muxes
+	routes   routeTable
 	log      *slog.Logger
 	tokens   *authn.ServiceTokens
 	origins  *http.CrossOriginProtection
@@ -55,12 +56,12 @@ type Edge struct {
 
 // New builds the edge.
 func New(ctx context.Context, deps Deps) (*Edge, error) {
-	mux, err := newMux(ctx, deps.Areas, deps.Connections)
+	muxes, err := newMuxes(ctx, deps.Areas, deps.Connections)
 	if err != nil {
 		return nil, err
 	}
 	e := &Edge{
-		areas: deps.Areas, pages: deps.Pages, mux: mux,
+		areas: deps.Areas, pages: deps.Pages, muxes: muxes, routes: muxes[unknownArea].routes,
 		log: deps.Telemetry.Logger, tokens: deps.Tokens, tel: deps.Telemetry,
 		origins: http.NewCrossOriginProtection(), trusted: deps.TrustedOrigins,
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -97,7 +98,7 @@ func (e *Edge) Public() http.Handler {
 			rest.WriteError(w, c.area.Shape, apperr.New(apperr.Forbidden, "CROSS_ORIGIN",
 				"This page may not send requests with your session. Send a bearer token instead, or ask the operator to trust its origin."))
 		default:
-			e.mux.ServeHTTP(w, r)
+			e.muxes.serve(c, r)
 		}
 	}))
 }
@@ -112,7 +113,8 @@ func (e *Edge) crossOrigin(r *http.Request) bool {
 // names the caller it acts for.
 func (e *Edge) Internal() http.Handler {
 	return e.listener("internal", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		area := callFrom(r.Context()).area
+		c := callFrom(r.Context())
+		area := c.area
 		caller, err := e.internalCaller(r)
 		if err != nil {
 			rest.WriteError(w, area.Shape, err)
@@ -128,7 +130,7 @@ func (e *Edge) Internal() http.Handler {
 		r.Header.Del("Cookie")
 		r.Header.Set("Authorization", "Bearer "+token)
 		r.Header.Set(rest.InternalHeader, "True")
-		e.mux.ServeHTTP(w, r)
+		e.muxes.serve(c, r)
 	}))
 }
 
@@ -138,9 +140,8 @@ func (e *Edge) listener(name string, next http.Handler) http.Handler {
 		start := time.Now()
 		r.URL.Path, r.URL.RawPath = rest.TrimSlash(r.URL.Path), rest.TrimSlash(r.URL.RawPath)
 		c := &call{ResponseWriter: w, area: e.areas.of(r.URL.Path)}
-		id := strconv.FormatUint(rand.Uint64(), 16)
-		r.Header.Set(requestID, id)
-		w.Header().Set(requestID, id)
+		id := []string{strconv.FormatUint(rand.Uint64(), 16)}
+		r.Header[requestID], w.Header()[requestID] = id, id
 		rest.Harden(w.Header())
 		defer e.finish(name, c, r, start)
 

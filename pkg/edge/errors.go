@@ -24,7 +24,7 @@ import (
 // generated handlers, whose Go text never gets out.
 func (m *Mux) handleError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
 	noteRoute(ctx)
-	a := m.areas.of(r.URL.Path)
+	a := m.area
 	limits := a.limits(r.Method, r.URL.Path)
 	if body, ok := r.Body.(*requestBody); ok && errors.Is(body.err, os.ErrDeadlineExceeded) {
 		status := http.StatusRequestTimeout
@@ -128,7 +128,7 @@ func parameterError(text string) *apperr.Error {
 
 // handleRouting answers what no route matched: 404, and 405 with the methods that would do.
 func (m *Mux) handleRouting(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, httpStatus int) {
-	a := m.areas.of(r.URL.Path)
+	a := m.area
 	switch httpStatus {
 	case http.StatusMethodNotAllowed:
 		allowed := m.routes.methods(r.URL.Path)

@@ -15,16 +15,37 @@ import (
 	"github.com/labplatform/labplatform/pkg/rest"
 )
 
-// Mux is the generated mux with the platform's rules.
+// Mux is the generated mux of one area with the platform's rules.
 type Mux struct {
 	*runtime.ServeMux
-	areas  areas
-	routes routeTable
+	area   *Area
+	routes routeTable // of all areas
 }
 
-// newMux returns the mux over one connection per area; an area without one answers 501.
-func newMux(ctx context.Context, all areas, connections map[string]grpc.ClientConnInterface) (*Mux, error) {
-	m := &Mux{areas: all, routes: Routes(all)}
+// muxes finds the mux of an area. One for all areas would compare a path with the routes of every service, which was
+// the dearest part of a request.
+type muxes map[*Area]*Mux
+
+// newMuxes returns the muxes over one connection per area; an area without one answers 501, and a path of no area 404.
+func newMuxes(ctx context.Context, all areas, connections map[string]grpc.ClientConnInterface) (muxes, error) {
+	routes := Routes(all)
+	found := muxes{unknownArea: newMux(unknownArea, routes)}
+	for _, a := range all {
+		connection, ok := connections[a.Name]
+		if !ok {
+			connection = notDeployed{a}
+		}
+		m := newMux(a, routes)
+		if err := m.register(ctx, a.receive(connection)); err != nil {
+			return nil, err
+		}
+		found[a] = m
+	}
+	return found, nil
+}
+
+func newMux(a *Area, routes routeTable) *Mux {
+	m := &Mux{area: a, routes: routes}
 	m.ServeMux = runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, &runtime.HTTPBodyMarshaler{Marshaler: codec{}}),
 		runtime.WithIncomingHeaderMatcher(rest.MatchIncoming),
@@ -37,22 +58,27 @@ func newMux(ctx context.Context, all areas, connections map[string]grpc.ClientCo
 		runtime.WithDisableHTTPMethodOverride(),
 		runtime.WithWriteContentLength(),
 	)
-	for _, a := range all {
-		connection, ok := connections[a.Name]
-		if !ok {
-			connection = notDeployed{a}
-		}
-		connection = a.receive(connection)
-		if err := a.Register(ctx, m, connection); err != nil {
-			return nil, fmt.Errorf("register %s: %w", a.Name, err)
-		}
-		for _, s := range a.Streams {
-			if err := m.handleStream(s, connection); err != nil {
-				return nil, fmt.Errorf("register %s: %w", s.Path, err)
-			}
+	return m
+}
+
+// register adds the paths of the area, answered over connection.
+func (m *Mux) register(ctx context.Context, connection grpc.ClientConnInterface) error {
+	if err := m.area.Register(ctx, m, connection); err != nil {
+		return fmt.Errorf("register %s: %w", m.area.Name, err)
+	}
+	for _, s := range m.area.Streams {
+		if err := m.handleStream(s, connection); err != nil {
+			return fmt.Errorf("register %s: %w", s.Path, err)
 		}
 	}
-	return m, nil
+	return nil
+}
+
+// serve answers a request that passed the listener's rules. The library would copy who asks whom into metadata that no
+// service reads.
+func (all muxes) serve(c *call, r *http.Request) {
+	r.Host, r.RemoteAddr = "", ""
+	all[c.area].ServeHTTP(c, r)
 }
 
 // HandleUpload adds a path whose body answer reads itself. Errors of answer are explained like those of a service.

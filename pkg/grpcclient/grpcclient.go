@@ -24,6 +24,7 @@ const (
 	defaultDeadline  = 5 * time.Second
 	keepaliveTime    = 30 * time.Second
 	keepaliveTimeout = 10 * time.Second
+	windowBytes      = 1 << 20
 )
 
 // reconnect is quick: after an outage of any length a service is used again within about two seconds. The default
@@ -43,6 +44,8 @@ func Connect(address string, t *telemetry.Telemetry, extra ...grpc.DialOption) (
 		// No call is repeated here and connections are kept: buffers for retries and idle bookkeeping cost a
 		// microsecond each, on every call.
 		grpc.WithDisableRetry(), grpc.WithIdleTimeout(0),
+		// A window that is measured costs a ping on most calls; this one is wide enough for one machine room.
+		grpc.WithStaticStreamWindowSize(windowBytes), grpc.WithStaticConnWindowSize(windowBytes),
 		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`),
 	}
 	if t.Tracing {

@@ -19,6 +19,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 )
 
 // hand is a clock that a test moves.
@@ -83,7 +84,7 @@ type bench struct {
 	receiver *receiver
 	registry *prometheus.Registry
 	relay    *outbox.Relay
-	logs     syncBuffer
+	logs     servicetest.Logs
 }
 
 func setup(t *testing.T) *bench {
@@ -392,20 +393,4 @@ func TestASettingThatWouldStopDeliveryIsRefused(t *testing.T) {
 	}
 }
 
-// syncBuffer is a log that several goroutines write.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
+// servicetest.Logs is a log that several goroutines write.

@@ -1,7 +1,6 @@
 package redisdb_test
 
 import (
-	"net"
 	"strconv"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/testkit/certificates"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
@@ -42,16 +42,6 @@ func encrypt(t *testing.T, server *redistest.Server, member certificates.Files, 
 	}
 }
 
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
-}
-
 func open(t *testing.T, port int, secure tlsfiles.Client) redis.UniversalClient {
 	t.Helper()
 	client, err := redisdb.Open(redisdb.Config{Host: "127.0.0.1", Port: port, ConnectionType: "standalone", TLS: secure}, nil)
@@ -66,7 +56,7 @@ func TestTheCacheIsReachedOverTLS(t *testing.T) {
 	t.Parallel()
 	ours, theirs := authority(t, "ours"), authority(t, "theirs")
 	soon, over := time.Now().Add(time.Hour), time.Now().Add(-time.Minute)
-	server, port := redistest.Start(t), freePort(t)
+	server, port := redistest.Start(t), servicetest.FreePort(t)
 	encrypt(t, server, issue(t, ours, t.TempDir(), soon, ours), port)
 	member := issue(t, ours, t.TempDir(), soon, ours)
 	cases := map[string]struct {
@@ -95,7 +85,7 @@ func TestRotatedCertificatesOfTheCacheNeedNoRestart(t *testing.T) {
 	t.Parallel()
 	before, after := authority(t, "before"), authority(t, "after")
 	soon := time.Now().Add(time.Hour)
-	server, port, folder := redistest.Start(t), freePort(t), t.TempDir()
+	server, port, folder := redistest.Start(t), servicetest.FreePort(t), t.TempDir()
 	encrypt(t, server, issue(t, before, t.TempDir(), soon, before), port)
 	files := issue(t, before, folder, soon, before)
 	client := open(t, port, tlsfiles.Client{Enabled: true, CA: files.CA, Cert: files.Cert, Key: files.Key})

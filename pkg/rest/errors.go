@@ -73,9 +73,11 @@ func WriteError(w http.ResponseWriter, shape Shape, e *apperr.Error) int {
 
 // Harden sets what every answer carries: patients' data stays in no cache, and no browser guesses a type.
 func Harden(header http.Header) {
-	header.Set("Cache-Control", "no-store")
-	header.Set("X-Content-Type-Options", "nosniff")
+	header["Cache-Control"], header["X-Content-Type-Options"] = noStore, noSniff
 }
+
+// One value for all answers, since this happens to every request twice: headers are replaced, never changed in place.
+var noStore, noSniff = []string{"no-store"}, []string{"nosniff"}
 
 // WriteJSON writes body as one line of JSON.
 func WriteJSON(w http.ResponseWriter, status int, body any) {

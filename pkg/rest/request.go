@@ -12,9 +12,10 @@ const InternalHeader = "X-Is-Internal-Request"
 // to 499; the edge answers with that status.
 const StatusMetadata = "x-http-code"
 
-// forwarded are the headers that become gRPC metadata, under their own lower-case names.
+// forwarded are the headers that become gRPC metadata, under their own lower-case names. The library adds
+// authorization by itself.
 var forwarded = map[string]bool{
-	"Cookie": true, "Authorization": true, "Traceparent": true, "Tracestate": true, "Idempotency-Key": true,
+	"Cookie": true, "Traceparent": true, "Tracestate": true, "Idempotency-Key": true,
 	"X-Is-External-Edit-Request": true, "X-Request-Id": true, InternalHeader: true, "Last-Event-Id": true,
 }
 
@@ -28,7 +29,7 @@ func MatchIncoming(key string) (string, bool) {
 }
 
 // dangerous headers are acted upon by libraries on the way in.
-var dangerous = []string{"Grpc-Timeout", "X-Http-Method-Override", InternalHeader}
+var dangerous = []string{"Grpc-Timeout", "X-Http-Method-Override", "X-Forwarded-For", "X-Forwarded-Host", InternalHeader}
 
 // StripHeaders removes what no caller from outside may send: the internal mark, gRPC metadata and deadlines,
 // method overrides.

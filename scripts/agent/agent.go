@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -76,18 +77,31 @@ func (a *agent) begin(ctx context.Context) error {
 		if a.journal.Report != a.report {
 			return fmt.Errorf("%s belongs to report %d: take another --dir", a.dir, a.journal.Report)
 		}
-		token, err := a.client.heartbeat(ctx, a.journal.EditID, a.journal.Token)
-		switch {
-		case err == nil:
-			a.journal.Token = token
-			a.say("going on with session %d", a.journal.EditID)
-			return a.journal.write(a.dir)
-		case !refused(err):
+		if done, err := a.resume(ctx); done || err != nil {
 			return err
 		}
-		a.say("session %d has ended (%v); opening another", a.journal.EditID, err)
 	}
 	return a.open(ctx)
+}
+
+// resume goes on with the session of the journal. It returns false when another has to be opened.
+func (a *agent) resume(ctx context.Context) (bool, error) {
+	token, err := a.client.heartbeat(ctx, a.journal.EditID, a.journal.Token)
+	if refused(err) {
+		a.say("session %d has ended (%v); opening another", a.journal.EditID, err)
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if _, err := os.Stat(a.document()); errors.Is(err, fs.ErrNotExist) {
+		a.say("session %d has no document here: it is opened again", a.journal.EditID)
+		a.takeOver = true // one's own
+		return false, nil
+	}
+	a.journal.Token = token
+	a.say("going on with session %d", a.journal.EditID)
+	return true, a.journal.write(a.dir)
 }
 
 func (a *agent) open(ctx context.Context) error {

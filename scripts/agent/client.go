@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/textproto"
 	"os"
@@ -24,7 +25,31 @@ const (
 )
 
 // client speaks the documented REST.
-type client struct{ base, session, bearer string }
+type client struct {
+	base, session, bearer string
+	http                  *http.Client
+}
+
+// What a platform that does not answer may cost. The answer to an upload comes when both files are stored: the platform
+// takes two minutes at most for that.
+const (
+	dialTimeout   = 10 * time.Second
+	headerTimeout = 3 * time.Minute
+	mostAnswer    = 1 << 20
+)
+
+// newHTTPClient returns a client that gives up on a platform that does not answer; calls have deadlines of their own.
+func newHTTPClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSHandshakeTimeout:   dialTimeout,
+		ResponseHeaderTimeout: headerTimeout,
+		ExpectContinueTimeout: time.Second,
+		IdleConnTimeout:       time.Minute,
+		ForceAttemptHTTP2:     true,
+	}}
+}
 
 // problem is an answer that is not 200.
 type problem struct {
@@ -118,7 +143,7 @@ func (c client) call(ctx context.Context, method, path, token, contentType strin
 	default:
 		request.Header.Set("Cookie", "sessionid="+c.session)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := c.http.Do(request)
 	if err != nil {
 		return err
 	}
@@ -126,7 +151,7 @@ func (c client) call(ctx context.Context, method, path, token, contentType strin
 	if response.StatusCode != http.StatusOK {
 		return problemOf(response)
 	}
-	return json.NewDecoder(response.Body).Decode(out)
+	return json.NewDecoder(io.LimitReader(response.Body, mostAnswer)).Decode(out)
 }
 
 func problemOf(response *http.Response) error {
@@ -141,30 +166,6 @@ func problemOf(response *http.Response) error {
 		p.retryAfter = time.Duration(seconds) * time.Second
 	}
 	return p
-}
-
-// download writes what a link gives to path, whole or not at all.
-func (c client) download(ctx context.Context, link, path string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, link, nil)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("download the template: %w", problemOf(response))
-	}
-	content, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(path+".part", content, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".part", path)
 }
 
 // upload sends both files and returns where the Word document is stored.

@@ -40,7 +40,7 @@ func main() {
 var errUsage = errors.New("usage")
 
 func run(ctx context.Context, args []string) error {
-	a := agent{out: os.Stdout, poll: 500 * time.Millisecond}
+	a := agent{out: os.Stdout, poll: 500 * time.Millisecond, client: client{http: newHTTPClient()}}
 	flags := flag.NewFlagSet("agent", flag.ContinueOnError)
 	flags.StringVar(&a.client.base, "base", "http://127.0.0.1:8090", "`address` of the platform")
 	flags.StringVar(&a.client.session, "session", "", "the user's session `cookie`")

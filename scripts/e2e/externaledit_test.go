@@ -101,7 +101,8 @@ func TestExternalEditEveryRefusalOfACreation(t *testing.T) {
 	execSQL(t, "UPDATE labReportRelation SET dismissed = 1 WHERE id = ?", dismissed)
 	seedFixture(t, `{"mysql":{"report_word_template":[{"id":901,"lab_id":13,"name":"other","word_s3_filepath":"templates/other.docx"},
 		{"id":902,"lab_id":12,"name":"off","word_s3_filepath":"templates/report.docx","is_disabled":1},
-		{"id":903,"lab_id":12,"name":"of another laboratory's folder","word_s3_filepath":"labs/13/secret.docx"}]}}`)
+		{"id":903,"lab_id":12,"name":"of another laboratory's folder","word_s3_filepath":"labs/13/secret.docx"},
+		{"id":904,"lab_id":12,"name":"without its file","word_s3_filepath":"templates/lost.docx"}]}}`)
 	for _, c := range []struct {
 		name, session string
 		report        int
@@ -135,6 +136,8 @@ func TestExternalEditEveryRefusalOfACreation(t *testing.T) {
 			`{"template_id":1,"word_s3_filepath":"labs/13/secret.docx"}`, 400, "Template not found"},
 		{"a template in another laboratory's folder", editor(t, 12, "report_edit"), report,
 			`{"template_id":903,"word_s3_filepath":"labs/13/secret.docx"}`, 400, "Template not found"},
+		{"a template without its file", editor(t, 12, "report_edit"), report,
+			`{"template_id":904,"word_s3_filepath":"templates/lost.docx"}`, 400, "Template not found"},
 		{"a path trick", editor(t, 12, "report_edit"), report,
 			`{"template_id":1,"word_s3_filepath":"labs/12/../13/secret.docx"}`, 400, "Template not found"},
 		{"another store", editor(t, 12, "report_edit"), report,
@@ -241,6 +244,40 @@ func TestExternalEditWhoSeesTheTokenAndWhoEnds(t *testing.T) {
 		if got.status != c.want || (shown != "") != c.token {
 			t.Errorf("%s: %d %s, want %d and token %t", c.name, got.status, got.body, c.want, c.token)
 		}
+	}
+}
+
+func TestExternalEditAnAdministratorEndsWhoeversSession(t *testing.T) {
+	t.Parallel()
+	report, asha := editReport(t), editor(t, 12, "report_edit")
+	id, token := openSession(t, asha, report, creation)
+	path := fmt.Sprintf("%s/sessions/%d/end", editPath, id)
+	for _, c := range []struct {
+		name, session, path string
+		header              []string
+		want                int
+	}{
+		{"nobody", "", path, nil, 401},
+		{"the author, who has PUT", asha, path, nil, 403},
+		{"the author's client", "", path, []string{"Authorization", "Bearer " + token}, 403},
+		{"another laboratory's administrator", editor(t, 13, "report_edit_takeover"), path, nil, 404},
+		{"no such session", editor(t, 12, "report_edit_takeover"), editPath + "/sessions/999999999/end", nil, 404},
+		{"a number that is none", editor(t, 12, "report_edit_takeover"), editPath + "/sessions/0/end", nil, 400},
+		{"an administrator", editor(t, 12, "report_edit_takeover"), path, nil, 200},
+		{"again, the answer was lost", editor(t, 12, "report_edit_takeover"), path, nil, 200},
+	} {
+		if got := call(t, c.session, http.MethodPost, c.path, "", c.header...); got.status != c.want {
+			t.Errorf("%s: %d %s, want %d", c.name, got.status, got.body, c.want)
+		}
+	}
+	if got := call(t, asha, http.MethodGet, fmt.Sprintf("%s/%d", editPath, report), ""); got.status != http.StatusNotFound {
+		t.Errorf("afterwards: %d %s", got.status, got.body)
+	}
+	entries := 0
+	queryRow(t, "SELECT COUNT(*) FROM ActivityLog WHERE lab_id = 12 AND labReportId = ? AND category = 988", report).
+		scan(&entries)
+	if entries != 1 {
+		t.Errorf("%d entries of the activity log", entries)
 	}
 }
 

@@ -1,4 +1,4 @@
-{{/* labkit.prometheusrule prints the alerts that a chart lists: name, expr, for, severity, summary. */}}
+{{/* labkit.prometheusrule prints the alerts that a chart lists: name, expr, for, severity, summary. runbook names their page. */}}
 {{- define "labkit.prometheusrule" -}}
 {{- if .root.Values.prometheusRule.enabled }}
 apiVersion: monitoring.coreos.com/v1
@@ -20,7 +20,7 @@ spec:
           labels: {severity: {{ .severity }}}
           annotations:
             summary: {{ .summary | quote }}
-            runbook: docs/runbooks/cdc.md
+            runbook: docs/runbooks/{{ $.runbook | default "cdc" }}.md
         {{- end }}
 {{- end }}
 {{- end -}}

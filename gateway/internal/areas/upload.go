@@ -1,6 +1,7 @@
 package areas
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -17,12 +18,13 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/chunk"
 	"github.com/labplatform/labplatform/pkg/edge"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 )
 
-const uploadChunkBytes = 512 << 10
+const uploadBufferBytes = 256 << 10 // of the body
 
 // uploadFiles is the one path that is not an RPC binding: a multipart form feeds a stream.
 var uploadFiles = edge.Upload{
@@ -106,27 +108,35 @@ func (b *countedBody) drain() error {
 
 type uploadStream = grpc.ClientStreamingClient[externaleditv1.UploadFilesRequest, externaleditv1.UploadFilesResponse]
 
+// buffered reads the body in large steps: the form's reader would take four kilobytes from the network at a time.
+type buffered struct {
+	*bufio.Reader
+	io.Closer
+}
+
 // sendForm passes the parts on until the form ends or the service answers, which both is io.EOF.
 func sendForm(stream uploadStream, r *http.Request, body io.ReadCloser) error {
 	request := *r // the body's limit and its errors stay with the request
-	request.Body = body
+	request.Body = buffered{bufio.NewReaderSize(body, uploadBufferBytes), body}
 	form, err := request.MultipartReader()
 	if err != nil {
 		return errNoForm
 	}
-	buffer := make([]byte, uploadChunkBytes)
 	for {
 		part, err := form.NextRawPart()
 		if err != nil {
 			return err
 		}
-		if err := sendFile(stream, part, buffer); err != nil {
+		if err := sendFile(stream, part); err != nil {
 			return err
 		}
 	}
 }
 
-func sendFile(stream uploadStream, part *multipart.Part, buffer []byte) error {
+// chunkField is the field of UploadFilesRequest that carries bytes.
+const chunkField = 3
+
+func sendFile(stream uploadStream, part *multipart.Part) error {
 	file := &externaleditv1.UploadFile{
 		Field: text(part.FormName()), FileName: text(fileName(part)), ContentType: text(part.Header.Get("Content-Type")),
 	}
@@ -134,10 +144,9 @@ func sendFile(stream uploadStream, part *multipart.Part, buffer []byte) error {
 		return err
 	}
 	for {
-		n, err := fill(part, buffer)
-		if n > 0 {
-			chunk := &externaleditv1.UploadFilesRequest{Part: &externaleditv1.UploadFilesRequest_Chunk{Chunk: buffer[:n]}}
-			if err := stream.Send(chunk); err != nil {
+		message, err := chunk.Read(part, chunkField)
+		if message != nil {
+			if err := stream.SendMsg(message); err != nil {
 				return err
 			}
 		}
@@ -148,16 +157,6 @@ func sendFile(stream uploadStream, part *multipart.Part, buffer []byte) error {
 			return err
 		}
 	}
-}
-
-// fill reads until the buffer is full: a part gives a few kilobytes at a time.
-func fill(part io.Reader, buffer []byte) (n int, err error) {
-	for n < len(buffer) && err == nil {
-		var read int
-		read, err = part.Read(buffer[n:])
-		n += read
-	}
-	return n, err
 }
 
 // fileName is the name as it was sent: Part.FileName would hide a path from the service, which refuses it.

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 	"github.com/labplatform/labplatform/scripts/e2e/conformance"
 )
@@ -110,7 +110,7 @@ func consumers(t *testing.T, change map[string]string) []*consumer {
 	for key, value := range change {
 		second.env[key] = value
 	}
-	admin, grpc := freePort(t), freePort(t)
+	admin, grpc := servicetest.FreePort(t), servicetest.FreePort(t)
 	delete(second.env, "CDC_GROUP_INSTANCE_ID") // the first one's
 	second.env["CDC_ADMIN_PORT"], second.env["CDC_GRPC_PORT"] = strconv.Itoa(admin), strconv.Itoa(grpc)
 	second.http = fmt.Sprintf("http://127.0.0.1:%d", admin)
@@ -139,16 +139,6 @@ func verb(t *testing.T, args ...string) (string, error) {
 	}
 	out, err := cmd.CombinedOutput()
 	return string(out), err
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
 }
 
 var client = &http.Client{Timeout: 20 * time.Second}

@@ -12,7 +12,7 @@ import (
 )
 
 func source() connectors.Source {
-	return connectors.Source{DatabaseHost: "db.internal", DatabasePort: "3306", DatabaseUser: "cdc_connector", DatabasePassword: `p"a\ss${x}`,
+	return connectors.Source{MariaDB: true, DatabaseHost: "db.internal", DatabasePort: "3306", DatabaseUser: "cdc_connector", DatabasePassword: `p"a\ss${x}`,
 		Database: "labdb", TopicPrefix: "lab", Brokers: "k1:9092,k2:9092", Replication: 3, MinInSync: 2, HeartbeatMS: 2000}
 }
 
@@ -135,18 +135,24 @@ func TestTheHistorysClientsGetTheBrokersSecurity(t *testing.T) {
 	}
 }
 
-func TestTheConnectorsVerifyTheDatabaseWhenTheServiceDoes(t *testing.T) {
+func TestEachServerHasItsConnectorThatVerifiesWhenTheServiceDoes(t *testing.T) {
 	t.Parallel()
-	for encrypted, want := range map[bool]string{false: "", true: "verify-full"} {
+	const mariaDB, mySQL = "io.debezium.connector.mariadb.MariaDbConnector", "io.debezium.connector.mysql.MySqlConnector"
+	for _, c := range []struct {
+		mariaDB, encrypted bool
+		class, mode        string
+	}{
+		{true, false, mariaDB, ""}, {true, true, mariaDB, "verify-full"}, {false, false, mySQL, ""}, {false, true, mySQL, "verify_identity"},
+	} {
 		s := source()
-		s.DatabaseTLS = encrypted
+		s.MariaDB, s.DatabaseTLS = c.mariaDB, c.encrypted
 		all, err := s.Configurations()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range connectors.Names() {
-			if got := all[name]["database.ssl.mode"]; got != want {
-				t.Errorf("%s with TLS %v: mode %q, want %q", name, encrypted, got, want)
+			if class, mode := all[name]["connector.class"], all[name]["database.ssl.mode"]; class != c.class || mode != c.mode {
+				t.Errorf("%s of %+v: %s, %q", name, c, class, mode)
 			}
 		}
 	}

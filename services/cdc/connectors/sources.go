@@ -26,6 +26,7 @@ var projectionTemplate string
 // Source are the values of the source connectors' configurations that differ from place to place, as the connector
 // runtime sees them.
 type Source struct {
+	MariaDB                        bool // else MySQL; each has a connector of its own
 	DatabaseHost, DatabasePort     string
 	DatabaseUser, DatabasePassword string
 	Database                       string
@@ -36,6 +37,17 @@ type Source struct {
 	Replication, MinInSync         int // of a topic that the connector has to make, normally none
 	HeartbeatMS                    int // how often each connector beats
 }
+
+// connector is what differs between the connectors of the two servers.
+type connector struct {
+	class  string
+	verify string // the ssl.mode that verifies the server and its name
+}
+
+var (
+	mariaDBConnector = connector{"io.debezium.connector.mariadb.MariaDbConnector", "verify-full"}
+	mysqlConnector   = connector{"io.debezium.connector.mysql.MySqlConnector", "verify_identity"}
+)
 
 // Names lists the connectors in the order in which changes flow.
 func Names() []string { return []string{Existing, Projection} }
@@ -54,8 +66,13 @@ func (s Source) Configurations() (map[string]map[string]string, error) {
 }
 
 func (s Source) fillIn(template string) (map[string]string, error) {
+	kind := mysqlConnector
+	if s.MariaDB {
+		kind = mariaDBConnector
+	}
 	values := map[string]string{
-		"database_host": s.DatabaseHost, "database_port": s.DatabasePort, "database_user": s.DatabaseUser, "database_password": s.DatabasePassword,
+		"connector_class": kind.class,
+		"database_host":   s.DatabaseHost, "database_port": s.DatabasePort, "database_user": s.DatabaseUser, "database_password": s.DatabasePassword,
 		"database": s.Database, "topic_prefix": s.TopicPrefix, "brokers": s.Brokers,
 		"replication": strconv.Itoa(s.Replication), "min_insync": strconv.Itoa(s.MinInSync), "heartbeat_ms": strconv.Itoa(s.HeartbeatMS),
 	}
@@ -82,7 +99,7 @@ func (s Source) fillIn(template string) (map[string]string, error) {
 		configuration["schema.history.internal.consumer."+key] = value
 	}
 	if s.DatabaseTLS {
-		configuration["database.ssl.mode"] = "verify-full"
+		configuration["database.ssl.mode"] = kind.verify
 	}
 	return configuration, nil
 }

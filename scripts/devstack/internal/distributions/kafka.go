@@ -17,7 +17,7 @@ import (
 //go:embed kafka
 var kafkaFiles embed.FS
 
-// Kafka is the broker, Kafka Connect and the Debezium MariaDB connector. Its folder holds jars/, the class path of
+// Kafka is the broker, Kafka Connect and the Debezium connectors of MariaDB and MySQL. Its folder holds jars/, the class path of
 // the first two, and plugins/, Connect's plugin.path.
 func Kafka() Distribution {
 	return Distribution{Name: "kafka", Version: "4.3.1", files: subtree(kafkaFiles, "kafka"), build: buildKafka}
@@ -32,13 +32,17 @@ func buildKafka(ctx context.Context, tools Tools, files fs.FS, dir string, progr
 		return err
 	}
 	archives, err := filepath.Glob(filepath.Join(jars, "debezium-connector-*-plugin.tar.gz"))
-	if err == nil && len(archives) != 1 {
-		err = fmt.Errorf("found %d archives of the connector in %s, want 1", len(archives), jars)
+	if err == nil && len(archives) != 2 {
+		err = fmt.Errorf("found %d archives of connectors in %s, want 2", len(archives), jars)
 	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.MkdirAll(plugins, 0o755), run(ctx, "tar", "xzf", archives[0], "-C", plugins), os.Remove(archives[0]))
+	problems := []error{os.MkdirAll(plugins, 0o755)}
+	for _, archive := range archives {
+		problems = append(problems, run(ctx, "tar", "xzf", archive, "-C", plugins), os.Remove(archive))
+	}
+	return errors.Join(problems...)
 }
 
 // subtree of an embedded folder; its name is a constant, so it exists.

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +28,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
 	cdcv1 "github.com/labplatform/labplatform/proto/gen/lab/cdc/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
@@ -71,31 +70,14 @@ type bench struct {
 	capture *capture
 	client  billsplitv1.BillSplitServiceClient
 	admin   string
-	logs    *buffer
+	logs    *servicetest.Logs
 	ended   chan error
 	cancel  context.CancelFunc
 }
 
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
 func start(t *testing.T, overrides ...string) *bench {
 	t.Helper()
-	b := &bench{t: t, capture: &capture{}, logs: &buffer{}, ended: make(chan error, 1)}
+	b := &bench{t: t, capture: &capture{}, logs: &servicetest.Logs{}, ended: make(chan error, 1)}
 	var dsn string
 	b.db, dsn = mysqltest.Open(t)
 	cache := redistest.Start(t)
@@ -103,7 +85,7 @@ func start(t *testing.T, overrides ...string) *bench {
 	if err := legacydb.Create(t.Context(), b.db); err != nil {
 		t.Fatal(err)
 	}
-	ports := freePorts(t)
+	ports := servicetest.FreePorts(t, 2)
 	cfg, err := app.Load(append(environ(t, dsn, cache.Addr, b.serveCapture(), ports), overrides...))
 	if err != nil {
 		t.Fatal(err)
@@ -116,8 +98,8 @@ func start(t *testing.T, overrides ...string) *bench {
 	b.cancel = cancel
 	go func() { b.ended <- app.Serve(ctx, cfg, "test", b.logs) }()
 	t.Cleanup(b.stop)
-	b.admin = "http://127.0.0.1:" + ports[1]
-	conn, err := grpc.NewClient("127.0.0.1:"+ports[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	b.admin = fmt.Sprintf("http://127.0.0.1:%d", ports[1])
+	conn, err := grpc.NewClient(fmt.Sprintf("127.0.0.1:%d", ports[0]), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +115,7 @@ func start(t *testing.T, overrides ...string) *bench {
 	return b
 }
 
-func environ(t *testing.T, dsn, redisAddr, captureAddr string, ports [2]string) []string {
+func environ(t *testing.T, dsn, redisAddr, captureAddr string, ports []int) []string {
 	t.Helper()
 	my, err := mysql.ParseDSN(dsn)
 	if err != nil {
@@ -142,7 +124,7 @@ func environ(t *testing.T, dsn, redisAddr, captureAddr string, ports [2]string) 
 	myHost, myPort, _ := net.SplitHostPort(my.Addr)
 	kvHost, kvPort, _ := net.SplitHostPort(redisAddr)
 	return []string{
-		"BILL_SPLIT_HOST=127.0.0.1", "BILL_SPLIT_GRPC_PORT=" + ports[0], "BILL_SPLIT_ADMIN_PORT=" + ports[1], "BILL_SPLIT_DRAIN_DELAY_SECONDS=0",
+		"BILL_SPLIT_HOST=127.0.0.1", fmt.Sprintf("BILL_SPLIT_GRPC_PORT=%d", ports[0]), fmt.Sprintf("BILL_SPLIT_ADMIN_PORT=%d", ports[1]), "BILL_SPLIT_DRAIN_DELAY_SECONDS=0",
 		"BILL_SPLIT_SERVICE_TOKEN_SECRET=" + secret, "BILL_SPLIT_LOG_LEVEL=DEBUG", "BILL_SPLIT_CDC_ADDR=" + captureAddr,
 		"BILL_SPLIT_DB_HOST=" + myHost, "BILL_SPLIT_DB_PORT=" + myPort, "BILL_SPLIT_DB_USER=" + my.User, "BILL_SPLIT_DB_PASSWORD=" + my.Passwd,
 		"BILL_SPLIT_DB_DATABASE=" + my.DBName,
@@ -161,20 +143,6 @@ func (b *bench) serveCapture() string {
 	go func() { _ = s.Serve(l) }()
 	b.t.Cleanup(s.Stop)
 	return l.Addr().String()
-}
-
-// freePorts are those of gRPC and of the administration.
-func freePorts(t *testing.T) (ports [2]string) {
-	t.Helper()
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports[i] = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
 }
 
 func (b *bench) stop() {

@@ -4,6 +4,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -65,12 +66,15 @@ func (c *Config) Validate() error {
 		if !slices.ContainsFunc(bill.Guards(), func(g bill.Guard) bool { return g.Table == table }) {
 			problems = append(problems, fmt.Errorf("GUARD_COLUMNS names %q, which is no guarded table", table))
 		}
-		if column == "" || strings.ContainsAny(column, "` ;") {
+		if !columnName.MatchString(column) {
 			problems = append(problems, fmt.Errorf("GUARD_COLUMNS gives %s the column %q: name one like bill_id", table, column))
 		}
 	}
 	return errors.Join(problems...)
 }
+
+// columnName is what may be written into a statement.
+var columnName = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
 
 func oneOf(name, value string, allowed ...string) error {
 	if slices.Contains(allowed, value) {

@@ -21,11 +21,11 @@ func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 
 func TestWrongSettingsAreNamed(t *testing.T) {
 	t.Parallel()
-	_, err := app.Load([]string{"BILL_SPLIT_VAT_PERCENT=18", "BILL_SPLIT_ACCESS=all", "BILL_SPLIT_LAB_SWITCH=on", "BILL_SPLIT_GUARD_COLUMNS=crm_kit:bill id,billing:id"})
+	_, err := app.Load([]string{"BILL_SPLIT_VAT_PERCENT=18", "BILL_SPLIT_ACCESS=all", "BILL_SPLIT_LAB_SWITCH=on", "BILL_SPLIT_GUARD_COLUMNS=crm_kit:bill id,finance_insurance_claim:x'--,billing:id"})
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, name := range []string{"VAT_PERCENT", "ACCESS", "LAB_SWITCH", `"bill id"`, `"billing", which is no guarded table`} {
+	for _, name := range []string{"VAT_PERCENT", "ACCESS", "LAB_SWITCH", `"bill id"`, `"x'--"`, `"billing", which is no guarded table`} {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("%s is not named in %v", name, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/connect"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
@@ -21,12 +22,8 @@ const (
 
 func (b *builder) openSupervisor() error {
 	runtime := connect.New(connect.Config{URL: b.cfg.Connect.URL})
-	wanted, err := b.cfg.connectors()
-	if err != nil {
-		return err
-	}
 	if b.cfg.Connect.Apply == applyAtStart {
-		applier := &supervise.Applier{Runtime: runtime, Wanted: wanted, Order: connectors.Names(), Log: b.Log}
+		applier := &supervise.Applier{Runtime: runtime, Wanted: b.cfg.connectors(b.rows), Order: connectors.Names(), Log: b.Log}
 		b.Loop("connector configurations", applier.Run)
 	}
 	s := supervise.New(supervise.Deps{Runtime: runtime, Failures: b.letters, Observer: b.counters, Clock: b.Clock, Log: b.Log,
@@ -48,11 +45,21 @@ func (b *builder) supervise(ctx context.Context, s *supervise.Supervisor) error 
 	return s.Observe(ctx)
 }
 
-// connectors returns the configurations of both connectors.
-func (c Config) connectors() (map[string]map[string]string, error) {
-	return connectors.Source{DatabaseHost: c.Connect.DBHost, DatabasePort: strconv.Itoa(c.Connect.DBPort), DatabaseUser: c.Connect.User,
+// connectors returns how to get the configurations of both connectors, for the database that answers.
+func (c Config) connectors(rows *mysql.Store) func(context.Context) (map[string]map[string]string, error) {
+	return func(ctx context.Context) (map[string]map[string]string, error) {
+		server, err := rows.CheckBinlog(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return c.source(server).Configurations()
+	}
+}
+
+func (c Config) source(server mysqldb.Server) connectors.Source {
+	return connectors.Source{MariaDB: server.MariaDB, DatabaseHost: c.Connect.DBHost, DatabasePort: strconv.Itoa(c.Connect.DBPort), DatabaseUser: c.Connect.User,
 		DatabasePassword: c.Connect.Password.Reveal(), Database: c.DB.Database,
 		DatabaseTLS: c.DB.TLS.Enabled, TopicPrefix: c.Topics.Server(), Brokers: c.Connect.Brokers,
 		Security:    connectors.Security{TLS: c.Kafka.TLS.Enabled, User: c.Kafka.User, Password: c.Kafka.Password.Reveal()},
-		Replication: int(c.Topics.Replication), MinInSync: c.Topics.MinInSync, HeartbeatMS: int(c.Connect.Heartbeat.Milliseconds())}.Configurations()
+		Replication: int(c.Topics.Replication), MinInSync: c.Topics.MinInSync, HeartbeatMS: int(c.Connect.Heartbeat.Milliseconds())}
 }

@@ -104,14 +104,15 @@ func reset(ctx context.Context, cfg Config, operator *supervise.Operator, names 
 var errNotUp = fmt.Errorf("not every connector is up")
 
 func apply(ctx context.Context, cfg Config, runtime *connect.Client, names []string, out io.Writer) error {
-	wanted, err := cfg.connectors()
+	stores, err := openStores(cfg)
 	if err != nil {
 		return err
 	}
+	defer stores.close()
 	if len(names) == 0 {
 		names = connectors.Names()
 	}
-	a := &supervise.Applier{Runtime: runtime, Wanted: wanted, Order: names, Log: slog.New(slog.DiscardHandler)}
+	a := &supervise.Applier{Runtime: runtime, Wanted: cfg.connectors(stores.rows), Order: names, Log: slog.New(slog.DiscardHandler)}
 	return a.Apply(ctx, out) //nolint:wrapcheck // says what is wrong
 }
 

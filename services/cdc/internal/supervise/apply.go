@@ -26,17 +26,22 @@ type Configurations interface {
 // Applier brings the connectors' configurations to what this version of the program wants. Several may work at once.
 type Applier struct {
 	Runtime Configurations
-	Wanted  map[string]map[string]string // by connector
-	Order   []string                     // in which they are applied
-	Log     *slog.Logger
+	// Wanted returns the configurations by connector. It is asked at every try: it depends on which database answers.
+	Wanted func(context.Context) (map[string]map[string]string, error)
+	Order  []string // in which they are applied
+	Log    *slog.Logger
 }
 
 // Apply applies once: a connector that is absent is made, one that differs is changed (the runtime restarts it, a
 // stopped one stays stopped), any other is left alone. Each connector is reported to out.
 func (a *Applier) Apply(ctx context.Context, out io.Writer) error {
+	wanted, err := a.Wanted(ctx)
+	if err != nil {
+		return err
+	}
 	var problems []error
 	for _, name := range a.Order {
-		what, err := a.apply(ctx, name)
+		what, err := a.apply(ctx, name, wanted[name])
 		if err != nil {
 			problems = append(problems, err)
 			what = "failed: " + err.Error()
@@ -46,8 +51,7 @@ func (a *Applier) Apply(ctx context.Context, out io.Writer) error {
 	return errors.Join(problems...)
 }
 
-func (a *Applier) apply(ctx context.Context, name string) (what string, err error) {
-	wanted := a.Wanted[name]
+func (a *Applier) apply(ctx context.Context, name string, wanted map[string]string) (what string, err error) {
 	have, err := a.Runtime.Configuration(ctx, name)
 	if err != nil && !errors.Is(err, connect.ErrUnknown) {
 		return "", err
@@ -66,6 +70,21 @@ func (a *Applier) apply(ctx context.Context, name string) (what string, err erro
 	}
 	a.Log.Info("connector configured", "connector", name, "change", what)
 	return what, nil
+}
+
+// try applies each configuration once and returns the connectors that still lack theirs, and why.
+func (a *Applier) try(ctx context.Context, names []string) (left []string, err error) {
+	wanted, err := a.Wanted(ctx)
+	if err != nil {
+		return names, err
+	}
+	var problems []error
+	left = slices.DeleteFunc(names, func(name string) bool {
+		_, err := a.apply(ctx, name, wanted[name])
+		problems = append(problems, err)
+		return err == nil
+	})
+	return left, errors.Join(problems...)
 }
 
 // differences names the settings that differ; never their values, some are secret. The runtime adds "name".
@@ -97,16 +116,11 @@ func (a *Applier) Run(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		}
-		var problems []error
-		left = slices.DeleteFunc(left, func(name string) bool {
-			_, err := a.apply(ctx, name)
-			problems = append(problems, err)
-			return err == nil
-		})
-		if len(left) == 0 || ctx.Err() != nil {
+		var err error
+		if left, err = a.try(ctx, left); len(left) == 0 || ctx.Err() != nil {
 			return nil
 		}
-		if text := errors.Join(problems...).Error(); text != said {
+		if text := err.Error(); text != said {
 			said = text
 			a.Log.Warn("connectors cannot be configured yet; trying again", "every", applyPause.String(), "error", text)
 		}

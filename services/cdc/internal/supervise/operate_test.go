@@ -18,26 +18,28 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
-func applier(w *worker) *supervise.Applier {
+// applier wants what the caller may change in the map.
+func applier(w *worker) (*supervise.Applier, map[string]map[string]string) {
+	wanted := map[string]map[string]string{
+		existing:   {"connector.class": "c", "database.password": "hunter22"},
+		projection: {"connector.class": "c", "database.password": "hunter22"},
+	}
 	return &supervise.Applier{Runtime: w.client(), Order: []string{existing, projection}, Log: slog.New(slog.DiscardHandler),
-		Wanted: map[string]map[string]string{
-			existing:   {"connector.class": "c", "database.password": "hunter22"},
-			projection: {"connector.class": "c", "database.password": "hunter22"},
-		}}
+		Wanted: func(context.Context) (map[string]map[string]string, error) { return wanted, nil }}, wanted
 }
 
 func TestConfigurationsAreMadeThenChangedThenLeftAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorker()
-	a := applier(w)
+	a, wanted := applier(w)
 	var out bytes.Buffer
 	for range 2 {
 		if err := a.Apply(t.Context(), &out); err != nil {
 			t.Fatal(err)
 		}
 	}
-	a.Wanted[projection]["database.password"] = "changed"
-	a.Wanted[projection]["poll.interval.ms"] = "50"
+	wanted[projection]["database.password"] = "changed"
+	wanted[projection]["poll.interval.ms"] = "50"
 	w.connectors[projection].state, w.connectors[projection].tasks = connect.Stopped, nil
 	if err := a.Apply(t.Context(), &out); err != nil {
 		t.Fatal(err)
@@ -60,7 +62,7 @@ source-projection: changed database.password, poll.interval.ms
 func TestASettingThatIsNoLongerWantedGoesAway(t *testing.T) {
 	t.Parallel()
 	w := newWorker()
-	a := applier(w)
+	a, _ := applier(w)
 	if err := a.Apply(t.Context(), io.Discard); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +81,8 @@ func TestARefusalIsReportedWithItsReason(t *testing.T) {
 	w.refusal = "Connector configuration is invalid and contains the following 1 error(s):\nUnable to connect: Connection refused\n" +
 		"You can also find the above list of errors at the endpoint `/connector-plugins/{connectorType}/config/validate`"
 	var out bytes.Buffer
-	err := applier(w).Apply(t.Context(), &out)
+	a, _ := applier(w)
+	err := a.Apply(t.Context(), &out)
 	var invalid *connect.Invalid
 	if !errors.As(err, &invalid) || !strings.Contains(out.String(), "source-projection: failed: configure source-projection: the configuration is refused: Unable to connect") {
 		t.Fatalf("%v, said %s", err, out.String())
@@ -92,7 +95,8 @@ func TestAtStartIsTriedUntilItSucceedsAndThenADeleteStands(t *testing.T) {
 		w := newWorker()
 		w.away = true
 		done := make(chan error, 1)
-		go func() { done <- applier(w).Run(t.Context()) }()
+		a, _ := applier(w)
+		go func() { done <- a.Run(t.Context()) }()
 		<-time.After(12 * time.Second)
 		w.change(func() { w.away = false })
 		if err := <-done; err != nil || len(w.connectors) != 2 {
@@ -113,8 +117,8 @@ func TestAConnectorThatIsAppliedIsNotMadeAgainWhileTheOtherIsTried(t *testing.T)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorker()
-		a := applier(w)
-		a.Wanted[projection] = nil // null is refused
+		a, wanted := applier(w)
+		wanted[projection] = nil // null is refused
 		done := make(chan error, 1)
 		go func() { done <- a.Run(t.Context()) }()
 		<-time.After(time.Second)

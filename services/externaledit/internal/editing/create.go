@@ -39,6 +39,9 @@ var errTakeOverForbidden = apperr.New(apperr.Forbidden, "TAKE_OVER_NOT_ALLOWED",
 // not change and for a take-over without the right, Conflict that names the holder.
 func (u *UseCase) Create(ctx context.Context, in Creation) (Created, error) {
 	c := &creating{UseCase: u, in: in}
+	if err := c.lookForFile(ctx); err != nil {
+		return Created{}, err
+	}
 	if err := u.d.Reports.Lock(ctx, in.Scope, in.ReportID, func(l Locked) error { return c.run(ctx, l) }); err != nil {
 		if apperr.Is(err, apperr.Conflict) {
 			u.d.Counters.Refused()
@@ -61,10 +64,22 @@ func (u *UseCase) Create(ctx context.Context, in Creation) (Created, error) {
 type creating struct {
 	*UseCase
 	in       Creation
+	missing  bool // there is no file to begin with
 	link     string
 	opened   session.Session
 	closed   *session.Session // the one that made way
 	replayed bool
+}
+
+// lookForFile asks the store before the report's row is held: an answer may take its time.
+func (c *creating) lookForFile(ctx context.Context) error {
+	key, err := c.d.Files.Parse(c.in.Path)
+	if err != nil {
+		return nil //nolint:nilerr // template refuses it, after what counts more
+	}
+	found, err := c.d.Files.Exists(ctx, c.in.Scope, key)
+	c.missing = !found
+	return err
 }
 
 func (c *creating) run(ctx context.Context, l Locked) error {
@@ -129,6 +144,10 @@ func (c *creating) template(ctx context.Context, l Locked) (string, error) {
 	own, err := c.d.Files.Parse(template.Path)
 	if (err != nil || asked != own) && !c.d.Files.Owns(c.in.Scope, asked) {
 		return "", session.ErrNoTemplate
+	}
+	if c.missing {
+		return "", session.ErrNoTemplate.WithDetails(
+			"the file of the template is not in the store; upload it there, or choose another template")
 	}
 	if c.link, err = c.d.Files.Link(ctx, c.in.Scope, asked); apperr.Is(err, apperr.NotFound) { // another laboratory's
 		return "", session.ErrNoTemplate.WithCause(err)

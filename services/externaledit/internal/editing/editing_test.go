@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/idempotency"
@@ -21,7 +22,10 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 )
 
-const ttl = 8 * time.Hour
+const (
+	ttl         = 8 * time.Hour
+	earlierSave = "labs/12/external-edit/7001/1/1-x/report.docx"
+)
 
 type tokens struct{}
 
@@ -58,9 +62,14 @@ func newBench(t *testing.T) *bench {
 		counters: &counters{}}
 	b.store.AddReport(12, session.Report{ID: 7001})
 	b.store.AddTemplate(12, session.Template{ID: 1, Path: "templates/t.docx"}, false)
+	b.store.AddTemplate(0, session.Template{ID: 3, Path: "templates/lost.docx"}, false)
 	b.store.AddTemplate(12, session.Template{ID: 2, Path: "labs/13/foreign.docx"}, false)
+	files := memory.NewFiles()
+	for _, key := range []string{"templates/t.docx", "labs/13/foreign.docx", earlierSave} {
+		files.Add(key, []byte("PK"))
+	}
 	b.UseCase = editing.New(editing.Deps{
-		Reports: memory.Editing{Store: b.store}, Files: memory.NewFiles(), Tokens: tokens{}, Clock: b.clock, TTL: ttl,
+		Reports: memory.Editing{Store: b.store}, Files: files, Tokens: tokens{}, Clock: b.clock, TTL: ttl,
 		NewID: func() string { return "token" }, Wake: func() {}, Counters: b.counters,
 	})
 	return b
@@ -183,6 +192,57 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
+func TestAnAdministratorEndsWhoeversSession(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	created := b.mustCreate(b.creation(77))
+	in := editing.Termination{Scope: b.scope, ID: created.ID, By: session.Author{ID: 90, Name: "Admin"}}
+	other := in
+	other.Scope = storetest.Scope(t, 13)
+	if err := b.Terminate(t.Context(), other); !errors.Is(err, session.ErrNoSession) {
+		t.Errorf("of another laboratory: %v", err)
+	}
+	for range 2 { // the first answer may be lost
+		if err := b.Terminate(t.Context(), in); err != nil {
+			t.Error(err)
+		}
+	}
+	_, _, err := b.Heartbeat(t.Context(), b.scope, session.Grant{SessionID: created.ID, ReportID: 7001, TokenID: "token"},
+		created.ID)
+	if e, _ := apperr.From(err); e == nil || e.Kind != apperr.Forbidden ||
+		!strings.Contains(e.Details, "ended by an administrator") {
+		t.Errorf("the former holder hears %v", err)
+	}
+	if diff := cmp.Diff([]string{"session_created", "session_ended admin"}, b.events()); diff != "" {
+		t.Error(diff)
+	}
+	log := b.store.Entries()
+	if len(log) != 1 || log[0].Category != activitylog.ExternalEditEnded || log[0].Actor.ID != 90 {
+		t.Errorf("activity log %+v", log)
+	}
+	if !slices.Equal(b.counters.ended, []session.EndReason{session.ByAdmin}) {
+		t.Errorf("%v", b.counters.ended)
+	}
+	b.mustCreate(b.creation(78))
+}
+
+func TestAnExpiredSessionThatAnAdministratorEndsHasExpired(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	created := b.mustCreate(b.creation(77))
+	b.clock.Advance(ttl)
+	in := editing.Termination{Scope: b.scope, ID: created.ID, By: session.Author{ID: 90, Name: "Admin"}}
+	if err := b.Terminate(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"session_created", "session_ended expired"}, b.events()); diff != "" {
+		t.Error(diff)
+	}
+	if log := b.store.Entries(); len(log) != 0 {
+		t.Errorf("activity log %+v", log)
+	}
+}
+
 func TestTheTimeCountsFromTheLastSignOfLife(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -229,6 +289,12 @@ func TestWhatMayNotBeOpened(t *testing.T) {
 		"a template in another laboratory's folder": {session.Report{ID: 7001}, func(c *editing.Creation) {
 			c.TemplateID, c.Path = 2, "labs/13/foreign.docx"
 		}, apperr.Invalid},
+		"a template without its file": {session.Report{ID: 7001}, func(c *editing.Creation) {
+			c.TemplateID, c.Path = 3, "templates/lost.docx"
+		}, apperr.Invalid},
+		"an earlier save without its file": {session.Report{ID: 7001}, func(c *editing.Creation) {
+			c.Path = "labs/12/external-edit/7001/1/2-x/report.docx"
+		}, apperr.Invalid},
 		"no path": {session.Report{ID: 7001}, func(c *editing.Creation) { c.Path = "a/../../b" }, apperr.Invalid},
 	} {
 		b := newBench(t)
@@ -244,7 +310,7 @@ func TestWhatMayNotBeOpened(t *testing.T) {
 	}
 	b := newBench(t)
 	own := b.creation(77)
-	own.Path = "labs/12/external-edit/7001/1/1-x/report.docx" // an earlier save
+	own.Path = earlierSave
 	if got := b.mustCreate(own); got.TemplateLink != "https://link/"+own.Path {
 		t.Errorf("%+v", got)
 	}

@@ -2,7 +2,9 @@ package editing
 
 import (
 	"context"
+	"time"
 
+	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
@@ -20,10 +22,42 @@ func (u *UseCase) End(ctx context.Context, scope authn.LabScope, id, userID int6
 	if s.End != session.Active {
 		return nil
 	}
-	var closed bool
-	err = u.d.Reports.Lock(ctx, scope, s.ReportID, func(l Locked) error {
+	return u.end(ctx, scope, &s, session.ByAuthor, nil)
+}
+
+// Termination asks for the end of whoever's session.
+type Termination struct {
+	Scope authn.LabScope
+	ID    int64 // of the session
+	By    session.Author
+}
+
+// Terminate closes whoever's session for an administrator: its author's machine died, and nobody wants to go on. It is
+// written down who did it. Ending a session that has ended changes nothing. Errors: NotFound.
+func (u *UseCase) Terminate(ctx context.Context, in Termination) error {
+	s, err := u.d.Reports.Session(ctx, in.Scope, in.ID)
+	if err != nil || s.End != session.Active {
+		return err
+	}
+	return u.end(ctx, in.Scope, &s, session.ByAdmin, func(l Locked, now time.Time) error {
+		return l.Log(ctx, activitylog.Entry{
+			Category: activitylog.ExternalEditEnded, Actor: activitylog.Actor{ID: in.By.ID, Name: in.By.Name}, At: now,
+			Text: "External edit session ended",
+			Meta: activitylog.Change[holder]{Old: holder{s.ID, s.Author.ID, s.Author.Name}},
+		})
+	})
+}
+
+// end closes the session, which may have ended meanwhile. audit writes down what an administrator did; an expired session
+// ends as such.
+func (u *UseCase) end(
+	ctx context.Context, scope authn.LabScope, s *session.Session, reason session.EndReason,
+	audit func(Locked, time.Time) error,
+) error {
+	id, closed := s.ID, false
+	err := u.d.Reports.Lock(ctx, scope, s.ReportID, func(l Locked) (err error) {
 		now := u.now()
-		if s, err = l.Session(ctx, id); err != nil {
+		if *s, err = l.Session(ctx, id); err != nil {
 			return err
 		}
 		closed = s.End == session.Active
@@ -31,9 +65,12 @@ func (u *UseCase) End(ctx context.Context, scope authn.LabScope, id, userID int6
 		case !closed:
 			return nil
 		case s.HasExpired(now):
-			return u.closeExpired(ctx, l, &s, now)
+			return u.closeExpired(ctx, l, s, now)
 		}
-		return Close(ctx, l, &s, session.ByAuthor, now)
+		if err := Close(ctx, l, s, reason, now); err != nil || audit == nil {
+			return err
+		}
+		return audit(l, now)
 	})
 	if err != nil || !closed {
 		return err

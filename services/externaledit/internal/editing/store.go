@@ -50,6 +50,8 @@ type Files interface {
 	URL(key string) string
 	// Owns reports whether the key is one of the laboratory's.
 	Owns(scope authn.LabScope, key string) bool
+	// Exists reports whether there is an object that Link may sign a link to.
+	Exists(ctx context.Context, scope authn.LabScope, key string) (bool, error)
 	// Link returns a download link of a file of the laboratory or of the platform.
 	Link(ctx context.Context, scope authn.LabScope, key string) (string, error)
 }

@@ -21,6 +21,8 @@ var (
 		"Editing reports needs the permission report_edit; ask an administrator of the laboratory")
 	errNotAllowedToRestore = apperr.New(apperr.Forbidden, "NOT_ALLOWED",
 		"Restoring an earlier save needs the permission report_edit_takeover; ask an administrator of the laboratory")
+	errNotAllowedToEnd = apperr.New(apperr.Forbidden, "NOT_ALLOWED",
+		"Ending another user's session needs the permission report_edit_takeover; ask an administrator of the laboratory")
 	errStaffOnly = apperr.New(apperr.Forbidden, "STAFF_ONLY",
 		"Editing sessions are shown to the staff of the laboratory alone")
 	errTokenRequired = apperr.New(apperr.Unauthenticated, "SESSION_TOKEN_REQUIRED",

@@ -20,6 +20,7 @@ type Editor interface {
 	Create(ctx context.Context, in editing.Creation) (editing.Created, error)
 	Show(ctx context.Context, scope authn.LabScope, reportID int64) (session.Session, error)
 	End(ctx context.Context, scope authn.LabScope, id, userID int64) error
+	Terminate(ctx context.Context, in editing.Termination) error
 	Heartbeat(ctx context.Context, scope authn.LabScope, grant session.Grant, id int64) (time.Time, string, error)
 	Held(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]session.Session, error)
 	Mint(s *session.Session) (string, error)

@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
 // GetSession returns the report's active session.
@@ -114,8 +115,32 @@ func (s *Server) EndSession(
 	if err := s.d.Editor.End(ctx, c.scope, in.GetEditId(), c.LabUserID); err != nil {
 		return nil, err
 	}
-	return &externaleditv1.EndSessionResponse{Message: "Session has been inactivated"}, nil
+	return &externaleditv1.EndSessionResponse{Message: ended}, nil
 }
+
+// ForceEndSession ends whoever's session for an administrator.
+func (s *Server) ForceEndSession(
+	ctx context.Context, in *externaleditv1.ForceEndSessionRequest,
+) (*externaleditv1.ForceEndSessionResponse, error) {
+	c, err := callerOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c.grant != nil || !c.Has(permissionTakeOver) {
+		return nil, errNotAllowedToEnd
+	}
+	if err := positive("edit_id", in.GetEditId()); err != nil {
+		return nil, err
+	}
+	by := session.Author{ID: c.ActorID(), Name: c.ActorName()}
+	if err := s.d.Editor.Terminate(ctx, editing.Termination{Scope: c.scope, ID: in.GetEditId(), By: by}); err != nil {
+		return nil, err
+	}
+	return &externaleditv1.ForceEndSessionResponse{Message: ended}, nil
+}
+
+// ended is the documented answer.
+const ended = "Session has been inactivated"
 
 // Heartbeat keeps a session alive for its desktop client.
 func (s *Server) Heartbeat(

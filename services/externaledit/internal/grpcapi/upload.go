@@ -1,12 +1,14 @@
 package grpcapi
 
 import (
+	"bytes"
 	"errors"
 	"io"
 
 	"google.golang.org/grpc"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/chunk"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
@@ -47,18 +49,21 @@ func (s *Server) UploadFiles(stream uploadStream) error {
 	})
 }
 
+// chunkField is the field of UploadFilesRequest that carries bytes.
+const chunkField = 3
+
 // form is the stream as upload.Form.
 type form struct {
 	stream uploadStream
 	file   *externaleditv1.UploadFile // that follows, when it was met while the body before was read
-	chunk  []byte                     // what is left of the last message
+	chunk  io.Reader                  // what is left of the last message; io.EOF at its end
 	end    error
 }
 
 // Next implements upload.Form.
 func (f *form) Next() (upload.Part, error) {
 	for f.file == nil {
-		f.chunk = nil
+		f.chunk = nil // what nobody read of the part before
 		if err := f.receive(); err != nil {
 			return upload.Part{}, err
 		}
@@ -74,16 +79,21 @@ func (f *form) receive() error {
 	if f.end != nil {
 		return f.end
 	}
-	message, err := f.stream.Recv()
-	if err != nil {
+	message := &externaleditv1.UploadFilesRequest{}
+	in := chunk.In{Field: chunkField, Message: message}
+	if err := f.stream.RecvMsg(&in); err != nil {
 		f.end = err
 		return err
+	}
+	if in.Data != nil {
+		f.chunk = in.Data
+		return nil
 	}
 	switch part := message.GetPart().(type) {
 	case *externaleditv1.UploadFilesRequest_File:
 		f.file = part.File
 	case *externaleditv1.UploadFilesRequest_Chunk:
-		f.chunk = part.Chunk
+		f.chunk = bytes.NewReader(part.Chunk)
 	default:
 		f.end = errOrder
 	}
@@ -95,7 +105,13 @@ type body struct{ f *form }
 
 // Read implements io.Reader.
 func (b body) Read(p []byte) (int, error) {
-	for len(b.f.chunk) == 0 {
+	for {
+		if b.f.chunk != nil {
+			if n, err := b.f.chunk.Read(p); n > 0 || err == nil {
+				return n, err
+			}
+			b.f.chunk = nil
+		}
 		if b.f.file != nil {
 			return 0, io.EOF
 		}
@@ -103,7 +119,4 @@ func (b body) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	n := copy(p, b.f.chunk)
-	b.f.chunk = b.f.chunk[n:]
-	return n, nil
 }

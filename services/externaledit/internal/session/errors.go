@@ -16,7 +16,7 @@ var (
 	ErrSessionExists = apperr.New(apperr.Conflict, "SESSION_ALREADY_ACTIVE",
 		"A session is already active for this report")
 	ErrNotAuthor = apperr.New(apperr.Forbidden, "NOT_THE_AUTHOR",
-		"Only the author may end the session; to replace it, create one with take_over")
+		"Only the author may end the session; to replace it, create one with take_over, or have an administrator end it")
 	ErrInactive = apperr.New(apperr.Forbidden, "SESSION_INACTIVE",
 		"The session is not active any more")
 	ErrSignedReport = apperr.New(apperr.Forbidden, "REPORT_SIGNED",

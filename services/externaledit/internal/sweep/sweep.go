@@ -23,6 +23,8 @@ type Store interface {
 	Lead(ctx context.Context, work func(context.Context) error) error
 	// Expired returns at most limit reports whose session expired before now and was not closed.
 	Expired(ctx context.Context, now time.Time, limit int) ([]Due, error)
+	// CloseOrphan closes the expired session of a report whose row is gone. It returns false when there is none.
+	CloseOrphan(ctx context.Context, scope authn.LabScope, reportID int64, now time.Time) (bool, error)
 	// Stale returns at most limit uploads above after, by id, that showed no progress since before and were not linked.
 	Stale(ctx context.Context, before time.Time, after int64, limit int) ([]session.Upload, error)
 	// ForgetKeys deletes idempotency keys that expired before now.
@@ -37,13 +39,14 @@ type Sessions interface {
 // Outcomes that are counted.
 const (
 	Closed  = "session_closed"
+	Orphan  = "orphan_closed" // a session whose report was deleted
 	Deleted = "upload_deleted"
 	Keys    = "key_forgotten"
 	Failed  = "failed"
 )
 
 // Outcomes lists them.
-func Outcomes() []string { return []string{Closed, Deleted, Keys, Failed} }
+func Outcomes() []string { return []string{Closed, Orphan, Deleted, Keys, Failed} }
 
 // Counters counts outcomes.
 type Counters interface {
@@ -95,13 +98,23 @@ func (s *Sweeper) sessions(ctx context.Context) error {
 	due, err := s.d.Store.Expired(ctx, s.d.Clock.Now(), page)
 	problems := []error{err}
 	for _, d := range due {
-		scope, err := scopeOf(d.LabID)
-		if err == nil {
-			err = s.d.Sessions.CloseExpired(ctx, scope, d.ReportID)
-		}
-		problems = append(problems, s.count(Closed, err))
+		outcome, err := s.close(ctx, d)
+		problems = append(problems, s.count(outcome, err))
 	}
 	return errors.Join(problems...)
+}
+
+// close ends one session. That of a report which was deleted has no row to lock, and nobody is left to be told.
+func (s *Sweeper) close(ctx context.Context, d Due) (outcome string, err error) {
+	scope, err := scopeOf(d.LabID)
+	if err != nil {
+		return Closed, err
+	}
+	if err = s.d.Sessions.CloseExpired(ctx, scope, d.ReportID); !errors.Is(err, session.ErrNoReport) {
+		return Closed, err
+	}
+	_, err = s.d.Store.CloseOrphan(ctx, scope, d.ReportID, s.d.Clock.Now())
+	return Orphan, err
 }
 
 func (s *Sweeper) uploads(ctx context.Context) error {

@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash"
 	"io"
+	"runtime/debug"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -33,30 +35,31 @@ var errUnexpected = apperr.New(apperr.Invalid, "FILE_UNEXPECTED",
 // reception is the files of a save while they arrive.
 type reception struct {
 	*saving
-	ctx    context.Context // ends, with the reason, when the Word document turns out to be none
-	refuse context.CancelCauseFunc
-	stored map[string]session.Stored // by field
-	word   chan struct{}             // closed when the Word document was checked; nil before it arrived
+	ctx       context.Context // ends, with the reason, when the Word document cannot be stored or turns out to be none
+	refuse    context.CancelCauseFunc
+	arrived   map[string]bool // by field
+	word, pdf session.Stored
+	wordDone  chan struct{} // closed when the Word document was stored and checked; nil before it arrived
 }
 
 // receive stores both files and checks them while they pass by; the Word document, which has its directory at the end,
-// once it is stored and while the PDF arrives.
+// once it is stored. That, and what the store takes to make it durable, happens while the PDF arrives.
 func (s *saving) receive(ctx context.Context, form Form) (word, pdf session.Stored, err error) {
-	r := &reception{saving: s, stored: map[string]session.Stored{}}
+	r := &reception{saving: s, arrived: map[string]bool{}}
 	r.ctx, r.refuse = context.WithCancelCause(ctx)
 	defer r.refuse(nil)
 	go r.touch()
 	err = r.all(form)
-	if r.word != nil {
+	if r.wordDone != nil {
 		if err != nil {
 			r.refuse(err)
 		}
-		<-r.word
+		<-r.wordDone
 	}
 	if refused := context.Cause(r.ctx); refused != nil && ctx.Err() == nil {
 		err = refused
 	}
-	return r.stored[document.Word.Field], r.stored[document.PDF.Field], err
+	return r.word, r.pdf, err
 }
 
 // touchEvery is how often a slow upload tells the sweeper that it is alive.
@@ -92,7 +95,7 @@ func (r *reception) all(form Form) error {
 
 func (r *reception) complete() error {
 	for _, kind := range []document.Kind{document.Word, document.PDF} {
-		if _, ok := r.stored[kind.Field]; !ok {
+		if !r.arrived[kind.Field] {
 			return kind.Missing()
 		}
 	}
@@ -107,7 +110,7 @@ func (r *reception) part(p Part) error {
 	case !known: // a plain value of the form
 		return skip(p.Body)
 	}
-	if _, ok := r.stored[kind.Field]; ok {
+	if r.arrived[kind.Field] {
 		return kind.Repeated()
 	}
 	if err := kind.CheckName(p.FileName); err != nil {
@@ -132,7 +135,7 @@ func skip(body io.Reader) error {
 
 func (r *reception) file(kind document.Kind, body io.Reader) error {
 	source := bufio.NewReaderSize(&limited{r: body, left: kind.MaxBytes, tooLarge: kind.TooLarge, ended: r.ctx},
-		readBuffer)
+		document.HeadBytes)
 	head, err := source.Peek(document.HeadBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -140,42 +143,83 @@ func (r *reception) file(kind document.Kind, body io.Reader) error {
 	if err := kind.CheckHead(head); err != nil {
 		return err
 	}
+	r.arrived[kind.Field] = true
 	if kind.Field == document.Word.Field {
-		return r.storeWord(kind, source)
+		return r.takeWord(source)
 	}
+	return r.storePDF(source)
+}
+
+func (r *reception) storePDF(source io.Reader) (err error) {
 	scanner := &document.PDFScanner{}
-	if err := r.store(kind, r.upload.PDFKey, io.TeeReader(source, scanner)); err != nil {
+	if r.pdf, err = r.store(document.PDF, r.upload.PDFKey, io.TeeReader(source, scanner)); err != nil {
 		return err
 	}
 	return scanner.Finish()
 }
 
-const readBuffer = 64 << 10
-
-func (r *reception) storeWord(kind document.Kind, source io.Reader) error {
-	if err := r.store(kind, r.upload.WordKey, source); err != nil {
-		return err
-	}
-	r.word = make(chan struct{})
-	size := r.stored[kind.Field].Size
+// takeWord returns when all of the document was read, or when it was refused before.
+func (r *reception) takeWord(source io.Reader) error {
+	read := make(chan struct{})
+	r.wordDone = make(chan struct{})
 	go func() {
-		defer close(r.word)
-		if err := document.CheckWord(newStoredFile(r.ctx, r.d.Files, r.scope, r.upload.WordKey, size), size); err != nil {
+		defer close(r.wordDone)
+		defer r.recovered()
+		if err := r.storeWord(&once{Reader: source, ended: func() { close(read) }}); err != nil {
 			r.refuse(err)
 		}
 	}()
-	return nil
+	select {
+	case <-read:
+		return nil
+	case <-r.wordDone:
+		return context.Cause(r.ctx)
+	}
 }
 
-func (r *reception) store(kind document.Kind, key string, source io.Reader) error {
+// recovered refuses a document that the check cannot stand. The server's recovery does not reach this goroutine, and the
+// process has other uploads.
+func (r *reception) recovered() {
+	if p := recover(); p != nil {
+		r.refuse(fmt.Errorf("panic of type %T while a Word document was stored or checked: %s", p, debug.Stack()))
+	}
+}
+
+func (r *reception) storeWord(source io.Reader) (err error) {
+	if r.word, err = r.store(document.Word, r.upload.WordKey, source); err != nil {
+		return err
+	}
+	size := r.word.Size
+	return document.CheckWord(newStoredFile(r.ctx, r.d.Files, r.scope, r.upload.WordKey, size), size)
+}
+
+// once calls ended at the end of its reader, which it leaves alone from then on: what follows is another part.
+type once struct {
+	io.Reader
+	ended func()
+	done  bool
+}
+
+// Read implements io.Reader.
+func (o *once) Read(p []byte) (int, error) {
+	if o.done {
+		return 0, io.EOF
+	}
+	n, err := o.Reader.Read(p)
+	if o.done = errors.Is(err, io.EOF); o.done {
+		o.ended()
+	}
+	return n, err
+}
+
+func (r *reception) store(kind document.Kind, key string, source io.Reader) (session.Stored, error) {
 	sum := sha256.New()
 	size, err := r.d.Files.Put(r.ctx, r.scope, key, kind.ContentType, io.TeeReader(source, sum))
 	if err != nil {
-		return err
+		return session.Stored{}, err
 	}
 	r.d.Counters.Received(kind.Field, size)
-	r.stored[kind.Field] = session.Stored{URL: r.d.Files.URL(key), SHA256: digest(sum), Size: size}
-	return nil
+	return session.Stored{URL: r.d.Files.URL(key), SHA256: digest(sum), Size: size}, nil
 }
 
 func digest(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }

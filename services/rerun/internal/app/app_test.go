@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -33,6 +32,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
@@ -74,32 +74,15 @@ type bench struct {
 	queue  *queue
 	client rerunv1.RerunServiceClient
 	admin  string
-	logs   *syncBuffer
+	logs   *servicetest.Logs
 	cancel context.CancelFunc
 	ended  chan error
-}
-
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 // newBench is a bench without its service; it shows the service's logs when the test failed.
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, queue: &queue{}, logs: &syncBuffer{}, ended: make(chan error, 1)}
+	b := &bench{t: t, queue: &queue{}, logs: &servicetest.Logs{}, ended: make(chan error, 1)}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(b.logs)
@@ -115,7 +98,7 @@ func start(t *testing.T, overrides ...string) *bench {
 	b.db, dsn = mysqltest.Open(t)
 	server := redistest.Start(t)
 	b.redis = server.Client()
-	grpcPort, adminPort := freePort(t), freePort(t)
+	grpcPort, adminPort := strconv.Itoa(servicetest.FreePort(t)), strconv.Itoa(servicetest.FreePort(t))
 	environ := append(b.environ(dsn, server.Addr), "RERUN_GRPC_PORT="+grpcPort, "RERUN_ADMIN_PORT="+adminPort)
 	cfg, err := app.Load(append(environ, overrides...))
 	if err != nil {
@@ -182,16 +165,6 @@ func (b *bench) serveQueue() string {
 	go func() { _ = s.Serve(l) }()
 	b.t.Cleanup(s.Stop)
 	return l.Addr().String()
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
 func (b *bench) get(path string) (int, string, error) {
@@ -339,8 +312,8 @@ func TestTwoLaboratoriesDoNotSeeEachOther(t *testing.T) {
 
 func TestAnAbsentDependencyMakesItLiveAndNotReady(t *testing.T) {
 	t.Parallel()
-	adminPort := freePort(t)
-	cfg, err := app.Load([]string{"RERUN_HOST=127.0.0.1", "RERUN_GRPC_PORT=" + freePort(t), "RERUN_ADMIN_PORT=" +
+	adminPort := strconv.Itoa(servicetest.FreePort(t))
+	cfg, err := app.Load([]string{"RERUN_HOST=127.0.0.1", "RERUN_GRPC_PORT=" + strconv.Itoa(servicetest.FreePort(t)), "RERUN_ADMIN_PORT=" +
 		adminPort, "RERUN_DRAIN_DELAY_SECONDS=0",
 		"RERUN_DB_PORT=1", "RERUN_KV_PORT=1", "RERUN_KV_CONNECTION_TYPE=standalone",
 		"RERUN_MONGO_URI=mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200",

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -29,6 +28,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
@@ -65,26 +65,10 @@ type process struct {
 	grpc  string
 	admin string
 	cmd   *exec.Cmd
-	log   *logBuffer
+	log   *servicetest.Logs
 }
 
-// logBuffer is what the process wrote.
-type logBuffer struct {
-	mu  sync.Mutex // guards buf
-	buf bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
+// servicetest.Logs is what the process wrote.
 
 func newProcess(t testing.TB, env ...string) *process {
 	t.Helper()
@@ -93,7 +77,7 @@ func newProcess(t testing.TB, env ...string) *process {
 
 func newProcessOn(t testing.TB, server *redistest.Server, env ...string) *process {
 	t.Helper()
-	p := &process{t: t, redis: server, log: &logBuffer{}}
+	p := &process{t: t, redis: server, log: &servicetest.Logs{}}
 	host, port, err := net.SplitHostPort(p.redis.Addr)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -28,7 +30,7 @@ func openCluster(t *testing.T) (*engine.Redis, []*redis.Client) {
 	nodes := make([]*redis.Client, 3)
 	var buses []string
 	for i := range nodes {
-		bus := freePort(t)
+		bus := strconv.Itoa(servicetest.FreePort(t))
 		server := redistest.Start(t, "--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", "2000")
 		addrs[i], nodes[i], buses = server.Addr, server.Client(), append(buses, bus)
 	}
@@ -60,20 +62,6 @@ func openCluster(t *testing.T) (*engine.Redis, []*redis.Client) {
 		t.Fatal(err)
 	}
 	return q, nodes
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 // whole returns what is missing until every node knows all three and all slots are served.

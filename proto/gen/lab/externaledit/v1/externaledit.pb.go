@@ -383,6 +383,94 @@ func (x *EndSessionResponse) GetMessage() string {
 	return ""
 }
 
+type ForceEndSessionRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	EditId        int64                  `protobuf:"varint,1,opt,name=edit_id,json=editId,proto3" json:"edit_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForceEndSessionRequest) Reset() {
+	*x = ForceEndSessionRequest{}
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForceEndSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForceEndSessionRequest) ProtoMessage() {}
+
+func (x *ForceEndSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForceEndSessionRequest.ProtoReflect.Descriptor instead.
+func (*ForceEndSessionRequest) Descriptor() ([]byte, []int) {
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ForceEndSessionRequest) GetEditId() int64 {
+	if x != nil {
+		return x.EditId
+	}
+	return 0
+}
+
+type ForceEndSessionResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Message       string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForceEndSessionResponse) Reset() {
+	*x = ForceEndSessionResponse{}
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForceEndSessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForceEndSessionResponse) ProtoMessage() {}
+
+func (x *ForceEndSessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForceEndSessionResponse.ProtoReflect.Descriptor instead.
+func (*ForceEndSessionResponse) Descriptor() ([]byte, []int) {
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ForceEndSessionResponse) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 type UploadFilesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Part:
@@ -397,7 +485,7 @@ type UploadFilesRequest struct {
 
 func (x *UploadFilesRequest) Reset() {
 	*x = UploadFilesRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[6]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -409,7 +497,7 @@ func (x *UploadFilesRequest) String() string {
 func (*UploadFilesRequest) ProtoMessage() {}
 
 func (x *UploadFilesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[6]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -422,7 +510,7 @@ func (x *UploadFilesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadFilesRequest.ProtoReflect.Descriptor instead.
 func (*UploadFilesRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{6}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *UploadFilesRequest) GetPart() isUploadFilesRequest_Part {
@@ -493,7 +581,7 @@ type UploadStart struct {
 
 func (x *UploadStart) Reset() {
 	*x = UploadStart{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[7]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -505,7 +593,7 @@ func (x *UploadStart) String() string {
 func (*UploadStart) ProtoMessage() {}
 
 func (x *UploadStart) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[7]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -518,7 +606,7 @@ func (x *UploadStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadStart.ProtoReflect.Descriptor instead.
 func (*UploadStart) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{7}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *UploadStart) GetEditId() int64 {
@@ -548,7 +636,7 @@ type UploadFile struct {
 
 func (x *UploadFile) Reset() {
 	*x = UploadFile{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[8]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -560,7 +648,7 @@ func (x *UploadFile) String() string {
 func (*UploadFile) ProtoMessage() {}
 
 func (x *UploadFile) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[8]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -573,7 +661,7 @@ func (x *UploadFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadFile.ProtoReflect.Descriptor instead.
 func (*UploadFile) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{8}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *UploadFile) GetField() string {
@@ -608,7 +696,7 @@ type UploadFilesResponse struct {
 
 func (x *UploadFilesResponse) Reset() {
 	*x = UploadFilesResponse{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[9]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -620,7 +708,7 @@ func (x *UploadFilesResponse) String() string {
 func (*UploadFilesResponse) ProtoMessage() {}
 
 func (x *UploadFilesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[9]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -633,7 +721,7 @@ func (x *UploadFilesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadFilesResponse.ProtoReflect.Descriptor instead.
 func (*UploadFilesResponse) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{9}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *UploadFilesResponse) GetMessage() string {
@@ -666,7 +754,7 @@ type HeartbeatRequest struct {
 
 func (x *HeartbeatRequest) Reset() {
 	*x = HeartbeatRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[10]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -678,7 +766,7 @@ func (x *HeartbeatRequest) String() string {
 func (*HeartbeatRequest) ProtoMessage() {}
 
 func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[10]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -691,7 +779,7 @@ func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatRequest.ProtoReflect.Descriptor instead.
 func (*HeartbeatRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{10}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *HeartbeatRequest) GetEditId() int64 {
@@ -713,7 +801,7 @@ type HeartbeatResponse struct {
 
 func (x *HeartbeatResponse) Reset() {
 	*x = HeartbeatResponse{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[11]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -725,7 +813,7 @@ func (x *HeartbeatResponse) String() string {
 func (*HeartbeatResponse) ProtoMessage() {}
 
 func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[11]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -738,7 +826,7 @@ func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatResponse.ProtoReflect.Descriptor instead.
 func (*HeartbeatResponse) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{11}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *HeartbeatResponse) GetExpiresAt() int64 {
@@ -764,7 +852,7 @@ type ListRevisionsRequest struct {
 
 func (x *ListRevisionsRequest) Reset() {
 	*x = ListRevisionsRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[12]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -776,7 +864,7 @@ func (x *ListRevisionsRequest) String() string {
 func (*ListRevisionsRequest) ProtoMessage() {}
 
 func (x *ListRevisionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[12]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -789,7 +877,7 @@ func (x *ListRevisionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRevisionsRequest.ProtoReflect.Descriptor instead.
 func (*ListRevisionsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{12}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListRevisionsRequest) GetLabReportId() int64 {
@@ -808,7 +896,7 @@ type ListRevisionsResponse struct {
 
 func (x *ListRevisionsResponse) Reset() {
 	*x = ListRevisionsResponse{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[13]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -820,7 +908,7 @@ func (x *ListRevisionsResponse) String() string {
 func (*ListRevisionsResponse) ProtoMessage() {}
 
 func (x *ListRevisionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[13]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -833,7 +921,7 @@ func (x *ListRevisionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRevisionsResponse.ProtoReflect.Descriptor instead.
 func (*ListRevisionsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{13}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListRevisionsResponse) GetRevisions() []*Revision {
@@ -871,7 +959,7 @@ type Revision struct {
 
 func (x *Revision) Reset() {
 	*x = Revision{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[14]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -883,7 +971,7 @@ func (x *Revision) String() string {
 func (*Revision) ProtoMessage() {}
 
 func (x *Revision) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[14]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -896,7 +984,7 @@ func (x *Revision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Revision.ProtoReflect.Descriptor instead.
 func (*Revision) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{14}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Revision) GetId() int64 {
@@ -1007,7 +1095,7 @@ type RestoreRevisionRequest struct {
 
 func (x *RestoreRevisionRequest) Reset() {
 	*x = RestoreRevisionRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[15]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1019,7 +1107,7 @@ func (x *RestoreRevisionRequest) String() string {
 func (*RestoreRevisionRequest) ProtoMessage() {}
 
 func (x *RestoreRevisionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[15]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1032,7 +1120,7 @@ func (x *RestoreRevisionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreRevisionRequest.ProtoReflect.Descriptor instead.
 func (*RestoreRevisionRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{15}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RestoreRevisionRequest) GetLabReportId() int64 {
@@ -1059,7 +1147,7 @@ type RestoreRevisionResponse struct {
 
 func (x *RestoreRevisionResponse) Reset() {
 	*x = RestoreRevisionResponse{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[16]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1071,7 +1159,7 @@ func (x *RestoreRevisionResponse) String() string {
 func (*RestoreRevisionResponse) ProtoMessage() {}
 
 func (x *RestoreRevisionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[16]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1084,7 +1172,7 @@ func (x *RestoreRevisionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreRevisionResponse.ProtoReflect.Descriptor instead.
 func (*RestoreRevisionResponse) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{16}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RestoreRevisionResponse) GetMessage() string {
@@ -1110,7 +1198,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[17]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1122,7 +1210,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[17]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1135,7 +1223,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{17}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *WatchEventsRequest) GetLabReportId() int64 {
@@ -1156,7 +1244,7 @@ type HasOpenSessionRequest struct {
 
 func (x *HasOpenSessionRequest) Reset() {
 	*x = HasOpenSessionRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[18]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1168,7 +1256,7 @@ func (x *HasOpenSessionRequest) String() string {
 func (*HasOpenSessionRequest) ProtoMessage() {}
 
 func (x *HasOpenSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[18]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1181,7 +1269,7 @@ func (x *HasOpenSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HasOpenSessionRequest.ProtoReflect.Descriptor instead.
 func (*HasOpenSessionRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{18}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *HasOpenSessionRequest) GetLabId() int64 {
@@ -1208,7 +1296,7 @@ type HasOpenSessionResponse struct {
 
 func (x *HasOpenSessionResponse) Reset() {
 	*x = HasOpenSessionResponse{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[19]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1220,7 +1308,7 @@ func (x *HasOpenSessionResponse) String() string {
 func (*HasOpenSessionResponse) ProtoMessage() {}
 
 func (x *HasOpenSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[19]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1233,7 +1321,7 @@ func (x *HasOpenSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HasOpenSessionResponse.ProtoReflect.Descriptor instead.
 func (*HasOpenSessionResponse) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{19}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *HasOpenSessionResponse) GetIsOpen() bool {
@@ -1264,7 +1352,7 @@ type OpenSession struct {
 
 func (x *OpenSession) Reset() {
 	*x = OpenSession{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[20]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1276,7 +1364,7 @@ func (x *OpenSession) String() string {
 func (*OpenSession) ProtoMessage() {}
 
 func (x *OpenSession) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[20]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1289,7 +1377,7 @@ func (x *OpenSession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenSession.ProtoReflect.Descriptor instead.
 func (*OpenSession) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{20}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *OpenSession) GetEditId() int64 {
@@ -1354,6 +1442,10 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\x11EndSessionRequest\x12%\n" +
 	"\aedit_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06editId\".\n" +
 	"\x12EndSessionResponse\x12\x18\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\"1\n" +
+	"\x16ForceEndSessionRequest\x12\x17\n" +
+	"\aedit_id\x18\x01 \x01(\x03R\x06editId\"3\n" +
+	"\x17ForceEndSessionResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\"\xa5\x01\n" +
 	"\x12UploadFilesRequest\x128\n" +
 	"\x05start\x18\x01 \x01(\v2 .lab.externaledit.v1.UploadStartH\x00R\x05start\x125\n" +
@@ -1425,13 +1517,14 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\vauthor_name\x18\x03 \x01(\tR\n" +
 	"authorName\x12\x1d\n" +
 	"\n" +
-	"created_at\x18\x04 \x01(\x03R\tcreatedAt2\xa3\v\n" +
+	"created_at\x18\x04 \x01(\x03R\tcreatedAt2\xde\f\n" +
 	"\x13ExternalEditService\x12\xa2\x01\n" +
 	"\n" +
 	"GetSession\x12&.lab.externaledit.v1.GetSessionRequest\x1a'.lab.externaledit.v1.GetSessionResponse\"C\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02.\x12,/api-v3/report/external-edit/{lab_report_id}\x12\xae\x01\n" +
 	"\rCreateSession\x12).lab.externaledit.v1.CreateSessionRequest\x1a*.lab.externaledit.v1.CreateSessionResponse\"F\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/report/external-edit/{lab_report_id}\x12\x9c\x01\n" +
 	"\n" +
-	"EndSession\x12&.lab.externaledit.v1.EndSessionRequest\x1a'.lab.externaledit.v1.EndSessionResponse\"=\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02(\x1a&/api-v3/report/external-edit/{edit_id}\x12s\n" +
+	"EndSession\x12&.lab.externaledit.v1.EndSessionRequest\x1a'.lab.externaledit.v1.EndSessionResponse\"=\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02(\x1a&/api-v3/report/external-edit/{edit_id}\x12\xb8\x01\n" +
+	"\x0fForceEndSession\x12+.lab.externaledit.v1.ForceEndSessionRequest\x1a,.lab.externaledit.v1.ForceEndSessionResponse\"J\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x025\"3/api-v3/report/external-edit/sessions/{edit_id}/end\x12s\n" +
 	"\vUploadFiles\x12'.lab.externaledit.v1.UploadFilesRequest\x1a(.lab.externaledit.v1.UploadFilesResponse\"\x0f\x8a\xe7\x18\v\b\x01\x12\agateway(\x01\x12\xa9\x01\n" +
 	"\tHeartbeat\x12%.lab.externaledit.v1.HeartbeatRequest\x1a&.lab.externaledit.v1.HeartbeatResponse\"M\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x028\"6/api-v3/report/external-edit/agent/{edit_id}/heartbeat\x12\xb5\x01\n" +
 	"\rListRevisions\x12).lab.externaledit.v1.ListRevisionsRequest\x1a*.lab.externaledit.v1.ListRevisionsResponse\"M\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x028\x126/api-v3/report/external-edit/{lab_report_id}/revisions\x12\xd1\x01\n" +
@@ -1451,7 +1544,7 @@ func file_lab_externaledit_v1_externaledit_proto_rawDescGZIP() []byte {
 	return file_lab_externaledit_v1_externaledit_proto_rawDescData
 }
 
-var file_lab_externaledit_v1_externaledit_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_lab_externaledit_v1_externaledit_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_lab_externaledit_v1_externaledit_proto_goTypes = []any{
 	(*GetSessionRequest)(nil),       // 0: lab.externaledit.v1.GetSessionRequest
 	(*GetSessionResponse)(nil),      // 1: lab.externaledit.v1.GetSessionResponse
@@ -1459,49 +1552,53 @@ var file_lab_externaledit_v1_externaledit_proto_goTypes = []any{
 	(*CreateSessionResponse)(nil),   // 3: lab.externaledit.v1.CreateSessionResponse
 	(*EndSessionRequest)(nil),       // 4: lab.externaledit.v1.EndSessionRequest
 	(*EndSessionResponse)(nil),      // 5: lab.externaledit.v1.EndSessionResponse
-	(*UploadFilesRequest)(nil),      // 6: lab.externaledit.v1.UploadFilesRequest
-	(*UploadStart)(nil),             // 7: lab.externaledit.v1.UploadStart
-	(*UploadFile)(nil),              // 8: lab.externaledit.v1.UploadFile
-	(*UploadFilesResponse)(nil),     // 9: lab.externaledit.v1.UploadFilesResponse
-	(*HeartbeatRequest)(nil),        // 10: lab.externaledit.v1.HeartbeatRequest
-	(*HeartbeatResponse)(nil),       // 11: lab.externaledit.v1.HeartbeatResponse
-	(*ListRevisionsRequest)(nil),    // 12: lab.externaledit.v1.ListRevisionsRequest
-	(*ListRevisionsResponse)(nil),   // 13: lab.externaledit.v1.ListRevisionsResponse
-	(*Revision)(nil),                // 14: lab.externaledit.v1.Revision
-	(*RestoreRevisionRequest)(nil),  // 15: lab.externaledit.v1.RestoreRevisionRequest
-	(*RestoreRevisionResponse)(nil), // 16: lab.externaledit.v1.RestoreRevisionResponse
-	(*WatchEventsRequest)(nil),      // 17: lab.externaledit.v1.WatchEventsRequest
-	(*HasOpenSessionRequest)(nil),   // 18: lab.externaledit.v1.HasOpenSessionRequest
-	(*HasOpenSessionResponse)(nil),  // 19: lab.externaledit.v1.HasOpenSessionResponse
-	(*OpenSession)(nil),             // 20: lab.externaledit.v1.OpenSession
-	(*v1.Event)(nil),                // 21: lab.type.v1.Event
+	(*ForceEndSessionRequest)(nil),  // 6: lab.externaledit.v1.ForceEndSessionRequest
+	(*ForceEndSessionResponse)(nil), // 7: lab.externaledit.v1.ForceEndSessionResponse
+	(*UploadFilesRequest)(nil),      // 8: lab.externaledit.v1.UploadFilesRequest
+	(*UploadStart)(nil),             // 9: lab.externaledit.v1.UploadStart
+	(*UploadFile)(nil),              // 10: lab.externaledit.v1.UploadFile
+	(*UploadFilesResponse)(nil),     // 11: lab.externaledit.v1.UploadFilesResponse
+	(*HeartbeatRequest)(nil),        // 12: lab.externaledit.v1.HeartbeatRequest
+	(*HeartbeatResponse)(nil),       // 13: lab.externaledit.v1.HeartbeatResponse
+	(*ListRevisionsRequest)(nil),    // 14: lab.externaledit.v1.ListRevisionsRequest
+	(*ListRevisionsResponse)(nil),   // 15: lab.externaledit.v1.ListRevisionsResponse
+	(*Revision)(nil),                // 16: lab.externaledit.v1.Revision
+	(*RestoreRevisionRequest)(nil),  // 17: lab.externaledit.v1.RestoreRevisionRequest
+	(*RestoreRevisionResponse)(nil), // 18: lab.externaledit.v1.RestoreRevisionResponse
+	(*WatchEventsRequest)(nil),      // 19: lab.externaledit.v1.WatchEventsRequest
+	(*HasOpenSessionRequest)(nil),   // 20: lab.externaledit.v1.HasOpenSessionRequest
+	(*HasOpenSessionResponse)(nil),  // 21: lab.externaledit.v1.HasOpenSessionResponse
+	(*OpenSession)(nil),             // 22: lab.externaledit.v1.OpenSession
+	(*v1.Event)(nil),                // 23: lab.type.v1.Event
 }
 var file_lab_externaledit_v1_externaledit_proto_depIdxs = []int32{
-	7,  // 0: lab.externaledit.v1.UploadFilesRequest.start:type_name -> lab.externaledit.v1.UploadStart
-	8,  // 1: lab.externaledit.v1.UploadFilesRequest.file:type_name -> lab.externaledit.v1.UploadFile
-	14, // 2: lab.externaledit.v1.ListRevisionsResponse.revisions:type_name -> lab.externaledit.v1.Revision
-	14, // 3: lab.externaledit.v1.RestoreRevisionResponse.revision:type_name -> lab.externaledit.v1.Revision
-	20, // 4: lab.externaledit.v1.HasOpenSessionResponse.sessions:type_name -> lab.externaledit.v1.OpenSession
+	9,  // 0: lab.externaledit.v1.UploadFilesRequest.start:type_name -> lab.externaledit.v1.UploadStart
+	10, // 1: lab.externaledit.v1.UploadFilesRequest.file:type_name -> lab.externaledit.v1.UploadFile
+	16, // 2: lab.externaledit.v1.ListRevisionsResponse.revisions:type_name -> lab.externaledit.v1.Revision
+	16, // 3: lab.externaledit.v1.RestoreRevisionResponse.revision:type_name -> lab.externaledit.v1.Revision
+	22, // 4: lab.externaledit.v1.HasOpenSessionResponse.sessions:type_name -> lab.externaledit.v1.OpenSession
 	0,  // 5: lab.externaledit.v1.ExternalEditService.GetSession:input_type -> lab.externaledit.v1.GetSessionRequest
 	2,  // 6: lab.externaledit.v1.ExternalEditService.CreateSession:input_type -> lab.externaledit.v1.CreateSessionRequest
 	4,  // 7: lab.externaledit.v1.ExternalEditService.EndSession:input_type -> lab.externaledit.v1.EndSessionRequest
-	6,  // 8: lab.externaledit.v1.ExternalEditService.UploadFiles:input_type -> lab.externaledit.v1.UploadFilesRequest
-	10, // 9: lab.externaledit.v1.ExternalEditService.Heartbeat:input_type -> lab.externaledit.v1.HeartbeatRequest
-	12, // 10: lab.externaledit.v1.ExternalEditService.ListRevisions:input_type -> lab.externaledit.v1.ListRevisionsRequest
-	15, // 11: lab.externaledit.v1.ExternalEditService.RestoreRevision:input_type -> lab.externaledit.v1.RestoreRevisionRequest
-	17, // 12: lab.externaledit.v1.ExternalEditService.WatchEvents:input_type -> lab.externaledit.v1.WatchEventsRequest
-	18, // 13: lab.externaledit.v1.ExternalEditService.HasOpenSession:input_type -> lab.externaledit.v1.HasOpenSessionRequest
-	1,  // 14: lab.externaledit.v1.ExternalEditService.GetSession:output_type -> lab.externaledit.v1.GetSessionResponse
-	3,  // 15: lab.externaledit.v1.ExternalEditService.CreateSession:output_type -> lab.externaledit.v1.CreateSessionResponse
-	5,  // 16: lab.externaledit.v1.ExternalEditService.EndSession:output_type -> lab.externaledit.v1.EndSessionResponse
-	9,  // 17: lab.externaledit.v1.ExternalEditService.UploadFiles:output_type -> lab.externaledit.v1.UploadFilesResponse
-	11, // 18: lab.externaledit.v1.ExternalEditService.Heartbeat:output_type -> lab.externaledit.v1.HeartbeatResponse
-	13, // 19: lab.externaledit.v1.ExternalEditService.ListRevisions:output_type -> lab.externaledit.v1.ListRevisionsResponse
-	16, // 20: lab.externaledit.v1.ExternalEditService.RestoreRevision:output_type -> lab.externaledit.v1.RestoreRevisionResponse
-	21, // 21: lab.externaledit.v1.ExternalEditService.WatchEvents:output_type -> lab.type.v1.Event
-	19, // 22: lab.externaledit.v1.ExternalEditService.HasOpenSession:output_type -> lab.externaledit.v1.HasOpenSessionResponse
-	14, // [14:23] is the sub-list for method output_type
-	5,  // [5:14] is the sub-list for method input_type
+	6,  // 8: lab.externaledit.v1.ExternalEditService.ForceEndSession:input_type -> lab.externaledit.v1.ForceEndSessionRequest
+	8,  // 9: lab.externaledit.v1.ExternalEditService.UploadFiles:input_type -> lab.externaledit.v1.UploadFilesRequest
+	12, // 10: lab.externaledit.v1.ExternalEditService.Heartbeat:input_type -> lab.externaledit.v1.HeartbeatRequest
+	14, // 11: lab.externaledit.v1.ExternalEditService.ListRevisions:input_type -> lab.externaledit.v1.ListRevisionsRequest
+	17, // 12: lab.externaledit.v1.ExternalEditService.RestoreRevision:input_type -> lab.externaledit.v1.RestoreRevisionRequest
+	19, // 13: lab.externaledit.v1.ExternalEditService.WatchEvents:input_type -> lab.externaledit.v1.WatchEventsRequest
+	20, // 14: lab.externaledit.v1.ExternalEditService.HasOpenSession:input_type -> lab.externaledit.v1.HasOpenSessionRequest
+	1,  // 15: lab.externaledit.v1.ExternalEditService.GetSession:output_type -> lab.externaledit.v1.GetSessionResponse
+	3,  // 16: lab.externaledit.v1.ExternalEditService.CreateSession:output_type -> lab.externaledit.v1.CreateSessionResponse
+	5,  // 17: lab.externaledit.v1.ExternalEditService.EndSession:output_type -> lab.externaledit.v1.EndSessionResponse
+	7,  // 18: lab.externaledit.v1.ExternalEditService.ForceEndSession:output_type -> lab.externaledit.v1.ForceEndSessionResponse
+	11, // 19: lab.externaledit.v1.ExternalEditService.UploadFiles:output_type -> lab.externaledit.v1.UploadFilesResponse
+	13, // 20: lab.externaledit.v1.ExternalEditService.Heartbeat:output_type -> lab.externaledit.v1.HeartbeatResponse
+	15, // 21: lab.externaledit.v1.ExternalEditService.ListRevisions:output_type -> lab.externaledit.v1.ListRevisionsResponse
+	18, // 22: lab.externaledit.v1.ExternalEditService.RestoreRevision:output_type -> lab.externaledit.v1.RestoreRevisionResponse
+	23, // 23: lab.externaledit.v1.ExternalEditService.WatchEvents:output_type -> lab.type.v1.Event
+	21, // 24: lab.externaledit.v1.ExternalEditService.HasOpenSession:output_type -> lab.externaledit.v1.HasOpenSessionResponse
+	15, // [15:25] is the sub-list for method output_type
+	5,  // [5:15] is the sub-list for method input_type
 	5,  // [5:5] is the sub-list for extension type_name
 	5,  // [5:5] is the sub-list for extension extendee
 	0,  // [0:5] is the sub-list for field type_name
@@ -1513,19 +1610,19 @@ func file_lab_externaledit_v1_externaledit_proto_init() {
 		return
 	}
 	file_lab_externaledit_v1_externaledit_proto_msgTypes[2].OneofWrappers = []any{}
-	file_lab_externaledit_v1_externaledit_proto_msgTypes[6].OneofWrappers = []any{
+	file_lab_externaledit_v1_externaledit_proto_msgTypes[8].OneofWrappers = []any{
 		(*UploadFilesRequest_Start)(nil),
 		(*UploadFilesRequest_File)(nil),
 		(*UploadFilesRequest_Chunk)(nil),
 	}
-	file_lab_externaledit_v1_externaledit_proto_msgTypes[14].OneofWrappers = []any{}
+	file_lab_externaledit_v1_externaledit_proto_msgTypes[16].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_externaledit_v1_externaledit_proto_rawDesc), len(file_lab_externaledit_v1_externaledit_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -158,6 +158,45 @@ func local_request_ExternalEditService_EndSession_0(ctx context.Context, marshal
 	return msg, metadata, err
 }
 
+func request_ExternalEditService_ForceEndSession_0(ctx context.Context, marshaler runtime.Marshaler, client ExternalEditServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ForceEndSessionRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["edit_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "edit_id")
+	}
+	protoReq.EditId, err = runtime.Int64(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "edit_id", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.ForceEndSession(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_ExternalEditService_ForceEndSession_0(ctx context.Context, marshaler runtime.Marshaler, server ExternalEditServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ForceEndSessionRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["edit_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "edit_id")
+	}
+	protoReq.EditId, err = runtime.Int64(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "edit_id", err)
+	}
+	msg, err := server.ForceEndSession(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_ExternalEditService_Heartbeat_0(ctx context.Context, marshaler runtime.Marshaler, client ExternalEditServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq HeartbeatRequest
@@ -357,6 +396,26 @@ func RegisterExternalEditServiceHandlerServer(ctx context.Context, mux *runtime.
 		}
 		forward_ExternalEditService_EndSession_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_ExternalEditService_ForceEndSession_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/lab.externaledit.v1.ExternalEditService/ForceEndSession", runtime.WithHTTPPathPattern("/api-v3/report/external-edit/sessions/{edit_id}/end"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_ExternalEditService_ForceEndSession_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_ExternalEditService_ForceEndSession_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_ExternalEditService_Heartbeat_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -508,6 +567,23 @@ func RegisterExternalEditServiceHandlerClient(ctx context.Context, mux *runtime.
 		}
 		forward_ExternalEditService_EndSession_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_ExternalEditService_ForceEndSession_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/lab.externaledit.v1.ExternalEditService/ForceEndSession", runtime.WithHTTPPathPattern("/api-v3/report/external-edit/sessions/{edit_id}/end"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_ExternalEditService_ForceEndSession_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_ExternalEditService_ForceEndSession_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_ExternalEditService_Heartbeat_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -566,6 +642,7 @@ var (
 	pattern_ExternalEditService_GetSession_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api-v3", "report", "external-edit", "lab_report_id"}, ""))
 	pattern_ExternalEditService_CreateSession_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api-v3", "report", "external-edit", "lab_report_id"}, ""))
 	pattern_ExternalEditService_EndSession_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api-v3", "report", "external-edit", "edit_id"}, ""))
+	pattern_ExternalEditService_ForceEndSession_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3, 1, 0, 4, 1, 5, 4, 2, 5}, []string{"api-v3", "report", "external-edit", "sessions", "edit_id", "end"}, ""))
 	pattern_ExternalEditService_Heartbeat_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3, 1, 0, 4, 1, 5, 4, 2, 5}, []string{"api-v3", "report", "external-edit", "agent", "edit_id", "heartbeat"}, ""))
 	pattern_ExternalEditService_ListRevisions_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"api-v3", "report", "external-edit", "lab_report_id", "revisions"}, ""))
 	pattern_ExternalEditService_RestoreRevision_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4, 1, 0, 4, 1, 5, 5, 2, 6}, []string{"api-v3", "report", "external-edit", "lab_report_id", "revisions", "revision_id", "restore"}, ""))
@@ -575,6 +652,7 @@ var (
 	forward_ExternalEditService_GetSession_0      = runtime.ForwardResponseMessage
 	forward_ExternalEditService_CreateSession_0   = runtime.ForwardResponseMessage
 	forward_ExternalEditService_EndSession_0      = runtime.ForwardResponseMessage
+	forward_ExternalEditService_ForceEndSession_0 = runtime.ForwardResponseMessage
 	forward_ExternalEditService_Heartbeat_0       = runtime.ForwardResponseMessage
 	forward_ExternalEditService_ListRevisions_0   = runtime.ForwardResponseMessage
 	forward_ExternalEditService_RestoreRevision_0 = runtime.ForwardResponseMessage

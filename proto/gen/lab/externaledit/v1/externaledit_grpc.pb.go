@@ -25,6 +25,7 @@ const (
 	ExternalEditService_GetSession_FullMethodName      = "/lab.externaledit.v1.ExternalEditService/GetSession"
 	ExternalEditService_CreateSession_FullMethodName   = "/lab.externaledit.v1.ExternalEditService/CreateSession"
 	ExternalEditService_EndSession_FullMethodName      = "/lab.externaledit.v1.ExternalEditService/EndSession"
+	ExternalEditService_ForceEndSession_FullMethodName = "/lab.externaledit.v1.ExternalEditService/ForceEndSession"
 	ExternalEditService_UploadFiles_FullMethodName     = "/lab.externaledit.v1.ExternalEditService/UploadFiles"
 	ExternalEditService_Heartbeat_FullMethodName       = "/lab.externaledit.v1.ExternalEditService/Heartbeat"
 	ExternalEditService_ListRevisions_FullMethodName   = "/lab.externaledit.v1.ExternalEditService/ListRevisions"
@@ -45,6 +46,9 @@ type ExternalEditServiceClient interface {
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
 	// Ends a session. Only its author may.
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
+	// Ends whoever's session, for an administrator: the author's machine died and nobody goes on. What was saved stays.
+	// Needs the permission report_edit_takeover. Ending a session that has ended succeeds.
+	ForceEndSession(ctx context.Context, in *ForceEndSessionRequest, opts ...grpc.CallOption) (*ForceEndSessionResponse, error)
 	// Stores a Word and PDF pair. The edge feeds it from the multipart form of
 	// POST /api-v3/report/external-edit/agent/{edit_id}, in chunks of some hundred KiB.
 	UploadFiles(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadFilesRequest, UploadFilesResponse], error)
@@ -94,6 +98,16 @@ func (c *externalEditServiceClient) EndSession(ctx context.Context, in *EndSessi
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(EndSessionResponse)
 	err := c.cc.Invoke(ctx, ExternalEditService_EndSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *externalEditServiceClient) ForceEndSession(ctx context.Context, in *ForceEndSessionRequest, opts ...grpc.CallOption) (*ForceEndSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ForceEndSessionResponse)
+	err := c.cc.Invoke(ctx, ExternalEditService_ForceEndSession_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -184,6 +198,9 @@ type ExternalEditServiceServer interface {
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
 	// Ends a session. Only its author may.
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
+	// Ends whoever's session, for an administrator: the author's machine died and nobody goes on. What was saved stays.
+	// Needs the permission report_edit_takeover. Ending a session that has ended succeeds.
+	ForceEndSession(context.Context, *ForceEndSessionRequest) (*ForceEndSessionResponse, error)
 	// Stores a Word and PDF pair. The edge feeds it from the multipart form of
 	// POST /api-v3/report/external-edit/agent/{edit_id}, in chunks of some hundred KiB.
 	UploadFiles(grpc.ClientStreamingServer[UploadFilesRequest, UploadFilesResponse]) error
@@ -217,6 +234,9 @@ func (UnimplementedExternalEditServiceServer) CreateSession(context.Context, *Cr
 }
 func (UnimplementedExternalEditServiceServer) EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method EndSession not implemented")
+}
+func (UnimplementedExternalEditServiceServer) ForceEndSession(context.Context, *ForceEndSessionRequest) (*ForceEndSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ForceEndSession not implemented")
 }
 func (UnimplementedExternalEditServiceServer) UploadFiles(grpc.ClientStreamingServer[UploadFilesRequest, UploadFilesResponse]) error {
 	return status.Error(codes.Unimplemented, "method UploadFiles not implemented")
@@ -307,6 +327,24 @@ func _ExternalEditService_EndSession_Handler(srv interface{}, ctx context.Contex
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(ExternalEditServiceServer).EndSession(ctx, req.(*EndSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ExternalEditService_ForceEndSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ForceEndSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExternalEditServiceServer).ForceEndSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExternalEditService_ForceEndSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExternalEditServiceServer).ForceEndSession(ctx, req.(*ForceEndSessionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -419,6 +457,10 @@ var ExternalEditService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "EndSession",
 			Handler:    _ExternalEditService_EndSession_Handler,
+		},
+		{
+			MethodName: "ForceEndSession",
+			Handler:    _ExternalEditService_ForceEndSession_Handler,
 		},
 		{
 			MethodName: "Heartbeat",

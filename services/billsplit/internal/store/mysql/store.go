@@ -16,6 +16,7 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 
 	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/idempotency"
@@ -105,10 +106,10 @@ func (s *Store) once(
 			return err
 		})
 		if !errors.Is(err, errNumberTaken) {
-			break
+			return body, replayed, mysqldb.Wrap("change bill", err)
 		}
 	}
-	return body, replayed, mysqldb.Wrap("change bill", err)
+	return nil, false, errNumbersTaken.WithCause(err)
 }
 
 // Sweep deletes idempotency keys that expired.
@@ -135,6 +136,10 @@ func (t *transaction) lock() string {
 
 // errNumberTaken tells that another program gave out the bill number meanwhile.
 var errNumberTaken = errors.New("bill number is taken")
+
+// errNumbersTaken is for callers. Nothing was written, and the numbers of a quieter moment are free.
+var errNumbersTaken = apperr.New(apperr.Unavailable, "BILL_NUMBERS_TAKEN",
+	"Other programs took the next bill numbers at the same moment; nothing was changed, try again")
 
 func numberTaken(err error) bool {
 	var refused *driver.MySQLError

@@ -90,19 +90,12 @@ func list(ids []int64) (placeholders string, args []any) {
 var errUnknown = apperr.New(apperr.Unavailable, "OUTCOME_UNKNOWN",
 	"The database did not answer whether the change was made; load the bill's critical records, and try again if it was not")
 
-// wrap adds the operation, and tells a database that is away from one that refuses.
+// wrap is mysqldb.Wrap, but for an answer of its own to a commit whose outcome is unknown.
 func wrap(operation string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, mysqldb.ErrCommitUnknown):
+	if errors.Is(err, mysqldb.ErrCommitUnknown) {
 		return errUnknown.WithCause(fmt.Errorf("%s: %w", operation, err))
-	case mysqldb.IsUnavailable(err):
-		return apperr.New(apperr.Unavailable, "DATABASE_DOWN", "The database does not answer; try again").
-			WithCause(fmt.Errorf("%s: %w", operation, err))
-	default:
-		return fmt.Errorf("%s: %w", operation, err)
 	}
+	return mysqldb.Wrap(operation, err)
 }
 
 // each calls scan for every row.

@@ -63,6 +63,21 @@ func (f *Files) Owns(scope authn.LabScope, key string) bool {
 	return strings.HasPrefix(key, prefix(scope))
 }
 
+// Exists implements editing.Files.
+func (f *Files) Exists(_ context.Context, scope authn.LabScope, key string) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, ok := f.objects[key]
+	return ok && (f.Owns(scope, key) || !strings.HasPrefix(key, "labs/")), nil
+}
+
+// Add adds an object.
+func (f *Files) Add(key string, content []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.objects[key] = content
+}
+
 // Link implements editing.Files.
 func (f *Files) Link(_ context.Context, scope authn.LabScope, key string) (string, error) {
 	if strings.HasPrefix(key, "labs/") && !f.Owns(scope, key) {

@@ -81,6 +81,13 @@ func (s *Store) AddReport(lab int64, r session.Report) {
 	s.state.reports[r.ID] = report{r, lab}
 }
 
+// RemoveReport deletes a report, as the platform's core may.
+func (s *Store) RemoveReport(id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.state.reports, id)
+}
+
 // AddTemplate adds a template; lab 0 is the platform's.
 func (s *Store) AddTemplate(lab int64, t session.Template, disabled bool) {
 	s.mu.Lock()
@@ -218,6 +225,24 @@ func (s *Store) Expired(_ context.Context, now time.Time, limit int) ([]sweep.Du
 		}
 		return due, nil
 	})
+}
+
+// CloseOrphan implements sweep.Store.
+func (s *Store) CloseOrphan(_ context.Context, scope authn.LabScope, reportID int64, now time.Time) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.state.report(scope, reportID); err == nil {
+		return false, nil
+	}
+	found := s.state.active(scope, reportID)
+	if found == nil || !found.HasExpired(now) {
+		return false, nil
+	}
+	if err := found.Close(session.Expired, now); err != nil {
+		return false, err
+	}
+	s.state.sessions[found.ID] = *found
+	return true, nil
 }
 
 // Stale implements sweep.Store.

@@ -14,7 +14,7 @@ func TestTheMemoryPassesTheSuite(t *testing.T) {
 		s := memory.New()
 		return storetest.Subject{
 			Editing: memory.Editing{Store: s}, Uploads: memory.Uploading{Store: s}, History: memory.History{Store: s}, Sweep: s,
-			AddReport: s.AddReport, AddTemplate: s.AddTemplate,
+			AddReport: s.AddReport, RemoveReport: func(_, id int64) { s.RemoveReport(id) }, AddTemplate: s.AddTemplate,
 			Events: func() []session.EventName {
 				var names []session.EventName
 				for _, e := range s.Events() {

@@ -17,7 +17,7 @@ import (
 
 // lock runs work while it holds the report's row, the only lock of external editing, then commits.
 func (s *Store) lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(*locked) error) error {
-	return wrap("change report", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) (err error) {
+	return mysqldb.Wrap("change report", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) (err error) {
 		l := &locked{tx: tx, scope: scope, store: s}
 		if l.report, err = readReport(ctx, tx, scope, reportID, " FOR UPDATE"); err != nil {
 			return err
@@ -42,7 +42,7 @@ func (l *locked) LinkFiles(ctx context.Context, f session.Files) error {
 	_, err := l.tx.ExecContext(ctx,
 		"UPDATE labReportRelation SET wordFilePath = ?, pdfFilePath = ? WHERE id = ? AND labId_id = ?",
 		f.Word, f.PDF, l.report.ID, l.scope.LabID())
-	return wrap("link files", err)
+	return mysqldb.Wrap("link files", err)
 }
 
 // Emit makes an event durable with the transaction.
@@ -52,7 +52,7 @@ func (l *locked) Emit(ctx context.Context, e session.Event) error {
 		return err
 	}
 	_, err = l.store.outbox.Insert(ctx, l.tx, l.store.clock.Now(), message)
-	return wrap("emit event", err)
+	return mysqldb.Wrap("emit event", err)
 }
 
 // logContext is the log_context of all entries of this service.
@@ -62,7 +62,7 @@ const logContext = "EXTERNAL_EDIT"
 func (l *locked) Log(ctx context.Context, e activitylog.Entry) error {
 	e.Context, e.ReportID, e.BillID = logContext, l.report.ID, l.report.BillID
 	_, err := activitylog.Append(ctx, l.tx, l.scope, e)
-	return wrap("log", err)
+	return mysqldb.Wrap("log", err)
 }
 
 // Once runs work unless the request was answered before.

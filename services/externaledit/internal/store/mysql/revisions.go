@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
@@ -39,7 +40,7 @@ func (s *Store) Revision(ctx context.Context, scope authn.LabScope, sessionID, n
 func readRevisions(ctx context.Context, q querier, scope authn.LabScope, reportID int64) ([]session.Revision, error) {
 	rows, err := q.QueryContext(ctx, revisionColumns+"s.lab_report_id = ? ORDER BY r.id DESC", scope.LabID(), reportID)
 	if err != nil {
-		return nil, wrap("read revisions", err)
+		return nil, mysqldb.Wrap("read revisions", err)
 	}
 	return collect(rows, "read revisions", scanRevision)
 }
@@ -74,8 +75,8 @@ func (l *locked) AddRevision(ctx context.Context, r *session.Revision) error {
 		r.SessionID, r.Number, r.Word.URL, r.PDF.URL, r.Word.SHA256, r.PDF.SHA256, r.Word.Size, r.PDF.Size, r.UploadedBy.ID,
 		fit(r.UploadedBy.Name), r.UploadedAt.UnixMilli(), sql.NullInt64{Int64: r.RestoredFrom, Valid: r.RestoredFrom != 0})
 	if err != nil {
-		return wrap("insert revision", err)
+		return mysqldb.Wrap("insert revision", err)
 	}
 	r.ID, err = result.LastInsertId()
-	return wrap("insert revision", err)
+	return mysqldb.Wrap("insert revision", err)
 }

@@ -73,10 +73,10 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
 		return session.ErrSessionExists
 	}
 	if err != nil {
-		return wrap("insert session", err)
+		return mysqldb.Wrap("insert session", err)
 	}
 	s.ID, err = result.LastInsertId()
-	return wrap("insert session", err)
+	return mysqldb.Wrap("insert session", err)
 }
 
 // Update stores what may change of a session.
@@ -87,7 +87,7 @@ WHERE id = ? AND lab_id = ?`,
 		s.Files.Word, s.Files.PDF, s.End == session.Active, s.Revision, s.Reserved,
 		s.UpdatedAt.UnixMilli(), instant(s.SavedAt),
 		s.ExpiresAt.UnixMilli(), instant(s.EndedAt), text(string(s.End)), text(fit(s.EndedBy)), s.ID, l.scope.LabID())
-	return wrap("update session", err)
+	return mysqldb.Wrap("update session", err)
 }
 
 // Active returns the report's session that was not closed, nil without one.

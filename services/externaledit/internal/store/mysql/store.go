@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/activitylog"
-	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/idempotency"
@@ -116,7 +115,7 @@ func (s *Store) Open(ctx context.Context, scope authn.LabScope, reportIDs []int6
 		len(reportIDs)-1)+
 		") AND lab_id = ? ORDER BY lab_report_id", append(args, scope.LabID())...)
 	if err != nil {
-		return nil, wrap("read sessions", err)
+		return nil, mysqldb.Wrap("read sessions", err)
 	}
 	return collect(rows, "read sessions", scanSession)
 }
@@ -128,35 +127,17 @@ func collect[T any](rows *sql.Rows, operation string, scan func(scanner) (T, err
 	for rows.Next() {
 		one, err := scan(rows)
 		if err != nil {
-			return nil, wrap(operation, err)
+			return nil, mysqldb.Wrap(operation, err)
 		}
 		all = append(all, one)
 	}
-	return all, wrap(operation, rows.Err())
+	return all, mysqldb.Wrap(operation, rows.Err())
 }
 
-// orMissing is wrap with an answer of its own to no row.
+// orMissing is mysqldb.Wrap with an answer of its own to no row.
 func orMissing(operation string, err error, missing error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return missing
 	}
-	return wrap(operation, err)
-}
-
-// errUnknown is what callers see when the answer to a commit was lost: the change was made, or it was not.
-var errUnknown = apperr.New(apperr.Unavailable, "OUTCOME_UNKNOWN",
-	"The database did not answer whether the change was made; load the session, and try again if it was not")
-
-// wrap adds the operation, and tells a database that is away from one that refuses.
-func wrap(operation string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, mysqldb.ErrCommitUnknown):
-		return errUnknown.WithCause(fmt.Errorf("%s: %w", operation, err))
-	case mysqldb.IsUnavailable(err):
-		return apperr.New(apperr.Unavailable, "DATABASE_DOWN", "The database does not answer; try again").
-			WithCause(fmt.Errorf("%s: %w", operation, err))
-	}
-	return fmt.Errorf("%s: %w", operation, err)
+	return mysqldb.Wrap(operation, err)
 }

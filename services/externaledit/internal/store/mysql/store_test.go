@@ -41,6 +41,9 @@ func TestTheDatabasePassesTheSuite(t *testing.T) {
 					"REPLACE INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, isSigned, dismissed) VALUES (?, ?, ?, 501, 55, ?, ?)",
 					r.ID, lab, r.BillID, r.Signed, r.Dismissed)
 			},
+			RemoveReport: func(lab, id int64) {
+				exec(t, db, "DELETE FROM labReportRelation WHERE id = ? AND labId_id = ?", id, lab)
+			},
 			AddTemplate: func(lab int64, tpl session.Template, disabled bool) {
 				exec(t, db,
 					"INSERT INTO report_word_template (id, lab_id, name, word_s3_filepath, is_disabled) VALUES (?, NULLIF(?, 0), 't', ?, ?)",

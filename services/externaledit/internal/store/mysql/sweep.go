@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
@@ -22,11 +23,27 @@ func (s *Store) Expired(ctx context.Context, now time.Time, limit int) ([]sweep.
 	rows, err := s.db.QueryContext(ctx, "SELECT lab_id, lab_report_id FROM external_edit_session"+
 		" WHERE is_active = 1 AND expires_at <= ? ORDER BY expires_at LIMIT ?", now.UnixMilli(), limit)
 	if err != nil {
-		return nil, wrap("read expired sessions", err)
+		return nil, mysqldb.Wrap("read expired sessions", err)
 	}
 	return collect(rows, "read expired sessions", func(row scanner) (d sweep.Due, err error) {
 		return d, row.Scan(&d.LabID, &d.ReportID)
 	})
+}
+
+// CloseOrphan closes the expired session of a report whose row is gone. No lock is needed: without the row nobody else
+// changes its sessions.
+func (s *Store) CloseOrphan(ctx context.Context, scope authn.LabScope, reportID int64, now time.Time) (bool, error) {
+	result, err := s.db.ExecContext(ctx, "UPDATE external_edit_session"+
+		" SET is_active = 0, updated_at = ?, ended_at = ?, end_reason = ?"+
+		" WHERE active_report_id = ? AND lab_id = ? AND expires_at <= ?"+
+		" AND NOT EXISTS (SELECT 1 FROM labReportRelation WHERE id = ? AND labId_id = ?)",
+		now.UnixMilli(), now.UnixMilli(), string(session.Expired), reportID, scope.LabID(), now.UnixMilli(),
+		reportID, scope.LabID())
+	if err != nil {
+		return false, mysqldb.Wrap("close session of a deleted report", err)
+	}
+	n, err := result.RowsAffected()
+	return n > 0, mysqldb.Wrap("close session of a deleted report", err)
 }
 
 // Stale returns uploads of all laboratories above after that showed no progress since before.
@@ -35,7 +52,7 @@ func (s *Store) Stale(ctx context.Context, before time.Time, after int64, limit 
 		"SELECT id, lab_id, session_id, revision, word_key, pdf_key, started_at FROM external_edit_upload"+
 			" WHERE started_at < ? AND id > ? ORDER BY id LIMIT ?", before.UnixMilli(), after, limit)
 	if err != nil {
-		return nil, wrap("read stale uploads", err)
+		return nil, mysqldb.Wrap("read stale uploads", err)
 	}
 	return collect(rows, "read stale uploads", func(row scanner) (u session.Upload, err error) {
 		var started int64

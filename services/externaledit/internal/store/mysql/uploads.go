@@ -16,10 +16,10 @@ func (l *locked) Announce(ctx context.Context, u *session.Upload) error {
 		"INSERT INTO external_edit_upload (lab_id, session_id, revision, word_key, pdf_key, started_at)"+
 			" VALUES (?, ?, ?, ?, ?, ?)", l.scope.LabID(), u.SessionID, u.Number, u.WordKey, u.PDFKey, u.StartedAt.UnixMilli())
 	if err != nil {
-		return wrap("announce upload", err)
+		return mysqldb.Wrap("announce upload", err)
 	}
 	u.ID, err = result.LastInsertId()
-	return wrap("announce upload", err)
+	return mysqldb.Wrap("announce upload", err)
 }
 
 // Take deletes the upload that becomes a revision. It returns false for one that was abandoned.
@@ -27,17 +27,17 @@ func (l *locked) Take(ctx context.Context, uploadID int64) (bool, error) {
 	result, err := l.tx.ExecContext(ctx, "DELETE FROM external_edit_upload WHERE id = ? AND lab_id = ? AND abandoned = 0",
 		uploadID, l.scope.LabID())
 	if err != nil {
-		return false, wrap("take upload", err)
+		return false, mysqldb.Wrap("take upload", err)
 	}
 	n, err := result.RowsAffected()
-	return n == 1, wrap("take upload", err)
+	return n == 1, mysqldb.Wrap("take upload", err)
 }
 
 // Touch tells that the upload is still under way.
 func (s *Store) Touch(ctx context.Context, scope authn.LabScope, uploadID int64) error {
 	_, err := s.db.ExecContext(ctx, "UPDATE external_edit_upload SET started_at = ? WHERE id = ? AND lab_id = ?",
 		s.clock.Now().UnixMilli(), uploadID, scope.LabID())
-	return wrap("touch upload", err)
+	return mysqldb.Wrap("touch upload", err)
 }
 
 // Abandon makes it impossible to link the upload from now on. It returns false when there is no such upload any more.
@@ -56,12 +56,12 @@ func (s *Store) Abandon(ctx context.Context, scope authn.LabScope, uploadID int6
 			scope.LabID())
 		return err
 	})
-	return found, wrap("abandon upload", err)
+	return found, mysqldb.Wrap("abandon upload", err)
 }
 
 // Forget deletes an abandoned upload, whose files are gone.
 func (s *Store) Forget(ctx context.Context, scope authn.LabScope, uploadID int64) error {
 	_, err := s.db.ExecContext(ctx, "DELETE FROM external_edit_upload WHERE id = ? AND lab_id = ? AND abandoned = 1",
 		uploadID, scope.LabID())
-	return wrap("forget upload", err)
+	return mysqldb.Wrap("forget upload", err)
 }

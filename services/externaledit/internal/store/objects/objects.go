@@ -3,6 +3,7 @@ package objects
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -30,6 +31,19 @@ func (s *Store) URL(key string) string { return s.bucket.URL(key) }
 
 // Owns reports whether the key is one of the laboratory's.
 func (s *Store) Owns(scope authn.LabScope, key string) bool { return s.bucket.Lab(scope).Owns(key) }
+
+// Exists reports whether there is a file of the laboratory or of the platform.
+func (s *Store) Exists(ctx context.Context, scope authn.LabScope, key string) (bool, error) {
+	reader := s.bucket.Shared().Reader
+	if lab := s.bucket.Lab(scope); lab.Owns(key) {
+		reader = lab.Reader
+	}
+	_, err := reader.Attributes(ctx, key)
+	if errors.Is(err, blob.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
 
 // Link returns a download link of a file of the laboratory or of the platform; blob.ErrNotFound for another
 // laboratory's.

@@ -26,8 +26,10 @@ type Subject struct {
 	History history.Reports
 	Sweep   sweep.Store
 
-	AddReport   func(lab int64, r session.Report)
-	AddTemplate func(lab int64, t session.Template, disabled bool)
+	AddReport func(lab int64, r session.Report)
+	// RemoveReport deletes the row, as the platform's core may.
+	RemoveReport func(lab, id int64)
+	AddTemplate  func(lab int64, t session.Template, disabled bool)
 	// Events returns the names of what was emitted.
 	Events func() []session.EventName
 }
@@ -57,6 +59,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"a session reads back": sessions, "one session is active": oneActive, "other laboratories see nothing": laboratories,
 		"a failure changes nothing": rollback, "templates": templates, "a key answers twice": once,
 		"an upload becomes a revision or is abandoned": uploads, "revisions": revisions, "the sweeper finds what is left": sweeping,
+		"a session outlives its report": orphans,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -327,6 +330,31 @@ func revisions(t *testing.T, s Subject) {
 	}
 	if other, err := s.History.Revisions(ctx, Scope(t, 13), 7001); err != nil || len(other) != 0 {
 		t.Errorf("another laboratory: %v %v", other, err)
+	}
+}
+
+func orphans(t *testing.T, s Subject) {
+	ctx, scope := t.Context(), Scope(t, 12)
+	opened := inserted(t, s)
+	closes := func(of authn.LabScope, at time.Time, want bool, what string) {
+		t.Helper()
+		if closed, err := s.Sweep.CloseOrphan(ctx, of, 7001, at); err != nil || closed != want {
+			t.Errorf("%s: closed %t, error %v", what, closed, err)
+		}
+	}
+	closes(scope, opened.ExpiresAt, false, "its report is there")
+	s.RemoveReport(12, 7001)
+	closes(scope, opened.ExpiresAt.Add(-time.Millisecond), false, "before its end")
+	closes(Scope(t, 13), opened.ExpiresAt, false, "another laboratory")
+	closes(scope, opened.ExpiresAt, true, "the report is gone")
+	closes(scope, opened.ExpiresAt, false, "again")
+	got, err := s.Editing.Session(ctx, scope, opened.ID)
+	must(t, err)
+	if got.End != session.Expired || !got.EndedAt.Equal(opened.ExpiresAt) {
+		t.Errorf("%+v", got)
+	}
+	if due, err := s.Sweep.Expired(ctx, opened.ExpiresAt, 10); err != nil || len(due) != 0 {
+		t.Errorf("still due: %v %v", due, err)
 	}
 }
 

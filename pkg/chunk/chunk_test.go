@@ -1,0 +1,121 @@
+package chunk_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+	"testing/iotest"
+
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+	"pgregory.net/rapid"
+
+	"github.com/labplatform/labplatform/pkg/chunk"
+)
+
+const field = 1 // of BytesValue
+
+func codec() encoding.CodecV2 { return encoding.GetCodecV2("proto") }
+
+// split cuts a message as the transport does.
+func split(message []byte, size int) mem.BufferSlice {
+	var parts mem.BufferSlice
+	for len(message) > 0 {
+		n := min(size, len(message))
+		parts, message = append(parts, mem.SliceBuffer(message[:n])), message[n:]
+	}
+	return parts
+}
+
+func received(t require, in *chunk.In) []byte {
+	if in.Data == nil {
+		return in.Message.(*wrapperspb.BytesValue).GetValue() //nolint:forcetypeassert // as given
+	}
+	content, err := io.ReadAll(in.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+type require interface{ Fatal(args ...any) }
+
+// Either side may be one that does not use the package.
+func TestOnTheWireItIsTheMessageOfTheContract(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		content := rapid.SliceOfN(rapid.Byte(), 1, 70_000).Draw(t, "content")
+		out, err := chunk.Read(bytes.NewReader(content), field)
+		if !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+		sent, err := codec().Marshal(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wire := sent.Materialize()
+		sent.Free()
+		plain := &wrapperspb.BytesValue{}
+		if err := proto.Unmarshal(wire, plain); err != nil || !bytes.Equal(plain.GetValue(), content) {
+			t.Fatalf("a plain receiver gets %d bytes of %d, error %v", len(plain.GetValue()), len(content), err)
+		}
+		if wire, err = proto.Marshal(&wrapperspb.BytesValue{Value: content}); err != nil {
+			t.Fatal(err)
+		}
+		in := &chunk.In{Field: field, Message: &wrapperspb.BytesValue{}}
+		size := rapid.IntRange(1, 20_000).Draw(t, "size")
+		if err := codec().Unmarshal(split(wire, size), in); err != nil || in.Data == nil {
+			t.Fatalf("from a plain sender: %v, left in place: %t", err, in.Data != nil)
+		}
+		if got := received(t, in); !bytes.Equal(got, content) {
+			t.Fatalf("%d bytes of %d", len(got), len(content))
+		}
+	})
+}
+
+func TestAnyOtherMessageIsDecoded(t *testing.T) {
+	t.Parallel()
+	for name, wire := range map[string][]byte{
+		"an empty message":             {},
+		"the field twice":              {0x0a, 1, 'a', 0x0a, 1, 'b'},
+		"another field before":         {0x10, 1, 0x0a, 1, 'b'},
+		"another field after":          {0x0a, 1, 'b', 0x10, 1},
+		"a field of a kind of its own": {0x08, 1},
+	} {
+		in := &chunk.In{Field: field, Message: &wrapperspb.BytesValue{}}
+		want := &wrapperspb.BytesValue{}
+		err := codec().Unmarshal(split(wire, 3), in)
+		if (err == nil) != (proto.Unmarshal(wire, want) == nil) || in.Data != nil || !bytes.Equal(received(t, in), want.GetValue()) {
+			t.Errorf("%s: %v, error %v", name, in, err)
+		}
+	}
+	for name, wire := range map[string][]byte{
+		"cut short": {0x0a, 9, 'a'}, "a length that never ends": bytes.Repeat([]byte{0xff}, 20),
+		"a length of 2^63": {0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f},
+	} {
+		in := &chunk.In{Field: field, Message: &wrapperspb.BytesValue{}}
+		if err := codec().Unmarshal(split(wire, 3), in); err == nil || in.Data != nil {
+			t.Errorf("%s: taken, %v", name, in)
+		}
+	}
+}
+
+func TestReadEndsAsItsSource(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	if out, err := chunk.Read(iotest.ErrReader(boom), field); out != nil || !errors.Is(err, boom) {
+		t.Errorf("%v %v", out, err)
+	}
+	if out, err := chunk.Read(bytes.NewReader(nil), field); out != nil || !errors.Is(err, io.EOF) {
+		t.Errorf("%v %v", out, err)
+	}
+	source := iotest.OneByteReader(bytes.NewReader(make([]byte, chunk.Bytes+1)))
+	for _, want := range []error{nil, io.EOF} {
+		if out, err := chunk.Read(source, field); out == nil || !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+}

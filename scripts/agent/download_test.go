@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestADownloadIsWholeOrNotThere(t *testing.T) {
+	t.Parallel()
+	document := bytes.Repeat([]byte("docx"), 64<<10)
+	for name, c := range map[string]struct {
+		serve http.HandlerFunc
+		want  error // nil: whole; errAny: some error
+	}{
+		"a document": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(document) }, nil},
+		"one that is too large": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.CopyN(w, endless{}, mostDocument+1)
+		}, errTooLarge},
+		"one that breaks off": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000000")
+			_, _ = w.Write(document)
+		}, io.ErrUnexpectedEOF},
+		"a link that has ended": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "ask for a new one", http.StatusForbidden)
+		}, errAny},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(c.serve)
+			defer server.Close()
+			path := filepath.Join(t.TempDir(), "report.docx")
+			err := client{http: newHTTPClient()}.download(t.Context(), server.URL, path)
+			got, missing := os.ReadFile(path)
+			if c.want == nil {
+				if err != nil || !bytes.Equal(got, document) {
+					t.Errorf("%d bytes, error %v", len(got), err)
+				}
+				return
+			}
+			if err == nil || (!errors.Is(c.want, errAny) && !errors.Is(err, c.want)) {
+				t.Errorf("error %v, want %v", err, c.want)
+			}
+			if left, _ := filepath.Glob(path + "*"); missing == nil || len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+var errAny = errors.New("any error")
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+// An answer that never ends is not taken whole.
+func TestAnAnswerHasALimit(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"auth_token":"`)
+		_, _ = io.CopyN(w, spaces{}, 2*mostAnswer)
+	}))
+	defer server.Close()
+	c := client{base: server.URL, http: newHTTPClient()}
+	if _, err := c.heartbeat(t.Context(), 1, "token"); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%v", err)
+	}
+}
+
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}

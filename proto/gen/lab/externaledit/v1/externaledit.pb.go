@@ -1442,9 +1442,9 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\x11EndSessionRequest\x12%\n" +
 	"\aedit_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06editId\".\n" +
 	"\x12EndSessionResponse\x12\x18\n" +
-	"\amessage\x18\x01 \x01(\tR\amessage\"1\n" +
-	"\x16ForceEndSessionRequest\x12\x17\n" +
-	"\aedit_id\x18\x01 \x01(\x03R\x06editId\"3\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\"?\n" +
+	"\x16ForceEndSessionRequest\x12%\n" +
+	"\aedit_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06editId\"3\n" +
 	"\x17ForceEndSessionResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\"\xa5\x01\n" +
 	"\x12UploadFilesRequest\x128\n" +

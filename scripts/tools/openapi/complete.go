@@ -26,24 +26,16 @@ func merge(into, from object) {
 // complete applies the overlays to the 3.0 document. An entry that fits nothing is an error: it would be lost silently.
 func complete(doc object, all []overlay) error {
 	var edge edgeOverlay
-	schemas := child(child(doc, "components"), "schemas")
+	components := child(doc, "components")
 	for _, o := range all {
 		if o.Service == "" {
 			edge = o.Edge
 		}
-		for name, patch := range o.Schemas {
-			full := o.packageName + "." + name
-			body, ok := patch.(object)
-			if !ok {
-				return fmt.Errorf("%s: schema %s is no object", o.packageName, name)
-			}
-			schema := child(schemas, full)
-			replaceReferences(schema, body)
-			merge(schema, body)
+		if err := o.completeSchemas(child(components, "schemas")); err != nil {
+			return err
 		}
 	}
 	merge(doc, edge.Document)
-	responses := child(child(doc, "components"), "responses")
 	used := map[string]bool{}
 	for _, op := range operations(doc) {
 		o, name, err := overlayOf(all, op)
@@ -51,7 +43,7 @@ func complete(doc object, all []overlay) error {
 			return err
 		}
 		used[o.Service+"_"+name] = true
-		if err := o.apply(op, o.Operations[name], edge, responses); err != nil {
+		if err := o.apply(op, o.Operations[name], edge, child(components, "responses")); err != nil {
 			return err
 		}
 	}
@@ -65,18 +57,38 @@ func complete(doc object, all []overlay) error {
 	return nil
 }
 
+func (o overlay) completeSchemas(schemas object) error {
+	for name, entry := range o.Schemas {
+		patch, ok := entry.(object)
+		if !ok {
+			return fmt.Errorf("%s: schema %s is no object", o.packageName, name)
+		}
+		full := o.packageName + "." + name
+		if schema, ok := schemas[full].(object); ok {
+			if err := replaceReferences(schema, patch); err != nil {
+				return fmt.Errorf("%s: %w", full, err)
+			}
+		}
+		merge(child(schemas, full), patch)
+	}
+	return nil
+}
+
 // replaceReferences takes the reference out of a property that the overlay gives a shape of its own.
-func replaceReferences(schema, patch object) {
+func replaceReferences(schema, patch object) error {
 	patches, _ := patch["properties"].(object)
 	properties, _ := schema["properties"].(object)
 	for name, patch := range patches {
-		shape, _ := patch.(object)
 		property, ok := properties[name].(object)
-		if ok && (shape["type"] != nil || shape["oneOf"] != nil) {
+		if !ok {
+			return fmt.Errorf("the contract has no field %s", name)
+		}
+		if shape, _ := patch.(object); shape["type"] != nil || shape["oneOf"] != nil {
 			delete(property, "$ref")
 			delete(property, "allOf")
 		}
 	}
+	return nil
 }
 
 // overlayOf finds the overlay of an operation, and the name of its RPC.

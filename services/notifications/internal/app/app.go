@@ -21,6 +21,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/preference"
 	"github.com/labplatform/labplatform/services/notifications/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/notifications/internal/store/redis"
+	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 	"github.com/labplatform/labplatform/services/notifications/migrations"
 )
 
@@ -64,7 +65,11 @@ func build(s *service.Service, cfg Config) error {
 	}
 	signals := redis.New(cache, after)
 	s.Close("live subscription", func(context.Context) error { return signals.Close() })
-	devices := device.New(store, device.Accepting{}, zone, s.Clock)
+	provider, err := newTopics(s, cfg)
+	if err != nil {
+		return err
+	}
+	devices := device.New(store, provider, zone, s.Clock)
 	queue, err := s.Client(cfg.TaskqueueAddr, "taskqueue")
 	if err != nil {
 		return err
@@ -93,6 +98,8 @@ func build(s *service.Service, cfg Config) error {
 		}),
 		BulkPermission: cfg.BulkPermission,
 	}))
+	sweeper := sweep.New(sweep.Deps{Config: cfg.Sweep, Store: store, Topics: provider, Clock: s.Clock, Counters: metrics})
+	s.Every("sweeper", cfg.Sweep.Interval, sweeper.RunOnce)
 	return nil
 }
 

@@ -197,6 +197,9 @@ var operations = map[string]func(context.Context, calloutv1.CalloutServiceClient
 			return err
 		}
 		event, err := stream.Recv()
+		if err == nil && event.GetEvent() == "" { // admitted
+			event, err = stream.Recv()
+		}
 		if err == nil && event.GetEvent() != "worklist" {
 			err = fmt.Errorf("the first event is %s", event.GetEvent())
 		}

@@ -24,6 +24,9 @@ func (s *Server) WatchCallouts(_ *calloutv1.WatchCalloutsRequest, stream grpc.Se
 // board implements live.Reader. Its events have no ids: every connection starts with the whole list.
 type board struct{ send func(*typev1.Event) error }
 
+// Admitted implements live.Reader: the edge turns an event without fields into a line that says no more.
+func (b board) Admitted() error { return b.send(&typev1.Event{}) }
+
 // Open implements live.Reader.
 func (b board) Open(o worklist.Open) error { return b.event("worklist", openOf(o)) }
 

@@ -33,6 +33,8 @@ type Worklist interface {
 
 // Reader is an open board. An error of its methods ends the stream.
 type Reader interface {
+	// Admitted is called first and once: the board is connected.
+	Admitted() error
 	Open(o worklist.Open) error
 	Summary(s worklist.Summary) error
 	// Alive tells that nothing changed: a board that hears nothing for long knows that it is cut off.
@@ -64,6 +66,9 @@ func (u *UseCase) Watch(ctx context.Context, scope authn.LabScope, v callout.Vis
 		return err
 	}
 	defer stop()
+	if err := out.Admitted(); err != nil {
+		return err
+	}
 	u.d.Gauge.Watching(1)
 	defer u.d.Gauge.Watching(-1)
 	f := follower{worklist: u.d.Worklist, scope: scope, sees: v, out: out}

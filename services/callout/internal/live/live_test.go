@@ -77,6 +77,8 @@ func (b *bench) count() (looks, open int) {
 
 type reader struct{ b *bench }
 
+func (r reader) Admitted() error { return nil }
+
 func (r reader) Open(o worklist.Open) error { return r.b.say("%d wait", len(o.Items)) }
 
 func (r reader) Summary(s worklist.Summary) error { return r.b.say("of %d", s.Open) }

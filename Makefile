@@ -149,12 +149,17 @@ ifdef DATABASE
 export LAB_DATABASE := $(DATABASE)
 endif
 
-.PHONY: test test-long test-times bench
+.PHONY: test test-long test-stores test-times bench
 test: $(BIN)/gotestsum devstack ## Run every test on real engines, or of one: make test SERVICE=rerun
 	@scripts/test.sh "$(BIN)" "$(addsuffix /...,$(RACED))" "$(addsuffix /...,$(UNRACED))" "$(SERVICE)"
 
 test-long: ## The same with fresh seeds and the long forms of the crash tests; takes a while
 	@LAB_LONG_TESTS=1 $(MAKE) --no-print-directory test
+
+# The stores and the migrations are what differs between databases.
+STORES = $(foreach folder,$(wildcard services/*/internal/store/mysql services/*/migrations),./$(folder)/...)
+test-stores: $(BIN)/gotestsum devstack ## Run the suites of stores and migrations alone: make test-stores DATABASE=mysql
+	@LAB_PIPELINE=off scripts/test.sh "$(BIN)" "$(STORES) ./pkg/mysqldb/... ./pkg/outbox/... ./pkg/idempotency/... ./pkg/activitylog/..." ""
 
 test-times: ## The slowest packages of the last make test: make test-times TOP=30
 	@scripts/test-times.sh "$(LAB_DIR)/test-results" "$(or $(TOP),30)"

@@ -81,8 +81,16 @@ func (all muxes) serve(c *call, r *http.Request) {
 	all[c.area].ServeHTTP(c, r)
 }
 
+// Answer makes the answer to a request of a path that is not the generated one.
+type Answer func(ctx context.Context, r *http.Request, params map[string]string) (proto.Message, error)
+
 // HandleUpload adds a path whose body answer reads itself. Errors of answer are explained like those of a service.
-func (m *Mux) HandleUpload(route Route, answer func(ctx context.Context, r *http.Request, params map[string]string) (proto.Message, error)) error {
+func (m *Mux) HandleUpload(route Route, answer Answer) error {
+	return m.HandleWithHeader(route, nil, answer)
+}
+
+// HandleWithHeader adds a path whose answers, but not its errors, have these headers.
+func (m *Mux) HandleWithHeader(route Route, header map[string]string, answer Answer) error {
 	return m.HandlePath(route.Method, route.Path, func(w http.ResponseWriter, r *http.Request, params map[string]string) {
 		ctx, err := runtime.AnnotateContext(r.Context(), m.ServeMux, r, route.RPC, runtime.WithHTTPPathPattern(route.Path))
 		if err != nil {
@@ -94,7 +102,11 @@ func (m *Mux) HandleUpload(route Route, answer func(ctx context.Context, r *http
 			m.handleError(ctx, m.ServeMux, codec{}, w, r, err)
 			return
 		}
-		runtime.ForwardResponseMessage(ctx, m.ServeMux, codec{}, w, r, message, m.GetForwardResponseOptions()...)
+		for name, value := range header {
+			w.Header().Set(name, value)
+		}
+		out := &runtime.HTTPBodyMarshaler{Marshaler: codec{}}
+		runtime.ForwardResponseMessage(ctx, m.ServeMux, out, w, r, message, m.GetForwardResponseOptions()...)
 	})
 }
 

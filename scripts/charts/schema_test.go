@@ -22,6 +22,7 @@ var special = map[string]schema{
 	"connectionType":     oneOf("cluster", "standalone"),
 	"spreadOverNodes":    oneOf("ScheduleAnyway", "DoNotSchedule"),
 	"tls.issuer.kind":    oneOf("Issuer", "ClusterIssuer"),
+	"strimzi.database":   oneOf("mariadb", "mysql"),
 	"strimzi.apiVersion": oneOf("kafka.strimzi.io/v1beta2", "kafka.strimzi.io/v1"),
 	"host":               {"type": "string", "minLength": 1}, "ingress.host": {"type": "string"},
 	"port":                     {"type": "integer", "minimum": 1, "maximum": 65535},

@@ -19,6 +19,26 @@ func (p *page) board(session string) {
 	p.awaitTrue("the board of "+session, `document.getElementById("state").textContent.startsWith("Up to date")`)
 }
 
+// cutOff takes the edge away: the board says so, and shows afterwards what came meanwhile. The developer tools' offline mode
+// would leave a stream that is open alone.
+func (p *page) cutOff(bill int) {
+	p.t.Helper()
+	newCriticalBill(p.t, bill, 0, 3)
+	if err := stack.Stop("gateway"); err != nil {
+		p.t.Fatal(err)
+	}
+	p.awaitTrue("the board says that it is cut off", `document.getElementById("state").textContent.startsWith("Cut off")`)
+	p.screenshot("callout-cut-off.png")
+	if err := stack.Start("gateway", nil); err != nil {
+		p.t.Fatal(err)
+	}
+	if got := evaluateBill(p.t, bill); got.status != 200 {
+		p.t.Fatalf("%d %s", got.status, got.body)
+	}
+	p.awaitTrue("what came meanwhile", fmt.Sprintf(boardCard, bill+1)+` !== null && document.getElementById("state").textContent.startsWith("Up to date")`)
+	p.clean() // the browser notes the lost connection
+}
+
 // TestCalloutPageInABrowser is a person at the board: a result appears, an attempt is noted, it is called out with the
 // keyboard alone, and disappears.
 func TestCalloutPageInABrowser(t *testing.T) {
@@ -75,6 +95,7 @@ func TestCalloutPageInABrowser(t *testing.T) {
 	if p.eval(card+" === null") != "true" {
 		t.Error("the result came back")
 	}
+	p.cutOff(979100)
 	audit := call(t, labSession, "POST", "/operation/critical-callout", `{"lab_report_ids":[979001]}`).body
 	if !strings.Contains(audit, `"read_back":true,"notified_person":"Dr Rao `) {
 		t.Errorf("the callout: %s", audit)

@@ -35,6 +35,16 @@ func follow(t *testing.T, session string, report int, last string) *eventStream 
 // followPath opens a stream and returns once the service has told where the reader is.
 func followPath(t *testing.T, session, path, last string) *eventStream {
 	t.Helper()
+	s := openStream(t, session, path, last)
+	if first := s.next(); first.name != "" || first.id == "" {
+		t.Fatalf("first %+v", first)
+	}
+	return s
+}
+
+// openStream opens a path of server-sent events.
+func openStream(t *testing.T, session, path, last string) *eventStream {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, stack.Endpoints.Gateway+path, nil)
@@ -57,9 +67,6 @@ func followPath(t *testing.T, session, path, last string) *eventStream {
 		defer response.Body.Close()
 		s.read(bufio.NewScanner(response.Body))
 	}()
-	if first := s.next(); first.name != "" || first.id == "" {
-		t.Fatalf("first %+v", first)
-	}
 	return s
 }
 

@@ -85,6 +85,9 @@ func TestNotificationsDocumentedAnswers(t *testing.T) {
 	if kind := worker.header.Get("Content-Type"); !strings.HasPrefix(kind, "text/javascript") {
 		t.Errorf("service worker is %s", kind)
 	}
+	if allowed, cache := worker.header.Get("Service-Worker-Allowed"), worker.header.Get("Cache-Control"); allowed != "/" || cache != "no-cache" {
+		t.Errorf("service worker: allowed %q, cache %q", allowed, cache)
+	}
 }
 
 func TestNotificationsOfAnOrganization(t *testing.T) {

@@ -50,6 +50,7 @@ var areas = []*edge.Area{
 		Name: "callout", Title: "Critical callout",
 		Prefixes:       []string{"/report", "/operation/critical-callout", "/api-v3/report", "/api-v3/operation/critical-callout"},
 		InternalSuffix: "/critical/evaluate",
+		Streams:        []edge.Stream{liveCallouts("/operation/critical-callout/live"), liveCallouts("/api-v3/operation/critical-callout/live")},
 		Shape:          rest.Envelope, Deadline: edge.DefaultDeadline,
 		Register: func(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
 			return calloutv1.RegisterCalloutServiceHandlerClient(ctx, mux.ServeMux, calloutv1.NewCalloutServiceClient(c))

@@ -24,10 +24,13 @@ var updatePreferences = edge.Route{
 	RPC: "/lab.notifications.v1.NotificationsService/UpdatePreferences",
 }
 
-// registerNotifications adds the contract's paths, and in place of one of them the form.
+// registerNotifications adds the contract's paths, and in place of two of them the form and the script.
 func registerNotifications(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
 	client := notificationsv1.NewNotificationsServiceClient(c)
 	if err := notificationsv1.RegisterNotificationsServiceHandlerClient(ctx, mux.ServeMux, client); err != nil {
+		return err
+	}
+	if err := handleServiceWorker(mux, client); err != nil {
 		return err
 	}
 	return mux.HandleUpload(updatePreferences, func(ctx context.Context, r *http.Request, _ map[string]string) (proto.Message, error) {

@@ -1,50 +1,184 @@
-// Package servicetest owns what tests of whole services share: a place for their logs, and ports to listen on.
+// Package servicetest runs a whole service in the test's process, on a database and a Redis of its own, and keeps all
+// that it tells operators: logs, metrics and spans. Tests look there for what must not be told, the data of patients.
 package servicetest
 
 import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"log/slog"
 	"net"
+	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	goredis "github.com/redis/go-redis/v9"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 )
 
-// Logs keeps what a service writes, for several goroutines at once. Its zero value is ready.
-type Logs struct {
-	mu   sync.Mutex
-	text strings.Builder // guarded by mu
+const secret = "a-service-token-secret-of-32-bytes"
+
+// Service is what a service's package app offers.
+type Service[C any] struct {
+	Name, Prefix string
+	Load         func(environ []string) (C, error)
+	Migrate      func(ctx context.Context, cfg C, log *slog.Logger) error
+	Serve        func(ctx context.Context, cfg C, version string, logs io.Writer) error
+	Settings     []string // with their prefix
+	Rows         []string // statements, after the migration
 }
 
-// Write implements io.Writer.
-func (l *Logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
+// Running is a service that serves.
+type Running struct {
+	DB    *sql.DB
+	Cache *goredis.Client
+	Conn  *grpc.ClientConn
+
+	t      testing.TB
+	name   string
+	admin  string
+	logs   Logs
+	traces traces
+	stop   func()
 }
 
-// String returns everything that was written so far.
-func (l *Logs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-// FreePorts returns ports of 127.0.0.1, all different, on which nobody listened a moment ago.
-func FreePorts(t testing.TB, count int) []int {
+// Start migrates and serves s until the test ends. The services that it calls are away. It logs at DEBUG.
+func Start[C any](t testing.TB, s Service[C]) *Running {
 	t.Helper()
-	ports := make([]int, count)
-	for i := range ports {
-		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatalf("find a free port: %v", err)
-		}
-		defer listener.Close() // when all are found
-		ports[i] = listener.Addr().(*net.TCPAddr).Port
+	r := &Running{t: t, name: s.Name}
+	var dsn string
+	r.DB, dsn = mysqltest.Open(t)
+	if err := legacydb.Create(t.Context(), r.DB); err != nil {
+		t.Fatal(err)
 	}
-	return ports
+	cache := redistest.Start(t)
+	r.Cache = cache.Client()
+	ports := FreePorts(t, 2)
+	grpcPort, adminPort := strconv.Itoa(ports[0]), strconv.Itoa(ports[1])
+	r.admin = "http://127.0.0.1:" + adminPort
+	environ := append(r.environ(s.Prefix, dsn, cache.Addr), s.Prefix+"GRPC_PORT="+grpcPort, s.Prefix+"ADMIN_PORT="+adminPort)
+	cfg, err := s.Load(append(environ, s.Settings...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Migrate(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range s.Rows {
+		if _, err := r.DB.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.serve(func(ctx context.Context) error { return s.Serve(ctx, cfg, "test", &r.logs) })
+	if r.Conn, err = grpc.NewClient("127.0.0.1:"+grpcPort, grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Conn.Close() })
+	await.True(t, "readiness", func() bool { return r.Get("/health/ready") != "" })
+	return r
 }
 
-// FreePort is FreePorts for one.
-func FreePort(t testing.TB) int {
-	t.Helper()
-	return FreePorts(t, 1)[0]
+func (r *Running) serve(serve func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx) }()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			r.t.Errorf("the service ended with %v", err)
+		}
+		if r.t.Failed() {
+			r.t.Log(r.logs.String())
+		}
+	})
+	r.t.Cleanup(r.stop)
+}
+
+func (r *Running) environ(prefix, dsn, cache string) []string {
+	r.t.Helper()
+	parsed, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	dbHost, dbPort, _ := net.SplitHostPort(parsed.Addr)
+	kvHost, kvPort, _ := net.SplitHostPort(cache)
+	list := []string{
+		"DB_HOST=" + dbHost, "DB_PORT=" + dbPort, "DB_USER=" + parsed.User, "DB_PASSWORD=" + parsed.Passwd, "DB_DATABASE=" + parsed.DBName,
+		"KV_HOST=" + kvHost, "KV_PORT=" + kvPort, "KV_CONNECTION_TYPE=standalone", "HOST=127.0.0.1", "SERVICE_TOKEN_SECRET=" + secret,
+		"LOG_LEVEL=DEBUG", "DRAIN_DELAY_SECONDS=0", "OPENTELEMETRY_ENDPOINT=" + r.traces.serve(r.t),
+	}
+	for i := range list {
+		list[i] = prefix + list[i]
+	}
+	return list
+}
+
+// Get returns a page of the administration listener; "" when it does not answer 200.
+func (r *Running) Get(path string) string {
+	request, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.admin+path, nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	response, err := (&http.Client{Timeout: 5 * time.Second}).Do(request)
+	if err != nil {
+		return ""
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		return ""
+	}
+	return string(text)
+}
+
+// Session stores a web session, a JSON object without created_at, and returns a context that presents it.
+func (r *Running) Session(name, document string) context.Context {
+	r.t.Helper()
+	document = fmt.Sprintf(`%s,"created_at":%d}`, strings.TrimSuffix(document, "}"), clock.System{}.Now().Unix())
+	if err := r.Cache.Set(r.t.Context(), "session:"+name, document, time.Hour).Err(); err != nil {
+		r.t.Fatal(err)
+	}
+	return metadata.AppendToOutgoingContext(r.t.Context(), "cookie", "sessionid="+name)
+}
+
+// As returns a context that presents a token of another service.
+func (r *Running) As(caller string) context.Context {
+	r.t.Helper()
+	token, err := authn.NewServiceTokens(secret, caller, clock.System{}).Mint(r.name, "")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return metadata.AppendToOutgoingContext(r.t.Context(), "authorization", "Bearer "+token)
+}
+
+// KeepsSecret stops the service and fails the test when one of the texts is in its logs, metrics or spans.
+func (r *Running) KeepsSecret(canaries ...string) {
+	r.t.Helper()
+	metrics := r.Get("/metrics")
+	r.stop()
+	spans := r.traces.String()
+	if metrics == "" || !strings.Contains(spans, r.name) {
+		r.t.Errorf("%d bytes of metrics, %d bytes of spans: the service told nothing", len(metrics), len(spans))
+	}
+	for where, text := range map[string]string{"logs": r.logs.String(), "metrics": metrics, "spans": spans} {
+		for _, canary := range canaries {
+			if strings.Contains(text, canary) {
+				r.t.Errorf("%q is in the %s", canary, where)
+			}
+		}
+	}
 }

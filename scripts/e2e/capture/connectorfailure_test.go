@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
 // TestAFailedTaskIsOneLetterAndLostOffsetsAreMendedByTheRunbook takes the binary log away from under both connectors, the failure
@@ -44,7 +45,11 @@ func TestAFailedTaskIsOneLetterAndLostOffsetsAreMendedByTheRunbook(t *testing.T)
 	if _, err := db.Exec("INSERT INTO userDetails (id, labId_id, fullName) VALUES (920001, 12, 'Written In The Gap')"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec("RESET MASTER"); err != nil {
+	reset := "RESET MASTER"
+	if !mysqltest.IsMariaDB(t, db) {
+		reset = "RESET BINARY LOGS AND GTIDS"
+	}
+	if _, err := db.Exec(reset); err != nil {
 		t.Fatal(err)
 	}
 	// The connector cannot follow a binary log without any transaction: it fails until something is written.

@@ -93,6 +93,9 @@ func countDeadlocks(db *sql.DB) (int, error) {
 	var name string
 	var n int
 	err := db.QueryRow("SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'").Scan(&name, &n)
+	if errors.Is(err, sql.ErrNoRows) { // MySQL counts them elsewhere
+		err = db.QueryRow("SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'lock_deadlocks'").Scan(&n)
+	}
 	return n, err
 }
 

@@ -1,6 +1,7 @@
-// The board asks for what waits every few seconds and shows how long each result waits. All texts of the laboratory are
-// set as text, never as markup.
-const everyMs = 5000;
+// The board follows a stream of what waits and shows how long each result waits. All texts of the laboratory are set as
+// text, never as markup.
+const againMs = 5000; // between two attempts to connect
+const silentMs = 40000; // the stream says something every 15 seconds: after such a silence it is dead
 const soonMs = 10 * 60 * 1000; // before the deadline
 
 const $ = (id) => document.getElementById(id);
@@ -100,28 +101,77 @@ function say(text, bad) {
   $("state").className = bad ? "bad" : "";
 }
 
-async function refresh() {
-  try {
-    const [list, sum] = await Promise.all([ask("/operation/critical-callout/open"), ask("/operation/critical-callout/summary")]);
+let stream = null;
+let triedAt = 0; // when the last attempt to connect began, by this clock
+let heardAt = 0; // when the stream last said something
+let limited = false;
+
+function connect() {
+  stream?.close();
+  triedAt = Date.now();
+  stream = new EventSource("/operation/critical-callout/live");
+  stream.addEventListener("worklist", (event) => {
+    const list = JSON.parse(event.data);
     clockSkew = Date.parse(list.now) - Date.now();
     items = list.open;
+    limited = list.limit_reached;
     show();
+    heard();
+  });
+  stream.addEventListener("summary", (event) => {
+    const sum = JSON.parse(event.data);
     const median = sum.median_minutes_to_callout === null ? "–" : `${sum.median_minutes_to_callout} min`;
     $("figures").textContent = `${sum.open} open, ${sum.overdue} overdue · last 30 days: ${sum.called} called, median ${median}, limit ${sum.limit_minutes} min`;
-    say(list.limit_reached ? "Only the first 500 are shown." : `Up to date at ${new Date().toLocaleTimeString()}`, list.limit_reached);
+    heard();
+  });
+  stream.addEventListener("alive", heard);
+  stream.addEventListener("error", () => {
+    if (stream.readyState === EventSource.CLOSED) refused();
+    else cutOff(); // the browser connects again by itself
+  });
+}
+
+function heard() {
+  heardAt = Date.now();
+  document.body.classList.remove("cut-off");
+  say(limited ? "Only the first 500 are shown." : `Up to date at ${new Date().toLocaleTimeString()}`, limited);
+}
+
+function cutOff(why) {
+  document.body.classList.add("cut-off");
+  const shown = heardAt ? `What is shown is of ${new Date(heardAt).toLocaleTimeString()}; new results do not appear. ` : "";
+  say(`Cut off: ${why ?? "the connection is lost."} ${shown}Trying again.`, true);
+}
+
+// refused asks why the stream was refused: an EventSource does not tell.
+async function refused() {
+  try {
+    await ask("/operation/critical-callout/open");
+    cutOff();
   } catch (problem) {
-    if (problem.status === 401 || problem.status === 403) { // without a session nothing of a patient stays on the screen
-      items = [];
-      $("board").replaceChildren();
-      $("figures").textContent = "";
-      if ($("dialog").open) $("dialog").close();
-      say(problem.status === 401 ? "Log in to see the critical results of your laboratory." : problem.message, true);
-    } else {
-      show();
-      say(`Not up to date: ${problem.message} Trying again.`, true);
-    }
+    if (problem.status === 401 || problem.status === 403) forget(problem);
+    else cutOff(problem.message);
   }
-  setTimeout(refresh, everyMs);
+  setTimeout(connect, againMs);
+}
+
+// forget takes everything of patients off the screen: there is no session any more.
+function forget(problem) {
+  items = [];
+  $("board").replaceChildren();
+  $("figures").textContent = "";
+  if ($("dialog").open) $("dialog").close();
+  document.body.classList.remove("cut-off");
+  say(problem.status === 401 ? "Log in to see the critical results of your laboratory." : problem.message, true);
+}
+
+// A connection may die without a word, as when a cable is pulled.
+function listen() {
+  const silent = Date.now() - Math.max(heardAt, triedAt) > silentMs;
+  if (silent && stream.readyState !== EventSource.CLOSED) {
+    connect();
+    cutOff();
+  }
 }
 
 async function open(item) {
@@ -178,5 +228,6 @@ $("form").addEventListener("submit", (event) => {
 });
 $("attempt").addEventListener("click", () => save(true));
 $("close").addEventListener("click", () => $("dialog").close());
-setInterval(() => { if (!$("dialog").open) show(); }, 30000); // ages
-refresh();
+setInterval(() => { if (!$("dialog").open && stream.readyState !== EventSource.CLOSED) show(); }, 30000); // ages
+setInterval(listen, 1000);
+connect();

@@ -49,7 +49,11 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	u := newUseCases(s, store, relay, metrics)
+	signals, err := newSignals(s, cache)
+	if err != nil {
+		return err
+	}
+	u := newUseCases(s, store, relay, signals, cfg, metrics)
 	server, err := s.GRPC(s.Authenticator(cache))
 	if err != nil {
 		return err

@@ -189,6 +189,22 @@ var operations = map[string]func(context.Context, calloutv1.CalloutServiceClient
 		_, err := c.ListOpenCallouts(ctx, &calloutv1.ListOpenCalloutsRequest{})
 		return err
 	},
+	"watch": func(ctx context.Context, c calloutv1.CalloutServiceClient) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		stream, err := c.WatchCallouts(ctx, &calloutv1.WatchCalloutsRequest{})
+		if err != nil {
+			return err
+		}
+		event, err := stream.Recv()
+		if err == nil && event.GetEvent() == "" { // admitted
+			event, err = stream.Recv()
+		}
+		if err == nil && event.GetEvent() != "worklist" {
+			err = fmt.Errorf("the first event is %s", event.GetEvent())
+		}
+		return err
+	},
 	"summary": func(ctx context.Context, c calloutv1.CalloutServiceClient) error {
 		_, err := c.GetCalloutSummary(ctx, &calloutv1.GetCalloutSummaryRequest{})
 		return err
@@ -214,16 +230,16 @@ func TestWhoMayCallEachOperation(t *testing.T) {
 	t.Parallel()
 	b := start(t)
 	const ok, forbidden, invalid, absent, anonymous = codes.OK, codes.PermissionDenied, codes.InvalidArgument, codes.NotFound, codes.Unauthenticated
-	order := []string{"evaluate bill", "evaluate reports", "records", "logs", "audit", "open", "summary", "draft"}
+	order := []string{"evaluate bill", "evaluate reports", "records", "logs", "audit", "open", "watch", "summary", "draft"}
 	for caller, want := range map[string][]codes.Code{
-		"service/core":          {ok, ok, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
-		"service/rerun":         {forbidden, ok, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
-		"service/gateway":       {ok, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
-		"service/notifications": {forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
-		"nobody":                {anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous},
-		"organization":          {forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
-		"homeless":              {forbidden, forbidden, invalid, invalid, invalid, invalid, invalid, invalid},
-		"other":                 {forbidden, forbidden, absent, ok, ok, ok, ok, absent},
+		"service/core":          {ok, ok, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
+		"service/rerun":         {forbidden, ok, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
+		"service/gateway":       {ok, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
+		"service/notifications": {forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
+		"nobody":                {anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous},
+		"organization":          {forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
+		"homeless":              {forbidden, forbidden, invalid, invalid, invalid, invalid, invalid, invalid, invalid},
+		"other":                 {forbidden, forbidden, absent, ok, ok, ok, ok, ok, absent},
 	} {
 		for i, name := range order {
 			if got := status.Code(operations[name](b.as(caller), b.client)); got != want[i] {
@@ -248,7 +264,7 @@ func TestWhoMayCallEachOperation(t *testing.T) {
 	}
 	for _, series := range []string{
 		`callout_operation_seconds_count{operation="records"}`, `callout_saved_total{kind="completed"} 0`, `callout_reaped_total{what="overdue"} 0`,
-		"callout_escalated_total 0", "callout_reports_critical_total 1", "callout_suppressed_total 0", "callout_swept_total",
+		"callout_escalated_total 0", "callout_reports_critical_total 1", "callout_suppressed_total 0", "callout_swept_total", "callout_event_streams 0",
 		`outbox_waiting_rows{kind="notifications.notify"}`, `outbox_waiting_rows{kind="taskqueue.wake"}`,
 	} {
 		if !strings.Contains(metrics, series) {

@@ -39,6 +39,8 @@ type Config struct {
 	EscalateAfter time.Duration `env:"ESCALATE_AFTER" envDefault:"30m"`
 	// EscalateMost is how often that is repeated.
 	EscalateMost int `env:"ESCALATE_MOST" envDefault:"3"`
+	// EventStreamSeconds ends a stream of the board; the browser comes back, and its login is looked at again.
+	EventStreamSeconds int `env:"EVENT_STREAM_SECONDS" envDefault:"900"`
 	// WebhookURL is the gateway's internal listener, as the task queue reaches it.
 	WebhookURL    string `env:"WEBHOOK_URL" absolute:"true" envDefault:"http://127.0.0.1:8091"`
 	TaskqueueAddr string `env:"TASKQUEUE_ADDR" envDefault:"127.0.0.1:9004"`
@@ -69,6 +71,9 @@ func (c *Config) Validate() error {
 	}
 	if c.TaskqueueAddr == "" {
 		problems = append(problems, errors.New("CALLOUT_TASKQUEUE_ADDR must be host:port of the task queue"))
+	}
+	if c.EventStreamSeconds <= 0 {
+		problems = append(problems, fmt.Errorf("CALLOUT_EVENT_STREAM_SECONDS is %d: use a number above 0", c.EventStreamSeconds))
 	}
 	return errors.Join(problems...)
 }

@@ -21,6 +21,7 @@ type metrics struct {
 	escalated prometheus.Counter
 	reaped    *prometheus.CounterVec
 	swept     prometheus.Counter
+	watching  prometheus.Gauge
 }
 
 const (
@@ -47,9 +48,10 @@ func newMetrics(registry prometheus.Registerer, c clock.Clock) (*metrics, error)
 		reaped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "callout_reaped_total", Help: "What the reaper found out of line.",
 		}, []string{"what"}),
-		swept: counter("callout_swept_total", "Reports that changed and that nobody had asked to evaluate."),
+		swept:    counter("callout_swept_total", "Reports that changed and that nobody had asked to evaluate."),
+		watching: prometheus.NewGauge(prometheus.GaugeOpts{Name: "callout_event_streams", Help: "Open boards."}),
 	}
-	for _, c := range []prometheus.Collector{m.duration, m.evaluated, m.critical, m.spared, m.saved, m.escalated, m.reaped, m.swept} {
+	for _, c := range []prometheus.Collector{m.duration, m.evaluated, m.critical, m.spared, m.saved, m.escalated, m.reaped, m.swept, m.watching} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -101,3 +103,6 @@ func (m *metrics) Reaped(what string, n int) { m.reaped.WithLabelValues(what).Ad
 
 // Swept implements sweep.Counters.
 func (m *metrics) Swept(reports int) { m.swept.Add(float64(reports)) }
+
+// Watching implements live.Gauge.
+func (m *metrics) Watching(change int) { m.watching.Add(float64(change)) }

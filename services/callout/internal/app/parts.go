@@ -1,8 +1,13 @@
 package app
 
 import (
+	"context"
 	"database/sql"
+	"time"
 
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/pkg/labsignal"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/service"
 	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
@@ -12,6 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/callout/internal/history"
+	"github.com/labplatform/labplatform/services/callout/internal/live"
 	"github.com/labplatform/labplatform/services/callout/internal/reap"
 	"github.com/labplatform/labplatform/services/callout/internal/records"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
@@ -52,24 +58,43 @@ func newNotifications(s *service.Service, cfg Config) (delivery.Notifications, e
 	return notificationsv1.NewNotificationsServiceClient(conn), nil
 }
 
+// newSignals wakes the open boards of all replicas.
+func newSignals(s *service.Service, cache goredis.UniversalClient) (*labsignal.Signals, error) {
+	after, err := s.AfterCommit(labsignal.Task)
+	if err != nil {
+		return nil, err
+	}
+	signals := labsignal.New(cache, after, "callout_live")
+	s.Close("live subscription", func(context.Context) error { return signals.Close() })
+	return signals, nil
+}
+
 // useCases are what the transport and the loops call.
 type useCases struct{ grpcapi.UseCases }
 
-func newUseCases(s *service.Service, store *mysql.Store, relay *outbox.Relay, m *metrics) useCases {
-	messages := delivery.Messages{}
+func newUseCases(
+	s *service.Service, store *mysql.Store, relay *outbox.Relay, signals *labsignal.Signals, cfg Config, m *metrics,
+) useCases {
+	messages, list := delivery.Messages{}, worklist.New(store, s.Clock)
 	return useCases{grpcapi.UseCases{
 		Records: records.New(store),
 		History: history.New(store),
 		Save: save.New(save.Deps{
 			Store: mysql.Callouts{Store: store}, Messages: messages, Clock: s.Clock, WakeRelay: relay.Wake, Counters: m,
+			Signals: signals,
 		}),
 		Evaluate: evaluate.New(evaluate.Deps{
 			Store: mysql.Evaluations{Store: store}, Messages: messages, Clock: s.Clock, WakeRelay: relay.Wake, Counters: m,
+			Signals: signals,
 		}),
 		Escalate: escalate.New(escalate.Deps{
 			Store: mysql.Escalations{Store: store}, Messages: messages, Clock: s.Clock, WakeRelay: relay.Wake, Counters: m,
+			Signals: signals,
 		}),
-		Worklist: worklist.New(store, s.Clock),
+		Worklist: list,
+		Live: live.New(live.Deps{
+			Worklist: list, Signals: signals, Gauge: m, MaxAge: time.Duration(cfg.EventStreamSeconds) * time.Second,
+		}),
 	}}
 }
 

@@ -55,10 +55,10 @@ func Judge(c Chart, formats Formats) Finding {
 	for _, r := range c.Readings {
 		value := clinical.ParseValue(r.Value)
 		for _, format := range formats.of(c, r) {
-			a, at, limited := format.assess(c.Patient, value)
+			a, band, limited := format.assess(c.Patient, value)
 			switch {
 			case a.Critical.Outside():
-				f.Critical = append(f.Critical, format.parameter(r, value, a.Critical, at))
+				f.Critical = append(f.Critical, format.parameter(r, value, a.Critical, band))
 			case a.Critical == clinical.Undecided && limited:
 				f.Unclear = true
 			}
@@ -77,24 +77,36 @@ func (all Formats) of(c Chart, r Reading) []Format {
 	if named == 0 && len(c.Tests) > 0 {
 		named = c.Tests[0]
 	}
-	for _, tests := range [][]int64{{named}, c.Tests} {
-		var found []Format
-		for _, test := range tests {
-			for _, f := range all[test] {
-				if f.Index == r.Index {
-					found = append(found, f)
-				}
-			}
-		}
-		if len(found) > 0 {
-			return inOrder(found, r.Order)
+	if found := at(all[named], r.Index); len(found) > 0 {
+		return inOrder(found, r.Order)
+	}
+	var found []Format
+	for _, test := range c.Tests {
+		found = append(found, at(all[test], r.Index)...)
+	}
+	return inOrder(found, r.Order)
+}
+
+// at returns the formats of an index. A value has mostly one; then nothing is copied.
+func at(list []Format, index int) []Format {
+	var found []Format
+	for i := range list {
+		switch {
+		case list[i].Index != index:
+		case found == nil:
+			found = list[i : i+1 : i+1]
+		default:
+			found = append(found, list[i])
 		}
 	}
-	return nil
+	return found
 }
 
 // inOrder narrows formats of one index to those at the value's place, if there are any.
 func inOrder(formats []Format, order int) []Format {
+	if len(formats) < 2 {
+		return formats
+	}
 	var same []Format
 	for _, f := range formats {
 		if f.Order == order {

@@ -27,6 +27,11 @@ type Counters interface {
 	Escalated(level int)
 }
 
+// Signals wakes the open boards of a laboratory.
+type Signals interface {
+	Changed(ctx context.Context, lab authn.LabScope)
+}
+
 // Deps is what the use case works with. WakeRelay is called after a commit.
 type Deps struct {
 	Store     Store
@@ -34,6 +39,7 @@ type Deps struct {
 	Clock     clock.Clock
 	WakeRelay func()
 	Counters  Counters
+	Signals   Signals
 }
 
 // UseCase raises what is overdue.
@@ -61,6 +67,7 @@ func (u *UseCase) Bill(ctx context.Context, scope authn.LabScope, billID int64) 
 		return 0, err
 	}
 	u.d.WakeRelay()
+	u.d.Signals.Changed(ctx, scope)
 	u.d.Counters.Escalated(level)
 	return level, nil
 }

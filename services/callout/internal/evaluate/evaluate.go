@@ -55,6 +55,7 @@ type Deps struct {
 	Clock     clock.Clock
 	WakeRelay func()
 	Counters  Counters
+	Signals   escalate.Signals
 }
 
 // Result is a report with its state after the evaluation.
@@ -107,6 +108,9 @@ func (u *UseCase) part(ctx context.Context, scope authn.LabScope, ids []int64) (
 	}
 	if p.sent {
 		u.d.WakeRelay()
+	}
+	if len(p.bills) > 0 { // something waits, waited, or waits with other values
+		u.d.Signals.Changed(ctx, scope)
 	}
 	u.d.Counters.Evaluated(len(p.results), p.critical, p.suppressed)
 	return p.results, nil

@@ -96,6 +96,13 @@ func openOf(o worklist.Open) *calloutv1.ListOpenCalloutsResponse {
 	return out
 }
 
+func summaryOf(s worklist.Summary) *calloutv1.GetCalloutSummaryResponse {
+	return &calloutv1.GetCalloutSummaryResponse{
+		Open: s.Open, Overdue: s.Overdue, Called: s.Called, InTime: s.InTime,
+		MedianMinutesToCallout: s.Median, P90MinutesToCallout: s.P90, LimitMinutes: int32(s.Limit / time.Minute),
+	}
+}
+
 // rawJSON passes on what the domain has checked to be JSON.
 func rawJSON(text []byte) *typev1.RawJSON { return &typev1.RawJSON{Json: text} }
 

@@ -2,7 +2,6 @@ package grpcapi
 
 import (
 	"context"
-	"time"
 
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	"github.com/labplatform/labplatform/services/callout/internal/history"
@@ -92,8 +91,5 @@ func (s *Server) GetCalloutSummary(
 	if err != nil {
 		return nil, err
 	}
-	return &calloutv1.GetCalloutSummaryResponse{
-		Open: sum.Open, Overdue: sum.Overdue, Called: sum.Called, InTime: sum.InTime,
-		MedianMinutesToCallout: sum.Median, P90MinutesToCallout: sum.P90, LimitMinutes: int32(sum.Limit / time.Minute),
-	}, nil
+	return summaryOf(sum), nil
 }

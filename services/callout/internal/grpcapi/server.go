@@ -12,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/escalate"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/history"
+	"github.com/labplatform/labplatform/services/callout/internal/live"
 	"github.com/labplatform/labplatform/services/callout/internal/records"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
@@ -25,6 +26,7 @@ type UseCases struct {
 	Evaluate  *evaluate.UseCase
 	Escalate  *escalate.UseCase
 	Worklist  *worklist.UseCase
+	Live      *live.UseCase
 	Durations Durations
 }
 

@@ -59,6 +59,7 @@ type Deps struct {
 	Clock     clock.Clock
 	WakeRelay func()
 	Counters  Counters
+	Signals   escalate.Signals
 }
 
 // UseCase saves callouts.
@@ -82,6 +83,7 @@ func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, 
 		return 0, err
 	}
 	u.d.WakeRelay()
+	u.d.Signals.Changed(ctx, scope)
 	u.d.Counters.Saved(c.Draft, len(c.ReportIDs))
 	if c.Draft {
 		return callout.Attempted, nil

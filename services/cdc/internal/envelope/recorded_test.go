@@ -136,4 +136,13 @@ var want = map[string]map[string]int{
 	"d_types_unwrap_default.json":              {"malformed": 9, "tombstone": 4}, // flat rows without an envelope
 	"d_types_unwrap_rewrite.json":              {"malformed": 13},
 	"heartbeat.json":                           {"malformed": 2},
+	// Of the connector for MySQL; the others are MariaDB's.
+	"mysql_a_snapshot_user_details.json": {"r": 1},
+	"mysql_b_crud_billing.json":          {"u": 1},
+	"mysql_b_crud_user_details.json":     {"d": 1, "tombstone": 1, "u": 1},
+	"mysql_b_crud_user_meta.json":        {"c": 1},
+	"mysql_b_truncate_user_meta.json":    {"t": 1},
+	"mysql_c_incremental_user_meta.json": {"r": 1},
+	"mysql_d_types_chosen.json":          {"c": 2, "r": 1},
+	"mysql_heartbeat.json":               {"c": 1},
 }

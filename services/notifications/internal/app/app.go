@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/labsignal"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/service"
 	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
@@ -20,7 +21,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 	"github.com/labplatform/labplatform/services/notifications/internal/preference"
 	"github.com/labplatform/labplatform/services/notifications/internal/store/mysql"
-	"github.com/labplatform/labplatform/services/notifications/internal/store/redis"
+	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 	"github.com/labplatform/labplatform/services/notifications/migrations"
 )
 
@@ -58,13 +59,17 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("deployment zone: %w", err)
 	}
-	after, err := s.AfterCommit(redis.Task)
+	after, err := s.AfterCommit(labsignal.Task)
 	if err != nil {
 		return err
 	}
-	signals := redis.New(cache, after)
+	signals := labsignal.New(cache, after, "notifications_live")
 	s.Close("live subscription", func(context.Context) error { return signals.Close() })
-	devices := device.New(store, device.Accepting{}, zone, s.Clock)
+	provider, err := newTopics(s, cfg)
+	if err != nil {
+		return err
+	}
+	devices := device.New(store, provider, zone, s.Clock)
 	queue, err := s.Client(cfg.TaskqueueAddr, "taskqueue")
 	if err != nil {
 		return err
@@ -93,6 +98,8 @@ func build(s *service.Service, cfg Config) error {
 		}),
 		BulkPermission: cfg.BulkPermission,
 	}))
+	sweeper := sweep.New(sweep.Deps{Config: cfg.Sweep, Store: store, Topics: provider, Clock: s.Clock, Counters: metrics})
+	s.Every("sweeper", cfg.Sweep.Interval, sweeper.RunOnce)
 	return nil
 }
 

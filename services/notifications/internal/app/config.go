@@ -6,11 +6,13 @@ import (
 	"fmt"
 
 	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/fcm"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 )
 
 // Prefix of the service's variables.
@@ -28,12 +30,17 @@ type Config struct {
 	DB     mysqldb.Config `envPrefix:"DB_"`
 	KV     redisdb.Config `envPrefix:"KV_"`
 	Outbox outbox.Config  `envPrefix:"OUTBOX_"`
+	Sweep  sweep.Config   `envPrefix:"SWEEP_"`
 
 	TaskqueueAddr string `env:"TASKQUEUE_ADDR" envDefault:"127.0.0.1:9004"`
 	// Zone begins the names of push topics.
 	Zone string `env:"DEPLOYMENT_ZONE" envDefault:"IN"`
 	// BulkPermission, when set, is what a lab user needs to switch types for the laboratory.
 	BulkPermission string `env:"BULK_PERMISSION"`
+	// PushProvider is mailbox, which keeps topics and calls nobody, or fcm.
+	PushProvider string `env:"PUSH_PROVIDER" envDefault:"mailbox"`
+	// FCMCredentials is the JSON key file of a service account.
+	FCMCredentials config.Secret `env:"FCM_CREDENTIALS"`
 	// EventStreamSeconds ends a stream of notifications; the browser comes back, and its login is looked at again.
 	EventStreamSeconds int `env:"EVENT_STREAM_SECONDS" envDefault:"900"`
 }
@@ -46,7 +53,7 @@ func Load(environ []string) (Config, error) {
 	return cfg, err
 }
 
-// Validate refuses zones that no topic may begin with, and a missing task queue.
+// Validate refuses zones that no topic may begin with, a missing task queue, and a push provider without its key.
 func (c *Config) Validate() error {
 	var problems []error
 	if _, err := notification.ParseZone(c.Zone); err != nil {
@@ -58,5 +65,19 @@ func (c *Config) Validate() error {
 	if c.EventStreamSeconds <= 0 {
 		problems = append(problems, fmt.Errorf("EVENT_STREAM_SECONDS is %d: use a number above 0", c.EventStreamSeconds))
 	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, c.validatePush())...)
+}
+
+func (c *Config) validatePush() error {
+	switch c.PushProvider {
+	case pushMailbox:
+		return nil
+	case pushFCM:
+		if _, err := fcm.ReadAccount(c.FCMCredentials); err != nil {
+			return fmt.Errorf("FCM_CREDENTIALS: %w", err)
+		}
+		return nil
+	default:
+		return fmt.Errorf("PUSH_PROVIDER is %q: use %s or %s", c.PushProvider, pushMailbox, pushFCM)
+	}
 }

@@ -7,12 +7,13 @@ import (
 
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
+	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 )
 
 // metrics implements the observers of the use cases. Every series exists from the start.
 type metrics struct {
-	notified, marked *prometheus.CounterVec
-	watching         prometheus.Gauge
+	notified, marked, swept *prometheus.CounterVec
+	watching                prometheus.Gauge
 }
 
 func newMetrics(registry prometheus.Registerer) (*metrics, error) {
@@ -21,15 +22,20 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			Name: "notifications_triggers_total", Help: "Triggers of other services, by what became of them."}, []string{"outcome"}),
 		marked: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "notifications_marked_total", Help: "Notifications that people marked."}, []string{"action"}),
+		swept: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "notifications_idle_devices_total", Help: "Devices that were not seen for long, by what became of them."}, []string{"outcome"}),
 		watching: prometheus.NewGauge(prometheus.GaugeOpts{Name: "notifications_event_streams", Help: "Open streams of notifications."}),
 	}
-	for _, c := range []prometheus.Collector{m.notified, m.marked, m.watching} {
+	for _, c := range []prometheus.Collector{m.notified, m.marked, m.swept, m.watching} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
 	}
 	for _, outcome := range notify.Outcomes() {
 		m.notified.WithLabelValues(string(outcome))
+	}
+	for _, outcome := range sweep.Outcomes() {
+		m.swept.WithLabelValues(string(outcome))
 	}
 	m.Marked(notification.Read, 0)
 	m.Marked(notification.Unread, 0)
@@ -43,6 +49,9 @@ func (m *metrics) Notified(outcome notify.Outcome) { m.notified.WithLabelValues(
 func (m *metrics) Marked(a notification.Action, n int) {
 	m.marked.WithLabelValues(string(a)).Add(float64(n))
 }
+
+// Swept implements sweep.Counters.
+func (m *metrics) Swept(outcome sweep.Outcome) { m.swept.WithLabelValues(string(outcome)).Inc() }
 
 // Watching implements live.Gauge.
 func (m *metrics) Watching(change int) { m.watching.Add(float64(change)) }

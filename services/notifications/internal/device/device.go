@@ -46,8 +46,8 @@ type Lists struct {
 	Pending   []string // the provider may have them
 }
 
-// all returns every topic that the provider may have.
-func (l Lists) all() []string {
+// All returns every topic that the provider may have.
+func (l Lists) All() []string {
 	return append(slices.Clone(l.Confirmed), without(l.Pending, l.Confirmed)...)
 }
 
@@ -135,7 +135,7 @@ func (d *Devices) wanted(ctx context.Context, v notification.Viewer) ([]string, 
 
 // align unsubscribes what is not wanted and subscribes what is not confirmed.
 func (d *Devices) align(ctx context.Context, v notification.Viewer, token string, stored Lists, wanted []string) (Outcome, error) {
-	gone, missing := without(stored.all(), wanted), without(wanted, stored.Confirmed)
+	gone, missing := without(stored.All(), wanted), without(wanted, stored.Confirmed)
 	kept := without(stored.Confirmed, gone)
 	stuck, err := d.call(ctx, token, gone, d.topics.Unsubscribe)
 	if err != nil {
@@ -215,7 +215,7 @@ func (d *Devices) Unsubscribe(ctx context.Context, lab authn.LabScope, token str
 	if err != nil || !found {
 		return nil, err
 	}
-	topics := stored.all()
+	topics := stored.All()
 	failed, err := d.call(ctx, token, topics, d.topics.Unsubscribe)
 	if err != nil && !errors.Is(err, ErrUnknownToken) {
 		return nil, d.refused(ctx, lab, token, err)

@@ -34,9 +34,12 @@ self.addEventListener("push", (event) => {
   );
 });
 
+// A critical result is acted on at the board of callouts.
+const pages = { 2: "/callout/" };
+
 // target is the page of a notification, on this origin only.
 function target(data) {
-  const page = typeof data.click_action === "string" ? data.click_action : "/";
+  const page = typeof data.click_action === "string" ? data.click_action : (pages[data.notification_type_id] ?? "/");
   const url = new URL(page, self.location.origin);
   if (url.origin !== self.location.origin) {
     return new URL("/", self.location.origin);

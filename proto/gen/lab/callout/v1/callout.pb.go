@@ -1440,6 +1440,42 @@ func (x *ReportStatus) GetCriticalValues() string {
 	return ""
 }
 
+type WatchCalloutsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchCalloutsRequest) Reset() {
+	*x = WatchCalloutsRequest{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchCalloutsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchCalloutsRequest) ProtoMessage() {}
+
+func (x *WatchCalloutsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchCalloutsRequest.ProtoReflect.Descriptor instead.
+func (*WatchCalloutsRequest) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{20}
+}
+
 type ListOpenCalloutsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1448,7 +1484,7 @@ type ListOpenCalloutsRequest struct {
 
 func (x *ListOpenCalloutsRequest) Reset() {
 	*x = ListOpenCalloutsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1460,7 +1496,7 @@ func (x *ListOpenCalloutsRequest) String() string {
 func (*ListOpenCalloutsRequest) ProtoMessage() {}
 
 func (x *ListOpenCalloutsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1473,7 +1509,7 @@ func (x *ListOpenCalloutsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpenCalloutsRequest.ProtoReflect.Descriptor instead.
 func (*ListOpenCalloutsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{20}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{21}
 }
 
 type ListOpenCalloutsResponse struct {
@@ -1490,7 +1526,7 @@ type ListOpenCalloutsResponse struct {
 
 func (x *ListOpenCalloutsResponse) Reset() {
 	*x = ListOpenCalloutsResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1502,7 +1538,7 @@ func (x *ListOpenCalloutsResponse) String() string {
 func (*ListOpenCalloutsResponse) ProtoMessage() {}
 
 func (x *ListOpenCalloutsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1515,7 +1551,7 @@ func (x *ListOpenCalloutsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpenCalloutsResponse.ProtoReflect.Descriptor instead.
 func (*ListOpenCalloutsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{21}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListOpenCalloutsResponse) GetOpen() []*OpenCallout {
@@ -1568,7 +1604,7 @@ type OpenCallout struct {
 
 func (x *OpenCallout) Reset() {
 	*x = OpenCallout{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1580,7 +1616,7 @@ func (x *OpenCallout) String() string {
 func (*OpenCallout) ProtoMessage() {}
 
 func (x *OpenCallout) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1593,7 +1629,7 @@ func (x *OpenCallout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenCallout.ProtoReflect.Descriptor instead.
 func (*OpenCallout) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{22}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *OpenCallout) GetLabReportId() int64 {
@@ -1719,7 +1755,7 @@ type GetCalloutSummaryRequest struct {
 
 func (x *GetCalloutSummaryRequest) Reset() {
 	*x = GetCalloutSummaryRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1731,7 +1767,7 @@ func (x *GetCalloutSummaryRequest) String() string {
 func (*GetCalloutSummaryRequest) ProtoMessage() {}
 
 func (x *GetCalloutSummaryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1744,7 +1780,7 @@ func (x *GetCalloutSummaryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCalloutSummaryRequest.ProtoReflect.Descriptor instead.
 func (*GetCalloutSummaryRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{23}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetCalloutSummaryRequest) GetFrom() string {
@@ -1780,7 +1816,7 @@ type GetCalloutSummaryResponse struct {
 
 func (x *GetCalloutSummaryResponse) Reset() {
 	*x = GetCalloutSummaryResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1792,7 +1828,7 @@ func (x *GetCalloutSummaryResponse) String() string {
 func (*GetCalloutSummaryResponse) ProtoMessage() {}
 
 func (x *GetCalloutSummaryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1805,7 +1841,7 @@ func (x *GetCalloutSummaryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCalloutSummaryResponse.ProtoReflect.Descriptor instead.
 func (*GetCalloutSummaryResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{24}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *GetCalloutSummaryResponse) GetOpen() int64 {
@@ -2004,7 +2040,8 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\areports\x18\x01 \x03(\v2\x1c.lab.callout.v1.ReportStatusR\areports\"Z\n" +
 	"\fReportStatus\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12&\n" +
-	"\x0ecriticalValues\x18\x02 \x01(\tR\x0ecriticalValues\"\x19\n" +
+	"\x0ecriticalValues\x18\x02 \x01(\tR\x0ecriticalValues\"\x16\n" +
+	"\x14WatchCalloutsRequest\"\x19\n" +
 	"\x17ListOpenCalloutsRequest\"\x82\x01\n" +
 	"\x18ListOpenCalloutsResponse\x12/\n" +
 	"\x04open\x18\x01 \x03(\v2\x1b.lab.callout.v1.OpenCalloutR\x04open\x12\x10\n" +
@@ -2045,12 +2082,13 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\ain_time\x18\x06 \x01(\x03R\x06inTime\x12#\n" +
 	"\rlimit_minutes\x18\a \x01(\x05R\flimitMinutesB\x1c\n" +
 	"\x1a_median_minutes_to_calloutB\x19\n" +
-	"\x17_p90_minutes_to_callout2\xab\f\n" +
+	"\x17_p90_minutes_to_callout2\x89\r\n" +
 	"\x0eCalloutService\x12\xd6\x01\n" +
 	"\x13ListCriticalRecords\x12*.lab.callout.v1.ListCriticalRecordsRequest\x1a+.lab.callout.v1.ListCriticalRecordsResponse\"f\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02QZ+\x12)/api-v3/report/{bill_id}/critical/records\x12\"/report/{bill_id}/critical/records\x12\xd4\x01\n" +
 	"\x0fListCalloutLogs\x12&.lab.callout.v1.ListCalloutLogsRequest\x1a'.lab.callout.v1.ListCalloutLogsResponse\"p\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02[Z0\x12./api-v3/report/bulk/critical-notification/logs\x12'/report/bulk/critical-notification/logs\x12\xb9\x01\n" +
 	"\fListCallouts\x12#.lab.callout.v1.ListCalloutsRequest\x1a$.lab.callout.v1.ListCalloutsResponse\"^\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02I:\x01*Z':\x01*\"\"/api-v3/operation/critical-callout\"\x1b/operation/critical-callout\x12\xc9\x01\n" +
-	"\x10ListOpenCallouts\x12'.lab.callout.v1.ListOpenCalloutsRequest\x1a(.lab.callout.v1.ListOpenCalloutsResponse\"b\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02MZ)\x12'/api-v3/operation/critical-callout/open\x12 /operation/critical-callout/open\x12\xd2\x01\n" +
+	"\x10ListOpenCallouts\x12'.lab.callout.v1.ListOpenCalloutsRequest\x1a(.lab.callout.v1.ListOpenCalloutsResponse\"b\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02MZ)\x12'/api-v3/operation/critical-callout/open\x12 /operation/critical-callout/open\x12\\\n" +
+	"\rWatchCallouts\x12$.lab.callout.v1.WatchCalloutsRequest\x1a\x12.lab.type.v1.Event\"\x0f\x8a\xe7\x18\v\b\x01\x12\agateway0\x01\x12\xd2\x01\n" +
 	"\x11GetCalloutSummary\x12(.lab.callout.v1.GetCalloutSummaryRequest\x1a).lab.callout.v1.GetCalloutSummaryResponse\"h\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02SZ,\x12*/api-v3/operation/critical-callout/summary\x12#/operation/critical-callout/summary\x12\xc4\x01\n" +
 	"\vSaveCallout\x12\".lab.callout.v1.SaveCalloutRequest\x1a#.lab.callout.v1.SaveCalloutResponse\"l\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02W:\x01*Z.:\x01*\")/api-v3/report/{bill_id}/critical/callout\"\"/report/{bill_id}/critical/callout\x12\xcd\x01\n" +
 	"\fEvaluateBill\x12#.lab.callout.v1.EvaluateBillRequest\x1a$.lab.callout.v1.EvaluateBillResponse\"r\x8a\xe7\x18\x0f\x12\x04core\x12\agateway\x82\xd3\xe4\x93\x02Y:\x01*Z/:\x01*\"*/api-v3/report/{bill_id}/critical/evaluate\"#/report/{bill_id}/critical/evaluate\x12u\n" +
@@ -2068,7 +2106,7 @@ func file_lab_callout_v1_callout_proto_rawDescGZIP() []byte {
 	return file_lab_callout_v1_callout_proto_rawDescData
 }
 
-var file_lab_callout_v1_callout_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_lab_callout_v1_callout_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_lab_callout_v1_callout_proto_goTypes = []any{
 	(*ListCriticalRecordsRequest)(nil),  // 0: lab.callout.v1.ListCriticalRecordsRequest
 	(*ListCriticalRecordsResponse)(nil), // 1: lab.callout.v1.ListCriticalRecordsResponse
@@ -2090,12 +2128,14 @@ var file_lab_callout_v1_callout_proto_goTypes = []any{
 	(*EvaluateReportsRequest)(nil),      // 17: lab.callout.v1.EvaluateReportsRequest
 	(*EvaluateReportsResponse)(nil),     // 18: lab.callout.v1.EvaluateReportsResponse
 	(*ReportStatus)(nil),                // 19: lab.callout.v1.ReportStatus
-	(*ListOpenCalloutsRequest)(nil),     // 20: lab.callout.v1.ListOpenCalloutsRequest
-	(*ListOpenCalloutsResponse)(nil),    // 21: lab.callout.v1.ListOpenCalloutsResponse
-	(*OpenCallout)(nil),                 // 22: lab.callout.v1.OpenCallout
-	(*GetCalloutSummaryRequest)(nil),    // 23: lab.callout.v1.GetCalloutSummaryRequest
-	(*GetCalloutSummaryResponse)(nil),   // 24: lab.callout.v1.GetCalloutSummaryResponse
-	(*v1.RawJSON)(nil),                  // 25: lab.type.v1.RawJSON
+	(*WatchCalloutsRequest)(nil),        // 20: lab.callout.v1.WatchCalloutsRequest
+	(*ListOpenCalloutsRequest)(nil),     // 21: lab.callout.v1.ListOpenCalloutsRequest
+	(*ListOpenCalloutsResponse)(nil),    // 22: lab.callout.v1.ListOpenCalloutsResponse
+	(*OpenCallout)(nil),                 // 23: lab.callout.v1.OpenCallout
+	(*GetCalloutSummaryRequest)(nil),    // 24: lab.callout.v1.GetCalloutSummaryRequest
+	(*GetCalloutSummaryResponse)(nil),   // 25: lab.callout.v1.GetCalloutSummaryResponse
+	(*v1.RawJSON)(nil),                  // 26: lab.type.v1.RawJSON
+	(*v1.Event)(nil),                    // 27: lab.type.v1.Event
 }
 var file_lab_callout_v1_callout_proto_depIdxs = []int32{
 	2,  // 0: lab.callout.v1.ListCriticalRecordsResponse.reports:type_name -> lab.callout.v1.CriticalReport
@@ -2103,35 +2143,37 @@ var file_lab_callout_v1_callout_proto_depIdxs = []int32{
 	3,  // 2: lab.callout.v1.CriticalReport.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
 	4,  // 3: lab.callout.v1.CriticalReport.lab_report:type_name -> lab.callout.v1.LabReport
 	5,  // 4: lab.callout.v1.LabReport.reportID:type_name -> lab.callout.v1.ReportTest
-	25, // 5: lab.callout.v1.AttemptedCallout.critical_values_meta:type_name -> lab.type.v1.RawJSON
-	25, // 6: lab.callout.v1.AttemptedCallout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
+	26, // 5: lab.callout.v1.AttemptedCallout.critical_values_meta:type_name -> lab.type.v1.RawJSON
+	26, // 6: lab.callout.v1.AttemptedCallout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
 	9,  // 7: lab.callout.v1.ListCalloutLogsResponse.logs:type_name -> lab.callout.v1.CalloutLog
-	25, // 8: lab.callout.v1.CalloutLog.meta:type_name -> lab.type.v1.RawJSON
+	26, // 8: lab.callout.v1.CalloutLog.meta:type_name -> lab.type.v1.RawJSON
 	12, // 9: lab.callout.v1.ListCalloutsResponse.records:type_name -> lab.callout.v1.Callout
-	25, // 10: lab.callout.v1.Callout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
-	25, // 11: lab.callout.v1.Callout.critical_values_meta:type_name -> lab.type.v1.RawJSON
+	26, // 10: lab.callout.v1.Callout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
+	26, // 11: lab.callout.v1.Callout.critical_values_meta:type_name -> lab.type.v1.RawJSON
 	19, // 12: lab.callout.v1.EvaluateBillResponse.reports:type_name -> lab.callout.v1.ReportStatus
 	19, // 13: lab.callout.v1.EvaluateReportsResponse.reports:type_name -> lab.callout.v1.ReportStatus
-	22, // 14: lab.callout.v1.ListOpenCalloutsResponse.open:type_name -> lab.callout.v1.OpenCallout
+	23, // 14: lab.callout.v1.ListOpenCalloutsResponse.open:type_name -> lab.callout.v1.OpenCallout
 	3,  // 15: lab.callout.v1.OpenCallout.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
 	0,  // 16: lab.callout.v1.CalloutService.ListCriticalRecords:input_type -> lab.callout.v1.ListCriticalRecordsRequest
 	7,  // 17: lab.callout.v1.CalloutService.ListCalloutLogs:input_type -> lab.callout.v1.ListCalloutLogsRequest
 	10, // 18: lab.callout.v1.CalloutService.ListCallouts:input_type -> lab.callout.v1.ListCalloutsRequest
-	20, // 19: lab.callout.v1.CalloutService.ListOpenCallouts:input_type -> lab.callout.v1.ListOpenCalloutsRequest
-	23, // 20: lab.callout.v1.CalloutService.GetCalloutSummary:input_type -> lab.callout.v1.GetCalloutSummaryRequest
-	13, // 21: lab.callout.v1.CalloutService.SaveCallout:input_type -> lab.callout.v1.SaveCalloutRequest
-	15, // 22: lab.callout.v1.CalloutService.EvaluateBill:input_type -> lab.callout.v1.EvaluateBillRequest
-	17, // 23: lab.callout.v1.CalloutService.EvaluateReports:input_type -> lab.callout.v1.EvaluateReportsRequest
-	1,  // 24: lab.callout.v1.CalloutService.ListCriticalRecords:output_type -> lab.callout.v1.ListCriticalRecordsResponse
-	8,  // 25: lab.callout.v1.CalloutService.ListCalloutLogs:output_type -> lab.callout.v1.ListCalloutLogsResponse
-	11, // 26: lab.callout.v1.CalloutService.ListCallouts:output_type -> lab.callout.v1.ListCalloutsResponse
-	21, // 27: lab.callout.v1.CalloutService.ListOpenCallouts:output_type -> lab.callout.v1.ListOpenCalloutsResponse
-	24, // 28: lab.callout.v1.CalloutService.GetCalloutSummary:output_type -> lab.callout.v1.GetCalloutSummaryResponse
-	14, // 29: lab.callout.v1.CalloutService.SaveCallout:output_type -> lab.callout.v1.SaveCalloutResponse
-	16, // 30: lab.callout.v1.CalloutService.EvaluateBill:output_type -> lab.callout.v1.EvaluateBillResponse
-	18, // 31: lab.callout.v1.CalloutService.EvaluateReports:output_type -> lab.callout.v1.EvaluateReportsResponse
-	24, // [24:32] is the sub-list for method output_type
-	16, // [16:24] is the sub-list for method input_type
+	21, // 19: lab.callout.v1.CalloutService.ListOpenCallouts:input_type -> lab.callout.v1.ListOpenCalloutsRequest
+	20, // 20: lab.callout.v1.CalloutService.WatchCallouts:input_type -> lab.callout.v1.WatchCalloutsRequest
+	24, // 21: lab.callout.v1.CalloutService.GetCalloutSummary:input_type -> lab.callout.v1.GetCalloutSummaryRequest
+	13, // 22: lab.callout.v1.CalloutService.SaveCallout:input_type -> lab.callout.v1.SaveCalloutRequest
+	15, // 23: lab.callout.v1.CalloutService.EvaluateBill:input_type -> lab.callout.v1.EvaluateBillRequest
+	17, // 24: lab.callout.v1.CalloutService.EvaluateReports:input_type -> lab.callout.v1.EvaluateReportsRequest
+	1,  // 25: lab.callout.v1.CalloutService.ListCriticalRecords:output_type -> lab.callout.v1.ListCriticalRecordsResponse
+	8,  // 26: lab.callout.v1.CalloutService.ListCalloutLogs:output_type -> lab.callout.v1.ListCalloutLogsResponse
+	11, // 27: lab.callout.v1.CalloutService.ListCallouts:output_type -> lab.callout.v1.ListCalloutsResponse
+	22, // 28: lab.callout.v1.CalloutService.ListOpenCallouts:output_type -> lab.callout.v1.ListOpenCalloutsResponse
+	27, // 29: lab.callout.v1.CalloutService.WatchCallouts:output_type -> lab.type.v1.Event
+	25, // 30: lab.callout.v1.CalloutService.GetCalloutSummary:output_type -> lab.callout.v1.GetCalloutSummaryResponse
+	14, // 31: lab.callout.v1.CalloutService.SaveCallout:output_type -> lab.callout.v1.SaveCalloutResponse
+	16, // 32: lab.callout.v1.CalloutService.EvaluateBill:output_type -> lab.callout.v1.EvaluateBillResponse
+	18, // 33: lab.callout.v1.CalloutService.EvaluateReports:output_type -> lab.callout.v1.EvaluateReportsResponse
+	25, // [25:34] is the sub-list for method output_type
+	16, // [16:25] is the sub-list for method input_type
 	16, // [16:16] is the sub-list for extension type_name
 	16, // [16:16] is the sub-list for extension extendee
 	0,  // [0:16] is the sub-list for field type_name
@@ -2147,16 +2189,16 @@ func file_lab_callout_v1_callout_proto_init() {
 	file_lab_callout_v1_callout_proto_msgTypes[5].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[12].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[13].OneofWrappers = []any{}
-	file_lab_callout_v1_callout_proto_msgTypes[22].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[23].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[24].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[25].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_callout_v1_callout_proto_rawDesc), len(file_lab_callout_v1_callout_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -10,6 +10,7 @@ package calloutv1
 
 import (
 	context "context"
+	v1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
 	status "google.golang.org/grpc/status"
@@ -25,6 +26,7 @@ const (
 	CalloutService_ListCalloutLogs_FullMethodName     = "/lab.callout.v1.CalloutService/ListCalloutLogs"
 	CalloutService_ListCallouts_FullMethodName        = "/lab.callout.v1.CalloutService/ListCallouts"
 	CalloutService_ListOpenCallouts_FullMethodName    = "/lab.callout.v1.CalloutService/ListOpenCallouts"
+	CalloutService_WatchCallouts_FullMethodName       = "/lab.callout.v1.CalloutService/WatchCallouts"
 	CalloutService_GetCalloutSummary_FullMethodName   = "/lab.callout.v1.CalloutService/GetCalloutSummary"
 	CalloutService_SaveCallout_FullMethodName         = "/lab.callout.v1.CalloutService/SaveCallout"
 	CalloutService_EvaluateBill_FullMethodName        = "/lab.callout.v1.CalloutService/EvaluateBill"
@@ -45,6 +47,10 @@ type CalloutServiceClient interface {
 	ListCallouts(ctx context.Context, in *ListCalloutsRequest, opts ...grpc.CallOption) (*ListCalloutsResponse, error)
 	// Lists the critical results of the laboratory that wait for a callout, for a display on the wall.
 	ListOpenCallouts(ctx context.Context, in *ListOpenCalloutsRequest, opts ...grpc.CallOption) (*ListOpenCalloutsResponse, error)
+	// Streams what waits to a display on the wall. The edge offers it as server-sent events at
+	// GET /operation/critical-callout/live: worklist (the body of /open) and summary (the body of /summary), at first and
+	// whenever they changed, and alive every 15 seconds without a change.
+	WatchCallouts(ctx context.Context, in *WatchCalloutsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[v1.Event], error)
 	// Counts open and overdue critical results, and how long callouts took.
 	GetCalloutSummary(ctx context.Context, in *GetCalloutSummaryRequest, opts ...grpc.CallOption) (*GetCalloutSummaryResponse, error)
 	// Records a callout, or an attempt as a draft.
@@ -104,6 +110,25 @@ func (c *calloutServiceClient) ListOpenCallouts(ctx context.Context, in *ListOpe
 	return out, nil
 }
 
+func (c *calloutServiceClient) WatchCallouts(ctx context.Context, in *WatchCalloutsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[v1.Event], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &CalloutService_ServiceDesc.Streams[0], CalloutService_WatchCallouts_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchCalloutsRequest, v1.Event]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type CalloutService_WatchCalloutsClient = grpc.ServerStreamingClient[v1.Event]
+
 func (c *calloutServiceClient) GetCalloutSummary(ctx context.Context, in *GetCalloutSummaryRequest, opts ...grpc.CallOption) (*GetCalloutSummaryResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetCalloutSummaryResponse)
@@ -158,6 +183,10 @@ type CalloutServiceServer interface {
 	ListCallouts(context.Context, *ListCalloutsRequest) (*ListCalloutsResponse, error)
 	// Lists the critical results of the laboratory that wait for a callout, for a display on the wall.
 	ListOpenCallouts(context.Context, *ListOpenCalloutsRequest) (*ListOpenCalloutsResponse, error)
+	// Streams what waits to a display on the wall. The edge offers it as server-sent events at
+	// GET /operation/critical-callout/live: worklist (the body of /open) and summary (the body of /summary), at first and
+	// whenever they changed, and alive every 15 seconds without a change.
+	WatchCallouts(*WatchCalloutsRequest, grpc.ServerStreamingServer[v1.Event]) error
 	// Counts open and overdue critical results, and how long callouts took.
 	GetCalloutSummary(context.Context, *GetCalloutSummaryRequest) (*GetCalloutSummaryResponse, error)
 	// Records a callout, or an attempt as a draft.
@@ -188,6 +217,9 @@ func (UnimplementedCalloutServiceServer) ListCallouts(context.Context, *ListCall
 }
 func (UnimplementedCalloutServiceServer) ListOpenCallouts(context.Context, *ListOpenCalloutsRequest) (*ListOpenCalloutsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListOpenCallouts not implemented")
+}
+func (UnimplementedCalloutServiceServer) WatchCallouts(*WatchCalloutsRequest, grpc.ServerStreamingServer[v1.Event]) error {
+	return status.Error(codes.Unimplemented, "method WatchCallouts not implemented")
 }
 func (UnimplementedCalloutServiceServer) GetCalloutSummary(context.Context, *GetCalloutSummaryRequest) (*GetCalloutSummaryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetCalloutSummary not implemented")
@@ -293,6 +325,17 @@ func _CalloutService_ListOpenCallouts_Handler(srv interface{}, ctx context.Conte
 	}
 	return interceptor(ctx, in, info, handler)
 }
+
+func _CalloutService_WatchCallouts_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchCalloutsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(CalloutServiceServer).WatchCallouts(m, &grpc.GenericServerStream[WatchCalloutsRequest, v1.Event]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type CalloutService_WatchCalloutsServer = grpc.ServerStreamingServer[v1.Event]
 
 func _CalloutService_GetCalloutSummary_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetCalloutSummaryRequest)
@@ -406,6 +449,12 @@ var CalloutService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _CalloutService_EvaluateReports_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "WatchCallouts",
+			Handler:       _CalloutService_WatchCallouts_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "lab/callout/v1/callout.proto",
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -25,11 +26,11 @@ func (s *Store) fill(ctx context.Context, q querier, scope authn.LabScope, repor
 		tests = append(tests, reports[i].Chart.Tests...)
 	}
 	slices.Sort(tests)
-	var w wanted
+	tests = slices.Compact(tests)
 	if criticalOnly {
-		w = criticalOf(reports)
+		return s.recentFormats(ctx, q, tests)
 	}
-	return s.formats(ctx, q, slices.Compact(tests), w)
+	return s.formats(ctx, q, tests, "")
 }
 
 func (s *Store) children(
@@ -61,18 +62,22 @@ func (s *Store) readings(ctx context.Context, q querier, scope authn.LabScope, r
 		ids[i], at[reports[i].ID] = reports[i].ID, i
 	}
 	in, args := list(ids)
+	var row readingRow
+	targets := row.targets()
+	names := map[string]string{} // parameters of reports of one test have the same
 	err := each(ctx, q, "read values", "SELECT v.labReportId_id, v.profileTestId, v.`index`, v.`order`, v.parameter_name,"+
 		" IFNULL(v.value, '') FROM reportValues v JOIN labReportRelation r ON r.id = v.labReportId_id WHERE r.labId_id = ?"+
 		" AND v.labReportId_id IN ("+in+")",
 		append([]any{scope.LabID()}, args...), func(r *sql.Rows) error {
-			var report int64
-			var v callout.Reading
-			if err := r.Scan(&report, &v.ProfileTestID, &v.Index, &v.Order, &v.Name, &v.Value); err != nil {
+			if err := r.Scan(targets...); err != nil {
 				return err
 			}
-			c := &reports[at[report]].Chart
-			c.Readings = append(c.Readings, v)
-			return nil
+			report, v, err := row.read(names)
+			if err == nil {
+				c := &reports[at[report]].Chart
+				c.Readings = append(c.Readings, v)
+			}
+			return err
 		})
 	for i := range reports { // here, not in the statement: the server would sort long texts
 		slices.SortFunc(reports[i].Chart.Readings, func(a, b callout.Reading) int {
@@ -80,4 +85,25 @@ func (s *Store) readings(ctx context.Context, q querier, scope authn.LabScope, r
 		})
 	}
 	return err
+}
+
+// readingRow is a value as the database sends it: a bill has hundreds.
+type readingRow struct{ report, profileTest, index, order, name, value sql.RawBytes }
+
+func (r *readingRow) targets() []any {
+	return []any{&r.report, &r.profileTest, &r.index, &r.order, &r.name, &r.value}
+}
+
+func (r *readingRow) read(names map[string]string) (report int64, v callout.Reading, err error) {
+	report, errReport := integer(r.report)
+	profileTest, errTest := integer(r.profileTest)
+	index, errIndex := integer(r.index)
+	order, errOrder := integer(r.order)
+	name, ok := names[string(r.name)]
+	if !ok {
+		name = string(r.name)
+		names[name] = name
+	}
+	v = callout.Reading{ProfileTestID: profileTest, Index: int(index), Order: int(order), Name: name, Value: string(r.value)}
+	return report, v, errors.Join(errReport, errTest, errIndex, errOrder)
 }

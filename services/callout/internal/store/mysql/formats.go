@@ -18,16 +18,16 @@ import (
 )
 
 // formats are the platform's and no laboratory's data: the tests come from reports of the laboratory. They are read anew
-// each time, since nothing tells when one changes; only the parsed form of equal ranges is shared. They are sorted here: the
-// server would sort wide rows, JSON columns included.
-func (s *Store) formats(ctx context.Context, q querier, tests []int64, w wanted) (callout.Formats, error) {
+// for every decision, since nothing tells when one changes; only the parsed form of equal ranges is shared, see recentFormats
+// for lists. They are sorted here: the server would sort wide rows, JSON columns included.
+func (s *Store) formats(ctx context.Context, q querier, tests []int64, condition string) (callout.Formats, error) {
 	in, args := list(tests)
 	var row formatRow
 	targets := append([]any{&row.id, &row.test, &row.index, &row.order, &row.name, &row.unit, &row.valueType}, row.limits.Targets()...)
 	read := map[int64]*readFormat{}
 	err := each(ctx, q, "read formats", "SELECT f.id, f.testId_id, f.`index`, f.`order`, f.parameterName, f.unit, f.valueType, "+
-		reportformat.RangeColumns+" FROM ReportFormat f LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id"+w.genders+
-		" WHERE f.isDisabled = 0 AND f.testId_id IN ("+in+")"+w.formats, args, func(r *sql.Rows) error {
+		reportformat.RangeColumns+" FROM ReportFormat f LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id"+
+		" WHERE f.isDisabled = 0 AND f.testId_id IN ("+in+")"+condition, args, func(r *sql.Rows) error {
 		if err := r.Scan(targets...); err != nil {
 			return err
 		}
@@ -80,25 +80,10 @@ func (s *Store) sorted(read map[int64]*readFormat) callout.Formats {
 	return formats
 }
 
-// wanted narrows what is read of formats, as conditions on the format f and on its ranges g.
-type wanted struct{ formats, genders string }
-
-// criticalOf is all that is needed to know what is critical of the reports, and nothing else of them: formats with a
-// critical limit, with all their ranges that may apply to the patients. Ranges of one format compete, so those without a
-// critical limit stay.
-func criticalOf(reports []callout.Report) wanted {
-	genders := "'A'"
-	for _, letter := range []byte{'M', 'F'} {
-		if slices.ContainsFunc(reports, func(r callout.Report) bool { return r.Chart.Patient.GenderLetter() == letter }) {
-			genders += ", '" + string(letter) + "'"
-		}
-	}
-	return wanted{
-		formats: " AND EXISTS (SELECT 1 FROM ReportFormatRange c WHERE c.reportFormatId_id = f.id AND" +
-			" (c.criticalLower IS NOT NULL OR c.criticalUpper IS NOT NULL OR c.criticalTexts IS NOT NULL))",
-		genders: " AND g.gender IN (" + genders + ")",
-	}
-}
+// criticalFormats is all that is needed to know what is critical, and nothing else: formats with a critical limit, with all
+// their ranges. Ranges of one format compete, so those without a critical limit stay.
+const criticalFormats = " AND EXISTS (SELECT 1 FROM ReportFormatRange c WHERE c.reportFormatId_id = f.id AND" +
+	" (c.criticalLower IS NOT NULL OR c.criticalUpper IS NOT NULL OR c.criticalTexts IS NOT NULL))"
 
 // formatRow is a format beside one of its ranges, as the database sends it.
 type formatRow struct {

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/records"
@@ -30,7 +31,8 @@ func TestTheNumberOfStatementsDoesNotDependOnTheBill(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
 	db.SetMaxOpenConns(1)
-	s, err := mysql.New(db, storetest.NewClock(), storetest.Pace)
+	clock := storetest.NewClock()
+	s, err := mysql.New(db, clock, storetest.Pace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +49,7 @@ func TestTheNumberOfStatementsDoesNotDependOnTheBill(t *testing.T) {
 				" VALUES (?, 12, 400, ?, 501, 66, 1, 1)", 8000+i, 8000+i)
 			exec("REPLACE INTO reportValues (id, labReportId_id, `index`, `order`, value) VALUES (?, ?, 2, 2, '7.1')", 8000+i, 8000+i)
 		}
+		clock.Move(time.Minute) // the formats are forgotten
 		return statements(t, db, func() {
 			found, err := list.List(t.Context(), storetest.Lab(t, 12), storetest.Bill, callout.Visibility{Rule: callout.UserDepartments, PersonID: 78})
 			if err != nil || len(found.Records) != 0 {

@@ -38,6 +38,7 @@ type Store struct {
 	clock  clock.Clock
 	pace   callout.Pace
 	bands  bands
+	recent recent
 }
 
 // New returns a store over db, which stays the caller's to close. pace is that of laboratories without their own.

@@ -16,7 +16,7 @@ import (
 )
 
 // newDatabase holds the platform's tables, the service's and the world.
-func newDatabase(t *testing.T) *sql.DB {
+func newDatabase(t testing.TB) *sql.DB {
 	t.Helper()
 	db := mysqltest.New(t)
 	if err := legacydb.Create(t.Context(), db); err != nil {

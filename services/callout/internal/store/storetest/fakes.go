@@ -11,10 +11,11 @@ import (
 
 func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// Counters notes what the use cases count.
+// Counters notes what the use cases count, and how often they woke the open boards.
 type Counters struct {
 	mu                             sync.Mutex
 	Critical, Suppressed, Escalate int // guarded by mu
+	Woken                          int
 }
 
 // Evaluated implements evaluate.Counters.
@@ -33,6 +34,13 @@ func (c *Counters) Escalated(int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Escalate++
+}
+
+// Changed implements escalate.Signals.
+func (c *Counters) Changed(context.Context, authn.LabScope) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Woken++
 }
 
 // Reaped implements reap.Counters.

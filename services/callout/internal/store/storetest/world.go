@@ -132,9 +132,9 @@ func NewBench(t *testing.T, b Backend, c *Clock) *Bench {
 	x := &Bench{Backend: b, T: t, Clock: c, Count: n, Jobs: &Jobs{}}
 	m, wake := delivery.Messages{}, func() {}
 	x.List, x.History, x.Worklist = records.New(b), history.New(b), worklist.New(b, c)
-	x.Save = save.New(save.Deps{Store: b.Callouts, Messages: m, Clock: c, WakeRelay: wake, Counters: n})
-	x.Evaluate = evaluate.New(evaluate.Deps{Store: b.Evaluations, Messages: m, Clock: c, WakeRelay: wake, Counters: n})
-	x.Escalate = escalate.New(escalate.Deps{Store: b.Escalations, Messages: m, Clock: c, WakeRelay: wake, Counters: n})
+	x.Save = save.New(save.Deps{Store: b.Callouts, Messages: m, Clock: c, WakeRelay: wake, Counters: n, Signals: n})
+	x.Evaluate = evaluate.New(evaluate.Deps{Store: b.Evaluations, Messages: m, Clock: c, WakeRelay: wake, Counters: n, Signals: n})
+	x.Escalate = escalate.New(escalate.Deps{Store: b.Escalations, Messages: m, Clock: c, WakeRelay: wake, Counters: n, Signals: n})
 	x.Reaper = reap.New(reap.Deps{
 		Config: reap.Config{AdoptWithin: 100_000 * time.Hour}, Store: b.Reaps, Evaluator: x.Evaluate, Escalator: x.Escalate, Jobs: x.Jobs, Clock: c,
 		Log: silent(), Counters: n,

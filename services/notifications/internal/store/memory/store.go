@@ -46,6 +46,7 @@ type Store struct {
 	labs       map[ownSwitch]bool
 	users      map[ownSwitch]bool
 	devices    map[string]owned
+	claimed    int64 // devices so far
 	events     []outbox.Event
 }
 

@@ -16,6 +16,8 @@ type owned struct {
 	lab  int64
 	kind string
 	id   int64
+	seq  int64
+	last time.Time
 	device.Device
 }
 
@@ -91,16 +93,21 @@ func (s *Store) SetPreferences(
 }
 
 // Claim implements device.Store.
-func (s *Store) Claim(_ context.Context, v notification.Viewer, d device.Device, _ time.Time) (device.Lists, error) {
+func (s *Store) Claim(_ context.Context, v notification.Viewer, d device.Device, now time.Time) (device.Lists, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d.Lists = s.devices[d.Token].Lists
-	s.devices[d.Token] = owned{v.Lab.LabID(), v.Type, v.ID, d}
+	before, known := s.devices[d.Token]
+	if !known {
+		s.claimed++
+		before.seq = s.claimed
+	}
+	d.Lists = before.Lists
+	s.devices[d.Token] = owned{v.Lab.LabID(), v.Type, v.ID, before.seq, now, d}
 	return d.Lists, nil
 }
 
 // SaveTopics implements device.Store.
-func (s *Store) SaveTopics(_ context.Context, v notification.Viewer, token string, l device.Lists, _ time.Time) error {
+func (s *Store) SaveTopics(_ context.Context, v notification.Viewer, token string, l device.Lists, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d, ok := s.devices[token]
@@ -108,6 +115,7 @@ func (s *Store) SaveTopics(_ context.Context, v notification.Viewer, token strin
 		return device.ErrMoved
 	}
 	d.Lists = device.Lists{Confirmed: slices.Clone(l.Confirmed), Pending: slices.Clone(l.Pending)}
+	d.last = now
 	s.devices[token] = d
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 	"github.com/labplatform/labplatform/services/notifications/internal/preference"
+	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 )
 
 // Store is what the suite tests. It holds the two types of the interface document, and of the platform's users 77 and
@@ -30,6 +31,7 @@ type Store interface {
 	preference.Store
 	notify.Store
 	device.Store
+	sweep.Store
 	// Events returns the messages in the outbox, in order.
 	Events() []outbox.Event
 }
@@ -74,6 +76,7 @@ func Run(t *testing.T, open func(*testing.T) Store) {
 		"switches of laboratory and user":            switches,
 		"a token follows its login":                  handOver,
 		"devices of a user":                          devices,
+		"idle devices are suspected, then retired":   idle,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,13 +13,12 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
 // RateLimited is the reason of failures by which a healthy provider slows us down.
 const RateLimited = "rate_limited"
-
-const maxRetryAfter = time.Hour
 
 // failover marks a permanent failure that is about the provider.
 type failover struct{ failure *job.Failure }
@@ -45,7 +44,7 @@ func Status(status int, h http.Header, now time.Time, paid bool, detail string) 
 	if detail != "" {
 		message += " (" + detail + ")"
 	}
-	wait := RetryAfter(h, now)
+	wait := netguard.RetryAfter(h, now)
 	switch {
 	case status == http.StatusTooManyRequests:
 		return job.Retryable(RateLimited, message).After(wait)
@@ -60,16 +59,4 @@ func Status(status int, h http.Header, now time.Time, paid bool, detail string) 
 	default: // credentials, balance, a wrong address, a redirect
 		return FailOver("http_"+strconv.Itoa(status), message)
 	}
-}
-
-// RetryAfter reads the header's seconds or date, at most an hour; zero when there is none.
-func RetryAfter(h http.Header, now time.Time) time.Duration {
-	text := h.Get("Retry-After")
-	if seconds, err := strconv.Atoi(text); err == nil {
-		return min(time.Duration(max(seconds, 0))*time.Second, maxRetryAfter)
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return min(max(0, at.Sub(now)), maxRetryAfter)
-	}
-	return 0
 }

@@ -1,5 +1,5 @@
 // Package push owns the delivery of push tasks through FCM's HTTP v1 interface: the message, one request per
-// token, what each token's answer means, and the service account's access token.
+// token, and what becomes of the job. Access and the classes of answers are package fcm's.
 package push
 
 import (

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/fcm"
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
@@ -46,7 +47,7 @@ const (
 // Provider sends through one FCM project. Safe for concurrent use.
 type Provider struct {
 	deps     Deps
-	access   *access
+	access   *fcm.Access
 	endpoint *url.URL
 	timeout  time.Duration
 }
@@ -57,12 +58,12 @@ func New(raw json.RawMessage, deps Deps) (*Provider, error) {
 	if err := provider.Decode(raw, &s); err != nil {
 		return nil, err //nolint:wrapcheck // says what is wrong
 	}
-	read := func() (*account, error) {
+	read := func() (*fcm.Account, error) {
 		secret, err := deps.Secrets.Secret(s.KeySecret)
 		if err != nil {
 			return nil, err //nolint:wrapcheck // names the secret
 		}
-		return readAccount(secret)
+		return fcm.ReadAccount(secret) //nolint:wrapcheck // says what is wrong
 	}
 	key, err := read()
 	if err != nil {
@@ -78,7 +79,7 @@ func New(raw json.RawMessage, deps Deps) (*Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("base_url: %w", err)
 	}
-	p := &Provider{deps: deps, access: &access{client: deps.Client, clock: deps.Clock, read: read},
+	p := &Provider{deps: deps, access: fcm.NewAccess(exchanger{deps.Client}, deps.Clock, read),
 		endpoint: base.JoinPath("v1", "projects", s.Project, "messages:send"), timeout: defaultTimeout}
 	if s.TimeoutSeconds > 0 {
 		p.timeout = min(time.Duration(s.TimeoutSeconds)*time.Second, maxTimeout)
@@ -115,9 +116,9 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 		r.to = []string{""}
 	}
 	r.marks = progress.Read(d.Body.Data, len(r.to))
-	token, err := p.access.get(ctx)
+	token, err := p.access.Token(ctx)
 	if err != nil {
-		return r.result(), err
+		return r.result(), failure(err)
 	}
 	p.sendAll(ctx, r, token)
 	p.report(ctx, d.ID, r)
@@ -154,14 +155,14 @@ func (p *Provider) sendOne(ctx context.Context, r *round, i int, token string) {
 		return
 	}
 	h := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token}}
-	answer, err := provider.Exchange(ctx, p.deps.Client, netguard.Request{Method: http.MethodPost, URL: p.endpoint, Header: h, Body: body, Timeout: p.timeout}, p.Paid())
+	answer, err := exchanger{p.deps.Client}.Do(ctx, netguard.Request{Method: http.MethodPost, URL: p.endpoint, Header: h, Body: body, Timeout: p.timeout})
 	if err != nil {
 		r.note(i, progress.Left, 0, "", err)
 		return
 	}
-	mark, err := judge(answer, p.deps.Clock.Now())
+	mark, err := judge(fcm.Judge(answer, p.deps.Clock.Now()))
 	if answer.Status == http.StatusUnauthorized {
-		p.access.drop(token)
+		p.access.Drop(token)
 	}
 	r.note(i, mark, answer.Status, messageID(answer.Body), err)
 }

@@ -130,7 +130,7 @@ func (t *Twilio) failure(answer *netguard.Response, code int) error {
 	message := fmt.Sprintf("The provider refused the message (error %d)", code)
 	switch code {
 	case 14107, 20429, 21611, 63018: // too fast, queue full
-		return job.Retryable(provider.RateLimited, message).After(provider.RetryAfter(answer.Header, t.deps.Clock.Now()))
+		return job.Retryable(provider.RateLimited, message).After(netguard.RetryAfter(answer.Header, t.deps.Clock.Now()))
 	case 20500, 20503:
 		return job.Retryable("twilio_down", message)
 	case 21211, 21214, 21217, 21219, 21265, 21266, 21401, 21421, 21602, 21604, 21605, 21610, 21614, 21617, 21619, 30003, 30004, 30005, 30006:

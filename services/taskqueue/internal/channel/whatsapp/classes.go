@@ -26,9 +26,9 @@ func failure(answer *netguard.Response, now time.Time) error {
 	reason := fmt.Sprintf("whatsapp_%d", code)
 	switch code {
 	case 4, 80007, 130429, 131048, 131056, 133016: // limits of application, account, number, pair
-		return job.Retryable(provider.RateLimited, message).After(provider.RetryAfter(answer.Header, now))
+		return job.Retryable(provider.RateLimited, message).After(netguard.RetryAfter(answer.Header, now))
 	case 1, 2, 131000, 131016, 131057, 133004: // trouble on their side
-		return job.Retryable(reason, message).After(provider.RetryAfter(answer.Header, now))
+		return job.Retryable(reason, message).After(netguard.RetryAfter(answer.Header, now))
 	case 100, 130472, 131008, 131009, 131021, 131026, 131047, 131049, 131050, 131051, 131052, 131053,
 		132000, 132001, 132005, 132007, 132012, 132068, 132069: // recipient, text, template, file
 		return job.Permanent(reason, message)

@@ -1,6 +1,6 @@
-// Package redis owns the channels on which the replicas of the service tell each other that an inbox changed. A signal
-// carries nothing: what changed is read from the relational database.
-package redis
+// Package labsignal owns the channels on which the replicas of a service tell each other that something of a laboratory
+// changed, so that open pages look again. A signal carries nothing: what changed is read from where it is kept.
+package labsignal
 
 import (
 	"context"
@@ -21,38 +21,41 @@ type Queue interface {
 	Do(ctx context.Context, key int64, name string, work func(context.Context) error)
 }
 
-// Signals implements live.Signals, notify.Signals and inbox.Signals.
+// Signals are those of one kind of change. Its methods may be called from several goroutines.
 type Signals struct {
 	client goredis.UniversalClient
 	hub    *redisdb.Hub
 	queue  Queue
+	name   string
 }
 
-// New returns the signals of client, which stays the caller's to close, after Close.
-func New(client goredis.UniversalClient, queue Queue) *Signals {
-	return &Signals{client, redisdb.NewHub(client), queue}
+// New returns the signals that are called name, like notifications_live. client stays the caller's to close, after Close.
+func New(client goredis.UniversalClient, queue Queue, name string) *Signals {
+	return &Signals{client, redisdb.NewHub(client), queue, name}
 }
 
 // Close ends the subscription.
 func (s *Signals) Close() error { return s.hub.Close() }
 
-func channel(lab authn.LabScope) string { return fmt.Sprintf("notifications_live:{%d}", lab.LabID()) }
+func (s *Signals) channel(lab authn.LabScope) string {
+	return fmt.Sprintf("%s:{%d}", s.name, lab.LabID())
+}
 
 // Changed wakes the readers of a laboratory in the background. A lost signal delays them until their next look.
 func (s *Signals) Changed(ctx context.Context, lab authn.LabScope) {
 	s.queue.Do(ctx, lab.LabID(), Task, func(ctx context.Context) error {
-		if err := s.client.Publish(ctx, channel(lab), "").Err(); err != nil {
+		if err := s.client.Publish(ctx, s.channel(lab), "").Err(); err != nil {
 			return fmt.Errorf("publish: %w", err)
 		}
 		return nil
 	})
 }
 
-// Listen implements live.Signals.
+// Listen returns a channel that gets a value when something of the laboratory may have changed, until stop is called.
 func (s *Signals) Listen(ctx context.Context, lab authn.LabScope) (signal <-chan struct{}, stop func(), err error) {
-	signal, stop, err = s.hub.Listen(ctx, channel(lab))
+	signal, stop, err = s.hub.Listen(ctx, s.channel(lab))
 	if err != nil {
-		return nil, nil, apperr.New(apperr.Unavailable, "EVENTS_UNAVAILABLE", "Live notifications are away; the list works. Try again in a moment.").
+		return nil, nil, apperr.New(apperr.Unavailable, "EVENTS_UNAVAILABLE", "Live changes are away; the list works. Try again in a moment.").
 			WithCause(fmt.Errorf("listen to signals: %w", err))
 	}
 	return signal, stop, nil

@@ -1,13 +1,13 @@
-package redis_test
+package labsignal_test
 
 import (
 	"context"
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/labsignal"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
-	"github.com/labplatform/labplatform/services/notifications/internal/store/redis"
 )
 
 // atOnce runs work in the caller and keeps its error.
@@ -29,7 +29,7 @@ func scope(t *testing.T, lab int64) authn.LabScope {
 func TestAChangeWakesItsLaboratoryOnEveryReplicaAndAfterALostConnection(t *testing.T) {
 	t.Parallel()
 	server, queue := redistest.Start(t), &atOnce{}
-	here, there := redis.New(server.Client(), queue), redis.New(server.Client(), queue)
+	here, there := labsignal.New(server.Client(), queue, "live"), labsignal.New(server.Client(), queue, "live")
 	defer func() { _, _ = here.Close(), there.Close() }()
 	signal, stop, err := there.Listen(t.Context(), scope(t, 12))
 	if err != nil {

@@ -1,0 +1,134 @@
+package fcm
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/netguard"
+)
+
+// Class tells what an error is about, and so who can do something about it.
+type Class int
+
+// The classes of errors.
+const (
+	Passing       Class = iota // may succeed later
+	RateLimited                // a healthy provider slows us down
+	DeadToken                  // the device's token: nobody can send to it any more
+	Refused                    // the message or request: it will never be accepted
+	Configuration              // credentials or project: every request fails until an operator acts
+)
+
+// Error is a classified answer. Its text holds nothing of the answer but the status and the provider's error code.
+type Error struct {
+	Class      Class
+	Reason     string // for metrics and results
+	Message    string
+	RetryAfter time.Duration
+	cause      error
+}
+
+func (e *Error) Error() string { return e.Message }
+
+func (e *Error) Unwrap() error { return e.cause }
+
+// answerError is Google's error envelope. Its message may repeat the token: it is looked at and not kept.
+type answerError struct {
+	Error struct {
+		Status  string `json:"status"`
+		Message string `json:"message"`
+		Details []struct {
+			ErrorCode  string `json:"errorCode"`
+			Violations []struct {
+				Field string `json:"field"`
+			} `json:"fieldViolations"`
+		} `json:"details"`
+	} `json:"error"`
+}
+
+// Judge classifies the answer to one message. It returns nil for a message that was sent.
+func Judge(answer *netguard.Response, now time.Time) *Error {
+	if answer.Status == http.StatusOK {
+		return nil
+	}
+	var e answerError
+	_ = json.Unmarshal(answer.Body, &e) // an unreadable answer is judged by its status
+	code := e.code()
+	is := func(class Class, reason string) *Error {
+		return &Error{Class: class, Reason: reason, Message: said("The push provider", answer.Status, code)}
+	}
+	switch {
+	case code == "UNREGISTERED", code == "INVALID_ARGUMENT" && e.aboutToken():
+		return is(DeadToken, "token_dead")
+	case code == "INVALID_ARGUMENT", code == "SENDER_ID_MISMATCH":
+		return is(Refused, "push_refused")
+	case code == "QUOTA_EXCEEDED", answer.Status == http.StatusTooManyRequests:
+		return is(RateLimited, "rate_limited").after(answer, now)
+	case code == "UNAVAILABLE", code == "INTERNAL", answer.Status >= http.StatusInternalServerError:
+		return is(Passing, "push_unavailable").after(answer, now)
+	case code == "THIRD_PARTY_AUTH_ERROR":
+		failure := is(Configuration, "push_credentials")
+		failure.Message += ": the credentials of the device's platform are not valid"
+		return failure
+	case answer.Status == http.StatusUnauthorized: // the token ended early; a refused account shows when a new one is fetched
+		return is(Passing, "push_unauthenticated")
+	default:
+		return ofStatus(answer, now, "The push provider")
+	}
+}
+
+// ofStatus classifies an answer that carries no better code.
+func ofStatus(answer *netguard.Response, now time.Time, who string) *Error {
+	e := &Error{Class: Configuration, Reason: "http_" + strconv.Itoa(answer.Status), Message: said(who, answer.Status, "")}
+	switch status := answer.Status; {
+	case status == http.StatusTooManyRequests:
+		e.Class, e.Reason = RateLimited, "rate_limited"
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status >= http.StatusInternalServerError:
+		e.Class = Passing
+	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity, status == http.StatusRequestEntityTooLarge:
+		e.Class = Refused
+	}
+	return e.after(answer, now)
+}
+
+func (e *Error) after(answer *netguard.Response, now time.Time) *Error {
+	e.RetryAfter = netguard.RetryAfter(answer.Header, now)
+	return e
+}
+
+func said(who string, status int, code string) string {
+	if plain(code) {
+		return fmt.Sprintf("%s answered %d (%s)", who, status, code)
+	}
+	return fmt.Sprintf("%s answered %d", who, status)
+}
+
+func (e *answerError) code() string {
+	for _, d := range e.Error.Details {
+		if d.ErrorCode != "" {
+			return d.ErrorCode
+		}
+	}
+	return e.Error.Status
+}
+
+// aboutToken tells a malformed token from a malformed message: only the first one is dead.
+func (e *answerError) aboutToken() bool {
+	for _, d := range e.Error.Details {
+		for _, v := range d.Violations {
+			if v.Field == "message.token" {
+				return true
+			}
+		}
+	}
+	return strings.Contains(e.Error.Message, "registration token")
+}
+
+// plain keeps strange text out of messages.
+func plain(code string) bool {
+	return code != "" && len(code) < 40 && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
+}

@@ -1,0 +1,56 @@
+package e2e
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+)
+
+const calloutLivePath = "/operation/critical-callout/live"
+
+// wantOpen skips until a worklist of the stream has the report, or has it no more.
+func (s *eventStream) wantOpen(report int, listed bool) {
+	s.t.Helper()
+	for {
+		e := s.next()
+		open, _ := e.data["open"].([]any)
+		found := slices.ContainsFunc(open, func(item any) bool {
+			return item.(map[string]any)["lab_report_id"] == float64(report)
+		})
+		if e.name == "worklist" && found == listed {
+			return
+		}
+	}
+}
+
+// TestCalloutLive is the stream under the board: a result comes, is called out, and goes; another laboratory hears nothing.
+func TestCalloutLive(t *testing.T) {
+	t.Parallel()
+	board, alias, stranger := openStream(t, labSession, calloutLivePath, ""), openStream(t, labSession, "/api-v3"+calloutLivePath, ""),
+		openStream(t, otherSession, calloutLivePath, "")
+	if e := stranger.next(); e.name != "worklist" || len(e.data["open"].([]any)) != 0 {
+		t.Errorf("the other laboratory begins with %s %v", e.name, e.data)
+	}
+	newCriticalBill(t, 978000, 0, 3)
+	if got := evaluateBill(t, 978000); got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	board.wantOpen(978001, true)
+	alias.wantOpen(978001, true)
+	got := call(t, labSession, "POST", "/report/978000/critical/callout", `{"is_draft":false,"lab_report_ids":[978001],"recipients":["Referral Doctor"],
+		"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao"}`)
+	if got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	board.wantOpen(978001, false)
+	for len(stranger.events) > 0 {
+		if e := stranger.next(); e.name == "worklist" {
+			t.Errorf("the other laboratory hears %v", e.data)
+		}
+	}
+	for session, want := range map[string]int{"": http.StatusUnauthorized, "demo-organization": http.StatusForbidden} {
+		if got := call(t, session, "GET", calloutLivePath, ""); got.status != want {
+			t.Errorf("as %q: %d %s", session, got.status, got.body)
+		}
+	}
+}

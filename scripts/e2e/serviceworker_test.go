@@ -1,0 +1,208 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/serviceworker"
+	"github.com/chromedp/chromedp"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
+)
+
+const (
+	workerPath   = notificationsPath + "service-worker/firebase-messaging-sw.js"
+	registration = `navigator.serviceWorker.getRegistration("/")`
+)
+
+// resolved returns the text of a promise's value.
+func resolved(ctx context.Context, t *testing.T, expression string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("("+expression+").then(String)", chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("%s: %v", expression, err)
+	}
+	return text
+}
+
+// pushing is a browser with the worker of the platform.
+type pushing struct {
+	*page
+	id     serviceworker.RegistrationID
+	worker context.Context
+}
+
+// register allows notifications, registers the worker as the platform's pages do, and waits until it is active.
+func register(t *testing.T, address string) *pushing {
+	t.Helper()
+	p := &pushing{page: openPage(t, address)}
+	origin := stack.Endpoints.Gateway
+	p.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := cdp.Call(ctx, chromedp.FromContext(ctx).Browser, browser.SetPermission, browser.SetPermissionParams{
+			Permission: &browser.PermissionDescriptor{Name: "notifications"}, Setting: browser.PermissionSettingGranted, Origin: origin})
+		return err
+	}))
+	updates := chromedp.Events(p.ctx, serviceworker.WorkerRegistrationUpdated)
+	ids := make(chan serviceworker.RegistrationID, 1)
+	go func() {
+		for update, err := range updates {
+			if err != nil {
+				return
+			}
+			for _, r := range update.Registrations {
+				if strings.HasPrefix(r.ScopeURL, origin) && !r.IsDeleted {
+					select {
+					case ids <- r.RegistrationID:
+					default:
+					}
+				}
+			}
+		}
+	}()
+	p.do(protocol(serviceworker.Enable, cdp.Empty{}))
+	scope := resolved(p.ctx, t, fmt.Sprintf(`navigator.serviceWorker.register(%q, {scope: "/"}).then(() => navigator.serviceWorker.ready).then((r) => r.scope)`, workerPath))
+	if scope != origin+"/" {
+		t.Fatalf("the worker's scope is %s", scope)
+	}
+	await.True(t, "the worker is active", func() bool { // a push before that is dropped
+		return resolved(p.ctx, t, registration+`.then((r) => r.active !== null && r.active.state === "activated")`) == "true"
+	})
+	select {
+	case p.id = <-ids:
+	case <-t.Context().Done():
+		t.Fatal("the browser does not tell of the registration")
+	}
+	return p
+}
+
+// push delivers a message as the push service does.
+func (p *pushing) push(message string) {
+	p.t.Helper()
+	p.do(protocol(serviceworker.DeliverPushMessage, serviceworker.DeliverPushMessageParams{Origin: stack.Endpoints.Gateway, RegistrationID: p.id, Data: message}))
+}
+
+type shown struct {
+	Title, Body, Tag string
+	Data             map[string]any
+	Stays            bool
+}
+
+// all returns the notifications that are shown, and each one's title and body.
+func (p *pushing) all() (list []shown, texts []string) {
+	p.t.Helper()
+	text := resolved(p.ctx, p.t, registration+`.then((r) => r.getNotifications()).then((list) => JSON.stringify(list.map((n) => (
+		{Title: n.title, Body: n.body, Tag: n.tag, Data: n.data, Stays: n.requireInteraction}))))`)
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		p.t.Fatal(err)
+	}
+	for _, n := range list {
+		texts = append(texts, strings.TrimSpace(n.Title+" "+n.Body))
+	}
+	return list, texts
+}
+
+// want waits until exactly these notifications are there, and returns them.
+func (p *pushing) want(texts ...string) (list []shown) {
+	p.t.Helper()
+	await.Nil(p.t, "the notifications", func() error {
+		var got []string
+		if list, got = p.all(); !slices.Equal(got, texts) {
+			return fmt.Errorf("the browser shows %q, want %q", got, texts)
+		}
+		return nil
+	})
+	return list
+}
+
+// first pushes a message with a tag until it is shown once: the developer tools tell nobody when the browser dropped a
+// push, as it does now and then while a registration is new.
+func (p *pushing) first(message, text string) (list []shown) {
+	p.t.Helper()
+	await.Nil(p.t, "the first notification", func() error {
+		p.push(message)
+		var got []string
+		if list, got = p.all(); !slices.Equal(got, []string{text}) {
+			return fmt.Errorf("the browser shows %q, want %q", got, text)
+		}
+		return nil
+	})
+	return list
+}
+
+// attach opens the worker itself.
+func (p *pushing) attach() {
+	p.t.Helper()
+	await.Nil(p.t, "the worker", func() error {
+		targets, err := chromedp.Targets(p.ctx)
+		if err != nil {
+			return err
+		}
+		for _, one := range targets {
+			if one.Type == "service_worker" && strings.HasSuffix(one.URL, workerPath) {
+				ctx, cancel := chromedp.NewContext(p.ctx, chromedp.WithTargetID(one.TargetID))
+				p.t.Cleanup(cancel)
+				p.worker = ctx
+				_, err := chromedp.Run(ctx, chromedp.Evaluate[string](`"attached"`)) // lives as long as this context
+				return err
+			}
+		}
+		return fmt.Errorf("%d targets, none is the worker", len(targets))
+	})
+}
+
+// click clicks the first notification and returns the page that the worker opens. A headless browser has no notification
+// to click at, and opens windows for real clicks alone: the event is the script's, and the window is noted instead.
+func (p *pushing) click() string {
+	p.t.Helper()
+	return resolved(p.worker, p.t, `(async () => {
+		let opened = "nothing";
+		self.clients.openWindow = async (url) => { opened = url; };
+		const [notification] = await self.registration.getNotifications();
+		const done = [];
+		const event = new NotificationEvent("notificationclick", {notification});
+		event.waitUntil = (promise) => done.push(promise);
+		self.dispatchEvent(event);
+		await Promise.all(done);
+		return opened;
+	})()`)
+}
+
+// TestServiceWorkerShowsPushesAndOpensTheirPage is the platform's worker in a browser: it registers, shows what is pushed,
+// also what is malformed or hostile, and a click leads to the page of the notification on this origin.
+func TestServiceWorkerShowsPushesAndOpensTheirPage(t *testing.T) {
+	p := register(t, stack.Endpoints.Gateway+"/cell-counter/")
+	list := p.first(`{"notification":{"title":"Critical report","body":"A report has a critical result. Open it now."},
+		"data":{"notification_id":"41","notification_type_id":"2","lrr_id":"7001"}}`, "Critical report A report has a critical result. Open it now.")
+	if n := list[0]; n.Tag != "notification-41" || !n.Stays || n.Data["lrr_id"] != "7001" {
+		t.Errorf("%+v", n)
+	}
+	p.push(`{"notification":{"title":"Critical report","body":"once more"},"data":{"notification_id":"41","notification_type_id":"2"}}`)
+	p.want("Critical report once more") // it takes the place of the first
+	p.attach()
+	if got, want := p.click(), stack.Endpoints.Gateway+"/callout/?notification_id=41"; got != want {
+		t.Errorf("a click on a critical report opens %s, want %s", got, want)
+	}
+	p.want() // the click closed it
+	for name, c := range map[string]struct{ message, title, opens string }{
+		"another type":          {`{"title":"Report ready","data":{"notification_id":"7","notification_type_id":"1"}}`, "Report ready", "/?notification_id=7"},
+		"a page of its own":     {`{"title":"T","data":{"click_action":"/cell-counter/?test=1"}}`, "T", "/cell-counter/?test=1"},
+		"a page elsewhere":      {`{"title":"T","data":{"click_action":"https://evil.test/x","notification_id":"8"}}`, "T", "/"},
+		"a script":              {`{"title":"<img src=x onerror=alert(1)>","data":{"click_action":"javascript:alert(1)"}}`, "<img src=x onerror=alert(1)>", "/"},
+		"a text and no message": {`hello`, "New notification", "/"},
+	} {
+		p.push(c.message)
+		p.want(c.title)
+		if got := p.click(); got != stack.Endpoints.Gateway+c.opens {
+			t.Errorf("%s: a click opens %s, want %s", name, got, c.opens)
+		}
+		p.want()
+	}
+}

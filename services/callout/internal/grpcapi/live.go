@@ -1,0 +1,45 @@
+package grpcapi
+
+import (
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/labplatform/labplatform/pkg/labjson"
+	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
+	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/callout/internal/worklist"
+)
+
+// WatchCallouts streams what waits and may be seen. A stream lives for minutes, so it is not measured as an operation.
+func (s *Server) WatchCallouts(_ *calloutv1.WatchCalloutsRequest, stream grpc.ServerStreamingServer[typev1.Event]) error {
+	_, scope, sees, err := person(stream.Context())
+	if err != nil {
+		return err
+	}
+	return s.u.Live.Watch(stream.Context(), scope, sees, board{stream.Send})
+}
+
+// board implements live.Reader. Its events have no ids: every connection starts with the whole list.
+type board struct{ send func(*typev1.Event) error }
+
+// Admitted implements live.Reader: the edge turns an event without fields into a line that says no more.
+func (b board) Admitted() error { return b.send(&typev1.Event{}) }
+
+// Open implements live.Reader.
+func (b board) Open(o worklist.Open) error { return b.event("worklist", openOf(o)) }
+
+// Summary implements live.Reader.
+func (b board) Summary(s worklist.Summary) error { return b.event("summary", summaryOf(s)) }
+
+// Alive implements live.Reader.
+func (b board) Alive() error { return b.send(&typev1.Event{Event: "alive", Data: "{}"}) }
+
+func (b board) event(name string, m proto.Message) error {
+	data, err := labjson.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("encode event %s: %T", name, m) // the encoder's error may quote a value
+	}
+	return b.send(&typev1.Event{Event: name, Data: string(data)})
+}

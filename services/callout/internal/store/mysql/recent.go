@@ -1,0 +1,74 @@
+package mysql
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+)
+
+const (
+	// recentFor is how long a list or a board may show limits that were changed meanwhile. Nothing is decided by them: who
+	// evaluates, or records a callout, reads the formats in its transaction.
+	recentFor = 5 * time.Second
+	// mostRecent is how many tests are remembered, some KiB each, before all are forgotten.
+	mostRecent = 5_000
+)
+
+// recent remembers the formats that may call something critical, by test.
+type recent struct {
+	mu     sync.RWMutex
+	byTest map[int64]recentTest // guarded by mu
+}
+
+// recentTest is shared: nobody changes its formats.
+type recentTest struct {
+	read    time.Time
+	formats []callout.Format
+}
+
+// recentFormats returns the formats of tests that may call something critical, as they were at most recentFor ago.
+func (s *Store) recentFormats(ctx context.Context, q querier, tests []int64) (callout.Formats, error) {
+	now := s.clock.Now()
+	found, missing := s.recent.find(tests, now)
+	if len(missing) == 0 {
+		return found, nil
+	}
+	read, err := s.formats(ctx, q, missing, criticalFormats)
+	if err != nil {
+		return nil, err
+	}
+	s.recent.keep(missing, read, now)
+	for test, formats := range read {
+		found[test] = formats
+	}
+	return found, nil
+}
+
+func (r *recent) find(tests []int64, now time.Time) (found callout.Formats, missing []int64) {
+	found = make(callout.Formats, len(tests))
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, test := range tests {
+		one, ok := r.byTest[test]
+		switch {
+		case !ok || now.Sub(one.read) >= recentFor:
+			missing = append(missing, test)
+		case len(one.formats) > 0:
+			found[test] = one.formats
+		}
+	}
+	return found, missing
+}
+
+func (r *recent) keep(tests []int64, formats callout.Formats, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.byTest == nil || len(r.byTest)+len(tests) > mostRecent {
+		r.byTest = map[int64]recentTest{}
+	}
+	for _, test := range tests {
+		r.byTest[test] = recentTest{now, formats[test]}
+	}
+}

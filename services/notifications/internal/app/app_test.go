@@ -1,0 +1,167 @@
+package app_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/fcmtest"
+	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
+	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
+	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/notifications/internal/app"
+)
+
+const (
+	asha         = `{"session_type":"lab_user","lab_id":12,"lab_user_id":77,"username":"canaryname","full_name":"Canary Fullname"}`
+	liya         = `{"session_type":"lab_user","lab_id":13,"lab_user_id":87}`
+	organization = `{"session_type":"organization","lab_id":12,"org_id":45}`
+)
+
+func start(t *testing.T) (*servicetest.Running, notificationsv1.NotificationsServiceClient) {
+	t.Helper()
+	r := servicetest.Start(t, servicetest.Service[app.Config]{
+		Name: app.Name, Prefix: app.Prefix, Load: app.Load, Migrate: app.Migrate, Serve: app.Serve,
+		Settings: []string{"NOTIFICATIONS_TASKQUEUE_ADDR=127.0.0.1:1", "NOTIFICATIONS_OUTBOX_POLL_INTERVAL=50ms"},
+		Rows:     []string{"INSERT INTO labUser (id, labId_id, username, isAdmin) VALUES (77, 12, 'canaryname', 0), (87, 13, 'liya', 0)"},
+	})
+	return r, notificationsv1.NewNotificationsServiceClient(r.Conn)
+}
+
+// trigger is a context with all that a caller should not put into it.
+const trigger = `{"lab_id":12,"org_id":45,"lrr_id":7001,"title":"Canary title","body":"Canary body of Mrs Canary","patient_name":"Canary patient"}`
+
+func notify(ctx context.Context, c notificationsv1.NotificationsServiceClient, text string) (*notificationsv1.NotifyResponse, error) {
+	return c.Notify(ctx, &notificationsv1.NotifyRequest{Gateway: "fcm", NotificationTypeId: 2, Context: &typev1.RawJSON{Json: []byte(text)}})
+}
+
+// operations are what a login calls.
+var operations = map[string]func(context.Context, notificationsv1.NotificationsServiceClient) error{
+	"list": func(ctx context.Context, c notificationsv1.NotificationsServiceClient) error {
+		_, err := c.ListNotifications(ctx, &notificationsv1.ListNotificationsRequest{})
+		return err
+	},
+	"read": func(ctx context.Context, c notificationsv1.NotificationsServiceClient) error {
+		_, err := c.MarkNotification(ctx, &notificationsv1.MarkNotificationRequest{NotificationId: 1, Action: "read"})
+		return err
+	},
+	"activities": func(ctx context.Context, c notificationsv1.NotificationsServiceClient) error {
+		_, err := c.ListActivities(ctx, &notificationsv1.ListActivitiesRequest{})
+		return err
+	},
+	"types": func(ctx context.Context, c notificationsv1.NotificationsServiceClient) error {
+		_, err := c.ListTypes(ctx, &notificationsv1.ListTypesRequest{})
+		return err
+	},
+	"preferences": func(ctx context.Context, c notificationsv1.NotificationsServiceClient) error {
+		_, err := c.UpdatePreferences(ctx, &notificationsv1.UpdatePreferencesRequest{LabUserId: &typev1.RawJSON{Json: []byte("77")},
+			UserNotificationPreferences: proto.String(`[{"id":1,"is_disabled":1}]`)})
+		return err
+	},
+	"subscribe": func(ctx context.Context, c notificationsv1.NotificationsServiceClient) error {
+		_, err := c.SubscribeTopics(ctx, &notificationsv1.SubscribeTopicsRequest{Token: proto.String("Canary-token"), DeviceId: proto.String("Canary device")})
+		return err
+	},
+	"subscribe badly": func(ctx context.Context, c notificationsv1.NotificationsServiceClient) error {
+		_, err := c.SubscribeTopics(ctx, &notificationsv1.SubscribeTopicsRequest{Token: proto.String("Canary token")})
+		return err
+	},
+	"unsubscribe": func(ctx context.Context, c notificationsv1.NotificationsServiceClient) error {
+		_, err := c.UnsubscribeTopics(ctx, &notificationsv1.UnsubscribeTopicsRequest{Token: proto.String("Canary-token")})
+		return err
+	},
+}
+
+var order = []string{"list", "read", "activities", "types", "preferences", "subscribe", "subscribe badly", "unsubscribe"}
+
+// TestWhoMayCallAndNothingOfAPatientIsTold plays every operation as every caller.
+func TestWhoMayCallAndNothingOfAPatientIsTold(t *testing.T) {
+	t.Parallel()
+	r, client := start(t)
+	const ok, forbidden, invalid, absent, anonymous = codes.OK, codes.PermissionDenied, codes.InvalidArgument, codes.NotFound, codes.Unauthenticated
+	first, err := notify(r.As("callout"), client, trigger)
+	if err != nil || !first.GetSuccess() || first.GetNotificationId() != 1 {
+		t.Fatal(first, err)
+	}
+	if again, err := notify(r.As("callout"), client, trigger); err != nil || again.GetNotificationId() != 1 {
+		t.Errorf("a repetition: %v, %v", again, err)
+	}
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		want codes.Code
+	}{"a browser": {r.Session("asha", asha), forbidden}, "nobody": {t.Context(), anonymous}, "rerun": {r.As("rerun"), forbidden}} {
+		if _, err := notify(c.ctx, client, trigger); status.Code(err) != c.want {
+			t.Errorf("notify as %s: %v", name, err)
+		}
+	}
+	_, err = notify(r.As("callout"), client, `{"lab_id":12,"lrr_id":"Canary"}`)
+	if status.Code(err) != invalid || strings.Contains(err.Error(), "Canary") {
+		t.Errorf("a bad context: %v", err)
+	}
+	for caller, c := range map[string]struct {
+		ctx  context.Context
+		want []codes.Code
+	}{
+		"lab user":     {r.Session("asha", asha), []codes.Code{ok, ok, ok, ok, ok, ok, invalid, ok}},
+		"organization": {r.Session("org", organization), []codes.Code{ok, ok, ok, ok, forbidden, ok, invalid, ok}},
+		"other lab":    {r.Session("liya", liya), []codes.Code{ok, absent, ok, ok, forbidden, ok, invalid, ok}},
+		"callout":      {r.As("callout"), []codes.Code{forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden}},
+		"nobody":       {t.Context(), []codes.Code{anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous}},
+	} {
+		for i, name := range order {
+			err := operations[name](c.ctx, client)
+			if status.Code(err) != c.want[i] || (err != nil && strings.Contains(err.Error(), "Canary")) {
+				t.Errorf("%s as %s: %v, want %v", name, caller, err, c.want[i])
+			}
+		}
+	}
+	list, err := client.ListNotifications(r.Session("asha", asha), &notificationsv1.ListNotificationsRequest{})
+	if err != nil || len(list.GetData()) != 1 || list.GetData()[0].GetMessage().GetTitle() != "Canary title" {
+		t.Errorf("%v, %v", list, err)
+	}
+	await.True(t, "a resubscription; the push waits for the task queue", func() bool {
+		return strings.Contains(r.Get("/metrics"), `outbox_delivered_total{kind="devices.resubscribe"} 1`)
+	})
+	metrics := r.Get("/metrics")
+	for _, series := range []string{
+		`notifications_triggers_total{outcome="stored"} 1`, `notifications_triggers_total{outcome="repeated"} 1`,
+		`notifications_triggers_total{outcome="disabled"} 0`, `notifications_marked_total{action="read"} 2`,
+		`notifications_idle_devices_total{outcome="forgotten"} 0`, "notifications_event_streams 0",
+	} {
+		if !strings.Contains(metrics, series) {
+			t.Errorf("no %s in the metrics", series)
+		}
+	}
+	r.KeepsSecret("Canary", "canaryname")
+}
+
+func TestSettingsThatCannotWorkAreAllNamed(t *testing.T) {
+	t.Parallel()
+	const token = "NOTIFICATIONS_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"
+	_, err := app.Load([]string{
+		token, "NOTIFICATIONS_TASKQUEUE_ADDR=", "NOTIFICATIONS_DEPLOYMENT_ZONE=a/b", "NOTIFICATIONS_EVENT_STREAM_SECONDS=0",
+		"NOTIFICATIONS_PUSH_PROVIDER=apns", "NOTIFICATIONS_SWEEP_IDLE_DAYS=1",
+	})
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, name := range []string{"DEPLOYMENT_ZONE", "EVENT_STREAM_SECONDS", "PUSH_PROVIDER", "SWEEP_IDLE_DAYS"} {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("%s is not named: %v", name, err)
+		}
+	}
+	_, err = app.Load([]string{token, "NOTIFICATIONS_PUSH_PROVIDER=fcm", `NOTIFICATIONS_FCM_CREDENTIALS={"private_key":"Canary"}`})
+	if err == nil || !strings.Contains(err.Error(), "FCM_CREDENTIALS") || strings.Contains(err.Error(), "Canary") {
+		t.Errorf("a key that is none: %v", err)
+	}
+	key := fcmtest.Start(t).KeyFile().Reveal()
+	cfg, err := app.Load([]string{token, "NOTIFICATIONS_PUSH_PROVIDER=fcm", "NOTIFICATIONS_FCM_CREDENTIALS=" + key})
+	if err != nil || cfg.FCMCredentials.String() != "***" {
+		t.Errorf("a key: %v", err)
+	}
+}

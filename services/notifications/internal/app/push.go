@@ -1,0 +1,37 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/labplatform/labplatform/pkg/fcm"
+	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/pkg/service"
+	"github.com/labplatform/labplatform/services/notifications/internal/device"
+	"github.com/labplatform/labplatform/services/notifications/internal/topics"
+)
+
+// The values of PUSH_PROVIDER.
+const (
+	pushMailbox = "mailbox"
+	pushFCM     = "fcm"
+)
+
+// newTopics returns where devices are subscribed.
+func newTopics(s *service.Service, cfg Config) (device.Topics, error) {
+	if cfg.PushProvider == pushMailbox {
+		return device.Accepting{}, nil
+	}
+	own, err := netguard.OwnAddresses()
+	if err != nil {
+		return nil, fmt.Errorf("push provider: %w", err)
+	}
+	client := netguard.New(netguard.Config{Own: own, MaxBody: topics.AnswerBytes})
+	s.Close("push provider", func(context.Context) error { client.Close(); return nil })
+	access := fcm.NewAccess(client, s.Clock, func() (*fcm.Account, error) { return fcm.ReadAccount(cfg.FCMCredentials) })
+	managed, err := fcm.NewTopics(fcm.DefaultTopicsBase, client, access, s.Clock)
+	if err != nil {
+		return nil, fmt.Errorf("push provider: %w", err)
+	}
+	return topics.New(managed), nil
+}

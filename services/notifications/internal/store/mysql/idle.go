@@ -1,0 +1,85 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
+)
+
+// Lead implements sweep.Store.
+func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error {
+	_, err := mysqldb.Lead(ctx, s.db, "sweep_notifications", func(ctx context.Context, _ *sql.Conn) error { return work(ctx) })
+	return err
+}
+
+// Idle implements sweep.Store. The loop sees all laboratories: it finds, and what it finds is changed through a scope.
+func (s *Store) Idle(ctx context.Context, before time.Time, after sweep.Position, limit int) ([]sweep.Device, error) {
+	from := max(after.LastActivity.UnixMilli(), 0)
+	rows, err := s.db.QueryContext(ctx, "SELECT id, lab_id, token, last_activity FROM FcmDevices WHERE last_activity < ?"+
+		" AND last_activity >= ? AND (last_activity > ? OR id > ?) ORDER BY last_activity, id LIMIT ?",
+		before.UnixMilli(), from, from, after.ID, limit)
+	if err != nil {
+		return nil, mysqldb.Wrap("find idle devices", err)
+	}
+	defer rows.Close()
+	var list []sweep.Device
+	for rows.Next() {
+		var d sweep.Device
+		var last int64
+		if err := rows.Scan(&d.ID, &d.LabID, &d.Token, &last); err != nil {
+			return nil, mysqldb.Wrap("find idle devices", err)
+		}
+		d.LastActivity = time.UnixMilli(last)
+		list = append(list, d)
+	}
+	return list, mysqldb.Wrap("find idle devices", rows.Err())
+}
+
+// Suspect implements sweep.Store.
+func (s *Store) Suspect(ctx context.Context, lab authn.LabScope, token string, before time.Time) (bool, error) {
+	return s.whileIdle(ctx, lab, token, before, func(tx *sql.Tx, id int64, topics []string) error {
+		pending, err := topicsColumn(topics)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "UPDATE FcmDevices SET topics = '[]', pending_topics = ? WHERE id = ?", pending, id)
+		return err
+	})
+}
+
+// Retire implements sweep.Store.
+func (s *Store) Retire(
+	ctx context.Context, lab authn.LabScope, token string, before time.Time, unsubscribe func([]string) error,
+) (bool, error) {
+	return s.whileIdle(ctx, lab, token, before, func(tx *sql.Tx, id int64, topics []string) error {
+		if err := unsubscribe(topics); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "DELETE FROM FcmDevices WHERE id = ?", id)
+		return err
+	})
+}
+
+// whileIdle holds the device's row during do; it returns false when there is no such idle device.
+func (s *Store) whileIdle(
+	ctx context.Context, lab authn.LabScope, token string, before time.Time, do func(tx *sql.Tx, id int64, topics []string) error,
+) (idle bool, err error) {
+	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+		var id int64
+		l, err := scanLists(tx.QueryRowContext(ctx, "SELECT id, topics, pending_topics FROM FcmDevices WHERE token = ? AND lab_id = ?"+
+			" AND last_activity < ? FOR UPDATE", token, lab.LabID(), before.UnixMilli()).Scan, &id)
+		if idle = !errors.Is(err, sql.ErrNoRows); !idle {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return do(tx, id, l.All())
+	})
+	return idle && err == nil, mysqldb.Wrap("change idle device", err)
+}

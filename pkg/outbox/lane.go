@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -67,17 +68,33 @@ func (l *lane) pass(ctx context.Context, s *session) (taken int, err error) {
 	return taken, nil
 }
 
+// removeWithin is how long a delivered row may stay: meanwhile it keeps out messages with its dedupe key.
+const removeWithin = 50 * time.Millisecond
+
+// deliverAll tries the rows in turn. Those that were delivered are removed together: a commit for each costs more than
+// its delivery. A crash before that sends these rows again, as a crash behind any delivery does.
 func (l *lane) deliverAll(ctx context.Context, s *session, rows []Row) (tried int, err error) {
+	lasting := context.WithoutCancel(ctx) // also when the process is stopping: else the receiver would see the rows again
+	var delivered []int64
+	var first time.Time
 	for _, row := range rows {
-		if l.paused(ctx) {
+		if err != nil || l.paused(ctx) {
 			break
 		}
 		tried++
-		if err := l.try(ctx, s, row); err != nil {
-			return tried, err
+		var done bool
+		if done, err = l.try(ctx, s, row); !done {
+			continue
+		}
+		if delivered = append(delivered, row.ID); len(delivered) == 1 {
+			first = l.d.Clock.Now()
+		}
+		if l.d.Clock.Now().Sub(first) >= removeWithin {
+			err = s.remove(lasting, delivered)
+			delivered = nil
 		}
 	}
-	return tried, nil
+	return tried, errors.Join(err, s.remove(lasting, delivered))
 }
 
 // paused tells that the process stops, or that the receiver has just been away.
@@ -85,22 +102,27 @@ func (l *lane) paused(ctx context.Context) bool {
 	return ctx.Err() != nil || l.d.Clock.Now().Before(l.asksAt)
 }
 
-// try delivers one row and records the outcome.
-func (l *lane) try(ctx context.Context, s *session, row Row) error {
+// try delivers one row, and records why it could not be.
+func (l *lane) try(ctx context.Context, s *session, row Row) (delivered bool, err error) {
 	reason := l.call(ctx, row)
 	if stopping := ctx.Err() != nil; stopping && reason != nil {
-		return nil //nolint:nilerr // the next leader tries the row again; it loses no attempt
+		return false, nil //nolint:nilerr // the next leader tries the row again; it loses no attempt
 	}
-	// The outcome is written even when the process is stopping: else the receiver would see the row again.
 	ctx = context.WithoutCancel(ctx)
 	if IsAway(reason) {
-		return l.miss(ctx, s, row, reason)
+		return false, l.miss(ctx, s, row, reason)
 	}
 	l.back()
-	switch {
-	case reason == nil:
+	if reason == nil {
 		l.d.Metrics.delivered.WithLabelValues(l.kind).Inc()
-		return s.remove(ctx, row.ID)
+		return true, nil
+	}
+	return false, l.refused(ctx, s, row, reason)
+}
+
+// refused parks a row that its receiver will never take, and postpones any other.
+func (l *lane) refused(ctx context.Context, s *session, row Row, reason error) error {
+	switch {
 	case IsUndeliverable(reason):
 		l.d.Metrics.undeliverable.WithLabelValues(l.kind).Inc()
 		l.d.Log.Error("outbox row parked", "table", s.table, "id", row.ID, "kind", l.kind, "error", reason)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"time"
 )
@@ -49,8 +50,15 @@ func (s *session) due(ctx context.Context, kind string, now time.Time, limit int
 	return due, nil
 }
 
-func (s *session) remove(ctx context.Context, id int64) error {
-	return s.exec(ctx, "DELETE FROM "+s.table+" WHERE id = ?", id)
+func (s *session) remove(ctx context.Context, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	args := make([]any, len(ids))
+	for i, id := range ids {
+		args[i] = id
+	}
+	return s.exec(ctx, "DELETE FROM "+s.table+" WHERE id IN (?"+strings.Repeat(", ?", len(ids)-1)+")", args...)
 }
 
 // postpone counts a failed attempt.

@@ -1,13 +1,9 @@
 package app_test
 
 import (
-	"bytes"
-	"os"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/testkit/settingstest"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/app"
 )
 
@@ -19,15 +15,5 @@ func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got bytes.Buffer
-	if err := config.Print(&got, app.Prefix, &cfg); err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.ReadFile("testdata/print-config.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Fatal(diff)
-	}
+	settingstest.Printed(t, "testdata/print-config.txt", app.Prefix, &cfg)
 }

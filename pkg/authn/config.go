@@ -33,7 +33,10 @@ func (c *Config) Validate() error {
 	}
 	var problems []error
 	if !c.ServiceTokenSecret.IsSet() {
-		problems = append(problems, errors.New("SERVICE_TOKEN_SECRET must be set: services call each other with it; it is the same for all of them"))
+		problems = append(
+			problems,
+			errors.New("SERVICE_TOKEN_SECRET must be set: services call each other with it; it is the same for all of them"),
+		)
 	}
 	seen := map[config.Secret]string{}
 	for _, n := range named {

@@ -65,7 +65,10 @@ func (s *ServiceTokens) Mint(audience, onBehalfOf string) (string, error) {
 // IsServiceToken tells whether an Authorization header holds what says of itself that it is a service token,
 // genuine or not: listeners for users refuse it without looking further.
 func IsServiceToken(authorization string) bool {
-	return slices.ContainsFunc(strings.Fields(authorization), func(s string) bool { return tokenType(s) == serviceTokenType })
+	return slices.ContainsFunc(
+		strings.Fields(authorization),
+		func(s string) bool { return tokenType(s) == serviceTokenType },
+	)
 }
 
 // Verify returns the service that calls audience with the token: the one it acts for, when it names one.

@@ -42,7 +42,9 @@ func Open(ctx context.Context, cfg Config, c clock.Clock) (*Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the file store: %w", err)
 	}
-	b := &Bucket{base: (&url.URL{Scheme: store.Scheme, Host: store.Host, Path: strings.TrimSuffix(store.Path, "/")}).String()}
+	b := &Bucket{
+		base: (&url.URL{Scheme: store.Scheme, Host: store.Host, Path: strings.TrimSuffix(store.Path, "/")}).String(),
+	}
 	if store.Scheme == "s3" {
 		b.inner, err = openS3(ctx, store)
 	} else {

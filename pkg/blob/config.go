@@ -29,7 +29,9 @@ func (c *Config) Validate() error {
 	case err != nil || (store.Scheme != "file" && store.Scheme != "s3"):
 		return errors.New("BLOB_URL must be file:///folder or s3://bucket?region=…")
 	case store.User != nil:
-		return errors.New("BLOB_URL must not hold credentials: give them as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or as the role of the machine")
+		return errors.New(
+			"BLOB_URL must not hold credentials: give them as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or as the role of the machine",
+		)
 	case store.Scheme == "s3" && (store.Host == "" || store.Path != ""):
 		return errors.New("BLOB_URL must name a bucket alone, as in s3://bucket?region=…")
 	case store.Scheme == "s3":
@@ -43,11 +45,21 @@ func (c *Config) Validate() error {
 func (c *Config) validateLinks() error {
 	var problems []error
 	if len(c.SigningSecret.Reveal()) < leastSecret {
-		problems = append(problems, fmt.Errorf("BLOB_SIGNING_SECRET must have at least %d bytes: links to files in a folder are signed with it", leastSecret))
+		problems = append(
+			problems,
+			fmt.Errorf(
+				"BLOB_SIGNING_SECRET must have at least %d bytes: links to files in a folder are signed with it",
+				leastSecret,
+			),
+		)
 	}
 	public, err := url.Parse(c.PublicURL)
-	if err != nil || (public.Scheme != "http" && public.Scheme != "https") || public.Host == "" || public.RawQuery != "" || public.Fragment != "" {
-		problems = append(problems, errors.New("BLOB_PUBLIC_URL must be where clients reach the files of a folder, as in http://127.0.0.1:8002/files"))
+	if err != nil || (public.Scheme != "http" && public.Scheme != "https") || public.Host == "" || public.RawQuery != "" ||
+		public.Fragment != "" {
+		problems = append(
+			problems,
+			errors.New("BLOB_PUBLIC_URL must be where clients reach the files of a folder, as in http://127.0.0.1:8002/files"),
+		)
 	}
 	return errors.Join(problems...)
 }

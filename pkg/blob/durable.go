@@ -57,7 +57,8 @@ func (w *writing) take(as func(any) bool) error {
 	return nil
 }
 
-// content syncs the bytes. It comes before the rename: else a loss of power could leave the name with nothing behind it.
+// content syncs the bytes. It comes before the rename: else a loss of power could leave the name with nothing behind
+// it.
 func (w *writing) content() error {
 	if w.durability == nil {
 		return nil

@@ -15,11 +15,16 @@ const (
 )
 
 // ErrKeyInvalid tells that a text is neither a key nor the URL of an object of this store.
-var ErrKeyInvalid = apperr.New(apperr.Invalid, "FILE_PATH_INVALID", "the file path is neither a path in the platform's store nor its URL there")
+var ErrKeyInvalid = apperr.New(
+	apperr.Invalid,
+	"FILE_PATH_INVALID",
+	"the file path is neither a path in the platform's store nor its URL there",
+)
 
 // checkKey refuses what could leave its folder, mean two things, or be taken for a file of the store's own.
 func checkKey(key string) error {
-	if len(key) > mostKey || key == "." || !fs.ValidPath(key) || strings.HasSuffix(key, temporary) || strings.HasSuffix(key, attributes) {
+	if len(key) > mostKey || key == "." || !fs.ValidPath(key) || strings.HasSuffix(key, temporary) ||
+		strings.HasSuffix(key, attributes) {
 		return ErrKeyInvalid
 	}
 	for _, r := range key {

@@ -89,6 +89,7 @@ func (b *Bucket) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { _ = reader.Close() }() // it only read
 	w.Header().Set("Content-Type", b.contentType(key, reader.ContentType()))
-	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(key)}))
+	w.Header().
+		Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(key)}))
 	http.ServeContent(w, r, "", reader.ModTime(), reader)
 }

@@ -45,7 +45,10 @@ type Reader struct {
 // Lab returns the files of the laboratory.
 func (b *Bucket) Lab(scope authn.LabScope) Lab {
 	prefix := labFolder + strconv.FormatInt(scope.LabID(), 10) + "/"
-	return Lab{prefix: prefix, Reader: Reader{bucket: b, admits: func(key string) bool { return strings.HasPrefix(key, prefix) }}}
+	return Lab{
+		prefix: prefix,
+		Reader: Reader{bucket: b, admits: func(key string) bool { return strings.HasPrefix(key, prefix) }},
+	}
 }
 
 // Shared returns the files of no laboratory.
@@ -90,7 +93,12 @@ func (r Reader) Attributes(ctx context.Context, key string) (Attributes, error) 
 	if err != nil {
 		return Attributes{}, storeError(err)
 	}
-	return Attributes{Key: key, Size: found.Size, ContentType: r.bucket.contentType(key, found.ContentType), Modified: found.ModTime}, nil
+	return Attributes{
+		Key:         key,
+		Size:        found.Size,
+		ContentType: r.bucket.contentType(key, found.ContentType),
+		Modified:    found.ModTime,
+	}, nil
 }
 
 // SignedURL returns a link with which anybody may download the object until expiry has passed, at most seven days. It
@@ -110,8 +118,8 @@ func (r Reader) SignedURL(ctx context.Context, key string, expiry time.Duration)
 }
 
 // Put stores what source holds and returns its size; when it has, the object survives a loss of power. When source
-// fails or ctx ends, there is no object, or still the former one. A store that does not confirm may have it or not; then
-// Put may be repeated.
+// fails or ctx ends, there is no object, or still the former one. A store that does not confirm may have it or not;
+// then Put may be repeated.
 func (l Lab) Put(ctx context.Context, key, contentType string, source io.Reader) (int64, error) {
 	if err := l.check(key); err != nil {
 		return 0, err
@@ -170,8 +178,8 @@ func (s *watchedSource) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Delete removes the object, and in a folder what writers of it left that died; what is not there is no error. S3 forgets
-// unfinished uploads by a rule of the bucket.
+// Delete removes the object, and in a folder what writers of it left that died; what is not there is no error. S3
+// forgets unfinished uploads by a rule of the bucket.
 func (l Lab) Delete(ctx context.Context, key string) error {
 	if err := l.check(key); err != nil {
 		return err
@@ -243,5 +251,6 @@ func storeError(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
-	return apperr.New(apperr.Unavailable, "FILE_STORE_UNAVAILABLE", "the file store does not answer: try again in a moment").WithCause(err)
+	return apperr.New(apperr.Unavailable, "FILE_STORE_UNAVAILABLE", "the file store does not answer: try again in a moment").
+		WithCause(err)
 }

@@ -1,6 +1,6 @@
 // Package chunk moves the bytes of files through streams of gRPC messages without copying them: a message of one field
-// goes to the wire as the buffer that was read, and stays in the transport's buffers when it arrives. On the wire they are
-// the messages of the contract, so each side may be one that does not use the package.
+// goes to the wire as the buffer that was read, and stays in the transport's buffers when it arrives. On the wire they
+// are the messages of the contract, so each side may be one that does not use the package.
 //
 // It owns the codec "proto" of a process that imports it, which treats every other message as before.
 package chunk
@@ -44,8 +44,8 @@ func Read(source io.Reader, field protowire.Number) (*Out, error) {
 	return &Out{field, mem.NewBuffer(buffer, buffers)}, err
 }
 
-// In receives a message. One that has the field alone is left in the transport's buffers, for Data; any other is decoded
-// into Message.
+// In receives a message. One that has the field alone is left in the transport's buffers, for Data; any other is
+// decoded into Message.
 type In struct {
 	Field   protowire.Number
 	Message proto.Message

@@ -18,7 +18,27 @@ type number struct {
 // mostDigits fit into an int64 whatever they are.
 const mostDigits = 18
 
-var powers = [mostDigits + 1]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
+var powers = [mostDigits + 1]int64{
+	1,
+	1e1,
+	1e2,
+	1e3,
+	1e4,
+	1e5,
+	1e6,
+	1e7,
+	1e8,
+	1e9,
+	1e10,
+	1e11,
+	1e12,
+	1e13,
+	1e14,
+	1e15,
+	1e16,
+	1e17,
+	1e18,
+}
 
 // parseNumber reads -12, 3.99, .5 and thousands separators in western (1,500) or Indian (1,50,000) grouping.
 // It refuses what would need a guess: exponents, a plus sign, decimal commas, a trailing point.

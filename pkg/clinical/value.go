@@ -118,7 +118,18 @@ func (v *Value) setRange(s string) {
 }
 
 // noResults are words that say that there is no result.
-var noResults = [...]string{"TNP", "TNTC", "QNS", "NA", "N/A", "ERR", "ERROR", "PENDING", "NOT PERFORMED", "TEST NOT PERFORMED"}
+var noResults = [...]string{
+	"TNP",
+	"TNTC",
+	"QNS",
+	"NA",
+	"N/A",
+	"ERR",
+	"ERROR",
+	"PENDING",
+	"NOT PERFORMED",
+	"TEST NOT PERFORMED",
+}
 
 // word tells whether the value is a text that can be compared with configured texts: it has letters, no digit,
 // and is no statement that a result is missing.

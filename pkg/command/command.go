@@ -78,7 +78,15 @@ func (p Program) run(v Verb, args []string, stdout, stderr io.Writer) int {
 	case err != nil:
 		return 2
 	case v.Args == "" && flags.NArg() > 0: // rebuild rollback must not rebuild
-		fmt.Fprintf(stderr, "%s %s: usage: %q is one word too many; see %s %s --help\n", p.Name, v.Name, flags.Arg(0), p.Name, v.Name)
+		fmt.Fprintf(
+			stderr,
+			"%s %s: usage: %q is one word too many; see %s %s --help\n",
+			p.Name,
+			v.Name,
+			flags.Arg(0),
+			p.Name,
+			v.Name,
+		)
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -40,7 +40,10 @@ func (s Service) Main() {
 }
 
 // With adapts run to a Service: the settings are loaded from the environment first.
-func With[Config any](load func(environ []string) (Config, error), run func(context.Context, Config) error) func(context.Context) error {
+func With[Config any](
+	load func(environ []string) (Config, error),
+	run func(context.Context, Config) error,
+) func(context.Context) error {
 	return func(ctx context.Context) error {
 		cfg, err := load(os.Environ())
 		if err != nil {

@@ -22,8 +22,8 @@ type Validator interface {
 // tagged absolute:"true" is read without the prefix: the names that the interface document fixes. The error
 // lists every problem, one a line.
 //
-// A number or a duration is never negative; the tags min and max narrow what it may be, as min:"1" for a limit that must
-// let something through.
+// A number or a duration is never negative; the tags min and max narrow what it may be, as min:"1" for a limit that
+// must let something through.
 func Load(prefix string, dst any, environ []string) error {
 	root := reflect.Indirect(reflect.ValueOf(dst))
 	values, err := resolve(settings(root, prefix), environ)
@@ -96,7 +96,8 @@ func Unknown(prefix string, dst any, environ []string) []string {
 	var unknown []string
 	for _, pair := range environ {
 		key, value, _ := strings.Cut(pair, "=")
-		if strings.HasPrefix(key, prefix) && !isServiceLink(key, value) && !known[key] && !known[strings.TrimSuffix(key, fileSuffix)] {
+		if strings.HasPrefix(key, prefix) && !isServiceLink(key, value) && !known[key] &&
+			!known[strings.TrimSuffix(key, fileSuffix)] {
 			unknown = append(unknown, key)
 		}
 	}

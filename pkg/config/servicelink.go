@@ -5,7 +5,9 @@ import "regexp"
 // What Kubernetes puts into every pod for each Service of the namespace: for a Service gateway, GATEWAY_PORT is
 // tcp://10.0.0.7:8090, which looks like a setting of ours and is none.
 var (
-	linkName  = regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
+	linkName = regexp.MustCompile(
+		`_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`,
+	)
 	linkPort  = regexp.MustCompile(`_PORT$`)
 	linkValue = regexp.MustCompile(`^(tcp|udp|sctp)://`)
 )

@@ -18,7 +18,8 @@ func (s setting) check(value string) error {
 			" set enableServiceLinks: false for the pod, or set %s yourself", s.key, value, s.key)
 	}
 	kind := s.field.Type
-	if own, ok := reflect.New(kind).Interface().(encoding.TextUnmarshaler); ok { // slog.Level is a number that is written as a word
+	// slog.Level is a number that is written as a word.
+	if own, ok := reflect.New(kind).Interface().(encoding.TextUnmarshaler); ok {
 		if err := own.UnmarshalText([]byte(value)); err != nil {
 			return fmt.Errorf("%s is %.40q: %w", s.key, value, err)
 		}
@@ -32,7 +33,12 @@ func (s setting) check(value string) error {
 	case kind.Kind() == reflect.Float32 || kind.Kind() == reflect.Float64:
 		return inRange(s, value, "a number", func(text string) (float64, error) { return strconv.ParseFloat(text, 64) })
 	case reflect.Int <= kind.Kind() && kind.Kind() <= reflect.Uint64:
-		return inRange(s, value, "a whole number", func(text string) (int64, error) { return strconv.ParseInt(text, 10, kind.Bits()) })
+		return inRange(
+			s,
+			value,
+			"a whole number",
+			func(text string) (int64, error) { return strconv.ParseInt(text, 10, kind.Bits()) },
+		)
 	}
 	return nil
 }

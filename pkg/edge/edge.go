@@ -95,8 +95,11 @@ func (e *Edge) Public() http.Handler {
 			rest.WriteError(w, c.area.Shape, apperr.New(apperr.Unauthenticated, "SERVICE_TOKEN_REFUSED",
 				"This listener is for users. Services use the internal listener or gRPC."))
 		case e.crossOrigin(r):
-			rest.WriteError(w, c.area.Shape, apperr.New(apperr.Forbidden, "CROSS_ORIGIN",
-				"This page may not send requests with your session. Send a bearer token instead, or ask the operator to trust its origin."))
+			rest.WriteError(w, c.area.Shape, apperr.New(
+				apperr.Forbidden,
+				"CROSS_ORIGIN",
+				"This page may not send requests with your session. Send a bearer token instead, or ask the operator to trust its origin.",
+			))
 		default:
 			e.muxes.serve(c, r)
 		}
@@ -123,7 +126,11 @@ func (e *Edge) Internal() http.Handler {
 		token, mintErr := e.tokens.Mint(area.Name, caller)
 		if mintErr != nil {
 			e.log.ErrorContext(r.Context(), "service token cannot be minted", "error", mintErr.Error())
-			rest.WriteError(w, area.Shape, apperr.New(apperr.Internal, "TOKEN_NOT_MINTED", "The gateway is misconfigured. Tell its operator."))
+			rest.WriteError(
+				w,
+				area.Shape,
+				apperr.New(apperr.Internal, "TOKEN_NOT_MINTED", "The gateway is misconfigured. Tell its operator."),
+			)
 			return
 		}
 		rest.StripHeaders(r.Header)
@@ -178,7 +185,8 @@ func (e *Edge) finish(listener string, c *call, r *http.Request, start time.Time
 		route = "unmatched"
 	}
 	elapsed := time.Since(start)
-	e.duration.WithLabelValues(listener, route, methodLabel(r.Method), strconv.Itoa(c.status/100)+"xx").Observe(elapsed.Seconds())
+	e.duration.WithLabelValues(listener, route, methodLabel(r.Method), strconv.Itoa(c.status/100)+"xx").
+		Observe(elapsed.Seconds())
 	if c.status >= http.StatusInternalServerError && c.status != http.StatusNotImplemented {
 		e.log.ErrorContext(r.Context(), "request failed", "listener", listener, "route", route, "method", r.Method,
 			"status", c.status, "ms", elapsed.Milliseconds(), "request_id", r.Header.Get(requestID))
@@ -188,7 +196,13 @@ func (e *Edge) finish(listener string, c *call, r *http.Request, start time.Time
 // methodLabel keeps invented methods from making series.
 func methodLabel(method string) string {
 	switch method {
-	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions:
+	case http.MethodGet,
+		http.MethodPost,
+		http.MethodPut,
+		http.MethodPatch,
+		http.MethodDelete,
+		http.MethodHead,
+		http.MethodOptions:
 		return method
 	}
 	return "other"

@@ -22,7 +22,14 @@ import (
 
 // handleError answers every error of a matched route: the service's own, the transport's, and those of the
 // generated handlers, whose Go text never gets out.
-func (m *Mux) handleError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
+func (m *Mux) handleError(
+	ctx context.Context,
+	_ *runtime.ServeMux,
+	_ runtime.Marshaler,
+	w http.ResponseWriter,
+	r *http.Request,
+	err error,
+) {
 	noteRoute(ctx)
 	a := m.area
 	limits := a.limits(r.Method, r.URL.Path)
@@ -59,7 +66,11 @@ func explain(a *Area, r *http.Request, err error) *apperr.Error {
 	case codes.InvalidArgument:
 		return parameterError(st.Message())
 	case codes.Unavailable:
-		return apperr.New(apperr.Unavailable, "SERVICE_UNAVAILABLE", a.Title+" does not answer right now. Try again in a moment.")
+		return apperr.New(
+			apperr.Unavailable,
+			"SERVICE_UNAVAILABLE",
+			a.Title+" does not answer right now. Try again in a moment.",
+		)
 	case codes.DeadlineExceeded:
 		return apperr.New(apperr.DeadlineExceeded, "DEADLINE_EXCEEDED", "That took too long. Try again.")
 	case codes.Canceled:
@@ -70,7 +81,11 @@ func explain(a *Area, r *http.Request, err error) *apperr.Error {
 	case codes.Unimplemented:
 		return apperr.New(apperr.Unimplemented, "NOT_IMPLEMENTED", a.Title+" does not offer this here.")
 	case codes.ResourceExhausted:
-		return apperr.New(apperr.TooLarge, "MESSAGE_TOO_LARGE", "The request or its answer is too large. Ask for less at once.")
+		return apperr.New(
+			apperr.TooLarge,
+			"MESSAGE_TOO_LARGE",
+			"The request or its answer is too large. Ask for less at once.",
+		)
 	}
 	return rpcerr.FromStatus(rpcerr.ToStatus(errors.New("unexplained")))
 }
@@ -127,7 +142,14 @@ func parameterError(text string) *apperr.Error {
 }
 
 // handleRouting answers what no route matched: 404, and 405 with the methods that would do.
-func (m *Mux) handleRouting(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, httpStatus int) {
+func (m *Mux) handleRouting(
+	_ context.Context,
+	_ *runtime.ServeMux,
+	_ runtime.Marshaler,
+	w http.ResponseWriter,
+	r *http.Request,
+	httpStatus int,
+) {
 	a := m.area
 	switch httpStatus {
 	case http.StatusMethodNotAllowed:
@@ -143,5 +165,9 @@ func (m *Mux) handleRouting(_ context.Context, _ *runtime.ServeMux, _ runtime.Ma
 }
 
 func writeNoSuchPath(w http.ResponseWriter, a *Area) {
-	rest.WriteError(w, a.Shape, apperr.New(apperr.NotFound, "NO_SUCH_PATH", "There is no such path. The API reference is at /docs."))
+	rest.WriteError(
+		w,
+		a.Shape,
+		apperr.New(apperr.NotFound, "NO_SUCH_PATH", "There is no such path. The API reference is at /docs."),
+	)
 }

@@ -24,6 +24,11 @@ func (n notDeployed) Invoke(context.Context, string, any, any, ...grpc.CallOptio
 }
 
 // NewStream implements grpc.ClientConnInterface.
-func (n notDeployed) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+func (n notDeployed) NewStream(
+	context.Context,
+	*grpc.StreamDesc,
+	string,
+	...grpc.CallOption,
+) (grpc.ClientStream, error) {
 	return nil, n.err()
 }

@@ -15,7 +15,11 @@ const searchDeadline = 5 * time.Second
 // UserSearch is the one area that two edges serve: the gateway, and the search service on its own port.
 func UserSearch() *Area {
 	return &Area{
-		Name: "search", Title: "User search", Prefixes: []string{"/api/v1/users"}, Shape: rest.Envelope, Deadline: searchDeadline,
+		Name:     "search",
+		Title:    "User search",
+		Prefixes: []string{"/api/v1/users"},
+		Shape:    rest.Envelope,
+		Deadline: searchDeadline,
 		Register: func(ctx context.Context, mux *Mux, c grpc.ClientConnInterface) error {
 			return searchv1.RegisterSearchServiceHandlerClient(ctx, mux.ServeMux, searchv1.NewSearchServiceClient(c))
 		},

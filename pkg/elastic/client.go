@@ -52,7 +52,13 @@ func Open(cfg Config, deps Deps) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := elasticsearch.Config{Addresses: []string{cfg.URL}, APIKey: cfg.APIKey.Reveal(), Transport: pool, DisableRetry: true, DisableMetaHeader: true}
+	options := elasticsearch.Config{
+		Addresses:         []string{cfg.URL},
+		APIKey:            cfg.APIKey.Reveal(),
+		Transport:         pool,
+		DisableRetry:      true,
+		DisableMetaHeader: true,
+	}
 	if cfg.Password.IsSet() {
 		options.Username, options.Password = cfg.User, cfg.Password.Reveal()
 	}

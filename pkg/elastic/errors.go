@@ -50,7 +50,8 @@ func repeatable(err error) bool {
 	if !errors.As(err, &e) {
 		return !errors.Is(err, errTooLarge)
 	}
-	return e.Status == http.StatusBadGateway || e.Status == http.StatusServiceUnavailable || e.Status == http.StatusGatewayTimeout
+	return e.Status == http.StatusBadGateway || e.Status == http.StatusServiceUnavailable ||
+		e.Status == http.StatusGatewayTimeout
 }
 
 // parseError reads the error object; proxies, HEAD and 413 answer without one.

@@ -58,7 +58,12 @@ func (a *Access) Drop(token string) {
 func (a *Access) fetch(ctx context.Context, now time.Time) (token string, life time.Duration, err error) {
 	q, err := a.request(now)
 	if err != nil {
-		return "", 0, &Error{Class: Configuration, Reason: "secret", Message: "The push provider's key cannot be read or used", cause: err}
+		return "", 0, &Error{
+			Class:   Configuration,
+			Reason:  "secret",
+			Message: "The push provider's key cannot be read or used",
+			cause:   err,
+		}
 	}
 	answer, err := a.client.Do(ctx, q)
 	if err != nil {
@@ -71,7 +76,11 @@ func (a *Access) fetch(ctx context.Context, now time.Time) (token string, life t
 	readable := json.Unmarshal(answer.Body, &granted) == nil
 	switch {
 	case answer.Status == http.StatusBadRequest, answer.Status == http.StatusUnauthorized: // invalid_grant, invalid_client
-		return "", 0, &Error{Class: Configuration, Reason: "credentials", Message: "The push provider does not accept the service account"}
+		return "", 0, &Error{
+			Class:   Configuration,
+			Reason:  "credentials",
+			Message: "The push provider does not accept the service account",
+		}
 	case answer.Status != http.StatusOK:
 		return "", 0, ofStatus(answer, now, "The push provider's token endpoint")
 	case !readable || granted.AccessToken == "":

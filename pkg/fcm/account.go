@@ -56,12 +56,25 @@ func ReadAccount(secret config.Secret) (*Account, error) {
 	if err != nil {
 		return nil, errors.New("the service account's private key cannot be read")
 	}
-	return &Account{Project: file.Project, keyID: file.KeyID, email: file.Email, audience: file.TokenURI, endpoint: endpoint, key: key}, nil
+	return &Account{
+		Project:  file.Project,
+		keyID:    file.KeyID,
+		email:    file.Email,
+		audience: file.TokenURI,
+		endpoint: endpoint,
+		key:      key,
+	}, nil
 }
 
 // tokenRequest makes the signed assertion that is exchanged for an access token.
 func (a *Account) tokenRequest(now time.Time) (netguard.Request, error) {
-	claims := jwt.MapClaims{"iss": a.email, "scope": scope, "aud": a.audience, "iat": now.Unix(), "exp": now.Add(assertionAge).Unix()}
+	claims := jwt.MapClaims{
+		"iss":   a.email,
+		"scope": scope,
+		"aud":   a.audience,
+		"iat":   now.Unix(),
+		"exp":   now.Add(assertionAge).Unix(),
+	}
 	unsigned := jwt.NewWithClaims(jwt.SigningMethodRS256, claims)
 	unsigned.Header["kid"] = a.keyID
 	assertion, err := unsigned.SignedString(a.key)
@@ -69,6 +82,11 @@ func (a *Account) tokenRequest(now time.Time) (netguard.Request, error) {
 		return netguard.Request{}, fmt.Errorf("sign the assertion: %w", err)
 	}
 	form := url.Values{"grant_type": {grantType}, "assertion": {assertion}}
-	return netguard.Request{Method: http.MethodPost, URL: a.endpoint, Header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
-		Body: []byte(form.Encode()), Timeout: tokenTimeout}, nil
+	return netguard.Request{
+		Method:  http.MethodPost,
+		URL:     a.endpoint,
+		Header:  http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
+		Body:    []byte(form.Encode()),
+		Timeout: tokenTimeout,
+	}, nil
 }

@@ -74,7 +74,8 @@ func Judge(answer *netguard.Response, now time.Time) *Error {
 		failure := is(Configuration, "push_credentials")
 		failure.Message += ": the credentials of the device's platform are not valid"
 		return failure
-	case answer.Status == http.StatusUnauthorized: // the token ended early; a refused account shows when a new one is fetched
+	// The token ended early; a refused account shows when a new one is fetched.
+	case answer.Status == http.StatusUnauthorized:
 		return is(Passing, "push_unauthenticated")
 	default:
 		return ofStatus(answer, now, "The push provider")
@@ -89,7 +90,9 @@ func ofStatus(answer *netguard.Response, now time.Time, who string) *Error {
 		e.Class, e.Reason = RateLimited, "rate_limited"
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status >= http.StatusInternalServerError:
 		e.Class = Passing
-	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity, status == http.StatusRequestEntityTooLarge:
+	case status == http.StatusBadRequest,
+		status == http.StatusUnprocessableEntity,
+		status == http.StatusRequestEntityTooLarge:
 		e.Class = Refused
 	}
 	return e.after(answer, now)

@@ -39,8 +39,8 @@ func NewTopics(base string, client Client, access *Access, c clock.Clock) (*Topi
 	return &Topics{client, access, c, u.JoinPath("iid", "v1:batchAdd"), u.JoinPath("iid", "v1:batchRemove")}, nil
 }
 
-// Add subscribes at most MaxTokens tokens to a topic and returns the fate of each: nil, or its *Error. An error concerns
-// all of them. Repeating it changes nothing.
+// Add subscribes at most MaxTokens tokens to a topic and returns the fate of each: nil, or its *Error. An error
+// concerns all of them. Repeating it changes nothing.
 func (t *Topics) Add(ctx context.Context, topic string, tokens []string) ([]*Error, error) {
 	return t.call(ctx, t.add, topic, tokens)
 }
@@ -62,14 +62,25 @@ func (t *Topics) call(ctx context.Context, where *url.URL, topic string, tokens 
 	if err != nil {
 		return nil, err
 	}
-	header := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token}, "Access_token_auth": {"true"}}
-	answer, err := t.client.Do(ctx, netguard.Request{Method: http.MethodPost, URL: where, Header: header, Body: body, Timeout: topicsTimeout})
+	header := http.Header{
+		"Content-Type":      {"application/json"},
+		"Authorization":     {"Bearer " + token},
+		"Access_token_auth": {"true"},
+	}
+	answer, err := t.client.Do(
+		ctx,
+		netguard.Request{Method: http.MethodPost, URL: where, Header: header, Body: body, Timeout: topicsTimeout},
+	)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // the caller knows the errors of its client
 	}
 	if answer.Status == http.StatusUnauthorized {
 		t.access.Drop(token)
-		return nil, &Error{Class: Passing, Reason: "push_unauthenticated", Message: said("The push provider", answer.Status, "")}
+		return nil, &Error{
+			Class:   Passing,
+			Reason:  "push_unauthenticated",
+			Message: said("The push provider", answer.Status, ""),
+		}
 	}
 	if answer.Status != http.StatusOK {
 		return nil, ofStatus(answer, t.clock.Now(), "The push provider")

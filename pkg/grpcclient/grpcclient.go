@@ -30,7 +30,12 @@ const (
 // reconnect is quick: after an outage of any length a service is used again within about two seconds. The default
 // would wait up to two minutes.
 var reconnect = grpc.ConnectParams{
-	Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
+	Backoff: backoff.Config{
+		BaseDelay:  100 * time.Millisecond,
+		Multiplier: 1.6,
+		Jitter:     0.2,
+		MaxDelay:   2 * time.Second,
+	},
 	MinConnectTimeout: 5 * time.Second,
 }
 
@@ -69,12 +74,20 @@ func WithTLS(c tlsfiles.Config) grpc.DialOption {
 // Dial returns a connection to the service audience for calls of our own: each carries a fresh service token
 // and a deadline of at most five seconds unless the context has one, and returns apperr errors. A refusal that nobody
 // handles becomes the 503 of the service that called.
-func Dial(address, audience string, tokens *authn.ServiceTokens, t *telemetry.Telemetry, extra ...grpc.DialOption) (*grpc.ClientConn, error) {
+func Dial(
+	address, audience string,
+	tokens *authn.ServiceTokens,
+	t *telemetry.Telemetry,
+	extra ...grpc.DialOption,
+) (*grpc.ClientConn, error) {
 	return Connect(address, t, append(extra, grpc.WithChainUnaryInterceptor(unary(audience, tokens)))...)
 }
 
 func unary(audience string, tokens *authn.ServiceTokens) grpc.UnaryClientInterceptor {
-	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return func(
+		ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+		opts ...grpc.CallOption,
+	) error {
 		token, err := tokens.Mint(audience, "")
 		if err != nil {
 			return err

@@ -58,12 +58,22 @@ func newInterceptors(cfg Config, deps Deps, m metrics) *interceptors {
 	}
 }
 
-func (i *interceptors) recoverUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
+func (i *interceptors) recoverUnary(
+	ctx context.Context,
+	req any,
+	info *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler,
+) (resp any, err error) {
 	defer i.rescue(ctx, info.FullMethod, &err)
 	return next(ctx, req)
 }
 
-func (i *interceptors) recoverStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
+func (i *interceptors) recoverStream(
+	srv any,
+	stream grpc.ServerStream,
+	info *grpc.StreamServerInfo,
+	next grpc.StreamHandler,
+) (err error) {
 	defer i.rescue(stream.Context(), info.FullMethod, &err)
 	return next(srv, stream)
 }
@@ -81,7 +91,12 @@ func (i *interceptors) rescue(ctx context.Context, method string, err *error) {
 	*err = apperr.New(apperr.Internal, "", "").WithCause(fmt.Errorf("panic of type %T", p))
 }
 
-func (i *interceptors) deadlineUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+func (i *interceptors) deadlineUnary(
+	ctx context.Context,
+	req any,
+	_ *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler,
+) (any, error) {
 	limit := time.Now().Add(i.deadline)
 	if asked, ok := ctx.Deadline(); ok && asked.Add(-shave).Before(limit) {
 		limit = asked.Add(-shave)
@@ -95,7 +110,12 @@ func (i *interceptors) deadlineUnary(ctx context.Context, req any, _ *grpc.Unary
 	return next(ctx, req)
 }
 
-func (i *interceptors) limitUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+func (i *interceptors) limitUnary(
+	ctx context.Context,
+	req any,
+	info *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler,
+) (any, error) {
 	if strings.HasPrefix(info.FullMethod, healthService) {
 		return next(ctx, req)
 	}
@@ -106,7 +126,12 @@ func (i *interceptors) limitUnary(ctx context.Context, req any, info *grpc.Unary
 	return next(ctx, req)
 }
 
-func (i *interceptors) limitStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+func (i *interceptors) limitStream(
+	srv any,
+	stream grpc.ServerStream,
+	info *grpc.StreamServerInfo,
+	next grpc.StreamHandler,
+) error {
 	if strings.HasPrefix(info.FullMethod, healthService) {
 		return next(srv, stream)
 	}
@@ -127,18 +152,29 @@ func (i *interceptors) enter(slots chan struct{}) error {
 		return nil
 	default:
 		i.refused.Inc()
-		return apperr.New(apperr.Unavailable, overloaded, "The service is busy. Try again in a moment.").WithRetryAfter(refusedWait)
+		return apperr.New(apperr.Unavailable, overloaded, "The service is busy. Try again in a moment.").
+			WithRetryAfter(refusedWait)
 	}
 }
 
 // finishUnary maps the error and writes the one log line of a call that failed.
-func (i *interceptors) finishUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+func (i *interceptors) finishUnary(
+	ctx context.Context,
+	req any,
+	info *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler,
+) (any, error) {
 	start := time.Now()
 	resp, err := next(ctx, req)
 	return resp, i.finish(ctx, info.FullMethod, start, err)
 }
 
-func (i *interceptors) finishStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+func (i *interceptors) finishStream(
+	srv any,
+	stream grpc.ServerStream,
+	info *grpc.StreamServerInfo,
+	next grpc.StreamHandler,
+) error {
 	start := time.Now()
 	return i.finish(stream.Context(), info.FullMethod, start, next(srv, stream))
 }
@@ -149,7 +185,16 @@ func (i *interceptors) finish(ctx context.Context, method string, start time.Tim
 		return nil
 	}
 	st := rpcerr.ToStatus(err)
-	attrs := []any{"method", method, "request_id", requestID(ctx), "code", st.Code().String(), "ms", time.Since(start).Milliseconds()}
+	attrs := []any{
+		"method",
+		method,
+		"request_id",
+		requestID(ctx),
+		"code",
+		st.Code().String(),
+		"ms",
+		time.Since(start).Milliseconds(),
+	}
 	e, typed := apperr.From(err)
 	if typed {
 		attrs = append(attrs, "reason", e.Reason)
@@ -189,7 +234,12 @@ func causes(err error) string {
 	return text
 }
 
-func (i *interceptors) authenticateUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+func (i *interceptors) authenticateUnary(
+	ctx context.Context,
+	req any,
+	info *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler,
+) (any, error) {
 	ctx, err := i.authenticate(ctx, info.FullMethod)
 	if err != nil {
 		return nil, err
@@ -197,7 +247,12 @@ func (i *interceptors) authenticateUnary(ctx context.Context, req any, info *grp
 	return next(ctx, req)
 }
 
-func (i *interceptors) authenticateStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+func (i *interceptors) authenticateStream(
+	srv any,
+	stream grpc.ServerStream,
+	info *grpc.StreamServerInfo,
+	next grpc.StreamHandler,
+) error {
 	ctx, err := i.authenticate(stream.Context(), info.FullMethod)
 	if err != nil {
 		return err

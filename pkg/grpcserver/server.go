@@ -99,16 +99,34 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	i := newInterceptors(cfg, deps, m)
 	options := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(cfg.MaxMessageBytes),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: maxConnectionAge, MaxConnectionAgeGrace: maxConnectionDone}),
+		grpc.KeepaliveParams(
+			keepalive.ServerParameters{MaxConnectionAge: maxConnectionAge, MaxConnectionAgeGrace: maxConnectionDone},
+		),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minClientPing, PermitWithoutStream: true}),
-		grpc.ChainUnaryInterceptor(m.calls.UnaryServerInterceptor(), i.finishUnary, i.recoverUnary, i.deadlineUnary, i.limitUnary, i.authenticateUnary),
-		grpc.ChainStreamInterceptor(m.calls.StreamServerInterceptor(), i.finishStream, i.recoverStream, i.limitStream, i.authenticateStream),
+		grpc.ChainUnaryInterceptor(
+			m.calls.UnaryServerInterceptor(),
+			i.finishUnary,
+			i.recoverUnary,
+			i.deadlineUnary,
+			i.limitUnary,
+			i.authenticateUnary,
+		),
+		grpc.ChainStreamInterceptor(
+			m.calls.StreamServerInterceptor(),
+			i.finishStream,
+			i.recoverStream,
+			i.limitStream,
+			i.authenticateStream,
+		),
 	}
 	if cfg.TLS.Enabled() {
 		options = append(options, grpc.Creds(cfg.TLS.Credentials()))
 	}
 	if deps.Telemetry.Tracing {
-		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(deps.Telemetry.Tracers))))
+		options = append(
+			options,
+			grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(deps.Telemetry.Tracers))),
+		)
 	}
 	s := &Server{Server: grpc.NewServer(options...), cfg: cfg, log: deps.Telemetry.Logger, health: health.NewServer()}
 	healthv1.RegisterHealthServer(s.Server, s.health)

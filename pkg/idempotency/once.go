@@ -22,8 +22,11 @@ var ErrKeyInvalid = apperr.New(apperr.Invalid, "IDEMPOTENCY_KEY_INVALID",
 	"the idempotency key must be 1 to 255 visible ASCII characters, for example a UUID")
 
 // ErrKeyReused tells that the key was used for something else.
-var ErrKeyReused = apperr.New(apperr.Conflict, "IDEMPOTENCY_KEY_REUSED",
-	"this idempotency key was used for another request in the last 24 hours: repeat that request unchanged, or take a new key")
+var ErrKeyReused = apperr.New(
+	apperr.Conflict,
+	"IDEMPOTENCY_KEY_REUSED",
+	"this idempotency key was used for another request in the last 24 hours: repeat that request unchanged, or take a new key",
+)
 
 // Request is what a caller sent.
 type Request struct {
@@ -51,8 +54,8 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// Once runs work within tx unless the request was answered before, and returns the answer. replayed tells that it is the
-// one of before. Of callers with one key one works; the others wait for its commit and get its answer, or work
+// Once runs work within tx unless the request was answered before, and returns the answer. replayed tells that it is
+// the one of before. Of callers with one key one works; the others wait for its commit and get its answer, or work
 // themselves when it failed. The caller must roll tx back when Once fails, and run it again on a deadlock: mysqldb.InTx
 // does both.
 func (t Table) Once(ctx context.Context, tx *sql.Tx, scope authn.LabScope, now time.Time, request Request,
@@ -94,8 +97,15 @@ func (r row) claim(ctx context.Context, tx *sql.Tx, now time.Time) (before Answe
 	// The update changes nothing; unlike a plain INSERT that fails, it waits for the row's exclusive lock, and two that
 	// wait cannot stand in each other's way.
 	expires := now.Add(KeyAge).UnixMilli()
-	result, err := tx.ExecContext(ctx, "INSERT INTO "+r.table+" (lab_id, key_hash, request_hash, expires_at) VALUES (?, ?, ?, ?)"+
-		" ON DUPLICATE KEY UPDATE lab_id = lab_id", r.lab, r.key[:], r.request[:], expires)
+	result, err := tx.ExecContext(
+		ctx,
+		"INSERT INTO "+r.table+" (lab_id, key_hash, request_hash, expires_at) VALUES (?, ?, ?, ?)"+
+			" ON DUPLICATE KEY UPDATE lab_id = lab_id",
+		r.lab,
+		r.key[:],
+		r.request[:],
+		expires,
+	)
 	if err != nil {
 		return Answer{}, false, fmt.Errorf("claim a key of %s: %w", r.table, err)
 	}
@@ -106,7 +116,8 @@ func (r row) claim(ctx context.Context, tx *sql.Tx, now time.Time) (before Answe
 	var status sql.NullInt32
 	var expiresAt int64
 	err = tx.QueryRowContext(ctx, "SELECT request_hash, status, response, expires_at FROM "+r.table+" WHERE lab_id = ? AND key_hash = ? FOR UPDATE",
-		r.lab, r.key[:]).Scan(&request, &status, &before.Body, &expiresAt)
+		r.lab, r.key[:]).
+		Scan(&request, &status, &before.Body, &expiresAt)
 	switch {
 	case err != nil:
 		return Answer{}, false, fmt.Errorf("read a key of %s: %w", r.table, err)
@@ -121,8 +132,14 @@ func (r row) claim(ctx context.Context, tx *sql.Tx, now time.Time) (before Answe
 
 // renew makes an expired key this request's.
 func (r row) renew(ctx context.Context, tx *sql.Tx, expires int64) error {
-	if _, err := tx.ExecContext(ctx, "UPDATE "+r.table+" SET request_hash = ?, status = NULL, response = NULL, expires_at = ? WHERE lab_id = ? AND key_hash = ?",
-		r.request[:], expires, r.lab, r.key[:]); err != nil {
+	if _, err := tx.ExecContext(
+		ctx,
+		"UPDATE "+r.table+" SET request_hash = ?, status = NULL, response = NULL, expires_at = ? WHERE lab_id = ? AND key_hash = ?",
+		r.request[:],
+		expires,
+		r.lab,
+		r.key[:],
+	); err != nil {
 		return fmt.Errorf("renew a key of %s: %w", r.table, err)
 	}
 	return nil
@@ -130,7 +147,12 @@ func (r row) renew(ctx context.Context, tx *sql.Tx, expires int64) error {
 
 func (r row) store(ctx context.Context, tx *sql.Tx, answer Answer) error {
 	if len(answer.Body) > mostAnswer {
-		return fmt.Errorf("answer for %s has %d bytes, and at most %d can be remembered", r.table, len(answer.Body), mostAnswer)
+		return fmt.Errorf(
+			"answer for %s has %d bytes, and at most %d can be remembered",
+			r.table,
+			len(answer.Body),
+			mostAnswer,
+		)
 	}
 	if answer.Body == nil {
 		answer.Body = []byte{} // NULL would be no answer

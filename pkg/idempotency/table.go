@@ -60,7 +60,12 @@ func (t Table) Sweep(ctx context.Context, db *sql.DB, now time.Time) (int64, err
 
 func (t Table) sweepSome(ctx context.Context, db *sql.DB, now time.Time) (deleted int64, err error) {
 	err = mysqldb.InTx(ctx, db, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, "DELETE FROM "+t.name+" WHERE expires_at <= ? ORDER BY expires_at LIMIT ?", now.UnixMilli(), sweepRows)
+		result, err := tx.ExecContext(
+			ctx,
+			"DELETE FROM "+t.name+" WHERE expires_at <= ? ORDER BY expires_at LIMIT ?",
+			now.UnixMilli(),
+			sweepRows,
+		)
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,8 @@ type Signals struct {
 	name   string
 }
 
-// New returns the signals that are called name, like notifications_live. client stays the caller's to close, after Close.
+// New returns the signals that are called name, like notifications_live. client stays the caller's to close, after
+// Close.
 func New(client goredis.UniversalClient, queue Queue, name string) *Signals {
 	return &Signals{client, redisdb.NewHub(client), queue, name}
 }

@@ -22,7 +22,13 @@ func Metrics() prometheus.Collector { return panics }
 // Every calls runOnce at once and then each interval until ctx ends. Errors and panics are logged under name and do
 // not stop the loop: a loop that dies silently is worse than one that fails loudly and goes on. The same error again
 // is logged once a minute.
-func Every(ctx context.Context, interval time.Duration, log *slog.Logger, name string, runOnce func(context.Context) error) error {
+func Every(
+	ctx context.Context,
+	interval time.Duration,
+	log *slog.Logger,
+	name string,
+	runOnce func(context.Context) error,
+) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	said, repeated := "", time.Duration(0)
@@ -69,7 +75,16 @@ func pass(ctx context.Context, name string, runOnce func(context.Context) error)
 func complain(ctx context.Context, log *slog.Logger, name string, err error) {
 	var p *panicError
 	if errors.As(err, &p) {
-		log.ErrorContext(ctx, "a pass panicked; the next one tries again", "loop", name, "type", p.kind, "stack", string(p.stack))
+		log.ErrorContext(
+			ctx,
+			"a pass panicked; the next one tries again",
+			"loop",
+			name,
+			"type",
+			p.kind,
+			"stack",
+			string(p.stack),
+		)
 		return
 	}
 	log.WarnContext(ctx, "a pass failed; the next one tries again", "loop", name, "error", err.Error())

@@ -47,11 +47,17 @@ func (c *Config) Validate() error {
 		problems = append(problems, fmt.Errorf("DB_PORT is %d: give a port from 1 to 65535", c.Port))
 	}
 	if c.PoolSize < 2 || c.PoolSize > mostConnections {
-		problems = append(problems, fmt.Errorf("DB_POOL_SIZE is %d: it must be at least 2 (one connection may hold a lock while another works)"+
-			" and at most %d", c.PoolSize, mostConnections))
+		problems = append(
+			problems,
+			fmt.Errorf("DB_POOL_SIZE is %d: it must be at least 2 (one connection may hold a lock while another works)"+
+				" and at most %d", c.PoolSize, mostConnections),
+		)
 	}
 	if c.PoolRecycleSeconds < 0 {
-		problems = append(problems, fmt.Errorf("DB_POOL_RECYCLE is %d: give seconds, or 0 to keep connections for ever", c.PoolRecycleSeconds))
+		problems = append(
+			problems,
+			fmt.Errorf("DB_POOL_RECYCLE is %d: give seconds, or 0 to keep connections for ever", c.PoolRecycleSeconds),
+		)
 	}
 	return errors.Join(problems...)
 }
@@ -63,8 +69,12 @@ func (c *Config) MostInFlight() int { return c.PoolSize * callersPerConnection }
 // CheckMaxInFlight refuses a limit of calls that the pool cannot serve. A service calls it from its own Validate.
 func (c *Config) CheckMaxInFlight(limit int) error {
 	if limit > c.MostInFlight() {
-		return fmt.Errorf("MAX_IN_FLIGHT is %d, but DB_POOL_SIZE %d serves at most %d calls at once: lower the one or raise the other",
-			limit, c.PoolSize, c.MostInFlight())
+		return fmt.Errorf(
+			"MAX_IN_FLIGHT is %d, but DB_POOL_SIZE %d serves at most %d calls at once: lower the one or raise the other",
+			limit,
+			c.PoolSize,
+			c.MostInFlight(),
+		)
 	}
 	return nil
 }

@@ -22,9 +22,9 @@ const (
 	isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
 )
 
-// Connector returns a connector whose every session has what the platform expects: UTC, strict mode, READ
-// COMMITTED, timeouts, five seconds at most for a row lock. It changes a copy of cfg. Tests and tools use it so that their sessions equal the
-// services'.
+// Connector returns a connector whose every session has what the platform expects: UTC, strict mode, READ COMMITTED,
+// timeouts, five seconds at most for a row lock. It changes a copy of cfg. Tests and tools use it so that their
+// sessions equal the services'.
 func Connector(cfg *mysql.Config) (driver.Connector, error) {
 	d := cfg.Clone()
 	d.Timeout, d.ReadTimeout, d.WriteTimeout = dialTimeout, statementTimeout, statementTimeout

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Lead runs work while this process holds the lock of purpose, which is private to the present database and ends with its
-// connection. It returns false without an error when another process leads. work gets the connection that holds the
+// Lead runs work while this process holds the lock of purpose, which is private to the present database and ends with
+// its connection. It returns false without an error when another process leads. work gets the connection that holds the
 // lock: what it writes through it cannot outlive the lock.
 func Lead(ctx context.Context, db *sql.DB, purpose string, work func(context.Context, *sql.Conn) error) (bool, error) {
 	conn, err := db.Conn(ctx)

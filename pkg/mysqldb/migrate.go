@@ -24,7 +24,13 @@ const migrateLockSeconds = 25 // below the read timeout of a statement
 // version table, where two beginners collide.
 func Migrate(ctx context.Context, db *sql.DB, service string, files fs.FS, log *slog.Logger) error {
 	table := "goose_" + service
-	provider, err := goose.NewProvider(goose.DialectMySQL, db, files, goose.WithTableName(table), goose.WithDisableGlobalRegistry(true))
+	provider, err := goose.NewProvider(
+		goose.DialectMySQL,
+		db,
+		files,
+		goose.WithTableName(table),
+		goose.WithDisableGlobalRegistry(true),
+	)
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
@@ -61,7 +67,10 @@ func lockMigrations(ctx context.Context, db *sql.DB, service string) (unlock fun
 		return nil, errors.Join(fmt.Errorf("lock migrations: %w", err), conn.Close())
 	}
 	if got.Int64 != 1 {
-		return nil, errors.Join(errors.New("lock migrations: another process holds the lock; wait for it and run migrate again"), conn.Close())
+		return nil, errors.Join(
+			errors.New("lock migrations: another process holds the lock; wait for it and run migrate again"),
+			conn.Close(),
+		)
 	}
 	return func() {
 		ctx := context.WithoutCancel(ctx)
@@ -105,7 +114,10 @@ func LockName(ctx context.Context, q Querier, purpose string) (string, error) {
 // RequireColumns checks that tables which the service does not own have the columns that it reads. The error
 // lists what is missing as DDL hints; nothing is altered.
 func RequireColumns(ctx context.Context, db *sql.DB, columns map[string][]string) error {
-	rows, err := db.QueryContext(ctx, "SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()")
+	rows, err := db.QueryContext(
+		ctx,
+		"SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()",
+	)
 	if err != nil {
 		return fmt.Errorf("read schema: %w", err)
 	}

@@ -53,7 +53,8 @@ func AskServer(ctx context.Context, db *sql.DB) (Server, error) {
 	return server, nil
 }
 
-// parseVersion reads "10.11.19-MariaDB-0+deb12u1" and "9.7.4"; old drivers of MariaDB are told "5.5.5-10.11.19-MariaDB".
+// parseVersion reads "10.11.19-MariaDB-0+deb12u1" and "9.7.4"; old drivers of MariaDB are told
+// "5.5.5-10.11.19-MariaDB".
 func parseVersion(version string) (Server, error) {
 	s := Server{MariaDB: strings.Contains(version, "MariaDB")}
 	parts := strings.SplitN(strings.TrimPrefix(version, "5.5.5-"), ".", 3)

@@ -23,9 +23,15 @@ import (
 // twice. Neither is the end of the caller's own context.
 func IsUnavailable(err error) bool {
 	switch {
-	case err == nil, errors.Is(err, ErrCommitUnknown), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case err == nil,
+		errors.Is(err, ErrCommitUnknown),
+		errors.Is(err, context.Canceled),
+		errors.Is(err, context.DeadlineExceeded):
 		return false
-	case errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, driver.ErrBadConn),
+		errors.Is(err, mysql.ErrInvalidConn),
+		errors.Is(err, sql.ErrConnDone),
+		errors.Is(err, io.ErrUnexpectedEOF):
 		return true
 	}
 	if dial := (*net.OpError)(nil); errors.As(err, &dial) {
@@ -36,7 +42,13 @@ func IsUnavailable(err error) bool {
 
 func unavailableNumber(number uint16) bool {
 	switch number {
-	case errTooManyConnections, errTooManyUserConnections, errUserLimit, errServerShutdown, errConnectionKilled, errReadOnly, errReadOnlyTransaction:
+	case errTooManyConnections,
+		errTooManyUserConnections,
+		errUserLimit,
+		errServerShutdown,
+		errConnectionKilled,
+		errReadOnly,
+		errReadOnlyTransaction:
 		return true
 	case errDeadlock, errLockWaitTimeout, errRecordChanged: // InTx tried several times: too many callers want the rows
 		return true
@@ -47,8 +59,8 @@ func unavailableNumber(number uint16) bool {
 // retryAfter is how long callers of a database that is away should wait.
 const retryAfter = 5 * time.Second
 
-// Wrap adds the operation to an error of the database. One that is unavailable becomes the platform's 503, and one whose
-// commit was not answered says that the caller has to look before another try.
+// Wrap adds the operation to an error of the database. One that is unavailable becomes the platform's 503, and one
+// whose commit was not answered says that the caller has to look before another try.
 func Wrap(operation string, err error) error {
 	switch {
 	case err == nil:

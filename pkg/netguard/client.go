@@ -19,9 +19,11 @@ import (
 
 // Config sets the limits of a client; zero values take the defaults in brackets.
 type Config struct {
-	AllowHTTP      bool           // also http:// URLs
-	Ports          []int          // allowed ports [80, 443]
-	AllowedHosts   []string       // host or host:port as written in the URL: exempt from the address, port and scheme checks, for development
+	AllowHTTP bool  // also http:// URLs
+	Ports     []int // allowed ports [80, 443]
+	// AllowedHosts, each host or host:port as written in the URL, are exempt from the address, port and scheme checks, for
+	// development.
+	AllowedHosts   []string
 	Own            []netip.Addr   // addresses of this machine, see OwnAddresses
 	Networks       []netip.Prefix // NewTrusted: resolved addresses must lie here; empty: anywhere
 	ConnectTimeout time.Duration  // [5 s]
@@ -85,13 +87,24 @@ func NewTrusted(origins []string, cfg Config) (*Client, error) {
 }
 
 func build(cfg Config, origins []string) *Client {
-	c := &Client{table: newTable(cfg.Own), origins: origins, networks: cfg.Networks, allowHTTP: cfg.AllowHTTP, ports: cfg.Ports,
-		maxBody: cfg.MaxBody}
+	c := &Client{
+		table:     newTable(cfg.Own),
+		origins:   origins,
+		networks:  cfg.Networks,
+		allowHTTP: cfg.AllowHTTP,
+		ports:     cfg.Ports,
+		maxBody:   cfg.MaxBody,
+	}
 	for _, h := range cfg.AllowedHosts {
 		c.hosts = append(c.hosts, strings.ToLower(h))
 	}
 	plain := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second, Resolver: cfg.Resolver}
-	guarded := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second, Resolver: cfg.Resolver, ControlContext: c.control}
+	guarded := &net.Dialer{
+		Timeout:        cfg.ConnectTimeout,
+		KeepAlive:      30 * time.Second,
+		Resolver:       cfg.Resolver,
+		ControlContext: c.control,
+	}
 	c.transport = &http.Transport{
 		Proxy:                  nil,
 		DialContext:            c.dialer(plain, guarded),
@@ -105,7 +118,10 @@ func build(cfg Config, origins []string) *Client {
 		IdleConnTimeout:        60 * time.Second,
 		ExpectContinueTimeout:  time.Second,
 	}
-	c.http = &http.Client{Transport: c.transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	c.http = &http.Client{
+		Transport:     c.transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	return c
 }
 
@@ -131,7 +147,8 @@ func (c *Client) control(_ context.Context, network, address string, _ syscall.R
 		return refuse("the host's address cannot be read")
 	}
 	if c.origins != nil {
-		if len(c.networks) > 0 && !slices.ContainsFunc(c.networks, func(p netip.Prefix) bool { return p.Contains(at.Addr().Unmap()) }) {
+		if len(c.networks) > 0 &&
+			!slices.ContainsFunc(c.networks, func(p netip.Prefix) bool { return p.Contains(at.Addr().Unmap()) }) {
 			return refuse("the internal host's address is outside the internal networks")
 		}
 		return nil

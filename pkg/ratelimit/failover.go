@@ -23,9 +23,9 @@ type FailoverConfig struct {
 	Failed func(error)
 }
 
-// Failover asks this process's own memory first and then a shared limiter. While the shared one does not answer, memory decides
-// alone, and knows what passed before. So one process never lets more than the limit pass in any window, whatever fails meanwhile;
-// several processes without the shared limiter let that many pass each.
+// Failover asks this process's own memory first and then a shared limiter. While the shared one does not answer, memory
+// decides alone, and knows what passed before. So one process never lets more than the limit pass in any window,
+// whatever fails meanwhile; several processes without the shared limiter let that many pass each.
 type Failover struct {
 	cfg    FailoverConfig
 	shared Limiter
@@ -60,8 +60,8 @@ func (f *Failover) Allow(ctx context.Context, key string, limit int, window time
 	return shared, nil
 }
 
-// ask waits for the shared limiter no longer than its patience, also for a client that does not look at its context. An attempt that
-// is given up may still count there.
+// ask waits for the shared limiter no longer than its patience, also for a client that does not look at its context. An
+// attempt that is given up may still count there.
 func (f *Failover) ask(ctx context.Context, key string, limit int, window time.Duration) (Decision, error) {
 	asking, cancel := context.WithTimeout(ctx, f.cfg.Patience)
 	defer cancel()

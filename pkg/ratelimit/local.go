@@ -9,7 +9,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-// Local counts in the memory of one process: at most the limit's number of times for each subject that was seen within its window.
+// Local counts in the memory of one process: at most the limit's number of times for each subject that was seen within
+// its window.
 type Local struct {
 	clock clock.Clock
 

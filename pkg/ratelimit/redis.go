@@ -14,9 +14,9 @@ import (
 //go:embed window.lua
 var windowScript string
 
-// Redis counts in Redis, by its clock, for all processes that share it. A subject is one key, so a cluster serves as well as one
-// node; the key holds at most limit entries and ends a second after its window. A lost answer may count an attempt twice: then
-// fewer pass, never more.
+// Redis counts in Redis, by its clock, for all processes that share it. A subject is one key, so a cluster serves as
+// well as one node; the key holds at most limit entries and ends a second after its window. A lost answer may count an
+// attempt twice: then fewer pass, never more.
 type Redis struct {
 	client redis.UniversalClient
 	prefix string
@@ -28,7 +28,8 @@ func New(client redis.UniversalClient, prefix string) *Redis {
 	return &Redis{client: client, prefix: prefix, script: redis.NewScript(windowScript)}
 }
 
-// Allow lets the attempt of key pass when fewer than limit passed within window. An error means that Redis did not decide.
+// Allow lets the attempt of key pass when fewer than limit passed within window. An error means that Redis did not
+// decide.
 func (r *Redis) Allow(ctx context.Context, key string, limit int, window time.Duration) (Decision, error) {
 	if err := check(limit, window); err != nil {
 		return Decision{}, err

@@ -47,7 +47,11 @@ func Open(cfg Config, tracers trace.TracerProvider) (redis.UniversalClient, erro
 	if tracers == nil {
 		return client, nil
 	}
-	if err := redisotel.InstrumentTracing(client, redisotel.WithTracerProvider(tracers), redisotel.WithDBStatement(false)); err != nil {
+	if err := redisotel.InstrumentTracing(
+		client,
+		redisotel.WithTracerProvider(tracers),
+		redisotel.WithDBStatement(false),
+	); err != nil {
 		_ = client.Close()
 		return nil, fmt.Errorf("open cache: %w", err)
 	}
@@ -84,6 +88,10 @@ func dialer(secure func() (*tls.Config, error)) func(context.Context, string, st
 		if err != nil {
 			return nil, fmt.Errorf("connect to the cache: %w", err)
 		}
-		return (&tls.Dialer{NetDialer: plain, Config: configuration}).DialContext(ctx, network, address) //nolint:wrapcheck // the client names it
+		return (&tls.Dialer{NetDialer: plain, Config: configuration}).DialContext(
+			ctx,
+			network,
+			address,
+		) //nolint:wrapcheck // the client names it
 	}
 }

@@ -10,7 +10,9 @@ import (
 )
 
 // errURL names what a URL must be, and quotes nothing of the one given: it may hold a password.
-var errURL = errors.New("give redis://user:password@host:port (rediss:// with TLS), and for a cluster ?addr=host:port for one node more")
+var errURL = errors.New(
+	"give redis://user:password@host:port (rediss:// with TLS), and for a cluster ?addr=host:port for one node more",
+)
 
 // CheckURL refuses what OpenURL would.
 func CheckURL(address config.Secret) error {
@@ -21,8 +23,8 @@ func CheckURL(address config.Secret) error {
 	return err
 }
 
-// OpenURL returns a client of a cache that is given as a URL: a cluster when the URL has addr= parameters, else one node. It does not
-// connect. The caller closes the client.
+// OpenURL returns a client of a cache that is given as a URL: a cluster when the URL has addr= parameters, else one
+// node. It does not connect. The caller closes the client.
 func OpenURL(address config.Secret) (redis.UniversalClient, error) {
 	u, err := url.Parse(address.Reveal())
 	if err != nil || u.Host == "" {

@@ -22,8 +22,24 @@ const RangeColumns = "g.id, g.gender, g.ageFrom, g.ageFromUnit, g.ageTo, g.ageTo
 
 // Columns are the columns of ReportFormatRange that RangeColumns reads, for a service's check of the platform's tables.
 func Columns() map[string][]string {
-	return map[string][]string{"ReportFormatRange": {"id", "reportFormatId_id", "gender", "ageFrom", "ageFromUnit", "ageTo",
-		"ageToUnit", "lowerBound", "upperBound", "criticalLower", "criticalUpper", "normalTexts", "criticalTexts", "displayRange"}}
+	return map[string][]string{
+		"ReportFormatRange": {
+			"id",
+			"reportFormatId_id",
+			"gender",
+			"ageFrom",
+			"ageFromUnit",
+			"ageTo",
+			"ageToUnit",
+			"lowerBound",
+			"upperBound",
+			"criticalLower",
+			"criticalUpper",
+			"normalTexts",
+			"criticalTexts",
+			"displayRange",
+		},
+	}
 }
 
 // Range is one row of ReportFormatRange, all NULL for a format without ranges.

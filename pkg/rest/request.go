@@ -29,7 +29,13 @@ func MatchIncoming(key string) (string, bool) {
 }
 
 // dangerous headers are acted upon by libraries on the way in.
-var dangerous = []string{"Grpc-Timeout", "X-Http-Method-Override", "X-Forwarded-For", "X-Forwarded-Host", InternalHeader}
+var dangerous = []string{
+	"Grpc-Timeout",
+	"X-Http-Method-Override",
+	"X-Forwarded-For",
+	"X-Forwarded-Host",
+	InternalHeader,
+}
 
 // StripHeaders removes what no caller from outside may send: the internal mark, gRPC metadata and deadlines,
 // method overrides.

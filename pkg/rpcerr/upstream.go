@@ -46,8 +46,11 @@ func own(err error, e *apperr.Error) *apperr.Error {
 	case apperr.NotFound, apperr.Conflict, apperr.Unavailable, apperr.DeadlineExceeded, apperr.Canceled:
 		return e
 	default:
-		return apperr.New(apperr.Unavailable, "UPSTREAM_REFUSED",
-			"A part of the platform that is needed for this refused our call. Try again in a moment; if it stays, tell the operator.").
+		return apperr.New(
+			apperr.Unavailable,
+			"UPSTREAM_REFUSED",
+			"A part of the platform that is needed for this refused our call. Try again in a moment; if it stays, tell the operator.",
+		).
 			WithRetryAfter(max(e.RetryAfter, upstreamWait)).WithCause(err)
 	}
 }

@@ -29,8 +29,8 @@ func (c *Client) Validate() error {
 	return err
 }
 
-// Configuration returns how to get the TLS configuration of the connection that is made next: from the files as they are
-// then. It is nil when connections are plain.
+// Configuration returns how to get the TLS configuration of the connection that is made next: from the files as they
+// are then. It is nil when connections are plain.
 func (c Client) Configuration() func() (*tls.Config, error) {
 	if !c.Enabled {
 		return nil

@@ -18,7 +18,11 @@ func (c Config) Credentials() credentials.TransportCredentials {
 type rotating struct{ reader *reader }
 
 // ClientHandshake implements credentials.TransportCredentials.
-func (r *rotating) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (r *rotating) ClientHandshake(
+	ctx context.Context,
+	authority string,
+	conn net.Conn,
+) (net.Conn, credentials.AuthInfo, error) {
 	m, err := r.reader.current()
 	if err != nil {
 		return nil, nil, err

@@ -1,6 +1,6 @@
-// Package tlsfiles owns encrypted connections: mutual TLS between services, and TLS to stores. Authorities, certificates
-// and keys are files, read again when they change, so that rotating them needs no restart. Without configuration
-// everything is plain, for one machine.
+// Package tlsfiles owns encrypted connections: mutual TLS between services, and TLS to stores. Authorities,
+// certificates and keys are files, read again when they change, so that rotating them needs no restart. Without
+// configuration everything is plain, for one machine.
 package tlsfiles
 
 import (

@@ -1,5 +1,5 @@
-// Command agent plays the desktop application of external editing on the command line: it opens a session, downloads the
-// document, and whenever that is saved, converts it to PDF and uploads both, until Ctrl-C ends the session.
+// Command agent plays the desktop application of external editing on the command line: it opens a session, downloads
+// the document, and whenever that is saved, converts it to PDF and uploads both, until Ctrl-C ends the session.
 package main
 
 import (

@@ -66,8 +66,14 @@ func (c *Config) Validate() error {
 // addresses maps the names of the areas to the configured addresses.
 func (c Config) addresses() map[string]string {
 	return map[string]string{
-		"search": c.SearchAddr, "externaledit": c.ExternalEditAddr, "rerun": c.RerunAddr, "taskqueue": c.TaskQueueAddr,
-		"cellcounter": c.CellCounterAddr, "callout": c.CalloutAddr, "billsplit": c.BillSplitAddr, "notifications": c.NotificationsAddr,
+		"search":        c.SearchAddr,
+		"externaledit":  c.ExternalEditAddr,
+		"rerun":         c.RerunAddr,
+		"taskqueue":     c.TaskQueueAddr,
+		"cellcounter":   c.CellCounterAddr,
+		"callout":       c.CalloutAddr,
+		"billsplit":     c.BillSplitAddr,
+		"notifications": c.NotificationsAddr,
 	}
 }
 

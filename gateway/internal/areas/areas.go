@@ -1,5 +1,5 @@
-// Package areas owns which services stand behind the gateway: their paths, error bodies, deadlines, and what is beside their
-// contracts: the upload form and the API reference.
+// Package areas owns which services stand behind the gateway: their paths, error bodies, deadlines, and what is beside
+// their contracts: the upload form and the API reference.
 package areas
 
 import (
@@ -23,47 +23,94 @@ func List() []*edge.Area { return areas }
 var areas = []*edge.Area{
 	edge.UserSearch(),
 	{
-		Name: "externaledit", Title: "External editing", Prefixes: []string{"/api-v3/report/external-edit"}, Shape: rest.Envelope, Deadline: edge.DefaultDeadline,
-		Uploads: []edge.Upload{uploadFiles}, Streams: []edge.Stream{editEvents}, Register: registerExternalEdit,
+		Name:     "externaledit",
+		Title:    "External editing",
+		Prefixes: []string{"/api-v3/report/external-edit"},
+		Shape:    rest.Envelope,
+		Deadline: edge.DefaultDeadline,
+		Uploads:  []edge.Upload{uploadFiles},
+		Streams:  []edge.Stream{editEvents},
+		Register: registerExternalEdit,
 	},
 	{
-		Name: "rerun", Title: "Sample rerun", Prefixes: []string{"/api-v3/sample-rerun"}, Shape: rest.Envelope, Deadline: edge.DefaultDeadline,
+		Name:     "rerun",
+		Title:    "Sample rerun",
+		Prefixes: []string{"/api-v3/sample-rerun"},
+		Shape:    rest.Envelope,
+		Deadline: edge.DefaultDeadline,
 		Register: func(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
 			return rerunv1.RegisterRerunServiceHandlerClient(ctx, mux.ServeMux, rerunv1.NewRerunServiceClient(c))
 		},
 	},
 	{
-		Name: "taskqueue", Title: "The task queue",
-		Prefixes: []string{"/queue", "/schedule", "/jobInfo", "/cancelJob", "/rescheduleJob", "/retryTask", "/mapping", "/update_consent"},
-		Shape:    taskQueueShape, Deadline: edge.DefaultDeadline,
+		Name:  "taskqueue",
+		Title: "The task queue",
+		Prefixes: []string{
+			"/queue",
+			"/schedule",
+			"/jobInfo",
+			"/cancelJob",
+			"/rescheduleJob",
+			"/retryTask",
+			"/mapping",
+			"/update_consent",
+		},
+		Shape:    taskQueueShape,
+		Deadline: edge.DefaultDeadline,
 		Register: func(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
 			return taskqueuev1.RegisterTaskQueueServiceHandlerClient(ctx, mux.ServeMux, taskqueuev1.NewTaskQueueServiceClient(c))
 		},
 	},
 	{
-		Name: "cellcounter", Title: "Cell counter mappings", Prefixes: []string{"/api-v3/cell-counter-mappings"}, Shape: cellCounterShape, Deadline: edge.DefaultDeadline,
+		Name:     "cellcounter",
+		Title:    "Cell counter mappings",
+		Prefixes: []string{"/api-v3/cell-counter-mappings"},
+		Shape:    cellCounterShape,
+		Deadline: edge.DefaultDeadline,
 		Register: func(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
-			return cellcounterv1.RegisterCellCounterServiceHandlerClient(ctx, mux.ServeMux, cellcounterv1.NewCellCounterServiceClient(c))
+			return cellcounterv1.RegisterCellCounterServiceHandlerClient(
+				ctx,
+				mux.ServeMux,
+				cellcounterv1.NewCellCounterServiceClient(c),
+			)
 		},
 	},
 	{
-		Name: "callout", Title: "Critical callout",
-		Prefixes:       []string{"/report", "/operation/critical-callout", "/api-v3/report", "/api-v3/operation/critical-callout"},
+		Name:  "callout",
+		Title: "Critical callout",
+		Prefixes: []string{
+			"/report",
+			"/operation/critical-callout",
+			"/api-v3/report",
+			"/api-v3/operation/critical-callout",
+		},
 		InternalSuffix: "/critical/evaluate",
-		Streams:        []edge.Stream{liveCallouts("/operation/critical-callout/live"), liveCallouts("/api-v3/operation/critical-callout/live")},
-		Shape:          rest.Envelope, Deadline: edge.DefaultDeadline,
+		Streams: []edge.Stream{
+			liveCallouts("/operation/critical-callout/live"),
+			liveCallouts("/api-v3/operation/critical-callout/live"),
+		},
+		Shape:    rest.Envelope,
+		Deadline: edge.DefaultDeadline,
 		Register: func(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
 			return calloutv1.RegisterCalloutServiceHandlerClient(ctx, mux.ServeMux, calloutv1.NewCalloutServiceClient(c))
 		},
 	},
 	{
-		Name: "billsplit", Title: "Bill split", Prefixes: []string{"/api-v3/finance/bill/split"}, Shape: billSplitShape, Deadline: edge.DefaultDeadline,
+		Name:     "billsplit",
+		Title:    "Bill split",
+		Prefixes: []string{"/api-v3/finance/bill/split"},
+		Shape:    billSplitShape,
+		Deadline: edge.DefaultDeadline,
 		Register: func(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
 			return billsplitv1.RegisterBillSplitServiceHandlerClient(ctx, mux.ServeMux, billsplitv1.NewBillSplitServiceClient(c))
 		},
 	},
 	{
-		Name: "notifications", Title: "Notifications", Prefixes: []string{"/api-v3/notifications"}, Shape: rest.Envelope, Deadline: edge.DefaultDeadline,
+		Name:           "notifications",
+		Title:          "Notifications",
+		Prefixes:       []string{"/api-v3/notifications"},
+		Shape:          rest.Envelope,
+		Deadline:       edge.DefaultDeadline,
 		MaxAnswerBytes: 32 << 20, // a year of one user's activities
 		Streams:        []edge.Stream{liveNotifications},
 		Register:       registerNotifications,

@@ -15,7 +15,9 @@ import (
 func liveCallouts(path string) edge.Stream {
 	return edge.Stream{
 		Route: edge.Route{Method: http.MethodGet, Path: path, RPC: "/lab.callout.v1.CalloutService/WatchCallouts"},
-		Open: func(ctx context.Context, c grpc.ClientConnInterface, _ *http.Request, _ map[string]string) (func() (*typev1.Event, error), error) {
+		Open: func(
+			ctx context.Context, c grpc.ClientConnInterface, _ *http.Request, _ map[string]string,
+		) (func() (*typev1.Event, error), error) {
 			stream, err := calloutv1.NewCalloutServiceClient(c).WatchCallouts(ctx, &calloutv1.WatchCalloutsRequest{})
 			if err != nil {
 				return nil, err

@@ -17,8 +17,11 @@ var liveNotifications = edge.Stream{
 		Method: http.MethodGet, Path: "/api-v3/notifications/live",
 		RPC: "/lab.notifications.v1.NotificationsService/WatchNotifications",
 	},
-	Open: func(ctx context.Context, c grpc.ClientConnInterface, _ *http.Request, _ map[string]string) (func() (*typev1.Event, error), error) {
-		stream, err := notificationsv1.NewNotificationsServiceClient(c).WatchNotifications(ctx, &notificationsv1.WatchNotificationsRequest{})
+	Open: func(
+		ctx context.Context, c grpc.ClientConnInterface, _ *http.Request, _ map[string]string,
+	) (func() (*typev1.Event, error), error) {
+		stream, err := notificationsv1.NewNotificationsServiceClient(c).
+			WatchNotifications(ctx, &notificationsv1.WatchNotificationsRequest{})
 		if err != nil {
 			return nil, err
 		}

@@ -33,13 +33,16 @@ func registerNotifications(ctx context.Context, mux *edge.Mux, c grpc.ClientConn
 	if err := handleServiceWorker(mux, client); err != nil {
 		return err
 	}
-	return mux.HandleUpload(updatePreferences, func(ctx context.Context, r *http.Request, _ map[string]string) (proto.Message, error) {
-		in, err := preferencesOf(r)
-		if err != nil {
-			return nil, err
-		}
-		return client.UpdatePreferences(ctx, in)
-	})
+	return mux.HandleUpload(
+		updatePreferences,
+		func(ctx context.Context, r *http.Request, _ map[string]string) (proto.Message, error) {
+			in, err := preferencesOf(r)
+			if err != nil {
+				return nil, err
+			}
+			return client.UpdatePreferences(ctx, in)
+		},
+	)
 }
 
 func preferencesOf(r *http.Request) (*notificationsv1.UpdatePreferencesRequest, error) {

@@ -15,10 +15,14 @@ var serviceWorker = edge.Route{
 	RPC: "/lab.notifications.v1.NotificationsService/GetServiceWorker",
 }
 
-// handleServiceWorker serves the script with what browsers ask for: without the first header a worker may only see pages
-// below its own path, and pushes would open nothing.
+// handleServiceWorker serves the script with what browsers ask for: without the first header a worker may only see
+// pages below its own path, and pushes would open nothing.
 func handleServiceWorker(mux *edge.Mux, client notificationsv1.NotificationsServiceClient) error {
-	header := map[string]string{"Service-Worker-Allowed": "/", "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
+	header := map[string]string{
+		"Service-Worker-Allowed": "/",
+		"Cache-Control":          "no-cache",
+		"X-Content-Type-Options": "nosniff",
+	}
 	return mux.HandleWithHeader(serviceWorker, header,
 		func(ctx context.Context, _ *http.Request, params map[string]string) (proto.Message, error) {
 			return client.GetServiceWorker(ctx, &notificationsv1.GetServiceWorkerRequest{File: params["file"]})

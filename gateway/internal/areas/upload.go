@@ -140,7 +140,9 @@ func sendFile(stream uploadStream, part *multipart.Part) error {
 	file := &externaleditv1.UploadFile{
 		Field: text(part.FormName()), FileName: text(fileName(part)), ContentType: text(part.Header.Get("Content-Type")),
 	}
-	if err := stream.Send(&externaleditv1.UploadFilesRequest{Part: &externaleditv1.UploadFilesRequest_File{File: file}}); err != nil {
+	if err := stream.Send(
+		&externaleditv1.UploadFilesRequest{Part: &externaleditv1.UploadFilesRequest_File{File: file}},
+	); err != nil {
 		return err
 	}
 	for {

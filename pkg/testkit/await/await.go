@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	limit        = 3 * time.Minute // long enough for a machine that does ten other things: reaching it is never a statement about speed
+	// limit is long enough for a machine that does ten other things: reaching it is never a statement about speed.
+	limit        = 3 * time.Minute
 	firstPause   = 10 * time.Millisecond
 	longestPause = 200 * time.Millisecond
 )

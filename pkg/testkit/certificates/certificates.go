@@ -28,7 +28,11 @@ type Files struct{ CA, Cert, Key string }
 
 // In names the files of folder, whether they are there or not.
 func In(folder string) Files {
-	return Files{CA: filepath.Join(folder, "ca.pem"), Cert: filepath.Join(folder, "cert.pem"), Key: filepath.Join(folder, "key.pem")}
+	return Files{
+		CA:   filepath.Join(folder, "ca.pem"),
+		Cert: filepath.Join(folder, "cert.pem"),
+		Key:  filepath.Join(folder, "key.pem"),
+	}
 }
 
 // New makes an authority; name is for people who read its certificates.
@@ -77,7 +81,11 @@ func (a *Authority) Issue(folder string, until time.Time, trusted ...*Authority)
 		roots = append(roots, encode("CERTIFICATE", t.certificate.Raw)...)
 	}
 	files := In(folder)
-	return files, errors.Join(write(files.CA, roots), write(files.Key, encode("PRIVATE KEY", private)), write(files.Cert, encode("CERTIFICATE", der)))
+	return files, errors.Join(
+		write(files.CA, roots),
+		write(files.Key, encode("PRIVATE KEY", private)),
+		write(files.Cert, encode("CERTIFICATE", der)),
+	)
 }
 
 func encode(kind string, der []byte) []byte {

@@ -81,8 +81,16 @@ func (s *Server) KeyFile() config.Secret {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	file, err := json.Marshal(map[string]string{"type": "service_account", "project_id": "lab-app", "private_key_id": "k1", "client_email": email,
-		"token_uri": s.URL + "/token", "private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}))})
+	file, err := json.Marshal(
+		map[string]string{
+			"type":           "service_account",
+			"project_id":     "lab-app",
+			"private_key_id": "k1",
+			"client_email":   email,
+			"token_uri":      s.URL + "/token",
+			"private_key":    string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})),
+		},
+	)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -129,8 +137,17 @@ func (s *Server) grant(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	claims := jwt.MapClaims{}
-	_, err := jwt.ParseWithClaims(r.FormValue("assertion"), claims, func(*jwt.Token) (any, error) { return &s.key.PublicKey, nil },
-		jwt.WithValidMethods([]string{"RS256"}), jwt.WithAudience(s.URL+"/token"), jwt.WithIssuer(email), jwt.WithoutClaimsValidation())
+	_, err := jwt.ParseWithClaims(
+		r.FormValue("assertion"),
+		claims,
+		func(*jwt.Token) (any, error) { return &s.key.PublicKey, nil },
+		jwt.WithValidMethods(
+			[]string{"RS256"},
+		),
+		jwt.WithAudience(s.URL+"/token"),
+		jwt.WithIssuer(email),
+		jwt.WithoutClaimsValidation(),
+	)
 	if err != nil || claims["scope"] != scope || r.FormValue("grant_type") != grant || s.refused {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, `{"error":"invalid_grant"}`)
@@ -153,7 +170,8 @@ func (s *Server) batch(w http.ResponseWriter, r *http.Request) {
 	topic, named := strings.CutPrefix(in.To, "/topics/")
 	s.calls = append(s.calls, r.URL.Path+" "+topic)
 	switch {
-	case r.Header.Get("Authorization") != fmt.Sprintf("Bearer at-%d", s.grants) || r.Header.Get("access_token_auth") != "true":
+	case r.Header.Get("Authorization") != fmt.Sprintf("Bearer at-%d", s.grants),
+		r.Header.Get("access_token_auth") != "true":
 		w.WriteHeader(http.StatusUnauthorized)
 	case len(s.next) > 0:
 		say := s.next[0]

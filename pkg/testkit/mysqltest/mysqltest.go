@@ -67,7 +67,10 @@ func createDatabase(t testing.TB, config *mysql.Config) string {
 	defer cancel()
 	admin := openPool(t, config)
 	name := "labtest_" + randomHex()
-	if _, err := admin.ExecContext(ctx, "CREATE DATABASE `"+name+"` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
+	if _, err := admin.ExecContext(
+		ctx,
+		"CREATE DATABASE `"+name+"` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci",
+	); err != nil {
 		t.Fatalf("create database: %v", err)
 	}
 	t.Cleanup(func() { dropDatabase(t, admin, name) })

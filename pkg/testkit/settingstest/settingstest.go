@@ -12,8 +12,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/config"
 )
 
-// Printed fails when the settings of cfg, a pointer to a struct, differ from the file at path: change the service's README
-// with the file. With UPDATE_GOLDEN=1 in the environment it writes the file.
+// Printed fails when the settings of cfg, a pointer to a struct, differ from the file at path: change the service's
+// README with the file. With UPDATE_GOLDEN=1 in the environment it writes the file.
 func Printed(t testing.TB, path, prefix string, cfg any) {
 	t.Helper()
 	var got bytes.Buffer

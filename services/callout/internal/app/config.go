@@ -67,13 +67,19 @@ func (c *Config) Validate() error {
 	}
 	u, err := url.Parse(c.WebhookURL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" {
-		problems = append(problems, errors.New("WEBHOOK_URL must be the origin of the gateway's internal listener, like http://gateway:8091"))
+		problems = append(
+			problems,
+			errors.New("WEBHOOK_URL must be the origin of the gateway's internal listener, like http://gateway:8091"),
+		)
 	}
 	if c.TaskqueueAddr == "" {
 		problems = append(problems, errors.New("CALLOUT_TASKQUEUE_ADDR must be host:port of the task queue"))
 	}
 	if c.EventStreamSeconds <= 0 {
-		problems = append(problems, fmt.Errorf("CALLOUT_EVENT_STREAM_SECONDS is %d: use a number above 0", c.EventStreamSeconds))
+		problems = append(
+			problems,
+			fmt.Errorf("CALLOUT_EVENT_STREAM_SECONDS is %d: use a number above 0", c.EventStreamSeconds),
+		)
 	}
 	return errors.Join(problems...)
 }

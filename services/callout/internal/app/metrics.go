@@ -36,7 +36,9 @@ func newMetrics(registry prometheus.Registerer, c clock.Clock) (*metrics, error)
 	m := &metrics{
 		clock: c,
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "callout_operation_seconds", Help: "How long an operation took.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 13),
+			Name:    "callout_operation_seconds",
+			Help:    "How long an operation took.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 13),
 		}, []string{"operation"}),
 		evaluated: counter("callout_reports_evaluated_total", "Reports whose values were judged."),
 		critical:  counter("callout_reports_critical_total", "Reports that began to wait for a callout."),
@@ -51,7 +53,9 @@ func newMetrics(registry prometheus.Registerer, c clock.Clock) (*metrics, error)
 		swept:    counter("callout_swept_total", "Reports that changed and that nobody had asked to evaluate."),
 		watching: prometheus.NewGauge(prometheus.GaugeOpts{Name: "callout_event_streams", Help: "Open boards."}),
 	}
-	for _, c := range []prometheus.Collector{m.duration, m.evaluated, m.critical, m.spared, m.saved, m.escalated, m.reaped, m.swept, m.watching} {
+	for _, c := range []prometheus.Collector{
+		m.duration, m.evaluated, m.critical, m.spared, m.saved, m.escalated, m.reaped, m.swept, m.watching,
+	} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}

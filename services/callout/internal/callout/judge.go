@@ -12,8 +12,8 @@ type Finding struct {
 	Unclear bool
 }
 
-// Event is what the finding does to a report, ok false when it does nothing because the values are unclear. told is what
-// was communicated last; nil when nothing is known of it.
+// Event is what the finding does to a report, ok false when it does nothing because the values are unclear. told is
+// what was communicated last; nil when nothing is known of it.
 func (f Finding) Event(s Status, told []Parameter, known bool) (e Event, ok bool) {
 	switch {
 	case len(f.Critical) > 0:
@@ -70,8 +70,9 @@ func Judge(c Chart, formats Formats) Finding {
 	return f
 }
 
-// of returns the formats that a value is judged by: those of its index, of the test that it names. Two tests of a profile
-// may share an index, and a value may not say which one it belongs to: then one that calls it critical is enough.
+// of returns the formats that a value is judged by: those of its index, of the test that it names. Two tests of a
+// profile may share an index, and a value may not say which one it belongs to: then one that calls it critical is
+// enough.
 func (all Formats) of(c Chart, r Reading) []Format {
 	named := r.ProfileTestID
 	if named == 0 && len(c.Tests) > 0 {

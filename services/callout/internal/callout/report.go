@@ -37,7 +37,8 @@ type Report struct {
 
 // Flags are passed on as they are stored.
 type Flags struct {
-	OnHold, IsSigned, IsSynced, IsProfile, IsApproved, IsResolved, InQuestion, NotPerformed, ClaimOnHold, AutoApprovalStatus int
+	OnHold, IsSigned, IsSynced, IsProfile, IsApproved, IsResolved int
+	InQuestion, NotPerformed, ClaimOnHold, AutoApprovalStatus     int
 }
 
 // Test is the test of a report.

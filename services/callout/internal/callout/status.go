@@ -13,7 +13,11 @@ const (
 )
 
 var names = map[Status]string{
-	Normal: "NORMAL", Pending: "CALLOUT_PENDING", Done: "CALLOUT_DONE", Abnormal: "ABNORMAL", Attempted: "CALLOUT_ATTEMPTED",
+	Normal:    "NORMAL",
+	Pending:   "CALLOUT_PENDING",
+	Done:      "CALLOUT_DONE",
+	Abnormal:  "ABNORMAL",
+	Attempted: "CALLOUT_ATTEMPTED",
 }
 
 // String is the name on the wire. A number that is none of ours counts as normal, as a new report does.
@@ -42,10 +46,16 @@ const (
 
 // transitions is the one table of the states. What it lacks is refused.
 var transitions = map[Status]map[Event]Status{
-	Normal:    {FoundNormal: Normal, FoundAbnormal: Abnormal, FoundCritical: Pending},
-	Abnormal:  {FoundNormal: Normal, FoundAbnormal: Abnormal, FoundCritical: Pending},
-	Pending:   {FoundNormal: Normal, FoundAbnormal: Abnormal, FoundCritical: Pending, Attempt: Attempted, Complete: Done},
-	Attempted: {FoundNormal: Normal, FoundAbnormal: Abnormal, FoundCritical: Attempted, Attempt: Attempted, Complete: Done},
+	Normal:   {FoundNormal: Normal, FoundAbnormal: Abnormal, FoundCritical: Pending},
+	Abnormal: {FoundNormal: Normal, FoundAbnormal: Abnormal, FoundCritical: Pending},
+	Pending:  {FoundNormal: Normal, FoundAbnormal: Abnormal, FoundCritical: Pending, Attempt: Attempted, Complete: Done},
+	Attempted: {
+		FoundNormal:   Normal,
+		FoundAbnormal: Abnormal,
+		FoundCritical: Attempted,
+		Attempt:       Attempted,
+		Complete:      Done,
+	},
 	// What was communicated stays communicated: only another critical value opens a callout again.
 	Done: {FoundNormal: Done, FoundAbnormal: Done, FoundCritical: Pending, Repeat: Done},
 }

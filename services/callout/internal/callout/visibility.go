@@ -36,8 +36,8 @@ const (
 var ErrNoAccess = apperr.New(apperr.Forbidden, "SESSION_TYPE_WITHOUT_ACCESS",
 	"Critical results are for lab users, doctors and support of the laboratory; log in as one of them")
 
-// VisibilityOf is the table of the sessions. What it does not list sees least: another docType is a doctor with own bills
-// alone, another departmentDataType has the session's list, another kind of login has no access.
+// VisibilityOf is the table of the sessions. What it does not list sees least: another docType is a doctor with own
+// bills alone, another departmentDataType has the session's list, another kind of login has no access.
 func VisibilityOf(p authn.Principal) (Visibility, error) {
 	switch p.SessionType {
 	case authn.Doctor:

@@ -16,11 +16,15 @@ import (
 
 // Notifications is the part of the notifications' client that is used.
 type Notifications interface {
-	Notify(ctx context.Context, in *notificationsv1.NotifyRequest, opts ...grpc.CallOption) (*notificationsv1.NotifyResponse, error)
+	Notify(
+		ctx context.Context,
+		in *notificationsv1.NotifyRequest,
+		opts ...grpc.CallOption,
+	) (*notificationsv1.NotifyResponse, error)
 }
 
-// Dispatcher hands outbox rows to their receivers. Table is the outbox's name, a part of every row's key. Notifications may
-// be nil: then its messages wait for a deployment that has it.
+// Dispatcher hands outbox rows to their receivers. Table is the outbox's name, a part of every row's key. Notifications
+// may be nil: then its messages wait for a deployment that has it.
 type Dispatcher struct {
 	Table         string
 	Notifications Notifications

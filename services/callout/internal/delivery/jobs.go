@@ -19,8 +19,16 @@ import (
 
 // TaskQueue is the part of the task queue's client that is used.
 type TaskQueue interface {
-	Schedule(ctx context.Context, in *taskqueuev1.ScheduleRequest, opts ...grpc.CallOption) (*taskqueuev1.ScheduleResponse, error)
-	CancelJob(ctx context.Context, in *taskqueuev1.CancelJobRequest, opts ...grpc.CallOption) (*taskqueuev1.CancelJobResponse, error)
+	Schedule(
+		ctx context.Context,
+		in *taskqueuev1.ScheduleRequest,
+		opts ...grpc.CallOption,
+	) (*taskqueuev1.ScheduleResponse, error)
+	CancelJob(
+		ctx context.Context,
+		in *taskqueuev1.CancelJobRequest,
+		opts ...grpc.CallOption,
+	) (*taskqueuev1.CancelJobResponse, error)
 }
 
 // Clocks reads the clocks of bills and notes their jobs.
@@ -125,9 +133,15 @@ func (j Jobs) task(scope authn.LabScope, e callout.Escalation, override bool) (*
 		return nil, fmt.Errorf("encode webhook: %w", err)
 	}
 	task := &taskqueuev1.ScheduledTask{
-		SchTime: e.DueAt.UTC().Format(timeLayout), Task: taskWebhook, TaskType: webhookPost, Data: &typev1.RawJSON{Json: data},
-		WindowDelay: proto.String("callout_" + bill), LogTag: proto.String("callout_escalation"),
-		Retry: proto.Int32(webhookRetries), OverridePriority: proto.Int32(high),
+		SchTime: e.DueAt.UTC().
+			Format(timeLayout),
+		Task:             taskWebhook,
+		TaskType:         webhookPost,
+		Data:             &typev1.RawJSON{Json: data},
+		WindowDelay:      proto.String("callout_" + bill),
+		LogTag:           proto.String("callout_escalation"),
+		Retry:            proto.Int32(webhookRetries),
+		OverridePriority: proto.Int32(high),
 	}
 	if override {
 		task.OverrideWindow = proto.Int32(1)

@@ -37,8 +37,8 @@ type Notice struct {
 	Key                            string
 }
 
-// Settle starts the clock of a bill that has open callouts and ends that of one without. It comes after the states of the
-// reports were changed in the same transaction: who takes the clock second sees what the first one committed.
+// Settle starts the clock of a bill that has open callouts and ends that of one without. It comes after the states of
+// the reports were changed in the same transaction: who takes the clock second sees what the first one committed.
 func Settle(ctx context.Context, c Clock, m Messages, billID int64, now time.Time, pace callout.Pace) error {
 	e, err := c.Escalation(ctx, billID)
 	if err != nil {

@@ -48,7 +48,8 @@ type UseCase struct{ d Deps }
 // New returns the use case.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
-// logMeta is the meta of an escalation in the activity log. is_draft, method and recipients are documented for all entries.
+// logMeta is the meta of an escalation in the activity log. is_draft, method and recipients are documented for all
+// entries.
 type logMeta struct {
 	IsDraft    bool   `json:"is_draft"`
 	Method     string `json:"method"`
@@ -56,8 +57,8 @@ type logMeta struct {
 	Escalation int    `json:"escalation"`
 }
 
-// Bill raises the bill's open callouts if their deadline has passed: exactly once for each deadline, however often and by
-// whomever it is called. It returns the level that was reached, 0 when nothing was due.
+// Bill raises the bill's open callouts if their deadline has passed: exactly once for each deadline, however often and
+// by whomever it is called. It returns the level that was reached, 0 when nothing was due.
 func (u *UseCase) Bill(ctx context.Context, scope authn.LabScope, billID int64) (level int, err error) {
 	err = u.d.Store.Begin(ctx, scope, func(l Locked) error {
 		level, err = u.raise(ctx, l, billID)
@@ -116,8 +117,16 @@ func (u *UseCase) tell(ctx context.Context, l Locked, e callout.Escalation, wait
 	}
 	for _, r := range waiting {
 		err := l.Log(ctx, activitylog.Entry{
-			Category: activitylog.CriticalCallout, ReportID: r.ID, BillID: e.BillID, Actor: activitylog.System, At: u.d.Clock.Now(),
-			Text: fmt.Sprintf("Critical callout is overdue: escalation %d", e.Level), Meta: logMeta{Method: "notification", Escalation: e.Level},
+			Category: activitylog.CriticalCallout,
+			ReportID: r.ID,
+			BillID:   e.BillID,
+			Actor:    activitylog.System,
+			At:       u.d.Clock.Now(),
+			Text: fmt.Sprintf(
+				"Critical callout is overdue: escalation %d",
+				e.Level,
+			),
+			Meta: logMeta{Method: "notification", Escalation: e.Level},
 		})
 		if err != nil {
 			return err

@@ -1,5 +1,5 @@
-// Package evaluate owns the judgement of reports after their values changed: it moves their state, announces what became
-// critical and starts the clock. It may be repeated: the same values change nothing.
+// Package evaluate owns the judgement of reports after their values changed: it moves their state, announces what
+// became critical and starts the clock. It may be repeated: the same values change nothing.
 package evaluate
 
 import (
@@ -245,7 +245,10 @@ func (p *pass) repeats(ctx context.Context, r callout.Report, critical []callout
 		return false, err
 	}
 	for _, c := range critical {
-		if !slices.ContainsFunc(told, func(t callout.Parameter) bool { return t.FormatID == c.FormatID && t.Flag == c.Flag }) {
+		if !slices.ContainsFunc(
+			told,
+			func(t callout.Parameter) bool { return t.FormatID == c.FormatID && t.Flag == c.Flag },
+		) {
 			return false, nil
 		}
 	}

@@ -15,7 +15,10 @@ import (
 func recordsOf(l records.List) *calloutv1.ListCriticalRecordsResponse {
 	out := &calloutv1.ListCriticalRecordsResponse{AttemptedCallout: &calloutv1.AttemptedCallout{}}
 	for _, r := range l.Records {
-		out.Reports = append(out.Reports, &calloutv1.CriticalReport{CriticalParameters: parametersOf(r.Critical), LabReport: reportOf(r.Report)})
+		out.Reports = append(
+			out.Reports,
+			&calloutv1.CriticalReport{CriticalParameters: parametersOf(r.Critical), LabReport: reportOf(r.Report)},
+		)
 	}
 	if d := l.Draft; d != nil {
 		out.AttemptedCallout = &calloutv1.AttemptedCallout{
@@ -30,8 +33,15 @@ func parametersOf(list []callout.Parameter) []*calloutv1.CriticalParameter {
 	out := make([]*calloutv1.CriticalParameter, len(list))
 	for i, p := range list {
 		out[i] = &calloutv1.CriticalParameter{
-			Value: p.Value, ParameterName: p.Name, ReferenceRange: p.ReferenceRange, Unit: p.Unit, CriticalRange: p.CriticalRange,
-			Flag: p.Flag, RawValue: p.RawValue, Index: clamp(p.Index), ReportFormatId: &p.FormatID,
+			Value:          p.Value,
+			ParameterName:  p.Name,
+			ReferenceRange: p.ReferenceRange,
+			Unit:           p.Unit,
+			CriticalRange:  p.CriticalRange,
+			Flag:           p.Flag,
+			RawValue:       p.RawValue,
+			Index:          clamp(p.Index),
+			ReportFormatId: &p.FormatID,
 		}
 	}
 	return out
@@ -40,17 +50,37 @@ func parametersOf(list []callout.Parameter) []*calloutv1.CriticalParameter {
 func reportOf(r callout.Report) *calloutv1.LabReport {
 	f := r.Flags
 	return &calloutv1.LabReport{
-		OrgId: r.OrgID, OnHold: clamp(f.OnHold), BillId: r.BillID, DocForId: r.DoctorID, ReportID: testOf(r.Test),
-		IsSigned: clamp(f.IsSigned), IsSynced: clamp(f.IsSynced), Comments: r.Comments, IsProfile: clamp(f.IsProfile),
-		IsApproved: clamp(f.IsApproved), IsResolved: clamp(f.IsResolved), InQuestion: clamp(f.InQuestion), LabReportId: r.ID,
-		NotPerformed: clamp(f.NotPerformed), ClaimOnHold: clamp(f.ClaimOnHold), UserDetailsId: r.PatientID, ReportFormatId: r.FormatID,
-		CriticalValues: r.Status.String(), AutoApprovalStatus: clamp(f.AutoApprovalStatus),
+		OrgId:       r.OrgID,
+		OnHold:      clamp(f.OnHold),
+		BillId:      r.BillID,
+		DocForId:    r.DoctorID,
+		ReportID:    testOf(r.Test),
+		IsSigned:    clamp(f.IsSigned),
+		IsSynced:    clamp(f.IsSynced),
+		Comments:    r.Comments,
+		IsProfile:   clamp(f.IsProfile),
+		IsApproved:  clamp(f.IsApproved),
+		IsResolved:  clamp(f.IsResolved),
+		InQuestion:  clamp(f.InQuestion),
+		LabReportId: r.ID,
+		NotPerformed: clamp(
+			f.NotPerformed,
+		),
+		ClaimOnHold:        clamp(f.ClaimOnHold),
+		UserDetailsId:      r.PatientID,
+		ReportFormatId:     r.FormatID,
+		CriticalValues:     r.Status.String(),
+		AutoApprovalStatus: clamp(f.AutoApprovalStatus),
 	}
 }
 
 func testOf(t callout.Test) *calloutv1.ReportTest {
 	return &calloutv1.ReportTest{
-		TestID: t.ID, TestName: t.Name, DepartmentId: t.DepartmentID, DepartmentName: t.DepartmentName, IsProfile: clamp(t.IsProfile),
+		TestID:         t.ID,
+		TestName:       t.Name,
+		DepartmentId:   t.DepartmentID,
+		DepartmentName: t.DepartmentName,
+		IsProfile:      clamp(t.IsProfile),
 	}
 }
 
@@ -68,10 +98,19 @@ func calloutsOf(list []history.Record) *calloutv1.ListCalloutsResponse {
 	out := &calloutv1.ListCalloutsResponse{}
 	for _, r := range list {
 		out.Records = append(out.Records, &calloutv1.Callout{
-			Id: r.ID, LabReportId: r.ReportID, BillId: r.BillID, OrgName: r.Organization, PatientName: r.Patient, ReferralName: r.Referral,
-			PerformedByUserName: r.PerformedByUser, PerformedByDoctorName: r.PerformedByDoc, CriticalCalloutComment: r.Comment,
-			CriticalCalloutMeta: rawJSON(r.CalloutMeta), CriticalValuesMeta: rawJSON(r.ValuesMeta), Recipients: r.Recipients,
-			CreatedOn: iso(r.CreatedOn),
+			Id:                     r.ID,
+			LabReportId:            r.ReportID,
+			BillId:                 r.BillID,
+			OrgName:                r.Organization,
+			PatientName:            r.Patient,
+			ReferralName:           r.Referral,
+			PerformedByUserName:    r.PerformedByUser,
+			PerformedByDoctorName:  r.PerformedByDoc,
+			CriticalCalloutComment: r.Comment,
+			CriticalCalloutMeta:    rawJSON(r.CalloutMeta),
+			CriticalValuesMeta:     rawJSON(r.ValuesMeta),
+			Recipients:             r.Recipients,
+			CreatedOn:              iso(r.CreatedOn),
 		})
 	}
 	return out
@@ -82,10 +121,21 @@ func openOf(o worklist.Open) *calloutv1.ListOpenCalloutsResponse {
 	for _, i := range o.Items {
 		r := i.Report
 		item := &calloutv1.OpenCallout{
-			LabReportId: r.ID, BillId: r.BillID, LabBillId: i.LabBillID, TestName: r.Test.Name, DepartmentId: r.Test.DepartmentID,
-			DepartmentName: r.Test.DepartmentName, PatientName: i.Patient, LabPatientId: i.PatientID, OrgName: i.Organization,
-			ReferralName: i.Referral, CriticalValues: r.Status.String(), CriticalParameters: parametersOf(i.Critical),
-			DetectedAt: iso(i.DetectedAt), Escalations: clamp(i.Level), RerunPending: r.RerunRequested,
+			LabReportId:        r.ID,
+			BillId:             r.BillID,
+			LabBillId:          i.LabBillID,
+			TestName:           r.Test.Name,
+			DepartmentId:       r.Test.DepartmentID,
+			DepartmentName:     r.Test.DepartmentName,
+			PatientName:        i.Patient,
+			LabPatientId:       i.PatientID,
+			OrgName:            i.Organization,
+			ReferralName:       i.Referral,
+			CriticalValues:     r.Status.String(),
+			CriticalParameters: parametersOf(i.Critical),
+			DetectedAt:         iso(i.DetectedAt),
+			Escalations:        clamp(i.Level),
+			RerunPending:       r.RerunRequested,
 		}
 		if !i.DueAt.IsZero() {
 			due := iso(i.DueAt)

@@ -13,7 +13,10 @@ import (
 )
 
 // WatchCallouts streams what waits and may be seen. A stream lives for minutes, so it is not measured as an operation.
-func (s *Server) WatchCallouts(_ *calloutv1.WatchCalloutsRequest, stream grpc.ServerStreamingServer[typev1.Event]) error {
+func (s *Server) WatchCallouts(
+	_ *calloutv1.WatchCalloutsRequest,
+	stream grpc.ServerStreamingServer[typev1.Event],
+) error {
 	_, scope, sees, err := person(stream.Context())
 	if err != nil {
 		return err

@@ -25,10 +25,17 @@ func (s *Server) SaveCallout(
 		return nil, err
 	}
 	status, err := s.u.Save.Save(ctx, scope, performer(p, sees), save.Callout{
-		BillID: in.GetBillId(), Draft: in.GetIsDraft(), ReportIDs: in.GetLabReportIds(), Recipients: in.GetRecipients(),
-		Methods: in.GetCommunicationMethods(), Comment: in.GetCriticalCalloutComment(),
-		ReadBack: in.ReadBack, // absent is not false
-		Person:   in.GetNotifiedPerson(), NotifiedAt: in.GetNotifiedAt(), Outcome: callout.Outcome(in.GetOutcome()), Force: in.GetForce(),
+		BillID:     in.GetBillId(),
+		Draft:      in.GetIsDraft(),
+		ReportIDs:  in.GetLabReportIds(),
+		Recipients: in.GetRecipients(),
+		Methods:    in.GetCommunicationMethods(),
+		Comment:    in.GetCriticalCalloutComment(),
+		ReadBack:   in.ReadBack, // absent is not false
+		Person:     in.GetNotifiedPerson(),
+		NotifiedAt: in.GetNotifiedAt(),
+		Outcome:    callout.Outcome(in.GetOutcome()),
+		Force:      in.GetForce(),
 	})
 	if err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Package live owns how an open board follows the worklist: it gets the whole list and the figures at first and whenever
-// they changed, so that it never has to put them together from differences.
+// Package live owns how an open board follows the worklist: it gets the whole list and the figures at first and
+// whenever they changed, so that it never has to put them together from differences.
 package live
 
 import (
@@ -119,7 +119,8 @@ func (f *follower) follow(ctx context.Context, signal <-chan struct{}, maxAge ti
 	}
 }
 
-// look sends what is another than before. The list comes first: figures without it would tell of results that nobody sees.
+// look sends what is another than before. The list comes first: figures without it would tell of results that nobody
+// sees.
 func (f *follower) look(ctx context.Context) (changed bool, err error) {
 	open, err := f.worklist.Open(ctx, f.scope, f.sees)
 	if err != nil {

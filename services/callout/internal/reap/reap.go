@@ -1,5 +1,5 @@
-// Package reap owns the loop that no critical result is lost to: it finds reports that wait without a clock, clocks whose
-// deadline passed while nobody looked, and jobs that the task queue lost.
+// Package reap owns the loop that no critical result is lost to: it finds reports that wait without a clock, clocks
+// whose deadline passed while nobody looked, and jobs that the task queue lost.
 package reap
 
 import (
@@ -26,7 +26,10 @@ type Config struct {
 // Validate refuses a loop that would not find a lost job within a minute.
 func (c *Config) Validate() error {
 	if c.Interval <= 0 || c.Interval > time.Minute {
-		return fmt.Errorf("REAP_INTERVAL is %v: give a duration above zero and at most 1m, within which a lost job is found", c.Interval)
+		return fmt.Errorf(
+			"REAP_INTERVAL is %v: give a duration above zero and at most 1m, within which a lost job is found",
+			c.Interval,
+		)
 	}
 	if c.AdoptWithin <= 0 {
 		return errors.New("REAP_ADOPT_WITHIN must be above zero")
@@ -46,8 +49,8 @@ type Store interface {
 	Lead(ctx context.Context, work func(context.Context) error) error
 	// Orphans are reports that wait and have no episode, and reports that have one and do not wait.
 	Orphans(ctx context.Context, changedAfter time.Time, limit int) ([]Item, error)
-	// Ghosts ends the episodes of reports that were dismissed or are called already, and moves those of reports that went to
-	// another bill. It returns the bills concerned.
+	// Ghosts ends the episodes of reports that were dismissed or are called already, and moves those of reports that went
+	// to another bill. It returns the bills concerned.
 	Ghosts(ctx context.Context, now time.Time, limit int) ([]Item, error)
 	// Unclocked are bills with episodes and without a running clock, and bills with a clock and without an episode.
 	Unclocked(ctx context.Context, limit int) ([]Item, error)

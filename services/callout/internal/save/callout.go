@@ -61,7 +61,10 @@ func (c Callout) checked(now time.Time) (Callout, error) {
 		}
 	}
 	if utf8.RuneCountInString(c.Comment) > longestText {
-		return c, apperr.InvalidField("critical_callout_comment", "critical_callout_comment is longer than 5000 characters: shorten it")
+		return c, apperr.InvalidField(
+			"critical_callout_comment",
+			"critical_callout_comment is longer than 5000 characters: shorten it",
+		)
 	}
 	if utf8.RuneCountInString(c.Person) > longestName {
 		return c, apperr.InvalidField("notified_person", "notified_person is longer than 255 characters: shorten it")
@@ -95,7 +98,10 @@ func (c *Callout) checkOutcome() error {
 		return nil
 	}
 	if c.Outcome == callout.UnableToReach {
-		return apperr.InvalidField("outcome", "nobody was reached, so the callout is not complete: save it as a draft with is_draft true")
+		return apperr.InvalidField(
+			"outcome",
+			"nobody was reached, so the callout is not complete: save it as a draft with is_draft true",
+		)
 	}
 	if c.Outcome == callout.Confirmed && c.ReadBack != nil && !*c.ReadBack {
 		return apperr.InvalidField("outcome", "outcome confirmed contradicts read_back false: say reached_no_readback")
@@ -119,7 +125,10 @@ func (c Callout) withTime(now time.Time) (Callout, error) {
 	} else {
 		var err error
 		if at, err = time.Parse(time.RFC3339Nano, c.NotifiedAt); err != nil {
-			return c, apperr.InvalidField("notified_at", "notified_at must be an ISO 8601 time with a zone, for example 2026-11-20T10:00:00Z")
+			return c, apperr.InvalidField(
+				"notified_at",
+				"notified_at must be an ISO 8601 time with a zone, for example 2026-11-20T10:00:00Z",
+			)
 		}
 		if at.After(now.Add(clockLeeway)) {
 			return c, apperr.InvalidField("notified_at", "notified_at lies in the future: give the time of the call")
@@ -153,28 +162,45 @@ func (c Callout) entry(r callout.Report, by Performer, now time.Time) activitylo
 	return activitylog.Entry{
 		Category: activitylog.CriticalCallout, ReportID: r.ID, BillID: r.BillID, Actor: by.Actor, Text: text, At: now,
 		Meta: logMeta{
-			IsDraft: c.Draft, Method: strings.Join(c.Methods, ", "), Recipients: strings.Join(c.Recipients, ", "), ReadBack: c.ReadBack,
-			Outcome: c.Outcome, NotifiedPerson: c.Person, NotifiedAt: c.NotifiedAt,
-			Change: activitylog.Change[state]{Old: state{r.Status.String()}, New: state{to.String()}},
+			IsDraft:        c.Draft,
+			Method:         strings.Join(c.Methods, ", "),
+			Recipients:     strings.Join(c.Recipients, ", "),
+			ReadBack:       c.ReadBack,
+			Outcome:        c.Outcome,
+			NotifiedPerson: c.Person,
+			NotifiedAt:     c.NotifiedAt,
+			Change:         activitylog.Change[state]{Old: state{r.Status.String()}, New: state{to.String()}},
 		},
 	}
 }
 
 func errNotOnBill(id int64) error {
-	return apperr.InvalidField("lab_report_ids", fmt.Sprintf("report %d is not on this bill; load the bill's critical records", id))
+	return apperr.InvalidField(
+		"lab_report_ids",
+		fmt.Sprintf("report %d is not on this bill; load the bill's critical records", id),
+	)
 }
 
 func errDone(ids []int64, draft bool) error {
 	if draft {
-		return apperr.Newf(apperr.Conflict, "CALLOUT_DONE", "The callout is done already for reports %s, so there is nothing to draft", text(ids))
+		return apperr.Newf(
+			apperr.Conflict,
+			"CALLOUT_DONE",
+			"The callout is done already for reports %s, so there is nothing to draft",
+			text(ids),
+		)
 	}
 	return apperr.Newf(apperr.Conflict, "CALLOUT_DONE",
 		"The callout is done already for reports %s; load the history, or send force true to record another one", text(ids))
 }
 
 func errNotCritical(ids []int64) error {
-	return apperr.Newf(apperr.Conflict, "NOT_CRITICAL",
-		"Reports %s do not wait for a callout: no critical value was found in them; load the bill's critical records again", text(ids))
+	return apperr.Newf(
+		apperr.Conflict,
+		"NOT_CRITICAL",
+		"Reports %s do not wait for a callout: no critical value was found in them; load the bill's critical records again",
+		text(ids),
+	)
 }
 
 func text(ids []int64) string {

@@ -42,9 +42,16 @@ type Locked interface {
 
 // Store locks bills.
 type Store interface {
-	// LockBill runs work in a transaction that holds the bill, then the reports. A bill that the laboratory does not have is
-	// callout.ErrNoBill.
-	LockBill(ctx context.Context, scope authn.LabScope, billID int64, reportIDs []int64, v callout.Visibility, work func(Locked) error) error
+	// LockBill runs work in a transaction that holds the bill, then the reports. A bill that the laboratory does not have
+	// is callout.ErrNoBill.
+	LockBill(
+		ctx context.Context,
+		scope authn.LabScope,
+		billID int64,
+		reportIDs []int64,
+		v callout.Visibility,
+		work func(Locked) error,
+	) error
 }
 
 // Counters counts callouts.
@@ -68,8 +75,8 @@ type UseCase struct{ d Deps }
 // New returns the use case.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
-// Save records the callout or the draft in one transaction: the earlier draft goes, so that a draft and a completed callout
-// never exist together; the reports move; the history and the clock follow.
+// Save records the callout or the draft in one transaction: the earlier draft goes, so that a draft and a completed
+// callout never exist together; the reports move; the history and the clock follow.
 func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, c Callout) (callout.Status, error) {
 	c, err := c.checked(u.d.Clock.Now())
 	if err != nil {

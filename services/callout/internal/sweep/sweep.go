@@ -1,5 +1,5 @@
-// Package sweep owns the loop that evaluates reports which changed and which nobody asked to evaluate, so that a forgotten
-// call delays a critical result by minutes, never for ever.
+// Package sweep owns the loop that evaluates reports which changed and which nobody asked to evaluate, so that a
+// forgotten call delays a critical result by minutes, never for ever.
 package sweep
 
 import (

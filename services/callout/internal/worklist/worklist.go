@@ -70,8 +70,8 @@ type UseCase struct {
 // New returns the use case.
 func New(s Store, c clock.Clock) *UseCase { return &UseCase{s, c} }
 
-// Open lists what waits and may be seen. A report stays listed when its values are not critical any more and nobody judged
-// them yet.
+// Open lists what waits and may be seen. A report stays listed when its values are not critical any more and nobody
+// judged them yet.
 func (u *UseCase) Open(ctx context.Context, scope authn.LabScope, v callout.Visibility) (Open, error) {
 	items, formats, err := u.store.Waiting(ctx, scope, v, Most+1)
 	if err != nil {
@@ -144,7 +144,10 @@ func instant(name, text string, absent time.Time, zone *time.Location, days int)
 	}
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return t, apperr.InvalidField(name, name+" must be an ISO date like 2026-11-20, or a time with a zone like 2026-11-20T10:00:00Z")
+		return t, apperr.InvalidField(
+			name,
+			name+" must be an ISO date like 2026-11-20, or a time with a zone like 2026-11-20T10:00:00Z",
+		)
 	}
 	return t, nil
 }

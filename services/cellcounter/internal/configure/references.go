@@ -28,7 +28,10 @@ func (w Write) resolve(formats map[int64]mapping.Parameter) ([]mapping.Change, e
 				continue
 			case e.Parameter != nil && *e.Parameter != p:
 				fields = append(fields, apperr.Field{Index: i, Name: "report_format_id", Message: fmt.Sprintf(
-					"report_format_id %d is the parameter with %s; leave out report_format_index and report_format_order", *e.FormatID, p)})
+					"report_format_id %d is the parameter with %s; leave out report_format_index and report_format_order",
+					*e.FormatID,
+					p,
+				)})
 				continue
 			}
 			changes[i].Parameter = &p

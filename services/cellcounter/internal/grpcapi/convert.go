@@ -44,9 +44,15 @@ func elementOf(m *cellcounterv1.MappingInput) (configure.Element, *apperr.Field)
 	case m.ReportFormatIndex != nil && m.ReportFormatOrder != nil:
 		e.Parameter = &mapping.Parameter{Index: int(m.GetReportFormatIndex()), Order: int(m.GetReportFormatOrder())}
 	case m.ReportFormatIndex != nil:
-		return e, &apperr.Field{Name: "report_format_order", Message: "report_format_order is required with report_format_index"}
+		return e, &apperr.Field{
+			Name:    "report_format_order",
+			Message: "report_format_order is required with report_format_index",
+		}
 	case m.ReportFormatOrder != nil:
-		return e, &apperr.Field{Name: "report_format_index", Message: "report_format_index is required with report_format_order"}
+		return e, &apperr.Field{
+			Name:    "report_format_index",
+			Message: "report_format_index is required with report_format_order",
+		}
 	}
 	return e, nil
 }

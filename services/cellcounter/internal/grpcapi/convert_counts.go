@@ -46,7 +46,10 @@ func compared(c observe.Comparison) *cellcounterv1.GetCountsResponse {
 		}
 		for _, t := range count.Tallies {
 			inTotal := t.InTotal
-			o.Counts = append(o.Counts, &cellcounterv1.CellTally{CellId: t.CellID, Count: clamp(t.Count), IncludeInTotal: &inTotal})
+			o.Counts = append(
+				o.Counts,
+				&cellcounterv1.CellTally{CellId: t.CellID, Count: clamp(t.Count), IncludeInTotal: &inTotal},
+			)
 		}
 		out.Observers = append(out.Observers, o)
 	}

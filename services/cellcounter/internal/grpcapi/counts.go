@@ -38,7 +38,10 @@ func (s *Server) ComputeDifferential(
 }
 
 // GetCounts returns the counts of a report.
-func (s *Server) GetCounts(ctx context.Context, in *cellcounterv1.GetCountsRequest) (*cellcounterv1.GetCountsResponse, error) {
+func (s *Server) GetCounts(
+	ctx context.Context,
+	in *cellcounterv1.GetCountsRequest,
+) (*cellcounterv1.GetCountsResponse, error) {
 	lab, err := authn.FromContext(ctx).Scope(0)
 	if err != nil {
 		return nil, err
@@ -51,7 +54,10 @@ func (s *Server) GetCounts(ctx context.Context, in *cellcounterv1.GetCountsReque
 }
 
 // SaveCount keeps the count of one observer.
-func (s *Server) SaveCount(ctx context.Context, in *cellcounterv1.SaveCountRequest) (*cellcounterv1.GetCountsResponse, error) {
+func (s *Server) SaveCount(
+	ctx context.Context,
+	in *cellcounterv1.SaveCountRequest,
+) (*cellcounterv1.GetCountsResponse, error) {
 	p := authn.FromContext(ctx)
 	lab, err := p.Scope(0)
 	if err != nil {

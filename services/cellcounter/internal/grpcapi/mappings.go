@@ -9,7 +9,10 @@ import (
 )
 
 // GetMappings returns what a test is counted with.
-func (s *Server) GetMappings(ctx context.Context, in *cellcounterv1.GetMappingsRequest) (*cellcounterv1.GetMappingsResponse, error) {
+func (s *Server) GetMappings(
+	ctx context.Context,
+	in *cellcounterv1.GetMappingsRequest,
+) (*cellcounterv1.GetMappingsResponse, error) {
 	named, err := oneLab(in.LabId, nil) //nolint:protogetter // absent is not 0
 	if err != nil {
 		return nil, err
@@ -29,7 +32,10 @@ func (s *Server) GetMappings(ctx context.Context, in *cellcounterv1.GetMappingsR
 }
 
 // SaveMappings inserts or updates whole mappings.
-func (s *Server) SaveMappings(ctx context.Context, in *cellcounterv1.SaveMappingsRequest) (*cellcounterv1.SaveMappingsResponse, error) {
+func (s *Server) SaveMappings(
+	ctx context.Context,
+	in *cellcounterv1.SaveMappingsRequest,
+) (*cellcounterv1.SaveMappingsResponse, error) {
 	out, err := s.write(ctx, in.GetTestId(), in.LabId, in.GetBody(), true)
 	if err != nil {
 		return nil, err
@@ -41,7 +47,10 @@ func (s *Server) SaveMappings(ctx context.Context, in *cellcounterv1.SaveMapping
 }
 
 // PatchMappings inserts mappings or updates parts of them.
-func (s *Server) PatchMappings(ctx context.Context, in *cellcounterv1.PatchMappingsRequest) (*cellcounterv1.PatchMappingsResponse, error) {
+func (s *Server) PatchMappings(
+	ctx context.Context,
+	in *cellcounterv1.PatchMappingsRequest,
+) (*cellcounterv1.PatchMappingsResponse, error) {
 	out, err := s.write(ctx, in.GetTestId(), in.LabId, in.GetBody(), false)
 	if err != nil {
 		return nil, err
@@ -76,7 +85,12 @@ func (s *Server) write(
 		return configure.Outcome{}, err
 	}
 	w := configure.Write{
-		TestID: testID, Lab: lab, Elements: elements, Complete: complete, CopyDefaults: body.GetCopyDefaults(), ActorID: p.ActorID(),
+		TestID:       testID,
+		Lab:          lab,
+		Elements:     elements,
+		Complete:     complete,
+		CopyDefaults: body.GetCopyDefaults(),
+		ActorID:      p.ActorID(),
 	}
 	if body != nil && body.TargetCount != nil {
 		target := int(body.GetTargetCount())
@@ -86,7 +100,10 @@ func (s *Server) write(
 }
 
 // ListCells lists the cells. The session needs a laboratory.
-func (s *Server) ListCells(ctx context.Context, _ *cellcounterv1.ListCellsRequest) (*cellcounterv1.ListCellsResponse, error) {
+func (s *Server) ListCells(
+	ctx context.Context,
+	_ *cellcounterv1.ListCellsRequest,
+) (*cellcounterv1.ListCellsResponse, error) {
 	if p := authn.FromContext(ctx); p.Kind != authn.Service {
 		if _, err := p.Scope(0); err != nil {
 			return nil, err

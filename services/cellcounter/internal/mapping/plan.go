@@ -104,5 +104,9 @@ func ParameterTaken(p Parameter) error {
 func conflict(present []Row, edge edge, change Change) error {
 	return apperr.New(apperr.Conflict, "KEY_AND_PARAMETER_TAKEN", fmt.Sprintf(
 		"key '%s' is already mapped to the parameter (%s), and the parameter (%s) to key '%s'; change one of them first, or send both together",
-		change.Key, present[edge.byKey].Parameter, change.Parameter, present[edge.byParameter].Key))
+		change.Key,
+		present[edge.byKey].Parameter,
+		change.Parameter,
+		present[edge.byParameter].Key,
+	))
 }

@@ -48,8 +48,8 @@ func (u *UseCase) Terminate(ctx context.Context, in Termination) error {
 	})
 }
 
-// end closes the session, which may have ended meanwhile. audit writes down what an administrator did; an expired session
-// ends as such.
+// end closes the session, which may have ended meanwhile. audit writes down what an administrator did; an expired
+// session ends as such.
 func (u *UseCase) end(
 	ctx context.Context, scope authn.LabScope, s *session.Session, reason session.EndReason,
 	audit func(Locked, time.Time) error,

@@ -177,8 +177,8 @@ func (r *reception) takeWord(source io.Reader) error {
 	}
 }
 
-// recovered refuses a document that the check cannot stand. The server's recovery does not reach this goroutine, and the
-// process has other uploads.
+// recovered refuses a document that the check cannot stand. The server's recovery does not reach this goroutine, and
+// the process has other uploads.
 func (r *reception) recovered() {
 	if p := recover(); p != nil {
 		r.refuse(fmt.Errorf("panic of type %T while a Word document was stored or checked: %s", p, debug.Stack()))

@@ -75,7 +75,11 @@ func build(s *service.Service, cfg Config) error {
 		return err
 	}
 	relay, err := s.Outbox(cfg.Outbox, db, mysql.OutboxTable, func(t outbox.Table) map[string]outbox.Deliver {
-		return delivery.Dispatcher{Table: t, TaskQueue: taskqueuev1.NewTaskQueueServiceClient(queue), Devices: devices}.Receivers()
+		return delivery.Dispatcher{
+			Table:     t,
+			TaskQueue: taskqueuev1.NewTaskQueueServiceClient(queue),
+			Devices:   devices,
+		}.Receivers()
 	})
 	if err != nil {
 		return err

@@ -14,7 +14,11 @@ import (
 
 // TaskQueue takes tasks.
 type TaskQueue interface {
-	Enqueue(ctx context.Context, in *taskqueuev1.EnqueueRequest, opts ...grpc.CallOption) (*taskqueuev1.EnqueueResponse, error)
+	Enqueue(
+		ctx context.Context,
+		in *taskqueuev1.EnqueueRequest,
+		opts ...grpc.CallOption,
+	) (*taskqueuev1.EnqueueResponse, error)
 }
 
 // Devices subscribes a user's devices anew.

@@ -60,7 +60,9 @@ func (Messages) Push(lab authn.LabScope, p notify.Push) (outbox.Event, error) {
 		return outbox.Event{}, fmt.Errorf("encode push: %w", err)
 	}
 	task.Data = &typev1.RawJSON{Json: document}
-	payload, err := proto.Marshal(&taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{task}, LabId: proto.Int64(lab.LabID())})
+	payload, err := proto.Marshal(
+		&taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{task}, LabId: proto.Int64(lab.LabID())},
+	)
 	if err != nil {
 		return outbox.Event{}, fmt.Errorf("encode push: %w", err)
 	}

@@ -107,7 +107,8 @@ func check(device Device) error {
 	switch {
 	case device.Token == "":
 		return apperr.InvalidField("token", "token is required")
-	case len(device.Token) > maxToken || strings.ContainsFunc(device.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
+	case len(device.Token) > maxToken,
+		strings.ContainsFunc(device.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return apperr.InvalidField("token", "token must be the device's registration token, at most 512 characters")
 	case !slices.Contains([]string{"", "web", "android", "ios"}, device.Platform):
 		return apperr.InvalidField("platform", "platform must be web, android or ios")
@@ -134,7 +135,13 @@ func (d *Devices) wanted(ctx context.Context, v notification.Viewer) ([]string, 
 }
 
 // align unsubscribes what is not wanted and subscribes what is not confirmed.
-func (d *Devices) align(ctx context.Context, v notification.Viewer, token string, stored Lists, wanted []string) (Outcome, error) {
+func (d *Devices) align(
+	ctx context.Context,
+	v notification.Viewer,
+	token string,
+	stored Lists,
+	wanted []string,
+) (Outcome, error) {
 	gone, missing := without(stored.All(), wanted), without(wanted, stored.Confirmed)
 	kept := without(stored.Confirmed, gone)
 	stuck, err := d.call(ctx, token, gone, d.topics.Unsubscribe)
@@ -161,7 +168,12 @@ func outcome(topics, failed []string) Outcome {
 	return Outcome{Topics: topics, Failed: failed}
 }
 
-func (*Devices) call(ctx context.Context, token string, topics []string, do func(context.Context, string, []string) ([]string, error)) ([]string, error) {
+func (*Devices) call(
+	ctx context.Context,
+	token string,
+	topics []string,
+	do func(context.Context, string, []string) ([]string, error),
+) ([]string, error) {
 	if len(topics) == 0 {
 		return nil, nil
 	}

@@ -17,10 +17,21 @@ func listed(v notification.Viewer, list inbox.List) *notificationsv1.ListNotific
 	return out
 }
 
-func listedOne(v notification.Viewer, n notification.Notification, activities []notification.Activity) *notificationsv1.Notification {
+func listedOne(
+	v notification.Viewer,
+	n notification.Notification,
+	activities []notification.Activity,
+) *notificationsv1.Notification {
 	one := &notificationsv1.Notification{
-		Id: n.ID, CreatedAt: n.CreatedAt, ReadOn: n.ReadOn, NotificationActivities: activitiesOf(activities),
-		Message: &notificationsv1.NotificationMessage{Title: n.Message.Title, Body: n.Message.Body, Data: object(n.Message.Data)},
+		Id:                     n.ID,
+		CreatedAt:              n.CreatedAt,
+		ReadOn:                 n.ReadOn,
+		NotificationActivities: activitiesOf(activities),
+		Message: &notificationsv1.NotificationMessage{
+			Title: n.Message.Title,
+			Body:  n.Message.Body,
+			Data:  object(n.Message.Data),
+		},
 	}
 	if n.ReadOn != nil {
 		one.ReadByUsername = &v.Username
@@ -64,7 +75,12 @@ func preferencesOf(list []notification.Preference) []*notificationsv1.Preference
 	out := make([]*notificationsv1.Preference, len(list))
 	for i, p := range list {
 		out[i] = &notificationsv1.Preference{
-			Id: p.ID, Category: p.Category, Name: p.Name, Description: p.Description, IsDisabled: p.Effective(), IsMandatory: p.Mandatory,
+			Id:          p.ID,
+			Category:    p.Category,
+			Name:        p.Name,
+			Description: p.Description,
+			IsDisabled:  p.Effective(),
+			IsMandatory: p.Mandatory,
 		}
 	}
 	return out

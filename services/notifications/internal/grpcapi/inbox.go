@@ -17,7 +17,13 @@ func (s *Server) ListNotifications(
 		return nil, err
 	}
 	list, err := s.d.Inbox.List(ctx, v, inbox.Query{
-		From: first(in.From, in.FromDate), To: first(in.To, in.ToDate), Page: in.GetPage(), Limit: in.GetLimit(), //nolint:protogetter // absent is not empty
+		From: first(
+			in.From,
+			in.FromDate,
+		),
+		To:    first(in.To, in.ToDate),
+		Page:  in.GetPage(),
+		Limit: in.GetLimit(), //nolint:protogetter // absent is not empty
 	})
 	if err != nil {
 		return nil, err
@@ -43,7 +49,10 @@ func (s *Server) MarkNotification(
 }
 
 // MarkAllRead marks the login's notifications read.
-func (s *Server) MarkAllRead(ctx context.Context, _ *notificationsv1.MarkAllReadRequest) (*notificationsv1.MarkAllReadResponse, error) {
+func (s *Server) MarkAllRead(
+	ctx context.Context,
+	_ *notificationsv1.MarkAllReadRequest,
+) (*notificationsv1.MarkAllReadResponse, error) {
 	v, err := viewer(ctx)
 	if err != nil {
 		return nil, err
@@ -52,7 +61,11 @@ func (s *Server) MarkAllRead(ctx context.Context, _ *notificationsv1.MarkAllRead
 	if err != nil {
 		return nil, err
 	}
-	return &notificationsv1.MarkAllReadResponse{Success: true, Message: "Notifications marked as read", Marked: int64(n)}, nil
+	return &notificationsv1.MarkAllReadResponse{
+		Success: true,
+		Message: "Notifications marked as read",
+		Marked:  int64(n),
+	}, nil
 }
 
 // ListActivities lists who read what.
@@ -63,17 +76,28 @@ func (s *Server) ListActivities(
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.d.Inbox.Activities(ctx, v, first(in.FromDate, in.From), first(in.ToDate, in.To)) //nolint:protogetter // absent is not empty
+	list, err := s.d.Inbox.Activities(
+		ctx,
+		v,
+		first(in.FromDate, in.From),
+		first(in.ToDate, in.To),
+	) //nolint:protogetter // absent is not empty
 	if err != nil {
 		return nil, err
 	}
 	return &notificationsv1.ListActivitiesResponse{
-		Message: "success", NotificationActivities: activitiesOf(list.Activities), Total: int64(len(list.Activities)), LimitReached: list.LimitReached,
+		Message:                "success",
+		NotificationActivities: activitiesOf(list.Activities),
+		Total:                  int64(len(list.Activities)),
+		LimitReached:           list.LimitReached,
 	}, nil
 }
 
 // ListTypes lists the types with the laboratory's switch.
-func (s *Server) ListTypes(ctx context.Context, _ *notificationsv1.ListTypesRequest) (*notificationsv1.ListTypesResponse, error) {
+func (s *Server) ListTypes(
+	ctx context.Context,
+	_ *notificationsv1.ListTypesRequest,
+) (*notificationsv1.ListTypesResponse, error) {
 	lab, err := authn.FromContext(ctx).Scope(0)
 	if err != nil {
 		return nil, err

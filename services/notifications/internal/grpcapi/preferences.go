@@ -11,10 +11,17 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-var errNotBulk = apperr.New(apperr.Forbidden, "NOT_ALLOWED", "Notification types are switched by lab users of the laboratory")
+var errNotBulk = apperr.New(
+	apperr.Forbidden,
+	"NOT_ALLOWED",
+	"Notification types are switched by lab users of the laboratory",
+)
 
 // UpdateTypes switches types for the laboratory.
-func (s *Server) UpdateTypes(ctx context.Context, in *notificationsv1.UpdateTypesRequest) (*notificationsv1.UpdateTypesResponse, error) {
+func (s *Server) UpdateTypes(
+	ctx context.Context,
+	in *notificationsv1.UpdateTypesRequest,
+) (*notificationsv1.UpdateTypesResponse, error) {
 	p := authn.FromContext(ctx)
 	lab, err := p.Scope(0)
 	if err != nil {
@@ -52,7 +59,9 @@ func switchesOf(in []*notificationsv1.TypeSwitch) ([]notification.Switch, error)
 		case one == nil || one.Id == nil || one.GetId() <= 0:
 			return nil, apperr.InvalidFields(apperr.Field{Index: i, Name: "id", Message: "id must be a positive integer"})
 		case one.IsDisabled == nil:
-			return nil, apperr.InvalidFields(apperr.Field{Index: i, Name: "is_disabled", Message: "is_disabled must be true or false"})
+			return nil, apperr.InvalidFields(
+				apperr.Field{Index: i, Name: "is_disabled", Message: "is_disabled must be true or false"},
+			)
 		}
 		switches[i] = notification.Switch{TypeID: one.GetId(), Disabled: one.GetIsDisabled()}
 	}
@@ -60,7 +69,10 @@ func switchesOf(in []*notificationsv1.TypeSwitch) ([]notification.Switch, error)
 }
 
 // GetPreferences returns a user's preferences.
-func (s *Server) GetPreferences(ctx context.Context, in *notificationsv1.GetPreferencesRequest) (*notificationsv1.GetPreferencesResponse, error) {
+func (s *Server) GetPreferences(
+	ctx context.Context,
+	in *notificationsv1.GetPreferencesRequest,
+) (*notificationsv1.GetPreferencesResponse, error) {
 	list, err := s.d.Preferences.Of(ctx, authn.FromContext(ctx), in.GetLabUserId())
 	if err != nil {
 		return nil, err

@@ -21,7 +21,11 @@ func (s *Server) SubscribeTopics(
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.d.Devices.Subscribe(ctx, v, device.Device{Token: in.GetToken(), DeviceID: in.GetDeviceId(), Platform: in.GetPlatform()})
+	out, err := s.d.Devices.Subscribe(
+		ctx,
+		v,
+		device.Device{Token: in.GetToken(), DeviceID: in.GetDeviceId(), Platform: in.GetPlatform()},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -49,13 +53,23 @@ func (s *Server) UnsubscribeTopics(
 	if err != nil {
 		return nil, err
 	}
-	return &notificationsv1.UnsubscribeTopicsResponse{Success: true, Message: "Unsubscribed successfully", Topics: topics}, nil
+	return &notificationsv1.UnsubscribeTopicsResponse{
+		Success: true,
+		Message: "Unsubscribed successfully",
+		Topics:  topics,
+	}, nil
 }
 
 // Notify takes a trigger of another service.
-func (s *Server) Notify(ctx context.Context, in *notificationsv1.NotifyRequest) (*notificationsv1.NotifyResponse, error) {
+func (s *Server) Notify(
+	ctx context.Context,
+	in *notificationsv1.NotifyRequest,
+) (*notificationsv1.NotifyResponse, error) {
 	result, err := s.d.Notifier.Notify(ctx, authn.FromContext(ctx), notify.Trigger{
-		Gateway: in.GetGateway(), TypeID: in.GetNotificationTypeId(), Context: in.GetContext().GetJson(), IdempotencyKey: in.GetIdempotencyKey(),
+		Gateway:        in.GetGateway(),
+		TypeID:         in.GetNotificationTypeId(),
+		Context:        in.GetContext().GetJson(),
+		IdempotencyKey: in.GetIdempotencyKey(),
 	})
 	if err != nil {
 		return nil, err
@@ -64,15 +78,25 @@ func (s *Server) Notify(ctx context.Context, in *notificationsv1.NotifyRequest) 
 		return &notificationsv1.NotifyResponse{Message: "Notification type is disabled"}, nil
 	}
 	return &notificationsv1.NotifyResponse{
-		Success: true, Message: "Notification sent successfully", NotificationId: &result.NotificationID, Topic: &result.Topic,
+		Success:        true,
+		Message:        "Notification sent successfully",
+		NotificationId: &result.NotificationID,
+		Topic:          &result.Topic,
 	}, nil
 }
 
 // GetServiceWorker returns the script of the web push service worker.
-func (s *Server) GetServiceWorker(_ context.Context, in *notificationsv1.GetServiceWorkerRequest) (*httpbody.HttpBody, error) {
+func (s *Server) GetServiceWorker(
+	_ context.Context,
+	in *notificationsv1.GetServiceWorkerRequest,
+) (*httpbody.HttpBody, error) {
 	text, ok := serviceworker.Script(in.GetFile())
 	if !ok {
-		return nil, apperr.New(apperr.NotFound, "NO_SUCH_WORKER", "There is no such service worker; use firebase-messaging-sw.js, fcm-sw.js or web-push-sw.js")
+		return nil, apperr.New(
+			apperr.NotFound,
+			"NO_SUCH_WORKER",
+			"There is no such service worker; use firebase-messaging-sw.js, fcm-sw.js or web-push-sw.js",
+		)
 	}
 	return &httpbody.HttpBody{ContentType: "text/javascript; charset=utf-8", Data: text}, nil
 }

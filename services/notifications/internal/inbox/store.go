@@ -19,10 +19,21 @@ type Store interface {
 	// ActivitiesOf returns the activities of notifications, oldest first, by notification.
 	ActivitiesOf(ctx context.Context, lab authn.LabScope, ids []int64) (map[int64][]notification.Activity, error)
 	// Activities returns what was done in the window, newest first, at most limit.
-	Activities(ctx context.Context, v notification.Viewer, w notification.Window, limit int) ([]notification.Activity, error)
+	Activities(
+		ctx context.Context,
+		v notification.Viewer,
+		w notification.Window,
+		limit int,
+	) ([]notification.Activity, error)
 	// Mark sets or clears when the viewer read a notification and returns that time. A read notification keeps its
 	// first time. A notification that the viewer does not see is notification.ErrNotFound.
-	Mark(ctx context.Context, v notification.Viewer, id int64, a notification.Action, now time.Time) (readOn *int64, err error)
+	Mark(
+		ctx context.Context,
+		v notification.Viewer,
+		id int64,
+		a notification.Action,
+		now time.Time,
+	) (readOn *int64, err error)
 	// MarkRead marks up to limit unread notifications of the window read, newest first, and returns how many.
 	MarkRead(ctx context.Context, v notification.Viewer, w notification.Window, limit int, now time.Time) (int, error)
 }

@@ -71,7 +71,8 @@ func parseID(raw json.RawMessage) (int64, error) {
 	return id, nil
 }
 
-// Subject names what the notification is about, for recognising a repetition; "" when it is about nothing in particular.
+// Subject names what the notification is about, for recognising a repetition; "" when it is about nothing in
+// particular.
 func (c Context) Subject() string {
 	switch {
 	case c.ReportID > 0:

@@ -54,5 +54,9 @@ type Activity struct {
 // Errors of the area.
 var (
 	ErrNotFound = apperr.New(apperr.NotFound, "NOTIFICATION_NOT_FOUND", "There is no such notification for this login")
-	ErrNoType   = apperr.New(apperr.NotFound, "TYPE_NOT_FOUND", "There is no such notification type; GET notification-type/all lists them")
+	ErrNoType   = apperr.New(
+		apperr.NotFound,
+		"TYPE_NOT_FOUND",
+		"There is no such notification type; GET notification-type/all lists them",
+	)
 )

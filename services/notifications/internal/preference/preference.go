@@ -30,8 +30,14 @@ type Store interface {
 	// Preferences lists the active types that the laboratory has on, with the user's switch, in their order.
 	Preferences(ctx context.Context, lab authn.LabScope, userID int64) ([]notification.Preference, error)
 	// SetPreferences stores the user's switches and the message that follows them, all or none.
-	SetPreferences(ctx context.Context, lab authn.LabScope, userID int64, switches []notification.Switch, after outbox.Event,
-		now time.Time) error
+	SetPreferences(
+		ctx context.Context,
+		lab authn.LabScope,
+		userID int64,
+		switches []notification.Switch,
+		after outbox.Event,
+		now time.Time,
+	) error
 }
 
 // Messages makes the message that has a user's devices subscribed anew.
@@ -58,7 +64,12 @@ func (p *Preferences) Kinds(ctx context.Context, lab authn.LabScope) ([]notifica
 }
 
 // SetKinds switches types on or off for the laboratory.
-func (p *Preferences) SetKinds(ctx context.Context, lab authn.LabScope, switches []notification.Switch, actorID int64) error {
+func (p *Preferences) SetKinds(
+	ctx context.Context,
+	lab authn.LabScope,
+	switches []notification.Switch,
+	actorID int64,
+) error {
 	if err := p.check(ctx, lab, "notification_types", switches); err != nil {
 		return err
 	}
@@ -66,7 +77,12 @@ func (p *Preferences) SetKinds(ctx context.Context, lab authn.LabScope, switches
 }
 
 // check refuses empty lists, repeated and unknown types.
-func (p *Preferences) check(ctx context.Context, lab authn.LabScope, name string, switches []notification.Switch) error {
+func (p *Preferences) check(
+	ctx context.Context,
+	lab authn.LabScope,
+	name string,
+	switches []notification.Switch,
+) error {
 	if len(switches) == 0 || len(switches) > maxSwitches {
 		return apperr.InvalidField(name, fmt.Sprintf("%s must have from 1 to %d elements", name, maxSwitches))
 	}
@@ -81,9 +97,13 @@ func (p *Preferences) check(ctx context.Context, lab authn.LabScope, name string
 	for i, s := range switches {
 		switch {
 		case !known[s.TypeID]:
-			return apperr.InvalidFields(apperr.Field{Index: i, Name: "id", Message: fmt.Sprintf("there is no notification type %d", s.TypeID)})
+			return apperr.InvalidFields(
+				apperr.Field{Index: i, Name: "id", Message: fmt.Sprintf("there is no notification type %d", s.TypeID)},
+			)
 		case seen[s.TypeID]:
-			return apperr.InvalidFields(apperr.Field{Index: i, Name: "id", Message: fmt.Sprintf("notification type %d is given twice", s.TypeID)})
+			return apperr.InvalidFields(
+				apperr.Field{Index: i, Name: "id", Message: fmt.Sprintf("notification type %d is given twice", s.TypeID)},
+			)
 		}
 		seen[s.TypeID] = true
 	}
@@ -106,7 +126,12 @@ func (p *Preferences) Of(ctx context.Context, caller authn.Principal, userID int
 }
 
 // Set stores preferences of a user and returns them all. text is a JSON array of objects with id and is_disabled.
-func (p *Preferences) Set(ctx context.Context, caller authn.Principal, userID int64, text string) ([]notification.Preference, error) {
+func (p *Preferences) Set(
+	ctx context.Context,
+	caller authn.Principal,
+	userID int64,
+	text string,
+) ([]notification.Preference, error) {
 	lab, err := p.mayTouch(ctx, caller, userID)
 	if err != nil {
 		return nil, err

@@ -42,7 +42,13 @@ type Store interface {
 	Suspect(ctx context.Context, lab authn.LabScope, token string, before time.Time) (bool, error)
 	// Retire calls unsubscribe with the stored topics of an idle device and forgets it, while the device can be claimed
 	// by nobody. It returns false when the device was active meanwhile, and then calls nothing.
-	Retire(ctx context.Context, lab authn.LabScope, token string, before time.Time, unsubscribe func(topics []string) error) (bool, error)
+	Retire(
+		ctx context.Context,
+		lab authn.LabScope,
+		token string,
+		before time.Time,
+		unsubscribe func(topics []string) error,
+	) (bool, error)
 }
 
 // Position is where a list of idle devices goes on.
@@ -128,7 +134,13 @@ func (s *Sweeper) forget(ctx context.Context, one Device, before time.Time) erro
 	}
 	idle, err := s.d.Store.Suspect(ctx, lab, one.Token, before)
 	if err == nil && idle {
-		idle, err = s.d.Store.Retire(ctx, lab, one.Token, before, func(topics []string) error { return s.unsubscribe(ctx, one.Token, topics) })
+		idle, err = s.d.Store.Retire(
+			ctx,
+			lab,
+			one.Token,
+			before,
+			func(topics []string) error { return s.unsubscribe(ctx, one.Token, topics) },
+		)
 	}
 	switch {
 	case err != nil:

@@ -122,7 +122,9 @@ const (
 func confirmed(editor string) *rerunv1.ConfirmRerunResponse {
 	out := &rerunv1.ConfirmRerunResponse{Message: rerunUpdated, SampleRedrawFlag: int32(rerun.Normal)}
 	if editor != "" {
-		out.Warnings = []string{"The report is open in an external editor by " + editor + ", whose document still has the former values"}
+		out.Warnings = []string{
+			"The report is open in an external editor by " + editor + ", whose document still has the former values",
+		}
 	}
 	return out
 }

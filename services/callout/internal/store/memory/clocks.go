@@ -95,8 +95,14 @@ func (s *Store) Latest(_ context.Context, scope authn.LabScope, ids []int64) (ma
 	for _, r := range s.state.rows {
 		if r.LabID == scope.LabID() && r.ReportID != 0 && slices.Contains(ids, r.ReportID) {
 			found[r.ReportID] = history.Record{
-				ID: r.ID, ReportID: r.ReportID, BillID: &r.Bill.ID, Comment: r.Comment, CalloutMeta: r.CalloutMeta, ValuesMeta: r.ValuesMeta,
-				Recipients: r.Recipients, CreatedOn: r.At,
+				ID:          r.ID,
+				ReportID:    r.ReportID,
+				BillID:      &r.Bill.ID,
+				Comment:     r.Comment,
+				CalloutMeta: r.CalloutMeta,
+				ValuesMeta:  r.ValuesMeta,
+				Recipients:  r.Recipients,
+				CreatedOn:   r.At,
 			}
 		}
 	}

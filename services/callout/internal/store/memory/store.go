@@ -1,4 +1,5 @@
-// Package memory keeps the callout service's state in maps, for tests of the use cases. It passes the suite of storetest.
+// Package memory keeps the callout service's state in maps, for tests of the use cases. It passes the suite of
+// storetest.
 package memory
 
 import (
@@ -84,9 +85,18 @@ type Store struct {
 // New returns an empty store.
 func New(c clock.Clock, pace callout.Pace) *Store {
 	return &Store{
-		Bills: map[int64]Bill{}, Formats: callout.Formats{}, DoctorDepartments: map[int64][]int64{}, UserDepartments: map[int64][]int64{},
-		Settings: map[int64]Setting{}, clock: c, pace: pace,
-		state: state{reports: map[int64]Report{}, clocks: map[int64]callout.Escalation{}, evaluated: map[int64]int{}},
+		Bills:             map[int64]Bill{},
+		Formats:           callout.Formats{},
+		DoctorDepartments: map[int64][]int64{},
+		UserDepartments:   map[int64][]int64{},
+		Settings:          map[int64]Setting{},
+		clock:             c,
+		pace:              pace,
+		state: state{
+			reports:   map[int64]Report{},
+			clocks:    map[int64]callout.Escalation{},
+			evaluated: map[int64]int{},
+		},
 	}
 }
 
@@ -169,7 +179,12 @@ func (s *Store) View(
 	})}
 	for _, r := range s.state.rows {
 		if r.LabID == scope.LabID() && r.Bill.ID == billID && r.ReportID == 0 {
-			view.Draft = &callout.Draft{Recipients: r.Recipients, Comment: r.Comment, ValuesMeta: r.ValuesMeta, CalloutMeta: r.CalloutMeta}
+			view.Draft = &callout.Draft{
+				Recipients:  r.Recipients,
+				Comment:     r.Comment,
+				ValuesMeta:  r.ValuesMeta,
+				CalloutMeta: r.CalloutMeta,
+			}
 		}
 	}
 	return view, nil

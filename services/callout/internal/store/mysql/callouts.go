@@ -13,7 +13,12 @@ import (
 
 // DeleteDraft implements save.Locked.
 func (l *locked) DeleteDraft(ctx context.Context) error {
-	_, err := l.tx.ExecContext(ctx, "DELETE FROM CriticalCallout WHERE lab_id = ? AND draft_bill_id = ?", l.scope.LabID(), l.bill.ID)
+	_, err := l.tx.ExecContext(
+		ctx,
+		"DELETE FROM CriticalCallout WHERE lab_id = ? AND draft_bill_id = ?",
+		l.scope.LabID(),
+		l.bill.ID,
+	)
 	return wrap("delete draft", err)
 }
 
@@ -27,11 +32,27 @@ func (l *locked) Add(ctx context.Context, r save.Row) error {
 	if err != nil {
 		return fmt.Errorf("add callout: %w", err)
 	}
-	_, err = l.tx.ExecContext(ctx, "INSERT INTO CriticalCallout (lab_id, bill_id, lab_report_id, org_id, user_details_id,"+
-		" referral_doc_id, performed_by_user_id, performed_by_doctor_id, recipients, critical_callout_comment, critical_values_meta,"+
-		" critical_callout_meta, created_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		l.scope.LabID(), r.Bill.ID, idOrNull(r.ReportID), idOrNull(r.Bill.OrgID), idOrNull(r.Bill.PatientID), idOrNull(r.Bill.DoctorID),
-		idOrNull(r.UserID), idOrNull(r.DoctorID), string(names), r.Comment, string(r.ValuesMeta), string(r.CalloutMeta), r.At.UTC())
+	_, err = l.tx.ExecContext(
+		ctx,
+		"INSERT INTO CriticalCallout (lab_id, bill_id, lab_report_id, org_id, user_details_id,"+
+			" referral_doc_id, performed_by_user_id, performed_by_doctor_id, recipients, critical_callout_comment, critical_values_meta,"+
+			" critical_callout_meta, created_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		l.scope.LabID(),
+		r.Bill.ID,
+		idOrNull(r.ReportID),
+		idOrNull(r.Bill.OrgID),
+		idOrNull(r.Bill.PatientID),
+		idOrNull(r.Bill.DoctorID),
+		idOrNull(
+			r.UserID,
+		),
+		idOrNull(r.DoctorID),
+		string(names),
+		r.Comment,
+		string(r.ValuesMeta),
+		string(r.CalloutMeta),
+		r.At.UTC(),
+	)
 	return wrap("add callout", err)
 }
 
@@ -41,9 +62,14 @@ func idOrNull(id int64) sql.NullInt64 { return sql.NullInt64{Int64: id, Valid: i
 func (l *locked) Told(ctx context.Context, reportIDs []int64) (map[int64]callout.Snapshot, error) {
 	told := map[int64]callout.Snapshot{}
 	in, args := list(reportIDs)
-	err := each(ctx, l.tx, "read callouts", "SELECT lab_report_id, critical_values_meta FROM CriticalCallout WHERE id IN ("+
-		"SELECT MAX(m.id) FROM CriticalCallout m WHERE m.lab_id = ? AND m.lab_report_id IN ("+in+") GROUP BY m.lab_report_id)",
-		append([]any{l.scope.LabID()}, args...), func(r *sql.Rows) error {
+	err := each(
+		ctx,
+		l.tx,
+		"read callouts",
+		"SELECT lab_report_id, critical_values_meta FROM CriticalCallout WHERE id IN ("+
+			"SELECT MAX(m.id) FROM CriticalCallout m WHERE m.lab_id = ? AND m.lab_report_id IN ("+in+") GROUP BY m.lab_report_id)",
+		append([]any{l.scope.LabID()}, args...),
+		func(r *sql.Rows) error {
 			var id int64
 			var meta []byte
 			if err := r.Scan(&id, &meta); err != nil {
@@ -53,17 +79,23 @@ func (l *locked) Told(ctx context.Context, reportIDs []int64) (map[int64]callout
 				told[id] = s
 			}
 			return nil
-		})
+		},
+	)
 	return told, err
 }
 
 // ToldOf implements evaluate.Locked.
 func (l *locked) ToldOf(ctx context.Context, patientID int64, since time.Time) ([]callout.Parameter, error) {
 	var told []callout.Parameter
-	err := each(ctx, l.tx, "read callouts of a patient", "SELECT c.lab_report_id, c.critical_values_meta FROM CriticalCallout c"+
-		" JOIN labReportRelation r ON r.id = c.lab_report_id AND r.labId_id = c.lab_id"+
-		" WHERE c.lab_id = ? AND r.userDetailsId_id = ? AND c.created_on >= ?",
-		[]any{l.scope.LabID(), patientID, since.UTC()}, func(r *sql.Rows) error {
+	err := each(
+		ctx,
+		l.tx,
+		"read callouts of a patient",
+		"SELECT c.lab_report_id, c.critical_values_meta FROM CriticalCallout c"+
+			" JOIN labReportRelation r ON r.id = c.lab_report_id AND r.labId_id = c.lab_id"+
+			" WHERE c.lab_id = ? AND r.userDetailsId_id = ? AND c.created_on >= ?",
+		[]any{l.scope.LabID(), patientID, since.UTC()},
+		func(r *sql.Rows) error {
 			var id int64
 			var meta []byte
 			if err := r.Scan(&id, &meta); err != nil {
@@ -73,6 +105,7 @@ func (l *locked) ToldOf(ctx context.Context, patientID int64, since time.Time) (
 				told = append(told, s.Parameters...)
 			}
 			return nil
-		})
+		},
+	)
 	return told, err
 }

@@ -12,7 +12,14 @@ import (
 )
 
 // fill adds the tests of profiles and the values to the reports, and reads the formats of all their tests.
-func (s *Store) fill(ctx context.Context, q querier, scope authn.LabScope, reports []callout.Report, rows []reportRow, criticalOnly bool) (
+func (s *Store) fill(
+	ctx context.Context,
+	q querier,
+	scope authn.LabScope,
+	reports []callout.Report,
+	rows []reportRow,
+	criticalOnly bool,
+) (
 	callout.Formats, error,
 ) {
 	if err := s.children(ctx, q, scope, reports, rows); err != nil {
@@ -81,7 +88,11 @@ func (s *Store) readings(ctx context.Context, q querier, scope authn.LabScope, r
 		})
 	for i := range reports { // here, not in the statement: the server would sort long texts
 		slices.SortFunc(reports[i].Chart.Readings, func(a, b callout.Reading) int {
-			return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Index, b.Index), cmp.Compare(a.ProfileTestID, b.ProfileTestID))
+			return cmp.Or(
+				cmp.Compare(a.Order, b.Order),
+				cmp.Compare(a.Index, b.Index),
+				cmp.Compare(a.ProfileTestID, b.ProfileTestID),
+			)
 		})
 	}
 	return err
@@ -104,6 +115,12 @@ func (r *readingRow) read(names map[string]string) (report int64, v callout.Read
 		name = string(r.name)
 		names[name] = name
 	}
-	v = callout.Reading{ProfileTestID: profileTest, Index: int(index), Order: int(order), Name: name, Value: string(r.value)}
+	v = callout.Reading{
+		ProfileTestID: profileTest,
+		Index:         int(index),
+		Order:         int(order),
+		Name:          name,
+		Value:         string(r.value),
+	}
 	return report, v, errors.Join(errReport, errTest, errIndex, errOrder)
 }

@@ -21,8 +21,14 @@ func (l *locked) OpenEpisode(ctx context.Context, e callout.Episode) (int64, err
 		return 0, wrap("read episode", err)
 	}
 	// The report's row is locked, so nobody else opens one in between.
-	result, err := l.tx.ExecContext(ctx, "INSERT INTO callout_episode (lab_id, bill_id, lab_report_id, detected_at) VALUES (?, ?, ?, ?)",
-		l.scope.LabID(), e.BillID, e.ReportID, e.DetectedAt.UnixMilli())
+	result, err := l.tx.ExecContext(
+		ctx,
+		"INSERT INTO callout_episode (lab_id, bill_id, lab_report_id, detected_at) VALUES (?, ?, ?, ?)",
+		l.scope.LabID(),
+		e.BillID,
+		e.ReportID,
+		e.DetectedAt.UnixMilli(),
+	)
 	if err != nil {
 		return 0, wrap("open episode", err)
 	}
@@ -32,8 +38,14 @@ func (l *locked) OpenEpisode(ctx context.Context, e callout.Episode) (int64, err
 
 // CloseEpisode implements evaluate.Locked and save.Locked.
 func (l *locked) CloseEpisode(ctx context.Context, reportID int64, at time.Time, by string) error {
-	_, err := l.tx.ExecContext(ctx, "UPDATE callout_episode SET closed_at = ?, closed_by = ? WHERE open_report_id = ? AND lab_id = ?",
-		at.UnixMilli(), by, reportID, l.scope.LabID())
+	_, err := l.tx.ExecContext(
+		ctx,
+		"UPDATE callout_episode SET closed_at = ?, closed_by = ? WHERE open_report_id = ? AND lab_id = ?",
+		at.UnixMilli(),
+		by,
+		reportID,
+		l.scope.LabID(),
+	)
 	return wrap("close episode", err)
 }
 
@@ -52,8 +64,15 @@ func (s *Store) OfBill(ctx context.Context, scope authn.LabScope, billID int64) 
 		return nil, err
 	}
 	var ids []int64
-	err := each(ctx, s.db, "read reports of a bill", "SELECT id FROM labReportRelation WHERE labId_id = ? AND billId_id = ?"+
-		" AND dismissed = 0 ORDER BY id", []any{scope.LabID(), billID}, scanIDs(&ids))
+	err := each(
+		ctx,
+		s.db,
+		"read reports of a bill",
+		"SELECT id FROM labReportRelation WHERE labId_id = ? AND billId_id = ?"+
+			" AND dismissed = 0 ORDER BY id",
+		[]any{scope.LabID(), billID},
+		scanIDs(&ids),
+	)
 	return ids, err
 }
 
@@ -65,7 +84,8 @@ func (l *locked) Pace(ctx context.Context) (callout.Pace, error) {
 func (s *Store) paceOf(ctx context.Context, q querier, scope authn.LabScope) (callout.Pace, error) {
 	pace := s.pace
 	var minutes sql.NullInt64
-	err := q.QueryRowContext(ctx, "SELECT escalate_after_minutes FROM callout_setting WHERE lab_id = ?", scope.LabID()).Scan(&minutes)
+	err := q.QueryRowContext(ctx, "SELECT escalate_after_minutes FROM callout_setting WHERE lab_id = ?", scope.LabID()).
+		Scan(&minutes)
 	if errors.Is(err, sql.ErrNoRows) {
 		return pace, nil
 	}
@@ -78,7 +98,8 @@ func (s *Store) paceOf(ctx context.Context, q querier, scope authn.LabScope) (ca
 // RepeatWithin implements evaluate.Locked.
 func (l *locked) RepeatWithin(ctx context.Context) (time.Duration, error) {
 	var hours int64
-	err := l.tx.QueryRowContext(ctx, "SELECT repeat_within_hours FROM callout_setting WHERE lab_id = ?", l.scope.LabID()).Scan(&hours)
+	err := l.tx.QueryRowContext(ctx, "SELECT repeat_within_hours FROM callout_setting WHERE lab_id = ?", l.scope.LabID()).
+		Scan(&hours)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}

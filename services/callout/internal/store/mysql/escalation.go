@@ -14,8 +14,12 @@ const escalationColumns = "SELECT bill_id, is_open, started_at, due_at, level, j
 
 // Escalation implements escalate.Clock. The row is made when it is missing, so that there is something to lock.
 func (l *locked) Escalation(ctx context.Context, billID int64) (callout.Escalation, error) {
-	_, err := l.tx.ExecContext(ctx, "INSERT INTO callout_escalation (bill_id, lab_id) VALUES (?, ?) ON DUPLICATE KEY UPDATE bill_id = VALUES(bill_id)",
-		billID, l.scope.LabID())
+	_, err := l.tx.ExecContext(
+		ctx,
+		"INSERT INTO callout_escalation (bill_id, lab_id) VALUES (?, ?) ON DUPLICATE KEY UPDATE bill_id = VALUES(bill_id)",
+		billID,
+		l.scope.LabID(),
+	)
 	if err != nil {
 		return callout.Escalation{}, wrap("make clock", err)
 	}
@@ -45,15 +49,22 @@ func (l *locked) SaveEscalation(ctx context.Context, e callout.Escalation) error
 // Waiting implements escalate.Clock.
 func (l *locked) Waiting(ctx context.Context, billID int64) ([]callout.Report, error) {
 	var waiting []callout.Report
-	err := each(ctx, l.tx, "read open callouts", "SELECT r.id, r.orgId_id FROM labReportRelation r WHERE r.labId_id = ? AND r.billId_id = ? AND "+
-		open+" ORDER BY r.id", []any{l.scope.LabID(), billID}, func(r *sql.Rows) error {
-		report := callout.Report{BillID: billID}
-		if err := r.Scan(&report.ID, &report.OrgID); err != nil {
-			return err
-		}
-		waiting = append(waiting, report)
-		return nil
-	})
+	err := each(
+		ctx,
+		l.tx,
+		"read open callouts",
+		"SELECT r.id, r.orgId_id FROM labReportRelation r WHERE r.labId_id = ? AND r.billId_id = ? AND "+
+			open+" ORDER BY r.id",
+		[]any{l.scope.LabID(), billID},
+		func(r *sql.Rows) error {
+			report := callout.Report{BillID: billID}
+			if err := r.Scan(&report.ID, &report.OrgID); err != nil {
+				return err
+			}
+			waiting = append(waiting, report)
+			return nil
+		},
+	)
 	return waiting, err
 }
 
@@ -68,6 +79,12 @@ func (s *Store) Escalation(ctx context.Context, scope authn.LabScope, billID int
 
 // NoteJob implements delivery.Clocks: the job of the task queue that wakes the service; empty when there is none.
 func (s *Store) NoteJob(ctx context.Context, scope authn.LabScope, billID int64, jobID string) error {
-	_, err := s.db.ExecContext(ctx, "UPDATE callout_escalation SET job_id = ? WHERE bill_id = ? AND lab_id = ?", jobID, billID, scope.LabID())
+	_, err := s.db.ExecContext(
+		ctx,
+		"UPDATE callout_escalation SET job_id = ? WHERE bill_id = ? AND lab_id = ?",
+		jobID,
+		billID,
+		scope.LabID(),
+	)
 	return wrap("note job", err)
 }

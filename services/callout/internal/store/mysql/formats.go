@@ -17,39 +17,48 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// formats are the platform's and no laboratory's data: the tests come from reports of the laboratory. They are read anew
-// for every decision, since nothing tells when one changes; only the parsed form of equal ranges is shared, see recentFormats
-// for lists. They are sorted here: the server would sort wide rows, JSON columns included.
+// formats are the platform's and no laboratory's data: the tests come from reports of the laboratory. They are read
+// anew for every decision, since nothing tells when one changes; only the parsed form of equal ranges is shared, see
+// recentFormats for lists. They are sorted here: the server would sort wide rows, JSON columns included.
 func (s *Store) formats(ctx context.Context, q querier, tests []int64, condition string) (callout.Formats, error) {
 	in, args := list(tests)
 	var row formatRow
-	targets := append([]any{&row.id, &row.test, &row.index, &row.order, &row.name, &row.unit, &row.valueType}, row.limits.Targets()...)
+	targets := append(
+		[]any{&row.id, &row.test, &row.index, &row.order, &row.name, &row.unit, &row.valueType},
+		row.limits.Targets()...)
 	read := map[int64]*readFormat{}
-	err := each(ctx, q, "read formats", "SELECT f.id, f.testId_id, f.`index`, f.`order`, f.parameterName, f.unit, f.valueType, "+
-		reportformat.RangeColumns+" FROM ReportFormat f LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id"+
-		" WHERE f.isDisabled = 0 AND f.testId_id IN ("+in+")"+condition, args, func(r *sql.Rows) error {
-		if err := r.Scan(targets...); err != nil {
-			return err
-		}
-		id, err := integer(row.id)
-		if err != nil {
-			return err
-		}
-		f := read[id]
-		if f == nil {
-			f = &readFormat{}
-			read[id] = f
-			if f.Format, err = row.format(id); err != nil {
+	err := each(
+		ctx,
+		q,
+		"read formats",
+		"SELECT f.id, f.testId_id, f.`index`, f.`order`, f.parameterName, f.unit, f.valueType, "+
+			reportformat.RangeColumns+" FROM ReportFormat f LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id"+
+			" WHERE f.isDisabled = 0 AND f.testId_id IN ("+in+")"+condition,
+		args,
+		func(r *sql.Rows) error {
+			if err := r.Scan(targets...); err != nil {
 				return err
 			}
-		}
-		if b := s.bands.read(&row); b.ok {
-			at, err := integer(row.limits[0])
-			f.ranges = append(f.ranges, readRange{at, b})
-			return err
-		}
-		return nil
-	})
+			id, err := integer(row.id)
+			if err != nil {
+				return err
+			}
+			f := read[id]
+			if f == nil {
+				f = &readFormat{}
+				read[id] = f
+				if f.Format, err = row.format(id); err != nil {
+					return err
+				}
+			}
+			if b := s.bands.read(&row); b.ok {
+				at, err := integer(row.limits[0])
+				f.ranges = append(f.ranges, readRange{at, b})
+				return err
+			}
+			return nil
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +89,8 @@ func (s *Store) sorted(read map[int64]*readFormat) callout.Formats {
 	return formats
 }
 
-// criticalFormats is all that is needed to know what is critical, and nothing else: formats with a critical limit, with all
-// their ranges. Ranges of one format compete, so those without a critical limit stay.
+// criticalFormats is all that is needed to know what is critical, and nothing else: formats with a critical limit, with
+// all their ranges. Ranges of one format compete, so those without a critical limit stay.
 const criticalFormats = " AND EXISTS (SELECT 1 FROM ReportFormatRange c WHERE c.reportFormatId_id = f.id AND" +
 	" (c.criticalLower IS NOT NULL OR c.criticalUpper IS NOT NULL OR c.criticalTexts IS NOT NULL))"
 
@@ -95,8 +104,19 @@ func (r *formatRow) format(id int64) (callout.Format, error) {
 	test, errTest := integer(r.test)
 	index, errIndex := integer(r.index)
 	order, errOrder := integer(r.order)
-	return callout.Format{ID: id, TestID: test, Index: int(index), Order: int(order), Name: string(r.name), Unit: string(r.unit)},
-		errors.Join(errTest, errIndex, errOrder)
+	return callout.Format{
+			ID:     id,
+			TestID: test,
+			Index:  int(index),
+			Order:  int(order),
+			Name:   string(r.name),
+			Unit:   string(r.unit),
+		},
+		errors.Join(
+			errTest,
+			errIndex,
+			errOrder,
+		)
 }
 
 func integer(column sql.RawBytes) (int64, error) {

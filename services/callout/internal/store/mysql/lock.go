@@ -29,7 +29,10 @@ type locked struct {
 }
 
 func (s *Store) inTx(ctx context.Context, operation string, scope authn.LabScope, work func(*locked) error) error {
-	return wrap(operation, mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error { return work(&locked{store: s, tx: tx, scope: scope}) }))
+	return wrap(
+		operation,
+		mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error { return work(&locked{store: s, tx: tx, scope: scope}) }),
+	)
 }
 
 // Escalations is the store as escalate.Store.
@@ -61,7 +64,12 @@ type Callouts struct{ *Store }
 
 // LockBill implements save.Store.
 func (s Callouts) LockBill(
-	ctx context.Context, scope authn.LabScope, billID int64, reportIDs []int64, v callout.Visibility, work func(save.Locked) error,
+	ctx context.Context,
+	scope authn.LabScope,
+	billID int64,
+	reportIDs []int64,
+	v callout.Visibility,
+	work func(save.Locked) error,
 ) error {
 	return s.inTx(ctx, "save callout", scope, func(l *locked) (err error) {
 		if l.bill, err = s.bill(ctx, l.tx, scope, billID, " FOR UPDATE"); err != nil {
@@ -81,19 +89,38 @@ func (s Callouts) LockBill(
 func (l *locked) take(ctx context.Context, condition string, args []any) error {
 	// t is what the condition of a visibility speaks of; a subquery keeps it out of the lock.
 	var ids []int64
-	err := each(ctx, l.tx, "find reports", "SELECT r.id FROM labReportRelation r LEFT JOIN AllTests t ON t.id = r.reportID_id"+
-		" WHERE r.labId_id = ? AND r.dismissed = 0 AND "+condition+" ORDER BY r.id", append([]any{l.scope.LabID()}, args...), scanIDs(&ids))
+	err := each(
+		ctx,
+		l.tx,
+		"find reports",
+		"SELECT r.id FROM labReportRelation r LEFT JOIN AllTests t ON t.id = r.reportID_id"+
+			" WHERE r.labId_id = ? AND r.dismissed = 0 AND "+condition+" ORDER BY r.id",
+		append([]any{l.scope.LabID()}, args...),
+		scanIDs(&ids),
+	)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
 	in, idArgs := list(ids)
-	err = each(ctx, l.tx, "lock reports", "SELECT id FROM labReportRelation WHERE labId_id = ? AND id IN ("+in+") ORDER BY id FOR UPDATE",
-		append([]any{l.scope.LabID()}, idArgs...), scanIDs(new([]int64)))
+	err = each(
+		ctx,
+		l.tx,
+		"lock reports",
+		"SELECT id FROM labReportRelation WHERE labId_id = ? AND id IN ("+in+") ORDER BY id FOR UPDATE",
+		append([]any{l.scope.LabID()}, idArgs...),
+		scanIDs(new([]int64)),
+	)
 	if err != nil {
 		return err
 	}
 	// Read after the lock, so that nobody changes a state between the look and the decision.
-	l.reports, l.formats, err = l.store.reports(ctx, l.tx, l.scope, false, " AND r.id IN ("+in+")"+l.ofBill()+" ORDER BY r.id", idArgs...)
+	l.reports, l.formats, err = l.store.reports(
+		ctx,
+		l.tx,
+		l.scope,
+		false,
+		" AND r.id IN ("+in+")"+l.ofBill()+" ORDER BY r.id",
+		idArgs...)
 	return err
 }
 

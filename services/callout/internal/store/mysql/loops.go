@@ -63,7 +63,12 @@ func (s Reaps) Ghosts(ctx context.Context, now time.Time, limit int) ([]reap.Ite
 	const of = " FROM callout_episode e LEFT JOIN labReportRelation r ON r.id = e.lab_report_id WHERE e.open_report_id IS NOT NULL AND "
 	const gone = "(r.id IS NULL OR r.dismissed <> 0 OR r.criticalValues NOT IN (1, 4))"
 	const moved = "r.billId_id <> e.bill_id"
-	items, err := s.items(ctx, "find ghosts", "SELECT DISTINCT e.lab_id, e.bill_id"+of+"("+gone+" OR "+moved+") LIMIT ?", limit)
+	items, err := s.items(
+		ctx,
+		"find ghosts",
+		"SELECT DISTINCT e.lab_id, e.bill_id"+of+"("+gone+" OR "+moved+") LIMIT ?",
+		limit,
+	)
 	if err != nil || len(items) == 0 {
 		return nil, err
 	}
@@ -71,8 +76,11 @@ func (s Reaps) Ghosts(ctx context.Context, now time.Time, limit int) ([]reap.Ite
 		" SET e.closed_at = ?, e.closed_by = 'gone' WHERE e.closed_at IS NULL AND "+gone, now.UnixMilli()); err != nil {
 		return nil, wrap("end ghosts", err)
 	}
-	_, err = s.db.ExecContext(ctx, "UPDATE callout_episode e JOIN labReportRelation r ON r.id = e.lab_report_id SET e.bill_id = r.billId_id"+
-		" WHERE e.closed_at IS NULL AND "+moved)
+	_, err = s.db.ExecContext(
+		ctx,
+		"UPDATE callout_episode e JOIN labReportRelation r ON r.id = e.lab_report_id SET e.bill_id = r.billId_id"+
+			" WHERE e.closed_at IS NULL AND "+moved,
+	)
 	return items, wrap("move episodes", err)
 }
 
@@ -86,8 +94,14 @@ func (s Reaps) Unclocked(ctx context.Context, limit int) ([]reap.Item, error) {
 
 // Overdue implements reap.Store.
 func (s Reaps) Overdue(ctx context.Context, now time.Time, limit int) ([]reap.Item, error) {
-	return s.items(ctx, "find overdue bills", "SELECT lab_id, bill_id FROM callout_escalation WHERE is_open = 1 AND due_at <= ?"+
-		" ORDER BY due_at LIMIT ?", now.UnixMilli(), limit)
+	return s.items(
+		ctx,
+		"find overdue bills",
+		"SELECT lab_id, bill_id FROM callout_escalation WHERE is_open = 1 AND due_at <= ?"+
+			" ORDER BY due_at LIMIT ?",
+		now.UnixMilli(),
+		limit,
+	)
 }
 
 func (s Reaps) items(ctx context.Context, operation, query string, args ...any) ([]reap.Item, error) {

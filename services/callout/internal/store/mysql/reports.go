@@ -23,21 +23,35 @@ const reportColumns = "SELECT r.id, r.billId_id, r.userDetailsId_id, r.orgId_id,
 const open = "r.criticalValues IN (1, 4) AND r.dismissed = 0"
 
 // reports reads the reports of a laboratory that a further condition picks, with their charts and formats: four
-// statements, whatever their number. criticalOnly is for who asks only what is critical: the formats are then those that
-// may call something critical.
-func (s *Store) reports(ctx context.Context, q querier, scope authn.LabScope, criticalOnly bool, condition string, args ...any) (
+// statements, whatever their number. criticalOnly is for who asks only what is critical: the formats are then those
+// that may call something critical.
+func (s *Store) reports(
+	ctx context.Context,
+	q querier,
+	scope authn.LabScope,
+	criticalOnly bool,
+	condition string,
+	args ...any,
+) (
 	[]callout.Report, callout.Formats, error,
 ) {
 	var list []callout.Report
 	var rows []reportRow
-	err := each(ctx, q, "read reports", reportColumns+condition, append([]any{scope.LabID()}, args...), func(r *sql.Rows) error {
-		var row reportRow
-		if err := r.Scan(row.targets()...); err != nil {
-			return err
-		}
-		list, rows = append(list, row.read(s)), append(rows, row)
-		return nil
-	})
+	err := each(
+		ctx,
+		q,
+		"read reports",
+		reportColumns+condition,
+		append([]any{scope.LabID()}, args...),
+		func(r *sql.Rows) error {
+			var row reportRow
+			if err := r.Scan(row.targets()...); err != nil {
+				return err
+			}
+			list, rows = append(list, row.read(s)), append(rows, row)
+			return nil
+		},
+	)
 	if err != nil || len(list) == 0 {
 		return nil, nil, err
 	}
@@ -56,11 +70,37 @@ type reportRow struct {
 func (r *reportRow) targets() []any {
 	f := &r.Flags
 	return []any{
-		&r.ID, &r.BillID, &r.PatientID, &r.OrgID, &r.DoctorID, &r.FormatID,
-		&r.comments, &r.Status, &f.OnHold, &f.IsSigned, &f.IsSynced, &f.IsProfile, &f.IsApproved, &f.IsResolved, &f.InQuestion,
-		&f.NotPerformed, &f.ClaimOnHold, &f.AutoApprovalStatus, &r.SampleTaken, &r.RerunRequested,
-		&r.Test.ID, &r.name, &r.departmentID, &r.department, &r.isProfile,
-		&r.billingInfoID, &r.collected, &r.zone, &r.gender, &r.born, &r.age,
+		&r.ID,
+		&r.BillID,
+		&r.PatientID,
+		&r.OrgID,
+		&r.DoctorID,
+		&r.FormatID,
+		&r.comments,
+		&r.Status,
+		&f.OnHold,
+		&f.IsSigned,
+		&f.IsSynced,
+		&f.IsProfile,
+		&f.IsApproved,
+		&f.IsResolved,
+		&f.InQuestion,
+		&f.NotPerformed,
+		&f.ClaimOnHold,
+		&f.AutoApprovalStatus,
+		&r.SampleTaken,
+		&r.RerunRequested,
+		&r.Test.ID,
+		&r.name,
+		&r.departmentID,
+		&r.department,
+		&r.isProfile,
+		&r.billingInfoID,
+		&r.collected,
+		&r.zone,
+		&r.gender,
+		&r.born,
+		&r.age,
 	}
 }
 
@@ -90,12 +130,18 @@ func visible(v callout.Visibility) (condition string, args []any) {
 		in, args := list(v.Departments)
 		return " AND t.departmentId_id IN (" + in + ")", args
 	case callout.DoctorDepartments:
-		return " AND t.departmentId_id IN (SELECT departmentId_id FROM DoctorDepartmentRelation WHERE docId_id = ?)", []any{v.PersonID}
+		return " AND t.departmentId_id IN (SELECT departmentId_id FROM DoctorDepartmentRelation WHERE docId_id = ?)", []any{
+			v.PersonID,
+		}
 	case callout.UserDepartments:
-		return " AND t.departmentId_id IN (SELECT departmentId_id FROM LabUserDepartmentRelation WHERE labUserId_id = ?)", []any{v.PersonID}
+		return " AND t.departmentId_id IN (SELECT departmentId_id FROM LabUserDepartmentRelation WHERE labUserId_id = ?)", []any{
+			v.PersonID,
+		}
 	case callout.DoctorBills:
 		return " AND EXISTS (SELECT 1 FROM billing b WHERE b.id = r.billId_id AND b.labId_id = r.labId_id AND b.docId_id = ?)",
-			[]any{v.PersonID}
+			[]any{
+				v.PersonID,
+			}
 	default:
 		return " AND 1 = 0", nil
 	}

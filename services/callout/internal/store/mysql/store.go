@@ -64,8 +64,17 @@ func LegacyColumns() map[string][]string {
 		"billing":                   {"id", "labId_id", "labBillId", "userDetailsId_id", "orgId_id", "docId_id"},
 		"billingInfo":               {"id", "labId_id", "testId_id", "profileParentId"},
 		"AllTests":                  {"id", "testName", "departmentId_id", "isProfile"},
-		"ReportFormat":              {"id", "testId_id", "index", "order", "parameterName", "unit", "valueType", "isDisabled"},
-		"reportValues":              {"id", "labReportId_id", "profileTestId", "index", "order", "parameter_name", "value"},
+		"ReportFormat": {
+			"id",
+			"testId_id",
+			"index",
+			"order",
+			"parameterName",
+			"unit",
+			"valueType",
+			"isDisabled",
+		},
+		"reportValues": {"id", "labReportId_id", "profileTestId", "index", "order", "parameter_name", "value"},
 		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "userDetailsId_id", "reportID_id",
 			"reportFormatId_id", "docForId_id", "orgId_id", "sampleCollected", "sampleCollectionTime", "dismissed", "isProfile",
 			"isSigned", "isSynced", "isApproved", "isResolved", "inQuestion", "notPerformed", "onHold", "claim_on_hold",
@@ -88,8 +97,11 @@ func list(ids []int64) (placeholders string, args []any) {
 }
 
 // errUnknown is what callers see when the answer to a commit was lost: the change was made, or it was not.
-var errUnknown = apperr.New(apperr.Unavailable, "OUTCOME_UNKNOWN",
-	"The database did not answer whether the change was made; load the bill's critical records, and try again if it was not")
+var errUnknown = apperr.New(
+	apperr.Unavailable,
+	"OUTCOME_UNKNOWN",
+	"The database did not answer whether the change was made; load the bill's critical records, and try again if it was not",
+)
 
 // wrap is mysqldb.Wrap, but for an answer of its own to a commit whose outcome is unknown.
 func wrap(operation string, err error) error {

@@ -36,7 +36,8 @@ func (s *Store) bill(
 	b := callout.Bill{ID: billID}
 	var org, doctor sql.NullInt64
 	err := q.QueryRowContext(ctx, "SELECT orgId_id, docId_id, userDetailsId_id FROM billing WHERE id = ? AND labId_id = ?"+lock,
-		billID, scope.LabID()).Scan(&org, &doctor, &b.PatientID)
+		billID, scope.LabID()).
+		Scan(&org, &doctor, &b.PatientID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return b, callout.ErrNoBill
 	}

@@ -30,25 +30,42 @@ func (s *Store) Waiting(ctx context.Context, scope authn.LabScope, v callout.Vis
 	var items []worklist.Item
 	var ids []int64
 	at := map[int64]int{}
-	err := each(ctx, s.db, "read worklist", waitingStatement+condition+" ORDER BY c.due_at IS NULL AND IFNULL(c.level, 0) = 0,"+
-		" IFNULL(c.due_at, 0), e.detected_at, r.id LIMIT ?", append(append([]any{scope.LabID()}, args...), most), func(r *sql.Rows) error {
-		var i worklist.Item
-		var id, detected int64
-		var due sql.NullInt64
-		if err := r.Scan(&id, &i.LabBillID, &i.Patient, &i.PatientID, &i.Organization, &i.Referral, &detected, &due, &i.Level); err != nil {
-			return err
-		}
-		i.DetectedAt = s.clock.Now() // found before the reaper looked
-		if detected > 0 {
-			i.DetectedAt = time.UnixMilli(detected).UTC()
-		}
-		if due.Valid {
-			i.DueAt = time.UnixMilli(due.Int64).UTC()
-		}
-		at[id] = len(items)
-		items, ids = append(items, i), append(ids, id)
-		return nil
-	})
+	err := each(
+		ctx,
+		s.db,
+		"read worklist",
+		waitingStatement+condition+" ORDER BY c.due_at IS NULL AND IFNULL(c.level, 0) = 0,"+
+			" IFNULL(c.due_at, 0), e.detected_at, r.id LIMIT ?",
+		append(append([]any{scope.LabID()}, args...), most),
+		func(r *sql.Rows) error {
+			var i worklist.Item
+			var id, detected int64
+			var due sql.NullInt64
+			if err := r.Scan(
+				&id,
+				&i.LabBillID,
+				&i.Patient,
+				&i.PatientID,
+				&i.Organization,
+				&i.Referral,
+				&detected,
+				&due,
+				&i.Level,
+			); err != nil {
+				return err
+			}
+			i.DetectedAt = s.clock.Now() // found before the reaper looked
+			if detected > 0 {
+				i.DetectedAt = time.UnixMilli(detected).UTC()
+			}
+			if due.Valid {
+				i.DueAt = time.UnixMilli(due.Int64).UTC()
+			}
+			at[id] = len(items)
+			items, ids = append(items, i), append(ids, id)
+			return nil
+		},
+	)
 	if err != nil || len(items) == 0 {
 		return nil, nil, err
 	}
@@ -78,20 +95,27 @@ func (s *Store) Figures(ctx context.Context, scope authn.LabScope, from, to, now
 	f := worklist.Figures{Limit: pace.After}
 	err = s.db.QueryRowContext(ctx, "SELECT COUNT(*), IFNULL(SUM(IFNULL(e.detected_at, ?) < ?), 0) FROM labReportRelation r"+
 		" LEFT JOIN callout_episode e ON e.open_report_id = r.id WHERE r.labId_id = ? AND "+open,
-		now.UnixMilli(), now.Add(-pace.After).UnixMilli(), scope.LabID()).Scan(&f.Open, &f.Overdue)
+		now.UnixMilli(), now.Add(-pace.After).UnixMilli(), scope.LabID()).
+		Scan(&f.Open, &f.Overdue)
 	if err != nil {
 		return f, wrap("count open callouts", err)
 	}
-	err = each(ctx, s.db, "read callout times", "SELECT closed_at - detected_at FROM callout_episode WHERE lab_id = ? AND detected_at >= ?"+
-		" AND detected_at < ? AND closed_by = 'called' ORDER BY detected_at DESC LIMIT ?",
-		[]any{scope.LabID(), from.UnixMilli(), to.UnixMilli(), mostFigures}, func(r *sql.Rows) error {
+	err = each(
+		ctx,
+		s.db,
+		"read callout times",
+		"SELECT closed_at - detected_at FROM callout_episode WHERE lab_id = ? AND detected_at >= ?"+
+			" AND detected_at < ? AND closed_by = 'called' ORDER BY detected_at DESC LIMIT ?",
+		[]any{scope.LabID(), from.UnixMilli(), to.UnixMilli(), mostFigures},
+		func(r *sql.Rows) error {
 			var ms int64
 			if err := r.Scan(&ms); err != nil {
 				return err
 			}
 			f.Called = append(f.Called, max(0, time.Duration(ms)*time.Millisecond))
 			return nil
-		})
+		},
+	)
 	return f, err
 }
 

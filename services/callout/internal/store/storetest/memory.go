@@ -24,7 +24,10 @@ func MemoryStore(t *testing.T, c *Clock) *memory.Store {
 	s.Bills[ForeignBill] = memory.Bill{LabID: 13, Bill: callout.Bill{ID: ForeignBill, PatientID: 601}}
 	s.DoctorDepartments[302], s.UserDepartments[78] = []int64{5}, []int64{4}
 	s.Formats[66] = []callout.Format{format(t, 6602, 66, PotassiumIndex, "3.5", "5.1", "2.5", "6.5")}
-	s.Formats[55] = []callout.Format{format(t, 5501, 55, CountIndex, "13", "17", "7", "20"), format(t, 5503, 55, UnlimitedIndex, "1", "2", "", "")}
+	s.Formats[55] = []callout.Format{
+		format(t, 5501, 55, CountIndex, "13", "17", "7", "20"),
+		format(t, 5503, 55, UnlimitedIndex, "1", "2", "", ""),
+	}
 	s.Add(report(Potassium, Bill, 12, 66, 5), report(Count, Bill, 12, 55, 4), report(Second, SecondBill, 12, 66, 5),
 		report(Foreign, ForeignBill, 13, 66, 5))
 	return s
@@ -46,7 +49,12 @@ func format(t *testing.T, id, test int64, index int, low, high, criticalLow, cri
 		}
 		return &s
 	}
-	l := callout.Limits{Low: bound(low), High: bound(high), CriticalLow: bound(criticalLow), CriticalHigh: bound(criticalHigh)}
+	l := callout.Limits{
+		Low:          bound(low),
+		High:         bound(high),
+		CriticalLow:  bound(criticalLow),
+		CriticalHigh: bound(criticalHigh),
+	}
 	band := clinical.Band{Gender: 'A'}
 	var err error
 	if band.Reference.Normal, err = clinical.NewRange(l.Low, l.High); err != nil {

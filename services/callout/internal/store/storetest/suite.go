@@ -142,7 +142,11 @@ func scoped(b *Bench) {
 	b.want("another laboratory's bill", apperr.KindOf(err), apperr.NotFound)
 	_, err = b.Evaluate.Bill(b.T.Context(), Lab(b.T, 12), ForeignBill)
 	b.want("evaluate it", apperr.KindOf(err), apperr.NotFound)
-	b.want("save on it", apperr.KindOf(b.save(save.Callout{BillID: ForeignBill, ReportIDs: []int64{Foreign}})), apperr.NotFound)
+	b.want(
+		"save on it",
+		apperr.KindOf(b.save(save.Callout{BillID: ForeignBill, ReportIDs: []int64{Foreign}})),
+		apperr.NotFound,
+	)
 	b.want("save another bill's report", apperr.KindOf(b.save(save.Callout{ReportIDs: []int64{Second}})), apperr.Invalid)
 	b.want("their own", b.evaluate(13, Foreign), "7100 CALLOUT_PENDING")
 }
@@ -160,7 +164,11 @@ func called(b *Bench) {
 	b.must(err)
 	b.want("callouts", len(latest), 1)
 	told, ok := callout.ReadSnapshot(latest[0].ValuesMeta, Potassium)
-	b.want("what was said stays", fmt.Sprintf("%v %s %s", ok, told.Parameters[0].RawValue, told.Parameters[0].CriticalRange), "true 7.1 < 2.5 or > 6.5")
+	b.want(
+		"what was said stays",
+		fmt.Sprintf("%v %s %s", ok, told.Parameters[0].RawValue, told.Parameters[0].CriticalRange),
+		"true 7.1 < 2.5 or > 6.5",
+	)
 	logs, err := b.History.Logs(b.T.Context(), Lab(b.T, 12), []int64{Potassium})
 	b.must(err)
 	b.want("history", len(logs), 2)
@@ -181,14 +189,19 @@ func drafts(b *Bench) {
 	view, err = b.View(b.T.Context(), Lab(b.T, 12), Bill, everything)
 	b.must(err)
 	b.want("no draft", view.Draft == nil, true)
-	b.want("draft of what is done", apperr.KindOf(b.save(save.Callout{Draft: true, ReportIDs: []int64{Potassium}, Force: true})), apperr.Conflict)
+	b.want(
+		"draft of what is done",
+		apperr.KindOf(b.save(save.Callout{Draft: true, ReportIDs: []int64{Potassium}, Force: true})),
+		apperr.Conflict,
+	)
 }
 
 func reopened(b *Bench) {
 	b.pending()
 	b.must(b.save(save.Callout{ReportIDs: []int64{Potassium}}))
 	for _, step := range []struct{ value, want string }{
-		{"7.1", "7001 CALLOUT_DONE"}, {"4.0", "7001 CALLOUT_DONE"}, {"7.1", "7001 CALLOUT_DONE"}, {"1.9", "7001 CALLOUT_PENDING"},
+		{"7.1", "7001 CALLOUT_DONE"}, {"4.0", "7001 CALLOUT_DONE"}, {"7.1", "7001 CALLOUT_DONE"},
+		{"1.9", "7001 CALLOUT_PENDING"},
 	} {
 		b.SetValue(Potassium, PotassiumIndex, step.value)
 		b.want(step.value, b.evaluate(12, Potassium), step.want)
@@ -302,7 +315,12 @@ func forgotten(b *Bench) {
 	b.SetStatus(Potassium, callout.Normal) // the core writes the row with the values
 	b.must(b.Sweeper.RunOnce(b.T.Context()))
 	b.want("listed", b.listed(everything), "[7001 CALLOUT_PENDING 7.1]")
-	left, err := b.Sweeps.Unjudged(b.T.Context(), time.Time{}.AddDate(2000, 0, 0), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), 100)
+	left, err := b.Sweeps.Unjudged(
+		b.T.Context(),
+		time.Time{}.AddDate(2000, 0, 0),
+		time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC),
+		100,
+	)
 	b.must(err)
 	b.want("unjudged afterwards", left, "[]")
 }
@@ -331,7 +349,8 @@ func visibility(b *Bench) {
 	b.pending()
 	b.SetValue(Count, CountIndex, "5")
 	b.evaluate(12, Count)
-	const potassium, count, both = "[7001 CALLOUT_PENDING 7.1]", "[7002 CALLOUT_PENDING 5]", "[7001 CALLOUT_PENDING 7.1 7002 CALLOUT_PENDING 5]"
+	const potassium, count = "[7001 CALLOUT_PENDING 7.1]", "[7002 CALLOUT_PENDING 5]"
+	const both = "[7001 CALLOUT_PENDING 7.1 7002 CALLOUT_PENDING 5]"
 	for _, c := range []struct {
 		v    callout.Visibility
 		want string
@@ -368,10 +387,18 @@ func figures(b *Bench) {
 	b.Clock.Move(31 * time.Minute)
 	sum, err := b.Worklist.Summary(b.T.Context(), Lab(b.T, 12), "", "")
 	b.must(err)
-	b.want("summary", fmt.Sprint(sum.Open, sum.Overdue, sum.Called, sum.InTime, *sum.Median, *sum.P90, sum.Limit), "1 1 1 1 12 12 30m0s")
+	b.want(
+		"summary",
+		fmt.Sprint(sum.Open, sum.Overdue, sum.Called, sum.InTime, *sum.Median, *sum.P90, sum.Limit),
+		"1 1 1 1 12 12 30m0s",
+	)
 	open, err := b.Worklist.Open(b.T.Context(), Lab(b.T, 12), everything)
 	b.must(err)
-	b.want("worklist", fmt.Sprintf("%d %d %s", len(open.Items), open.Items[0].Report.ID, open.Items[0].DetectedAt.Format(time.TimeOnly)), "1 7002 09:12:00")
+	b.want(
+		"worklist",
+		fmt.Sprintf("%d %d %s", len(open.Items), open.Items[0].Report.ID, open.Items[0].DetectedAt.Format(time.TimeOnly)),
+		"1 7002 09:12:00",
+	)
 	other, err := b.Worklist.Open(b.T.Context(), Lab(b.T, 13), everything)
 	b.must(err)
 	b.want("another laboratory's worklist", len(other.Items), 0)

@@ -21,10 +21,11 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
-// What every store of the suite holds. Laboratory 12 has bill 400 of organisation 45 and doctor 301, with report Potassium of
-// test 66 (department 5) and report Count of test 55 (department 4); and bill 401 of the same patient with report Second of
-// test 66. Laboratory 13 has bill 500 with report Foreign of test 66. All states are 0, all samples collected, no values.
-// Index 2 of test 66 is normal from 3.5 to 5.1 and critical outside 2.5 to 6.5; index 1 of test 55 likewise 13 to 17 and
+// What every store of the suite holds. Laboratory 12 has bill 400 of organisation 45 and doctor 301, with report
+// Potassium of test 66 (department 5) and report Count of test 55 (department 4); and bill 401 of the same patient with
+// report Second of test 66. Laboratory 13 has bill 500 with report Foreign of test 66. All states are 0, all samples
+// collected, no values. Index 2 of test 66 is normal from 3.5 to 5.1 and critical outside 2.5 to 6.5; index 1 of test
+// 55 likewise 13 to 17 and
 // 7 to 20; index 3 of test 55 has no critical limits. Department 5 is doctor 302's, department 4 is lab user 78's.
 const (
 	Bill        = 400
@@ -133,13 +134,31 @@ func NewBench(t *testing.T, b Backend, c *Clock) *Bench {
 	m, wake := delivery.Messages{}, func() {}
 	x.List, x.History, x.Worklist = records.New(b), history.New(b), worklist.New(b, c)
 	x.Save = save.New(save.Deps{Store: b.Callouts, Messages: m, Clock: c, WakeRelay: wake, Counters: n, Signals: n})
-	x.Evaluate = evaluate.New(evaluate.Deps{Store: b.Evaluations, Messages: m, Clock: c, WakeRelay: wake, Counters: n, Signals: n})
-	x.Escalate = escalate.New(escalate.Deps{Store: b.Escalations, Messages: m, Clock: c, WakeRelay: wake, Counters: n, Signals: n})
+	x.Evaluate = evaluate.New(
+		evaluate.Deps{Store: b.Evaluations, Messages: m, Clock: c, WakeRelay: wake, Counters: n, Signals: n},
+	)
+	x.Escalate = escalate.New(
+		escalate.Deps{Store: b.Escalations, Messages: m, Clock: c, WakeRelay: wake, Counters: n, Signals: n},
+	)
 	x.Reaper = reap.New(reap.Deps{
-		Config: reap.Config{AdoptWithin: 100_000 * time.Hour}, Store: b.Reaps, Evaluator: x.Evaluate, Escalator: x.Escalate, Jobs: x.Jobs, Clock: c,
-		Log: silent(), Counters: n,
+		Config: reap.Config{
+			AdoptWithin: 100_000 * time.Hour,
+		},
+		Store:     b.Reaps,
+		Evaluator: x.Evaluate,
+		Escalator: x.Escalate,
+		Jobs:      x.Jobs,
+		Clock:     c,
+		Log:       silent(),
+		Counters:  n,
 	})
-	x.Sweeper = sweep.New(sweep.Config{Lookback: 1000 * 24 * time.Hour, Settled: -1000 * 24 * time.Hour}, b.Sweeps, x.Evaluate, c, n)
+	x.Sweeper = sweep.New(
+		sweep.Config{Lookback: 1000 * 24 * time.Hour, Settled: -1000 * 24 * time.Hour},
+		b.Sweeps,
+		x.Evaluate,
+		c,
+		n,
+	)
 	return x
 }
 

@@ -46,9 +46,21 @@ func (l *locked) write(ctx context.Context, row mapping.Row, actorID int64) erro
 		return taken(err, row)
 	}
 	labID := sql.NullInt64{Int64: l.lab.LabID(), Valid: l.lab.LabID() != 0}
-	_, err := l.tx.ExecContext(ctx, "INSERT INTO cell_counter_mappings (test_id, lab_id, `key`, cell_id, report_format_index,"+
-		" report_format_order, include_in_total, created_by, updated_by, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-		l.testID, labID, row.Key.String(), row.CellID, row.Parameter.Index, row.Parameter.Order, row.IncludeInTotal,
-		actorID, actorID, l.now, l.now)
+	_, err := l.tx.ExecContext(
+		ctx,
+		"INSERT INTO cell_counter_mappings (test_id, lab_id, `key`, cell_id, report_format_index,"+
+			" report_format_order, include_in_total, created_by, updated_by, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+		l.testID,
+		labID,
+		row.Key.String(),
+		row.CellID,
+		row.Parameter.Index,
+		row.Parameter.Order,
+		row.IncludeInTotal,
+		actorID,
+		actorID,
+		l.now,
+		l.now,
+	)
 	return taken(err, row)
 }

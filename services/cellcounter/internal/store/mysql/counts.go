@@ -48,7 +48,8 @@ type querier interface {
 
 func ownReport(ctx context.Context, q querier, lab authn.LabScope, reportID int64) error {
 	var id int64
-	err := q.QueryRowContext(ctx, "SELECT id FROM labReportRelation WHERE id = ? AND labId_id = ?", reportID, lab.LabID()).Scan(&id)
+	err := q.QueryRowContext(ctx, "SELECT id FROM labReportRelation WHERE id = ? AND labId_id = ?", reportID, lab.LabID()).
+		Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return observe.ErrNoReport
 	}

@@ -50,7 +50,8 @@ ON DUPLICATE KEY UPDATE test_id = VALUES(test_id)`, l.testID, l.lab.LabID(), l.t
 		return mysqldb.Wrap("lock scope", err)
 	}
 	err = l.tx.QueryRowContext(ctx, "SELECT target_count FROM cell_counter_setting WHERE test_id = ? AND lab_scope = ? FOR UPDATE",
-		l.testID, l.lab.LabID()).Scan(&id)
+		l.testID, l.lab.LabID()).
+		Scan(&id)
 	return mysqldb.Wrap("lock scope", err)
 }
 
@@ -61,8 +62,13 @@ func (l *locked) Rows(ctx context.Context) ([]mapping.Row, error) { return l.row
 func (l *locked) Defaults(ctx context.Context) ([]mapping.Row, error) { return l.rows(ctx, 0) }
 
 func (l *locked) rows(ctx context.Context, scope int64) ([]mapping.Row, error) {
-	rows, err := l.tx.QueryContext(ctx, "SELECT id, `key`, cell_id, report_format_index, report_format_order, include_in_total"+
-		" FROM cell_counter_mappings WHERE test_id = ? AND lab_scope = ? ORDER BY id", l.testID, scope)
+	rows, err := l.tx.QueryContext(
+		ctx,
+		"SELECT id, `key`, cell_id, report_format_index, report_format_order, include_in_total"+
+			" FROM cell_counter_mappings WHERE test_id = ? AND lab_scope = ? ORDER BY id",
+		l.testID,
+		scope,
+	)
 	if err != nil {
 		return nil, mysqldb.Wrap("read mappings", err)
 	}
@@ -82,7 +88,11 @@ func (l *locked) rows(ctx context.Context, scope int64) ([]mapping.Row, error) {
 
 // Formats implements configure.Locked.
 func (l *locked) Formats(ctx context.Context) (map[int64]mapping.Parameter, error) {
-	rows, err := l.tx.QueryContext(ctx, "SELECT id, `index`, `order` FROM ReportFormat WHERE testId_id = ? AND isDisabled = 0", l.testID)
+	rows, err := l.tx.QueryContext(
+		ctx,
+		"SELECT id, `index`, `order` FROM ReportFormat WHERE testId_id = ? AND isDisabled = 0",
+		l.testID,
+	)
 	if err != nil {
 		return nil, mysqldb.Wrap("read report formats", err)
 	}

@@ -17,7 +17,8 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
-// What every store of the suite holds: test 55 is laboratory 12's with parameters 1 to 5, of which Disabled is off; test
+// What every store of the suite holds: test 55 is laboratory 12's with parameters 1 to 5, of which Disabled is off;
+// test
 // 56 is every laboratory's with parameter 1. Cell Retired is disabled. Report 7001 is laboratory 12's.
 const (
 	OwnTest    = 55
@@ -106,7 +107,15 @@ func ownHideDefaults(t *testing.T, s Store) {
 	lab, other := Lab(t, 12), Lab(t, 13)
 	expect(t, view(t, s, SharedTest, lab), false, mapping.DefaultTarget)
 	must(t, apply(t, s, authn.LabScope{}, SharedTest, nil, []mapping.Row{Row("a", 1, 1)}))
-	must(t, s.Lock(t.Context(), SharedTest, authn.LabScope{}, func(l configure.Locked) error { return l.SetTarget(t.Context(), 200) }))
+	must(
+		t,
+		s.Lock(
+			t.Context(),
+			SharedTest,
+			authn.LabScope{},
+			func(l configure.Locked) error { return l.SetTarget(t.Context(), 200) },
+		),
+	)
 	expect(t, view(t, s, SharedTest, lab), false, 200, Row("a", 1, 1))
 	must(t, apply(t, s, lab, SharedTest, nil, []mapping.Row{Row("b", 1, 2)}))
 	expect(t, view(t, s, SharedTest, lab), true, 200, Row("b", 1, 2))
@@ -219,7 +228,12 @@ func references(t *testing.T, s Store) {
 
 func counts(t *testing.T, s Store) {
 	lab, key := Lab(t, 12), observe.Key{ReportID: Report, TestID: OwnTest, Observer: 2}
-	first := observe.Count{Observer: 2, Tallies: []counting.Tally{{CellID: 1, Count: 60, InTotal: true}}, CountedBy: 77, CountedAt: 5}
+	first := observe.Count{
+		Observer:  2,
+		Tallies:   []counting.Tally{{CellID: 1, Count: 60, InTotal: true}},
+		CountedBy: 77,
+		CountedAt: 5,
+	}
 	must(t, s.SaveCount(t.Context(), lab, key, first))
 	second := first
 	second.Tallies = []counting.Tally{{CellID: 1, Count: 61, InTotal: true}, {CellID: 2, Count: 3}}

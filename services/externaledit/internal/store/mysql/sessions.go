@@ -11,7 +11,8 @@ import (
 )
 
 const sessionColumns = `SELECT id, lab_id, lab_report_id, template_id, template_path, word_file_path,
-  pdf_file_path, token_id, author_id, author_name, is_active, revision, reserved, created_at, updated_at, saved_at,
+  pdf_file_path, token_id, author_id, author_name, is_active, revision,
+  reserved, created_at, updated_at, saved_at,
   expires_at, ended_at, end_reason, ended_by_name
 FROM external_edit_session`
 
@@ -64,7 +65,8 @@ func fit(name string) string {
 // Insert stores a new session and gives it its id.
 func (l *locked) Insert(ctx context.Context, s *session.Session) error {
 	result, err := l.tx.ExecContext(ctx, `INSERT INTO external_edit_session (lab_id, lab_report_id,
-  template_id, template_path, word_file_path, pdf_file_path, token_id, author_id, author_name, is_active, revision, reserved, created_at, updated_at, expires_at)
+  template_id, template_path, word_file_path, pdf_file_path, token_id, author_id, author_name, is_active, revision,
+  reserved, created_at, updated_at, expires_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
 		l.scope.LabID(), s.ReportID, s.TemplateID, s.Template, s.Files.Word, s.Files.PDF,
 		s.TokenID, s.Author.ID, fit(s.Author.Name),
@@ -82,7 +84,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
 // Update stores what may change of a session.
 func (l *locked) Update(ctx context.Context, s *session.Session) error {
 	_, err := l.tx.ExecContext(ctx, `UPDATE external_edit_session SET word_file_path = ?, pdf_file_path = ?,
-  is_active = ?, revision = ?, reserved = ?, updated_at = ?, saved_at = ?, expires_at = ?, ended_at = ?, end_reason = ?, ended_by_name = ?
+  is_active = ?, revision = ?, reserved = ?, updated_at = ?, saved_at = ?,
+  expires_at = ?, ended_at = ?, end_reason = ?, ended_by_name = ?
 WHERE id = ? AND lab_id = ?`,
 		s.Files.Word, s.Files.PDF, s.End == session.Active, s.Revision, s.Reserved,
 		s.UpdatedAt.UnixMilli(), instant(s.SavedAt),

@@ -56,10 +56,16 @@ func Opened() session.Session {
 // Run checks the store that open makes for each test: empty, but for report 7001 of laboratory 12 and 7101 of 13.
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	tests := map[string]func(*testing.T, Subject){
-		"a session reads back": sessions, "one session is active": oneActive, "other laboratories see nothing": laboratories,
-		"a failure changes nothing": rollback, "templates": templates, "a key answers twice": once,
-		"an upload becomes a revision or is abandoned": uploads, "revisions": revisions, "the sweeper finds what is left": sweeping,
-		"a session outlives its report": orphans,
+		"a session reads back":                         sessions,
+		"one session is active":                        oneActive,
+		"other laboratories see nothing":               laboratories,
+		"a failure changes nothing":                    rollback,
+		"templates":                                    templates,
+		"a key answers twice":                          once,
+		"an upload becomes a revision or is abandoned": uploads,
+		"revisions":                                    revisions,
+		"the sweeper finds what is left":               sweeping,
+		"a session outlives its report":                orphans,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

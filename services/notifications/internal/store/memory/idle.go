@@ -46,7 +46,13 @@ func (s *Store) Suspect(_ context.Context, lab authn.LabScope, token string, bef
 }
 
 // Retire implements sweep.Store.
-func (s *Store) Retire(_ context.Context, lab authn.LabScope, token string, before time.Time, unsubscribe func([]string) error) (bool, error) {
+func (s *Store) Retire(
+	_ context.Context,
+	lab authn.LabScope,
+	token string,
+	before time.Time,
+	unsubscribe func([]string) error,
+) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d, idle := s.idle(lab, token, before)

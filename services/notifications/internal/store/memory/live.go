@@ -32,7 +32,12 @@ func (s *Store) Position(_ context.Context, v notification.Viewer, id int64) (li
 }
 
 // After implements live.Store.
-func (s *Store) After(_ context.Context, v notification.Viewer, p live.Position, limit int) ([]notification.Notification, error) {
+func (s *Store) After(
+	_ context.Context,
+	v notification.Viewer,
+	p live.Position,
+	limit int,
+) ([]notification.Notification, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []notification.Notification
@@ -46,5 +51,11 @@ func (s *Store) After(_ context.Context, v notification.Viewer, p live.Position,
 
 // shown is a notification as the viewer sees it.
 func (s *Store) shown(v notification.Viewer, n stored) notification.Notification {
-	return notification.Notification{ID: n.id, TypeID: n.TypeID, Message: n.Message, CreatedAt: n.created, ReadOn: s.readOn(v, n.id)}
+	return notification.Notification{
+		ID:        n.id,
+		TypeID:    n.TypeID,
+		Message:   n.Message,
+		CreatedAt: n.created,
+		ReadOn:    s.readOn(v, n.id),
+	}
 }

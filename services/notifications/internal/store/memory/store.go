@@ -1,4 +1,5 @@
-// Package memory keeps the state of notifications in maps, for tests of the use cases. It passes the suite of storetest.
+// Package memory keeps the state of notifications in maps, for tests of the use cases. It passes the suite of
+// storetest.
 package memory
 
 import (
@@ -59,8 +60,20 @@ type labActivity struct {
 func New() *Store {
 	return &Store{
 		Types: []notification.Kind{
-			{ID: 1, Category: "report", Name: "organisation_report_ready", UserCategory: "org", DefaultParams: []byte(`{"title":"Report ready"}`)},
-			{ID: 2, Category: "report", Name: "critical_report", UserCategory: "org", DefaultParams: []byte(`{"title":"Critical report"}`)},
+			{
+				ID:            1,
+				Category:      "report",
+				Name:          "organisation_report_ready",
+				UserCategory:  "org",
+				DefaultParams: []byte(`{"title":"Report ready"}`),
+			},
+			{
+				ID:            2,
+				Category:      "report",
+				Name:          "critical_report",
+				UserCategory:  "org",
+				DefaultParams: []byte(`{"title":"Critical report"}`),
+			},
 		},
 		Users: map[int64]User{77: {LabID: 12}, 79: {LabID: 12, Admin: true}, 87: {LabID: 13}},
 		read:  map[reader]*int64{}, labs: map[ownSwitch]bool{}, users: map[ownSwitch]bool{}, devices: map[string]owned{},
@@ -103,7 +116,10 @@ func (s *Store) visible(v notification.Viewer, w notification.Window) []stored {
 			list = append(list, n)
 		}
 	}
-	slices.SortFunc(list, func(a, b stored) int { return cmp.Or(cmp.Compare(b.created, a.created), cmp.Compare(b.id, a.id)) })
+	slices.SortFunc(
+		list,
+		func(a, b stored) int { return cmp.Or(cmp.Compare(b.created, a.created), cmp.Compare(b.id, a.id)) },
+	)
 	return list
 }
 
@@ -112,7 +128,12 @@ func (s *Store) readOn(v notification.Viewer, id int64) *int64 {
 }
 
 // List implements inbox.Store.
-func (s *Store) List(_ context.Context, v notification.Viewer, w notification.Window, p inbox.Page) ([]notification.Notification, error) {
+func (s *Store) List(
+	_ context.Context,
+	v notification.Viewer,
+	w notification.Window,
+	p inbox.Page,
+) ([]notification.Notification, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.visible(v, w)
@@ -138,7 +159,11 @@ func (s *Store) Unread(_ context.Context, v notification.Viewer, w notification.
 }
 
 // ActivitiesOf implements inbox.Store.
-func (s *Store) ActivitiesOf(_ context.Context, lab authn.LabScope, ids []int64) (map[int64][]notification.Activity, error) {
+func (s *Store) ActivitiesOf(
+	_ context.Context,
+	lab authn.LabScope,
+	ids []int64,
+) (map[int64][]notification.Activity, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := map[int64][]notification.Activity{}
@@ -151,7 +176,12 @@ func (s *Store) ActivitiesOf(_ context.Context, lab authn.LabScope, ids []int64)
 }
 
 // Activities implements inbox.Store.
-func (s *Store) Activities(_ context.Context, v notification.Viewer, w notification.Window, limit int) ([]notification.Activity, error) {
+func (s *Store) Activities(
+	_ context.Context,
+	v notification.Viewer,
+	w notification.Window,
+	limit int,
+) ([]notification.Activity, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []notification.Activity
@@ -186,13 +216,22 @@ func (s *Store) mark(v notification.Viewer, id int64, a notification.Action, now
 		seconds := now.Unix()
 		s.read[at] = &seconds
 	}
-	s.activities = append(s.activities, labActivity{v.Lab.LabID(), notification.Activity{ID: int64(len(s.activities) + 1), NotificationID: id,
-		Activity: string(a), UserID: v.ID, UserName: v.Name, Username: v.Username, At: now.Unix()}})
+	s.activities = append(
+		s.activities,
+		labActivity{v.Lab.LabID(), notification.Activity{ID: int64(len(s.activities) + 1), NotificationID: id,
+			Activity: string(a), UserID: v.ID, UserName: v.Name, Username: v.Username, At: now.Unix()}},
+	)
 	return s.read[at]
 }
 
 // MarkRead implements inbox.Store.
-func (s *Store) MarkRead(_ context.Context, v notification.Viewer, w notification.Window, limit int, now time.Time) (int, error) {
+func (s *Store) MarkRead(
+	_ context.Context,
+	v notification.Viewer,
+	w notification.Window,
+	limit int,
+	now time.Time,
+) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0

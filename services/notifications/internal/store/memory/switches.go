@@ -44,7 +44,13 @@ func (s *Store) Kind(ctx context.Context, lab authn.LabScope, typeID int64) (not
 }
 
 // SetKinds implements preference.Store.
-func (s *Store) SetKinds(_ context.Context, lab authn.LabScope, switches []notification.Switch, _ int64, _ time.Time) error {
+func (s *Store) SetKinds(
+	_ context.Context,
+	lab authn.LabScope,
+	switches []notification.Switch,
+	_ int64,
+	_ time.Time,
+) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range switches {
@@ -107,7 +113,13 @@ func (s *Store) Claim(_ context.Context, v notification.Viewer, d device.Device,
 }
 
 // SaveTopics implements device.Store.
-func (s *Store) SaveTopics(_ context.Context, v notification.Viewer, token string, l device.Lists, now time.Time) error {
+func (s *Store) SaveTopics(
+	_ context.Context,
+	v notification.Viewer,
+	token string,
+	l device.Lists,
+	now time.Time,
+) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d, ok := s.devices[token]

@@ -23,12 +23,24 @@ func (s *Store) Add(
 	}
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		id, added = 0, false
-		result, err := tx.ExecContext(ctx, "INSERT INTO Notifications (lab_id, org_id, lab_user_id, doctor_id, notification_type_id, message,"+
-			" context, topic, dedupe_key, created_at) VALUES (?,?,?,?,?,?,?,?,?,?)", lab.LabID(), null(n.OrgID), null(n.LabUserID),
-			null(n.DoctorID), n.TypeID, string(message), string(n.Context), n.Topic,
-			sql.NullString{String: n.DedupeKey, Valid: n.DedupeKey != ""}, now.Unix())
+		result, err := tx.ExecContext(
+			ctx,
+			"INSERT INTO Notifications (lab_id, org_id, lab_user_id, doctor_id, notification_type_id, message,"+
+				" context, topic, dedupe_key, created_at) VALUES (?,?,?,?,?,?,?,?,?,?)",
+			lab.LabID(),
+			null(n.OrgID),
+			null(n.LabUserID),
+			null(n.DoctorID),
+			n.TypeID,
+			string(message),
+			string(n.Context),
+			n.Topic,
+			sql.NullString{String: n.DedupeKey, Valid: n.DedupeKey != ""},
+			now.Unix(),
+		)
 		if mysqldb.IsDuplicate(err) {
-			return tx.QueryRowContext(ctx, "SELECT id FROM Notifications WHERE dedupe_key = ? AND lab_id = ?", n.DedupeKey, lab.LabID()).Scan(&id)
+			return tx.QueryRowContext(ctx, "SELECT id FROM Notifications WHERE dedupe_key = ? AND lab_id = ?", n.DedupeKey, lab.LabID()).
+				Scan(&id)
 		}
 		if err != nil {
 			return err

@@ -28,20 +28,44 @@ func ownerOf(v notification.Viewer) owner {
 }
 
 // Claim implements device.Store.
-func (s *Store) Claim(ctx context.Context, v notification.Viewer, d device.Device, now time.Time) (l device.Lists, err error) {
+func (s *Store) Claim(
+	ctx context.Context,
+	v notification.Viewer,
+	d device.Device,
+	now time.Time,
+) (l device.Lists, err error) {
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		o := ownerOf(v)
-		_, err := tx.ExecContext(ctx, "INSERT INTO FcmDevices (token, lab_id, topics, last_activity, created_at) VALUES (?,?,'[]',?,?)"+
-			" ON DUPLICATE KEY UPDATE token = VALUES(token)", d.Token, v.Lab.LabID(), now.UnixMilli(), now.UnixMilli())
+		_, err := tx.ExecContext(
+			ctx,
+			"INSERT INTO FcmDevices (token, lab_id, topics, last_activity, created_at) VALUES (?,?,'[]',?,?)"+
+				" ON DUPLICATE KEY UPDATE token = VALUES(token)",
+			d.Token,
+			v.Lab.LabID(),
+			now.UnixMilli(),
+			now.UnixMilli(),
+		)
 		if err != nil {
 			return err
 		}
-		if l, err = scanLists(tx.QueryRowContext(ctx, "SELECT topics, pending_topics FROM FcmDevices WHERE token = ? FOR UPDATE", d.Token).Scan); err != nil {
+		if l, err = scanLists(
+			tx.QueryRowContext(ctx, "SELECT topics, pending_topics FROM FcmDevices WHERE token = ? FOR UPDATE", d.Token).Scan,
+		); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE FcmDevices SET lab_id = ?, org_id = ?, lab_user_id = ?, doctor_id = ?, device_id = ?, platform = ?,"+
-			" last_activity = ? WHERE token = ?", v.Lab.LabID(), o.org, o.labUser, o.doctor, text(d.DeviceID), text(d.Platform),
-			now.UnixMilli(), d.Token)
+		_, err = tx.ExecContext(
+			ctx,
+			"UPDATE FcmDevices SET lab_id = ?, org_id = ?, lab_user_id = ?, doctor_id = ?, device_id = ?, platform = ?,"+
+				" last_activity = ? WHERE token = ?",
+			v.Lab.LabID(),
+			o.org,
+			o.labUser,
+			o.doctor,
+			text(d.DeviceID),
+			text(d.Platform),
+			now.UnixMilli(),
+			d.Token,
+		)
 		return err
 	})
 	return l, mysqldb.Wrap("claim device", err)
@@ -49,8 +73,8 @@ func (s *Store) Claim(ctx context.Context, v notification.Viewer, d device.Devic
 
 func text(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
 
-// scanLists reads the columns topics and pending_topics, after more. A list that cannot be read is empty: its topics are
-// subscribed anew, which does no harm.
+// scanLists reads the columns topics and pending_topics, after more. A list that cannot be read is empty: its topics
+// are subscribed anew, which does no harm.
 func scanLists(scan func(...any) error, more ...any) (device.Lists, error) {
 	var confirmed, pending []byte
 	if err := scan(append(more, &confirmed, &pending)...); err != nil {
@@ -76,7 +100,13 @@ func topicsColumn(topics []string) (string, error) {
 }
 
 // SaveTopics implements device.Store.
-func (s *Store) SaveTopics(ctx context.Context, v notification.Viewer, token string, l device.Lists, now time.Time) error {
+func (s *Store) SaveTopics(
+	ctx context.Context,
+	v notification.Viewer,
+	token string,
+	l device.Lists,
+	now time.Time,
+) error {
 	confirmed, err := topicsColumn(l.Confirmed)
 	if err != nil {
 		return mysqldb.Wrap("encode topics", err)
@@ -90,7 +120,8 @@ func (s *Store) SaveTopics(ctx context.Context, v notification.Viewer, token str
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		var id int64
 		err := tx.QueryRowContext(ctx, "SELECT id FROM FcmDevices WHERE token = ? AND lab_id = ? AND org_id <=> ? AND lab_user_id <=> ?"+
-			" AND doctor_id <=> ? FOR UPDATE", token, v.Lab.LabID(), o.org, o.labUser, o.doctor).Scan(&id)
+			" AND doctor_id <=> ? FOR UPDATE", token, v.Lab.LabID(), o.org, o.labUser, o.doctor).
+			Scan(&id)
 		if moved = errors.Is(err, sql.ErrNoRows); moved {
 			return nil
 		}
@@ -109,8 +140,10 @@ func (s *Store) SaveTopics(ctx context.Context, v notification.Viewer, token str
 
 // Find implements device.Store.
 func (s *Store) Find(ctx context.Context, lab authn.LabScope, token string) (l device.Lists, found bool, err error) {
-	l, err = scanLists(s.db.QueryRowContext(ctx, "SELECT topics, pending_topics FROM FcmDevices WHERE token = ? AND lab_id = ?",
-		token, lab.LabID()).Scan)
+	l, err = scanLists(
+		s.db.QueryRowContext(ctx, "SELECT topics, pending_topics FROM FcmDevices WHERE token = ? AND lab_id = ?",
+			token, lab.LabID()).Scan,
+	)
 	if errors.Is(err, sql.ErrNoRows) {
 		return device.Lists{}, false, nil
 	}
@@ -125,8 +158,13 @@ func (s *Store) Forget(ctx context.Context, lab authn.LabScope, token string) er
 
 // OfUser implements device.Store.
 func (s *Store) OfUser(ctx context.Context, lab authn.LabScope, userID int64) ([]device.Device, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT token, topics, pending_topics FROM FcmDevices WHERE lab_id = ? AND lab_user_id = ? AND org_id IS NULL"+
-		" AND doctor_id IS NULL ORDER BY id", lab.LabID(), userID)
+	rows, err := s.db.QueryContext(
+		ctx,
+		"SELECT token, topics, pending_topics FROM FcmDevices WHERE lab_id = ? AND lab_user_id = ? AND org_id IS NULL"+
+			" AND doctor_id IS NULL ORDER BY id",
+		lab.LabID(),
+		userID,
+	)
 	if err != nil {
 		return nil, mysqldb.Wrap("read devices", err)
 	}

@@ -13,7 +13,12 @@ import (
 
 // Lead implements sweep.Store.
 func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error {
-	_, err := mysqldb.Lead(ctx, s.db, "sweep_notifications", func(ctx context.Context, _ *sql.Conn) error { return work(ctx) })
+	_, err := mysqldb.Lead(
+		ctx,
+		s.db,
+		"sweep_notifications",
+		func(ctx context.Context, _ *sql.Conn) error { return work(ctx) },
+	)
 	return err
 }
 
@@ -67,12 +72,19 @@ func (s *Store) Retire(
 
 // whileIdle holds the device's row during do; it returns false when there is no such idle device.
 func (s *Store) whileIdle(
-	ctx context.Context, lab authn.LabScope, token string, before time.Time, do func(tx *sql.Tx, id int64, topics []string) error,
+	ctx context.Context,
+	lab authn.LabScope,
+	token string,
+	before time.Time,
+	do func(tx *sql.Tx, id int64, topics []string) error,
 ) (idle bool, err error) {
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		var id int64
-		l, err := scanLists(tx.QueryRowContext(ctx, "SELECT id, topics, pending_topics FROM FcmDevices WHERE token = ? AND lab_id = ?"+
-			" AND last_activity < ? FOR UPDATE", token, lab.LabID(), before.UnixMilli()).Scan, &id)
+		l, err := scanLists(
+			tx.QueryRowContext(ctx, "SELECT id, topics, pending_topics FROM FcmDevices WHERE token = ? AND lab_id = ?"+
+				" AND last_activity < ? FOR UPDATE", token, lab.LabID(), before.UnixMilli()).Scan,
+			&id,
+		)
 		if idle = !errors.Is(err, sql.ErrNoRows); !idle {
 			return nil
 		}

@@ -88,7 +88,8 @@ func (s *Store) Unread(ctx context.Context, v notification.Viewer, w notificatio
 	args = append([]any{v.Type, v.ID}, args...)
 	var n int64
 	err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT n.id FROM Notifications n"+readStateJoin+" WHERE "+condition+
-		" AND n.created_at BETWEEN ? AND ? AND r.read_on IS NULL LIMIT ?) unread", append(args, w.From, w.To, most)...).Scan(&n)
+		" AND n.created_at BETWEEN ? AND ? AND r.read_on IS NULL LIMIT ?) unread", append(args, w.From, w.To, most)...).
+		Scan(&n)
 	return n, mysqldb.Wrap("count unread", err)
 }
 
@@ -114,7 +115,11 @@ func (s *Store) activities(ctx context.Context, query string, args []any, each f
 const idsPerStatement = 2_000
 
 // ActivitiesOf implements inbox.Store.
-func (s *Store) ActivitiesOf(ctx context.Context, lab authn.LabScope, ids []int64) (map[int64][]notification.Activity, error) {
+func (s *Store) ActivitiesOf(
+	ctx context.Context,
+	lab authn.LabScope,
+	ids []int64,
+) (map[int64][]notification.Activity, error) {
 	found := map[int64][]notification.Activity{}
 	for len(ids) > 0 {
 		some := ids[:min(len(ids), idsPerStatement)]
@@ -134,7 +139,12 @@ func (s *Store) ActivitiesOf(ctx context.Context, lab authn.LabScope, ids []int6
 }
 
 // Activities implements inbox.Store.
-func (s *Store) Activities(ctx context.Context, v notification.Viewer, w notification.Window, limit int) ([]notification.Activity, error) {
+func (s *Store) Activities(
+	ctx context.Context,
+	v notification.Viewer,
+	w notification.Window,
+	limit int,
+) ([]notification.Activity, error) {
 	condition, args := visible(v)
 	args = append(args, v.Lab.LabID(), w.From, w.To, limit)
 	var list []notification.Activity
@@ -151,7 +161,9 @@ func (s *Store) Mark(
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		condition, args := visible(v)
 		var found int64
-		err := tx.QueryRowContext(ctx, "SELECT n.id FROM Notifications n WHERE "+condition+" AND n.id = ?", append(args, id)...).Scan(&found)
+		err := tx.QueryRowContext(ctx,
+			"SELECT n.id FROM Notifications n WHERE "+condition+" AND n.id = ?", append(args, id)...).
+			Scan(&found)
 		if errors.Is(err, sql.ErrNoRows) {
 			return notification.ErrNotFound
 		}
@@ -164,15 +176,29 @@ func (s *Store) Mark(
 	return readOn, mysqldb.Wrap("mark notification", err)
 }
 
-func mark(ctx context.Context, tx *sql.Tx, v notification.Viewer, id int64, a notification.Action, now time.Time) (*int64, error) {
-	_, err := tx.ExecContext(ctx, "INSERT INTO NotificationReadState (notification_id, user_type, user_id) VALUES (?, ?, ?)"+
-		" ON DUPLICATE KEY UPDATE user_id = VALUES(user_id)", id, v.Type, v.ID)
+func mark(
+	ctx context.Context,
+	tx *sql.Tx,
+	v notification.Viewer,
+	id int64,
+	a notification.Action,
+	now time.Time,
+) (*int64, error) {
+	_, err := tx.ExecContext(
+		ctx,
+		"INSERT INTO NotificationReadState (notification_id, user_type, user_id) VALUES (?, ?, ?)"+
+			" ON DUPLICATE KEY UPDATE user_id = VALUES(user_id)",
+		id,
+		v.Type,
+		v.ID,
+	)
 	if err != nil {
 		return nil, err
 	}
 	var before *int64
 	err = tx.QueryRowContext(ctx, "SELECT read_on FROM NotificationReadState WHERE notification_id = ? AND user_type = ? AND user_id = ? FOR UPDATE",
-		id, v.Type, v.ID).Scan(&before)
+		id, v.Type, v.ID).
+		Scan(&before)
 	if err != nil {
 		return nil, err
 	}
@@ -184,21 +210,37 @@ func mark(ctx context.Context, tx *sql.Tx, v notification.Viewer, id int64, a no
 		seconds := now.Unix()
 		after = &seconds
 	}
-	_, err = tx.ExecContext(ctx, "UPDATE NotificationReadState SET read_on = ? WHERE notification_id = ? AND user_type = ? AND user_id = ?",
-		after, id, v.Type, v.ID)
+	_, err = tx.ExecContext(
+		ctx,
+		"UPDATE NotificationReadState SET read_on = ? WHERE notification_id = ? AND user_type = ? AND user_id = ?",
+		after,
+		id,
+		v.Type,
+		v.ID,
+	)
 	if err != nil {
 		return nil, err
 	}
 	return after, noteActivity(ctx, tx, v, []int64{id}, string(a), now)
 }
 
-func noteActivity(ctx context.Context, tx *sql.Tx, v notification.Viewer, ids []int64, activity string, now time.Time) error {
+func noteActivity(
+	ctx context.Context,
+	tx *sql.Tx,
+	v notification.Viewer,
+	ids []int64,
+	activity string,
+	now time.Time,
+) error {
 	var args []any
 	for _, id := range ids {
 		args = append(args, id, v.Lab.LabID(), v.Type, v.ID, v.Name, v.Username, activity, now.Unix())
 	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO NotificationActivity (notification_id, lab_id, user_type, user_id, user_name, username, activity,"+
-		" activity_at) VALUES (?,?,?,?,?,?,?,?)"+strings.Repeat(",(?,?,?,?,?,?,?,?)", len(ids)-1), args...)
+	_, err := tx.ExecContext(
+		ctx,
+		"INSERT INTO NotificationActivity (notification_id, lab_id, user_type, user_id, user_name, username, activity,"+
+			" activity_at) VALUES (?,?,?,?,?,?,?,?)"+strings.Repeat(",(?,?,?,?,?,?,?,?)", len(ids)-1),
+		args...)
 	return err
 }
 
@@ -216,8 +258,14 @@ func (s *Store) MarkRead(
 		for _, id := range ids {
 			args = append(args, id, v.Type, v.ID, now.Unix())
 		}
-		_, err = tx.ExecContext(ctx, "INSERT INTO NotificationReadState (notification_id, user_type, user_id, read_on) VALUES (?,?,?,?)"+
-			strings.Repeat(",(?,?,?,?)", marked-1)+" ON DUPLICATE KEY UPDATE read_on = IFNULL(read_on, VALUES(read_on))", args...)
+		_, err = tx.ExecContext(
+			ctx,
+			"INSERT INTO NotificationReadState (notification_id, user_type, user_id, read_on) VALUES (?,?,?,?)"+
+				strings.Repeat(
+					",(?,?,?,?)",
+					marked-1,
+				)+" ON DUPLICATE KEY UPDATE read_on = IFNULL(read_on, VALUES(read_on))",
+			args...)
 		if err != nil {
 			return err
 		}

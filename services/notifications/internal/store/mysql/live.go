@@ -35,10 +35,19 @@ func (s *Store) Position(ctx context.Context, v notification.Viewer, id int64) (
 }
 
 // After implements live.Store.
-func (s *Store) After(ctx context.Context, v notification.Viewer, p live.Position, limit int) ([]notification.Notification, error) {
+func (s *Store) After(
+	ctx context.Context,
+	v notification.Viewer,
+	p live.Position,
+	limit int,
+) ([]notification.Notification, error) {
 	condition, args := visible(v)
 	args = append([]any{v.Type, v.ID}, args...)
-	return s.notifications(ctx, "SELECT n.id, n.notification_type_id, n.message, n.created_at, r.read_on FROM Notifications n"+
-		readStateJoin+" WHERE "+condition+" AND n.created_at >= ? AND (n.created_at > ? OR n.id > ?)"+
-		" ORDER BY n.created_at, n.id LIMIT ?", append(args, p.CreatedAt, p.CreatedAt, p.ID, limit))
+	return s.notifications(
+		ctx,
+		"SELECT n.id, n.notification_type_id, n.message, n.created_at, r.read_on FROM Notifications n"+
+			readStateJoin+" WHERE "+condition+" AND n.created_at >= ? AND (n.created_at > ? OR n.id > ?)"+
+			" ORDER BY n.created_at, n.id LIMIT ?",
+		append(args, p.CreatedAt, p.CreatedAt, p.ID, limit),
+	)
 }

@@ -28,7 +28,11 @@ func scanKind(scan func(...any) error, more ...any) (notification.Kind, error) {
 
 // Kinds implements preference.Store.
 func (s *Store) Kinds(ctx context.Context, lab authn.LabScope) ([]notification.Kind, error) {
-	rows, err := s.db.QueryContext(ctx, kindColumns+kindTables+" WHERE m.is_active = 1 ORDER BY m.`order`, m.id", lab.LabID())
+	rows, err := s.db.QueryContext(
+		ctx,
+		kindColumns+kindTables+" WHERE m.is_active = 1 ORDER BY m.`order`, m.id",
+		lab.LabID(),
+	)
 	if err != nil {
 		return nil, mysqldb.Wrap("read notification types", err)
 	}
@@ -55,12 +59,26 @@ func (s *Store) Kind(ctx context.Context, lab authn.LabScope, typeID int64) (not
 }
 
 // SetKinds implements preference.Store.
-func (s *Store) SetKinds(ctx context.Context, lab authn.LabScope, switches []notification.Switch, actorID int64, now time.Time) error {
+func (s *Store) SetKinds(
+	ctx context.Context,
+	lab authn.LabScope,
+	switches []notification.Switch,
+	actorID int64,
+	now time.Time,
+) error {
 	return mysqldb.Wrap("save notification types", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		for _, one := range switches {
-			_, err := tx.ExecContext(ctx, "INSERT INTO LabNotificationTypes (lab_id, notification_type_id, is_disabled, updated_by, updated_at)"+
-				" VALUES (?,?,?,?,?) ON DUPLICATE KEY UPDATE is_disabled = VALUES(is_disabled), updated_by = VALUES(updated_by),"+
-				" updated_at = VALUES(updated_at)", lab.LabID(), one.TypeID, one.Disabled, actorID, now.UnixMilli())
+			_, err := tx.ExecContext(
+				ctx,
+				"INSERT INTO LabNotificationTypes (lab_id, notification_type_id, is_disabled, updated_by, updated_at)"+
+					" VALUES (?,?,?,?,?) ON DUPLICATE KEY UPDATE is_disabled = VALUES(is_disabled), updated_by = VALUES(updated_by),"+
+					" updated_at = VALUES(updated_at)",
+				lab.LabID(),
+				one.TypeID,
+				one.Disabled,
+				actorID,
+				now.UnixMilli(),
+			)
 			if err != nil {
 				return err
 			}
@@ -71,7 +89,8 @@ func (s *Store) SetKinds(ctx context.Context, lab authn.LabScope, switches []not
 
 // User implements preference.Store.
 func (s *Store) User(ctx context.Context, lab authn.LabScope, userID int64) (exists, admin bool, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT isAdmin FROM labUser WHERE id = ? AND labId_id = ?", userID, lab.LabID()).Scan(&admin)
+	err = s.db.QueryRowContext(ctx, "SELECT isAdmin FROM labUser WHERE id = ? AND labId_id = ?", userID, lab.LabID()).
+		Scan(&admin)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, false, nil
 	}
@@ -100,13 +119,25 @@ func (s *Store) Preferences(ctx context.Context, lab authn.LabScope, userID int6
 
 // SetPreferences implements preference.Store.
 func (s *Store) SetPreferences(
-	ctx context.Context, lab authn.LabScope, userID int64, switches []notification.Switch, after outbox.Event, now time.Time,
+	ctx context.Context,
+	lab authn.LabScope,
+	userID int64,
+	switches []notification.Switch,
+	after outbox.Event,
+	now time.Time,
 ) error {
 	return mysqldb.Wrap("save preferences", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		for _, one := range switches {
-			_, err := tx.ExecContext(ctx, "INSERT INTO UserNotificationPreferences (lab_id, lab_user_id, notification_type_id, is_disabled, updated_at)"+
-				" VALUES (?,?,?,?,?) ON DUPLICATE KEY UPDATE lab_id = VALUES(lab_id), is_disabled = VALUES(is_disabled), updated_at = VALUES(updated_at)",
-				lab.LabID(), userID, one.TypeID, one.Disabled, now.UnixMilli())
+			_, err := tx.ExecContext(
+				ctx,
+				"INSERT INTO UserNotificationPreferences (lab_id, lab_user_id, notification_type_id, is_disabled, updated_at)"+
+					" VALUES (?,?,?,?,?) ON DUPLICATE KEY UPDATE lab_id = VALUES(lab_id), is_disabled = VALUES(is_disabled), updated_at = VALUES(updated_at)",
+				lab.LabID(),
+				userID,
+				one.TypeID,
+				one.Disabled,
+				now.UnixMilli(),
+			)
 			if err != nil {
 				return err
 			}

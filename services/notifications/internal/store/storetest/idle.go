@@ -57,7 +57,12 @@ func idle(t *testing.T, s Store) {
 	if done, err := s.Suspect(ctx, asha.Lab, "old", cutoff); !done || err != nil {
 		t.Fatal(done, err)
 	}
-	if l, _, err := s.Find(ctx, asha.Lab, "old"); err != nil || len(l.Confirmed) != 0 || !slices.Equal(l.Pending, []string{"a", "b"}) {
+	if l, _, err := s.Find(
+		ctx,
+		asha.Lab,
+		"old",
+	); err != nil || len(l.Confirmed) != 0 ||
+		!slices.Equal(l.Pending, []string{"a", "b"}) {
 		t.Fatalf("%+v, %v", l, err)
 	}
 	away = errors.New("502")
@@ -65,7 +70,14 @@ func idle(t *testing.T, s Store) {
 		t.Fatal("a provider that is away, and the device is forgotten", err)
 	}
 	away, topics = nil, nil
-	if done, err := s.Retire(ctx, asha.Lab, "old", cutoff, unsubscribe); !done || err != nil || !slices.Equal(topics, []string{"a", "b"}) {
+	if done, err := s.Retire(
+		ctx,
+		asha.Lab,
+		"old",
+		cutoff,
+		unsubscribe,
+	); !done || err != nil ||
+		!slices.Equal(topics, []string{"a", "b"}) {
 		t.Fatal(done, err, topics)
 	}
 	if _, there, err := s.Find(ctx, asha.Lab, "old"); there || err != nil {

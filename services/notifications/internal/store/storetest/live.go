@@ -53,10 +53,19 @@ func after(t *testing.T, s Store) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if p, err := s.Newest(t.Context(), organization); err != nil || p != (live.Position{CreatedAt: start.Unix(), ID: last}) {
+	if p, err := s.Newest(
+		t.Context(),
+		organization,
+	); err != nil ||
+		p != (live.Position{CreatedAt: start.Unix(), ID: last}) {
 		t.Errorf("newest %v %v", p, err)
 	}
-	if p, err := s.Position(t.Context(), asha, late); err != nil || p != (live.Position{CreatedAt: start.Unix() - 1, ID: late}) {
+	if p, err := s.Position(
+		t.Context(),
+		asha,
+		late,
+	); err != nil ||
+		p != (live.Position{CreatedAt: start.Unix() - 1, ID: late}) {
 		t.Errorf("%v %v", p, err)
 	}
 	if _, err := s.Position(t.Context(), organization, late); !errors.Is(err, notification.ErrNotFound) {

@@ -51,7 +51,10 @@ func viewer(t testing.TB, p authn.Principal) notification.Viewer {
 
 func user(t testing.TB, lab, id int64) notification.Viewer {
 	t.Helper()
-	return viewer(t, authn.Principal{SessionType: authn.LabUser, LabID: lab, LabUserID: id, FullName: "Asha R", Username: "asha"})
+	return viewer(
+		t,
+		authn.Principal{SessionType: authn.LabUser, LabID: lab, LabUserID: id, FullName: "Asha R", Username: "asha"},
+	)
 }
 
 func must(t testing.TB, err error) {
@@ -134,7 +137,11 @@ func audiences(t *testing.T, s Store) {
 		}
 		for _, id := range []int64{org, doctor, own, other} {
 			_, err := s.Mark(t.Context(), c.v, id, notification.Unread, start)
-			if visible := slices.Contains(c.want, id); visible != (err == nil) || (!visible && !errors.Is(err, notification.ErrNotFound)) {
+			if visible := slices.Contains(
+				c.want,
+				id,
+			); visible != (err == nil) ||
+				(!visible && !errors.Is(err, notification.ErrNotFound)) {
 				t.Errorf("%s marks %d: %v", name, id, err)
 			}
 		}
@@ -188,7 +195,14 @@ func reading(t *testing.T, s Store) {
 	must(t, err)
 	want := []notification.Activity{
 		{NotificationID: id, Activity: "read", UserID: 77, UserName: "Asha R", Username: "asha", At: start.Unix()},
-		{NotificationID: id, Activity: "unread", UserID: 77, UserName: "Asha R", Username: "asha", At: start.Add(time.Minute).Unix()},
+		{
+			NotificationID: id,
+			Activity:       "unread",
+			UserID:         77,
+			UserName:       "Asha R",
+			Username:       "asha",
+			At:             start.Add(time.Minute).Unix(),
+		},
 	}
 	for i := range activities[id] {
 		activities[id][i].ID = 0
@@ -282,7 +296,17 @@ func switches(t *testing.T, s Store) {
 	}
 	after, _ := event(1)
 	must(t, s.SetPreferences(ctx, v.Lab, 77, []notification.Switch{{TypeID: 1, Disabled: true}}, after, start))
-	must(t, s.SetPreferences(ctx, v.Lab, 77, []notification.Switch{{TypeID: 1, Disabled: true}, {TypeID: 2, Disabled: false}}, after, start))
+	must(
+		t,
+		s.SetPreferences(
+			ctx,
+			v.Lab,
+			77,
+			[]notification.Switch{{TypeID: 1, Disabled: true}, {TypeID: 2, Disabled: false}},
+			after,
+			start,
+		),
+	)
 	if got := wanted(); !slices.Equal(got, []int64{2}) || len(s.Events()) != 2 {
 		t.Fatalf("without type 1: %v, %d messages", got, len(s.Events()))
 	}
@@ -322,7 +346,12 @@ func handOver(t *testing.T, s Store) {
 		t.Fatalf("the former login still writes: %v", err)
 	}
 	must(t, s.Forget(ctx, user(t, 13, 87).Lab, "T"))
-	if topics, found, err := s.Find(ctx, asha.Lab, "T"); err != nil || !found || len(topics.Confirmed) != 1 || len(topics.Pending) != 1 {
+	if topics, found, err := s.Find(
+		ctx,
+		asha.Lab,
+		"T",
+	); err != nil || !found || len(topics.Confirmed) != 1 ||
+		len(topics.Pending) != 1 {
 		t.Fatalf("another laboratory forgets it: %v, %v, %v", topics, found, err)
 	}
 	if _, found, err := s.Find(ctx, user(t, 13, 87).Lab, "T"); err != nil || found {
@@ -344,7 +373,13 @@ func devices(t *testing.T, s Store) {
 	}
 	list, err := s.OfUser(ctx, asha.Lab, 77)
 	must(t, err)
-	if diff := cmp.Diff([]device.Device{{Token: "A", Lists: device.Lists{Confirmed: []string{"x"}}}, {Token: "B", Lists: device.Lists{Confirmed: []string{"x"}}}}, byToken(list)); diff != "" {
+	if diff := cmp.Diff(
+		[]device.Device{
+			{Token: "A", Lists: device.Lists{Confirmed: []string{"x"}}},
+			{Token: "B", Lists: device.Lists{Confirmed: []string{"x"}}},
+		},
+		byToken(list),
+	); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -21,8 +21,7 @@ type answer struct {
 			Value    int64  `json:"value"`
 			Relation string `json:"relation"`
 		} `json:"total"`
-		Top  float64 `json:"max_score"` // of all pages; 0 without hits
-		Hits []hit   `json:"hits"`
+		Hits []hit `json:"hits"`
 	} `json:"hits"`
 	Aggregations struct {
 		Buckets struct {

@@ -173,7 +173,9 @@ func TestReadyAsksForTheAliasAndTheSchema(t *testing.T) {
 		handler http.HandlerFunc
 		words   string
 	}{
-		"fits":           {answers(200, meta("user_meta.rev", "2")), ""},
+		"fits":           {answers(200, meta("user_meta.rev", "3")), ""},
+		"the one before": {answers(200, meta("user_meta.rev", "2")), ""},
+		"a later one":    {answers(200, meta("user_meta.rev", "4")), "cdc rebuild"},
 		"another domain": {answers(200, meta("offset", "2")), "cdc rebuild"},
 		"another schema": {answers(200, meta("user_meta.rev", "1")), "cdc rebuild"},
 		"no meta":        {answers(200, `{"user_details":{"mappings":{}}}`), "cdc rebuild"},

@@ -19,7 +19,7 @@ type request struct {
 	From    int              `json:"from"`
 	Size    int              `json:"size"`
 	Count   int              `json:"track_total_hits"`
-	Top     bool             `json:"track_scores"` // the best score of all pages, although the order is ours
+	Top     bool             `json:"track_scores"`
 	Timeout string           `json:"timeout"`
 	Source  []string         `json:"_source"`
 	Query   query            `json:"query"`

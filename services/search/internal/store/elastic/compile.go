@@ -39,15 +39,18 @@ func (c compiler) first(typed string, fields []search.Field, effort search.Effor
 	return p
 }
 
-// second plans what is done when the first search, all of which it finds again, finds few: words of names may sound alike or have
-// typing errors. False when no word may.
-func (c compiler) second(typed string, fields []search.Field, effort search.Effort) (plan, bool) {
+// second plans what is done when the first search finds few: words of names may sound alike or have typing errors. It finds again
+// what first does, where that is not empty. False when no word may.
+func (c compiler) second(first plan, typed string, fields []search.Field, effort search.Effort) (plan, bool) {
 	if effort != search.Full || !slices.Contains(fields, search.FullName) {
 		return plan{}, false
 	}
 	t := parse(userindex.Latin(userindex.Describe(typed).Name))
-	p := c.first(typed, fields, effort)
+	p := plan{clauses: slices.Clone(first.clauses), byWord: slices.Clone(first.byWord)}
 	if slices.ContainsFunc(t.words, mayBeWrong) {
+		if !strings.ContainsFunc(typed, isNoName) { // a mere name
+			fields = []search.Field{search.FullName}
+		}
 		if words := c.everyWord(t, fields, tierTypo); len(words) > 0 {
 			p.add(tierTypo, words)
 			return p, true

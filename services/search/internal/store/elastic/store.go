@@ -39,13 +39,20 @@ func (s *Store) Search(ctx context.Context, scope search.Scope, q search.Query, 
 	if err != nil || result.Partial || result.Total >= enough {
 		return result, err
 	}
-	second, ok := s.compile.second(q.Text, q.Fields, effort)
+	if result.Total == 0 {
+		first = plan{} // nothing to find again
+	}
+	second, ok := s.compile.second(first, q.Text, q.Fields, effort)
 	if !ok {
 		return result, nil
 	}
-	again, err := s.run(ctx, &second, scope, q, recent)
+	again, err := s.search(ctx, &second, scope, q, recent)
 	again.Took += result.Took
-	if err != nil && len(result.Hits) > 0 && !errors.Is(err, errCanceled) {
+	switch {
+	case err == nil:
+		again.ByBucket = withRest(result.ByBucket, again.Total) // a name that is like the text adds patients alone
+		return again, nil
+	case len(result.Hits) > 0 && !errors.Is(err, errCanceled):
 		result.Partial = true
 		return result, nil
 	}
@@ -55,13 +62,27 @@ func (s *Store) Search(ctx context.Context, scope search.Scope, q search.Query, 
 // enough are the hits of a first request that make a second one needless.
 const enough = 10
 
-// run sends a plan. A plan without a way to find anything needs no engine.
+// run makes a search and counts what it found. Hits that cannot be counted are an answer in part.
 func (s *Store) run(ctx context.Context, p *plan, scope search.Scope, q search.Query, recent *recency) (search.Result, error) {
-	if p.empty() {
-		return search.Result{ByBucket: counts(0, nil)}, nil
+	result, err := s.search(ctx, p, scope, q, recent)
+	if err != nil {
+		return search.Result{}, err
 	}
-	r := p.body(scope, q, recent, engineTime(ctx))
-	found, err := s.send(ctx, scope, r)
+	if result.ByBucket, err = s.count(ctx, p, scope, q, &result); err != nil {
+		if errors.Is(err, errCanceled) {
+			return search.Result{}, err
+		}
+		result.ByBucket, result.Partial = withRest(nil, result.Total), true
+	}
+	return result, nil
+}
+
+// search sends a plan. A plan without a way to find anything needs no engine.
+func (s *Store) search(ctx context.Context, p *plan, scope search.Scope, q search.Query, recent *recency) (search.Result, error) {
+	if p.empty() {
+		return search.Result{}, nil
+	}
+	found, err := s.send(ctx, scope, p.body(scope, q, recent, engineTime(ctx)))
 	if err != nil {
 		return search.Result{}, s.fault(ctx, err)
 	}

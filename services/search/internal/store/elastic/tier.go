@@ -48,11 +48,13 @@ func (t tier) rank() int {
 		return 2
 	case tierJoined:
 		return 3
+	case tierMixed:
+		return 4
 	}
-	return 4
+	return 5
 }
 
-const ranks = 5
+const ranks = 6
 
 // tierOf reads what the engine says of a hit: "words/full_name". Names of leaves of mixed queries have the number of the word
 // behind that, the query itself has only the tier.

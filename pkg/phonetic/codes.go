@@ -28,12 +28,18 @@ func codesOf(word string) []string {
 	if len(word) == 1 {
 		return []string{strings.ToUpper(word)}
 	}
-	first, second := matchr.DoubleMetaphone(strings.ToUpper(respell(word)))
+	spelled := respell(word)
+	first, second := matchr.DoubleMetaphone(strings.ToUpper(spelled))
 	first, second = strings.TrimSpace(first), strings.TrimSpace(second) // it pads some words with a blank
 	if startsWithVowel(second) && !startsWithVowel(first) {
-		return []string{first} // J as in José, which is not how it sounds here
+		second = "" // J as in José, which is not how it sounds here
 	}
-	return []string{first, second}
+	codes := []string{first, second}
+	// In the east v is said as b, and written so: Bimal is Vimal. No other code begins with B, so that neither meets P or F.
+	if (spelled[0] == 'v' || spelled[0] == 'b') && len(first) > 1 {
+		codes = append(codes, "B"+first[1:])
+	}
+	return codes
 }
 
 // startsWithVowel tells whether a code begins with A, which stands for every vowel.

@@ -4,14 +4,24 @@ import "strings"
 
 // spellings are read at each position from the top, so the longer come first.
 var spellings = strings.NewReplacer(
+	"dny", "gy", "jny", "gy", "jn", "gy",
 	"ksh", "x", "chh", "ch", "tch", "ch",
 	"sh", "s", "th", "t", "dh", "d", "bh", "b", "kh", "k", "gh", "g", "ph", "f", "jh", "j",
 	"aa", "a", "ee", "i", "ii", "i", "oo", "u", "uu", "u", "ou", "au", "ow", "au",
-	"w", "v", "q", "k",
+	"w", "v", "q", "k", "z", "j",
 )
+
+// short are the abbreviations of names that are in use.
+var short = map[string]string{"md": "mohammed", "mohd": "mohammed", "mohmd": "mohammed", "muhd": "mohammed", "mohamd": "mohammed"}
 
 // respell writes word, letters a to z, in the one spelling that all usual spellings share.
 func respell(word string) string {
+	if long := short[word]; long != "" {
+		word = long
+	}
+	if strings.HasSuffix(word, "bh") {
+		word = strings.TrimSuffix(word, "bh") + "v"
+	}
 	return single(spellings.Replace(word))
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/edge"
 )
 
-//go:embed assets callout cellcounter
+//go:embed assets callout cellcounter search
 var files embed.FS
 
 // List returns the pages of the public listener.
@@ -18,6 +18,7 @@ func List() []edge.Page {
 		edge.Static("/assets", folder("assets")),
 		edge.Static("/callout", folder("callout")),
 		edge.Static("/cell-counter", folder("cellcounter")),
+		edge.Static("/search", folder("search")),
 	}
 }
 

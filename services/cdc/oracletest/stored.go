@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/userindex"
 )
 
 // Stored reads the living rows of user_meta as documents, to be compared with Expected.
@@ -66,7 +68,7 @@ func Normal(source map[string]any) Document {
 	d := Document{}
 	for field, v := range source {
 		switch field {
-		case "rev", "updated_at", "former_lab_ids", "full_name_phonetic", "source_ts_ms":
+		case "rev", "updated_at", "former_lab_ids", "source_ts_ms", userindex.Sounds, userindex.Joined, userindex.Misspelled, userindex.Identifiers:
 			continue
 		}
 		switch v := v.(type) {

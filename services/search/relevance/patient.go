@@ -19,7 +19,9 @@ type Patient struct {
 	BillIDs          []int64
 	LabReportIDs     []int64
 	SampleIDs        []string
-	LastBillTime     int64 // epoch milliseconds
+	LastBillTime     int64  // epoch milliseconds
+	Gender           string // "" where the set does not say
+	Age              string
 
 	names []name // of the words
 }

@@ -65,3 +65,23 @@ func TestFiguresCountPlacesAndStrangers(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestTheSetWrittenByHandIsLargeAndComplete(t *testing.T) {
+	t.Parallel()
+	patients, texts := relevance.ByHand(7, 8)
+	if len(patients) < 2*260 || len(texts) < 250 {
+		t.Errorf("%d patients of two laboratories, %d texts", len(patients), len(texts))
+	}
+	labs := map[int64]int64{}
+	for _, p := range patients {
+		if labs[p.UserID] != 0 || p.Gender == "" || p.Contact == "" {
+			t.Errorf("patient %d stands there twice or lacks something", p.UserID)
+		}
+		labs[p.UserID] = p.LabID
+	}
+	for _, j := range texts {
+		if j.Kind == "" || j.Text == "" || j.LabID != 7 || labs[j.Want] != 7 {
+			t.Errorf("%+v", j)
+		}
+	}
+}

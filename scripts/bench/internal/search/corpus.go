@@ -13,6 +13,7 @@ const (
 	firstLaboratory = 1001
 	patientsSeed    = 1
 	textsSeed       = 2
+	handLaboratory  = 2001 // of the set that people wrote; the next one holds the same people
 )
 
 // corpus is who is in the index and what is asked.
@@ -20,6 +21,9 @@ type corpus struct {
 	sizes    sizes
 	patients []relevance.Patient // by laboratory
 	texts    []relevance.Judgement
+
+	hand      []relevance.Patient // of laboratories of their own
+	handTexts []relevance.Judgement
 }
 
 func newCorpus(s sizes) *corpus {
@@ -29,6 +33,7 @@ func newCorpus(s sizes) *corpus {
 	}
 	c := &corpus{sizes: s, patients: relevance.Patients(patientsSeed, s.patients/s.laboratories, labs...)}
 	c.texts = append(c.judgements(textsSeed), c.strangers()...)
+	c.hand, c.handTexts = relevance.ByHand(handLaboratory, handLaboratory+1)
 	return c
 }
 
@@ -66,14 +71,17 @@ func (c *corpus) strangers() []relevance.Judgement {
 
 // rows are the patients as user_meta has them. What no text asks for is filled in as well: answers carry it.
 func (c *corpus) rows() []cdc.Row {
-	rows := make([]cdc.Row, 0, len(c.patients))
-	for _, p := range c.patients {
+	rows := make([]cdc.Row, 0, len(c.patients)+len(c.hand))
+	for _, p := range slices.Concat(c.patients, c.hand) {
 		branch, org, billed := p.UserID%5+1, p.UserID%40+1, p.LastBillTime
 		row := cdc.Row{UserID: p.UserID, LabID: p.LabID, FullName: p.Name(), Contact: p.Contact, AlternateContact: p.AlternateContact, Email: p.Email,
 			LabPatientID: p.LabPatientID, NationalIdentityNumber: p.NationalID, OrderNumbers: p.OrderNumbers, BillIDs: p.BillIDs,
 			LabReportIDs: p.LabReportIDs, SampleIDs: p.SampleIDs, LastBillTime: &billed, UpdatedAt: billed,
 			Gender: []string{"Male", "Female"}[p.UserID%2], Age: fmt.Sprintf("%d Y", p.UserID%90), DateOfBirth: fmt.Sprintf("%d-%02d-%02d", 1936+p.UserID%90, 1+p.UserID%12, 1+p.UserID%28),
 			BranchID: &branch, OrgID: &org, BranchIDs: []int64{branch}, OrgIDs: []int64{org}}
+		if p.Gender != "" {
+			row.Gender, row.Age = p.Gender, p.Age
+		}
 		rows = append(rows, row)
 	}
 	return rows

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
@@ -23,16 +24,37 @@ func Relevance(ctx context.Context, r *report.Report) error {
 				}
 			}
 		}
+		handOurs, handPeer := places{side: b.ours}, places{side: b.peer}
+		for _, one := range []*places{&handOurs, &handPeer} {
+			if err := one.measureHand(ctx, r, b.corpus.handTexts); err != nil {
+				return err
+			}
+		}
+		ours.alien += handOurs.alien
 		r.Correct("texts", texts)
+		r.Correct("texts_by_hand", len(b.corpus.handTexts))
 		r.Correct("cross_lab_hits_"+peerName, peer.alien)
 		if ours.alien > 0 {
 			return fmt.Errorf("%d hits are of another laboratory", ours.alien)
 		}
 		r.Higher("mrr", "", ours.mrr, peerName, peer.mrr)
 		r.Higher("recall_at_10", "", ours.recall, peerName, peer.recall)
-		r.Lower("cross_lab_hits", "", ours.aliens, "", nil)
+		r.Higher("mrr_by_hand", "", handOurs.mrr, peerName, handPeer.mrr)
+		r.Higher("recall_at_10_by_hand", "", handOurs.recall, peerName, handPeer.recall)
+		r.Lower("cross_lab_hits", "", append(ours.aliens, handOurs.aliens...), "", nil)
 		return nil
 	})
+}
+
+// measureHand leaves texts in other scripts out of the figures, but not out of what is printed, nor their strangers.
+func (p *places) measureHand(ctx context.Context, r *report.Report, texts []relevance.Judgement) error {
+	scripts := slices.DeleteFunc(slices.Clone(texts), func(j relevance.Judgement) bool { return j.Kind != relevance.Script })
+	apart := places{side: p.side}
+	if err := apart.measure(ctx, r, scripts); err != nil {
+		return err
+	}
+	p.alien = apart.alien
+	return p.measure(ctx, r, slices.DeleteFunc(slices.Clone(texts), func(j relevance.Judgement) bool { return j.Kind == relevance.Script }))
 }
 
 // places are where one side put those who were meant, a figure for each set of texts.

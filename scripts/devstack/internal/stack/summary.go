@@ -70,7 +70,8 @@ Demo laboratory: the session cookie is sessionid=demo-lab-user (8 hours; a new s
   curl -s -b sessionid=demo-organization {{.Gateway}}/api-v3/notifications/all
 {{- if .Pipeline}}
 
-  # a patient, by a part of the name; a typing error, a telephone's last digits and a sample's number work as well
+  # a patient, by a part of the name; a typing error, a telephone's last digits and a sample's number work as well; as somebody types:
+  # {{.Gateway}}/search/ (in a browser with that cookie)
   curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/api/v1/users/search -d '{"query":"rahul sha"}'
 {{- end}}
 {{else}}

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/labplatform/labplatform/pkg/testkit/property"
+	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/document/documenttest"
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
@@ -25,7 +26,7 @@ var update = flag.Bool("update", false, "write the golden file")
 
 func TestTheFieldsAreTheColumnsOfUserMeta(t *testing.T) {
 	t.Parallel()
-	want := []string{"full_name_phonetic"}
+	want := []string{userindex.Sounds, userindex.Joined, userindex.Misspelled, userindex.Identifiers}
 	column := regexp.MustCompile(`(?m)^\s*(?:ADD COLUMN (?:IF NOT EXISTS )?)?(\w+) (?:BIGINT|INT|TINYINT|JSON|DATE|VARCHAR)\b`)
 	for _, name := range []string{"00001_user_meta.sql", "00003_user_meta_person.sql"} {
 		text, err := migrations.Files.ReadFile(name)
@@ -77,7 +78,11 @@ func TestADocumentHoldsWhatTheRowSays(t *testing.T) {
 		Contact: "+91 98765-43210", Email: "r@x.in", DateOfBirth: "1990-02-11", OrderNumbers: []string{"ord-1"}, SampleIDs: []string{"s~1/2"},
 		BillIDs: []int64{9001, 9002}, LrfIDs: []string{"l1"}, LastBillTime: &bill, Rev: 5, UpdatedAt: 1_790_000_100_000}
 	want := `{"user_id":501,"lab_id":12,"former_lab_ids":[7],"branch_id":3,"lab_patient_id":"P-000501","full_name":"Rahul \"R\" Sharma",` +
-		`"full_name_phonetic":["RHL","R","SRM"],"contact":"919876543210","email":"r@x.in","date_of_birth":"1990-02-11","bill_ids":[9001,9002],` +
+		`"full_name_phonetic":["RHL","R","SRM"],` +
+		`"full_name_joined":["r","rahul","rahulr","rahulrsharma","rahulsharma","rrahul","rrs","rsharma","sharma","sharmar","sharmarahul"],` +
+		`"full_name_deletions":["ahul","harma","rahl","rahu","rahul","raul","rhul","sarma","shama","shara","sharm","sharma","shrma"],` +
+		`"identifier_forms":["lab_patient_id:000501","lab_patient_id:501","lab_patient_id:P000501","lab_patient_id:P501","order_numbers:ORD1",` +
+		`"sample_ids:S12","lrf_ids:L1"],"contact":"919876543210","email":"r@x.in","date_of_birth":"1990-02-11","bill_ids":[9001,9002],` +
 		`"order_numbers":["ORD-1"],"sample_ids":["S~1/2"],"lrf_ids":["l1"],"last_bill_time":1790000000000,"is_deleted":false,"rev":5,"updated_at":1790000100000}`
 	if diff := cmp.Diff(want, string(document.NewEncoder().Document(&row))); diff != "" {
 		t.Error(diff)

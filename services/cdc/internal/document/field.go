@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/labplatform/labplatform/pkg/phonetic"
+	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
@@ -18,7 +19,7 @@ type field struct {
 	put func(b []byte, r *projection.Row) []byte
 }
 
-// fields are the columns of user_meta without source_ts_ms, and the sound of the name. Change Schema with it.
+// fields are the columns of user_meta without source_ts_ms, and the forms of package userindex. Change Schema with it.
 func fields() []field {
 	return []field{
 		{"user_id", numbered, number(func(r *projection.Row) int64 { return r.UserID })},
@@ -29,7 +30,10 @@ func fields() []field {
 		{"cc_id", integer, optional(func(r *projection.Row) *int64 { return r.CCID })},
 		{"lab_patient_id", identifier, text(func(r *projection.Row) string { return r.LabPatientID })},
 		{"full_name", person, text(func(r *projection.Row) string { return r.FullName })},
-		{"full_name_phonetic", keyword, texts(func(r *projection.Row) []string { return phonetic.Codes(r.FullName) })},
+		{userindex.Sounds, keyword, texts(func(r *projection.Row) []string { return phonetic.Codes(userindex.Latin(r.FullName)) })},
+		{userindex.Joined, joined, texts(func(r *projection.Row) []string { return userindex.Names(r.FullName) })},
+		{userindex.Misspelled, form, texts(func(r *projection.Row) []string { return userindex.Misspellings(r.FullName) })},
+		{userindex.Identifiers, form, texts(identifierForms)},
 		{"contact", phone, text(func(r *projection.Row) string { return Digits(r.Contact) })},
 		{"alternate_contact", phone, text(func(r *projection.Row) string { return Digits(r.AlternateContact) })},
 		{"email", folded, text(func(r *projection.Row) string { return r.Email })},
@@ -54,6 +58,26 @@ func fields() []field {
 		{"rev", long, number(func(r *projection.Row) int64 { return r.Rev })},
 		{"updated_at", millis, number(func(r *projection.Row) int64 { return r.UpdatedAt })},
 	}
+}
+
+// identifierForms are those of every identifier that holds more than a number of ours.
+func identifierForms(r *projection.Row) []string {
+	var forms []string
+	add := func(field string, ids ...string) {
+		for _, id := range ids {
+			for _, form := range userindex.Compacts(id) {
+				forms = append(forms, userindex.IdentifierForm(field, form))
+			}
+		}
+	}
+	add("lab_patient_id", r.LabPatientID)
+	add("passport_no", r.PassportNo)
+	add("national_identity_number", r.NationalIdentityNumber)
+	add("order_numbers", r.OrderNumbers...)
+	add("sample_ids", r.SampleIDs...)
+	add("manual_sample_ids", r.ManualSampleIDs...)
+	add("lrf_ids", r.LrfIDs...)
+	return forms
 }
 
 // inStub are the fields of a document that only says that there is nothing here.

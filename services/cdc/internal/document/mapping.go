@@ -8,7 +8,7 @@ import (
 
 // Schema numbers the list of fields and the way in which they are analysed. An index made for another one is refused:
 // rebuild makes a new index.
-const Schema = 2
+const Schema = 3
 
 // VersionDomain names where the versions of the documents come from. Two domains must never meet in one index.
 const VersionDomain = "user_meta.rev"
@@ -62,9 +62,16 @@ func person() object {
 	}}
 }
 
-// phone is a number of digits, found by its first digits or by its last 4 to 10.
+// form is one of package userindex, found whole. Nothing is sorted or counted by it.
+func form() object { return object{"type": "keyword", "doc_values": false} }
+
+// joined is a form of a name, found by its beginning.
+func joined() object { return grams("joined", "joined_query") }
+
+// phone is a number of digits, found by its first digits, by its last 4 to 10, or by 4 to 9 from its middle.
 func phone() object {
 	return object{"type": "keyword", "normalizer": "digits", "fields": object{
+		"middle": grams("phone_middle", "phone_middle_query"),
 		"prefix": grams("phone_prefix", "phone_prefix_query"),
 		"suffix": grams("phone_suffix", "phone_suffix_query"),
 	}}
@@ -75,7 +82,7 @@ func grams(analyzer, query string) object {
 	return object{"type": "text", "analyzer": analyzer, "search_analyzer": query, "norms": false, "index_options": "docs"}
 }
 
-// analysis uses only what a plain server has: the standard and keyword tokenizers and seven filters.
+// analysis uses only what a plain server has: three tokenizers and eight filters.
 func analysis() object {
 	custom := func(tokenizer string, characters []string, filters ...string) object {
 		return object{"type": "custom", "tokenizer": tokenizer, "char_filter": characters, "filter": filters}
@@ -92,6 +99,7 @@ func analysis() object {
 			"first_1_20": object{"type": "edge_ngram", "min_gram": 1, "max_gram": 20},
 			"first_3_15": object{"type": "edge_ngram", "min_gram": 3, "max_gram": 15},
 			"first_4_10": object{"type": "edge_ngram", "min_gram": 4, "max_gram": 10},
+			"any_4_9":    object{"type": "ngram", "min_gram": 4, "max_gram": 9},
 			"at_most_10": object{"type": "truncate", "length": 10},
 			"at_most_15": object{"type": "truncate", "length": 15},
 			"at_most_20": object{"type": "truncate", "length": 20},
@@ -103,6 +111,10 @@ func analysis() object {
 			"identifier_prefix":       custom("keyword", nil, "lowercase", "asciifolding", "first_1_20"),
 			"identifier_prefix_query": custom("keyword", nil, "lowercase", "asciifolding", "at_most_20"),
 			"segment":                 custom("standard", []string{"segments"}, "lowercase", "asciifolding"),
+			"joined":                  custom("keyword", nil, "first_1_20"),
+			"joined_query":            custom("whitespace", nil, "at_most_20"),
+			"phone_middle":            custom("keyword", digits, "any_4_9"),
+			"phone_middle_query":      custom("keyword", digits),
 			"phone_prefix":            custom("keyword", digits, "first_3_15"),
 			"phone_prefix_query":      custom("keyword", digits, "at_most_15"),
 			"phone_suffix":            custom("keyword", digits, "reverse", "first_4_10"),
@@ -134,6 +146,7 @@ func Index(s Settings, aliases map[string]bool) []byte {
 			"number_of_replicas": s.Replicas,
 			"refresh_interval":   fmt.Sprintf("%dms", s.RefreshInterval.Milliseconds()),
 			"max_result_window":  MaxResultWindow,
+			"max_ngram_diff":     5,
 		}, "analysis": analysis()},
 		"mappings": object{
 			"dynamic":    "strict",

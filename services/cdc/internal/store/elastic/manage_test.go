@@ -28,7 +28,7 @@ func TestTheFirstIndexIsMadeOnceByMany(t *testing.T) {
 	}
 	all.Wait()
 	layout, err := s.Layout(t.Context())
-	want := elastic.Layout{{Name: s.Alias + "_v1", Number: 1, Live: true, Write: true, Schema: 2, Domain: "user_meta.rev", Routing: true}}
+	want := elastic.Layout{{Name: s.Alias + "_v1", Number: 1, Live: true, Write: true, Schema: 3, Domain: "user_meta.rev", Routing: true}}
 	if diff := cmp.Diff(want, layout); err != nil || diff != "" {
 		t.Errorf("layout: %v %s", err, diff)
 	}

@@ -21,8 +21,7 @@ type answer struct {
 			Value    int64  `json:"value"`
 			Relation string `json:"relation"`
 		} `json:"total"`
-		Top  float64 `json:"max_score"` // of all pages; 0 without hits
-		Hits []hit   `json:"hits"`
+		Hits []hit `json:"hits"`
 	} `json:"hits"`
 	Aggregations struct {
 		Buckets struct {
@@ -51,29 +50,12 @@ func (a *answer) result() (search.Result, error) {
 		}
 		return search.Result{}, errUnavailable.WithCause(errShard)
 	}
-	found := map[search.Bucket]int64{}
-	for b, in := range a.Aggregations.Buckets.Buckets {
-		found[b] = in.Count
-	}
-	r.ByBucket = counts(r.Total, found)
 	for _, h := range a.Hits.Hits {
 		one := search.Hit{Person: h.Source.person(), Score: h.Score}
 		one.Bucket, one.Matched = reason(h.Found)
 		r.Hits = append(r.Hits, one)
 	}
 	return r, nil
-}
-
-// counts lists every bucket. Without counts of the engine all hits are patients'.
-func counts(total int64, found map[search.Bucket]int64) map[search.Bucket]int64 {
-	all := map[search.Bucket]int64{}
-	for _, b := range search.Buckets() {
-		all[b] = found[b]
-	}
-	if len(found) == 0 {
-		all[search.Patient] = total
-	}
-	return all
 }
 
 // source is a document of the index.

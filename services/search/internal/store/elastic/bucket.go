@@ -42,13 +42,12 @@ func decide(groups []group, b search.Bucket) query {
 func reason(found []string) (search.Bucket, []search.Field) {
 	bucket, rank := search.Patient, ranks
 	matched := map[search.Field]bool{}
-	byWord := slices.Contains(found, tierMixed.String()) || slices.Contains(found, tierTypo.String())
 	for _, label := range found {
 		t, field, ok := tierOf(label)
 		if !ok || field == "" {
 			continue
 		}
-		if matched[field] = matched[field] || byWord || (t != tierMixed && t != tierTypo); t.rank() > rank {
+		if matched[field] = matched[field] || (t != tierMixed && t != tierTypo) || slices.Contains(found, t.String()); t.rank() > rank {
 			continue
 		}
 		if b := field.Bucket(); t.rank() < rank || order(b) < order(bucket) {

@@ -2,7 +2,9 @@ package elastic
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
@@ -14,7 +16,7 @@ type compiler struct {
 // first plans a search without typing errors.
 func (c compiler) first(typed string, fields []search.Field, effort search.Effort) plan {
 	t := parse(typed)
-	p := plan{byWord: tierMixed}
+	var p plan
 	for _, f := range fields {
 		switch f.Kind() {
 		case search.Name:
@@ -27,19 +29,36 @@ func (c compiler) first(typed string, fields []search.Field, effort search.Effor
 			p.clauses = append(p.clauses, identifiers(t, f, effort)...)
 		}
 	}
+	if effort == search.Full {
+		p.clauses = append(p.clauses, forms(t, fields)...)
+	}
 	slices.SortStableFunc(p.clauses, func(a, b clause) int { return int(a.tier - b.tier) })
 	if effort != search.Least {
-		p.mixed = c.everyWord(t, fields, tierMixed, effort)
+		p.add(tierMixed, c.everyWord(t, fields, tierMixed))
 	}
 	return p
 }
 
-// second plans what is done when the first search finds nothing, or sounds alone, all of which it finds again: words of names may sound alike or have typing errors. It is empty
-// when no word may.
-func (c compiler) second(typed string, fields []search.Field, effort search.Effort) plan {
-	t := parse(typed)
-	if effort != search.Full || !slices.Contains(fields, search.FullName) || !slices.ContainsFunc(t.words, mayBeWrong) {
-		return plan{}
+// second plans what is done when the first search finds few: words of names may sound alike or have typing errors. It finds again
+// what first does, where that is not empty. False when no word may.
+func (c compiler) second(first plan, typed string, fields []search.Field, effort search.Effort) (plan, bool) {
+	if effort != search.Full || !slices.Contains(fields, search.FullName) {
+		return plan{}, false
 	}
-	return plan{byWord: tierTypo, mixed: c.everyWord(t, fields, tierTypo, effort)}
+	t := parse(userindex.Latin(userindex.Describe(typed).Name))
+	p := plan{clauses: slices.Clone(first.clauses), byWord: slices.Clone(first.byWord)}
+	if slices.ContainsFunc(t.words, mayBeWrong) {
+		if !strings.ContainsFunc(typed, isNoName) { // a mere name
+			fields = []search.Field{search.FullName}
+		}
+		if words := c.everyWord(t, fields, tierTypo); len(words) > 0 {
+			p.add(tierTypo, words)
+			return p, true
+		}
+	}
+	heard, ok := bySound(t)
+	if ok = ok && !strings.ContainsRune(typed, '@'); ok {
+		p.clauses = append(p.clauses, clause{tier: tierSound, field: search.FullName, found: heard, nearer: alike(search.FullName, t.words)})
+	}
+	return p, ok
 }

@@ -12,8 +12,11 @@
 //	begins     all words are beginnings of words of the name
 //	part       the beginning of an identifier or email, a segment, the first or last digits of a telephone number
 //	mixed      every word of the text is found somewhere: "rahul 98765"
-//	sound      all words sound like words of the name, or begin one
-//	typo       only if nothing but sounds was found: mixed, and words of names may sound alike or have typing errors
+//	joined     the name, when words of it or of the text are joined or apart; an identifier without separators or leading zeros, or
+//	           its last segment; digits from the middle of a telephone number
+//	person     the name that stands beside titles, relations, words of sex and of age; those only rank
+//	sound      only if fewer than ten were found, like the next: all words sound like words of the name, or begin one
+//	typo       mixed, and words of names may sound alike or have typing errors
 //
 // Scores are constants, without the statistics of words: they are equal on every copy of a shard, and pages have neither gaps nor
 // doubles. It refuses query strings, wildcards and patterns: whatever is typed is a literal.

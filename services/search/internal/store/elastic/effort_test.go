@@ -69,7 +69,7 @@ func TestRecencyRanksWithinATierAndNeverAcross(t *testing.T) {
 				t.Fatal(err)
 			}
 			got[effort] = ids(r)
-			if effort == search.Full && r.Hits[1].Score != 1e7*(1+weight) {
+			if effort == search.Full && r.Hits[1].Score != 1e9*(1+weight) {
 				t.Errorf("a bill of yesterday scores %v", r.Hits[1].Score)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -173,7 +174,9 @@ func TestReadyAsksForTheAliasAndTheSchema(t *testing.T) {
 		handler http.HandlerFunc
 		words   string
 	}{
-		"fits":           {answers(200, meta("user_meta.rev", "2")), ""},
+		"fits":           {answers(200, meta("user_meta.rev", "3")), ""},
+		"the one before": {answers(200, meta("user_meta.rev", "2")), ""},
+		"a later one":    {answers(200, meta("user_meta.rev", "4")), "cdc rebuild"},
 		"another domain": {answers(200, meta("offset", "2")), "cdc rebuild"},
 		"another schema": {answers(200, meta("user_meta.rev", "1")), "cdc rebuild"},
 		"no meta":        {answers(200, `{"user_details":{"mappings":{}}}`), "cdc rebuild"},
@@ -216,6 +219,47 @@ func TestSettings(t *testing.T) {
 		"RECENCY_DECAY_WEIGHT=4.1", "RECENCY_DECAY_WEIGHT=-1", "PHONE_COUNTRY_CODES=+91"} {
 		if err := config.Load("SEARCH_", &cfg, []string{"SEARCH_" + bad}); err == nil {
 			t.Errorf("%s is accepted", bad)
+		}
+	}
+}
+
+const oneHit = `{"hits":{"total":{"value":1,"relation":"eq"},"hits":[{"_score":5,"_source":{"user_id":1,"lab_id":7},"matched_queries":["name/full_name"]}]}}`
+
+func TestWhenTheSecondRequestFailsTheFirstOnesHitsAreAnAnswerInPart(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		first string
+		want  int
+	}{"some": {oneHit, 1}, "nobody": {`{"hits":{"total":{"value":0,"relation":"eq"},"hits":[]}}`, 0}} {
+		var requests atomic.Int32
+		store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+			if requests.Add(1) == 1 {
+				answers(200, c.first)(w, r)
+				return
+			}
+			answers(500, refusal("too_many_clauses"))(w, r)
+		})
+		r, err := store.Search(t.Context(), lab(t, 7), query(t, "rahul", search.All), search.Full)
+		if len(r.Hits) != c.want || (err == nil) != (c.want > 0) || r.Partial != (c.want > 0) || r.ByBucket[search.Patient] != int64(c.want) {
+			t.Errorf("%s: %+v, error %v", name, r, err)
+		}
+	}
+}
+
+// A number on more hits than the page shows is counted by a request of its own.
+func TestHitsBeyondThePageAreCountedByTheEngineOnlyWhenTheyMayBeOfIdentifiers(t *testing.T) {
+	t.Parallel()
+	const many = `{"hits":{"total":{"value":40,"relation":"eq"},"hits":[{"_score":5,"_source":{"user_id":1,"lab_id":7},"matched_queries":["name/full_name"]}]},` +
+		`"aggregations":{"buckets":{"buckets":{"patient":{"doc_count":30},"bill":{"doc_count":10}}}}}`
+	for text, want := range map[string]struct{ requests, patients, bills int64 }{"rahul": {1, 40, 0}, "9001": {2, 30, 10}} {
+		var requests atomic.Int64
+		store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+			requests.Add(1)
+			answers(200, many)(w, r)
+		})
+		r, err := store.Search(t.Context(), lab(t, 7), query(t, text, search.All), search.Full)
+		if err != nil || requests.Load() != want.requests || r.ByBucket[search.Patient] != want.patients || r.ByBucket[search.Bill] != want.bills {
+			t.Errorf("%q: %d requests, buckets %v, error %v", text, requests.Load(), r.ByBucket, err)
 		}
 	}
 }

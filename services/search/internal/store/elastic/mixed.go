@@ -1,22 +1,23 @@
 package elastic
 
 import (
+	"unicode/utf8"
+
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
 // everyWord says where each word of the text may be found. Nil when the text has one word and none may be wrong, or too many, or
 // when one of its words can be found nowhere.
-func (c compiler) everyWord(t text, fields []search.Field, by tier, effort search.Effort) []word {
+func (c compiler) everyWord(t text, fields []search.Field, by tier) []word {
 	pieces := joinDigits(t.words)
 	if len(t.words) == 0 || len(pieces) > maxWords || len(pieces) < 2 && by == tierMixed {
 		return nil
 	}
-	hear := effort == search.Full && (by == tierTypo || t.holdsMore())
 	var all []word
 	for _, piece := range pieces {
 		var w word
 		for _, f := range fields {
-			w = append(w, c.places(piece, f, by, hear)...)
+			w = append(w, c.places(piece, f, by)...)
 		}
 		if len(w) == 0 {
 			return nil
@@ -24,16 +25,6 @@ func (c compiler) everyWord(t text, fields []search.Field, by tier, effort searc
 		all = append(all, w)
 	}
 	return all
-}
-
-// holdsMore tells whether the text holds more than a name. The sounds of mere names have a tier of their own.
-func (t text) holdsMore() bool {
-	for _, w := range t.words {
-		if _, ok := spoken(w); !ok {
-			return true
-		}
-	}
-	return false
 }
 
 // joinDigits makes one piece of the parts of a telephone number.
@@ -52,10 +43,10 @@ func joinDigits(of []string) []string {
 }
 
 // places says where in a field a word may be found.
-func (c compiler) places(piece string, f search.Field, by tier, hear bool) []leaf {
+func (c compiler) places(piece string, f search.Field, by tier) []leaf {
 	switch f.Kind() {
 	case search.Name:
-		return nameLeaves(piece, f, by, hear)
+		return nameLeaves(piece, f, by)
 	case search.Phone:
 		if digits := phoneDigits(piece); len(digits) >= minFirst {
 			return []leaf{{f, anyOf(c.phoneParts(digits, f)...), 0.5}}
@@ -76,18 +67,26 @@ func (c compiler) places(piece string, f search.Field, by tier, hear bool) []lea
 	return leaves
 }
 
-func nameLeaves(piece string, f search.Field, by tier, hear bool) []leaf {
+func nameLeaves(piece string, f search.Field, by tier) []leaf {
 	leaves := []leaf{{f, match(string(f), piece), 0.9}, {f, match(prefix(f), piece), 0.6}}
-	alike, heard := bySound(parse(piece))
-	if heard = heard && hear; heard {
-		leaves = append(leaves, leaf{f, alike, 0.3})
-	}
-	if by != tierTypo || !mayBeWrong(piece) {
+	if by != tierTypo {
 		return leaves
 	}
-	near := similar(string(f), piece, oneError)
+	alike, heard := bySound(parse(piece))
 	if heard {
-		leaves = append(leaves, leaf{f, allOf(near, alike), 0.5})
+		leaves = append(leaves, leaf{f, alike, 0.3})
 	}
-	return append(leaves, leaf{f, near, 0.4}, leaf{f, similar(string(f), piece, someErrors), 0})
+	if !mayBeWrong(piece) {
+		return leaves
+	}
+	if near, ok := misspelled(piece); ok {
+		if heard {
+			leaves = append(leaves, leaf{f, allOf(near, alike), 0.5})
+		}
+		leaves = append(leaves, leaf{f, near, 0.4})
+	}
+	if utf8.RuneCountInString(piece) >= minTwo {
+		leaves = append(leaves, leaf{f, similar(string(f), piece), 0})
+	}
+	return leaves
 }

@@ -13,13 +13,13 @@ import (
 // The model says by comparing strings, without an index, how close a patient is to a text of ASCII letters, digits, blanks, hyphens
 // and slashes: the tiers as powers of ten, 0 for a stranger. It knows neither sounds nor typing errors.
 const (
-	modelWhole  = 8
-	modelName   = 7
-	modelWords  = 6
-	modelLast   = 5
-	modelBegins = 4
-	modelPart   = 3
-	modelMixed  = 2
+	modelWhole  = 10
+	modelName   = 9
+	modelWords  = 8
+	modelLast   = 7
+	modelBegins = 6
+	modelPart   = 5
+	modelMixed  = 4
 )
 
 func visible(row *indextest.Row, labID, branchID int64) bool {

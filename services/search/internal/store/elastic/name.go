@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/labplatform/labplatform/pkg/phonetic"
+	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
 const (
-	minFuzzy  = 4 // letters of a word that may have a typing error
-	phoneticF = "full_name_phonetic"
+	minFuzzy = 4 // letters of a word that may have a typing error
 	// maxWords bounds what a text may cost word by word; longer ones are compared as names only.
 	maxWords = 6
 )
@@ -28,9 +28,6 @@ func names(t text, f search.Field, effort search.Effort) []clause {
 	}
 	if len(t.words) > 1 || effort == search.Least {
 		all = append(all, clause{tier: tierBegins, field: f, found: match(prefix(f), t.name), nearer: wholeWords(f, t.words)})
-	}
-	if found, ok := bySound(t); ok && effort == search.Full {
-		all = append(all, clause{tier: tierSound, field: f, found: found, nearer: alike(f, t.words)})
 	}
 	return all
 }
@@ -104,7 +101,7 @@ func bySound(t text) (query, bool) {
 			q := match(prefix(search.FullName), p)
 			if codes := phonetic.Codes(p); len(codes) > 0 {
 				heard = true
-				q = anyOf(equal(phoneticF, codes), q)
+				q = anyOf(equal(userindex.Sounds, codes), q)
 			}
 			all = append(all, q)
 		}

@@ -29,7 +29,8 @@ func (c compiler) phones(t text, f search.Field) []clause {
 	}
 	all := []clause{number}
 	if parts := c.phoneParts(t.digits, f); len(parts) > 0 {
-		all = append(all, clause{tier: tierPart, field: f, found: anyOf(parts...)})
+		asTyped := anyOf(match(prefix(f), t.digits), ends(f, t.digits))
+		all = append(all, clause{tier: tierPart, field: f, found: anyOf(parts...), nearer: []nearer{{asTyped, 0.5}}})
 	}
 	return all
 }

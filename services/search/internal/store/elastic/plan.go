@@ -10,9 +10,20 @@ import (
 // plan is all the ways in which a text may find a patient.
 type plan struct {
 	clauses []clause
-	// mixed says how each word may be found; every word has to be. Empty: the text is not compared word by word.
-	mixed  []word
-	byWord tier // of mixed
+	byWord  []wordly
+}
+
+// wordly says how each word of the text may be found; every word has to be.
+type wordly struct {
+	tier  tier
+	words []word
+}
+
+// add lets the text be compared word by word; no words: it is not.
+func (p *plan) add(t tier, words []word) {
+	if len(words) > 0 {
+		p.byWord = append(p.byWord, wordly{t, words})
+	}
 }
 
 // clause is one way.
@@ -38,7 +49,7 @@ type leaf struct {
 	fraction float64 // of the score of the tier, less than 1: whole words before beginnings
 }
 
-func (p *plan) empty() bool { return len(p.clauses) == 0 && len(p.mixed) == 0 }
+func (p *plan) empty() bool { return len(p.clauses) == 0 && len(p.byWord) == 0 }
 
 // query scores by the best of the ways.
 func (p *plan) query() query {
@@ -46,8 +57,8 @@ func (p *plan) query() query {
 	for _, c := range p.clauses {
 		ways = append(ways, c.query())
 	}
-	if len(p.mixed) > 0 {
-		ways = append(ways, p.everyWord())
+	for _, w := range p.byWord {
+		ways = append(ways, w.query())
 	}
 	return best(ways)
 }
@@ -65,20 +76,20 @@ func (c *clause) query() query {
 	return query{"bool": query{"must": []query{q}, "should": more}}
 }
 
-// everyWord scores with the mean of the words.
-func (p *plan) everyWord() query {
-	share := p.byWord.score() / float64(len(p.mixed))
+// query scores with the mean of the words.
+func (e *wordly) query() query {
+	share := e.tier.score() / float64(len(e.words))
 	var all []query
-	for n, w := range p.mixed {
+	for n, w := range e.words {
 		var places []query
 		for i, l := range w {
 			q := scored(l.found, share*(1+l.fraction))
-			q["constant_score"].(query)["_name"] = fmt.Sprintf("%s/%s/%d/%d", p.byWord, l.field, n, i) //nolint:forcetypeassert // made above
+			q["constant_score"].(query)["_name"] = fmt.Sprintf("%s/%s/%d/%d", e.tier, l.field, n, i) //nolint:forcetypeassert // made above
 			places = append(places, q)
 		}
 		all = append(all, best(places))
 	}
-	return query{"bool": query{"must": all, "_name": p.byWord.String()}}
+	return query{"bool": query{"must": all, "_name": e.tier.String()}}
 }
 
 // group is what puts a hit into a bucket, unless an earlier group did.
@@ -103,9 +114,11 @@ func (p *plan) groups() []group {
 	for _, c := range p.clauses {
 		add(c.tier, c.field, c.found)
 	}
-	for _, w := range p.mixed {
-		for _, l := range w {
-			add(p.byWord, l.field, l.found)
+	for _, e := range p.byWord {
+		for _, w := range e.words {
+			for _, l := range w {
+				add(e.tier, l.field, l.found)
+			}
 		}
 	}
 	for _, of := range all {

@@ -25,15 +25,12 @@ func adjacent(field, text string) query {
 	return query{"match_phrase": query{field: query{"query": text}}}
 }
 
-// How many typing errors a word may have. Shorter ones than 4 letters have none.
-const (
-	oneError   = "AUTO:4,129" // a text has at most 128 letters
-	someErrors = "AUTO:4,8"   // two from 8 letters
-)
+// minTwo is how many letters a word needs to have two typing errors.
+const minTwo = 8
 
-// similar finds all words of text with typing errors, none of them in the first letter.
-func similar(field, text, distance string) query {
-	return query{"match": query{field: query{"query": text, "operator": "and", "fuzziness": distance, "prefix_length": 1, "max_expansions": 50}}}
+// similar finds all words of text with two typing errors, none of them in the first letter.
+func similar(field, text string) query {
+	return query{"match": query{field: query{"query": text, "operator": "and", "fuzziness": 2, "prefix_length": 1, "max_expansions": 50}}}
 }
 
 // begins compares a keyword that has no field of beginnings.

@@ -12,7 +12,8 @@ import (
 // What the pipeline writes into the indexes that this program can search.
 const (
 	versionDomain = "user_meta.rev"
-	schema        = 2
+	schema        = 3
+	oldSchema     = 2 // found with less: it has none of the forms of package userindex, and a search of a field that is missing finds nothing
 )
 
 // Ready asks whether the index is there and is one that this program can search. The error says what to do.
@@ -34,9 +35,9 @@ func (s *Store) Ready(ctx context.Context) error {
 		return fmt.Errorf("look at the index: %w", err)
 	}
 	for name, index := range indexes {
-		if meta := index.Mappings.Meta; meta.Domain != versionDomain || meta.Schema != schema {
-			return fmt.Errorf("the index %s is of %q schema %d, searches need %q schema %d: make a new one with `cdc rebuild`",
-				name, meta.Domain, meta.Schema, versionDomain, schema)
+		if meta := index.Mappings.Meta; meta.Domain != versionDomain || meta.Schema < oldSchema || meta.Schema > schema {
+			return fmt.Errorf("the index %s is of %q schema %d, searches need %q schema %d to %d: make a new one with `cdc rebuild`",
+				name, meta.Domain, meta.Schema, versionDomain, oldSchema, schema)
 		}
 	}
 	return nil

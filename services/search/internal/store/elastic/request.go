@@ -19,11 +19,11 @@ type request struct {
 	From    int              `json:"from"`
 	Size    int              `json:"size"`
 	Count   int              `json:"track_total_hits"`
-	Top     bool             `json:"track_scores"` // the best score of all pages, although the order is ours
+	Top     bool             `json:"track_scores"`
 	Timeout string           `json:"timeout"`
 	Source  []string         `json:"_source"`
 	Query   query            `json:"query"`
-	Sort    []query          `json:"sort"`
+	Sort    []query          `json:"sort,omitempty"`
 	Aggs    map[string]query `json:"aggs,omitempty"`
 }
 
@@ -35,9 +35,14 @@ func (p *plan) body(scope search.Scope, q search.Query, recent *recency, limit t
 	if recent != nil {
 		r.Query = recent.multiply(r.Query)
 	}
-	if filters := p.buckets(); len(filters) > 0 {
-		r.Aggs = map[string]query{"buckets": {"filters": query{"other_bucket_key": search.Patient, "filters": filters}}}
-	}
+	return r
+}
+
+// counting makes the request that only counts what each bucket holds.
+func (p *plan) counting(scope search.Scope, limit time.Duration) request {
+	r := p.body(scope, search.Query{}, nil, limit)
+	r.Top, r.Source, r.Sort = false, []string{}, nil
+	r.Aggs = map[string]query{"buckets": {"filters": query{"other_bucket_key": search.Patient, "filters": p.buckets()}}}
 	return r
 }
 

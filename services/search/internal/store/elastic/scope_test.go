@@ -89,7 +89,7 @@ func TestPagesHaveNeitherGapsNorDoubles(t *testing.T) {
 	}
 	i.Put(all...)
 	recent := i.with(func(c *elastic.Config) { c.RecencyEnabled = true })
-	for text, want := range map[string]int64{"rahul sharma": 57, "rahul": 57, "rhaul sahrma": 19} {
+	for text, want := range map[string]int64{"rahul sharma": 38, "rahul": 38, "rhaul sahrma": 19} {
 		for name, store := range map[string]*elastic.Store{"plain": i.store, "by recency": recent} {
 			var paged []int64
 			q := query(t, text, search.All)

@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
@@ -22,9 +23,9 @@ func New(client *elastic.Client, cfg Config, clock clock.Clock) *Store {
 	return &Store{client: client, cfg: cfg, clock: clock, compile: compiler{codes: cfg.PhoneCountryCodes}}
 }
 
-// Search answers q within scope. When nothing is found but names of the same sound and effort allows it, a second request lets words
-// of names have typing errors: sounds are coarse, and in a large laboratory some name sounds like almost any mistake. Whether that
-// happens does not depend on the page that is asked for. Errors: Unavailable when the index is down, overloaded or missing,
+// Search answers q within scope. When few are found and effort allows it, a second request finds them again, and below them
+// names that sound alike or have typing errors. Whether that happens does not depend on the page that is asked for. When the second
+// request fails, what the first one found is an answer in part. Errors: Unavailable when the index is down, overloaded or missing,
 // DeadlineExceeded when it is too slow, Canceled; they hold neither the text nor what the engine says about it.
 func (s *Store) Search(ctx context.Context, scope search.Scope, q search.Query, effort search.Effort) (search.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.timeout())
@@ -34,31 +35,58 @@ func (s *Store) Search(ctx context.Context, scope search.Scope, q search.Query, 
 		recent = &recency{cfg: &s.cfg, origin: s.clock.Now()}
 	}
 	first := s.compile.first(q.Text, q.Fields, effort)
-	result, top, err := s.run(ctx, &first, scope, q, recent)
-	if err != nil || result.Partial || top >= tierMixed.score() {
+	result, err := s.run(ctx, &first, scope, q, recent)
+	if err != nil || result.Partial || result.Total >= enough {
 		return result, err
 	}
-	second := s.compile.second(q.Text, q.Fields, effort)
-	if second.empty() {
+	if result.Total == 0 {
+		first = plan{} // nothing to find again
+	}
+	second, ok := s.compile.second(first, q.Text, q.Fields, effort)
+	if !ok {
 		return result, nil
 	}
-	again, _, err := s.run(ctx, &second, scope, q, recent)
+	again, err := s.search(ctx, &second, scope, q, recent)
 	again.Took += result.Took
+	switch {
+	case err == nil:
+		again.ByBucket = withRest(result.ByBucket, again.Total) // a name that is like the text adds patients alone
+		return again, nil
+	case len(result.Hits) > 0 && !errors.Is(err, errCanceled):
+		result.Partial = true
+		return result, nil
+	}
 	return again, err
 }
 
-// run sends a plan, and returns the score of the best hit of all pages too. A plan without a way to find anything needs no engine.
-func (s *Store) run(ctx context.Context, p *plan, scope search.Scope, q search.Query, recent *recency) (search.Result, float64, error) {
-	if p.empty() {
-		return search.Result{ByBucket: counts(0, nil)}, 0, nil
-	}
-	r := p.body(scope, q, recent, engineTime(ctx))
-	found, err := s.send(ctx, scope, r)
+// enough are the hits of a first request that make a second one needless.
+const enough = 10
+
+// run makes a search and counts what it found. Hits that cannot be counted are an answer in part.
+func (s *Store) run(ctx context.Context, p *plan, scope search.Scope, q search.Query, recent *recency) (search.Result, error) {
+	result, err := s.search(ctx, p, scope, q, recent)
 	if err != nil {
-		return search.Result{}, 0, s.fault(ctx, err)
+		return search.Result{}, err
 	}
-	result, err := found.result()
-	return result, found.Hits.Top, err
+	if result.ByBucket, err = s.count(ctx, p, scope, q, &result); err != nil {
+		if errors.Is(err, errCanceled) {
+			return search.Result{}, err
+		}
+		result.ByBucket, result.Partial = withRest(nil, result.Total), true
+	}
+	return result, nil
+}
+
+// search sends a plan. A plan without a way to find anything needs no engine.
+func (s *Store) search(ctx context.Context, p *plan, scope search.Scope, q search.Query, recent *recency) (search.Result, error) {
+	if p.empty() {
+		return search.Result{}, nil
+	}
+	found, err := s.send(ctx, scope, p.body(scope, q, recent, engineTime(ctx)))
+	if err != nil {
+		return search.Result{}, s.fault(ctx, err)
+	}
+	return found.result()
 }
 
 // engineTime is how long the engine may work: enough less than we wait to read its answer.

@@ -18,11 +18,13 @@ const (
 	tierBegins
 	tierPart
 	tierMixed
+	tierJoined
+	tierPerson
 	tierSound
 	tierTypo
 )
 
-var tierNames = [...]string{"whole", "name", "words", "last", "begins", "part", "mixed", "sound", "typo"}
+var tierNames = [...]string{"whole", "name", "words", "last", "begins", "part", "mixed", "joined", "person", "sound", "typo"}
 
 func (t tier) String() string { return tierNames[t] }
 
@@ -44,11 +46,15 @@ func (t tier) rank() int {
 		return 1
 	case tierPart:
 		return 2
+	case tierJoined:
+		return 3
+	case tierMixed:
+		return 4
 	}
-	return 3
+	return 5
 }
 
-const ranks = 4
+const ranks = 6
 
 // tierOf reads what the engine says of a hit: "words/full_name". Names of leaves of mixed queries have the number of the word
 // behind that, the query itself has only the tier.

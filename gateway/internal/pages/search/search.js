@@ -1,0 +1,185 @@
+// One box: what is typed is asked for a moment later, and what was asked before is given up. All texts of the laboratory are set
+// as text, never as markup.
+const pauseMs = 150;
+const pageSize = 10;
+
+const $ = (id) => document.getElementById(id);
+let hits = [];
+let chosen = -1;
+let timer = 0;
+let asked = null; // the request under way
+
+const fieldNames = {
+  full_name: "name", contact: "telephone", alternate_contact: "other telephone", email: "email", user_id: "number", lab_patient_id: "patient no.",
+  national_identity_number: "national no.", passport_no: "passport", bill_ids: "bill", lab_bill_ids: "bill no.", order_numbers: "order",
+  lab_report_ids: "report", lrf_ids: "report no.", sample_ids: "sample", manual_sample_ids: "manual sample",
+};
+
+function element(name, className, ...content) {
+  const e = document.createElement(name);
+  if (className) e.className = className;
+  e.append(...content);
+  return e;
+}
+
+function say(text, bad) {
+  $("state").textContent = text;
+  $("state").className = bad ? "bad" : "";
+}
+
+// marked returns a text with the parts that were typed in <mark>: a whole number, or the beginnings of words.
+function marked(text, typed) {
+  const words = typed.toLowerCase().split(/[\s,]+/).filter(Boolean).sort((a, b) => b.length - a.length);
+  const lower = text.toLowerCase();
+  if (lower.length !== text.length) return [text]; // a letter that changes its length: places would not agree
+  const parts = [];
+  let plain = 0;
+  for (let at = 0; at < text.length;) {
+    const begins = at === 0 || !/[\p{L}\p{M}\p{N}]/u.test(text[at - 1]) || /^\d+$/.test(text);
+    const word = begins && words.find((w) => lower.startsWith(w, at));
+    if (!word) {
+      at++;
+      continue;
+    }
+    parts.push(text.slice(plain, at), element("mark", "", text.slice(at, at + word.length)));
+    at += word.length;
+    plain = at;
+  }
+  parts.push(text.slice(plain));
+  return parts.filter((p) => p !== "");
+}
+
+// reasons lists the matched fields that the line does not show anyway, with the value that was meant where one is.
+function reasons(hit, typed) {
+  const wanted = typed.toLowerCase().split(/\s+/);
+  return hit.matched_fields.filter((f) => f !== "full_name" && f !== "contact").map((f) => {
+    const values = [hit[f] ?? ""].flat().map(String);
+    const value = values.find((v) => wanted.some((w) => v.toLowerCase().includes(w))) ?? values.at(-1) ?? "";
+    return element("span", "dim", `${fieldNames[f] ?? f} `, ...marked(value, typed));
+  });
+}
+
+function line(hit, n, typed) {
+  const li = element("li", "", element("strong", "", ...marked(hit.full_name, typed)),
+    element("span", "dim", [hit.age, hit.gender].filter(Boolean).join(" ")), element("span", "", ...marked(hit.contact, typed)),
+    element("span", "dim", hit.lab_patient_id), element("span", "why", ...reasons(hit, typed)));
+  li.id = `hit-${n}`;
+  li.role = "option";
+  li.dataset.user = hit.user_id;
+  li.addEventListener("click", () => { choose(n); open(); });
+  return li;
+}
+
+function show(typed) {
+  $("results").replaceChildren(...hits.map((hit, n) => line(hit, n, typed)));
+  $("box").setAttribute("aria-expanded", String(hits.length > 0));
+  $("detail").hidden = true;
+  choose(hits.length ? 0 : -1);
+}
+
+function choose(n) {
+  chosen = n;
+  [...$("results").children].forEach((li, i) => li.setAttribute("aria-selected", String(i === n)));
+  const li = $(`hit-${n}`);
+  if (li) {
+    $("box").setAttribute("aria-activedescendant", li.id);
+    li.scrollIntoView({ block: "nearest" });
+  } else {
+    $("box").removeAttribute("aria-activedescendant");
+  }
+}
+
+async function ask(path, options) {
+  const response = await fetch(path, { credentials: "same-origin", ...options });
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) {
+    const problem = new Error(answer.message || `The server answered ${response.status}.`);
+    problem.status = response.status;
+    throw problem;
+  }
+  return answer;
+}
+
+// failed says what to do; without a session nothing of a patient stays on the screen.
+function failed(problem) {
+  if (problem.name === "AbortError") return;
+  if (problem.status === 401 || problem.status === 403) {
+    hits = [];
+    show("");
+  }
+  if (problem.status === 401) say("Log in to search the patients of your laboratory.", true);
+  else if (problem.status) say(problem.message, true);
+  else say("The server cannot be reached. Check the network; what you type is asked again.", true);
+}
+
+async function search() {
+  const typed = $("box").value.trim();
+  asked?.abort();
+  if (typed === "") {
+    hits = [];
+    show("");
+    say("Type a name, a telephone number, or the number of a bill, an order, a sample or a report.");
+    return;
+  }
+  const mine = asked = new AbortController();
+  say("Searching…");
+  try {
+    const answer = await ask("/api/v1/users/search", { method: "POST", signal: mine.signal, headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ query: typed, size: pageSize }) });
+    if (mine !== asked) return;
+    hits = answer.results ?? [];
+    show(typed);
+    const many = answer.total_relation === "gte" ? `more than ${answer.total}` : String(answer.total);
+    const left = answer.total > hits.length ? ` The closest ${hits.length} are shown: type more to see the others.` : "";
+    const partly = answer.degraded ? " Not everything could be searched: try again in a moment." : "";
+    say(hits.length ? `${many} found.${left}${partly}` : `Nobody found. Try part of the name, or the telephone number.${partly}`, answer.degraded);
+  } catch (problem) {
+    if (mine === asked) failed(problem);
+  }
+}
+
+async function open() {
+  const hit = hits[chosen];
+  if (!hit) return;
+  const mine = asked = new AbortController();
+  try {
+    const { user } = await ask(`/api/v1/users/${hit.user_id}`, { signal: mine.signal });
+    if (mine !== asked) return;
+    const rows = [["Name", user.full_name], ["Patient no.", user.lab_patient_id], ["Telephone", user.contact], ["Other telephone", user.alternate_contact],
+      ["Email", user.email], ["Sex", user.gender], ["Born", user.date_of_birth], ["Age", user.age], ["Bills", user.lab_bill_ids], ["Orders", user.order_numbers],
+      ["Samples", user.sample_ids]].filter(([, v]) => v && v.length !== 0);
+    const list = element("dl", "", ...rows.flatMap(([name, v]) => [element("dt", "", name), element("dd", "", [v].flat().slice(-20).join(", "))]));
+    $("detail").replaceChildren(list);
+    $("detail").hidden = false;
+  } catch (problem) {
+    if (mine === asked) failed(problem);
+  }
+}
+
+$("box").addEventListener("input", () => {
+  clearTimeout(timer);
+  timer = setTimeout(search, pauseMs);
+});
+
+$("box").addEventListener("keydown", (event) => {
+  const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (event.isComposing) return;
+  if (move && hits.length) {
+    event.preventDefault();
+    choose((chosen + move + hits.length) % hits.length);
+  } else if (event.key === "Enter") {
+    event.preventDefault();
+    open();
+  } else if (event.key === "Escape") {
+    event.preventDefault();
+    if (!$("detail").hidden) {
+      $("detail").hidden = true;
+      return;
+    }
+    $("box").value = "";
+    clearTimeout(timer);
+    search();
+  }
+});
+
+window.addEventListener("online", search);

@@ -1,0 +1,64 @@
+package userindex
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+const minLast = 3 // characters of a last segment that is found alone
+
+// IdentifierForm is a form as the index holds it: under the field that it belongs to.
+func IdentifierForm(field, form string) string { return field + ":" + form }
+
+// Compact returns the ways in which an identifier is written without what separates its parts: with and without leading zeros.
+// Nil when nothing is left.
+func Compact(id string) []string {
+	parts := runs(id)
+	whole := strings.Join(parts, "")
+	if whole == "" {
+		return nil
+	}
+	for i, part := range parts {
+		parts[i] = withoutZeros(part)
+	}
+	if short := strings.Join(parts, ""); short != whole {
+		return []string{whole, short}
+	}
+	return []string{whole}
+}
+
+// Compacts returns the forms of an identifier and those of its last segment.
+func Compacts(id string) []string {
+	forms := Compact(id)
+	segments := strings.FieldsFunc(id, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if n := len(segments); n > 1 && len(segments[n-1]) >= minLast {
+		forms = append(forms, Compact(segments[n-1])...)
+	}
+	slices.Sort(forms)
+	return slices.Compact(forms)
+}
+
+// runs returns the runs of letters and of digits, in capitals.
+func runs(id string) []string {
+	var parts []string
+	previous := ' '
+	for _, r := range strings.ToUpper(id) {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+		case len(parts) > 0 && unicode.IsDigit(r) == unicode.IsDigit(previous) && (unicode.IsLetter(previous) || unicode.IsDigit(previous)):
+			parts[len(parts)-1] += string(r)
+		default:
+			parts = append(parts, string(r))
+		}
+		previous = r
+	}
+	return parts
+}
+
+func withoutZeros(part string) string {
+	if short := strings.TrimLeft(part, "0"); short != "" {
+		return short
+	}
+	return part[:min(1, len(part))]
+}

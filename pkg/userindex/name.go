@@ -1,0 +1,103 @@
+package userindex
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	maxWords     = 8 // of a name, of which forms are made
+	maxRun       = 3 // neighbouring words that are joined
+	minDeletions = 4 // letters of a word that may have an error
+)
+
+// Words returns the words of a name in Latin letters, without case and diacritics. Whatever is neither letter nor digit separates, an
+// apostrophe and a hyphen too: D'Souza is written in three ways.
+func Words(name string) []string {
+	folded := strings.Map(func(r rune) rune {
+		switch {
+		case r >= '\u0300' && r <= '\u036f':
+			return -1
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r):
+			return unicode.ToLower(r)
+		}
+		return ' '
+	}, norm.NFKD.String(Latin(name)))
+	return strings.Fields(folded)
+}
+
+// Names returns by which forms a name is found whatever stands between its words: the words, neighbours joined in both orders, and
+// the first letters.
+func Names(name string) []string {
+	words := Words(name)
+	words = words[:min(len(words), maxWords)]
+	forms := slices.Clone(words)
+	for first := range words {
+		for last := first + 1; last < min(first+maxRun, len(words)); last++ {
+			forms = append(forms, strings.Join(words[first:last+1], ""))
+		}
+		if first > 0 {
+			forms = append(forms, words[first]+words[first-1])
+		}
+	}
+	if n := len(words); n > 1 {
+		forms = append(forms, strings.Join(words, ""), words[n-1]+words[0], words[0]+words[n-1], initials(words))
+	}
+	slices.Sort(forms)
+	return slices.Compact(forms)
+}
+
+func initials(words []string) string {
+	var letters strings.Builder
+	for _, w := range words {
+		letters.WriteRune([]rune(w)[0])
+	}
+	return letters.String()
+}
+
+// Joins returns the ways to read words as a name whose words were taken apart: as they are, and with a run of neighbours joined.
+func Joins(words []string) [][]string {
+	ways := [][]string{words}
+	for first := range words {
+		for last := first + 1; last < len(words); last++ {
+			if run := last - first + 1; run <= maxRun || run == len(words) {
+				joined := append(slices.Clone(words[:first]), strings.Join(words[first:last+1], ""))
+				ways = append(ways, append(joined, words[last+1:]...))
+			}
+		}
+	}
+	return ways
+}
+
+// Deletions returns word and what is left of it without any one of its letters; nil for a word that is too short to have an error.
+// Two words that differ by a letter that is wrong, missing, added or exchanged with its neighbour share one of them.
+func Deletions(word string) []string {
+	letters := []rune(word)
+	if len(letters) < minDeletions || len(letters) > MaxForm || strings.ContainsFunc(word, unicode.IsDigit) {
+		return nil
+	}
+	all := []string{word}
+	for i := range letters {
+		all = append(all, string(letters[:i])+string(letters[i+1:]))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Misspellings returns the deletions of each word of a name, and its short words as they are.
+func Misspellings(name string) []string {
+	var all []string
+	words := Words(name)
+	for _, w := range words[:min(len(words), maxWords)] {
+		if forms := Deletions(w); forms != nil {
+			all = append(all, forms...)
+		} else if len(w) == minDeletions-1 {
+			all = append(all, w)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

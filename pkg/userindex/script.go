@@ -1,0 +1,103 @@
+package userindex
+
+import "strings"
+
+// The scripts of India stand in Unicode in blocks of 128 characters that have the same letter at the same place.
+const (
+	firstBlock = 0x0900 // Devanagari
+	lastBlock  = 0x0d7f // Malayalam
+	blockSize  = 0x80
+	tamil      = 0x0b80
+	telugu     = 0x0c00
+)
+
+// consonants from the place 0x15, after ISO 15919 without diacritics.
+var consonants = strings.Fields("k kh g gh n ch chh j jh n t th d dh n t th d dh n n p ph b bh m y r r l l zh v sh sh s h")
+
+// independent vowels from the place 0x05, signs of vowels from 0x3e.
+var (
+	vowels = strings.Fields("a a i i u u ri li e e e ai o o o au")
+	signs  = strings.Fields("a i i u u ri ri e e e ai o o o au")
+)
+
+const (
+	firstConsonant, lastConsonant = 0x15, 0x39
+	firstVowel, lastVowel         = 0x05, 0x14
+	firstSign, lastSign           = 0x3e, 0x4c
+	nukta, virama                 = 0x3c, 0x4d
+)
+
+// others are letters of one block.
+var others = map[rune]string{0x0950: "om", 0x09ce: "t", 0x09df: "y", 0x09f0: "r", 0x09f1: "v", 0x0a70: "n", 0x095b: "z", 0x095c: "r", 0x095e: "f",
+	0x09dc: "r", 0x0a5c: "r", 0x0a5e: "f", 0x0a5b: "z", 0x0d7a: "n", 0x0d7b: "n", 0x0d7c: "r", 0x0d7d: "l", 0x0d7e: "l", 0x0d7f: "k"}
+
+// Latin writes the scripts of India in Latin letters, as names are usually written; other text stays as it is. The a that a consonant
+// carries is not written at the end of a word in the north, where nobody says it.
+func Latin(text string) string {
+	if !strings.ContainsFunc(text, indian) {
+		return text
+	}
+	var out strings.Builder
+	inherent := false // the last consonant has no vowel yet
+	var script rune
+	end := func(within bool) {
+		if inherent && (within || script >= telugu) {
+			out.WriteByte('a')
+		}
+		inherent = false
+	}
+	for _, r := range text {
+		if !indian(r) {
+			end(false)
+			out.WriteRune(r)
+			continue
+		}
+		script = r - r%blockSize
+		place := r % blockSize
+		switch {
+		case place >= firstConsonant && place <= lastConsonant:
+			end(true)
+			out.WriteString(consonant(script, place))
+			inherent = true
+		case place >= firstSign && place <= lastSign:
+			inherent = false
+			out.WriteString(signs[place-firstSign])
+		case place == virama:
+			inherent = false
+		case place == nukta:
+		default:
+			end(true)
+			out.WriteString(other(r, place))
+		}
+	}
+	end(false)
+	return nasals.Replace(out.String())
+}
+
+// nasals: the sign of a nasal stands for the one that the next letter asks for.
+var nasals = strings.NewReplacer("np", "mp", "nb", "mb")
+
+func consonant(script, place rune) string {
+	if letter := consonants[place-firstConsonant]; script != tamil || letter != "ch" {
+		return letter
+	}
+	return "s"
+}
+
+func other(r, place rune) string {
+	switch {
+	case others[r] != "":
+		return others[r]
+	case place >= firstVowel && place <= lastVowel:
+		return vowels[place-firstVowel]
+	case place == 1 || place == 2:
+		return "n"
+	case place == 3:
+		return "h"
+	case place >= 0x66 && place <= 0x6f:
+		return string('0' + place - 0x66)
+	}
+	return ""
+}
+
+func indian(r rune) bool { return r >= firstBlock && r <= lastBlock }

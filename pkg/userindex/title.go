@@ -1,0 +1,62 @@
+package userindex
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Person is what a text says about a person beside the name.
+type Person struct {
+	Name   string   // what is left
+	Titles []string // every way to write each title and relation that the text has
+	Female bool
+	Male   bool
+	Age    int // in years, 0 when unknown
+}
+
+// Said tells whether the text says anything beside the name.
+func (p *Person) Said() bool { return len(p.Titles) > 0 || p.Female || p.Male || p.Age > 0 }
+
+// titles are groups of one meaning. The first letter says the sex that it tells: f, m or -.
+var titles = []string{"m mr mister shri", "f mrs smt shrimati srimati", "f ms miss kumari km kum ku", "- dr doctor", "- prof professor", "m master mast",
+	"- b/o bo baby", "m s/o so", "f d/o", "f w/o wo", "- c/o", "m male", "f female"}
+
+const oldest = 120
+
+// Describe takes titles, relations, words of sex and of age out of a text. A text of nothing else is a name: Baby and Kumari are
+// names as well.
+func Describe(text string) Person {
+	var p Person
+	var name []string
+	for _, word := range strings.Fields(strings.ToLower(text)) {
+		if !p.take(strings.ReplaceAll(strings.Trim(word, ".,()"), ".", "")) {
+			name = append(name, word)
+		}
+	}
+	if len(name) == 0 {
+		return Person{Name: text}
+	}
+	p.Name = strings.Join(name, " ")
+	return p
+}
+
+func (p *Person) take(word string) bool {
+	for _, group := range titles {
+		if of := strings.Fields(group); slices.Contains(of[1:], word) {
+			p.Female, p.Male = p.Female || of[0] == "f", p.Male || of[0] == "m"
+			p.Titles = append(p.Titles, of[1:]...)
+			return true
+		}
+	}
+	switch word {
+	case "of", "y", "yr", "yrs", "year", "years", "old":
+		return true
+	}
+	years, err := strconv.Atoi(strings.TrimRight(word, "yrs"))
+	if err != nil || years < 1 || years > oldest {
+		return false
+	}
+	p.Age = years
+	return true
+}

@@ -1,0 +1,116 @@
+package elastic
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/labplatform/labplatform/pkg/userindex"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+// forms finds what the index holds in other forms than it was typed in: names that are joined or apart, names beside titles,
+// identifiers with other separators, and digits from the middle of a telephone number.
+func forms(t text, fields []search.Field) []clause {
+	var all []clause
+	for _, f := range fields {
+		switch f.Kind() {
+		case search.Name:
+			all = append(all, joined(t, f)...)
+			all = append(all, described(t, f)...)
+		case search.Phone:
+			if len(t.digits) >= minLast && len(t.digits) < maxLast {
+				all = append(all, clause{tier: tierJoined, field: f, found: match(string(f)+".middle", t.digits)})
+			}
+		case search.Identifier, search.Segmented:
+			all = append(all, compacted(t, f)...)
+		}
+	}
+	return all
+}
+
+// joined finds names whose words are apart in other places than those of the text.
+func joined(t text, f search.Field) []clause {
+	words := userindex.Words(t.whole)
+	if len(words) == 0 || len(words) > maxWords || strings.ContainsFunc(t.whole, isNoName) {
+		return nil
+	}
+	return []clause{{tier: tierJoined, field: f, found: joinedWays(words)}}
+}
+
+func isNoName(r rune) bool { return unicode.IsDigit(r) || r == '@' }
+
+func joinedWays(words []string) query {
+	var ways []query
+	for _, way := range userindex.Joins(words) {
+		ways = append(ways, match(userindex.Joined, strings.Join(way, " ")))
+	}
+	return anyOf(ways...)
+}
+
+// described finds the names of a text that says more about a person: it ranks, and excludes nobody.
+func described(t text, f search.Field) []clause {
+	person := userindex.Describe(t.whole)
+	words := userindex.Words(person.Name)
+	if !person.Said() || len(words) == 0 || len(words) > maxWords {
+		return nil
+	}
+	c := clause{tier: tierPerson, field: f, found: joinedWays(words)}
+	c.nearer = append(inOrder(f, words), said(&person)...)
+	return []clause{c}
+}
+
+func said(p *userindex.Person) []nearer {
+	var all []nearer
+	if len(p.Titles) > 0 {
+		var written []query
+		for _, title := range p.Titles {
+			written = append(written, match(string(search.FullName), title))
+		}
+		all = append(all, nearer{anyOf(written...), 0.2})
+	}
+	if p.Female != p.Male {
+		sex := []string{"Female", "female", "FEMALE", "F"}
+		if p.Male {
+			sex = []string{"Male", "male", "MALE", "M"}
+		}
+		all = append(all, nearer{equal("gender", sex), 0.1})
+	}
+	if p.Age > 0 {
+		all = append(all, nearer{equal("age", []string{fmt.Sprintf("%d Y", p.Age), fmt.Sprintf("%dY", p.Age), fmt.Sprint(p.Age)}), 0.1})
+	}
+	return all
+}
+
+const minCompact = 3
+
+// compacted finds an identifier without what separates its parts, or its last segment.
+func compacted(t text, f search.Field) []clause {
+	if slices.Contains(numbered, f) || !strings.ContainsFunc(t.whole, unicode.IsDigit) || strings.ContainsRune(t.whole, '@') {
+		return nil
+	}
+	var values []string
+	for _, form := range userindex.Compact(t.whole) {
+		if len(form) >= minCompact {
+			values = append(values, userindex.IdentifierForm(string(f), form))
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	return []clause{{tier: tierJoined, field: f, found: equal(userindex.Identifiers, values)}}
+}
+
+// misspelled finds names with a word that differs by a letter from each word of the text.
+func misspelled(piece string) (query, bool) {
+	var all []query
+	for _, w := range userindex.Words(piece) {
+		deletions := userindex.Deletions(w)
+		if deletions == nil {
+			return nil, false
+		}
+		all = append(all, equal(userindex.Misspelled, deletions))
+	}
+	return allOf(all...), len(all) > 0
+}

@@ -1,0 +1,85 @@
+package relevance
+
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+//go:embed hand.txt
+var handWritten string
+
+// Script is the kind of the texts in another script than the name, which are counted apart.
+const Script = "script"
+
+// handKinds are the names of the kinds in hand.txt.
+var handKinds = map[string]string{
+	"boundary": "word boundaries", "title": "titles, sex and age", "first": "first letter", "id": "identifiers", "sound": "sounds", "tel": "telephones",
+	"inside": "error within a word", "swapped": "another order", "begun": "begun words", Script: Script,
+}
+
+// ByHand returns the patients of the set that people wrote, once for every laboratory, and the texts by which the first laboratory
+// asks for them. The other laboratories hold the same people, whom no answer to the first may show.
+func ByHand(labs ...int64) ([]Patient, []Judgement) {
+	var patients []Patient
+	var asked []Judgement
+	for n, lab := range labs {
+		of, texts := handOf(lab, int64(n+1)*1_000_000)
+		patients = append(patients, of...)
+		if n == 0 {
+			asked = texts
+		}
+	}
+	return patients, asked
+}
+
+func handOf(lab, firstID int64) (patients []Patient, texts []Judgement) {
+	for line := range strings.Lines(handWritten) {
+		text, asks := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "  ")
+		switch {
+		case text == "" || text[0] == '#':
+		case asks:
+			kind, typed, _ := strings.Cut(text, ": ")
+			texts = append(texts, Judgement{Kind: handKinds[kind], LabID: lab, Text: typed, Want: patients[len(patients)-1].UserID})
+		default:
+			patients = append(patients, handPatient(text, lab, firstID+int64(len(patients))))
+		}
+	}
+	return patients, texts
+}
+
+// handPatient reads a line. Numbers that it does not give are made from its place, and are nobody's in a text.
+func handPatient(line string, lab, id int64) Patient {
+	parts := strings.Split(line, "; ")
+	n := id % 1_000_000
+	p := Patient{UserID: id, LabID: lab, Words: strings.Fields(parts[0]), Contact: fmt.Sprintf("7%09d", (n*7_654_321+555_000_111)%1_000_000_000),
+		LabPatientID: fmt.Sprintf("P-%06d", 20_000+n*3), OrderNumbers: []string{fmt.Sprintf("CHN-2026-%06d", 50_000+n*7)},
+		SampleIDs: []string{fmt.Sprintf("S/%04d/%d", 6000+n, n%3)}, BillIDs: []int64{6_000_000 + n*13}, LabReportIDs: []int64{3_000_000 + n*11},
+		LastBillTime: 1_780_000_000_000 + n}
+	p.Gender = map[byte]string{'F': "Female", 'M': "Male"}[parts[1][0]]
+	p.Age = parts[1][1:] + " Y"
+	for _, given := range parts[2:] {
+		key, value, _ := strings.Cut(given, "=")
+		p.number(key, value)
+	}
+	return p
+}
+
+func (p *Patient) number(key, value string) {
+	number, _ := strconv.ParseInt(value, 10, 64) // 0 where it is a text
+	switch key {
+	case "t":
+		p.Contact = value
+	case "p":
+		p.LabPatientID = value
+	case "o":
+		p.OrderNumbers = []string{value}
+	case "s":
+		p.SampleIDs = []string{value}
+	case "r":
+		p.LabReportIDs = []int64{number}
+	case "b":
+		p.BillIDs = []int64{number}
+	}
+}

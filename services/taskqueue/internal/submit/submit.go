@@ -271,7 +271,7 @@ func (s *Submitter) batch(g *part) (engine.Batch, error) {
 		if body.ExpiresMs > 0 {
 			body.ExpiresMs += max(now, p.DueMs)
 		}
-		b.Jobs[i] = engine.NewJob{ID: id, DueMs: p.DueMs, Body: body.Encode(nil)}
+		b.Jobs[i] = engine.NewJob{ID: id, DueMs: p.DueMs, Flow: body.Flow, Body: body.Encode(nil)}
 		if g.window[i] != "" {
 			b.Jobs[i].Window = &engine.Window{Key: g.window[i], Override: p.Override}
 		}

@@ -93,7 +93,7 @@ func (v *Validator) Check(index int, s Submission, caller Caller) (Planned, []ap
 	}
 	p := Planned{WindowKey: s.WindowKey, Override: s.Override, Body: job.Body{Task: s.Task, TaskType: s.TaskType, LabID: caller.LabID,
 		Caller: caller.Name, Internal: caller.Internal, Data: s.Data, LogTag: s.LogTag, Subscribe: s.Subscribe, OnSuccess: s.OnSuccess,
-		OnFailure: s.OnFailure, Retry: job.DefaultRetry}}
+		OnFailure: s.OnFailure, Retry: job.DefaultRetry, Flow: job.LabFlow(caller.LabID)}}
 	p.Lane = job.Lane{Channel: row.channel, Priority: row.priority}
 	c.settings(s, &p)
 	c.due(s, &p)
@@ -185,6 +185,7 @@ func (c *checker) data(row kind, s Submission, p *Planned) {
 		c.sms(s.Data)
 		if row.taskType == typeOTP {
 			p.Body.ExpiresMs = int64(otpValidity / time.Millisecond) // relative until the job gets its times
+			p.Body.Flow = job.OTPFlow(c.caller.LabID)
 		}
 	case job.Email:
 		c.email(s.Data)
@@ -204,6 +205,9 @@ func (c *checker) webhook(s Submission, p *Planned) {
 		return
 	}
 	c.url("data.url", d.URL, true)
+	if u, err := url.Parse(d.URL); err == nil && c.v.Targets.IsInternal(u) {
+		p.Body.Flow = job.FlowPlatform
+	}
 	if d.Timeout != nil && (*d.Timeout < 1 || *d.Timeout > 300) {
 		c.wrong("data.timeout", "data.timeout must be 1 to 300 seconds")
 	}

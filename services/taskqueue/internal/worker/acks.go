@@ -41,7 +41,7 @@ func newAcks(p *Pump) *acks {
 // submit takes a settlement; it blocks only when Redis is far behind.
 func (p *Pump) submit(r *run, s engine.Settlement, outcome string, took time.Duration) {
 	token, other := r.tokens()
-	s.ID, s.Token = r.id, token
+	s.ID, s.Token, s.Flow = r.id, token, r.flow
 	r.mu.Lock()
 	end := r.leaseEnd
 	r.mu.Unlock()

@@ -94,7 +94,7 @@ func Callbacks(ids *job.Generator, id job.ID, b *job.Body, record *job.Record) (
 		if err != nil {
 			return children, err
 		}
-		children = append(children, engine.NewJob{ID: child, Body: body.Encode(nil)})
+		children = append(children, engine.NewJob{ID: child, Flow: body.Flow, Body: body.Encode(nil)})
 	}
 	return children, nil
 }

@@ -46,6 +46,7 @@ func (d Delivery) Intend(ctx context.Context, provider string) error {
 // run is one claimed job until it is settled.
 type run struct {
 	id        job.ID
+	flow      job.Flow
 	raw       []byte
 	body      *job.Body
 	claimedMs int64
@@ -127,7 +128,7 @@ func (p *Pump) execute(r *run) {
 }
 
 func (p *Pump) leave(r *run) {
-	r.freeSlot.Do(p.slots.release)
+	r.freeSlot.Do(func() { p.slots.release(r.flow) })
 	if r.leaked {
 		p.leaked.Add(-1)
 	}

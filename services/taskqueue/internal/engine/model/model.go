@@ -29,6 +29,7 @@ type Model struct {
 	cancels  map[job.ID]bool
 	intents  map[job.ID]string
 	ends     map[int]*engine.Ends // for the archive, by shard
+	flows    map[job.ID]job.Flow  // of jobs in lanes
 	idem     map[string]idemRecord
 	windows  map[string]job.ID
 	claims   int64
@@ -44,7 +45,8 @@ type idemRecord struct {
 func New(clk clock.Clock, set engine.Settings) *Model {
 	m := &Model{clock: clk, set: set, lanes: map[job.Lane]map[job.ID]int64{}, leases: map[job.ID]int64{}, bodies: map[job.ID][]byte{},
 		records: map[job.ID][]byte{}, dead: map[job.ID]int64{}, counters: map[job.ID]int64{}, renewed: map[job.ID]int64{},
-		cancels: map[job.ID]bool{}, intents: map[job.ID]string{}, idem: map[string]idemRecord{}, windows: map[string]job.ID{}, ends: map[int]*engine.Ends{}}
+		cancels: map[job.ID]bool{}, intents: map[job.ID]string{}, idem: map[string]idemRecord{}, windows: map[string]job.ID{}, flows: map[job.ID]job.Flow{},
+		ends: map[int]*engine.Ends{}}
 	for _, l := range job.Lanes() {
 		m.lanes[l] = map[job.ID]int64{}
 	}
@@ -116,6 +118,9 @@ func (m *Model) addJob(j engine.NewJob, id job.ID, due int64) {
 	}
 	m.bodies[id] = j.Body
 	m.lanes[id.Lane()][id] = due
+	if !joined {
+		m.flows[id] = j.Flow
+	}
 }
 
 // LookupWindow reads the job of a window.

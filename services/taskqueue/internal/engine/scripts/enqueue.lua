@@ -5,7 +5,8 @@
 --       jobs observed in the windows (the window key itself when none was seen)
 -- ARGV: 1 request hash, 2 idempotency seconds, 3 lane limit, 4 nl, 5 nb, 6 nw, 7 n, 8 counter seconds,
 --       9 window slack ms, 10 ring when due within ms, 11 keep the ids (0: a repeat brings the same ones)
---       then per job: id, lane, due ms (0 = now), body, window (0 = none), observed id (override only), override
+--       then per job: id, lane, due ms (0 = now), body, window (0 = none), observed id (override only), override,
+--       what its flow adds to the due time
 -- Reply: {1, ids} new; {2, ids} replay, empty when they were not kept; {3} other request under this key; {4, lane} full; {5, window} changed
 local stored = redis.call('GET', KEYS[1])
 if stored then
@@ -26,9 +27,10 @@ local ids, bodies, adds, opens, joins, ring = {ARGV[1]}, {}, {}, {}, {}, false
 local keys = {}
 for l = 1, nl do adds[l] = {} end
 for i = 1, n do
-  local a = 11 + (i - 1) * 7
+  local a = 11 + (i - 1) * 8
   local id, lane, due, w = ARGV[a + 1], tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), tonumber(ARGV[a + 5])
   if due < now then due = now end
+  local score = due + tonumber(ARGV[a + 8])
   local joined = false
   if w > 0 then
     local seen = redis.call('HGET', KEYS[win0 + w], 'id') or ''
@@ -37,7 +39,7 @@ for i = 1, n do
     if seen ~= '' and redis.call('ZSCORE', KEYS[lane0 + lane], seen) then
       joined = true
       ids[i + 1] = seen
-      joins[#joins + 1] = {w = w, id = seen, lane = lane, due = due, body = ARGV[a + 4], override = override}
+      joins[#joins + 1] = {w = w, id = seen, lane = lane, due = due, score = score, body = ARGV[a + 4], override = override}
     else
       opens[#opens + 1] = {w = w, id = id, due = due}
     end
@@ -45,7 +47,7 @@ for i = 1, n do
   if not joined then
     ids[i + 1] = id
     local add = adds[lane]
-    add[#add + 1] = due
+    add[#add + 1] = score
     add[#add + 1] = id
     bodies[#bodies + 1] = KEYS[body0 + i]
     bodies[#bodies + 1] = ARGV[a + 4]
@@ -74,7 +76,7 @@ for _, j in ipairs(joins) do
   redis.call('HINCRBY', KEYS[win0 + j.w], 'count', 1)
   if j.override then
     redis.call('SET', KEYS[seen0 + j.w], j.body)
-    redis.call('ZADD', KEYS[lane0 + j.lane], 'XX', j.due, j.id)
+    redis.call('ZADD', KEYS[lane0 + j.lane], 'XX', j.score, j.id)
     redis.call('HSET', KEYS[win0 + j.w], 'due', string.format('%.0f', j.due))
     redis.call('PEXPIREAT', KEYS[win0 + j.w], string.format('%.0f', j.due + tonumber(ARGV[9])))
   end

@@ -141,7 +141,7 @@ func blame(ctx context.Context, answer *netguard.Response, failed error) error {
 // conclude turns an answer or a transport error into the result of the attempt.
 func conclude(id job.ID, answer *netguard.Response, err error, now time.Time) (job.Result, error) {
 	if err != nil {
-		return job.Result{}, transportFailure(err)
+		return job.Result{Sent: errors.Is(err, netguard.ErrUnanswered)}, transportFailure(err)
 	}
 	result := job.Result{HTTPStatus: answer.Status, Excerpt: excerpt(answer), Sent: answer.Status < 300}
 	if answer.Status >= 200 && answer.Status < 300 {

@@ -58,9 +58,9 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 	if b.OwnKey && len(windows.keys) == 0 {
 		keep = 0
 	}
-	args = make([]any, 0, 11+8*n)
+	args = make([]any, 0, 12+8*n)
 	args = append(args, b.RequestHash, seconds(b.KeepKey), r.set.LaneLimit, len(lanes.keys), len(bells.keys), len(windows.keys), n,
-		seconds(r.set.KeepCounters), r.set.WindowKeepAfter.Milliseconds(), ringWithin.Milliseconds(), keep)
+		seconds(r.set.KeepCounters), r.set.WindowKeepAfter.Milliseconds(), ringWithin.Milliseconds(), keep, r.set.FlowLimit)
 	return keys, append(args, perJob...)
 }
 
@@ -87,6 +87,8 @@ func readAccepted(reply any, b Batch) (Accepted, error) {
 		return Accepted{}, ErrLaneFull
 	case 5:
 		return Accepted{}, ErrWindowChanged
+	case 6:
+		return Accepted{}, ErrFlowFull
 	}
 	return Accepted{}, errReply("enqueue", reply)
 }

@@ -32,10 +32,11 @@ type Window struct {
 	Override bool   // replace the waiting job's body and due time, keeping its id
 }
 
-// Refusals of Enqueue. The full lane and the full memory are temporary.
+// Refusals of Enqueue. What is full is so for a while.
 var (
 	ErrConflict      = errors.New("idempotency key was used for another request")
 	ErrLaneFull      = errors.New("lane is full")
+	ErrFlowFull      = errors.New("a flow's part of the lane is full")
 	ErrMemoryFull    = errors.New("the queue's memory is full")
 	ErrWindowChanged = errors.New("window changed since it was read") // override only: read again
 )

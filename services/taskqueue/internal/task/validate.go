@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -18,6 +19,8 @@ const (
 	maxTag       = 128
 	maxWindowKey = 190
 	otpValidity  = 5 * time.Minute
+	// Horizon is how far ahead a task may be scheduled.
+	Horizon = 366 * 24 * time.Hour
 )
 
 // Submission is one task as a caller wrote it. Nil pointers are absent fields.
@@ -65,6 +68,7 @@ type Validator struct {
 	Targets Targets
 	Known   func(c job.Channel, provider string) bool // what config.provider may name
 	Serves  func(job.Channel) bool                    // whether a channel can deliver here
+	Clock   clock.Clock
 }
 
 // checker collects the wrong fields of one submission.
@@ -150,6 +154,10 @@ func (c *checker) due(s Submission, p *Planned) {
 	at, err := ParseTime(*s.Time)
 	if err != nil {
 		c.wrong("sch_time", "sch_time must be written YYYY-MM-DDTHH:MM:SS in UTC")
+		return
+	}
+	if at.After(c.v.Clock.Now().Add(Horizon)) {
+		c.wrong("sch_time", "sch_time is more than a year ahead; schedule the task later")
 		return
 	}
 	p.DueMs = max(at.UnixMilli(), 1)

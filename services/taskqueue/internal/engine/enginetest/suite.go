@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"small claims add up to the shares":                                  smallShares,
 		"flows take turns, whoever came first":                               turns,
 		"flows at their limits leave the places to the others":               limits,
+		"one flow's part of a lane is limited":                               flowLimit,
 		"a job that goes back waits in its own flow":                         keepsFlow,
 		"small claims rotate over the priorities":                            rotation,
 		"an aged lane shares with the level above":                           ageing,

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"errors"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,4 +114,21 @@ func keepsFlow(b *bench) {
 		b.t.Fatal(ok, err)
 	}
 	b.wantFlows(b.claim(job.Webhook, 5), map[job.Flow]int{flow: 1})
+}
+
+// flowLimit: a flow that reached its limit is refused as a whole, the others are not.
+func flowLimit(b *bench) {
+	full, other := job.LabFlow(1), job.LabFlow(2)
+	b.enqueueFlow(webhook, full, 1499)
+	b.enqueueFlow(webhook, job.FlowPlatform, 1)
+	refused := engine.Batch{IdempotencyKey: "over", RequestHash: "h", KeepKey: time.Minute}
+	for range 2 {
+		refused.Jobs = append(refused.Jobs, engine.NewJob{ID: b.id(webhook), Flow: full, Body: []byte("x")})
+	}
+	if _, err := b.Queue.Enqueue(b.t.Context(), refused); !errors.Is(err, engine.ErrFlowFull) {
+		b.t.Errorf("over the limit: %v", err)
+	}
+	b.wantPlace(refused.Jobs[0].ID, engine.PlaceNone)
+	b.enqueueFlow(webhook, full, 1)
+	b.enqueueFlow(webhook, other, 10)
 }

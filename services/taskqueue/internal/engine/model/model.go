@@ -85,7 +85,7 @@ func (m *Model) Enqueue(_ context.Context, b engine.Batch) (engine.Accepted, err
 
 func (m *Model) planBatch(b engine.Batch) ([]job.ID, error) {
 	ids := make([]job.ID, len(b.Jobs))
-	added := map[job.Lane]int{}
+	added, fresh := map[job.Lane]int{}, map[job.Lane]map[job.Flow]int{}
 	for i, j := range b.Jobs {
 		ids[i] = j.ID
 		if w := j.Window; w != nil {
@@ -99,13 +99,33 @@ func (m *Model) planBatch(b engine.Batch) ([]job.ID, error) {
 			}
 		}
 		added[j.ID.Lane()]++
+		if fresh[j.ID.Lane()] == nil {
+			fresh[j.ID.Lane()] = map[job.Flow]int{}
+		}
+		fresh[j.ID.Lane()][j.Flow]++
 	}
 	for lane, n := range added {
 		if len(m.lanes[lane])+n > m.set.LaneLimit {
 			return nil, engine.ErrLaneFull
 		}
 	}
+	for lane, flows := range fresh {
+		for flow, n := range flows {
+			if flow > job.FlowPlatform && m.waiting(lane, flow)+n > m.set.FlowLimit {
+				return nil, engine.ErrFlowFull
+			}
+		}
+	}
 	return ids, nil
+}
+
+func (m *Model) waiting(lane job.Lane, flow job.Flow) (n int) {
+	for id := range m.lanes[lane] {
+		if m.flows[id] == flow {
+			n++
+		}
+	}
+	return n
 }
 
 func (m *Model) addJob(j engine.NewJob, id job.ID, due int64) {

@@ -10,7 +10,7 @@
 --       11 to 13 the flow served last in each lane, then the flows with a limit of their own: flow, most
 -- Reply: {now ms, next due ms (-1 none), token, held, last flow of each lane, then per run of jobs: flow (a number),
 --        ids (texts)}; token 0 and no ids when nothing may be taken; held: flows at their limits have ready jobs
-local SPAN, EPOCH, FLOWS = 2 ^ 41, 1577836800000, 4096
+local SPAN, EPOCH = 2 ^ 41, 1577836800000
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local n, turn, ordinary = tonumber(ARGV[1]), tonumber(ARGV[4]), tonumber(ARGV[8])
@@ -23,11 +23,11 @@ local function wake(due)
   if nextdue < 0 or due < nextdue then nextdue = due end
 end
 
-local lanes, level = {{}, {}, {}}, {}
-local function look(l, from, to) -- at the heads of the flows from .. to
+local lanes, level, first = {{}, {}, {}}, {}, {}
+local function look(l, from, to, head) -- at the heads of the flows from .. to; head: the first one, when it is known
   local list, oldest = lanes[l], now
   while from <= to do
-    local head = redis.call('ZRANGE', KEYS[l], from * SPAN, (to + 1) * SPAN - 1, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+    head = head or redis.call('ZRANGE', KEYS[l], from * SPAN, (to + 1) * SPAN - 1, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
     if not head[2] then break end
     local flow = math.floor(tonumber(head[2]) / SPAN)
     local due = tonumber(head[2]) - base(flow)
@@ -47,14 +47,24 @@ local function look(l, from, to) -- at the heads of the flows from .. to
         held = true
       end
     end
-    from = flow + 1
+    from, head = flow + 1, nil
   end
   if now - oldest > tonumber(ARGV[3]) then level[l] = 4 - l end
 end
 for l = 1, 3 do
   last[l], level[l] = tonumber(ARGV[10 + l]), 3 - l
-  look(l, last[l] + 1, FLOWS - 1)
-  look(l, 0, last[l])
+  local head = redis.call('ZRANGE', KEYS[l], 0, 0, 'WITHSCORES')
+  if head[2] then
+    local tail = redis.call('ZRANGE', KEYS[l], -1, -1, 'WITHSCORES')
+    local to = math.floor(tonumber(tail[2]) / SPAN)
+    first[l] = math.floor(tonumber(head[2]) / SPAN)
+    if first[l] > last[l] then
+      look(l, first[l], to, head)
+    else
+      look(l, last[l] + 1, to)
+      look(l, first[l], math.min(last[l], to), head)
+    end
+  end
 end
 
 local reserved, others = 0, 0
@@ -112,7 +122,7 @@ for l = 1, 3 do
   for _, f in ipairs(lanes[l]) do
     if f.take > 0 then
       local ids = redis.call('ZRANGE', KEYS[l], f.flow * SPAN, base(f.flow) + now, 'BYSCORE', 'LIMIT', 0, f.take)
-      local rank = redis.call('ZRANK', KEYS[l], ids[1])
+      local rank = f.flow == first[l] and 0 or redis.call('ZRANK', KEYS[l], ids[1])
       redis.call('ZREMRANGEBYRANK', KEYS[l], rank, rank + f.take - 1)
       reply[#reply + 1] = f.flow
       for _, id in ipairs(ids) do

@@ -33,7 +33,8 @@ for i = 1, n do
   local a = 12 + (i - 1) * 8
   local id, lane, due, w = ARGV[a + 1], tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), tonumber(ARGV[a + 5])
   if due < now then due = now end
-  local score = due + tonumber(ARGV[a + 8])
+  local base = ARGV[a + 8]
+  local score = due + base
   local joined = false
   if w > 0 then
     local seen = redis.call('HGET', KEYS[win0 + w], 'id') or ''
@@ -49,7 +50,7 @@ for i = 1, n do
   end
   if not joined then
     ids[i + 1] = id
-    local add, base = adds[lane], tonumber(ARGV[a + 8])
+    local add = adds[lane]
     fresh[lane][base] = (fresh[lane][base] or 0) + 1
     add[#add + 1] = score
     add[#add + 1] = id

@@ -86,10 +86,10 @@ func (s *slots) waitQuarter(ctx context.Context) int {
 	return 0
 }
 
-// waitFreed returns when an eighth of the places got free since now, or after patience.
+// waitFreed returns when a quarter of the places got free since now (so claims stay large), or after patience.
 func (s *slots) waitFreed(ctx context.Context, patience time.Duration) {
 	s.mu.Lock()
-	s.target = s.free + max(1, s.total/8)
+	s.target = s.free + s.quarter()
 	change := s.change
 	s.mu.Unlock()
 	timer := time.NewTimer(patience)

@@ -9,10 +9,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -183,25 +185,25 @@ type Response struct {
 	Truncated bool
 }
 
-// Do makes one exchange. A 3xx is returned like any other status. Refusals match ErrRefused.
+// ErrUnanswered marks errors of a request that was written, whole or in part: the receiver may have acted on it.
+var ErrUnanswered = errors.New("the request was sent and not answered")
+
+// Do makes one exchange, which is at most one request on the wire. A 3xx is returned like any other status. Refusals
+// match ErrRefused; when the request may have been received, the error matches ErrUnanswered.
 func (c *Client) Do(ctx context.Context, q Request) (*Response, error) {
 	if _, err := c.CheckURL(q.URL.String()); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
-	request, err := newRequest(ctx, q)
+	answer, err := c.send(ctx, q)
 	if err != nil {
 		return nil, err
-	}
-	answer, err := c.http.Do(request)
-	if err != nil {
-		return nil, c.explain(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, c.maxBody+1))
 	if err != nil {
-		return nil, fmt.Errorf("read the response: %w", c.explain(err))
+		return nil, fmt.Errorf("read the response: %w: %w", ErrUnanswered, c.explain(err))
 	}
 	kept := &Response{Status: answer.StatusCode, Header: answer.Header, Body: body}
 	if int64(len(body)) > c.maxBody {
@@ -210,6 +212,36 @@ func (c *Client) Do(ctx context.Context, q Request) (*Response, error) {
 	return kept, nil
 }
 
+// send repeats once when a kept connection turned out to be dead before anything was written to it.
+func (c *Client) send(ctx context.Context, q Request) (*http.Response, error) {
+	for try := 1; ; try++ {
+		var reused, written atomic.Bool // the transport's own goroutine writes them, also after an error
+		trace := &httptrace.ClientTrace{
+			GotConn:      func(info httptrace.GotConnInfo) { reused.Store(info.Reused) },
+			WroteHeaders: func() { written.Store(true) },
+		}
+		request, err := newRequest(httptrace.WithClientTrace(ctx, trace), q)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := c.http.Do(request)
+		switch {
+		case err == nil:
+			return answer, nil
+		case written.Load():
+			return nil, fmt.Errorf("%w: %w", ErrUnanswered, c.explain(err))
+		case !reused.Load() || try > 1 || ctx.Err() != nil:
+			return nil, c.explain(err)
+		}
+	}
+}
+
+// replayKey reports a header that makes the transport send a request again by itself when it is not answered.
+func replayKey(name string) bool { return name == "Idempotency-Key" || name == "X-Idempotency-Key" }
+
+// newRequest builds a request that the transport sends once. It would repeat a GET without a body, and anything
+// with a canonical Idempotency-Key, when a kept connection dies after the request was written: a body that cannot
+// be read twice prevents the one, another spelling of the header (names have no case on the wire) the other.
 func newRequest(ctx context.Context, q Request) (*http.Request, error) {
 	var body io.Reader
 	if len(q.Body) > 0 {
@@ -220,9 +252,18 @@ func newRequest(ctx context.Context, q Request) (*http.Request, error) {
 		return nil, fmt.Errorf("build the request: %w", err)
 	}
 	for name, values := range q.Header {
+		if replayKey(name) {
+			name = strings.ToLower(name)
+		}
 		request.Header[name] = values
 	}
 	request.Header.Set("Accept-Encoding", "identity")
+	if slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace}, q.Method) {
+		request.GetBody = nil
+		if request.Body == nil {
+			request.Body = io.NopCloser(strings.NewReader("")) // found empty and not sent
+		}
+	}
 	return request, nil
 }
 

@@ -57,8 +57,10 @@ type QueueConfig struct {
 	// Profile durable accepts jobs only when Redis keeps them through kill -9; fast takes what Redis offers.
 	Profile string `env:"PROFILE" envDefault:"durable"`
 	// Shards is fixed for the life of a deployment: 1 for one Redis node, for instance 16 for a cluster.
-	Shards      int `env:"SHARDS" envDefault:"1"`
-	LaneLimit   int `env:"LANE_LIMIT" envDefault:"5000000"`
+	Shards    int `env:"SHARDS" envDefault:"1"`
+	LaneLimit int `env:"LANE_LIMIT" envDefault:"5000000"`
+	// LabLimit is the most waiting jobs of one laboratory in a lane.
+	LabLimit    int `env:"LAB_LIMIT" envDefault:"1000000"`
 	ResultHours int `env:"RESULT_HOURS" envDefault:"24"`
 	DeadDays    int `env:"DEAD_DAYS" envDefault:"7"`
 	DeadLimit   int `env:"DEAD_LIMIT" envDefault:"100000"`
@@ -129,7 +131,8 @@ func (c *QueueConfig) Validate() error {
 	if c.DoubtfulSends != doubtHold && c.DoubtfulSends != doubtResend {
 		problems = append(problems, fmt.Errorf("TASKQUEUE_DOUBTFUL_SENDS is %q: use hold or resend", c.DoubtfulSends))
 	}
-	for name, n := range map[string]int{"ARCHIVE_DAYS": c.ArchiveDays, "LANE_LIMIT": c.LaneLimit, "RESULT_HOURS": c.ResultHours, "DEAD_DAYS": c.DeadDays, "DEAD_LIMIT": c.DeadLimit,
+	for name, n := range map[string]int{"ARCHIVE_DAYS": c.ArchiveDays, "LANE_LIMIT": c.LaneLimit, "LAB_LIMIT": c.LabLimit,
+		"RESULT_HOURS": c.ResultHours, "DEAD_DAYS": c.DeadDays, "DEAD_LIMIT": c.DeadLimit,
 		"WEBHOOK_WORKERS": c.WebhookWorkers, "CALLBACK_WORKERS": c.CallbackWorkers, "MESSAGE_WORKERS": c.MessageWorkers} {
 		if n < 1 {
 			problems = append(problems, fmt.Errorf("TASKQUEUE_%s is %d: use 1 or more", name, n))
@@ -175,7 +178,7 @@ func (c *DeliveryConfig) networks() ([]netip.Prefix, error) {
 // engine returns the engine's settings.
 func (c *Config) engine() engine.Settings {
 	s := engine.DefaultSettings()
-	s.Shards, s.LaneLimit, s.KeepResults = c.Queue.Shards, c.Queue.LaneLimit, time.Duration(c.Queue.ResultHours)*time.Hour
+	s.Shards, s.LaneLimit, s.FlowLimit, s.KeepResults = c.Queue.Shards, c.Queue.LaneLimit, c.Queue.LabLimit, time.Duration(c.Queue.ResultHours)*time.Hour
 	s.Archive = c.DatabaseEnabled
 	return s
 }

@@ -37,7 +37,7 @@ func (b *builder) openEngine() error {
 }
 
 func (b *builder) submitter() *submit.Submitter {
-	validator := &task.Validator{Targets: b.targets, Known: b.providers.Known, Serves: b.serves}
+	validator := &task.Validator{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.Clock}
 	return submit.New(submit.Deps{Queue: b.gate, Validator: validator, IDs: b.ids, Clock: b.Clock, Observer: b.metrics})
 }
 

@@ -17,21 +17,50 @@ func (r *Redis) Claim(ctx context.Context, q ClaimRequest) (Claim, error) {
 		keys = append(keys, k.lanes[lane])
 	}
 	keys = append(keys, k.leases[q.Channel], k.counter, k.bells[q.Channel])
-	reply, err := r.run(ctx, "claim", keys, []any{q.Max, r.set.Lease.Milliseconds(), r.set.Ageing.Milliseconds(), q.Turn,
-		r.set.LowShare, r.set.ModerateShare})
+	reply, err := r.run(ctx, "claim", keys, r.claimArgs(q))
 	if err != nil {
 		return Claim{}, err
 	}
-	parts, ok := reply.([]any)
-	if !ok || len(parts) < 3 {
-		return Claim{}, errReply("claim", reply)
-	}
-	c := Claim{NowMs: number(parts[0]), NextDueMs: number(parts[1]), Token: number(parts[2])}
-	for _, id := range parts[3:] {
-		text, _ := id.(string)
-		c.Jobs = append(c.Jobs, Leased{ID: job.ID(text)})
+	c, err := readClaim(reply)
+	if err != nil {
+		return Claim{}, err
 	}
 	return c, r.readBodies(ctx, k, c.Jobs)
+}
+
+func (r *Redis) claimArgs(q ClaimRequest) []any {
+	limits := q.Limits
+	if limits == nil {
+		limits = &Limits{Ordinary: q.Max, EachOrdinary: q.Max, EachReserved: q.Max}
+	}
+	args := make([]any, 0, 13+2*len(limits.Flows))
+	args = append(args, q.Max, r.set.Lease.Milliseconds(), r.set.Ageing.Milliseconds(), q.Turn, r.set.LowShare, r.set.ModerateShare,
+		int(job.FirstLab), limits.Ordinary, limits.EachOrdinary, limits.EachReserved,
+		int(q.After[job.High]), int(q.After[job.Moderate]), int(q.After[job.Low]))
+	for flow, most := range limits.Flows {
+		args = append(args, int(flow), most)
+	}
+	return args
+}
+
+const claimHead = 7 // fields of the claim's reply before the jobs
+
+func readClaim(reply any) (Claim, error) {
+	parts, ok := reply.([]any)
+	if !ok || len(parts) < claimHead {
+		return Claim{}, errReply("claim", reply)
+	}
+	c := Claim{NowMs: number(parts[0]), NextDueMs: number(parts[1]), Token: number(parts[2]), Held: number(parts[3]) == 1,
+		After: [3]job.Flow{job.High: job.Flow(number(parts[4])), job.Moderate: job.Flow(number(parts[5])), job.Low: job.Flow(number(parts[6]))}}
+	var flow job.Flow
+	for _, part := range parts[claimHead:] {
+		if text, isID := part.(string); isID {
+			c.Jobs = append(c.Jobs, Leased{ID: job.ID(text), Flow: flow})
+			continue
+		}
+		flow = job.Flow(number(part))
+	}
+	return c, nil
 }
 
 func (r *Redis) readBodies(ctx context.Context, k *shardKeys, jobs []Leased) error {

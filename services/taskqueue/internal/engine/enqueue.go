@@ -33,7 +33,7 @@ func (r *Redis) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
 func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 	var lanes, bells, windows index
 	n := len(b.Jobs)
-	perJob := make([]any, 0, 7*n)
+	perJob := make([]any, 0, 8*n)
 	bodies := make([]string, 0, n)
 	var seen []string
 	for i := range b.Jobs {
@@ -49,7 +49,7 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 			}
 		}
 		bodies = append(bodies, k.bodyOf(j.ID))
-		perJob = append(perJob, string(j.ID), lanes.number(k.lanes[lane]), j.DueMs, j.Body, window, observed, override)
+		perJob = append(perJob, string(j.ID), lanes.number(k.lanes[lane]), min(j.DueMs, job.LatestDueMs), j.Body, window, observed, override, j.Flow.Base())
 	}
 	keys = make([]string, 0, 2+len(lanes.keys)+len(bells.keys)+len(windows.keys)+n+len(seen))
 	keys = append(keys, k.idem+b.IdempotencyKey, k.stat+job.Hour(b.Jobs[0].ID.CreatedMs()))
@@ -58,9 +58,9 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 	if b.OwnKey && len(windows.keys) == 0 {
 		keep = 0
 	}
-	args = make([]any, 0, 11+7*n)
+	args = make([]any, 0, 12+8*n)
 	args = append(args, b.RequestHash, seconds(b.KeepKey), r.set.LaneLimit, len(lanes.keys), len(bells.keys), len(windows.keys), n,
-		seconds(r.set.KeepCounters), r.set.WindowKeepAfter.Milliseconds(), ringWithin.Milliseconds(), keep)
+		seconds(r.set.KeepCounters), r.set.WindowKeepAfter.Milliseconds(), ringWithin.Milliseconds(), keep, r.set.FlowLimit)
 	return keys, append(args, perJob...)
 }
 
@@ -87,6 +87,8 @@ func readAccepted(reply any, b Batch) (Accepted, error) {
 		return Accepted{}, ErrLaneFull
 	case 5:
 		return Accepted{}, ErrWindowChanged
+	case 6:
+		return Accepted{}, ErrFlowFull
 	}
 	return Accepted{}, errReply("enqueue", reply)
 }

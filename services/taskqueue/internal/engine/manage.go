@@ -61,7 +61,7 @@ func (r *Redis) cancelCall(k *shardKeys, list []Cancellation, at []int) (keys []
 		keys = append(keys, k.lanes[lane], k.leases[lane.Channel], k.bucketOf(c.ID), k.bodyOf(c.ID))
 		perJob = append(perJob, string(c.ID), c.Record)
 		for _, child := range c.Callbacks {
-			births = append(births, i+1, string(child.ID), child.Body)
+			births = append(births, i+1, string(child.ID), child.Body, child.Flow.Base())
 			children = append(children, k.bodyOf(child.ID))
 		}
 	}
@@ -74,7 +74,7 @@ func (r *Redis) Reschedule(ctx context.Context, id job.ID, dueMs int64) (Moved, 
 	k := &r.shards[id.Shard()]
 	lane := id.Lane()
 	reply, err := r.repeat(ctx, "reschedule", []string{k.lanes[lane], k.leases[lane.Channel], k.bucketOf(id), k.bells[lane.Channel], k.deadInfo},
-		[]any{string(id), dueMs, ringWithin.Milliseconds()})
+		[]any{string(id), min(dueMs, job.LatestDueMs), ringWithin.Milliseconds()})
 	return Moved(number(reply)), err
 }
 
@@ -82,7 +82,8 @@ func (r *Redis) Reschedule(ctx context.Context, id job.ID, dueMs int64) (Moved, 
 func (r *Redis) RetryFailed(ctx context.Context, id job.ID, body, observed []byte, delay time.Duration) (bool, error) {
 	k := &r.shards[id.Shard()]
 	reply, err := r.repeat(ctx, "retry_failed", []string{k.dead, k.lanes[id.Lane()], k.deadInfo, k.bodyOf(id), k.crashes,
-		k.stat + job.Hour(id.CreatedMs())}, []any{string(id), body, delay.Milliseconds(), observed, seconds(r.set.KeepCounters)})
+		k.stat + job.Hour(id.CreatedMs())}, []any{string(id), body, delay.Milliseconds(), observed, seconds(r.set.KeepCounters),
+		job.FlowOf(body).Base()})
 	return number(reply) == 1, err
 }
 
@@ -118,7 +119,7 @@ func readSnapshot(id job.ID, now int64, p []any) Snapshot {
 	s := Snapshot{ID: id, Place: Place(number(p[0])), NowMs: now, ClaimedMs: number(p[4]), CancelRequested: number(p[5]) == 1}
 	switch s.Place {
 	case PlaceLane:
-		s.DueMs = number(p[1])
+		s.DueMs = job.DueOfScore(number(p[1]))
 	case PlaceLease:
 		s.DeadlineMs = number(p[1]) / 1000
 	}
@@ -169,21 +170,28 @@ func (r *Redis) Depths(ctx context.Context, shard int) ([]Depth, error) {
 	k := &r.shards[shard]
 	lanes := job.Lanes()
 	pipe := r.rdb.Pipeline()
-	now := pipe.Time(ctx)
-	waiting, heads, running := make([]*redis.IntCmd, len(lanes)), make([]*redis.ZSliceCmd, len(lanes)), make([]*redis.IntCmd, len(lanes))
+	waiting, running, keys := make([]*redis.IntCmd, len(lanes)), make([]*redis.IntCmd, len(lanes)), make([]string, len(lanes))
 	for i, l := range lanes {
 		waiting[i] = pipe.ZCard(ctx, k.lanes[l])
-		heads[i] = pipe.ZRangeWithScores(ctx, k.lanes[l], 0, 0)
+		keys[i] = k.lanes[l]
 		running[i] = pipe.ZCard(ctx, k.leases[l.Channel])
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, fmt.Errorf("measure lanes: %w", err)
 	}
+	reply, err := r.run(ctx, "oldest", keys, nil)
+	oldest, ok := reply.([]any)
+	if err == nil && (!ok || len(oldest) != 1+len(lanes)) {
+		err = errReply("oldest", reply)
+	}
+	if err != nil {
+		return nil, err
+	}
 	list := make([]Depth, len(lanes))
 	for i, l := range lanes {
 		list[i] = Depth{Lane: l, Waiting: waiting[i].Val(), Running: running[i].Val()}
-		if head := heads[i].Val(); len(head) > 0 {
-			list[i].OldestMs = max(0, now.Val().UnixMilli()-int64(head[0].Score))
+		if due := number(oldest[1+i]); due >= 0 {
+			list[i].OldestMs = max(0, number(oldest[0])-due)
 		}
 	}
 	return list, nil

@@ -114,7 +114,8 @@ func (p *pair) enqueue(t *rapid.T) {
 		if rapid.Bool().Draw(t, "later") {
 			due = clock.System{}.Now().Add(time.Hour).UnixMilli() + 1_000_000_000_000
 		}
-		list = append(list, engine.NewJob{ID: id, DueMs: due, Body: []byte("v1")})
+		flow := job.LabFlow(rapid.Int64Range(0, 2).Draw(t, "laboratory"))
+		list = append(list, engine.NewJob{ID: id, DueMs: due, Flow: flow, Body: []byte("v1")})
 		p.ids = append(p.ids, id)
 	}
 	batch := engine.Batch{IdempotencyKey: string(list[0].ID), RequestHash: "h", KeepKey: time.Hour, Jobs: list}
@@ -128,10 +129,16 @@ func (p *pair) enqueue(t *rapid.T) {
 func (p *pair) claim(t *rapid.T) {
 	p.tick(2 * time.Millisecond)
 	p.claimNo++
-	q := engine.ClaimRequest{Channel: job.Webhook, Max: rapid.IntRange(1, 12).Draw(t, "most"), Turn: p.claimNo}
+	q := engine.ClaimRequest{Channel: job.Webhook, Max: rapid.IntRange(1, 12).Draw(t, "most"), Turn: p.claimNo,
+		After: [3]job.Flow{job.LabFlow(int64(p.claimNo % 3)), job.LabFlow(1), 0}}
+	if rapid.Bool().Draw(t, "limited") {
+		q.Limits = &engine.Limits{Ordinary: 6, EachOrdinary: 3, EachReserved: 2, Flows: map[job.Flow]int{job.LabFlow(1): 0}}
+	}
 	a, errA := p.redis.Claim(p.base.Context(), q)
 	b, errB := p.model.Claim(p.base.Context(), q)
 	p.equal("claim", a.Jobs, b.Jobs, errA, errB)
+	p.equal("turns of the claim", a.After, b.After, nil, nil)
+	p.equal("jobs held back", a.Held, b.Held, nil, nil)
 	for _, j := range a.Jobs {
 		p.tokens[j.ID] = [2]int64{a.Token, b.Token}
 	}

@@ -15,7 +15,7 @@ import (
 //go:embed scripts/*.lua
 var scriptFiles embed.FS
 
-var scriptNames = []string{"cancel", "claim", "enqueue", "expired", "info", "inspect", "intent", "renew", "repair", "reschedule",
+var scriptNames = []string{"cancel", "claim", "enqueue", "expired", "info", "inspect", "intent", "oldest", "renew", "repair", "reschedule",
 	"retry_failed", "settle", "trim_dead", "trim_ends"}
 
 func readScripts() (map[string]*redis.Script, error) {

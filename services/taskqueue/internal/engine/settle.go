@@ -37,7 +37,7 @@ func (r *Redis) settle(ctx context.Context, mode string, shard int, c job.Channe
 func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Settlement) (keys []string, args []any) {
 	var lanes, buckets index
 	n := len(list)
-	perJob := make([]any, 0, 8*n)
+	perJob := make([]any, 0, 9*n)
 	bodies := make([]string, 0, n)
 	var births []any
 	var children []string
@@ -49,9 +49,9 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 			counter = s.Counter
 		}
 		perJob = append(perJob, string(s.ID), s.Token, string(rune(s.Op)), lanes.number(k.lanes[s.ID.Lane()]),
-			buckets.number(k.bucketOf(s.ID)), s.Delay.Milliseconds(), s.Payload, counter)
+			buckets.number(k.bucketOf(s.ID)), s.Delay.Milliseconds(), s.Payload, counter, s.Flow.Base())
 		for _, child := range s.Callbacks {
-			births = append(births, i+1, string(child.ID), child.Body)
+			births = append(births, i+1, string(child.ID), child.Body, child.Flow.Base())
 			children = append(children, k.bodyOf(child.ID))
 		}
 	}
@@ -59,7 +59,7 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 	keys = append(keys, k.leases[c], k.crashes, k.renewals, k.cancels, k.intents, k.dead, k.stat+job.Hour(list[0].ID.CreatedMs()),
 		k.bells[c], k.bells[job.Callback], k.lanes[CallbackLane()], k.deadInfo, k.ends)
 	keys = append(append(append(append(keys, lanes.keys...), buckets.keys...), bodies...), children...)
-	args = make([]any, 0, 8+8*n+len(births))
+	args = make([]any, 0, 8+9*n+len(births))
 	args = append(args, mode, len(lanes.keys), len(buckets.keys), n, len(children), seconds(r.set.KeepResults), seconds(r.set.KeepCounters), flag(r.set.Archive))
 	return keys, append(append(args, perJob...), births...)
 }

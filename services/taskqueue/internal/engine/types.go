@@ -20,6 +20,7 @@ type Batch struct {
 type NewJob struct {
 	ID     job.ID
 	DueMs  int64 // 0: now
+	Flow   job.Flow
 	Body   []byte
 	Window *Window // nil: none
 }
@@ -31,10 +32,11 @@ type Window struct {
 	Override bool   // replace the waiting job's body and due time, keeping its id
 }
 
-// Refusals of Enqueue. The full lane and the full memory are temporary.
+// Refusals of Enqueue. What is full is so for a while.
 var (
 	ErrConflict      = errors.New("idempotency key was used for another request")
 	ErrLaneFull      = errors.New("lane is full")
+	ErrFlowFull      = errors.New("a flow's part of the lane is full")
 	ErrMemoryFull    = errors.New("the queue's memory is full")
 	ErrWindowChanged = errors.New("window changed since it was read") // override only: read again
 )
@@ -50,7 +52,17 @@ type ClaimRequest struct {
 	Shard   int
 	Channel job.Channel
 	Max     int
-	Turn    int // how many jobs the caller claimed before: small claims add up to the shares of the priorities
+	Turn    int         // how many jobs the caller claimed before: small claims add up to the shares of the priorities
+	After   [3]job.Flow // by priority: the flow that was served last, as the claim before said; the next one comes first
+	Limits  *Limits     // nil: any flow may take all
+}
+
+// Limits are what the caller has places for, so that no flow takes the places of the others.
+type Limits struct {
+	Ordinary     int // jobs of all ordinary flows together; the rest of Max is for reserved ones
+	EachOrdinary int // jobs of one flow
+	EachReserved int
+	Flows        map[job.Flow]int // of flows that run jobs already, instead of Each
 }
 
 // Claim is a set of jobs leased under one token.
@@ -59,12 +71,15 @@ type Claim struct {
 	NextDueMs int64 // when it is worth asking again; -1: nothing waits
 	Token     int64
 	Jobs      []Leased
+	After     [3]job.Flow // for the next claim
+	Held      bool        // ready jobs were left because their flows are at their limits
 }
 
 // Leased is one claimed job; a nil body means that there is nothing left to run.
 type Leased struct {
-	ID  job.ID
-	Raw []byte
+	ID   job.ID
+	Flow job.Flow
+	Raw  []byte
 }
 
 // Op says how a lease ends.
@@ -87,6 +102,7 @@ type Settlement struct {
 	Token     int64
 	Op        Op
 	Delay     time.Duration // OpRetry, OpRelease
+	Flow      job.Flow      // OpRetry, OpRelease
 	Payload   []byte
 	Counter   int64 // reaper: the crash counter to store; 0: leave
 	Callbacks []NewJob

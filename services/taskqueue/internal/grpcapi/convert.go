@@ -2,7 +2,6 @@ package grpcapi
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -75,9 +74,13 @@ func jobIDs(field string, value, alias *typev1.RawJSON) (ids []string, list bool
 }
 
 func unique(ids []string) []string {
-	list := make([]string, 0, len(ids))
+	if len(ids) > manage.MaxIDs {
+		return ids // refused for their number; nothing else is done with them
+	}
+	list, seen := make([]string, 0, len(ids)), make(map[string]bool, len(ids))
 	for _, id := range ids {
-		if !slices.Contains(list, id) {
+		if !seen[id] {
+			seen[id] = true
 			list = append(list, id)
 		}
 	}

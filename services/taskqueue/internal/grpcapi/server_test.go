@@ -80,7 +80,8 @@ func open(t *testing.T, access grpcapi.Access) *api {
 	t.Helper()
 	q := model.New(clock.System{}, engine.DefaultSettings())
 	ids := job.NewGenerator(clock.System{}, rand.Reader)
-	v := &task.Validator{Targets: targets{}, Serves: func(job.Channel) bool { return true }}
+	v := &task.Validator{Targets: targets{}, Serves: func(job.Channel) bool { return true },
+		Clock: clock.Fixed(time.Date(2034, 6, 1, 0, 0, 0, 0, time.UTC))} // the times below are within a year of it
 	s := submit.New(submit.Deps{Queue: q, Validator: v, IDs: ids, Clock: clock.System{}, Observer: silent{}})
 	ledger, stored := &ledger{}, &shelf{}
 	m := manage.New(manage.Deps{Queue: q, Archive: stored, Shards: 1, Lease: q.Lease(), Clock: clock.System{},

@@ -29,6 +29,7 @@ type Body struct {
 	Target      string // callbacks: the URL
 	Parent      ID     // callbacks: the job whose result is told
 	ExpiresMs   int64  // the job is not worth running after this; 0: always
+	Flow        Flow   // whose turn it waits for
 }
 
 // Attempt is one past execution, shown in /jobInfo/.
@@ -78,7 +79,8 @@ func (b *Body) Encode(dst []byte) []byte {
 	dst = putString(dst, 21, b.WindowKey)
 	dst = putString(dst, 22, b.Target)
 	dst = putString(dst, 23, string(b.Parent))
-	return putInt(dst, 24, b.ExpiresMs)
+	dst = putInt(dst, 24, b.ExpiresMs)
+	return putInt(dst, 25, int64(b.Flow))
 }
 
 // DecodeBody reads a stored body. The result shares raw's memory.
@@ -141,6 +143,8 @@ func (b *Body) set(field protowire.Number, number int64, text []byte) error {
 		b.Parent = ID(text)
 	case 24:
 		b.ExpiresMs = number
+	case 25:
+		b.Flow = Flow(number)
 	}
 	return nil
 }

@@ -98,7 +98,11 @@ func CallbackBody(id ID, b *Body, r *Record, url string) (*Body, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode callback payload: %w", err)
 	}
-	return &Body{Task: b.Task, TaskType: b.TaskType, LabID: b.LabID, Caller: b.Caller, Internal: b.Internal, Data: payload,
+	flow := LabFlow(b.LabID)
+	if b.Flow == FlowPlatform {
+		flow = FlowPlatform
+	}
+	return &Body{Flow: flow, Task: b.Task, TaskType: b.TaskType, LabID: b.LabID, Caller: b.Caller, Internal: b.Internal, Data: payload,
 		LogTag: b.LogTag, Retry: CallbackRetry, CreatedMs: r.EndedMs, Traceparent: b.Traceparent, Target: url, Parent: id}, nil
 }
 

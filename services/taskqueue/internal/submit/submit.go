@@ -40,6 +40,7 @@ const (
 	windowTries  = 200
 	maxKeyLength = 255
 	fullRetry    = 5 * time.Second
+	labRetry     = time.Minute
 )
 
 // Deps are what the use case works with.
@@ -271,7 +272,7 @@ func (s *Submitter) batch(g *part) (engine.Batch, error) {
 		if body.ExpiresMs > 0 {
 			body.ExpiresMs += max(now, p.DueMs)
 		}
-		b.Jobs[i] = engine.NewJob{ID: id, DueMs: p.DueMs, Body: body.Encode(nil)}
+		b.Jobs[i] = engine.NewJob{ID: id, DueMs: p.DueMs, Flow: body.Flow, Body: body.Encode(nil)}
 		if g.window[i] != "" {
 			b.Jobs[i].Window = &engine.Window{Key: g.window[i], Override: p.Override}
 		}
@@ -300,6 +301,9 @@ func explain(err error) error {
 	switch {
 	case errors.Is(err, engine.ErrConflict):
 		return apperr.New(apperr.Conflict, "IDEMPOTENCY_KEY_REUSED", "This idempotency key was used for other tasks; use a new key for a new request")
+	case errors.Is(err, engine.ErrFlowFull):
+		return apperr.New(apperr.TooManyRequests, "LABORATORY_QUEUE_FULL", "Too many tasks of this laboratory wait; "+
+			"send more when some were delivered, or cancel what is not needed").WithRetryAfter(labRetry).WithCause(err)
 	case errors.Is(err, engine.ErrLaneFull), errors.Is(err, engine.ErrMemoryFull):
 		return apperr.New(apperr.Unavailable, "QUEUE_FULL", "The queue is full; try again in a few seconds").WithRetryAfter(fullRetry).WithCause(err)
 	}

@@ -35,7 +35,7 @@ func open(t *testing.T, set engine.Settings) (*submit.Submitter, *engine.Redis) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &task.Validator{Targets: anywhere{}, Serves: serves}
+	v := &task.Validator{Targets: anywhere{}, Serves: serves, Clock: clock.System{}}
 	return submit.New(submit.Deps{Queue: q, Validator: v, IDs: generator(), Clock: clock.System{}, Observer: anywhere{}}), q
 }
 

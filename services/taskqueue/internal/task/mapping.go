@@ -36,7 +36,8 @@ func (v *Validator) CheckMappings(list []Mapping, caller Caller) ([]Planned, []a
 			c.wrong("data", "data cannot be stored")
 		}
 		planned[i] = Planned{Lane: job.Lane{Channel: job.Mapping, Priority: job.Moderate},
-			Body: job.Body{LabID: caller.LabID, Caller: caller.Name, Internal: caller.Internal, Data: data, Retry: job.DefaultRetry}}
+			Body: job.Body{LabID: caller.LabID, Caller: caller.Name, Internal: caller.Internal, Data: data,
+				Retry: job.DefaultRetry, Flow: job.LabFlow(caller.LabID)}}
 	}
 	return planned, c.fields
 }

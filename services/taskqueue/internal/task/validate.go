@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -18,6 +19,8 @@ const (
 	maxTag       = 128
 	maxWindowKey = 190
 	otpValidity  = 5 * time.Minute
+	// Horizon is how far ahead a task may be scheduled.
+	Horizon = 366 * 24 * time.Hour
 )
 
 // Submission is one task as a caller wrote it. Nil pointers are absent fields.
@@ -65,6 +68,7 @@ type Validator struct {
 	Targets Targets
 	Known   func(c job.Channel, provider string) bool // what config.provider may name
 	Serves  func(job.Channel) bool                    // whether a channel can deliver here
+	Clock   clock.Clock
 }
 
 // checker collects the wrong fields of one submission.
@@ -93,7 +97,7 @@ func (v *Validator) Check(index int, s Submission, caller Caller) (Planned, []ap
 	}
 	p := Planned{WindowKey: s.WindowKey, Override: s.Override, Body: job.Body{Task: s.Task, TaskType: s.TaskType, LabID: caller.LabID,
 		Caller: caller.Name, Internal: caller.Internal, Data: s.Data, LogTag: s.LogTag, Subscribe: s.Subscribe, OnSuccess: s.OnSuccess,
-		OnFailure: s.OnFailure, Retry: job.DefaultRetry}}
+		OnFailure: s.OnFailure, Retry: job.DefaultRetry, Flow: job.LabFlow(caller.LabID)}}
 	p.Lane = job.Lane{Channel: row.channel, Priority: row.priority}
 	c.settings(s, &p)
 	c.due(s, &p)
@@ -152,6 +156,10 @@ func (c *checker) due(s Submission, p *Planned) {
 		c.wrong("sch_time", "sch_time must be written YYYY-MM-DDTHH:MM:SS in UTC")
 		return
 	}
+	if at.After(c.v.Clock.Now().Add(Horizon)) {
+		c.wrong("sch_time", "sch_time is more than a year ahead; schedule the task later")
+		return
+	}
 	p.DueMs = max(at.UnixMilli(), 1)
 	p.Body.ScheduledMs = p.DueMs
 }
@@ -185,6 +193,7 @@ func (c *checker) data(row kind, s Submission, p *Planned) {
 		c.sms(s.Data)
 		if row.taskType == typeOTP {
 			p.Body.ExpiresMs = int64(otpValidity / time.Millisecond) // relative until the job gets its times
+			p.Body.Flow = job.OTPFlow(c.caller.LabID)
 		}
 	case job.Email:
 		c.email(s.Data)
@@ -204,6 +213,9 @@ func (c *checker) webhook(s Submission, p *Planned) {
 		return
 	}
 	c.url("data.url", d.URL, true)
+	if u, err := url.Parse(d.URL); err == nil && c.v.Targets.IsInternal(u) {
+		p.Body.Flow = job.FlowPlatform
+	}
 	if d.Timeout != nil && (*d.Timeout < 1 || *d.Timeout > 300) {
 		c.wrong("data.timeout", "data.timeout must be 1 to 300 seconds")
 	}

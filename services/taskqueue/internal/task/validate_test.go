@@ -5,9 +5,11 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
@@ -24,7 +26,8 @@ func (targets) CheckPublic(raw string) error {
 func (targets) IsInternal(u *url.URL) bool { return u.Host == "gateway:8091" }
 
 func validator() *task.Validator {
-	return &task.Validator{Targets: targets{}, Known: func(_ job.Channel, name string) bool { return name == "outbox" }, Serves: func(c job.Channel) bool { return c != job.Mapping }}
+	return &task.Validator{Targets: targets{}, Known: func(_ job.Channel, name string) bool { return name == "outbox" }, Serves: func(c job.Channel) bool { return c != job.Mapping },
+		Clock: clock.Fixed(time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC))}
 }
 
 func user() task.Caller { return task.Caller{LabID: 12, Name: "user:77"} }
@@ -91,6 +94,7 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 		"a bad subscriber":          {with(func(s *task.Submission) { s.Subscribe, s.OnFailure = "bad", "bad" }), []string{"subscribe", "failed_task_handler"}},
 		"a time with a zone":        {with(func(s *task.Submission) { s.Time = ptr("2026-11-20T10:00:00+05:30") }), []string{"sch_time"}},
 		"a time with a Z":           {with(func(s *task.Submission) { s.Time = ptr("2026-11-20T10:00:00Z") }), nil},
+		"a time too far ahead":      {with(func(s *task.Submission) { s.Time = ptr("2027-11-22T10:00:00") }), []string{"sch_time"}},
 		"a missing time":            {with(func(s *task.Submission) { s.Time = ptr("") }), []string{"sch_time"}},
 		"an impossible date":        {with(func(s *task.Submission) { s.Time = ptr("2026-02-30T10:00:00") }), []string{"sch_time"}},
 		"a header with a newline":   {with(func(s *task.Submission) { s.Headers = map[string]string{"X": "a\r\nY: b"} }), []string{"headers"}},

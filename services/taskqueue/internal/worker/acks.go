@@ -41,7 +41,7 @@ func newAcks(p *Pump) *acks {
 // submit takes a settlement; it blocks only when Redis is far behind.
 func (p *Pump) submit(r *run, s engine.Settlement, outcome string, took time.Duration) {
 	token, other := r.tokens()
-	s.ID, s.Token = r.id, token
+	s.ID, s.Token, s.Flow = r.id, token, r.flow
 	r.mu.Lock()
 	end := r.leaseEnd
 	r.mu.Unlock()
@@ -119,7 +119,8 @@ func (a *acks) flush(ctx context.Context, batch []*ack) {
 	}
 }
 
-// settle repeats until Redis answers or the last lease of the batch is over.
+// settle repeats until Redis answers: what is known of a delivery is kept, for only the answer says whether the lease
+// is lost. When the worker stops, it repeats until the last lease of the batch is over.
 func (a *acks) settle(ctx context.Context, batch []*ack) ([]engine.Verdict, bool) {
 	p := a.pump
 	list := make([]engine.Settlement, len(batch))
@@ -130,19 +131,30 @@ func (a *acks) settle(ctx context.Context, batch []*ack) ([]engine.Verdict, bool
 			end = one.leaseEnd
 		}
 	}
-	for {
+	for failures := 0; ; failures++ {
 		verdicts, err := p.Queue.Settle(ctx, p.cfg.Shard, p.cfg.Channel, list)
 		if err == nil {
 			return verdicts, true
 		}
-		p.Log.Warn("settling jobs failed", "channel", p.cfg.Channel.String(), "jobs", len(batch), "error", err)
-		if p.Clock.Now().After(end) {
+		if failures == 0 { // once per outage, not once per try
+			p.Log.Warn("settling jobs failed, trying on", "channel", p.cfg.Channel.String(), "jobs", len(batch), "error", err)
+		}
+		if a.stopped() && p.Clock.Now().After(end) {
 			for range batch {
 				p.Observer.LeaseLost(p.cfg.Channel)
 			}
 			return nil, false
 		}
 		sleep(ctx, ackRetry)
+	}
+}
+
+func (a *acks) stopped() bool {
+	select {
+	case <-a.quit:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -155,8 +167,11 @@ func (a *acks) judge(one *ack, v engine.Verdict) *ack {
 		p.Observer.Callbacks(len(one.settlement.Callbacks))
 	case v == engine.VerdictCancelRequested && one.run.body != nil:
 		next := *one
-		next.settlement = p.cancelled(one.run)
-		next.settlement.ID, next.settlement.Token, next.outcome = one.settlement.ID, one.settlement.Token, "cancelled"
+		next.settlement, next.outcome = p.cancelled(one.run), "cancelled"
+		if one.run.doubtful {
+			next.settlement, next.outcome = p.unknown(one.run), "unknown"
+		}
+		next.settlement.ID, next.settlement.Token = one.settlement.ID, one.settlement.Token
 		return &next
 	case v == engine.VerdictLost && one.other != 0:
 		next := *one

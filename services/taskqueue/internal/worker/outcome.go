@@ -22,6 +22,10 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 		return p.cancelled(r), "cancelled"
 	}
 	failure := job.AsFailure(err)
+	r.doubtful = result.Sent
+	if errors.Is(cause, errCancelRequested) && r.doubtful {
+		return p.unknown(r), "unknown"
+	}
 	if failure.Postponed {
 		delay := time.Duration(float64(failure.RetryAfter) * (0.5 + p.Roll()))
 		return engine.Settlement{Op: engine.OpRelease, Delay: delay}, "postponed"
@@ -68,6 +72,12 @@ func (p *Pump) cancelled(r *run) engine.Settlement {
 	return engine.Settlement{Op: engine.OpCancel, Payload: record.Encode(nil), Callbacks: p.callbacks(r, &record)}
 }
 
+// unknown ends a run that was asked to stop when the request had been sent: the receiver may have acted on it.
+func (p *Pump) unknown(r *run) engine.Settlement {
+	failure := job.Doubt("cancelled_late", "The task was cancelled while the receiver had its request; it may have acted on it")
+	return p.final(r, job.Unknown, engine.OpUnknown, job.Result{Sent: true}, failure, r.received)
+}
+
 // corrupt ends a job whose body cannot be read; it is kept for inspection.
 func (p *Pump) corrupt(r *run) engine.Settlement {
 	record := job.Record{State: job.Failed, CreatedMs: r.id.CreatedMs(), EndedMs: p.Clock.Now().UnixMilli(), Error: "The stored job cannot be read"}
@@ -94,7 +104,7 @@ func Callbacks(ids *job.Generator, id job.ID, b *job.Body, record *job.Record) (
 		if err != nil {
 			return children, err
 		}
-		children = append(children, engine.NewJob{ID: child, Body: body.Encode(nil)})
+		children = append(children, engine.NewJob{ID: child, Flow: body.Flow, Body: body.Encode(nil)})
 	}
 	return children, nil
 }

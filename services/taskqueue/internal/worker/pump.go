@@ -93,14 +93,15 @@ func (p *Pump) Run(ctx context.Context) error {
 
 func (p *Pump) claimLoop(ctx, alive context.Context) {
 	backoff := firstBackoff
-	turn := 0
+	turn, after := 0, [3]job.Flow{}
 	for ctx.Err() == nil {
 		free := p.slots.waitQuarter(ctx)
 		if free == 0 {
 			return
 		}
 		sent := p.Clock.Now()
-		claim, err := p.Queue.Claim(alive, engine.ClaimRequest{Shard: p.cfg.Shard, Channel: p.cfg.Channel, Max: min(free, maxClaim), Turn: turn})
+		claim, err := p.Queue.Claim(alive, engine.ClaimRequest{Shard: p.cfg.Shard, Channel: p.cfg.Channel, Max: min(free, maxClaim), Turn: turn,
+			After: after, Limits: p.slots.limits()})
 		if err != nil {
 			if backoff == firstBackoff { // once per outage, not once per try
 				p.Log.WarnContext(ctx, "claims fail, trying on", "channel", p.cfg.Channel.String(), "error", err)
@@ -110,7 +111,7 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 			continue
 		}
 		backoff = firstBackoff
-		turn += len(claim.Jobs)
+		turn, after = turn+len(claim.Jobs), claim.After
 		received := p.Clock.Now()
 		if len(claim.Jobs) > 0 {
 			p.Observer.Claimed(p.cfg.Channel, len(claim.Jobs), received.Sub(sent))
@@ -120,7 +121,8 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 	}
 }
 
-// idle sleeps until the next job is due, the bell rings, or the longest idle time has passed.
+// idle sleeps until the next job is due, the bell rings, or the longest idle time has passed; when flows wait for
+// places of their own, until some got free.
 func (p *Pump) idle(ctx context.Context, claim engine.Claim, received time.Time) {
 	wait := p.cfg.Idle
 	if claim.NextDueMs >= 0 {
@@ -129,15 +131,19 @@ func (p *Pump) idle(ctx context.Context, claim engine.Claim, received time.Time)
 	if wait <= 0 || ctx.Err() != nil {
 		return
 	}
+	if claim.Held {
+		p.slots.waitFreed(ctx, min(wait, quarterPatience))
+		return
+	}
 	if err := p.Queue.WaitBell(ctx, p.cfg.Shard, p.cfg.Channel, wait); err != nil && ctx.Err() == nil {
 		sleep(ctx, min(wait, firstBackoff))
 	}
 }
 
 func (p *Pump) dispatch(alive context.Context, claim engine.Claim, sent, received time.Time) {
-	p.slots.take(len(claim.Jobs))
+	p.slots.take(claim.Jobs)
 	for i := range claim.Jobs {
-		r := &run{id: claim.Jobs[i].ID, raw: claim.Jobs[i].Raw, claimedMs: claim.NowMs, received: received,
+		r := &run{id: claim.Jobs[i].ID, flow: claim.Jobs[i].Flow, raw: claim.Jobs[i].Raw, claimedMs: claim.NowMs, received: received,
 			token: claim.Token, leaseEnd: sent.Add(p.cfg.Lease), renewAt: sent.Add(p.cfg.Lease / 3), started: sent}
 		r.ctx, r.cancel = context.WithCancelCause(alive)
 		p.running.add(r)

@@ -75,7 +75,7 @@ func (p *Pump) giveUp(r *run, now, end time.Time) {
 			p.leaked.Add(1)
 			p.Observer.LeaseLost(p.cfg.Channel)
 			p.Log.Error("handler ignores its context; its place is given back", "channel", p.cfg.Channel.String(), "job_id", string(r.id))
-			p.slots.release()
+			p.slots.release(r.flow)
 		})
 	}
 }

@@ -46,6 +46,7 @@ func (d Delivery) Intend(ctx context.Context, provider string) error {
 // run is one claimed job until it is settled.
 type run struct {
 	id        job.ID
+	flow      job.Flow
 	raw       []byte
 	body      *job.Body
 	claimedMs int64
@@ -55,6 +56,7 @@ type run struct {
 	cancel    context.CancelCauseFunc
 	freeSlot  sync.Once
 	stopped   time.Time // when the renewer ended the context; its own field
+	doubtful  bool      // the request was sent and not answered; written before the settlement is submitted
 	leaked    bool      // the place was given back before the handler returned; written under freeSlot
 
 	mu       sync.Mutex // guards the lease below
@@ -123,11 +125,21 @@ func (p *Pump) execute(r *run) {
 	r.body = body
 	result, err := p.handle(r)
 	settlement, outcome := p.settlement(r, result, err, began)
+	p.logFailure(r, result, err, outcome)
 	p.submit(r, settlement, outcome, p.Clock.Now().Sub(began))
 }
 
+// logFailure writes one line for each attempt that failed; never the payload, the recipient or the receiver's answer.
+func (p *Pump) logFailure(r *run, result job.Result, err error, outcome string) {
+	if err == nil || outcome == "postponed" || outcome == "released" {
+		return
+	}
+	p.Log.Info("a delivery failed", "channel", p.cfg.Channel.String(), "job_id", string(r.id), "lab_id", r.body.LabID, "log_tag", r.body.LogTag,
+		"attempt", r.body.Attempts+1, "reason", job.AsFailure(err).Reason, "http_status", result.HTTPStatus, "outcome", outcome)
+}
+
 func (p *Pump) leave(r *run) {
-	r.freeSlot.Do(p.slots.release)
+	r.freeSlot.Do(func() { p.slots.release(r.flow) })
 	if r.leaked {
 		p.leaked.Add(-1)
 	}

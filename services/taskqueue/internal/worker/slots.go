@@ -4,32 +4,43 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// slots counts free places of the pool and wakes who waits for them.
+// slots counts free places of the pool, and which flows hold the others, and wakes who waits for them.
 type slots struct {
 	total int
 
-	mu     sync.Mutex // guards free and change
+	mu     sync.Mutex // guards the fields below
 	free   int
-	change chan struct{} // closed and replaced when a place gets free
+	target int              // so many free places wake waitFreed
+	held   map[job.Flow]int // places by flow; none is zero
+	change chan struct{}    // closed and replaced when a place gets free
 }
 
 func newSlots(total int) *slots {
-	return &slots{total: total, free: total, change: make(chan struct{})}
+	return &slots{total: total, free: total, held: map[job.Flow]int{}, change: make(chan struct{})}
 }
 
-func (s *slots) take(n int) {
+func (s *slots) take(jobs []engine.Leased) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.free -= n
+	s.free -= len(jobs)
+	for i := range jobs {
+		s.held[jobs[i].Flow]++
+	}
 }
 
-func (s *slots) release() {
+func (s *slots) release(flow job.Flow) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free++
-	if s.free == 1 || s.free == s.quarter() || s.free == s.total { // what somebody may wait for
+	if s.held[flow]--; s.held[flow] <= 0 {
+		delete(s.held, flow)
+	}
+	if s.free == 1 || s.free == s.quarter() || s.free == s.total || s.free == s.target { // what somebody may wait for
 		close(s.change)
 		s.change = make(chan struct{})
 	}
@@ -73,6 +84,21 @@ func (s *slots) waitQuarter(ctx context.Context) int {
 		timer.Stop()
 	}
 	return 0
+}
+
+// waitFreed returns when a quarter of the places got free since now (so claims stay large), or after patience.
+func (s *slots) waitFreed(ctx context.Context, patience time.Duration) {
+	s.mu.Lock()
+	s.target = s.free + s.quarter()
+	change := s.change
+	s.mu.Unlock()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-change:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // waitAll reports whether all places got free within d.

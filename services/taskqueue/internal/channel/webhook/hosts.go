@@ -2,44 +2,43 @@ package webhook
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
-	"github.com/sony/gobreaker/v2"
-
-	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/pkg/clock"
 )
 
 const (
-	breakerFailures = 10
-	breakerOpen     = 30 * time.Second
-	maxKnownHosts   = 4096
-	placePatience   = 200 * time.Millisecond // long for a fast receiver, short for the pool
+	maxKnownHosts = 4096
+	placePatience = 200 * time.Millisecond // long for a fast receiver, short for the pool
 )
 
-// host is what we know about one receiver.
+// host is what we know about one receiver as one laboratory uses it.
 type host struct {
-	breaker *gobreaker.CircuitBreaker[*netguard.Response]
-	places  chan struct{} // one per request in flight
-	users   int           // deliveries that hold or wait for a place, guarded by hosts.mu
+	places   chan struct{} // one per request in flight
+	users    int           // deliveries that hold or wait for a place, guarded by hosts.mu
+	circuits map[string]*circuit
 }
 
-// hosts limits and protects receivers: one slow or dead host must not occupy the channel.
+// hosts limits and protects receivers: one slow or dead host must not occupy the channel, and what one laboratory
+// does at a receiver must not keep another from it.
 type hosts struct {
 	limit    int
 	patience time.Duration // how long a delivery waits for a place
+	clock    clock.Clock
 
-	mu    sync.Mutex // guards known and every users
+	mu    sync.Mutex // guards known, every users and every circuits
 	known map[string]*host
 }
 
-func newHosts(limit int) *hosts {
-	return &hosts{limit: limit, patience: placePatience, known: map[string]*host{}}
+func newHosts(limit int, clk clock.Clock) *hosts {
+	return &hosts{limit: limit, patience: placePatience, clock: clk, known: map[string]*host{}}
 }
 
-// enter takes a place at the origin; ok is false when none got free in time. leave must be called when ok.
-func (h *hosts) enter(ctx context.Context, origin string) (one *host, ok bool) {
-	one = h.use(origin)
+// enter takes a place of the laboratory at the origin; ok is false when none got free in time. leave must be called when ok.
+func (h *hosts) enter(ctx context.Context, lab int64, origin string) (one *host, ok bool) {
+	one = h.use(strconv.FormatInt(lab, 10) + " " + origin)
 	select {
 	case one.places <- struct{}{}:
 		return one, true
@@ -62,17 +61,14 @@ func (h *hosts) leave(one *host) {
 	h.drop(one)
 }
 
-func (h *hosts) use(origin string) *host {
+func (h *hosts) use(key string) *host {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	one := h.known[origin]
+	one := h.known[key]
 	if one == nil {
 		h.forget()
-		one = &host{places: make(chan struct{}, h.limit), breaker: gobreaker.NewCircuitBreaker[*netguard.Response](gobreaker.Settings{
-			Name: origin, MaxRequests: 1, Timeout: breakerOpen,
-			ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakerFailures },
-		})}
-		h.known[origin] = one
+		one = &host{places: make(chan struct{}, h.limit), circuits: map[string]*circuit{}}
+		h.known[key] = one
 	}
 	one.users++
 	return one
@@ -89,9 +85,9 @@ func (h *hosts) forget() {
 	if len(h.known) < maxKnownHosts {
 		return
 	}
-	for origin, one := range h.known {
+	for key, one := range h.known {
 		if one.users == 0 {
-			delete(h.known, origin)
+			delete(h.known, key)
 		}
 	}
 }

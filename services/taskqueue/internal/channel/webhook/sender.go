@@ -13,8 +13,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sony/gobreaker/v2"
-
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -51,7 +49,9 @@ type Sender struct {
 }
 
 // New makes a sender.
-func New(cfg Config) *Sender { return &Sender{Config: cfg, hosts: newHosts(cfg.HostConcurrency)} }
+func New(cfg Config) *Sender {
+	return &Sender{Config: cfg, hosts: newHosts(cfg.HostConcurrency, cfg.Clock)}
+}
 
 const (
 	gatewayAudience = "gateway"
@@ -70,7 +70,7 @@ func (s *Sender) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 		return job.Result{}, err
 	}
 	s.sign(&q, d)
-	answer, err := s.exchange(ctx, client, q)
+	answer, err := s.exchange(ctx, client, d.Body.LabID, q)
 	result, err := conclude(d.ID, answer, err, s.Clock.Now())
 	s.record(d, q, result, err)
 	return result, err
@@ -105,23 +105,25 @@ func (s *Sender) sign(q *netguard.Request, d worker.Delivery) {
 
 var errUnhealthy = errors.New("receiver is failing")
 
-// exchange sends through the host's limits. Answers of 5xx count against the host, other answers do not.
-func (s *Sender) exchange(ctx context.Context, client *netguard.Client, q netguard.Request) (*netguard.Response, error) {
-	one, ok := s.hosts.enter(ctx, netguard.Origin(q.URL))
+// exchange sends through the limits of the laboratory at the host. Answers of 5xx count against the host, other
+// answers do not. What is paused is postponed and no attempt: no request was made.
+func (s *Sender) exchange(ctx context.Context, client *netguard.Client, lab int64, q netguard.Request) (*netguard.Response, error) {
+	one, ok := s.hosts.enter(ctx, lab, netguard.Origin(q.URL))
 	if !ok {
 		return nil, job.Postpone("host_busy", busyDelay)
 	}
 	defer s.hosts.leave(one)
 	var answer *netguard.Response
 	var failed error
-	_, paused := one.breaker.Execute(func() (*netguard.Response, error) {
+	circuit := s.hosts.circuit(one, q.URL.Path)
+	_, paused := circuit.breaker.Execute(func() (*netguard.Response, error) {
 		answer, failed = client.Do(ctx, q)
 		return answer, blame(ctx, answer, failed)
 	})
-	if answer != nil || failed != nil {
-		return answer, failed
+	if answer == nil && failed == nil {
+		return nil, job.Postpone("receiver_down", circuit.pause()).WithCause(paused)
 	}
-	return nil, paused
+	return answer, failed
 }
 
 // blame is the error that counts against the host: none for refusals and our own cancellation.
@@ -139,7 +141,7 @@ func blame(ctx context.Context, answer *netguard.Response, failed error) error {
 // conclude turns an answer or a transport error into the result of the attempt.
 func conclude(id job.ID, answer *netguard.Response, err error, now time.Time) (job.Result, error) {
 	if err != nil {
-		return job.Result{}, transportFailure(err)
+		return job.Result{Sent: errors.Is(err, netguard.ErrUnanswered)}, transportFailure(err)
 	}
 	result := job.Result{HTTPStatus: answer.Status, Excerpt: excerpt(answer), Sent: answer.Status < 300}
 	if answer.Status >= 200 && answer.Status < 300 {
@@ -159,8 +161,6 @@ func transportFailure(err error) error {
 		return job.Permanent("refused", "The URL is refused: "+refusal.Why)
 	case errors.As(err, &name):
 		return job.Permanent("tls_name", "The receiver's certificate is for another host")
-	case errors.Is(err, gobreaker.ErrOpenState), errors.Is(err, gobreaker.ErrTooManyRequests):
-		return job.Retryable("receiver_down", "The receiver keeps failing; requests to it are paused")
 	case errors.Is(err, context.DeadlineExceeded):
 		return job.Retryable("timeout", "The receiver did not answer in time").WithCause(err)
 	default:

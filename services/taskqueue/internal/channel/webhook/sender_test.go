@@ -372,3 +372,21 @@ func TestTheExcerptIsTextAndAtMostOneKibibyte(t *testing.T) {
 		}
 	}
 }
+
+func TestAPausedReceiverPostponesAndNeverFailsAJobWithoutARequest(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, false, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+	var last error
+	for range 12 {
+		_, last = b.send(task.WebhookPost, map[string]any{"url": b.URL + "/hook"}, nil)
+	}
+	failure := job.AsFailure(last)
+	if !failure.Postponed || failure.RetryAfter != 30*time.Second {
+		t.Errorf("got %+v", failure)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.seen) != 10 {
+		t.Errorf("%d requests", len(b.seen))
+	}
+}

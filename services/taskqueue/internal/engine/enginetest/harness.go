@@ -44,7 +44,7 @@ func Settings() engine.Settings {
 	s := engine.DefaultSettings()
 	s.Lease = 400 * time.Millisecond
 	s.Ageing = 2 * time.Second
-	s.LaneLimit = 2000
+	s.LaneLimit, s.FlowLimit = 2000, 1500
 	s.Archive = true
 	return s
 }

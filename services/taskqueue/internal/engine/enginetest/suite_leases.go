@@ -239,7 +239,7 @@ func rotation(b *bench) {
 			got[p] += n
 		}
 	}
-	if diff := cmp.Diff(map[job.Priority]int{job.High: 8, job.Moderate: 1, job.Low: 1}, got); diff != "" {
+	if diff := cmp.Diff(map[job.Priority]int{job.High: 7, job.Moderate: 2, job.Low: 1}, got); diff != "" {
 		b.t.Errorf("ten claims of one (-want +got):\n%s", diff)
 	}
 }

@@ -9,30 +9,140 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
+// turn is one flow of a lane with ready jobs.
+type turn struct {
+	flow  job.Flow
+	ready []job.ID
+	take  int
+}
+
+// claimPlan divides one claim over the priorities and their flows.
+type claimPlan struct {
+	lanes    [3][]*turn // by priority
+	level    [3]int
+	most     map[job.Flow]int // what a flow may still take
+	ordinary int              // what all ordinary flows may still take
+	left     int
+	after    [3]job.Flow
+	held     bool // flows at their limits have ready jobs
+	more     bool // flows below them have
+}
+
 // Claim leases up to Max ready jobs.
 func (m *Model) Claim(_ context.Context, q engine.ClaimRequest) (engine.Claim, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
+	p := m.plan(q, now)
 	c := engine.Claim{NowMs: now}
-	var ready [3][]job.ID
-	for p := job.Low; p <= job.High; p++ {
-		ready[p] = m.ready(job.Lane{Channel: q.Channel, Priority: p}, q.Shard, now)
-	}
-	take := m.plan(q, ready, now)
-	if take[0]+take[1]+take[2] > 0 {
+	if p.left > 0 {
+		p.divide(q.Turn, m.set)
 		m.claims++
 		c.Token = (now+m.set.Lease.Milliseconds())*1000 + m.claims%1000
 	}
-	for p := int(job.High); p >= int(job.Low); p-- {
-		for _, id := range ready[p][:take[p]] {
-			delete(m.lanes[id.Lane()], id)
-			m.leases[id] = c.Token
-			c.Jobs = append(c.Jobs, engine.Leased{ID: id, Raw: m.bodies[id]})
+	c.After = p.after
+	for _, priority := range []job.Priority{job.High, job.Moderate, job.Low} {
+		for _, t := range p.lanes[priority] {
+			m.lease(&c, t)
+			p.leftOver(t)
 		}
 	}
-	c.NextDueMs = m.nextDue(q)
+	c.Held, c.NextDueMs = p.held, m.nextDue(q, now)
+	if p.more {
+		c.NextDueMs = now
+	}
 	return c, nil
+}
+
+func (m *Model) lease(c *engine.Claim, t *turn) {
+	for _, id := range t.ready[:t.take] {
+		delete(m.lanes[id.Lane()], id)
+		m.leases[id] = c.Token
+		c.Jobs = append(c.Jobs, engine.Leased{ID: id, Flow: t.flow, Raw: m.bodies[id]})
+	}
+}
+
+func (m *Model) plan(q engine.ClaimRequest, now int64) *claimPlan {
+	limits := q.Limits
+	if limits == nil {
+		limits = &engine.Limits{Ordinary: q.Max, EachOrdinary: q.Max, EachReserved: q.Max}
+	}
+	p := &claimPlan{most: map[job.Flow]int{}, ordinary: limits.Ordinary, after: q.After}
+	waits := map[job.Flow]int{}
+	for priority := job.Low; priority <= job.High; priority++ {
+		lane := job.Lane{Channel: q.Channel, Priority: priority}
+		p.level[priority] = int(priority)
+		for _, t := range m.turns(lane, q, now) {
+			if now-m.lanes[lane][t.ready[0]] > m.set.Ageing.Milliseconds() {
+				p.level[priority] = int(priority) + 1
+			}
+			p.most[t.flow] = limitOf(limits, t.flow)
+			if p.most[t.flow] == 0 {
+				p.held = true
+				continue
+			}
+			if len(p.lanes[priority]) >= q.Max {
+				p.more = true
+				break
+			}
+			waits[t.flow] += len(t.ready)
+			p.lanes[priority] = append(p.lanes[priority], t)
+		}
+	}
+	p.left = p.available(waits, q.Max)
+	return p
+}
+
+func limitOf(l *engine.Limits, flow job.Flow) int {
+	if most, ok := l.Flows[flow]; ok {
+		return most
+	}
+	if flow.Reserved() {
+		return l.EachReserved
+	}
+	return l.EachOrdinary
+}
+
+func (p *claimPlan) available(waits map[job.Flow]int, most int) int {
+	var reserved, others int
+	for flow, ready := range waits {
+		if k := min(ready, p.most[flow]); flow.Reserved() {
+			reserved += k
+		} else {
+			others += k
+		}
+	}
+	return min(most, reserved+min(others, p.ordinary))
+}
+
+// turns lists the flows of a lane with ready jobs, beginning with the one whose turn it is.
+func (m *Model) turns(lane job.Lane, q engine.ClaimRequest, now int64) []*turn {
+	flows := map[job.Flow]*turn{}
+	var list []*turn
+	for _, id := range m.ready(lane, q.Shard, now) {
+		t := flows[m.flows[id]]
+		if t == nil {
+			t = &turn{flow: m.flows[id]}
+			flows[t.flow] = t
+			list = append(list, t)
+		}
+		t.ready = append(t.ready, id)
+	}
+	after := q.After[lane.Priority]
+	slices.SortFunc(list, func(a, b *turn) int {
+		if wrapped := cmp.Compare(flag(a.flow <= after), flag(b.flow <= after)); wrapped != 0 {
+			return wrapped
+		}
+		return cmp.Compare(a.flow, b.flow)
+	})
+	return list
+}
+
+func flag(on bool) int {
+	if on {
+		return 1
+	}
+	return 0
 }
 
 func (m *Model) ready(lane job.Lane, shard int, now int64) []job.ID {
@@ -48,101 +158,68 @@ func (m *Model) ready(lane job.Lane, shard int, now int64) []job.ID {
 	return ids
 }
 
-// plan divides a claim over the priorities: shares first, then levels.
-func (m *Model) plan(q engine.ClaimRequest, ready [3][]job.ID, now int64) (take [3]int) {
-	left := q.Max
-	give := func(p, want int) {
-		k := max(0, min(want, left, len(ready[p])-take[p]))
-		take[p] += k
-		left -= k
-	}
-	share := func(percent int) int { return (q.Turn+q.Max)*percent/100 - q.Turn*percent/100 }
-	give(0, share(m.set.LowShare))
-	give(1, share(m.set.ModerateShare))
+// divide gives the shares first and then goes by level.
+func (p *claimPlan) divide(before int, set engine.Settings) {
+	total := p.left
+	share := func(from, percent int) int { return (from+total)*percent/100 - from*percent/100 }
+	p.give(job.Low, share(before, set.LowShare))
+	p.give(job.Moderate, share(before+2, set.ModerateShare))
 	for level := 3; level >= 0; level-- {
-		var tied []int
-		for p := 2; p >= 0; p-- {
-			if m.level(p, ready[p], now) == level && take[p] < len(ready[p]) {
-				tied = append(tied, p)
+		var tied []job.Priority
+		for _, priority := range []job.Priority{job.High, job.Moderate, job.Low} {
+			if p.level[priority] == level && len(p.lanes[priority]) > 0 {
+				tied = append(tied, priority)
 			}
 		}
 		if len(tied) == 2 {
-			give(tied[1], left/2)
+			p.give(tied[1], p.left/2)
 		}
-		for _, p := range tied {
-			give(p, left)
+		for _, priority := range tied {
+			p.give(priority, p.left)
 		}
 	}
-	return take
 }
 
-func (m *Model) level(p int, ready []job.ID, now int64) int {
-	if len(ready) > 0 && now-m.lanes[ready[0].Lane()][ready[0]] > m.set.Ageing.Milliseconds() {
-		return p + 1
+// give lets the flows of a lane take want jobs in turn, as equally as they can.
+func (p *claimPlan) give(priority job.Priority, want int) {
+	want = min(want, p.left)
+	for progress := true; want > 0 && progress; {
+		progress = false
+		each := max(1, want/max(1, len(p.lanes[priority])))
+		for _, t := range p.lanes[priority] {
+			k := min(each, want, len(t.ready)-t.take, p.most[t.flow])
+			if !t.flow.Reserved() {
+				k = min(k, p.ordinary)
+				p.ordinary -= k
+			}
+			if k > 0 {
+				t.take, p.most[t.flow] = t.take+k, p.most[t.flow]-k
+				want, p.left, p.after[priority], progress = want-k, p.left-k, t.flow, true
+			}
+		}
 	}
-	return p
 }
 
-func (m *Model) nextDue(q engine.ClaimRequest) int64 {
+// leftOver notes why a flow keeps ready jobs.
+func (p *claimPlan) leftOver(t *turn) {
+	switch {
+	case t.take == len(t.ready):
+	case p.most[t.flow] > 0 && (p.ordinary > 0 || t.flow.Reserved()):
+		p.more = true
+	default:
+		p.held = true
+	}
+}
+
+// nextDue is the earliest due time in the future; -1: none.
+func (m *Model) nextDue(q engine.ClaimRequest, now int64) int64 {
 	next := int64(-1)
-	for p := job.Low; p <= job.High; p++ {
-		for id, due := range m.lanes[job.Lane{Channel: q.Channel, Priority: p}] {
-			if id.Shard() == q.Shard && (next < 0 || due < next) {
+	for priority := job.Low; priority <= job.High; priority++ {
+		for id, due := range m.lanes[job.Lane{Channel: q.Channel, Priority: priority}] {
+			if id.Shard() == q.Shard && due > now && (next < 0 || due < next) {
 				next = due
 			}
 		}
 	}
 	return next
-}
-
-// Renew prolongs leases.
-func (m *Model) Renew(_ context.Context, _ int, _ job.Channel, list []engine.Renewal) ([]engine.Renewed, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	answers := make([]engine.Renewed, len(list))
-	for i, x := range list {
-		token, ok := m.leases[x.ID]
-		if !ok || (token != x.Mine && token != x.Proposed) {
-			continue
-		}
-		m.leases[x.ID] = x.Proposed
-		if _, known := m.renewed[x.ID]; !known {
-			m.renewed[x.ID] = x.ClaimedMs
-		}
-		answers[i] = engine.RenewOK
-		if m.cancels[x.ID] {
-			answers[i] = engine.RenewCancelRequested
-		}
-	}
-	return answers, nil
-}
-
-// MarkIntent records a send that is about to begin.
-func (m *Model) MarkIntent(_ context.Context, id job.ID, token int64, provider string) (bool, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.leases[id] != token || token < m.now()*1000 {
-		return false, nil
-	}
-	m.intents[id] = provider
-	return true, nil
-}
-
-// Expired lists leases that ran out, oldest first.
-func (m *Model) Expired(_ context.Context, shard int, c job.Channel, most int) ([]engine.Expired, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var list []engine.Expired
-	for id, token := range m.leases {
-		if id.Shard() != shard || id.Lane().Channel != c || token >= m.now()*1000 {
-			continue
-		}
-		e := engine.Expired{ID: id, Token: token, Raw: m.bodies[id], Evidence: job.UnpackEvidence(m.counters[id])}
-		_, e.Evidence.Renewed = m.renewed[id]
-		_, e.Evidence.Intent = m.intents[id]
-		e.Evidence.Cancel, e.Evidence.NoBody = m.cancels[id], e.Raw == nil
-		list = append(list, e)
-	}
-	slices.SortFunc(list, func(a, b engine.Expired) int { return cmp.Or(cmp.Compare(a.Token, b.Token), cmp.Compare(a.ID, b.ID)) })
-	return list[:min(most, len(list))], nil
 }

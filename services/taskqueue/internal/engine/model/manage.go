@@ -81,6 +81,7 @@ func (m *Model) RetryFailed(_ context.Context, id job.ID, body, observed []byte,
 	delete(m.counters, id)
 	m.bodies[id] = body
 	m.lanes[id.Lane()][id] = m.now() + delay.Milliseconds()
+	m.flows[id] = job.FlowOf(body)
 	return true, nil
 }
 

@@ -29,6 +29,7 @@ type Model struct {
 	cancels  map[job.ID]bool
 	intents  map[job.ID]string
 	ends     map[int]*engine.Ends // for the archive, by shard
+	flows    map[job.ID]job.Flow  // of jobs in lanes
 	idem     map[string]idemRecord
 	windows  map[string]job.ID
 	claims   int64
@@ -44,7 +45,8 @@ type idemRecord struct {
 func New(clk clock.Clock, set engine.Settings) *Model {
 	m := &Model{clock: clk, set: set, lanes: map[job.Lane]map[job.ID]int64{}, leases: map[job.ID]int64{}, bodies: map[job.ID][]byte{},
 		records: map[job.ID][]byte{}, dead: map[job.ID]int64{}, counters: map[job.ID]int64{}, renewed: map[job.ID]int64{},
-		cancels: map[job.ID]bool{}, intents: map[job.ID]string{}, idem: map[string]idemRecord{}, windows: map[string]job.ID{}, ends: map[int]*engine.Ends{}}
+		cancels: map[job.ID]bool{}, intents: map[job.ID]string{}, idem: map[string]idemRecord{}, windows: map[string]job.ID{}, flows: map[job.ID]job.Flow{},
+		ends: map[int]*engine.Ends{}}
 	for _, l := range job.Lanes() {
 		m.lanes[l] = map[job.ID]int64{}
 	}
@@ -83,7 +85,7 @@ func (m *Model) Enqueue(_ context.Context, b engine.Batch) (engine.Accepted, err
 
 func (m *Model) planBatch(b engine.Batch) ([]job.ID, error) {
 	ids := make([]job.ID, len(b.Jobs))
-	added := map[job.Lane]int{}
+	added, fresh := map[job.Lane]int{}, map[job.Lane]map[job.Flow]int{}
 	for i, j := range b.Jobs {
 		ids[i] = j.ID
 		if w := j.Window; w != nil {
@@ -97,13 +99,33 @@ func (m *Model) planBatch(b engine.Batch) ([]job.ID, error) {
 			}
 		}
 		added[j.ID.Lane()]++
+		if fresh[j.ID.Lane()] == nil {
+			fresh[j.ID.Lane()] = map[job.Flow]int{}
+		}
+		fresh[j.ID.Lane()][j.Flow]++
 	}
 	for lane, n := range added {
 		if len(m.lanes[lane])+n > m.set.LaneLimit {
 			return nil, engine.ErrLaneFull
 		}
 	}
+	for lane, flows := range fresh {
+		for flow, n := range flows {
+			if flow > job.FlowPlatform && m.waiting(lane, flow)+n > m.set.FlowLimit {
+				return nil, engine.ErrFlowFull
+			}
+		}
+	}
 	return ids, nil
+}
+
+func (m *Model) waiting(lane job.Lane, flow job.Flow) (n int) {
+	for id := range m.lanes[lane] {
+		if m.flows[id] == flow {
+			n++
+		}
+	}
+	return n
 }
 
 func (m *Model) addJob(j engine.NewJob, id job.ID, due int64) {
@@ -116,6 +138,9 @@ func (m *Model) addJob(j engine.NewJob, id job.ID, due int64) {
 	}
 	m.bodies[id] = j.Body
 	m.lanes[id.Lane()][id] = due
+	if !joined {
+		m.flows[id] = j.Flow
+	}
 }
 
 // LookupWindow reads the job of a window.

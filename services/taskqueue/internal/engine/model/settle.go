@@ -53,6 +53,7 @@ func (m *Model) settleOne(s *engine.Settlement, reaping bool) engine.Verdict {
 
 func (m *Model) putBack(s *engine.Settlement) {
 	m.lanes[s.ID.Lane()][s.ID] = m.now() + s.Delay.Milliseconds()
+	m.flows[s.ID] = s.Flow
 	if s.Op == engine.OpRetry {
 		m.bodies[s.ID] = s.Payload
 	}
@@ -79,5 +80,6 @@ func (m *Model) bear(children []engine.NewJob) {
 	for _, child := range children {
 		m.bodies[child.ID] = child.Body
 		m.lanes[engine.CallbackLane()][child.ID] = m.now()
+		m.flows[child.ID] = child.Flow
 	}
 }

@@ -3,7 +3,7 @@
 -- KEYS: 1 cancel requests, 2 crash counters, 3 counters, 4 callback bell, 5 callback lane, 6 records of the dead,
 --       7 ends for the archive, then per job: lane, leases, result bucket, body; then callback bodies
 -- ARGV: 1 n, 2 nc, 3 result seconds, 4 counter seconds, 5 keep ends for the archive,
---       then per job: id, record; then per callback: job number, id, body
+--       then per job: id, record; then per callback: job number, id, body, what its flow adds to a due time
 -- Reply per job: 0 not found, 1 cancelled, 2 cancel requested, 3 finished before
 local n, nc = tonumber(ARGV[1]), tonumber(ARGV[2])
 local t = redis.call('TIME')
@@ -33,10 +33,10 @@ for i = 1, n do
 end
 local rang = false
 for c = 1, nc do
-  local a = 5 + 2 * n + (c - 1) * 3
+  local a = 5 + 2 * n + (c - 1) * 4
   if reply[tonumber(ARGV[a + 1])] == 1 then
     redis.call('SET', KEYS[7 + 4 * n + c], ARGV[a + 3])
-    redis.call('ZADD', KEYS[5], now, ARGV[a + 2])
+    redis.call('ZADD', KEYS[5], now + tonumber(ARGV[a + 4]), ARGV[a + 2])
     rang = true
   end
 end

@@ -1,73 +1,148 @@
 #!lua flags=allow-oom
 -- Takes up to n ready jobs of a channel and leases them under one token. LOW and MODERATE have guaranteed
 -- shares; the rest goes by priority, where a lane whose head waited longer than the ageing limit counts as one
--- level higher and shares with the lane of that level.
+-- level higher and shares with the lane of that level. Within a lane the flows (laboratories) take turns.
+-- A lane's score is the flow times SPAN plus the due time since EPOCH; flow 0 is the due time alone. A step of the
+-- search costs the same however long the flow is; there are as many steps as flows that wait, at most n with jobs to give.
 -- KEYS: 1 high lane, 2 moderate lane, 3 low lane, 4 leases, 5 claim counter, 6 bell
--- ARGV: 1 n, 2 lease ms, 3 ageing ms, 4 turn (how many jobs the caller claimed before), 5 low share %, 6 moderate share %
--- Reply: {now ms, next due ms (-1 none), token, id ...}; token 0 and no ids when nothing is ready
+-- ARGV: 1 n, 2 lease ms, 3 ageing ms, 4 turn (how many jobs the caller claimed before), 5 low share %, 6 moderate share %,
+--       7 first ordinary flow, 8 most of all ordinary flows together, 9 most of one ordinary flow, 10 of one reserved,
+--       11 to 13 the flow served last in each lane, then the flows with a limit of their own: flow, most
+-- Reply: {now ms, next due ms (-1 none), token, held, last flow of each lane, then per run of jobs: flow (a number),
+--        ids (texts)}; token 0 and no ids when nothing may be taken; held: flows at their limits have ready jobs
+local SPAN, EPOCH = 2 ^ 41, 1577836800000
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local n, turn = tonumber(ARGV[1]), tonumber(ARGV[4])
-local ready, level, nextdue, total = {}, {}, -1, 0
+local n, turn, ordinary = tonumber(ARGV[1]), tonumber(ARGV[4]), tonumber(ARGV[8])
+local nextdue, more, held = -1, false, false
+local most, waits, last = {}, {}, {}
+for a = 14, #ARGV, 2 do most[tonumber(ARGV[a])] = tonumber(ARGV[a + 1]) end
+local function isordinary(flow) return flow >= tonumber(ARGV[7]) end
+local function base(flow) return flow > 0 and flow * SPAN - EPOCH or 0 end
+local function wake(due)
+  if nextdue < 0 or due < nextdue then nextdue = due end
+end
+
+local lanes, level, first = {{}, {}, {}}, {}, {}
+local function look(l, from, to, head) -- at the heads of the flows from .. to; head: the first one, when it is known
+  local list, oldest = lanes[l], now
+  while from <= to do
+    head = head or redis.call('ZRANGE', KEYS[l], from * SPAN, (to + 1) * SPAN - 1, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+    if not head[2] then break end
+    local flow = math.floor(tonumber(head[2]) / SPAN)
+    local due = tonumber(head[2]) - base(flow)
+    if due > now then
+      wake(due)
+    else
+      most[flow] = most[flow] or tonumber(isordinary(flow) and ARGV[9] or ARGV[10])
+      if due < oldest then oldest = due end
+      if most[flow] > 0 and #list >= n then
+        more = true
+        break
+      elseif most[flow] > 0 then
+        local ready = redis.call('ZCOUNT', KEYS[l], flow * SPAN, base(flow) + now)
+        waits[flow] = (waits[flow] or 0) + ready
+        list[#list + 1] = {flow = flow, ready = ready, take = 0}
+      else
+        held = true
+      end
+    end
+    from, head = flow + 1, nil
+  end
+  if now - oldest > tonumber(ARGV[3]) then level[l] = 4 - l end
+end
 for l = 1, 3 do
-  ready[l], level[l] = 0, 3 - l
+  last[l], level[l] = tonumber(ARGV[10 + l]), 3 - l
   local head = redis.call('ZRANGE', KEYS[l], 0, 0, 'WITHSCORES')
   if head[2] then
-    local due = tonumber(head[2])
-    if due <= now then
-      ready[l] = redis.call('ZCOUNT', KEYS[l], '-inf', now)
-      total = total + ready[l]
-      if now - due > tonumber(ARGV[3]) then level[l] = level[l] + 1 end
-    elseif nextdue < 0 or due < nextdue then
-      nextdue = due
+    local tail = redis.call('ZRANGE', KEYS[l], -1, -1, 'WITHSCORES')
+    local to = math.floor(tonumber(tail[2]) / SPAN)
+    first[l] = math.floor(tonumber(head[2]) / SPAN)
+    if first[l] > last[l] then
+      look(l, first[l], to, head)
+    else
+      look(l, last[l] + 1, to)
+      look(l, first[l], math.min(last[l], to), head)
     end
   end
 end
-if total == 0 then return {now, nextdue, 0} end
 
-local take, left = {0, 0, 0}, n
-local function give(l, want)
-  local k = math.min(want, left, ready[l] - take[l])
-  if k > 0 then
-    take[l] = take[l] + k
-    left = left - k
+local reserved, others = 0, 0
+for flow, ready in pairs(waits) do
+  if isordinary(flow) then others = others + math.min(ready, most[flow])
+  else reserved = reserved + math.min(ready, most[flow]) end
+end
+local left = math.min(n, reserved + math.min(others, ordinary))
+local function ring()
+  if redis.call('LLEN', KEYS[6]) == 0 then redis.call('RPUSH', KEYS[6], '1') end
+end
+if left == 0 then
+  held = held or others > 0
+  if held then ring() end -- another process may have places for them
+  return {now, nextdue, 0, held and 1 or 0, last[1], last[2], last[3]}
+end
+local total = left
+
+local function give(l, want) -- to the flows of a lane in turn, as equally as they can take
+  want = math.min(want, left)
+  local progress = true
+  while want > 0 and progress do
+    local each = math.max(1, math.floor(want / #lanes[l]))
+    progress = false
+    for _, f in ipairs(lanes[l]) do
+      local k = math.min(each, want, f.ready - f.take, most[f.flow])
+      if isordinary(f.flow) then
+        k = math.min(k, ordinary)
+        ordinary = ordinary - math.max(k, 0)
+      end
+      if k > 0 then
+        f.take, most[f.flow] = f.take + k, most[f.flow] - k
+        want, left, last[l], progress = want - k, left - k, f.flow, true
+      end
+    end
   end
 end
-local function share(percent) -- of the jobs from turn on: small claims add up to it
-  return math.floor((turn + n) * percent / 100) - math.floor(turn * percent / 100)
+local function share(from, percent) -- of the jobs from there on: small claims add up to it
+  return math.floor((from + total) * percent / 100) - math.floor(from * percent / 100)
 end
-give(3, share(ARGV[5]))
-give(2, share(ARGV[6]))
+give(3, share(turn, ARGV[5]))
+give(2, share(turn + 2, ARGV[6])) -- not the job that is LOW's, when one is claimed at a time
 for v = 3, 0, -1 do
   local tied = {}
   for l = 1, 3 do
-    if level[l] == v and take[l] < ready[l] then tied[#tied + 1] = l end
+    if level[l] == v and #lanes[l] > 0 then tied[#tied + 1] = l end
   end
   if #tied == 2 then give(tied[2], math.floor(left / 2)) end
   for _, l in ipairs(tied) do give(l, left) end
 end
 
 local token = (now + tonumber(ARGV[2])) * 1000 + redis.call('INCR', KEYS[5]) % 1000
-local reply, leases = {now, nextdue, token}, {}
+local reply, leases = {now, nextdue, token, 0, last[1], last[2], last[3]}, {}
 for l = 1, 3 do
-  if take[l] > 0 then
-    local ids = redis.call('ZRANGE', KEYS[l], 0, take[l] - 1)
-    redis.call('ZREMRANGEBYRANK', KEYS[l], 0, take[l] - 1)
-    for _, id in ipairs(ids) do
-      reply[#reply + 1] = id
-      leases[#leases + 1] = token
-      leases[#leases + 1] = id
+  for _, f in ipairs(lanes[l]) do
+    if f.take > 0 then
+      local ids = redis.call('ZRANGE', KEYS[l], f.flow * SPAN, base(f.flow) + now, 'BYSCORE', 'LIMIT', 0, f.take)
+      local rank = f.flow == first[l] and 0 or redis.call('ZRANK', KEYS[l], ids[1])
+      redis.call('ZREMRANGEBYRANK', KEYS[l], rank, rank + f.take - 1)
+      reply[#reply + 1] = f.flow
+      for _, id in ipairs(ids) do
+        reply[#reply + 1] = id
+        leases[#leases + 1] = token
+        leases[#leases + 1] = id
+      end
     end
-  end
-  local head = redis.call('ZRANGE', KEYS[l], 0, 0, 'WITHSCORES')
-  if head[2] then
-    local due = tonumber(head[2])
-    if nextdue < 0 or due < nextdue then nextdue = due end
+    if f.take == f.ready then
+      local head = redis.call('ZRANGE', KEYS[l], f.flow * SPAN, (f.flow + 1) * SPAN - 1, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+      if head[2] then wake(tonumber(head[2]) - base(f.flow)) end
+    elseif most[f.flow] > 0 and (ordinary > 0 or not isordinary(f.flow)) then
+      more = true
+    else
+      held = true
+    end
   end
 end
 redis.call('ZADD', KEYS[4], unpack(leases))
-reply[2] = nextdue
-if nextdue >= 0 and nextdue <= now and redis.call('LLEN', KEYS[6]) == 0 then
-  redis.call('RPUSH', KEYS[6], '1')
-end
+if more then nextdue = now end
+reply[2], reply[4] = nextdue, held and 1 or 0
+if more or held then ring() end
 return reply

@@ -4,9 +4,11 @@
 -- KEYS: 1 idempotency record, 2 counters, then nl lanes, nb bells, nw windows, n bodies, nw bodies of the
 --       jobs observed in the windows (the window key itself when none was seen)
 -- ARGV: 1 request hash, 2 idempotency seconds, 3 lane limit, 4 nl, 5 nb, 6 nw, 7 n, 8 counter seconds,
---       9 window slack ms, 10 ring when due within ms, 11 keep the ids (0: a repeat brings the same ones)
---       then per job: id, lane, due ms (0 = now), body, window (0 = none), observed id (override only), override
--- Reply: {1, ids} new; {2, ids} replay, empty when they were not kept; {3} other request under this key; {4, lane} full; {5, window} changed
+--       9 window slack ms, 10 ring when due within ms, 11 keep the ids (0: a repeat brings the same ones),
+--       12 most waiting jobs of one flow in a lane (the platform's own excepted)
+--       then per job: id, lane, due ms (0 = now), body, window (0 = none), observed id (override only), override,
+--       what its flow adds to the due time
+-- Reply: {1, ids} new; {2, ids} replay, empty when they were not kept; {3} other request under this key; {4, lane} full; {5, window} changed; {6, lane} one flow's part is full
 local stored = redis.call('GET', KEYS[1])
 if stored then
   if string.sub(stored, 1, #ARGV[1]) ~= ARGV[1] then return {3} end
@@ -22,13 +24,17 @@ local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local soonest = now + tonumber(ARGV[10])
 
+local SPAN, EPOCH = 2 ^ 41, 1577836800000
+local fresh = {} -- new jobs by lane and flow
 local ids, bodies, adds, opens, joins, ring = {ARGV[1]}, {}, {}, {}, {}, false
 local keys = {}
-for l = 1, nl do adds[l] = {} end
+for l = 1, nl do adds[l], fresh[l] = {}, {} end
 for i = 1, n do
-  local a = 11 + (i - 1) * 7
+  local a = 12 + (i - 1) * 8
   local id, lane, due, w = ARGV[a + 1], tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), tonumber(ARGV[a + 5])
   if due < now then due = now end
+  local base = ARGV[a + 8]
+  local score = due + base
   local joined = false
   if w > 0 then
     local seen = redis.call('HGET', KEYS[win0 + w], 'id') or ''
@@ -37,7 +43,7 @@ for i = 1, n do
     if seen ~= '' and redis.call('ZSCORE', KEYS[lane0 + lane], seen) then
       joined = true
       ids[i + 1] = seen
-      joins[#joins + 1] = {w = w, id = seen, lane = lane, due = due, body = ARGV[a + 4], override = override}
+      joins[#joins + 1] = {w = w, id = seen, lane = lane, due = due, score = score, body = ARGV[a + 4], override = override}
     else
       opens[#opens + 1] = {w = w, id = id, due = due}
     end
@@ -45,7 +51,8 @@ for i = 1, n do
   if not joined then
     ids[i + 1] = id
     local add = adds[lane]
-    add[#add + 1] = due
+    fresh[lane][base] = (fresh[lane][base] or 0) + 1
+    add[#add + 1] = score
     add[#add + 1] = id
     bodies[#bodies + 1] = KEYS[body0 + i]
     bodies[#bodies + 1] = ARGV[a + 4]
@@ -59,6 +66,12 @@ end
 local limit = tonumber(ARGV[3])
 for l = 1, nl do
   if #adds[l] > 0 and redis.call('ZCARD', KEYS[lane0 + l]) + #adds[l] / 2 > limit then return {4, l} end
+end
+for l = 1, nl do
+  for base, count in pairs(fresh[l]) do
+    local first = base + EPOCH -- the flow's part of the scores, see claim
+    if first > SPAN and redis.call('ZCOUNT', KEYS[lane0 + l], first, first + SPAN - 1) + count > tonumber(ARGV[12]) then return {6, l} end
+  end
 end
 
 if #bodies > 0 then redis.call('MSET', unpack(bodies)) end
@@ -74,7 +87,7 @@ for _, j in ipairs(joins) do
   redis.call('HINCRBY', KEYS[win0 + j.w], 'count', 1)
   if j.override then
     redis.call('SET', KEYS[seen0 + j.w], j.body)
-    redis.call('ZADD', KEYS[lane0 + j.lane], 'XX', j.due, j.id)
+    redis.call('ZADD', KEYS[lane0 + j.lane], 'XX', j.score, j.id)
     redis.call('HSET', KEYS[win0 + j.w], 'due', string.format('%.0f', j.due))
     redis.call('PEXPIREAT', KEYS[win0 + j.w], string.format('%.0f', j.due + tonumber(ARGV[9])))
   end

@@ -5,8 +5,8 @@
 --       8 bell of the channel, 9 bell of callbacks, 10 callback lane, 11 records of the dead,
 --       12 ends for the archive, then nl lanes, nr result buckets, n bodies, nc callback bodies
 -- ARGV: 1 mode, 2 nl, 3 nr, 4 n, 5 nc, 6 result seconds, 7 counter seconds, 8 keep ends for the archive
---       then per job: id, token, op, lane, bucket, delay ms, payload, crash counter ('' = leave)
---       then per callback: job number, id, body
+--       then per job: id, token, op, lane, bucket, delay ms, payload, crash counter ('' = leave),
+--       what its flow adds to a due time; then per callback: job number, id, body, what its flow adds
 -- op: s succeeded, f failed (kept dead), u unknown (kept dead), c cancelled, r retry (payload = new body),
 --     l back to its lane as it is, d dropped
 -- Reply per job: 1 done, 0 lease lost, 2 already settled, 3 refused: a cancel request waits
@@ -18,7 +18,7 @@ local cb0 = body0 + n
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local ids = {}
-for i = 1, n do ids[i] = ARGV[8 * i + 1] end
+for i = 1, n do ids[i] = ARGV[9 * i] end
 local scores = redis.call('ZMSCORE', KEYS[1], unpack(ids))
 local asked = redis.call('HLEN', KEYS[4]) > 0 and redis.call('HMGET', KEYS[4], unpack(ids)) or {}
 local traces = redis.call('EXISTS', KEYS[2], KEYS[3], KEYS[4], KEYS[5]) > 0
@@ -29,7 +29,7 @@ local count, crashes, graves, ends, released = {}, {}, {}, {}, false
 for l = 1, nl do lanes[l] = {} end
 for r = 1, nr do results[r] = {} end
 for i = 1, n do
-  local a = 8 * i + 1
+  local a = 9 * i
   local id, op = ids[i], ARGV[a + 2]
   local score = scores[i] and tonumber(scores[i])
   if not score or score ~= tonumber(ARGV[a + 1]) or (reaping and score >= now * 1000) then
@@ -43,7 +43,7 @@ for i = 1, n do
     count[op] = (count[op] or 0) + 1
     if op == 'r' or op == 'l' then
       local lane = lanes[tonumber(ARGV[a + 3])]
-      lane[#lane + 1] = now + tonumber(ARGV[a + 5])
+      lane[#lane + 1] = now + tonumber(ARGV[a + 5]) + tonumber(ARGV[a + 8])
       lane[#lane + 1] = id
       if op == 'r' then
         retry[#retry + 1] = KEYS[body0 + i]
@@ -106,9 +106,9 @@ if #crashes > 0 then redis.call('HSET', KEYS[2], unpack(crashes)) end
 
 local born, bodies = {}, {}
 for c = 1, nc do
-  local a = 8 + 8 * n + (c - 1) * 3
+  local a = 8 + 9 * n + (c - 1) * 4
   if verdict[tonumber(ARGV[a + 1])] == 1 then
-    born[#born + 1] = now
+    born[#born + 1] = now + tonumber(ARGV[a + 4])
     born[#born + 1] = ARGV[a + 2]
     bodies[#bodies + 1] = KEYS[cb0 + c]
     bodies[#bodies + 1] = ARGV[a + 3]

@@ -1,0 +1,67 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/netguard"
+)
+
+func TestPathsOfOneKindShareACircuitAndOthersDoNot(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"/bill/17/paid": "/bill/*/paid", "/hook": "/hook", "": "", "/v1/r-9f3": "/*/*", "/a/b": "/a/b",
+	} {
+		if got := pathClass(path); got != want {
+			t.Errorf("%q is of class %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestAFailingPathOfOneLaboratoryStopsNeitherItsOtherPathsNorOtherLaboratories(t *testing.T) {
+	t.Parallel()
+	h := newHosts(4, clock.Fixed(time.Unix(1_790_000_000, 0)))
+	enter := func(lab int64) *host {
+		one, ok := h.enter(t.Context(), lab, "https://example.com:443")
+		if !ok {
+			t.Fatal("no place")
+		}
+		h.leave(one)
+		return one
+	}
+	failing := h.circuit(enter(1), "/bad/1")
+	for range breakerFailures {
+		_, _ = failing.breaker.Execute(func() (*netguard.Response, error) { return nil, errors.New("down") })
+	}
+	passes := func(lab int64, path string) bool {
+		_, err := h.circuit(enter(lab), path).breaker.Execute(func() (*netguard.Response, error) { return nil, nil })
+		return err == nil
+	}
+	if passes(1, "/bad/2") {
+		t.Error("the failing kind of path is not paused")
+	}
+	if !passes(1, "/good") || !passes(2, "/bad/1") {
+		t.Error("another path or another laboratory is paused too")
+	}
+	if pause := failing.pause(); pause != breakerOpen {
+		t.Errorf("the pause is %v", pause)
+	}
+}
+
+func TestOneLaboratoryCannotTakeThePlacesOfAnotherAtAReceiver(t *testing.T) {
+	t.Parallel()
+	h := newHosts(1, clock.System{})
+	h.patience = time.Millisecond
+	if _, ok := h.enter(t.Context(), 1, "https://example.com:443"); !ok {
+		t.Fatal("no place")
+	}
+	if _, ok := h.enter(context.Background(), 1, "https://example.com:443"); ok {
+		t.Error("a second request passed the limit")
+	}
+	if _, ok := h.enter(t.Context(), 2, "https://example.com:443"); !ok {
+		t.Error("the other laboratory has no place")
+	}
+}

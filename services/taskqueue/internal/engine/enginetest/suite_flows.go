@@ -1,0 +1,134 @@
+package enginetest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// enqueueFlow adds n jobs of a flow, due now.
+func (b *bench) enqueueFlow(l job.Lane, flow job.Flow, n int) {
+	b.t.Helper()
+	batch := engine.Batch{IdempotencyKey: string(b.id(l)), RequestHash: "h", KeepKey: time.Minute}
+	for range n {
+		batch.Jobs = append(batch.Jobs, engine.NewJob{ID: b.id(l), Flow: flow, Body: (&job.Body{Task: 4, Flow: flow}).Encode(nil)})
+	}
+	b.accept(batch)
+}
+
+func flows(c engine.Claim) map[job.Flow]int {
+	got := map[job.Flow]int{}
+	for _, one := range c.Jobs {
+		got[one.Flow]++
+	}
+	return got
+}
+
+// turns: a flow with a backlog takes turns with the others, whoever came first.
+func turns(b *bench) {
+	flood, small, old := job.LabFlow(1), job.LabFlow(2), job.Flow(0)
+	b.enqueueFlow(webhook, flood, 900)
+	b.enqueueFlow(webhook, old, 30)
+	b.enqueueFlow(webhook, small, 5)
+	b.wantFlows(b.claim(job.Webhook, 30), map[job.Flow]int{flood: 13, small: 5, old: 12})
+	b.enqueueFlow(webhook, small, 5)
+	q := engine.ClaimRequest{Channel: job.Webhook, Max: 1}
+	got := map[job.Flow]int{}
+	for range 9 { // one at a time: each in turn
+		claim, err := b.Queue.Claim(b.t.Context(), q)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		q.After = claim.After
+		for flow, n := range flows(claim) {
+			got[flow] += n
+		}
+	}
+	if diff := cmp.Diff(map[job.Flow]int{flood: 3, small: 3, old: 3}, got); diff != "" {
+		b.t.Error(diff)
+	}
+}
+
+// limits: flows at their limits leave the places to others, and the claim says that they wait.
+func limits(b *bench) {
+	flood, small := job.LabFlow(1), job.LabFlow(2)
+	b.enqueueFlow(webhook, flood, 100)
+	b.enqueueFlow(webhook, small, 100)
+	b.enqueueFlow(webhook, job.FlowPlatform, 100)
+	claim := b.claimWithin(&engine.Limits{Ordinary: 8, EachOrdinary: 5, EachReserved: 7, Flows: map[job.Flow]int{flood: 0}})
+	b.wantFlows(claim, map[job.Flow]int{small: 5, job.FlowPlatform: 7})
+	if !claim.Held {
+		b.t.Error("the claim does not say that jobs were held back")
+	}
+	claim = b.claimWithin(&engine.Limits{Ordinary: 4, EachOrdinary: 3, EachReserved: 20})
+	if got := flows(claim); got[flood]+got[small] != 4 || got[job.FlowPlatform] != 16 {
+		b.t.Errorf("claimed %v", got)
+	}
+	claim = b.claimWithin(&engine.Limits{Flows: map[job.Flow]int{job.FlowPlatform: 0}})
+	if len(claim.Jobs) != 0 || !claim.Held || claim.Token != 0 {
+		b.t.Errorf("claimed %v, held %v", flows(claim), claim.Held)
+	}
+}
+
+func (b *bench) claimWithin(l *engine.Limits) engine.Claim {
+	b.t.Helper()
+	claim, err := b.Queue.Claim(b.t.Context(), engine.ClaimRequest{Channel: job.Webhook, Max: 20, Limits: l})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return claim
+}
+
+func (b *bench) wantFlows(c engine.Claim, want map[job.Flow]int) {
+	b.t.Helper()
+	if diff := cmp.Diff(want, flows(c)); diff != "" {
+		b.t.Error(diff)
+	}
+}
+
+// keepsFlow: a job that is moved, retried, revived or released waits in its own line again, at its own time.
+func keepsFlow(b *bench) {
+	flow := job.LabFlow(7)
+	b.enqueueFlow(webhook, flow, 1)
+	c := b.claim(job.Webhook, 5)
+	b.settle(job.Webhook, engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpRelease, Flow: flow, Delay: time.Hour})
+	at := b.nowMs() + 5_000_000
+	if moved, err := b.Queue.Reschedule(b.t.Context(), c.Jobs[0].ID, at); moved != engine.MoveDone || err != nil {
+		b.t.Fatal(moved, err)
+	}
+	if s := b.info(c.Jobs[0].ID); s.DueMs != at {
+		b.t.Errorf("due at %d, want %d", s.DueMs, at)
+	}
+	if moved, err := b.Queue.Reschedule(b.t.Context(), c.Jobs[0].ID, 1); moved != engine.MoveDone || err != nil {
+		b.t.Fatal(moved, err)
+	}
+	c = b.claim(job.Webhook, 5)
+	b.wantFlows(c, map[job.Flow]int{flow: 1})
+	b.settle(job.Webhook, engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpFail, Payload: record(job.Failed)})
+	body := (&job.Body{Task: 4, Flow: flow}).Encode(nil)
+	if ok, err := b.Queue.RetryFailed(b.t.Context(), c.Jobs[0].ID, body, record(job.Failed), 0); !ok || err != nil {
+		b.t.Fatal(ok, err)
+	}
+	b.wantFlows(b.claim(job.Webhook, 5), map[job.Flow]int{flow: 1})
+}
+
+// flowLimit: a flow that reached its limit is refused as a whole, the others are not.
+func flowLimit(b *bench) {
+	full, other := job.LabFlow(1), job.LabFlow(2)
+	b.enqueueFlow(webhook, full, 1499)
+	b.enqueueFlow(webhook, job.FlowPlatform, 1)
+	refused := engine.Batch{IdempotencyKey: "over", RequestHash: "h", KeepKey: time.Minute}
+	for range 2 {
+		refused.Jobs = append(refused.Jobs, engine.NewJob{ID: b.id(webhook), Flow: full, Body: []byte("x")})
+	}
+	if _, err := b.Queue.Enqueue(b.t.Context(), refused); !errors.Is(err, engine.ErrFlowFull) {
+		b.t.Errorf("over the limit: %v", err)
+	}
+	b.wantPlace(refused.Jobs[0].ID, engine.PlaceNone)
+	b.enqueueFlow(webhook, full, 1)
+	b.enqueueFlow(webhook, other, 10)
+}

@@ -51,11 +51,11 @@ func (t *tracing) start(ctx context.Context, e *event.CommandStartedEvent) {
 		name += " " + collection
 		attributes = append(attributes, trace.WithAttributes(semconv.DBCollectionName(collection)))
 	}
-	_, span := t.tracer.Start(ctx, name, attributes...)
+	_, span := t.tracer.Start(ctx, name, attributes...) //nolint:spancheck // end ends it
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.spans[command{e.ConnectionID, e.RequestID}] = span
-}
+} //nolint:spancheck // see above
 
 func (t *tracing) end(c command, failure error) {
 	t.mu.Lock()

@@ -52,9 +52,10 @@ func (t tracing) start(ctx context.Context, operation string, more ...attribute.
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx, func(error) {}
 	}
+	//nolint:spancheck // the returned function ends it
 	ctx, span := t.tracer.Start(ctx, operation, trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(semconv.DBSystemNameRedis, semconv.DBOperationName(operation)), trace.WithAttributes(more...))
-	return ctx, func(err error) {
+	return ctx, func(err error) { //nolint:spancheck // see above
 		if err != nil && !errors.Is(err, redis.Nil) {
 			span.SetStatus(codes.Error, "") // the text of an error may quote values
 			span.SetAttributes(semconv.ErrorTypeKey.String(fmt.Sprintf("%T", err)))

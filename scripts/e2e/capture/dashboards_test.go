@@ -94,7 +94,9 @@ func ofPanels(t *testing.T) (expressions []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var d struct{ Panels []struct{ Targets []struct{ Expr string } } }
+		var d struct {
+			Panels []struct{ Targets []struct{ Expr string } }
+		}
 		if err := json.Unmarshal(text, &d); err != nil {
 			t.Fatal(err)
 		}

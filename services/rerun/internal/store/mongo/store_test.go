@@ -75,7 +75,7 @@ func TestIndexesMayBeMadeByManyAtOnce(t *testing.T) {
 func TestAStoreThatIsAwayIsUnavailable(t *testing.T) {
 	t.Parallel()
 	db, err := mongodb.Open(mongodb.Config{
-		URI: config.Secret("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100"), Database: "lab"})
+		URI: config.Secret("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100"), Database: "lab"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ tidy-check:
 # Outside the workspace: what Helm and Kubernetes require must not choose the versions of the product.
 CHARTS_TEST = CHARTS_BIN=$(BIN) GOWORK=off go -C scripts/charts test -count=1 ./...
 
-.PHONY: binaries charts charts-update
+.PHONY: binaries charts charts-update dashboards
 binaries:
 	@mkdir -p $(BIN)
 	@for s in $(SERVICES); do d=services/$$s; [ $$s = gateway ] && d=gateway; go build -o $(BIN)/$$s ./$$d/cmd/$$s || exit 1; done
@@ -130,6 +130,9 @@ charts: binaries ## Lint, render and test the Helm charts against the services; 
 charts-update: binaries ## Write the charts' schemas and rendered manifests anew
 	@$(CHARTS_TEST) -run 'PrintConfig|Schemas' -update
 	@$(CHARTS_TEST) -run 'Schemas|Committed' -update
+
+dashboards: ## Write the Grafana dashboards of charts/lab anew
+	@GOWORK=off go -C scripts/dashboards run . ../../charts/lab/files/dashboards
 
 # ---- tests ------------------------------------------------------------------------------------------------
 

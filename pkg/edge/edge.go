@@ -13,6 +13,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -184,6 +186,9 @@ func (e *Edge) finish(listener string, c *call, r *http.Request, start time.Time
 	if route == "" {
 		route = "unmatched"
 	}
+	span := trace.SpanFromContext(r.Context())
+	span.SetName(methodLabel(r.Method) + " " + route)
+	span.SetAttributes(semconv.HTTPRoute(route))
 	elapsed := time.Since(start)
 	e.duration.WithLabelValues(listener, route, methodLabel(r.Method), strconv.Itoa(c.status/100)+"xx").
 		Observe(elapsed.Seconds())

@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/labplatform/labplatform/pkg/config"
 )
@@ -45,17 +46,21 @@ func (c *Config) Validate() error {
 }
 
 // Open returns the database. It does not connect: a store that is away makes the service not ready, it does not
-// end it. Writes are acknowledged by a majority and journaled. The caller ends it with Close.
-func Open(cfg Config) (*mongo.Database, error) {
+// end it. Writes are acknowledged by a majority and journaled. tracers may be nil. The caller ends it with Close.
+func Open(cfg Config, tracers trace.TracerProvider) (*mongo.Database, error) {
 	journaled := true
-	client, err := mongo.Connect(options.Client().
+	settings := options.Client().
 		SetConnectTimeout(connectTimeout).
 		SetServerSelectionTimeout(connectTimeout).
 		SetTimeout(operationTimeout).
 		SetMaxPoolSize(poolSize).
 		SetReadPreference(readpref.Primary()).
 		SetWriteConcern(&writeconcern.WriteConcern{W: writeconcern.WCMajority, Journal: &journaled}).
-		ApplyURI(cfg.URI.Reveal())) // last: an operator may tune any of these in the address
+		ApplyURI(cfg.URI.Reveal()) // last: an operator may tune any of these in the address
+	if tracers != nil {
+		settings.SetMonitor(newTracing(tracers))
+	}
+	client, err := mongo.Connect(settings)
 	if err != nil {
 		return nil, fmt.Errorf("open document store: %w", err)
 	}

@@ -49,7 +49,7 @@ func TestOpenDoesNotNeedTheStoreAndPingReportsIt(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	db, err := mongodb.Open(mongodb.Config{URI: config.Secret("mongodb://" + address + "/"), Database: "lab"})
+	db, err := mongodb.Open(mongodb.Config{URI: config.Secret("mongodb://" + address + "/"), Database: "lab"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestDuplicatesAreRecognised(t *testing.T) {
 	t.Parallel()
 	uri := mongotest.URI(t)
 	name := mongotest.Database(t).Name()
-	db, err := mongodb.Open(mongodb.Config{URI: config.Secret(uri), Database: name})
+	db, err := mongodb.Open(mongodb.Config{URI: config.Secret(uri), Database: name}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

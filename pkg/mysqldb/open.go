@@ -7,7 +7,7 @@ import (
 	"github.com/XSAM/otelsql"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -23,8 +23,9 @@ func Open(cfg Config, tracers trace.TracerProvider) (*sql.DB, error) {
 		db = sql.OpenDB(connector)
 	} else {
 		db = otelsql.OpenDB(connector, otelsql.WithTracerProvider(tracers),
-			otelsql.WithAttributes(attribute.String("db.system.name", "mysql")),
-			otelsql.WithSpanOptions(otelsql.SpanOptions{OmitConnResetSession: true, OmitRows: true, DisableErrSkip: true}))
+			otelsql.WithAttributes(semconv.DBSystemNameMySQL, semconv.DBNamespace(cfg.Database)),
+			otelsql.WithSpanNameFormatter(spanName), otelsql.WithAttributesGetter(summarized),
+			otelsql.WithSpanErrorAttributesGetter(errorNumber), otelsql.WithSpanOptions(spanOptions))
 	}
 	db.SetMaxOpenConns(cfg.PoolSize)
 	db.SetMaxIdleConns(cfg.PoolSize)

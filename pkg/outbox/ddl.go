@@ -19,6 +19,7 @@ const ddl = `CREATE TABLE IF NOT EXISTS outbox_service (
   available_at BIGINT NOT NULL,
   attempts INT NOT NULL DEFAULT 0,
   last_error VARCHAR(512) NOT NULL DEFAULT '',
+  traceparent VARCHAR(55) NOT NULL DEFAULT '',
   UNIQUE KEY uq_outbox_dedupe (dedupe_key),
   KEY ix_outbox_kind (kind, available_at, id),
   KEY ix_outbox_order (aggregate, available_at, id)

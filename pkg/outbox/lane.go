@@ -104,6 +104,7 @@ func (l *lane) paused(ctx context.Context) bool {
 
 // try delivers one row, and records why it could not be.
 func (l *lane) try(ctx context.Context, s *session, row Row) (delivered bool, err error) {
+	ctx = row.traced(ctx)
 	reason := l.call(ctx, row)
 	if stopping := ctx.Err() != nil; stopping && reason != nil {
 		return false, nil //nolint:nilerr // the next leader tries the row again; it loses no attempt
@@ -125,11 +126,11 @@ func (l *lane) refused(ctx context.Context, s *session, row Row, reason error) e
 	switch {
 	case IsUndeliverable(reason):
 		l.d.Metrics.undeliverable.WithLabelValues(l.kind).Inc()
-		l.d.Log.Error("outbox row parked", "table", s.table, "id", row.ID, "kind", l.kind, "error", reason)
+		l.d.Log.ErrorContext(ctx, "outbox row parked", "table", s.table, "id", row.ID, "kind", l.kind, "error", reason)
 		return s.park(ctx, row.ID, reason.Error())
 	default:
 		l.d.Metrics.failed.WithLabelValues(l.kind).Inc()
-		l.d.Log.Warn("outbox row postponed", "table", s.table, "id", row.ID, "kind", l.kind,
+		l.d.Log.WarnContext(ctx, "outbox row postponed", "table", s.table, "id", row.ID, "kind", l.kind,
 			"attempts", row.Attempts+1, "error", reason)
 		at := l.d.Clock.Now().Add(l.d.Config.retryDelay(row.Attempts, l.d.Jitter()))
 		return s.postpone(ctx, row.ID, at, reason.Error())
@@ -140,6 +141,8 @@ func (l *lane) refused(ctx context.Context, s *session, row Row, reason error) e
 func (l *lane) call(ctx context.Context, row Row) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.d.Config.DeliverTimeout)
 	defer cancel()
+	ctx, end := l.span(ctx, row)
+	defer func() { end(err) }()
 	defer func() {
 		value := recover()
 		if value == nil {
@@ -149,7 +152,7 @@ func (l *lane) call(ctx context.Context, row Row) (err error) {
 		if known, ok := value.(runtime.Error); ok {
 			err = fmt.Errorf("delivery panicked: %w", known)
 		}
-		l.d.Log.Error("outbox delivery panicked", "kind", l.kind, "id", row.ID, "stack", string(debug.Stack()))
+		l.d.Log.ErrorContext(ctx, "outbox delivery panicked", "kind", l.kind, "id", row.ID, "stack", string(debug.Stack()))
 	}()
 	return l.deliver(ctx, row)
 }
@@ -158,7 +161,7 @@ func (l *lane) call(ctx context.Context, row Row) (err error) {
 // only one that ever asks for it. Only the first miss is worth a warning.
 func (l *lane) miss(ctx context.Context, s *session, row Row, reason error) error {
 	if l.misses == 0 {
-		l.d.Log.Warn("outbox receiver is away; messages of this kind wait, one of them asks again",
+		l.d.Log.WarnContext(ctx, "outbox receiver is away; messages of this kind wait, one of them asks again",
 			"table", s.table, "kind", l.kind, "error", reason)
 	}
 	l.d.Metrics.away.WithLabelValues(l.kind).Set(1)

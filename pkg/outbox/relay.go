@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
@@ -25,6 +27,7 @@ type Deps struct {
 	Jitter    func() float64
 	Log       *slog.Logger
 	Metrics   *Metrics
+	Tracers   trace.TracerProvider // nil: no spans
 }
 
 // Relay delivers the rows of one table.

@@ -39,6 +39,8 @@ type Row struct {
 	Payload   []byte
 	CreatedAt time.Time
 	Attempts  int // failed tries so far
+	// Traceparent is the W3C trace context of the change; "" when it was not traced.
+	Traceparent string
 }
 
 // Key identifies the message for the receiver: it is the same for every try, and differs from every other row's
@@ -74,8 +76,8 @@ func (t Table) Insert(ctx context.Context, tx *sql.Tx, now time.Time, e Event) (
 		e.Payload = []byte{} // the column is not NULL
 	}
 	_, err = tx.ExecContext(ctx, "INSERT INTO "+t.name+
-		" (aggregate, kind, payload, dedupe_key, created_at, available_at) VALUES (?, ?, ?, ?, ?, ?)",
-		e.Aggregate, e.Kind, e.Payload, sql.NullString{String: e.DedupeKey, Valid: e.DedupeKey != ""}, at, at)
+		" (aggregate, kind, payload, dedupe_key, created_at, available_at, traceparent) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		e.Aggregate, e.Kind, e.Payload, sql.NullString{String: e.DedupeKey, Valid: e.DedupeKey != ""}, at, at, traceparent(ctx))
 	if mysqldb.IsDuplicate(err) {
 		return false, nil
 	}

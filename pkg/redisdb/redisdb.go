@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redis/go-redis/extra/redisotel/v9"
 	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/trace"
 
@@ -44,17 +43,7 @@ const (
 // Open returns a client. It does not connect. tracers may be nil. The caller closes the client.
 func Open(cfg Config, tracers trace.TracerProvider) (redis.UniversalClient, error) {
 	client := redis.NewUniversalClient(Options(cfg))
-	if tracers == nil {
-		return client, nil
-	}
-	if err := redisotel.InstrumentTracing(
-		client,
-		redisotel.WithTracerProvider(tracers),
-		redisotel.WithDBStatement(false),
-	); err != nil {
-		_ = client.Close()
-		return nil, fmt.Errorf("open cache: %w", err)
-	}
+	Trace(client, tracers)
 	return client, nil
 }
 

@@ -38,7 +38,9 @@ func names(t *testing.T) []string {
 	}
 	var list []string
 	for _, path := range found {
-		list = append(list, filepath.Base(filepath.Dir(path)))
+		if name := filepath.Base(filepath.Dir(path)); name != umbrella {
+			list = append(list, name)
+		}
 	}
 	return list
 }

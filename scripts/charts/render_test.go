@@ -21,7 +21,7 @@ import (
 func kinds() map[string]any {
 	return map[string]any{
 		"Deployment": &appsv1.Deployment{}, "Job": &batchv1.Job{}, "Service": &corev1.Service{},
-		"ServiceAccount": &corev1.ServiceAccount{}, "PodDisruptionBudget": &policyv1.PodDisruptionBudget{},
+		"ServiceAccount": &corev1.ServiceAccount{}, "ConfigMap": &corev1.ConfigMap{}, "PodDisruptionBudget": &policyv1.PodDisruptionBudget{},
 		"HorizontalPodAutoscaler": &autoscalingv2.HorizontalPodAutoscaler{}, "Ingress": &networkingv1.Ingress{},
 		"NetworkPolicy": &networkingv1.NetworkPolicy{}, "ServiceMonitor": &monitoringv1.ServiceMonitor{},
 		"PrometheusRule": &monitoringv1.PrometheusRule{},

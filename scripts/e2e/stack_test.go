@@ -15,6 +15,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
 	"github.com/labplatform/labplatform/scripts/e2e/conformance"
+	"github.com/labplatform/labplatform/scripts/e2e/tracing"
 )
 
 const (
@@ -48,6 +49,12 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(stack.certificates)
+	if traces, err = tracing.Listen(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	defer traces.Close()
+	environment = append(environment, traceEnvironment()...)
 	environment = append(environment, "LAB_PIPELINE=off", "TASKQUEUE_WEBHOOK_SECRET=whsec_ZTJlLXdlYmhvb2stc2VjcmV0LW9mLTMyLWJ5dGVzISE=")
 	stack.Sandbox, err = sandbox.Build(ctx, environment...)
 	if err != nil {

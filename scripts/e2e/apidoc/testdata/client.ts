@@ -49,7 +49,7 @@ async function rerun(): Promise<void> {
 // Task queue: a job's life, with nulls where answers hold them, and the elements at fault.
 async function taskQueue(): Promise<void> {
   const queued = await api.POST("/schedule", {
-    body: [{ sch_time: "2035-01-01T10:00:00", task: 1, task_type: 3, data: { contact: 9876500000, countryCode: 91, message: "Hello" } }],
+    body: [{ sch_time: new Date(Date.now() + 7 * 86_400_000).toISOString().slice(0, 19), task: 1, task_type: 3, data: { contact: 9876500000, countryCode: 91, message: "Hello" } }],
     params: { header: { "Idempotency-Key": `typescript-${reportID}` } },
   });
   const id = queued.data?.job_ids[0] ?? "";

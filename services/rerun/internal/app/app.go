@@ -43,7 +43,7 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	documents, err := mongodb.Open(cfg.Mongo)
+	documents, err := mongodb.Open(cfg.Mongo, s.Tracers())
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 }
 
 func indexDocuments(ctx context.Context, cfg Config) error {
-	documents, err := mongodb.Open(cfg.Mongo)
+	documents, err := mongodb.Open(cfg.Mongo, nil)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/redis/go-redis/extra/redisotel/v9"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/netguard"
@@ -83,12 +82,7 @@ func (b *builder) openStores() (err error) {
 	options.PoolSize = poolSize
 	b.client = redis.NewUniversalClient(options)
 	b.Close("queue", func(context.Context) error { return b.client.Close() })
-	if tracers := b.Tracers(); tracers != nil {
-		err := redisotel.InstrumentTracing(b.client, redisotel.WithTracerProvider(tracers), redisotel.WithDBStatement(false))
-		if err != nil {
-			return fmt.Errorf("trace redis: %w", err)
-		}
-	}
+	redisdb.Trace(b.client, b.Tracers())
 	return nil
 }
 

@@ -58,5 +58,6 @@ func (b *builder) pump(channel job.Channel, shard int, handler worker.Handler) *
 	}
 	return worker.New(worker.Config{Shard: shard, Channel: channel, Slots: max(1, slots/b.gate.Shards()), Lease: b.gate.Lease(), MaxRun: maxRun,
 		Grace: time.Duration(b.cfg.Queue.GraceSeconds) * time.Second, Idle: engine.DefaultSettings().IdlePoll},
-		worker.Deps{Queue: b.gate, Handler: handler, Observer: b.metrics, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log})
+		worker.Deps{Queue: b.gate, Handler: worker.Traced(handler, b.Tracers()), Observer: b.metrics, Clock: b.Clock,
+			IDs: b.ids, Roll: random.Float64, Log: b.Log})
 }

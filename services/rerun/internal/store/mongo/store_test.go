@@ -34,7 +34,7 @@ func TestAMongoDBConforms(t *testing.T) {
 	var n atomic.Int64
 	storetest.Run(t, func(t *testing.T) storetest.Documents {
 		name := fmt.Sprintf("labtest_%d_%d", os.Getpid(), n.Add(1))
-		db, err := mongodb.Open(mongodb.Config{URI: config.Secret(uri), Database: name})
+		db, err := mongodb.Open(mongodb.Config{URI: config.Secret(uri), Database: name}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestIndexesMayBeMadeByManyAtOnce(t *testing.T) {
 func TestAStoreThatIsAwayIsUnavailable(t *testing.T) {
 	t.Parallel()
 	db, err := mongodb.Open(mongodb.Config{
-		URI: config.Secret("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100"), Database: "lab"})
+		URI: config.Secret("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100"), Database: "lab"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,43 @@
+package outbox
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+const traceparentHeader = "traceparent"
+
+// traceparent is the W3C trace context of the change; "" when nothing is traced.
+func traceparent(ctx context.Context) string {
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	return carrier.Get(traceparentHeader)
+}
+
+// traced puts the delivery into the trace of the change, so that log lines and the receiver's spans join it.
+func (r Row) traced(ctx context.Context) context.Context {
+	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{traceparentHeader: r.Traceparent})
+}
+
+// span begins the span of one try. end takes its outcome.
+func (l *lane) span(ctx context.Context, row Row) (traced context.Context, end func(error)) {
+	if l.d.Tracers == nil || row.Traceparent == "" {
+		return ctx, func(error) {}
+	}
+	//nolint:spancheck // the returned function ends it
+	traced, span := l.d.Tracers.Tracer("github.com/labplatform/labplatform/pkg/outbox").Start(ctx, "process "+row.Kind,
+		trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
+			semconv.MessagingSystemKey.String("outbox"), semconv.MessagingOperationTypeProcess,
+			semconv.MessagingOperationName("process"), semconv.MessagingDestinationName(l.d.Table.name),
+			semconv.MessagingMessageID(row.Key(l.d.Table.name))))
+	return traced, func(err error) { //nolint:spancheck // see above
+		if err != nil {
+			span.SetStatus(codes.Error, "") // the text of an error may quote values
+		}
+		span.End()
+	}
+}

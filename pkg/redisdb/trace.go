@@ -1,0 +1,65 @@
+package redisdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Trace makes a span of every command that client sends within a trace. Commands of loops, which belong to no
+// request, make none. nil tracers change nothing.
+func Trace(client redis.UniversalClient, tracers trace.TracerProvider) {
+	if tracers != nil {
+		client.AddHook(tracing{tracers.Tracer("github.com/labplatform/labplatform/pkg/redisdb")})
+	}
+}
+
+// tracing names commands and never their arguments: keys hold what callers sent.
+type tracing struct{ tracer trace.Tracer }
+
+func (tracing) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		return next(ctx, network, address)
+	}
+}
+
+func (t tracing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		ctx, end := t.start(ctx, cmd.FullName())
+		err := next(ctx, cmd)
+		end(err)
+		return err
+	}
+}
+
+func (t tracing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		ctx, end := t.start(ctx, "PIPELINE", semconv.DBOperationBatchSize(len(cmds)))
+		err := next(ctx, cmds)
+		end(err)
+		return err
+	}
+}
+
+func (t tracing) start(ctx context.Context, operation string, more ...attribute.KeyValue) (context.Context, func(error)) {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return ctx, func(error) {}
+	}
+	//nolint:spancheck // the returned function ends it
+	ctx, span := t.tracer.Start(ctx, operation, trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(semconv.DBSystemNameRedis, semconv.DBOperationName(operation)), trace.WithAttributes(more...))
+	return ctx, func(err error) { //nolint:spancheck // see above
+		if err != nil && !errors.Is(err, redis.Nil) {
+			span.SetStatus(codes.Error, "") // the text of an error may quote values
+			span.SetAttributes(semconv.ErrorTypeKey.String(fmt.Sprintf("%T", err)))
+		}
+		span.End()
+	}
+}

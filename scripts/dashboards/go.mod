@@ -1,0 +1,3 @@
+module github.com/labplatform/labplatform/scripts/dashboards
+
+go 1.26.0

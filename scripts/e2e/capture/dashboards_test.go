@@ -1,0 +1,128 @@
+package capture
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/scripts/e2e/prometheus"
+)
+
+const monitoring = "../../../charts/lab/files"
+
+// threshold is what makes an alert of an expression that always has series.
+var threshold = regexp.MustCompile(`\s(==|>|<)\s[^()]*$`)
+
+// TestEveryPanelAndAlertHasSeries has a real Prometheus scrape the whole platform after a little load.
+func TestEveryPanelAndAlertHasSeries(t *testing.T) {
+	folder := t.TempDir()
+	rules, err := filepath.Abs(filepath.Join(monitoring, "alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := prometheus.Fetch(t.Context(), folder); err != nil {
+		t.Skipf("a machine with Debian's apt is needed: %v", err)
+	}
+	said, err := prometheus.Check(t.Context(), folder, rules, filepath.Join(monitoring, "alerts_test.yaml"))
+	t.Log(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := prometheus.Start(t.Context(), folder, rules, scraped(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop()
+	expressions := append(ofPanels(t), ofAlerts(t, rules)...)
+	await.Nil(t, "series for every expression", func() error {
+		ask(t) // rates need requests between two scrapes
+		for _, expr := range expressions {
+			if n, err := server.Series(t.Context(), expr); err != nil || n == 0 {
+				return fmt.Errorf("%d series of %s (%w)", n, expr, err)
+			}
+		}
+		return nil
+	})
+	t.Logf("%d expressions have series", len(expressions))
+}
+
+// scraped is where every service shows its metrics: the platform's ports have a fixed distance from its first.
+func scraped(t *testing.T) map[string]string {
+	t.Helper()
+	base, err := url.Parse(platform.Endpoints.Gateway)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := strconv.Atoi(base.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := map[string]string{}
+	for job, distance := range map[string]int{"gateway": 2, "search": 21, "externaledit": 22, "rerun": 23, "taskqueue": 24,
+		"cellcounter": 25, "callout": 26, "billsplit": 27, "notifications": 28, "cdc": 29} {
+		targets[job] = net.JoinHostPort(base.Hostname(), strconv.Itoa(first+distance))
+	}
+	return targets
+}
+
+// ask has the gateway call a service. What is answered does not matter.
+func ask(t *testing.T) {
+	t.Helper()
+	response, err := client.Get(platform.Endpoints.Gateway + "/api-v3/sample-rerun/7001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+}
+
+func ofPanels(t *testing.T) (expressions []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(monitoring, "dashboards", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no dashboards: %v", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d struct {
+			Panels []struct{ Targets []struct{ Expr string } }
+		}
+		if err := json.Unmarshal(text, &d); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range d.Panels {
+			for _, target := range p.Targets {
+				expressions = append(expressions, target.Expr)
+			}
+		}
+	}
+	return expressions
+}
+
+// ofAlerts returns what the alerts compare, without the comparison. There are no 5xx here: another class stands for them.
+func ofAlerts(t *testing.T, rules string) (expressions []string) {
+	t.Helper()
+	text, err := os.ReadFile(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		expr, ok := strings.CutPrefix(strings.TrimSpace(line), "expr: ")
+		if !ok || strings.HasPrefix(expr, "lab:") { // made of the recorded ones, which stand above
+			continue
+		}
+		expr = threshold.ReplaceAllString(expr, "")
+		expressions = append(expressions, strings.ReplaceAll(expr, `code_class="5xx"`, `code_class=~"2xx|4xx"`))
+	}
+	return expressions
+}

@@ -1,0 +1,105 @@
+// Package prometheus runs a real Prometheus, from Debian's package, beside a platform under test.
+package prometheus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Fetch unpacks Debian's prometheus and promtool into folder with the machine's own apt, and installs nothing.
+func Fetch(ctx context.Context, folder string) error {
+	const script = `cd "$1" && apt-get -q -o APT::Sandbox::User="$(id -un)" download prometheus && dpkg -x prometheus_*.deb .`
+	out, err := exec.CommandContext(ctx, "bash", "-c", script, "fetch", folder).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("fetch prometheus: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// Check has promtool check a file of rules, and run the unit tests of tests.
+func Check(ctx context.Context, folder, rules, tests string) (string, error) {
+	var said strings.Builder
+	for _, args := range [][]string{{"check", "rules", rules}, {"test", "rules", tests}} {
+		out, err := exec.CommandContext(ctx, filepath.Join(folder, "usr/bin/promtool"), args...).CombinedOutput()
+		said.Write(out)
+		if err != nil {
+			return said.String(), fmt.Errorf("promtool %s: %w", args[0], err)
+		}
+	}
+	return said.String(), nil
+}
+
+// Server is a running Prometheus.
+type Server struct {
+	base string
+	cmd  *exec.Cmd
+}
+
+// Start scrapes targets, host:port by job, once a second, and evaluates the file of rules.
+func Start(ctx context.Context, folder, rules string, targets map[string]string) (*Server, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("find a port: %w", err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		return nil, fmt.Errorf("find a port: %w", err)
+	}
+	config := filepath.Join(folder, "prometheus.yml")
+	if err := os.WriteFile(config, []byte(configuration(rules, targets)), 0o600); err != nil {
+		return nil, fmt.Errorf("configure prometheus: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(folder, "usr/bin/prometheus"), "--config.file="+config,
+		"--storage.tsdb.path="+filepath.Join(folder, "data"), "--web.listen-address="+address)
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start prometheus: %w", err)
+	}
+	return &Server{base: "http://" + address, cmd: cmd}, nil
+}
+
+// Stop ends the process.
+func (s *Server) Stop() {
+	_ = s.cmd.Process.Kill() // it holds nothing worth keeping
+	_ = s.cmd.Wait()
+}
+
+func configuration(rules string, targets map[string]string) string {
+	var out strings.Builder
+	_, _ = fmt.Fprintf(&out, "global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%s]\nscrape_configs:\n", rules)
+	for job, target := range targets {
+		_, _ = fmt.Fprintf(&out, "  - {job_name: %s, static_configs: [{targets: ['%s']}]}\n", job, target)
+	}
+	return out.String()
+}
+
+// Series returns how many series an expression has now.
+func (s *Server) Series(ctx context.Context, expr string) (int, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/api/v1/query?"+url.Values{"query": {expr}}.Encode(), nil)
+	if err != nil {
+		return 0, fmt.Errorf("query %s: %w", expr, err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, fmt.Errorf("query %s: %w", expr, err)
+	}
+	defer response.Body.Close()
+	var answer struct {
+		Error string
+		Data  struct{ Result []json.RawMessage }
+	}
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return 0, fmt.Errorf("query %s: %w", expr, err)
+	}
+	if answer.Error != "" {
+		return 0, fmt.Errorf("query %s: %s", expr, answer.Error)
+	}
+	return len(answer.Data.Result), nil
+}

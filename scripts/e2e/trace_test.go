@@ -1,0 +1,119 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/scripts/e2e/tracing"
+)
+
+const traceKey = "Bearer traces-of-e2e"
+
+// traces is where all services send their spans. None begins a trace by itself, so that only the requests of tests
+// that ask for it with a traceparent are traced.
+var traces *tracing.Collector
+
+func traceEnvironment() []string {
+	var environment []string
+	for _, prefix := range []string{
+		"GATEWAY", "RERUN", "TASKQUEUE", "CALLOUT", "NOTIFICATIONS", "BILL_SPLIT", "CELL_COUNTER", "EXTERNAL_EDIT",
+	} {
+		environment = append(environment, prefix+"_OPENTELEMETRY_ENDPOINT="+traces.Address,
+			prefix+"_OPENTELEMETRY_API_KEY="+traceKey, prefix+"_ERROR_REPORTING_SAMPLE_RATE=0")
+	}
+	return environment
+}
+
+// autoRerun is the way to the document that the automatic rerun ends with.
+var autoRerun = []string{
+	"gateway POST /api-v3/sample-rerun/{lab_report_id}/auto",
+	"gateway lab.rerun.v1.RerunService/EvaluateAutoRerun", // the client's side of the call, then the server's
+	"rerun lab.rerun.v1.RerunService/EvaluateAutoRerun",
+	"rerun process taskqueue.enqueue", // from the outbox
+	"rerun lab.taskqueue.v1.TaskQueueService/Enqueue",
+	"taskqueue lab.taskqueue.v1.TaskQueueService/Enqueue",
+	"taskqueue process webhook",
+	"gateway POST /api-v3/sample-rerun/{report_id}/request",
+	"gateway lab.rerun.v1.RerunService/RequestRerun",
+	"rerun lab.rerun.v1.RerunService/RequestRerun",
+}
+
+func TestOneTraceGoesFromARequestThroughTheQueueAndBack(t *testing.T) {
+	t.Parallel()
+	const id, trace, root = 97011, "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+	newReport(t, id)
+	path := fmt.Sprintf("/api-v3/sample-rerun/%d/auto", id)
+	if got := call(t, labSession, "POST", path, lowHaemoglobin, "Traceparent", "00-"+trace+"-"+root+"-01"); got.status != 200 {
+		t.Fatalf("auto: %d %s", got.status, got.body)
+	}
+	tree := wholeTrace(t, trace, root)
+	t.Logf("the trace of an automatic rerun\n%s", tree.String(root))
+	for _, want := range []struct {
+		name       string
+		kind       otlp.Span_SpanKind
+		attributes []string
+	}{
+		{"INSERT outbox_rerun", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=mysql", "db.query.summary=INSERT outbox_rerun"}},
+		{"insert SampleRerun", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=mongodb", "db.collection.name=SampleRerun"}},
+		{"get", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=redis", "db.operation.name=get"}},
+		{"process taskqueue.enqueue", otlp.Span_SPAN_KIND_CONSUMER, []string{"messaging.system=outbox", "messaging.destination.name=outbox_rerun"}},
+		{"process webhook", otlp.Span_SPAN_KIND_CONSUMER, []string{"messaging.system=taskqueue", "http.response.status_code=200"}},
+		{"POST /api-v3/sample-rerun/{report_id}/request", otlp.Span_SPAN_KIND_SERVER,
+			[]string{"http.request.method=POST", "http.route=/api-v3/sample-rerun/{report_id}/request"}},
+		{"lab.taskqueue.v1.TaskQueueService/Enqueue", otlp.Span_SPAN_KIND_SERVER, []string{"rpc.method=lab.taskqueue.v1.TaskQueueService/Enqueue"}},
+	} {
+		if !slices.ContainsFunc(tree.Spans(), func(s tracing.Span) bool {
+			return s.Name == want.name && s.Kind == want.kind && has(s, want.attributes)
+		}) {
+			t.Errorf("no %v span %q with %q", want.kind, want.name, want.attributes)
+		}
+	}
+	for _, s := range tree.Spans() {
+		checkOrigin(t, s)
+	}
+}
+
+// wholeTrace waits until the last store of the walk is written to and every process has sent what it has.
+func wholeTrace(t *testing.T, trace, root string) (tree tracing.Tree) {
+	t.Helper()
+	await.Nil(t, "the trace", func() error {
+		tree = tracing.Grow(trace, traces.All())
+		written := func(s tracing.Span) bool {
+			return s.Name == "insert SampleRerun" && slices.Equal(tree.Path(s), append(slices.Clone(autoRerun), "rerun insert SampleRerun"))
+		}
+		if !slices.ContainsFunc(tree.Spans(), written) {
+			return fmt.Errorf("no document is inserted at the end of the walk in\n%s", tree.String(root))
+		}
+		return nil
+	})
+	return tree
+}
+
+func has(s tracing.Span, attributes []string) bool {
+	for _, a := range attributes {
+		name, value, _ := strings.Cut(a, "=")
+		if s.Attributes[name] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// checkOrigin looks for what every span says about its process, and for what none may hold.
+func checkOrigin(t *testing.T, s tracing.Span) {
+	t.Helper()
+	if s.Authorization != traceKey || s.Resource["deployment.environment.name"] != "dev" || s.Resource["cloud.region"] == "" ||
+		s.Resource["service.version"] == "" {
+		t.Errorf("%s came with authorization %q and resource %v", s.Name, s.Authorization, s.Resource)
+	}
+	for name, value := range s.Attributes {
+		if strings.Contains(value, labSession) || strings.Contains(value, "5.9") {
+			t.Errorf("%s: %s shows %q", s.Name, name, value)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+// Package tracing is a collector of traces for tests: a receiver of OTLP over gRPC on a port of this machine, which
+// keeps the spans it gets and shows them as a tree.
+package tracing
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"sync"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+)
+
+// Span is one span as it arrived. Resource is what it says about its process.
+type Span struct {
+	Trace, ID, Parent    string
+	Name                 string
+	Kind                 otlp.Span_SpanKind
+	Begin, End           uint64 // ns since 1970
+	Attributes, Resource map[string]string
+	Authorization        string
+}
+
+// Service returns the name of the process.
+func (s Span) Service() string { return s.Resource["service.name"] }
+
+// Collector receives spans until Close.
+type Collector struct {
+	collector.UnimplementedTraceServiceServer
+
+	Address string
+	server  *grpc.Server
+
+	mu    sync.Mutex
+	spans []Span // guarded by mu
+}
+
+// Listen starts a collector.
+func Listen(ctx context.Context) (*Collector, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for traces: %w", err)
+	}
+	c := &Collector{Address: listener.Addr().String(), server: grpc.NewServer()}
+	collector.RegisterTraceServiceServer(c.server, c)
+	go func() { _ = c.server.Serve(listener) }() // ends with Close
+	return c, nil
+}
+
+// Close stops the collector.
+func (c *Collector) Close() { c.server.Stop() }
+
+// Export implements the receiver.
+func (c *Collector) Export(ctx context.Context, r *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+	header, _ := metadata.FromIncomingContext(ctx)
+	authorization := ""
+	if values := header.Get("authorization"); len(values) > 0 {
+		authorization = values[0]
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, process := range r.GetResourceSpans() {
+		resource := attributes(process.GetResource().GetAttributes())
+		for _, scope := range process.GetScopeSpans() {
+			for _, s := range scope.GetSpans() {
+				c.spans = append(c.spans, Span{Trace: hex.EncodeToString(s.GetTraceId()), ID: hex.EncodeToString(s.GetSpanId()),
+					Parent: hex.EncodeToString(s.GetParentSpanId()), Name: s.GetName(), Kind: s.GetKind(), Begin: s.GetStartTimeUnixNano(),
+					End: s.GetEndTimeUnixNano(), Attributes: attributes(s.GetAttributes()), Resource: resource, Authorization: authorization})
+			}
+		}
+	}
+	return &collector.ExportTraceServiceResponse{}, nil
+}
+
+// All returns what has arrived.
+func (c *Collector) All() []Span {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]Span(nil), c.spans...)
+}
+
+func attributes(list []*common.KeyValue) map[string]string {
+	out := map[string]string{}
+	for _, a := range list {
+		switch v := a.GetValue().GetValue().(type) {
+		case *common.AnyValue_StringValue:
+			out[a.GetKey()] = v.StringValue
+		case *common.AnyValue_IntValue:
+			out[a.GetKey()] = fmt.Sprint(v.IntValue)
+		default:
+			out[a.GetKey()] = a.GetValue().String()
+		}
+	}
+	return out
+}

@@ -1,0 +1,64 @@
+package worker
+
+import (
+	"context"
+	"errors"
+
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+const traceparentHeader = "traceparent"
+
+// Traced makes a span of every execution of a job, in the trace of the request that enqueued it. What the job calls
+// continues it. nil tracers change nothing.
+func Traced(h Handler, tracers trace.TracerProvider) Handler {
+	if tracers == nil {
+		return h
+	}
+	return &traced{Handler: h, tracer: tracers.Tracer("github.com/labplatform/labplatform/services/taskqueue")}
+}
+
+type traced struct {
+	Handler
+
+	tracer trace.Tracer
+}
+
+// Handle gives the handler a copy of the body: a callback, which the pump makes of the body itself, belongs to the
+// enqueuing request and not to one of its executions.
+func (t *traced) Handle(ctx context.Context, d Delivery) (job.Result, error) {
+	ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{traceparentHeader: d.Body.Traceparent})
+	channel := d.ID.Lane().Channel.String()
+	ctx, span := t.tracer.Start(ctx, "process "+channel, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
+		semconv.MessagingSystemKey.String("taskqueue"), semconv.MessagingOperationTypeProcess,
+		semconv.MessagingOperationName("process"), semconv.MessagingDestinationName(channel),
+		semconv.MessagingMessageID(string(d.ID))))
+	defer span.End()
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	body := *d.Body
+	body.Traceparent = carrier.Get(traceparentHeader)
+	d.Body = &body
+	result, err := t.Handler.Handle(ctx, d)
+	if result.HTTPStatus != 0 {
+		span.SetAttributes(semconv.HTTPResponseStatusCode(result.HTTPStatus))
+	}
+	if err != nil {
+		span.SetStatus(codes.Error, reason(err))
+	}
+	return result, err
+}
+
+// reason is a fixed word; an error's text may hold what a receiver answered.
+func reason(err error) string {
+	var failure *job.Failure
+	if errors.As(err, &failure) {
+		return failure.Reason
+	}
+	return ""
+}

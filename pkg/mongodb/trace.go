@@ -27,7 +27,10 @@ type tracing struct {
 }
 
 func newTracing(tracers trace.TracerProvider) *event.CommandMonitor {
-	t := &tracing{tracer: tracers.Tracer("github.com/labplatform/labplatform/pkg/mongodb"), spans: map[command]trace.Span{}}
+	t := &tracing{
+		tracer: tracers.Tracer("github.com/labplatform/labplatform/pkg/mongodb"),
+		spans:  map[command]trace.Span{},
+	}
 	return &event.CommandMonitor{
 		Started: t.start,
 		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) {

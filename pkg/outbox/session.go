@@ -26,10 +26,17 @@ type session struct {
 func (s *session) due(ctx context.Context, kind string, now time.Time, limit int) ([]Row, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	rows, err := s.conn.QueryContext(ctx, "SELECT o.id, o.aggregate, o.kind, o.payload, o.created_at, o.attempts, o.traceparent"+
-		" FROM "+s.table+" o WHERE o.kind = ? AND o.available_at <= ? AND NOT EXISTS (SELECT 1 FROM "+s.table+" e"+
-		" WHERE e.aggregate = o.aggregate AND e.available_at < ? AND e.id < o.id AND e.kind = o.kind)"+
-		" ORDER BY o.available_at, o.id LIMIT ?", kind, now.UnixMilli(), int64(parkedAt), limit)
+	rows, err := s.conn.QueryContext(
+		ctx,
+		"SELECT o.id, o.aggregate, o.kind, o.payload, o.created_at, o.attempts, o.traceparent"+
+			" FROM "+s.table+" o WHERE o.kind = ? AND o.available_at <= ? AND NOT EXISTS (SELECT 1 FROM "+s.table+" e"+
+			" WHERE e.aggregate = o.aggregate AND e.available_at < ? AND e.id < o.id AND e.kind = o.kind)"+
+			" ORDER BY o.available_at, o.id LIMIT ?",
+		kind,
+		now.UnixMilli(),
+		int64(parkedAt),
+		limit,
+	)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", s.table, err)
 	}

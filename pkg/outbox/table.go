@@ -75,9 +75,18 @@ func (t Table) Insert(ctx context.Context, tx *sql.Tx, now time.Time, e Event) (
 	if e.Payload == nil {
 		e.Payload = []byte{} // the column is not NULL
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO "+t.name+
-		" (aggregate, kind, payload, dedupe_key, created_at, available_at, traceparent) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		e.Aggregate, e.Kind, e.Payload, sql.NullString{String: e.DedupeKey, Valid: e.DedupeKey != ""}, at, at, traceparent(ctx))
+	_, err = tx.ExecContext(
+		ctx,
+		"INSERT INTO "+t.name+
+			" (aggregate, kind, payload, dedupe_key, created_at, available_at, traceparent) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		e.Aggregate,
+		e.Kind,
+		e.Payload,
+		sql.NullString{String: e.DedupeKey, Valid: e.DedupeKey != ""},
+		at,
+		at,
+		traceparent(ctx),
+	)
 	if mysqldb.IsDuplicate(err) {
 		return false, nil
 	}

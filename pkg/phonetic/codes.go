@@ -35,7 +35,8 @@ func codesOf(word string) []string {
 		second = "" // J as in José, which is not how it sounds here
 	}
 	codes := []string{first, second}
-	// In the east v is said as b, and written so: Bimal is Vimal. No other code begins with B, so that neither meets P or F.
+	// In the east v is said as b, and written so: Bimal is Vimal. No other code begins with B, so that neither meets P or
+	// F.
 	if (spelled[0] == 'v' || spelled[0] == 'b') && len(first) > 1 {
 		codes = append(codes, "B"+first[1:])
 	}
@@ -65,4 +66,14 @@ func words(name string) []string {
 }
 
 // special are letters that do not decompose.
-var special = map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'ł': "l", 'đ': "d", 'ð': "d", 'þ': "th", 'ı': "i"}
+var special = map[rune]string{
+	'ß': "ss",
+	'æ': "ae",
+	'œ': "oe",
+	'ø': "o",
+	'ł': "l",
+	'đ': "d",
+	'ð': "d",
+	'þ': "th",
+	'ı': "i",
+}

@@ -12,7 +12,13 @@ var spellings = strings.NewReplacer(
 )
 
 // short are the abbreviations of names that are in use.
-var short = map[string]string{"md": "mohammed", "mohd": "mohammed", "mohmd": "mohammed", "muhd": "mohammed", "mohamd": "mohammed"}
+var short = map[string]string{
+	"md":     "mohammed",
+	"mohd":   "mohammed",
+	"mohmd":  "mohammed",
+	"muhd":   "mohammed",
+	"mohamd": "mohammed",
+}
 
 // respell writes word, letters a to z, in the one spelling that all usual spellings share.
 func respell(word string) string {

@@ -48,7 +48,11 @@ func (t tracing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 	}
 }
 
-func (t tracing) start(ctx context.Context, operation string, more ...attribute.KeyValue) (context.Context, func(error)) {
+func (t tracing) start(
+	ctx context.Context,
+	operation string,
+	more ...attribute.KeyValue,
+) (context.Context, func(error)) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx, func(error) {}
 	}

@@ -21,8 +21,15 @@ func (s *Service) Outbox(
 		return nil, fmt.Errorf("outbox metrics: %w", err)
 	}
 	relay := outbox.NewRelay(outbox.Deps{
-		Config: cfg, DB: db, Table: table, Receivers: receivers(table), Clock: s.Clock, Jitter: rand.Float64, Log: s.Log, Metrics: metrics,
-		Tracers: s.Tracers(),
+		Config:    cfg,
+		DB:        db,
+		Table:     table,
+		Receivers: receivers(table),
+		Clock:     s.Clock,
+		Jitter:    rand.Float64,
+		Log:       s.Log,
+		Metrics:   metrics,
+		Tracers:   s.Tracers(),
 	})
 	s.Loop("outbox relay", relay.Run)
 	return relay, nil

@@ -56,7 +56,8 @@ type loop struct {
 	run  func(context.Context) error
 }
 
-// Run builds the process and works until ctx ends. Logs go to logs. It returns the first failure, nil after a clean stop.
+// Run builds the process and works until ctx ends. Logs go to logs. It returns the first failure, nil after a clean
+// stop.
 func Run(ctx context.Context, p Process, logs io.Writer, build func(context.Context, *Service) error) error {
 	t, err := telemetry.Start(ctx, p.Name, p.Version, p.Config.Telemetry, logs)
 	if err != nil {

@@ -42,7 +42,10 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("ENVIRONMENT is %q: use dev, e2e, pytest, staging or production", c.Environment)
 	}
 	if u, err := url.Parse(c.otlpURL()); c.OTLPEndpoint != "" && (err != nil || u.Port() == "" || u.Hostname() == "") {
-		return fmt.Errorf("OPENTELEMETRY_ENDPOINT is %q: use host:port, http://host:port or https://host:port", c.OTLPEndpoint)
+		return fmt.Errorf(
+			"OPENTELEMETRY_ENDPOINT is %q: use host:port, http://host:port or https://host:port",
+			c.OTLPEndpoint,
+		)
 	}
 	if c.TraceSampleRate < 0 || c.TraceSampleRate > 1 {
 		return fmt.Errorf("ERROR_REPORTING_SAMPLE_RATE is %v: use 0 to 1", c.TraceSampleRate)

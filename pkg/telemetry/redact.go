@@ -14,7 +14,8 @@ var failures = []string{"error", "err", "cause"}
 // redact keeps values out of errors. Whatever is logged under the name of an error, or in a group of that name,
 // loses its quoted parts; values that are neither text nor a number are named by their type alone.
 func redact(groups []string, a slog.Attr) slog.Attr {
-	if !slices.Contains(failures, a.Key) && !slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(failures, g) }) {
+	if !slices.Contains(failures, a.Key) &&
+		!slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(failures, g) }) {
 		return a
 	}
 	switch a.Value.Kind() {

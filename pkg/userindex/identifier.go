@@ -11,8 +11,8 @@ const minLast = 3 // characters of a last segment that is found alone
 // IdentifierForm is a form as the index holds it: under the field that it belongs to.
 func IdentifierForm(field, form string) string { return field + ":" + form }
 
-// Compact returns the ways in which an identifier is written without what separates its parts: with and without leading zeros.
-// Nil when nothing is left.
+// Compact returns the ways in which an identifier is written without what separates its parts: with and without leading
+// zeros. Nil when nothing is left.
 func Compact(id string) []string {
 	parts := runs(id)
 	whole := strings.Join(parts, "")
@@ -46,7 +46,8 @@ func runs(id string) []string {
 	for _, r := range strings.ToUpper(id) {
 		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-		case len(parts) > 0 && unicode.IsDigit(r) == unicode.IsDigit(previous) && (unicode.IsLetter(previous) || unicode.IsDigit(previous)):
+		case len(parts) > 0 && unicode.IsDigit(r) == unicode.IsDigit(previous) &&
+			(unicode.IsLetter(previous) || unicode.IsDigit(previous)):
 			parts[len(parts)-1] += string(r)
 		default:
 			parts = append(parts, string(r))

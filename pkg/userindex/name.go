@@ -14,8 +14,8 @@ const (
 	minDeletions = 4 // letters of a word that may have an error
 )
 
-// Words returns the words of a name in Latin letters, without case and diacritics. Whatever is neither letter nor digit separates, an
-// apostrophe and a hyphen too: D'Souza is written in three ways.
+// Words returns the words of a name in Latin letters, without case and diacritics. Whatever is neither letter nor digit
+// separates, an apostrophe and a hyphen too: D'Souza is written in three ways.
 func Words(name string) []string {
 	folded := strings.Map(func(r rune) rune {
 		switch {
@@ -29,8 +29,8 @@ func Words(name string) []string {
 	return strings.Fields(folded)
 }
 
-// Names returns by which forms a name is found whatever stands between its words: the words, neighbours joined in both orders, and
-// the first letters.
+// Names returns by which forms a name is found whatever stands between its words: the words, neighbours joined in both
+// orders, and the first letters.
 func Names(name string) []string {
 	words := Words(name)
 	words = words[:min(len(words), maxWords)]
@@ -58,7 +58,8 @@ func initials(words []string) string {
 	return letters.String()
 }
 
-// Joins returns the ways to read words as a name whose words were taken apart: as they are, and with a run of neighbours joined.
+// Joins returns the ways to read words as a name whose words were taken apart: as they are, and with a run of
+// neighbours joined.
 func Joins(words []string) [][]string {
 	ways := [][]string{words}
 	for first := range words {
@@ -72,8 +73,9 @@ func Joins(words []string) [][]string {
 	return ways
 }
 
-// Deletions returns word and what is left of it without any one of its letters; nil for a word that is too short to have an error.
-// Two words that differ by a letter that is wrong, missing, added or exchanged with its neighbour share one of them.
+// Deletions returns word and what is left of it without any one of its letters; nil for a word that is too short to
+// have an error. Two words that differ by a letter that is wrong, missing, added or exchanged with its neighbour share
+// one of them.
 func Deletions(word string) []string {
 	letters := []rune(word)
 	if len(letters) < minDeletions || len(letters) > MaxForm || strings.ContainsFunc(word, unicode.IsDigit) {

@@ -12,7 +12,9 @@ const (
 )
 
 // consonants from the place 0x15, after ISO 15919 without diacritics.
-var consonants = strings.Fields("k kh g gh n ch chh j jh n t th d dh n t th d dh n n p ph b bh m y r r l l zh v sh sh s h")
+var consonants = strings.Fields(
+	"k kh g gh n ch chh j jh n t th d dh n t th d dh n n p ph b bh m y r r l l zh v sh sh s h",
+)
 
 // independent vowels from the place 0x05, signs of vowels from 0x3e.
 var (
@@ -28,11 +30,30 @@ const (
 )
 
 // others are letters of one block.
-var others = map[rune]string{0x0950: "om", 0x09ce: "t", 0x09df: "y", 0x09f0: "r", 0x09f1: "v", 0x0a70: "n", 0x095b: "z", 0x095c: "r", 0x095e: "f",
-	0x09dc: "r", 0x0a5c: "r", 0x0a5e: "f", 0x0a5b: "z", 0x0d7a: "n", 0x0d7b: "n", 0x0d7c: "r", 0x0d7d: "l", 0x0d7e: "l", 0x0d7f: "k"}
+var others = map[rune]string{
+	0x0950: "om",
+	0x09ce: "t",
+	0x09df: "y",
+	0x09f0: "r",
+	0x09f1: "v",
+	0x0a70: "n",
+	0x095b: "z",
+	0x095c: "r",
+	0x095e: "f",
+	0x09dc: "r",
+	0x0a5c: "r",
+	0x0a5e: "f",
+	0x0a5b: "z",
+	0x0d7a: "n",
+	0x0d7b: "n",
+	0x0d7c: "r",
+	0x0d7d: "l",
+	0x0d7e: "l",
+	0x0d7f: "k",
+}
 
-// Latin writes the scripts of India in Latin letters, as names are usually written; other text stays as it is. The a that a consonant
-// carries is not written at the end of a word in the north, where nobody says it.
+// Latin writes the scripts of India in Latin letters, as names are usually written; other text stays as it is. The a
+// that a consonant carries is not written at the end of a word in the north, where nobody says it.
 func Latin(text string) string {
 	if !strings.ContainsFunc(text, indian) {
 		return text

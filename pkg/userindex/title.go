@@ -19,13 +19,26 @@ type Person struct {
 func (p *Person) Said() bool { return len(p.Titles) > 0 || p.Female || p.Male || p.Age > 0 }
 
 // titles are groups of one meaning. The first letter says the sex that it tells: f, m or -.
-var titles = []string{"m mr mister shri", "f mrs smt shrimati srimati", "f ms miss kumari km kum ku", "- dr doctor", "- prof professor", "m master mast",
-	"- b/o bo baby", "m s/o so", "f d/o", "f w/o wo", "- c/o", "m male", "f female"}
+var titles = []string{
+	"m mr mister shri",
+	"f mrs smt shrimati srimati",
+	"f ms miss kumari km kum ku",
+	"- dr doctor",
+	"- prof professor",
+	"m master mast",
+	"- b/o bo baby",
+	"m s/o so",
+	"f d/o",
+	"f w/o wo",
+	"- c/o",
+	"m male",
+	"f female",
+}
 
 const oldest = 120
 
-// Describe takes titles, relations, words of sex and of age out of a text. A text of nothing else is a name: Baby and Kumari are
-// names as well.
+// Describe takes titles, relations, words of sex and of age out of a text. A text of nothing else is a name: Baby and
+// Kumari are names as well.
 func Describe(text string) Person {
 	var p Person
 	var name []string

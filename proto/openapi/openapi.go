@@ -8,7 +8,8 @@ import _ "embed"
 //go:embed lab.openapi.json
 var Document []byte
 
-// DocumentV2 is the OpenAPI 2.0 description. It knows neither null nor unions, and only the answers that are not errors.
+// DocumentV2 is the OpenAPI 2.0 description. It knows neither null nor unions, and only the answers that are not
+// errors.
 //
 //go:embed lab.swagger.json
 var DocumentV2 []byte

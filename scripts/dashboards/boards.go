@@ -17,7 +17,10 @@ type query struct{ expr, legend string }
 
 func boards() []board {
 	all := []board{
-		overview(), queue(), capture(), search(),
+		overview(),
+		queue(),
+		capture(),
+		search(),
 		{"rerun", "Rerun", []graph{
 			one("Automatic reruns judged", "ops", "sum by (outcome) (rate(rerun_auto_evaluated_total[5m]))", "{{outcome}}"),
 			one("Requests", "ops", "sum by (type) (rate(rerun_requested_total[5m]))", "{{type}}"),
@@ -26,21 +29,49 @@ func boards() []board {
 			one("Repaired by the sweeper", "ops", "sum by (outcome) (rate(rerun_swept_total[5m]))", "{{outcome}}"),
 			one("Closed", "ops", "sum by (how) (rate(rerun_closed_total[5m]))", "{{how}}"),
 		}},
-		{"callout", "Critical callout", []graph{
-			one("Reports judged, of them critical", "ops", "sum(rate(callout_reports_evaluated_total[5m]))", "judged").
-				and("sum(rate(callout_reports_critical_total[5m]))", "critical"),
-			one("Escalations", "ops", "sum(rate(callout_escalated_total[5m]))", "escalated").and("sum(rate(callout_suppressed_total[5m]))", "suppressed"),
-			one("Found by the reaper", "ops", "sum by (what) (rate(callout_reaped_total[5m]))", "{{what}}"),
-			one("Duration, 95 %", "s", "histogram_quantile(0.95, sum by (operation, le) (rate(callout_operation_seconds_bucket[5m])))", "{{operation}}"),
-			one("Open pages", "short", "sum by (instance) (callout_event_streams)", "{{instance}}"),
-			one("Callouts saved", "ops", "sum by (kind) (rate(callout_saved_total[5m]))", "{{kind}}"),
-		}},
-		{"billsplit", "Bill split", []graph{
-			one("Bills split and merged", "ops", "sum(rate(billsplit_executed_total[5m]))", "split").and("sum(rate(billsplit_merged_total[5m]))", "merged"),
-			one("Refused by rule", "ops", "sum by (type) (rate(billsplit_failures_total[5m]))", "{{type}}"),
-			one("Duration, 95 %", "s", "histogram_quantile(0.95, sum by (mode, le) (rate(billsplit_seconds_bucket[5m])))", "{{mode}}"),
-			one("Answered from an earlier request", "ops", "sum(rate(billsplit_replayed_total[5m]))", "replayed"),
-		}},
+		{
+			"callout",
+			"Critical callout",
+			[]graph{
+				one("Reports judged, of them critical", "ops", "sum(rate(callout_reports_evaluated_total[5m]))", "judged").
+					and("sum(rate(callout_reports_critical_total[5m]))", "critical"),
+				one(
+					"Escalations",
+					"ops",
+					"sum(rate(callout_escalated_total[5m]))",
+					"escalated",
+				).and("sum(rate(callout_suppressed_total[5m]))", "suppressed"),
+				one("Found by the reaper", "ops", "sum by (what) (rate(callout_reaped_total[5m]))", "{{what}}"),
+				one(
+					"Duration, 95 %",
+					"s",
+					"histogram_quantile(0.95, sum by (operation, le) (rate(callout_operation_seconds_bucket[5m])))",
+					"{{operation}}",
+				),
+				one("Open pages", "short", "sum by (instance) (callout_event_streams)", "{{instance}}"),
+				one("Callouts saved", "ops", "sum by (kind) (rate(callout_saved_total[5m]))", "{{kind}}"),
+			},
+		},
+		{
+			"billsplit",
+			"Bill split",
+			[]graph{
+				one(
+					"Bills split and merged",
+					"ops",
+					"sum(rate(billsplit_executed_total[5m]))",
+					"split",
+				).and("sum(rate(billsplit_merged_total[5m]))", "merged"),
+				one("Refused by rule", "ops", "sum by (type) (rate(billsplit_failures_total[5m]))", "{{type}}"),
+				one(
+					"Duration, 95 %",
+					"s",
+					"histogram_quantile(0.95, sum by (mode, le) (rate(billsplit_seconds_bucket[5m])))",
+					"{{mode}}",
+				),
+				one("Answered from an earlier request", "ops", "sum(rate(billsplit_replayed_total[5m]))", "replayed"),
+			},
+		},
 		{"notifications", "Notifications", []graph{
 			one("Triggers", "ops", "sum by (outcome) (rate(notifications_triggers_total[5m]))", "{{outcome}}"),
 			one("Marked by people", "ops", "sum by (action) (rate(notifications_marked_total[5m]))", "{{action}}"),

@@ -72,9 +72,15 @@ const (
 
 // render returns a board as Grafana imports it.
 func (b board) render() ([]byte, error) {
-	d := dashboard{UID: "lab-" + b.name, Title: "Lab / " + b.title, Tags: []string{"lab"}, SchemaVersion: schemaVersion, Refresh: "30s",
-		Time:       span{From: "now-6h", To: "now"},
-		Templating: templating{List: []variable{{Name: "datasource", Type: "datasource", Query: "prometheus"}}}}
+	d := dashboard{
+		UID:           "lab-" + b.name,
+		Title:         "Lab / " + b.title,
+		Tags:          []string{"lab"},
+		SchemaVersion: schemaVersion,
+		Refresh:       "30s",
+		Time:          span{From: "now-6h", To: "now"},
+		Templating:    templating{List: []variable{{Name: "datasource", Type: "datasource", Query: "prometheus"}}},
+	}
 	for i, g := range b.graphs {
 		p := panel{ID: i + 1, Type: "timeseries", Title: g.title, Description: g.help,
 			GridPos:     position{X: i % columns * width, Y: i / columns * height, W: width, H: height},

@@ -70,7 +70,11 @@ func Start[C any](t testing.TB, s Service[C]) *Running {
 	ports := FreePorts(t, 2)
 	grpcPort, adminPort := strconv.Itoa(ports[0]), strconv.Itoa(ports[1])
 	r.admin = "http://127.0.0.1:" + adminPort
-	environ := append(r.environ(s.Prefix, dsn, cache.Addr), s.Prefix+"GRPC_PORT="+grpcPort, s.Prefix+"ADMIN_PORT="+adminPort)
+	environ := append(
+		r.environ(s.Prefix, dsn, cache.Addr),
+		s.Prefix+"GRPC_PORT="+grpcPort,
+		s.Prefix+"ADMIN_PORT="+adminPort,
+	)
 	cfg, err := s.Load(append(environ, s.Settings...))
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +88,10 @@ func Start[C any](t testing.TB, s Service[C]) *Running {
 		}
 	}
 	r.serve(func(ctx context.Context) error { return s.Serve(ctx, cfg, "test", &r.logs) })
-	if r.Conn, err = grpc.NewClient("127.0.0.1:"+grpcPort, grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
+	if r.Conn, err = grpc.NewClient(
+		"127.0.0.1:"+grpcPort,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+	); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Conn.Close() })
@@ -117,9 +124,19 @@ func (r *Running) environ(prefix, dsn, cache string) []string {
 	dbHost, dbPort, _ := net.SplitHostPort(parsed.Addr)
 	kvHost, kvPort, _ := net.SplitHostPort(cache)
 	list := []string{
-		"DB_HOST=" + dbHost, "DB_PORT=" + dbPort, "DB_USER=" + parsed.User, "DB_PASSWORD=" + parsed.Passwd, "DB_DATABASE=" + parsed.DBName,
-		"KV_HOST=" + kvHost, "KV_PORT=" + kvPort, "KV_CONNECTION_TYPE=standalone", "HOST=127.0.0.1", "SERVICE_TOKEN_SECRET=" + secret,
-		"LOG_LEVEL=DEBUG", "DRAIN_DELAY_SECONDS=0", "OPENTELEMETRY_ENDPOINT=" + r.traces.serve(r.t),
+		"DB_HOST=" + dbHost,
+		"DB_PORT=" + dbPort,
+		"DB_USER=" + parsed.User,
+		"DB_PASSWORD=" + parsed.Passwd,
+		"DB_DATABASE=" + parsed.DBName,
+		"KV_HOST=" + kvHost,
+		"KV_PORT=" + kvPort,
+		"KV_CONNECTION_TYPE=standalone",
+		"HOST=127.0.0.1",
+		"SERVICE_TOKEN_SECRET=" + secret,
+		"LOG_LEVEL=DEBUG",
+		"DRAIN_DELAY_SECONDS=0",
+		"OPENTELEMETRY_ENDPOINT=" + r.traces.serve(r.t),
 	}
 	for i := range list {
 		list[i] = prefix + list[i]

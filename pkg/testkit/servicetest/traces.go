@@ -45,16 +45,19 @@ func (c *traces) serve(t testing.TB) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer(grpc.ForceServerCodecV2(raw{}), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
-		var spans []byte
-		if err := stream.RecvMsg(&spans); err != nil {
-			return err
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.text = append(c.text, spans...)
-		return stream.SendMsg(nil)
-	}))
+	server := grpc.NewServer(
+		grpc.ForceServerCodecV2(raw{}),
+		grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+			var spans []byte
+			if err := stream.RecvMsg(&spans); err != nil {
+				return err
+			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.text = append(c.text, spans...)
+			return stream.SendMsg(nil)
+		}),
+	)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	return listener.Addr().String()

@@ -33,7 +33,8 @@ func FreeBase() (int, error) {
 	return 0, errors.New("no hundred free ports in a row are left on this machine")
 }
 
-// reserve locks a file for the base. The lock ends with the process: the descriptor is a bare number, which nothing closes.
+// reserve locks a file for the base. The lock ends with the process: the descriptor is a bare number, which nothing
+// closes.
 func reserve(base int) (release func(), ours bool) {
 	file := filepath.Join(os.TempDir(), fmt.Sprintf("labstack-%d-%d.lock", os.Getuid(), base))
 	descriptor, err := syscall.Open(file, syscall.O_CREAT|syscall.O_RDWR|syscall.O_CLOEXEC, 0o600)

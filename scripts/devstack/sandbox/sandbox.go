@@ -37,8 +37,8 @@ type Sandbox struct {
 	restarts map[string]*process.Child // guarded by mu; parts that Start started
 }
 
-// New prepares a sandbox that does not run yet. devstack is the program's path, extra are variables "KEY=value" for it and its
-// services. The caller calls Remove.
+// New prepares a sandbox that does not run yet. devstack is the program's path, extra are variables "KEY=value" for it
+// and its services. The caller calls Remove.
 func New(devstack string, extra ...string) (*Sandbox, error) {
 	dir, err := os.MkdirTemp("", "lab")
 	if err != nil {
@@ -57,8 +57,14 @@ func New(devstack string, extra ...string) (*Sandbox, error) {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
 	env := append(os.Environ(), "LAB_DIR="+dir, fmt.Sprintf("LAB_PORT_BASE=%d", base))
-	return &Sandbox{Dir: dir, ports: plan, devstack: devstack, env: append(env, extra...), restarts: map[string]*process.Child{},
-		spawner: process.NewSpawner(process.Directory(pids))}, nil
+	return &Sandbox{
+		Dir:      dir,
+		ports:    plan,
+		devstack: devstack,
+		env:      append(env, extra...),
+		restarts: map[string]*process.Child{},
+		spawner:  process.NewSpawner(process.Directory(pids)),
+	}, nil
 }
 
 // Build is New with a devstack built from this workspace.
@@ -68,14 +74,16 @@ func Build(ctx context.Context, extra ...string) (*Sandbox, error) {
 		return nil, err
 	}
 	s.devstack = filepath.Join(s.Dir, "devstack")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", s.devstack, "github.com/labplatform/labplatform/scripts/devstack").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", s.devstack, "github.com/labplatform/labplatform/scripts/devstack").
+		CombinedOutput(); err != nil {
 		s.Remove()
 		return nil, fmt.Errorf("build devstack: %w\n%s", err, out)
 	}
 	return s, nil
 }
 
-// KafkaListener is where the platform's broker listens, known before it runs. LAB_KAFKA_ADVERTISED sends clients elsewhere.
+// KafkaListener is where the platform's broker listens, known before it runs. LAB_KAFKA_ADVERTISED sends clients
+// elsewhere.
 func (s *Sandbox) KafkaListener() string { return s.ports.Addr(ports.Kafka) }
 
 // Fetch makes the programs of all engines available before the first start, which then takes no longer than others.
@@ -174,8 +182,8 @@ func (s *Sandbox) end(name string, signal syscall.Signal) error {
 	return nil
 }
 
-// Start starts a part that was killed exactly as the platform did, but for the variables in change, and does not wait until it is
-// ready.
+// Start starts a part that was killed exactly as the platform did, but for the variables in change, and does not wait
+// until it is ready.
 func (s *Sandbox) Start(name string, change map[string]string) error {
 	return s.StartProgram(name, s.Endpoints.Commands[name], change)
 }

@@ -47,7 +47,14 @@ type Counts struct{ Rows, Documents, Sessions, Keys, Objects int }
 
 // String renders the counts for people.
 func (c Counts) String() string {
-	return fmt.Sprintf("%d rows, %d documents, %d sessions, %d Redis keys, %d objects", c.Rows, c.Documents, c.Sessions, c.Keys, c.Objects)
+	return fmt.Sprintf(
+		"%d rows, %d documents, %d sessions, %d Redis keys, %d objects",
+		c.Rows,
+		c.Documents,
+		c.Sessions,
+		c.Keys,
+		c.Objects,
+	)
 }
 
 // Apply checks the whole fixture against the target and then writes it. A fixture that does not fit, e.g. with

@@ -25,7 +25,12 @@ func decodeDocuments(collections []Collection) (map[string][]bson.D, error) {
 }
 
 // writeCollections replaces documents that carry an _id and inserts the others.
-func writeCollections(ctx context.Context, database *mongo.Database, fixture *Fixture, documents map[string][]bson.D) error {
+func writeCollections(
+	ctx context.Context,
+	database *mongo.Database,
+	fixture *Fixture,
+	documents map[string][]bson.D,
+) error {
 	for _, collection := range fixture.Mongo {
 		target := database.Collection(collection.Name)
 		if fixture.Clear {

@@ -100,7 +100,8 @@ func readColumns(ctx context.Context, db *sql.DB, table string) (columns, error)
 		if owner != table { // information_schema may compare without case, the server's files do not
 			continue
 		}
-		generated := strings.Contains(strings.ToUpper(extra), "GENERATED") && !strings.Contains(strings.ToUpper(extra), "DEFAULT_GENERATED")
+		generated := strings.Contains(strings.ToUpper(extra), "GENERATED") &&
+			!strings.Contains(strings.ToUpper(extra), "DEFAULT_GENERATED")
 		found[strings.ToLower(name)] = column{dataType: strings.ToLower(dataType), generated: generated}
 	}
 	return found, rows.Err()

@@ -9,7 +9,13 @@ import (
 )
 
 // writeRedis writes the raw keys and the sessions in one pipeline.
-func writeRedis(ctx context.Context, client *redis.Client, fixture *Fixture, now time.Time, sessionAge time.Duration) error {
+func writeRedis(
+	ctx context.Context,
+	client *redis.Client,
+	fixture *Fixture,
+	now time.Time,
+	sessionAge time.Duration,
+) error {
 	pipeline := client.TxPipeline()
 	for key, fields := range fixture.Redis.Hash {
 		for field, value := range fields {

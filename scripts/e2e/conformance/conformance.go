@@ -1,5 +1,6 @@
 // Package conformance compares what goes over the wire in the black-box tests with the API document: every answer of a
-// documented operation must have a documented status and body, and every body that was accepted must be a documented one.
+// documented operation must have a documented status and body, and every body that was accepted must be a documented
+// one.
 package conformance
 
 import (
@@ -21,8 +22,8 @@ import (
 	"github.com/labplatform/labplatform/proto/openapi"
 )
 
-// Tolerated is a header of requests whose bodies are accepted although the document does not offer their form: flags as text,
-// unknown names. It never leaves this program.
+// Tolerated is a header of requests whose bodies are accepted although the document does not offer their form: flags as
+// text, unknown names. It never leaves this program.
 const Tolerated = "X-Test-Tolerated"
 
 // Recorder is a transport that compares.
@@ -97,8 +98,15 @@ func (r *Recorder) documented(request *http.Request, sent []byte) (*openapi3filt
 	if err != nil {
 		return nil, false
 	}
-	return &openapi3filter.RequestValidationInput{Request: copied, PathParams: params, Route: route,
-		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, SkipSettingDefaults: true}}, true
+	return &openapi3filter.RequestValidationInput{
+		Request:    copied,
+		PathParams: params,
+		Route:      route,
+		Options: &openapi3filter.Options{
+			AuthenticationFunc:  openapi3filter.NoopAuthenticationFunc,
+			SkipSettingDefaults: true,
+		},
+	}, true
 }
 
 func (r *Recorder) compareAnswer(input *openapi3filter.RequestValidationInput, response *http.Response) error {
@@ -157,7 +165,12 @@ func (r *Recorder) Report(out io.Writer) int {
 	for _, finding := range findings {
 		fmt.Fprintln(out, "differs from the API document:", finding)
 	}
-	fmt.Fprintf(out, "%d operations and statuses compared with the API document, %d differences\n", len(answers), len(findings))
+	fmt.Fprintf(
+		out,
+		"%d operations and statuses compared with the API document, %d differences\n",
+		len(answers),
+		len(findings),
+	)
 	return min(len(findings), 1)
 }
 

@@ -73,7 +73,11 @@ func (s *Server) Stop() {
 
 func configuration(rules string, targets map[string]string) string {
 	var out strings.Builder
-	_, _ = fmt.Fprintf(&out, "global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%s]\nscrape_configs:\n", rules)
+	_, _ = fmt.Fprintf(
+		&out,
+		"global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%s]\nscrape_configs:\n",
+		rules,
+	)
 	for job, target := range targets {
 		_, _ = fmt.Fprintf(&out, "  - {job_name: %s, static_configs: [{targets: ['%s']}]}\n", job, target)
 	}
@@ -82,7 +86,12 @@ func configuration(rules string, targets map[string]string) string {
 
 // Series returns how many series an expression has now.
 func (s *Server) Series(ctx context.Context, expr string) (int, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/api/v1/query?"+url.Values{"query": {expr}}.Encode(), nil)
+	request, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodGet,
+		s.base+"/api/v1/query?"+url.Values{"query": {expr}}.Encode(),
+		nil,
+	)
 	if err != nil {
 		return 0, fmt.Errorf("query %s: %w", expr, err)
 	}

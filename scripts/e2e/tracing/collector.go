@@ -56,7 +56,10 @@ func Listen(ctx context.Context) (*Collector, error) {
 func (c *Collector) Close() { c.server.Stop() }
 
 // Export implements the receiver.
-func (c *Collector) Export(ctx context.Context, r *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+func (c *Collector) Export(
+	ctx context.Context,
+	r *collector.ExportTraceServiceRequest,
+) (*collector.ExportTraceServiceResponse, error) {
 	header, _ := metadata.FromIncomingContext(ctx)
 	authorization := ""
 	if values := header.Get("authorization"); len(values) > 0 {
@@ -68,9 +71,20 @@ func (c *Collector) Export(ctx context.Context, r *collector.ExportTraceServiceR
 		resource := attributes(process.GetResource().GetAttributes())
 		for _, scope := range process.GetScopeSpans() {
 			for _, s := range scope.GetSpans() {
-				c.spans = append(c.spans, Span{Trace: hex.EncodeToString(s.GetTraceId()), ID: hex.EncodeToString(s.GetSpanId()),
-					Parent: hex.EncodeToString(s.GetParentSpanId()), Name: s.GetName(), Kind: s.GetKind(), Begin: s.GetStartTimeUnixNano(),
-					End: s.GetEndTimeUnixNano(), Attributes: attributes(s.GetAttributes()), Resource: resource, Authorization: authorization})
+				c.spans = append(c.spans, Span{
+					Trace: hex.EncodeToString(s.GetTraceId()),
+					ID:    hex.EncodeToString(s.GetSpanId()),
+					Parent: hex.EncodeToString(
+						s.GetParentSpanId(),
+					),
+					Name:          s.GetName(),
+					Kind:          s.GetKind(),
+					Begin:         s.GetStartTimeUnixNano(),
+					End:           s.GetEndTimeUnixNano(),
+					Attributes:    attributes(s.GetAttributes()),
+					Resource:      resource,
+					Authorization: authorization,
+				})
 			}
 		}
 	}

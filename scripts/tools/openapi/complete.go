@@ -193,8 +193,8 @@ func (o overlay) refusal(status int, when string) object {
 // maxInteger is the greatest integer that every reader of JSON keeps exactly; the REST codec refuses greater ones.
 const maxInteger = 1 << 53
 
-// tidy makes the lists of required fields independent of the order in which they were found, says of objects without known
-// fields that they hold any, which generators take for empty otherwise, and bounds integers.
+// tidy makes the lists of required fields independent of the order in which they were found, says of objects without
+// known fields that they hold any, which generators take for empty otherwise, and bounds integers.
 func tidy(node any) {
 	switch n := node.(type) {
 	case object:

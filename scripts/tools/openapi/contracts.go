@@ -15,8 +15,8 @@ import (
 
 const omitOption = "lab.type.v1.omit_empty"
 
-// contracts know what the REST codec writes of each message: every field that has not omit_empty, and null for an optional
-// one that is not set.
+// contracts know what the REST codec writes of each message: every field that has not omit_empty, and null for an
+// optional one that is not set.
 type contracts struct {
 	files    *protoregistry.Files
 	omit     protoreflect.ExtensionType
@@ -75,8 +75,8 @@ func reach(message protoreflect.MessageDescriptor, seen map[protoreflect.FullNam
 	}
 }
 
-// completeSchemas says which fields of the answers are always there, and which may be null. Of a message that is also sent it
-// says only the latter: a sender may leave out what the answer always has.
+// completeSchemas says which fields of the answers are always there, and which may be null. Of a message that is also
+// sent it says only the latter: a sender may leave out what the answer always has.
 func (c *contracts) completeSchemas(doc object) {
 	schemas := child(child(doc, "components"), "schemas")
 	for name := range c.answered {

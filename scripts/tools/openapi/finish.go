@@ -33,8 +33,8 @@ func child(parent object, key string) object {
 	return made
 }
 
-// numbersAsNumbers turns every {"type":"string","format":"int64"} into an integer, and the enumerations of integers, which
-// the annotations can only write as text.
+// numbersAsNumbers turns every {"type":"string","format":"int64"} into an integer, and the enumerations of integers,
+// which the annotations can only write as text.
 func numbersAsNumbers(node any) {
 	switch n := node.(type) {
 	case object:

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// completeLimits gives parameters and lists that are a whole body the limits of their fields: the generator knows them in
-// messages only.
+// completeLimits gives parameters and lists that are a whole body the limits of their fields: the generator knows them
+// in messages only.
 func (c *contracts) completeLimits(doc object) {
 	for _, op := range operations(doc) {
 		input := c.inputs[strings.TrimRight(op.id(), "0123456789")]

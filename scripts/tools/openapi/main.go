@@ -1,7 +1,8 @@
-// Command openapi makes the API documents: OpenAPI 2.0 as the generator writes it, finished, and OpenAPI 3.0 converted from it
-// and completed by what only the contracts' descriptors and the areas' overlays tell.
+// Command openapi makes the API documents: OpenAPI 2.0 as the generator writes it, finished, and OpenAPI 3.0 converted
+// from it and completed by what only the contracts' descriptors and the areas' overlays tell.
 //
-// The generator follows proto-JSON, and version 2.0 knows no null, no union and no cookie. overlay.go explains the overlays.
+// The generator follows proto-JSON, and version 2.0 knows no null, no union and no cookie. overlay.go explains the
+// overlays.
 package main
 
 import (

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// overlay is what the REST form of an area has and its contract cannot say, one file beside the contract. Values are OpenAPI;
-// they are merged into the document as RFC 7396 merges: null deletes.
+// overlay is what the REST form of an area has and its contract cannot say, one file beside the contract. Values are
+// OpenAPI; they are merged into the document as RFC 7396 merges: null deletes.
 type overlay struct {
 	// Title and Description name the area to REST clients.
 	Title       string `yaml:"title"`

@@ -2,8 +2,8 @@ package connectors
 
 import "strings"
 
-// Security is how the connectors' own Kafka clients, those of the history of the tables' structure, reach the brokers. The
-// runtime's clients are configured in its worker configuration.
+// Security is how the connectors' own Kafka clients, those of the history of the tables' structure, reach the brokers.
+// The runtime's clients are configured in its worker configuration.
 type Security struct {
 	TLS            bool   // with certificates that the runtime's Java trusts
 	User, Password string // SASL/PLAIN, over TLS alone: "" without

@@ -71,10 +71,19 @@ func (s Source) fillIn(template string) (map[string]string, error) {
 		kind = mariaDBConnector
 	}
 	values := map[string]string{
-		"connector_class": kind.class,
-		"database_host":   s.DatabaseHost, "database_port": s.DatabasePort, "database_user": s.DatabaseUser, "database_password": s.DatabasePassword,
-		"database": s.Database, "topic_prefix": s.TopicPrefix, "brokers": s.Brokers,
-		"replication": strconv.Itoa(s.Replication), "min_insync": strconv.Itoa(s.MinInSync), "heartbeat_ms": strconv.Itoa(s.HeartbeatMS),
+		"connector_class":   kind.class,
+		"database_host":     s.DatabaseHost,
+		"database_port":     s.DatabasePort,
+		"database_user":     s.DatabaseUser,
+		"database_password": s.DatabasePassword,
+		"database":          s.Database,
+		"topic_prefix":      s.TopicPrefix,
+		"brokers":           s.Brokers,
+		"replication": strconv.Itoa(
+			s.Replication,
+		),
+		"min_insync":   strconv.Itoa(s.MinInSync),
+		"heartbeat_ms": strconv.Itoa(s.HeartbeatMS),
 	}
 	for name, value := range values {
 		if value == "" {

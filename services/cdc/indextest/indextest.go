@@ -1,5 +1,5 @@
-// Package indextest lends the real index of patients to the tests of those who search it: the mapping, the documents and the
-// operations that the pipeline itself would send, on the engine of the tests.
+// Package indextest lends the real index of patients to the tests of those who search it: the mapping, the documents
+// and the operations that the pipeline itself would send, on the engine of the tests.
 package indextest
 
 import (
@@ -41,8 +41,8 @@ func (i *Index) URL() string { return i.server.URL() }
 // Alias returns the name to search.
 func (i *Index) Alias() string { return i.server.Alias }
 
-// Put writes rows as the pipeline does, the blanks of former laboratories included, and makes them visible. A row without a Rev
-// has the Rev 1.
+// Put writes rows as the pipeline does, the blanks of former laboratories included, and makes them visible. A row
+// without a Rev has the Rev 1.
 func (i *Index) Put(rows ...Row) {
 	i.t.Helper()
 	maker := document.NewMaker(document.RevVersions{})

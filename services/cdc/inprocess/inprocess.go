@@ -1,5 +1,5 @@
-// Package inprocess lends parts of the pipeline to another program: for load generators, which measure the decoder of change events
-// without the brokers and the stores around it, and fill an index without the pipeline before it.
+// Package inprocess lends parts of the pipeline to another program: for load generators, which measure the decoder of
+// change events without the brokers and the stores around it, and fill an index without the pipeline before it.
 package inprocess
 
 import (
@@ -7,8 +7,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/envelope"
 )
 
-// Decode reads one message of a change topic as the consumer does: the envelope, and the columns of its images. The error
-// names what is malformed, never a value.
+// Decode reads one message of a change topic as the consumer does: the envelope, and the columns of its images. The
+// error names what is malformed, never a value.
 func Decode(topic string, value []byte) error {
 	c, err := envelope.Decode(change.Record{Topic: topic, Value: value})
 	if err != nil || c.Tombstone {

@@ -68,7 +68,14 @@ func Normal(source map[string]any) Document {
 	d := Document{}
 	for field, v := range source {
 		switch field {
-		case "rev", "updated_at", "former_lab_ids", "source_ts_ms", userindex.Sounds, userindex.Joined, userindex.Misspelled, userindex.Identifiers:
+		case "rev",
+			"updated_at",
+			"former_lab_ids",
+			"source_ts_ms",
+			userindex.Sounds,
+			userindex.Joined,
+			userindex.Misspelled,
+			userindex.Identifiers:
 			continue
 		}
 		switch v := v.(type) {

@@ -1,5 +1,5 @@
-// Package inprocess lends the search of patients to another program: for load generators, which measure it without the process
-// around it, and beside another search on the same index.
+// Package inprocess lends the search of patients to another program: for load generators, which measure it without the
+// process around it, and beside another search on the same index.
 package inprocess
 
 import (

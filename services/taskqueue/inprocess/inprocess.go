@@ -56,7 +56,12 @@ func (q *Queue) Close() error { return q.client.Close() }
 // Enqueue accepts a batch of webhook jobs with the given payloads, at most 1,000, due at the given times in
 // epoch milliseconds (nil: all now). It returns when the batch is as durable as Redis is configured to be.
 func (q *Queue) Enqueue(ctx context.Context, payloads [][]byte, dueMs []int64) error {
-	batch := engine.Batch{RequestHash: "h", KeepKey: 10 * time.Minute, OwnKey: true, Jobs: make([]engine.NewJob, len(payloads))}
+	batch := engine.Batch{
+		RequestHash: "h",
+		KeepKey:     10 * time.Minute,
+		OwnKey:      true,
+		Jobs:        make([]engine.NewJob, len(payloads)),
+	}
 	now := clock.System{}.Now().UnixMilli()
 	body := job.Body{Task: 4, TaskType: 2, LabID: 12, Caller: "user:77", Retry: 3, CreatedMs: now}
 	for i, payload := range payloads {
@@ -82,8 +87,25 @@ func (q *Queue) Work(ctx context.Context, slots int, handle func(payload []byte)
 		reaper.Deps{Queue: q.engine, Observer: silent{}, Clock: clock.System{}, IDs: q.ids, Roll: random.Float64, Log: log})
 	reaped := make(chan error, 1)
 	go func() { reaped <- reap.Run(ctx) }()
-	pump := worker.New(worker.Config{Channel: job.Webhook, Slots: slots, Lease: q.engine.Lease(), MaxRun: maxRun, Grace: grace, Idle: time.Second},
-		worker.Deps{Queue: q.engine, Handler: handler(handle), Observer: silent{}, Clock: clock.System{}, IDs: q.ids, Roll: random.Float64, Log: log})
+	pump := worker.New(
+		worker.Config{
+			Channel: job.Webhook,
+			Slots:   slots,
+			Lease:   q.engine.Lease(),
+			MaxRun:  maxRun,
+			Grace:   grace,
+			Idle:    time.Second,
+		},
+		worker.Deps{
+			Queue:    q.engine,
+			Handler:  handler(handle),
+			Observer: silent{},
+			Clock:    clock.System{},
+			IDs:      q.ids,
+			Roll:     random.Float64,
+			Log:      log,
+		},
+	)
 	return errors.Join(pump.Run(ctx), <-reaped)
 }
 

@@ -1,5 +1,5 @@
-// Package callout measures GET /report/<bill>/critical/records of a bill of 30 reports with 20 parameters each, on a whole
-// stack at 100 requests a second. Every answer is checked: it lists every report with its critical values.
+// Package callout measures GET /report/<bill>/critical/records of a bill of 30 reports with 20 parameters each, on a
+// whole stack at 100 requests a second. Every answer is checked: it lists every report with its critical values.
 package callout
 
 import (
@@ -60,7 +60,8 @@ func Run(ctx context.Context, r *report.Report) error {
 	return nil
 }
 
-// cpu measures what a request costs each process, one request after the other: it counts on a machine that does other things.
+// cpu measures what a request costs each process, one request after the other: it counts on a machine that does other
+// things.
 func (l *laboratory) cpu(ctx context.Context, r *report.Report, rounds, requests int, pids map[string]int) error {
 	figures := map[string][]float64{}
 	for range rounds + 1 { // the first is for warmth
@@ -91,7 +92,8 @@ func (l *laboratory) cpu(ctx context.Context, r *report.Report, rounds, requests
 	return nil
 }
 
-// statements counts what the database is sent for a bill of one report and for the whole one: it must not grow with the bill.
+// statements counts what the database is sent for a bill of one report and for the whole one: it must not grow with the
+// bill.
 func (l *laboratory) statements(ctx context.Context, r *report.Report, rounds int) error {
 	var counts []float64
 	for range rounds {
@@ -112,7 +114,8 @@ func (l *laboratory) statements(ctx context.Context, r *report.Report, rounds in
 	return nil
 }
 
-// selects is the number of SELECTs of one request: of many, so that what loops ask meanwhile disappears in the rounding.
+// selects is the number of SELECTs of one request: of many, so that what loops ask meanwhile disappears in the
+// rounding.
 func (l *laboratory) selects(ctx context.Context, bill, want int) (int, error) {
 	const many = 200
 	before, err := l.questions(ctx)

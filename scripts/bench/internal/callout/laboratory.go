@@ -44,7 +44,10 @@ func newLaboratory(ctx context.Context, dir string, e endpoints.Endpoints) (*lab
 	if _, err := target.Apply(ctx, parsed); err != nil {
 		return nil, err
 	}
-	l := &laboratory{base: e.Gateway, client: &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	l := &laboratory{
+		base:   e.Gateway,
+		client: &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+	}
 	l.db, err = target.OpenMySQL()
 	return l, err
 }
@@ -58,10 +61,32 @@ func fixture() row {
 	for test := range reports {
 		for i := 1; i <= parameters; i++ {
 			id := 9_100_000 + test*100 + i
-			formats = append(formats, row{"id": id, "testId_id": 9100 + test, "index": i, "order": i, "parameterName": "Parameter " + strconv.Itoa(i), "unit": "mmol/L"})
+			formats = append(
+				formats,
+				row{
+					"id":            id,
+					"testId_id":     9100 + test,
+					"index":         i,
+					"order":         i,
+					"parameterName": "Parameter " + strconv.Itoa(i),
+					"unit":          "mmol/L",
+				},
+			)
 			for gender, band := range map[string]int{"M": 0, "F": 1} {
-				ranges = append(ranges, row{"id": 2*id + band, "reportFormatId_id": id, "gender": gender, "ageFrom": 0, "lowerBound": "4", "upperBound": "11",
-					"criticalLower": "2", "criticalUpper": "30", "displayRange": "4 - 11"})
+				ranges = append(
+					ranges,
+					row{
+						"id":                2*id + band,
+						"reportFormatId_id": id,
+						"gender":            gender,
+						"ageFrom":           0,
+						"lowerBound":        "4",
+						"upperBound":        "11",
+						"criticalLower":     "2",
+						"criticalUpper":     "30",
+						"displayRange":      "4 - 11",
+					},
+				)
 			}
 		}
 	}
@@ -71,16 +96,34 @@ func fixture() row {
 		if n == reports {
 			bill = smallBill
 		} else {
-			tests = append(tests, row{"id": 9100 + n, "labId_id": labID, "testName": "Test " + strconv.Itoa(n), "departmentId_id": 910})
+			tests = append(
+				tests,
+				row{"id": 9100 + n, "labId_id": labID, "testName": "Test " + strconv.Itoa(n), "departmentId_id": 910},
+			)
 		}
-		rows = append(rows, row{"id": id, "labId_id": labID, "billId_id": bill, "billingInfoId_id": id, "userDetailsId_id": labID, "reportID_id": 9100 + n%reports,
-			"sampleCollected": 1, "sampleCollectionTime": "2026-11-19T04:07:30Z", "criticalValues": 1})
+		rows = append(
+			rows,
+			row{
+				"id":                   id,
+				"labId_id":             labID,
+				"billId_id":            bill,
+				"billingInfoId_id":     id,
+				"userDetailsId_id":     labID,
+				"reportID_id":          9100 + n%reports,
+				"sampleCollected":      1,
+				"sampleCollectionTime": "2026-11-19T04:07:30Z",
+				"criticalValues":       1,
+			},
+		)
 		for i := 1; i <= parameters; i++ {
 			value := "7." + strconv.Itoa(i)
 			if i <= critical {
 				value = "40"
 			}
-			values = append(values, row{"labReportId_id": id, "index": i, "order": i, "parameter_name": "Parameter " + strconv.Itoa(i), "value": value})
+			values = append(
+				values,
+				row{"labReportId_id": id, "index": i, "order": i, "parameter_name": "Parameter " + strconv.Itoa(i), "value": value},
+			)
 		}
 	}
 	return row{
@@ -90,15 +133,33 @@ func fixture() row {
 			"userDetails": []row{{"id": labID, "labId_id": labID, "gender": "F", "dateOfBirth": "1980-01-01"}},
 			"billing": []row{{"id": bigBill, "labId_id": labID, "labBillId": 1, "userDetailsId_id": labID},
 				{"id": smallBill, "labId_id": labID, "labBillId": 2, "userDetailsId_id": labID}},
-			"AllTests": tests, "ReportFormat": formats, "ReportFormatRange": ranges, "labReportRelation": rows, "reportValues": values,
+			"AllTests":          tests,
+			"ReportFormat":      formats,
+			"ReportFormatRange": ranges,
+			"labReportRelation": rows,
+			"reportValues":      values,
 		},
-		"sessions": []row{{"id": "bench-callout", "session_type": "lab_user", "lab_id": labID, "lab_user_id": 1, "username": "bench", "department_ids": []int{910}}},
+		"sessions": []row{
+			{
+				"id":             "bench-callout",
+				"session_type":   "lab_user",
+				"lab_id":         labID,
+				"lab_user_id":    1,
+				"username":       "bench",
+				"department_ids": []int{910},
+			},
+		},
 	}
 }
 
 // list asks for a bill's records and checks that every report is there with its critical values.
 func (l *laboratory) list(ctx context.Context, bill, want int) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/report/%d/critical/records", l.base, bill), nil)
+	request, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodGet,
+		fmt.Sprintf("%s/report/%d/critical/records", l.base, bill),
+		nil,
+	)
 	if err != nil {
 		return err
 	}
@@ -117,7 +178,11 @@ func (l *laboratory) list(ctx context.Context, bill, want int) error {
 			Parameters []struct{} `json:"critical_parameters"`
 		} `json:"reports"`
 	}
-	if err := json.Unmarshal(text, &answer); err != nil || response.StatusCode != http.StatusOK || len(answer.Reports) != want {
+	if err := json.Unmarshal(
+		text,
+		&answer,
+	); err != nil || response.StatusCode != http.StatusOK ||
+		len(answer.Reports) != want {
 		return fmt.Errorf("bill %d: %d %.200s", bill, response.StatusCode, text)
 	}
 	for _, r := range answer.Reports {

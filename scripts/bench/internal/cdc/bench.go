@@ -65,9 +65,18 @@ func (b *bench) prepare(ctx context.Context) error {
 	if err := volume.Seed(ctx, b.sandbox.Dir, patients, io.Discard); err != nil {
 		return err
 	}
-	b.report.Progress("%d patients are written after %.1f s; the connectors carry them", b.sizes.patients, time.Since(begin).Seconds())
+	b.report.Progress(
+		"%d patients are written after %.1f s; the connectors carry them",
+		b.sizes.patients,
+		time.Since(begin).Seconds(),
+	)
 	limit := 5 * time.Minute
-	if err := await(ctx, "the way of all patients into the index", limit, func() (bool, error) { return b.settled(ctx) }); err != nil {
+	if err := await(
+		ctx,
+		"the way of all patients into the index",
+		limit,
+		func() (bool, error) { return b.settled(ctx) },
+	); err != nil {
 		return err
 	}
 	b.report.Progress("all are in the index after %.1f s", time.Since(begin).Seconds())
@@ -93,7 +102,10 @@ func (b *bench) settled(ctx context.Context) (bool, error) {
 		return false, errors.Join(err, fmt.Errorf("%d events wait", waiting))
 	}
 	documents, err := b.index.count(ctx)
-	return documents == b.sizes.patients, errors.Join(err, fmt.Errorf("%d of %d patients are in the index", documents, b.sizes.patients))
+	return documents == b.sizes.patients, errors.Join(
+		err,
+		fmt.Errorf("%d of %d patients are in the index", documents, b.sizes.patients),
+	)
 }
 
 // rest ends what would add events, and takes down what the tables say.

@@ -108,8 +108,8 @@ func (b *broker) waiting(group string) (int64, error) {
 	return waiting, nil
 }
 
-// forget deletes a group with its offsets, once its members have left. A member with a name of its own leaves only when it
-// is told to: otherwise the group would wait for its return.
+// forget deletes a group with its offsets, once its members have left. A member with a name of its own leaves only when
+// it is told to: otherwise the group would wait for its return.
 func (b *broker) forget(ctx context.Context, group string, named ...string) error {
 	if len(named) > 0 {
 		if _, err := b.admin.RemoveMemberFromConsumerGroup(group, named); err != nil {
@@ -128,8 +128,8 @@ type event struct {
 	value []byte
 }
 
-// sample reads one event of so many, from the newest of every partition. The partitions are read at once: the client takes half a
-// second to turn to one.
+// sample reads one event of so many, from the newest of every partition. The partitions are read at once: the client
+// takes half a second to turn to one.
 func (b *broker) sample(share int) ([]event, error) {
 	consumer, err := sarama.NewConsumerFromClient(b.client)
 	if err != nil {

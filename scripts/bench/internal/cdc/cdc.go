@@ -1,10 +1,10 @@
-// Package cdc measures change capture on a whole platform of its own: how fast the consumer works off prepared events, its
-// decoder alone, and how long a committed row takes until searches find it.
+// Package cdc measures change capture on a whole platform of its own: how fast the consumer works off prepared events,
+// its decoder alone, and how long a committed row takes until searches find it.
 //
 // The events are the real connectors' own: generated patients with their bills and reports are written to MariaDB, both
-// connectors and the consumer carry them through once, and what then stands in the topics is the backlog of every run. Each
-// run begins with an empty user_meta, an empty index and no committed offset, and without Kafka Connect, so that nothing is
-// added meanwhile.
+// connectors and the consumer carry them through once, and what then stands in the topics is the backlog of every run.
+// Each run begins with an empty user_meta, an empty index and no committed offset, and without Kafka Connect, so that
+// nothing is added meanwhile.
 package cdc
 
 import (
@@ -18,8 +18,8 @@ import (
 
 const laboratories = 20
 
-// sizes are how much is measured. A patient makes about 6.3 events: 1 patient, 1.1 bills, 2.2 reports, and the stub and the
-// row of user_meta.
+// sizes are how much is measured. A patient makes about 6.3 events: 1 patient, 1.1 bills, 2.2 reports, and the stub and
+// the row of user_meta.
 type sizes struct {
 	patients int
 	rounds   int
@@ -33,7 +33,14 @@ func chosen(quick bool) sizes {
 	if quick {
 		return sizes{patients: 6_000, rounds: 2, share: 20, warm: time.Second, span: 3 * time.Second, decode: time.Second}
 	}
-	return sizes{patients: 48_000, rounds: 3, share: 50, warm: 3 * time.Second, span: 10 * time.Second, decode: 2 * time.Second}
+	return sizes{
+		patients: 48_000,
+		rounds:   3,
+		share:    50,
+		warm:     3 * time.Second,
+		span:     10 * time.Second,
+		decode:   2 * time.Second,
+	}
 }
 
 // Run measures everything about change capture.

@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/inprocess"
 )
 
-// decoders compares the service's decoder, which also reads the columns, with encoding/json into a map, on one core and on
-// events of the topics in their mix.
+// decoders compares the service's decoder, which also reads the columns, with encoding/json into a map, on one core and
+// on events of the topics in their mix.
 func (b *bench) decoders(context.Context) error {
 	events, err := b.broker.sample(max(1, int(b.events/5000)))
 	if err != nil {

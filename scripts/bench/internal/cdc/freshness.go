@@ -26,8 +26,8 @@ const (
 	giveUp          = 30 * time.Second
 )
 
-// freshness measures the way of a row: from the end of the statement that commits it until a search with the laboratory's
-// route shows it, through both connectors.
+// freshness measures the way of a row: from the end of the statement that commits it until a search with the
+// laboratory's route shows it, through both connectors.
 func (b *bench) freshness(ctx context.Context) error {
 	if _, err := b.write(ctx, b.sizes.warm, "Warm"); err != nil {
 		return err
@@ -130,8 +130,18 @@ func (w *watch) look(ctx context.Context) error {
 		return err
 	}
 	var answer hits
-	body := fmt.Sprintf(`{"size":%d,"_source":["user_id","full_name"],"query":{"bool":{"filter":[{"terms":{"user_id":[%s]}}]}}}`, len(ids), strings.Join(ids, ","))
-	if err := w.index.do(ctx, http.MethodPost, fmt.Sprintf("%s/_search?routing=%d", alias, firstLaboratory), []byte(body), &answer); err != nil {
+	body := fmt.Sprintf(
+		`{"size":%d,"_source":["user_id","full_name"],"query":{"bool":{"filter":[{"terms":{"user_id":[%s]}}]}}}`,
+		len(ids),
+		strings.Join(ids, ","),
+	)
+	if err := w.index.do(
+		ctx,
+		http.MethodPost,
+		fmt.Sprintf("%s/_search?routing=%d", alias, firstLaboratory),
+		[]byte(body),
+		&answer,
+	); err != nil {
 		return err
 	}
 	now := time.Now()

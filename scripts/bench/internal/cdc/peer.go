@@ -20,8 +20,9 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/oracletest"
 )
 
-// peer is the plain loop that people write: sarama's group with its defaults, encoding/json, and for each event at once its
-// statements and its call. It has a goroutine for each partition, as sarama gives it, and enough connections for all.
+// peer is the plain loop that people write: sarama's group with its defaults, encoding/json, and for each event at once
+// its statements and its call. It has a goroutine for each partition, as sarama gives it, and enough connections for
+// all.
 type peer struct {
 	b     *bench
 	share int64
@@ -36,8 +37,8 @@ type peer struct {
 
 var errDone = errors.New("every partition has its share done")
 
-// peer lets the loop work off the first events of every partition, one of so many: the same mix, and a rate that does not
-// depend on how many there are.
+// peer lets the loop work off the first events of every partition, one of so many: the same mix, and a rate that does
+// not depend on how many there are.
 func (b *bench) peer(ctx context.Context, cost *spent) (float64, error) {
 	if err := b.reset(ctx, peerGroup); err != nil {
 		return 0, err
@@ -155,7 +156,13 @@ func (p *peer) index(ctx context.Context, row map[string]any) error {
 	p.mu.Lock()
 	p.indexed[id] = true
 	p.mu.Unlock()
-	return p.b.index.do(ctx, http.MethodPut, fmt.Sprintf("%s/_doc/%d?routing=%d&version=%d&version_type=external_gte", alias, id, lab, 2*rev+1), body, nil)
+	return p.b.index.do(
+		ctx,
+		http.MethodPut,
+		fmt.Sprintf("%s/_doc/%d?routing=%d&version=%d&version_type=external_gte", alias, id, lab, 2*rev+1),
+		body,
+		nil,
+	)
 }
 
 // documentOf turns an image of user_meta into its document.

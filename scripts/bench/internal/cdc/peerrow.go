@@ -26,7 +26,8 @@ const peerColumns = "lab_id, branch_id, org_id, cc_id, lab_patient_id, full_name
 
 const deadlock = 1213
 
-// project reads the patient's three tables and writes the row of user_meta: four statements, the last one its own commit.
+// project reads the patient's three tables and writes the row of user_meta: four statements, the last one its own
+// commit.
 func (b *bench) project(ctx context.Context, id int64) error {
 	r := &peerRow{lists: map[string][]any{}}
 	for _, read := range []func(context.Context, *sql.DB, int64) error{r.readPatient, r.readBills, r.readReports} {
@@ -50,7 +51,8 @@ func (r *peerRow) readPatient(ctx context.Context, db *sql.DB, id int64) error {
 		into[i] = &r.patient[i]
 	}
 	err := db.QueryRowContext(ctx, `SELECT labId_id, branchId, orgId_id, ccId_id, labPatientId, fullName, contact, alternateContact, email, gender,
-		CAST(dateOfBirth AS CHAR), age, passportNo, nationalIdentityNumber, isDeleted FROM userDetails WHERE id = ?`, id).Scan(into...)
+		CAST(dateOfBirth AS CHAR), age, passportNo, nationalIdentityNumber, isDeleted FROM userDetails WHERE id = ?`, id).
+		Scan(into...)
 	for i, to := range []*[]int64{nil, &r.branches, &r.orgs, &r.centres} {
 		if n, ok := r.patient[i].(int64); ok && to != nil {
 			*to = append(*to, n)
@@ -60,7 +62,12 @@ func (r *peerRow) readPatient(ctx context.Context, db *sql.DB, id int64) error {
 }
 
 func (r *peerRow) readBills(ctx context.Context, db *sql.DB, id int64) error {
-	rows, err := db.QueryContext(ctx, "SELECT id, labBillId, orderNumber, orgId_id, branchId, ccId_id, billTime FROM billing WHERE userDetailsId_id = ? AND labId_id = ? ORDER BY id", id, r.patient[0])
+	rows, err := db.QueryContext(
+		ctx,
+		"SELECT id, labBillId, orderNumber, orgId_id, branchId, ccId_id, billTime FROM billing WHERE userDetailsId_id = ? AND labId_id = ? ORDER BY id",
+		id,
+		r.patient[0],
+	)
 	if err != nil {
 		return err
 	}
@@ -88,7 +95,12 @@ func (r *peerRow) readBills(ctx context.Context, db *sql.DB, id int64) error {
 }
 
 func (r *peerRow) readReports(ctx context.Context, db *sql.DB, id int64) error {
-	rows, err := db.QueryContext(ctx, "SELECT id, orgId_id, sampleId, manualSampleId, lrfId, sampleRedrawFlag FROM labReportRelation WHERE userDetailsId_id = ? AND labId_id = ? ORDER BY id", id, r.patient[0])
+	rows, err := db.QueryContext(
+		ctx,
+		"SELECT id, orgId_id, sampleId, manualSampleId, lrfId, sampleRedrawFlag FROM labReportRelation WHERE userDetailsId_id = ? AND labId_id = ? ORDER BY id",
+		id,
+		r.patient[0],
+	)
 	if err != nil {
 		return err
 	}
@@ -127,8 +139,10 @@ func (r *peerRow) scope(to *[]int64, id sql.NullInt64) {
 func (r *peerRow) write(ctx context.Context, db *sql.DB, id int64) error {
 	columns, values := "user_id, "+peerColumns, append([]any{id}, r.patient...)
 	for column, list := range map[string]any{"bill_ids": r.lists["bill_ids"], "lab_bill_ids": r.lists["lab_bill_ids"],
-		"order_numbers": r.lists["order_numbers"], "lab_report_ids": r.lists["lab_report_ids"], "sample_ids": r.lists["sample_ids"],
-		"manual_sample_ids": r.lists["manual_sample_ids"], "lrf_ids": r.lists["lrf_ids"], "rerun_report_ids": r.lists["rerun_report_ids"],
+		"order_numbers":  r.lists["order_numbers"],
+		"lab_report_ids": r.lists["lab_report_ids"], "sample_ids": r.lists["sample_ids"],
+		"manual_sample_ids": r.lists["manual_sample_ids"],
+		"lrf_ids":           r.lists["lrf_ids"], "rerun_report_ids": r.lists["rerun_report_ids"],
 		"org_ids": r.orgs, "branch_ids": r.branches, "cc_ids": r.centres} {
 		text, err := json.Marshal(list)
 		if err != nil {
@@ -148,7 +162,10 @@ func (r *peerRow) write(ctx context.Context, db *sql.DB, id int64) error {
 	for column := range strings.SplitSeq(columns, ", ") {
 		updates = append(updates, column+"=VALUES("+column+")")
 	}
-	_, err := db.ExecContext(ctx, fmt.Sprintf("INSERT INTO user_meta (%s) VALUES (?%s) ON DUPLICATE KEY UPDATE %s", columns,
-		strings.Repeat(",?", len(values)-1), strings.Join(updates, ", ")), values...)
+	_, err := db.ExecContext(
+		ctx,
+		fmt.Sprintf("INSERT INTO user_meta (%s) VALUES (?%s) ON DUPLICATE KEY UPDATE %s", columns,
+			strings.Repeat(",?", len(values)-1), strings.Join(updates, ", ")),
+		values...)
 	return err
 }

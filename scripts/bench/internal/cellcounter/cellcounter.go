@@ -57,9 +57,15 @@ func Run(ctx context.Context, r *report.Report) error {
 func fill(ctx context.Context, dir string) error {
 	var formats, mappings []map[string]any
 	for i := 1; i <= keys; i++ {
-		formats = append(formats, map[string]any{"id": 900_000 + i, "testId_id": testID, "index": i, "order": i, "parameterName": fmt.Sprint("P", i)})
-		mappings = append(mappings, map[string]any{"id": 900_000 + i, "test_id": testID, "lab_id": labID, "key": string(rune('a' + i)), "cell_id": i,
-			"report_format_index": i, "report_format_order": i, "created_at": 1, "updated_at": 1})
+		formats = append(
+			formats,
+			map[string]any{"id": 900_000 + i, "testId_id": testID, "index": i, "order": i, "parameterName": fmt.Sprint("P", i)},
+		)
+		mappings = append(
+			mappings,
+			map[string]any{"id": 900_000 + i, "test_id": testID, "lab_id": labID, "key": string(rune('a' + i)), "cell_id": i,
+				"report_format_index": i, "report_format_order": i, "created_at": 1, "updated_at": 1},
+		)
 	}
 	fixture, err := json.Marshal(map[string]any{
 		"mysql": map[string]any{
@@ -67,7 +73,9 @@ func fill(ctx context.Context, dir string) error {
 			"AllTests":     []any{map[string]any{"id": testID, "labId_id": labID, "testName": "CBC"}},
 			"ReportFormat": formats, "cell_counter_mappings": mappings,
 		},
-		"sessions": []any{map[string]any{"id": "bench", "session_type": "lab_user", "lab_id": labID, "lab_user_id": 1, "username": "bench"}},
+		"sessions": []any{
+			map[string]any{"id": "bench", "session_type": "lab_user", "lab_id": labID, "lab_user_id": 1, "username": "bench"},
+		},
 	})
 	if err != nil {
 		return err

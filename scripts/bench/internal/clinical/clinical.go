@@ -16,9 +16,22 @@ var samples = []struct {
 	normal   clinical.Outcome
 	critical clinical.Outcome
 }{
-	{"7.35", clinical.Inside, clinical.Inside}, {"3.9", clinical.Low, clinical.Inside}, {"<0.4", clinical.Low, clinical.Low},
-	{"12.5 H", clinical.High, clinical.Inside}, {"1,50,000", clinical.High, clinical.High}, {"2-4", clinical.Undecided, clinical.Inside},
-	{"****", clinical.Undecided, clinical.Undecided}, {"14", clinical.High, clinical.Inside},
+	{
+		"7.35",
+		clinical.Inside,
+		clinical.Inside,
+	},
+	{"3.9", clinical.Low, clinical.Inside},
+	{"<0.4", clinical.Low, clinical.Low},
+	{
+		"12.5 H",
+		clinical.High,
+		clinical.Inside,
+	},
+	{"1,50,000", clinical.High, clinical.High},
+	{"2-4", clinical.Undecided, clinical.Inside},
+	{"****", clinical.Undecided, clinical.Undecided},
+	{"14", clinical.High, clinical.Inside},
 }
 
 // Run measures evaluations_per_second: a value's text is read and judged against a normal and a critical range.

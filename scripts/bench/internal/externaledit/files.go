@@ -130,7 +130,8 @@ func send(ctx context.Context, client *http.Client, url, form, token string) (fl
 func (l *laboratory) checkFiles(ctx context.Context, r *report.Report, want int, sums [2]string) error {
 	var right int
 	err := l.db.QueryRowContext(ctx, `SELECT COUNT(*) FROM external_edit_revision r JOIN external_edit_session s ON s.id = r.session_id
-WHERE s.lab_report_id >= ? AND r.word_sha256 = ? AND r.pdf_sha256 = ?`, l.first, sums[0], sums[1]).Scan(&right)
+WHERE s.lab_report_id >= ? AND r.word_sha256 = ? AND r.pdf_sha256 = ?`, l.first, sums[0], sums[1]).
+		Scan(&right)
 	if err != nil {
 		return err
 	}

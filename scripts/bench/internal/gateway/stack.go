@@ -37,7 +37,11 @@ func startup(ctx context.Context, r *report.Report) error {
 }
 
 // once starts a stack without data, stops it, and starts it again on its data.
-func once(ctx context.Context, r *report.Report, rest time.Duration) (fresh, again time.Duration, rss float64, err error) {
+func once(
+	ctx context.Context,
+	r *report.Report,
+	rest time.Duration,
+) (fresh, again time.Duration, rss float64, err error) {
 	s, err := stack.New()
 	if err != nil {
 		return 0, 0, 0, err

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Paced starts calls calls at an even pace, whatever became of the earlier ones, and returns how long each took since it
-// was due: a caller that has to wait for its turn waits, too. It fails with the first error of a call.
+// Paced starts calls calls at an even pace, whatever became of the earlier ones, and returns how long each took since
+// it was due: a caller that has to wait for its turn waits, too. It fails with the first error of a call.
 func Paced(calls int, perSecond float64, call func(i int) error) ([]time.Duration, error) {
 	interval := time.Duration(float64(time.Second) / perSecond)
 	taken, errs := make([]time.Duration, calls), make([]error, calls)

@@ -62,8 +62,10 @@ func (l *laboratory) fill(ctx context.Context, s *sandbox.Sandbox, rows int, say
 		return err
 	}
 	fixture, err := json.Marshal(map[string]any{
-		"mysql":    map[string]any{"labs": []any{map[string]any{"id": labID, "labName": "Bench"}}},
-		"sessions": []any{map[string]any{"id": "bench", "session_type": "lab_user", "lab_id": labID, "lab_user_id": 1, "username": "bench"}},
+		"mysql": map[string]any{"labs": []any{map[string]any{"id": labID, "labName": "Bench"}}},
+		"sessions": []any{
+			map[string]any{"id": "bench", "session_type": "lab_user", "lab_id": labID, "lab_user_id": 1, "username": "bench"},
+		},
 	})
 	if err != nil {
 		return err
@@ -89,11 +91,20 @@ func insert(ctx context.Context, db *sql.DB, rows int, say func(string, ...any))
 	for done := 0; done < rows; done += step {
 		var args []any
 		for i := range step {
-			args = append(args, labID, 45, 2, `{"title":"Critical report","body":"A report has a critical result.","data":{"lrr_id":7001}}`,
-				newest-int64(done+i)*28*86400/int64(rows))
+			args = append(
+				args,
+				labID,
+				45,
+				2,
+				`{"title":"Critical report","body":"A report has a critical result.","data":{"lrr_id":7001}}`,
+				newest-int64(done+i)*28*86400/int64(rows),
+			)
 		}
-		_, err := db.ExecContext(ctx, "INSERT INTO Notifications (lab_id, org_id, notification_type_id, message, created_at) VALUES (?,?,?,?,?)"+
-			strings.Repeat(",(?,?,?,?,?)", step-1), args...)
+		_, err := db.ExecContext(
+			ctx,
+			"INSERT INTO Notifications (lab_id, org_id, notification_type_id, message, created_at) VALUES (?,?,?,?,?)"+
+				strings.Repeat(",(?,?,?,?,?)", step-1),
+			args...)
 		if err != nil {
 			return err
 		}
@@ -185,7 +196,12 @@ func (l *laboratory) trigger(ctx context.Context, base, token string, first, cou
 		wait.Go(func() {
 			for i := int(next.Add(1)); i <= count; i = int(next.Add(1)) {
 				body := fmt.Sprintf(`{"lab_id":%d,"org_id":45,"lrr_id":%d}`, labID, first+i)
-				request, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/api-v3/notifications/fcm/2/topic/notify", strings.NewReader(body))
+				request, err := http.NewRequestWithContext(
+					ctx,
+					http.MethodPost,
+					base+"/api-v3/notifications/fcm/2/topic/notify",
+					strings.NewReader(body),
+				)
 				if err == nil {
 					request.Header.Set("Authorization", "Bearer "+token)
 					request.Header.Set("X-Is-Internal-Request", "True")
@@ -216,7 +232,8 @@ func stored(ctx context.Context, dir string, want int) error {
 	}
 	defer db.Close()
 	var n int
-	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM Notifications WHERE dedupe_key IS NOT NULL").Scan(&n); err != nil {
+	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM Notifications WHERE dedupe_key IS NOT NULL").
+		Scan(&n); err != nil {
 		return err
 	}
 	if n != want {

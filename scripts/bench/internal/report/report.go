@@ -82,7 +82,13 @@ func (r *Report) Higher(metric, unit string, runs []float64, peerName string, pe
 	r.add(metric, unit, runs, peerName, peers, func(ours, peer float64) float64 { return ours / peer })
 }
 
-func (r *Report) add(metric, unit string, runs []float64, peerName string, peers []float64, ratio func(ours, peer float64) float64) {
+func (r *Report) add(
+	metric, unit string,
+	runs []float64,
+	peerName string,
+	peers []float64,
+	ratio func(ours, peer float64) float64,
+) {
 	result := Result{Metric: metric, Unit: unit, Ours: Median(runs), Runs: runs}
 	line := fmt.Sprintf("%-34s %12.2f %-4s", metric, result.Ours, unit)
 	if len(peers) > 0 {

@@ -69,7 +69,16 @@ func (l *laboratory) close() {
 func test() map[string]any {
 	var formats []map[string]any
 	for i := 1; i <= parameters; i++ {
-		formats = append(formats, map[string]any{"id": 900_000 + i, "testId_id": testID, "index": i, "order": i, "parameterName": "Parameter " + strconv.Itoa(i)})
+		formats = append(
+			formats,
+			map[string]any{
+				"id":            900_000 + i,
+				"testId_id":     testID,
+				"index":         i,
+				"order":         i,
+				"parameterName": "Parameter " + strconv.Itoa(i),
+			},
+		)
 	}
 	return map[string]any{
 		"mysql": map[string]any{
@@ -78,7 +87,9 @@ func test() map[string]any {
 			"AllTests":     []any{map[string]any{"id": testID, "labId_id": labID, "testName": "CBC"}},
 			"ReportFormat": formats,
 		},
-		"sessions": []any{map[string]any{"id": "bench", "session_type": "lab_user", "lab_id": labID, "lab_user_id": 1, "username": "bench"}},
+		"sessions": []any{
+			map[string]any{"id": "bench", "session_type": "lab_user", "lab_id": labID, "lab_user_id": 1, "username": "bench"},
+		},
 	}
 }
 
@@ -97,7 +108,10 @@ func (l *laboratory) apply(ctx context.Context, fixture map[string]any, dir stri
 
 // round makes fresh reports, requests a rerun of each, measures how long send takes, counts what is stored, and
 // clears it away. A laboratory has as many open reruns at a time as one round.
-func (l *laboratory) round(ctx context.Context, send func(context.Context, *laboratory, int) error) (time.Duration, error) {
+func (l *laboratory) round(
+	ctx context.Context,
+	send func(context.Context, *laboratory, int) error,
+) (time.Duration, error) {
 	first := l.next
 	l.next += l.reports
 	if err := l.open(ctx, first); err != nil {
@@ -114,7 +128,17 @@ func (l *laboratory) round(ctx context.Context, send func(context.Context, *labo
 func (l *laboratory) open(ctx context.Context, first int) error {
 	var rows []map[string]any
 	for id := first; id < first+l.reports; id++ {
-		rows = append(rows, map[string]any{"id": id, "labId_id": labID, "billId_id": labID, "userDetailsId_id": labID, "reportID_id": testID, "sampleId": sampleID})
+		rows = append(
+			rows,
+			map[string]any{
+				"id":               id,
+				"labId_id":         labID,
+				"billId_id":        labID,
+				"userDetailsId_id": labID,
+				"reportID_id":      testID,
+				"sampleId":         sampleID,
+			},
+		)
 	}
 	if err := l.apply(ctx, map[string]any{"mysql": map[string]any{"labReportRelation": rows}}, ""); err != nil {
 		return err
@@ -137,12 +161,19 @@ func (l *laboratory) settle(ctx context.Context, first int) error {
 		return err
 	}
 	var fulfilled int
-	err = l.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM labReportRelation WHERE id >= ? AND id < ? AND sampleRedrawFlag = 4", first, first+l.reports).Scan(&fulfilled)
+	err = l.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM labReportRelation WHERE id >= ? AND id < ? AND sampleRedrawFlag = 4", first, first+l.reports).
+		Scan(&fulfilled)
 	if err != nil {
 		return err
 	}
 	if int(stored) != l.reports*parameters || fulfilled != l.reports {
-		return fmt.Errorf("%d of %d values are stored, %d of %d reports are fulfilled", stored, l.reports*parameters, fulfilled, l.reports)
+		return fmt.Errorf(
+			"%d of %d values are stored, %d of %d reports are fulfilled",
+			stored,
+			l.reports*parameters,
+			fulfilled,
+			l.reports,
+		)
 	}
 	l.stored += int(stored)
 	for _, name := range []string{"SampleRerunValues", "SampleRerun"} {
@@ -150,7 +181,12 @@ func (l *laboratory) settle(ctx context.Context, first int) error {
 			return err
 		}
 	}
-	_, err = l.db.ExecContext(ctx, "UPDATE labReportRelation SET sampleRedrawFlag = 0 WHERE id >= ? AND id < ?", first, first+l.reports)
+	_, err = l.db.ExecContext(
+		ctx,
+		"UPDATE labReportRelation SET sampleRedrawFlag = 0 WHERE id >= ? AND id < ?",
+		first,
+		first+l.reports,
+	)
 	return err
 }
 
@@ -177,8 +213,13 @@ func (l *laboratory) each(first, workers int, do func(id int) error) error {
 // send posts the whole blood count of a report and checks that it fulfils the request.
 func (l *laboratory) send(ctx context.Context, id int) error {
 	var body strings.Builder
-	fmt.Fprintf(&body, `{"lab_id":%d,"sample_id":%q,"device_id":"XN-1000","device_name":"Sysmex XN-1000","rerun_type":"manual_rerun","rerun_number":1,"lab_report_id":%d,"device_data":[`,
-		labID, sampleID, id)
+	fmt.Fprintf(
+		&body,
+		`{"lab_id":%d,"sample_id":%q,"device_id":"XN-1000","device_name":"Sysmex XN-1000","rerun_type":"manual_rerun","rerun_number":1,"lab_report_id":%d,"device_data":[`,
+		labID,
+		sampleID,
+		id,
+	)
 	for i := 1; i <= parameters; i++ {
 		if i > 1 {
 			body.WriteByte(',')
@@ -201,7 +242,12 @@ func (l *laboratory) send(ctx context.Context, id int) error {
 }
 
 func (l *laboratory) post(ctx context.Context, id int, operation, body string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s/api-v3/sample-rerun/%d/%s", l.base, id, operation), strings.NewReader(body))
+	request, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodPost,
+		fmt.Sprintf("%s/api-v3/sample-rerun/%d/%s", l.base, id, operation),
+		strings.NewReader(body),
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,13 @@ type bench struct {
 
 // with runs measure on a platform of its own whose index holds the patients.
 func with(ctx context.Context, r *report.Report, measure func(*bench) error) error {
-	s, err := stack.New("LAB_PIPELINE=on", "LAB_SEED=none", "SEARCH_LOG_LEVEL=WARN", "SEARCH_RATE_LIMIT_PER_MINUTE=1000000", "CDC_LOG_LEVEL=WARN")
+	s, err := stack.New(
+		"LAB_PIPELINE=on",
+		"LAB_SEED=none",
+		"SEARCH_LOG_LEVEL=WARN",
+		"SEARCH_RATE_LIMIT_PER_MINUTE=1000000",
+		"CDC_LOG_LEVEL=WARN",
+	)
 	if err != nil {
 		return err
 	}
@@ -52,8 +58,13 @@ func (b *bench) prepare(ctx context.Context) error {
 	both.Go(func() error {
 		begin := time.Now()
 		b.corpus = newCorpus(b.sizes)
-		b.report.Progress("%d patients of %d laboratories and %d texts are made up after %.1f s", b.sizes.patients, b.sizes.laboratories, len(b.corpus.texts),
-			time.Since(begin).Seconds())
+		b.report.Progress(
+			"%d patients of %d laboratories and %d texts are made up after %.1f s",
+			b.sizes.patients,
+			b.sizes.laboratories,
+			len(b.corpus.texts),
+			time.Since(begin).Seconds(),
+		)
 		return nil
 	})
 	if err := both.Wait(); err != nil {
@@ -73,7 +84,10 @@ func (b *bench) prepare(ctx context.Context) error {
 
 // open connects with the service's own settings, as many connections included.
 func (b *bench) open() (err error) {
-	b.client, err = elastic.Open(elastic.Config{URL: b.sandbox.Endpoints.Elasticsearch, MaxRetries: 3, RequestTimeout: 30, MaxConnections: 20}, elastic.Deps{})
+	b.client, err = elastic.Open(
+		elastic.Config{URL: b.sandbox.Endpoints.Elasticsearch, MaxRetries: 3, RequestTimeout: 30, MaxConnections: 20},
+		elastic.Deps{},
+	)
 	if err != nil {
 		return err
 	}
@@ -81,9 +95,13 @@ func (b *bench) open() (err error) {
 	if err != nil {
 		return err
 	}
-	b.ours = &side{name: "ours", strict: true, find: func(ctx context.Context, labID int64, text string) ([]inprocess.Hit, error) {
-		return searcher.Search(ctx, labID, text, pageSize)
-	}}
+	b.ours = &side{
+		name:   "ours",
+		strict: true,
+		find: func(ctx context.Context, labID int64, text string) ([]inprocess.Hit, error) {
+			return searcher.Search(ctx, labID, text, pageSize)
+		},
+	}
 	b.peer = &side{name: peerName, find: multiMatch(b.client)}
 	b.remote = &side{name: "rest", strict: true}
 	b.remote.find, err = b.throughREST()

@@ -74,11 +74,29 @@ func (c *corpus) rows() []cdc.Row {
 	rows := make([]cdc.Row, 0, len(c.patients)+len(c.hand))
 	for _, p := range slices.Concat(c.patients, c.hand) {
 		branch, org, billed := p.UserID%5+1, p.UserID%40+1, p.LastBillTime
-		row := cdc.Row{UserID: p.UserID, LabID: p.LabID, FullName: p.Name(), Contact: p.Contact, AlternateContact: p.AlternateContact, Email: p.Email,
-			LabPatientID: p.LabPatientID, NationalIdentityNumber: p.NationalID, OrderNumbers: p.OrderNumbers, BillIDs: p.BillIDs,
-			LabReportIDs: p.LabReportIDs, SampleIDs: p.SampleIDs, LastBillTime: &billed, UpdatedAt: billed,
-			Gender: []string{"Male", "Female"}[p.UserID%2], Age: fmt.Sprintf("%d Y", p.UserID%90), DateOfBirth: fmt.Sprintf("%d-%02d-%02d", 1936+p.UserID%90, 1+p.UserID%12, 1+p.UserID%28),
-			BranchID: &branch, OrgID: &org, BranchIDs: []int64{branch}, OrgIDs: []int64{org}}
+		row := cdc.Row{
+			UserID:                 p.UserID,
+			LabID:                  p.LabID,
+			FullName:               p.Name(),
+			Contact:                p.Contact,
+			AlternateContact:       p.AlternateContact,
+			Email:                  p.Email,
+			LabPatientID:           p.LabPatientID,
+			NationalIdentityNumber: p.NationalID,
+			OrderNumbers:           p.OrderNumbers,
+			BillIDs:                p.BillIDs,
+			LabReportIDs:           p.LabReportIDs,
+			SampleIDs:              p.SampleIDs,
+			LastBillTime:           &billed,
+			UpdatedAt:              billed,
+			Gender:                 []string{"Male", "Female"}[p.UserID%2],
+			Age:                    fmt.Sprintf("%d Y", p.UserID%90),
+			DateOfBirth:            fmt.Sprintf("%d-%02d-%02d", 1936+p.UserID%90, 1+p.UserID%12, 1+p.UserID%28),
+			BranchID:               &branch,
+			OrgID:                  &org,
+			BranchIDs:              []int64{branch},
+			OrgIDs:                 []int64{org},
+		}
 		if p.Gender != "" {
 			row.Gender, row.Age = p.Gender, p.Age
 		}

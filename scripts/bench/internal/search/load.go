@@ -16,8 +16,8 @@ import (
 // asked makes one search and judges its answer; false when it was given up for taking too long.
 type asked func(context.Context, relevance.Judgement) (bool, error)
 
-// atRate makes the searches perSecond each second, whether those before were answered or not, and returns how long each took, from
-// the moment when it was due: a stall counts for every search that waits behind it.
+// atRate makes the searches perSecond each second, whether those before were answered or not, and returns how long each
+// took, from the moment when it was due: a stall counts for every search that waits behind it.
 func atRate(ctx context.Context, searches []relevance.Judgement, perSecond int, ask asked) ([]time.Duration, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -41,8 +41,8 @@ func atRate(ctx context.Context, searches []relevance.Judgement, perSecond int, 
 	return taken, context.Cause(ctx)
 }
 
-// closed lets callers make the searches again and again for span, each its next one when the last is answered. It returns how many
-// were answered.
+// closed lets callers make the searches again and again for span, each its next one when the last is answered. It
+// returns how many were answered.
 func closed(ctx context.Context, searches []relevance.Judgement, span time.Duration, ask asked) (int64, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -84,8 +84,17 @@ func (t times) add(searches []relevance.Judgement, taken []time.Duration) {
 
 // print tells which texts are dear, the dearest first.
 func (t times) print(r *report.Report) {
-	kinds := slices.SortedFunc(maps.Keys(t), func(a, b string) int { return cmp.Compare(quantile(t[b], 50), quantile(t[a], 50)) })
+	kinds := slices.SortedFunc(
+		maps.Keys(t),
+		func(a, b string) int { return cmp.Compare(quantile(t[b], 50), quantile(t[a], 50)) },
+	)
 	for _, kind := range kinds {
-		r.Progress("  %-24s %6d searches, p50 %8.2f ms, p99 %8.2f ms", kind, len(t[kind]), quantile(t[kind], 50), quantile(t[kind], 99))
+		r.Progress(
+			"  %-24s %6d searches, p50 %8.2f ms, p99 %8.2f ms",
+			kind,
+			len(t[kind]),
+			quantile(t[kind], 50),
+			quantile(t[kind], 99),
+		)
 	}
 }

@@ -47,19 +47,45 @@ type document struct {
 	UpdatedAt              int64    `json:"updated_at"`
 }
 
-var documentFields = []string{"user_id", "lab_id", "lab_patient_id", "full_name", "contact", "alternate_contact", "email", "gender", "date_of_birth", "age",
-	"passport_no", "national_identity_number", "branch_id", "org_id", "cc_id", "order_numbers", "bill_ids", "lab_bill_ids", "lab_report_ids",
-	"sample_ids", "manual_sample_ids", "lrf_ids", "last_bill_time", "updated_at"}
+var documentFields = []string{
+	"user_id",
+	"lab_id",
+	"lab_patient_id",
+	"full_name",
+	"contact",
+	"alternate_contact",
+	"email",
+	"gender",
+	"date_of_birth",
+	"age",
+	"passport_no",
+	"national_identity_number",
+	"branch_id",
+	"org_id",
+	"cc_id",
+	"order_numbers",
+	"bill_ids",
+	"lab_bill_ids",
+	"lab_report_ids",
+	"sample_ids",
+	"manual_sample_ids",
+	"lrf_ids",
+	"last_bill_time",
+	"updated_at",
+}
 
-// multiMatch is the search that people write first: the text against every field, with typing errors, within the laboratory.
+// multiMatch is the search that people write first: the text against every field, with typing errors, within the
+// laboratory.
 func multiMatch(client *elastic.Client) finder {
 	fields := append(inprocess.Fields(), "full_name.prefix")
 	return func(ctx context.Context, labID int64, text string) ([]inprocess.Hit, error) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		body, err := json.Marshal(object{"size": pageSize, "track_total_hits": 10_000, "_source": documentFields, "query": object{"bool": object{
-			"filter": []object{{"term": object{"lab_id": labID}}, {"term": object{"is_deleted": false}}},
-			"must":   object{"multi_match": object{"query": text, "fields": fields, "fuzziness": "AUTO", "lenient": true}}}}})
+		body, err := json.Marshal(
+			object{"size": pageSize, "track_total_hits": 10_000, "_source": documentFields, "query": object{"bool": object{
+				"filter": []object{{"term": object{"lab_id": labID}}, {"term": object{"is_deleted": false}}},
+				"must":   object{"multi_match": object{"query": text, "fields": fields, "fuzziness": "AUTO", "lenient": true}}}}},
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -71,8 +97,12 @@ func multiMatch(client *elastic.Client) finder {
 				} `json:"hits"`
 			} `json:"hits"`
 		}
-		err = client.Do(ctx, elastic.Call{Name: "search", Method: http.MethodPost, Path: "/user_details/_search", Body: body, Repeat: true,
-			Query: url.Values{"routing": {strconv.FormatInt(labID, 10)}}}, &answer)
+		err = client.Do(
+			ctx,
+			elastic.Call{Name: "search", Method: http.MethodPost, Path: "/user_details/_search", Body: body, Repeat: true,
+				Query: url.Values{"routing": {strconv.FormatInt(labID, 10)}}},
+			&answer,
+		)
 		var hits []inprocess.Hit
 		for _, h := range answer.Hits.Hits {
 			hits = append(hits, inprocess.Hit{UserID: h.Source.UserID, LabID: h.Source.LabID})

@@ -48,13 +48,20 @@ func Relevance(ctx context.Context, r *report.Report) error {
 
 // measureHand leaves texts in other scripts out of the figures, but not out of what is printed, nor their strangers.
 func (p *places) measureHand(ctx context.Context, r *report.Report, texts []relevance.Judgement) error {
-	scripts := slices.DeleteFunc(slices.Clone(texts), func(j relevance.Judgement) bool { return j.Kind != relevance.Script })
+	scripts := slices.DeleteFunc(
+		slices.Clone(texts),
+		func(j relevance.Judgement) bool { return j.Kind != relevance.Script },
+	)
 	apart := places{side: p.side}
 	if err := apart.measure(ctx, r, scripts); err != nil {
 		return err
 	}
 	p.alien = apart.alien
-	return p.measure(ctx, r, slices.DeleteFunc(slices.Clone(texts), func(j relevance.Judgement) bool { return j.Kind == relevance.Script }))
+	return p.measure(
+		ctx,
+		r,
+		slices.DeleteFunc(slices.Clone(texts), func(j relevance.Judgement) bool { return j.Kind == relevance.Script }),
+	)
 }
 
 // places are where one side put those who were meant, a figure for each set of texts.

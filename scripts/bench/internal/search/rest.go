@@ -16,14 +16,20 @@ import (
 
 const usersEach = 5 // of a laboratory
 
-// rest measures the same searches through the service's own REST port: several users of every laboratory, each with a token.
+// rest measures the same searches through the service's own REST port: several users of every laboratory, each with a
+// token.
 func (b *bench) rest(ctx context.Context) error {
 	if _, err := closed(ctx, b.mix.draw(warmSeed, lap), b.sizes.window, b.remote.ask); err != nil {
 		return err
 	}
 	var p50s, p99s []float64
 	for round := range b.sizes.rounds {
-		taken, err := atRate(ctx, b.mix.draw(uint64(1+round), int(b.sizes.span.Seconds()*ratePerSecond)), ratePerSecond, b.remote.ask)
+		taken, err := atRate(
+			ctx,
+			b.mix.draw(uint64(1+round), int(b.sizes.span.Seconds()*ratePerSecond)),
+			ratePerSecond,
+			b.remote.ask,
+		)
 		if err != nil {
 			return err
 		}
@@ -57,7 +63,12 @@ func (b *bench) throughREST() (finder, error) {
 func (b *bench) token(lab int64, user int) (string, error) {
 	now := time.Now()
 	return jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
-		"session_type": "lab_user", "lab_id": lab, "lab_user_id": lab*usersEach + int64(user), "username": "bench", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+		"session_type": "lab_user",
+		"lab_id":       lab,
+		"lab_user_id":  lab*usersEach + int64(user),
+		"username":     "bench",
+		"iat":          now.Unix(),
+		"exp":          now.Add(time.Hour).Unix(),
 	}).SignedString([]byte(b.sandbox.Endpoints.JWTSecrets.Mobile))
 }
 

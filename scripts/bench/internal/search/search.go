@@ -1,9 +1,10 @@
-// Package search measures the search of patients on a real index: how fast it answers at a steady rate and at the most that the
-// machine gives, alone and through its REST port, and how far up the patient stands who is meant. Beside it runs what a first
-// attempt would write: one multi_match over the same fields, through the same client, with the same filter and route.
+// Package search measures the search of patients on a real index: how fast it answers at a steady rate and at the most
+// that the machine gives, alone and through its REST port, and how far up the patient stands who is meant. Beside it
+// runs what a first attempt would write: one multi_match over the same fields, through the same client, with the same
+// filter and route.
 //
-// Patients, texts and what is right come from services/search/relevance. The index is the platform's own; its documents are
-// written in bulk by the pipeline's encoder, and the pipeline itself is then stopped.
+// Patients, texts and what is right come from services/search/relevance. The index is the platform's own; its documents
+// are written in bulk by the pipeline's encoder, and the pipeline itself is then stopped.
 package search
 
 import (
@@ -26,9 +27,27 @@ type sizes struct {
 
 func chosen(quick bool) sizes {
 	if quick {
-		return sizes{patients: 5_000, laboratories: 5, texts: 10, rounds: 2, span: 2 * time.Second, saturate: 3 * time.Second / 2, window: time.Second, windows: 3}
+		return sizes{
+			patients:     5_000,
+			laboratories: 5,
+			texts:        10,
+			rounds:       2,
+			span:         2 * time.Second,
+			saturate:     3 * time.Second / 2,
+			window:       time.Second,
+			windows:      3,
+		}
 	}
-	return sizes{patients: 200_000, laboratories: 20, texts: 10, rounds: 4, span: 15 * time.Second, saturate: 10 * time.Second, window: 5 * time.Second, windows: 12}
+	return sizes{
+		patients:     200_000,
+		laboratories: 20,
+		texts:        10,
+		rounds:       4,
+		span:         15 * time.Second,
+		saturate:     10 * time.Second,
+		window:       5 * time.Second,
+		windows:      12,
+	}
 }
 
 const (
@@ -69,7 +88,14 @@ func (b *bench) steady(ctx context.Context) error {
 			return err
 		}
 		p50, p99 := quantile(taken, 50), quantile(taken, 99)
-		b.report.Progress("%-12s %d searches at %d a second: p50 %.2f ms, p99 %.2f ms", s.name, len(taken), ratePerSecond, p50, p99)
+		b.report.Progress(
+			"%-12s %d searches at %d a second: p50 %.2f ms, p99 %.2f ms",
+			s.name,
+			len(taken),
+			ratePerSecond,
+			p50,
+			p99,
+		)
 		p50s.add(s, p50)
 		p99s.add(s, p99)
 		if s == b.ours {
@@ -85,7 +111,8 @@ func (b *bench) steady(ctx context.Context) error {
 	return nil
 }
 
-// saturation measures how many searches a second are answered when everybody asks again at once, and what one costs the engine.
+// saturation measures how many searches a second are answered when everybody asks again at once, and what one costs the
+// engine.
 func (b *bench) saturation(ctx context.Context) error {
 	var rates, cpus series
 	if err := b.inTurn(func(s *side, round int) error {

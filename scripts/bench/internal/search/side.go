@@ -25,8 +25,8 @@ type side struct {
 	answered, missed, late atomic.Int64 // searches
 }
 
-// uncertain tells kinds of texts that another patient may answer to as closely. All others must find the one who is meant on the
-// first page, or it is no search.
+// uncertain tells kinds of texts that another patient may answer to as closely. All others must find the one who is
+// meant on the first page, or it is no search.
 func uncertain(kind string) bool {
 	return strings.Contains(kind, "typing error") || strings.Contains(kind, "sound")
 }
@@ -45,10 +45,18 @@ func (s *side) ask(ctx context.Context, j relevance.Judgement) (bool, error) {
 	return true, s.judge(j, hits)
 }
 
-// judge requires that nobody is of another laboratory, and when it is strict the patient who is meant, or nobody where nobody is.
+// judge requires that nobody is of another laboratory, and when it is strict the patient who is meant, or nobody where
+// nobody is.
 func (s *side) judge(j relevance.Judgement, hits []inprocess.Hit) error {
 	if i := slices.IndexFunc(hits, func(h inprocess.Hit) bool { return h.LabID != j.LabID }); i >= 0 {
-		return fmt.Errorf("%s: a %s in laboratory %d finds patient %d of laboratory %d", s.name, j.Kind, j.LabID, hits[i].UserID, hits[i].LabID)
+		return fmt.Errorf(
+			"%s: a %s in laboratory %d finds patient %d of laboratory %d",
+			s.name,
+			j.Kind,
+			j.LabID,
+			hits[i].UserID,
+			hits[i].LabID,
+		)
 	}
 	found := slices.ContainsFunc(hits, func(h inprocess.Hit) bool { return h.UserID == j.Want })
 	switch {
@@ -58,5 +66,13 @@ func (s *side) judge(j relevance.Judgement, hits []inprocess.Hit) error {
 		s.missed.Add(1)
 		return nil
 	}
-	return fmt.Errorf("%s: %q, a %s in laboratory %d, finds %d patients, and patient %d is meant (0: nobody)", s.name, j.Text, j.Kind, j.LabID, len(hits), j.Want)
+	return fmt.Errorf(
+		"%s: %q, a %s in laboratory %d, finds %d patients, and patient %d is meant (0: nobody)",
+		s.name,
+		j.Text,
+		j.Kind,
+		j.LabID,
+		len(hits),
+		j.Want,
+	)
 }

@@ -31,11 +31,19 @@ func (b *bench) settle(ctx context.Context) error {
 				}
 			} `json:"_all"`
 		}
-		if err := b.client.Do(ctx, elastic.Call{Name: "indices.stats", Method: http.MethodGet, Path: "/user_details/_stats/merge,segments"}, &stats); err != nil {
+		if err := b.client.Do(
+			ctx,
+			elastic.Call{Name: "indices.stats", Method: http.MethodGet, Path: "/user_details/_stats/merge,segments"},
+			&stats,
+		); err != nil {
 			return fmt.Errorf("wait for merges: %w", err)
 		}
 		if stats.All.Total.Merges.Current == 0 {
-			b.report.Progress("merges are over after %.1f s: %d segments", time.Since(begin).Seconds(), stats.All.Total.Segments.Count)
+			b.report.Progress(
+				"merges are over after %.1f s: %d segments",
+				time.Since(begin).Seconds(),
+				stats.All.Total.Segments.Count,
+			)
 			return nil
 		}
 		select {

@@ -14,7 +14,9 @@ import (
 // New prepares a platform that does not run yet. extra are variables for it and its services, "KEY=value", e.g.
 // "LAB_PIPELINE=on". The caller calls Remove.
 func New(extra ...string) (*sandbox.Sandbox, error) {
-	return sandbox.New(Binary("devstack"), append([]string{"LAB_PIPELINE=off", "LAB_DISTRIBUTIONS=" + distributions()}, extra...)...)
+	return sandbox.New(
+		Binary("devstack"),
+		append([]string{"LAB_PIPELINE=off", "LAB_DISTRIBUTIONS=" + distributions()}, extra...)...)
 }
 
 // distributions is the folder of the Java engines' programs that the caller's own stack uses: a fetch is no part of a
@@ -26,7 +28,13 @@ func distributions() string {
 	if dir := os.Getenv("LAB_DIR"); dir != "" {
 		return filepath.Join(dir, "distributions")
 	}
-	return filepath.Join(Binary("devstack"), "..", "..", ".lab", "distributions") // without make: beside .bin, where make has it
+	return filepath.Join(
+		Binary("devstack"),
+		"..",
+		"..",
+		".lab",
+		"distributions",
+	) // without make: beside .bin, where make has it
 }
 
 // Binary returns a program that make built beside this one.

@@ -127,7 +127,11 @@ func (p *peer) work(ctx context.Context, handle func([]byte)) error {
 func (p *peer) close() { _ = p.client.Close() }
 
 // spread calls send for consecutive ranges of at most size numbers from several goroutines.
-func spread(ctx context.Context, goroutines, first, count, size int, send func(ctx context.Context, from, to int) error) error {
+func spread(
+	ctx context.Context,
+	goroutines, first, count, size int,
+	send func(ctx context.Context, from, to int) error,
+) error {
 	group, ctx := errgroup.WithContext(ctx)
 	var mu sync.Mutex
 	next := first // guarded by mu

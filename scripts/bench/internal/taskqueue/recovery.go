@@ -153,8 +153,23 @@ func (b *bench) worker(ctx context.Context, s *server, which, file string, jobs 
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "queue-worker", "--redis", s.address, "--tally", file, "--engine", which,
-		"--jobs", strconv.Itoa(jobs), "--concurrency", strconv.Itoa(b.cell.concurrency), "--servers", strconv.Itoa(b.cell.servers))
+	cmd := exec.CommandContext(
+		ctx,
+		self,
+		"queue-worker",
+		"--redis",
+		s.address,
+		"--tally",
+		file,
+		"--engine",
+		which,
+		"--jobs",
+		strconv.Itoa(jobs),
+		"--concurrency",
+		strconv.Itoa(b.cell.concurrency),
+		"--servers",
+		strconv.Itoa(b.cell.servers),
+	)
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd, cmd.Start()

@@ -33,7 +33,11 @@ func openTally(path string, jobs int) (*tally, error) {
 	if err != nil {
 		return nil, fmt.Errorf("map tally: %w", err)
 	}
-	return &tally{counts: unsafe.Slice((*uint32)(unsafe.Pointer(&data[0])), jobs+1), data: data, patience: time.Minute}, nil
+	return &tally{
+		counts:   unsafe.Slice((*uint32)(unsafe.Pointer(&data[0])), jobs+1),
+		data:     data,
+		patience: time.Minute,
+	}, nil
 }
 
 func (t *tally) close() { _ = syscall.Munmap(t.data) }

@@ -72,7 +72,12 @@ func (b *bench) backlog(ctx context.Context) error {
 	for i := range with {
 		runs[i] = 100 * (with[i]/report.Median(without) - 1)
 	}
-	b.report.Progress("a job costs %.1f µs with %d waiting, %.1f µs without", report.Median(with), b.sizes.waiting, report.Median(without))
+	b.report.Progress(
+		"a job costs %.1f µs with %d waiting, %.1f µs without",
+		report.Median(with),
+		b.sizes.waiting,
+		report.Median(without),
+	)
 	b.report.Lower("backlog_1m_cpu_overhead_percent", "%", runs, "", nil)
 	return nil
 }

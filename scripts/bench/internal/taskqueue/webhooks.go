@@ -48,7 +48,11 @@ func (b *bench) webhooks(ctx context.Context) error {
 }
 
 // deliver starts a receiver, lets send order jobs deliveries to it, and returns their rate when all arrived.
-func (b *bench) deliver(ctx context.Context, jobs int, send func(ctx context.Context, url string, jobs int) (stop func() error, err error)) (float64, error) {
+func (b *bench) deliver(
+	ctx context.Context,
+	jobs int,
+	send func(ctx context.Context, url string, jobs int) (stop func() error, err error),
+) (float64, error) {
 	path := filepath.Join(b.dir, "tally")
 	seen, err := openTally(path, jobs)
 	if err != nil {
@@ -112,7 +116,10 @@ func (b *bench) posting(ctx context.Context, s *server) func(context.Context, st
 			return nil, err
 		}
 		e := openPeer(s.address, b.cell)
-		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: senders, MaxConnsPerHost: senders}, Timeout: 10 * time.Second}
+		client := &http.Client{
+			Transport: &http.Transport{MaxIdleConnsPerHost: senders, MaxConnsPerHost: senders},
+			Timeout:   10 * time.Second,
+		}
 		working, cancel := context.WithCancel(ctx)
 		worked := make(chan error, 1)
 		go func() {

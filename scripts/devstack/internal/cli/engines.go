@@ -38,8 +38,14 @@ func runEngines(ctx context.Context, s settings.Settings, args []string, stderr 
 	if len(args) == 0 {
 		return 2, errors.New("engines needs a command: devstack engines -- go test ./…")
 	}
-	wanted := engines.Wanted{MySQL: os.Getenv(testMySQL) == "", Redis: true, RealMySQL: s.RealMySQL, Distributions: s.Distributions,
-		Kafka: s.Pipeline && os.Getenv(testKafka) == "", Elasticsearch: s.Pipeline && os.Getenv(testES) == ""}
+	wanted := engines.Wanted{
+		MySQL:         os.Getenv(testMySQL) == "",
+		Redis:         true,
+		RealMySQL:     s.RealMySQL,
+		Distributions: s.Distributions,
+		Kafka:         s.Pipeline && os.Getenv(testKafka) == "",
+		Elasticsearch: s.Pipeline && os.Getenv(testES) == "",
+	}
 	if err := engines.Install(ctx, wanted, stderr); err != nil {
 		return 1, err
 	}
@@ -135,7 +141,12 @@ func (t *testEngines) addMySQL(wanted engines.Wanted) error {
 	if err != nil {
 		return err
 	}
-	engine.Spec.Command = append(engine.Spec.Command, "--ssl-ca="+certificate.CA, "--ssl-cert="+certificate.Cert, "--ssl-key="+certificate.Key)
+	engine.Spec.Command = append(
+		engine.Spec.Command,
+		"--ssl-ca="+certificate.CA,
+		"--ssl-cert="+certificate.Cert,
+		"--ssl-key="+certificate.Key,
+	)
 	t.add(engine, testMySQL, fmt.Sprintf("root@tcp(127.0.0.1:%d)/", at.Port))
 	t.env = append(t.env, testMySQLTLS+"="+filepath.Dir(certificate.CA))
 	return nil
@@ -173,7 +184,11 @@ func (t *testEngines) addKafka(java engines.Java) error {
 		return err
 	}
 	controller, err := t.ports.take()
-	t.add(engines.Kafka(at, engines.KafkaListeners{ControllerPort: controller}, java), testKafka, fmt.Sprintf("127.0.0.1:%d", at.Port))
+	t.add(
+		engines.Kafka(at, engines.KafkaListeners{ControllerPort: controller}, java),
+		testKafka,
+		fmt.Sprintf("127.0.0.1:%d", at.Port),
+	)
 	return err
 }
 

@@ -23,9 +23,16 @@ func run(ctx context.Context, s settings.Settings, stdout io.Writer) (int, error
 	if !s.Pipeline {
 		services = roster.WithoutPipeline(services)
 	}
-	err = stack.Run(ctx, stack.Config{Settings: s, Services: services, Binary: binary, Caller: os.Environ(), Out: stdout, Now: time.Now})
+	err = stack.Run(
+		ctx,
+		stack.Config{Settings: s, Services: services, Binary: binary, Caller: os.Environ(), Out: stdout, Now: time.Now},
+	)
 	if errors.Is(err, stack.ErrRunning) {
-		return stack.ExitRunning, fmt.Errorf("%w in %s: end it with make stack-down, or set LAB_DIR and LAB_PORT_BASE for a second one", err, s.Dir)
+		return stack.ExitRunning, fmt.Errorf(
+			"%w in %s: end it with make stack-down, or set LAB_DIR and LAB_PORT_BASE for a second one",
+			err,
+			s.Dir,
+		)
 	}
 	return 0, err
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 )
 
-// printInternalToken prints a token for the gateway's internal listener, or for the gRPC port of the service after --for.
+// printInternalToken prints a token for the gateway's internal listener, or for the gRPC port of the service after
+// --for.
 func printInternalToken(s settings.Settings, args []string, stdout io.Writer) (int, error) {
 	callee, err := calleeOf(args)
 	if err != nil {
@@ -40,7 +41,10 @@ func calleeOf(args []string) (string, error) {
 		return "", fmt.Errorf("print-internal-token: %w; use devstack print-internal-token --for SERVICE", err)
 	}
 	if flags.NArg() > 0 {
-		return "", fmt.Errorf("print-internal-token: %q is not understood; use devstack print-internal-token --for SERVICE", flags.Arg(0))
+		return "", fmt.Errorf(
+			"print-internal-token: %q is not understood; use devstack print-internal-token --for SERVICE",
+			flags.Arg(0),
+		)
 	}
 	known := []string{secrets.Gateway}
 	for _, service := range roster.Table() {
@@ -49,7 +53,9 @@ func calleeOf(args []string) (string, error) {
 		}
 	}
 	if !slices.Contains(known, *callee) {
-		return "", errors.New("print-internal-token: there is no service " + *callee + "; services are " + strings.Join(known, ", "))
+		return "", errors.New(
+			"print-internal-token: there is no service " + *callee + "; services are " + strings.Join(known, ", "),
+		)
 	}
 	return *callee, nil
 }

@@ -87,7 +87,16 @@ func makeModules(ctx context.Context, tools Tools, dir string) error {
 	if err != nil {
 		return err
 	}
-	return run(ctx, tools.Jar, "--create", "--file", filepath.Join(analysis, "labplatform-search.jar"), "-C", filepath.Join(dir, "module"), ".")
+	return run(
+		ctx,
+		tools.Jar,
+		"--create",
+		"--file",
+		filepath.Join(analysis, "labplatform-search.jar"),
+		"-C",
+		filepath.Join(dir, "module"),
+		".",
+	)
 }
 
 // makeModule's descriptor names no Java module, so that its jars load from a class path.
@@ -96,7 +105,13 @@ func makeModule(dir, name, class string) (string, error) {
 	if err := os.MkdirAll(module, 0o755); err != nil {
 		return "", err
 	}
-	descriptor := fmt.Sprintf("name=%s\ndescription=%s\nversion=%s\nelasticsearch.version=%s\njava.version=17\nclassname=%s\n",
-		name, name, elasticsearchVersion, elasticsearchVersion, class)
+	descriptor := fmt.Sprintf(
+		"name=%s\ndescription=%s\nversion=%s\nelasticsearch.version=%s\njava.version=17\nclassname=%s\n",
+		name,
+		name,
+		elasticsearchVersion,
+		elasticsearchVersion,
+		class,
+	)
 	return module, os.WriteFile(filepath.Join(module, "plugin-descriptor.properties"), []byte(descriptor), 0o644)
 }

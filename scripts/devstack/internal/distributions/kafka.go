@@ -17,8 +17,8 @@ import (
 //go:embed kafka
 var kafkaFiles embed.FS
 
-// Kafka is the broker, Kafka Connect and the Debezium connectors of MariaDB and MySQL. Its folder holds jars/, the class path of
-// the first two, and plugins/, Connect's plugin.path.
+// Kafka is the broker, Kafka Connect and the Debezium connectors of MariaDB and MySQL. Its folder holds jars/, the
+// class path of the first two, and plugins/, Connect's plugin.path.
 func Kafka() Distribution {
 	return Distribution{Name: "kafka", Version: "4.3.1", files: subtree(kafkaFiles, "kafka"), build: buildKafka}
 }

@@ -52,8 +52,14 @@ func ConnectorsRun(ctx context.Context, url string, names []string) (held []stri
 
 func writeWorker(place Place, brokers string, java Java) error {
 	text, err := connectors.Worker{
-		Brokers: brokers, Listener: "http://" + local(place.Port), AdvertisedHost: "127.0.0.1", PluginPath: filepath.Join(java.Kafka, "plugins"),
-		Replication: 1, OffsetPartitions: 1, StatusPartitions: 1, SessionTimeoutMS: 6000,
+		Brokers:          brokers,
+		Listener:         "http://" + local(place.Port),
+		AdvertisedHost:   "127.0.0.1",
+		PluginPath:       filepath.Join(java.Kafka, "plugins"),
+		Replication:      1,
+		OffsetPartitions: 1,
+		StatusPartitions: 1,
+		SessionTimeoutMS: 6000,
 	}.Properties()
 	if err != nil {
 		return fmt.Errorf("worker configuration: %w", err)

@@ -19,15 +19,35 @@ const elasticsearchHeapMiB = 512
 // Elasticsearch describes one node; transportPort is the other port that it opens. An index is only made by name:
 // a write to one that is missing must fail.
 func Elasticsearch(place Place, transportPort int, java Java) Engine {
-	run := jvm{heapMiB: elasticsearchHeapMiB, main: "labplatform.search.SearchNode",
-		flags:     []string{"-XX:+UseG1GC", "-Duser.timezone=UTC", "-Dio.netty.noUnsafe=true", "-Dio.netty.allocator.numDirectArenas=0", "-Dlog4j2.disableJmx=true"},
+	run := jvm{
+		heapMiB: elasticsearchHeapMiB,
+		main:    "labplatform.search.SearchNode",
+		flags: []string{
+			"-XX:+UseG1GC",
+			"-Duser.timezone=UTC",
+			"-Dio.netty.noUnsafe=true",
+			"-Dio.netty.allocator.numDirectArenas=0",
+			"-Dlog4j2.disableJmx=true",
+		},
 		classPath: []string{filepath.Join(java.Elasticsearch, "classes"), filepath.Join(java.Elasticsearch, "lib", "*")},
 		args: []string{
-			"path.home=" + filepath.Join(java.Elasticsearch, "home"), "path.data=" + place.Data, "path.logs=" + filepath.Dir(place.Log),
-			"cluster.name=lab", "node.name=lab-1", "discovery.type=single-node", "network.host=127.0.0.1",
-			"http.port=" + strconv.Itoa(place.Port), "transport.port=" + strconv.Itoa(transportPort),
-			"action.auto_create_index=false", "cluster.routing.allocation.disk.threshold_enabled=false", "logger.level=warn",
-		}}
+			"path.home=" + filepath.Join(
+				java.Elasticsearch,
+				"home",
+			),
+			"path.data=" + place.Data,
+			"path.logs=" + filepath.Dir(place.Log),
+			"cluster.name=lab",
+			"node.name=lab-1",
+			"discovery.type=single-node",
+			"network.host=127.0.0.1",
+			"http.port=" + strconv.Itoa(place.Port),
+			"transport.port=" + strconv.Itoa(transportPort),
+			"action.auto_create_index=false",
+			"cluster.routing.allocation.disk.threshold_enabled=false",
+			"logger.level=warn",
+		},
+	}
 	health := "http://" + local(place.Port) + "/_cluster/health?wait_for_status=yellow&timeout=1s"
 	return Engine{
 		Spec:    process.Spec{Name: "elasticsearch", Command: run.command(java.Program), LogFile: place.Log},
@@ -64,7 +84,12 @@ func get(ctx context.Context, url string) ([]byte, error) {
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("GET %s answers %d %s", url, response.StatusCode, strings.TrimSpace(string(body[:min(len(body), 256)])))
+		return nil, fmt.Errorf(
+			"GET %s answers %d %s",
+			url,
+			response.StatusCode,
+			strings.TrimSpace(string(body[:min(len(body), 256)])),
+		)
 	}
 	return body, err
 }

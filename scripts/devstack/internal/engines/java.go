@@ -85,7 +85,13 @@ type jvm struct {
 }
 
 func (j jvm) command(program string) []string {
-	command := []string{program, "-Xms64m", "-Xmx" + strconv.Itoa(j.heapMiB) + "m", "-XX:+ExitOnOutOfMemoryError", "-Dfile.encoding=UTF-8"}
+	command := []string{
+		program,
+		"-Xms64m",
+		"-Xmx" + strconv.Itoa(j.heapMiB) + "m",
+		"-XX:+ExitOnOutOfMemoryError",
+		"-Dfile.encoding=UTF-8",
+	}
 	command = append(command, j.flags...)
 	return append(append(command, "-cp", strings.Join(j.classPath, ":"), j.main), j.args...)
 }
@@ -93,8 +99,13 @@ func (j jvm) command(program string) []string {
 // kafkaFlags: warnings and worse on stderr, with the time, in UTC.
 func kafkaFlags() []string {
 	const logger = "-Dorg.slf4j.simpleLogger."
-	return []string{"-XX:+UseSerialGC", "-Duser.timezone=UTC", logger + "defaultLogLevel=warn", logger + "showDateTime=true",
-		logger + "dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"}
+	return []string{
+		"-XX:+UseSerialGC",
+		"-Duser.timezone=UTC",
+		logger + "defaultLogLevel=warn",
+		logger + "showDateTime=true",
+		logger + "dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS'Z'",
+	}
 }
 
 func kafkaClassPath(java Java) []string { return []string{filepath.Join(java.Kafka, "jars", "*")} }

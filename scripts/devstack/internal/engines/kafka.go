@@ -26,7 +26,13 @@ const kafkaHeapMiB = 384
 
 // Kafka describes one broker. Its configuration is beside its data.
 func Kafka(place Place, listeners KafkaListeners, java Java) Engine {
-	run := jvm{heapMiB: kafkaHeapMiB, flags: kafkaFlags(), classPath: kafkaClassPath(java), main: "kafka.Kafka", args: []string{place.properties()}}
+	run := jvm{
+		heapMiB:   kafkaHeapMiB,
+		flags:     kafkaFlags(),
+		classPath: kafkaClassPath(java),
+		main:      "kafka.Kafka",
+		args:      []string{place.properties()},
+	}
 	return Engine{
 		Spec:    process.Spec{Name: "kafka", Command: run.command(java.Program), LogFile: place.Log},
 		Prepare: func(ctx context.Context) error { return prepareKafka(ctx, place, listeners, java) },
@@ -79,7 +85,8 @@ func writeKafkaProperties(file, data string, port int, listeners KafkaListeners)
 	if advertised == "" {
 		advertised = local(port)
 	}
-	text := strings.NewReplacer("${broker}", local(port), "${advertised}", advertised, "${controller}", local(listeners.ControllerPort), "${data}", data).
+	text := strings.NewReplacer("${broker}", local(port), "${advertised}", advertised,
+		"${controller}", local(listeners.ControllerPort), "${data}", data).
 		Replace(kafkaTemplate)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
@@ -111,7 +118,9 @@ func pingKafka(ctx context.Context, addr string) error {
 	request = binary.BigEndian.AppendUint32(request, correlation)
 	request = binary.BigEndian.AppendUint16(request, nobody)
 	request = binary.BigEndian.AppendUint32(request, noTopics)
-	if _, err := connection.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(request))), request...)); err != nil {
+	if _, err := connection.Write(
+		append(binary.BigEndian.AppendUint32(nil, uint32(len(request))), request...),
+	); err != nil {
 		return err
 	}
 	var answer struct{ Size, Correlation, Brokers uint32 }

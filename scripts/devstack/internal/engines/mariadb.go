@@ -36,8 +36,18 @@ func MariaDB(place Place, durability Durability) (Engine, error) {
 	if err != nil {
 		return Engine{}, err
 	}
-	args := append([]string{server, "--no-defaults", "--datadir=" + place.Data, "--socket=" + socketPath(place.Data),
-		"--pid-file=" + filepath.Join(place.Data, "mariadbd.pid"), "--tmpdir=" + scratch(place.Data), "--port=" + strconv.Itoa(place.Port)}, serverOptions()...)
+	args := append([]string{
+		server,
+		"--no-defaults",
+		"--datadir=" + place.Data,
+		"--socket=" + socketPath(place.Data),
+		"--pid-file=" + filepath.Join(
+			place.Data,
+			"mariadbd.pid",
+		),
+		"--tmpdir=" + scratch(place.Data),
+		"--port=" + strconv.Itoa(place.Port),
+	}, serverOptions()...)
 	args = append(args, durabilityOptions(durability)...)
 	args = append(args, runAs()...)
 	return Engine{
@@ -86,10 +96,16 @@ func installDatabase(ctx context.Context, place Place) error {
 		return err
 	}
 	work := place.Data + ".new"
-	if err := errors.Join(os.RemoveAll(work), os.RemoveAll(place.Data), os.MkdirAll(filepath.Dir(work), 0o755)); err != nil {
+	if err := errors.Join(
+		os.RemoveAll(work),
+		os.RemoveAll(place.Data),
+		os.MkdirAll(filepath.Dir(work), 0o755),
+	); err != nil {
 		return err
 	}
-	args := append([]string{"--no-defaults", "--datadir=" + work, "--auth-root-authentication-method=normal", "--skip-test-db"}, runAs()...)
+	args := append(
+		[]string{"--no-defaults", "--datadir=" + work, "--auth-root-authentication-method=normal", "--skip-test-db"},
+		runAs()...)
 	cmd := exec.CommandContext(ctx, install, args...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+scratch(place.Data))
 	process.Tie(cmd)

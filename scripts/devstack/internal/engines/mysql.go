@@ -52,10 +52,20 @@ func mysqlServer(distributions string) ([]string, error) {
 		return nil, errors.New("MySQL is not fetched")
 	}
 	share := filepath.Join(usr, "share", "mysql")
-	return []string{loaders[0], "--library-path", filepath.Dir(loaders[0]), filepath.Join(usr, "sbin", "mysqld"), "--no-defaults",
-		"--basedir=" + usr, "--lc-messages-dir=" + share, "--character-sets-dir=" + filepath.Join(share, "charsets"),
-		"--plugin-dir=" + filepath.Join(usr, "lib", "mysql", "plugin"), "--secure-file-priv=NULL",
-		"--character-set-server=utf8mb4", "--collation-server=utf8mb4_unicode_ci"}, nil
+	return []string{
+		loaders[0],
+		"--library-path",
+		filepath.Dir(loaders[0]),
+		filepath.Join(usr, "sbin", "mysqld"),
+		"--no-defaults",
+		"--basedir=" + usr,
+		"--lc-messages-dir=" + share,
+		"--character-sets-dir=" + filepath.Join(share, "charsets"),
+		"--plugin-dir=" + filepath.Join(usr, "lib", "mysql", "plugin"),
+		"--secure-file-priv=NULL",
+		"--character-set-server=utf8mb4",
+		"--collation-server=utf8mb4_unicode_ci",
+	}, nil
 }
 
 // MySQL describes a private MySQL server with row-based binary log and GTIDs; root has no password over TCP on
@@ -66,11 +76,31 @@ func MySQL(place Place, durability Durability, distributions string) (Engine, er
 		return Engine{}, err
 	}
 	server = append(append(server, "--tmpdir="+scratch(place.Data)), runAs()...)
-	args := append(append([]string{}, server...), "--datadir="+place.Data, "--socket=", "--port="+strconv.Itoa(place.Port),
-		"--pid-file="+filepath.Join(place.Data, "mysqld.pid"), "--init-file="+initFile(place.Data), "--bind-address=127.0.0.1",
-		"--skip-name-resolve", "--mysqlx=OFF", "--server-id=1", "--log-bin=binlog", "--binlog-row-image=FULL",
-		"--binlog-expire-logs-seconds=172800", "--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--max-connections=400",
-		"--max-allowed-packet=64M", "--innodb-buffer-pool-size=192M", "--innodb-redo-log-capacity=192M", "--performance-schema=OFF")
+	args := append(
+		append([]string{}, server...),
+		"--datadir="+place.Data,
+		"--socket=",
+		"--port="+strconv.Itoa(place.Port),
+		"--pid-file="+filepath.Join(
+			place.Data,
+			"mysqld.pid",
+		),
+		"--init-file="+initFile(place.Data),
+		"--bind-address=127.0.0.1",
+		"--skip-name-resolve",
+		"--mysqlx=OFF",
+		"--server-id=1",
+		"--log-bin=binlog",
+		"--binlog-row-image=FULL",
+		"--binlog-expire-logs-seconds=172800",
+		"--gtid-mode=ON",
+		"--enforce-gtid-consistency=ON",
+		"--max-connections=400",
+		"--max-allowed-packet=64M",
+		"--innodb-buffer-pool-size=192M",
+		"--innodb-redo-log-capacity=192M",
+		"--performance-schema=OFF",
+	)
 	if durability == Volatile {
 		args = append(args, "--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0")
 	}

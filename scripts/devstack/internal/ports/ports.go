@@ -81,7 +81,10 @@ func Parse(base string) (Plan, error) {
 	}
 	number, err := strconv.Atoi(base)
 	if err != nil || number < 1024 || number > 65435 {
-		return Plan{}, fmt.Errorf("LAB_PORT_BASE is %q: give a number from 1024 to 65435, or unset it for the documented ports", base)
+		return Plan{}, fmt.Errorf(
+			"LAB_PORT_BASE is %q: give a number from 1024 to 65435, or unset it for the documented ports",
+			base,
+		)
 	}
 	return Plan{base: number}, nil
 }

@@ -17,5 +17,10 @@ func RequireFreePort(ctx context.Context, port int, purpose string) error {
 	if pid := PortOwner(port); pid != 0 {
 		owner = fmt.Sprintf("process %d (%s)", pid, CommandLine(pid))
 	}
-	return fmt.Errorf("port %d (%s) is in use by %s: end it, or set LAB_PORT_BASE to move this stack", port, purpose, owner)
+	return fmt.Errorf(
+		"port %d (%s) is in use by %s: end it, or set LAB_PORT_BASE to move this stack",
+		port,
+		purpose,
+		owner,
+	)
 }

@@ -39,7 +39,12 @@ func Build(ctx context.Context, root, directory string, services []Service, out 
 	stop := progress.Every(buildReport, out, func() string {
 		return fmt.Sprintf("building %s: %d packages compiled, %.0f s", list, compiled.Load(), time.Since(begin).Seconds())
 	})
-	output, err := goBuild(ctx, root, append([]string{"build", "-v", "-o", directory + string(filepath.Separator)}, packages...), &compiled)
+	output, err := goBuild(
+		ctx,
+		root,
+		append([]string{"build", "-v", "-o", directory + string(filepath.Separator)}, packages...),
+		&compiled,
+	)
 	stop()
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -47,7 +52,13 @@ func Build(ctx context.Context, root, directory string, services []Service, out 
 	if err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, output)
 	}
-	fmt.Fprintf(out, "built %d services in %.1f s (%d packages compiled)\n", len(services), time.Since(begin).Seconds(), compiled.Load())
+	fmt.Fprintf(
+		out,
+		"built %d services in %.1f s (%d packages compiled)\n",
+		len(services),
+		time.Since(begin).Seconds(),
+		compiled.Load(),
+	)
 	return nil
 }
 

@@ -70,7 +70,9 @@ func (s Service) Environment(stack Stack, caller []string) Env {
 // common is what every service gets under its own prefix. Nothing balances load here, so a stop need not drain.
 func (s Service) common(stack Stack) (fixed, defaults Env) {
 	fixed = Env{
-		"HOST": "127.0.0.1", s.portVar(): strconv.Itoa(stack.Ports.Port(s.Admin)), "SERVICE_TOKEN_SECRET": stack.Secrets.Service,
+		"HOST":                 "127.0.0.1",
+		s.portVar():            strconv.Itoa(stack.Ports.Port(s.Admin)),
+		"SERVICE_TOKEN_SECRET": stack.Secrets.Service,
 	}
 	if s.GRPC != "" {
 		fixed["GRPC_PORT"] = strconv.Itoa(stack.Ports.Port(s.GRPC))
@@ -79,7 +81,15 @@ func (s Service) common(stack Stack) (fixed, defaults Env) {
 		maps.Copy(fixed, stack.stores())
 	}
 	maps.Copy(fixed, s.callees(stack))
-	return fixed.prefixed(s.Prefix), Env{"ENVIRONMENT": "dev", "LOG_LEVEL": "INFO", "DRAIN_DELAY_SECONDS": "0"}.prefixed(s.Prefix)
+	return fixed.prefixed(
+			s.Prefix,
+		), Env{
+			"ENVIRONMENT":         "dev",
+			"LOG_LEVEL":           "INFO",
+			"DRAIN_DELAY_SECONDS": "0",
+		}.prefixed(
+			s.Prefix,
+		)
 }
 
 // callees names the services that this one calls and that this stack starts.
@@ -97,9 +107,17 @@ func (s Service) callees(stack Stack) Env {
 func (s Stack) stores() Env {
 	host, port, _ := net.SplitHostPort(s.RedisAddr)
 	return Env{
-		"DB_HOST": s.MySQL.Host, "DB_PORT": s.MySQL.Port, "DB_USER": s.MySQL.User, "DB_PASSWORD": s.MySQL.Password, "DB_DATABASE": s.MySQL.Database,
-		"KV_HOST": host, "KV_PORT": port, "KV_CONNECTION_TYPE": "standalone",
-		"JWT_SECRET": s.Secrets.Mobile, "PY2_JWT_SECRET": s.Secrets.Legacy, "EPHEMERAL_JWT_SECRET": s.Secrets.Ephemeral,
+		"DB_HOST":              s.MySQL.Host,
+		"DB_PORT":              s.MySQL.Port,
+		"DB_USER":              s.MySQL.User,
+		"DB_PASSWORD":          s.MySQL.Password,
+		"DB_DATABASE":          s.MySQL.Database,
+		"KV_HOST":              host,
+		"KV_PORT":              port,
+		"KV_CONNECTION_TYPE":   "standalone",
+		"JWT_SECRET":           s.Secrets.Mobile,
+		"PY2_JWT_SECRET":       s.Secrets.Legacy,
+		"EPHEMERAL_JWT_SECRET": s.Secrets.Ephemeral,
 	}
 }
 
@@ -135,15 +153,23 @@ func gatewayEnv(stack Stack) (fixed, defaults Env) {
 	return fixed, nil
 }
 
-// cdcEnv: on one machine there is one copy of everything. The one consumer has a name in its group, so that after a crash
-// nobody waits for its session to end.
+// cdcEnv: on one machine there is one copy of everything. The one consumer has a name in its group, so that after a
+// crash nobody waits for its session to end.
 func cdcEnv(stack Stack) (fixed, defaults Env) {
 	return Env{
-			"CDC_KAFKA_BROKERS": stack.KafkaBrokers, "CDC_CONNECT_URL": stack.ConnectURL, "CDC_ES_URL": stack.Elasticsearch,
-			"CDC_TOPIC_PREFIX": stack.TopicPrefix(), "CDC_TOPIC_REPLICATION": "1", "CDC_TOPIC_MIN_INSYNC": "1", "CDC_INDEX_REPLICAS": "0",
+			"CDC_KAFKA_BROKERS":     stack.KafkaBrokers,
+			"CDC_CONNECT_URL":       stack.ConnectURL,
+			"CDC_ES_URL":            stack.Elasticsearch,
+			"CDC_TOPIC_PREFIX":      stack.TopicPrefix(),
+			"CDC_TOPIC_REPLICATION": "1",
+			"CDC_TOPIC_MIN_INSYNC":  "1",
+			"CDC_INDEX_REPLICAS":    "0",
 		}, Env{
-			"CDC_CONNECTOR_DB_HOST": stack.MySQL.Host, "CDC_CONNECTOR_DB_PORT": stack.MySQL.Port, "CDC_CONNECTOR_DB_USER": ConnectorUser,
-			"CDC_CONNECTOR_DB_PASSWORD": stack.Secrets.Connector, "CDC_GROUP_INSTANCE_ID": "cdc-1",
+			"CDC_CONNECTOR_DB_HOST":     stack.MySQL.Host,
+			"CDC_CONNECTOR_DB_PORT":     stack.MySQL.Port,
+			"CDC_CONNECTOR_DB_USER":     ConnectorUser,
+			"CDC_CONNECTOR_DB_PASSWORD": stack.Secrets.Connector,
+			"CDC_GROUP_INSTANCE_ID":     "cdc-1",
 		}
 }
 

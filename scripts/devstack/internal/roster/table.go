@@ -24,7 +24,8 @@ type Service struct {
 	Pipeline bool     // runs only together with Kafka, Kafka Connect and Elasticsearch
 	Callees  []string // services that it calls; it gets the addresses of those that the stack starts
 
-	// Env adds what only this service gets; fixed values win over the caller's environment, defaults do not. It may be nil.
+	// Env adds what only this service gets; fixed values win over the caller's environment, defaults do not. It may be
+	// nil.
 	Env func(Stack) (fixed, defaults Env)
 }
 
@@ -41,18 +42,64 @@ func Table() []Service {
 			Admin: ports.BillSplitAdmin, Migrates: true, Callees: []string{"cdc"}},
 		{Name: "callout", Package: "./services/callout/cmd/callout", Prefix: "CALLOUT", GRPC: ports.CalloutGRPC,
 			Admin: ports.CalloutAdmin, Migrates: true, Callees: []string{"taskqueue", "notifications"}, Env: calloutEnv},
-		{Name: "cdc", Package: "./services/cdc/cmd/cdc", Prefix: "CDC", GRPC: ports.CDCGRPC, Admin: ports.CDCHTTP, Migrates: true, Pipeline: true,
-			Internal: true, Env: cdcEnv},
-		{Name: "cellcounter", Package: "./services/cellcounter/cmd/cellcounter", Prefix: "CELL_COUNTER", GRPC: ports.CellCounterGRPC,
-			Admin: ports.CellCounterAdmin, Migrates: true},
-		{Name: "externaledit", Package: "./services/externaledit/cmd/externaledit", Prefix: "EXTERNAL_EDIT", GRPC: ports.ExternalEditGRPC,
-			Admin: ports.ExternalEditAdmin, Migrates: true, Env: externalEditEnv},
-		{Name: "notifications", Package: "./services/notifications/cmd/notifications", Prefix: "NOTIFICATIONS", GRPC: ports.NotificationsGRPC,
-			Admin: ports.NotificationsAdmin, Migrates: true, Callees: []string{"taskqueue"}, Env: notificationsEnv},
-		{Name: "rerun", Package: "./services/rerun/cmd/rerun", Prefix: "RERUN", GRPC: ports.RerunGRPC,
-			Admin: ports.RerunAdmin, Migrates: true, Callees: []string{"taskqueue", "callout", "cdc", "externaledit"}, Env: rerunEnv},
-		{Name: "search", Package: "./services/search/cmd/search", Prefix: "SEARCH", GRPC: ports.SearchGRPC, Admin: ports.SearchHTTP, PortVar: "PORT",
-			Pipeline: true, Env: searchEnv},
+		{
+			Name:     "cdc",
+			Package:  "./services/cdc/cmd/cdc",
+			Prefix:   "CDC",
+			GRPC:     ports.CDCGRPC,
+			Admin:    ports.CDCHTTP,
+			Migrates: true,
+			Pipeline: true,
+			Internal: true,
+			Env:      cdcEnv,
+		},
+		{
+			Name:     "cellcounter",
+			Package:  "./services/cellcounter/cmd/cellcounter",
+			Prefix:   "CELL_COUNTER",
+			GRPC:     ports.CellCounterGRPC,
+			Admin:    ports.CellCounterAdmin,
+			Migrates: true,
+		},
+		{
+			Name:     "externaledit",
+			Package:  "./services/externaledit/cmd/externaledit",
+			Prefix:   "EXTERNAL_EDIT",
+			GRPC:     ports.ExternalEditGRPC,
+			Admin:    ports.ExternalEditAdmin,
+			Migrates: true,
+			Env:      externalEditEnv,
+		},
+		{
+			Name:     "notifications",
+			Package:  "./services/notifications/cmd/notifications",
+			Prefix:   "NOTIFICATIONS",
+			GRPC:     ports.NotificationsGRPC,
+			Admin:    ports.NotificationsAdmin,
+			Migrates: true,
+			Callees:  []string{"taskqueue"},
+			Env:      notificationsEnv,
+		},
+		{
+			Name:     "rerun",
+			Package:  "./services/rerun/cmd/rerun",
+			Prefix:   "RERUN",
+			GRPC:     ports.RerunGRPC,
+			Admin:    ports.RerunAdmin,
+			Migrates: true,
+			Callees:  []string{"taskqueue", "callout", "cdc", "externaledit"},
+			Env:      rerunEnv,
+		},
+		{
+			Name:     "search",
+			Package:  "./services/search/cmd/search",
+			Prefix:   "SEARCH",
+			GRPC:     ports.SearchGRPC,
+			Admin:    ports.SearchHTTP,
+			PortVar:  "PORT",
+			Pipeline: true,
+			Env:      searchEnv,
+		},
 		{Name: "taskqueue", Package: "./services/taskqueue/cmd/taskqueue", Prefix: "TASKQUEUE", GRPC: ports.TaskqueueGRPC,
 			Admin: ports.TaskqueueAdmin, Migrates: true, Env: taskqueueEnv},
 	}

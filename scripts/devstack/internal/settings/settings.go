@@ -35,7 +35,8 @@ type Settings struct {
 
 	Distributions string // LAB_DISTRIBUTIONS: where the programs of the Java engines are kept; stacks may share it
 
-	KafkaAdvertised string // LAB_KAFKA_ADVERTISED: where the stack's broker tells its clients to come, as host:port; "" means to itself
+	// KafkaAdvertised, LAB_KAFKA_ADVERTISED, is where the broker tells its clients to come, as host:port; "": to itself.
+	KafkaAdvertised string
 
 	// Engines that run outside of the stack; "" means that the stack starts its own.
 	MySQLDSN, RedisAddr, MongoURI, BlobURL string
@@ -52,9 +53,18 @@ func Load(dir string, getenv func(string) string) (Settings, error) {
 	if err != nil {
 		return Settings{}, err
 	}
-	s := Settings{Root: root, Bin: filepath.Join(root, ".bin"), Ports: plan, MySQLDSN: getenv("LAB_MYSQL_DSN"), RedisAddr: getenv("LAB_REDIS_ADDR"),
-		MongoURI: getenv("LAB_MONGO_URI"), BlobURL: getenv("LAB_BLOB_URL"),
-		KafkaBrokers: getenv("LAB_KAFKA_BROKERS"), ConnectURL: getenv("LAB_CONNECT_URL"), ESURL: getenv("LAB_ES_URL")}
+	s := Settings{
+		Root:         root,
+		Bin:          filepath.Join(root, ".bin"),
+		Ports:        plan,
+		MySQLDSN:     getenv("LAB_MYSQL_DSN"),
+		RedisAddr:    getenv("LAB_REDIS_ADDR"),
+		MongoURI:     getenv("LAB_MONGO_URI"),
+		BlobURL:      getenv("LAB_BLOB_URL"),
+		KafkaBrokers: getenv("LAB_KAFKA_BROKERS"),
+		ConnectURL:   getenv("LAB_CONNECT_URL"),
+		ESURL:        getenv("LAB_ES_URL"),
+	}
 	if s.Pipeline, err = parsePipeline(getenv("LAB_PIPELINE")); err != nil {
 		return Settings{}, err
 	}
@@ -70,7 +80,9 @@ func Load(dir string, getenv func(string) string) (Settings, error) {
 	if s.KafkaAdvertised, err = parseAddress("LAB_KAFKA_ADVERTISED", getenv); err != nil {
 		return Settings{}, err
 	}
-	if s.Distributions, err = filepath.Abs(or(getenv("LAB_DISTRIBUTIONS"), filepath.Join(s.Dir, "distributions"))); err != nil {
+	if s.Distributions, err = filepath.Abs(
+		or(getenv("LAB_DISTRIBUTIONS"), filepath.Join(s.Dir, "distributions")),
+	); err != nil {
 		return Settings{}, err
 	}
 	if s.BlobURL == "" {

@@ -13,14 +13,21 @@ import (
 // endpoints describes the stack that is up.
 func (r *running) endpoints() endpoints.Endpoints {
 	e := endpoints.Endpoints{
-		Gateway: r.stack.URL(ports.Gateway), GatewayInternal: r.stack.URL(ports.GatewayInternal),
-		TaskqueueOutbox: r.stack.URL(ports.TaskqueueAdmin) + "/outbox/",
-		MySQLDSN:        r.target, RedisAddr: r.stack.RedisAddr,
-		MongoURI: r.stack.MongoURI, MongoDatabase: r.stack.MongoDatabase, BlobURL: r.stack.BlobURL,
+		Gateway:              r.stack.URL(ports.Gateway),
+		GatewayInternal:      r.stack.URL(ports.GatewayInternal),
+		TaskqueueOutbox:      r.stack.URL(ports.TaskqueueAdmin) + "/outbox/",
+		MySQLDSN:             r.target,
+		RedisAddr:            r.stack.RedisAddr,
+		MongoURI:             r.stack.MongoURI,
+		MongoDatabase:        r.stack.MongoDatabase,
+		BlobURL:              r.stack.BlobURL,
 		InternalTokenCommand: []string{r.Binary, "--dir", r.Settings.Dir, "print-internal-token"},
 		JWTSecrets: endpoints.JWTSecrets{Mobile: r.stack.Secrets.Mobile, Legacy: r.stack.Secrets.Legacy,
 			Ephemeral: r.stack.Secrets.Ephemeral},
-		GRPC: map[string]string{}, PIDs: map[string]int{}, Commands: map[string][]string{}, Environ: map[string]map[string]string{},
+		GRPC:     map[string]string{},
+		PIDs:     map[string]int{},
+		Commands: map[string][]string{},
+		Environ:  map[string]map[string]string{},
 	}
 	if r.Settings.Pipeline {
 		e.KafkaBrokers, e.TopicPrefix = strings.Split(r.stack.KafkaBrokers, ","), r.stack.TopicPrefix()
@@ -51,11 +58,22 @@ func environ(env roster.Env) map[string]string {
 // printSummary says where everything is and how to try it.
 func (r *running) printSummary() {
 	_ = template.Must(template.New("summary").Parse(summary)).Execute(r.Out, map[string]any{
-		"Gateway": r.stack.URL(ports.Gateway), "Internal": r.stack.URL(ports.GatewayInternal),
-		"Outbox": r.stack.URL(ports.TaskqueueAdmin) + "/outbox/",
-		"MySQL":  r.target, "Redis": r.stack.RedisAddr, "Mongo": r.stack.MongoURI, "Blob": r.stack.BlobURL,
-		"Dir": r.Settings.Dir, "Logs": r.Settings.Log("*"), "Demo": r.Settings.Seed == settings.SeedDemo,
-		"Pipeline": r.Settings.Pipeline, "Search": r.stack.URL(ports.SearchHTTP), "Kafka": r.stack.KafkaBrokers, "Topics": r.stack.TopicPrefix(),
-		"Connect": r.stack.ConnectURL, "Elasticsearch": r.stack.Elasticsearch, "Token": strings.Join([]string{r.Binary, "--dir", r.Settings.Dir, "print-internal-token"}, " "),
+		"Gateway":       r.stack.URL(ports.Gateway),
+		"Internal":      r.stack.URL(ports.GatewayInternal),
+		"Outbox":        r.stack.URL(ports.TaskqueueAdmin) + "/outbox/",
+		"MySQL":         r.target,
+		"Redis":         r.stack.RedisAddr,
+		"Mongo":         r.stack.MongoURI,
+		"Blob":          r.stack.BlobURL,
+		"Dir":           r.Settings.Dir,
+		"Logs":          r.Settings.Log("*"),
+		"Demo":          r.Settings.Seed == settings.SeedDemo,
+		"Pipeline":      r.Settings.Pipeline,
+		"Search":        r.stack.URL(ports.SearchHTTP),
+		"Kafka":         r.stack.KafkaBrokers,
+		"Topics":        r.stack.TopicPrefix(),
+		"Connect":       r.stack.ConnectURL,
+		"Elasticsearch": r.stack.Elasticsearch,
+		"Token":         strings.Join([]string{r.Binary, "--dir", r.Settings.Dir, "print-internal-token"}, " "),
 	})
 }

@@ -24,7 +24,18 @@ const marker = ".devstack"
 
 // ours are the entries of LAB_DIR that the project's tools make.
 func ours() []string {
-	return []string{marker, "run", "logs", "data", "objects", "secrets.json", endpoints.File, "bench", "test-results", "distributions"}
+	return []string{
+		marker,
+		"run",
+		"logs",
+		"data",
+		"objects",
+		"secrets.json",
+		endpoints.File,
+		"bench",
+		"test-results",
+		"distributions",
+	}
 }
 
 // foreignEntries returns the entries of LAB_DIR that are not ours.

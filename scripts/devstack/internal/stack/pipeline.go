@@ -32,7 +32,10 @@ func (r *running) ownPipeline() []engines.Engine {
 	own := r.wanted()
 	var wanted []engines.Engine
 	connect := engines.Connect(r.place("connector", ports.Connector), r.stack.KafkaBrokers, r.java)
-	listeners := engines.KafkaListeners{ControllerPort: r.Settings.Ports.Port(ports.KafkaController), Advertised: r.Settings.KafkaAdvertised}
+	listeners := engines.KafkaListeners{
+		ControllerPort: r.Settings.Ports.Port(ports.KafkaController),
+		Advertised:     r.Settings.KafkaAdvertised,
+	}
 	switch kafka := engines.Kafka(r.place("kafka", ports.Kafka), listeners, r.java); {
 	case own.Kafka && own.Connect:
 		kafka.Then = &connect
@@ -89,7 +92,13 @@ func (r *running) awaitConnectors(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the connectors do not run: %w (%w); see %s and %s", err, context.Cause(ctx), r.Settings.Log("cdc"), r.Settings.Log("connector"))
+			return fmt.Errorf(
+				"the connectors do not run: %w (%w); see %s and %s",
+				err,
+				context.Cause(ctx),
+				r.Settings.Log("cdc"),
+				r.Settings.Log("connector"),
+			)
 		case <-ticker.C:
 		}
 	}
@@ -98,7 +107,10 @@ func (r *running) awaitConnectors(ctx context.Context) error {
 // admitConnectors makes the database user of the connectors, with what Debezium needs: to read, to hold the tables
 // still for the moment in which a snapshot begins, and to follow the binary log. It writes two tables of its own.
 func (r *running) admitConnectors(ctx context.Context) error {
-	given := slices.ContainsFunc(r.Caller, func(pair string) bool { return strings.HasPrefix(pair, "CDC_CONNECTOR_DB_USER=") })
+	given := slices.ContainsFunc(
+		r.Caller,
+		func(pair string) bool { return strings.HasPrefix(pair, "CDC_CONNECTOR_DB_USER=") },
+	)
 	if !r.captures() || given {
 		return nil
 	}
@@ -109,9 +121,16 @@ func (r *running) admitConnectors(ctx context.Context) error {
 	statements := connectorGrants(r.stack.MySQL.Database)
 	return execute(ctx, config, func(db *sql.DB) error {
 		for _, statement := range statements {
-			if _, err := db.ExecContext(ctx, strings.ReplaceAll(statement, "<password>", r.stack.Secrets.Connector)); err != nil {
-				return fmt.Errorf("the connectors' database user cannot be made: %w. Name one by CDC_CONNECTOR_DB_USER and CDC_CONNECTOR_DB_PASSWORD "+
-					"for which an administrator ran\n  %s", err, strings.Join(statements, ";\n  "))
+			if _, err := db.ExecContext(
+				ctx,
+				strings.ReplaceAll(statement, "<password>", r.stack.Secrets.Connector),
+			); err != nil {
+				return fmt.Errorf(
+					"the connectors' database user cannot be made: %w. Name one by CDC_CONNECTOR_DB_USER and CDC_CONNECTOR_DB_PASSWORD "+
+						"for which an administrator ran\n  %s",
+					err,
+					strings.Join(statements, ";\n  "),
+				)
 			}
 		}
 		return nil

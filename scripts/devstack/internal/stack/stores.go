@@ -81,7 +81,10 @@ func (r *running) prepareStores(ctx context.Context) error {
 	}
 	if r.Settings.RedisAddr != "" && !engines.RedisKeepsEverything(ctx, r.stack.RedisAddr) {
 		r.stack.FastQueue = true
-		fmt.Fprintln(r.Out, "the Redis of LAB_REDIS_ADDR lacks appendfsync always or noeviction: the task queue runs with TASKQUEUE_PROFILE=fast")
+		fmt.Fprintln(
+			r.Out,
+			"the Redis of LAB_REDIS_ADDR lacks appendfsync always or noeviction: the task queue runs with TASKQUEUE_PROFILE=fast",
+		)
 	}
 	if err := os.MkdirAll(r.Settings.Objects(), 0o755); err != nil {
 		return fmt.Errorf("object store: %w", err)
@@ -92,8 +95,16 @@ func (r *running) prepareStores(ctx context.Context) error {
 // wanted says which engines this stack starts itself.
 func (r *running) wanted() engines.Wanted {
 	s := r.Settings
-	return engines.Wanted{MySQL: s.MySQLDSN == "", RealMySQL: s.RealMySQL, Redis: s.RedisAddr == "", Distributions: s.Distributions,
-		Kafka: s.Pipeline && s.KafkaBrokers == "", Connect: s.Pipeline && s.ConnectURL == "", Elasticsearch: s.Pipeline && s.ESURL == ""}
+	return engines.Wanted{
+		MySQL:         s.MySQLDSN == "",
+		RealMySQL:     s.RealMySQL,
+		Redis:         s.RedisAddr == "",
+		Distributions: s.Distributions,
+		Kafka: s.Pipeline &&
+			s.KafkaBrokers == "",
+		Connect:       s.Pipeline && s.ConnectURL == "",
+		Elasticsearch: s.Pipeline && s.ESURL == "",
+	}
 }
 
 func (r *running) place(name string, port ports.Name) engines.Place {
@@ -168,7 +179,10 @@ func (r *running) createDatabase(ctx context.Context) error {
 	name := config.DBName
 	config.DBName = ""
 	if err := execute(ctx, config, func(db *sql.DB) error {
-		_, err := db.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS `"+name+"` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci")
+		_, err := db.ExecContext(
+			ctx,
+			"CREATE DATABASE IF NOT EXISTS `"+name+"` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci",
+		)
 		return err
 	}); err != nil {
 		return fmt.Errorf("create database %s: %w", name, err)

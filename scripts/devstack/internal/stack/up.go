@@ -69,7 +69,14 @@ func openLog(s settings.Settings) (*os.File, error) {
 }
 
 // follow copies the background process's log until endpoints.json is there.
-func follow(ctx context.Context, s settings.Settings, path string, background *os.Process, ended <-chan error, out io.Writer) error {
+func follow(
+	ctx context.Context,
+	s settings.Settings,
+	path string,
+	background *os.Process,
+	ended <-chan error,
+	out io.Writer,
+) error {
 	log, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("read log: %w", err)

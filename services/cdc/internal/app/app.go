@@ -59,7 +59,9 @@ func (b *builder) build() (err error) {
 	if b.counters, err = newCounters(b.Registry); err != nil {
 		return err
 	}
-	for _, step := range []func() error{b.openDatabase, b.openIndex, b.openConsumer, b.openSupervisor, b.openReconciler, b.openPurger, b.serve} {
+	for _, step := range []func() error{
+		b.openDatabase, b.openIndex, b.openConsumer, b.openSupervisor, b.openReconciler, b.openPurger, b.serve,
+	} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -78,7 +80,13 @@ func (b *builder) serve() error {
 		return err
 	})
 	mux := http.NewServeMux()
-	judge := &health.Health{Group: b.members, Status: b.consumer.Status(), Stores: b.Health, Clock: b.Clock, Phase: b.phase}
+	judge := &health.Health{
+		Group:  b.members,
+		Status: b.consumer.Status(),
+		Stores: b.Health,
+		Clock:  b.Clock,
+		Phase:  b.phase,
+	}
 	judge.Handle(mux)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(b.Registry, promhttp.HandlerOpts{Registry: b.Registry}))
 	b.cfg.Admin.Profiles(mux)

@@ -88,24 +88,42 @@ func Load(environ []string) (Config, error) {
 func (c *Config) Validate() error {
 	var problems []error
 	if c.PhaseOverride != "" && c.PhaseOverride != "running" && c.PhaseOverride != "migration" {
-		problems = append(problems, fmt.Errorf("PHASE_OVERRIDE is %q: give running or migration, or leave it empty", c.PhaseOverride))
+		problems = append(
+			problems,
+			fmt.Errorf("PHASE_OVERRIDE is %q: give running or migration, or leave it empty", c.PhaseOverride),
+		)
 	}
 	if c.Topics.Database() != c.DB.Database {
-		problems = append(problems, fmt.Errorf("TOPIC_PREFIX %q does not end in the database of DB_DATABASE, %q: the topics would be another database's",
-			c.Topics.Prefix, c.DB.Database))
+		problems = append(
+			problems,
+			fmt.Errorf("TOPIC_PREFIX %q does not end in the database of DB_DATABASE, %q: the topics would be another database's",
+				c.Topics.Prefix, c.DB.Database),
+		)
 	}
 	if c.Connect.Apply != applyAtStart && c.Connect.Apply != "never" {
 		problems = append(problems, fmt.Errorf("CONNECTORS_APPLY is %q: give start or never", c.Connect.Apply))
 	}
 	if u, err := url.Parse(c.Connect.URL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		problems = append(problems, errors.New("CONNECT_URL must be the address of Kafka Connect's REST, like http://connect:8083"))
+		problems = append(
+			problems,
+			errors.New("CONNECT_URL must be the address of Kafka Connect's REST, like http://connect:8083"),
+		)
 	}
 	if c.Purge.After <= c.Topics.Retention {
-		problems = append(problems, fmt.Errorf("PURGE_AFTER %s must be longer than TOPIC_RETENTION %s: an event that is still there could bring a deleted patient back",
-			c.Purge.After, c.Topics.Retention))
+		problems = append(
+			problems,
+			fmt.Errorf(
+				"PURGE_AFTER %s must be longer than TOPIC_RETENTION %s: an event that is still there could bring a deleted patient back",
+				c.Purge.After,
+				c.Topics.Retention,
+			),
+		)
 	}
 	if c.ReconcileEvery < 0 || c.Connect.Heartbeat <= 0 {
-		problems = append(problems, errors.New("RECONCILE_EVERY must not be negative and CONNECTOR_HEARTBEAT must be above zero"))
+		problems = append(
+			problems,
+			errors.New("RECONCILE_EVERY must not be negative and CONNECTOR_HEARTBEAT must be above zero"),
+		)
 	}
 	return errors.Join(problems...)
 }

@@ -17,14 +17,19 @@ import (
 // They make the verb's exit code tell that something is wrong.
 var (
 	errDiffers = errors.New("sources, user_meta and the index do not agree; --repair mends them")
-	errMending = errors.New("the repair has been sent and takes some seconds to arrive in the index; see with cdc reconcile, or wait for it with --repair --wait 2m")
-	errStill   = errors.New("sources, user_meta and the index still do not agree: is the pipeline up? See /ready and cdc connectors status")
+	errMending = errors.New(
+		"the repair has been sent and takes some seconds to arrive in the index; see with cdc reconcile, or wait for it with --repair --wait 2m",
+	)
+	errStill = errors.New(
+		"sources, user_meta and the index still do not agree: is the pipeline up? See /ready and cdc connectors status",
+	)
 )
 
 func reconcileVerb(out io.Writer) command.Verb {
 	var o reconcile.Options
 	return command.Verb{
-		Name: "reconcile", Summary: "Prove that sources, user_meta and the index agree, laboratory by laboratory; repair what does not.",
+		Name:    "reconcile",
+		Summary: "Prove that sources, user_meta and the index agree, laboratory by laboratory; repair what does not.",
 		Details: "What changes while it is compared is looked at again before it counts. The last line sums up, as in\n" +
 			"  12 laboratories, 200,000 patients, 0 differences\nExit 1 when something differs at the end.",
 		Flags: func(f *flag.FlagSet) {
@@ -66,7 +71,8 @@ const rebuildWorkers = 2
 func rebuildVerb(out io.Writer) command.Verb {
 	var rollback, discard bool
 	return command.Verb{
-		Name: "rebuild", Summary: "Make the search index anew without a moment in which searches lack anything.",
+		Name:    "rebuild",
+		Summary: "Make the search index anew without a moment in which searches lack anything.",
 		Details: "Makes the next index, has every change written to both, fills it from user_meta, proves it, and moves the alias in one step.\n" +
 			"The index before is kept. Killed at any point, it goes on when it is called again.",
 		Flags: func(f *flag.FlagSet) {
@@ -82,9 +88,19 @@ func rebuildVerb(out io.Writer) command.Verb {
 				return err
 			}
 			defer stores.close()
-			r := rebuild.New(rebuild.Deps{Index: stores.index, Rows: stores.rows, Writer: stores.writer, Versions: document.RevVersions{},
-				Proof: func(target string) rebuild.Proof { return stores.reconciler(target, reconcile.IndexOnly(stores.rows)) }, Wait: rebuild.DefaultWait, Workers: rebuildWorkers,
-				Clock: clock.System{}, Out: out})
+			r := rebuild.New(
+				rebuild.Deps{
+					Index:    stores.index,
+					Rows:     stores.rows,
+					Writer:   stores.writer,
+					Versions: document.RevVersions{},
+					Proof:    func(target string) rebuild.Proof { return stores.reconciler(target, reconcile.IndexOnly(stores.rows)) },
+					Wait:     rebuild.DefaultWait,
+					Workers:  rebuildWorkers,
+					Clock:    clock.System{},
+					Out:      out,
+				},
+			)
 			return stores.lead(ctx, "rebuild", func(ctx context.Context) error {
 				switch {
 				case rollback:

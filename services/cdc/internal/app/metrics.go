@@ -15,7 +15,14 @@ import (
 
 // tables are the values of the label topic: the tables whose topics are consumed, and other.
 func tables() []string {
-	return []string{change.UserDetails, change.Billing, change.LabReportRelation, change.UserMeta, change.Heartbeat, "other"}
+	return []string{
+		change.UserDetails,
+		change.Billing,
+		change.LabReportRelation,
+		change.UserMeta,
+		change.Heartbeat,
+		"other",
+	}
 }
 
 // counters implements the observers of the pipeline. Every series exists from the start.
@@ -49,40 +56,75 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	c := &counters{
-		consumed:  vec("cdc_messages_consumed_total", "Records taken up; each ends in cdc_outcomes_total or cdc_messages_returned_total.", "topic"),
-		returned:  vec("cdc_messages_returned_total", "Records given back unmarked because their partition was taken away; they come again.", "topic"),
-		processed: vec("cdc_messages_processed_total", "Records that ended well: applied, superseded, coalesced or skipped.", "topic"),
-		failed:    vec("cdc_messages_failed_total", "Records whose first try failed, and records given up.", "topic"),
-		dead:      vec("cdc_messages_dlq_total", "Records written to the dead-letter topic.", "topic"),
-		retried:   vec("cdc_messages_retried_total", "Records tried again.", "topic"),
-		ended:     vec("cdc_outcomes_total", "Records by how they ended.", "topic", "outcome"),
-		skipped:   vec("cdc_skipped_total", "Records with nothing to do, by reason.", "reason"),
+		consumed: vec(
+			"cdc_messages_consumed_total",
+			"Records taken up; each ends in cdc_outcomes_total or cdc_messages_returned_total.",
+			"topic",
+		),
+		returned: vec(
+			"cdc_messages_returned_total",
+			"Records given back unmarked because their partition was taken away; they come again.",
+			"topic",
+		),
+		processed: vec(
+			"cdc_messages_processed_total",
+			"Records that ended well: applied, superseded, coalesced or skipped.",
+			"topic",
+		),
+		failed:  vec("cdc_messages_failed_total", "Records whose first try failed, and records given up.", "topic"),
+		dead:    vec("cdc_messages_dlq_total", "Records written to the dead-letter topic.", "topic"),
+		retried: vec("cdc_messages_retried_total", "Records tried again.", "topic"),
+		ended:   vec("cdc_outcomes_total", "Records by how they ended.", "topic", "outcome"),
+		skipped: vec("cdc_skipped_total", "Records with nothing to do, by reason.", "reason"),
 		letterFailures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "cdc_dead_letter_failures_total", Help: "Dead letters that could not be written at once."}),
 		batches: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "cdc_batch_records", Help: "Records in a batch.",
 			Buckets: []float64{1, 5, 20, 50, 100, 200, 500, 1000}}, []string{"topic"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "cdc_batch_seconds", Help: "From a batch's begin to its mark, retries included.",
-			Buckets: prometheus.ExponentialBuckets(0.005, 2, 13)}, []string{"topic"}),
-		rows:   vec("cdc_projection_rows_total", "Rows of user_meta that were computed: written, or equal to what was stored.", "result"),
-		early:  one("cdc_events_early_total", "Patients computed again because an event came before its row was readable."),
-		late:   one("cdc_events_late_total", "Patients to be computed again later because their rows stayed behind their events."),
+		seconds: prometheus.NewHistogramVec(
+			prometheus.HistogramOpts{Name: "cdc_batch_seconds", Help: "From a batch's begin to its mark, retries included.",
+				Buckets: prometheus.ExponentialBuckets(0.005, 2, 13)},
+			[]string{"topic"},
+		),
+		rows: vec(
+			"cdc_projection_rows_total",
+			"Rows of user_meta that were computed: written, or equal to what was stored.",
+			"result",
+		),
+		early: one("cdc_events_early_total", "Patients computed again because an event came before its row was readable."),
+		late: one(
+			"cdc_events_late_total",
+			"Patients to be computed again later because their rows stayed behind their events.",
+		),
 		capped: one("cdc_projection_capped_total", "Rows written with a list at its limit."),
-		bulkSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "cdc_bulk_seconds", Help: "Answered bulk requests.",
-			Buckets: prometheus.ExponentialBuckets(0.002, 2, 13)}),
+		bulkSeconds: prometheus.NewHistogram(
+			prometheus.HistogramOpts{Name: "cdc_bulk_seconds", Help: "Answered bulk requests.",
+				Buckets: prometheus.ExponentialBuckets(0.002, 2, 13)},
+		),
 		bulkOperations: one("cdc_bulk_operations_total", "Operations in answered bulk requests."),
 		resent:         vec("cdc_bulk_resent_total", "Operations sent again, by the index's word for why.", "kind"),
 		compared:       one("cdc_reconciled_patients_total", "Patients that the continuous proof has compared."),
-		differences:    vec("cdc_reconcile_differences_total", "Differences between sources, user_meta and index that stayed, and were sent for repair.", "kind"),
-		unsettled:      one("cdc_reconcile_unsettled_total", "Patients that changed at every look of the proof."),
-		purged:         one("cdc_stubs_purged_total", "Stubs deleted from the index because no event can come back against them."),
+		differences: vec(
+			"cdc_reconcile_differences_total",
+			"Differences between sources, user_meta and index that stayed, and were sent for repair.",
+			"kind",
+		),
+		unsettled: one("cdc_reconcile_unsettled_total", "Patients that changed at every look of the proof."),
+		purged: one(
+			"cdc_stubs_purged_total",
+			"Stubs deleted from the index because no event can come back against them.",
+		),
 		connectorUp: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cdc_connector_up",
 			Help: "1 while the connector runs, has tasks, and all of them run, else 0."}, []string{"connector"}),
 		taskState: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cdc_connector_task_state",
 			Help: "1 for the present state of a connector's task."}, []string{"connector", "task", "state"}),
 		restarts: vec("cdc_connector_restarts_total", "Restarts of failed connectors and tasks.", "connector"),
 	}
-	for _, v := range []prometheus.Collector{c.consumed, c.returned, c.processed, c.failed, c.dead, c.retried, c.ended, c.skipped, c.letterFailures, c.batches, c.seconds,
-		c.rows, c.early, c.late, c.capped, c.bulkSeconds, c.bulkOperations, c.resent, c.compared, c.differences, c.unsettled, c.purged, c.connectorUp, c.taskState, c.restarts} {
+	for _, v := range []prometheus.Collector{
+		c.consumed, c.returned, c.processed, c.failed, c.dead, c.retried, c.ended, c.skipped, c.letterFailures,
+		c.batches, c.seconds,
+		c.rows, c.early, c.late, c.capped, c.bulkSeconds, c.bulkOperations,
+		c.resent, c.compared, c.differences, c.unsettled, c.purged, c.connectorUp, c.taskState, c.restarts,
+	} {
 		if err := registry.Register(v); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}

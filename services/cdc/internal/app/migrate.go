@@ -15,10 +15,14 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/migrations"
 )
 
-// Migrate checks the platform's tables and makes what the pipeline stands on: its own tables, the topics, and the index with its
-// alias. It may be repeated and may run in several replicas at once.
+// Migrate checks the platform's tables and makes what the pipeline stands on: its own tables, the topics, and the index
+// with its alias. It may be repeated and may run in several replicas at once.
 func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
-	return errors.Join(migrateTables(ctx, cfg, log), broker.EnsureTopics(ctx, cfg.Kafka, cfg.Topics, connectors.Names(), log), migrateIndex(ctx, cfg, log))
+	return errors.Join(
+		migrateTables(ctx, cfg, log),
+		broker.EnsureTopics(ctx, cfg.Kafka, cfg.Topics, connectors.Names(), log),
+		migrateIndex(ctx, cfg, log),
+	)
 }
 
 func migrateTables(ctx context.Context, cfg Config, log *slog.Logger) error {
@@ -38,8 +42,11 @@ func migrateIndex(ctx context.Context, cfg Config, log *slog.Logger) error {
 		return fmt.Errorf("search index: %w", err)
 	}
 	if auto, err := store.AutoCreates(ctx); err == nil && auto { // whoever may not read the settings may still migrate
-		log.Warn("the cluster makes indexes by itself: a delete while the alias is missing would take its name; set action.auto_create_index to false",
-			"alias", cfg.Index.Alias)
+		log.Warn(
+			"the cluster makes indexes by itself: a delete while the alias is missing would take its name; set action.auto_create_index to false",
+			"alias",
+			cfg.Index.Alias,
+		)
 	}
 	log.Info("search index is there", "index", name)
 	return nil

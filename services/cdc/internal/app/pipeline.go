@@ -33,13 +33,19 @@ func (b *builder) openDatabase() (err error) {
 	if err = b.CheckDatabase("relational_database", b.cfg.DB, "user_meta", "cdc_progress"); err != nil {
 		return err
 	}
-	b.phases = phase.New(phase.Deps{Schema: mysql.NewSchema(b.db), Walk: walk{b}, Override: phase.Phase(b.cfg.PhaseOverride),
-		Interval: phase.DefaultInterval, Log: b.Log})
+	b.phases = phase.New(
+		phase.Deps{Schema: mysql.NewSchema(b.db), Walk: walk{b}, Override: phase.Phase(b.cfg.PhaseOverride),
+			Interval: phase.DefaultInterval, Log: b.Log},
+	)
 	b.rows = mysql.New(mysql.Deps{DB: b.db, Clock: b.Clock, Phases: b.phases})
 	b.late = materialize.NewPostponed(b.Clock)
-	b.users = materialize.NewRecomputer(materialize.Deps{Store: b.rows, Late: b.late, Observer: b.counters, Config: materialize.DefaultConfig()})
-	b.walker = materialize.NewWalker(materialize.WalkerDeps{Walks: b.rows, Phases: b.phases, Users: b.users, Chunk: walkChunk, Interval: walkEvery,
-		Log: b.Log})
+	b.users = materialize.NewRecomputer(
+		materialize.Deps{Store: b.rows, Late: b.late, Observer: b.counters, Config: materialize.DefaultConfig()},
+	)
+	b.walker = materialize.NewWalker(
+		materialize.WalkerDeps{Walks: b.rows, Phases: b.phases, Users: b.users, Chunk: walkChunk, Interval: walkEvery,
+			Log: b.Log},
+	)
 	b.Loop("phase", b.phases.Run)
 	b.Loop("walker", b.walker.Run)
 	b.Every("late patients", lateEvery, func(ctx context.Context) error { return b.late.RunOnce(ctx, b.users) })
@@ -53,26 +59,51 @@ func (b *builder) openIndex() error {
 	}
 	b.Close("search index", func(context.Context) error { return client.Close() })
 	b.index = elasticstore.New(client, b.cfg.Index)
-	b.writer = indexsync.NewWriter(indexsync.WriterDeps{Config: b.cfg.Bulk, Index: b.index, Observer: b.counters, Clock: b.Clock, Jitter: rand.Float64})
+	b.writer = indexsync.NewWriter(
+		indexsync.WriterDeps{Config: b.cfg.Bulk, Index: b.index, Observer: b.counters, Clock: b.Clock, Jitter: rand.Float64},
+	)
 	return nil
 }
 
 // syncer returns the sink that writes the index.
 func (b *builder) syncer() *indexsync.Sink {
-	return indexsync.NewSink(indexsync.Deps{Lookup: b.index, Writer: b.writer, Phases: b.phases, Tables: b.walker, Versions: document.RevVersions{}, Clock: b.Clock})
+	return indexsync.NewSink(
+		indexsync.Deps{
+			Lookup:   b.index,
+			Writer:   b.writer,
+			Phases:   b.phases,
+			Tables:   b.walker,
+			Versions: document.RevVersions{},
+			Clock:    b.Clock,
+		},
+	)
 }
 
 // openConsumer adds the consumer; the stores it writes to outlive it.
 func (b *builder) openConsumer() error {
 	producer := broker.NewProducer(b.cfg.Kafka)
 	b.Close("dead letters", producer.Close)
-	b.letters = &deadletter.Letters{Producer: producer, Clock: b.Clock, Records: broker.DeadLetters, Connectors: broker.ConnectorDeadLetters,
-		Group: broker.GroupID}
+	b.letters = &deadletter.Letters{
+		Producer:   producer,
+		Clock:      b.Clock,
+		Records:    broker.DeadLetters,
+		Connectors: broker.ConnectorDeadLetters,
+		Group:      broker.GroupID,
+	}
 	rows := materialize.NewSink(b.users, b.walker, b.Clock)
 	beats := &heartbeat.Sink{Progress: progress{b.rows}, Clock: b.Clock}
-	b.consumer = consume.New(consume.Deps{Config: b.cfg.Consume, DeadLetters: b.letters, Observer: b.counters, Clock: b.Clock, Jitter: rand.Float64,
-		Log: b.Log, Sinks: map[string]consume.Sink{change.UserDetails: rows, change.Billing: rows, change.LabReportRelation: rows,
-			change.UserMeta: b.syncer(), change.Heartbeat: beats}})
+	b.consumer = consume.New(
+		consume.Deps{
+			Config:      b.cfg.Consume,
+			DeadLetters: b.letters,
+			Observer:    b.counters,
+			Clock:       b.Clock,
+			Jitter:      rand.Float64,
+			Log:         b.Log,
+			Sinks: map[string]consume.Sink{change.UserDetails: rows, change.Billing: rows, change.LabReportRelation: rows,
+				change.UserMeta: b.syncer(), change.Heartbeat: beats},
+		},
+	)
 	beats.Oldest = func() (time.Time, bool) { return b.consumer.Status().Oldest(b.cfg.Topics.Topic(change.Heartbeat)) }
 	b.members = broker.NewGroup(b.cfg.Kafka, b.cfg.Topics.Consumed(), b.consumer, b.Clock, b.Log)
 	if err := b.Registry.Register(newGauges(b.members, b.consumer.Status(), b.Clock)); err != nil {

@@ -40,21 +40,43 @@ func openStores(cfg Config) (*stores, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open search index: %w", err), db.Close())
 	}
-	phases := phase.New(phase.Deps{Schema: mysql.NewSchema(db), Walk: noWalk{}, Override: phase.Phase(cfg.PhaseOverride), Interval: phase.DefaultInterval,
-		Log: slog.New(slog.DiscardHandler)})
-	rows, index := mysql.New(mysql.Deps{DB: db, Clock: clock.System{}, Phases: phases}), elasticstore.New(client, cfg.Index)
-	return &stores{db: db, rows: rows, client: client, index: index,
-		users: materialize.NewRecomputer(materialize.Deps{Store: rows, Late: materialize.NewPostponed(clock.System{}), Observer: unobserved{},
-			Config: materialize.DefaultConfig()}),
-		writer: indexsync.NewWriter(indexsync.WriterDeps{Config: cfg.Bulk, Index: index, Observer: unobserved{}, Clock: clock.System{},
-			Jitter: rand.Float64}),
+	phases := phase.New(
+		phase.Deps{
+			Schema:   mysql.NewSchema(db),
+			Walk:     noWalk{},
+			Override: phase.Phase(cfg.PhaseOverride),
+			Interval: phase.DefaultInterval,
+			Log:      slog.New(slog.DiscardHandler),
+		},
+	)
+	rows, index := mysql.New(
+		mysql.Deps{DB: db, Clock: clock.System{}, Phases: phases},
+	), elasticstore.New(
+		client,
+		cfg.Index,
+	)
+	return &stores{
+		db:     db,
+		rows:   rows,
+		client: client,
+		index:  index,
+		users: materialize.NewRecomputer(
+			materialize.Deps{Store: rows, Late: materialize.NewPostponed(clock.System{}), Observer: unobserved{},
+				Config: materialize.DefaultConfig()},
+		),
+		writer: indexsync.NewWriter(
+			indexsync.WriterDeps{Config: cfg.Bulk, Index: index, Observer: unobserved{}, Clock: clock.System{},
+				Jitter: rand.Float64},
+		),
 	}, nil
 }
 
 // reconciler compares rows with the index behind target.
 func (s *stores) reconciler(target string, rows reconcile.Rows) *reconcile.Reconciler {
-	return reconcile.New(reconcile.Deps{Rows: rows, Scope: mysql.Laboratory, Documents: s.index, Users: s.users, Writer: s.writer,
-		Target: target, Versions: document.RevVersions{}, Config: reconcile.DefaultConfig()})
+	return reconcile.New(
+		reconcile.Deps{Rows: rows, Scope: mysql.Laboratory, Documents: s.index, Users: s.users, Writer: s.writer,
+			Target: target, Versions: document.RevVersions{}, Config: reconcile.DefaultConfig()},
+	)
 }
 
 // lead runs work as the only one of its purpose.

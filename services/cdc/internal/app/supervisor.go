@@ -23,11 +23,18 @@ const (
 func (b *builder) openSupervisor() error {
 	runtime := connect.New(connect.Config{URL: b.cfg.Connect.URL})
 	if b.cfg.Connect.Apply == applyAtStart {
-		applier := &supervise.Applier{Runtime: runtime, Wanted: b.cfg.connectors(b.rows), Order: connectors.Names(), Log: b.Log}
+		applier := &supervise.Applier{
+			Runtime: runtime,
+			Wanted:  b.cfg.connectors(b.rows),
+			Order:   connectors.Names(),
+			Log:     b.Log,
+		}
 		b.Loop("connector configurations", applier.Run)
 	}
-	s := supervise.New(supervise.Deps{Runtime: runtime, Failures: b.letters, Observer: b.counters, Clock: b.Clock, Log: b.Log,
-		Connectors: connectors.Names()})
+	s := supervise.New(
+		supervise.Deps{Runtime: runtime, Failures: b.letters, Observer: b.counters, Clock: b.Clock, Log: b.Log,
+			Connectors: connectors.Names()},
+	)
 	b.Every("supervisor", superviseEvery, func(ctx context.Context) error { return b.supervise(ctx, s) })
 	b.Every("signal sweeper", sweepEvery, func(ctx context.Context) error {
 		_, err := b.rows.SweepWindows(ctx, b.Clock.Now().Add(-keepWindows), sweepLimit)
@@ -38,7 +45,12 @@ func (b *builder) openSupervisor() error {
 
 // supervise lets one process act; the others only look.
 func (b *builder) supervise(ctx context.Context, s *supervise.Supervisor) error {
-	led, err := mysqldb.Lead(ctx, b.db, "supervise_connectors", func(ctx context.Context, _ *sql.Conn) error { return s.RunOnce(ctx) })
+	led, err := mysqldb.Lead(
+		ctx,
+		b.db,
+		"supervise_connectors",
+		func(ctx context.Context, _ *sql.Conn) error { return s.RunOnce(ctx) },
+	)
 	if led || err != nil {
 		return err
 	}
@@ -57,9 +69,25 @@ func (c Config) connectors(rows *mysql.Store) func(context.Context) (map[string]
 }
 
 func (c Config) source(server mysqldb.Server) connectors.Source {
-	return connectors.Source{MariaDB: server.MariaDB, DatabaseHost: c.Connect.DBHost, DatabasePort: strconv.Itoa(c.Connect.DBPort), DatabaseUser: c.Connect.User,
-		DatabasePassword: c.Connect.Password.Reveal(), Database: c.DB.Database,
-		DatabaseTLS: c.DB.TLS.Enabled, TopicPrefix: c.Topics.Server(), Brokers: c.Connect.Brokers,
-		Security:    connectors.Security{TLS: c.Kafka.TLS.Enabled, User: c.Kafka.User, Password: c.Kafka.Password.Reveal()},
-		Replication: int(c.Topics.Replication), MinInSync: c.Topics.MinInSync, HeartbeatMS: int(c.Connect.Heartbeat.Milliseconds())}
+	return connectors.Source{
+		MariaDB:          server.MariaDB,
+		DatabaseHost:     c.Connect.DBHost,
+		DatabasePort:     strconv.Itoa(c.Connect.DBPort),
+		DatabaseUser:     c.Connect.User,
+		DatabasePassword: c.Connect.Password.Reveal(),
+		Database:         c.DB.Database,
+		DatabaseTLS:      c.DB.TLS.Enabled,
+		TopicPrefix:      c.Topics.Server(),
+		Brokers:          c.Connect.Brokers,
+		Security: connectors.Security{
+			TLS:      c.Kafka.TLS.Enabled,
+			User:     c.Kafka.User,
+			Password: c.Kafka.Password.Reveal(),
+		},
+		Replication: int(
+			c.Topics.Replication,
+		),
+		MinInSync:   c.Topics.MinInSync,
+		HeartbeatMS: int(c.Connect.Heartbeat.Milliseconds()),
+	}
 }

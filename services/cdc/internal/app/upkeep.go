@@ -19,15 +19,33 @@ func (b *builder) openReconciler() error {
 	if b.cfg.ReconcileEvery == 0 {
 		return nil
 	}
-	loop := &reconcile.Loop{Observer: b.counters, Reconciler: reconcile.New(reconcile.Deps{Rows: b.rows, Scope: mysql.Laboratory,
-		Documents: b.index, Users: b.users, Writer: b.writer, Target: b.index.Live(), Versions: document.RevVersions{}, Config: reconcile.DefaultConfig()})}
+	loop := &reconcile.Loop{
+		Observer: b.counters,
+		Reconciler: reconcile.New(reconcile.Deps{
+			Rows:      b.rows,
+			Scope:     mysql.Laboratory,
+			Documents: b.index,
+			Users:     b.users,
+			Writer:    b.writer,
+			Target:    b.index.Live(),
+			Versions:  document.RevVersions{},
+			Config:    reconcile.DefaultConfig(),
+		}),
+	}
 	b.Every("reconciler", b.cfg.ReconcileEvery, b.leading("reconcile", loop.RunOnce))
 	return nil
 }
 
 // openPurger deletes stubs once no event older than them can still arrive.
 func (b *builder) openPurger() error {
-	p := &purge.Purger{Stubs: b.index, Writer: b.writer, Versions: document.RevVersions{}, Clock: b.Clock, Observer: b.counters, Config: b.cfg.Purge}
+	p := &purge.Purger{
+		Stubs:    b.index,
+		Writer:   b.writer,
+		Versions: document.RevVersions{},
+		Clock:    b.Clock,
+		Observer: b.counters,
+		Config:   b.cfg.Purge,
+	}
 	b.Every("purge", purgeEvery, b.leading("purge", p.RunOnce))
 	return nil
 }

@@ -40,7 +40,9 @@ func withSettings(run func(context.Context, Config, []string) error) func(contex
 
 func connectorsVerb(out io.Writer) command.Verb {
 	return command.Verb{
-		Name: "connectors", Summary: "Show and steer the source connectors.", Args: "apply|status|restart|stop|resume|reset [NAME…]",
+		Name:    "connectors",
+		Summary: "Show and steer the source connectors.",
+		Args:    "apply|status|restart|stop|resume|reset [NAME…]",
 		Details: "apply    writes both configurations; a connector that has the right one is left alone\n" +
 			"status   shows states, tasks and positions, and what to do about what is not up; exit 1 when something is not\n" +
 			"restart  restarts connectors with their tasks, and waits until they are up\n" +
@@ -112,15 +114,25 @@ func apply(ctx context.Context, cfg Config, runtime *connect.Client, names []str
 	if len(names) == 0 {
 		names = connectors.Names()
 	}
-	a := &supervise.Applier{Runtime: runtime, Wanted: cfg.connectors(stores.rows), Order: names, Log: slog.New(slog.DiscardHandler)}
+	a := &supervise.Applier{
+		Runtime: runtime,
+		Wanted:  cfg.connectors(stores.rows),
+		Order:   names,
+		Log:     slog.New(slog.DiscardHandler),
+	}
 	return a.Apply(ctx, out) //nolint:wrapcheck // says what is wrong
 }
 
 func signalVerb(out io.Writer) command.Verb {
 	var filter string
 	return command.Verb{
-		Name: "signal", Summary: "Have rows that are there sent again (an incremental snapshot).", Args: "TABLE…",
-		Details: "TABLE is one of " + strings.Join(signal.Tables(), ", ") + ". The rows come in chunks between the changes;\n" +
+		Name:    "signal",
+		Summary: "Have rows that are there sent again (an incremental snapshot).",
+		Args:    "TABLE…",
+		Details: "TABLE is one of " + strings.Join(
+			signal.Tables(),
+			", ",
+		) + ". The rows come in chunks between the changes;\n" +
 			"nothing stops and nothing newer is overtaken. Shows progress and ends when all rows are sent.",
 		Flags: func(f *flag.FlagSet) {
 			f.StringVar(&filter, "filter", "", "send only rows for which this SQL `condition` holds, as in labId_id=12")
@@ -134,8 +146,13 @@ func signalVerb(out io.Writer) command.Verb {
 				return err
 			}
 			defer stores.close()
-			s := &signal.Signaller{Table: stores.rows, Runtime: connect.New(connect.Config{URL: cfg.Connect.URL}), Database: cfg.DB.Database,
-				Clock: clock.System{}, Out: out}
+			s := &signal.Signaller{
+				Table:    stores.rows,
+				Runtime:  connect.New(connect.Config{URL: cfg.Connect.URL}),
+				Database: cfg.DB.Database,
+				Clock:    clock.System{},
+				Out:      out,
+			}
 			return s.Snapshot(ctx, args, filter) //nolint:wrapcheck // says what is wrong
 		}),
 	}
@@ -144,7 +161,8 @@ func signalVerb(out io.Writer) command.Verb {
 func replayVerb(out io.Writer) command.Verb {
 	var dry bool
 	return command.Verb{
-		Name: "replay-dlq", Summary: "Answer the dead letters: read the rows that they are about again and write their present state.",
+		Name:    "replay-dlq",
+		Summary: "Answer the dead letters: read the rows that they are about again and write their present state.",
 		Details: "Reads every letter of " + broker.DeadLetters + " that is there at the start. The letters stay; answering them twice changes nothing.\n" +
 			"A letter that names no row is printed. Mend the cause first (see the letter's header error), else the letter comes again.",
 		Flags: func(f *flag.FlagSet) { f.BoolVar(&dry, "dry-run", false, "only say what would be done") },
@@ -154,10 +172,15 @@ func replayVerb(out io.Writer) command.Verb {
 				return err
 			}
 			defer stores.close()
-			r := deadletter.Replay{Patients: stores.rows, Recomputer: materialize.Forced{Users: stores.users, Members: stores.rows}, Batch: walkChunk, DryRun: dry,
+			r := deadletter.Replay{
+				Patients:   stores.rows,
+				Recomputer: materialize.Forced{Users: stores.users, Members: stores.rows},
+				Batch:      walkChunk,
+				DryRun:     dry,
 				Read: func(ctx context.Context, visit func(change.Record, int64) error) error {
 					return broker.Read(ctx, cfg.Kafka, broker.DeadLetters, visit)
-				}}
+				},
+			}
 			sum, err := r.Run(ctx, out)
 			if err != nil && sum.Letters == 0 {
 				return err //nolint:wrapcheck // says what is wrong
@@ -166,8 +189,15 @@ func replayVerb(out io.Writer) command.Verb {
 			if dry {
 				written = "would be written"
 			}
-			fmt.Fprintf(out, "%d letters, %d patients %s, %d letters name no row, %d are about rows that are gone\n", sum.Letters, sum.Patients,
-				written, sum.Unreadable, sum.Gone)
+			fmt.Fprintf(
+				out,
+				"%d letters, %d patients %s, %d letters name no row, %d are about rows that are gone\n",
+				sum.Letters,
+				sum.Patients,
+				written,
+				sum.Unreadable,
+				sum.Gone,
+			)
 			return err //nolint:wrapcheck // says what is wrong
 		}),
 	}

@@ -13,7 +13,10 @@ var advices = []struct {
 	code   sarama.KError
 	advice string
 }{
-	{sarama.ErrGroupAuthorizationFailed, "set CDC_CONSUMER_GROUP to " + GroupID + " or allow the group in the brokers' access rules"},
+	{
+		sarama.ErrGroupAuthorizationFailed,
+		"set CDC_CONSUMER_GROUP to " + GroupID + " or allow the group in the brokers' access rules",
+	},
 	{sarama.ErrTopicAuthorizationFailed, "allow this user to read the pipeline's topics"},
 	{sarama.ErrClusterAuthorizationFailed, "allow this user to use the cluster"},
 	{sarama.ErrSASLAuthenticationFailed, "check CDC_KAFKA_USER and CDC_KAFKA_PASSWORD"},
@@ -24,7 +27,8 @@ var advices = []struct {
 	{sarama.ErrInconsistentGroupProtocol, "stop the older consumers of the group: their strategy differs"},
 }
 
-// Classify tells what a person has to mend from what passes by itself, as a broker's restart or a partition's move does.
+// Classify tells what a person has to mend from what passes by itself, as a broker's restart or a partition's move
+// does.
 func Classify(err error) *outcome.Fault {
 	for _, a := range advices {
 		if errors.Is(err, a.code) {

@@ -1,5 +1,5 @@
-// Package broker owns how the consumer talks to Kafka: client settings, the consumer group, producers of dead letters, and
-// the topics of the pipeline. Row changes mean nothing here.
+// Package broker owns how the consumer talks to Kafka: client settings, the consumer group, producers of dead letters,
+// and the topics of the pipeline. Row changes mean nothing here.
 package broker
 
 import (
@@ -44,7 +44,10 @@ func (c *Config) Validate() error {
 		problems = append(problems, fmt.Errorf("KAFKA_VERSION is %q: give a version like 3.6.0", c.Version))
 	}
 	if c.Group != GroupID {
-		problems = append(problems, fmt.Errorf("CONSUMER_GROUP is %q: set it to %s, the group that the access rules name", c.Group, GroupID))
+		problems = append(
+			problems,
+			fmt.Errorf("CONSUMER_GROUP is %q: set it to %s, the group that the access rules name", c.Group, GroupID),
+		)
 	}
 	if c.User != "" && !c.TLS.Enabled {
 		problems = append(problems, errors.New("KAFKA_USER needs KAFKA_TLS=true: a password is not sent in clear"))
@@ -53,7 +56,8 @@ func (c *Config) Validate() error {
 }
 
 // Limits of the clients. Fetches are counted compressed, and JSON is about ten times that in memory: a claim gets a few
-// hundred records, all claims together hold about 20 MiB. A larger record still arrives: the broker sends at least one batch.
+// hundred records, all claims together hold about 20 MiB. A larger record still arrives: the broker sends at least one
+// batch.
 const (
 	fetchBytes      = 64 << 10
 	fetchAllBytes   = 1 << 20
@@ -113,8 +117,8 @@ func (c Config) consumer() (*sarama.Config, error) {
 	return s, nil
 }
 
-// producer returns the settings of a producer that loses and doubles nothing. It partitions as Java does, so that a key stays
-// in its partition.
+// producer returns the settings of a producer that loses and doubles nothing. It partitions as Java does, so that a key
+// stays in its partition.
 func (c Config) producer() (*sarama.Config, error) {
 	s, err := c.client("cdc-producer")
 	if err != nil {

@@ -38,7 +38,10 @@ func (m *member) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.
 	this := map[string][]int32{claim.Topic(): {claim.Partition()}}
 	defer m.group.Resume(this) // the next owner may be this member again
 	m.g.consumer.Run(ctx, consume.Claim{
-		Topic: claim.Topic(), Partition: claim.Partition(), Initial: claim.InitialOffset(), Records: records(ctx, claim.Messages()),
+		Topic:     claim.Topic(),
+		Partition: claim.Partition(),
+		Initial:   claim.InitialOffset(),
+		Records:   records(ctx, claim.Messages()),
 		Mark:      func(offset int64) { session.MarkOffset(claim.Topic(), claim.Partition(), offset, "") },
 		HighWater: claim.HighWaterMarkOffset,
 		Pause: func() {
@@ -72,7 +75,14 @@ func records(ctx context.Context, messages <-chan *sarama.ConsumerMessage) <-cha
 }
 
 func record(m *sarama.ConsumerMessage) change.Record {
-	r := change.Record{Topic: m.Topic, Partition: m.Partition, Offset: m.Offset, Key: m.Key, Value: m.Value, Timestamp: m.Timestamp}
+	r := change.Record{
+		Topic:     m.Topic,
+		Partition: m.Partition,
+		Offset:    m.Offset,
+		Key:       m.Key,
+		Value:     m.Value,
+		Timestamp: m.Timestamp,
+	}
 	for _, h := range m.Headers {
 		r.Headers = append(r.Headers, change.Header{Key: string(h.Key), Value: h.Value})
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 )
 
-// Producer writes records durably. It connects at the first write, so that brokers that are away at start delay nothing.
+// Producer writes records durably. It connects at the first write, so that brokers that are away at start delay
+// nothing.
 type Producer struct {
 	cfg  Config
 	open chan sarama.SyncProducer // holds the one producer, or nil before it is open

@@ -9,9 +9,9 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 )
 
-// Read visits every record that the topic holds at the start of the call, partition by partition and in order, outside any
-// group: nothing is committed, and records that arrive meanwhile are not read. total is how many there are at most; compacted or
-// deleted ones leave gaps.
+// Read visits every record that the topic holds at the start of the call, partition by partition and in order, outside
+// any group: nothing is committed, and records that arrive meanwhile are not read. total is how many there are at most;
+// compacted or deleted ones leave gaps.
 func Read(ctx context.Context, cfg Config, topic string, visit func(r change.Record, total int64) error) error {
 	settings, err := cfg.client("cdc-reader")
 	if err != nil {
@@ -66,7 +66,13 @@ func extents(client sarama.Client, topic string) (all []extent, total int64, err
 	return all, total, nil
 }
 
-func readPartition(ctx context.Context, consumer sarama.Consumer, topic string, e extent, visit func(change.Record) error) error {
+func readPartition(
+	ctx context.Context,
+	consumer sarama.Consumer,
+	topic string,
+	e extent,
+	visit func(change.Record) error,
+) error {
 	partition, err := consumer.ConsumePartition(topic, e.partition, e.first)
 	if err != nil {
 		return fmt.Errorf("read %s/%d: %w", topic, e.partition, err)

@@ -40,11 +40,24 @@ type TopicConfig struct {
 // Validate refuses a prefix that no connector could write under, and copies that no write could satisfy.
 func (c *TopicConfig) Validate() error {
 	var problems []error
-	if server, database, ok := strings.Cut(c.Prefix, "."); !ok || server == "" || database == "" || strings.Contains(database, ".") {
-		problems = append(problems, fmt.Errorf("TOPIC_PREFIX is %q: give the connectors' topic.prefix, a dot and the database name, as in lab.labdb", c.Prefix))
+	if server, database, ok := strings.Cut(
+		c.Prefix,
+		".",
+	); !ok || server == "" || database == "" ||
+		strings.Contains(database, ".") {
+		problems = append(
+			problems,
+			fmt.Errorf(
+				"TOPIC_PREFIX is %q: give the connectors' topic.prefix, a dot and the database name, as in lab.labdb",
+				c.Prefix,
+			),
+		)
 	}
 	if c.MinInSync > int(c.Replication) || c.Replication < 1 {
-		problems = append(problems, errors.New("TOPIC_MIN_INSYNC must not be above TOPIC_REPLICATION: no write could ever be acknowledged"))
+		problems = append(
+			problems,
+			errors.New("TOPIC_MIN_INSYNC must not be above TOPIC_REPLICATION: no write could ever be acknowledged"),
+		)
 	}
 	return errors.Join(problems...)
 }
@@ -66,7 +79,9 @@ func (c TopicConfig) SchemaHistory(connector string) string {
 // Consumed lists the topics that the group reads.
 func (c TopicConfig) Consumed() []string {
 	var topics []string
-	for _, table := range []string{change.UserDetails, change.Billing, change.LabReportRelation, change.UserMeta, change.Heartbeat} {
+	for _, table := range []string{
+		change.UserDetails, change.Billing, change.LabReportRelation, change.UserMeta, change.Heartbeat,
+	} {
 		topics = append(topics, c.Topic(table))
 	}
 	return topics
@@ -76,9 +91,18 @@ func (c TopicConfig) Consumed() []string {
 // ever in a single partition, since a connector replays it from the start and in order.
 func (c TopicConfig) topics(connectors []string) map[string]*sarama.TopicDetail {
 	detail := func(partitions int32, keep time.Duration) *sarama.TopicDetail {
-		return &sarama.TopicDetail{NumPartitions: partitions, ReplicationFactor: c.Replication, ConfigEntries: map[string]*string{
-			"retention.ms": new(strconv.FormatInt(keep.Milliseconds(), 10)), "min.insync.replicas": new(strconv.Itoa(c.MinInSync)),
-			"cleanup.policy": new("delete"), "max.message.bytes": new(maxMessageBytes)}}
+		return &sarama.TopicDetail{
+			NumPartitions:     partitions,
+			ReplicationFactor: c.Replication,
+			ConfigEntries: map[string]*string{
+				"retention.ms": new(
+					strconv.FormatInt(keep.Milliseconds(), 10),
+				),
+				"min.insync.replicas": new(strconv.Itoa(c.MinInSync)),
+				"cleanup.policy":      new("delete"),
+				"max.message.bytes":   new(maxMessageBytes),
+			},
+		}
 	}
 	all := map[string]*sarama.TopicDetail{
 		DeadLetters: detail(dataPartitions, deadLetterKeep), ConnectorDeadLetters: detail(1, deadLetterKeep),
@@ -93,8 +117,8 @@ func (c TopicConfig) topics(connectors []string) map[string]*sarama.TopicDetail 
 	return all
 }
 
-// EnsureTopics makes the missing topics. One that is there with another number of partitions is an error and stays as it
-// is: growing it would move keys between partitions and break their order. It may run in several processes at once.
+// EnsureTopics makes the missing topics. One that is there with another number of partitions is an error and stays as
+// it is: growing it would move keys between partitions and break their order. It may run in several processes at once.
 func EnsureTopics(ctx context.Context, cfg Config, topics TopicConfig, connectors []string, log *slog.Logger) error {
 	settings, err := cfg.client("cdc-migrate")
 	if err != nil {
@@ -116,8 +140,11 @@ func EnsureTopics(ctx context.Context, cfg Config, topics TopicConfig, connector
 		}
 		if have, ok := existing[name]; ok {
 			if have.NumPartitions != detail.NumPartitions {
-				problems = append(problems, fmt.Errorf("topic %s has %d partitions, not %d: create it anew (docs/runbooks/cdc.md, lost offsets)",
-					name, have.NumPartitions, detail.NumPartitions))
+				problems = append(
+					problems,
+					fmt.Errorf("topic %s has %d partitions, not %d: create it anew (docs/runbooks/cdc.md, lost offsets)",
+						name, have.NumPartitions, detail.NumPartitions),
+				)
 			}
 			continue
 		}

@@ -51,7 +51,8 @@ func problems(message string) []string {
 	var list []string
 	for line := range strings.Lines(message) {
 		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "Connector configuration is invalid") || strings.HasPrefix(line, "You can also find") {
+		if line == "" || strings.HasPrefix(line, "Connector configuration is invalid") ||
+			strings.HasPrefix(line, "You can also find") {
 			continue
 		}
 		list = append(list, line)
@@ -66,7 +67,8 @@ func problems(message string) []string {
 func withoutSecrets(err error, configuration map[string]string) error {
 	text := err.Error()
 	for key, value := range configuration {
-		if value != "" && (strings.Contains(key, "password") || strings.Contains(key, "secret") || strings.Contains(key, "jaas")) {
+		if value != "" &&
+			(strings.Contains(key, "password") || strings.Contains(key, "secret") || strings.Contains(key, "jaas")) {
 			text = strings.ReplaceAll(text, value, "***")
 		}
 	}

@@ -62,10 +62,11 @@ func Causes(trace string) []string {
 	return classes
 }
 
-// LostPosition tells from a trace that the database's binary log does not hold any more what the connector wants to read next. The
-// second form is of a log that was empty when the snapshot was taken.
+// LostPosition tells from a trace that the database's binary log does not hold any more what the connector wants to
+// read next. The second form is of a log that was empty when the snapshot was taken.
 func LostPosition(trace string) bool {
-	return strings.Contains(trace, "this is no longer available on the server") || strings.Contains(trace, `"this.gtidSet" is null`)
+	return strings.Contains(trace, "this is no longer available on the server") ||
+		strings.Contains(trace, `"this.gtidSet" is null`)
 }
 
 func isClass(name string) bool {

@@ -10,7 +10,8 @@ import (
 // window is over how many of a table's last records the share of dead ones is judged.
 const window = 1000
 
-// breaker stops a table whose records die in numbers: that is a schema that changed, or a release that is wrong, and not poison.
+// breaker stops a table whose records die in numbers: that is a schema that changed, or a release that is wrong, and
+// not poison.
 type breaker struct {
 	limit int // dead records of the window that are too many; above window: never
 
@@ -23,7 +24,8 @@ type deaths struct {
 	ring  [window]bool
 	next  int
 	total int
-	// allowed are dead records of other partitions' batches that are on their way: without them all partitions would pass at once.
+	// allowed are dead records of other partitions' batches that are on their way: without them all partitions would pass
+	// at once.
 	allowed int
 }
 
@@ -49,8 +51,11 @@ func (b *breaker) allow(table string, results []outcome.Result) *outcome.Fault {
 		return nil
 	}
 	dead += d.total + d.allowed
-	return &outcome.Fault{Operator: true, Err: fmt.Errorf("%d of the last %d records of %s cannot be processed", min(dead, window), window, table),
-		Advice: "compare the newest letters in cdc.dead-letter-queue: a column or the mapping has changed; mend that, or let the letters pass with CDC_DEAD_LETTER_LIMIT_PERCENT=100"}
+	return &outcome.Fault{
+		Operator: true,
+		Err:      fmt.Errorf("%d of the last %d records of %s cannot be processed", min(dead, window), window, table),
+		Advice:   "compare the newest letters in cdc.dead-letter-queue: a column or the mapping has changed; mend that, or let the letters pass with CDC_DEAD_LETTER_LIMIT_PERCENT=100",
+	}
 }
 
 // takeBack undoes what allow allowed: the records will come again.

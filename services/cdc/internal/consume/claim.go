@@ -22,8 +22,8 @@ type Claim struct {
 	Pause, Resume func()
 }
 
-// Run processes the claim until its records end or ctx does. Unfinished records stay unmarked and come again, here or in
-// another member.
+// Run processes the claim until its records end or ctx does. Unfinished records stay unmarked and come again, here or
+// in another member.
 func (c *Consumer) Run(ctx context.Context, claim Claim) {
 	w := &worker{c: c, claim: claim, state: c.status.open(claim)}
 	defer c.status.close(claim)
@@ -50,7 +50,8 @@ type worker struct {
 	ended bool            // Records is closed
 }
 
-// collect returns the next batch: what is there, and what comes within the linger. It is empty when there is nothing more.
+// collect returns the next batch: what is there, and what comes within the linger. It is empty when there is nothing
+// more.
 func (w *worker) collect(ctx context.Context) []change.Record {
 	first, ok := w.next(ctx)
 	if !ok {

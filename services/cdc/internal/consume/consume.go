@@ -1,8 +1,8 @@
-// Package consume owns the way of a record from a claimed partition to its sink and to its mark: batches, retries, pauses, dead
-// letters and the rule of what may be committed.
+// Package consume owns the way of a record from a claimed partition to its sink and to its mark: batches, retries,
+// pauses, dead letters and the rule of what may be committed.
 //
-// The rule: a record is marked only after its outcome is durable, in its sink or in the dead-letter queue, and after all
-// records before it. One batch of a partition is under way at a time, so the mark is one number.
+// The rule: a record is marked only after its outcome is durable, in its sink or in the dead-letter queue, and after
+// all records before it. One batch of a partition is under way at a time, so the mark is one number.
 package consume
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// Sink processes batches of one partition. Results are parallel to the records. An error means that nothing of the batch may
-// be marked and that the same batch comes again: it must be safe to repeat.
+// Sink processes batches of one partition. Results are parallel to the records. An error means that nothing of the
+// batch may be marked and that the same batch comes again: it must be safe to repeat.
 type Sink interface {
 	Apply(ctx context.Context, batch []change.Record) ([]outcome.Result, error)
 }
@@ -57,8 +57,12 @@ type Config struct {
 
 // Validate refuses bounds with which nothing would move.
 func (c *Config) Validate() error {
-	if c.BatchRecords < 1 || c.BatchBytes < 1 || c.Linger < 0 || c.ApplyTimeout <= 0 || c.FirstRetry <= 0 || c.MaxRetry < c.FirstRetry || c.InFlightBytes < 1 {
-		return errors.New("BATCH_RECORDS, BATCH_BYTES, APPLY_TIMEOUT, FIRST_RETRY and IN_FLIGHT_BYTES must be above zero, and MAX_RETRY at least FIRST_RETRY")
+	if c.BatchRecords < 1 || c.BatchBytes < 1 || c.Linger < 0 || c.ApplyTimeout <= 0 || c.FirstRetry <= 0 ||
+		c.MaxRetry < c.FirstRetry ||
+		c.InFlightBytes < 1 {
+		return errors.New(
+			"BATCH_RECORDS, BATCH_BYTES, APPLY_TIMEOUT, FIRST_RETRY and IN_FLIGHT_BYTES must be above zero, and MAX_RETRY at least FIRST_RETRY",
+		)
 	}
 	if c.DeadLetterPercent < 0 || c.DeadLetterPercent > 100 {
 		return errors.New("DEAD_LETTER_LIMIT_PERCENT must be 0 to 100; 100 switches the limit off")

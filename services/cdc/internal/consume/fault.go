@@ -10,8 +10,9 @@ import (
 // operatorRetry is how often a fault that waits for a person is looked at again.
 const operatorRetry = 10 * time.Second
 
-// waitOut keeps the partition paused for the backoff of the attempt. Meanwhile it takes in what was fetched already, at most one
-// fetch and the claim's buffer, so that the end of the claim is heard. It returns false when the claim is over.
+// waitOut keeps the partition paused for the backoff of the attempt. Meanwhile it takes in what was fetched already, at
+// most one fetch and the claim's buffer, so that the end of the claim is heard. It returns false when the claim is
+// over.
 func (w *worker) waitOut(ctx context.Context, fault *outcome.Fault, attempt int) bool {
 	if w.state.fail(fault) {
 		w.claim.Pause()
@@ -61,6 +62,14 @@ func (w *worker) log(fault *outcome.Fault) {
 func (w *worker) recovered() {
 	if lasted, was := w.state.heal(); was {
 		w.claim.Resume()
-		w.c.d.Log.Info("partition goes on", "topic", w.claim.Topic, "partition", w.claim.Partition, "paused_seconds", lasted.Seconds())
+		w.c.d.Log.Info(
+			"partition goes on",
+			"topic",
+			w.claim.Topic,
+			"partition",
+			w.claim.Partition,
+			"paused_seconds",
+			lasted.Seconds(),
+		)
 	}
 }

@@ -63,8 +63,8 @@ func (w *worker) apply(ctx context.Context, batch []change.Record) ([]outcome.Re
 	}
 }
 
-// try applies the batch once. A sink that panics over a batch gets its records one by one, so that only the record at fault is
-// given up.
+// try applies the batch once. A sink that panics over a batch gets its records one by one, so that only the record at
+// fault is given up.
 func (c *Consumer) try(ctx context.Context, sink Sink, batch []change.Record) ([]outcome.Result, error) {
 	results, err := c.once(ctx, sink, batch)
 	var panicked *panicError
@@ -140,9 +140,24 @@ func (w *worker) announce(batch []change.Record, results []outcome.Result) {
 		}
 	}
 	for c, n := range deaths {
-		first := batch[slices.IndexFunc(results, func(r outcome.Result) bool { return r.Kind == outcome.Dead && r.Sink == c.sink && r.Reason == c.reason })]
-		w.c.d.Log.Warn("records given up, they become dead letters", "topic", first.Topic, "partition", first.Partition, "first_offset", first.Offset,
-			"records", n, "sink", c.sink, "reason", c.reason)
+		first := batch[slices.IndexFunc(results, func(r outcome.Result) bool {
+			return r.Kind == outcome.Dead && r.Sink == c.sink && r.Reason == c.reason
+		})]
+		w.c.d.Log.Warn(
+			"records given up, they become dead letters",
+			"topic",
+			first.Topic,
+			"partition",
+			first.Partition,
+			"first_offset",
+			first.Offset,
+			"records",
+			n,
+			"sink",
+			c.sink,
+			"reason",
+			c.reason,
+		)
 	}
 }
 

@@ -152,8 +152,8 @@ func (s *Status) Paused() time.Duration {
 	return total
 }
 
-// Oldest returns when the oldest record under way, outside the given topic, was produced. Everything that was produced before
-// it and has been fetched is done.
+// Oldest returns when the oldest record under way, outside the given topic, was produced. Everything that was produced
+// before it and has been fetched is done.
 func (s *Status) Oldest(except string) (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package deadletter owns the two dead-letter topics: what is written there about a record that cannot be processed and about a
-// connector task that failed, and how letters are answered later. A letter is never replayed by its payload: the
-// row is read again, so that nothing old can come back.
+// Package deadletter owns the two dead-letter topics: what is written there about a record that cannot be processed and
+// about a connector task that failed, and how letters are answered later. A letter is never replayed by its payload:
+// the row is read again, so that nothing old can come back.
 package deadletter
 
 import (
@@ -15,7 +15,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// Names of headers. The first group is the interface document's, the second is Kafka Connect's, so that its tools read our letters.
+// Names of headers. The first group is the interface document's, the second is Kafka Connect's, so that its tools read
+// our letters.
 const (
 	HeaderTopic     = "original.topic"
 	HeaderPartition = "original.partition"
@@ -52,9 +53,9 @@ type Letters struct {
 	Group      string // the consumer group, said as the connector's name
 }
 
-// Send writes the record with what is known about its failure. Key and value are the record's own bytes, its headers are kept
-// and win over ours, so that the first origin of a letter survives. It returns once the letter is durable; a letter
-// may be doubled by a crash behind it.
+// Send writes the record with what is known about its failure. Key and value are the record's own bytes, its headers
+// are kept and win over ours, so that the first origin of a letter survives. It returns once the letter is durable; a
+// letter may be doubled by a crash behind it.
 func (l *Letters) Send(ctx context.Context, r change.Record, result outcome.Result, attempts int) error {
 	message := "unknown"
 	if result.Err != nil {
@@ -74,13 +75,23 @@ func (l *Letters) Send(ctx context.Context, r change.Record, result outcome.Resu
 	return nil
 }
 
-// Record writes that a connector's task failed: trace is what the connector runtime says, offsets its last source offsets as JSON.
+// Record writes that a connector's task failed: trace is what the connector runtime says, offsets its last source
+// offsets as JSON.
 func (l *Letters) Record(ctx context.Context, connector string, task int, trace, offsets string) error {
 	first, _, _ := strings.Cut(trace, "\n")
 	exception, message, _ := strings.Cut(first, ": ")
 	letter := change.Record{Key: []byte(connector), Value: []byte(offsets), Headers: []change.Header{
-		text(connectConnector, connector), text(connectTask, strconv.Itoa(task)), text(connectStage, "TASK_POLL"),
-		text(connectException, exception), text(connectMessage, message), text(connectTrace, trace), text(HeaderFailedAt, l.now())}}
+		text(connectConnector, connector),
+		text(connectTask, strconv.Itoa(task)),
+		text(connectStage, "TASK_POLL"),
+		text(
+			connectException,
+			exception,
+		),
+		text(connectMessage, message),
+		text(connectTrace, trace),
+		text(HeaderFailedAt, l.now()),
+	}}
 	if err := l.Producer.Produce(ctx, l.Connectors, letter); err != nil {
 		return fmt.Errorf("letter about connector %s: %w", connector, err)
 	}

@@ -25,8 +25,8 @@ type Recomputer interface {
 	RecomputeForced(ctx context.Context, userIDs []int64) error
 }
 
-// Replay answers letters: it reads the rows that they are about again and writes their present state, so that nothing old can come
-// back and a row that is gone becomes a deletion.
+// Replay answers letters: it reads the rows that they are about again and writes their present state, so that nothing
+// old can come back and a row that is gone becomes a deletion.
 type Replay struct {
 	// Read visits all letters; see broker.Read.
 	Read       func(ctx context.Context, visit func(r change.Record, total int64) error) error
@@ -95,8 +95,8 @@ func (r *Replay) recompute(ctx context.Context, waiting map[int64]struct{}, out 
 	return done, nil
 }
 
-// patients returns the patients that a letter is about: those named in its images, and the one of its row as it is now. The images
-// only say whom to look at; nothing of them is written.
+// patients returns the patients that a letter is about: those named in its images, and the one of its row as it is now.
+// The images only say whom to look at; nothing of them is written.
 func (r *Replay) patients(ctx context.Context, letter change.Record) ([]int64, error) {
 	origin := change.Record{Topic: letter.Header(HeaderTopic), Key: letter.Key, Value: letter.Value}
 	table := origin.Table()

@@ -30,7 +30,11 @@ func fields() []field {
 		{"cc_id", integer, optional(func(r *projection.Row) *int64 { return r.CCID })},
 		{"lab_patient_id", identifier, text(func(r *projection.Row) string { return r.LabPatientID })},
 		{"full_name", person, text(func(r *projection.Row) string { return r.FullName })},
-		{userindex.Sounds, keyword, texts(func(r *projection.Row) []string { return phonetic.Codes(userindex.Latin(r.FullName)) })},
+		{
+			userindex.Sounds,
+			keyword,
+			texts(func(r *projection.Row) []string { return phonetic.Codes(userindex.Latin(r.FullName)) }),
+		},
 		{userindex.Joined, joined, texts(func(r *projection.Row) []string { return userindex.Names(r.FullName) })},
 		{userindex.Misspelled, form, texts(func(r *projection.Row) []string { return userindex.Misspellings(r.FullName) })},
 		{userindex.Identifiers, form, texts(identifierForms)},

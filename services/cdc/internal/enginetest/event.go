@@ -21,14 +21,44 @@ func Event(op change.Op, r projection.Row) change.Record {
 	if r.DateOfBirth != "" {
 		date = r.DateOfBirth + "Z"
 	}
-	image := map[string]any{"user_id": r.UserID, "lab_id": r.LabID, "former_lab_ids": column(r.FormerLabIDs), "branch_id": r.BranchID, "org_id": r.OrgID,
-		"cc_id": r.CCID, "lab_patient_id": r.LabPatientID, "full_name": r.FullName, "contact": r.Contact, "alternate_contact": r.AlternateContact,
-		"email": r.Email, "gender": r.Gender, "date_of_birth": date, "age": r.Age, "passport_no": r.PassportNo,
-		"national_identity_number": r.NationalIdentityNumber, "bill_ids": column(r.BillIDs), "lab_bill_ids": column(r.LabBillIDs),
-		"order_numbers": column(r.OrderNumbers), "lab_report_ids": column(r.LabReportIDs), "sample_ids": column(r.SampleIDs),
-		"manual_sample_ids": column(r.ManualSampleIDs), "lrf_ids": column(r.LrfIDs), "org_ids": column(r.OrgIDs), "branch_ids": column(r.BranchIDs),
-		"cc_ids": column(r.CCIDs), "rerun_report_ids": column(r.RerunReportIDs), "last_bill_time": r.LastBillTime, "is_deleted": deleted, "rev": r.Rev,
-		"updated_at": r.UpdatedAt, "source_ts_ms": 0}
+	image := map[string]any{
+		"user_id":                  r.UserID,
+		"lab_id":                   r.LabID,
+		"former_lab_ids":           column(r.FormerLabIDs),
+		"branch_id":                r.BranchID,
+		"org_id":                   r.OrgID,
+		"cc_id":                    r.CCID,
+		"lab_patient_id":           r.LabPatientID,
+		"full_name":                r.FullName,
+		"contact":                  r.Contact,
+		"alternate_contact":        r.AlternateContact,
+		"email":                    r.Email,
+		"gender":                   r.Gender,
+		"date_of_birth":            date,
+		"age":                      r.Age,
+		"passport_no":              r.PassportNo,
+		"national_identity_number": r.NationalIdentityNumber,
+		"bill_ids":                 column(r.BillIDs),
+		"lab_bill_ids":             column(r.LabBillIDs),
+		"order_numbers":            column(r.OrderNumbers),
+		"lab_report_ids":           column(r.LabReportIDs),
+		"sample_ids":               column(r.SampleIDs),
+		"manual_sample_ids": column(
+			r.ManualSampleIDs,
+		),
+		"lrf_ids":    column(r.LrfIDs),
+		"org_ids":    column(r.OrgIDs),
+		"branch_ids": column(r.BranchIDs),
+		"cc_ids": column(
+			r.CCIDs,
+		),
+		"rerun_report_ids": column(r.RerunReportIDs),
+		"last_bill_time":   r.LastBillTime,
+		"is_deleted":       deleted,
+		"rev":              r.Rev,
+		"updated_at":       r.UpdatedAt,
+		"source_ts_ms":     0,
+	}
 	value := map[string]any{"op": op, "before": nil, "after": image}
 	if op == change.Delete {
 		value = map[string]any{"op": op, "before": image, "after": nil}
@@ -48,5 +78,13 @@ func column[T any](list []T) any {
 
 // Sink returns an index syncer as one process of the service has it.
 func (p *Platform) Sink() *indexsync.Sink {
-	return indexsync.NewSink(indexsync.Deps{Lookup: p.Index, Writer: p.Writer, Phases: running{}, Versions: document.RevVersions{}, Clock: clock.System{}})
+	return indexsync.NewSink(
+		indexsync.Deps{
+			Lookup:   p.Index,
+			Writer:   p.Writer,
+			Phases:   running{},
+			Versions: document.RevVersions{},
+			Clock:    clock.System{},
+		},
+	)
 }

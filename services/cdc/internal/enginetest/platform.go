@@ -46,10 +46,32 @@ func New(t testing.TB) *Platform {
 	}
 	rows := mysql.New(mysql.Deps{DB: db, Clock: clock.System{}, Phases: running{}})
 	index := searchtest.Ensured(t)
-	return &Platform{DB: db, Rows: rows, Index: index, t: t, maker: document.NewMaker(document.RevVersions{}),
-		Users: materialize.NewRecomputer(materialize.Deps{Store: rows, Late: nobody{}, Observer: nobody{}, Config: materialize.DefaultConfig()}),
-		Writer: indexsync.NewWriter(indexsync.WriterDeps{Index: index, Observer: nobody{}, Clock: clock.System{}, Jitter: func() float64 { return 1 },
-			Config: indexsync.WriterConfig{Operations: 1000, Bytes: 5 << 20, Concurrent: 4, FirstRetry: 10 * time.Millisecond, MaxRetry: 100 * time.Millisecond, Patience: 5 * time.Second}})}
+	return &Platform{
+		DB:    db,
+		Rows:  rows,
+		Index: index,
+		t:     t,
+		maker: document.NewMaker(document.RevVersions{}),
+		Users: materialize.NewRecomputer(
+			materialize.Deps{Store: rows, Late: nobody{}, Observer: nobody{}, Config: materialize.DefaultConfig()},
+		),
+		Writer: indexsync.NewWriter(
+			indexsync.WriterDeps{
+				Index:    index,
+				Observer: nobody{},
+				Clock:    clock.System{},
+				Jitter:   func() float64 { return 1 },
+				Config: indexsync.WriterConfig{
+					Operations: 1000,
+					Bytes:      5 << 20,
+					Concurrent: 4,
+					FirstRetry: 10 * time.Millisecond,
+					MaxRetry:   100 * time.Millisecond,
+					Patience:   5 * time.Second,
+				},
+			},
+		),
+	}
 }
 
 // Exec changes the database.
@@ -65,8 +87,14 @@ func (p *Platform) Patients(lab, from, to int64) {
 	p.t.Helper()
 	p.Exec("INSERT INTO userDetails (id, labId_id, labPatientId, fullName, contact, dateOfBirth)"+
 		" SELECT seq, ?, CONCAT('P-', seq), CONCAT('Patient ', seq), 9800000000 + seq, '1990-02-11' FROM "+mysqltest.Numbers(int(to))+" WHERE seq >= ?", lab, from)
-	p.Exec("INSERT INTO billing (labId_id, labBillId, orderNumber, userDetailsId_id) SELECT ?, seq, CONCAT('ord-', seq), seq FROM "+
-		mysqltest.Numbers(int(to))+" WHERE seq >= ?", lab, from)
+	p.Exec(
+		"INSERT INTO billing (labId_id, labBillId, orderNumber, userDetailsId_id) SELECT ?, seq, CONCAT('ord-', seq), seq FROM "+
+			mysqltest.Numbers(
+				int(to),
+			)+" WHERE seq >= ?",
+		lab,
+		from,
+	)
 	var ids []int64
 	for id := from; id <= to; id++ {
 		ids = append(ids, id)

@@ -1,4 +1,5 @@
-// Package grpcapi is the gRPC transport of the consumer: other services ask for a patient's projection ahead of the change events.
+// Package grpcapi is the gRPC transport of the consumer: other services ask for a patient's projection ahead of the
+// change events.
 package grpcapi
 
 import (

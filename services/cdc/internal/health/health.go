@@ -1,4 +1,5 @@
-// Package health owns what the consumer says about itself: /health, /ready and the gauges beside them. Idle is healthy; stuck is not.
+// Package health owns what the consumer says about itself: /health, /ready and the gauges beside them. Idle is healthy;
+// stuck is not.
 package health
 
 import (
@@ -132,7 +133,8 @@ func (h *Health) notReady() []string {
 	return append(append(reasons, h.storesDown()...), h.stalled()...)
 }
 
-// storesDown names the stores that are away. The stores are not ready either before their first probe and while the process stops.
+// storesDown names the stores that are away. The stores are not ready either before their first probe and while the
+// process stops.
 func (h *Health) storesDown() []string {
 	if h.Stores.Ready() {
 		return nil
@@ -161,7 +163,10 @@ func (h *Health) stalled() []string {
 		case p.Fault.Operator:
 			reasons = append(reasons, fmt.Sprintf("%s/%d is paused: %v", p.Topic, p.Partition, p.Fault))
 		case p.Busy > successWindow:
-			reasons = append(reasons, fmt.Sprintf("%s/%d has been tried for %.0f s: %v", p.Topic, p.Partition, p.Busy.Seconds(), p.Fault))
+			reasons = append(
+				reasons,
+				fmt.Sprintf("%s/%d has been tried for %.0f s: %v", p.Topic, p.Partition, p.Busy.Seconds(), p.Fault),
+			)
 		}
 	}
 	last := h.Status.LastSuccess()

@@ -1,5 +1,5 @@
-// Package heartbeat owns how fresh the pipeline is known to be: each connector beats its own row of cdc_heartbeat, the beat travels
-// the same way as every change, and its arrival is kept in cdc_progress.
+// Package heartbeat owns how fresh the pipeline is known to be: each connector beats its own row of cdc_heartbeat, the
+// beat travels the same way as every change, and its arrival is kept in cdc_progress.
 package heartbeat
 
 import (

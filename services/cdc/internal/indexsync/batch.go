@@ -84,7 +84,10 @@ func (b *batch) read(record change.Record) (row projection.Row, gone bool, resul
 	return row, gone, nil
 }
 
-var errNoBefore = &envelope.Malformed{Part: "before", What: "is missing: nobody knows where the deleted row was indexed; set binlog_row_image=FULL"}
+var errNoBefore = &envelope.Malformed{
+	Part: "before",
+	What: "is missing: nobody knows where the deleted row was indexed; set binlog_row_image=FULL",
+}
 
 func died(err error) *outcome.Result {
 	result := outcome.Died("decode", "malformed", err)

@@ -42,8 +42,11 @@ type WriterConfig struct {
 
 // Validate refuses bounds with which nothing would be sent.
 func (c *WriterConfig) Validate() error {
-	if c.Operations < 1 || c.Bytes < 1 || c.Concurrent < 1 || c.FirstRetry <= 0 || c.MaxRetry < c.FirstRetry || c.Patience < 0 {
-		return errors.New("BULK_OPERATIONS, BULK_BYTES, BULK_CONCURRENT and BULK_FIRST_RETRY must be above zero, BULK_MAX_RETRY at least BULK_FIRST_RETRY, BULK_PATIENCE not negative")
+	if c.Operations < 1 || c.Bytes < 1 || c.Concurrent < 1 || c.FirstRetry <= 0 || c.MaxRetry < c.FirstRetry ||
+		c.Patience < 0 {
+		return errors.New(
+			"BULK_OPERATIONS, BULK_BYTES, BULK_CONCURRENT and BULK_FIRST_RETRY must be above zero, BULK_MAX_RETRY at least BULK_FIRST_RETRY, BULK_PATIENCE not negative",
+		)
 	}
 	return nil
 }
@@ -211,8 +214,12 @@ func (w *Writer) halve(ctx context.Context, target string, ops []document.Op) ([
 	}
 	fates = append(left, right...)
 	if refusal.Cause == Malformed && len(fates) >= fewAtFault && allPoison(fates) {
-		return nil, &Refusal{Verdict: Broken, Kind: refusal.Kind, Err: refusal.Err,
-			Advice: "every single operation is refused: compare the version of Elasticsearch with the one that this program is made for"}
+		return nil, &Refusal{
+			Verdict: Broken,
+			Kind:    refusal.Kind,
+			Err:     refusal.Err,
+			Advice:  "every single operation is refused: compare the version of Elasticsearch with the one that this program is made for",
+		}
 	}
 	return fates, nil
 }

@@ -17,7 +17,8 @@ const (
 	Superseded
 	// Coalesced means that a later record of the same batch says it all.
 	Coalesced
-	// Skipped means that there is nothing to do, as for a tombstone, an unknown operation or a table that nobody asked for.
+	// Skipped means that there is nothing to do, as for a tombstone, an unknown operation or a table that nobody asked
+	// for.
 	Skipped
 	// Dead means that the record itself is wrong, now and for ever. It goes to the dead-letter queue.
 	Dead
@@ -33,8 +34,9 @@ func Kinds() []Kind { return []Kind{Applied, Superseded, Coalesced, Skipped, Dea
 
 // Result is the outcome of one record.
 type Result struct {
-	Kind   Kind
-	Reason string // why Skipped or Dead, a fixed lower-case word such as "tombstone" or "malformed"; for metrics and headers
+	Kind Kind
+	// Reason is why it is Skipped or Dead, a fixed lower-case word such as "tombstone"; for metrics and headers.
+	Reason string
 	Sink   string // of a Dead one: "decode", "sql" or "index"
 	Err    error  // of a Dead one: what an operator reads; names columns and types, never a value of a row
 }

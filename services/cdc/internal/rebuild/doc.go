@@ -9,6 +9,6 @@
 // Nothing is written down: the aliases say how far a rebuild came. A second run takes up an index that a first one left
 // and fills in what it lacks. Whatever the stream writes meanwhile has a version of its own and wins where it is newer.
 //
-// Why no event is lost: a row that changes before the fill reads it is filled with the change. One that changes later has
-// an event that no syncer took up before the wait was over, and by then all write both. See docs/adr/0006.
+// Why no event is lost: a row that changes before the fill reads it is filled with the change. One that changes later
+// has an event that no syncer took up before the wait was over, and by then all write both. See docs/adr/0006.
 package rebuild

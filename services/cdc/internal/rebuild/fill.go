@@ -25,7 +25,9 @@ const (
 
 // ErrDiffers tells that the new index does not agree with user_meta after all that could be tried. It stays as it is,
 // to be looked at; nothing was swapped.
-var ErrDiffers = errors.New("the index does not agree with user_meta; look at the patients above, then run `cdc rebuild` again or `cdc rebuild --discard`")
+var ErrDiffers = errors.New(
+	"the index does not agree with user_meta; look at the patients above, then run `cdc rebuild` again or `cdc rebuild --discard`",
+)
 
 // filler fills one index.
 type filler struct {
@@ -134,8 +136,8 @@ func (f *filler) write(ctx context.Context, rows []projection.Row) error {
 	return nil
 }
 
-// verify compares laboratory by laboratory and mends what differs. A patient whose document the index refuses is none of
-// its concern: the record is in the dead-letter topic, and the live index has no document either.
+// verify compares laboratory by laboratory and mends what differs. A patient whose document the index refuses is none
+// of its concern: the record is in the dead-letter topic, and the live index has no document either.
 func (f *filler) verify(ctx context.Context) error {
 	labs, err := f.proof.Labs(ctx)
 	if err != nil {
@@ -149,7 +151,12 @@ func (f *filler) verify(ctx context.Context) error {
 		}
 		patients += count
 	}
-	f.r.say("%d laboratories, %d patients, 0 differences, %d patients whom the index refuses", len(labs), patients, len(f.refused))
+	f.r.say(
+		"%d laboratories, %d patients, 0 differences, %d patients whom the index refuses",
+		len(labs),
+		patients,
+		len(f.refused),
+	)
 	return nil
 }
 
@@ -160,7 +167,10 @@ func (f *filler) agree(ctx context.Context, lab authn.LabScope) (int64, error) {
 		if err != nil {
 			return 0, err //nolint:wrapcheck // a fault as it is
 		}
-		differences := slices.DeleteFunc(result.Differences, func(d reconcile.Difference) bool { return f.refused[d.UserID] != "" })
+		differences := slices.DeleteFunc(
+			result.Differences,
+			func(d reconcile.Difference) bool { return f.refused[d.UserID] != "" },
+		)
 		if len(differences) == 0 {
 			return result.Patients, nil
 		}

@@ -45,7 +45,11 @@ type Rows interface {
 // Proof compares an index with user_meta; *reconcile.Reconciler implements it.
 type Proof interface {
 	Labs(ctx context.Context) ([]authn.LabScope, error)
-	Suspects(ctx context.Context, scope authn.LabScope, progress func(reconcile.Count)) (map[int64][]reconcile.Difference, reconcile.Count, error)
+	Suspects(
+		ctx context.Context,
+		scope authn.LabScope,
+		progress func(reconcile.Count),
+	) (map[int64][]reconcile.Difference, reconcile.Count, error)
 	Compare(ctx context.Context, scope authn.LabScope, progress func(reconcile.Count)) (reconcile.Result, error)
 	Repair(ctx context.Context, differences []reconcile.Difference) error
 }
@@ -114,7 +118,10 @@ func (r *Rebuilder) Run(ctx context.Context) error {
 		r.say("searches now read %s", name)
 		return nil
 	}
-	r.say("searches now read %s. The index before is kept: `cdc rebuild --rollback` returns to it, `cdc rebuild --discard` deletes it", name)
+	r.say(
+		"searches now read %s. The index before is kept: `cdc rebuild --rollback` returns to it, `cdc rebuild --discard` deletes it",
+		name,
+	)
 	return nil
 }
 
@@ -127,7 +134,10 @@ func (r *Rebuilder) Rollback(ctx context.Context) error {
 		return err //nolint:wrapcheck // a fault as it is
 	}
 	if next != "" {
-		return outcome.Operator(fmt.Errorf("a rebuild fills %s", next), "finish it with `cdc rebuild`, or give it up with `cdc rebuild --discard`")
+		return outcome.Operator(
+			fmt.Errorf("a rebuild fills %s", next),
+			"finish it with `cdc rebuild`, or give it up with `cdc rebuild --discard`",
+		)
 	}
 	older, err := r.d.Index.Older(ctx)
 	if err != nil {

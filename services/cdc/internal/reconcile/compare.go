@@ -21,7 +21,11 @@ type Count struct {
 
 // Suspects goes through a laboratory once and returns whatever looks wrong, by patient; what is only on its way looks
 // wrong too. progress hears of every page. The error is a fault.
-func (r *Reconciler) Suspects(ctx context.Context, scope authn.LabScope, progress func(Count)) (map[int64][]Difference, Count, error) {
+func (r *Reconciler) Suspects(
+	ctx context.Context,
+	scope authn.LabScope,
+	progress func(Count),
+) (map[int64][]Difference, Count, error) {
 	p := &pass{r: r, scope: scope, suspects: map[int64][]Difference{}, progress: progress}
 	err := p.documents(ctx)
 	if err == nil {
@@ -162,7 +166,11 @@ func (r *Reconciler) differing(ctx context.Context, lab int64, ids []int64, susp
 }
 
 // again looks at patients once more, each by key: nothing that was read before is used but the routes that were seen.
-func (r *Reconciler) again(ctx context.Context, lab int64, suspects map[int64][]Difference) (map[int64][]Difference, error) {
+func (r *Reconciler) again(
+	ctx context.Context,
+	lab int64,
+	suspects map[int64][]Difference,
+) (map[int64][]Difference, error) {
 	ids := make([]int64, 0, len(suspects))
 	for id := range suspects {
 		ids = append(ids, id)

@@ -42,7 +42,15 @@ type Difference struct {
 
 // String names ids and versions, nothing of the patient's data.
 func (d Difference) String() string {
-	return fmt.Sprintf("laboratory %d, patient %d: %s (row rev %d, document version %d on route %d)", d.LabID, d.UserID, d.Kind, d.Rev, d.Version, d.Route)
+	return fmt.Sprintf(
+		"laboratory %d, patient %d: %s (row rev %d, document version %d on route %d)",
+		d.LabID,
+		d.UserID,
+		d.Kind,
+		d.Rev,
+		d.Version,
+		d.Route,
+	)
 }
 
 // judge compares a patient's row with what the index says of the patient in a laboratory. row is nil, or of another

@@ -76,7 +76,10 @@ func (r *Reconciler) remove(ctx context.Context, ops []document.Op) error {
 	}
 	for _, fate := range fates {
 		if fate.Verdict == indexsync.Poison {
-			return outcome.Operator(fmt.Errorf("the index refuses to delete a document: %s", fate.Kind), "look at the log of Elasticsearch")
+			return outcome.Operator(
+				fmt.Errorf("the index refuses to delete a document: %s", fate.Kind),
+				"look at the log of Elasticsearch",
+			)
 		}
 	}
 	return nil
@@ -95,7 +98,10 @@ func (r *Reconciler) recompute(ctx context.Context, targets map[int64]*materiali
 		return err //nolint:wrapcheck // a fault as it is
 	}
 	if n := len(summary.Poison); n > 0 {
-		return outcome.Operator(fmt.Errorf("the database refuses the rows of %d patients", n), "look into the dead-letter topic for their reasons")
+		return outcome.Operator(
+			fmt.Errorf("the database refuses the rows of %d patients", n),
+			"look into the dead-letter topic for their reasons",
+		)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package signal owns what an operator tells the connectors through the signal table: to send rows that are there again. The rows
-// come in chunks between the changes, so that nothing stops and nothing newer is overtaken.
+// Package signal owns what an operator tells the connectors through the signal table: to send rows that are there
+// again. The rows come in chunks between the changes, so that nothing stops and nothing newer is overtaken.
 package signal
 
 import (
@@ -22,7 +22,7 @@ const (
 	chunkRows  = 1024 // incremental.snapshot.chunk.size
 	lookPause  = 500 * time.Millisecond
 	takenUp    = 30 * time.Second // by then a connector that runs has begun
-	quietLooks = 4                // looks without any sign of a snapshot that count as its end; offsets are flushed every second
+	quietLooks = 4                // looks without a sign of a snapshot that are its end; offsets are flushed every second
 )
 
 // Table is the signal table.
@@ -59,8 +59,8 @@ type condition struct {
 	Filter     string `json:"filter"`
 }
 
-// Snapshot asks for the rows of the tables again, those that filter (a SQL condition) selects when it is not empty, and waits
-// until they were sent.
+// Snapshot asks for the rows of the tables again, those that filter (a SQL condition) selects when it is not empty, and
+// waits until they were sent.
 func (s *Signaller) Snapshot(ctx context.Context, tables []string, filter string) error {
 	owner, err := Owner(tables)
 	if err != nil {
@@ -137,7 +137,11 @@ func (s *Signaller) watch(ctx context.Context, owner string, begin time.Time) er
 			fmt.Fprintln(s.Out, "all rows are sent")
 			return nil
 		case !started && s.Clock.Now().Sub(begin) > takenUp:
-			return fmt.Errorf("%s has not begun within %v: see cdc connectors status, and whether the filter is right; where no row is selected there is nothing to send", owner, takenUp)
+			return fmt.Errorf(
+				"%s has not begun within %v: see cdc connectors status, and whether the filter is right; where no row is selected there is nothing to send",
+				owner,
+				takenUp,
+			)
 		}
 	}
 }

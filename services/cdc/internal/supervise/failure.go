@@ -22,7 +22,8 @@ type failure struct {
 	upSince  time.Time // zero while it is not up
 }
 
-// failed finds the first failed part: its trace and task, -1 for the connector itself. The trace of a healthy one is "".
+// failed finds the first failed part: its trace and task, -1 for the connector itself. The trace of a healthy one is
+// "".
 func failed(status connect.Status) (task int, trace string) {
 	const unknown = "no trace"
 	for _, t := range status.Tasks {
@@ -133,7 +134,14 @@ func (s *Supervisor) mendTaskless(ctx context.Context, name string, now time.Tim
 	return s.restart(ctx, name, c, now, false, nil)
 }
 
-func (s *Supervisor) restart(ctx context.Context, name string, c *failure, now time.Time, onlyFailed bool, problem error) error {
+func (s *Supervisor) restart(
+	ctx context.Context,
+	name string,
+	c *failure,
+	now time.Time,
+	onlyFailed bool,
+	problem error,
+) error {
 	c.next = now.Add(pause(c.restarts))
 	c.restarts++
 	s.Log.Warn("restarting a connector", "connector", name, "restart", c.restarts, "next_after", c.next.Sub(now).String())

@@ -72,7 +72,13 @@ func (o *Operator) Status(ctx context.Context) (allUp bool, err error) {
 }
 
 // row prints the connector's line and returns what must be said below the table about its position.
-func (o *Operator) row(ctx context.Context, table io.Writer, name string, status connect.Status, exists bool) (remarks []string) {
+func (o *Operator) row(
+	ctx context.Context,
+	table io.Writer,
+	name string,
+	status connect.Status,
+	exists bool,
+) (remarks []string) {
 	if !exists {
 		fmt.Fprintf(table, "%s\tno\tABSENT\t-\t-\t-\n", name)
 		return nil
@@ -133,15 +139,27 @@ func advise(name string, status connect.Status, exists bool) []string {
 	case status.Held():
 		return []string{fmt.Sprintf("%s is %s by an operator: cdc connectors resume %s", name, status.Connector.State, name)}
 	case connect.LostPosition(trace):
-		return []string{fmt.Sprintf("%s cannot go on: the binary log no longer holds its position. Have it send all rows again: cdc connectors reset %s; then cdc reconcile --repair --wait 5m",
-			name, name)}
+		return []string{
+			fmt.Sprintf(
+				"%s cannot go on: the binary log no longer holds its position. Have it send all rows again: cdc connectors reset %s; then cdc reconcile --repair --wait 5m",
+				name,
+				name,
+			),
+		}
 	case trace != "":
 		what := name + " failed"
 		if task >= 0 {
 			what = fmt.Sprintf("task %d of %s failed", task, name)
 		}
-		return []string{fmt.Sprintf("%s: %s. It is restarted by itself, at least every %.0f s; at once: cdc connectors restart %s. The whole trace is in cdc.connector-dlq",
-			what, or(strings.Join(connect.Causes(trace), " < "), "cause unknown"), mostPause.Seconds(), name)}
+		return []string{
+			fmt.Sprintf(
+				"%s: %s. It is restarted by itself, at least every %.0f s; at once: cdc connectors restart %s. The whole trace is in cdc.connector-dlq",
+				what,
+				or(strings.Join(connect.Causes(trace), " < "), "cause unknown"),
+				mostPause.Seconds(),
+				name,
+			),
+		}
 	case !status.Up():
 		return []string{name + " is on its way: look again in a few seconds"}
 	}
@@ -165,9 +183,10 @@ func (o *Operator) Resume(ctx context.Context, names []string) error {
 	return o.each(ctx, names, "resuming", "up", o.Runtime.Resume, connect.Status.Up, steady)
 }
 
-// Reset has the connectors forget how far they have read, so that they begin with all rows again, and waits until they are up.
-// write commits a transaction of any kind: MariaDB's global transaction id is empty in a binary log without one, and a connector
-// does not get beyond a snapshot that was taken at an empty id. Killed on the way, the connectors stay stopped until it is called again.
+// Reset has the connectors forget how far they have read, so that they begin with all rows again, and waits until they
+// are up. write commits a transaction of any kind: MariaDB's global transaction id is empty in a binary log without
+// one, and a connector does not get beyond a snapshot that was taken at an empty id. Killed on the way, the connectors
+// stay stopped until it is called again.
 func (o *Operator) Reset(ctx context.Context, names []string, write func(context.Context) error) error {
 	if len(names) == 0 {
 		names = o.Connectors
@@ -215,7 +234,12 @@ func (o *Operator) each(ctx context.Context, names []string, doing, done string,
 
 // await looks until the state was reached and held, and shows every other state on the way. The first look comes
 // after a pause: the runtime goes on showing the old state for a moment.
-func (o *Operator) await(ctx context.Context, name, done string, reached func(connect.Status) bool, hold time.Duration) error {
+func (o *Operator) await(
+	ctx context.Context,
+	name, done string,
+	reached func(connect.Status) bool,
+	hold time.Duration,
+) error {
 	begin, said := o.Clock.Now(), ""
 	var since time.Time // when it was reached; zero while it is not
 	ticker := time.NewTicker(lookPause)

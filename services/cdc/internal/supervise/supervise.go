@@ -15,8 +15,9 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/connect"
 )
 
-// The pace of restarts of one failure: at once, then after 10 s, 20 s, 40 s, and every minute. A restart costs little, and once the
-// cause is mended nobody should wait longer for the index: failures that follow each other closely count as one.
+// The pace of restarts of one failure: at once, then after 10 s, 20 s, 40 s, and every minute. A restart costs little,
+// and once the cause is mended nobody should wait longer for the index: failures that follow each other closely count
+// as one.
 const (
 	firstPause = 10 * time.Second
 	mostPause  = time.Minute

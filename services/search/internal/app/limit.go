@@ -22,7 +22,11 @@ func (b *builder) openLimit() error {
 		return err
 	}
 	watch := limit.NewWatch(limit.WatchDeps{
-		Reader: reader, Every: time.Duration(b.cfg.Limit.ConfigCacheTTL) * time.Second, Clock: b.Clock, Log: b.Log, Metrics: metrics,
+		Reader:  reader,
+		Every:   time.Duration(b.cfg.Limit.ConfigCacheTTL) * time.Second,
+		Clock:   b.Clock,
+		Log:     b.Log,
+		Metrics: metrics,
 	})
 	b.Loop("rate limit mode", watch.Run)
 	counter := limit.NewCounter(ratelimit.New(b.cache, limit.KeyPrefix), metrics, b.Log, b.Clock)

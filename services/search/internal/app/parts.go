@@ -11,7 +11,10 @@ import (
 )
 
 func (b *builder) openIndex() error {
-	client, err := elastic.Open(b.cfg.ES, elastic.Deps{Tracers: b.Tracers(), CaptureSearches: b.cfg.CaptureSearchQuery, Roll: rand.Float64})
+	client, err := elastic.Open(
+		b.cfg.ES,
+		elastic.Deps{Tracers: b.Tracers(), CaptureSearches: b.cfg.CaptureSearchQuery, Roll: rand.Float64},
+	)
 	if err != nil {
 		return fmt.Errorf("open search index: %w", err)
 	}

@@ -41,7 +41,8 @@ func New(next Authenticator, registry prometheus.Registerer) (*Counted, error) {
 	if err := registry.Register(c.count); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	for _, series := range [][2]string{{session, success}, {session, failure}, {session, unavailable}, {token, success}, {token, failure},
+	for _, series := range [][2]string{{session, success}, {session, failure}, {session, unavailable},
+		{token, success}, {token, failure},
 		{service, success}, {none, failure}} {
 		c.count.WithLabelValues(series[0], series[1])
 	}

@@ -1,4 +1,5 @@
-// Package detail owns the detail lookup: one patient as the tables say, shown to whoever may see the patient and noted in the audit.
+// Package detail owns the detail lookup: one patient as the tables say, shown to whoever may see the patient and noted
+// in the audit.
 package detail
 
 import (
@@ -10,10 +11,16 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// ErrNoUser is the answer for a patient who does not exist, is deleted, or is not the caller's to see: it does not tell which.
-var ErrNoUser = apperr.New(apperr.NotFound, "USER_NOT_FOUND", "There is no such patient here. Search again: the patient may have been merged or removed.")
+// ErrNoUser is the answer for a patient who does not exist, is deleted, or is not the caller's to see: it does not tell
+// which.
+var ErrNoUser = apperr.New(
+	apperr.NotFound,
+	"USER_NOT_FOUND",
+	"There is no such patient here. Search again: the patient may have been merged or removed.",
+)
 
-// Record is a patient with the places that decide who may see the patient. Lists hold at most 5,000 entries, the newest last.
+// Record is a patient with the places that decide who may see the patient. Lists hold at most 5,000 entries, the newest
+// last.
 type Record struct {
 	search.Person
 	search.Places

@@ -35,7 +35,9 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		zero: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "search_zero_results_total", Help: "Searches that found nobody."}, []string{"key"}),
 		buckets: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "search_bucket_hits_total", Help: "Hits that were shown, by the family of identifiers that produced them."}, []string{"bucket"}),
+			Name: "search_bucket_hits_total",
+			Help: "Hits that were shown, by the family of identifiers that produced them.",
+		}, []string{"bucket"}),
 	}
 	for _, c := range []prometheus.Collector{m.queries, m.duration, m.hits, m.zero, m.buckets} {
 		if err := registry.Register(c); err != nil {

@@ -1,5 +1,6 @@
-// Package freshness owns how old the data behind the search may be. Both connectors of change capture beat through the whole
-// pipeline; the older of the two beats that were applied is the moment up to which the index is complete. Quiet hours age nothing.
+// Package freshness owns how old the data behind the search may be. Both connectors of change capture beat through the
+// whole pipeline; the older of the two beats that were applied is the moment up to which the index is complete. Quiet
+// hours age nothing.
 package freshness
 
 import (
@@ -72,7 +73,8 @@ type Watch struct {
 // New returns a watch that knows nothing yet.
 func New(d Deps) *Watch { return &Watch{d: d, started: d.Clock.Now(), failed: true} }
 
-// Run probes until ctx ends, and soon again while it learns nothing: after a start the connectors may not have beaten yet.
+// Run probes until ctx ends, and soon again while it learns nothing: after a start the connectors may not have beaten
+// yet.
 func (w *Watch) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		w.RunOnce(ctx)
@@ -164,8 +166,8 @@ func (w *Watch) Report() Report {
 	return r
 }
 
-// age is what the metric shows: while nothing was ever known, the time since the start, which the age is at least as far as this
-// process can tell; so an alert on it also fires when the pipeline never ran.
+// age is what the metric shows: while nothing was ever known, the time since the start, which the age is at least as
+// far as this process can tell; so an alert on it also fires when the pipeline never ran.
 func (w *Watch) age(r Report) float64 {
 	if r.DataAgeSeconds != nil {
 		return *r.DataAgeSeconds

@@ -18,8 +18,8 @@ type spelling[T comparable] struct {
 	value *T
 }
 
-// given returns what the spellings of one field agree on, nil when none was given. Two that differ are an error: guessing which was
-// meant would search for the wrong patient.
+// given returns what the spellings of one field agree on, nil when none was given. Two that differ are an error:
+// guessing which was meant would search for the wrong patient.
 func given[T comparable](spellings ...spelling[T]) (*T, error) {
 	var first spelling[T]
 	for _, s := range spellings {
@@ -28,19 +28,29 @@ func given[T comparable](spellings ...spelling[T]) (*T, error) {
 		case first.value == nil:
 			first = s
 		case *first.value != *s.value:
-			return nil, apperr.InvalidField(s.name, fmt.Sprintf("%s and %s say different things: give one of them", first.name, s.name))
+			return nil, apperr.InvalidField(
+				s.name,
+				fmt.Sprintf("%s and %s say different things: give one of them", first.name, s.name),
+			)
 		}
 	}
 	return first.value, nil
 }
 
 func commandOf(in *searchv1.SearchUsersRequest) (find.Command, error) {
-	text, err := given(spelling[string]{"query", in.Query}, spelling[string]{"search_text", in.SearchText}, //nolint:protogetter // given or not
-		spelling[string]{"search_value", in.SearchValue}, spelling[string]{"q", in.Q}) //nolint:protogetter // given or not
+	text, err := given(
+		spelling[string]{"query", in.Query},
+		spelling[string]{"search_text", in.SearchText}, //nolint:protogetter // given or not
+		spelling[string]{"search_value", in.SearchValue},
+		spelling[string]{"q", in.Q},
+	) //nolint:protogetter // given or not
 	if err != nil {
 		return find.Command{}, err
 	}
-	size, err := given(spelling[int32]{"size", in.Size}, spelling[int32]{"limit", in.Limit}) //nolint:protogetter // given or not
+	size, err := given(
+		spelling[int32]{"size", in.Size},
+		spelling[int32]{"limit", in.Limit},
+	) //nolint:protogetter // given or not
 	if err != nil {
 		return find.Command{}, err
 	}
@@ -63,8 +73,13 @@ func widen(n *int32) *int {
 
 func found(a find.Answer) *searchv1.SearchUsersResponse {
 	out := &searchv1.SearchUsersResponse{
-		Total: a.Total, TotalRelation: "eq", TookMs: a.Took.Milliseconds(), Size: int32(a.Query.Size), From: int32(a.Query.From), //nolint:gosec // both are at most search.MaxResults
-		SearchKey: string(a.Query.Key), Degraded: a.Partial || a.Effort != search.Full,
+		Total:         a.Total,
+		TotalRelation: "eq",
+		TookMs:        a.Took.Milliseconds(),
+		Size:          int32(a.Query.Size),
+		From:          int32(a.Query.From), //nolint:gosec // both are at most search.MaxResults
+		SearchKey:     string(a.Query.Key),
+		Degraded:      a.Partial || a.Effort != search.Full,
 		Buckets: &searchv1.SearchBuckets{
 			Patient: a.ByBucket[search.Patient], Bill: a.ByBucket[search.Bill], Order: a.ByBucket[search.Order],
 			Report: a.ByBucket[search.Report], Sample: a.ByBucket[search.Sample],
@@ -81,12 +96,34 @@ func found(a find.Answer) *searchv1.SearchUsersResponse {
 
 func hit(h search.Hit) *searchv1.SearchHit {
 	out := &searchv1.SearchHit{
-		UserId: h.UserID, LabId: h.LabID, LabPatientId: h.LabPatientID, FullName: h.FullName, Contact: h.Contact,
-		AlternateContact: h.AlternateContact, Email: h.Email, Gender: h.Gender, DateOfBirth: date(h.DateOfBirth), Age: h.Age,
-		BranchId: h.BranchID, OrgId: h.OrgID, CcId: h.CCID,
-		OrderNumbers: newest(h.OrderNumbers), BillIds: newest(h.BillIDs), LabBillIds: newest(h.LabBillIDs), LabReportIds: newest(h.LabReportIDs),
-		SampleIds: newest(h.SampleIDs), ManualSampleIds: newest(h.ManualSampleIDs), LrfIds: newest(h.LrfIDs),
-		LastBillTime: optionalSeconds(h.LastBillTime), UpdatedAt: seconds(h.UpdatedAt), Score: h.Score, Bucket: string(h.Bucket),
+		UserId:           h.UserID,
+		LabId:            h.LabID,
+		LabPatientId:     h.LabPatientID,
+		FullName:         h.FullName,
+		Contact:          h.Contact,
+		AlternateContact: h.AlternateContact,
+		Email:            h.Email,
+		Gender:           h.Gender,
+		DateOfBirth:      date(h.DateOfBirth),
+		Age:              h.Age,
+		BranchId:         h.BranchID,
+		OrgId:            h.OrgID,
+		CcId:             h.CCID,
+		OrderNumbers: newest(
+			h.OrderNumbers,
+		),
+		BillIds:         newest(h.BillIDs),
+		LabBillIds:      newest(h.LabBillIDs),
+		LabReportIds:    newest(h.LabReportIDs),
+		SampleIds:       newest(h.SampleIDs),
+		ManualSampleIds: newest(h.ManualSampleIDs),
+		LrfIds:          newest(h.LrfIDs),
+		LastBillTime: optionalSeconds(
+			h.LastBillTime,
+		),
+		UpdatedAt: seconds(h.UpdatedAt),
+		Score:     h.Score,
+		Bucket:    string(h.Bucket),
 	}
 	for _, f := range h.Matched {
 		out.MatchedFields = append(out.MatchedFields, string(f))
@@ -96,12 +133,30 @@ func hit(h search.Hit) *searchv1.SearchHit {
 
 func user(p search.Person) *searchv1.User {
 	return &searchv1.User{
-		UserId: p.UserID, LabId: p.LabID, LabPatientId: p.LabPatientID, FullName: p.FullName, Contact: p.Contact,
-		AlternateContact: p.AlternateContact, Email: p.Email, Gender: p.Gender, DateOfBirth: date(p.DateOfBirth), Age: p.Age,
-		BranchId: p.BranchID, OrgId: p.OrgID, CcId: p.CCID, PassportNo: p.PassportNo, NationalIdentityNumber: p.NationalIdentityNumber,
-		OrderNumbers: p.OrderNumbers, BillIds: p.BillIDs, LabBillIds: p.LabBillIDs, LabReportIds: p.LabReportIDs,
-		SampleIds: p.SampleIDs, ManualSampleIds: p.ManualSampleIDs, LrfIds: p.LrfIDs,
-		LastBillTime: optionalSeconds(p.LastBillTime), UpdatedAt: seconds(p.UpdatedAt),
+		UserId:                 p.UserID,
+		LabId:                  p.LabID,
+		LabPatientId:           p.LabPatientID,
+		FullName:               p.FullName,
+		Contact:                p.Contact,
+		AlternateContact:       p.AlternateContact,
+		Email:                  p.Email,
+		Gender:                 p.Gender,
+		DateOfBirth:            date(p.DateOfBirth),
+		Age:                    p.Age,
+		BranchId:               p.BranchID,
+		OrgId:                  p.OrgID,
+		CcId:                   p.CCID,
+		PassportNo:             p.PassportNo,
+		NationalIdentityNumber: p.NationalIdentityNumber,
+		OrderNumbers:           p.OrderNumbers,
+		BillIds:                p.BillIDs,
+		LabBillIds:             p.LabBillIDs,
+		LabReportIds:           p.LabReportIDs,
+		SampleIds:              p.SampleIDs,
+		ManualSampleIds:        p.ManualSampleIDs,
+		LrfIds:                 p.LrfIDs,
+		LastBillTime:           optionalSeconds(p.LastBillTime),
+		UpdatedAt:              seconds(p.UpdatedAt),
 	}
 }
 

@@ -1,4 +1,5 @@
-// Package grpcapi is the gRPC transport of the search: who, what, decode, call, encode. convert.go is the border with protobuf.
+// Package grpcapi is the gRPC transport of the search: who, what, decode, call, encode. convert.go is the border with
+// protobuf.
 package grpcapi
 
 import (
@@ -33,7 +34,10 @@ type Server struct {
 func New(f Finder, r Reader) *Server { return &Server{finder: f, reader: r} }
 
 // SearchUsers finds patients.
-func (s *Server) SearchUsers(ctx context.Context, in *searchv1.SearchUsersRequest) (*searchv1.SearchUsersResponse, error) {
+func (s *Server) SearchUsers(
+	ctx context.Context,
+	in *searchv1.SearchUsersRequest,
+) (*searchv1.SearchUsersResponse, error) {
 	command, err := commandOf(in)
 	if err != nil {
 		return nil, err

@@ -25,10 +25,18 @@ const maxConfigCacheTTL = 60
 func (c *Config) Validate() error {
 	var problems []error
 	if min(c.PerMinute, c.DegradedPerMinute, c.EmergencyPerMinute) < 1 {
-		problems = append(problems, errors.New("RATE_LIMIT_PER_MINUTE, RATE_LIMIT_DEGRADED_PER_MINUTE and RATE_LIMIT_EMERGENCY_PER_MINUTE must each be at least 1"))
+		problems = append(
+			problems,
+			errors.New(
+				"RATE_LIMIT_PER_MINUTE, RATE_LIMIT_DEGRADED_PER_MINUTE and RATE_LIMIT_EMERGENCY_PER_MINUTE must each be at least 1",
+			),
+		)
 	}
 	if c.ConfigCacheTTL < 1 || c.ConfigCacheTTL > maxConfigCacheTTL {
-		problems = append(problems, fmt.Errorf("RATE_LIMIT_CONFIG_CACHE_TTL is %d: give 1 to %d seconds", c.ConfigCacheTTL, maxConfigCacheTTL))
+		problems = append(
+			problems,
+			fmt.Errorf("RATE_LIMIT_CONFIG_CACHE_TTL is %d: give 1 to %d seconds", c.ConfigCacheTTL, maxConfigCacheTTL),
+		)
 	}
 	if c.KVURL.IsSet() {
 		if err := redisdb.CheckURL(c.KVURL); err != nil {

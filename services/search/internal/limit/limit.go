@@ -52,13 +52,19 @@ func (l *Limit) Admit(ctx context.Context, p authn.Principal, lab authn.LabScope
 
 func refused(mode Mode, perMinute int) *apperr.Error {
 	if mode == Normal {
-		return apperr.Newf(apperr.TooManyRequests, "TOO_MANY_SEARCHES", "More than %d searches in a minute. Wait a moment and search again.", perMinute)
+		return apperr.Newf(
+			apperr.TooManyRequests,
+			"TOO_MANY_SEARCHES",
+			"More than %d searches in a minute. Wait a moment and search again.",
+			perMinute,
+		)
 	}
 	return apperr.Newf(apperr.TooManyRequests, "TOO_MANY_SEARCHES",
 		"The search is under load and takes %d searches a minute. Wait a moment and search again.", perMinute)
 }
 
-// subject names who is acting within the laboratory, however the credential came: a session and a token of one person share a limit.
+// subject names who is acting within the laboratory, however the credential came: a session and a token of one person
+// share a limit.
 func subject(p authn.Principal, lab authn.LabScope) string {
 	return strconv.FormatInt(lab.LabID(), 10) + ":" + actor(p)
 }

@@ -22,9 +22,13 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		unread: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "search_rate_limit_mode_unread_total", Help: "Readings of the mode that failed."}, []string{"cause"}),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "search_rate_limit_decisions_total", Help: "Searches that were admitted or refused."}, []string{"mode", "decision"}),
+			Name: "search_rate_limit_decisions_total",
+			Help: "Searches that were admitted or refused.",
+		}, []string{"mode", "decision"}),
 		failovers: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "search_rate_limit_failovers_total", Help: "Times that the cache did not count and the memory of the process did for a while."}),
+			Name: "search_rate_limit_failovers_total",
+			Help: "Times that the cache did not count and the memory of the process did for a while.",
+		}),
 	}
 	for _, c := range []prometheus.Collector{m.modes, m.unread, m.decisions, m.failovers} {
 		if err := registry.Register(c); err != nil {

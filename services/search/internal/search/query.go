@@ -38,8 +38,8 @@ type Query struct {
 	From   int
 }
 
-// NewQuery checks a request; defaultSize is the size of a page that asks for none. Errors are Invalid and name every field at
-// fault.
+// NewQuery checks a request; defaultSize is the size of a page that asks for none. Errors are Invalid and name every
+// field at fault.
 func NewQuery(r Request, defaultSize int) (Query, error) {
 	q := Query{Text: clean(r.Query), Key: Key(r.Key), Size: defaultSize}
 	if r.Key == "" {
@@ -89,7 +89,13 @@ func (q *Query) narrow(asked []string, refuse refusal) []Field {
 		case Field(name).Bucket() == "":
 			refuse("search_fields", "search_fields: there is no field %q; search_key %q searches %s", name, q.Key, join(mapping))
 		case !slices.Contains(mapping, Field(name)):
-			refuse("search_fields", "search_fields: %s is not searched by search_key %q; it searches %s", name, q.Key, join(mapping))
+			refuse(
+				"search_fields",
+				"search_fields: %s is not searched by search_key %q; it searches %s",
+				name,
+				q.Key,
+				join(mapping),
+			)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(mapping), func(f Field) bool { return !slices.Contains(asked, string(f)) })
@@ -102,7 +108,8 @@ func (q *Query) checkText(refuse refusal) {
 		refuse("query", "query must not be empty: give a name, a telephone number or an identifier")
 	case runes > MaxRunes:
 		refuse("query", "query must have at most %d characters", MaxRunes)
-	case runes < MinName && len(q.Fields) > 0 && !slices.ContainsFunc(q.Fields, func(f Field) bool { return f.Kind() != Name }):
+	case runes < MinName && len(q.Fields) > 0 &&
+		!slices.ContainsFunc(q.Fields, func(f Field) bool { return f.Kind() != Name }):
 		refuse("query", "query must have at least %d characters to search names", MinName)
 	}
 }
@@ -126,7 +133,12 @@ func (q *Query) page(r Request, refuse refusal) {
 		q.From = (*r.Page - 1) * q.Size
 	}
 	if q.From < 0 || q.From > MaxResults-q.Size {
-		refuse("from", "from must be from 0 to %d with size %d: narrow the search instead of paging deeper", MaxResults-q.Size, q.Size)
+		refuse(
+			"from",
+			"from must be from 0 to %d with size %d: narrow the search instead of paging deeper",
+			MaxResults-q.Size,
+			q.Size,
+		)
 	}
 }
 

@@ -6,8 +6,9 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// Scope limits what a caller may find: always one laboratory, and within it the branch, the organization and the collection centre
-// of the login. Zero ids do not limit. A patient is in an organization, branch or centre by the registration or by any bill.
+// Scope limits what a caller may find: always one laboratory, and within it the branch, the organization and the
+// collection centre of the login. Zero ids do not limit. A patient is in an organization, branch or centre by the
+// registration or by any bill.
 type Scope struct {
 	Lab      authn.LabScope
 	BranchID int64
@@ -25,8 +26,8 @@ const (
 	Least                 // moreover only whole identifiers, whole telephone numbers and the beginnings of names
 )
 
-// Person is a patient as the index and the tables know one. Times are epoch milliseconds; lists are in their order there, newest
-// last.
+// Person is a patient as the index and the tables know one. Times are epoch milliseconds; lists are in their order
+// there, newest last.
 type Person struct {
 	UserID, LabID          int64
 	LabPatientID           string

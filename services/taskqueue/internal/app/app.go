@@ -63,7 +63,8 @@ type builder struct {
 }
 
 func (b *builder) build() error {
-	for _, step := range []func() error{b.openStores, b.openDatabase, b.openEngine, b.openTargets, b.openMailbox, b.openHandlers,
+	for _, step := range []func() error{
+		b.openStores, b.openDatabase, b.openEngine, b.openTargets, b.openMailbox, b.openHandlers,
 		b.openDatabaseHandlers, b.serve} {
 		if err := step(); err != nil {
 			return err

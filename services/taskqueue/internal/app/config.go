@@ -152,7 +152,9 @@ func (c *DeliveryConfig) Validate() error {
 	if _, err := c.networks(); err != nil {
 		problems = append(problems, err)
 	}
-	for name, secret := range map[string]config.Secret{"WEBHOOK_SECRET": c.WebhookSecret, "CALLBACK_SECRET": c.CallbackSecret} {
+	for name, secret := range map[string]config.Secret{
+		"WEBHOOK_SECRET": c.WebhookSecret, "CALLBACK_SECRET": c.CallbackSecret,
+	} {
 		if _, err := webhook.NewSigner(secret.Reveal()); err != nil {
 			problems = append(problems, fmt.Errorf("TASKQUEUE_%s: %w", name, err))
 		}
@@ -178,7 +180,9 @@ func (c *DeliveryConfig) networks() ([]netip.Prefix, error) {
 // engine returns the engine's settings.
 func (c *Config) engine() engine.Settings {
 	s := engine.DefaultSettings()
-	s.Shards, s.LaneLimit, s.FlowLimit, s.KeepResults = c.Queue.Shards, c.Queue.LaneLimit, c.Queue.LabLimit, time.Duration(c.Queue.ResultHours)*time.Hour
+	s.Shards, s.LaneLimit, s.FlowLimit, s.KeepResults = c.Queue.Shards, c.Queue.LaneLimit, c.Queue.LabLimit, time.Duration(
+		c.Queue.ResultHours,
+	)*time.Hour
 	s.Archive = c.DatabaseEnabled
 	return s
 }

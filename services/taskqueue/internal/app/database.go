@@ -83,8 +83,17 @@ func (b *builder) archiver() *archive.Archiver {
 	if b.db == nil {
 		return nil
 	}
-	return archive.New(archive.Deps{Queue: b.gate, Store: mysql.NewArchive(b.db), Observer: b.metrics, Clock: b.Clock, Log: b.Log, Owner: rand.Text(),
-		Age: time.Duration(b.cfg.Queue.ArchiveDays) * 24 * time.Hour})
+	return archive.New(
+		archive.Deps{
+			Queue:    b.gate,
+			Store:    mysql.NewArchive(b.db),
+			Observer: b.metrics,
+			Clock:    b.Clock,
+			Log:      b.Log,
+			Owner:    rand.Text(),
+			Age:      time.Duration(b.cfg.Queue.ArchiveDays) * 24 * time.Hour,
+		},
+	)
 }
 
 // watchDatabase keeps the gauge of the database honest and says when it goes and comes.

@@ -29,7 +29,13 @@ func (b *builder) openTargets() error {
 	if err != nil {
 		return err
 	}
-	b.public = netguard.Config{AllowHTTP: d.AllowHTTP, Ports: d.AllowedPorts, AllowedHosts: d.AllowedHosts, Own: own, IdlePerHost: d.HostConcurrency}
+	b.public = netguard.Config{
+		AllowHTTP:    d.AllowHTTP,
+		Ports:        d.AllowedPorts,
+		AllowedHosts: d.AllowedHosts,
+		Own:          own,
+		IdlePerHost:  d.HostConcurrency,
+	}
 	internal := netguard.Config{Networks: networks, IdlePerHost: d.HostConcurrency}
 	if b.targets, err = webhook.NewTargets(d.InternalOrigins, b.public, internal); err != nil {
 		return err

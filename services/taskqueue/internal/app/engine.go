@@ -42,8 +42,10 @@ func (b *builder) submitter() *submit.Submitter {
 }
 
 func (b *builder) manager() *manage.Manager {
-	return manage.New(manage.Deps{Queue: b.gate, Archive: b.archive(), Shards: b.gate.Shards(), Lease: b.gate.Lease(), Clock: b.Clock,
-		Callbacks: func(id job.ID, body *job.Body, r *job.Record) ([]engine.NewJob, error) {
-			return worker.Callbacks(b.ids, id, body, r)
-		}})
+	return manage.New(
+		manage.Deps{Queue: b.gate, Archive: b.archive(), Shards: b.gate.Shards(), Lease: b.gate.Lease(), Clock: b.Clock,
+			Callbacks: func(id job.ID, body *job.Body, r *job.Record) ([]engine.NewJob, error) {
+				return worker.Callbacks(b.ids, id, body, r)
+			}},
+	)
 }

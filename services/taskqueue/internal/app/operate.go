@@ -32,7 +32,8 @@ func Verbs(environ []string, out io.Writer) []command.Verb {
 	var dead int
 	return []command.Verb{
 		{
-			Name: "fsck", Summary: "Check every job against the invariants of the queue; exit 1 when any is broken.",
+			Name:    "fsck",
+			Summary: "Check every job against the invariants of the queue; exit 1 when any is broken.",
 			Details: "The check only reads. --repair mends in a strict order what can be mended without losing or repeating a task: a job\n" +
 				"whose place is not known becomes a failed one, for retryTask. Run it again until it finds nothing.",
 			Flags: func(f *flag.FlagSet) { f.BoolVar(&repair, "repair", false, "mend what is broken, then check again") },
@@ -41,7 +42,9 @@ func Verbs(environ []string, out io.Writer) []command.Verb {
 			},
 		},
 		{
-			Name: "jobs", Args: "[flags] [ID ...]", Summary: "Show the depth and age of the lanes, the jobs of the given ids, or failed jobs; never payloads.",
+			Name:    "jobs",
+			Args:    "[flags] [ID ...]",
+			Summary: "Show the depth and age of the lanes, the jobs of the given ids, or failed jobs; never payloads.",
 			Flags: func(f *flag.FlagSet) {
 				f.IntVar(&dead, "dead", 0, "list this many of the oldest failed jobs that retryTask can revive")
 			},
@@ -184,8 +187,24 @@ func showJobs(ctx context.Context, q *engine.Redis, out io.Writer, ids []string)
 				continue
 			}
 			r := &v.Record
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d/%d\t%d\t%d of %d\t%s\t%s\t%s\t%s\t%s\n", v.ID, status(v), v.ID.Lane().Channel, v.Priority, r.Task, r.TaskType,
-				r.LabID, r.Attempts, r.Retry+1, moment(r.CreatedMs), moment(r.ScheduledMs), moment(r.StartedMs), moment(r.EndedMs), r.Error)
+			fmt.Fprintf(
+				w,
+				"%s\t%s\t%s\t%s\t%d/%d\t%d\t%d of %d\t%s\t%s\t%s\t%s\t%s\n",
+				v.ID,
+				status(v),
+				v.ID.Lane().Channel,
+				v.Priority,
+				r.Task,
+				r.TaskType,
+				r.LabID,
+				r.Attempts,
+				r.Retry+1,
+				moment(r.CreatedMs),
+				moment(r.ScheduledMs),
+				moment(r.StartedMs),
+				moment(r.EndedMs),
+				r.Error,
+			)
 		}
 	}
 	if err := w.Flush(); err != nil {

@@ -26,8 +26,10 @@ func (b *builder) work() {
 		b.Every("archiver", archiveEvery, a.RunOnce)
 	}
 	r := reaper.New(reaper.Config{
-		Every: reapEvery, KeepDead: time.Duration(b.cfg.Queue.DeadDays) * 24 * time.Hour, MaxDead: int64(b.cfg.Queue.DeadLimit),
-		Resend: b.cfg.Queue.DoubtfulSends == doubtResend,
+		Every:    reapEvery,
+		KeepDead: time.Duration(b.cfg.Queue.DeadDays) * 24 * time.Hour,
+		MaxDead:  int64(b.cfg.Queue.DeadLimit),
+		Resend:   b.cfg.Queue.DoubtfulSends == doubtResend,
 	}, deps)
 	b.Loop("reaper", r.Run)
 	auditor := audit.New(audit.Deps{Queue: b.gate, Observer: b.metrics, Clock: b.Clock, Log: b.Log})
@@ -56,8 +58,17 @@ func (b *builder) pump(channel job.Channel, shard int, handler worker.Handler) *
 	case job.Callback:
 		slots = b.cfg.Queue.CallbackWorkers
 	}
-	return worker.New(worker.Config{Shard: shard, Channel: channel, Slots: max(1, slots/b.gate.Shards()), Lease: b.gate.Lease(), MaxRun: maxRun,
-		Grace: time.Duration(b.cfg.Queue.GraceSeconds) * time.Second, Idle: engine.DefaultSettings().IdlePoll},
+	return worker.New(
+		worker.Config{
+			Shard:   shard,
+			Channel: channel,
+			Slots:   max(1, slots/b.gate.Shards()),
+			Lease:   b.gate.Lease(),
+			MaxRun:  maxRun,
+			Grace:   time.Duration(b.cfg.Queue.GraceSeconds) * time.Second,
+			Idle:    engine.DefaultSettings().IdlePoll,
+		},
 		worker.Deps{Queue: b.gate, Handler: worker.Traced(handler, b.Tracers()), Observer: b.metrics, Clock: b.Clock,
-			IDs: b.ids, Roll: random.Float64, Log: b.Log})
+			IDs: b.ids, Roll: random.Float64, Log: b.Log},
+	)
 }

@@ -76,7 +76,16 @@ func (a *Auditor) RunOnce(ctx context.Context) error {
 	}
 	a.Observer.Audited(checked, found)
 	for _, v := range found[:min(shown, len(found))] {
-		a.Log.ErrorContext(ctx, "an invariant of the queue is broken; run `taskqueue fsck`", "rule", string(v.Rule), "where", v.Source.Name, "job_id", v.Text)
+		a.Log.ErrorContext(
+			ctx,
+			"an invariant of the queue is broken; run `taskqueue fsck`",
+			"rule",
+			string(v.Rule),
+			"where",
+			v.Source.Name,
+			"job_id",
+			v.Text,
+		)
 	}
 	return nil
 }
@@ -93,7 +102,13 @@ func (a *Auditor) advance(next uint64, sources int) {
 }
 
 // page checks one page of a source.
-func page(ctx context.Context, q Queue, shard int, s engine.Source, cursor uint64) (found []Violation, checked int, next uint64, err error) {
+func page(
+	ctx context.Context,
+	q Queue,
+	shard int,
+	s engine.Source,
+	cursor uint64,
+) (found []Violation, checked int, next uint64, err error) {
 	texts, next, err := q.Page(ctx, s, cursor, sample)
 	if err != nil {
 		return nil, 0, 0, err
@@ -163,7 +178,10 @@ func Check(ctx context.Context, q Queue) (Report, error) {
 		}
 	}
 	order := Rules()
-	slices.SortStableFunc(r.Violations, func(x, y Violation) int { return slices.Index(order, x.Rule) - slices.Index(order, y.Rule) })
+	slices.SortStableFunc(
+		r.Violations,
+		func(x, y Violation) int { return slices.Index(order, x.Rule) - slices.Index(order, y.Rule) },
+	)
 	return r, nil
 }
 

@@ -68,7 +68,14 @@ func (r *Recorder) Update(ctx context.Context, caller task.Caller, u Update) err
 	if fields := check(u); len(fields) > 0 {
 		return apperr.InvalidFields(fields...)
 	}
-	c := Change{LabID: caller.LabID, CacheKey: u.CacheKey, Type: u.Type, Actor: caller.Name, Details: u.Details, AtMs: r.clock.Now().UnixMilli()}
+	c := Change{
+		LabID:    caller.LabID,
+		CacheKey: u.CacheKey,
+		Type:     u.Type,
+		Actor:    caller.Name,
+		Details:  u.Details,
+		AtMs:     r.clock.Now().UnixMilli(),
+	}
 	if len(c.Details) == 0 || string(c.Details) == "null" {
 		c.Details = []byte("{}")
 	}

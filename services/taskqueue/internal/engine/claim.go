@@ -34,9 +34,22 @@ func (r *Redis) claimArgs(q ClaimRequest) []any {
 		limits = &Limits{Ordinary: q.Max, EachOrdinary: q.Max, EachReserved: q.Max}
 	}
 	args := make([]any, 0, 13+2*len(limits.Flows))
-	args = append(args, q.Max, r.set.Lease.Milliseconds(), r.set.Ageing.Milliseconds(), q.Turn, r.set.LowShare, r.set.ModerateShare,
-		int(job.FirstLab), limits.Ordinary, limits.EachOrdinary, limits.EachReserved,
-		int(q.After[job.High]), int(q.After[job.Moderate]), int(q.After[job.Low]))
+	args = append(
+		args,
+		q.Max,
+		r.set.Lease.Milliseconds(),
+		r.set.Ageing.Milliseconds(),
+		q.Turn,
+		r.set.LowShare,
+		r.set.ModerateShare,
+		int(job.FirstLab),
+		limits.Ordinary,
+		limits.EachOrdinary,
+		limits.EachReserved,
+		int(q.After[job.High]),
+		int(q.After[job.Moderate]),
+		int(q.After[job.Low]),
+	)
 	for flow, most := range limits.Flows {
 		args = append(args, int(flow), most)
 	}
@@ -50,8 +63,17 @@ func readClaim(reply any) (Claim, error) {
 	if !ok || len(parts) < claimHead {
 		return Claim{}, errReply("claim", reply)
 	}
-	c := Claim{NowMs: number(parts[0]), NextDueMs: number(parts[1]), Token: number(parts[2]), Held: number(parts[3]) == 1,
-		After: [3]job.Flow{job.High: job.Flow(number(parts[4])), job.Moderate: job.Flow(number(parts[5])), job.Low: job.Flow(number(parts[6]))}}
+	c := Claim{
+		NowMs:     number(parts[0]),
+		NextDueMs: number(parts[1]),
+		Token:     number(parts[2]),
+		Held:      number(parts[3]) == 1,
+		After: [3]job.Flow{
+			job.High:     job.Flow(number(parts[4])),
+			job.Moderate: job.Flow(number(parts[5])),
+			job.Low:      job.Flow(number(parts[6])),
+		},
+	}
 	var flow job.Flow
 	for _, part := range parts[claimHead:] {
 		if text, isID := part.(string); isID {

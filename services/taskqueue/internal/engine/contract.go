@@ -84,7 +84,10 @@ func (c *Contract) inspectFsync(ctx context.Context, rdb redis.Cmdable) error {
 		return fmt.Errorf("ask redis for its settings: %w", err)
 	}
 	if settings["appendfsync"] != "always" {
-		c.breach("appendfsync is %s, not always: up to 2 s of accepted jobs are lost when Redis is killed while the disk is slow", settings["appendfsync"])
+		c.breach(
+			"appendfsync is %s, not always: up to 2 s of accepted jobs are lost when Redis is killed while the disk is slow",
+			settings["appendfsync"],
+		)
 	}
 	if settings["no-appendfsync-on-rewrite"] == "yes" {
 		c.breach("no-appendfsync-on-rewrite is yes: accepted jobs are lost when Redis is killed during a rewrite")

@@ -49,7 +49,17 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 			}
 		}
 		bodies = append(bodies, k.bodyOf(j.ID))
-		perJob = append(perJob, string(j.ID), lanes.number(k.lanes[lane]), min(j.DueMs, job.LatestDueMs), j.Body, window, observed, override, j.Flow.Base())
+		perJob = append(
+			perJob,
+			string(j.ID),
+			lanes.number(k.lanes[lane]),
+			min(j.DueMs, job.LatestDueMs),
+			j.Body,
+			window,
+			observed,
+			override,
+			j.Flow.Base(),
+		)
 	}
 	keys = make([]string, 0, 2+len(lanes.keys)+len(bells.keys)+len(windows.keys)+n+len(seen))
 	keys = append(keys, k.idem+b.IdempotencyKey, k.stat+job.Hour(b.Jobs[0].ID.CreatedMs()))
@@ -59,8 +69,21 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 		keep = 0
 	}
 	args = make([]any, 0, 12+8*n)
-	args = append(args, b.RequestHash, seconds(b.KeepKey), r.set.LaneLimit, len(lanes.keys), len(bells.keys), len(windows.keys), n,
-		seconds(r.set.KeepCounters), r.set.WindowKeepAfter.Milliseconds(), ringWithin.Milliseconds(), keep, r.set.FlowLimit)
+	args = append(
+		args,
+		b.RequestHash,
+		seconds(b.KeepKey),
+		r.set.LaneLimit,
+		len(lanes.keys),
+		len(bells.keys),
+		len(windows.keys),
+		n,
+		seconds(r.set.KeepCounters),
+		r.set.WindowKeepAfter.Milliseconds(),
+		ringWithin.Milliseconds(),
+		keep,
+		r.set.FlowLimit,
+	)
 	return keys, append(args, perJob...)
 }
 

@@ -46,9 +46,15 @@ type Source struct {
 // Sources lists the places of a shard. A channel's leases name its low lane.
 func (r *Redis) Sources(shard int) []Source {
 	k := &r.shards[shard]
-	list := []Source{{Name: "bodies", key: k.body, kind: 'k'}, {Name: "dead", key: k.dead, kind: 'z'}, {Name: "records of the dead", key: k.deadInfo, kind: 'h'},
-		{Name: "crash counters", key: k.crashes, kind: 'h'}, {Name: "renewals", key: k.renewals, kind: 'h'},
-		{Name: "cancel requests", key: k.cancels, kind: 'h'}, {Name: "send intents", key: k.intents, kind: 'h'}}
+	list := []Source{
+		{Name: "bodies", key: k.body, kind: 'k'},
+		{Name: "dead", key: k.dead, kind: 'z'},
+		{Name: "records of the dead", key: k.deadInfo, kind: 'h'},
+		{Name: "crash counters", key: k.crashes, kind: 'h'},
+		{Name: "renewals", key: k.renewals, kind: 'h'},
+		{Name: "cancel requests", key: k.cancels, kind: 'h'},
+		{Name: "send intents", key: k.intents, kind: 'h'},
+	}
 	for _, l := range job.Lanes() {
 		list = append(list, Source{Name: "lane", Lane: &l, key: k.lanes[l], kind: 'z'})
 	}
@@ -60,7 +66,12 @@ func (r *Redis) Sources(shard int) []Source {
 
 // Page reads about count ids of a source from cursor on; the next cursor is 0 at the end. An id may come twice, and
 // one that comes or goes meanwhile may be missing. The texts are not checked: they may be no ids.
-func (r *Redis) Page(ctx context.Context, s Source, cursor uint64, count int64) (texts []string, next uint64, err error) {
+func (r *Redis) Page(
+	ctx context.Context,
+	s Source,
+	cursor uint64,
+	count int64,
+) (texts []string, next uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	switch s.kind {
@@ -141,7 +152,12 @@ func (r *Redis) Repair(ctx context.Context, observed Facts, steps string, record
 	id := observed.ID
 	k := &r.shards[id.Shard()]
 	keys := append(k.inspected(), k.lanes[id.Lane()], k.leases[id.Lane().Channel], k.bucketOf(id), k.bodyOf(id))
-	reply, err := r.run(ctx, "repair", keys, []any{string(id), int(observed.Traces), steps, record, r.set.Lease.Milliseconds(), seconds(r.set.KeepResults)})
+	reply, err := r.run(
+		ctx,
+		"repair",
+		keys,
+		[]any{string(id), int(observed.Traces), steps, record, r.set.Lease.Milliseconds(), seconds(r.set.KeepResults)},
+	)
 	return number(reply) == 1, err
 }
 

@@ -32,9 +32,27 @@ type shardKeys struct {
 
 func newShardKeys(shard int) shardKeys {
 	p := fmt.Sprintf("tq:{%02d}:", shard)
-	k := shardKeys{prefix: p, lanes: map[job.Lane]string{}, leases: map[job.Channel]string{}, bells: map[job.Channel]string{},
-		counter: p + "n", crashes: p + "x", renewals: p + "rn", cancels: p + "cr", intents: p + "si", dead: p + "dead",
-		deadInfo: p + "dr", ends: p + "ar", endsGone: p + "arn", endsLead: p + "arl", body: p + "b:", results: p + "r:", stat: p + "stat:", idem: p + "idem:", windowKey: p + "w:"}
+	k := shardKeys{
+		prefix:    p,
+		lanes:     map[job.Lane]string{},
+		leases:    map[job.Channel]string{},
+		bells:     map[job.Channel]string{},
+		counter:   p + "n",
+		crashes:   p + "x",
+		renewals:  p + "rn",
+		cancels:   p + "cr",
+		intents:   p + "si",
+		dead:      p + "dead",
+		deadInfo:  p + "dr",
+		ends:      p + "ar",
+		endsGone:  p + "arn",
+		endsLead:  p + "arl",
+		body:      p + "b:",
+		results:   p + "r:",
+		stat:      p + "stat:",
+		idem:      p + "idem:",
+		windowKey: p + "w:",
+	}
 	for _, l := range job.Lanes() {
 		k.lanes[l] = fmt.Sprintf("%sl:%s:%d", p, l.Channel, l.Priority)
 	}

@@ -51,7 +51,15 @@ func (r *Redis) Cancel(ctx context.Context, list []Cancellation) ([]Cancelled, e
 }
 
 func (r *Redis) cancelCall(k *shardKeys, list []Cancellation, at []int) (keys []string, args []any) {
-	keys = []string{k.cancels, k.crashes, k.stat + job.Hour(list[at[0]].ID.CreatedMs()), k.bells[job.Callback], k.lanes[CallbackLane()], k.deadInfo, k.ends}
+	keys = []string{
+		k.cancels,
+		k.crashes,
+		k.stat + job.Hour(list[at[0]].ID.CreatedMs()),
+		k.bells[job.Callback],
+		k.lanes[CallbackLane()],
+		k.deadInfo,
+		k.ends,
+	}
 	var births []any
 	var children []string
 	perJob := make([]any, 0, 2*len(at))
@@ -73,16 +81,28 @@ func (r *Redis) cancelCall(k *shardKeys, list []Cancellation, at []int) (keys []
 func (r *Redis) Reschedule(ctx context.Context, id job.ID, dueMs int64) (Moved, error) {
 	k := &r.shards[id.Shard()]
 	lane := id.Lane()
-	reply, err := r.repeat(ctx, "reschedule", []string{k.lanes[lane], k.leases[lane.Channel], k.bucketOf(id), k.bells[lane.Channel], k.deadInfo},
-		[]any{string(id), min(dueMs, job.LatestDueMs), ringWithin.Milliseconds()})
+	reply, err := r.repeat(
+		ctx,
+		"reschedule",
+		[]string{k.lanes[lane], k.leases[lane.Channel], k.bucketOf(id), k.bells[lane.Channel], k.deadInfo},
+		[]any{string(id), min(dueMs, job.LatestDueMs), ringWithin.Milliseconds()},
+	)
 	return Moved(number(reply)), err
 }
 
 // RetryFailed revives a failed job with a new body after delay, if its record is still the observed one.
 func (r *Redis) RetryFailed(ctx context.Context, id job.ID, body, observed []byte, delay time.Duration) (bool, error) {
 	k := &r.shards[id.Shard()]
-	reply, err := r.repeat(ctx, "retry_failed", []string{k.dead, k.lanes[id.Lane()], k.deadInfo, k.bodyOf(id), k.crashes,
-		k.stat + job.Hour(id.CreatedMs())}, []any{string(id), body, delay.Milliseconds(), observed, seconds(r.set.KeepCounters),
+	reply, err := r.repeat(ctx, "retry_failed", []string{
+		k.dead,
+		k.lanes[id.Lane()],
+		k.deadInfo,
+		k.bodyOf(id),
+		k.crashes,
+		k.stat + job.Hour(
+			id.CreatedMs(),
+		),
+	}, []any{string(id), body, delay.Milliseconds(), observed, seconds(r.set.KeepCounters),
 		job.FlowOf(body).Base()})
 	return number(reply) == 1, err
 }
@@ -116,7 +136,13 @@ func (r *Redis) Info(ctx context.Context, ids []job.ID) ([]Snapshot, error) {
 }
 
 func readSnapshot(id job.ID, now int64, p []any) Snapshot {
-	s := Snapshot{ID: id, Place: Place(number(p[0])), NowMs: now, ClaimedMs: number(p[4]), CancelRequested: number(p[5]) == 1}
+	s := Snapshot{
+		ID:              id,
+		Place:           Place(number(p[0])),
+		NowMs:           now,
+		ClaimedMs:       number(p[4]),
+		CancelRequested: number(p[5]) == 1,
+	}
 	switch s.Place {
 	case PlaceLane:
 		s.DueMs = job.DueOfScore(number(p[1]))
@@ -132,14 +158,18 @@ func readSnapshot(id job.ID, now int64, p []any) Snapshot {
 	return s
 }
 
-// OldestDead lists up to most failed jobs that died at or before diedMs, oldest first, and tells how many there are in all.
+// OldestDead lists up to most failed jobs that died at or before diedMs, oldest first, and tells how many there are in
+// all.
 func (r *Redis) OldestDead(ctx context.Context, shard int, diedMs int64, most int) ([]Dead, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	key := r.shards[shard].dead
 	pipe := r.rdb.Pipeline()
 	count := pipe.ZCard(ctx, key)
-	page := pipe.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{Key: key, Start: "-inf", Stop: strconv.FormatInt(diedMs, 10), ByScore: true, Count: int64(most)})
+	page := pipe.ZRangeArgsWithScores(
+		ctx,
+		redis.ZRangeArgs{Key: key, Start: "-inf", Stop: strconv.FormatInt(diedMs, 10), ByScore: true, Count: int64(most)},
+	)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, 0, fmt.Errorf("list dead jobs: %w", err)
 	}
@@ -170,7 +200,16 @@ func (r *Redis) Depths(ctx context.Context, shard int) ([]Depth, error) {
 	k := &r.shards[shard]
 	lanes := job.Lanes()
 	pipe := r.rdb.Pipeline()
-	waiting, running, keys := make([]*redis.IntCmd, len(lanes)), make([]*redis.IntCmd, len(lanes)), make([]string, len(lanes))
+	waiting, running, keys := make(
+		[]*redis.IntCmd,
+		len(lanes),
+	), make(
+		[]*redis.IntCmd,
+		len(lanes),
+	), make(
+		[]string,
+		len(lanes),
+	)
 	for i, l := range lanes {
 		waiting[i] = pipe.ZCard(ctx, k.lanes[l])
 		keys[i] = k.lanes[l]

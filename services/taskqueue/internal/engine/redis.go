@@ -66,7 +66,14 @@ func New(c Config) (*Redis, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Redis{rdb: c.Client, bells: c.Bells, set: c.Settings, timeout: c.Settings.CallTimeout, scripts: scripts, pause: pause}
+	r := &Redis{
+		rdb:     c.Client,
+		bells:   c.Bells,
+		set:     c.Settings,
+		timeout: c.Settings.CallTimeout,
+		scripts: scripts,
+		pause:   pause,
+	}
 	for s := range c.Settings.Shards {
 		r.shards = append(r.shards, newShardKeys(s))
 		rings := make(map[job.Channel]*bell, len(job.Channels()))

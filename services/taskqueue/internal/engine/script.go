@@ -15,8 +15,23 @@ import (
 //go:embed scripts/*.lua
 var scriptFiles embed.FS
 
-var scriptNames = []string{"cancel", "claim", "enqueue", "expired", "info", "inspect", "intent", "oldest", "renew", "repair", "reschedule",
-	"retry_failed", "settle", "trim_dead", "trim_ends"}
+var scriptNames = []string{
+	"cancel",
+	"claim",
+	"enqueue",
+	"expired",
+	"info",
+	"inspect",
+	"intent",
+	"oldest",
+	"renew",
+	"repair",
+	"reschedule",
+	"retry_failed",
+	"settle",
+	"trim_dead",
+	"trim_ends",
+}
 
 func readScripts() (map[string]*redis.Script, error) {
 	scripts := make(map[string]*redis.Script, len(scriptNames))
@@ -82,7 +97,8 @@ func indeterminate(err error) bool {
 	var answered redis.Error
 	if errors.As(err, &answered) && !errors.Is(err, redis.Nil) {
 		text := answered.Error()
-		return strings.HasPrefix(text, "LOADING") || strings.HasPrefix(text, "TRYAGAIN") || strings.HasPrefix(text, "CLUSTERDOWN")
+		return strings.HasPrefix(text, "LOADING") || strings.HasPrefix(text, "TRYAGAIN") ||
+			strings.HasPrefix(text, "CLUSTERDOWN")
 	}
 	var network net.Error
 	return errors.As(err, &network) || !errors.Is(err, context.Canceled)

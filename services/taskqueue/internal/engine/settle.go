@@ -17,7 +17,13 @@ func (r *Redis) Reap(ctx context.Context, shard int, c job.Channel, list []Settl
 	return r.settle(ctx, "r", shard, c, list)
 }
 
-func (r *Redis) settle(ctx context.Context, mode string, shard int, c job.Channel, list []Settlement) ([]Verdict, error) {
+func (r *Redis) settle(
+	ctx context.Context,
+	mode string,
+	shard int,
+	c job.Channel,
+	list []Settlement,
+) ([]Verdict, error) {
 	keys, args := r.settleCall(&r.shards[shard], mode, c, list)
 	reply, err := r.repeat(ctx, "settle", keys, args)
 	if err != nil {
@@ -56,11 +62,34 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 		}
 	}
 	keys = make([]string, 0, 12+len(lanes.keys)+len(buckets.keys)+n+len(children))
-	keys = append(keys, k.leases[c], k.crashes, k.renewals, k.cancels, k.intents, k.dead, k.stat+job.Hour(list[0].ID.CreatedMs()),
-		k.bells[c], k.bells[job.Callback], k.lanes[CallbackLane()], k.deadInfo, k.ends)
+	keys = append(
+		keys,
+		k.leases[c],
+		k.crashes,
+		k.renewals,
+		k.cancels,
+		k.intents,
+		k.dead,
+		k.stat+job.Hour(list[0].ID.CreatedMs()),
+		k.bells[c],
+		k.bells[job.Callback],
+		k.lanes[CallbackLane()],
+		k.deadInfo,
+		k.ends,
+	)
 	keys = append(append(append(append(keys, lanes.keys...), buckets.keys...), bodies...), children...)
 	args = make([]any, 0, 8+9*n+len(births))
-	args = append(args, mode, len(lanes.keys), len(buckets.keys), n, len(children), seconds(r.set.KeepResults), seconds(r.set.KeepCounters), flag(r.set.Archive))
+	args = append(
+		args,
+		mode,
+		len(lanes.keys),
+		len(buckets.keys),
+		n,
+		len(children),
+		seconds(r.set.KeepResults),
+		seconds(r.set.KeepCounters),
+		flag(r.set.Archive),
+	)
 	return keys, append(append(args, perJob...), births...)
 }
 
@@ -92,7 +121,12 @@ func (r *Redis) Renew(ctx context.Context, shard int, c job.Channel, list []Rene
 // MarkIntent records that a paid send is about to begin. False: the lease is lost, do not send.
 func (r *Redis) MarkIntent(ctx context.Context, id job.ID, token int64, provider string) (bool, error) {
 	k := &r.shards[id.Shard()]
-	reply, err := r.repeat(ctx, "intent", []string{k.leases[id.Lane().Channel], k.intents}, []any{string(id), token, provider})
+	reply, err := r.repeat(
+		ctx,
+		"intent",
+		[]string{k.leases[id.Lane().Channel], k.intents},
+		[]any{string(id), token, provider},
+	)
 	return number(reply) == 1, err
 }
 

@@ -12,8 +12,9 @@ type Batch struct {
 	IdempotencyKey string        // already scoped to the caller; never empty
 	RequestHash    string        // equal keys with another hash are a conflict; holds no comma
 	KeepKey        time.Duration // how long a repeat is recognised
-	OwnKey         bool          // the key was made for this very batch: only this batch repeats it, so its ids need not be kept
-	Jobs           []NewJob
+	// OwnKey: the key was made for this very batch. Only this batch repeats it, so its ids need not be kept.
+	OwnKey bool
+	Jobs   []NewJob
 }
 
 // NewJob is one element of a batch.

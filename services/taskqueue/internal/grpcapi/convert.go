@@ -18,9 +18,18 @@ func submissions(tasks []*taskqueuev1.Task) []task.Submission {
 		if t == nil {
 			continue // a null element is refused like an empty one
 		}
-		list[i] = task.Submission{Task: int(t.GetTask()), TaskType: int(t.GetTaskType()), Data: t.GetData().GetJson(), Headers: t.GetHeaders(),
-			LogTag: t.GetLogTag(), Subscribe: t.GetSubscribe(), OnSuccess: t.GetSuccessTaskHandler(), OnFailure: t.GetFailedTaskHandler(),
-			Priority: number(t.OverridePriority), Retry: number(t.Retry)}
+		list[i] = task.Submission{
+			Task:      int(t.GetTask()),
+			TaskType:  int(t.GetTaskType()),
+			Data:      t.GetData().GetJson(),
+			Headers:   t.GetHeaders(),
+			LogTag:    t.GetLogTag(),
+			Subscribe: t.GetSubscribe(),
+			OnSuccess: t.GetSuccessTaskHandler(),
+			OnFailure: t.GetFailedTaskHandler(),
+			Priority:  number(t.OverridePriority),
+			Retry:     number(t.Retry),
+		}
 	}
 	return list
 }
@@ -32,9 +41,23 @@ func scheduled(tasks []*taskqueuev1.ScheduledTask) []task.Submission {
 			continue
 		}
 		at := t.GetSchTime()
-		list[i] = task.Submission{Task: int(t.GetTask()), TaskType: int(t.GetTaskType()), Data: t.GetData().GetJson(), Headers: t.GetHeaders(),
-			LogTag: t.GetLogTag(), Subscribe: t.GetSubscribe(), OnSuccess: t.GetSuccessTaskHandler(), OnFailure: t.GetFailedTaskHandler(),
-			Priority: number(t.OverridePriority), Retry: number(t.Retry), Time: &at, WindowKey: t.GetWindowDelay(), Override: t.GetOverrideWindow() == 1}
+		list[i] = task.Submission{
+			Task:      int(t.GetTask()),
+			TaskType:  int(t.GetTaskType()),
+			Data:      t.GetData().GetJson(),
+			Headers:   t.GetHeaders(),
+			LogTag:    t.GetLogTag(),
+			Subscribe: t.GetSubscribe(),
+			OnSuccess: t.GetSuccessTaskHandler(),
+			OnFailure: t.GetFailedTaskHandler(),
+			Priority: number(
+				t.OverridePriority,
+			),
+			Retry:     number(t.Retry),
+			Time:      &at,
+			WindowKey: t.GetWindowDelay(),
+			Override:  t.GetOverrideWindow() == 1,
+		}
 	}
 	return list
 }
@@ -90,10 +113,28 @@ func unique(ids []string) []string {
 func jobOf(v *manage.View) *taskqueuev1.Job {
 	r := &v.Record
 	created := clockText(r.CreatedMs)
-	out := &taskqueuev1.Job{Id: string(v.ID), JobId: string(v.ID), Task: int32(r.Task), TaskType: int32(r.TaskType), Priority: int32(v.Priority),
-		Status: r.State.String(), LogTag: optional(r.LogTag), Retry: int32(r.Retry), Attempts: int32(r.Attempts), CreatedAt: created, EnqueuedAt: created,
-		ScheduledAt: optional(clockText(r.ScheduledMs)), StartedAt: optional(clockText(r.StartedMs)), EndedAt: optional(clockText(r.EndedMs)),
-		Error: optional(r.Error), WindowKey: optional(r.WindowKey), AttemptsDetail: attempts(r), Result: result(r)}
+	out := &taskqueuev1.Job{
+		Id:         string(v.ID),
+		JobId:      string(v.ID),
+		Task:       int32(r.Task),
+		TaskType:   int32(r.TaskType),
+		Priority:   int32(v.Priority),
+		Status:     r.State.String(),
+		LogTag:     optional(r.LogTag),
+		Retry:      int32(r.Retry),
+		Attempts:   int32(r.Attempts),
+		CreatedAt:  created,
+		EnqueuedAt: created,
+		ScheduledAt: optional(
+			clockText(r.ScheduledMs),
+		),
+		StartedAt:      optional(clockText(r.StartedMs)),
+		EndedAt:        optional(clockText(r.EndedMs)),
+		Error:          optional(r.Error),
+		WindowKey:      optional(r.WindowKey),
+		AttemptsDetail: attempts(r),
+		Result:         result(r),
+	}
 	return out
 }
 
@@ -119,11 +160,22 @@ func attempts(r *job.Record) []*taskqueuev1.Attempt {
 		first--
 	}
 	for i, a := range r.History {
-		list = append(list, &taskqueuev1.Attempt{Number: int32(first + i + 1), EndedAt: clockText(a.EndedMs), Outcome: "retry", Error: optional(a.Error)})
+		list = append(
+			list,
+			&taskqueuev1.Attempt{
+				Number:  int32(first + i + 1),
+				EndedAt: clockText(a.EndedMs),
+				Outcome: "retry",
+				Error:   optional(a.Error),
+			},
+		)
 	}
 	switch {
 	case r.State == job.Finished:
-		list = append(list, &taskqueuev1.Attempt{Number: int32(r.Attempts), EndedAt: clockText(r.EndedMs), Outcome: "succeeded"})
+		list = append(
+			list,
+			&taskqueuev1.Attempt{Number: int32(r.Attempts), EndedAt: clockText(r.EndedMs), Outcome: "succeeded"},
+		)
 	case r.State == job.Failed && len(list) > 0:
 		list[len(list)-1].Outcome = "failed"
 	}

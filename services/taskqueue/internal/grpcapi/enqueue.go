@@ -33,7 +33,10 @@ func (s *Server) submit(ctx context.Context, lab int64, key string, tasks []task
 	if err != nil {
 		return nil, err
 	}
-	ids, err := s.submitter.Submit(ctx, submit.Request{Caller: caller, Tasks: tasks, IdempotencyKey: idempotencyKey(ctx, key), Traceparent: traceparent(ctx)})
+	ids, err := s.submitter.Submit(
+		ctx,
+		submit.Request{Caller: caller, Tasks: tasks, IdempotencyKey: idempotencyKey(ctx, key), Traceparent: traceparent(ctx)},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +53,11 @@ func (s *Server) Mapping(ctx context.Context, in *taskqueuev1.MappingRequest) (*
 	for i, m := range in.GetMappings() {
 		list[i] = task.Mapping{Keyword: m.GetKeyword(), Data: m.GetData().GetJson()}
 	}
-	ids, err := s.submitter.Map(ctx, submit.Request{Caller: caller, IdempotencyKey: idempotencyKey(ctx, ""), Traceparent: traceparent(ctx)}, list)
+	ids, err := s.submitter.Map(
+		ctx,
+		submit.Request{Caller: caller, IdempotencyKey: idempotencyKey(ctx, ""), Traceparent: traceparent(ctx)},
+		list,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -58,13 +65,20 @@ func (s *Server) Mapping(ctx context.Context, in *taskqueuev1.MappingRequest) (*
 }
 
 // UpdateConsent records a WhatsApp consent.
-func (s *Server) UpdateConsent(ctx context.Context, in *taskqueuev1.UpdateConsentRequest) (*taskqueuev1.UpdateConsentResponse, error) {
+func (s *Server) UpdateConsent(
+	ctx context.Context,
+	in *taskqueuev1.UpdateConsentRequest,
+) (*taskqueuev1.UpdateConsentResponse, error) {
 	caller, err := s.caller(ctx, in.GetLabId())
 	if err != nil {
 		return nil, err
 	}
 	if s.consents == nil {
-		return nil, apperr.New(apperr.Unimplemented, "CONSENT_NOT_DEPLOYED", "The consent ledger is not deployed here: the task queue runs without its database")
+		return nil, apperr.New(
+			apperr.Unimplemented,
+			"CONSENT_NOT_DEPLOYED",
+			"The consent ledger is not deployed here: the task queue runs without its database",
+		)
 	}
 	change := consent.Update{Type: in.GetType(), CacheKey: in.GetCacheKey(), Details: in.GetDetailsObj().GetJson()}
 	if err := s.consents.Update(ctx, caller, change); err != nil {

@@ -52,7 +52,10 @@ func (s *Server) JobInfo(ctx context.Context, in *taskqueuev1.JobInfoRequest) (*
 }
 
 // CancelJob ends waiting jobs and asks running ones to stop.
-func (s *Server) CancelJob(ctx context.Context, in *taskqueuev1.CancelJobRequest) (*taskqueuev1.CancelJobResponse, error) {
+func (s *Server) CancelJob(
+	ctx context.Context,
+	in *taskqueuev1.CancelJobRequest,
+) (*taskqueuev1.CancelJobResponse, error) {
 	viewer, err := s.viewer(ctx)
 	if err != nil {
 		return nil, err
@@ -65,7 +68,12 @@ func (s *Server) CancelJob(ctx context.Context, in *taskqueuev1.CancelJobRequest
 	if err != nil {
 		return nil, err
 	}
-	out := &taskqueuev1.CancelJobResponse{Code: codeOK, Cancelled: done.Cancelled, CancelRequested: done.Requested, NotFound: done.NotFound}
+	out := &taskqueuev1.CancelJobResponse{
+		Code:            codeOK,
+		Cancelled:       done.Cancelled,
+		CancelRequested: done.Requested,
+		NotFound:        done.NotFound,
+	}
 	if len(done.NotFound) > 0 {
 		out.Code, out.Message = codeNotFound, jobNotFound
 	}
@@ -73,7 +81,10 @@ func (s *Server) CancelJob(ctx context.Context, in *taskqueuev1.CancelJobRequest
 }
 
 // RescheduleJob moves a job that did not run yet.
-func (s *Server) RescheduleJob(ctx context.Context, in *taskqueuev1.RescheduleJobRequest) (*taskqueuev1.RescheduleJobResponse, error) {
+func (s *Server) RescheduleJob(
+	ctx context.Context,
+	in *taskqueuev1.RescheduleJobRequest,
+) (*taskqueuev1.RescheduleJobResponse, error) {
 	viewer, err := s.viewer(ctx)
 	if err != nil {
 		return nil, err
@@ -100,7 +111,10 @@ func (s *Server) RescheduleJob(ctx context.Context, in *taskqueuev1.RescheduleJo
 }
 
 // RetryTask runs failed jobs again after two minutes.
-func (s *Server) RetryTask(ctx context.Context, in *taskqueuev1.RetryTaskRequest) (*taskqueuev1.RetryTaskResponse, error) {
+func (s *Server) RetryTask(
+	ctx context.Context,
+	in *taskqueuev1.RetryTaskRequest,
+) (*taskqueuev1.RetryTaskResponse, error) {
 	viewer, err := s.viewer(ctx)
 	if err != nil {
 		return nil, err

@@ -40,7 +40,8 @@ type Attempt struct {
 	Error      string
 }
 
-// historyLimit bounds the stored attempts; eleven executions are the most a task may have, manual retries restart the list.
+// historyLimit bounds the stored attempts; eleven executions are the most a task may have, manual retries restart the
+// list.
 const historyLimit = 12
 
 // AppendHistory adds a to the attempts, keeping the newest.

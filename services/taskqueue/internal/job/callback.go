@@ -102,8 +102,21 @@ func CallbackBody(id ID, b *Body, r *Record, url string) (*Body, error) {
 	if b.Flow == FlowPlatform {
 		flow = FlowPlatform
 	}
-	return &Body{Flow: flow, Task: b.Task, TaskType: b.TaskType, LabID: b.LabID, Caller: b.Caller, Internal: b.Internal, Data: payload,
-		LogTag: b.LogTag, Retry: CallbackRetry, CreatedMs: r.EndedMs, Traceparent: b.Traceparent, Target: url, Parent: id}, nil
+	return &Body{
+		Flow:        flow,
+		Task:        b.Task,
+		TaskType:    b.TaskType,
+		LabID:       b.LabID,
+		Caller:      b.Caller,
+		Internal:    b.Internal,
+		Data:        payload,
+		LogTag:      b.LogTag,
+		Retry:       CallbackRetry,
+		CreatedMs:   r.EndedMs,
+		Traceparent: b.Traceparent,
+		Target:      url,
+		Parent:      id,
+	}, nil
 }
 
 func payloadOf(id ID, r *Record) Payload {

@@ -63,7 +63,8 @@ func (f Filter) selects(m *Message) bool {
 		return false
 	}
 	want := strings.ToLower(f.To)
-	return want == "" || slices.ContainsFunc(m.To, func(to string) bool { return strings.Contains(strings.ToLower(to), want) })
+	return want == "" ||
+		slices.ContainsFunc(m.To, func(to string) bool { return strings.Contains(strings.ToLower(to), want) })
 }
 
 // Store keeps messages in Redis. Safe for concurrent use.

@@ -77,7 +77,8 @@ func (m *Manager) recall(ctx context.Context, v Viewer, texts []string, list []*
 	records, err := m.Archive.Find(ctx, ids)
 	if err != nil {
 		return apperr.New(apperr.Unavailable, "ARCHIVE_UNAVAILABLE", "A job may be in the archive, which does not answer; try again in a few seconds").
-			WithRetryAfter(5 * time.Second).WithCause(err)
+			WithRetryAfter(5 * time.Second).
+			WithCause(err)
 	}
 	for i, text := range texts {
 		if r := records[job.ID(text)]; list[i] == nil && r != nil && v.sees(r.LabID) {

@@ -42,23 +42,47 @@ func outcomes() []string {
 func New(registry prometheus.Registerer) (*Metrics, error) {
 	lane := []string{"channel", "priority"}
 	m := &Metrics{
-		enqueued:  counters("taskqueue_enqueued_total", "Jobs accepted.", lane...),
-		claimed:   counters("taskqueue_claimed_total", "Jobs claimed by this process.", "channel"),
-		claimTime: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "taskqueue_claim_seconds", Help: "Time of a claim that found jobs.", Buckets: buckets()}),
-		attempts:  counters("taskqueue_attempts_total", "Settled attempts by outcome.", "channel", "outcome"),
-		runTime:   prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "taskqueue_attempt_seconds", Help: "Time of one attempt.", Buckets: buckets()}, []string{"channel"}),
-		lost:      counters("taskqueue_leases_lost_total", "Outcomes that came after the lease was lost.", "channel"),
-		callbacks: prometheus.NewCounter(prometheus.CounterOpts{Name: "taskqueue_callbacks_total", Help: "Callback jobs born."}),
-		reaped:    counters("taskqueue_reaped_total", "Expired leases by decision.", "channel", "decision"),
-		depth:     gauges("taskqueue_lane_jobs", "Jobs waiting in a lane, scheduled ones included.", lane...),
-		age:       gauges("taskqueue_lane_age_seconds", "Age of the oldest job that is ready to run.", lane...),
-		running:   gauges("taskqueue_running_jobs", "Jobs under a lease.", "channel"),
-		archived:  counters("taskqueue_archived_total", "Ended jobs by what became of them on the way to the archive.", "outcome"),
-		database:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "taskqueue_database_up", Help: "1 while the database of archive, consents and mappings answers."}),
-		checked:   prometheus.NewCounter(prometheus.CounterOpts{Name: "taskqueue_audit_checked_total", Help: "Jobs that the auditor looked at."}),
-		violated:  counters("taskqueue_audit_violations_total", "Broken invariants that the auditor found.", "rule"),
+		enqueued: counters("taskqueue_enqueued_total", "Jobs accepted.", lane...),
+		claimed:  counters("taskqueue_claimed_total", "Jobs claimed by this process.", "channel"),
+		claimTime: prometheus.NewHistogram(
+			prometheus.HistogramOpts{
+				Name:    "taskqueue_claim_seconds",
+				Help:    "Time of a claim that found jobs.",
+				Buckets: buckets(),
+			},
+		),
+		attempts: counters("taskqueue_attempts_total", "Settled attempts by outcome.", "channel", "outcome"),
+		runTime: prometheus.NewHistogramVec(
+			prometheus.HistogramOpts{Name: "taskqueue_attempt_seconds", Help: "Time of one attempt.", Buckets: buckets()},
+			[]string{"channel"},
+		),
+		lost: counters("taskqueue_leases_lost_total", "Outcomes that came after the lease was lost.", "channel"),
+		callbacks: prometheus.NewCounter(
+			prometheus.CounterOpts{Name: "taskqueue_callbacks_total", Help: "Callback jobs born."},
+		),
+		reaped:  counters("taskqueue_reaped_total", "Expired leases by decision.", "channel", "decision"),
+		depth:   gauges("taskqueue_lane_jobs", "Jobs waiting in a lane, scheduled ones included.", lane...),
+		age:     gauges("taskqueue_lane_age_seconds", "Age of the oldest job that is ready to run.", lane...),
+		running: gauges("taskqueue_running_jobs", "Jobs under a lease.", "channel"),
+		archived: counters(
+			"taskqueue_archived_total",
+			"Ended jobs by what became of them on the way to the archive.",
+			"outcome",
+		),
+		database: prometheus.NewGauge(
+			prometheus.GaugeOpts{
+				Name: "taskqueue_database_up",
+				Help: "1 while the database of archive, consents and mappings answers.",
+			},
+		),
+		checked: prometheus.NewCounter(
+			prometheus.CounterOpts{Name: "taskqueue_audit_checked_total", Help: "Jobs that the auditor looked at."},
+		),
+		violated: counters("taskqueue_audit_violations_total", "Broken invariants that the auditor found.", "rule"),
 	}
-	for _, c := range []prometheus.Collector{m.enqueued, m.claimed, m.claimTime, m.attempts, m.runTime, m.lost, m.callbacks, m.reaped, m.depth, m.age, m.running,
+	for _, c := range []prometheus.Collector{
+		m.enqueued, m.claimed, m.claimTime, m.attempts, m.runTime, m.lost, m.callbacks, m.reaped, m.depth, m.age,
+		m.running,
 		m.archived, m.database, m.checked, m.violated} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)

@@ -124,8 +124,14 @@ func (r *Reaper) reap(ctx context.Context, shard int, c job.Channel) error {
 func (r *Reaper) decide(e engine.Expired) (engine.Settlement, job.Expiry) {
 	e.Evidence.Resend = r.cfg.Resend
 	decision, counters := job.DecideExpiry(e.Evidence)
-	s := engine.Settlement{ID: e.ID, Token: e.Token, Op: engine.OpRelease, Counter: counters.Packed(), Flow: job.FlowOf(e.Raw),
-		Delay: time.Duration(r.Roll() * float64(time.Second))}
+	s := engine.Settlement{
+		ID:      e.ID,
+		Token:   e.Token,
+		Op:      engine.OpRelease,
+		Counter: counters.Packed(),
+		Flow:    job.FlowOf(e.Raw),
+		Delay:   time.Duration(r.Roll() * float64(time.Second)),
+	}
 	switch decision {
 	case job.ExpireDrop:
 		s.Op = engine.OpDrop

@@ -35,8 +35,8 @@ type Observer interface {
 const (
 	keepClientKey = 24 * time.Hour
 	keepServerKey = 10 * time.Minute // longer than any resend after a lost reply
-	// windowTries bounds how often a window may change between an override's look and its batch. Each loss means that somebody
-	// else got on, so losing this often in a row takes a broken store.
+	// windowTries bounds how often a window may change between an override's look and its batch. Each loss means that
+	// somebody else got on, so losing this often in a row takes a broken store.
 	windowTries  = 200
 	maxKeyLength = 255
 	fullRetry    = 5 * time.Second
@@ -93,7 +93,10 @@ func (s *Submitter) Map(ctx context.Context, r Request, list []task.Mapping) ([]
 
 func (s *Submitter) enqueue(ctx context.Context, r Request, planned []task.Planned) ([]job.ID, error) {
 	if len(r.IdempotencyKey) > maxKeyLength {
-		return nil, apperr.InvalidField("idempotency_key", fmt.Sprintf("the idempotency key is longer than %d bytes", maxKeyLength))
+		return nil, apperr.InvalidField(
+			"idempotency_key",
+			fmt.Sprintf("the idempotency key is longer than %d bytes", maxKeyLength),
+		)
 	}
 	b := s.batches(r, planned)
 	ids := make([]job.ID, len(planned))
@@ -210,7 +213,13 @@ func windowIdentity(p *task.Planned) string {
 	if p.Body.LabID != 0 {
 		owner = strconv.FormatInt(p.Body.LabID, 10)
 	}
-	return digest(owner, strconv.Itoa(p.Body.Task), strconv.Itoa(p.Body.TaskType), strconv.Itoa(int(p.Lane.Priority)), p.WindowKey)
+	return digest(
+		owner,
+		strconv.Itoa(p.Body.Task),
+		strconv.Itoa(p.Body.TaskType),
+		strconv.Itoa(int(p.Lane.Priority)),
+		p.WindowKey,
+	)
 }
 
 func digest(parts ...string) string {
@@ -260,7 +269,12 @@ func (s *Submitter) accept(ctx context.Context, g *part) (engine.Accepted, error
 
 func (s *Submitter) batch(g *part) (engine.Batch, error) {
 	now := s.Clock.Now().UnixMilli()
-	b := engine.Batch{IdempotencyKey: g.key, KeepKey: g.keep, RequestHash: g.hash, Jobs: make([]engine.NewJob, len(g.tasks))}
+	b := engine.Batch{
+		IdempotencyKey: g.key,
+		KeepKey:        g.keep,
+		RequestHash:    g.hash,
+		Jobs:           make([]engine.NewJob, len(g.tasks)),
+	}
 	for i := range g.tasks {
 		p := &g.tasks[i]
 		id, err := s.IDs.Next(g.shard, p.Lane)
@@ -300,16 +314,24 @@ func (s *Submitter) look(ctx context.Context, g *part, jobs []engine.NewJob) err
 func explain(err error) error {
 	switch {
 	case errors.Is(err, engine.ErrConflict):
-		return apperr.New(apperr.Conflict, "IDEMPOTENCY_KEY_REUSED", "This idempotency key was used for other tasks; use a new key for a new request")
+		return apperr.New(
+			apperr.Conflict,
+			"IDEMPOTENCY_KEY_REUSED",
+			"This idempotency key was used for other tasks; use a new key for a new request",
+		)
 	case errors.Is(err, engine.ErrFlowFull):
 		return apperr.New(apperr.TooManyRequests, "LABORATORY_QUEUE_FULL", "Too many tasks of this laboratory wait; "+
 			"send more when some were delivered, or cancel what is not needed").WithRetryAfter(labRetry).WithCause(err)
 	case errors.Is(err, engine.ErrLaneFull), errors.Is(err, engine.ErrMemoryFull):
-		return apperr.New(apperr.Unavailable, "QUEUE_FULL", "The queue is full; try again in a few seconds").WithRetryAfter(fullRetry).WithCause(err)
+		return apperr.New(apperr.Unavailable, "QUEUE_FULL", "The queue is full; try again in a few seconds").
+			WithRetryAfter(fullRetry).
+			WithCause(err)
 	}
 	return unavailable(err)
 }
 
 func unavailable(err error) error {
-	return apperr.New(apperr.Unavailable, "QUEUE_UNAVAILABLE", "The queue cannot be reached; try again in a few seconds").WithRetryAfter(fullRetry).WithCause(err)
+	return apperr.New(apperr.Unavailable, "QUEUE_UNAVAILABLE", "The queue cannot be reached; try again in a few seconds").
+		WithRetryAfter(fullRetry).
+		WithCause(err)
 }

@@ -21,9 +21,12 @@ func reserved(name string) bool {
 			return true
 		}
 	}
-	return slices.Contains([]string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive",
-		"expect", "via", "forwarded", "cookie", "traceparent", "tracestate", "baggage", "user-agent", "accept-encoding",
-		"x-is-internal-request", "x-job-id", "idempotency-key", "x-real-ip"}, n)
+	return slices.Contains(
+		[]string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive",
+			"expect", "via", "forwarded", "cookie", "traceparent", "tracestate", "baggage", "user-agent", "accept-encoding",
+			"x-is-internal-request", "x-job-id", "idempotency-key", "x-real-ip"},
+		n,
+	)
 }
 
 // MergeHeaders joins the two places that may name headers; data wins. Reserved names are dropped, as the

@@ -95,9 +95,24 @@ func (v *Validator) Check(index int, s Submission, caller Caller) (Planned, []ap
 	case !v.Serves(row.channel):
 		c.wrong("task", "no provider is configured for task %d", s.Task)
 	}
-	p := Planned{WindowKey: s.WindowKey, Override: s.Override, Body: job.Body{Task: s.Task, TaskType: s.TaskType, LabID: caller.LabID,
-		Caller: caller.Name, Internal: caller.Internal, Data: s.Data, LogTag: s.LogTag, Subscribe: s.Subscribe, OnSuccess: s.OnSuccess,
-		OnFailure: s.OnFailure, Retry: job.DefaultRetry, Flow: job.LabFlow(caller.LabID)}}
+	p := Planned{
+		WindowKey: s.WindowKey,
+		Override:  s.Override,
+		Body: job.Body{
+			Task:      s.Task,
+			TaskType:  s.TaskType,
+			LabID:     caller.LabID,
+			Caller:    caller.Name,
+			Internal:  caller.Internal,
+			Data:      s.Data,
+			LogTag:    s.LogTag,
+			Subscribe: s.Subscribe,
+			OnSuccess: s.OnSuccess,
+			OnFailure: s.OnFailure,
+			Retry:     job.DefaultRetry,
+			Flow:      job.LabFlow(caller.LabID),
+		},
+	}
 	p.Lane = job.Lane{Channel: row.channel, Priority: row.priority}
 	c.settings(s, &p)
 	c.due(s, &p)

@@ -35,7 +35,12 @@ type acks struct {
 }
 
 func newAcks(p *Pump) *acks {
-	return &acks{pump: p, in: make(chan *ack, 4*ackBatch), quit: make(chan struct{}), send: make(chan struct{}, ackInFlight)}
+	return &acks{
+		pump: p,
+		in:   make(chan *ack, 4*ackBatch),
+		quit: make(chan struct{}),
+		send: make(chan struct{}, ackInFlight),
+	}
 }
 
 // submit takes a settlement; it blocks only when Redis is far behind.

@@ -58,7 +58,14 @@ func (p *Pump) countAttempt(b *job.Body, r *run, result job.Result, failure *job
 }
 
 // final is an end with a record and the callbacks it gives birth to.
-func (p *Pump) final(r *run, state job.State, op engine.Op, result job.Result, failure *job.Failure, began time.Time) engine.Settlement {
+func (p *Pump) final(
+	r *run,
+	state job.State,
+	op engine.Op,
+	result job.Result,
+	failure *job.Failure,
+	began time.Time,
+) engine.Settlement {
 	last := *r.body
 	p.countAttempt(&last, r, result, failure, began)
 	record := job.RecordOf(&last, state, p.Clock.Now().UnixMilli())
@@ -74,13 +81,21 @@ func (p *Pump) cancelled(r *run) engine.Settlement {
 
 // unknown ends a run that was asked to stop when the request had been sent: the receiver may have acted on it.
 func (p *Pump) unknown(r *run) engine.Settlement {
-	failure := job.Doubt("cancelled_late", "The task was cancelled while the receiver had its request; it may have acted on it")
+	failure := job.Doubt(
+		"cancelled_late",
+		"The task was cancelled while the receiver had its request; it may have acted on it",
+	)
 	return p.final(r, job.Unknown, engine.OpUnknown, job.Result{Sent: true}, failure, r.received)
 }
 
 // corrupt ends a job whose body cannot be read; it is kept for inspection.
 func (p *Pump) corrupt(r *run) engine.Settlement {
-	record := job.Record{State: job.Failed, CreatedMs: r.id.CreatedMs(), EndedMs: p.Clock.Now().UnixMilli(), Error: "The stored job cannot be read"}
+	record := job.Record{
+		State:     job.Failed,
+		CreatedMs: r.id.CreatedMs(),
+		EndedMs:   p.Clock.Now().UnixMilli(),
+		Error:     "The stored job cannot be read",
+	}
 	return engine.Settlement{Op: engine.OpFail, Payload: record.Encode(nil)}
 }
 

@@ -100,8 +100,11 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 			return
 		}
 		sent := p.Clock.Now()
-		claim, err := p.Queue.Claim(alive, engine.ClaimRequest{Shard: p.cfg.Shard, Channel: p.cfg.Channel, Max: min(free, maxClaim), Turn: turn,
-			After: after, Limits: p.slots.limits()})
+		claim, err := p.Queue.Claim(
+			alive,
+			engine.ClaimRequest{Shard: p.cfg.Shard, Channel: p.cfg.Channel, Max: min(free, maxClaim), Turn: turn,
+				After: after, Limits: p.slots.limits()},
+		)
 		if err != nil {
 			if backoff == firstBackoff { // once per outage, not once per try
 				p.Log.WarnContext(ctx, "claims fail, trying on", "channel", p.cfg.Channel.String(), "error", err)
@@ -143,8 +146,17 @@ func (p *Pump) idle(ctx context.Context, claim engine.Claim, received time.Time)
 func (p *Pump) dispatch(alive context.Context, claim engine.Claim, sent, received time.Time) {
 	p.slots.take(claim.Jobs)
 	for i := range claim.Jobs {
-		r := &run{id: claim.Jobs[i].ID, flow: claim.Jobs[i].Flow, raw: claim.Jobs[i].Raw, claimedMs: claim.NowMs, received: received,
-			token: claim.Token, leaseEnd: sent.Add(p.cfg.Lease), renewAt: sent.Add(p.cfg.Lease / 3), started: sent}
+		r := &run{
+			id:        claim.Jobs[i].ID,
+			flow:      claim.Jobs[i].Flow,
+			raw:       claim.Jobs[i].Raw,
+			claimedMs: claim.NowMs,
+			received:  received,
+			token:     claim.Token,
+			leaseEnd:  sent.Add(p.cfg.Lease),
+			renewAt:   sent.Add(p.cfg.Lease / 3),
+			started:   sent,
+		}
 		r.ctx, r.cancel = context.WithCancelCause(alive)
 		p.running.add(r)
 		go p.execute(r)
@@ -157,7 +169,13 @@ func (p *Pump) drain() {
 	}
 	p.running.each(func(r *run) { r.cancel(errShutdown) })
 	if !p.slots.waitAll(p.cfg.Lease) {
-		p.Log.Error("handlers did not return at shutdown; their leases run out", "channel", p.cfg.Channel.String(), "handlers", p.running.size())
+		p.Log.Error(
+			"handlers did not return at shutdown; their leases run out",
+			"channel",
+			p.cfg.Channel.String(),
+			"handlers",
+			p.running.size(),
+		)
 	}
 }
 

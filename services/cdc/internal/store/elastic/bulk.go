@@ -22,8 +22,19 @@ const maxWait = 10 * time.Second
 
 // Bulk implements indexsync.Index.
 func (s *Store) Bulk(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error) {
-	call := elastic.Call{Name: "bulk", Method: http.MethodPost, Path: "/" + url.PathEscape(target) + "/_bulk", Body: lines(ops), Query: url.Values{
-		"require_alias": {"true"}, "timeout": {s.wait(ctx)}, "filter_path": {"items.*.status,items.*.error.type,items.*.error.reason"}}}
+	call := elastic.Call{
+		Name:   "bulk",
+		Method: http.MethodPost,
+		Path:   "/" + url.PathEscape(target) + "/_bulk",
+		Body:   lines(ops),
+		Query: url.Values{
+			"require_alias": {
+				"true",
+			},
+			"timeout":     {s.wait(ctx)},
+			"filter_path": {"items.*.status,items.*.error.type,items.*.error.reason"},
+		},
+	}
 	var fates []indexsync.Fate
 	err := s.client.Do(ctx, call, func(body io.Reader) (err error) {
 		fates, err = readFates(body, len(ops))

@@ -46,9 +46,15 @@ func (s *Store) Layout(ctx context.Context) (Layout, error) {
 			} `json:"_routing"`
 		}
 	}
-	call := elastic.Call{Name: "indices.get", Method: http.MethodGet, Path: "/" + url.PathEscape(s.cfg.Alias) + "*", Repeat: true, Query: url.Values{
-		"features": {"aliases,mappings"}, "expand_wildcards": {"open"},
-		"filter_path": {"*.aliases,*.mappings._meta,*.mappings._routing"}}}
+	call := elastic.Call{
+		Name:   "indices.get",
+		Method: http.MethodGet,
+		Path:   "/" + url.PathEscape(s.cfg.Alias) + "*",
+		Repeat: true,
+		Query: url.Values{
+			"features": {"aliases,mappings"}, "expand_wildcards": {"open"},
+			"filter_path": {"*.aliases,*.mappings._meta,*.mappings._routing"}},
+	}
 	if err := s.client.Do(ctx, call, &answer); err != nil {
 		return nil, fault("look up indexes", err)
 	}
@@ -110,13 +116,20 @@ func (l Layout) Idle() []Index {
 func (i Index) fits() error {
 	switch {
 	case i.Domain != document.VersionDomain:
-		return outcome.Operator(fmt.Errorf("index %s has versions of the domain %q, not %q", i.Name, i.Domain, document.VersionDomain),
-			"its versions cannot be compared with ours: make a new index with `cdc rebuild`")
+		return outcome.Operator(
+			fmt.Errorf("index %s has versions of the domain %q, not %q", i.Name, i.Domain, document.VersionDomain),
+			"its versions cannot be compared with ours: make a new index with `cdc rebuild`",
+		)
 	case !i.Routing:
-		return outcome.Operator(fmt.Errorf("index %s does not require routing", i.Name), "make a new index with `cdc rebuild`")
+		return outcome.Operator(
+			fmt.Errorf("index %s does not require routing", i.Name),
+			"make a new index with `cdc rebuild`",
+		)
 	case i.Schema != document.Schema:
-		return outcome.Operator(fmt.Errorf("index %s has schema %d, this program writes schema %d", i.Name, i.Schema, document.Schema),
-			"make an index of the new schema with `cdc rebuild`; the records wait in their topics")
+		return outcome.Operator(
+			fmt.Errorf("index %s has schema %d, this program writes schema %d", i.Name, i.Schema, document.Schema),
+			"make an index of the new schema with `cdc rebuild`; the records wait in their topics",
+		)
 	}
 	return nil
 }
@@ -154,7 +167,10 @@ func (s *Store) checkLive(layout Layout) error {
 }
 
 func errNoIndex(alias string) error {
-	return outcome.Operator(fmt.Errorf("%w: no index has the alias %s", ErrNoIndex, alias), "make and fill one with `cdc rebuild`")
+	return outcome.Operator(
+		fmt.Errorf("%w: no index has the alias %s", ErrNoIndex, alias),
+		"make and fill one with `cdc rebuild`",
+	)
 }
 
 // ErrNoIndex tells that the live alias names no index.

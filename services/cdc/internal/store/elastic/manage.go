@@ -141,7 +141,11 @@ func (s *Store) move(ctx context.Context, what string, actions ...any) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	err = s.client.Do(ctx, elastic.Call{Name: "indices.update_aliases", Method: http.MethodPost, Path: "/_aliases", Body: body}, nil)
+	err = s.client.Do(
+		ctx,
+		elastic.Call{Name: "indices.update_aliases", Method: http.MethodPost, Path: "/_aliases", Body: body},
+		nil,
+	)
 	return fault(what, err)
 }
 
@@ -155,7 +159,11 @@ func remove(index, alias string) any {
 
 // Drop deletes an index. One that is gone already is no error.
 func (s *Store) Drop(ctx context.Context, name string) error {
-	err := s.client.Do(ctx, elastic.Call{Name: "indices.delete", Method: http.MethodDelete, Path: "/" + url.PathEscape(name), Repeat: true}, nil)
+	err := s.client.Do(
+		ctx,
+		elastic.Call{Name: "indices.delete", Method: http.MethodDelete, Path: "/" + url.PathEscape(name), Repeat: true},
+		nil,
+	)
 	if elastic.IsStatus(err, http.StatusNotFound) {
 		return nil
 	}
@@ -164,7 +172,16 @@ func (s *Store) Drop(ctx context.Context, name string) error {
 
 // Refresh makes what was written to target, an index or an alias, visible to scans.
 func (s *Store) Refresh(ctx context.Context, target string) error {
-	err := s.client.Do(ctx, elastic.Call{Name: "indices.refresh", Method: http.MethodPost, Path: "/" + url.PathEscape(target) + "/_refresh", Repeat: true}, nil)
+	err := s.client.Do(
+		ctx,
+		elastic.Call{
+			Name:   "indices.refresh",
+			Method: http.MethodPost,
+			Path:   "/" + url.PathEscape(target) + "/_refresh",
+			Repeat: true,
+		},
+		nil,
+	)
 	return fault("refresh index", err)
 }
 
@@ -172,8 +189,18 @@ func (s *Store) Refresh(ctx context.Context, target string) error {
 // know. With it on, a delete that comes while the alias is missing would take the alias's name for an index.
 func (s *Store) AutoCreates(ctx context.Context) (bool, error) {
 	var answer map[string]map[string]string
-	err := s.client.Do(ctx, elastic.Call{Name: "cluster.get_settings", Method: http.MethodGet, Path: "/_cluster/settings", Repeat: true, Query: url.Values{
-		"include_defaults": {"true"}, "flat_settings": {"true"}, "filter_path": {`*.action\.auto_create_index`}}}, &answer)
+	err := s.client.Do(
+		ctx,
+		elastic.Call{
+			Name:   "cluster.get_settings",
+			Method: http.MethodGet,
+			Path:   "/_cluster/settings",
+			Repeat: true,
+			Query: url.Values{
+				"include_defaults": {"true"}, "flat_settings": {"true"}, "filter_path": {`*.action\.auto_create_index`}},
+		},
+		&answer,
+	)
 	if err != nil {
 		return false, fault("read cluster settings", err)
 	}
@@ -188,6 +215,10 @@ func (s *Store) AutoCreates(ctx context.Context) (bool, error) {
 // Count returns how many documents target has, stubs included, as of the last refresh.
 func (s *Store) Count(ctx context.Context, target string) (int64, error) {
 	var answer struct{ Count int64 }
-	err := s.client.Do(ctx, elastic.Call{Name: "count", Method: http.MethodGet, Path: "/" + url.PathEscape(target) + "/_count", Repeat: true}, &answer)
+	err := s.client.Do(
+		ctx,
+		elastic.Call{Name: "count", Method: http.MethodGet, Path: "/" + url.PathEscape(target) + "/_count", Repeat: true},
+		&answer,
+	)
 	return answer.Count, fault("count documents", err)
 }

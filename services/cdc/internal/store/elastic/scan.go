@@ -44,7 +44,14 @@ func (h *hit) entry() (document.Entry, error) {
 	if err != nil {
 		return document.Entry{}, fmt.Errorf("the index holds a document whose route is no laboratory: %w", err)
 	}
-	return document.Entry{UserID: id, Route: route, LabID: body.LabID, Version: h.Version, Deleted: body.Deleted, Source: h.Source}, nil
+	return document.Entry{
+		UserID:  id,
+		Route:   route,
+		LabID:   body.LabID,
+		Version: h.Version,
+		Deleted: body.Deleted,
+		Source:  h.Source,
+	}, nil
 }
 
 // Scan yields every document of target, an alias or an index, that speaks of the laboratory, on whatever route, in the
@@ -106,7 +113,14 @@ func (s *Store) page(ctx context.Context, search any) ([]hit, string, error) {
 			Hits []hit `json:"hits"`
 		} `json:"hits"`
 	}
-	call := elastic.Call{Name: "scan", Method: http.MethodPost, Path: "/_search", Body: body, Repeat: true, Query: url.Values{"allow_partial_search_results": {"false"}}}
+	call := elastic.Call{
+		Name:   "scan",
+		Method: http.MethodPost,
+		Path:   "/_search",
+		Body:   body,
+		Repeat: true,
+		Query:  url.Values{"allow_partial_search_results": {"false"}},
+	}
 	if err := s.client.Do(ctx, call, &answer); err != nil {
 		return nil, "", fault("scan", err)
 	}
@@ -118,15 +132,23 @@ func (s *Store) page(ctx context.Context, search any) ([]hit, string, error) {
 
 func (s *Store) openPIT(ctx context.Context, target string) (string, error) {
 	var answer struct{ ID string }
-	err := s.client.Do(ctx, elastic.Call{Name: "open_point_in_time", Method: http.MethodPost, Path: "/" + url.PathEscape(target) + "/_pit",
-		Query: url.Values{"keep_alive": {scanKeepAlive}}, Repeat: true}, &answer)
+	err := s.client.Do(
+		ctx,
+		elastic.Call{Name: "open_point_in_time", Method: http.MethodPost, Path: "/" + url.PathEscape(target) + "/_pit",
+			Query: url.Values{"keep_alive": {scanKeepAlive}}, Repeat: true},
+		&answer,
+	)
 	return answer.ID, fault("begin a scan", err)
 }
 
 // closePIT lets the server forget a scan; it would by itself after a while.
 func (s *Store) closePIT(ctx context.Context, pit string) {
 	body, _ := json.Marshal(map[string]string{"id": pit}) // a text always encodes
-	_ = s.client.Do(ctx, elastic.Call{Name: "close_point_in_time", Method: http.MethodDelete, Path: "/_pit", Body: body}, nil)
+	_ = s.client.Do(
+		ctx,
+		elastic.Call{Name: "close_point_in_time", Method: http.MethodDelete, Path: "/_pit", Body: body},
+		nil,
+	)
 }
 
 // Find returns the documents of target under the given ids and routes as they are now, refreshed or not. Of each asked
@@ -154,7 +176,13 @@ func (s *Store) Find(ctx context.Context, target string, asked []document.Entry)
 			Error json.RawMessage `json:"error"`
 		} `json:"docs"`
 	}
-	call := elastic.Call{Name: "mget", Method: http.MethodPost, Path: "/" + url.PathEscape(target) + "/_mget", Body: body, Repeat: true}
+	call := elastic.Call{
+		Name:   "mget",
+		Method: http.MethodPost,
+		Path:   "/" + url.PathEscape(target) + "/_mget",
+		Body:   body,
+		Repeat: true,
+	}
 	if err := s.client.Do(ctx, call, &answer); err != nil {
 		return nil, fault("read documents", err)
 	}
@@ -181,11 +209,20 @@ func (s *Store) Laboratories(ctx context.Context, target string) ([]int64, error
 	var labs []int64
 	after := any(nil)
 	for {
-		source := map[string]any{"size": 1000, "sources": []any{map[string]any{"lab": map[string]any{"terms": map[string]any{"field": "lab_id"}}}}}
+		source := map[string]any{
+			"size":    1000,
+			"sources": []any{map[string]any{"lab": map[string]any{"terms": map[string]any{"field": "lab_id"}}}},
+		}
 		if after != nil {
 			source["after"] = after
 		}
-		body, err := json.Marshal(map[string]any{"size": 0, "track_total_hits": false, "aggs": map[string]any{"labs": map[string]any{"composite": source}}})
+		body, err := json.Marshal(
+			map[string]any{
+				"size":             0,
+				"track_total_hits": false,
+				"aggs":             map[string]any{"labs": map[string]any{"composite": source}},
+			},
+		)
 		if err != nil {
 			return nil, fmt.Errorf("read laboratories: %w", err)
 		}
@@ -199,7 +236,13 @@ func (s *Store) Laboratories(ctx context.Context, target string) ([]int64, error
 				}
 			}
 		}
-		call := elastic.Call{Name: "scan", Method: http.MethodPost, Path: "/" + url.PathEscape(target) + "/_search", Body: body, Repeat: true}
+		call := elastic.Call{
+			Name:   "scan",
+			Method: http.MethodPost,
+			Path:   "/" + url.PathEscape(target) + "/_search",
+			Body:   body,
+			Repeat: true,
+		}
 		if err := s.client.Do(ctx, call, &answer); err != nil {
 			return nil, fault("read laboratories", err)
 		}

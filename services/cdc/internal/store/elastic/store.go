@@ -26,7 +26,9 @@ type Config struct {
 // Validate refuses values with which no index can be made.
 func (c *Config) Validate() error {
 	if c.Alias == "" || c.Shards < 1 || c.Replicas < 0 || c.RefreshInterval < time.Millisecond {
-		return errors.New("INDEX_ALIAS must not be empty, INDEX_SHARDS at least 1, INDEX_REPLICAS at least 0, INDEX_REFRESH_INTERVAL at least 1ms")
+		return errors.New(
+			"INDEX_ALIAS must not be empty, INDEX_SHARDS at least 1, INDEX_REPLICAS at least 0, INDEX_REFRESH_INTERVAL at least 1ms",
+		)
 	}
 	return nil
 }

@@ -11,12 +11,20 @@ import (
 // binlogSettings are those without which changes cannot be captured, with what mends them.
 var binlogSettings = []struct{ name, want, mend string }{
 	{"log_bin", "1", "start the server with --log-bin=binlog"},
-	{"binlog_format", "ROW", "run SET GLOBAL binlog_format='ROW' and put binlog_format=ROW into the server's configuration"},
-	{"binlog_row_image", "FULL", "run SET GLOBAL binlog_row_image='FULL' and put binlog_row_image=FULL into the server's configuration"},
+	{
+		"binlog_format",
+		"ROW",
+		"run SET GLOBAL binlog_format='ROW' and put binlog_format=ROW into the server's configuration",
+	},
+	{
+		"binlog_row_image",
+		"FULL",
+		"run SET GLOBAL binlog_row_image='FULL' and put binlog_row_image=FULL into the server's configuration",
+	},
 }
 
-// CheckBinlog returns which server answers. It refuses one whose binary log does not hold what change capture needs, with
-// all problems at once.
+// CheckBinlog returns which server answers. It refuses one whose binary log does not hold what change capture needs,
+// with all problems at once.
 func (s *Store) CheckBinlog(ctx context.Context) (mysqldb.Server, error) {
 	server, err := mysqldb.AskServer(ctx, s.db)
 	if err != nil {
@@ -29,7 +37,10 @@ func (s *Store) CheckBinlog(ctx context.Context) (mysqldb.Server, error) {
 			return server, mysqldb.Wrap("ask for "+setting.name, err)
 		}
 		if have != setting.want {
-			problems = append(problems, fmt.Errorf("the database's %s is %s, change capture needs %s: %s", setting.name, have, setting.want, setting.mend))
+			problems = append(
+				problems,
+				fmt.Errorf("the database's %s is %s, change capture needs %s: %s", setting.name, have, setting.want, setting.mend),
+			)
 		}
 	}
 	return server, errors.Join(problems...)

@@ -60,7 +60,12 @@ func columns() []column {
 }
 
 func number(name string, field func(*projection.Row) *int64) column {
-	return column{name, first, func(r *projection.Row) any { return *field(r) }, func(r *projection.Row) any { return field(r) }}
+	return column{
+		name,
+		first,
+		func(r *projection.Row) any { return *field(r) },
+		func(r *projection.Row) any { return field(r) },
+	}
 }
 
 func optional(name string, field func(*projection.Row) **int64) column {
@@ -74,11 +79,21 @@ func optional(name string, field func(*projection.Row) **int64) column {
 }
 
 func text(name string, kind columnKind, field func(*projection.Row) *string) column {
-	return column{name, kind, func(r *projection.Row) any { return *field(r) }, func(r *projection.Row) any { return field(r) }}
+	return column{
+		name,
+		kind,
+		func(r *projection.Row) any { return *field(r) },
+		func(r *projection.Row) any { return field(r) },
+	}
 }
 
 func flag(name string, field func(*projection.Row) *bool) column {
-	return column{name, first, func(r *projection.Row) any { return *field(r) }, func(r *projection.Row) any { return field(r) }}
+	return column{
+		name,
+		first,
+		func(r *projection.Row) any { return *field(r) },
+		func(r *projection.Row) any { return field(r) },
+	}
 }
 
 func date(name string, field func(*projection.Row) *string) column {

@@ -10,7 +10,12 @@ import (
 
 // early returns the targets whose events showed more than the sources do: a row that is missing or older, or one that
 // is still there. Most rows are among those read already; the others, moved or deleted since, are looked up by id.
-func early(ctx context.Context, q querier, targets []materialize.Target, sources *sourceRows) ([]materialize.Target, error) {
+func early(
+	ctx context.Context,
+	q querier,
+	targets []materialize.Target,
+	sources *sourceRows,
+) ([]materialize.Target, error) {
 	unread := map[string][]any{}
 	for _, t := range targets {
 		for _, seen := range t.Seen {
@@ -48,7 +53,9 @@ func lookUp(ctx context.Context, q querier, ids map[string][]any, updated map[ro
 		if len(ids[table]) == 0 {
 			continue
 		}
-		query := "SELECT id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', updatedOn) FROM " + table + " WHERE id IN (" + placeholders(len(ids[table])) + ")"
+		query := "SELECT id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', updatedOn) FROM " + table + " WHERE id IN (" + placeholders(
+			len(ids[table]),
+		) + ")"
 		err := each(ctx, q, "look up "+table, query, ids[table], func(rows *sql.Rows) error {
 			var id int64
 			var at sql.NullInt64

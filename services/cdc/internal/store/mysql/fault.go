@@ -56,7 +56,28 @@ func poisonReason(number uint16) string {
 // passes tells whether an error of the server ends by itself: it stops, is overloaded, or waited too long.
 func passes(number uint16) bool {
 	switch number {
-	case 1020, 1040, 1053, 1079, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1226, 1317, 1412, 1615, 1927, 1969, 2006, 2013, 3024, 3572:
+	case 1020,
+		1040,
+		1053,
+		1079,
+		1158,
+		1159,
+		1160,
+		1161,
+		1184,
+		1203,
+		1205,
+		1213,
+		1226,
+		1317,
+		1412,
+		1615,
+		1927,
+		1969,
+		2006,
+		2013,
+		3024,
+		3572:
 		return true
 	}
 	return false

@@ -35,7 +35,14 @@ func Laboratory(labID int64) (authn.LabScope, error) { return pipeline().Scope(l
 // SourceUserIDs returns up to limit ids of a laboratory's patients in userDetails above after, ascending: whoever is
 // missing from user_meta is found here.
 func (s *Store) SourceUserIDs(ctx context.Context, scope authn.LabScope, after int64, limit int) ([]int64, error) {
-	return s.ids(ctx, "read patients", "SELECT id FROM userDetails WHERE labId_id = ? AND id > ? ORDER BY id LIMIT ?", scope.LabID(), after, limit)
+	return s.ids(
+		ctx,
+		"read patients",
+		"SELECT id FROM userDetails WHERE labId_id = ? AND id > ? ORDER BY id LIMIT ?",
+		scope.LabID(),
+		after,
+		limit,
+	)
 }
 
 // UserIDs returns up to limit ids above after, ascending, of patients in userDetails or user_meta: deleted ones are
@@ -62,7 +69,9 @@ func (s *Store) Members(ctx context.Context, scope authn.LabScope, userIDs []int
 // PatientOf returns the patient to whom a row of userDetails, billing or labReportRelation belongs, 0 when the row is
 // gone.
 func (s *Store) PatientOf(ctx context.Context, table string, rowID int64) (int64, error) {
-	column, known := map[string]string{change.UserDetails: "id", change.Billing: "userDetailsId_id", change.LabReportRelation: "userDetailsId_id"}[table]
+	column, known := map[string]string{
+		change.UserDetails: "id", change.Billing: "userDetailsId_id", change.LabReportRelation: "userDetailsId_id",
+	}[table]
 	if !known {
 		return 0, fmt.Errorf("table %s has no patients", table)
 	}

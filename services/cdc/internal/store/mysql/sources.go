@@ -44,13 +44,34 @@ type rowKey struct {
 func readSources(ctx context.Context, q querier, userIDs []any) (*sourceRows, error) {
 	s := &sourceRows{byUser: make(map[int64]*projection.Sources, len(userIDs)), updated: map[rowKey]int64{}}
 	in := placeholders(len(userIDs))
-	if err := each(ctx, q, "read userDetails", "SELECT "+patientColumns+" FROM userDetails WHERE id IN ("+in+")", userIDs, s.patient); err != nil {
+	if err := each(
+		ctx,
+		q,
+		"read userDetails",
+		"SELECT "+patientColumns+" FROM userDetails WHERE id IN ("+in+")",
+		userIDs,
+		s.patient,
+	); err != nil {
 		return nil, err
 	}
-	if err := each(ctx, q, "read billing", "SELECT "+billColumns+" FROM billing WHERE userDetailsId_id IN ("+in+")", userIDs, s.bill); err != nil {
+	if err := each(
+		ctx,
+		q,
+		"read billing",
+		"SELECT "+billColumns+" FROM billing WHERE userDetailsId_id IN ("+in+")",
+		userIDs,
+		s.bill,
+	); err != nil {
 		return nil, err
 	}
-	err := each(ctx, q, "read labReportRelation", "SELECT "+reportColumns+" FROM labReportRelation WHERE userDetailsId_id IN ("+in+")", userIDs, s.report)
+	err := each(
+		ctx,
+		q,
+		"read labReportRelation",
+		"SELECT "+reportColumns+" FROM labReportRelation WHERE userDetailsId_id IN ("+in+")",
+		userIDs,
+		s.report,
+	)
 	return s, err
 }
 
@@ -67,9 +88,29 @@ func (s *sourceRows) patient(rows *sql.Rows) error {
 	var p projection.Patient
 	var id int64
 	var updated sql.NullInt64
-	err := rows.Scan(&id, &p.LabID, &p.BranchID, &p.OrgID, &p.CCID, &p.LabPatientID, &p.Designation, &p.FirstName, &p.MiddleName, &p.LastName,
-		&p.FullName, &p.Contact, &p.AlternateContact, &p.Email, &p.Gender, dateScanner{&p.DateOfBirth}, &p.Age, &p.PassportNo,
-		&p.NationalIdentityNumber, &p.IsDeleted, &updated)
+	err := rows.Scan(
+		&id,
+		&p.LabID,
+		&p.BranchID,
+		&p.OrgID,
+		&p.CCID,
+		&p.LabPatientID,
+		&p.Designation,
+		&p.FirstName,
+		&p.MiddleName,
+		&p.LastName,
+		&p.FullName,
+		&p.Contact,
+		&p.AlternateContact,
+		&p.Email,
+		&p.Gender,
+		dateScanner{&p.DateOfBirth},
+		&p.Age,
+		&p.PassportNo,
+		&p.NationalIdentityNumber,
+		&p.IsDeleted,
+		&updated,
+	)
 	s.of(id).Patient = &p
 	s.updated[rowKey{change.UserDetails, id}] = updated.Int64
 	return err
@@ -114,7 +155,9 @@ func each(ctx context.Context, q querier, operation, query string, args []any, t
 }
 
 func unreadable(operation string) error {
-	return errors.New(operation + ": a column holds what its type should not allow; compare the table with the schema that this service expects")
+	return errors.New(
+		operation + ": a column holds what its type should not allow; compare the table with the schema that this service expects",
+	)
 }
 
 func placeholders(n int) string { return "?" + strings.Repeat(",?", n-1) }

@@ -39,17 +39,24 @@ func (s *statements) names() string {
 func (s *statements) read(ctx context.Context, q querier, condition string, args []any) ([]projection.Row, error) {
 	var list []projection.Row
 	targets := make([]any, len(s.columns))
-	err := each(ctx, q, "read user_meta", "SELECT "+s.names()+" FROM user_meta "+condition, args, func(rows *sql.Rows) error {
-		var row projection.Row
-		for i, c := range s.columns {
-			targets[i] = c.into(&row)
-		}
-		if err := rows.Scan(targets...); err != nil {
-			return err
-		}
-		list = append(list, row)
-		return nil
-	})
+	err := each(
+		ctx,
+		q,
+		"read user_meta",
+		"SELECT "+s.names()+" FROM user_meta "+condition,
+		args,
+		func(rows *sql.Rows) error {
+			var row projection.Row
+			for i, c := range s.columns {
+				targets[i] = c.into(&row)
+			}
+			if err := rows.Scan(targets...); err != nil {
+				return err
+			}
+			list = append(list, row)
+			return nil
+		},
+	)
 	return list, err
 }
 

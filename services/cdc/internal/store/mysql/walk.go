@@ -22,7 +22,8 @@ func (s *Store) Restart(ctx context.Context) error {
 // Position implements materialize.Walks.
 func (s *Store) Position(ctx context.Context) (materialize.Position, bool, error) {
 	var p materialize.Position
-	err := s.db.QueryRowContext(ctx, "SELECT beat_at, applied_at FROM cdc_progress WHERE connector = ?", walkRow).Scan(&p.UserID, &p.Mark)
+	err := s.db.QueryRowContext(ctx, "SELECT beat_at, applied_at FROM cdc_progress WHERE connector = ?", walkRow).
+		Scan(&p.UserID, &p.Mark)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, false, nil
 	}
@@ -30,16 +31,33 @@ func (s *Store) Position(ctx context.Context) (materialize.Position, bool, error
 }
 
 // Advance implements materialize.Walks.
-func (s *Store) Advance(ctx context.Context, from materialize.Position, userID int64) (materialize.Position, bool, error) {
+func (s *Store) Advance(
+	ctx context.Context,
+	from materialize.Position,
+	userID int64,
+) (materialize.Position, bool, error) {
 	to := materialize.Position{UserID: userID, Mark: max(from.Mark+1, s.clock.Now().UnixMilli())}
-	done, err := s.one(ctx, "UPDATE cdc_progress SET beat_at = ?, applied_at = ? WHERE connector = ? AND beat_at = ? AND applied_at = ?",
-		to.UserID, to.Mark, walkRow, from.UserID, from.Mark)
+	done, err := s.one(
+		ctx,
+		"UPDATE cdc_progress SET beat_at = ?, applied_at = ? WHERE connector = ? AND beat_at = ? AND applied_at = ?",
+		to.UserID,
+		to.Mark,
+		walkRow,
+		from.UserID,
+		from.Mark,
+	)
 	return to, done, err
 }
 
 // Finish implements materialize.Walks.
 func (s *Store) Finish(ctx context.Context, at materialize.Position) (bool, error) {
-	return s.one(ctx, "DELETE FROM cdc_progress WHERE connector = ? AND beat_at = ? AND applied_at = ?", walkRow, at.UserID, at.Mark)
+	return s.one(
+		ctx,
+		"DELETE FROM cdc_progress WHERE connector = ? AND beat_at = ? AND applied_at = ?",
+		walkRow,
+		at.UserID,
+		at.Mark,
+	)
 }
 
 // one runs a statement and tells whether it found its row.

@@ -42,8 +42,12 @@ var errShard = errors.New("the shard of the laboratory did not answer")
 
 // result reads the answer. Part of an answer is better than none; none at all is an error.
 func (a *answer) result() (search.Result, error) {
-	r := search.Result{Total: a.Hits.Total.Value, AtLeast: a.Hits.Total.Relation == "gte", Partial: a.TimedOut || a.Shards.Failed > 0,
-		Took: time.Duration(a.Took) * time.Millisecond}
+	r := search.Result{
+		Total:   a.Hits.Total.Value,
+		AtLeast: a.Hits.Total.Relation == "gte",
+		Partial: a.TimedOut || a.Shards.Failed > 0,
+		Took:    time.Duration(a.Took) * time.Millisecond,
+	}
 	if r.Partial && len(a.Hits.Hits) == 0 {
 		if a.TimedOut {
 			return search.Result{}, errTimeout
@@ -87,11 +91,32 @@ type source struct {
 }
 
 func (s *source) person() search.Person {
-	return search.Person{UserID: s.UserID, LabID: s.LabID, LabPatientID: s.LabPatientID, FullName: s.FullName, Contact: s.Contact,
-		AlternateContact: s.AlternateContact, Email: s.Email, Gender: s.Gender, DateOfBirth: s.DateOfBirth, Age: s.Age, PassportNo: s.PassportNo,
-		NationalIdentityNumber: s.NationalIdentityNumber, BranchID: s.BranchID, OrgID: s.OrgID, CCID: s.CCID, OrderNumbers: s.OrderNumbers,
-		BillIDs: s.BillIDs, LabBillIDs: s.LabBillIDs, LabReportIDs: s.LabReportIDs, SampleIDs: s.SampleIDs, ManualSampleIDs: s.ManualSampleIDs,
-		LrfIDs: s.LrfIDs, LastBillTime: s.LastBillTime, UpdatedAt: s.UpdatedAt}
+	return search.Person{
+		UserID:                 s.UserID,
+		LabID:                  s.LabID,
+		LabPatientID:           s.LabPatientID,
+		FullName:               s.FullName,
+		Contact:                s.Contact,
+		AlternateContact:       s.AlternateContact,
+		Email:                  s.Email,
+		Gender:                 s.Gender,
+		DateOfBirth:            s.DateOfBirth,
+		Age:                    s.Age,
+		PassportNo:             s.PassportNo,
+		NationalIdentityNumber: s.NationalIdentityNumber,
+		BranchID:               s.BranchID,
+		OrgID:                  s.OrgID,
+		CCID:                   s.CCID,
+		OrderNumbers:           s.OrderNumbers,
+		BillIDs:                s.BillIDs,
+		LabBillIDs:             s.LabBillIDs,
+		LabReportIDs:           s.LabReportIDs,
+		SampleIDs:              s.SampleIDs,
+		ManualSampleIDs:        s.ManualSampleIDs,
+		LrfIDs:                 s.LrfIDs,
+		LastBillTime:           s.LastBillTime,
+		UpdatedAt:              s.UpdatedAt,
+	}
 }
 
 // maxListed is how many entries of a list an answer keeps: a patient can have thousands.

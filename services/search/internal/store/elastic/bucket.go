@@ -6,8 +6,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// buckets returns what each bucket but that of patients holds: exclusively, and as hit decides for each hit. Nil when all hits are
-// patients'.
+// buckets returns what each bucket but that of patients holds: exclusively, and as hit decides for each hit. Nil when
+// all hits are patients'.
 func (p *plan) buckets() map[search.Bucket]query {
 	groups := p.groups()
 	filters := map[search.Bucket]query{}
@@ -37,8 +37,8 @@ func decide(groups []group, b search.Bucket) query {
 	return anyOf(mine...)
 }
 
-// reason tells from the names of the queries that found a hit which fields they compared, and which bucket the hit belongs to:
-// the one of the closest tier, among several the first of search.Buckets.
+// reason tells from the names of the queries that found a hit which fields they compared, and which bucket the hit
+// belongs to: the one of the closest tier, among several the first of search.Buckets.
 func reason(found []string) (search.Bucket, []search.Field) {
 	bucket, rank := search.Patient, ranks
 	matched := map[search.Field]bool{}
@@ -47,7 +47,8 @@ func reason(found []string) (search.Bucket, []search.Field) {
 		if !ok || field == "" {
 			continue
 		}
-		if matched[field] = matched[field] || (t != tierMixed && t != tierTypo) || slices.Contains(found, t.String()); t.rank() > rank {
+		if matched[field] = matched[field] || (t != tierMixed && t != tierTypo) ||
+			slices.Contains(found, t.String()); t.rank() > rank {
 			continue
 		}
 		if b := field.Bucket(); t.rank() < rank || order(b) < order(bucket) {

@@ -39,8 +39,8 @@ func (c compiler) first(typed string, fields []search.Field, effort search.Effor
 	return p
 }
 
-// second plans what is done when the first search finds few: words of names may sound alike or have typing errors. It finds again
-// what first does, where that is not empty. False when no word may.
+// second plans what is done when the first search finds few: words of names may sound alike or have typing errors. It
+// finds again what first does, where that is not empty. False when no word may.
 func (c compiler) second(first plan, typed string, fields []search.Field, effort search.Effort) (plan, bool) {
 	if effort != search.Full || !slices.Contains(fields, search.FullName) {
 		return plan{}, false
@@ -58,7 +58,10 @@ func (c compiler) second(first plan, typed string, fields []search.Field, effort
 	}
 	heard, ok := bySound(t)
 	if ok = ok && !strings.ContainsRune(typed, '@'); ok {
-		p.clauses = append(p.clauses, clause{tier: tierSound, field: search.FullName, found: heard, nearer: alike(search.FullName, t.words)})
+		p.clauses = append(
+			p.clauses,
+			clause{tier: tierSound, field: search.FullName, found: heard, nearer: alike(search.FullName, t.words)},
+		)
 	}
 	return p, ok
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// forms finds what the index holds in other forms than it was typed in: names that are joined or apart, names beside titles,
-// identifiers with other separators, and digits from the middle of a telephone number.
+// forms finds what the index holds in other forms than it was typed in: names that are joined or apart, names beside
+// titles, identifiers with other separators, and digits from the middle of a telephone number.
 func forms(t text, fields []search.Field) []clause {
 	var all []clause
 	for _, f := range fields {
@@ -78,7 +78,10 @@ func said(p *userindex.Person) []nearer {
 		all = append(all, nearer{equal("gender", sex), 0.1})
 	}
 	if p.Age > 0 {
-		all = append(all, nearer{equal("age", []string{fmt.Sprintf("%d Y", p.Age), fmt.Sprintf("%dY", p.Age), fmt.Sprint(p.Age)}), 0.1})
+		all = append(
+			all,
+			nearer{equal("age", []string{fmt.Sprintf("%d Y", p.Age), fmt.Sprintf("%dY", p.Age), fmt.Sprint(p.Age)}), 0.1},
+		)
 	}
 	return all
 }
@@ -87,7 +90,8 @@ const minCompact = 3
 
 // compacted finds an identifier without what separates its parts, or its last segment.
 func compacted(t text, f search.Field) []clause {
-	if slices.Contains(numbered, f) || !strings.ContainsFunc(t.whole, unicode.IsDigit) || strings.ContainsRune(t.whole, '@') {
+	if slices.Contains(numbered, f) || !strings.ContainsFunc(t.whole, unicode.IsDigit) ||
+		strings.ContainsRune(t.whole, '@') {
 		return nil
 	}
 	var values []string

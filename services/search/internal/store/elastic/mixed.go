@@ -6,8 +6,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// everyWord says where each word of the text may be found. Nil when the text has one word and none may be wrong, or too many, or
-// when one of its words can be found nowhere.
+// everyWord says where each word of the text may be found. Nil when the text has one word and none may be wrong, or too
+// many, or when one of its words can be found nowhere.
 func (c compiler) everyWord(t text, fields []search.Field, by tier) []word {
 	pieces := joinDigits(t.words)
 	if len(t.words) == 0 || len(pieces) > maxWords || len(pieces) < 2 && by == tierMixed {

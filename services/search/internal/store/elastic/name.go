@@ -71,7 +71,8 @@ func wholeWords(f search.Field, of []string) []nearer {
 	return each
 }
 
-// alike prefers, among names of the same sound, those that are spelled so, or begin with half or with three quarters of the letters.
+// alike prefers, among names of the same sound, those that are spelled so, or begin with half or with three quarters of
+// the letters.
 func alike(f search.Field, of []string) []nearer {
 	if len(of) > maxWords {
 		return nil
@@ -82,13 +83,18 @@ func alike(f search.Field, of []string) []nearer {
 		letters := []rune(w)
 		each = append(each, nearer{match(string(f), w), share})
 		if len(letters) >= minFuzzy {
-			each = append(each, nearer{match(prefix(f), string(letters[:len(letters)/2])), share}, nearer{match(prefix(f), string(letters[:len(letters)*3/4])), share})
+			each = append(
+				each,
+				nearer{match(prefix(f), string(letters[:len(letters)/2])), share},
+				nearer{match(prefix(f), string(letters[:len(letters)*3/4])), share},
+			)
 		}
 	}
 	return each
 }
 
-// bySound finds names with a word of the same sound, or one that begins so, for each word. False when no word has a sound.
+// bySound finds names with a word of the same sound, or one that begins so, for each word. False when no word has a
+// sound.
 func bySound(t text) (query, bool) {
 	var all []query
 	heard := false

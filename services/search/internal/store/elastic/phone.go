@@ -54,8 +54,8 @@ func (c compiler) phoneParts(digits string, f search.Field) []query {
 // ends compares the last digits, at most ten of them.
 func ends(f search.Field, digits string) query { return match(string(f)+".suffix", digits) }
 
-// forms returns the ways to write digits: as they are, without a country code when at least keep digits remain, and with each
-// country code in front of those.
+// forms returns the ways to write digits: as they are, without a country code when at least keep digits remain, and
+// with each country code in front of those.
 func (c compiler) forms(digits string, keep int) []string {
 	national := []string{digits}
 	for _, code := range c.codes {

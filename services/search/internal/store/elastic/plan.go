@@ -84,7 +84,13 @@ func (e *wordly) query() query {
 		var places []query
 		for i, l := range w {
 			q := scored(l.found, share*(1+l.fraction))
-			q["constant_score"].(query)["_name"] = fmt.Sprintf("%s/%s/%d/%d", e.tier, l.field, n, i) //nolint:forcetypeassert // made above
+			q["constant_score"].(query)["_name"] = fmt.Sprintf(
+				"%s/%s/%d/%d",
+				e.tier,
+				l.field,
+				n,
+				i,
+			) //nolint:forcetypeassert // made above
 			places = append(places, q)
 		}
 		all = append(all, best(places))
@@ -98,8 +104,9 @@ type group struct {
 	found  []query
 }
 
-// groups returns them in the order in which they decide: by rank, then in the order of the buckets. Hits of the last rank
-// are told apart by words alone: whoever is no hit of the ranks before was found by mixed or by sound, and a sound is a name.
+// groups returns them in the order in which they decide: by rank, then in the order of the buckets. Hits of the last
+// rank are told apart by words alone: whoever is no hit of the ranks before was found by mixed or by sound, and a sound
+// is a name.
 func (p *plan) groups() []group {
 	var all [ranks][]group
 	add := func(t tier, f search.Field, q query) {

@@ -30,7 +30,11 @@ const minTwo = 8
 
 // similar finds all words of text with two typing errors, none of them in the first letter.
 func similar(field, text string) query {
-	return query{"match": query{field: query{"query": text, "operator": "and", "fuzziness": 2, "prefix_length": 1, "max_expansions": 50}}}
+	return query{
+		"match": query{
+			field: query{"query": text, "operator": "and", "fuzziness": 2, "prefix_length": 1, "max_expansions": 50},
+		},
+	}
 }
 
 // begins compares a keyword that has no field of beginnings.

@@ -13,7 +13,8 @@ import (
 const (
 	versionDomain = "user_meta.rev"
 	schema        = 3
-	oldSchema     = 2 // found with less: it has none of the forms of package userindex, and a search of a field that is missing finds nothing
+	// oldSchema finds less: it has none of the forms of package userindex, and a search of a missing field finds nothing.
+	oldSchema = 2
 )
 
 // Ready asks whether the index is there and is one that this program can search. The error says what to do.
@@ -26,8 +27,16 @@ func (s *Store) Ready(ctx context.Context) error {
 			} `json:"_meta"`
 		} `json:"mappings"`
 	}
-	err := s.client.Do(ctx, elastic.Call{Name: "indices.get_mapping", Method: http.MethodGet, Path: "/" + url.PathEscape(s.cfg.Alias) + "/_mapping",
-		Repeat: true}, &indexes)
+	err := s.client.Do(
+		ctx,
+		elastic.Call{
+			Name:   "indices.get_mapping",
+			Method: http.MethodGet,
+			Path:   "/" + url.PathEscape(s.cfg.Alias) + "/_mapping",
+			Repeat: true,
+		},
+		&indexes,
+	)
 	switch {
 	case elastic.IsStatus(err, http.StatusNotFound), err == nil && len(indexes) == 0:
 		return s.noIndex()
@@ -36,8 +45,15 @@ func (s *Store) Ready(ctx context.Context) error {
 	}
 	for name, index := range indexes {
 		if meta := index.Mappings.Meta; meta.Domain != versionDomain || meta.Schema < oldSchema || meta.Schema > schema {
-			return fmt.Errorf("the index %s is of %q schema %d, searches need %q schema %d to %d: make a new one with `cdc rebuild`",
-				name, meta.Domain, meta.Schema, versionDomain, oldSchema, schema)
+			return fmt.Errorf(
+				"the index %s is of %q schema %d, searches need %q schema %d to %d: make a new one with `cdc rebuild`",
+				name,
+				meta.Domain,
+				meta.Schema,
+				versionDomain,
+				oldSchema,
+				schema,
+			)
 		}
 	}
 	return nil

@@ -32,8 +32,18 @@ func (s *Store) send(ctx context.Context, scope search.Scope, r request) (answer
 		return answer{}, fmt.Errorf("encode search: %w", err)
 	}
 	var found answer
-	err = s.client.Do(ctx, elastic.Call{Name: "search", Method: http.MethodPost, Path: "/" + url.PathEscape(s.cfg.Alias) + "/_search", Body: body, Repeat: true,
-		Query: url.Values{"routing": {strconv.FormatInt(scope.Lab.LabID(), 10)}}}, &found)
+	err = s.client.Do(
+		ctx,
+		elastic.Call{
+			Name:   "search",
+			Method: http.MethodPost,
+			Path:   "/" + url.PathEscape(s.cfg.Alias) + "/_search",
+			Body:   body,
+			Repeat: true,
+			Query:  url.Values{"routing": {strconv.FormatInt(scope.Lab.LabID(), 10)}},
+		},
+		&found,
+	)
 	return found, err //nolint:wrapcheck // fault judges it
 }
 
@@ -52,7 +62,9 @@ func (s *Store) fault(ctx context.Context, err error) error {
 	case http.StatusNotFound:
 		return errUnavailable.WithCause(fmt.Errorf("%w: %w", s.noIndex(), err))
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return errUnavailable.WithCause(fmt.Errorf("the index refuses the credentials: check ES_USER and ES_PASSWORD, or ES_API_KEY: %w", err))
+		return errUnavailable.WithCause(
+			fmt.Errorf("the index refuses the credentials: check ES_USER and ES_PASSWORD, or ES_API_KEY: %w", err),
+		)
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return errUnavailable.WithCause(err)
 	}

@@ -23,11 +23,17 @@ func New(client *elastic.Client, cfg Config, clock clock.Clock) *Store {
 	return &Store{client: client, cfg: cfg, clock: clock, compile: compiler{codes: cfg.PhoneCountryCodes}}
 }
 
-// Search answers q within scope. When few are found and effort allows it, a second request finds them again, and below them
-// names that sound alike or have typing errors. Whether that happens does not depend on the page that is asked for. When the second
-// request fails, what the first one found is an answer in part. Errors: Unavailable when the index is down, overloaded or missing,
-// DeadlineExceeded when it is too slow, Canceled; they hold neither the text nor what the engine says about it.
-func (s *Store) Search(ctx context.Context, scope search.Scope, q search.Query, effort search.Effort) (search.Result, error) {
+// Search answers q within scope. When few are found and effort allows it, a second request finds them again, and below
+// them names that sound alike or have typing errors. Whether that happens does not depend on the page that is asked
+// for. When the second request fails, what the first one found is an answer in part. Errors: Unavailable when the index
+// is down, overloaded or missing, DeadlineExceeded when it is too slow, Canceled; they hold neither the text nor what
+// the engine says about it.
+func (s *Store) Search(
+	ctx context.Context,
+	scope search.Scope,
+	q search.Query,
+	effort search.Effort,
+) (search.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.timeout())
 	defer cancel()
 	var recent *recency
@@ -63,7 +69,13 @@ func (s *Store) Search(ctx context.Context, scope search.Scope, q search.Query, 
 const enough = 10
 
 // run makes a search and counts what it found. Hits that cannot be counted are an answer in part.
-func (s *Store) run(ctx context.Context, p *plan, scope search.Scope, q search.Query, recent *recency) (search.Result, error) {
+func (s *Store) run(
+	ctx context.Context,
+	p *plan,
+	scope search.Scope,
+	q search.Query,
+	recent *recency,
+) (search.Result, error) {
 	result, err := s.search(ctx, p, scope, q, recent)
 	if err != nil {
 		return search.Result{}, err
@@ -78,7 +90,13 @@ func (s *Store) run(ctx context.Context, p *plan, scope search.Scope, q search.Q
 }
 
 // search sends a plan. A plan without a way to find anything needs no engine.
-func (s *Store) search(ctx context.Context, p *plan, scope search.Scope, q search.Query, recent *recency) (search.Result, error) {
+func (s *Store) search(
+	ctx context.Context,
+	p *plan,
+	scope search.Scope,
+	q search.Query,
+	recent *recency,
+) (search.Result, error) {
 	if p.empty() {
 		return search.Result{}, nil
 	}

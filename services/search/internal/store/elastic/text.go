@@ -55,18 +55,20 @@ func isDigits(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 }
 
-// isPart tells whether s can be one part of an identifier, between what separates parts: two characters, a letter or a digit
-// at both ends. The index takes other characters for blanks: without this a text would be found that nobody typed.
+// isPart tells whether s can be one part of an identifier, between what separates parts: two characters, a letter or a
+// digit at both ends. The index takes other characters for blanks: without this a text would be found that nobody
+// typed.
 func isPart(s string) bool {
 	first, _ := utf8.DecodeRuneInString(s)
 	last, _ := utf8.DecodeLastRuneInString(s)
-	return utf8.RuneCountInString(s) >= 2 && isWordRune(first) && (isWordRune(last) || unicode.IsMark(last)) && !strings.ContainsFunc(s, func(r rune) bool {
-		return !isWordRune(r) && !unicode.IsMark(r) && r != '.' && r != '_'
-	})
+	return utf8.RuneCountInString(s) >= 2 && isWordRune(first) && (isWordRune(last) || unicode.IsMark(last)) &&
+		!strings.ContainsFunc(s, func(r rune) bool {
+			return !isWordRune(r) && !unicode.IsMark(r) && r != '.' && r != '_'
+		})
 }
 
-// spoken returns the parts of s that have a sound of their own: what phonetic takes for words. False when s holds a digit: then it
-// is no name.
+// spoken returns the parts of s that have a sound of their own: what phonetic takes for words. False when s holds a
+// digit: then it is no name.
 func spoken(s string) ([]string, bool) {
 	if strings.ContainsFunc(s, unicode.IsDigit) {
 		return nil, false

@@ -24,7 +24,19 @@ const (
 	tierTypo
 )
 
-var tierNames = [...]string{"whole", "name", "words", "last", "begins", "part", "mixed", "joined", "person", "sound", "typo"}
+var tierNames = [...]string{
+	"whole",
+	"name",
+	"words",
+	"last",
+	"begins",
+	"part",
+	"mixed",
+	"joined",
+	"person",
+	"sound",
+	"typo",
+}
 
 func (t tier) String() string { return tierNames[t] }
 
@@ -56,8 +68,8 @@ func (t tier) rank() int {
 
 const ranks = 6
 
-// tierOf reads what the engine says of a hit: "words/full_name". Names of leaves of mixed queries have the number of the word
-// behind that, the query itself has only the tier.
+// tierOf reads what the engine says of a hit: "words/full_name". Names of leaves of mixed queries have the number of
+// the word behind that, the query itself has only the tier.
 func tierOf(label string) (tier, search.Field, bool) {
 	tierName, rest, _ := strings.Cut(label, "/")
 	field, _, _ := strings.Cut(rest, "/")

@@ -8,7 +8,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
-// Beats returns when each of the connectors last beat with everything before it applied. Connectors that never did are missing.
+// Beats returns when each of the connectors last beat with everything before it applied. Connectors that never did are
+// missing.
 func (s *Store) Beats(ctx context.Context) (map[string]time.Time, error) {
 	rows, err := s.db.QueryContext(ctx, "SELECT connector, beat_at FROM cdc_progress WHERE connector LIKE 'source-%'")
 	if mysqldb.IsNoTable(err) {

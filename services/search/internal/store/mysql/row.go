@@ -24,17 +24,47 @@ type row struct {
 // person returns where personColumns go.
 func (r *row) person() []any {
 	p := &r.Person
-	return []any{&p.UserID, &p.LabID, &p.BranchID, &p.OrgID, &p.CCID, &p.LabPatientID, &r.designation, &r.first, &r.middle, &r.last,
-		&p.FullName, &p.Contact, &p.AlternateContact, &p.Email, &p.Gender, &r.birth, &p.Age, &p.PassportNo, &p.NationalIdentityNumber,
-		&r.updatedMicros}
+	return []any{
+		&p.UserID,
+		&p.LabID,
+		&p.BranchID,
+		&p.OrgID,
+		&p.CCID,
+		&p.LabPatientID,
+		&r.designation,
+		&r.first,
+		&r.middle,
+		&r.last,
+		&p.FullName,
+		&p.Contact,
+		&p.AlternateContact,
+		&p.Email,
+		&p.Gender,
+		&r.birth,
+		&p.Age,
+		&p.PassportNo,
+		&p.NationalIdentityNumber,
+		&r.updatedMicros,
+	}
 }
 
 // lists returns where listColumns go.
 func (r *row) lists() []any {
 	p := &r.Person
-	return []any{list[string]{&p.OrderNumbers}, list[int64]{&p.BillIDs}, list[int64]{&p.LabBillIDs}, list[int64]{&p.LabReportIDs},
-		list[string]{&p.SampleIDs}, list[string]{&p.ManualSampleIDs}, list[string]{&p.LrfIDs},
-		list[int64]{&r.BranchIDs}, list[int64]{&r.OrgIDs}, list[int64]{&r.CCIDs}, &p.LastBillTime, &r.projectedMillis}
+	return []any{
+		list[string]{&p.OrderNumbers},
+		list[int64]{&p.BillIDs},
+		list[int64]{&p.LabBillIDs},
+		list[int64]{&p.LabReportIDs},
+		list[string]{&p.SampleIDs},
+		list[string]{&p.ManualSampleIDs},
+		list[string]{&p.LrfIDs},
+		list[int64]{&r.BranchIDs},
+		list[int64]{&r.OrgIDs},
+		list[int64]{&r.CCIDs},
+		&p.LastBillTime,
+		&r.projectedMillis,
+	}
 }
 
 // record returns what was read. The registration's own places count whether they are projected already or not.
@@ -89,7 +119,9 @@ func (l list[T]) Scan(v any) error {
 // withoutValue keeps what a scan quotes of the row out of the error; the driver's own errors quote nothing of it.
 func withoutValue(err error) error {
 	if strings.HasPrefix(err.Error(), "sql: Scan error") {
-		return errors.New("a column holds what its type should not allow; compare the table with the schema that this service expects")
+		return errors.New(
+			"a column holds what its type should not allow; compare the table with the schema that this service expects",
+		)
 	}
 	return err
 }

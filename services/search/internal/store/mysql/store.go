@@ -1,5 +1,5 @@
-// Package mysql owns the SQL of the search: one patient from userDetails and user_meta, and how far change capture has come. It
-// only reads.
+// Package mysql owns the SQL of the search: one patient from userDetails and user_meta, and how far change capture has
+// come. It only reads.
 package mysql
 
 import (
@@ -15,8 +15,28 @@ func New(db *sql.DB) *Store { return &Store{db: db} }
 // LegacyColumns are the columns of the platform's tables that the service needs.
 func LegacyColumns() map[string][]string {
 	return map[string][]string{
-		"userDetails": {"id", "labId_id", "branchId", "orgId_id", "ccId_id", "labPatientId", "designation", "firstName", "middleName", "lastName",
-			"fullName", "contact", "alternateContact", "email", "gender", "dateOfBirth", "age", "passportNo", "nationalIdentityNumber",
-			"isDeleted", "updatedOn"},
+		"userDetails": {
+			"id",
+			"labId_id",
+			"branchId",
+			"orgId_id",
+			"ccId_id",
+			"labPatientId",
+			"designation",
+			"firstName",
+			"middleName",
+			"lastName",
+			"fullName",
+			"contact",
+			"alternateContact",
+			"email",
+			"gender",
+			"dateOfBirth",
+			"age",
+			"passportNo",
+			"nationalIdentityNumber",
+			"isDeleted",
+			"updatedOn",
+		},
 	}
 }

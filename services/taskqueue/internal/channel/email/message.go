@@ -23,7 +23,11 @@ type letter struct {
 
 // compose builds the message. Blind copies are in the envelope alone.
 func compose(s *Settings, id job.ID, d *task.Email, files []file, now time.Time) (*letter, error) {
-	l := &letter{from: s.From, id: string(id) + "@" + s.MessageDomain, text: gomail.NewMsg(gomail.WithNoDefaultUserAgent())}
+	l := &letter{
+		from: s.From,
+		id:   string(id) + "@" + s.MessageDomain,
+		text: gomail.NewMsg(gomail.WithNoDefaultUserAgent()),
+	}
 	to, cc, bcc, err := recipients(d)
 	if err != nil {
 		return nil, err

@@ -81,13 +81,20 @@ func policies() map[string]gomail.TLSPolicy {
 }
 
 func mechanisms() map[string]gomail.SMTPAuthType {
-	return map[string]gomail.SMTPAuthType{"": gomail.SMTPAuthAutoDiscover, "auto": gomail.SMTPAuthAutoDiscover, "plain": gomail.SMTPAuthPlain,
-		"login": gomail.SMTPAuthLogin, "cram-md5": gomail.SMTPAuthCramMD5, "scram-sha-256": gomail.SMTPAuthSCRAMSHA256}
+	return map[string]gomail.SMTPAuthType{
+		"":              gomail.SMTPAuthAutoDiscover,
+		"auto":          gomail.SMTPAuthAutoDiscover,
+		"plain":         gomail.SMTPAuthPlain,
+		"login":         gomail.SMTPAuthLogin,
+		"cram-md5":      gomail.SMTPAuthCramMD5,
+		"scram-sha-256": gomail.SMTPAuthSCRAMSHA256,
+	}
 }
 
 func domain(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
 
 // maySend reports whether address may stand in From.
 func (s *Settings) maySend(address string) bool {
-	return len(s.SenderDomains) == 0 || slices.ContainsFunc(s.SenderDomains, func(d string) bool { return strings.EqualFold(d, domain(address)) })
+	return len(s.SenderDomains) == 0 ||
+		slices.ContainsFunc(s.SenderDomains, func(d string) bool { return strings.EqualFold(d, domain(address)) })
 }

@@ -36,15 +36,27 @@ type session struct {
 // open connects, secures and authenticates.
 func (s *server) open(ctx context.Context, password config.Secret) (*session, error) {
 	var conn net.Conn
-	options := []gomail.Option{gomail.WithPort(s.settings.Port), gomail.WithTimeout(s.settings.timeout()),
-		gomail.WithTLSPolicy(policies()[s.settings.TLS]), gomail.WithTLSConfig(s.tlsConfig()), gomail.WithHELO(domain(s.settings.From)),
+	options := []gomail.Option{
+		gomail.WithPort(s.settings.Port),
+		gomail.WithTimeout(s.settings.timeout()),
+		gomail.WithTLSPolicy(
+			policies()[s.settings.TLS],
+		),
+		gomail.WithTLSConfig(s.tlsConfig()),
+		gomail.WithHELO(domain(s.settings.From)),
 		gomail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {
 			var err error
 			conn, err = s.dial(ctx, network, address)
 			return conn, err
-		})}
+		}),
+	}
 	if s.settings.User != "" {
-		options = append(options, gomail.WithUsername(s.settings.User), gomail.WithPassword(password.Reveal()), gomail.WithSMTPAuth(s.mechanism()))
+		options = append(
+			options,
+			gomail.WithUsername(s.settings.User),
+			gomail.WithPassword(password.Reveal()),
+			gomail.WithSMTPAuth(s.mechanism()),
+		)
 	}
 	dialer, err := gomail.NewClient(s.settings.Host, options...)
 	if err != nil {
@@ -63,7 +75,11 @@ func (s *server) open(ctx context.Context, password config.Secret) (*session, er
 func (s *server) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	plain := net.Dialer{}
 	if s.settings.TLS == "implicit" {
-		return (&tls.Dialer{NetDialer: &plain, Config: s.tlsConfig()}).DialContext(ctx, network, address) //nolint:wrapcheck // classified by the caller
+		return (&tls.Dialer{NetDialer: &plain, Config: s.tlsConfig()}).DialContext(
+			ctx,
+			network,
+			address,
+		) //nolint:wrapcheck // classified by the caller
 	}
 	return plain.DialContext(ctx, network, address) //nolint:wrapcheck // classified by the caller
 }
@@ -126,7 +142,8 @@ func (s *session) data(l *letter) error {
 		return replyFailure("data", err, false)
 	}
 	if _, err := l.text.WriteTo(w); err != nil {
-		return job.Retryable("connection_lost", "The connection to the mail server broke while the message was sent").WithCause(err)
+		return job.Retryable("connection_lost", "The connection to the mail server broke while the message was sent").
+			WithCause(err)
 	}
 	if err := w.Close(); err != nil {
 		return finalFailure(err)
@@ -138,7 +155,8 @@ func (s *session) data(l *letter) error {
 func finalFailure(err error) error {
 	var reply *textproto.Error
 	if !errors.As(err, &reply) {
-		return job.Doubt("no_answer", "The mail server did not answer after the complete message; it may have been sent").WithCause(err)
+		return job.Doubt("no_answer", "The mail server did not answer after the complete message; it may have been sent").
+			WithCause(err)
 	}
 	return replyFailure("message", err, false)
 }
@@ -179,7 +197,8 @@ func openFailure(err error) error {
 
 // notOffered recognises what the library says when the server lacks what the settings demand.
 func notOffered(err error) bool {
-	for _, known := range []error{gomail.ErrNoSupportedAuthDiscovered, gomail.ErrPlainAuthNotSupported, gomail.ErrLoginAuthNotSupported,
+	for _, known := range []error{
+		gomail.ErrNoSupportedAuthDiscovered, gomail.ErrPlainAuthNotSupported, gomail.ErrLoginAuthNotSupported,
 		gomail.ErrCramMD5AuthNotSupported, gomail.ErrSCRAMSHA256AuthNotSupported, smtp.ErrUnencrypted} {
 		if errors.Is(err, known) {
 			return true

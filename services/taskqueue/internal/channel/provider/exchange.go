@@ -31,7 +31,8 @@ func Exchange(ctx context.Context, client Client, q netguard.Request, paid bool)
 	case errors.As(err, &refusal):
 		return nil, FailOver("refused", "The provider's address is refused: "+refusal.Why)
 	case paid && written.Load():
-		return nil, job.Doubt("no_answer", "The provider did not answer after the request was sent; the message may have been sent").WithCause(err)
+		return nil, job.Doubt("no_answer", "The provider did not answer after the request was sent; the message may have been sent").
+			WithCause(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, job.Retryable("timeout", "The provider did not answer in time").WithCause(err)
 	default:

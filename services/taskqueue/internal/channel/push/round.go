@@ -79,8 +79,12 @@ func (r *round) result() job.Result {
 	if len(r.marks) == 1 && sent == 1 {
 		return result
 	}
-	s := summary{Sent: sent, Left: progress.Count(r.marks, progress.Left), Refused: progress.Count(r.marks, progress.Refused),
-		Dead: progress.Count(r.marks, progress.Dead)}
+	s := summary{
+		Sent:    sent,
+		Left:    progress.Count(r.marks, progress.Left),
+		Refused: progress.Count(r.marks, progress.Refused),
+		Dead:    progress.Count(r.marks, progress.Dead),
+	}
 	result.Excerpt = s.encode(r.to, r.marks)
 	return result
 }

@@ -65,7 +65,8 @@ func (e notAsked) Unwrap() error { return e.error }
 func saysNothing(err error) bool {
 	var own notAsked
 	f := job.AsFailure(err)
-	return err != nil && (errors.As(err, &own) || f.Postponed || f.Reason == provider.RateLimited || errors.Is(err, context.Canceled))
+	return err != nil &&
+		(errors.As(err, &own) || f.Postponed || f.Reason == provider.RateLimited || errors.Is(err, context.Canceled))
 }
 
 // send tries the provider once, unless it is paused.
@@ -83,7 +84,8 @@ func (p *account) send(ctx context.Context, d worker.Delivery) (job.Result, erro
 	})
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
 		p.observer.Attempt(p.channel, p.name, "paused")
-		return kept, job.Retryable("provider_paused", "The provider keeps failing; messages to it are paused").After(breakerOpen)
+		return kept, job.Retryable("provider_paused", "The provider keeps failing; messages to it are paused").
+			After(breakerOpen)
 	}
 	p.observer.Attempt(p.channel, p.name, outcome(err))
 	return kept, err
@@ -96,8 +98,23 @@ func (p *account) try(ctx context.Context, d worker.Delivery) (result job.Result
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			p.log.Error("provider panicked", "channel", p.channel.String(), "provider", p.name, "job_id", string(d.ID), "stack", string(debug.Stack()))
-			result, err = job.Result{Sent: true}, job.Doubt("panic", "The delivery failed inside the task queue; the message may have been sent")
+			p.log.Error(
+				"provider panicked",
+				"channel",
+				p.channel.String(),
+				"provider",
+				p.name,
+				"job_id",
+				string(d.ID),
+				"stack",
+				string(debug.Stack()),
+			)
+			result, err = job.Result{
+				Sent: true,
+			}, job.Doubt(
+				"panic",
+				"The delivery failed inside the task queue; the message may have been sent",
+			)
 		}
 	}()
 	return p.sender.Handle(ctx, d) //nolint:wrapcheck // failures are classified

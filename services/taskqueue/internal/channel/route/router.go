@@ -63,7 +63,12 @@ func address(c job.Channel, b *job.Body) (target, error) {
 	if err := json.Unmarshal(b.Data, &d); err != nil {
 		return target{}, err //nolint:wrapcheck // becomes a failure's cause
 	}
-	return target{taskType: b.TaskType, country: string(d.CountryCode), number: string(d.Contact), forced: d.Config.Provider}, nil
+	return target{
+		taskType: b.TaskType,
+		country:  string(d.CountryCode),
+		number:   string(d.Contact),
+		forced:   d.Config.Provider,
+	}, nil
 }
 
 func nobody(to target) error {

@@ -59,7 +59,11 @@ type Set struct {
 func NewSet(cfg Config) *Set { return &Set{cfg: cfg} }
 
 func newTable() *table {
-	return &table{rules: map[job.Channel][]*rule{}, providers: map[job.Channel]map[string]*account{}, configured: map[job.Channel]bool{}}
+	return &table{
+		rules:      map[job.Channel][]*rule{},
+		providers:  map[job.Channel]map[string]*account{},
+		configured: map[job.Channel]bool{},
+	}
 }
 
 // Replace takes all rows of the configuration. Providers whose settings did not change keep their state. When

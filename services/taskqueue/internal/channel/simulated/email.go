@@ -26,21 +26,33 @@ func renderEmail(id job.ID, data []byte, now time.Time) (mailbox.Message, error)
 	if job.Flag(d.IsTemplate) {
 		html = d.Template
 	}
-	m := mailbox.Message{To: append(append(append([]string{}, d.To...), d.CC...), d.BCC...), Title: d.Subject, Body: html, Format: "html"}
+	m := mailbox.Message{
+		To:     append(append(append([]string{}, d.To...), d.CC...), d.BCC...),
+		Title:  d.Subject,
+		Body:   html,
+		Format: "html",
+	}
 	from := mail.Address{Name: d.SenderName, Address: d.SenderEmail}
 	if from.Address == "" {
 		from.Address = defaultSender
 	}
-	m.Headers = append(m.Headers, mailbox.Header{Name: "From", Value: from.String()}, mailbox.Header{Name: "To", Value: addresses(d.To)})
+	m.Headers = append(
+		m.Headers,
+		mailbox.Header{Name: "From", Value: from.String()},
+		mailbox.Header{Name: "To", Value: addresses(d.To)},
+	)
 	if len(d.CC) > 0 {
 		m.Headers = append(m.Headers, mailbox.Header{Name: "Cc", Value: addresses(d.CC)})
 	}
-	m.Headers = append(m.Headers, mailbox.Header{Name: "Subject", Value: mime.QEncoding.Encode("utf-8", oneLine(d.Subject))},
+	m.Headers = append(
+		m.Headers,
+		mailbox.Header{Name: "Subject", Value: mime.QEncoding.Encode("utf-8", oneLine(d.Subject))},
 		mailbox.Header{Name: "Date", Value: now.UTC().Format(time.RFC1123Z)},
 		mailbox.Header{Name: "Message-ID", Value: "<" + string(id) + "@outbox.invalid>"},
 		mailbox.Header{Name: "MIME-Version", Value: "1.0"},
 		mailbox.Header{Name: "Content-Type", Value: "text/html; charset=utf-8"},
-		mailbox.Header{Name: "Content-Transfer-Encoding", Value: "quoted-printable"})
+		mailbox.Header{Name: "Content-Transfer-Encoding", Value: "quoted-printable"},
+	)
 	for _, file := range d.Files {
 		m.Notes = append(m.Notes, "attachment (not fetched here): "+file)
 	}

@@ -46,7 +46,12 @@ func renderWhatsApp(id job.ID, data []byte) (mailbox.Message, error) {
 	if d.Template != "" {
 		title = "WhatsApp template " + d.Template
 	}
-	out := mailbox.Message{To: []string{phone.E164(string(d.CountryCode), string(d.Contact))}, Title: title, Body: string(parts[0]), Format: "json"}
+	out := mailbox.Message{
+		To:     []string{phone.E164(string(d.CountryCode), string(d.Contact))},
+		Title:  title,
+		Body:   string(parts[0]),
+		Format: "json",
+	}
 	for _, part := range parts[1:] {
 		out.Notes = append(out.Notes, "sent as its own message: "+string(part))
 	}

@@ -16,8 +16,13 @@ func renderSMS(data []byte) (mailbox.Message, error) {
 		return mailbox.Message{}, err
 	}
 	count := segment.Of(d.Message)
-	m := mailbox.Message{To: []string{phone.E164(string(d.CountryCode), string(d.Contact))}, Title: "SMS", Body: d.Message, Format: "text",
-		Notes: []string{fmt.Sprintf("%s, %d units, %d segments", count.Alphabet, count.Units, count.Parts)}}
+	m := mailbox.Message{
+		To:     []string{phone.E164(string(d.CountryCode), string(d.Contact))},
+		Title:  "SMS",
+		Body:   d.Message,
+		Format: "text",
+		Notes:  []string{fmt.Sprintf("%s, %d units, %d segments", count.Alphabet, count.Units, count.Parts)},
+	}
 	if d.SenderID != "" {
 		m.Headers = append(m.Headers, mailbox.Header{Name: "Sender", Value: d.SenderID})
 	}

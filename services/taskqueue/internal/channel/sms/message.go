@@ -46,9 +46,21 @@ func messageOf(d worker.Delivery, sender string) (Message, error) {
 	}
 	count := segment.Of(data.Message)
 	to := phone.E164(string(data.CountryCode), string(data.Contact))
-	m := Message{To: to, Digits: strings.TrimPrefix(to, "+"), Country: phone.Country(string(data.CountryCode)), Number: string(data.Contact),
-		Message: data.Message, Sender: data.SenderID, OTP: string(data.OTP), Type: task.Name(d.Body.Task, d.Body.TaskType), JobID: string(d.ID),
-		Alphabet: string(count.Alphabet), Unicode: count.Alphabet == segment.UCS2, Units: count.Units, Parts: count.Parts}
+	m := Message{
+		To:       to,
+		Digits:   strings.TrimPrefix(to, "+"),
+		Country:  phone.Country(string(data.CountryCode)),
+		Number:   string(data.Contact),
+		Message:  data.Message,
+		Sender:   data.SenderID,
+		OTP:      string(data.OTP),
+		Type:     task.Name(d.Body.Task, d.Body.TaskType),
+		JobID:    string(d.ID),
+		Alphabet: string(count.Alphabet),
+		Unicode:  count.Alphabet == segment.UCS2,
+		Units:    count.Units,
+		Parts:    count.Parts,
+	}
 	if m.Sender == "" {
 		m.Sender = sender
 	}

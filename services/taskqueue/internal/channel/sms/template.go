@@ -114,8 +114,23 @@ func execute(t *template.Template, m Message) (string, error) {
 // rehearse renders a message that breaks out of every place where an escape was forgotten.
 func (r *requestTemplate) rehearse() error {
 	const nasty = "a&injected=1#\"}\\\n%zz é"
-	q, err := r.render(Message{To: "+919812345678", Digits: "919812345678", Country: "91", Number: "9812345678", Message: nasty, Sender: nasty,
-		OTP: "123456", Type: "OTP", JobID: "00", Alphabet: "UCS-2", Unicode: true, Units: 1, Parts: 1})
+	q, err := r.render(
+		Message{
+			To:       "+919812345678",
+			Digits:   "919812345678",
+			Country:  "91",
+			Number:   "9812345678",
+			Message:  nasty,
+			Sender:   nasty,
+			OTP:      "123456",
+			Type:     "OTP",
+			JobID:    "00",
+			Alphabet: "UCS-2",
+			Unicode:  true,
+			Units:    1,
+			Parts:    1,
+		},
+	)
 	if err != nil {
 		return fmt.Errorf("%w: escape .Message and .Sender with json, query or path", err)
 	}

@@ -93,7 +93,13 @@ func (t *Twilio) request(m Message, token string) netguard.Request {
 	}
 	h := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}}
 	h.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+token)))
-	return netguard.Request{Method: http.MethodPost, URL: t.endpoint, Header: h, Body: []byte(form.Encode()), Timeout: timeout(t.settings.TimeoutSeconds)}
+	return netguard.Request{
+		Method:  http.MethodPost,
+		URL:     t.endpoint,
+		Header:  h,
+		Body:    []byte(form.Encode()),
+		Timeout: timeout(t.settings.TimeoutSeconds),
+	}
 }
 
 // twilioAnswer is what is read of both kinds of answer. Their texts repeat number and message: they are not kept.
@@ -133,10 +139,47 @@ func (t *Twilio) failure(answer *netguard.Response, code int) error {
 		return job.Retryable(provider.RateLimited, message).After(netguard.RetryAfter(answer.Header, t.deps.Clock.Now()))
 	case 20500, 20503:
 		return job.Retryable("twilio_down", message)
-	case 21211, 21214, 21217, 21219, 21265, 21266, 21401, 21421, 21602, 21604, 21605, 21610, 21614, 21617, 21619, 30003, 30004, 30005, 30006:
+	case 21211,
+		21214,
+		21217,
+		21219,
+		21265,
+		21266,
+		21401,
+		21421,
+		21602,
+		21604,
+		21605,
+		21610,
+		21614,
+		21617,
+		21619,
+		30003,
+		30004,
+		30005,
+		30006:
 		return job.Permanent("twilio_"+fmt.Sprint(code), message) // the number or the text; 21610: the recipient said STOP
-	case 20003, 20005, 20006, 20404, 21212, 21408, 21603, 21606, 21608, 21612, 21659, 21660, 21703, 21704, 30002, 30007, 30034:
-		return provider.FailOver("twilio_"+fmt.Sprint(code), message) // our account, our sender, a region or route that it lacks
+	case 20003,
+		20005,
+		20006,
+		20404,
+		21212,
+		21408,
+		21603,
+		21606,
+		21608,
+		21612,
+		21659,
+		21660,
+		21703,
+		21704,
+		30002,
+		30007,
+		30034:
+		return provider.FailOver(
+			"twilio_"+fmt.Sprint(code),
+			message,
+		) // our account, our sender, a region or route that it lacks
 	}
 	if answer.Status < 300 {
 		return provider.FailOver("twilio_failed", message)

@@ -36,7 +36,8 @@ func newHosts(limit int, clk clock.Clock) *hosts {
 	return &hosts{limit: limit, patience: placePatience, clock: clk, known: map[string]*host{}}
 }
 
-// enter takes a place of the laboratory at the origin; ok is false when none got free in time. leave must be called when ok.
+// enter takes a place of the laboratory at the origin; ok is false when none got free in time. leave must be called
+// when ok.
 func (h *hosts) enter(ctx context.Context, lab int64, origin string) (one *host, ok bool) {
 	one = h.use(strconv.FormatInt(lab, 10) + " " + origin)
 	select {

@@ -42,7 +42,13 @@ func build(id job.ID, b *job.Body) (netguard.Request, error) {
 
 func buildCallback(b *job.Body) (netguard.Request, error) {
 	u, err := parseURL(b.Target)
-	return netguard.Request{Method: http.MethodPost, URL: u, Header: http.Header{}, Body: b.Data, Timeout: callbackTimeout}, err
+	return netguard.Request{
+		Method:  http.MethodPost,
+		URL:     u,
+		Header:  http.Header{},
+		Body:    b.Data,
+		Timeout: callbackTimeout,
+	}, err
 }
 
 func buildWebhook(b *job.Body) (netguard.Request, error) {

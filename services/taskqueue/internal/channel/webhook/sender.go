@@ -82,7 +82,10 @@ func (s *Sender) address(q *netguard.Request, b *job.Body) (*netguard.Client, er
 		return s.Targets.public, nil
 	}
 	if !b.Internal {
-		return nil, job.Permanent("internal_refused", "The URL names an address of the platform itself; only its services may call it")
+		return nil, job.Permanent(
+			"internal_refused",
+			"The URL names an address of the platform itself; only its services may call it",
+		)
 	}
 	token, err := s.Tokens.Mint(gatewayAudience, strings.TrimPrefix(b.Caller, "service:"))
 	if err != nil {
@@ -107,7 +110,12 @@ var errUnhealthy = errors.New("receiver is failing")
 
 // exchange sends through the limits of the laboratory at the host. Answers of 5xx count against the host, other
 // answers do not. What is paused is postponed and no attempt: no request was made.
-func (s *Sender) exchange(ctx context.Context, client *netguard.Client, lab int64, q netguard.Request) (*netguard.Response, error) {
+func (s *Sender) exchange(
+	ctx context.Context,
+	client *netguard.Client,
+	lab int64,
+	q netguard.Request,
+) (*netguard.Response, error) {
 	one, ok := s.hosts.enter(ctx, lab, netguard.Origin(q.URL))
 	if !ok {
 		return nil, job.Postpone("host_busy", busyDelay)
@@ -214,10 +222,22 @@ func (s *Sender) record(d worker.Delivery, q netguard.Request, result job.Result
 	if s.Recorder == nil {
 		return
 	}
-	m := mailbox.Message{JobID: string(d.ID), Channel: d.ID.Lane().Channel.String(), Kind: task.Name(d.Body.Task, d.Body.TaskType),
-		Attempt: d.Attempt, To: []string{q.URL.Host}, Title: q.Method + " " + q.URL.String(), Body: string(q.Body), Format: "json",
-		Signature: q.Header.Get("webhook-signature"), Curl: Curl(q), Outcome: "delivered", HTTPStatus: result.HTTPStatus,
-		LabID: d.Body.LabID, AtMs: s.Clock.Now().UnixMilli()}
+	m := mailbox.Message{
+		JobID:      string(d.ID),
+		Channel:    d.ID.Lane().Channel.String(),
+		Kind:       task.Name(d.Body.Task, d.Body.TaskType),
+		Attempt:    d.Attempt,
+		To:         []string{q.URL.Host},
+		Title:      q.Method + " " + q.URL.String(),
+		Body:       string(q.Body),
+		Format:     "json",
+		Signature:  q.Header.Get("webhook-signature"),
+		Curl:       Curl(q),
+		Outcome:    "delivered",
+		HTTPStatus: result.HTTPStatus,
+		LabID:      d.Body.LabID,
+		AtMs:       s.Clock.Now().UnixMilli(),
+	}
 	for _, name := range sortedNames(q.Header) {
 		m.Headers = append(m.Headers, mailbox.Header{Name: name, Value: shown(name, q.Header.Get(name))})
 	}

@@ -111,7 +111,10 @@ func ownKey(b *bench) {
 	first := b.accept(batch)
 	c := b.claim(job.Webhook, 9)
 	for _, j := range c.Jobs {
-		b.settle(job.Webhook, engine.Settlement{ID: j.ID, Token: c.Token, Op: engine.OpSucceed, Payload: record(job.Finished)})
+		b.settle(
+			job.Webhook,
+			engine.Settlement{ID: j.ID, Token: c.Token, Op: engine.OpSucceed, Payload: record(job.Finished)},
+		)
 	}
 	if diff := cmp.Diff(first, b.accept(batch)); diff != "" {
 		b.t.Errorf("repeated ids (-first +again):\n%s", diff)
@@ -182,7 +185,13 @@ func repeatedSettle(b *bench) {
 	b.enqueue(webhook, 2, 0)
 	c := b.claim(job.Webhook, 2)
 	list := []engine.Settlement{
-		{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpFail, Payload: record(job.Failed), Callbacks: []engine.NewJob{b.child()}},
+		{
+			ID:        c.Jobs[0].ID,
+			Token:     c.Token,
+			Op:        engine.OpFail,
+			Payload:   record(job.Failed),
+			Callbacks: []engine.NewJob{b.child()},
+		},
 		{ID: c.Jobs[1].ID, Token: c.Token, Op: engine.OpRetry, Delay: time.Hour, Payload: []byte("second")},
 	}
 	if diff := cmp.Diff([]engine.Verdict{1, 1}, b.settle(job.Webhook, list...)); diff != "" {
@@ -204,10 +213,28 @@ func callbacks(b *bench) {
 	b.enqueue(webhook, 3, 0)
 	c := b.claim(job.Webhook, 3)
 	child := b.child()
-	b.settle(job.Webhook, engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token + 1, Op: engine.OpSucceed, Payload: record(job.Finished), Callbacks: []engine.NewJob{child}})
+	b.settle(
+		job.Webhook,
+		engine.Settlement{
+			ID:        c.Jobs[0].ID,
+			Token:     c.Token + 1,
+			Op:        engine.OpSucceed,
+			Payload:   record(job.Finished),
+			Callbacks: []engine.NewJob{child},
+		},
+	)
 	b.wantPlace(child.ID, engine.PlaceNone)
-	b.settle(job.Webhook, engine.Settlement{ID: c.Jobs[1].ID, Token: c.Token, Op: engine.OpSucceed, Payload: record(job.Finished)},
-		engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpSucceed, Payload: record(job.Finished), Callbacks: []engine.NewJob{child}})
+	b.settle(
+		job.Webhook,
+		engine.Settlement{ID: c.Jobs[1].ID, Token: c.Token, Op: engine.OpSucceed, Payload: record(job.Finished)},
+		engine.Settlement{
+			ID:        c.Jobs[0].ID,
+			Token:     c.Token,
+			Op:        engine.OpSucceed,
+			Payload:   record(job.Finished),
+			Callbacks: []engine.NewJob{child},
+		},
+	)
 	b.wantPlace(child.ID, engine.PlaceLane)
 	if got := b.claim(job.Callback, 9); len(got.Jobs) != 1 || string(got.Jobs[0].Raw) != "told" {
 		b.t.Errorf("claimed %d callbacks", len(got.Jobs))
@@ -217,7 +244,10 @@ func callbacks(b *bench) {
 func retries(b *bench) {
 	id := b.enqueue(webhook, 1, 0)[0]
 	c := b.claim(job.Webhook, 1)
-	b.settle(job.Webhook, engine.Settlement{ID: id, Token: c.Token, Op: engine.OpRetry, Delay: 500 * time.Millisecond, Payload: []byte("v2")})
+	b.settle(
+		job.Webhook,
+		engine.Settlement{ID: id, Token: c.Token, Op: engine.OpRetry, Delay: 500 * time.Millisecond, Payload: []byte("v2")},
+	)
 	s := b.wantPlace(id, engine.PlaceLane)
 	if string(s.Body) != "v2" || s.DueMs < c.NowMs+500 {
 		b.t.Errorf("body %q, due %d ms after the claim", s.Body, s.DueMs-c.NowMs)

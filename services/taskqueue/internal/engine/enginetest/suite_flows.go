@@ -15,7 +15,10 @@ func (b *bench) enqueueFlow(l job.Lane, flow job.Flow, n int) {
 	b.t.Helper()
 	batch := engine.Batch{IdempotencyKey: string(b.id(l)), RequestHash: "h", KeepKey: time.Minute}
 	for range n {
-		batch.Jobs = append(batch.Jobs, engine.NewJob{ID: b.id(l), Flow: flow, Body: (&job.Body{Task: 4, Flow: flow}).Encode(nil)})
+		batch.Jobs = append(
+			batch.Jobs,
+			engine.NewJob{ID: b.id(l), Flow: flow, Body: (&job.Body{Task: 4, Flow: flow}).Encode(nil)},
+		)
 	}
 	b.accept(batch)
 }
@@ -59,7 +62,9 @@ func limits(b *bench) {
 	b.enqueueFlow(webhook, flood, 100)
 	b.enqueueFlow(webhook, small, 100)
 	b.enqueueFlow(webhook, job.FlowPlatform, 100)
-	claim := b.claimWithin(&engine.Limits{Ordinary: 8, EachOrdinary: 5, EachReserved: 7, Flows: map[job.Flow]int{flood: 0}})
+	claim := b.claimWithin(
+		&engine.Limits{Ordinary: 8, EachOrdinary: 5, EachReserved: 7, Flows: map[job.Flow]int{flood: 0}},
+	)
 	b.wantFlows(claim, map[job.Flow]int{small: 5, job.FlowPlatform: 7})
 	if !claim.Held {
 		b.t.Error("the claim does not say that jobs were held back")
@@ -95,7 +100,10 @@ func keepsFlow(b *bench) {
 	flow := job.LabFlow(7)
 	b.enqueueFlow(webhook, flow, 1)
 	c := b.claim(job.Webhook, 5)
-	b.settle(job.Webhook, engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpRelease, Flow: flow, Delay: time.Hour})
+	b.settle(
+		job.Webhook,
+		engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpRelease, Flow: flow, Delay: time.Hour},
+	)
 	at := b.nowMs() + 5_000_000
 	if moved, err := b.Queue.Reschedule(b.t.Context(), c.Jobs[0].ID, at); moved != engine.MoveDone || err != nil {
 		b.t.Fatal(moved, err)
@@ -108,7 +116,10 @@ func keepsFlow(b *bench) {
 	}
 	c = b.claim(job.Webhook, 5)
 	b.wantFlows(c, map[job.Flow]int{flow: 1})
-	b.settle(job.Webhook, engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpFail, Payload: record(job.Failed)})
+	b.settle(
+		job.Webhook,
+		engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpFail, Payload: record(job.Failed)},
+	)
 	body := (&job.Body{Task: 4, Flow: flow}).Encode(nil)
 	if ok, err := b.Queue.RetryFailed(b.t.Context(), c.Jobs[0].ID, body, record(job.Failed), 0); !ok || err != nil {
 		b.t.Fatal(ok, err)

@@ -13,7 +13,10 @@ import (
 
 func (b *bench) cancel(id job.ID, children ...engine.NewJob) engine.Cancelled {
 	b.t.Helper()
-	answers, err := b.Queue.Cancel(b.t.Context(), []engine.Cancellation{{ID: id, Record: record(job.Cancelled), Callbacks: children}})
+	answers, err := b.Queue.Cancel(
+		b.t.Context(),
+		[]engine.Cancellation{{ID: id, Record: record(job.Cancelled), Callbacks: children}},
+	)
 	if err != nil {
 		b.t.Fatalf("cancel: %v", err)
 	}
@@ -37,12 +40,21 @@ func cancels(b *bench) {
 	if got := b.cancel(running); got != engine.CancelRequested {
 		b.t.Errorf("running: %v", got)
 	}
-	refused := engine.Settlement{ID: running, Token: c.Token, Op: engine.OpRetry, Delay: time.Second, Payload: []byte("v2")}
+	refused := engine.Settlement{
+		ID:      running,
+		Token:   c.Token,
+		Op:      engine.OpRetry,
+		Delay:   time.Second,
+		Payload: []byte("v2"),
+	}
 	if v := b.settle(job.Webhook, refused); v[0] != engine.VerdictCancelRequested {
 		b.t.Errorf("retry of a job to cancel: %v", v[0])
 	}
 	b.wantPlace(running, engine.PlaceLease)
-	b.settle(job.Webhook, engine.Settlement{ID: running, Token: c.Token, Op: engine.OpCancel, Payload: record(job.Cancelled)})
+	b.settle(
+		job.Webhook,
+		engine.Settlement{ID: running, Token: c.Token, Op: engine.OpCancel, Payload: record(job.Cancelled)},
+	)
 	if s := b.wantPlace(running, engine.PlaceResult); s.CancelRequested {
 		b.t.Error("the request outlived the job")
 	}
@@ -154,9 +166,12 @@ func ends(b *bench) {
 	b.enqueue(webhook, 3, 0)
 	cancelled := b.enqueue(webhook, 1, b.nowMs()+60_000)[0]
 	c := b.claim(job.Webhook, 3)
-	b.settle(job.Webhook, engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpSucceed, Payload: record(job.Finished)},
+	b.settle(
+		job.Webhook,
+		engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpSucceed, Payload: record(job.Finished)},
 		engine.Settlement{ID: c.Jobs[1].ID, Token: c.Token, Op: engine.OpDrop},
-		engine.Settlement{ID: c.Jobs[2].ID, Token: c.Token, Op: engine.OpFail, Payload: record(job.Failed)})
+		engine.Settlement{ID: c.Jobs[2].ID, Token: c.Token, Op: engine.OpFail, Payload: record(job.Failed)},
+	)
 	b.cancel(cancelled)
 	first := b.oldestEnds()
 	if diff := cmp.Diff([]job.ID{c.Jobs[0].ID, c.Jobs[2].ID, cancelled}, first.IDs); diff != "" {
@@ -176,8 +191,22 @@ func ends(b *bench) {
 func windows(b *bench) {
 	due := b.nowMs() + 700
 	open := func(seen job.ID, body string, due int64, override bool) (job.ID, error) {
-		accepted, err := b.Queue.Enqueue(b.t.Context(), engine.Batch{IdempotencyKey: string(b.id(webhook)), RequestHash: "h", KeepKey: time.Minute,
-			Jobs: []engine.NewJob{{ID: b.id(webhook), DueMs: due, Body: []byte(body), Window: &engine.Window{Key: "w", Seen: seen, Override: override}}}})
+		accepted, err := b.Queue.Enqueue(
+			b.t.Context(),
+			engine.Batch{
+				IdempotencyKey: string(b.id(webhook)),
+				RequestHash:    "h",
+				KeepKey:        time.Minute,
+				Jobs: []engine.NewJob{
+					{
+						ID:     b.id(webhook),
+						DueMs:  due,
+						Body:   []byte(body),
+						Window: &engine.Window{Key: "w", Seen: seen, Override: override},
+					},
+				},
+			},
+		)
 		if err != nil {
 			return "", err
 		}

@@ -91,7 +91,13 @@ func (m *Model) Info(_ context.Context, ids []job.ID) ([]engine.Snapshot, error)
 	defer m.mu.Unlock()
 	list := make([]engine.Snapshot, len(ids))
 	for i, id := range ids {
-		s := engine.Snapshot{ID: id, NowMs: m.now(), Body: m.bodies[id], ClaimedMs: m.renewed[id], CancelRequested: m.cancels[id]}
+		s := engine.Snapshot{
+			ID:              id,
+			NowMs:           m.now(),
+			Body:            m.bodies[id],
+			ClaimedMs:       m.renewed[id],
+			CancelRequested: m.cancels[id],
+		}
 		if due, waits := m.lanes[id.Lane()][id]; waits {
 			s.Place, s.DueMs = engine.PlaceLane, due
 		} else if token, runs := m.leases[id]; runs {
@@ -119,7 +125,10 @@ func (m *Model) OldestDead(_ context.Context, shard int, diedMs int64, most int)
 			list = append(list, engine.Dead{ID: id, DiedMs: died})
 		}
 	}
-	slices.SortFunc(list, func(a, b engine.Dead) int { return cmp.Or(cmp.Compare(a.DiedMs, b.DiedMs), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(
+		list,
+		func(a, b engine.Dead) int { return cmp.Or(cmp.Compare(a.DiedMs, b.DiedMs), cmp.Compare(a.ID, b.ID)) },
+	)
 	return list[:min(most, len(list))], total, nil
 }
 

@@ -43,10 +43,23 @@ type idemRecord struct {
 
 // New makes an empty queue that reads the time from clk.
 func New(clk clock.Clock, set engine.Settings) *Model {
-	m := &Model{clock: clk, set: set, lanes: map[job.Lane]map[job.ID]int64{}, leases: map[job.ID]int64{}, bodies: map[job.ID][]byte{},
-		records: map[job.ID][]byte{}, dead: map[job.ID]int64{}, counters: map[job.ID]int64{}, renewed: map[job.ID]int64{},
-		cancels: map[job.ID]bool{}, intents: map[job.ID]string{}, idem: map[string]idemRecord{}, windows: map[string]job.ID{}, flows: map[job.ID]job.Flow{},
-		ends: map[int]*engine.Ends{}}
+	m := &Model{
+		clock:    clk,
+		set:      set,
+		lanes:    map[job.Lane]map[job.ID]int64{},
+		leases:   map[job.ID]int64{},
+		bodies:   map[job.ID][]byte{},
+		records:  map[job.ID][]byte{},
+		dead:     map[job.ID]int64{},
+		counters: map[job.ID]int64{},
+		renewed:  map[job.ID]int64{},
+		cancels:  map[job.ID]bool{},
+		intents:  map[job.ID]string{},
+		idem:     map[string]idemRecord{},
+		windows:  map[string]job.ID{},
+		flows:    map[job.ID]job.Flow{},
+		ends:     map[int]*engine.Ends{},
+	}
 	for _, l := range job.Lanes() {
 		m.lanes[l] = map[job.ID]int64{}
 	}

@@ -28,7 +28,16 @@ const insertArchive = `INSERT INTO tq_archive (job_id, lab_id, caller, task, tas
 
 // Assignments run from left to right, so ended_at comes last. An equal end is the same end written again.
 var replaceArchive = func() string {
-	columns := []string{"status", "attempts", "attempts_detail", "result", "error", "scheduled_at", "started_at", "ended_at"}
+	columns := []string{
+		"status",
+		"attempts",
+		"attempts_detail",
+		"result",
+		"error",
+		"scheduled_at",
+		"started_at",
+		"ended_at",
+	}
 	parts := make([]string, len(columns))
 	for i, c := range columns {
 		parts[i] = fmt.Sprintf("%s = IF(VALUES(ended_at) >= ended_at, VALUES(%s), %s)", c, c, c)
@@ -112,12 +121,30 @@ func archiveRow(e *archive.Entry) ([]any, error) {
 		}
 		attempts = string(text)
 	}
-	return []any{string(e.ID), number(r.LabID), clip(r.Caller, 64), r.Task, r.TaskType, int(e.ID.Lane().Priority), r.Retry, r.State.String(), r.Attempts,
-		attempts, text(clip(r.LogTag, 128)), result, text(clip(r.Error, 1024)), r.CreatedMs, number(r.ScheduledMs), number(r.StartedMs), r.EndedMs}, nil
+	return []any{
+		string(e.ID),
+		number(r.LabID),
+		clip(r.Caller, 64),
+		r.Task,
+		r.TaskType,
+		int(e.ID.Lane().Priority),
+		r.Retry,
+		r.State.String(),
+		r.Attempts,
+		attempts,
+		text(clip(r.LogTag, 128)),
+		result,
+		text(clip(r.Error, 1024)),
+		r.CreatedMs,
+		number(r.ScheduledMs),
+		number(r.StartedMs),
+		r.EndedMs,
+	}, nil
 }
 
 const selectArchive = `SELECT job_id, COALESCE(lab_id, 0), caller, task, task_type, retry, status, attempts, attempts_detail, COALESCE(log_tag, ''), result,
- COALESCE(error, ''), created_at, COALESCE(scheduled_at, 0), COALESCE(started_at, 0), ended_at FROM tq_archive WHERE job_id IN (?`
+ COALESCE(error, ''), created_at, COALESCE(scheduled_at, 0), COALESCE(started_at, 0), ended_at
+  FROM tq_archive WHERE job_id IN (?`
 
 // Find reads the ends of jobs; those that are not there are missing in the answer. The caller checks whose they are.
 func (a *Archive) Find(ctx context.Context, ids []job.ID) (map[job.ID]*job.Record, error) {
@@ -149,8 +176,24 @@ func scanArchive(rows *sql.Rows) (job.ID, *job.Record, error) {
 	var status string
 	var attempts, result []byte
 	r := &job.Record{}
-	if err := rows.Scan(&id, &r.LabID, &r.Caller, &r.Task, &r.TaskType, &r.Retry, &status, &r.Attempts, &attempts, &r.LogTag, &result,
-		&r.Error, &r.CreatedMs, &r.ScheduledMs, &r.StartedMs, &r.EndedMs); err != nil {
+	if err := rows.Scan(
+		&id,
+		&r.LabID,
+		&r.Caller,
+		&r.Task,
+		&r.TaskType,
+		&r.Retry,
+		&status,
+		&r.Attempts,
+		&attempts,
+		&r.LogTag,
+		&result,
+		&r.Error,
+		&r.CreatedMs,
+		&r.ScheduledMs,
+		&r.StartedMs,
+		&r.EndedMs,
+	); err != nil {
 		return "", nil, fmt.Errorf("scan an archived job: %w", err)
 	}
 	r.State = stateOf(status)
@@ -161,7 +204,10 @@ func scanArchive(rows *sql.Rows) (job.ID, *job.Record, error) {
 	}
 	r.HTTPStatus, r.MessageID, r.Excerpt = known.HTTPStatus, known.MessageID, known.Excerpt
 	for _, h := range history {
-		r.History = append(r.History, job.Attempt{StartedMs: h.StartedAt, EndedMs: h.EndedAt, HTTPStatus: h.HTTPStatus, Error: h.Error})
+		r.History = append(
+			r.History,
+			job.Attempt{StartedMs: h.StartedAt, EndedMs: h.EndedAt, HTTPStatus: h.HTTPStatus, Error: h.Error},
+		)
 	}
 	return id, r, nil
 }
@@ -186,7 +232,12 @@ const purgeBatch = 2000
 
 // Purge deletes up to 2,000 jobs that ended before a time, and reports how many.
 func (a *Archive) Purge(ctx context.Context, before time.Time) (int64, error) {
-	done, err := a.db.ExecContext(ctx, "DELETE FROM tq_archive WHERE ended_at < ? ORDER BY ended_at LIMIT ?", before.UnixMilli(), purgeBatch)
+	done, err := a.db.ExecContext(
+		ctx,
+		"DELETE FROM tq_archive WHERE ended_at < ? ORDER BY ended_at LIMIT ?",
+		before.UnixMilli(),
+		purgeBatch,
+	)
 	if err != nil {
 		return 0, fmt.Errorf("purge the archive: %w", err)
 	}
@@ -203,7 +254,14 @@ func dataError(err error) bool {
 		return false
 	}
 	switch answered.Number {
-	case 1264, 1265, 1292, 1366, 1406, 3140, 3141, 4025: // out of range, truncated, wrong, charset, too long, JSON, constraint
+	case 1264,
+		1265,
+		1292,
+		1366,
+		1406,
+		3140,
+		3141,
+		4025: // out of range, truncated, wrong, charset, too long, JSON, constraint
 		return true
 	}
 	return false

@@ -34,8 +34,21 @@ func (s *Consents) Record(ctx context.Context, c consent.Change) error {
 		if _, err := tx.ExecContext(ctx, upsertConsent, c.LabID, c.CacheKey, c.Type, string(c.Details), c.AtMs); err != nil {
 			return fmt.Errorf("set consent: %w", err)
 		}
-		_, err := tx.ExecContext(ctx, insertConsent, c.LabID, c.CacheKey, c.Type, hash, clip(c.Category, 32), clip(c.Source, 64), clip(c.Actor, 64),
-			clip(c.IP, 45), clip(c.UserAgent, 255), string(c.Details), c.AtMs)
+		_, err := tx.ExecContext(
+			ctx,
+			insertConsent,
+			c.LabID,
+			c.CacheKey,
+			c.Type,
+			hash,
+			clip(c.Category, 32),
+			clip(c.Source, 64),
+			clip(c.Actor, 64),
+			clip(c.IP, 45),
+			clip(c.UserAgent, 255),
+			string(c.Details),
+			c.AtMs,
+		)
 		if err != nil {
 			return fmt.Errorf("append to the ledger: %w", err)
 		}
@@ -47,7 +60,8 @@ func (s *Consents) Record(ctx context.Context, c consent.Change) error {
 // Allowed reports whether the present consent of a key in a laboratory is an opt-in; without any it is not.
 func (s *Consents) Allowed(ctx context.Context, labID int64, cacheKey string) (bool, error) {
 	var kind string
-	err := s.db.QueryRowContext(ctx, "SELECT type FROM whatsapp_consent WHERE lab_id = ? AND cache_key = ?", labID, cacheKey).Scan(&kind)
+	err := s.db.QueryRowContext(ctx, "SELECT type FROM whatsapp_consent WHERE lab_id = ? AND cache_key = ?", labID, cacheKey).
+		Scan(&kind)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

@@ -14,7 +14,8 @@ func NewMappings(db *sql.DB) *Mappings { return &Mappings{db: db} }
 
 // Assignments run from left to right, so updated_at comes last.
 const upsertMapping = `INSERT INTO dictionary_mapping (lab_id, keyword, data, updated_at) VALUES (?, ?, ?, ?)
- ON DUPLICATE KEY UPDATE data = IF(VALUES(updated_at) >= updated_at, VALUES(data), data), updated_at = GREATEST(updated_at, VALUES(updated_at))`
+ ON DUPLICATE KEY UPDATE data = IF(VALUES(updated_at) >= updated_at, VALUES(data), data),
+  updated_at = GREATEST(updated_at, VALUES(updated_at))`
 
 // Put stores the data of a keyword unless a newer one is there. Putting again changes nothing.
 func (m *Mappings) Put(ctx context.Context, labID int64, keyword string, data []byte, acceptedMs int64) error {

@@ -23,14 +23,18 @@ func away(err error) error {
 		return err
 	}
 	return apperr.New(apperr.Unavailable, "DATABASE_UNAVAILABLE", "The task queue's database does not answer; try again in a few seconds").
-		WithRetryAfter(awayRetry).WithCause(err)
+		WithRetryAfter(awayRetry).
+		WithCause(err)
 }
 
 // Away reports whether err says that the database cannot be used at the moment, whatever is asked of it.
 func Away(err error) bool {
 	var answered *mysql.MySQLError
 	switch {
-	case mysqldb.IsUnavailable(err), errors.Is(err, mysqldb.ErrCommitUnknown), mysqldb.IsNoTable(err), errors.Is(err, context.DeadlineExceeded):
+	case mysqldb.IsUnavailable(err),
+		errors.Is(err, mysqldb.ErrCommitUnknown),
+		mysqldb.IsNoTable(err),
+		errors.Is(err, context.DeadlineExceeded):
 		return true
 	case errors.As(err, &answered):
 		switch answered.Number {
@@ -43,7 +47,9 @@ func Away(err error) bool {
 
 // Ready reports whether the database answers and has the service's tables.
 func Ready(ctx context.Context, db *sql.DB) error {
-	for _, table := range []string{"tq_archive", "tq_provider", "whatsapp_consent_log", "whatsapp_consent", "dictionary_mapping"} {
+	for _, table := range []string{
+		"tq_archive", "tq_provider", "whatsapp_consent_log", "whatsapp_consent", "dictionary_mapping",
+	} {
 		var n int
 		err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+table+" LIMIT 1) t").Scan(&n)
 		if mysqldb.IsNoTable(err) {

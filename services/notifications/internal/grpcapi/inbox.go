@@ -17,13 +17,10 @@ func (s *Server) ListNotifications(
 		return nil, err
 	}
 	list, err := s.d.Inbox.List(ctx, v, inbox.Query{
-		From: first(
-			in.From,
-			in.FromDate,
-		),
-		To:    first(in.To, in.ToDate),
+		From:  first(in.From, in.FromDate), //nolint:protogetter // absent is not empty
+		To:    first(in.To, in.ToDate),     //nolint:protogetter // absent is not empty
 		Page:  in.GetPage(),
-		Limit: in.GetLimit(), //nolint:protogetter // absent is not empty
+		Limit: in.GetLimit(),
 	})
 	if err != nil {
 		return nil, err
@@ -76,12 +73,8 @@ func (s *Server) ListActivities(
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.d.Inbox.Activities(
-		ctx,
-		v,
-		first(in.FromDate, in.From),
-		first(in.ToDate, in.To),
-	) //nolint:protogetter // absent is not empty
+	from, to := first(in.FromDate, in.From), first(in.ToDate, in.To) //nolint:protogetter // absent is not empty
+	list, err := s.d.Inbox.Activities(ctx, v, from, to)
 	if err != nil {
 		return nil, err
 	}

@@ -39,18 +39,18 @@ func given[T comparable](spellings ...spelling[T]) (*T, error) {
 
 func commandOf(in *searchv1.SearchUsersRequest) (find.Command, error) {
 	text, err := given(
-		spelling[string]{"query", in.Query},
-		spelling[string]{"search_text", in.SearchText}, //nolint:protogetter // given or not
-		spelling[string]{"search_value", in.SearchValue},
-		spelling[string]{"q", in.Q},
-	) //nolint:protogetter // given or not
+		spelling[string]{"query", in.Query},              //nolint:protogetter // given or not
+		spelling[string]{"search_text", in.SearchText},   //nolint:protogetter // given or not
+		spelling[string]{"search_value", in.SearchValue}, //nolint:protogetter // given or not
+		spelling[string]{"q", in.Q},                      //nolint:protogetter // given or not
+	)
 	if err != nil {
 		return find.Command{}, err
 	}
 	size, err := given(
-		spelling[int32]{"size", in.Size},
-		spelling[int32]{"limit", in.Limit},
-	) //nolint:protogetter // given or not
+		spelling[int32]{"size", in.Size},   //nolint:protogetter // given or not
+		spelling[int32]{"limit", in.Limit}, //nolint:protogetter // given or not
+	)
 	if err != nil {
 		return find.Command{}, err
 	}

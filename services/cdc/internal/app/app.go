@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
@@ -94,8 +95,13 @@ func (b *builder) serve() error {
 	return nil
 }
 
+// phaseTimeout is within what a probe waits for its answer.
+const phaseTimeout = time.Second
+
 // phase returns the phase for the health page, "unknown" while the database has not been asked.
 func (b *builder) phase(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, phaseTimeout)
+	defer cancel()
 	now, err := b.phases.Phase(ctx)
 	if err != nil {
 		return "unknown"

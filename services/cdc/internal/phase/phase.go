@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/lifecycle"
@@ -57,18 +56,33 @@ const DefaultInterval = 5 * time.Second
 
 // Watch knows the present phase. It is safe for concurrent use.
 type Watch struct {
-	d       Deps
-	mu      sync.Mutex // guards present; held while the schema is read, so that one caller reads for all
+	d Deps
+	// looking holds one value while somebody guards present and reads the schema for all. Others wait for it as long as
+	// their context lasts: a probe must not wait for a database that is away.
+	looking chan struct{}
 	present Phase
 }
 
 // New returns a Watch that has not looked yet.
-func New(d Deps) *Watch { return &Watch{d: d} }
+func New(d Deps) *Watch { return &Watch{d: d, looking: make(chan struct{}, 1)} }
+
+// lock returns what ends it.
+func (w *Watch) lock(ctx context.Context) (unlock func(), err error) {
+	select {
+	case w.looking <- struct{}{}:
+		return func() { <-w.looking }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for the phase: %w", ctx.Err())
+	}
+}
 
 // Phase returns the phase, from memory when somebody looked before.
 func (w *Watch) Phase(ctx context.Context) (Phase, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	unlock, err := w.lock(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
 	if w.present != "" {
 		return w.present, nil
 	}
@@ -77,14 +91,17 @@ func (w *Watch) Phase(ctx context.Context) (Phase, error) {
 
 // Check looks at the schema and returns the phase, and whether it differs from the one before.
 func (w *Watch) Check(ctx context.Context) (now Phase, changed bool, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	unlock, err := w.lock(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	defer unlock()
 	before := w.present
 	now, err = w.look(ctx)
 	return now, err == nil && before != "" && now != before, err
 }
 
-// look is called with mu held. Nothing changes unless the walk that a change needs is sure to happen: in the
+// look is called with the lock held. Nothing changes unless the walk that a change needs is sure to happen: in the
 // migration phase changes pass that nobody indexes, so its beginning and its end both ask for one.
 func (w *Watch) look(ctx context.Context) (Phase, error) {
 	now := w.d.Override

@@ -42,7 +42,8 @@ func TestOperatorsSeeJobsAndDamageAndNeverPayloads(t *testing.T) {
 	p := newProcess(t)
 	p.ready()
 	client, ctx := p.client()
-	answer, err := client.Schedule(ctx, &taskqueuev1.ScheduleRequest{Tasks: []*taskqueuev1.ScheduledTask{{SchTime: "2099-01-01T00:00:00", Task: 1, TaskType: 1,
+	later := now().AddDate(0, 6, 0).Format("2006-01-02T15:04:05")
+	answer, err := client.Schedule(ctx, &taskqueuev1.ScheduleRequest{Tasks: []*taskqueuev1.ScheduledTask{{SchTime: later, Task: 1, TaskType: 1,
 		Data: &typev1.RawJSON{Json: []byte(`{"contact":9812345678,"countryCode":91,"message":"Your code is 135790"}`)}}}})
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/labplatform/labplatform/pkg/chunk"
+	"github.com/labplatform/labplatform/pkg/testkit/property"
 )
 
 const field = 1 // of BytesValue
@@ -46,7 +47,7 @@ type require interface{ Fatal(args ...any) }
 // Either side may be one that does not use the package.
 func TestOnTheWireItIsTheMessageOfTheContract(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *rapid.T) {
 		content := rapid.SliceOfN(rapid.Byte(), 1, 70_000).Draw(t, "content")
 		out, err := chunk.Read(bytes.NewReader(content), field)
 		if !errors.Is(err, io.EOF) {

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"math/rand/v2"
 	"strconv"
-	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -20,26 +19,27 @@ const (
 	fixedSeed = 20261120
 )
 
-// seed is settled once: rapid keeps it in a flag of the process, which tests that run at once may only read.
-var seed = sync.OnceValues(func() (string, error) {
-	if given := flag.Lookup(seedFlag).Value.String(); given != "0" { // -rapid.seed or RAPID_SEED
-		return given, nil
+// started settles the seed before the flags are parsed, so that -rapid.seed and RAPID_SEED win, and before any test
+// runs: rapid reads the flag whenever it draws, and tests draw at once.
+var started = start()
+
+func start() error {
+	if flag.Lookup(seedFlag).Value.String() != "0" { // RAPID_SEED
+		return nil
 	}
 	chosen := uint64(fixedSeed)
 	if engine.Setting("LAB_LONG_TESTS") == "1" {
 		chosen = rand.Uint64()
 	}
-	text := strconv.FormatUint(chosen, 10)
-	return text, flag.Set(seedFlag, text)
-})
+	return flag.Set(seedFlag, strconv.FormatUint(chosen, 10))
+}
 
 // Check is rapid.Check with that seed.
 func Check(t *testing.T, prop func(*rapid.T)) {
 	t.Helper()
-	from, err := seed()
-	if err != nil {
-		t.Fatalf("set -%s: %v", seedFlag, err)
+	if started != nil {
+		t.Fatalf("set -%s: %v", seedFlag, started)
 	}
-	t.Logf("from -%s=%s", seedFlag, from)
+	t.Logf("from -%s=%s", seedFlag, flag.Lookup(seedFlag).Value)
 	rapid.Check(t, prop)
 }

@@ -28,3 +28,11 @@ func TestEveryRunDrawsTheSame(t *testing.T) {
 		t.Fatal("the seed is not the fixed one")
 	}
 }
+
+// rapid reads its seed in both: run with -race.
+func TestAnExampleIsDrawnBesideACheck(t *testing.T) {
+	t.Parallel()
+	if n := rapid.IntRange(1, 9).Example(1); n < 1 || n > 9 {
+		t.Fatal(n)
+	}
+}

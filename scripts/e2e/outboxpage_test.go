@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -25,34 +24,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/scripts/e2e/browser"
 )
-
-const installTimeout = 5 * time.Minute
-
-// chromium returns the browser; when there is none it is installed from Debian, or the test is skipped with the reason.
-func chromium(t *testing.T) string {
-	t.Helper()
-	if path, err := exec.LookPath("chromium"); err == nil {
-		return path
-	}
-	problem := "no chromium on PATH and no right to install it: apt-get install chromium"
-	if os.Geteuid() == 0 {
-		ctx, cancel := context.WithTimeout(t.Context(), installTimeout)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, "sh", "-c", "apt-get update -q && apt-get install -y -q --no-install-recommends chromium")
-		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-		out, err := cmd.CombinedOutput()
-		if path, found := exec.LookPath("chromium"); err == nil && found == nil {
-			return path
-		}
-		problem = fmt.Sprintf("no chromium on PATH, and installing it ended with %v:\n%.2000s", err, out)
-	}
-	if os.Getenv("LAB_REQUIRE_ENGINES") == "1" {
-		t.Fatal(problem)
-	}
-	t.Skip("THE OUTBOX PAGE IS NOT TESTED: " + problem)
-	return ""
-}
 
 // page is one tab and what went wrong in it.
 type page struct {
@@ -66,7 +39,7 @@ type page struct {
 // openPage starts a browser with an empty profile on address.
 func openPage(t *testing.T, address string) *page {
 	t.Helper()
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(browser.Chromium(t)), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.WindowSize(1200, 800)}
 	for _, name := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "no-default-browser-check", "disable-dev-shm-usage"} {
 		options = append(options, chromedp.Flag(name, true))

@@ -3,7 +3,6 @@ package capture
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/scripts/e2e/browser"
 )
 
 const stepTimeout = time.Minute
@@ -26,11 +26,7 @@ type tab struct {
 
 func openTab(t *testing.T, session, address string) tab {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("THE SEARCH PAGE IS NOT TESTED: no chromium on PATH: apt-get install chromium")
-	}
-	allocator, stop := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
+	allocator, stop := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(browser.Chromium(t)), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.WindowSize(1200, 800), chromedp.Flag("disable-dev-shm-usage", true))
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(allocator)

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Fetch unpacks Debian's prometheus and promtool into folder with the machine's own apt, and installs nothing.
@@ -84,6 +85,9 @@ func configuration(rules string, targets map[string]string) string {
 	return out.String()
 }
 
+// client gives up on a server that hangs.
+var client = &http.Client{Timeout: 10 * time.Second}
+
 // Series returns how many series an expression has now.
 func (s *Server) Series(ctx context.Context, expr string) (int, error) {
 	request, err := http.NewRequestWithContext(
@@ -95,7 +99,7 @@ func (s *Server) Series(ctx context.Context, expr string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("query %s: %w", expr, err)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return 0, fmt.Errorf("query %s: %w", expr, err)
 	}

@@ -1,0 +1,40 @@
+// Package browser finds the browser in which the tests of pages do what people do.
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+const installTimeout = 5 * time.Minute
+
+// Chromium returns the path of the browser. When there is none it is installed from Debian; where that is not allowed
+// the test is skipped with the reason, and fails with LAB_REQUIRE_ENGINES=1.
+func Chromium(t *testing.T) string {
+	t.Helper()
+	if path, err := exec.LookPath("chromium"); err == nil {
+		return path
+	}
+	problem := "no chromium on PATH and no right to install it: apt-get install chromium"
+	if os.Geteuid() == 0 {
+		ctx, cancel := context.WithTimeout(t.Context(), installTimeout)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "sh", "-c",
+			"apt-get update -q && apt-get -o DPkg::Lock::Timeout=300 install -y -q --no-install-recommends chromium")
+		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+		out, err := cmd.CombinedOutput()
+		if path, found := exec.LookPath("chromium"); err == nil && found == nil {
+			return path
+		}
+		problem = fmt.Sprintf("no chromium on PATH, and installing it ended with %v:\n%.2000s", err, out)
+	}
+	if os.Getenv("LAB_REQUIRE_ENGINES") == "1" {
+		t.Fatal(problem)
+	}
+	t.Skip("A PAGE IS NOT TESTED: " + problem)
+	return ""
+}

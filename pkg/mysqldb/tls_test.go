@@ -17,24 +17,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-func authority(t *testing.T, name string) *certificates.Authority {
-	t.Helper()
-	a, err := certificates.New(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
-func issue(t *testing.T, a *certificates.Authority, folder string, until time.Time, trusted *certificates.Authority) certificates.Files {
-	t.Helper()
-	files, err := a.Issue(folder, until, trusted)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
 // rotate gives the test engine the certificate of a. Other tests do not mind: they connect without TLS.
 func rotate(t *testing.T, db *sql.DB, a *certificates.Authority, until time.Time) {
 	t.Helper()
@@ -42,7 +24,7 @@ func rotate(t *testing.T, db *sql.DB, a *certificates.Authority, until time.Time
 	if folder == "" {
 		engine.Missing(t, "no certificate of the database: run the tests under `devstack engines -- go test …`")
 	}
-	issue(t, a, folder, until, a)
+	a.Member(t, folder, until, a)
 	reload := "ALTER INSTANCE RELOAD TLS"
 	if mysqltest.IsMariaDB(t, db) {
 		reload = "FLUSH SSL"
@@ -92,9 +74,9 @@ func encrypted(t *testing.T, dsn string, secure tlsfiles.Client) *sql.DB {
 func TestTheDatabaseIsReachedOverTLS(t *testing.T) {
 	t.Parallel()
 	db, dsn := mysqltest.Open(t)
-	ours, theirs := authority(t, "ours"), authority(t, "theirs")
+	ours, theirs := certificates.Made(t, "ours"), certificates.Made(t, "theirs")
 	soon, over := time.Now().Add(time.Hour), time.Now().Add(-time.Minute)
-	member, stranger := issue(t, ours, t.TempDir(), soon, ours), issue(t, theirs, t.TempDir(), soon, theirs)
+	member, stranger := ours.Member(t, t.TempDir(), soon, ours), theirs.Member(t, t.TempDir(), soon, theirs)
 	rotate(t, db, ours, soon)
 	cases := map[string]struct {
 		secure tlsfiles.Client

@@ -14,24 +14,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-func authority(t *testing.T, name string) *certificates.Authority {
-	t.Helper()
-	a, err := certificates.New(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
-func issue(t *testing.T, a *certificates.Authority, folder string, until time.Time, trusted *certificates.Authority) certificates.Files {
-	t.Helper()
-	files, err := a.Issue(folder, until, trusted)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
 // encrypt makes the cache speak TLS on a second port with the files of member, or with the rotated ones. It asks its clients for certificates.
 func encrypt(t *testing.T, server *redistest.Server, member certificates.Files, port int) {
 	t.Helper()
@@ -54,20 +36,20 @@ func open(t *testing.T, port int, secure tlsfiles.Client) redis.UniversalClient 
 
 func TestTheCacheIsReachedOverTLS(t *testing.T) {
 	t.Parallel()
-	ours, theirs := authority(t, "ours"), authority(t, "theirs")
+	ours, theirs := certificates.Made(t, "ours"), certificates.Made(t, "theirs")
 	soon, over := time.Now().Add(time.Hour), time.Now().Add(-time.Minute)
 	server, port := redistest.Start(t), servicetest.FreePort(t)
-	encrypt(t, server, issue(t, ours, t.TempDir(), soon, ours), port)
-	member := issue(t, ours, t.TempDir(), soon, ours)
+	encrypt(t, server, ours.Member(t, t.TempDir(), soon, ours), port)
+	member := ours.Member(t, t.TempDir(), soon, ours)
 	cases := map[string]struct {
 		files certificates.Files
 		fine  bool
 	}{
 		"a member":                 {member, true},
-		"who trusts others":        {issue(t, ours, t.TempDir(), soon, theirs), false},
+		"who trusts others":        {ours.Member(t, t.TempDir(), soon, theirs), false},
 		"who trusts the system's":  {certificates.Files{Cert: member.Cert, Key: member.Key}, false},
-		"who is not known":         {issue(t, theirs, t.TempDir(), soon, ours), false},
-		"whose certificate is old": {issue(t, ours, t.TempDir(), over, ours), false},
+		"who is not known":         {theirs.Member(t, t.TempDir(), soon, ours), false},
+		"whose certificate is old": {ours.Member(t, t.TempDir(), over, ours), false},
 		"without a certificate":    {certificates.Files{CA: member.CA}, false},
 	}
 	for name, c := range cases {
@@ -83,23 +65,23 @@ func TestTheCacheIsReachedOverTLS(t *testing.T) {
 
 func TestRotatedCertificatesOfTheCacheNeedNoRestart(t *testing.T) {
 	t.Parallel()
-	before, after := authority(t, "before"), authority(t, "after")
+	before, after := certificates.Made(t, "before"), certificates.Made(t, "after")
 	soon := time.Now().Add(time.Hour)
 	server, port, folder := redistest.Start(t), servicetest.FreePort(t), t.TempDir()
-	encrypt(t, server, issue(t, before, t.TempDir(), soon, before), port)
-	files := issue(t, before, folder, soon, before)
+	encrypt(t, server, before.Member(t, t.TempDir(), soon, before), port)
+	files := before.Member(t, folder, soon, before)
 	client := open(t, port, tlsfiles.Client{Enabled: true, CA: files.CA, Cert: files.Cert, Key: files.Key})
 	if err := client.Ping(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	encrypt(t, server, issue(t, after, t.TempDir(), soon, after), port)
+	encrypt(t, server, after.Member(t, t.TempDir(), soon, after), port)
 	if err := server.Client().ClientKillByFilter(t.Context(), "TYPE", "normal").Err(); err != nil {
 		t.Fatal(err)
 	}
 	if err := client.Ping(t.Context()).Err(); err == nil {
 		t.Error("the new authority is trusted before its certificate is there")
 	}
-	issue(t, after, folder, soon, after)
+	after.Member(t, folder, soon, after)
 	if err := client.Ping(t.Context()).Err(); err != nil {
 		t.Errorf("after the rotation: %v", err)
 	}

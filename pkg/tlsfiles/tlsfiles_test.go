@@ -20,32 +20,13 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-func newAuthority(t *testing.T, name string) *certificates.Authority {
-	t.Helper()
-	a, err := certificates.New(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
-// issue writes the files of a member of a, which trusts trusted.
-func issue(t *testing.T, a *certificates.Authority, folder string, trusted *certificates.Authority, until time.Time) tlsfiles.Config {
-	t.Helper()
-	files, err := a.Issue(folder, until, trusted)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tlsfiles.Config(files)
-}
-
-func serve(t *testing.T, c tlsfiles.Config) (address string) {
+func serve(t *testing.T, files certificates.Files) (address string) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer(grpc.Creds(c.Credentials()))
+	server := grpc.NewServer(grpc.Creds(tlsfiles.Config(files).Credentials()))
 	healthv1.RegisterHealthServer(server, health.NewServer())
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
@@ -65,25 +46,25 @@ func call(t *testing.T, address string, option grpc.DialOption) error {
 	return err
 }
 
-func secured(c tlsfiles.Config) grpc.DialOption {
-	return grpc.WithTransportCredentials(c.Credentials())
+func secured(files certificates.Files) grpc.DialOption {
+	return grpc.WithTransportCredentials(tlsfiles.Config(files).Credentials())
 }
 
 func TestOnlyMembersOfTheAuthorityTalk(t *testing.T) {
 	t.Parallel()
-	ours, theirs := newAuthority(t, "ours"), newAuthority(t, "theirs")
+	ours, theirs := certificates.Made(t, "ours"), certificates.Made(t, "theirs")
 	soon, over := time.Now().Add(time.Hour), time.Now().Add(-time.Minute)
-	good := issue(t, ours, t.TempDir(), ours, soon)
+	good := ours.Member(t, t.TempDir(), soon, ours)
 	cases := map[string]struct {
-		server tlsfiles.Config
+		server certificates.Files
 		client grpc.DialOption
 		fine   bool
 	}{
-		"both of ours":              {good, secured(issue(t, ours, t.TempDir(), ours, soon)), true},
-		"a client of others":        {good, secured(issue(t, theirs, t.TempDir(), ours, soon)), false},
-		"a server of others":        {issue(t, theirs, t.TempDir(), ours, soon), secured(good), false},
-		"a client that is expired":  {good, secured(issue(t, ours, t.TempDir(), ours, over)), false},
-		"a server that is expired":  {issue(t, ours, t.TempDir(), ours, over), secured(good), false},
+		"both of ours":              {good, secured(ours.Member(t, t.TempDir(), soon, ours)), true},
+		"a client of others":        {good, secured(theirs.Member(t, t.TempDir(), soon, ours)), false},
+		"a server of others":        {theirs.Member(t, t.TempDir(), soon, ours), secured(good), false},
+		"a client that is expired":  {good, secured(ours.Member(t, t.TempDir(), over, ours)), false},
+		"a server that is expired":  {ours.Member(t, t.TempDir(), over, ours), secured(good), false},
 		"a client without any file": {good, grpc.WithTransportCredentials(insecure.NewCredentials()), false},
 	}
 	for name, c := range cases {
@@ -96,11 +77,11 @@ func TestOnlyMembersOfTheAuthorityTalk(t *testing.T) {
 
 func TestRotatedFilesAreUsedWithoutARestart(t *testing.T) {
 	t.Parallel()
-	before, after := newAuthority(t, "before"), newAuthority(t, "after")
+	before, after := certificates.Made(t, "before"), certificates.Made(t, "after")
 	soon := time.Now().Add(time.Hour)
 	folder := t.TempDir()
-	address := serve(t, issue(t, before, folder, before, soon))
-	first := secured(issue(t, before, t.TempDir(), before, soon))
+	address := serve(t, before.Member(t, folder, soon, before))
+	first := secured(before.Member(t, t.TempDir(), soon, before))
 	if err := call(t, address, first); err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +91,8 @@ func TestRotatedFilesAreUsedWithoutARestart(t *testing.T) {
 	if err := call(t, address, first); err != nil {
 		t.Errorf("in the middle of a rotation: %v", err)
 	}
-	issue(t, after, folder, after, soon)
-	if err := call(t, address, secured(issue(t, after, t.TempDir(), after, soon))); err != nil {
+	after.Member(t, folder, soon, after)
+	if err := call(t, address, secured(after.Member(t, t.TempDir(), soon, after))); err != nil {
 		t.Errorf("after the rotation: %v", err)
 	}
 	if err := call(t, address, first); err == nil {
@@ -121,7 +102,8 @@ func TestRotatedFilesAreUsedWithoutARestart(t *testing.T) {
 
 func TestHalfAConfigurationIsRefused(t *testing.T) {
 	t.Parallel()
-	good := issue(t, newAuthority(t, "ours"), t.TempDir(), newAuthority(t, "ours"), time.Now().Add(time.Hour))
+	ours := certificates.Made(t, "ours")
+	good := tlsfiles.Config(ours.Member(t, t.TempDir(), time.Now().Add(time.Hour), ours))
 	empty := filepath.Join(t.TempDir(), "empty")
 	if err := os.WriteFile(empty, []byte("-----BEGIN NOTHING-----\n-----END NOTHING-----\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -2,32 +2,18 @@ package app_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"io"
-	"log/slog"
-	"net"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/go-sql-driver/mysql"
-	goredis "github.com/redis/go-redis/v9"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
-	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
-	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
-	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
 	cdcv1 "github.com/labplatform/labplatform/proto/gen/lab/cdc/v1"
@@ -36,10 +22,7 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
 )
 
-const (
-	secret = "a-service-token-secret-of-32-bytes"
-	canary = "Quetzalcoatlus"
-)
+const canary = "Quetzalcoatlus"
 
 // capture is the change-capture service as this one sees it.
 type capture struct {
@@ -62,133 +45,29 @@ func (c *capture) asked() []*cdcv1.SyncUsersRequest {
 	return c.got
 }
 
-// bench is a running service on real engines.
+// bench is a running service, and what it calls.
 type bench struct {
-	t       *testing.T
-	db      *sql.DB
-	redis   *goredis.Client
+	*servicetest.Running
 	capture *capture
 	client  billsplitv1.BillSplitServiceClient
-	admin   string
-	logs    *servicetest.Logs
-	ended   chan error
-	cancel  context.CancelFunc
 }
 
-func start(t *testing.T, overrides ...string) *bench {
+func start(t *testing.T, settings ...string) *bench {
 	t.Helper()
-	b := &bench{t: t, capture: &capture{}, logs: &servicetest.Logs{}, ended: make(chan error, 1)}
-	var dsn string
-	b.db, dsn = mysqltest.Open(t)
-	cache := redistest.Start(t)
-	b.redis = cache.Client()
-	if err := legacydb.Create(t.Context(), b.db); err != nil {
-		t.Fatal(err)
-	}
-	ports := servicetest.FreePorts(t, 2)
-	cfg, err := app.Load(append(environ(t, dsn, cache.Addr, b.serveCapture(), ports), overrides...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := app.Migrate(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil {
-		t.Fatal(err)
-	}
-	storetest.Insert(t, b.db, storetest.Worked())
-	ctx, cancel := context.WithCancel(t.Context())
-	b.cancel = cancel
-	go func() { b.ended <- app.Serve(ctx, cfg, "test", b.logs) }()
-	t.Cleanup(b.stop)
-	b.admin = fmt.Sprintf("http://127.0.0.1:%d", ports[1])
-	conn, err := grpc.NewClient(fmt.Sprintf("127.0.0.1:%d", ports[0]), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	b.client = billsplitv1.NewBillSplitServiceClient(conn)
-	await.Nil(t, "readiness", func() error {
-		code, text, err := b.get("/health/ready")
-		if err == nil && code != http.StatusOK {
-			err = fmt.Errorf("%d %s", code, text)
-		}
-		return err
+	c := &capture{}
+	address := servicetest.Neighbour(t, func(s grpc.ServiceRegistrar) { cdcv1.RegisterChangeCaptureServiceServer(s, c) })
+	r := servicetest.Start(t, servicetest.Service[app.Config]{
+		Name: app.Name, Prefix: app.Prefix, Load: app.Load, Migrate: app.Migrate, Serve: app.Serve,
+		Settings: append(settings, "BILL_SPLIT_CDC_ADDR="+address),
 	})
-	return b
-}
-
-func environ(t *testing.T, dsn, redisAddr, captureAddr string, ports []int) []string {
-	t.Helper()
-	my, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	myHost, myPort, _ := net.SplitHostPort(my.Addr)
-	kvHost, kvPort, _ := net.SplitHostPort(redisAddr)
-	return []string{
-		"BILL_SPLIT_HOST=127.0.0.1", fmt.Sprintf("BILL_SPLIT_GRPC_PORT=%d", ports[0]), fmt.Sprintf("BILL_SPLIT_ADMIN_PORT=%d", ports[1]), "BILL_SPLIT_DRAIN_DELAY_SECONDS=0",
-		"BILL_SPLIT_SERVICE_TOKEN_SECRET=" + secret, "BILL_SPLIT_LOG_LEVEL=DEBUG", "BILL_SPLIT_CDC_ADDR=" + captureAddr,
-		"BILL_SPLIT_DB_HOST=" + myHost, "BILL_SPLIT_DB_PORT=" + myPort, "BILL_SPLIT_DB_USER=" + my.User, "BILL_SPLIT_DB_PASSWORD=" + my.Passwd,
-		"BILL_SPLIT_DB_DATABASE=" + my.DBName,
-		"BILL_SPLIT_KV_HOST=" + kvHost, "BILL_SPLIT_KV_PORT=" + kvPort, "BILL_SPLIT_KV_CONNECTION_TYPE=standalone",
-	}
-}
-
-func (b *bench) serveCapture() string {
-	b.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	s := grpc.NewServer()
-	cdcv1.RegisterChangeCaptureServiceServer(s, b.capture)
-	go func() { _ = s.Serve(l) }()
-	b.t.Cleanup(s.Stop)
-	return l.Addr().String()
-}
-
-func (b *bench) stop() {
-	b.cancel()
-	select {
-	case err := <-b.ended:
-		if err != nil {
-			b.t.Errorf("the service ended with %v", err)
-		}
-	case <-time.After(40 * time.Second):
-		b.t.Error("the service did not stop")
-	}
-	if b.t.Failed() {
-		b.t.Log(b.logs)
-	}
-}
-
-func (b *bench) get(path string) (int, string, error) {
-	response, err := http.Get(b.admin + path)
-	if err != nil {
-		return 0, "", err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	return response.StatusCode, string(text), err
+	storetest.Insert(t, r.DB, storetest.Worked())
+	return &bench{r, c, billsplitv1.NewBillSplitServiceClient(r.Conn)}
 }
 
 // session is a context with the session of a kind of log-in.
 func (b *bench) session(kind string, lab int) context.Context {
-	b.t.Helper()
-	id := fmt.Sprint(kind, lab)
-	document := fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":77,"full_name":%q,"created_at":%d}`, kind, lab, "Asha "+canary, time.Now().Unix())
-	if err := b.redis.Set(b.t.Context(), "session:"+id, document, time.Hour).Err(); err != nil {
-		b.t.Fatal(err)
-	}
-	return metadata.AppendToOutgoingContext(b.t.Context(), "cookie", "sessionid="+id)
-}
-
-// internal is a context with the token of the gateway's internal listener.
-func (b *bench) internal() context.Context {
-	b.t.Helper()
-	token, err := authn.NewServiceTokens(secret, "gateway", clock.System{}).Mint("billsplit", "taskqueue")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return metadata.AppendToOutgoingContext(b.t.Context(), "authorization", "Bearer "+token)
+	return b.Session(fmt.Sprint(kind, lab),
+		fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":77,"full_name":%q}`, kind, lab, "Asha "+canary))
 }
 
 func in(mode string, tests string) *billsplitv1.SplitBillRequest {
@@ -219,24 +98,20 @@ func TestASplitFromSessionToSearch(t *testing.T) {
 	if got := b.capture.asked()[0]; got.GetLabId() != 12 || got.GetUserIds()[0] != storetest.Patient {
 		t.Errorf("%v", got)
 	}
-	if _, err := b.client.MergeBill(b.internal(), &billsplitv1.MergeBillRequest{BillId: out.GetData().GetNewBill().GetId(), LabId: proto.Int64(12)}); err != nil {
+	if _, err := b.client.MergeBill(b.As("gateway"), &billsplitv1.MergeBillRequest{BillId: out.GetData().GetNewBill().GetId(), LabId: proto.Int64(12)}); err != nil {
 		t.Error(err)
 	}
-	b.expectMetrics("billsplit_executed_total 1", "billsplit_tests_moved_total 3", "billsplit_replayed_total 1", "billsplit_refused_total 1", "billsplit_merged_total 1",
+	expectMetrics(t, b.Get("/metrics"), "billsplit_executed_total 1", "billsplit_tests_moved_total 3", "billsplit_replayed_total 1", "billsplit_refused_total 1", "billsplit_merged_total 1",
 		`billsplit_failures_total{type="TO_SPLIT_TESTS_NOT_FOUND"} 1`, `billsplit_failures_total{type="RELATION_BLOCKED"} 0`,
 		`billsplit_validated_total{status="failed"} 0`, `billsplit_seconds_count{mode="execute"} 3`, `billsplit_seconds_count{mode="validate"} 0`, `billsplit_seconds_count{mode="merge"} 1`, `billsplit_seconds_count{mode="family"} 0`,
 		`aftercommit_failed_total{task="index"} 0`)
 }
 
-func (b *bench) expectMetrics(lines ...string) {
-	b.t.Helper()
-	_, metrics, err := b.get("/metrics")
-	if err != nil {
-		b.t.Fatal(err)
-	}
+func expectMetrics(t *testing.T, metrics string, lines ...string) {
+	t.Helper()
 	for _, line := range lines {
 		if !strings.Contains(metrics, line) {
-			b.t.Errorf("metric %s is missing", line)
+			t.Errorf("metric %s is missing", line)
 		}
 	}
 }
@@ -266,8 +141,8 @@ func TestWhoMayCall(t *testing.T) {
 				want codes.Code
 			}{
 				"nobody":                            {t.Context(), in("validate", "[103]"), codes.Unauthenticated},
-				"a service":                         {b.internal(), named, codes.OK},
-				"a service without a laboratory":    {b.internal(), in("validate", "[103]"), codes.InvalidArgument},
+				"a service":                         {b.As("gateway"), named, codes.OK},
+				"a service without a laboratory":    {b.As("gateway"), in("validate", "[103]"), codes.InvalidArgument},
 				"support, naming another's":         {b.session("support", 13), named, codes.InvalidArgument},
 				"a session without a laboratory":    {b.session("support", 0), in("validate", "[103]"), codes.InvalidArgument},
 				"support of another laboratory too": {b.session("support", 13), in("validate", "[103]"), codes.OK}, // BILL_NOT_FOUND in the body
@@ -291,7 +166,7 @@ func TestNothingOfPeopleIsToldElsewhere(t *testing.T) {
 	b := start(t)
 	exec := func(statement string, args ...any) {
 		t.Helper()
-		if _, err := b.db.ExecContext(t.Context(), statement, args...); err != nil {
+		if _, err := b.DB.ExecContext(t.Context(), statement, args...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -320,15 +195,12 @@ func TestNothingOfPeopleIsToldElsewhere(t *testing.T) {
 	exec("UPDATE billing SET vat = ? WHERE id = 77", canary)
 	out, err := b.client.GetFamily(asha, &billsplitv1.GetFamilyRequest{BillId: 77})
 	said = append(said, fmt.Sprint(out, err))
-	_, metrics, err := b.get("/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, text := range append(said, metrics, b.logs.String()) {
+	for i, text := range said {
 		if strings.Contains(text, canary) {
-			t.Errorf("text %d tells it: %.2000s", i, text)
+			t.Errorf("answer %d tells it: %.2000s", i, text)
 		}
 	}
+	b.KeepsSecret(canary)
 	if len(said) != 7 || !strings.Contains(said[0], "success") || !strings.Contains(said[4], "Internal") || !strings.Contains(said[5], "Internal") {
 		t.Errorf("%q", said)
 	}

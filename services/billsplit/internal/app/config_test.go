@@ -12,7 +12,7 @@ import (
 // golden file with it.
 func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 	t.Parallel()
-	cfg, err := app.Load([]string{"BILL_SPLIT_SERVICE_TOKEN_SECRET=" + secret})
+	cfg, err := app.Load([]string{"BILL_SPLIT_SERVICE_TOKEN_SECRET=a-service-token-secret-of-32-bytes"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 			t.Errorf("%s is not named in %v", name, err)
 		}
 	}
-	if cfg, err := app.Load([]string{"BILL_SPLIT_SERVICE_TOKEN_SECRET=" + secret, "BILL_SPLIT_GUARD_COLUMNS=crm_kit:billId_id"}); err != nil || cfg.GuardColumns["crm_kit"] != "billId_id" {
+	if cfg, err := app.Load([]string{"BILL_SPLIT_SERVICE_TOKEN_SECRET=a-service-token-secret-of-32-bytes", "BILL_SPLIT_GUARD_COLUMNS=crm_kit:billId_id"}); err != nil || cfg.GuardColumns["crm_kit"] != "billId_id" {
 		t.Errorf("%v %v", cfg.GuardColumns, err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -143,7 +142,7 @@ func (b *bench) fingerprint() string {
 		b.t.Fatal(err)
 	}
 	var entries, values int
-	if err := b.db.QueryRowContext(b.t.Context(),
+	if err := b.DB.QueryRowContext(b.t.Context(),
 		"SELECT (SELECT COUNT(*) FROM ActivityLog), (SELECT COUNT(*) FROM reportValues)").Scan(&entries,
 		&values); err != nil {
 		b.t.Fatal(err)
@@ -152,13 +151,7 @@ func (b *bench) fingerprint() string {
 }
 
 func (b *bench) sessionOf(id, kind string, labID int) context.Context {
-	b.t.Helper()
-	document := fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":78,"created_at":%d}`, kind, labID,
-		time.Now().Unix())
-	if err := b.redis.Set(b.t.Context(), "session:"+id, document, time.Hour).Err(); err != nil {
-		b.t.Fatal(err)
-	}
-	return metadata.AppendToOutgoingContext(b.t.Context(), "cookie", "sessionid="+id)
+	return b.Session(id, fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":78}`, kind, labID))
 }
 
 // TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn confirms while no callout is deployed.
@@ -166,7 +159,7 @@ func TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn(t *testing.T)
 	t.Parallel()
 	b := start(t, "RERUN_CALLOUT_ADDR=127.0.0.1:1")
 	asha := b.session("s12", 12)
-	enginetest.Exec(t, b.db, `UPDATE ReportFormat SET meta = '{"auto_rerun_allowed":true,`+
+	enginetest.Exec(t, b.DB, `UPDATE ReportFormat SET meta = '{"auto_rerun_allowed":true,`+
 		`"auto_rerun_parameter_condition":"custom","custom":{"low":12}}' WHERE id = 1`)
 	for range 3 {
 		b.fresh(operation{request: true})
@@ -182,10 +175,7 @@ func TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn(t *testing.T)
 	await.True(t, "the task of the automatic rerun, past the waiting reports",
 		func() bool { return b.queue.first() != nil })
 	await.Nil(t, "three reports waiting for the callout", func() error {
-		_, metrics, err := b.get("/metrics")
-		if err != nil {
-			return err
-		}
+		metrics := b.Get("/metrics")
 		for _, line := range []string{
 			`outbox_waiting_rows{kind="callout.evaluate"} 3`, `outbox_parked_rows{kind="callout.evaluate"} 0`,
 			`outbox_receiver_away{kind="callout.evaluate"} 1`, `outbox_receiver_away{kind="taskqueue.enqueue"} 0`,

@@ -21,26 +21,31 @@ func Create(t testing.TB, db *sql.DB) {
 	}
 }
 
-// Seed is Create with two laboratories, one adult woman, and a profile
-// report whose parameters are 1 (haemoglobin), 3 (white cells), 5 (disabled) and, from a profile child, 8.
+// Seed is Create with Rows.
 func Seed(t testing.TB, db *sql.DB) {
 	t.Helper()
 	Create(t, db)
-	Exec(t, db,
+	Exec(t, db, Rows()...)
+}
+
+// Rows are the statements that add two laboratories, one adult woman, and a profile report whose parameters are 1
+// (haemoglobin), 3 (white cells), 5 (disabled) and, from a profile child, 8.
+func Rows() []string {
+	return []string{
 		"INSERT INTO labs (id, labName) VALUES (12, 'Asha'), (13, 'Other')",
-		"INSERT INTO userDetails (id, labId_id, gender, dateOfBirth) VALUES (501, 12, 'Female', '1990-05-01'), (601, 13,"+
+		"INSERT INTO userDetails (id, labId_id, gender, dateOfBirth) VALUES (501, 12, 'Female', '1990-05-01'), (601, 13," +
 			" 'M', NULL)",
 		"INSERT INTO AllTests (id, labId_id, testName) VALUES (301, 12, 'CBC'), (302, 12, 'ESR'), (303, 13, 'Foreign')",
-		"INSERT INTO billingInfo (id, billId_id, labId_id, testId_id, isProfile, profileParentId) VALUES (901, 401, 12,"+
+		"INSERT INTO billingInfo (id, billId_id, labId_id, testId_id, isProfile, profileParentId) VALUES (901, 401, 12," +
 			" 301, 1, NULL), (902, 401, 12, 302, 0, 901)",
-		"INSERT INTO ReportFormat (id, testId_id, `index`, `order`, parameterName, isDisabled) VALUES"+
-			" (1, 301, 1, 1, 'Haemoglobin', 0), (3, 301, 3, 2, 'White cells', 0), (5, 301, 5, 3, 'Old', 1), (8, 302, 8, 1,"+
+		"INSERT INTO ReportFormat (id, testId_id, `index`, `order`, parameterName, isDisabled) VALUES" +
+			" (1, 301, 1, 1, 'Haemoglobin', 0), (3, 301, 3, 2, 'White cells', 0), (5, 301, 5, 3, 'Old', 1), (8, 302, 8, 1," +
 			" 'ESR', 0), (9, 303, 9, 1, 'Foreign', 0)",
-		"INSERT INTO labReportRelation (id, labId_id, billId_id, billingInfoId_id, userDetailsId_id, reportID_id, sampleId,"+
-			" sampleCollectionTime) VALUES"+
-			" (7001, 12, 401, 901, 501, 301, 'S-1', '2026-11-20 20:00:00'), (7002, 12, 401, NULL, 501, 301, 'S-2', NULL),"+
+		"INSERT INTO labReportRelation (id, labId_id, billId_id, billingInfoId_id, userDetailsId_id, reportID_id, sampleId," +
+			" sampleCollectionTime) VALUES" +
+			" (7001, 12, 401, 901, 501, 301, 'S-1', '2026-11-20 20:00:00'), (7002, 12, 401, NULL, 501, 301, 'S-2', NULL)," +
 			" (8001, 13, 402, NULL, 601, 303, 'S-3', NULL)",
-	)
+	}
 }
 
 // Exec runs statements in order.

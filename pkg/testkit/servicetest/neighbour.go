@@ -1,0 +1,22 @@
+package servicetest
+
+import (
+	"net"
+	"testing"
+
+	"google.golang.org/grpc"
+)
+
+// Neighbour serves what register adds, a service that the tested one calls, and returns its address.
+func Neighbour(t testing.TB, register func(grpc.ServiceRegistrar)) (address string) {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("listen for a neighbour: %v", err)
+	}
+	server := grpc.NewServer()
+	register(server)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	return listener.Addr().String()
+}

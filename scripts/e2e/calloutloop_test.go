@@ -34,26 +34,6 @@ func hurry(t *testing.T) map[string]string {
 	return change
 }
 
-func startReady(t *testing.T, name string, change map[string]string) {
-	t.Helper()
-	if err := stack.Start(name, change); err != nil {
-		t.Fatal(err)
-	}
-	prefix := map[string]string{"callout": "CALLOUT", "rerun": "RERUN", "notifications": "NOTIFICATIONS", "taskqueue": "TASKQUEUE"}[name]
-	health := fmt.Sprintf("http://127.0.0.1:%s/health/ready", stack.Endpoints.Environ[name][prefix+"_ADMIN_PORT"])
-	await.Nil(t, "readiness of "+name, func() error {
-		response, err := client.Get(health)
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return fmt.Errorf("%s", response.Status)
-		}
-		return nil
-	})
-}
-
 // insist repeats a request until it is answered with 200, or with 409: then an earlier one whose answer was lost did it.
 func insist(t *testing.T, path, body string) {
 	t.Helper()

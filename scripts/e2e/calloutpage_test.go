@@ -29,9 +29,7 @@ func (p *page) cutOff(bill int) {
 	}
 	p.awaitTrue("the board says that it is cut off", `document.getElementById("state").textContent.startsWith("Cut off")`)
 	p.screenshot("callout-cut-off.png")
-	if err := stack.Start("gateway", nil); err != nil {
-		p.t.Fatal(err)
-	}
+	restart(p.t, "gateway")
 	if got := evaluateBill(p.t, bill); got.status != 200 {
 		p.t.Fatalf("%d %s", got.status, got.body)
 	}
@@ -78,7 +76,7 @@ func TestCalloutPageInABrowser(t *testing.T) {
 	p.do(chromedp.KeyEvent(kb.Enter))
 	p.awaitTrue("the attempt on the board", card+` !== null && `+card+`.textContent.includes("tried, not reached")`)
 
-	p.eval(card + ".focus()")
+	p.awaitTrue("the card in focus again", `!document.getElementById("dialog").open && document.activeElement === `+card)
 	p.do(chromedp.KeyEvent(kb.Enter))
 	p.awaitTrue("the attempt in the history", `document.getElementById("history").textContent.includes("attempted")`)
 	p.fill("person", "input", "")

@@ -41,7 +41,6 @@ func TestCellCounterSurvivesKill(t *testing.T) {
 	const test, writes = 77003, 60
 	seedTest(t, test)
 	path := fmt.Sprint(mappingsPath, test)
-	health := fmt.Sprintf("http://127.0.0.1:%s/health/ready", stack.Endpoints.Environ["cellcounter"]["CELL_COUNTER_ADMIN_PORT"])
 	for round := range 3 {
 		var next, done atomic.Int64
 		var all sync.WaitGroup
@@ -64,7 +63,7 @@ func TestCellCounterSurvivesKill(t *testing.T) {
 			})
 		}
 		all.Wait()
-		restart(t, "cellcounter", health)
+		restart(t, "cellcounter")
 		await.True(t, "the gateway's connection to the service", func() bool {
 			a, err := send(t.Context(), stack.Endpoints.Gateway, labSession, "GET", path, "")
 			return err == nil && a.status == http.StatusOK

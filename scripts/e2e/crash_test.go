@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,13 +14,19 @@ import (
 )
 
 // restart starts a killed service again exactly as the stack did and waits until it is ready.
-func restart(t *testing.T, name, health string) {
+func restart(t *testing.T, name string) {
 	t.Helper()
-	if err := stack.Start(name, nil); err != nil {
+	startReady(t, name, nil)
+}
+
+// startReady is restart with other variables.
+func startReady(t *testing.T, name string, change map[string]string) {
+	t.Helper()
+	if err := stack.Start(name, change); err != nil {
 		t.Fatal(err)
 	}
 	await.Nil(t, "readiness of "+name, func() error {
-		response, err := client.Get(health)
+		response, err := client.Get(adminURL(name) + "/health/ready")
 		if err != nil {
 			return err
 		}
@@ -29,6 +36,16 @@ func restart(t *testing.T, name, health string) {
 		}
 		return nil
 	})
+}
+
+// adminURL is the administration listener of a part of the stack.
+func adminURL(name string) string {
+	for key, value := range stack.Endpoints.Environ[name] {
+		if strings.HasSuffix(key, "_ADMIN_PORT") {
+			return "http://127.0.0.1:" + value
+		}
+	}
+	return "http://" + name + ".has.no.admin.port"
 }
 
 // receiver holds every request until it is released, and counts deliveries by job id.
@@ -69,7 +86,6 @@ func (r *receiver) deliveries(job string) int {
 // them was delivered before.
 func TestAWebhookSurvivesTheDeathOfTheTaskQueue(t *testing.T) {
 	sink := newReceiver(t)
-	health := fmt.Sprintf("http://127.0.0.1:%s/health/ready", stack.Endpoints.Environ["taskqueue"]["TASKQUEUE_ADMIN_PORT"])
 	const count = 200
 	tasks := "["
 	for i := range count {
@@ -96,7 +112,7 @@ func TestAWebhookSurvivesTheDeathOfTheTaskQueue(t *testing.T) {
 		t.Errorf("while it is down: %d %s", down.status, down.body)
 	}
 	close(sink.released)
-	restart(t, "taskqueue", health)
+	restart(t, "taskqueue")
 	await.Nil(t, "all deliveries", func() error {
 		done := 0
 		for _, id := range ids {

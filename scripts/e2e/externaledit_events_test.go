@@ -183,8 +183,6 @@ func TestExternalEditWhoFollows(t *testing.T) {
 // desktop client does.
 func TestExternalEditKilledDuringAHundredUploads(t *testing.T) {
 	const sessions, saves, kills = 20, 5, 6
-	health := fmt.Sprintf("http://127.0.0.1:%s/health/ready",
-		stack.Endpoints.Environ["externaledit"]["EXTERNAL_EDIT_ADMIN_PORT"])
 	saver := func(i int) *savingClient {
 		report := editReport(t)
 		id, token := openSession(t, editor(t, 12, "report_edit"), report, creation)
@@ -211,7 +209,7 @@ func TestExternalEditKilledDuringAHundredUploads(t *testing.T) {
 		if err := stack.Kill("externaledit"); err != nil {
 			t.Fatal(err)
 		}
-		restart(t, "externaledit", health)
+		restart(t, "externaledit")
 	}
 	for range clients {
 		<-done

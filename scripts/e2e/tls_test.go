@@ -53,7 +53,7 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 	if err := stack.Kill("rerun"); err != nil {
 		t.Fatal(err)
 	}
-	restart(t, "rerun", fmt.Sprintf("http://127.0.0.1:%s/health/ready", stack.Endpoints.Environ["rerun"]["RERUN_ADMIN_PORT"]))
+	restart(t, "rerun")
 	await.Nil(t, "an answer through new connections", func() error {
 		got, err := send(t.Context(), stack.Endpoints.Gateway, labSession, http.MethodGet, "/api-v3/sample-rerun/97001", "")
 		if err == nil && got.status != http.StatusOK {

@@ -93,7 +93,11 @@ function show() {
     board.append(cards);
   }
   if (items.length === 0) board.append(element("p", "empty", "No critical result waits for a call."));
-  if (focused) board.querySelector(`[data-report="${CSS.escape(focused)}"]`)?.focus();
+  if (focused) focusCard(focused);
+}
+
+function focusCard(report) {
+  $("board").querySelector(`[data-report="${CSS.escape(report)}"]`)?.focus();
 }
 
 function say(text, bad) {
@@ -228,6 +232,8 @@ $("form").addEventListener("submit", (event) => {
 });
 $("attempt").addEventListener("click", () => save(true));
 $("close").addEventListener("click", () => $("dialog").close());
+// The card may have been drawn anew since: who works with the keyboard goes on where the dialog was opened.
+$("dialog").addEventListener("close", () => focusCard(chosen.lab_report_id));
 setInterval(() => { if (!$("dialog").open && stream.readyState !== EventSource.CLOSED) show(); }, 30000); // ages
 setInterval(listen, 1000);
 connect();

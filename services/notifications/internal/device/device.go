@@ -57,10 +57,10 @@ type Store interface {
 	Claim(ctx context.Context, v notification.Viewer, d Device, now time.Time) (Lists, error)
 	// SaveTopics stores the topics of the viewer's token; ErrMoved when it is somebody else's.
 	SaveTopics(ctx context.Context, v notification.Viewer, token string, l Lists, now time.Time) error
-	// Find returns the topics of the laboratory's token; found is false without one.
-	Find(ctx context.Context, lab authn.LabScope, token string) (l Lists, found bool, err error)
-	// Forget deletes the laboratory's token.
-	Forget(ctx context.Context, lab authn.LabScope, token string) error
+	// Find returns the topics of the viewer's token; found is false when it is unknown or somebody else's.
+	Find(ctx context.Context, v notification.Viewer, token string) (l Lists, found bool, err error)
+	// Forget deletes the viewer's token; somebody else's stays.
+	Forget(ctx context.Context, v notification.Viewer, token string) error
 	// OfUser lists the devices of a lab user.
 	OfUser(ctx context.Context, lab authn.LabScope, userID int64) ([]Device, error)
 	// Wanted lists the types that the viewer's devices get: on for the laboratory and not switched off by the user.
@@ -146,7 +146,7 @@ func (d *Devices) align(
 	kept := without(stored.Confirmed, gone)
 	stuck, err := d.call(ctx, token, gone, d.topics.Unsubscribe)
 	if err != nil {
-		return Outcome{}, d.refused(ctx, v.Lab, token, err)
+		return Outcome{}, d.refused(ctx, v, token, err)
 	}
 	before := Lists{Confirmed: kept, Pending: append(slices.Clone(stuck), missing...)}
 	if err := d.store.SaveTopics(ctx, v, token, before, d.clock.Now()); err != nil {
@@ -157,7 +157,7 @@ func (d *Devices) align(
 	}
 	failed, err := d.call(ctx, token, missing, d.topics.Subscribe)
 	if err != nil {
-		return Outcome{}, d.refused(ctx, v.Lab, token, err)
+		return Outcome{}, d.refused(ctx, v, token, err)
 	}
 	after := Lists{Confirmed: append(kept, without(missing, failed)...), Pending: stuck}
 	return outcome(after.Confirmed, append(failed, stuck...)), d.store.SaveTopics(ctx, v, token, after, d.clock.Now())
@@ -181,12 +181,12 @@ func (*Devices) call(
 }
 
 // refused forgets a token that the provider does not know, and says which side is at fault.
-func (d *Devices) refused(ctx context.Context, lab authn.LabScope, token string, err error) error {
+func (d *Devices) refused(ctx context.Context, v notification.Viewer, token string, err error) error {
 	if !errors.Is(err, ErrUnknownToken) {
 		return apperr.New(apperr.Unavailable, "PUSH_PROVIDER_DOWN", "The push provider does not answer; subscribe again in a minute").
 			WithCause(err)
 	}
-	if err := d.store.Forget(ctx, lab, token); err != nil {
+	if err := d.store.Forget(ctx, v, token); err != nil {
 		return err
 	}
 	return apperr.InvalidField("token", "the push provider does not know this token; get a new one and subscribe again")
@@ -217,25 +217,26 @@ func (d *Devices) Resubscribe(ctx context.Context, lab authn.LabScope, userID in
 	return nil
 }
 
-// Unsubscribe ends every subscription of the token and forgets it. A token that is not known is no error: a log-out
-// must not fail. It returns the topics that were stored.
-func (d *Devices) Unsubscribe(ctx context.Context, lab authn.LabScope, token string) ([]string, error) {
+// Unsubscribe ends every subscription of the viewer's token and forgets it. A token that is not known is no error: a
+// log-out must not fail. Nor is one that another login has taken over, and that one keeps its notifications: the page
+// of the former login may still be open. It returns the topics that were stored.
+func (d *Devices) Unsubscribe(ctx context.Context, v notification.Viewer, token string) ([]string, error) {
 	if err := check(Device{Token: token}); err != nil {
 		return nil, err
 	}
-	stored, found, err := d.store.Find(ctx, lab, token)
+	stored, found, err := d.store.Find(ctx, v, token)
 	if err != nil || !found {
 		return nil, err
 	}
 	topics := stored.All()
 	failed, err := d.call(ctx, token, topics, d.topics.Unsubscribe)
 	if err != nil && !errors.Is(err, ErrUnknownToken) {
-		return nil, d.refused(ctx, lab, token, err)
+		return nil, d.refused(ctx, v, token, err)
 	}
 	if len(failed) > 0 && err == nil {
-		return nil, d.refused(ctx, lab, token, errors.New("some topics stayed subscribed"))
+		return nil, d.refused(ctx, v, token, errors.New("some topics stayed subscribed"))
 	}
-	return topics, d.store.Forget(ctx, lab, token)
+	return topics, d.store.Forget(ctx, v, token)
 }
 
 func without(list, others []string) []string {

@@ -49,7 +49,7 @@ func (s *Server) UnsubscribeTopics(
 	if err != nil {
 		return nil, err
 	}
-	topics, err := s.d.Devices.Unsubscribe(ctx, v.Lab, in.GetToken())
+	topics, err := s.d.Devices.Unsubscribe(ctx, v, in.GetToken())
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ type Preferences interface {
 // Devices subscribes tokens.
 type Devices interface {
 	Subscribe(ctx context.Context, v notification.Viewer, d device.Device) (device.Outcome, error)
-	Unsubscribe(ctx context.Context, lab authn.LabScope, token string) ([]string, error)
+	Unsubscribe(ctx context.Context, v notification.Viewer, token string) ([]string, error)
 }
 
 // Notifier takes triggers.

@@ -72,7 +72,7 @@ func (p *provider) sweeper(store sweep.Store, c counts) *sweep.Sweeper {
 
 func known(t *testing.T, store device.Store, token string) bool {
 	t.Helper()
-	_, found, err := store.Find(t.Context(), asha(t).Lab, token)
+	_, found, err := store.Find(t.Context(), asha(t), token)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func TestADeviceIsSubscribedAndForgotten(t *testing.T) {
 	if err != nil || len(out.Topics) != 4 || !slices.Equal(s.Topics("T"), out.Topics) || s.Grants() != 1 {
 		t.Fatalf("%+v, %v, provider %v, %d access tokens", out, err, s.Topics("T"), s.Grants())
 	}
-	if _, err := devices.Unsubscribe(t.Context(), asha(t).Lab, "T"); err != nil || len(s.Topics("T")) != 0 {
+	if _, err := devices.Unsubscribe(t.Context(), asha(t), "T"); err != nil || len(s.Topics("T")) != 0 {
 		t.Fatal(err, s.Topics("T"))
 	}
 }
@@ -60,7 +60,7 @@ func TestATokenThatTheProviderDoesNotKnowIsForgotten(t *testing.T) {
 		if !apperr.Is(err, apperr.Invalid) {
 			t.Errorf("%s: %v", code, err)
 		}
-		if _, found, err := store.Find(t.Context(), asha(t).Lab, "T"); err != nil || found {
+		if _, found, err := store.Find(t.Context(), asha(t), "T"); err != nil || found {
 			t.Errorf("%s: the token is kept: %v", code, err)
 		}
 	}

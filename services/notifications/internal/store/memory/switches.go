@@ -21,6 +21,10 @@ type owned struct {
 	device.Device
 }
 
+func (o owned) of(v notification.Viewer) bool {
+	return o.lab == v.Lab.LabID() && o.kind == v.Type && o.id == v.ID
+}
+
 // Kinds implements preference.Store.
 func (s *Store) Kinds(_ context.Context, lab authn.LabScope) ([]notification.Kind, error) {
 	s.mu.Lock()
@@ -123,7 +127,7 @@ func (s *Store) SaveTopics(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d, ok := s.devices[token]
-	if !ok || d.lab != v.Lab.LabID() || d.kind != v.Type || d.id != v.ID {
+	if !ok || !d.of(v) {
 		return device.ErrMoved
 	}
 	d.Lists = device.Lists{Confirmed: slices.Clone(l.Confirmed), Pending: slices.Clone(l.Pending)}
@@ -133,21 +137,21 @@ func (s *Store) SaveTopics(
 }
 
 // Find implements device.Store.
-func (s *Store) Find(_ context.Context, lab authn.LabScope, token string) (device.Lists, bool, error) {
+func (s *Store) Find(_ context.Context, v notification.Viewer, token string) (device.Lists, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d, ok := s.devices[token]
-	if !ok || d.lab != lab.LabID() {
+	if !ok || !d.of(v) {
 		return device.Lists{}, false, nil
 	}
 	return d.Lists, true, nil
 }
 
 // Forget implements device.Store.
-func (s *Store) Forget(_ context.Context, lab authn.LabScope, token string) error {
+func (s *Store) Forget(_ context.Context, v notification.Viewer, token string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.devices[token].lab == lab.LabID() {
+	if s.devices[token].of(v) {
 		delete(s.devices, token)
 	}
 	return nil

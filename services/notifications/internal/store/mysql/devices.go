@@ -27,6 +27,14 @@ func ownerOf(v notification.Viewer) owner {
 	}
 }
 
+// owned selects a token while it is the viewer's.
+const owned = "token = ? AND lab_id = ? AND org_id <=> ? AND lab_user_id <=> ? AND doctor_id <=> ?"
+
+func ownedArgs(v notification.Viewer, token string) []any {
+	o := ownerOf(v)
+	return []any{token, v.Lab.LabID(), o.org, o.labUser, o.doctor}
+}
+
 // Claim implements device.Store.
 func (s *Store) Claim(
 	ctx context.Context,
@@ -115,13 +123,11 @@ func (s *Store) SaveTopics(
 	if err != nil {
 		return mysqldb.Wrap("encode topics", err)
 	}
-	o := ownerOf(v)
 	var moved bool
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		var id int64
-		err := tx.QueryRowContext(ctx, "SELECT id FROM FcmDevices WHERE token = ? AND lab_id = ? AND org_id <=> ? AND lab_user_id <=> ?"+
-			" AND doctor_id <=> ? FOR UPDATE", token, v.Lab.LabID(), o.org, o.labUser, o.doctor).
-			Scan(&id)
+		row := tx.QueryRowContext(ctx, "SELECT id FROM FcmDevices WHERE "+owned+" FOR UPDATE", ownedArgs(v, token)...)
+		err := row.Scan(&id)
 		if moved = errors.Is(err, sql.ErrNoRows); moved {
 			return nil
 		}
@@ -139,11 +145,11 @@ func (s *Store) SaveTopics(
 }
 
 // Find implements device.Store.
-func (s *Store) Find(ctx context.Context, lab authn.LabScope, token string) (l device.Lists, found bool, err error) {
-	l, err = scanLists(
-		s.db.QueryRowContext(ctx, "SELECT topics, pending_topics FROM FcmDevices WHERE token = ? AND lab_id = ?",
-			token, lab.LabID()).Scan,
-	)
+func (s *Store) Find(
+	ctx context.Context, v notification.Viewer, token string,
+) (l device.Lists, found bool, err error) {
+	row := s.db.QueryRowContext(ctx, "SELECT topics, pending_topics FROM FcmDevices WHERE "+owned, ownedArgs(v, token)...)
+	l, err = scanLists(row.Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return device.Lists{}, false, nil
 	}
@@ -151,8 +157,8 @@ func (s *Store) Find(ctx context.Context, lab authn.LabScope, token string) (l d
 }
 
 // Forget implements device.Store.
-func (s *Store) Forget(ctx context.Context, lab authn.LabScope, token string) error {
-	_, err := s.db.ExecContext(ctx, "DELETE FROM FcmDevices WHERE token = ? AND lab_id = ?", token, lab.LabID())
+func (s *Store) Forget(ctx context.Context, v notification.Viewer, token string) error {
+	_, err := s.db.ExecContext(ctx, "DELETE FROM FcmDevices WHERE "+owned, ownedArgs(v, token)...)
 	return mysqldb.Wrap("delete device", err)
 }
 

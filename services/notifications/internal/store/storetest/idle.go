@@ -59,7 +59,7 @@ func idle(t *testing.T, s Store) {
 	}
 	if l, _, err := s.Find(
 		ctx,
-		asha.Lab,
+		asha,
 		"old",
 	); err != nil || len(l.Confirmed) != 0 ||
 		!slices.Equal(l.Pending, []string{"a", "b"}) {
@@ -80,7 +80,7 @@ func idle(t *testing.T, s Store) {
 		!slices.Equal(topics, []string{"a", "b"}) {
 		t.Fatal(done, err, topics)
 	}
-	if _, there, err := s.Find(ctx, asha.Lab, "old"); there || err != nil {
+	if _, there, err := s.Find(ctx, asha, "old"); there || err != nil {
 		t.Fatal("it is there still", err)
 	}
 }

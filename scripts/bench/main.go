@@ -23,6 +23,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/gateway"
 	"github.com/labplatform/labplatform/scripts/bench/internal/labjson"
 	"github.com/labplatform/labplatform/scripts/bench/internal/notifications"
+	"github.com/labplatform/labplatform/scripts/bench/internal/platform"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 	"github.com/labplatform/labplatform/scripts/bench/internal/rerun"
 	"github.com/labplatform/labplatform/scripts/bench/internal/search"
@@ -46,6 +47,7 @@ var benchmarks = []benchmark{
 	{"gateway", gateway.Run},
 	{"labjson", labjson.Run},
 	{"notifications", notifications.Run},
+	{"platform", platform.Run},
 	{"relevance", search.Relevance},
 	{"rerun", rerun.Run},
 	{"search", search.Run},

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -60,22 +59,13 @@ func (b *bench) deliver(
 	}
 	defer os.Remove(path)
 	defer seen.close()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	url, stopReceiver, err := receive(ctx, seen.add)
 	if err != nil {
 		return 0, err
 	}
-	receiver := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		var body struct {
-			N int `json:"n"`
-		}
-		if json.NewDecoder(r.Body).Decode(&body) == nil {
-			seen.add(body.N)
-		}
-	})}
-	go func() { _ = receiver.Serve(listener) }()
-	defer func() { _ = receiver.Close() }()
+	defer stopReceiver()
 	start := time.Now()
-	stop, err := send(ctx, "http://"+listener.Addr().String()+"/", jobs)
+	stop, err := send(ctx, url, jobs)
 	if err != nil {
 		return 0, err
 	}

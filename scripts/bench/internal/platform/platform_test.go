@@ -1,0 +1,36 @@
+package platform
+
+import (
+	"math"
+	"testing"
+)
+
+func TestTheScheduleHasEveryShareSpreadEvenly(t *testing.T) {
+	t.Parallel()
+	got := map[string]int{}
+	order := schedule(mix(true))
+	for _, one := range order {
+		got[one.name]++
+	}
+	for _, one := range mix(true) {
+		if got[one.name] != one.share || one.share == 0 {
+			t.Errorf("%s comes %d times of %d", one.name, got[one.name], one.share)
+		}
+	}
+	for i := range 9 {
+		if i > 0 && order[i].name == order[i-1].name {
+			t.Errorf("%s comes twice in a row", order[i].name)
+		}
+	}
+}
+
+func TestTheSlopeIsThatOfTheLine(t *testing.T) {
+	t.Parallel()
+	s := samples{minutes: []float64{0, 1, 2, 3}, mib: []float64{100, 103, 103, 106}}
+	if got := s.slope(); math.Abs(got-1.8) > 1e-9 {
+		t.Errorf("%v MiB a minute", got)
+	}
+	if none := (&samples{}).slope(); none != 0 {
+		t.Errorf("%v of nothing", none)
+	}
+}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/scripts/bench/internal/load"
-	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
 )
 
 const (
@@ -23,15 +22,7 @@ const (
 
 // fair measures how long the webhooks of a laboratory that sends one a second take while another laboratory floods a
 // slow receiver with more than can be delivered meanwhile.
-func (b *bench) fair(ctx context.Context) error {
-	platform, err := stack.New("TASKQUEUE_OUTBOX_ENABLED=false")
-	if err != nil {
-		return err
-	}
-	defer platform.Remove()
-	if _, err := platform.Up(ctx); err != nil {
-		return err
-	}
+func (b *bench) fair(ctx context.Context, gateway string) error {
 	slow, stopSlow, err := receive(ctx, func(int) { time.Sleep(slowAnswer) })
 	if err != nil {
 		return err
@@ -43,7 +34,7 @@ func (b *bench) fair(ctx context.Context) error {
 		return err
 	}
 	defer stopQuick()
-	stop, err := rest(platform.Endpoints.Gateway)(ctx, slow, floodJobs)
+	stop, err := rest(gateway)(ctx, slow, floodJobs)
 	if err != nil {
 		return err
 	}
@@ -51,7 +42,7 @@ func (b *bench) fair(ctx context.Context) error {
 	time.Sleep(settled)
 	var p95 []float64
 	for round := range b.sizes.rounds {
-		taken, err := a.probe(ctx, platform.Endpoints.Gateway, quick, round*b.sizes.fair, b.sizes.fair)
+		taken, err := a.probe(ctx, gateway, quick, round*b.sizes.fair, b.sizes.fair)
 		if err != nil {
 			return fmt.Errorf("fairness: %w", err)
 		}

@@ -19,9 +19,8 @@ import (
 // senders is how many requests each side sends at once to the one receiver.
 const senders = 64
 
-// webhooks measures deliveries to a receiver on the loopback: ours through the whole service (REST request,
-// guarded sender, fsync at every write), the peer with a handler that posts the same body.
-func (b *bench) webhooks(ctx context.Context) error {
+// service measures what the whole service does with webhooks.
+func (b *bench) service(ctx context.Context) error {
 	platform, err := stack.New("TASKQUEUE_OUTBOX_ENABLED=false", "TASKQUEUE_WEBHOOK_WORKERS="+strconv.Itoa(senders))
 	if err != nil {
 		return err
@@ -30,6 +29,15 @@ func (b *bench) webhooks(ctx context.Context) error {
 	if _, err := platform.Up(ctx); err != nil {
 		return err
 	}
+	if err := b.webhooks(ctx, platform.Endpoints.Gateway); err != nil {
+		return err
+	}
+	return b.fair(ctx, platform.Endpoints.Gateway)
+}
+
+// webhooks measures deliveries to a receiver on the loopback: ours through the whole service (REST request,
+// guarded sender, fsync at every write), the peer with a handler that posts the same body.
+func (b *bench) webhooks(ctx context.Context, gateway string) error {
 	s, err := startServer(ctx, "always")
 	if err != nil {
 		return err
@@ -37,7 +45,7 @@ func (b *bench) webhooks(ctx context.Context) error {
 	defer s.stop()
 	jobs, peerJobs := b.sizes.ours/10, b.sizes.peer/2
 	oursRuns, peerRuns, err := report.Alternate(b.sizes.rounds,
-		func() (float64, error) { return b.deliver(ctx, jobs, rest(platform.Endpoints.Gateway)) },
+		func() (float64, error) { return b.deliver(ctx, jobs, rest(gateway)) },
 		func() (float64, error) { return b.deliver(ctx, peerJobs, b.posting(ctx, s)) })
 	if err != nil {
 		return fmt.Errorf("webhooks: %w", err)

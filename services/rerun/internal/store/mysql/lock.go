@@ -49,7 +49,7 @@ func (l *locked) Report() rerun.Report { return l.report }
 // Parameters returns the enabled formats of the report and of its profile children.
 func (l *locked) Parameters(ctx context.Context) ([]rerun.Parameter, error) {
 	rows, err := l.tx.QueryContext(ctx, "SELECT f.testId_id, f.`index`, f.`order`, f.parameterName FROM ReportFormat f"+
-		" WHERE f.isDisabled = 0 AND f.testId_id IN ("+testsOfReport+") ORDER BY f.`order`, f.`index`, f.id",
+		testsOfReport+" WHERE f.isDisabled = 0 ORDER BY f.`order`, f.`index`, f.id",
 		l.testID, l.billingInfoID, l.scope.LabID())
 	if err != nil {
 		return nil, wrap("read parameters", err)

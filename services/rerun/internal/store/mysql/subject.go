@@ -10,10 +10,11 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// testsOfReport selects the report's test and those of its profile children. Arguments: the report's test id,
-// its billing row (may be NULL) and the laboratory.
-const testsOfReport = "SELECT ? UNION SELECT b.testId_id FROM billingInfo b WHERE b.profileParentId = ? AND" +
-	" b.labId_id = ?"
+// testsOfReport joins the formats f of the report's test and of its profile children. Arguments: the report's test id,
+// its billing row (may be NULL) and the laboratory. As a condition with IN the servers would ask it for each format of
+// all tests.
+const testsOfReport = " JOIN (SELECT ? AS testId UNION SELECT b.testId_id FROM billingInfo b" +
+	" WHERE b.profileParentId = ? AND b.labId_id = ?) tests ON tests.testId = f.testId_id"
 
 // Subject implements autorerun.Subjects.
 func (s *Store) Subject(ctx context.Context, scope authn.LabScope, reportID int64) (autorerun.Subject, error) {
@@ -43,9 +44,9 @@ func (s *Store) formats(
 	ctx context.Context, scope authn.LabScope, testID int64, billingInfoID sql.NullInt64,
 ) ([]autorerun.Format, error) {
 	rows, err := s.db.QueryContext(ctx, "SELECT f.id, f.`index`, f.valueType, f.meta, "+
-		reportformat.RangeColumns+" FROM ReportFormat f"+
+		reportformat.RangeColumns+" FROM ReportFormat f"+testsOfReport+
 		" LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id"+
-		" WHERE f.isDisabled = 0 AND f.meta IS NOT NULL AND f.testId_id IN ("+testsOfReport+") ORDER BY f.id, g.id",
+		" WHERE f.isDisabled = 0 AND f.meta IS NOT NULL ORDER BY f.id, g.id",
 		testID, billingInfoID, scope.LabID())
 	if err != nil {
 		return nil, wrap("read formats", err)

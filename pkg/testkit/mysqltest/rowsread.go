@@ -1,0 +1,38 @@
+package mysqltest
+
+import (
+	"database/sql"
+	"testing"
+)
+
+// RowsRead returns how many rows and index entries the server read during work, whatever the machine: a query that
+// reads a whole table reads more when the table grows. db has one connection afterwards, and work may use no other.
+func RowsRead(t testing.TB, db *sql.DB, work func()) int {
+	t.Helper()
+	db.SetMaxOpenConns(1)
+	before := handlerReads(t, db)
+	work()
+	return handlerReads(t, db) - before
+}
+
+func handlerReads(t testing.TB, db *sql.DB) int {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "SHOW SESSION STATUS LIKE 'Handler_read%'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	sum := 0
+	for rows.Next() {
+		var name string
+		var n int
+		if err := rows.Scan(&name, &n); err != nil {
+			t.Fatal(err)
+		}
+		sum += n
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}

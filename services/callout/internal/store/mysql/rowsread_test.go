@@ -1,0 +1,60 @@
+package mysql_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
+)
+
+// A laboratory has millions of reports, of which a few wait: whoever looks for these, or for those that changed lately,
+// must not read the others. README.md names the indexes that the platform's table needs for it.
+func TestWhatIsLookedForIsFoundAmongManyReports(t *testing.T) {
+	t.Parallel()
+	const others = 3000
+	db, clock := newDatabase(t), storetest.NewClock()
+	s, err := mysql.New(db, clock, storetest.Pace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := mysqltest.Numbers(others)
+	for _, statement := range []string{
+		"INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, updatedOn)" +
+			" SELECT 100000 + seq, 12, 100000 + seq, 501, 66, '2020-01-01' FROM " + numbers,
+		"INSERT INTO CriticalCallout (lab_id, lab_report_id, bill_id, created_on)" +
+			" SELECT 12, 100000 + seq, 100000 + seq, '2020-01-01' FROM " + numbers,
+		"INSERT INTO callout_episode (lab_id, bill_id, lab_report_id, detected_at, closed_at, closed_by)" +
+			" SELECT 12, 100000 + seq, 100000 + seq, 1, 2, 'called' FROM " + numbers,
+		"ANALYZE TABLE labReportRelation", "ANALYZE TABLE CriticalCallout", "ANALYZE TABLE callout_episode",
+	} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, lab, now := t.Context(), storetest.Lab(t, 12), clock.Now()
+	lately, loops := now.Add(-time.Hour), mysql.Reaps{Store: s}
+	for name, work := range map[string]func() error{
+		"the board":     func() error { _, _, err := s.Waiting(ctx, lab, callout.Visibility{}, 501); return err },
+		"the figures":   func() error { _, err := s.Figures(ctx, lab, lately, now, now); return err },
+		"the history":   func() error { _, err := s.Latest(ctx, lab, []int64{7001, 100001}); return err },
+		"the log":       func() error { _, err := s.Logs(ctx, lab, []int64{7001}, 100); return err },
+		"the sweeper":   func() error { _, err := mysql.Sweeps{Store: s}.Unjudged(ctx, lately, now, 100); return err },
+		"orphans":       func() error { _, err := loops.Orphans(ctx, lately, 100); return err },
+		"ghosts":        func() error { _, err := loops.Ghosts(ctx, now, 100); return err },
+		"without clock": func() error { _, err := loops.Unclocked(ctx, 100); return err },
+		"overdue":       func() error { _, err := loops.Overdue(ctx, now, 100); return err },
+		"running":       func() error { _, err := loops.Running(ctx, 0, 100); return err },
+	} {
+		read := mysqltest.RowsRead(t, db, func() {
+			if err := work(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+		if read > others/10 {
+			t.Errorf("%s reads %d rows beside %d of others", name, read, others)
+		}
+	}
+}

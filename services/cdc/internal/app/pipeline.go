@@ -30,7 +30,8 @@ func (b *builder) openDatabase() (err error) {
 	if b.db, err = b.Database(b.cfg.DB); err != nil {
 		return err
 	}
-	if err = b.CheckDatabase("relational_database", b.cfg.DB, "user_meta", "cdc_progress"); err != nil {
+	// Without the version of the schema: the phase is what the service makes of an older one.
+	if err = b.CheckDatabase("relational_database", b.cfg.DB, nil, "user_meta", "cdc_progress"); err != nil {
 		return err
 	}
 	b.phases = phase.New(

@@ -102,7 +102,7 @@ func (b *builder) watchDatabase(db *sql.DB) {
 	b.Every("database probe", databaseEvery, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, firstRead)
 		defer cancel()
-		err := mysql.Ready(ctx, db)
+		err := b.TellOfSchema("database", mysql.Ready(ctx, db))
 		b.metrics.DatabaseUp(err == nil)
 		switch {
 		case err != nil && up:

@@ -24,7 +24,11 @@ type Span struct {
 	Begin, End           uint64 // ns since 1970
 	Attributes, Resource map[string]string
 	Authorization        string
+	Links                []Link
 }
+
+// Link is another span that a span names without being its child.
+type Link struct{ Trace, ID string }
 
 // Service returns the name of the process.
 func (s Span) Service() string { return s.Resource["service.name"] }
@@ -84,6 +88,7 @@ func (c *Collector) Export(
 					Attributes:    attributes(s.GetAttributes()),
 					Resource:      resource,
 					Authorization: authorization,
+					Links:         links(s.GetLinks()),
 				})
 			}
 		}
@@ -96,6 +101,14 @@ func (c *Collector) All() []Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]Span(nil), c.spans...)
+}
+
+func links(list []*otlp.Span_Link) []Link {
+	var out []Link
+	for _, l := range list {
+		out = append(out, Link{hex.EncodeToString(l.GetTraceId()), hex.EncodeToString(l.GetSpanId())})
+	}
+	return out
 }
 
 func attributes(list []*common.KeyValue) map[string]string {

@@ -10,7 +10,7 @@ import (
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
-	"github.com/labplatform/labplatform/scripts/e2e/tracing"
+	"github.com/labplatform/labplatform/scripts/devstack/tracing"
 )
 
 const traceKey = "Bearer traces-of-e2e"

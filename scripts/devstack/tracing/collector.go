@@ -1,5 +1,5 @@
-// Package tracing is a collector of traces for tests: a receiver of OTLP over gRPC on a port of this machine, which
-// keeps the spans it gets and shows them as a tree.
+// Package tracing is a collector of traces for tests and for people who try the platform: a receiver of OTLP over gRPC
+// on a port of this machine, which keeps the spans it gets and shows them as a tree.
 package tracing
 
 import (
@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -38,19 +39,23 @@ type Collector struct {
 	collector.UnimplementedTraceServiceServer
 
 	Address string
+	most    int
 	server  *grpc.Server
 
 	mu    sync.Mutex
 	spans []Span // guarded by mu
 }
 
-// Listen starts a collector.
-func Listen(ctx context.Context) (*Collector, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+// Listen starts a collector that keeps all spans, on a free port.
+func Listen(ctx context.Context) (*Collector, error) { return ListenOn(ctx, "127.0.0.1:0", 0) }
+
+// ListenOn starts a collector on address that keeps the newest spans, at most that many; 0 keeps all.
+func ListenOn(ctx context.Context, address string, most int) (*Collector, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for traces: %w", err)
 	}
-	c := &Collector{Address: listener.Addr().String(), server: grpc.NewServer()}
+	c := &Collector{Address: listener.Addr().String(), most: most, server: grpc.NewServer()}
 	collector.RegisterTraceServiceServer(c.server, c)
 	go func() { _ = c.server.Serve(listener) }() // ends with Close
 	return c, nil
@@ -92,6 +97,9 @@ func (c *Collector) Export(
 				})
 			}
 		}
+	}
+	if c.most > 0 && len(c.spans) > c.most {
+		c.spans = slices.Delete(c.spans, 0, len(c.spans)-c.most)
 	}
 	return &collector.ExportTraceServiceResponse{}, nil
 }

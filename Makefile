@@ -103,14 +103,14 @@ lint: tools ## Run the linters over every module
 	@$(BIN)/golangci-lint run --allow-parallel-runners $(addsuffix /...,$(MODULES))
 
 tidy: ## Tidy every module to a fixpoint
-	@for d in $(MODULES) scripts/charts scripts/tools; do GOWORK=off go -C $$d mod tidy || exit 1; done
+	@for d in $(MODULES) scripts/charts scripts/mongotools scripts/tools; do GOWORK=off go -C $$d mod tidy || exit 1; done
 	@go work sync
 	@for d in $(MODULES); do GOWORK=off go -C $$d mod tidy || exit 1; done
 	@rm -f go.work.sum && go work sync && go list -m all >/dev/null
 
 tidy-check:
 	@echo "check: modules are tidy"
-	@for d in $(MODULES) scripts/charts scripts/tools; do GOWORK=off go -C $$d mod tidy -diff || { echo "run make tidy"; exit 1; }; done
+	@for d in $(MODULES) scripts/charts scripts/mongotools scripts/tools; do GOWORK=off go -C $$d mod tidy -diff || { echo "run make tidy"; exit 1; }; done
 
 # ---- charts -----------------------------------------------------------------------------------------------
 

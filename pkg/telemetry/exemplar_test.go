@@ -17,7 +17,7 @@ func TestAMeasurementShowsItsTraceWhenThatWasSampled(t *testing.T) {
 		ctx := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
 			TraceID: id, SpanID: trace.SpanID{1}, TraceFlags: flags,
 		}))
-		histogram := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "seconds", Buckets: []float64{1}})
+		histogram := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "seconds", Help: "Of a test.", Buckets: []float64{1}})
 		telemetry.Observe(ctx, histogram, 0.5)
 		var out dto.Metric
 		if err := histogram.Write(&out); err != nil {

@@ -102,7 +102,8 @@ func rows(spans []tracing.Span) []row {
 }
 
 var page = template.Must(template.New("page").Parse(`<!doctype html><html lang="en"><meta charset="utf-8"><title>Traces</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;margin:2rem;color-scheme:light dark}td,th{padding:.2rem 1rem .2rem 0;text-align:left}
+<style>body{font:16px/1.5 system-ui,sans-serif;margin:2rem;color-scheme:light dark}
+td,th{padding:.2rem 1rem .2rem 0;text-align:left}
 pre{font-size:.9rem;overflow-x:auto}</style>
 {{if .Tree}}<h1>A trace</h1><p><a href="/">All traces</a>{{range .More}} · <a href="/{{.}}">what led to it</a>{{end}}</p><pre>{{.Tree}}</pre>
 {{else}}<h1>The last traces</h1><p>Services send theirs every few seconds: <a href="/">look again</a>.</p>

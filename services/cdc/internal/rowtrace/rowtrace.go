@@ -4,8 +4,8 @@
 // applies it.
 //
 // A change of a source row and the row of user_meta that follows from it are two traces: the commit of the second has
-// a link to the batch that made it. Both end in the same eight bytes, made of the patient, by which the sampler decides:
-// of a patient all changes are traced, on both ways, or none.
+// a link to the batch that made it. Both end in the same eight bytes, made of the patient, by which the sampler
+// decides: of a patient all changes are traced, on both ways, or none.
 package rowtrace
 
 import (

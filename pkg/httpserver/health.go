@@ -133,7 +133,7 @@ func (h *Health) Reasons() []string {
 	return reasons
 }
 
-// Note has /health show text about a dependency that is up; "" takes it away. A new text is logged.
+// Note has /health show text about a dependency with which the process goes on; "" takes it away. A new text is logged.
 func (h *Health) Note(name, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -141,7 +141,7 @@ func (h *Health) Note(name, text string) {
 		return
 	}
 	if h.notes[name] = text; text != "" {
-		h.log.Warn("a dependency works and should be looked at", "dependency", name, "note", text)
+		h.log.Warn("a dependency should be looked at", "dependency", name, "note", text)
 	}
 }
 

@@ -18,8 +18,17 @@ type committed struct {
 }
 
 // read returns false for what has no trace: heartbeats, snapshots, whose rows were committed at another time, and what
-// cannot be read.
-func read(r change.Record) (committed, bool) {
+// cannot be read. Nothing that a record holds may end the process that only wanted to follow it.
+func read(r change.Record) (c committed, ok bool) {
+	defer func() {
+		if recover() != nil {
+			c, ok = committed{}, false
+		}
+	}()
+	return identify(r)
+}
+
+func identify(r change.Record) (committed, bool) {
 	table := r.Table()
 	switch table {
 	case change.UserDetails, change.Billing, change.LabReportRelation, change.UserMeta:

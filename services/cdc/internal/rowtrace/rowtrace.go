@@ -97,7 +97,8 @@ func (t *Tracer) commits(ctx context.Context, records []change.Record) []trace.S
 	return commits
 }
 
-// commit makes the span from a transaction to its record's way into the broker. MariaDB tells whole seconds.
+// commit makes the span from a transaction to its record's way into the broker. MariaDB tells whole seconds. A record
+// that comes again makes it again, with the same ids.
 func (t *Tracer) commit(ctx context.Context, r change.Record, c committed) {
 	begin := time.UnixMilli(c.source.TsMs)
 	if r.Timestamp.Before(begin) {

@@ -10,8 +10,18 @@ import (
 
 const root = "../../.."
 
-// release returns the commit of the last tag, without one that of the file previous.
+// release returns the commit of the release before. A clone that lacks it skips the test.
 func release(t *testing.T) string {
+	t.Helper()
+	commit := named(t)
+	if err := exec.CommandContext(t.Context(), "git", "-C", root, "cat-file", "-e", commit+"^{commit}").Run(); err != nil {
+		t.Skipf("this clone is shallow: it lacks %s, the release before", commit)
+	}
+	return commit
+}
+
+// named returns the last tag, without one the commit of the file previous.
+func named(t *testing.T) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "git", "-C", root, "describe", "--tags", "--abbrev=0", "HEAD^").Output()
 	if tag := strings.TrimSpace(string(out)); err == nil && tag != "" {
@@ -31,16 +41,8 @@ func release(t *testing.T) string {
 }
 
 // buildPrevious builds the programs of the release before, from a checkout of its own, and returns their folder.
-func buildPrevious(t *testing.T, services []string) string {
+func buildPrevious(t *testing.T, commit string, services []string) string {
 	t.Helper()
-	commit := release(t)
-	git := func(args ...string) (string, error) {
-		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", root}, args...)...).CombinedOutput()
-		return string(out), err
-	}
-	if _, err := git("cat-file", "-e", commit+"^{commit}"); err != nil {
-		t.Skipf("this clone is shallow: it lacks %s, the release before", commit)
-	}
 	source, programs := filepath.Join(t.TempDir(), "source"), t.TempDir()
 	archive := exec.CommandContext(t.Context(), "bash", "-c", `mkdir "$3" && git -C "$1" archive "$2" | tar -x -C "$3"`, "checkout", root, commit, source)
 	if out, err := archive.CombinedOutput(); err != nil {

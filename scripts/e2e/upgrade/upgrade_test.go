@@ -23,9 +23,10 @@ import (
 )
 
 func TestUpgrade(t *testing.T) {
+	commit := release(t)
 	p := demolab.Start(t)
 	services := p.Services()
-	programs := buildPrevious(t, services)
+	programs := buildPrevious(t, commit, services)
 	t.Run("the programs of the release before answer on this schema", func(t *testing.T) { previousOnPresent(t, p, programs, services) })
 	t.Run("the programs of this release say what an older schema needs", func(t *testing.T) { presentOnPrevious(t, p, programs) })
 }

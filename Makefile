@@ -21,8 +21,8 @@ devstack:
 	@echo "building devstack (the first time on a machine this takes a few minutes)"
 	@go build -o $(BIN)/devstack ./scripts/devstack
 
-run: devstack ## Start everything here with demo data; Ctrl-C stops it
-	@exec $(BIN)/devstack run
+run: devstack ## Start everything here with demo data; Ctrl-C stops it. TRACES=1: with a page that shows traces
+	@exec env $(if $(TRACES),LAB_TRACES=on) $(BIN)/devstack run
 
 stack-up: devstack ## The same in the background
 	@$(BIN)/devstack up
@@ -103,14 +103,14 @@ lint: tools ## Run the linters over every module
 	@$(BIN)/golangci-lint run --allow-parallel-runners $(addsuffix /...,$(MODULES))
 
 tidy: ## Tidy every module to a fixpoint
-	@for d in $(MODULES) scripts/charts scripts/tools; do GOWORK=off go -C $$d mod tidy || exit 1; done
+	@for d in $(MODULES) scripts/charts scripts/images scripts/mongotools scripts/tools; do GOWORK=off go -C $$d mod tidy || exit 1; done
 	@go work sync
 	@for d in $(MODULES); do GOWORK=off go -C $$d mod tidy || exit 1; done
 	@rm -f go.work.sum && go work sync && go list -m all >/dev/null
 
 tidy-check:
 	@echo "check: modules are tidy"
-	@for d in $(MODULES) scripts/charts scripts/tools; do GOWORK=off go -C $$d mod tidy -diff || { echo "run make tidy"; exit 1; }; done
+	@for d in $(MODULES) scripts/charts scripts/images scripts/mongotools scripts/tools; do GOWORK=off go -C $$d mod tidy -diff || { echo "run make tidy"; exit 1; }; done
 
 # ---- charts -----------------------------------------------------------------------------------------------
 
@@ -133,6 +133,26 @@ charts-update: binaries ## Write the charts' schemas and rendered manifests anew
 
 dashboards: ## Write the Grafana dashboards of charts/lab anew
 	@GOWORK=off go -C scripts/dashboards run . ../../charts/lab/files/dashboards
+
+# ---- images -----------------------------------------------------------------------------------------------
+
+# make images REGISTRY=ghcr.io/labplatform VERSION=1.2.0 pushes an image and its bill of materials for each deployable.
+VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
+DEPLOYABLES = ./gateway/cmd/gateway $(foreach s,$(filter-out gateway,$(SERVICES)),./services/$(s)/cmd/$(s))
+
+$(BIN)/ko: scripts/images/go.mod
+	@echo "building the builder of images (the first time on a machine this takes some minutes)"
+	@mkdir -p $(BIN)
+	@GOWORK=off GOBIN=$(BIN) go -C scripts/images install -ldflags='-s -w' github.com/google/ko
+	@touch $@
+
+.PHONY: images images-test
+images: $(BIN)/ko ## Build and push an image of every deployable: make images REGISTRY=ghcr.io/labplatform
+	@test -n "$(REGISTRY)" || { echo "say where to push: make images REGISTRY=ghcr.io/labplatform"; exit 1; }
+	@KO_DOCKER_REPO="$(REGISTRY)" VERSION="$(VERSION)" $(BIN)/ko build --base-import-paths --sbom=spdx --tags="$(VERSION)" $(DEPLOYABLES)
+
+images-test: $(BIN)/ko ## Build every image for a registry of the test: contents, size, two builds one digest
+	@GOWORK=off go -C scripts/images test -count=1 -v ./...
 
 # ---- tests ------------------------------------------------------------------------------------------------
 

@@ -26,17 +26,18 @@ type Validator interface {
 // must let something through.
 func Load(prefix string, dst any, environ []string) error {
 	root := reflect.Indirect(reflect.ValueOf(dst))
-	values, err := resolve(settings(root, prefix), environ)
-	if err != nil {
-		return fmt.Errorf("read settings:\n%w", err)
+	values, problems := resolve(settings(root, prefix), environ)
+	if problems != nil {
+		problems = fmt.Errorf("read settings:\n%w", problems)
 	}
 	if err := env.ParseWithOptions(dst, env.Options{Prefix: prefix, Environment: values}); err != nil {
-		return fmt.Errorf("read settings: %w", err)
+		return errors.Join(problems, fmt.Errorf("read settings: %w", err))
 	}
 	if err := validate(root); err != nil {
-		return fmt.Errorf("check settings (named here without their prefix %s): %w", prefix, err)
+		problems = errors.Join(problems,
+			fmt.Errorf("check settings (named here without their prefix %s): %w", prefix, err))
 	}
-	return nil
+	return problems
 }
 
 // setting is one variable: the name that people set, and the name that the env library reads.

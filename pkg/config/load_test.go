@@ -88,6 +88,10 @@ func TestEveryValueThatDoesNotFitIsNamed(t *testing.T) {
 	if err == nil || strings.Count(err.Error(), "\nX_") != 3 {
 		t.Errorf("not every problem a line: %v", err)
 	}
+	err = config.Load("RERUN_", &settings{}, []string{"RERUN_PORT=70000", "RERUN_DB_HOST=nowhere"})
+	if err == nil || !strings.Contains(err.Error(), "RERUN_PORT is 70000") || !strings.Contains(err.Error(), "HOST cannot be nowhere") {
+		t.Errorf("a value that does not fit hides what does not go together: %v", err)
+	}
 	got := limits{}
 	if err := config.Load("X_", &got, []string{"X_WORKERS=", "X_SHARE=1", "X_PATIENCE=100ms", "X_LEVEL=DEBUG"}); err != nil ||
 		got.Workers != 4 || got.Share != 1 || got.Level != slog.LevelDebug {

@@ -38,7 +38,7 @@ func resolve(all []setting, environ []string) (map[string]string, error) {
 		if err != nil && !seen[s.key] {
 			problems = append(problems, err)
 		}
-		if seen[s.key] = true; ok {
+		if seen[s.key] = true; ok && err == nil { // a value that does not fit is the default, so that the rest is checked too
 			values[s.prefixed] = value
 		}
 	}

@@ -190,8 +190,8 @@ func (e *Edge) finish(listener string, c *call, r *http.Request, start time.Time
 	span.SetName(methodLabel(r.Method) + " " + route)
 	span.SetAttributes(semconv.HTTPRoute(route))
 	elapsed := time.Since(start)
-	e.duration.WithLabelValues(listener, route, methodLabel(r.Method), strconv.Itoa(c.status/100)+"xx").
-		Observe(elapsed.Seconds())
+	telemetry.Observe(r.Context(), e.duration.WithLabelValues(listener, route, methodLabel(r.Method),
+		strconv.Itoa(c.status/100)+"xx"), elapsed.Seconds())
 	if c.status >= http.StatusInternalServerError && c.status != http.StatusNotImplemented {
 		e.log.ErrorContext(r.Context(), "request failed", "listener", listener, "route", route, "method", r.Method,
 			"status", c.status, "ms", elapsed.Milliseconds(), "request_id", r.Header.Get(requestID))

@@ -106,7 +106,7 @@ type Call struct {
 // ignores the answer. An answer that is not 2xx is an *Error; every other error is one of transport, after which
 // nobody knows whether the request was carried out.
 func (c *Client) Do(ctx context.Context, call Call, out any) error {
-	if c.tracing != nil {
+	if c.tracing != nil && trace.SpanContextFromContext(ctx).IsValid() { // calls of loops belong to no request
 		ctx = c.tracing.Start(ctx, call.Name)
 		defer c.tracing.Close(ctx)
 	}

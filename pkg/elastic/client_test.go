@@ -203,20 +203,25 @@ func TestSpansHoldNoBodiesUnlessAsked(t *testing.T) {
 		t.Run(fmt.Sprint(capture), func(t *testing.T) {
 			t.Parallel()
 			recorder := tracetest.NewSpanRecorder()
-			deps := elastic.Deps{Tracers: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)), CaptureSearches: capture}
+			provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
+			deps := elastic.Deps{Tracers: provider, CaptureSearches: capture}
 			client := open(t, deps, func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(http.StatusBadRequest)
 				fmt.Fprint(w, `{"error":{"type":"parsing_exception","reason":"canary-reason"}}`)
 			})
+			ctx, root := provider.Tracer("test").Start(t.Context(), "request")
+			_ = client.Do(t.Context(), elastic.Call{Name: "of a loop", Method: http.MethodGet, Path: "/x"}, nil)
 			for _, name := range []string{"search", "bulk"} {
-				_ = client.Do(t.Context(), elastic.Call{Name: name, Method: http.MethodPost, Path: "/x", Body: []byte("canary-" + name)}, nil)
+				_ = client.Do(ctx, elastic.Call{Name: name, Method: http.MethodPost, Path: "/x", Body: []byte("canary-" + name)}, nil)
 			}
+			ended := recorder.Ended()
+			root.End()
 			all := ""
-			for _, span := range recorder.Ended() {
+			for _, span := range ended {
 				all += fmt.Sprint(span.Name(), span.Attributes(), span.Events(), span.Status())
 			}
-			if len(recorder.Ended()) != 2 || strings.Contains(all, "canary-reason") || strings.Contains(all, "canary-bulk") {
-				t.Errorf("%d spans: %s", len(recorder.Ended()), all)
+			if len(ended) != 2 || strings.Contains(all, "canary-reason") || strings.Contains(all, "canary-bulk") {
+				t.Errorf("%d spans: %s", len(ended), all)
 			}
 			if strings.Contains(all, "canary-search") != capture {
 				t.Errorf("capture %v, spans: %s", capture, all)

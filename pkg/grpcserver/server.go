@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -104,7 +105,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 		),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minClientPing, PermitWithoutStream: true}),
 		grpc.ChainUnaryInterceptor(
-			m.calls.UnaryServerInterceptor(),
+			m.calls.UnaryServerInterceptor(grpcprom.WithExemplarFromContext(telemetry.Exemplar)),
 			i.finishUnary,
 			i.recoverUnary,
 			i.deadlineUnary,
@@ -112,7 +113,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 			i.authenticateUnary,
 		),
 		grpc.ChainStreamInterceptor(
-			m.calls.StreamServerInterceptor(),
+			m.calls.StreamServerInterceptor(grpcprom.WithExemplarFromContext(telemetry.Exemplar)),
 			i.finishStream,
 			i.recoverStream,
 			i.limitStream,

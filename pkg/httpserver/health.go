@@ -2,7 +2,9 @@ package httpserver
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,17 +31,26 @@ type Health struct {
 	draining atomic.Bool
 
 	mu     sync.RWMutex
-	states []state // guarded by mu, parallel to checks
+	states []state           // guarded by mu, parallel to checks
+	notes  map[string]string // guarded by mu
 }
 
 type state struct {
 	up       bool
 	failures int
+	reason   string // of the last failure; "" when its words may hold anything
+}
+
+// Reason is an error whose words are safe to show to whoever may look at /health: they hold nothing of a request, a row
+// or a secret.
+type Reason interface {
+	error
+	Reason() string
 }
 
 // NewHealth returns a health that is not ready until each check succeeded once.
 func NewHealth(log *slog.Logger, checks ...Check) *Health {
-	return &Health{checks: checks, log: log, states: make([]state, len(checks))}
+	return &Health{checks: checks, log: log, states: make([]state, len(checks)), notes: map[string]string{}}
 }
 
 // Add adds a check; before Run.
@@ -86,8 +97,8 @@ func (h *Health) record(ctx context.Context, i int, err error) {
 	was := s.up
 	if err == nil {
 		*s = state{up: true}
-	} else if s.failures++; s.failures >= downAfter {
-		s.up = false
+	} else {
+		s.fail(err)
 	}
 	switch {
 	case was && !s.up:
@@ -97,6 +108,55 @@ func (h *Health) record(ctx context.Context, i int, err error) {
 	case !was && s.failures == 1:
 		h.log.Warn("dependency does not answer yet", "dependency", h.checks[i].Name, "error", err.Error())
 	}
+}
+
+func (s *state) fail(err error) {
+	if s.failures++; s.failures >= downAfter {
+		s.up = false
+	}
+	var reason Reason
+	if s.reason = ""; errors.As(err, &reason) {
+		s.reason = reason.Reason()
+	}
+}
+
+// Reasons says why dependencies are down, where that is known in words of our own.
+func (h *Health) Reasons() []string {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	var reasons []string
+	for i, s := range h.states {
+		if !s.up && s.reason != "" {
+			reasons = append(reasons, h.checks[i].Name+": "+s.reason)
+		}
+	}
+	return reasons
+}
+
+// Note has /health show text about a dependency with which the process goes on; "" takes it away. A new text is logged.
+func (h *Health) Note(name, text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.notes[name] == text {
+		return
+	}
+	if h.notes[name] = text; text != "" {
+		h.log.Warn("a dependency should be looked at", "dependency", name, "note", text)
+	}
+}
+
+// Notes returns what was noted.
+func (h *Health) Notes() []string {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	var notes []string
+	for name, text := range h.notes {
+		if text != "" {
+			notes = append(notes, name+": "+text)
+		}
+	}
+	slices.Sort(notes)
+	return notes
 }
 
 // Dependencies returns "up" or "down" for each check.

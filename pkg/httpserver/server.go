@@ -32,7 +32,7 @@ func Admin(cfg Config, health *Health, registry *prometheus.Registry) *http.Serv
 		writeJSON(w, http.StatusOK, map[string]any{"status": "alive"})
 	})
 	mux.HandleFunc("GET /health/ready", func(w http.ResponseWriter, _ *http.Request) {
-		body := map[string]any{"status": "ready", "dependencies": health.Dependencies()}
+		body := health.body("ready")
 		if health.Ready() {
 			writeJSON(w, http.StatusOK, body)
 			return
@@ -41,15 +41,32 @@ func Admin(cfg Config, health *Health, registry *prometheus.Registry) *http.Serv
 		writeJSON(w, http.StatusServiceUnavailable, body)
 	})
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
-		body := map[string]any{"status": "healthy", "dependencies": health.Dependencies()}
+		body := health.body("healthy")
 		if !health.Healthy() {
 			body["status"] = "degraded"
 		}
 		writeJSON(w, http.StatusOK, body)
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))
+	mux.Handle("GET /metrics", Metrics(registry))
 	cfg.Profiles(mux)
 	return mux
+}
+
+// body is what the health paths show. Reasons and notes are there when there are any.
+func (h *Health) body(status string) map[string]any {
+	body := map[string]any{"status": status, "dependencies": h.Dependencies()}
+	if reasons := h.Reasons(); len(reasons) > 0 {
+		body["reasons"] = reasons
+	}
+	if notes := h.Notes(); len(notes) > 0 {
+		body["notes"] = notes
+	}
+	return body
+}
+
+// Metrics shows the metrics of registry, with exemplars to scrapers that ask for OpenMetrics, as Prometheus does.
+func Metrics(registry *prometheus.Registry) http.Handler {
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry, EnableOpenMetrics: true})
 }
 
 // Profiles adds /debug/pprof/ to mux when the flag asks for it.

@@ -16,11 +16,12 @@ const probeTimeout = 2 * time.Second
 type Probe struct {
 	db     *sql.DB
 	tables []string
+	schema Schema
 }
 
-// NewProbe returns a probe of the database that cfg names and of its tables, the service's own. Like Open it does not
-// connect. The caller closes it.
-func NewProbe(cfg Config, tables ...string) (*Probe, error) {
+// NewProbe returns a probe of the database that cfg names, of the version of schema, if that has files, and of tables.
+// Like Open it does not connect. The caller closes it.
+func NewProbe(cfg Config, schema Schema, tables ...string) (*Probe, error) {
 	connector, err := cfg.connector()
 	if err != nil {
 		return nil, err
@@ -28,13 +29,14 @@ func NewProbe(cfg Config, tables ...string) (*Probe, error) {
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(1)
 	db.SetMaxIdleConns(1)
-	return &Probe{db, tables}, nil
+	return &Probe{db, tables, schema}, nil
 }
 
 // errNoAnswer has no cause: a server that takes a connection and then says nothing gives none.
 var errNoAnswer = errors.New("the database did not answer in time")
 
-// Ready returns nil when the database answers within two seconds and has the tables.
+// Ready returns nil when the database answers within two seconds and has the tables. A *SchemaError that is Newer tells
+// of a database with which the service works.
 func (p *Probe) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, probeTimeout, errNoAnswer)
 	defer cancel()
@@ -46,7 +48,10 @@ func (p *Probe) Ready(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	if p.schema.Files == nil {
+		return nil
+	}
+	return p.schema.Check(ctx, p.db)
 }
 
 func (p *Probe) has(ctx context.Context, table string) error {
@@ -56,7 +61,8 @@ func (p *Probe) has(ctx context.Context, table string) error {
 	case err == nil || errors.Is(err, sql.ErrNoRows):
 		return nil
 	case IsNoTable(err):
-		return fmt.Errorf("table %s is missing: check DB_DATABASE, then run the service's verb migrate", table)
+		return &SchemaError{words: fmt.Sprintf(
+			"table %s is missing: check DB_DATABASE, then run the service's verb migrate", table)}
 	default:
 		return fmt.Errorf("database: %w", errors.Join(err, context.Cause(ctx)))
 	}

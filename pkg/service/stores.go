@@ -29,21 +29,36 @@ func (s *Service) Database(cfg mysqldb.Config) (*sql.DB, error) {
 }
 
 // CheckDatabase says that no call can be answered without the database: the process is not ready while it is away,
-// asked on a connection of its own, or lacks one of the tables; and no more calls are worked on at once than its pool
-// can serve before their deadline. It comes before GRPC.
-func (s *Service) CheckDatabase(name string, cfg mysqldb.Config, tables ...string) error {
+// asked on a connection of its own, lacks one of the tables, or has a schema older than migrations, the service's own;
+// nil for a service without any. And no more calls are worked on at once than its pool can serve before their deadline.
+// It comes before GRPC.
+func (s *Service) CheckDatabase(name string, cfg mysqldb.Config, migrations fs.FS, tables ...string) error {
 	if s.server != nil {
 		return errors.New("CheckDatabase must come before GRPC: it limits the server")
 	}
 	grpc := &s.process.Config.GRPC
 	grpc.MaxInFlight = min(grpc.MaxInFlight, cfg.MostInFlight())
-	probe, err := mysqldb.NewProbe(cfg, tables...)
+	probe, err := mysqldb.NewProbe(cfg, mysqldb.Schema{Service: s.process.Name, Files: migrations}, tables...)
 	if err != nil {
 		return fmt.Errorf("open database probe: %w", err)
 	}
 	s.Close(name+" probe", func(context.Context) error { return probe.Close() })
-	s.Check(name, probe.Ready)
+	s.Check(name, func(ctx context.Context) error { return s.TellOfSchema(name, probe.Ready(ctx)) })
 	return nil
+}
+
+// TellOfSchema makes /health show what a check of the database called name found about its schema, and returns err
+// unless the service can work with that schema.
+func (s *Service) TellOfSchema(name string, err error) error {
+	var differs *mysqldb.SchemaError
+	if errors.As(err, &differs) && differs.Newer {
+		s.Health.Note(name, differs.Reason())
+		return nil
+	}
+	if err == nil {
+		s.Health.Note(name, "")
+	}
+	return err
 }
 
 // AfterCommit makes the queue of work that follows commits. tasks are the names of the work, for the metrics.

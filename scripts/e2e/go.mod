@@ -15,7 +15,6 @@ require (
 	github.com/labplatform/labplatform/scripts/devstack v0.0.0
 	github.com/labplatform/labplatform/services/cdc v0.0.0
 	go.opentelemetry.io/proto/otlp v1.11.0
-	google.golang.org/grpc v1.84.0
 )
 
 require (
@@ -101,6 +100,7 @@ require (
 	google.golang.org/api v0.297.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20261019180522-ce908d29299b // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b // indirect
+	google.golang.org/grpc v1.84.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -22,63 +20,106 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// perSecond is the load of a rolling restart.
-const perSecond = 100
+// perSecond is the load of a rolling restart, for each service.
+const perSecond = 30
 
-// TestRerunRestartsOneReplicaAfterTheOtherWithoutLosingARequest does what a Deployment does at an upgrade: of two
-// replicas behind one address, one after the other gets SIGTERM and is replaced, while a gateway asks all the time.
-func TestRerunRestartsOneReplicaAfterTheOtherWithoutLosingARequest(t *testing.T) {
-	const id = 97021
-	newReport(t, id)
-	replicas := &balancer{}
-	replicas.set(startReplica(t), startReplica(t))
-	gateway := startProgram(t, "gateway", map[string]string{"GATEWAY_RERUN_ADDR": replicas.listen(t), "GATEWAY_PORT": freePort(t),
-		"GATEWAY_INTERNAL_PORT": freePort(t), "GATEWAY_ADMIN_PORT": freePort(t)})
+// deployment is a service with two replicas behind one address.
+type deployment struct {
+	service, prefix    string // of its program and of its variables
+	address            string // the gateway's variable for it
+	method, path, body string // of a request that changes nothing
+	replicas           balancer
+	endLoad            func() (asked int, failures []string)
+}
+
+func deployments(t *testing.T) []*deployment {
+	t.Helper()
+	const report = 97021
+	newReport(t, report)
+	job := jobOf(t, labSession, "/queue/", `[{"task":1,"task_type":4,"data":{"contact":9876543210,"countryCode":91,"message":"rolling"}}]`)
+	get := func(service, prefix, path string) *deployment {
+		return &deployment{service: service, prefix: prefix, address: "GATEWAY_" + prefix + "_ADDR", method: "GET", path: path}
+	}
+	return []*deployment{
+		get("rerun", "RERUN", fmt.Sprintf("/api-v3/sample-rerun/%d", report)),
+		get("billsplit", "BILL_SPLIT", "/api-v3/finance/bill/split/9011/family"),
+		get("callout", "CALLOUT", "/operation/critical-callout/open"),
+		get("cellcounter", "CELL_COUNTER", "/api-v3/cell-counter-mappings/cells"),
+		get("externaledit", "EXTERNAL_EDIT", fmt.Sprintf("/api-v3/report/external-edit/%d/revisions", report)),
+		get("notifications", "NOTIFICATIONS", "/api-v3/notifications/all"),
+		{service: "taskqueue", prefix: "TASKQUEUE", address: "GATEWAY_TASKQUEUE_ADDR", method: "POST", path: "/jobInfo/",
+			body: fmt.Sprintf(`{"id":%q}`, job)},
+	}
+}
+
+// TestEveryServiceRestartsOneReplicaAfterTheOtherWithoutLosingARequest does to all services at once what a Deployment
+// does at an upgrade: of two replicas behind one address, one after the other gets SIGTERM and is replaced, while a
+// gateway asks all the time.
+func TestEveryServiceRestartsOneReplicaAfterTheOtherWithoutLosingARequest(t *testing.T) {
+	all := deployments(t)
+	ports := map[string]string{"GATEWAY_PORT": freePort(t), "GATEWAY_INTERNAL_PORT": freePort(t), "GATEWAY_ADMIN_PORT": freePort(t)}
+	for _, d := range all {
+		d.replicas.set(d.start(t), d.start(t))
+		ports[d.address] = d.replicas.listen(t)
+	}
+	gateway := startProgram(t, "gateway", "GATEWAY", ports)
 	base := "http://127.0.0.1:" + gateway.env["GATEWAY_PORT"]
-	path := fmt.Sprintf("/api-v3/sample-rerun/%d", id)
-	await.Nil(t, "the gateway's first answer", func() error {
-		got, err := send(t.Context(), base, labSession, "GET", path, "")
-		if err == nil && got.status != http.StatusOK {
-			err = errors.New(got.body)
-		}
-		return err
-	})
-
-	end := keepUp(t, base, path)
+	for _, d := range all {
+		await.Nil(t, "the first answer of "+d.service, func() error { return d.ask(t.Context(), base) })
+		d.endLoad = keepUp(t, func(ctx context.Context) error { return d.ask(ctx, base) })
+	}
 	for i := range 2 {
-		old := replicas.at(i)
-		if err := old.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
+		for _, d := range all {
+			if err := d.replicas.at(i).cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if err := old.cmd.Wait(); err != nil {
-			t.Errorf("replica %d ended with %v", i, err)
+		for _, d := range all {
+			if err := d.replicas.at(i).cmd.Wait(); err != nil {
+				t.Errorf("%s: replica %d ended with %v", d.service, i, err)
+			}
+			d.replicas.replace(i, d.start(t))
 		}
-		replicas.replace(i, startReplica(t))
+		for _, d := range all {
+			await.True(t, "the new replica of "+d.service, d.replicas.at(i).ready)
+		}
 	}
-	asked, failures := end()
-	t.Logf("%d requests during two restarts, %d failures", asked, len(failures))
-	if len(failures) > 0 || asked < perSecond {
-		t.Errorf("of %d requests %d failed, the first with %s", asked, len(failures), append(failures, "-")[0])
+	for _, d := range all {
+		asked, failures := d.endLoad()
+		t.Logf("%-14s %d requests during two restarts, %d failures", d.service, asked, len(failures))
+		if len(failures) > 0 || asked < perSecond {
+			t.Errorf("%s: of %d requests %d failed, the first with %s", d.service, asked, len(failures), append(failures, "-")[0])
+		}
 	}
+}
+
+// ask returns nil for an answer 200, and for one that the service gives a user who asks too often: it was not lost.
+func (d *deployment) ask(ctx context.Context, base string) error {
+	got, err := send(ctx, base, labSession, d.method, d.path, d.body)
+	if err == nil && got.status != http.StatusOK && got.status != http.StatusTooManyRequests {
+		err = fmt.Errorf("%d %s", got.status, got.body)
+	}
+	return err
+}
+
+// start starts a replica and does not wait for it.
+func (d *deployment) start(t *testing.T) *program {
+	t.Helper()
+	return startProgram(t, d.service, d.prefix, map[string]string{d.prefix + "_GRPC_PORT": freePort(t),
+		d.prefix + "_ADMIN_PORT": freePort(t), d.prefix + "_DRAIN_DELAY_SECONDS": "1"})
 }
 
 // program is a process with the settings of the stack's own, but for its ports.
 type program struct {
-	cmd *exec.Cmd
-	env map[string]string
+	prefix string
+	cmd    *exec.Cmd
+	env    map[string]string
 }
 
-func startReplica(t *testing.T) *program {
-	t.Helper()
-	p := startProgram(t, "rerun", map[string]string{"RERUN_GRPC_PORT": freePort(t), "RERUN_ADMIN_PORT": freePort(t), "RERUN_DRAIN_DELAY_SECONDS": "1"})
-	await.True(t, "a replica is ready", p.ready)
-	return p
-}
-
-func startProgram(t *testing.T, name string, change map[string]string) *program {
+func startProgram(t *testing.T, name, prefix string, change map[string]string) *program {
 	t.Helper()
 	argv := stack.Endpoints.Commands[name]
-	p := &program{cmd: exec.Command(argv[0], argv[1:]...), env: change}
+	p := &program{prefix: prefix, cmd: exec.Command(argv[0], argv[1:]...), env: change}
 	for key, value := range stack.Endpoints.Environ[name] {
 		if _, changed := change[key]; !changed {
 			p.cmd.Env = append(p.cmd.Env, key+"="+value)
@@ -103,9 +144,12 @@ func startProgram(t *testing.T, name string, change map[string]string) *program 
 	return p
 }
 
+// probes are no requests of the API.
+var probes = &http.Client{Timeout: time.Second}
+
 // ready asks as a kubelet does.
 func (p *program) ready() bool {
-	response, err := http.Get("http://127.0.0.1:" + p.env["RERUN_ADMIN_PORT"] + "/health/ready")
+	response, err := probes.Get("http://127.0.0.1:" + p.env[p.prefix+"_ADMIN_PORT"] + "/health/ready")
 	if err != nil {
 		return false
 	}
@@ -174,7 +218,7 @@ func (b *balancer) forward(conn net.Conn) {
 		if !p.ready() {
 			continue
 		}
-		replica, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", "127.0.0.1:"+p.env["RERUN_GRPC_PORT"])
+		replica, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", "127.0.0.1:"+p.env[p.prefix+"_GRPC_PORT"])
 		if err != nil {
 			continue
 		}
@@ -186,7 +230,7 @@ func (b *balancer) forward(conn net.Conn) {
 }
 
 // keepUp asks at the rate of the load until end is called.
-func keepUp(t *testing.T, base, path string) (end func() (asked int, failures []string)) {
+func keepUp(t *testing.T, ask func(context.Context) error) (end func() (asked int, failures []string)) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	var asked atomic.Int32
@@ -204,13 +248,11 @@ func keepUp(t *testing.T, base, path string) (end func() (asked int, failures []
 			}
 			all.Go(func() {
 				asked.Add(1)
-				got, err := send(context.WithoutCancel(ctx), base, labSession, "GET", path, "")
-				if err == nil && got.status == http.StatusOK {
-					return
+				if err := ask(context.WithoutCancel(ctx)); err != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					failures = append(failures, err.Error())
 				}
-				mu.Lock()
-				defer mu.Unlock()
-				failures = append(failures, strings.TrimSpace(fmt.Sprint(got.status, " ", got.body, " ", err)))
 			})
 		}
 	})

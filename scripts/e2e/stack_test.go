@@ -14,8 +14,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/certificates"
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
+	"github.com/labplatform/labplatform/scripts/devstack/tracing"
 	"github.com/labplatform/labplatform/scripts/e2e/conformance"
-	"github.com/labplatform/labplatform/scripts/e2e/tracing"
 )
 
 const (

@@ -1,15 +1,16 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
-	"github.com/labplatform/labplatform/scripts/e2e/tracing"
+	"github.com/labplatform/labplatform/scripts/devstack/tracing"
 )
 
 const traceKey = "Bearer traces-of-e2e"
@@ -26,7 +27,8 @@ func traceEnvironment() []string {
 		environment = append(environment, prefix+"_OPENTELEMETRY_ENDPOINT="+traces.Address,
 			prefix+"_OPENTELEMETRY_API_KEY="+traceKey, prefix+"_ERROR_REPORTING_SAMPLE_RATE=0")
 	}
-	return environment
+	// A call that succeeds is a line for debugging.
+	return append(environment, "RERUN_LOG_LEVEL=DEBUG", "TASKQUEUE_LOG_LEVEL=DEBUG")
 }
 
 // autoRerun is the way to the document that the automatic rerun ends with.
@@ -68,13 +70,24 @@ func TestOneTraceGoesFromARequestThroughTheQueueAndBack(t *testing.T) {
 		{"lab.taskqueue.v1.TaskQueueService/Enqueue", otlp.Span_SPAN_KIND_SERVER, []string{"rpc.method=lab.taskqueue.v1.TaskQueueService/Enqueue"}},
 	} {
 		if !slices.ContainsFunc(tree.Spans(), func(s tracing.Span) bool {
-			return s.Name == want.name && s.Kind == want.kind && has(s, want.attributes)
+			return s.Name == want.name && s.Kind == want.kind && s.Has(want.attributes...)
 		}) {
 			t.Errorf("no %v span %q with %q", want.kind, want.name, want.attributes)
 		}
 	}
 	for _, s := range tree.Spans() {
-		checkOrigin(t, s)
+		if err := s.CheckOrigin(traceKey, labSession, "5.9"); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, service := range []string{"rerun", "taskqueue"} {
+		await.Nil(t, "lines of the trace in the log of "+service, func() error {
+			lines, err := tracing.LogLines(filepath.Join(stack.Dir, "logs", service+".log"), trace)
+			if err == nil && len(lines) == 0 {
+				err = errors.New("there is none")
+			}
+			return err
+		})
 	}
 }
 
@@ -92,28 +105,4 @@ func wholeTrace(t *testing.T, trace, root string) (tree tracing.Tree) {
 		return nil
 	})
 	return tree
-}
-
-func has(s tracing.Span, attributes []string) bool {
-	for _, a := range attributes {
-		name, value, _ := strings.Cut(a, "=")
-		if s.Attributes[name] != value {
-			return false
-		}
-	}
-	return true
-}
-
-// checkOrigin looks for what every span says about its process, and for what none may hold.
-func checkOrigin(t *testing.T, s tracing.Span) {
-	t.Helper()
-	if s.Authorization != traceKey || s.Resource["deployment.environment.name"] != "dev" || s.Resource["cloud.region"] == "" ||
-		s.Resource["service.version"] == "" {
-		t.Errorf("%s came with authorization %q and resource %v", s.Name, s.Authorization, s.Resource)
-	}
-	for name, value := range s.Attributes {
-		if strings.Contains(value, labSession) || strings.Contains(value, "5.9") {
-			t.Errorf("%s: %s shows %q", s.Name, name, value)
-		}
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/engine"
 	"github.com/labplatform/labplatform/scripts/e2e/prometheus"
 )
 
@@ -29,7 +30,7 @@ func TestEveryPanelAndAlertHasSeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := prometheus.Fetch(t.Context(), folder); err != nil {
-		t.Skipf("a machine with Debian's apt is needed: %v", err)
+		engine.Missing(t, fmt.Sprintf("a machine with Debian's apt is needed: %v", err))
 	}
 	said, err := prometheus.Check(t.Context(), folder, rules, filepath.Join(monitoring, "alerts_test.yaml"))
 	t.Log(said)
@@ -52,6 +53,7 @@ func TestEveryPanelAndAlertHasSeries(t *testing.T) {
 		return nil
 	})
 	t.Logf("%d expressions have series", len(expressions))
+	photograph(t, server)
 }
 
 // scraped is where every service shows its metrics: the platform's ports have a fixed distance from its first.

@@ -43,6 +43,8 @@ const (
 	Connector              Name = "connector"
 	Elasticsearch          Name = "elasticsearch"
 	ElasticsearchTransport Name = "elasticsearch_transport"
+	TraceCollector         Name = "trace_collector"
+	TraceViewer            Name = "trace_viewer"
 )
 
 // Entry is one row of the table.
@@ -68,6 +70,7 @@ func Table() []Entry {
 		{MySQL, 13306, 30}, {Redis, 7001, 31}, {Mongo, 27018, 32},
 		{Kafka, 19092, 33}, {KafkaController, 19093, 34}, {Connector, 8083, 35},
 		{Elasticsearch, 9210, 36}, {ElasticsearchTransport, 9310, 37},
+		{TraceCollector, 4317, 38}, {TraceViewer, 16686, 39},
 	}
 }
 

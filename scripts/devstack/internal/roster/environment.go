@@ -23,6 +23,8 @@ type Stack struct {
 	MongoDatabase string
 	BlobURL       string
 
+	TraceCollector string // host:port; "" when nobody collects
+
 	// The pipeline; "" when this stack runs without.
 	KafkaBrokers  string // host:port with commas between
 	ConnectURL    string
@@ -81,6 +83,9 @@ func (s Service) common(stack Stack) (fixed, defaults Env) {
 		maps.Copy(fixed, stack.stores())
 	}
 	maps.Copy(fixed, s.callees(stack))
+	if stack.TraceCollector != "" {
+		fixed["OPENTELEMETRY_ENDPOINT"] = stack.TraceCollector
+	}
 	return fixed.prefixed(
 			s.Prefix,
 		), Env{

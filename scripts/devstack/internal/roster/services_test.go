@@ -36,6 +36,17 @@ func environment(t *testing.T, stack roster.Stack, name string, caller ...string
 	return stack.Services[i].Environment(stack, caller)
 }
 
+func TestAllServicesSendTheirTracesWhereTheStackCollectsThem(t *testing.T) {
+	t.Parallel()
+	stack := testStack(t)
+	stack.TraceCollector = "127.0.0.1:20038"
+	for _, service := range stack.Services {
+		if got := environment(t, stack, service.Name)[service.Prefix+"_OPENTELEMETRY_ENDPOINT"]; got != stack.TraceCollector {
+			t.Errorf("%s sends them to %q", service.Name, got)
+		}
+	}
+}
+
 func TestTheEnvironmentOfRerun(t *testing.T) {
 	t.Parallel()
 	got := environment(t, testStack(t), "rerun")

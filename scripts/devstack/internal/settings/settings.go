@@ -30,6 +30,7 @@ type Settings struct {
 	Ports    ports.Plan
 	Pipeline bool // LAB_PIPELINE: change capture and search, with Kafka, Kafka Connect and Elasticsearch
 	Seed     Seed
+	Traces   bool // LAB_TRACES: a viewer of traces beside the platform
 	// RealMySQL makes MySQL the relational engine of the stack's own, else it is MariaDB: LAB_DATABASE.
 	RealMySQL bool
 
@@ -68,6 +69,9 @@ func Load(dir string, getenv func(string) string) (Settings, error) {
 	if s.Pipeline, err = parsePipeline(getenv("LAB_PIPELINE")); err != nil {
 		return Settings{}, err
 	}
+	if s.Traces, err = parseTraces(getenv("LAB_TRACES")); err != nil {
+		return Settings{}, err
+	}
 	if s.RealMySQL, err = parseDatabase(getenv("LAB_DATABASE")); err != nil {
 		return Settings{}, err
 	}
@@ -96,6 +100,17 @@ func or(value, fallback string) string {
 		return value
 	}
 	return fallback
+}
+
+func parseTraces(value string) (bool, error) {
+	switch value {
+	case "on":
+		return true, nil
+	case "", "off":
+		return false, nil
+	default:
+		return false, fmt.Errorf("LAB_TRACES is %q: give on or off", value)
+	}
 }
 
 func parsePipeline(value string) (bool, error) {

@@ -57,6 +57,10 @@ func environ(env roster.Env) map[string]string {
 
 // printSummary says where everything is and how to try it.
 func (r *running) printSummary() {
+	traces := ""
+	if r.Settings.Traces {
+		traces = r.stack.URL(ports.TraceViewer)
+	}
 	_ = template.Must(template.New("summary").Parse(summary)).Execute(r.Out, map[string]any{
 		"Gateway":       r.stack.URL(ports.Gateway),
 		"Internal":      r.stack.URL(ports.GatewayInternal),
@@ -67,6 +71,7 @@ func (r *running) printSummary() {
 		"Blob":          r.stack.BlobURL,
 		"Dir":           r.Settings.Dir,
 		"Logs":          r.Settings.Log("*"),
+		"Traces":        traces,
 		"Demo":          r.Settings.Seed == settings.SeedDemo,
 		"Pipeline":      r.Settings.Pipeline,
 		"Search":        r.stack.URL(ports.SearchHTTP),

@@ -12,10 +12,12 @@ import (
 
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/traceviewer"
 )
 
 const (
@@ -93,6 +95,12 @@ func (r *running) start(ctx context.Context) error {
 	}
 	if err := r.describe(kept); err != nil {
 		return err
+	}
+	if r.Settings.Traces {
+		collector, viewer := r.stack.TraceCollector, r.Settings.Ports.Addr(ports.TraceViewer)
+		if err := traceviewer.Start(ctx, collector, viewer); err != nil {
+			return err
+		}
 	}
 	if err := inParallel(ctx, r.build, r.prepareStores); err != nil {
 		return err

@@ -40,6 +40,9 @@ func (r *running) describe(kept secrets.Secrets) error {
 		RedisAddr: or(r.Settings.RedisAddr, r.Settings.Ports.Addr(ports.Redis)),
 		MongoURI:  or(r.Settings.MongoURI, "mongodb://"+r.Settings.Ports.Addr(ports.Mongo)+"/"), MongoDatabase: database,
 	}
+	if r.Settings.Traces {
+		r.stack.TraceCollector = r.Settings.Ports.Addr(ports.TraceCollector)
+	}
 	r.describePipeline()
 	return nil
 }
@@ -153,6 +156,9 @@ func (r *running) listeners() []ports.Name {
 	}
 	if r.Settings.MongoURI == "" {
 		all = append(all, ports.Mongo)
+	}
+	if r.Settings.Traces {
+		all = append(all, ports.TraceCollector, ports.TraceViewer)
 	}
 	all = append(all, r.pipelineListeners()...)
 	for _, service := range r.Services {

@@ -15,6 +15,9 @@ const summary = `The laboratory platform runs.
   Kafka Connect  {{.Connect}}
   Elasticsearch  {{.Elasticsearch}}
 {{- end}}
+{{- if .Traces}}
+  traces         {{.Traces}}   (seconds after a request)
+{{- end}}
   logs           {{.Logs}}
   everything     {{.Dir}}/endpoints.json
 {{if .Demo}}

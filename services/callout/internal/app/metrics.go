@@ -1,11 +1,13 @@
 package app
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/callout/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/callout/internal/reap"
 )
@@ -78,9 +80,11 @@ func (m *metrics) start() {
 }
 
 // Measure implements grpcapi.Durations.
-func (m *metrics) Measure(operation string) func() {
+func (m *metrics) Measure(ctx context.Context, operation string) func() {
 	begin := m.clock.Now()
-	return func() { m.duration.WithLabelValues(operation).Observe(m.clock.Now().Sub(begin).Seconds()) }
+	return func() {
+		telemetry.Observe(ctx, m.duration.WithLabelValues(operation), m.clock.Now().Sub(begin).Seconds())
+	}
 }
 
 // Evaluated implements evaluate.Counters.

@@ -11,7 +11,7 @@ import (
 func (s *Server) ListCriticalRecords(
 	ctx context.Context, in *calloutv1.ListCriticalRecordsRequest,
 ) (*calloutv1.ListCriticalRecordsResponse, error) {
-	defer s.u.Durations.Measure(opRecords)()
+	defer s.u.Durations.Measure(ctx, opRecords)()
 	_, scope, sees, err := person(ctx)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (s *Server) ListCriticalRecords(
 func (s *Server) ListCalloutLogs(
 	ctx context.Context, in *calloutv1.ListCalloutLogsRequest,
 ) (*calloutv1.ListCalloutLogsResponse, error) {
-	defer s.u.Durations.Measure(opLogs)()
+	defer s.u.Durations.Measure(ctx, opLogs)()
 	_, scope, _, err := person(ctx)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (s *Server) ListCalloutLogs(
 func (s *Server) ListCallouts(
 	ctx context.Context, in *calloutv1.ListCalloutsRequest,
 ) (*calloutv1.ListCalloutsResponse, error) {
-	defer s.u.Durations.Measure(opAudit)()
+	defer s.u.Durations.Measure(ctx, opAudit)()
 	_, scope, _, err := person(ctx)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *Server) ListCallouts(
 func (s *Server) ListOpenCallouts(
 	ctx context.Context, _ *calloutv1.ListOpenCalloutsRequest,
 ) (*calloutv1.ListOpenCalloutsResponse, error) {
-	defer s.u.Durations.Measure(opOpen)()
+	defer s.u.Durations.Measure(ctx, opOpen)()
 	_, scope, sees, err := person(ctx)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (s *Server) ListOpenCallouts(
 func (s *Server) GetCalloutSummary(
 	ctx context.Context, in *calloutv1.GetCalloutSummaryRequest,
 ) (*calloutv1.GetCalloutSummaryResponse, error) {
-	defer s.u.Durations.Measure(opSummary)()
+	defer s.u.Durations.Measure(ctx, opSummary)()
 	_, scope, _, err := person(ctx)
 	if err != nil {
 		return nil, err

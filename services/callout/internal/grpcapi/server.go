@@ -42,7 +42,7 @@ func New(u UseCases) *Server { return &Server{u: u} }
 
 // Durations measures use cases: the returned function is called at the end of one.
 type Durations interface {
-	Measure(operation string) (done func())
+	Measure(ctx context.Context, operation string) (done func())
 }
 
 // The operations, as the histogram calls them.

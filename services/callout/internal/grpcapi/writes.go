@@ -16,7 +16,7 @@ import (
 func (s *Server) SaveCallout(
 	ctx context.Context, in *calloutv1.SaveCalloutRequest,
 ) (*calloutv1.SaveCalloutResponse, error) {
-	defer s.u.Durations.Measure(opSave)()
+	defer s.u.Durations.Measure(ctx, opSave)()
 	p, scope, sees, err := person(ctx)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (s *Server) SaveCallout(
 func (s *Server) EvaluateBill(
 	ctx context.Context, in *calloutv1.EvaluateBillRequest,
 ) (*calloutv1.EvaluateBillResponse, error) {
-	defer s.u.Durations.Measure(opEvaluate)()
+	defer s.u.Durations.Measure(ctx, opEvaluate)()
 	scope, err := authn.FromContext(ctx).Scope(in.GetLabId())
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (s *Server) EvaluateBill(
 func (s *Server) EvaluateReports(
 	ctx context.Context, in *calloutv1.EvaluateReportsRequest,
 ) (*calloutv1.EvaluateReportsResponse, error) {
-	defer s.u.Durations.Measure(opEvaluate)()
+	defer s.u.Durations.Measure(ctx, opEvaluate)()
 	scope, err := authn.FromContext(ctx).Scope(in.GetLabId())
 	if err != nil {
 		return nil, err

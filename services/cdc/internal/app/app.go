@@ -7,8 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/service"
 	cdcv1 "github.com/labplatform/labplatform/proto/gen/lab/cdc/v1"
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
@@ -19,6 +18,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
+	"github.com/labplatform/labplatform/services/cdc/internal/rowtrace"
 	elasticstore "github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
@@ -45,6 +45,7 @@ type builder struct {
 	counters *counters
 	db       *sql.DB
 	phases   *phase.Watch
+	traces   *rowtrace.Tracer
 	rows     *mysql.Store
 	users    *materialize.Recomputer
 	walker   *materialize.Walker
@@ -89,7 +90,7 @@ func (b *builder) serve() error {
 		Phase:  b.phase,
 	}
 	judge.Handle(mux)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(b.Registry, promhttp.HandlerOpts{Registry: b.Registry}))
+	mux.Handle("GET /metrics", httpserver.Metrics(b.Registry))
 	b.cfg.Admin.Profiles(mux)
 	b.Listen("health server", b.cfg.Admin.Address(), mux)
 	return nil

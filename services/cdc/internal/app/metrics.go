@@ -1,12 +1,14 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
@@ -177,9 +179,9 @@ func (c *counters) Retried(table string, n int) { c.retried.WithLabelValues(tabl
 func (c *counters) DeadLetterFailed() { c.letterFailures.Inc() }
 
 // Finished implements consume.Observer.
-func (c *counters) Finished(table string, results []outcome.Result, took time.Duration) {
+func (c *counters) Finished(ctx context.Context, table string, results []outcome.Result, took time.Duration) {
 	c.batches.WithLabelValues(table).Observe(float64(len(results)))
-	c.seconds.WithLabelValues(table).Observe(took.Seconds())
+	telemetry.Observe(ctx, c.seconds.WithLabelValues(table), took.Seconds())
 	for _, r := range results {
 		c.ended.WithLabelValues(table, r.Kind.String()).Inc()
 		switch r.Kind {

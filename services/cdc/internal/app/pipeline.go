@@ -16,6 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
+	"github.com/labplatform/labplatform/services/cdc/internal/rowtrace"
 	elasticstore "github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
@@ -30,14 +31,16 @@ func (b *builder) openDatabase() (err error) {
 	if b.db, err = b.Database(b.cfg.DB); err != nil {
 		return err
 	}
-	if err = b.CheckDatabase("relational_database", b.cfg.DB, "user_meta", "cdc_progress"); err != nil {
+	// Without the version of the schema: the phase is what the service makes of an older one.
+	if err = b.CheckDatabase("relational_database", b.cfg.DB, nil, "user_meta", "cdc_progress"); err != nil {
 		return err
 	}
 	b.phases = phase.New(
 		phase.Deps{Schema: mysql.NewSchema(b.db), Walk: walk{b}, Override: phase.Phase(b.cfg.PhaseOverride),
 			Interval: phase.DefaultInterval, Log: b.Log},
 	)
-	b.rows = mysql.New(mysql.Deps{DB: b.db, Clock: b.Clock, Phases: b.phases})
+	b.traces = rowtrace.New(b.Tracers(), b.cfg.Telemetry.TraceSampleRate)
+	b.rows = mysql.New(mysql.Deps{DB: b.db, Clock: b.Clock, Phases: b.phases, Written: b.traces.Written})
 	b.late = materialize.NewPostponed(b.Clock)
 	b.users = materialize.NewRecomputer(
 		materialize.Deps{Store: b.rows, Late: b.late, Observer: b.counters, Config: materialize.DefaultConfig()},
@@ -97,6 +100,7 @@ func (b *builder) openConsumer() error {
 			Config:      b.cfg.Consume,
 			DeadLetters: b.letters,
 			Observer:    b.counters,
+			Traces:      b.traces,
 			Clock:       b.Clock,
 			Jitter:      rand.Float64,
 			Log:         b.Log,

@@ -34,10 +34,15 @@ type Observer interface {
 	// Consumed tells of records taken up, once each. They end in Finished, or in Returned when the claim ends before them.
 	Consumed(table string, records int)
 	Returned(table string, records int)
-	Finished(table string, results []outcome.Result, took time.Duration)
+	Finished(ctx context.Context, table string, results []outcome.Result, took time.Duration)
 	Failed(table string, records int)
 	Retried(table string, records int)
 	DeadLetterFailed()
+}
+
+// Traces begins the span of a batch; end takes whether the batch was finished. *rowtrace.Tracer implements it.
+type Traces interface {
+	Batch(ctx context.Context, batch []change.Record) (traced context.Context, end func(finished bool))
 }
 
 // Config bounds the work.
@@ -76,6 +81,7 @@ type Deps struct {
 	Sinks       map[string]Sink // by table; records of other tables are skipped
 	DeadLetters DeadLetters
 	Observer    Observer
+	Traces      Traces // nil: none
 	Clock       clock.Clock
 	Jitter      func() float64
 	Log         *slog.Logger
@@ -89,8 +95,18 @@ type Consumer struct {
 	breaker *breaker
 }
 
+// untraced is the Traces of a consumer that has none.
+type untraced struct{}
+
+func (untraced) Batch(ctx context.Context, _ []change.Record) (context.Context, func(bool)) {
+	return ctx, func(bool) {}
+}
+
 // New returns a consumer without any partition yet.
 func New(d Deps) *Consumer {
+	if d.Traces == nil {
+		d.Traces = untraced{}
+	}
 	return &Consumer{d: d, memory: semaphore.NewWeighted(d.Config.InFlightBytes), status: newStatus(d.Clock),
 		breaker: newBreaker(d.Config.DeadLetterPercent)}
 }

@@ -90,7 +90,7 @@ func (r *recorder) Consumed(_ string, n int) {
 func (r *recorder) Returned(_ string, n int) { r.mu.Lock(); defer r.mu.Unlock(); r.given += n }
 func (r *recorder) Failed(_ string, n int)   { r.mu.Lock(); defer r.mu.Unlock(); r.failed += n }
 func (r *recorder) Retried(_ string, n int)  { r.mu.Lock(); defer r.mu.Unlock(); r.retried += n }
-func (r *recorder) Finished(_ string, results []outcome.Result, _ time.Duration) {
+func (r *recorder) Finished(_ context.Context, _ string, results []outcome.Result, _ time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended == nil {

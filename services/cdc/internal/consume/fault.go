@@ -16,7 +16,7 @@ const operatorRetry = 10 * time.Second
 func (w *worker) waitOut(ctx context.Context, fault *outcome.Fault, attempt int) bool {
 	if w.state.fail(fault) {
 		w.claim.Pause()
-		w.log(fault)
+		w.log(ctx, fault)
 	}
 	timer := time.NewTimer(w.backoff(fault, attempt))
 	defer timer.Stop()
@@ -49,20 +49,21 @@ func (w *worker) backoff(fault *outcome.Fault, attempt int) time.Duration {
 	return pause - time.Duration(spread*w.c.d.Jitter()*float64(pause))
 }
 
-func (w *worker) log(fault *outcome.Fault) {
+func (w *worker) log(ctx context.Context, fault *outcome.Fault) {
 	log := w.c.d.Log.With("topic", w.claim.Topic, "partition", w.claim.Partition, "error", fault.Err)
 	if fault.Operator {
-		log.Error("partition paused until somebody mends this", "advice", fault.Advice)
+		log.ErrorContext(ctx, "partition paused until somebody mends this", "advice", fault.Advice)
 		return
 	}
-	log.Warn("partition paused, trying again")
+	log.WarnContext(ctx, "partition paused, trying again")
 }
 
 // recovered lets the partition go on after a fault.
-func (w *worker) recovered() {
+func (w *worker) recovered(ctx context.Context) {
 	if lasted, was := w.state.heal(); was {
 		w.claim.Resume()
-		w.c.d.Log.Info(
+		w.c.d.Log.InfoContext(
+			ctx,
 			"partition goes on",
 			"topic",
 			w.claim.Topic,

@@ -11,8 +11,10 @@ import (
 )
 
 // finish brings the batch to its end and marks it. It returns false when the claim is over.
-func (w *worker) finish(ctx context.Context, batch []change.Record) bool {
+func (w *worker) finish(ctx context.Context, batch []change.Record) (finished bool) {
 	c := w.c
+	ctx, end := c.d.Traces.Batch(ctx, batch)
+	defer func() { end(finished) }()
 	weight := min(int64(weigh(batch)), c.d.Config.InFlightBytes)
 	if c.memory.Acquire(ctx, weight) != nil {
 		return false
@@ -30,7 +32,10 @@ func (w *worker) finish(ctx context.Context, batch []change.Record) bool {
 	w.claim.Mark(batch[len(batch)-1].Offset + 1)
 	w.state.finished(batch[len(batch)-1])
 	c.breaker.count(table, results)
-	c.d.Observer.Finished(table, results, c.d.Clock.Now().Sub(begin))
+	took := c.d.Clock.Now().Sub(begin)
+	c.d.Observer.Finished(ctx, table, results, took)
+	c.d.Log.DebugContext(ctx, "batch done", "topic", w.claim.Topic, "partition", w.claim.Partition,
+		"first_offset", batch[0].Offset, "records", len(batch), "ms", took.Milliseconds())
 	return true
 }
 
@@ -45,7 +50,7 @@ func (w *worker) apply(ctx context.Context, batch []change.Record) ([]outcome.Re
 		if err == nil {
 			fault := w.c.breaker.allow(table, results)
 			if fault == nil {
-				w.recovered()
+				w.recovered(ctx)
 				return results, attempt, true
 			}
 			err = fault
@@ -107,7 +112,7 @@ func (p *panicError) Error() string { return "the consumer panicked with a " + p
 
 // deadLetter sends the dead records away. It returns false when the claim ended before they were durable.
 func (w *worker) deadLetter(ctx context.Context, batch []change.Record, results []outcome.Result, attempts int) bool {
-	w.announce(batch, results)
+	w.announce(ctx, batch, results)
 	for i, result := range results {
 		if result.Kind != outcome.Dead {
 			continue
@@ -115,7 +120,7 @@ func (w *worker) deadLetter(ctx context.Context, batch []change.Record, results 
 		for try := 1; ; try++ {
 			err := w.c.d.DeadLetters.Send(ctx, batch[i], result, attempts)
 			if err == nil {
-				w.recovered()
+				w.recovered(ctx)
 				break
 			}
 			if ctx.Err() != nil {
@@ -131,7 +136,7 @@ func (w *worker) deadLetter(ctx context.Context, batch []change.Record, results 
 }
 
 // announce logs the dead records of a batch, one line for each reason.
-func (w *worker) announce(batch []change.Record, results []outcome.Result) {
+func (w *worker) announce(ctx context.Context, batch []change.Record, results []outcome.Result) {
 	type cause struct{ sink, reason string }
 	deaths := map[cause]int{}
 	for _, r := range results {
@@ -143,7 +148,8 @@ func (w *worker) announce(batch []change.Record, results []outcome.Result) {
 		first := batch[slices.IndexFunc(results, func(r outcome.Result) bool {
 			return r.Kind == outcome.Dead && r.Sink == c.sink && r.Reason == c.reason
 		})]
-		w.c.d.Log.Warn(
+		w.c.d.Log.WarnContext(
+			ctx,
 			"records given up, they become dead letters",
 			"topic",
 			first.Topic,

@@ -37,6 +37,8 @@ type Partitions interface {
 type Dependencies interface {
 	Dependencies() map[string]string // "up" or "down"
 	Ready() bool
+	Reasons() []string // why something is down, as far as it may be shown
+	Notes() []string   // what should be looked at though it works
 }
 
 // Health judges the consumer.
@@ -58,6 +60,7 @@ type report struct {
 	Partitions   int               `json:"partitions"`
 	Dependencies map[string]string `json:"dependencies"`
 	Reasons      []string          `json:"reasons,omitempty"`
+	Notes        []string          `json:"notes,omitempty"`
 }
 
 // Handle adds GET /health and GET /ready, and the two names under which every service of the platform answers.
@@ -94,7 +97,8 @@ func (h *Health) ready(w http.ResponseWriter, r *http.Request) {
 
 func (h *Health) report(ctx context.Context) report {
 	now, state := h.Clock.Now(), h.Group.State()
-	body := report{Phase: h.Phase(ctx), LastPoll: now.Sub(state.LastPoll).Seconds(), Dependencies: h.Stores.Dependencies()}
+	body := report{Phase: h.Phase(ctx), LastPoll: now.Sub(state.LastPoll).Seconds(), Dependencies: h.Stores.Dependencies(),
+		Notes: h.Stores.Notes()}
 	if last := h.Status.LastSuccess(); !last.IsZero() {
 		ago := now.Sub(last).Seconds()
 		body.LastSuccess = &ago
@@ -149,7 +153,7 @@ func (h *Health) storesDown() []string {
 		return []string{"the process is stopping"}
 	}
 	slices.Sort(reasons)
-	return reasons
+	return append(reasons, h.Stores.Reasons()...)
 }
 
 // stalled lists partitions that wait for a person, and a backlog that nothing is done about.

@@ -33,6 +33,10 @@ func (s situation) State() broker.State             { return s.state }
 func (s situation) Partitions() []consume.Partition { return s.partitions }
 func (s situation) LastSuccess() time.Time          { return s.success }
 func (s situation) Ready() bool                     { return !s.indexDown && !s.stopping }
+func (s situation) Reasons() []string               { return nil }
+
+func (s situation) Notes() []string { return nil }
+
 func (s situation) Dependencies() map[string]string {
 	if s.indexDown {
 		return map[string]string{"search_index": "down", "relational_database": "up"}

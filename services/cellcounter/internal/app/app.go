@@ -28,7 +28,7 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	if err := s.CheckDatabase("database", cfg.DB, mysql.Tables()...); err != nil {
+	if err := s.CheckDatabase("database", cfg.DB, migrations.Files, mysql.Tables()...); err != nil {
 		return err
 	}
 	cache, err := s.Cache(cfg.KV)

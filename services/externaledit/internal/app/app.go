@@ -72,7 +72,7 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	if err := s.CheckDatabase("database", cfg.DB, mysql.Tables()...); err != nil {
+	if err := s.CheckDatabase("database", cfg.DB, migrations.Files, mysql.Tables()...); err != nil {
 		return err
 	}
 	server, err := s.GRPC(grpcapi.Authenticator{Users: s.Authenticator(cache), Tokens: p.tokens})

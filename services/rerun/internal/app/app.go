@@ -11,6 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mysql"
 	openset "github.com/labplatform/labplatform/services/rerun/internal/store/redis"
+	"github.com/labplatform/labplatform/services/rerun/migrations"
 )
 
 // Name is the service's name in logs, tokens and the version table of its migrations.
@@ -36,7 +37,7 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	if err := s.CheckDatabase("database", cfg.DB, mysql.OutboxTable); err != nil {
+	if err := s.CheckDatabase("database", cfg.DB, migrations.Files, mysql.OutboxTable); err != nil {
 		return err
 	}
 	cache, err := s.Cache(cfg.KV)

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"runtime"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/service"
 	searchv1 "github.com/labplatform/labplatform/proto/gen/lab/search/v1"
 	"github.com/labplatform/labplatform/services/search/internal/authcount"
@@ -65,7 +65,7 @@ func (b *builder) openStores() error {
 		return err
 	}
 	b.tables = mysql.New(db)
-	if err := b.CheckDatabase(health.RelationalDatabase, b.cfg.DB, "userDetails"); err != nil {
+	if err := b.CheckDatabase(health.RelationalDatabase, b.cfg.DB, nil, "userDetails"); err != nil {
 		return err
 	}
 	b.cache, err = b.Cache(b.cfg.KV)
@@ -103,7 +103,7 @@ func (b *builder) serve(ctx context.Context) error {
 	b.Check(health.KeyValueCache, service.Ping(b.cache))
 	paths := http.NewServeMux()
 	health.Register(paths, b.Health, b.fresh)
-	rest := b.cfg.REST.handler(paths, promhttp.HandlerFor(b.Registry, promhttp.HandlerOpts{}), area)
+	rest := b.cfg.REST.handler(paths, httpserver.Metrics(b.Registry), area)
 	b.Listen("REST listener", b.cfg.REST.address(), rest)
 	return nil
 }

@@ -75,7 +75,7 @@ func (u *UseCase) search(ctx context.Context, p authn.Principal, c Command) (a A
 	}
 	from := u.d.Clock.Now()
 	a.Result, err = u.d.Index.Search(ctx, scope, a.Query, a.Effort)
-	u.d.Metrics.took(a.Query.Key, u.d.Clock.Now().Sub(from))
+	u.d.Metrics.took(ctx, a.Query.Key, u.d.Clock.Now().Sub(from))
 	return a, err //nolint:wrapcheck // classified by the store
 }
 

@@ -1,11 +1,13 @@
 package find
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
@@ -69,8 +71,8 @@ func (m *Metrics) start() {
 	}
 }
 
-func (m *Metrics) took(key search.Key, d time.Duration) {
-	m.duration.WithLabelValues(string(key)).Observe(d.Seconds())
+func (m *Metrics) took(ctx context.Context, key search.Key, d time.Duration) {
+	telemetry.Observe(ctx, m.duration.WithLabelValues(string(key)), d.Seconds())
 }
 
 // finished counts a search that asked for key.

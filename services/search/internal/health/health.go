@@ -21,6 +21,7 @@ type Dependencies interface {
 	Dependencies() map[string]string
 	Healthy() bool
 	Ready() bool
+	Reasons() []string // why something is down, as far as it may be shown
 }
 
 // Freshness knows how old the data is.
@@ -33,6 +34,7 @@ type live struct {
 type ready struct {
 	Status       string            `json:"status"`
 	Dependencies map[string]string `json:"dependencies"`
+	Reasons      []string          `json:"reasons,omitempty"`
 }
 
 type overall struct {
@@ -48,14 +50,14 @@ func Register(mux *http.ServeMux, d Dependencies, f Freshness) {
 	})
 	mux.HandleFunc("GET /health/ready", func(w http.ResponseWriter, _ *http.Request) {
 		if !d.Ready() {
-			write(w, http.StatusServiceUnavailable, ready{"not_ready", d.Dependencies()})
+			write(w, http.StatusServiceUnavailable, ready{"not_ready", d.Dependencies(), d.Reasons()})
 			return
 		}
-		write(w, http.StatusOK, ready{"ready", d.Dependencies()})
+		write(w, http.StatusOK, ready{"ready", d.Dependencies(), nil})
 	})
 	// Always 200: alerts read the body. Old data degrades the service; it does not take it out of the load balancer.
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
-		body := overall{ready{"healthy", d.Dependencies()}, f.Report()}
+		body := overall{ready{"healthy", d.Dependencies(), d.Reasons()}, f.Report()}
 		if !d.Healthy() || body.CDC.Status != freshness.Healthy {
 			body.Status = "degraded"
 		}

@@ -18,6 +18,8 @@ type state struct {
 	cdc      freshness.Status
 }
 
+func (s state) Reasons() []string { return nil }
+
 func (s state) Dependencies() map[string]string {
 	all := map[string]string{health.SearchIndex: "up", health.KeyValueCache: "up", health.RelationalDatabase: "up"}
 	if s.down != "" {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"log/slog"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
@@ -102,9 +104,12 @@ func (b *builder) watchDatabase(db *sql.DB) {
 	b.Every("database probe", databaseEvery, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, firstRead)
 		defer cancel()
-		err := mysql.Ready(ctx, db)
+		err := b.TellOfSchema("database", mysql.Ready(ctx, db))
 		b.metrics.DatabaseUp(err == nil)
+		var differs *mysqldb.SchemaError
 		switch {
+		case errors.As(err, &differs): // jobs go on: it is no reason to be unready
+			b.Health.Note("database", differs.Reason())
 		case err != nil && up:
 			b.Log.WarnContext(ctx, "the database is away: jobs go on, archive, consents and mappings wait", "error", err)
 		case err == nil && !up:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/taskqueue/migrations"
 )
 
 const awayRetry = 5 * time.Second
@@ -59,5 +60,5 @@ func Ready(ctx context.Context, db *sql.DB) error {
 			return fmt.Errorf("ask the database: %w", err)
 		}
 	}
-	return nil
+	return mysqldb.Schema{Service: "taskqueue", Files: migrations.Files}.Check(ctx, db)
 }

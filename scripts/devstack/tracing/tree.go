@@ -55,10 +55,30 @@ func (t Tree) String(root string) string {
 	return out.String()
 }
 
+// All is the tree for people from its roots on. A span whose parent nobody sent is one of them.
+func (t Tree) All() string {
+	var roots []Span
+	for parent, children := range t.children {
+		if _, sent := t.byID[parent]; !sent {
+			roots = append(roots, children...)
+		}
+	}
+	slices.SortFunc(roots, func(a, b Span) int { return cmp.Compare(a.Begin, b.Begin) })
+	var out strings.Builder
+	for _, s := range roots {
+		t.line(&out, s, 0)
+	}
+	return out.String()
+}
+
 func (t Tree) write(out *strings.Builder, parent string, depth int) {
 	for _, s := range t.children[parent] {
-		_, _ = fmt.Fprintf(out, "%s%-14s %s  %v\n", strings.Repeat("  ", depth), s.Service(), s.Name,
-			time.Duration(s.End-s.Begin).Round(10*time.Microsecond)) //nolint:gosec // a span ends after it began
-		t.write(out, s.ID, depth+1)
+		t.line(out, s, depth)
 	}
+}
+
+func (t Tree) line(out *strings.Builder, s Span, depth int) {
+	_, _ = fmt.Fprintf(out, "%s%-14s %s  %v\n", strings.Repeat("  ", depth), s.Service(), s.Name,
+		time.Duration(s.End-s.Begin).Round(10*time.Microsecond)) //nolint:gosec // a span ends after it began
+	t.write(out, s.ID, depth+1)
 }

@@ -1,5 +1,5 @@
-// Package tracing is a collector of traces for tests: a receiver of OTLP over gRPC on a port of this machine, which
-// keeps the spans it gets and shows them as a tree.
+// Package tracing is a collector of traces for tests and for people who try the platform: a receiver of OTLP over gRPC
+// on a port of this machine, which keeps the spans it gets and shows them as a tree.
 package tracing
 
 import (
@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -24,7 +25,11 @@ type Span struct {
 	Begin, End           uint64 // ns since 1970
 	Attributes, Resource map[string]string
 	Authorization        string
+	Links                []Link
 }
+
+// Link is another span that a span names without being its child.
+type Link struct{ Trace, ID string }
 
 // Service returns the name of the process.
 func (s Span) Service() string { return s.Resource["service.name"] }
@@ -34,19 +39,23 @@ type Collector struct {
 	collector.UnimplementedTraceServiceServer
 
 	Address string
+	most    int
 	server  *grpc.Server
 
 	mu    sync.Mutex
 	spans []Span // guarded by mu
 }
 
-// Listen starts a collector.
-func Listen(ctx context.Context) (*Collector, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+// Listen starts a collector that keeps all spans, on a free port.
+func Listen(ctx context.Context) (*Collector, error) { return ListenOn(ctx, "127.0.0.1:0", 0) }
+
+// ListenOn starts a collector on address that keeps the newest spans, at most that many; 0 keeps all.
+func ListenOn(ctx context.Context, address string, most int) (*Collector, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for traces: %w", err)
 	}
-	c := &Collector{Address: listener.Addr().String(), server: grpc.NewServer()}
+	c := &Collector{Address: listener.Addr().String(), most: most, server: grpc.NewServer()}
 	collector.RegisterTraceServiceServer(c.server, c)
 	go func() { _ = c.server.Serve(listener) }() // ends with Close
 	return c, nil
@@ -84,9 +93,13 @@ func (c *Collector) Export(
 					Attributes:    attributes(s.GetAttributes()),
 					Resource:      resource,
 					Authorization: authorization,
+					Links:         links(s.GetLinks()),
 				})
 			}
 		}
+	}
+	if c.most > 0 && len(c.spans) > c.most {
+		c.spans = slices.Delete(c.spans, 0, len(c.spans)-c.most)
 	}
 	return &collector.ExportTraceServiceResponse{}, nil
 }
@@ -96,6 +109,14 @@ func (c *Collector) All() []Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]Span(nil), c.spans...)
+}
+
+func links(list []*otlp.Span_Link) []Link {
+	var out []Link
+	for _, l := range list {
+		out = append(out, Link{hex.EncodeToString(l.GetTraceId()), hex.EncodeToString(l.GetSpanId())})
+	}
+	return out
 }
 
 func attributes(list []*common.KeyValue) map[string]string {

@@ -1,0 +1,56 @@
+package tracing
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Has tells whether the span has all the attributes, each as name=value.
+func (s Span) Has(attributes ...string) bool {
+	for _, a := range attributes {
+		name, value, _ := strings.Cut(a, "=")
+		if s.Attributes[name] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// CheckOrigin looks for what every span says about its process, for the collector's key, and for forbidden, which no
+// attribute may hold.
+func (s Span) CheckOrigin(authorization string, forbidden ...string) error {
+	if s.Authorization != authorization || s.Resource["deployment.environment.name"] != "dev" ||
+		s.Resource["cloud.region"] == "" || s.Resource["service.version"] == "" {
+		return fmt.Errorf("%s came with authorization %q and resource %v", s.Name, s.Authorization, s.Resource)
+	}
+	for name, value := range s.Attributes {
+		for _, text := range forbidden {
+			if strings.Contains(value, text) {
+				return fmt.Errorf("%s: %s shows %q", s.Name, name, value)
+			}
+		}
+	}
+	return nil
+}
+
+// LogLines returns the messages of a log of JSON lines that carry the trace's id.
+func LogLines(file, trace string) (messages []string, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read log: %w", err)
+	}
+	for line := range bytes.Lines(text) {
+		var fields struct {
+			Msg   string `json:"msg"`
+			Trace string `json:"trace_id"`
+			Span  string `json:"span_id"`
+		}
+		if json.Unmarshal(line, &fields) == nil && fields.Trace == trace && fields.Span != "" {
+			messages = append(messages, fields.Msg)
+		}
+	}
+	return messages, nil
+}

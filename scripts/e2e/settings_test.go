@@ -1,0 +1,43 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestWrongSettingsAreToldAllAtOnceAndNothingListens gives every service three settings at once that are wrong in
+// different ways: a value of the wrong kind, one that is not among those allowed, and one below its least.
+func TestWrongSettingsAreToldAllAtOnceAndNothingListens(t *testing.T) {
+	t.Parallel()
+	for service, prefix := range map[string]string{"gateway": "GATEWAY", "rerun": "RERUN", "taskqueue": "TASKQUEUE", "callout": "CALLOUT",
+		"notifications": "NOTIFICATIONS", "billsplit": "BILL_SPLIT", "cellcounter": "CELL_COUNTER", "externaledit": "EXTERNAL_EDIT"} {
+		t.Run(service, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			argv := stack.Endpoints.Commands[service]
+			cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+			for key, value := range stack.Endpoints.Environ[service] {
+				cmd.Env = append(cmd.Env, key+"="+value)
+			}
+			cmd.Env = append(cmd.Env, prefix+"_LOG_LEVEL=LOUD", prefix+"_ENVIRONMENT=prod", prefix+"_ADMIN_PORT=-5")
+			out, err := cmd.CombinedOutput()
+			var failed *exec.ExitError
+			if !errors.As(err, &failed) || failed.ExitCode() != 1 {
+				t.Errorf("it ended with %v", err)
+			}
+			for _, problem := range []string{"_LOG_LEVEL", "ENVIRONMENT is \"prod\"", "_ADMIN_PORT is -5"} {
+				if !strings.Contains(string(out), problem) {
+					t.Errorf("it does not name %s:\n%s", problem, out)
+				}
+			}
+			if strings.Contains(string(out), "listening") {
+				t.Errorf("it listened:\n%s", out)
+			}
+		})
+	}
+}

@@ -1,10 +1,13 @@
 package elastic
 
 import (
-	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
@@ -33,15 +36,22 @@ type answer struct {
 }
 
 type hit struct {
-	Score  float64  `json:"_score"`
-	Source source   `json:"_source"`
-	Found  []string `json:"matched_queries"`
+	Score  float64 `json:"_score"`
+	Source source  `json:"_source"`
+}
+
+// read decodes the answer.
+func (a *answer) read(body io.Reader) error {
+	if err := json.UnmarshalRead(body, a); err != nil {
+		return fmt.Errorf("decode: %w", err)
+	}
+	return nil
 }
 
 var errShard = errors.New("the shard of the laboratory did not answer")
 
-// result reads the answer. Part of an answer is better than none; none at all is an error.
-func (a *answer) result() (search.Result, error) {
+// result reads the answer to a plan. Part of an answer is better than none; none at all is an error.
+func (a *answer) result(p *plan) (search.Result, error) {
 	r := search.Result{
 		Total:   a.Hits.Total.Value,
 		AtLeast: a.Hits.Total.Relation == "gte",
@@ -54,40 +64,42 @@ func (a *answer) result() (search.Result, error) {
 		}
 		return search.Result{}, errUnavailable.WithCause(errShard)
 	}
-	for _, h := range a.Hits.Hits {
-		one := search.Hit{Person: h.Source.person(), Score: h.Score}
-		one.Bucket, one.Matched = reason(h.Found)
-		r.Hits = append(r.Hits, one)
+	r.Hits = make([]search.Hit, len(a.Hits.Hits))
+	for i := range a.Hits.Hits {
+		h := &a.Hits.Hits[i]
+		one := &r.Hits[i]
+		one.Person, one.Score = h.Source.person(), h.Score
+		one.Bucket, one.Matched = p.reason(&document{source: &h.Source}, h.Score)
 	}
 	return r, nil
 }
 
 // source is a document of the index.
 type source struct {
-	UserID                 int64          `json:"user_id"`
-	LabID                  int64          `json:"lab_id"`
-	LabPatientID           string         `json:"lab_patient_id"`
-	FullName               string         `json:"full_name"`
-	Contact                string         `json:"contact"`
-	AlternateContact       string         `json:"alternate_contact"`
-	Email                  string         `json:"email"`
-	Gender                 string         `json:"gender"`
-	DateOfBirth            string         `json:"date_of_birth"`
-	Age                    string         `json:"age"`
-	PassportNo             string         `json:"passport_no"`
-	NationalIdentityNumber string         `json:"national_identity_number"`
-	BranchID               *int64         `json:"branch_id"`
-	OrgID                  *int64         `json:"org_id"`
-	CCID                   *int64         `json:"cc_id"`
-	OrderNumbers           newest[string] `json:"order_numbers"`
-	BillIDs                newest[int64]  `json:"bill_ids"`
-	LabBillIDs             newest[int64]  `json:"lab_bill_ids"`
-	LabReportIDs           newest[int64]  `json:"lab_report_ids"`
-	SampleIDs              newest[string] `json:"sample_ids"`
-	ManualSampleIDs        newest[string] `json:"manual_sample_ids"`
-	LrfIDs                 newest[string] `json:"lrf_ids"`
-	LastBillTime           *int64         `json:"last_bill_time"`
-	UpdatedAt              int64          `json:"updated_at"`
+	UserID                 int64    `json:"user_id"`
+	LabID                  int64    `json:"lab_id"`
+	LabPatientID           string   `json:"lab_patient_id"`
+	FullName               string   `json:"full_name"`
+	Contact                string   `json:"contact"`
+	AlternateContact       string   `json:"alternate_contact"`
+	Email                  string   `json:"email"`
+	Gender                 string   `json:"gender"`
+	DateOfBirth            string   `json:"date_of_birth"`
+	Age                    string   `json:"age"`
+	PassportNo             string   `json:"passport_no"`
+	NationalIdentityNumber string   `json:"national_identity_number"`
+	BranchID               *int64   `json:"branch_id"`
+	OrgID                  *int64   `json:"org_id"`
+	CCID                   *int64   `json:"cc_id"`
+	OrderNumbers           []string `json:"order_numbers"`
+	BillIDs                []int64  `json:"bill_ids"`
+	LabBillIDs             []int64  `json:"lab_bill_ids"`
+	LabReportIDs           []int64  `json:"lab_report_ids"`
+	SampleIDs              []string `json:"sample_ids"`
+	ManualSampleIDs        []string `json:"manual_sample_ids"`
+	LrfIDs                 []string `json:"lrf_ids"`
+	LastBillTime           *int64   `json:"last_bill_time"`
+	UpdatedAt              int64    `json:"updated_at"`
 }
 
 func (s *source) person() search.Person {
@@ -107,13 +119,13 @@ func (s *source) person() search.Person {
 		BranchID:               s.BranchID,
 		OrgID:                  s.OrgID,
 		CCID:                   s.CCID,
-		OrderNumbers:           s.OrderNumbers,
-		BillIDs:                s.BillIDs,
-		LabBillIDs:             s.LabBillIDs,
-		LabReportIDs:           s.LabReportIDs,
-		SampleIDs:              s.SampleIDs,
-		ManualSampleIDs:        s.ManualSampleIDs,
-		LrfIDs:                 s.LrfIDs,
+		OrderNumbers:           newest(s.OrderNumbers),
+		BillIDs:                newest(s.BillIDs),
+		LabBillIDs:             newest(s.LabBillIDs),
+		LabReportIDs:           newest(s.LabReportIDs),
+		SampleIDs:              newest(s.SampleIDs),
+		ManualSampleIDs:        newest(s.ManualSampleIDs),
+		LrfIDs:                 newest(s.LrfIDs),
 		LastBillTime:           s.LastBillTime,
 		UpdatedAt:              s.UpdatedAt,
 	}
@@ -122,15 +134,5 @@ func (s *source) person() search.Person {
 // maxListed is how many entries of a list an answer keeps: a patient can have thousands.
 const maxListed = 20
 
-// newest is the end of a list.
-type newest[T any] []T
-
-// UnmarshalJSON reads the whole list, which the engine sends, and lets go of all but its end.
-func (n *newest[T]) UnmarshalJSON(text []byte) error {
-	var all []T
-	if err := json.Unmarshal(text, &all); err != nil {
-		return err //nolint:wrapcheck // the decoder around it says where
-	}
-	*n = slices.Clone(all[max(0, len(all)-maxListed):])
-	return nil
-}
+// newest returns the end of a list.
+func newest[T any](list []T) []T { return slices.Clone(list[max(0, len(list)-maxListed):]) }

@@ -22,11 +22,12 @@ func (s *Store) count(
 	if r.Total == int64(len(r.Hits)) {
 		return counted(r.Hits), nil
 	}
+	buckets := p.buckets()
 	identified := slices.ContainsFunc(r.Hits, func(h search.Hit) bool { return h.Bucket != search.Patient })
-	if len(p.buckets()) == 0 || !identified && !strings.ContainsFunc(q.Text, unicode.IsDigit) {
+	if len(buckets) == 0 || !identified && !strings.ContainsFunc(q.Text, unicode.IsDigit) {
 		return withRest(nil, r.Total), nil
 	}
-	found, err := s.send(ctx, scope, p.counting(scope, engineTime(ctx)))
+	found, err := s.send(ctx, scope, p.counting(scope, engineTime(ctx), buckets))
 	if err != nil {
 		return nil, s.fault(ctx, err)
 	}

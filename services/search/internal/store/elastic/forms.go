@@ -46,7 +46,7 @@ func joinedWays(words []string) query {
 	for _, way := range userindex.Joins(words) {
 		ways = append(ways, match(userindex.Joined, strings.Join(way, " ")))
 	}
-	return anyOf(ways...)
+	return either(ways...)
 }
 
 // described finds the names of a text that says more about a person: it ranks, and excludes nobody.
@@ -68,7 +68,7 @@ func said(p *userindex.Person) []nearer {
 		for _, title := range p.Titles {
 			written = append(written, match(string(search.FullName), title))
 		}
-		all = append(all, nearer{anyOf(written...), 0.2})
+		all = append(all, nearer{either(written...), 0.2})
 	}
 	if p.Female != p.Male {
 		sex := []string{"Female", "female", "FEMALE", "F"}
@@ -112,9 +112,9 @@ func misspelled(piece string) (query, bool) {
 	for _, w := range userindex.Words(piece) {
 		deletions := userindex.Deletions(w)
 		if deletions == nil {
-			return nil, false
+			return query{}, false
 		}
 		all = append(all, equal(userindex.Misspelled, deletions))
 	}
-	return allOf(all...), len(all) > 0
+	return every(all...), len(all) > 0
 }

@@ -27,7 +27,7 @@ func identifiers(t text, f search.Field, effort search.Effort) []clause {
 	for _, s := range texts {
 		parts = append(parts, identifierParts(s, f)...)
 	}
-	return append(all, clause{tier: tierPart, field: f, found: anyOf(parts...)})
+	return append(all, clause{tier: tierPart, field: f, found: either(parts...)})
 }
 
 func identifierParts(s string, f search.Field) []query {
@@ -47,5 +47,5 @@ func mails(t text, f search.Field, effort search.Effort) []clause {
 	if effort == search.Least {
 		return all
 	}
-	return append(all, clause{tier: tierPart, field: f, found: begins(string(f), t.whole)})
+	return append(all, clause{tier: tierPart, field: f, found: compare(begins, string(f), t.whole)})
 }

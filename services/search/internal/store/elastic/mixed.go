@@ -49,7 +49,7 @@ func (c compiler) places(piece string, f search.Field, by tier) []leaf {
 		return nameLeaves(piece, f, by)
 	case search.Phone:
 		if digits := phoneDigits(piece); len(digits) >= minFirst {
-			return []leaf{{f, anyOf(c.phoneParts(digits, f)...), 0.5}}
+			return []leaf{{f, either(c.phoneParts(digits, f)...), 0.5}}
 		}
 		return nil
 	}
@@ -81,12 +81,12 @@ func nameLeaves(piece string, f search.Field, by tier) []leaf {
 	}
 	if near, ok := misspelled(piece); ok {
 		if heard {
-			leaves = append(leaves, leaf{f, allOf(near, alike), 0.5})
+			leaves = append(leaves, leaf{f, every(near, alike), 0.5})
 		}
 		leaves = append(leaves, leaf{f, near, 0.4})
 	}
 	if utf8.RuneCountInString(piece) >= minTwo {
-		leaves = append(leaves, leaf{f, similar(string(f), piece), 0})
+		leaves = append(leaves, leaf{f, compare(similar, string(f), piece), 0})
 	}
 	return leaves
 }

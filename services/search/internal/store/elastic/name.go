@@ -45,7 +45,7 @@ func lastBegins(t text, f search.Field) clause {
 	head, tail := t.words[:len(t.words)-1], t.words[len(t.words)-1]
 	c := clause{tier: tierLast, field: f, found: match(prefix(f), tail)}
 	if len(head) > 0 {
-		c.found = allOf(match(string(f), strings.Join(head, " ")), c.found)
+		c.found = every(match(string(f), strings.Join(head, " ")), c.found)
 		c.nearer = inOrder(f, head)
 	}
 	return c
@@ -56,7 +56,7 @@ func inOrder(f search.Field, of []string) []nearer {
 	if len(of) < 2 {
 		return nil
 	}
-	return []nearer{{adjacent(string(f), strings.Join(of, " ")), 0.5}}
+	return []nearer{{compare(adjacent, string(f), strings.Join(of, " ")), 0.5}}
 }
 
 // wholeWords prefers names with more of the words as they were typed.
@@ -101,18 +101,18 @@ func bySound(t text) (query, bool) {
 	for _, w := range t.words {
 		parts, ok := spoken(w)
 		if !ok {
-			return nil, false
+			return query{}, false
 		}
 		for _, p := range parts {
 			q := match(prefix(search.FullName), p)
 			if codes := phonetic.Codes(p); len(codes) > 0 {
 				heard = true
-				q = anyOf(equal(userindex.Sounds, codes), q)
+				q = either(equal(userindex.Sounds, codes), q)
 			}
 			all = append(all, q)
 		}
 	}
-	return allOf(all...), heard
+	return every(all...), heard
 }
 
 // mayBeWrong tells whether a word is long enough for a typing error, and a name: identifiers and addresses have none.

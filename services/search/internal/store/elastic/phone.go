@@ -24,13 +24,13 @@ func (c compiler) phones(t text, f search.Field) []clause {
 	equalOne := equal(string(f), forms)
 	number := clause{tier: tierWhole, field: f, found: equalOne, nearer: []nearer{{term(string(f), t.digits), 0.5}}}
 	if len(t.digits) >= maxLast {
-		number.found = anyOf(equalOne, ends(f, t.digits))
+		number.found = either(equalOne, ends(f, t.digits))
 		number.nearer = append(number.nearer, nearer{equalOne, 0.3})
 	}
 	all := []clause{number}
 	if parts := c.phoneParts(t.digits, f); len(parts) > 0 {
-		asTyped := anyOf(match(prefix(f), t.digits), ends(f, t.digits))
-		all = append(all, clause{tier: tierPart, field: f, found: anyOf(parts...), nearer: []nearer{{asTyped, 0.5}}})
+		asTyped := either(match(prefix(f), t.digits), ends(f, t.digits))
+		all = append(all, clause{tier: tierPart, field: f, found: either(parts...), nearer: []nearer{{asTyped, 0.5}}})
 	}
 	return all
 }

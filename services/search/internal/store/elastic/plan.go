@@ -1,7 +1,6 @@
 package elastic
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/labplatform/labplatform/services/search/internal/search"
@@ -53,49 +52,40 @@ func (p *plan) empty() bool { return len(p.clauses) == 0 && len(p.byWord) == 0 }
 
 // query scores by the best of the ways.
 func (p *plan) query() query {
-	var ways []query
-	for _, c := range p.clauses {
-		ways = append(ways, c.query())
+	ways := make([]query, 0, len(p.clauses)+len(p.byWord))
+	for i := range p.clauses {
+		ways = append(ways, p.clauses[i].query())
 	}
-	for _, w := range p.byWord {
-		ways = append(ways, w.query())
+	for i := range p.byWord {
+		ways = append(ways, p.byWord[i].query())
 	}
-	return best(ways)
+	return join(best, ways)
 }
 
 func (c *clause) query() query {
 	q := scored(c.found, c.tier.score())
-	q["constant_score"].(query)["_name"] = c.tier.String() + "/" + string(c.field) //nolint:forcetypeassert // made above
 	if len(c.nearer) == 0 {
 		return q
 	}
-	var more []query
+	r := query{kind: ranked, of: []query{q}}
 	for _, n := range c.nearer {
-		more = append(more, scored(n.found, n.fraction*c.tier.score()))
+		r.more = append(r.more, scored(n.found, n.fraction*c.tier.score()))
 	}
-	return query{"bool": query{"must": []query{q}, "should": more}}
+	return r
 }
 
 // query scores with the mean of the words.
 func (e *wordly) query() query {
 	share := e.tier.score() / float64(len(e.words))
-	var all []query
-	for n, w := range e.words {
-		var places []query
-		for i, l := range w {
-			q := scored(l.found, share*(1+l.fraction))
-			q["constant_score"].(query)["_name"] = fmt.Sprintf(
-				"%s/%s/%d/%d",
-				e.tier,
-				l.field,
-				n,
-				i,
-			) //nolint:forcetypeassert // made above
-			places = append(places, q)
+	r := query{kind: ranked, of: make([]query, 0, len(e.words))}
+	for _, w := range e.words {
+		places := make([]query, 0, len(w))
+		for i := range w {
+			places = append(places, scored(w[i].found, share*(1+w[i].fraction)))
 		}
-		all = append(all, best(places))
+		r.of = append(r.of, join(best, places))
 	}
-	return query{"bool": query{"must": all, "_name": e.tier.String()}}
+	return r
 }
 
 // group is what puts a hit into a bucket, unless an earlier group did.

@@ -1,74 +1,140 @@
 package elastic
 
-// query is a query of the engine. Values are literals; nothing here is ever parsed.
-type query map[string]any
+import (
+	"strconv"
 
-func term(field string, value any) query {
-	return query{"term": query{field: query{"value": value}}}
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// query is a query of the engine. Values are literals; nothing here is ever parsed. A hit is explained by asking the
+// same query again of the document (holds).
+type query struct {
+	kind  kind
+	field string
+	texts []string // what is compared; one, but for terms
+	score float64  // of constant
+	of    []query
+	more  []query // of ranked: what only adds to the score; of except: what must not be found
+
+	asked []string // the terms of texts, once somebody wanted them
 }
 
-// equal finds any of values.
-func equal(field string, values []string) query {
-	if len(values) == 1 {
-		return term(field, values[0])
-	}
-	return query{"terms": query{field: values}}
-}
+type kind uint8
 
-// match finds all words of text, in any order, as the field analyses them.
-func match(field, text string) query {
-	return query{"match": query{field: query{"query": text, "operator": "and"}}}
-}
-
-// adjacent finds the words of text next to each other.
-func adjacent(field, text string) query {
-	return query{"match_phrase": query{field: query{"query": text}}}
-}
+const (
+	equals   kind = iota // the field holds one of texts
+	allWords             // the field holds all words of the text, in any order
+	adjacent             // the same, next to each other
+	similar              // the same, each with at most two typing errors, none of them in its first letter
+	begins               // a keyword begins with the text
+	anyOf
+	allOf
+	except   // the first of the queries, and none of more
+	constant // every document that the query finds has the same score
+	best     // scores a document as the best of the queries does
+	ranked   // all of the queries, whose scores are added
+)
 
 // minTwo is how many letters a word needs to have two typing errors.
 const minTwo = 8
 
-// similar finds all words of text with two typing errors, none of them in the first letter.
-func similar(field, text string) query {
-	return query{
-		"match": query{
-			field: query{"query": text, "operator": "and", "fuzziness": 2, "prefix_length": 1, "max_expansions": 50},
-		},
-	}
+func term(field, value string) query {
+	return query{kind: equals, field: field, texts: []string{value}}
 }
 
-// begins compares a keyword that has no field of beginnings.
-func begins(field, text string) query {
-	return query{"prefix": query{field: query{"value": text}}}
+// equal finds any of values.
+func equal(field string, values []string) query {
+	return query{kind: equals, field: field, texts: values}
 }
 
-func exists(field string) query { return query{"exists": query{"field": field}} }
+func compare(kind kind, field, text string) query {
+	return query{kind: kind, field: field, texts: []string{text}}
+}
 
-func anyOf(queries ...query) query {
+func match(field, text string) query { return compare(allWords, field, text) }
+
+// join makes one query of several; one alone stays what it is.
+func join(kind kind, queries []query) query {
 	if len(queries) == 1 {
 		return queries[0]
 	}
-	return query{"bool": query{"should": queries, "minimum_should_match": 1}}
+	return query{kind: kind, of: queries}
 }
 
-func allOf(queries ...query) query {
-	if len(queries) == 1 {
-		return queries[0]
+func either(queries ...query) query { return join(anyOf, queries) }
+func every(queries ...query) query  { return join(allOf, queries) }
+
+func scored(q query, score float64) query { return query{kind: constant, score: score, of: []query{q}} }
+
+// append writes the query as JSON.
+func (q *query) append(b []byte) []byte {
+	switch q.kind {
+	case equals:
+		return q.appendTerms(b)
+	case allWords:
+		return q.appendText(b, `{"match":{`, `,"operator":"and"}}}`)
+	case adjacent:
+		return q.appendText(b, `{"match_phrase":{`, `}}}`)
+	case similar:
+		return q.appendText(b, `{"match":{`,
+			`,"operator":"and","fuzziness":2,"prefix_length":1,"max_expansions":50}}}`)
+	case begins:
+		b = append(quote(append(b, `{"prefix":{`...), q.field), ':')
+		return append(quote(b, q.texts[0]), `}}`...)
+	case anyOf:
+		return append(appendList(append(b, `{"bool":{"should":`...), q.of), `}}`...)
+	case allOf:
+		return append(appendList(append(b, `{"bool":{"filter":`...), q.of), `}}`...)
+	case except:
+		b = appendList(append(b, `{"bool":{"must":`...), q.of)
+		return append(appendList(append(b, `,"must_not":`...), q.more), `}}`...)
+	case constant:
+		b = q.of[0].append(append(b, `{"constant_score":{"filter":`...))
+		return append(appendNumber(append(b, `,"boost":`...), q.score), `}}`...)
+	case best:
+		return append(appendList(append(b, `{"dis_max":{"queries":`...), q.of), `}}`...)
+	case ranked:
+		b = appendList(append(b, `{"bool":{"must":`...), q.of)
+		if len(q.more) > 0 {
+			b = appendList(append(b, `,"should":`...), q.more)
+		}
+		return append(b, `}}`...)
 	}
-	return query{"bool": query{"filter": queries}}
+	return b
 }
 
-func not(q query) query { return query{"bool": query{"must_not": []query{q}}} }
-
-// scored gives every document that q finds the same score.
-func scored(q query, score float64) query {
-	return query{"constant_score": query{"filter": q, "boost": score}}
-}
-
-// best scores a document as the best of queries does.
-func best(queries []query) query {
-	if len(queries) == 1 {
-		return queries[0]
+func (q *query) appendTerms(b []byte) []byte {
+	if len(q.texts) == 1 {
+		b = append(quote(append(b, `{"term":{`...), q.field), ':')
+		return append(quote(b, q.texts[0]), `}}`...)
 	}
-	return query{"dis_max": query{"queries": queries}}
+	b = append(quote(append(b, `{"terms":{`...), q.field), ':')
+	open := byte('[')
+	for _, text := range q.texts {
+		b = quote(append(b, open), text)
+		open = ','
+	}
+	return append(b, `]}}`...)
+}
+
+func (q *query) appendText(b []byte, before, after string) []byte {
+	b = append(quote(append(b, before...), q.field), `:{"query":`...)
+	return append(quote(b, q.texts[0]), after...)
+}
+
+func appendList(b []byte, queries []query) []byte {
+	open := byte('[')
+	for i := range queries {
+		b = queries[i].append(append(b, open))
+		open = ','
+	}
+	return append(b, ']')
+}
+
+func appendNumber(b []byte, n float64) []byte { return strconv.AppendFloat(b, n, 'g', -1, 64) }
+
+// quote writes s as JSON; bytes that are not UTF-8 become U+FFFD.
+func quote(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s)
+	return b
 }

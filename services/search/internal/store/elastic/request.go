@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labplatform/labplatform/services/search/internal/search"
@@ -10,85 +11,74 @@ import (
 const maxCount = 10_000 // hits that are counted exactly
 
 // wanted are the fields of the documents that an answer needs.
-var wanted = []string{
-	"user_id",
-	"lab_id",
-	"lab_patient_id",
-	"full_name",
-	"contact",
-	"alternate_contact",
-	"email",
-	"gender",
-	"date_of_birth",
-	"age",
-	"passport_no",
-	"national_identity_number",
-	"branch_id",
-	"org_id",
-	"cc_id",
-	"order_numbers",
-	"bill_ids",
-	"lab_bill_ids",
-	"lab_report_ids",
-	"sample_ids",
-	"manual_sample_ids",
-	"lrf_ids",
-	"last_bill_time",
-	"updated_at",
+var wanted = "[" + strings.Join(quoted(
+	"user_id", "lab_id", "lab_patient_id", "full_name", "contact", "alternate_contact", "email", "gender",
+	"date_of_birth", "age", "passport_no", "national_identity_number", "branch_id", "org_id", "cc_id",
+	"order_numbers", "bill_ids", "lab_bill_ids", "lab_report_ids", "sample_ids", "manual_sample_ids", "lrf_ids",
+	"last_bill_time", "updated_at",
+), ",") + "]"
+
+func quoted(names ...string) []string {
+	for i, name := range names {
+		names[i] = string(quote(nil, name))
+	}
+	return names
 }
 
-// request is the body of a search.
-type request struct {
-	From    int              `json:"from"`
-	Size    int              `json:"size"`
-	Count   int              `json:"track_total_hits"`
-	Top     bool             `json:"track_scores"`
-	Timeout string           `json:"timeout"`
-	Source  []string         `json:"_source"`
-	Query   query            `json:"query"`
-	Sort    []query          `json:"sort,omitempty"`
-	Aggs    map[string]query `json:"aggs,omitempty"`
-}
+// requestSize is what most requests take.
+const requestSize = 4096
 
 // body makes the request of a plan. limit is how long the engine may take.
-func (p *plan) body(scope search.Scope, q search.Query, recent *recency, limit time.Duration) request {
-	r := request{
-		From:    q.From,
-		Size:    q.Size,
-		Count:   maxCount,
-		Top:     true,
-		Timeout: strconv.FormatInt(max(1, limit.Milliseconds()), 10) + "ms",
-		Source:  wanted,
-		Sort:    []query{{"_score": query{"order": "desc"}}, {"user_id.number": query{"order": "asc"}}},
+func (p *plan) body(scope search.Scope, q search.Query, recent *recency, limit time.Duration) []byte {
+	b := head(make([]byte, 0, requestSize), q.From, q.Size, limit)
+	b = append(append(append(b, `,"track_scores":true,"_source":`...), wanted...), `,"query":`...)
+	found := p.query()
+	if recent == nil {
+		b = appendVisible(b, scope, &found)
+	} else {
+		b = recent.append(b, func(b []byte) []byte { return appendVisible(b, scope, &found) })
 	}
-	r.Query = query{"bool": query{"filter": visible(scope), "must": []query{p.query()}}}
-	if recent != nil {
-		r.Query = recent.multiply(r.Query)
-	}
-	return r
+	return append(b, `,"sort":[{"_score":"desc"},{"user_id.number":"asc"}]}`...)
 }
 
 // counting makes the request that only counts what each bucket holds.
-func (p *plan) counting(scope search.Scope, limit time.Duration) request {
-	r := p.body(scope, search.Query{}, nil, limit)
-	r.Top, r.Source, r.Sort = false, []string{}, nil
-	r.Aggs = map[string]query{"buckets": {"filters": query{"other_bucket_key": search.Patient, "filters": p.buckets()}}}
-	return r
+func (p *plan) counting(scope search.Scope, limit time.Duration, buckets []filter) []byte {
+	b := append(head(make([]byte, 0, requestSize), 0, 0, limit), `,"query":`...)
+	found := p.query()
+	b = append(appendVisible(b, scope, &found), `,"aggs":{"buckets":{"filters":{"other_bucket_key":`...)
+	b = append(quote(b, string(search.Patient)), `,"filters":`...)
+	open := byte('{')
+	for i := range buckets {
+		b = append(quote(append(b, open), string(buckets[i].bucket)), ':')
+		b = buckets[i].found.append(b)
+		open = ','
+	}
+	return append(b, `}}}}}`...)
 }
 
-// visible is what the scope lets be seen. Routing alone is no filter: laboratories share shards, and a document may
-// stand on the route of a laboratory that the patient left.
-func visible(scope search.Scope) []query {
-	filters := []query{term("lab_id", scope.Lab.LabID()), term("is_deleted", false)}
+func head(b []byte, from, size int, limit time.Duration) []byte {
+	b = strconv.AppendInt(append(b, `{"from":`...), int64(from), 10)
+	b = strconv.AppendInt(append(b, `,"size":`...), int64(size), 10)
+	b = strconv.AppendInt(append(b, `,"track_total_hits":`...), maxCount, 10)
+	b = strconv.AppendInt(append(b, `,"timeout":"`...), max(1, limit.Milliseconds()), 10)
+	return append(b, `ms"`...)
+}
+
+// appendVisible limits found to what the scope lets be seen. Routing alone is no filter: laboratories share shards, and
+// a document may stand on the route of a laboratory that the patient left.
+func appendVisible(b []byte, scope search.Scope, found *query) []byte {
+	b = strconv.AppendInt(append(b, `{"bool":{"filter":[{"term":{"lab_id":`...), scope.Lab.LabID(), 10)
+	b = append(b, `}},{"term":{"is_deleted":false}}`...)
 	for _, limit := range []struct {
 		field string
 		id    int64
 	}{{"branch_ids", scope.BranchID}, {"org_ids", scope.OrgID}, {"cc_ids", scope.CCID}} {
 		if limit.id != 0 {
-			filters = append(filters, term(limit.field, limit.id))
+			b = append(quote(append(b, `,{"term":{`...), limit.field), ':')
+			b = append(strconv.AppendInt(b, limit.id, 10), `}}`...)
 		}
 	}
-	return filters
+	return append(found.append(append(b, `],"must":`...)), `}}`...)
 }
 
 // recency ranks patients with a bill of late higher. The origin is a whole hour, so that the pages of one look through
@@ -98,24 +88,17 @@ type recency struct {
 	origin time.Time
 }
 
-func (r *recency) multiply(q query) query {
-	const field = "last_bill_time"
-	curve := query{"filter": exists(field), "weight": r.cfg.RecencyWeight, "gauss": query{field: query{
-		"origin": r.origin.Truncate(time.Hour).
-			UnixMilli(),
-		"scale":  days(r.cfg.RecencyScaleDays),
-		"offset": days(r.cfg.RecencyOffsetDays),
-		"decay":  r.cfg.RecencyFactor,
-	}}}
-	never := query{"filter": not(exists(field)), "weight": r.cfg.RecencyWeight * r.cfg.RecencyFactor}
-	return query{
-		"function_score": query{
-			"query":      q,
-			"functions":  []query{{"weight": 1}, curve, never},
-			"score_mode": "sum",
-			"boost_mode": "multiply",
-		},
-	}
+// append multiplies the score of a query. A patient without a bill ranks as one whose last bill is old.
+func (r *recency) append(b []byte, inner func([]byte) []byte) []byte {
+	const field = `{"exists":{"field":"last_bill_time"}}`
+	b = inner(append(b, `{"function_score":{"query":`...))
+	b = append(b, `,"functions":[{"weight":1},{"filter":`+field+`,"weight":`...)
+	b = append(appendNumber(b, r.cfg.RecencyWeight), `,"gauss":{"last_bill_time":{"origin":`...)
+	b = strconv.AppendInt(b, r.origin.Truncate(time.Hour).UnixMilli(), 10)
+	b = strconv.AppendInt(append(b, `,"scale":"`...), int64(r.cfg.RecencyScaleDays), 10)
+	b = strconv.AppendInt(append(b, `d","offset":"`...), int64(r.cfg.RecencyOffsetDays), 10)
+	b = appendNumber(append(b, `d","decay":`...), r.cfg.RecencyFactor)
+	b = append(b, `}}},{"filter":{"bool":{"must_not":[`+field+`]}},"weight":`...)
+	b = appendNumber(b, r.cfg.RecencyWeight*r.cfg.RecencyFactor)
+	return append(b, `}],"score_mode":"sum","boost_mode":"multiply"}}`...)
 }
-
-func days(n int) string { return strconv.Itoa(n) + "d" }

@@ -2,7 +2,6 @@ package elastic
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,13 +25,9 @@ var (
 )
 
 // send routes the search to the one shard that holds the laboratory.
-func (s *Store) send(ctx context.Context, scope search.Scope, r request) (answer, error) {
-	body, err := json.Marshal(r)
-	if err != nil {
-		return answer{}, fmt.Errorf("encode search: %w", err)
-	}
+func (s *Store) send(ctx context.Context, scope search.Scope, body []byte) (answer, error) {
 	var found answer
-	err = s.client.Do(
+	err := s.client.Do(
 		ctx,
 		elastic.Call{
 			Name:   "search",
@@ -42,7 +37,7 @@ func (s *Store) send(ctx context.Context, scope search.Scope, r request) (answer
 			Repeat: true,
 			Query:  url.Values{"routing": {strconv.FormatInt(scope.Lab.LabID(), 10)}},
 		},
-		&found,
+		found.read,
 	)
 	return found, err //nolint:wrapcheck // fault judges it
 }

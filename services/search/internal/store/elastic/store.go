@@ -104,7 +104,7 @@ func (s *Store) search(
 	if err != nil {
 		return search.Result{}, s.fault(ctx, err)
 	}
-	return found.result()
+	return found.result(p)
 }
 
 // engineTime is how long the engine may work: enough less than we wait to read its answer.

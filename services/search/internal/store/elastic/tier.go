@@ -1,11 +1,5 @@
 package elastic
 
-import (
-	"strings"
-
-	"github.com/labplatform/labplatform/services/search/internal/search"
-)
-
 // tier is how close a hit is to what was typed.
 type tier int
 
@@ -24,30 +18,12 @@ const (
 	tierTypo
 )
 
-var tierNames = [...]string{
-	"whole",
-	"name",
-	"words",
-	"last",
-	"begins",
-	"part",
-	"mixed",
-	"joined",
-	"person",
-	"sound",
-	"typo",
-}
-
-func (t tier) String() string { return tierNames[t] }
-
 // score is what a hit of the tier scores at least; less than twice as much at most.
 func (t tier) score() float64 {
-	score := 1.0
-	for range tierTypo - t {
-		score *= 10
-	}
-	return score
+	return scores[t]
 }
+
+var scores = [...]float64{1e10, 1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1}
 
 // rank joins the tiers that compete for the bucket of a hit.
 func (t tier) rank() int {
@@ -68,15 +44,13 @@ func (t tier) rank() int {
 
 const ranks = 6
 
-// tierOf reads what the engine says of a hit: "words/full_name". Names of leaves of mixed queries have the number of
-// the word behind that, the query itself has only the tier.
-func tierOf(label string) (tier, search.Field, bool) {
-	tierName, rest, _ := strings.Cut(label, "/")
-	field, _, _ := strings.Cut(rest, "/")
-	for t, n := range tierNames {
-		if n == tierName {
-			return tier(t), search.Field(field), true
+// tierOf returns the closest tier by which a hit was found. Neither what ranks within a tier nor recency reaches the
+// score of the next one.
+func tierOf(score float64) tier {
+	for t := tierWhole; t < tierTypo; t++ {
+		if score >= t.score() {
+			return t
 		}
 	}
-	return 0, "", false
+	return tierTypo
 }

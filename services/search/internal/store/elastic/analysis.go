@@ -1,0 +1,125 @@
+package elastic
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labplatform/labplatform/pkg/userindex"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+// analysis is what the index makes of a field's values and of what the field is asked, as the mapping of the pipeline
+// says. A test on the engine proves that both find the same.
+type analysis struct {
+	index func(values []string) []string
+	asked func(text string) []string
+	like  func(term, asked string) bool // a term of the document answers one that is asked
+}
+
+// analyses are all fields that queries compare.
+var analyses = analysesOf()
+
+func analysesOf() map[string]*analysis {
+	m := map[string]*analysis{
+		userindex.Joined:      {index: same, asked: cut(strings.Fields, userindex.MaxForm), like: strings.HasPrefix},
+		userindex.Sounds:      {index: same, asked: one, like: equalTo},
+		userindex.Misspelled:  {index: same, asked: one, like: equalTo},
+		userindex.Identifiers: {index: same, asked: one, like: equalTo},
+	}
+	for _, f := range fields {
+		name := string(f)
+		switch f.Kind() {
+		case search.Name:
+			m[name] = &analysis{each(personWords), personWords, equalTo}
+			m[name+".prefix"] = &analysis{each(personWords), cut(personWords, maxBegun), strings.HasPrefix}
+			m[name+".keyword"] = &analysis{each(folded), folded, equalTo}
+		case search.Phone:
+			m[name] = &analysis{each(digits), digits, equalTo}
+			m[name+".prefix"] = &analysis{each(digits), cut(digits, maxFirst), firstDigits}
+			m[name+".suffix"] = &analysis{each(digits), lastDigits, endsSo}
+			m[name+".middle"] = &analysis{each(digits), digits, strings.Contains}
+		case search.Mail:
+			m[name] = &analysis{each(folded), folded, equalTo}
+		case search.Segmented:
+			m[name+".segment"] = &analysis{each(segments), segments, equalTo}
+			fallthrough
+		case search.Identifier:
+			m[name] = &analysis{each(folded), folded, equalTo}
+			m[name+".prefix"] = &analysis{each(folded), cut(folded, userindex.MaxForm), strings.HasPrefix}
+		}
+	}
+	return m
+}
+
+const maxBegun = 15 // letters of a word of a name that are compared as its beginning
+
+func equalTo(term, asked string) bool { return term == asked }
+
+func firstDigits(term, asked string) bool {
+	return len(asked) >= minFirst && strings.HasPrefix(term, asked)
+}
+
+func endsSo(term, asked string) bool { return len(asked) >= minLast && strings.HasSuffix(term, asked) }
+
+func same(values []string) []string { return values }
+
+func each(analyse func(string) []string) func([]string) []string {
+	return func(values []string) []string {
+		if len(values) == 1 {
+			return analyse(values[0])
+		}
+		var all []string
+		for _, v := range values {
+			all = append(all, analyse(v)...)
+		}
+		return all
+	}
+}
+
+// cut shortens terms that are asked to as many letters as the longest beginning in the index has.
+func cut(analyse func(string) []string, letters int) func(string) []string {
+	return func(text string) []string {
+		terms := analyse(text)
+		for i, t := range terms {
+			if utf8.RuneCountInString(t) > letters {
+				terms[i] = string([]rune(t)[:letters])
+			}
+		}
+		return terms
+	}
+}
+
+func folded(text string) []string { return []string{fold(text)} }
+
+func digits(text string) []string {
+	return one(strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, text))
+}
+
+func lastDigits(text string) []string {
+	terms := digits(text)
+	for i, t := range terms {
+		terms[i] = t[max(0, len(t)-maxLast):]
+	}
+	return terms
+}
+
+var (
+	withoutDots       = strings.NewReplacer(".", " ")
+	withoutSeparators = strings.NewReplacer("-", " ", "/", " ", "~", " ")
+)
+
+func personWords(text string) []string { return foldAll(tokens(withoutDots.Replace(text))) }
+
+func segments(text string) []string { return foldAll(tokens(withoutSeparators.Replace(text))) }
+
+func foldAll(terms []string) []string {
+	for i, t := range terms {
+		terms[i] = fold(t)
+	}
+	return terms
+}

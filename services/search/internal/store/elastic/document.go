@@ -1,0 +1,108 @@
+package elastic
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/phonetic"
+	"github.com/labplatform/labplatform/pkg/userindex"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+// document is a hit with the terms of its fields, as far as anybody asked for them.
+type document struct {
+	source *source
+	terms  map[string][]string // by field
+}
+
+// termsOf returns the terms of a field before beginnings and parts are taken of them.
+func (d *document) termsOf(field string, a *analysis) []string {
+	if terms, ok := d.terms[field]; ok {
+		return terms
+	}
+	if d.terms == nil {
+		d.terms = make(map[string][]string, 2*len(fields))
+	}
+	base, _, _ := strings.Cut(field, ".")
+	terms := a.index(d.source.values(base))
+	d.terms[field] = terms
+	return terms
+}
+
+// values returns what the pipeline writes into a field.
+func (s *source) values(field string) []string {
+	switch search.Field(field) {
+	case search.FullName:
+		return one(s.FullName)
+	case search.Contact:
+		return one(s.Contact)
+	case search.AlternateContact:
+		return one(s.AlternateContact)
+	case search.Email:
+		return one(s.Email)
+	case search.UserID:
+		return numbers(s.UserID)
+	case search.LabPatientID:
+		return one(s.LabPatientID)
+	case search.NationalID:
+		return one(s.NationalIdentityNumber)
+	case search.PassportNo:
+		return one(s.PassportNo)
+	case search.BillIDs:
+		return numbers(s.BillIDs...)
+	case search.LabBillIDs:
+		return numbers(s.LabBillIDs...)
+	case search.OrderNumbers:
+		return s.OrderNumbers
+	case search.LabReportIDs:
+		return numbers(s.LabReportIDs...)
+	case search.LrfIDs:
+		return s.LrfIDs
+	case search.SampleIDs:
+		return s.SampleIDs
+	case search.ManualSampleIDs:
+		return s.ManualSampleIDs
+	}
+	return s.forms(field)
+}
+
+// forms returns those of package userindex, which are not read from the document: they are long.
+func (s *source) forms(field string) []string {
+	switch field {
+	case userindex.Joined:
+		return userindex.Names(s.FullName)
+	case userindex.Sounds:
+		return phonetic.Codes(userindex.Latin(s.FullName))
+	case userindex.Misspelled:
+		return userindex.Misspellings(s.FullName)
+	case userindex.Identifiers:
+		var all []string
+		for _, f := range fields {
+			if f.Kind() != search.Identifier && f.Kind() != search.Segmented {
+				continue
+			}
+			for _, id := range s.values(string(f)) {
+				for _, form := range userindex.Compacts(id) {
+					all = append(all, userindex.IdentifierForm(string(f), form))
+				}
+			}
+		}
+		return all
+	}
+	return nil
+}
+
+func one(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
+func numbers(values ...int64) []string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = strconv.FormatInt(v, 10)
+	}
+	return texts
+}

@@ -1,0 +1,43 @@
+package elastic
+
+import (
+	"github.com/go-json-experiment/json"
+
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+// Way is one query of a text's plans, as the engine reads it and as we read it.
+type Way struct {
+	Query []byte
+	Holds func(document []byte) (bool, error)
+}
+
+// Ways returns every query that explains hits of a text.
+func (s *Store) Ways(text string, fields []search.Field) []Way {
+	first := s.compile.first(text, fields, search.Full)
+	plans := []plan{first}
+	if second, ok := s.compile.second(plan{}, text, fields, search.Full); ok {
+		plans = append(plans, second)
+	}
+	var ways []Way
+	add := func(q query) {
+		ways = append(ways, Way{q.append(nil), func(sourceOf []byte) (bool, error) {
+			var source source
+			err := json.Unmarshal(sourceOf, &source)
+			return q.holds(&document{source: &source}), err
+		}})
+	}
+	for _, p := range plans {
+		for _, c := range p.clauses {
+			add(c.found)
+		}
+		for _, e := range p.byWord {
+			for _, w := range e.words {
+				for _, l := range w {
+					add(l.found)
+				}
+			}
+		}
+	}
+	return ways
+}

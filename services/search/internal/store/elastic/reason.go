@@ -1,0 +1,94 @@
+package elastic
+
+import (
+	"slices"
+
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+// fields is the table of fields, whose order answers keep.
+var fields = search.Fields()
+
+// finding collects what found a hit.
+type finding struct {
+	bucket  search.Bucket
+	rank    int
+	matched [32]bool // by the place in fields
+}
+
+// add notes that a way of tier t found the hit in field f. A word of a text that was not found as a whole says only to
+// which bucket the hit may belong.
+func (g *finding) add(t tier, f search.Field, matched bool) {
+	place := slices.Index(fields, f)
+	g.matched[place] = g.matched[place] || matched
+	rank := t.rank()
+	if b := f.Bucket(); rank < g.rank || rank == g.rank && order(b) < order(g.bucket) {
+		g.bucket, g.rank = b, rank
+	}
+}
+
+// tells reports whether such a way could add anything.
+func (g *finding) tells(t tier, f search.Field) bool {
+	return t.rank() <= g.rank || !g.matched[slices.Index(fields, f)]
+}
+
+// reason tells which fields of a hit the plan compared with success, and to which bucket the hit belongs: the one of the
+// closest tier, among several the first of search.Buckets. The engine does not say; the plan's queries are asked again
+// of the document.
+func (p *plan) reason(d *document, score float64) (search.Bucket, []search.Field) {
+	g := finding{bucket: search.Patient, rank: ranks}
+	for i := range p.clauses {
+		if c := &p.clauses[i]; g.tells(c.tier, c.field) && c.found.holds(d) {
+			g.add(c.tier, c.field, true)
+		}
+	}
+	for i := range p.byWord {
+		p.byWord[i].explain(d, &g)
+	}
+	found := make([]search.Field, 0, 2)
+	for i, f := range fields {
+		if g.matched[i] {
+			found = append(found, f)
+		}
+	}
+	if len(found) == 0 {
+		return p.byScore(score)
+	}
+	return g.bucket, found
+}
+
+// explain notes where the words were found.
+func (e *wordly) explain(d *document, g *finding) {
+	var places []search.Field
+	whole := true
+	for _, w := range e.words {
+		before := len(places)
+		for i := range w {
+			if w[i].found.holds(d) {
+				places = append(places, w[i].field)
+			}
+		}
+		whole = whole && len(places) > before
+	}
+	for _, f := range places {
+		g.add(e.tier, f, whole)
+	}
+}
+
+// byScore answers for a hit that the engine found and we would not have: where it folds a letter that we do not know.
+// The score tells the tier.
+func (p *plan) byScore(score float64) (search.Bucket, []search.Field) {
+	t := tierOf(score)
+	for i := range p.clauses {
+		if c := &p.clauses[i]; c.tier == t {
+			return c.field.Bucket(), []search.Field{c.field}
+		}
+	}
+	for i := range p.byWord {
+		if e := &p.byWord[i]; e.tier == t {
+			f := e.words[0][0].field
+			return f.Bucket(), []search.Field{f}
+		}
+	}
+	return search.Patient, []search.Field{search.FullName}
+}

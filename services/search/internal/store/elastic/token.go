@@ -1,0 +1,127 @@
+package elastic
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// tokens returns the words of s as the engine's standard tokenizer finds them: by the boundaries of words of Unicode
+// Standard Annex 29, as far as they matter in names and identifiers.
+func tokens(s string) []string {
+	var all []string
+	start, whole := -1, false // of the word under way; it holds a letter or a digit
+	end := func(at int) {
+		if start >= 0 && whole {
+			all = append(all, s[start:at])
+		}
+		start, whole = -1, false
+	}
+	previous := other
+	for at, r := range s {
+		class := classOf(r)
+		switch {
+		case class == extends && start >= 0:
+			continue
+		case class == alone:
+			end(at)
+			start, whole = at, true
+		case class == letter || class == digit || class == connector:
+			if previous == alone {
+				end(at)
+			}
+			if start < 0 {
+				start = at
+			}
+			whole = whole || class != connector
+		case start >= 0 && joins(r, previous, s[at+utf8.RuneLen(r):]):
+			continue
+		default:
+			end(at)
+		}
+		previous = class
+	}
+	end(len(s))
+	return all
+}
+
+type class uint8
+
+const (
+	other class = iota
+	letter
+	digit
+	alone     // a letter that is a word by itself
+	extends   // a mark of the letter before
+	connector // _ and the like
+)
+
+func classOf(r rune) class {
+	switch {
+	case unicode.IsDigit(r):
+		return digit
+	case unicode.Is(unicode.Han, r) || unicode.Is(unicode.Hiragana, r):
+		return alone
+	case unicode.IsLetter(r):
+		return letter
+	case unicode.IsMark(r) || unicode.Is(unicode.Cf, r):
+		return extends
+	case unicode.Is(unicode.Pc, r):
+		return connector
+	}
+	return other
+}
+
+// joins tells whether r stands within a word, as in d'souza and 1,5: between two letters, or between two digits.
+func joins(r rune, previous class, rest string) bool {
+	next, _ := utf8.DecodeRuneInString(rest)
+	if classOf(next) != previous {
+		return false
+	}
+	switch {
+	case strings.ContainsRune(".'‘’․﹒＇．", r):
+		return previous == letter || previous == digit
+	case strings.ContainsRune(":·‧", r):
+		return previous == letter
+	case strings.ContainsRune(",;", r):
+		return previous == digit
+	}
+	return false
+}
+
+// fold ignores case and, in Latin letters, diacritics.
+func fold(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r >= 'A' && r <= 'Z' || r >= utf8.RuneSelf }) {
+		return s
+	}
+	var out strings.Builder
+	for _, r := range s {
+		r = unicode.ToLower(r)
+		switch {
+		case r < utf8.RuneSelf:
+			out.WriteRune(r)
+		case latin[r] != "":
+			out.WriteString(latin[r])
+		default:
+			out.WriteRune(base(r))
+		}
+	}
+	return out.String()
+}
+
+// base returns the Latin letter below the diacritics of r, else r.
+func base(r rune) rune {
+	letter, _ := utf8.DecodeRuneInString(norm.NFKD.String(string(r)))
+	if letter < utf8.RuneSelf {
+		return unicode.ToLower(letter)
+	}
+	return r
+}
+
+// latin are letters that Unicode does not take apart.
+var latin = map[rune]string{
+	'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l", 'ß': "ss", 'þ': "th", 'ı': "i", 'ħ': "h", 'ŋ': "n",
+	'‘': "'", '’': "'", '“': `"`, '”': `"`, '–': "-", '—': "-", '‐': "-",
+}

@@ -38,6 +38,7 @@ type Client struct {
 	tracing elastictransport.Instrumentation // nil: off
 	pool    *http.Transport
 	retries int
+	budget  *budget
 	timeout time.Duration
 	roll    func() float64
 }
@@ -66,7 +67,7 @@ func Open(cfg Config, deps Deps) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open search engine: %w", err)
 	}
-	c := &Client{base: base, pool: pool, retries: cfg.MaxRetries, timeout: cfg.timeout(), roll: deps.Roll}
+	c := &Client{base: base, pool: pool, retries: cfg.MaxRetries, budget: newBudget(), timeout: cfg.timeout(), roll: deps.Roll}
 	if deps.Tracers != nil {
 		c.tracing = elasticsearch.NewOpenTelemetryInstrumentation(deps.Tracers, deps.CaptureSearches)
 	}
@@ -98,7 +99,7 @@ type Call struct {
 	Query  url.Values
 	Body   []byte // JSON, or lines of JSON for a bulk; nil: none
 	// Repeat says that sending it twice does the same as sending it once. It is then sent again after a lost
-	// connection and after 502, 503 and 504, at most MaxRetries times.
+	// connection and after 502, 503 and 504, at most MaxRetries times, and while repeats are a small part of all calls.
 	Repeat bool
 }
 
@@ -110,8 +111,9 @@ func (c *Client) Do(ctx context.Context, call Call, out any) error {
 		ctx = c.tracing.Start(ctx, call.Name)
 		defer c.tracing.Close(ctx)
 	}
+	c.budget.called()
 	err := c.attempt(ctx, call, out)
-	for n := 0; n < c.retries && call.Repeat && repeatable(err); n++ {
+	for n := 0; n < c.retries && call.Repeat && repeatable(err) && c.budget.take(); n++ {
 		if !pause(ctx, c.delay(n)) {
 			break
 		}

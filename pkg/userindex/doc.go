@@ -8,6 +8,27 @@
 // It refuses to rank: what a match is worth is the search's own.
 package userindex
 
+import "strconv"
+
+// Schema numbers the list of fields and the way in which they are analysed. A change asks for a new number, and for
+// `cdc rebuild` wherever the platform runs.
+const Schema = 4
+
+// OldSchema is the oldest schema that is still written and searched: the one of the live index, while one of Schema is
+// made beside it.
+const OldSchema = 3
+
+// Reader is the alias by which searches find an index of a schema, and nothing when the live index is of another one. It
+// moves in the same step as the live alias, and is also the one to write by.
+func Reader(live string, schema int) string { return live + "_schema" + strconv.Itoa(schema) }
+
+// Families of fields in one, each as its members are: a text that may be any of them is compared once.
+const (
+	Whole    = "identifiers"         // identifiers and addresses, whole or by their beginning
+	Segments = "identifier_segments" // identifiers of orders and samples by one of their parts
+	Phones   = "telephones"
+)
+
 // Fields that hold forms.
 const (
 	Joined      = "full_name_joined"    // Names

@@ -35,6 +35,38 @@ func New(t testing.TB) *Index {
 	return &Index{server: enginetest.Ensured(t), t: t}
 }
 
+// NewOld is New with an index of the schema before the present one, as a program before ours made it.
+func NewOld(t testing.TB) *Index {
+	t.Helper()
+	i := &Index{server: enginetest.Open(t), t: t}
+	i.server.CreateOld("_v1")
+	return i
+}
+
+// Rebuild puts an index of the present schema with rows into the place of the live one.
+func (i *Index) Rebuild(rows ...Row) {
+	i.t.Helper()
+	if _, err := i.server.CreateNext(i.t.Context()); err != nil {
+		i.t.Fatal(err)
+	}
+	i.put(i.server.Next(), rows)
+	if err := i.server.Swap(i.t.Context()); err != nil {
+		i.t.Fatal(err)
+	}
+}
+
+// Rollback puts the index before the live one back.
+func (i *Index) Rollback() {
+	i.t.Helper()
+	older, err := i.server.Older(i.t.Context())
+	if err == nil {
+		err = i.server.SwapTo(i.t.Context(), older)
+	}
+	if err != nil {
+		i.t.Fatal(err)
+	}
+}
+
 // URL returns the base address of the engine.
 func (i *Index) URL() string { return i.server.URL() }
 
@@ -45,23 +77,32 @@ func (i *Index) Alias() string { return i.server.Alias }
 // without a Rev has the Rev 1.
 func (i *Index) Put(rows ...Row) {
 	i.t.Helper()
-	maker := document.NewMaker(document.RevVersions{})
+	i.put(i.server.Live(), rows)
+}
+
+func (i *Index) put(target string, rows []Row) {
+	i.t.Helper()
+	to, err := i.server.Target(i.t.Context(), target)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	maker := document.NewMaker(document.RevVersions{}).Of(to.Schema)
 	var ops []document.Op
 	for _, row := range rows {
 		row.Rev = max(row.Rev, 1)
 		ops = append(ops, maker.Write(&row)...)
 	}
 	for chunk := range slices.Chunk(ops, batch) {
-		i.send(chunk)
+		i.send(target, chunk)
 	}
-	if err := i.server.Refresh(i.t.Context(), i.Alias()); err != nil {
+	if err := i.server.Refresh(i.t.Context(), target); err != nil {
 		i.t.Fatal(err)
 	}
 }
 
-func (i *Index) send(ops []document.Op) {
+func (i *Index) send(target string, ops []document.Op) {
 	i.t.Helper()
-	fates, err := i.server.Bulk(i.t.Context(), i.Alias(), ops)
+	fates, err := i.server.Bulk(i.t.Context(), target, ops)
 	if err != nil {
 		i.t.Fatal(err)
 	}

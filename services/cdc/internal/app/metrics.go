@@ -44,6 +44,7 @@ type counters struct {
 	compared    prometheus.Counter
 	differences *prometheus.CounterVec
 	unsettled   prometheus.Counter
+	unaccepted  prometheus.Counter
 	purged      prometheus.Counter
 
 	connectorUp, taskState *prometheus.GaugeVec
@@ -111,6 +112,10 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 			"kind",
 		),
 		unsettled: one("cdc_reconcile_unsettled_total", "Patients that changed at every look of the proof."),
+		unaccepted: one(
+			"cdc_reconcile_refused_total",
+			"Patients whose row or document was refused when the proof repaired it, at every pass until somebody mends them.",
+		),
 		purged: one(
 			"cdc_stubs_purged_total",
 			"Stubs deleted from the index because no event can come back against them.",
@@ -125,7 +130,7 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 		c.consumed, c.returned, c.processed, c.failed, c.dead, c.retried, c.ended, c.skipped, c.letterFailures,
 		c.batches, c.seconds,
 		c.rows, c.early, c.late, c.capped, c.bulkSeconds, c.bulkOperations,
-		c.resent, c.compared, c.differences, c.unsettled, c.purged, c.connectorUp, c.taskState, c.restarts,
+		c.resent, c.compared, c.differences, c.unsettled, c.unaccepted, c.purged, c.connectorUp, c.taskState, c.restarts,
 	} {
 		if err := registry.Register(v); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
@@ -238,7 +243,8 @@ func (c *counters) Connector(name string, up bool, tasks map[int]string) {
 func (c *counters) Restarted(name string) { c.restarts.WithLabelValues(name).Inc() }
 
 // Compared implements reconcile.Observer.
-func (c *counters) Compared(r reconcile.Result) {
+func (c *counters) Compared(r reconcile.Result, refused int) {
+	c.unaccepted.Add(float64(refused))
 	c.compared.Add(float64(r.Patients))
 	c.unsettled.Add(float64(r.Unsettled))
 	for _, d := range r.Differences {

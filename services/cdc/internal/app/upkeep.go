@@ -21,6 +21,8 @@ func (b *builder) openReconciler() error {
 	}
 	loop := &reconcile.Loop{
 		Observer: b.counters,
+		Cursor:   b.rows,
+		Log:      b.Log,
 		Reconciler: reconcile.New(reconcile.Deps{
 			Rows:      b.rows,
 			Scope:     mysql.Laboratory,

@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write the golden file")
 
 func TestTheFieldsAreTheColumnsOfUserMeta(t *testing.T) {
 	t.Parallel()
-	want := []string{userindex.Sounds, userindex.Joined, userindex.Misspelled, userindex.Identifiers}
+	want := []string{userindex.Sounds, userindex.Joined, userindex.Misspelled, userindex.Identifiers, userindex.Whole, userindex.Segments, userindex.Phones}
 	column := regexp.MustCompile(`(?m)^\s*(?:ADD COLUMN (?:IF NOT EXISTS )?)?(\w+) (?:BIGINT|INT|TINYINT|JSON|DATE|VARCHAR)\b`)
 	for _, name := range []string{"00001_user_meta.sql", "00003_user_meta_person.sql"} {
 		text, err := migrations.Files.ReadFile(name)
@@ -82,7 +82,8 @@ func TestADocumentHoldsWhatTheRowSays(t *testing.T) {
 		`"full_name_joined":["r","rahul","rahulr","rahulrsharma","rahulsharma","rrahul","rrs","rsharma","sharma","sharmar","sharmarahul"],` +
 		`"full_name_deletions":["ahul","harma","rahl","rahu","rahul","raul","rhul","sarma","shama","shara","sharm","sharma","shrma"],` +
 		`"identifier_forms":["lab_patient_id:000501","lab_patient_id:501","lab_patient_id:P000501","lab_patient_id:P501","order_numbers:ORD1",` +
-		`"sample_ids:S12","lrf_ids:L1"],"contact":"919876543210","email":"r@x.in","date_of_birth":"1990-02-11","bill_ids":[9001,9002],` +
+		`"sample_ids:S12","lrf_ids:L1"],"identifiers":["501","9001","9002","ORD-1","P-000501","S~1/2","l1","r@x.in"],` +
+		`"identifier_segments":["ORD-1","S~1/2"],"telephones":["919876543210"],"contact":"919876543210","email":"r@x.in","date_of_birth":"1990-02-11","bill_ids":[9001,9002],` +
 		`"order_numbers":["ORD-1"],"sample_ids":["S~1/2"],"lrf_ids":["l1"],"last_bill_time":1790000000000,"is_deleted":false,"rev":5,"updated_at":1790000100000}`
 	if diff := cmp.Diff(want, string(document.NewEncoder().Document(&row))); diff != "" {
 		t.Error(diff)
@@ -139,7 +140,7 @@ func TestARowBecomesBlanksAndThenItsDocument(t *testing.T) {
 	}{
 		"a patient who moved": {maker.Write(&live), []op{
 			{1, 20, `{"user_id":9,"lab_id":1,"is_deleted":true,"rev":10}`}, {3, 20, `{"user_id":9,"lab_id":3,"is_deleted":true,"rev":10}`},
-			{2, 21, `{"user_id":9,"lab_id":2,"former_lab_ids":[1,3],"is_deleted":false,"rev":10,"updated_at":0}`}}},
+			{2, 21, `{"user_id":9,"lab_id":2,"former_lab_ids":[1,3],"identifiers":["9"],"is_deleted":false,"rev":10,"updated_at":0}`}}},
 		"routes that were seen before": {maker.Write(&dead, 5, 2, 5, 0), []op{
 			{5, 20, `{"user_id":9,"lab_id":5,"is_deleted":true,"rev":10}`}, {2, 21, `{"user_id":9,"lab_id":2,"is_deleted":true,"rev":10}`}}},
 		"a row that is gone": {maker.Remove(&live, 4), []op{{1, 22, ""}, {3, 22, ""}, {4, 22, ""}, {2, 22, ""}}},

@@ -11,8 +11,12 @@ type Encoder struct {
 }
 
 // NewEncoder returns an encoder of the present schema.
-func NewEncoder() *Encoder {
-	e := &Encoder{fields: fields()}
+func NewEncoder() *Encoder { return NewEncoderOf(Schema) }
+
+// NewEncoderOf returns an encoder of another schema: mappings are strict, and an index made for that one refuses newer
+// fields.
+func NewEncoderOf(schema int) *Encoder {
+	e := &Encoder{fields: fieldsOf(schema)}
 	for _, f := range e.fields {
 		if inStub(f.name) {
 			e.stub = append(e.stub, f)

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,20 @@ type field struct {
 	kind kind
 	// put appends the field's JSON value, or nothing when the row has none.
 	put func(b []byte, r *projection.Row) []byte
+}
+
+// fieldsOf returns the fields of a schema.
+func fieldsOf(schema int) []field {
+	return slices.DeleteFunc(fields(), func(f field) bool { return since(f.name) > schema })
+}
+
+// since is the schema that brought a field.
+func since(name string) int {
+	switch name {
+	case userindex.Whole, userindex.Segments, userindex.Phones:
+		return 4
+	}
+	return OldSchema
 }
 
 // fields are the columns of user_meta without source_ts_ms, and the forms of package userindex. Change Schema with it.
@@ -38,6 +53,9 @@ func fields() []field {
 		{userindex.Joined, joined, texts(func(r *projection.Row) []string { return userindex.Names(r.FullName) })},
 		{userindex.Misspelled, form, texts(func(r *projection.Row) []string { return userindex.Misspellings(r.FullName) })},
 		{userindex.Identifiers, form, texts(identifierForms)},
+		{userindex.Whole, identifier, texts(identifiers)},
+		{userindex.Segments, segment, texts(segmentedIDs)},
+		{userindex.Phones, phone, texts(telephones)},
 		{"contact", phone, text(func(r *projection.Row) string { return Digits(r.Contact) })},
 		{"alternate_contact", phone, text(func(r *projection.Row) string { return Digits(r.AlternateContact) })},
 		{"email", folded, text(func(r *projection.Row) string { return r.Email })},
@@ -62,6 +80,37 @@ func fields() []field {
 		{"rev", long, number(func(r *projection.Row) int64 { return r.Rev })},
 		{"updated_at", millis, number(func(r *projection.Row) int64 { return r.UpdatedAt })},
 	}
+}
+
+// identifiers are all that a search compares as a whole or by the beginning, each once.
+func identifiers(r *projection.Row) []string {
+	all := []string{r.LabPatientID, r.PassportNo, r.NationalIdentityNumber, r.Email, strconv.FormatInt(r.UserID, 10)}
+	for _, ids := range [][]int64{r.BillIDs, r.LabBillIDs, r.LabReportIDs} {
+		for _, id := range ids {
+			all = append(all, strconv.FormatInt(id, 10))
+		}
+	}
+	return once(append(append(all, segmentedIDs(r)...), r.LrfIDs...))
+}
+
+func segmentedIDs(r *projection.Row) []string {
+	var all []string
+	for _, ids := range [][]string{r.OrderNumbers, r.SampleIDs, r.ManualSampleIDs} {
+		for _, id := range ids {
+			all = append(all, strings.ToUpper(id))
+		}
+	}
+	return once(all)
+}
+
+func telephones(r *projection.Row) []string {
+	return once([]string{Digits(r.Contact), Digits(r.AlternateContact)})
+}
+
+// once returns the texts in order, without repeats and "".
+func once(texts []string) []string {
+	slices.Sort(texts)
+	return slices.DeleteFunc(slices.Compact(texts), func(s string) bool { return s == "" })
 }
 
 // identifierForms are those of every identifier that holds more than a number of ours.

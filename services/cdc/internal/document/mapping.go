@@ -4,11 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/userindex"
 )
 
-// Schema numbers the list of fields and the way in which they are analysed. An index made for another one is refused:
-// rebuild makes a new index.
-const Schema = 3
+// Schema is the one of a new index. Indexes are written from OldSchema on, older ones are refused: rebuild makes a new
+// index.
+const (
+	Schema    = userindex.Schema
+	OldSchema = userindex.OldSchema
+)
 
 // VersionDomain names where the versions of the documents come from. Two domains must never meet in one index.
 const VersionDomain = "user_meta.rev"
@@ -40,6 +45,9 @@ func identifier() object {
 	return f
 }
 
+// segment is found by one of its parts between - / and ~.
+func segment() object { return grams("segment", "segment") }
+
 // numbered is an identifier with an order.
 func numbered() object {
 	f := identifier()
@@ -50,7 +58,7 @@ func numbered() object {
 // segmented is an identifier found also by one of its parts between - / and ~.
 func segmented() object {
 	f := identifier()
-	f["fields"].(object)["segment"] = grams("segment", "segment") //nolint:forcetypeassert // made above
+	f["fields"].(object)["segment"] = segment() //nolint:forcetypeassert // made above
 	return f
 }
 
@@ -134,10 +142,14 @@ type Settings struct {
 	RefreshInterval time.Duration
 }
 
-// Index returns the body that creates an index. aliases may be nil; one that is true is a write alias.
-func Index(s Settings, aliases map[string]bool) []byte {
+// Index returns the body that creates an index of the present schema. aliases may be nil; one that is true is a write
+// alias.
+func Index(s Settings, aliases map[string]bool) []byte { return IndexOf(Schema, s, aliases) }
+
+// IndexOf is Index for another schema.
+func IndexOf(schema int, s Settings, aliases map[string]bool) []byte {
 	properties := object{}
-	for _, f := range fields() {
+	for _, f := range fieldsOf(schema) {
 		properties[f.name] = f.kind()
 	}
 	body := object{
@@ -151,7 +163,7 @@ func Index(s Settings, aliases map[string]bool) []byte {
 		"mappings": object{
 			"dynamic":    "strict",
 			"_routing":   object{"required": true},
-			"_meta":      object{"version_domain": VersionDomain, "schema": Schema},
+			"_meta":      object{"version_domain": VersionDomain, "schema": schema},
 			"properties": properties,
 		},
 	}

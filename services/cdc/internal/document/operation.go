@@ -40,10 +40,29 @@ func RevOf(version int64) int64 { return version / 2 }
 type Maker struct {
 	encoder  *Encoder
 	versions Versions
+	others   map[int]*Maker // by schema
 }
 
-// NewMaker returns a maker of operations; versions is RevVersions{} everywhere but in tests.
-func NewMaker(versions Versions) *Maker { return &Maker{encoder: NewEncoder(), versions: versions} }
+// NewMaker returns a maker of operations for an index of the present schema; versions is RevVersions{} everywhere but in
+// tests.
+func NewMaker(versions Versions) *Maker {
+	m := &Maker{encoder: NewEncoder(), versions: versions, others: map[int]*Maker{}}
+	for schema := OldSchema; schema < Schema; schema++ {
+		m.others[schema] = &Maker{encoder: NewEncoderOf(schema), versions: versions}
+	}
+	return m
+}
+
+// Of returns the maker for an index of schema, one of OldSchema to Schema.
+func (m *Maker) Of(schema int) *Maker {
+	if other := m.others[schema]; other != nil {
+		return other
+	}
+	return m
+}
+
+// Encoder returns what writes the maker's documents.
+func (m *Maker) Encoder() *Encoder { return m.encoder }
 
 // Write returns what makes the index show row: blanks on the routes that the patient left, then the document on its
 // own. routes are further laboratories that may still show the patient, in any order and with repeats.

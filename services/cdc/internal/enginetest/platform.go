@@ -134,7 +134,11 @@ func (p *Platform) PumpTo(ctx context.Context, targets ...string) error {
 			return err
 		}
 		for _, target := range targets {
-			if _, err := p.Writer.Write(ctx, target, p.Operations(rows)); err != nil {
+			to, err := p.Index.Target(ctx, target)
+			if err != nil {
+				return err
+			}
+			if _, err := p.Writer.Write(ctx, to.Alias, operations(p.maker.Of(to.Schema), rows)); err != nil {
 				return err
 			}
 		}
@@ -142,11 +146,10 @@ func (p *Platform) PumpTo(ctx context.Context, targets ...string) error {
 	}
 }
 
-// Operations are what rows become in the index.
-func (p *Platform) Operations(rows []projection.Row) []document.Op {
+func operations(maker *document.Maker, rows []projection.Row) []document.Op {
 	var ops []document.Op
 	for i := range rows {
-		ops = append(ops, p.maker.Write(&rows[i])...)
+		ops = append(ops, maker.Write(&rows[i])...)
 	}
 	return ops
 }

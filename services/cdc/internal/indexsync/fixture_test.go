@@ -123,7 +123,9 @@ func newWriter(i indexsync.Index, o *observed, cfg indexsync.WriterConfig) *inde
 // world is what surrounds a sink.
 type world struct {
 	phase     phase.Phase
-	targets   []string
+	targets   []indexsync.Target
+	givenUp   []string
+	giveUp    error // of giving up
 	err       error // of the lookup
 	lookups   int
 	truncated []string
@@ -131,9 +133,14 @@ type world struct {
 
 func (w *world) Phase(context.Context) (phase.Phase, error) { return w.phase, nil }
 
-func (w *world) Targets(context.Context) ([]string, error) {
+func (w *world) Targets(context.Context) ([]indexsync.Target, error) {
 	w.lookups++
 	return w.targets, w.err
+}
+
+func (w *world) GiveUpNext(_ context.Context, index string) error {
+	w.givenUp = append(w.givenUp, index)
+	return w.giveUp
 }
 
 func (w *world) Truncated(_ context.Context, table string) error {
@@ -141,7 +148,16 @@ func (w *world) Truncated(_ context.Context, table string) error {
 	return nil
 }
 
-func newWorld() *world { return &world{phase: phase.Running, targets: []string{"user_details"}} }
+func newWorld() *world { return &world{phase: phase.Running, targets: targets("user_details")} }
+
+// targets are aliases with the indexes behind them, of the present schema.
+func targets(aliases ...string) []indexsync.Target {
+	var all []indexsync.Target
+	for _, alias := range aliases {
+		all = append(all, indexsync.Target{Alias: alias, Index: alias + "_v1", Schema: document.Schema})
+	}
+	return all
+}
 
 func newSink(t testing.TB, i indexsync.Index, w *world, versions document.Versions) *indexsync.Sink {
 	t.Helper()

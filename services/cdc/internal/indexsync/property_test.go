@@ -176,14 +176,14 @@ func TestFaultsOfTheRealServer(t *testing.T) {
 				s.Send("PUT", "/"+s.Alias+"_v1/_settings", `{"index.blocks.write":false}`, nil)
 			}, false},
 		"a missing alias": {
-			func(s *enginetest.Server) { s.Send("DELETE", "/"+s.Alias+"_v1/_alias/"+s.Alias, nil, nil) },
+			func(s *enginetest.Server) { s.Send("DELETE", "/"+s.Alias+"_v1/_alias/"+s.Alias+"*", nil, nil) },
 			func(s *enginetest.Server) { s.Send("PUT", "/"+s.Alias+"_v1/_alias/"+s.Alias, nil, nil) }, true},
 		"no write index": {
 			func(s *enginetest.Server) {
-				s.Send("PUT", "/"+s.Alias+"_v1/_alias/"+s.Alias, `{"is_write_index":false}`, nil)
+				s.Send("PUT", "/"+s.Alias+"_v1/_alias/"+s.Alias+"_schema4", `{"is_write_index":false}`, nil)
 			},
 			func(s *enginetest.Server) {
-				s.Send("PUT", "/"+s.Alias+"_v1/_alias/"+s.Alias, `{"is_write_index":true}`, nil)
+				s.Send("PUT", "/"+s.Alias+"_v1/_alias/"+s.Alias+"_schema4", `{"is_write_index":true}`, nil)
 			}, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -62,46 +62,62 @@ func (s *Sink) Apply(ctx context.Context, records []change.Record) ([]outcome.Re
 	if now != phase.Running {
 		return skipAll(records, "phase_"+string(now)), nil
 	}
-	names, err := s.targets.get(ctx)
-	if err != nil {
-		return nil, outcome.FaultOf(err)
-	}
 	b := newBatch(records)
 	if b.truncated {
 		if err := s.d.Tables.Truncated(ctx, change.UserMeta); err != nil {
 			return nil, outcome.FaultOf(err)
 		}
 	}
-	ops := b.operations(s.maker)
-	fates, err := s.write(ctx, names, ops)
+	fates, err := s.write(ctx, b)
 	if err != nil {
-		return nil, err
+		return nil, outcome.FaultOf(err)
 	}
 	return b.finish(fates), nil
 }
 
-// write sends ops to all targets and returns their fates in the last one, where searches read. A document that only
-// another target refuses is the rebuild's to find. A target that is gone was swapped or given up: the last one, which
-// comes after it, is then the one that counts.
-func (s *Sink) write(ctx context.Context, names []string, ops []document.Op) ([]Fate, error) {
-	if len(ops) == 0 {
-		return nil, nil
-	}
-	for i, name := range names {
-		fates, err := s.d.Writer.Write(ctx, name, ops)
-		last := i == len(names)-1
-		switch {
-		case err == nil && last:
+// maxLookups is how often one batch looks where to write: a swap and a rebuild that is given up may follow each other.
+const maxLookups = 3
+
+// write brings the targets up to the batch. One that is gone was swapped or given up: then all are looked up again, for
+// another index may have taken its place, of another schema. The error is a fault.
+func (s *Sink) write(ctx context.Context, b *batch) (fates []Fate, err error) {
+	for range maxLookups {
+		targets, unknown := s.targets.get(ctx)
+		if unknown != nil {
+			return nil, unknown
+		}
+		if len(b.users) == 0 {
+			return nil, nil
+		}
+		if fates, err = s.writeAll(ctx, targets, b); err == nil {
 			return fates, nil
-		case err == nil:
-		case errors.Is(err, ErrGone) && !last:
-			s.targets.forget()
-		default:
-			s.targets.forget()
-			return nil, outcome.FaultOf(err)
+		}
+		s.targets.forget()
+		if !errors.Is(err, ErrGone) {
+			break
 		}
 	}
-	return nil, outcome.Retry(errors.New("there is no index to write to"))
+	return nil, err
+}
+
+// writeAll writes each target in its own schema, and returns the fates in the last one, where searches read. What another
+// target does not take never keeps that one from its changes: a document that it refuses is the rebuild's to find, and
+// one that cannot be written at all is given up, so that it is never searched without them.
+func (s *Sink) writeAll(ctx context.Context, targets []Target, b *batch) (fates []Fate, err error) {
+	for i, target := range targets {
+		fates, err = s.d.Writer.Write(ctx, target.Alias, b.operations(s.maker.Of(target.Schema)))
+		switch {
+		case err == nil:
+			continue
+		case i == len(targets)-1 || errors.Is(err, ErrGone) || ctx.Err() != nil:
+			return nil, err
+		}
+		s.targets.forget()
+		if err := s.d.Lookup.GiveUpNext(ctx, target.Index); err != nil {
+			return nil, err //nolint:wrapcheck // a fault as it is
+		}
+	}
+	return fates, err
 }
 
 func skipAll(records []change.Record, reason string) []outcome.Result {

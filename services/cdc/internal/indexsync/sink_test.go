@@ -2,6 +2,7 @@ package indexsync_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
@@ -155,16 +157,18 @@ func TestTheNextIndexIsWrittenFirstAndMayGo(t *testing.T) {
 		want    string // result, or the kind of fault
 		sent    []string
 		lookups int // after a second call
+		givenUp bool
 	}{
-		"both take it":           {script{say(0), say(0)}, "applied", []string{"next", "live"}, 1},
-		"the next one is gone":   {script{say(indexsync.Gone), say(0)}, "applied", []string{"next", "live"}, 2},
-		"the next one refuses":   {script{say(indexsync.Poison), say(0)}, "applied", []string{"next", "live"}, 1},
-		"the live one is gone":   {script{say(0), say(indexsync.Gone)}, "operator", []string{"next", "live"}, 2},
-		"the next one is broken": {script{say(indexsync.Broken)}, "operator", []string{"next"}, 2},
-		"the live one is newer":  {script{say(0), say(indexsync.Superseded)}, "superseded", []string{"next", "live"}, 1},
+		"both take it":           {script{say(0), say(0)}, "applied", []string{"next", "live"}, 1, false},
+		"the next one is gone":   {script{say(indexsync.Gone), say(0)}, "applied", []string{"next", "next", "live"}, 2, false},
+		"the next one refuses":   {script{say(indexsync.Poison), say(0)}, "applied", []string{"next", "live"}, 1, false},
+		"the live one is gone":   {script{say(0), say(indexsync.Gone)}, "applied", []string{"next", "live", "next", "live"}, 2, false},
+		"there is none":          {script{say(indexsync.Gone), say(indexsync.Gone), say(indexsync.Gone)}, "operator", []string{"next", "next", "next"}, 4, false},
+		"the next one is broken": {script{say(indexsync.Broken), say(0)}, "applied", []string{"next", "live"}, 2, true},
+		"the live one is newer":  {script{say(0), say(indexsync.Superseded)}, "superseded", []string{"next", "live"}, 1, false},
 	} {
 		w, i := newWorld(), &index{script: c.script}
-		w.targets = []string{"next", "live"}
+		w.targets = targets("next", "live")
 		sink := newSink(t, i, w, document.RevVersions{})
 		results, err := sink.Apply(t.Context(), record)
 		got := strings.Join(words(results), " ")
@@ -179,8 +183,39 @@ func TestTheNextIndexIsWrittenFirstAndMayGo(t *testing.T) {
 		if diff := cmp.Diff(c.sent, sent); diff != "" || got != c.want {
 			t.Errorf("%s: %s, want %s: %s", name, got, c.want, diff)
 		}
+		if given := slices.Equal(w.givenUp, []string{"next_v1"}); given != c.givenUp {
+			t.Errorf("%s: %q are given up", name, w.givenUp)
+		}
 		if _, err := sink.Apply(t.Context(), record); err != nil || w.lookups != c.lookups {
 			t.Errorf("%s: %d lookups, want %d; error %v", name, w.lookups, c.lookups, err)
+		}
+	}
+}
+
+// A change that the next index lacks may not be marked before that index can never be searched.
+func TestWhileABrokenIndexCannotBeGivenUpNothingIsMarked(t *testing.T) {
+	t.Parallel()
+	record := []change.Record{event(change.Create, projection.Row{UserID: 1, LabID: 1, Rev: 1})}
+	w, i := newWorld(), &index{script: []func([]document.Op) ([]indexsync.Fate, error){say(indexsync.Broken)}}
+	w.targets, w.giveUp = targets("next", "live"), errors.New("the cluster has no master")
+	if _, err := newSink(t, i, w, document.RevVersions{}).Apply(t.Context(), record); err == nil {
+		t.Error("the records are marked")
+	}
+}
+
+// Mappings are strict: each index gets documents of its own schema.
+func TestEachIndexIsWrittenInItsOwnSchema(t *testing.T) {
+	t.Parallel()
+	record := []change.Record{event(change.Create, projection.Row{UserID: 1, LabID: 1, Rev: 1, SampleIDs: []string{"s1"}})}
+	w, i := newWorld(), &index{}
+	w.targets = targets("next", "live")
+	w.targets[1].Schema = document.OldSchema
+	if _, err := newSink(t, i, w, document.RevVersions{}).Apply(t.Context(), record); err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []bool{true, false} {
+		if got := strings.Contains(string(i.sent[n].ops[0].Body), `"`+userindex.Whole+`"`); got != want {
+			t.Errorf("%s is sent %s", i.sent[n].target, i.sent[n].ops[0].Body)
 		}
 	}
 }

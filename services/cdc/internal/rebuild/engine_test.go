@@ -327,12 +327,13 @@ func TestNoRollbackDuringARebuild(t *testing.T) {
 func TestAPatientWhomTheIndexRefusesDoesNotStopARebuild(t *testing.T) {
 	t.Parallel()
 	p := small(t)
-	p.Exec("UPDATE user_meta SET sample_ids = JSON_ARRAY(REPEAT('S', 40000)), rev = rev + 1 WHERE user_id = 9")
+	p.Patients(8, 91, 91) // whom the live index does not have either
+	p.Exec("UPDATE user_meta SET sample_ids = JSON_ARRAY(REPEAT('S', 40000)), rev = rev + 1 WHERE user_id = 91")
 	var out bytes.Buffer
 	if err := rebuild.New(deps(p, &out)).Run(t.Context()); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	if !strings.Contains(out.String(), "3 laboratories, 90 patients, 0 differences, 1 patients whom the index refuses") {
+	if !strings.Contains(out.String(), "3 laboratories, 91 patients, 0 differences, 1 patients whom the index refuses") {
 		t.Errorf("%s", &out)
 	}
 }

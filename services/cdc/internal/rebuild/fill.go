@@ -33,15 +33,28 @@ var ErrDiffers = errors.New(
 type filler struct {
 	r      *Rebuilder
 	target string
+	alias  string          // to write it by
+	maker  *document.Maker // for the schema of the target
 	proof  Proof
 	meter  *meter
 
 	mu      sync.Mutex
-	refused map[int64]string // guarded by mu; patients whose documents the index does not accept, and its word for why
+	refused map[int64]refusal // guarded by mu; patients whose documents the index does not accept
 }
 
-func (r *Rebuilder) filler(target string) *filler {
-	return &filler{r: r, target: target, proof: r.d.Proof(target), refused: map[int64]string{}}
+// refusal is what the index says of a document that it does not accept.
+type refusal struct {
+	lab int64
+	why string // the index's word
+}
+
+func (r *Rebuilder) filler(ctx context.Context, target string) (*filler, error) {
+	write, err := r.d.Index.Target(ctx, target)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // a fault as it is
+	}
+	f := &filler{r: r, target: target, alias: write.Alias, maker: r.maker.Of(write.Schema), proof: r.d.Proof(target), refused: map[int64]refusal{}}
+	return f, nil
 }
 
 // fill writes all rows, or those that the index lacks when it has been filled before.
@@ -117,12 +130,12 @@ func (f *filler) again(ctx context.Context, ids []int64) error {
 func (f *filler) write(ctx context.Context, rows []projection.Row) error {
 	var ops []document.Op
 	for i := range rows {
-		ops = append(ops, f.r.maker.Write(&rows[i])...)
+		ops = append(ops, f.maker.Write(&rows[i])...)
 	}
 	if len(ops) == 0 {
 		return nil
 	}
-	fates, err := f.r.d.Writer.Write(ctx, f.target, ops)
+	fates, err := f.r.d.Writer.Write(ctx, f.alias, ops)
 	if err != nil {
 		return err //nolint:wrapcheck // a fault as it is
 	}
@@ -130,7 +143,7 @@ func (f *filler) write(ctx context.Context, rows []projection.Row) error {
 	defer f.mu.Unlock()
 	for i, fate := range fates {
 		if fate.Verdict == indexsync.Poison {
-			f.refused[ops[i].ID] = fate.Kind
+			f.refused[ops[i].ID] = refusal{ops[i].Route, fate.Kind}
 		}
 	}
 	return nil
@@ -169,7 +182,7 @@ func (f *filler) agree(ctx context.Context, lab authn.LabScope) (int64, error) {
 		}
 		differences := slices.DeleteFunc(
 			result.Differences,
-			func(d reconcile.Difference) bool { return f.refused[d.UserID] != "" },
+			func(d reconcile.Difference) bool { return f.refused[d.UserID] != (refusal{}) },
 		)
 		if len(differences) == 0 {
 			return result.Patients, nil
@@ -204,7 +217,7 @@ func (f *filler) mend(ctx context.Context, differences []reconcile.Difference) e
 	if len(others) == 0 {
 		return nil
 	}
-	if err := f.proof.Repair(ctx, others); err != nil {
+	if _, err := f.proof.Repair(ctx, others); err != nil {
 		return err //nolint:wrapcheck // a fault as it is
 	}
 	for _, d := range others {

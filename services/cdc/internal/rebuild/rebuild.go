@@ -32,6 +32,10 @@ type Index interface {
 	Swap(ctx context.Context) error
 	SwapTo(ctx context.Context, name string) error
 	Drop(ctx context.Context, name string) error
+	// Target tells how to write the index behind an alias.
+	Target(ctx context.Context, target string) (indexsync.Target, error)
+	// Find returns documents by UserID and Route, as they are now.
+	Find(ctx context.Context, target string, asked []document.Entry) ([]document.Entry, error)
 	// Count returns about how many documents target has.
 	Count(ctx context.Context, target string) (int64, error)
 }
@@ -51,7 +55,7 @@ type Proof interface {
 		progress func(reconcile.Count),
 	) (map[int64][]reconcile.Difference, reconcile.Count, error)
 	Compare(ctx context.Context, scope authn.LabScope, progress func(reconcile.Count)) (reconcile.Result, error)
-	Repair(ctx context.Context, differences []reconcile.Difference) error
+	Repair(ctx context.Context, differences []reconcile.Difference) ([]reconcile.Refusal, error)
 }
 
 // Writer writes to an index.
@@ -104,11 +108,17 @@ func (r *Rebuilder) Run(ctx context.Context) error {
 	if err := lifecycle.Pause(ctx, r.d.Wait); err != nil {
 		return err
 	}
-	f := r.filler(r.d.Index.Next())
+	f, err := r.filler(ctx, r.d.Index.Next())
+	if err != nil {
+		return err
+	}
 	if err := f.fill(ctx, left == ""); err != nil {
 		return err
 	}
 	if err := f.verify(ctx); err != nil {
+		return err
+	}
+	if err := f.losing(ctx); err != nil {
 		return err
 	}
 	if err := r.d.Index.Swap(ctx); err != nil {
@@ -159,7 +169,10 @@ func (r *Rebuilder) catchUp(ctx context.Context) error {
 	if err := lifecycle.Pause(ctx, r.d.Wait); err != nil {
 		return err
 	}
-	f := r.filler(r.d.Index.Live())
+	f, err := r.filler(ctx, r.d.Index.Live())
+	if err != nil {
+		return err
+	}
 	if err := f.fill(ctx, false); err != nil {
 		return err
 	}

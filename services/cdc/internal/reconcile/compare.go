@@ -27,7 +27,11 @@ func (r *Reconciler) Suspects(
 	progress func(Count),
 ) (map[int64][]Difference, Count, error) {
 	p := &pass{r: r, scope: scope, suspects: map[int64][]Difference{}, progress: progress}
-	err := p.documents(ctx)
+	var err error
+	if p.judge, err = r.judge(ctx); err != nil {
+		return p.suspects, p.count, err
+	}
+	err = p.documents(ctx)
 	if err == nil {
 		err = p.registered(ctx)
 	}
@@ -37,6 +41,7 @@ func (r *Reconciler) Suspects(
 // pass is one way through a laboratory.
 type pass struct {
 	r        *Reconciler
+	judge    judge
 	scope    authn.LabScope
 	suspects map[int64][]Difference
 	count    Count
@@ -62,7 +67,7 @@ func (p *pass) documents(ctx context.Context) error {
 		for i := range rows {
 			after = rows[i].UserID
 			p.orphans(scan.before(after))
-			suspect(p.suspects, p.r.judge.compare(p.scope.LabID(), after, &rows[i], scan.of(after)))
+			suspect(p.suspects, p.judge.compare(p.scope.LabID(), after, &rows[i], scan.of(after)))
 			p.seen = append(p.seen, after)
 		}
 		if err := p.r.differing(ctx, p.scope.LabID(), p.seen[len(p.seen)-len(rows):], p.suspects); err != nil {
@@ -82,7 +87,7 @@ func (p *pass) documents(ctx context.Context) error {
 // orphans judges documents of patients whom the laboratory does not have.
 func (p *pass) orphans(entries iter.Seq[document.Entry]) {
 	for e := range entries {
-		suspect(p.suspects, p.r.judge.compare(p.scope.LabID(), e.UserID, nil, []document.Entry{e}))
+		suspect(p.suspects, p.judge.compare(p.scope.LabID(), e.UserID, nil, []document.Entry{e}))
 	}
 }
 
@@ -176,16 +181,26 @@ func (r *Reconciler) again(
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
+	judge, err := r.judge(ctx)
+	if err != nil {
+		return nil, err
+	}
 	found := map[int64][]Difference{}
 	for page := range slices.Chunk(ids, pageSize) {
-		if err := r.lookAt(ctx, lab, page, suspects, found); err != nil {
+		if err := r.lookAt(ctx, judge, lab, page, suspects, found); err != nil {
 			return nil, err
 		}
 	}
 	return found, nil
 }
 
-func (r *Reconciler) lookAt(ctx context.Context, lab int64, ids []int64, suspects, found map[int64][]Difference) error {
+func (r *Reconciler) lookAt(
+	ctx context.Context,
+	judge judge,
+	lab int64,
+	ids []int64,
+	suspects, found map[int64][]Difference,
+) error {
 	// The row is read before the documents: a change in between makes the document newer, never the row.
 	stored, err := r.d.Rows.RowsByID(ctx, ids)
 	if err != nil {
@@ -206,7 +221,7 @@ func (r *Reconciler) lookAt(ctx context.Context, lab int64, ids []int64, suspect
 		}
 	}
 	for _, id := range ids {
-		suspect(found, r.judge.compare(lab, id, rows[id], byUser[id]))
+		suspect(found, judge.compare(lab, id, rows[id], byUser[id]))
 	}
 	return r.differing(ctx, lab, ids, found)
 }

@@ -53,6 +53,18 @@ func (d Difference) String() string {
 	)
 }
 
+// behind tells whether the row's own document mends the difference: the index has none, an older one, or another one of
+// the same revision.
+func (d Difference) behind(versions document.Versions) bool {
+	switch d.Kind {
+	case Missing, Content:
+		return true
+	case Stale:
+		return d.Version < versions.Document(d.Rev)
+	}
+	return false
+}
+
 // judge compares a patient's row with what the index says of the patient in a laboratory. row is nil, or of another
 // laboratory, when the laboratory does not have the patient; entries are those that speak of the laboratory.
 type judge struct {

@@ -122,8 +122,8 @@ func TestEveryKindOfDifferenceIsFoundAndRepaired(t *testing.T) {
 	}
 
 	for range 2 { // a repair may be repeated
-		if err := r.Repair(t.Context(), result.Differences); err != nil {
-			t.Fatal(err)
+		if refused, err := r.Repair(t.Context(), result.Differences); err != nil || len(refused) > 0 {
+			t.Fatal(refused, err)
 		}
 	}
 	p.Pump(p.Index.Live())
@@ -154,6 +154,35 @@ func TestWhatIsOnItsWayIsNoDifference(t *testing.T) {
 	})
 	if err != nil || !arrived || len(result.Differences)+result.Unsettled != 0 || result.Patients != 50 || result.Documents != 0 {
 		t.Errorf("%+v, error %v", result, err)
+	}
+}
+
+// A document that the index refuses must not come through the pipeline as a new dead letter at every pass.
+func TestARefusedDocumentIsToldAndGetsNoNewRevision(t *testing.T) {
+	t.Parallel()
+	p := enginetest.New(t)
+	p.Patients(7, 1, 5)
+	p.Exec("UPDATE user_meta SET sample_ids = JSON_ARRAY(REPEAT('S', 40000)), rev = rev + 1 WHERE user_id = 2")
+	p.Pump(p.Index.Live())
+	s := &suite{t, p}
+	s.write(document.NewMaker(document.RevVersions{}).Delete(3, 7, s.row(3).Rev))
+	before := s.row(2).Rev
+	r := reconcile.New(reconcile.Deps{Rows: reconcile.IndexOnly(p.Rows), Scope: mysql.Laboratory, Documents: p.Index, Users: p.Users, Writer: p.Writer,
+		Target: p.Index.Live(), Versions: document.RevVersions{}, Config: reconcile.Config{Settle: 50 * time.Millisecond, Looks: 3}})
+	for range 2 {
+		var out bytes.Buffer
+		total, err := r.Report(t.Context(), reconcile.Options{Repair: true}, &out, clock.System{})
+		if err != nil || total.Refused != 1 || !strings.Contains(out.String(), fmt.Sprintf("patient 2: the index refuses revision %d: document_parsing_exception", before)) {
+			t.Errorf("%+v, error %v\n%s", total, err, &out)
+		}
+		p.Pump(p.Index.Live())
+	}
+	if after := s.row(2).Rev; after != before {
+		t.Errorf("revision %d became %d", before, after)
+	}
+	result, err := r.Compare(t.Context(), scope(t, 7), func(reconcile.Count) {})
+	if diff := cmp.Diff([]string{"2 missing"}, kinds(result)); err != nil || diff != "" {
+		t.Errorf("error %v: %s", err, diff)
 	}
 }
 

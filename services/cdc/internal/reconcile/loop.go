@@ -2,24 +2,33 @@ package reconcile
 
 import (
 	"context"
-	"sync"
+	"log/slog"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
 // Observer hears of the loop's work, for metrics.
 type Observer interface {
-	// Compared tells of one laboratory. Every kind of the differences has been sent for repair.
-	Compared(result Result)
+	// Compared tells of one laboratory. Every kind of the differences has been sent for repair, but for those of refused
+	// patients.
+	Compared(result Result, refused int)
+}
+
+// Cursor keeps how far the loop has come, for whichever process leads next.
+type Cursor interface {
+	// Turn returns the laboratory of the last turn, 0 before the first. The error is a fault.
+	Turn(ctx context.Context) (int64, error)
+	SetTurn(ctx context.Context, lab int64) error
 }
 
 // Loop compares and repairs one laboratory after the other, a turn at a time.
 type Loop struct {
 	Reconciler *Reconciler
 	Observer   Observer
+	Cursor     Cursor
+	Log        *slog.Logger
 
-	mu   sync.Mutex
-	last int64 // guarded by mu; the laboratory of the last turn
+	told map[int64]int64 // revisions of refused patients of which the log told already; one turn runs at a time
 }
 
 // RunOnce takes the next laboratory. One that fails is passed over until its next turn: one broken laboratory must not
@@ -29,24 +38,47 @@ func (l *Loop) RunOnce(ctx context.Context) error {
 	if err != nil || len(labs) == 0 {
 		return err
 	}
-	result, err := l.Reconciler.Compare(ctx, l.turn(labs), func(Count) {})
+	last, err := l.Cursor.Turn(ctx)
+	if err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	lab := turn(labs, last)
+	if err := l.Cursor.SetTurn(ctx, lab.LabID()); err != nil {
+		return err //nolint:wrapcheck // a fault as it is
+	}
+	result, err := l.Reconciler.Compare(ctx, lab, func(Count) {})
 	if err != nil {
 		return err
 	}
-	if err := l.Reconciler.Repair(ctx, result.Differences); err != nil {
+	refused, err := l.Reconciler.Repair(ctx, result.Differences)
+	if err != nil {
 		return err
 	}
-	l.Observer.Compared(result)
+	l.tell(ctx, lab, refused)
+	l.Observer.Compared(result, len(refused))
 	return nil
 }
 
-// turn returns the laboratory with the smallest id above the last one's, or the first.
-func (l *Loop) turn(labs []authn.LabScope) authn.LabScope {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// tell logs each refused revision once: it is found again in every pass, until somebody mends it.
+func (l *Loop) tell(ctx context.Context, lab authn.LabScope, refused []Refusal) {
+	if l.told == nil {
+		l.told = map[int64]int64{}
+	}
+	for _, r := range refused {
+		if rev, ok := l.told[r.UserID]; ok && rev == r.Rev {
+			continue
+		}
+		l.told[r.UserID] = r.Rev
+		l.Log.WarnContext(ctx, "a patient is not in the index as the sources say", "lab_id", lab.LabID(), "user_id", r.UserID,
+			"refused_by", r.By, "reason", r.Why, "advice", "mend the row in the sources; its dead letter names the column")
+	}
+}
+
+// turn returns the laboratory with the smallest id above last, or the first.
+func turn(labs []authn.LabScope, last int64) authn.LabScope {
 	next, smallest := authn.LabScope{}, labs[0]
 	for _, lab := range labs {
-		if lab.LabID() > l.last && (next.LabID() == 0 || lab.LabID() < next.LabID()) {
+		if lab.LabID() > last && (next.LabID() == 0 || lab.LabID() < next.LabID()) {
 			next = lab
 		}
 		if lab.LabID() < smallest.LabID() {
@@ -54,8 +86,7 @@ func (l *Loop) turn(labs []authn.LabScope) authn.LabScope {
 		}
 	}
 	if next.LabID() == 0 {
-		next = smallest
+		return smallest
 	}
-	l.last = next.LabID()
 	return next
 }

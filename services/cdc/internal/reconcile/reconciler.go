@@ -33,6 +33,8 @@ type Documents interface {
 	Scan(ctx context.Context, target string, lab int64) iter.Seq2[document.Entry, error]
 	// Find returns documents by UserID and Route, as they are now.
 	Find(ctx context.Context, target string, asked []document.Entry) ([]document.Entry, error)
+	// Target tells how to write the index.
+	Target(ctx context.Context, target string) (indexsync.Target, error)
 	// Laboratories returns those that documents speak of, ascending.
 	Laboratories(ctx context.Context, target string) ([]int64, error)
 }
@@ -87,13 +89,19 @@ type Deps struct {
 // Reconciler compares and repairs. Safe for concurrent use.
 type Reconciler struct {
 	d     Deps
-	judge judge
 	maker *document.Maker
 }
 
 // New returns a Reconciler.
 func New(d Deps) *Reconciler {
-	return &Reconciler{d: d, judge: judge{document.NewEncoder(), d.Versions}, maker: document.NewMaker(d.Versions)}
+	return &Reconciler{d: d, maker: document.NewMaker(d.Versions)}
+}
+
+// judge returns who compares with the documents of the index as it is now: a swap may put one of another schema into its
+// place.
+func (r *Reconciler) judge(ctx context.Context) (judge, error) {
+	target, err := r.d.Documents.Target(ctx, r.d.Target)
+	return judge{r.maker.Of(target.Schema).Encoder(), r.d.Versions}, err //nolint:wrapcheck // a fault as it is
 }
 
 // Labs returns the scopes of all laboratories that the database or the index knows, ascending.

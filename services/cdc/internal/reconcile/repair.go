@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
@@ -12,41 +13,143 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// Repair mends differences that stay. It may be repeated, and it may stop half-way: what is left is found again. It
-// does not wait until the pipeline has passed what it set in motion. The error is a fault.
-func (r *Reconciler) Repair(ctx context.Context, differences []Difference) error {
-	var ops []document.Op
-	var strangers []int64
-	sources := map[int64]bool{} // patients whom the sources have
-	targets := map[int64]*materialize.Target{}
+// Refusal is a patient whose row the database, or whose document the index does not accept. Only a change of the sources
+// or of the mapping mends it.
+type Refusal struct {
+	UserID int64
+	Rev    int64 // of the row
+	By     string
+	Why    string // its word for the reason, never a value
+}
+
+// String names ids and reasons, nothing of the patient's data.
+func (r Refusal) String() string {
+	return fmt.Sprintf("patient %d: the %s refuses revision %d: %s", r.UserID, r.By, r.Rev, r.Why)
+}
+
+// Repair mends differences that stay, and returns the patients who are refused: they keep nobody else from being mended.
+// It may be repeated, and it may stop half-way: what is left is found again. It does not wait until the pipeline has
+// passed what it set in motion. The error is a fault.
+//
+// A document that is missing or behind is written from the row at the row's own revision. So one that the index refuses
+// is refused here, and comes through the pipeline as a dead letter only once. Everything else gets a new revision.
+func (r *Reconciler) Repair(ctx context.Context, differences []Difference) ([]Refusal, error) {
+	m := newMending(differences, r.d.Versions, r.maker)
+	if err := r.remove(ctx, m.removals); err != nil {
+		return nil, err
+	}
+	strangers := slices.DeleteFunc(m.strangers, func(id int64) bool { return m.sources[id] })
+	if err := r.forget(ctx, strangers, m.targets); err != nil {
+		return nil, err
+	}
+	refused, superseded, err := r.rewrite(ctx, m.behind)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range superseded {
+		m.target(id).Force = true
+	}
+	more, err := r.recompute(ctx, m.targets)
+	return append(refused, more...), err
+}
+
+// mending is what differences ask for.
+type mending struct {
+	removals  []document.Op
+	strangers []int64
+	behind    []int64                       // patients whose document is to be written from the row
+	sources   map[int64]bool                // patients whom the sources have
+	targets   map[int64]*materialize.Target // patients whose row gets a new revision
+}
+
+func newMending(differences []Difference, versions document.Versions, maker *document.Maker) *mending {
+	m := &mending{sources: map[int64]bool{}, targets: map[int64]*materialize.Target{}}
 	for _, d := range differences {
-		t := targets[d.UserID]
-		if t == nil {
-			t = &materialize.Target{UserID: d.UserID}
-			targets[d.UserID] = t
+		if d.behind(versions) {
+			m.behind = append(m.behind, d.UserID)
+			continue
 		}
-		if d.Kind == Projection {
-			sources[d.UserID] = true
-			continue // a row that differs is written anyway
+		m.add(d, maker)
+	}
+	slices.Sort(m.behind)
+	m.behind = slices.Compact(m.behind)
+	return m
+}
+
+func (m *mending) add(d Difference, maker *document.Maker) {
+	t := m.target(d.UserID)
+	if d.Kind == Projection {
+		m.sources[d.UserID] = true
+		return // a row that differs is written anyway
+	}
+	t.Force, t.IndexVersion = true, max(t.IndexVersion, d.Version)
+	if d.Kind == Orphan || d.Kind == WrongRoute {
+		op := maker.Delete(d.UserID, d.Route, document.RevOf(d.Version))
+		t.IndexVersion = max(t.IndexVersion, op.Version)
+		m.removals = append(m.removals, op)
+	}
+	if d.Kind == Orphan {
+		m.strangers = append(m.strangers, d.UserID)
+	}
+}
+
+func (m *mending) target(user int64) *materialize.Target {
+	if m.targets[user] == nil {
+		m.targets[user] = &materialize.Target{UserID: user}
+	}
+	return m.targets[user]
+}
+
+// rewrite writes the documents of patients from their rows as they are now. Where the index has seen something newer, as
+// the deletion of a document that should be there, only a new revision helps.
+func (r *Reconciler) rewrite(ctx context.Context, ids []int64) (refused []Refusal, superseded []int64, err error) {
+	if len(ids) == 0 {
+		return nil, nil, nil
+	}
+	target, err := r.d.Documents.Target(ctx, r.d.Target)
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // a fault as it is
+	}
+	for page := range slices.Chunk(ids, pageSize) {
+		rows, err := r.d.Rows.RowsByID(ctx, page)
+		if err != nil {
+			return nil, nil, err //nolint:wrapcheck // a fault as it is
 		}
-		t.Force, t.IndexVersion = true, max(t.IndexVersion, d.Version)
-		if d.Kind == Orphan || d.Kind == WrongRoute {
-			op := r.maker.Delete(d.UserID, d.Route, document.RevOf(d.Version))
-			t.IndexVersion = max(t.IndexVersion, op.Version)
-			ops = append(ops, op)
+		some, newer, err := r.writeRows(ctx, target, rows)
+		if err != nil {
+			return nil, nil, err
 		}
-		if d.Kind == Orphan {
-			strangers = append(strangers, d.UserID)
+		refused, superseded = append(refused, some...), append(superseded, newer...)
+	}
+	return refused, superseded, nil
+}
+
+func (r *Reconciler) writeRows(
+	ctx context.Context,
+	target indexsync.Target,
+	rows []projection.Row,
+) (refused []Refusal, superseded []int64, err error) {
+	var ops []document.Op
+	for i := range rows {
+		ops = append(ops, r.maker.Of(target.Schema).Write(&rows[i])...)
+	}
+	if len(ops) == 0 {
+		return nil, nil, nil
+	}
+	fates, err := r.d.Writer.Write(ctx, target.Alias, ops)
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // a fault as it is
+	}
+	for i, fate := range fates {
+		own := i == len(ops)-1 || ops[i+1].ID != ops[i].ID // the document comes behind the blanks
+		switch {
+		case fate.Verdict == indexsync.Poison:
+			refused = append(refused, Refusal{ops[i].ID, document.RevOf(ops[i].Version), "index", fate.Kind})
+		case fate.Verdict == indexsync.Superseded && own:
+			superseded = append(superseded, ops[i].ID)
 		}
 	}
-	if err := r.remove(ctx, ops); err != nil {
-		return err
-	}
-	strangers = slices.DeleteFunc(strangers, func(id int64) bool { return sources[id] })
-	if err := r.forget(ctx, strangers, targets); err != nil {
-		return err
-	}
-	return r.recompute(ctx, targets)
+	return refused, superseded, nil
 }
 
 // forget takes patients out of targets who have no row anywhere: their documents are gone, and nothing is to be made.
@@ -85,9 +188,9 @@ func (r *Reconciler) remove(ctx context.Context, ops []document.Op) error {
 	return nil
 }
 
-func (r *Reconciler) recompute(ctx context.Context, targets map[int64]*materialize.Target) error {
+func (r *Reconciler) recompute(ctx context.Context, targets map[int64]*materialize.Target) ([]Refusal, error) {
 	if len(targets) == 0 {
-		return nil
+		return nil, nil
 	}
 	all := make([]materialize.Target, 0, len(targets))
 	for _, t := range targets {
@@ -95,13 +198,11 @@ func (r *Reconciler) recompute(ctx context.Context, targets map[int64]*materiali
 	}
 	summary, err := r.d.Users.Recompute(ctx, all)
 	if err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return nil, err //nolint:wrapcheck // a fault as it is
 	}
-	if n := len(summary.Poison); n > 0 {
-		return outcome.Operator(
-			fmt.Errorf("the database refuses the rows of %d patients", n),
-			"look into the dead-letter topic for their reasons",
-		)
+	var refused []Refusal
+	for _, id := range slices.Sorted(maps.Keys(summary.Poison)) {
+		refused = append(refused, Refusal{UserID: id, By: "database", Why: summary.Poison[id].Reason})
 	}
-	return nil
+	return refused, nil
 }

@@ -25,6 +25,7 @@ type Total struct {
 	Count
 	Differences int // at the end, after repair and waiting
 	Repaired    int
+	Refused     int // patients whom the database or the index does not accept
 	Unsettled   int
 }
 
@@ -38,6 +39,9 @@ func (t Total) String() string {
 	)
 	if t.Repaired > 0 {
 		line += fmt.Sprintf(", %s sent for repair", thousands(int64(t.Repaired)))
+	}
+	if t.Refused > 0 {
+		line += fmt.Sprintf(", %s refused", counted(int64(t.Refused), "patient", "patients"))
 	}
 	if t.Unsettled > 0 {
 		line += fmt.Sprintf(", %s still changing", counted(int64(t.Unsettled), "patient", "patients"))
@@ -115,10 +119,15 @@ func (p *report) settled(ctx context.Context, lab authn.LabScope, name string) (
 		}
 		show(p.w, result.Differences)
 		if p.o.Repair && !mended {
-			if err := p.r.Repair(ctx, result.Differences); err != nil {
+			refused, err := p.r.Repair(ctx, result.Differences)
+			if err != nil {
 				return result, err
 			}
-			p.total.Repaired += len(result.Differences)
+			for _, refusal := range refused[:min(len(refused), shownDifferences)] {
+				fmt.Fprintf(p.w, "  %s\n", refusal)
+			}
+			p.total.Refused += len(refused)
+			p.total.Repaired += len(result.Differences) - len(refused)
 			mended = true
 		}
 		left, err := p.wait(ctx, lab.LabID(), result.Differences)

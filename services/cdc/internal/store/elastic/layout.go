@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
@@ -22,9 +24,11 @@ type Index struct {
 	Live    bool
 	Write   bool // the live alias writes here
 	Next    bool // a rebuild fills it
+	GivenUp bool // a rebuild filled it, and it lacks something
 	Schema  int
 	Domain  string
-	Routing bool // routing is required
+	Routing bool     // routing is required
+	Readers []string // aliases by which searches of one schema find it
 }
 
 // Layout is what the cluster has, the newest index first.
@@ -64,6 +68,12 @@ func (s *Store) Layout(ctx context.Context) (Layout, error) {
 		_, isNext := found.Aliases[s.Next()]
 		index := Index{Name: name, Number: s.number(name), Live: isLive, Next: isNext, Schema: found.Mappings.Meta.Schema,
 			Domain: found.Mappings.Meta.Domain, Routing: found.Mappings.Routing.Required}
+		_, index.GivenUp = found.Aliases[s.givenUp()]
+		for alias := range found.Aliases {
+			if strings.HasPrefix(alias, s.Live()+"_schema") {
+				index.Readers = append(index.Readers, alias)
+			}
+		}
 		index.Write = isLive && live.Write != nil && *live.Write
 		if index.Number > 0 || isLive || isNext || name == s.Live() {
 			all = append(all, index)
@@ -125,18 +135,35 @@ func (i Index) fits() error {
 			fmt.Errorf("index %s does not require routing", i.Name),
 			"make a new index with `cdc rebuild`",
 		)
-	case i.Schema != document.Schema:
+	case i.Schema < document.OldSchema || i.Schema > document.Schema:
 		return outcome.Operator(
-			fmt.Errorf("index %s has schema %d, this program writes schema %d", i.Name, i.Schema, document.Schema),
+			fmt.Errorf(
+				"index %s has schema %d, this program writes schemas %d to %d",
+				i.Name,
+				i.Schema,
+				document.OldSchema,
+				document.Schema,
+			),
 			"make an index of the new schema with `cdc rebuild`; the records wait in their topics",
 		)
 	}
 	return nil
 }
 
-// Targets returns the aliases that a write goes to, the next one first: whoever finds it gone then writes to the index
-// that took its place. The error is a fault: no index, or one that this program must not write.
-func (s *Store) Targets(ctx context.Context) ([]string, error) {
+// present tells what is wrong with an index that a rebuild of this program fills.
+func (i Index) present() error {
+	if err := i.fits(); err != nil || i.Schema == document.Schema {
+		return err
+	}
+	return outcome.Operator(
+		fmt.Errorf("the unfinished index %s has schema %d, not %d", i.Name, i.Schema, document.Schema),
+		"give it up with `cdc rebuild --discard`, then call `cdc rebuild` again",
+	)
+}
+
+// Targets returns where a write goes, the next index first: whoever finds it gone then writes to the index that took its
+// place. The error is a fault: no index, or one that this program must not write.
+func (s *Store) Targets(ctx context.Context) ([]indexsync.Target, error) {
 	layout, err := s.Layout(ctx)
 	if err != nil {
 		return nil, err
@@ -144,10 +171,49 @@ func (s *Store) Targets(ctx context.Context) ([]string, error) {
 	if err := s.checkLive(layout); err != nil {
 		return nil, err
 	}
+	live, _ := layout.Live()
+	targets := []indexsync.Target{s.target(live)}
 	if next, ok := layout.Next(); ok && next.fits() == nil {
-		return []string{s.Next(), s.Live()}, nil
+		targets = slices.Insert(targets, 0, indexsync.Target{Alias: s.Next(), Index: next.Name, Schema: next.Schema})
 	}
-	return []string{s.Live()}, nil
+	return targets, nil
+}
+
+// target is how the live index is written: by the alias of its schema, if it has one. A swap moves that one away from
+// whoever still writes the schema before.
+func (s *Store) target(live Index) indexsync.Target {
+	t := indexsync.Target{Alias: s.Live(), Schema: live.Schema}
+	if reader := userindex.Reader(s.Live(), live.Schema); slices.Contains(live.Readers, reader) {
+		t.Alias = reader
+	}
+	return t
+}
+
+// Target tells how to write the index behind an alias of ours, or of a name. The error is a fault.
+func (s *Store) Target(ctx context.Context, target string) (indexsync.Target, error) {
+	var none indexsync.Target
+	layout, err := s.Layout(ctx)
+	if err != nil {
+		return none, err
+	}
+	index, ok := layout.Live()
+	t := s.target(index)
+	switch target {
+	case s.Live():
+	case s.Next():
+		index, ok = layout.Next()
+		t = indexsync.Target{Alias: s.Next(), Index: index.Name, Schema: index.Schema}
+	default:
+		i := slices.IndexFunc(layout, func(i Index) bool { return i.Name == target })
+		if ok = i >= 0; ok {
+			index = layout[i]
+			t = indexsync.Target{Alias: target, Index: target, Schema: index.Schema}
+		}
+	}
+	if !ok {
+		return none, errNoIndex(target)
+	}
+	return t, index.fits()
 }
 
 func (s *Store) checkLive(layout Layout) error {

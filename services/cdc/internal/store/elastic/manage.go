@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
@@ -26,7 +28,11 @@ func (s *Store) EnsureIndex(ctx context.Context) (string, error) {
 		if !errors.Is(err, ErrNoIndex) || len(layout) > 0 {
 			return live.Name, err // an index without its alias was left by a person, who knows more
 		}
-		err = s.create(ctx, s.name(1), map[string]bool{s.Live(): true})
+		err = s.create(
+			ctx,
+			s.name(1),
+			map[string]bool{s.Live(): true, userindex.Reader(s.Live(), document.Schema): true},
+		)
 		if err != nil && !elastic.IsType(err, "resource_already_exists_exception") {
 			return "", fault("create index", err)
 		}
@@ -48,7 +54,10 @@ func (s *Store) CreateNext(ctx context.Context) (string, error) {
 			return "", err
 		}
 		if next, ok := layout.Next(); ok {
-			return next.Name, next.fits()
+			return next.Name, next.present()
+		}
+		if err := s.bindLive(ctx, layout); err != nil {
+			return "", err
 		}
 		number := 1
 		if len(layout) > 0 {
@@ -60,6 +69,16 @@ func (s *Store) CreateNext(ctx context.Context) (string, error) {
 		}
 	}
 	return "", outcome.Retry(errors.New("another rebuild makes and drops indexes at the same time"))
+}
+
+// bindLive gives the live index the alias of its schema, which a program before ours did not: once there is a next one,
+// everybody writes by that.
+func (s *Store) bindLive(ctx context.Context, layout Layout) error {
+	live, ok := layout.Live()
+	if !ok || live.fits() != nil || s.target(live).Alias != s.Live() {
+		return nil
+	}
+	return s.move(ctx, "name the live index by its schema", add(live.Name, userindex.Reader(s.Live(), live.Schema), true))
 }
 
 // Names returns the names of the live index and of the one that a rebuild fills, "" where there is none, and of those
@@ -89,7 +108,7 @@ func (s *Store) Older(ctx context.Context) (string, error) {
 	}
 	live, _ := layout.Live()
 	for _, index := range layout.Idle() {
-		if index.Number < live.Number {
+		if index.Number < live.Number && !index.GivenUp {
 			return index.Name, nil
 		}
 	}
@@ -104,15 +123,12 @@ func (s *Store) Swap(ctx context.Context) error {
 	}
 	next, ok := layout.Next()
 	if !ok {
-		return fmt.Errorf("%w: nothing has the alias %s", ErrNoIndex, s.Next())
+		return outcome.Operator(
+			fmt.Errorf("%w: nothing has the alias %s", ErrNoIndex, s.Next()),
+			"the pipeline could not write the new index and gave it up: mend what its log says, then call `cdc rebuild` again",
+		)
 	}
-	actions := []any{remove(next.Name, s.Next()), add(next.Name, s.Live())}
-	for _, index := range layout {
-		if index.Live && index.Name != next.Name {
-			actions = append(actions, remove(index.Name, s.Live()))
-		}
-	}
-	return s.move(ctx, "swap indexes", actions...)
+	return s.move(ctx, "swap indexes", append(s.exchange(layout, next), remove(next.Name, s.Next()))...)
 }
 
 // SwapTo makes a kept index the live one in one step, and lets the present one go, without an alias. An index that
@@ -122,18 +138,41 @@ func (s *Store) SwapTo(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	actions := []any{add(name, s.Live())}
+	i := slices.IndexFunc(layout, func(i Index) bool { return i.Name == name })
+	if i < 0 {
+		return errNoIndex(name)
+	}
+	if err := layout[i].fits(); err != nil {
+		return err
+	}
+	return s.move(ctx, "swap indexes", s.exchange(layout, layout[i])...)
+}
+
+// exchange makes one index the live one, and lets the others go. The alias for searches of its schema goes with it.
+func (s *Store) exchange(layout Layout, to Index) []any {
+	actions := []any{add(to.Name, s.Live(), true), add(to.Name, userindex.Reader(s.Live(), to.Schema), true)}
 	for _, index := range layout {
-		switch {
-		case index.Name == name:
-			if err := index.fits(); err != nil {
-				return err
-			}
-		case index.Live:
+		if index.Name == to.Name {
+			continue
+		}
+		if index.Live {
 			actions = append(actions, remove(index.Name, s.Live()))
 		}
+		for _, reader := range index.Readers {
+			actions = append(actions, remove(index.Name, reader))
+		}
 	}
-	return s.move(ctx, "swap indexes", actions...)
+	return actions
+}
+
+// GiveUpNext takes the next alias from an index that a rebuild fills: nobody writes it any more, it cannot become the
+// live one, and it is never rolled back to. One that lost the alias already is no error.
+func (s *Store) GiveUpNext(ctx context.Context, name string) error {
+	err := s.move(ctx, "give up the next index", remove(name, s.Next()), add(name, s.givenUp(), false))
+	if elastic.IsStatus(err, http.StatusNotFound) {
+		return nil
+	}
+	return err
 }
 
 func (s *Store) move(ctx context.Context, what string, actions ...any) error {
@@ -149,8 +188,8 @@ func (s *Store) move(ctx context.Context, what string, actions ...any) error {
 	return fault(what, err)
 }
 
-func add(index, alias string) any {
-	return map[string]any{"add": map[string]any{"index": index, "alias": alias, "is_write_index": true}}
+func add(index, alias string, write bool) any {
+	return map[string]any{"add": map[string]any{"index": index, "alias": alias, "is_write_index": write}}
 }
 
 func remove(index, alias string) any {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/elastic/enginetest"
@@ -28,12 +29,12 @@ func TestTheFirstIndexIsMadeOnceByMany(t *testing.T) {
 	}
 	all.Wait()
 	layout, err := s.Layout(t.Context())
-	want := elastic.Layout{{Name: s.Alias + "_v1", Number: 1, Live: true, Write: true, Schema: 3, Domain: "user_meta.rev", Routing: true}}
+	want := elastic.Layout{{Name: s.Alias + "_v1", Number: 1, Live: true, Write: true, Schema: 4, Domain: "user_meta.rev", Routing: true, Readers: []string{s.Alias + "_schema4"}}}
 	if diff := cmp.Diff(want, layout); err != nil || diff != "" {
 		t.Errorf("layout: %v %s", err, diff)
 	}
-	if targets, err := s.Targets(t.Context()); err != nil || !slices.Equal(targets, []string{s.Alias}) {
-		t.Errorf("targets %q, error %v", targets, err)
+	if targets, err := s.Targets(t.Context()); err != nil || !slices.Equal(targets, []indexsync.Target{{Alias: s.Alias + "_schema4", Schema: 4}}) {
+		t.Errorf("targets %+v, error %v", targets, err)
 	}
 }
 
@@ -86,8 +87,8 @@ func TestAnIndexIsRebuiltAliasByAlias(t *testing.T) {
 			t.Fatalf("next %q, error %v", next, err)
 		}
 	}
-	if targets, err := s.Targets(ctx); err != nil || !slices.Equal(targets, []string{s.Alias + "_next", s.Alias}) {
-		t.Fatalf("targets %q, error %v", targets, err)
+	if targets, err := s.Targets(ctx); err != nil || !slices.Equal(targets, []indexsync.Target{{Alias: s.Alias + "_next", Index: s.Alias + "_v2", Schema: 4}, {Alias: s.Alias + "_schema4", Schema: 4}}) {
+		t.Fatalf("targets %+v, error %v", targets, err)
 	}
 	if err := s.Swap(ctx); err != nil {
 		t.Fatal(err)
@@ -114,6 +115,80 @@ func TestAnIndexIsRebuiltAliasByAlias(t *testing.T) {
 		if err := s.Drop(ctx, s.Alias+"_v2"); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Searches of one schema never read an index of another one, not for a moment.
+func TestTheAliasOfASchemaMovesWithTheLiveOne(t *testing.T) {
+	t.Parallel()
+	s := enginetest.Open(t)
+	ctx := t.Context()
+	s.CreateOld("_v1")
+	readers := func() (all []string) {
+		layout, err := s.Layout(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, index := range layout {
+			for _, reader := range index.Readers {
+				all = append(all, reader+" "+index.Name)
+			}
+		}
+		return all
+	}
+	if _, err := s.CreateNext(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if targets, err := s.Targets(ctx); err != nil || len(targets) != 2 || targets[0].Schema != 4 || targets[1].Schema != 3 {
+		t.Errorf("targets %+v, error %v", targets, err)
+	}
+	for _, step := range []struct {
+		do   func() error
+		want []string
+	}{
+		{func() error { return nil }, []string{s.Alias + "_schema3 " + s.Alias + "_v1"}}, // named so when the next one was made
+		{func() error { return s.Swap(ctx) }, []string{s.Alias + "_schema4 " + s.Alias + "_v2"}},
+		{func() error { return s.SwapTo(ctx, s.Alias+"_v1") }, []string{s.Alias + "_schema3 " + s.Alias + "_v1"}},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(step.want, readers()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestAnIndexThatWasGivenUpIsNeverSearched(t *testing.T) {
+	t.Parallel()
+	s := enginetest.Ensured(t)
+	ctx := t.Context()
+	next, err := s.CreateNext(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.GiveUpNext(ctx, next); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Swap(ctx); !errors.Is(err, elastic.ErrNoIndex) {
+		t.Errorf("a swap: %v", err)
+	}
+	if another, err := s.CreateNext(ctx); err != nil || another == next {
+		t.Fatalf("the next rebuild fills %s, error %v", another, err)
+	}
+	if err := s.Swap(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if older, err := s.Older(ctx); err != nil || older != s.Alias+"_v1" {
+		t.Errorf("a rollback goes to %q, error %v", older, err)
+	}
+	if _, _, kept, err := s.Names(ctx); err != nil || !slices.Contains(kept, next) {
+		t.Errorf("--discard deletes %q, error %v", kept, err)
+	}
+	if err := s.GiveUpNext(ctx, s.Alias+"_v9"); err != nil { // gone meanwhile
+		t.Error(err)
 	}
 }
 

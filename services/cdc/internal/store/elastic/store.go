@@ -51,3 +51,6 @@ func (s *Store) Live() string { return s.cfg.Alias }
 
 // Next returns the alias of the index that a rebuild fills.
 func (s *Store) Next() string { return s.cfg.Alias + "_next" }
+
+// givenUp is the alias of indexes that a rebuild filled and that lack something.
+func (s *Store) givenUp() string { return s.cfg.Alias + "_given_up" }

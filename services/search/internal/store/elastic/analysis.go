@@ -26,7 +26,7 @@ func analysesOf() map[string]*analysis {
 		userindex.Misspelled:  {index: same, asked: one, like: equalTo},
 		userindex.Identifiers: {index: same, asked: one, like: equalTo},
 	}
-	for _, f := range fields {
+	for _, f := range table {
 		name := string(f)
 		switch f.Kind() {
 		case search.Name:

@@ -13,10 +13,13 @@ type compiler struct {
 	codes []string // country codes
 }
 
+// searched is how many fields the key of all has.
+var searched = len(search.Fields())
+
 // first plans a search without typing errors.
 func (c compiler) first(typed string, fields []search.Field, effort search.Effort) plan {
 	t := parse(typed)
-	var p plan
+	p := plan{whole: len(fields) == searched}
 	for _, f := range fields {
 		switch f.Kind() {
 		case search.Name:
@@ -46,7 +49,7 @@ func (c compiler) second(first plan, typed string, fields []search.Field, effort
 		return plan{}, false
 	}
 	t := parse(userindex.Latin(userindex.Describe(typed).Name))
-	p := plan{clauses: slices.Clone(first.clauses), byWord: slices.Clone(first.byWord)}
+	p := plan{clauses: slices.Clone(first.clauses), byWord: slices.Clone(first.byWord), whole: len(fields) == searched}
 	if slices.ContainsFunc(t.words, mayBeWrong) {
 		if !strings.ContainsFunc(typed, isNoName) { // a mere name
 			fields = []search.Field{search.FullName}

@@ -27,7 +27,9 @@ func (s *Store) count(
 	if len(buckets) == 0 || !identified && !strings.ContainsFunc(q.Text, unicode.IsDigit) {
 		return withRest(nil, r.Total), nil
 	}
-	found, err := s.send(ctx, scope, p.counting(scope, engineTime(ctx), buckets))
+	found, err := s.ask(ctx, p, scope, func(inFamilies bool) []byte {
+		return p.counting(scope, engineTime(ctx), buckets, inFamilies)
+	})
 	if err != nil {
 		return nil, s.fault(ctx, err)
 	}

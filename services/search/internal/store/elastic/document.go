@@ -21,7 +21,7 @@ func (d *document) termsOf(field string, a *analysis) []string {
 		return terms
 	}
 	if d.terms == nil {
-		d.terms = make(map[string][]string, 2*len(fields))
+		d.terms = make(map[string][]string, 2*len(table))
 	}
 	base, _, _ := strings.Cut(field, ".")
 	terms := a.index(d.source.values(base))
@@ -77,7 +77,7 @@ func (s *source) forms(field string) []string {
 		return userindex.Misspellings(s.FullName)
 	case userindex.Identifiers:
 		var all []string
-		for _, f := range fields {
+		for _, f := range table {
 			if f.Kind() != search.Identifier && f.Kind() != search.Segmented {
 				continue
 			}

@@ -19,8 +19,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
-// scripted is a store on a server that answers what the test says.
-func scripted(t testing.TB, handler http.HandlerFunc, change ...func(*elastic.Config)) *elastic.Store {
+// server is a web server that answers as the engine does, and its address.
+func server(t testing.TB, handler http.HandlerFunc) string {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Elastic-Product", "Elasticsearch")
@@ -28,7 +28,13 @@ func scripted(t testing.TB, handler http.HandlerFunc, change ...func(*elastic.Co
 		handler(w, r)
 	}))
 	t.Cleanup(web.Close)
-	client, err := engine.Open(engine.Config{URL: web.URL, RequestTimeout: 30, MaxConnections: 4}, engine.Deps{})
+	return web.URL
+}
+
+// scripted is a store on a server that answers what the test says.
+func scripted(t testing.TB, handler http.HandlerFunc, change ...func(*elastic.Config)) *elastic.Store {
+	t.Helper()
+	client, err := engine.Open(engine.Config{URL: server(t, handler), RequestTimeout: 30, MaxConnections: 4}, engine.Deps{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +156,7 @@ func TestTheEngineHasLessTimeThanTheCaller(t *testing.T) {
 	store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
 		all, _ := io.ReadAll(r.Body)
 		body = string(all)
-		if r.URL.String() != "/user_details/_search?routing=7" {
+		if r.URL.String() != "/user_details_schema4/_search?routing=7" {
 			t.Errorf("request %s", r.URL)
 		}
 		answers(200, `{"hits":{"total":{"value":1,"relation":"eq"},"hits":[]}}`)(w, r)
@@ -174,10 +180,10 @@ func TestReadyAsksForTheAliasAndTheSchema(t *testing.T) {
 		handler http.HandlerFunc
 		words   string
 	}{
-		"fits":           {answers(200, meta("user_meta.rev", "3")), ""},
-		"the one before": {answers(200, meta("user_meta.rev", "2")), ""},
-		"a later one":    {answers(200, meta("user_meta.rev", "4")), "cdc rebuild"},
-		"another domain": {answers(200, meta("offset", "2")), "cdc rebuild"},
+		"fits":           {answers(200, meta("user_meta.rev", "4")), ""},
+		"the one before": {answers(200, meta("user_meta.rev", "3")), ""},
+		"a later one":    {answers(200, meta("user_meta.rev", "5")), "cdc rebuild"},
+		"another domain": {answers(200, meta("offset", "3")), "cdc rebuild"},
 		"another schema": {answers(200, meta("user_meta.rev", "1")), "cdc rebuild"},
 		"no meta":        {answers(200, `{"user_details":{"mappings":{}}}`), "cdc rebuild"},
 		"no alias":       {answers(404, refusal("index_not_found_exception")), "cdc migrate"},

@@ -25,22 +25,34 @@ type index struct {
 
 func open(t testing.TB, change ...func(*elastic.Config)) *index {
 	t.Helper()
-	i := &index{Index: indextest.New(t), t: t}
+	i := on(t, indextest.New(t))
+	i.store = i.with(change...)
+	return i
+}
+
+func on(t testing.TB, patients *indextest.Index) *index {
+	t.Helper()
+	i := &index{Index: patients, t: t}
 	client, err := engine.Open(engine.Config{URL: i.URL(), MaxRetries: 3, RequestTimeout: 30, MaxConnections: 8}, engine.Deps{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
 	i.client = client
-	i.store = i.with(change...)
 	return i
+}
+
+// config is the one of a store on the index.
+func (i *index) config() elastic.Config {
+	cfg := settings()
+	cfg.Alias = i.Alias()
+	return cfg
 }
 
 // with returns another store on the same index.
 func (i *index) with(change ...func(*elastic.Config)) *elastic.Store {
 	i.t.Helper()
-	cfg := settings()
-	cfg.Alias = i.Alias()
+	cfg := i.config()
 	for _, f := range change {
 		f(&cfg)
 	}

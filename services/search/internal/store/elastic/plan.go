@@ -10,6 +10,7 @@ import (
 type plan struct {
 	clauses []clause
 	byWord  []wordly
+	whole   bool // every field is compared
 }
 
 // wordly says how each word of the text may be found; every word has to be.
@@ -50,24 +51,31 @@ type leaf struct {
 
 func (p *plan) empty() bool { return len(p.clauses) == 0 && len(p.byWord) == 0 }
 
-// query scores by the best of the ways.
-func (p *plan) query() query {
-	ways := make([]query, 0, len(p.clauses)+len(p.byWord))
+// query scores by the best of the ways. See merge about inFamilies.
+func (p *plan) query(inFamilies bool) query {
+	plain := make([]way, 0, len(p.clauses))
+	var rankings []query
 	for i := range p.clauses {
-		ways = append(ways, p.clauses[i].query())
+		c := &p.clauses[i]
+		if len(c.nearer) == 0 {
+			plain = append(plain, way{c.found, c.tier.score()})
+			continue
+		}
+		rankings = append(rankings, c.ranking())
 	}
+	if inFamilies {
+		rankings = families(rankings)
+	}
+	ways := append(merge(plain, inFamilies), rankings...)
 	for i := range p.byWord {
-		ways = append(ways, p.byWord[i].query())
+		ways = append(ways, p.byWord[i].query(inFamilies))
 	}
 	return join(best, ways)
 }
 
-func (c *clause) query() query {
-	q := scored(c.found, c.tier.score())
-	if len(c.nearer) == 0 {
-		return q
-	}
-	r := query{kind: ranked, of: []query{q}}
+// ranking is a clause whose hits are ranked.
+func (c *clause) ranking() query {
+	r := query{kind: ranked, of: []query{scored(c.found, c.tier.score())}}
 	for _, n := range c.nearer {
 		r.more = append(r.more, scored(n.found, n.fraction*c.tier.score()))
 	}
@@ -75,15 +83,15 @@ func (c *clause) query() query {
 }
 
 // query scores with the mean of the words.
-func (e *wordly) query() query {
+func (e *wordly) query(inFamilies bool) query {
 	share := e.tier.score() / float64(len(e.words))
 	r := query{kind: ranked, of: make([]query, 0, len(e.words))}
 	for _, w := range e.words {
-		places := make([]query, 0, len(w))
+		places := make([]way, len(w))
 		for i := range w {
-			places = append(places, scored(w[i].found, share*(1+w[i].fraction)))
+			places[i] = way{w[i].found, share * (1 + w[i].fraction)}
 		}
-		r.of = append(r.of, join(best, places))
+		r.of = append(r.of, join(best, merge(places, inFamilies)))
 	}
 	return r
 }

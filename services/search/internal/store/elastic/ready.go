@@ -7,14 +7,14 @@ import (
 	"net/url"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/pkg/userindex"
 )
 
 // What the pipeline writes into the indexes that this program can search.
 const (
 	versionDomain = "user_meta.rev"
-	schema        = 3
-	// oldSchema finds less: it has none of the forms of package userindex, and a search of a missing field finds nothing.
-	oldSchema = 2
+	schema        = userindex.Schema
+	oldSchema     = userindex.OldSchema
 )
 
 // Ready asks whether the index is there and is one that this program can search. The error says what to do.

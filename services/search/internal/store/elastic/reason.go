@@ -6,20 +6,20 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// fields is the table of fields, whose order answers keep.
-var fields = search.Fields()
+// table are all fields, in the order that answers keep.
+var table = search.Fields()
 
 // finding collects what found a hit.
 type finding struct {
 	bucket  search.Bucket
 	rank    int
-	matched [32]bool // by the place in fields
+	matched [32]bool // by the place in table
 }
 
 // add notes that a way of tier t found the hit in field f. A word of a text that was not found as a whole says only to
 // which bucket the hit may belong.
 func (g *finding) add(t tier, f search.Field, matched bool) {
-	place := slices.Index(fields, f)
+	place := slices.Index(table, f)
 	g.matched[place] = g.matched[place] || matched
 	rank := t.rank()
 	if b := f.Bucket(); rank < g.rank || rank == g.rank && order(b) < order(g.bucket) {
@@ -29,7 +29,7 @@ func (g *finding) add(t tier, f search.Field, matched bool) {
 
 // tells reports whether such a way could add anything.
 func (g *finding) tells(t tier, f search.Field) bool {
-	return t.rank() <= g.rank || !g.matched[slices.Index(fields, f)]
+	return t.rank() <= g.rank || !g.matched[slices.Index(table, f)]
 }
 
 // reason tells which fields of a hit the plan compared with success, and to which bucket the hit belongs: the one of the
@@ -46,7 +46,7 @@ func (p *plan) reason(d *document, score float64) (search.Bucket, []search.Field
 		p.byWord[i].explain(d, &g)
 	}
 	found := make([]search.Field, 0, 2)
-	for i, f := range fields {
+	for i, f := range table {
 		if g.matched[i] {
 			found = append(found, f)
 		}

@@ -29,10 +29,10 @@ func quoted(names ...string) []string {
 const requestSize = 4096
 
 // body makes the request of a plan. limit is how long the engine may take.
-func (p *plan) body(scope search.Scope, q search.Query, recent *recency, limit time.Duration) []byte {
+func (p *plan) body(scope search.Scope, q search.Query, recent *recency, limit time.Duration, inFamilies bool) []byte {
 	b := head(make([]byte, 0, requestSize), q.From, q.Size, limit)
 	b = append(append(append(b, `,"track_scores":true,"_source":`...), wanted...), `,"query":`...)
-	found := p.query()
+	found := p.query(inFamilies)
 	if recent == nil {
 		b = appendVisible(b, scope, &found)
 	} else {
@@ -42,9 +42,9 @@ func (p *plan) body(scope search.Scope, q search.Query, recent *recency, limit t
 }
 
 // counting makes the request that only counts what each bucket holds.
-func (p *plan) counting(scope search.Scope, limit time.Duration, buckets []filter) []byte {
+func (p *plan) counting(scope search.Scope, limit time.Duration, buckets []filter, inFamilies bool) []byte {
 	b := append(head(make([]byte, 0, requestSize), 0, 0, limit), `,"query":`...)
-	found := p.query()
+	found := p.query(inFamilies)
 	b = append(appendVisible(b, scope, &found), `,"aggs":{"buckets":{"filters":{"other_bucket_key":`...)
 	b = append(quote(b, string(search.Patient)), `,"filters":`...)
 	open := byte('{')

@@ -25,20 +25,24 @@ var (
 )
 
 // send routes the search to the one shard that holds the laboratory.
-func (s *Store) send(ctx context.Context, scope search.Scope, body []byte) (answer, error) {
+func (s *Store) send(ctx context.Context, scope search.Scope, index string, body []byte) (answer, error) {
+	if err := s.breaker.admit(); err != nil {
+		return answer{}, err
+	}
 	var found answer
 	err := s.client.Do(
 		ctx,
 		elastic.Call{
 			Name:   "search",
 			Method: http.MethodPost,
-			Path:   "/" + url.PathEscape(s.cfg.Alias) + "/_search",
+			Path:   "/" + url.PathEscape(index) + "/_search",
 			Body:   body,
 			Repeat: true,
 			Query:  url.Values{"routing": {strconv.FormatInt(scope.Lab.LabID(), 10)}},
 		},
 		found.read,
 	)
+	s.breaker.note(ctx, err)
 	return found, err //nolint:wrapcheck // fault judges it
 }
 

@@ -3,10 +3,13 @@ package elastic
 import (
 	"context"
 	"errors"
+	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
@@ -16,11 +19,19 @@ type Store struct {
 	cfg     Config
 	clock   clock.Clock
 	compile compiler
+	breaker breaker
+	old     atomic.Int64 // until when the live index is known to be of an older schema; Unix nanoseconds
 }
 
 // New returns a store on client, which stays the caller's to close.
 func New(client *elastic.Client, cfg Config, clock clock.Clock) *Store {
-	return &Store{client: client, cfg: cfg, clock: clock, compile: compiler{codes: cfg.PhoneCountryCodes}}
+	return &Store{
+		client:  client,
+		cfg:     cfg,
+		clock:   clock,
+		breaker: breaker{clock: clock},
+		compile: compiler{codes: cfg.PhoneCountryCodes},
+	}
 }
 
 // Search answers q within scope. When few are found and effort allows it, a second request finds them again, and below
@@ -100,11 +111,29 @@ func (s *Store) search(
 	if p.empty() {
 		return search.Result{}, nil
 	}
-	found, err := s.send(ctx, scope, p.body(scope, q, recent, engineTime(ctx)))
+	found, err := s.ask(ctx, p, scope, func(inFamilies bool) []byte {
+		return p.body(scope, q, recent, engineTime(ctx), inFamilies)
+	})
 	if err != nil {
 		return search.Result{}, s.fault(ctx, err)
 	}
 	return found.result(p)
+}
+
+// oldFor is how long it is remembered that the live index is of an older schema, which is searched field by field.
+const oldFor = 5 * time.Second
+
+// ask sends what body makes. The families of fields are asked by the alias that only an index of the present schema has,
+// so that nothing is searched in an index that lacks them; a swap moves it together with the live alias.
+func (s *Store) ask(ctx context.Context, p *plan, scope search.Scope, body func(inFamilies bool) []byte) (answer, error) {
+	if now := s.clock.Now(); p.whole && now.UnixNano() >= s.old.Load() {
+		found, err := s.send(ctx, scope, userindex.Reader(s.cfg.Alias, userindex.Schema), body(true))
+		if !elastic.IsStatus(err, http.StatusNotFound) {
+			return found, err
+		}
+		s.old.Store(now.Add(oldFor).UnixNano())
+	}
+	return s.send(ctx, scope, s.cfg.Alias, body(false))
 }
 
 // engineTime is how long the engine may work: enough less than we wait to read its answer.

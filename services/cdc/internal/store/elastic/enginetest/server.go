@@ -11,6 +11,7 @@ import (
 
 	engine "github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/pkg/testkit/elastictest"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
 )
 
@@ -47,6 +48,19 @@ func Ensured(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// CreateOld makes a live index of the schema before the present one, as a program before ours did.
+func (s *Server) CreateOld(suffix string) {
+	s.t.Helper()
+	body := document.IndexOf(
+		document.OldSchema,
+		document.Settings{Shards: 5, RefreshInterval: 200 * time.Millisecond},
+		map[string]bool{s.Alias: true},
+	)
+	if status := s.Send(http.MethodPut, "/"+s.Alias+suffix, string(body), nil); status != http.StatusOK {
+		s.t.Fatalf("create %s: %d", s.Alias+suffix, status)
+	}
 }
 
 // URL returns the base address of the engine.

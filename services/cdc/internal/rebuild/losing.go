@@ -1,0 +1,61 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+)
+
+// ErrLoses tells that searches would lose patients by the swap. Nothing was swapped.
+var ErrLoses = errors.New(
+	"the new index refuses patients whom searches find today; mend their rows or the mapping, then run `cdc rebuild` again, or `cdc rebuild --discard`",
+)
+
+const shownLosses = 50
+
+// losing refuses a swap by which patients would no longer be found, or as they were: those of whom the new index refused a
+// document, and the live one holds a newer one than it. It lists them.
+func (f *filler) losing(ctx context.Context) error {
+	var asked []document.Entry
+	f.mu.Lock()
+	for _, id := range slices.Sorted(maps.Keys(f.refused)) {
+		asked = append(asked, document.Entry{UserID: id, Route: f.refused[id].lab})
+	}
+	f.mu.Unlock()
+	var lost []document.Entry
+	for page := range slices.Chunk(asked, pageSize) {
+		found, err := f.newer(ctx, page)
+		if err != nil {
+			return err
+		}
+		lost = append(lost, found...)
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	for _, e := range lost[:min(len(lost), shownLosses)] {
+		f.r.say("  laboratory %d, patient %d: the new index says %s", e.LabID, e.UserID, f.refused[e.UserID].why)
+	}
+	return fmt.Errorf("%d patients: %w", len(lost), ErrLoses)
+}
+
+// newer returns the documents that the live index holds and this one lacks, or has older.
+func (f *filler) newer(ctx context.Context, asked []document.Entry) ([]document.Entry, error) {
+	held, err := f.r.d.Index.Find(ctx, f.r.d.Index.Live(), asked)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // a fault as it is
+	}
+	here, err := f.r.d.Index.Find(ctx, f.target, asked)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // a fault as it is
+	}
+	return slices.DeleteFunc(held, func(e document.Entry) bool {
+		return e.Deleted || slices.ContainsFunc(here, func(h document.Entry) bool {
+			return h.UserID == e.UserID && h.Version >= e.Version
+		})
+	}), nil
+}

@@ -1,0 +1,189 @@
+package rebuild_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/userindex"
+	"github.com/labplatform/labplatform/services/cdc/internal/change"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/enginetest"
+	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+	"github.com/labplatform/labplatform/services/cdc/internal/rebuild"
+)
+
+// before is small with a live index of the schema before the present one, changed by mapping.
+func before(t *testing.T, mapping func(properties map[string]any)) *enginetest.Platform {
+	t.Helper()
+	p := enginetest.New(t)
+	if err := p.Index.Drop(t.Context(), p.Index.Alias+"_v1"); err != nil {
+		t.Fatal(err)
+	}
+	var body map[string]any
+	text := document.IndexOf(document.OldSchema, document.Settings{Shards: 5, RefreshInterval: 200 * time.Millisecond}, map[string]bool{p.Index.Alias: true})
+	if err := json.Unmarshal(text, &body); err != nil {
+		t.Fatal(err)
+	}
+	mapping(body["mappings"].(map[string]any)["properties"].(map[string]any))
+	if status := p.Index.Send(http.MethodPut, "/"+p.Index.Alias+"_v1", body, nil); status != http.StatusOK {
+		t.Fatalf("create: %d", status)
+	}
+	p.Patients(7, 1, 30)
+	p.Patients(8, 31, 60)
+	p.Patients(1, 61, 90)
+	p.Patients(9, 91, 100)
+	p.Pump(p.Index.Live())
+	if err := p.Index.Refresh(t.Context(), p.Index.Live()); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func unchanged(map[string]any) {}
+
+// find searches a laboratory by alias, as a search does, and returns how many patients it finds; -1 when the search fails.
+func find(p *enginetest.Platform, alias string, lab int64) (int, int) {
+	var answer struct {
+		Hits struct{ Total struct{ Value int } }
+	}
+	body := fmt.Sprintf(`{"query":{"bool":{"filter":[{"term":{"lab_id":%d}},{"term":{"is_deleted":false}}]}}}`, lab)
+	status := p.Index.Send(http.MethodPost, fmt.Sprintf("/%s/_search?routing=%d", alias, lab), body, &answer)
+	return answer.Hits.Total.Value, status
+}
+
+// The whole change of a schema: the older index is live, is read and written; the newer one is made beside it.
+func TestASchemaChangesUnderConstantWritesAndNoSearchFails(t *testing.T) {
+	t.Parallel()
+	p := before(t, unchanged)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var all sync.WaitGroup
+	var streamed, searches, failed atomic.Int64
+	for seed := range uint64(2) {
+		all.Go(func() {
+			n, err := stream(ctx, p, seed+1)
+			if err != nil {
+				t.Error(err)
+			}
+			streamed.Add(int64(n))
+		})
+	}
+	all.Go(func() { // of a laboratory whose patients do not change
+		for ctx.Err() == nil {
+			searches.Add(1)
+			if found, status := find(p, p.Index.Alias, 9); status != http.StatusOK || found != 10 {
+				failed.Add(1)
+			}
+			// The alias of a schema is there with all patients, or it is not there.
+			if found, status := find(p, userindex.Reader(p.Index.Alias, document.Schema), 9); status != http.StatusNotFound && found != 10 {
+				failed.Add(1)
+			}
+		}
+	})
+	begin := time.Now()
+	var out bytes.Buffer
+	d := deps(p, &out)
+	d.Wait = rebuild.DefaultWait
+	err := rebuild.New(d).Run(t.Context())
+	took := time.Since(begin)
+	stop()
+	all.Wait()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	if failed.Load() > 0 || streamed.Load() == 0 || live(t, p) != "v2" {
+		t.Errorf("%d of %d searches fail, %d changes, live is %s", failed.Load(), searches.Load(), streamed.Load(), live(t, p))
+	}
+	t.Logf("%d changes (%.0f a second) and %d searches meanwhile\n%s", streamed.Load(), float64(streamed.Load())/took.Seconds(), searches.Load(), &out)
+	if found, status := find(p, userindex.Reader(p.Index.Alias, document.Schema), 9); status != http.StatusOK || found != 10 {
+		t.Errorf("searches of the present schema find %d, status %d", found, status)
+	}
+	agrees(t, p)
+	// And back: the index of the older schema is written in its own again.
+	p.Exec("UPDATE userDetails SET fullName = 'Changed since' WHERE id BETWEEN 91 AND 95")
+	p.Recompute(91, 92, 93, 94, 95)
+	p.Pump(p.Index.Live())
+	if err := rebuild.New(deps(p, &out)).Rollback(t.Context()); err != nil || live(t, p) != "v1" {
+		t.Fatalf("live is %s, error %v\n%s", live(t, p), err, &out)
+	}
+	agrees(t, p)
+}
+
+// lenient takes what the present mapping does not.
+func lenient(properties map[string]any) {
+	for _, name := range []string{"sample_ids", userindex.Identifiers} {
+		properties[name] = map[string]any{"type": "keyword", "ignore_above": 256}
+	}
+}
+
+func TestARebuildThatWouldLosePatientsDoesNotSwap(t *testing.T) {
+	t.Parallel()
+	p := before(t, lenient)
+	p.Exec("UPDATE user_meta SET sample_ids = JSON_ARRAY(REPEAT('S', 40000)), rev = rev + 1 WHERE user_id IN (9, 95)")
+	p.Pump(p.Index.Live())
+	var out bytes.Buffer
+	err := rebuild.New(deps(p, &out)).Run(t.Context())
+	if !errors.Is(err, rebuild.ErrLoses) || live(t, p) != "v1" {
+		t.Fatalf("live is %s, error %v\n%s", live(t, p), err, &out)
+	}
+	for _, want := range []string{"laboratory 7, patient 9: ", "laboratory 9, patient 95: "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in %s", want, &out)
+		}
+	}
+	p.Exec("UPDATE user_meta SET sample_ids = JSON_ARRAY('S1'), rev = rev + 1 WHERE user_id IN (9, 95)") // somebody mends them
+	p.Pump(p.Index.Live())
+	if err := rebuild.New(deps(p, &out)).Run(t.Context()); err != nil || live(t, p) != "v2" {
+		t.Errorf("live is %s, error %v\n%s", live(t, p), err, &out)
+	}
+	agrees(t, p)
+}
+
+func TestABrokenNextIndexStopsNobodyAndIsNeverSearched(t *testing.T) {
+	t.Parallel()
+	p := before(t, unchanged)
+	next, err := p.Index.CreateNext(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Index.Send(http.MethodPut, "/"+next+"/_settings", `{"index.blocks.write":true}`, nil)
+	p.Exec("UPDATE userDetails SET fullName = 'Changed while the next index is broken' WHERE id = 91")
+	p.Recompute(91)
+	rows, err := p.Rows.RowsByID(t.Context(), []int64{91})
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := p.Sink().Apply(t.Context(), []change.Record{enginetest.Event(change.Update, rows[0])})
+	if err != nil || results[0].Kind != outcome.Applied {
+		t.Fatalf("results %v, error %v", results, err)
+	}
+	agrees(t, p)
+	if err := p.Index.Swap(t.Context()); err == nil {
+		t.Error("the broken index goes live")
+	}
+	if err := rebuild.New(deps(p, io.Discard)).Run(t.Context()); err != nil || live(t, p) != "v3" {
+		t.Errorf("another rebuild: live is %s, error %v", live(t, p), err)
+	}
+	agrees(t, p)
+}
+
+func TestAnUnfinishedIndexOfAnOlderSchemaIsNotFilled(t *testing.T) {
+	t.Parallel()
+	p := before(t, unchanged)
+	body := document.IndexOf(document.OldSchema, document.Settings{Shards: 5, RefreshInterval: time.Second}, map[string]bool{p.Index.Next(): true})
+	p.Index.Send(http.MethodPut, "/"+p.Index.Alias+"_v2", string(body), nil)
+	err := rebuild.New(deps(p, io.Discard)).Run(t.Context())
+	if fault := outcome.FaultOf(err); err == nil || !fault.Operator || !strings.Contains(fault.Advice, "--discard") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,78 @@
+package elastic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/elastic"
+)
+
+const (
+	tripAfter = 5 // searches in a row that the engine does not answer
+	// restFor is how long nothing is asked then. Behind that, one search at a time tries whether the engine is back.
+	restFor = time.Second
+)
+
+// breaker keeps searches from an engine that is known to be down: whoever waits at a counter is told at once, and an
+// engine that comes back is not met by all who waited. Safe for concurrent use.
+type breaker struct {
+	clock clock.Clock
+
+	mu     sync.Mutex
+	failed int       // guarded by mu; in a row
+	until  time.Time // guarded by mu; when the next search may try
+}
+
+var errResting = fmt.Errorf("the last %d searches were not answered: nothing is asked for %s", tripAfter, restFor)
+
+// admit says whether a search may be sent.
+func (b *breaker) admit() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failed < tripAfter {
+		return nil
+	}
+	now := b.clock.Now()
+	if now.Before(b.until) {
+		return errResting
+	}
+	b.until = now.Add(restFor) // for the others, while this one tries
+	return nil
+}
+
+// note learns from what became of a search. One that its caller gave up tells nothing.
+func (b *breaker) note(ctx context.Context, err error) {
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if answered(err) {
+		b.failed = 0
+		return
+	}
+	b.failed++
+	b.until = b.clock.Now().Add(restFor)
+}
+
+// answered tells whether the engine is there, whatever it thinks of the search. One that is overloaded says so quickly,
+// and is asked on.
+func answered(err error) bool {
+	if err == nil {
+		return true
+	}
+	var refused *elastic.Error
+	if !errors.As(err, &refused) {
+		return false
+	}
+	switch refused.Status {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return false
+	}
+	return true
+}

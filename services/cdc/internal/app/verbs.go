@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -191,14 +192,22 @@ func replayVerb(out io.Writer) command.Verb {
 			}
 			fmt.Fprintf(
 				out,
-				"%d letters, %d patients %s, %d letters name no row, %d are about rows that are gone\n",
+				"%d letters, %d patients %s, %d refused, %d letters name no row, %d are about rows that are gone\n",
 				sum.Letters,
 				sum.Patients,
 				written,
+				sum.Refused,
 				sum.Unreadable,
 				sum.Gone,
 			)
+			if err == nil && sum.Refused > 0 {
+				err = errRefused
+			}
 			return err //nolint:wrapcheck // says what is wrong
 		}),
 	}
 }
+
+var errRefused = errors.New(
+	"the database refuses the rows of the patients above: mend their sources, then call replay-dlq again",
+)

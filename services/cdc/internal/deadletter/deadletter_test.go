@@ -80,11 +80,20 @@ type rows map[int64]int64
 
 func (r rows) PatientOf(_ context.Context, _ string, id int64) (int64, error) { return r[id], nil }
 
-type recomputed struct{ batches [][]int64 }
+type recomputed struct {
+	batches [][]int64
+	refused map[int64]error
+}
 
-func (r *recomputed) RecomputeForced(_ context.Context, ids []int64) error {
+func (r *recomputed) RecomputeForced(_ context.Context, ids []int64) (map[int64]error, error) {
 	r.batches = append(r.batches, append([]int64{}, ids...))
-	return nil
+	refused := map[int64]error{}
+	for _, id := range ids {
+		if err := r.refused[id]; err != nil {
+			refused[id] = err
+		}
+	}
+	return refused, nil
 }
 
 func TestReplayRecomputesThePatientsOfItsLettersOnce(t *testing.T) {
@@ -125,6 +134,11 @@ func TestReplayRecomputesThePatientsOfItsLettersOnce(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "unreadable: lab.lab.billing/0 offset 0") || !strings.Contains(out.String(), "5 of 5 patients") {
 		t.Errorf("said:\n%s", out.String())
+	}
+	r.refused, r.batches = map[int64]error{502: errors.New("too_long: column email")}, nil // the replay goes on and says whom
+	if sum, err := replay.Run(t.Context(), &out); err != nil || sum.Patients != 4 || sum.Refused != 1 || len(r.batches) != 2 ||
+		!strings.Contains(out.String(), "refused: patient 502: too_long: column email") {
+		t.Errorf("%+v, error %v, said:\n%s", sum, err, &out)
 	}
 	replay.DryRun = true
 	if _, err := replay.Run(t.Context(), &out); err != nil || len(r.batches) != 2 {

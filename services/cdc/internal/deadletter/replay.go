@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
@@ -20,9 +21,10 @@ type Patients interface {
 	PatientOf(ctx context.Context, table string, rowID int64) (int64, error)
 }
 
-// Recomputer writes the present state of patients, also where it looks unchanged.
+// Recomputer writes the present state of patients, also where it looks unchanged. It returns the patients whose row the
+// database refuses, and why; the others are written.
 type Recomputer interface {
-	RecomputeForced(ctx context.Context, userIDs []int64) error
+	RecomputeForced(ctx context.Context, userIDs []int64) (refused map[int64]error, err error)
 }
 
 // Replay answers letters: it reads the rows that they are about again and writes their present state, so that nothing
@@ -39,7 +41,8 @@ type Replay struct {
 // Summary counts what a replay did.
 type Summary struct {
 	Letters    int
-	Patients   int
+	Patients   int // written
+	Refused    int // patients whose row the database refuses still: mend the sources, then replay again
 	Unreadable int // letters that name no row: look at them by hand
 	Gone       int // letters about rows that no longer exist and whose patient is not known: nothing to write
 }
@@ -72,11 +75,11 @@ func (r *Replay) Run(ctx context.Context, out io.Writer) (Summary, error) {
 	if err != nil {
 		return sum, err
 	}
-	sum.Patients, err = r.recompute(ctx, waiting, out)
+	err = r.recompute(ctx, waiting, &sum, out)
 	return sum, err
 }
 
-func (r *Replay) recompute(ctx context.Context, waiting map[int64]struct{}, out io.Writer) (int, error) {
+func (r *Replay) recompute(ctx context.Context, waiting map[int64]struct{}, sum *Summary, out io.Writer) error {
 	ids := make([]int64, 0, len(waiting))
 	for id := range waiting {
 		ids = append(ids, id)
@@ -85,14 +88,20 @@ func (r *Replay) recompute(ctx context.Context, waiting map[int64]struct{}, out 
 	done := 0
 	for batch := range slices.Chunk(ids, max(1, r.Batch)) {
 		if !r.DryRun {
-			if err := r.Recomputer.RecomputeForced(ctx, batch); err != nil {
-				return done, fmt.Errorf("recompute patients: %w", err)
+			refused, err := r.Recomputer.RecomputeForced(ctx, batch)
+			if err != nil {
+				return fmt.Errorf("recompute patients: %w", err)
 			}
+			for _, id := range slices.Sorted(maps.Keys(refused)) {
+				fmt.Fprintf(out, "refused: patient %d: %v\n", id, refused[id])
+			}
+			sum.Refused += len(refused)
 		}
 		done += len(batch)
+		sum.Patients = done - sum.Refused
 		fmt.Fprintf(out, "%d of %d patients\n", done, len(ids))
 	}
-	return done, nil
+	return nil
 }
 
 // patients returns the patients that a letter is about: those named in its images, and the one of its row as it is now.

@@ -27,27 +27,35 @@ func (f Forced) RecomputeIn(ctx context.Context, scope authn.LabScope, userIDs [
 	if err != nil || len(members) == 0 {
 		return 0, err
 	}
-	return len(members), f.RecomputeForced(ctx, members)
+	refused, err := f.RecomputeForced(ctx, members)
+	if err != nil {
+		return 0, err
+	}
+	return len(members), f.first(refused)
 }
 
-// RecomputeForced computes patients of any laboratory. A row that the database refuses is an error here: nobody else
-// would tell.
-func (f Forced) RecomputeForced(ctx context.Context, userIDs []int64) error {
+// RecomputeForced computes patients of any laboratory. It returns those whose row the database refuses, and why: nobody
+// else would tell.
+func (f Forced) RecomputeForced(ctx context.Context, userIDs []int64) (refused map[int64]error, err error) {
 	targets := make([]Target, len(userIDs))
 	for i, id := range userIDs {
 		targets[i] = Target{UserID: id, Force: true}
 	}
-	return f.Recompute(ctx, targets)
-}
-
-// Recompute computes targets as they are, for callers that know the versions in the index.
-func (f Forced) Recompute(ctx context.Context, targets []Target) error {
 	summary, err := f.Users.Recompute(ctx, targets)
 	if err != nil {
-		return outcome.FaultOf(err)
+		return nil, outcome.FaultOf(err)
 	}
+	refused = make(map[int64]error, len(summary.Poison))
 	for id, poison := range summary.Poison {
-		return fmt.Errorf("patient %d and %d others refused: %w", id, len(summary.Poison)-1, poison)
+		refused[id] = poison
+	}
+	return refused, nil
+}
+
+// first is the error of a call in which rows were refused.
+func (f Forced) first(refused map[int64]error) error {
+	for id, poison := range refused {
+		return fmt.Errorf("patient %d and %d others refused: %w", id, len(refused)-1, poison)
 	}
 	return nil
 }

@@ -52,6 +52,9 @@ func (s *Status) open(c Claim) *partition {
 func (s *Status) close(c Claim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if p := s.partitions[key{c.Topic, c.Partition}]; p != nil && p.fault != nil {
+		s.paused += s.clock.Now().Sub(p.faulted) // it was paused, whoever goes on with it
+	}
 	delete(s.partitions, key{c.Topic, c.Partition})
 }
 

@@ -255,3 +255,42 @@ func TestAnEventBeforeItsRowIsEarly(t *testing.T) {
 		}
 	}
 }
+
+// A counter's account: the newest 5,000 bills are listed, and whoever has any of the 200,000 may see the patient.
+func TestAPatientWithManyBillsIsComputedFromTheNewest(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const bills, reports = 200_000, 6_000
+	b.patient(t, 1, 12)
+	b.patient(t, 2, 12)
+	b.bill(t, 300_001, 2, 12)
+	b.exec(t, "INSERT INTO billing (id, labId_id, labBillId, orderNumber, userDetailsId_id, orgId_id, billTime) SELECT seq, IF(seq = 200000, 7, 12), seq, CONCAT('o', seq), 1,"+
+		" IF(seq <= 3, 70 + seq, 45), IF(seq = 10, '2026-11-20 10:00:00', '2026-10-01 10:00:00') FROM "+mysqltest.Numbers(bills))
+	b.exec(t, "INSERT INTO labReportRelation (id, labId_id, billId_id, reportID_id, userDetailsId_id, sampleId, orgId_id) SELECT seq, 12, 1, 9, 1, CONCAT('s', seq), IF(seq = 1, 80, 45) FROM "+mysqltest.Numbers(reports))
+	begin := time.Now()
+	if got := b.recompute(t, targets(1, 2)...); got.Written != 2 {
+		t.Fatalf("%+v", got)
+	}
+	t.Logf("computed in %s", time.Since(begin))
+	row := b.row(t, 1)
+	if n := len(row.BillIDs); n != projection.MaxEntries || row.BillIDs[n-1] != bills-1 || row.BillIDs[0] != bills-projection.MaxEntries {
+		t.Errorf("%d bills, from %d", len(row.BillIDs), row.BillIDs[0])
+	}
+	if n := len(row.SampleIDs); n != projection.MaxEntries || row.SampleIDs[n-1] != "s6000" {
+		t.Errorf("%d samples", n)
+	}
+	if diff := cmp.Diff([]int64{45, 71, 72, 73, 80}, row.OrgIDs); diff != "" {
+		t.Error(diff)
+	}
+	if want := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC).UnixMilli(); row.LastBillTime == nil || *row.LastBillTime != want {
+		t.Errorf("last bill %v", row.LastBillTime)
+	}
+	if diff := cmp.Diff([]int64{300_001}, b.row(t, 2).BillIDs); diff != "" {
+		t.Error(diff)
+	}
+	// An event about one of the old bills finds its row, and the same row again.
+	seen := materialize.Target{UserID: 1, Seen: []materialize.Seen{{Table: change.Billing, RowID: 5}}}
+	if got := b.recompute(t, seen); got.Equal != 1 || len(got.Early) != 0 {
+		t.Errorf("%+v", got)
+	}
+}

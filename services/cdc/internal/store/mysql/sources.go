@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
@@ -40,39 +41,52 @@ type rowKey struct {
 	id    int64
 }
 
-// readSources reads all rows of the patients: one statement a table, however many there are.
+// readSources reads the rows of the patients: a fixed number of statements, however many patients there are. Of one with
+// more bills or reports than a row keeps, see busy.go, it reads the newest.
 func readSources(ctx context.Context, q querier, userIDs []any) (*sourceRows, error) {
 	s := &sourceRows{byUser: make(map[int64]*projection.Sources, len(userIDs)), updated: map[rowKey]int64{}}
-	in := placeholders(len(userIDs))
-	if err := each(
-		ctx,
-		q,
-		"read userDetails",
-		"SELECT "+patientColumns+" FROM userDetails WHERE id IN ("+in+")",
-		userIDs,
-		s.patient,
-	); err != nil {
+	patients := "SELECT " + patientColumns + " FROM userDetails WHERE id IN (" + placeholders(len(userIDs)) + ")"
+	if err := each(ctx, q, "read userDetails", patients, userIDs, s.patient); err != nil {
 		return nil, err
 	}
-	if err := each(
-		ctx,
-		q,
-		"read billing",
-		"SELECT "+billColumns+" FROM billing WHERE userDetailsId_id IN ("+in+")",
-		userIDs,
-		s.bill,
-	); err != nil {
-		return nil, err
+	for _, table := range []sourceTable{
+		{change.Billing, billColumns, billScopes, s.bill, s.billScope},
+		{change.LabReportRelation, reportColumns, reportScopes, s.report, s.reportScope},
+	} {
+		if err := s.read(ctx, q, table, userIDs); err != nil {
+			return nil, err
+		}
 	}
-	err := each(
-		ctx,
-		q,
-		"read labReportRelation",
-		"SELECT "+reportColumns+" FROM labReportRelation WHERE userDetailsId_id IN ("+in+")",
-		userIDs,
-		s.report,
-	)
-	return s, err
+	return s, nil
+}
+
+// sourceTable is a table with many rows for a patient.
+type sourceTable struct {
+	name    string
+	columns string
+	scopes  string // columns of a query that groups
+	take    func(*sql.Rows) error
+	scope   func(userID int64) func(*sql.Rows) error
+}
+
+func (s *sourceRows) read(ctx context.Context, q querier, t sourceTable, userIDs []any) error {
+	crowded, err := busy(ctx, q, t.name, userIDs)
+	if err != nil {
+		return err
+	}
+	others := slices.DeleteFunc(slices.Clone(userIDs), func(id any) bool { return slices.Contains(crowded, id) })
+	if len(others) > 0 {
+		query := "SELECT " + t.columns + " FROM " + t.name + " WHERE userDetailsId_id IN (" + placeholders(len(others)) + ")"
+		if err := each(ctx, q, "read "+t.name, query, others, t.take); err != nil {
+			return err
+		}
+	}
+	for _, id := range crowded {
+		if err := s.newest(ctx, q, t, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *sourceRows) of(userID int64) *projection.Sources {

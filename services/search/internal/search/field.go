@@ -1,5 +1,7 @@
 package search
 
+import "slices"
+
 // Field is a searchable field of the index, by its name there and on the wire.
 type Field string
 
@@ -20,6 +22,7 @@ const (
 	LrfIDs           Field = "lrf_ids"
 	SampleIDs        Field = "sample_ids"
 	ManualSampleIDs  Field = "manual_sample_ids"
+	DateOfBirth      Field = "date_of_birth" // of duplicates only
 )
 
 // Kind is how a field is compared with what was typed.
@@ -32,6 +35,7 @@ const (
 	Name                   // words in any order, by their beginnings, by sound, and with small typing errors
 	Phone                  // digits: whole, the first or the last of them, with and without a country code
 	Mail                   // whole, or by its beginning
+	Day                    // whole
 )
 
 // Bucket is the family of identifiers that produced a hit.
@@ -72,10 +76,16 @@ var traits = []trait{
 	{LrfIDs, Identifier, Report},
 	{SampleIDs, Segmented, Sample},
 	{ManualSampleIDs, Segmented, Sample},
+	{DateOfBirth, Day, Patient},
 }
 
-// Fields lists every field in the order of the table.
+// Fields lists every field that All searches, in the order of the table.
 func Fields() []Field {
+	return slices.DeleteFunc(Explaining(), func(f Field) bool { return f.Kind() == Day })
+}
+
+// Explaining lists every field that can be why a patient was found, in the order of the table.
+func Explaining() []Field {
 	all := make([]Field, len(traits))
 	for i, t := range traits {
 		all[i] = t.field

@@ -3,8 +3,13 @@ package search
 // Key selects the fields of a search.
 type Key string
 
-// All searches every field.
-const All Key = "all"
+// Keys that are more than a choice of fields.
+const (
+	All Key = "all" // every field
+	// Duplicate finds who may be the person of the text, which names one and tells the birth date or the telephone: before
+	// somebody is registered twice.
+	Duplicate Key = "duplicate"
+)
 
 // keys are the mappings beside All, in the order in which people are told about them.
 var keys = []struct {
@@ -20,6 +25,7 @@ var keys = []struct {
 	{"order", []Field{OrderNumbers}},
 	{"report", []Field{LabReportIDs, LrfIDs}},
 	{"sample", []Field{SampleIDs, ManualSampleIDs}},
+	{Duplicate, []Field{FullName, Contact, AlternateContact, DateOfBirth}},
 }
 
 // Keys lists every key.

@@ -31,11 +31,12 @@ type Request struct {
 
 // Query is a request that was checked.
 type Query struct {
-	Text   string // trimmed, in Unicode's composed form, without control characters
-	Key    Key
-	Fields []Field // at least one, in the order of the table
-	Size   int
-	From   int
+	Text     string // trimmed, in Unicode's composed form, without control characters
+	Key      Key
+	Fields   []Field  // at least one, in the order of the table
+	Identity Identity // of the key Duplicate
+	Size     int
+	From     int
 }
 
 // NewQuery checks a request; defaultSize is the size of a page that asks for none. Errors are Invalid and name every
@@ -111,6 +112,11 @@ func (q *Query) checkText(refuse refusal) {
 	case runes < MinName && len(q.Fields) > 0 &&
 		!slices.ContainsFunc(q.Fields, func(f Field) bool { return f.Kind() != Name }):
 		refuse("query", "query must have at least %d characters to search names", MinName)
+	case q.Key == Duplicate:
+		q.Identity = identityOf(q.Text)
+		if q.Identity.Name == "" || q.Identity.Birth == "" && q.Identity.Phone == "" {
+			refuse("query", "query must name a person and tell the birth date (1990-02-11 or 11/02/1990) or the telephone number")
+		}
 	}
 }
 

@@ -34,7 +34,8 @@ type SearchUsersRequest struct {
 	SearchText  *string `protobuf:"bytes,2,opt,name=search_text,json=searchText,proto3,oneof" json:"search_text,omitempty"`
 	SearchValue *string `protobuf:"bytes,3,opt,name=search_value,json=searchValue,proto3,oneof" json:"search_value,omitempty"`
 	Q           *string `protobuf:"bytes,4,opt,name=q,proto3,oneof" json:"q,omitempty"`
-	// all, name, contact, email, patient_id, national_id, bill, order, report or sample. Default all.
+	// all, name, contact, email, patient_id, national_id, bill, order, report, sample or duplicate. Default all. duplicate
+	// finds who may be the same person: query names somebody and tells the birth date or the telephone number.
 	SearchKey *string `protobuf:"bytes,5,opt,name=search_key,json=searchKey,proto3,oneof" json:"search_key,omitempty"`
 	// Narrows the fields of search_key.
 	SearchFields []string `protobuf:"bytes,6,rep,name=search_fields,json=searchFields,proto3" json:"search_fields,omitempty"`
@@ -907,16 +908,16 @@ var File_lab_search_v1_search_proto protoreflect.FileDescriptor
 
 const file_lab_search_v1_search_proto_rawDesc = "" +
 	"\n" +
-	"\x1alab/search/v1/search.proto\x12\rlab.search.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"\xf0\x04\n" +
+	"\x1alab/search/v1/search.proto\x12\rlab.search.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"\xfc\x04\n" +
 	"\x12SearchUsersRequest\x12!\n" +
 	"\x05query\x18\x01 \x01(\tB\x06\x92A\x03x\x80\x01H\x00R\x05query\x88\x01\x01\x12$\n" +
 	"\vsearch_text\x18\x02 \x01(\tH\x01R\n" +
 	"searchText\x88\x01\x01\x12&\n" +
 	"\fsearch_value\x18\x03 \x01(\tH\x02R\vsearchValue\x88\x01\x01\x12\x11\n" +
-	"\x01q\x18\x04 \x01(\tH\x03R\x01q\x88\x01\x01\x12\x82\x01\n" +
+	"\x01q\x18\x04 \x01(\tH\x03R\x01q\x88\x01\x01\x12\x8e\x01\n" +
 	"\n" +
-	"search_key\x18\x05 \x01(\tB^\x92A[\xf2\x02\x03all\xf2\x02\x04name\xf2\x02\acontact\xf2\x02\x05email\xf2\x02\n" +
-	"patient_id\xf2\x02\vnational_id\xf2\x02\x04bill\xf2\x02\x05order\xf2\x02\x06report\xf2\x02\x06sampleH\x04R\tsearchKey\x88\x01\x01\x12#\n" +
+	"search_key\x18\x05 \x01(\tBj\x92Ag\xf2\x02\x03all\xf2\x02\x04name\xf2\x02\acontact\xf2\x02\x05email\xf2\x02\n" +
+	"patient_id\xf2\x02\vnational_id\xf2\x02\x04bill\xf2\x02\x05order\xf2\x02\x06report\xf2\x02\x06sample\xf2\x02\tduplicateH\x04R\tsearchKey\x88\x01\x01\x12#\n" +
 	"\rsearch_fields\x18\x06 \x03(\tR\fsearchFields\x12.\n" +
 	"\x04size\x18\a \x01(\x05B\x15\x92A\x12Y\x00\x00\x00\x00\x00\x00Y@i\x00\x00\x00\x00\x00\x00\xf0?H\x05R\x04size\x88\x01\x01\x120\n" +
 	"\x05limit\x18\b \x01(\x05B\x15\x92A\x12Y\x00\x00\x00\x00\x00\x00Y@i\x00\x00\x00\x00\x00\x00\xf0?H\x06R\x05limit\x88\x01\x01\x12\x17\n" +
@@ -933,16 +934,16 @@ const file_lab_search_v1_search_proto_rawDesc = "" +
 	"\x06_limitB\a\n" +
 	"\x05_fromB\a\n" +
 	"\x05_pageB\t\n" +
-	"\a_lab_id\"\xaa\x03\n" +
+	"\a_lab_id\"\xb7\x03\n" +
 	"\x13SearchUsersResponse\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x125\n" +
 	"\x0etotal_relation\x18\x02 \x01(\tB\x0e\x92A\v\xf2\x02\x02eq\xf2\x02\x03gteR\rtotalRelation\x12\x17\n" +
 	"\atook_ms\x18\x03 \x01(\x03R\x06tookMs\x12\x12\n" +
 	"\x04size\x18\x04 \x01(\x05R\x04size\x12\x12\n" +
-	"\x04from\x18\x05 \x01(\x05R\x04from\x12}\n" +
+	"\x04from\x18\x05 \x01(\x05R\x04from\x12\x89\x01\n" +
 	"\n" +
-	"search_key\x18\x06 \x01(\tB^\x92A[\xf2\x02\x03all\xf2\x02\x04name\xf2\x02\acontact\xf2\x02\x05email\xf2\x02\n" +
-	"patient_id\xf2\x02\vnational_id\xf2\x02\x04bill\xf2\x02\x05order\xf2\x02\x06report\xf2\x02\x06sampleR\tsearchKey\x12\x1a\n" +
+	"search_key\x18\x06 \x01(\tBj\x92Ag\xf2\x02\x03all\xf2\x02\x04name\xf2\x02\acontact\xf2\x02\x05email\xf2\x02\n" +
+	"patient_id\xf2\x02\vnational_id\xf2\x02\x04bill\xf2\x02\x05order\xf2\x02\x06report\xf2\x02\x06sample\xf2\x02\tduplicateR\tsearchKey\x12\x1a\n" +
 	"\bdegraded\x18\a \x01(\bR\bdegraded\x126\n" +
 	"\abuckets\x18\b \x01(\v2\x1c.lab.search.v1.SearchBucketsR\abuckets\x122\n" +
 	"\aresults\x18\t \x03(\v2\x18.lab.search.v1.SearchHitR\aresults\"\x83\x01\n" +
@@ -951,7 +952,7 @@ const file_lab_search_v1_search_proto_rawDesc = "" +
 	"\x04bill\x18\x02 \x01(\x03R\x04bill\x12\x14\n" +
 	"\x05order\x18\x03 \x01(\x03R\x05order\x12\x16\n" +
 	"\x06report\x18\x04 \x01(\x03R\x06report\x12\x16\n" +
-	"\x06sample\x18\x05 \x01(\x03R\x06sample\"\x89\a\n" +
+	"\x06sample\x18\x05 \x01(\x03R\x06sample\"\x95\a\n" +
 	"\tSearchHit\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\x03R\x06userId\x12\x15\n" +
 	"\x06lab_id\x18\x02 \x01(\x03R\x05labId\x12$\n" +
@@ -979,8 +980,8 @@ const file_lab_search_v1_search_proto_rawDesc = "" +
 	"\x0elast_bill_time\x18\x15 \x01(\x03H\x04R\flastBillTime\x88\x01\x01\x12\x1d\n" +
 	"\n" +
 	"updated_at\x18\x16 \x01(\x03R\tupdatedAt\x12\x14\n" +
-	"\x05score\x18\x17 \x01(\x01R\x05score\x12F\n" +
-	"\x06bucket\x18\x18 \x01(\tB.\x92A+\xf2\x02\apatient\xf2\x02\x04bill\xf2\x02\x05order\xf2\x02\x06report\xf2\x02\x06sampleR\x06bucket\x12%\n" +
+	"\x05score\x18\x17 \x01(\x01R\x05score\x12R\n" +
+	"\x06bucket\x18\x18 \x01(\tB:\x92A7\xf2\x02\apatient\xf2\x02\x04bill\xf2\x02\x05order\xf2\x02\x06report\xf2\x02\x06sample\xf2\x02\tduplicateR\x06bucket\x12%\n" +
 	"\x0ematched_fields\x18\x19 \x03(\tR\rmatchedFieldsB\x10\n" +
 	"\x0e_date_of_birthB\f\n" +
 	"\n" +

@@ -38,7 +38,7 @@ func analysesOf() map[string]*analysis {
 			m[name+".prefix"] = &analysis{each(digits), cut(digits, maxFirst), firstDigits}
 			m[name+".suffix"] = &analysis{each(digits), lastDigits, endsSo}
 			m[name+".middle"] = &analysis{each(digits), digits, strings.Contains}
-		case search.Mail:
+		case search.Mail, search.Day:
 			m[name] = &analysis{each(folded), folded, equalTo}
 		case search.Segmented:
 			m[name+".segment"] = &analysis{each(segments), segments, equalTo}

@@ -40,6 +40,8 @@ func (s *source) values(field string) []string {
 		return one(s.AlternateContact)
 	case search.Email:
 		return one(s.Email)
+	case search.DateOfBirth:
+		return one(s.DateOfBirth)
 	case search.UserID:
 		return numbers(s.UserID)
 	case search.LabPatientID:

@@ -83,7 +83,7 @@ func (q *query) inFamily() query {
 	to.asked, to.of, to.more = nil, families(q.of), families(q.more)
 	base, part, _ := strings.Cut(q.field, ".")
 	switch f := search.Field(base); {
-	case f.Bucket() == "" || f.Kind() == search.Name:
+	case f.Bucket() == "" || f.Kind() == search.Name || f.Kind() == search.Day:
 		return to
 	case f.Kind() == search.Phone:
 		base = userindex.Phones

@@ -7,7 +7,7 @@ import (
 )
 
 // table are all fields, in the order that answers keep.
-var table = search.Fields()
+var table = search.Explaining()
 
 // finding collects what found a hit.
 type finding struct {

@@ -51,6 +51,10 @@ func (s *Store) Search(
 	if effort == search.Full && s.cfg.RecencyEnabled {
 		recent = &recency{cfg: &s.cfg, origin: s.clock.Now()}
 	}
+	if q.Key == search.Duplicate {
+		p := s.compile.duplicates(q)
+		return s.run(ctx, &p, scope, q, nil)
+	}
 	first := s.compile.first(q.Text, q.Fields, effort)
 	result, err := s.run(ctx, &first, scope, q, recent)
 	if err != nil || result.Partial || result.Total >= enough {

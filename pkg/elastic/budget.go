@@ -2,8 +2,8 @@ package elastic
 
 import "sync"
 
-// Repeats are a share of what is asked, with a few in reserve: when every call fails, repeating all of them would multiply
-// the load of an engine that has too much already.
+// Repeats are a share of what is asked, with a few in reserve: when every call fails, repeating all of them would
+// multiply the load of an engine that has too much already.
 const (
 	budgetShare   = 0.1
 	budgetReserve = 10

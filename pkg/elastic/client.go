@@ -67,7 +67,14 @@ func Open(cfg Config, deps Deps) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open search engine: %w", err)
 	}
-	c := &Client{base: base, pool: pool, retries: cfg.MaxRetries, budget: newBudget(), timeout: cfg.timeout(), roll: deps.Roll}
+	c := &Client{
+		base:    base,
+		pool:    pool,
+		retries: cfg.MaxRetries,
+		budget:  newBudget(),
+		timeout: cfg.timeout(),
+		roll:    deps.Roll,
+	}
 	if deps.Tracers != nil {
 		c.tracing = elasticsearch.NewOpenTelemetryInstrumentation(deps.Tracers, deps.CaptureSearches)
 	}

@@ -18,8 +18,8 @@ const Schema = 4
 // made beside it.
 const OldSchema = 3
 
-// Reader is the alias by which searches find an index of a schema, and nothing when the live index is of another one. It
-// moves in the same step as the live alias, and is also the one to write by.
+// Reader is the alias by which searches find an index of a schema, and nothing when the live index is of another one.
+// It moves in the same step as the live alias, and is also the one to write by.
 func Reader(live string, schema int) string { return live + "_schema" + strconv.Itoa(schema) }
 
 // Families of fields in one, each as its members are: a text that may be any of them is compared once.

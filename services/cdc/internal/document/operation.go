@@ -43,8 +43,8 @@ type Maker struct {
 	others   map[int]*Maker // by schema
 }
 
-// NewMaker returns a maker of operations for an index of the present schema; versions is RevVersions{} everywhere but in
-// tests.
+// NewMaker returns a maker of operations for an index of the present schema; versions is RevVersions{} everywhere but
+// in tests.
 func NewMaker(versions Versions) *Maker {
 	m := &Maker{encoder: NewEncoder(), versions: versions, others: map[int]*Maker{}}
 	for schema := OldSchema; schema < Schema; schema++ {

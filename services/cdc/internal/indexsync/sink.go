@@ -100,9 +100,9 @@ func (s *Sink) write(ctx context.Context, b *batch) (fates []Fate, err error) {
 	return nil, err
 }
 
-// writeAll writes each target in its own schema, and returns the fates in the last one, where searches read. What another
-// target does not take never keeps that one from its changes: a document that it refuses is the rebuild's to find, and
-// one that cannot be written at all is given up, so that it is never searched without them.
+// writeAll writes each target in its own schema, and returns the fates in the last one, where searches read. What
+// another target does not take never keeps that one from its changes: a document that it refuses is the rebuild's to
+// find, and one that cannot be written at all is given up, so that it is never searched without them.
 func (s *Sink) writeAll(ctx context.Context, targets []Target, b *batch) (fates []Fate, err error) {
 	for i, target := range targets {
 		fates, err = s.d.Writer.Write(ctx, target.Alias, b.operations(s.maker.Of(target.Schema)))

@@ -53,8 +53,14 @@ func (r *Rebuilder) filler(ctx context.Context, target string) (*filler, error) 
 	if err != nil {
 		return nil, err //nolint:wrapcheck // a fault as it is
 	}
-	f := &filler{r: r, target: target, alias: write.Alias, maker: r.maker.Of(write.Schema), proof: r.d.Proof(target), refused: map[int64]refusal{}}
-	return f, nil
+	return &filler{
+		r:       r,
+		target:  target,
+		alias:   write.Alias,
+		maker:   r.maker.Of(write.Schema),
+		proof:   r.d.Proof(target),
+		refused: map[int64]refusal{},
+	}, nil
 }
 
 // fill writes all rows, or those that the index lacks when it has been filled before.

@@ -17,8 +17,8 @@ var ErrLoses = errors.New(
 
 const shownLosses = 50
 
-// losing refuses a swap by which patients would no longer be found, or as they were: those of whom the new index refused a
-// document, and the live one holds a newer one than it. It lists them.
+// losing refuses a swap by which patients would no longer be found, or as they were: those of whom the new index
+// refused a document, and the live one holds a newer one than it. It lists them.
 func (f *filler) losing(ctx context.Context) error {
 	var asked []document.Entry
 	f.mu.Lock()

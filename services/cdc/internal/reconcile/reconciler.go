@@ -97,8 +97,8 @@ func New(d Deps) *Reconciler {
 	return &Reconciler{d: d, maker: document.NewMaker(d.Versions)}
 }
 
-// judge returns who compares with the documents of the index as it is now: a swap may put one of another schema into its
-// place.
+// judge returns who compares with the documents of the index as it is now: a swap may put one of another schema into
+// its place.
 func (r *Reconciler) judge(ctx context.Context) (judge, error) {
 	target, err := r.d.Documents.Target(ctx, r.d.Target)
 	return judge{r.maker.Of(target.Schema).Encoder(), r.d.Versions}, err //nolint:wrapcheck // a fault as it is

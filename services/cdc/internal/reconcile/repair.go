@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// Refusal is a patient whose row the database, or whose document the index does not accept. Only a change of the sources
-// or of the mapping mends it.
+// Refusal is a patient whose row the database, or whose document the index does not accept. Only a change of the
+// sources or of the mapping mends it.
 type Refusal struct {
 	UserID int64
 	Rev    int64 // of the row
@@ -27,9 +27,9 @@ func (r Refusal) String() string {
 	return fmt.Sprintf("patient %d: the %s refuses revision %d: %s", r.UserID, r.By, r.Rev, r.Why)
 }
 
-// Repair mends differences that stay, and returns the patients who are refused: they keep nobody else from being mended.
-// It may be repeated, and it may stop half-way: what is left is found again. It does not wait until the pipeline has
-// passed what it set in motion. The error is a fault.
+// Repair mends differences that stay, and returns the patients who are refused: they keep nobody else from being
+// mended. It may be repeated, and it may stop half-way: what is left is found again. It does not wait until the
+// pipeline has passed what it set in motion. The error is a fault.
 //
 // A document that is missing or behind is written from the row at the row's own revision. So one that the index refuses
 // is refused here, and comes through the pipeline as a dead letter only once. Everything else gets a new revision.
@@ -100,8 +100,8 @@ func (m *mending) target(user int64) *materialize.Target {
 	return m.targets[user]
 }
 
-// rewrite writes the documents of patients from their rows as they are now. Where the index has seen something newer, as
-// the deletion of a document that should be there, only a new revision helps.
+// rewrite writes the documents of patients from their rows as they are now. Where the index has seen something newer,
+// as the deletion of a document that should be there, only a new revision helps.
 func (r *Reconciler) rewrite(ctx context.Context, ids []int64) (refused []Refusal, superseded []int64, err error) {
 	if len(ids) == 0 {
 		return nil, nil, nil

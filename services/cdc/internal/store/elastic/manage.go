@@ -75,7 +75,7 @@ func (s *Store) CreateNext(ctx context.Context) (string, error) {
 // everybody writes by that.
 func (s *Store) bindLive(ctx context.Context, layout Layout) error {
 	live, ok := layout.Live()
-	if !ok || live.fits() != nil || s.target(live).Alias != s.Live() {
+	if !ok || live.Domain != document.VersionDomain || s.target(live).Alias != s.Live() {
 		return nil
 	}
 	return s.move(ctx, "name the live index by its schema", add(live.Name, userindex.Reader(s.Live(), live.Schema), true))

@@ -7,8 +7,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// A patient with more rows than a list keeps is no person but a counter's account for everybody. Its rows are hundreds of
-// thousands: to read them all at each of its bills would hold up everybody who shares the partition.
+// A patient with more rows than a list keeps is no person but a counter's account for everybody. Its rows are hundreds
+// of thousands: to read them all at each of its bills would hold up everybody who shares the partition.
 
 // busy returns those of the patients, with their number as it is in userIDs.
 func busy(ctx context.Context, q querier, table string, userIDs []any) ([]any, error) {
@@ -25,7 +25,8 @@ func busy(ctx context.Context, q querier, table string, userIDs []any) ([]any, e
 	return ids, err
 }
 
-// What the other rows of a busy patient say: who may see the patient, and when the last bill was. Groups have no number.
+// What the other rows of a busy patient say: who may see the patient, and when the last bill was. Groups have no
+// number.
 const (
 	billScopes   = "orgId_id, branchId, ccId_id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', MAX(billTime))"
 	reportScopes = "orgId_id, NULL, NULL, 0"

@@ -41,8 +41,8 @@ type rowKey struct {
 	id    int64
 }
 
-// readSources reads the rows of the patients: a fixed number of statements, however many patients there are. Of one with
-// more bills or reports than a row keeps, see busy.go, it reads the newest.
+// readSources reads the rows of the patients: a fixed number of statements, however many patients there are. Of one
+// with more bills or reports than a row keeps, see busy.go, it reads the newest.
 func readSources(ctx context.Context, q querier, userIDs []any) (*sourceRows, error) {
 	s := &sourceRows{byUser: make(map[int64]*projection.Sources, len(userIDs)), updated: map[rowKey]int64{}}
 	patients := "SELECT " + patientColumns + " FROM userDetails WHERE id IN (" + placeholders(len(userIDs)) + ")"

@@ -11,41 +11,60 @@ import (
 // analysis is what the index makes of a field's values and of what the field is asked, as the mapping of the pipeline
 // says. A test on the engine proves that both find the same.
 type analysis struct {
+	set   int // fields with the same terms share them
 	index func(values []string) []string
 	asked func(text string) []string
 	like  func(term, asked string) bool // a term of the document answers one that is asked
 }
 
+// maxSets is enough for the terms of all fields.
+const maxSets = 32
+
 // analyses are all fields that queries compare.
 var analyses = analysesOf()
 
 func analysesOf() map[string]*analysis {
-	m := map[string]*analysis{
-		userindex.Joined:      {index: same, asked: cut(strings.Fields, userindex.MaxForm), like: strings.HasPrefix},
-		userindex.Sounds:      {index: same, asked: one, like: equalTo},
-		userindex.Misspelled:  {index: same, asked: one, like: equalTo},
-		userindex.Identifiers: {index: same, asked: one, like: equalTo},
+	m := map[string]*analysis{}
+	sets := 0
+	add := func(index func([]string) []string, fields map[string]analysis) {
+		for name, a := range fields {
+			a.index, a.set = index, sets
+			m[name] = &a
+		}
+		sets++
 	}
+	for _, form := range []string{userindex.Sounds, userindex.Misspelled, userindex.Identifiers} {
+		add(same, map[string]analysis{form: {asked: one, like: equalTo}})
+	}
+	add(same, map[string]analysis{
+		userindex.Joined: {asked: cut(strings.Fields, userindex.MaxForm), like: strings.HasPrefix},
+	})
 	for _, f := range table {
 		name := string(f)
 		switch f.Kind() {
 		case search.Name:
-			m[name] = &analysis{each(personWords), personWords, equalTo}
-			m[name+".prefix"] = &analysis{each(personWords), cut(personWords, maxBegun), strings.HasPrefix}
-			m[name+".keyword"] = &analysis{each(folded), folded, equalTo}
+			add(each(personWords), map[string]analysis{
+				name:             {asked: personWords, like: equalTo},
+				name + ".prefix": {asked: cut(personWords, maxBegun), like: strings.HasPrefix},
+			})
+			add(each(folded), map[string]analysis{name + ".keyword": {asked: folded, like: equalTo}})
 		case search.Phone:
-			m[name] = &analysis{each(digits), digits, equalTo}
-			m[name+".prefix"] = &analysis{each(digits), cut(digits, maxFirst), firstDigits}
-			m[name+".suffix"] = &analysis{each(digits), lastDigits, endsSo}
-			m[name+".middle"] = &analysis{each(digits), digits, strings.Contains}
+			add(each(digits), map[string]analysis{
+				name:             {asked: digits, like: equalTo},
+				name + ".prefix": {asked: cut(digits, maxFirst), like: firstDigits},
+				name + ".suffix": {asked: lastDigits, like: endsSo},
+				name + ".middle": {asked: digits, like: strings.Contains},
+			})
 		case search.Mail, search.Day:
-			m[name] = &analysis{each(folded), folded, equalTo}
+			add(each(folded), map[string]analysis{name: {asked: folded, like: equalTo}})
 		case search.Segmented:
-			m[name+".segment"] = &analysis{each(segments), segments, equalTo}
+			add(each(segments), map[string]analysis{name + ".segment": {asked: segments, like: equalTo}})
 			fallthrough
 		case search.Identifier:
-			m[name] = &analysis{each(folded), folded, equalTo}
-			m[name+".prefix"] = &analysis{each(folded), cut(folded, userindex.MaxForm), strings.HasPrefix}
+			add(each(folded), map[string]analysis{
+				name:             {asked: folded, like: equalTo},
+				name + ".prefix": {asked: cut(folded, userindex.MaxForm), like: strings.HasPrefix},
+			})
 		}
 	}
 	return m

@@ -36,8 +36,8 @@ type answer struct {
 }
 
 type hit struct {
-	Score  float64 `json:"_score"`
-	Source source  `json:"_source"`
+	Source source    `json:"_source"`
+	Sort   []float64 `json:"sort"` // the score, and the patient's number
 }
 
 // read decodes the answer.
@@ -68,8 +68,11 @@ func (a *answer) result(p *plan) (search.Result, error) {
 	for i := range a.Hits.Hits {
 		h := &a.Hits.Hits[i]
 		one := &r.Hits[i]
-		one.Person, one.Score = h.Source.person(), h.Score
-		one.Bucket, one.Matched = p.reason(&document{source: &h.Source}, h.Score)
+		one.Person = h.Source.person()
+		if len(h.Sort) > 0 { // asked for again, the engine would compute it again
+			one.Score = h.Sort[0]
+		}
+		one.Bucket, one.Matched = p.reason(&document{source: &h.Source}, one.Score)
 	}
 	return r, nil
 }

@@ -22,9 +22,12 @@ func (s *Store) count(
 	if r.Total == int64(len(r.Hits)) {
 		return counted(r.Hits), nil
 	}
-	buckets := p.buckets()
 	identified := slices.ContainsFunc(r.Hits, func(h search.Hit) bool { return h.Bucket != search.Patient })
-	if len(buckets) == 0 || !identified && !strings.ContainsFunc(q.Text, unicode.IsDigit) {
+	if !identified && !strings.ContainsFunc(q.Text, unicode.IsDigit) {
+		return withRest(nil, r.Total), nil
+	}
+	buckets := p.buckets()
+	if len(buckets) == 0 {
 		return withRest(nil, r.Total), nil
 	}
 	found, err := s.ask(ctx, p, scope, func(inFamilies bool) []byte {

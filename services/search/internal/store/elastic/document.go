@@ -12,21 +12,17 @@ import (
 // document is a hit with the terms of its fields, as far as anybody asked for them.
 type document struct {
 	source *source
-	terms  map[string][]string // by field
+	terms  [maxSets][]string // by analysis.set
+	known  [maxSets]bool
 }
 
 // termsOf returns the terms of a field before beginnings and parts are taken of them.
 func (d *document) termsOf(field string, a *analysis) []string {
-	if terms, ok := d.terms[field]; ok {
-		return terms
+	if !d.known[a.set] {
+		base, _, _ := strings.Cut(field, ".")
+		d.terms[a.set], d.known[a.set] = a.index(d.source.values(base)), true
 	}
-	if d.terms == nil {
-		d.terms = make(map[string][]string, 2*len(table))
-	}
-	base, _, _ := strings.Cut(field, ".")
-	terms := a.index(d.source.values(base))
-	d.terms[field] = terms
-	return terms
+	return d.terms[a.set]
 }
 
 // values returns what the pipeline writes into a field.

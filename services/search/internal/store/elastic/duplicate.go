@@ -7,9 +7,9 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// duplicates plans the search for who may be the person of a text: somebody whose name is alike, and whose birth date or
-// telephone number is the same. Who agrees in both stands above who agrees in one, a name that is spelled so above one
-// that sounds so.
+// duplicates plans the search for who may be the person of a text: somebody whose name is alike, and whose birth date
+// or telephone number is the same. Who agrees in both stands above who agrees in one, a name that is spelled so above
+// one that sounds so.
 func (c compiler) duplicates(q search.Query) plan {
 	var p plan
 	name, ok := likeName(q.Identity.Name)

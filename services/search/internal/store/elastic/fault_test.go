@@ -129,8 +129,8 @@ func TestASearchEndsWithItsCaller(t *testing.T) {
 func TestPartOfAnAnswerIsBetterThanNone(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
-		"late":           `{"timed_out":true,"took":7,"hits":{"total":{"value":1,"relation":"eq"},"hits":[{"_score":10,"_source":{"user_id":5},"matched_queries":["words/full_name"]}]}}`,
-		"a shard failed": `{"_shards":{"failed":1},"took":7,"hits":{"total":{"value":1,"relation":"eq"},"hits":[{"_score":10,"_source":{"user_id":5},"matched_queries":["words/full_name"]}]}}`,
+		"late":           `{"timed_out":true,"took":7,"hits":{"total":{"value":1,"relation":"eq"},"hits":[{"_source":{"user_id":5},"sort":[10,1]}]}}`,
+		"a shard failed": `{"_shards":{"failed":1},"took":7,"hits":{"total":{"value":1,"relation":"eq"},"hits":[{"_source":{"user_id":5},"sort":[10,1]}]}}`,
 	} {
 		r, err := scripted(t, answers(200, body)).Search(t.Context(), lab(t, 7), query(t, "rahul", search.All), search.Full)
 		if err != nil || !r.Partial || len(r.Hits) != 1 || r.Hits[0].UserID != 5 || r.Took != 7*time.Millisecond {
@@ -229,7 +229,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-const oneHit = `{"hits":{"total":{"value":1,"relation":"eq"},"hits":[{"_score":5,"_source":{"user_id":1,"lab_id":7},"matched_queries":["name/full_name"]}]}}`
+const oneHit = `{"hits":{"total":{"value":1,"relation":"eq"},"hits":[{"_source":{"user_id":1,"lab_id":7},"sort":[5,1]}]}}`
 
 func TestWhenTheSecondRequestFailsTheFirstOnesHitsAreAnAnswerInPart(t *testing.T) {
 	t.Parallel()
@@ -255,7 +255,7 @@ func TestWhenTheSecondRequestFailsTheFirstOnesHitsAreAnAnswerInPart(t *testing.T
 // A number on more hits than the page shows is counted by a request of its own.
 func TestHitsBeyondThePageAreCountedByTheEngineOnlyWhenTheyMayBeOfIdentifiers(t *testing.T) {
 	t.Parallel()
-	const many = `{"hits":{"total":{"value":40,"relation":"eq"},"hits":[{"_score":5,"_source":{"user_id":1,"lab_id":7},"matched_queries":["name/full_name"]}]},` +
+	const many = `{"hits":{"total":{"value":40,"relation":"eq"},"hits":[{"_source":{"user_id":1,"lab_id":7},"sort":[5,1]}]},` +
 		`"aggregations":{"buckets":{"buckets":{"patient":{"doc_count":30},"bill":{"doc_count":10}}}}}`
 	for text, want := range map[string]struct{ requests, patients, bills int64 }{"rahul": {1, 40, 0}, "9001": {2, 30, 10}} {
 		var requests atomic.Int64

@@ -32,9 +32,9 @@ func (g *finding) tells(t tier, f search.Field) bool {
 	return t.rank() <= g.rank || !g.matched[slices.Index(table, f)]
 }
 
-// reason tells which fields of a hit the plan compared with success, and to which bucket the hit belongs: the one of the
-// closest tier, among several the first of search.Buckets. The engine does not say; the plan's queries are asked again
-// of the document.
+// reason tells which fields of a hit the plan compared with success, and to which bucket the hit belongs: the one of
+// the closest tier, among several the first of search.Buckets. The engine does not say; the plan's queries are asked
+// again of the document.
 func (p *plan) reason(d *document, score float64) (search.Bucket, []search.Field) {
 	g := finding{bucket: search.Patient, rank: ranks}
 	for i := range p.clauses {

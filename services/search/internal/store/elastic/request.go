@@ -31,14 +31,14 @@ const requestSize = 4096
 // body makes the request of a plan. limit is how long the engine may take.
 func (p *plan) body(scope search.Scope, q search.Query, recent *recency, limit time.Duration, inFamilies bool) []byte {
 	b := head(make([]byte, 0, requestSize), q.From, q.Size, limit)
-	b = append(append(append(b, `,"track_scores":true,"_source":`...), wanted...), `,"query":`...)
+	b = append(append(append(b, `,"_source":`...), wanted...), `,"query":`...)
 	found := p.query(inFamilies)
 	if recent == nil {
 		b = appendVisible(b, scope, &found)
 	} else {
 		b = recent.append(b, func(b []byte) []byte { return appendVisible(b, scope, &found) })
 	}
-	return append(b, `,"sort":[{"_score":"desc"},{"user_id.number":"asc"}]}`...)
+	return append(b, `,"sort":[{"_score":"desc"},{"user_id.number":"asc"}]}`...) // the score of a hit is its first place
 }
 
 // counting makes the request that only counts what each bucket holds.

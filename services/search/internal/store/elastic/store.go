@@ -127,9 +127,14 @@ func (s *Store) search(
 // oldFor is how long it is remembered that the live index is of an older schema, which is searched field by field.
 const oldFor = 5 * time.Second
 
-// ask sends what body makes. The families of fields are asked by the alias that only an index of the present schema has,
-// so that nothing is searched in an index that lacks them; a swap moves it together with the live alias.
-func (s *Store) ask(ctx context.Context, p *plan, scope search.Scope, body func(inFamilies bool) []byte) (answer, error) {
+// ask sends what body makes. The families of fields are asked by the alias that only an index of the present schema
+// has, so that nothing is searched in an index that lacks them; a swap moves it together with the live alias.
+func (s *Store) ask(
+	ctx context.Context,
+	p *plan,
+	scope search.Scope,
+	body func(inFamilies bool) []byte,
+) (answer, error) {
 	if now := s.clock.Now(); p.whole && now.UnixNano() >= s.old.Load() {
 		found, err := s.send(ctx, scope, userindex.Reader(s.cfg.Alias, userindex.Schema), body(true))
 		if !elastic.IsStatus(err, http.StatusNotFound) {

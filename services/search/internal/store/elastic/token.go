@@ -60,6 +60,10 @@ const (
 
 func classOf(r rune) class {
 	switch {
+	case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z':
+		return letter
+	case r == ' ' || r == '-':
+		return other
 	case unicode.IsDigit(r):
 		return digit
 	case unicode.Is(unicode.Han, r) || unicode.Is(unicode.Hiragana, r):

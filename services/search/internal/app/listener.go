@@ -35,6 +35,7 @@ func (c *ListenerConfig) handler(health, metrics, area http.Handler) http.Handle
 	mux.Handle("/health", health)
 	mux.Handle("/health/", health)
 	mux.Handle("/metrics", metrics)
+	mux.Handle("/metrics/{$}", metrics)
 	mux.Handle("/", area)
 	httpserver.Config{Profiling: c.Profiling}.Profiles(mux)
 	if c.PathPrefix == "" {

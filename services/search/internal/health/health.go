@@ -43,12 +43,17 @@ type overall struct {
 	CDC freshness.Report `json:"cdc"`
 }
 
-// Register adds the three paths to mux. They need no credential.
+// Register adds the three paths to mux, each with and without a slash at its end: probes are written both ways. They
+// need no credential.
 func Register(mux *http.ServeMux, d Dependencies, f Freshness) {
-	mux.HandleFunc("GET /health/live", func(w http.ResponseWriter, _ *http.Request) {
+	get := func(path string, handler http.HandlerFunc) {
+		mux.HandleFunc("GET "+path, handler)
+		mux.HandleFunc("GET "+path+"/{$}", handler)
+	}
+	get("/health/live", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, http.StatusOK, live{"alive"})
 	})
-	mux.HandleFunc("GET /health/ready", func(w http.ResponseWriter, _ *http.Request) {
+	get("/health/ready", func(w http.ResponseWriter, _ *http.Request) {
 		if !d.Ready() {
 			write(w, http.StatusServiceUnavailable, ready{"not_ready", d.Dependencies(), d.Reasons()})
 			return
@@ -56,7 +61,7 @@ func Register(mux *http.ServeMux, d Dependencies, f Freshness) {
 		write(w, http.StatusOK, ready{"ready", d.Dependencies(), nil})
 	})
 	// Always 200: alerts read the body. Old data degrades the service; it does not take it out of the load balancer.
-	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
+	get("/health", func(w http.ResponseWriter, _ *http.Request) {
 		body := overall{ready{"healthy", d.Dependencies(), d.Reasons()}, f.Report()}
 		if !d.Healthy() || body.CDC.Status != freshness.Healthy {
 			body.Status = "degraded"

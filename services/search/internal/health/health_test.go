@@ -82,3 +82,26 @@ func TestTheBodiesAreTheDocumentedOnes(t *testing.T) {
 		})
 	}
 }
+
+// Probes are written with and without a slash at the end.
+func TestASlashAtTheEndChangesNothing(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	s := state{cdc: freshness.Healthy}
+	health.Register(mux, s, s)
+	get := func(path string) (int, string) {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		return w.Code, w.Body.String()
+	}
+	for _, path := range []string{"/health", "/health/live", "/health/ready"} {
+		code, body := get(path)
+		slashed, same := get(path + "/")
+		if code != http.StatusOK || slashed != code || same != body {
+			t.Errorf("%s answers %d %s, with a slash %d %s", path, code, body, slashed, same)
+		}
+	}
+	if code, _ := get("/health/live/x"); code != http.StatusNotFound {
+		t.Errorf("a path below is %d", code)
+	}
+}

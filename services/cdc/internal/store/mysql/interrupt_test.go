@@ -142,7 +142,7 @@ func TestAConnectionThatDiesAtAnyStatementLeavesNoTornState(t *testing.T) {
 		}
 		b.same(t)
 	}
-	const statements = 8 // begin, stubs, lock, three sources, write, commit
+	const statements = 10 // begin, stubs, lock, three sources, two counts before them, write, commit
 	if deaths != statements {
 		t.Fatalf("%d deaths: a computation of three patients has another number of statements", deaths)
 	}

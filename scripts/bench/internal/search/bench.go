@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -117,6 +118,13 @@ func (b *bench) fill(ctx context.Context) error {
 	return b.settle(ctx)
 }
 
-func (b *bench) engineCPU() (time.Duration, error) {
-	return process.CPU(b.sandbox.PID("elasticsearch"))
+// spent is the processor time of both sides of the wire.
+type spent struct{ engine, own time.Duration }
+
+func (b *bench) cpu() (s spent, err error) {
+	if s.engine, err = process.CPU(b.sandbox.PID("elasticsearch")); err != nil {
+		return s, err
+	}
+	s.own, err = process.CPU(os.Getpid())
+	return s, err
 }

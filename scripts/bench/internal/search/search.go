@@ -112,11 +112,11 @@ func (b *bench) steady(ctx context.Context) error {
 }
 
 // saturation measures how many searches a second are answered when everybody asks again at once, and what one costs the
-// engine.
+// engine and this process: to build the request, to send it, to read the answer and to say why each hit was found.
 func (b *bench) saturation(ctx context.Context) error {
-	var rates, cpus series
+	var rates, cpus, mine series
 	if err := b.inTurn(func(s *side, round int) error {
-		before, err := b.engineCPU()
+		before, err := b.cpu()
 		if err != nil {
 			return err
 		}
@@ -124,17 +124,22 @@ func (b *bench) saturation(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		after, err := b.engineCPU()
-		rate, cpu := float64(done)/b.sizes.saturate.Seconds(), float64((after-before).Microseconds())/float64(max(1, done))
-		b.report.Progress("%-12s %d callers: %.0f searches a second, %.0f µs of the engine each", s.name, callers, rate, cpu)
+		after, err := b.cpu()
+		each := func(spent time.Duration) float64 { return float64(spent.Microseconds()) / float64(max(1, done)) }
+		rate := float64(done) / b.sizes.saturate.Seconds()
+		engine, own := each(after.engine-before.engine), each(after.own-before.own)
+		b.report.Progress("%-12s %d callers: %.0f searches a second, %.0f µs of the engine and %.0f µs of this process each",
+			s.name, callers, rate, engine, own)
 		rates.add(s, rate)
-		cpus.add(s, cpu)
+		cpus.add(s, engine)
+		mine.add(s, own)
 		return err
 	}); err != nil {
 		return err
 	}
 	b.report.Higher("saturation_per_second", "1/s", rates.ours, peerName, rates.peer)
 	b.report.Lower("engine_cpu_us_per_search", "µs", cpus.ours, peerName, cpus.peer)
+	b.report.Lower("go_cpu_us_per_search", "µs", mine.ours, peerName, mine.peer)
 	return nil
 }
 

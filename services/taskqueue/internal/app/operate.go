@@ -31,6 +31,7 @@ func Verbs(environ []string, out io.Writer) []command.Verb {
 	var repair bool
 	var dead int
 	return []command.Verb{
+		resolveVerb(environ, out),
 		{
 			Name:    "fsck",
 			Summary: "Check every job against the invariants of the queue; exit 1 when any is broken.",

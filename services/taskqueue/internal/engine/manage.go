@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -77,34 +76,28 @@ func (r *Redis) cancelCall(k *shardKeys, list []Cancellation, at []int) (keys []
 	return append(keys, children...), append(append(args, perJob...), births...)
 }
 
-// Reschedule moves a waiting job to dueMs (the past means now).
-func (r *Redis) Reschedule(ctx context.Context, id job.ID, dueMs int64) (Moved, error) {
-	k := &r.shards[id.Shard()]
-	lane := id.Lane()
-	reply, err := r.repeat(
-		ctx,
-		"reschedule",
-		[]string{k.lanes[lane], k.leases[lane.Channel], k.bucketOf(id), k.bells[lane.Channel], k.deadInfo},
-		[]any{string(id), min(dueMs, job.LatestDueMs), ringWithin.Milliseconds()},
-	)
-	return Moved(number(reply)), err
-}
-
-// RetryFailed revives a failed job with a new body after delay, if its record is still the observed one.
-func (r *Redis) RetryFailed(ctx context.Context, id job.ID, body, observed []byte, delay time.Duration) (bool, error) {
-	k := &r.shards[id.Shard()]
-	reply, err := r.repeat(ctx, "retry_failed", []string{
-		k.dead,
-		k.lanes[id.Lane()],
+// Reschedule moves a waiting job to the due time (the past means now).
+func (r *Redis) Reschedule(ctx context.Context, m Move) (Moved, error) {
+	k := &r.shards[m.ID.Shard()]
+	lane, body := m.ID.Lane(), k.bodyOf(m.ID)
+	keys := []string{
+		k.lanes[lane],
+		k.leases[lane.Channel],
+		k.bucketOf(m.ID),
+		k.bells[lane.Channel],
 		k.deadInfo,
-		k.bodyOf(id),
-		k.crashes,
-		k.stat + job.Hour(
-			id.CreatedMs(),
-		),
-	}, []any{string(id), body, delay.Milliseconds(), observed, seconds(r.set.KeepCounters),
-		job.FlowOf(body).Base()})
-	return number(reply) == 1, err
+		body,
+		k.windowOr(m.Window, body),
+	}
+	reply, err := r.repeat(ctx, "reschedule", keys, []any{
+		string(m.ID),
+		min(m.DueMs, job.LatestDueMs),
+		ringWithin.Milliseconds(),
+		m.Observed,
+		m.Body,
+		r.set.WindowKeepAfter.Milliseconds(),
+	})
+	return Moved(number(reply)), err
 }
 
 // Info looks at jobs; the snapshots are in the order of the ids.

@@ -27,6 +27,7 @@ var scriptNames = []string{
 	"renew",
 	"repair",
 	"reschedule",
+	"resolve",
 	"retry_failed",
 	"settle",
 	"trim_dead",

@@ -131,6 +131,7 @@ func jobOf(v *manage.View) *taskqueuev1.Job {
 		StartedAt:      optional(clockText(r.StartedMs)),
 		EndedAt:        optional(clockText(r.EndedMs)),
 		Error:          optional(r.Error),
+		Reason:         optional(r.Reason),
 		WindowKey:      optional(r.WindowKey),
 		AttemptsDetail: attempts(r),
 		Result:         result(r),
@@ -167,6 +168,7 @@ func attempts(r *job.Record) []*taskqueuev1.Attempt {
 				EndedAt: clockText(a.EndedMs),
 				Outcome: "retry",
 				Error:   optional(a.Error),
+				Reason:  optional(a.Reason),
 			},
 		)
 	}
@@ -178,6 +180,8 @@ func attempts(r *job.Record) []*taskqueuev1.Attempt {
 		)
 	case r.State == job.Failed && len(list) > 0:
 		list[len(list)-1].Outcome = "failed"
+	case r.State == job.Unknown && len(list) > 0:
+		list[len(list)-1].Outcome = "unknown"
 	}
 	return list
 }

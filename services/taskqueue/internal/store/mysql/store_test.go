@@ -36,7 +36,7 @@ const (
 func full() job.Record {
 	return job.Record{State: job.Failed, Task: 4, TaskType: 2, LabID: 12, Caller: "user:77", LogTag: "tag", Retry: 3, Attempts: 2, CreatedMs: 1, ScheduledMs: 2,
 		StartedMs: 3, EndedMs: 1000, HTTPStatus: 503, Excerpt: "busy", Error: "The receiver answered 503", MessageID: "m",
-		History: []job.Attempt{{StartedMs: 3, EndedMs: 4, HTTPStatus: 503, Error: "The receiver answered 503"}}}
+		History: []job.Attempt{{StartedMs: 3, EndedMs: 4, HTTPStatus: 503, Error: "The receiver answered 503", Reason: "http_5xx"}}, Reason: "http_5xx"}
 }
 
 func TestTheArchiveReturnsWhatItTookAndKeepsTheNewestEnd(t *testing.T) {

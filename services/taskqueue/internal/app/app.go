@@ -60,6 +60,7 @@ type builder struct {
 	public    netguard.Config // of clients for addresses that others wrote
 	handlers  map[job.Channel]worker.Handler
 	providers *route.Set
+	webhooks  *webhook.Sender
 }
 
 func (b *builder) build() error {
@@ -78,8 +79,7 @@ func (b *builder) openStores() (err error) {
 	if b.sessions, err = b.Cache(b.cfg.KV); err != nil {
 		return err
 	}
-	options := redisdb.Options(b.cfg.Redis)
-	options.MaxRetries = -1 // the engine knows what may be repeated
+	options := b.cfg.redis()
 	options.PoolSize = poolSize
 	b.client = redis.NewUniversalClient(options)
 	b.Close("queue", func(context.Context) error { return b.client.Close() })

@@ -4,10 +4,13 @@ package app
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -56,6 +59,14 @@ type Config struct {
 type QueueConfig struct {
 	// Profile durable accepts jobs only when Redis keeps them through kill -9; fast takes what Redis offers.
 	Profile string `env:"PROFILE" envDefault:"durable"`
+	// WaitReplicas and WaitAOF say where a task must be, besides the master's memory, before it is accepted.
+	WaitReplicas int  `env:"WAIT_REPLICAS" envDefault:"0"`
+	WaitAOF      bool `env:"WAIT_AOF" envDefault:"false"`
+	// Sentinels know the master of the queue's own Redis; none: REDIS_HOST is the master.
+	Sentinels        []string      `env:"REDIS_SENTINELS"`
+	SentinelMaster   string        `env:"REDIS_SENTINEL_MASTER" envDefault:"mymaster"`
+	SentinelUser     string        `env:"REDIS_SENTINEL_USER"`
+	SentinelPassword config.Secret `env:"REDIS_SENTINEL_PASS"`
 	// Shards is fixed for the life of a deployment: 1 for one Redis node, for instance 16 for a cluster.
 	Shards    int `env:"SHARDS" envDefault:"1"`
 	LaneLimit int `env:"LANE_LIMIT" envDefault:"5000000"`
@@ -116,6 +127,10 @@ func (c *Config) Validate() error {
 	if !slices.Contains(known, c.Access) {
 		return fmt.Errorf("TASKQUEUE_ACCESS is %q: use %s", c.Access, strings.Join(known, ", "))
 	}
+	if c.Queue.Profile == string(engine.Fast) && c.Telemetry.Production() {
+		return errors.New("TASKQUEUE_PROFILE is fast: in production accepted tasks must survive; use durable, " +
+			"with appendfsync always or TASKQUEUE_WAIT_AOF=true")
+	}
 	return nil
 }
 
@@ -130,6 +145,14 @@ func (c *QueueConfig) Validate() error {
 	}
 	if c.DoubtfulSends != doubtHold && c.DoubtfulSends != doubtResend {
 		problems = append(problems, fmt.Errorf("TASKQUEUE_DOUBTFUL_SENDS is %q: use hold or resend", c.DoubtfulSends))
+	}
+	if c.WaitReplicas < 0 {
+		problems = append(problems, fmt.Errorf("TASKQUEUE_WAIT_REPLICAS is %d: use 0 or more", c.WaitReplicas))
+	}
+	for _, address := range c.Sentinels {
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			problems = append(problems, fmt.Errorf("TASKQUEUE_REDIS_SENTINELS: %q is not host:port", address))
+		}
 	}
 	for name, n := range map[string]int{"ARCHIVE_DAYS": c.ArchiveDays, "LANE_LIMIT": c.LaneLimit, "LAB_LIMIT": c.LabLimit,
 		"RESULT_HOURS": c.ResultHours, "DEAD_DAYS": c.DeadDays, "DEAD_LIMIT": c.DeadLimit,
@@ -184,5 +207,18 @@ func (c *Config) engine() engine.Settings {
 		c.Queue.ResultHours,
 	)*time.Hour
 	s.Archive = c.DatabaseEnabled
+	s.WaitReplicas, s.WaitAOF = c.Queue.WaitReplicas, c.Queue.WaitAOF
 	return s
+}
+
+// redis returns the options of the queue's own Redis.
+func (c *Config) redis() *redis.UniversalOptions {
+	options := redisdb.Options(c.Redis)
+	options.MaxRetries = -1 // the engine knows what may be repeated
+	if len(c.Queue.Sentinels) > 0 {
+		options.Addrs, options.IsClusterMode = c.Queue.Sentinels, false
+		options.MasterName = c.Queue.SentinelMaster
+		options.SentinelUsername, options.SentinelPassword = c.Queue.SentinelUser, c.Queue.SentinelPassword.Reveal()
+	}
+	return options
 }

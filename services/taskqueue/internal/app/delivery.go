@@ -71,8 +71,8 @@ func (b *builder) openHandlers() error {
 	if b.recorder != nil {
 		cfg.Recorder = b.recorder
 	}
-	sender := webhook.New(cfg)
-	b.handlers = map[job.Channel]worker.Handler{job.Webhook: sender, job.Callback: sender}
+	b.webhooks = webhook.New(cfg)
+	b.handlers = map[job.Channel]worker.Handler{job.Webhook: b.webhooks, job.Callback: b.webhooks}
 	return b.openProviders()
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
@@ -17,8 +16,7 @@ import (
 )
 
 func (b *builder) openEngine() error {
-	options := redisdb.Options(b.cfg.Redis)
-	options.MaxRetries = -1
+	options := b.cfg.redis()
 	options.PoolSize = len(job.Channels())*b.cfg.Queue.Shards + 1 // every idle pump blocks one
 	bells := redis.NewUniversalClient(options)
 	b.Close("bells", func(context.Context) error { return bells.Close() })
@@ -26,9 +24,9 @@ func (b *builder) openEngine() error {
 	if err != nil {
 		return err
 	}
-	b.gate = engine.NewGate(q, engine.Profile(b.cfg.Queue.Profile), func(broken []string) {
-		for _, one := range broken {
-			b.Log.Warn("redis does not keep the durable profile", "profile", b.cfg.Queue.Profile, "breach", one)
+	b.gate = engine.NewGate(q, engine.Profile(b.cfg.Queue.Profile), func(list []string) {
+		for _, one := range list {
+			b.Log.Warn("redis does not keep the durable profile, or could do better", "profile", b.cfg.Queue.Profile, "finding", one)
 		}
 	})
 	b.ids = job.NewGenerator(b.Clock, rand.Reader)

@@ -82,8 +82,12 @@ const (
 
 // repeat runs a script that is safe to repeat again when its outcome is not known, within ctx.
 func (r *Redis) repeat(ctx context.Context, name string, keys []string, args []any) (any, error) {
+	return r.again(ctx, func() (any, error) { return r.run(ctx, name, keys, args) })
+}
+
+func (r *Redis) again(ctx context.Context, run func() (any, error)) (any, error) {
 	for try := 1; ; try++ {
-		reply, err := r.run(ctx, name, keys, args)
+		reply, err := run()
 		if err == nil || try == repeats || !indeterminate(err) || ctx.Err() != nil {
 			return reply, err
 		}
@@ -99,7 +103,7 @@ func indeterminate(err error) bool {
 	if errors.As(err, &answered) && !errors.Is(err, redis.Nil) {
 		text := answered.Error()
 		return strings.HasPrefix(text, "LOADING") || strings.HasPrefix(text, "TRYAGAIN") ||
-			strings.HasPrefix(text, "CLUSTERDOWN")
+			strings.HasPrefix(text, "CLUSTERDOWN") || strings.HasPrefix(text, "READONLY")
 	}
 	var network net.Error
 	return errors.As(err, &network) || !errors.Is(err, context.Canceled)

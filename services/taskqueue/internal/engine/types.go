@@ -222,6 +222,13 @@ type Dead struct {
 type Depth struct {
 	Lane     job.Lane
 	Waiting  int64 // all jobs in the lane
+	Ready    int64 // of them those that are due; the others are scheduled
 	OldestMs int64 // age of the oldest ready job; 0: none is ready
 	Running  int64 // leases of the channel; the same for its three lanes
+}
+
+// Backlog is what ended and is kept in Redis for somebody.
+type Backlog struct {
+	Dead int64 // failed and unknown jobs, for retryTask and for operators
+	Ends int64 // ended jobs that wait for the archive
 }

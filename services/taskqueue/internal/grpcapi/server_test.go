@@ -75,6 +75,7 @@ func (targets) IsInternal(u *url.URL) bool { return u.Host == "gateway:8091" }
 type silent struct{}
 
 func (silent) Enqueued(job.Lane) {}
+func (silent) Refused(string)    {}
 
 func open(t *testing.T, access grpcapi.Access) *api {
 	t.Helper()

@@ -27,9 +27,28 @@ type Queue interface {
 	LookupWindow(ctx context.Context, shard int, key string) (job.ID, error)
 }
 
-// Observer counts accepted jobs by lane.
+// Observer counts accepted jobs by lane, and refused requests.
 type Observer interface {
 	Enqueued(l job.Lane)
+	Refused(reason string)
+}
+
+// Why a request was refused.
+const (
+	refusedInvalid     = "invalid"
+	refusedConflict    = "idempotency_key_reused"
+	refusedLaboratory  = "laboratory_full"
+	refusedLane        = "lane_full"
+	refusedMemory      = "memory_full"
+	refusedUnconfirmed = "unconfirmed"
+	refusedUnavailable = "unavailable"
+)
+
+// Refusals lists them.
+func Refusals() []string {
+	return []string{
+		refusedInvalid, refusedConflict, refusedLaboratory, refusedLane, refusedMemory, refusedUnconfirmed, refusedUnavailable,
+	}
 }
 
 const (
@@ -74,6 +93,7 @@ type Request struct {
 func (s *Submitter) Submit(ctx context.Context, r Request) ([]job.ID, error) {
 	planned, err := s.plan(r)
 	if err != nil {
+		s.Observer.Refused(refusedInvalid)
 		return nil, err
 	}
 	return s.enqueue(ctx, r, planned)
@@ -101,6 +121,7 @@ func (s *Submitter) enqueue(ctx context.Context, r Request, planned []task.Plann
 	g := s.group(r, planned)
 	accepted, err := s.accept(ctx, g)
 	if err != nil {
+		s.Observer.Refused(refusal(err))
 		return nil, err
 	}
 	ids := make([]job.ID, len(planned))
@@ -271,6 +292,22 @@ func (s *Submitter) look(ctx context.Context, g *group, jobs []engine.NewJob) er
 	return nil
 }
 
+// refusal names what explain says.
+func refusal(err error) string {
+	for _, known := range []struct {
+		err    error
+		reason string
+	}{
+		{engine.ErrConflict, refusedConflict}, {engine.ErrFlowFull, refusedLaboratory}, {engine.ErrLaneFull, refusedLane},
+		{engine.ErrMemoryFull, refusedMemory}, {engine.ErrUnconfirmed, refusedUnconfirmed},
+	} {
+		if errors.Is(err, known.err) {
+			return known.reason
+		}
+	}
+	return refusedUnavailable
+}
+
 func explain(err error) error {
 	switch {
 	case errors.Is(err, engine.ErrConflict):
@@ -278,7 +315,10 @@ func explain(err error) error {
 			apperr.Conflict,
 			"IDEMPOTENCY_KEY_REUSED",
 			"This idempotency key was used for other tasks; use a new key for a new request",
-		)
+		).WithCause(err)
+	case errors.Is(err, engine.ErrUnconfirmed):
+		return apperr.New(apperr.Unavailable, "QUEUE_UNAVAILABLE", "The tasks are not safe yet on a second machine or the disk; "+
+			"send them again with the same Idempotency-Key in a few seconds").WithRetryAfter(fullRetry).WithCause(err)
 	case errors.Is(err, engine.ErrFlowFull):
 		return apperr.New(apperr.TooManyRequests, "LABORATORY_QUEUE_FULL", "Too many tasks of this laboratory wait; "+
 			"send more when some were delivered, or cancel what is not needed").WithRetryAfter(labRetry).WithCause(err)

@@ -33,6 +33,8 @@ type Observer interface {
 	Attempt(c job.Channel, outcome string, took time.Duration)
 	LeaseLost(c job.Channel)
 	Callbacks(n int)
+	// Waited tells how long a job waited from its due time to its first attempt.
+	Waited(l job.Lane, d time.Duration)
 }
 
 // Config is one pump.

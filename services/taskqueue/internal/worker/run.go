@@ -126,7 +126,17 @@ func (p *Pump) execute(r *run) {
 	result, err := p.handle(r)
 	settlement, outcome := p.settlement(r, result, err, began)
 	p.logFailure(r, result, err, outcome)
+	p.noteWait(r, outcome)
 	p.submit(r, settlement, outcome, p.Clock.Now().Sub(began))
+}
+
+// noteWait measures the first attempt alone: later ones wait because they were told to.
+func (p *Pump) noteWait(r *run, outcome string) {
+	if r.body.Attempts > 0 || r.body.Nonce > 0 || outcome == "postponed" || outcome == "released" {
+		return
+	}
+	due := max(r.body.CreatedMs, r.body.ScheduledMs)
+	p.Observer.Waited(r.id.Lane(), time.Duration(max(0, r.claimedMs-due))*time.Millisecond)
 }
 
 // logFailure writes one line for each attempt that failed; never the payload, the recipient or the receiver's answer.

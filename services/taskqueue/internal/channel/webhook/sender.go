@@ -53,6 +53,9 @@ func New(cfg Config) *Sender {
 	return &Sender{Config: cfg, hosts: newHosts(cfg.HostConcurrency, cfg.Clock)}
 }
 
+// Paused counts the kinds of paths at receivers that are left alone for a while.
+func (s *Sender) Paused() int { return s.hosts.paused() }
+
 const (
 	gatewayAudience = "gateway"
 	excerptBytes    = 1 << 10

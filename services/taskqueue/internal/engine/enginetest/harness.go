@@ -32,6 +32,7 @@ type Queue interface {
 	OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error)
 	TrimEnds(ctx context.Context, shard int, observed engine.Ends) (bool, error)
 	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
+	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
 }
 
 // Harness is one empty engine under test. Advance lets its clock pass by d.

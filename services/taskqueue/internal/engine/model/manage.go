@@ -174,6 +174,9 @@ func (m *Model) Depths(_ context.Context, shard int) ([]engine.Depth, error) {
 		for id, due := range m.lanes[l] {
 			if id.Shard() == shard {
 				d.Waiting++
+				if due <= m.now() {
+					d.Ready++
+				}
 				d.OldestMs = max(d.OldestMs, m.now()-due)
 			}
 		}
@@ -185,4 +188,17 @@ func (m *Model) Depths(_ context.Context, shard int) ([]engine.Depth, error) {
 		list = append(list, d)
 	}
 	return list, nil
+}
+
+// Backlog counts what ended and is kept for somebody.
+func (m *Model) Backlog(_ context.Context, shard int) (engine.Backlog, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b := engine.Backlog{Ends: int64(len(m.shardEnds(shard).IDs))}
+	for id := range m.dead {
+		if id.Shard() == shard {
+			b.Dead++
+		}
+	}
+	return b, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
@@ -61,6 +62,7 @@ type builder struct {
 	handlers  map[job.Channel]worker.Handler
 	providers *route.Set
 	webhooks  *webhook.Sender
+	pacer     *pace.Pacer
 }
 
 func (b *builder) build() error {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -95,6 +96,10 @@ type DeliveryConfig struct {
 	AllowHTTP        bool     `env:"ALLOW_HTTP" envDefault:"false"`
 	// HostConcurrency is the most requests in flight to one receiver.
 	HostConcurrency int `env:"HOST_CONCURRENCY" envDefault:"32"`
+	// HostRate is the most requests a second to one receiver, of all processes together; 0: as many as come.
+	HostRate float64 `env:"HOST_RATE" envDefault:"0"`
+	// HostRates are those of single receivers, as https://api.example.com=20.
+	HostRates []string `env:"HOST_RATES"`
 	// ProviderSecretsDir holds one file for each secret that the settings of providers name.
 	ProviderSecretsDir string `env:"PROVIDER_SECRETS_DIR"`
 	// Secrets sign deliveries; two separated by a comma during a rotation, the new one first.
@@ -182,10 +187,31 @@ func (c *DeliveryConfig) Validate() error {
 			problems = append(problems, fmt.Errorf("TASKQUEUE_%s: %w", name, err))
 		}
 	}
+	if _, err := c.rates(); err != nil {
+		problems = append(problems, err)
+	}
+	if c.HostRate < 0 {
+		problems = append(problems, errors.New("TASKQUEUE_HOST_RATE must be 0 or more"))
+	}
 	if c.HostConcurrency < 1 {
 		problems = append(problems, errors.New("TASKQUEUE_HOST_CONCURRENCY must be 1 or more"))
 	}
 	return errors.Join(problems...)
+}
+
+// rates are the requests a second of single receivers, by origin.
+func (c *DeliveryConfig) rates() (map[string]float64, error) {
+	list := map[string]float64{}
+	for _, text := range c.HostRates {
+		origin, number, _ := strings.Cut(text, "=")
+		perSecond, err := strconv.ParseFloat(number, 64)
+		parsed, wrong := netguard.ParseOrigin(origin)
+		if err != nil || wrong != nil || perSecond <= 0 {
+			return nil, fmt.Errorf("TASKQUEUE_HOST_RATES: %q is not a rate like https://api.example.com=20", text)
+		}
+		list[parsed] = perSecond
+	}
+	return list, nil
 }
 
 func (c *DeliveryConfig) networks() ([]netip.Prefix, error) {

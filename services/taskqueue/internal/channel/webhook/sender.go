@@ -15,6 +15,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -40,6 +41,8 @@ type Config struct {
 	Recorder        Recorder // nil: nothing is recorded
 	Clock           clock.Clock
 	HostConcurrency int // requests in flight to one origin
+	Pacer           *pace.Pacer
+	Rate            func(origin string) float64 // requests a second to a public origin, 0: as many as come; nil: no limits
 }
 
 // Sender delivers webhook and callback jobs. Safe for concurrent use.
@@ -73,7 +76,7 @@ func (s *Sender) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 		return job.Result{}, err
 	}
 	s.sign(&q, d)
-	answer, err := s.exchange(ctx, client, d.Body.LabID, q)
+	answer, err := s.exchange(ctx, client, d, q)
 	result, err := conclude(d.ID, answer, err, s.Clock.Now())
 	s.record(d, q, result, err)
 	return result, err
@@ -116,10 +119,16 @@ var errUnhealthy = errors.New("receiver is failing")
 func (s *Sender) exchange(
 	ctx context.Context,
 	client *netguard.Client,
-	lab int64,
+	d worker.Delivery,
 	q netguard.Request,
 ) (*netguard.Response, error) {
-	one, ok := s.hosts.enter(ctx, lab, netguard.Origin(q.URL))
+	origin := netguard.Origin(q.URL)
+	if s.Rate != nil && client == s.Targets.public {
+		if err := s.Pacer.Pass(ctx, "origin:"+origin, s.Rate(origin), d.Body.Flow); err != nil {
+			return nil, err
+		}
+	}
+	one, ok := s.hosts.enter(ctx, d.Body.LabID, origin)
 	if !ok {
 		return nil, job.Postpone("host_busy", busyDelay)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -63,11 +64,12 @@ type builder struct {
 	providers *route.Set
 	webhooks  *webhook.Sender
 	pacer     *pace.Pacer
+	seals     *seal.Ring // nil: payloads are stored as they are
 }
 
 func (b *builder) build() error {
 	for _, step := range []func() error{
-		b.openStores, b.openDatabase, b.openEngine, b.openTargets, b.openMailbox, b.openHandlers,
+		b.openSeals, b.openStores, b.openDatabase, b.openEngine, b.openTargets, b.openMailbox, b.openHandlers,
 		b.openDatabaseHandlers, b.serve} {
 		if err := step(); err != nil {
 			return err

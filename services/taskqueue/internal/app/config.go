@@ -102,6 +102,8 @@ type DeliveryConfig struct {
 	HostRates []string `env:"HOST_RATES"`
 	// ProviderSecretsDir holds one file for each secret that the settings of providers name.
 	ProviderSecretsDir string `env:"PROVIDER_SECRETS_DIR"`
+	// SealKeysDir holds the keys that encrypt payloads in Redis, one a file; empty: they are not encrypted.
+	SealKeysDir string `env:"SEAL_KEYS_DIR"`
 	// Secrets sign deliveries; two separated by a comma during a rotation, the new one first.
 	WebhookSecret  config.Secret `env:"WEBHOOK_SECRET"`
 	CallbackSecret config.Secret `env:"CALLBACK_SECRET"`

@@ -36,7 +36,8 @@ func (b *builder) openEngine() error {
 
 func (b *builder) submitter() *submit.Submitter {
 	validator := &task.Validator{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.Clock}
-	return submit.New(submit.Deps{Queue: b.gate, Validator: validator, IDs: b.ids, Clock: b.Clock, Observer: b.metrics})
+	return submit.New(submit.Deps{Queue: b.gate, Validator: validator, IDs: b.ids, Clock: b.Clock, Observer: b.metrics,
+		Seals: b.seals})
 }
 
 func (b *builder) manager() *manage.Manager {

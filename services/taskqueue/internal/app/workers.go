@@ -69,6 +69,6 @@ func (b *builder) pump(channel job.Channel, shard int, handler worker.Handler) *
 			Idle:    engine.DefaultSettings().IdlePoll,
 		},
 		worker.Deps{Queue: b.gate, Handler: worker.Traced(handler, b.Tracers()), Observer: b.metrics, Clock: b.Clock,
-			IDs: b.ids, Roll: random.Float64, Log: b.Log},
+			IDs: b.ids, Roll: random.Float64, Log: b.Log, Seals: b.seals},
 	)
 }

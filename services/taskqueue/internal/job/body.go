@@ -31,6 +31,8 @@ type Body struct {
 	Parent      ID     // callbacks: the job whose result is told
 	ExpiresMs   int64  // the job is not worth running after this; 0: always
 	Flow        Flow   // whose turn it waits for
+	Sealed      []byte // Data and Headers encrypted, which are then empty; see package seal
+	CallbackTo  string // the callback_url of sealed Data
 }
 
 // Attempt is one past execution, shown in /jobInfo/.
@@ -84,7 +86,9 @@ func (b *Body) Encode(dst []byte) []byte {
 	dst = putString(dst, 23, string(b.Parent))
 	dst = putInt(dst, 24, b.ExpiresMs)
 	dst = putInt(dst, 25, int64(b.Flow))
-	return putString(dst, 26, b.LastReason)
+	dst = putString(dst, 26, b.LastReason)
+	dst = putString(dst, 27, b.Sealed)
+	return putString(dst, 28, b.CallbackTo)
 }
 
 // DecodeBody reads a stored body. The result shares raw's memory.
@@ -151,6 +155,10 @@ func (b *Body) set(field protowire.Number, number int64, text []byte) error {
 		b.Flow = Flow(number)
 	case 26:
 		b.LastReason = string(text)
+	case 27:
+		b.Sealed = text
+	case 28:
+		b.CallbackTo = string(text)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
@@ -69,6 +70,7 @@ type Deps struct {
 	IDs       *job.Generator
 	Clock     clock.Clock
 	Observer  Observer
+	Seals     *seal.Ring // nil: payloads are stored as they are
 }
 
 // Submitter accepts requests. Safe for concurrent use.
@@ -267,6 +269,7 @@ func (s *Submitter) batch(g *group) (engine.Batch, error) {
 		if body.ExpiresMs > 0 {
 			body.ExpiresMs += max(now, p.DueMs)
 		}
+		s.Seals.Seal(&body, p.Lane.Channel)
 		b.Jobs[i] = engine.NewJob{ID: id, DueMs: p.DueMs, Flow: body.Flow, Body: body.Encode(nil)}
 		if g.window[i] != "" {
 			b.Jobs[i].Window = &engine.Window{Key: g.window[i], Override: p.Override}

@@ -40,6 +40,7 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 	}
 	next := *r.body
 	p.countAttempt(&next, r, result, failure, began)
+	p.Seals.Seal(&next, r.id.Lane().Channel)
 	delay := job.Backoff(r.id.Lane().Channel, attempts, p.Roll(), failure.RetryAfter)
 	return engine.Settlement{Op: engine.OpRetry, Delay: delay, Payload: next.Encode(nil),
 		Window: next.Window(r.id.Lane().Priority)}, "retry"

@@ -10,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
 )
 
 // Queue is the part of the engine that a pump needs. Every call is safe for concurrent use.
@@ -57,6 +58,7 @@ type Deps struct {
 	IDs      *job.Generator // ids of callbacks
 	Roll     func() float64 // jitter, in [0,1)
 	Log      *slog.Logger
+	Seals    *seal.Ring // nil: payloads are stored as they are
 }
 
 const (

@@ -123,11 +123,24 @@ func (p *Pump) execute(r *run) {
 		return
 	}
 	r.body = body
+	if err := p.Seals.Open(body); err != nil {
+		p.sealed(r, err)
+		return
+	}
 	result, err := p.handle(r)
 	settlement, outcome := p.settlement(r, result, err, began)
 	p.logFailure(r, result, err, outcome)
 	p.noteWait(r, outcome)
 	p.submit(r, settlement, outcome, p.Clock.Now().Sub(began))
+}
+
+// sealedDelay is how long a job waits for the key that it was sealed with.
+const sealedDelay = time.Minute
+
+// sealed gives back a job that cannot be opened: most likely a key is missing here, which is no fault of the job.
+func (p *Pump) sealed(r *run, err error) {
+	p.Log.Error("a job cannot be opened and waits", "channel", p.cfg.Channel.String(), "job_id", string(r.id), "error", err)
+	p.submit(r, engine.Settlement{Op: engine.OpRelease, Delay: sealedDelay}, "postponed", 0)
 }
 
 // noteWait measures the first attempt alone: later ones wait because they were told to.

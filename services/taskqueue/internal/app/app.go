@@ -14,6 +14,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/service"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
@@ -21,6 +22,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -64,12 +66,14 @@ type builder struct {
 	providers *route.Set
 	webhooks  *webhook.Sender
 	pacer     *pace.Pacer
+	secrets   provider.Directory
+	bytes     *quota.Bytes
 	seals     *seal.Ring // nil: payloads are stored as they are
 }
 
 func (b *builder) build() error {
 	for _, step := range []func() error{
-		b.openSeals, b.openStores, b.openDatabase, b.openEngine, b.openTargets, b.openMailbox, b.openHandlers,
+		b.openSecrets, b.openStores, b.openDatabase, b.openEngine, b.openTargets, b.openMailbox, b.openHandlers,
 		b.openDatabaseHandlers, b.serve} {
 		if err := step(); err != nil {
 			return err

@@ -72,11 +72,13 @@ type QueueConfig struct {
 	Shards    int `env:"SHARDS" envDefault:"1"`
 	LaneLimit int `env:"LANE_LIMIT" envDefault:"5000000"`
 	// LabLimit is the most waiting jobs of one laboratory in a lane.
-	LabLimit    int `env:"LAB_LIMIT" envDefault:"1000000"`
-	ResultHours int `env:"RESULT_HOURS" envDefault:"24"`
-	DeadDays    int `env:"DEAD_DAYS" envDefault:"7"`
-	DeadLimit   int `env:"DEAD_LIMIT" envDefault:"100000"`
-	ArchiveDays int `env:"ARCHIVE_DAYS" envDefault:"90"`
+	LabLimit int `env:"LAB_LIMIT" envDefault:"1000000"`
+	// LabBytes is the most bytes of one laboratory that wait, of all lanes together.
+	LabBytes    int64 `env:"LAB_BYTES" envDefault:"8589934592"`
+	ResultHours int   `env:"RESULT_HOURS" envDefault:"24"`
+	DeadDays    int   `env:"DEAD_DAYS" envDefault:"7"`
+	DeadLimit   int   `env:"DEAD_LIMIT" envDefault:"100000"`
+	ArchiveDays int   `env:"ARCHIVE_DAYS" envDefault:"90"`
 	// DoubtfulSends says what becomes of a paid send whose worker died: hold (state unknown) or resend.
 	DoubtfulSends string `env:"DOUBTFUL_SENDS" envDefault:"hold"`
 
@@ -152,6 +154,9 @@ func (c *QueueConfig) Validate() error {
 	}
 	if c.DoubtfulSends != doubtHold && c.DoubtfulSends != doubtResend {
 		problems = append(problems, fmt.Errorf("TASKQUEUE_DOUBTFUL_SENDS is %q: use hold or resend", c.DoubtfulSends))
+	}
+	if c.LabBytes < 1 {
+		problems = append(problems, fmt.Errorf("TASKQUEUE_LAB_BYTES is %d: use 1 or more", c.LabBytes))
 	}
 	if c.WaitReplicas < 0 {
 		problems = append(problems, fmt.Errorf("TASKQUEUE_WAIT_REPLICAS is %d: use 0 or more", c.WaitReplicas))

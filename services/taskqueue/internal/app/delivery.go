@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/email"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/kinds"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/simulated"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
@@ -90,6 +88,7 @@ func (b *builder) openHandlers() error {
 		return err
 	}
 	cfg.Pacer = b.pacer
+	cfg.Subscribers = b.subscribers()
 	cfg.Rate = func(origin string) float64 {
 		if own, ok := rates[origin]; ok {
 			return own
@@ -107,13 +106,9 @@ func (b *builder) openProviders() error {
 	if err != nil {
 		return err
 	}
-	secrets, err := b.providerSecrets()
-	if err != nil {
-		return err
-	}
 	files := b.public
 	files.MaxBody = email.MaxFileBytes
-	deps := kinds.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: secrets, Clock: b.Clock, Log: b.Log}
+	deps := kinds.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: b.secrets, Clock: b.Clock, Log: b.Log}
 	cfg := route.Config{Observer: observer, Log: b.Log, Pacer: b.pacer}
 	if b.store != nil {
 		mailboxProvider := simulated.New(b.store, b.Clock)
@@ -136,18 +131,6 @@ func (b *builder) guarded(cfg netguard.Config) *netguard.Client {
 		return nil
 	})
 	return client
-}
-
-func (b *builder) providerSecrets() (provider.Directory, error) {
-	if b.cfg.Delivery.ProviderSecretsDir == "" {
-		return provider.Directory{}, nil
-	}
-	root, err := os.OpenRoot(b.cfg.Delivery.ProviderSecretsDir)
-	if err != nil {
-		return provider.Directory{}, fmt.Errorf("TASKQUEUE_PROVIDER_SECRETS_DIR: %w", err)
-	}
-	b.Close("provider secrets", func(context.Context) error { return root.Close() })
-	return provider.Directory{Root: root.FS()}, nil
 }
 
 // serves reports whether a channel can deliver here.

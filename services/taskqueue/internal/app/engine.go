@@ -10,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -29,6 +30,7 @@ func (b *builder) openEngine() error {
 			b.Log.Warn("redis does not keep the durable profile, or could do better", "profile", b.cfg.Queue.Profile, "finding", one)
 		}
 	})
+	b.bytes = quota.New(b.gate, b.cfg.Queue.LabBytes)
 	b.ids = job.NewGenerator(b.Clock, rand.Reader)
 	b.metrics, err = metrics.New(b.Registry)
 	return err
@@ -37,7 +39,7 @@ func (b *builder) openEngine() error {
 func (b *builder) submitter() *submit.Submitter {
 	validator := &task.Validator{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.Clock}
 	return submit.New(submit.Deps{Queue: b.gate, Validator: validator, IDs: b.ids, Clock: b.Clock, Observer: b.metrics,
-		Seals: b.seals})
+		Seals: b.seals, Bytes: b.bytes})
 }
 
 func (b *builder) manager() *manage.Manager {

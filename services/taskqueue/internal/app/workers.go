@@ -18,6 +18,7 @@ func (b *builder) work() {
 	if b.recorder != nil {
 		b.Loop("mailbox recorder", b.recorder.Run)
 	}
+	b.Every("bytes of laboratories", measureEvery, b.bytes.RunOnce)
 	b.Every("lane gauges", measureEvery, func(ctx context.Context) error { return b.metrics.Measure(ctx, b.gate, b.webhooks) })
 	deps := reaper.Deps{Queue: b.gate, Observer: b.metrics, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log}
 	if a := b.archiver(); a != nil {

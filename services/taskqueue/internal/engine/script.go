@@ -20,6 +20,7 @@ var scriptNames = []string{
 	"claim",
 	"enqueue",
 	"expired",
+	"flows",
 	"info",
 	"inspect",
 	"intent",

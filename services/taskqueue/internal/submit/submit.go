@@ -17,6 +17,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
@@ -70,7 +71,8 @@ type Deps struct {
 	IDs       *job.Generator
 	Clock     clock.Clock
 	Observer  Observer
-	Seals     *seal.Ring // nil: payloads are stored as they are
+	Bytes     *quota.Bytes // nil: as many bytes as come
+	Seals     *seal.Ring   // nil: payloads are stored as they are
 }
 
 // Submitter accepts requests. Safe for concurrent use.
@@ -119,6 +121,12 @@ func (s *Submitter) enqueue(ctx context.Context, r Request, planned []task.Plann
 			"idempotency_key",
 			fmt.Sprintf("the idempotency key is longer than %d bytes", maxKeyLength),
 		)
+	}
+	for i := range planned {
+		if s.Bytes.Full(planned[i].Body.Flow) {
+			s.Observer.Refused(refusedLaboratory)
+			return nil, explain(engine.ErrFlowFull)
+		}
 	}
 	g := s.group(r, planned)
 	accepted, err := s.accept(ctx, g)

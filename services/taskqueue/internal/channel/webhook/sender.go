@@ -35,8 +35,9 @@ type Recorder interface {
 // Config wires a sender.
 type Config struct {
 	Targets         *Targets
-	Webhooks        *Signer // signs webhook tasks
-	Callbacks       *Signer // signs result callbacks
+	Webhooks        *Signer      // signs webhook tasks
+	Callbacks       *Signer      // signs result callbacks
+	Subscribers     *Subscribers // receivers with secrets of their own; nil: there are none
 	Tokens          Tokens
 	Recorder        Recorder // nil: nothing is recorded
 	Clock           clock.Clock
@@ -75,7 +76,9 @@ func (s *Sender) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	if err != nil {
 		return job.Result{}, err
 	}
-	s.sign(&q, d)
+	if err := s.sign(&q, d); err != nil {
+		return job.Result{}, err
+	}
 	answer, err := s.exchange(ctx, client, d, q)
 	result, err := conclude(d.ID, answer, err, s.Clock.Now())
 	s.record(d, q, result, err)
@@ -102,14 +105,26 @@ func (s *Sender) address(q *netguard.Request, b *job.Body) (*netguard.Client, er
 	return s.Targets.internal, nil
 }
 
-func (s *Sender) sign(q *netguard.Request, d worker.Delivery) {
-	now := s.Clock.Now()
-	if d.ID.Lane().Channel == job.Callback {
-		s.Callbacks.Sign(q.Header, d.ID, now, q.Body)
-		s.Callbacks.SignBody(q.Header, q.Body)
-		return
+// secretDelay is how long a job waits for the secret that signs it.
+const secretDelay = time.Minute
+
+func (s *Sender) sign(q *netguard.Request, d worker.Delivery) error {
+	isCallback := d.ID.Lane().Channel == job.Callback
+	signer := s.Subscribers.of(d.Body.LabID, netguard.Origin(q.URL))
+	switch {
+	case signer != nil && !signer.Enabled():
+		return job.Postpone("secret", secretDelay)
+	case signer != nil:
+	case isCallback:
+		signer = s.Callbacks
+	default:
+		signer = s.Webhooks
 	}
-	s.Webhooks.Sign(q.Header, d.ID, now, q.Body)
+	signer.Sign(q.Header, d.ID, s.Clock.Now(), q.Body)
+	if isCallback {
+		signer.SignBody(q.Header, q.Body)
+	}
+	return nil
 }
 
 var errUnhealthy = errors.New("receiver is failing")

@@ -32,6 +32,7 @@ type Queue interface {
 	OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error)
 	TrimEnds(ctx context.Context, shard int, observed engine.Ends) (bool, error)
 	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
+	FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error)
 	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
 }
 

@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"an aged lane shares with the level above":                           ageing,
 		"a window joins, overrides and opens again":                          windows,
 		"depths count waiting and running":                                   depths,
+		"bytes of waiting jobs are estimated by flow":                        sizes,
 		"ends wait for the archive until exactly they are forgotten":         ends,
 		"a send intent of a policy that sends again goes back to its lane":   intentResend,
 		"an acknowledgement removes the send intent":                         intentEnds,

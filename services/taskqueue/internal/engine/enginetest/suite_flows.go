@@ -143,3 +143,15 @@ func flowLimit(b *bench) {
 	b.enqueueFlow(webhook, full, 1)
 	b.enqueueFlow(webhook, other, 10)
 }
+
+// sizes: what waits is estimated, and flows with few jobs are left out.
+func sizes(b *bench) {
+	b.enqueueFlow(webhook, job.LabFlow(1), 100)
+	b.enqueueFlow(lane(job.Email, job.Low), job.LabFlow(1), 50)
+	b.enqueueFlow(webhook, job.LabFlow(2), 9)
+	got, err := b.Queue.FlowSizes(b.t.Context(), 0, 10)
+	one := int64(len(b.info(b.claim(job.Email, 1).Jobs[0].ID).Body))
+	if want := 150 * one; err != nil || len(got) != 1 || got[job.LabFlow(1)] < want*9/10 || got[job.LabFlow(1)] > want*11/10 {
+		b.t.Errorf("sizes %v, want about %d, %v", got, want, err)
+	}
+}

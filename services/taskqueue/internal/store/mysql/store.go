@@ -50,7 +50,7 @@ func Away(err error) bool {
 func Ready(ctx context.Context, db *sql.DB) error {
 	for table, column := range map[string]string{
 		"tq_archive": "reason", "tq_provider": "1", "whatsapp_consent_log": "1", "whatsapp_consent": "1",
-		"dictionary_mapping": "1",
+		"dictionary_mapping": "1", "tq_webhook_secret": "1",
 	} {
 		var n int
 		err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT "+column+" FROM "+table+" LIMIT 1) t").Scan(&n)

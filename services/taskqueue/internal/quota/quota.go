@@ -1,5 +1,5 @@
-// Package quota owns how many bytes of a laboratory may wait. They are measured every few seconds and not counted job by
-// job, so a laboratory may go beyond its part by what it enqueues in between.
+// Package quota owns how many bytes of a laboratory may wait. They are measured every few seconds and not counted job
+// by job, so a laboratory may go beyond its part by what it enqueues in between.
 package quota
 
 import (

@@ -107,7 +107,8 @@ func (r *Ring) Seal(b *job.Body, c job.Channel) {
 	var out []byte
 	out = protowire.AppendString(protowire.AppendTag(out, fieldKey, protowire.BytesType), name)
 	out = protowire.AppendBytes(protowire.AppendTag(out, fieldNonce, protowire.BytesType), nonce)
-	out = protowire.AppendBytes(protowire.AppendTag(out, fieldText, protowire.BytesType), key.Seal(nil, nonce, plain, owner(b)))
+	text := key.Seal(nil, nonce, plain, owner(b))
+	out = protowire.AppendBytes(protowire.AppendTag(out, fieldText, protowire.BytesType), text)
 	b.CallbackTo = job.DataCallback(c, b.Data)
 	b.Sealed, b.Data, b.Headers = out, nil, nil
 }

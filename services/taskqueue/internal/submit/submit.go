@@ -49,7 +49,8 @@ const (
 // Refusals lists them.
 func Refusals() []string {
 	return []string{
-		refusedInvalid, refusedConflict, refusedLaboratory, refusedLane, refusedMemory, refusedUnconfirmed, refusedUnavailable,
+		refusedInvalid, refusedConflict, refusedLaboratory, refusedLane, refusedMemory, refusedUnconfirmed,
+		refusedUnavailable,
 	}
 }
 

@@ -139,7 +139,8 @@ const sealedDelay = time.Minute
 
 // sealed gives back a job that cannot be opened: most likely a key is missing here, which is no fault of the job.
 func (p *Pump) sealed(r *run, err error) {
-	p.Log.Error("a job cannot be opened and waits", "channel", p.cfg.Channel.String(), "job_id", string(r.id), "error", err)
+	channel := p.cfg.Channel.String()
+	p.Log.Error("a job cannot be opened and waits", "channel", channel, "job_id", string(r.id), "error", err)
 	p.submit(r, engine.Settlement{Op: engine.OpRelease, Delay: sealedDelay}, "postponed", 0)
 }
 

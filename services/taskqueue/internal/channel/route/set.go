@@ -146,8 +146,9 @@ func (s *Set) provider(c job.Channel, row Row) (*account, error) {
 // rateOf takes rate_per_second, which every kind of provider may have, out of the settings.
 func rateOf(settings json.RawMessage) (perSecond float64, rest json.RawMessage, err error) {
 	var members map[string]json.RawMessage
-	if json.Unmarshal(settings, &members) != nil || members["rate_per_second"] == nil {
-		return 0, settings, nil // what else is wrong with them the kind says
+	_ = json.Unmarshal(settings, &members) // what is wrong with them the kind says
+	if members["rate_per_second"] == nil {
+		return 0, settings, nil
 	}
 	if err := json.Unmarshal(members["rate_per_second"], &perSecond); err != nil || perSecond <= 0 {
 		return 0, nil, errors.New("rate_per_second must be a number above 0, such as 20 or 0.5")

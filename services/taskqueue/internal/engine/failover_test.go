@@ -1,20 +1,14 @@
 package engine_test
 
 import (
-	"context"
-	"crypto/rand"
 	"errors"
 	"net"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
@@ -56,7 +50,7 @@ func TestWhatWasAcknowledgedIsDeliveredAfterTheMastersDeath(t *testing.T) {
 	set := engine.DefaultSettings()
 	set.WaitReplicas = 1
 	q := openByName(t, sentinel, set)
-	accepted := enqueueUntilItFails(t, q, func(n int) bool { return n == 500 }, master.Kill)
+	accepted := enqueueUntilItFails(t, q, 500, master.Kill)
 
 	delivered := map[job.ID]bool{}
 	await.True(t, "all that was acknowledged, from the new master", func() bool {
@@ -75,7 +69,7 @@ func TestWhatWasAcknowledgedIsDeliveredAfterTheMastersDeath(t *testing.T) {
 		}
 	}
 	t.Logf("%d jobs acknowledged, %d found on the new master", len(accepted), len(delivered))
-	if _, err := q.Enqueue(t.Context(), aBatch(t)); !errors.Is(err, engine.ErrUnconfirmed) {
+	if _, err := enqueueSome(t.Context(), q); !errors.Is(err, engine.ErrUnconfirmed) {
 		t.Errorf("a batch that no replica has was accepted: %v", err)
 	}
 }
@@ -87,7 +81,10 @@ func TestARepeatedBatchIsNotAcceptedBeforeItIsCopied(t *testing.T) {
 	set := engine.DefaultSettings()
 	set.WaitReplicas = 1
 	careful, quick := open(t, server.Addr, 0, set), open(t, server.Addr, 0, engine.DefaultSettings())
-	b := aBatch(t)
+	b, err := someJobs()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range 2 {
 		if _, err := careful.Enqueue(t.Context(), b); !errors.Is(err, engine.ErrUnconfirmed) {
 			t.Errorf("accepted without a copy: %v", err)
@@ -96,50 +93,4 @@ func TestARepeatedBatchIsNotAcceptedBeforeItIsCopied(t *testing.T) {
 	if again, err := quick.Enqueue(t.Context(), b); err != nil || !again.Replay || again.IDs[0] != b.Jobs[0].ID {
 		t.Errorf("%+v, %v", again, err)
 	}
-}
-
-var numbers atomic.Int64
-
-func aBatch(t *testing.T) engine.Batch {
-	t.Helper()
-	ids := job.NewGenerator(clock.System{}, rand.Reader)
-	b := engine.Batch{IdempotencyKey: "batch-" + strconv.FormatInt(numbers.Add(1), 10), RequestHash: "h", KeepKey: time.Hour}
-	for range 5 {
-		id, err := ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Jobs = append(b.Jobs, engine.NewJob{ID: id, Body: []byte("x")})
-	}
-	return b
-}
-
-// enqueueUntilItFails enqueues from four goroutines, calls breakIt when enough is accepted, and returns what was accepted
-// until each of them met an error.
-func enqueueUntilItFails(t *testing.T, q *engine.Redis, enough func(n int) bool, breakIt func()) []job.ID {
-	t.Helper()
-	var mu sync.Mutex // guards accepted
-	var accepted []job.ID
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			for {
-				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-				answer, err := q.Enqueue(ctx, aBatch(t))
-				cancel()
-				if err != nil {
-					return
-				}
-				mu.Lock()
-				accepted = append(accepted, answer.IDs...)
-				now := enough(len(accepted))
-				mu.Unlock()
-				if now {
-					breakIt()
-				}
-			}
-		})
-	}
-	all.Wait()
-	return accepted
 }

@@ -48,25 +48,17 @@ func Away(err error) bool {
 
 // Ready reports whether the database answers and has the service's tables.
 func Ready(ctx context.Context, db *sql.DB) error {
-	for table, column := range map[string]string{
-		"tq_archive": "reason", "tq_provider": "1", "whatsapp_consent_log": "1", "whatsapp_consent": "1",
-		"dictionary_mapping": "1", "tq_webhook_secret": "1",
+	for _, table := range []string{
+		"tq_archive", "tq_provider", "whatsapp_consent_log", "whatsapp_consent", "dictionary_mapping",
 	} {
 		var n int
-		err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT "+column+" FROM "+table+" LIMIT 1) t").Scan(&n)
-		if mysqldb.IsNoTable(err) || isNoColumn(err) {
-			return fmt.Errorf("table %s is missing or old: run `taskqueue migrate`", table)
+		err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+table+" LIMIT 1) t").Scan(&n)
+		if mysqldb.IsNoTable(err) {
+			return fmt.Errorf("table %s is missing: run `taskqueue migrate`", table)
 		}
 		if err != nil {
 			return fmt.Errorf("ask the database: %w", err)
 		}
 	}
 	return mysqldb.Schema{Service: "taskqueue", Files: migrations.Files}.Check(ctx, db)
-}
-
-const unknownColumn = 1054
-
-func isNoColumn(err error) bool {
-	var answered *mysql.MySQLError
-	return errors.As(err, &answered) && answered.Number == unknownColumn
 }

@@ -62,7 +62,21 @@ func queue() board {
 				"max by (channel, priority) (taskqueue_lane_age_seconds)",
 				"{{channel}} {{priority}}",
 			),
+			one("Due jobs", "short", "max by (channel, priority) (taskqueue_ready_jobs)", "{{channel}} {{priority}}"),
+			one("Scheduled jobs", "short", "max by (channel) (taskqueue_scheduled_jobs)", "{{channel}}"),
+			one("Wait for the first attempt, 95 %", "s",
+				"histogram_quantile(0.95, sum by (channel, priority, le) (rate(taskqueue_wait_seconds_bucket[5m])))",
+				"{{channel}} {{priority}}"),
 			one("Enqueued", "ops", "sum by (channel) (rate(taskqueue_enqueued_total[5m]))", "{{channel}}"),
+			one("Refused", "ops", "sum by (reason) (rate(taskqueue_refused_total[5m]))", "{{reason}}"),
+			one("Failed and unknown jobs", "short", "max(taskqueue_dead_jobs)", "kept"),
+			one("Ended unknown", "short",
+				`sum by (channel) (increase(taskqueue_attempts_total{outcome="unknown"}[1h]))`+
+					` + sum by (channel) (increase(taskqueue_reaped_total{decision="held"}[1h]))`, "{{channel}}").
+				explain("Look them up at the provider and end them with taskqueue resolve."),
+			one("Waiting for the archive", "short", "max(taskqueue_archive_backlog_jobs)", "jobs"),
+			one("Paused receivers and providers", "short", "sum(taskqueue_receivers_paused)", "receivers").
+				and("sum by (provider) (taskqueue_provider_paused)", "{{provider}}"),
 			one(
 				"Attempts by outcome",
 				"ops",

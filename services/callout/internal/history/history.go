@@ -3,12 +3,12 @@ package history
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/distinct"
 )
 
 // Limits of a request and of an answer.
@@ -65,12 +65,12 @@ func (u *UseCase) Latest(ctx context.Context, scope authn.LabScope, reportIDs []
 	if err := CheckIDs("lab_report_ids", reportIDs); err != nil {
 		return nil, err
 	}
-	found, err := u.store.Latest(ctx, scope, distinct(reportIDs))
+	found, err := u.store.Latest(ctx, scope, distinct.Of(reportIDs))
 	if err != nil {
 		return nil, err
 	}
 	records := []Record{}
-	for _, id := range distinct(reportIDs) {
+	for _, id := range distinct.Of(reportIDs) {
 		if r, ok := found[id]; ok {
 			records = append(records, r)
 		}
@@ -117,20 +117,9 @@ func ParseIDs(name, text string) ([]int64, error) {
 		}
 		ids = append(ids, id)
 	}
-	return distinct(ids), nil
+	return distinct.Of(ids), nil
 }
 
 func errDigits(name string) error {
 	return apperr.InvalidField(name, name+" must be report ids with commas between, digits only, for example 7001,7002")
-}
-
-// distinct keeps the first of equal ids.
-func distinct(ids []int64) []int64 {
-	var once []int64
-	for _, id := range ids {
-		if !slices.Contains(once, id) {
-			once = append(once, id)
-		}
-	}
-	return once
 }

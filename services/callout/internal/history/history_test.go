@@ -27,3 +27,11 @@ func TestIDsAreDigitsAndCommas(t *testing.T) {
 		}
 	}
 }
+
+func TestTooManyIDsAreRefusedForTheirNumberBeforeTheyAreCompared(t *testing.T) {
+	t.Parallel()
+	_, err := history.ParseIDs("report_ids", strings.Repeat("7,", 100_000)+"x")
+	if !apperr.Is(err, apperr.Invalid) || !strings.Contains(err.Error(), "more than 500") {
+		t.Error(err)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -201,7 +200,7 @@ func byLab(items []Item, work func(authn.LabScope, []int64) error) error {
 	labs := map[int64][]int64{}
 	var order []int64
 	for _, i := range items {
-		if !slices.Contains(order, i.LabID) {
+		if labs[i.LabID] == nil {
 			order = append(order, i.LabID)
 		}
 		labs[i.LabID] = append(labs[i.LabID], i.ID)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/distinct"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
@@ -51,11 +52,11 @@ func (w Write) resolve(formats map[int64]mapping.Parameter) ([]mapping.Change, e
 func (w Write) checkCells(ctx context.Context, l Locked, rows []mapping.Row) error {
 	var ids []int64
 	for _, e := range w.Elements {
-		if e.CellID != nil && !slices.Contains(ids, *e.CellID) {
+		if e.CellID != nil {
 			ids = append(ids, *e.CellID)
 		}
 	}
-	cells, err := l.Cells(ctx, ids)
+	cells, err := l.Cells(ctx, distinct.Of(ids))
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/distinct"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
@@ -48,7 +49,7 @@ type Lists struct {
 
 // All returns every topic that the provider may have.
 func (l Lists) All() []string {
-	return append(slices.Clone(l.Confirmed), without(l.Pending, l.Confirmed)...)
+	return append(slices.Clone(l.Confirmed), distinct.Without(l.Pending, l.Confirmed)...)
 }
 
 // Store keeps devices.
@@ -142,8 +143,8 @@ func (d *Devices) align(
 	stored Lists,
 	wanted []string,
 ) (Outcome, error) {
-	gone, missing := without(stored.All(), wanted), without(wanted, stored.Confirmed)
-	kept := without(stored.Confirmed, gone)
+	gone, missing := distinct.Without(stored.All(), wanted), distinct.Without(wanted, stored.Confirmed)
+	kept := distinct.Without(stored.Confirmed, gone)
 	stuck, err := d.call(ctx, token, gone, d.topics.Unsubscribe)
 	if err != nil {
 		return Outcome{}, d.refused(ctx, v, token, err)
@@ -159,7 +160,7 @@ func (d *Devices) align(
 	if err != nil {
 		return Outcome{}, d.refused(ctx, v, token, err)
 	}
-	after := Lists{Confirmed: append(kept, without(missing, failed)...), Pending: stuck}
+	after := Lists{Confirmed: append(kept, distinct.Without(missing, failed)...), Pending: stuck}
 	return outcome(after.Confirmed, append(failed, stuck...)), d.store.SaveTopics(ctx, v, token, after, d.clock.Now())
 }
 
@@ -237,16 +238,6 @@ func (d *Devices) Unsubscribe(ctx context.Context, v notification.Viewer, token 
 		return nil, d.refused(ctx, v, token, errors.New("some topics stayed subscribed"))
 	}
 	return topics, d.store.Forget(ctx, v, token)
-}
-
-func without(list, others []string) []string {
-	var rest []string
-	for _, one := range list {
-		if !slices.Contains(others, one) {
-			rest = append(rest, one)
-		}
-	}
-	return rest
 }
 
 // Accepting is the provider of a deployment without push credentials: the topics are kept, and the task queue's mailbox

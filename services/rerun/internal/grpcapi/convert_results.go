@@ -1,7 +1,6 @@
 package grpcapi
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -81,6 +80,7 @@ func resultsOf(rows []*rerunv1.DeviceValue) ([]receive.Reading, error) {
 		return nil, err
 	}
 	results := make([]receive.Reading, 0, len(readings))
+	values := make(map[int]string, len(readings)) // by index
 	for i, r := range readings {
 		if strings.TrimSpace(r.Value) == "" {
 			return nil, rowError(i, "value", "value is required: a text or a number")
@@ -89,11 +89,12 @@ func resultsOf(rows []*rerunv1.DeviceValue) ([]receive.Reading, error) {
 		if utf8.RuneCountInString(name) > maxNameChars {
 			return nil, rowError(i, "parameter_name", "parameter_name has at most 255 characters")
 		}
-		earlier := slices.IndexFunc(results, func(o receive.Reading) bool { return o.Index == r.Index })
+		earlier, again := values[r.Index]
 		switch {
-		case earlier < 0:
+		case !again:
+			values[r.Index] = r.Value
 			results = append(results, receive.Reading{Index: r.Index, Value: r.Value, Name: name})
-		case results[earlier].Value != r.Value:
+		case earlier != r.Value:
 			return nil, rowError(i, "index", "index stands twice in device_data, with two values")
 		}
 	}
@@ -140,12 +141,13 @@ func confirmationOf(in *rerunv1.ConfirmRerunRequest, actor activitylog.Actor) (c
 	if len(rows) == 0 || len(rows) > maxRows {
 		return c, apperr.InvalidField("rerun_confirmed_data", "rerun_confirmed_data must hold 1 to 500 values")
 	}
+	known := parameters{}
 	for i, row := range rows {
 		r, err := confirmedRow(i, row, c.ReportID)
 		if err != nil {
 			return c, err
 		}
-		if slices.ContainsFunc(c.Rows, func(o closing.Row) bool { return sameParameter(o, r) }) {
+		if !known.add(r) {
 			return c, rowError(i, "index", "index is confirmed twice")
 		}
 		c.Rows = append(c.Rows, r)
@@ -153,9 +155,21 @@ func confirmationOf(in *rerunv1.ConfirmRerunRequest, actor activitylog.Actor) (c
 	return c, nil
 }
 
-// sameParameter tells that two rows confirm the same value; a row without a test means every test.
-func sameParameter(a, b closing.Row) bool {
-	return a.Index == b.Index && (a.ProfileTestID == b.ProfileTestID || a.ProfileTestID == 0 || b.ProfileTestID == 0)
+// parameters are those that were confirmed: the tests of each index.
+type parameters map[int]map[int64]bool
+
+// add reports whether no row before confirms the same value; a row without a test means every test.
+func (p parameters) add(r closing.Row) bool {
+	tests := p[r.Index]
+	switch {
+	case tests == nil:
+		p[r.Index] = map[int64]bool{r.ProfileTestID: true}
+		return true
+	case r.ProfileTestID == 0, tests[0], tests[r.ProfileTestID]:
+		return false
+	}
+	tests[r.ProfileTestID] = true
+	return true
 }
 
 func confirmedRow(i int, row *rerunv1.ConfirmedValue, reportID int64) (closing.Row, error) {

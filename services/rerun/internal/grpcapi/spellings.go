@@ -2,11 +2,11 @@ package grpcapi
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/distinct"
 )
 
 var errIndices = apperr.InvalidField("requested_parameters",
@@ -38,17 +38,20 @@ func indicesOf(raw []byte) ([]int, error) {
 }
 
 func splitIndices(text string) ([]int, error) {
-	parts := strings.Split(text, ",")
-	if len(parts) > maxRows {
+	if strings.Count(text, ",") >= maxRows {
 		return nil, apperr.InvalidField("requested_parameters", "requested_parameters has at most 500 indices")
 	}
+	parts := strings.Split(text, ",")
 	indices := make([]int, 0, len(parts))
 	for _, part := range parts {
 		n, ok := integer(unquote(strings.TrimSpace(part)))
-		if !ok || slices.Contains(indices, n) {
+		if !ok {
 			return nil, errIndices
 		}
 		indices = append(indices, n)
+	}
+	if len(distinct.Of(indices)) < len(indices) {
+		return nil, errIndices
 	}
 	return indices, nil
 }

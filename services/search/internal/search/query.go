@@ -75,6 +75,9 @@ func clean(text string) string {
 	return strings.TrimSpace(norm.NFC.String(text))
 }
 
+// maxAsked is more than there are fields.
+const maxAsked = 100
+
 // narrow returns the fields of the key that were asked for; none asked means all of them.
 func (q *Query) narrow(asked []string, refuse refusal) []Field {
 	mapping := q.Key.Fields()
@@ -84,6 +87,10 @@ func (q *Query) narrow(asked []string, refuse refusal) []Field {
 	}
 	if len(asked) == 0 {
 		return mapping
+	}
+	if len(asked) > maxAsked {
+		refuse("search_fields", "search_fields: name at most %d fields; search_key %q searches %s", maxAsked, q.Key, join(mapping))
+		return nil
 	}
 	for _, name := range asked {
 		switch {

@@ -100,3 +100,11 @@ func TestEveryKeySearchesFieldsOfTheTableAndEveryFieldHasAKey(t *testing.T) {
 		}
 	}
 }
+
+func TestTooManyFieldsAreRefusedInOneSentence(t *testing.T) {
+	t.Parallel()
+	_, err := search.NewQuery(search.Request{Query: "asha", Key: "all", Fields: make([]string, 100_000)}, 10)
+	if !apperr.Is(err, apperr.Invalid) || len(err.Error()) > 1000 {
+		t.Errorf("%.200v", err)
+	}
+}

@@ -13,6 +13,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
@@ -20,6 +22,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -60,11 +64,16 @@ type builder struct {
 	public    netguard.Config // of clients for addresses that others wrote
 	handlers  map[job.Channel]worker.Handler
 	providers *route.Set
+	webhooks  *webhook.Sender
+	pacer     *pace.Pacer
+	secrets   provider.Directory
+	bytes     *quota.Bytes
+	seals     *seal.Ring // nil: payloads are stored as they are
 }
 
 func (b *builder) build() error {
 	for _, step := range []func() error{
-		b.openStores, b.openDatabase, b.openEngine, b.openTargets, b.openMailbox, b.openHandlers,
+		b.openSecrets, b.openStores, b.openDatabase, b.openEngine, b.openTargets, b.openMailbox, b.openHandlers,
 		b.openDatabaseHandlers, b.serve} {
 		if err := step(); err != nil {
 			return err
@@ -78,8 +87,7 @@ func (b *builder) openStores() (err error) {
 	if b.sessions, err = b.Cache(b.cfg.KV); err != nil {
 		return err
 	}
-	options := redisdb.Options(b.cfg.Redis)
-	options.MaxRetries = -1 // the engine knows what may be repeated
+	options := b.cfg.redis()
 	options.PoolSize = poolSize
 	b.client = redis.NewUniversalClient(options)
 	b.Close("queue", func(context.Context) error { return b.client.Close() })

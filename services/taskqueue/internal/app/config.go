@@ -4,10 +4,14 @@ package app
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -56,15 +60,25 @@ type Config struct {
 type QueueConfig struct {
 	// Profile durable accepts jobs only when Redis keeps them through kill -9; fast takes what Redis offers.
 	Profile string `env:"PROFILE" envDefault:"durable"`
+	// WaitReplicas and WaitAOF say where a task must be, besides the master's memory, before it is accepted.
+	WaitReplicas int  `env:"WAIT_REPLICAS" envDefault:"0"`
+	WaitAOF      bool `env:"WAIT_AOF" envDefault:"false"`
+	// Sentinels know the master of the queue's own Redis; none: REDIS_HOST is the master.
+	Sentinels        []string      `env:"REDIS_SENTINELS"`
+	SentinelMaster   string        `env:"REDIS_SENTINEL_MASTER" envDefault:"mymaster"`
+	SentinelUser     string        `env:"REDIS_SENTINEL_USER"`
+	SentinelPassword config.Secret `env:"REDIS_SENTINEL_PASS"`
 	// Shards is fixed for the life of a deployment: 1 for one Redis node, for instance 16 for a cluster.
 	Shards    int `env:"SHARDS" envDefault:"1"`
 	LaneLimit int `env:"LANE_LIMIT" envDefault:"5000000"`
 	// LabLimit is the most waiting jobs of one laboratory in a lane.
-	LabLimit    int `env:"LAB_LIMIT" envDefault:"1000000"`
-	ResultHours int `env:"RESULT_HOURS" envDefault:"24"`
-	DeadDays    int `env:"DEAD_DAYS" envDefault:"7"`
-	DeadLimit   int `env:"DEAD_LIMIT" envDefault:"100000"`
-	ArchiveDays int `env:"ARCHIVE_DAYS" envDefault:"90"`
+	LabLimit int `env:"LAB_LIMIT" envDefault:"1000000"`
+	// LabBytes is the most bytes of one laboratory that wait, of all lanes together.
+	LabBytes    int64 `env:"LAB_BYTES" envDefault:"8589934592"`
+	ResultHours int   `env:"RESULT_HOURS" envDefault:"24"`
+	DeadDays    int   `env:"DEAD_DAYS" envDefault:"7"`
+	DeadLimit   int   `env:"DEAD_LIMIT" envDefault:"100000"`
+	ArchiveDays int   `env:"ARCHIVE_DAYS" envDefault:"90"`
 	// DoubtfulSends says what becomes of a paid send whose worker died: hold (state unknown) or resend.
 	DoubtfulSends string `env:"DOUBTFUL_SENDS" envDefault:"hold"`
 
@@ -84,8 +98,14 @@ type DeliveryConfig struct {
 	AllowHTTP        bool     `env:"ALLOW_HTTP" envDefault:"false"`
 	// HostConcurrency is the most requests in flight to one receiver.
 	HostConcurrency int `env:"HOST_CONCURRENCY" envDefault:"32"`
+	// HostRate is the most requests a second to one receiver, of all processes together; 0: as many as come.
+	HostRate float64 `env:"HOST_RATE" envDefault:"0"`
+	// HostRates are those of single receivers, as https://api.example.com=20.
+	HostRates []string `env:"HOST_RATES"`
 	// ProviderSecretsDir holds one file for each secret that the settings of providers name.
 	ProviderSecretsDir string `env:"PROVIDER_SECRETS_DIR"`
+	// SealKeysDir holds the keys that encrypt payloads in Redis, one a file; empty: they are not encrypted.
+	SealKeysDir string `env:"SEAL_KEYS_DIR"`
 	// Secrets sign deliveries; two separated by a comma during a rotation, the new one first.
 	WebhookSecret  config.Secret `env:"WEBHOOK_SECRET"`
 	CallbackSecret config.Secret `env:"CALLBACK_SECRET"`
@@ -116,6 +136,10 @@ func (c *Config) Validate() error {
 	if !slices.Contains(known, c.Access) {
 		return fmt.Errorf("TASKQUEUE_ACCESS is %q: use %s", c.Access, strings.Join(known, ", "))
 	}
+	if c.Queue.Profile == string(engine.Fast) && c.Telemetry.Production() {
+		return errors.New("TASKQUEUE_PROFILE is fast: in production accepted tasks must survive; use durable, " +
+			"with appendfsync always or TASKQUEUE_WAIT_AOF=true")
+	}
 	return nil
 }
 
@@ -130,6 +154,17 @@ func (c *QueueConfig) Validate() error {
 	}
 	if c.DoubtfulSends != doubtHold && c.DoubtfulSends != doubtResend {
 		problems = append(problems, fmt.Errorf("TASKQUEUE_DOUBTFUL_SENDS is %q: use hold or resend", c.DoubtfulSends))
+	}
+	if c.LabBytes < 1 {
+		problems = append(problems, fmt.Errorf("TASKQUEUE_LAB_BYTES is %d: use 1 or more", c.LabBytes))
+	}
+	if c.WaitReplicas < 0 {
+		problems = append(problems, fmt.Errorf("TASKQUEUE_WAIT_REPLICAS is %d: use 0 or more", c.WaitReplicas))
+	}
+	for _, address := range c.Sentinels {
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			problems = append(problems, fmt.Errorf("TASKQUEUE_REDIS_SENTINELS: %q is not host:port", address))
+		}
 	}
 	for name, n := range map[string]int{"ARCHIVE_DAYS": c.ArchiveDays, "LANE_LIMIT": c.LaneLimit, "LAB_LIMIT": c.LabLimit,
 		"RESULT_HOURS": c.ResultHours, "DEAD_DAYS": c.DeadDays, "DEAD_LIMIT": c.DeadLimit,
@@ -159,10 +194,31 @@ func (c *DeliveryConfig) Validate() error {
 			problems = append(problems, fmt.Errorf("TASKQUEUE_%s: %w", name, err))
 		}
 	}
+	if _, err := c.rates(); err != nil {
+		problems = append(problems, err)
+	}
+	if c.HostRate < 0 {
+		problems = append(problems, errors.New("TASKQUEUE_HOST_RATE must be 0 or more"))
+	}
 	if c.HostConcurrency < 1 {
 		problems = append(problems, errors.New("TASKQUEUE_HOST_CONCURRENCY must be 1 or more"))
 	}
 	return errors.Join(problems...)
+}
+
+// rates are the requests a second of single receivers, by origin.
+func (c *DeliveryConfig) rates() (map[string]float64, error) {
+	list := map[string]float64{}
+	for _, text := range c.HostRates {
+		origin, number, _ := strings.Cut(text, "=")
+		perSecond, err := strconv.ParseFloat(number, 64)
+		parsed, wrong := netguard.ParseOrigin(origin)
+		if err != nil || wrong != nil || perSecond <= 0 {
+			return nil, fmt.Errorf("TASKQUEUE_HOST_RATES: %q is not a rate like https://api.example.com=20", text)
+		}
+		list[parsed] = perSecond
+	}
+	return list, nil
 }
 
 func (c *DeliveryConfig) networks() ([]netip.Prefix, error) {
@@ -184,5 +240,18 @@ func (c *Config) engine() engine.Settings {
 		c.Queue.ResultHours,
 	)*time.Hour
 	s.Archive = c.DatabaseEnabled
+	s.WaitReplicas, s.WaitAOF = c.Queue.WaitReplicas, c.Queue.WaitAOF
 	return s
+}
+
+// redis returns the options of the queue's own Redis.
+func (c *Config) redis() *redis.UniversalOptions {
+	options := redisdb.Options(c.Redis)
+	options.MaxRetries = -1 // the engine knows what may be repeated
+	if len(c.Queue.Sentinels) > 0 {
+		options.Addrs, options.IsClusterMode = c.Queue.Sentinels, false
+		options.MasterName = c.Queue.SentinelMaster
+		options.SentinelUsername, options.SentinelPassword = c.Queue.SentinelUser, c.Queue.SentinelPassword.Reveal()
+	}
+	return options
 }

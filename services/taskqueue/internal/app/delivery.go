@@ -3,13 +3,14 @@ package app
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/pkg/ratelimit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/email"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/kinds"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/simulated"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
@@ -17,6 +18,12 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// How long the shared count of rates may take, and how long it is left alone after a failure.
+const (
+	ratePatience = 500 * time.Millisecond
+	rateRest     = 5 * time.Second
 )
 
 func (b *builder) openTargets() error {
@@ -58,6 +65,11 @@ func (b *builder) openMailbox() error {
 }
 
 func (b *builder) openHandlers() error {
+	b.pacer = pace.New(ratelimit.NewFailover(ratelimit.FailoverConfig{
+		Patience: ratePatience,
+		Rest:     rateRest,
+		Failed:   func(err error) { b.Log.Warn("rates are counted in this process alone for a while", "error", err) },
+	}, ratelimit.New(b.client, "tq:rate:"), b.Clock), b.Clock)
 	webhooks, err := webhook.NewSigner(b.cfg.Delivery.WebhookSecret.Reveal())
 	if err != nil {
 		return fmt.Errorf("webhook secret: %w", err)
@@ -71,8 +83,20 @@ func (b *builder) openHandlers() error {
 	if b.recorder != nil {
 		cfg.Recorder = b.recorder
 	}
-	sender := webhook.New(cfg)
-	b.handlers = map[job.Channel]worker.Handler{job.Webhook: sender, job.Callback: sender}
+	rates, err := b.cfg.Delivery.rates()
+	if err != nil {
+		return err
+	}
+	cfg.Pacer = b.pacer
+	cfg.Subscribers = b.subscribers()
+	cfg.Rate = func(origin string) float64 {
+		if own, ok := rates[origin]; ok {
+			return own
+		}
+		return b.cfg.Delivery.HostRate
+	}
+	b.webhooks = webhook.New(cfg)
+	b.handlers = map[job.Channel]worker.Handler{job.Webhook: b.webhooks, job.Callback: b.webhooks}
 	return b.openProviders()
 }
 
@@ -82,14 +106,10 @@ func (b *builder) openProviders() error {
 	if err != nil {
 		return err
 	}
-	secrets, err := b.providerSecrets()
-	if err != nil {
-		return err
-	}
 	files := b.public
 	files.MaxBody = email.MaxFileBytes
-	deps := kinds.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: secrets, Clock: b.Clock, Log: b.Log}
-	cfg := route.Config{Observer: observer, Log: b.Log}
+	deps := kinds.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: b.secrets, Clock: b.Clock, Log: b.Log}
+	cfg := route.Config{Observer: observer, Log: b.Log, Pacer: b.pacer}
 	if b.store != nil {
 		mailboxProvider := simulated.New(b.store, b.Clock)
 		deps.Outbox = mailboxProvider
@@ -111,18 +131,6 @@ func (b *builder) guarded(cfg netguard.Config) *netguard.Client {
 		return nil
 	})
 	return client
-}
-
-func (b *builder) providerSecrets() (provider.Directory, error) {
-	if b.cfg.Delivery.ProviderSecretsDir == "" {
-		return provider.Directory{}, nil
-	}
-	root, err := os.OpenRoot(b.cfg.Delivery.ProviderSecretsDir)
-	if err != nil {
-		return provider.Directory{}, fmt.Errorf("TASKQUEUE_PROVIDER_SECRETS_DIR: %w", err)
-	}
-	b.Close("provider secrets", func(context.Context) error { return root.Close() })
-	return provider.Directory{Root: root.FS()}, nil
 }
 
 // serves reports whether a channel can deliver here.

@@ -6,19 +6,18 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
 func (b *builder) openEngine() error {
-	options := redisdb.Options(b.cfg.Redis)
-	options.MaxRetries = -1
+	options := b.cfg.redis()
 	options.PoolSize = len(job.Channels())*b.cfg.Queue.Shards + 1 // every idle pump blocks one
 	bells := redis.NewUniversalClient(options)
 	b.Close("bells", func(context.Context) error { return bells.Close() })
@@ -26,11 +25,12 @@ func (b *builder) openEngine() error {
 	if err != nil {
 		return err
 	}
-	b.gate = engine.NewGate(q, engine.Profile(b.cfg.Queue.Profile), func(broken []string) {
-		for _, one := range broken {
-			b.Log.Warn("redis does not keep the durable profile", "profile", b.cfg.Queue.Profile, "breach", one)
+	b.gate = engine.NewGate(q, engine.Profile(b.cfg.Queue.Profile), func(list []string) {
+		for _, one := range list {
+			b.Log.Warn("redis does not keep the durable profile, or could do better", "profile", b.cfg.Queue.Profile, "finding", one)
 		}
 	})
+	b.bytes = quota.New(b.gate, b.cfg.Queue.LabBytes)
 	b.ids = job.NewGenerator(b.Clock, rand.Reader)
 	b.metrics, err = metrics.New(b.Registry)
 	return err
@@ -38,7 +38,8 @@ func (b *builder) openEngine() error {
 
 func (b *builder) submitter() *submit.Submitter {
 	validator := &task.Validator{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.Clock}
-	return submit.New(submit.Deps{Queue: b.gate, Validator: validator, IDs: b.ids, Clock: b.Clock, Observer: b.metrics})
+	return submit.New(submit.Deps{Queue: b.gate, Validator: validator, IDs: b.ids, Clock: b.Clock, Observer: b.metrics,
+		Seals: b.seals, Bytes: b.bytes})
 }
 
 func (b *builder) manager() *manage.Manager {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/command"
-	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
@@ -31,6 +30,7 @@ func Verbs(environ []string, out io.Writer) []command.Verb {
 	var repair bool
 	var dead int
 	return []command.Verb{
+		resolveVerb(environ, out),
 		{
 			Name:    "fsck",
 			Summary: "Check every job against the invariants of the queue; exit 1 when any is broken.",
@@ -72,9 +72,7 @@ func withQueue(environ []string, do func(*engine.Redis) error) error {
 	if err != nil {
 		return err
 	}
-	options := redisdb.Options(cfg.Redis)
-	options.MaxRetries = -1
-	client := redis.NewUniversalClient(options)
+	client := redis.NewUniversalClient(cfg.redis())
 	defer func() { _ = client.Close() }()
 	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: cfg.engine()})
 	if err != nil {

@@ -70,6 +70,12 @@ func TestOperatorsSeeJobsAndDamageAndNeverPayloads(t *testing.T) {
 			t.Errorf("%s does not say %q:\n%s", name, want, shown[name])
 		}
 	}
+	if text, err := p.verb("resolve", map[string]string{"sent": "true"}, failed); err == nil || !strings.Contains(text, "not in state unknown") {
+		t.Errorf("a failed job was resolved: %v\n%s", err, text)
+	}
+	if _, err := p.verb("resolve", nil, failed); err == nil {
+		t.Error("resolve must be told what is known")
+	}
 	if _, err := p.verb("jobs", nil, "nope"); err == nil {
 		t.Error("an unknown job must fail the verb")
 	}

@@ -18,7 +18,8 @@ func (b *builder) work() {
 	if b.recorder != nil {
 		b.Loop("mailbox recorder", b.recorder.Run)
 	}
-	b.Every("lane gauges", measureEvery, func(ctx context.Context) error { return b.metrics.Measure(ctx, b.gate) })
+	b.Every("bytes of laboratories", measureEvery, b.bytes.RunOnce)
+	b.Every("lane gauges", measureEvery, func(ctx context.Context) error { return b.metrics.Measure(ctx, b.gate, b.webhooks) })
 	deps := reaper.Deps{Queue: b.gate, Observer: b.metrics, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log}
 	if a := b.archiver(); a != nil {
 		deps.Keeper = a
@@ -69,6 +70,6 @@ func (b *builder) pump(channel job.Channel, shard int, handler worker.Handler) *
 			Idle:    engine.DefaultSettings().IdlePoll,
 		},
 		worker.Deps{Queue: b.gate, Handler: worker.Traced(handler, b.Tracers()), Observer: b.metrics, Clock: b.Clock,
-			IDs: b.ids, Roll: random.Float64, Log: b.Log},
+			IDs: b.ids, Roll: random.Float64, Log: b.Log, Seals: b.seals},
 	)
 }

@@ -148,7 +148,7 @@ func TestAJobThatLivesAgainIsNotArchivedAndItsSecondEndIs(t *testing.T) {
 	var id job.ID
 	for id = range end(t, q, ids, 1) {
 		died := job.Record{State: job.Failed, LabID: 12, EndedMs: 1000}
-		if ok, err := q.RetryFailed(t.Context(), id, []byte{}, died.Encode(nil), 0); !ok || err != nil {
+		if ok, err := q.RetryFailed(t.Context(), []engine.Revival{{ID: id, Body: []byte{}, Observed: died.Encode(nil)}}, 0); err != nil || !ok[0] {
 			t.Fatalf("%v, %v", ok, err)
 		}
 	}

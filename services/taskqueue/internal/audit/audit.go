@@ -230,6 +230,7 @@ func recordOf(ctx context.Context, q Queue, clk clock.Clock, v Violation, state 
 		body = known
 	}
 	body.LastError = "The queue's data was damaged (" + string(v.Rule) + "); an operator repaired it"
+	body.LastReason = "repaired"
 	r := job.RecordOf(body, state, clk.Now().UnixMilli())
 	return r.Encode(nil), nil
 }

@@ -205,7 +205,7 @@ func TestEveryBrokenRuleIsFoundAndMendedWithoutLosingOrRepeatingATask(t *testing
 		t.Fatalf("the orphan's record: %+v", record)
 	}
 	raw := record.Encode(nil)
-	if ok, err := b.queue.RetryFailed(t.Context(), orphan, []byte("again"), raw, time.Minute); !ok || err != nil {
+	if ok, err := b.queue.RetryFailed(t.Context(), []engine.Revival{{ID: orphan, Body: []byte("again"), Observed: raw}}, time.Minute); err != nil || !ok[0] {
 		t.Errorf("people cannot revive the orphan: %v, %v", ok, err)
 	}
 	if place, _ := b.state(healthy[0]); place != engine.PlaceLane {

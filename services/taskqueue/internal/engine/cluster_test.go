@@ -144,20 +144,24 @@ func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 		}
 		list := []engine.Settlement{{ID: ids[0], Token: c.Token + 1000, Op: engine.OpFail, Payload: []byte("r"),
 			Callbacks: []engine.NewJob{{ID: next(shard, job.Callback), Body: []byte("cb")}}},
-			{ID: ids[2], Token: c.Token, Op: engine.OpRetry, Payload: []byte("y"), Delay: time.Hour}}
+			{ID: ids[2], Token: c.Token, Op: engine.OpRetry, Payload: []byte("y"), Delay: time.Hour, Window: "w"}}
 		if verdicts, err := q.Settle(t.Context(), shard, job.Webhook, list); err != nil || verdicts[0] != engine.VerdictDone {
 			t.Errorf("%v, %v", verdicts, err)
 		}
 		if _, err := q.MarkIntent(t.Context(), ids[1], 1, "p"); err != nil {
 			t.Error(err)
 		}
-		if ok, err := q.RetryFailed(t.Context(), ids[0], []byte("z"), []byte("r"), time.Minute); !ok || err != nil {
+		revival := engine.Revival{ID: ids[0], Body: []byte("z"), Observed: []byte("r"), Window: "w"}
+		if ok, err := q.RetryFailed(t.Context(), []engine.Revival{revival}, time.Minute); err != nil || !ok[0] {
 			t.Errorf("%v, %v", ok, err)
 		}
-		if _, err := q.Reschedule(t.Context(), ids[1], 1); err != nil {
+		if _, err := q.Reschedule(t.Context(), engine.Move{ID: ids[1], DueMs: 1, Observed: []byte("x"), Body: []byte("x"), Window: "w"}); err != nil {
 			t.Error(err)
 		}
 		if _, err := q.Expired(t.Context(), shard, job.Webhook, 10); err != nil {
+			t.Error(err)
+		}
+		if _, err := q.Resolve(t.Context(), engine.Resolution{ID: ids[0], Record: []byte("r"), Callbacks: []engine.NewJob{{ID: next(shard, job.Callback)}}}); err != nil {
 			t.Error(err)
 		}
 		dead, _, err := q.OldestDead(t.Context(), shard, 1<<50, 10)

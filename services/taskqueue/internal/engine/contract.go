@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -19,84 +18,156 @@ type Profile string
 // The profiles.
 const (
 	Durable Profile = "durable" // every accepted job survives kill -9 of Redis; anything less is refused
-	Fast    Profile = "fast"    // whatever Redis offers; what may be lost is said
+	Fast    Profile = "fast"    // whatever Redis offers; what may be lost is said; refused in production
 )
 
-// Contract is the outcome of one check of Redis's settings.
+// Contract is the outcome of one check of Redis's settings, in words for operators that end with what mends it.
 type Contract struct {
-	Broken []string // why the durable profile refuses, in words for operators
+	Broken []string // accepted jobs may be lost: the durable profile refuses
+	Weak   []string // worth a change
 }
 
-// CheckContract reads what the engine relies on: version, role, append-only file, eviction. An error means that
-// Redis could not be asked.
+// CheckContract reads what the engine relies on: version, role, append-only file, eviction, replicas. An error means
+// that Redis could not be asked.
 func (r *Redis) CheckContract(ctx context.Context) (Contract, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	var c Contract
 	node, isCluster := r.rdb.(*redis.ClusterClient)
 	if !isCluster {
-		return c, c.inspect(ctx, r.rdb)
+		c := Contract{}
+		return c, c.inspect(ctx, r.rdb, r.set)
 	}
+	var c Contract
 	var mu sync.Mutex // guards c: the masters are asked side by side
 	err := node.ForEachMaster(ctx, func(ctx context.Context, one *redis.Client) error {
 		var each Contract
-		err := each.inspect(ctx, one)
+		err := each.inspect(ctx, one, r.set)
 		mu.Lock()
 		defer mu.Unlock()
-		c.Broken = append(c.Broken, each.Broken...)
+		c.Broken, c.Weak = append(c.Broken, each.Broken...), append(c.Weak, each.Weak...)
 		return err
 	})
-	slices.Sort(c.Broken)
-	c.Broken = slices.Compact(c.Broken)
+	for _, list := range []*[]string{&c.Broken, &c.Weak} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
 	return c, err
 }
 
-func (c *Contract) inspect(ctx context.Context, rdb redis.Cmdable) error {
+func (c *Contract) inspect(ctx context.Context, rdb redis.Cmdable, set Settings) error {
 	text, err := rdb.Info(ctx, "everything").Result()
 	if err != nil {
 		return fmt.Errorf("ask redis for its state: %w", err)
 	}
 	info := parseInfo(text)
-	if major, _, _ := strings.Cut(info["redis_version"], "."); atoi(major) < 7 {
-		c.breach("version %s is older than 7.0", info["redis_version"])
-	}
-	if info["role"] != "master" {
-		c.breach("the role is %s, not master", info["role"])
-	}
-	if info["maxmemory_policy"] != "noeviction" {
-		c.breach("maxmemory-policy is %s, not noeviction: jobs may be evicted", info["maxmemory_policy"])
-	}
-	if info["aof_enabled"] != "1" {
-		c.breach("appendonly is off: a restart loses every job")
-		return nil
-	}
-	return c.inspectFsync(ctx, rdb)
-}
-
-func (c *Contract) inspectFsync(ctx context.Context, rdb redis.Cmdable) error {
-	settings, err := rdb.ConfigGet(ctx, "*append*").Result()
+	settings, err := settingsOf(ctx, rdb)
 	if err != nil {
-		var answered redis.Error
-		if errors.As(err, &answered) {
-			c.breach("CONFIG GET is not allowed, so appendfsync cannot be checked")
-			return nil
-		}
-		return fmt.Errorf("ask redis for its settings: %w", err)
+		return err
 	}
-	if settings["appendfsync"] != "always" {
-		c.breach(
-			"appendfsync is %s, not always: up to 2 s of accepted jobs are lost when Redis is killed while the disk is slow",
-			settings["appendfsync"],
-		)
+	if settings == nil {
+		c.breach("CONFIG GET is not allowed, so appendfsync cannot be checked: allow it to the user of the queue (ACL SETUSER … +config|get)")
+		settings = map[string]string{}
 	}
-	if settings["no-appendfsync-on-rewrite"] == "yes" {
-		c.breach("no-appendfsync-on-rewrite is yes: accepted jobs are lost when Redis is killed during a rewrite")
+	c.server(info, set)
+	c.eviction(info)
+	c.persistence(info, settings, set)
+	c.replication(info, settings, set)
+	if settings["lazyfree-lazy-expire"] == "no" {
+		c.weakness("lazyfree-lazy-expire is no: Redis stands still while an hour's results expire: CONFIG SET lazyfree-lazy-expire yes")
 	}
 	return nil
 }
 
+// settingsOf reads the settings that INFO does not tell; nil: the user of the queue may not.
+func settingsOf(ctx context.Context, rdb redis.Cmdable) (map[string]string, error) {
+	all := map[string]string{}
+	for _, pattern := range []string{"*append*", "min-replicas-to-write", "lazyfree-lazy-expire"} {
+		some, err := rdb.ConfigGet(ctx, pattern).Result()
+		var answered redis.Error
+		switch {
+		case errors.As(err, &answered):
+			return nil, nil
+		case err != nil:
+			return nil, fmt.Errorf("ask redis for its settings: %w", err)
+		}
+		for name, value := range some {
+			all[name] = value
+		}
+	}
+	return all, nil
+}
+
+// The oldest versions that have what the engine uses.
+const (
+	oldest        = 700
+	oldestWaitAOF = 702
+)
+
+func (c *Contract) server(info map[string]string, set Settings) {
+	version := versionOf(info["redis_version"])
+	if version < oldest {
+		c.breach("version %s is older than 7.0: install a newer one", info["redis_version"])
+	}
+	if set.WaitAOF && version < oldestWaitAOF {
+		c.breach("version %s has no WAITAOF: set TASKQUEUE_WAIT_AOF=false and appendfsync always, or install 7.2", info["redis_version"])
+	}
+	if info["role"] != "master" {
+		c.breach("the role is %s, not master: name the master, or the sentinels that know it", info["role"])
+	}
+}
+
+func (c *Contract) eviction(info map[string]string) {
+	if info["maxmemory_policy"] != "noeviction" {
+		c.breach(
+			"maxmemory-policy is %s, not noeviction, so jobs may be evicted: CONFIG SET maxmemory-policy noeviction",
+			info["maxmemory_policy"],
+		)
+	}
+}
+
+func (c *Contract) persistence(info, settings map[string]string, set Settings) {
+	if info["aof_enabled"] != "1" {
+		c.breach("appendonly is off, so a restart loses every job: CONFIG SET appendonly yes")
+		return
+	}
+	if fsync, known := settings["appendfsync"]; known && fsync != "always" && !set.WaitAOF {
+		c.breach("appendfsync is %s, not always, so up to 2 s of accepted jobs are lost when Redis is killed while the disk is slow: "+
+			"CONFIG SET appendfsync always", fsync)
+	}
+	if settings["no-appendfsync-on-rewrite"] == "yes" {
+		c.breach("no-appendfsync-on-rewrite is yes, so accepted jobs are lost when Redis is killed during a rewrite: " +
+			"CONFIG SET no-appendfsync-on-rewrite no")
+	}
+}
+
+func (c *Contract) replication(info, settings map[string]string, set Settings) {
+	replicas := atoi(info["connected_slaves"])
+	if replicas < set.WaitReplicas {
+		c.weakness("%d replicas are connected and TASKQUEUE_WAIT_REPLICAS asks for %d: tasks are refused until there are enough",
+			replicas, set.WaitReplicas)
+	}
+	if replicas > 0 && settings["min-replicas-to-write"] == "0" {
+		c.weakness("min-replicas-to-write is 0: a master that was cut off from its replicas goes on accepting jobs that the " +
+			"failover forgets: CONFIG SET min-replicas-to-write 1")
+	}
+	if replicas > 0 && set.WaitReplicas == 0 {
+		c.weakness("there are replicas, and a failover forgets the jobs that they do not have yet: set TASKQUEUE_WAIT_REPLICAS=1")
+	}
+}
+
 func (c *Contract) breach(format string, args ...any) {
 	c.Broken = append(c.Broken, fmt.Sprintf(format, args...))
+}
+
+func (c *Contract) weakness(format string, args ...any) {
+	c.Weak = append(c.Weak, fmt.Sprintf(format, args...))
+}
+
+// versionOf makes 702 of 7.2.5.
+func versionOf(text string) int {
+	major, rest, _ := strings.Cut(text, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	return atoi(major)*100 + atoi(minor)
 }
 
 func atoi(s string) int {
@@ -115,58 +186,4 @@ func parseInfo(text string) map[string]string {
 		}
 	}
 	return info
-}
-
-// Gate keeps enqueue closed until Redis was found fit. Jobs that exist are drained in any case.
-type Gate struct {
-	*Redis
-	profile Profile
-	warn    func(broken []string) // called when a check finds other breaches than the one before
-	state   atomic.Pointer[gateState]
-}
-
-type gateState struct {
-	open   bool
-	broken string
-}
-
-// ErrClosed tells that Redis was not found fit for the profile, or was not asked yet.
-var ErrClosed = errors.New("redis does not keep the durable profile")
-
-// NewGate makes a closed gate; Check opens it.
-func NewGate(r *Redis, profile Profile, warn func(broken []string)) *Gate {
-	g := &Gate{Redis: r, profile: profile, warn: warn}
-	g.state.Store(&gateState{})
-	return g
-}
-
-// Check asks Redis, opens or closes the gate, and loads the scripts when it opens. It is the readiness probe.
-func (g *Gate) Check(ctx context.Context) error {
-	c, err := g.CheckContract(ctx)
-	if err != nil {
-		return err
-	}
-	before := g.state.Load()
-	now := &gateState{open: len(c.Broken) == 0 || g.profile == Fast, broken: strings.Join(c.Broken, "; ")}
-	if now.broken != "" && now.broken != before.broken {
-		g.warn(c.Broken)
-	}
-	if now.open && !before.open {
-		if err := g.Load(ctx); err != nil {
-			return err
-		}
-	}
-	g.state.Store(now)
-	if !now.open {
-		return fmt.Errorf("%w: %s", ErrClosed, now.broken)
-	}
-	return nil
-}
-
-// Enqueue refuses while the gate is closed.
-func (g *Gate) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
-	if s := g.state.Load(); !s.open {
-		return Accepted{}, ErrClosed
-	}
-	return g.Redis.Enqueue(ctx, b)
 }

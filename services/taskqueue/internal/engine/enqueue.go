@@ -20,7 +20,7 @@ const ringWithin = 2 * time.Second
 func (r *Redis) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
 	k := &r.shards[b.Jobs[0].ID.Shard()]
 	keys, args := r.enqueueCall(k, b)
-	reply, err := r.repeat(ctx, "enqueue", keys, args)
+	reply, err := r.repeatConfirmed(ctx, "enqueue", keys, args)
 	if err != nil {
 		if redis.IsOOMError(err) {
 			return Accepted{}, fmt.Errorf("%w: %w", ErrMemoryFull, err)

@@ -14,6 +14,8 @@ type shardKeys struct {
 	leases    map[job.Channel]string
 	bells     map[job.Channel]string
 	counter   string // claim counter
+	claimer   string // prefix of the last claims of each claimer
+	lost      string // claims whose answers got lost
 	crashes   string
 	renewals  string
 	cancels   string
@@ -38,6 +40,8 @@ func newShardKeys(shard int) shardKeys {
 		leases:    map[job.Channel]string{},
 		bells:     map[job.Channel]string{},
 		counter:   p + "n",
+		claimer:   p + "claim:",
+		lost:      p + "lost",
 		crashes:   p + "x",
 		renewals:  p + "rn",
 		cancels:   p + "cr",
@@ -65,6 +69,14 @@ func newShardKeys(shard int) shardKeys {
 
 func (k *shardKeys) bodyOf(id job.ID) string   { return k.body + string(id) }
 func (k *shardKeys) bucketOf(id job.ID) string { return k.results + job.Hour(id.CreatedMs()) }
+
+// windowOr is the key of a window, or the other key where there is none.
+func (k *shardKeys) windowOr(window, other string) string {
+	if window == "" {
+		return other
+	}
+	return k.windowKey + window
+}
 
 // index numbers the distinct keys of one kind in the order of first use, starting at 1.
 type index struct {

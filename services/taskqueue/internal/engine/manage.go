@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -77,34 +76,28 @@ func (r *Redis) cancelCall(k *shardKeys, list []Cancellation, at []int) (keys []
 	return append(keys, children...), append(append(args, perJob...), births...)
 }
 
-// Reschedule moves a waiting job to dueMs (the past means now).
-func (r *Redis) Reschedule(ctx context.Context, id job.ID, dueMs int64) (Moved, error) {
-	k := &r.shards[id.Shard()]
-	lane := id.Lane()
-	reply, err := r.repeat(
-		ctx,
-		"reschedule",
-		[]string{k.lanes[lane], k.leases[lane.Channel], k.bucketOf(id), k.bells[lane.Channel], k.deadInfo},
-		[]any{string(id), min(dueMs, job.LatestDueMs), ringWithin.Milliseconds()},
-	)
-	return Moved(number(reply)), err
-}
-
-// RetryFailed revives a failed job with a new body after delay, if its record is still the observed one.
-func (r *Redis) RetryFailed(ctx context.Context, id job.ID, body, observed []byte, delay time.Duration) (bool, error) {
-	k := &r.shards[id.Shard()]
-	reply, err := r.repeat(ctx, "retry_failed", []string{
-		k.dead,
-		k.lanes[id.Lane()],
+// Reschedule moves a waiting job to the due time (the past means now).
+func (r *Redis) Reschedule(ctx context.Context, m Move) (Moved, error) {
+	k := &r.shards[m.ID.Shard()]
+	lane, body := m.ID.Lane(), k.bodyOf(m.ID)
+	keys := []string{
+		k.lanes[lane],
+		k.leases[lane.Channel],
+		k.bucketOf(m.ID),
+		k.bells[lane.Channel],
 		k.deadInfo,
-		k.bodyOf(id),
-		k.crashes,
-		k.stat + job.Hour(
-			id.CreatedMs(),
-		),
-	}, []any{string(id), body, delay.Milliseconds(), observed, seconds(r.set.KeepCounters),
-		job.FlowOf(body).Base()})
-	return number(reply) == 1, err
+		body,
+		k.windowOr(m.Window, body),
+	}
+	reply, err := r.repeat(ctx, "reschedule", keys, []any{
+		string(m.ID),
+		min(m.DueMs, job.LatestDueMs),
+		ringWithin.Milliseconds(),
+		m.Observed,
+		m.Body,
+		r.set.WindowKeepAfter.Milliseconds(),
+	})
+	return Moved(number(reply)), err
 }
 
 // Info looks at jobs; the snapshots are in the order of the ids.
@@ -191,47 +184,4 @@ func (r *Redis) TrimDead(ctx context.Context, shard int, list []Dead) (int64, er
 	}
 	reply, err := r.repeat(ctx, "trim_dead", keys, args)
 	return number(reply), err
-}
-
-// Depths measures every lane of a shard; for metrics, not exact under load.
-func (r *Redis) Depths(ctx context.Context, shard int) ([]Depth, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	k := &r.shards[shard]
-	lanes := job.Lanes()
-	pipe := r.rdb.Pipeline()
-	waiting, running, keys := make(
-		[]*redis.IntCmd,
-		len(lanes),
-	), make(
-		[]*redis.IntCmd,
-		len(lanes),
-	), make(
-		[]string,
-		len(lanes),
-	)
-	for i, l := range lanes {
-		waiting[i] = pipe.ZCard(ctx, k.lanes[l])
-		keys[i] = k.lanes[l]
-		running[i] = pipe.ZCard(ctx, k.leases[l.Channel])
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, fmt.Errorf("measure lanes: %w", err)
-	}
-	reply, err := r.run(ctx, "oldest", keys, nil)
-	oldest, ok := reply.([]any)
-	if err == nil && (!ok || len(oldest) != 1+len(lanes)) {
-		err = errReply("oldest", reply)
-	}
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Depth, len(lanes))
-	for i, l := range lanes {
-		list[i] = Depth{Lane: l, Waiting: waiting[i].Val(), Running: running[i].Val()}
-		if due := number(oldest[1+i]); due >= 0 {
-			list[i].OldestMs = max(0, number(oldest[0])-due)
-		}
-	}
-	return list, nil
 }

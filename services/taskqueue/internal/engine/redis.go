@@ -25,6 +25,8 @@ type Settings struct {
 	CallTimeout     time.Duration // one script call, at least 3 s
 	IdlePoll        time.Duration // longest sleep of an idle pump
 	WindowKeepAfter time.Duration // a window hash outlives its due time by this
+	WaitReplicas    int           // a batch is accepted when so many replicas have it
+	WaitAOF         bool          // a batch is accepted when it is on the master's disk, whatever appendfsync says
 	Archive         bool          // somebody archives: note every end for it
 }
 

@@ -20,6 +20,7 @@ var scriptNames = []string{
 	"claim",
 	"enqueue",
 	"expired",
+	"flows",
 	"info",
 	"inspect",
 	"intent",
@@ -27,6 +28,7 @@ var scriptNames = []string{
 	"renew",
 	"repair",
 	"reschedule",
+	"resolve",
 	"retry_failed",
 	"settle",
 	"trim_dead",
@@ -81,8 +83,12 @@ const (
 
 // repeat runs a script that is safe to repeat again when its outcome is not known, within ctx.
 func (r *Redis) repeat(ctx context.Context, name string, keys []string, args []any) (any, error) {
+	return r.again(ctx, func() (any, error) { return r.run(ctx, name, keys, args) })
+}
+
+func (r *Redis) again(ctx context.Context, run func() (any, error)) (any, error) {
 	for try := 1; ; try++ {
-		reply, err := r.run(ctx, name, keys, args)
+		reply, err := run()
 		if err == nil || try == repeats || !indeterminate(err) || ctx.Err() != nil {
 			return reply, err
 		}
@@ -98,7 +104,7 @@ func indeterminate(err error) bool {
 	if errors.As(err, &answered) && !errors.Is(err, redis.Nil) {
 		text := answered.Error()
 		return strings.HasPrefix(text, "LOADING") || strings.HasPrefix(text, "TRYAGAIN") ||
-			strings.HasPrefix(text, "CLUSTERDOWN")
+			strings.HasPrefix(text, "CLUSTERDOWN") || strings.HasPrefix(text, "READONLY")
 	}
 	var network net.Error
 	return errors.As(err, &network) || !errors.Is(err, context.Canceled)

@@ -45,8 +45,8 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 	n := len(list)
 	perJob := make([]any, 0, 9*n)
 	bodies := make([]string, 0, n)
-	var births []any
-	var children []string
+	var births, left []any
+	var children, windows []string
 	for i := range list {
 		s := &list[i]
 		bodies = append(bodies, k.bodyOf(s.ID))
@@ -60,8 +60,12 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 			births = append(births, i+1, string(child.ID), child.Body, child.Flow.Base())
 			children = append(children, k.bodyOf(child.ID))
 		}
+		if s.Window != "" {
+			left = append(left, i+1)
+			windows = append(windows, k.windowKey+s.Window)
+		}
 	}
-	keys = make([]string, 0, 12+len(lanes.keys)+len(buckets.keys)+n+len(children))
+	keys = make([]string, 0, 12+len(lanes.keys)+len(buckets.keys)+n+len(children)+len(windows))
 	keys = append(
 		keys,
 		k.leases[c],
@@ -77,8 +81,8 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 		k.deadInfo,
 		k.ends,
 	)
-	keys = append(append(append(append(keys, lanes.keys...), buckets.keys...), bodies...), children...)
-	args = make([]any, 0, 8+9*n+len(births))
+	keys = append(append(append(append(append(keys, lanes.keys...), buckets.keys...), bodies...), children...), windows...)
+	args = make([]any, 0, 8+9*n+len(births)+len(left))
 	args = append(
 		args,
 		mode,
@@ -90,7 +94,7 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 		seconds(r.set.KeepCounters),
 		flag(r.set.Archive),
 	)
-	return keys, append(append(args, perJob...), births...)
+	return keys, append(append(append(args, perJob...), births...), left...)
 }
 
 // CallbackLane is the lane in which the callbacks of finished jobs are born.
@@ -133,20 +137,21 @@ func (r *Redis) MarkIntent(ctx context.Context, id job.ID, token int64, provider
 // Expired lists up to most leases of a channel that ran out, oldest first.
 func (r *Redis) Expired(ctx context.Context, shard int, c job.Channel, most int) ([]Expired, error) {
 	k := &r.shards[shard]
-	reply, err := r.run(ctx, "expired", []string{k.leases[c], k.crashes, k.renewals, k.cancels, k.intents}, []any{most})
+	reply, err := r.run(ctx, "expired", []string{k.leases[c], k.crashes, k.renewals, k.cancels, k.intents, k.lost}, []any{most})
 	if err != nil {
 		return nil, err
 	}
 	parts, ok := reply.([]any)
-	if !ok || len(parts)%6 != 1 {
+	if !ok || len(parts)%7 != 1 {
 		return nil, errReply("expired", reply)
 	}
 	var list []Expired
 	var keys []string
-	for p := parts[1:]; len(p) > 0; p = p[6:] {
+	for p := parts[1:]; len(p) > 0; p = p[7:] {
 		text, _ := p[0].(string)
 		e := Expired{ID: job.ID(text), Token: number(p[1]), Evidence: job.UnpackEvidence(number(p[2]))}
 		e.Evidence.Renewed, e.Evidence.Cancel, e.Evidence.Intent = number(p[3]) == 1, number(p[4]) == 1, number(p[5]) == 1
+		e.Evidence.Unseen = number(p[6]) == 1
 		list = append(list, e)
 		keys = append(keys, k.bodyOf(e.ID))
 	}

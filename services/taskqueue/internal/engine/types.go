@@ -53,6 +53,9 @@ type ClaimRequest struct {
 	Shard   int
 	Channel job.Channel
 	Max     int
+	Claimer string      // names the caller among all that claim from this queue
+	Last    int64       // the token of the caller's last claim whose answer it got; 0: none
+	Doubt   bool        // the answer of the claim after Last got lost: its jobs never ran
 	Turn    int         // how many jobs the caller claimed before: small claims add up to the shares of the priorities
 	After   [3]job.Flow // by priority: the flow that was served last, as the claim before said; the next one comes first
 	Limits  *Limits     // nil: any flow may take all
@@ -105,7 +108,8 @@ type Settlement struct {
 	Delay     time.Duration // OpRetry, OpRelease
 	Flow      job.Flow      // OpRetry, OpRelease
 	Payload   []byte
-	Counter   int64 // reaper: the crash counter to store; 0: leave
+	Counter   int64  // reaper: the crash counter to store; 0: leave
+	Window    string // OpRetry, OpRelease after a crash: nobody joins the job any more; empty: it has none
 	Callbacks []NewJob
 }
 
@@ -164,6 +168,15 @@ const (
 	CancelFinished  Cancelled = 3
 )
 
+// Move asks that a waiting job runs at another time.
+type Move struct {
+	ID       job.ID
+	DueMs    int64
+	Observed []byte // its body
+	Body     []byte // the same with the new times
+	Window   string // its window lives as much longer; empty: none
+}
+
 // Moved answers a reschedule.
 type Moved int
 
@@ -172,6 +185,7 @@ const (
 	MoveNotFound Moved = 0
 	MoveDone     Moved = 1
 	MoveTooLate  Moved = 2 // running or finished
+	MoveChanged  Moved = 3 // its body is not the observed one any more: read again
 )
 
 // Place is where a job is.
@@ -208,6 +222,13 @@ type Dead struct {
 type Depth struct {
 	Lane     job.Lane
 	Waiting  int64 // all jobs in the lane
+	Ready    int64 // of them those that are due; the others are scheduled
 	OldestMs int64 // age of the oldest ready job; 0: none is ready
 	Running  int64 // leases of the channel; the same for its three lanes
+}
+
+// Backlog is what ended and is kept in Redis for somebody.
+type Backlog struct {
+	Dead int64 // failed and unknown jobs, for retryTask and for operators
+	Ends int64 // ended jobs that wait for the archive
 }

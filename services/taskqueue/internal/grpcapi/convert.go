@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/distinct"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -100,14 +101,7 @@ func unique(ids []string) []string {
 	if len(ids) > manage.MaxIDs {
 		return ids // refused for their number; nothing else is done with them
 	}
-	list, seen := make([]string, 0, len(ids)), make(map[string]bool, len(ids))
-	for _, id := range ids {
-		if !seen[id] {
-			seen[id] = true
-			list = append(list, id)
-		}
-	}
-	return list
+	return distinct.Of(ids)
 }
 
 func jobOf(v *manage.View) *taskqueuev1.Job {
@@ -131,6 +125,7 @@ func jobOf(v *manage.View) *taskqueuev1.Job {
 		StartedAt:      optional(clockText(r.StartedMs)),
 		EndedAt:        optional(clockText(r.EndedMs)),
 		Error:          optional(r.Error),
+		Reason:         optional(r.Reason),
 		WindowKey:      optional(r.WindowKey),
 		AttemptsDetail: attempts(r),
 		Result:         result(r),
@@ -167,6 +162,7 @@ func attempts(r *job.Record) []*taskqueuev1.Attempt {
 				EndedAt: clockText(a.EndedMs),
 				Outcome: "retry",
 				Error:   optional(a.Error),
+				Reason:  optional(a.Reason),
 			},
 		)
 	}
@@ -178,6 +174,8 @@ func attempts(r *job.Record) []*taskqueuev1.Attempt {
 		)
 	case r.State == job.Failed && len(list) > 0:
 		list[len(list)-1].Outcome = "failed"
+	case r.State == job.Unknown && len(list) > 0:
+		list[len(list)-1].Outcome = "unknown"
 	}
 	return list
 }

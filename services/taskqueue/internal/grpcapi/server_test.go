@@ -75,6 +75,7 @@ func (targets) IsInternal(u *url.URL) bool { return u.Host == "gateway:8091" }
 type silent struct{}
 
 func (silent) Enqueued(job.Lane) {}
+func (silent) Refused(string)    {}
 
 func open(t *testing.T, access grpcapi.Access) *api {
 	t.Helper()
@@ -228,7 +229,7 @@ func TestAUserSeesOnlyJobsOfTheOwnLaboratory(t *testing.T) {
 		if out, err := a.CancelJob(stranger, &taskqueuev1.CancelJobRequest{JobId: raw(`["` + one + `"]`)}); err != nil || out.GetCode() != 401 || len(out.GetNotFound()) != 1 {
 			t.Errorf("cancel %v, %v", out, err)
 		}
-		if out, err := a.RescheduleJob(stranger, &taskqueuev1.RescheduleJobRequest{JobId: &one, RescAt: ptr("2030-01-01T00:00:00")}); err != nil || out.GetCode() != 401 {
+		if out, err := a.RescheduleJob(stranger, &taskqueuev1.RescheduleJobRequest{JobId: &one, RescAt: ptr(later())}); err != nil || out.GetCode() != 401 {
 			t.Errorf("move %v, %v", out, err)
 		}
 	}
@@ -287,8 +288,9 @@ func TestScheduleMoveCancelAndRetryAnswerWithTheDocumentedCodes(t *testing.T) {
 	if j := a.info(ctx, id).GetJob(); j.GetStatus() != "scheduled" || j.GetScheduledAt() != "2030-01-01T00:00:00" {
 		t.Errorf("job %v", j)
 	}
-	moved, err := a.RescheduleJob(ctx, &taskqueuev1.RescheduleJobRequest{JobId: &id, RescAt: ptr("2031-01-01T00:00:00")})
-	if err != nil || moved.GetCode() != 200 || moved.GetJobId() != id || a.info(ctx, id).GetJob().GetScheduledAt() != "2031-01-01T00:00:00" {
+	newTime := later()
+	moved, err := a.RescheduleJob(ctx, &taskqueuev1.RescheduleJobRequest{JobId: &id, RescAt: &newTime})
+	if err != nil || moved.GetCode() != 200 || moved.GetJobId() != id || a.info(ctx, id).GetJob().GetScheduledAt() != newTime {
 		t.Errorf("move %v, %v", moved, err)
 	}
 	if _, err := a.RescheduleJob(ctx, &taskqueuev1.RescheduleJobRequest{JobId: &id, RescAt: ptr("tomorrow")}); !apperr.Is(err, apperr.Invalid) {
@@ -298,7 +300,7 @@ func TestScheduleMoveCancelAndRetryAnswerWithTheDocumentedCodes(t *testing.T) {
 	if err != nil || cancelled.GetCode() != 401 || len(cancelled.GetCancelled()) != 1 || len(cancelled.GetNotFound()) != 1 {
 		t.Errorf("cancel %v, %v", cancelled, err)
 	}
-	if late, err := a.RescheduleJob(ctx, &taskqueuev1.RescheduleJobRequest{Id: &id, RescAt: ptr("2031-01-01T00:00:00")}); err != nil || late.GetCode() != 401 {
+	if late, err := a.RescheduleJob(ctx, &taskqueuev1.RescheduleJobRequest{Id: &id, RescAt: ptr(later())}); err != nil || late.GetCode() != 401 {
 		t.Errorf("a move of a cancelled job: %v, %v", late, err)
 	}
 	failed := a.enqueue(ctx, hook())[0]
@@ -456,3 +458,6 @@ func TestAConsentIsRecordedAsSentForTheCallersLaboratory(t *testing.T) {
 		t.Errorf("an unknown type: %v", err)
 	}
 }
+
+// later is a time to which a job may be moved.
+func later() string { return now().AddDate(0, 6, 0).UTC().Format(task.TimeLayout) }

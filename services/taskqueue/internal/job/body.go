@@ -22,6 +22,7 @@ type Body struct {
 	StartedMs   int64 // first attempt
 	Attempts    int   // attempts that ended
 	LastError   string
+	LastReason  string // the machine word beside LastError
 	History     []Attempt
 	Nonce       int    // how often /retryTask/ revived the job
 	Traceparent string // W3C trace context of the enqueuing request
@@ -30,6 +31,8 @@ type Body struct {
 	Parent      ID     // callbacks: the job whose result is told
 	ExpiresMs   int64  // the job is not worth running after this; 0: always
 	Flow        Flow   // whose turn it waits for
+	Sealed      []byte // Data and Headers encrypted, which are then empty; see package seal
+	CallbackTo  string // the callback_url of sealed Data
 }
 
 // Attempt is one past execution, shown in /jobInfo/.
@@ -38,6 +41,7 @@ type Attempt struct {
 	EndedMs    int64
 	HTTPStatus int
 	Error      string
+	Reason     string // stable word for machines
 }
 
 // historyLimit bounds the stored attempts; eleven executions are the most a task may have, manual retries restart the
@@ -81,7 +85,10 @@ func (b *Body) Encode(dst []byte) []byte {
 	dst = putString(dst, 22, b.Target)
 	dst = putString(dst, 23, string(b.Parent))
 	dst = putInt(dst, 24, b.ExpiresMs)
-	return putInt(dst, 25, int64(b.Flow))
+	dst = putInt(dst, 25, int64(b.Flow))
+	dst = putString(dst, 26, b.LastReason)
+	dst = putString(dst, 27, b.Sealed)
+	return putString(dst, 28, b.CallbackTo)
 }
 
 // DecodeBody reads a stored body. The result shares raw's memory.
@@ -146,6 +153,12 @@ func (b *Body) set(field protowire.Number, number int64, text []byte) error {
 		b.ExpiresMs = number
 	case 25:
 		b.Flow = Flow(number)
+	case 26:
+		b.LastReason = string(text)
+	case 27:
+		b.Sealed = text
+	case 28:
+		b.CallbackTo = string(text)
 	}
 	return nil
 }
@@ -157,6 +170,7 @@ func putHistory(dst []byte, field protowire.Number, history []Attempt) []byte {
 		one = putInt(one, 2, a.EndedMs)
 		one = putInt(one, 3, int64(a.HTTPStatus))
 		one = putString(one, 4, a.Error)
+		one = putString(one, 5, a.Reason)
 		dst = putString(dst, field, one)
 	}
 	return dst
@@ -174,6 +188,8 @@ func addHistory(history *[]Attempt, raw []byte) error {
 			a.HTTPStatus = int(number)
 		case 4:
 			a.Error = string(text)
+		case 5:
+			a.Reason = string(text)
 		}
 		return nil
 	})

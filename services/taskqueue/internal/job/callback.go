@@ -31,7 +31,7 @@ func CallbackURLs(lane Lane, b *Body, state State) []string {
 	if lane.Channel == Callback || !state.Terminal() {
 		return nil
 	}
-	if b.Subscribe == "" && b.OnSuccess == "" && b.OnFailure == "" && !mentionsCallback(b.Data) {
+	if b.Subscribe == "" && b.OnSuccess == "" && b.OnFailure == "" && b.CallbackTo == "" && !mentionsCallback(b.Data) {
 		return nil
 	}
 	var urls []string
@@ -42,6 +42,7 @@ func CallbackURLs(lane Lane, b *Body, state State) []string {
 	case Failed, Unknown:
 		urls = appendURL(urls, b.OnFailure)
 	}
+	urls = appendURL(urls, b.CallbackTo)
 	return appendURL(urls, DataCallback(lane.Channel, b.Data))
 }
 

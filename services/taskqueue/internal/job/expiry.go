@@ -1,9 +1,12 @@
 package job
 
+import "time"
+
 // Evidence is what the store knows about a job whose lease ran out.
 type Evidence struct {
-	Crashes int64 // leases lost by jobs that certainly ran
+	Crashes int64 // leases lost with the worker that had the job
 	Losses  int64 // all leases lost
+	Unseen  bool  // the claim's answer got lost: no worker had the job
 	Renewed bool  // the lost lease had been renewed: the job was running
 	Intent  bool  // a paid send had begun under the lost lease
 	Resend  bool  // the deployment's policy: a doubtful send is repeated instead of held
@@ -37,15 +40,14 @@ const (
 	ExpireDrop                  // nothing is left to run
 )
 
-// DecideExpiry returns what becomes of the job and the counters to store. A lost lease counts as a crash only
-// when the job certainly ran (renewed, or a send had begun) or from the tenth loss on: a claim whose reply got
-// lost must not poison a job that never ran.
+// DecideExpiry returns what becomes of the job and the counters to store. A lost lease counts as a crash unless the
+// claimer said that it never got the job, which must not poison one that never ran; the tenth such loss counts too.
 func DecideExpiry(e Evidence) (Expiry, Evidence) {
 	if e.NoBody {
 		return ExpireDrop, e
 	}
 	e.Losses++
-	if e.Renewed || e.Intent || e.Losses >= lossesToCrash {
+	if !e.Unseen || e.Renewed || e.Intent || e.Losses >= lossesToCrash {
 		e.Crashes++
 	}
 	switch {
@@ -63,4 +65,13 @@ func DecideExpiry(e Evidence) (Expiry, Evidence) {
 // String is the decision's name in metrics.
 func (e Expiry) String() string {
 	return [...]string{"requeued", "poisoned", "held", "cancelled", "dropped"}[e]
+}
+
+// spreads are how far apart the jobs of a dead worker start again, by their crashes. The longer they are, the fewer
+// run beside the one that kills the process.
+var spreads = [...]time.Duration{time.Second, time.Second, 10 * time.Second, 30 * time.Second}
+
+// Spread is the longest delay before a job runs again that lost its worker.
+func (e Evidence) Spread() time.Duration {
+	return spreads[min(int(e.Crashes), len(spreads)-1)]
 }

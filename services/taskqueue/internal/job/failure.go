@@ -13,6 +13,7 @@ type Failure struct {
 	Permanent  bool          // true: running again cannot help
 	RetryAfter time.Duration // what the receiver asked for; zero: nothing
 	Doubtful   bool          // the message may have been sent: the job ends as unknown
+	Repeatable bool          // Doubtful, and sending again does no harm: retried first, unknown after the last retry
 	Postponed  bool          // nothing was tried: run again after RetryAfter without counting an attempt
 	cause      error
 }
@@ -28,6 +29,11 @@ func Retryable(reason, message string) *Failure { return &Failure{Reason: reason
 // Doubt is a failure after which nobody knows whether the message was sent; sending again might double it.
 func Doubt(reason, message string) *Failure {
 	return &Failure{Reason: reason, Message: message, Doubtful: true}
+}
+
+// RepeatableDoubt is a doubt after which sending again does no harm, because the receiver knows the message by its id.
+func RepeatableDoubt(reason, message string) *Failure {
+	return &Failure{Reason: reason, Message: message, Doubtful: true, Repeatable: true}
 }
 
 // Postpone gives the job back for d without counting an attempt: nothing was tried.

@@ -112,7 +112,7 @@ func TestTransitionsAreThoseOfTheDocument(t *testing.T) {
 	want := map[job.State]string{
 		job.Scheduled: "scheduled queued cancelled", job.Queued: "scheduled started cancelled",
 		job.Started:  "queued retrying finished failed cancelled unknown",
-		job.Retrying: "scheduled queued cancelled", job.Finished: "", job.Failed: "scheduled", job.Cancelled: "", job.Unknown: "",
+		job.Retrying: "scheduled queued cancelled", job.Finished: "", job.Failed: "scheduled", job.Cancelled: "", job.Unknown: "finished failed",
 	}
 	for _, from := range job.States() {
 		got := ""
@@ -157,6 +157,7 @@ func TestTheRuleOfCrashCounting(t *testing.T) {
 	t.Parallel()
 	never := job.Evidence{}
 	for loss := 1; loss <= 13; loss++ {
+		never.Unseen = true
 		var decision job.Expiry
 		decision, never = job.DecideExpiry(never)
 		if want := loss == 13; (decision == job.ExpirePoison) != want {
@@ -166,12 +167,13 @@ func TestTheRuleOfCrashCounting(t *testing.T) {
 	}
 	ran := job.Evidence{}
 	for crash := 1; crash <= 4; crash++ {
-		ran.Renewed = true
+		ran.Renewed = crash == 2 // whether or not it ran long enough for a renewal
 		var decision job.Expiry
 		decision, ran = job.DecideExpiry(ran)
 		if want := crash == 4; (decision == job.ExpirePoison) != want {
 			t.Errorf("a job that ran, crash %d: %v", crash, decision)
 		}
+		ran = job.UnpackEvidence(ran.Packed())
 	}
 	for name, c := range map[string]struct {
 		e    job.Evidence

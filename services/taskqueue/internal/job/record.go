@@ -20,6 +20,7 @@ type Record struct {
 	HTTPStatus  int
 	Excerpt     string // at most 1 KiB of the receiver's answer, text only
 	Error       string
+	Reason      string // why it failed: a stable word for machines, from the failure of the last attempt
 	History     []Attempt
 	WindowKey   string
 	MessageID   string // the provider's id of the message
@@ -29,7 +30,7 @@ type Record struct {
 func RecordOf(b *Body, state State, ended int64) Record {
 	return Record{State: state, Task: b.Task, TaskType: b.TaskType, LabID: b.LabID, Caller: b.Caller, LogTag: b.LogTag,
 		Retry: b.Retry, Attempts: b.Attempts, CreatedMs: b.CreatedMs, ScheduledMs: b.ScheduledMs, StartedMs: b.StartedMs,
-		EndedMs: ended, Error: b.LastError, History: b.History, WindowKey: b.WindowKey}
+		EndedMs: ended, Error: b.LastError, Reason: b.LastReason, History: b.History, WindowKey: b.WindowKey}
 }
 
 // Encode appends the stored form of r to dst.
@@ -51,7 +52,8 @@ func (r *Record) Encode(dst []byte) []byte {
 	dst = putString(dst, 15, r.Error)
 	dst = putHistory(dst, 16, r.History)
 	dst = putString(dst, 17, r.WindowKey)
-	return putString(dst, 18, r.MessageID)
+	dst = putString(dst, 18, r.MessageID)
+	return putString(dst, 19, r.Reason)
 }
 
 // DecodeRecord reads a stored record.
@@ -101,6 +103,8 @@ func (r *Record) set(field protowire.Number, number int64, text []byte) error {
 		r.WindowKey = string(text)
 	case 18:
 		r.MessageID = string(text)
+	case 19:
+		r.Reason = string(text)
 	}
 	return nil
 }

@@ -41,6 +41,7 @@ var transitions = map[State][]State{
 	Started:   {Queued, Retrying, Finished, Failed, Cancelled, Unknown},
 	Retrying:  {Scheduled, Queued, Cancelled},
 	Failed:    {Scheduled},
+	Unknown:   {Finished, Failed},
 }
 
 // MayBecome reports whether a job in state s may move to next.

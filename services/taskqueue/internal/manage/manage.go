@@ -17,8 +17,9 @@ import (
 type Queue interface {
 	Info(context.Context, []job.ID) ([]engine.Snapshot, error)
 	Cancel(context.Context, []engine.Cancellation) ([]engine.Cancelled, error)
-	Reschedule(ctx context.Context, id job.ID, dueMs int64) (engine.Moved, error)
-	RetryFailed(ctx context.Context, id job.ID, body, observed []byte, delay time.Duration) (bool, error)
+	Reschedule(context.Context, engine.Move) (engine.Moved, error)
+	Resolve(context.Context, engine.Resolution) (bool, error)
+	RetryFailed(ctx context.Context, list []engine.Revival, delay time.Duration) ([]bool, error)
 }
 
 // Archive knows jobs that Redis has forgotten.

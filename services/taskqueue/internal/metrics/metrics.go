@@ -3,7 +3,6 @@
 package metrics
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -11,8 +10,8 @@ import (
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 )
 
 // Metrics implements the observers of the service.
@@ -22,6 +21,13 @@ type Metrics struct {
 	claimTime prometheus.Histogram
 	attempts  *prometheus.CounterVec
 	runTime   *prometheus.HistogramVec
+	wait      *prometheus.HistogramVec
+	refused   *prometheus.CounterVec
+	ready     *prometheus.GaugeVec
+	scheduled *prometheus.GaugeVec
+	dead      prometheus.Gauge
+	backlog   prometheus.Gauge
+	paused    prometheus.Gauge
 	lost      *prometheus.CounterVec
 	callbacks prometheus.Counter
 	reaped    *prometheus.CounterVec
@@ -56,7 +62,21 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 			prometheus.HistogramOpts{Name: "taskqueue_attempt_seconds", Help: "Time of one attempt.", Buckets: buckets()},
 			[]string{"channel"},
 		),
-		lost: counters("taskqueue_leases_lost_total", "Outcomes that came after the lease was lost.", "channel"),
+		wait: prometheus.NewHistogramVec(
+			prometheus.HistogramOpts{
+				Name:    "taskqueue_wait_seconds",
+				Help:    "Time from when a job was due to its first attempt.",
+				Buckets: waits(),
+			},
+			lane,
+		),
+		refused:   counters("taskqueue_refused_total", "Requests whose tasks were not accepted.", "reason"),
+		ready:     gauges("taskqueue_ready_jobs", "Jobs in a lane that are due.", lane...),
+		scheduled: gauges("taskqueue_scheduled_jobs", "Jobs in a lane that are not due yet.", lane...),
+		dead:      gauge("taskqueue_dead_jobs", "Failed and unknown jobs kept for retryTask and for operators."),
+		backlog:   gauge("taskqueue_archive_backlog_jobs", "Ended jobs that wait for the archive."),
+		paused:    gauge("taskqueue_receivers_paused", "Kinds of paths at receivers that this process leaves alone for a while."),
+		lost:      counters("taskqueue_leases_lost_total", "Outcomes that came after the lease was lost.", "channel"),
 		callbacks: prometheus.NewCounter(
 			prometheus.CounterOpts{Name: "taskqueue_callbacks_total", Help: "Callback jobs born."},
 		),
@@ -83,7 +103,8 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 	for _, c := range []prometheus.Collector{
 		m.enqueued, m.claimed, m.claimTime, m.attempts, m.runTime, m.lost, m.callbacks, m.reaped, m.depth, m.age,
 		m.running,
-		m.archived, m.database, m.checked, m.violated} {
+		m.archived, m.database, m.checked, m.violated, m.wait, m.refused, m.ready, m.scheduled, m.dead, m.backlog,
+		m.paused} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -94,6 +115,14 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 
 func buckets() []float64 {
 	return []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15, 30, 120}
+}
+
+func waits() []float64 {
+	return []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600}
+}
+
+func gauge(name, help string) prometheus.Gauge {
+	return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 }
 
 func counters(name, help string, labels ...string) *prometheus.CounterVec {
@@ -111,7 +140,13 @@ func (m *Metrics) zero() {
 	for _, r := range audit.Rules() {
 		m.violated.WithLabelValues(string(r))
 	}
+	for _, reason := range submit.Refusals() {
+		m.refused.WithLabelValues(reason)
+	}
 	for _, l := range job.Lanes() {
+		m.wait.WithLabelValues(l.Channel.String(), l.Priority.String())
+		m.ready.WithLabelValues(l.Channel.String(), l.Priority.String())
+		m.scheduled.WithLabelValues(l.Channel.String(), l.Priority.String())
 		m.enqueued.WithLabelValues(l.Channel.String(), l.Priority.String())
 		m.depth.WithLabelValues(l.Channel.String(), l.Priority.String())
 		m.age.WithLabelValues(l.Channel.String(), l.Priority.String())
@@ -133,6 +168,14 @@ func (m *Metrics) zero() {
 // Enqueued counts an accepted job.
 func (m *Metrics) Enqueued(l job.Lane) {
 	m.enqueued.WithLabelValues(l.Channel.String(), l.Priority.String()).Inc()
+}
+
+// Refused counts a request whose tasks were not accepted.
+func (m *Metrics) Refused(reason string) { m.refused.WithLabelValues(reason).Inc() }
+
+// Waited notes how long a job waited for its first attempt.
+func (m *Metrics) Waited(l job.Lane, d time.Duration) {
+	m.wait.WithLabelValues(l.Channel.String(), l.Priority.String()).Observe(d.Seconds())
 }
 
 // Claimed counts one claim.
@@ -178,34 +221,4 @@ func (m *Metrics) Audited(checked int, found []audit.Violation) {
 	for _, v := range found {
 		m.violated.WithLabelValues(string(v.Rule)).Inc()
 	}
-}
-
-// Depths measures lanes; for the gauge loop.
-type Depths interface {
-	Shards() int
-	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
-}
-
-// Measure reads the depth of every lane once.
-func (m *Metrics) Measure(ctx context.Context, q Depths) error {
-	total := map[job.Lane]engine.Depth{}
-	for shard := range q.Shards() {
-		list, err := q.Depths(ctx, shard)
-		if err != nil {
-			return err
-		}
-		for _, d := range list {
-			sum := total[d.Lane]
-			sum.Waiting += d.Waiting
-			sum.Running += d.Running
-			sum.OldestMs = max(sum.OldestMs, d.OldestMs)
-			total[d.Lane] = sum
-		}
-	}
-	for l, d := range total {
-		m.depth.WithLabelValues(l.Channel.String(), l.Priority.String()).Set(float64(d.Waiting))
-		m.age.WithLabelValues(l.Channel.String(), l.Priority.String()).Set(float64(d.OldestMs) / 1000)
-		m.running.WithLabelValues(l.Channel.String()).Set(float64(d.Running))
-	}
-	return nil
 }

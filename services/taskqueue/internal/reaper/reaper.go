@@ -130,28 +130,48 @@ func (r *Reaper) decide(e engine.Expired) (engine.Settlement, job.Expiry) {
 		Op:      engine.OpRelease,
 		Counter: counters.Packed(),
 		Flow:    job.FlowOf(e.Raw),
-		Delay:   time.Duration(r.Roll() * float64(time.Second)),
+		Delay:   time.Duration(r.Roll() * float64(counters.Spread())),
+	}
+	if body, err := job.DecodeBody(e.Raw); err == nil {
+		s.Window = body.Window(e.ID.Lane().Priority)
 	}
 	switch decision {
 	case job.ExpireDrop:
 		s.Op = engine.OpDrop
 	case job.ExpirePoison:
-		r.end(&s, e, engine.OpFail, job.Failed, "The workers that ran the task died four times; it is not tried again")
+		r.end(&s, e, engine.OpFail, job.Failed, poisoned)
 	case job.ExpireHold:
-		r.end(&s, e, engine.OpUnknown, job.Unknown, "The worker died while sending; the message may have been sent")
+		r.end(&s, e, engine.OpUnknown, job.Unknown, interrupted)
 	case job.ExpireCancel:
-		r.end(&s, e, engine.OpCancel, job.Cancelled, "")
+		r.end(&s, e, engine.OpCancel, job.Cancelled, nil)
 	}
 	return s, decision
 }
 
-func (r *Reaper) end(s *engine.Settlement, e engine.Expired, op engine.Op, state job.State, why string) {
+// Why a job ends whose worker went silent.
+var (
+	poisoned = job.Permanent(
+		"poisoned",
+		"The workers that ran the task died four times; it is not tried again",
+	)
+	interrupted = job.Doubt("worker_died", "The worker died while sending; the message may have been sent")
+)
+
+func (r *Reaper) end(s *engine.Settlement, e engine.Expired, op engine.Op, state job.State, why *job.Failure) {
 	s.Op = op
 	body, err := job.DecodeBody(e.Raw)
 	if err != nil {
 		body = &job.Body{CreatedMs: e.ID.CreatedMs()}
 	}
-	body.LastError = why
+	body.LastError, body.LastReason = "", ""
+	if why != nil {
+		body.LastError, body.LastReason = why.Message, why.Reason
+	}
+	if state == job.Unknown { // the send that began was an attempt
+		body.Attempts++
+		at := r.Clock.Now().UnixMilli()
+		body.History = job.AppendHistory(body.History, job.Attempt{EndedMs: at, Error: why.Message, Reason: why.Reason})
+	}
 	record := job.RecordOf(body, state, r.Clock.Now().UnixMilli())
 	s.Payload = record.Encode(nil)
 	s.Callbacks, err = worker.Callbacks(r.IDs, e.ID, body, &record)

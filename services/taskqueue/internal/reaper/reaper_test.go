@@ -103,6 +103,39 @@ func (w *world) place(id job.ID) engine.Place {
 	return s[0].Place
 }
 
+// record is that of an ended job; nil: it did not end.
+func (w *world) record(id job.ID) *job.Record {
+	w.t.Helper()
+	s, err := w.queue.Info(w.t.Context(), []job.ID{id})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if s[0].Record == nil {
+		return nil
+	}
+	r, err := job.DecodeRecord(s[0].Record)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+func TestAJobThatKillsItsProcessAtOnceIsPoisonedAtTheFourthCrash(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	id, _ := w.claimed()
+	for crash := 1; crash <= 4; crash++ {
+		w.clock.add(16 * time.Second) // the lease runs out: the process died before it could renew
+		w.reap(reaper.Config{KeepDead: time.Hour, MaxDead: 10}, nil)
+		if r := w.record(id); (r != nil) != (crash == 4) || (r != nil && (r.State != job.Failed || r.Reason != "poisoned")) {
+			t.Errorf("crash %d: record %+v", crash, r)
+		}
+		if _, err := w.queue.Claim(t.Context(), engine.ClaimRequest{Channel: job.SMS, Max: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestADoubtfulSendIsHeldOrRepeatedByPolicy(t *testing.T) {
 	t.Parallel()
 	for resend, want := range map[bool]engine.Place{false: engine.PlaceResult, true: engine.PlaceLane} {
@@ -115,6 +148,9 @@ func TestADoubtfulSendIsHeldOrRepeatedByPolicy(t *testing.T) {
 		w.reap(reaper.Config{KeepDead: time.Hour, MaxDead: 10, Resend: resend}, nil)
 		if got := w.place(id); got != want {
 			t.Errorf("resend %v: place %d, want %d", resend, got, want)
+		}
+		if r := w.record(id); (r == nil) != resend || (r != nil && (r.State != job.Unknown || r.Attempts != 1 || r.Reason != "worker_died")) {
+			t.Errorf("resend %v: record %+v", resend, r)
 		}
 		told, err := w.queue.Claim(t.Context(), engine.ClaimRequest{Channel: job.Callback, Max: 9})
 		if wantTold := map[bool]int{false: 1, true: 0}[resend]; err != nil || len(told.Jobs) != wantTold {

@@ -17,6 +17,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
@@ -27,9 +29,29 @@ type Queue interface {
 	LookupWindow(ctx context.Context, shard int, key string) (job.ID, error)
 }
 
-// Observer counts accepted jobs by lane.
+// Observer counts accepted jobs by lane, and refused requests.
 type Observer interface {
 	Enqueued(l job.Lane)
+	Refused(reason string)
+}
+
+// Why a request was refused.
+const (
+	refusedInvalid     = "invalid"
+	refusedConflict    = "idempotency_key_reused"
+	refusedLaboratory  = "laboratory_full"
+	refusedLane        = "lane_full"
+	refusedMemory      = "memory_full"
+	refusedUnconfirmed = "unconfirmed"
+	refusedUnavailable = "unavailable"
+)
+
+// Refusals lists them.
+func Refusals() []string {
+	return []string{
+		refusedInvalid, refusedConflict, refusedLaboratory, refusedLane, refusedMemory, refusedUnconfirmed,
+		refusedUnavailable,
+	}
 }
 
 const (
@@ -50,6 +72,8 @@ type Deps struct {
 	IDs       *job.Generator
 	Clock     clock.Clock
 	Observer  Observer
+	Bytes     *quota.Bytes // nil: as many bytes as come
+	Seals     *seal.Ring   // nil: payloads are stored as they are
 }
 
 // Submitter accepts requests. Safe for concurrent use.
@@ -74,6 +98,7 @@ type Request struct {
 func (s *Submitter) Submit(ctx context.Context, r Request) ([]job.ID, error) {
 	planned, err := s.plan(r)
 	if err != nil {
+		s.Observer.Refused(refusedInvalid)
 		return nil, err
 	}
 	return s.enqueue(ctx, r, planned)
@@ -98,18 +123,23 @@ func (s *Submitter) enqueue(ctx context.Context, r Request, planned []task.Plann
 			fmt.Sprintf("the idempotency key is longer than %d bytes", maxKeyLength),
 		)
 	}
-	b := s.batches(r, planned)
-	ids := make([]job.ID, len(planned))
-	for _, part := range b {
-		accepted, err := s.accept(ctx, part)
-		if err != nil {
-			return nil, err
+	for i := range planned {
+		if s.Bytes.Full(planned[i].Body.Flow) {
+			s.Observer.Refused(refusedLaboratory)
+			return nil, explain(engine.ErrFlowFull)
 		}
-		for i, at := range part.at {
-			ids[at] = accepted.IDs[part.slot[i]]
-			if !accepted.Replay {
-				s.Observer.Enqueued(planned[at].Lane)
-			}
+	}
+	g := s.group(r, planned)
+	accepted, err := s.accept(ctx, g)
+	if err != nil {
+		s.Observer.Refused(refusal(err))
+		return nil, err
+	}
+	ids := make([]job.ID, len(planned))
+	for i, slot := range g.slot {
+		ids[i] = accepted.IDs[slot]
+		if !accepted.Replay {
+			s.Observer.Enqueued(planned[i].Lane)
 		}
 	}
 	return ids, nil
@@ -132,48 +162,33 @@ func (s *Submitter) plan(r Request) ([]task.Planned, error) {
 	return planned, nil
 }
 
-// part is what goes to one shard in one script. Without windows there is exactly one.
-type part struct {
+// group is a request as one script accepts it, on one shard.
+type group struct {
 	shard  int
 	key    string
 	keep   time.Duration
 	hash   string
-	at     []int // position in the request of each planned task
-	slot   []int // position in the batch of its job: tasks of one window share it
+	slot   []int // position among the jobs of each task: tasks of one window share it
 	tasks  []task.Planned
 	window []string // window identity per job, "" for none
 	trace  string
 }
 
-// batches groups the tasks by shard. A window always lives on the shard of its key, everything else follows.
-func (s *Submitter) batches(r Request, planned []task.Planned) []*part {
-	home := s.home(r, planned)
-	groups := map[int]*part{}
-	var order []*part
+func (s *Submitter) group(r Request, planned []task.Planned) *group {
+	g := &group{shard: s.home(r, planned), trace: r.Traceparent}
+	known := map[string]int{}
 	for i := range planned {
-		shard, window := home, ""
-		if planned[i].WindowKey != "" {
-			window = windowIdentity(&planned[i])
-			shard = shardOf(window, s.Queue.Shards())
-		}
-		g := groups[shard]
-		if g == nil {
-			g = &part{shard: shard, trace: r.Traceparent}
-			groups[shard] = g
-			order = append(order, g)
-		}
-		g.add(i, planned[i], window)
+		g.add(planned[i], known)
 	}
-	for _, g := range order {
-		g.seal(r)
-	}
-	return order
+	g.seal(r)
+	return g
 }
 
+// home is the shard of a request. The windows of an owner live on one, so that a request over several is one script.
 func (s *Submitter) home(r Request, planned []task.Planned) int {
 	for i := range planned {
 		if planned[i].WindowKey != "" {
-			return shardOf(windowIdentity(&planned[i]), s.Queue.Shards())
+			return shardOf("window\x00"+planned[i].Body.Owner(), s.Queue.Shards())
 		}
 	}
 	if r.IdempotencyKey != "" {
@@ -188,50 +203,27 @@ func shardOf(key string, shards int) int {
 	return int(h.Sum32() % uint32(shards))
 }
 
-// add puts a task into the batch. A second task of the same window joins or overrides the first at once.
-func (g *part) add(at int, p task.Planned, window string) {
-	g.at = append(g.at, at)
-	if window != "" {
-		for i, known := range g.window {
-			if known == window {
-				if p.Override {
-					g.tasks[i] = p
-				}
-				g.slot = append(g.slot, i)
-				return
-			}
+// add puts a task into the group. A second task of the same window joins or overrides the first at once; known tells
+// the positions of the windows.
+func (g *group) add(p task.Planned, known map[string]int) {
+	body := p.Body
+	body.WindowKey = p.WindowKey
+	window := body.Window(p.Lane.Priority)
+	if at, joined := known[window]; joined && window != "" {
+		if p.Override {
+			g.tasks[at] = p
 		}
+		g.slot = append(g.slot, at)
+		return
 	}
+	known[window] = len(g.tasks)
 	g.slot = append(g.slot, len(g.tasks))
 	g.tasks = append(g.tasks, p)
 	g.window = append(g.window, window)
 }
 
-// windowIdentity is what makes two tasks one window: laboratory or service, task, sub-type, priority, key.
-func windowIdentity(p *task.Planned) string {
-	owner := p.Body.Caller
-	if p.Body.LabID != 0 {
-		owner = strconv.FormatInt(p.Body.LabID, 10)
-	}
-	return digest(
-		owner,
-		strconv.Itoa(p.Body.Task),
-		strconv.Itoa(p.Body.TaskType),
-		strconv.Itoa(int(p.Lane.Priority)),
-		p.WindowKey,
-	)
-}
-
-func digest(parts ...string) string {
-	h := sha256.New()
-	for _, p := range parts {
-		_, _ = fmt.Fprintf(h, "%d:%s", len(p), p)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
-}
-
 // seal computes what identifies the request. The times of acceptance are not in it.
-func (g *part) seal(r Request) {
+func (g *group) seal(r Request) {
 	h := sha256.New()
 	var buffer []byte
 	for i := range g.tasks {
@@ -242,12 +234,12 @@ func (g *part) seal(r Request) {
 	}
 	g.hash = hex.EncodeToString(h.Sum(nil)[:16])
 	if r.IdempotencyKey != "" {
-		g.key, g.keep = digest(r.Caller.Name, strconv.FormatInt(r.Caller.LabID, 10), r.IdempotencyKey), keepClientKey
+		g.key, g.keep = job.Digest(r.Caller.Name, strconv.FormatInt(r.Caller.LabID, 10), r.IdempotencyKey), keepClientKey
 	}
 }
 
-// accept hands one part to the engine; a window that changed under an override is read again.
-func (s *Submitter) accept(ctx context.Context, g *part) (engine.Accepted, error) {
+// accept hands a group to the engine; a window that changed under an override is read again.
+func (s *Submitter) accept(ctx context.Context, g *group) (engine.Accepted, error) {
 	batch, err := s.batch(g)
 	if err != nil {
 		return engine.Accepted{}, err
@@ -267,7 +259,7 @@ func (s *Submitter) accept(ctx context.Context, g *part) (engine.Accepted, error
 	return engine.Accepted{}, unavailable(engine.ErrWindowChanged)
 }
 
-func (s *Submitter) batch(g *part) (engine.Batch, error) {
+func (s *Submitter) batch(g *group) (engine.Batch, error) {
 	now := s.Clock.Now().UnixMilli()
 	b := engine.Batch{
 		IdempotencyKey: g.key,
@@ -286,6 +278,7 @@ func (s *Submitter) batch(g *part) (engine.Batch, error) {
 		if body.ExpiresMs > 0 {
 			body.ExpiresMs += max(now, p.DueMs)
 		}
+		s.Seals.Seal(&body, p.Lane.Channel)
 		b.Jobs[i] = engine.NewJob{ID: id, DueMs: p.DueMs, Flow: body.Flow, Body: body.Encode(nil)}
 		if g.window[i] != "" {
 			b.Jobs[i].Window = &engine.Window{Key: g.window[i], Override: p.Override}
@@ -297,7 +290,7 @@ func (s *Submitter) batch(g *part) (engine.Batch, error) {
 	return b, nil
 }
 
-func (s *Submitter) look(ctx context.Context, g *part, jobs []engine.NewJob) error {
+func (s *Submitter) look(ctx context.Context, g *group, jobs []engine.NewJob) error {
 	for i := range jobs {
 		if jobs[i].Window == nil || !jobs[i].Window.Override {
 			continue
@@ -311,6 +304,22 @@ func (s *Submitter) look(ctx context.Context, g *part, jobs []engine.NewJob) err
 	return nil
 }
 
+// refusal names what explain says.
+func refusal(err error) string {
+	for _, known := range []struct {
+		err    error
+		reason string
+	}{
+		{engine.ErrConflict, refusedConflict}, {engine.ErrFlowFull, refusedLaboratory}, {engine.ErrLaneFull, refusedLane},
+		{engine.ErrMemoryFull, refusedMemory}, {engine.ErrUnconfirmed, refusedUnconfirmed},
+	} {
+		if errors.Is(err, known.err) {
+			return known.reason
+		}
+	}
+	return refusedUnavailable
+}
+
 func explain(err error) error {
 	switch {
 	case errors.Is(err, engine.ErrConflict):
@@ -318,7 +327,10 @@ func explain(err error) error {
 			apperr.Conflict,
 			"IDEMPOTENCY_KEY_REUSED",
 			"This idempotency key was used for other tasks; use a new key for a new request",
-		)
+		).WithCause(err)
+	case errors.Is(err, engine.ErrUnconfirmed):
+		return apperr.New(apperr.Unavailable, "QUEUE_UNAVAILABLE", "The tasks are not safe yet on a second machine or the disk; "+
+			"send them again with the same Idempotency-Key in a few seconds").WithRetryAfter(fullRetry).WithCause(err)
 	case errors.Is(err, engine.ErrFlowFull):
 		return apperr.New(apperr.TooManyRequests, "LABORATORY_QUEUE_FULL", "Too many tasks of this laboratory wait; "+
 			"send more when some were delivered, or cancel what is not needed").WithRetryAfter(labRetry).WithCause(err)

@@ -30,17 +30,20 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 		delay := time.Duration(float64(failure.RetryAfter) * (0.5 + p.Roll()))
 		return engine.Settlement{Op: engine.OpRelease, Delay: delay}, "postponed"
 	}
-	if failure.Doubtful {
+	attempts := r.body.Attempts + 1
+	last := attempts > r.body.Retry
+	if failure.Doubtful && (last || !failure.Repeatable) {
 		return p.final(r, job.Unknown, engine.OpUnknown, result, failure, began), "unknown"
 	}
-	attempts := r.body.Attempts + 1
-	if failure.Permanent || attempts > r.body.Retry {
+	if failure.Permanent || last {
 		return p.final(r, job.Failed, engine.OpFail, result, failure, began), "failed"
 	}
 	next := *r.body
 	p.countAttempt(&next, r, result, failure, began)
+	p.Seals.Seal(&next, r.id.Lane().Channel)
 	delay := job.Backoff(r.id.Lane().Channel, attempts, p.Roll(), failure.RetryAfter)
-	return engine.Settlement{Op: engine.OpRetry, Delay: delay, Payload: next.Encode(nil)}, "retry"
+	return engine.Settlement{Op: engine.OpRetry, Delay: delay, Payload: next.Encode(nil),
+		Window: next.Window(r.id.Lane().Priority)}, "retry"
 }
 
 func (p *Pump) countAttempt(b *job.Body, r *run, result job.Result, failure *job.Failure, began time.Time) {
@@ -49,12 +52,12 @@ func (p *Pump) countAttempt(b *job.Body, r *run, result job.Result, failure *job
 		b.StartedMs = r.claimedMs
 	}
 	if failure == nil {
-		b.LastError = ""
+		b.LastError, b.LastReason = "", ""
 		return
 	}
-	b.LastError = failure.Message
+	b.LastError, b.LastReason = failure.Message, failure.Reason
 	b.History = job.AppendHistory(b.History, job.Attempt{StartedMs: began.UnixMilli(), EndedMs: p.Clock.Now().UnixMilli(),
-		HTTPStatus: result.HTTPStatus, Error: failure.Message})
+		HTTPStatus: result.HTTPStatus, Error: failure.Message, Reason: failure.Reason})
 }
 
 // final is an end with a record and the callbacks it gives birth to.
@@ -95,6 +98,7 @@ func (p *Pump) corrupt(r *run) engine.Settlement {
 		CreatedMs: r.id.CreatedMs(),
 		EndedMs:   p.Clock.Now().UnixMilli(),
 		Error:     "The stored job cannot be read",
+		Reason:    "corrupt",
 	}
 	return engine.Settlement{Op: engine.OpFail, Payload: record.Encode(nil)}
 }

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
 )
 
 // Queue is the part of the engine that a pump needs. Every call is safe for concurrent use.
@@ -32,6 +34,8 @@ type Observer interface {
 	Attempt(c job.Channel, outcome string, took time.Duration)
 	LeaseLost(c job.Channel)
 	Callbacks(n int)
+	// Waited tells how long a job waited from its due time to its first attempt.
+	Waited(l job.Lane, d time.Duration)
 }
 
 // Config is one pump.
@@ -54,6 +58,7 @@ type Deps struct {
 	IDs      *job.Generator // ids of callbacks
 	Roll     func() float64 // jitter, in [0,1)
 	Log      *slog.Logger
+	Seals    *seal.Ring // nil: payloads are stored as they are
 }
 
 const (
@@ -69,12 +74,13 @@ type Pump struct {
 	slots   *slots
 	running *registry
 	acks    *acks
+	name    string       // among all claimers of the queue
 	leaked  atomic.Int64 // handlers that outlived their lease and whose place was given back
 }
 
 // New makes a pump; Run starts it.
 func New(cfg Config, deps Deps) *Pump {
-	p := &Pump{Deps: deps, cfg: cfg, slots: newSlots(cfg.Slots), running: newRegistry()}
+	p := &Pump{Deps: deps, cfg: cfg, slots: newSlots(cfg.Slots), running: newRegistry(), name: rand.Text()}
 	p.acks = newAcks(p)
 	return p
 }
@@ -93,18 +99,16 @@ func (p *Pump) Run(ctx context.Context) error {
 
 func (p *Pump) claimLoop(ctx, alive context.Context) {
 	backoff := firstBackoff
-	turn, after := 0, [3]job.Flow{}
+	q := engine.ClaimRequest{Shard: p.cfg.Shard, Channel: p.cfg.Channel, Claimer: p.name}
 	for ctx.Err() == nil {
 		free := p.slots.waitQuarter(ctx)
 		if free == 0 {
 			return
 		}
 		sent := p.Clock.Now()
-		claim, err := p.Queue.Claim(
-			alive,
-			engine.ClaimRequest{Shard: p.cfg.Shard, Channel: p.cfg.Channel, Max: min(free, maxClaim), Turn: turn,
-				After: after, Limits: p.slots.limits()},
-		)
+		q.Max, q.Limits = min(free, maxClaim), p.slots.limits()
+		claim, err := p.Queue.Claim(alive, q)
+		q.Doubt = err != nil
 		if err != nil {
 			if backoff == firstBackoff { // once per outage, not once per try
 				p.Log.WarnContext(ctx, "claims fail, trying on", "channel", p.cfg.Channel.String(), "error", err)
@@ -114,7 +118,10 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 			continue
 		}
 		backoff = firstBackoff
-		turn, after = turn+len(claim.Jobs), claim.After
+		q.Turn, q.After = q.Turn+len(claim.Jobs), claim.After
+		if len(claim.Jobs) > 0 {
+			q.Last = claim.Token
+		}
 		received := p.Clock.Now()
 		if len(claim.Jobs) > 0 {
 			p.Observer.Claimed(p.cfg.Channel, len(claim.Jobs), received.Sub(sent))

@@ -123,10 +123,34 @@ func (p *Pump) execute(r *run) {
 		return
 	}
 	r.body = body
+	if err := p.Seals.Open(body); err != nil {
+		p.sealed(r, err)
+		return
+	}
 	result, err := p.handle(r)
 	settlement, outcome := p.settlement(r, result, err, began)
 	p.logFailure(r, result, err, outcome)
+	p.noteWait(r, outcome)
 	p.submit(r, settlement, outcome, p.Clock.Now().Sub(began))
+}
+
+// sealedDelay is how long a job waits for the key that it was sealed with.
+const sealedDelay = time.Minute
+
+// sealed gives back a job that cannot be opened: most likely a key is missing here, which is no fault of the job.
+func (p *Pump) sealed(r *run, err error) {
+	channel := p.cfg.Channel.String()
+	p.Log.Error("a job cannot be opened and waits", "channel", channel, "job_id", string(r.id), "error", err)
+	p.submit(r, engine.Settlement{Op: engine.OpRelease, Delay: sealedDelay}, "postponed", 0)
+}
+
+// noteWait measures the first attempt alone: later ones wait because they were told to.
+func (p *Pump) noteWait(r *run, outcome string) {
+	if r.body.Attempts > 0 || r.body.Nonce > 0 || outcome == "postponed" || outcome == "released" {
+		return
+	}
+	due := max(r.body.CreatedMs, r.body.ScheduledMs)
+	p.Observer.Waited(r.id.Lane(), time.Duration(max(0, r.claimedMs-due))*time.Millisecond)
 }
 
 // logFailure writes one line for each attempt that failed; never the payload, the recipient or the receiver's answer.

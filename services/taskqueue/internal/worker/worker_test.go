@@ -18,6 +18,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/reaper"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -30,6 +31,7 @@ type world struct {
 	done  sync.WaitGroup
 	seen  observer
 	wrap  func(worker.Queue) worker.Queue
+	seals *seal.Ring
 	alone bool // no reaper: nobody takes expired leases away
 }
 
@@ -54,6 +56,7 @@ func (o *observer) add(name string, n int) {
 func (o *observer) Claimed(job.Channel, int, time.Duration)                {}
 func (o *observer) Attempt(_ job.Channel, outcome string, _ time.Duration) { o.add(outcome, 1) }
 func (o *observer) LeaseLost(job.Channel)                                  { o.add("lost", 1) }
+func (o *observer) Waited(job.Lane, time.Duration)                         { o.add("waited", 1) }
 func (o *observer) Callbacks(n int)                                        { o.add("callbacks", n) }
 func (o *observer) Reaped(_ job.Channel, decision string)                  { o.add(decision, 1) }
 
@@ -62,6 +65,9 @@ func (o *observer) count(name string) int {
 	defer o.mu.Unlock()
 	return o.counts[name]
 }
+
+func newQueue() *model.Model { return model.New(clock.System{}, engine.DefaultSettings()) }
+func newIDs() *job.Generator { return job.NewGenerator(clock.System{}, rand.Reader) }
 
 func begin(t *testing.T, h handle) *world {
 	w := &world{t: t, queue: model.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{}, rand.Reader)}
@@ -79,7 +85,7 @@ func (w *world) start(h handle) {
 		queue = w.wrap(queue)
 	}
 	p := worker.New(worker.Config{Channel: job.Webhook, Slots: 8, Lease: 15 * time.Second, MaxRun: 330 * time.Second, Grace: 5 * time.Second, Idle: time.Second},
-		worker.Deps{Queue: queue, Handler: h, Observer: &w.seen, Clock: clock.System{}, IDs: w.ids, Roll: half, Log: log})
+		worker.Deps{Queue: queue, Handler: h, Observer: &w.seen, Clock: clock.System{}, IDs: w.ids, Roll: half, Log: log, Seals: w.seals})
 	r := reaper.New(reaper.Config{Every: time.Second, KeepDead: time.Hour, MaxDead: 100},
 		reaper.Deps{Queue: w.queue, Observer: &w.seen, Clock: clock.System{}, IDs: w.ids, Roll: half, Log: log})
 	w.done.Go(func() { _ = p.Run(ctx) })

@@ -672,8 +672,10 @@ type Job struct {
 	Error          *string     `protobuf:"bytes,16,opt,name=error,proto3,oneof" json:"error,omitempty"`
 	AttemptsDetail []*Attempt  `protobuf:"bytes,17,rep,name=attempts_detail,json=attemptsDetail,proto3" json:"attempts_detail,omitempty"`
 	WindowKey      *string     `protobuf:"bytes,18,opt,name=window_key,json=windowKey,proto3,oneof" json:"window_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Why the last attempt failed: a stable word for programs, such as http_5xx, timeout, expired or consent_missing.
+	Reason        *string `protobuf:"bytes,19,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Job) Reset() {
@@ -832,13 +834,22 @@ func (x *Job) GetWindowKey() string {
 	return ""
 }
 
+func (x *Job) GetReason() string {
+	if x != nil && x.Reason != nil {
+		return *x.Reason
+	}
+	return ""
+}
+
 type Attempt struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Number  int32                  `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	EndedAt string                 `protobuf:"bytes,2,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
-	// succeeded, retry, failed, released or lost.
-	Outcome       string  `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
-	Error         *string `protobuf:"bytes,4,opt,name=error,proto3,oneof" json:"error,omitempty"`
+	// succeeded, retry, failed, unknown, released or lost.
+	Outcome string  `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	Error   *string `protobuf:"bytes,4,opt,name=error,proto3,oneof" json:"error,omitempty"`
+	// The stable word beside error.
+	Reason        *string `protobuf:"bytes,5,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -897,6 +908,13 @@ func (x *Attempt) GetOutcome() string {
 func (x *Attempt) GetError() string {
 	if x != nil && x.Error != nil {
 		return *x.Error
+	}
+	return ""
+}
+
+func (x *Attempt) GetReason() string {
+	if x != nil && x.Reason != nil {
+		return *x.Reason
 	}
 	return ""
 }
@@ -1671,7 +1689,7 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\amessage\x18\x02 \x01(\tB\x04\x90\xe7\x18\x01R\amessage\x12-\n" +
 	"\x03job\x18\x03 \x01(\v2\x15.lab.taskqueue.v1.JobB\x04\x90\xe7\x18\x01R\x03job\x12/\n" +
 	"\x04jobs\x18\x04 \x03(\v2\x15.lab.taskqueue.v1.JobB\x04\x90\xe7\x18\x01R\x04jobs\x12!\n" +
-	"\tnot_found\x18\x05 \x03(\tB\x04\x90\xe7\x18\x01R\bnotFound\"\xfa\x05\n" +
+	"\tnot_found\x18\x05 \x03(\tB\x04\x90\xe7\x18\x01R\bnotFound\"\xa2\x06\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x15\n" +
 	"\x06job_id\x18\x02 \x01(\tR\x05jobId\x12\x12\n" +
@@ -1695,20 +1713,24 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\x05error\x18\x10 \x01(\tH\x04R\x05error\x88\x01\x01\x12B\n" +
 	"\x0fattempts_detail\x18\x11 \x03(\v2\x19.lab.taskqueue.v1.AttemptR\x0eattemptsDetail\x12\"\n" +
 	"\n" +
-	"window_key\x18\x12 \x01(\tH\x05R\twindowKey\x88\x01\x01B\n" +
+	"window_key\x18\x12 \x01(\tH\x05R\twindowKey\x88\x01\x01\x12\x1b\n" +
+	"\x06reason\x18\x13 \x01(\tH\x06R\x06reason\x88\x01\x01B\n" +
 	"\n" +
 	"\b_log_tagB\x0f\n" +
 	"\r_scheduled_atB\r\n" +
 	"\v_started_atB\v\n" +
 	"\t_ended_atB\b\n" +
 	"\x06_errorB\r\n" +
-	"\v_window_key\"\xaf\x01\n" +
+	"\v_window_keyB\t\n" +
+	"\a_reason\"\xe1\x01\n" +
 	"\aAttempt\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x19\n" +
-	"\bended_at\x18\x02 \x01(\tR\aendedAt\x12L\n" +
-	"\aoutcome\x18\x03 \x01(\tB2\x92A/\xf2\x02\tsucceeded\xf2\x02\x05retry\xf2\x02\x06failed\xf2\x02\breleased\xf2\x02\x04lostR\aoutcome\x12\x19\n" +
-	"\x05error\x18\x04 \x01(\tH\x00R\x05error\x88\x01\x01B\b\n" +
-	"\x06_error\"e\n" +
+	"\bended_at\x18\x02 \x01(\tR\aendedAt\x12V\n" +
+	"\aoutcome\x18\x03 \x01(\tB<\x92A9\xf2\x02\tsucceeded\xf2\x02\x05retry\xf2\x02\x06failed\xf2\x02\aunknown\xf2\x02\breleased\xf2\x02\x04lostR\aoutcome\x12\x19\n" +
+	"\x05error\x18\x04 \x01(\tH\x00R\x05error\x88\x01\x01\x12\x1b\n" +
+	"\x06reason\x18\x05 \x01(\tH\x01R\x06reason\x88\x01\x01B\b\n" +
+	"\x06_errorB\t\n" +
+	"\a_reason\"e\n" +
 	"\x10CancelJobRequest\x12+\n" +
 	"\x06job_id\x18\x01 \x01(\v2\x14.lab.type.v1.RawJSONR\x05jobId\x12$\n" +
 	"\x02id\x18\x02 \x01(\v2\x14.lab.type.v1.RawJSONR\x02id\"\xbe\x01\n" +

@@ -68,6 +68,8 @@ func class(err error) string {
 	switch {
 	case err == nil:
 		return "sent"
+	case f.Doubtful && f.Repeatable:
+		return "repeatable doubt"
 	case f.Doubtful:
 		return "doubt"
 	case f.Postponed:
@@ -290,10 +292,10 @@ func TestRepliesOfTheServerHaveTheirClass(t *testing.T) {
 		{"message refused for now", script{data: reply(452, 4, 2, 2)}, "retry"},
 		{"message too large", script{data: reply(552, 5, 3, 4)}, "permanent"},
 		{"message refused as spam", script{data: reply(554, 5, 7, 1)}, "failover"},
-		{"connection lost after the message", script{hangUp: true}, "doubt"},
+		{"connection lost after the message", script{hangUp: true}, "repeatable doubt"},
 	} {
 		result, err := send(t, newProvider(t, serve(t, c.script), nil, nil), simple)
-		if class(err) != c.want || result.Sent != (c.want == "sent" || c.want == "doubt") {
+		if class(err) != c.want || result.Sent != (c.want == "sent" || c.want == "repeatable doubt") {
 			t.Errorf("%s: %s %+v (%v), want %s", c.name, class(err), result, err, c.want)
 		}
 		if partial := c.name == "one recipient unknown"; partial != (result.Excerpt == "1 of 3 recipients were refused by the mail server") {
@@ -308,7 +310,7 @@ func TestNoAnswerAfterTheCompleteMessageIsDoubtAlsoWhenWeAreStopped(t *testing.T
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	result, err := p.Handle(ctx, worker.Delivery{ID: jobID, Body: &job.Body{Data: []byte(simple)}})
-	if class(err) != "doubt" || !result.Sent {
+	if class(err) != "repeatable doubt" || !result.Sent {
 		t.Errorf("%s %+v %v", class(err), result, err)
 	}
 }

@@ -151,11 +151,12 @@ func (s *session) data(l *letter) error {
 	return nil
 }
 
-// finalFailure is about the answer to the complete message: without one it may have been accepted.
+// finalFailure is about the answer to the complete message: without one it may have been accepted. It is sent again:
+// the Message-ID is the same, so mail programs show it once, and a lost report is worse than one shown twice.
 func finalFailure(err error) error {
 	var reply *textproto.Error
 	if !errors.As(err, &reply) {
-		return job.Doubt("no_answer", "The mail server did not answer after the complete message; it may have been sent").
+		return job.RepeatableDoubt("no_answer", "The mail server did not answer after the complete message; it may have been sent").
 			WithCause(err)
 	}
 	return replyFailure("message", err, false)

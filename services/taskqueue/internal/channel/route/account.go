@@ -10,6 +10,7 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -33,6 +34,8 @@ type account struct {
 	sender   Sender
 	observer Observer
 	log      *slog.Logger
+	pacer    *pace.Pacer
+	rate     float64 // deliveries a second; 0: as many as come
 	breaker  *gobreaker.CircuitBreaker[job.Result]
 
 	intend func(context.Context, worker.Delivery) error
@@ -40,6 +43,7 @@ type account struct {
 
 func (s *Set) build(c job.Channel, name string, settings json.RawMessage, sender Sender) *account {
 	p := &account{channel: c, name: name, settings: settings, sender: sender, observer: s.cfg.Observer, log: s.cfg.Log}
+	p.pacer = s.cfg.Pacer
 	p.intend = func(ctx context.Context, d worker.Delivery) error { return d.Intend(ctx, name) }
 	p.breaker = gobreaker.NewCircuitBreaker[job.Result](gobreaker.Settings{
 		Name: name, MaxRequests: 1, Timeout: breakerOpen, IsSuccessful: healthy, IsExcluded: saysNothing,
@@ -69,8 +73,12 @@ func saysNothing(err error) bool {
 		(errors.As(err, &own) || f.Postponed || f.Reason == provider.RateLimited || errors.Is(err, context.Canceled))
 }
 
-// send tries the provider once, unless it is paused.
+// send tries the provider once, unless it is paused or would get more than its rate.
 func (p *account) send(ctx context.Context, d worker.Delivery) (job.Result, error) {
+	if err := p.pacer.Pass(ctx, p.channel.String()+":"+p.name, p.rate, d.Body.Flow); err != nil {
+		p.observer.Attempt(p.channel, p.name, "postponed")
+		return job.Result{}, err
+	}
 	var kept job.Result // a result counts beside an error too
 	_, err := p.breaker.Execute(func() (job.Result, error) {
 		if p.sender.Paid() {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -44,6 +45,7 @@ type Config struct {
 	Fallback *Fallback // nil: channels without rows are not served
 	Observer Observer
 	Log      *slog.Logger
+	Pacer    *pace.Pacer // nil: rows that name a rate get as many as come
 }
 
 // Set is the providers of all channels. Safe for concurrent use.
@@ -128,11 +130,32 @@ func (s *Set) provider(c job.Channel, row Row) (*account, error) {
 			return old, nil
 		}
 	}
-	sender, err := s.cfg.Factory(c, row.Provider, row.Settings)
+	rate, rest, err := rateOf(row.Settings)
 	if err != nil {
 		return nil, err
 	}
-	return s.build(c, row.Provider, row.Settings, sender), nil
+	sender, err := s.cfg.Factory(c, row.Provider, rest)
+	if err != nil {
+		return nil, err
+	}
+	p := s.build(c, row.Provider, row.Settings, sender)
+	p.rate = rate
+	return p, nil
+}
+
+// rateOf takes rate_per_second, which every kind of provider may have, out of the settings.
+func rateOf(settings json.RawMessage) (perSecond float64, rest json.RawMessage, err error) {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(settings, &members) // what is wrong with them the kind says
+	if members["rate_per_second"] == nil {
+		return 0, settings, nil
+	}
+	if err := json.Unmarshal(members["rate_per_second"], &perSecond); err != nil || perSecond <= 0 {
+		return 0, nil, errors.New("rate_per_second must be a number above 0, such as 20 or 0.5")
+	}
+	delete(members, "rate_per_second")
+	rest, err = json.Marshal(members)
+	return perSecond, rest, err
 }
 
 // complete gives the fallback to the channels without rows.

@@ -58,6 +58,20 @@ func (h *hosts) circuit(one *host, path string) *circuit {
 	return one.circuits[class]
 }
 
+// paused counts the circuits that are open.
+func (h *hosts) paused() (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, one := range h.known {
+		for _, c := range one.circuits {
+			if c.breaker.State() == gobreaker.StateOpen {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // pathClass is the path without what looks like the id of a thing: /bill/17/paid and /bill/18/paid fail together.
 func pathClass(path string) string {
 	parts := strings.Split(path, "/")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -34,12 +35,15 @@ type Recorder interface {
 // Config wires a sender.
 type Config struct {
 	Targets         *Targets
-	Webhooks        *Signer // signs webhook tasks
-	Callbacks       *Signer // signs result callbacks
+	Webhooks        *Signer      // signs webhook tasks
+	Callbacks       *Signer      // signs result callbacks
+	Subscribers     *Subscribers // receivers with secrets of their own; nil: there are none
 	Tokens          Tokens
 	Recorder        Recorder // nil: nothing is recorded
 	Clock           clock.Clock
 	HostConcurrency int // requests in flight to one origin
+	Pacer           *pace.Pacer
+	Rate            func(origin string) float64 // requests a second to a public origin, 0: as many as come; nil: no limits
 }
 
 // Sender delivers webhook and callback jobs. Safe for concurrent use.
@@ -52,6 +56,9 @@ type Sender struct {
 func New(cfg Config) *Sender {
 	return &Sender{Config: cfg, hosts: newHosts(cfg.HostConcurrency, cfg.Clock)}
 }
+
+// Paused counts the kinds of paths at receivers that are left alone for a while.
+func (s *Sender) Paused() int { return s.hosts.paused() }
 
 const (
 	gatewayAudience = "gateway"
@@ -69,8 +76,10 @@ func (s *Sender) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	if err != nil {
 		return job.Result{}, err
 	}
-	s.sign(&q, d)
-	answer, err := s.exchange(ctx, client, d.Body.LabID, q)
+	if err := s.sign(&q, d); err != nil {
+		return job.Result{}, err
+	}
+	answer, err := s.exchange(ctx, client, d, q)
 	result, err := conclude(d.ID, answer, err, s.Clock.Now())
 	s.record(d, q, result, err)
 	return result, err
@@ -96,14 +105,26 @@ func (s *Sender) address(q *netguard.Request, b *job.Body) (*netguard.Client, er
 	return s.Targets.internal, nil
 }
 
-func (s *Sender) sign(q *netguard.Request, d worker.Delivery) {
-	now := s.Clock.Now()
-	if d.ID.Lane().Channel == job.Callback {
-		s.Callbacks.Sign(q.Header, d.ID, now, q.Body)
-		s.Callbacks.SignBody(q.Header, q.Body)
-		return
+// secretDelay is how long a job waits for the secret that signs it.
+const secretDelay = time.Minute
+
+func (s *Sender) sign(q *netguard.Request, d worker.Delivery) error {
+	isCallback := d.ID.Lane().Channel == job.Callback
+	signer := s.Subscribers.of(d.Body.LabID, netguard.Origin(q.URL))
+	switch {
+	case signer != nil && !signer.Enabled():
+		return job.Postpone("secret", secretDelay)
+	case signer != nil:
+	case isCallback:
+		signer = s.Callbacks
+	default:
+		signer = s.Webhooks
 	}
-	s.Webhooks.Sign(q.Header, d.ID, now, q.Body)
+	signer.Sign(q.Header, d.ID, s.Clock.Now(), q.Body)
+	if isCallback {
+		signer.SignBody(q.Header, q.Body)
+	}
+	return nil
 }
 
 var errUnhealthy = errors.New("receiver is failing")
@@ -113,10 +134,16 @@ var errUnhealthy = errors.New("receiver is failing")
 func (s *Sender) exchange(
 	ctx context.Context,
 	client *netguard.Client,
-	lab int64,
+	d worker.Delivery,
 	q netguard.Request,
 ) (*netguard.Response, error) {
-	one, ok := s.hosts.enter(ctx, lab, netguard.Origin(q.URL))
+	origin := netguard.Origin(q.URL)
+	if s.Rate != nil && client == s.Targets.public {
+		if err := s.Pacer.Pass(ctx, "origin:"+origin, s.Rate(origin), d.Body.Flow); err != nil {
+			return nil, err
+		}
+	}
+	one, ok := s.hosts.enter(ctx, d.Body.LabID, origin)
 	if !ok {
 		return nil, job.Postpone("host_busy", busyDelay)
 	}

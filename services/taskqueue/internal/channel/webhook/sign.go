@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -17,16 +18,23 @@ import (
 
 // Signer signs requests as Standard Webhooks 1.0 says. It has one key, or the new and the old one during a rotation.
 type Signer struct {
-	keys [][]byte
+	keys []signingKey
+}
+
+// signingKey makes one signature of version v1 (HMAC-SHA256) or v1a (Ed25519); the other member is nil.
+type signingKey struct {
+	shared  []byte
+	private ed25519.PrivateKey
 }
 
 const (
-	secretPrefix = "whsec_"
-	minKeyBytes  = 24
+	secretPrefix  = "whsec_"
+	privatePrefix = "whsk_"
+	minKeyBytes   = 24
 )
 
-// NewSigner reads secrets separated by commas, the newest first: whsec_ and base64, or the bytes as they are.
-// An empty text makes a signer that signs nothing.
+// NewSigner reads secrets separated by commas, the newest first: whsec_ and base64, whsk_ and the base64 of an Ed25519
+// key, or the bytes as they are. An empty text makes a signer that signs nothing.
 func NewSigner(secrets string) (*Signer, error) {
 	s := &Signer{}
 	for text := range strings.SplitSeq(secrets, ",") {
@@ -34,20 +42,40 @@ func NewSigner(secrets string) (*Signer, error) {
 		if text == "" {
 			continue
 		}
-		key := []byte(text)
-		if encoded, ok := strings.CutPrefix(text, secretPrefix); ok {
-			decoded, err := base64.StdEncoding.DecodeString(encoded)
-			if err != nil {
-				return nil, errors.New("a secret that begins with whsec_ must go on in base64")
-			}
-			key = decoded
-		}
-		if len(key) < minKeyBytes {
-			return nil, fmt.Errorf("a signing secret has at least %d bytes", minKeyBytes)
+		key, err := readSecret(text)
+		if err != nil {
+			return nil, err
 		}
 		s.keys = append(s.keys, key)
 	}
 	return s, nil
+}
+
+func readSecret(text string) (signingKey, error) {
+	if encoded, ok := strings.CutPrefix(text, privatePrefix); ok {
+		return readPrivate(encoded)
+	}
+	key := []byte(text)
+	if encoded, ok := strings.CutPrefix(text, secretPrefix); ok {
+		decoded, err := base64.StdEncoding.DecodeString(encoded)
+		if err != nil {
+			return signingKey{}, errors.New("a secret that begins with whsec_ must go on in base64")
+		}
+		key = decoded
+	}
+	if len(key) < minKeyBytes {
+		return signingKey{}, fmt.Errorf("a signing secret has at least %d bytes", minKeyBytes)
+	}
+	return signingKey{shared: key}, nil
+}
+
+// readPrivate takes a seed of 32 bytes, or seed and public key as one.
+func readPrivate(encoded string) (signingKey, error) {
+	raw, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || (len(raw) != ed25519.SeedSize && len(raw) != ed25519.PrivateKeySize) {
+		return signingKey{}, errors.New("a secret that begins with whsk_ must go on with an Ed25519 key of 32 or 64 bytes in base64")
+	}
+	return signingKey{private: ed25519.NewKeyFromSeed(raw[:ed25519.SeedSize])}, nil
 }
 
 // Enabled reports whether there is a key.
@@ -61,22 +89,35 @@ func (s *Signer) Sign(h http.Header, id job.ID, at time.Time, body []byte) {
 	if !s.Enabled() {
 		return
 	}
+	content := append([]byte(string(id)+"."+stamp+"."), body...)
 	signatures := make([]string, len(s.keys))
-	for i, key := range s.keys {
-		mac := hmac.New(sha256.New, key)
-		_, _ = fmt.Fprintf(mac, "%s.%s.", id, stamp)
-		_, _ = mac.Write(body)
-		signatures[i] = "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	for i := range s.keys {
+		signatures[i] = s.keys[i].sign(content)
 	}
 	h.Set("webhook-signature", strings.Join(signatures, " "))
 }
 
-// SignBody sets X-Task-Signature, the simple signature of callbacks, with the newest key.
+func (k *signingKey) sign(content []byte) string {
+	if k.private != nil {
+		return "v1a," + base64.StdEncoding.EncodeToString(ed25519.Sign(k.private, content))
+	}
+	mac := hmac.New(sha256.New, k.shared)
+	_, _ = mac.Write(content)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// SignBody sets X-Task-Signature, the simple signature of callbacks, with the newest shared key.
 func (s *Signer) SignBody(h http.Header, body []byte) {
-	if !s.Enabled() {
+	if s == nil {
 		return
 	}
-	mac := hmac.New(sha256.New, s.keys[0])
-	_, _ = mac.Write(body)
-	h.Set("X-Task-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	for _, key := range s.keys {
+		if key.shared == nil {
+			continue
+		}
+		mac := hmac.New(sha256.New, key.shared)
+		_, _ = mac.Write(body)
+		h.Set("X-Task-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+		return
+	}
 }

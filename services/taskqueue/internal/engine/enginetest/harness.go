@@ -23,14 +23,17 @@ type Queue interface {
 	MarkIntent(ctx context.Context, id job.ID, token int64, provider string) (bool, error)
 	Expired(ctx context.Context, shard int, c job.Channel, most int) ([]engine.Expired, error)
 	Cancel(context.Context, []engine.Cancellation) ([]engine.Cancelled, error)
-	Reschedule(ctx context.Context, id job.ID, dueMs int64) (engine.Moved, error)
-	RetryFailed(ctx context.Context, id job.ID, body, observed []byte, delay time.Duration) (bool, error)
+	Reschedule(context.Context, engine.Move) (engine.Moved, error)
+	Resolve(context.Context, engine.Resolution) (bool, error)
+	RetryFailed(ctx context.Context, list []engine.Revival, delay time.Duration) ([]bool, error)
 	Info(context.Context, []job.ID) ([]engine.Snapshot, error)
 	OldestDead(ctx context.Context, shard int, diedMs int64, most int) ([]engine.Dead, int64, error)
 	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
 	OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error)
 	TrimEnds(ctx context.Context, shard int, observed engine.Ends) (bool, error)
 	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
+	FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error)
+	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
 }
 
 // Harness is one empty engine under test. Advance lets its clock pass by d.
@@ -43,7 +46,7 @@ type Harness struct {
 func Settings() engine.Settings {
 	s := engine.DefaultSettings()
 	s.Lease = 400 * time.Millisecond
-	s.Ageing = 2 * time.Second
+	s.Ageing, s.WindowKeepAfter = 2*time.Second, 200*time.Millisecond
 	s.LaneLimit, s.FlowLimit = 2000, 1500
 	s.Archive = true
 	return s

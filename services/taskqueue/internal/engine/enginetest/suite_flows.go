@@ -105,14 +105,14 @@ func keepsFlow(b *bench) {
 		engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpRelease, Flow: flow, Delay: time.Hour},
 	)
 	at := b.nowMs() + 5_000_000
-	if moved, err := b.Queue.Reschedule(b.t.Context(), c.Jobs[0].ID, at); moved != engine.MoveDone || err != nil {
-		b.t.Fatal(moved, err)
+	if moved := b.move(c.Jobs[0].ID, at); moved != engine.MoveDone {
+		b.t.Fatal(moved)
 	}
 	if s := b.info(c.Jobs[0].ID); s.DueMs != at {
 		b.t.Errorf("due at %d, want %d", s.DueMs, at)
 	}
-	if moved, err := b.Queue.Reschedule(b.t.Context(), c.Jobs[0].ID, 1); moved != engine.MoveDone || err != nil {
-		b.t.Fatal(moved, err)
+	if moved := b.move(c.Jobs[0].ID, 1); moved != engine.MoveDone {
+		b.t.Fatal(moved)
 	}
 	c = b.claim(job.Webhook, 5)
 	b.wantFlows(c, map[job.Flow]int{flow: 1})
@@ -121,8 +121,8 @@ func keepsFlow(b *bench) {
 		engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpFail, Payload: record(job.Failed)},
 	)
 	body := (&job.Body{Task: 4, Flow: flow}).Encode(nil)
-	if ok, err := b.Queue.RetryFailed(b.t.Context(), c.Jobs[0].ID, body, record(job.Failed), 0); !ok || err != nil {
-		b.t.Fatal(ok, err)
+	if !b.revive(engine.Revival{ID: c.Jobs[0].ID, Body: body, Observed: record(job.Failed)}, 0)[0] {
+		b.t.Fatal("the failed job was not revived")
 	}
 	b.wantFlows(b.claim(job.Webhook, 5), map[job.Flow]int{flow: 1})
 }
@@ -142,4 +142,17 @@ func flowLimit(b *bench) {
 	b.wantPlace(refused.Jobs[0].ID, engine.PlaceNone)
 	b.enqueueFlow(webhook, full, 1)
 	b.enqueueFlow(webhook, other, 10)
+}
+
+// sizes: what waits is estimated, and flows with few jobs are left out.
+func sizes(b *bench) {
+	b.enqueueFlow(webhook, job.LabFlow(1), 100)
+	b.enqueueFlow(lane(job.Email, job.Low), job.LabFlow(1), 50)
+	b.enqueueFlow(webhook, job.LabFlow(2), 9)
+	got, err := b.Queue.FlowSizes(b.t.Context(), 0, 10)
+	one := int64(len(b.info(b.claim(job.Email, 1).Jobs[0].ID).Body))
+	tenths := got[job.LabFlow(1)] * 10 / (150 * one)
+	if err != nil || len(got) != 1 || tenths < 9 || tenths > 11 {
+		b.t.Errorf("sizes %v of 150 jobs of %d bytes, %v", got, one, err)
+	}
 }

@@ -97,7 +97,6 @@ func reaping(b *bench) {
 		if len(c.Jobs) != 1 {
 			b.t.Fatalf("after %d losses nothing is claimed", len(got))
 		}
-		b.renew(c, id, c.Token, c.Token+1000)
 		b.Advance(Settings().Lease + 5*time.Millisecond)
 		got = append(got, b.reap(job.Webhook)...)
 	}
@@ -291,5 +290,34 @@ func depths(b *bench) {
 		if d.Lane == webhook && (d.Waiting != 3 || d.Running != 2) {
 			b.t.Errorf("waiting %d, running %d", d.Waiting, d.Running)
 		}
+	}
+}
+
+// unseenClaims: the claimer says at its next claim that the answer of the one before got lost.
+func unseenClaims(b *bench) {
+	ask := func(last int64, doubt bool) engine.Claim {
+		b.t.Helper()
+		q := engine.ClaimRequest{Channel: job.Webhook, Max: 1, Claimer: "pump", Last: last, Doubt: doubt}
+		c, err := b.Queue.Claim(b.t.Context(), q)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		return c
+	}
+	seen, unseen, other := b.enqueue(webhook, 1, 0)[0], b.enqueue(webhook, 1, 0)[0], b.enqueue(webhook, 1, 0)[0]
+	first := ask(0, false)
+	ask(first.Token, false) // its answer gets lost
+	ask(first.Token, true)
+	b.Advance(Settings().Lease + 5*time.Millisecond)
+	list, err := b.Queue.Expired(b.t.Context(), 0, job.Webhook, 10)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	got := map[job.ID]bool{}
+	for _, e := range list {
+		got[e.ID] = e.Evidence.Unseen
+	}
+	if diff := cmp.Diff(map[job.ID]bool{seen: false, unseen: true, other: false}, got); diff != "" {
+		b.t.Errorf("claims whose answers got lost (-want +got):\n%s", diff)
 	}
 }

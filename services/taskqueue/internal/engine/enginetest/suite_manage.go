@@ -1,8 +1,6 @@
 package enginetest
 
 import (
-	"errors"
-	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,11 +70,26 @@ func cancels(b *bench) {
 
 func (b *bench) move(id job.ID, due int64) engine.Moved {
 	b.t.Helper()
-	got, err := b.Queue.Reschedule(b.t.Context(), id, due)
+	body := b.info(id).Body
+	return b.moveAs(engine.Move{ID: id, DueMs: due, Observed: body, Body: body})
+}
+
+func (b *bench) moveAs(m engine.Move) engine.Moved {
+	b.t.Helper()
+	got, err := b.Queue.Reschedule(b.t.Context(), m)
 	if err != nil {
 		b.t.Fatalf("reschedule: %v", err)
 	}
 	return got
+}
+
+func (b *bench) revive(x engine.Revival, delay time.Duration, more ...engine.Revival) []bool {
+	b.t.Helper()
+	answers, err := b.Queue.RetryFailed(b.t.Context(), append([]engine.Revival{x}, more...), delay)
+	if err != nil {
+		b.t.Fatalf("retry failed: %v", err)
+	}
+	return answers
 }
 
 func moves(b *bench) {
@@ -84,6 +97,15 @@ func moves(b *bench) {
 	id := b.enqueue(webhook, 1, due)[0]
 	if got := b.move(id, due+1); got != engine.MoveDone || b.info(id).DueMs != due+1 {
 		b.t.Errorf("waiting: %v, due %d", got, b.info(id).DueMs)
+	}
+	if got := b.moveAs(engine.Move{ID: id, DueMs: 1, Observed: []byte("another body")}); got != engine.MoveChanged {
+		b.t.Errorf("a stale look at the body: %v", got)
+	}
+	changed := engine.Move{ID: id, DueMs: due, Observed: b.info(id).Body, Body: []byte("moved")}
+	for range 2 { // the second is a repeat after a lost reply
+		if got := b.moveAs(changed); got != engine.MoveDone || string(b.info(id).Body) != "moved" {
+			b.t.Errorf("moved with a new body: %v", got)
+		}
 	}
 	b.move(id, 1)
 	c := b.claim(job.Webhook, 1)
@@ -114,11 +136,7 @@ func revival(b *bench) {
 	id := b.fail(webhook)
 	revive := func(body string, observed []byte) bool {
 		b.t.Helper()
-		ok, err := b.Queue.RetryFailed(b.t.Context(), id, []byte(body), observed, job.RevivalDelay)
-		if err != nil {
-			b.t.Fatalf("retry failed: %v", err)
-		}
-		return ok
+		return b.revive(engine.Revival{ID: id, Body: []byte(body), Observed: observed}, job.RevivalDelay)[0]
 	}
 	if revive("again", []byte("another death")) {
 		b.t.Error("a stale observation revived the job")
@@ -135,6 +153,52 @@ func revival(b *bench) {
 	}
 	if revive("third", record(job.Failed)) {
 		b.t.Error("a waiting job is not failed")
+	}
+}
+
+// revivals: a list longer than one call of the script is answered in its order, each job for itself.
+func revivals(b *bench) {
+	var list []engine.Revival
+	var want []bool
+	for i := range 300 {
+		id := b.id(webhook)
+		if failed := i%100 == 7; failed {
+			id = b.fail(webhook)
+		}
+		list = append(list, engine.Revival{ID: id, Body: []byte("again"), Observed: record(job.Failed)})
+		want = append(want, i%100 == 7)
+	}
+	if diff := cmp.Diff(want, b.revive(list[0], time.Hour, list[1:]...)); diff != "" {
+		b.t.Errorf("revived (-want +got):\n%s", diff)
+	}
+}
+
+// resolution: only the observed end of an unknown job is replaced, once, with its callbacks.
+func resolution(b *bench) {
+	for _, sent := range []bool{true, false} {
+		id := b.enqueue(webhook, 1, 0)[0]
+		c := b.claim(job.Webhook, 1)
+		b.settle(job.Webhook, engine.Settlement{ID: id, Token: c.Token, Op: engine.OpUnknown, Payload: record(job.Unknown)})
+		state := map[bool]job.State{true: job.Finished, false: job.Failed}[sent]
+		x := engine.Resolution{ID: id, Observed: []byte("another end"), Record: record(state), Sent: sent,
+			Callbacks: []engine.NewJob{b.child()}}
+		b.wantResolved(x, false)
+		x.Observed = record(job.Unknown)
+		b.wantResolved(x, true)
+		b.wantResolved(x, true) // a repeat after a lost reply
+		if s := b.wantPlace(id, engine.PlaceResult); !same(s.Record, record(state)) || b.dead()[id] == sent {
+			b.t.Errorf("sent %v: record %q, kept dead %v", sent, s.Record, b.dead()[id])
+		}
+		if got := len(b.claim(job.Callback, 9).Jobs); got != 1 {
+			b.t.Errorf("%d callbacks of the resolved job, want 1", got)
+		}
+	}
+}
+
+func (b *bench) wantResolved(x engine.Resolution, want bool) {
+	b.t.Helper()
+	if got, err := b.Queue.Resolve(b.t.Context(), x); got != want || err != nil {
+		b.t.Errorf("resolved %v, %v, want %v", got, err, want)
 	}
 }
 
@@ -185,71 +249,5 @@ func ends(b *bench) {
 	}
 	if diff := cmp.Diff([]job.ID{later}, b.oldestEnds().IDs); diff != "" {
 		b.t.Errorf("what is left (-want +got):\n%s", diff)
-	}
-}
-
-func windows(b *bench) {
-	due := b.nowMs() + 700
-	open := func(seen job.ID, body string, due int64, override bool) (job.ID, error) {
-		accepted, err := b.Queue.Enqueue(
-			b.t.Context(),
-			engine.Batch{
-				IdempotencyKey: string(b.id(webhook)),
-				RequestHash:    "h",
-				KeepKey:        time.Minute,
-				Jobs: []engine.NewJob{
-					{
-						ID:     b.id(webhook),
-						DueMs:  due,
-						Body:   []byte(body),
-						Window: &engine.Window{Key: "w", Seen: seen, Override: override},
-					},
-				},
-			},
-		)
-		if err != nil {
-			return "", err
-		}
-		return accepted.IDs[0], nil
-	}
-	first := must(b.t)(open("", "one", due, false))
-	if seen := must(b.t)(b.Queue.LookupWindow(b.t.Context(), 0, "w")); seen != first {
-		b.t.Errorf("the window holds %q, want %q", seen, first)
-	}
-	if _, err := open("", "stale", due, true); !errors.Is(err, engine.ErrWindowChanged) {
-		b.t.Errorf("a stale look at the window: %v", err)
-	}
-	if joined := must(b.t)(open("", "two", due+9999, false)); joined != first {
-		b.t.Errorf("join returned %q, want %q", joined, first)
-	}
-	if s := b.info(first); string(s.Body) != "one" || s.DueMs != due {
-		b.t.Errorf("a join changed the job: %q, due %d", s.Body, s.DueMs-due)
-	}
-	if id := must(b.t)(open(first, "three", due+10, true)); id != first {
-		b.t.Errorf("override returned %q, want %q", id, first)
-	}
-	if s := b.info(first); string(s.Body) != "three" || s.DueMs != due+10 {
-		b.t.Errorf("override kept %q, due %d", s.Body, s.DueMs-due)
-	}
-	b.Advance(720 * time.Millisecond)
-	claimed := b.claim(job.Webhook, 5)
-	if len(claimed.Jobs) != 1 {
-		b.t.Fatalf("claimed %d jobs, want the window's", len(claimed.Jobs))
-	}
-	if next := must(b.t)(open("", "four", due+60_000, false)); next == first {
-		b.t.Error("a window whose job left its lane opens again")
-	}
-	if diff := cmp.Diff(engine.PlaceLease, b.info(first).Place); diff != "" {
-		b.t.Errorf("place of the fired job (-want +got):\n%s", diff)
-	}
-}
-
-func must(t *testing.T) func(job.ID, error) job.ID {
-	return func(id job.ID, err error) job.ID {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return id
 	}
 }

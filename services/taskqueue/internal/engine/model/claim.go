@@ -33,12 +33,16 @@ func (m *Model) Claim(_ context.Context, q engine.ClaimRequest) (engine.Claim, e
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
+	if last := m.claimers[q.Claimer]; q.Doubt && last != 0 && last != q.Last {
+		m.lost[last] = true
+	}
 	p := m.plan(q, now)
 	c := engine.Claim{NowMs: now}
 	if p.left > 0 {
 		p.divide(q.Turn, m.set)
 		m.claims++
 		c.Token = (now+m.set.Lease.Milliseconds())*1000 + m.claims%1000
+		m.claimers[q.Claimer] = c.Token
 	}
 	c.After = p.after
 	for _, priority := range []job.Priority{job.High, job.Moderate, job.Low} {

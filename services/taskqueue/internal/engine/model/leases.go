@@ -54,6 +54,7 @@ func (m *Model) Expired(_ context.Context, shard int, c job.Channel, most int) (
 		e := engine.Expired{ID: id, Token: token, Raw: m.bodies[id], Evidence: job.UnpackEvidence(m.counters[id])}
 		_, e.Evidence.Renewed = m.renewed[id]
 		_, e.Evidence.Intent = m.intents[id]
+		e.Evidence.Unseen = m.lost[token]
 		e.Evidence.Cancel, e.Evidence.NoBody = m.cancels[id], e.Raw == nil
 		list = append(list, e)
 	}

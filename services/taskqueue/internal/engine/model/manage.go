@@ -49,40 +49,56 @@ func (m *Model) cancelOne(c *engine.Cancellation) engine.Cancelled {
 }
 
 // Reschedule moves a waiting job.
-func (m *Model) Reschedule(_ context.Context, id job.ID, dueMs int64) (engine.Moved, error) {
+func (m *Model) Reschedule(_ context.Context, x engine.Move) (engine.Moved, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	lane := m.lanes[id.Lane()]
-	if _, waits := lane[id]; waits {
-		lane[id] = max(dueMs, m.now())
+	lane := m.lanes[x.ID.Lane()]
+	if _, waits := lane[x.ID]; waits {
+		if body := m.bodies[x.ID]; !bytes.Equal(body, x.Observed) && !bytes.Equal(body, x.Body) {
+			return engine.MoveChanged, nil
+		}
+		due := max(x.DueMs, m.now())
+		lane[x.ID], m.bodies[x.ID] = due, x.Body
+		if x.Window != "" && m.windowJob(x.Window) == x.ID {
+			m.windows[x.Window] = window{id: x.ID, expires: due + m.set.WindowKeepAfter.Milliseconds()}
+		}
 		return engine.MoveDone, nil
 	}
-	_, runs := m.leases[id]
-	_, ended := m.records[id]
+	_, runs := m.leases[x.ID]
+	_, ended := m.records[x.ID]
 	if runs || ended {
 		return engine.MoveTooLate, nil
 	}
 	return engine.MoveNotFound, nil
 }
 
-// RetryFailed revives a failed job.
-func (m *Model) RetryFailed(_ context.Context, id job.ID, body, observed []byte, delay time.Duration) (bool, error) {
+// RetryFailed revives failed jobs.
+func (m *Model) RetryFailed(_ context.Context, list []engine.Revival, delay time.Duration) ([]bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, dead := m.dead[id]; !dead {
-		_, waits := m.lanes[id.Lane()][id]
-		return waits && bytes.Equal(m.bodies[id], body), nil
+	answers := make([]bool, len(list))
+	for i := range list {
+		answers[i] = m.revive(&list[i], delay)
 	}
-	if !bytes.Equal(m.records[id], observed) {
-		return false, nil
+	return answers, nil
+}
+
+func (m *Model) revive(x *engine.Revival, delay time.Duration) bool {
+	if _, dead := m.dead[x.ID]; !dead {
+		_, waits := m.lanes[x.ID.Lane()][x.ID]
+		return waits && bytes.Equal(m.bodies[x.ID], x.Body)
 	}
-	delete(m.dead, id)
-	delete(m.records, id)
-	delete(m.counters, id)
-	m.bodies[id] = body
-	m.lanes[id.Lane()][id] = m.now() + delay.Milliseconds()
-	m.flows[id] = job.FlowOf(body)
-	return true, nil
+	if !bytes.Equal(m.records[x.ID], x.Observed) {
+		return false
+	}
+	delete(m.dead, x.ID)
+	delete(m.records, x.ID)
+	delete(m.counters, x.ID)
+	m.bodies[x.ID] = x.Body
+	m.lanes[x.ID.Lane()][x.ID] = m.now() + delay.Milliseconds()
+	m.flows[x.ID] = job.FlowOf(x.Body)
+	m.leaveWindow(x.Window, x.ID)
+	return true
 }
 
 // Info looks at jobs.
@@ -158,6 +174,9 @@ func (m *Model) Depths(_ context.Context, shard int) ([]engine.Depth, error) {
 		for id, due := range m.lanes[l] {
 			if id.Shard() == shard {
 				d.Waiting++
+				if due <= m.now() {
+					d.Ready++
+				}
 				d.OldestMs = max(d.OldestMs, m.now()-due)
 			}
 		}
@@ -169,4 +188,17 @@ func (m *Model) Depths(_ context.Context, shard int) ([]engine.Depth, error) {
 		list = append(list, d)
 	}
 	return list, nil
+}
+
+// Backlog counts what ended and is kept for somebody.
+func (m *Model) Backlog(_ context.Context, shard int) (engine.Backlog, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b := engine.Backlog{Ends: int64(len(m.shardEnds(shard).IDs))}
+	for id := range m.dead {
+		if id.Shard() == shard {
+			b.Dead++
+		}
+	}
+	return b, nil
 }

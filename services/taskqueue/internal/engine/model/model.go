@@ -31,8 +31,16 @@ type Model struct {
 	ends     map[int]*engine.Ends // for the archive, by shard
 	flows    map[job.ID]job.Flow  // of jobs in lanes
 	idem     map[string]idemRecord
-	windows  map[string]job.ID
+	windows  map[string]window
+	claimers map[string]int64 // the last token of each
+	lost     map[int64]bool   // tokens of claims whose answers got lost
 	claims   int64
+}
+
+// window is the job that others join, until the time at which the window is forgotten.
+type window struct {
+	id      job.ID
+	expires int64
 }
 
 type idemRecord struct {
@@ -56,7 +64,9 @@ func New(clk clock.Clock, set engine.Settings) *Model {
 		cancels:  map[job.ID]bool{},
 		intents:  map[job.ID]string{},
 		idem:     map[string]idemRecord{},
-		windows:  map[string]job.ID{},
+		windows:  map[string]window{},
+		claimers: map[string]int64{},
+		lost:     map[int64]bool{},
 		flows:    map[job.ID]job.Flow{},
 		ends:     map[int]*engine.Ends{},
 	}
@@ -102,7 +112,7 @@ func (m *Model) planBatch(b engine.Batch) ([]job.ID, error) {
 	for i, j := range b.Jobs {
 		ids[i] = j.ID
 		if w := j.Window; w != nil {
-			current := m.windows[w.Key]
+			current := m.windowJob(w.Key)
 			if w.Override && current != w.Seen {
 				return nil, engine.ErrWindowChanged
 			}
@@ -147,7 +157,7 @@ func (m *Model) addJob(j engine.NewJob, id job.ID, due int64) {
 		return
 	}
 	if j.Window != nil {
-		m.windows[j.Window.Key] = id
+		m.windows[j.Window.Key] = window{id: id, expires: due + m.set.WindowKeepAfter.Milliseconds()}
 	}
 	m.bodies[id] = j.Body
 	m.lanes[id.Lane()][id] = due
@@ -160,7 +170,22 @@ func (m *Model) addJob(j engine.NewJob, id job.ID, due int64) {
 func (m *Model) LookupWindow(_ context.Context, _ int, key string) (job.ID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.windows[key], nil
+	return m.windowJob(key), nil
+}
+
+// windowJob is the job of a window that is still remembered; empty: none.
+func (m *Model) windowJob(key string) job.ID {
+	if w := m.windows[key]; w.expires > m.now() {
+		return w.id
+	}
+	return ""
+}
+
+// leaveWindow lets nobody join a job any more.
+func (m *Model) leaveWindow(key string, id job.ID) {
+	if key != "" && m.windowJob(key) == id {
+		delete(m.windows, key)
+	}
 }
 
 // WaitBell waits a little: the model has no bell, its users poll.

@@ -42,6 +42,7 @@ func (m *Model) settleOne(s *engine.Settlement, reaping bool) engine.Verdict {
 	delete(m.leases, s.ID)
 	delete(m.renewed, s.ID)
 	delete(m.intents, s.ID)
+	m.leaveWindow(s.Window, s.ID)
 	if waits {
 		m.putBack(s)
 	} else {

@@ -4,10 +4,12 @@
 -- level higher and shares with the lane of that level. Within a lane the flows (laboratories) take turns.
 -- A lane's score is the flow times SPAN plus the due time since EPOCH; flow 0 is the due time alone. A step of the
 -- search costs the same however long the flow is; there are as many steps as flows that wait, at most n with jobs to give.
--- KEYS: 1 high lane, 2 moderate lane, 3 low lane, 4 leases, 5 claim counter, 6 bell
+-- KEYS: 1 high lane, 2 moderate lane, 3 low lane, 4 leases, 5 claim counter, 6 bell, 7 token of the caller's last claim,
+--       8 claims whose answers got lost
 -- ARGV: 1 n, 2 lease ms, 3 ageing ms, 4 turn (how many jobs the caller claimed before), 5 low share %, 6 moderate share %,
 --       7 first ordinary flow, 8 most of all ordinary flows together, 9 most of one ordinary flow, 10 of one reserved,
---       11 to 13 the flow served last in each lane, then the flows with a limit of their own: flow, most
+--       11 to 13 the flow served last in each lane, 14 the last token that the caller knows, when the answer of the claim
+--       after it got lost ('' otherwise), then the flows with a limit of their own: flow, most
 -- Reply: {now ms, next due ms (-1 none), token, held, last flow of each lane, then per run of jobs: flow (a number),
 --        ids (texts)}; token 0 and no ids when nothing may be taken; held: flows at their limits have ready jobs
 local SPAN, EPOCH = 2 ^ 41, 1577836800000
@@ -16,11 +18,20 @@ local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local n, turn, ordinary = tonumber(ARGV[1]), tonumber(ARGV[4]), tonumber(ARGV[8])
 local nextdue, more, held = -1, false, false
 local most, waits, last = {}, {}, {}
-for a = 14, #ARGV, 2 do most[tonumber(ARGV[a])] = tonumber(ARGV[a + 1]) end
+for a = 15, #ARGV, 2 do most[tonumber(ARGV[a])] = tonumber(ARGV[a + 1]) end
 local function isordinary(flow) return flow >= tonumber(ARGV[7]) end
 local function base(flow) return flow > 0 and flow * SPAN - EPOCH or 0 end
 local function wake(due)
   if nextdue < 0 or due < nextdue then nextdue = due end
+end
+
+if ARGV[14] ~= '' then
+  local lost = redis.call('GET', KEYS[7])
+  if lost and lost ~= ARGV[14] then
+    redis.call('ZADD', KEYS[8], now, lost)
+    redis.call('ZREMRANGEBYSCORE', KEYS[8], '-inf', now - 3600000)
+    redis.call('EXPIRE', KEYS[8], 3600)
+  end
 end
 
 local lanes, level, first = {{}, {}, {}}, {}, {}
@@ -142,6 +153,7 @@ for l = 1, 3 do
   end
 end
 redis.call('ZADD', KEYS[4], unpack(leases))
+redis.call('SET', KEYS[7], string.format('%.0f', token), 'EX', 3600)
 if more then nextdue = now end
 reply[2], reply[4] = nextdue, held and 1 or 0
 if more or held then ring() end

@@ -9,10 +9,15 @@
 --       then per job: id, lane, due ms (0 = now), body, window (0 = none), observed id (override only), override,
 --       what its flow adds to the due time
 -- Reply: {1, ids} new; {2, ids} replay, empty when they were not kept; {3} other request under this key; {4, lane} full; {5, window} changed; {6, lane} one flow's part is full
+local function repeated(ids) -- writes something, so that WAIT after it waits for the batch
+  redis.call('HINCRBY', KEYS[2], 'repeats', 1)
+  redis.call('EXPIRE', KEYS[2], ARGV[8], 'NX')
+  return {2, ids}
+end
 local stored = redis.call('GET', KEYS[1])
 if stored then
   if string.sub(stored, 1, #ARGV[1]) ~= ARGV[1] then return {3} end
-  return {2, string.sub(stored, #ARGV[1] + 2)}
+  return repeated(string.sub(stored, #ARGV[1] + 2))
 end
 local nl, nb, nw, n = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local lane0 = 2
@@ -61,7 +66,7 @@ for i = 1, n do
   if due <= soonest then ring = true end
 end
 if #keys > 0 and redis.call('EXISTS', unpack(keys)) > 0 then
-  return {2, string.sub(table.concat(ids, ','), #ARGV[1] + 2)}
+  return repeated(string.sub(table.concat(ids, ','), #ARGV[1] + 2))
 end
 local limit = tonumber(ARGV[3])
 for l = 1, nl do

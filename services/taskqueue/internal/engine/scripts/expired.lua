@@ -1,8 +1,8 @@
 #!lua flags=no-writes
 -- Lists leases that ran out, with the token to compare when they are settled, and what is known of each job.
--- KEYS: 1 leases, 2 crash counters, 3 renewals, 4 cancel requests, 5 send intents
+-- KEYS: 1 leases, 2 crash counters, 3 renewals, 4 cancel requests, 5 send intents, 6 claims whose answers got lost
 -- ARGV: 1 most
--- Reply: {now ms, id, token, crash counter, renewed, cancel, intent ...}
+-- Reply: {now ms, id, token, crash counter, renewed, cancel, intent, never seen ...}
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local reply = {now}
@@ -15,5 +15,6 @@ for i = 1, #ids, 2 do
   reply[#reply + 1] = redis.call('HEXISTS', KEYS[3], id)
   reply[#reply + 1] = redis.call('HEXISTS', KEYS[4], id)
   reply[#reply + 1] = redis.call('HEXISTS', KEYS[5], id)
+  reply[#reply + 1] = redis.call('ZSCORE', KEYS[6], string.format('%.0f', tonumber(ids[i + 1]))) and 1 or 0
 end
 return reply

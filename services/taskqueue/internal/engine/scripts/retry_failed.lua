@@ -1,20 +1,31 @@
 #!lua
--- Revives a failed job after a delay, keeping its id.
--- KEYS: 1 dead, 2 lane, 3 records of the dead, 4 body, 5 crash counters, 6 counters
--- ARGV: 1 id, 2 new body, 3 delay ms, 4 observed record, 5 counter seconds, 6 what its flow adds to a due time
--- Reply: 0 not failed, 1 revived (also when this very call had done it before)
+-- Revives failed jobs after a delay, keeping their ids; each one wholly or not at all.
+-- KEYS: 1 dead, 2 records of the dead, 3 crash counters, 4 counters, then per job: lane, body, window (the body again: none)
+-- ARGV: 1 delay ms, 2 counter seconds, then per job: id, new body, observed record, what its flow adds to a due time
+-- Reply per job: 0 not failed, 1 revived (also when this very call had done it before)
 local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
-if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then
-  if redis.call('ZSCORE', KEYS[2], ARGV[1]) and redis.call('GET', KEYS[4]) == ARGV[2] then return 1 end
-  return 0
+local due = t[1] * 1000 + math.floor(t[2] / 1000) + tonumber(ARGV[1])
+local reply, revived = {}, 0
+for i = 1, (#ARGV - 2) / 4 do
+  local k, a = 1 + 3 * i, 4 * i - 2
+  local id, body = ARGV[a + 1], ARGV[a + 2]
+  local lane, stored, window = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3]
+  if not redis.call('ZSCORE', KEYS[1], id) then
+    reply[i] = redis.call('ZSCORE', lane, id) and redis.call('GET', stored) == body and 1 or 0
+  elseif redis.call('HGET', KEYS[2], id) ~= ARGV[a + 3] then
+    reply[i] = 0
+  else
+    reply[i], revived = 1, revived + 1
+    redis.call('SET', stored, body)
+    redis.call('ZREM', KEYS[1], id)
+    redis.call('HDEL', KEYS[2], id)
+    redis.call('HDEL', KEYS[3], id)
+    redis.call('ZADD', lane, due + tonumber(ARGV[a + 4]), id)
+    if window ~= stored and redis.call('HGET', window, 'id') == id then redis.call('DEL', window) end
+  end
 end
-if redis.call('HGET', KEYS[3], ARGV[1]) ~= ARGV[4] then return 0 end
-redis.call('SET', KEYS[4], ARGV[2])
-redis.call('ZREM', KEYS[1], ARGV[1])
-redis.call('HDEL', KEYS[3], ARGV[1])
-redis.call('HDEL', KEYS[5], ARGV[1])
-redis.call('ZADD', KEYS[2], now + tonumber(ARGV[3]) + tonumber(ARGV[6]), ARGV[1])
-redis.call('HINCRBY', KEYS[6], 'revived', 1)
-redis.call('EXPIRE', KEYS[6], ARGV[5], 'NX')
-return 1
+if revived > 0 then
+  redis.call('HINCRBY', KEYS[4], 'revived', revived)
+  redis.call('EXPIRE', KEYS[4], ARGV[2], 'NX')
+end
+return reply

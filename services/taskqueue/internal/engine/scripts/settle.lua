@@ -3,10 +3,11 @@
 -- of the observed token settles; result, retry, dead letter and callback jobs appear with the state change.
 -- KEYS: 1 leases, 2 crash counters, 3 renewals, 4 cancel requests, 5 send intents, 6 dead, 7 counters,
 --       8 bell of the channel, 9 bell of callbacks, 10 callback lane, 11 records of the dead,
---       12 ends for the archive, then nl lanes, nr result buckets, n bodies, nc callback bodies
+--       12 ends for the archive, then nl lanes, nr result buckets, n bodies, nc callback bodies, windows
 -- ARGV: 1 mode, 2 nl, 3 nr, 4 n, 5 nc, 6 result seconds, 7 counter seconds, 8 keep ends for the archive
 --       then per job: id, token, op, lane, bucket, delay ms, payload, crash counter ('' = leave),
---       what its flow adds to a due time; then per callback: job number, id, body, what its flow adds
+--       what its flow adds to a due time; then per callback: job number, id, body, what its flow adds;
+--       then per window: number of the job that leaves it
 -- op: s succeeded, f failed (kept dead), u unknown (kept dead), c cancelled, r retry (payload = new body),
 --     l back to its lane as it is, d dropped
 -- Reply per job: 1 done, 0 lease lost, 2 already settled, 3 refused: a cancel request waits
@@ -103,6 +104,12 @@ if traces then
   end
 end
 if #crashes > 0 then redis.call('HSET', KEYS[2], unpack(crashes)) end
+
+local left = 8 + 9 * n + 4 * nc
+for w = 1, #ARGV - left do
+  local i, window = tonumber(ARGV[left + w]), KEYS[cb0 + nc + w]
+  if verdict[i] == 1 and redis.call('HGET', window, 'id') == ids[i] then redis.call('DEL', window) end
+end
 
 local born, bodies = {}, {}
 for c = 1, nc do

@@ -24,7 +24,7 @@ type Archive struct{ db *sql.DB }
 func NewArchive(db *sql.DB) *Archive { return &Archive{db: db} }
 
 const insertArchive = `INSERT INTO tq_archive (job_id, lab_id, caller, task, task_type, priority, retry, status, attempts, attempts_detail,
- log_tag, result, error, created_at, scheduled_at, started_at, ended_at) VALUES `
+ log_tag, result, error, reason, created_at, scheduled_at, started_at, ended_at) VALUES `
 
 // Assignments run from left to right, so ended_at comes last. An equal end is the same end written again.
 var replaceArchive = func() string {
@@ -34,6 +34,7 @@ var replaceArchive = func() string {
 		"attempts_detail",
 		"result",
 		"error",
+		"reason",
 		"scheduled_at",
 		"started_at",
 		"ended_at",
@@ -45,7 +46,7 @@ var replaceArchive = func() string {
 	return " ON DUPLICATE KEY UPDATE " + strings.Join(parts, ", ")
 }()
 
-const archiveColumns = 17
+const archiveColumns = 18
 
 // Write stores ends; a job that is there is replaced only by a newer end. Writing again changes nothing. Rows that
 // the database refuses for what they hold are skipped and returned.
@@ -98,6 +99,7 @@ type storedAttempt struct {
 	EndedAt    int64  `json:"ended_at"`
 	HTTPStatus int    `json:"http_status,omitempty"`
 	Error      string `json:"error,omitempty"`
+	Reason     string `json:"reason,omitempty"`
 }
 
 func archiveRow(e *archive.Entry) ([]any, error) {
@@ -113,7 +115,7 @@ func archiveRow(e *archive.Entry) ([]any, error) {
 	if len(r.History) > 0 {
 		list := make([]storedAttempt, len(r.History))
 		for i, h := range r.History {
-			list[i] = storedAttempt{h.StartedMs, h.EndedMs, h.HTTPStatus, h.Error}
+			list[i] = storedAttempt{h.StartedMs, h.EndedMs, h.HTTPStatus, h.Error, h.Reason}
 		}
 		text, err := json.Marshal(list)
 		if err != nil {
@@ -135,6 +137,7 @@ func archiveRow(e *archive.Entry) ([]any, error) {
 		text(clip(r.LogTag, 128)),
 		result,
 		text(clip(r.Error, 1024)),
+		text(clip(r.Reason, 64)),
 		r.CreatedMs,
 		number(r.ScheduledMs),
 		number(r.StartedMs),
@@ -143,7 +146,7 @@ func archiveRow(e *archive.Entry) ([]any, error) {
 }
 
 const selectArchive = `SELECT job_id, COALESCE(lab_id, 0), caller, task, task_type, retry, status, attempts, attempts_detail, COALESCE(log_tag, ''), result,
- COALESCE(error, ''), created_at, COALESCE(scheduled_at, 0), COALESCE(started_at, 0), ended_at
+ COALESCE(error, ''), COALESCE(reason, ''), created_at, COALESCE(scheduled_at, 0), COALESCE(started_at, 0), ended_at
   FROM tq_archive WHERE job_id IN (?`
 
 // Find reads the ends of jobs; those that are not there are missing in the answer. The caller checks whose they are.
@@ -189,6 +192,7 @@ func scanArchive(rows *sql.Rows) (job.ID, *job.Record, error) {
 		&r.LogTag,
 		&result,
 		&r.Error,
+		&r.Reason,
 		&r.CreatedMs,
 		&r.ScheduledMs,
 		&r.StartedMs,
@@ -206,7 +210,7 @@ func scanArchive(rows *sql.Rows) (job.ID, *job.Record, error) {
 	for _, h := range history {
 		r.History = append(
 			r.History,
-			job.Attempt{StartedMs: h.StartedAt, EndedMs: h.EndedAt, HTTPStatus: h.HTTPStatus, Error: h.Error},
+			job.Attempt{StartedMs: h.StartedAt, EndedMs: h.EndedAt, HTTPStatus: h.HTTPStatus, Error: h.Error, Reason: h.Reason},
 		)
 	}
 	return id, r, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
@@ -36,7 +37,7 @@ const (
 func full() job.Record {
 	return job.Record{State: job.Failed, Task: 4, TaskType: 2, LabID: 12, Caller: "user:77", LogTag: "tag", Retry: 3, Attempts: 2, CreatedMs: 1, ScheduledMs: 2,
 		StartedMs: 3, EndedMs: 1000, HTTPStatus: 503, Excerpt: "busy", Error: "The receiver answered 503", MessageID: "m",
-		History: []job.Attempt{{StartedMs: 3, EndedMs: 4, HTTPStatus: 503, Error: "The receiver answered 503"}}}
+		History: []job.Attempt{{StartedMs: 3, EndedMs: 4, HTTPStatus: 503, Error: "The receiver answered 503", Reason: "http_5xx"}}, Reason: "http_5xx"}
 }
 
 func TestTheArchiveReturnsWhatItTookAndKeepsTheNewestEnd(t *testing.T) {
@@ -158,5 +159,20 @@ func TestReadyNamesTheMissingMigration(t *testing.T) {
 	}
 	if err := mysql.Ready(t.Context(), migrated(t)); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestTheSecretsOfReceiversComeNewestFirstWithoutDisabledOnes(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	if _, err := db.ExecContext(t.Context(), `INSERT INTO tq_webhook_secret (lab_id, origin, secret, is_disabled) VALUES
+		(12, 'https://a.example', 'old', 0), (NULL, 'https://b.example', 'all', 0), (12, 'https://a.example', 'leaked', 1), (12, 'https://a.example', 'new', 0)`); err != nil {
+		t.Fatal(err)
+	}
+	want := []webhook.Subscriber{{LabID: 12, Origin: "https://a.example", Secret: "new"}, {Origin: "https://b.example", Secret: "all"},
+		{LabID: 12, Origin: "https://a.example", Secret: "old"}}
+	got, err := mysql.NewSubscribers(db).Subscribers(t.Context())
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

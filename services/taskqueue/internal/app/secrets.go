@@ -1,0 +1,65 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
+)
+
+const (
+	sealReload       = 30 * time.Second // how soon a new key seals
+	subscribersEvery = 30 * time.Second
+)
+
+// openSecrets opens the directories of secrets and keys.
+func (b *builder) openSecrets() error {
+	if b.cfg.Delivery.ProviderSecretsDir != "" {
+		root, err := b.directory("PROVIDER_SECRETS_DIR", b.cfg.Delivery.ProviderSecretsDir)
+		if err != nil {
+			return err
+		}
+		b.secrets = provider.Directory{Root: root.FS()}
+	}
+	if b.cfg.Delivery.SealKeysDir == "" {
+		return nil
+	}
+	root, err := b.directory("SEAL_KEYS_DIR", b.cfg.Delivery.SealKeysDir)
+	if err != nil {
+		return err
+	}
+	if b.seals, err = seal.NewRing(root.FS()); err != nil {
+		return fmt.Errorf("TASKQUEUE_SEAL_KEYS_DIR: %w", err)
+	}
+	b.Every("keys of payloads", sealReload, func(context.Context) error { return b.seals.Reload() })
+	return nil
+}
+
+func (b *builder) directory(name, path string) (*os.Root, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, fmt.Errorf("TASKQUEUE_%s: %w", name, err)
+	}
+	b.Close(name, func(context.Context) error { return root.Close() })
+	return root, nil
+}
+
+// subscribers are nil without a database.
+func (b *builder) subscribers() *webhook.Subscribers {
+	if b.db == nil {
+		return nil
+	}
+	list := webhook.NewSubscribers(mysql.NewSubscribers(b.db), b.secrets, b.client)
+	ctx, cancel := context.WithTimeout(context.Background(), firstRead)
+	defer cancel()
+	if err := list.RunOnce(ctx); err != nil {
+		b.Log.Warn("the secrets of receivers are those of the last start that could read them", "error", err)
+	}
+	b.Every("secrets of receivers", subscribersEvery, list.RunOnce)
+	return list
+}

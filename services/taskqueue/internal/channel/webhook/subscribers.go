@@ -1,0 +1,149 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/netguard"
+)
+
+// Subscriber is one secret of a receiver: a row of table tq_webhook_secret. Several of one receiver are in force
+// together during a rotation.
+type Subscriber struct {
+	LabID  int64  `json:"lab_id,omitempty"` // 0: whatever laboratory the job is of
+	Origin string `json:"origin"`           // https://api.example.com
+	Secret string `json:"secret"`           // the name of its file
+}
+
+// SubscriberSource reads the rows in force, the newest first.
+type SubscriberSource interface {
+	Subscribers(ctx context.Context) ([]Subscriber, error)
+}
+
+// Secrets finds a secret by its name.
+type Secrets interface {
+	Secret(name string) (config.Secret, error)
+}
+
+type receiver struct {
+	lab    int64
+	origin string
+}
+
+// Subscribers are the signers of receivers with secrets of their own. Safe for concurrent use, RunOnce in one loop.
+type Subscribers struct {
+	source  SubscriberSource
+	secrets Secrets
+	copy    redis.UniversalClient
+	signers atomic.Pointer[map[receiver]*Signer]
+}
+
+// copyKey holds the rows, which are no secrets, so that a start does not depend on the database.
+const copyKey = "tq:subscribers"
+
+// NewSubscribers makes a set that knows nobody until RunOnce.
+func NewSubscribers(source SubscriberSource, secrets Secrets, copied redis.UniversalClient) *Subscribers {
+	return &Subscribers{source: source, secrets: secrets, copy: copied}
+}
+
+// RunOnce reads the rows and their secrets. When the database does not answer and nobody is known yet, the rows that
+// any process read last are taken. A receiver with a secret that cannot be read keeps its former ones; without any its
+// jobs wait, because a signature by another secret would fail them for good.
+func (s *Subscribers) RunOnce(ctx context.Context) error {
+	rows, err := s.source.Subscribers(ctx)
+	if err != nil {
+		if s.signers.Load() != nil {
+			return err
+		}
+		return errors.Join(err, s.recall(ctx))
+	}
+	problems := s.replace(rows)
+	raw, err := json.Marshal(rows)
+	if err == nil {
+		err = s.copy.Set(ctx, copyKey, raw, 0).Err()
+	}
+	if err != nil {
+		return errors.Join(problems, fmt.Errorf("copy webhook secrets: %w", err))
+	}
+	return problems
+}
+
+func (s *Subscribers) recall(ctx context.Context) error {
+	raw, err := s.copy.Get(ctx, copyKey).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	var rows []Subscriber
+	if err == nil {
+		err = json.Unmarshal(raw, &rows)
+	}
+	if err != nil {
+		return fmt.Errorf("recall webhook secrets: %w", err)
+	}
+	return s.replace(rows)
+}
+
+func (s *Subscribers) replace(rows []Subscriber) error {
+	next, bad := map[receiver]*Signer{}, map[receiver]bool{}
+	var problems []error
+	for _, row := range rows {
+		origin, err := netguard.ParseOrigin(row.Origin)
+		who := receiver{row.LabID, origin}
+		if err == nil {
+			err = s.add(next, who, row.Secret)
+			bad[who] = bad[who] || err != nil
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("tq_webhook_secret of %s, secret %s: %w", row.Origin, row.Secret, err))
+		}
+	}
+	for who, is := range bad {
+		if is {
+			next[who] = s.former(who)
+		}
+	}
+	s.signers.Store(&next)
+	return errors.Join(problems...)
+}
+
+// former is the signer that a receiver had; one without keys makes its jobs wait.
+func (s *Subscribers) former(who receiver) *Signer {
+	if known := s.signers.Load(); known != nil && (*known)[who] != nil {
+		return (*known)[who]
+	}
+	return &Signer{}
+}
+
+func (s *Subscribers) add(to map[receiver]*Signer, who receiver, name string) error {
+	text, err := s.secrets.Secret(name)
+	if err != nil {
+		return err //nolint:wrapcheck // names the secret
+	}
+	one, err := NewSigner(text.Reveal())
+	if err != nil {
+		return err
+	}
+	if to[who] == nil {
+		to[who] = &Signer{}
+	}
+	to[who].keys = append(to[who].keys, one.keys...)
+	return nil
+}
+
+// of returns the signer of a receiver, first the laboratory's own; nil: it has none.
+func (s *Subscribers) of(lab int64, origin string) *Signer {
+	if s == nil || s.signers.Load() == nil {
+		return nil
+	}
+	known := *s.signers.Load()
+	if own := known[receiver{lab, origin}]; own != nil {
+		return own
+	}
+	return known[receiver{0, origin}]
+}

@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Depths measures every lane of a shard; for metrics, not exact under load.
+func (r *Redis) Depths(ctx context.Context, shard int) ([]Depth, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	k := &r.shards[shard]
+	lanes := job.Lanes()
+	pipe := r.rdb.Pipeline()
+	waiting, running := make([]*redis.IntCmd, len(lanes)), make([]*redis.IntCmd, len(lanes))
+	keys := make([]string, len(lanes))
+	for i, l := range lanes {
+		waiting[i] = pipe.ZCard(ctx, k.lanes[l])
+		keys[i] = k.lanes[l]
+		running[i] = pipe.ZCard(ctx, k.leases[l.Channel])
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, fmt.Errorf("measure lanes: %w", err)
+	}
+	reply, err := r.run(ctx, "oldest", keys, nil)
+	oldest, ok := reply.([]any)
+	if err == nil && (!ok || len(oldest) != 1+2*len(lanes)) {
+		err = errReply("oldest", reply)
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Depth, len(lanes))
+	for i, l := range lanes {
+		list[i] = Depth{Lane: l, Waiting: waiting[i].Val(), Ready: number(oldest[2+2*i]), Running: running[i].Val()}
+		if due := number(oldest[1+2*i]); due >= 0 {
+			list[i].OldestMs = max(0, number(oldest[0])-due)
+		}
+	}
+	return list, nil
+}
+
+// Backlog counts what ended and is still kept in Redis for somebody.
+func (r *Redis) Backlog(ctx context.Context, shard int) (Backlog, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	k := &r.shards[shard]
+	pipe := r.rdb.Pipeline()
+	dead, ends := pipe.ZCard(ctx, k.dead), pipe.LLen(ctx, k.ends)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return Backlog{}, fmt.Errorf("measure what ended: %w", err)
+	}
+	return Backlog{Dead: dead.Val(), Ends: ends.Val()}, nil
+}

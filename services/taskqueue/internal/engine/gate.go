@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// Gate keeps enqueue closed until Redis was found fit. Jobs that exist are drained in any case.
+type Gate struct {
+	*Redis
+	profile Profile
+	warn    func(list []string) // called when a check finds others than the one before
+	state   atomic.Pointer[gateState]
+}
+
+type gateState struct {
+	open   bool
+	broken string
+	all    string // with what is weak
+}
+
+// ErrClosed tells that Redis was not found fit for the profile, or was not asked yet.
+var ErrClosed = errors.New("redis does not keep the durable profile")
+
+// NewGate makes a closed gate; Check opens it.
+func NewGate(r *Redis, profile Profile, warn func(list []string)) *Gate {
+	g := &Gate{Redis: r, profile: profile, warn: warn}
+	g.state.Store(&gateState{})
+	return g
+}
+
+// Check asks Redis, opens or closes the gate, and loads the scripts when it opens. It is the readiness probe.
+func (g *Gate) Check(ctx context.Context) error {
+	c, err := g.CheckContract(ctx)
+	if err != nil {
+		return err
+	}
+	before := g.state.Load()
+	found := slices.Concat(c.Broken, c.Weak)
+	now := &gateState{
+		open:   len(c.Broken) == 0 || g.profile == Fast,
+		broken: strings.Join(c.Broken, "; "),
+		all:    strings.Join(found, "; "),
+	}
+	if now.all != "" && now.all != before.all {
+		g.warn(found)
+	}
+	if now.open && !before.open {
+		if err := g.Load(ctx); err != nil {
+			return err
+		}
+	}
+	g.state.Store(now)
+	if !now.open {
+		return fmt.Errorf("%w: %s", ErrClosed, now.broken)
+	}
+	return nil
+}
+
+// Enqueue refuses while the gate is closed.
+func (g *Gate) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
+	if s := g.state.Load(); !s.open {
+		return Accepted{}, ErrClosed
+	}
+	return g.Redis.Enqueue(ctx, b)
+}

@@ -1,0 +1,29 @@
+package model
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// FlowSizes counts the bytes of waiting jobs by flow.
+func (m *Model) FlowSizes(_ context.Context, shard, least int) (map[job.Flow]int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sizes := map[job.Flow]int64{}
+	for _, l := range job.Lanes() {
+		bytes, jobs := map[job.Flow]int64{}, map[job.Flow]int{}
+		for id := range m.lanes[l] {
+			if id.Shard() == shard {
+				bytes[m.flows[id]] += int64(len(m.bodies[id]))
+				jobs[m.flows[id]]++
+			}
+		}
+		for flow, n := range jobs {
+			if n >= max(1, least) {
+				sizes[flow] += bytes[flow]
+			}
+		}
+	}
+	return sizes, nil
+}

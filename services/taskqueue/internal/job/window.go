@@ -1,0 +1,33 @@
+package job
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+)
+
+// Owner is who a job's windows belong to: the laboratory, or the service that acts for none.
+func (b *Body) Owner() string {
+	if b.LabID != 0 {
+		return strconv.FormatInt(b.LabID, 10)
+	}
+	return b.Caller
+}
+
+// Window is what makes two jobs one window: owner, task, sub-type, priority and the caller's key. "": it has none.
+func (b *Body) Window(p Priority) string {
+	if b.WindowKey == "" {
+		return ""
+	}
+	return Digest(b.Owner(), strconv.Itoa(b.Task), strconv.Itoa(b.TaskType), strconv.Itoa(int(p)), b.WindowKey)
+}
+
+// Digest names a list of texts in 32 characters.
+func Digest(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		_, _ = fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}

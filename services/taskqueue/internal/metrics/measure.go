@@ -1,0 +1,60 @@
+package metrics
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Depths measures lanes; for the gauge loop.
+type Depths interface {
+	Shards() int
+	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
+	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
+}
+
+// Paused counts what a sender leaves alone for a while.
+type Paused interface{ Paused() int }
+
+// Measure reads the depth of every lane and the backlogs once.
+func (m *Metrics) Measure(ctx context.Context, q Depths, receivers Paused) error {
+	m.paused.Set(float64(receivers.Paused()))
+	total := map[job.Lane]engine.Depth{}
+	var ended engine.Backlog
+	for shard := range q.Shards() {
+		list, err := q.Depths(ctx, shard)
+		if err != nil {
+			return err
+		}
+		for _, d := range list {
+			sum := total[d.Lane]
+			sum.Waiting += d.Waiting
+			sum.Ready += d.Ready
+			sum.Running += d.Running
+			sum.OldestMs = max(sum.OldestMs, d.OldestMs)
+			total[d.Lane] = sum
+		}
+		b, err := q.Backlog(ctx, shard)
+		if err != nil {
+			return err
+		}
+		ended.Dead += b.Dead
+		ended.Ends += b.Ends
+	}
+	m.dead.Set(float64(ended.Dead))
+	m.backlog.Set(float64(ended.Ends))
+	for l, d := range total {
+		m.lane(l, d)
+	}
+	return nil
+}
+
+func (m *Metrics) lane(l job.Lane, d engine.Depth) {
+	channel, priority := l.Channel.String(), l.Priority.String()
+	m.depth.WithLabelValues(channel, priority).Set(float64(d.Waiting))
+	m.ready.WithLabelValues(channel, priority).Set(float64(d.Ready))
+	m.scheduled.WithLabelValues(channel, priority).Set(float64(max(0, d.Waiting-d.Ready)))
+	m.age.WithLabelValues(channel, priority).Set(float64(d.OldestMs) / 1000)
+	m.running.WithLabelValues(channel).Set(float64(d.Running))
+}

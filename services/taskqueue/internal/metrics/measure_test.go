@@ -1,0 +1,84 @@
+package metrics_test
+
+import (
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
+)
+
+type two struct{}
+
+func (two) Paused() int { return 2 }
+
+func TestWhatIsDueIsMeasuredApartFromWhatIsScheduledAndWhatEnded(t *testing.T) {
+	t.Parallel()
+	set := engine.DefaultSettings()
+	set.Archive = true
+	q := model.New(clock.System{}, set)
+	ids := job.NewGenerator(clock.System{}, rand.Reader)
+	lane := job.Lane{Channel: job.Email, Priority: job.Low}
+	for _, due := range []int64{0, 0, 0, time.Now().Add(time.Hour).UnixMilli()} {
+		id, err := ids.Next(0, lane)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Hour, Jobs: []engine.NewJob{{ID: id, DueMs: due, Body: []byte("x")}}}
+		if _, err := q.Enqueue(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := q.Claim(t.Context(), engine.ClaimRequest{Channel: job.Email, Max: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := []engine.Settlement{{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpFail, Payload: []byte("r")}}
+	if _, err := q.Settle(t.Context(), 0, job.Email, failed); err != nil {
+		t.Fatal(err)
+	}
+	registry := prometheus.NewRegistry()
+	m, err := metrics.New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Measure(t.Context(), q, two{}); err != nil {
+		t.Fatal(err)
+	}
+	got := values(t, registry)
+	for name, want := range map[string]float64{
+		"taskqueue_lane_jobs email low": 3, "taskqueue_ready_jobs email low": 2, "taskqueue_scheduled_jobs email low": 1,
+		"taskqueue_dead_jobs": 1, "taskqueue_archive_backlog_jobs": 1, "taskqueue_receivers_paused": 2,
+		"taskqueue_refused_total laboratory_full": 0,
+	} {
+		if v, ok := got[name]; !ok || v != want {
+			t.Errorf("%s is %v, want %v", name, v, want)
+		}
+	}
+}
+
+// values are the gauges and counters of a registry, by name and values of labels.
+func values(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := f.GetName()
+			for _, l := range m.GetLabel() {
+				name += " " + l.GetValue()
+			}
+			all[name] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+	}
+	return all
+}

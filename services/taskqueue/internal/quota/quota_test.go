@@ -1,0 +1,60 @@
+package quota_test
+
+import (
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
+)
+
+func TestALaboratoryIsFullByTheBytesThatWaitAndNobodyElseIs(t *testing.T) {
+	t.Parallel()
+	q := model.New(clock.System{}, engine.DefaultSettings())
+	ids := job.NewGenerator(clock.System{}, rand.Reader)
+	enqueue := func(flow job.Flow, n, size int) {
+		t.Helper()
+		b := engine.Batch{RequestHash: "h", KeepKey: time.Minute}
+		for range n {
+			id, err := ids.Next(0, job.Lane{Channel: job.Email, Priority: job.Low})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Jobs = append(b.Jobs, engine.NewJob{ID: id, Flow: flow, Body: make([]byte, size)})
+		}
+		b.IdempotencyKey = string(b.Jobs[0].ID)
+		if _, err := q.Enqueue(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	large, small, passwords := job.LabFlow(1), job.LabFlow(2), job.OTPFlow(1)
+	enqueue(large, 40, 60<<10)
+	enqueue(small, 40, 1<<10)
+	enqueue(passwords, 40, 60<<10)
+	bytes := quota.New(q, 2<<20)
+	if bytes.Full(large) {
+		t.Error("full before anything was measured")
+	}
+	if err := bytes.RunOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for flow, want := range map[job.Flow]bool{large: true, small: false, passwords: false, job.FlowPlatform: false} {
+		if bytes.Full(flow) != want {
+			t.Errorf("flow %d: %v", flow, !want)
+		}
+	}
+	if _, err := q.Claim(t.Context(), engine.ClaimRequest{Channel: job.Email, Max: 250}); err != nil {
+		t.Fatal(err)
+	}
+	if err := bytes.RunOnce(t.Context()); err != nil || bytes.Full(large) {
+		t.Errorf("full although nothing waits, %v", err)
+	}
+	var none *quota.Bytes
+	if none.Full(large) {
+		t.Error("no quota is never full")
+	}
+}

@@ -1,0 +1,181 @@
+// Package seal owns the encryption at rest of what jobs carry: message bodies, one-time passwords, recipients and
+// headers. Each key is a file whose name is its id; the last one by name seals, all of them open, so that a key is
+// rotated by adding a file, and removed when no job of its time is left.
+package seal
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// ErrNoKey tells that a job was sealed with a key that is not there. The job waits for it.
+var ErrNoKey = errors.New("the key that the job was sealed with is not among the keys")
+
+const keyBytes = 32
+
+// Ring is the keys of a deployment. A nil ring seals nothing and opens what is not sealed. Safe for concurrent use.
+type Ring struct {
+	files fs.FS
+
+	mu     sync.RWMutex // guards what follows
+	keys   map[string]cipher.AEAD
+	newest string
+}
+
+// NewRing reads the keys: files of 32 bytes in base64, as `openssl rand -base64 32` writes them.
+func NewRing(files fs.FS) (*Ring, error) {
+	r := &Ring{files: files}
+	return r, r.Reload()
+}
+
+// Reload reads the keys again. When one cannot be read, the ring stays as it is.
+func (r *Ring) Reload() error {
+	entries, err := fs.ReadDir(r.files, ".")
+	if err != nil {
+		return fmt.Errorf("list the keys: %w", err)
+	}
+	keys := map[string]cipher.AEAD{}
+	for _, e := range entries {
+		if e.IsDir() || strings.HasPrefix(e.Name(), ".") { // Kubernetes keeps its own beside the files
+			continue
+		}
+		if keys[e.Name()], err = readKey(r.files, e.Name()); err != nil {
+			return err
+		}
+	}
+	if len(keys) == 0 {
+		return errors.New("there is no key: write one with `openssl rand -base64 32`")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keys, r.newest = keys, slices.Max(slices.Collect(maps.Keys(keys)))
+	return nil
+}
+
+func readKey(files fs.FS, name string) (cipher.AEAD, error) {
+	raw, err := fs.ReadFile(files, name)
+	if err != nil {
+		return nil, fmt.Errorf("read key %s: %w", name, err)
+	}
+	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(raw)))
+	if err != nil || len(key) != keyBytes {
+		return nil, fmt.Errorf("key %s is not 32 bytes in base64", name) // never what it holds
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("key %s: %w", name, err)
+	}
+	return cipher.NewGCM(block) //nolint:wrapcheck // never fails for AES
+}
+
+// The fields of what is sealed, and of the envelope around it.
+const (
+	fieldData    = 1
+	fieldHeaders = 2
+	fieldKey     = 1
+	fieldNonce   = 2
+	fieldText    = 3
+)
+
+// Seal replaces the payload of a job by its sealed form.
+func (r *Ring) Seal(b *job.Body, c job.Channel) {
+	if r == nil || len(b.Sealed) > 0 {
+		return
+	}
+	r.mu.RLock()
+	name, key := r.newest, r.keys[r.newest]
+	r.mu.RUnlock()
+	var plain []byte
+	plain = protowire.AppendBytes(protowire.AppendTag(plain, fieldData, protowire.BytesType), b.Data)
+	plain = protowire.AppendBytes(protowire.AppendTag(plain, fieldHeaders, protowire.BytesType), b.Headers)
+	nonce := make([]byte, key.NonceSize())
+	_, _ = rand.Read(nonce) // never fails
+	var out []byte
+	out = protowire.AppendString(protowire.AppendTag(out, fieldKey, protowire.BytesType), name)
+	out = protowire.AppendBytes(protowire.AppendTag(out, fieldNonce, protowire.BytesType), nonce)
+	text := key.Seal(nil, nonce, plain, owner(b))
+	out = protowire.AppendBytes(protowire.AppendTag(out, fieldText, protowire.BytesType), text)
+	b.CallbackTo = job.DataCallback(c, b.Data)
+	b.Sealed, b.Data, b.Headers = out, nil, nil
+}
+
+// owner binds the sealed text to the laboratory: it opens in no job of another one.
+func owner(b *job.Body) []byte { return []byte("job of laboratory " + strconv.FormatInt(b.LabID, 10)) }
+
+// Open puts the payload back. A key that came meanwhile is found.
+func (r *Ring) Open(b *job.Body) error {
+	if len(b.Sealed) == 0 {
+		return nil
+	}
+	if r == nil {
+		return ErrNoKey
+	}
+	envelope, err := fields(b.Sealed)
+	if err != nil {
+		return err
+	}
+	key := r.key(string(envelope[fieldKey]))
+	if key == nil {
+		return ErrNoKey
+	}
+	if len(envelope[fieldNonce]) != key.NonceSize() {
+		return errDamaged
+	}
+	plain, err := key.Open(nil, envelope[fieldNonce], envelope[fieldText], owner(b))
+	if err != nil {
+		return errDamaged
+	}
+	inner, err := fields(plain)
+	if err != nil {
+		return err
+	}
+	b.Data, b.Headers, b.Sealed = inner[fieldData], inner[fieldHeaders], nil
+	return nil
+}
+
+func (r *Ring) key(name string) cipher.AEAD {
+	r.mu.RLock()
+	key := r.keys[name]
+	r.mu.RUnlock()
+	if key != nil || r.Reload() != nil {
+		return key
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.keys[name]
+}
+
+var errDamaged = errors.New("the sealed payload is damaged")
+
+func fields(raw []byte) (map[protowire.Number][]byte, error) {
+	out := map[protowire.Number][]byte{}
+	for len(raw) > 0 {
+		field, kind, n := protowire.ConsumeTag(raw)
+		if n < 0 || kind != protowire.BytesType {
+			return nil, errDamaged
+		}
+		text, m := protowire.ConsumeBytes(raw[n:])
+		if m < 0 {
+			return nil, errDamaged
+		}
+		if len(text) > 0 {
+			out[field] = text
+		}
+		raw = raw[n+m:]
+	}
+	return out, nil
+}

@@ -30,6 +30,7 @@ type shardKeys struct {
 	stat      string // prefix of hourly counters
 	idem      string // prefix of idempotency records
 	windowKey string // prefix of windows
+	paused    string // channels that nobody claims from
 }
 
 func newShardKeys(shard int) shardKeys {
@@ -56,6 +57,7 @@ func newShardKeys(shard int) shardKeys {
 		stat:      p + "stat:",
 		idem:      p + "idem:",
 		windowKey: p + "w:",
+		paused:    p + "paused",
 	}
 	for _, l := range job.Lanes() {
 		k.lanes[l] = fmt.Sprintf("%sl:%s:%d", p, l.Channel, l.Priority)

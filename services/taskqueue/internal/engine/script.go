@@ -16,6 +16,8 @@ import (
 var scriptFiles embed.FS
 
 var scriptNames = []string{
+	"ahead",
+	"browse",
 	"cancel",
 	"claim",
 	"enqueue",

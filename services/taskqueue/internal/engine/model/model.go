@@ -35,6 +35,9 @@ type Model struct {
 	claimers map[string]int64 // the last token of each
 	lost     map[int64]bool   // tokens of claims whose answers got lost
 	claims   int64
+
+	paused    map[job.Channel]time.Time
+	processes map[string][]byte
 }
 
 // window is the job that others join, until the time at which the window is forgotten.
@@ -69,6 +72,9 @@ func New(clk clock.Clock, set engine.Settings) *Model {
 		lost:     map[int64]bool{},
 		flows:    map[job.ID]job.Flow{},
 		ends:     map[int]*engine.Ends{},
+
+		paused:    map[job.Channel]time.Time{},
+		processes: map[string][]byte{},
 	}
 	for _, l := range job.Lanes() {
 		m.lanes[l] = map[job.ID]int64{}

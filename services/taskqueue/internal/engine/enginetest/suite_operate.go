@@ -1,0 +1,179 @@
+package enginetest
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Operated is what operators see and do beyond single jobs.
+type Operated interface {
+	Queue
+	Browse(ctx context.Context, x engine.Range, after engine.Member, most int) ([]engine.Member, error)
+	Ahead(ctx context.Context, shard int, l job.Lane, first time.Time, hours int) (engine.Ahead, error)
+	Pause(ctx context.Context, c job.Channel, at time.Time) error
+	Resume(ctx context.Context, c job.Channel) error
+	Paused(ctx context.Context, shard int) (map[job.Channel]time.Time, error)
+	Announce(ctx context.Context, process string, state []byte) error
+	Processes(ctx context.Context) (map[string][]byte, error)
+	ForgetProcess(ctx context.Context, process string) error
+}
+
+// RunOperated runs the suite of what operators use; every Harness.Queue must be an Operated.
+func RunOperated(t *testing.T, open func(t *testing.T) Harness) {
+	parts := map[string]func(*bench, Operated){
+		"a walk meets every job once while others come and go": browsing,
+		"a walk keeps to its flow":                             browsingOneFlow,
+		"running and dead jobs are listed":                     browsingEnds,
+		"what waits is counted by hour":                        ahead,
+		"a pause lasts until it is ended":                      pauses,
+		"processes are known until they are forgotten":         processes,
+	}
+	for name, part := range parts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := open(t)
+			queue, ok := h.Queue.(Operated)
+			if !ok {
+				t.Fatal("the engine cannot be operated")
+			}
+			part(newBench(t, h), queue)
+		})
+	}
+}
+
+var smsHigh = lane(job.SMS, job.High)
+
+// walk lists a range in pages and calls between after each.
+func walk(b *bench, q Operated, x engine.Range, most int, between func(page []engine.Member)) (ids []job.ID) {
+	b.t.Helper()
+	var after engine.Member
+	for {
+		page, err := q.Browse(b.t.Context(), x, after, most)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		for _, one := range page {
+			ids = append(ids, one.ID)
+		}
+		if len(page) < most {
+			return ids
+		}
+		after = page[len(page)-1]
+		between(page)
+	}
+}
+
+func browsing(b *bench, q Operated) {
+	want := b.enqueue(smsHigh, 25, now(b)+time.Hour.Milliseconds()) // one request: one score
+	got := walk(b, q, engine.Range{Lane: smsHigh, Flow: engine.AllFlows}, 4, func(page []engine.Member) {
+		record := job.RecordOf(&job.Body{}, job.Cancelled, 1)
+		if _, err := q.Cancel(b.t.Context(), []engine.Cancellation{{ID: page[3].ID, Record: record.Encode(nil)}}); err != nil {
+			b.t.Fatal(err)
+		}
+		b.enqueue(smsHigh, 1, 0)
+	})
+	if !cmp.Equal(got, want) {
+		b.t.Errorf("the walk met %d jobs, want %d in their order", len(got), len(want))
+	}
+}
+
+func browsingOneFlow(b *bench, q Operated) {
+	id := b.id(smsHigh)
+	_, err := q.Enqueue(b.t.Context(), engine.Batch{IdempotencyKey: "flows", RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{
+		{ID: b.id(smsHigh), Flow: job.LabFlow(11), Body: (&job.Body{LabID: 11, Flow: job.LabFlow(11)}).Encode(nil)},
+		{ID: id, Flow: job.LabFlow(12), Body: (&job.Body{LabID: 12, Flow: job.LabFlow(12)}).Encode(nil)},
+		{ID: b.id(smsHigh), Flow: job.LabFlow(13), Body: (&job.Body{LabID: 13, Flow: job.LabFlow(13)}).Encode(nil)}}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	got := walk(b, q, engine.Range{Lane: smsHigh, Flow: job.LabFlow(12)}, 5, func([]engine.Member) {})
+	if !cmp.Equal(got, []job.ID{id}) {
+		b.t.Errorf("%v, want %s", got, id)
+	}
+}
+
+func browsingEnds(b *bench, q Operated) {
+	ids := b.enqueue(smsHigh, 3, 0)
+	claim, err := q.Claim(b.t.Context(), engine.ClaimRequest{Channel: job.SMS, Max: 3})
+	if err != nil || len(claim.Jobs) != 3 {
+		b.t.Fatal(len(claim.Jobs), err)
+	}
+	slices.Sort(ids)
+	if got := walk(b, q, engine.Range{List: engine.ListLeases, Lane: smsHigh}, 2, func([]engine.Member) {}); !cmp.Equal(got, ids) {
+		b.t.Errorf("running: %v, want %v", got, ids)
+	}
+	record := job.RecordOf(&job.Body{LabID: 12}, job.Failed, now(b))
+	end := []engine.Settlement{{ID: ids[1], Token: claim.Token, Op: engine.OpFail, Payload: record.Encode(nil)}}
+	if _, err := q.Settle(b.t.Context(), 0, job.SMS, end); err != nil {
+		b.t.Fatal(err)
+	}
+	if got := walk(b, q, engine.Range{List: engine.ListDead}, 9, func([]engine.Member) {}); !cmp.Equal(got, ids[1:2]) {
+		b.t.Errorf("dead: %v, want %s", got, ids[1])
+	}
+}
+
+func ahead(b *bench, q Operated) {
+	first := time.UnixMilli(now(b)).Truncate(time.Hour)
+	at := func(hours int) int64 { return first.Add(time.Duration(hours)*time.Hour + 90*time.Second).UnixMilli() }
+	b.enqueue(smsHigh, 2, 0) // due already
+	b.enqueue(smsHigh, 3, at(2))
+	b.enqueue(smsHigh, 4, at(47))
+	b.enqueue(smsHigh, 5, at(48))
+	got, err := q.Ahead(b.t.Context(), 0, smsHigh, first, 48)
+	want := engine.Ahead{Hours: make([]int64, 48), Later: 5}
+	want.Hours[2], want.Hours[47] = 3, 4
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		b.t.Error(err, diff)
+	}
+}
+
+func pauses(b *bench, q Operated) {
+	at := time.UnixMilli(1_790_000_000_000)
+	for _, when := range []time.Time{at, at.Add(time.Hour)} { // the second one changes nothing
+		if err := q.Pause(b.t.Context(), job.Email, when); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	got, err := q.Paused(b.t.Context(), 0)
+	if diff := cmp.Diff(map[job.Channel]time.Time{job.Email: at}, got); err != nil || diff != "" {
+		b.t.Error(err, diff)
+	}
+	if err := q.Resume(b.t.Context(), job.Email); err != nil {
+		b.t.Fatal(err)
+	}
+	if got, err = q.Paused(b.t.Context(), 0); err != nil || len(got) != 0 {
+		b.t.Errorf("%v are paused after the end, %v", got, err)
+	}
+}
+
+func processes(b *bench, q Operated) {
+	for name, state := range map[string]string{"a": "1", "b": "2"} {
+		if err := q.Announce(b.t.Context(), name, []byte(state)); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	if err := q.ForgetProcess(b.t.Context(), "a"); err != nil {
+		b.t.Fatal(err)
+	}
+	got, err := q.Processes(b.t.Context())
+	if diff := cmp.Diff(map[string][]byte{"b": []byte("2")}, got); err != nil || diff != "" {
+		b.t.Error(err, diff)
+	}
+}
+
+// now is the engine's clock.
+func now(b *bench) int64 {
+	b.t.Helper()
+	list, err := b.Queue.Info(b.t.Context(), []job.ID{b.id(smsHigh)})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return list[0].NowMs
+}

@@ -1,0 +1,123 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Browse lists the members of a range after a place in it.
+func (m *Model) Browse(_ context.Context, x engine.Range, after engine.Member, most int) ([]engine.Member, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	low, high := x.Bounds()
+	var list []engine.Member
+	for id, score := range m.members(x) {
+		one := engine.Member{ID: id, Score: score}
+		if id.Shard() == x.Shard && score >= low && score <= high && byScore(one, after) > 0 {
+			list = append(list, one)
+		}
+	}
+	slices.SortFunc(list, byScore)
+	return list[:min(most, len(list))], nil
+}
+
+func byScore(a, b engine.Member) int {
+	return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.ID, b.ID))
+}
+
+func (m *Model) members(x engine.Range) map[job.ID]int64 {
+	list := map[job.ID]int64{}
+	switch x.List {
+	case engine.ListLane:
+		for id, due := range m.lanes[x.Lane] {
+			list[id] = m.flows[id].Base() + due
+		}
+	case engine.ListLeases:
+		for id, token := range m.leases {
+			if id.Lane().Channel == x.Lane.Channel {
+				list[id] = token
+			}
+		}
+	case engine.ListDead:
+		return m.dead
+	}
+	return list
+}
+
+// Ahead counts what waits for a later time, by hour.
+func (m *Model) Ahead(
+	_ context.Context,
+	shard int,
+	l job.Lane,
+	first time.Time,
+	hours int,
+) (engine.Ahead, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := engine.Ahead{Hours: make([]int64, hours)}
+	for id, due := range m.lanes[l] {
+		hour := max(0, (due-first.UnixMilli())/time.Hour.Milliseconds())
+		switch {
+		case id.Shard() != shard || due <= m.now():
+		case hour < int64(hours):
+			a.Hours[hour]++
+		default:
+			a.Later++
+		}
+	}
+	return a, nil
+}
+
+// Pause lets nobody claim from a channel, as far as claimers ask.
+func (m *Model) Pause(_ context.Context, c job.Channel, at time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, known := m.paused[c]; !known {
+		m.paused[c] = at
+	}
+	return nil
+}
+
+// Resume ends the pause of a channel.
+func (m *Model) Resume(_ context.Context, c job.Channel) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.paused, c)
+	return nil
+}
+
+// Paused tells since when the paused channels are.
+func (m *Model) Paused(context.Context, int) (map[job.Channel]time.Time, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.paused), nil
+}
+
+// Announce stores what a process says of itself.
+func (m *Model) Announce(_ context.Context, process string, state []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.processes[process] = state
+	return nil
+}
+
+// Processes returns what the processes said last.
+func (m *Model) Processes(context.Context) (map[string][]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.processes), nil
+}
+
+// ForgetProcess removes what a process said that is gone.
+func (m *Model) ForgetProcess(_ context.Context, process string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.processes, process)
+	return nil
+}

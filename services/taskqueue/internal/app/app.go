@@ -22,6 +22,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -68,13 +69,14 @@ type builder struct {
 	pacer     *pace.Pacer
 	secrets   provider.Directory
 	bytes     *quota.Bytes
+	tally     *operate.Tally
 	seals     *seal.Ring // nil: payloads are stored as they are
 }
 
 func (b *builder) build() error {
 	for _, step := range []func() error{
-		b.openSecrets, b.openStores, b.openDatabase, b.openEngine, b.openTargets, b.openMailbox, b.openHandlers,
-		b.openDatabaseHandlers, b.serve} {
+		b.openSecrets, b.openStores, b.openDatabase, b.openEngine, b.openTally, b.openTargets, b.openMailbox, b.openHandlers,
+		b.openDatabaseHandlers, b.openAdminPage, b.serve} {
 		if err := step(); err != nil {
 			return err
 		}

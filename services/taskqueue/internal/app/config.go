@@ -48,6 +48,8 @@ type Config struct {
 	Queue    QueueConfig
 	Delivery DeliveryConfig
 	Outbox   OutboxConfig `envPrefix:"OUTBOX_"`
+	// AdminPage is the page of operators on the admin port.
+	AdminPage AdminPageConfig `envPrefix:"ADMIN_"`
 
 	// DatabaseEnabled false runs the queue without archive, consents, mappings and configured providers.
 	DatabaseEnabled bool `env:"DB_ENABLED" envDefault:"true"`
@@ -139,6 +141,9 @@ func (c *Config) Validate() error {
 	if c.Queue.Profile == string(engine.Fast) && c.Telemetry.Production() {
 		return errors.New("TASKQUEUE_PROFILE is fast: in production accepted tasks must survive; use durable, " +
 			"with appendfsync always or TASKQUEUE_WAIT_AOF=true")
+	}
+	if c.AdminPage.Open && !c.AdminPage.Token.IsSet() && c.Telemetry.Production() {
+		return errors.New("TASKQUEUE_ADMIN_OPEN is true: in production the queue's page needs TASKQUEUE_ADMIN_TOKEN")
 	}
 	return nil
 }

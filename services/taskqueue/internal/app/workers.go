@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/reaper"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -69,7 +70,7 @@ func (b *builder) pump(channel job.Channel, shard int, handler worker.Handler) *
 			Grace:   time.Duration(b.cfg.Queue.GraceSeconds) * time.Second,
 			Idle:    engine.DefaultSettings().IdlePoll,
 		},
-		worker.Deps{Queue: b.gate, Handler: worker.Traced(handler, b.Tracers()), Observer: b.metrics, Clock: b.Clock,
+		worker.Deps{Queue: operate.Pausing(b.gate, b.gate, b.Clock), Handler: worker.Traced(handler, b.Tracers()), Observer: b.tally, Clock: b.Clock,
 			IDs: b.ids, Roll: random.Float64, Log: b.Log, Seals: b.seals},
 	)
 }

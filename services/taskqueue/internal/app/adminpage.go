@@ -1,0 +1,69 @@
+package app
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/operatepage"
+)
+
+// AdminPageConfig is the page of the people who run the queue.
+type AdminPageConfig struct {
+	// Token lets people use the page; without one there is no page, unless it is open.
+	Token config.Secret `env:"TOKEN"`
+	// Open lets everybody who reaches the admin port use the page when there is no token.
+	Open bool `env:"OPEN" envDefault:"false"`
+	// ShowPayloads shows what jobs carry, which is of patients.
+	ShowPayloads bool `env:"SHOW_PAYLOADS" envDefault:"false"`
+}
+
+const (
+	shortestToken = 16
+	announceEvery = 2 * time.Second
+)
+
+// Validate refuses a token that can be guessed.
+func (c *AdminPageConfig) Validate() error {
+	if c.Token.IsSet() && len(c.Token.Reveal()) < shortestToken {
+		return errors.New("TASKQUEUE_ADMIN_TOKEN is shorter than 16 characters; make one with: openssl rand -base64 32")
+	}
+	return nil
+}
+
+func (c *AdminPageConfig) enabled() bool { return c.Token.IsSet() || c.Open }
+
+// openTally is in front of the metrics, so that the page can tell how much the processes do.
+func (b *builder) openTally() error {
+	b.tally = operate.NewTally(b.metrics)
+	return nil
+}
+
+// openAdminPage adds the page of operators. Every process announces itself to it, whether it serves one or not.
+func (b *builder) openAdminPage() error {
+	host, _ := os.Hostname()
+	health := operate.Health{Providers: b.providers.Health, Receivers: b.webhooks.PausedReceivers}
+	presence := operate.NewPresence(b.gate, b.Clock, b.tally, health, host+"-"+rand.Text()[:6])
+	b.Every("presence", announceEvery, presence.RunOnce)
+	b.Close("presence", presence.End)
+	if !b.cfg.AdminPage.enabled() {
+		return nil
+	}
+	deps := operate.Deps{Queue: b.gate, Jobs: b.manager(), Clock: b.Clock}
+	if a := b.archiver(); a != nil {
+		deps.Keeper = a
+	}
+	page, err := operatepage.Handler(
+		operate.New(deps),
+		operatepage.Config{Token: b.cfg.AdminPage.Token, ShowPayloads: b.cfg.AdminPage.ShowPayloads, Log: b.Log},
+	)
+	if err != nil {
+		return fmt.Errorf("queue page: %w", err)
+	}
+	b.AdminPage(operatepage.Path, page)
+	return nil
+}

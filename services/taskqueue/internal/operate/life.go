@@ -1,0 +1,84 @@
+package operate
+
+import (
+	"context"
+	"net/url"
+	"unicode/utf8"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
+)
+
+// Callback is who is told how a job ended: the origin of the address alone.
+type Callback struct {
+	When   string `json:"when"` // always, finished or failed
+	Origin string `json:"origin"`
+}
+
+// Life is one job as operators see it.
+type Life struct {
+	View       *manage.View
+	DueMs      int64 // while it waits
+	DeadlineMs int64 // while it runs: the end of its lease
+	ExpiresMs  int64
+	Revivals   int
+	Window     string // the digest of its key; empty: none
+	Callbacks  []Callback
+	Parent     job.ID // callbacks: whose end it tells
+	Sealed     bool
+	Data       string // while it is kept in Redis and is not sealed
+}
+
+// Life looks at one job.
+func (o *Operator) Life(ctx context.Context, text string) (Life, error) {
+	views, err := o.Jobs.Info(ctx, everybody, []string{text})
+	if err != nil {
+		return Life{}, unavailable(err)
+	}
+	if views[0] == nil {
+		return Life{}, apperr.New(apperr.NotFound, "JOB_NOT_FOUND", "There is no job of this id, or it ended longer ago than jobs are kept")
+	}
+	life := Life{View: views[0]}
+	list, err := o.Queue.Info(ctx, []job.ID{views[0].ID})
+	if err != nil {
+		return Life{}, unavailable(err)
+	}
+	life.add(list[0])
+	return life, nil
+}
+
+func (l *Life) add(s engine.Snapshot) {
+	if s.Place == engine.PlaceLane {
+		l.DueMs = s.DueMs
+	}
+	if s.Place == engine.PlaceLease {
+		l.DeadlineMs = s.DeadlineMs
+	}
+	b, err := job.DecodeBody(s.Body)
+	if s.Body == nil || err != nil {
+		return
+	}
+	l.ExpiresMs, l.Revivals, l.Parent = b.ExpiresMs, b.Nonce, b.Parent
+	l.Window = b.Window(s.ID.Lane().Priority)
+	l.Sealed = len(b.Sealed) > 0
+	if utf8.Valid(b.Data) {
+		l.Data = string(b.Data)
+	}
+	for _, c := range []Callback{{"always", b.Subscribe}, {"finished", b.OnSuccess}, {"failed", b.OnFailure}, {"always", b.CallbackTo},
+		{"always", job.DataCallback(s.ID.Lane().Channel, b.Data)}} {
+		if c.Origin != "" {
+			l.Callbacks = append(l.Callbacks, Callback{c.When, originOf(c.Origin)})
+		}
+	}
+}
+
+// originOf is the part of an address that names no person and holds no secret.
+func originOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return "unreadable"
+	}
+	return u.Scheme + "://" + u.Host
+}

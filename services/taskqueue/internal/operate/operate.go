@@ -1,0 +1,67 @@
+package operate
+
+import (
+	"context"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
+)
+
+// Queue is the part of the engine that operators need.
+type Queue interface {
+	Shards() int
+	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
+	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
+	Browse(ctx context.Context, x engine.Range, after engine.Member, most int) ([]engine.Member, error)
+	Ahead(ctx context.Context, shard int, l job.Lane, first time.Time, hours int) (engine.Ahead, error)
+	Info(ctx context.Context, ids []job.ID) ([]engine.Snapshot, error)
+	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
+	Pause(ctx context.Context, c job.Channel, at time.Time) error
+	Resume(ctx context.Context, c job.Channel) error
+	Paused(ctx context.Context, shard int) (map[job.Channel]time.Time, error)
+	Announce(ctx context.Context, process string, state []byte) error
+	Processes(ctx context.Context) (map[string][]byte, error)
+	ForgetProcess(ctx context.Context, process string) error
+}
+
+// Jobs is what is done to jobs one by one or by their ids.
+type Jobs interface {
+	Info(ctx context.Context, v manage.Viewer, ids []string) ([]*manage.View, error)
+	Cancel(ctx context.Context, v manage.Viewer, ids []string) (manage.CancelOutcome, error)
+	RetryFailed(ctx context.Context, v manage.Viewer, ids []string) (revived, notFound []string, err error)
+	Resolve(ctx context.Context, v manage.Viewer, ids []string, sent bool) (resolved, others []string, err error)
+}
+
+// Keeper archives dead jobs before they are deleted.
+type Keeper interface {
+	Keep(ctx context.Context, ids []job.ID) error
+}
+
+// everybody is who an operator may look at: the jobs of all laboratories.
+var everybody = manage.Viewer{All: true}
+
+// Deps are what the use cases work with.
+type Deps struct {
+	Queue  Queue
+	Jobs   Jobs
+	Keeper Keeper // nil: there is no archive
+	Clock  clock.Clock
+}
+
+// Operator runs the use cases. Safe for concurrent use.
+type Operator struct{ Deps }
+
+// New makes an operator.
+func New(deps Deps) *Operator { return &Operator{Deps: deps} }
+
+func unavailable(err error) error {
+	if _, known := apperr.From(err); known {
+		return err
+	}
+	return apperr.New(apperr.Unavailable, "QUEUE_UNAVAILABLE", "The queue's Redis does not answer; the page asks again by itself").
+		WithRetryAfter(5 * time.Second).WithCause(err)
+}

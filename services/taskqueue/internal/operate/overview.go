@@ -1,0 +1,90 @@
+package operate
+
+import (
+	"context"
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Overview is the queue at one glance.
+type Overview struct {
+	Now       time.Time
+	Lanes     []engine.Depth // summed over the shards; Running is of the channel
+	Backlog   engine.Backlog
+	Paused    map[job.Channel]time.Time
+	Processes []Process
+}
+
+// Overview measures all lanes. It costs the same however many jobs wait.
+func (o *Operator) Overview(ctx context.Context) (Overview, error) {
+	out := Overview{Now: o.Clock.Now(), Lanes: make([]engine.Depth, len(job.Lanes())), Paused: map[job.Channel]time.Time{}}
+	for shard := range o.Queue.Shards() {
+		if err := o.measure(ctx, shard, &out); err != nil {
+			return Overview{}, unavailable(err)
+		}
+	}
+	var err error
+	if out.Processes, err = o.processes(ctx); err != nil {
+		return Overview{}, unavailable(err)
+	}
+	return out, nil
+}
+
+func (o *Operator) measure(ctx context.Context, shard int, out *Overview) error {
+	list, err := o.Queue.Depths(ctx, shard)
+	if err != nil {
+		return err //nolint:wrapcheck // the same module
+	}
+	for i, d := range list { // in the order of job.Lanes
+		sum := &out.Lanes[i]
+		sum.Lane = d.Lane
+		sum.Waiting, sum.Ready, sum.Running = sum.Waiting+d.Waiting, sum.Ready+d.Ready, sum.Running+d.Running
+		sum.OldestMs = max(sum.OldestMs, d.OldestMs)
+	}
+	b, err := o.Queue.Backlog(ctx, shard)
+	if err != nil {
+		return err //nolint:wrapcheck // the same module
+	}
+	out.Backlog.Dead, out.Backlog.Ends = out.Backlog.Dead+b.Dead, out.Backlog.Ends+b.Ends
+	paused, err := o.Queue.Paused(ctx, shard)
+	if err != nil {
+		return err //nolint:wrapcheck // the same module
+	}
+	for c, at := range paused {
+		if first, known := out.Paused[c]; !known || at.Before(first) {
+			out.Paused[c] = at
+		}
+	}
+	return nil
+}
+
+// AheadHours is how far the schedule is told hour by hour.
+const AheadHours = 48
+
+// Ahead counts by hour what waits for a later time, from the beginning of the present hour on.
+func (o *Operator) Ahead(ctx context.Context) (first time.Time, sum engine.Ahead, err error) {
+	first = o.Clock.Now().UTC().Truncate(time.Hour)
+	sum.Hours = make([]int64, AheadHours)
+	for shard := range o.Queue.Shards() {
+		depths, err := o.Queue.Depths(ctx, shard)
+		if err != nil {
+			return first, sum, unavailable(err)
+		}
+		for _, d := range depths {
+			if d.Waiting == d.Ready {
+				continue
+			}
+			a, err := o.Queue.Ahead(ctx, shard, d.Lane, first, AheadHours)
+			if err != nil {
+				return first, sum, unavailable(err)
+			}
+			for i, n := range a.Hours {
+				sum.Hours[i] += n
+			}
+			sum.Later, sum.Partial = sum.Later+a.Later, sum.Partial || a.Partial
+		}
+	}
+	return first, sum, nil
+}

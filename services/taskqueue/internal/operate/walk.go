@@ -1,0 +1,141 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
+)
+
+// StepSize is how many jobs one step looks at.
+const StepSize = 500
+
+// ranges lists where the jobs of a filter may be. A laboratory's jobs are in few flows, so that a flood of another one
+// need not be read to find them.
+func (f Filter) ranges(shards int) (list []engine.Range) {
+	flows := []job.Flow{engine.AllFlows}
+	if f.LabID != 0 {
+		flows = []job.Flow{job.LabFlow(f.LabID), job.OTPFlow(f.LabID), job.FlowPlatform, 0}
+	}
+	for shard := range shards {
+		if f.wantsAny(job.Failed, job.Unknown) {
+			list = append(list, engine.Range{Shard: shard, List: engine.ListDead})
+		}
+		for _, c := range f.channels() {
+			if f.wants(job.Started) {
+				list = append(list, engine.Range{Shard: shard, List: engine.ListLeases, Lane: job.Lane{Channel: c}})
+			}
+			if !f.wantsAny(job.Scheduled, job.Queued, job.Retrying) {
+				continue
+			}
+			for _, p := range []job.Priority{job.High, job.Moderate, job.Low} {
+				for _, flow := range flows {
+					list = append(list, engine.Range{Shard: shard, Lane: job.Lane{Channel: c, Priority: p}, Flow: flow})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// place is where a walk over the ranges of a filter stands.
+type place struct {
+	at    int
+	after engine.Member
+}
+
+func (p place) String() string { return fmt.Sprintf("%d:%d:%s", p.at, p.after.Score, p.after.ID) }
+
+func parsePlace(text string, shards int) (p place, err error) {
+	if text == "" {
+		return place{}, nil
+	}
+	wrong := apperr.InvalidField("cursor", "the cursor is not one of this page; search again")
+	parts := strings.Split(text, ":")
+	if len(parts) != 3 {
+		return place{}, wrong
+	}
+	p.at, err = strconv.Atoi(parts[0])
+	if err != nil || p.at < 0 {
+		return place{}, wrong
+	}
+	if p.after.Score, err = strconv.ParseInt(parts[1], 10, 64); err != nil || p.after.Score < 0 {
+		return place{}, wrong
+	}
+	if parts[2] != "" {
+		if p.after.ID, err = job.ParseID(parts[2], shards); err != nil {
+			return place{}, wrong
+		}
+	}
+	return p, nil
+}
+
+// match is a job that a filter selects, and where it was found.
+type match struct {
+	view  *manage.View
+	entry engine.Member
+}
+
+// step looks at up to StepSize jobs from a cursor on and returns up to most that the filter selects. next is empty at
+// the end of the walk.
+func (o *Operator) step(
+	ctx context.Context,
+	f Filter,
+	cursor string,
+	most int,
+) (found []match, looked int, next string, err error) {
+	p, err := parsePlace(cursor, o.Queue.Shards())
+	if err != nil {
+		return nil, 0, "", err
+	}
+	ranges := f.ranges(o.Queue.Shards())
+	for ; p.at < len(ranges) && looked < StepSize; p = (place{at: p.at + 1}) {
+		room := StepSize - looked
+		page, err := o.Queue.Browse(ctx, ranges[p.at], p.after, room)
+		if err != nil {
+			return nil, 0, "", unavailable(err)
+		}
+		views, err := o.look(ctx, page)
+		if err != nil {
+			return nil, 0, "", err
+		}
+		for i, entry := range page {
+			looked++
+			p.after = entry
+			if views[i] != nil && f.Selects(views[i]) {
+				found = append(found, match{views[i], entry})
+			}
+			if len(found) == most {
+				return found, looked, p.String(), nil
+			}
+		}
+		if len(page) == room {
+			return found, looked, p.String(), nil
+		}
+	}
+	if p.at < len(ranges) {
+		next = p.String()
+	}
+	return found, looked, next, nil
+}
+
+// look reads the jobs of a page; nil for those that are gone.
+func (o *Operator) look(ctx context.Context, page []engine.Member) ([]*manage.View, error) {
+	if len(page) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(page))
+	for i := range page {
+		ids[i] = string(page[i].ID)
+	}
+	views, err := o.Jobs.Info(ctx, everybody, ids)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return views, nil
+}

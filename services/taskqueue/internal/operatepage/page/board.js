@@ -1,0 +1,131 @@
+// The board: tiles, lanes with their last two minutes, health, and what is scheduled ahead.
+import { age, byId, element, get, post, row } from "./api.js";
+
+const KEPT = 60; // of two seconds each
+const history = new Map(); // lane → ready jobs
+const answers = []; // the last ones: processes tell their counters every two seconds, so rates are of about ten
+let before;
+
+function spark(key) {
+  const values = history.get(key) || [];
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("class", "spark");
+  svg.setAttribute("viewBox", "0 0 " + (KEPT - 1) + " 20");
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("aria-hidden", "true");
+  const line = document.createElementNS("http://www.w3.org/2000/svg", "polyline");
+  const most = Math.max(1, ...values);
+  line.setAttribute("points", values.map((v, i) => (KEPT - values.length + i) + "," + (19 - (18 * v) / most).toFixed(1)).join(" "));
+  svg.append(line);
+  return svg;
+}
+
+// rate is how fast a counter grew since the answer before; a process that came or went makes it fall.
+function rate(now, read) {
+  if (!before) return undefined;
+  const grown = read(now) - read(before), seconds = (now.now_ms - before.now_ms) / 1000;
+  return grown < 0 || seconds <= 0 ? undefined : grown / seconds;
+}
+
+const shown = (n) => (n === undefined ? "–" : n.toLocaleString(undefined, { maximumFractionDigits: n < 10 ? 1 : 0 }));
+
+function pauseButton(channel, paused, again) {
+  const button = element("button", (paused ? "Resume " : "Pause ") + channel);
+  button.type = "button";
+  button.dataset.pause = channel;
+  button.addEventListener("click", () => again(async () => {
+    if (!paused && !confirm("Pause " + channel + "? Jobs wait until it is resumed; what runs ends.")) return;
+    await post("pause", { channel, paused: !paused });
+  }));
+  return button;
+}
+
+function lanes(o, again) {
+  const body = byId("lanes").tBodies[0], all = byId("all-lanes").checked;
+  const buttons = new Set(), rows = [];
+  for (const lane of o.lanes) {
+    const paused = o.paused[lane.channel] !== undefined;
+    if (!all && !paused && !lane.waiting && !lane.running && !lane.started) continue;
+    const first = !buttons.has(lane.channel);
+    buttons.add(lane.channel);
+    const tr = row(lane.channel, lane.priority, lane.ready, age(lane.oldest_ms), lane.scheduled, first ? lane.running : "",
+      shown(rate(o, (x) => x.lanes.find((l) => l.key === lane.key).started)), spark(lane.key), first ? pauseButton(lane.channel, paused, again) : "");
+    tr.dataset.lane = lane.key;
+    if (paused) { tr.className = "paused"; tr.cells[0].append(" – paused for " + age(o.now_ms - o.paused[lane.channel])); }
+    if (lane.oldest_ms > 30000) tr.cells[3].className = "bad";
+    for (const i of [2, 3, 4, 5, 6]) tr.cells[i].classList.add("number");
+    rows.push(tr);
+  }
+  const focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.pause : undefined;
+  body.replaceChildren(...rows);
+  if (focused) body.querySelector(`[data-pause="${focused}"]`)?.focus();
+  byId("lanes").hidden = rows.length === 0;
+  byId("no-lanes").hidden = rows.length !== 0;
+}
+
+function tiles(o, troubles) {
+  const sum = (name) => o.lanes.reduce((n, lane) => n + lane[name], 0);
+  const running = o.lanes.filter((lane) => lane.priority === "low").reduce((n, lane) => n + lane.running, 0);
+  const total = (counts) => Object.values(counts).reduce((a, b) => a + b, 0);
+  const oldest = Math.max(...o.lanes.map((lane) => lane.oldest_ms));
+  const failing = rate(o, (x) => total(x.faults));
+  const list = [["Ready", sum("ready").toLocaleString()], ["Oldest", age(oldest), oldest > 30000], ["Running", running.toLocaleString()],
+    ["Attempts/s", shown(rate(o, (x) => total(x.attempts)))], ["Failing/s", shown(failing), failing > 0], ["Dead letters", o.dead.toLocaleString(), o.dead > 0],
+    ["Scheduled", sum("scheduled").toLocaleString()], ["For the archive", o.unsaved.toLocaleString(), o.unsaved > 100000],
+    ["Paused channels", String(Object.keys(o.paused).length), Object.keys(o.paused).length > 0], ["Troubles", String(troubles), troubles > 0]];
+  byId("tiles").replaceChildren(...list.map(([name, value, bad]) => {
+    const li = element("li", undefined, bad ? "bad" : "");
+    li.append(element("strong", value), element("span", name));
+    li.dataset.tile = name;
+    return li;
+  }));
+}
+
+function health(o) {
+  const lines = [];
+  let troubles = 0;
+  const note = (bad, what, state) => { if (bad) troubles++; const tr = row(what, state); tr.cells[1].className = bad ? "bad" : "good"; lines.push({ bad, tr }); };
+  const providers = new Map();
+  for (const p of o.processes) {
+    for (const one of p.providers || []) {
+      const key = one.channel + " through " + one.provider, sum = providers.get(key) || { paused: 0, failures: 0 };
+      providers.set(key, { paused: sum.paused + (one.paused ? 1 : 0), failures: Math.max(sum.failures, one.failures) });
+    }
+    for (const one of p.receivers || []) note(true, one.origin + " for laboratory " + one.lab_id, "paused, " + one.kinds + " kinds of requests");
+  }
+  for (const [name, p] of providers) {
+    note(p.paused > 0, name, p.paused ? "paused in " + p.paused + " processes" : p.failures ? p.failures + " failures in a row" : "works");
+  }
+  for (const p of o.processes) note(p.silent, "process " + p.name, p.silent ? "silent for " + age(o.now_ms - p.at_ms) : "up for " + age(o.now_ms - p.since_ms));
+  if (!o.processes.some((p) => !p.silent)) note(true, "processes", "none announces itself: nothing is delivered");
+  byId("health").tBodies[0].replaceChildren(...lines.sort((a, b) => b.bad - a.bad).map((line) => line.tr));
+  return troubles;
+}
+
+// refresh draws one answer; again runs an action of a person and shows what is wrong with it.
+export async function refresh(again) {
+  const o = await get("overview");
+  for (const lane of o.lanes) {
+    const values = history.get(lane.key) || [];
+    values.push(lane.ready);
+    history.set(lane.key, values.slice(-KEPT));
+  }
+  tiles(o, health(o));
+  lanes(o, again);
+  answers.push(o);
+  before = answers.length > 5 ? answers.shift() : answers[0];
+  return o;
+}
+
+export async function ahead() {
+  const a = await get("ahead"), most = Math.max(1, ...a.hours), sum = a.hours.reduce((x, y) => x + y, 0);
+  byId("ahead").replaceChildren(...a.hours.map((n, i) => {
+    const bar = element("span");
+    bar.style.height = (n ? Math.max(4, (100 * n) / most) : 0) + "%";
+    bar.title = new Date(a.first_ms + i * 3600000).toLocaleString([], { weekday: "short", hour: "2-digit", minute: "2-digit" }) + ": " + n.toLocaleString();
+    return bar;
+  }));
+  const busiest = a.hours.indexOf(most);
+  byId("ahead-text").textContent = sum.toLocaleString() + " in the next 48 hours" + (sum ? ", most at " + new Date(a.first_ms + busiest * 3600000).toLocaleString([], { weekday: "short", hour: "2-digit", minute: "2-digit" }) + " (" + most.toLocaleString() + ")" : "") +
+    "; " + a.later.toLocaleString() + " later" + (a.partial ? "; there are more than could be counted" : "");
+}

@@ -1,0 +1,80 @@
+// One action on many jobs: preview, then steps of 500 that can be stopped.
+import { byId, element, post } from "./api.js";
+
+const states = { cancel: ["scheduled", "queued", "retrying", "started"], retry: ["failed"], delete: ["failed", "unknown"] };
+const done = { cancel: "cancelled", retry: "revived", delete: "deleted" };
+let order, matched = 0, stopped = false, running = false;
+
+function offer() {
+  byId("bulk-state").replaceChildren(new Option("every state it fits", ""), ...states[byId("action").value].map((s) => new Option(s)));
+  byId("bulk-preview").hidden = true;
+}
+
+async function preview() {
+  const asked = { action: byId("action").value, lab_id: Number(byId("bulk-lab").value || 0), channel: byId("bulk-channel").value, states: byId("bulk-state").value,
+    reason: byId("bulk-reason").value.trim(), older_than_minutes: Number(byId("older").value || 0) };
+  let cursor = "", created = 0, looked = 0;
+  matched = 0;
+  stopped = false;
+  order = undefined;
+  byId("apply").disabled = true;
+  byId("bulk-first").replaceChildren();
+  byId("bulk-answer").textContent = "";
+  byId("bulk-progress").value = 0;
+  byId("stop").hidden = false;
+  try {
+    do {
+      const p = await post("preview", { ...asked, cursor, created_before_ms: created });
+      matched += p.matched;
+      looked += p.looked;
+      cursor = p.next;
+      created = p.created_before_ms;
+      const room = 10 - byId("bulk-first").children.length;
+      byId("bulk-first").append(...p.first.slice(0, room).map((id) => element("li", id)));
+      byId("bulk-preview").hidden = false;
+      byId("bulk-count").textContent = matched.toLocaleString() + (matched === 1 ? " job" : " jobs") + " of " + looked.toLocaleString() + " looked at" + (cursor ? (stopped ? "; stopped before the end" : "; counting…") : matched > 10 ? "; the first ten:" : "");
+    } while (cursor && !stopped);
+  } finally {
+    byId("stop").hidden = true;
+  }
+  delete asked.older_than_minutes;
+  order = { ...asked, created_before_ms: created };
+  byId("apply").disabled = matched === 0;
+  byId("apply").textContent = asked.action[0].toUpperCase() + asked.action.slice(1) + " " + matched.toLocaleString() + (matched === 1 ? " job" : " jobs");
+}
+
+async function apply() {
+  const what = order, sum = { done: 0, requested: 0, left: 0 };
+  if (!what || !confirm(byId("apply").textContent + "?")) return;
+  order = undefined;
+  stopped = false;
+  byId("apply").disabled = true;
+  byId("stop").hidden = false;
+  let cursor = "";
+  try {
+    do {
+      const step = await post("apply", { ...what, cursor });
+      for (const name of Object.keys(sum)) sum[name] += step[name];
+      cursor = step.next;
+      byId("bulk-progress").value = cursor ? Math.min(1, (sum.done + sum.requested + sum.left) / Math.max(1, matched)) : 1;
+      byId("bulk-answer").textContent = (cursor ? (stopped ? "Stopped: " : "") : "Done: ") + sum.done.toLocaleString() + " " + done[what.action] +
+        (sum.requested ? ", " + sum.requested + " running ones asked to end" : "") + (sum.left ? ", " + sum.left + " changed meanwhile and left alone" : "");
+    } while (cursor && !stopped);
+  } finally {
+    byId("stop").hidden = true;
+  }
+}
+
+export function start(again) {
+  const once = (f) => again(async () => {
+    if (running) return;
+    running = true;
+    try { await f(); } finally { running = false; }
+  });
+  offer();
+  byId("action").addEventListener("change", offer);
+  byId("bulk").addEventListener("input", () => { order = undefined; byId("apply").disabled = true; });
+  byId("bulk").addEventListener("submit", (event) => { event.preventDefault(); once(preview); });
+  byId("apply").addEventListener("click", () => once(apply));
+  byId("stop").addEventListener("click", () => { stopped = true; });
+}

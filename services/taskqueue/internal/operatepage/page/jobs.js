@@ -1,0 +1,98 @@
+// Searching jobs, and the life of one.
+import { byId, element, get, moment, post, row } from "./api.js";
+
+let query, cursor = "", open = "", looked = 0;
+
+function line(j) {
+  const button = element("button", j.id);
+  button.type = "button";
+  button.addEventListener("click", () => act(() => show(j.id)));
+  const tr = row(button, j.cancel_requested ? j.state + " (cancel requested)" : j.state, j.channel + ", " + j.priority, String(j.lab_id || "–"),
+    j.attempts + " of " + (j.retry + 1), j.reason || "–", moment(j.ended_ms || j.started_ms || j.scheduled_ms || j.created_ms));
+  for (const i of [3, 4]) tr.cells[i].className = "number";
+  tr.dataset.job = j.id;
+  return tr;
+}
+
+let act = (f) => f();
+
+async function page() {
+  const answer = await get("jobs", { ...query, cursor });
+  looked += answer.looked;
+  cursor = answer.next;
+  byId("jobs").tBodies[0].append(...answer.jobs.map(line));
+  byId("more").hidden = !cursor;
+  const n = byId("jobs").tBodies[0].rows.length;
+  byId("found").textContent = n + (n === 1 ? " job" : " jobs") + " of " + looked.toLocaleString() + " looked at" + (cursor ? "; there may be more" : "");
+}
+
+export async function search() {
+  const id = byId("id").value.trim();
+  if (id) return show(id);
+  query = { states: byId("kind").value, lab_id: byId("lab").value, channel: byId("channel").value, reason: byId("reason").value.trim() };
+  cursor = "";
+  looked = 0;
+  byId("jobs").tBodies[0].replaceChildren();
+  await page();
+}
+
+function facts(j) {
+  const list = element("dl");
+  const add = (name, value) => { if (value) list.append(element("dt", name), element("dd", value)); };
+  add("Job", j.id);
+  add("State", j.state + (j.cancel_requested ? ", cancel requested" : ""));
+  add("Lane", j.channel + ", " + j.priority);
+  add("Task", j.task + "/" + j.task_type);
+  add("Laboratory", String(j.lab_id || "none"));
+  add("Attempts", j.attempts + " of " + (j.retry + 1) + (j.revivals ? ", revived " + j.revivals + " times" : ""));
+  add("Reason", j.reason);
+  add("Last answer", j.http_status ? "HTTP " + j.http_status : "");
+  for (const [name, ms] of [["Accepted", j.created_ms], ["Scheduled for", j.scheduled_ms], ["Due", j.due_ms], ["Begun", j.started_ms], ["Lease until", j.deadline_ms],
+    ["Ended", j.ended_ms], ["Expires", j.expires_ms]]) if (ms) add(name, moment(ms));
+  add("Window", j.window);
+  add("Tells of", j.parent);
+  for (const c of j.callbacks || []) add("Tells when " + c.when, c.origin);
+  if (j.sealed) add("Payload", "sealed");
+  return list;
+}
+
+function attempts(list) {
+  const table = element("table");
+  const head = element("tr");
+  for (const name of ["Attempt", "Begun", "Took", "Answer", "Reason"]) head.append(element("th", name));
+  table.append(head, ...list.map((a, i) => row(String(i + 1), moment(a.started_ms || a.ended_ms), a.started_ms ? ((a.ended_ms - a.started_ms) / 1000).toFixed(1) + " s" : "–", a.http_status ? "HTTP " + a.http_status : "–", a.reason || "–")));
+  return table;
+}
+
+const fits = { retry: ["failed"], cancel: ["scheduled", "queued", "retrying", "started"], sent: ["unknown"], not_sent: ["unknown"] };
+
+export async function show(id, keepAnswer) {
+  const j = await get("jobs/" + encodeURIComponent(id));
+  open = j.id;
+  const body = byId("life-body");
+  body.replaceChildren(facts(j));
+  if (j.history.length) body.append(attempts(j.history));
+  for (const [name, text] of Object.entries(j.content || {})) if (text) body.append(element("h3", name.replace("_", " ")), element("pre", text));
+  for (const button of byId("life").querySelectorAll("[data-act]")) button.hidden = !fits[button.dataset.act].includes(j.state);
+  if (!keepAnswer) byId("life-answer").textContent = "";
+  byId("life").hidden = false;
+  byId("life").dataset.state = j.state;
+  if (!keepAnswer) byId("life").focus();
+}
+
+const words = { retry: "It runs again in two minutes.", cancel: "It is cancelled.", sent: "It is finished.", not_sent: "It is failed, and can be retried." };
+
+export function start(again) {
+  act = again;
+  byId("search").addEventListener("submit", (event) => { event.preventDefault(); again(search); });
+  byId("more").addEventListener("click", () => again(page));
+  byId("life").addEventListener("click", (event) => {
+    const action = event.target.dataset.act;
+    if (!action) return;
+    again(async () => {
+      const answer = await post("jobs", { action, ids: [open] });
+      byId("life-answer").textContent = answer.done ? words[action] : "Nothing was done: the job changed meanwhile.";
+      await show(open, true);
+    });
+  });
+}

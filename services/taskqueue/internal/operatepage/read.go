@@ -1,0 +1,186 @@
+package operatepage
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
+)
+
+type laneJSON struct {
+	Channel   string `json:"channel"`
+	Priority  string `json:"priority"`
+	Waiting   int64  `json:"waiting"`
+	Ready     int64  `json:"ready"`
+	Scheduled int64  `json:"scheduled"`
+	OldestMs  int64  `json:"oldest_ms"`
+	Running   int64  `json:"running"` // of the channel
+	Started   int64  `json:"started"` // jobs begun by the processes of now, since they started
+	Key       string `json:"key"`
+}
+
+type processJSON struct {
+	operate.Process
+	Silent bool `json:"silent"`
+}
+
+type overviewJSON struct {
+	NowMs     int64            `json:"now_ms"`
+	Lanes     []laneJSON       `json:"lanes"`
+	Dead      int64            `json:"dead"`
+	Unsaved   int64            `json:"unsaved"` // ended jobs that wait for the archive
+	Paused    map[string]int64 `json:"paused"`  // since when, by channel
+	Processes []processJSON    `json:"processes"`
+	Attempts  map[string]int64 `json:"attempts"`
+	Faults    map[string]int64 `json:"faults"`
+}
+
+func (s *server) overview(r *http.Request) (any, error) {
+	o, err := s.operator.Overview(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	out := overviewJSON{NowMs: o.Now.UnixMilli(), Dead: o.Backlog.Dead, Unsaved: o.Backlog.Ends, Paused: map[string]int64{},
+		Attempts: map[string]int64{}, Faults: map[string]int64{}, Processes: []processJSON{}}
+	started := map[string]int64{}
+	for _, p := range o.Processes {
+		out.Processes = append(out.Processes, processJSON{p, p.Silent(o.Now)})
+		add(started, p.Started)
+		add(out.Attempts, p.Attempts)
+		add(out.Faults, p.Faults)
+	}
+	for c, at := range o.Paused {
+		out.Paused[c.String()] = at.UnixMilli()
+	}
+	for _, d := range o.Lanes {
+		key := d.Lane.Channel.String() + ":" + strconv.Itoa(int(d.Lane.Priority))
+		out.Lanes = append(out.Lanes, laneJSON{Channel: d.Lane.Channel.String(), Priority: d.Lane.Priority.String(), Waiting: d.Waiting,
+			Ready: d.Ready, Scheduled: max(0, d.Waiting-d.Ready), OldestMs: d.OldestMs, Running: d.Running, Started: started[key], Key: key})
+	}
+	return out, nil
+}
+
+func add(sum, more map[string]int64) {
+	for name, n := range more {
+		sum[name] += n
+	}
+}
+
+func (s *server) ahead(r *http.Request) (any, error) {
+	first, a, err := s.operator.Ahead(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"first_ms": first.UnixMilli(), "hours": a.Hours, "later": a.Later, "partial": a.Partial}, nil
+}
+
+// jobJSON is one line of a list: nothing that a caller wrote.
+type jobJSON struct {
+	ID              job.ID `json:"id"`
+	State           string `json:"state"`
+	Channel         string `json:"channel"`
+	Priority        string `json:"priority"`
+	Task            int    `json:"task"`
+	TaskType        int    `json:"task_type"`
+	LabID           int64  `json:"lab_id"`
+	Attempts        int    `json:"attempts"`
+	Retry           int    `json:"retry"`
+	Reason          string `json:"reason"`
+	CreatedMs       int64  `json:"created_ms"`
+	ScheduledMs     int64  `json:"scheduled_ms"`
+	StartedMs       int64  `json:"started_ms"`
+	EndedMs         int64  `json:"ended_ms"`
+	CancelRequested bool   `json:"cancel_requested"`
+}
+
+func jobOf(v *manage.View) jobJSON {
+	r := &v.Record
+	return jobJSON{ID: v.ID, State: r.State.String(), Channel: v.ID.Lane().Channel.String(), Priority: v.Priority.String(), Task: r.Task,
+		TaskType: r.TaskType, LabID: r.LabID, Attempts: r.Attempts, Retry: r.Retry, Reason: r.Reason, CreatedMs: r.CreatedMs,
+		ScheduledMs: r.ScheduledMs, StartedMs: r.StartedMs, EndedMs: r.EndedMs, CancelRequested: v.CancelRequested}
+}
+
+// pageSize is how many jobs a list shows at a time.
+const pageSize = 50
+
+func (s *server) search(r *http.Request) (any, error) {
+	q := r.URL.Query()
+	f, err := filterOf(q)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.operator.Search(r.Context(), f, q.Get("cursor"), pageSize)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]jobJSON, len(found.Jobs))
+	for i, v := range found.Jobs {
+		list[i] = jobOf(v)
+	}
+	return map[string]any{"jobs": list, "looked": found.Looked, "next": found.Next}, nil
+}
+
+func filterOf(q url.Values) (operate.Filter, error) {
+	lab := int64(0)
+	if text := q.Get("lab_id"); text != "" {
+		var err error
+		if lab, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return operate.Filter{}, apperr.InvalidField("lab_id", "the laboratory must be a number, or empty for all")
+		}
+	}
+	return operate.ParseFilter(lab, q.Get("channel"), q.Get("states"), q.Get("reason"), 0)
+}
+
+type attemptJSON struct {
+	StartedMs  int64  `json:"started_ms"`
+	EndedMs    int64  `json:"ended_ms"`
+	HTTPStatus int    `json:"http_status"`
+	Reason     string `json:"reason"`
+}
+
+type lifeJSON struct {
+	jobJSON
+	DueMs      int64              `json:"due_ms"`
+	DeadlineMs int64              `json:"deadline_ms"`
+	ExpiresMs  int64              `json:"expires_ms"`
+	HTTPStatus int                `json:"http_status"`
+	Revivals   int                `json:"revivals"`
+	Window     string             `json:"window"`
+	Parent     job.ID             `json:"parent"`
+	Sealed     bool               `json:"sealed"`
+	History    []attemptJSON      `json:"history"`
+	Callbacks  []operate.Callback `json:"callbacks"`
+	Content    *contentJSON       `json:"content,omitempty"`
+}
+
+// contentJSON is what callers and receivers wrote, which may be of patients.
+type contentJSON struct {
+	Data      string `json:"data"`
+	LogTag    string `json:"log_tag"`
+	Error     string `json:"error"`
+	Excerpt   string `json:"excerpt"`
+	MessageID string `json:"message_id"`
+	Caller    string `json:"caller"`
+}
+
+func (s *server) life(r *http.Request) (any, error) {
+	l, err := s.operator.Life(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	record := &l.View.Record
+	out := lifeJSON{jobJSON: jobOf(l.View), DueMs: l.DueMs, DeadlineMs: l.DeadlineMs, ExpiresMs: l.ExpiresMs, HTTPStatus: record.HTTPStatus,
+		Revivals: l.Revivals, Window: l.Window, Parent: l.Parent, Sealed: l.Sealed, History: []attemptJSON{}, Callbacks: l.Callbacks}
+	for _, a := range record.History {
+		out.History = append(out.History, attemptJSON{a.StartedMs, a.EndedMs, a.HTTPStatus, a.Reason})
+	}
+	if s.ShowPayloads {
+		out.Content = &contentJSON{Data: l.Data, LogTag: record.LogTag, Error: record.Error, Excerpt: record.Excerpt,
+			MessageID: record.MessageID, Caller: record.Caller}
+	}
+	return out, nil
+}

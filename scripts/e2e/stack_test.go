@@ -55,7 +55,7 @@ func run(m *testing.M) int {
 	}
 	defer traces.Close()
 	environment = append(environment, traceEnvironment()...)
-	environment = append(environment, "LAB_PIPELINE=off", "TASKQUEUE_WEBHOOK_SECRET=whsec_ZTJlLXdlYmhvb2stc2VjcmV0LW9mLTMyLWJ5dGVzISE=")
+	environment = append(environment, "LAB_PIPELINE=off", "TASKQUEUE_ADMIN_TOKEN="+queueAdminToken, "TASKQUEUE_WEBHOOK_SECRET=whsec_ZTJlLXdlYmhvb2stc2VjcmV0LW9mLTMyLWJ5dGVzISE=")
 	stack.Sandbox, err = sandbox.Build(ctx, environment...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)

@@ -25,6 +25,7 @@ type Endpoints struct {
 	CDC                  string            `json:"cdc,omitempty"`
 	Connector            string            `json:"connector,omitempty"`
 	TaskqueueOutbox      string            `json:"taskqueue_outbox"`
+	TaskqueueAdminPage   string            `json:"taskqueue_admin_page"`
 	MySQLDSN             string            `json:"mysql_dsn"`
 	RedisAddr            string            `json:"redis_addr"`
 	MongoURI             string            `json:"mongo_uri"`

@@ -210,9 +210,10 @@ func searchEnv(stack Stack) (fixed, defaults Env) {
 }
 
 // taskqueueEnv lets the guarded client reach this machine, on any port, and no other address that is not public.
+// The page to operate it asks for no token, unless the caller's settings have one.
 func taskqueueEnv(stack Stack) (fixed, defaults Env) {
 	host, port, _ := net.SplitHostPort(stack.RedisAddr)
-	defaults = Env{"TASKQUEUE_ALLOWED_HOSTS": "127.0.0.1"}
+	defaults = Env{"TASKQUEUE_ALLOWED_HOSTS": "127.0.0.1", "TASKQUEUE_ADMIN_OPEN": "true"}
 	if stack.FastQueue {
 		defaults["TASKQUEUE_PROFILE"] = "fast"
 	}

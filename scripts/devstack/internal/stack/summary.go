@@ -5,6 +5,7 @@ const summary = `The laboratory platform runs.
   public REST    {{.Gateway}}
   internal REST  {{.Internal}}   (needs a service token: {{.Token}})
   outbox page    {{.Outbox}}
+  queue page     {{.Queue}}
   MySQL          {{.MySQL}}
   Redis          {{.Redis}}
   documents      {{.Mongo}}

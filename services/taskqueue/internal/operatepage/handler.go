@@ -62,7 +62,7 @@ func Handler(operator *operate.Operator, cfg Config) (http.Handler, error) {
 		api.Handle(method+" "+Path+"api/"+path, s.answer(serve))
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET "+Path, http.StripPrefix(Path, http.FileServerFS(files)))
+	mux.Handle(Path, http.StripPrefix(Path, http.FileServerFS(files)))
 	mux.Handle(Path+"api/", s.guard(api))
 	return http.NewCrossOriginProtection().Handler(harden(mux)), nil
 }

@@ -74,7 +74,7 @@ func (s *server) preview(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if o.CreatedBeforeMs == 0 {
-		o.CreatedBeforeMs = s.operator.Clock.Now().UnixMilli() - o.OlderThanMin*60_000
+		o.CreatedBeforeMs = s.operator.Clock.Now().UnixMilli() + 1 - o.OlderThanMin*60_000
 	}
 	f, err := o.filter()
 	if err != nil {

@@ -1,0 +1,149 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/await"
+)
+
+const queueAdminToken = "e2e-token-of-the-queue-page"
+
+// enqueued posts tasks and returns their ids.
+func enqueued(t *testing.T, session, path, body string) []string {
+	t.Helper()
+	got := call(t, session, "POST", path, body)
+	var answer struct {
+		JobIDs []string `json:"job_ids"`
+	}
+	if err := json.Unmarshal([]byte(got.body), &answer); got.status != 200 || err != nil || len(answer.JobIDs) == 0 {
+		t.Fatalf("%d %s %v", got.status, got.body, err)
+	}
+	return answer.JobIDs
+}
+
+func jobStatus(t *testing.T, session, id string) string {
+	t.Helper()
+	got := call(t, session, "POST", "/jobInfo/", `{"id":"`+id+`"}`)
+	var answer struct {
+		Job struct{ Status string }
+	}
+	if err := json.Unmarshal([]byte(got.body), &answer); got.status != 200 || err != nil {
+		t.Fatalf("%d %s %v", got.status, got.body, err)
+	}
+	return answer.Job.Status
+}
+
+// scheduledMessages are n WhatsApp tasks far ahead: no other test has any that wait.
+func scheduledMessages(t *testing.T, session string, n int) []string {
+	t.Helper()
+	one := `{"sch_time":"` + clock.System{}.Now().UTC().AddDate(0, 0, 20).Format("2006-01-02T15:04:05") + `","task":6,"task_type":1,"data":{"contact":9812399999,"countryCode":91,"message":"Hidden text","cache_key":"queue-page"}}`
+	return enqueued(t, session, "/schedule/", "["+strings.TrimSuffix(strings.Repeat(one+",", n), ",")+"]")
+}
+
+// queuePage is the page with the token typed in, after a wrong one was refused.
+func queuePage(t *testing.T) *page {
+	t.Helper()
+	p := openPage(t, stack.Endpoints.TaskqueueAdminPage)
+	p.awaitTrue("the question for the token", `!document.getElementById("login").hidden`)
+	p.fill("token", "input", "a wrong token of the page")
+	p.do(chromedp.Click(chromedp.CSS("#token-form button")))
+	p.awaitTrue("the refusal", `document.getElementById("problem").textContent.includes("missing or wrong") && document.getElementById("board").hidden`)
+	p.clean() // the browser notes the refusals
+	p.fill("token", "input", queueAdminToken)
+	p.do(chromedp.Click(chromedp.CSS("#token-form button")))
+	p.awaitTrue("the board", `!document.getElementById("board").hidden`)
+	p.eval(`window.confirm = () => true`)
+	p.fill("operator", "change", "e2e.operator")
+	return p
+}
+
+func TestTaskqueueTheAdminPageInABrowser(t *testing.T) {
+	broken := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(broken.Close)
+	dead := enqueued(t, labSession, "/queue/", `[{"task":4,"task_type":2,"retry":0,"data":{"url":"`+broken.URL+`/gone"}}]`)[0]
+	mine, others := scheduledMessages(t, labSession, 12), scheduledMessages(t, otherSession, 1)
+	await.True(t, "the dead letter", func() bool { return jobStatus(t, labSession, dead) == "failed" })
+
+	p := queuePage(t)
+	p.depth(13)
+	p.retryDead(dead)
+	p.pauseAndResume()
+	light, _ := p.scheme("light")
+	p.screenshot("queue-admin-light.png")
+	dark, _ := p.scheme("dark")
+	p.screenshot("queue-admin-dark.png")
+	if light == dark {
+		t.Errorf("light and dark look the same: %s", light)
+	}
+	p.cancelMany(12)
+	for _, id := range mine {
+		if got := jobStatus(t, labSession, id); got != "cancelled" {
+			t.Errorf("%s is %s", id, got)
+		}
+	}
+	if got := jobStatus(t, otherSession, others[0]); got != "scheduled" {
+		t.Errorf("the other laboratory's job is %s", got)
+	}
+	if text := p.eval("document.body.innerText"); strings.Contains(text, "9812399999") || strings.Contains(text, "Hidden text") {
+		t.Error("the page shows what a job carries")
+	}
+	if errors, foreign := p.clean(); len(errors) > 0 || len(foreign) > 0 {
+		t.Errorf("errors %q, requests to other hosts %q", errors, foreign)
+	}
+	call(t, otherSession, "POST", "/cancelJob/", `{"job_id":["`+others[0]+`"]}`)
+}
+
+// depth waits until the lane of the scheduled messages tells how many there are.
+func (p *page) depth(n int) {
+	p.t.Helper()
+	p.awaitTrue("the depth", fmt.Sprintf(`[...document.querySelectorAll('#lanes tr[data-lane^="whatsapp"]')].some((tr) => tr.cells[4].textContent === "%d")`, n))
+	p.awaitTrue("the process", `document.getElementById("health").textContent.includes("up for")`)
+	p.awaitTrue("the schedule", `document.getElementById("ahead-text").textContent.includes("later")`)
+}
+
+// retryDead finds the dead letter by its reason and lets it run again.
+func (p *page) retryDead(id string) {
+	p.t.Helper()
+	p.fill("kind", "change", "failed")
+	p.fill("reason", "input", "http_4")
+	p.do(chromedp.Click(chromedp.CSS("#search button")))
+	line := fmt.Sprintf(`document.querySelector('#jobs tr[data-job="%s"] button')`, id)
+	p.awaitTrue("the dead letter in the list", line+" !== null")
+	p.eval(line + ".click()")
+	p.awaitTrue("its life", `document.getElementById("life").dataset.state === "failed" && document.getElementById("life-body").textContent.includes("HTTP 404")`)
+	p.do(chromedp.Click(chromedp.CSS(`[data-act="retry"]`)))
+	p.awaitTrue("its revival", `document.getElementById("life").dataset.state === "scheduled" && document.getElementById("life-answer").textContent.includes("two minutes")`)
+	if got := jobStatus(p.t, labSession, id); got != "scheduled" {
+		p.t.Errorf("the retried job is %s", got)
+	}
+}
+
+func (p *page) pauseAndResume() {
+	p.t.Helper()
+	paused := `document.querySelector('[data-tile="Paused channels"] strong').textContent`
+	for _, want := range []string{"1", "0"} {
+		p.eval(`document.querySelector('[data-pause="whatsapp"]').click()`)
+		p.awaitTrue("paused channels", paused+` === "`+want+`"`)
+	}
+}
+
+// cancelMany cancels laboratory 12's scheduled messages after a look at them.
+func (p *page) cancelMany(n int) {
+	p.t.Helper()
+	p.fill("action", "change", "cancel")
+	p.fill("bulk-state", "input", "scheduled")
+	p.fill("bulk-lab", "input", "12")
+	p.fill("bulk-channel", "input", "whatsapp")
+	p.do(chromedp.Click(chromedp.CSS("#preview")))
+	p.awaitTrue("the preview", fmt.Sprintf(`document.getElementById("apply").textContent === "Cancel %d jobs" && document.querySelectorAll("#bulk-first li").length === 10`, n))
+	p.do(chromedp.Click(chromedp.CSS("#apply")))
+	p.awaitTrue("the end", fmt.Sprintf(`document.getElementById("bulk-answer").textContent.startsWith("Done: %d cancelled")`, n))
+}

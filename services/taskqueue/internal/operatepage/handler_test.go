@@ -1,0 +1,209 @@
+package operatepage_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/operatepage"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+const token = "a-token-for-the-tests-of-the-page"
+
+// site is the page on the in-memory engine, and its log.
+type site struct {
+	*httptest.Server
+	t   *testing.T
+	ids []job.ID
+	log *bytes.Buffer
+}
+
+// open serves the page over n scheduled SMS of laboratory 12, whose texts are secrets.
+func open(t *testing.T, cfg operatepage.Config, n int) *site {
+	t.Helper()
+	ids, queue := job.NewGenerator(clock.System{}, rand.Reader), model.New(clock.System{}, engine.DefaultSettings())
+	s := &site{t: t, log: &bytes.Buffer{}}
+	for range n {
+		id, err := ids.Next(0, job.Lane{Channel: job.SMS, Priority: job.High})
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := job.Body{LabID: 12, Flow: job.LabFlow(12), LogTag: "secret tag", WindowKey: "secret window", Caller: "user:77",
+			Data: []byte(`{"contact":9812345678,"message":"secret text"}`), Subscribe: "https://told.example/secret-path?token=secret",
+			LastError: "secret error", LastReason: "http_503", History: []job.Attempt{{Error: "secret error", Reason: "http_503"}}}
+		due := clock.System{}.Now().Add(time.Hour).UnixMilli()
+		if _, err = queue.Enqueue(t.Context(), engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Minute,
+			Jobs: []engine.NewJob{{ID: id, Flow: body.Flow, DueMs: due, Body: body.Encode(nil)}}}); err != nil {
+			t.Fatal(err)
+		}
+		s.ids = append(s.ids, id)
+	}
+	jobs := manage.New(manage.Deps{Queue: queue, Shards: 1, Lease: time.Second, Clock: clock.System{},
+		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
+			return worker.Callbacks(ids, id, b, r)
+		}})
+	cfg.Log = slog.New(slog.NewTextHandler(s.log, nil))
+	h, err := operatepage.Handler(operate.New(operate.Deps{Queue: queue, Jobs: jobs, Clock: clock.System{}}), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Server = httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *site) call(method, path, body string, header ...string) (int, string, http.Header) {
+	s.t.Helper()
+	q, err := http.NewRequestWithContext(s.t.Context(), method, s.URL+operatepage.Path+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		q.Header.Set(header[i], header[i+1])
+	}
+	answer, err := s.Client().Do(q)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer.StatusCode, string(text), answer.Header
+}
+
+var paths = map[string]string{"api/overview": "GET", "api/ahead": "GET", "api/jobs": "GET", "api/jobs/x": "GET", "api/pause": "POST",
+	"api/preview": "POST", "api/apply": "POST"}
+
+func TestEveryCallNeedsTheToken(t *testing.T) {
+	t.Parallel()
+	s := open(t, operatepage.Config{Token: config.Secret(token)}, 1)
+	for path, method := range paths {
+		for _, given := range []string{"", "Bearer ", "Bearer wrong", "Bearer " + token + "x", "Basic " + token} {
+			if code, body, _ := s.call(method, path, "{}", "Authorization", given); code != http.StatusUnauthorized || !strings.Contains(body, "TASKQUEUE_ADMIN_TOKEN") {
+				t.Errorf("%s with %q: %d %s", path, given, code, body)
+			}
+		}
+	}
+	if code, body, _ := s.call("GET", "api/overview", "", "Authorization", "Bearer "+token); code != 200 || !strings.Contains(body, `"scheduled":1`) {
+		t.Errorf("%d %s", code, body)
+	}
+	if strings.Contains(s.log.String(), token) {
+		t.Error("the log tells the token")
+	}
+}
+
+func TestNothingThatCallersWroteIsShownUnlessASettingAllowsIt(t *testing.T) {
+	t.Parallel()
+	for shown, cfg := range map[bool]operatepage.Config{false: {}, true: {ShowPayloads: true}} {
+		s := open(t, cfg, 2)
+		all := ""
+		for _, path := range []string{"api/overview", "api/ahead", "api/jobs", "api/jobs?states=retrying,scheduled", "api/jobs/" + string(s.ids[0])} {
+			code, body, _ := s.call("GET", path, "")
+			if code != 200 {
+				t.Errorf("%s: %d %s", path, code, body)
+			}
+			all += body
+		}
+		if !strings.Contains(all, "https://told.example") || !strings.Contains(all, "http_503") || strings.Contains(all, "secret-path") {
+			t.Errorf("origin and reason: %s", all)
+		}
+		if strings.Contains(all, "secret text") != shown || strings.Contains(all, "9812345678") != shown || strings.Contains(all, "secret tag") != shown {
+			t.Errorf("payloads shown %v: %s", !shown, all)
+		}
+		if strings.Contains(all, "secret window") {
+			t.Errorf("the window's key is shown: %s", all)
+		}
+	}
+}
+
+func TestManyJobsArePreviewedCancelledAndLogged(t *testing.T) {
+	t.Parallel()
+	s := open(t, operatepage.Config{}, 12)
+	code, body, _ := s.call("POST", "api/preview", `{"operator":"a.rao","action":"cancel","lab_id":12,"channel":"sms"}`)
+	var p struct {
+		Matched         int
+		First           []job.ID
+		Next            string
+		CreatedBeforeMs int64 `json:"created_before_ms"`
+	}
+	if err := json.Unmarshal([]byte(body), &p); err != nil || code != 200 || p.Matched != 12 || len(p.First) != 10 || p.Next != "" {
+		t.Fatalf("%d %s %v", code, body, err)
+	}
+	order := fmt.Sprintf(`{"operator":"a.rao","ticket":"INC-42","action":"cancel","lab_id":12,"channel":"sms","created_before_ms":%d}`, p.CreatedBeforeMs)
+	if code, body, _ = s.call("POST", "api/apply", order); code != 200 || !strings.Contains(body, `"done":12`) {
+		t.Errorf("%d %s", code, body)
+	}
+	for _, want := range []string{"operator=a.rao", "ticket=INC-42", "action=cancel", "done=12"} {
+		if !strings.Contains(s.log.String(), want) {
+			t.Errorf("the log does not say %s: %s", want, s.log)
+		}
+	}
+	if strings.Contains(s.log.String(), "secret") {
+		t.Errorf("the log tells of patients: %s", s.log)
+	}
+}
+
+func TestWrongOrdersSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	s := open(t, operatepage.Config{}, 1)
+	for body, want := range map[string]string{
+		`{`:                                     "load the page again",
+		`{"surprise":1}`:                        "load the page again",
+		`{"action":"cancel"}`:                   "say who you are",
+		`{"operator":"a patient called Rahul"}`: "say who you are",
+		`{"operator":"a.rao","ticket":"Rahul has called"}`:               "the ticket is one word",
+		`{"operator":"a.rao","action":"burn","lab_id":12}`:               "cancel, retry or delete",
+		`{"operator":"a.rao","action":"cancel"}`:                         "name a laboratory or a channel",
+		`{"operator":"a.rao","action":"retry","lab_id":-1}`:              "above 0",
+		`{"operator":"a.rao","older_than_minutes":-5}`:                   "0 minutes to a year",
+		`{"operator":"a.rao","action":"cancel","channel":"fax"}`:         "no channel",
+		`{"operator":"a.rao","action":"cancel","lab_id":1,"cursor":"x"}`: "search again",
+	} {
+		if code, text, _ := s.call("POST", "api/preview", body); code != http.StatusBadRequest || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s, want %q", body, code, text, want)
+		}
+	}
+	if code, text, _ := s.call("POST", "api/apply", `{"operator":"a.rao","action":"cancel","lab_id":12}`); code != 400 || !strings.Contains(text, "preview first") {
+		t.Errorf("%d %s", code, text)
+	}
+	if code, _, _ := s.call("GET", "api/jobs/nothing", ""); code != http.StatusNotFound {
+		t.Errorf("an unknown job: %d", code)
+	}
+	if code, _, _ := s.call("POST", "api/apply", `{}`, "Sec-Fetch-Site", "cross-site"); code != http.StatusForbidden {
+		t.Errorf("another site: %d", code)
+	}
+}
+
+func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
+	t.Parallel()
+	s := open(t, operatepage.Config{Token: config.Secret(token)}, 0)
+	for path, want := range map[string]string{"": "<title>Queue</title>", "queue.css": "prefers-color-scheme: dark", "api.js": "sessionStorage",
+		"main.js": "import", "board.js": "export", "jobs.js": "export", "bulk.js": "export"} {
+		code, body, header := s.call("GET", path, "")
+		if code != 200 || !strings.Contains(body, want) || !strings.Contains(header.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%s: %d %v", path, code, header)
+		}
+		body = strings.ReplaceAll(body, "http://www.w3.org/2000/svg", "") // a name, not an address
+		if strings.Contains(body, "http://") || strings.Contains(body, "https://") || strings.Contains(body, "innerHTML") {
+			t.Errorf("%s reaches elsewhere", path)
+		}
+	}
+}

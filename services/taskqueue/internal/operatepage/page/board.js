@@ -30,7 +30,8 @@ function rate(now, read) {
 const shown = (n) => (n === undefined ? "–" : n.toLocaleString(undefined, { maximumFractionDigits: n < 10 ? 1 : 0 }));
 
 function pauseButton(channel, paused, again) {
-  const button = element("button", (paused ? "Resume " : "Pause ") + channel);
+  const button = element("button", paused ? "Resume" : "Pause");
+  button.setAttribute("aria-label", (paused ? "Resume " : "Pause ") + channel);
   button.type = "button";
   button.dataset.pause = channel;
   button.addEventListener("click", () => again(async () => {

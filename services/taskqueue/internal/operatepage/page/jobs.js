@@ -29,6 +29,10 @@ async function page() {
 export async function search() {
   const id = byId("id").value.trim();
   if (id) return show(id);
+  await list();
+}
+
+async function list() {
   query = { states: byId("kind").value, lab_id: byId("lab").value, channel: byId("channel").value, reason: byId("reason").value.trim() };
   cursor = "";
   looked = 0;
@@ -44,7 +48,7 @@ function facts(j) {
   add("Lane", j.channel + ", " + j.priority);
   add("Task", j.task + "/" + j.task_type);
   add("Laboratory", String(j.lab_id || "none"));
-  add("Attempts", j.attempts + " of " + (j.retry + 1) + (j.revivals ? ", revived " + j.revivals + " times" : ""));
+  add("Attempts", j.attempts + " of " + (j.retry + 1) + (j.revivals ? ", revived: " + j.revivals : ""));
   add("Reason", j.reason);
   add("Last answer", j.http_status ? "HTTP " + j.http_status : "");
   for (const [name, ms] of [["Accepted", j.created_ms], ["Scheduled for", j.scheduled_ms], ["Due", j.due_ms], ["Begun", j.started_ms], ["Lease until", j.deadline_ms],
@@ -93,6 +97,7 @@ export function start(again) {
       const answer = await post("jobs", { action, ids: [open] });
       byId("life-answer").textContent = answer.done ? words[action] : "Nothing was done: the job changed meanwhile.";
       await show(open, true);
+      await list();
     });
   });
 }

@@ -12,7 +12,8 @@ func (o *Operator) Change(ctx context.Context, action string, ids []string) (don
 	switch action {
 	case "cancel":
 		outcome, err := o.Jobs.Cancel(ctx, everybody, ids)
-		return append(outcome.Cancelled, outcome.Requested...), outcome.NotFound, err //nolint:wrapcheck // a sentence for people
+		done = append(outcome.Cancelled, outcome.Requested...)
+		return done, outcome.NotFound, err //nolint:wrapcheck // a sentence for people
 	case "retry":
 		return o.Jobs.RetryFailed(ctx, everybody, ids) //nolint:wrapcheck // a sentence for people
 	case "sent", "not_sent":

@@ -48,7 +48,8 @@ func ParseFilter(lab int64, channel, states, reason string, createdBeforeMs int6
 		}
 		at := slices.IndexFunc(Searchable(), func(s job.State) bool { return s.String() == word })
 		if at < 0 {
-			wrong = append(wrong, apperr.Field{Name: "states", Message: fmt.Sprintf("jobs of state %q are found by their id only", word)})
+			message := fmt.Sprintf("jobs of state %q are found by their id only", word)
+			wrong = append(wrong, apperr.Field{Name: "states", Message: message})
 			continue
 		}
 		f.States = append(f.States, Searchable()[at])

@@ -66,11 +66,16 @@ func (l *Life) add(s engine.Snapshot) {
 	if utf8.Valid(b.Data) {
 		l.Data = string(b.Data)
 	}
-	for _, c := range []Callback{{"always", b.Subscribe}, {"finished", b.OnSuccess}, {"failed", b.OnFailure}, {"always", b.CallbackTo},
-		{"always", job.DataCallback(s.ID.Lane().Channel, b.Data)}} {
-		if c.Origin != "" {
-			l.Callbacks = append(l.Callbacks, Callback{c.When, originOf(c.Origin)})
-		}
+	l.tells("always", b.Subscribe)
+	l.tells("finished", b.OnSuccess)
+	l.tells("failed", b.OnFailure)
+	l.tells("always", b.CallbackTo)
+	l.tells("always", job.DataCallback(s.ID.Lane().Channel, b.Data))
+}
+
+func (l *Life) tells(when, address string) {
+	if address != "" {
+		l.Callbacks = append(l.Callbacks, Callback{When: when, Origin: originOf(address)})
 	}
 }
 

@@ -99,8 +99,16 @@ func (p *Presence) RunOnce(ctx context.Context) error {
 }
 
 func (p *Presence) state() Process {
-	s := Process{Name: p.name, AtMs: p.clock.Now().UnixMilli(), SinceMs: p.since, Started: map[string]int64{},
-		Attempts: map[string]int64{}, Faults: map[string]int64{}, Providers: p.health.Providers(), Receivers: p.health.Receivers()}
+	s := Process{
+		Name:      p.name,
+		AtMs:      p.clock.Now().UnixMilli(),
+		SinceMs:   p.since,
+		Started:   map[string]int64{},
+		Attempts:  map[string]int64{},
+		Faults:    map[string]int64{},
+		Providers: p.health.Providers(),
+		Receivers: p.health.Receivers(),
+	}
 	for l, n := range p.tally.started {
 		if n.Load() > 0 {
 			s.Started[fmt.Sprintf("%s:%d", l.Channel, l.Priority)] = n.Load()

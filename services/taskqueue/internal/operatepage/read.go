@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
@@ -44,8 +45,15 @@ func (s *server) overview(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := overviewJSON{NowMs: o.Now.UnixMilli(), Dead: o.Backlog.Dead, Unsaved: o.Backlog.Ends, Paused: map[string]int64{},
-		Attempts: map[string]int64{}, Faults: map[string]int64{}, Processes: []processJSON{}}
+	out := overviewJSON{
+		NowMs:     o.Now.UnixMilli(),
+		Dead:      o.Backlog.Dead,
+		Unsaved:   o.Backlog.Ends,
+		Paused:    map[string]int64{},
+		Attempts:  map[string]int64{},
+		Faults:    map[string]int64{},
+		Processes: []processJSON{},
+	}
 	started := map[string]int64{}
 	for _, p := range o.Processes {
 		out.Processes = append(out.Processes, processJSON{p, p.Silent(o.Now)})
@@ -57,11 +65,24 @@ func (s *server) overview(r *http.Request) (any, error) {
 		out.Paused[c.String()] = at.UnixMilli()
 	}
 	for _, d := range o.Lanes {
-		key := d.Lane.Channel.String() + ":" + strconv.Itoa(int(d.Lane.Priority))
-		out.Lanes = append(out.Lanes, laneJSON{Channel: d.Lane.Channel.String(), Priority: d.Lane.Priority.String(), Waiting: d.Waiting,
-			Ready: d.Ready, Scheduled: max(0, d.Waiting-d.Ready), OldestMs: d.OldestMs, Running: d.Running, Started: started[key], Key: key})
+		out.Lanes = append(out.Lanes, laneOf(d, started))
 	}
 	return out, nil
+}
+
+func laneOf(d engine.Depth, started map[string]int64) laneJSON {
+	key := d.Lane.Channel.String() + ":" + strconv.Itoa(int(d.Lane.Priority))
+	return laneJSON{
+		Channel:   d.Lane.Channel.String(),
+		Priority:  d.Lane.Priority.String(),
+		Waiting:   d.Waiting,
+		Ready:     d.Ready,
+		Scheduled: max(0, d.Waiting-d.Ready),
+		OldestMs:  d.OldestMs,
+		Running:   d.Running,
+		Started:   started[key],
+		Key:       key,
+	}
 }
 
 func add(sum, more map[string]int64) {
@@ -99,9 +120,23 @@ type jobJSON struct {
 
 func jobOf(v *manage.View) jobJSON {
 	r := &v.Record
-	return jobJSON{ID: v.ID, State: r.State.String(), Channel: v.ID.Lane().Channel.String(), Priority: v.Priority.String(), Task: r.Task,
-		TaskType: r.TaskType, LabID: r.LabID, Attempts: r.Attempts, Retry: r.Retry, Reason: r.Reason, CreatedMs: r.CreatedMs,
-		ScheduledMs: r.ScheduledMs, StartedMs: r.StartedMs, EndedMs: r.EndedMs, CancelRequested: v.CancelRequested}
+	return jobJSON{
+		ID:              v.ID,
+		State:           r.State.String(),
+		Channel:         v.ID.Lane().Channel.String(),
+		Priority:        v.Priority.String(),
+		Task:            r.Task,
+		TaskType:        r.TaskType,
+		LabID:           r.LabID,
+		Attempts:        r.Attempts,
+		Retry:           r.Retry,
+		Reason:          r.Reason,
+		CreatedMs:       r.CreatedMs,
+		ScheduledMs:     r.ScheduledMs,
+		StartedMs:       r.StartedMs,
+		EndedMs:         r.EndedMs,
+		CancelRequested: v.CancelRequested,
+	}
 }
 
 // pageSize is how many jobs a list shows at a time.
@@ -173,8 +208,19 @@ func (s *server) life(r *http.Request) (any, error) {
 		return nil, err
 	}
 	record := &l.View.Record
-	out := lifeJSON{jobJSON: jobOf(l.View), DueMs: l.DueMs, DeadlineMs: l.DeadlineMs, ExpiresMs: l.ExpiresMs, HTTPStatus: record.HTTPStatus,
-		Revivals: l.Revivals, Window: l.Window, Parent: l.Parent, Sealed: l.Sealed, History: []attemptJSON{}, Callbacks: l.Callbacks}
+	out := lifeJSON{
+		jobJSON:    jobOf(l.View),
+		DueMs:      l.DueMs,
+		DeadlineMs: l.DeadlineMs,
+		ExpiresMs:  l.ExpiresMs,
+		HTTPStatus: record.HTTPStatus,
+		Revivals:   l.Revivals,
+		Window:     l.Window,
+		Parent:     l.Parent,
+		Sealed:     l.Sealed,
+		History:    []attemptJSON{},
+		Callbacks:  l.Callbacks,
+	}
 	for _, a := range record.History {
 		out.History = append(out.History, attemptJSON{a.StartedMs, a.EndedMs, a.HTTPStatus, a.Reason})
 	}

@@ -2,6 +2,7 @@ package operatepage
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"regexp"
 	"slices"
@@ -63,6 +64,11 @@ func read(r *http.Request) (order, error) {
 	return o, nil
 }
 
+// who is the log with the name of who acts and the ticket.
+func (s *server) who(o order) *slog.Logger {
+	return s.Log.With("operator", o.Operator, "ticket", o.Ticket)
+}
+
 func (o *order) filter() (operate.Filter, error) {
 	return operate.ParseFilter(o.LabID, o.Channel, o.States, o.Reason, o.CreatedBeforeMs)
 }
@@ -102,13 +108,18 @@ func (s *server) apply(r *http.Request) (any, error) {
 		return nil, err
 	}
 	step, err := s.operator.Apply(r.Context(), operate.Action(o.Action), f, o.Cursor)
+	if err != nil && step.Done == 0 {
+		return nil, err
+	}
+	s.who(o).InfoContext(r.Context(), "an operator changed jobs", "action", o.Action,
+		"lab_id", o.LabID, "channel", o.Channel, "states", o.States, "created_before_ms", o.CreatedBeforeMs,
+		"done", step.Done, "requested", step.Requested, "left", step.Left, "complete", err == nil)
 	if err != nil {
 		return nil, err
 	}
-	s.Log.InfoContext(r.Context(), "an operator changed jobs", "operator", o.Operator, "ticket", o.Ticket, "action", o.Action,
-		"lab_id", o.LabID, "channel", o.Channel, "states", o.States, "created_before_ms", o.CreatedBeforeMs,
-		"done", step.Done, "requested", step.Requested, "left", step.Left)
-	return map[string]any{"done": step.Done, "requested": step.Requested, "left": step.Left, "looked": step.Looked, "next": step.Next}, nil
+	return map[string]any{
+		"done": step.Done, "requested": step.Requested, "left": step.Left, "looked": step.Looked, "next": step.Next,
+	}, nil
 }
 
 // change does something to single jobs.
@@ -121,7 +132,7 @@ func (s *server) change(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Log.InfoContext(r.Context(), "an operator changed jobs", "operator", o.Operator, "ticket", o.Ticket, "action", o.Action,
+	s.who(o).InfoContext(r.Context(), "an operator changed jobs", "action", o.Action,
 		"job_ids", done, "left", len(others))
 	return map[string]any{"done": len(done), "left": len(others)}, nil
 }
@@ -142,7 +153,7 @@ func (s *server) pause(r *http.Request) (any, error) {
 	if err := act(r.Context(), job.Channels()[at]); err != nil {
 		return nil, err
 	}
-	s.Log.WarnContext(r.Context(), "an operator paused or resumed a channel", "operator", o.Operator, "ticket", o.Ticket,
+	s.who(o).WarnContext(r.Context(), "an operator paused or resumed a channel",
 		"channel", o.Channel, "paused", o.Paused)
 	return map[string]any{"channel": o.Channel, "paused": o.Paused}, nil
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// Paused is a receiver that one laboratory's requests leave alone for a while. Paths are not told: they may name people.
+// Paused is a receiver that one laboratory's requests leave alone for a while. Paths are not told: they may name
+// people.
 type Paused struct {
 	LabID  int64  `json:"lab_id"`
 	Origin string `json:"origin"`

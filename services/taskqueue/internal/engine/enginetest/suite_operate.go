@@ -74,7 +74,8 @@ func browsing(b *bench, q Operated) {
 	want := b.enqueue(smsHigh, 25, now(b)+time.Hour.Milliseconds()) // one request: one score
 	got := walk(b, q, engine.Range{Lane: smsHigh, Flow: engine.AllFlows}, 4, func(page []engine.Member) {
 		record := job.RecordOf(&job.Body{}, job.Cancelled, 1)
-		if _, err := q.Cancel(b.t.Context(), []engine.Cancellation{{ID: page[3].ID, Record: record.Encode(nil)}}); err != nil {
+		list := []engine.Cancellation{{ID: page[3].ID, Record: record.Encode(nil)}}
+		if _, err := q.Cancel(b.t.Context(), list); err != nil {
 			b.t.Fatal(err)
 		}
 		b.enqueue(smsHigh, 1, 0)
@@ -86,13 +87,11 @@ func browsing(b *bench, q Operated) {
 
 func browsingOneFlow(b *bench, q Operated) {
 	id := b.id(smsHigh)
-	_, err := q.Enqueue(b.t.Context(), engine.Batch{IdempotencyKey: "flows", RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{
+	batch := engine.Batch{IdempotencyKey: "flows", RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{
 		{ID: b.id(smsHigh), Flow: job.LabFlow(11), Body: (&job.Body{LabID: 11, Flow: job.LabFlow(11)}).Encode(nil)},
 		{ID: id, Flow: job.LabFlow(12), Body: (&job.Body{LabID: 12, Flow: job.LabFlow(12)}).Encode(nil)},
-		{ID: b.id(smsHigh), Flow: job.LabFlow(13), Body: (&job.Body{LabID: 13, Flow: job.LabFlow(13)}).Encode(nil)}}})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+		{ID: b.id(smsHigh), Flow: job.LabFlow(13), Body: (&job.Body{LabID: 13, Flow: job.LabFlow(13)}).Encode(nil)}}}
+	b.accept(batch)
 	got := walk(b, q, engine.Range{Lane: smsHigh, Flow: job.LabFlow(12)}, 5, func([]engine.Member) {})
 	if !cmp.Equal(got, []job.ID{id}) {
 		b.t.Errorf("%v, want %s", got, id)
@@ -106,7 +105,8 @@ func browsingEnds(b *bench, q Operated) {
 		b.t.Fatal(len(claim.Jobs), err)
 	}
 	slices.Sort(ids)
-	if got := walk(b, q, engine.Range{List: engine.ListLeases, Lane: smsHigh}, 2, func([]engine.Member) {}); !cmp.Equal(got, ids) {
+	leases := engine.Range{List: engine.ListLeases, Lane: smsHigh}
+	if got := walk(b, q, leases, 2, func([]engine.Member) {}); !cmp.Equal(got, ids) {
 		b.t.Errorf("running: %v, want %v", got, ids)
 	}
 	record := job.RecordOf(&job.Body{LabID: 12}, job.Failed, now(b))

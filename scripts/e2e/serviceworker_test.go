@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
@@ -122,12 +123,19 @@ func (p *pushing) want(texts ...string) (list []shown) {
 	return list
 }
 
-// first pushes a message with a tag until it is shown once: the developer tools tell nobody when the browser dropped a
-// push, as it does now and then while a registration is new.
-func (p *pushing) first(message, text string) (list []shown) {
+// shownIn is how long a push that the browser took needs at most until it is shown.
+const shownIn = 15 * time.Second
+
+// deliver pushes a message and waits until it alone is shown. The developer tools tell nobody when the browser dropped a
+// push, as it does now and then: one that is not shown is pushed again.
+func (p *pushing) deliver(message, text string) (list []shown) {
 	p.t.Helper()
-	await.Nil(p.t, "the first notification", func() error {
-		p.push(message)
+	var pushed time.Time
+	await.Nil(p.t, "the notification", func() error {
+		if time.Since(pushed) > shownIn {
+			p.push(message)
+			pushed = time.Now()
+		}
 		var got []string
 		if list, got = p.all(); !slices.Equal(got, []string{text}) {
 			return fmt.Errorf("the browser shows %q, want %q", got, text)
@@ -179,13 +187,13 @@ func (p *pushing) click() string {
 // also what is malformed or hostile, and a click leads to the page of the notification on this origin.
 func TestServiceWorkerShowsPushesAndOpensTheirPage(t *testing.T) {
 	p := register(t, stack.Endpoints.Gateway+"/cell-counter/")
-	list := p.first(`{"notification":{"title":"Critical report","body":"A report has a critical result. Open it now."},
+	list := p.deliver(`{"notification":{"title":"Critical report","body":"A report has a critical result. Open it now."},
 		"data":{"notification_id":"41","notification_type_id":"2","lrr_id":"7001"}}`, "Critical report A report has a critical result. Open it now.")
 	if n := list[0]; n.Tag != "notification-41" || !n.Stays || n.Data["lrr_id"] != "7001" {
 		t.Errorf("%+v", n)
 	}
-	p.push(`{"notification":{"title":"Critical report","body":"once more"},"data":{"notification_id":"41","notification_type_id":"2"}}`)
-	p.want("Critical report once more") // it takes the place of the first
+	p.deliver(`{"notification":{"title":"Critical report","body":"once more"},"data":{"notification_id":"41","notification_type_id":"2"}}`,
+		"Critical report once more") // it takes the place of the first
 	p.attach()
 	if got, want := p.click(), stack.Endpoints.Gateway+"/callout/?notification_id=41"; got != want {
 		t.Errorf("a click on a critical report opens %s, want %s", got, want)
@@ -198,8 +206,7 @@ func TestServiceWorkerShowsPushesAndOpensTheirPage(t *testing.T) {
 		"a script":              {`{"title":"<img src=x onerror=alert(1)>","data":{"click_action":"javascript:alert(1)"}}`, "<img src=x onerror=alert(1)>", "/"},
 		"a text and no message": {`hello`, "New notification", "/"},
 	} {
-		p.push(c.message)
-		p.want(c.title)
+		p.deliver(c.message, c.title)
 		if got := p.click(); got != stack.Endpoints.Gateway+c.opens {
 			t.Errorf("%s: a click opens %s, want %s", name, got, c.opens)
 		}

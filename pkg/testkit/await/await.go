@@ -22,10 +22,15 @@ const (
 var errNotSo = errors.New("it is not so yet")
 
 // Nil calls check until it returns nil, with pauses that grow from 10 to 200 ms. After three minutes, or when t's
-// context ends, it fails t with what and the last error. It belongs to the test's goroutine, as every Fatal does.
+// context ends, it fails t with what and the last error. In a cleanup, where that context has ended, it has the three
+// minutes. It belongs to the test's goroutine, as every Fatal does.
 func Nil(t testing.TB, what string, check func() error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx := t.Context()
+	if ctx.Err() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for pause := firstPause; ; pause = min(pause+pause/2, longestPause) {
 		err := check()

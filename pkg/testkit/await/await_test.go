@@ -114,3 +114,16 @@ func TestTheEndOfTheTestEndsTheWaiting(t *testing.T) {
 		}
 	})
 }
+
+func TestACleanupMayWaitToo(t *testing.T) {
+	t.Parallel()
+	checks := 0
+	t.Run("a test that is over", func(t *testing.T) {
+		t.Cleanup(func() {
+			await.True(t, "the second look", func() bool { checks++; return checks == 2 })
+		})
+	})
+	if checks != 2 {
+		t.Errorf("%d looks", checks)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -20,6 +21,10 @@ func TestEveryAcceptedJobIsThereAfterRedisWasKilled(t *testing.T) {
 	q := open(t, server.Addr, 0, engine.DefaultSettings())
 	accepted := enqueueUntilItFails(t, q, 2000, server.Kill)
 	server.Restart()
+	await.Nil(t, "the connection", func() error { // the pool looks once a second
+		_, err := q.Info(t.Context(), accepted[:1])
+		return err
+	})
 	for len(accepted) > 0 {
 		n := min(500, len(accepted))
 		list, err := q.Info(t.Context(), accepted[:n])

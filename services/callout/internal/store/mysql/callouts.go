@@ -66,8 +66,7 @@ func (l *locked) Told(ctx context.Context, reportIDs []int64) (map[int64]callout
 		ctx,
 		l.tx,
 		"read callouts",
-		"SELECT lab_report_id, critical_values_meta FROM CriticalCallout WHERE id IN ("+
-			"SELECT MAX(m.id) FROM CriticalCallout m WHERE m.lab_id = ? AND m.lab_report_id IN ("+in+") GROUP BY m.lab_report_id)",
+		"SELECT c.lab_report_id, c.critical_values_meta FROM CriticalCallout c"+latest(in),
 		append([]any{l.scope.LabID()}, args...),
 		func(r *sql.Rows) error {
 			var id int64

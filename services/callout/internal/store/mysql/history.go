@@ -30,21 +30,30 @@ func (s *Store) Logs(ctx context.Context, scope authn.LabScope, reportIDs []int6
 	return entries, err
 }
 
-const latestStatement = "SELECT c.id, c.lab_report_id, c.bill_id, IFNULL(o.orgFullName, ''), IFNULL(u.fullName, '')," +
-	" IFNULL(d.docFullName, ''), IFNULL(w.fullName, ''), IFNULL(p.docFullName, ''), IFNULL(c.critical_callout_comment, '')," +
-	" c.critical_callout_meta, c.critical_values_meta, c.recipients, c.created_on FROM CriticalCallout c" +
-	" LEFT JOIN organization o ON o.id = c.org_id AND o.labId_id = c.lab_id" +
-	" LEFT JOIN userDetails u ON u.id = c.user_details_id AND u.labId_id = c.lab_id" +
-	" LEFT JOIN doctorDetails d ON d.id = c.referral_doc_id AND d.labId_id = c.lab_id" +
-	" LEFT JOIN labUser w ON w.id = c.performed_by_user_id AND w.labId_id = c.lab_id" +
-	" LEFT JOIN doctorDetails p ON p.id = c.performed_by_doctor_id AND p.labId_id = c.lab_id" +
-	" WHERE c.id IN (SELECT MAX(m.id) FROM CriticalCallout m WHERE m.lab_id = ? AND m.lab_report_id IN ("
+// latest joins the newest callout of each report to c. As a condition with IN, MySQL would ask for it for every callout
+// there is. Arguments: the laboratory and the reports.
+func latest(in string) string {
+	return " JOIN (SELECT MAX(m.id) AS id FROM CriticalCallout m WHERE m.lab_id = ? AND m.lab_report_id IN (" + in + ")" +
+		" GROUP BY m.lab_report_id) newest ON newest.id = c.id"
+}
+
+const (
+	recordColumns = "SELECT c.id, c.lab_report_id, c.bill_id, IFNULL(o.orgFullName, ''), IFNULL(u.fullName, '')," +
+		" IFNULL(d.docFullName, ''), IFNULL(w.fullName, ''), IFNULL(p.docFullName, '')," +
+		" IFNULL(c.critical_callout_comment, ''), c.critical_callout_meta, c.critical_values_meta, c.recipients," +
+		" c.created_on FROM CriticalCallout c"
+	recordNames = " LEFT JOIN organization o ON o.id = c.org_id AND o.labId_id = c.lab_id" +
+		" LEFT JOIN userDetails u ON u.id = c.user_details_id AND u.labId_id = c.lab_id" +
+		" LEFT JOIN doctorDetails d ON d.id = c.referral_doc_id AND d.labId_id = c.lab_id" +
+		" LEFT JOIN labUser w ON w.id = c.performed_by_user_id AND w.labId_id = c.lab_id" +
+		" LEFT JOIN doctorDetails p ON p.id = c.performed_by_doctor_id AND p.labId_id = c.lab_id"
+)
 
 // Latest implements history.Store.
 func (s *Store) Latest(ctx context.Context, scope authn.LabScope, reportIDs []int64) (map[int64]history.Record, error) {
 	in, args := list(reportIDs)
 	found := map[int64]history.Record{}
-	err := each(ctx, s.db, "read callouts", latestStatement+in+") GROUP BY m.lab_report_id)",
+	err := each(ctx, s.db, "read callouts", recordColumns+latest(in)+recordNames,
 		append([]any{scope.LabID()}, args...), func(r *sql.Rows) error {
 			var c history.Record
 			var recipients []byte

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 )
 
 // perSecond is the load of a rolling restart, for each service.
@@ -159,12 +160,7 @@ func (p *program) ready() bool {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+	return strconv.Itoa(servicetest.FreePort(t))
 }
 
 // balancer gives new connections to a replica that is ready, as a Service does.

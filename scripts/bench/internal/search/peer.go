@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/search/inprocess"
 )
 
@@ -18,34 +19,6 @@ const (
 )
 
 type object = map[string]any
-
-// document is what both sides decode of a hit.
-type document struct {
-	UserID                 int64    `json:"user_id"`
-	LabID                  int64    `json:"lab_id"`
-	LabPatientID           string   `json:"lab_patient_id"`
-	FullName               string   `json:"full_name"`
-	Contact                string   `json:"contact"`
-	AlternateContact       string   `json:"alternate_contact"`
-	Email                  string   `json:"email"`
-	Gender                 string   `json:"gender"`
-	DateOfBirth            string   `json:"date_of_birth"`
-	Age                    string   `json:"age"`
-	PassportNo             string   `json:"passport_no"`
-	NationalIdentityNumber string   `json:"national_identity_number"`
-	BranchID               *int64   `json:"branch_id"`
-	OrgID                  *int64   `json:"org_id"`
-	CCID                   *int64   `json:"cc_id"`
-	OrderNumbers           []string `json:"order_numbers"`
-	BillIDs                []int64  `json:"bill_ids"`
-	LabBillIDs             []int64  `json:"lab_bill_ids"`
-	LabReportIDs           []int64  `json:"lab_report_ids"`
-	SampleIDs              []string `json:"sample_ids"`
-	ManualSampleIDs        []string `json:"manual_sample_ids"`
-	LrfIDs                 []string `json:"lrf_ids"`
-	LastBillTime           *int64   `json:"last_bill_time"`
-	UpdatedAt              int64    `json:"updated_at"`
-}
 
 var documentFields = []string{
 	"user_id",
@@ -92,8 +65,8 @@ func multiMatch(client *elastic.Client) finder {
 		var answer struct {
 			Hits struct {
 				Hits []struct {
-					Score  float64  `json:"_score"`
-					Source document `json:"_source"`
+					Score  float64        `json:"_score"`
+					Source userindex.Card `json:"_source"`
 				} `json:"hits"`
 			} `json:"hits"`
 		}

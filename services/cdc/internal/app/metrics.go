@@ -51,36 +51,37 @@ type counters struct {
 	restarts               *prometheus.CounterVec
 }
 
+func counterBy(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+func counter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+}
+
 func newCounters(registry prometheus.Registerer) (*counters, error) {
-	vec := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	}
-	one := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	}
 	c := &counters{
-		consumed: vec(
+		consumed: counterBy(
 			"cdc_messages_consumed_total",
 			"Records taken up; each ends in cdc_outcomes_total or cdc_messages_returned_total.",
 			"topic",
 		),
-		returned: vec(
+		returned: counterBy(
 			"cdc_messages_returned_total",
 			"Records given back unmarked because their partition was taken away; they come again.",
 			"topic",
 		),
-		processed: vec(
+		processed: counterBy(
 			"cdc_messages_processed_total",
 			"Records that ended well: applied, superseded, coalesced or skipped.",
 			"topic",
 		),
-		failed:  vec("cdc_messages_failed_total", "Records whose first try failed, and records given up.", "topic"),
-		dead:    vec("cdc_messages_dlq_total", "Records written to the dead-letter topic.", "topic"),
-		retried: vec("cdc_messages_retried_total", "Records tried again.", "topic"),
-		ended:   vec("cdc_outcomes_total", "Records by how they ended.", "topic", "outcome"),
-		skipped: vec("cdc_skipped_total", "Records with nothing to do, by reason.", "reason"),
-		letterFailures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "cdc_dead_letter_failures_total", Help: "Dead letters that could not be written at once."}),
+		failed:         counterBy("cdc_messages_failed_total", "Records whose first try failed, and records given up.", "topic"),
+		dead:           counterBy("cdc_messages_dlq_total", "Records written to the dead-letter topic.", "topic"),
+		retried:        counterBy("cdc_messages_retried_total", "Records tried again.", "topic"),
+		ended:          counterBy("cdc_outcomes_total", "Records by how they ended.", "topic", "outcome"),
+		skipped:        counterBy("cdc_skipped_total", "Records with nothing to do, by reason.", "reason"),
+		letterFailures: counter("cdc_dead_letter_failures_total", "Dead letters that could not be written at once."),
 		batches: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "cdc_batch_records", Help: "Records in a batch.",
 			Buckets: []float64{1, 5, 20, 50, 100, 200, 500, 1000}}, []string{"topic"}),
 		seconds: prometheus.NewHistogramVec(
@@ -88,35 +89,35 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 				Buckets: prometheus.ExponentialBuckets(0.005, 2, 13)},
 			[]string{"topic"},
 		),
-		rows: vec(
+		rows: counterBy(
 			"cdc_projection_rows_total",
 			"Rows of user_meta that were computed: written, or equal to what was stored.",
 			"result",
 		),
-		early: one("cdc_events_early_total", "Patients computed again because an event came before its row was readable."),
-		late: one(
+		early: counter("cdc_events_early_total", "Patients computed again because an event came before its row was readable."),
+		late: counter(
 			"cdc_events_late_total",
 			"Patients to be computed again later because their rows stayed behind their events.",
 		),
-		capped: one("cdc_projection_capped_total", "Rows written with a list at its limit."),
+		capped: counter("cdc_projection_capped_total", "Rows written with a list at its limit."),
 		bulkSeconds: prometheus.NewHistogram(
 			prometheus.HistogramOpts{Name: "cdc_bulk_seconds", Help: "Answered bulk requests.",
 				Buckets: prometheus.ExponentialBuckets(0.002, 2, 13)},
 		),
-		bulkOperations: one("cdc_bulk_operations_total", "Operations in answered bulk requests."),
-		resent:         vec("cdc_bulk_resent_total", "Operations sent again, by the index's word for why.", "kind"),
-		compared:       one("cdc_reconciled_patients_total", "Patients that the continuous proof has compared."),
-		differences: vec(
+		bulkOperations: counter("cdc_bulk_operations_total", "Operations in answered bulk requests."),
+		resent:         counterBy("cdc_bulk_resent_total", "Operations sent again, by the index's word for why.", "kind"),
+		compared:       counter("cdc_reconciled_patients_total", "Patients that the continuous proof has compared."),
+		differences: counterBy(
 			"cdc_reconcile_differences_total",
 			"Differences between sources, user_meta and index that stayed, and were sent for repair.",
 			"kind",
 		),
-		unsettled: one("cdc_reconcile_unsettled_total", "Patients that changed at every look of the proof."),
-		unaccepted: one(
+		unsettled: counter("cdc_reconcile_unsettled_total", "Patients that changed at every look of the proof."),
+		unaccepted: counter(
 			"cdc_reconcile_refused_total",
 			"Patients whose row or document was refused when the proof repaired it, at every pass until somebody mends them.",
 		),
-		purged: one(
+		purged: counter(
 			"cdc_stubs_purged_total",
 			"Stubs deleted from the index because no event can come back against them.",
 		),
@@ -124,20 +125,23 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 			Help: "1 while the connector runs, has tasks, and all of them run, else 0."}, []string{"connector"}),
 		taskState: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cdc_connector_task_state",
 			Help: "1 for the present state of a connector's task."}, []string{"connector", "task", "state"}),
-		restarts: vec("cdc_connector_restarts_total", "Restarts of failed connectors and tasks.", "connector"),
+		restarts: counterBy("cdc_connector_restarts_total", "Restarts of failed connectors and tasks.", "connector"),
 	}
-	for _, v := range []prometheus.Collector{
-		c.consumed, c.returned, c.processed, c.failed, c.dead, c.retried, c.ended, c.skipped, c.letterFailures,
-		c.batches, c.seconds,
-		c.rows, c.early, c.late, c.capped, c.bulkSeconds, c.bulkOperations,
-		c.resent, c.compared, c.differences, c.unsettled, c.unaccepted, c.purged, c.connectorUp, c.taskState, c.restarts,
-	} {
+	for _, v := range c.all() {
 		if err := registry.Register(v); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
 	}
 	c.start()
 	return c, nil
+}
+
+func (c *counters) all() []prometheus.Collector {
+	return []prometheus.Collector{
+		c.consumed, c.returned, c.processed, c.failed, c.dead, c.retried, c.ended, c.skipped, c.letterFailures,
+		c.batches, c.seconds, c.rows, c.early, c.late, c.capped, c.bulkSeconds, c.bulkOperations, c.resent, c.compared,
+		c.differences, c.unsettled, c.unaccepted, c.purged, c.connectorUp, c.taskState, c.restarts,
+	}
 }
 
 // start makes every series exist.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
@@ -77,33 +78,8 @@ func (a *answer) result(p *plan) (search.Result, error) {
 	return r, nil
 }
 
-// source is a document of the index.
-type source struct {
-	UserID                 int64    `json:"user_id"`
-	LabID                  int64    `json:"lab_id"`
-	LabPatientID           string   `json:"lab_patient_id"`
-	FullName               string   `json:"full_name"`
-	Contact                string   `json:"contact"`
-	AlternateContact       string   `json:"alternate_contact"`
-	Email                  string   `json:"email"`
-	Gender                 string   `json:"gender"`
-	DateOfBirth            string   `json:"date_of_birth"`
-	Age                    string   `json:"age"`
-	PassportNo             string   `json:"passport_no"`
-	NationalIdentityNumber string   `json:"national_identity_number"`
-	BranchID               *int64   `json:"branch_id"`
-	OrgID                  *int64   `json:"org_id"`
-	CCID                   *int64   `json:"cc_id"`
-	OrderNumbers           []string `json:"order_numbers"`
-	BillIDs                []int64  `json:"bill_ids"`
-	LabBillIDs             []int64  `json:"lab_bill_ids"`
-	LabReportIDs           []int64  `json:"lab_report_ids"`
-	SampleIDs              []string `json:"sample_ids"`
-	ManualSampleIDs        []string `json:"manual_sample_ids"`
-	LrfIDs                 []string `json:"lrf_ids"`
-	LastBillTime           *int64   `json:"last_bill_time"`
-	UpdatedAt              int64    `json:"updated_at"`
-}
+// source is what an answer holds of a document.
+type source userindex.Card
 
 func (s *source) person() search.Person {
 	return search.Person{

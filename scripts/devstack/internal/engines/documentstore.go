@@ -31,11 +31,12 @@ func ServeDocumentStore(ctx context.Context, listen, data string) error {
 	if err := os.MkdirAll(data, 0o755); err != nil {
 		return fmt.Errorf("document store: %w", err)
 	}
+	warnings := slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})
 	store, err := ferretdb.New(&ferretdb.Config{
 		Listener:  ferretdb.ListenerConfig{TCP: listen},
 		Handler:   "sqlite",
 		SQLiteURL: "file:" + data + "/",
-		Logger:    slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Logger:    slog.New(lazyAttributes{Handler: warnings}),
 	})
 	if err != nil {
 		return fmt.Errorf("document store: %w", err)

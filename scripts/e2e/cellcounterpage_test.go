@@ -81,12 +81,30 @@ func TestCellCounterPageCountsByTheKeyboard(t *testing.T) {
 	}
 }
 
+// holdTheNextRead keeps the page waiting for what it reads next, until go is called.
+const holdTheNextRead = `(() => {
+	const real = window.fetch;
+	window.fetch = (path, options) => {
+		if (options.method) return real(path, options);
+		window.fetch = real;
+		return new Promise((go) => { window.go = go; }).then(() => real(path, options));
+	};
+	return "held";
+})()`
+
 // countTwice saves the count as the first observer, counts as the second one, without a network in between.
 func (p *page) countTwice(t *testing.T) {
 	t.Helper()
+	p.eval(holdTheNextRead)
 	p.press(kb.Enter)
 	p.says("Saved as observer 1 of report 770100")
 	p.fill("observer", "change", "2")
+	p.do(chromedp.Click(chromedp.CSS("#clear")))
+	p.press("l", "l")
+	if got := p.row(3); !strings.HasPrefix(got, "l|Lymphocyte|2|") {
+		t.Errorf("keys pressed while the comparison loads: %q", got)
+	}
+	p.eval(`(go(), "goes on")`)
 	p.do(chromedp.Click(chromedp.CSS("#clear")))
 	p.offline(true)
 	p.press("l", "l", "l", "l", "l", "l", "l", "l", "l", "l", kb.Enter)

@@ -163,7 +163,7 @@ async function finish() {
   draw();
   if (!report) {
     say("The count has ended. Enter a report and end it again to keep it.", "good");
-    finished = false;
+    finished = false; // the button to count on stays away
     return;
   }
   say("Saving …");
@@ -171,11 +171,18 @@ async function finish() {
     await ask($("test").value + "/counts/" + report, {
       method: "PUT", body: JSON.stringify({ observer: Number($("observer").value), counts: counter.tallies() }),
     });
+    // The next count may begin now: keys that are pressed while the comparison loads are counted.
+    again();
     say("Saved as observer " + $("observer").value + " of report " + report + ".", "good");
     await compare(true);
   } catch (error) {
+    again();
     say(error.message, "bad");
   }
+}
+
+// again lets keys count.
+function again() {
   finished = false;
   draw();
 }

@@ -66,6 +66,7 @@ func createDatabase(t testing.TB, config *mysql.Config) string {
 	ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
 	defer cancel()
 	admin := openPool(t, config)
+	requireServer(t, admin)
 	name := "labtest_" + randomHex()
 	if _, err := admin.ExecContext(
 		ctx,
@@ -75,6 +76,15 @@ func createDatabase(t testing.TB, config *mysql.Config) string {
 	}
 	t.Cleanup(func() { dropDatabase(t, admin, name) })
 	return name
+}
+
+// requireServer fails a run that was asked for on MySQL and is not. The question also keeps the results of both servers
+// apart, which Go would otherwise take from its cache for one another.
+func requireServer(t testing.TB, db *sql.DB) {
+	t.Helper()
+	if engine.Setting("LAB_DATABASE") == "mysql" && IsMariaDB(t, db) {
+		t.Fatal("LAB_DATABASE=mysql asks for MySQL, but " + Env + " names a MariaDB")
+	}
 }
 
 func dropDatabase(t testing.TB, admin *sql.DB, name string) {

@@ -26,6 +26,8 @@ func admitConsumers(db *sql.DB) error {
 		"GRANT INSERT, UPDATE, DELETE ON lab.user_meta TO " + user,
 		"GRANT INSERT, UPDATE, DELETE ON lab.cdc_signal TO " + user,
 		"GRANT INSERT, UPDATE, DELETE ON lab.cdc_progress TO " + user,
+		"GRANT INSERT, UPDATE, DELETE ON lab.cdc_freshness TO " + user,
+		"GRANT INSERT, UPDATE, DELETE ON lab.cdc_walk TO " + user,
 		"GRANT INSERT, UPDATE, DELETE ON lab.cdc_cursor TO " + user,
 	} {
 		if _, err := db.Exec(statement); err != nil {

@@ -41,7 +41,7 @@ func (b *bench) reset(ctx context.Context, group string, named ...string) error 
 	if err := b.broker.forget(ctx, group, named...); err != nil {
 		return err
 	}
-	for _, table := range []string{"user_meta", "cdc_progress"} {
+	for _, table := range []string{"user_meta", "cdc_progress", "cdc_freshness", "cdc_walk"} {
 		if _, err := b.db.ExecContext(ctx, "TRUNCATE TABLE "+table); err != nil {
 			return err
 		}

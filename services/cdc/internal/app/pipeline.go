@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/consume"
@@ -25,6 +26,8 @@ const (
 	walkEvery = 5 * time.Second
 	walkChunk = 500
 	lateEvery = time.Second
+	// freshnessEvery is how often the brokers are asked how far the group has come; it commits once a second.
+	freshnessEvery = time.Second
 )
 
 func (b *builder) openDatabase() (err error) {
@@ -32,7 +35,7 @@ func (b *builder) openDatabase() (err error) {
 		return err
 	}
 	// Without the version of the schema: the phase is what the service makes of an older one.
-	if err = b.CheckDatabase("relational_database", b.cfg.DB, nil, "user_meta", "cdc_progress"); err != nil {
+	if err = b.CheckDatabase("relational_database", b.cfg.DB, nil, "user_meta", "cdc_freshness"); err != nil {
 		return err
 	}
 	b.phases = phase.New(
@@ -94,7 +97,7 @@ func (b *builder) openConsumer() error {
 		Group:      broker.GroupID,
 	}
 	rows := materialize.NewSink(b.users, b.walker, b.Clock)
-	beats := &heartbeat.Sink{Progress: progress{b.rows}, Clock: b.Clock}
+	beats := &heartbeat.Sink{Watermark: b.watermark()}
 	b.consumer = consume.New(
 		consume.Deps{
 			Config:      b.cfg.Consume,
@@ -108,7 +111,6 @@ func (b *builder) openConsumer() error {
 				change.UserMeta: b.syncer(), change.Heartbeat: beats},
 		},
 	)
-	beats.Oldest = func() (time.Time, bool) { return b.consumer.Status().Oldest(b.cfg.Topics.Topic(change.Heartbeat)) }
 	b.members = broker.NewGroup(b.cfg.Kafka, b.cfg.Topics.Consumed(), b.consumer, b.Clock, b.Log)
 	if err := b.Registry.Register(newGauges(b.members, b.consumer.Status(), b.Clock)); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
@@ -117,16 +119,21 @@ func (b *builder) openConsumer() error {
 	return nil
 }
 
+// watermark returns what notes the beats once the whole group has done what came before them.
+func (b *builder) watermark() *heartbeat.Watermark {
+	positions := broker.NewPositions(b.cfg.Kafka)
+	b.Close("positions", positions.Close)
+	topic := b.cfg.Topics.Topic
+	w := heartbeat.NewWatermark(positions, b.rows, map[string][]string{
+		connectors.Existing:   {topic(change.UserDetails), topic(change.Billing), topic(change.LabReportRelation)},
+		connectors.Projection: {topic(change.UserMeta)},
+	})
+	b.Every("freshness", freshnessEvery, w.RunOnce)
+	return w
+}
+
 // walk lends the store to the phase, which the store itself needs.
 type walk struct{ b *builder }
 
 // Restart implements phase.Walk.
 func (w walk) Restart(ctx context.Context) error { return w.b.rows.Restart(ctx) }
-
-// progress lends the store to the heartbeats.
-type progress struct{ rows *mysql.Store }
-
-// Beat implements heartbeat.Progress.
-func (p progress) Beat(ctx context.Context, connector string, beatAt, appliedAt time.Time) error {
-	return p.rows.Applied(ctx, mysql.Beat{Connector: connector, BeatAt: beatAt, AppliedAt: appliedAt})
-}

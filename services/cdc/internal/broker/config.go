@@ -65,7 +65,7 @@ const (
 	claimBuffer     = 256
 	rebalanceWait   = 60 * time.Second
 	slowestBatch    = 30 * time.Second // sarama gives a partition up for slow after this; our own bound is shorter
-	heartbeat       = 3 * time.Second
+	heartbeatEvery  = 3 * time.Second
 	commitEvery     = time.Second
 	metadataRefresh = time.Minute
 	dialTimeout     = 5 * time.Second
@@ -111,7 +111,7 @@ func (c Config) consumer() (*sarama.Config, error) {
 	s.Consumer.Offsets.AutoCommit.Interval = commitEvery
 	s.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{sarama.NewBalanceStrategyCooperativeSticky()}
 	s.Consumer.Group.Rebalance.Timeout = rebalanceWait
-	s.Consumer.Group.Session.Timeout, s.Consumer.Group.Heartbeat.Interval = c.SessionTimeout, heartbeat
+	s.Consumer.Group.Session.Timeout, s.Consumer.Group.Heartbeat.Interval = c.SessionTimeout, heartbeatEvery
 	s.Consumer.Group.InstanceId = c.InstanceID
 	s.Consumer.Group.ResetInvalidOffsets = false // offsets out of range are an operator's business, not a silent jump
 	return s, nil

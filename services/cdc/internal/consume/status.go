@@ -32,7 +32,6 @@ type partition struct {
 	// guarded by status.mu
 	next    int64     // first offset that is not done; negative when not known yet
 	batch   time.Time // since when a batch is under way, zero when none is
-	oldest  time.Time // when the first record under way was produced
 	fault   *outcome.Fault
 	faulted time.Time
 }
@@ -61,7 +60,7 @@ func (s *Status) close(c Claim) {
 func (p *partition) started(first change.Record) {
 	p.status.mu.Lock()
 	defer p.status.mu.Unlock()
-	p.batch, p.oldest = p.status.clock.Now(), first.Timestamp
+	p.batch = p.status.clock.Now()
 	if p.next < 0 {
 		p.next = first.Offset
 	}
@@ -70,7 +69,7 @@ func (p *partition) started(first change.Record) {
 func (p *partition) finished(last change.Record) {
 	p.status.mu.Lock()
 	defer p.status.mu.Unlock()
-	p.batch, p.oldest, p.next = time.Time{}, time.Time{}, last.Offset+1
+	p.batch, p.next = time.Time{}, last.Offset+1
 	p.status.lastSuccess = p.status.clock.Now()
 }
 
@@ -153,18 +152,4 @@ func (s *Status) Paused() time.Duration {
 		}
 	}
 	return total
-}
-
-// Oldest returns when the oldest record under way, outside the given topic, was produced. Everything that was produced
-// before it and has been fetched is done.
-func (s *Status) Oldest(except string) (time.Time, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var oldest time.Time
-	for k, p := range s.partitions {
-		if k.topic != except && !p.oldest.IsZero() && (oldest.IsZero() || p.oldest.Before(oldest)) {
-			oldest = p.oldest
-		}
-	}
-	return oldest, !oldest.IsZero()
 }

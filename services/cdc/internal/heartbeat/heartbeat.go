@@ -1,41 +1,28 @@
-// Package heartbeat owns how fresh the pipeline is known to be: each connector beats its own row of cdc_heartbeat, the
-// beat travels the same way as every change, and its arrival is kept in cdc_progress.
+// Package heartbeat owns how fresh the pipeline is known to be. Each connector beats its own row of cdc_heartbeat, and
+// the beat travels the same way as every change. A beat that arrived proves nothing yet: changes before it may wait in
+// other partitions, with other processes. It counts when the consumer group has done all that those held when it came.
 package heartbeat
 
 import (
 	"context"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/envelope"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// Progress keeps how far the consumer has come with each connector.
-type Progress interface {
-	// Beat notes that everything up to beatAt is applied. An older beat changes nothing.
-	Beat(ctx context.Context, connector string, beatAt, appliedAt time.Time) error
-}
-
-// Sink takes the beats.
-type Sink struct {
-	Progress Progress
-	Clock    clock.Clock
-	// Oldest returns when the oldest change that is still under way was produced: a beat that overtook it must not say
-	// that it is applied.
-	Oldest func() (time.Time, bool)
-}
+// Sink takes the beats and offers them to a Watermark.
+type Sink struct{ Watermark *Watermark }
 
 // Apply implements consume.Sink: the newest beat of each connector counts.
-func (s *Sink) Apply(ctx context.Context, batch []change.Record) ([]outcome.Result, error) {
+func (s *Sink) Apply(_ context.Context, batch []change.Record) ([]outcome.Result, error) {
 	results := make([]outcome.Result, len(batch))
 	newest := map[string]int{}
-	beats := make([]time.Time, len(batch))
 	for i, record := range batch {
 		connector, at, result := read(record)
-		results[i], beats[i] = result, at
+		results[i] = result
 		if connector == "" {
 			continue
 		}
@@ -43,15 +30,7 @@ func (s *Sink) Apply(ctx context.Context, batch []change.Record) ([]outcome.Resu
 			results[before] = outcome.Result{Kind: outcome.Coalesced}
 		}
 		newest[connector] = i
-	}
-	for connector, i := range newest {
-		at := beats[i]
-		if oldest, busy := s.Oldest(); busy && oldest.Before(at) {
-			at = oldest
-		}
-		if err := s.Progress.Beat(ctx, connector, at, s.Clock.Now()); err != nil {
-			return nil, err //nolint:wrapcheck // a fault already
-		}
+		s.Watermark.Offer(connector, at)
 	}
 	return results, nil
 }

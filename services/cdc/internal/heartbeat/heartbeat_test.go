@@ -3,6 +3,7 @@ package heartbeat_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,16 +14,42 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
 )
 
-type progress map[string]int64
-
-func (p progress) Beat(_ context.Context, connector string, at, _ time.Time) error {
-	p[connector] = at.UnixMilli()
-	return nil
+// brokers is a group's positions in memory, and the progress that is kept of it.
+type brokers struct {
+	held      map[heartbeat.Partition]heartbeat.Extent
+	committed map[heartbeat.Partition]int64
+	noted     map[string]int64 // ms, by connector
+	err       error
 }
 
-type fixedClock struct{}
+func (b *brokers) Extents(_ context.Context, topics []string) (map[heartbeat.Partition]heartbeat.Extent, error) {
+	held := map[heartbeat.Partition]heartbeat.Extent{}
+	for partition, extent := range b.held {
+		if slices.Contains(topics, partition.Topic) {
+			held[partition] = extent
+		}
+	}
+	return held, b.err
+}
 
-func (fixedClock) Now() time.Time { return time.UnixMilli(99_000) }
+func (b *brokers) Committed(_ context.Context, partitions []heartbeat.Partition) (map[heartbeat.Partition]int64, error) {
+	committed := map[heartbeat.Partition]int64{}
+	for _, partition := range partitions {
+		if offset, ok := b.committed[partition]; ok {
+			committed[partition] = offset
+		}
+	}
+	return committed, b.err
+}
+
+func (b *brokers) Applied(_ context.Context, connector string, at time.Time) error {
+	b.noted[connector] = at.UnixMilli()
+	return b.err
+}
+
+func watermark(b *brokers) *heartbeat.Watermark {
+	return heartbeat.NewWatermark(b, b, map[string][]string{"source-existing": {"bills", "patients"}, "source-projection": {"rows"}})
+}
 
 func beat(row, carrier string, at int64) change.Record {
 	r := change.Record{Topic: "lab.lab.cdc_heartbeat", Value: fmt.Appendf(nil, `{"op":"u","before":null,"after":{"id":%q,"beat_at":%d}}`, row, at)}
@@ -34,8 +61,9 @@ func beat(row, carrier string, at int64) change.Record {
 
 func TestOnlyAConnectorsOwnBeatSaysThatItWorks(t *testing.T) {
 	t.Parallel()
-	p := progress{}
-	s := heartbeat.Sink{Progress: p, Clock: fixedClock{}, Oldest: func() (time.Time, bool) { return time.Time{}, false }}
+	b := &brokers{noted: map[string]int64{}}
+	w := watermark(b)
+	s := heartbeat.Sink{Watermark: w}
 	results, err := s.Apply(t.Context(), []change.Record{
 		beat("source-existing", "source-existing", 1000),
 		beat("source-existing", "source-projection", 5000), // carried by the other connector: says nothing about this one
@@ -57,19 +85,10 @@ func TestOnlyAConnectorsOwnBeatSaysThatItWorks(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(progress{"source-existing": 2000, "source-projection": 1500}, p); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestABeatThatOvertookOlderChangesDoesNotCoverThem(t *testing.T) {
-	t.Parallel()
-	p := progress{}
-	s := heartbeat.Sink{Progress: p, Clock: fixedClock{}, Oldest: func() (time.Time, bool) { return time.UnixMilli(1200), true }}
-	if _, err := s.Apply(t.Context(), []change.Record{beat("source-existing", "source-existing", 2000), beat("source-projection", "source-projection", 1100)}); err != nil {
+	if err := w.RunOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(progress{"source-existing": 1200, "source-projection": 1100}, p); diff != "" {
+	if diff := cmp.Diff(map[string]int64{"source-existing": 2000, "source-projection": 1500}, b.noted); diff != "" {
 		t.Error(diff)
 	}
 }

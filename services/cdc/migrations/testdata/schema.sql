@@ -54,3 +54,14 @@ CREATE TABLE `cdc_cursor` (
   `name` VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY,
   `position` BIGINT NOT NULL
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci;
+CREATE TABLE `cdc_freshness` (
+  `id` TINYINT NOT NULL PRIMARY KEY,
+  `complete_at` BIGINT NOT NULL,
+  `candidate_at` BIGINT NOT NULL,
+  `candidate_applied_at` BIGINT NOT NULL
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci;
+CREATE TABLE `cdc_walk` (
+  `name` VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY,
+  `last_user_id` BIGINT NOT NULL,
+  `mark` BIGINT NOT NULL
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci;

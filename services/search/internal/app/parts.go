@@ -24,7 +24,7 @@ func (b *builder) openIndex() error {
 }
 
 func (b *builder) openFreshness() error {
-	b.fresh = freshness.New(freshness.Deps{Config: b.cfg.Freshness, Beats: b.tables, Clock: b.Clock, Log: b.Log})
+	b.fresh = freshness.New(freshness.Deps{Config: b.cfg.Freshness, Progress: b.tables, Clock: b.Clock, Log: b.Log})
 	b.Loop("freshness", b.fresh.Run)
 	if err := b.Registry.Register(b.fresh.Collector()); err != nil {
 		return fmt.Errorf("freshness metrics: %w", err)

@@ -1,6 +1,5 @@
-// Package freshness owns how old the data behind the search may be. Both connectors of change capture beat through the
-// whole pipeline; the older of the two beats that were applied is the moment up to which the index is complete. Quiet
-// hours age nothing.
+// Package freshness owns how old the data behind the search may be. The connectors of change capture beat through the
+// whole pipeline, and change capture keeps the moment before which every change can be found. Quiet hours age nothing.
 package freshness
 
 import (
@@ -15,12 +14,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
-// The connectors that beat.
-const (
-	sourceExisting   = "source-existing"   // patients, bills and reports
-	sourceProjection = "source-projection" // user_meta
-)
-
 // Status is what is known of the data.
 type Status string
 
@@ -28,13 +21,13 @@ type Status string
 const (
 	Healthy Status = "healthy"
 	Stale   Status = "stale"
-	Unknown Status = "unknown" // it cannot be read, or a connector has never beaten
+	Unknown Status = "unknown" // it cannot be read, or no heartbeat has come through yet
 )
 
-// Beats reads how far change capture has come.
-type Beats interface {
-	// Beats returns when each connector last beat with everything before it applied.
-	Beats(ctx context.Context) (map[string]time.Time, error)
+// Progress reads how far change capture has come.
+type Progress interface {
+	// CompleteTo returns the moment before which every change can be found, zero while that is not known.
+	CompleteTo(ctx context.Context) (time.Time, error)
 }
 
 // Config holds the documented variables; nest it with envPrefix "CDC_".
@@ -53,10 +46,10 @@ func (c *Config) Validate() error {
 
 // Deps is what a Watch works with.
 type Deps struct {
-	Config Config
-	Beats  Beats
-	Clock  clock.Clock
-	Log    *slog.Logger
+	Config   Config
+	Progress Progress
+	Clock    clock.Clock
+	Log      *slog.Logger
 }
 
 // Watch knows how old the data is.
@@ -118,20 +111,16 @@ func (w *Watch) RunOnce(ctx context.Context) {
 	w.probed, w.failed = w.d.Clock.Now(), err != nil
 }
 
-// probe returns the older beat.
+// probe asks change capture.
 func (w *Watch) probe(ctx context.Context) (time.Time, error) {
-	beats, err := w.d.Beats.Beats(ctx)
+	complete, err := w.d.Progress.CompleteTo(ctx)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("probe freshness: %w", err)
 	}
-	existing, projection := beats[sourceExisting], beats[sourceProjection]
-	if existing.IsZero() || projection.IsZero() {
-		return time.Time{}, errors.New("a connector has not beaten yet: see `cdc connectors status`")
+	if complete.IsZero() {
+		return time.Time{}, errors.New("no heartbeat has passed the whole pipeline yet: see `cdc connectors status`")
 	}
-	if existing.Before(projection) {
-		return existing, nil
-	}
-	return projection, nil
+	return complete, nil
 }
 
 // Report is the cdc object of GET /health.

@@ -19,29 +19,25 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/freshness"
 )
 
-// pipeline is what cdc_progress says.
+// pipeline is what cdc_freshness says.
 type pipeline struct {
-	mu    sync.Mutex // guards what follows
-	beats map[string]time.Time
-	err   error
-	reads int
+	mu       sync.Mutex // guards what follows
+	complete time.Time
+	err      error
+	reads    int
 }
 
-func (p *pipeline) Beats(context.Context) (map[string]time.Time, error) {
+func (p *pipeline) CompleteTo(context.Context) (time.Time, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reads++
-	return p.beats, p.err
+	return p.complete, p.err
 }
 
-func (p *pipeline) set(err error, beats map[string]time.Time) {
+func (p *pipeline) set(err error, complete time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.err, p.beats = err, beats
-}
-
-func both(existing, projection time.Time) map[string]time.Time {
-	return map[string]time.Time{"source-existing": existing, "source-projection": projection, "source-else": {}}
+	p.err, p.complete = err, complete
 }
 
 type bench struct {
@@ -55,7 +51,7 @@ func setup(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{pipeline: &pipeline{}, registry: prometheus.NewRegistry()}
 	b.watch = freshness.New(freshness.Deps{
-		Config: freshness.Config{StaleThresholdSeconds: 600, ProbeIntervalSeconds: 30}, Beats: b.pipeline, Clock: clock.System{},
+		Config: freshness.Config{StaleThresholdSeconds: 600, ProbeIntervalSeconds: 30}, Progress: b.pipeline, Clock: clock.System{},
 		Log: slog.New(slog.NewTextHandler(&b.log, nil)),
 	})
 	if err := b.registry.Register(b.watch.Collector()); err != nil {
@@ -87,13 +83,13 @@ search_data_age_seconds %v
 	}
 }
 
-func TestTheOlderBeatIsTheAgeAndItGrowsBetweenProbes(t *testing.T) {
+func TestTheAgeGrowsBetweenProbes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
 		b.expect(t, freshness.Unknown, "null", 0, 0)
 		now := time.Now()
-		b.pipeline.set(nil, both(now.Add(-12400*time.Millisecond), now.Add(-2*time.Second)))
+		b.pipeline.set(nil, now.Add(-12400*time.Millisecond))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() { _ = b.watch.Run(ctx) }()
@@ -104,7 +100,7 @@ func TestTheOlderBeatIsTheAgeAndItGrowsBetweenProbes(t *testing.T) {
 		if b.pipeline.reads != 1 {
 			t.Fatalf("%d probes in ten seconds", b.pipeline.reads)
 		}
-		b.pipeline.set(nil, both(now.Add(29*time.Second), now.Add(15*time.Second)))
+		b.pipeline.set(nil, now.Add(15*time.Second))
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
 		b.expect(t, freshness.Healthy, "15", 15, 1)
@@ -119,12 +115,12 @@ func TestAProbeThatToldNothingIsSoonRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		b.pipeline.set(nil, nil) // the connectors have not beaten yet
+		b.pipeline.set(nil, time.Time{}) // no heartbeat has come through yet
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() { _ = b.watch.Run(ctx) }()
 		time.Sleep(3 * time.Second)
-		b.pipeline.set(nil, both(time.Now(), time.Now()))
+		b.pipeline.set(nil, time.Now())
 		time.Sleep(1500 * time.Millisecond)
 		b.expect(t, freshness.Healthy, "1.5", 1.5, 1)
 		time.Sleep(25 * time.Second)
@@ -139,46 +135,38 @@ func TestWhatCannotBeReadIsUnknownAndGrowsOlder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		b.pipeline.set(nil, both(time.Now(), time.Now()))
+		b.pipeline.set(nil, time.Now())
 		b.watch.RunOnce(t.Context())
 		b.expect(t, freshness.Healthy, "0", 0, 1)
 		time.Sleep(time.Minute)
-		b.pipeline.set(errors.New("connection refused"), nil)
+		b.pipeline.set(errors.New("connection refused"), time.Time{})
 		b.watch.RunOnce(t.Context())
 		b.watch.RunOnce(t.Context())
 		b.expect(t, freshness.Unknown, "60", 60, 0)
 		if told := strings.Count(b.log.String(), "not known"); told != 1 {
 			t.Errorf("the log tells %d times", told)
 		}
-		b.pipeline.set(nil, both(time.Now(), time.Now()))
+		b.pipeline.set(nil, time.Now())
 		b.watch.RunOnce(t.Context())
 		b.expect(t, freshness.Healthy, "0", 0, 1)
 	})
 }
 
-func TestAConnectorThatNeverBeatMakesItUnknown(t *testing.T) {
-	t.Parallel()
-	for name, missing := range map[string]string{"source-existing": "source-projection", "source-projection": "source-existing"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				b := setup(t)
-				beats := both(time.Now(), time.Now())
-				delete(beats, missing)
-				b.pipeline.set(nil, beats)
-				time.Sleep(time.Hour)
-				b.watch.RunOnce(t.Context())
-				b.expect(t, freshness.Unknown, "null", 3600, 0)
-			})
-		})
-	}
-}
-
-func TestABeatOfAFasterClockIsFresh(t *testing.T) {
+func TestWhileNoHeartbeatCameThroughItIsUnknown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		b.pipeline.set(nil, both(time.Now().Add(time.Second), time.Now().Add(time.Second)))
+		time.Sleep(time.Hour)
+		b.watch.RunOnce(t.Context())
+		b.expect(t, freshness.Unknown, "null", 3600, 0)
+	})
+}
+
+func TestAMomentOfAFasterClockIsFresh(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.pipeline.set(nil, time.Now().Add(time.Second))
 		b.watch.RunOnce(t.Context())
 		b.expect(t, freshness.Healthy, "0", 0, 1)
 	})

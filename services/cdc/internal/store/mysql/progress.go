@@ -2,47 +2,38 @@ package mysql
 
 import (
 	"context"
-	"database/sql"
 	"time"
+
+	"github.com/labplatform/labplatform/services/cdc/connectors"
 )
 
-// Beat is how far the consumer applied a connector's heartbeat.
-type Beat struct {
-	Connector string
-	BeatAt    time.Time // when the connector beat
-	AppliedAt time.Time // when the consumer had applied everything before it
-}
+// The one row of cdc_freshness composes the two hops. A beat of source-existing whose changes are all in user_meta is
+// the candidate; it stays until a beat of source-projection that is younger than that moment has all its changes in the
+// index: then everything before the candidate's beat can be found. Every time is of the database's clock, as the beats.
+const (
+	now = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000"
 
-// Applied records that everything before a connector's beat was applied. Beats may come twice and out of order: both
-// times only rise.
-func (s *Store) Applied(ctx context.Context, b Beat) error {
-	_, err := s.db.ExecContext(
-		ctx,
-		"INSERT INTO cdc_progress (connector, beat_at, applied_at) VALUES (?, ?, ?) ON DUPLICATE KEY UPDATE"+
-			" beat_at = GREATEST(beat_at, VALUES(beat_at)), applied_at = GREATEST(applied_at, VALUES(applied_at))",
-		b.Connector,
-		b.BeatAt.UnixMilli(),
-		b.AppliedAt.UnixMilli(),
-	)
-	return s.fault(ctx, wrap("record progress", err))
-}
+	applied = "INSERT INTO cdc_progress (connector, beat_at, applied_at) VALUES (?, ?, " + now + ") ON DUPLICATE KEY UPDATE" +
+		" beat_at = GREATEST(beat_at, VALUES(beat_at)), applied_at = GREATEST(applied_at, VALUES(applied_at))"
+	// A row's columns change from left to right: the last one decides whether there is a candidate already.
+	candidate = "INSERT INTO cdc_freshness (id, complete_at, candidate_at, candidate_applied_at) VALUES (1, 0, ?, " + now + ")" +
+		" ON DUPLICATE KEY UPDATE" +
+		" candidate_applied_at = IF(candidate_at = 0, VALUES(candidate_applied_at), candidate_applied_at)," +
+		" candidate_at = IF(candidate_at = 0, VALUES(candidate_at), candidate_at)"
+	complete = "UPDATE cdc_freshness SET complete_at = GREATEST(complete_at, candidate_at), candidate_at = 0" +
+		" WHERE id = 1 AND candidate_at > 0 AND candidate_applied_at <= ?"
+)
 
-// Progress returns the last beat of every connector that was recorded, by name.
-func (s *Store) Progress(ctx context.Context) ([]Beat, error) {
-	var beats []Beat
-	err := each(
-		ctx,
-		s.db,
-		"read progress",
-		"SELECT connector, beat_at, applied_at FROM cdc_progress WHERE connector <> ? ORDER BY connector",
-		[]any{walkRow},
-		func(rows *sql.Rows) error {
-			var name string
-			var beat, applied int64
-			err := rows.Scan(&name, &beat, &applied)
-			beats = append(beats, Beat{Connector: name, BeatAt: time.UnixMilli(beat), AppliedAt: time.UnixMilli(applied)})
-			return err
-		},
-	)
-	return beats, s.fault(ctx, err)
+// Applied records that everything before a connector's beat at beatAt was applied. Beats may come twice and out of
+// order: times only rise.
+func (s *Store) Applied(ctx context.Context, connector string, beatAt time.Time) error {
+	if _, err := s.db.ExecContext(ctx, applied, connector, beatAt.UnixMilli()); err != nil {
+		return s.fault(ctx, wrap("record progress", err))
+	}
+	next := candidate
+	if connector == connectors.Projection {
+		next = complete
+	}
+	_, err := s.db.ExecContext(ctx, next, beatAt.UnixMilli())
+	return s.fault(ctx, wrap("record freshness", err))
 }

@@ -149,25 +149,64 @@ func TestTheOwnerOfARowIsFound(t *testing.T) {
 	}
 }
 
-func TestProgressOnlyRises(t *testing.T) {
+func TestOfAConnectorsBeatsTheNewestIsKept(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second).Local() }
 	for _, beat := range []struct {
-		name           string
-		beats, applied int
-	}{{"source-existing", 10, 11}, {"source-existing", 5, 12}, {"source-projection", 7, 8}, {"source-existing", 10, 9}} {
-		if err := b.store.Applied(t.Context(), mysql.Beat{Connector: beat.name, BeatAt: at(beat.beats), AppliedAt: at(beat.applied)}); err != nil {
+		connector string
+		at        int64
+	}{{"source-existing", 10}, {"source-existing", 5}, {"source-projection", 7}} {
+		if err := b.store.Applied(t.Context(), beat.connector, time.UnixMilli(beat.at)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := b.store.Restart(t.Context()); err != nil { // a walk is no connector
-		t.Fatal(err)
+	var got string
+	if err := b.db.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(connector, ' ', beat_at ORDER BY connector) FROM cdc_progress").
+		Scan(&got); err != nil || got != "source-existing 10,source-projection 7" {
+		t.Fatal(got, err)
 	}
-	want := []mysql.Beat{{Connector: "source-existing", BeatAt: at(10), AppliedAt: at(12)}, {Connector: "source-projection", BeatAt: at(7), AppliedAt: at(8)}}
-	got, err := b.store.Progress(t.Context())
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Fatal(err, diff)
+}
+
+// Both hops: what is in user_meta counts only when a later beat of the second connector has passed.
+func TestEverythingIsSearchableUpToABeatThatPassedBothHops(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	applied := func(connector string, at int64) {
+		if err := b.store.Applied(t.Context(), connector, time.UnixMilli(at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	complete := func() (at int64) {
+		if err := b.db.QueryRowContext(t.Context(), "SELECT complete_at FROM cdc_freshness").Scan(&at); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	now := func() (ms int64) {
+		if err := b.db.QueryRowContext(t.Context(),
+			"SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000").Scan(&ms); err != nil {
+			t.Fatal(err)
+		}
+		return ms
+	}
+	before := now()
+	applied("source-projection", before) // no candidate yet
+	applied("source-existing", before-1000)
+	applied("source-existing", before-500) // the first one waits: the next would come later still
+	applied("source-projection", before-1)
+	if got := complete(); got != 0 {
+		t.Fatalf("complete to %d by a beat that came before the rows", got)
+	}
+	after := now() + 1
+	applied("source-projection", after)
+	if got := complete(); got != before-1000 {
+		t.Fatalf("complete to %d, want %d", got, before-1000)
+	}
+	applied("source-projection", after+1)
+	applied("source-existing", before-2000) // an old beat again, by another process
+	applied("source-projection", now()+1000)
+	if got := complete(); got != before-1000 {
+		t.Fatalf("complete fell to %d", got)
 	}
 }
 

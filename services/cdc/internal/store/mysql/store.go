@@ -1,6 +1,6 @@
 // Package mysql owns the SQL of change capture: it computes user_meta from userDetails, billing and
-// labReportRelation, which it only reads, and keeps cdc_signal and cdc_progress. It reads the primary alone: a replica
-// would compute from the past.
+// labReportRelation, which it only reads, and keeps cdc_signal and how far the pipeline has come. It reads the primary
+// alone: a replica would compute from the past.
 //
 // Most methods serve the pipeline itself and cross laboratories; those that look at one laboratory take it as an
 // authn.LabScope.

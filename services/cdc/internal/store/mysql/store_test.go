@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -82,11 +83,20 @@ func (b *bench) migrate(t testing.TB, files fs.FS) {
 	}
 }
 
-// beforePerson are the migrations without the last one.
-func beforePerson(t testing.TB) fs.FS {
+const personMigration = "00003_user_meta_person.sql"
+
+// withoutPerson are the migrations but the one that adds the person's columns.
+func withoutPerson(t testing.TB) fs.FS {
 	t.Helper()
+	names, err := fs.Glob(migrations.Files, "*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
 	files := fstest.MapFS{}
-	for _, name := range []string{"00001_user_meta.sql", "00002_cdc.sql"} {
+	for _, name := range names {
+		if name == personMigration {
+			continue
+		}
 		data, err := fs.ReadFile(migrations.Files, name)
 		if err != nil {
 			t.Fatal(err)
@@ -94,6 +104,24 @@ func beforePerson(t testing.TB) fs.FS {
 		files[name] = &fstest.MapFile{Data: data}
 	}
 	return files
+}
+
+// person returns the statements that add the person's columns, and those that take them away.
+func person(t testing.TB) (up, down string) {
+	t.Helper()
+	text, err := fs.ReadFile(migrations.Files, personMigration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	up, down, _ = strings.Cut(string(text), "-- +goose Down")
+	return up, down
+}
+
+// addPerson ends the migration phase.
+func (b *bench) addPerson(t testing.TB) {
+	t.Helper()
+	up, _ := person(t)
+	b.migrate(t, fstest.MapFS{"00099_person.sql": {Data: []byte(up)}})
 }
 
 func (b *bench) exec(t testing.TB, query string, args ...any) {

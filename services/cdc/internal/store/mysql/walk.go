@@ -8,21 +8,20 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 )
 
-// walkRow keeps the walk over all patients in cdc_progress, beside the connectors: beat_at is the last patient that
-// was computed, applied_at when that was. Without a row no walk is due.
-const walkRow = "walk:user_meta"
+// walkRow is the one walk there is: over all patients of user_meta. Without a row none is due.
+const walkRow = "user_meta"
 
 // Restart implements materialize.Walks.
 func (s *Store) Restart(ctx context.Context) error {
-	_, err := s.db.ExecContext(ctx, "INSERT INTO cdc_progress (connector, beat_at, applied_at) VALUES (?, 0, ?)"+
-		" ON DUPLICATE KEY UPDATE beat_at = 0, applied_at = GREATEST(applied_at + 1, VALUES(applied_at))", walkRow, s.clock.Now().UnixMilli())
+	_, err := s.db.ExecContext(ctx, "INSERT INTO cdc_walk (name, last_user_id, mark) VALUES (?, 0, ?)"+
+		" ON DUPLICATE KEY UPDATE last_user_id = 0, mark = GREATEST(mark + 1, VALUES(mark))", walkRow, s.clock.Now().UnixMilli())
 	return s.fault(ctx, wrap("restart walk", err))
 }
 
 // Position implements materialize.Walks.
 func (s *Store) Position(ctx context.Context) (materialize.Position, bool, error) {
 	var p materialize.Position
-	err := s.db.QueryRowContext(ctx, "SELECT beat_at, applied_at FROM cdc_progress WHERE connector = ?", walkRow).
+	err := s.db.QueryRowContext(ctx, "SELECT last_user_id, mark FROM cdc_walk WHERE name = ?", walkRow).
 		Scan(&p.UserID, &p.Mark)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, false, nil
@@ -39,7 +38,7 @@ func (s *Store) Advance(
 	to := materialize.Position{UserID: userID, Mark: max(from.Mark+1, s.clock.Now().UnixMilli())}
 	done, err := s.one(
 		ctx,
-		"UPDATE cdc_progress SET beat_at = ?, applied_at = ? WHERE connector = ? AND beat_at = ? AND applied_at = ?",
+		"UPDATE cdc_walk SET last_user_id = ?, mark = ? WHERE name = ? AND last_user_id = ? AND mark = ?",
 		to.UserID,
 		to.Mark,
 		walkRow,
@@ -53,7 +52,7 @@ func (s *Store) Advance(
 func (s *Store) Finish(ctx context.Context, at materialize.Position) (bool, error) {
 	return s.one(
 		ctx,
-		"DELETE FROM cdc_progress WHERE connector = ? AND beat_at = ? AND applied_at = ?",
+		"DELETE FROM cdc_walk WHERE name = ? AND last_user_id = ? AND mark = ?",
 		walkRow,
 		at.UserID,
 		at.Mark,

@@ -207,27 +207,29 @@ func TestAListThatIsNoneIsAnErrorWithoutItsValue(t *testing.T) {
 	}
 }
 
-func TestProgressIsReadAndMarksAreIgnored(t *testing.T) {
+func TestTheMomentBeforeWhichAllIsSearchable(t *testing.T) {
 	t.Parallel()
 	store, db := setup(t, migrations.Files)
-	got, err := store.Beats(t.Context())
-	if err != nil || len(got) != 0 {
-		t.Fatalf("%v, %v", got, err)
-	}
-	run(t, db, "INSERT INTO cdc_progress (connector, beat_at, applied_at) VALUES ('source-existing', 1790000000123, 1790000000999),"+
-		" ('source-projection', 1790000001000, 1790000002000), ('walk:user_meta', 17, 17)")
-	got, err = store.Beats(t.Context())
-	want := map[string]time.Time{"source-existing": time.UnixMilli(1790000000123).UTC(), "source-projection": time.UnixMilli(1790000001000).UTC()}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Fatalf("%v %s", err, diff)
+	for _, step := range []struct {
+		statement string
+		want      time.Time
+	}{
+		{"DELETE FROM cdc_freshness", time.Time{}},
+		{"INSERT INTO cdc_freshness VALUES (1, 0, 1790000000123, 1790000000999)", time.Time{}}, // the first beat is still under way
+		{"UPDATE cdc_freshness SET complete_at = 1790000000123, candidate_at = 0", time.UnixMilli(1790000000123).UTC()},
+	} {
+		run(t, db, step.statement)
+		if got, err := store.CompleteTo(t.Context()); err != nil || !got.Equal(step.want) {
+			t.Fatalf("%s: %v, %v", step.statement, got, err)
+		}
 	}
 }
 
 func TestWhatIsMissingIsNamed(t *testing.T) {
 	t.Parallel()
 	store, db := setup(t, nil)
-	if _, err := store.Beats(t.Context()); err == nil || !strings.Contains(err.Error(), "cdc migrate") {
-		t.Errorf("without progress: %v", err)
+	if _, err := store.CompleteTo(t.Context()); err == nil || !strings.Contains(err.Error(), "cdc migrate") {
+		t.Errorf("without freshness: %v", err)
 	}
 	if err := mysqldb.RequireColumns(t.Context(), db, mysql.LegacyColumns()); err != nil {
 		t.Error(err)
@@ -243,8 +245,8 @@ func TestADatabaseThatIsAwayIsUnavailable(t *testing.T) {
 	defer db.Close()
 	store := mysql.New(db)
 	for name, read := range map[string]func(context.Context) error{
-		"record": func(ctx context.Context) error { _, err := store.Record(ctx, lab(t, 12), 501); return err },
-		"beats":  func(ctx context.Context) error { _, err := store.Beats(ctx); return err },
+		"record":   func(ctx context.Context) error { _, err := store.Record(ctx, lab(t, 12), 501); return err },
+		"complete": func(ctx context.Context) error { _, err := store.CompleteTo(ctx); return err },
 	} {
 		if err := read(t.Context()); !apperr.Is(err, apperr.Unavailable) {
 			t.Errorf("%s: %v", name, err)

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/pkg/testkit/property"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/consume"
@@ -108,11 +109,20 @@ type scriptedSink struct {
 	mu      sync.Mutex
 	faults  []error
 	kinds   func(offset int64) outcome.Kind
-	panicAt int64 // offset of a record that cannot be looked at; 0: none
+	panicAt int64         // offset of a record that cannot be looked at; 0: none
+	each    time.Duration // what a record takes
 	applied [][]int64
 }
 
-func (s *scriptedSink) Apply(_ context.Context, batch []change.Record) ([]outcome.Result, error) {
+func (s *scriptedSink) Apply(ctx context.Context, batch []change.Record) ([]outcome.Result, error) {
+	s.mu.Lock()
+	each := s.each
+	s.mu.Unlock()
+	if each > 0 {
+		if err := lifecycle.Pause(ctx, time.Duration(len(batch))*each); err != nil {
+			return nil, outcome.Retry(err)
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.faults) > 0 {
@@ -214,6 +224,56 @@ func TestAFaultPausesThePartitionAndMarksNothingUntilItIsOver(t *testing.T) {
 		}
 		if paused := b.consumer.Status().Paused(); paused != 300*time.Millisecond {
 			t.Errorf("paused for %v, not the two backoffs of 100 and 200 ms", paused)
+		}
+		close(b.records)
+		<-done
+	})
+}
+
+// Ten records take 70 s, a try 20 s: without parts the batch would be tried for ever.
+func TestABatchThatTakesLongerThanATryIsDoneInParts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.sink.each = 7 * time.Second
+		done := b.run(t.Context())
+		b.feed(0, 10)
+		time.Sleep(3 * time.Minute)
+		synctest.Wait()
+		if diff := cmp.Diff([][]int64{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}}, b.sink.applied); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff([]int64{10}, b.marked()); diff != "" {
+			t.Error(diff)
+		}
+		close(b.records)
+		<-done
+	})
+}
+
+// What a part has done is not done again when a later one fails.
+func TestPartsThatAreDoneStayDoneOverAFault(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.sink.each = 30 * time.Second // not even one record alone
+		done := b.run(t.Context())
+		b.feed(0, 2)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if p := b.consumer.Status().Partitions()[0]; p.Fault == nil || len(b.marked()) != 0 {
+			t.Errorf("fault %v, marked %v", p.Fault, b.marked())
+		}
+		b.sink.mu.Lock()
+		b.sink.each = 15 * time.Second
+		b.sink.mu.Unlock()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if diff := cmp.Diff([][]int64{{0}, {1}}, b.sink.applied); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff([]int64{2}, b.marked()); diff != "" {
+			t.Error(diff)
 		}
 		close(b.records)
 		<-done

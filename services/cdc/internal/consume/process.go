@@ -45,15 +45,16 @@ func (w *worker) apply(ctx context.Context, batch []change.Record) ([]outcome.Re
 	if sink == nil {
 		return skipAll(batch), 1, true
 	}
+	whole := &parts{batch: batch, size: len(batch)}
 	for attempt := 1; ; attempt++ {
-		results, err := w.c.try(ctx, sink, batch)
+		results, err := whole.run(func(part []change.Record) ([]outcome.Result, error) { return w.c.try(ctx, sink, part) })
 		if err == nil {
 			fault := w.c.breaker.allow(table, results)
 			if fault == nil {
 				w.recovered(ctx)
 				return results, attempt, true
 			}
-			err = fault
+			err, whole.results = fault, nil
 		}
 		if ctx.Err() != nil {
 			return nil, attempt, false
@@ -102,7 +103,7 @@ func (c *Consumer) once(ctx context.Context, sink Sink, batch []change.Record) (
 	if err == nil && len(results) != len(batch) {
 		err = fmt.Errorf("sink gave %d results for %d records", len(results), len(batch))
 	}
-	return results, err //nolint:wrapcheck // faults pass as they are
+	return results, c.inTime(ctx, err, len(batch))
 }
 
 // panicError holds the type of what was thrown: its text could hold a row's values.

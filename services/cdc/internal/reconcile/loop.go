@@ -3,8 +3,10 @@ package reconcile
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
 )
 
 // Observer hears of the loop's work, for metrics.
@@ -21,28 +23,46 @@ type Cursor interface {
 	SetTurn(ctx context.Context, lab int64) error
 }
 
-// Loop compares and repairs one laboratory after the other, a turn at a time.
+// Loop compares and repairs one laboratory after the other.
 type Loop struct {
 	Reconciler *Reconciler
 	Observer   Observer
 	Cursor     Cursor
+	Clock      clock.Clock
 	Log        *slog.Logger
+	// Share is how long a call of RunOnce goes on to the next laboratory: many small ones cost no more than a large one.
+	Share time.Duration
 
 	told map[int64]int64 // revisions of refused patients of which the log told already; one turn runs at a time
 }
 
-// RunOnce takes the next laboratory. One that fails is passed over until its next turn: one broken laboratory must not
-// keep the others from theirs. The error is a fault.
+// RunOnce takes the next laboratories, at least one and each at most once. One that fails is passed over until its next
+// turn: one broken laboratory must not keep the others from theirs. The error is a fault.
 func (l *Loop) RunOnce(ctx context.Context) error {
 	labs, err := l.Reconciler.Labs(ctx)
-	if err != nil || len(labs) == 0 {
+	if err != nil {
 		return err
 	}
 	last, err := l.Cursor.Turn(ctx)
 	if err != nil {
 		return err //nolint:wrapcheck // a fault as it is
 	}
-	lab := turn(labs, last)
+	end := l.Clock.Now().Add(l.Share)
+	for range labs {
+		lab := turn(labs, last)
+		if err := l.compare(ctx, lab); err != nil {
+			return err
+		}
+		last = lab.LabID()
+		if !l.Clock.Now().Before(end) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// compare moves the cursor, and compares and repairs one laboratory.
+func (l *Loop) compare(ctx context.Context, lab authn.LabScope) error {
 	if err := l.Cursor.SetTurn(ctx, lab.LabID()); err != nil {
 		return err //nolint:wrapcheck // a fault as it is
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
@@ -193,7 +194,7 @@ func TestTheLoopTakesEachLaboratoryInTurn(t *testing.T) {
 	t.Parallel()
 	w := &world{revs: []int64{5}, documents: []int64{5}, labs: []int64{7, 3, 12}}
 	loop := func() *reconcile.Loop { // each turn in another process: the cursor is kept
-		return &reconcile.Loop{Reconciler: w.reconciler(), Observer: w, Cursor: w, Log: slog.New(slog.DiscardHandler)}
+		return &reconcile.Loop{Reconciler: w.reconciler(), Observer: w, Cursor: w, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)}
 	}
 	for range 5 {
 		if err := loop().RunOnce(t.Context()); err != nil {
@@ -210,5 +211,27 @@ func TestTheLoopTakesEachLaboratoryInTurn(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int64{3, 7, 9, 12, 3, 9}, w.compared); diff != "" { // 9 is known to the index alone; 7 failed
 		t.Error(diff)
+	}
+}
+
+// slowly makes every look at the clock a second later.
+type slowly struct{ now time.Time }
+
+func (s *slowly) Now() time.Time { s.now = s.now.Add(time.Second); return s.now }
+
+func TestTheLoopGoesOnToTheNextLaboratoryWhileItsTimeLasts(t *testing.T) {
+	t.Parallel()
+	for share, want := range map[time.Duration][]int64{
+		time.Second: {3}, 3 * time.Second: {3, 7, 9}, time.Hour: {3, 7, 9, 12}, // each once, however much time is left
+	} {
+		w := &world{revs: []int64{5}, documents: []int64{5}, labs: []int64{7, 3, 12}}
+		loop := &reconcile.Loop{Reconciler: w.reconciler(), Observer: w, Cursor: w, Clock: &slowly{}, Share: share,
+			Log: slog.New(slog.DiscardHandler)}
+		if err := loop.RunOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, w.compared); diff != "" {
+			t.Errorf("%v: %s", share, diff)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/services/cdc/connectors"
 )
 
 // TestAFailedTaskIsOneLetterAndLostOffsetsAreMendedByTheRunbook takes the binary log away from under both connectors, the failure
@@ -91,5 +92,18 @@ func TestAFailedTaskIsOneLetterAndLostOffsetsAreMendedByTheRunbook(t *testing.T)
 	converge(t, db)
 	if n := len(readTopic(t, "cdc.connector-dlq")) - lettersBefore; n > 4 {
 		t.Errorf("%d letters about two failures", n)
+	}
+}
+
+// TestTheDatabasePasswordIsNotInTheConnectorsConfigurations: Kafka Connect shows them to everybody who may ask it.
+func TestTheDatabasePasswordIsNotInTheConnectorsConfigurations(t *testing.T) {
+	for _, name := range connectors.Names() {
+		text, err := fetch(http.MethodGet, platform.Endpoints.Connector+"/connectors/"+name+"/config", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), `"database.password":"${file:`) {
+			t.Errorf("%s has a password of its own", name)
+		}
 	}
 }

@@ -170,7 +170,7 @@ func TestAMissingValueIsNamed(t *testing.T) {
 func TestTheWorkerConfigurationIsFilledIn(t *testing.T) {
 	t.Parallel()
 	text, err := connectors.Worker{Brokers: "k1:9092", Listener: "http://0.0.0.0:8083", AdvertisedHost: "connect-0", PluginPath: "/plugins",
-		Replication: 3, OffsetPartitions: 25, StatusPartitions: 5, SessionTimeoutMS: 10000, RebalanceDelayMS: 300000}.Properties()
+		SecretsFolder: "/secrets", Replication: 3, OffsetPartitions: 25, StatusPartitions: 5, SessionTimeoutMS: 10000, RebalanceDelayMS: 300000}.Properties()
 	if err != nil {
 		t.Fatal(err)
 	}

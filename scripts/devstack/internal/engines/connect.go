@@ -14,13 +14,13 @@ import (
 const connectHeapMiB = 384
 
 // Connect describes one worker of Kafka Connect with the Debezium connector. It keeps everything in Kafka, so start
-// it when brokers (host:port, with commas between) serve.
-func Connect(place Place, brokers string, java Java) Engine {
+// it when brokers (host:port, with commas between) serve. Connectors refer to password by ConnectorPassword.
+func Connect(place Place, brokers, password string, java Java) Engine {
 	run := jvm{heapMiB: connectHeapMiB, flags: kafkaFlags(), classPath: kafkaClassPath(java),
 		main: "org.apache.kafka.connect.cli.ConnectDistributed", args: []string{place.properties()}}
 	return Engine{
 		Spec:    process.Spec{Name: "connector", Command: run.command(java.Program), LogFile: place.Log},
-		Prepare: func(context.Context) error { return writeWorker(place, brokers, java) },
+		Prepare: func(context.Context) error { return writeWorker(place, brokers, password, java) },
 		Ready:   func(ctx context.Context) error { return pingHTTP(ctx, "http://"+local(place.Port)+"/health") },
 	}
 }
@@ -50,12 +50,18 @@ func ConnectorsRun(ctx context.Context, url string, names []string) (held []stri
 	return held, nil
 }
 
-func writeWorker(place Place, brokers string, java Java) error {
+// ConnectorPassword is what the configuration of a connector holds instead of the database's password.
+func ConnectorPassword(place Place) string { return connectors.PasswordReference(place.secret()) }
+
+func (p Place) secret() string { return filepath.Join(p.Data+"-secrets", "database.properties") }
+
+func writeWorker(place Place, brokers, password string, java Java) error {
 	text, err := connectors.Worker{
 		Brokers:          brokers,
 		Listener:         "http://" + local(place.Port),
 		AdvertisedHost:   "127.0.0.1",
 		PluginPath:       filepath.Join(java.Kafka, "plugins"),
+		SecretsFolder:    filepath.Dir(place.secret()),
 		Replication:      1,
 		OffsetPartitions: 1,
 		StatusPartitions: 1,
@@ -64,7 +70,10 @@ func writeWorker(place Place, brokers string, java Java) error {
 	if err != nil {
 		return fmt.Errorf("worker configuration: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(place.properties()), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(place.secret()), 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(place.secret(), []byte("password="+password+"\n"), 0o600); err != nil {
 		return err
 	}
 	return os.WriteFile(place.properties(), []byte(text), 0o644)

@@ -39,7 +39,7 @@ func pipeline(t *testing.T) (spawner *process.Spawner, engines []Engine, base in
 	place := func(name string, offset int) Place {
 		return Place{Data: filepath.Join(dir, name), Log: filepath.Join(dir, name+".log"), Port: base + offset}
 	}
-	connect := Connect(place("connector", 2), local(base), java)
+	connect := Connect(place("connector", 2), local(base), "secret", java)
 	kafka := Kafka(place("kafka", 0), KafkaListeners{ControllerPort: base + 1}, java)
 	kafka.Then = &connect
 	spawner = process.NewSpawner(process.Directory(dir))

@@ -26,9 +26,10 @@ type Stack struct {
 	TraceCollector string // host:port; "" when nobody collects
 
 	// The pipeline; "" when this stack runs without.
-	KafkaBrokers  string // host:port with commas between
-	ConnectURL    string
-	Elasticsearch string // URL
+	KafkaBrokers      string // host:port with commas between
+	ConnectURL        string
+	ConnectorPassword string // a reference that Kafka Connect resolves
+	Elasticsearch     string // URL
 }
 
 // The names that change capture gives to topics, and its user of the database.
@@ -173,7 +174,7 @@ func cdcEnv(stack Stack) (fixed, defaults Env) {
 			"CDC_CONNECTOR_DB_HOST":     stack.MySQL.Host,
 			"CDC_CONNECTOR_DB_PORT":     stack.MySQL.Port,
 			"CDC_CONNECTOR_DB_USER":     ConnectorUser,
-			"CDC_CONNECTOR_DB_PASSWORD": stack.Secrets.Connector,
+			"CDC_CONNECTOR_DB_PASSWORD": stack.ConnectorPassword,
 			"CDC_GROUP_INSTANCE_ID":     "cdc-1",
 		}
 }

@@ -22,7 +22,7 @@ func testStack(t *testing.T) roster.Stack {
 	}
 	return roster.Stack{Ports: plan, Services: roster.Table(), RedisAddr: "127.0.0.1:20031",
 		Secrets:      secrets.Secrets{Service: "s", Mobile: "m", Legacy: "l", Ephemeral: "e", Connector: "c", Blob: "b"},
-		KafkaBrokers: "127.0.0.1:20033", ConnectURL: "http://127.0.0.1:20035", Elasticsearch: "http://127.0.0.1:20036",
+		KafkaBrokers: "127.0.0.1:20033", ConnectURL: "http://127.0.0.1:20035", ConnectorPassword: "${file:x:password}", Elasticsearch: "http://127.0.0.1:20036",
 		MySQL:    roster.MySQL{Host: "127.0.0.1", Port: "20030", User: "root", Database: "lab"},
 		MongoURI: "mongodb://127.0.0.1:20032/", MongoDatabase: "lab", BlobURL: "file:///objects"}
 }
@@ -152,7 +152,7 @@ func TestTheEnvironmentOfCDC(t *testing.T) {
 		"CDC_KAFKA_BROKERS": "127.0.0.1:20033", "CDC_CONNECT_URL": "http://127.0.0.1:20035", "CDC_ES_URL": "http://127.0.0.1:20036",
 		"CDC_TOPIC_PREFIX": "lab.lab", "CDC_TOPIC_REPLICATION": "1", "CDC_TOPIC_MIN_INSYNC": "1", "CDC_INDEX_REPLICAS": "0",
 		"CDC_CONNECTOR_DB_HOST": "127.0.0.1", "CDC_CONNECTOR_DB_PORT": "20030", "CDC_CONNECTOR_DB_USER": "cdc_connector",
-		"CDC_CONNECTOR_DB_PASSWORD": "c", "CDC_GROUP_INSTANCE_ID": "cdc-1", "CDC_TOPIC_RETENTION": "1h",
+		"CDC_CONNECTOR_DB_PASSWORD": "${file:x:password}", "CDC_GROUP_INSTANCE_ID": "cdc-1", "CDC_TOPIC_RETENTION": "1h",
 		"CDC_GRPC_PORT": "20019", "CDC_ADMIN_PORT": "20029", "CDC_DB_DATABASE": "lab",
 	} {
 		if got[key] != want {

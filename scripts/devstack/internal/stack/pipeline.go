@@ -24,6 +24,10 @@ func (r *running) describePipeline() {
 	}
 	r.stack.KafkaBrokers = or(r.Settings.KafkaBrokers, or(r.Settings.KafkaAdvertised, r.Settings.Ports.Addr(ports.Kafka)))
 	r.stack.ConnectURL = or(r.Settings.ConnectURL, r.stack.URL(ports.Connector))
+	r.stack.ConnectorPassword = engines.ConnectorPassword(r.place("connector", ports.Connector))
+	if r.Settings.ConnectURL != "" { // workers from outside cannot read our files
+		r.stack.ConnectorPassword = r.stack.Secrets.Connector
+	}
 	r.stack.Elasticsearch = or(r.Settings.ESURL, r.stack.URL(ports.Elasticsearch))
 }
 
@@ -31,7 +35,7 @@ func (r *running) describePipeline() {
 func (r *running) ownPipeline() []engines.Engine {
 	own := r.wanted()
 	var wanted []engines.Engine
-	connect := engines.Connect(r.place("connector", ports.Connector), r.stack.KafkaBrokers, r.java)
+	connect := engines.Connect(r.place("connector", ports.Connector), r.stack.KafkaBrokers, r.stack.Secrets.Connector, r.java)
 	listeners := engines.KafkaListeners{
 		ControllerPort: r.Settings.Ports.Port(ports.KafkaController),
 		Advertised:     r.Settings.KafkaAdvertised,

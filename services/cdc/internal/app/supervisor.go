@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -23,6 +24,10 @@ const (
 func (b *builder) openSupervisor() error {
 	runtime := connect.New(connect.Config{URL: b.cfg.Connect.URL})
 	if b.cfg.Connect.Apply == applyAtStart {
+		if password := b.cfg.Connect.Password.Reveal(); !strings.HasPrefix(password, "${") {
+			b.Log.Warn("whoever may ask Kafka Connect sees the password of the connectors' database user", "advice",
+				"give the workers a config provider and set CDC_CONNECTOR_DB_PASSWORD to its reference, as "+connectors.PasswordReference("/secrets/connector.properties"))
+		}
 		applier := &supervise.Applier{
 			Runtime: runtime,
 			Wanted:  b.cfg.connectors(b.rows),

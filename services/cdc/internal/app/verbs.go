@@ -25,7 +25,8 @@ import (
 
 // OperatorVerbs are what people do with the pipeline; they print to out.
 func OperatorVerbs(out io.Writer) []command.Verb {
-	return []command.Verb{connectorsVerb(out), signalVerb(out), replayVerb(out), reconcileVerb(out), rebuildVerb(out)}
+	return []command.Verb{connectorsVerb(out), signalVerb(out), replayVerb(out), reconcileVerb(out), rebuildVerb(out),
+		topicsVerb(out)}
 }
 
 // withSettings loads the settings for a verb.

@@ -117,8 +117,8 @@ func (c TopicConfig) topics(connectors []string) map[string]*sarama.TopicDetail 
 	return all
 }
 
-// EnsureTopics makes the missing topics. One that is there with another number of partitions is an error and stays as
-// it is: growing it would move keys between partitions and break their order. It may run in several processes at once.
+// EnsureTopics makes the missing topics. One that is there with too few partitions, or with more than the one that its
+// order needs, is an error and stays as it is. It may run in several processes at once.
 func EnsureTopics(ctx context.Context, cfg Config, topics TopicConfig, connectors []string, log *slog.Logger) error {
 	settings, err := cfg.client("cdc-migrate")
 	if err != nil {
@@ -139,13 +139,7 @@ func EnsureTopics(ctx context.Context, cfg Config, topics TopicConfig, connector
 			return err //nolint:wrapcheck // the caller's stop
 		}
 		if have, ok := existing[name]; ok {
-			if have.NumPartitions != detail.NumPartitions {
-				problems = append(
-					problems,
-					fmt.Errorf("topic %s has %d partitions, not %d: create it anew (docs/runbooks/cdc.md, lost offsets)",
-						name, have.NumPartitions, detail.NumPartitions),
-				)
-			}
+			problems = append(problems, fits(name, have.NumPartitions, detail.NumPartitions))
 			continue
 		}
 		if err := admin.CreateTopic(name, detail, false); err != nil && !errors.Is(err, sarama.ErrTopicAlreadyExists) {
@@ -155,4 +149,16 @@ func EnsureTopics(ctx context.Context, cfg Config, topics TopicConfig, connector
 		log.Info("topic created", "topic", name, "partitions", detail.NumPartitions, "replication", detail.ReplicationFactor)
 	}
 	return errors.Join(problems...)
+}
+
+// fits tells what to do about a topic that has another number of partitions than it needs. The data topics may have
+// grown (Grow).
+func fits(topic string, have, needs int32) error {
+	switch {
+	case have == needs, have > needs && needs == dataPartitions:
+		return nil
+	case needs == dataPartitions:
+		return fmt.Errorf("topic %s has %d partitions, not %d: run cdc topics grow", topic, have, needs)
+	}
+	return fmt.Errorf("topic %s has %d partitions, not %d: create it anew (docs/runbooks/cdc.md, lost offsets)", topic, have, needs)
 }

@@ -1,6 +1,8 @@
 package broker_test
 
 import (
+	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
+	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
 )
 
 func TestTheTopicsHaveTheDocumentedConstants(t *testing.T) {
@@ -74,10 +77,72 @@ func TestATopicWithOtherPartitionsIsRefusedAndLeftAlone(t *testing.T) {
 	if err := admin.CreateTopic(topics.Topic(change.Billing), &sarama.TopicDetail{NumPartitions: 3, ReplicationFactor: 1}, false); err != nil {
 		t.Fatal(err)
 	}
-	err = broker.EnsureTopics(t.Context(), config(brokers), topics, connectors.Names(), slog.New(slog.DiscardHandler))
-	if err == nil || !strings.Contains(err.Error(), "has 3 partitions, not 6") {
-		t.Errorf("error %v", err)
+	await.Nil(t, "the refusal", func() error { // the topic is not in every list yet
+		err = broker.EnsureTopics(t.Context(), config(brokers), topics, connectors.Names(), slog.New(slog.DiscardHandler))
+		if err == nil || !strings.Contains(err.Error(), "has 3 partitions, not 6: run cdc topics grow") {
+			return fmt.Errorf("error %w", err)
+		}
+		return nil
+	})
+}
+
+func TestTopicsGrowAndNothingIsLost(t *testing.T) {
+	t.Parallel()
+	brokers := kafkatest.Brokers(t)
+	server := strings.TrimSuffix(kafkatest.Prefix(t), ".")
+	topics := broker.TopicConfig{Prefix: server + ".labdb", Replication: 1, MinInSync: 1, Retention: time.Hour}
+	ensure := func() {
+		t.Helper()
+		if err := broker.EnsureTopics(t.Context(), config(brokers), topics, nil, slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
 	}
+	send := func(from, to int) {
+		t.Helper()
+		p := broker.NewProducer(config(brokers))
+		defer func() { _ = p.Close(t.Context()) }()
+		for i := from; i < to; i++ {
+			await.Nil(t, "a broker that knows the topic", func() error { // one that was just made is not known everywhere yet
+				return p.Produce(t.Context(), topics.Topic(change.Billing), change.Record{Key: fmt.Append(nil, i%20)})
+			})
+		}
+	}
+	if err := broker.Grow(t.Context(), config(brokers), topics, 9, io.Discard); err == nil || !strings.Contains(err.Error(), "run cdc migrate") {
+		t.Errorf("without topics: %v", err)
+	}
+	ensure()
+	send(0, 100)
+	for range 2 {
+		await.Nil(t, "a broker that knows all topics", func() error {
+			return broker.Grow(t.Context(), config(brokers), topics, 9, io.Discard)
+		})
+	}
+	ensure()
+	await.Nil(t, "the refusal of fewer", func() error {
+		err := broker.Grow(t.Context(), config(brokers), topics, 8, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), "cannot be taken away") {
+			return fmt.Errorf("error %w", err)
+		}
+		return nil
+	})
+	positions := broker.NewPositions(config(brokers))
+	t.Cleanup(func() { _ = positions.Close(t.Context()) })
+	await.True(t, "nine partitions and the old records", func() bool {
+		extents, err := positions.Extents(t.Context(), []string{topics.Topic(change.Billing)})
+		return err == nil && len(extents) == 9 && records(extents) == 100
+	})
+	send(100, 200)
+	extents, err := positions.Extents(t.Context(), []string{topics.Topic(change.Billing)})
+	if err != nil || records(extents) != 200 {
+		t.Errorf("%v, %v", extents, err)
+	}
+}
+
+func records(extents map[heartbeat.Partition]heartbeat.Extent) (n int64) {
+	for _, e := range extents {
+		n += e.End - e.Start
+	}
+	return n
 }
 
 func TestAReaderVisitsWhatIsThereAndStops(t *testing.T) {

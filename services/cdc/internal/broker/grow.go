@@ -1,0 +1,67 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/IBM/sarama"
+)
+
+// Grow gives every data topic the number of partitions, and tells out what it does. Keys then go to other partitions
+// than before, so a row's changes may be processed out of their order: rows are computed from their sources and
+// documents carry versions, so that harms nothing. Partitions are never taken away. It may be repeated.
+func Grow(ctx context.Context, cfg Config, topics TopicConfig, partitions int32, out io.Writer) error {
+	settings, err := cfg.client("cdc-grow")
+	if err != nil {
+		return err
+	}
+	admin, err := sarama.NewClusterAdmin(cfg.Brokers, settings)
+	if err != nil {
+		return fmt.Errorf("reach the brokers %s: %w", strings.Join(cfg.Brokers, ","), err)
+	}
+	defer func() { _ = admin.Close() }()
+	existing, err := admin.ListTopics()
+	if err != nil {
+		return fmt.Errorf("list topics: %w", err)
+	}
+	if err := growable(existing, topics.Consumed(), partitions); err != nil {
+		return err
+	}
+	for _, topic := range topics.Consumed() {
+		if err := ctx.Err(); err != nil {
+			return err //nolint:wrapcheck // the caller's stop
+		}
+		have := existing[topic].NumPartitions
+		if have == partitions {
+			fmt.Fprintf(out, "%s: has %d partitions\n", topic, have)
+			continue
+		}
+		err := admin.CreatePartitions(topic, partitions, nil, false)
+		if errors.Is(err, sarama.ErrInvalidPartitions) { // the list was old: it has at least as many
+			fmt.Fprintf(out, "%s: grew a moment ago\n", topic)
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("grow %s: %w", topic, err)
+		}
+		fmt.Fprintf(out, "%s: %d partitions, were %d\n", topic, partitions, have)
+	}
+	return nil
+}
+
+// growable checks all topics before the first is changed.
+func growable(existing map[string]sarama.TopicDetail, topics []string, partitions int32) error {
+	for _, topic := range topics {
+		have, ok := existing[topic]
+		if !ok {
+			return fmt.Errorf("topic %s is missing: run cdc migrate", topic)
+		}
+		if have.NumPartitions > partitions {
+			return fmt.Errorf("topic %s has %d partitions: they cannot be taken away", topic, have.NumPartitions)
+		}
+	}
+	return nil
+}

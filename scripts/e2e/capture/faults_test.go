@@ -103,6 +103,7 @@ func (f *field) explain() {
 			f.t.Logf("%s %s: %s %s", c.name, path, response.Status, text)
 		}
 	}
+	f.t.Log(membership())
 	for _, path := range []string{"/_cat/shards/user_details*?v", "/_cluster/allocation/explain"} {
 		text, err := fetch(http.MethodGet, platform.Endpoints.Elasticsearch+path, "")
 		f.t.Logf("index %s: %s %v", path, text, err) // without an unassigned shard the second is a 400

@@ -45,3 +45,24 @@ func uncommitted() (int64, error) {
 	}
 	return lag, nil
 }
+
+// membership tells who the consumer group's members are, and which partitions each was given.
+func membership() string {
+	settings := sarama.NewConfig()
+	settings.Version = sarama.V3_6_0_0
+	admin, err := sarama.NewClusterAdmin(platform.Endpoints.KafkaBrokers, settings)
+	if err != nil {
+		return err.Error()
+	}
+	defer admin.Close()
+	groups, err := admin.DescribeConsumerGroups([]string{"cdc-unified"})
+	if err != nil || len(groups) != 1 {
+		return fmt.Sprint(groups, err)
+	}
+	text := "group " + groups[0].State
+	for id, m := range groups[0].Members {
+		given, err := m.GetMemberAssignment()
+		text += fmt.Sprintf("\n%s: %v %v", id, given, err)
+	}
+	return text
+}

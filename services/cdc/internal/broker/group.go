@@ -38,8 +38,12 @@ type Group struct {
 	log      *slog.Logger
 	registry metrics.Registry
 
+	positions *Positions
+	look      time.Duration // between two looks for partitions without work
+
 	mu       sync.Mutex
 	member   bool           // guarded by mu
+	memberID string         // guarded by mu
 	since    time.Time      // guarded by mu; when member changed
 	fault    *outcome.Fault // guarded by mu; why there is no membership, or why a partition cannot be read
 	faultAt  time.Time      // guarded by mu
@@ -52,13 +56,14 @@ type Group struct {
 // NewGroup returns a group that joins in Run.
 func NewGroup(cfg Config, topics []string, consumer Consumer, c clock.Clock, log *slog.Logger) *Group {
 	return &Group{cfg: cfg, topics: topics, consumer: consumer, clock: c, log: log, registry: metrics.NewRegistry(),
-		since: c.Now(), lastPoll: c.Now()}
+		positions: NewPositions(cfg), look: lookPause, since: c.Now(), lastPoll: c.Now()}
 }
 
 // Run keeps this process in the group until ctx ends. Brokers that are away are asked again.
 func (g *Group) Run(ctx context.Context) error {
 	sampling, stop := context.WithCancel(ctx)
 	defer stop()
+	defer func() { _ = g.positions.Close(ctx) }()
 	go g.sample(sampling)
 	for ctx.Err() == nil {
 		if err := g.join(ctx); err != nil && ctx.Err() == nil {
@@ -80,15 +85,26 @@ func (g *Group) join(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reach the brokers: %w", err)
 	}
-	var errorsRead sync.WaitGroup
-	errorsRead.Go(func() {
+	var beside sync.WaitGroup
+	beside.Go(func() {
 		for err := range group.Errors() {
 			g.failed(err)
 		}
 	})
-	defer errorsRead.Wait()
-	defer func() { _ = group.Close() }()
-	return group.Consume(ctx, g.topics, &member{g: g, group: group}) //nolint:wrapcheck // classified by failed
+	joined, leave := context.WithCancel(ctx)
+	idle := false
+	beside.Go(func() {
+		defer leave()
+		idle = g.idle(joined)
+	})
+	err = group.Consume(joined, g.topics, &member{g: g, group: group})
+	leave()
+	_ = group.Close()
+	beside.Wait()
+	if idle && g.cfg.InstanceID != "" {
+		return g.positions.evict(ctx)
+	}
+	return err //nolint:wrapcheck // classified by failed
 }
 
 // failed notes and logs an error of the membership or of a partition's fetches.
@@ -151,10 +167,11 @@ func (g *Group) State() State {
 	return state
 }
 
-func (g *Group) joined(member bool) {
+// joined notes the id of this member, "" when it is none.
+func (g *Group) joined(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.member, g.since = member, g.clock.Now()
+	g.member, g.memberID, g.since = id != "", id, g.clock.Now()
 }
 
 func (g *Group) count(claims, paused int) {

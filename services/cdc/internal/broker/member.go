@@ -16,15 +16,15 @@ type member struct {
 }
 
 // Setup implements sarama.ConsumerGroupHandler.
-func (m *member) Setup(sarama.ConsumerGroupSession) error {
-	m.g.joined(true)
+func (m *member) Setup(session sarama.ConsumerGroupSession) error {
+	m.g.joined(session.MemberID())
 	m.g.log.Info("joined the consumer group", "group", m.g.cfg.Group)
 	return nil
 }
 
 // Cleanup implements sarama.ConsumerGroupHandler.
 func (m *member) Cleanup(sarama.ConsumerGroupSession) error {
-	m.g.joined(false)
+	m.g.joined("")
 	return nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// shardKeys are the key names of one shard, made once. The hash tag is the shard number alone: no text of a
+// shardKeys are the key names of one shard, made once. The hash tag is a constant of the shard: no text of a
 // caller ever stands between the braces.
 type shardKeys struct {
 	prefix    string
@@ -34,7 +34,7 @@ type shardKeys struct {
 }
 
 func newShardKeys(shard int) shardKeys {
-	p := fmt.Sprintf("tq:{%02d}:", shard)
+	p := "tq:{" + tags[shard] + "}:"
 	k := shardKeys{
 		prefix:    p,
 		lanes:     map[job.Lane]string{},

@@ -90,7 +90,6 @@ func (q *Queue) Work(ctx context.Context, slots int, handle func(payload []byte)
 	pump := worker.New(
 		worker.Config{
 			Channel: job.Webhook,
-			Slots:   slots,
 			Lease:   q.engine.Lease(),
 			MaxRun:  maxRun,
 			Grace:   grace,
@@ -98,6 +97,7 @@ func (q *Queue) Work(ctx context.Context, slots int, handle func(payload []byte)
 		},
 		worker.Deps{
 			Queue:    q.engine,
+			Pool:     worker.NewPool(slots),
 			Handler:  handler(handle),
 			Observer: silent{},
 			Clock:    clock.System{},

@@ -34,6 +34,7 @@ const Name = "taskqueue"
 const (
 	maxRun       = 330 * time.Second // the longest webhook timeout and some
 	reapEvery    = time.Second
+	shardsEvery  = time.Second
 	measureEvery = 5 * time.Second
 	auditEvery   = 10 * time.Second
 	poolSize     = 96

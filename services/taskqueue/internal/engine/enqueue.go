@@ -68,7 +68,7 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 	if b.OwnKey && len(windows.keys) == 0 {
 		keep = 0
 	}
-	args = make([]any, 0, 12+8*n)
+	args = make([]any, 0, 13+8*n)
 	args = append(
 		args,
 		b.RequestHash,
@@ -83,6 +83,7 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 		ringWithin.Milliseconds(),
 		keep,
 		r.set.FlowLimit,
+		b.placedBy(),
 	)
 	return keys, append(args, perJob...)
 }
@@ -112,6 +113,8 @@ func readAccepted(reply any, b Batch) (Accepted, error) {
 		return Accepted{}, ErrWindowChanged
 	case 6:
 		return Accepted{}, ErrFlowFull
+	case 7:
+		return Accepted{}, errMoved
 	}
 	return Accepted{}, errReply("enqueue", reply)
 }

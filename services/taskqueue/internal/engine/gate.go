@@ -68,3 +68,11 @@ func (g *Gate) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
 	}
 	return g.Redis.Enqueue(ctx, b)
 }
+
+// Place refuses while the gate is closed.
+func (g *Gate) Place(ctx context.Context, key string, build Placement) (Accepted, error) {
+	if s := g.state.Load(); !s.open {
+		return Accepted{}, ErrClosed
+	}
+	return g.Redis.Place(ctx, key, build)
+}

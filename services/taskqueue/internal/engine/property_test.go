@@ -222,13 +222,17 @@ func (p *pair) reap(*rapid.T) {
 	if errA != nil || errB != nil {
 		p.t.Fatal(errA, errB)
 	}
+	fence, err := p.redis.Lead(p.base.Context(), 0, engine.Reaping, "reaper", time.Hour)
+	if err != nil {
+		p.t.Fatal(err)
+	}
 	common := both(a, b)
 	for _, id := range common {
 		onRedis, onModel := find(a, id), find(b, id)
 		p.equal("evidence", onRedis.Evidence, onModel.Evidence, nil, nil)
 		decision, counters := job.DecideExpiry(onRedis.Evidence)
-		x, errX := p.redis.Reap(p.base.Context(), 0, job.Webhook, []engine.Settlement{enginetest.Reaped(onRedis, decision, counters)})
-		y, errY := p.model.Reap(p.base.Context(), 0, job.Webhook, []engine.Settlement{enginetest.Reaped(onModel, decision, counters)})
+		x, errX := p.redis.Reap(p.base.Context(), 0, job.Webhook, fence, []engine.Settlement{enginetest.Reaped(onRedis, decision, counters)})
+		y, errY := p.model.Reap(p.base.Context(), 0, job.Webhook, 1, []engine.Settlement{enginetest.Reaped(onModel, decision, counters)})
 		p.equal("reap", x, y, errX, errY)
 	}
 }

@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
 // Settings tune the engine; every field must be set, see DefaultSettings.
 type Settings struct {
-	Shards          int
+	Shards          int           // wanted; the queue has as many as were ever wanted of it
 	Lease           time.Duration // how long a claim lasts without renewal
 	Ageing          time.Duration // a lane whose head waited longer counts as one level higher
 	LowShare        int           // percent of a claim kept for low priority
@@ -54,6 +56,8 @@ type Redis struct {
 	shards  []shardKeys
 	rings   []map[job.Channel]*bell // per shard
 	pause   func(context.Context, time.Duration) error
+	clock   clock.Clock
+	numbers atomic.Pointer[numbers]
 }
 
 // New makes an engine; it does not connect.
@@ -75,8 +79,10 @@ func New(c Config) (*Redis, error) {
 		timeout: c.Settings.CallTimeout,
 		scripts: scripts,
 		pause:   pause,
+		clock:   clock.System{},
 	}
-	for s := range c.Settings.Shards {
+	r.numbers.Store(&numbers{now: c.Settings.Shards})
+	for s := range job.MaxShards {
 		r.shards = append(r.shards, newShardKeys(s))
 		rings := make(map[job.Channel]*bell, len(job.Channels()))
 		for _, c := range job.Channels() {
@@ -86,9 +92,6 @@ func New(c Config) (*Redis, error) {
 	}
 	return r, nil
 }
-
-// Shards is the number of shards of this deployment.
-func (r *Redis) Shards() int { return r.set.Shards }
 
 // Lease is how long a claim lasts without renewal.
 func (r *Redis) Lease() time.Duration { return r.set.Lease }

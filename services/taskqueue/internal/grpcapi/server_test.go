@@ -85,7 +85,7 @@ func open(t *testing.T, access grpcapi.Access) *api {
 		Clock: clock.Fixed(time.Date(2034, 6, 1, 0, 0, 0, 0, time.UTC))} // the times below are within a year of it
 	s := submit.New(submit.Deps{Queue: q, Validator: v, IDs: ids, Clock: clock.System{}, Observer: silent{}})
 	ledger, stored := &ledger{}, &shelf{}
-	m := manage.New(manage.Deps{Queue: q, Archive: stored, Shards: 1, Lease: q.Lease(), Clock: clock.System{},
+	m := manage.New(manage.Deps{Queue: q, Archive: stored, Lease: q.Lease(), Clock: clock.System{},
 		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
 			return worker.Callbacks(ids, id, b, r)
 		}})

@@ -41,8 +41,8 @@ func endToEnd(b *testing.B, fsync string) {
 	var handled atomic.Int64
 	all := make(chan struct{})
 	seen := &finished{want: int64(b.N), done: all, count: &handled}
-	p := worker.New(worker.Config{Channel: job.Webhook, Slots: 1000, Lease: q.Lease(), MaxRun: time.Minute, Grace: time.Second, Idle: time.Second},
-		worker.Deps{Queue: q, Observer: seen, Clock: clock.System{}, IDs: job.NewGenerator(clock.System{}, rand.Reader),
+	p := worker.New(worker.Config{Channel: job.Webhook, Lease: q.Lease(), MaxRun: time.Minute, Grace: time.Second, Idle: time.Second},
+		worker.Deps{Queue: q, Pool: worker.NewPool(1000), Observer: seen, Clock: clock.System{}, IDs: job.NewGenerator(clock.System{}, rand.Reader),
 			Handler: handle(func(context.Context, worker.Delivery) (job.Result, error) { return job.Result{HTTPStatus: 200}, nil }),
 			Roll:    func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler)})
 	b.ResetTimer()

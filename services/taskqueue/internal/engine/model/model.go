@@ -112,6 +112,15 @@ func (m *Model) Enqueue(_ context.Context, b engine.Batch) (engine.Accepted, err
 	return engine.Accepted{IDs: slices.Clone(ids)}, nil
 }
 
+// Place accepts the batch of a key: here every key lives in the one place that there is.
+func (m *Model) Place(ctx context.Context, _ string, build engine.Placement) (engine.Accepted, error) {
+	batch, err := build(ctx, 0)
+	if err != nil {
+		return engine.Accepted{}, err
+	}
+	return m.Enqueue(ctx, batch)
+}
+
 func (m *Model) planBatch(b engine.Batch) ([]job.ID, error) {
 	ids := make([]job.ID, len(b.Jobs))
 	added, fresh := map[job.Lane]int{}, map[job.Lane]map[job.Flow]int{}

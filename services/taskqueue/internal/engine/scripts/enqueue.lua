@@ -5,16 +5,24 @@
 --       jobs observed in the windows (the window key itself when none was seen)
 -- ARGV: 1 request hash, 2 idempotency seconds, 3 lane limit, 4 nl, 5 nb, 6 nw, 7 n, 8 counter seconds,
 --       9 window slack ms, 10 ring when due within ms, 11 keep the ids (0: a repeat brings the same ones),
---       12 most waiting jobs of one flow in a lane (the platform's own excepted)
+--       12 most waiting jobs of one flow in a lane (the platform's own excepted), 13 number of shards by which the batch
+--       was placed here; 0: it was placed by a former one, so it may repeat and join and begins nothing
 --       then per job: id, lane, due ms (0 = now), body, window (0 = none), observed id (override only), override,
 --       what its flow adds to the due time
--- Reply: {1, ids} new; {2, ids} replay, empty when they were not kept; {3} other request under this key; {4, lane} full; {5, window} changed; {6, lane} one flow's part is full
+-- Reply: {1, ids} new; {2, ids} replay, empty when they were not kept; {3} other request under this key; {4, lane} full; {5, window} changed; {6, lane} one flow's part is full;
+-- {7} the queue grew: it belongs to another shard (see forward)
 local function repeated(ids) -- writes something, so that WAIT after it waits for the batch
   redis.call('HINCRBY', KEYS[2], 'repeats', 1)
   redis.call('EXPIRE', KEYS[2], ARGV[8], 'NX')
   return {2, ids}
 end
+local number = tonumber(ARGV[13])
 local stored = redis.call('GET', KEYS[1])
+if stored and string.sub(stored, 1, 1) == '>' then
+  if tonumber(string.sub(stored, 2)) > number then return {7} end
+  stored = nil
+end
+if number == 0 and not stored and ARGV[6] == '0' then return {7} end
 if stored then
   if string.sub(stored, 1, #ARGV[1]) ~= ARGV[1] then return {3} end
   return repeated(string.sub(stored, #ARGV[1] + 2))
@@ -35,13 +43,14 @@ local ids, bodies, adds, opens, joins, ring = {ARGV[1]}, {}, {}, {}, {}, false
 local keys = {}
 for l = 1, nl do adds[l], fresh[l] = {}, {} end
 for i = 1, n do
-  local a = 12 + (i - 1) * 8
+  local a = 13 + (i - 1) * 8
   local id, lane, due, w = ARGV[a + 1], tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), tonumber(ARGV[a + 5])
   if due < now then due = now end
   local base = ARGV[a + 8]
   local score = due + base
   local joined = false
   if w > 0 then
+    if tonumber(redis.call('HGET', KEYS[win0 + w], 'moved') or 0) > number then return {7} end
     local seen = redis.call('HGET', KEYS[win0 + w], 'id') or ''
     local override = ARGV[a + 7] == '1'
     if override and seen ~= ARGV[a + 6] then return {5, w} end -- its body is not among the declared keys
@@ -50,6 +59,7 @@ for i = 1, n do
       ids[i + 1] = seen
       joins[#joins + 1] = {w = w, id = seen, lane = lane, due = due, score = score, body = ARGV[a + 4], override = override}
     else
+      if number == 0 then return {7} end
       opens[#opens + 1] = {w = w, id = id, due = due}
     end
   end

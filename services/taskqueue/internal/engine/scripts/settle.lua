@@ -1,9 +1,11 @@
 #!lua flags=allow-oom
--- Ends leases: the ack of a worker (mode a) and the reaper's verdict on expired ones (mode r). Only the owner
+-- Ends leases: the ack of a worker (mode a) and the reaper's verdict on expired ones (mode r, with
+-- the fencing number of its leadership). Only the owner
 -- of the observed token settles; result, retry, dead letter and callback jobs appear with the state change.
 -- KEYS: 1 leases, 2 crash counters, 3 renewals, 4 cancel requests, 5 send intents, 6 dead, 7 counters,
 --       8 bell of the channel, 9 bell of callbacks, 10 callback lane, 11 records of the dead,
---       12 ends for the archive, then nl lanes, nr result buckets, n bodies, nc callback bodies, windows
+--       12 ends for the archive, then nl lanes, nr result buckets, n bodies, nc callback bodies, windows;
+--       mode r: at last the leadership of the reaper
 -- ARGV: 1 mode, 2 nl, 3 nr, 4 n, 5 nc, 6 result seconds, 7 counter seconds, 8 keep ends for the archive
 --       then per job: id, token, op, lane, bucket, delay ms, payload, crash counter ('' = leave),
 --       what its flow adds to a due time; then per callback: job number, id, body, what its flow adds;
@@ -11,6 +13,7 @@
 -- op: s succeeded, f failed (kept dead), u unknown (kept dead), c cancelled, r retry (payload = new body),
 --     l back to its lane as it is, d dropped
 -- Reply per job: 1 done, 0 lease lost, 2 already settled, 3 refused: a cancel request waits
+local reaping, fence = string.sub(ARGV[1], 1, 1) == 'r', tonumber(string.sub(ARGV[1], 2))
 local nl, nr, n, nc = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local lane0 = 12
 local res0 = lane0 + nl
@@ -23,8 +26,8 @@ for i = 1, n do ids[i] = ARGV[9 * i] end
 local scores = redis.call('ZMSCORE', KEYS[1], unpack(ids))
 local asked = redis.call('HLEN', KEYS[4]) > 0 and redis.call('HMGET', KEYS[4], unpack(ids)) or {}
 local traces = redis.call('EXISTS', KEYS[2], KEYS[3], KEYS[4], KEYS[5]) > 0
-local reaping = ARGV[1] == 'r'
 
+local deposed = reaping and tonumber(redis.call('HGET', KEYS[#KEYS], 'fence') or 0) ~= fence
 local verdict, gone, ended, unlink, keep, retry, died, lanes, results = {}, {}, {}, {}, {}, {}, {}, {}, {}
 local count, crashes, graves, ends, released = {}, {}, {}, {}, false
 for l = 1, nl do lanes[l] = {} end
@@ -33,7 +36,7 @@ for i = 1, n do
   local a = 9 * i
   local id, op = ids[i], ARGV[a + 2]
   local score = scores[i] and tonumber(scores[i])
-  if not score or score ~= tonumber(ARGV[a + 1]) or (reaping and score >= now * 1000) then
+  if not score or score ~= tonumber(ARGV[a + 1]) or (reaping and score >= now * 1000) or deposed then
     local known = redis.call('HEXISTS', KEYS[res0 + tonumber(ARGV[a + 4])], id) + redis.call('HEXISTS', KEYS[11], id)
     verdict[i] = known > 0 and 2 or 0
   elseif asked[i] and (op == 'r' or op == 'l') then

@@ -10,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/periodic"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -43,6 +44,14 @@ func (b *builder) submitter() *submit.Submitter {
 
 func (b *builder) validator() *task.Validator {
 	return &task.Validator{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.Clock}
+}
+
+func (b *builder) periodics() *periodic.Book {
+	return periodic.NewBook(periodic.Deps{Store: b.gate, Validator: b.validator(), Clock: b.Clock, Seals: b.seals})
+}
+
+func (b *builder) ticker() *periodic.Ticker {
+	return periodic.NewTicker(periodic.TickerDeps{Queue: b.gate, IDs: b.ids, Clock: b.Clock, Observer: b.metrics, Seals: b.seals})
 }
 
 func (b *builder) manager() *manage.Manager {

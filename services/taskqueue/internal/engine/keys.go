@@ -31,6 +31,7 @@ type shardKeys struct {
 	idem      string // prefix of idempotency records
 	windowKey string // prefix of windows
 	paused    string // channels that nobody claims from
+	periodic  string // definitions of periodic jobs; on shard 0 only
 }
 
 func newShardKeys(shard int) shardKeys {
@@ -58,6 +59,7 @@ func newShardKeys(shard int) shardKeys {
 		idem:      p + "idem:",
 		windowKey: p + "w:",
 		paused:    p + "paused",
+		periodic:  p + "periodic",
 	}
 	for _, l := range job.Lanes() {
 		k.lanes[l] = fmt.Sprintf("%sl:%s:%d", p, l.Channel, l.Priority)

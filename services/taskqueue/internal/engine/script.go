@@ -36,6 +36,7 @@ var scriptNames = []string{
 	"retry_failed",
 	"settle",
 	"shards",
+	"tick",
 	"trim_dead",
 	"trim_ends",
 }

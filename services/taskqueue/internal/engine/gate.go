@@ -53,6 +53,9 @@ func (g *Gate) Check(ctx context.Context) error {
 		if err := g.Load(ctx); err != nil {
 			return err
 		}
+		if err := g.RefreshShards(ctx); err != nil {
+			return err
+		}
 	}
 	g.state.Store(now)
 	if !now.open {

@@ -76,13 +76,26 @@ func (r *Redis) RefreshShards(ctx context.Context) error {
 }
 
 // olderVersion is the number of shards of a queue from before the number was noted: one, when it has ever run a job.
+// Such a queue with several shards had other tags, whose jobs nobody would find.
 func (r *Redis) olderVersion(ctx context.Context) (int, error) {
 	if known := r.numbers.Load(); !known.read.IsZero() {
 		return 0, nil
 	}
+	if noted, err := r.rdb.Exists(ctx, shardsKey).Result(); err != nil || noted > 0 {
+		return 0, err //nolint:wrapcheck // the caller wraps
+	}
+	for shard := 1; shard < r.set.Shards; shard++ {
+		former := fmt.Sprintf("tq:{%02d}:n", shard)
+		if used, err := r.rdb.Exists(ctx, former).Result(); err != nil || used > 0 {
+			return 0, errors.Join(err, fmt.Errorf("%w: let it run empty, then delete %s", ErrFormerTags, former))
+		}
+	}
 	n, err := r.rdb.Exists(ctx, r.shards[0].counter).Result()
 	return int(n), err //nolint:wrapcheck // the caller wraps
 }
+
+// ErrFormerTags tells that this Redis has jobs of a version whose shards had other tags.
+var ErrFormerTags = errors.New("the queue has shards of a former version, whose jobs this one does not find")
 
 // spreadPauses pauses on the shards of a growth what is paused on the first one.
 func (r *Redis) spreadPauses(ctx context.Context, n *numbers) error {

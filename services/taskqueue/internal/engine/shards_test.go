@@ -189,3 +189,18 @@ func TestAPauseHoldsOnTheShardsThatComeLater(t *testing.T) {
 		}
 	}
 }
+
+func TestJobsUnderTheTagsOfAFormerVersionAreNotLeftBehindInSilence(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	if err := server.Client().Set(t.Context(), "tq:{01}:n", 7, 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	g := engine.NewGate(open(t, server.Addr, 0, withShards(4)), engine.Fast, func([]string) {})
+	if err := g.Check(t.Context()); !errors.Is(err, engine.ErrFormerTags) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := g.Enqueue(t.Context(), engine.Batch{}); !errors.Is(err, engine.ErrClosed) {
+		t.Errorf("it accepts: %v", err)
+	}
+}

@@ -61,14 +61,14 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 			j.Flow.Base(),
 		)
 	}
-	keys = make([]string, 0, 2+len(lanes.keys)+len(bells.keys)+len(windows.keys)+n+len(seen))
-	keys = append(keys, k.idem+b.IdempotencyKey, k.stat+job.Hour(b.Jobs[0].ID.CreatedMs()))
+	keys = make([]string, 0, 1+len(lanes.keys)+len(bells.keys)+len(windows.keys)+n+len(seen))
+	keys = append(keys, k.idem+b.IdempotencyKey)
 	keys = append(append(append(append(append(keys, lanes.keys...), bells.keys...), windows.keys...), bodies...), seen...)
 	keep := 1
 	if b.OwnKey && len(windows.keys) == 0 {
 		keep = 0
 	}
-	args = make([]any, 0, 13+8*n)
+	args = make([]any, 0, 12+8*n)
 	args = append(
 		args,
 		b.RequestHash,
@@ -78,7 +78,6 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 		len(bells.keys),
 		len(windows.keys),
 		n,
-		seconds(r.set.KeepCounters),
 		r.set.WindowKeepAfter.Milliseconds(),
 		ringWithin.Milliseconds(),
 		keep,

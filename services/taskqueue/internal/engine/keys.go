@@ -27,7 +27,6 @@ type shardKeys struct {
 	endsLead  string // who archives
 	body      string // prefix of bodies
 	results   string // prefix of result buckets
-	stat      string // prefix of hourly counters
 	idem      string // prefix of idempotency records
 	windowKey string // prefix of windows
 	paused    string // channels that nobody claims from
@@ -55,7 +54,6 @@ func newShardKeys(shard int) shardKeys {
 		endsLead:  p + "arl",
 		body:      p + "b:",
 		results:   p + "r:",
-		stat:      p + "stat:",
 		idem:      p + "idem:",
 		windowKey: p + "w:",
 		paused:    p + "paused",

@@ -34,11 +34,10 @@ func (r *Redis) Periodic(ctx context.Context) (map[string][]byte, error) {
 // of Enqueue. Safe to call again.
 func (r *Redis) Tick(ctx context.Context, t Tick) (bool, error) {
 	k := &r.shards[0]
-	keys, args := []string{k.periodic}, []any{t.Key, t.Observed, t.Definition, seconds(r.set.KeepCounters)}
+	keys, args := []string{k.periodic}, []any{t.Key, t.Observed, t.Definition}
 	if t.Job != nil {
 		lane := t.Job.ID.Lane()
-		hour := job.Hour(t.Job.ID.CreatedMs())
-		keys = append(keys, k.lanes[lane], k.bells[lane.Channel], k.stat+hour, k.bodyOf(t.Job.ID))
+		keys = append(keys, k.lanes[lane], k.bells[lane.Channel], k.bodyOf(t.Job.ID))
 		args = append(args, string(t.Job.ID), t.Job.Body, min(t.Job.DueMs, job.LatestDueMs), t.Job.Flow.Base())
 	}
 	reply, err := r.repeatConfirmed(ctx, "tick", keys, args)

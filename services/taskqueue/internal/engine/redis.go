@@ -23,7 +23,6 @@ type Settings struct {
 	LaneLimit       int           // jobs in one lane before enqueue is refused
 	FlowLimit       int           // jobs of one flow in one lane, the platform's own excepted
 	KeepResults     time.Duration // result records
-	KeepCounters    time.Duration // hourly counters
 	CallTimeout     time.Duration // one script call, at least 3 s
 	IdlePoll        time.Duration // longest sleep of an idle pump
 	WindowKeepAfter time.Duration // a window hash outlives its due time by this
@@ -35,7 +34,7 @@ type Settings struct {
 // DefaultSettings are the documented values.
 func DefaultSettings() Settings {
 	return Settings{Shards: 1, Lease: 15 * time.Second, Ageing: 30 * time.Second, LowShare: 10, ModerateShare: 20,
-		LaneLimit: 5_000_000, FlowLimit: 1_000_000, KeepResults: 24 * time.Hour, KeepCounters: 8 * 24 * time.Hour,
+		LaneLimit: 5_000_000, FlowLimit: 1_000_000, KeepResults: 24 * time.Hour,
 		CallTimeout: 3 * time.Second, IdlePoll: time.Second, WindowKeepAfter: 24 * time.Hour}
 }
 

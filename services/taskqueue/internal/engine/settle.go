@@ -69,7 +69,7 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 			windows = append(windows, k.windowKey+s.Window)
 		}
 	}
-	keys = make([]string, 0, 12+len(lanes.keys)+len(buckets.keys)+n+len(children)+len(windows))
+	keys = make([]string, 0, 11+len(lanes.keys)+len(buckets.keys)+n+len(children)+len(windows))
 	keys = append(
 		keys,
 		k.leases[c],
@@ -78,7 +78,6 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 		k.cancels,
 		k.intents,
 		k.dead,
-		k.stat+job.Hour(list[0].ID.CreatedMs()),
 		k.bells[c],
 		k.bells[job.Callback],
 		k.lanes[CallbackLane()],
@@ -86,7 +85,7 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 		k.ends,
 	)
 	keys = append(append(append(append(append(keys, lanes.keys...), buckets.keys...), bodies...), children...), windows...)
-	args = make([]any, 0, 8+9*n+len(births)+len(left))
+	args = make([]any, 0, 7+9*n+len(births)+len(left))
 	args = append(
 		args,
 		mode,
@@ -95,7 +94,6 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 		n,
 		len(children),
 		seconds(r.set.KeepResults),
-		seconds(r.set.KeepCounters),
 		flag(r.set.Archive),
 	)
 	return keys, append(append(append(args, perJob...), births...), left...)

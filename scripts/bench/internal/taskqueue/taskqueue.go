@@ -56,7 +56,8 @@ func Run(ctx context.Context, r *report.Report) error {
 	}
 	defer os.RemoveAll(dir)
 	b.dir = dir
-	steps := []func(context.Context) error{b.best, b.throughput, b.shards, b.service, b.memory, b.backlog, b.schedule, b.recovery}
+	steps := []func(context.Context) error{b.best, b.throughput, b.shards, b.service, b.memory, b.backlog, b.schedule,
+		b.recovery}
 	if r.Quick {
 		steps[3] = b.serviceAndKills
 	}

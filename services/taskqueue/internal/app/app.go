@@ -105,7 +105,8 @@ func (b *builder) serve() error {
 	if err != nil {
 		return err
 	}
-	taskqueuev1.RegisterTaskQueueServiceServer(server, grpcapi.New(b.submitter(), b.manager(), b.consents(), b.periodics(), access))
+	api := grpcapi.New(b.submitter(), b.manager(), b.consents(), b.periodics(), access)
+	taskqueuev1.RegisterTaskQueueServiceServer(server, api)
 	b.Check("queue", b.gate.Check)
 	b.Check("cache", service.Ping(b.sessions))
 	if b.store == nil {

@@ -51,7 +51,8 @@ func (b *builder) periodics() *periodic.Book {
 }
 
 func (b *builder) ticker() *periodic.Ticker {
-	return periodic.NewTicker(periodic.TickerDeps{Queue: b.gate, IDs: b.ids, Clock: b.Clock, Observer: b.metrics, Seals: b.seals})
+	return periodic.NewTicker(periodic.TickerDeps{Queue: b.gate, IDs: b.ids, Clock: b.Clock, Observer: b.metrics,
+		Seals: b.seals})
 }
 
 func (b *builder) manager() *manage.Manager {

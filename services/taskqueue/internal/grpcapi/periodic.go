@@ -18,8 +18,12 @@ func (s *Server) PutPeriodicJob(
 	if err != nil {
 		return nil, err
 	}
-	next, err := s.periodics.Put(ctx, caller, periodic.Request{Name: in.GetName(), Cron: in.GetCron(), Missed: in.GetMissed(),
-		Task: submissions([]*taskqueuev1.Task{in.GetTask()})[0]})
+	next, err := s.periodics.Put(ctx, caller, periodic.Request{
+		Name:   in.GetName(),
+		Cron:   in.GetCron(),
+		Missed: in.GetMissed(),
+		Task:   submissions([]*taskqueuev1.Task{in.GetTask()})[0],
+	})
 	if err != nil {
 		return nil, err
 	}

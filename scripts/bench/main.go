@@ -73,8 +73,11 @@ func main() {
 				Name:    "run",
 				Summary: "Runs benchmarks, prints a table and writes $BENCH_OUT (default <LAB_DIR>/bench/<name>.json).",
 				Details: "Benchmarks: " + names() + ", or all. QUICK=1 keeps each under 50 seconds.",
-				Flags:   func(f *flag.FlagSet) { f.StringVar(&name, "name", "all", "the `benchmark` to run") },
-				Run:     func(ctx context.Context, _ []string) error { return run(ctx, name, quick) },
+				Flags: func(f *flag.FlagSet) {
+					f.StringVar(&name, "name", "all", "the `benchmark` to run")
+					taskqueue.RegisterShards(f)
+				},
+				Run: func(ctx context.Context, _ []string) error { return run(ctx, name, quick) },
 			},
 			{
 				Name:    "peer",

@@ -5,10 +5,11 @@ package inprocess
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	random "math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -29,17 +30,21 @@ const (
 	maxDead   = 100_000
 )
 
-// Queue is an engine on one Redis node. Safe for concurrent use.
+// Queue is an engine on one Redis node or on a cluster. Safe for concurrent use.
 type Queue struct {
-	client *redis.Client
+	client redis.UniversalClient
 	engine *engine.Redis
 	ids    *job.Generator
+	turn   atomic.Uint64 // spreads batches over the shards
 }
 
-// Open connects to the Redis at address and loads the scripts. The caller closes the queue.
-func Open(ctx context.Context, address string) (*Queue, error) {
-	client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, PoolSize: poolSize})
-	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
+// Open connects to the Redis at the address, or to the cluster of several, and loads the scripts. The caller closes the
+// queue.
+func Open(ctx context.Context, shards int, addresses ...string) (*Queue, error) {
+	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: addresses, MaxRetries: -1, PoolSize: poolSize})
+	set := engine.DefaultSettings()
+	set.Shards = shards
+	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
 	if err == nil {
 		err = q.Load(ctx)
 	}
@@ -63,9 +68,10 @@ func (q *Queue) Enqueue(ctx context.Context, payloads [][]byte, dueMs []int64) e
 		Jobs:        make([]engine.NewJob, len(payloads)),
 	}
 	now := clock.System{}.Now().UnixMilli()
+	shard := int(q.turn.Add(1) % uint64(q.engine.Shards()))
 	body := job.Body{Task: 4, TaskType: 2, LabID: 12, Caller: "user:77", Retry: 3, CreatedMs: now}
 	for i, payload := range payloads {
-		id, err := q.ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
+		id, err := q.ids.Next(shard, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
 		if err != nil {
 			return fmt.Errorf("make a job id: %w", err)
 		}
@@ -87,26 +93,33 @@ func (q *Queue) Work(ctx context.Context, slots int, handle func(payload []byte)
 		reaper.Deps{Queue: q.engine, Observer: silent{}, Clock: clock.System{}, IDs: q.ids, Roll: random.Float64, Log: log})
 	reaped := make(chan error, 1)
 	go func() { reaped <- reap.Run(ctx) }()
-	pump := worker.New(
-		worker.Config{
-			Channel: job.Webhook,
-			Slots:   slots,
-			Lease:   q.engine.Lease(),
-			MaxRun:  maxRun,
-			Grace:   grace,
-			Idle:    time.Second,
-		},
-		worker.Deps{
-			Queue:    q.engine,
-			Handler:  handler(handle),
-			Observer: silent{},
-			Clock:    clock.System{},
-			IDs:      q.ids,
-			Roll:     random.Float64,
-			Log:      log,
-		},
-	)
-	return errors.Join(pump.Run(ctx), <-reaped)
+	pool := worker.NewPool(slots)
+	var pumps sync.WaitGroup
+	for shard := range q.engine.Shards() {
+		pump := worker.New(
+			worker.Config{
+				Shard:   shard,
+				Channel: job.Webhook,
+				Lease:   q.engine.Lease(),
+				MaxRun:  maxRun,
+				Grace:   grace,
+				Idle:    time.Second,
+			},
+			worker.Deps{
+				Queue:    q.engine,
+				Pool:     pool,
+				Handler:  handler(handle),
+				Observer: silent{},
+				Clock:    clock.System{},
+				IDs:      q.ids,
+				Roll:     random.Float64,
+				Log:      log,
+			},
+		)
+		pumps.Go(func() { _ = pump.Run(ctx) })
+	}
+	pumps.Wait()
+	return <-reaped
 }
 
 type handler func(payload []byte) error

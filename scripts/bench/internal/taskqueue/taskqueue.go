@@ -34,8 +34,8 @@ type sizes struct {
 
 func chosen(quick bool) sizes {
 	if quick {
-		return sizes{rounds: 2, ours: 60_000, peer: 12_000, probe: 10_000, cells: []cell{{20, 16}, {50, 4}},
-			waiting: 100_000, scheduled: 1_000, span: time.Second, kill: 4_000, fair: 3}
+		return sizes{rounds: 2, ours: 40_000, peer: 6_000, probe: 5_000, cells: []cell{{20, 16}, {50, 4}},
+			waiting: 50_000, scheduled: 1_000, span: time.Second, kill: 2_000, fair: 2}
 	}
 	s := sizes{rounds: 4, ours: 400_000, peer: 80_000, probe: 40_000,
 		waiting: 1_000_000, scheduled: 10_000, span: 10 * time.Second, kill: 20_000, fair: 20}
@@ -56,7 +56,11 @@ func Run(ctx context.Context, r *report.Report) error {
 	}
 	defer os.RemoveAll(dir)
 	b.dir = dir
-	steps := []func(context.Context) error{b.best, b.throughput, b.service, b.memory, b.backlog, b.schedule, b.recovery}
+	steps := []func(context.Context) error{b.best, b.throughput, b.shards, b.service, b.memory, b.backlog, b.schedule,
+		b.recovery}
+	if r.Quick {
+		steps[3] = b.serviceAndKills
+	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
@@ -76,7 +80,8 @@ type bench struct {
 	report *report.Report
 	sizes  sizes
 	dir    string
-	cell   cell // the peer's best
+	cell   cell     // the peer's best
+	killed *outcome // nil: not measured yet
 
 	enqueued, handled, duplicates, lost int
 }

@@ -2,6 +2,8 @@
 package main
 
 import (
+	_ "time/tzdata" // periodic jobs may name time zones, slim images have none
+
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/app"
 )

@@ -34,6 +34,8 @@ const Name = "taskqueue"
 const (
 	maxRun       = 330 * time.Second // the longest webhook timeout and some
 	reapEvery    = time.Second
+	shardsEvery  = time.Second
+	tickEvery    = time.Second
 	measureEvery = 5 * time.Second
 	auditEvery   = 10 * time.Second
 	poolSize     = 96
@@ -103,7 +105,8 @@ func (b *builder) serve() error {
 	if err != nil {
 		return err
 	}
-	taskqueuev1.RegisterTaskQueueServiceServer(server, grpcapi.New(b.submitter(), b.manager(), b.consents(), access))
+	api := grpcapi.New(b.submitter(), b.manager(), b.consents(), b.periodics(), access)
+	taskqueuev1.RegisterTaskQueueServiceServer(server, api)
 	b.Check("queue", b.gate.Check)
 	b.Check("cache", service.Ping(b.sessions))
 	if b.store == nil {

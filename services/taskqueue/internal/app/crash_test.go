@@ -155,7 +155,7 @@ func (p *process) awaitIdle() {
 	p.t.Helper()
 	client := p.redis.Client()
 	await.True(p.t, "an idle queue", func() bool {
-		keys, err := client.Keys(p.t.Context(), "tq:{00}:b:*").Result()
+		keys, err := client.Keys(p.t.Context(), "tq:*:b:*").Result()
 		return err == nil && len(keys) == 0
 	})
 }
@@ -279,7 +279,7 @@ func TestAKillRightAfterTheAckMakesOneCallback(t *testing.T) {
 	id := p.enqueueOne(r.URL+"/hook", listener.URL+"/told")
 	await.True(t, "the result and its callback on the way", func() bool { return tries.Load() == 1 })
 	p.kill()
-	bodies, err := client.Keys(t.Context(), "tq:{00}:b:*").Result()
+	bodies, err := client.Keys(t.Context(), "tq:*:b:*").Result()
 	if err != nil || len(bodies) != 1 {
 		t.Errorf("%d jobs after the ack, want the callback alone: %v, %v", len(bodies), bodies, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/periodic"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -18,7 +19,7 @@ import (
 
 func (b *builder) openEngine() error {
 	options := b.cfg.redis()
-	options.PoolSize = len(job.Channels())*b.cfg.Queue.Shards + 1 // every idle pump blocks one
+	options.PoolSize = len(job.Channels())*job.MaxShards + 1 // every idle pump blocks one
 	bells := redis.NewUniversalClient(options)
 	b.Close("bells", func(context.Context) error { return bells.Close() })
 	q, err := engine.New(engine.Config{Client: b.client, Bells: bells, Settings: b.cfg.engine()})
@@ -37,14 +38,26 @@ func (b *builder) openEngine() error {
 }
 
 func (b *builder) submitter() *submit.Submitter {
-	validator := &task.Validator{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.Clock}
-	return submit.New(submit.Deps{Queue: b.gate, Validator: validator, IDs: b.ids, Clock: b.Clock, Observer: b.metrics,
+	return submit.New(submit.Deps{Queue: b.gate, Validator: b.validator(), IDs: b.ids, Clock: b.Clock, Observer: b.metrics,
 		Seals: b.seals, Bytes: b.bytes})
+}
+
+func (b *builder) validator() *task.Validator {
+	return &task.Validator{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.Clock}
+}
+
+func (b *builder) periodics() *periodic.Book {
+	return periodic.NewBook(periodic.Deps{Store: b.gate, Validator: b.validator(), Clock: b.Clock, Seals: b.seals})
+}
+
+func (b *builder) ticker() *periodic.Ticker {
+	return periodic.NewTicker(periodic.TickerDeps{Queue: b.gate, IDs: b.ids, Clock: b.Clock, Observer: b.metrics,
+		Seals: b.seals})
 }
 
 func (b *builder) manager() *manage.Manager {
 	return manage.New(
-		manage.Deps{Queue: b.gate, Archive: b.archive(), Shards: b.gate.Shards(), Lease: b.gate.Lease(), Clock: b.Clock,
+		manage.Deps{Queue: b.gate, Archive: b.archive(), Lease: b.gate.Lease(), Clock: b.Clock,
 			Callbacks: func(id job.ID, body *job.Body, r *job.Record) ([]engine.NewJob, error) {
 				return worker.Callbacks(b.ids, id, body, r)
 			}},

@@ -38,7 +38,7 @@ func Verbs(environ []string, out io.Writer) []command.Verb {
 				"whose place is not known becomes a failed one, for retryTask. Run it again until it finds nothing.",
 			Flags: func(f *flag.FlagSet) { f.BoolVar(&repair, "repair", false, "mend what is broken, then check again") },
 			Run: func(ctx context.Context, _ []string) error {
-				return withQueue(environ, func(q *engine.Redis) error { return fsck(ctx, q, out, repair) })
+				return withQueue(ctx, environ, func(q *engine.Redis) error { return fsck(ctx, q, out, repair) })
 			},
 		},
 		{
@@ -49,7 +49,7 @@ func Verbs(environ []string, out io.Writer) []command.Verb {
 				f.IntVar(&dead, "dead", 0, "list this many of the oldest failed jobs that retryTask can revive")
 			},
 			Run: func(ctx context.Context, ids []string) error {
-				return withQueue(environ, func(q *engine.Redis) error {
+				return withQueue(ctx, environ, func(q *engine.Redis) error {
 					switch {
 					case len(ids) > 0:
 						return showJobs(ctx, q, out, ids)
@@ -67,7 +67,7 @@ func Verbs(environ []string, out io.Writer) []command.Verb {
 // OperatorVerbs are Verbs of this process.
 func OperatorVerbs() []command.Verb { return Verbs(os.Environ(), os.Stdout) }
 
-func withQueue(environ []string, do func(*engine.Redis) error) error {
+func withQueue(ctx context.Context, environ []string, do func(*engine.Redis) error) error {
 	cfg, err := Load(environ)
 	if err != nil {
 		return err
@@ -77,6 +77,9 @@ func withQueue(environ []string, do func(*engine.Redis) error) error {
 	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: cfg.engine()})
 	if err != nil {
 		return err //nolint:wrapcheck // the same module
+	}
+	if err := q.RefreshShards(ctx); err != nil {
+		return err //nolint:wrapcheck // names the step
 	}
 	return do(q)
 }
@@ -171,7 +174,7 @@ func showDead(ctx context.Context, q *engine.Redis, out io.Writer, most int) err
 func showJobs(ctx context.Context, q *engine.Redis, out io.Writer, ids []string) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tSTATUS\tCHANNEL\tPRIORITY\tTASK\tLABORATORY\tATTEMPTS\tCREATED\tDUE\tSTARTED\tENDED\tERROR")
-	m := manage.New(manage.Deps{Queue: q, Shards: q.Shards(), Lease: q.Lease(), Clock: clock.System{}})
+	m := manage.New(manage.Deps{Queue: q, Lease: q.Lease(), Clock: clock.System{}})
 	missing := 0
 	for chunk := range slices.Chunk(ids, manage.MaxIDs) {
 		views, err := m.Info(ctx, manage.Viewer{All: true}, chunk)

@@ -34,14 +34,14 @@ func resolveVerb(environ []string, out io.Writer) command.Verb {
 			if sent == notSent || len(ids) == 0 {
 				return errors.New("say -sent or -not-sent, and the ids of the jobs")
 			}
-			return withQueue(environ, func(q *engine.Redis) error { return resolve(ctx, q, out, ids, sent) })
+			return withQueue(ctx, environ, func(q *engine.Redis) error { return resolve(ctx, q, out, ids, sent) })
 		},
 	}
 }
 
 func resolve(ctx context.Context, q *engine.Redis, out io.Writer, ids []string, sent bool) error {
 	generator := job.NewGenerator(clock.System{}, rand.Reader)
-	m := manage.New(manage.Deps{Queue: q, Shards: q.Shards(), Lease: q.Lease(), Clock: clock.System{},
+	m := manage.New(manage.Deps{Queue: q, Lease: q.Lease(), Clock: clock.System{},
 		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
 			return worker.Callbacks(generator, id, b, r)
 		}})

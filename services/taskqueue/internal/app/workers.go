@@ -19,6 +19,8 @@ func (b *builder) work() {
 	if b.recorder != nil {
 		b.Loop("mailbox recorder", b.recorder.Run)
 	}
+	b.Every("number of shards", shardsEvery, b.gate.RefreshShards)
+	b.Every("periodic jobs", tickEvery, b.ticker().RunOnce)
 	b.Every("bytes of laboratories", measureEvery, b.bytes.RunOnce)
 	b.Every("lane gauges", measureEvery, func(ctx context.Context) error { return b.metrics.Measure(ctx, b.gate, b.webhooks) })
 	deps := reaper.Deps{Queue: b.gate, Observer: b.metrics, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log}
@@ -39,38 +41,54 @@ func (b *builder) work() {
 	b.Loop("pumps", b.pumps)
 }
 
-// pumps runs all pumps as one: at a stop their grace times run side by side.
+// pumps runs all pumps as one: at a stop their grace times run side by side. When the queue grows, it adds those of the
+// new shards.
 func (b *builder) pumps(ctx context.Context) error {
+	pools := map[job.Channel]*worker.Pool{}
+	for channel := range b.handlers {
+		pools[channel] = worker.NewPool(b.places(channel))
+	}
+	look := time.NewTicker(shardsEvery)
+	defer look.Stop()
 	var all sync.WaitGroup
-	for channel, handler := range b.handlers {
-		for shard := range b.gate.Shards() {
-			p := b.pump(channel, shard, handler)
-			all.Go(func() { _ = p.Run(ctx) })
+	defer all.Wait()
+	for shard := 0; ; {
+		for ; shard < b.gate.Shards(); shard++ {
+			for channel, handler := range b.handlers {
+				p := b.pump(channel, shard, handler, pools[channel])
+				all.Go(func() { _ = p.Run(ctx) })
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
 		}
 	}
-	all.Wait()
-	return nil
 }
 
-func (b *builder) pump(channel job.Channel, shard int, handler worker.Handler) *worker.Pump {
-	slots := b.cfg.Queue.MessageWorkers
+// places is how many jobs of a channel run in this process at the same time.
+func (b *builder) places(channel job.Channel) int {
 	switch channel {
 	case job.Webhook:
-		slots = b.cfg.Queue.WebhookWorkers
+		return b.cfg.Queue.WebhookWorkers
 	case job.Callback:
-		slots = b.cfg.Queue.CallbackWorkers
+		return b.cfg.Queue.CallbackWorkers
 	}
+	return b.cfg.Queue.MessageWorkers
+}
+
+func (b *builder) pump(channel job.Channel, shard int, handler worker.Handler, pool *worker.Pool) *worker.Pump {
 	return worker.New(
 		worker.Config{
 			Shard:   shard,
 			Channel: channel,
-			Slots:   max(1, slots/b.gate.Shards()),
 			Lease:   b.gate.Lease(),
 			MaxRun:  maxRun,
 			Grace:   time.Duration(b.cfg.Queue.GraceSeconds) * time.Second,
 			Idle:    engine.DefaultSettings().IdlePoll,
 		},
-		worker.Deps{Queue: operate.Pausing(b.gate, b.gate, b.Clock), Handler: worker.Traced(handler, b.Tracers()),
+		worker.Deps{Queue: operate.Pausing(b.gate, b.gate, b.Clock), Pool: pool, Handler: worker.Traced(handler, b.Tracers()),
 			Observer: b.tally, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log, Seals: b.seals},
 	)
 }

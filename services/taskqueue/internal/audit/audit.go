@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -16,6 +17,7 @@ import (
 type Queue interface {
 	Shards() int
 	Lease() time.Duration
+	Lead(ctx context.Context, shard int, w engine.Work, owner string, d time.Duration) (int64, error)
 	Sources(shard int) []engine.Source
 	Page(ctx context.Context, s engine.Source, cursor uint64, count int64) (texts []string, next uint64, err error)
 	Inspect(ctx context.Context, shard int, ids []job.ID) ([]engine.Facts, error)
@@ -47,19 +49,21 @@ type Deps struct {
 }
 
 const (
-	sample = 500 // ids of one round
-	shown  = 3   // violations that one round writes to the log
+	sample = 500              // ids of one round
+	shown  = 3                // violations that one round writes to the log
+	lead   = 30 * time.Second // some rounds
 )
 
-// Auditor checks a sliding sample. RunOnce is for one loop at a time.
+// Auditor checks a sliding sample. RunOnce is for one loop at a time. Those of several processes share the shards.
 type Auditor struct {
 	Deps
+	name          string // among all auditors of the queue
 	shard, source int
 	cursor        uint64
 }
 
 // New makes an auditor.
-func New(deps Deps) *Auditor { return &Auditor{Deps: deps} }
+func New(deps Deps) *Auditor { return &Auditor{Deps: deps, name: rand.Text()} }
 
 // RunOnce checks the next ids, about 500, and goes round for ever.
 func (a *Auditor) RunOnce(ctx context.Context) error {
@@ -67,6 +71,15 @@ func (a *Auditor) RunOnce(ctx context.Context) error {
 	var found []Violation
 	for first := true; checked < sample && (first || a.shard != 0 || a.source != 0 || a.cursor != 0); first = false {
 		sources := a.Queue.Sources(a.shard)
+		fence, err := a.Queue.Lead(ctx, a.shard, engine.Auditing, a.name, lead)
+		if err != nil {
+			return err
+		}
+		if fence == 0 { // another process checks this shard
+			a.source = len(sources) - 1
+			a.advance(0, len(sources))
+			continue
+		}
 		broken, n, next, err := page(ctx, a.Queue, a.shard, sources[a.source], a.cursor)
 		if err != nil {
 			return err
@@ -115,7 +128,7 @@ func page(
 	}
 	var ids []job.ID
 	for _, text := range texts {
-		id, err := job.ParseID(text, q.Shards())
+		id, err := job.ParseID(text)
 		if err != nil || id.Shard() != shard || !belongs(id, s) {
 			found = append(found, Violation{Rule: Foreign, Shard: shard, Source: s, Text: text})
 			continue

@@ -23,8 +23,8 @@ import (
 
 const clusterShards = 6
 
-// openCluster makes an engine on a cluster of three masters.
-func openCluster(t *testing.T) (*engine.Redis, []*redis.Client) {
+// openCluster makes a cluster of three masters, and returns how to make engines on it.
+func openCluster(t *testing.T) (open func(shards int) *engine.Redis, masters []*redis.Client) {
 	t.Helper()
 	addrs := make([]string, 3)
 	nodes := make([]*redis.Client, 3)
@@ -55,13 +55,15 @@ func openCluster(t *testing.T) (*engine.Redis, []*redis.Client) {
 	await.Nil(t, "the cluster", func() error { return whole(t.Context(), nodes) })
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, MaxRetries: -1})
 	t.Cleanup(func() { _ = client.Close() })
-	set := engine.DefaultSettings()
-	set.Shards, set.Archive = clusterShards, true
-	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return q, nodes
+	return func(shards int) *engine.Redis {
+		set := engine.DefaultSettings()
+		set.Shards, set.Archive = shards, true
+		q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q
+	}, nodes
 }
 
 // whole returns what is missing until every node knows all three and all slots are served.
@@ -78,12 +80,13 @@ func whole(ctx context.Context, nodes []*redis.Client) error {
 	return nil
 }
 
-// checkSlots makes sure that the keys of a shard are on one slot and that the shards are on several nodes.
+// checkSlots makes sure that the keys of a shard are on one slot and that the nodes share the shards evenly.
 func checkSlots(t *testing.T, nodes []*redis.Client) {
 	t.Helper()
-	slots, used := map[string]int64{}, map[int]bool{}
+	slots := map[string]int64{}
 	for n, node := range nodes {
-		keys, err := node.Keys(t.Context(), "*").Result()
+		before := len(slots)
+		keys, err := node.Keys(t.Context(), "tq:{*").Result()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,21 +95,22 @@ func checkSlots(t *testing.T, nodes []*redis.Client) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			shard := key[:len("tq:{00}")]
+			shard, _, _ := strings.Cut(key, "}")
 			if known, ok := slots[shard]; ok && known != slot {
 				t.Errorf("%s is on slot %d, its shard on %d", key, slot, known)
 			}
-			slots[shard], used[n] = slot, true
+			slots[shard] = slot
 		}
-	}
-	if len(slots) != clusterShards || len(used) < 2 {
-		t.Errorf("%d shards on %d nodes", len(slots), len(used))
+		if held := len(slots) - before; held != clusterShards/len(nodes) {
+			t.Errorf("node %d holds %d of %d shards", n, held, clusterShards)
+		}
 	}
 }
 
 func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 	t.Parallel()
-	q, nodes := openCluster(t)
+	open, nodes := openCluster(t)
+	q := open(clusterShards)
 	g := engine.NewGate(q, engine.Durable, func([]string) {})
 	if err := g.Check(t.Context()); err != nil {
 		t.Fatal(err)
@@ -189,6 +193,13 @@ func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 		if went, err := q.TrimEnds(t.Context(), shard, ends); !went || err != nil {
 			t.Errorf("%v, %v", went, err)
 		}
+		fence, err := q.Lead(t.Context(), shard, engine.Reaping, "test", time.Hour)
+		if err != nil {
+			t.Error(err)
+		}
+		if _, err := q.Reap(t.Context(), shard, job.Webhook, fence, []engine.Settlement{{ID: ids[2], Op: engine.OpRelease}}); err != nil {
+			t.Error(err)
+		}
 		facts, err := q.Inspect(t.Context(), shard, ids)
 		if err != nil {
 			t.Fatal(err)
@@ -196,6 +207,14 @@ func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 		if mended, err := q.Repair(t.Context(), facts[2], "t", nil); !mended || err != nil {
 			t.Errorf("%v, %v", mended, err)
 		}
+	}
+	for i := range 20 { // placed by two shards and by six
+		key := fmt.Sprint(i)
+		place(t, open(2), key, key, "w"+key)
+		place(t, q, key, key+"again", "w"+key)
+	}
+	if done, err := q.Tick(t.Context(), engine.Tick{Key: "k", Definition: []byte("d"), Job: &engine.NewJob{ID: next(0, job.SMS), Body: []byte("x")}}); err != nil || !done {
+		t.Errorf("%v, %v", done, err)
 	}
 	if report, err := audit.Check(t.Context(), q); err != nil || len(report.Violations) > 0 || report.Checked["bodies"] == 0 {
 		t.Errorf("%+v, %v", report, err)

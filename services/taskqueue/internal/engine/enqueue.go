@@ -61,8 +61,8 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 			j.Flow.Base(),
 		)
 	}
-	keys = make([]string, 0, 2+len(lanes.keys)+len(bells.keys)+len(windows.keys)+n+len(seen))
-	keys = append(keys, k.idem+b.IdempotencyKey, k.stat+job.Hour(b.Jobs[0].ID.CreatedMs()))
+	keys = make([]string, 0, 1+len(lanes.keys)+len(bells.keys)+len(windows.keys)+n+len(seen))
+	keys = append(keys, k.idem+b.IdempotencyKey)
 	keys = append(append(append(append(append(keys, lanes.keys...), bells.keys...), windows.keys...), bodies...), seen...)
 	keep := 1
 	if b.OwnKey && len(windows.keys) == 0 {
@@ -78,11 +78,11 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 		len(bells.keys),
 		len(windows.keys),
 		n,
-		seconds(r.set.KeepCounters),
 		r.set.WindowKeepAfter.Milliseconds(),
 		ringWithin.Milliseconds(),
 		keep,
 		r.set.FlowLimit,
+		b.placedBy(),
 	)
 	return keys, append(args, perJob...)
 }
@@ -112,6 +112,8 @@ func readAccepted(reply any, b Batch) (Accepted, error) {
 		return Accepted{}, ErrWindowChanged
 	case 6:
 		return Accepted{}, ErrFlowFull
+	case 7:
+		return Accepted{}, errMoved
 	}
 	return Accepted{}, errReply("enqueue", reply)
 }

@@ -53,6 +53,9 @@ func (g *Gate) Check(ctx context.Context) error {
 		if err := g.Load(ctx); err != nil {
 			return err
 		}
+		if err := g.RefreshShards(ctx); err != nil {
+			return err
+		}
 	}
 	g.state.Store(now)
 	if !now.open {
@@ -67,4 +70,20 @@ func (g *Gate) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
 		return Accepted{}, ErrClosed
 	}
 	return g.Redis.Enqueue(ctx, b)
+}
+
+// Place refuses while the gate is closed.
+func (g *Gate) Place(ctx context.Context, key string, build Placement) (Accepted, error) {
+	if s := g.state.Load(); !s.open {
+		return Accepted{}, ErrClosed
+	}
+	return g.Redis.Place(ctx, key, build)
+}
+
+// Tick refuses while the gate is closed.
+func (g *Gate) Tick(ctx context.Context, t Tick) (bool, error) {
+	if s := g.state.Load(); !s.open {
+		return false, ErrClosed
+	}
+	return g.Redis.Tick(ctx, t)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// shardKeys are the key names of one shard, made once. The hash tag is the shard number alone: no text of a
+// shardKeys are the key names of one shard, made once. The hash tag is a constant of the shard: no text of a
 // caller ever stands between the braces.
 type shardKeys struct {
 	prefix    string
@@ -27,14 +27,14 @@ type shardKeys struct {
 	endsLead  string // who archives
 	body      string // prefix of bodies
 	results   string // prefix of result buckets
-	stat      string // prefix of hourly counters
 	idem      string // prefix of idempotency records
 	windowKey string // prefix of windows
 	paused    string // channels that nobody claims from
+	periodic  string // definitions of periodic jobs; on shard 0 only
 }
 
 func newShardKeys(shard int) shardKeys {
-	p := fmt.Sprintf("tq:{%02d}:", shard)
+	p := "tq:{" + tags[shard] + "}:"
 	k := shardKeys{
 		prefix:    p,
 		lanes:     map[job.Lane]string{},
@@ -54,10 +54,10 @@ func newShardKeys(shard int) shardKeys {
 		endsLead:  p + "arl",
 		body:      p + "b:",
 		results:   p + "r:",
-		stat:      p + "stat:",
 		idem:      p + "idem:",
 		windowKey: p + "w:",
 		paused:    p + "paused",
+		periodic:  p + "periodic",
 	}
 	for _, l := range job.Lanes() {
 		k.lanes[l] = fmt.Sprintf("%sl:%s:%d", p, l.Channel, l.Priority)

@@ -53,7 +53,6 @@ func (r *Redis) cancelCall(k *shardKeys, list []Cancellation, at []int) (keys []
 	keys = []string{
 		k.cancels,
 		k.crashes,
-		k.stat + job.Hour(list[at[0]].ID.CreatedMs()),
 		k.bells[job.Callback],
 		k.lanes[CallbackLane()],
 		k.deadInfo,
@@ -72,7 +71,7 @@ func (r *Redis) cancelCall(k *shardKeys, list []Cancellation, at []int) (keys []
 			children = append(children, k.bodyOf(child.ID))
 		}
 	}
-	args = []any{len(at), len(children), seconds(r.set.KeepResults), seconds(r.set.KeepCounters), flag(r.set.Archive)}
+	args = []any{len(at), len(children), seconds(r.set.KeepResults), flag(r.set.Archive)}
 	return append(keys, children...), append(append(args, perJob...), births...)
 }
 

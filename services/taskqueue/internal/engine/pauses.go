@@ -14,24 +14,24 @@ import (
 func (r *Redis) Pause(ctx context.Context, c job.Channel, at time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	for i := range r.shards {
-		if err := r.rdb.HSetNX(ctx, r.shards[i].paused, c.String(), at.UnixMilli()).Err(); err != nil {
+	return r.onEveryShard(ctx, func(k *shardKeys) error {
+		if err := r.rdb.HSetNX(ctx, k.paused, c.String(), at.UnixMilli()).Err(); err != nil {
 			return fmt.Errorf("pause channel %s: %w", c, err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Resume ends the pause of a channel.
 func (r *Redis) Resume(ctx context.Context, c job.Channel) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	for i := range r.shards {
-		if err := r.rdb.HDel(ctx, r.shards[i].paused, c.String()).Err(); err != nil {
+	return r.onEveryShard(ctx, func(k *shardKeys) error {
+		if err := r.rdb.HDel(ctx, k.paused, c.String()).Err(); err != nil {
 			return fmt.Errorf("resume channel %s: %w", c, err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Paused tells since when the paused channels of a shard are.

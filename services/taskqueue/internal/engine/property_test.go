@@ -73,7 +73,7 @@ func TestRandomInterleavingsAgreeWithTheModelAndKeepTheInvariants(t *testing.T) 
 			tokens: map[job.ID][2]int64{}, keys: job.NewGenerator(clock.System{}, rand.Reader)}
 		rt.Repeat(map[string]func(*rapid.T){
 			"enqueue": p.enqueue, "claim": p.claim, "settle": p.settle, "cancel": p.cancel, "move": p.move,
-			"revive": p.revive, "reap": p.reap, "renew": p.renew, "resolve": p.resolve, "": p.check,
+			"revive": p.revive, "reap": p.reap, "renew": p.renew, "resolve": p.resolve, "tick": p.periodic, "": p.check,
 		})
 	})
 }
@@ -214,6 +214,31 @@ func (p *pair) resolve(t *rapid.T) {
 	}
 }
 
+// periodic ticks a definition, now and then as a process does that looked at it before another one.
+func (p *pair) periodic(t *rapid.T) {
+	p.tick(2 * time.Millisecond)
+	all, errA := p.redis.Periodic(p.base.Context())
+	same, errB := p.model.Periodic(p.base.Context())
+	p.equal("definitions", all, same, errA, errB)
+	x := engine.Tick{Key: "k", Observed: all["k"], Definition: []byte(rand.Text())}
+	if rapid.IntRange(0, 3).Draw(t, "late") == 0 {
+		x.Observed = []byte("of former times")
+	}
+	if rapid.Bool().Draw(t, "a job is born") {
+		id, err := p.keys.Next(0, job.Lane{Channel: job.Webhook})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.Job = &engine.NewJob{ID: id, DueMs: clock.System{}.Now().Add(time.Hour).UnixMilli() + 1_000_000_000_000, Flow: job.LabFlow(1), Body: []byte("v1")}
+		p.ids = append(p.ids, id)
+	}
+	for range rapid.IntRange(1, 2).Draw(t, "sent") {
+		a, errA := p.redis.Tick(p.base.Context(), x)
+		b, errB := p.model.Tick(p.base.Context(), x)
+		p.equal("tick", a, b, errA, errB)
+	}
+}
+
 // reap waits until every lease has run out on both clocks; renewals may have pushed some far ahead.
 func (p *pair) reap(*rapid.T) {
 	p.tick(propertySettings().Lease + 3*time.Millisecond)
@@ -222,13 +247,17 @@ func (p *pair) reap(*rapid.T) {
 	if errA != nil || errB != nil {
 		p.t.Fatal(errA, errB)
 	}
+	fence, err := p.redis.Lead(p.base.Context(), 0, engine.Reaping, "reaper", time.Hour)
+	if err != nil {
+		p.t.Fatal(err)
+	}
 	common := both(a, b)
 	for _, id := range common {
 		onRedis, onModel := find(a, id), find(b, id)
 		p.equal("evidence", onRedis.Evidence, onModel.Evidence, nil, nil)
 		decision, counters := job.DecideExpiry(onRedis.Evidence)
-		x, errX := p.redis.Reap(p.base.Context(), 0, job.Webhook, []engine.Settlement{enginetest.Reaped(onRedis, decision, counters)})
-		y, errY := p.model.Reap(p.base.Context(), 0, job.Webhook, []engine.Settlement{enginetest.Reaped(onModel, decision, counters)})
+		x, errX := p.redis.Reap(p.base.Context(), 0, job.Webhook, fence, []engine.Settlement{enginetest.Reaped(onRedis, decision, counters)})
+		y, errY := p.model.Reap(p.base.Context(), 0, job.Webhook, 1, []engine.Settlement{enginetest.Reaped(onModel, decision, counters)})
 		p.equal("reap", x, y, errX, errY)
 	}
 }

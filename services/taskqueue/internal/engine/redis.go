@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
 // Settings tune the engine; every field must be set, see DefaultSettings.
 type Settings struct {
-	Shards          int
+	Shards          int           // wanted; the queue has as many as were ever wanted of it
 	Lease           time.Duration // how long a claim lasts without renewal
 	Ageing          time.Duration // a lane whose head waited longer counts as one level higher
 	LowShare        int           // percent of a claim kept for low priority
@@ -21,7 +23,6 @@ type Settings struct {
 	LaneLimit       int           // jobs in one lane before enqueue is refused
 	FlowLimit       int           // jobs of one flow in one lane, the platform's own excepted
 	KeepResults     time.Duration // result records
-	KeepCounters    time.Duration // hourly counters
 	CallTimeout     time.Duration // one script call, at least 3 s
 	IdlePoll        time.Duration // longest sleep of an idle pump
 	WindowKeepAfter time.Duration // a window hash outlives its due time by this
@@ -33,7 +34,7 @@ type Settings struct {
 // DefaultSettings are the documented values.
 func DefaultSettings() Settings {
 	return Settings{Shards: 1, Lease: 15 * time.Second, Ageing: 30 * time.Second, LowShare: 10, ModerateShare: 20,
-		LaneLimit: 5_000_000, FlowLimit: 1_000_000, KeepResults: 24 * time.Hour, KeepCounters: 8 * 24 * time.Hour,
+		LaneLimit: 5_000_000, FlowLimit: 1_000_000, KeepResults: 24 * time.Hour,
 		CallTimeout: 3 * time.Second, IdlePoll: time.Second, WindowKeepAfter: 24 * time.Hour}
 }
 
@@ -54,6 +55,8 @@ type Redis struct {
 	shards  []shardKeys
 	rings   []map[job.Channel]*bell // per shard
 	pause   func(context.Context, time.Duration) error
+	clock   clock.Clock
+	numbers atomic.Pointer[numbers]
 }
 
 // New makes an engine; it does not connect.
@@ -75,8 +78,10 @@ func New(c Config) (*Redis, error) {
 		timeout: c.Settings.CallTimeout,
 		scripts: scripts,
 		pause:   pause,
+		clock:   clock.System{},
 	}
-	for s := range c.Settings.Shards {
+	r.numbers.Store(&numbers{now: c.Settings.Shards})
+	for s := range job.MaxShards {
 		r.shards = append(r.shards, newShardKeys(s))
 		rings := make(map[job.Channel]*bell, len(job.Channels()))
 		for _, c := range job.Channels() {
@@ -86,9 +91,6 @@ func New(c Config) (*Redis, error) {
 	}
 	return r, nil
 }
-
-// Shards is the number of shards of this deployment.
-func (r *Redis) Shards() int { return r.set.Shards }
 
 // Lease is how long a claim lasts without renewal.
 func (r *Redis) Lease() time.Duration { return r.set.Lease }

@@ -23,7 +23,6 @@ func (r *Redis) Resolve(ctx context.Context, x Resolution) (bool, error) {
 		k.deadInfo,
 		k.bucketOf(x.ID),
 		k.bodyOf(x.ID),
-		k.stat + job.Hour(x.ID.CreatedMs()),
 		k.bells[job.Callback],
 		k.lanes[CallbackLane()],
 		k.ends,
@@ -34,7 +33,6 @@ func (r *Redis) Resolve(ctx context.Context, x Resolution) (bool, error) {
 		x.Record,
 		flag(x.Sent),
 		seconds(r.set.KeepResults),
-		seconds(r.set.KeepCounters),
 		flag(r.set.Archive),
 	}
 	for _, child := range x.Callbacks {

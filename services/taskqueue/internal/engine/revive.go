@@ -62,8 +62,8 @@ func (r *Redis) retryFailed(
 	delay time.Duration,
 	answers []bool,
 ) error {
-	keys := []string{k.dead, k.deadInfo, k.crashes, k.stat + job.Hour(list[at[0]].ID.CreatedMs())}
-	args := []any{delay.Milliseconds(), seconds(r.set.KeepCounters)}
+	keys := []string{k.dead, k.deadInfo, k.crashes}
+	args := []any{delay.Milliseconds()}
 	for _, p := range at {
 		one := &list[p]
 		body := k.bodyOf(one.ID)

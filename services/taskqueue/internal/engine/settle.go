@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
@@ -9,28 +10,31 @@ import (
 // Settle ends leases of one channel of one shard for the workers that hold them. The verdicts are in the order
 // of the settlements. Safe to call again with the same arguments.
 func (r *Redis) Settle(ctx context.Context, shard int, c job.Channel, list []Settlement) ([]Verdict, error) {
-	return r.settle(ctx, "a", shard, c, list)
+	keys, args := r.settleCall(&r.shards[shard], "a", c, list)
+	return r.settle(ctx, keys, args, len(list))
 }
 
-// Reap is Settle for leases that ran out: a lease that was renewed meanwhile is left alone.
-func (r *Redis) Reap(ctx context.Context, shard int, c job.Channel, list []Settlement) ([]Verdict, error) {
-	return r.settle(ctx, "r", shard, c, list)
-}
-
-func (r *Redis) settle(
+// Reap is Settle for leases that ran out: a lease that was renewed meanwhile is left alone. fence is the number of the
+// caller's leadership; when somebody else leads now, everything is left alone.
+func (r *Redis) Reap(
 	ctx context.Context,
-	mode string,
 	shard int,
 	c job.Channel,
+	fence int64,
 	list []Settlement,
 ) ([]Verdict, error) {
-	keys, args := r.settleCall(&r.shards[shard], mode, c, list)
+	k := &r.shards[shard]
+	keys, args := r.settleCall(k, fmt.Sprintf("r%d", fence), c, list)
+	return r.settle(ctx, append(keys, k.leader(Reaping)), args, len(list))
+}
+
+func (r *Redis) settle(ctx context.Context, keys []string, args []any, n int) ([]Verdict, error) {
 	reply, err := r.repeat(ctx, "settle", keys, args)
 	if err != nil {
 		return nil, err
 	}
 	parts, ok := reply.([]any)
-	if !ok || len(parts) != len(list) {
+	if !ok || len(parts) != n {
 		return nil, errReply("settle", reply)
 	}
 	verdicts := make([]Verdict, len(parts))
@@ -65,7 +69,7 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 			windows = append(windows, k.windowKey+s.Window)
 		}
 	}
-	keys = make([]string, 0, 12+len(lanes.keys)+len(buckets.keys)+n+len(children)+len(windows))
+	keys = make([]string, 0, 11+len(lanes.keys)+len(buckets.keys)+n+len(children)+len(windows))
 	keys = append(
 		keys,
 		k.leases[c],
@@ -74,7 +78,6 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 		k.cancels,
 		k.intents,
 		k.dead,
-		k.stat+job.Hour(list[0].ID.CreatedMs()),
 		k.bells[c],
 		k.bells[job.Callback],
 		k.lanes[CallbackLane()],
@@ -82,7 +85,7 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 		k.ends,
 	)
 	keys = append(append(append(append(append(keys, lanes.keys...), buckets.keys...), bodies...), children...), windows...)
-	args = make([]any, 0, 8+9*n+len(births)+len(left))
+	args = make([]any, 0, 7+9*n+len(births)+len(left))
 	args = append(
 		args,
 		mode,
@@ -91,7 +94,6 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 		n,
 		len(children),
 		seconds(r.set.KeepResults),
-		seconds(r.set.KeepCounters),
 		flag(r.set.Archive),
 	)
 	return keys, append(append(append(args, perJob...), births...), left...)

@@ -15,6 +15,8 @@ type Batch struct {
 	// OwnKey: the key was made for this very batch. Only this batch repeats it, so its ids need not be kept.
 	OwnKey bool
 	Jobs   []NewJob
+
+	shards int // by which number of shards Place chose the shard; formerPlace: by a former one; 0: nobody chose
 }
 
 // NewJob is one element of a batch.
@@ -40,6 +42,8 @@ var (
 	ErrFlowFull      = errors.New("a flow's part of the lane is full")
 	ErrMemoryFull    = errors.New("the queue's memory is full")
 	ErrWindowChanged = errors.New("window changed since it was read") // override only: read again
+	ErrWindowsApart  = errors.New("the windows wait on several shards since the queue grew")
+	errMoved         = errors.New("the queue grew: the batch belongs to another shard")
 )
 
 // Accepted is the answer to a batch: ids in request order.

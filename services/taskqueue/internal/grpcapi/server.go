@@ -3,6 +3,7 @@ package grpcapi
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/propagation"
@@ -10,10 +11,12 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/grpcserver"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/periodic"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
@@ -37,6 +40,13 @@ type Manager interface {
 	RetryFailed(ctx context.Context, v manage.Viewer, ids []string) (revived, notFound []string, err error)
 }
 
+// Periodics keeps what runs again and again.
+type Periodics interface {
+	Put(ctx context.Context, caller task.Caller, r periodic.Request) (time.Time, error)
+	List(ctx context.Context, caller task.Caller) ([]*periodic.Definition, error)
+	Delete(ctx context.Context, caller task.Caller, name string) (bool, error)
+}
+
 // Access says who may use the queue besides the services of the platform.
 type Access string
 
@@ -53,22 +63,25 @@ type Server struct {
 	submitter Submitter
 	manager   Manager
 	consents  Consents
+	periodics Periodics
 	access    Access
 }
 
 // New makes a server. consents is nil when the queue runs without its database.
-func New(submitter Submitter, manager Manager, consents Consents, access Access) *Server {
-	return &Server{submitter: submitter, manager: manager, consents: consents, access: access}
+func New(submitter Submitter, manager Manager, consents Consents, periodics Periodics, access Access) *Server {
+	return &Server{submitter: submitter, manager: manager, consents: consents, periodics: periodics, access: access}
 }
 
-// AnonymousMethods are the methods that need no credential under the given access.
+// AnonymousMethods are the methods that need no credential under the given access: those that users may call.
 func AnonymousMethods(a Access) []string {
 	if a != AccessOpen {
 		return nil
 	}
 	var names []string
-	for _, m := range taskqueuev1.TaskQueueService_ServiceDesc.Methods {
-		names = append(names, "/"+taskqueuev1.TaskQueueService_ServiceDesc.ServiceName+"/"+m.MethodName)
+	for name, callers := range grpcserver.Callers() {
+		if callers.GetUsers() && strings.HasPrefix(name, "/"+taskqueuev1.TaskQueueService_ServiceDesc.ServiceName+"/") {
+			names = append(names, name)
+		}
 	}
 	return names
 }

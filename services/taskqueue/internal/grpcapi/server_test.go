@@ -26,6 +26,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/periodic"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -85,11 +86,12 @@ func open(t *testing.T, access grpcapi.Access) *api {
 		Clock: clock.Fixed(time.Date(2034, 6, 1, 0, 0, 0, 0, time.UTC))} // the times below are within a year of it
 	s := submit.New(submit.Deps{Queue: q, Validator: v, IDs: ids, Clock: clock.System{}, Observer: silent{}})
 	ledger, stored := &ledger{}, &shelf{}
-	m := manage.New(manage.Deps{Queue: q, Archive: stored, Shards: 1, Lease: q.Lease(), Clock: clock.System{},
+	m := manage.New(manage.Deps{Queue: q, Archive: stored, Lease: q.Lease(), Clock: clock.System{},
 		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
 			return worker.Callbacks(ids, id, b, r)
 		}})
-	return &api{Server: grpcapi.New(s, m, consent.NewRecorder(ledger, clock.System{}), access), t: t, queue: q, ledger: ledger, archive: stored}
+	return &api{Server: grpcapi.New(s, m, consent.NewRecorder(ledger, clock.System{}),
+		periodic.NewBook(periodic.Deps{Store: q, Validator: v, Clock: clock.System{}}), access), t: t, queue: q, ledger: ledger, archive: stored}
 }
 
 func asUser(t *testing.T, lab int64) context.Context {

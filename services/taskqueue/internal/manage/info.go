@@ -67,7 +67,7 @@ func (m *Manager) recall(ctx context.Context, v Viewer, texts []string, list []*
 	}
 	var ids []job.ID
 	for i, text := range texts {
-		if id, err := job.ParseID(text, m.Shards); err == nil && list[i] == nil {
+		if id, err := job.ParseID(text); err == nil && list[i] == nil {
 			ids = append(ids, id)
 		}
 	}

@@ -45,7 +45,6 @@ type CallbackMaker func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob,
 type Deps struct {
 	Queue     Queue
 	Archive   Archive // nil: there is none
-	Shards    int
 	Lease     time.Duration
 	Clock     clock.Clock
 	Callbacks CallbackMaker
@@ -76,7 +75,7 @@ func (m *Manager) find(ctx context.Context, v Viewer, texts []string) ([]*found,
 	var ids []job.ID
 	var at []int
 	for i, text := range texts {
-		if id, err := job.ParseID(text, m.Shards); err == nil {
+		if id, err := job.ParseID(text); err == nil {
 			ids, at = append(ids, id), append(at, i)
 		}
 	}

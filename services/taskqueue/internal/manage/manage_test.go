@@ -32,7 +32,7 @@ var everybody = manage.Viewer{All: true}
 func newDesk(t *testing.T) *desk {
 	set := engine.DefaultSettings()
 	d := &desk{t: t, queue: model.New(clock.System{}, set), ids: job.NewGenerator(clock.System{}, rand.Reader)}
-	d.Manager = manage.New(manage.Deps{Queue: d.queue, Shards: 1, Lease: set.Lease, Clock: clock.System{},
+	d.Manager = manage.New(manage.Deps{Queue: d.queue, Lease: set.Lease, Clock: clock.System{},
 		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
 			return worker.Callbacks(d.ids, id, b, r)
 		}})

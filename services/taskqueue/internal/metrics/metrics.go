@@ -11,6 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/periodic"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 )
 
@@ -38,6 +39,7 @@ type Metrics struct {
 	database  prometheus.Gauge
 	checked   prometheus.Counter
 	violated  *prometheus.CounterVec
+	ticks     *prometheus.CounterVec
 }
 
 func outcomes() []string {
@@ -99,12 +101,13 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 			prometheus.CounterOpts{Name: "taskqueue_audit_checked_total", Help: "Jobs that the auditor looked at."},
 		),
 		violated: counters("taskqueue_audit_violations_total", "Broken invariants that the auditor found.", "rule"),
+		ticks:    counters("taskqueue_ticks_total", "Ticks of periodic jobs by what became of them.", "outcome"),
 	}
 	for _, c := range []prometheus.Collector{
 		m.enqueued, m.claimed, m.claimTime, m.attempts, m.runTime, m.lost, m.callbacks, m.reaped, m.depth, m.age,
 		m.running,
 		m.archived, m.database, m.checked, m.violated, m.wait, m.refused, m.ready, m.scheduled, m.dead, m.backlog,
-		m.paused} {
+		m.paused, m.ticks} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -139,6 +142,9 @@ func (m *Metrics) zero() {
 	}
 	for _, r := range audit.Rules() {
 		m.violated.WithLabelValues(string(r))
+	}
+	for _, o := range periodic.Outcomes() {
+		m.ticks.WithLabelValues(o)
 	}
 	for _, reason := range submit.Refusals() {
 		m.refused.WithLabelValues(reason)
@@ -200,6 +206,9 @@ func (m *Metrics) Callbacks(n int) { m.callbacks.Add(float64(n)) }
 func (m *Metrics) Reaped(c job.Channel, decision string) {
 	m.reaped.WithLabelValues(c.String(), decision).Inc()
 }
+
+// Ticked counts a tick of a periodic job.
+func (m *Metrics) Ticked(outcome string) { m.ticks.WithLabelValues(outcome).Inc() }
 
 // Archived counts ends on their way to the archive.
 func (m *Metrics) Archived(outcome string, jobs int) {

@@ -59,7 +59,7 @@ func onEveryEngine(t *testing.T, test func(d *desk)) {
 
 func newDesk(t *testing.T, q queue) *desk {
 	d := &desk{t: t, queue: q, ids: job.NewGenerator(clock.System{}, rand.Reader)}
-	jobs := manage.New(manage.Deps{Queue: q, Shards: 1, Lease: q.Lease(), Clock: clock.System{},
+	jobs := manage.New(manage.Deps{Queue: q, Lease: q.Lease(), Clock: clock.System{},
 		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
 			return worker.Callbacks(d.ids, id, b, r)
 		}})

@@ -51,7 +51,7 @@ type place struct {
 
 func (p place) String() string { return fmt.Sprintf("%d:%d:%s", p.at, p.after.Score, p.after.ID) }
 
-func parsePlace(text string, shards int) (p place, err error) {
+func parsePlace(text string) (p place, err error) {
 	if text == "" {
 		return place{}, nil
 	}
@@ -68,7 +68,7 @@ func parsePlace(text string, shards int) (p place, err error) {
 		return place{}, wrong
 	}
 	if parts[2] != "" {
-		if p.after.ID, err = job.ParseID(parts[2], shards); err != nil {
+		if p.after.ID, err = job.ParseID(parts[2]); err != nil {
 			return place{}, wrong
 		}
 	}
@@ -89,7 +89,7 @@ func (o *Operator) step(
 	cursor string,
 	most int,
 ) (found []match, looked int, next string, err error) {
-	p, err := parsePlace(cursor, o.Queue.Shards())
+	p, err := parsePlace(cursor)
 	if err != nil {
 		return nil, 0, "", err
 	}

@@ -54,7 +54,7 @@ func open(t *testing.T, cfg operatepage.Config, n int) *site {
 		}
 		s.ids = append(s.ids, id)
 	}
-	jobs := manage.New(manage.Deps{Queue: queue, Shards: 1, Lease: time.Second, Clock: clock.System{},
+	jobs := manage.New(manage.Deps{Queue: queue, Lease: time.Second, Clock: clock.System{},
 		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
 			return worker.Callbacks(ids, id, b, r)
 		}})

@@ -1,9 +1,11 @@
 // Package reaper owns what happens to jobs whose worker went silent, and how long dead jobs are kept. Any number
-// of processes may run it at once: every step compares what it observed.
+// of processes may run it at once: each shard has one that works at a time, and every step compares what it observed.
 package reaper
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -18,7 +20,8 @@ import (
 type Queue interface {
 	Shards() int
 	Expired(ctx context.Context, shard int, c job.Channel, most int) ([]engine.Expired, error)
-	Reap(ctx context.Context, shard int, c job.Channel, list []engine.Settlement) ([]engine.Verdict, error)
+	Lead(ctx context.Context, shard int, w engine.Work, owner string, d time.Duration) (int64, error)
+	Reap(ctx context.Context, shard int, c job.Channel, fence int64, list []engine.Settlement) ([]engine.Verdict, error)
 	OldestDead(ctx context.Context, shard int, diedMs int64, most int) ([]engine.Dead, int64, error)
 	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
 }
@@ -52,16 +55,21 @@ type Deps struct {
 	Log      *slog.Logger
 }
 
-const page = 250
+const (
+	page = 250
+	// lead is much shorter than the lease of a job: a reaper that died with its workers delays nothing.
+	lead = 5 * time.Second
+)
 
 // Reaper returns expired leases and forgets old dead jobs.
 type Reaper struct {
 	Deps
-	cfg Config
+	cfg  Config
+	name string // among all reapers of the queue
 }
 
 // New makes a reaper.
-func New(cfg Config, deps Deps) *Reaper { return &Reaper{Deps: deps, cfg: cfg} }
+func New(cfg Config, deps Deps) *Reaper { return &Reaper{Deps: deps, cfg: cfg, name: rand.Text()} }
 
 // Run works until ctx ends.
 func (r *Reaper) Run(ctx context.Context) error {
@@ -80,35 +88,47 @@ func (r *Reaper) Run(ctx context.Context) error {
 	}
 }
 
-// RunOnce reaps every expired lease once and trims the dead.
+// RunOnce reaps every expired lease once and trims the dead, on the shards that this reaper leads. A shard that does
+// not answer keeps no other one waiting longer than the call.
 func (r *Reaper) RunOnce(ctx context.Context) error {
+	var problems []error
 	for shard := range r.Queue.Shards() {
-		for _, c := range job.Channels() {
-			if err := r.reap(ctx, shard, c); err != nil {
-				return err
-			}
+		if err := r.shard(ctx, shard); err != nil {
+			problems = append(problems, fmt.Errorf("shard %02d: %w", shard, err))
 		}
-		if err := r.trim(ctx, shard); err != nil {
+	}
+	return errors.Join(problems...)
+}
+
+func (r *Reaper) shard(ctx context.Context, shard int) error {
+	for _, c := range job.Channels() {
+		leads, err := r.reap(ctx, shard, c)
+		if err != nil || !leads {
 			return err
 		}
 	}
-	return nil
+	return r.trim(ctx, shard)
 }
 
-func (r *Reaper) reap(ctx context.Context, shard int, c job.Channel) error {
+// reap reports whether this reaper leads the shard.
+func (r *Reaper) reap(ctx context.Context, shard int, c job.Channel) (bool, error) {
 	for {
+		fence, err := r.Queue.Lead(ctx, shard, engine.Reaping, r.name, lead)
+		if err != nil || fence == 0 {
+			return false, err
+		}
 		expired, err := r.Queue.Expired(ctx, shard, c, page)
 		if err != nil || len(expired) == 0 {
-			return err
+			return true, err
 		}
 		list := make([]engine.Settlement, len(expired))
 		decisions := make([]job.Expiry, len(expired))
 		for i, e := range expired {
 			list[i], decisions[i] = r.decide(e)
 		}
-		verdicts, err := r.Queue.Reap(ctx, shard, c, list)
+		verdicts, err := r.Queue.Reap(ctx, shard, c, fence, list)
 		if err != nil {
-			return err
+			return true, err
 		}
 		for i, v := range verdicts {
 			if v == engine.VerdictDone {
@@ -116,7 +136,7 @@ func (r *Reaper) reap(ctx context.Context, shard int, c job.Channel) error {
 			}
 		}
 		if len(expired) < page {
-			return nil
+			return true, nil
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -26,6 +25,7 @@ import (
 type Queue interface {
 	Shards() int
 	Enqueue(context.Context, engine.Batch) (engine.Accepted, error)
+	Place(ctx context.Context, key string, build engine.Placement) (engine.Accepted, error)
 	LookupWindow(ctx context.Context, shard int, key string) (job.ID, error)
 }
 
@@ -41,6 +41,7 @@ const (
 	refusedConflict    = "idempotency_key_reused"
 	refusedLaboratory  = "laboratory_full"
 	refusedLane        = "lane_full"
+	refusedApart       = "windows_apart"
 	refusedMemory      = "memory_full"
 	refusedUnconfirmed = "unconfirmed"
 	refusedUnavailable = "unavailable"
@@ -49,7 +50,7 @@ const (
 // Refusals lists them.
 func Refusals() []string {
 	return []string{
-		refusedInvalid, refusedConflict, refusedLaboratory, refusedLane, refusedMemory, refusedUnconfirmed,
+		refusedInvalid, refusedConflict, refusedLaboratory, refusedLane, refusedApart, refusedMemory, refusedUnconfirmed,
 		refusedUnavailable,
 	}
 }
@@ -164,7 +165,7 @@ func (s *Submitter) plan(r Request) ([]task.Planned, error) {
 
 // group is a request as one script accepts it, on one shard.
 type group struct {
-	shard  int
+	home   string // whose shard it goes to; empty: any shard
 	key    string
 	keep   time.Duration
 	hash   string
@@ -175,7 +176,7 @@ type group struct {
 }
 
 func (s *Submitter) group(r Request, planned []task.Planned) *group {
-	g := &group{shard: s.home(r, planned), trace: r.Traceparent}
+	g := &group{home: home(r, planned), trace: r.Traceparent}
 	known := map[string]int{}
 	for i := range planned {
 		g.add(planned[i], known)
@@ -184,23 +185,18 @@ func (s *Submitter) group(r Request, planned []task.Planned) *group {
 	return g
 }
 
-// home is the shard of a request. The windows of an owner live on one, so that a request over several is one script.
-func (s *Submitter) home(r Request, planned []task.Planned) int {
+// home names what a request must find again. The windows of an owner live on one shard, so that a request over several
+// is one script.
+func home(r Request, planned []task.Planned) string {
 	for i := range planned {
 		if planned[i].WindowKey != "" {
-			return shardOf("window\x00"+planned[i].Body.Owner(), s.Queue.Shards())
+			return "window\x00" + planned[i].Body.Owner()
 		}
 	}
 	if r.IdempotencyKey != "" {
-		return shardOf(r.Caller.Name+"\x00"+r.IdempotencyKey, s.Queue.Shards())
+		return r.Caller.Name + "\x00" + r.IdempotencyKey
 	}
-	return int(s.turn.Add(1) % uint64(s.Queue.Shards()))
-}
-
-func shardOf(key string, shards int) int {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(key))
-	return int(h.Sum32() % uint32(shards))
+	return ""
 }
 
 // add puts a task into the group. A second task of the same window joins or overrides the first at once; known tells
@@ -240,15 +236,8 @@ func (g *group) seal(r Request) {
 
 // accept hands a group to the engine; a window that changed under an override is read again.
 func (s *Submitter) accept(ctx context.Context, g *group) (engine.Accepted, error) {
-	batch, err := s.batch(g)
-	if err != nil {
-		return engine.Accepted{}, err
-	}
-	for try := 0; try < windowTries; try++ {
-		if err := s.look(ctx, g, batch.Jobs); err != nil {
-			return engine.Accepted{}, unavailable(err)
-		}
-		accepted, err := s.Queue.Enqueue(ctx, batch)
+	for range windowTries {
+		accepted, err := s.hand(ctx, g)
 		if err == nil {
 			return accepted, nil
 		}
@@ -259,7 +248,25 @@ func (s *Submitter) accept(ctx context.Context, g *group) (engine.Accepted, erro
 	return engine.Accepted{}, unavailable(engine.ErrWindowChanged)
 }
 
-func (s *Submitter) batch(g *group) (engine.Batch, error) {
+func (s *Submitter) hand(ctx context.Context, g *group) (engine.Accepted, error) {
+	build := func(ctx context.Context, shard int) (engine.Batch, error) {
+		batch, err := s.batch(g, shard)
+		if err == nil {
+			err = s.look(ctx, shard, batch.Jobs)
+		}
+		return batch, err
+	}
+	if g.home != "" {
+		return s.Queue.Place(ctx, g.home, build)
+	}
+	batch, err := build(ctx, int(s.turn.Add(1)%uint64(s.Queue.Shards())))
+	if err != nil {
+		return engine.Accepted{}, err
+	}
+	return s.Queue.Enqueue(ctx, batch)
+}
+
+func (s *Submitter) batch(g *group, shard int) (engine.Batch, error) {
 	now := s.Clock.Now().UnixMilli()
 	b := engine.Batch{
 		IdempotencyKey: g.key,
@@ -269,7 +276,7 @@ func (s *Submitter) batch(g *group) (engine.Batch, error) {
 	}
 	for i := range g.tasks {
 		p := &g.tasks[i]
-		id, err := s.IDs.Next(g.shard, p.Lane)
+		id, err := s.IDs.Next(shard, p.Lane)
 		if err != nil {
 			return b, fmt.Errorf("make a job id: %w", err)
 		}
@@ -290,12 +297,12 @@ func (s *Submitter) batch(g *group) (engine.Batch, error) {
 	return b, nil
 }
 
-func (s *Submitter) look(ctx context.Context, g *group, jobs []engine.NewJob) error {
+func (s *Submitter) look(ctx context.Context, shard int, jobs []engine.NewJob) error {
 	for i := range jobs {
 		if jobs[i].Window == nil || !jobs[i].Window.Override {
 			continue
 		}
-		seen, err := s.Queue.LookupWindow(ctx, g.shard, jobs[i].Window.Key)
+		seen, err := s.Queue.LookupWindow(ctx, shard, jobs[i].Window.Key)
 		if err != nil {
 			return err
 		}
@@ -312,6 +319,7 @@ func refusal(err error) string {
 	}{
 		{engine.ErrConflict, refusedConflict}, {engine.ErrFlowFull, refusedLaboratory}, {engine.ErrLaneFull, refusedLane},
 		{engine.ErrMemoryFull, refusedMemory}, {engine.ErrUnconfirmed, refusedUnconfirmed},
+		{engine.ErrWindowsApart, refusedApart},
 	} {
 		if errors.Is(err, known.err) {
 			return known.reason
@@ -328,6 +336,9 @@ func explain(err error) error {
 			"IDEMPOTENCY_KEY_REUSED",
 			"This idempotency key was used for other tasks; use a new key for a new request",
 		).WithCause(err)
+	case errors.Is(err, engine.ErrWindowsApart):
+		return apperr.New(apperr.Conflict, "WINDOWS_APART", "The queue grew since some of these windows were opened; "+
+			"send the tasks of each window in a request of their own").WithCause(err)
 	case errors.Is(err, engine.ErrUnconfirmed):
 		return apperr.New(apperr.Unavailable, "QUEUE_UNAVAILABLE", "The tasks are not safe yet on a second machine or the disk; "+
 			"send them again with the same Idempotency-Key in a few seconds").WithRetryAfter(fullRetry).WithCause(err)

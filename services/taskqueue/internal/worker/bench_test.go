@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -22,15 +23,19 @@ import (
 // nothing, result records included, append-only file with fsync at every write.
 func BenchmarkEndToEnd(b *testing.B) {
 	for _, fsync := range []string{"everysec", "always"} {
-		b.Run("appendfsync_"+fsync, func(b *testing.B) { endToEnd(b, fsync) })
+		for _, shards := range []int{1, 4, 16} {
+			b.Run(fmt.Sprintf("appendfsync_%s/shards_%d", fsync, shards), func(b *testing.B) { endToEnd(b, fsync, shards) })
+		}
 	}
 }
 
-func endToEnd(b *testing.B, fsync string) {
+func endToEnd(b *testing.B, fsync string, shards int) {
 	server := redistest.Start(b, "--appendfsync", fsync)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, PoolSize: 64})
 	b.Cleanup(func() { _ = client.Close() })
-	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
+	set := engine.DefaultSettings()
+	set.Shards = shards
+	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -41,13 +46,19 @@ func endToEnd(b *testing.B, fsync string) {
 	var handled atomic.Int64
 	all := make(chan struct{})
 	seen := &finished{want: int64(b.N), done: all, count: &handled}
-	p := worker.New(worker.Config{Channel: job.Webhook, Slots: 1000, Lease: q.Lease(), MaxRun: time.Minute, Grace: time.Second, Idle: time.Second},
-		worker.Deps{Queue: q, Observer: seen, Clock: clock.System{}, IDs: job.NewGenerator(clock.System{}, rand.Reader),
-			Handler: handle(func(context.Context, worker.Delivery) (job.Result, error) { return job.Result{HTTPStatus: 200}, nil }),
-			Roll:    func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler)})
+	pool := worker.NewPool(1000)
+	pumps := make([]*worker.Pump, shards)
+	for shard := range pumps {
+		pumps[shard] = worker.New(worker.Config{Shard: shard, Channel: job.Webhook, Lease: q.Lease(), MaxRun: time.Minute, Grace: time.Second, Idle: time.Second},
+			worker.Deps{Queue: q, Pool: pool, Observer: seen, Clock: clock.System{}, IDs: job.NewGenerator(clock.System{}, rand.Reader),
+				Handler: handle(func(context.Context, worker.Delivery) (job.Result, error) { return job.Result{HTTPStatus: 200}, nil }),
+				Roll:    func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler)})
+	}
 	b.ResetTimer()
 	var group sync.WaitGroup
-	group.Go(func() { _ = p.Run(ctx) })
+	for _, p := range pumps {
+		group.Go(func() { _ = p.Run(ctx) })
+	}
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	for range 4 {
@@ -63,14 +74,14 @@ func endToEnd(b *testing.B, fsync string) {
 func feed(ctx context.Context, b *testing.B, q *engine.Redis, left *atomic.Int64) {
 	ids := job.NewGenerator(clock.System{}, rand.Reader)
 	body := (&job.Body{Task: 4, TaskType: 2, LabID: 12, Caller: "user:77", Retry: 3, CreatedMs: 1_790_000_000_000, Data: make([]byte, 200)}).Encode(nil)
-	for {
+	for shard := 0; ; shard = (shard + 1) % q.Shards() {
 		size := min(250, left.Add(-250)+250)
 		if size <= 0 {
 			return
 		}
 		batch := engine.Batch{RequestHash: "h", KeepKey: time.Minute}
 		for range size {
-			id, err := ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
+			id, err := ids.Next(shard, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
 			if err != nil {
 				b.Error(err)
 				return

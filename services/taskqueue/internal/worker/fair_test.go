@@ -1,14 +1,17 @@
 package worker
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
 // fill lets each flow take all it may, as long as any may take some.
-func fill(s *slots, flows ...job.Flow) {
+func fill(s *Pool, flows ...job.Flow) {
 	for taken := true; taken; {
 		taken = false
 		for _, flow := range flows {
@@ -17,25 +20,29 @@ func fill(s *slots, flows ...job.Flow) {
 	}
 }
 
-func fillOnce(s *slots, flow job.Flow) bool {
-	l := s.limits()
+func fillOnce(s *Pool, flow job.Flow) bool {
+	places := s.reserve(context.Background(), s.total)
+	if places == nil {
+		return false
+	}
+	l := places.limits
 	most, known := l.Flows[flow]
 	if !known && flow.Reserved() {
 		most = l.EachReserved
 	} else if !known {
 		most = min(l.EachOrdinary, l.Ordinary)
 	}
-	taken := make([]engine.Leased, most)
+	taken := make([]engine.Leased, min(most, places.places))
 	for i := range taken {
 		taken[i].Flow = flow
 	}
-	s.take(taken)
-	return most > 0
+	places.take(taken)
+	return len(taken) > 0
 }
 
 func TestEveryFlowFindsPlacesHoweverManyFlowsFlood(t *testing.T) {
 	t.Parallel()
-	s := newSlots(128)
+	s := NewPool(128)
 	fill(s, job.LabFlow(1))
 	if got := s.held[job.LabFlow(1)]; got != 75 {
 		t.Errorf("one flow alone holds %d of 128 places", got)
@@ -62,5 +69,42 @@ func TestEveryFlowFindsPlacesHoweverManyFlowsFlood(t *testing.T) {
 	}
 	if s.free != 128 || len(s.held) != 0 {
 		t.Errorf("%d free, held %v", s.free, s.held)
+	}
+}
+
+func TestASlowShardLeavesPlacesAndTurnsToTheOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := NewPool(32)
+		s.join()
+		s.join()
+		begun := time.Now()
+		slow := s.reserve(t.Context(), maxClaim)
+		other := s.reserve(t.Context(), maxClaim)
+		if slow.places != 16 || other.places != 8 || time.Since(begun) != claimTurn {
+			t.Errorf("%d and %d places after %v", slow.places, other.places, time.Since(begun))
+		}
+		other.take([]engine.Leased{{Flow: job.LabFlow(1)}})
+		slow.take(nil)
+		if s.free != 31 || s.held[job.LabFlow(1)] != 1 {
+			t.Errorf("%d free, held %v", s.free, s.held)
+		}
+	})
+}
+
+// A flow has the same part of the places on one shard as on many.
+func TestAFlowsPlacesAreCountedOverAllShards(t *testing.T) {
+	t.Parallel()
+	s := NewPool(128)
+	for range 16 {
+		s.join()
+	}
+	fill(s, job.LabFlow(1))
+	if got := s.held[job.LabFlow(1)]; got != 75 {
+		t.Errorf("one flow holds %d of 128 places, with one shard it is 75", got)
+	}
+	fill(s, job.LabFlow(2))
+	if got := s.held[job.LabFlow(2)]; got != 25 {
+		t.Errorf("the second flow holds %d, with one shard it is 25", got)
 	}
 }

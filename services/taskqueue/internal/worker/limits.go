@@ -12,10 +12,8 @@ const reservedPart = 8
 // however many flows hold places, the next one finds some.
 const greed = 2
 
-// limits says what each flow may take of the free places.
-func (s *slots) limits() *engine.Limits {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// limits says what each flow may take of the free places; the caller holds mu.
+func (s *Pool) limits() *engine.Limits {
 	ordinary := s.total - s.total/reservedPart
 	for flow, n := range s.held {
 		if !flow.Reserved() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
@@ -42,7 +41,6 @@ type Observer interface {
 type Config struct {
 	Shard   int
 	Channel job.Channel
-	Slots   int           // handlers at the same time
 	Lease   time.Duration // the engine's
 	MaxRun  time.Duration // a lease is renewed no longer than this
 	Grace   time.Duration // stopping: how long handlers may go on
@@ -52,6 +50,7 @@ type Config struct {
 // Deps are what a pump works with.
 type Deps struct {
 	Queue    Queue
+	Pool     *Pool // of the channel
 	Handler  Handler
 	Observer Observer
 	Clock    clock.Clock
@@ -71,16 +70,15 @@ const (
 type Pump struct {
 	Deps
 	cfg     Config
-	slots   *slots
 	running *registry
 	acks    *acks
-	name    string       // among all claimers of the queue
-	leaked  atomic.Int64 // handlers that outlived their lease and whose place was given back
+	name    string // among all claimers of the queue
 }
 
 // New makes a pump; Run starts it.
 func New(cfg Config, deps Deps) *Pump {
-	p := &Pump{Deps: deps, cfg: cfg, slots: newSlots(cfg.Slots), running: newRegistry(), name: rand.Text()}
+	p := &Pump{Deps: deps, cfg: cfg, running: newRegistry(), name: rand.Text()}
+	p.Pool.join()
 	p.acks = newAcks(p)
 	return p
 }
@@ -100,16 +98,21 @@ func (p *Pump) Run(ctx context.Context) error {
 func (p *Pump) claimLoop(ctx, alive context.Context) {
 	backoff := firstBackoff
 	q := engine.ClaimRequest{Shard: p.cfg.Shard, Channel: p.cfg.Channel, Claimer: p.name}
-	for ctx.Err() == nil {
-		free := p.slots.waitQuarter(ctx)
-		if free == 0 {
-			return
+	for p.Pool.waitQuarter(ctx) {
+		most := maxClaim
+		if backoff > firstBackoff {
+			most = 1 // Redis did not answer: leave the places to the other shards
+		}
+		places := p.Pool.reserve(ctx, most)
+		if places == nil {
+			continue
 		}
 		sent := p.Clock.Now()
-		q.Max, q.Limits = min(free, maxClaim), p.slots.limits()
+		q.Max, q.Limits = places.places, places.limits
 		claim, err := p.Queue.Claim(alive, q)
 		q.Doubt = err != nil
 		if err != nil {
+			places.take(nil)
 			if backoff == firstBackoff { // once per outage, not once per try
 				p.Log.WarnContext(ctx, "claims fail, trying on", "channel", p.cfg.Channel.String(), "error", err)
 			}
@@ -117,6 +120,7 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 			backoff = min(2*backoff, maxBackoff)
 			continue
 		}
+		places.take(claim.Jobs)
 		backoff = firstBackoff
 		q.Turn, q.After = q.Turn+len(claim.Jobs), claim.After
 		if len(claim.Jobs) > 0 {
@@ -142,7 +146,7 @@ func (p *Pump) idle(ctx context.Context, claim engine.Claim, received time.Time)
 		return
 	}
 	if claim.Held {
-		p.slots.waitFreed(ctx, min(wait, quarterPatience))
+		p.Pool.waitFreed(ctx, min(wait, quarterPatience))
 		return
 	}
 	if err := p.Queue.WaitBell(ctx, p.cfg.Shard, p.cfg.Channel, wait); err != nil && ctx.Err() == nil {
@@ -151,7 +155,6 @@ func (p *Pump) idle(ctx context.Context, claim engine.Claim, received time.Time)
 }
 
 func (p *Pump) dispatch(alive context.Context, claim engine.Claim, sent, received time.Time) {
-	p.slots.take(claim.Jobs)
 	for i := range claim.Jobs {
 		r := &run{
 			id:        claim.Jobs[i].ID,
@@ -171,11 +174,11 @@ func (p *Pump) dispatch(alive context.Context, claim engine.Claim, sent, receive
 }
 
 func (p *Pump) drain() {
-	if p.slots.waitAll(p.cfg.Grace) {
+	if p.Pool.waitAll(p.cfg.Grace) {
 		return
 	}
 	p.running.each(func(r *run) { r.cancel(errShutdown) })
-	if !p.slots.waitAll(p.cfg.Lease) {
+	if !p.Pool.waitAll(p.cfg.Lease) {
 		p.Log.Error(
 			"handlers did not return at shutdown; their leases run out",
 			"channel",

@@ -69,10 +69,10 @@ func (p *Pump) giveUp(r *run, now, end time.Time) {
 		r.stopped = now
 	}
 	overdue := now.After(end) && now.Sub(r.stopped) >= cancelMargin // a process that was frozen gets that time too
-	if overdue && p.leaked.Load() < int64(p.cfg.Slots) {
+	if overdue && p.Pool.leaked.Load() < int64(p.Pool.total) {
 		r.freeSlot.Do(func() {
 			r.leaked = true
-			p.leaked.Add(1)
+			p.Pool.leaked.Add(1)
 			p.Observer.LeaseLost(p.cfg.Channel)
 			p.Log.Error(
 				"handler ignores its context; its place is given back",
@@ -81,7 +81,7 @@ func (p *Pump) giveUp(r *run, now, end time.Time) {
 				"job_id",
 				string(r.id),
 			)
-			p.slots.release(r.flow)
+			p.Pool.release(r.flow)
 		})
 	}
 }

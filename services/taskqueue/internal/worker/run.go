@@ -180,9 +180,9 @@ func (p *Pump) logFailure(r *run, result job.Result, err error, outcome string) 
 }
 
 func (p *Pump) leave(r *run) {
-	r.freeSlot.Do(func() { p.slots.release(r.flow) })
+	r.freeSlot.Do(func() { p.Pool.release(r.flow) })
 	if r.leaked {
-		p.leaked.Add(-1)
+		p.Pool.leaked.Add(-1)
 	}
 }
 

@@ -84,8 +84,8 @@ func (w *world) start(h handle) {
 	if w.wrap != nil {
 		queue = w.wrap(queue)
 	}
-	p := worker.New(worker.Config{Channel: job.Webhook, Slots: 8, Lease: 15 * time.Second, MaxRun: 330 * time.Second, Grace: 5 * time.Second, Idle: time.Second},
-		worker.Deps{Queue: queue, Handler: h, Observer: &w.seen, Clock: clock.System{}, IDs: w.ids, Roll: half, Log: log, Seals: w.seals})
+	p := worker.New(worker.Config{Channel: job.Webhook, Lease: 15 * time.Second, MaxRun: 330 * time.Second, Grace: 5 * time.Second, Idle: time.Second},
+		worker.Deps{Queue: queue, Pool: worker.NewPool(8), Handler: h, Observer: &w.seen, Clock: clock.System{}, IDs: w.ids, Roll: half, Log: log, Seals: w.seals})
 	r := reaper.New(reaper.Config{Every: time.Second, KeepDead: time.Hour, MaxDead: 100},
 		reaper.Deps{Queue: w.queue, Observer: &w.seen, Clock: clock.System{}, IDs: w.ids, Roll: half, Log: log})
 	w.done.Go(func() { _ = p.Run(ctx) })

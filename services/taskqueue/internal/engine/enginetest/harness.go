@@ -18,7 +18,8 @@ type Queue interface {
 	LookupWindow(ctx context.Context, shard int, key string) (job.ID, error)
 	Claim(context.Context, engine.ClaimRequest) (engine.Claim, error)
 	Settle(context.Context, int, job.Channel, []engine.Settlement) ([]engine.Verdict, error)
-	Reap(context.Context, int, job.Channel, []engine.Settlement) ([]engine.Verdict, error)
+	Lead(ctx context.Context, shard int, w engine.Work, owner string, d time.Duration) (int64, error)
+	Reap(context.Context, int, job.Channel, int64, []engine.Settlement) ([]engine.Verdict, error)
 	Renew(context.Context, int, job.Channel, []engine.Renewal) ([]engine.Renewed, error)
 	MarkIntent(ctx context.Context, id job.ID, token int64, provider string) (bool, error)
 	Expired(ctx context.Context, shard int, c job.Channel, most int) ([]engine.Expired, error)
@@ -34,6 +35,8 @@ type Queue interface {
 	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
 	FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error)
 	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
+	Periodic(context.Context) (map[string][]byte, error)
+	Tick(context.Context, engine.Tick) (bool, error)
 }
 
 // Harness is one empty engine under test. Advance lets its clock pass by d.
@@ -114,6 +117,16 @@ func (b *bench) settle(c job.Channel, list ...engine.Settlement) []engine.Verdic
 		b.t.Fatalf("settle: %v", err)
 	}
 	return verdicts
+}
+
+// lead makes the suite the reaper of shard 0.
+func (b *bench) lead() int64 {
+	b.t.Helper()
+	fence, err := b.Queue.Lead(b.t.Context(), 0, engine.Reaping, "suite", time.Hour)
+	if err != nil || fence == 0 {
+		b.t.Fatalf("lead: %d, %v", fence, err)
+	}
+	return fence
 }
 
 func (b *bench) info(id job.ID) engine.Snapshot {

@@ -26,7 +26,7 @@ func (b *bench) reap(c job.Channel) []job.Expiry {
 	if len(settlements) == 0 {
 		return nil
 	}
-	if _, err := b.Queue.Reap(b.t.Context(), 0, c, settlements); err != nil {
+	if _, err := b.Queue.Reap(b.t.Context(), 0, c, b.lead(), settlements); err != nil {
 		b.t.Fatalf("reap: %v", err)
 	}
 	return decisions
@@ -123,6 +123,7 @@ func reapRace(b *bench) {
 		b.t.Context(),
 		0,
 		job.Webhook,
+		b.lead(),
 		[]engine.Settlement{Reaped(seen[0], job.ExpireRequeue, seen[0].Evidence)},
 	)
 	if err != nil || verdicts[0] != engine.VerdictLost {
@@ -134,6 +135,7 @@ func reapRace(b *bench) {
 		b.t.Context(),
 		0,
 		job.Webhook,
+		b.lead(),
 		[]engine.Settlement{fresh},
 	); err != nil ||
 		verdicts[0] != engine.VerdictLost {
@@ -180,6 +182,7 @@ func intentResend(b *bench) {
 		b.t.Context(),
 		0,
 		job.SMS,
+		b.lead(),
 		[]engine.Settlement{Reaped(list[0], decision, counters)},
 	); err != nil ||
 		decision != job.ExpireRequeue {

@@ -47,3 +47,8 @@ func (m *Model) TrimEnds(_ context.Context, shard int, observed engine.Ends) (bo
 
 // LeadEnds lets everybody lead.
 func (m *Model) LeadEnds(context.Context, int, string, time.Duration) (bool, error) { return true, nil }
+
+// Lead lets everybody lead.
+func (m *Model) Lead(context.Context, int, engine.Work, string, time.Duration) (int64, error) {
+	return 1, nil
+}

@@ -38,6 +38,7 @@ type Model struct {
 
 	paused    map[job.Channel]time.Time
 	processes map[string][]byte
+	periodic  map[string][]byte
 }
 
 // window is the job that others join, until the time at which the window is forgotten.
@@ -75,6 +76,7 @@ func New(clk clock.Clock, set engine.Settings) *Model {
 
 		paused:    map[job.Channel]time.Time{},
 		processes: map[string][]byte{},
+		periodic:  map[string][]byte{},
 	}
 	for _, l := range job.Lanes() {
 		m.lanes[l] = map[job.ID]int64{}
@@ -110,6 +112,15 @@ func (m *Model) Enqueue(_ context.Context, b engine.Batch) (engine.Accepted, err
 	}
 	m.idem[b.IdempotencyKey] = idemRecord{hash: b.RequestHash, ids: ids, expires: m.clock.Now().Add(b.KeepKey)}
 	return engine.Accepted{IDs: slices.Clone(ids)}, nil
+}
+
+// Place accepts the batch of a key: here every key lives in the one place that there is.
+func (m *Model) Place(ctx context.Context, _ string, build engine.Placement) (engine.Accepted, error) {
+	batch, err := build(ctx, 0)
+	if err != nil {
+		return engine.Accepted{}, err
+	}
+	return m.Enqueue(ctx, batch)
 }
 
 func (m *Model) planBatch(b engine.Batch) ([]job.ID, error) {

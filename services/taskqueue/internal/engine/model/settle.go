@@ -13,7 +13,13 @@ func (m *Model) Settle(_ context.Context, _ int, _ job.Channel, list []engine.Se
 }
 
 // Reap ends leases that ran out.
-func (m *Model) Reap(_ context.Context, _ int, _ job.Channel, list []engine.Settlement) ([]engine.Verdict, error) {
+func (m *Model) Reap(
+	_ context.Context,
+	_ int,
+	_ job.Channel,
+	_ int64,
+	list []engine.Settlement,
+) ([]engine.Verdict, error) {
 	return m.settle(list, true), nil
 }
 

@@ -1,37 +1,41 @@
 #!lua
 -- Accepts a batch as a whole: bodies, lane entries, windows and the idempotency record appear together or not
 -- at all. Refused at maxmemory (no allow-oom flag): back-pressure belongs here, draining goes on.
--- KEYS: 1 idempotency record, 2 counters, then nl lanes, nb bells, nw windows, n bodies, nw bodies of the
+-- KEYS: 1 idempotency record, then nl lanes, nb bells, nw windows, n bodies, nw bodies of the
 --       jobs observed in the windows (the window key itself when none was seen)
--- ARGV: 1 request hash, 2 idempotency seconds, 3 lane limit, 4 nl, 5 nb, 6 nw, 7 n, 8 counter seconds,
---       9 window slack ms, 10 ring when due within ms, 11 keep the ids (0: a repeat brings the same ones),
---       12 most waiting jobs of one flow in a lane (the platform's own excepted)
+-- ARGV: 1 request hash, 2 idempotency seconds, 3 lane limit, 4 nl, 5 nb, 6 nw, 7 n,
+--       8 window slack ms, 9 ring when due within ms, 10 keep the ids (0: a repeat brings the same ones),
+--       11 most waiting jobs of one flow in a lane (the platform's own excepted), 12 number of shards by which the batch
+--       was placed here; 0: it was placed by a former one, so it may repeat and join and begins nothing
 --       then per job: id, lane, due ms (0 = now), body, window (0 = none), observed id (override only), override,
 --       what its flow adds to the due time
--- Reply: {1, ids} new; {2, ids} replay, empty when they were not kept; {3} other request under this key; {4, lane} full; {5, window} changed; {6, lane} one flow's part is full
-local function repeated(ids) -- writes something, so that WAIT after it waits for the batch
-  redis.call('HINCRBY', KEYS[2], 'repeats', 1)
-  redis.call('EXPIRE', KEYS[2], ARGV[8], 'NX')
-  return {2, ids}
-end
+-- Reply: {1, ids} new; {2, ids} replay, empty when they were not kept; {3} other request under this key; {4, lane} full; {5, window} changed; {6, lane} one flow's part is full;
+-- {7} the queue grew: it belongs to another shard (see forward)
+local number = tonumber(ARGV[12])
 local stored = redis.call('GET', KEYS[1])
+if stored and string.sub(stored, 1, 1) == '>' then
+  if tonumber(string.sub(stored, 2)) > number then return {7} end
+  stored = nil
+end
+if number == 0 and not stored and ARGV[6] == '0' then return {7} end
 if stored then
   if string.sub(stored, 1, #ARGV[1]) ~= ARGV[1] then return {3} end
-  return repeated(string.sub(stored, #ARGV[1] + 2))
+  redis.call('SET', KEYS[1], stored, 'KEEPTTL') -- a write, so that WAIT after it waits for the batch
+  return {2, string.sub(stored, #ARGV[1] + 2)}
 end
 local nl, nb, nw, n = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
-local lane0 = 2
+local lane0 = 1
 local bell0 = lane0 + nl
 local win0 = bell0 + nb
 local body0 = win0 + nw
 local seen0 = body0 + n
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local soonest = now + tonumber(ARGV[10])
+local soonest = now + tonumber(ARGV[9])
 
 local SPAN, EPOCH = 2 ^ 41, 1577836800000
 local fresh = {} -- new jobs by lane and flow
-local ids, bodies, adds, opens, joins, ring = {ARGV[1]}, {}, {}, {}, {}, false
+local ids, bodies, adds, opens, overrides, ring = {ARGV[1]}, {}, {}, {}, {}, false
 local keys = {}
 for l = 1, nl do adds[l], fresh[l] = {}, {} end
 for i = 1, n do
@@ -42,14 +46,18 @@ for i = 1, n do
   local score = due + base
   local joined = false
   if w > 0 then
+    if tonumber(redis.call('HGET', KEYS[win0 + w], 'moved') or 0) > number then return {7} end
     local seen = redis.call('HGET', KEYS[win0 + w], 'id') or ''
     local override = ARGV[a + 7] == '1'
     if override and seen ~= ARGV[a + 6] then return {5, w} end -- its body is not among the declared keys
     if seen ~= '' and redis.call('ZSCORE', KEYS[lane0 + lane], seen) then
       joined = true
       ids[i + 1] = seen
-      joins[#joins + 1] = {w = w, id = seen, lane = lane, due = due, score = score, body = ARGV[a + 4], override = override}
+      if override then
+        overrides[#overrides + 1] = {w = w, id = seen, lane = lane, due = due, score = score, body = ARGV[a + 4]}
+      end
     else
+      if number == 0 then return {7} end
       opens[#opens + 1] = {w = w, id = id, due = due}
     end
   end
@@ -65,8 +73,11 @@ for i = 1, n do
   end
   if due <= soonest then ring = true end
 end
+local packed = table.concat(ids, ',')
+local function note() redis.call('SET', KEYS[1], ARGV[10] == '1' and packed or ARGV[1], 'EX', ARGV[2]) end
 if #keys > 0 and redis.call('EXISTS', unpack(keys)) > 0 then
-  return repeated(string.sub(table.concat(ids, ','), #ARGV[1] + 2))
+  note()
+  return {2, string.sub(packed, #ARGV[1] + 2)}
 end
 local limit = tonumber(ARGV[3])
 for l = 1, nl do
@@ -75,7 +86,7 @@ end
 for l = 1, nl do
   for base, count in pairs(fresh[l]) do
     local first = base + EPOCH -- the flow's part of the scores, see claim
-    if first > SPAN and redis.call('ZCOUNT', KEYS[lane0 + l], first, first + SPAN - 1) + count > tonumber(ARGV[12]) then return {6, l} end
+    if first > SPAN and redis.call('ZCOUNT', KEYS[lane0 + l], first, first + SPAN - 1) + count > tonumber(ARGV[11]) then return {6, l} end
   end
 end
 
@@ -85,22 +96,15 @@ for l = 1, nl do
 end
 for _, o in ipairs(opens) do
   redis.call('DEL', KEYS[win0 + o.w])
-  redis.call('HSET', KEYS[win0 + o.w], 'id', o.id, 'due', string.format('%.0f', o.due), 'count', 1)
-  redis.call('PEXPIREAT', KEYS[win0 + o.w], string.format('%.0f', o.due + tonumber(ARGV[9])))
+  redis.call('HSET', KEYS[win0 + o.w], 'id', o.id)
+  redis.call('PEXPIREAT', KEYS[win0 + o.w], string.format('%.0f', o.due + tonumber(ARGV[8])))
 end
-for _, j in ipairs(joins) do
-  redis.call('HINCRBY', KEYS[win0 + j.w], 'count', 1)
-  if j.override then
-    redis.call('SET', KEYS[seen0 + j.w], j.body)
-    redis.call('ZADD', KEYS[lane0 + j.lane], 'XX', j.score, j.id)
-    redis.call('HSET', KEYS[win0 + j.w], 'due', string.format('%.0f', j.due))
-    redis.call('PEXPIREAT', KEYS[win0 + j.w], string.format('%.0f', j.due + tonumber(ARGV[9])))
-  end
+for _, j in ipairs(overrides) do
+  redis.call('SET', KEYS[seen0 + j.w], j.body)
+  redis.call('ZADD', KEYS[lane0 + j.lane], 'XX', j.score, j.id)
+  redis.call('PEXPIREAT', KEYS[win0 + j.w], string.format('%.0f', j.due + tonumber(ARGV[8])))
 end
-local packed = table.concat(ids, ',')
-redis.call('SET', KEYS[1], ARGV[11] == '1' and packed or ARGV[1], 'EX', ARGV[2])
-redis.call('HINCRBY', KEYS[2], 'enqueued', n)
-redis.call('EXPIRE', KEYS[2], ARGV[8], 'NX')
+note()
 if ring then
   for b = 1, nb do
     if redis.call('LLEN', KEYS[bell0 + b]) == 0 then redis.call('RPUSH', KEYS[bell0 + b], '1') end

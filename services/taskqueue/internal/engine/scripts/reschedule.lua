@@ -16,7 +16,6 @@ if score then
   redis.call('SET', KEYS[6], ARGV[5])
   redis.call('ZADD', KEYS[1], 'XX', due + base, ARGV[1])
   if KEYS[7] ~= KEYS[6] and redis.call('HGET', KEYS[7], 'id') == ARGV[1] then
-    redis.call('HSET', KEYS[7], 'due', string.format('%.0f', due))
     redis.call('PEXPIREAT', KEYS[7], string.format('%.0f', due + tonumber(ARGV[6])))
   end
   if due <= now + tonumber(ARGV[3]) and redis.call('LLEN', KEYS[4]) == 0 then redis.call('RPUSH', KEYS[4], '1') end

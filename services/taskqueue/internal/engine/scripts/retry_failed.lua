@@ -1,13 +1,13 @@
 #!lua
 -- Revives failed jobs after a delay, keeping their ids; each one wholly or not at all.
--- KEYS: 1 dead, 2 records of the dead, 3 crash counters, 4 counters, then per job: lane, body, window (the body again: none)
--- ARGV: 1 delay ms, 2 counter seconds, then per job: id, new body, observed record, what its flow adds to a due time
+-- KEYS: 1 dead, 2 records of the dead, 3 crash counters, then per job: lane, body, window (the body again: none)
+-- ARGV: 1 delay ms, then per job: id, new body, observed record, what its flow adds to a due time
 -- Reply per job: 0 not failed, 1 revived (also when this very call had done it before)
 local t = redis.call('TIME')
 local due = t[1] * 1000 + math.floor(t[2] / 1000) + tonumber(ARGV[1])
-local reply, revived = {}, 0
-for i = 1, (#ARGV - 2) / 4 do
-  local k, a = 1 + 3 * i, 4 * i - 2
+local reply = {}
+for i = 1, (#ARGV - 1) / 4 do
+  local k, a = 3 * i, 4 * i - 3
   local id, body = ARGV[a + 1], ARGV[a + 2]
   local lane, stored, window = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3]
   if not redis.call('ZSCORE', KEYS[1], id) then
@@ -15,7 +15,7 @@ for i = 1, (#ARGV - 2) / 4 do
   elseif redis.call('HGET', KEYS[2], id) ~= ARGV[a + 3] then
     reply[i] = 0
   else
-    reply[i], revived = 1, revived + 1
+    reply[i] = 1
     redis.call('SET', stored, body)
     redis.call('ZREM', KEYS[1], id)
     redis.call('HDEL', KEYS[2], id)
@@ -23,9 +23,5 @@ for i = 1, (#ARGV - 2) / 4 do
     redis.call('ZADD', lane, due + tonumber(ARGV[a + 4]), id)
     if window ~= stored and redis.call('HGET', window, 'id') == id then redis.call('DEL', window) end
   end
-end
-if revived > 0 then
-  redis.call('HINCRBY', KEYS[4], 'revived', revived)
-  redis.call('EXPIRE', KEYS[4], ARGV[2], 'NX')
 end
 return reply

@@ -1,47 +1,48 @@
 #!lua flags=allow-oom
--- Ends leases: the ack of a worker (mode a) and the reaper's verdict on expired ones (mode r). Only the owner
+-- Ends leases: the ack of a worker (mode a) and the reaper's verdict on expired ones (mode r, with
+-- the fencing number of its leadership). Only the owner
 -- of the observed token settles; result, retry, dead letter and callback jobs appear with the state change.
--- KEYS: 1 leases, 2 crash counters, 3 renewals, 4 cancel requests, 5 send intents, 6 dead, 7 counters,
---       8 bell of the channel, 9 bell of callbacks, 10 callback lane, 11 records of the dead,
---       12 ends for the archive, then nl lanes, nr result buckets, n bodies, nc callback bodies, windows
--- ARGV: 1 mode, 2 nl, 3 nr, 4 n, 5 nc, 6 result seconds, 7 counter seconds, 8 keep ends for the archive
+-- KEYS: 1 leases, 2 crash counters, 3 renewals, 4 cancel requests, 5 send intents, 6 dead, 7 bell of the channel,
+--       8 bell of callbacks, 9 callback lane, 10 records of the dead, 11 ends for the archive, then nl lanes, nr result buckets, n bodies, nc callback bodies, windows;
+--       mode r: at last the leadership of the reaper
+-- ARGV: 1 mode, 2 nl, 3 nr, 4 n, 5 nc, 6 result seconds, 7 keep ends for the archive
 --       then per job: id, token, op, lane, bucket, delay ms, payload, crash counter ('' = leave),
 --       what its flow adds to a due time; then per callback: job number, id, body, what its flow adds;
 --       then per window: number of the job that leaves it
 -- op: s succeeded, f failed (kept dead), u unknown (kept dead), c cancelled, r retry (payload = new body),
 --     l back to its lane as it is, d dropped
 -- Reply per job: 1 done, 0 lease lost, 2 already settled, 3 refused: a cancel request waits
+local reaping, fence = string.sub(ARGV[1], 1, 1) == 'r', tonumber(string.sub(ARGV[1], 2))
 local nl, nr, n, nc = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local lane0 = 12
+local lane0 = 11
 local res0 = lane0 + nl
 local body0 = res0 + nr
 local cb0 = body0 + n
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local ids = {}
-for i = 1, n do ids[i] = ARGV[9 * i] end
+for i = 1, n do ids[i] = ARGV[9 * i - 1] end
 local scores = redis.call('ZMSCORE', KEYS[1], unpack(ids))
 local asked = redis.call('HLEN', KEYS[4]) > 0 and redis.call('HMGET', KEYS[4], unpack(ids)) or {}
 local traces = redis.call('EXISTS', KEYS[2], KEYS[3], KEYS[4], KEYS[5]) > 0
-local reaping = ARGV[1] == 'r'
 
+local deposed = reaping and tonumber(redis.call('HGET', KEYS[#KEYS], 'fence') or 0) ~= fence
 local verdict, gone, ended, unlink, keep, retry, died, lanes, results = {}, {}, {}, {}, {}, {}, {}, {}, {}
-local count, crashes, graves, ends, released = {}, {}, {}, {}, false
+local crashes, graves, ends, released = {}, {}, {}, false
 for l = 1, nl do lanes[l] = {} end
 for r = 1, nr do results[r] = {} end
 for i = 1, n do
-  local a = 9 * i
+  local a = 9 * i - 1
   local id, op = ids[i], ARGV[a + 2]
   local score = scores[i] and tonumber(scores[i])
-  if not score or score ~= tonumber(ARGV[a + 1]) or (reaping and score >= now * 1000) then
-    local known = redis.call('HEXISTS', KEYS[res0 + tonumber(ARGV[a + 4])], id) + redis.call('HEXISTS', KEYS[11], id)
+  if not score or score ~= tonumber(ARGV[a + 1]) or (reaping and score >= now * 1000) or deposed then
+    local known = redis.call('HEXISTS', KEYS[res0 + tonumber(ARGV[a + 4])], id) + redis.call('HEXISTS', KEYS[10], id)
     verdict[i] = known > 0 and 2 or 0
   elseif asked[i] and (op == 'r' or op == 'l') then
     verdict[i] = 3
   else
     verdict[i] = 1
     gone[#gone + 1] = id
-    count[op] = (count[op] or 0) + 1
     if op == 'r' or op == 'l' then
       local lane = lanes[tonumber(ARGV[a + 3])]
       lane[#lane + 1] = now + tonumber(ARGV[a + 5]) + tonumber(ARGV[a + 8])
@@ -85,7 +86,7 @@ for l = 1, nl do
 end
 if #died > 0 then
   redis.call('ZADD', KEYS[6], unpack(died))
-  redis.call('HSET', KEYS[11], unpack(graves))
+  redis.call('HSET', KEYS[10], unpack(graves))
 end
 for r = 1, nr do
   if #results[r] > 0 then
@@ -94,7 +95,7 @@ for r = 1, nr do
     redis.call('EXPIRE', KEYS[res0 + r], ARGV[6], 'GT')
   end
 end
-if #ends > 0 and ARGV[8] == '1' then redis.call('RPUSH', KEYS[12], unpack(ends)) end
+if #ends > 0 and ARGV[7] == '1' then redis.call('RPUSH', KEYS[11], unpack(ends)) end
 if traces then
   redis.call('HDEL', KEYS[3], unpack(gone))
   redis.call('HDEL', KEYS[5], unpack(gone))
@@ -105,7 +106,7 @@ if traces then
 end
 if #crashes > 0 then redis.call('HSET', KEYS[2], unpack(crashes)) end
 
-local left = 8 + 9 * n + 4 * nc
+local left = 7 + 9 * n + 4 * nc
 for w = 1, #ARGV - left do
   local i, window = tonumber(ARGV[left + w]), KEYS[cb0 + nc + w]
   if verdict[i] == 1 and redis.call('HGET', window, 'id') == ids[i] then redis.call('DEL', window) end
@@ -113,7 +114,7 @@ end
 
 local born, bodies = {}, {}
 for c = 1, nc do
-  local a = 8 + 9 * n + (c - 1) * 4
+  local a = 7 + 9 * n + (c - 1) * 4
   if verdict[tonumber(ARGV[a + 1])] == 1 then
     born[#born + 1] = now + tonumber(ARGV[a + 4])
     born[#born + 1] = ARGV[a + 2]
@@ -123,11 +124,8 @@ for c = 1, nc do
 end
 if #born > 0 then
   redis.call('MSET', unpack(bodies))
-  redis.call('ZADD', KEYS[10], unpack(born))
-  redis.call('HINCRBY', KEYS[7], 'callbacks', #born / 2)
-  if redis.call('LLEN', KEYS[9]) == 0 then redis.call('RPUSH', KEYS[9], '1') end
+  redis.call('ZADD', KEYS[9], unpack(born))
+  if redis.call('LLEN', KEYS[8]) == 0 then redis.call('RPUSH', KEYS[8], '1') end
 end
-for op, k in pairs(count) do redis.call('HINCRBY', KEYS[7], op, k) end
-redis.call('EXPIRE', KEYS[7], ARGV[7], 'NX')
-if released and redis.call('LLEN', KEYS[8]) == 0 then redis.call('RPUSH', KEYS[8], '1') end
+if released and redis.call('LLEN', KEYS[7]) == 0 then redis.call('RPUSH', KEYS[7], '1') end
 return verdict

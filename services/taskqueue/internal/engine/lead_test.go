@@ -1,0 +1,75 @@
+package engine_test
+
+import (
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/enginetest"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+func TestOneProcessAtATimeLeadsAndAnotherTakesOverWithAHigherNumber(t *testing.T) {
+	t.Parallel()
+	q := open(t, redistest.Start(t).Addr, 0, enginetest.Settings())
+	lead := func(shard int, w engine.Work, owner string, d time.Duration) int64 {
+		t.Helper()
+		fence, err := q.Lead(t.Context(), shard, w, owner, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fence
+	}
+	if lead(0, engine.Reaping, "a", time.Hour) != 1 || lead(0, engine.Reaping, "b", time.Hour) != 0 {
+		t.Error("the first one leads")
+	}
+	if lead(0, engine.Reaping, "a", 30*time.Millisecond) != 1 {
+		t.Error("a leader that stays has another number")
+	}
+	if lead(0, engine.Auditing, "b", time.Hour) != 1 || lead(1, engine.Reaping, "b", time.Hour) != 1 {
+		t.Error("other works and other shards have other leaders")
+	}
+	wait(t)(50 * time.Millisecond)
+	if lead(0, engine.Reaping, "b", time.Hour) != 2 || lead(0, engine.Reaping, "a", time.Hour) != 0 {
+		t.Error("the second one takes over")
+	}
+}
+
+func TestAReaperOfFormerTimesChangesNothing(t *testing.T) {
+	t.Parallel()
+	q := open(t, redistest.Start(t).Addr, 0, enginetest.Settings())
+	id, err := job.NewGenerator(clock.System{}, rand.Reader).Next(0, job.Lane{Channel: job.Webhook})
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := engine.Batch{IdempotencyKey: "k", RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{{ID: id, Body: []byte("x")}}}
+	if _, err := q.Enqueue(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := q.Claim(t.Context(), engine.ClaimRequest{Channel: job.Webhook, Max: 1}); err != nil || len(c.Jobs) != 1 {
+		t.Fatalf("%d jobs, %v", len(c.Jobs), err)
+	}
+	old, err := q.Lead(t.Context(), 0, engine.Reaping, "a", time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait(t)(enginetest.Settings().Lease + 20*time.Millisecond)
+	now, err := q.Lead(t.Context(), 0, engine.Reaping, "b", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expired, err := q.Expired(t.Context(), 0, job.Webhook, 10)
+	if err != nil || len(expired) != 1 {
+		t.Fatalf("%d expired, %v", len(expired), err)
+	}
+	list := []engine.Settlement{{ID: id, Token: expired[0].Token, Op: engine.OpRelease}}
+	if verdicts, err := q.Reap(t.Context(), 0, job.Webhook, old, list); err != nil || verdicts[0] != engine.VerdictLost {
+		t.Errorf("a deposed reaper: %v, %v", verdicts, err)
+	}
+	if verdicts, err := q.Reap(t.Context(), 0, job.Webhook, now, list); err != nil || verdicts[0] != engine.VerdictDone {
+		t.Errorf("the reaper: %v, %v", verdicts, err)
+	}
+}

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+const slotCount = 16384
+
+// slotOf is the slot of a hash tag as Redis Cluster defines it: CRC-16/XMODEM modulo 16,384.
+func slotOf(tag string) int {
+	crc := uint16(0)
+	for _, c := range []byte(tag) {
+		crc ^= uint16(c) << 8
+		for range 8 {
+			high := crc&0x8000 != 0
+			crc <<= 1
+			if high {
+				crc ^= 0x1021
+			}
+		}
+	}
+	return int(crc) % slotCount
+}
+
+func TestSlotOfIsTheOneOfTheSpecification(t *testing.T) {
+	t.Parallel()
+	if got := slotOf("123456789"); got != 0x31C3 {
+		t.Errorf("slot %#x, want the check value of CRC-16/XMODEM", got)
+	}
+}
+
+func TestShardsSpreadEvenlyOverTheNodesOfACluster(t *testing.T) {
+	t.Parallel()
+	for _, shards := range []int{4, 8, 16, 32, 64} {
+		for nodes := 1; nodes <= 16; nodes++ {
+			held := make([]int, nodes)
+			for _, tag := range tags[:shards] {
+				held[slotOf(tag)*nodes/slotCount]++
+			}
+			for node, n := range held {
+				if n != shards/nodes && n != (shards+nodes-1)/nodes {
+					t.Errorf("%d shards on %d nodes: node %d holds %d of them: %v", shards, nodes, node, n, held)
+				}
+			}
+		}
+	}
+}
+
+func TestTagsAreDistinctSafeAndBeginWithTheNumberOfTheShard(t *testing.T) {
+	t.Parallel()
+	slots := map[int]bool{}
+	for shard, tag := range tags {
+		if !strings.HasPrefix(tag, fmt.Sprintf("%02d", shard)) || strings.ContainsAny(tag, "{}:") {
+			t.Errorf("shard %d has tag %q", shard, tag)
+		}
+		slots[slotOf(tag)] = true
+	}
+	if len(slots) != job.MaxShards || tags[0] != "00" {
+		t.Errorf("%d slots for %d shards; the first tag is %q, which existing queues have", len(slots), job.MaxShards, tags[0])
+	}
+}

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"encoding/base64"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,16 +29,20 @@ func fieldsOf(schema int) []field {
 // since is the schema that brought a field.
 func since(name string) int {
 	switch name {
-	case userindex.Whole, userindex.Segments, userindex.Phones:
-		return 4
+	case userindex.VisibleIn, userindex.Shown:
+		return 5
 	}
 	return OldSchema
 }
 
-// fields are the columns of user_meta without source_ts_ms, and the forms of package userindex. Change Schema with it.
-func fields() []field {
+// fields are the columns of user_meta without source_ts_ms, and what package userindex makes of them. Change Schema
+// with it.
+func fields() []field { return append(columns(), card(columns())) }
+
+func columns() []field {
 	return []field{
 		{"user_id", numbered, number(func(r *projection.Row) int64 { return r.UserID })},
+		{userindex.VisibleIn, form, visibleIn},
 		{"lab_id", integer, number(func(r *projection.Row) int64 { return r.LabID })},
 		{"former_lab_ids", integer, numbers(func(r *projection.Row) []int64 { return r.FormerLabIDs })},
 		{"branch_id", integer, optional(func(r *projection.Row) *int64 { return r.BranchID })},
@@ -80,6 +85,24 @@ func fields() []field {
 		{"rev", long, number(func(r *projection.Row) int64 { return r.Rev })},
 		{"updated_at", millis, number(func(r *projection.Row) int64 { return r.UpdatedAt })},
 	}
+}
+
+func visibleIn(b []byte, r *projection.Row) []byte {
+	if r.IsDeleted {
+		return b
+	}
+	return quote(b, strconv.FormatInt(r.LabID, 10))
+}
+
+// card returns the field of the card, made of fields of the document; they hold there what they hold here.
+func card(of []field) field {
+	shown := slices.DeleteFunc(of, func(f field) bool { return !slices.Contains(userindex.CardFields, f.name) })
+	return field{userindex.Shown, stored, func(b []byte, r *projection.Row) []byte {
+		if r.IsDeleted {
+			return b
+		}
+		return append(base64.StdEncoding.AppendEncode(append(b, '"'), encode(shown, r)), '"')
+	}}
 }
 
 // identifiers are all that a search compares as a whole or by the beginning, each once.

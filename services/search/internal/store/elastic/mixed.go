@@ -6,18 +6,27 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
+// reach is how far a word of the text may be from a word of a name.
+type reach uint8
+
+const (
+	asTyped reach = iota
+	near          // it sounds so, or has one typing error
+	far           // it has two
+)
+
 // everyWord says where each word of the text may be found. Nil when the text has one word and none may be wrong, or too
 // many, or when one of its words can be found nowhere.
-func (c compiler) everyWord(t text, fields []search.Field, by tier) []word {
+func (c compiler) everyWord(t text, fields []search.Field, r reach) []word {
 	pieces := joinDigits(t.words)
-	if len(t.words) == 0 || len(pieces) > maxWords || len(pieces) < 2 && by == tierMixed {
+	if len(t.words) == 0 || len(pieces) > maxWords || len(pieces) < 2 && r == asTyped {
 		return nil
 	}
 	var all []word
 	for _, piece := range pieces {
 		var w word
 		for _, f := range fields {
-			w = append(w, c.places(piece, f, by)...)
+			w = append(w, c.places(piece, f, r)...)
 		}
 		if len(w) == 0 {
 			return nil
@@ -43,10 +52,10 @@ func joinDigits(of []string) []string {
 }
 
 // places says where in a field a word may be found.
-func (c compiler) places(piece string, f search.Field, by tier) []leaf {
+func (c compiler) places(piece string, f search.Field, r reach) []leaf {
 	switch f.Kind() {
 	case search.Name:
-		return nameLeaves(piece, f, by)
+		return nameLeaves(piece, f, r)
 	case search.Phone:
 		if digits := phoneDigits(piece); len(digits) >= minFirst {
 			return []leaf{{f, either(c.phoneParts(digits, f)...), 0.5}}
@@ -67,9 +76,9 @@ func (c compiler) places(piece string, f search.Field, by tier) []leaf {
 	return leaves
 }
 
-func nameLeaves(piece string, f search.Field, by tier) []leaf {
+func nameLeaves(piece string, f search.Field, r reach) []leaf {
 	leaves := []leaf{{f, match(string(f), piece), 0.9}, {f, match(prefix(f), piece), 0.6}}
-	if by != tierTypo {
+	if r == asTyped {
 		return leaves
 	}
 	alike, heard := bySound(parse(piece))
@@ -85,7 +94,7 @@ func nameLeaves(piece string, f search.Field, by tier) []leaf {
 		}
 		leaves = append(leaves, leaf{f, near, 0.4})
 	}
-	if utf8.RuneCountInString(piece) >= minTwo {
+	if r == far && utf8.RuneCountInString(piece) >= minTwo {
 		leaves = append(leaves, leaf{f, compare(similar, string(f), piece), 0})
 	}
 	return leaves

@@ -51,8 +51,9 @@ type leaf struct {
 
 func (p *plan) empty() bool { return len(p.clauses) == 0 && len(p.byWord) == 0 }
 
-// query scores by the best of the ways. See merge about inFamilies.
-func (p *plan) query(inFamilies bool) query {
+// query scores by the best of the ways. A text that any field may hold is compared with the families of fields.
+func (p *plan) query() query {
+	inFamilies := p.whole
 	plain := make([]way, 0, len(p.clauses))
 	var rankings []query
 	for i := range p.clauses {

@@ -27,6 +27,8 @@ const (
 	Whole    = "identifiers"         // identifiers and addresses, whole or by their beginning
 	Segments = "identifier_segments" // identifiers of orders and samples by one of their parts
 	Phones   = "telephones"
+	// Compacted are the forms of Identifiers without their fields.
+	Compacted = "compact_identifiers"
 )
 
 // Fields that hold forms.

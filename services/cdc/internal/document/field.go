@@ -29,7 +29,7 @@ func fieldsOf(schema int) []field {
 // since is the schema that brought a field.
 func since(name string) int {
 	switch name {
-	case userindex.VisibleIn, userindex.Shown:
+	case userindex.VisibleIn, userindex.Shown, userindex.Compacted:
 		return 5
 	}
 	return OldSchema
@@ -58,6 +58,7 @@ func columns() []field {
 		{userindex.Joined, joined, texts(func(r *projection.Row) []string { return userindex.Names(r.FullName) })},
 		{userindex.Misspelled, form, texts(func(r *projection.Row) []string { return userindex.Misspellings(r.FullName) })},
 		{userindex.Identifiers, form, texts(identifierForms)},
+		{userindex.Compacted, form, texts(compactForms)},
 		{userindex.Whole, identifier, texts(identifiers)},
 		{userindex.Segments, segment, texts(segmentedIDs)},
 		{userindex.Phones, phone, texts(telephones)},
@@ -154,6 +155,15 @@ func identifierForms(r *projection.Row) []string {
 	add("manual_sample_ids", r.ManualSampleIDs...)
 	add("lrf_ids", r.LrfIDs...)
 	return forms
+}
+
+// compactForms are the forms of identifiers, whichever field they are of.
+func compactForms(r *projection.Row) []string {
+	forms := identifierForms(r)
+	for i, form := range forms {
+		_, forms[i], _ = strings.Cut(form, ":")
+	}
+	return once(forms)
 }
 
 // inStub are the fields of a document that only says that there is nothing here.

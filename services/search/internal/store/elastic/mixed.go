@@ -3,6 +3,8 @@ package elastic
 import (
 	"unicode/utf8"
 
+	"github.com/labplatform/labplatform/pkg/phonetic"
+	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
@@ -58,7 +60,7 @@ func (c compiler) places(piece string, f search.Field, r reach) []leaf {
 		return nameLeaves(piece, f, r)
 	case search.Phone:
 		if digits := phoneDigits(piece); len(digits) >= minFirst {
-			return []leaf{{f, either(c.phoneParts(digits, f)...), 0.5}}
+			return []leaf{{f, either(c.phoneParts(digits, f)...), 0.5, nil}}
 		}
 		return nil
 	}
@@ -70,32 +72,43 @@ func (c compiler) places(piece string, f search.Field, r reach) []leaf {
 	var leaves []leaf
 	for _, way := range found {
 		if way.tier == tierPart { // what is equal begins so too
-			leaves = append(leaves, leaf{f, way.found, 0.5})
+			leaves = append(leaves, leaf{f, way.found, 0.5, nil})
 		}
 	}
 	return leaves
 }
 
 func nameLeaves(piece string, f search.Field, r reach) []leaf {
-	leaves := []leaf{{f, match(string(f), piece), 0.9}, {f, match(prefix(f), piece), 0.6}}
+	leaves := []leaf{{f, match(string(f), piece), 0.9, nil}, {f, match(prefix(f), piece), 0.6, nil}}
 	if r == asTyped {
 		return leaves
 	}
-	alike, heard := bySound(parse(piece))
+	alike, heard := soundOf(piece)
 	if heard {
-		leaves = append(leaves, leaf{f, alike, 0.3})
+		leaves = append(leaves, leaf{f, alike, 0.3, nil})
 	}
 	if !mayBeWrong(piece) {
 		return leaves
 	}
 	if near, ok := misspelled(piece); ok {
+		l := leaf{f, near, 0.4, nil}
 		if heard {
-			leaves = append(leaves, leaf{f, every(near, alike), 0.5})
+			l.nearer = []nearer{{alike, 0.1}}
 		}
-		leaves = append(leaves, leaf{f, near, 0.4})
+		leaves = append(leaves, l)
 	}
 	if r == far && utf8.RuneCountInString(piece) >= minTwo {
-		leaves = append(leaves, leaf{f, compare(similar, string(f), piece), 0})
+		leaves = append(leaves, leaf{f, compare(similar, string(f), piece), 0, nil})
 	}
 	return leaves
+}
+
+// soundOf finds names with a word of the same sound, beside those with a word that begins so. False when the piece has
+// no sound.
+func soundOf(piece string) (query, bool) {
+	if parts, ok := spoken(piece); ok && len(parts) == 1 {
+		codes := phonetic.Codes(parts[0])
+		return equal(userindex.Sounds, codes), len(codes) > 0
+	}
+	return bySound(parse(piece))
 }

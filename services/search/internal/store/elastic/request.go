@@ -37,7 +37,7 @@ func (p *plan) body(l *look, limit time.Duration) []byte {
 	} else {
 		b = append(b, reading...)
 	}
-	found := p.query()
+	found := p.query(l.old)
 	if l.recent == nil {
 		b = l.appendVisible(b, &found)
 	} else {
@@ -49,7 +49,7 @@ func (p *plan) body(l *look, limit time.Duration) []byte {
 // counting makes the request that only counts what each bucket holds.
 func (p *plan) counting(l *look, limit time.Duration, buckets []filter) []byte {
 	b := append(head(make([]byte, 0, requestSize), 0, 0, limit), `,"query":`...)
-	found := p.query()
+	found := p.query(l.old)
 	b = append(l.appendVisible(b, &found), `,"aggs":{"buckets":{"filters":{"other_bucket_key":`...)
 	b = append(quote(b, string(search.Patient)), `,"filters":`...)
 	open := byte('{')

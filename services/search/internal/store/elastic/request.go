@@ -43,7 +43,12 @@ func (p *plan) body(l *look, limit time.Duration) []byte {
 	} else {
 		b = l.recent.append(b, func(b []byte) []byte { return l.appendVisible(b, &found) })
 	}
-	return append(b, `,"sort":[{"_score":"desc"},{"user_id.number":"asc"}]}`...) // the score of a hit is its first place
+	b = append(b, `,"sort":[{"_score":"desc"},{"user_id.number":"asc"}]`...) // the score of a hit is its first place
+	if after := l.page.After; after != nil {
+		b = appendNumber(append(b, `,"search_after":[`...), after.Score)
+		b = append(strconv.AppendInt(append(b, ','), after.UserID, 10), ']')
+	}
+	return append(b, '}')
 }
 
 // counting makes the request that only counts what each bucket holds.

@@ -48,19 +48,36 @@ func (s *Store) Search(
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.timeout())
 	defer cancel()
 	l := look{scope: scope, page: q}
+	result, err := s.find(ctx, &l, q, effort)
+	if n := len(result.Hits); n > 0 && n == q.Size {
+		last := &result.Hits[n-1]
+		result.Next = search.Cursor{Score: last.Score, UserID: last.UserID, Origin: s.origin(q)}.Encode(q)
+	}
+	return result, err
+}
+
+func (s *Store) find(ctx context.Context, l *look, q search.Query, effort search.Effort) (search.Result, error) {
 	if q.Key == search.Duplicate {
 		p := s.compile.duplicates(q)
-		return s.run(ctx, &p, &l)
+		return s.run(ctx, &p, l)
 	}
 	if effort == search.Full && s.cfg.RecencyEnabled {
-		l.recent = &recency{cfg: &s.cfg, origin: s.clock.Now()}
+		l.recent = &recency{cfg: &s.cfg, origin: s.origin(q)}
 	}
 	first := s.compile.first(q.Text, q.Fields, effort)
-	result, err := s.run(ctx, &first, &l)
+	result, err := s.run(ctx, &first, l)
 	if err != nil || result.Partial || result.Total >= enough {
 		return result, err
 	}
-	return s.further(ctx, first, &l, effort, result)
+	return s.further(ctx, first, l, effort, result)
+}
+
+// origin is from when recency is counted: for all pages of one look from when the first one was asked for.
+func (s *Store) origin(q search.Query) time.Time {
+	if q.After != nil {
+		return q.After.Origin
+	}
+	return s.clock.Now().Truncate(time.Hour)
 }
 
 // enough are the hits of a first request that make a second one needless.

@@ -13,13 +13,19 @@ func (b *bench) memory(ctx context.Context) error {
 		mib, _ := process.RSS(pid) // a process that is gone fails the searches
 		return mib
 	})
-	_, err := atRate(ctx, b.mix.draw(warmSeed, int(b.sizes.memory.Seconds()*ratePerSecond)), ratePerSecond, b.remote.ask)
+	searches := b.mix.draw(warmSeed, int(b.sizes.memory.Seconds()*ratePerSecond))
+	_, err := atRate(ctx, searches, ratePerSecond, b.remote.ask)
 	stop()
 	if err != nil {
 		return err
 	}
 	peak, err := process.PeakRSS(pid)
-	b.report.Progress("memory of the service after %s: %.1f MiB, %+.1f MiB a minute", b.sizes.memory, samples.Last(), samples.Slope())
+	b.report.Progress(
+		"memory of the service after %s: %.1f MiB, %+.1f MiB a minute",
+		b.sizes.memory,
+		samples.Last(),
+		samples.Slope(),
+	)
 	b.report.Lower("rss_mib_max", "MiB", []float64{peak}, "", nil)
 	b.report.Lower("rss_slope_mib_per_minute", "MiB/min", []float64{samples.Slope()}, "", nil)
 	return err

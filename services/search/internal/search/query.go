@@ -168,7 +168,11 @@ func (q *Query) follow(r Request, refuse refusal) {
 	case r.From != nil || r.Page != nil:
 		refuse("cursor", "give cursor, from or page: one of them")
 	case err != nil:
-		refuse("cursor", "cursor: %v: give next_cursor of the page before, with the same query, search_key and search_fields", err)
+		refuse(
+			"cursor",
+			"cursor: %v: give next_cursor of the page before, with the same query, search_key and search_fields",
+			err,
+		)
 	default:
 		q.After = &after
 	}

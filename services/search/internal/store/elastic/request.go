@@ -74,8 +74,8 @@ func head(b []byte, from, size int, limit time.Duration) []byte {
 	return append(b, `ms"`...)
 }
 
-// appendVisible limits found to what the scope lets be seen, and to who was not found before. Routing alone is no filter: laboratories share shards, and
-// a document may stand on the route of a laboratory that the patient left.
+// appendVisible limits found to what the scope lets be seen, and to who was not found before. Routing alone is no
+// filter: laboratories share shards, and a document may stand on the route of a laboratory that the patient left.
 func (l *look) appendVisible(b []byte, found *query) []byte {
 	lab := l.scope.Lab.LabID()
 	if l.old {

@@ -104,10 +104,8 @@ func (s *Store) further(
 		below.but, below.page.Size = usersOf(result.Hits), l.page.Size-len(result.Hits)
 	}
 	again, err := s.search(ctx, &second, &below)
-	if third, ok := s.compile.third(l.page.Text, l.page.Fields, effort); ok && err == nil && result.Total+again.Total == 0 {
-		took := again.Took
-		again, err = s.search(ctx, &third, l)
-		again.Took += took
+	if err == nil && result.Total+again.Total == 0 {
+		again, err = s.furthest(ctx, l, effort, again)
 	}
 	again.Took += result.Took
 	switch {
@@ -122,6 +120,22 @@ func (s *Store) further(
 		return result, nil
 	}
 	return again, err
+}
+
+// furthest looks for names with two errors, when nobody was found: it is the dearest search.
+func (s *Store) furthest(
+	ctx context.Context,
+	l *look,
+	effort search.Effort,
+	none search.Result,
+) (search.Result, error) {
+	third, ok := s.compile.third(l.page.Text, l.page.Fields, effort)
+	if !ok {
+		return none, nil
+	}
+	result, err := s.search(ctx, &third, l)
+	result.Took += none.Took
+	return result, err
 }
 
 func usersOf(hits []search.Hit) []int64 {

@@ -31,7 +31,8 @@ func multiMatch(client *elastic.Client, fuzziness string) finder {
 		body, err := json.Marshal(
 			object{"size": pageSize, "track_total_hits": 10_000, "_source": userindex.CardFields, "query": object{"bool": object{
 				"filter": []object{{"term": object{"lab_id": labID}}, {"term": object{"is_deleted": false}}},
-				"must":   object{"multi_match": object{"query": text, "fields": fields, "fuzziness": fuzziness, "lenient": true}}}}},
+				"must": object{
+					"multi_match": object{"query": text, "fields": fields, "fuzziness": fuzziness, "lenient": true}}}}},
 		)
 		if err != nil {
 			return nil, err

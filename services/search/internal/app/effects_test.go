@@ -125,15 +125,14 @@ func ofIndex() map[string]effect {
 			return "within " + opened(t, c).Timeout().String()
 		}},
 		"ES_MAX_CONNECTIONS": {value: "1", with: []string{here}, want: "1 at once", seen: func(t *testing.T, w *world, c *Config) string {
-			client, most := opened(t, c), 0
+			client := opened(t, c)
 			w.most = 0
 			var both sync.WaitGroup
 			for range 2 {
 				both.Go(func() { _ = client.Ping(t.Context()) })
 			}
 			both.Wait()
-			most = w.most
-			return fmt.Sprint(most, " at once")
+			return fmt.Sprint(w.most, " at once")
 		}},
 		"ES_SEARCH_TIMEOUT":       {value: "60", with: []string{here}, seen: searched, want: `"timeout":"53`},
 		"INDEX_ALIAS":             {value: "people", with: []string{here}, seen: searched, want: "/people_schema"},

@@ -55,7 +55,8 @@ func commandOf(in *searchv1.SearchUsersRequest) (find.Command, error) {
 		return find.Command{}, err
 	}
 	c := find.Command{LabID: in.GetLabId(), Request: search.Request{
-		Key: in.GetSearchKey(), Fields: in.GetSearchFields(), Size: widen(size), From: widen(in.From), Page: widen(in.Page), Cursor: in.GetCursor(),
+		Key: in.GetSearchKey(), Fields: in.GetSearchFields(), Size: widen(size), From: widen(in.From), Page: widen(in.Page),
+		Cursor: in.GetCursor(),
 	}}
 	if text != nil {
 		c.Query = *text

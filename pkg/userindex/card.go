@@ -1,5 +1,7 @@
 package userindex
 
+import "reflect"
+
 // Card is what a search shows of a patient, as the index holds it.
 type Card struct {
 	UserID                 int64    `json:"user_id"`
@@ -26,4 +28,15 @@ type Card struct {
 	LrfIDs                 []string `json:"lrf_ids"`
 	LastBillTime           *int64   `json:"last_bill_time"`
 	UpdatedAt              int64    `json:"updated_at"`
+}
+
+// CardFields are the names of what a card holds: fields of the document, as they are there.
+var CardFields = cardFields()
+
+func cardFields() []string {
+	var names []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Card]()) {
+		names = append(names, f.Tag.Get("json"))
+	}
+	return names
 }

@@ -12,11 +12,11 @@ import "strconv"
 
 // Schema numbers the list of fields and the way in which they are analysed. A change asks for a new number, and for
 // `cdc rebuild` wherever the platform runs.
-const Schema = 4
+const Schema = 5
 
 // OldSchema is the oldest schema that is still written and searched: the one of the live index, while one of Schema is
 // made beside it.
-const OldSchema = 3
+const OldSchema = 4
 
 // Reader is the alias by which searches find an index of a schema, and nothing when the live index is of another one.
 // It moves in the same step as the live alias, and is also the one to write by.
@@ -27,6 +27,8 @@ const (
 	Whole    = "identifiers"         // identifiers and addresses, whole or by their beginning
 	Segments = "identifier_segments" // identifiers of orders and samples by one of their parts
 	Phones   = "telephones"
+	// Compacted are the forms of Identifiers without their fields.
+	Compacted = "compact_identifiers"
 )
 
 // Fields that hold forms.
@@ -35,6 +37,16 @@ const (
 	Misspelled  = "full_name_deletions" // Deletions of each word
 	Sounds      = "full_name_phonetic"  // phonetic.Codes of Latin
 	Identifiers = "identifier_forms"    // IdentifierForm of each field and form
+)
+
+// What a search of one laboratory reads of each document beside the fields that it compares.
+const (
+	// VisibleIn is the laboratory that may find the patient; nothing in the document of one who is deleted or gone. One
+	// term instead of two filters, and the only one: a document without it is found by nobody.
+	VisibleIn = "visible_in"
+	// Shown is the patient's Card as JSON, kept apart from the document: an answer reads what it shows, and nothing of
+	// the forms.
+	Shown = "card"
 )
 
 // MaxForm is the longest form in letters; the index cuts longer ones.

@@ -195,8 +195,12 @@ func TestPathsAndLiterals(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/health", "/health/live", "/health/ready", "/metrics"} {
-		if got := (credential{}).send(t, http.MethodGet, platform.Endpoints.Search+searchPrefix+path, ""); got.status != http.StatusOK {
-			t.Errorf("%s below the prefix: %d %s", path, got.status, got.body)
+		for _, base := range bases[1:] { // the service's own port
+			for _, slash := range []string{"", "/"} {
+				if got := (credential{}).send(t, http.MethodGet, base+path+slash, ""); got.status != http.StatusOK {
+					t.Errorf("GET %s: %d %s", base+path+slash, got.status, got.body)
+				}
+			}
 		}
 	}
 }

@@ -19,8 +19,8 @@ type Row = projection.Row
 // bulk is how many documents one request carries.
 const bulk = 1000
 
-// Fill writes the documents of rows into the live index, as the pipeline would, and makes them visible. A row without a
-// Rev has the Rev 1. client stays the caller's to close.
+// Fill writes the documents of rows into the live index, as a rebuild would: visible, and its segments merged. A row
+// without a Rev has the Rev 1. client stays the caller's to close.
 func Fill(ctx context.Context, client *elastic.Client, rows []Row) error {
 	var cfg elasticstore.Config
 	if err := config.Load("CDC_INDEX_", &cfg, nil); err != nil {
@@ -37,7 +37,7 @@ func Fill(ctx context.Context, client *elastic.Client, rows []Row) error {
 			return err
 		}
 	}
-	return index.Refresh(ctx, index.Live()) //nolint:wrapcheck // says what is wrong
+	return index.Compact(ctx, index.Live()) //nolint:wrapcheck // says what is wrong
 }
 
 func send(ctx context.Context, index *elasticstore.Store, ops []document.Op) error {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/scripts/bench/internal/load"
+	"github.com/labplatform/labplatform/scripts/bench/internal/process"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
@@ -59,7 +60,7 @@ func (d *day) measure(ctx context.Context, r *report.Report, rounds int, length 
 	sent := 0
 	for range rounds {
 		before := d.failed.Load()
-		memory, stop := watch(ctx, d.sandbox.Endpoints)
+		memory, stop := process.Watch(ctx, func() float64 { return services(d.sandbox.Endpoints) })
 		light, err := d.round(ctx, length)
 		stop()
 		if err != nil {
@@ -67,10 +68,10 @@ func (d *day) measure(ctx context.Context, r *report.Report, rounds int, length 
 		}
 		failures = append(failures, float64(d.failed.Load()-before))
 		p99 = append(p99, load.Quantile(light, 0.99))
-		slopes = append(slopes, memory.slope())
+		slopes = append(slopes, memory.Slope())
 		sent += int(length.Seconds() * perSecond)
 		r.Progress("%.0f failed, a light read p99 %.1f ms, memory %.1f MiB, %+.1f MiB a minute",
-			failures[len(failures)-1], p99[len(p99)-1], memory.last(), slopes[len(slopes)-1])
+			failures[len(failures)-1], p99[len(p99)-1], memory.Last(), slopes[len(slopes)-1])
 	}
 	r.Lower("mixed_load_errors", "-", failures, "", nil)
 	r.Lower("mixed_load_p99_ms_light_get", "ms", p99, "", nil)

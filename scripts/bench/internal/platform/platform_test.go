@@ -1,9 +1,6 @@
 package platform
 
-import (
-	"math"
-	"testing"
-)
+import "testing"
 
 func TestTheScheduleHasEveryShareSpreadEvenly(t *testing.T) {
 	t.Parallel()
@@ -21,16 +18,5 @@ func TestTheScheduleHasEveryShareSpreadEvenly(t *testing.T) {
 		if i > 0 && order[i].name == order[i-1].name {
 			t.Errorf("%s comes twice in a row", order[i].name)
 		}
-	}
-}
-
-func TestTheSlopeIsThatOfTheLine(t *testing.T) {
-	t.Parallel()
-	s := samples{minutes: []float64{0, 1, 2, 3}, mib: []float64{100, 103, 103, 106}}
-	if got := s.slope(); math.Abs(got-1.8) > 1e-9 {
-		t.Errorf("%v MiB a minute", got)
-	}
-	if none := (&samples{}).slope(); none != 0 {
-		t.Errorf("%v of nothing", none)
 	}
 }

@@ -24,7 +24,7 @@ type bench struct {
 	corpus  *corpus
 	mix     *mix
 
-	ours, peer, remote *side // remote is ours through the REST port
+	ours, peer, plain, remote *side // remote is ours through the REST port
 }
 
 // with runs measure on a platform of its own whose index holds the patients.
@@ -103,7 +103,8 @@ func (b *bench) open() (err error) {
 			return searcher.Search(ctx, labID, text, pageSize)
 		},
 	}
-	b.peer = &side{name: peerName, find: multiMatch(b.client)}
+	b.peer = &side{name: peerName, find: multiMatch(b.client, "AUTO")}
+	b.plain = &side{name: plainName, find: multiMatch(b.client, "0")}
 	b.remote = &side{name: "rest", strict: true}
 	b.remote.find, err = b.throughREST()
 	return err

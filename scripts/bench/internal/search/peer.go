@@ -14,50 +14,25 @@ import (
 )
 
 const (
-	peerName = "multi_match"
-	limit    = 5 * time.Second // the service's own for a search
+	peerName  = "fuzzy_multi_match"
+	plainName = "plain_multi_match"
+	limit     = 5 * time.Second // the service's own for a search
 )
 
 type object = map[string]any
 
-var documentFields = []string{
-	"user_id",
-	"lab_id",
-	"lab_patient_id",
-	"full_name",
-	"contact",
-	"alternate_contact",
-	"email",
-	"gender",
-	"date_of_birth",
-	"age",
-	"passport_no",
-	"national_identity_number",
-	"branch_id",
-	"org_id",
-	"cc_id",
-	"order_numbers",
-	"bill_ids",
-	"lab_bill_ids",
-	"lab_report_ids",
-	"sample_ids",
-	"manual_sample_ids",
-	"lrf_ids",
-	"last_bill_time",
-	"updated_at",
-}
-
-// multiMatch is the search that people write first: the text against every field, with typing errors, within the
-// laboratory.
-func multiMatch(client *elastic.Client) finder {
+// multiMatch is the search that people write first: the text against every field, with as many typing errors as
+// fuzziness says, within the laboratory.
+func multiMatch(client *elastic.Client, fuzziness string) finder {
 	fields := append(inprocess.Fields(), "full_name.prefix")
 	return func(ctx context.Context, labID int64, text string) ([]inprocess.Hit, error) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		body, err := json.Marshal(
-			object{"size": pageSize, "track_total_hits": 10_000, "_source": documentFields, "query": object{"bool": object{
+			object{"size": pageSize, "track_total_hits": 10_000, "_source": userindex.CardFields, "query": object{"bool": object{
 				"filter": []object{{"term": object{"lab_id": labID}}, {"term": object{"is_deleted": false}}},
-				"must":   object{"multi_match": object{"query": text, "fields": fields, "fuzziness": "AUTO", "lenient": true}}}}},
+				"must": object{
+					"multi_match": object{"query": text, "fields": fields, "fuzziness": fuzziness, "lenient": true}}}}},
 		)
 		if err != nil {
 			return nil, err

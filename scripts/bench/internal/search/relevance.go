@@ -13,19 +13,19 @@ import (
 // Relevance measures how far up the patient stands who is meant, on several sets of texts.
 func Relevance(ctx context.Context, r *report.Report) error {
 	return with(ctx, r, func(b *bench) error {
-		ours, peer := places{side: b.ours}, places{side: b.peer}
+		ours, peer, plain := places{side: b.ours}, places{side: b.peer}, places{side: b.plain}
 		texts := 0
 		for set := range b.sizes.rounds {
 			judgements := b.corpus.judgements(textsSeed + uint64(set))
 			texts += len(judgements)
-			for _, one := range []*places{&ours, &peer} {
+			for _, one := range []*places{&ours, &peer, &plain} {
 				if err := one.measure(ctx, r, judgements); err != nil {
 					return err
 				}
 			}
 		}
-		handOurs, handPeer := places{side: b.ours}, places{side: b.peer}
-		for _, one := range []*places{&handOurs, &handPeer} {
+		handOurs, handPeer, handPlain := places{side: b.ours}, places{side: b.peer}, places{side: b.plain}
+		for _, one := range []*places{&handOurs, &handPeer, &handPlain} {
 			if err := one.measureHand(ctx, r, b.corpus.handTexts); err != nil {
 				return err
 			}
@@ -33,13 +33,15 @@ func Relevance(ctx context.Context, r *report.Report) error {
 		ours.alien += handOurs.alien
 		r.Correct("texts", texts)
 		r.Correct("texts_by_hand", len(b.corpus.handTexts))
-		r.Correct("cross_lab_hits_"+peerName, peer.alien)
+		r.Correct("cross_lab_hits_of_peers", peer.alien+plain.alien)
 		if ours.alien > 0 {
 			return fmt.Errorf("%d hits are of another laboratory", ours.alien)
 		}
 		r.Higher("mrr", "", ours.mrr, peerName, peer.mrr)
 		r.Higher("recall_at_10", "", ours.recall, peerName, peer.recall)
+		r.Higher("mrr_beside_plain", "", ours.mrr, plainName, plain.mrr)
 		r.Higher("mrr_by_hand", "", handOurs.mrr, peerName, handPeer.mrr)
+		r.Higher("mrr_by_hand_beside_plain", "", handOurs.mrr, plainName, handPlain.mrr)
 		r.Higher("recall_at_10_by_hand", "", handOurs.recall, peerName, handPeer.recall)
 		r.Lower("cross_lab_hits", "", append(ours.aliens, handOurs.aliens...), "", nil)
 		return nil

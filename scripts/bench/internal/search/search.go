@@ -1,7 +1,7 @@
 // Package search measures the search of patients on a real index: how fast it answers at a steady rate and at the most
 // that the machine gives, alone and through its REST port, and how far up the patient stands who is meant. Beside it
 // runs what a first attempt would write: one multi_match over the same fields, through the same client, with the same
-// filter and route.
+// filter and route, with typing errors and without.
 //
 // Patients, texts and what is right come from services/search/relevance. The index is the platform's own; its documents
 // are written in bulk by the pipeline's encoder, and the pipeline itself is then stopped.
@@ -23,6 +23,7 @@ type sizes struct {
 	saturate               time.Duration // of one run at full load
 	window                 time.Duration // of warming up, repeated until stable
 	windows                int           // at most
+	memory                 time.Duration // of the run at the steady rate over which memory is watched
 }
 
 func chosen(quick bool) sizes {
@@ -36,6 +37,7 @@ func chosen(quick bool) sizes {
 			saturate:     3 * time.Second / 2,
 			window:       time.Second,
 			windows:      3,
+			memory:       4 * time.Second,
 		}
 	}
 	return sizes{
@@ -47,6 +49,7 @@ func chosen(quick bool) sizes {
 		saturate:     10 * time.Second,
 		window:       5 * time.Second,
 		windows:      12,
+		memory:       5 * time.Minute,
 	}
 }
 
@@ -63,12 +66,12 @@ func Run(ctx context.Context, r *report.Report) error {
 		if b.mix, err = newMix(b.corpus.texts); err != nil {
 			return err
 		}
-		for _, step := range []func(context.Context) error{b.warm, b.steady, b.saturation, b.rest} {
+		for _, step := range []func(context.Context) error{b.warm, b.steady, b.saturation, b.rest, b.memory} {
 			if err := step(ctx); err != nil {
 				return err
 			}
 		}
-		for _, s := range []*side{b.ours, b.peer, b.remote} {
+		for _, s := range []*side{b.ours, b.peer, b.plain, b.remote} {
 			r.Correct(s.name+"_answers_judged", s.answered.Load())
 			r.Correct(s.name+"_given_up", s.late.Load())
 			r.Correct(s.name+"_without_the_one_who_is_meant", s.missed.Load())
@@ -139,7 +142,21 @@ func (b *bench) saturation(ctx context.Context) error {
 	}
 	b.report.Higher("saturation_per_second", "1/s", rates.ours, peerName, rates.peer)
 	b.report.Lower("engine_cpu_us_per_search", "µs", cpus.ours, peerName, cpus.peer)
-	b.report.Lower("go_cpu_us_per_search", "µs", mine.ours, peerName, mine.peer)
+	b.report.Lower("service_cpu_us_per_search", "µs", mine.ours, peerName, mine.peer)
+	return b.besidePlain(ctx, rates.ours)
+}
+
+// besidePlain measures the second peer, which allows no typing errors.
+func (b *bench) besidePlain(ctx context.Context, ours []float64) error {
+	var rates []float64
+	for round := range b.sizes.rounds {
+		done, err := closed(ctx, b.mix.draw(uint64(1+round), lap), b.sizes.saturate, b.plain.ask)
+		if err != nil {
+			return err
+		}
+		rates = append(rates, float64(done)/b.sizes.saturate.Seconds())
+	}
+	b.report.Higher("saturation_per_second_beside_plain", "1/s", ours, plainName, rates)
 	return nil
 }
 

@@ -2,12 +2,14 @@ package document_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,7 +28,8 @@ var update = flag.Bool("update", false, "write the golden file")
 
 func TestTheFieldsAreTheColumnsOfUserMeta(t *testing.T) {
 	t.Parallel()
-	want := []string{userindex.Sounds, userindex.Joined, userindex.Misspelled, userindex.Identifiers, userindex.Whole, userindex.Segments, userindex.Phones}
+	want := []string{userindex.Sounds, userindex.Joined, userindex.Misspelled, userindex.Identifiers, userindex.Whole, userindex.Segments, userindex.Phones,
+		userindex.VisibleIn, userindex.Shown, userindex.Compacted}
 	column := regexp.MustCompile(`(?m)^\s*(?:ADD COLUMN (?:IF NOT EXISTS )?)?(\w+) (?:BIGINT|INT|TINYINT|JSON|DATE|VARCHAR)\b`)
 	for _, name := range []string{"00001_user_meta.sql", "00003_user_meta_person.sql"} {
 		text, err := migrations.Files.ReadFile(name)
@@ -85,8 +88,17 @@ func TestADocumentHoldsWhatTheRowSays(t *testing.T) {
 		`"sample_ids:S12","lrf_ids:L1"],"identifiers":["501","9001","9002","ORD-1","P-000501","S~1/2","l1","r@x.in"],` +
 		`"identifier_segments":["ORD-1","S~1/2"],"telephones":["919876543210"],"contact":"919876543210","email":"r@x.in","date_of_birth":"1990-02-11","bill_ids":[9001,9002],` +
 		`"order_numbers":["ORD-1"],"sample_ids":["S~1/2"],"lrf_ids":["l1"],"last_bill_time":1790000000000,"is_deleted":false,"rev":5,"updated_at":1790000100000}`
-	if diff := cmp.Diff(want, string(document.NewEncoder().Document(&row))); diff != "" {
+	card := `{"user_id":501,"lab_id":12,"branch_id":3,"lab_patient_id":"P-000501","full_name":"Rahul \"R\" Sharma","contact":"919876543210","email":"r@x.in",` +
+		`"date_of_birth":"1990-02-11","bill_ids":[9001,9002],"order_numbers":["ORD-1"],"sample_ids":["S~1/2"],"lrf_ids":["l1"],` +
+		`"last_bill_time":1790000000000,"updated_at":1790000100000}`
+	present := strings.Replace(want, `"lab_id"`, `"visible_in":"12","lab_id"`, 1)
+	present = strings.Replace(present, `"identifiers"`, `"compact_identifiers":["000501","501","L1","ORD1","P000501","P501","S12"],"identifiers"`, 1)
+	present = strings.TrimSuffix(present, "}") + `,"card":"` + base64.StdEncoding.EncodeToString([]byte(card)) + `"}`
+	if diff := cmp.Diff(present, string(document.NewEncoder().Document(&row))); diff != "" {
 		t.Error(diff)
+	}
+	if diff := cmp.Diff(want, string(document.NewEncoderOf(document.OldSchema).Document(&row))); diff != "" {
+		t.Errorf("of the older schema: %s", diff)
 	}
 	if got := string(document.NewEncoder().Stub(501, 7, 5)); got != `{"user_id":501,"lab_id":7,"is_deleted":true,"rev":5}` {
 		t.Errorf("stub %s", got)
@@ -140,7 +152,8 @@ func TestARowBecomesBlanksAndThenItsDocument(t *testing.T) {
 	}{
 		"a patient who moved": {maker.Write(&live), []op{
 			{1, 20, `{"user_id":9,"lab_id":1,"is_deleted":true,"rev":10}`}, {3, 20, `{"user_id":9,"lab_id":3,"is_deleted":true,"rev":10}`},
-			{2, 21, `{"user_id":9,"lab_id":2,"former_lab_ids":[1,3],"identifiers":["9"],"is_deleted":false,"rev":10,"updated_at":0}`}}},
+			{2, 21, `{"user_id":9,"visible_in":"2","lab_id":2,"former_lab_ids":[1,3],"identifiers":["9"],"is_deleted":false,"rev":10,"updated_at":0,"card":"` +
+				base64.StdEncoding.EncodeToString([]byte(`{"user_id":9,"lab_id":2,"updated_at":0}`)) + `"}`}}},
 		"routes that were seen before": {maker.Write(&dead, 5, 2, 5, 0), []op{
 			{5, 20, `{"user_id":9,"lab_id":5,"is_deleted":true,"rev":10}`}, {2, 21, `{"user_id":9,"lab_id":2,"is_deleted":true,"rev":10}`}}},
 		"a row that is gone": {maker.Remove(&live, 4), []op{{1, 22, ""}, {3, 22, ""}, {4, 22, ""}, {2, 22, ""}}},

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"encoding/base64"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,16 +29,20 @@ func fieldsOf(schema int) []field {
 // since is the schema that brought a field.
 func since(name string) int {
 	switch name {
-	case userindex.Whole, userindex.Segments, userindex.Phones:
-		return 4
+	case userindex.VisibleIn, userindex.Shown, userindex.Compacted:
+		return 5
 	}
 	return OldSchema
 }
 
-// fields are the columns of user_meta without source_ts_ms, and the forms of package userindex. Change Schema with it.
-func fields() []field {
+// fields are the columns of user_meta without source_ts_ms, and what package userindex makes of them. Change Schema
+// with it.
+func fields() []field { return append(columns(), card(columns())) }
+
+func columns() []field {
 	return []field{
 		{"user_id", numbered, number(func(r *projection.Row) int64 { return r.UserID })},
+		{userindex.VisibleIn, form, visibleIn},
 		{"lab_id", integer, number(func(r *projection.Row) int64 { return r.LabID })},
 		{"former_lab_ids", integer, numbers(func(r *projection.Row) []int64 { return r.FormerLabIDs })},
 		{"branch_id", integer, optional(func(r *projection.Row) *int64 { return r.BranchID })},
@@ -53,6 +58,7 @@ func fields() []field {
 		{userindex.Joined, joined, texts(func(r *projection.Row) []string { return userindex.Names(r.FullName) })},
 		{userindex.Misspelled, form, texts(func(r *projection.Row) []string { return userindex.Misspellings(r.FullName) })},
 		{userindex.Identifiers, form, texts(identifierForms)},
+		{userindex.Compacted, form, texts(compactForms)},
 		{userindex.Whole, identifier, texts(identifiers)},
 		{userindex.Segments, segment, texts(segmentedIDs)},
 		{userindex.Phones, phone, texts(telephones)},
@@ -80,6 +86,24 @@ func fields() []field {
 		{"rev", long, number(func(r *projection.Row) int64 { return r.Rev })},
 		{"updated_at", millis, number(func(r *projection.Row) int64 { return r.UpdatedAt })},
 	}
+}
+
+func visibleIn(b []byte, r *projection.Row) []byte {
+	if r.IsDeleted {
+		return b
+	}
+	return quote(b, strconv.FormatInt(r.LabID, 10))
+}
+
+// card returns the field of the card, made of fields of the document; they hold there what they hold here.
+func card(of []field) field {
+	shown := slices.DeleteFunc(of, func(f field) bool { return !slices.Contains(userindex.CardFields, f.name) })
+	return field{userindex.Shown, stored, func(b []byte, r *projection.Row) []byte {
+		if r.IsDeleted {
+			return b
+		}
+		return append(base64.StdEncoding.AppendEncode(append(b, '"'), encode(shown, r)), '"')
+	}}
 }
 
 // identifiers are all that a search compares as a whole or by the beginning, each once.
@@ -131,6 +155,15 @@ func identifierForms(r *projection.Row) []string {
 	add("manual_sample_ids", r.ManualSampleIDs...)
 	add("lrf_ids", r.LrfIDs...)
 	return forms
+}
+
+// compactForms are the forms of identifiers, whichever field they are of.
+func compactForms(r *projection.Row) []string {
+	forms := identifierForms(r)
+	for i, form := range forms {
+		_, forms[i], _ = strings.Cut(form, ":")
+	}
+	return once(forms)
 }
 
 // inStub are the fields of a document that only says that there is nothing here.

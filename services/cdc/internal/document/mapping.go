@@ -73,6 +73,9 @@ func person() object {
 // form is one of package userindex, found whole. Nothing is sorted or counted by it.
 func form() object { return object{"type": "keyword", "doc_values": false} }
 
+// stored is only handed out, by the document: from its own column, and not out of the whole document.
+func stored() object { return object{"type": "binary", "doc_values": true} }
+
 // joined is a form of a name, found by its beginning.
 func joined() object { return grams("joined", "joined_query") }
 

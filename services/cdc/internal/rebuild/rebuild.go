@@ -28,6 +28,8 @@ type Index interface {
 	Older(ctx context.Context) (string, error)
 	// CreateNext makes the index behind the next alias, or takes the one that is there.
 	CreateNext(ctx context.Context) (string, error)
+	// Compact merges the segments of target into one: each search looks up every word in every segment.
+	Compact(ctx context.Context, target string) error
 	// Swap makes the next index the live one in one step; SwapTo makes a kept one that.
 	Swap(ctx context.Context) error
 	SwapTo(ctx context.Context, name string) error
@@ -121,6 +123,7 @@ func (r *Rebuilder) Run(ctx context.Context) error {
 	if err := f.losing(ctx); err != nil {
 		return err
 	}
+	r.compact(ctx, name)
 	if err := r.d.Index.Swap(ctx); err != nil {
 		return err //nolint:wrapcheck // a fault as it is
 	}
@@ -133,6 +136,14 @@ func (r *Rebuilder) Run(ctx context.Context) error {
 		name,
 	)
 	return nil
+}
+
+// compact makes searches of the new index cheap. One that is not compacted is as right as one that is.
+func (r *Rebuilder) compact(ctx context.Context, name string) {
+	r.say("merging the segments of %s", name)
+	if err := r.d.Index.Compact(ctx, r.d.Index.Next()); err != nil {
+		r.say("the segments of %s are not merged, so searches cost more until the engine has merged them: %v", name, err)
+	}
 }
 
 // Rollback puts the index before the live one back into its place at once and then fills in what it has missed: for a

@@ -82,3 +82,6 @@ func (c *Config) process() service.Config {
 		GRPC:  c.GRPC, Lifecycle: c.Lifecycle, Telemetry: c.Telemetry, Auth: c.Auth,
 	}
 }
+
+// processors is how many of those that there are the process uses.
+func (c *Config) processors(there int) int { return min(c.WorkersCount, there) }

@@ -3,7 +3,8 @@ package app
 import (
 	"context"
 	"fmt"
-	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/ratelimit"
 	"github.com/labplatform/labplatform/pkg/redisdb"
@@ -23,7 +24,7 @@ func (b *builder) openLimit() error {
 	}
 	watch := limit.NewWatch(limit.WatchDeps{
 		Reader:  reader,
-		Every:   time.Duration(b.cfg.Limit.ConfigCacheTTL) * time.Second,
+		Every:   b.cfg.Limit.Every(),
 		Clock:   b.Clock,
 		Log:     b.Log,
 		Metrics: metrics,
@@ -36,13 +37,22 @@ func (b *builder) openLimit() error {
 
 // modes returns what reads the mode, nil when no cache is named for it.
 func (b *builder) modes() (limit.Reader, error) {
-	if !b.cfg.Limit.KVURL.IsSet() {
-		return nil, nil //nolint:nilnil // no reader: the mode is always normal
-	}
-	client, err := redisdb.OpenURL(b.cfg.Limit.KVURL)
-	if err != nil {
-		return nil, fmt.Errorf("open cache of the rate limit's mode: %w", err)
+	client, err := b.cfg.openModes()
+	if err != nil || client == nil {
+		return nil, err
 	}
 	b.Close("cache of the rate limit's mode", func(context.Context) error { return client.Close() })
 	return modes.NewModes(client), nil
+}
+
+// openModes connects to the cache that holds the mode; nil when none is named.
+func (c *Config) openModes() (redis.UniversalClient, error) {
+	if !c.Limit.KVURL.IsSet() {
+		return nil, nil //nolint:nilnil // the mode is always normal
+	}
+	client, err := redisdb.OpenURL(c.Limit.KVURL)
+	if err != nil {
+		return nil, fmt.Errorf("open cache of the rate limit's mode: %w", err)
+	}
+	return client, nil
 }

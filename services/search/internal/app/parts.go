@@ -5,18 +5,17 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/services/search/internal/freshness"
 	elasticstore "github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
 func (b *builder) openIndex() error {
-	client, err := elastic.Open(
-		b.cfg.ES,
-		elastic.Deps{Tracers: b.Tracers(), CaptureSearches: b.cfg.CaptureSearchQuery, Roll: rand.Float64},
-	)
+	client, err := b.cfg.openIndex(b.Tracers())
 	if err != nil {
-		return fmt.Errorf("open search index: %w", err)
+		return err
 	}
 	b.Close("search index", func(context.Context) error { return client.Close() })
 	b.index = elasticstore.New(client, b.cfg.Index, b.Clock)
@@ -30,4 +29,16 @@ func (b *builder) openFreshness() error {
 		return fmt.Errorf("freshness metrics: %w", err)
 	}
 	return nil
+}
+
+// openIndex connects to the index; tracers nil: no spans.
+func (c *Config) openIndex(tracers trace.TracerProvider) (*elastic.Client, error) {
+	client, err := elastic.Open(
+		c.ES,
+		elastic.Deps{Tracers: tracers, CaptureSearches: c.CaptureSearchQuery, Roll: rand.Float64},
+	)
+	if err != nil {
+		return nil, fmt.Errorf("open search index: %w", err)
+	}
+	return client, nil
 }

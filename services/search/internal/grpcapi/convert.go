@@ -56,6 +56,7 @@ func commandOf(in *searchv1.SearchUsersRequest) (find.Command, error) {
 	}
 	c := find.Command{LabID: in.GetLabId(), Request: search.Request{
 		Key: in.GetSearchKey(), Fields: in.GetSearchFields(), Size: widen(size), From: widen(in.From), Page: widen(in.Page),
+		Cursor: in.GetCursor(),
 	}}
 	if text != nil {
 		c.Query = *text
@@ -84,6 +85,9 @@ func found(a find.Answer) *searchv1.SearchUsersResponse {
 			Patient: a.ByBucket[search.Patient], Bill: a.ByBucket[search.Bill], Order: a.ByBucket[search.Order],
 			Report: a.ByBucket[search.Report], Sample: a.ByBucket[search.Sample],
 		},
+	}
+	if a.Next != "" {
+		out.NextCursor = &a.Next
 	}
 	if a.AtLeast {
 		out.TotalRelation = "gte"

@@ -70,6 +70,7 @@ func TestEverySpellingOfARequestIsUnderstood(t *testing.T) {
 		"nothing":       {`{}`, find.Command{}},
 		"limit":         {`{"limit":25}`, find.Command{Request: search.Request{Size: ptr(25)}}},
 		"a size of 0":   {`{"size":0}`, find.Command{Request: search.Request{Size: ptr(0)}}},
+		"a cursor":      {`{"q":"rahul","cursor":"AAA"}`, find.Command{Request: search.Request{Query: "rahul", Cursor: "AAA"}}},
 		"everything": {
 			`{"query":"rahul","search_key":"name","search_fields":["full_name"],"size":5,"limit":5,"from":10,"page":3,"lab_id":12,"colour":"red"}`,
 			find.Command{LabID: 12, Request: search.Request{
@@ -129,7 +130,7 @@ func TestTheAnswersAreTheDocumentedOnes(t *testing.T) {
 	answer := find.Answer{
 		Query: search.Query{Key: "all", Size: 10},
 		Result: search.Result{
-			Total: 2, Took: 7900 * time.Microsecond, ByBucket: map[search.Bucket]int64{search.Patient: 2},
+			Total: 2, Took: 7900 * time.Microsecond, ByBucket: map[search.Bucket]int64{search.Patient: 2}, Next: "AAA",
 			Hits: []search.Hit{
 				{Person: rahul(), Score: 12.3, Bucket: search.Patient, Matched: []search.Field{search.FullName}},
 				{Person: nobody, Score: 1, Bucket: search.Sample, Matched: []search.Field{search.Email, search.SampleIDs}},

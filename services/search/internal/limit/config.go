@@ -3,6 +3,7 @@ package limit
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/redisdb"
@@ -56,3 +57,6 @@ func (c *Config) PerMinuteIn(m Mode) int {
 	}
 	return c.PerMinute
 }
+
+// Every is how often the mode is read.
+func (c *Config) Every() time.Duration { return time.Duration(c.ConfigCacheTTL) * time.Second }

@@ -27,6 +27,7 @@ type Request struct {
 	Size   *int
 	From   *int
 	Page   *int // from 1, instead of From
+	Cursor string
 }
 
 // Query is a request that was checked.
@@ -37,6 +38,7 @@ type Query struct {
 	Identity Identity // of the key Duplicate
 	Size     int
 	From     int
+	After    *Cursor // instead of From
 }
 
 // NewQuery checks a request; defaultSize is the size of a page that asks for none. Errors are Invalid and name every
@@ -53,6 +55,7 @@ func NewQuery(r Request, defaultSize int) (Query, error) {
 	q.Fields = q.narrow(r.Fields, refuse)
 	q.checkText(refuse)
 	q.page(r, refuse)
+	q.follow(r, refuse)
 	if len(wrong) > 0 {
 		return Query{}, apperr.InvalidFields(wrong...)
 	}
@@ -152,6 +155,26 @@ func (q *Query) page(r Request, refuse refusal) {
 			MaxResults-q.Size,
 			q.Size,
 		)
+	}
+}
+
+// follow begins behind a cursor.
+func (q *Query) follow(r Request, refuse refusal) {
+	if r.Cursor == "" {
+		return
+	}
+	after, err := decodeCursor(r.Cursor, *q)
+	switch {
+	case r.From != nil || r.Page != nil:
+		refuse("cursor", "give cursor, from or page: one of them")
+	case err != nil:
+		refuse(
+			"cursor",
+			"cursor: %v: give next_cursor of the page before, with the same query, search_key and search_fields",
+			err,
+		)
+	default:
+		q.After = &after
 	}
 }
 

@@ -67,4 +67,5 @@ type Result struct {
 	Took     time.Duration
 	Hits     []Hit
 	ByBucket map[Bucket]int64 // of all that was found, not of the page
+	Next     string           // the cursor of the next page; "" when this one is not full
 }

@@ -48,7 +48,10 @@ type SearchUsersRequest struct {
 	// Page number from 1, instead of from.
 	Page *int32 `protobuf:"varint,10,opt,name=page,proto3,oneof" json:"page,omitempty"`
 	// Must equal the session's laboratory when given.
-	LabId         *int64 `protobuf:"varint,11,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
+	LabId *int64 `protobuf:"varint,11,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
+	// The next_cursor of the page before, of the same search: the hits behind that page, however deep, also when patients
+	// were registered meanwhile. Instead of from and page.
+	Cursor        *string `protobuf:"bytes,12,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -160,6 +163,13 @@ func (x *SearchUsersRequest) GetLabId() int64 {
 	return 0
 }
 
+func (x *SearchUsersRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
 type SearchUsersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Total int64                  `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
@@ -170,9 +180,11 @@ type SearchUsersResponse struct {
 	From          int32  `protobuf:"varint,5,opt,name=from,proto3" json:"from,omitempty"`
 	SearchKey     string `protobuf:"bytes,6,opt,name=search_key,json=searchKey,proto3" json:"search_key,omitempty"`
 	// True when the answer may be incomplete because part of the index did not respond.
-	Degraded      bool           `protobuf:"varint,7,opt,name=degraded,proto3" json:"degraded,omitempty"`
-	Buckets       *SearchBuckets `protobuf:"bytes,8,opt,name=buckets,proto3" json:"buckets,omitempty"`
-	Results       []*SearchHit   `protobuf:"bytes,9,rep,name=results,proto3" json:"results,omitempty"`
+	Degraded bool           `protobuf:"varint,7,opt,name=degraded,proto3" json:"degraded,omitempty"`
+	Buckets  *SearchBuckets `protobuf:"bytes,8,opt,name=buckets,proto3" json:"buckets,omitempty"`
+	Results  []*SearchHit   `protobuf:"bytes,9,rep,name=results,proto3" json:"results,omitempty"`
+	// Where the next page begins; null on the last one.
+	NextCursor    *string `protobuf:"bytes,10,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -268,6 +280,13 @@ func (x *SearchUsersResponse) GetResults() []*SearchHit {
 		return x.Results
 	}
 	return nil
+}
+
+func (x *SearchUsersResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
 }
 
 // How many hits came from each family of identifiers.
@@ -908,7 +927,7 @@ var File_lab_search_v1_search_proto protoreflect.FileDescriptor
 
 const file_lab_search_v1_search_proto_rawDesc = "" +
 	"\n" +
-	"\x1alab/search/v1/search.proto\x12\rlab.search.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"\xfc\x04\n" +
+	"\x1alab/search/v1/search.proto\x12\rlab.search.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"\xa4\x05\n" +
 	"\x12SearchUsersRequest\x12!\n" +
 	"\x05query\x18\x01 \x01(\tB\x06\x92A\x03x\x80\x01H\x00R\x05query\x88\x01\x01\x12$\n" +
 	"\vsearch_text\x18\x02 \x01(\tH\x01R\n" +
@@ -924,7 +943,9 @@ const file_lab_search_v1_search_proto_rawDesc = "" +
 	"\x04from\x18\t \x01(\x05H\aR\x04from\x88\x01\x01\x12%\n" +
 	"\x04page\x18\n" +
 	" \x01(\x05B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?H\bR\x04page\x88\x01\x01\x12\x1a\n" +
-	"\x06lab_id\x18\v \x01(\x03H\tR\x05labId\x88\x01\x01B\b\n" +
+	"\x06lab_id\x18\v \x01(\x03H\tR\x05labId\x88\x01\x01\x12\x1b\n" +
+	"\x06cursor\x18\f \x01(\tH\n" +
+	"R\x06cursor\x88\x01\x01B\b\n" +
 	"\x06_queryB\x0e\n" +
 	"\f_search_textB\x0f\n" +
 	"\r_search_valueB\x04\n" +
@@ -934,7 +955,8 @@ const file_lab_search_v1_search_proto_rawDesc = "" +
 	"\x06_limitB\a\n" +
 	"\x05_fromB\a\n" +
 	"\x05_pageB\t\n" +
-	"\a_lab_id\"\xb7\x03\n" +
+	"\a_lab_idB\t\n" +
+	"\a_cursor\"\xed\x03\n" +
 	"\x13SearchUsersResponse\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x125\n" +
 	"\x0etotal_relation\x18\x02 \x01(\tB\x0e\x92A\v\xf2\x02\x02eq\xf2\x02\x03gteR\rtotalRelation\x12\x17\n" +
@@ -946,7 +968,11 @@ const file_lab_search_v1_search_proto_rawDesc = "" +
 	"patient_id\xf2\x02\vnational_id\xf2\x02\x04bill\xf2\x02\x05order\xf2\x02\x06report\xf2\x02\x06sample\xf2\x02\tduplicateR\tsearchKey\x12\x1a\n" +
 	"\bdegraded\x18\a \x01(\bR\bdegraded\x126\n" +
 	"\abuckets\x18\b \x01(\v2\x1c.lab.search.v1.SearchBucketsR\abuckets\x122\n" +
-	"\aresults\x18\t \x03(\v2\x18.lab.search.v1.SearchHitR\aresults\"\x83\x01\n" +
+	"\aresults\x18\t \x03(\v2\x18.lab.search.v1.SearchHitR\aresults\x12$\n" +
+	"\vnext_cursor\x18\n" +
+	" \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"\x83\x01\n" +
 	"\rSearchBuckets\x12\x18\n" +
 	"\apatient\x18\x01 \x01(\x03R\apatient\x12\x12\n" +
 	"\x04bill\x18\x02 \x01(\x03R\x04bill\x12\x14\n" +
@@ -1076,6 +1102,7 @@ func file_lab_search_v1_search_proto_init() {
 		return
 	}
 	file_lab_search_v1_search_proto_msgTypes[0].OneofWrappers = []any{}
+	file_lab_search_v1_search_proto_msgTypes[1].OneofWrappers = []any{}
 	file_lab_search_v1_search_proto_msgTypes[3].OneofWrappers = []any{}
 	file_lab_search_v1_search_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}

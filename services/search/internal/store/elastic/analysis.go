@@ -1,6 +1,7 @@
 package elastic
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -139,6 +140,39 @@ func segments(text string) []string { return foldAll(tokens(withoutSeparators.Re
 func foldAll(terms []string) []string {
 	for i, t := range terms {
 		terms[i] = fold(t)
+	}
+	return terms
+}
+
+// plainTerms returns what the engine would make of a text that a field is asked, so that it need not. Nil when the text
+// holds anything but ASCII, of which the engine knows more than we.
+func plainTerms(field, text string) []string {
+	if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return nil
+	}
+	base, part, _ := strings.Cut(field, ".")
+	switch base {
+	case userindex.Phones:
+		base = string(search.Contact)
+	case userindex.Whole:
+		base = string(search.LabPatientID)
+	case userindex.Segments:
+		base, part = string(search.OrderNumbers), "segment"
+	}
+	if part != "" {
+		base += "." + part
+	}
+	a := analyses[base]
+	if a == nil {
+		return nil
+	}
+	terms := a.asked(text)
+	if part == "suffix" { // the index holds beginnings of the number that is read backwards
+		for i, t := range terms {
+			digits := []byte(t)
+			slices.Reverse(digits)
+			terms[i] = string(digits)
+		}
 	}
 	return terms
 }

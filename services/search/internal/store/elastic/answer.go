@@ -37,14 +37,26 @@ type answer struct {
 }
 
 type hit struct {
-	Source source    `json:"_source"`
-	Sort   []float64 `json:"sort"` // the score, and the patient's number
+	Fields struct {
+		Card [][]byte `json:"card"` // one
+	} `json:"fields"`
+	Source source    `json:"_source"` // in an index of the older schema, in place of the card
+	Sort   []float64 `json:"sort"`    // the score, and the patient's number
 }
 
 // read decodes the answer.
 func (a *answer) read(body io.Reader) error {
 	if err := json.UnmarshalRead(body, a); err != nil {
 		return fmt.Errorf("decode: %w", err)
+	}
+	for i := range a.Hits.Hits {
+		h := &a.Hits.Hits[i]
+		if len(h.Fields.Card) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(h.Fields.Card[0], &h.Source); err != nil {
+			return fmt.Errorf("decode a card: %w", err)
+		}
 	}
 	return nil
 }

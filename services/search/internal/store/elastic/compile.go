@@ -3,6 +3,7 @@ package elastic
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
@@ -37,14 +38,20 @@ func (c compiler) first(typed string, fields []search.Field, effort search.Effor
 	}
 	slices.SortStableFunc(p.clauses, func(a, b clause) int { return int(a.tier - b.tier) })
 	if effort != search.Least {
-		p.add(tierMixed, c.everyWord(t, fields, tierMixed))
+		p.add(tierMixed, c.everyWord(t, fields, asTyped))
 	}
 	return p
 }
 
 // second plans what is done when the first search finds few: words of names may sound alike or have typing errors. It
 // finds again what first does, where that is not empty. False when no word may.
-func (c compiler) second(first plan, typed string, fields []search.Field, effort search.Effort) (plan, bool) {
+func (c compiler) second(
+	first plan,
+	typed string,
+	fields []search.Field,
+	effort search.Effort,
+	r reach,
+) (plan, bool) {
 	if effort != search.Full || !slices.Contains(fields, search.FullName) {
 		return plan{}, false
 	}
@@ -54,7 +61,7 @@ func (c compiler) second(first plan, typed string, fields []search.Field, effort
 		if !strings.ContainsFunc(typed, isNoName) { // a mere name
 			fields = []search.Field{search.FullName}
 		}
-		if words := c.everyWord(t, fields, tierTypo); len(words) > 0 {
+		if words := c.everyWord(t, fields, r); len(words) > 0 {
 			p.add(tierTypo, words)
 			return p, true
 		}
@@ -67,4 +74,15 @@ func (c compiler) second(first plan, typed string, fields []search.Field, effort
 		)
 	}
 	return p, ok
+}
+
+// third plans what is done when nobody at all was found: long words of names may have two errors. False when none is
+// long enough.
+func (c compiler) third(typed string, fields []search.Field, effort search.Effort) (plan, bool) {
+	words := parse(userindex.Latin(userindex.Describe(typed).Name)).words
+	long := func(w string) bool { return mayBeWrong(w) && utf8.RuneCountInString(w) >= minTwo }
+	if !slices.ContainsFunc(words, long) {
+		return plan{}, false
+	}
+	return c.second(plan{}, typed, fields, effort, far)
 }

@@ -15,24 +15,21 @@ import (
 func (s *Store) count(
 	ctx context.Context,
 	p *plan,
-	scope search.Scope,
-	q search.Query,
+	l *look,
 	r *search.Result,
 ) (map[search.Bucket]int64, error) {
 	if r.Total == int64(len(r.Hits)) {
 		return counted(r.Hits), nil
 	}
 	identified := slices.ContainsFunc(r.Hits, func(h search.Hit) bool { return h.Bucket != search.Patient })
-	if !identified && !strings.ContainsFunc(q.Text, unicode.IsDigit) {
+	if !identified && !strings.ContainsFunc(l.page.Text, unicode.IsDigit) {
 		return withRest(nil, r.Total), nil
 	}
 	buckets := p.buckets()
 	if len(buckets) == 0 {
 		return withRest(nil, r.Total), nil
 	}
-	found, err := s.ask(ctx, p, scope, func(inFamilies bool) []byte {
-		return p.counting(scope, engineTime(ctx), buckets, inFamilies)
-	})
+	found, err := s.ask(ctx, l, func(l *look) []byte { return p.counting(l, engineTime(ctx), buckets) })
 	if err != nil {
 		return nil, s.fault(ctx, err)
 	}

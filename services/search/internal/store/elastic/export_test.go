@@ -16,8 +16,10 @@ type Way struct {
 func (s *Store) Ways(text string, fields []search.Field) []Way {
 	first := s.compile.first(text, fields, search.Full)
 	plans := []plan{first}
-	if second, ok := s.compile.second(plan{}, text, fields, search.Full); ok {
-		plans = append(plans, second)
+	for _, r := range []reach{near, far} {
+		if further, ok := s.compile.second(plan{}, text, fields, search.Full, r); ok {
+			plans = append(plans, further)
+		}
 	}
 	var ways []Way
 	add := func(q query) {

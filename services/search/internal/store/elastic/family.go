@@ -9,9 +9,18 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// merge makes as few queries of ways as find the same with the same scores, one for each score. With inFamilies, fields
-// that are compared alike are compared as one: the index holds their values in one field as well.
-func merge(ways []way, inFamilies bool) []query {
+// grouping says which fields that are compared alike are compared as one: the index holds their values in one field as
+// well.
+type grouping uint8
+
+const (
+	byField grouping = iota
+	byFamily
+	byFamilyAndForm // the forms of identifiers as well, which an index of the older schema has by field alone
+)
+
+// merge makes as few queries of ways as find the same with the same scores, one for each score.
+func merge(ways []way, g grouping) []query {
 	var merged []way
 	for _, w := range ways {
 		i := slices.IndexFunc(merged, func(m way) bool { return m.score == w.score })
@@ -19,7 +28,7 @@ func merge(ways []way, inFamilies bool) []query {
 			i = len(merged)
 			merged = append(merged, way{score: w.score, found: query{kind: anyOf}})
 		}
-		merged[i].found.take(w.found, inFamilies)
+		merged[i].found.take(w.found, g)
 	}
 	queries := make([]query, len(merged))
 	for i, m := range merged {
@@ -35,15 +44,15 @@ type way struct {
 }
 
 // take adds what other finds to the alternatives of q, each once.
-func (q *query) take(other query, inFamilies bool) {
+func (q *query) take(other query, g grouping) {
 	if other.kind == anyOf {
 		for _, of := range other.of {
-			q.take(of, inFamilies)
+			q.take(of, g)
 		}
 		return
 	}
-	if inFamilies {
-		other = other.inFamily()
+	if g != byField {
+		other = other.inFamily(g)
 	}
 	for i := range q.of {
 		one := &q.of[i]
@@ -78,9 +87,17 @@ func (q *query) same(other *query) bool {
 }
 
 // inFamily asks the field in which the index holds the values of all that are compared like the query's own.
-func (q *query) inFamily() query {
+func (q *query) inFamily(g grouping) query {
 	to := *q
-	to.asked, to.of, to.more = nil, families(q.of), families(q.more)
+	to.asked, to.of, to.more = nil, families(q.of, g), families(q.more, g)
+	if q.field == userindex.Identifiers && g == byFamilyAndForm {
+		to.field, to.texts = userindex.Compacted, nil
+		for _, text := range q.texts {
+			_, form, _ := strings.Cut(text, ":")
+			to.texts = union(to.texts, []string{form})
+		}
+		return to
+	}
 	base, part, _ := strings.Cut(q.field, ".")
 	switch f := search.Field(base); {
 	case f.Bucket() == "" || f.Kind() == search.Name || f.Kind() == search.Day:
@@ -102,10 +119,10 @@ func (q *query) inFamily() query {
 	return to
 }
 
-func families(queries []query) []query {
+func families(queries []query, g grouping) []query {
 	var all []query
 	for i := range queries {
-		q := queries[i].inFamily()
+		q := queries[i].inFamily(g)
 		if !slices.ContainsFunc(all, func(other query) bool { return q.same(&other) }) {
 			all = append(all, q)
 		}

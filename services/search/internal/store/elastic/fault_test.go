@@ -156,7 +156,7 @@ func TestTheEngineHasLessTimeThanTheCaller(t *testing.T) {
 	store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
 		all, _ := io.ReadAll(r.Body)
 		body = string(all)
-		if r.URL.String() != "/user_details_schema4/_search?routing=7" {
+		if r.URL.String() != "/user_details_schema5/_search?routing=7" {
 			t.Errorf("request %s", r.URL)
 		}
 		answers(200, `{"hits":{"total":{"value":1,"relation":"eq"},"hits":[]}}`)(w, r)
@@ -180,9 +180,9 @@ func TestReadyAsksForTheAliasAndTheSchema(t *testing.T) {
 		handler http.HandlerFunc
 		words   string
 	}{
-		"fits":           {answers(200, meta("user_meta.rev", "4")), ""},
-		"the one before": {answers(200, meta("user_meta.rev", "3")), ""},
-		"a later one":    {answers(200, meta("user_meta.rev", "5")), "cdc rebuild"},
+		"fits":           {answers(200, meta("user_meta.rev", "5")), ""},
+		"the one before": {answers(200, meta("user_meta.rev", "4")), ""},
+		"a later one":    {answers(200, meta("user_meta.rev", "6")), "cdc rebuild"},
 		"another domain": {answers(200, meta("offset", "3")), "cdc rebuild"},
 		"another schema": {answers(200, meta("user_meta.rev", "1")), "cdc rebuild"},
 		"no meta":        {answers(200, `{"user_details":{"mappings":{}}}`), "cdc rebuild"},

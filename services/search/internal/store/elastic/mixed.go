@@ -3,21 +3,32 @@ package elastic
 import (
 	"unicode/utf8"
 
+	"github.com/labplatform/labplatform/pkg/phonetic"
+	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+// reach is how far a word of the text may be from a word of a name.
+type reach uint8
+
+const (
+	asTyped reach = iota
+	near          // it sounds so, or has one typing error
+	far           // it has two
 )
 
 // everyWord says where each word of the text may be found. Nil when the text has one word and none may be wrong, or too
 // many, or when one of its words can be found nowhere.
-func (c compiler) everyWord(t text, fields []search.Field, by tier) []word {
+func (c compiler) everyWord(t text, fields []search.Field, r reach) []word {
 	pieces := joinDigits(t.words)
-	if len(t.words) == 0 || len(pieces) > maxWords || len(pieces) < 2 && by == tierMixed {
+	if len(t.words) == 0 || len(pieces) > maxWords || len(pieces) < 2 && r == asTyped {
 		return nil
 	}
 	var all []word
 	for _, piece := range pieces {
 		var w word
 		for _, f := range fields {
-			w = append(w, c.places(piece, f, by)...)
+			w = append(w, c.places(piece, f, r)...)
 		}
 		if len(w) == 0 {
 			return nil
@@ -43,13 +54,13 @@ func joinDigits(of []string) []string {
 }
 
 // places says where in a field a word may be found.
-func (c compiler) places(piece string, f search.Field, by tier) []leaf {
+func (c compiler) places(piece string, f search.Field, r reach) []leaf {
 	switch f.Kind() {
 	case search.Name:
-		return nameLeaves(piece, f, by)
+		return nameLeaves(piece, f, r)
 	case search.Phone:
 		if digits := phoneDigits(piece); len(digits) >= minFirst {
-			return []leaf{{f, either(c.phoneParts(digits, f)...), 0.5}}
+			return []leaf{{f, either(c.phoneParts(digits, f)...), 0.5, nil}}
 		}
 		return nil
 	}
@@ -61,32 +72,43 @@ func (c compiler) places(piece string, f search.Field, by tier) []leaf {
 	var leaves []leaf
 	for _, way := range found {
 		if way.tier == tierPart { // what is equal begins so too
-			leaves = append(leaves, leaf{f, way.found, 0.5})
+			leaves = append(leaves, leaf{f, way.found, 0.5, nil})
 		}
 	}
 	return leaves
 }
 
-func nameLeaves(piece string, f search.Field, by tier) []leaf {
-	leaves := []leaf{{f, match(string(f), piece), 0.9}, {f, match(prefix(f), piece), 0.6}}
-	if by != tierTypo {
+func nameLeaves(piece string, f search.Field, r reach) []leaf {
+	leaves := []leaf{{f, match(string(f), piece), 0.9, nil}, {f, match(prefix(f), piece), 0.6, nil}}
+	if r == asTyped {
 		return leaves
 	}
-	alike, heard := bySound(parse(piece))
+	alike, heard := soundOf(piece)
 	if heard {
-		leaves = append(leaves, leaf{f, alike, 0.3})
+		leaves = append(leaves, leaf{f, alike, 0.3, nil})
 	}
 	if !mayBeWrong(piece) {
 		return leaves
 	}
 	if near, ok := misspelled(piece); ok {
+		l := leaf{f, near, 0.4, nil}
 		if heard {
-			leaves = append(leaves, leaf{f, every(near, alike), 0.5})
+			l.nearer = []nearer{{alike, 0.1}}
 		}
-		leaves = append(leaves, leaf{f, near, 0.4})
+		leaves = append(leaves, l)
 	}
-	if utf8.RuneCountInString(piece) >= minTwo {
-		leaves = append(leaves, leaf{f, compare(similar, string(f), piece), 0})
+	if r == far && utf8.RuneCountInString(piece) >= minTwo {
+		leaves = append(leaves, leaf{f, compare(similar, string(f), piece), 0, nil})
 	}
 	return leaves
+}
+
+// soundOf finds names with a word of the same sound, beside those with a word that begins so. False when the piece has
+// no sound.
+func soundOf(piece string) (query, bool) {
+	if parts, ok := spoken(piece); ok && len(parts) == 1 {
+		codes := phonetic.Codes(parts[0])
+		return equal(userindex.Sounds, codes), len(codes) > 0
+	}
+	return bySound(parse(piece))
 }

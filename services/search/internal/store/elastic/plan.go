@@ -47,12 +47,20 @@ type leaf struct {
 	field    search.Field
 	found    query
 	fraction float64 // of the score of the tier, less than 1: whole words before beginnings
+	nearer   []nearer
 }
 
 func (p *plan) empty() bool { return len(p.clauses) == 0 && len(p.byWord) == 0 }
 
-// query scores by the best of the ways. See merge about inFamilies.
-func (p *plan) query(inFamilies bool) query {
+// query scores by the best of the ways. A text that any field may hold is compared with the families of fields.
+func (p *plan) query(old bool) query {
+	g := byField
+	switch {
+	case p.whole && old:
+		g = byFamily
+	case p.whole:
+		g = byFamilyAndForm
+	}
 	plain := make([]way, 0, len(p.clauses))
 	var rankings []query
 	for i := range p.clauses {
@@ -63,35 +71,49 @@ func (p *plan) query(inFamilies bool) query {
 		}
 		rankings = append(rankings, c.ranking())
 	}
-	if inFamilies {
-		rankings = families(rankings)
+	if g != byField {
+		rankings = families(rankings, g)
 	}
-	ways := append(merge(plain, inFamilies), rankings...)
+	ways := append(merge(plain, g), rankings...)
 	for i := range p.byWord {
-		ways = append(ways, p.byWord[i].query(inFamilies))
+		ways = append(ways, p.byWord[i].query(g))
 	}
 	return join(best, ways)
 }
 
 // ranking is a clause whose hits are ranked.
 func (c *clause) ranking() query {
-	r := query{kind: ranked, of: []query{scored(c.found, c.tier.score())}}
-	for _, n := range c.nearer {
-		r.more = append(r.more, scored(n.found, n.fraction*c.tier.score()))
+	return ranking(c.found, c.tier.score(), c.tier.score(), c.nearer)
+}
+
+// ranking scores what is found, and adds a fraction of each for what is nearer.
+func ranking(found query, score, each float64, of []nearer) query {
+	r := query{kind: ranked, of: []query{scored(found, score)}}
+	for _, n := range of {
+		r.more = append(r.more, scored(n.found, n.fraction*each))
 	}
 	return r
 }
 
 // query scores with the mean of the words.
-func (e *wordly) query(inFamilies bool) query {
+func (e *wordly) query(g grouping) query {
 	share := e.tier.score() / float64(len(e.words))
 	r := query{kind: ranked, of: make([]query, 0, len(e.words))}
 	for _, w := range e.words {
-		places := make([]way, len(w))
+		places := make([]way, 0, len(w))
+		var rankings []query
 		for i := range w {
-			places[i] = way{w[i].found, share * (1 + w[i].fraction)}
+			score := share * (1 + w[i].fraction)
+			if len(w[i].nearer) == 0 {
+				places = append(places, way{w[i].found, score})
+				continue
+			}
+			rankings = append(rankings, ranking(w[i].found, score, share, w[i].nearer))
 		}
-		r.of = append(r.of, join(best, merge(places, inFamilies)))
+		if g != byField {
+			rankings = families(rankings, g)
+		}
+		r.of = append(r.of, join(best, append(merge(places, g), rankings...)))
 	}
 	return r
 }

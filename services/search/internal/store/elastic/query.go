@@ -72,6 +72,9 @@ func (q *query) append(b []byte) []byte {
 	case equals:
 		return q.appendTerms(b)
 	case allWords:
+		if terms := plainTerms(q.field, q.texts[0]); len(terms) > 0 {
+			return appendAll(b, q.field, terms)
+		}
 		return q.appendText(b, `{"match":{`, `,"operator":"and"}}}`)
 	case adjacent:
 		return q.appendText(b, `{"match_phrase":{`, `}}}`)
@@ -115,6 +118,24 @@ func (q *query) appendTerms(b []byte) []byte {
 		open = ','
 	}
 	return append(b, `]}}`...)
+}
+
+// appendAll finds what holds all of the terms.
+func appendAll(b []byte, field string, terms []string) []byte {
+	if len(terms) > 1 {
+		b = append(b, `{"bool":{"filter":[`...)
+	}
+	for i, t := range terms {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(quote(append(b, `{"term":{`...), field), ':')
+		b = append(quote(b, t), `}}`...)
+	}
+	if len(terms) > 1 {
+		b = append(b, `]}}`...)
+	}
+	return b
 }
 
 func (q *query) appendText(b []byte, before, after string) []byte {

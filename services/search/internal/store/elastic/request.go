@@ -5,47 +5,57 @@ import (
 	"strings"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
 const maxCount = 10_000 // hits that are counted exactly
 
-// wanted are the fields of the documents that an answer needs.
-var wanted = "[" + strings.Join(quoted(
-	"user_id", "lab_id", "lab_patient_id", "full_name", "contact", "alternate_contact", "email", "gender",
-	"date_of_birth", "age", "passport_no", "national_identity_number", "branch_id", "org_id", "cc_id",
-	"order_numbers", "bill_ids", "lab_bill_ids", "lab_report_ids", "sample_ids", "manual_sample_ids", "lrf_ids",
-	"last_bill_time", "updated_at",
-), ",") + "]"
+// reading asks for the card alone, which the engine hands out without a look at the document.
+const reading = `,"stored_fields":"_none_","_source":false,"docvalue_fields":["` + userindex.Shown + `"],"query":`
 
-func quoted(names ...string) []string {
-	for i, name := range names {
-		names[i] = string(quote(nil, name))
-	}
-	return names
-}
+// readingOld asks an index of the older schema for the fields of a card.
+var readingOld = `,"_source":["` + strings.Join(userindex.CardFields, `","`) + `"],"query":`
 
 // requestSize is what most requests take.
 const requestSize = 4096
 
+// look is one look into the index: for whom, at which page, and what is in the index.
+type look struct {
+	scope  search.Scope
+	page   search.Query
+	but    []int64 // patients who were found before
+	recent *recency
+	old    bool // the index is of the older schema
+}
+
 // body makes the request of a plan. limit is how long the engine may take.
-func (p *plan) body(scope search.Scope, q search.Query, recent *recency, limit time.Duration, inFamilies bool) []byte {
-	b := head(make([]byte, 0, requestSize), q.From, q.Size, limit)
-	b = append(append(append(b, `,"_source":`...), wanted...), `,"query":`...)
-	found := p.query(inFamilies)
-	if recent == nil {
-		b = appendVisible(b, scope, &found)
+func (p *plan) body(l *look, limit time.Duration) []byte {
+	b := head(make([]byte, 0, requestSize), l.page.From, l.page.Size, limit)
+	if l.old {
+		b = append(b, readingOld...)
 	} else {
-		b = recent.append(b, func(b []byte) []byte { return appendVisible(b, scope, &found) })
+		b = append(b, reading...)
 	}
-	return append(b, `,"sort":[{"_score":"desc"},{"user_id.number":"asc"}]}`...) // the score of a hit is its first place
+	found := p.query(l.old)
+	if l.recent == nil {
+		b = l.appendVisible(b, &found)
+	} else {
+		b = l.recent.append(b, func(b []byte) []byte { return l.appendVisible(b, &found) })
+	}
+	b = append(b, `,"sort":[{"_score":"desc"},{"user_id.number":"asc"}]`...) // the score of a hit is its first place
+	if after := l.page.After; after != nil {
+		b = appendNumber(append(b, `,"search_after":[`...), after.Score)
+		b = append(strconv.AppendInt(append(b, ','), after.UserID, 10), ']')
+	}
+	return append(b, '}')
 }
 
 // counting makes the request that only counts what each bucket holds.
-func (p *plan) counting(scope search.Scope, limit time.Duration, buckets []filter, inFamilies bool) []byte {
+func (p *plan) counting(l *look, limit time.Duration, buckets []filter) []byte {
 	b := append(head(make([]byte, 0, requestSize), 0, 0, limit), `,"query":`...)
-	found := p.query(inFamilies)
-	b = append(appendVisible(b, scope, &found), `,"aggs":{"buckets":{"filters":{"other_bucket_key":`...)
+	found := p.query(l.old)
+	b = append(l.appendVisible(b, &found), `,"aggs":{"buckets":{"filters":{"other_bucket_key":`...)
 	b = append(quote(b, string(search.Patient)), `,"filters":`...)
 	open := byte('{')
 	for i := range buckets {
@@ -64,21 +74,32 @@ func head(b []byte, from, size int, limit time.Duration) []byte {
 	return append(b, `ms"`...)
 }
 
-// appendVisible limits found to what the scope lets be seen. Routing alone is no filter: laboratories share shards, and
-// a document may stand on the route of a laboratory that the patient left.
-func appendVisible(b []byte, scope search.Scope, found *query) []byte {
-	b = strconv.AppendInt(append(b, `{"bool":{"filter":[{"term":{"lab_id":`...), scope.Lab.LabID(), 10)
-	b = append(b, `}},{"term":{"is_deleted":false}}`...)
+// appendVisible limits found to what the scope lets be seen, and to who was not found before. Routing alone is no
+// filter: laboratories share shards, and a document may stand on the route of a laboratory that the patient left.
+func (l *look) appendVisible(b []byte, found *query) []byte {
+	lab := l.scope.Lab.LabID()
+	if l.old {
+		b = strconv.AppendInt(append(b, `{"bool":{"filter":[{"term":{"is_deleted":false}},{"term":{"lab_id":`...), lab, 10)
+		b = append(b, `}}`...)
+	} else {
+		b = strconv.AppendInt(append(b, `{"bool":{"filter":[{"term":{"`+userindex.VisibleIn+`":"`...), lab, 10)
+		b = append(b, `"}}`...)
+	}
 	for _, limit := range []struct {
 		field string
 		id    int64
-	}{{"branch_ids", scope.BranchID}, {"org_ids", scope.OrgID}, {"cc_ids", scope.CCID}} {
+	}{{"branch_ids", l.scope.BranchID}, {"org_ids", l.scope.OrgID}, {"cc_ids", l.scope.CCID}} {
 		if limit.id != 0 {
 			b = append(quote(append(b, `,{"term":{`...), limit.field), ':')
 			b = append(strconv.AppendInt(b, limit.id, 10), `}}`...)
 		}
 	}
-	return append(found.append(append(b, `],"must":`...)), `}}`...)
+	b = append(b, ']')
+	if len(l.but) > 0 {
+		known := equal(string(search.UserID), numbers(l.but...))
+		b = known.append(append(b, `,"must_not":`...))
+	}
+	return append(found.append(append(b, `,"must":`...)), `}}`...)
 }
 
 // recency ranks patients with a bill of late higher. The origin is a whole hour, so that the pages of one look through

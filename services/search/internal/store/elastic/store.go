@@ -34,11 +34,11 @@ func New(client *elastic.Client, cfg Config, clock clock.Clock) *Store {
 	}
 }
 
-// Search answers q within scope. When few are found and effort allows it, a second request finds them again, and below
-// them names that sound alike or have typing errors. Whether that happens does not depend on the page that is asked
-// for. When the second request fails, what the first one found is an answer in part. Errors: Unavailable when the index
-// is down, overloaded or missing, DeadlineExceeded when it is too slow, Canceled; they hold neither the text nor what
-// the engine says about it.
+// Search answers q within scope. When few are found and effort allows it, a second request looks for names that sound
+// alike or have typing errors, below those who were found; and when nobody was, a third one for names with two errors.
+// Whether that happens does not depend on the page that is asked for. When a further request fails, what the first one
+// found is an answer in part. Errors: Unavailable when the index is down, overloaded or missing, DeadlineExceeded when
+// it is too slow, Canceled; they hold neither the text nor what the engine says about it.
 func (s *Store) Search(
 	ctx context.Context,
 	scope search.Scope,
@@ -47,29 +47,71 @@ func (s *Store) Search(
 ) (search.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.timeout())
 	defer cancel()
-	var recent *recency
-	if effort == search.Full && s.cfg.RecencyEnabled {
-		recent = &recency{cfg: &s.cfg, origin: s.clock.Now()}
+	l := look{scope: scope, page: q}
+	result, err := s.find(ctx, &l, q, effort)
+	if n := len(result.Hits); n > 0 && n == q.Size {
+		last := &result.Hits[n-1]
+		result.Next = search.Cursor{Score: last.Score, UserID: last.UserID, Origin: s.origin(q)}.Encode(q)
 	}
+	return result, err
+}
+
+func (s *Store) find(ctx context.Context, l *look, q search.Query, effort search.Effort) (search.Result, error) {
 	if q.Key == search.Duplicate {
 		p := s.compile.duplicates(q)
-		return s.run(ctx, &p, scope, q, nil)
+		return s.run(ctx, &p, l)
+	}
+	if effort == search.Full && s.cfg.RecencyEnabled {
+		l.recent = &recency{cfg: &s.cfg, origin: s.origin(q)}
 	}
 	first := s.compile.first(q.Text, q.Fields, effort)
-	result, err := s.run(ctx, &first, scope, q, recent)
+	result, err := s.run(ctx, &first, l)
 	if err != nil || result.Partial || result.Total >= enough {
 		return result, err
 	}
-	if result.Total == 0 {
-		first = plan{} // nothing to find again
+	return s.further(ctx, first, l, effort, result)
+}
+
+// origin is from when recency is counted: for all pages of one look from when the first one was asked for.
+func (s *Store) origin(q search.Query) time.Time {
+	if q.After != nil {
+		return q.After.Origin
 	}
-	second, ok := s.compile.second(first, q.Text, q.Fields, effort)
+	return s.clock.Now().Truncate(time.Hour)
+}
+
+// enough are the hits of a first request that make a second one needless.
+const enough = 10
+
+// further looks for names that are like the text, below those whom the first request found.
+func (s *Store) further(
+	ctx context.Context,
+	first plan,
+	l *look,
+	effort search.Effort,
+	result search.Result,
+) (search.Result, error) {
+	all := result.Total == int64(len(result.Hits)) // on the page: they need not be found again
+	if all {
+		first = plan{}
+	}
+	second, ok := s.compile.second(first, l.page.Text, l.page.Fields, effort, near)
 	if !ok {
 		return result, nil
 	}
-	again, err := s.search(ctx, &second, scope, q, recent)
+	below := *l
+	if all {
+		below.but, below.page.Size = usersOf(result.Hits), l.page.Size-len(result.Hits)
+	}
+	again, err := s.search(ctx, &second, &below)
+	if err == nil && result.Total+again.Total == 0 {
+		again, err = s.furthest(ctx, l, effort, again)
+	}
 	again.Took += result.Took
 	switch {
+	case err == nil && all:
+		again.Hits, again.Total = append(result.Hits, again.Hits...), result.Total+again.Total
+		fallthrough
 	case err == nil:
 		again.ByBucket = withRest(result.ByBucket, again.Total) // a name that is like the text adds patients alone
 		return again, nil
@@ -80,22 +122,37 @@ func (s *Store) Search(
 	return again, err
 }
 
-// enough are the hits of a first request that make a second one needless.
-const enough = 10
+// furthest looks for names with two errors, when nobody was found: it is the dearest search.
+func (s *Store) furthest(
+	ctx context.Context,
+	l *look,
+	effort search.Effort,
+	none search.Result,
+) (search.Result, error) {
+	third, ok := s.compile.third(l.page.Text, l.page.Fields, effort)
+	if !ok {
+		return none, nil
+	}
+	result, err := s.search(ctx, &third, l)
+	result.Took += none.Took
+	return result, err
+}
+
+func usersOf(hits []search.Hit) []int64 {
+	users := make([]int64, len(hits))
+	for i := range hits {
+		users[i] = hits[i].UserID
+	}
+	return users
+}
 
 // run makes a search and counts what it found. Hits that cannot be counted are an answer in part.
-func (s *Store) run(
-	ctx context.Context,
-	p *plan,
-	scope search.Scope,
-	q search.Query,
-	recent *recency,
-) (search.Result, error) {
-	result, err := s.search(ctx, p, scope, q, recent)
+func (s *Store) run(ctx context.Context, p *plan, l *look) (search.Result, error) {
+	result, err := s.search(ctx, p, l)
 	if err != nil {
 		return search.Result{}, err
 	}
-	if result.ByBucket, err = s.count(ctx, p, scope, q, &result); err != nil {
+	if result.ByBucket, err = s.count(ctx, p, l, &result); err != nil {
 		if errors.Is(err, errCanceled) {
 			return search.Result{}, err
 		}
@@ -105,44 +162,33 @@ func (s *Store) run(
 }
 
 // search sends a plan. A plan without a way to find anything needs no engine.
-func (s *Store) search(
-	ctx context.Context,
-	p *plan,
-	scope search.Scope,
-	q search.Query,
-	recent *recency,
-) (search.Result, error) {
+func (s *Store) search(ctx context.Context, p *plan, l *look) (search.Result, error) {
 	if p.empty() {
 		return search.Result{}, nil
 	}
-	found, err := s.ask(ctx, p, scope, func(inFamilies bool) []byte {
-		return p.body(scope, q, recent, engineTime(ctx), inFamilies)
-	})
+	found, err := s.ask(ctx, l, func(l *look) []byte { return p.body(l, engineTime(ctx)) })
 	if err != nil {
 		return search.Result{}, s.fault(ctx, err)
 	}
 	return found.result(p)
 }
 
-// oldFor is how long it is remembered that the live index is of an older schema, which is searched field by field.
+// oldFor is how long it is remembered that the live index is of the older schema.
 const oldFor = 5 * time.Second
 
-// ask sends what body makes. The families of fields are asked by the alias that only an index of the present schema
-// has, so that nothing is searched in an index that lacks them; a swap moves it together with the live alias.
-func (s *Store) ask(
-	ctx context.Context,
-	p *plan,
-	scope search.Scope,
-	body func(inFamilies bool) []byte,
-) (answer, error) {
-	if now := s.clock.Now(); p.whole && now.UnixNano() >= s.old.Load() {
-		found, err := s.send(ctx, scope, userindex.Reader(s.cfg.Alias, userindex.Schema), body(true))
+// ask sends what body makes. Cards are asked for by the alias that only an index of the present schema has, so that
+// none is missed in an index that lacks them; a swap moves it together with the live alias.
+func (s *Store) ask(ctx context.Context, l *look, body func(*look) []byte) (answer, error) {
+	if now := s.clock.Now(); now.UnixNano() >= s.old.Load() {
+		found, err := s.send(ctx, l.scope, userindex.Reader(s.cfg.Alias, userindex.Schema), body(l))
 		if !elastic.IsStatus(err, http.StatusNotFound) {
 			return found, err
 		}
 		s.old.Store(now.Add(oldFor).UnixNano())
 	}
-	return s.send(ctx, scope, s.cfg.Alias, body(false))
+	older := *l
+	older.old = true
+	return s.send(ctx, l.scope, s.cfg.Alias, body(&older))
 }
 
 // engineTime is how long the engine may work: enough less than we wait to read its answer.

@@ -1,0 +1,65 @@
+package elastic_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+// oneOf is an answer of total hits that shows one of them, by its card.
+func oneOf(total int, userID int64, score float64) string {
+	card := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, `{"user_id":%d,"lab_id":7,"full_name":"Rahul"}`, userID))
+	return fmt.Sprintf(`{"hits":{"total":{"value":%d,"relation":"eq"},"hits":[{"fields":{"card":["%s"]},"sort":[%v,%d]}]}}`, total, card, score, userID)
+}
+
+const nobody = `{"hits":{"total":{"value":0,"relation":"eq"},"hits":[]}}`
+
+func TestFurtherRequestsLookForWhoIsNew(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text    string
+		answers []string
+		want    []int64
+		total   int64
+		asked   [][]string // words of each request; with ! words that it lacks
+	}{
+		"all on the page are left out": {"rahul", []string{oneOf(1, 1, 1e9), oneOf(1, 2, 1)}, []int64{1, 2}, 2, [][]string{
+			{`"size":100`, `full_name.keyword`, `!must_not`}, {`"size":99`, `"must_not":{"term":{"user_id":"1"}}`, `!full_name.keyword`, `!fuzziness`}}},
+		"others are found again": {"rahul", []string{oneOf(2, 1, 1e9), oneOf(3, 1, 1e9)}, []int64{1}, 3, [][]string{
+			{`"size":100`}, {`"size":100`, `full_name.keyword`, `!must_not`}}},
+		"two errors when nobody is found": {"venkatesh", []string{nobody, nobody, oneOf(1, 3, 1)}, []int64{3}, 1, [][]string{
+			{`!fuzziness`}, {`!fuzziness`, `full_name_deletions`}, {`"fuzziness":2`}}},
+		"but not in short words":             {"rahul", []string{nobody, nobody}, nil, 0, [][]string{{`!fuzziness`}, {`!fuzziness`}}},
+		"nor when somebody sounds like that": {"venkatesh", []string{nobody, oneOf(1, 3, 1)}, []int64{3}, 1, [][]string{{}, {`!fuzziness`}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked []string
+			store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				asked = append(asked, string(body))
+				answers(200, c.answers[min(len(asked), len(c.answers))-1])(w, r)
+			})
+			r, err := store.Search(t.Context(), lab(t, 7), query(t, c.text, search.All), search.Full)
+			if err != nil || r.Total != c.total || !slices.Equal(ids(r), c.want) || r.ByBucket[search.Patient] != c.total {
+				t.Errorf("%d hits %v, buckets %v, error %v", r.Total, ids(r), r.ByBucket, err)
+			}
+			if len(asked) != len(c.asked) {
+				t.Fatalf("%d requests", len(asked))
+			}
+			for n, words := range c.asked {
+				for _, word := range words {
+					if lacks, not := strings.CutPrefix(word, "!"); strings.Contains(asked[n], lacks) == not {
+						t.Errorf("request %d, %q: %s", n+1, word, asked[n])
+					}
+				}
+			}
+		})
+	}
+}

@@ -28,6 +28,7 @@ type Settings struct {
 	WaitReplicas    int           // a batch is accepted when so many replicas have it
 	WaitAOF         bool          // a batch is accepted when it is on the master's disk, whatever appendfsync says
 	Archive         bool          // somebody archives: note every end for it
+	EndsLimit       int           // with so many ends waiting for the archive, ordinary jobs are not claimed; 0: no limit
 }
 
 // DefaultSettings are the documented values.

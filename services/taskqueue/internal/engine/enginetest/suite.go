@@ -48,6 +48,9 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"depths count waiting and running":                                   depths,
 		"bytes of waiting jobs are estimated by flow":                        sizes,
 		"ends wait for the archive until exactly they are forgotten":         ends,
+		"archived results are forgotten, dead and waiting jobs are not":      forgetting,
+		"too many ends hold ordinary jobs back, and nobody else's":           fullEnds,
+		"a paused flow is claimed from as if it did not wait":                pausedFlows,
 		"a send intent of a policy that sends again goes back to its lane":   intentResend,
 		"an acknowledgement removes the send intent":                         intentEnds,
 	}

@@ -70,6 +70,7 @@ type builder struct {
 	secrets   provider.Directory
 	bytes     *quota.Bytes
 	tally     *operate.Tally
+	pauses    *operate.Pauses
 	seals     *seal.Ring // nil: payloads are stored as they are
 }
 

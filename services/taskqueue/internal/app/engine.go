@@ -10,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -30,10 +31,14 @@ func (b *builder) openEngine() error {
 			b.Log.Warn("redis does not keep the durable profile, or could do better", "profile", b.cfg.Queue.Profile, "finding", one)
 		}
 	})
+	b.pauses = operate.NewPauses(b.gate, b.Clock)
 	b.bytes = quota.New(b.gate, b.cfg.Queue.LabBytes)
 	b.ids = job.NewGenerator(b.Clock, rand.Reader)
-	b.metrics, err = metrics.New(b.Registry)
-	return err
+	if b.metrics, err = metrics.New(b.Registry); err != nil {
+		return err
+	}
+	b.metrics.ArchiveLimit(b.cfg.engine().EndsLimit * b.cfg.Queue.Shards)
+	return nil
 }
 
 func (b *builder) submitter() *submit.Submitter {

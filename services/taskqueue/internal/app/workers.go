@@ -70,7 +70,7 @@ func (b *builder) pump(channel job.Channel, shard int, handler worker.Handler) *
 			Grace:   time.Duration(b.cfg.Queue.GraceSeconds) * time.Second,
 			Idle:    engine.DefaultSettings().IdlePoll,
 		},
-		worker.Deps{Queue: operate.Pausing(b.gate, b.gate, b.Clock), Handler: worker.Traced(handler, b.Tracers()),
+		worker.Deps{Queue: operate.Pausing(b.gate, b.pauses), Handler: worker.Traced(handler, b.Tracers()),
 			Observer: b.tally, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log, Seals: b.seals},
 	)
 }

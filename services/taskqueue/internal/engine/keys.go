@@ -30,7 +30,7 @@ type shardKeys struct {
 	stat      string // prefix of hourly counters
 	idem      string // prefix of idempotency records
 	windowKey string // prefix of windows
-	paused    string // channels that nobody claims from
+	paused    string // channels, laboratories and receivers that are left alone
 }
 
 func newShardKeys(shard int) shardKeys {

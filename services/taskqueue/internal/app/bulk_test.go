@@ -57,7 +57,9 @@ func TestManyJobsAreCountedAndChangedByAVerb(t *testing.T) {
 		"name one action":       func() (string, error) { return p.verb("bulk", flags) },
 		"cancel, retry, delete": func() (string, error) { return p.verb("bulk", flags, "burn") },
 		"name a laboratory":     func() (string, error) { return p.verb("bulk", nil, "cancel") },
-		"cannot be changed":     func() (string, error) { return p.verb("bulk", map[string]string{"lab": "12", "state": "failed"}, "sent") },
+		"cannot be changed": func() (string, error) {
+			return p.verb("bulk", map[string]string{"lab": "12", "state": "failed"}, "sent")
+		},
 	} {
 		if _, err := call(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)

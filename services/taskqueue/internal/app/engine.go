@@ -22,7 +22,7 @@ func (b *builder) openEngine() error {
 	options.PoolSize = len(job.Channels())*b.cfg.Queue.Shards + 1 // every idle pump blocks one
 	bells := redis.NewUniversalClient(options)
 	b.Close("bells", func(context.Context) error { return bells.Close() })
-	q, err := engine.New(engine.Config{Client: b.client, Bells: bells, Settings: b.cfg.engine()})
+	q, err := engine.New(engine.Config{Client: b.client, Bells: bells, Settings: b.cfg.engine(), User: b.cfg.Redis.User})
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,7 @@ type Config struct {
 	Client   redis.UniversalClient // MaxRetries must be -1: the engine decides what may be repeated
 	Bells    redis.UniversalClient // blocked connections of idle pumps: one per channel and shard
 	Settings Settings
+	User     string // of the client, for what is said about its rights; empty: default
 }
 
 // Redis is the engine on a real Redis. Safe for concurrent use.
@@ -50,6 +51,7 @@ type Redis struct {
 	rdb     redis.UniversalClient
 	bells   redis.UniversalClient
 	set     Settings
+	user    string
 	timeout time.Duration
 	scripts map[string]*redis.Script
 	shards  []shardKeys
@@ -73,6 +75,7 @@ func New(c Config) (*Redis, error) {
 		rdb:     c.Client,
 		bells:   c.Bells,
 		set:     c.Settings,
+		user:    c.User,
 		timeout: c.Settings.CallTimeout,
 		scripts: scripts,
 		pause:   pause,

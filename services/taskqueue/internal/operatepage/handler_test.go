@@ -195,7 +195,7 @@ func TestWrongOrdersSayWhatToDo(t *testing.T) {
 func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
 	s := open(t, operatepage.Config{Token: config.Secret(token)}, 0)
-	for path, want := range map[string]string{"": "<title>Queue</title>", "queue.css": "prefers-color-scheme: dark", "api.js": "sessionStorage",
+	for path, want := range map[string]string{"": "<title>Queue</title>", "lab.css": "prefers-color-scheme: dark", "queue.css": "svg.spark", "api.js": "sessionStorage",
 		"main.js": "import", "board.js": "export", "jobs.js": "export", "bulk.js": "export"} {
 		code, body, header := s.call("GET", path, "")
 		if code != 200 || !strings.Contains(body, want) || !strings.Contains(header.Get("Content-Security-Policy"), "default-src 'none'") {

@@ -25,6 +25,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/sender"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -71,7 +72,8 @@ type builder struct {
 	bytes     *quota.Bytes
 	tally     *operate.Tally
 	pauses    *operate.Pauses
-	seals     *seal.Ring // nil: payloads are stored as they are
+	senders   *sender.Senders // nil: any may be named
+	seals     *seal.Ring      // nil: payloads are stored as they are
 }
 
 func (b *builder) build() error {
@@ -104,7 +106,7 @@ func (b *builder) serve() error {
 	if err != nil {
 		return err
 	}
-	taskqueuev1.RegisterTaskQueueServiceServer(server, grpcapi.New(b.submitter(), b.manager(), b.consents(), access))
+	taskqueuev1.RegisterTaskQueueServiceServer(server, grpcapi.New(b.submitter(), b.manager(), b.consents(), access, b.cfg.SendPermission))
 	b.Check("queue", b.gate.Check)
 	b.Check("cache", service.Ping(b.sessions))
 	if b.store == nil {

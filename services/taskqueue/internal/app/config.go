@@ -56,6 +56,8 @@ type Config struct {
 
 	// Access is authenticated, open or off: who may use the queue besides the platform's services.
 	Access string `env:"ACCESS" envDefault:"authenticated"`
+	// SendPermission is what users need to enqueue, schedule and retry tasks; empty: nothing but the credential.
+	SendPermission string `env:"SEND_PERMISSION"`
 }
 
 // QueueConfig tunes the engine and the pools.

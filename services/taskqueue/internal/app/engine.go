@@ -43,6 +43,9 @@ func (b *builder) openEngine() error {
 
 func (b *builder) submitter() *submit.Submitter {
 	validator := &task.Validator{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.Clock}
+	if b.senders != nil {
+		validator.Sender = b.senders.Allows
+	}
 	return submit.New(submit.Deps{Queue: b.gate, Validator: validator, IDs: b.ids, Clock: b.Clock, Observer: b.metrics,
 		Seals: b.seals, Bytes: b.bytes})
 }

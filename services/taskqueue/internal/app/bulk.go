@@ -72,8 +72,8 @@ func withOperator(environ []string, do func(*operate.Operator) error) error {
 			}
 			defer func() { _ = db.Close() }()
 			log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-			deps.Keeper = archive.New(archive.Deps{Queue: q, Store: mysql.NewArchive(db), Observer: uncounted{}, Clock: deps.Clock,
-				Log: log, Owner: rand.Text()})
+			deps.Keeper = archive.New(archive.Deps{Queue: q, Store: mysql.NewArchive(db), Observer: uncounted{},
+				Clock: deps.Clock, Log: log, Owner: rand.Text()})
 		}
 		return do(operate.New(deps))
 	})

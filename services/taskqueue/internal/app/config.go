@@ -175,7 +175,8 @@ func (c *QueueConfig) Validate() error {
 			problems = append(problems, fmt.Errorf("TASKQUEUE_REDIS_SENTINELS: %q is not host:port", address))
 		}
 	}
-	for name, n := range map[string]int{"ARCHIVE_DAYS": c.ArchiveDays, "ARCHIVE_LIMIT": c.ArchiveLimit, "LANE_LIMIT": c.LaneLimit, "LAB_LIMIT": c.LabLimit,
+	for name, n := range map[string]int{"ARCHIVE_DAYS": c.ArchiveDays, "ARCHIVE_LIMIT": c.ArchiveLimit,
+		"LANE_LIMIT": c.LaneLimit, "LAB_LIMIT": c.LabLimit,
 		"RESULT_HOURS": c.ResultHours, "DEAD_DAYS": c.DeadDays, "DEAD_LIMIT": c.DeadLimit,
 		"WEBHOOK_WORKERS": c.WebhookWorkers, "CALLBACK_WORKERS": c.CallbackWorkers, "MESSAGE_WORKERS": c.MessageWorkers} {
 		if n < 1 {

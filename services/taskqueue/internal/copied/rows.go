@@ -1,5 +1,5 @@
-// Package copied owns how settings that are rows of the database are read by every process, with a copy in Redis so that
-// a start does not depend on the database.
+// Package copied owns how settings that are rows of the database are read by every process, with a copy in Redis so
+// that a start does not depend on the database.
 package copied
 
 import (

@@ -66,7 +66,7 @@ type Limits struct {
 	Ordinary     int // jobs of all ordinary flows together; the rest of Max is for reserved ones
 	EachOrdinary int // jobs of one flow
 	EachReserved int
-	Flows        map[job.Flow]int // of flows that run jobs already, instead of Each; FlowPaused: as if the flow did not wait
+	Flows        map[job.Flow]int // of flows that run jobs already, instead of Each; FlowPaused: leave it alone
 }
 
 // FlowPaused is the limit of a flow that is left alone whatever it holds.

@@ -57,8 +57,8 @@ type Server struct {
 	send      string // the permission that sending needs; empty: none
 }
 
-// New makes a server. consents is nil when the queue runs without its database. send is the permission that users need to
-// send; empty: none.
+// New makes a server. consents is nil when the queue runs without its database. send is the permission that users need
+// to send; empty: none.
 func New(submitter Submitter, manager Manager, consents Consents, access Access, send string) *Server {
 	return &Server{submitter: submitter, manager: manager, consents: consents, access: access, send: send}
 }

@@ -19,7 +19,8 @@ type Overview struct {
 
 // Overview measures all lanes. It costs the same however many jobs wait.
 func (o *Operator) Overview(ctx context.Context) (Overview, error) {
-	out := Overview{Now: o.Clock.Now(), Lanes: make([]engine.Depth, len(job.Lanes())), Paused: map[engine.Target]time.Time{}}
+	lanes := make([]engine.Depth, len(job.Lanes()))
+	out := Overview{Now: o.Clock.Now(), Lanes: lanes, Paused: map[engine.Target]time.Time{}}
 	for shard := range o.Queue.Shards() {
 		if err := o.measure(ctx, shard, &out); err != nil {
 			return Overview{}, unavailable(err)

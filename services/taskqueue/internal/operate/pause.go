@@ -51,8 +51,8 @@ func channelNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Pause lets no process begin jobs of a channel or a laboratory, or send to a receiver, within about a second. What runs
-// ends as usual; tasks are accepted.
+// Pause lets no process begin jobs of a channel or a laboratory, or send to a receiver, within about a second. What
+// runs ends as usual; tasks are accepted.
 func (o *Operator) Pause(ctx context.Context, t engine.Target) error {
 	known, err := o.Queue.Paused(ctx, 0)
 	if err != nil {

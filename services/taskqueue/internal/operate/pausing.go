@@ -21,7 +21,8 @@ type Marks interface {
 	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
 }
 
-// Pauses is what a process knows of the pauses. It asks once a second a shard, beside the claims. Safe for concurrent use.
+// Pauses is what a process knows of the pauses. It asks once a second a shard, beside the claims. Safe for concurrent
+// use.
 type Pauses struct {
 	marks Marks
 	clock clock.Clock
@@ -89,8 +90,8 @@ func (p *Pauses) Receiver(origin string) bool {
 	return list != nil && (*list)[origin]
 }
 
-// pausing is the queue of one pump, which claims nothing while its channel is paused, and nothing of paused laboratories:
-// the claim passes their flows by, however much waits in them.
+// pausing is the queue of one pump, which claims nothing while its channel is paused, and nothing of paused
+// laboratories: the claim passes their flows by, however much waits in them.
 type pausing struct {
 	worker.Queue
 	pauses *Pauses

@@ -113,8 +113,8 @@ func (p *Pump) callbacks(r *run, record *job.Record) []engine.NewJob {
 	return children
 }
 
-// Callbacks makes the callback jobs of a job that ended, which live on its shard, and notes their ids in its record: it is
-// encoded afterwards.
+// Callbacks makes the callback jobs of a job that ended, which live on its shard, and notes their ids in its record,
+// which is encoded afterwards.
 func Callbacks(ids *job.Generator, id job.ID, b *job.Body, record *job.Record) ([]engine.NewJob, error) {
 	var children []engine.NewJob
 	for _, url := range job.CallbackURLs(id.Lane(), b, record.State) {

@@ -45,7 +45,8 @@ type Subscribers struct {
 
 // NewSubscribers makes a set that knows nobody until RunOnce.
 func NewSubscribers(source SubscriberSource, secrets Secrets, copies redis.UniversalClient) *Subscribers {
-	rows := copied.Rows[Subscriber]{Name: "webhook secrets", Key: "tq:subscribers", Client: copies, Read: source.Subscribers}
+	rows := copied.Rows[Subscriber]{Name: "webhook secrets", Key: "tq:subscribers", Client: copies,
+		Read: source.Subscribers}
 	return &Subscribers{rows: rows, secrets: secrets}
 }
 

@@ -49,7 +49,8 @@ func forgetting(b *bench) {
 	b.enqueue(webhook, 1, 0)
 	c := b.claim(job.Webhook, 1)
 	finished, failed := c.Jobs[0].ID, b.fail(webhook)
-	b.settle(job.Webhook, engine.Settlement{ID: finished, Token: c.Token, Op: engine.OpSucceed, Payload: record(job.Finished)})
+	end := engine.Settlement{ID: finished, Token: c.Token, Op: engine.OpSucceed, Payload: record(job.Finished)}
+	b.settle(job.Webhook, end)
 	waiting := b.enqueue(webhook, 1, 0)[0]
 	for range 2 {
 		if err := b.Queue.ForgetResults(b.t.Context(), []job.ID{finished, failed, waiting}); err != nil {
@@ -96,7 +97,8 @@ func fullEnds(b *bench) {
 func pausedFlows(b *bench) {
 	first, second := b.acceptFlow(job.LabFlow(11)), b.acceptFlow(job.LabFlow(12))
 	request := engine.ClaimRequest{Channel: job.Webhook, Max: 5,
-		Limits: &engine.Limits{Ordinary: 5, EachOrdinary: 5, EachReserved: 5, Flows: map[job.Flow]int{job.LabFlow(11): engine.FlowPaused}}}
+		Limits: &engine.Limits{Ordinary: 5, EachOrdinary: 5, EachReserved: 5,
+			Flows: map[job.Flow]int{job.LabFlow(11): engine.FlowPaused}}}
 	c, err := b.Queue.Claim(b.t.Context(), request)
 	if err != nil || len(c.Jobs) != 1 || c.Jobs[0].ID != second || c.Held {
 		b.t.Errorf("claimed %v, held %v, %v, want the job of the other laboratory", c.Jobs, c.Held, err)

@@ -136,7 +136,8 @@ func ahead(b *bench, q Operated) {
 
 func pauses(b *bench, q Operated) {
 	at := time.UnixMilli(1_790_000_000_000)
-	targets := []engine.Target{engine.ChannelTarget(job.Email), engine.LabTarget(12), engine.ReceiverTarget("https://a.example")}
+	receiver := engine.ReceiverTarget("https://a.example")
+	targets := []engine.Target{engine.ChannelTarget(job.Email), engine.LabTarget(12), receiver}
 	want := map[engine.Target]time.Time{}
 	for _, target := range targets {
 		want[target] = at

@@ -74,7 +74,9 @@ func queue() board {
 				`sum by (channel) (increase(taskqueue_attempts_total{outcome="unknown"}[1h]))`+
 					` + sum by (channel) (increase(taskqueue_reaped_total{decision="held"}[1h]))`, "{{channel}}").
 				explain("Look them up at the provider and end them with taskqueue resolve."),
-			one("Waiting for the archive", "short", "max(taskqueue_archive_backlog_jobs)", "jobs"),
+			one("Waiting for the archive", "short", "max(taskqueue_archive_backlog_jobs)", "jobs").
+				and("max(taskqueue_archive_limit_jobs)", "limit").
+				explain("At the limit ordinary jobs are held back until the archive has taken some."),
 			one("Paused receivers and providers", "short", "sum(taskqueue_receivers_paused)", "receivers").
 				and("sum by (provider) (taskqueue_provider_paused)", "{{provider}}"),
 			one(

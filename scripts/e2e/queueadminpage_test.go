@@ -76,6 +76,7 @@ func TestTaskqueueTheAdminPageInABrowser(t *testing.T) {
 	p.depth(13)
 	p.retryDead(dead)
 	p.pauseAndResume()
+	p.pauseALaboratory()
 	light, _ := p.scheme("light")
 	p.screenshot("queue-admin-light.png")
 	dark, _ := p.scheme("dark")
@@ -133,6 +134,16 @@ func (p *page) pauseAndResume() {
 		p.eval(`document.querySelector('[data-pause="whatsapp"]').click()`)
 		p.awaitTrue("paused channels", paused+` === "`+want+`"`)
 	}
+}
+
+// pauseALaboratory holds back a laboratory that no other test uses, and lets it go on.
+func (p *page) pauseALaboratory() {
+	p.t.Helper()
+	p.fill("hold-lab", "input", "4711")
+	p.do(chromedp.Click(chromedp.CSS("#hold-button")))
+	p.awaitTrue("the pause", `document.getElementById("held").textContent.includes("laboratory 4711")`)
+	p.eval(`document.querySelector('[data-resume="laboratory 4711"]').click()`)
+	p.awaitTrue("its end", `document.getElementById("held").hidden`)
 }
 
 // cancelMany cancels laboratory 12's scheduled messages after a look at them.

@@ -1,5 +1,5 @@
 // Package pages owns the pages for people: static files, embedded, that use the documented REST paths with the user's
-// session and nothing else. A page is a folder here and a line in List; all share assets/lab.css.
+// session and nothing else. A page is a folder here and a line in List; all share /assets/lab.css.
 package pages
 
 import (
@@ -7,15 +7,16 @@ import (
 	"io/fs"
 
 	"github.com/labplatform/labplatform/pkg/edge"
+	"github.com/labplatform/labplatform/pkg/pageassets"
 )
 
-//go:embed assets callout cellcounter search
+//go:embed callout cellcounter search
 var files embed.FS
 
 // List returns the pages of the public listener.
 func List() []edge.Page {
 	return []edge.Page{
-		edge.Static("/assets", folder("assets")),
+		edge.Static("/assets", pageassets.Files()),
 		edge.Static("/callout", folder("callout")),
 		edge.Static("/cell-counter", folder("cellcounter")),
 		edge.Static("/search", folder("search")),

@@ -25,6 +25,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/sender"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -72,7 +73,9 @@ type builder struct {
 	secrets   provider.Directory
 	bytes     *quota.Bytes
 	tally     *operate.Tally
-	seals     *seal.Ring // nil: payloads are stored as they are
+	pauses    *operate.Pauses
+	senders   *sender.Senders // nil: any may be named
+	seals     *seal.Ring      // nil: payloads are stored as they are
 }
 
 func (b *builder) build() error {
@@ -105,7 +108,7 @@ func (b *builder) serve() error {
 	if err != nil {
 		return err
 	}
-	api := grpcapi.New(b.submitter(), b.manager(), b.consents(), b.periodics(), access)
+	api := grpcapi.New(b.submitter(), b.manager(), b.consents(), b.periodics(), access, b.cfg.SendPermission)
 	taskqueuev1.RegisterTaskQueueServiceServer(server, api)
 	b.Check("queue", b.gate.Check)
 	b.Check("cache", service.Ping(b.sessions))

@@ -59,6 +59,8 @@ type Config struct {
 
 	// Access is authenticated, open or off: who may use the queue besides the platform's services.
 	Access string `env:"ACCESS" envDefault:"authenticated"`
+	// SendPermission is what users need to enqueue, schedule and retry tasks; empty: nothing but the credential.
+	SendPermission string `env:"SEND_PERMISSION"`
 }
 
 // QueueConfig tunes the engine and the pools.
@@ -84,6 +86,8 @@ type QueueConfig struct {
 	DeadDays    int   `env:"DEAD_DAYS" envDefault:"7"`
 	DeadLimit   int   `env:"DEAD_LIMIT" envDefault:"100000"`
 	ArchiveDays int   `env:"ARCHIVE_DAYS" envDefault:"90"`
+	// ArchiveLimit is how many ended jobs may wait for the archive before ordinary jobs wait too.
+	ArchiveLimit int `env:"ARCHIVE_LIMIT" envDefault:"2000000"`
 	// DoubtfulSends says what becomes of a paid send whose worker died: hold (state unknown) or resend.
 	DoubtfulSends string `env:"DOUBTFUL_SENDS" envDefault:"hold"`
 
@@ -175,7 +179,8 @@ func (c *QueueConfig) Validate() error {
 			problems = append(problems, fmt.Errorf("TASKQUEUE_REDIS_SENTINELS: %q is not host:port", address))
 		}
 	}
-	for name, n := range map[string]int{"ARCHIVE_DAYS": c.ArchiveDays, "LANE_LIMIT": c.LaneLimit, "LAB_LIMIT": c.LabLimit,
+	for name, n := range map[string]int{"ARCHIVE_DAYS": c.ArchiveDays, "ARCHIVE_LIMIT": c.ArchiveLimit,
+		"LANE_LIMIT": c.LaneLimit, "LAB_LIMIT": c.LabLimit,
 		"RESULT_HOURS": c.ResultHours, "DEAD_DAYS": c.DeadDays, "DEAD_LIMIT": c.DeadLimit,
 		"WEBHOOK_WORKERS": c.WebhookWorkers, "CALLBACK_WORKERS": c.CallbackWorkers, "MESSAGE_WORKERS": c.MessageWorkers} {
 		if n < 1 {
@@ -254,6 +259,9 @@ func (c *Config) engine() engine.Settings {
 		s.Shards = clusterShards
 	}
 	s.Archive = c.DatabaseEnabled
+	if s.Archive {
+		s.EndsLimit = max(1, c.Queue.ArchiveLimit/c.Queue.Shards)
+	}
 	s.WaitReplicas, s.WaitAOF = c.Queue.WaitReplicas, c.Queue.WaitAOF
 	return s
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mapping"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/sender"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/taskqueue/migrations"
 )
@@ -62,6 +63,11 @@ func (b *builder) openDatabaseHandlers() error {
 		b.Log.Warn("the providers are not known yet; messages wait until they are", "error", err)
 	}
 	b.Every("provider rows", providersEvery, watch.RunOnce)
+	b.senders = sender.New(mysql.NewSenders(b.db), b.client)
+	if err := b.senders.RunOnce(ctx); err != nil {
+		b.Log.Warn("the senders of laboratories are those of the last start that could read them", "error", err)
+	}
+	b.Every("sender rows", providersEvery, b.senders.RunOnce)
 	return nil
 }
 

@@ -87,7 +87,7 @@ func (b *builder) openHandlers() error {
 	if err != nil {
 		return err
 	}
-	cfg.Pacer = b.pacer
+	cfg.Pacer, cfg.Held = b.pacer, b.pauses.Receiver
 	cfg.Subscribers = b.subscribers()
 	cfg.Rate = func(origin string) float64 {
 		if own, ok := rates[origin]; ok {

@@ -10,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/periodic"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
@@ -22,7 +23,7 @@ func (b *builder) openEngine() error {
 	options.PoolSize = len(job.Channels())*job.MaxShards + 1 // every idle pump blocks one
 	bells := redis.NewUniversalClient(options)
 	b.Close("bells", func(context.Context) error { return bells.Close() })
-	q, err := engine.New(engine.Config{Client: b.client, Bells: bells, Settings: b.cfg.engine()})
+	q, err := engine.New(engine.Config{Client: b.client, Bells: bells, Settings: b.cfg.engine(), User: b.cfg.Redis.User})
 	if err != nil {
 		return err
 	}
@@ -31,10 +32,14 @@ func (b *builder) openEngine() error {
 			b.Log.Warn("redis does not keep the durable profile, or could do better", "profile", b.cfg.Queue.Profile, "finding", one)
 		}
 	})
+	b.pauses = operate.NewPauses(b.gate, b.Clock)
 	b.bytes = quota.New(b.gate, b.cfg.Queue.LabBytes)
 	b.ids = job.NewGenerator(b.Clock, rand.Reader)
-	b.metrics, err = metrics.New(b.Registry)
-	return err
+	if b.metrics, err = metrics.New(b.Registry); err != nil {
+		return err
+	}
+	b.metrics.ArchiveLimit(b.cfg.engine().EndsLimit * b.cfg.Queue.Shards)
+	return nil
 }
 
 func (b *builder) submitter() *submit.Submitter {
@@ -43,7 +48,11 @@ func (b *builder) submitter() *submit.Submitter {
 }
 
 func (b *builder) validator() *task.Validator {
-	return &task.Validator{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.Clock}
+	v := &task.Validator{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.Clock}
+	if b.senders != nil {
+		v.Sender = b.senders.Allows
+	}
+	return v
 }
 
 func (b *builder) periodics() *periodic.Book {

@@ -31,6 +31,9 @@ func Verbs(environ []string, out io.Writer) []command.Verb {
 	var dead int
 	return []command.Verb{
 		resolveVerb(environ, out),
+		bulkVerb(environ, out),
+		pauseVerb(environ, out, true),
+		pauseVerb(environ, out, false),
 		{
 			Name:    "fsck",
 			Summary: "Check every job against the invariants of the queue; exit 1 when any is broken.",
@@ -72,6 +75,10 @@ func withQueue(ctx context.Context, environ []string, do func(*engine.Redis) err
 	if err != nil {
 		return err
 	}
+	return withQueueOf(ctx, cfg, do)
+}
+
+func withQueueOf(ctx context.Context, cfg Config, do func(*engine.Redis) error) error {
 	client := redis.NewUniversalClient(cfg.redis())
 	defer func() { _ = client.Close() }()
 	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: cfg.engine()})

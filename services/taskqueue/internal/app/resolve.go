@@ -39,12 +39,17 @@ func resolveVerb(environ []string, out io.Writer) command.Verb {
 	}
 }
 
-func resolve(ctx context.Context, q *engine.Redis, out io.Writer, ids []string, sent bool) error {
+// managerOf manages jobs beside the running services.
+func managerOf(q *engine.Redis) *manage.Manager {
 	generator := job.NewGenerator(clock.System{}, rand.Reader)
-	m := manage.New(manage.Deps{Queue: q, Lease: q.Lease(), Clock: clock.System{},
+	return manage.New(manage.Deps{Queue: q, Lease: q.Lease(), Clock: clock.System{},
 		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
 			return worker.Callbacks(generator, id, b, r)
 		}})
+}
+
+func resolve(ctx context.Context, q *engine.Redis, out io.Writer, ids []string, sent bool) error {
+	m := managerOf(q)
 	left := 0
 	for chunk := range slices.Chunk(ids, manage.MaxIDs) {
 		resolved, others, err := m.Resolve(ctx, manage.Viewer{All: true}, chunk, sent)

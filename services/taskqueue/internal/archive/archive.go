@@ -1,12 +1,15 @@
 // Package archive owns how ended jobs get from Redis into the archive: read, write, forget what was observed. A
 // crash between any two steps repeats the write, which replaces a job only by a newer end; nothing is lost or
-// doubled. While the archive is away the ends wait in Redis for as long as their records are kept there.
+// doubled. While the archive is away the ends wait in Redis for as long as their records are kept there, and the engine
+// claims no ordinary jobs once too many of them wait. Results leave Redis a minute after the archive has them; those of
+// a process that died in that minute leave with their hour.
 package archive
 
 import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
@@ -25,6 +28,7 @@ type Queue interface {
 	Shards() int
 	OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error)
 	TrimEnds(ctx context.Context, shard int, observed engine.Ends) (bool, error)
+	ForgetResults(ctx context.Context, ids []job.ID) error
 	LeadEnds(ctx context.Context, shard int, owner string, d time.Duration) (bool, error)
 	Info(ctx context.Context, ids []job.ID) ([]engine.Snapshot, error)
 }
@@ -48,6 +52,10 @@ const (
 	page       = 500
 	lead       = 10 * time.Second // another process takes over this long after the last page
 	purgeEvery = 10 * time.Minute
+	// forgetAfter is how long a result stays in Redis that is in the archive: callers ask most soon after the end.
+	forgetAfter = time.Minute
+	// mostKept bounds the ids that wait for it, which is memory of this process.
+	mostKept = 100_000
 )
 
 // Deps are what the archiver works with.
@@ -66,6 +74,14 @@ type Deps struct {
 type Archiver struct {
 	Deps
 	purged time.Time
+	kept   []written // archived results that are still in Redis, oldest first
+	ids    int       // in kept
+}
+
+// written are the results of one page that are in the archive.
+type written struct {
+	at  time.Time
+	ids []job.ID
 }
 
 // New makes an archiver.
@@ -84,7 +100,22 @@ func (a *Archiver) RunOnce(ctx context.Context) error {
 			}
 		}
 	}
+	if err := a.forget(ctx); err != nil {
+		return err
+	}
 	return a.purge(ctx)
+}
+
+// forget takes results out of Redis that have been in the archive for a while.
+func (a *Archiver) forget(ctx context.Context) error {
+	for len(a.kept) > 0 && (a.ids > mostKept || a.Clock.Now().Sub(a.kept[0].at) >= forgetAfter) {
+		if err := a.Queue.ForgetResults(ctx, a.kept[0].ids); err != nil {
+			return fmt.Errorf("forget archived results: %w", err)
+		}
+		a.ids -= len(a.kept[0].ids)
+		a.kept = a.kept[1:]
+	}
+	return nil
 }
 
 // move archives one page.
@@ -97,11 +128,18 @@ func (a *Archiver) move(ctx context.Context, shard int) (int, error) {
 	if err != nil || len(ends.IDs) == 0 {
 		return 0, err
 	}
-	if err := a.Keep(ctx, ends.IDs); err != nil {
+	results, err := a.keep(ctx, ends.IDs)
+	if err != nil {
 		return 0, err
 	}
 	if _, err := a.Queue.TrimEnds(ctx, shard, ends); err != nil {
 		return 0, fmt.Errorf("forget archived ends: %w", err)
+	}
+	if len(results) > 0 {
+		a.kept, a.ids = append(a.kept, written{a.Clock.Now(), results}), a.ids+len(results)
+	}
+	if a.ids > mostKept {
+		return len(ends.IDs), a.forget(ctx)
 	}
 	return len(ends.IDs), nil
 }
@@ -109,9 +147,16 @@ func (a *Archiver) move(ctx context.Context, shard int) (int, error) {
 // Keep writes the ends of jobs as Redis knows them now. A job without a record is none: it lives again, or was
 // forgotten; a page of such jobs needs no database.
 func (a *Archiver) Keep(ctx context.Context, ids []job.ID) error {
+	_, err := a.keep(ctx, ids)
+	return err
+}
+
+// keep returns the jobs whose results Redis need not keep: those that the archive took, less the dead ones, which
+// /retryTask/ still wants with their bodies.
+func (a *Archiver) keep(ctx context.Context, ids []job.ID) (results []job.ID, err error) {
 	snapshots, err := a.Queue.Info(ctx, ids)
 	if err != nil {
-		return fmt.Errorf("read ended jobs: %w", err)
+		return nil, fmt.Errorf("read ended jobs: %w", err)
 	}
 	entries := make([]Entry, 0, len(ids))
 	seen := make(map[job.ID]bool, len(ids))
@@ -126,16 +171,18 @@ func (a *Archiver) Keep(ctx context.Context, ids []job.ID) error {
 			continue
 		}
 		entries = append(entries, Entry{ID: s.ID, Record: *r})
+		if len(s.Body) == 0 {
+			results = append(results, s.ID)
+		}
 	}
-	return a.write(ctx, entries, len(ids)-len(entries))
+	refused, err := a.write(ctx, entries, len(ids)-len(entries))
+	return slices.DeleteFunc(results, func(id job.ID) bool { return slices.Contains(refused, id) }), err
 }
 
-func (a *Archiver) write(ctx context.Context, entries []Entry, gone int) error {
-	var refused []job.ID
+func (a *Archiver) write(ctx context.Context, entries []Entry, gone int) (refused []job.ID, err error) {
 	if len(entries) > 0 {
-		var err error
 		if refused, err = a.Store.Write(ctx, entries); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for _, id := range refused {
@@ -144,7 +191,7 @@ func (a *Archiver) write(ctx context.Context, entries []Entry, gone int) error {
 	a.Observer.Archived("written", len(entries)-len(refused))
 	a.Observer.Archived("gone", gone)
 	a.Observer.Archived("refused", len(refused))
-	return nil
+	return refused, nil
 }
 
 func (a *Archiver) purge(ctx context.Context) error {

@@ -12,11 +12,11 @@ import (
 func (r *Redis) Claim(ctx context.Context, q ClaimRequest) (Claim, error) {
 	k := &r.shards[q.Shard]
 	lane := job.Lane{Channel: q.Channel}
-	keys := make([]string, 0, 8)
+	keys := make([]string, 0, 9)
 	for _, lane.Priority = range []job.Priority{job.High, job.Moderate, job.Low} {
 		keys = append(keys, k.lanes[lane])
 	}
-	keys = append(keys, k.leases[q.Channel], k.counter, k.bells[q.Channel], k.claimer+q.Claimer, k.lost)
+	keys = append(keys, k.leases[q.Channel], k.counter, k.bells[q.Channel], k.claimer+q.Claimer, k.lost, k.ends)
 	reply, err := r.run(ctx, "claim", keys, r.claimArgs(q))
 	if err != nil {
 		return Claim{}, err
@@ -33,7 +33,7 @@ func (r *Redis) claimArgs(q ClaimRequest) []any {
 	if limits == nil {
 		limits = &Limits{Ordinary: q.Max, EachOrdinary: q.Max, EachReserved: q.Max}
 	}
-	args := make([]any, 0, 14+2*len(limits.Flows))
+	args := make([]any, 0, 15+2*len(limits.Flows))
 	var doubt any = ""
 	if q.Doubt {
 		doubt = q.Last
@@ -54,6 +54,7 @@ func (r *Redis) claimArgs(q ClaimRequest) []any {
 		int(q.After[job.Moderate]),
 		int(q.After[job.Low]),
 		doubt,
+		r.set.EndsLimit,
 	)
 	for flow, most := range limits.Flows {
 		args = append(args, int(flow), most)

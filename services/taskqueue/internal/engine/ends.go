@@ -47,6 +47,26 @@ func (r *Redis) TrimEnds(ctx context.Context, shard int, observed Ends) (bool, e
 	return number(reply) > 0, err
 }
 
+// ForgetResults forgets how jobs ended, which the archive has. Jobs that are kept dead are left alone. A job with a
+// result never lives again, so a repeat, or a late call, takes nothing that came later.
+func (r *Redis) ForgetResults(ctx context.Context, ids []job.ID) error {
+	buckets := map[string][]string{}
+	for _, id := range ids {
+		key := r.shards[id.Shard()].bucketOf(id)
+		buckets[key] = append(buckets[key], string(id))
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	pipe := r.rdb.Pipeline()
+	for key, list := range buckets {
+		pipe.HDel(ctx, key, list...)
+	}
+	if _, err := pipe.Exec(ctx); err != nil && len(buckets) > 0 {
+		return fmt.Errorf("forget results: %w", err)
+	}
+	return nil
+}
+
 // LeadEnds reports whether owner is the one that archives a shard for the next d. It spares replicas the same
 // work; nothing relies on it: TrimEnds compares what it forgets.
 func (r *Redis) LeadEnds(ctx context.Context, shard int, owner string, d time.Duration) (bool, error) {

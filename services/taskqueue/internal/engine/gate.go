@@ -35,11 +35,16 @@ func NewGate(r *Redis, profile Profile, warn func(list []string)) *Gate {
 
 // Check asks Redis, opens or closes the gate, and loads the scripts when it opens. It is the readiness probe.
 func (g *Gate) Check(ctx context.Context) error {
+	before := g.state.Load()
+	if !before.open {
+		if err := g.checkRights(ctx); err != nil {
+			return err
+		}
+	}
 	c, err := g.CheckContract(ctx)
 	if err != nil {
 		return err
 	}
-	before := g.state.Load()
 	found := slices.Concat(c.Broken, c.Weak)
 	now := &gateState{
 		open:   len(c.Broken) == 0 || g.profile == Fast,
@@ -62,6 +67,20 @@ func (g *Gate) Check(ctx context.Context) error {
 		return fmt.Errorf("%w: %s", ErrClosed, now.broken)
 	}
 	return nil
+}
+
+// checkRights refuses a user that may not run what the queue runs, in every profile: it would fail in the middle.
+func (g *Gate) checkRights(ctx context.Context) error {
+	missing, err := g.MissingRights(ctx)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	all := strings.Join(missing, "; ")
+	if before := g.state.Load(); all != before.all {
+		g.warn(missing)
+	}
+	g.state.Store(&gateState{broken: all, all: all})
+	return fmt.Errorf("%w: %s", ErrClosed, all)
 }
 
 // Enqueue refuses while the gate is closed.

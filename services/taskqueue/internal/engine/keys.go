@@ -29,7 +29,7 @@ type shardKeys struct {
 	results   string // prefix of result buckets
 	idem      string // prefix of idempotency records
 	windowKey string // prefix of windows
-	paused    string // channels that nobody claims from
+	paused    string // channels, laboratories and receivers that are left alone
 	periodic  string // definitions of periodic jobs; on shard 0 only
 }
 

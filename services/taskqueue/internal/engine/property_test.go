@@ -56,6 +56,7 @@ func (m *manual) add(d time.Duration) {
 func propertySettings() engine.Settings {
 	s := engine.DefaultSettings()
 	s.Lease, s.Ageing = 15*time.Millisecond, time.Hour
+	s.Archive, s.EndsLimit = true, 6
 	return s
 }
 
@@ -73,7 +74,7 @@ func TestRandomInterleavingsAgreeWithTheModelAndKeepTheInvariants(t *testing.T) 
 			tokens: map[job.ID][2]int64{}, keys: job.NewGenerator(clock.System{}, rand.Reader)}
 		rt.Repeat(map[string]func(*rapid.T){
 			"enqueue": p.enqueue, "claim": p.claim, "settle": p.settle, "cancel": p.cancel, "move": p.move,
-			"revive": p.revive, "reap": p.reap, "renew": p.renew, "resolve": p.resolve, "tick": p.periodic, "": p.check,
+			"revive": p.revive, "reap": p.reap, "renew": p.renew, "resolve": p.resolve, "tick": p.periodic, "archive": p.archive, "": p.check,
 		})
 	})
 }
@@ -117,6 +118,9 @@ func (p *pair) enqueue(t *rapid.T) {
 			due = clock.System{}.Now().Add(time.Hour).UnixMilli() + 1_000_000_000_000
 		}
 		flow := job.LabFlow(rapid.Int64Range(0, 2).Draw(t, "laboratory"))
+		if rapid.IntRange(0, 3).Draw(t, "one-time password") == 0 {
+			flow = job.OTPFlow(1)
+		}
 		list = append(list, engine.NewJob{ID: id, DueMs: due, Flow: flow, Body: []byte("v1")})
 		p.ids = append(p.ids, id)
 	}
@@ -135,6 +139,10 @@ func (p *pair) claim(t *rapid.T) {
 		After: [3]job.Flow{job.LabFlow(int64(p.claimNo % 3)), job.LabFlow(1), 0}}
 	if rapid.Bool().Draw(t, "limited") {
 		q.Limits = &engine.Limits{Ordinary: 6, EachOrdinary: 3, EachReserved: 2, Flows: map[job.Flow]int{job.LabFlow(1): 0}}
+		if rapid.Bool().Draw(t, "paused") {
+			q.Limits.Flows[job.LabFlow(2)] = engine.FlowPaused
+			q.Limits.Flows[job.OTPFlow(1)] = engine.FlowPaused
+		}
 	}
 	onModel := q
 	q.Doubt, onModel.Doubt, q.Last, onModel.Last = p.doubt, p.doubt, p.last[0], p.last[1]
@@ -237,6 +245,19 @@ func (p *pair) periodic(t *rapid.T) {
 		b, errB := p.model.Tick(p.base.Context(), x)
 		p.equal("tick", a, b, errA, errB)
 	}
+}
+
+// archive takes some ends, and forgets those of them that are not kept dead.
+func (p *pair) archive(t *rapid.T) {
+	most := rapid.IntRange(1, 8).Draw(t, "ends")
+	a, errA := p.redis.OldestEnds(p.base.Context(), 0, most)
+	b, errB := p.model.OldestEnds(p.base.Context(), 0, most)
+	p.equal("ends", append([]job.ID{}, a.IDs...), append([]job.ID{}, b.IDs...), errA, errB)
+	_, errA = p.redis.TrimEnds(p.base.Context(), 0, a)
+	_, errB = p.model.TrimEnds(p.base.Context(), 0, b)
+	p.equal("trim ends", nil, nil, errA, errB)
+	errA, errB = p.redis.ForgetResults(p.base.Context(), a.IDs), p.model.ForgetResults(p.base.Context(), b.IDs)
+	p.equal("forget results", nil, nil, errA, errB)
 }
 
 // reap waits until every lease has run out on both clocks; renewals may have pushed some far ahead.

@@ -29,6 +29,7 @@ type Settings struct {
 	WaitReplicas    int           // a batch is accepted when so many replicas have it
 	WaitAOF         bool          // a batch is accepted when it is on the master's disk, whatever appendfsync says
 	Archive         bool          // somebody archives: note every end for it
+	EndsLimit       int           // with so many ends waiting for the archive, ordinary jobs are not claimed; 0: no limit
 }
 
 // DefaultSettings are the documented values.
@@ -43,6 +44,7 @@ type Config struct {
 	Client   redis.UniversalClient // MaxRetries must be -1: the engine decides what may be repeated
 	Bells    redis.UniversalClient // blocked connections of idle pumps: one per channel and shard
 	Settings Settings
+	User     string // of the client, for what is said about its rights; empty: default
 }
 
 // Redis is the engine on a real Redis. Safe for concurrent use.
@@ -50,6 +52,7 @@ type Redis struct {
 	rdb     redis.UniversalClient
 	bells   redis.UniversalClient
 	set     Settings
+	user    string
 	timeout time.Duration
 	scripts map[string]*redis.Script
 	shards  []shardKeys
@@ -75,6 +78,7 @@ func New(c Config) (*Redis, error) {
 		rdb:     c.Client,
 		bells:   c.Bells,
 		set:     c.Settings,
+		user:    c.User,
 		timeout: c.Settings.CallTimeout,
 		scripts: scripts,
 		pause:   pause,

@@ -159,7 +159,7 @@ func TestAPauseHoldsOnTheShardsThatComeLater(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	few := open(t, server.Addr, 0, withShards(2))
-	if err := few.Pause(t.Context(), job.SMS, clock.System{}.Now()); err != nil {
+	if err := few.Pause(t.Context(), engine.ChannelTarget(job.SMS), clock.System{}.Now()); err != nil {
 		t.Fatal(err)
 	}
 	many := open(t, server.Addr, 0, withShards(8))
@@ -172,7 +172,7 @@ func TestAPauseHoldsOnTheShardsThatComeLater(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, is := list[job.SMS]
+		_, is := list[engine.ChannelTarget(job.SMS)]
 		return is
 	}
 	for shard := range 8 {
@@ -180,7 +180,7 @@ func TestAPauseHoldsOnTheShardsThatComeLater(t *testing.T) {
 			t.Errorf("shard %d works", shard)
 		}
 	}
-	if err := few.Resume(t.Context(), job.SMS); err != nil {
+	if err := few.Resume(t.Context(), engine.ChannelTarget(job.SMS)); err != nil {
 		t.Fatal(err)
 	}
 	for shard := range 8 {

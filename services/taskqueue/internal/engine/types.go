@@ -70,8 +70,11 @@ type Limits struct {
 	Ordinary     int // jobs of all ordinary flows together; the rest of Max is for reserved ones
 	EachOrdinary int // jobs of one flow
 	EachReserved int
-	Flows        map[job.Flow]int // of flows that run jobs already, instead of Each
+	Flows        map[job.Flow]int // of flows that run jobs already, instead of Each; FlowPaused: leave it alone
 }
+
+// FlowPaused is the limit of a flow that is left alone whatever it holds.
+const FlowPaused = -1
 
 // Claim is a set of jobs leased under one token.
 type Claim struct {

@@ -115,10 +115,11 @@ func (s *Server) RetryTask(
 	ctx context.Context,
 	in *taskqueuev1.RetryTaskRequest,
 ) (*taskqueuev1.RetryTaskResponse, error) {
-	viewer, err := s.viewer(ctx)
+	caller, err := s.sender(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
+	viewer := viewerOf(caller)
 	ids := make([]string, 0, len(in.GetJobs()))
 	for i, j := range in.GetJobs() {
 		if j.GetJobId() == "" {

@@ -65,11 +65,15 @@ type Server struct {
 	consents  Consents
 	periodics Periodics
 	access    Access
+	send      string // the permission that sending needs; empty: none
 }
 
-// New makes a server. consents is nil when the queue runs without its database.
-func New(submitter Submitter, manager Manager, consents Consents, periodics Periodics, access Access) *Server {
-	return &Server{submitter: submitter, manager: manager, consents: consents, periodics: periodics, access: access}
+// New makes a server. consents is nil when the queue runs without its database. send is the permission that users need
+// to send; empty: none.
+func New(
+	submitter Submitter, manager Manager, consents Consents, periodics Periodics, access Access, send string,
+) *Server {
+	return &Server{submitter: submitter, manager: manager, consents: consents, periodics: periodics, access: access, send: send}
 }
 
 // AnonymousMethods are the methods that need no credential under the given access: those that users may call.
@@ -115,10 +119,22 @@ func (s *Server) caller(ctx context.Context, named int64) (task.Caller, error) {
 	return task.Caller{LabID: scope.LabID(), Name: fmt.Sprintf("user:%d", p.ActorID())}, nil
 }
 
+// sender is the caller, who must be allowed to send.
+func (s *Server) sender(ctx context.Context, named int64) (task.Caller, error) {
+	c, err := s.caller(ctx, named)
+	if err != nil || c.Internal || s.send == "" || authn.FromContext(ctx).Has(s.send) {
+		return c, err
+	}
+	return task.Caller{}, apperr.New(apperr.Forbidden, "SENDING_NOT_ALLOWED",
+		"Your account may not send messages; ask an administrator of the laboratory for the permission "+s.send)
+}
+
 func (s *Server) viewer(ctx context.Context) (manage.Viewer, error) {
 	c, err := s.caller(ctx, 0)
-	return manage.Viewer{LabID: c.LabID, All: c.Internal}, err
+	return viewerOf(c), err
 }
+
+func viewerOf(c task.Caller) manage.Viewer { return manage.Viewer{LabID: c.LabID, All: c.Internal} }
 
 // idempotencyKey is the request's field, else the header of REST clients.
 func idempotencyKey(ctx context.Context, field string) string {

@@ -80,9 +80,19 @@ func (silent) Refused(string)    {}
 
 func open(t *testing.T, access grpcapi.Access) *api {
 	t.Helper()
+	return openFor(t, access, "")
+}
+
+// openFor opens the queue to users with a permission.
+func openFor(t *testing.T, access grpcapi.Access, permission string) *api {
+	t.Helper()
 	q := model.New(clock.System{}, engine.DefaultSettings())
 	ids := job.NewGenerator(clock.System{}, rand.Reader)
 	v := &task.Validator{Targets: targets{}, Serves: func(job.Channel) bool { return true },
+		Known: func(job.Channel, string) bool { return true },
+		Sender: func(c job.Channel, lab int64, name string) bool {
+			return lab != 12 || name == c.String()+"-of-12@lab.example"
+		},
 		Clock: clock.Fixed(time.Date(2034, 6, 1, 0, 0, 0, 0, time.UTC))} // the times below are within a year of it
 	s := submit.New(submit.Deps{Queue: q, Validator: v, IDs: ids, Clock: clock.System{}, Observer: silent{}})
 	ledger, stored := &ledger{}, &shelf{}
@@ -91,7 +101,7 @@ func open(t *testing.T, access grpcapi.Access) *api {
 			return worker.Callbacks(ids, id, b, r)
 		}})
 	return &api{Server: grpcapi.New(s, m, consent.NewRecorder(ledger, clock.System{}),
-		periodic.NewBook(periodic.Deps{Store: q, Validator: v, Clock: clock.System{}}), access), t: t, queue: q, ledger: ledger, archive: stored}
+		periodic.NewBook(periodic.Deps{Store: q, Validator: v, Clock: clock.System{}}), access, permission), t: t, queue: q, ledger: ledger, archive: stored}
 }
 
 func asUser(t *testing.T, lab int64) context.Context {

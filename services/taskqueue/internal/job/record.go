@@ -24,6 +24,7 @@ type Record struct {
 	History     []Attempt
 	WindowKey   string
 	MessageID   string // the provider's id of the message
+	Callbacks   []ID   // the jobs that tell others of the end
 }
 
 // RecordOf starts the record of a job that ended in state at ended.
@@ -53,7 +54,11 @@ func (r *Record) Encode(dst []byte) []byte {
 	dst = putHistory(dst, 16, r.History)
 	dst = putString(dst, 17, r.WindowKey)
 	dst = putString(dst, 18, r.MessageID)
-	return putString(dst, 19, r.Reason)
+	dst = putString(dst, 19, r.Reason)
+	for _, id := range r.Callbacks {
+		dst = putString(dst, 20, string(id))
+	}
+	return dst
 }
 
 // DecodeRecord reads a stored record.
@@ -105,6 +110,8 @@ func (r *Record) set(field protowire.Number, number int64, text []byte) error {
 		r.MessageID = string(text)
 	case 19:
 		r.Reason = string(text)
+	case 20:
+		r.Callbacks = append(r.Callbacks, ID(text))
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+
+	"github.com/labplatform/labplatform/pkg/pageassets"
 )
 
 //go:embed page
@@ -30,6 +32,7 @@ func Handler(store Reader, log *slog.Logger) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /outbox/", http.StripPrefix("/outbox/", http.FileServerFS(files)))
+	mux.Handle("GET /outbox/lab.css", http.StripPrefix("/outbox/", http.FileServerFS(pageassets.Files())))
 	mux.HandleFunc("GET /outbox/messages", func(w http.ResponseWriter, r *http.Request) {
 		list, err := store.List(r.Context(), Filter{To: r.URL.Query().Get("to"), Channel: r.URL.Query().Get("channel")})
 		if err != nil {

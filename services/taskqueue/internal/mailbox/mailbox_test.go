@@ -117,7 +117,7 @@ func TestClearingIsRefusedToOtherSites(t *testing.T) {
 func TestThePageLoadsNothingFromElsewhereAndWarns(t *testing.T) {
 	t.Parallel()
 	_, _, server := open(t)
-	for path, want := range map[string]string{"/outbox/": "Development only", "/outbox/outbox.js": "textContent", "/outbox/outbox.css": "prefers-color-scheme: dark"} {
+	for path, want := range map[string]string{"/outbox/": "Development only", "/outbox/outbox.js": "textContent", "/outbox/lab.css": "prefers-color-scheme: dark", "/outbox/outbox.css": "iframe"} {
 		code, body, header := call(t, http.MethodGet, server.URL+path, nil)
 		if code != 200 || !strings.Contains(body, want) || !strings.Contains(header.Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("%s: %d %v", path, code, header)

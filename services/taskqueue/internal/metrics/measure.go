@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -12,6 +13,7 @@ type Depths interface {
 	Shards() int
 	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
 	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
+	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
 }
 
 // Paused counts what a sender leaves alone for a while.
@@ -22,6 +24,7 @@ func (m *Metrics) Measure(ctx context.Context, q Depths, receivers Paused) error
 	m.paused.Set(float64(receivers.Paused()))
 	total := map[job.Lane]engine.Depth{}
 	var ended engine.Backlog
+	var pauses map[engine.Target]time.Time // the same on every shard
 	for shard := range q.Shards() {
 		list, err := q.Depths(ctx, shard)
 		if err != nil {
@@ -41,7 +44,11 @@ func (m *Metrics) Measure(ctx context.Context, q Depths, receivers Paused) error
 		}
 		ended.Dead += b.Dead
 		ended.Ends += b.Ends
+		if pauses, err = q.Paused(ctx, shard); err != nil {
+			return err
+		}
 	}
+	m.pauses(pauses)
 	m.dead.Set(float64(ended.Dead))
 	m.backlog.Set(float64(ended.Ends))
 	for l, d := range total {
@@ -49,6 +56,21 @@ func (m *Metrics) Measure(ctx context.Context, q Depths, receivers Paused) error
 	}
 	return nil
 }
+
+// ArchiveLimit tells how many ends may wait before ordinary jobs wait too.
+func (m *Metrics) ArchiveLimit(jobs int) { m.endsLimit.Set(float64(jobs)) }
+
+func (m *Metrics) pauses(list map[engine.Target]time.Time) {
+	count := map[string]int{}
+	for target := range list {
+		count[target.Kind()]++
+	}
+	for _, kind := range pauseKinds() {
+		m.held.WithLabelValues(kind).Set(float64(count[kind]))
+	}
+}
+
+func pauseKinds() []string { return []string{"channel", "laboratory", "receiver"} }
 
 func (m *Metrics) lane(l job.Lane, d engine.Depth) {
 	channel, priority := l.Channel.String(), l.Priority.String()

@@ -28,6 +28,8 @@ type Metrics struct {
 	scheduled *prometheus.GaugeVec
 	dead      prometheus.Gauge
 	backlog   prometheus.Gauge
+	endsLimit prometheus.Gauge
+	held      *prometheus.GaugeVec
 	paused    prometheus.Gauge
 	lost      *prometheus.CounterVec
 	callbacks prometheus.Counter
@@ -77,6 +79,8 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 		scheduled: gauges("taskqueue_scheduled_jobs", "Jobs in a lane that are not due yet.", lane...),
 		dead:      gauge("taskqueue_dead_jobs", "Failed and unknown jobs kept for retryTask and for operators."),
 		backlog:   gauge("taskqueue_archive_backlog_jobs", "Ended jobs that wait for the archive."),
+		endsLimit: gauge("taskqueue_archive_limit_jobs", "So many of them, and ordinary jobs are not claimed; 0: there is no archive."),
+		held:      gauges("taskqueue_pauses", "What operators have paused.", "kind"),
 		paused:    gauge("taskqueue_receivers_paused", "Kinds of paths at receivers that this process leaves alone for a while."),
 		lost:      counters("taskqueue_leases_lost_total", "Outcomes that came after the lease was lost.", "channel"),
 		callbacks: prometheus.NewCounter(
@@ -107,7 +111,7 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 		m.enqueued, m.claimed, m.claimTime, m.attempts, m.runTime, m.lost, m.callbacks, m.reaped, m.depth, m.age,
 		m.running,
 		m.archived, m.database, m.checked, m.violated, m.wait, m.refused, m.ready, m.scheduled, m.dead, m.backlog,
-		m.paused, m.ticks} {
+		m.endsLimit, m.held, m.paused, m.ticks} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -145,6 +149,9 @@ func (m *Metrics) zero() {
 	}
 	for _, o := range periodic.Outcomes() {
 		m.ticks.WithLabelValues(o)
+	}
+	for _, kind := range pauseKinds() {
+		m.held.WithLabelValues(kind)
 	}
 	for _, reason := range submit.Refusals() {
 		m.refused.WithLabelValues(reason)

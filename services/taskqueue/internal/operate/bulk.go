@@ -17,12 +17,20 @@ const (
 	Cancel Action = "cancel" // waiting jobs end, running ones are asked to
 	Retry  Action = "retry"  // failed jobs run again, as with /retryTask/
 	Delete Action = "delete" // dead jobs are forgotten; the archive keeps how they ended
+	// Sent and NotSent end unknown jobs by what was found out at the provider.
+	Sent    Action = "sent"
+	NotSent Action = "not_sent"
 )
 
+// Actions lists them all.
+func Actions() []Action { return []Action{Cancel, Retry, Delete, Sent, NotSent} }
+
 var actsOn = map[Action][]job.State{
-	Cancel: {job.Scheduled, job.Queued, job.Retrying, job.Started},
-	Retry:  {job.Failed},
-	Delete: {job.Failed, job.Unknown},
+	Cancel:  {job.Scheduled, job.Queued, job.Retrying, job.Started},
+	Retry:   {job.Failed},
+	Delete:  {job.Failed, job.Unknown},
+	Sent:    {job.Unknown},
+	NotSent: {job.Unknown},
 }
 
 // narrow keeps of a filter what the action can be done to.
@@ -30,7 +38,7 @@ func (a Action) narrow(f Filter) (Filter, error) {
 	states, known := actsOn[a]
 	switch {
 	case !known:
-		return f, apperr.InvalidField("action", "the action must be cancel, retry or delete")
+		return f, apperr.InvalidField("action", "the action must be cancel, retry, delete, sent or not_sent")
 	case f.LabID == 0 && len(f.Channels) == 0:
 		return f, apperr.InvalidField("lab_id", "name a laboratory or a channel: an action on everything is not offered")
 	case f.CreatedBeforeMs == 0:
@@ -125,6 +133,10 @@ func (o *Operator) act(ctx context.Context, a Action, found []match, out *Step) 
 	case Retry:
 		revived, others, err := o.Jobs.RetryFailed(ctx, everybody, ids)
 		out.Done, out.Left = len(revived), len(others)
+		return err //nolint:wrapcheck // a sentence for people
+	case Sent, NotSent:
+		resolved, others, err := o.Jobs.Resolve(ctx, everybody, ids, a == Sent)
+		out.Done, out.Left = len(resolved), len(others)
 		return err //nolint:wrapcheck // a sentence for people
 	default:
 		return o.delete(ctx, found, out)

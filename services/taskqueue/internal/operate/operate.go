@@ -20,9 +20,9 @@ type Queue interface {
 	Ahead(ctx context.Context, shard int, l job.Lane, first time.Time, hours int) (engine.Ahead, error)
 	Info(ctx context.Context, ids []job.ID) ([]engine.Snapshot, error)
 	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
-	Pause(ctx context.Context, c job.Channel, at time.Time) error
-	Resume(ctx context.Context, c job.Channel) error
-	Paused(ctx context.Context, shard int) (map[job.Channel]time.Time, error)
+	Pause(ctx context.Context, t engine.Target, at time.Time) error
+	Resume(ctx context.Context, t engine.Target) error
+	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
 	Announce(ctx context.Context, process string, state []byte) error
 	Processes(ctx context.Context) (map[string][]byte, error)
 	ForgetProcess(ctx context.Context, process string) error

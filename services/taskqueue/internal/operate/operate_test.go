@@ -227,7 +227,7 @@ func TestTheOverviewAndTheScheduleCount(t *testing.T) {
 		d.enqueue(job.Email, 13, 3, 30*time.Hour)
 		d.enqueue(job.SMS, 13, 2, 300*time.Hour)
 		d.end(job.Push, 12, 1, engine.OpFail, job.Failed, "timeout")
-		if err := d.Pause(t.Context(), job.Email); err != nil {
+		if err := d.Pause(t.Context(), engine.ChannelTarget(job.Email)); err != nil {
 			t.Fatal(err)
 		}
 		o, err := d.Overview(t.Context())
@@ -279,7 +279,7 @@ func TestAPausedChannelIsNotClaimedFromAndALostClaimIsStillTold(t *testing.T) {
 	t.Parallel()
 	clk := &steps{at: time.UnixMilli(1_790_000_000_000)}
 	m, c := model.New(clk, engine.DefaultSettings()), &claims{}
-	q := operate.Pausing(c, m, clk)
+	q := operate.Pausing(c, operate.NewPauses(m, clk))
 	claim := func(doubt bool, pass time.Duration) {
 		t.Helper()
 		clk.at = clk.at.Add(pass)
@@ -288,13 +288,13 @@ func TestAPausedChannelIsNotClaimedFromAndALostClaimIsStillTold(t *testing.T) {
 		}
 	}
 	claim(false, 0)
-	if err := m.Pause(t.Context(), job.SMS, clk.at); err != nil {
+	if err := m.Pause(t.Context(), engine.ChannelTarget(job.SMS), clk.at); err != nil {
 		t.Fatal(err)
 	}
 	claim(false, time.Millisecond) // known up to a second later
 	claim(true, time.Second)
 	claim(false, time.Second)
-	if err := m.Resume(t.Context(), job.SMS); err != nil {
+	if err := m.Resume(t.Context(), engine.ChannelTarget(job.SMS)); err != nil {
 		t.Fatal(err)
 	}
 	claim(false, time.Second)
@@ -331,5 +331,91 @@ func TestWhatAFilterRefuses(t *testing.T) {
 		if _, err := d.Search(t.Context(), operate.Filter{}, cursor, 1); err == nil {
 			t.Errorf("cursor %q is taken", cursor)
 		}
+	}
+}
+
+func TestAPausedLaboratoryIsPassedByWhateverItHas(t *testing.T) {
+	onEveryEngine(t, func(d *desk) {
+		d.enqueue(job.SMS, 12, 40, 0)
+		mine := d.enqueue(job.SMS, 13, 2, 0)
+		if err := d.Pause(t.Context(), engine.LabTarget(12)); err != nil {
+			t.Fatal(err)
+		}
+		clk := &steps{at: time.UnixMilli(1_790_000_000_000)}
+		q := operate.Pausing(workerQueue{d.queue}, operate.NewPauses(d.queue, clk))
+		claim := func() engine.Claim {
+			t.Helper()
+			c, err := q.Claim(t.Context(), engine.ClaimRequest{Channel: job.SMS, Max: 50})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		if c := claim(); len(c.Jobs) != len(mine) || c.Held || c.Jobs[0].Flow != job.LabFlow(13) {
+			t.Errorf("%d jobs are claimed, held %v, want those of the other laboratory", len(c.Jobs), c.Held)
+		}
+		if err := d.Resume(t.Context(), engine.LabTarget(12)); err != nil {
+			t.Fatal(err)
+		}
+		if c := claim(); len(c.Jobs) != 0 {
+			t.Errorf("%d jobs are claimed before the end of the pause is known", len(c.Jobs))
+		}
+		clk.at = clk.at.Add(time.Second)
+		if c := claim(); len(c.Jobs) != 40 {
+			t.Errorf("%d jobs are claimed after the pause, want 40", len(c.Jobs))
+		}
+	})
+}
+
+// workerQueue is an engine without a bell.
+type workerQueue struct{ queue }
+
+func (workerQueue) WaitBell(context.Context, int, job.Channel, time.Duration) error { return nil }
+
+func TestAPausedReceiverIsKnownWithTheNextClaim(t *testing.T) {
+	t.Parallel()
+	clk := &steps{at: time.UnixMilli(1_790_000_000_000)}
+	m := model.New(clk, engine.DefaultSettings())
+	pauses := operate.NewPauses(m, clk)
+	q := operate.Pausing(&claims{}, pauses)
+	const origin = "https://told.example"
+	if err := m.Pause(t.Context(), engine.ReceiverTarget(origin), clk.at); err != nil {
+		t.Fatal(err)
+	}
+	if pauses.Receiver(origin) {
+		t.Error("the pause is known before anybody asked")
+	}
+	if _, err := q.Claim(t.Context(), engine.ClaimRequest{Channel: job.Webhook}); err != nil {
+		t.Fatal(err)
+	}
+	if !pauses.Receiver(origin) || pauses.Receiver("https://other.example") {
+		t.Error("the paused receiver, and only it, is to be left alone")
+	}
+}
+
+func TestWhatCannotBePaused(t *testing.T) {
+	t.Parallel()
+	for want, call := range map[string]func() (engine.Target, error){
+		"name one thing":       func() (engine.Target, error) { return operate.ParseTarget("", 0, "") },
+		"one thing that":       func() (engine.Target, error) { return operate.ParseTarget("sms", 12, "") },
+		"no channel fax":       func() (engine.Target, error) { return operate.ParseTarget("fax", 0, "") },
+		"number above 0":       func() (engine.Target, error) { return operate.ParseTarget("", -1, "") },
+		"without a path":       func() (engine.Target, error) { return operate.ParseTarget("", 0, "https://a.example/path") },
+		"to:https://a.example": func() (engine.Target, error) { return operate.ParseTarget("", 0, "https://A.example/") },
+		"lab:12":               func() (engine.Target, error) { return operate.ParseTarget("", 12, "") },
+	} {
+		target, err := call()
+		if text := fmt.Sprint(target, err); !strings.Contains(text, want) {
+			t.Errorf("%s does not say %q", text, want)
+		}
+	}
+	d := newDesk(t, model.New(clock.System{}, engine.DefaultSettings()))
+	for lab := range int64(201) {
+		if err := d.Pause(t.Context(), engine.LabTarget(lab+1)); (err != nil) != (lab == 200) {
+			t.Errorf("laboratory %d: %v", lab+1, err)
+		}
+	}
+	if err := d.Pause(t.Context(), engine.LabTarget(7)); err != nil {
+		t.Errorf("a pause again: %v", err)
 	}
 }

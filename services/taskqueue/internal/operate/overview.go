@@ -13,13 +13,14 @@ type Overview struct {
 	Now       time.Time
 	Lanes     []engine.Depth // summed over the shards; Running is of the channel
 	Backlog   engine.Backlog
-	Paused    map[job.Channel]time.Time
+	Paused    map[engine.Target]time.Time
 	Processes []Process
 }
 
 // Overview measures all lanes. It costs the same however many jobs wait.
 func (o *Operator) Overview(ctx context.Context) (Overview, error) {
-	out := Overview{Now: o.Clock.Now(), Lanes: make([]engine.Depth, len(job.Lanes())), Paused: map[job.Channel]time.Time{}}
+	lanes := make([]engine.Depth, len(job.Lanes()))
+	out := Overview{Now: o.Clock.Now(), Lanes: lanes, Paused: map[engine.Target]time.Time{}}
 	for shard := range o.Queue.Shards() {
 		if err := o.measure(ctx, shard, &out); err != nil {
 			return Overview{}, unavailable(err)
@@ -52,9 +53,9 @@ func (o *Operator) measure(ctx context.Context, shard int, out *Overview) error 
 	if err != nil {
 		return err //nolint:wrapcheck // the same module
 	}
-	for c, at := range paused {
-		if first, known := out.Paused[c]; !known || at.Before(first) {
-			out.Paused[c] = at
+	for target, at := range paused {
+		if first, known := out.Paused[target]; !known || at.Before(first) {
+			out.Paused[target] = at
 		}
 	}
 	return nil

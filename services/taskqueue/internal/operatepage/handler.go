@@ -14,6 +14,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/pageassets"
 	"github.com/labplatform/labplatform/pkg/rest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
@@ -63,6 +64,7 @@ func Handler(operator *operate.Operator, cfg Config) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle(Path, http.StripPrefix(Path, http.FileServerFS(files)))
+	mux.Handle(Path+"lab.css", http.StripPrefix(Path, http.FileServerFS(pageassets.Files())))
 	mux.Handle(Path+"api/", s.guard(api))
 	return http.NewCrossOriginProtection().Handler(harden(mux)), nil
 }

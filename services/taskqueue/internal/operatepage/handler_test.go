@@ -170,7 +170,7 @@ func TestWrongOrdersSayWhatToDo(t *testing.T) {
 		`{"action":"cancel"}`:                   "say who you are",
 		`{"operator":"a patient called Rahul"}`: "say who you are",
 		`{"operator":"a.rao","ticket":"Rahul has called"}`:               "the ticket is one word",
-		`{"operator":"a.rao","action":"burn","lab_id":12}`:               "cancel, retry or delete",
+		`{"operator":"a.rao","action":"burn","lab_id":12}`:               "cancel, retry, delete, sent or not_sent",
 		`{"operator":"a.rao","action":"cancel"}`:                         "name a laboratory or a channel",
 		`{"operator":"a.rao","action":"retry","lab_id":-1}`:              "above 0",
 		`{"operator":"a.rao","older_than_minutes":-5}`:                   "0 minutes to a year",
@@ -195,7 +195,7 @@ func TestWrongOrdersSayWhatToDo(t *testing.T) {
 func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
 	s := open(t, operatepage.Config{Token: config.Secret(token)}, 0)
-	for path, want := range map[string]string{"": "<title>Queue</title>", "queue.css": "prefers-color-scheme: dark", "api.js": "sessionStorage",
+	for path, want := range map[string]string{"": "<title>Queue</title>", "lab.css": "prefers-color-scheme: dark", "queue.css": "svg.spark", "api.js": "sessionStorage",
 		"main.js": "import", "board.js": "export", "jobs.js": "export", "bulk.js": "export"} {
 		code, body, header := s.call("GET", path, "")
 		if code != 200 || !strings.Contains(body, want) || !strings.Contains(header.Get("Content-Security-Policy"), "default-src 'none'") {

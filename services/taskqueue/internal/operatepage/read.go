@@ -1,8 +1,10 @@
 package operatepage
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -29,12 +31,20 @@ type processJSON struct {
 	Silent bool `json:"silent"`
 }
 
+// heldJSON is a paused laboratory or receiver.
+type heldJSON struct {
+	LabID    int64  `json:"lab_id,omitempty"`
+	Receiver string `json:"receiver,omitempty"`
+	SinceMs  int64  `json:"since_ms"`
+}
+
 type overviewJSON struct {
 	NowMs     int64            `json:"now_ms"`
 	Lanes     []laneJSON       `json:"lanes"`
 	Dead      int64            `json:"dead"`
 	Unsaved   int64            `json:"unsaved"` // ended jobs that wait for the archive
 	Paused    map[string]int64 `json:"paused"`  // since when, by channel
+	Held      []heldJSON       `json:"held"`    // laboratories and receivers that are paused
 	Processes []processJSON    `json:"processes"`
 	Attempts  map[string]int64 `json:"attempts"`
 	Faults    map[string]int64 `json:"faults"`
@@ -50,6 +60,7 @@ func (s *server) overview(r *http.Request) (any, error) {
 		Dead:      o.Backlog.Dead,
 		Unsaved:   o.Backlog.Ends,
 		Paused:    map[string]int64{},
+		Held:      []heldJSON{},
 		Attempts:  map[string]int64{},
 		Faults:    map[string]int64{},
 		Processes: []processJSON{},
@@ -61,9 +72,18 @@ func (s *server) overview(r *http.Request) (any, error) {
 		add(out.Attempts, p.Attempts)
 		add(out.Faults, p.Faults)
 	}
-	for c, at := range o.Paused {
-		out.Paused[c.String()] = at.UnixMilli()
+	for target, at := range o.Paused {
+		lab, isLab := target.Lab()
+		receiver, isReceiver := target.Receiver()
+		if isLab || isReceiver {
+			out.Held = append(out.Held, heldJSON{LabID: lab, Receiver: receiver, SinceMs: at.UnixMilli()})
+			continue
+		}
+		out.Paused[string(target)] = at.UnixMilli()
 	}
+	slices.SortFunc(out.Held, func(a, b heldJSON) int {
+		return cmp.Or(cmp.Compare(a.LabID, b.LabID), cmp.Compare(a.Receiver, b.Receiver))
+	})
 	for _, d := range o.Lanes {
 		out.Lanes = append(out.Lanes, laneOf(d, started))
 	}
@@ -189,6 +209,7 @@ type lifeJSON struct {
 	Sealed     bool               `json:"sealed"`
 	History    []attemptJSON      `json:"history"`
 	Callbacks  []operate.Callback `json:"callbacks"`
+	Told       []job.ID           `json:"told"` // the jobs that told others of the end
 	Content    *contentJSON       `json:"content,omitempty"`
 }
 
@@ -220,6 +241,7 @@ func (s *server) life(r *http.Request) (any, error) {
 		Sealed:     l.Sealed,
 		History:    []attemptJSON{},
 		Callbacks:  l.Callbacks,
+		Told:       slices.Concat([]job.ID{}, record.Callbacks),
 	}
 	for _, a := range record.History {
 		out.History = append(out.History, attemptJSON{a.StartedMs, a.EndedMs, a.HTTPStatus, a.Reason})

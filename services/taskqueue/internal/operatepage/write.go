@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
-	"slices"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -23,6 +22,7 @@ type order struct {
 	Channel string   `json:"channel"`
 	Paused  bool     `json:"paused"`
 
+	Receiver        string `json:"receiver"` // of pauses: an origin
 	LabID           int64  `json:"lab_id"`
 	States          string `json:"states"`
 	Reason          string `json:"reason"`
@@ -142,18 +142,18 @@ func (s *server) pause(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(job.Channels(), func(c job.Channel) bool { return c.String() == o.Channel })
-	if at < 0 {
-		return nil, apperr.InvalidField("channel", "name the channel that is to be paused or resumed")
+	target, err := operate.ParseTarget(o.Channel, o.LabID, o.Receiver)
+	if err != nil {
+		return nil, err
 	}
 	act := s.operator.Resume
 	if o.Paused {
 		act = s.operator.Pause
 	}
-	if err := act(r.Context(), job.Channels()[at]); err != nil {
+	if err := act(r.Context(), target); err != nil {
 		return nil, err
 	}
-	s.who(o).WarnContext(r.Context(), "an operator paused or resumed a channel",
-		"channel", o.Channel, "paused", o.Paused)
-	return map[string]any{"channel": o.Channel, "paused": o.Paused}, nil
+	s.who(o).WarnContext(r.Context(), "an operator paused or resumed a part of the queue",
+		"target", string(target), "paused", o.Paused)
+	return map[string]any{"target": target, "paused": o.Paused}, nil
 }

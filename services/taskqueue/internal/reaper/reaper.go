@@ -193,11 +193,11 @@ func (r *Reaper) end(s *engine.Settlement, e engine.Expired, op engine.Op, state
 		body.History = job.AppendHistory(body.History, job.Attempt{EndedMs: at, Error: why.Message, Reason: why.Reason})
 	}
 	record := job.RecordOf(body, state, r.Clock.Now().UnixMilli())
-	s.Payload = record.Encode(nil)
 	s.Callbacks, err = worker.Callbacks(r.IDs, e.ID, body, &record)
 	if err != nil {
 		r.Log.Error("callbacks of an expired job cannot be built", "job_id", string(e.ID), "error", err)
 	}
+	s.Payload = record.Encode(nil)
 }
 
 // trim forgets dead jobs that are too old or too many.

@@ -69,6 +69,8 @@ type Validator struct {
 	Known   func(c job.Channel, provider string) bool // what config.provider may name
 	Serves  func(job.Channel) bool                    // whether a channel can deliver here
 	Clock   clock.Clock
+	// Sender reports whether a laboratory's task may name a sender; nil: any.
+	Sender func(c job.Channel, lab int64, name string) bool
 }
 
 // checker collects the wrong fields of one submission.

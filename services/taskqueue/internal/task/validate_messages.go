@@ -25,6 +25,7 @@ func (c *checker) sms(data []byte) {
 		c.wrong("data.message", "data.message is missing")
 	}
 	c.provider(job.SMS, d.Config)
+	c.sender("data.senderId", job.SMS, d.SenderID)
 	c.url("data.callback_url", d.CallbackURL, false)
 }
 
@@ -47,6 +48,14 @@ func (c *checker) provider(channel job.Channel, p Provider) {
 	}
 }
 
+// sender refuses a sender that is not the laboratory's. What the platform sends for no laboratory is its own business.
+func (c *checker) sender(field string, channel job.Channel, name string) {
+	if name == "" || c.v.Sender == nil || c.caller.LabID == 0 || c.v.Sender(channel, c.caller.LabID, name) {
+		return
+	}
+	c.wrong(field, "%s is not a sender of this laboratory; leave it out for the default, or ask the platform to allow it", field)
+}
+
 func (c *checker) email(data []byte) {
 	var d Email
 	if field, message := decode(data, &d); field != "" {
@@ -64,6 +73,9 @@ func (c *checker) email(data []byte) {
 	c.addresses("data.bcc", d.BCC)
 	if d.SenderEmail != "" {
 		c.addresses("data.sender_email", []string{d.SenderEmail})
+		if a, err := mail.ParseAddress(d.SenderEmail); err == nil {
+			c.sender("data.sender_email", job.Email, a.Address)
+		}
 	}
 	switch templated := job.Flag(d.IsTemplate); {
 	case templated && d.Template == "":
@@ -118,6 +130,7 @@ func (c *checker) whatsApp(data []byte) {
 		c.wrong("data.message", "data.message or data.template must be given")
 	}
 	c.provider(job.WhatsApp, d.Config)
+	c.sender("data.config.provider", job.WhatsApp, d.Config.Provider)
 	for _, file := range d.Files {
 		c.url("data.files", file, true)
 	}

@@ -73,13 +73,15 @@ func (p *Pump) final(
 	p.countAttempt(&last, r, result, failure, began)
 	record := job.RecordOf(&last, state, p.Clock.Now().UnixMilli())
 	record.HTTPStatus, record.Excerpt, record.MessageID = result.HTTPStatus, result.Excerpt, result.MessageID
-	return engine.Settlement{Op: op, Payload: record.Encode(nil), Callbacks: p.callbacks(r, &record)}
+	children := p.callbacks(r, &record)
+	return engine.Settlement{Op: op, Payload: record.Encode(nil), Callbacks: children}
 }
 
 // cancelled ends a run that was asked to stop before anything was sent.
 func (p *Pump) cancelled(r *run) engine.Settlement {
 	record := job.RecordOf(r.body, job.Cancelled, p.Clock.Now().UnixMilli())
-	return engine.Settlement{Op: engine.OpCancel, Payload: record.Encode(nil), Callbacks: p.callbacks(r, &record)}
+	children := p.callbacks(r, &record)
+	return engine.Settlement{Op: engine.OpCancel, Payload: record.Encode(nil), Callbacks: children}
 }
 
 // unknown ends a run that was asked to stop when the request had been sent: the receiver may have acted on it.
@@ -111,7 +113,8 @@ func (p *Pump) callbacks(r *run, record *job.Record) []engine.NewJob {
 	return children
 }
 
-// Callbacks makes the callback jobs of a job that ended; they live on its shard.
+// Callbacks makes the callback jobs of a job that ended, which live on its shard, and notes their ids in its record,
+// which is encoded afterwards.
 func Callbacks(ids *job.Generator, id job.ID, b *job.Body, record *job.Record) ([]engine.NewJob, error) {
 	var children []engine.NewJob
 	for _, url := range job.CallbackURLs(id.Lane(), b, record.State) {
@@ -124,6 +127,7 @@ func Callbacks(ids *job.Generator, id job.ID, b *job.Body, record *job.Record) (
 			return children, err
 		}
 		children = append(children, engine.NewJob{ID: child, Flow: body.Flow, Body: body.Encode(nil)})
+		record.Callbacks = append(record.Callbacks, child)
 	}
 	return children, nil
 }

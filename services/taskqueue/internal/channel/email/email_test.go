@@ -25,6 +25,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/email"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider/providertest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -61,26 +62,6 @@ func newProvider(t *testing.T, s *server, roots *tls.Config, more map[string]any
 func send(t *testing.T, p *email.Provider, data string) (job.Result, error) {
 	t.Helper()
 	return p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: &job.Body{Task: 2, TaskType: 1, Data: []byte(data)}})
-}
-
-func class(err error) string {
-	f := job.AsFailure(err)
-	switch {
-	case err == nil:
-		return "sent"
-	case f.Doubtful && f.Repeatable:
-		return "repeatable doubt"
-	case f.Doubtful:
-		return "doubt"
-	case f.Postponed:
-		return "postponed"
-	case provider.IsFailOver(err):
-		return "failover"
-	case f.Permanent:
-		return "permanent"
-	default:
-		return "retry"
-	}
 }
 
 const simple = `{"to":["Asha R <asha@example.org>"],"cc":["b@example.org"],"bcc":["secret@example.org","ASHA@example.org"],"subject":"Résumé\r\nBcc: x@y","message":"<p>Ready</p>","sender_name":"Asha Labs","sender_email":"reports@lab.example"}`
@@ -259,8 +240,8 @@ func TestAttachmentsThatCannotBeHadFailTheMessage(t *testing.T) {
 		{"nobody there", "file_unreachable", "retry", []string{"http://127.0.0.1:1/"}},
 	} {
 		_, err := send(t, p, withFiles(c.urls...))
-		if f := job.AsFailure(err); class(err) != c.class || f.Reason != c.reason {
-			t.Errorf("%s: %s %s (%v)", c.name, class(err), f.Reason, err)
+		if f := job.AsFailure(err); providertest.Class(err) != c.class || f.Reason != c.reason {
+			t.Errorf("%s: %s %s (%v)", c.name, providertest.Class(err), f.Reason, err)
 		}
 	}
 	if len(s.accepted()) != 0 {
@@ -295,8 +276,8 @@ func TestRepliesOfTheServerHaveTheirClass(t *testing.T) {
 		{"connection lost after the message", script{hangUp: true}, "repeatable doubt"},
 	} {
 		result, err := send(t, newProvider(t, serve(t, c.script), nil, nil), simple)
-		if class(err) != c.want || result.Sent != (c.want == "sent" || c.want == "repeatable doubt") {
-			t.Errorf("%s: %s %+v (%v), want %s", c.name, class(err), result, err, c.want)
+		if providertest.Class(err) != c.want || result.Sent != (c.want == "sent" || c.want == "repeatable doubt") {
+			t.Errorf("%s: %s %+v (%v), want %s", c.name, providertest.Class(err), result, err, c.want)
 		}
 		if partial := c.name == "one recipient unknown"; partial != (result.Excerpt == "1 of 3 recipients were refused by the mail server") {
 			t.Errorf("%s: excerpt %q", c.name, result.Excerpt)
@@ -310,8 +291,8 @@ func TestNoAnswerAfterTheCompleteMessageIsDoubtAlsoWhenWeAreStopped(t *testing.T
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	result, err := p.Handle(ctx, worker.Delivery{ID: jobID, Body: &job.Body{Data: []byte(simple)}})
-	if class(err) != "repeatable doubt" || !result.Sent {
-		t.Errorf("%s %+v %v", class(err), result, err)
+	if providertest.Class(err) != "repeatable doubt" || !result.Sent {
+		t.Errorf("%s %+v %v", providertest.Class(err), result, err)
 	}
 }
 
@@ -323,8 +304,8 @@ func TestServersThatAreAwayAreTriedAgain(t *testing.T) {
 	}
 	away := &server{host: "127.0.0.1", port: listener.Addr().(*net.TCPAddr).Port}
 	_ = listener.Close()
-	if _, err := send(t, newProvider(t, away, nil, nil), simple); class(err) != "retry" {
-		t.Errorf("%s: %v", class(err), err)
+	if _, err := send(t, newProvider(t, away, nil, nil), simple); providertest.Class(err) != "retry" {
+		t.Errorf("%s: %v", providertest.Class(err), err)
 	}
 }
 
@@ -352,8 +333,8 @@ func TestEncryptionAndAuthenticationAreAsConfigured(t *testing.T) {
 		{"a certificate nobody vouches for", script{tls: own}, strange, map[string]any{"tls": "starttls"}, "failover"},
 		{"no password in the clear", script{login: true}, trust, user("none", "right"), "failover"},
 	} {
-		if _, err := send(t, newProvider(t, serve(t, c.script), c.trust, c.settings), simple); class(err) != c.want {
-			t.Errorf("%s: %s (%v), want %s", c.name, class(err), err, c.want)
+		if _, err := send(t, newProvider(t, serve(t, c.script), c.trust, c.settings), simple); providertest.Class(err) != c.want {
+			t.Errorf("%s: %s (%v), want %s", c.name, providertest.Class(err), err, c.want)
 		}
 	}
 }

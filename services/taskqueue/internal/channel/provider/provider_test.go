@@ -11,25 +11,9 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider/providertest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
-
-// class names the class of a failure.
-func class(err error) string {
-	f := job.AsFailure(err)
-	switch {
-	case err == nil:
-		return "sent"
-	case f.Doubtful:
-		return "doubt"
-	case provider.IsFailOver(err):
-		return "failover"
-	case f.Permanent:
-		return "permanent"
-	default:
-		return "retry"
-	}
-}
 
 func TestStatusesWithoutABetterCodeHaveTheirClass(t *testing.T) {
 	t.Parallel()
@@ -43,7 +27,7 @@ func TestStatusesWithoutABetterCodeHaveTheirClass(t *testing.T) {
 		{503, "retry", "retry"}, {504, "doubt", "retry"}, {520, "doubt", "retry"},
 	} {
 		for paid, want := range map[bool]string{true: c.paid, false: c.free} {
-			if got := class(provider.Status(c.status, http.Header{}, time.Unix(0, 0), paid, "")); got != want {
+			if got := providertest.Class(provider.Status(c.status, http.Header{}, time.Unix(0, 0), paid, "")); got != want {
 				t.Errorf("%d, paid %t: %s, want %s", c.status, paid, got, want)
 			}
 		}
@@ -73,8 +57,8 @@ func TestNoAnswerIsDoubtOnlyAfterAPaidRequestWasWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = provider.Exchange(t.Context(), client, netguard.Request{Method: "POST", URL: u, Body: []byte("x"), Timeout: 5 * time.Second}, c.paid)
-		if class(err) != c.want || provider.Interrupted(err).Sent != (c.want == "doubt") {
-			t.Errorf("%s: %s (%v), want %s", c.name, class(err), err, c.want)
+		if providertest.Class(err) != c.want || provider.Interrupted(err).Sent != (c.want == "doubt") {
+			t.Errorf("%s: %s (%v), want %s", c.name, providertest.Class(err), err, c.want)
 		}
 	}
 }

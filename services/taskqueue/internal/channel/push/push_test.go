@@ -25,6 +25,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider/providertest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/push"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -169,22 +170,6 @@ func (g *google) provider(t *testing.T) *push.Provider {
 
 func body(data string) *job.Body { return &job.Body{Task: 3, TaskType: 1, Data: []byte(data)} }
 
-func class(err error) string {
-	f := job.AsFailure(err)
-	switch {
-	case err == nil:
-		return "sent"
-	case f.Doubtful:
-		return "doubt"
-	case provider.IsFailOver(err):
-		return "failover"
-	case f.Permanent:
-		return "permanent"
-	default:
-		return "retry"
-	}
-}
-
 // fcm is an error of FCM with its code.
 func fcm(status int, code, field, after string) reply {
 	return reply{status: status, after: after, body: fmt.Sprintf(`{"error":{"code":%d,"status":"X","details":[
@@ -239,8 +224,8 @@ func TestAnswersForOneTokenHaveTheirClass(t *testing.T) {
 	} {
 		g.say("t1", c.reply)
 		result, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: body(`{"tokens":["t1"],"title":"T"}`)})
-		if f := job.AsFailure(err); class(err) != c.want || f.RetryAfter != c.wait || result.Sent || result.HTTPStatus != c.reply.status {
-			t.Errorf("%s: %s, wait %s (%v), %+v", c.name, class(err), f.RetryAfter, err, result)
+		if f := job.AsFailure(err); providertest.Class(err) != c.want || f.RetryAfter != c.wait || result.Sent || result.HTTPStatus != c.reply.status {
+			t.Errorf("%s: %s, wait %s (%v), %+v", c.name, providertest.Class(err), f.RetryAfter, err, result)
 		}
 		if strings.Contains(err.Error(), "t1") {
 			t.Errorf("%s: the error names the token", c.name)
@@ -256,8 +241,8 @@ func TestARetrySendsOnlyToTheTokensWithoutAFate(t *testing.T) {
 	g.say("slow", fcm(503, "UNAVAILABLE", "", "9"))
 	b := body(`{"tokens":["a","dead-token","slow","b"],"title":"T","callback_url":"https://x.test/"}`)
 	result, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: b})
-	if f := job.AsFailure(err); class(err) != "retry" || f.RetryAfter != 9*time.Second || !result.Sent {
-		t.Fatalf("%s %v %+v", class(err), err, result)
+	if f := job.AsFailure(err); providertest.Class(err) != "retry" || f.RetryAfter != 9*time.Second || !result.Sent {
+		t.Fatalf("%s %v %+v", providertest.Class(err), err, result)
 	}
 	if want := `{"sent":2,"left":1,"dead":1,"dead_at":[1],"dead_tokens":["dead-token"],"dead_complete":true}`; result.Excerpt != want {
 		t.Errorf("excerpt %s", result.Excerpt)
@@ -295,8 +280,8 @@ func TestAPushThatReachesNobodyFailedAndListsWhatFits(t *testing.T) {
 		t.Fatal(err)
 	}
 	result, err := g.provider(t).Handle(t.Context(), worker.Delivery{ID: jobID, Body: body(string(raw))})
-	if class(err) != "permanent" || result.Sent || len(g.took()) != 40 {
-		t.Fatalf("%s %v", class(err), err)
+	if providertest.Class(err) != "permanent" || result.Sent || len(g.took()) != 40 {
+		t.Fatalf("%s %v", providertest.Class(err), err)
 	}
 	var s struct {
 		Dead     int      `json:"dead"`
@@ -337,7 +322,7 @@ func TestTheAccessTokenIsFetchedOncePerLife(t *testing.T) {
 	g.mu.Lock()
 	g.grants = 7 // the token we hold is not accepted any more
 	g.mu.Unlock()
-	if err := send(); class(err) != "retry" {
+	if err := send(); providertest.Class(err) != "retry" {
 		t.Errorf("an access token that ended early: %v", err)
 	}
 	if err := send(); err != nil || g.grants != 8 {
@@ -350,11 +335,11 @@ func TestARefusedAccountAndAMissingServerAreToldApart(t *testing.T) {
 	g := serve(t)
 	p := g.provider(t)
 	g.refuse = true
-	if _, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: body(`{"tokens":["a"],"title":"T"}`)}); class(err) != "failover" {
+	if _, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: body(`{"tokens":["a"],"title":"T"}`)}); providertest.Class(err) != "failover" {
 		t.Errorf("refused: %v", err)
 	}
 	g.Close()
-	if _, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: body(`{"tokens":["a"],"title":"T"}`)}); class(err) != "retry" {
+	if _, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: body(`{"tokens":["a"],"title":"T"}`)}); providertest.Class(err) != "retry" {
 		t.Errorf("away: %v", err)
 	}
 }
@@ -370,8 +355,8 @@ func TestAStoppedRoundKeepsWhatIsLeft(t *testing.T) {
 	cancel()
 	b := body(`{"tokens":["a","b"],"title":"T"}`)
 	result, err := p.Handle(ctx, worker.Delivery{ID: jobID, Body: b})
-	if class(err) != "retry" || result.Sent || string(b.Data) != `{"tokens":["a","b"],"title":"T"}` {
-		t.Errorf("%s %+v %s", class(err), result, b.Data)
+	if providertest.Class(err) != "retry" || result.Sent || string(b.Data) != `{"tokens":["a","b"],"title":"T"}` {
+		t.Errorf("%s %+v %s", providertest.Class(err), result, b.Data)
 	}
 }
 

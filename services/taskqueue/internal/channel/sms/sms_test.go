@@ -17,6 +17,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider/providertest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/sms"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -108,22 +109,6 @@ func delivery(data string) worker.Delivery {
 
 const otp = `{"contact":"09812345678","countryCode":91,"message":"Your \"code\" & more: 123456 é","otp":123456,"senderId":"ASHALB"}`
 
-func class(err error) string {
-	f := job.AsFailure(err)
-	switch {
-	case err == nil:
-		return "sent"
-	case f.Doubtful:
-		return "doubt"
-	case provider.IsFailOver(err):
-		return "failover"
-	case f.Permanent:
-		return "permanent"
-	default:
-		return "retry"
-	}
-}
-
 func TestAGatewayGetsWhatItsTemplateSays(t *testing.T) {
 	t.Parallel()
 	a := serve(t)
@@ -201,8 +186,8 @@ func TestAnswersOfAGatewayHaveTheirClass(t *testing.T) {
 	} {
 		a.say(c.status, c.body)
 		result, err := g.Handle(t.Context(), delivery(otp))
-		if class(err) != c.want || result.Sent != (c.want == "sent" || c.want == "doubt") || result.HTTPStatus != c.status {
-			t.Errorf("%d %s: %s %+v, want %s", c.status, c.body, class(err), result, c.want)
+		if providertest.Class(err) != c.want || result.Sent != (c.want == "sent" || c.want == "doubt") || result.HTTPStatus != c.status {
+			t.Errorf("%d %s: %s %+v, want %s", c.status, c.body, providertest.Class(err), result, c.want)
 		}
 		if err != nil && (strings.Contains(err.Error(), "9812345678") || strings.Contains(err.Error(), "123456")) {
 			t.Errorf("the error tells about the patient: %v", err)
@@ -225,8 +210,8 @@ func TestALostAnswerIsDoubtAndTheRequestIsNotRepeated(t *testing.T) {
 		a.drop = true
 		a.mu.Unlock()
 		result, err := g.Handle(t.Context(), delivery(otp))
-		if class(err) != "doubt" || !result.Sent {
-			t.Errorf("%s: %s %+v", method, class(err), result)
+		if providertest.Class(err) != "doubt" || !result.Sent {
+			t.Errorf("%s: %s %+v", method, providertest.Class(err), result)
 		}
 		if n := len(a.take()); n != 2 {
 			t.Errorf("%s: %d requests reached the provider, 2 were made", method, n)
@@ -308,8 +293,8 @@ func TestTwiliosErrorsHaveTheirClass(t *testing.T) {
 	} {
 		a.say(c.status, c.body)
 		result, err := p.Handle(t.Context(), delivery(otp))
-		if class(err) != c.want || result.Sent != (c.want == "sent" || c.want == "doubt") {
-			t.Errorf("%s: %s %+v (%v), want %s", c.name, class(err), result, err, c.want)
+		if providertest.Class(err) != c.want || result.Sent != (c.want == "sent" || c.want == "doubt") {
+			t.Errorf("%s: %s %+v (%v), want %s", c.name, providertest.Class(err), result, err, c.want)
 		}
 		if err != nil && strings.Contains(err.Error(), "9812345678") {
 			t.Errorf("%s: the error tells about the patient: %v", c.name, err)

@@ -44,6 +44,7 @@ type Config struct {
 	HostConcurrency int // requests in flight to one origin
 	Pacer           *pace.Pacer
 	Rate            func(origin string) float64 // requests a second to a public origin, 0: as many as come; nil: no limits
+	Held            func(origin string) bool    // receivers that operators paused; nil: none
 }
 
 // Sender delivers webhook and callback jobs. Safe for concurrent use.
@@ -64,6 +65,7 @@ const (
 	gatewayAudience = "gateway"
 	excerptBytes    = 1 << 10
 	busyDelay       = 500 * time.Millisecond
+	heldDelay       = time.Minute
 )
 
 // Handle sends the request of one job once.
@@ -138,6 +140,9 @@ func (s *Sender) exchange(
 	q netguard.Request,
 ) (*netguard.Response, error) {
 	origin := netguard.Origin(q.URL)
+	if s.Held != nil && s.Held(origin) {
+		return nil, job.Postpone("receiver_paused", heldDelay)
+	}
 	if s.Rate != nil && client == s.Targets.public {
 		if err := s.Pacer.Pass(ctx, "origin:"+origin, s.Rate(origin), d.Body.Flow); err != nil {
 			return nil, err

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/copied"
 )
 
 // Subscriber is one secret of a receiver: a row of table tq_webhook_secret. Several of one receiver are in force
@@ -38,55 +38,27 @@ type receiver struct {
 
 // Subscribers are the signers of receivers with secrets of their own. Safe for concurrent use, RunOnce in one loop.
 type Subscribers struct {
-	source  SubscriberSource
+	rows    copied.Rows[Subscriber]
 	secrets Secrets
-	copy    redis.UniversalClient
 	signers atomic.Pointer[map[receiver]*Signer]
 }
 
-// copyKey holds the rows, which are no secrets, so that a start does not depend on the database.
-const copyKey = "tq:subscribers"
-
 // NewSubscribers makes a set that knows nobody until RunOnce.
-func NewSubscribers(source SubscriberSource, secrets Secrets, copied redis.UniversalClient) *Subscribers {
-	return &Subscribers{source: source, secrets: secrets, copy: copied}
+func NewSubscribers(source SubscriberSource, secrets Secrets, copies redis.UniversalClient) *Subscribers {
+	rows := copied.Rows[Subscriber]{Name: "webhook secrets", Key: "tq:subscribers", Client: copies,
+		Read: source.Subscribers}
+	return &Subscribers{rows: rows, secrets: secrets}
 }
 
 // RunOnce reads the rows and their secrets. When the database does not answer and nobody is known yet, the rows that
 // any process read last are taken. A receiver with a secret that cannot be read keeps its former ones; without any its
 // jobs wait, because a signature by another secret would fail them for good.
 func (s *Subscribers) RunOnce(ctx context.Context) error {
-	rows, err := s.source.Subscribers(ctx)
-	if err != nil {
-		if s.signers.Load() != nil {
-			return err
-		}
-		return errors.Join(err, s.recall(ctx))
+	rows, err := s.rows.Load(ctx, s.signers.Load() != nil)
+	if rows == nil {
+		return err
 	}
-	problems := s.replace(rows)
-	raw, err := json.Marshal(rows)
-	if err == nil {
-		err = s.copy.Set(ctx, copyKey, raw, 0).Err()
-	}
-	if err != nil {
-		return errors.Join(problems, fmt.Errorf("copy webhook secrets: %w", err))
-	}
-	return problems
-}
-
-func (s *Subscribers) recall(ctx context.Context) error {
-	raw, err := s.copy.Get(ctx, copyKey).Bytes()
-	if errors.Is(err, redis.Nil) {
-		return nil
-	}
-	var rows []Subscriber
-	if err == nil {
-		err = json.Unmarshal(raw, &rows)
-	}
-	if err != nil {
-		return fmt.Errorf("recall webhook secrets: %w", err)
-	}
-	return s.replace(rows)
+	return errors.Join(err, s.replace(rows))
 }
 
 func (s *Subscribers) replace(rows []Subscriber) error {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider/providertest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/whatsapp"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -104,22 +105,6 @@ func delivery(data string) worker.Delivery {
 	return worker.Delivery{ID: jobID, Body: &job.Body{Task: 6, TaskType: 2, LabID: 12, Data: []byte(data)}}
 }
 
-func class(err error) string {
-	f := job.AsFailure(err)
-	switch {
-	case err == nil:
-		return "sent"
-	case f.Doubtful:
-		return "doubt"
-	case provider.IsFailOver(err):
-		return "failover"
-	case f.Permanent:
-		return "permanent"
-	default:
-		return "retry"
-	}
-}
-
 const simple = `{"contact":9812345678,"countryCode":91,"message":"ready"}`
 
 func TestTasksBecomeMessagesOfTheInterface(t *testing.T) {
@@ -173,8 +158,8 @@ func TestErrorsOfTheInterfaceHaveTheirClass(t *testing.T) {
 	} {
 		g.next(fault(c.status, c.code))
 		result, err := p.Handle(t.Context(), delivery(simple))
-		if class(err) != c.want || result.Sent != (c.want == "doubt") || result.HTTPStatus != c.status {
-			t.Errorf("%s: %s %+v (%v), want %s", c.name, class(err), result, err, c.want)
+		if providertest.Class(err) != c.want || result.Sent != (c.want == "doubt") || result.HTTPStatus != c.status {
+			t.Errorf("%s: %s %+v (%v), want %s", c.name, providertest.Class(err), result, err, c.want)
 		}
 		if strings.Contains(err.Error(), "9812345678") || strings.Contains(err.Error(), "Asha") {
 			t.Errorf("%s: the error tells about the patient: %v", c.name, err)
@@ -190,8 +175,8 @@ func TestALostAnswerIsDoubt(t *testing.T) {
 	g := serve(t)
 	g.next(dropped)
 	result, err := newProvider(t, g).Handle(t.Context(), delivery(simple))
-	if class(err) != "doubt" || !result.Sent || len(g.took()) != 1 {
-		t.Errorf("%s %+v", class(err), result)
+	if providertest.Class(err) != "doubt" || !result.Sent || len(g.took()) != 1 {
+		t.Errorf("%s %+v", providertest.Class(err), result)
 	}
 }
 
@@ -202,8 +187,8 @@ func TestARetrySendsOnlyTheFilesThatAreLeft(t *testing.T) {
 	d := delivery(`{"contact":919812345678,"message":"m","files":["https://x.test/a.pdf","https://x.test/b.pdf","https://x.test/c.pdf"]}`)
 	g.next(nil, fault(503, 131016))
 	result, err := p.Handle(t.Context(), d)
-	if class(err) != "retry" || !result.Sent || len(g.took()) != 2 {
-		t.Fatalf("%s %+v", class(err), result)
+	if providertest.Class(err) != "retry" || !result.Sent || len(g.took()) != 2 {
+		t.Fatalf("%s %+v", providertest.Class(err), result)
 	}
 	stored, err := job.DecodeBody(d.Body.Encode(nil)) // as the worker stores it for the retry
 	if err != nil {
@@ -245,8 +230,8 @@ func TestNothingIsSentWithoutConsentAtTheMomentOfSending(t *testing.T) {
 		{"nobody knows", ledger{allowed: yes.allowed, err: errors.New("away")}, simple, "retry", "consent_unavailable"},
 	} {
 		_, err := whatsapp.NewGate(c.consent, p).Handle(t.Context(), delivery(c.data))
-		if sent := len(g.took()) == 1; class(err) != c.want || sent != (c.want == "sent") || (err != nil && job.AsFailure(err).Reason != c.reason) {
-			t.Errorf("%s: %s (%v), sent %t", c.name, class(err), err, sent)
+		if sent := len(g.took()) == 1; providertest.Class(err) != c.want || sent != (c.want == "sent") || (err != nil && job.AsFailure(err).Reason != c.reason) {
+			t.Errorf("%s: %s (%v), sent %t", c.name, providertest.Class(err), err, sent)
 		}
 	}
 }

@@ -32,6 +32,7 @@ type Queue interface {
 	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
 	OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error)
 	TrimEnds(ctx context.Context, shard int, observed engine.Ends) (bool, error)
+	ForgetResults(ctx context.Context, ids []job.ID) error
 	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
 	FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error)
 	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
@@ -51,7 +52,7 @@ func Settings() engine.Settings {
 	s.Lease = 400 * time.Millisecond
 	s.Ageing, s.WindowKeepAfter = 2*time.Second, 200*time.Millisecond
 	s.LaneLimit, s.FlowLimit = 2000, 1500
-	s.Archive = true
+	s.Archive, s.EndsLimit = true, 600
 	return s
 }
 

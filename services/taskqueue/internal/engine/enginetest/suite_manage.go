@@ -216,38 +216,3 @@ func trimming(b *bench) {
 	b.wantPlace(first, engine.PlaceNone)
 	b.wantPlace(second, engine.PlaceResult)
 }
-
-func (b *bench) oldestEnds() engine.Ends {
-	b.t.Helper()
-	e, err := b.Queue.OldestEnds(b.t.Context(), 0, 100)
-	if err != nil {
-		b.t.Fatalf("oldest ends: %v", err)
-	}
-	return e
-}
-
-func ends(b *bench) {
-	b.enqueue(webhook, 3, 0)
-	cancelled := b.enqueue(webhook, 1, b.nowMs()+60_000)[0]
-	c := b.claim(job.Webhook, 3)
-	b.settle(
-		job.Webhook,
-		engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpSucceed, Payload: record(job.Finished)},
-		engine.Settlement{ID: c.Jobs[1].ID, Token: c.Token, Op: engine.OpDrop},
-		engine.Settlement{ID: c.Jobs[2].ID, Token: c.Token, Op: engine.OpFail, Payload: record(job.Failed)},
-	)
-	b.cancel(cancelled)
-	first := b.oldestEnds()
-	if diff := cmp.Diff([]job.ID{c.Jobs[0].ID, c.Jobs[2].ID, cancelled}, first.IDs); diff != "" {
-		b.t.Errorf("ends (-want +got):\n%s", diff)
-	}
-	later := b.fail(webhook)
-	for try, want := range []bool{true, false} { // the second is somebody slower, or a repeat after a lost reply
-		if went, err := b.Queue.TrimEnds(b.t.Context(), 0, first); went != want || err != nil {
-			b.t.Errorf("try %d: %v, %v", try, went, err)
-		}
-	}
-	if diff := cmp.Diff([]job.ID{later}, b.oldestEnds().IDs); diff != "" {
-		b.t.Errorf("what is left (-want +got):\n%s", diff)
-	}
-}

@@ -17,9 +17,9 @@ type Operated interface {
 	Queue
 	Browse(ctx context.Context, x engine.Range, after engine.Member, most int) ([]engine.Member, error)
 	Ahead(ctx context.Context, shard int, l job.Lane, first time.Time, hours int) (engine.Ahead, error)
-	Pause(ctx context.Context, c job.Channel, at time.Time) error
-	Resume(ctx context.Context, c job.Channel) error
-	Paused(ctx context.Context, shard int) (map[job.Channel]time.Time, error)
+	Pause(ctx context.Context, t engine.Target, at time.Time) error
+	Resume(ctx context.Context, t engine.Target) error
+	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
 	Announce(ctx context.Context, process string, state []byte) error
 	Processes(ctx context.Context) (map[string][]byte, error)
 	ForgetProcess(ctx context.Context, process string) error
@@ -136,17 +136,25 @@ func ahead(b *bench, q Operated) {
 
 func pauses(b *bench, q Operated) {
 	at := time.UnixMilli(1_790_000_000_000)
-	for _, when := range []time.Time{at, at.Add(time.Hour)} { // the second one changes nothing
-		if err := q.Pause(b.t.Context(), job.Email, when); err != nil {
-			b.t.Fatal(err)
+	receiver := engine.ReceiverTarget("https://a.example")
+	targets := []engine.Target{engine.ChannelTarget(job.Email), engine.LabTarget(12), receiver}
+	want := map[engine.Target]time.Time{}
+	for _, target := range targets {
+		want[target] = at
+		for _, when := range []time.Time{at, at.Add(time.Hour)} { // the second one changes nothing
+			if err := q.Pause(b.t.Context(), target, when); err != nil {
+				b.t.Fatal(err)
+			}
 		}
 	}
 	got, err := q.Paused(b.t.Context(), 0)
-	if diff := cmp.Diff(map[job.Channel]time.Time{job.Email: at}, got); err != nil || diff != "" {
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		b.t.Error(err, diff)
 	}
-	if err := q.Resume(b.t.Context(), job.Email); err != nil {
-		b.t.Fatal(err)
+	for _, target := range targets {
+		if err := q.Resume(b.t.Context(), target); err != nil {
+			b.t.Fatal(err)
+		}
 	}
 	if got, err = q.Paused(b.t.Context(), 0); err != nil || len(got) != 0 {
 		b.t.Errorf("%v are paused after the end, %v", got, err)

@@ -73,10 +73,18 @@ func (m *Model) plan(q engine.ClaimRequest, now int64) *claimPlan {
 	}
 	p := &claimPlan{most: map[job.Flow]int{}, ordinary: limits.Ordinary, after: q.After}
 	waits := map[job.Flow]int{}
+	full := m.set.EndsLimit > 0 && len(m.shardEnds(q.Shard).IDs) >= m.set.EndsLimit
 	for priority := job.Low; priority <= job.High; priority++ {
 		lane := job.Lane{Channel: q.Channel, Priority: priority}
 		p.level[priority] = int(priority)
 		for _, t := range m.turns(lane, q, now) {
+			if full && !t.flow.Reserved() {
+				p.held = true
+				continue
+			}
+			if limits.Flows[t.flow] == engine.FlowPaused {
+				continue
+			}
 			if now-m.lanes[lane][t.ready[0]] > m.set.Ageing.Milliseconds() {
 				p.level[priority] = int(priority) + 1
 			}

@@ -45,6 +45,18 @@ func (m *Model) TrimEnds(_ context.Context, shard int, observed engine.Ends) (bo
 	return true, nil
 }
 
+// ForgetResults forgets how jobs ended that are not kept dead.
+func (m *Model) ForgetResults(_ context.Context, ids []job.ID) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range ids {
+		if _, dead := m.dead[id]; !dead {
+			delete(m.records, id)
+		}
+	}
+	return nil
+}
+
 // LeadEnds lets everybody lead.
 func (m *Model) LeadEnds(context.Context, int, string, time.Duration) (bool, error) { return true, nil }
 

@@ -36,7 +36,7 @@ type Model struct {
 	lost     map[int64]bool   // tokens of claims whose answers got lost
 	claims   int64
 
-	paused    map[job.Channel]time.Time
+	paused    map[engine.Target]time.Time
 	processes map[string][]byte
 	periodic  map[string][]byte
 }
@@ -74,7 +74,7 @@ func New(clk clock.Clock, set engine.Settings) *Model {
 		flows:    map[job.ID]job.Flow{},
 		ends:     map[int]*engine.Ends{},
 
-		paused:    map[job.Channel]time.Time{},
+		paused:    map[engine.Target]time.Time{},
 		processes: map[string][]byte{},
 		periodic:  map[string][]byte{},
 	}

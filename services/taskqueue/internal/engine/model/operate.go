@@ -74,26 +74,26 @@ func (m *Model) Ahead(
 	return a, nil
 }
 
-// Pause lets nobody claim from a channel, as far as claimers ask.
-func (m *Model) Pause(_ context.Context, c job.Channel, at time.Time) error {
+// Pause leaves a target alone, as far as claimers ask.
+func (m *Model) Pause(_ context.Context, t engine.Target, at time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, known := m.paused[c]; !known {
-		m.paused[c] = at
+	if _, known := m.paused[t]; !known {
+		m.paused[t] = at
 	}
 	return nil
 }
 
-// Resume ends the pause of a channel.
-func (m *Model) Resume(_ context.Context, c job.Channel) error {
+// Resume ends the pause of a target.
+func (m *Model) Resume(_ context.Context, t engine.Target) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.paused, c)
+	delete(m.paused, t)
 	return nil
 }
 
-// Paused tells since when the paused channels are.
-func (m *Model) Paused(context.Context, int) (map[job.Channel]time.Time, error) {
+// Paused tells since when the paused targets are.
+func (m *Model) Paused(context.Context, int) (map[engine.Target]time.Time, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return maps.Clone(m.paused), nil

@@ -4,12 +4,14 @@
 -- level higher and shares with the lane of that level. Within a lane the flows (laboratories) take turns.
 -- A lane's score is the flow times SPAN plus the due time since EPOCH; flow 0 is the due time alone. A step of the
 -- search costs the same however long the flow is; there are as many steps as flows that wait, at most n with jobs to give.
+-- While too many ends wait for the archive, ordinary flows are not served: what ended must not fill the memory.
 -- KEYS: 1 high lane, 2 moderate lane, 3 low lane, 4 leases, 5 claim counter, 6 bell, 7 token of the caller's last claim,
---       8 claims whose answers got lost
+--       8 claims whose answers got lost, 9 ends for the archive
 -- ARGV: 1 n, 2 lease ms, 3 ageing ms, 4 turn (how many jobs the caller claimed before), 5 low share %, 6 moderate share %,
 --       7 first ordinary flow, 8 most of all ordinary flows together, 9 most of one ordinary flow, 10 of one reserved,
 --       11 to 13 the flow served last in each lane, 14 the last token that the caller knows, when the answer of the claim
---       after it got lost ('' otherwise), then the flows with a limit of their own: flow, most
+--       after it got lost ('' otherwise), 15 most ends that may wait for the archive (0: no limit), then the flows with a
+--       limit of their own: flow, most (-1: paused, as if it did not wait)
 -- Reply: {now ms, next due ms (-1 none), token, held, last flow of each lane, then per run of jobs: flow (a number),
 --        ids (texts)}; token 0 and no ids when nothing may be taken; held: flows at their limits have ready jobs
 local SPAN, EPOCH = 2 ^ 41, 1577836800000
@@ -18,7 +20,8 @@ local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local n, turn, ordinary = tonumber(ARGV[1]), tonumber(ARGV[4]), tonumber(ARGV[8])
 local nextdue, more, held = -1, false, false
 local most, waits, last = {}, {}, {}
-for a = 15, #ARGV, 2 do most[tonumber(ARGV[a])] = tonumber(ARGV[a + 1]) end
+local full = ARGV[15] ~= '0' and redis.call('LLEN', KEYS[9]) >= tonumber(ARGV[15])
+for a = 16, #ARGV, 2 do most[tonumber(ARGV[a])] = tonumber(ARGV[a + 1]) end
 local function isordinary(flow) return flow >= tonumber(ARGV[7]) end
 local function base(flow) return flow > 0 and flow * SPAN - EPOCH or 0 end
 local function wake(due)
@@ -44,7 +47,10 @@ local function look(l, from, to, head) -- at the heads of the flows from .. to; 
     local due = tonumber(head[2]) - base(flow)
     if due > now then
       wake(due)
-    else
+    elseif full and isordinary(flow) then -- and so are all that follow
+      held = true
+      break
+    elseif (most[flow] or 0) >= 0 then
       most[flow] = most[flow] or tonumber(isordinary(flow) and ARGV[9] or ARGV[10])
       if due < oldest then oldest = due end
       if most[flow] > 0 and #list >= n then

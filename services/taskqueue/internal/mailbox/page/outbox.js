@@ -21,7 +21,9 @@ function item(m) {
   const top = element("div", undefined, "row");
   top.append(element("strong", m.channel), element("span", new Date(m.at_ms).toLocaleTimeString(), "dim"));
   const bottom = element("div", undefined, "row dim");
-  bottom.append(element("span", (m.to || []).join(", "), "title"), element("span", m.outcome === "delivered" ? "delivered" : "failed", m.outcome === "delivered" ? "good" : "bad"));
+  const delivered = m.outcome === "delivered";
+  const outcome = element("span", delivered ? "delivered" : "failed", delivered ? "good" : "bad");
+  bottom.append(element("span", (m.to || []).join(", "), "title"), outcome);
   li.append(top, element("div", m.title || m.body, "title"), bottom);
   li.addEventListener("click", () => select(keyOf(m)));
   return li;
@@ -38,7 +40,9 @@ function body(m) {
     return frame;
   }
   let text = m.body;
-  if (m.format === "json") { try { text = JSON.stringify(JSON.parse(m.body), null, 2); } catch { /* shown as it is */ } }
+  if (m.format === "json") {
+    try { text = JSON.stringify(JSON.parse(m.body), null, 2); } catch { /* shown as it is */ }
+  }
   return element("pre", text);
 }
 
@@ -50,19 +54,33 @@ function show(m) {
   if (!m) return;
   detail.append(element("h2", m.title || m.kind));
   const facts = element("table");
-  const rows = [["To", (m.to || []).join(", ")], ["Channel", m.channel + (m.kind ? " – " + m.kind : "")], ["Job", m.job_id + " (attempt " + m.attempt + ")"],
-    ["At", new Date(m.at_ms).toLocaleString()], ["Outcome", m.outcome + (m.http_status ? " (HTTP " + m.http_status + ")" : "")]];
+  const rows = [
+    ["To", (m.to || []).join(", ")],
+    ["Channel", m.channel + (m.kind ? " – " + m.kind : "")],
+    ["Job", m.job_id + " (attempt " + m.attempt + ")"],
+    ["At", new Date(m.at_ms).toLocaleString()],
+    ["Outcome", m.outcome + (m.http_status ? " (HTTP " + m.http_status + ")" : "")],
+  ];
   for (const note of m.notes || []) rows.push(["Note", note]);
   if (m.signature) rows.push(["Signature", m.signature]);
-  for (const [name, value] of rows) { const tr = element("tr"); tr.append(element("td", name), element("td", value)); facts.append(tr); }
+  for (const [name, value] of rows) {
+    const tr = element("tr");
+    tr.append(element("td", name), element("td", value));
+    facts.append(tr);
+  }
   detail.append(facts);
   if (m.body) section("Message", body(m));
-  if (m.headers && m.headers.length) section("Headers", element("pre", m.headers.map((h) => h.name + ": " + h.value).join("\n")));
+  if (m.headers?.length) {
+    section("Headers", element("pre", m.headers.map((h) => h.name + ": " + h.value).join("\n")));
+  }
   if (m.raw) section("As sent", element("pre", m.raw));
   if (m.curl) {
     section("Repeat by hand", element("pre", m.curl));
     const copy = element("button", "Copy");
-    copy.addEventListener("click", async () => { await navigator.clipboard.writeText(m.curl); status.textContent = "Copied"; });
+    copy.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(m.curl);
+      status.textContent = "Copied";
+    });
     detail.append(copy);
   }
 }

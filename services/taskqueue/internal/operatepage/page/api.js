@@ -23,7 +23,10 @@ async function call(path, options = {}) {
     throw new Refused(0, "The process does not answer; the page asks again by itself.");
   }
   const body = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Refused(answer.status, [body.message, body.details].filter(Boolean).join(": ") || "Status " + answer.status);
+  if (!answer.ok) {
+    const text = [body.message, body.details].filter(Boolean).join(": ");
+    throw new Refused(answer.status, text || "Status " + answer.status);
+  }
   return body;
 }
 
@@ -36,7 +39,8 @@ export function post(path, body) {
     throw new Refused(400, "Say who you are first, at the top right: it goes to the log.");
   }
   const who = { operator: byId("operator").value.trim(), ticket: byId("ticket").value.trim() };
-  return call(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ...who, ...body }) });
+  const headers = { "Content-Type": "application/json" };
+  return call(path, { method: "POST", headers, body: JSON.stringify({ ...who, ...body }) });
 }
 
 export function element(tag, text, className) {
@@ -50,7 +54,8 @@ export function row(...cells) {
   const tr = element("tr");
   for (const cell of cells) {
     if (cell instanceof Node) { const td = element("td"); td.append(cell); tr.append(td); continue; }
-    tr.append(element("td", typeof cell === "number" ? cell.toLocaleString() : cell, typeof cell === "number" ? "number" : ""));
+    const number = typeof cell === "number";
+    tr.append(element("td", number ? cell.toLocaleString() : cell, number ? "number" : ""));
   }
   return tr;
 }

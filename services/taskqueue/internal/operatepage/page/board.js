@@ -1,10 +1,28 @@
 // The board: tiles, lanes with their last two minutes, health, and what is scheduled ahead.
 import { age, byId, element, get, post, row } from "./api.js";
+import { held } from "./pauses.js";
 
 const KEPT = 60; // of two seconds each
-const history = new Map(); // lane → ready jobs
+const HISTORY = "queue-admin-history";
+const history = recall(); // lane → ready jobs
 const answers = []; // the last ones: processes tell their counters every two seconds, so rates are of about ten
 let before;
+
+// recall reads what the tab drew before it was loaded again, unless that is too long ago to go on from.
+function recall() {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(HISTORY));
+    return new Map(Date.now() - kept.at < KEPT * 2000 ? kept.lanes : []);
+  } catch {
+    return new Map();
+  }
+}
+
+function remember() {
+  try {
+    sessionStorage.setItem(HISTORY, JSON.stringify({ at: Date.now(), lanes: [...history] }));
+  } catch { /* the lines begin anew after the next load */ }
+}
 
 function spark(key) {
   const values = history.get(key) || [];
@@ -15,7 +33,8 @@ function spark(key) {
   svg.setAttribute("aria-hidden", "true");
   const line = document.createElementNS("http://www.w3.org/2000/svg", "polyline");
   const most = Math.max(1, ...values);
-  line.setAttribute("points", values.map((v, i) => (KEPT - values.length + i) + "," + (19 - (18 * v) / most).toFixed(1)).join(" "));
+  const point = (v, i) => (KEPT - values.length + i) + "," + (19 - (18 * v) / most).toFixed(1);
+  line.setAttribute("points", values.map(point).join(" "));
   svg.append(line);
   return svg;
 }
@@ -49,15 +68,19 @@ function lanes(o, again) {
     if (!all && !paused && !lane.waiting && !lane.running && !lane.started) continue;
     const first = !buttons.has(lane.channel);
     buttons.add(lane.channel);
-    const tr = row(lane.channel, lane.priority, lane.ready, age(lane.oldest_ms), lane.scheduled, first ? lane.running : "",
-      shown(rate(o, (x) => x.lanes.find((l) => l.key === lane.key).started)), spark(lane.key), first ? pauseButton(lane.channel, paused, again) : "");
+    const begun = shown(rate(o, (x) => x.lanes.find((l) => l.key === lane.key).started));
+    const tr = row(lane.channel, lane.priority, lane.ready, age(lane.oldest_ms), lane.scheduled,
+      first ? lane.running : "", begun, spark(lane.key), first ? pauseButton(lane.channel, paused, again) : "");
     tr.dataset.lane = lane.key;
-    if (paused) { tr.className = "paused"; tr.cells[0].append(" – paused for " + age(o.now_ms - o.paused[lane.channel])); }
+    if (paused) {
+      tr.className = "paused";
+      tr.cells[0].append(" – paused for " + age(o.now_ms - o.paused[lane.channel]));
+    }
     if (lane.oldest_ms > 30000) tr.cells[3].className = "bad";
     for (const i of [2, 3, 4, 5, 6]) tr.cells[i].classList.add("number");
     rows.push(tr);
   }
-  const focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.pause : undefined;
+  const focused = document.activeElement?.dataset?.pause;
   body.replaceChildren(...rows);
   if (focused) body.querySelector(`[data-pause="${focused}"]`)?.focus();
   byId("lanes").hidden = rows.length === 0;
@@ -70,10 +93,19 @@ function tiles(o, troubles) {
   const total = (counts) => Object.values(counts).reduce((a, b) => a + b, 0);
   const oldest = Math.max(...o.lanes.map((lane) => lane.oldest_ms));
   const failing = rate(o, (x) => total(x.faults));
-  const list = [["Ready", sum("ready").toLocaleString()], ["Oldest", age(oldest), oldest > 30000], ["Running", running.toLocaleString()],
-    ["Attempts/s", shown(rate(o, (x) => total(x.attempts)))], ["Failing/s", shown(failing), failing > 0], ["Dead letters", o.dead.toLocaleString(), o.dead > 0],
-    ["Scheduled", sum("scheduled").toLocaleString()], ["For the archive", o.unsaved.toLocaleString(), o.unsaved > 100000],
-    ["Paused channels", String(Object.keys(o.paused).length), Object.keys(o.paused).length > 0], ["Troubles", String(troubles), troubles > 0]];
+  const pausedChannels = Object.keys(o.paused).length;
+  const list = [
+    ["Ready", sum("ready").toLocaleString()],
+    ["Oldest", age(oldest), oldest > 30000],
+    ["Running", running.toLocaleString()],
+    ["Attempts/s", shown(rate(o, (x) => total(x.attempts)))],
+    ["Failing/s", shown(failing), failing > 0],
+    ["Dead letters", o.dead.toLocaleString(), o.dead > 0],
+    ["Scheduled", sum("scheduled").toLocaleString()],
+    ["For the archive", o.unsaved.toLocaleString(), o.unsaved > 100000],
+    ["Paused channels", String(pausedChannels), pausedChannels > 0],
+    ["Troubles", String(troubles), troubles > 0],
+  ];
   byId("tiles").replaceChildren(...list.map(([name, value, bad]) => {
     const li = element("li", undefined, bad ? "bad" : "");
     li.append(element("strong", value), element("span", name));
@@ -85,19 +117,31 @@ function tiles(o, troubles) {
 function health(o) {
   const lines = [];
   let troubles = 0;
-  const note = (bad, what, state) => { if (bad) troubles++; const tr = row(what, state); tr.cells[1].className = bad ? "bad" : "good"; lines.push({ bad, tr }); };
+  const note = (bad, what, state) => {
+    if (bad) troubles++;
+    const tr = row(what, state);
+    tr.cells[1].className = bad ? "bad" : "good";
+    lines.push({ bad, tr });
+  };
   const providers = new Map();
   for (const p of o.processes) {
     for (const one of p.providers || []) {
       const key = one.channel + " through " + one.provider, sum = providers.get(key) || { paused: 0, failures: 0 };
-      providers.set(key, { paused: sum.paused + (one.paused ? 1 : 0), failures: Math.max(sum.failures, one.failures) });
+      const failures = Math.max(sum.failures, one.failures);
+      providers.set(key, { paused: sum.paused + (one.paused ? 1 : 0), failures });
     }
-    for (const one of p.receivers || []) note(true, one.origin + " for laboratory " + one.lab_id, "paused, " + one.kinds + " kinds of requests");
+    for (const one of p.receivers || []) {
+      note(true, one.origin + " for laboratory " + one.lab_id, "paused, " + one.kinds + " kinds of requests");
+    }
   }
   for (const [name, p] of providers) {
-    note(p.paused > 0, name, p.paused ? "paused in " + p.paused + " processes" : p.failures ? p.failures + " failures in a row" : "works");
+    const working = p.failures ? p.failures + " failures in a row" : "works";
+    note(p.paused > 0, name, p.paused ? "paused in " + p.paused + " processes" : working);
   }
-  for (const p of o.processes) note(p.silent, "process " + p.name, p.silent ? "silent for " + age(o.now_ms - p.at_ms) : "up for " + age(o.now_ms - p.since_ms));
+  for (const p of o.processes) {
+    const state = p.silent ? "silent for " + age(o.now_ms - p.at_ms) : "up for " + age(o.now_ms - p.since_ms);
+    note(p.silent, "process " + p.name, state);
+  }
   if (!o.processes.some((p) => !p.silent)) note(true, "processes", "none announces itself: nothing is delivered");
   byId("health").tBodies[0].replaceChildren(...lines.sort((a, b) => b.bad - a.bad).map((line) => line.tr));
   return troubles;
@@ -111,8 +155,10 @@ export async function refresh(again) {
     values.push(lane.ready);
     history.set(lane.key, values.slice(-KEPT));
   }
+  remember();
   tiles(o, health(o));
   lanes(o, again);
+  held(o, again);
   answers.push(o);
   before = answers.length > 5 ? answers.shift() : answers[0];
   return o;
@@ -120,13 +166,15 @@ export async function refresh(again) {
 
 export async function ahead() {
   const a = await get("ahead"), most = Math.max(1, ...a.hours), sum = a.hours.reduce((x, y) => x + y, 0);
+  const words = { weekday: "short", hour: "2-digit", minute: "2-digit" };
+  const hour = (i) => new Date(a.first_ms + i * 3600000).toLocaleString([], words);
   byId("ahead").replaceChildren(...a.hours.map((n, i) => {
     const bar = element("span");
     bar.style.height = (n ? Math.max(4, (100 * n) / most) : 0) + "%";
-    bar.title = new Date(a.first_ms + i * 3600000).toLocaleString([], { weekday: "short", hour: "2-digit", minute: "2-digit" }) + ": " + n.toLocaleString();
+    bar.title = hour(i) + ": " + n.toLocaleString();
     return bar;
   }));
-  const busiest = a.hours.indexOf(most);
-  byId("ahead-text").textContent = sum.toLocaleString() + " in the next 48 hours" + (sum ? ", most at " + new Date(a.first_ms + busiest * 3600000).toLocaleString([], { weekday: "short", hour: "2-digit", minute: "2-digit" }) + " (" + most.toLocaleString() + ")" : "") +
-    "; " + a.later.toLocaleString() + " later" + (a.partial ? "; there are more than could be counted" : "");
+  const busiest = sum ? ", most at " + hour(a.hours.indexOf(most)) + " (" + most.toLocaleString() + ")" : "";
+  byId("ahead-text").textContent = sum.toLocaleString() + " in the next 48 hours" + busiest + "; " +
+    a.later.toLocaleString() + " later" + (a.partial ? "; there are more than could be counted" : "");
 }

@@ -1,18 +1,29 @@
 // One action on many jobs: preview, then steps of 500 that can be stopped.
 import { byId, element, post } from "./api.js";
 
-const states = { cancel: ["scheduled", "queued", "retrying", "started"], retry: ["failed"], delete: ["failed", "unknown"] };
-const done = { cancel: "cancelled", retry: "revived", delete: "deleted" };
+const states = {
+  cancel: ["scheduled", "queued", "retrying", "started"], retry: ["failed"], delete: ["failed", "unknown"],
+  sent: ["unknown"], not_sent: ["unknown"],
+};
+const done = {
+  cancel: "cancelled", retry: "revived", delete: "deleted", sent: "finished as sent", not_sent: "failed as not sent",
+};
+const verbs = { sent: "End as sent", not_sent: "End as not sent" }; // the others are their own
+const plural = (n) => n.toLocaleString() + (n === 1 ? " job" : " jobs");
 let order, matched = 0, stopped = false, running = false;
 
 function offer() {
-  byId("bulk-state").replaceChildren(new Option("every state it fits", ""), ...states[byId("action").value].map((s) => new Option(s)));
+  const fitting = states[byId("action").value].map((s) => new Option(s));
+  byId("bulk-state").replaceChildren(new Option("every state it fits", ""), ...fitting);
   byId("bulk-preview").hidden = true;
 }
 
 async function preview() {
-  const asked = { action: byId("action").value, lab_id: Number(byId("bulk-lab").value || 0), channel: byId("bulk-channel").value, states: byId("bulk-state").value,
-    reason: byId("bulk-reason").value.trim(), older_than_minutes: Number(byId("older").value || 0) };
+  const asked = {
+    action: byId("action").value, lab_id: Number(byId("bulk-lab").value || 0), channel: byId("bulk-channel").value,
+    states: byId("bulk-state").value, reason: byId("bulk-reason").value.trim(),
+    older_than_minutes: Number(byId("older").value || 0),
+  };
   let cursor = "", created = 0, looked = 0;
   matched = 0;
   stopped = false;
@@ -32,7 +43,9 @@ async function preview() {
       const room = 10 - byId("bulk-first").children.length;
       byId("bulk-first").append(...p.first.slice(0, room).map((id) => element("li", id)));
       byId("bulk-preview").hidden = false;
-      byId("bulk-count").textContent = matched.toLocaleString() + (matched === 1 ? " job" : " jobs") + " of " + looked.toLocaleString() + " looked at" + (cursor ? (stopped ? "; stopped before the end" : "; counting…") : matched > 10 ? "; the first ten:" : "");
+      const going = stopped ? "; stopped before the end" : "; counting…", all = matched > 10 ? "; the first ten:" : "";
+      byId("bulk-count").textContent = plural(matched) + " of " + looked.toLocaleString() + " looked at" +
+        (cursor ? going : all);
     } while (cursor && !stopped);
   } finally {
     byId("stop").hidden = true;
@@ -40,7 +53,8 @@ async function preview() {
   delete asked.older_than_minutes;
   order = { ...asked, created_before_ms: created };
   byId("apply").disabled = matched === 0;
-  byId("apply").textContent = asked.action[0].toUpperCase() + asked.action.slice(1) + " " + matched.toLocaleString() + (matched === 1 ? " job" : " jobs");
+  const verb = verbs[asked.action] || asked.action[0].toUpperCase() + asked.action.slice(1);
+  byId("apply").textContent = verb + " " + plural(matched);
 }
 
 async function apply() {
@@ -56,9 +70,12 @@ async function apply() {
       const step = await post("apply", { ...what, cursor });
       for (const name of Object.keys(sum)) sum[name] += step[name];
       cursor = step.next;
-      byId("bulk-progress").value = cursor ? Math.min(1, (sum.done + sum.requested + sum.left) / Math.max(1, matched)) : 1;
-      byId("bulk-answer").textContent = (cursor ? (stopped ? "Stopped: " : "") : "Done: ") + sum.done.toLocaleString() + " " + done[what.action] +
-        (sum.requested ? ", " + sum.requested + " running ones asked to end" : "") + (sum.left ? ", " + sum.left + " changed meanwhile and left alone" : "");
+      const share = (sum.done + sum.requested + sum.left) / Math.max(1, matched), going = stopped ? "Stopped: " : "";
+      byId("bulk-progress").value = cursor ? Math.min(1, share) : 1;
+      const changed = sum.done.toLocaleString() + " " + done[what.action];
+      byId("bulk-answer").textContent = (cursor ? going : "Done: ") + changed +
+        (sum.requested ? ", " + sum.requested + " running ones asked to end" : "") +
+        (sum.left ? ", " + sum.left + " changed meanwhile and left alone" : "");
     } while (cursor && !stopped);
   } finally {
     byId("stop").hidden = true;

@@ -3,11 +3,18 @@ import { byId, element, get, moment, post, row } from "./api.js";
 
 let query, cursor = "", open = "", looked = 0;
 
-function line(j) {
-  const button = element("button", j.id);
+// link opens the life of a job.
+function link(id) {
+  const button = element("button", id, "link");
   button.type = "button";
-  button.addEventListener("click", () => act(() => show(j.id)));
-  const tr = row(button, j.cancel_requested ? j.state + " (cancel requested)" : j.state, j.channel + ", " + j.priority, String(j.lab_id || "–"),
+  button.addEventListener("click", () => act(() => show(id)));
+  return button;
+}
+
+function line(j) {
+  const button = link(j.id);
+  const state = j.cancel_requested ? j.state + " (cancel requested)" : j.state;
+  const tr = row(button, state, j.channel + ", " + j.priority, String(j.lab_id || "–"),
     j.attempts + " of " + (j.retry + 1), j.reason || "–", moment(j.ended_ms || j.started_ms || j.scheduled_ms || j.created_ms));
   for (const i of [3, 4]) tr.cells[i].className = "number";
   tr.dataset.job = j.id;
@@ -23,7 +30,8 @@ async function page() {
   byId("jobs").tBodies[0].append(...answer.jobs.map(line));
   byId("more").hidden = !cursor;
   const n = byId("jobs").tBodies[0].rows.length;
-  byId("found").textContent = n + (n === 1 ? " job" : " jobs") + " of " + looked.toLocaleString() + " looked at" + (cursor ? "; there may be more" : "");
+  byId("found").textContent = n + (n === 1 ? " job" : " jobs") + " of " + looked.toLocaleString() + " looked at" +
+    (cursor ? "; there may be more" : "");
 }
 
 export async function search() {
@@ -33,7 +41,10 @@ export async function search() {
 }
 
 async function list() {
-  query = { states: byId("kind").value, lab_id: byId("lab").value, channel: byId("channel").value, reason: byId("reason").value.trim() };
+  query = {
+    states: byId("kind").value, lab_id: byId("lab").value, channel: byId("channel").value,
+    reason: byId("reason").value.trim(),
+  };
   cursor = "";
   looked = 0;
   byId("jobs").tBodies[0].replaceChildren();
@@ -42,7 +53,12 @@ async function list() {
 
 function facts(j) {
   const list = element("dl");
-  const add = (name, value) => { if (value) list.append(element("dt", name), element("dd", value)); };
+  const add = (name, value) => {
+    if (!value) return;
+    const dd = element("dd");
+    dd.append(value);
+    list.append(element("dt", name), dd);
+  };
   add("Job", j.id);
   add("State", j.state + (j.cancel_requested ? ", cancel requested" : ""));
   add("Lane", j.channel + ", " + j.priority);
@@ -51,11 +67,15 @@ function facts(j) {
   add("Attempts", j.attempts + " of " + (j.retry + 1) + (j.revivals ? ", revived: " + j.revivals : ""));
   add("Reason", j.reason);
   add("Last answer", j.http_status ? "HTTP " + j.http_status : "");
-  for (const [name, ms] of [["Accepted", j.created_ms], ["Scheduled for", j.scheduled_ms], ["Due", j.due_ms], ["Begun", j.started_ms], ["Lease until", j.deadline_ms],
-    ["Ended", j.ended_ms], ["Expires", j.expires_ms]]) if (ms) add(name, moment(ms));
+  const times = [
+    ["Accepted", j.created_ms], ["Scheduled for", j.scheduled_ms], ["Due", j.due_ms], ["Begun", j.started_ms],
+    ["Lease until", j.deadline_ms], ["Ended", j.ended_ms], ["Expires", j.expires_ms],
+  ];
+  for (const [name, ms] of times) if (ms) add(name, moment(ms));
   add("Window", j.window);
-  add("Tells of", j.parent);
+  if (j.parent) add("Tells of", link(j.parent));
   for (const c of j.callbacks || []) add("Tells when " + c.when, c.origin);
+  for (const id of j.told) add("Told by", link(id));
   if (j.sealed) add("Payload", "sealed");
   return list;
 }
@@ -64,11 +84,15 @@ function attempts(list) {
   const table = element("table");
   const head = element("tr");
   for (const name of ["Attempt", "Begun", "Took", "Answer", "Reason"]) head.append(element("th", name));
-  table.append(head, ...list.map((a, i) => row(String(i + 1), moment(a.started_ms || a.ended_ms), a.started_ms ? ((a.ended_ms - a.started_ms) / 1000).toFixed(1) + " s" : "–", a.http_status ? "HTTP " + a.http_status : "–", a.reason || "–")));
+  const took = (a) => (a.started_ms ? ((a.ended_ms - a.started_ms) / 1000).toFixed(1) + " s" : "–");
+  table.append(head, ...list.map((a, i) => row(String(i + 1), moment(a.started_ms || a.ended_ms), took(a),
+    a.http_status ? "HTTP " + a.http_status : "–", a.reason || "–")));
   return table;
 }
 
-const fits = { retry: ["failed"], cancel: ["scheduled", "queued", "retrying", "started"], sent: ["unknown"], not_sent: ["unknown"] };
+const fits = {
+  retry: ["failed"], cancel: ["scheduled", "queued", "retrying", "started"], sent: ["unknown"], not_sent: ["unknown"],
+};
 
 export async function show(id, keepAnswer) {
   const j = await get("jobs/" + encodeURIComponent(id));
@@ -76,15 +100,22 @@ export async function show(id, keepAnswer) {
   const body = byId("life-body");
   body.replaceChildren(facts(j));
   if (j.history.length) body.append(attempts(j.history));
-  for (const [name, text] of Object.entries(j.content || {})) if (text) body.append(element("h3", name.replace("_", " ")), element("pre", text));
-  for (const button of byId("life").querySelectorAll("[data-act]")) button.hidden = !fits[button.dataset.act].includes(j.state);
+  for (const [name, text] of Object.entries(j.content || {})) {
+    if (text) body.append(element("h3", name.replace("_", " ")), element("pre", text));
+  }
+  for (const button of byId("life").querySelectorAll("[data-act]")) {
+    button.hidden = !fits[button.dataset.act].includes(j.state);
+  }
   if (!keepAnswer) byId("life-answer").textContent = "";
   byId("life").hidden = false;
   byId("life").dataset.state = j.state;
   if (!keepAnswer) byId("life").focus();
 }
 
-const words = { retry: "It runs again in two minutes.", cancel: "It is cancelled.", sent: "It is finished.", not_sent: "It is failed, and can be retried." };
+const words = {
+  retry: "It runs again in two minutes.", cancel: "It is cancelled.", sent: "It is finished.",
+  not_sent: "It is failed, and can be retried.",
+};
 
 export function start(again) {
   act = again;

@@ -3,6 +3,7 @@ import { byId, token } from "./api.js";
 import { ahead, refresh } from "./board.js";
 import { search, start as startJobs } from "./jobs.js";
 import { start as startBulk } from "./bulk.js";
+import { start as startPauses } from "./pauses.js";
 
 let begun = false, failing = "";
 
@@ -40,7 +41,8 @@ async function draw() {
   byId("status").textContent = "As of " + new Date(o.now_ms).toLocaleTimeString();
   if (begun) return;
   begun = true;
-  for (const id of ["channel", "bulk-channel"]) byId(id).append(...[...new Set(o.lanes.map((lane) => lane.channel))].map((c) => new Option(c)));
+  const channels = [...new Set(o.lanes.map((lane) => lane.channel))];
+  for (const id of ["channel", "bulk-channel"]) byId(id).append(...channels.map((c) => new Option(c)));
   await Promise.all([ahead(), search()]);
 }
 
@@ -75,6 +77,7 @@ byId("leave").addEventListener("click", () => { token.forget(); location.reload(
 byId("all-lanes").addEventListener("change", () => again(async () => {}));
 startJobs(again);
 startBulk(again);
+startPauses(again);
 tick();
 setInterval(tick, 2000);
 setInterval(() => { if (begun && !document.hidden && byId("login").hidden) ahead().catch(() => {}); }, 60000);

@@ -92,6 +92,12 @@ type storedResult struct {
 	HTTPStatus int    `json:"http_status,omitempty"`
 	MessageID  string `json:"message_id,omitempty"`
 	Excerpt    string `json:"excerpt,omitempty"`
+	// Callbacks are the ids of the jobs that told others of the end; /jobInfo/ does not show them.
+	Callbacks []job.ID `json:"callbacks,omitempty"`
+}
+
+func (r *storedResult) empty() bool {
+	return r.HTTPStatus == 0 && r.MessageID == "" && r.Excerpt == "" && len(r.Callbacks) == 0
 }
 
 type storedAttempt struct {
@@ -105,7 +111,7 @@ type storedAttempt struct {
 func archiveRow(e *archive.Entry) ([]any, error) {
 	r := &e.Record
 	var result, attempts any
-	if stored := (storedResult{r.HTTPStatus, r.MessageID, r.Excerpt}); stored != (storedResult{}) {
+	if stored := (storedResult{r.HTTPStatus, r.MessageID, r.Excerpt, r.Callbacks}); !stored.empty() {
 		text, err := json.Marshal(stored)
 		if err != nil {
 			return nil, fmt.Errorf("encode a result: %w", err)
@@ -207,6 +213,7 @@ func scanArchive(rows *sql.Rows) (job.ID, *job.Record, error) {
 		return "", nil, fmt.Errorf("read archived job %s: %w", id, err)
 	}
 	r.HTTPStatus, r.MessageID, r.Excerpt = known.HTTPStatus, known.MessageID, known.Excerpt
+	r.Callbacks = known.Callbacks
 	for _, h := range history {
 		r.History = append(
 			r.History,

@@ -16,6 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/sender"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/taskqueue/migrations"
 )
@@ -172,6 +173,20 @@ func TestTheSecretsOfReceiversComeNewestFirstWithoutDisabledOnes(t *testing.T) {
 	want := []webhook.Subscriber{{LabID: 12, Origin: "https://a.example", Secret: "new"}, {Origin: "https://b.example", Secret: "all"},
 		{LabID: 12, Origin: "https://a.example", Secret: "old"}}
 	got, err := mysql.NewSubscribers(db).Subscribers(t.Context())
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestSendersInForceAreRead(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	if _, err := db.ExecContext(t.Context(), `INSERT INTO tq_sender (lab_id, channel, sender, is_disabled) VALUES
+		(12, 'email', '@lab.example', 0), (NULL, 'sms', 'LABPLT', 0), (12, 'sms', 'OLD', 1)`); err != nil {
+		t.Fatal(err)
+	}
+	want := []sender.Rule{{LabID: 12, Channel: "email", Sender: "@lab.example"}, {Channel: "sms", Sender: "LABPLT"}}
+	got, err := mysql.NewSenders(db).Senders(t.Context())
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

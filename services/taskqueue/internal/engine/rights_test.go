@@ -1,0 +1,106 @@
+package engine_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/enginetest"
+)
+
+// setUser is the documented statement.
+func setUser(password string) []string {
+	rights := append([]string{"ACL", "SETUSER", "queue", "on", ">" + password, "~" + engine.Keys, "resetchannels", "-@all"}, engine.Rights()...)
+	return rights
+}
+
+// restricted starts a Redis whose user queue has the documented rights, less some and with more.
+func restricted(t *testing.T, change ...string) *redistest.Server {
+	t.Helper()
+	server := redistest.Start(t, "--databases", "64", "--lazyfree-lazy-expire", "yes")
+	words := make([]any, 0, 80)
+	for _, word := range append(setUser("secret"), change...) {
+		words = append(words, word)
+	}
+	if err := server.Client().Do(t.Context(), words...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	return server
+}
+
+// asQueue makes an engine that is the user queue.
+func asQueue(t *testing.T, server *redistest.Server, db int, set engine.Settings) *engine.Redis {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, DB: db, MaxRetries: -1, Username: "queue", Password: "secret", DisableIdentity: true})
+	t.Cleanup(func() { _ = client.Close() })
+	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: set, User: "queue"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func TestAUserWithExactlyTheDocumentedRightsRunsTheWholeEngine(t *testing.T) {
+	t.Parallel()
+	server := restricted(t, "+select") // a database for each part of the suite
+	databases := make(chan int, 64)
+	for db := range 64 {
+		databases <- db
+	}
+	harness := func(t *testing.T) enginetest.Harness {
+		return enginetest.Harness{Queue: asQueue(t, server, <-databases, enginetest.Settings()), Advance: wait(t)}
+	}
+	t.Run("jobs", func(t *testing.T) { enginetest.Run(t, harness) })
+	t.Run("operators", func(t *testing.T) { enginetest.RunOperated(t, harness) })
+}
+
+func TestAMissingRightIsNamedWithTheStatementThatMendsIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change []string
+		want   []string
+	}{
+		"nothing":             {},
+		"one command":         {[]string{"-blpop"}, []string{"may not run blpop: ACL SETUSER queue +blpop"}},
+		"commands of scripts": {[]string{"-zadd", "-hset"}, []string{"hset, zadd: ACL SETUSER queue +hset +zadd"}},
+		"loading scripts":     {[]string{"-script|load"}, []string{"ACL SETUSER queue +script|load"}},
+		"transactions":        {[]string{"-multi"}, []string{"ACL SETUSER queue +multi +exec"}},
+		"the keys":            {[]string{"resetkeys", "~other:*"}, []string{"ACL SETUSER queue ~tq:*"}},
+		"the state":           {[]string{"-info"}, []string{"ACL SETUSER queue +info"}},
+		"the settings":        {[]string{"-config"}, []string{"+config|get"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := asQueue(t, restricted(t, c.change...), 0, enginetestSettings())
+			var said []string
+			gate := engine.NewGate(q, engine.Durable, func(list []string) { said = list })
+			if err := gate.Check(t.Context()); errors.Is(err, engine.ErrClosed) != (len(c.want) > 0) {
+				t.Errorf("the gate: %v", err)
+			}
+			if len(said) != len(c.want) {
+				t.Fatalf("said %q, want %q", said, c.want)
+			}
+			for i := range said {
+				if !strings.Contains(said[i], c.want[i]) {
+					t.Errorf("said %q, want %q", said[i], c.want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestTheDocumentedStatementIsTheOneThatTheTestsUse(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Join(setUser("PASSWORD"), " "); !strings.Contains(strings.ReplaceAll(string(text), " \\\n  ", " "), want) {
+		t.Errorf("the README does not have:\n%s", want)
+	}
+}

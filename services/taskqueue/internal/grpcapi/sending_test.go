@@ -1,0 +1,92 @@
+package grpcapi_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// waiting counts the jobs that wait.
+func (a *api) waiting() (n int64) {
+	a.t.Helper()
+	list, err := a.queue.Depths(a.t.Context(), 0)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for _, d := range list {
+		n += d.Waiting
+	}
+	return n
+}
+
+func TestASenderThatIsNotTheLaboratorysIsRefusedAndNothingIsWritten(t *testing.T) {
+	t.Parallel()
+	for field, task := range map[string]*taskqueuev1.Task{
+		"data.sender_email":    {Task: 2, TaskType: 1, Data: raw(`{"to":["a@b.example"],"message":"hi","sender_email":"%s"}`)},
+		"data.senderId":        {Task: 1, TaskType: 1, Data: raw(`{"contact":9812345678,"message":"hi","senderId":"%s"}`)},
+		"data.config.provider": {Task: 6, TaskType: 1, Data: raw(`{"contact":9812345678,"message":"hi","config":{"provider":"%s"}}`)},
+	} {
+		a := open(t, grpcapi.AccessAuthenticated)
+		with := func(name string) *taskqueuev1.Task {
+			text := strings.ReplaceAll(string(task.GetData().GetJson()), "%s", name)
+			return &taskqueuev1.Task{Task: task.GetTask(), TaskType: task.GetTaskType(), Data: raw(text)}
+		}
+		_, err := a.Enqueue(asUser(t, 12), &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{hook(), with("forged@else.example")}})
+		known, ok := apperr.From(err)
+		if !ok || known.Kind != apperr.Invalid || len(known.Fields) != 1 || known.Fields[0].Name != field || known.Fields[0].Index != 1 {
+			t.Errorf("%s: %v", field, err)
+		}
+		if n := a.waiting(); n != 0 {
+			t.Errorf("%s: %d jobs were written", field, n)
+		}
+		channel := map[int32]job.Channel{1: job.SMS, 2: job.Email, 6: job.WhatsApp}[task.GetTask()]
+		a.enqueue(asUser(t, 12), with(channel.String()+"-of-12@lab.example"))
+		a.enqueue(asUser(t, 13), with("forged@else.example")) // a laboratory without rules
+		a.enqueue(asService(t), with("forged@else.example"))  // for no laboratory
+		a.enqueue(asUser(t, 12), with(""))                    // the default
+	}
+}
+
+func TestSendingNeedsThePermissionWhereOneIsSet(t *testing.T) {
+	t.Parallel()
+	a := openFor(t, grpcapi.AccessAuthenticated, "task_send")
+	allowed := authn.NewContext(t.Context(), authn.Principal{Kind: authn.Session, LabID: 12, LabUserID: 77, Permissions: []string{"task_send"}})
+	id := a.enqueue(allowed, hook())[0]
+	a.enqueue(asService(t), hook())
+	for name, call := range map[string]func(context.Context) error{
+		"enqueue": func(ctx context.Context) error {
+			_, err := a.Enqueue(ctx, &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{hook()}})
+			return err
+		},
+		"schedule": func(ctx context.Context) error {
+			_, err := a.Schedule(ctx, &taskqueuev1.ScheduleRequest{Tasks: []*taskqueuev1.ScheduledTask{{SchTime: "2034-07-01T00:00:00",
+				Task: 4, TaskType: 2, Data: hook().GetData()}}})
+			return err
+		},
+		"retry": func(ctx context.Context) error {
+			_, err := a.RetryTask(ctx, &taskqueuev1.RetryTaskRequest{Jobs: []*taskqueuev1.RetryTarget{{JobId: id}}})
+			return err
+		},
+	} {
+		before := a.waiting()
+		err := call(asUser(t, 12))
+		if known, ok := apperr.From(err); !ok || known.Kind != apperr.Forbidden || known.Reason != "SENDING_NOT_ALLOWED" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if a.waiting() != before {
+			t.Errorf("%s wrote", name)
+		}
+		if err := call(allowed); err != nil {
+			t.Errorf("%s with the permission: %v", name, err)
+		}
+	}
+	if got := a.info(asUser(t, 12), id); got.GetCode() != 200 {
+		t.Errorf("looking needs no permission: %v", got)
+	}
+}

@@ -1,0 +1,81 @@
+// Package sender owns which senders the tasks of a laboratory may name: from-addresses of mails, sender ids of SMS,
+// numbers of WhatsApp by the name of their provider.
+package sender
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/copied"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Rule is a row of table tq_sender: one sender that may be named.
+type Rule struct {
+	LabID   int64  `json:"lab_id,omitempty"` // 0: of every laboratory
+	Channel string `json:"channel"`
+	Sender  string `json:"sender"` // of mails an address, or @example.com for all of a domain
+}
+
+// Source reads the rows in force.
+type Source interface {
+	Senders(ctx context.Context) ([]Rule, error)
+}
+
+type owner struct {
+	lab     int64
+	channel string
+}
+
+// Senders are the rules in force. Safe for concurrent use, RunOnce in one loop.
+type Senders struct {
+	rows  copied.Rows[Rule]
+	rules atomic.Pointer[map[owner][]string]
+}
+
+// New makes a set without rules, which allows everything, until RunOnce.
+func New(source Source, copies redis.UniversalClient) *Senders {
+	return &Senders{rows: copied.Rows[Rule]{Name: "senders", Key: "tq:senders", Client: copies, Read: source.Senders}}
+}
+
+// RunOnce reads the rows. While the database does not answer the last ones stay in force.
+func (s *Senders) RunOnce(ctx context.Context) error {
+	rows, err := s.rows.Load(ctx, s.rules.Load() != nil)
+	if rows == nil {
+		return err
+	}
+	next := map[owner][]string{}
+	for _, row := range rows {
+		key := owner{row.LabID, row.Channel}
+		next[key] = append(next[key], strings.ToLower(row.Sender))
+	}
+	s.rules.Store(&next)
+	return err
+}
+
+// Allows reports whether a laboratory's task may name a sender. Without a rule for the laboratory or for all of them it
+// may name any.
+func (s *Senders) Allows(c job.Channel, lab int64, name string) bool {
+	known := s.rules.Load()
+	if known == nil {
+		return true
+	}
+	own, all := (*known)[owner{lab, c.String()}], (*known)[owner{0, c.String()}]
+	if len(own)+len(all) == 0 {
+		return true
+	}
+	name = strings.ToLower(name)
+	return contains(own, name) || contains(all, name)
+}
+
+func contains(list []string, name string) bool {
+	for _, allowed := range list {
+		if allowed == name || strings.HasPrefix(allowed, "@") && strings.HasSuffix(name, allowed) {
+			return true
+		}
+	}
+	return false
+}

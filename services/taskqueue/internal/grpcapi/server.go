@@ -73,7 +73,8 @@ type Server struct {
 func New(
 	submitter Submitter, manager Manager, consents Consents, periodics Periodics, access Access, send string,
 ) *Server {
-	return &Server{submitter: submitter, manager: manager, consents: consents, periodics: periodics, access: access, send: send}
+	return &Server{submitter: submitter, manager: manager, consents: consents, periodics: periodics, access: access,
+		send: send}
 }
 
 // AnonymousMethods are the methods that need no credential under the given access: those that users may call.

@@ -6,10 +6,20 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
+// Document is a patient as the index holds it.
+type Document = document
+
+// ReadDocument reads the source of one.
+func ReadDocument(text []byte) (*Document, error) {
+	var source source
+	err := json.Unmarshal(text, &source)
+	return &document{source: &source}, err
+}
+
 // Way is one query of a text's plans, as the engine reads it and as we read it.
 type Way struct {
 	Query []byte
-	Holds func(document []byte) (bool, error)
+	Holds func(d *Document) bool
 }
 
 // Ways returns every query that explains hits of a text.
@@ -23,11 +33,7 @@ func (s *Store) Ways(text string, fields []search.Field) []Way {
 	}
 	var ways []Way
 	add := func(q query) {
-		ways = append(ways, Way{q.append(nil), func(sourceOf []byte) (bool, error) {
-			var source source
-			err := json.Unmarshal(sourceOf, &source)
-			return q.holds(&document{source: &source}), err
-		}})
+		ways = append(ways, Way{q.append(nil), q.holds})
 	}
 	for _, p := range plans {
 		for _, c := range p.clauses {

@@ -260,7 +260,7 @@ func (c *Config) engine() engine.Settings {
 	}
 	s.Archive = c.DatabaseEnabled
 	if s.Archive {
-		s.EndsLimit = max(1, c.Queue.ArchiveLimit/c.Queue.Shards)
+		s.EndsLimit = max(1, c.Queue.ArchiveLimit/s.Shards)
 	}
 	s.WaitReplicas, s.WaitAOF = c.Queue.WaitReplicas, c.Queue.WaitAOF
 	return s

@@ -19,11 +19,11 @@ import (
 )
 
 func (b *builder) openEngine() error {
-	options := b.cfg.redis()
+	settings, options := b.cfg.engine(), b.cfg.redis()
 	options.PoolSize = len(job.Channels())*job.MaxShards + 1 // every idle pump blocks one
 	bells := redis.NewUniversalClient(options)
 	b.Close("bells", func(context.Context) error { return bells.Close() })
-	q, err := engine.New(engine.Config{Client: b.client, Bells: bells, Settings: b.cfg.engine(), User: b.cfg.Redis.User})
+	q, err := engine.New(engine.Config{Client: b.client, Bells: bells, Settings: settings, User: b.cfg.Redis.User})
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (b *builder) openEngine() error {
 	if b.metrics, err = metrics.New(b.Registry); err != nil {
 		return err
 	}
-	b.metrics.ArchiveLimit(b.cfg.engine().EndsLimit * b.cfg.Queue.Shards)
+	b.metrics.ArchiveLimit(settings.EndsLimit * settings.Shards)
 	return nil
 }
 

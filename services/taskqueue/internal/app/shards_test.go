@@ -16,3 +16,14 @@ func TestTheNumberOfShardsFitsTheConnectionUnlessItIsSet(t *testing.T) {
 		}
 	}
 }
+
+func TestTheShardsHaveEqualPartsOfWhatMayWaitForTheArchive(t *testing.T) {
+	t.Parallel()
+	for connection, want := range map[string]int{"standalone": 1600, "cluster": 100} {
+		cfg := Config{DatabaseEnabled: true}
+		cfg.Redis.ConnectionType, cfg.Queue.ArchiveLimit = connection, 1600
+		if got := cfg.engine().EndsLimit; got != want {
+			t.Errorf("%s: %d in a shard, want %d", connection, got, want)
+		}
+	}
+}

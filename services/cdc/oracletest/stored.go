@@ -63,19 +63,22 @@ func value(name string, cell any, r row) (any, error) {
 	return r.text(name), nil
 }
 
+// Derived tells whether a field is of the pipeline's own, or made of others by the encoder, which has tests of its own.
+func Derived(field string) bool {
+	switch field {
+	case "rev", "updated_at", "former_lab_ids", "source_ts_ms", userindex.Sounds, userindex.Joined, userindex.Misspelled,
+		userindex.Identifiers, userindex.Whole, userindex.Segments, userindex.Phones, userindex.Compacted,
+		userindex.VisibleIn, userindex.Shown:
+		return true
+	}
+	return false
+}
+
 // Normal turns the source of an index document, as encoding/json reads it into a map, into a Document.
 func Normal(source map[string]any) Document {
 	d := Document{}
 	for field, v := range source {
-		switch field {
-		case "rev",
-			"updated_at",
-			"former_lab_ids",
-			"source_ts_ms",
-			userindex.Sounds,
-			userindex.Joined,
-			userindex.Misspelled,
-			userindex.Identifiers:
+		if Derived(field) {
 			continue
 		}
 		switch v := v.(type) {

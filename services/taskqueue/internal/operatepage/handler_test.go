@@ -120,6 +120,9 @@ func TestNothingThatCallersWroteIsShownUnlessASettingAllowsIt(t *testing.T) {
 			if code != 200 {
 				t.Errorf("%s: %d %s", path, code, body)
 			}
+			if strings.Contains(body, ":null") {
+				t.Errorf("%s: null where the page reads a list or an object: %s", path, body)
+			}
 			all += body
 		}
 		if !strings.Contains(all, "https://told.example") || !strings.Contains(all, "http_503") || strings.Contains(all, "secret-path") {

@@ -241,7 +241,7 @@ func (s *server) life(r *http.Request) (any, error) {
 		Sealed:     l.Sealed,
 		History:    []attemptJSON{},
 		Callbacks:  l.Callbacks,
-		Told:       slices.Concat([]job.ID{}, record.Callbacks),
+		Told:       append([]job.ID{}, record.Callbacks...),
 	}
 	for _, a := range record.History {
 		out.History = append(out.History, attemptJSON{a.StartedMs, a.EndedMs, a.HTTPStatus, a.Reason})

@@ -75,6 +75,10 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
 	}
+	if err := countFromFarAbove(ctx, stack.Endpoints.MySQLDSN); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
 	return max(m.Run(), recorder.Report(os.Stdout))
 }
 

@@ -37,7 +37,7 @@ func TestARowIsFollowedFromItsCommitToTheIndex(t *testing.T) {
 	})
 	defer replaced(t, nil)
 	db := database(t)
-	if _, err := db.Exec("INSERT INTO userDetails (id, labId_id, fullName) VALUES (945001, 12, ?)", followedName); err != nil {
+	if _, err := db.Exec("INSERT INTO userDetails (id, labId_id, fullName) VALUES (941001, 12, ?)", followedName); err != nil {
 		t.Fatal(err)
 	}
 	var source, index tracing.Tree

@@ -5,17 +5,32 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"time"
+)
+
+// A child that is just being started holds its parent's sockets until its program begins, also those that the parent
+// has closed: a port that nobody is known to hold is looked at again.
+const (
+	portLooks = 20
+	lookAgain = 50 * time.Millisecond
 )
 
 // RequireFreePort returns an error that names the port, what it is for, and the process that holds it.
 func RequireFreePort(ctx context.Context, port int, purpose string) error {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if err == nil {
-		return listener.Close()
-	}
 	owner := "another process (run as root to see which)"
-	if pid := PortOwner(port); pid != 0 {
-		owner = fmt.Sprintf("process %d (%s)", pid, CommandLine(pid))
+	for range portLooks {
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			return listener.Close()
+		}
+		if pid := PortOwner(port); pid != 0 {
+			owner = fmt.Sprintf("process %d (%s)", pid, CommandLine(pid))
+			break
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(lookAgain):
+		}
 	}
 	return fmt.Errorf(
 		"port %d (%s) is in use by %s: end it, or set LAB_PORT_BASE to move this stack",

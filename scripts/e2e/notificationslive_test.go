@@ -59,7 +59,11 @@ func TestNotificationsLive(t *testing.T) {
 	}
 	back.wantUnread(0)
 	own := newNotification(t, 4802, 895004)
-	if e := stranger.next(); e.data["id"] != float64(own) { // nothing of the first organization came before
+	e := stranger.next()
+	if e.name == "unread" && e.data["unread_count"] == float64(1) { // of its own, told before the notification itself
+		e = stranger.next()
+	}
+	if e.data["id"] != float64(own) { // nothing of the first organization came before
 		t.Errorf("another organization got %s %v", e.name, e.data)
 	}
 	if got := call(t, "", "GET", livePath, ""); got.status != http.StatusUnauthorized {

@@ -5,6 +5,7 @@ package broker
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/IBM/sarama"
@@ -95,6 +96,19 @@ func (c Config) client(name string) (*sarama.Config, error) {
 	s.Metadata.RefreshFrequency = metadataRefresh
 	s.Metadata.AllowAutoTopicCreation = false
 	return s, nil
+}
+
+// admin returns a connection for questions about topics and groups, and for changes of topics. The caller closes it.
+func (c Config) admin(name string) (sarama.ClusterAdmin, error) {
+	settings, err := c.client(name)
+	if err != nil {
+		return nil, err
+	}
+	admin, err := sarama.NewClusterAdmin(c.Brokers, settings)
+	if err != nil {
+		return nil, fmt.Errorf("reach the brokers %s: %w", strings.Join(c.Brokers, ","), err)
+	}
+	return admin, nil
 }
 
 // consumer returns the settings of the group's members.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/IBM/sarama"
 )
@@ -14,13 +13,9 @@ import (
 // than before, so a row's changes may be processed out of their order: rows are computed from their sources and
 // documents carry versions, so that harms nothing. Partitions are never taken away. It may be repeated.
 func Grow(ctx context.Context, cfg Config, topics TopicConfig, partitions int32, out io.Writer) error {
-	settings, err := cfg.client("cdc-grow")
+	admin, err := cfg.admin("cdc-grow")
 	if err != nil {
 		return err
-	}
-	admin, err := sarama.NewClusterAdmin(cfg.Brokers, settings)
-	if err != nil {
-		return fmt.Errorf("reach the brokers %s: %w", strings.Join(cfg.Brokers, ","), err)
 	}
 	defer func() { _ = admin.Close() }()
 	existing, err := admin.ListTopics()

@@ -47,14 +47,11 @@ func (p *Positions) ask(ctx context.Context, question func(sarama.ClusterAdmin) 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.admin == nil {
-		settings, err := p.cfg.client("cdc-positions")
+		admin, err := p.cfg.admin("cdc-positions")
 		if err != nil {
 			return err
 		}
-		if p.admin, err = sarama.NewClusterAdmin(p.cfg.Brokers, settings); err != nil {
-			p.admin = nil
-			return fmt.Errorf("reach the brokers: %w", err)
-		}
+		p.admin = admin
 	}
 	if err := question(p.admin); err != nil {
 		_ = p.disconnect()

@@ -120,13 +120,9 @@ func (c TopicConfig) topics(connectors []string) map[string]*sarama.TopicDetail 
 // EnsureTopics makes the missing topics. One that is there with too few partitions, or with more than the one that its
 // order needs, is an error and stays as it is. It may run in several processes at once.
 func EnsureTopics(ctx context.Context, cfg Config, topics TopicConfig, connectors []string, log *slog.Logger) error {
-	settings, err := cfg.client("cdc-migrate")
+	admin, err := cfg.admin("cdc-migrate")
 	if err != nil {
 		return err
-	}
-	admin, err := sarama.NewClusterAdmin(cfg.Brokers, settings)
-	if err != nil {
-		return fmt.Errorf("reach the brokers %s: %w", strings.Join(cfg.Brokers, ","), err)
 	}
 	defer func() { _ = admin.Close() }()
 	existing, err := admin.ListTopics()

@@ -30,11 +30,11 @@ func Run(ctx context.Context, r *report.Report) error {
 		return err
 	}
 	defer s.Remove()
-	l, err := newLaboratories(ctx, s.Dir, s.Endpoints, bills)
+	l, err := newLaboratories(ctx, s, bills)
 	if err != nil {
 		return err
 	}
-	defer l.close()
+	defer l.Close()
 	if err := l.checkDurable(ctx, r); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func Run(ctx context.Context, r *report.Report) error {
 // checkDurable refuses a database that answers before a commit is on the disk.
 func (l *laboratories) checkDurable(ctx context.Context, r *report.Report) error {
 	var flush int
-	if err := l.db.QueryRowContext(ctx, "SELECT @@innodb_flush_log_at_trx_commit").Scan(&flush); err != nil {
+	if err := l.DB.QueryRowContext(ctx, "SELECT @@innodb_flush_log_at_trx_commit").Scan(&flush); err != nil {
 		return err
 	}
 	if flush != 1 {
@@ -83,7 +83,7 @@ func (l *laboratories) rate(ctx context.Context, rounds, labCount int) (perSecon
 			return nil, err
 		}
 		start := time.Now()
-		if err := l.each(first, connections, func(id int) error { return l.send(ctx, id, labCount) }); err != nil {
+		if err := load.Each(l.bills, connections, func(i int) error { return l.send(ctx, first+i, labCount) }); err != nil {
 			return nil, err
 		}
 		perSecond = append(perSecond, float64(l.bills)/time.Since(start).Seconds())
@@ -127,7 +127,7 @@ func (l *laboratories) statements(ctx context.Context, r *report.Report, rounds 
 		}
 		start := time.Now()
 		busy, err := l.asked(ctx, func() error {
-			return l.each(first, 1, func(id int) error { return l.send(ctx, id, 1) })
+			return load.Each(l.bills, 1, func(i int) error { return l.send(ctx, first+i, 1) })
 		})
 		if err != nil {
 			return err
@@ -150,13 +150,13 @@ func (l *laboratories) statements(ctx context.Context, r *report.Report, rounds 
 }
 
 func (l *laboratories) asked(ctx context.Context, work func() error) (int, error) {
-	before, err := l.questions(ctx)
+	before, err := l.Status(ctx, "Questions")
 	if err != nil {
 		return 0, err
 	}
 	if err := work(); err != nil {
 		return 0, err
 	}
-	after, err := l.questions(ctx)
+	after, err := l.Status(ctx, "Questions")
 	return after - before, err
 }

@@ -2,18 +2,12 @@ package billsplit
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
-	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
-	"github.com/labplatform/labplatform/scripts/devstack/seed"
+	"github.com/labplatform/labplatform/scripts/bench/internal/testlab"
+	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
 // Ids of the seeded laboratories and bills, far from those of the demo.
@@ -25,48 +19,26 @@ const (
 
 // laboratories have bills of 40 tests that wait to be split.
 type laboratories struct {
-	base   string
-	target seed.Target
-	db     *sql.DB
-	client *http.Client
-	bills  int // of a round
-	next   int // the first bill of the next round
-	split  int // bills that were split
+	*testlab.Lab
+	bills int // of a round
+	next  int // the first bill of the next round
+	split int // bills that were split
 }
 
-func newLaboratories(ctx context.Context, dir string, e endpoints.Endpoints, bills int) (*laboratories, error) {
-	target, err := seed.Stack(dir)
+func newLaboratories(ctx context.Context, s *sandbox.Sandbox, bills int) (*laboratories, error) {
+	lab, err := testlab.Open(s.Dir, s.Endpoints.Gateway)
 	if err != nil {
-		return nil, err
-	}
-	l := &laboratories{base: e.Gateway, target: target, bills: bills, next: firstBill, client: &http.Client{
-		Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64},
-	}}
-	if l.db, err = target.OpenMySQL(); err != nil {
 		return nil, err
 	}
 	var sessions []any
-	for lab := firstLab; lab < firstLab+labs; lab++ {
-		sessions = append(sessions, map[string]any{"id": fmt.Sprint("bench-", lab), "session_type": "lab_user",
-			"lab_id": lab, "lab_user_id": 1, "username": "bench"})
+	for id := firstLab; id < firstLab+labs; id++ {
+		sessions = append(sessions, testlab.User(session(id), id))
 	}
-	return l, l.apply(ctx, map[string]any{"sessions": sessions})
+	l := &laboratories{Lab: lab, bills: bills, next: firstBill}
+	return l, l.Apply(ctx, map[string]any{"sessions": sessions})
 }
 
-func (l *laboratories) close() { _ = l.db.Close() }
-
-func (l *laboratories) apply(ctx context.Context, fixture map[string]any) error {
-	text, err := json.Marshal(fixture)
-	if err != nil {
-		return err
-	}
-	parsed, err := seed.Parse(text, "")
-	if err != nil {
-		return err
-	}
-	_, err = l.target.Apply(ctx, parsed)
-	return err
-}
+func session(lab int) string { return fmt.Sprint("bench-", lab) }
 
 // open makes the bills of a round, dealt out among so many laboratories, and returns the first of them.
 func (l *laboratories) open(ctx context.Context, labCount int) (first int, err error) {
@@ -89,7 +61,7 @@ func (l *laboratories) open(ctx context.Context, labCount int) (first int, err e
 				"userDetailsId_id": lab, "reportID_id": 1})
 		}
 	}
-	return first, l.apply(ctx, map[string]any{"mysql": map[string]any{"billing": bills, "billingInfo": rows,
+	return first, l.Apply(ctx, map[string]any{"mysql": map[string]any{"billing": bills, "billingInfo": rows,
 		"labReportRelation": reports}})
 }
 
@@ -113,7 +85,7 @@ func (l *laboratories) settle(ctx context.Context, first int) error {
 			" WHERE a.parent_bill_id BETWEEN ? AND ?", tests / 2 * l.bills},
 	} {
 		var got int
-		if err := l.db.QueryRowContext(ctx, c.query, first, last).Scan(&got); err != nil {
+		if err := l.DB.QueryRowContext(ctx, c.query, first, last).Scan(&got); err != nil {
 			return err
 		}
 		if got != c.want {
@@ -124,59 +96,15 @@ func (l *laboratories) settle(ctx context.Context, first int) error {
 	return nil
 }
 
-// each calls do for every bill of a round from several goroutines.
-func (l *laboratories) each(first, workers int, do func(id int) error) error {
-	var group errgroup.Group
-	ids := make(chan int, l.bills)
-	for id := first; id < first+l.bills; id++ {
-		ids <- id
-	}
-	close(ids)
-	for range workers {
-		group.Go(func() error {
-			for id := range ids {
-				if err := do(id); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return group.Wait()
-}
-
 // send moves half of a bill's tests to a new bill.
 func (l *laboratories) send(ctx context.Context, id, labCount int) error {
 	var ids []string
 	for n := range tests / 2 {
 		ids = append(ids, fmt.Sprint(id*rowsOfID+n))
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprint(l.base, "/api-v3/finance/bill/split/", id),
-		strings.NewReader(`{"test_ids":[`+strings.Join(ids, ",")+`]}`))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Cookie", fmt.Sprint("sessionid=bench-", labOf(id, labCount)))
-	request.Header.Set("Idempotency-Key", fmt.Sprint("bench-", id))
-	response, err := l.client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
-	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("bill %d: %d %.200s", id, response.StatusCode, text)
-	}
-	return nil
-}
-
-// questions is how many statements the server has been asked for.
-func (l *laboratories) questions(ctx context.Context) (n int, err error) {
-	var name string
-	err = l.db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Questions'").Scan(&name, &n)
-	return n, err
+	_, err := l.Call(ctx, testlab.Request{
+		Session: session(labOf(id, labCount)), Method: http.MethodPost, Path: fmt.Sprint("/api-v3/finance/bill/split/", id),
+		Body: `{"test_ids":[` + strings.Join(ids, ",") + `]}`, IdempotencyKey: fmt.Sprint("bench-", id),
+	})
+	return err
 }

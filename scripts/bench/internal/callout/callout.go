@@ -31,11 +31,11 @@ func Run(ctx context.Context, r *report.Report) error {
 		return err
 	}
 	defer s.Remove()
-	lab, err := newLaboratory(ctx, s.Dir, s.Endpoints)
+	lab, err := newLaboratory(ctx, s)
 	if err != nil {
 		return err
 	}
-	defer lab.close()
+	defer lab.Close()
 	if err := lab.cpu(ctx, r, rounds, requests/4, map[string]int{
 		"service": s.PID("callout"), "gateway": s.PID("gateway"), "database": s.PID("mysql"),
 	}); err != nil {
@@ -118,7 +118,7 @@ func (l *laboratory) statements(ctx context.Context, r *report.Report, rounds in
 // rounding.
 func (l *laboratory) selects(ctx context.Context, bill, want int) (int, error) {
 	const many = 200
-	before, err := l.questions(ctx)
+	before, err := l.Status(ctx, "Com_select")
 	if err != nil {
 		return 0, err
 	}
@@ -127,6 +127,6 @@ func (l *laboratory) selects(ctx context.Context, bill, want int) (int, error) {
 			return 0, err
 		}
 	}
-	after, err := l.questions(ctx)
+	after, err := l.Status(ctx, "Com_select")
 	return (after - before + many/2) / many, err
 }

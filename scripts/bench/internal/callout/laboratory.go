@@ -2,16 +2,12 @@ package callout
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"strconv"
-	"time"
 
-	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
-	"github.com/labplatform/labplatform/scripts/devstack/seed"
+	"github.com/labplatform/labplatform/scripts/bench/internal/testlab"
+	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
 // Ids of the seeded laboratory, far from those of the demo.
@@ -22,37 +18,15 @@ const (
 )
 
 // laboratory is one with a test of 20 parameters, and with a bill of 30 reports and one of a single one.
-type laboratory struct {
-	base   string
-	db     *sql.DB
-	client *http.Client
-}
+type laboratory struct{ *testlab.Lab }
 
-func newLaboratory(ctx context.Context, dir string, e endpoints.Endpoints) (*laboratory, error) {
-	target, err := seed.Stack(dir)
+func newLaboratory(ctx context.Context, s *sandbox.Sandbox) (*laboratory, error) {
+	lab, err := testlab.Open(s.Dir, s.Endpoints.Gateway)
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(fixture())
-	if err != nil {
-		return nil, err
-	}
-	parsed, err := seed.Parse(text, dir)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := target.Apply(ctx, parsed); err != nil {
-		return nil, err
-	}
-	l := &laboratory{
-		base:   e.Gateway,
-		client: &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
-	}
-	l.db, err = target.OpenMySQL()
-	return l, err
+	return &laboratory{lab}, lab.Apply(ctx, fixture())
 }
-
-func (l *laboratory) close() { _ = l.db.Close() }
 
 type row = map[string]any
 
@@ -154,22 +128,8 @@ func fixture() row {
 
 // list asks for a bill's records and checks that every report is there with its critical values.
 func (l *laboratory) list(ctx context.Context, bill, want int) error {
-	request, err := http.NewRequestWithContext(
-		ctx,
-		http.MethodGet,
-		fmt.Sprintf("%s/report/%d/critical/records", l.base, bill),
-		nil,
-	)
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Cookie", "sessionid=bench-callout")
-	response, err := l.client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
+	path := fmt.Sprintf("/report/%d/critical/records", bill)
+	text, err := l.Call(ctx, testlab.Request{Session: "bench-callout", Path: path})
 	if err != nil {
 		return err
 	}
@@ -178,12 +138,8 @@ func (l *laboratory) list(ctx context.Context, bill, want int) error {
 			Parameters []struct{} `json:"critical_parameters"`
 		} `json:"reports"`
 	}
-	if err := json.Unmarshal(
-		text,
-		&answer,
-	); err != nil || response.StatusCode != http.StatusOK ||
-		len(answer.Reports) != want {
-		return fmt.Errorf("bill %d: %d %.200s", bill, response.StatusCode, text)
+	if err := json.Unmarshal(text, &answer); err != nil || len(answer.Reports) != want {
+		return fmt.Errorf("bill %d: %.200s", bill, text)
 	}
 	for _, r := range answer.Reports {
 		if len(r.Parameters) != critical {
@@ -191,11 +147,4 @@ func (l *laboratory) list(ctx context.Context, bill, want int) error {
 		}
 	}
 	return nil
-}
-
-// questions is how many SELECTs the database has answered.
-func (l *laboratory) questions(ctx context.Context) (n int, err error) {
-	var name string
-	err = l.db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Com_select'").Scan(&name, &n)
-	return n, err
 }

@@ -4,13 +4,13 @@ package cellcounter
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/labplatform/labplatform/scripts/bench/internal/load"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
-	"github.com/labplatform/labplatform/scripts/devstack/seed"
+	"github.com/labplatform/labplatform/scripts/bench/internal/testlab"
+	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
 const (
@@ -31,7 +31,7 @@ func Run(ctx context.Context, r *report.Report) error {
 		return err
 	}
 	defer s.Remove()
-	if err := fill(ctx, s.Dir); err != nil {
+	if err := fill(ctx, s); err != nil {
 		return err
 	}
 	url := fmt.Sprintf("%s/api-v3/cell-counter-mappings/%d", s.Endpoints.Gateway, testID)
@@ -54,7 +54,7 @@ func Run(ctx context.Context, r *report.Report) error {
 }
 
 // fill seeds a laboratory with a session and mappings of a test.
-func fill(ctx context.Context, dir string) error {
+func fill(ctx context.Context, s *sandbox.Sandbox) error {
 	var formats, mappings []map[string]any
 	for i := 1; i <= keys; i++ {
 		formats = append(
@@ -67,27 +67,17 @@ func fill(ctx context.Context, dir string) error {
 				"report_format_index": i, "report_format_order": i, "created_at": 1, "updated_at": 1},
 		)
 	}
-	fixture, err := json.Marshal(map[string]any{
+	lab, err := testlab.Open(s.Dir, s.Endpoints.Gateway)
+	if err != nil {
+		return err
+	}
+	defer lab.Close()
+	return lab.Apply(ctx, map[string]any{
 		"mysql": map[string]any{
 			"labs":         []any{map[string]any{"id": labID, "labName": "Bench"}},
 			"AllTests":     []any{map[string]any{"id": testID, "labId_id": labID, "testName": "CBC"}},
 			"ReportFormat": formats, "cell_counter_mappings": mappings,
 		},
-		"sessions": []any{
-			map[string]any{"id": "bench", "session_type": "lab_user", "lab_id": labID, "lab_user_id": 1, "username": "bench"},
-		},
+		"sessions": []any{testlab.User("bench", labID)},
 	})
-	if err != nil {
-		return err
-	}
-	target, err := seed.Stack(dir)
-	if err != nil {
-		return err
-	}
-	parsed, err := seed.Parse(fixture, dir)
-	if err != nil {
-		return err
-	}
-	_, err = target.Apply(ctx, parsed)
-	return err
 }

@@ -31,7 +31,7 @@ func Run(ctx context.Context, r *report.Report) error {
 	if err != nil {
 		return err
 	}
-	defer lab.close()
+	defer lab.Close()
 	if err := streams(ctx, r, s, lab); err != nil { // first: memory is what the processes ever took
 		return err
 	}

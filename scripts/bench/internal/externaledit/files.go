@@ -56,7 +56,7 @@ func files(ctx context.Context, r *report.Report, s *sandbox.Sandbox, l *laborat
 		next++
 		return l.upload(ctx, next-1, form)
 	}
-	theirs := func() (float64, error) { return send(ctx, l.client, "http://"+address, form, "") }
+	theirs := func() (float64, error) { return l.sendForm(ctx, "http://"+address, form, "") }
 	for _, warm := range []func() (float64, error){ours, theirs} {
 		if _, err := warm(); err != nil {
 			return err
@@ -92,11 +92,11 @@ func (l *laboratory) upload(ctx context.Context, i int, form string) (float64, e
 	if err != nil {
 		return 0, err
 	}
-	return send(ctx, l.client, fmt.Sprintf("%s%s/agent/%d", l.base, prefix, l.ids[i].Load()), form, token)
+	return l.sendForm(ctx, fmt.Sprintf("%s%s/agent/%d", l.base, prefix, l.ids[i].Load()), form, token)
 }
 
-// send posts the prepared form and returns how many seconds it took.
-func send(ctx context.Context, client *http.Client, url, form, token string) (float64, error) {
+// sendForm posts the prepared form and returns how many seconds it took.
+func (l *laboratory) sendForm(ctx context.Context, url, form, token string) (float64, error) {
 	body, err := os.Open(form)
 	if err != nil {
 		return 0, err
@@ -114,22 +114,14 @@ func send(ctx context.Context, client *http.Client, url, form, token string) (fl
 	request.Header.Set("Content-Type", "multipart/form-data; boundary="+boundary)
 	request.Header.Set("Authorization", "Bearer "+token)
 	start := time.Now()
-	response, err := client.Do(request)
-	if err != nil {
-		return 0, err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		return 0, errors.Join(err, fmt.Errorf("upload: %d %.300s", response.StatusCode, text))
-	}
-	return time.Since(start).Seconds(), nil
+	_, err = l.Do(request)
+	return time.Since(start).Seconds(), err
 }
 
 // checkFiles is the correctness gate: every upload is a revision with the files' own hashes.
 func (l *laboratory) checkFiles(ctx context.Context, r *report.Report, want int, sums [2]string) error {
 	var right int
-	err := l.db.QueryRowContext(ctx, `SELECT COUNT(*) FROM external_edit_revision r JOIN external_edit_session s ON s.id = r.session_id
+	err := l.DB.QueryRowContext(ctx, `SELECT COUNT(*) FROM external_edit_revision r JOIN external_edit_session s ON s.id = r.session_id
 WHERE s.lab_report_id >= ? AND r.word_sha256 = ? AND r.pdf_sha256 = ?`, l.first, sums[0], sums[1]).
 		Scan(&right)
 	if err != nil {

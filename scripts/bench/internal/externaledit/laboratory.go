@@ -2,19 +2,15 @@ package externaledit
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/labplatform/labplatform/scripts/bench/internal/load"
+	"github.com/labplatform/labplatform/scripts/bench/internal/testlab"
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
-	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
 
 // Ids of the seeded laboratory.
@@ -28,10 +24,8 @@ const (
 
 // laboratory has reports without sessions, and users enough for the documented rate limits.
 type laboratory struct {
+	*testlab.Lab
 	base     string
-	target   seed.Target
-	db       *sql.DB
-	client   *http.Client
 	sessions int // of a round
 	round    int
 	first    int // report of the round
@@ -39,18 +33,12 @@ type laboratory struct {
 }
 
 func newLaboratory(ctx context.Context, s *sandbox.Sandbox, sessions int) (*laboratory, error) {
-	target, err := seed.Stack(s.Dir)
+	lab, err := testlab.Open(s.Dir, s.Endpoints.Gateway)
 	if err != nil {
 		return nil, err
 	}
-	l := &laboratory{base: s.Endpoints.Gateway, target: target, sessions: sessions, ids: make([]atomic.Int64, sessions),
-		client: &http.Client{
-			Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64},
-		}}
-	if l.db, err = target.OpenMySQL(); err != nil {
-		return nil, err
-	}
-	if err := l.apply(ctx, map[string]any{
+	l := &laboratory{Lab: lab, base: s.Endpoints.Gateway, sessions: sessions, ids: make([]atomic.Int64, sessions)}
+	if err := l.Apply(ctx, map[string]any{
 		"mysql": map[string]any{
 			"labs": []any{map[string]any{"id": labID, "labName": "Bench"}},
 			"report_word_template": []any{map[string]any{"id": 910, "lab_id": labID, "name": "bench",
@@ -61,21 +49,6 @@ func newLaboratory(ctx context.Context, s *sandbox.Sandbox, sessions int) (*labo
 		return nil, err
 	}
 	return l, l.fresh(ctx)
-}
-
-func (l *laboratory) close() { _ = l.db.Close() }
-
-func (l *laboratory) apply(ctx context.Context, fixture map[string]any) error {
-	text, err := json.Marshal(fixture)
-	if err != nil {
-		return err
-	}
-	parsed, err := seed.Parse(text, "")
-	if err != nil {
-		return err
-	}
-	_, err = l.target.Apply(ctx, parsed)
-	return err
 }
 
 // fresh makes reports and users that no request has met.
@@ -92,7 +65,7 @@ func (l *laboratory) fresh(ctx context.Context) error {
 				"username":    "bench", "full_name": "Bench", "permissions": []string{"report_edit"}})
 		}
 	}
-	return l.apply(ctx, map[string]any{"mysql": map[string]any{"labReportRelation": reports}, "sessions": users})
+	return l.Apply(ctx, map[string]any{"mysql": map[string]any{"labReportRelation": reports}, "sessions": users})
 }
 
 func (l *laboratory) user(i int) string {
@@ -101,45 +74,16 @@ func (l *laboratory) user(i int) string {
 
 // rate calls do for every session over a few connections and returns how many a second it was.
 func (l *laboratory) rate(do func(i int) error) (float64, error) {
-	var next atomic.Int64
-	var group errgroup.Group
 	start := time.Now()
-	for range connections {
-		group.Go(func() error {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= l.sessions {
-					return nil
-				}
-				if err := do(i); err != nil {
-					return err
-				}
-			}
-		})
-	}
-	err := group.Wait()
+	err := load.Each(l.sessions, connections, do)
 	return float64(l.sessions) / time.Since(start).Seconds(), err
 }
 
 // call sends a request as the user of session i and decodes the answer.
 func (l *laboratory) call(ctx context.Context, i int, method, path, body string, answer any) error {
-	request, err := http.NewRequestWithContext(ctx, method, l.base+prefix+path, strings.NewReader(body))
+	text, err := l.Call(ctx, testlab.Request{Session: l.user(i), Method: method, Path: prefix + path, Body: body})
 	if err != nil {
 		return err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Cookie", "sessionid="+l.user(i))
-	response, err := l.client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
-	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s %s: %d %.200s", method, path, response.StatusCode, text)
 	}
 	return json.Unmarshal(text, answer)
 }
@@ -182,7 +126,7 @@ func (l *laboratory) end(ctx context.Context, i int) error {
 // check is the correctness gate of a round: every session was opened once and ended.
 func (l *laboratory) check(ctx context.Context) error {
 	var ended, events int
-	err := l.db.QueryRowContext(ctx,
+	err := l.DB.QueryRowContext(ctx,
 		"SELECT COUNT(*) FROM external_edit_session WHERE lab_report_id >= ? AND lab_report_id < ? AND is_active = 0",
 		l.first, l.first+l.sessions).Scan(&ended)
 	if err != nil {
@@ -193,7 +137,7 @@ func (l *laboratory) check(ctx context.Context) error {
 	}
 	deadline := time.Now().Add(time.Minute)
 	for events = 1; events > 0; time.Sleep(20 * time.Millisecond) { // the next round begins without a backlog
-		if err := l.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM outbox_externaledit").Scan(&events); err != nil {
+		if err := l.DB.QueryRowContext(ctx, "SELECT COUNT(*) FROM outbox_externaledit").Scan(&events); err != nil {
 			return err
 		}
 		if time.Now().After(deadline) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
 	"time"
 )
 
@@ -17,27 +16,9 @@ func Get(ctx context.Context, url string, connections, total int, ok func(body [
 	transport := &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, Timeout: 10 * time.Second}
-	errs := make(chan error, connections)
 	start := time.Now()
-	var wait sync.WaitGroup
-	for range connections {
-		wait.Go(func() {
-			for range total / connections {
-				if err := get(ctx, client, url, ok); err != nil {
-					errs <- err
-					return
-				}
-			}
-		})
-	}
-	wait.Wait()
-	elapsed := time.Since(start)
-	select {
-	case err := <-errs:
-		return 0, err
-	default:
-		return elapsed, nil
-	}
+	err := Each(total, connections, func(int) error { return get(ctx, client, url, ok) })
+	return time.Since(start), err
 }
 
 func get(ctx context.Context, client *http.Client, url string, ok func([]byte) bool) error {

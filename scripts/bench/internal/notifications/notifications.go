@@ -6,20 +6,16 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/labplatform/labplatform/scripts/bench/internal/load"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
+	"github.com/labplatform/labplatform/scripts/bench/internal/testlab"
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
-	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
 
 const (
@@ -39,9 +35,12 @@ func Run(ctx context.Context, r *report.Report) error {
 		return err
 	}
 	defer s.Remove()
-	l := &laboratory{base: s.Endpoints.Gateway, client: &http.Client{Timeout: 20 * time.Second,
-		Transport: &http.Transport{MaxIdleConnsPerHost: connections}}}
-	if err := l.fill(ctx, s, rows, r.Progress); err != nil {
+	l, err := newLaboratory(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if err := insert(ctx, l.DB, rows, r.Progress); err != nil {
 		return err
 	}
 	if err := l.read(ctx, r, rounds); err != nil {
@@ -50,41 +49,20 @@ func Run(ctx context.Context, r *report.Report) error {
 	return l.notify(ctx, r, s, rounds, triggers)
 }
 
-type laboratory struct {
-	base   string
-	client *http.Client
-}
+type laboratory struct{ *testlab.Lab }
 
-// fill makes rows notifications of the last 28 days.
-func (l *laboratory) fill(ctx context.Context, s *sandbox.Sandbox, rows int, say func(string, ...any)) error {
-	target, err := seed.Stack(s.Dir)
+func newLaboratory(ctx context.Context, s *sandbox.Sandbox) (*laboratory, error) {
+	lab, err := testlab.Open(s.Dir, s.Endpoints.Gateway)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	fixture, err := json.Marshal(map[string]any{
-		"mysql": map[string]any{"labs": []any{map[string]any{"id": labID, "labName": "Bench"}}},
-		"sessions": []any{
-			map[string]any{"id": "bench", "session_type": "lab_user", "lab_id": labID, "lab_user_id": 1, "username": "bench"},
-		},
+	return &laboratory{lab}, lab.Apply(ctx, map[string]any{
+		"mysql":    map[string]any{"labs": []any{map[string]any{"id": labID, "labName": "Bench"}}},
+		"sessions": []any{testlab.User("bench", labID)},
 	})
-	if err != nil {
-		return err
-	}
-	parsed, err := seed.Parse(fixture, s.Dir)
-	if err != nil {
-		return err
-	}
-	if _, err := target.Apply(ctx, parsed); err != nil {
-		return err
-	}
-	db, err := target.OpenMySQL()
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	return insert(ctx, db, rows, say)
 }
 
+// insert makes rows notifications of the last 28 days.
 func insert(ctx context.Context, db *sql.DB, rows int, say func(string, ...any)) error {
 	const step = 2_000
 	newest := time.Now().Unix()
@@ -141,29 +119,11 @@ func (l *laboratory) read(ctx context.Context, r *report.Report, rounds int) err
 }
 
 func (l *laboratory) get(ctx context.Context, path string, rows int) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, l.base+"/api-v3/notifications/"+path, nil)
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Cookie", "sessionid=bench")
-	body, err := l.answer(request)
+	body, err := l.Call(ctx, testlab.Request{Session: "bench", Path: "/api-v3/notifications/" + path})
 	if err == nil && bytes.Count(body, []byte(`"notification_activities"`)) != rows {
 		err = fmt.Errorf("%s: not %d rows: %.200s", path, rows, body)
 	}
 	return err
-}
-
-func (l *laboratory) answer(request *http.Request) ([]byte, error) {
-	response, err := l.client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%d %.200s", response.StatusCode, body)
-	}
-	return body, err
 }
 
 // notify measures triggers over a few connections; every one is a notification of its own.
@@ -185,55 +145,30 @@ func (l *laboratory) notify(ctx context.Context, r *report.Report, s *sandbox.Sa
 	}
 	r.Higher("notify_per_second", "1/s", perSecond, "", nil)
 	r.Correct("triggers", sent)
-	return stored(ctx, s.Dir, sent)
+	return l.stored(ctx, sent)
 }
 
 func (l *laboratory) trigger(ctx context.Context, base, token string, first, count int) error {
-	errs := make(chan error, connections)
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range connections {
-		wait.Go(func() {
-			for i := int(next.Add(1)); i <= count; i = int(next.Add(1)) {
-				body := fmt.Sprintf(`{"lab_id":%d,"org_id":45,"lrr_id":%d}`, labID, first+i)
-				request, err := http.NewRequestWithContext(
-					ctx,
-					http.MethodPost,
-					base+"/api-v3/notifications/fcm/2/topic/notify",
-					strings.NewReader(body),
-				)
-				if err == nil {
-					request.Header.Set("Authorization", "Bearer "+token)
-					request.Header.Set("X-Is-Internal-Request", "True")
-					request.Header.Set("Content-Type", "application/json")
-					_, err = l.answer(request)
-				}
-				if err != nil {
-					errs <- err
-					return
-				}
-			}
-		})
-	}
-	wait.Wait()
-	close(errs)
-	return <-errs
+	return load.Each(count, connections, func(i int) error {
+		body := fmt.Sprintf(`{"lab_id":%d,"org_id":45,"lrr_id":%d}`, labID, first+i+1)
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/api-v3/notifications/fcm/2/topic/notify",
+			strings.NewReader(body))
+		if err != nil {
+			return err
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		request.Header.Set("X-Is-Internal-Request", "True")
+		request.Header.Set("Content-Type", "application/json")
+		_, err = l.Do(request)
+		return err
+	})
 }
 
 // stored is the correctness gate: every trigger is one notification.
-func stored(ctx context.Context, dir string, want int) error {
-	target, err := seed.Stack(dir)
-	if err != nil {
-		return err
-	}
-	db, err := target.OpenMySQL()
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func (l *laboratory) stored(ctx context.Context, want int) error {
 	var n int
-	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM Notifications WHERE dedupe_key IS NOT NULL").
-		Scan(&n); err != nil {
+	err := l.DB.QueryRowContext(ctx, "SELECT COUNT(*) FROM Notifications WHERE dedupe_key IS NOT NULL").Scan(&n)
+	if err != nil {
 		return err
 	}
 	if n != want {

@@ -2,23 +2,20 @@ package rerun
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"golang.org/x/sync/errgroup"
 
-	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
-	"github.com/labplatform/labplatform/scripts/devstack/seed"
+	"github.com/labplatform/labplatform/scripts/bench/internal/load"
+	"github.com/labplatform/labplatform/scripts/bench/internal/testlab"
+	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
 // Ids of the seeded laboratory, far from those of the demo.
@@ -31,37 +28,29 @@ const (
 
 // laboratory is one with a test of 30 parameters, and with reports that wait for a rerun.
 type laboratory struct {
-	base    string
-	target  seed.Target
-	db      *sql.DB
+	*testlab.Lab
 	mongo   *mongo.Client
 	docs    *mongo.Database
-	client  *http.Client
 	reports int // of a round
 	next    int // the first report of the next round
 	stored  int // values that were counted in the document store
 }
 
-func newLaboratory(ctx context.Context, dir string, e endpoints.Endpoints, reports int) (*laboratory, error) {
-	target, err := seed.Stack(dir)
+func newLaboratory(ctx context.Context, s *sandbox.Sandbox, reports int) (*laboratory, error) {
+	lab, err := testlab.Open(s.Dir, s.Endpoints.Gateway)
 	if err != nil {
 		return nil, err
 	}
-	l := &laboratory{base: e.Gateway, target: target, reports: reports, next: firstID, client: &http.Client{
-		Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64},
-	}}
-	if l.db, err = target.OpenMySQL(); err != nil {
+	l := &laboratory{Lab: lab, reports: reports, next: firstID}
+	if l.mongo, err = mongo.Connect(options.Client().ApplyURI(s.Endpoints.MongoURI)); err != nil {
 		return nil, err
 	}
-	if l.mongo, err = mongo.Connect(options.Client().ApplyURI(e.MongoURI)); err != nil {
-		return nil, err
-	}
-	l.docs = l.mongo.Database(e.MongoDatabase)
-	return l, l.apply(ctx, test(), dir)
+	l.docs = l.mongo.Database(s.Endpoints.MongoDatabase)
+	return l, l.Apply(ctx, test())
 }
 
 func (l *laboratory) close() {
-	_ = l.db.Close()
+	l.Close()
 	_ = l.mongo.Disconnect(context.Background())
 }
 
@@ -87,23 +76,8 @@ func test() map[string]any {
 			"AllTests":     []any{map[string]any{"id": testID, "labId_id": labID, "testName": "CBC"}},
 			"ReportFormat": formats,
 		},
-		"sessions": []any{
-			map[string]any{"id": "bench", "session_type": "lab_user", "lab_id": labID, "lab_user_id": 1, "username": "bench"},
-		},
+		"sessions": []any{testlab.User("bench", labID)},
 	}
-}
-
-func (l *laboratory) apply(ctx context.Context, fixture map[string]any, dir string) error {
-	text, err := json.Marshal(fixture)
-	if err != nil {
-		return err
-	}
-	parsed, err := seed.Parse(text, dir)
-	if err != nil {
-		return err
-	}
-	_, err = l.target.Apply(ctx, parsed)
-	return err
 }
 
 // round makes fresh reports, requests a rerun of each, measures how long send takes, counts what is stored, and
@@ -140,7 +114,7 @@ func (l *laboratory) open(ctx context.Context, first int) error {
 			},
 		)
 	}
-	if err := l.apply(ctx, map[string]any{"mysql": map[string]any{"labReportRelation": rows}}, ""); err != nil {
+	if err := l.Apply(ctx, map[string]any{"mysql": map[string]any{"labReportRelation": rows}}); err != nil {
 		return err
 	}
 	var indices []string
@@ -148,8 +122,8 @@ func (l *laboratory) open(ctx context.Context, first int) error {
 		indices = append(indices, strconv.Itoa(i))
 	}
 	body := `{"type":"Manual","requested_parameters":"[` + strings.Join(indices, ", ") + `]","is_active":true}`
-	return l.each(first, 4, func(id int) error {
-		_, err := l.post(ctx, id, "request", body)
+	return load.Each(l.reports, 4, func(i int) error {
+		_, err := l.post(ctx, first+i, "request", body)
 		return err
 	})
 }
@@ -161,7 +135,7 @@ func (l *laboratory) settle(ctx context.Context, first int) error {
 		return err
 	}
 	var fulfilled int
-	err = l.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM labReportRelation WHERE id >= ? AND id < ? AND sampleRedrawFlag = 4", first, first+l.reports).
+	err = l.DB.QueryRowContext(ctx, "SELECT COUNT(*) FROM labReportRelation WHERE id >= ? AND id < ? AND sampleRedrawFlag = 4", first, first+l.reports).
 		Scan(&fulfilled)
 	if err != nil {
 		return err
@@ -181,33 +155,13 @@ func (l *laboratory) settle(ctx context.Context, first int) error {
 			return err
 		}
 	}
-	_, err = l.db.ExecContext(
+	_, err = l.DB.ExecContext(
 		ctx,
 		"UPDATE labReportRelation SET sampleRedrawFlag = 0 WHERE id >= ? AND id < ?",
 		first,
 		first+l.reports,
 	)
 	return err
-}
-
-// each calls do for every report of a round from several goroutines.
-func (l *laboratory) each(first, workers int, do func(id int) error) error {
-	var next atomic.Int64
-	var group errgroup.Group
-	for range workers {
-		group.Go(func() error {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= l.reports {
-					return nil
-				}
-				if err := do(first + i); err != nil {
-					return err
-				}
-			}
-		})
-	}
-	return group.Wait()
 }
 
 // send posts the whole blood count of a report and checks that it fulfils the request.
@@ -242,28 +196,6 @@ func (l *laboratory) send(ctx context.Context, id int) error {
 }
 
 func (l *laboratory) post(ctx context.Context, id int, operation, body string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(
-		ctx,
-		http.MethodPost,
-		fmt.Sprintf("%s/api-v3/sample-rerun/%d/%s", l.base, id, operation),
-		strings.NewReader(body),
-	)
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Cookie", "sessionid=bench")
-	response, err := l.client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s of report %d: %d %.200s", operation, id, response.StatusCode, text)
-	}
-	return text, nil
+	path := fmt.Sprintf("/api-v3/sample-rerun/%d/%s", id, operation)
+	return l.Call(ctx, testlab.Request{Session: "bench", Method: http.MethodPost, Path: path, Body: body})
 }

@@ -29,7 +29,7 @@ func Run(ctx context.Context, r *report.Report) error {
 		return err
 	}
 	defer s.Remove()
-	lab, err := newLaboratory(ctx, s.Dir, s.Endpoints, reports)
+	lab, err := newLaboratory(ctx, s, reports)
 	if err != nil {
 		return err
 	}
@@ -77,5 +77,5 @@ func (l *laboratory) halfLoad(ctx context.Context, r *report.Report, rounds int,
 
 // closedLoop sends the values of every report over a few connections, each as fast as it is answered.
 func closedLoop(ctx context.Context, l *laboratory, first int) error {
-	return l.each(first, connections, func(id int) error { return l.send(ctx, id) })
+	return load.Each(l.reports, connections, func(i int) error { return l.send(ctx, first+i) })
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
-	"github.com/labplatform/labplatform/scripts/devstack/seed"
 	"github.com/labplatform/labplatform/scripts/e2e/conformance"
 )
 
@@ -36,17 +35,6 @@ func seedBill(t *testing.T, id int, more ...string) {
 		id, id, id, tests[1:], reports[1:], strings.Join(more, "")))
 }
 
-func applyFixture(t *testing.T, text string) {
-	t.Helper()
-	fixture, err := seed.Parse([]byte(text), stack.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stack.seed.Apply(t.Context(), fixture); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // bills tells everything that a split changes of some bills: amounts, and where their tests and reports are.
 func bills(t *testing.T, ids ...int) string {
 	t.Helper()
@@ -67,16 +55,6 @@ func bills(t *testing.T, ids ...int) string {
 		t.Fatal(err)
 	}
 	return text.String
-}
-
-func openMySQL(t *testing.T) *sql.DB {
-	t.Helper()
-	db, err := stack.seed.OpenMySQL()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
 }
 
 func TestBillSplitDocumentedAnswers(t *testing.T) {

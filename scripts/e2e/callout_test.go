@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,14 +9,13 @@ import (
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
-	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
 
 // newCriticalBill seeds a bill of laboratory 12 with three reports whose ids follow the bill's: electrolytes with a
 // critical potassium (department 5), a blood count with a critical haemoglobin (department 4), and a normal glucose.
 func newCriticalBill(t *testing.T, bill, potassiumStatus, countStatus int) {
 	t.Helper()
-	apply(t, fmt.Sprintf(`{"mysql":{
+	applyFixture(t, fmt.Sprintf(`{"mysql":{
 		"billing":[{"id":%[1]d,"labId_id":12,"labBillId":%[1]d,"orderNumber":"E2E","userDetailsId_id":501,"orgId_id":45,"docId_id":301}],
 		"billingInfo":[{"id":%[1]d,"billId_id":%[1]d,"labId_id":12,"testId_id":66}],
 		"labReportRelation":[
@@ -28,17 +26,6 @@ func newCriticalBill(t *testing.T, bill, potassiumStatus, countStatus int) {
 			{"labReportId_id":%[2]d,"index":2,"order":2,"parameter_name":"Potassium","value":"7.1"},{"labReportId_id":%[2]d,"index":1,"order":1,"parameter_name":"Sodium","value":"140"},
 			{"labReportId_id":%[3]d,"index":1,"order":1,"parameter_name":"Haemoglobin","value":"5.9"},{"labReportId_id":%[4]d,"index":1,"order":1,"value":"88"}]}}`,
 		bill, bill+1, bill+2, bill+3, potassiumStatus, countStatus))
-}
-
-func apply(t *testing.T, fixture string) {
-	t.Helper()
-	parsed, err := seed.Parse([]byte(fixture), stack.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stack.seed.Apply(t.Context(), parsed); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func records(t *testing.T, session string, bill int) map[string]any {
@@ -141,7 +128,7 @@ func TestCalloutDepartments(t *testing.T) {
 	t.Parallel()
 	newCriticalBill(t, 972000, 1, 2)
 	const electrolytes, count = "972001 CALLOUT_PENDING", "972002 CALLOUT_DONE"
-	apply(t, `{"sessions":[
+	applyFixture(t, `{"sessions":[
 		{"id":"callout-doctor-5","session_type":"doctor","lab_id":12,"doctor_id":302,"doc_type":0,"department_ids":[4]},
 		{"id":"callout-doctor-own","session_type":"doctor","lab_id":12,"doctor_id":301,"doc_type":2,"department_ids":[]},
 		{"id":"callout-doctor-other","session_type":"doctor","lab_id":12,"doctor_id":302,"doc_type":2,"department_ids":[4,5]},
@@ -173,7 +160,7 @@ func TestCalloutDepartments(t *testing.T) {
 func TestCalloutFilters(t *testing.T) {
 	t.Parallel()
 	newCriticalBill(t, 973000, 0, 4)
-	apply(t, `{"mysql":{"labReportRelation":[
+	applyFixture(t, `{"mysql":{"labReportRelation":[
 		{"id":973010,"labId_id":12,"billId_id":973000,"userDetailsId_id":501,"reportID_id":66,"sampleCollected":1,"criticalValues":1,"dismissed":1},
 		{"id":973011,"labId_id":12,"billId_id":973000,"userDetailsId_id":501,"reportID_id":66,"sampleCollected":0,"criticalValues":1},
 		{"id":973012,"labId_id":12,"billId_id":973000,"userDetailsId_id":501,"reportID_id":66,"sampleCollected":1,"criticalValues":3},
@@ -209,7 +196,7 @@ func TestCalloutLogsAreTheNewestThousandInOrder(t *testing.T) {
 	}
 	rows = append(rows, `{"lab_id":12,"category":980,"labReportId":974001,"labUserName":"u","activityText":"another category","activityDate":"2026-11-01T00:00:00Z"}`,
 		`{"lab_id":13,"category":648,"labReportId":974001,"labUserName":"u","activityText":"another laboratory","activityDate":"2026-11-01T00:00:00Z"}`)
-	apply(t, `{"mysql":{"ActivityLog":[`+strings.Join(rows, ",")+`]}}`)
+	applyFixture(t, `{"mysql":{"ActivityLog":[`+strings.Join(rows, ",")+`]}}`)
 	logs := call(t, labSession, "GET", "/report/bulk/critical-notification/logs?report_ids=974001", "").json(t)["logs"].([]any)
 	first, last := logs[0].(map[string]any), logs[len(logs)-1].(map[string]any)
 	if len(logs) != 1000 || first["activityText"] != "n5" || last["activityText"] != "n1004" || last["activityDate"] != "2026-10-01T17:44:00Z" || fmt.Sprint(last["meta"]) != "map[]" {
@@ -249,14 +236,7 @@ func TestCalloutOneOfTwoUsersWins(t *testing.T) {
 
 func count(t *testing.T, query string) (n int) {
 	t.Helper()
-	db, err := stack.seed.OpenMySQL()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil && err != sql.ErrNoRows {
-		t.Fatal(err)
-	}
+	queryRow(t, query).scan(&n)
 	return n
 }
 
@@ -301,7 +281,7 @@ func TestCalloutFromAnInstrumentToTheCall(t *testing.T) {
 	if again := evaluateBill(t, 976000); !strings.Contains(again.body, `{"lab_report_id":976001,"criticalValues":"CALLOUT_DONE"}`) {
 		t.Errorf("the same values open the callout again: %s", again.body)
 	}
-	apply(t, `{"mysql":{"reportValues":[{"labReportId_id":976001,"index":2,"order":2,"parameter_name":"Potassium","value":"7.9"}]}}`)
+	applyFixture(t, `{"mysql":{"reportValues":[{"labReportId_id":976001,"index":2,"order":2,"parameter_name":"Potassium","value":"7.9"}]}}`)
 	if again := evaluateBill(t, 976000); !strings.Contains(again.body, `{"lab_report_id":976001,"criticalValues":"CALLOUT_PENDING"}`) {
 		t.Errorf("another critical value does not open the callout again: %s", again.body)
 	}

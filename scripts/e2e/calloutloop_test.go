@@ -42,7 +42,7 @@ func insist(t *testing.T, path, body string) {
 // criticalFromAnInstrument has an instrument report a critical potassium of a bill, and a person confirm it.
 func criticalFromAnInstrument(t *testing.T, bill int) {
 	t.Helper()
-	apply(t, fmt.Sprintf(`{"mysql":{
+	applyFixture(t, fmt.Sprintf(`{"mysql":{
 		"billing":[{"id":%[1]d,"labId_id":12,"labBillId":%[1]d,"orderNumber":"E2E","userDetailsId_id":501,"orgId_id":45,"docId_id":301}],
 		"billingInfo":[{"id":%[1]d,"billId_id":%[1]d,"labId_id":12,"testId_id":66}],
 		"labReportRelation":[{"id":%[2]d,"labId_id":12,"billId_id":%[1]d,"billingInfoId_id":%[1]d,"userDetailsId_id":501,"reportID_id":66,"orgId_id":45,"sampleId":"E2E-%[2]d","sampleCollected":1}],

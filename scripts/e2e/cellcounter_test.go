@@ -6,8 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
 
 const mappingsPath = "/api-v3/cell-counter-mappings/"
@@ -19,14 +17,8 @@ func seedTest(t *testing.T, id int) {
 	for n := 1; n <= 5; n++ {
 		formats = append(formats, fmt.Sprintf(`{"id":%d,"testId_id":%d,"index":%d,"order":%d,"parameterName":"P%d"}`, id*10+n, id, n, n, n))
 	}
-	fixture, err := seed.Parse([]byte(fmt.Sprintf(`{"mysql":{"AllTests":[{"id":%d,"labId_id":12,"testName":"Differential"}],"ReportFormat":[%s]}}`,
-		id, strings.Join(formats, ","))), stack.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stack.seed.Apply(t.Context(), fixture); err != nil {
-		t.Fatal(err)
-	}
+	applyFixture(t, fmt.Sprintf(`{"mysql":{"AllTests":[{"id":%d,"labId_id":12,"testName":"Differential"}],"ReportFormat":[%s]}}`,
+		id, strings.Join(formats, ",")))
 }
 
 func mappingsOf(t *testing.T, session string, test int) []any {

@@ -17,8 +17,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-
-	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
 
 const (
@@ -41,21 +39,10 @@ func editor(t *testing.T, lab int, permissions ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seedFixture(t,
+	applyFixture(t,
 		fmt.Sprintf(`{"sessions":[{"id":%q,"session_type":"lab_user","lab_id":%d,"lab_user_id":%d,"username":%q,"full_name":"Editor %d","permissions":%s}]}`,
 			name, lab, id, name, id, granted))
 	return name
-}
-
-func seedFixture(t *testing.T, text string) {
-	t.Helper()
-	fixture, err := seed.Parse([]byte(text), stack.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stack.seed.Apply(t.Context(), fixture); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // editReport seeds a report of laboratory 12 for one test.

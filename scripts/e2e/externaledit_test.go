@@ -99,7 +99,7 @@ func TestExternalEditEveryRefusalOfACreation(t *testing.T) {
 	report, signed, dismissed := editReport(t), editReport(t), editReport(t)
 	execSQL(t, "UPDATE labReportRelation SET isSigned = 1 WHERE id = ?", signed)
 	execSQL(t, "UPDATE labReportRelation SET dismissed = 1 WHERE id = ?", dismissed)
-	seedFixture(t, `{"mysql":{"report_word_template":[{"id":901,"lab_id":13,"name":"other","word_s3_filepath":"templates/other.docx"},
+	applyFixture(t, `{"mysql":{"report_word_template":[{"id":901,"lab_id":13,"name":"other","word_s3_filepath":"templates/other.docx"},
 		{"id":902,"lab_id":12,"name":"off","word_s3_filepath":"templates/report.docx","is_disabled":1},
 		{"id":903,"lab_id":12,"name":"of another laboratory's folder","word_s3_filepath":"labs/13/secret.docx"},
 		{"id":904,"lab_id":12,"name":"without its file","word_s3_filepath":"templates/lost.docx"}]}}`)

@@ -49,55 +49,15 @@ func accept(t *testing.T, id int, operation, body, message string) map[string]an
 }
 
 // reportValues reads the report's values from the database, in the order of their indices.
-func reportValues(t *testing.T, id int) (values []string) {
+func reportValues(t *testing.T, id int) []string {
 	t.Helper()
-	db, err := stack.seed.OpenMySQL()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	rows, err := db.QueryContext(t.Context(), "SELECT CONCAT(`index`, '=', value) FROM reportValues WHERE labReportId_id = ? ORDER BY `index`", id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var v string
-		if err := rows.Scan(&v); err != nil {
-			t.Fatal(err)
-		}
-		values = append(values, v)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return values
+	return queryTexts(t, "SELECT CONCAT(`index`, '=', value) FROM reportValues WHERE labReportId_id = ? ORDER BY `index`", id)
 }
 
 // archive returns the meta of the report's log entries of a category.
-func archive(t *testing.T, id, category int) (metas []string) {
+func archive(t *testing.T, id, category int) []string {
 	t.Helper()
-	db, err := stack.seed.OpenMySQL()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	rows, err := db.QueryContext(t.Context(), "SELECT meta FROM ActivityLog WHERE labReportId = ? AND category = ? ORDER BY id", id, category)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var v string
-		if err := rows.Scan(&v); err != nil {
-			t.Fatal(err)
-		}
-		metas = append(metas, v)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return metas
+	return queryTexts(t, "SELECT meta FROM ActivityLog WHERE labReportId = ? AND category = ? ORDER BY id", id, category)
 }
 
 // TestAManualRerunFromRequestToConfirm is the second walk of the README.

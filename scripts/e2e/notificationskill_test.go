@@ -82,11 +82,7 @@ func triggerUntilTaken(ctx context.Context, token string, organization, report i
 // awaitEmptyOutbox waits until every message of a service is delivered.
 func awaitEmptyOutbox(t *testing.T, table string) {
 	t.Helper()
-	db, err := stack.seed.OpenMySQL()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := openMySQL(t)
 	await.Nil(t, "delivery of "+table, func() error {
 		var waiting int
 		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&waiting); err != nil {

@@ -30,7 +30,7 @@ func (s *eventStream) wantUnread(count int) {
 // organizationLogin seeds a login of an organization of its own, whose inbox no other test fills.
 func organizationLogin(t *testing.T, name string, lab, org string) string {
 	t.Helper()
-	seedFixture(t, `{"sessions":[{"id":"`+name+`","session_type":"organization","lab_id":`+lab+`,"org_id":`+org+`,"username":"`+name+`","full_name":"Desk"}]}`)
+	applyFixture(t, `{"sessions":[{"id":"`+name+`","session_type":"organization","lab_id":`+lab+`,"org_id":`+org+`,"username":"`+name+`","full_name":"Desk"}]}`)
 	return name
 }
 

@@ -156,14 +156,8 @@ func send(ctx context.Context, base, session, method, path, body string, header 
 // newReport seeds a blood count of its own for a test: a patient of laboratory 12, sample collected, flag 0.
 func newReport(t *testing.T, id int) {
 	t.Helper()
-	fixture, err := seed.Parse([]byte(fmt.Sprintf(`{"mysql":{"labReportRelation":[{"id":%d,"labId_id":12,"billId_id":9001,"billingInfoId_id":8001,
-		"userDetailsId_id":501,"reportID_id":55,"sampleId":"E2E-%d","sampleCollected":1,"sampleCollectionTime":"2026-11-19T04:07:30Z"}]}}`, id, id)), stack.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stack.seed.Apply(t.Context(), fixture); err != nil {
-		t.Fatal(err)
-	}
+	applyFixture(t, fmt.Sprintf(`{"mysql":{"labReportRelation":[{"id":%d,"labId_id":12,"billId_id":9001,"billingInfoId_id":8001,
+		"userDetailsId_id":501,"reportID_id":55,"sampleId":"E2E-%d","sampleCollected":1,"sampleCollectionTime":"2026-11-19T04:07:30Z"}]}}`, id, id))
 }
 
 // internalToken returns a token for the internal listener by the command that endpoints.json names.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -94,9 +95,18 @@ func TestCalloutPageInABrowser(t *testing.T) {
 		t.Error("the result came back")
 	}
 	p.cutOff(979100)
-	audit := call(t, labSession, "POST", "/operation/critical-callout", `{"lab_report_ids":[979001]}`).body
-	if !strings.Contains(audit, `"read_back":true,"notified_person":"Dr Rao `) {
-		t.Errorf("the callout: %s", audit)
+	audit := call(t, labSession, "POST", "/operation/critical-callout", `{"lab_report_ids":[979001]}`)
+	var found struct {
+		Records []struct {
+			Meta struct {
+				ReadBack bool   `json:"read_back"`
+				Told     string `json:"notified_person"`
+			} `json:"critical_callout_meta"`
+		}
+	}
+	if err := json.Unmarshal([]byte(audit.body), &found); err != nil || len(found.Records) != 1 ||
+		!found.Records[0].Meta.ReadBack || found.Records[0].Meta.Told != "Dr Rao <b>" {
+		t.Errorf("the callout: %s", audit.body)
 	}
 
 	p.board(otherSession)

@@ -111,6 +111,16 @@ func (a answer) json(t *testing.T) map[string]any {
 	return v
 }
 
+// sorted is the body with the keys of its objects in order and without spaces: MySQL keeps JSON in an order of its own.
+func (a answer) sorted(t *testing.T) string {
+	t.Helper()
+	text, err := json.Marshal(a.json(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 var client = &http.Client{Timeout: 20 * time.Second}
 
 // recorder compares everything that the client sends and gets with the API document.

@@ -62,10 +62,18 @@ func follow(t *testing.T, commands string, environment []string, tools string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", commands)
 	cmd.Env = append(os.Environ(), environment...)
-	cmd.Env = append(cmd.Env, fmt.Sprintf("PATH=%s:%s", tools, os.Getenv("PATH")))
+	cmd.Env = append(cmd.Env, fmt.Sprintf("PATH=%s:%s:%s", tools, databaseTools(), os.Getenv("PATH")))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v of\n%s\nsays\n%s", err, commands, out)
 	}
+}
+
+// databaseTools returns the folder of the database's own clients, where the machine's are those of another server.
+func databaseTools() string {
+	if os.Getenv("LAB_DATABASE") != "mysql" {
+		return ""
+	}
+	return filepath.Join(os.Getenv("LAB_DISTRIBUTIONS"), "mysql-sid", "bin")
 }
 
 // mongoTools returns a folder with mongodump and mongorestore, built when the machine has none.

@@ -1,12 +1,12 @@
 #!/bin/bash
-# Unpacks a real MySQL server into the folder $1 with the machine's own apt, and installs nothing: no package data base, no
+# Unpacks a real MySQL server and its clients (in bin) into the folder $1 with the machine's own apt, and installs nothing: no package data base, no
 # service, no file elsewhere; no root needed. Debian's stable releases carry MariaDB alone, so the server and what it
 # stands on come from the suite $2 of the mirror that the machine's apt sources name, checked with Debian's keyring.
 set -euo pipefail
 root=$1 suite=$2 work=$1.apt
-packages=(mysql-server-core)
+packages=(mysql-server-core mysql-client-core)
 exec 9>"$root.lock"; flock 9
-[ ! -e "$root/packages.txt" ] || exit 0
+[ ! -e "$root/bin/mysqldump" ] || exit 0
 
 . /etc/os-release
 mirror=$(apt-get indextargets --no-release-info --format '$(RELEASE) $(SITE)' 'Created-By: Packages' |
@@ -36,7 +36,17 @@ for deb in "$work"/cache/archives/*.deb; do
 done
 rm -rf "$root.new"/usr/share/{doc,man,lintian,locale}
 [ -e "$root.new/lib" ] || ln -s usr/lib "$root.new/lib"
-sort -u "$work/packages.txt" >"$root.new/packages.txt" # the mark of a whole folder
+sort -u "$work/packages.txt" >"$root.new/packages.txt"
+mkdir "$root.new/bin"
+for client in mysql mysqldump; do # run with the libraries that came with them, as the server is
+  cat >"$root.new/bin/$client" <<'EOF'
+#!/bin/sh
+usr=$(dirname "$(readlink -f "$0")")/../usr
+loader=$(echo "$usr"/lib/*-linux-gnu*/ld-linux*.so.*)
+exec "$loader" --library-path "${loader%/*}" "$usr/bin/${0##*/}" "$@"
+EOF
+  chmod +x "$root.new/bin/$client"
+done
 rm -rf "$root"
 mv "$root.new" "$root"
 rm -rf "$work"

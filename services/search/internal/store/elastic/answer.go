@@ -63,8 +63,9 @@ func (a *answer) read(body io.Reader) error {
 
 var errShard = errors.New("the shard of the laboratory did not answer")
 
-// result reads the answer to a plan. Part of an answer is better than none; none at all is an error.
-func (a *answer) result(p *plan) (search.Result, error) {
+// result reads the answer to the plan that a score tells. Part of an answer is better than none; none at all is an
+// error.
+func (a *answer) result(of func(score float64) *plan) (search.Result, error) {
 	r := search.Result{
 		Total:   a.Hits.Total.Value,
 		AtLeast: a.Hits.Total.Relation == "gte",
@@ -85,7 +86,7 @@ func (a *answer) result(p *plan) (search.Result, error) {
 		if len(h.Sort) > 0 { // asked for again, the engine would compute it again
 			one.Score = h.Sort[0]
 		}
-		one.Bucket, one.Matched = p.reason(&document{source: &h.Source}, one.Score)
+		one.Bucket, one.Matched = of(one.Score).reason(&document{source: &h.Source}, one.Score)
 	}
 	return r, nil
 }

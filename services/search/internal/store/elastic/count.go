@@ -21,26 +21,41 @@ func (s *Store) count(
 	if r.Total == int64(len(r.Hits)) {
 		return counted(r.Hits), nil
 	}
-	identified := slices.ContainsFunc(r.Hits, func(h search.Hit) bool { return h.Bucket != search.Patient })
-	if !identified && !strings.ContainsFunc(l.page.Text, unicode.IsDigit) {
+	if !mayBeIdentified(l.page.Text, r.Hits) {
 		return withRest(nil, r.Total), nil
 	}
-	buckets := p.buckets()
-	if len(buckets) == 0 {
-		return withRest(nil, r.Total), nil
-	}
-	found, err := s.ask(ctx, l, func(l *look) []byte { return p.counting(l, engineTime(ctx), buckets) })
+	found, err := s.counts(ctx, p, l, r.Hits)
 	if err != nil {
 		return nil, s.fault(ctx, err)
 	}
-	others := map[search.Bucket]int64{}
-	for b, in := range found.Aggregations.Buckets.Buckets {
-		others[b] = in.Count
-	}
+	others := found.buckets()
 	if len(others) == 0 {
 		return withRest(nil, r.Total), nil
 	}
 	return withRest(others, others[search.Patient]+sum(others)), nil
+}
+
+// counts asks the engine how many p finds, and how many of them each bucket holds when hits may be of identifiers.
+func (s *Store) counts(ctx context.Context, p *plan, l *look, hits []search.Hit) (answer, error) {
+	var buckets []filter
+	if mayBeIdentified(l.page.Text, hits) {
+		buckets = p.buckets()
+	}
+	return s.ask(ctx, l, func(l *look) []byte { return p.counting(l, engineTime(ctx), buckets) })
+}
+
+func mayBeIdentified(text string, hits []search.Hit) bool {
+	return strings.ContainsFunc(text, unicode.IsDigit) ||
+		slices.ContainsFunc(hits, func(h search.Hit) bool { return h.Bucket != search.Patient })
+}
+
+// buckets returns the counts of an answer.
+func (a *answer) buckets() map[search.Bucket]int64 {
+	counts := map[search.Bucket]int64{}
+	for b, in := range a.Aggregations.Buckets.Buckets {
+		counts[b] = in.Count
+	}
+	return counts
 }
 
 func counted(hits []search.Hit) map[search.Bucket]int64 {

@@ -16,6 +16,12 @@ func ReadDocument(text []byte) (*Document, error) {
 	return &document{source: &source}, err
 }
 
+// Apart makes a store ask for its plans one after the other, whatever the text.
+func (s *Store) Apart() *Store {
+	s.apart = true
+	return s
+}
+
 // Way is one query of a text's plans, as the engine reads it and as we read it.
 type Way struct {
 	Query []byte

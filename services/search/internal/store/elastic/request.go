@@ -51,11 +51,15 @@ func (p *plan) body(l *look, limit time.Duration) []byte {
 	return append(b, '}')
 }
 
-// counting makes the request that only counts what each bucket holds.
+// counting makes the request that only counts what is found, and what each of buckets holds of it.
 func (p *plan) counting(l *look, limit time.Duration, buckets []filter) []byte {
 	b := append(head(make([]byte, 0, requestSize), 0, 0, limit), `,"query":`...)
 	found := p.query(l.old)
-	b = append(l.appendVisible(b, &found), `,"aggs":{"buckets":{"filters":{"other_bucket_key":`...)
+	b = l.appendVisible(b, &found)
+	if len(buckets) == 0 {
+		return append(b, '}')
+	}
+	b = append(b, `,"aggs":{"buckets":{"filters":{"other_bucket_key":`...)
 	b = append(quote(b, string(search.Patient)), `,"filters":`...)
 	open := byte('{')
 	for i := range buckets {

@@ -20,6 +20,7 @@ type Store struct {
 	clock   clock.Clock
 	compile compiler
 	breaker breaker
+	apart   bool         // plans are never asked in one request; for a test that compares
 	old     atomic.Int64 // until when the live index is known to be of an older schema; Unix nanoseconds
 }
 
@@ -36,6 +37,7 @@ func New(client *elastic.Client, cfg Config, clock clock.Clock) *Store {
 
 // Search answers q within scope. When few are found and effort allows it, a second request looks for names that sound
 // alike or have typing errors, below those who were found; and when nobody was, a third one for names with two errors.
+// A text that will hardly be found ten times is asked for in both ways at once.
 // Whether that happens does not depend on the page that is asked for. When a further request fails, what the first one
 // found is an answer in part. Errors: Unavailable when the index is down, overloaded or missing, DeadlineExceeded when
 // it is too slow, Canceled; they hold neither the text nor what the engine says about it.
@@ -65,6 +67,11 @@ func (s *Store) find(ctx context.Context, l *look, q search.Query, effort search
 		l.recent = &recency{cfg: &s.cfg, origin: s.origin(q)}
 	}
 	first := s.compile.first(q.Text, q.Fields, effort)
+	if !s.apart && mayBeCombined(q) {
+		if second, ok := s.compile.second(plan{}, q.Text, q.Fields, effort, near); ok {
+			return s.combined(ctx, first, second, l)
+		}
+	}
 	result, err := s.run(ctx, &first, l)
 	if err != nil || result.Partial || result.Total >= enough {
 		return result, err
@@ -170,7 +177,7 @@ func (s *Store) search(ctx context.Context, p *plan, l *look) (search.Result, er
 	if err != nil {
 		return search.Result{}, s.fault(ctx, err)
 	}
-	return found.result(p)
+	return found.result(func(float64) *plan { return p })
 }
 
 // oldFor is how long it is remembered that the live index is of the older schema.

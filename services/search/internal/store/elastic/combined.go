@@ -1,0 +1,94 @@
+package elastic
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+// A name of several words that are long enough seldom has ten patients: its first search will not be the last.
+const (
+	minNames   = 2
+	minLetters = 3 // of each word
+)
+
+// mayBeCombined tells whether the second plan of a text is better asked in the same request as the first one. The
+// answer is the same either way. It needs the first page: behind that, nobody knows how many hits of the first plan
+// stand before.
+func mayBeCombined(q search.Query) bool {
+	words := parse(q.Text).words
+	short := func(w string) bool { return utf8.RuneCountInString(w) < minLetters }
+	return q.From == 0 && q.After == nil && len(words) >= minNames && !slices.ContainsFunc(words, short)
+}
+
+// combined asks for both plans in one request and answers what two would. The score of a hit tells by which plan it was
+// found, and hits of the first one stand first. When those are enough, the others are left out; when the page shows
+// nobody else, a request of its own counts them. An engine that refuses both together is asked for the first plan
+// alone, which is an answer in part.
+func (s *Store) combined(ctx context.Context, first, second plan, l *look) (search.Result, error) {
+	both := plan{
+		clauses: slices.Concat(first.clauses, second.clauses),
+		byWord:  slices.Concat(first.byWord, second.byWord),
+		whole:   first.whole,
+	}
+	found, err := s.ask(ctx, l, func(l *look) []byte { return both.body(l, engineTime(ctx)) })
+	if elastic.IsStatus(err, http.StatusBadRequest) || elastic.IsStatus(err, http.StatusInternalServerError) {
+		result, err := s.run(ctx, &first, l)
+		result.Partial = err == nil
+		return result, err
+	}
+	if err != nil {
+		return search.Result{}, s.fault(ctx, err)
+	}
+	closer := 0 // hits of the first plan
+	result, err := found.result(func(score float64) *plan {
+		if tierOf(score) >= tierSound {
+			return &second
+		}
+		closer++
+		return &first
+	})
+	if err != nil {
+		return result, err
+	}
+	if result.Total == 0 {
+		result, err = s.furthest(ctx, l, search.Full, result)
+		result.ByBucket = withRest(nil, result.Total)
+		return result, err
+	}
+	return s.split(ctx, &first, l, result, closer)
+}
+
+// split leaves out the hits of the second plan when the first one has enough, and counts.
+func (s *Store) split(ctx context.Context, first *plan, l *look, r search.Result, closer int) (search.Result, error) {
+	if closer == len(r.Hits) && r.Total > int64(closer) && !r.Partial {
+		return s.countFirst(ctx, first, l, r)
+	}
+	if closer >= enough {
+		r.Hits, r.Total, r.AtLeast = r.Hits[:closer], int64(closer), false
+	}
+	r.ByBucket = withRest(counted(r.Hits[:closer]), r.Total)
+	return r, nil
+}
+
+// countFirst counts what the first plan finds, when the page shows nobody else. A count that fails is an answer in part.
+func (s *Store) countFirst(ctx context.Context, first *plan, l *look, r search.Result) (search.Result, error) {
+	found, err := s.counts(ctx, first, l, r.Hits)
+	if err != nil {
+		if err = s.fault(ctx, err); errors.Is(err, errCanceled) {
+			return search.Result{}, err
+		}
+		r.ByBucket, r.Partial = withRest(nil, r.Total), true
+		return r, nil
+	}
+	if found.Hits.Total.Value >= enough {
+		r.Total, r.AtLeast = found.Hits.Total.Value, found.Hits.Total.Relation == "gte"
+	}
+	r.ByBucket = withRest(found.buckets(), r.Total)
+	return r, nil
+}

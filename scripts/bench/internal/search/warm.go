@@ -59,13 +59,13 @@ const (
 	warmSeed = 1000
 )
 
-// warm searches at full load, ours and the peer's in turn, until neither gets faster.
+// warm searches at full load, in turn by the three searches, until none gets faster.
 func (b *bench) warm(ctx context.Context) error {
 	begin := time.Now()
 	last := map[*side]int64{}
 	for n, rests := 0, false; n < b.sizes.windows && !rests; n++ {
 		rests = true
-		for _, s := range []*side{b.ours, b.peer} {
+		for _, s := range []*side{b.ours, b.plain, b.peer} {
 			done, err := closed(ctx, b.mix.draw(warmSeed+uint64(n), lap), b.sizes.window, s.ask)
 			if err != nil {
 				return err

@@ -52,7 +52,7 @@ function marked(text, typed) {
 // reasons lists the matched fields that the line does not show anyway, with the value that was meant where one is.
 function reasons(hit, typed) {
   const wanted = typed.toLowerCase().split(/\s+/);
-  return hit.matched_fields.filter((f) => f !== "full_name" && f !== "contact").map((f) => {
+  return hit.matched_fields.filter((f) => !["full_name", "contact", "lab_patient_id"].includes(f)).map((f) => {
     const values = [hit[f] ?? ""].flat().map(String);
     const value = values.find((v) => wanted.some((w) => v.toLowerCase().includes(w))) ?? values.at(-1) ?? "";
     return element("span", "dim", `${fieldNames[f] ?? f} `, ...marked(value, typed));
@@ -62,7 +62,7 @@ function reasons(hit, typed) {
 function line(hit, n, typed) {
   const li = element("li", "", element("strong", "", ...marked(hit.full_name, typed)),
     element("span", "dim", [hit.age, hit.gender].filter(Boolean).join(" ")), element("span", "", ...marked(hit.contact, typed)),
-    element("span", "dim", hit.lab_patient_id), element("span", "why", ...reasons(hit, typed)));
+    element("span", "dim", ...marked(hit.lab_patient_id, typed)), element("span", "why", ...reasons(hit, typed)));
   li.id = `hit-${n}`;
   li.role = "option";
   li.dataset.user = hit.user_id;

@@ -40,21 +40,28 @@ type hit struct {
 	Fields struct {
 		Card [][]byte `json:"card"` // one
 	} `json:"fields"`
-	Source source    `json:"_source"` // in an index of the older schema, in place of the card
+	Source *source   `json:"_source"` // in an index of the older schema, in place of the card
 	Sort   []float64 `json:"sort"`    // the score, and the patient's number
 }
 
+// usualPage is how many hits most answers have room for; a slice that grows is copied.
+const usualPage = 10
+
 // read decodes the answer.
 func (a *answer) read(body io.Reader) error {
+	a.Hits.Hits = make([]hit, 0, usualPage)
 	if err := json.UnmarshalRead(body, a); err != nil {
 		return fmt.Errorf("decode: %w", err)
 	}
 	for i := range a.Hits.Hits {
 		h := &a.Hits.Hits[i]
+		if h.Source == nil {
+			h.Source = &source{}
+		}
 		if len(h.Fields.Card) == 0 {
 			continue
 		}
-		if err := json.Unmarshal(h.Fields.Card[0], &h.Source); err != nil {
+		if err := json.Unmarshal(h.Fields.Card[0], h.Source); err != nil {
 			return fmt.Errorf("decode a card: %w", err)
 		}
 	}
@@ -86,7 +93,7 @@ func (a *answer) result(of func(score float64) *plan) (search.Result, error) {
 		if len(h.Sort) > 0 { // asked for again, the engine would compute it again
 			one.Score = h.Sort[0]
 		}
-		one.Bucket, one.Matched = of(one.Score).reason(&document{source: &h.Source}, one.Score)
+		one.Bucket, one.Matched = of(one.Score).reason(&document{source: h.Source}, one.Score)
 	}
 	return r, nil
 }

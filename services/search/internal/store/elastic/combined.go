@@ -38,9 +38,7 @@ func (s *Store) combined(ctx context.Context, first, second plan, l *look) (sear
 	}
 	found, err := s.ask(ctx, l, func(l *look) []byte { return both.body(l, engineTime(ctx)) })
 	if elastic.IsStatus(err, http.StatusBadRequest) || elastic.IsStatus(err, http.StatusInternalServerError) {
-		result, err := s.run(ctx, &first, l)
-		result.Partial = err == nil
-		return result, err
+		return s.inPart(ctx, &first, l)
 	}
 	if err != nil {
 		return search.Result{}, s.fault(ctx, err)
@@ -62,6 +60,13 @@ func (s *Store) combined(ctx context.Context, first, second plan, l *look) (sear
 		return result, err
 	}
 	return s.split(ctx, &first, l, result, closer)
+}
+
+// inPart answers with what a plan alone finds.
+func (s *Store) inPart(ctx context.Context, p *plan, l *look) (search.Result, error) {
+	result, err := s.run(ctx, p, l)
+	result.Partial = err == nil
+	return result, err
 }
 
 // split leaves out the hits of the second plan when the first one has enough, and counts.

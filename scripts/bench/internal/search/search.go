@@ -24,11 +24,12 @@ type sizes struct {
 	fuzzySpan              time.Duration // of the fuzzy peer's: it cannot hold the rate, and its queue has to end
 	saturate               time.Duration // of one run at full load
 	window                 time.Duration // of warming up, repeated until stable
-	windows                int           // at most
+	least, windows         int           // how many of them at least, and at most
 	memory                 time.Duration // of the run at the steady rate over which memory is watched
 }
 
-// chosen spends most of a quick run on warming up: the engine's compiler needs as long for few patients as for many.
+// chosen spends much of a run on warming up: the engine's compiler needs as long for few patients as for many, and
+// seems to rest on its way.
 func chosen(quick bool) sizes {
 	if quick {
 		return sizes{
@@ -40,6 +41,7 @@ func chosen(quick bool) sizes {
 			fuzzySpan:    100 * time.Millisecond,
 			saturate:     time.Second,
 			window:       time.Second,
+			least:        5,
 			windows:      5,
 			memory:       2 * time.Second,
 		}
@@ -53,7 +55,8 @@ func chosen(quick bool) sizes {
 		fuzzySpan:    15 * time.Second,
 		saturate:     10 * time.Second,
 		window:       5 * time.Second,
-		windows:      12,
+		least:        10,
+		windows:      16,
 		memory:       5 * time.Minute,
 	}
 }
@@ -162,8 +165,8 @@ func (b *bench) saturation(ctx context.Context) error {
 	return nil
 }
 
-// inTurn measures all sides, A B C C B A, so that a machine that gets slower or faster meanwhile treats them alike. They
-// get the same searches in the same round.
+// inTurn measures all sides, A B C C B A, so that a machine that gets slower or faster meanwhile treats them alike.
+// They get the same searches in the same round.
 func (b *bench) inTurn(measure func(s *side, round int) error) error {
 	sides := []*side{b.ours, b.peer, b.plain}
 	for round := range b.sizes.rounds {

@@ -64,7 +64,7 @@ func (b *bench) warm(ctx context.Context) error {
 	begin := time.Now()
 	last := map[*side]int64{}
 	for n, rests := 0, false; n < b.sizes.windows && !rests; n++ {
-		rests = true
+		rests = n+1 >= b.sizes.least
 		for _, s := range []*side{b.ours, b.plain, b.peer} {
 			done, err := closed(ctx, b.mix.draw(warmSeed+uint64(n), lap), b.sizes.window, s.ask)
 			if err != nil {

@@ -81,7 +81,8 @@ func (s *Store) split(ctx context.Context, first *plan, l *look, r search.Result
 	return r, nil
 }
 
-// countFirst counts what the first plan finds, when the page shows nobody else. A count that fails is an answer in part.
+// countFirst counts what the first plan finds, when the page shows nobody else. A count that fails is an answer in
+// part.
 func (s *Store) countFirst(ctx context.Context, first *plan, l *look, r search.Result) (search.Result, error) {
 	found, err := s.counts(ctx, first, l, r.Hits)
 	if err != nil {

@@ -30,45 +30,37 @@ func (r *Redis) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
 	return readAccepted(reply, b)
 }
 
+// enqueueCall names what jobs that follow one another have in common once: to read, copy and compare it for each job
+// costs Redis more than the job itself.
 func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 	var lanes, bells, windows index
 	n := len(b.Jobs)
-	perJob := make([]any, 0, 8*n)
+	perRun := make([]any, 0, 16+n)
 	bodies := make([]string, 0, n)
 	var seen []string
-	for i := range b.Jobs {
-		j := &b.Jobs[i]
-		lane := j.ID.Lane()
+	for i := 0; i < n; {
+		first := &b.Jobs[i]
+		lane := first.ID.Lane()
 		bells.number(k.bells[lane.Channel])
 		window, observed, override := 0, "", 0
-		if j.Window != nil {
-			window, observed = windows.number(k.windowKey+j.Window.Key), string(j.Window.Seen)
-			seen = append(seen, r.seenBody(k, j.Window))
-			if j.Window.Override {
-				override = 1
-			}
+		if first.Window != nil {
+			window, observed = windows.number(k.windowKey+first.Window.Key), string(first.Window.Seen)
+			seen = append(seen, r.seenBody(k, first.Window))
+			override = flag(first.Window.Override)
 		}
-		bodies = append(bodies, k.bodyOf(j.ID))
-		perJob = append(
-			perJob,
-			string(j.ID),
-			lanes.number(k.lanes[lane]),
-			min(j.DueMs, job.LatestDueMs),
-			j.Body,
-			window,
-			observed,
-			override,
-			j.Flow.Base(),
-		)
+		count := alike(b.Jobs[i:])
+		perRun = append(perRun, count, lanes.number(k.lanes[lane]), min(first.DueMs, job.LatestDueMs), first.Flow.Base(),
+			window, observed, override)
+		for j := range b.Jobs[i : i+count] {
+			bodies = append(bodies, k.bodyOf(b.Jobs[i+j].ID))
+			perRun = append(perRun, b.Jobs[i+j].Body)
+		}
+		i += count
 	}
 	keys = make([]string, 0, 1+len(lanes.keys)+len(bells.keys)+len(windows.keys)+n+len(seen))
 	keys = append(keys, k.idem+b.IdempotencyKey)
 	keys = append(append(append(append(append(keys, lanes.keys...), bells.keys...), windows.keys...), bodies...), seen...)
-	keep := 1
-	if b.OwnKey && len(windows.keys) == 0 {
-		keep = 0
-	}
-	args = make([]any, 0, 12+8*n)
+	args = make([]any, 0, 13+len(perRun))
 	args = append(
 		args,
 		b.RequestHash,
@@ -80,11 +72,23 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 		n,
 		r.set.WindowKeepAfter.Milliseconds(),
 		ringWithin.Milliseconds(),
-		keep,
+		flag(!b.OwnKey || len(windows.keys) > 0),
 		r.set.FlowLimit,
 		b.placedBy(),
+		len(k.body),
 	)
-	return keys, append(args, perJob...)
+	return keys, append(args, perRun...)
+}
+
+// alike counts the jobs at the beginning that differ in their bodies alone. A job with a window stands alone.
+func alike(jobs []NewJob) int {
+	first := &jobs[0]
+	n := 1
+	for n < len(jobs) && first.Window == nil && jobs[n].Window == nil && jobs[n].DueMs == first.DueMs &&
+		jobs[n].Flow == first.Flow && jobs[n].ID.Lane() == first.ID.Lane() {
+		n++
+	}
+	return n
 }
 
 func (r *Redis) seenBody(k *shardKeys, w *Window) string {

@@ -30,23 +30,16 @@ func (r *Redis) Cancel(ctx context.Context, list []Cancellation) ([]Cancelled, e
 	for i := range list {
 		ids[i] = list[i].ID
 	}
-	answers := make([]Cancelled, len(list))
+	all := make([]Cancelled, len(list))
 	err := groupByShard(ids, func(shard int, at []int) error {
 		keys, args := r.cancelCall(&r.shards[shard], list, at)
-		reply, err := r.repeat(ctx, "cancel", keys, args)
-		if err != nil {
-			return err
+		some, err := answers[Cancelled](ctx, r, "cancel", keys, args, len(at))
+		for i := range some {
+			all[at[i]] = some[i]
 		}
-		parts, ok := reply.([]any)
-		if !ok || len(parts) != len(at) {
-			return errReply("cancel", reply)
-		}
-		for i, p := range at {
-			answers[p] = Cancelled(number(parts[i]))
-		}
-		return nil
+		return err
 	})
-	return answers, err
+	return all, err
 }
 
 func (r *Redis) cancelCall(k *shardKeys, list []Cancellation, at []int) (keys []string, args []any) {

@@ -28,18 +28,18 @@ func (r *Redis) RetryFailed(ctx context.Context, list []Revival, delay time.Dura
 	for i := range list {
 		ids[i] = list[i].ID
 	}
-	answers := make([]bool, len(list))
+	revived := make([]bool, len(list))
 	err := groupByShard(ids, func(shard int, at []int) error {
 		for len(at) > 0 {
 			n := reviveChunk(list, at)
-			if err := r.retryFailed(ctx, &r.shards[shard], list, at[:n], delay, answers); err != nil {
+			if err := r.retryFailed(ctx, &r.shards[shard], list, at[:n], delay, revived); err != nil {
 				return err
 			}
 			at = at[n:]
 		}
 		return nil
 	})
-	return answers, err
+	return revived, err
 }
 
 // reviveChunk is how many of the positions go into one call.
@@ -60,7 +60,7 @@ func (r *Redis) retryFailed(
 	list []Revival,
 	at []int,
 	delay time.Duration,
-	answers []bool,
+	revived []bool,
 ) error {
 	keys := []string{k.dead, k.deadInfo, k.crashes}
 	args := []any{delay.Milliseconds()}
@@ -70,16 +70,9 @@ func (r *Redis) retryFailed(
 		keys = append(keys, k.lanes[one.ID.Lane()], body, k.windowOr(one.Window, body))
 		args = append(args, string(one.ID), one.Body, one.Observed, job.FlowOf(one.Body).Base())
 	}
-	reply, err := r.repeat(ctx, "retry_failed", keys, args)
-	if err != nil {
-		return err
+	some, err := answers[int](ctx, r, "retry_failed", keys, args, len(at))
+	for i := range some {
+		revived[at[i]] = some[i] == 1
 	}
-	parts, ok := reply.([]any)
-	if !ok || len(parts) != len(at) {
-		return errReply("retry_failed", reply)
-	}
-	for i, p := range at {
-		answers[p] = number(parts[i]) == 1
-	}
-	return nil
+	return err
 }

@@ -126,3 +126,20 @@ func pause(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
+
+// answers runs a script that is safe to repeat and answers with a number for each of n jobs.
+func answers[T ~int](ctx context.Context, r *Redis, name string, keys []string, args []any, n int) ([]T, error) {
+	reply, err := r.repeat(ctx, name, keys, args)
+	if err != nil {
+		return nil, err
+	}
+	parts, ok := reply.([]any)
+	if !ok || len(parts) != n {
+		return nil, errReply(name, reply)
+	}
+	list := make([]T, n)
+	for i := range parts {
+		list[i] = T(number(parts[i]))
+	}
+	return list, nil
+}

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
@@ -11,7 +13,7 @@ import (
 // of the settlements. Safe to call again with the same arguments.
 func (r *Redis) Settle(ctx context.Context, shard int, c job.Channel, list []Settlement) ([]Verdict, error) {
 	keys, args := r.settleCall(&r.shards[shard], "a", c, list)
-	return r.settle(ctx, keys, args, len(list))
+	return answers[Verdict](ctx, r, "settle", keys, args, len(list))
 }
 
 // Reap is Settle for leases that ran out: a lease that was renewed meanwhile is left alone. fence is the number of the
@@ -25,78 +27,86 @@ func (r *Redis) Reap(
 ) ([]Verdict, error) {
 	k := &r.shards[shard]
 	keys, args := r.settleCall(k, fmt.Sprintf("r%d", fence), c, list)
-	return r.settle(ctx, append(keys, k.leader(Reaping)), args, len(list))
+	return answers[Verdict](ctx, r, "settle", append(keys, k.leader(Reaping)), args, len(list))
 }
 
-func (r *Redis) settle(ctx context.Context, keys []string, args []any, n int) ([]Verdict, error) {
-	reply, err := r.repeat(ctx, "settle", keys, args)
-	if err != nil {
-		return nil, err
-	}
-	parts, ok := reply.([]any)
-	if !ok || len(parts) != n {
-		return nil, errReply("settle", reply)
-	}
-	verdicts := make([]Verdict, len(parts))
-	for i := range parts {
-		verdicts[i] = Verdict(number(parts[i]))
-	}
-	return verdicts, nil
+// common is what settlements share that differ in their ids and payloads alone, as most neighbours in a batch do: a run
+// of them names it once.
+type common struct {
+	token   int64
+	op      Op
+	hour    int64 // of the result bucket
+	counter int64
+	lane    job.Lane // of OpRetry and OpRelease, as the next two; else zero, so that more of them are alike
+	delay   time.Duration
+	flow    job.Flow
 }
+
+const hourMs = int64(time.Hour / time.Millisecond)
+
+func commonOf(s *Settlement) common {
+	c := common{token: s.Token, op: s.Op, hour: s.ID.CreatedMs() / hourMs, counter: s.Counter}
+	if c.again() {
+		c.lane, c.delay, c.flow = s.ID.Lane(), s.Delay, s.Flow
+	}
+	return c
+}
+
+// again reports that the jobs go back to a lane.
+func (c common) again() bool { return c.op == OpRetry || c.op == OpRelease }
 
 func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Settlement) (keys []string, args []any) {
 	var lanes, buckets index
-	n := len(list)
-	perJob := make([]any, 0, 9*n)
-	bodies := make([]string, 0, n)
-	var births, left []any
 	var children, windows []string
-	for i := range list {
-		s := &list[i]
-		bodies = append(bodies, k.bodyOf(s.ID))
-		var counter any = ""
-		if s.Counter != 0 {
-			counter = s.Counter
+	var births, left []any
+	bodies := make([]string, 0, len(list))
+	perRun := make([]any, 0, 16+len(list))
+	for i := 0; i < len(list); {
+		first := commonOf(&list[i])
+		n := 1
+		for i+n < len(list) && commonOf(&list[i+n]) == first {
+			n++
 		}
-		perJob = append(perJob, string(s.ID), s.Token, string(rune(s.Op)), lanes.number(k.lanes[s.ID.Lane()]),
-			buckets.number(k.bucketOf(s.ID)), s.Delay.Milliseconds(), s.Payload, counter, s.Flow.Base())
-		for _, child := range s.Callbacks {
-			births = append(births, i+1, string(child.ID), child.Body, child.Flow.Base())
-			children = append(children, k.bodyOf(child.ID))
+		lane := 0
+		if first.again() {
+			lane = lanes.number(k.lanes[first.lane])
 		}
-		if s.Window != "" {
-			left = append(left, i+1)
-			windows = append(windows, k.windowKey+s.Window)
+		perRun = append(perRun, n, first.token, string(rune(first.op)), lane,
+			buckets.number(k.results+job.Hour(first.hour*hourMs)), first.delay.Milliseconds(), counterText(first.counter),
+			first.flow.Base())
+		for ; n > 0; n-- {
+			s := &list[i]
+			i++
+			bodies = append(bodies, k.bodyOf(s.ID))
+			perRun = append(perRun, s.Payload)
+			for _, child := range s.Callbacks {
+				births = append(births, i, string(child.ID), child.Body, child.Flow.Base())
+				children = append(children, k.bodyOf(child.ID))
+			}
+			if s.Window != "" {
+				left = append(left, i)
+				windows = append(windows, k.windowKey+s.Window)
+			}
 		}
 	}
-	keys = make([]string, 0, 11+len(lanes.keys)+len(buckets.keys)+n+len(children)+len(windows))
-	keys = append(
-		keys,
-		k.leases[c],
-		k.crashes,
-		k.renewals,
-		k.cancels,
-		k.intents,
-		k.dead,
-		k.bells[c],
-		k.bells[job.Callback],
-		k.lanes[CallbackLane()],
-		k.deadInfo,
-		k.ends,
-	)
-	keys = append(append(append(append(append(keys, lanes.keys...), buckets.keys...), bodies...), children...), windows...)
-	args = make([]any, 0, 7+9*n+len(births)+len(left))
-	args = append(
-		args,
-		mode,
-		len(lanes.keys),
-		len(buckets.keys),
-		n,
-		len(children),
-		seconds(r.set.KeepResults),
-		flag(r.set.Archive),
-	)
-	return keys, append(append(append(args, perJob...), births...), left...)
+	keys = slices.Concat(k.settleKeys(c), lanes.keys, buckets.keys, bodies, children, windows)
+	head := []any{mode, len(lanes.keys), len(buckets.keys), len(list), len(children), seconds(r.set.KeepResults),
+		flag(r.set.Archive), len(k.body)}
+	return keys, slices.Concat(head, perRun, births, left)
+}
+
+// settleKeys are those that every call of the script names.
+func (k *shardKeys) settleKeys(c job.Channel) []string {
+	return []string{k.leases[c], k.crashes, k.renewals, k.cancels, k.intents, k.dead, k.bells[c], k.bells[job.Callback],
+		k.lanes[CallbackLane()], k.deadInfo, k.ends}
+}
+
+// counterText is a crash counter; empty leaves the stored one.
+func counterText(n int64) any {
+	if n == 0 {
+		return ""
+	}
+	return n
 }
 
 // CallbackLane is the lane in which the callbacks of finished jobs are born.
@@ -109,19 +119,7 @@ func (r *Redis) Renew(ctx context.Context, shard int, c job.Channel, list []Rene
 	for _, x := range list {
 		args = append(args, string(x.ID), x.Mine, x.Proposed, x.ClaimedMs)
 	}
-	reply, err := r.repeat(ctx, "renew", []string{k.leases[c], k.cancels, k.renewals}, args)
-	if err != nil {
-		return nil, err
-	}
-	parts, ok := reply.([]any)
-	if !ok || len(parts) != len(list) {
-		return nil, errReply("renew", reply)
-	}
-	answers := make([]Renewed, len(parts))
-	for i := range parts {
-		answers[i] = Renewed(number(parts[i]))
-	}
-	return answers, nil
+	return answers[Renewed](ctx, r, "renew", []string{k.leases[c], k.cancels, k.renewals}, args, len(list))
 }
 
 // MarkIntent records that a paid send is about to begin. False: the lease is lost, do not send.

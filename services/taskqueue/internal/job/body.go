@@ -1,6 +1,10 @@
 package job
 
-import "google.golang.org/protobuf/encoding/protowire"
+import (
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
 
 // Body is everything needed to run a job; it is stored until the job has finished.
 // Data and Headers hold the caller's JSON byte for byte.
@@ -57,8 +61,12 @@ func AppendHistory(h []Attempt, a Attempt) []Attempt {
 	return h
 }
 
+// usual is what a stored job needs besides its long texts; more makes the buffer grow once.
+const usual = 192
+
 // Encode appends the stored form of b to dst.
 func (b *Body) Encode(dst []byte) []byte {
+	dst = slices.Grow(dst, usual+len(b.Data)+len(b.Headers)+len(b.Sealed))
 	dst = putInt(dst, 1, int64(b.Task))
 	dst = putInt(dst, 2, int64(b.TaskType))
 	dst = putInt(dst, 3, b.LabID)

@@ -1,6 +1,10 @@
 package job
 
-import "google.golang.org/protobuf/encoding/protowire"
+import (
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
 
 // Record is what is left of a finished job for the retention time: enough to answer /jobInfo/ and to check
 // whose job it was, without the task's data.
@@ -36,6 +40,7 @@ func RecordOf(b *Body, state State, ended int64) Record {
 
 // Encode appends the stored form of r to dst.
 func (r *Record) Encode(dst []byte) []byte {
+	dst = slices.Grow(dst, usual+len(r.Excerpt))
 	dst = putInt(dst, 1, int64(r.State))
 	dst = putInt(dst, 2, int64(r.Task))
 	dst = putInt(dst, 3, int64(r.TaskType))

@@ -1,7 +1,9 @@
 package worker
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,6 +130,9 @@ func (a *acks) flush(ctx context.Context, batch []*ack) {
 // is lost. When the worker stops, it repeats until the last lease of the batch is over.
 func (a *acks) settle(ctx context.Context, batch []*ack) ([]engine.Verdict, bool) {
 	p := a.pump
+	slices.SortStableFunc(batch, func(x, y *ack) int { // those of one claim together, which the engine names once
+		return cmp.Or(cmp.Compare(x.settlement.Token, y.settlement.Token), cmp.Compare(x.settlement.Op, y.settlement.Op))
+	})
 	list := make([]engine.Settlement, len(batch))
 	var end time.Time
 	for i, one := range batch {

@@ -134,19 +134,23 @@ for v = 3, 0, -1 do
 end
 
 local token = (now + tonumber(ARGV[2])) * 1000 + redis.call('INCR', KEYS[5]) % 1000
-local reply, leases = {now, nextdue, token, 0, last[1], last[2], last[3]}, {}
+local text = string.format('%.0f', token) -- once: a number among the arguments is made text for each job
+local reply, leases, jobs = {now, nextdue, token, 0, last[1], last[2], last[3]}, {}, 0
+local size = #reply
 for l = 1, 3 do
   for _, f in ipairs(lanes[l]) do
     if f.take > 0 then
       local ids = redis.call('ZRANGE', KEYS[l], f.flow * SPAN, base(f.flow) + now, 'BYSCORE', 'LIMIT', 0, f.take)
       local rank = f.flow == first[l] and 0 or redis.call('ZRANK', KEYS[l], ids[1])
       redis.call('ZREMRANGEBYRANK', KEYS[l], rank, rank + f.take - 1)
-      reply[#reply + 1] = f.flow
-      for _, id in ipairs(ids) do
-        reply[#reply + 1] = id
-        leases[#leases + 1] = token
-        leases[#leases + 1] = id
+      size = size + 1
+      reply[size] = f.flow
+      for i = 1, #ids do
+        reply[size + i] = ids[i]
+        leases[2 * (jobs + i) - 1] = text
+        leases[2 * (jobs + i)] = ids[i]
       end
+      size, jobs = size + #ids, jobs + #ids
     end
     if f.take == f.ready then
       local head = redis.call('ZRANGE', KEYS[l], f.flow * SPAN, (f.flow + 1) * SPAN - 1, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
@@ -159,7 +163,7 @@ for l = 1, 3 do
   end
 end
 redis.call('ZADD', KEYS[4], unpack(leases))
-redis.call('SET', KEYS[7], string.format('%.0f', token), 'EX', 3600)
+redis.call('SET', KEYS[7], text, 'EX', 3600)
 if more then nextdue = now end
 reply[2], reply[4] = nextdue, held and 1 or 0
 if more or held then ring() end

@@ -6,11 +6,12 @@
 -- ARGV: 1 request hash, 2 idempotency seconds, 3 lane limit, 4 nl, 5 nb, 6 nw, 7 n,
 --       8 window slack ms, 9 ring when due within ms, 10 keep the ids (0: a repeat brings the same ones),
 --       11 most waiting jobs of one flow in a lane (the platform's own excepted), 12 number of shards by which the batch
---       was placed here; 0: it was placed by a former one, so it may repeat and join and begins nothing
---       then per job: id, lane, due ms (0 = now), body, window (0 = none), observed id (override only), override,
---       what its flow adds to the due time
--- Reply: {1, ids} new; {2, ids} replay, empty when they were not kept; {3} other request under this key; {4, lane} full; {5, window} changed; {6, lane} one flow's part is full;
--- {7} the queue grew: it belongs to another shard (see forward)
+--       was placed here; 0: it was placed by a former one, so it may repeat and join and begins nothing,
+--       13 how much of a body's key stands before the id,
+--       then per run of jobs that are alike: how many, lane, due ms (0 = now), what their flow adds to the due time,
+--       window (0 = none, else a run of one), observed id (override only), override, then their bodies
+-- Reply: {1, ids} new; {2, ids} replay; no ids: those of the batch, which were not kept; {3} other request under this key;
+-- {4, lane} full; {5, window} changed; {6, lane} one flow's part is full; {7} the queue grew: it belongs to another shard (see forward)
 local number = tonumber(ARGV[12])
 local stored = redis.call('GET', KEYS[1])
 if stored and string.sub(stored, 1, 1) == '>' then
@@ -35,15 +36,16 @@ local soonest = now + tonumber(ARGV[9])
 
 local SPAN, EPOCH = 2 ^ 41, 1577836800000
 local fresh = {} -- new jobs by lane and flow
-local ids, bodies, adds, opens, overrides, ring = {ARGV[1]}, {}, {}, {}, {}, false
-local keys = {}
+local ids, bodies, adds, opens, overrides, ring, joins = {ARGV[1]}, {}, {}, {}, {}, false, false
+local keys, born = {}, 0
 for l = 1, nl do adds[l], fresh[l] = {}, {} end
-for i = 1, n do
-  local a = 12 + (i - 1) * 8
-  local id, lane, due, w = ARGV[a + 1], tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), tonumber(ARGV[a + 5])
+local a, i, idAt = 13, 0, tonumber(ARGV[13]) + 1
+while i < n do
+  local count, lane, due = tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
+  local base, w = ARGV[a + 4], tonumber(ARGV[a + 5])
   if due < now then due = now end
-  local base = ARGV[a + 8]
-  local score = due + base
+  if due <= soonest then ring = true end
+  local score = string.format('%.0f', due + base) -- once for the run: a number costs its text in every call
   local joined = false
   if w > 0 then
     if tonumber(redis.call('HGET', KEYS[win0 + w], 'moved') or 0) > number then return {7} end
@@ -51,31 +53,38 @@ for i = 1, n do
     local override = ARGV[a + 7] == '1'
     if override and seen ~= ARGV[a + 6] then return {5, w} end -- its body is not among the declared keys
     if seen ~= '' and redis.call('ZSCORE', KEYS[lane0 + lane], seen) then
-      joined = true
-      ids[i + 1] = seen
+      joined, joins = true, true
+      ids[i + 2] = seen
       if override then
-        overrides[#overrides + 1] = {w = w, id = seen, lane = lane, due = due, score = score, body = ARGV[a + 4]}
+        overrides[#overrides + 1] = {w = w, id = seen, lane = lane, due = due, score = score, body = ARGV[a + 8]}
       end
     else
       if number == 0 then return {7} end
-      opens[#opens + 1] = {w = w, id = id, due = due}
+      opens[#opens + 1] = {w = w, id = string.sub(KEYS[body0 + i + 1], idAt), due = due}
     end
   end
   if not joined then
-    ids[i + 1] = id
     local add = adds[lane]
-    fresh[lane][base] = (fresh[lane][base] or 0) + 1
-    add[#add + 1] = score
-    add[#add + 1] = id
-    bodies[#bodies + 1] = KEYS[body0 + i]
-    bodies[#bodies + 1] = ARGV[a + 4]
-    keys[#keys + 1] = KEYS[body0 + i]
+    local size = #add
+    fresh[lane][base] = (fresh[lane][base] or 0) + count
+    for j = 1, count do
+      local key = KEYS[body0 + i + j]
+      local id = string.sub(key, idAt)
+      ids[i + j + 1] = id
+      add[size + 2 * j - 1] = score
+      add[size + 2 * j] = id
+      keys[born + j] = key
+      bodies[2 * (born + j) - 1] = key
+      bodies[2 * (born + j)] = ARGV[a + 7 + j]
+    end
+    born = born + count
   end
-  if due <= soonest then ring = true end
+  a, i = a + 7 + count, i + count
 end
-local packed = table.concat(ids, ',')
+local packed = ARGV[1]
+if ARGV[10] == '1' or joins then packed = table.concat(ids, ',') end
 local function note() redis.call('SET', KEYS[1], ARGV[10] == '1' and packed or ARGV[1], 'EX', ARGV[2]) end
-if #keys > 0 and redis.call('EXISTS', unpack(keys)) > 0 then
+if born > 0 and redis.call('EXISTS', unpack(keys)) > 0 then
   note()
   return {2, string.sub(packed, #ARGV[1] + 2)}
 end
@@ -90,7 +99,7 @@ for l = 1, nl do
   end
 end
 
-if #bodies > 0 then redis.call('MSET', unpack(bodies)) end
+if born > 0 then redis.call('MSET', unpack(bodies)) end
 for l = 1, nl do
   if #adds[l] > 0 then redis.call('ZADD', KEYS[lane0 + l], unpack(adds[l])) end
 end

@@ -5,9 +5,11 @@
 -- KEYS: 1 leases, 2 crash counters, 3 renewals, 4 cancel requests, 5 send intents, 6 dead, 7 bell of the channel,
 --       8 bell of callbacks, 9 callback lane, 10 records of the dead, 11 ends for the archive, then nl lanes, nr result buckets, n bodies, nc callback bodies, windows;
 --       mode r: at last the leadership of the reaper
--- ARGV: 1 mode, 2 nl, 3 nr, 4 n, 5 nc, 6 result seconds, 7 keep ends for the archive
---       then per job: id, token, op, lane, bucket, delay ms, payload, crash counter ('' = leave),
---       what its flow adds to a due time; then per callback: job number, id, body, what its flow adds;
+-- ARGV: 1 mode, 2 nl, 3 nr, 4 n, 5 nc, 6 result seconds, 7 keep ends for the archive, 8 how much of a body's key stands
+--       before the id
+--       then per run of jobs that are alike: how many, token, op, lane (r and l only), bucket, delay ms, crash counter
+--       ('' = leave), what their flow adds to a due time, then their payloads;
+--       then per callback: job number, id, body, what its flow adds;
 --       then per window: number of the job that leaves it
 -- op: s succeeded, f failed (kept dead), u unknown (kept dead), c cancelled, r retry (payload = new body),
 --     l back to its lane as it is, d dropped
@@ -20,61 +22,72 @@ local body0 = res0 + nr
 local cb0 = body0 + n
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local ids = {}
-for i = 1, n do ids[i] = ARGV[9 * i - 1] end
+local ids, idAt = {}, tonumber(ARGV[8]) + 1
+for i = 1, n do ids[i] = string.sub(KEYS[body0 + i], idAt) end
 local scores = redis.call('ZMSCORE', KEYS[1], unpack(ids))
 local asked = redis.call('HLEN', KEYS[4]) > 0 and redis.call('HMGET', KEYS[4], unpack(ids)) or {}
 local traces = redis.call('EXISTS', KEYS[2], KEYS[3], KEYS[4], KEYS[5]) > 0
 
 local deposed = reaping and tonumber(redis.call('HGET', KEYS[#KEYS], 'fence') or 0) ~= fence
-local verdict, gone, ended, unlink, keep, retry, died, lanes, results = {}, {}, {}, {}, {}, {}, {}, {}, {}
+local verdict, gone, ended, unlink, retry, died, lanes, results = {}, {}, {}, {}, {}, {}, {}, {}
 local crashes, graves, ends, released = {}, {}, {}, false
 for l = 1, nl do lanes[l] = {} end
 for r = 1, nr do results[r] = {} end
-for i = 1, n do
-  local a = 9 * i - 1
-  local id, op = ids[i], ARGV[a + 2]
-  local score = scores[i] and tonumber(scores[i])
-  if not score or score ~= tonumber(ARGV[a + 1]) or (reaping and score >= now * 1000) or deposed then
-    local known = redis.call('HEXISTS', KEYS[res0 + tonumber(ARGV[a + 4])], id) + redis.call('HEXISTS', KEYS[10], id)
-    verdict[i] = known > 0 and 2 or 0
-  elseif asked[i] and (op == 'r' or op == 'l') then
-    verdict[i] = 3
-  else
-    verdict[i] = 1
-    gone[#gone + 1] = id
-    if op == 'r' or op == 'l' then
-      local lane = lanes[tonumber(ARGV[a + 3])]
-      lane[#lane + 1] = now + tonumber(ARGV[a + 5]) + tonumber(ARGV[a + 8])
-      lane[#lane + 1] = id
-      if op == 'r' then
-        retry[#retry + 1] = KEYS[body0 + i]
-        retry[#retry + 1] = ARGV[a + 6]
-      else
-        released = true
-      end
+local function owns(score, token)
+  if not score or deposed then return false end
+  if score ~= token and tonumber(score) ~= tonumber(token) then return false end
+  return not reaping or tonumber(score) < now * 1000
+end
+local a, i = 8, 0
+while i < n do
+  local count, token, op, bucket = tonumber(ARGV[a + 1]), ARGV[a + 2], ARGV[a + 3], tonumber(ARGV[a + 5])
+  local lane, crashed = lanes[tonumber(ARGV[a + 4])], ARGV[a + 7]
+  local again = op == 'r' or op == 'l'
+  local due = again and string.format('%.0f', now + tonumber(ARGV[a + 6]) + tonumber(ARGV[a + 8]))
+  for j = 1, count do
+    i = i + 1
+    local id, payload = ids[i], ARGV[a + 8 + j]
+    if not owns(scores[i], token) then
+      local known = redis.call('HEXISTS', KEYS[res0 + bucket], id) + redis.call('HEXISTS', KEYS[10], id)
+      verdict[i] = known > 0 and 2 or 0
+    elseif asked[i] and again then
+      verdict[i] = 3
     else
-      if op == 'f' or op == 'u' then
-        died[#died + 1] = now
-        died[#died + 1] = id
-        graves[#graves + 1] = id
-        graves[#graves + 1] = ARGV[a + 6]
-      else
-        unlink[#unlink + 1] = KEYS[body0 + i]
-        if op ~= 'd' then
-          local bucket = results[tonumber(ARGV[a + 4])]
-          bucket[#bucket + 1] = id
-          bucket[#bucket + 1] = ARGV[a + 6]
+      verdict[i] = 1
+      gone[#gone + 1] = id
+      if again then
+        lane[#lane + 1] = due
+        lane[#lane + 1] = id
+        if op == 'r' then
+          retry[#retry + 1] = KEYS[body0 + i]
+          retry[#retry + 1] = payload
+        else
+          released = true
         end
+        if crashed ~= '' then
+          crashes[#crashes + 1] = id
+          crashes[#crashes + 1] = crashed
+        end
+      else
+        if op == 'f' or op == 'u' then
+          died[#died + 1] = now
+          died[#died + 1] = id
+          graves[#graves + 1] = id
+          graves[#graves + 1] = payload
+        else
+          unlink[#unlink + 1] = KEYS[body0 + i]
+          if op ~= 'd' then
+            local stored = results[bucket]
+            stored[#stored + 1] = id
+            stored[#stored + 1] = payload
+          end
+        end
+        ended[#ended + 1] = id
+        if op ~= 'd' then ends[#ends + 1] = id end
       end
-      ended[#ended + 1] = id
-      if op ~= 'd' then ends[#ends + 1] = id end
-    end
-    if ARGV[a + 7] ~= '' and (op == 'r' or op == 'l') then
-      crashes[#crashes + 1] = id
-      crashes[#crashes + 1] = ARGV[a + 7]
     end
   end
+  a = a + 8 + count
 end
 if #gone == 0 then return verdict end
 
@@ -106,21 +119,19 @@ if traces then
 end
 if #crashes > 0 then redis.call('HSET', KEYS[2], unpack(crashes)) end
 
-local left = 7 + 9 * n + 4 * nc
-for w = 1, #ARGV - left do
-  local i, window = tonumber(ARGV[left + w]), KEYS[cb0 + nc + w]
-  if verdict[i] == 1 and redis.call('HGET', window, 'id') == ids[i] then redis.call('DEL', window) end
-end
-
 local born, bodies = {}, {}
 for c = 1, nc do
-  local a = 7 + 9 * n + (c - 1) * 4
   if verdict[tonumber(ARGV[a + 1])] == 1 then
     born[#born + 1] = now + tonumber(ARGV[a + 4])
     born[#born + 1] = ARGV[a + 2]
     bodies[#bodies + 1] = KEYS[cb0 + c]
     bodies[#bodies + 1] = ARGV[a + 3]
   end
+  a = a + 4
+end
+for w = 1, #ARGV - a do
+  local left, window = tonumber(ARGV[a + w]), KEYS[cb0 + nc + w]
+  if verdict[left] == 1 and redis.call('HGET', window, 'id') == ids[left] then redis.call('DEL', window) end
 end
 if #born > 0 then
   redis.call('MSET', unpack(bodies))

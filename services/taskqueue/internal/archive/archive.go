@@ -30,7 +30,7 @@ type Queue interface {
 	TrimEnds(ctx context.Context, shard int, observed engine.Ends) (bool, error)
 	ForgetResults(ctx context.Context, ids []job.ID) error
 	LeadEnds(ctx context.Context, shard int, owner string, d time.Duration) (bool, error)
-	Info(ctx context.Context, ids []job.ID) ([]engine.Snapshot, error)
+	HowEnded(ctx context.Context, ids []job.ID) ([]engine.Ended, error)
 }
 
 // Store is the archive.
@@ -154,25 +154,25 @@ func (a *Archiver) Keep(ctx context.Context, ids []job.ID) error {
 // keep returns the jobs whose results Redis need not keep: those that the archive took, less the dead ones, which
 // /retryTask/ still wants with their bodies.
 func (a *Archiver) keep(ctx context.Context, ids []job.ID) (results []job.ID, err error) {
-	snapshots, err := a.Queue.Info(ctx, ids)
+	ended, err := a.Queue.HowEnded(ctx, ids)
 	if err != nil {
-		return nil, fmt.Errorf("read ended jobs: %w", err)
+		return nil, err //nolint:wrapcheck // names the step
 	}
 	entries := make([]Entry, 0, len(ids))
 	seen := make(map[job.ID]bool, len(ids))
-	for _, s := range snapshots {
-		if s.Place != engine.PlaceResult || seen[s.ID] {
+	for _, e := range ended {
+		if e.Record == nil || seen[e.ID] {
 			continue
 		}
-		seen[s.ID] = true
-		r, err := job.DecodeRecord(s.Record)
+		seen[e.ID] = true
+		r, err := job.DecodeRecord(e.Record)
 		if err != nil {
-			a.Log.ErrorContext(ctx, "a result cannot be read and is not archived", "job_id", string(s.ID), "error", err)
+			a.Log.ErrorContext(ctx, "a result cannot be read and is not archived", "job_id", string(e.ID), "error", err)
 			continue
 		}
-		entries = append(entries, Entry{ID: s.ID, Record: *r})
-		if len(s.Body) == 0 {
-			results = append(results, s.ID)
+		entries = append(entries, Entry{ID: e.ID, Record: *r})
+		if !e.Dead {
+			results = append(results, e.ID)
 		}
 	}
 	refused, err := a.write(ctx, entries, len(ids)-len(entries))

@@ -40,6 +40,60 @@ func (r *Redis) OldestEnds(ctx context.Context, shard, most int) (Ends, error) {
 	return e, nil
 }
 
+// Ended is how a job ended.
+type Ended struct {
+	ID     job.ID
+	Record []byte // nil: it lives, again or still, or its end was forgotten
+	Dead   bool   // it is kept with its body, for retryTask and for operators
+}
+
+// HowEnded reads how jobs ended, in the order of the ids: one question for a page of them, where Info asks several for
+// each job. The dead are asked first: a job that an operator gives its end meanwhile is found among them or in the results.
+func (r *Redis) HowEnded(ctx context.Context, ids []job.ID) ([]Ended, error) {
+	list := make([]Ended, len(ids))
+	dead, results := map[string][]int{}, map[string][]int{}
+	for i, id := range ids {
+		list[i].ID = id
+		k := &r.shards[id.Shard()]
+		dead[k.deadInfo] = append(dead[k.deadInfo], i)
+		bucket := k.bucketOf(id)
+		results[bucket] = append(results[bucket], i)
+	}
+	for _, kept := range []map[string][]int{dead, results} {
+		if err := r.readRecords(ctx, kept, list); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// readRecords reads the records that the hashes hold of the jobs at these positions.
+func (r *Redis) readRecords(ctx context.Context, hashes map[string][]int, list []Ended) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	pipe := r.rdb.Pipeline()
+	answers := map[string]*redis.SliceCmd{}
+	for key, at := range hashes {
+		fields := make([]string, len(at))
+		for i, position := range at {
+			fields[i] = string(list[position].ID)
+		}
+		answers[key] = pipe.HMGet(ctx, key, fields...)
+	}
+	if _, err := pipe.Exec(ctx); err != nil && len(hashes) > 0 {
+		return fmt.Errorf("read how jobs ended: %w", err)
+	}
+	for key, at := range hashes {
+		for i, value := range answers[key].Val() {
+			if text, found := value.(string); found {
+				one := &list[at[i]]
+				one.Record, one.Dead = []byte(text), key == r.shards[one.ID.Shard()].deadInfo
+			}
+		}
+	}
+	return nil
+}
+
 // TrimEnds forgets observed ends, unless somebody else did; it reports whether they went.
 func (r *Redis) TrimEnds(ctx context.Context, shard int, observed Ends) (bool, error) {
 	k := &r.shards[shard]

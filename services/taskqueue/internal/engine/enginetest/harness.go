@@ -31,6 +31,7 @@ type Queue interface {
 	OldestDead(ctx context.Context, shard int, diedMs int64, most int) ([]engine.Dead, int64, error)
 	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
 	OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error)
+	HowEnded(ctx context.Context, ids []job.ID) ([]engine.Ended, error)
 	TrimEnds(ctx context.Context, shard int, observed engine.Ends) (bool, error)
 	ForgetResults(ctx context.Context, ids []job.ID) error
 	Depths(ctx context.Context, shard int) ([]engine.Depth, error)

@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"depths count waiting and running":                                   depths,
 		"bytes of waiting jobs are estimated by flow":                        sizes,
 		"ends wait for the archive until exactly they are forgotten":         ends,
+		"how jobs ended is read for many at once":                            howEnded,
 		"archived results are forgotten, dead and waiting jobs are not":      forgetting,
 		"too many ends hold ordinary jobs back, and nobody else's":           fullEnds,
 		"a paused flow is claimed from as if it did not wait":                pausedFlows,

@@ -45,6 +45,24 @@ func ends(b *bench) {
 	}
 }
 
+func howEnded(b *bench) {
+	b.enqueue(webhook, 1, 0)
+	c := b.claim(job.Webhook, 1)
+	finished, failed, waiting := c.Jobs[0].ID, b.fail(webhook), b.enqueue(webhook, 1, 0)[0]
+	b.settle(job.Webhook,
+		engine.Settlement{ID: finished, Token: c.Token, Op: engine.OpSucceed, Payload: record(job.Finished)})
+	got, err := b.Queue.HowEnded(b.t.Context(), []job.ID{waiting, failed, b.id(webhook), finished})
+	if err != nil || len(got) != 4 || got[0].Record != nil || got[2].Record != nil {
+		b.t.Fatalf("%+v, %v", got, err)
+	}
+	if !got[1].Dead || !same(got[1].Record, record(job.Failed)) || got[3].Dead || !same(got[3].Record, record(job.Finished)) {
+		b.t.Errorf("a failed job ended as %+v, a finished one as %+v", got[1], got[3])
+	}
+	if got, err = b.Queue.HowEnded(b.t.Context(), nil); err != nil || len(got) != 0 {
+		b.t.Errorf("of no jobs: %v, %v", got, err)
+	}
+}
+
 func forgetting(b *bench) {
 	b.enqueue(webhook, 1, 0)
 	c := b.claim(job.Webhook, 1)

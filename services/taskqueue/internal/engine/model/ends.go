@@ -32,6 +32,18 @@ func (m *Model) OldestEnds(_ context.Context, shard, most int) (engine.Ends, err
 	return engine.Ends{Forgotten: e.Forgotten, IDs: slices.Clone(e.IDs[:min(most, len(e.IDs))])}, nil
 }
 
+// HowEnded reads how jobs ended.
+func (m *Model) HowEnded(_ context.Context, ids []job.ID) ([]engine.Ended, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := make([]engine.Ended, len(ids))
+	for i, id := range ids {
+		_, dead := m.dead[id]
+		list[i] = engine.Ended{ID: id, Record: m.records[id], Dead: dead}
+	}
+	return list, nil
+}
+
 // TrimEnds forgets observed ends.
 func (m *Model) TrimEnds(_ context.Context, shard int, observed engine.Ends) (bool, error) {
 	m.mu.Lock()

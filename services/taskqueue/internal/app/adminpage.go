@@ -59,7 +59,7 @@ func (b *builder) openAdminPage() error {
 	}
 	page, err := operatepage.Handler(
 		operate.New(deps),
-		operatepage.Config{Token: b.cfg.AdminPage.Token, ShowPayloads: b.cfg.AdminPage.ShowPayloads, Log: b.Log},
+		operatepage.Config{Token: b.cfg.AdminPage.Token, ShowPayloads: b.cfg.AdminPage.ShowPayloads, Log: b.Log, Audit: b.Audit},
 	)
 	if err != nil {
 		return fmt.Errorf("queue page: %w", err)

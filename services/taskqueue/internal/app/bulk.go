@@ -2,21 +2,13 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
 	"flag"
 	"fmt"
-	"io"
-	"log/slog"
-	"os"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/command"
-	"github.com/labplatform/labplatform/pkg/mysqldb"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
 )
 
 // bulkOrder is what the flags of the verb bulk select.
@@ -28,7 +20,7 @@ type bulkOrder struct {
 }
 
 // bulkVerb does to many jobs what the queue's page does, by the same use cases.
-func bulkVerb(environ []string, out io.Writer) command.Verb {
+func (d *desk) bulkVerb() command.Verb {
 	var o bulkOrder
 	return command.Verb{
 		Name:    "bulk",
@@ -45,64 +37,37 @@ func bulkVerb(environ []string, out io.Writer) command.Verb {
 			f.StringVar(&o.reason, "reason", "", "only jobs whose last failure has this reason, or one that begins so")
 			f.DurationVar(&o.age, "older-than", 0, "only jobs that were accepted so long ago, such as 90m")
 			f.BoolVar(&o.dryRun, "dry-run", false, "count, show ten ids, and change nothing")
+			d.sign(f)
 		},
 		Run: func(ctx context.Context, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("%w: name one action: %v", command.ErrUsage, operate.Actions())
 			}
-			return withOperator(ctx, environ, func(desk *operate.Operator) error {
-				return bulk(ctx, desk, out, operate.Action(args[0]), o)
-			})
+			return d.signed(ctx, func() error { return d.bulk(ctx, operate.Action(args[0]), o) })
 		},
 	}
 }
 
-// withOperator runs the use cases of operators beside running services.
-func withOperator(ctx context.Context, environ []string, do func(*operate.Operator) error) error {
-	cfg, err := Load(environ)
-	if err != nil {
-		return err
-	}
-	return withQueueOf(ctx, cfg, func(q *engine.Redis) error {
-		deps := operate.Deps{Queue: q, Jobs: managerOf(q), Clock: clock.System{}}
-		if cfg.DatabaseEnabled {
-			db, err := mysqldb.Open(cfg.DB, nil)
-			if err != nil {
-				return fmt.Errorf("open database: %w", err)
-			}
-			defer func() { _ = db.Close() }()
-			log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-			deps.Keeper = archive.New(archive.Deps{Queue: q, Store: mysql.NewArchive(db), Observer: uncounted{},
-				Clock: deps.Clock, Log: log, Owner: rand.Text()})
-		}
-		return do(operate.New(deps))
-	})
-}
-
-// uncounted is the observer of a process without metrics.
-type uncounted struct{}
-
-func (uncounted) Archived(string, int) {}
-
-func bulk(ctx context.Context, desk *operate.Operator, out io.Writer, a operate.Action, o bulkOrder) error {
-	before := desk.Clock.Now().UnixMilli() + 1 - o.age.Milliseconds()
+func (d *desk) bulk(ctx context.Context, a operate.Action, o bulkOrder) error {
+	before := d.operator.Clock.Now().UnixMilli() + 1 - o.age.Milliseconds()
 	f, err := operate.ParseFilter(o.lab, o.channel, o.states, o.reason, before)
 	if err != nil {
 		return err //nolint:wrapcheck // a sentence for people
 	}
-	matched, err := countJobs(ctx, desk, out, a, f)
+	matched, err := d.countJobs(ctx, a, f)
 	if err != nil || o.dryRun || matched == 0 {
 		return err
 	}
 	var sum operate.Step
 	for {
-		step, err := desk.Apply(ctx, a, f, sum.Next)
+		step, err := d.operator.Apply(ctx, a, f, sum.Next)
+		d.journal.Step(ctx, a, f, step, err)
 		sum.Done, sum.Requested, sum.Left = sum.Done+step.Done, sum.Requested+step.Requested, sum.Left+step.Left
 		sum.Looked, sum.Next = sum.Looked+step.Looked, step.Next
 		if err != nil {
 			return fmt.Errorf("after %d jobs, run it again to go on: %w", sum.Done, err)
 		}
-		fmt.Fprintf(out, "%s: %d done, %d asked to end, %d changed meanwhile, of %d\n", a, sum.Done, sum.Requested, sum.Left, matched)
+		fmt.Fprintf(d.out, "%s: %d done, %d asked to end, %d changed meanwhile, of %d\n", a, sum.Done, sum.Requested, sum.Left, matched)
 		if step.Next == "" {
 			return nil
 		}
@@ -112,34 +77,28 @@ func bulk(ctx context.Context, desk *operate.Operator, out io.Writer, a operate.
 const shownIDs = 10
 
 // countJobs prints what the action would be done to.
-func countJobs(
-	ctx context.Context,
-	desk *operate.Operator,
-	out io.Writer,
-	a operate.Action,
-	f operate.Filter,
-) (matched int, err error) {
+func (d *desk) countJobs(ctx context.Context, a operate.Action, f operate.Filter) (matched int, err error) {
 	cursor, shown, looked := "", 0, 0
 	for {
-		p, err := desk.Preview(ctx, a, f, cursor)
+		p, err := d.operator.Preview(ctx, a, f, cursor)
 		if err != nil {
 			return matched, err //nolint:wrapcheck // a sentence for people
 		}
 		for _, id := range p.First {
 			if shown++; shown <= shownIDs {
-				fmt.Fprintln(out, id)
+				fmt.Fprintln(d.out, id)
 			}
 		}
 		matched, looked = matched+p.Matched, looked+p.Looked
 		if cursor = p.Next; cursor == "" {
-			fmt.Fprintf(out, "%s: %d jobs of %d looked at\n", a, matched, looked)
+			fmt.Fprintf(d.out, "%s: %d jobs of %d looked at\n", a, matched, looked)
 			return matched, nil
 		}
 	}
 }
 
 // pauseVerb pauses or resumes a part of the queue.
-func pauseVerb(environ []string, out io.Writer, paused bool) command.Verb {
+func (d *desk) pauseVerb(paused bool) command.Verb {
 	var channel, receiver string
 	var lab int64
 	v := command.Verb{
@@ -150,21 +109,17 @@ func pauseVerb(environ []string, out io.Writer, paused bool) command.Verb {
 			f.StringVar(&channel, "channel", "", "a channel, with the jobs of all laboratories")
 			f.Int64Var(&lab, "lab", 0, "a laboratory, with its jobs of all channels")
 			f.StringVar(&receiver, "receiver", "", "a receiver of webhooks and callbacks, such as https://api.example.com")
+			d.sign(f)
 		},
 		Run: func(ctx context.Context, _ []string) error {
-			return withOperator(ctx, environ, func(desk *operate.Operator) error {
-				if channel == "" && lab == 0 && receiver == "" {
-					return showPauses(ctx, desk, out)
-				}
-				target, err := operate.ParseTarget(channel, lab, receiver)
-				if err != nil {
-					return err //nolint:wrapcheck // a sentence for people
-				}
-				if paused {
-					return desk.Pause(ctx, target) //nolint:wrapcheck // a sentence for people
-				}
-				return desk.Resume(ctx, target) //nolint:wrapcheck // a sentence for people
-			})
+			if channel == "" && lab == 0 && receiver == "" {
+				return d.open(ctx, func() error { return d.showPauses(ctx) })
+			}
+			target, err := operate.ParseTarget(channel, lab, receiver)
+			if err != nil {
+				return err //nolint:wrapcheck // a sentence for people
+			}
+			return d.signed(ctx, func() error { return d.pause(ctx, target, paused) })
 		},
 	}
 	if !paused {
@@ -173,14 +128,26 @@ func pauseVerb(environ []string, out io.Writer, paused bool) command.Verb {
 	return v
 }
 
-func showPauses(ctx context.Context, desk *operate.Operator, out io.Writer) error {
-	o, err := desk.Overview(ctx)
+func (d *desk) pause(ctx context.Context, target engine.Target, paused bool) error {
+	act := d.operator.Resume
+	if paused {
+		act = d.operator.Pause
+	}
+	if err := act(ctx, target); err != nil {
+		return err
+	}
+	d.journal.Pause(ctx, target, paused)
+	return nil
+}
+
+func (d *desk) showPauses(ctx context.Context) error {
+	o, err := d.operator.Overview(ctx)
 	if err != nil {
 		return err //nolint:wrapcheck // a sentence for people
 	}
-	fmt.Fprintf(out, "%d pauses\n", len(o.Paused))
+	fmt.Fprintf(d.out, "%d pauses\n", len(o.Paused))
 	for target, since := range o.Paused {
-		fmt.Fprintf(out, "%s\tsince %s\n", target, moment(since.UnixMilli()))
+		fmt.Fprintf(d.out, "%s\tsince %s\n", target, moment(since.UnixMilli()))
 	}
 	return nil
 }

@@ -46,7 +46,13 @@ func TestManyJobsAreCountedAndChangedByAVerb(t *testing.T) {
 		t.Errorf("%v\n%s", err, text)
 	}
 	flags["older-than"] = "0"
-	text, err = p.verb("bulk", flags, "cancel")
+	flags["operator"], flags["ticket"] = "a.rao", "INC-42"
+	text, logged, err := p.loggedVerb("bulk", flags, "cancel")
+	for _, want := range []string{"operator=a.rao", "ticket=INC-42", "action=cancel", "done=500", "done=200", "channels=[sms]"} {
+		if !strings.Contains(logged, want) || strings.Contains(logged, "Hidden") {
+			t.Errorf("the log does not say %s: %s", want, logged)
+		}
+	}
 	if err != nil || !strings.Contains(text, "500 done") || !strings.Contains(text, "700 done, 0 asked to end, 0 changed meanwhile, of 700") {
 		t.Errorf("%v\n%s", err, text)
 	}
@@ -57,6 +63,9 @@ func TestManyJobsAreCountedAndChangedByAVerb(t *testing.T) {
 		"name one action":       func() (string, error) { return p.verb("bulk", flags) },
 		"cancel, retry, delete": func() (string, error) { return p.verb("bulk", flags, "burn") },
 		"name a laboratory":     func() (string, error) { return p.verb("bulk", nil, "cancel") },
+		"it goes to the log": func() (string, error) {
+			return p.verb("bulk", map[string]string{"lab": "12", "operator": "Mr Rao is ill"}, "cancel")
+		},
 		"cannot be changed": func() (string, error) {
 			return p.verb("bulk", map[string]string{"lab": "12", "state": "failed"}, "sent")
 		},
@@ -82,8 +91,9 @@ func TestAVerbPausesAndResumes(t *testing.T) {
 			t.Errorf("%v, %q does not say %q", err, text, want)
 		}
 	}
-	if text, err = p.verb("resume", map[string]string{"lab": "12"}); err != nil {
-		t.Errorf("%v %s", err, text)
+	_, logged, err := p.loggedVerb("resume", map[string]string{"lab": "12", "operator": "a.rao"})
+	if err != nil || !strings.Contains(logged, "operator=a.rao") || !strings.Contains(logged, "target=lab:12 paused=false") {
+		t.Errorf("%v %s", err, logged)
 	}
 	if text, err = p.verb("pause", nil); err != nil || !strings.Contains(text, "2 pauses") {
 		t.Errorf("%v %s", err, text)

@@ -160,6 +160,9 @@ func TestTheQueueWorksWithoutItsDatabaseAndCatchesUp(t *testing.T) {
 	if got := p.status(ids[0]); got != "finished" {
 		t.Errorf("a job that Redis forgot is %q", got)
 	}
+	if text, err := p.verb("jobs", nil, ids[0]); err != nil || !strings.Contains(text, "finished") {
+		t.Errorf("the verb does not ask the archive: %v\n%s", err, text)
+	}
 }
 
 // forget makes Redis lose the results, as their retention does.

@@ -12,106 +12,90 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/command"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
 
 // ErrViolations makes fsck exit with 1.
 var ErrViolations = errors.New("the queue's data breaks its invariants")
 
 // Verbs are what operators do besides serving. They work on the queue's Redis, beside running services, and write
-// to out; environ holds the settings.
-func Verbs(environ []string, out io.Writer) []command.Verb {
-	var repair bool
-	var dead int
-	return []command.Verb{
-		resolveVerb(environ, out),
-		bulkVerb(environ, out),
-		pauseVerb(environ, out, true),
-		pauseVerb(environ, out, false),
-		{
-			Name:    "fsck",
-			Summary: "Check every job against the invariants of the queue; exit 1 when any is broken.",
-			Details: "The check only reads. --repair mends in a strict order what can be mended without losing or repeating a task: a job\n" +
-				"whose place is not known becomes a failed one, for retryTask. Run it again until it finds nothing.",
-			Flags: func(f *flag.FlagSet) { f.BoolVar(&repair, "repair", false, "mend what is broken, then check again") },
-			Run: func(ctx context.Context, _ []string) error {
-				return withQueue(ctx, environ, func(q *engine.Redis) error { return fsck(ctx, q, out, repair) })
-			},
-		},
-		{
-			Name:    "jobs",
-			Args:    "[flags] [ID ...]",
-			Summary: "Show the depth and age of the lanes, the jobs of the given ids, or failed jobs; never payloads.",
-			Flags: func(f *flag.FlagSet) {
-				f.IntVar(&dead, "dead", 0, "list this many of the oldest failed jobs that retryTask can revive")
-			},
-			Run: func(ctx context.Context, ids []string) error {
-				return withQueue(ctx, environ, func(q *engine.Redis) error {
-					switch {
-					case len(ids) > 0:
-						return showJobs(ctx, q, out, ids)
-					case dead > 0:
-						return showDead(ctx, q, out, dead)
-					default:
-						return showLanes(ctx, q, out)
-					}
-				})
-			},
-		},
-	}
+// to out; log tells what they changed. environ holds the settings.
+func Verbs(environ []string, out, log io.Writer) []command.Verb {
+	d := newDesk(environ, out, log)
+	return []command.Verb{d.resolveVerb(), d.bulkVerb(), d.pauseVerb(true), d.pauseVerb(false), d.fsckVerb(), d.jobsVerb()}
 }
 
 // OperatorVerbs are Verbs of this process.
-func OperatorVerbs() []command.Verb { return Verbs(os.Environ(), os.Stdout) }
+func OperatorVerbs() []command.Verb { return Verbs(os.Environ(), os.Stdout, os.Stderr) }
 
-func withQueue(ctx context.Context, environ []string, do func(*engine.Redis) error) error {
-	cfg, err := Load(environ)
-	if err != nil {
-		return err
+func (d *desk) fsckVerb() command.Verb {
+	var repair bool
+	return command.Verb{
+		Name:    "fsck",
+		Summary: "Check every job against the invariants of the queue; exit 1 when any is broken.",
+		Details: "The check only reads. --repair mends in a strict order what can be mended without losing or repeating a task: a job\n" +
+			"whose place is not known becomes a failed one, for retryTask. Run it again until it finds nothing.",
+		Flags: func(f *flag.FlagSet) {
+			f.BoolVar(&repair, "repair", false, "mend what is broken, then check again")
+			d.sign(f)
+		},
+		Run: func(ctx context.Context, _ []string) error {
+			return d.signed(ctx, func() error { return d.fsck(ctx, repair) })
+		},
 	}
-	return withQueueOf(ctx, cfg, do)
 }
 
-func withQueueOf(ctx context.Context, cfg Config, do func(*engine.Redis) error) error {
-	client := redis.NewUniversalClient(cfg.redis())
-	defer func() { _ = client.Close() }()
-	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: cfg.engine()})
-	if err != nil {
-		return err //nolint:wrapcheck // the same module
+func (d *desk) jobsVerb() command.Verb {
+	var dead int
+	return command.Verb{
+		Name:    "jobs",
+		Args:    "[flags] [ID ...]",
+		Summary: "Show the depth and age of the lanes, the jobs of the given ids, or failed jobs; never payloads.",
+		Details: "Jobs that Redis has forgotten are looked up in the archive.",
+		Flags: func(f *flag.FlagSet) {
+			f.IntVar(&dead, "dead", 0, "list this many of the oldest failed jobs that retryTask can revive")
+		},
+		Run: func(ctx context.Context, ids []string) error {
+			return d.open(ctx, func() error {
+				switch {
+				case len(ids) > 0:
+					return d.showJobs(ctx, ids)
+				case dead > 0:
+					return d.showDead(ctx, dead)
+				default:
+					return d.showLanes(ctx)
+				}
+			})
+		},
 	}
-	if err := q.RefreshShards(ctx); err != nil {
-		return err //nolint:wrapcheck // names the step
-	}
-	return do(q)
 }
 
 const fsckLines = 50
 
-func fsck(ctx context.Context, q *engine.Redis, out io.Writer, repair bool) error {
-	report, err := audit.Check(ctx, q)
+func (d *desk) fsck(ctx context.Context, repair bool) error {
+	report, err := audit.Check(ctx, d.queue)
 	if err != nil {
 		return err //nolint:wrapcheck // the same module
 	}
-	printReport(out, report)
+	d.printReport(report)
 	if len(report.Violations) == 0 {
 		return nil
 	}
 	if repair {
-		mended, err := audit.Repair(ctx, q, clock.System{}, report)
-		fmt.Fprintf(out, "%d mended\n", mended)
+		mended, err := audit.Repair(ctx, d.queue, clock.System{}, report)
+		d.journal.Step(ctx, "repair", operate.Filter{}, operate.Step{Done: mended}, err)
+		fmt.Fprintf(d.out, "%d mended\n", mended)
 		if err != nil {
 			return err //nolint:wrapcheck // the same module
 		}
-		if report, err = audit.Check(ctx, q); err != nil {
+		if report, err = audit.Check(ctx, d.queue); err != nil {
 			return err //nolint:wrapcheck // the same module
 		}
-		printReport(out, report)
+		d.printReport(report)
 	}
 	if len(report.Violations) == 0 {
 		return nil
@@ -119,39 +103,39 @@ func fsck(ctx context.Context, q *engine.Redis, out io.Writer, repair bool) erro
 	return fmt.Errorf("%w: %d violations", ErrViolations, len(report.Violations))
 }
 
-func printReport(out io.Writer, r audit.Report) {
+func (d *desk) printReport(r audit.Report) {
 	names := make([]string, 0, len(r.Checked))
 	for name, n := range r.Checked {
 		names = append(names, fmt.Sprintf("%d in %s", n, name))
 	}
 	slices.Sort(names)
-	fmt.Fprintf(out, "checked: %s\n%d violations\n", strings.Join(names, ", "), len(r.Violations))
+	fmt.Fprintf(d.out, "checked: %s\n%d violations\n", strings.Join(names, ", "), len(r.Violations))
 	for i, v := range r.Violations {
 		if i == fsckLines {
-			fmt.Fprintf(out, "… and %d more\n", len(r.Violations)-i)
+			fmt.Fprintf(d.out, "… and %d more\n", len(r.Violations)-i)
 			return
 		}
-		fmt.Fprintf(out, "  %-15s shard %02d  %s  (found in %s)\n", v.Rule, v.Shard, v.Text, v.Source.Name)
+		fmt.Fprintf(d.out, "  %-15s shard %02d  %s  (found in %s)\n", v.Rule, v.Shard, v.Text, v.Source.Name)
 	}
 }
 
-func showLanes(ctx context.Context, q *engine.Redis, out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+func (d *desk) showLanes(ctx context.Context) error {
+	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SHARD\tCHANNEL\tPRIORITY\tWAITING\tOLDEST READY\tRUNNING IN CHANNEL")
 	var dead int64
-	for shard := range q.Shards() {
-		list, err := q.Depths(ctx, shard)
+	for shard := range d.queue.Shards() {
+		list, err := d.queue.Depths(ctx, shard)
 		if err != nil {
 			return err //nolint:wrapcheck // the same module
 		}
-		for _, d := range list {
+		for _, l := range list {
 			age := "-"
-			if d.OldestMs > 0 {
-				age = (time.Duration(d.OldestMs) * time.Millisecond).Round(100 * time.Millisecond).String()
+			if l.OldestMs > 0 {
+				age = (time.Duration(l.OldestMs) * time.Millisecond).Round(100 * time.Millisecond).String()
 			}
-			fmt.Fprintf(w, "%02d\t%s\t%s\t%d\t%s\t%d\n", shard, d.Lane.Channel, d.Lane.Priority, d.Waiting, age, d.Running)
+			fmt.Fprintf(w, "%02d\t%s\t%s\t%d\t%s\t%d\n", shard, l.Lane.Channel, l.Lane.Priority, l.Waiting, age, l.Running)
 		}
-		_, n, err := q.OldestDead(ctx, shard, 0, 1)
+		_, n, err := d.queue.OldestDead(ctx, shard, 0, 1)
 		if err != nil {
 			return err //nolint:wrapcheck // the same module
 		}
@@ -161,30 +145,29 @@ func showLanes(ctx context.Context, q *engine.Redis, out io.Writer) error {
 	return w.Flush()
 }
 
-func showDead(ctx context.Context, q *engine.Redis, out io.Writer, most int) error {
+func (d *desk) showDead(ctx context.Context, most int) error {
 	var ids []string
-	for shard := range q.Shards() {
-		list, _, err := q.OldestDead(ctx, shard, clock.System{}.Now().UnixMilli(), most-len(ids))
+	for shard := range d.queue.Shards() {
+		list, _, err := d.queue.OldestDead(ctx, shard, clock.System{}.Now().UnixMilli(), most-len(ids))
 		if err != nil {
 			return err //nolint:wrapcheck // the same module
 		}
-		for _, d := range list {
-			ids = append(ids, string(d.ID))
+		for _, one := range list {
+			ids = append(ids, string(one.ID))
 		}
 		if len(ids) >= most {
 			break
 		}
 	}
-	return showJobs(ctx, q, out, ids)
+	return d.showJobs(ctx, ids)
 }
 
-func showJobs(ctx context.Context, q *engine.Redis, out io.Writer, ids []string) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+func (d *desk) showJobs(ctx context.Context, ids []string) error {
+	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tSTATUS\tCHANNEL\tPRIORITY\tTASK\tLABORATORY\tATTEMPTS\tCREATED\tDUE\tSTARTED\tENDED\tERROR")
-	m := manage.New(manage.Deps{Queue: q, Lease: q.Lease(), Clock: clock.System{}})
 	missing := 0
 	for chunk := range slices.Chunk(ids, manage.MaxIDs) {
-		views, err := m.Info(ctx, manage.Viewer{All: true}, chunk)
+		views, err := d.jobs.Info(ctx, manage.Viewer{All: true}, chunk)
 		if err != nil {
 			return err //nolint:wrapcheck // a sentence for people
 		}
@@ -219,7 +202,7 @@ func showJobs(ctx context.Context, q *engine.Redis, out io.Writer, ids []string)
 		return err //nolint:wrapcheck // of the output
 	}
 	if missing > 0 {
-		return fmt.Errorf("%d of %d jobs are not in Redis", missing, len(ids))
+		return fmt.Errorf("%d of %d jobs are not known", missing, len(ids))
 	}
 	return nil
 }

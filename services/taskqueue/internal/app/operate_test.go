@@ -19,8 +19,15 @@ import (
 // verb runs an operator's verb on the process's Redis with flags set as name=value.
 func (p *process) verb(name string, flags map[string]string, args ...string) (string, error) {
 	p.t.Helper()
-	var out bytes.Buffer
-	for _, v := range app.Verbs(p.env, &out) {
+	text, _, err := p.loggedVerb(name, flags, args...)
+	return text, err
+}
+
+// loggedVerb also returns what the verb writes to the log.
+func (p *process) loggedVerb(name string, flags map[string]string, args ...string) (text, logged string, err error) {
+	p.t.Helper()
+	var out, log bytes.Buffer
+	for _, v := range app.Verbs(p.env, &out, &log) {
 		if v.Name != name {
 			continue
 		}
@@ -31,10 +38,10 @@ func (p *process) verb(name string, flags map[string]string, args ...string) (st
 			}
 		}
 		err := v.Run(p.t.Context(), args)
-		return out.String(), err
+		return out.String(), log.String(), err
 	}
 	p.t.Fatalf("no verb %s", name)
-	return "", nil
+	return "", "", nil
 }
 
 func TestOperatorsSeeJobsAndDamageAndNeverPayloads(t *testing.T) {

@@ -2,23 +2,18 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"slices"
 
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/command"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
 
 // resolveVerb ends unknown jobs by what a person found out at the provider.
-func resolveVerb(environ []string, out io.Writer) command.Verb {
+func (d *desk) resolveVerb() command.Verb {
 	var sent, notSent bool
 	return command.Verb{
 		Name:    "resolve",
@@ -29,35 +24,31 @@ func resolveVerb(environ []string, out io.Writer) command.Verb {
 		Flags: func(f *flag.FlagSet) {
 			f.BoolVar(&sent, "sent", false, "the provider has sent the message")
 			f.BoolVar(&notSent, "not-sent", false, "the provider has not sent it")
+			d.sign(f)
 		},
 		Run: func(ctx context.Context, ids []string) error {
 			if sent == notSent || len(ids) == 0 {
 				return errors.New("say -sent or -not-sent, and the ids of the jobs")
 			}
-			return withQueue(ctx, environ, func(q *engine.Redis) error { return resolve(ctx, q, out, ids, sent) })
+			action := operate.Sent
+			if notSent {
+				action = operate.NotSent
+			}
+			return d.signed(ctx, func() error { return d.resolve(ctx, action, ids) })
 		},
 	}
 }
 
-// managerOf manages jobs beside the running services.
-func managerOf(q *engine.Redis) *manage.Manager {
-	generator := job.NewGenerator(clock.System{}, rand.Reader)
-	return manage.New(manage.Deps{Queue: q, Lease: q.Lease(), Clock: clock.System{},
-		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
-			return worker.Callbacks(generator, id, b, r)
-		}})
-}
-
-func resolve(ctx context.Context, q *engine.Redis, out io.Writer, ids []string, sent bool) error {
-	m := managerOf(q)
+func (d *desk) resolve(ctx context.Context, a operate.Action, ids []string) error {
 	left := 0
 	for chunk := range slices.Chunk(ids, manage.MaxIDs) {
-		resolved, others, err := m.Resolve(ctx, manage.Viewer{All: true}, chunk, sent)
+		resolved, others, err := d.operator.Change(ctx, string(a), chunk)
+		d.journal.Jobs(ctx, string(a), resolved, len(others))
 		for _, id := range resolved {
-			fmt.Fprintf(out, "%s\tresolved\n", id)
+			fmt.Fprintf(d.out, "%s\tresolved\n", id)
 		}
 		for _, id := range others {
-			fmt.Fprintf(out, "%s\tnot in state unknown\n", id)
+			fmt.Fprintf(d.out, "%s\tnot in state unknown\n", id)
 		}
 		if err != nil {
 			return err //nolint:wrapcheck // a sentence for people

@@ -33,6 +33,7 @@ type Config struct {
 	Token        config.Secret // empty: nobody is asked for one
 	ShowPayloads bool
 	Log          *slog.Logger
+	Audit        *slog.Logger // what operators do
 }
 
 type server struct {
@@ -52,6 +53,7 @@ func Handler(operator *operate.Operator, cfg Config) (http.Handler, error) {
 	for pattern, serve := range map[string]func(*http.Request) (any, error){
 		"GET overview":  s.overview,
 		"GET ahead":     s.ahead,
+		"GET periodic":  s.periodic,
 		"GET jobs":      s.search,
 		"GET jobs/{id}": s.life,
 		"POST jobs":     s.change,

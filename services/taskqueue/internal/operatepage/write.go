@@ -2,9 +2,7 @@ package operatepage
 
 import (
 	"encoding/json"
-	"log/slog"
 	"net/http"
-	"regexp"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -36,11 +34,6 @@ const (
 	maxMinutes = 366 * 24 * 60
 )
 
-var (
-	operatorWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._@-]{0,39}$`)
-	ticketWord   = regexp.MustCompile(`^[A-Za-z0-9#/_-]{0,40}$`)
-)
-
 func read(r *http.Request) (order, error) {
 	var o order
 	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, maxOrder))
@@ -48,13 +41,7 @@ func read(r *http.Request) (order, error) {
 	if err := decoder.Decode(&o); err != nil {
 		return o, apperr.InvalidField("body", "the body is not the JSON of this page; load the page again").WithCause(err)
 	}
-	var wrong []apperr.Field
-	if !operatorWord.MatchString(o.Operator) {
-		wrong = append(wrong, apperr.Field{Name: "operator", Message: "say who you are, in one word such as a.rao or your e-mail address: it goes to the log"})
-	}
-	if !ticketWord.MatchString(o.Ticket) {
-		wrong = append(wrong, apperr.Field{Name: "ticket", Message: "the ticket is one word of letters and digits such as INC-42: it goes to the log"})
-	}
+	wrong := operate.Journal{Operator: o.Operator, Ticket: o.Ticket}.Check()
 	if o.OlderThanMin < 0 || o.OlderThanMin > maxMinutes {
 		wrong = append(wrong, apperr.Field{Name: "older_than_minutes", Message: "the age must be 0 minutes to a year"})
 	}
@@ -64,9 +51,9 @@ func read(r *http.Request) (order, error) {
 	return o, nil
 }
 
-// who is the log with the name of who acts and the ticket.
-func (s *server) who(o order) *slog.Logger {
-	return s.Log.With("operator", o.Operator, "ticket", o.Ticket)
+// journal is the log with the name of who acts and the ticket.
+func (s *server) journal(o order) operate.Journal {
+	return operate.Journal{Log: s.Audit, Operator: o.Operator, Ticket: o.Ticket}
 }
 
 func (o *order) filter() (operate.Filter, error) {
@@ -108,12 +95,7 @@ func (s *server) apply(r *http.Request) (any, error) {
 		return nil, err
 	}
 	step, err := s.operator.Apply(r.Context(), operate.Action(o.Action), f, o.Cursor)
-	if err != nil && step.Done == 0 {
-		return nil, err
-	}
-	s.who(o).InfoContext(r.Context(), "an operator changed jobs", "action", o.Action,
-		"lab_id", o.LabID, "channel", o.Channel, "states", o.States, "created_before_ms", o.CreatedBeforeMs,
-		"done", step.Done, "requested", step.Requested, "left", step.Left, "complete", err == nil)
+	s.journal(o).Step(r.Context(), operate.Action(o.Action), f, step, err)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +114,7 @@ func (s *server) change(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.who(o).InfoContext(r.Context(), "an operator changed jobs", "action", o.Action,
-		"job_ids", done, "left", len(others))
+	s.journal(o).Jobs(r.Context(), o.Action, done, len(others))
 	return map[string]any{"done": len(done), "left": len(others)}, nil
 }
 
@@ -153,7 +134,6 @@ func (s *server) pause(r *http.Request) (any, error) {
 	if err := act(r.Context(), target); err != nil {
 		return nil, err
 	}
-	s.who(o).WarnContext(r.Context(), "an operator paused or resumed a part of the queue",
-		"target", string(target), "paused", o.Paused)
+	s.journal(o).Pause(r.Context(), target, o.Paused)
 	return map[string]any{"target": target, "paused": o.Paused}, nil
 }

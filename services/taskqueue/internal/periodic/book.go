@@ -17,10 +17,14 @@ import (
 // MaxDefinitions is the most that the queue keeps: every tick reads them all.
 const MaxDefinitions = 1000
 
+// Reader reads all definitions by their keys.
+type Reader interface {
+	Periodic(ctx context.Context) (map[string][]byte, error)
+}
+
 // Store keeps the definitions.
 type Store interface {
-	// Periodic reads all definitions by their keys.
-	Periodic(ctx context.Context) (map[string][]byte, error)
+	Reader
 	// Tick replaces a definition, and gives birth to the job of its tick, unless it changed since it was observed.
 	Tick(ctx context.Context, t engine.Tick) (bool, error)
 }
@@ -117,24 +121,32 @@ func (b *Book) check(caller task.Caller, r Request) (*Definition, error) {
 	return d, nil
 }
 
-// List returns the owner's definitions of a laboratory by name; lab 0 stands for those without one.
-func (b *Book) List(ctx context.Context, caller task.Caller) ([]*Definition, error) {
-	all, err := b.Store.Periodic(ctx)
+// All reads every definition of a queue, by name.
+func All(ctx context.Context, store Reader) ([]*Definition, error) {
+	all, err := store.Periodic(ctx)
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	var list []*Definition
+	list := make([]*Definition, 0, len(all))
 	for _, raw := range all {
 		d, err := decode(raw)
 		if err != nil {
 			return nil, err
 		}
-		if d.Owner == caller.Name && d.LabID == caller.LabID {
-			list = append(list, d)
-		}
+		list = append(list, d)
 	}
-	slices.SortFunc(list, func(x, y *Definition) int { return cmp.Compare(x.Name, y.Name) })
+	slices.SortFunc(list, func(x, y *Definition) int {
+		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.LabID, y.LabID), cmp.Compare(x.Owner, y.Owner))
+	})
 	return list, nil
+}
+
+// List returns the owner's definitions of a laboratory by name; lab 0 stands for those without one.
+func (b *Book) List(ctx context.Context, caller task.Caller) ([]*Definition, error) {
+	all, err := All(ctx, b.Store)
+	return slices.DeleteFunc(all, func(d *Definition) bool {
+		return d.Owner != caller.Name || d.LabID != caller.LabID
+	}), err
 }
 
 // Delete removes the owner's definition and reports whether there was one. Jobs that ticks gave birth to go on.

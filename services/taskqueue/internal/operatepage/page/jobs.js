@@ -4,8 +4,8 @@ import { byId, element, get, moment, post, row } from "./api.js";
 let query, cursor = "", open = "", looked = 0;
 
 // link opens the life of a job.
-function link(id) {
-  const button = element("button", id, "link");
+export function link(id, text = id) {
+  const button = element("button", text, "link");
   button.type = "button";
   button.addEventListener("click", () => act(() => show(id)));
   return button;

@@ -4,6 +4,7 @@ import { ahead, refresh } from "./board.js";
 import { search, start as startJobs } from "./jobs.js";
 import { start as startBulk } from "./bulk.js";
 import { start as startPauses } from "./pauses.js";
+import { periodic } from "./periodic.js";
 
 let begun = false, failing = "";
 
@@ -43,7 +44,7 @@ async function draw() {
   begun = true;
   const channels = [...new Set(o.lanes.map((lane) => lane.channel))];
   for (const id of ["channel", "bulk-channel"]) byId(id).append(...channels.map((c) => new Option(c)));
-  await Promise.all([ahead(), search()]);
+  await Promise.all([ahead(), periodic(), search()]);
 }
 
 let asking = false;
@@ -80,4 +81,6 @@ startBulk(again);
 startPauses(again);
 tick();
 setInterval(tick, 2000);
-setInterval(() => { if (begun && !document.hidden && byId("login").hidden) ahead().catch(() => {}); }, 60000);
+setInterval(() => {
+  if (begun && !document.hidden && byId("login").hidden) Promise.all([ahead(), periodic()]).catch(() => {});
+}, 60000);

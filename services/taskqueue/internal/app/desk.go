@@ -1,0 +1,99 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os/user"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// desk is where the verbs of operators work, beside running services.
+type desk struct {
+	environ []string
+	out     io.Writer
+	journal operate.Journal
+
+	queue    *engine.Redis
+	jobs     *manage.Manager
+	operator *operate.Operator
+}
+
+func newDesk(environ []string, out, log io.Writer) *desk {
+	return &desk{environ: environ, out: out, journal: operate.Journal{Log: slog.New(slog.NewTextHandler(log, nil))}}
+}
+
+// sign adds the flags that say who acts and why.
+func (d *desk) sign(f *flag.FlagSet) {
+	who := "unknown"
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		who = u.Username
+	}
+	f.StringVar(&d.journal.Operator, "operator", who, "who you are, in one word, for the log")
+	f.StringVar(&d.journal.Ticket, "ticket", "", "why, in one word such as INC-42, for the log")
+}
+
+// signed opens the desk for a verb that changes something, which the log tells of.
+func (d *desk) signed(ctx context.Context, do func() error) error {
+	if wrong := d.journal.Check(); len(wrong) > 0 {
+		return apperr.InvalidFields(wrong...)
+	}
+	return d.open(ctx, do)
+}
+
+// open connects to the queue, and to the archive where there is one, until do returns.
+func (d *desk) open(ctx context.Context, do func() error) error {
+	cfg, err := Load(d.environ)
+	if err != nil {
+		return err
+	}
+	client := redis.NewUniversalClient(cfg.redis())
+	defer func() { _ = client.Close() }()
+	if d.queue, err = engine.New(engine.Config{Client: client, Bells: client, Settings: cfg.engine()}); err != nil {
+		return err //nolint:wrapcheck // the same module
+	}
+	if err := d.queue.RefreshShards(ctx); err != nil {
+		return err //nolint:wrapcheck // names the step
+	}
+	ids := job.NewGenerator(clock.System{}, rand.Reader)
+	jobs := manage.Deps{Queue: d.queue, Lease: d.queue.Lease(), Clock: clock.System{},
+		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
+			return worker.Callbacks(ids, id, b, r)
+		}}
+	deps := operate.Deps{Queue: d.queue, Clock: clock.System{}}
+	if cfg.DatabaseEnabled {
+		db, err := mysqldb.Open(cfg.DB, nil)
+		if err != nil {
+			return fmt.Errorf("open database: %w", err)
+		}
+		defer func() { _ = db.Close() }()
+		store := mysql.NewArchive(db)
+		jobs.Archive = store
+		deps.Keeper = archive.New(archive.Deps{Queue: d.queue, Store: store, Observer: uncounted{}, Clock: clock.System{},
+			Log: d.journal.Log, Owner: rand.Text()})
+	}
+	d.jobs = manage.New(jobs)
+	deps.Jobs = d.jobs
+	d.operator = operate.New(deps)
+	return do()
+}
+
+// uncounted is the observer of a process without metrics.
+type uncounted struct{}
+
+func (uncounted) Archived(string, int) {}

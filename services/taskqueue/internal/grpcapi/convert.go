@@ -13,23 +13,38 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
+// documented are the fields that tasks and scheduled tasks share.
+type documented interface {
+	GetTask() int32
+	GetTaskType() int32
+	GetData() *typev1.RawJSON
+	GetHeaders() map[string]string
+	GetLogTag() string
+	GetSubscribe() string
+	GetSuccessTaskHandler() string
+	GetFailedTaskHandler() string
+}
+
+func submission(t documented, priority, retry *int32) task.Submission {
+	return task.Submission{
+		Task:      int(t.GetTask()),
+		TaskType:  int(t.GetTaskType()),
+		Data:      t.GetData().GetJson(),
+		Headers:   t.GetHeaders(),
+		LogTag:    t.GetLogTag(),
+		Subscribe: t.GetSubscribe(),
+		OnSuccess: t.GetSuccessTaskHandler(),
+		OnFailure: t.GetFailedTaskHandler(),
+		Priority:  number(priority),
+		Retry:     number(retry),
+	}
+}
+
 func submissions(tasks []*taskqueuev1.Task) []task.Submission {
 	list := make([]task.Submission, len(tasks))
 	for i, t := range tasks {
-		if t == nil {
-			continue // a null element is refused like an empty one
-		}
-		list[i] = task.Submission{
-			Task:      int(t.GetTask()),
-			TaskType:  int(t.GetTaskType()),
-			Data:      t.GetData().GetJson(),
-			Headers:   t.GetHeaders(),
-			LogTag:    t.GetLogTag(),
-			Subscribe: t.GetSubscribe(),
-			OnSuccess: t.GetSuccessTaskHandler(),
-			OnFailure: t.GetFailedTaskHandler(),
-			Priority:  number(t.OverridePriority),
-			Retry:     number(t.Retry),
+		if t != nil { // a null element is refused like an empty one
+			list[i] = submission(t, t.OverridePriority, t.Retry)
 		}
 	}
 	return list
@@ -42,23 +57,8 @@ func scheduled(tasks []*taskqueuev1.ScheduledTask) []task.Submission {
 			continue
 		}
 		at := t.GetSchTime()
-		list[i] = task.Submission{
-			Task:      int(t.GetTask()),
-			TaskType:  int(t.GetTaskType()),
-			Data:      t.GetData().GetJson(),
-			Headers:   t.GetHeaders(),
-			LogTag:    t.GetLogTag(),
-			Subscribe: t.GetSubscribe(),
-			OnSuccess: t.GetSuccessTaskHandler(),
-			OnFailure: t.GetFailedTaskHandler(),
-			Priority: number(
-				t.OverridePriority,
-			),
-			Retry:     number(t.Retry),
-			Time:      &at,
-			WindowKey: t.GetWindowDelay(),
-			Override:  t.GetOverrideWindow() == 1,
-		}
+		list[i] = submission(t, t.OverridePriority, t.Retry)
+		list[i].Time, list[i].WindowKey, list[i].Override = &at, t.GetWindowDelay(), t.GetOverrideWindow() == 1
 	}
 	return list
 }

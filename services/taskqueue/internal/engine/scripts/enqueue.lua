@@ -37,7 +37,7 @@ local soonest = now + tonumber(ARGV[9])
 local SPAN, EPOCH = 2 ^ 41, 1577836800000
 local fresh = {} -- new jobs by lane and flow
 local ids, bodies, adds, opens, overrides, ring, joins = {ARGV[1]}, {}, {}, {}, {}, false, false
-local keys, born = {}, 0
+local born = 0
 for l = 1, nl do adds[l], fresh[l] = {}, {} end
 local a, i, idAt = 13, 0, tonumber(ARGV[13]) + 1
 while i < n do
@@ -73,7 +73,6 @@ while i < n do
       ids[i + j + 1] = id
       add[size + 2 * j - 1] = score
       add[size + 2 * j] = id
-      keys[born + j] = key
       bodies[2 * (born + j) - 1] = key
       bodies[2 * (born + j)] = ARGV[a + 7 + j]
     end
@@ -83,11 +82,6 @@ while i < n do
 end
 local packed = ARGV[1]
 if ARGV[10] == '1' or joins then packed = table.concat(ids, ',') end
-local function note() redis.call('SET', KEYS[1], ARGV[10] == '1' and packed or ARGV[1], 'EX', ARGV[2]) end
-if born > 0 and redis.call('EXISTS', unpack(keys)) > 0 then
-  note()
-  return {2, string.sub(packed, #ARGV[1] + 2)}
-end
 local limit = tonumber(ARGV[3])
 for l = 1, nl do
   if #adds[l] > 0 and redis.call('ZCARD', KEYS[lane0 + l]) + #adds[l] / 2 > limit then return {4, l} end
@@ -113,7 +107,7 @@ for _, j in ipairs(overrides) do
   redis.call('ZADD', KEYS[lane0 + j.lane], 'XX', j.score, j.id)
   redis.call('PEXPIREAT', KEYS[win0 + j.w], string.format('%.0f', j.due + tonumber(ARGV[8])))
 end
-note()
+redis.call('SET', KEYS[1], ARGV[10] == '1' and packed or ARGV[1], 'EX', ARGV[2])
 if ring then
   for b = 1, nb do
     if redis.call('LLEN', KEYS[bell0 + b]) == 0 then redis.call('RPUSH', KEYS[bell0 + b], '1') end

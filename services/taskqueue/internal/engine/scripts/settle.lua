@@ -24,7 +24,6 @@ local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local ids, idAt = {}, tonumber(ARGV[8]) + 1
 for i = 1, n do ids[i] = string.sub(KEYS[body0 + i], idAt) end
-local scores = redis.call('ZMSCORE', KEYS[1], unpack(ids))
 local asked = redis.call('HLEN', KEYS[4]) > 0 and redis.call('HMGET', KEYS[4], unpack(ids)) or {}
 local traces = redis.call('EXISTS', KEYS[2], KEYS[3], KEYS[4], KEYS[5]) > 0
 
@@ -33,10 +32,19 @@ local verdict, gone, ended, unlink, retry, died, lanes, results = {}, {}, {}, {}
 local crashes, graves, ends, released = {}, {}, {}, false
 for l = 1, nl do lanes[l] = {} end
 for r = 1, nr do results[r] = {} end
-local function owns(score, token)
-  if not score or deposed then return false end
-  if score ~= token and tonumber(score) ~= tonumber(token) then return false end
-  return not reaping or tonumber(score) < now * 1000
+-- Which jobs of a run hold a lease under its token. Jobs of one claim share it: to list those costs less than to have a
+-- score made text for each job, unless most of the claim is not in this batch.
+local function holders(first, count, token)
+  local held = {}
+  if deposed or (reaping and tonumber(token) >= now * 1000) then return held end
+  local list = redis.call('ZRANGE', KEYS[1], token, token, 'BYSCORE', 'LIMIT', 0, 2 * count)
+  if #list < 2 * count then
+    for j = 1, #list do held[list[j]] = true end
+    return held
+  end
+  local scores = redis.call('ZMSCORE', KEYS[1], unpack(ids, first, first + count - 1))
+  for j = 1, count do held[ids[first + j - 1]] = scores[j] and tonumber(scores[j]) == tonumber(token) end
+  return held
 end
 local a, i = 8, 0
 while i < n do
@@ -44,10 +52,11 @@ while i < n do
   local lane, crashed = lanes[tonumber(ARGV[a + 4])], ARGV[a + 7]
   local again = op == 'r' or op == 'l'
   local due = again and string.format('%.0f', now + tonumber(ARGV[a + 6]) + tonumber(ARGV[a + 8]))
+  local held = holders(i + 1, count, token)
   for j = 1, count do
     i = i + 1
     local id, payload = ids[i], ARGV[a + 8 + j]
-    if not owns(scores[i], token) then
+    if not held[id] then
       local known = redis.call('HEXISTS', KEYS[res0 + bucket], id) + redis.call('HEXISTS', KEYS[10], id)
       verdict[i] = known > 0 and 2 or 0
     elseif asked[i] and again then

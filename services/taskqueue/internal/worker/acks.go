@@ -12,7 +12,7 @@ import (
 
 const (
 	ackBatch    = 250
-	ackLinger   = time.Millisecond
+	ackLinger   = 4 * time.Millisecond
 	ackInFlight = 8 // several at once let the append-only file commit in groups
 	ackRetry    = 100 * time.Millisecond
 )

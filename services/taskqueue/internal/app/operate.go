@@ -178,24 +178,9 @@ func (d *desk) showJobs(ctx context.Context, ids []string) error {
 				continue
 			}
 			r := &v.Record
-			fmt.Fprintf(
-				w,
-				"%s\t%s\t%s\t%s\t%d/%d\t%d\t%d of %d\t%s\t%s\t%s\t%s\t%s\n",
-				v.ID,
-				status(v),
-				v.ID.Lane().Channel,
-				v.Priority,
-				r.Task,
-				r.TaskType,
-				r.LabID,
-				r.Attempts,
-				r.Retry+1,
-				moment(r.CreatedMs),
-				moment(r.ScheduledMs),
-				moment(r.StartedMs),
-				moment(r.EndedMs),
-				r.Error,
-			)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d/%d\t%d\t%d of %d\t%s\t%s\t%s\t%s\t%s\n", v.ID, status(v), v.ID.Lane().Channel,
+				v.Priority, r.Task, r.TaskType, r.LabID, r.Attempts, r.Retry+1, moment(r.CreatedMs), moment(r.ScheduledMs),
+				moment(r.StartedMs), moment(r.EndedMs), r.Error)
 		}
 	}
 	if err := w.Flush(); err != nil {

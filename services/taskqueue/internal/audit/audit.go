@@ -89,16 +89,8 @@ func (a *Auditor) RunOnce(ctx context.Context) error {
 	}
 	a.Observer.Audited(checked, found)
 	for _, v := range found[:min(shown, len(found))] {
-		a.Log.ErrorContext(
-			ctx,
-			"an invariant of the queue is broken; run `taskqueue fsck`",
-			"rule",
-			string(v.Rule),
-			"where",
-			v.Source.Name,
-			"job_id",
-			v.Text,
-		)
+		a.Log.ErrorContext(ctx, "an invariant of the queue is broken; run `taskqueue fsck`", "rule", string(v.Rule),
+			"where", v.Source.Name, "job_id", v.Text)
 	}
 	return nil
 }
@@ -191,10 +183,8 @@ func Check(ctx context.Context, q Queue) (Report, error) {
 		}
 	}
 	order := Rules()
-	slices.SortStableFunc(
-		r.Violations,
-		func(x, y Violation) int { return slices.Index(order, x.Rule) - slices.Index(order, y.Rule) },
-	)
+	slices.SortStableFunc(r.Violations,
+		func(x, y Violation) int { return slices.Index(order, x.Rule) - slices.Index(order, y.Rule) })
 	return r, nil
 }
 

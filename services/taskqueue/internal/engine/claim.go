@@ -38,24 +38,9 @@ func (r *Redis) claimArgs(q ClaimRequest) []any {
 	if q.Doubt {
 		doubt = q.Last
 	}
-	args = append(
-		args,
-		q.Max,
-		r.set.Lease.Milliseconds(),
-		r.set.Ageing.Milliseconds(),
-		q.Turn,
-		r.set.LowShare,
-		r.set.ModerateShare,
-		int(job.FirstLab),
-		limits.Ordinary,
-		limits.EachOrdinary,
-		limits.EachReserved,
-		int(q.After[job.High]),
-		int(q.After[job.Moderate]),
-		int(q.After[job.Low]),
-		doubt,
-		r.set.EndsLimit,
-	)
+	args = append(args, q.Max, r.set.Lease.Milliseconds(), r.set.Ageing.Milliseconds(), q.Turn, r.set.LowShare,
+		r.set.ModerateShare, int(job.FirstLab), limits.Ordinary, limits.EachOrdinary, limits.EachReserved,
+		int(q.After[job.High]), int(q.After[job.Moderate]), int(q.After[job.Low]), doubt, r.set.EndsLimit)
 	for flow, most := range limits.Flows {
 		args = append(args, int(flow), most)
 	}

@@ -118,10 +118,8 @@ func (c *Contract) server(info map[string]string, set Settings) {
 
 func (c *Contract) eviction(info map[string]string) {
 	if info["maxmemory_policy"] != "noeviction" {
-		c.breach(
-			"maxmemory-policy is %s, not noeviction, so jobs may be evicted: CONFIG SET maxmemory-policy noeviction",
-			info["maxmemory_policy"],
-		)
+		c.breach("maxmemory-policy is %s, not noeviction, so jobs may be evicted: CONFIG SET maxmemory-policy noeviction",
+			info["maxmemory_policy"])
 	}
 }
 

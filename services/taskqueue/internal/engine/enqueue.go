@@ -61,22 +61,9 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 	keys = append(keys, k.idem+b.IdempotencyKey)
 	keys = append(append(append(append(append(keys, lanes.keys...), bells.keys...), windows.keys...), bodies...), seen...)
 	args = make([]any, 0, 13+len(perRun))
-	args = append(
-		args,
-		b.RequestHash,
-		seconds(b.KeepKey),
-		r.set.LaneLimit,
-		len(lanes.keys),
-		len(bells.keys),
-		len(windows.keys),
-		n,
-		r.set.WindowKeepAfter.Milliseconds(),
-		ringWithin.Milliseconds(),
-		flag(!b.OwnKey || len(windows.keys) > 0),
-		r.set.FlowLimit,
-		b.placedBy(),
-		len(k.body),
-	)
+	args = append(args, b.RequestHash, seconds(b.KeepKey), r.set.LaneLimit, len(lanes.keys), len(bells.keys),
+		len(windows.keys), n, r.set.WindowKeepAfter.Milliseconds(), ringWithin.Milliseconds(),
+		flag(!b.OwnKey || len(windows.keys) > 0), r.set.FlowLimit, b.placedBy(), len(k.body))
 	return keys, append(args, perRun...)
 }
 

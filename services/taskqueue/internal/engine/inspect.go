@@ -152,12 +152,8 @@ func (r *Redis) Repair(ctx context.Context, observed Facts, steps string, record
 	id := observed.ID
 	k := &r.shards[id.Shard()]
 	keys := append(k.inspected(), k.lanes[id.Lane()], k.leases[id.Lane().Channel], k.bucketOf(id), k.bodyOf(id))
-	reply, err := r.run(
-		ctx,
-		"repair",
-		keys,
-		[]any{string(id), int(observed.Traces), steps, record, r.set.Lease.Milliseconds(), seconds(r.set.KeepResults)},
-	)
+	reply, err := r.run(ctx, "repair", keys,
+		[]any{string(id), int(observed.Traces), steps, record, r.set.Lease.Milliseconds(), seconds(r.set.KeepResults)})
 	return number(reply) == 1, err
 }
 

@@ -43,14 +43,7 @@ func (r *Redis) Cancel(ctx context.Context, list []Cancellation) ([]Cancelled, e
 }
 
 func (r *Redis) cancelCall(k *shardKeys, list []Cancellation, at []int) (keys []string, args []any) {
-	keys = []string{
-		k.cancels,
-		k.crashes,
-		k.bells[job.Callback],
-		k.lanes[CallbackLane()],
-		k.deadInfo,
-		k.ends,
-	}
+	keys = []string{k.cancels, k.crashes, k.bells[job.Callback], k.lanes[CallbackLane()], k.deadInfo, k.ends}
 	var births []any
 	var children []string
 	perJob := make([]any, 0, 2*len(at))
@@ -151,10 +144,8 @@ func (r *Redis) OldestDead(ctx context.Context, shard int, diedMs int64, most in
 	key := r.shards[shard].dead
 	pipe := r.rdb.Pipeline()
 	count := pipe.ZCard(ctx, key)
-	page := pipe.ZRangeArgsWithScores(
-		ctx,
-		redis.ZRangeArgs{Key: key, Start: "-inf", Stop: strconv.FormatInt(diedMs, 10), ByScore: true, Count: int64(most)},
-	)
+	page := pipe.ZRangeArgsWithScores(ctx,
+		redis.ZRangeArgs{Key: key, Start: "-inf", Stop: strconv.FormatInt(diedMs, 10), ByScore: true, Count: int64(most)})
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, 0, fmt.Errorf("list dead jobs: %w", err)
 	}

@@ -27,14 +27,7 @@ func (r *Redis) Resolve(ctx context.Context, x Resolution) (bool, error) {
 		k.lanes[CallbackLane()],
 		k.ends,
 	}
-	args := []any{
-		string(x.ID),
-		x.Observed,
-		x.Record,
-		flag(x.Sent),
-		seconds(r.set.KeepResults),
-		flag(r.set.Archive),
-	}
+	args := []any{string(x.ID), x.Observed, x.Record, flag(x.Sent), seconds(r.set.KeepResults), flag(r.set.Archive)}
 	for _, child := range x.Callbacks {
 		keys = append(keys, k.bodyOf(child.ID))
 		args = append(args, string(child.ID), child.Body, child.Flow.Base())

@@ -125,12 +125,8 @@ func (r *Redis) Renew(ctx context.Context, shard int, c job.Channel, list []Rene
 // MarkIntent records that a paid send is about to begin. False: the lease is lost, do not send.
 func (r *Redis) MarkIntent(ctx context.Context, id job.ID, token int64, provider string) (bool, error) {
 	k := &r.shards[id.Shard()]
-	reply, err := r.repeat(
-		ctx,
-		"intent",
-		[]string{k.leases[id.Lane().Channel], k.intents},
-		[]any{string(id), token, provider},
-	)
+	reply, err := r.repeat(ctx, "intent", []string{k.leases[id.Lane().Channel], k.intents},
+		[]any{string(id), token, provider})
 	return number(reply) == 1, err
 }
 

@@ -108,20 +108,18 @@ func jobOf(v *manage.View) *taskqueuev1.Job {
 	r := &v.Record
 	created := clockText(r.CreatedMs)
 	out := &taskqueuev1.Job{
-		Id:         string(v.ID),
-		JobId:      string(v.ID),
-		Task:       int32(r.Task),
-		TaskType:   int32(r.TaskType),
-		Priority:   int32(v.Priority),
-		Status:     r.State.String(),
-		LogTag:     optional(r.LogTag),
-		Retry:      int32(r.Retry),
-		Attempts:   int32(r.Attempts),
-		CreatedAt:  created,
-		EnqueuedAt: created,
-		ScheduledAt: optional(
-			clockText(r.ScheduledMs),
-		),
+		Id:             string(v.ID),
+		JobId:          string(v.ID),
+		Task:           int32(r.Task),
+		TaskType:       int32(r.TaskType),
+		Priority:       int32(v.Priority),
+		Status:         r.State.String(),
+		LogTag:         optional(r.LogTag),
+		Retry:          int32(r.Retry),
+		Attempts:       int32(r.Attempts),
+		CreatedAt:      created,
+		EnqueuedAt:     created,
+		ScheduledAt:    optional(clockText(r.ScheduledMs)),
 		StartedAt:      optional(clockText(r.StartedMs)),
 		EndedAt:        optional(clockText(r.EndedMs)),
 		Error:          optional(r.Error),
@@ -168,10 +166,8 @@ func attempts(r *job.Record) []*taskqueuev1.Attempt {
 	}
 	switch {
 	case r.State == job.Finished:
-		list = append(
-			list,
-			&taskqueuev1.Attempt{Number: int32(r.Attempts), EndedAt: clockText(r.EndedMs), Outcome: "succeeded"},
-		)
+		list = append(list,
+			&taskqueuev1.Attempt{Number: int32(r.Attempts), EndedAt: clockText(r.EndedMs), Outcome: "succeeded"})
 	case r.State == job.Failed && len(list) > 0:
 		list[len(list)-1].Outcome = "failed"
 	case r.State == job.Unknown && len(list) > 0:

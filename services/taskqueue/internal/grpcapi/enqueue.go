@@ -53,11 +53,8 @@ func (s *Server) Mapping(ctx context.Context, in *taskqueuev1.MappingRequest) (*
 	for i, m := range in.GetMappings() {
 		list[i] = task.Mapping{Keyword: m.GetKeyword(), Data: m.GetData().GetJson()}
 	}
-	ids, err := s.submitter.Map(
-		ctx,
-		submit.Request{Caller: caller, IdempotencyKey: idempotencyKey(ctx, ""), Traceparent: traceparent(ctx)},
-		list,
-	)
+	ids, err := s.submitter.Map(ctx,
+		submit.Request{Caller: caller, IdempotencyKey: idempotencyKey(ctx, ""), Traceparent: traceparent(ctx)}, list)
 	if err != nil {
 		return nil, err
 	}
@@ -74,11 +71,8 @@ func (s *Server) UpdateConsent(
 		return nil, err
 	}
 	if s.consents == nil {
-		return nil, apperr.New(
-			apperr.Unimplemented,
-			"CONSENT_NOT_DEPLOYED",
-			"The consent ledger is not deployed here: the task queue runs without its database",
-		)
+		return nil, apperr.New(apperr.Unimplemented, "CONSENT_NOT_DEPLOYED",
+			"The consent ledger is not deployed here: the task queue runs without its database")
 	}
 	change := consent.Update{Type: in.GetType(), CacheKey: in.GetCacheKey(), Details: in.GetDetailsObj().GetJson()}
 	if err := s.consents.Update(ctx, caller, change); err != nil {

@@ -103,11 +103,8 @@ func (s *Server) caller(ctx context.Context, named int64) (task.Caller, error) {
 	}
 	switch {
 	case s.access == AccessOff:
-		return task.Caller{}, apperr.New(
-			apperr.Forbidden,
-			"ACCESS_OFF",
-			"The task queue takes requests from services of the platform only",
-		)
+		return task.Caller{}, apperr.New(apperr.Forbidden, "ACCESS_OFF",
+			"The task queue takes requests from services of the platform only")
 	case p.Kind == authn.Anonymous && s.access == AccessOpen:
 		return task.Caller{LabID: anonymousLab, Name: "anonymous"}, nil
 	case p.Kind == authn.Anonymous:

@@ -90,11 +90,8 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 		depth:   gauges("taskqueue_lane_jobs", "Jobs waiting in a lane, scheduled ones included.", lane...),
 		age:     gauges("taskqueue_lane_age_seconds", "Age of the oldest job that is ready to run.", lane...),
 		running: gauges("taskqueue_running_jobs", "Jobs under a lease.", "channel"),
-		archived: counters(
-			"taskqueue_archived_total",
-			"Ended jobs by what became of them on the way to the archive.",
-			"outcome",
-		),
+		archived: counters("taskqueue_archived_total", "Ended jobs by what became of them on the way to the archive.",
+			"outcome"),
 		database: prometheus.NewGauge(
 			prometheus.GaugeOpts{
 				Name: "taskqueue_database_up",

@@ -18,19 +18,10 @@ type Providers struct {
 // NewProviders registers the metrics of the providers.
 func NewProviders(registry prometheus.Registerer) (*Providers, error) {
 	p := &Providers{
-		attempts: counters(
-			"taskqueue_provider_attempts_total",
-			"Messages given to a provider, by outcome.",
-			"channel",
-			"provider",
-			"outcome",
-		),
-		paused: gauges(
-			"taskqueue_provider_paused",
-			"1 while a provider that keeps failing is left alone.",
-			"channel",
-			"provider",
-		),
+		attempts: counters("taskqueue_provider_attempts_total", "Messages given to a provider, by outcome.", "channel",
+			"provider", "outcome"),
+		paused: gauges("taskqueue_provider_paused", "1 while a provider that keeps failing is left alone.", "channel",
+			"provider"),
 	}
 	for _, c := range []prometheus.Collector{p.attempts, p.paused} {
 		if err := registry.Register(c); err != nil {

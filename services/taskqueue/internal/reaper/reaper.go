@@ -170,10 +170,7 @@ func (r *Reaper) decide(e engine.Expired) (engine.Settlement, job.Expiry) {
 
 // Why a job ends whose worker went silent.
 var (
-	poisoned = job.Permanent(
-		"poisoned",
-		"The workers that ran the task died four times; it is not tried again",
-	)
+	poisoned    = job.Permanent("poisoned", "The workers that ran the task died four times; it is not tried again")
 	interrupted = job.Doubt("worker_died", "The worker died while sending; the message may have been sent")
 )
 

@@ -119,10 +119,8 @@ func (s *Submitter) Map(ctx context.Context, r Request, list []task.Mapping) ([]
 
 func (s *Submitter) enqueue(ctx context.Context, r Request, planned []task.Planned) ([]job.ID, error) {
 	if len(r.IdempotencyKey) > maxKeyLength {
-		return nil, apperr.InvalidField(
-			"idempotency_key",
-			fmt.Sprintf("the idempotency key is longer than %d bytes", maxKeyLength),
-		)
+		return nil, apperr.InvalidField("idempotency_key",
+			fmt.Sprintf("the idempotency key is longer than %d bytes", maxKeyLength))
 	}
 	for i := range planned {
 		if s.Bytes.Full(planned[i].Body.Flow) {
@@ -331,11 +329,8 @@ func refusal(err error) string {
 func explain(err error) error {
 	switch {
 	case errors.Is(err, engine.ErrConflict):
-		return apperr.New(
-			apperr.Conflict,
-			"IDEMPOTENCY_KEY_REUSED",
-			"This idempotency key was used for other tasks; use a new key for a new request",
-		).WithCause(err)
+		return apperr.New(apperr.Conflict, "IDEMPOTENCY_KEY_REUSED",
+			"This idempotency key was used for other tasks; use a new key for a new request").WithCause(err)
 	case errors.Is(err, engine.ErrWindowsApart):
 		return apperr.New(apperr.Conflict, "WINDOWS_APART", "The queue grew since some of these windows were opened; "+
 			"send the tasks of each window in a request of their own").WithCause(err)

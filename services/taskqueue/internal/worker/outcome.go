@@ -86,10 +86,8 @@ func (p *Pump) cancelled(r *run) engine.Settlement {
 
 // unknown ends a run that was asked to stop when the request had been sent: the receiver may have acted on it.
 func (p *Pump) unknown(r *run) engine.Settlement {
-	failure := job.Doubt(
-		"cancelled_late",
-		"The task was cancelled while the receiver had its request; it may have acted on it",
-	)
+	failure := job.Doubt("cancelled_late",
+		"The task was cancelled while the receiver had its request; it may have acted on it")
 	return p.final(r, job.Unknown, engine.OpUnknown, job.Result{Sent: true}, failure, r.received)
 }
 

@@ -179,13 +179,8 @@ func (p *Pump) drain() {
 	}
 	p.running.each(func(r *run) { r.cancel(errShutdown) })
 	if !p.Pool.waitAll(p.cfg.Lease) {
-		p.Log.Error(
-			"handlers did not return at shutdown; their leases run out",
-			"channel",
-			p.cfg.Channel.String(),
-			"handlers",
-			p.running.size(),
-		)
+		p.Log.Error("handlers did not return at shutdown; their leases run out", "channel", p.cfg.Channel.String(),
+			"handlers", p.running.size())
 	}
 }
 

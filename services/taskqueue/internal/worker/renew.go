@@ -74,13 +74,8 @@ func (p *Pump) giveUp(r *run, now, end time.Time) {
 			r.leaked = true
 			p.Pool.leaked.Add(1)
 			p.Observer.LeaseLost(p.cfg.Channel)
-			p.Log.Error(
-				"handler ignores its context; its place is given back",
-				"channel",
-				p.cfg.Channel.String(),
-				"job_id",
-				string(r.id),
-			)
+			p.Log.Error("handler ignores its context; its place is given back", "channel", p.cfg.Channel.String(),
+				"job_id", string(r.id))
 			p.Pool.release(r.flow)
 		})
 	}

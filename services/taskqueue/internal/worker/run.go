@@ -158,25 +158,9 @@ func (p *Pump) logFailure(r *run, result job.Result, err error, outcome string) 
 	if err == nil || outcome == "postponed" || outcome == "released" {
 		return
 	}
-	p.Log.Info(
-		"a delivery failed",
-		"channel",
-		p.cfg.Channel.String(),
-		"job_id",
-		string(r.id),
-		"lab_id",
-		r.body.LabID,
-		"log_tag",
-		r.body.LogTag,
-		"attempt",
-		r.body.Attempts+1,
-		"reason",
-		job.AsFailure(err).Reason,
-		"http_status",
-		result.HTTPStatus,
-		"outcome",
-		outcome,
-	)
+	p.Log.Info("a delivery failed", "channel", p.cfg.Channel.String(), "job_id", string(r.id), "lab_id", r.body.LabID,
+		"log_tag", r.body.LogTag, "attempt", r.body.Attempts+1, "reason", job.AsFailure(err).Reason,
+		"http_status", result.HTTPStatus, "outcome", outcome)
 }
 
 func (p *Pump) leave(r *run) {
@@ -190,15 +174,8 @@ func (p *Pump) leave(r *run) {
 func (p *Pump) handle(r *run) (result job.Result, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			p.Log.Error(
-				"handler panicked",
-				"channel",
-				p.cfg.Channel.String(),
-				"job_id",
-				string(r.id),
-				"stack",
-				string(debug.Stack()),
-			)
+			p.Log.Error("handler panicked", "channel", p.cfg.Channel.String(), "job_id", string(r.id),
+				"stack", string(debug.Stack()))
 			err = job.Retryable("panic", "The delivery failed inside the task queue; it is tried again")
 		}
 	}()

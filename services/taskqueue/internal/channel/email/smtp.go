@@ -39,9 +39,7 @@ func (s *server) open(ctx context.Context, password config.Secret) (*session, er
 	options := []gomail.Option{
 		gomail.WithPort(s.settings.Port),
 		gomail.WithTimeout(s.settings.timeout()),
-		gomail.WithTLSPolicy(
-			policies()[s.settings.TLS],
-		),
+		gomail.WithTLSPolicy(policies()[s.settings.TLS]),
 		gomail.WithTLSConfig(s.tlsConfig()),
 		gomail.WithHELO(domain(s.settings.From)),
 		gomail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -51,12 +49,8 @@ func (s *server) open(ctx context.Context, password config.Secret) (*session, er
 		}),
 	}
 	if s.settings.User != "" {
-		options = append(
-			options,
-			gomail.WithUsername(s.settings.User),
-			gomail.WithPassword(password.Reveal()),
-			gomail.WithSMTPAuth(s.mechanism()),
-		)
+		options = append(options, gomail.WithUsername(s.settings.User), gomail.WithPassword(password.Reveal()),
+			gomail.WithSMTPAuth(s.mechanism()))
 	}
 	dialer, err := gomail.NewClient(s.settings.Host, options...)
 	if err != nil {

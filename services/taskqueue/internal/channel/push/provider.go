@@ -157,10 +157,7 @@ func (p *Provider) sendOne(ctx context.Context, r *round, i int, token string) {
 	h := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token}}
 	answer, err := exchanger{
 		p.deps.Client,
-	}.Do(
-		ctx,
-		netguard.Request{Method: http.MethodPost, URL: p.endpoint, Header: h, Body: body, Timeout: p.timeout},
-	)
+	}.Do(ctx, netguard.Request{Method: http.MethodPost, URL: p.endpoint, Header: h, Body: body, Timeout: p.timeout})
 	if err != nil {
 		r.note(i, progress.Left, 0, "", err)
 		return

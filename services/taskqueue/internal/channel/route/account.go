@@ -106,23 +106,10 @@ func (p *account) try(ctx context.Context, d worker.Delivery) (result job.Result
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			p.log.Error(
-				"provider panicked",
-				"channel",
-				p.channel.String(),
-				"provider",
-				p.name,
-				"job_id",
-				string(d.ID),
-				"stack",
-				string(debug.Stack()),
-			)
-			result, err = job.Result{
-				Sent: true,
-			}, job.Doubt(
-				"panic",
-				"The delivery failed inside the task queue; the message may have been sent",
-			)
+			p.log.Error("provider panicked", "channel", p.channel.String(), "provider", p.name, "job_id", string(d.ID),
+				"stack", string(debug.Stack()))
+			result, err = job.Result{Sent: true}, job.Doubt("panic",
+				"The delivery failed inside the task queue; the message may have been sent")
 		}
 	}()
 	return p.sender.Handle(ctx, d) //nolint:wrapcheck // failures are classified

@@ -51,11 +51,8 @@ func (r *rule) matches(t target) bool {
 
 // order sorts by position; at the same position the more specific row comes first.
 func order(a, b *rule) int {
-	return cmp.Or(
-		cmp.Compare(a.row.Position, b.row.Position),
-		cmp.Compare(b.row.specific(), a.row.specific()),
-		cmp.Compare(a.row.ID, b.row.ID),
-	)
+	return cmp.Or(cmp.Compare(a.row.Position, b.row.Position), cmp.Compare(b.row.specific(), a.row.specific()),
+		cmp.Compare(a.row.ID, b.row.ID))
 }
 
 func (r *Row) specific() int {

@@ -36,11 +36,8 @@ func renderEmail(id job.ID, data []byte, now time.Time) (mailbox.Message, error)
 	if from.Address == "" {
 		from.Address = defaultSender
 	}
-	m.Headers = append(
-		m.Headers,
-		mailbox.Header{Name: "From", Value: from.String()},
-		mailbox.Header{Name: "To", Value: addresses(d.To)},
-	)
+	m.Headers = append(m.Headers, mailbox.Header{Name: "From", Value: from.String()},
+		mailbox.Header{Name: "To", Value: addresses(d.To)})
 	if len(d.CC) > 0 {
 		m.Headers = append(m.Headers, mailbox.Header{Name: "Cc", Value: addresses(d.CC)})
 	}

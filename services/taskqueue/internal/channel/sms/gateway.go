@@ -113,10 +113,8 @@ func (g *Gateway) judge(answer *netguard.Response) error {
 	}
 	switch {
 	case !accepted && answer.Status < 300:
-		return provider.FailOver(
-			"refused_by_provider",
-			fmt.Sprintf("The provider answered %d, which its settings do not count as success", answer.Status),
-		)
+		return provider.FailOver("refused_by_provider",
+			fmt.Sprintf("The provider answered %d, which its settings do not count as success", answer.Status))
 	case !accepted:
 		return provider.Status(answer.Status, answer.Header, g.deps.Clock.Now(), g.Paid(), "")
 	case rule.Field != "" && !slices.Contains(rule.Values, lookup(answer.Body, rule.Field)):

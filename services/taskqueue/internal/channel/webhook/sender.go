@@ -93,10 +93,8 @@ func (s *Sender) address(q *netguard.Request, b *job.Body) (*netguard.Client, er
 		return s.Targets.public, nil
 	}
 	if !b.Internal {
-		return nil, job.Permanent(
-			"internal_refused",
-			"The URL names an address of the platform itself; only its services may call it",
-		)
+		return nil, job.Permanent("internal_refused",
+			"The URL names an address of the platform itself; only its services may call it")
 	}
 	token, err := s.Tokens.Mint(gatewayAudience, strings.TrimPrefix(b.Caller, "service:"))
 	if err != nil {

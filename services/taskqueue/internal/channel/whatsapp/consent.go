@@ -39,10 +39,8 @@ func (g *Gate) Handle(ctx context.Context, d worker.Delivery) (job.Result, error
 		return job.Result{}, job.Retryable("consent_unavailable", "The recipient's consent cannot be checked at the moment").
 			WithCause(err)
 	case !allowed:
-		return job.Result{}, job.Permanent(
-			"consent_missing",
-			"consent_missing: the recipient has not agreed to WhatsApp messages",
-		)
+		return job.Result{}, job.Permanent("consent_missing",
+			"consent_missing: the recipient has not agreed to WhatsApp messages")
 	}
 	return g.next.Handle(ctx, d) //nolint:wrapcheck // failures are classified
 }

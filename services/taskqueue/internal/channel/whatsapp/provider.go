@@ -119,12 +119,8 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 
 func (p *Provider) send(ctx context.Context, part []byte, token string) (*netguard.Response, error) {
 	h := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token}}
-	answer, err := provider.Exchange(
-		ctx,
-		p.deps.Client,
-		netguard.Request{Method: http.MethodPost, URL: p.endpoint, Header: h, Body: part, Timeout: p.timeout},
-		p.Paid(),
-	)
+	answer, err := provider.Exchange(ctx, p.deps.Client,
+		netguard.Request{Method: http.MethodPost, URL: p.endpoint, Header: h, Body: part, Timeout: p.timeout}, p.Paid())
 	switch {
 	case err != nil:
 		return nil, err //nolint:wrapcheck // classified

@@ -85,10 +85,8 @@ func (b *bench) enqueue(l job.Lane, n int, due int64) []job.ID {
 	b.t.Helper()
 	batch := engine.Batch{IdempotencyKey: string(b.id(l)), RequestHash: "h", KeepKey: time.Minute}
 	for range n {
-		batch.Jobs = append(
-			batch.Jobs,
-			engine.NewJob{ID: b.id(l), DueMs: due, Body: (&job.Body{Task: 4, LabID: 12}).Encode(nil)},
-		)
+		batch.Jobs = append(batch.Jobs,
+			engine.NewJob{ID: b.id(l), DueMs: due, Body: (&job.Body{Task: 4, LabID: 12}).Encode(nil)})
 	}
 	return b.accept(batch)
 }

@@ -122,10 +122,8 @@ func ownKey(b *bench) {
 	first := b.accept(batch)
 	c := b.claim(job.Webhook, 9)
 	for _, j := range c.Jobs {
-		b.settle(
-			job.Webhook,
-			engine.Settlement{ID: j.ID, Token: c.Token, Op: engine.OpSucceed, Payload: record(job.Finished)},
-		)
+		b.settle(job.Webhook,
+			engine.Settlement{ID: j.ID, Token: c.Token, Op: engine.OpSucceed, Payload: record(job.Finished)})
 	}
 	if diff := cmp.Diff(first, b.accept(batch)); diff != "" {
 		b.t.Errorf("repeated ids (-first +again):\n%s", diff)
@@ -255,10 +253,8 @@ func callbacks(b *bench) {
 func retries(b *bench) {
 	id := b.enqueue(webhook, 1, 0)[0]
 	c := b.claim(job.Webhook, 1)
-	b.settle(
-		job.Webhook,
-		engine.Settlement{ID: id, Token: c.Token, Op: engine.OpRetry, Delay: 500 * time.Millisecond, Payload: []byte("v2")},
-	)
+	b.settle(job.Webhook,
+		engine.Settlement{ID: id, Token: c.Token, Op: engine.OpRetry, Delay: 500 * time.Millisecond, Payload: []byte("v2")})
 	s := b.wantPlace(id, engine.PlaceLane)
 	if string(s.Body) != "v2" || s.DueMs < c.NowMs+500 {
 		b.t.Errorf("body %q, due %d ms after the claim", s.Body, s.DueMs-c.NowMs)

@@ -23,12 +23,10 @@ func ends(b *bench) {
 	b.enqueue(webhook, 3, 0)
 	cancelled := b.enqueue(webhook, 1, b.nowMs()+60_000)[0]
 	c := b.claim(job.Webhook, 3)
-	b.settle(
-		job.Webhook,
+	b.settle(job.Webhook,
 		engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpSucceed, Payload: record(job.Finished)},
 		engine.Settlement{ID: c.Jobs[1].ID, Token: c.Token, Op: engine.OpDrop},
-		engine.Settlement{ID: c.Jobs[2].ID, Token: c.Token, Op: engine.OpFail, Payload: record(job.Failed)},
-	)
+		engine.Settlement{ID: c.Jobs[2].ID, Token: c.Token, Op: engine.OpFail, Payload: record(job.Failed)})
 	b.cancel(cancelled)
 	first := b.oldestEnds()
 	if diff := cmp.Diff([]job.ID{c.Jobs[0].ID, c.Jobs[2].ID, cancelled}, first.IDs); diff != "" {

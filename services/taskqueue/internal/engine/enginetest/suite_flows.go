@@ -15,10 +15,8 @@ func (b *bench) enqueueFlow(l job.Lane, flow job.Flow, n int) {
 	b.t.Helper()
 	batch := engine.Batch{IdempotencyKey: string(b.id(l)), RequestHash: "h", KeepKey: time.Minute}
 	for range n {
-		batch.Jobs = append(
-			batch.Jobs,
-			engine.NewJob{ID: b.id(l), Flow: flow, Body: (&job.Body{Task: 4, Flow: flow}).Encode(nil)},
-		)
+		batch.Jobs = append(batch.Jobs,
+			engine.NewJob{ID: b.id(l), Flow: flow, Body: (&job.Body{Task: 4, Flow: flow}).Encode(nil)})
 	}
 	b.accept(batch)
 }
@@ -100,10 +98,8 @@ func keepsFlow(b *bench) {
 	flow := job.LabFlow(7)
 	b.enqueueFlow(webhook, flow, 1)
 	c := b.claim(job.Webhook, 5)
-	b.settle(
-		job.Webhook,
-		engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpRelease, Flow: flow, Delay: time.Hour},
-	)
+	b.settle(job.Webhook,
+		engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpRelease, Flow: flow, Delay: time.Hour})
 	at := b.nowMs() + 5_000_000
 	if moved := b.move(c.Jobs[0].ID, at); moved != engine.MoveDone {
 		b.t.Fatal(moved)
@@ -116,10 +112,8 @@ func keepsFlow(b *bench) {
 	}
 	c = b.claim(job.Webhook, 5)
 	b.wantFlows(c, map[job.Flow]int{flow: 1})
-	b.settle(
-		job.Webhook,
-		engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpFail, Payload: record(job.Failed)},
-	)
+	b.settle(job.Webhook,
+		engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpFail, Payload: record(job.Failed)})
 	body := (&job.Body{Task: 4, Flow: flow}).Encode(nil)
 	if !b.revive(engine.Revival{ID: c.Jobs[0].ID, Body: body, Observed: record(job.Failed)}, 0)[0] {
 		b.t.Fatal("the failed job was not revived")

@@ -50,12 +50,8 @@ func Reaped(e engine.Expired, decision job.Expiry, counters job.Evidence) engine
 
 func (b *bench) renew(c engine.Claim, id job.ID, mine, proposed int64) engine.Renewed {
 	b.t.Helper()
-	answers, err := b.Queue.Renew(
-		b.t.Context(),
-		0,
-		id.Lane().Channel,
-		[]engine.Renewal{{ID: id, Mine: mine, Proposed: proposed, ClaimedMs: c.NowMs}},
-	)
+	answers, err := b.Queue.Renew(b.t.Context(), 0, id.Lane().Channel,
+		[]engine.Renewal{{ID: id, Mine: mine, Proposed: proposed, ClaimedMs: c.NowMs}})
 	if err != nil {
 		b.t.Fatalf("renew: %v", err)
 	}
@@ -75,10 +71,8 @@ func renewal(b *bench) {
 	if got := b.renew(c, id, c.Token+1, next+1); got != engine.RenewLost {
 		b.t.Errorf("a stranger's renewal: %v", got)
 	}
-	if _, err := b.Queue.Cancel(
-		b.t.Context(),
-		[]engine.Cancellation{{ID: id, Record: record(job.Cancelled)}},
-	); err != nil {
+	if _, err := b.Queue.Cancel(b.t.Context(),
+		[]engine.Cancellation{{ID: id, Record: record(job.Cancelled)}}); err != nil {
 		b.t.Fatal(err)
 	}
 	if got := b.renew(c, id, next, next+1000); got != engine.RenewCancelRequested {
@@ -119,25 +113,14 @@ func reapRace(b *bench) {
 		b.t.Fatalf("expired: %d, %v", len(seen), err)
 	}
 	b.renew(c, id, c.Token, c.Token+3_600_000_000)
-	verdicts, err := b.Queue.Reap(
-		b.t.Context(),
-		0,
-		job.Webhook,
-		b.lead(),
-		[]engine.Settlement{Reaped(seen[0], job.ExpireRequeue, seen[0].Evidence)},
-	)
+	verdicts, err := b.Queue.Reap(b.t.Context(), 0, job.Webhook, b.lead(),
+		[]engine.Settlement{Reaped(seen[0], job.ExpireRequeue, seen[0].Evidence)})
 	if err != nil || verdicts[0] != engine.VerdictLost {
 		b.t.Errorf("reaping a renewed lease: %v, %v", verdicts, err)
 	}
 	fresh := Reaped(seen[0], job.ExpireRequeue, seen[0].Evidence)
 	fresh.Token = c.Token + 3_600_000_000
-	if verdicts, err = b.Queue.Reap(
-		b.t.Context(),
-		0,
-		job.Webhook,
-		b.lead(),
-		[]engine.Settlement{fresh},
-	); err != nil ||
+	if verdicts, err = b.Queue.Reap(b.t.Context(), 0, job.Webhook, b.lead(), []engine.Settlement{fresh}); err != nil ||
 		verdicts[0] != engine.VerdictLost {
 		b.t.Errorf("reaping a lease that still runs: %v, %v", verdicts, err)
 	}
@@ -178,13 +161,8 @@ func intentResend(b *bench) {
 	}
 	list[0].Evidence.Resend = true
 	decision, counters := job.DecideExpiry(list[0].Evidence)
-	if _, err := b.Queue.Reap(
-		b.t.Context(),
-		0,
-		job.SMS,
-		b.lead(),
-		[]engine.Settlement{Reaped(list[0], decision, counters)},
-	); err != nil ||
+	if _, err := b.Queue.Reap(b.t.Context(), 0, job.SMS, b.lead(),
+		[]engine.Settlement{Reaped(list[0], decision, counters)}); err != nil ||
 		decision != job.ExpireRequeue {
 		b.t.Fatalf("decision %v, %v", decision, err)
 	}
@@ -203,10 +181,8 @@ func intentEnds(b *bench) {
 	if ok, err := b.Queue.MarkIntent(b.t.Context(), id, c.Token, "p"); !ok || err != nil {
 		b.t.Fatalf("intent: %v, %v", ok, err)
 	}
-	b.settle(
-		job.SMS,
-		engine.Settlement{ID: id, Token: c.Token, Op: engine.OpRetry, Payload: (&job.Body{Task: 1, LabID: 12}).Encode(nil)},
-	)
+	b.settle(job.SMS,
+		engine.Settlement{ID: id, Token: c.Token, Op: engine.OpRetry, Payload: (&job.Body{Task: 1, LabID: 12}).Encode(nil)})
 	b.claim(job.SMS, 1)
 	b.Advance(Settings().Lease + 5*time.Millisecond)
 	if diff := cmp.Diff([]job.Expiry{job.ExpireRequeue}, b.reap(job.SMS)); diff != "" {

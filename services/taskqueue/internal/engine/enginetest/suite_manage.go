@@ -11,10 +11,8 @@ import (
 
 func (b *bench) cancel(id job.ID, children ...engine.NewJob) engine.Cancelled {
 	b.t.Helper()
-	answers, err := b.Queue.Cancel(
-		b.t.Context(),
-		[]engine.Cancellation{{ID: id, Record: record(job.Cancelled), Callbacks: children}},
-	)
+	answers, err := b.Queue.Cancel(b.t.Context(),
+		[]engine.Cancellation{{ID: id, Record: record(job.Cancelled), Callbacks: children}})
 	if err != nil {
 		b.t.Fatalf("cancel: %v", err)
 	}
@@ -49,10 +47,8 @@ func cancels(b *bench) {
 		b.t.Errorf("retry of a job to cancel: %v", v[0])
 	}
 	b.wantPlace(running, engine.PlaceLease)
-	b.settle(
-		job.Webhook,
-		engine.Settlement{ID: running, Token: c.Token, Op: engine.OpCancel, Payload: record(job.Cancelled)},
-	)
+	b.settle(job.Webhook,
+		engine.Settlement{ID: running, Token: c.Token, Op: engine.OpCancel, Payload: record(job.Cancelled)})
 	if s := b.wantPlace(running, engine.PlaceResult); s.CancelRequested {
 		b.t.Error("the request outlived the job")
 	}

@@ -58,9 +58,7 @@ func (m *Model) Expired(_ context.Context, shard int, c job.Channel, most int) (
 		e.Evidence.Cancel, e.Evidence.NoBody = m.cancels[id], e.Raw == nil
 		list = append(list, e)
 	}
-	slices.SortFunc(
-		list,
-		func(a, b engine.Expired) int { return cmp.Or(cmp.Compare(a.Token, b.Token), cmp.Compare(a.ID, b.ID)) },
-	)
+	slices.SortFunc(list,
+		func(a, b engine.Expired) int { return cmp.Or(cmp.Compare(a.Token, b.Token), cmp.Compare(a.ID, b.ID)) })
 	return list[:min(most, len(list))], nil
 }

@@ -141,10 +141,8 @@ func (m *Model) OldestDead(_ context.Context, shard int, diedMs int64, most int)
 			list = append(list, engine.Dead{ID: id, DiedMs: died})
 		}
 	}
-	slices.SortFunc(
-		list,
-		func(a, b engine.Dead) int { return cmp.Or(cmp.Compare(a.DiedMs, b.DiedMs), cmp.Compare(a.ID, b.ID)) },
-	)
+	slices.SortFunc(list,
+		func(a, b engine.Dead) int { return cmp.Or(cmp.Compare(a.DiedMs, b.DiedMs), cmp.Compare(a.ID, b.ID)) })
 	return list[:min(most, len(list))], total, nil
 }
 

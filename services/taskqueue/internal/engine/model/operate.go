@@ -51,13 +51,7 @@ func (m *Model) members(x engine.Range) map[job.ID]int64 {
 }
 
 // Ahead counts what waits for a later time, by hour.
-func (m *Model) Ahead(
-	_ context.Context,
-	shard int,
-	l job.Lane,
-	first time.Time,
-	hours int,
-) (engine.Ahead, error) {
+func (m *Model) Ahead(_ context.Context, shard int, l job.Lane, first time.Time, hours int) (engine.Ahead, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	a := engine.Ahead{Hours: make([]int64, hours)}

@@ -185,25 +185,8 @@ func scanArchive(rows *sql.Rows) (job.ID, *job.Record, error) {
 	var status string
 	var attempts, result []byte
 	r := &job.Record{}
-	if err := rows.Scan(
-		&id,
-		&r.LabID,
-		&r.Caller,
-		&r.Task,
-		&r.TaskType,
-		&r.Retry,
-		&status,
-		&r.Attempts,
-		&attempts,
-		&r.LogTag,
-		&result,
-		&r.Error,
-		&r.Reason,
-		&r.CreatedMs,
-		&r.ScheduledMs,
-		&r.StartedMs,
-		&r.EndedMs,
-	); err != nil {
+	if err := rows.Scan(&id, &r.LabID, &r.Caller, &r.Task, &r.TaskType, &r.Retry, &status, &r.Attempts, &attempts,
+		&r.LogTag, &result, &r.Error, &r.Reason, &r.CreatedMs, &r.ScheduledMs, &r.StartedMs, &r.EndedMs); err != nil {
 		return "", nil, fmt.Errorf("scan an archived job: %w", err)
 	}
 	r.State = stateOf(status)
@@ -243,12 +226,8 @@ const purgeBatch = 2000
 
 // Purge deletes up to 2,000 jobs that ended before a time, and reports how many.
 func (a *Archive) Purge(ctx context.Context, before time.Time) (int64, error) {
-	done, err := a.db.ExecContext(
-		ctx,
-		"DELETE FROM tq_archive WHERE ended_at < ? ORDER BY ended_at LIMIT ?",
-		before.UnixMilli(),
-		purgeBatch,
-	)
+	done, err := a.db.ExecContext(ctx, "DELETE FROM tq_archive WHERE ended_at < ? ORDER BY ended_at LIMIT ?",
+		before.UnixMilli(), purgeBatch)
 	if err != nil {
 		return 0, fmt.Errorf("purge the archive: %w", err)
 	}

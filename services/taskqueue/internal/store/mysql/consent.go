@@ -34,21 +34,8 @@ func (s *Consents) Record(ctx context.Context, c consent.Change) error {
 		if _, err := tx.ExecContext(ctx, upsertConsent, c.LabID, c.CacheKey, c.Type, string(c.Details), c.AtMs); err != nil {
 			return fmt.Errorf("set consent: %w", err)
 		}
-		_, err := tx.ExecContext(
-			ctx,
-			insertConsent,
-			c.LabID,
-			c.CacheKey,
-			c.Type,
-			hash,
-			clip(c.Category, 32),
-			clip(c.Source, 64),
-			clip(c.Actor, 64),
-			clip(c.IP, 45),
-			clip(c.UserAgent, 255),
-			string(c.Details),
-			c.AtMs,
-		)
+		_, err := tx.ExecContext(ctx, insertConsent, c.LabID, c.CacheKey, c.Type, hash, clip(c.Category, 32),
+			clip(c.Source, 64), clip(c.Actor, 64), clip(c.IP, 45), clip(c.UserAgent, 255), string(c.Details), c.AtMs)
 		if err != nil {
 			return fmt.Errorf("append to the ledger: %w", err)
 		}

@@ -30,16 +30,8 @@ func (p *Providers) Providers(ctx context.Context) ([]route.Row, error) {
 	for found.Next() {
 		var r route.Row
 		var settings []byte
-		if err := found.Scan(
-			&r.ID,
-			&r.Channel,
-			&r.TaskType,
-			&r.CountryCode,
-			&r.Provider,
-			&r.Position,
-			&settings,
-			&r.Disabled,
-		); err != nil {
+		if err := found.Scan(&r.ID, &r.Channel, &r.TaskType, &r.CountryCode, &r.Provider, &r.Position, &settings,
+			&r.Disabled); err != nil {
 			return nil, fmt.Errorf("scan a provider: %w", err)
 		}
 		r.Settings = json.RawMessage(settings)

@@ -57,10 +57,9 @@ func (b *builder) openAdminPage() error {
 	if a := b.archiver(); a != nil {
 		deps.Keeper = a
 	}
-	page, err := operatepage.Handler(
-		operate.New(deps),
-		operatepage.Config{Token: b.cfg.AdminPage.Token, ShowPayloads: b.cfg.AdminPage.ShowPayloads, Log: b.Log, Audit: b.Audit},
-	)
+	cfg := operatepage.Config{Token: b.cfg.AdminPage.Token, ShowPayloads: b.cfg.AdminPage.ShowPayloads, Log: b.Log,
+		Audit: b.Audit}
+	page, err := operatepage.Handler(operate.New(deps), cfg)
 	if err != nil {
 		return fmt.Errorf("queue page: %w", err)
 	}

@@ -47,8 +47,8 @@ type Ended struct {
 	Dead   bool   // it is kept with its body, for retryTask and for operators
 }
 
-// HowEnded reads how jobs ended, in the order of the ids: one question for a page of them, where Info asks several for
-// each job. The dead are asked first: a job that an operator gives its end meanwhile is found among them or in the results.
+// HowEnded reads how jobs ended, in the order of the ids: two questions for a page of them, where Info asks several for
+// each job. The dead are asked first: a job that an operator gives its end meanwhile is found here or there.
 func (r *Redis) HowEnded(ctx context.Context, ids []job.ID) ([]Ended, error) {
 	list := make([]Ended, len(ids))
 	dead, results := map[string][]int{}, map[string][]int{}

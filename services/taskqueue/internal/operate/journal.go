@@ -9,8 +9,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 )
 
-// Journal writes who did what to how many jobs, and why, into the log. Who and why are single words of a fixed alphabet:
-// no sentence about a patient may stand there.
+// Journal writes into the log who did what to how many jobs, and why. Who and why are single words of a fixed
+// alphabet: no sentence about a patient may stand there.
 type Journal struct {
 	Log              *slog.Logger
 	Operator, Ticket string

@@ -53,7 +53,8 @@ func howEnded(b *bench) {
 	if err != nil || len(got) != 4 || got[0].Record != nil || got[2].Record != nil {
 		b.t.Fatalf("%+v, %v", got, err)
 	}
-	if !got[1].Dead || !same(got[1].Record, record(job.Failed)) || got[3].Dead || !same(got[3].Record, record(job.Finished)) {
+	if !got[1].Dead || !same(got[1].Record, record(job.Failed)) ||
+		got[3].Dead || !same(got[3].Record, record(job.Finished)) {
 		b.t.Errorf("a failed job ended as %+v, a finished one as %+v", got[1], got[3])
 	}
 	if got, err = b.Queue.HowEnded(b.t.Context(), nil); err != nil || len(got) != 0 {

@@ -79,9 +79,8 @@ type builder struct {
 }
 
 func (b *builder) build() error {
-	for _, step := range []func() error{
-		b.openSecrets, b.openStores, b.openDatabase, b.openEngine, b.openTally, b.openTargets, b.openMailbox, b.openHandlers,
-		b.openDatabaseHandlers, b.openAdminPage, b.serve} {
+	for _, step := range []func() error{b.openSecrets, b.openStores, b.openDatabase, b.openEngine, b.openTally,
+		b.openTargets, b.openMailbox, b.openHandlers, b.openDatabaseHandlers, b.openAdminPage, b.serve} {
 		if err := step(); err != nil {
 			return err
 		}

@@ -108,11 +108,7 @@ func (a *Auditor) advance(next uint64, sources int) {
 
 // page checks one page of a source.
 func page(
-	ctx context.Context,
-	q Queue,
-	shard int,
-	s engine.Source,
-	cursor uint64,
+	ctx context.Context, q Queue, shard int, s engine.Source, cursor uint64,
 ) (found []Violation, checked int, next uint64, err error) {
 	texts, next, err := q.Page(ctx, s, cursor, sample)
 	if err != nil {

@@ -29,19 +29,8 @@ const (
 
 // Rules lists all of them in the order of their repair.
 func Rules() []Rule {
-	return []Rule{
-		Foreign,
-		TwoPlaces,
-		EndedAndLive,
-		NoBody,
-		OrphanBody,
-		DeadNoBody,
-		DeadNoRecord,
-		GraveNoDead,
-		LeaseFar,
-		LeaseStale,
-		StrayTrace,
-	}
+	return []Rule{Foreign, TwoPlaces, EndedAndLive, NoBody, OrphanBody, DeadNoBody, DeadNoRecord, GraveNoDead, LeaseFar,
+		LeaseStale, StrayTrace}
 }
 
 const (

@@ -48,10 +48,7 @@ func (r *Redis) runConfirmed(ctx context.Context, name string, keys []string, ar
 // pipeConfirmed sends the script and the question for its copies over one connection to the keys' master; had are the
 // numbers of disks (WaitAOF alone) and of replicas.
 func (r *Redis) pipeConfirmed(
-	ctx context.Context,
-	name string,
-	keys []string,
-	args []any,
+	ctx context.Context, name string, keys []string, args []any,
 ) (reply any, had []int64, err error) {
 	var node redis.Cmdable = r.rdb
 	if cluster, ok := r.rdb.(*redis.ClusterClient); ok {

@@ -67,10 +67,7 @@ func (r *Redis) Sources(shard int) []Source {
 // Page reads about count ids of a source from cursor on; the next cursor is 0 at the end. An id may come twice, and
 // one that comes or goes meanwhile may be missing. The texts are not checked: they may be no ids.
 func (r *Redis) Page(
-	ctx context.Context,
-	s Source,
-	cursor uint64,
-	count int64,
+	ctx context.Context, s Source, cursor uint64, count int64,
 ) (texts []string, next uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()

@@ -65,23 +65,10 @@ func (r *Redis) cancelCall(k *shardKeys, list []Cancellation, at []int) (keys []
 func (r *Redis) Reschedule(ctx context.Context, m Move) (Moved, error) {
 	k := &r.shards[m.ID.Shard()]
 	lane, body := m.ID.Lane(), k.bodyOf(m.ID)
-	keys := []string{
-		k.lanes[lane],
-		k.leases[lane.Channel],
-		k.bucketOf(m.ID),
-		k.bells[lane.Channel],
-		k.deadInfo,
-		body,
-		k.windowOr(m.Window, body),
-	}
-	reply, err := r.repeat(ctx, "reschedule", keys, []any{
-		string(m.ID),
-		min(m.DueMs, job.LatestDueMs),
-		ringWithin.Milliseconds(),
-		m.Observed,
-		m.Body,
-		r.set.WindowKeepAfter.Milliseconds(),
-	})
+	keys := []string{k.lanes[lane], k.leases[lane.Channel], k.bucketOf(m.ID), k.bells[lane.Channel], k.deadInfo, body,
+		k.windowOr(m.Window, body)}
+	reply, err := r.repeat(ctx, "reschedule", keys, []any{string(m.ID), min(m.DueMs, job.LatestDueMs),
+		ringWithin.Milliseconds(), m.Observed, m.Body, r.set.WindowKeepAfter.Milliseconds()})
 	return Moved(number(reply)), err
 }
 

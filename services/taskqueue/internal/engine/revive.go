@@ -55,12 +55,7 @@ func reviveChunk(list []Revival, at []int) int {
 }
 
 func (r *Redis) retryFailed(
-	ctx context.Context,
-	k *shardKeys,
-	list []Revival,
-	at []int,
-	delay time.Duration,
-	revived []bool,
+	ctx context.Context, k *shardKeys, list []Revival, at []int, delay time.Duration, revived []bool,
 ) error {
 	keys := []string{k.dead, k.deadInfo, k.crashes}
 	args := []any{delay.Milliseconds()}

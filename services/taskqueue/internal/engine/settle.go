@@ -19,11 +19,7 @@ func (r *Redis) Settle(ctx context.Context, shard int, c job.Channel, list []Set
 // Reap is Settle for leases that ran out: a lease that was renewed meanwhile is left alone. fence is the number of the
 // caller's leadership; when somebody else leads now, everything is left alone.
 func (r *Redis) Reap(
-	ctx context.Context,
-	shard int,
-	c job.Channel,
-	fence int64,
-	list []Settlement,
+	ctx context.Context, shard int, c job.Channel, fence int64, list []Settlement,
 ) ([]Verdict, error) {
 	k := &r.shards[shard]
 	keys, args := r.settleCall(k, fmt.Sprintf("r%d", fence), c, list)

@@ -63,8 +63,7 @@ func (s *Server) Mapping(ctx context.Context, in *taskqueuev1.MappingRequest) (*
 
 // UpdateConsent records a WhatsApp consent.
 func (s *Server) UpdateConsent(
-	ctx context.Context,
-	in *taskqueuev1.UpdateConsentRequest,
+	ctx context.Context, in *taskqueuev1.UpdateConsentRequest,
 ) (*taskqueuev1.UpdateConsentResponse, error) {
 	caller, err := s.caller(ctx, in.GetLabId())
 	if err != nil {

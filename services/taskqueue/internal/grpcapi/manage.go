@@ -53,8 +53,7 @@ func (s *Server) JobInfo(ctx context.Context, in *taskqueuev1.JobInfoRequest) (*
 
 // CancelJob ends waiting jobs and asks running ones to stop.
 func (s *Server) CancelJob(
-	ctx context.Context,
-	in *taskqueuev1.CancelJobRequest,
+	ctx context.Context, in *taskqueuev1.CancelJobRequest,
 ) (*taskqueuev1.CancelJobResponse, error) {
 	viewer, err := s.viewer(ctx)
 	if err != nil {
@@ -82,8 +81,7 @@ func (s *Server) CancelJob(
 
 // RescheduleJob moves a job that did not run yet.
 func (s *Server) RescheduleJob(
-	ctx context.Context,
-	in *taskqueuev1.RescheduleJobRequest,
+	ctx context.Context, in *taskqueuev1.RescheduleJobRequest,
 ) (*taskqueuev1.RescheduleJobResponse, error) {
 	viewer, err := s.viewer(ctx)
 	if err != nil {
@@ -112,8 +110,7 @@ func (s *Server) RescheduleJob(
 
 // RetryTask runs failed jobs again after two minutes.
 func (s *Server) RetryTask(
-	ctx context.Context,
-	in *taskqueuev1.RetryTaskRequest,
+	ctx context.Context, in *taskqueuev1.RetryTaskRequest,
 ) (*taskqueuev1.RetryTaskResponse, error) {
 	caller, err := s.sender(ctx, 0)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 
 // PutPeriodicJob adds or replaces a task that runs again and again.
 func (s *Server) PutPeriodicJob(
-	ctx context.Context,
-	in *taskqueuev1.PutPeriodicJobRequest,
+	ctx context.Context, in *taskqueuev1.PutPeriodicJobRequest,
 ) (*taskqueuev1.PutPeriodicJobResponse, error) {
 	caller, err := s.service(ctx, in.GetLabId())
 	if err != nil {
@@ -32,8 +31,7 @@ func (s *Server) PutPeriodicJob(
 
 // ListPeriodicJobs lists the caller's.
 func (s *Server) ListPeriodicJobs(
-	ctx context.Context,
-	in *taskqueuev1.ListPeriodicJobsRequest,
+	ctx context.Context, in *taskqueuev1.ListPeriodicJobsRequest,
 ) (*taskqueuev1.ListPeriodicJobsResponse, error) {
 	caller, err := s.service(ctx, in.GetLabId())
 	if err != nil {
@@ -53,8 +51,7 @@ func (s *Server) ListPeriodicJobs(
 
 // DeletePeriodicJob deletes one of the caller's.
 func (s *Server) DeletePeriodicJob(
-	ctx context.Context,
-	in *taskqueuev1.DeletePeriodicJobRequest,
+	ctx context.Context, in *taskqueuev1.DeletePeriodicJobRequest,
 ) (*taskqueuev1.DeletePeriodicJobResponse, error) {
 	caller, err := s.service(ctx, in.GetLabId())
 	if err != nil {

@@ -12,10 +12,7 @@ const notSent = "An operator found that the message was not sent"
 // Resolve ends jobs of state unknown as what an operator found out about them: sent makes them finished, otherwise they
 // failed and may be retried. It returns the ids that it resolved and those of jobs that are not unknown.
 func (m *Manager) Resolve(
-	ctx context.Context,
-	v Viewer,
-	ids []string,
-	sent bool,
+	ctx context.Context, v Viewer, ids []string, sent bool,
 ) (resolved, others []string, err error) {
 	list, err := m.find(ctx, v, ids)
 	if err != nil {

@@ -84,10 +84,7 @@ type match struct {
 // step looks at up to StepSize jobs from a cursor on and returns up to most that the filter selects. next is empty at
 // the end of the walk.
 func (o *Operator) step(
-	ctx context.Context,
-	f Filter,
-	cursor string,
-	most int,
+	ctx context.Context, f Filter, cursor string, most int,
 ) (found []match, looked int, next string, err error) {
 	p, err := parsePlace(cursor)
 	if err != nil {

@@ -49,10 +49,8 @@ const (
 
 // Refusals lists them.
 func Refusals() []string {
-	return []string{
-		refusedInvalid, refusedConflict, refusedLaboratory, refusedLane, refusedApart, refusedMemory, refusedUnconfirmed,
-		refusedUnavailable,
-	}
+	return []string{refusedInvalid, refusedConflict, refusedLaboratory, refusedLane, refusedApart, refusedMemory,
+		refusedUnconfirmed, refusedUnavailable}
 }
 
 const (

@@ -62,12 +62,7 @@ func (p *Pump) countAttempt(b *job.Body, r *run, result job.Result, failure *job
 
 // final is an end with a record and the callbacks it gives birth to.
 func (p *Pump) final(
-	r *run,
-	state job.State,
-	op engine.Op,
-	result job.Result,
-	failure *job.Failure,
-	began time.Time,
+	r *run, state job.State, op engine.Op, result job.Result, failure *job.Failure, began time.Time,
 ) engine.Settlement {
 	last := *r.body
 	p.countAttempt(&last, r, result, failure, began)

@@ -48,17 +48,14 @@ func Status(status int, h http.Header, now time.Time, paid bool, detail string) 
 	switch {
 	case status == http.StatusTooManyRequests:
 		return job.Retryable(RateLimited, message).After(wait)
-	case status == http.StatusRequestTimeout,
-		status == http.StatusTooEarly,
-		status == http.StatusInternalServerError,
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusInternalServerError,
 		status == http.StatusServiceUnavailable:
 		return job.Retryable("http_"+strconv.Itoa(status), message).After(wait)
 	case status >= http.StatusInternalServerError && paid:
 		return job.Doubt("http_"+strconv.Itoa(status), message+"; the message may have been sent")
 	case status >= http.StatusInternalServerError:
 		return job.Retryable("http_"+strconv.Itoa(status), message).After(wait)
-	case status == http.StatusBadRequest,
-		status == http.StatusUnprocessableEntity,
+	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity,
 		status == http.StatusRequestEntityTooLarge:
 		return job.Permanent("http_"+strconv.Itoa(status), message)
 	default: // credentials, balance, a wrong address, a redirect

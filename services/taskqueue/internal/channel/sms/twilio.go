@@ -139,42 +139,10 @@ func (t *Twilio) failure(answer *netguard.Response, code int) error {
 		return job.Retryable(provider.RateLimited, message).After(netguard.RetryAfter(answer.Header, t.deps.Clock.Now()))
 	case 20500, 20503:
 		return job.Retryable("twilio_down", message)
-	case 21211,
-		21214,
-		21217,
-		21219,
-		21265,
-		21266,
-		21401,
-		21421,
-		21602,
-		21604,
-		21605,
-		21610,
-		21614,
-		21617,
-		21619,
-		30003,
-		30004,
-		30005,
-		30006:
+	case 21211, 21214, 21217, 21219, 21265, 21266, 21401, 21421, 21602, 21604, 21605, 21610, 21614, 21617, 21619, 30003,
+		30004, 30005, 30006:
 		return job.Permanent("twilio_"+fmt.Sprint(code), message) // the number or the text; 21610: the recipient said STOP
-	case 20003,
-		20005,
-		20006,
-		20404,
-		21212,
-		21408,
-		21603,
-		21606,
-		21608,
-		21612,
-		21659,
-		21660,
-		21703,
-		21704,
-		30002,
-		30007,
+	case 20003, 20005, 20006, 20404, 21212, 21408, 21603, 21606, 21608, 21612, 21659, 21660, 21703, 21704, 30002, 30007,
 		30034:
 		return provider.FailOver(
 			"twilio_"+fmt.Sprint(code),

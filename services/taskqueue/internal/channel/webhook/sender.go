@@ -132,10 +132,7 @@ var errUnhealthy = errors.New("receiver is failing")
 // exchange sends through the limits of the laboratory at the host. Answers of 5xx count against the host, other
 // answers do not. What is paused is postponed and no attempt: no request was made.
 func (s *Sender) exchange(
-	ctx context.Context,
-	client *netguard.Client,
-	d worker.Delivery,
-	q netguard.Request,
+	ctx context.Context, client *netguard.Client, d worker.Delivery, q netguard.Request,
 ) (*netguard.Response, error) {
 	origin := netguard.Origin(q.URL)
 	if s.Held != nil && s.Held(origin) {

@@ -32,18 +32,7 @@ func failure(answer *netguard.Response, now time.Time) error {
 	case 100, 130472, 131008, 131009, 131021, 131026, 131047, 131049, 131050, 131051, 131052, 131053,
 		132000, 132001, 132005, 132007, 132012, 132068, 132069: // recipient, text, template, file
 		return job.Permanent(reason, message)
-	case 3,
-		10,
-		190,
-		368,
-		130497,
-		131005,
-		131031,
-		131037,
-		131042,
-		131045,
-		132015,
-		132016,
+	case 3, 10, 190, 368, 130497, 131005, 131031, 131037, 131042, 131045, 132015, 132016,
 		133010: // token, permission, policy, payment, number, template paused
 		return provider.FailOver(reason, message)
 	}

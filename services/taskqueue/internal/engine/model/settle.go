@@ -14,11 +14,7 @@ func (m *Model) Settle(_ context.Context, _ int, _ job.Channel, list []engine.Se
 
 // Reap ends leases that ran out.
 func (m *Model) Reap(
-	_ context.Context,
-	_ int,
-	_ job.Channel,
-	_ int64,
-	list []engine.Settlement,
+	_ context.Context, _ int, _ job.Channel, _ int64, list []engine.Settlement,
 ) ([]engine.Verdict, error) {
 	return m.settle(list, true), nil
 }

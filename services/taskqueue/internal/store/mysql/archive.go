@@ -28,17 +28,8 @@ const insertArchive = `INSERT INTO tq_archive (job_id, lab_id, caller, task, tas
 
 // Assignments run from left to right, so ended_at comes last. An equal end is the same end written again.
 var replaceArchive = func() string {
-	columns := []string{
-		"status",
-		"attempts",
-		"attempts_detail",
-		"result",
-		"error",
-		"reason",
-		"scheduled_at",
-		"started_at",
-		"ended_at",
-	}
+	columns := []string{"status", "attempts", "attempts_detail", "result", "error", "reason", "scheduled_at",
+		"started_at", "ended_at"}
 	parts := make([]string, len(columns))
 	for i, c := range columns {
 		parts[i] = fmt.Sprintf("%s = IF(VALUES(ended_at) >= ended_at, VALUES(%s), %s)", c, c, c)
@@ -244,13 +235,7 @@ func dataError(err error) bool {
 		return false
 	}
 	switch answered.Number {
-	case 1264,
-		1265,
-		1292,
-		1366,
-		1406,
-		3140,
-		3141,
+	case 1264, 1265, 1292, 1366, 1406, 3140, 3141,
 		4025: // out of range, truncated, wrong, charset, too long, JSON, constraint
 		return true
 	}

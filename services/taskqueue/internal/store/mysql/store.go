@@ -32,9 +32,7 @@ func away(err error) error {
 func Away(err error) bool {
 	var answered *mysql.MySQLError
 	switch {
-	case mysqldb.IsUnavailable(err),
-		errors.Is(err, mysqldb.ErrCommitUnknown),
-		mysqldb.IsNoTable(err),
+	case mysqldb.IsUnavailable(err), errors.Is(err, mysqldb.ErrCommitUnknown), mysqldb.IsNoTable(err),
 		errors.Is(err, context.DeadlineExceeded):
 		return true
 	case errors.As(err, &answered):
@@ -48,9 +46,8 @@ func Away(err error) bool {
 
 // Ready reports whether the database answers and has the service's tables.
 func Ready(ctx context.Context, db *sql.DB) error {
-	for _, table := range []string{
-		"tq_archive", "tq_provider", "whatsapp_consent_log", "whatsapp_consent", "dictionary_mapping",
-	} {
+	for _, table := range []string{"tq_archive", "tq_provider", "whatsapp_consent_log", "whatsapp_consent",
+		"dictionary_mapping"} {
 		var n int
 		err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+table+" LIMIT 1) t").Scan(&n)
 		if mysqldb.IsNoTable(err) {

@@ -21,7 +21,8 @@ const senders = 64
 
 // service measures what the whole service does with webhooks.
 func (b *bench) service(ctx context.Context) error {
-	platform, err := stack.New("TASKQUEUE_OUTBOX_ENABLED=false", "TASKQUEUE_WEBHOOK_WORKERS="+strconv.Itoa(senders))
+	platform, err := stack.New("TASKQUEUE_OUTBOX_ENABLED=false", "TASKQUEUE_HOST_CONCURRENCY="+strconv.Itoa(senders),
+		"TASKQUEUE_WEBHOOK_WORKERS="+strconv.Itoa(2*senders)) // a laboratory alone gets two thirds of them
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ package callout
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/labplatform/labplatform/scripts/bench/internal/load"
 	"github.com/labplatform/labplatform/scripts/bench/internal/process"
@@ -63,31 +62,22 @@ func Run(ctx context.Context, r *report.Report) error {
 // cpu measures what a request costs each process, one request after the other: it counts on a machine that does other
 // things.
 func (l *laboratory) cpu(ctx context.Context, r *report.Report, rounds, requests int, pids map[string]int) error {
-	figures := map[string][]float64{}
+	costs := process.NewCosts(pids)
 	for range rounds + 1 { // the first is for warmth
-		before := map[string]time.Duration{}
-		for name, pid := range pids {
-			d, err := process.CPU(pid)
-			if err != nil {
-				return err
+		err := costs.Of(requests, func() error {
+			for range requests {
+				if err := l.list(ctx, bigBill, reports); err != nil {
+					return err
+				}
 			}
-			before[name] = d
-		}
-		for range requests {
-			if err := l.list(ctx, bigBill, reports); err != nil {
-				return err
-			}
-		}
-		for name, pid := range pids {
-			d, err := process.CPU(pid)
-			if err != nil {
-				return err
-			}
-			figures[name] = append(figures[name], float64((d-before[name]).Microseconds())/float64(requests))
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	for _, name := range []string{"service", "gateway", "database"} {
-		r.Lower("records_cpu_us_"+name, "µs", figures[name][1:], "", nil)
+		r.Lower("records_cpu_us_"+name, "µs", costs.Runs[name][1:], "", nil)
 	}
 	return nil
 }

@@ -5,9 +5,11 @@ package rerun
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/labplatform/labplatform/scripts/bench/internal/load"
+	"github.com/labplatform/labplatform/scripts/bench/internal/process"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
 )
@@ -39,15 +41,25 @@ func Run(ctx context.Context, r *report.Report) error {
 		return err
 	}
 	lab.stored = 0
+	pids := s.Endpoints.PIDs
+	costs := process.NewCosts(map[string]int{
+		"gateway": pids["gateway"], "service": pids["rerun"], "database": pids["mysql"], "documents": pids["mongo"],
+		"load": os.Getpid(),
+	})
 	var perSecond []float64
 	for range rounds {
-		elapsed, err := lab.round(ctx, closedLoop)
+		elapsed, err := lab.round(ctx, func(ctx context.Context, l *laboratory, first int) error {
+			return costs.Of(l.reports, func() error { return closedLoop(ctx, l, first) })
+		})
 		if err != nil {
 			return err
 		}
 		perSecond = append(perSecond, float64(reports)/elapsed.Seconds())
 	}
 	r.Higher("new_values_per_second_30_params", "1/s", perSecond, "", nil)
+	for _, name := range []string{"documents", "database", "service", "gateway", "load"} {
+		r.Lower("new_values_cpu_us_"+name, "µs", costs.Runs[name], "", nil)
+	}
 	return lab.halfLoad(ctx, r, rounds, report.Median(perSecond)/2)
 }
 

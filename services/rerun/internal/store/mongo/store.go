@@ -57,16 +57,38 @@ func (s *Store) EnsureIndexes(ctx context.Context) error {
 		{s.records, unique("uq_slot", "lab_report_id", "slot")},
 		{s.records, unique("uq_auto_slot", "lab_report_id", "auto_slot")},
 		{s.records, unique("uq_number", "lab_report_id", "rerun_number")},
-		{s.values, unique("uq_value", "lab_report_id", "rerun_number", "index")},
 		{s.records, plain("ix_sweep", "lab_id", "lab_report_id")},
-		{s.values, plain("ix_sweep", "lab_id", "lab_report_id")},
+		// A report has one laboratory, so one index is both the key and the way of lists and of the sweeper. Each value
+		// of a message pays for every index.
+		{s.values, unique("uq_lab_value", "lab_id", "lab_report_id", "rerun_number", "index")},
 	} {
 		// FerretDB panics when only some of a list exist, so they are created one by one.
 		if _, err := index.collection.Indexes().CreateOne(ctx, index.model); err != nil {
 			return translate("create index of "+index.collection.Name(), err)
 		}
 	}
+	if err := s.dropReplacedIndexes(ctx); err != nil {
+		return err
+	}
 	s.indexed = true
+	return nil
+}
+
+// dropReplacedIndexes removes the two indexes of values that uq_lab_value replaced. An older process that starts beside
+// this one makes them again, which does no harm.
+func (s *Store) dropReplacedIndexes(ctx context.Context) error {
+	specifications, err := s.values.Indexes().ListSpecifications(ctx)
+	if err != nil {
+		return translate("list indexes of "+valuesCollection, err)
+	}
+	for _, index := range specifications {
+		if index.Name != "uq_value" && index.Name != "ix_sweep" {
+			continue
+		}
+		if err := s.values.Indexes().DropOne(ctx, index.Name); err != nil && !mongodb.IsNoIndex(err) {
+			return translate("drop index "+index.Name, err)
+		}
+	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	driver "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/config"
@@ -122,5 +125,37 @@ func TestDocumentsOfOtherProgramsAreReadAndChanged(t *testing.T) {
 	if records, err = store.OfReport(t.Context(), storetest.Scope(t, 12), 7001); err != nil || records[0].Active ||
 		!records[0].Foreign {
 		t.Fatalf("%+v %v", records, err)
+	}
+}
+
+func TestTheIndexesOfAnOlderVersionAreReplaced(t *testing.T) {
+	t.Parallel()
+	db := mongotest.Database(t)
+	values := db.Collection("SampleRerunValues")
+	for _, older := range []driver.IndexModel{
+		{Keys: bson.D{{Key: "lab_report_id", Value: 1}, {Key: "rerun_number", Value: 1}, {Key: "index", Value: 1}},
+			Options: options.Index().SetName("uq_value").SetUnique(true)},
+		{Keys: bson.D{{Key: "lab_id", Value: 1}, {Key: "lab_report_id", Value: 1}}, Options: options.Index().SetName("ix_sweep")},
+	} {
+		if _, err := values.Indexes().CreateOne(t.Context(), older); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := mongo.New(db).EnsureIndexes(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	specifications, err := values.Indexes().ListSpecifications(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range specifications {
+		names = append(names, s.Name)
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff([]string{"_id_", "uq_lab_value"}, names); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -31,16 +30,6 @@ import (
 
 // Name is the service's name in logs, tokens and the version table of its migrations.
 const Name = "taskqueue"
-
-const (
-	maxRun       = 330 * time.Second // the longest webhook timeout and some
-	reapEvery    = time.Second
-	shardsEvery  = time.Second
-	tickEvery    = time.Second
-	measureEvery = 5 * time.Second
-	auditEvery   = 10 * time.Second
-	poolSize     = 96
-)
 
 // Serve runs the service until ctx ends. A Redis that is away or not fit makes it live and not ready; it is asked
 // again until it is. Logs go to logs.
@@ -88,6 +77,8 @@ func (b *builder) build() error {
 	b.work()
 	return nil
 }
+
+const poolSize = 96
 
 func (b *builder) openStores() (err error) {
 	if b.sessions, err = b.Cache(b.cfg.KV); err != nil {

@@ -14,6 +14,15 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
+const (
+	maxRun       = 330 * time.Second // the longest webhook timeout and some
+	reapEvery    = time.Second
+	shardsEvery  = time.Second
+	tickEvery    = time.Second
+	measureEvery = 5 * time.Second
+	auditEvery   = 10 * time.Second
+)
+
 // work adds what delivers.
 func (b *builder) work() {
 	if b.recorder != nil {

@@ -41,9 +41,8 @@ func Run(ctx context.Context, r *report.Report) error {
 		return err
 	}
 	lab.stored = 0
-	pids := s.Endpoints.PIDs
 	costs := process.NewCosts(map[string]int{
-		"gateway": pids["gateway"], "service": pids["rerun"], "database": pids["mysql"], "documents": pids["mongo"],
+		"gateway": s.PID("gateway"), "service": s.PID("rerun"), "database": s.PID("mysql"), "documents": s.PID("mongo"),
 		"load": os.Getpid(),
 	})
 	var perSecond []float64

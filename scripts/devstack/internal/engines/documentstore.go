@@ -27,8 +27,9 @@ func DocumentStore(place Place, executable string) Engine {
 	}
 }
 
-// collectAt makes the collector wait until the heap grew fivefold. Each document becomes many short-lived values while
-// the store keeps little, so the default collected dozens of times a second: an eighth of its CPU. GOGC, when set, wins.
+// collectAt makes the collector wait until the heap grew fivefold. Each document becomes many short-lived values, and
+// the store keeps little: the default collected dozens of times a second, a tenth of its CPU and more. GOGC, when set,
+// wins.
 const collectAt = 400
 
 // ServeDocumentStore runs the document store in this process until ctx ends; its databases are files in data.

@@ -1,6 +1,8 @@
 package elastic
 
 import (
+	"context"
+
 	"github.com/go-json-experiment/json"
 
 	"github.com/labplatform/labplatform/services/search/internal/search"
@@ -16,10 +18,14 @@ func ReadDocument(text []byte) (*Document, error) {
 	return &document{source: &source}, err
 }
 
-// Apart makes a store ask for its plans one after the other, whatever the text.
-func (s *Store) Apart() *Store {
-	s.apart = true
-	return s
+// SearchInTurn is Search that asks for its plans one after the other, whatever the text.
+func (s *Store) SearchInTurn(
+	ctx context.Context, scope search.Scope, q search.Query, effort search.Effort,
+) (search.Result, error) {
+	l := s.look(scope, q, effort)
+	result, err := s.inTurn(ctx, &l, effort)
+	result.Next = s.next(result.Hits, q)
+	return result, err
 }
 
 // Way is one query of a text's plans, as the engine reads it and as we read it.

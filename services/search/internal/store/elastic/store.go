@@ -20,7 +20,6 @@ type Store struct {
 	clock   clock.Clock
 	compile compiler
 	breaker breaker
-	apart   bool         // plans are never asked in one request; for a test that compares
 	old     atomic.Int64 // until when the live index is known to be of an older schema; Unix nanoseconds
 }
 
@@ -49,29 +48,46 @@ func (s *Store) Search(
 ) (search.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.timeout())
 	defer cancel()
-	l := look{scope: scope, page: q}
-	result, err := s.find(ctx, &l, q, effort)
-	if n := len(result.Hits); n > 0 && n == q.Size {
-		last := &result.Hits[n-1]
-		result.Next = search.Cursor{Score: last.Score, UserID: last.UserID, Origin: s.origin(q)}.Encode(q)
-	}
+	l := s.look(scope, q, effort)
+	result, err := s.find(ctx, &l, effort)
+	result.Next = s.next(result.Hits, q)
 	return result, err
 }
 
-func (s *Store) find(ctx context.Context, l *look, q search.Query, effort search.Effort) (search.Result, error) {
-	if q.Key == search.Duplicate {
-		p := s.compile.duplicates(q)
-		return s.run(ctx, &p, l)
-	}
-	if effort == search.Full && s.cfg.RecencyEnabled {
+func (s *Store) look(scope search.Scope, q search.Query, effort search.Effort) look {
+	l := look{scope: scope, page: q}
+	if q.Key != search.Duplicate && effort == search.Full && s.cfg.RecencyEnabled {
 		l.recent = &recency{cfg: &s.cfg, origin: s.origin(q)}
 	}
-	first := s.compile.first(q.Text, q.Fields, effort)
-	if !s.apart && mayBeCombined(q) {
+	return l
+}
+
+// next is where the page behind hits begins, "" when the page was not filled.
+func (s *Store) next(hits []search.Hit, q search.Query) string {
+	n := len(hits)
+	if n == 0 || n < q.Size {
+		return ""
+	}
+	return search.Cursor{Score: hits[n-1].Score, UserID: hits[n-1].UserID, Origin: s.origin(q)}.Encode(q)
+}
+
+func (s *Store) find(ctx context.Context, l *look, effort search.Effort) (search.Result, error) {
+	q := &l.page
+	if q.Key == search.Duplicate {
+		p := s.compile.duplicates(*q)
+		return s.run(ctx, &p, l)
+	}
+	if mayBeCombined(*q) {
 		if second, ok := s.compile.second(plan{}, q.Text, q.Fields, effort, near); ok {
-			return s.combined(ctx, first, second, l)
+			return s.combined(ctx, s.compile.first(q.Text, q.Fields, effort), second, l)
 		}
 	}
+	return s.inTurn(ctx, l, effort)
+}
+
+// inTurn asks for the plans one after the other, for a further one only when the one before found few.
+func (s *Store) inTurn(ctx context.Context, l *look, effort search.Effort) (search.Result, error) {
+	first := s.compile.first(l.page.Text, l.page.Fields, effort)
 	result, err := s.run(ctx, &first, l)
 	if err != nil || result.Partial || result.Total >= enough {
 		return result, err

@@ -22,6 +22,8 @@ func ReadDocument(text []byte) (*Document, error) {
 func (s *Store) SearchInTurn(
 	ctx context.Context, scope search.Scope, q search.Query, effort search.Effort,
 ) (search.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.timeout())
+	defer cancel()
 	l := s.look(scope, q, effort)
 	result, err := s.inTurn(ctx, &l, effort)
 	result.Next = s.next(result.Hits, q)

@@ -232,6 +232,7 @@ func TestTheOutboxPageInABrowser(t *testing.T) {
 	p.awaitTrue("one message to the number", items+".length === 1")
 	p.do(chromedp.Click(chromedp.CSS("#list li")))
 	p.wantDetail("First message, ₹ 500", "+919812300001", "UCS-2")
+	p.lateAnswer()
 	p.fill("to", "input", "")
 	p.pick("sms", 2)
 
@@ -278,6 +279,35 @@ func (p *page) lockedIn() {
 		if !strings.Contains(text, "Content Security Policy") && !strings.Contains(text, "sandboxed") {
 			p.t.Errorf("error %q", text)
 		}
+	}
+}
+
+// lateAnswer checks that the answer to an earlier filter, which comes after the later one's, changes nothing.
+func (p *page) lateAnswer() {
+	p.t.Helper()
+	p.eval(`(() => {
+		const timely = window.fetch;
+		window.answered = 0;
+		window.fetch = async (...request) => {
+			const answer = await timely(...request);
+			if (!String(request[0]).includes("nobody")) {
+				window.answered++;
+				return answer;
+			}
+			await new Promise((release) => { window.release = release; });
+			setTimeout(() => { window.read = true; }, 100);
+			return answer;
+		};
+	})()`)
+	p.fill("to", "input", "nobody")
+	p.awaitTrue("an answer that is held back", `window.release !== undefined`)
+	p.eval(`window.answered = 0`)
+	p.fill("to", "input", "9812300001")
+	p.awaitTrue("the later answer", `window.answered > 0`)
+	p.eval(`window.release()`)
+	p.awaitTrue("the end of the earlier one", `window.read === true`)
+	if got := p.eval(items + ".length"); got != "1" {
+		p.t.Errorf("an answer that came late shows %s messages", got)
 	}
 }
 

@@ -110,17 +110,21 @@ function draw() {
   if (messages.length) select(keyOf(messages[0]));
 }
 
-let last = "";
+let last = "", loading; // the request under way; a newer one ends it, so that no answer comes after a later one
 async function load() {
+  loading?.abort();
+  const own = loading = new AbortController();
   const query = new URLSearchParams({ to: byId("to").value, channel: byId("channel").value });
   try {
-    const answer = await fetch("messages?" + query);
+    const answer = await fetch("messages?" + query, { signal: own.signal });
     const text = await answer.text();
     if (!answer.ok) throw new Error(JSON.parse(text).message);
     if (text !== last) { last = text; messages = JSON.parse(text).messages; draw(); }
     status.textContent = messages.length + (messages.length === 1 ? " message" : " messages");
   } catch (problem) {
-    status.textContent = problem.message;
+    if (!own.signal.aborted) status.textContent = problem.message;
+  } finally {
+    if (loading === own) loading = undefined;
   }
 }
 
@@ -138,5 +142,5 @@ byId("channel").addEventListener("change", load);
 byId("clear").addEventListener("click", async () => {
   if (confirm("Forget all messages of the outbox?")) { await fetch("messages", { method: "DELETE" }); load(); }
 });
-setInterval(() => { if (byId("live").checked && !document.hidden) load(); }, 1500);
+setInterval(() => { if (byId("live").checked && !document.hidden && !loading) load(); }, 1500);
 load();

@@ -30,76 +30,12 @@ func newLaboratory(ctx context.Context, s *sandbox.Sandbox) (*laboratory, error)
 
 type row = map[string]any
 
+// fixture is the laboratory with its tests and bills.
 func fixture() row {
-	var formats, ranges, rows, values []row
-	for test := range reports {
-		for i := 1; i <= parameters; i++ {
-			id := 9_100_000 + test*100 + i
-			formats = append(
-				formats,
-				row{
-					"id":            id,
-					"testId_id":     9100 + test,
-					"index":         i,
-					"order":         i,
-					"parameterName": "Parameter " + strconv.Itoa(i),
-					"unit":          "mmol/L",
-				},
-			)
-			for gender, band := range map[string]int{"M": 0, "F": 1} {
-				ranges = append(
-					ranges,
-					row{
-						"id":                2*id + band,
-						"reportFormatId_id": id,
-						"gender":            gender,
-						"ageFrom":           0,
-						"lowerBound":        "4",
-						"upperBound":        "11",
-						"criticalLower":     "2",
-						"criticalUpper":     "30",
-						"displayRange":      "4 - 11",
-					},
-				)
-			}
-		}
-	}
-	tests := []row{}
-	for n := range reports + 1 {
-		bill, id := bigBill, 9_100_000+n
-		if n == reports {
-			bill = smallBill
-		} else {
-			tests = append(
-				tests,
-				row{"id": 9100 + n, "labId_id": labID, "testName": "Test " + strconv.Itoa(n), "departmentId_id": 910},
-			)
-		}
-		rows = append(
-			rows,
-			row{
-				"id":                   id,
-				"labId_id":             labID,
-				"billId_id":            bill,
-				"billingInfoId_id":     id,
-				"userDetailsId_id":     labID,
-				"reportID_id":          9100 + n%reports,
-				"sampleCollected":      1,
-				"sampleCollectionTime": "2026-11-19T04:07:30Z",
-				"criticalValues":       1,
-			},
-		)
-		for i := 1; i <= parameters; i++ {
-			value := "7." + strconv.Itoa(i)
-			if i <= critical {
-				value = "40"
-			}
-			values = append(
-				values,
-				row{"labReportId_id": id, "index": i, "order": i, "parameter_name": "Parameter " + strconv.Itoa(i), "value": value},
-			)
-		}
-	}
+	tests, formats, ranges := menu()
+	rows, values := results()
+	user := testlab.User("bench-callout", labID)
+	user["department_ids"] = []int{910}
 	return row{
 		"mysql": row{
 			"labs":        []row{{"id": labID, "labName": "Bench"}},
@@ -113,17 +49,49 @@ func fixture() row {
 			"labReportRelation": rows,
 			"reportValues":      values,
 		},
-		"sessions": []row{
-			{
-				"id":             "bench-callout",
-				"session_type":   "lab_user",
-				"lab_id":         labID,
-				"lab_user_id":    1,
-				"username":       "bench",
-				"department_ids": []int{910},
-			},
-		},
+		"sessions": []row{user},
 	}
+}
+
+// menu is the tests, their parameters, and the ranges of those for women and men.
+func menu() (tests, formats, ranges []row) {
+	for n := range reports {
+		test := 9100 + n
+		name := "Test " + strconv.Itoa(n)
+		tests = append(tests, row{"id": test, "labId_id": labID, "testName": name, "departmentId_id": 910})
+		for i := 1; i <= parameters; i++ {
+			id := 9_100_000 + n*100 + i
+			formats = append(formats, row{"id": id, "testId_id": test, "index": i, "order": i,
+				"parameterName": "Parameter " + strconv.Itoa(i), "unit": "mmol/L"})
+			for band, gender := range []string{"M", "F"} {
+				ranges = append(ranges, row{"id": 2*id + band, "reportFormatId_id": id, "gender": gender, "ageFrom": 0,
+					"lowerBound": "4", "upperBound": "11", "criticalLower": "2", "criticalUpper": "30", "displayRange": "4 - 11"})
+			}
+		}
+	}
+	return tests, formats, ranges
+}
+
+// results is the reports of both bills, the small one's last, and their values, of which the first ones are critical.
+func results() (rows, values []row) {
+	for n := range reports + 1 {
+		bill, id := bigBill, 9_100_000+n
+		if n == reports {
+			bill = smallBill
+		}
+		rows = append(rows, row{"id": id, "labId_id": labID, "billId_id": bill, "billingInfoId_id": id,
+			"userDetailsId_id": labID, "reportID_id": 9100 + n%reports, "sampleCollected": 1,
+			"sampleCollectionTime": "2026-11-19T04:07:30Z", "criticalValues": 1})
+		for i := 1; i <= parameters; i++ {
+			value := "7." + strconv.Itoa(i)
+			if i <= critical {
+				value = "40"
+			}
+			values = append(values, row{"labReportId_id": id, "index": i, "order": i,
+				"parameter_name": "Parameter " + strconv.Itoa(i), "value": value})
+		}
+	}
+	return rows, values
 }
 
 // list asks for a bill's records and checks that every report is there with its critical values.

@@ -1,5 +1,5 @@
-// Package load sends HTTP requests in a closed loop: as many connections as asked, each sending its next
-// request when the last one is answered.
+// Package load makes calls as the users of a busy laboratory do: in a closed loop, in which each caller makes its next
+// call when the last one is answered, or at an even pace, whatever became of the earlier ones.
 package load
 
 import (

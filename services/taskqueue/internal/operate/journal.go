@@ -38,7 +38,7 @@ func (j Journal) who() *slog.Logger { return j.Log.With("operator", j.Operator, 
 
 // Step notes a step of an action, also one that failed half-way; err is what it ended with.
 func (j Journal) Step(ctx context.Context, a Action, f Filter, s Step, err error) {
-	if err != nil && s.Done == 0 {
+	if err != nil && s.Done+s.Requested == 0 {
 		return
 	}
 	var channels, states []string

@@ -1,10 +1,8 @@
 package elastic_test
 
 import (
-	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -80,26 +78,12 @@ func TestANameOfSeveralWordsIsAskedForAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var asked []string
-			store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				asked = append(asked, string(body))
-				answers(200, c.answers[min(len(asked), len(c.answers))-1])(w, r)
-			})
+			store, asked := answering(t, c.answers...)
 			r, err := store.Search(t.Context(), lab(t, 7), sized(t, c.text, c.size, ""), search.Full)
 			if err != nil || r.Total != c.total || r.ByBucket[search.Patient] != c.total || len(r.Hits) != 1 {
 				t.Errorf("%d hits %v, buckets %v, error %v", r.Total, ids(r), r.ByBucket, err)
 			}
-			if len(asked) != len(c.asked) {
-				t.Fatalf("%d requests", len(asked))
-			}
-			for n, words := range c.asked {
-				for _, word := range words {
-					if lacks, not := strings.CutPrefix(word, "!"); strings.Contains(asked[n], lacks) == not {
-						t.Errorf("request %d, %q: %s", n+1, word, asked[n])
-					}
-				}
-			}
+			checkRequests(t, asked(), c.asked)
 		})
 	}
 }

@@ -22,12 +22,7 @@ func ReadDocument(text []byte) (*Document, error) {
 func (s *Store) SearchInTurn(
 	ctx context.Context, scope search.Scope, q search.Query, effort search.Effort,
 ) (search.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.timeout())
-	defer cancel()
-	l := s.look(scope, q, effort)
-	result, err := s.inTurn(ctx, &l, effort)
-	result.Next = s.next(result.Hits, q)
-	return result, err
+	return s.searchBy(ctx, scope, q, effort, s.inTurn)
 }
 
 // Way is one query of a text's plans, as the engine reads it and as we read it.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/labplatform/labplatform/services/search/internal/search"
+	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
 // oneOf is an answer of total hits that shows one of them, by its card.
@@ -40,26 +41,39 @@ func TestFurtherRequestsLookForWhoIsNew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var asked []string
-			store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				asked = append(asked, string(body))
-				answers(200, c.answers[min(len(asked), len(c.answers))-1])(w, r)
-			})
+			store, asked := answering(t, c.answers...)
 			r, err := store.Search(t.Context(), lab(t, 7), query(t, c.text, search.All), search.Full)
 			if err != nil || r.Total != c.total || !slices.Equal(ids(r), c.want) || r.ByBucket[search.Patient] != c.total {
 				t.Errorf("%d hits %v, buckets %v, error %v", r.Total, ids(r), r.ByBucket, err)
 			}
-			if len(asked) != len(c.asked) {
-				t.Fatalf("%d requests", len(asked))
-			}
-			for n, words := range c.asked {
-				for _, word := range words {
-					if lacks, not := strings.CutPrefix(word, "!"); strings.Contains(asked[n], lacks) == not {
-						t.Errorf("request %d, %q: %s", n+1, word, asked[n])
-					}
-				}
-			}
+			checkRequests(t, asked(), c.asked)
 		})
+	}
+}
+
+// answering is a store whose engine answers with bodies in turn, the last one again and again; asked is what it was sent.
+func answering(t *testing.T, bodies ...string) (store *elastic.Store, asked func() []string) {
+	t.Helper()
+	var sent []string
+	store = scripted(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		sent = append(sent, string(body))
+		answers(200, bodies[min(len(sent), len(bodies))-1])(w, r)
+	})
+	return store, func() []string { return sent }
+}
+
+// checkRequests checks that each request has its words, and lacks those with ! before them.
+func checkRequests(t *testing.T, asked []string, want [][]string) {
+	t.Helper()
+	if len(asked) != len(want) {
+		t.Fatalf("%d requests", len(asked))
+	}
+	for n, words := range want {
+		for _, word := range words {
+			if lacks, not := strings.CutPrefix(word, "!"); strings.Contains(asked[n], lacks) == not {
+				t.Errorf("request %d, %q: %s", n+1, word, asked[n])
+			}
+		}
 	}
 }

@@ -46,29 +46,28 @@ func (s *Store) Search(
 	q search.Query,
 	effort search.Effort,
 ) (search.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.timeout())
-	defer cancel()
-	l := s.look(scope, q, effort)
-	result, err := s.find(ctx, &l, effort)
-	result.Next = s.next(result.Hits, q)
-	return result, err
+	return s.searchBy(ctx, scope, q, effort, s.find)
 }
 
-func (s *Store) look(scope search.Scope, q search.Query, effort search.Effort) look {
+// asker asks for the plans of a look.
+type asker func(ctx context.Context, l *look, effort search.Effort) (search.Result, error)
+
+// searchBy searches by ask, within the service's limit of time, and says where the next page begins.
+func (s *Store) searchBy(
+	ctx context.Context, scope search.Scope, q search.Query, effort search.Effort, ask asker,
+) (search.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.timeout())
+	defer cancel()
 	l := look{scope: scope, page: q}
 	if q.Key != search.Duplicate && effort == search.Full && s.cfg.RecencyEnabled {
 		l.recent = &recency{cfg: &s.cfg, origin: s.origin(q)}
 	}
-	return l
-}
-
-// next is where the page behind hits begins, "" when the page was not filled.
-func (s *Store) next(hits []search.Hit, q search.Query) string {
-	n := len(hits)
-	if n == 0 || n < q.Size {
-		return ""
+	result, err := ask(ctx, &l, effort)
+	if n := len(result.Hits); n > 0 && n == q.Size {
+		last := &result.Hits[n-1]
+		result.Next = search.Cursor{Score: last.Score, UserID: last.UserID, Origin: s.origin(q)}.Encode(q)
 	}
-	return search.Cursor{Score: hits[n-1].Score, UserID: hits[n-1].UserID, Origin: s.origin(q)}.Encode(q)
+	return result, err
 }
 
 func (s *Store) find(ctx context.Context, l *look, effort search.Effort) (search.Result, error) {

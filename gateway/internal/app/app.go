@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime/debug"
 
 	"google.golang.org/grpc"
 
@@ -17,13 +16,6 @@ import (
 // Name is the gateway's name in logs and tokens.
 const Name = "gateway"
 
-const (
-	// collectAt makes the collector wait until the heap grew fivefold. The edge keeps nothing between requests,
-	// so its live heap is a few megabytes and the default would collect hundreds of times a second under load:
-	// a fifth of its CPU. GOGC, when set, wins.
-	collectAt = 400
-)
-
 // Serve serves until ctx ends. Logs go to logs. Nothing here needs a dependency: a service that is away is its own
 // area's 503, not the edge's.
 func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
@@ -32,9 +24,7 @@ func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) erro
 }
 
 func build(ctx context.Context, s *service.Service, cfg Config) error {
-	if cfg.GOGC == "" {
-		debug.SetGCPercent(collectAt)
-	}
+	cfg.Collector.Delay()
 	connections := map[string]grpc.ClientConnInterface{}
 	for name, address := range cfg.addresses() {
 		if address == "" {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/collector"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/grpcserver"
 	"github.com/labplatform/labplatform/pkg/httpserver"
@@ -34,9 +35,6 @@ type Config struct {
 	BillSplitAddr     string `env:"BILL_SPLIT_ADDR"`
 	NotificationsAddr string `env:"NOTIFICATIONS_ADDR"`
 
-	// GOGC, when set, wins over our own choice.
-	GOGC string `env:"GOGC" absolute:"true"`
-
 	ServiceTokenSecret config.Secret `env:"SERVICE_TOKEN_SECRET"`
 	// TrustedOrigins may send cookie-authenticated writes: scheme://host[:port], comma separated.
 	TrustedOrigins []string `env:"TRUSTED_ORIGINS"`
@@ -46,6 +44,7 @@ type Config struct {
 
 	Admin     httpserver.Config
 	Lifecycle lifecycle.Config
+	Collector collector.Config
 	Telemetry telemetry.Config
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/labplatform/labplatform/pkg/collector"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
@@ -27,19 +27,12 @@ func DocumentStore(place Place, executable string) Engine {
 	}
 }
 
-// collectAt makes the collector wait until the heap grew fivefold. Each document becomes many short-lived values, and
-// the store keeps little: the default collected dozens of times a second, a tenth of its CPU and more. GOGC, when set,
-// wins.
-const collectAt = 400
-
 // ServeDocumentStore runs the document store in this process until ctx ends; its databases are files in data.
 func ServeDocumentStore(ctx context.Context, listen, data string) error {
 	if err := os.MkdirAll(data, 0o755); err != nil {
 		return fmt.Errorf("document store: %w", err)
 	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(collectAt)
-	}
+	collector.Config{GOGC: os.Getenv("GOGC")}.Delay() // each document becomes many values that live shortly
 	warnings := slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})
 	store, err := ferretdb.New(&ferretdb.Config{
 		Listener:  ferretdb.ListenerConfig{TCP: listen},

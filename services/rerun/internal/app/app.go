@@ -19,6 +19,7 @@ const Name = "rerun"
 
 // Serve runs the service until ctx ends. Logs go to logs.
 func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
+	cfg.Collector.Delay()
 	p := service.Process{Name: Name, Version: version, Config: cfg.Config, Prefix: Prefix, Settings: &cfg}
 	return service.Run(ctx, p, logs, func(_ context.Context, s *service.Service) error { return build(s, cfg) })
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 
+	"github.com/labplatform/labplatform/pkg/collector"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/mongodb"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -26,11 +27,12 @@ const (
 // Config holds every setting of the service.
 type Config struct {
 	service.Config
-	DB     mysqldb.Config `envPrefix:"DB_"`
-	KV     redisdb.Config `envPrefix:"KV_"`
-	Mongo  mongodb.Config `envPrefix:"MONGO_"`
-	Outbox outbox.Config  `envPrefix:"OUTBOX_"`
-	Sweep  sweep.Config   `envPrefix:"SWEEP_"`
+	Collector collector.Config
+	DB        mysqldb.Config `envPrefix:"DB_"`
+	KV        redisdb.Config `envPrefix:"KV_"`
+	Mongo     mongodb.Config `envPrefix:"MONGO_"`
+	Outbox    outbox.Config  `envPrefix:"OUTBOX_"`
+	Sweep     sweep.Config   `envPrefix:"SWEEP_"`
 
 	// DocumentStore false makes every operation answer 400.
 	DocumentStore bool `env:"DOCUMENT_DB_ENABLED" absolute:"true" envDefault:"true"`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/collector"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/pkg/grpcserver"
@@ -31,6 +32,7 @@ type Config struct {
 	REST      ListenerConfig
 	GRPC      grpcserver.Config
 	Lifecycle lifecycle.Config
+	Collector collector.Config
 	Telemetry telemetry.Config
 	Auth      authn.Config
 	ES        elastic.Config `envPrefix:"ES_"`

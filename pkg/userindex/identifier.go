@@ -41,18 +41,28 @@ func Compacts(id string) []string {
 
 // runs returns the runs of letters and of digits, in capitals.
 func runs(id string) []string {
+	const separator, letter, digit = 0, 1, 2
+	capitals := strings.ToUpper(id)
 	var parts []string
-	previous := ' '
-	for _, r := range strings.ToUpper(id) {
+	begin, previous := 0, separator
+	for at, r := range capitals {
+		kind := separator
 		switch {
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-		case len(parts) > 0 && unicode.IsDigit(r) == unicode.IsDigit(previous) &&
-			(unicode.IsLetter(previous) || unicode.IsDigit(previous)):
-			parts[len(parts)-1] += string(r)
-		default:
-			parts = append(parts, string(r))
+		case unicode.IsLetter(r):
+			kind = letter
+		case unicode.IsDigit(r):
+			kind = digit
 		}
-		previous = r
+		if kind == previous {
+			continue
+		}
+		if previous != separator {
+			parts = append(parts, capitals[begin:at])
+		}
+		begin, previous = at, kind
+	}
+	if previous != separator {
+		parts = append(parts, capitals[begin:])
 	}
 	return parts
 }

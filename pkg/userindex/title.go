@@ -19,7 +19,7 @@ type Person struct {
 func (p *Person) Said() bool { return len(p.Titles) > 0 || p.Female || p.Male || p.Age > 0 }
 
 // titles are groups of one meaning. The first letter says the sex that it tells: f, m or -.
-var titles = []string{
+var titles = groups(
 	"m mr mister shri",
 	"f mrs smt shrimati srimati",
 	"f ms miss kumari km kum ku",
@@ -33,6 +33,14 @@ var titles = []string{
 	"- c/o",
 	"m male",
 	"f female",
+)
+
+func groups(lines ...string) [][]string {
+	all := make([][]string, len(lines))
+	for i, line := range lines {
+		all[i] = strings.Fields(line)
+	}
+	return all
 }
 
 const oldest = 120
@@ -55,8 +63,8 @@ func Describe(text string) Person {
 }
 
 func (p *Person) take(word string) bool {
-	for _, group := range titles {
-		if of := strings.Fields(group); slices.Contains(of[1:], word) {
+	for _, of := range titles {
+		if slices.Contains(of[1:], word) {
 			p.Female, p.Male = p.Female || of[0] == "f", p.Male || of[0] == "m"
 			p.Titles = append(p.Titles, of[1:]...)
 			return true

@@ -93,17 +93,18 @@ func Explaining() []Field {
 	return all
 }
 
-func (f Field) trait() trait {
+var traitOf = byField(traits)
+
+func byField(traits []trait) map[Field]trait {
+	all := make(map[Field]trait, len(traits))
 	for _, t := range traits {
-		if t.field == f {
-			return t
-		}
+		all[t.field] = t
 	}
-	return trait{field: f}
+	return all
 }
 
 // Kind tells how the field is compared.
-func (f Field) Kind() Kind { return f.trait().kind }
+func (f Field) Kind() Kind { return traitOf[f].kind }
 
 // Bucket tells the family of the field; "" for a name that is no field.
-func (f Field) Bucket() Bucket { return f.trait().bucket }
+func (f Field) Bucket() Bucket { return traitOf[f].bucket }

@@ -12,10 +12,12 @@ import (
 // analysis is what the index makes of a field's values and of what the field is asked, as the mapping of the pipeline
 // says. A test on the engine proves that both find the same.
 type analysis struct {
-	set   int // fields with the same terms share them
-	index func(values []string) []string
-	asked func(text string) []string
-	like  func(term, asked string) bool // a term of the document answers one that is asked
+	base   string // the field whose values are taken apart
+	set    int    // fields with the same terms share them
+	pieces bool   // terms are pieces of the values, but for the case of letters
+	index  func(values []string) []string
+	asked  func(text string) []string
+	like   func(term, asked string) bool // a term of the document answers one that is asked
 }
 
 // maxSets is enough for the terms of all fields.
@@ -27,42 +29,44 @@ var analyses = analysesOf()
 func analysesOf() map[string]*analysis {
 	m := map[string]*analysis{}
 	sets := 0
-	add := func(index func([]string) []string, fields map[string]analysis) {
+	const pieces, changed = true, false
+	add := func(pieces bool, index func([]string) []string, fields map[string]analysis) {
 		for name, a := range fields {
-			a.index, a.set = index, sets
+			a.index, a.set, a.pieces = index, sets, pieces
+			a.base, _, _ = strings.Cut(name, ".")
 			m[name] = &a
 		}
 		sets++
 	}
 	for _, form := range []string{userindex.Sounds, userindex.Misspelled, userindex.Identifiers} {
-		add(same, map[string]analysis{form: {asked: one, like: equalTo}})
+		add(changed, same, map[string]analysis{form: {asked: one, like: equalTo}})
 	}
-	add(same, map[string]analysis{
+	add(changed, same, map[string]analysis{
 		userindex.Joined: {asked: cut(strings.Fields, userindex.MaxForm), like: strings.HasPrefix},
 	})
 	for _, f := range table {
 		name := string(f)
 		switch f.Kind() {
 		case search.Name:
-			add(each(personWords), map[string]analysis{
+			add(pieces, each(personWords), map[string]analysis{
 				name:             {asked: personWords, like: equalTo},
 				name + ".prefix": {asked: cut(personWords, maxBegun), like: strings.HasPrefix},
 			})
-			add(each(folded), map[string]analysis{name + ".keyword": {asked: folded, like: equalTo}})
+			add(pieces, each(folded), map[string]analysis{name + ".keyword": {asked: folded, like: equalTo}})
 		case search.Phone:
-			add(each(digits), map[string]analysis{
+			add(changed, each(digits), map[string]analysis{
 				name:             {asked: digits, like: equalTo},
 				name + ".prefix": {asked: cut(digits, maxFirst), like: firstDigits},
 				name + ".suffix": {asked: lastDigits, like: endsSo},
 				name + ".middle": {asked: digits, like: strings.Contains},
 			})
 		case search.Mail, search.Day:
-			add(each(folded), map[string]analysis{name: {asked: folded, like: equalTo}})
+			add(pieces, each(folded), map[string]analysis{name: {asked: folded, like: equalTo}})
 		case search.Segmented:
-			add(each(segments), map[string]analysis{name + ".segment": {asked: segments, like: equalTo}})
+			add(pieces, each(segments), map[string]analysis{name + ".segment": {asked: segments, like: equalTo}})
 			fallthrough
 		case search.Identifier:
-			add(each(folded), map[string]analysis{
+			add(pieces, each(folded), map[string]analysis{
 				name:             {asked: folded, like: equalTo},
 				name + ".prefix": {asked: cut(folded, userindex.MaxForm), like: strings.HasPrefix},
 			})

@@ -34,3 +34,18 @@ func BenchmarkSearch(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkRequest is what the request of a text costs, without sending it.
+func BenchmarkRequest(b *testing.B) {
+	store := scripted(b, func(http.ResponseWriter, *http.Request) {})
+	for _, text := range []string{"rahul", "rahul sharma", "9876543210", "ORD-2026-0771"} {
+		b.Run(text, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if len(store.Request(text)) == 0 {
+					b.Fatal("no request")
+				}
+			}
+		})
+	}
+}

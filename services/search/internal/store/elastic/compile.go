@@ -20,7 +20,7 @@ var searched = len(search.Fields())
 // first plans a search without typing errors.
 func (c compiler) first(typed string, fields []search.Field, effort search.Effort) plan {
 	t := parse(typed)
-	p := plan{whole: len(fields) == searched}
+	p := plan{whole: len(fields) == searched, clauses: make([]clause, 0, usualClauses)}
 	for _, f := range fields {
 		switch f.Kind() {
 		case search.Name:
@@ -28,19 +28,35 @@ func (c compiler) first(typed string, fields []search.Field, effort search.Effor
 		case search.Phone:
 			p.clauses = append(p.clauses, c.phones(t, f)...)
 		case search.Mail:
-			p.clauses = append(p.clauses, mails(t, f, effort)...)
+			p.clauses = mails(p.clauses, t, f, effort)
 		case search.Identifier, search.Segmented:
-			p.clauses = append(p.clauses, identifiers(t, f, effort)...)
+			p.clauses = identifiers(p.clauses, t, f, effort)
 		}
 	}
 	if effort == search.Full {
-		p.clauses = append(p.clauses, forms(t, fields)...)
+		p.clauses = forms(p.clauses, t, fields)
 	}
-	slices.SortStableFunc(p.clauses, func(a, b clause) int { return int(a.tier - b.tier) })
+	p.clauses = byTier(p.clauses)
 	if effort != search.Least {
 		p.add(tierMixed, c.everyWord(t, fields, asTyped))
 	}
 	return p
+}
+
+// usualClauses is how many most texts have; a slice that grows is copied.
+const usualClauses = 48
+
+// byTier puts the closest first. Clauses are large, and sorting would move each of them many times.
+func byTier(clauses []clause) []clause {
+	sorted := make([]clause, 0, len(clauses))
+	for t := range tiers {
+		for i := range clauses {
+			if clauses[i].tier == t {
+				sorted = append(sorted, clauses[i])
+			}
+		}
+	}
+	return sorted
 }
 
 // second plans what is done when the first search finds few: words of names may sound alike or have typing errors. It

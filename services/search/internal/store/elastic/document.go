@@ -2,7 +2,6 @@ package elastic
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/labplatform/labplatform/pkg/phonetic"
 	"github.com/labplatform/labplatform/pkg/userindex"
@@ -12,15 +11,24 @@ import (
 // document is a hit with the terms of its fields, as far as anybody asked for them.
 type document struct {
 	source *source
-	terms  [maxSets][]string // by analysis.set
+	values [maxSets][]string // by analysis.set
+	read   [maxSets]bool
+	terms  [maxSets][]string
 	known  [maxSets]bool
 }
 
+// valuesOf returns the values of a field.
+func (d *document) valuesOf(a *analysis) []string {
+	if !d.read[a.set] {
+		d.values[a.set], d.read[a.set] = d.source.values(a.base), true
+	}
+	return d.values[a.set]
+}
+
 // termsOf returns the terms of a field before beginnings and parts are taken of them.
-func (d *document) termsOf(field string, a *analysis) []string {
+func (d *document) termsOf(a *analysis) []string {
 	if !d.known[a.set] {
-		base, _, _ := strings.Cut(field, ".")
-		d.terms[a.set], d.known[a.set] = a.index(d.source.values(base)), true
+		d.terms[a.set], d.known[a.set] = a.index(d.valuesOf(a)), true
 	}
 	return d.terms[a.set]
 }

@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"context"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -57,4 +58,14 @@ func (s *Store) Ways(text string, fields []search.Field) []Way {
 		}
 	}
 	return ways
+}
+
+// Request returns the request that a text is asked with first, or at once.
+func (s *Store) Request(text string) []byte {
+	fields := search.Fields()
+	p := s.compile.first(text, fields, search.Full)
+	if second, ok := s.compile.second(plan{}, text, fields, search.Full, near); ok {
+		p.clauses, p.byWord = append(p.clauses, second.clauses...), append(p.byWord, second.byWord...)
+	}
+	return p.body(&look{page: search.Query{Text: text, Size: 10}}, time.Second)
 }

@@ -21,54 +21,54 @@ const (
 
 // merge makes as few queries of ways as find the same with the same scores, one for each score.
 func merge(ways []way, g grouping) []query {
-	var merged []way
+	merged := make([]query, 0, min(len(ways), int(tiers)))
 	for _, w := range ways {
-		i := slices.IndexFunc(merged, func(m way) bool { return m.score == w.score })
-		if i < 0 {
-			i = len(merged)
-			merged = append(merged, way{score: w.score, found: query{kind: anyOf}})
+		at := slices.IndexFunc(merged, func(m query) bool { return m.score == w.score })
+		if at < 0 {
+			at = len(merged)
+			merged = append(merged, query{kind: anyOf, score: w.score})
 		}
-		merged[i].found.take(w.found, g)
+		merged[at].take(w.found, g)
 	}
-	queries := make([]query, len(merged))
-	for i, m := range merged {
-		queries[i] = scored(either(m.found.of...), m.score)
+	for i := range merged {
+		merged[i] = scored(either(merged[i].of...), merged[i].score)
 	}
-	return queries
+	return merged
 }
 
 // way is a query and what its hits score.
 type way struct {
-	found query
+	found *query
 	score float64
 }
 
 // take adds what other finds to the alternatives of q, each once.
-func (q *query) take(other query, g grouping) {
+func (q *query) take(other *query, g grouping) {
 	if other.kind == anyOf {
-		for _, of := range other.of {
-			q.take(of, g)
+		for i := range other.of {
+			q.take(&other.of[i], g)
 		}
 		return
 	}
+	added := *other
 	if g != byField {
-		other = other.inFamily(g)
+		added = other.inFamily(g)
 	}
 	for i := range q.of {
 		one := &q.of[i]
 		switch {
-		case one.kind == equals && other.kind == equals && one.field == other.field:
-			one.texts = union(one.texts, other.texts)
+		case one.kind == equals && added.kind == equals && one.field == added.field:
+			one.texts = union(one.texts, added.texts)
 			return
-		case one.same(&other):
+		case one.same(&added):
 			return
 		}
 	}
-	q.of = append(q.of, other)
+	q.of = append(q.of, added)
 }
 
 func union(a, b []string) []string {
-	all := slices.Clone(a)
+	all := slices.Clip(a) // an addition copies it
 	for _, s := range b {
 		if !slices.Contains(all, s) {
 			all = append(all, s)
@@ -79,11 +79,20 @@ func union(a, b []string) []string {
 
 // same tells whether two queries ask the same.
 func (q *query) same(other *query) bool {
-	if q.kind != other.kind || q.field != other.field || q.score != other.score || !slices.Equal(q.texts, other.texts) {
+	return q.kind == other.kind && q.field == other.field && q.score == other.score &&
+		slices.Equal(q.texts, other.texts) && allSame(q.of, other.of) && allSame(q.more, other.more)
+}
+
+func allSame(a, b []query) bool {
+	if len(a) != len(b) {
 		return false
 	}
-	alike := func(a, b query) bool { return a.same(&b) }
-	return slices.EqualFunc(q.of, other.of, alike) && slices.EqualFunc(q.more, other.more, alike)
+	for i := range a {
+		if !a[i].same(&b[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // inFamily asks the field in which the index holds the values of all that are compared like the query's own.
@@ -91,10 +100,9 @@ func (q *query) inFamily(g grouping) query {
 	to := *q
 	to.asked, to.of, to.more = nil, families(q.of, g), families(q.more, g)
 	if q.field == userindex.Identifiers && g == byFamilyAndForm {
-		to.field, to.texts = userindex.Compacted, nil
-		for _, text := range q.texts {
-			_, form, _ := strings.Cut(text, ":")
-			to.texts = union(to.texts, []string{form})
+		to.field, to.texts = userindex.Compacted, make([]string, len(q.texts))
+		for i, text := range q.texts {
+			_, to.texts[i], _ = strings.Cut(text, ":")
 		}
 		return to
 	}
@@ -120,7 +128,10 @@ func (q *query) inFamily(g grouping) query {
 }
 
 func families(queries []query, g grouping) []query {
-	var all []query
+	if len(queries) == 0 {
+		return nil
+	}
+	all := make([]query, 0, len(queries))
 	for i := range queries {
 		q := queries[i].inFamily(g)
 		if !slices.ContainsFunc(all, func(other query) bool { return q.same(&other) }) {

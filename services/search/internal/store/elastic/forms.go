@@ -10,10 +10,11 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// forms finds what the index holds in other forms than it was typed in: names that are joined or apart, names beside
-// titles, identifiers with other separators, and digits from the middle of a telephone number.
-func forms(t text, fields []search.Field) []clause {
-	var all []clause
+// forms adds to all how the text is found that the index holds in other forms than it was typed in: names that are
+// joined or apart, names beside titles, identifiers with other separators, and digits from the middle of a telephone
+// number.
+func forms(all []clause, t text, fields []search.Field) []clause {
+	compact := compacts(t)
 	for _, f := range fields {
 		switch f.Kind() {
 		case search.Name:
@@ -24,7 +25,7 @@ func forms(t text, fields []search.Field) []clause {
 				all = append(all, clause{tier: tierJoined, field: f, found: match(string(f)+".middle", t.digits)})
 			}
 		case search.Identifier, search.Segmented:
-			all = append(all, compacted(t, f)...)
+			all = append(all, compacted(compact, f)...)
 		}
 	}
 	return all
@@ -88,20 +89,22 @@ func said(p *userindex.Person) []nearer {
 
 const minCompact = 3
 
-// compacted finds an identifier without what separates its parts, or its last segment.
-func compacted(t text, f search.Field) []clause {
-	if slices.Contains(numbered, f) || !strings.ContainsFunc(t.whole, unicode.IsDigit) ||
-		strings.ContainsRune(t.whole, '@') {
+// compacts returns the text without what separates the parts of an identifier. Nil when it can be none.
+func compacts(t text) []string {
+	if !strings.ContainsFunc(t.whole, unicode.IsDigit) || strings.ContainsRune(t.whole, '@') {
 		return nil
 	}
-	var values []string
-	for _, form := range userindex.Compact(t.whole) {
-		if len(form) >= minCompact {
-			values = append(values, userindex.IdentifierForm(string(f), form))
-		}
-	}
-	if len(values) == 0 {
+	return slices.DeleteFunc(userindex.Compact(t.whole), func(form string) bool { return len(form) < minCompact })
+}
+
+// compacted finds an identifier by forms that lack what separates its parts, or its last segment.
+func compacted(forms []string, f search.Field) []clause {
+	if len(forms) == 0 || slices.Contains(numbered, f) {
 		return nil
+	}
+	values := make([]string, len(forms))
+	for i, form := range forms {
+		values[i] = userindex.IdentifierForm(string(f), form)
 	}
 	return []clause{{tier: tierJoined, field: f, found: equal(userindex.Identifiers, values)}}
 }

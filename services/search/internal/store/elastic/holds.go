@@ -16,25 +16,49 @@ func (q *query) holds(d *document) bool {
 		}
 		return q.kind == allOf
 	}
-	a := analyses[q.field]
-	if a == nil {
+	if q.asked == nil {
+		q.asked = q.analyse()
+	}
+	if q.asked.analysis == nil || !q.mayHold(d) {
 		return false
 	}
-	if q.asked == nil {
-		for _, text := range q.texts {
-			q.asked = append(q.asked, a.asked(text)...)
-		}
-	}
-	terms := d.termsOf(q.field, a)
+	terms := d.termsOf(q.asked.analysis)
 	switch q.kind {
 	case equals:
-		return slices.ContainsFunc(q.asked, func(asked string) bool { return slices.Contains(terms, asked) })
+		return slices.ContainsFunc(q.asked.terms, func(asked string) bool { return slices.Contains(terms, asked) })
 	case begins:
-		return has(terms, q.asked, strings.HasPrefix)
+		return has(terms, q.asked.terms, strings.HasPrefix)
 	case similar:
-		return has(terms, q.asked, twoErrors)
+		return has(terms, q.asked.terms, twoErrors)
 	}
-	return has(terms, q.asked, a.like)
+	return has(terms, q.asked.terms, q.asked.like)
+}
+
+func (q *query) analyse() *asking {
+	a := &asking{analysis: analyses[q.field]}
+	if a.analysis == nil {
+		return a
+	}
+	for _, text := range q.texts {
+		a.terms = append(a.terms, a.asked(text)...)
+	}
+	return a
+}
+
+// mayHold is false when the values show already that none of their terms is asked for. Most fields of most hits end
+// here, without the work of taking their values apart.
+func (q *query) mayHold(d *document) bool {
+	if !q.asked.pieces || q.kind == similar {
+		return true
+	}
+	values := d.valuesOf(q.asked.analysis)
+	may := func(asked string) bool {
+		return slices.ContainsFunc(values, func(v string) bool { return mayHold(v, asked) })
+	}
+	if q.kind == equals { // any of them is enough
+		return slices.ContainsFunc(q.asked.terms, may)
+	}
+	return !slices.ContainsFunc(q.asked.terms, func(asked string) bool { return !may(asked) })
 }
 
 // has tells whether each of asked has a term like it.

@@ -10,42 +10,53 @@ import (
 // numbered are the fields that hold only numbers: other texts are not compared with them.
 var numbered = []search.Field{search.UserID, search.BillIDs, search.LabBillIDs, search.LabReportIDs}
 
-// identifiers finds the text as an identifier, as the beginning of one, or as a part.
-func identifiers(t text, f search.Field, effort search.Effort) []clause {
-	texts := t.identifiers()
+// identifiers adds to all how the text is found as an identifier, as the beginning of one, or as a part.
+func identifiers(all []clause, t text, f search.Field, effort search.Effort) []clause {
+	texts := comparable(t, f)
+	if len(texts) == 0 {
+		return all
+	}
+	all = append(all, clause{tier: tierWhole, field: f, found: equal(string(f), texts)})
+	if effort == search.Least {
+		return all
+	}
+	return append(all, clause{tier: tierPart, field: f, found: identifierPart(texts, f)})
+}
+
+// comparable returns the texts that an identifier of the field may be equal to.
+func comparable(t text, f search.Field) []string {
 	if slices.Contains(numbered, f) {
-		texts = slices.DeleteFunc(texts, func(s string) bool { return !isDigits(s) })
+		return t.numbers
 	}
-	if len(texts) == 0 || t.whole == "" {
-		return nil
-	}
-	all := []clause{{tier: tierWhole, field: f, found: equal(string(f), texts)}}
-	if effort == search.Least {
-		return all
-	}
-	var parts []query
+	return t.identifiers
+}
+
+// identifierPart finds identifiers that begin with one of texts, or have it as a segment.
+func identifierPart(texts []string, f search.Field) query {
+	parts := make([]query, 0, 2*len(texts))
 	for _, s := range texts {
-		parts = append(parts, identifierParts(s, f)...)
+		parts = append(parts, match(prefix(f), s))
+		if f.Kind() == search.Segmented && isPart(s) {
+			parts = append(parts, match(segmentsOf[f], s))
+		}
 	}
-	return append(all, clause{tier: tierPart, field: f, found: either(parts...)})
+	return either(parts...)
 }
 
-func identifierParts(s string, f search.Field) []query {
-	parts := []query{match(prefix(f), s)}
-	if f.Kind() == search.Segmented && isPart(s) {
-		parts = append(parts, match(string(f)+".segment", s))
-	}
-	return parts
-}
+var segmentsOf = partNames("segment")
 
-// mails finds the text as an address or as the beginning of one.
-func mails(t text, f search.Field, effort search.Effort) []clause {
-	if t.whole == "" || strings.ContainsRune(t.whole, ' ') {
-		return nil
+// mails adds to all how the text is found as an address or as the beginning of one.
+func mails(all []clause, t text, f search.Field, effort search.Effort) []clause {
+	if !mayBeMail(t) {
+		return all
 	}
-	all := []clause{{tier: tierWhole, field: f, found: term(string(f), t.whole)}}
+	all = append(all, clause{tier: tierWhole, field: f, found: term(string(f), t.whole)})
 	if effort == search.Least {
 		return all
 	}
-	return append(all, clause{tier: tierPart, field: f, found: compare(begins, string(f), t.whole)})
+	return append(all, clause{tier: tierPart, field: f, found: mailBegins(t, f)})
 }
+
+func mayBeMail(t text) bool { return t.whole != "" && !strings.ContainsRune(t.whole, ' ') }
+
+func mailBegins(t text, f search.Field) query { return compare(begins, string(f), t.whole) }

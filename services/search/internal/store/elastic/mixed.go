@@ -24,11 +24,12 @@ func (c compiler) everyWord(t text, fields []search.Field, r reach) []word {
 	if len(t.words) == 0 || len(pieces) > maxWords || len(pieces) < 2 && r == asTyped {
 		return nil
 	}
-	var all []word
+	all := make([]word, 0, len(pieces))
 	for _, piece := range pieces {
-		var w word
+		t := parse(piece)
+		w := make(word, 0, len(fields)+1)
 		for _, f := range fields {
-			w = append(w, c.places(piece, f, r)...)
+			w = append(w, c.places(t, f, r)...)
 		}
 		if len(w) == 0 {
 			return nil
@@ -53,29 +54,25 @@ func joinDigits(of []string) []string {
 	return pieces
 }
 
-// places says where in a field a word may be found.
-func (c compiler) places(piece string, f search.Field, r reach) []leaf {
+// places says where in a field a word may be found. What is equal begins so too.
+func (c compiler) places(piece text, f search.Field, r reach) []leaf {
 	switch f.Kind() {
 	case search.Name:
-		return nameLeaves(piece, f, r)
+		return nameLeaves(piece.whole, f, r)
 	case search.Phone:
-		if digits := phoneDigits(piece); len(digits) >= minFirst {
-			return []leaf{{f, either(c.phoneParts(digits, f)...), 0.5, nil}}
+		if len(piece.digits) >= minFirst {
+			return []leaf{{f, either(c.phoneParts(piece.digits, f)...), 0.5, nil}}
 		}
-		return nil
-	}
-	t := parse(piece)
-	found := mails(t, f, search.Full)
-	if f.Kind() != search.Mail {
-		found = identifiers(t, f, search.Full)
-	}
-	var leaves []leaf
-	for _, way := range found {
-		if way.tier == tierPart { // what is equal begins so too
-			leaves = append(leaves, leaf{f, way.found, 0.5, nil})
+	case search.Mail:
+		if mayBeMail(piece) {
+			return []leaf{{f, mailBegins(piece, f), 0.5, nil}}
+		}
+	case search.Identifier, search.Segmented:
+		if texts := comparable(piece, f); len(texts) > 0 {
+			return []leaf{{f, identifierPart(texts, f), 0.5, nil}}
 		}
 	}
-	return leaves
+	return nil
 }
 
 func nameLeaves(piece string, f search.Field, r reach) []leaf {

@@ -122,4 +122,15 @@ func mayBeWrong(w string) bool {
 	})
 }
 
-func prefix(f search.Field) string { return string(f) + ".prefix" }
+func prefix(f search.Field) string { return prefixes[f] }
+
+// prefixes are the names of the fields that hold beginnings.
+var prefixes = partNames("prefix")
+
+func partNames(part string) map[search.Field]string {
+	names := make(map[search.Field]string, len(table))
+	for _, f := range table {
+		names[f] = string(f) + "." + part
+	}
+	return names
+}

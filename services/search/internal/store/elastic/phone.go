@@ -52,7 +52,9 @@ func (c compiler) phoneParts(digits string, f search.Field) []query {
 }
 
 // ends compares the last digits, at most ten of them.
-func ends(f search.Field, digits string) query { return match(string(f)+".suffix", digits) }
+func ends(f search.Field, digits string) query { return match(suffixes[f], digits) }
+
+var suffixes = partNames("suffix")
 
 // forms returns the ways to write digits: as they are, without a country code when at least keep digits remain, and
 // with each country code in front of those.

@@ -66,7 +66,7 @@ func (p *plan) query(old bool) query {
 	for i := range p.clauses {
 		c := &p.clauses[i]
 		if len(c.nearer) == 0 {
-			plain = append(plain, way{c.found, c.tier.score()})
+			plain = append(plain, way{&c.found, c.tier.score()})
 			continue
 		}
 		rankings = append(rankings, c.ranking())
@@ -105,7 +105,7 @@ func (e *wordly) query(g grouping) query {
 		for i := range w {
 			score := share * (1 + w[i].fraction)
 			if len(w[i].nearer) == 0 {
-				places = append(places, way{w[i].found, score})
+				places = append(places, way{&w[i].found, score})
 				continue
 			}
 			rankings = append(rankings, ranking(w[i].found, score, share, w[i].nearer))

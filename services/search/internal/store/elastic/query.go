@@ -16,7 +16,13 @@ type query struct {
 	of    []query
 	more  []query // of ranked: what only adds to the score; of except: what must not be found
 
-	asked []string // the terms of texts, once somebody wanted them
+	asked *asking // once somebody wanted it
+}
+
+// asking is what a query compares with the terms of a document.
+type asking struct {
+	*analysis // of the field; nil: it has none
+	terms     []string
 }
 
 type kind uint8

@@ -13,6 +13,9 @@ type text struct {
 	words  []string // what stands between blanks and holds a letter or a digit
 	name   string   // the words with one blank between them
 	digits string   // "" when the text cannot be a telephone number
+
+	identifiers []string // that the text may be equal to
+	numbers     []string // those that hold nothing but digits
 }
 
 func parse(typed string) text {
@@ -23,16 +26,16 @@ func parse(typed string) text {
 		}
 	}
 	t.name = strings.Join(t.words, " ")
-	return t
-}
-
-// identifiers are the texts that an identifier may be equal to: the numbers of cards are printed with blanks.
-func (t text) identifiers() []string {
-	compact := strings.Join(strings.Fields(t.whole), "")
-	if compact != t.whole && isDigits(compact) {
-		return []string{t.whole, compact}
+	if t.whole == "" {
+		return t
 	}
-	return []string{t.whole}
+	t.identifiers = []string{t.whole}
+	if isDigits(t.whole) {
+		t.numbers = t.identifiers
+	} else if compact := strings.Join(strings.Fields(t.whole), ""); isDigits(compact) { // as cards are printed
+		t.identifiers, t.numbers = []string{t.whole, compact}, []string{compact}
+	}
+	return t
 }
 
 // phoneDigits returns the digits of s when it holds nothing else but what people put between them.

@@ -16,6 +16,7 @@ const (
 	tierPerson
 	tierSound
 	tierTypo
+	tiers // how many there are
 )
 
 // score is what a hit of the tier scores at least; less than twice as much at most.

@@ -115,6 +115,22 @@ func fold(s string) string {
 	return out.String()
 }
 
+// mayHold is false when no folded term of value is, holds or begins with asked: the terms of an ASCII value are pieces
+// of it, but for the case of their letters.
+func mayHold(value, asked string) bool {
+	for i := range len(value) {
+		if value[i] >= utf8.RuneSelf {
+			return true
+		}
+	}
+	for i := range len(value) - len(asked) + 1 {
+		if strings.EqualFold(value[i:i+len(asked)], asked) {
+			return true
+		}
+	}
+	return false
+}
+
 // base returns the Latin letter below the diacritics of r, else r.
 func base(r rune) rune {
 	letter, _ := utf8.DecodeRuneInString(norm.NFKD.String(string(r)))

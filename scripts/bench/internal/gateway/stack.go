@@ -13,7 +13,7 @@ import (
 
 const (
 	idle      = 10 * time.Second
-	quickIdle = 3 * time.Second
+	quickIdle = time.Second
 )
 
 // startup measures how long the stack takes from warm binaries, and its services' memory when nothing happens.

@@ -33,7 +33,7 @@ type sizes struct {
 func chosen(quick bool) sizes {
 	if quick {
 		return sizes{
-			patients:     5_000,
+			patients:     3_000,
 			laboratories: 5,
 			texts:        10,
 			rounds:       2,
@@ -41,8 +41,8 @@ func chosen(quick bool) sizes {
 			fuzzySpan:    100 * time.Millisecond,
 			saturate:     time.Second,
 			window:       time.Second,
-			least:        5,
-			windows:      5,
+			least:        3,
+			windows:      3,
 			memory:       2 * time.Second,
 		}
 	}

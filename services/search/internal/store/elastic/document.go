@@ -8,29 +8,33 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// document is a hit with the terms of its fields, as far as anybody asked for them.
+// document is a hit with the values and terms of its fields, as far as anybody asked for them.
 type document struct {
 	source *source
-	values [maxSets][]string // by analysis.set
-	read   [maxSets]bool
-	terms  [maxSets][]string
-	known  [maxSets]bool
+	sets   [maxSets]contents // by analysis.set
+}
+
+type contents struct {
+	values, terms []string
+	read, taken   bool // values are known, and terms are taken of them
 }
 
 // valuesOf returns the values of a field.
 func (d *document) valuesOf(a *analysis) []string {
-	if !d.read[a.set] {
-		d.values[a.set], d.read[a.set] = d.source.values(a.base), true
+	c := &d.sets[a.set]
+	if !c.read {
+		c.values, c.read = d.source.values(a.base), true
 	}
-	return d.values[a.set]
+	return c.values
 }
 
 // termsOf returns the terms of a field before beginnings and parts are taken of them.
 func (d *document) termsOf(a *analysis) []string {
-	if !d.known[a.set] {
-		d.terms[a.set], d.known[a.set] = a.index(d.valuesOf(a)), true
+	c := &d.sets[a.set]
+	if !c.taken {
+		c.terms, c.taken = a.index(d.valuesOf(a)), true
 	}
-	return d.terms[a.set]
+	return c.terms
 }
 
 // values returns what the pipeline writes into a field.

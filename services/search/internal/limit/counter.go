@@ -13,7 +13,9 @@ import (
 const KeyPrefix = "search:rate:"
 
 const (
-	counterPatience = 200 * time.Millisecond
+	// counterPatience is several times what the cache needs, and little for a search that waits: a cache whose disk is
+	// slow for a moment answers late, and this process knows itself what passed it.
+	counterPatience = 25 * time.Millisecond
 	counterRest     = 2 * time.Second
 	warnEvery       = time.Minute
 )

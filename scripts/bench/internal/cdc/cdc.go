@@ -31,7 +31,7 @@ type sizes struct {
 
 func chosen(quick bool) sizes {
 	if quick {
-		return sizes{patients: 6_000, rounds: 2, share: 20, warm: time.Second, span: 3 * time.Second, decode: time.Second}
+		return sizes{patients: 2_500, rounds: 2, share: 20, warm: time.Second, span: 2 * time.Second, decode: time.Second}
 	}
 	return sizes{
 		patients: 48_000,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
@@ -28,16 +29,16 @@ func mayBeCombined(q search.Query) bool {
 
 // combined asks for both plans in one request and answers what two would. The score of a hit tells by which plan it was
 // found, and hits of the first one stand first. When those are enough, the others are left out; when the page shows
-// nobody else, a request of its own counts them. An engine that refuses both together is asked for the first plan
-// alone, which is an answer in part.
+// nobody else, a request of its own counts them. An engine that refuses both together, or does not answer in half of
+// the time, is asked for the first plan alone, which is an answer in part.
 func (s *Store) combined(ctx context.Context, first, second plan, l *look) (search.Result, error) {
 	both := plan{
 		clauses: slices.Concat(first.clauses, second.clauses),
 		byWord:  slices.Concat(first.byWord, second.byWord),
 		whole:   first.whole,
 	}
-	found, err := s.ask(ctx, l, func(l *look) []byte { return both.body(l, engineTime(ctx)) })
-	if elastic.IsStatus(err, http.StatusBadRequest) || elastic.IsStatus(err, http.StatusInternalServerError) {
+	found, err := s.askInHalf(ctx, &both, l)
+	if tooMuch(ctx, &found, err) {
 		return s.inPart(ctx, &first, l)
 	}
 	if err != nil {
@@ -60,6 +61,23 @@ func (s *Store) combined(ctx context.Context, first, second plan, l *look) (sear
 		return result, err
 	}
 	return s.split(ctx, &first, l, result, closer)
+}
+
+// askInHalf sends a plan, and waits half of the time that is left.
+func (s *Store) askInHalf(ctx context.Context, p *plan, l *look) (answer, error) {
+	deadline, _ := ctx.Deadline() // Search sets one
+	half, cancel := context.WithTimeout(ctx, time.Until(deadline)/2)
+	defer cancel()
+	return s.ask(half, l, func(l *look) []byte { return p.body(l, engineTime(half)) })
+}
+
+// tooMuch tells that the engine did not manage what it was asked, while there is still time to ask for less.
+func tooMuch(ctx context.Context, found *answer, err error) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	return errors.Is(err, context.DeadlineExceeded) || found.TimedOut && len(found.Hits.Hits) == 0 ||
+		elastic.IsStatus(err, http.StatusBadRequest) || elastic.IsStatus(err, http.StatusInternalServerError)
 }
 
 // inPart answers with what a plan alone finds.

@@ -1,6 +1,7 @@
 package elastic_test
 
 import (
+	"io"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -103,6 +104,33 @@ func TestWhenTheEngineRefusesBothPlansTheFirstOneIsAnAnswerInPart(t *testing.T) 
 		if len(r.Hits) != want || r.Partial != (want > 0) || (err == nil) != (want > 0) {
 			t.Errorf("%d: %+v, error %v", status, r, err)
 		}
+	}
+}
+
+func TestWhenBothPlansTakeTooLongTheFirstOneIsAnAnswerInPart(t *testing.T) {
+	t.Parallel()
+	for name, tooLong := range map[string]http.HandlerFunc{
+		"the engine does not answer": func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that its caller went
+			<-r.Context().Done()
+		},
+		"the engine gives up": answers(200, `{"timed_out":true,"hits":{"total":{"value":0,"relation":"eq"},"hits":[]}}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var requests atomic.Int32
+			store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+				if requests.Add(1) == 1 {
+					tooLong(w, r)
+					return
+				}
+				answers(200, oneHit)(w, r)
+			}, func(c *elastic.Config) { c.SearchTimeout = 1 })
+			r, err := store.Search(t.Context(), lab(t, 7), query(t, "rahul sharma", search.All), search.Full)
+			if err != nil || len(r.Hits) != 1 || !r.Partial {
+				t.Errorf("%+v, error %v", r, err)
+			}
+		})
 	}
 }
 

@@ -32,7 +32,7 @@ func Run(ctx context.Context, r *report.Report) error {
 func cpu(ctx context.Context, r *report.Report) error {
 	rounds, total := 4, 60_000
 	if r.Quick {
-		rounds, total = 2, 12_000
+		rounds, total = 2, 20_000
 	}
 	self, err := os.Executable()
 	if err != nil {

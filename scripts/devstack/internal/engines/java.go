@@ -96,11 +96,13 @@ func (j jvm) command(program string) []string {
 	return append(append(command, "-cp", strings.Join(j.classPath, ":"), j.main), j.args...)
 }
 
-// kafkaFlags: warnings and worse on stderr, with the time, in UTC.
+// kafkaFlags: warnings and worse on stderr, with the time, in UTC. The optimising compiler stays away: on two cores it
+// takes more in the first minutes than a small load ever gives back, from the other engines too.
 func kafkaFlags() []string {
 	const logger = "-Dorg.slf4j.simpleLogger."
 	return []string{
 		"-XX:+UseSerialGC",
+		"-XX:TieredStopAtLevel=1",
 		"-Duser.timezone=UTC",
 		logger + "defaultLogLevel=warn",
 		logger + "showDateTime=true",

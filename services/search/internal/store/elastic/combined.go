@@ -39,7 +39,7 @@ func (s *Store) combined(ctx context.Context, first, second plan, l *look) (sear
 	}
 	found, err := s.askInHalf(ctx, &both, l)
 	if tooMuch(ctx, &found, err) {
-		return s.inPart(ctx, &first, l)
+		return s.inPart(ctx, &first, l, err)
 	}
 	if err != nil {
 		return search.Result{}, s.fault(ctx, err)
@@ -80,11 +80,18 @@ func tooMuch(ctx context.Context, found *answer, err error) bool {
 		elastic.IsStatus(err, http.StatusBadRequest) || elastic.IsStatus(err, http.StatusInternalServerError)
 }
 
-// inPart answers with what a plan alone finds.
-func (s *Store) inPart(ctx context.Context, p *plan, l *look) (search.Result, error) {
+// inPart answers with what a plan alone finds. When that is nobody, who was not looked for may still be there: the
+// answer is why, cause, or that it took too long.
+func (s *Store) inPart(ctx context.Context, p *plan, l *look, cause error) (search.Result, error) {
 	result, err := s.run(ctx, p, l)
-	result.Partial = err == nil
-	return result, err
+	switch {
+	case err != nil || len(result.Hits) > 0:
+		result.Partial = err == nil
+		return result, err
+	case cause == nil || errors.Is(cause, context.DeadlineExceeded):
+		return search.Result{}, errTimeout.WithCause(cause)
+	}
+	return search.Result{}, s.fault(ctx, cause)
 }
 
 // split leaves out the hits of the second plan when the first one has enough, and counts.

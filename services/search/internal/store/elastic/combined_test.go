@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/testkit/property"
 	"github.com/labplatform/labplatform/services/cdc/indextest"
 	"github.com/labplatform/labplatform/services/search/internal/search"
@@ -118,17 +119,22 @@ func TestWhenBothPlansTakeTooLongTheFirstOneIsAnAnswerInPart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var requests atomic.Int32
-			store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
-				if requests.Add(1) == 1 {
-					tooLong(w, r)
-					return
-				}
-				answers(200, oneHit)(w, r)
-			}, func(c *elastic.Config) { c.SearchTimeout = 1 })
-			r, err := store.Search(t.Context(), lab(t, 7), query(t, "rahul sharma", search.All), search.Full)
-			if err != nil || len(r.Hits) != 1 || !r.Partial {
+			find := func(asTyped string) (search.Result, error) {
+				var requests atomic.Int32
+				store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+					if requests.Add(1) == 1 {
+						tooLong(w, r)
+						return
+					}
+					answers(200, asTyped)(w, r)
+				}, func(c *elastic.Config) { c.SearchTimeout = 1 })
+				return store.Search(t.Context(), lab(t, 7), query(t, "rahul sharma", search.All), search.Full)
+			}
+			if r, err := find(oneHit); err != nil || len(r.Hits) != 1 || !r.Partial {
 				t.Errorf("%+v, error %v", r, err)
+			}
+			if r, err := find(nobody); !apperr.Is(err, apperr.DeadlineExceeded) || r.Partial {
+				t.Errorf("nobody is found as typed: %+v, error %v", r, err)
 			}
 		})
 	}

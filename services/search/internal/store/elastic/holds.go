@@ -53,7 +53,7 @@ func (q *query) mayHold(d *document) bool {
 	}
 	values := d.valuesOf(q.asked.analysis)
 	may := func(asked string) bool {
-		return slices.ContainsFunc(values, func(v string) bool { return mayHold(v, asked) })
+		return slices.ContainsFunc(values, func(v string) bool { return mayHaveTerm(v, asked) })
 	}
 	if q.kind == equals { // any of them is enough
 		return slices.ContainsFunc(q.asked.terms, may)

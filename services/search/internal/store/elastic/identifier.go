@@ -12,7 +12,7 @@ var numbered = []search.Field{search.UserID, search.BillIDs, search.LabBillIDs, 
 
 // identifiers adds to all how the text is found as an identifier, as the beginning of one, or as a part.
 func identifiers(all []clause, t text, f search.Field, effort search.Effort) []clause {
-	texts := comparable(t, f)
+	texts := comparedTexts(t, f)
 	if len(texts) == 0 {
 		return all
 	}
@@ -23,8 +23,8 @@ func identifiers(all []clause, t text, f search.Field, effort search.Effort) []c
 	return append(all, clause{tier: tierPart, field: f, found: identifierPart(texts, f)})
 }
 
-// comparable returns the texts that an identifier of the field may be equal to.
-func comparable(t text, f search.Field) []string {
+// comparedTexts returns the texts that an identifier of the field may be equal to.
+func comparedTexts(t text, f search.Field) []string {
 	if slices.Contains(numbered, f) {
 		return t.numbers
 	}

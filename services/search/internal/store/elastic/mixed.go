@@ -68,7 +68,7 @@ func (c compiler) places(piece text, f search.Field, r reach) []leaf {
 			return []leaf{{f, mailBegins(piece, f), 0.5, nil}}
 		}
 	case search.Identifier, search.Segmented:
-		if texts := comparable(piece, f); len(texts) > 0 {
+		if texts := comparedTexts(piece, f); len(texts) > 0 {
 			return []leaf{{f, identifierPart(texts, f), 0.5, nil}}
 		}
 	}

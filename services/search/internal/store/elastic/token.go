@@ -115,9 +115,9 @@ func fold(s string) string {
 	return out.String()
 }
 
-// mayHold is false when no folded term of value is, holds or begins with asked: the terms of an ASCII value are pieces
-// of it, but for the case of their letters.
-func mayHold(value, asked string) bool {
+// mayHaveTerm is false when no folded term of value is, holds or begins with asked: the terms of an ASCII value are
+// pieces of it, but for the case of their letters.
+func mayHaveTerm(value, asked string) bool {
 	for i := range len(value) {
 		if value[i] >= utf8.RuneSelf {
 			return true

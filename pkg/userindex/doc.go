@@ -12,11 +12,11 @@ import "strconv"
 
 // Schema numbers the list of fields and the way in which they are analysed. A change asks for a new number, and for
 // `cdc rebuild` wherever the platform runs.
-const Schema = 5
+const Schema = 6
 
 // OldSchema is the oldest schema that is still written and searched: the one of the live index, while one of Schema is
 // made beside it.
-const OldSchema = 4
+const OldSchema = 5
 
 // Reader is the alias by which searches find an index of a schema, and nothing when the live index is of another one.
 // It moves in the same step as the live alias, and is also the one to write by.
@@ -33,10 +33,11 @@ const (
 
 // Fields that hold forms.
 const (
-	Joined      = "full_name_joined"    // Names
-	Misspelled  = "full_name_deletions" // Deletions of each word
-	Sounds      = "full_name_phonetic"  // phonetic.Codes of Latin
-	Identifiers = "identifier_forms"    // IdentifierForm of each field and form
+	Joined      = "full_name_joined"      // Names
+	Misspelled  = "full_name_deletions"   // Deletions of each word
+	Sounds      = "full_name_phonetic"    // phonetic.Codes of Latin
+	Identifiers = "identifier_forms"      // IdentifierForm of each field and form
+	Beginnings  = "identifier_beginnings" // BeginningForms of each field and identifier
 )
 
 // What a search of one laboratory reads of each document beside the fields that it compares.

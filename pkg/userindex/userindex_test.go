@@ -106,3 +106,30 @@ func TestAWordWithAnErrorSharesAFormWithTheRightOne(t *testing.T) {
 		}
 	})
 }
+
+func TestAnIdentifierIsFoundByEachOfItsBeginningsAndByNothingElse(t *testing.T) {
+	t.Parallel()
+	if diff := cmp.Diff([]string{"order_numbers:4:ord-", "order_numbers:8:ord-1002", "order_numbers:12:ord-1002-1"}, userindex.BeginningForms("order_numbers", "ORD-1002-1")); diff != "" {
+		t.Error(diff)
+	}
+	text := rapid.StringOfN(rapid.RuneFrom([]rune("aA1-ßé:")), 0, 24, -1)
+	property.Check(t, func(t *rapid.T) {
+		id, asked := text.Draw(t, "id"), text.Draw(t, "asked")
+		if rapid.Bool().Draw(t, "the beginning of it") {
+			asked = string([]rune(id)[:rapid.IntRange(0, len([]rune(id))).Draw(t, "letters")])
+		}
+		form := userindex.BeginningForm("bill_ids", asked)
+		if asked == "" {
+			if form != "" {
+				t.Fatalf("nothing begins with %q", form)
+			}
+			return
+		}
+		cut := []rune(userindex.Fold(asked))
+		want := strings.HasPrefix(userindex.Fold(id), string(cut[:min(len(cut), userindex.MaxForm)]))
+		got := slices.ContainsFunc(userindex.BeginningForms("bill_ids", id), func(f string) bool { return strings.HasPrefix(f, form) })
+		if got != want {
+			t.Fatalf("%q is found by %q: %v", id, asked, got)
+		}
+	})
+}

@@ -34,7 +34,7 @@ func indexed() ([]hit, error) {
 	var all []hit
 	after := ""
 	for {
-		text, err := fetch(http.MethodPost, base+"/user_details/_search?allow_partial_search_results=false", `{"size":5000,"sort":[{"user_id":"asc"},{"lab_id":"asc"}],"query":{"match_all":{}}`+after+`}`)
+		text, err := fetch(http.MethodPost, base+"/user_details/_search?allow_partial_search_results=false", `{"size":5000,"sort":[{"user_id.number":"asc"},{"lab_id":"asc"}],"query":{"match_all":{}}`+after+`}`)
 		if err != nil {
 			return nil, err
 		}

@@ -68,7 +68,7 @@ func Derived(field string) bool {
 	switch field {
 	case "rev", "updated_at", "former_lab_ids", "source_ts_ms", userindex.Sounds, userindex.Joined, userindex.Misspelled,
 		userindex.Identifiers, userindex.Whole, userindex.Segments, userindex.Phones, userindex.Compacted,
-		userindex.VisibleIn, userindex.Shown:
+		userindex.Beginnings, userindex.VisibleIn, userindex.Shown:
 		return true
 	}
 	return false

@@ -83,7 +83,7 @@ func (x *index) documents(ctx context.Context) (oracletest.Documents, error) {
 	all, after := oracletest.Documents{}, ""
 	for {
 		var answer hits
-		body := fmt.Sprintf(`{"size":%d,"sort":[{"user_id":"asc"}],"query":{"match_all":{}}%s}`, page, after)
+		body := fmt.Sprintf(`{"size":%d,"sort":[{"user_id.number":"asc"}],"query":{"match_all":{}}%s}`, page, after)
 		if err := x.do(ctx, http.MethodPost, alias+"/_search", []byte(body), &answer); err != nil {
 			return nil, err
 		}

@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "write the golden file")
 func TestTheFieldsAreTheColumnsOfUserMeta(t *testing.T) {
 	t.Parallel()
 	want := []string{userindex.Sounds, userindex.Joined, userindex.Misspelled, userindex.Identifiers, userindex.Whole, userindex.Segments, userindex.Phones,
-		userindex.VisibleIn, userindex.Shown, userindex.Compacted}
+		userindex.VisibleIn, userindex.Shown, userindex.Compacted, userindex.Beginnings}
 	column := regexp.MustCompile(`(?m)^\s*(?:ADD COLUMN (?:IF NOT EXISTS )?)?(\w+) (?:BIGINT|INT|TINYINT|JSON|DATE|VARCHAR)\b`)
 	for _, name := range []string{"00001_user_meta.sql", "00003_user_meta_person.sql"} {
 		text, err := migrations.Files.ReadFile(name)
@@ -80,20 +80,20 @@ func TestADocumentHoldsWhatTheRowSays(t *testing.T) {
 	row := projection.Row{UserID: 501, LabID: 12, FormerLabIDs: []int64{7}, BranchID: &branch, LabPatientID: "P-000501", FullName: "Rahul \"R\" Sharma",
 		Contact: "+91 98765-43210", Email: "r@x.in", DateOfBirth: "1990-02-11", OrderNumbers: []string{"ord-1"}, SampleIDs: []string{"s~1/2"},
 		BillIDs: []int64{9001, 9002}, LrfIDs: []string{"l1"}, LastBillTime: &bill, Rev: 5, UpdatedAt: 1_790_000_100_000}
-	want := `{"user_id":501,"lab_id":12,"former_lab_ids":[7],"branch_id":3,"lab_patient_id":"P-000501","full_name":"Rahul \"R\" Sharma",` +
+	want := `{"user_id":501,"visible_in":"12","lab_id":12,"former_lab_ids":[7],"branch_id":3,"lab_patient_id":"P-000501","full_name":"Rahul \"R\" Sharma",` +
 		`"full_name_phonetic":["RHL","R","SRM"],` +
 		`"full_name_joined":["r","rahul","rahulr","rahulrsharma","rahulsharma","rrahul","rrs","rsharma","sharma","sharmar","sharmarahul"],` +
 		`"full_name_deletions":["ahul","harma","rahl","rahu","rahul","raul","rhul","sarma","shama","shara","sharm","sharma","shrma"],` +
 		`"identifier_forms":["lab_patient_id:000501","lab_patient_id:501","lab_patient_id:P000501","lab_patient_id:P501","order_numbers:ORD1",` +
-		`"sample_ids:S12","lrf_ids:L1"],"identifiers":["501","9001","9002","ORD-1","P-000501","S~1/2","l1","r@x.in"],` +
+		`"sample_ids:S12","lrf_ids:L1"],"compact_identifiers":["000501","501","L1","ORD1","P000501","P501","S12"],"identifiers":["501","9001","9002","ORD-1","P-000501","S~1/2","l1","r@x.in"],` +
 		`"identifier_segments":["ORD-1","S~1/2"],"telephones":["919876543210"],"contact":"919876543210","email":"r@x.in","date_of_birth":"1990-02-11","bill_ids":[9001,9002],` +
 		`"order_numbers":["ORD-1"],"sample_ids":["S~1/2"],"lrf_ids":["l1"],"last_bill_time":1790000000000,"is_deleted":false,"rev":5,"updated_at":1790000100000}`
 	card := `{"user_id":501,"lab_id":12,"branch_id":3,"lab_patient_id":"P-000501","full_name":"Rahul \"R\" Sharma","contact":"919876543210","email":"r@x.in",` +
 		`"date_of_birth":"1990-02-11","bill_ids":[9001,9002],"order_numbers":["ORD-1"],"sample_ids":["S~1/2"],"lrf_ids":["l1"],` +
 		`"last_bill_time":1790000000000,"updated_at":1790000100000}`
-	present := strings.Replace(want, `"lab_id"`, `"visible_in":"12","lab_id"`, 1)
-	present = strings.Replace(present, `"identifiers"`, `"compact_identifiers":["000501","501","L1","ORD1","P000501","P501","S12"],"identifiers"`, 1)
-	present = strings.TrimSuffix(present, "}") + `,"card":"` + base64.StdEncoding.EncodeToString([]byte(card)) + `"}`
+	want = strings.TrimSuffix(want, "}") + `,"card":"` + base64.StdEncoding.EncodeToString([]byte(card)) + `"}`
+	present := strings.Replace(want, `"identifiers"`, `"identifier_beginnings":["bill_ids:4:9001","bill_ids:4:9002","lab_patient_id:4:p-00","lab_patient_id:8:p-000501",`+
+		`"lrf_ids:4:l1","order_numbers:4:ord-","order_numbers:8:ord-1","sample_ids:4:s~1/","sample_ids:8:s~1/2","user_id:4:501"],"identifiers"`, 1)
 	if diff := cmp.Diff(present, string(document.NewEncoder().Document(&row))); diff != "" {
 		t.Error(diff)
 	}
@@ -152,7 +152,7 @@ func TestARowBecomesBlanksAndThenItsDocument(t *testing.T) {
 	}{
 		"a patient who moved": {maker.Write(&live), []op{
 			{1, 20, `{"user_id":9,"lab_id":1,"is_deleted":true,"rev":10}`}, {3, 20, `{"user_id":9,"lab_id":3,"is_deleted":true,"rev":10}`},
-			{2, 21, `{"user_id":9,"visible_in":"2","lab_id":2,"former_lab_ids":[1,3],"identifiers":["9"],"is_deleted":false,"rev":10,"updated_at":0,"card":"` +
+			{2, 21, `{"user_id":9,"visible_in":"2","lab_id":2,"former_lab_ids":[1,3],"identifier_beginnings":["user_id:4:9"],"identifiers":["9"],"is_deleted":false,"rev":10,"updated_at":0,"card":"` +
 				base64.StdEncoding.EncodeToString([]byte(`{"user_id":9,"lab_id":2,"updated_at":0}`)) + `"}`}}},
 		"routes that were seen before": {maker.Write(&dead, 5, 2, 5, 0), []op{
 			{5, 20, `{"user_id":9,"lab_id":5,"is_deleted":true,"rev":10}`}, {2, 21, `{"user_id":9,"lab_id":2,"is_deleted":true,"rev":10}`}}},

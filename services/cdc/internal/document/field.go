@@ -28,9 +28,8 @@ func fieldsOf(schema int) []field {
 
 // since is the schema that brought a field.
 func since(name string) int {
-	switch name {
-	case userindex.VisibleIn, userindex.Shown, userindex.Compacted:
-		return 5
+	if name == userindex.Beginnings {
+		return Schema
 	}
 	return OldSchema
 }
@@ -44,30 +43,31 @@ func columns() []field {
 		{"user_id", numbered, number(func(r *projection.Row) int64 { return r.UserID })},
 		{userindex.VisibleIn, form, visibleIn},
 		{"lab_id", integer, number(func(r *projection.Row) int64 { return r.LabID })},
-		{"former_lab_ids", integer, numbers(func(r *projection.Row) []int64 { return r.FormerLabIDs })},
-		{"branch_id", integer, optional(func(r *projection.Row) *int64 { return r.BranchID })},
-		{"org_id", integer, optional(func(r *projection.Row) *int64 { return r.OrgID })},
-		{"cc_id", integer, optional(func(r *projection.Row) *int64 { return r.CCID })},
+		{"former_lab_ids", keptInteger, numbers(func(r *projection.Row) []int64 { return r.FormerLabIDs })},
+		{"branch_id", keptInteger, optional(func(r *projection.Row) *int64 { return r.BranchID })},
+		{"org_id", keptInteger, optional(func(r *projection.Row) *int64 { return r.OrgID })},
+		{"cc_id", keptInteger, optional(func(r *projection.Row) *int64 { return r.CCID })},
 		{"lab_patient_id", identifier, text(func(r *projection.Row) string { return r.LabPatientID })},
 		{"full_name", person, text(func(r *projection.Row) string { return r.FullName })},
 		{
 			userindex.Sounds,
-			keyword,
+			form,
 			texts(func(r *projection.Row) []string { return phonetic.Codes(userindex.Latin(r.FullName)) }),
 		},
 		{userindex.Joined, joined, texts(func(r *projection.Row) []string { return userindex.Names(r.FullName) })},
 		{userindex.Misspelled, form, texts(func(r *projection.Row) []string { return userindex.Misspellings(r.FullName) })},
 		{userindex.Identifiers, form, texts(identifierForms)},
 		{userindex.Compacted, form, texts(compactForms)},
-		{userindex.Whole, identifier, texts(identifiers)},
+		{userindex.Beginnings, form, texts(beginnings)},
+		{userindex.Whole, begun, texts(identifiers)},
 		{userindex.Segments, segment, texts(segmentedIDs)},
 		{userindex.Phones, phone, texts(telephones)},
 		{"contact", phone, text(func(r *projection.Row) string { return Digits(r.Contact) })},
 		{"alternate_contact", phone, text(func(r *projection.Row) string { return Digits(r.AlternateContact) })},
-		{"email", folded, text(func(r *projection.Row) string { return r.Email })},
-		{"gender", keyword, text(func(r *projection.Row) string { return r.Gender })},
+		{"email", identifier, text(func(r *projection.Row) string { return r.Email })},
+		{"gender", form, text(func(r *projection.Row) string { return r.Gender })},
 		{"date_of_birth", day, text(func(r *projection.Row) string { return r.DateOfBirth })},
-		{"age", keyword, text(func(r *projection.Row) string { return r.Age })},
+		{"age", form, text(func(r *projection.Row) string { return r.Age })},
 		{"passport_no", identifier, text(func(r *projection.Row) string { return r.PassportNo })},
 		{"national_identity_number", identifier, text(func(r *projection.Row) string { return r.NationalIdentityNumber })},
 		{"bill_ids", identifier, numbers(func(r *projection.Row) []int64 { return r.BillIDs })},
@@ -77,14 +77,14 @@ func columns() []field {
 		{"sample_ids", segmented, capitals(func(r *projection.Row) []string { return r.SampleIDs })},
 		{"manual_sample_ids", segmented, capitals(func(r *projection.Row) []string { return r.ManualSampleIDs })},
 		{"lrf_ids", identifier, texts(func(r *projection.Row) []string { return r.LrfIDs })},
-		{"org_ids", integer, numbers(func(r *projection.Row) []int64 { return r.OrgIDs })},
-		{"branch_ids", integer, numbers(func(r *projection.Row) []int64 { return r.BranchIDs })},
-		{"cc_ids", integer, numbers(func(r *projection.Row) []int64 { return r.CCIDs })},
-		{"rerun_report_ids", identifier, numbers(func(r *projection.Row) []int64 { return r.RerunReportIDs })},
-		{"last_bill_time", millis, optional(func(r *projection.Row) *int64 { return r.LastBillTime })},
+		{"org_ids", integers, numbers(func(r *projection.Row) []int64 { return r.OrgIDs })},
+		{"branch_ids", integers, numbers(func(r *projection.Row) []int64 { return r.BranchIDs })},
+		{"cc_ids", integers, numbers(func(r *projection.Row) []int64 { return r.CCIDs })},
+		{"rerun_report_ids", keptLong, numbers(func(r *projection.Row) []int64 { return r.RerunReportIDs })},
+		{"last_bill_time", ranking, optional(func(r *projection.Row) *int64 { return r.LastBillTime })},
 		{"is_deleted", boolean, func(b []byte, r *projection.Row) []byte { return strconv.AppendBool(b, r.IsDeleted) }},
 		{"rev", long, number(func(r *projection.Row) int64 { return r.Rev })},
-		{"updated_at", millis, number(func(r *projection.Row) int64 { return r.UpdatedAt })},
+		{"updated_at", keptLong, number(func(r *projection.Row) int64 { return r.UpdatedAt })},
 	}
 }
 
@@ -104,66 +104,6 @@ func card(of []field) field {
 		}
 		return append(base64.StdEncoding.AppendEncode(append(b, '"'), encode(shown, r)), '"')
 	}}
-}
-
-// identifiers are all that a search compares as a whole or by the beginning, each once.
-func identifiers(r *projection.Row) []string {
-	all := []string{r.LabPatientID, r.PassportNo, r.NationalIdentityNumber, r.Email, strconv.FormatInt(r.UserID, 10)}
-	for _, ids := range [][]int64{r.BillIDs, r.LabBillIDs, r.LabReportIDs} {
-		for _, id := range ids {
-			all = append(all, strconv.FormatInt(id, 10))
-		}
-	}
-	return once(append(append(all, segmentedIDs(r)...), r.LrfIDs...))
-}
-
-func segmentedIDs(r *projection.Row) []string {
-	var all []string
-	for _, ids := range [][]string{r.OrderNumbers, r.SampleIDs, r.ManualSampleIDs} {
-		for _, id := range ids {
-			all = append(all, strings.ToUpper(id))
-		}
-	}
-	return once(all)
-}
-
-func telephones(r *projection.Row) []string {
-	return once([]string{Digits(r.Contact), Digits(r.AlternateContact)})
-}
-
-// once returns the texts in order, without repeats and "".
-func once(texts []string) []string {
-	slices.Sort(texts)
-	return slices.DeleteFunc(slices.Compact(texts), func(s string) bool { return s == "" })
-}
-
-// identifierForms are those of every identifier that holds more than a number of ours.
-func identifierForms(r *projection.Row) []string {
-	var forms []string
-	add := func(field string, ids ...string) {
-		for _, id := range ids {
-			for _, form := range userindex.Compacts(id) {
-				forms = append(forms, userindex.IdentifierForm(field, form))
-			}
-		}
-	}
-	add("lab_patient_id", r.LabPatientID)
-	add("passport_no", r.PassportNo)
-	add("national_identity_number", r.NationalIdentityNumber)
-	add("order_numbers", r.OrderNumbers...)
-	add("sample_ids", r.SampleIDs...)
-	add("manual_sample_ids", r.ManualSampleIDs...)
-	add("lrf_ids", r.LrfIDs...)
-	return forms
-}
-
-// compactForms are the forms of identifiers, whichever field they are of.
-func compactForms(r *projection.Row) []string {
-	forms := identifierForms(r)
-	for i, form := range forms {
-		_, forms[i], _ = strings.Cut(form, ":")
-	}
-	return once(forms)
 }
 
 // inStub are the fields of a document that only says that there is nothing here.

@@ -21,26 +21,44 @@ const VersionDomain = "user_meta.rev"
 // MaxResultWindow is how deep a search may page.
 const MaxResultWindow = 10_000
 
-// kind is how a field is mapped.
+// kind is how a field is mapped. A field is searched, or it has a column to sort, count or rank by; most need one of
+// the two, and a document is written the quicker for each that it does without.
 type kind func() object
 
 type object = map[string]any
 
-func plain(name string) kind { return func() object { return object{"type": name} } }
+// found is a type that is searched alone.
+func found(name string) object { return object{"type": name, "doc_values": false} }
 
-func integer() object { return plain("integer")() }
-func long() object    { return plain("long")() }
-func boolean() object { return plain("boolean")() }
-func keyword() object { return plain("keyword")() }
-func day() object     { return object{"type": "date", "format": "yyyy-MM-dd"} }
-func millis() object  { return object{"type": "date", "format": "epoch_millis"} }
+// kept is a type of what only stands in the document.
+func kept(name string) object { return object{"type": name, "index": false, "doc_values": false} }
 
-// folded ignores case and diacritics.
-func folded() object { return object{"type": "keyword", "normalizer": "folded"} }
+func integer() object     { return object{"type": "integer"} }
+func integers() object    { return found("integer") }
+func long() object        { return found("long") }
+func boolean() object     { return found("boolean") }
+func keptInteger() object { return kept("integer") }
+func keptLong() object    { return kept("long") }
 
-// identifier is found whole or by its beginning.
+func day() object {
+	f := found("date")
+	f["format"] = "yyyy-MM-dd"
+	return f
+}
+
+// ranking is a time by which hits are ranked.
+func ranking() object { return object{"type": "date", "format": "epoch_millis", "index": false} }
+
+// identifier is found whole, whatever its case and diacritics.
 func identifier() object {
-	f := folded()
+	f := found("keyword")
+	f["normalizer"] = "folded"
+	return f
+}
+
+// begun is an identifier that is found also by its beginning.
+func begun() object {
+	f := identifier()
 	f["fields"] = object{"prefix": grams("identifier_prefix", "identifier_prefix_query")}
 	return f
 }
@@ -51,27 +69,27 @@ func segment() object { return grams("segment", "segment") }
 // numbered is an identifier with an order.
 func numbered() object {
 	f := identifier()
-	f["fields"].(object)["number"] = long() //nolint:forcetypeassert // made above
+	f["fields"] = object{"number": object{"type": "long"}}
 	return f
 }
 
 // segmented is an identifier found also by one of its parts between - / and ~.
 func segmented() object {
 	f := identifier()
-	f["fields"].(object)["segment"] = segment() //nolint:forcetypeassert // made above
+	f["fields"] = object{"segment": segment()}
 	return f
 }
 
 // person is a name: words in any order, by their beginnings, or whole.
 func person() object {
 	return object{"type": "text", "analyzer": "person", "fields": object{
-		"keyword": folded(),
+		"keyword": identifier(),
 		"prefix":  grams("person_prefix", "person_prefix_query"),
 	}}
 }
 
-// form is one of package userindex, found whole. Nothing is sorted or counted by it.
-func form() object { return object{"type": "keyword", "doc_values": false} }
+// form is found whole, as it is: most are of package userindex.
+func form() object { return found("keyword") }
 
 // stored is only handed out, by the document: from its own column, and not out of the whole document.
 func stored() object { return object{"type": "binary", "doc_values": true} }
@@ -79,13 +97,16 @@ func stored() object { return object{"type": "binary", "doc_values": true} }
 // joined is a form of a name, found by its beginning.
 func joined() object { return grams("joined", "joined_query") }
 
-// phone is a number of digits, found by its first digits, by its last 4 to 10, or by 4 to 9 from its middle.
+// phone is a number of digits, found by its first digits, by its last ones, at least 4, and by digits from its middle:
+// with these its last ones begin somewhere.
 func phone() object {
-	return object{"type": "keyword", "normalizer": "digits", "fields": object{
-		"middle": grams("phone_middle", "phone_middle_query"),
+	f := found("keyword")
+	f["normalizer"] = "digits"
+	f["fields"] = object{
+		"ends":   grams("phone_ends", "phone_query"),
 		"prefix": grams("phone_prefix", "phone_prefix_query"),
-		"suffix": grams("phone_suffix", "phone_suffix_query"),
-	}}
+	}
+	return f
 }
 
 // grams is a sub-field that only answers whether a term is there.
@@ -93,7 +114,8 @@ func grams(analyzer, query string) object {
 	return object{"type": "text", "analyzer": analyzer, "search_analyzer": query, "norms": false, "index_options": "docs"}
 }
 
-// analysis uses only what a plain server has: three tokenizers and eight filters.
+// analysis uses only what a plain server has: three tokenizers and five filters. Telephone numbers are only digits when
+// they are written, but not always when they are asked for.
 func analysis() object {
 	custom := func(tokenizer string, characters []string, filters ...string) object {
 		return object{"type": "custom", "tokenizer": tokenizer, "char_filter": characters, "filter": filters}
@@ -109,9 +131,7 @@ func analysis() object {
 			"first_1_15": object{"type": "edge_ngram", "min_gram": 1, "max_gram": 15},
 			"first_1_20": object{"type": "edge_ngram", "min_gram": 1, "max_gram": 20},
 			"first_3_15": object{"type": "edge_ngram", "min_gram": 3, "max_gram": 15},
-			"first_4_10": object{"type": "edge_ngram", "min_gram": 4, "max_gram": 10},
-			"any_4_9":    object{"type": "ngram", "min_gram": 4, "max_gram": 9},
-			"at_most_10": object{"type": "truncate", "length": 10},
+			"first_4_20": object{"type": "edge_ngram", "min_gram": 4, "max_gram": 20},
 			"at_most_15": object{"type": "truncate", "length": 15},
 			"at_most_20": object{"type": "truncate", "length": 20},
 		},
@@ -124,12 +144,10 @@ func analysis() object {
 			"segment":                 custom("standard", []string{"segments"}, "lowercase", "asciifolding"),
 			"joined":                  custom("keyword", nil, "first_1_20"),
 			"joined_query":            custom("whitespace", nil, "at_most_20"),
-			"phone_middle":            custom("keyword", digits, "any_4_9"),
-			"phone_middle_query":      custom("keyword", digits),
-			"phone_prefix":            custom("keyword", digits, "first_3_15"),
+			"phone_ends":              custom("keyword", nil, "reverse", "first_4_20", "reverse"),
+			"phone_prefix":            custom("keyword", nil, "first_3_15"),
 			"phone_prefix_query":      custom("keyword", digits, "at_most_15"),
-			"phone_suffix":            custom("keyword", digits, "reverse", "first_4_10"),
-			"phone_suffix_query":      custom("keyword", digits, "reverse", "at_most_10"),
+			"phone_query":             custom("keyword", digits),
 		},
 		"normalizer": object{
 			"folded": object{"type": "custom", "filter": []string{"lowercase", "asciifolding"}},
@@ -147,12 +165,9 @@ type Settings struct {
 
 // Index returns the body that creates an index of the present schema. aliases may be nil; one that is true is a write
 // alias.
-func Index(s Settings, aliases map[string]bool) []byte { return IndexOf(Schema, s, aliases) }
-
-// IndexOf is Index for another schema.
-func IndexOf(schema int, s Settings, aliases map[string]bool) []byte {
+func Index(s Settings, aliases map[string]bool) []byte {
 	properties := object{}
-	for _, f := range fieldsOf(schema) {
+	for _, f := range fields() {
 		properties[f.name] = f.kind()
 	}
 	body := object{
@@ -161,12 +176,11 @@ func IndexOf(schema int, s Settings, aliases map[string]bool) []byte {
 			"number_of_replicas": s.Replicas,
 			"refresh_interval":   fmt.Sprintf("%dms", s.RefreshInterval.Milliseconds()),
 			"max_result_window":  MaxResultWindow,
-			"max_ngram_diff":     5,
 		}, "analysis": analysis()},
 		"mappings": object{
 			"dynamic":    "strict",
 			"_routing":   object{"required": true},
-			"_meta":      object{"version_domain": VersionDomain, "schema": schema},
+			"_meta":      object{"version_domain": VersionDomain, "schema": Schema},
 			"properties": properties,
 		},
 	}

@@ -214,7 +214,7 @@ func TestEachIndexIsWrittenInItsOwnSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, want := range []bool{true, false} {
-		if got := strings.Contains(string(i.sent[n].ops[0].Body), `"`+userindex.VisibleIn+`"`); got != want {
+		if got := strings.Contains(string(i.sent[n].ops[0].Body), `"`+userindex.Beginnings+`"`); got != want {
 			t.Errorf("%s is sent %s", i.sent[n].target, i.sent[n].ops[0].Body)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/document/documenttest"
 	"github.com/labplatform/labplatform/services/cdc/internal/enginetest"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 	"github.com/labplatform/labplatform/services/cdc/internal/rebuild"
@@ -30,7 +31,7 @@ func before(t *testing.T, mapping func(properties map[string]any)) *enginetest.P
 		t.Fatal(err)
 	}
 	var body map[string]any
-	text := document.IndexOf(document.OldSchema, document.Settings{Shards: 5, RefreshInterval: 200 * time.Millisecond}, map[string]bool{p.Index.Alias: true})
+	text := documenttest.OlderIndex(200*time.Millisecond, map[string]bool{p.Index.Alias: true})
 	if err := json.Unmarshal(text, &body); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +181,7 @@ func TestABrokenNextIndexStopsNobodyAndIsNeverSearched(t *testing.T) {
 func TestAnUnfinishedIndexOfAnOlderSchemaIsNotFilled(t *testing.T) {
 	t.Parallel()
 	p := before(t, unchanged)
-	body := document.IndexOf(document.OldSchema, document.Settings{Shards: 5, RefreshInterval: time.Second}, map[string]bool{p.Index.Next(): true})
+	body := documenttest.OlderIndex(time.Second, map[string]bool{p.Index.Next(): true})
 	p.Index.Send(http.MethodPut, "/"+p.Index.Alias+"_v2", string(body), nil)
 	err := rebuild.New(deps(p, io.Discard)).Run(t.Context())
 	if fault := outcome.FaultOf(err); err == nil || !fault.Operator || !strings.Contains(fault.Advice, "--discard") {

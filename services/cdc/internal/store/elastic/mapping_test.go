@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/labplatform/labplatform/pkg/testkit/property"
+	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/document/documenttest"
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
@@ -79,6 +80,7 @@ func TestSubFieldsFindWhatPeopleType(t *testing.T) {
 	match := func(field, text string) any {
 		return map[string]any{"match": map[string]any{field: map[string]any{"query": text, "operator": "and"}}}
 	}
+	begins := func(field, text string) any { return map[string]any{"prefix": map[string]any{field: text}} }
 	term := func(field string, value any) any { return map[string]any{"term": map[string]any{field: value}} }
 	for what, c := range map[string]struct {
 		query any
@@ -93,25 +95,25 @@ func TestSubFieldsFindWhatPeopleType(t *testing.T) {
 		"a sound":                            {term("full_name_phonetic", "MHMT"), []string{"503"}},
 		"a telephone as written":             {term("contact", "+91 98765 43210"), []string{"501"}},
 		"its first digits":                   {match("contact.prefix", "+91 987"), []string{"501"}},
-		"its last ten, code or no code":      {match("contact.suffix", "9876543210"), []string{"501", "502"}},
-		"with a code that is not stored":     {match("contact.suffix", "+91-9876543210"), []string{"501", "502"}},
-		"its last four":                      {match("contact.suffix", "6789"), []string{"503"}},
-		"no middle of a number":              {match("contact.suffix", "8765"), nil},
+		"its last ten, code or no code":      {match("contact.ends", "9876543210"), []string{"501", "502"}},
+		"its last four, however written":     {match("contact.ends", "67-89"), []string{"503"}},
+		"no middle of a number":              {match("contact.ends", "8765"), nil},
+		"a middle of a number":               {begins("contact.ends", "8765"), []string{"501", "502"}},
 		"a patient's number in any case":     {term("lab_patient_id", "p-000501"), []string{"501"}},
-		"its beginning":                      {match("lab_patient_id.prefix", "p-0005"), []string{"501", "502"}},
+		"its beginning":                      {begins(userindex.Beginnings, userindex.BeginningForm("lab_patient_id", "p-0005")), []string{"501", "502"}},
 		"our own number":                     {term("user_id", "502"), []string{"502"}},
-		"its beginning as text":              {match("user_id.prefix", "50"), []string{"501", "502", "503"}},
+		"its beginning as text":              {begins(userindex.Beginnings, userindex.BeginningForm("user_id", "50")), []string{"501", "502", "503"}},
 		"letters where a number is":          {term("user_id", "rahul"), nil},
 		"a bill":                             {term("bill_ids", 9001), []string{"501"}},
-		"the beginning of a bill":            {match("bill_ids.prefix", "900"), []string{"501"}},
+		"the beginning of a bill":            {begins(userindex.Beginnings, userindex.BeginningForm("bill_ids", "900")), []string{"501"}},
 		"an order in any case":               {term("order_numbers", "ord-77/2026~B"), []string{"501"}},
 		"a part of it":                       {match("order_numbers.segment", "77"), []string{"501"}},
 		"another part":                       {match("order_numbers.segment", "b"), []string{"501", "502"}},
 		"parts that belong together":         {match("order_numbers.segment", "78-2026"), []string{"502"}},
 		"a sample":                           {term("sample_ids", "s001"), []string{"502"}},
 		"a mail address in any case":         {term("email", "rahul@x.IN"), []string{"501"}},
-		"a passport":                         {match("passport_no.prefix", "z12"), []string{"503"}},
-		"a number longer than any beginning": {match("lab_patient_id.prefix", "P-000501-and-much-more-text"), nil},
+		"a passport":                         {match(userindex.Whole+".prefix", "z12"), []string{"503"}},
+		"a number longer than any beginning": {match(userindex.Whole+".prefix", "P-000501-and-much-more-text"), nil},
 	} {
 		if diff := cmp.Diff(c.want, s.Found(c.query)); diff != "" {
 			t.Errorf("%s: %s", what, diff)

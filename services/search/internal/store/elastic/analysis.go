@@ -113,7 +113,7 @@ func cut(analyse func(string) []string, letters int) func(string) []string {
 	}
 }
 
-func folded(text string) []string { return []string{fold(text)} }
+func folded(text string) []string { return []string{userindex.Fold(text)} }
 
 func digits(text string) []string {
 	return one(strings.Map(func(r rune) rune {
@@ -143,7 +143,7 @@ func segments(text string) []string { return foldAll(tokens(withoutSeparators.Re
 
 func foldAll(terms []string) []string {
 	for i, t := range terms {
-		terms[i] = fold(t)
+		terms[i] = userindex.Fold(t)
 	}
 	return terms
 }
@@ -163,15 +163,16 @@ func plainTerms(field, text string) []string {
 	case userindex.Segments:
 		base, part = string(search.OrderNumbers), "segment"
 	}
-	if part != "" {
-		base += "." + part
+	analysed := part
+	if part == "ends" {
+		analysed = "suffix"
 	}
-	a := analyses[base]
+	a := analyses[joinPart(base, analysed)]
 	if a == nil {
 		return nil
 	}
 	terms := a.asked(text)
-	if part == "suffix" { // the index holds beginnings of the number that is read backwards
+	if part == "suffix" { // an index of the older schema holds beginnings of the number that is read backwards
 		for i, t := range terms {
 			digits := []byte(t)
 			slices.Reverse(digits)

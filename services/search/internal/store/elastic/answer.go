@@ -40,8 +40,8 @@ type hit struct {
 	Fields struct {
 		Card [][]byte `json:"card"` // one
 	} `json:"fields"`
-	Source *source   `json:"_source"` // in an index of the older schema, in place of the card
-	Sort   []float64 `json:"sort"`    // the score, and the patient's number
+	Sort []float64 `json:"sort"` // the score, and the patient's number
+	card *source
 }
 
 // usualPage is how many hits most answers have room for; a slice that grows is copied.
@@ -55,13 +55,11 @@ func (a *answer) read(body io.Reader) error {
 	}
 	for i := range a.Hits.Hits {
 		h := &a.Hits.Hits[i]
-		if h.Source == nil {
-			h.Source = &source{}
-		}
+		h.card = &source{}
 		if len(h.Fields.Card) == 0 {
 			continue
 		}
-		if err := json.Unmarshal(h.Fields.Card[0], h.Source); err != nil {
+		if err := json.Unmarshal(h.Fields.Card[0], h.card); err != nil {
 			return fmt.Errorf("decode a card: %w", err)
 		}
 	}
@@ -89,11 +87,11 @@ func (a *answer) result(of func(score float64) *plan) (search.Result, error) {
 	for i := range a.Hits.Hits {
 		h := &a.Hits.Hits[i]
 		one := &r.Hits[i]
-		one.Person = h.Source.person()
+		one.Person = h.card.person()
 		if len(h.Sort) > 0 { // asked for again, the engine would compute it again
 			one.Score = h.Sort[0]
 		}
-		one.Bucket, one.Matched = of(one.Score).reason(&document{source: h.Source}, one.Score)
+		one.Bucket, one.Matched = of(one.Score).reason(&document{source: h.card}, one.Score)
 	}
 	return r, nil
 }

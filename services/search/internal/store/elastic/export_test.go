@@ -43,7 +43,8 @@ func (s *Store) Ways(text string, fields []search.Field) []Way {
 	}
 	var ways []Way
 	add := func(q query) {
-		ways = append(ways, Way{q.append(nil), q.holds})
+		asked := q.in(layout{})
+		ways = append(ways, Way{asked.append(nil), q.holds})
 	}
 	for _, p := range plans {
 		for _, c := range p.clauses {

@@ -2,6 +2,8 @@ package elastic_test
 
 import (
 	"context"
+	"encoding/base64"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -129,8 +131,8 @@ func TestASearchEndsWithItsCaller(t *testing.T) {
 func TestPartOfAnAnswerIsBetterThanNone(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
-		"late":           `{"timed_out":true,"took":7,"hits":{"total":{"value":1,"relation":"eq"},"hits":[{"_source":{"user_id":5},"sort":[10,1]}]}}`,
-		"a shard failed": `{"_shards":{"failed":1},"took":7,"hits":{"total":{"value":1,"relation":"eq"},"hits":[{"_source":{"user_id":5},"sort":[10,1]}]}}`,
+		"late":           `{"timed_out":true,"took":7,"hits":{"total":{"value":1,"relation":"eq"},"hits":[` + hit(`{"user_id":5}`, 10, 5) + `]}}`,
+		"a shard failed": `{"_shards":{"failed":1},"took":7,"hits":{"total":{"value":1,"relation":"eq"},"hits":[` + hit(`{"user_id":5}`, 10, 5) + `]}}`,
 	} {
 		r, err := scripted(t, answers(200, body)).Search(t.Context(), lab(t, 7), query(t, "rahul", search.All), search.Full)
 		if err != nil || !r.Partial || len(r.Hits) != 1 || r.Hits[0].UserID != 5 || r.Took != 7*time.Millisecond {
@@ -156,7 +158,7 @@ func TestTheEngineHasLessTimeThanTheCaller(t *testing.T) {
 	store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
 		all, _ := io.ReadAll(r.Body)
 		body = string(all)
-		if r.URL.String() != "/user_details_schema5/_search?routing=7" {
+		if r.URL.String() != "/user_details_schema6/_search?routing=7" {
 			t.Errorf("request %s", r.URL)
 		}
 		answers(200, `{"hits":{"total":{"value":1,"relation":"eq"},"hits":[]}}`)(w, r)
@@ -180,9 +182,9 @@ func TestReadyAsksForTheAliasAndTheSchema(t *testing.T) {
 		handler http.HandlerFunc
 		words   string
 	}{
-		"fits":           {answers(200, meta("user_meta.rev", "5")), ""},
-		"the one before": {answers(200, meta("user_meta.rev", "4")), ""},
-		"a later one":    {answers(200, meta("user_meta.rev", "6")), "cdc rebuild"},
+		"fits":           {answers(200, meta("user_meta.rev", "6")), ""},
+		"the one before": {answers(200, meta("user_meta.rev", "5")), ""},
+		"a later one":    {answers(200, meta("user_meta.rev", "7")), "cdc rebuild"},
 		"another domain": {answers(200, meta("offset", "3")), "cdc rebuild"},
 		"another schema": {answers(200, meta("user_meta.rev", "1")), "cdc rebuild"},
 		"no meta":        {answers(200, `{"user_details":{"mappings":{}}}`), "cdc rebuild"},
@@ -229,7 +231,12 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-const oneHit = `{"hits":{"total":{"value":1,"relation":"eq"},"hits":[{"_source":{"user_id":1,"lab_id":7},"sort":[5,1]}]}}`
+// hit is one of an answer of the engine.
+func hit(card string, score float64, userID int64) string {
+	return fmt.Sprintf(`{"fields":{"card":[%q]},"sort":[%v,%d]}`, base64.StdEncoding.EncodeToString([]byte(card)), score, userID)
+}
+
+var oneHit = `{"hits":{"total":{"value":1,"relation":"eq"},"hits":[` + hit(`{"user_id":1,"lab_id":7}`, 5, 1) + `]}}`
 
 func TestWhenTheSecondRequestFailsTheFirstOnesHitsAreAnAnswerInPart(t *testing.T) {
 	t.Parallel()
@@ -255,7 +262,7 @@ func TestWhenTheSecondRequestFailsTheFirstOnesHitsAreAnAnswerInPart(t *testing.T
 // A number on more hits than the page shows is counted by a request of its own.
 func TestHitsBeyondThePageAreCountedByTheEngineOnlyWhenTheyMayBeOfIdentifiers(t *testing.T) {
 	t.Parallel()
-	const many = `{"hits":{"total":{"value":40,"relation":"eq"},"hits":[{"_source":{"user_id":1,"lab_id":7},"sort":[5,1]}]},` +
+	many := `{"hits":{"total":{"value":40,"relation":"eq"},"hits":[` + hit(`{"user_id":1,"lab_id":7}`, 5, 1) + `]},` +
 		`"aggregations":{"buckets":{"buckets":{"patient":{"doc_count":30},"bill":{"doc_count":10}}}}}`
 	for text, want := range map[string]struct{ requests, patients, bills int64 }{"rahul": {1, 40, 0}, "9001": {2, 30, 10}} {
 		var requests atomic.Int64

@@ -1,7 +1,6 @@
 package elastic_test
 
 import (
-	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,8 +14,8 @@ import (
 
 // oneOf is an answer of total hits that shows one of them, by its card.
 func oneOf(total int, userID int64, score float64) string {
-	card := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, `{"user_id":%d,"lab_id":7,"full_name":"Rahul"}`, userID))
-	return fmt.Sprintf(`{"hits":{"total":{"value":%d,"relation":"eq"},"hits":[{"fields":{"card":["%s"]},"sort":[%v,%d]}]}}`, total, card, score, userID)
+	one := hit(fmt.Sprintf(`{"user_id":%d,"lab_id":7,"full_name":"Rahul"}`, userID), score, userID)
+	return fmt.Sprintf(`{"hits":{"total":{"value":%d,"relation":"eq"},"hits":[%s]}}`, total, one)
 }
 
 const nobody = `{"hits":{"total":{"value":0,"relation":"eq"},"hits":[]}}`

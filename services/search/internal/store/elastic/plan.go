@@ -54,13 +54,7 @@ func (p *plan) empty() bool { return len(p.clauses) == 0 && len(p.byWord) == 0 }
 
 // query scores by the best of the ways. A text that any field may hold is compared with the families of fields.
 func (p *plan) query(old bool) query {
-	g := byField
-	switch {
-	case p.whole && old:
-		g = byFamily
-	case p.whole:
-		g = byFamilyAndForm
-	}
+	at := layout{old: old, family: p.whole}
 	plain := make([]way, 0, len(p.clauses))
 	var rankings []query
 	for i := range p.clauses {
@@ -71,12 +65,9 @@ func (p *plan) query(old bool) query {
 		}
 		rankings = append(rankings, c.ranking())
 	}
-	if g != byField {
-		rankings = families(rankings, g)
-	}
-	ways := append(merge(plain, g), rankings...)
+	ways := append(merge(plain, at), placed(rankings, at)...)
 	for i := range p.byWord {
-		ways = append(ways, p.byWord[i].query(g))
+		ways = append(ways, p.byWord[i].query(at))
 	}
 	return join(best, ways)
 }
@@ -96,7 +87,7 @@ func ranking(found query, score, each float64, of []nearer) query {
 }
 
 // query scores with the mean of the words.
-func (e *wordly) query(g grouping) query {
+func (e *wordly) query(at layout) query {
 	share := e.tier.score() / float64(len(e.words))
 	r := query{kind: ranked, of: make([]query, 0, len(e.words))}
 	for _, w := range e.words {
@@ -110,10 +101,7 @@ func (e *wordly) query(g grouping) query {
 			}
 			rankings = append(rankings, ranking(w[i].found, score, share, w[i].nearer))
 		}
-		if g != byField {
-			rankings = families(rankings, g)
-		}
-		r.of = append(r.of, join(best, append(merge(places, g), rankings...)))
+		r.of = append(r.of, join(best, append(merge(places, at), placed(rankings, at)...)))
 	}
 	return r
 }

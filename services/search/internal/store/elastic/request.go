@@ -2,7 +2,6 @@ package elastic
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/userindex"
@@ -13,9 +12,6 @@ const maxCount = 10_000 // hits that are counted exactly
 
 // reading asks for the card alone, which the engine hands out without a look at the document.
 const reading = `,"stored_fields":"_none_","_source":false,"docvalue_fields":["` + userindex.Shown + `"],"query":`
-
-// readingOld asks an index of the older schema for the fields of a card.
-var readingOld = `,"_source":["` + strings.Join(userindex.CardFields, `","`) + `"],"query":`
 
 // requestSize is what most requests take.
 const requestSize = 4096
@@ -31,12 +27,7 @@ type look struct {
 
 // body makes the request of a plan. limit is how long the engine may take.
 func (p *plan) body(l *look, limit time.Duration) []byte {
-	b := head(make([]byte, 0, requestSize), l.page.From, l.page.Size, limit)
-	if l.old {
-		b = append(b, readingOld...)
-	} else {
-		b = append(b, reading...)
-	}
+	b := append(head(make([]byte, 0, requestSize), l.page.From, l.page.Size, limit), reading...)
 	found := p.query(l.old)
 	if l.recent == nil {
 		b = l.appendVisible(b, &found)
@@ -64,7 +55,8 @@ func (p *plan) counting(l *look, limit time.Duration, buckets []filter) []byte {
 	open := byte('{')
 	for i := range buckets {
 		b = append(quote(append(b, open), string(buckets[i].bucket)), ':')
-		b = buckets[i].found.append(b)
+		of := buckets[i].found.in(layout{old: l.old})
+		b = of.append(b)
 		open = ','
 	}
 	return append(b, `}}}}}`...)
@@ -82,13 +74,8 @@ func head(b []byte, from, size int, limit time.Duration) []byte {
 // filter: laboratories share shards, and a document may stand on the route of a laboratory that the patient left.
 func (l *look) appendVisible(b []byte, found *query) []byte {
 	lab := l.scope.Lab.LabID()
-	if l.old {
-		b = strconv.AppendInt(append(b, `{"bool":{"filter":[{"term":{"is_deleted":false}},{"term":{"lab_id":`...), lab, 10)
-		b = append(b, `}}`...)
-	} else {
-		b = strconv.AppendInt(append(b, `{"bool":{"filter":[{"term":{"`+userindex.VisibleIn+`":"`...), lab, 10)
-		b = append(b, `"}}`...)
-	}
+	b = strconv.AppendInt(append(b, `{"bool":{"filter":[{"term":{"`+userindex.VisibleIn+`":"`...), lab, 10)
+	b = append(b, `"}}`...)
 	for _, limit := range []struct {
 		field string
 		id    int64

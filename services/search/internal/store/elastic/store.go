@@ -198,19 +198,35 @@ func (s *Store) search(ctx context.Context, p *plan, l *look) (search.Result, er
 // oldFor is how long it is remembered that the live index is of the older schema.
 const oldFor = 5 * time.Second
 
-// ask sends what body makes. Cards are asked for by the alias that only an index of the present schema has, so that
-// none is missed in an index that lacks them; a swap moves it together with the live alias.
-func (s *Store) ask(ctx context.Context, l *look, body func(*look) []byte) (answer, error) {
-	if now := s.clock.Now(); now.UnixNano() >= s.old.Load() {
-		found, err := s.send(ctx, l.scope, userindex.Reader(s.cfg.Alias, userindex.Schema), body(l))
+// ask sends what body makes, by the alias that only a live index of the schema has that it is made for: the schemas
+// hold terms in other places. A swap moves that alias together with the live one, so a look that finds neither came
+// before it with the one, and after it with the other.
+func (s *Store) ask(ctx context.Context, l *look, body func(*look) []byte) (found answer, err error) {
+	now := s.clock.Now()
+	to := *l
+	to.old = now.UnixNano() < s.old.Load()
+	for range 3 {
+		schema := userindex.Schema
+		if to.old {
+			schema = userindex.OldSchema
+		}
+		found, err = s.send(ctx, l.scope, userindex.Reader(s.cfg.Alias, schema), body(&to))
 		if !elastic.IsStatus(err, http.StatusNotFound) {
 			return found, err
 		}
-		s.old.Store(now.Add(oldFor).UnixNano())
+		to.old = !to.old
+		s.remember(to.old, now)
 	}
-	older := *l
-	older.old = true
-	return s.send(ctx, l.scope, s.cfg.Alias, body(&older))
+	return found, err
+}
+
+// remember notes of which schema the live index is.
+func (s *Store) remember(old bool, now time.Time) {
+	until := int64(0)
+	if old {
+		until = now.Add(oldFor).UnixNano()
+	}
+	s.old.Store(until)
 }
 
 // engineTime is how long the engine may work: enough less than we wait to read its answer.

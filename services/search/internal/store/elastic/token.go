@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // tokens returns the words of s as the engine's standard tokenizer finds them: by the boundaries of words of Unicode
@@ -95,26 +93,6 @@ func joins(r rune, previous class, rest string) bool {
 	return false
 }
 
-// fold ignores case and, in Latin letters, diacritics.
-func fold(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r >= 'A' && r <= 'Z' || r >= utf8.RuneSelf }) {
-		return s
-	}
-	var out strings.Builder
-	for _, r := range s {
-		r = unicode.ToLower(r)
-		switch {
-		case r < utf8.RuneSelf:
-			out.WriteRune(r)
-		case latin[r] != "":
-			out.WriteString(latin[r])
-		default:
-			out.WriteRune(base(r))
-		}
-	}
-	return out.String()
-}
-
 // mayHaveTerm is false when no folded term of value is, holds or begins with asked: the terms of an ASCII value are
 // pieces of it, but for the case of their letters.
 func mayHaveTerm(value, asked string) bool {
@@ -129,19 +107,4 @@ func mayHaveTerm(value, asked string) bool {
 		}
 	}
 	return false
-}
-
-// base returns the Latin letter below the diacritics of r, else r.
-func base(r rune) rune {
-	letter, _ := utf8.DecodeRuneInString(norm.NFKD.String(string(r)))
-	if letter < utf8.RuneSelf {
-		return unicode.ToLower(letter)
-	}
-	return r
-}
-
-// latin are letters that Unicode does not take apart.
-var latin = map[rune]string{
-	'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l", 'ß': "ss", 'þ': "th", 'ı': "i", 'ħ': "h", 'ŋ': "n",
-	'‘': "'", '’': "'", '“': `"`, '”': `"`, '–': "-", '—': "-", '‐': "-",
 }

@@ -11,7 +11,9 @@ import (
 
 	engine "github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/pkg/testkit/elastictest"
+	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/document/documenttest"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
 )
 
@@ -53,11 +55,8 @@ func Ensured(t testing.TB) *Server {
 // CreateOld makes a live index of the schema before the present one, as a program before ours did.
 func (s *Server) CreateOld(suffix string) {
 	s.t.Helper()
-	body := document.IndexOf(
-		document.OldSchema,
-		document.Settings{Shards: 5, RefreshInterval: 200 * time.Millisecond},
-		map[string]bool{s.Alias: true},
-	)
+	aliases := map[string]bool{s.Alias: true, userindex.Reader(s.Alias, document.OldSchema): true}
+	body := documenttest.OlderIndex(200*time.Millisecond, aliases)
 	if status := s.Send(http.MethodPut, "/"+s.Alias+suffix, string(body), nil); status != http.StatusOK {
 		s.t.Fatalf("create %s: %d", s.Alias+suffix, status)
 	}

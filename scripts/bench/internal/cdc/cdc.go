@@ -35,9 +35,9 @@ func chosen(quick bool) sizes {
 	}
 	return sizes{
 		patients: 48_000,
-		rounds:   3,
+		rounds:   4,
 		share:    50,
-		warm:     3 * time.Second,
+		warm:     4 * time.Minute, // as long as the index's compiler takes a third of a core beside these writes
 		span:     10 * time.Second,
 		decode:   2 * time.Second,
 	}

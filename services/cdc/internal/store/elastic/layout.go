@@ -171,8 +171,11 @@ func (s *Store) Targets(ctx context.Context) ([]indexsync.Target, error) {
 	if err := s.checkLive(layout); err != nil {
 		return nil, err
 	}
+	if err := s.bindLive(ctx, layout); err != nil {
+		return nil, err
+	}
 	live, _ := layout.Live()
-	targets := []indexsync.Target{s.target(live)}
+	targets := []indexsync.Target{{Alias: userindex.Reader(s.Live(), live.Schema), Schema: live.Schema}}
 	if next, ok := layout.Next(); ok && next.fits() == nil {
 		targets = slices.Insert(targets, 0, indexsync.Target{Alias: s.Next(), Index: next.Name, Schema: next.Schema})
 	}

@@ -71,14 +71,20 @@ func (s *Store) CreateNext(ctx context.Context) (string, error) {
 	return "", outcome.Retry(errors.New("another rebuild makes and drops indexes at the same time"))
 }
 
-// bindLive gives the live index the alias of its schema, which a program before ours did not: once there is a next one,
-// everybody writes by that.
+// bindLive gives the live index the alias of its schema when somebody took that away: searches ask by it, and once
+// there is a next index, everybody writes by it. Nothing happens to an index that is not live any more.
 func (s *Store) bindLive(ctx context.Context, layout Layout) error {
 	live, ok := layout.Live()
 	if !ok || live.Domain != document.VersionDomain || s.target(live).Alias != s.Live() {
 		return nil
 	}
-	return s.move(ctx, "name the live index by its schema", add(live.Name, userindex.Reader(s.Live(), live.Schema), true))
+	return s.move(
+		ctx,
+		"name the live index by its schema",
+		remove(live.Name, s.Live()),
+		add(live.Name, s.Live(), true),
+		add(live.Name, userindex.Reader(s.Live(), live.Schema), true),
+	)
 }
 
 // Names returns the names of the live index and of the one that a rebuild fills, "" where there is none, and of those

@@ -127,6 +127,9 @@ func TestTheAliasOfASchemaMovesWithTheLiveOne(t *testing.T) {
 	if status := s.Send(http.MethodDelete, "/"+s.Alias+"_v1/_alias/"+s.Alias+"_schema5", nil, nil); status != http.StatusOK { // somebody did
 		t.Fatalf("status %d", status)
 	}
+	if targets, err := s.Targets(ctx); err != nil || !slices.Equal(targets, []indexsync.Target{{Alias: s.Alias + "_schema5", Schema: 5}}) {
+		t.Fatalf("targets %+v, error %v", targets, err)
+	}
 	readers := func() (all []string) {
 		layout, err := s.Layout(ctx)
 		if err != nil {
@@ -149,7 +152,7 @@ func TestTheAliasOfASchemaMovesWithTheLiveOne(t *testing.T) {
 		do   func() error
 		want []string
 	}{
-		{func() error { return nil }, []string{s.Alias + "_schema5 " + s.Alias + "_v1"}}, // named so when the next one was made
+		{func() error { return nil }, []string{s.Alias + "_schema5 " + s.Alias + "_v1"}}, // named so when it was looked up
 		{func() error { return s.Swap(ctx) }, []string{s.Alias + "_schema6 " + s.Alias + "_v2"}},
 		{func() error { return s.SwapTo(ctx, s.Alias+"_v1") }, []string{s.Alias + "_schema5 " + s.Alias + "_v1"}},
 	} {

@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -164,22 +162,9 @@ func (p *page) wantDetail(texts ...string) {
 
 func (p *page) screenshot(name string) {
 	p.t.Helper()
-	dir := p.t.TempDir()
-	if lab := os.Getenv("LAB_DIR"); lab != "" {
-		dir = filepath.Join(lab, "screenshots")
-	}
 	ctx, cancel := context.WithTimeout(p.ctx, stepTimeout)
 	defer cancel()
-	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, name), picture, 0o644); err != nil || len(picture) < 5000 {
-		p.t.Errorf("screenshot of %d bytes: %v", len(picture), err)
-	}
+	browser.Screenshot(ctx, p.t, name)
 }
 
 // scheme emulates the user's preference and returns the page's background and text colour.

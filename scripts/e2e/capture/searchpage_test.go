@@ -74,6 +74,13 @@ func (b tab) text(expression string) string {
 	return text
 }
 
+func (b tab) screenshot(name string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, stepTimeout)
+	defer cancel()
+	browser.Screenshot(ctx, b.t, name)
+}
+
 // shows waits until an expression has the text in it.
 func (b tab) shows(what, expression, want string) {
 	b.t.Helper()
@@ -112,8 +119,10 @@ func TestTheSearchPageIsUsedByTheKeyboardAlone(t *testing.T) {
 	}
 	b.do(chromedp.KeyEvent(kb.ArrowDown))
 	b.shows("the second one chosen", pageChosen, fmt.Sprint(second))
+	b.screenshot("search-found.png")
 	b.do(chromedp.KeyEvent(kb.Enter))
 	b.shows("the details", pageDetail, "9811100302")
+	b.screenshot("search-detail.png")
 	b.do(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent(kb.Escape))
 	b.shows("an empty box", `document.getElementById("box").value + "."`, ".")
 	b.shows("no patient", pageResults+`+ "."`, ".")

@@ -1,0 +1,31 @@
+package browser
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+const leastPicture = 5000 // bytes; an empty page has fewer
+
+// Screenshot keeps a picture of the whole page of ctx in LAB_DIR/screenshots, for people to look at.
+func Screenshot(ctx context.Context, t *testing.T, name string) {
+	t.Helper()
+	dir := t.TempDir()
+	if lab := os.Getenv("LAB_DIR"); lab != "" {
+		dir = filepath.Join(lab, "screenshots")
+	}
+	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), picture, 0o644); err != nil || len(picture) < leastPicture {
+		t.Errorf("picture %s of %d bytes: %v", name, len(picture), err)
+	}
+}

@@ -236,7 +236,7 @@ func TestTargetsAreLookedUpEveryTwoSeconds(t *testing.T) {
 			t.Errorf("%d lookups in 4 seconds", w.lookups)
 		}
 		w.err = outcome.Operator(errors.New("no index"), "make one")
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * time.Second) // virtual
 		for range 2 {
 			if _, err := sink.Apply(t.Context(), record); !outcome.FaultOf(err).Operator {
 				t.Errorf("error %v", err)

@@ -162,7 +162,8 @@ func (i Index) present() error {
 }
 
 // Targets returns where a write goes, the next index first: whoever finds it gone then writes to the index that took
-// its place. The error is a fault: no index, or one that this program must not write.
+// its place. A live index without the alias of its schema gets it. The error is a fault: no index, or one that this
+// program must not write.
 func (s *Store) Targets(ctx context.Context) ([]indexsync.Target, error) {
 	layout, err := s.Layout(ctx)
 	if err != nil {

@@ -80,7 +80,7 @@ func TestTheSettingsThatTheConsumerReliesOn(t *testing.T) {
 	existing, projection := configurations(t)
 	for key, want := range map[string]string{
 		"topic.prefix": "lab", "database.include.list": "labdb", "signal.data.collection": "labdb.cdc_signal", "snapshot.mode": "initial",
-		"poll.interval.ms": "50", "connect.keep.alive.interval.ms": "2000", "time.precision.mode": "isostring",
+		"poll.interval.ms": "100", "connect.keep.alive.interval.ms": "2000", "time.precision.mode": "isostring",
 		"decimal.handling.mode": "string", "bigint.unsigned.handling.mode": "long", "tombstones.on.delete": "true",
 		"extended.headers.enabled": "false", "skipped.operations": "none", "incremental.snapshot.chunk.size": "1024",
 		"topic.creation.default.partitions": "6", "topic.creation.default.replication.factor": "3",

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +22,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/document/documenttest"
 	"github.com/labplatform/labplatform/services/cdc/internal/enginetest"
+	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
+	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 	"github.com/labplatform/labplatform/services/cdc/internal/rebuild"
 )
@@ -62,17 +67,87 @@ func find(p *enginetest.Platform, alias string, lab int64) (int, int) {
 	return answer.Hits.Total.Value, status
 }
 
+// Each of two writers changes 12 of its patients every 100 ms, and a syncer of its own brings them into the index at once: 240
+// changes a second, or as many as the machine manages.
+const (
+	batch      = 12
+	batchEvery = 100 * time.Millisecond
+)
+
+// batches changes patients whose number is even, or those whose number is odd, some at once as change capture does.
+func batches(ctx context.Context, p *enginetest.Platform, half int64) (changes int, err error) {
+	random := rand.New(rand.NewPCG(uint64(half), 7))
+	sink := p.Sink()
+	ticker := time.NewTicker(batchEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return changes, nil
+		case <-ticker.C:
+		}
+		changed := map[int64]bool{}
+		for len(changed) < batch {
+			changed[101+2*random.Int64N(1500)+half] = true
+		}
+		if err := changeAll(p, sink, random, slices.Sorted(maps.Keys(changed))); err != nil {
+			return changes, err
+		}
+		changes += batch
+	}
+}
+
+func changeAll(p *enginetest.Platform, sink *indexsync.Sink, random *rand.Rand, ids []int64) error {
+	query, arg := "fullName = CONCAT(?, id)", any(fmt.Sprint("Name ", random.Uint32(), " "))
+	switch random.IntN(4) {
+	case 0:
+		query, arg = "labId_id = ?", []int{7, 8, 1}[random.IntN(3)]
+	case 1:
+		query, arg = "isDeleted = ?", random.IntN(2)
+	}
+	ctx := context.Background()
+	args, targets := []any{arg}, make([]materialize.Target, len(ids))
+	for i, id := range ids {
+		args, targets[i].UserID = append(args, id), id
+	}
+	if _, err := p.DB.ExecContext(ctx, "UPDATE userDetails SET "+query+" WHERE id IN (?"+strings.Repeat(",?", len(ids)-1)+")", args...); err != nil {
+		return err
+	}
+	if _, err := p.Users.Recompute(ctx, targets); err != nil {
+		return err
+	}
+	rows, err := p.Rows.RowsByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	var events []change.Record
+	for i := range rows {
+		events = append(events, enginetest.Event(change.Update, rows[i]))
+	}
+	results, err := sink.Apply(ctx, events)
+	for i := range results {
+		if results[i].Kind != outcome.Applied && results[i].Kind != outcome.Superseded { // the rebuild may have written it
+			return fmt.Errorf("patient %d: %+v", rows[i].UserID, results[i])
+		}
+	}
+	return err
+}
+
 // The whole change of a schema: the older index is live, is read and written; the newer one is made beside it.
 func TestASchemaChangesUnderConstantWritesAndNoSearchFails(t *testing.T) {
 	t.Parallel()
 	p := before(t, unchanged)
+	p.Patients(7, 101, 1200)
+	p.Patients(8, 1201, 2300)
+	p.Patients(1, 2301, 3100)
+	p.Pump(p.Index.Live())
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var all sync.WaitGroup
 	var streamed, searches, failed atomic.Int64
-	for seed := range uint64(2) {
+	for half := range int64(2) {
 		all.Go(func() {
-			n, err := stream(ctx, p, seed+1)
+			n, err := batches(ctx, p, half)
 			if err != nil {
 				t.Error(err)
 			}

@@ -175,18 +175,20 @@ func TestTheEngineHasLessTimeThanTheCaller(t *testing.T) {
 
 func TestReadyAsksForTheAliasAndTheSchema(t *testing.T) {
 	t.Parallel()
-	meta := func(domain, schema string) string {
-		return `{"user_details_v3":{"mappings":{"_meta":{"version_domain":"` + domain + `","schema":` + schema + `}}}}`
+	meta := func(domain, schema, alias string) string {
+		return `{"user_details_v3":{"aliases":{"user_details":{},"` + alias + `":{}},"mappings":{"_meta":{"version_domain":"` + domain + `","schema":` + schema + `}}}}`
 	}
+	const asked = "user_details_schema"
 	for name, c := range map[string]struct {
 		handler http.HandlerFunc
 		words   string
 	}{
-		"fits":           {answers(200, meta("user_meta.rev", "6")), ""},
-		"the one before": {answers(200, meta("user_meta.rev", "5")), ""},
-		"a later one":    {answers(200, meta("user_meta.rev", "7")), "cdc rebuild"},
-		"another domain": {answers(200, meta("offset", "3")), "cdc rebuild"},
-		"another schema": {answers(200, meta("user_meta.rev", "1")), "cdc rebuild"},
+		"fits":           {answers(200, meta("user_meta.rev", "6", asked+"6")), ""},
+		"the one before": {answers(200, meta("user_meta.rev", "5", asked+"5")), ""},
+		"a later one":    {answers(200, meta("user_meta.rev", "7", asked+"7")), "cdc rebuild"},
+		"another domain": {answers(200, meta("offset", "3", asked+"3")), "cdc rebuild"},
+		"another schema": {answers(200, meta("user_meta.rev", "1", asked+"1")), "cdc rebuild"},
+		"another alias":  {answers(200, meta("user_meta.rev", "6", asked+"5")), "user_details_schema6"},
 		"no meta":        {answers(200, `{"user_details":{"mappings":{}}}`), "cdc rebuild"},
 		"no alias":       {answers(404, refusal("index_not_found_exception")), "cdc migrate"},
 		"down":           {answers(503, ""), "503"},
@@ -203,6 +205,13 @@ func TestTheIndexOfThePipelineIsReady(t *testing.T) {
 	i := open(t)
 	if err := i.store.Ready(t.Context()); err != nil {
 		t.Errorf("index of %s %d: %v", indextest.VersionDomain, indextest.Schema, err)
+	}
+	taken := fmt.Sprintf(`{"actions":[{"remove":{"index":"%s_v*","alias":"%s_schema%d"}}]}`, i.Alias(), i.Alias(), indextest.Schema)
+	if err := i.client.Do(t.Context(), engine.Call{Name: "aliases", Method: http.MethodPost, Path: "/_aliases", Body: []byte(taken)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := i.store.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "cdc gives it back") {
+		t.Errorf("an index that no search asks: %v", err)
 	}
 	missing := i.with(func(c *elastic.Config) { c.Alias += "_none" })
 	if err := missing.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "cdc migrate") {

@@ -17,23 +17,29 @@ const (
 	oldSchema     = userindex.OldSchema
 )
 
-// Ready asks whether the index is there and is one that this program can search. The error says what to do.
+// foundIndex is what the engine says of an index.
+type foundIndex struct {
+	Aliases  map[string]struct{} `json:"aliases"`
+	Mappings struct {
+		Meta struct {
+			Domain string `json:"version_domain"`
+			Schema int    `json:"schema"`
+		} `json:"_meta"`
+	} `json:"mappings"`
+}
+
+// Ready asks whether the index is there, is one that this program can search, and has the alias by which it does. The
+// error says what to do.
 func (s *Store) Ready(ctx context.Context) error {
-	var indexes map[string]struct {
-		Mappings struct {
-			Meta struct {
-				Domain string `json:"version_domain"`
-				Schema int    `json:"schema"`
-			} `json:"_meta"`
-		} `json:"mappings"`
-	}
+	var indexes map[string]foundIndex
 	err := s.client.Do(
 		ctx,
 		elastic.Call{
-			Name:   "indices.get_mapping",
+			Name:   "indices.get",
 			Method: http.MethodGet,
-			Path:   "/" + url.PathEscape(s.cfg.Alias) + "/_mapping",
+			Path:   "/" + url.PathEscape(s.cfg.Alias),
 			Repeat: true,
+			Query:  url.Values{"features": {"aliases,mappings"}, "filter_path": {"*.aliases,*.mappings._meta"}},
 		},
 		&indexes,
 	)
@@ -44,17 +50,33 @@ func (s *Store) Ready(ctx context.Context) error {
 		return fmt.Errorf("look at the index: %w", err)
 	}
 	for name, index := range indexes {
-		if meta := index.Mappings.Meta; meta.Domain != versionDomain || meta.Schema < oldSchema || meta.Schema > schema {
-			return fmt.Errorf(
-				"the index %s is of %q schema %d, searches need %q schema %d to %d: make a new one with `cdc rebuild`",
-				name,
-				meta.Domain,
-				meta.Schema,
-				versionDomain,
-				oldSchema,
-				schema,
-			)
+		if err := s.fits(name, &index); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func (s *Store) fits(name string, index *foundIndex) error {
+	meta := index.Mappings.Meta
+	if meta.Domain != versionDomain || meta.Schema < oldSchema || meta.Schema > schema {
+		return fmt.Errorf(
+			"the index %s is of %q schema %d, searches need %q schema %d to %d: make a new one with `cdc rebuild`",
+			name,
+			meta.Domain,
+			meta.Schema,
+			versionDomain,
+			oldSchema,
+			schema,
+		)
+	}
+	reader := userindex.Reader(s.cfg.Alias, meta.Schema)
+	if _, searched := index.Aliases[reader]; !searched {
+		return fmt.Errorf(
+			"the index %s lacks the alias %s, by which it is searched: cdc gives it back while it runs; look whether it does",
+			name,
+			reader,
+		)
 	}
 	return nil
 }

@@ -17,6 +17,8 @@ import (
 const (
 	dialTimeout = 5 * time.Second
 	idleTimeout = 90 * time.Second
+	// bufferSize has room for a request and for most answers: with the usual 4 KB, each takes several calls of the system.
+	bufferSize = 16 << 10
 )
 
 // Config holds the documented variables of the search engine; nest it with envPrefix "ES_".
@@ -72,6 +74,8 @@ func (c *Config) transport() (*http.Transport, error) {
 		MaxIdleConnsPerHost: c.MaxConnections,
 		IdleConnTimeout:     idleTimeout,
 		DisableCompression:  true,
+		ReadBufferSize:      bufferSize,
+		WriteBufferSize:     bufferSize,
 	}, nil
 }
 

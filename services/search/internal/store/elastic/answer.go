@@ -41,27 +41,28 @@ type hit struct {
 		Card [][]byte `json:"card"` // one
 	} `json:"fields"`
 	Sort []float64 `json:"sort"` // the score, and the patient's number
-	card *source
 }
 
 // usualPage is how many hits most answers have room for; a slice that grows is copied.
 const usualPage = 10
 
-// read decodes the answer.
+// read decodes the answer, but for the cards.
 func (a *answer) read(body io.Reader) error {
 	a.Hits.Hits = make([]hit, 0, usualPage)
 	if err := json.UnmarshalRead(body, a); err != nil {
 		return fmt.Errorf("decode: %w", err)
 	}
-	for i := range a.Hits.Hits {
-		h := &a.Hits.Hits[i]
-		h.card = &source{}
-		if len(h.Fields.Card) == 0 {
-			continue
-		}
-		if err := json.Unmarshal(h.Fields.Card[0], h.card); err != nil {
-			return fmt.Errorf("decode a card: %w", err)
-		}
+	return nil
+}
+
+// readInto decodes the hit's card into s, of which nothing is left.
+func (h *hit) readInto(s *source) error {
+	s.clear()
+	if len(h.Fields.Card) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(h.Fields.Card[0], s); err != nil {
+		return fmt.Errorf("decode a card: %w", err)
 	}
 	return nil
 }
@@ -69,7 +70,7 @@ func (a *answer) read(body io.Reader) error {
 var errShard = errors.New("the shard of the laboratory did not answer")
 
 // result reads the answer to the plan that a score tells. Part of an answer is better than none; none at all is an
-// error.
+// error. The cards are decoded one after the other into the same one: their lists need room once.
 func (a *answer) result(of func(score float64) *plan) (search.Result, error) {
 	r := search.Result{
 		Total:   a.Hits.Total.Value,
@@ -84,20 +85,37 @@ func (a *answer) result(of func(score float64) *plan) (search.Result, error) {
 		return search.Result{}, errUnavailable.WithCause(errShard)
 	}
 	r.Hits = make([]search.Hit, len(a.Hits.Hits))
+	var card source
 	for i := range a.Hits.Hits {
 		h := &a.Hits.Hits[i]
+		if err := h.readInto(&card); err != nil {
+			return search.Result{}, errUnavailable.WithCause(err)
+		}
 		one := &r.Hits[i]
-		one.Person = h.card.person()
+		one.Person = card.person()
 		if len(h.Sort) > 0 { // asked for again, the engine would compute it again
 			one.Score = h.Sort[0]
 		}
-		one.Bucket, one.Matched = of(one.Score).reason(&document{source: h.card}, one.Score)
+		one.Bucket, one.Matched = of(one.Score).reason(&document{source: &card}, one.Score)
 	}
 	return r, nil
 }
 
 // source is what an answer holds of a document.
 type source userindex.Card
+
+// clear empties s; lists keep their room. Whoever took something of s has copies of the lists.
+func (s *source) clear() {
+	*s = source{
+		OrderNumbers:    s.OrderNumbers[:0],
+		BillIDs:         s.BillIDs[:0],
+		LabBillIDs:      s.LabBillIDs[:0],
+		LabReportIDs:    s.LabReportIDs[:0],
+		SampleIDs:       s.SampleIDs[:0],
+		ManualSampleIDs: s.ManualSampleIDs[:0],
+		LrfIDs:          s.LrfIDs[:0],
+	}
+}
 
 func (s *source) person() search.Person {
 	return search.Person{
@@ -131,5 +149,5 @@ func (s *source) person() search.Person {
 // maxListed is how many entries of a list an answer keeps: a patient can have thousands.
 const maxListed = 20
 
-// newest returns the end of a list.
+// newest returns a copy of the end of a list.
 func newest[T any](list []T) []T { return slices.Clone(list[max(0, len(list)-maxListed):]) }

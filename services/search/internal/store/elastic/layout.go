@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/labplatform/labplatform/pkg/userindex"
-	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
 // layout says where the index holds what queries compare. They speak of a field of a patient and of its parts:
@@ -26,16 +25,14 @@ func (q *query) in(l layout) query {
 	if q.field == userindex.Identifiers && l.family {
 		return q.compacted()
 	}
-	base, part, _ := strings.Cut(q.field, ".")
-	switch f := search.Field(base); {
-	case f.Bucket() == "":
+	p, moves := movable[q.field]
+	switch {
+	case !moves:
 		return *q
-	case f.Kind() == search.Phone:
-		return q.ofPhone(base, part, l)
-	case f.Kind() == search.Identifier || f.Kind() == search.Segmented || f.Kind() == search.Mail:
-		return q.ofIdentifier(base, part, l)
+	case p.phone:
+		return q.ofPhone(p, l)
 	}
-	return *q
+	return q.ofIdentifier(p, l)
 }
 
 // placed does it for several, and leaves out those that then ask the same.
@@ -64,48 +61,37 @@ func (q *query) compacted() query {
 }
 
 // ofPhone: digits from the middle are where some of the last ones begin.
-func (q *query) ofPhone(base, part string, l layout) query {
+func (q *query) ofPhone(p place, l layout) query {
 	to := *q
 	to.asked = nil
-	if l.family {
-		base = userindex.Phones
-	}
 	switch {
+	case l.old && l.family:
+		to.field = p.ofAllOld
 	case l.old:
-	case part == "suffix":
-		part = "ends"
-	case part == "middle":
-		to.kind, part = begins, "ends"
+	case l.family:
+		to.field = p.ofAll
+	default:
+		to.field = p.alone
 	}
-	to.field = joinPart(base, part)
+	if p.part == "middle" && !l.old {
+		to.kind = begins
+	}
 	return to
 }
 
-func (q *query) ofIdentifier(base, part string, l layout) query {
+func (q *query) ofIdentifier(p place, l layout) query {
 	to := *q
 	to.asked = nil
 	switch {
-	case !l.family && !l.old && part == "prefix":
-		to.kind, to.field, to.texts = begins, userindex.Beginnings, []string{userindex.BeginningForm(base, q.texts[0])}
-		return to
+	case !l.family && !l.old && p.part == "prefix":
+		to.kind, to.field = begins, userindex.Beginnings
+		to.texts = []string{userindex.BeginningForm(p.base, q.texts[0])}
 	case !l.family:
-		return to
-	case part == "segment":
-		base, part = userindex.Segments, ""
 	case q.kind == begins && utf8.RuneCountInString(q.texts[0]) > userindex.MaxForm: // the index cuts beginnings
-		return to
 	case q.kind == begins:
-		to.kind, base, part = allWords, userindex.Whole, "prefix"
+		to.kind, to.field = allWords, wholePrefix
 	default:
-		base = userindex.Whole
+		to.field = p.ofAll
 	}
-	to.field = joinPart(base, part)
 	return to
-}
-
-func joinPart(base, part string) string {
-	if part == "" {
-		return base
-	}
-	return base + "." + part
 }

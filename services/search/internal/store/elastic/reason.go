@@ -37,8 +37,10 @@ func (g *finding) tells(t tier, f search.Field) bool {
 // again of the document.
 func (p *plan) reason(d *document, score float64) (search.Bucket, []search.Field) {
 	g := finding{bucket: search.Patient, rank: ranks}
+	closest := tierOf(score)
 	for i := range p.clauses {
-		if c := &p.clauses[i]; g.tells(c.tier, c.field) && c.found.holds(d) {
+		c := &p.clauses[i]
+		if c.tier >= closest && g.tells(c.tier, c.field) && c.found.holds(d) {
 			g.add(c.tier, c.field, true)
 		}
 	}

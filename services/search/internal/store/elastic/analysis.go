@@ -18,6 +18,8 @@ type analysis struct {
 	index  func(values []string) []string
 	asked  func(text string) []string
 	like   func(term, asked string) bool // a term of the document answers one that is asked
+	// any tells whether a document has one of the asked terms; set where all terms of a document are too many to be made.
+	any func(s *source, asked []string) bool
 }
 
 // maxSets is enough for the terms of all fields.
@@ -38,9 +40,10 @@ func analysesOf() map[string]*analysis {
 		}
 		sets++
 	}
-	for _, form := range []string{userindex.Sounds, userindex.Misspelled, userindex.Identifiers} {
+	for _, form := range []string{userindex.Sounds, userindex.Misspelled} {
 		add(changed, same, map[string]analysis{form: {asked: one, like: equalTo}})
 	}
+	add(changed, same, map[string]analysis{userindex.Identifiers: {asked: one, any: (*source).identified}})
 	add(changed, same, map[string]analysis{
 		userindex.Joined: {asked: cut(strings.Fields, userindex.MaxForm), like: strings.HasPrefix},
 	})

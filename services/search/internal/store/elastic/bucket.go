@@ -18,7 +18,10 @@ func (p *plan) buckets() []filter {
 	groups := p.groups()
 	var filters []filter
 	for _, b := range search.Buckets() {
-		if q, ok := decide(groups, b); ok && b != search.Patient {
+		if b == search.Patient { // it holds the rest
+			continue
+		}
+		if q, ok := decide(groups, b); ok {
 			filters = append(filters, filter{b, q})
 		}
 	}
@@ -30,15 +33,27 @@ func decide(groups []group, b search.Bucket) (query, bool) {
 	if !slices.ContainsFunc(groups, func(g group) bool { return g.bucket == b }) {
 		return query{}, false
 	}
-	var mine, others []query
-	for len(groups) > 0 && groups[0].bucket == b {
-		mine, groups = append(mine, groups[0].found...), groups[1:]
-	}
-	for len(groups) > 0 && groups[0].bucket != b {
-		others, groups = append(others, groups[0].found...), groups[1:]
-	}
+	mine, groups := leading(groups, func(g group) bool { return g.bucket == b })
+	others, groups := leading(groups, func(g group) bool { return g.bucket != b })
 	if later, ok := decide(groups, b); ok {
 		mine = append(mine, query{kind: except, of: []query{later}, more: others})
 	}
 	return either(mine...), true
+}
+
+// leading returns what the first groups of a kind find, and the groups behind them.
+func leading(groups []group, kind func(group) bool) ([]query, []group) {
+	n := slices.IndexFunc(groups, func(g group) bool { return !kind(g) })
+	if n < 0 {
+		n = len(groups)
+	}
+	size := 1 // and room for what is decided later
+	for _, g := range groups[:n] {
+		size += len(g.found)
+	}
+	found := make([]query, 0, size)
+	for _, g := range groups[:n] {
+		found = append(found, g.found...)
+	}
+	return found, groups[n:]
 }

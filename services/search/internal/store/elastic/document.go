@@ -1,7 +1,11 @@
 package elastic
 
 import (
+	"slices"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/labplatform/labplatform/pkg/phonetic"
 	"github.com/labplatform/labplatform/pkg/userindex"
@@ -85,21 +89,30 @@ func (s *source) forms(field string) []string {
 		return phonetic.Codes(userindex.Latin(s.FullName))
 	case userindex.Misspelled:
 		return userindex.Misspellings(s.FullName)
-	case userindex.Identifiers:
-		var all []string
-		for _, f := range table {
-			if f.Kind() != search.Identifier && f.Kind() != search.Segmented {
-				continue
-			}
-			for _, id := range s.values(string(f)) {
-				for _, form := range userindex.Compacts(id) {
-					all = append(all, userindex.IdentifierForm(string(f), form))
-				}
-			}
-		}
-		return all
 	}
 	return nil
+}
+
+// identified tells whether an identifier has one of the forms that are asked for, each under its field.
+func (s *source) identified(asked []string) bool {
+	for _, a := range asked {
+		field, form, _ := strings.Cut(a, ":")
+		has := func(id string) bool {
+			return endsLike(id, form) && slices.Contains(userindex.Compacts(id), form)
+		}
+		if slices.ContainsFunc(s.values(field), has) {
+			return true
+		}
+	}
+	return false
+}
+
+// endsLike is false when no form of an identifier is form: all of them end as it does, but for separators and the case
+// of letters.
+func endsLike(id, form string) bool {
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(id, func(r rune) bool { return !isWordRune(r) }))
+	asked, _ := utf8.DecodeLastRuneInString(form)
+	return last >= utf8.RuneSelf || asked >= utf8.RuneSelf || unicode.ToUpper(last) == unicode.ToUpper(asked)
 }
 
 func one(value string) []string {

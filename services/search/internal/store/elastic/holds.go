@@ -19,7 +19,12 @@ func (q *query) holds(d *document) bool {
 	if q.asked == nil {
 		q.asked = q.analyse()
 	}
-	if q.asked.analysis == nil || !q.mayHold(d) {
+	switch {
+	case q.asked.analysis == nil:
+		return false
+	case q.asked.any != nil:
+		return q.asked.any(d.source, q.asked.terms)
+	case !q.mayHold(d):
 		return false
 	}
 	terms := d.termsOf(q.asked.analysis)

@@ -13,8 +13,11 @@ const maxCount = 10_000 // hits that are counted exactly
 // reading asks for the card alone, which the engine hands out without a look at the document.
 const reading = `,"stored_fields":"_none_","_source":false,"docvalue_fields":["` + userindex.Shown + `"],"query":`
 
-// requestSize is what most requests take.
-const requestSize = 4096
+// What most requests take, and those that count by bucket.
+const (
+	requestSize = 4 << 10
+	bucketsSize = 16 << 10
+)
 
 // look is one look into the index: for whom, at which page, and what is in the index.
 type look struct {
@@ -44,7 +47,11 @@ func (p *plan) body(l *look, limit time.Duration) []byte {
 
 // counting makes the request that only counts what is found, and what each of buckets holds of it.
 func (p *plan) counting(l *look, limit time.Duration, buckets []filter) []byte {
-	b := append(head(make([]byte, 0, requestSize), 0, 0, limit), `,"query":`...)
+	size := requestSize
+	if len(buckets) > 0 {
+		size = bucketsSize
+	}
+	b := append(head(make([]byte, 0, size), 0, 0, limit), `,"query":`...)
 	found := p.query(l.old)
 	b = l.appendVisible(b, &found)
 	if len(buckets) == 0 {

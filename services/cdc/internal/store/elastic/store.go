@@ -20,7 +20,7 @@ type Config struct {
 	Shards   int    `env:"SHARDS" envDefault:"5"`
 	Replicas int    `env:"REPLICAS" envDefault:"1"`
 	// RefreshInterval is how long a write may stay invisible to searches.
-	RefreshInterval time.Duration `env:"REFRESH_INTERVAL" envDefault:"200ms"`
+	RefreshInterval time.Duration `env:"REFRESH_INTERVAL" envDefault:"100ms"`
 }
 
 // Validate refuses values with which no index can be made.

@@ -22,8 +22,6 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/document/documenttest"
 	"github.com/labplatform/labplatform/services/cdc/internal/enginetest"
-	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
-	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 	"github.com/labplatform/labplatform/services/cdc/internal/rebuild"
 )
@@ -95,42 +93,6 @@ func batches(ctx context.Context, p *enginetest.Platform, half int64) (changes i
 		}
 		changes += batch
 	}
-}
-
-func changeAll(p *enginetest.Platform, sink *indexsync.Sink, random *rand.Rand, ids []int64) error {
-	query, arg := "fullName = CONCAT(?, id)", any(fmt.Sprint("Name ", random.Uint32(), " "))
-	switch random.IntN(4) {
-	case 0:
-		query, arg = "labId_id = ?", []int{7, 8, 1}[random.IntN(3)]
-	case 1:
-		query, arg = "isDeleted = ?", random.IntN(2)
-	}
-	ctx := context.Background()
-	args, targets := []any{arg}, make([]materialize.Target, len(ids))
-	for i, id := range ids {
-		args, targets[i].UserID = append(args, id), id
-	}
-	if _, err := p.DB.ExecContext(ctx, "UPDATE userDetails SET "+query+" WHERE id IN (?"+strings.Repeat(",?", len(ids)-1)+")", args...); err != nil {
-		return err
-	}
-	if _, err := p.Users.Recompute(ctx, targets); err != nil {
-		return err
-	}
-	rows, err := p.Rows.RowsByID(ctx, ids)
-	if err != nil {
-		return err
-	}
-	var events []change.Record
-	for i := range rows {
-		events = append(events, enginetest.Event(change.Update, rows[i]))
-	}
-	results, err := sink.Apply(ctx, events)
-	for i := range results {
-		if results[i].Kind != outcome.Applied && results[i].Kind != outcome.Superseded { // the rebuild may have written it
-			return fmt.Errorf("patient %d: %+v", rows[i].UserID, results[i])
-		}
-	}
-	return err
 }
 
 // The whole change of a schema: the older index is live, is read and written; the newer one is made beside it.

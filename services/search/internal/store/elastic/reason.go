@@ -34,7 +34,7 @@ func (g *finding) tells(t tier, f search.Field) bool {
 
 // reason tells which fields of a hit the plan compared with success, and to which bucket the hit belongs: the one of
 // the closest tier, among several the first of search.Buckets. The engine does not say; the plan's queries are asked
-// again of the document.
+// again of the document, but for those of a tier that the score does not reach: the engine found nothing by them.
 func (p *plan) reason(d *document, score float64) (search.Bucket, []search.Field) {
 	g := finding{bucket: search.Patient, rank: ranks}
 	closest := tierOf(score)

@@ -182,7 +182,7 @@ test-long: ## The same with fresh seeds and the long forms of the crash tests; t
 # The stores and the migrations are what differs between databases.
 STORES = $(foreach folder,$(wildcard services/*/internal/store/mysql services/*/migrations),./$(folder)/...)
 test-stores: $(BIN)/gotestsum devstack ## Run the suites of stores and migrations alone: make test-stores DATABASE=mysql
-	@LAB_PIPELINE=off scripts/test.sh "$(BIN)" "$(STORES) ./pkg/mysqldb/... ./pkg/outbox/... ./pkg/idempotency/... ./pkg/activitylog/..." ""
+	@LAB_PIPELINE=off scripts/test.sh "$(BIN)" "$(STORES) ./pkg/mysqldb/... ./pkg/outbox/... ./pkg/idempotency/... ./pkg/lab/activitylog/..." ""
 
 test-times: ## The slowest packages of the last make test: make test-times TOP=30
 	@scripts/test-times.sh "$(LAB_DIR)/test-results" "$(or $(TOP),30)"

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/labplatform/labplatform/pkg/httpserver"
-	"github.com/labplatform/labplatform/pkg/rest"
 )
 
 // DefaultDeadline is for areas whose calls are neither quick nor long.
@@ -20,7 +19,7 @@ type Area struct {
 	Name     string // the service, also the audience of tokens
 	Title    string // for people
 	Prefixes []string
-	Shape    rest.Shape
+	Shape    httpserver.Shape
 	Deadline time.Duration
 	// MaxAnswerBytes is the largest answer of the service; zero: gRPC's 4 MiB.
 	MaxAnswerBytes int
@@ -52,7 +51,7 @@ type Page struct {
 type areas []*Area
 
 // unknownArea stands for paths of no area.
-var unknownArea = &Area{Shape: rest.Envelope, Deadline: DefaultDeadline}
+var unknownArea = &Area{Shape: httpserver.Envelope, Deadline: DefaultDeadline}
 
 // of returns the area with the longest prefix of whole segments, unknownArea if there is none.
 func (all areas) of(path string) *Area {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/pkg/rest"
 )
 
 // audience is the edge's own name in service tokens.
@@ -19,7 +18,7 @@ func (e *Edge) internalCaller(r *http.Request) (string, *apperr.Error) {
 		return "", apperr.New(apperr.Unauthenticated, "SERVICE_TOKEN_REQUIRED",
 			"This listener is for services of the platform: send a service token for the gateway.").WithCause(err)
 	}
-	if !strings.EqualFold(r.Header.Get(rest.InternalHeader), "true") {
+	if !strings.EqualFold(r.Header.Get(internalHeader), "true") {
 		return "", apperr.New(apperr.Unauthenticated, "INTERNAL_HEADER_REQUIRED",
 			"This listener is for internal calls: send x-is-internal-request: True.")
 	}

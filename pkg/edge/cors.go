@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/labplatform/labplatform/pkg/rest"
+	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
 const (
@@ -40,7 +40,7 @@ func (e *Edge) allowOrigin(w http.ResponseWriter, r *http.Request) (answered boo
 	header.Set("Access-Control-Allow-Methods", strings.Join(methods, ", "))
 	header.Set("Access-Control-Allow-Headers", corsHeaders)
 	header.Set("Access-Control-Max-Age", corsMaxAge)
-	rest.Harden(header)
+	httpserver.Harden(header)
 	w.WriteHeader(http.StatusNoContent)
 	return true
 }

@@ -19,7 +19,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/rest"
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
@@ -84,7 +84,7 @@ func New(ctx context.Context, deps Deps) (*Edge, error) {
 func (e *Edge) Public() http.Handler {
 	return e.listener("public", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callFrom(r.Context())
-		rest.StripHeaders(r.Header)
+		stripHeaders(r.Header)
 		page := slices.IndexFunc(e.pages, func(p Page) bool { return p.Matches(r.URL.Path) })
 		switch {
 		case page >= 0:
@@ -94,10 +94,10 @@ func (e *Edge) Public() http.Handler {
 			writeNoSuchPath(w, c.area)
 		case e.allowOrigin(w, r):
 		case slices.ContainsFunc(r.Header.Values("Authorization"), authn.IsServiceToken):
-			rest.WriteError(w, c.area.Shape, apperr.New(apperr.Unauthenticated, "SERVICE_TOKEN_REFUSED",
+			httpserver.WriteError(w, c.area.Shape, apperr.New(apperr.Unauthenticated, "SERVICE_TOKEN_REFUSED",
 				"This listener is for users. Services use the internal listener or gRPC."))
 		case e.crossOrigin(r):
-			rest.WriteError(w, c.area.Shape, apperr.New(
+			httpserver.WriteError(w, c.area.Shape, apperr.New(
 				apperr.Forbidden,
 				"CROSS_ORIGIN",
 				"This page may not send requests with your session. Send a bearer token instead, or ask the operator to trust its origin.",
@@ -122,23 +122,23 @@ func (e *Edge) Internal() http.Handler {
 		area := c.area
 		caller, err := e.internalCaller(r)
 		if err != nil {
-			rest.WriteError(w, area.Shape, err)
+			httpserver.WriteError(w, area.Shape, err)
 			return
 		}
 		token, mintErr := e.tokens.Mint(area.Name, caller)
 		if mintErr != nil {
 			e.log.ErrorContext(r.Context(), "service token cannot be minted", "error", mintErr.Error())
-			rest.WriteError(
+			httpserver.WriteError(
 				w,
 				area.Shape,
 				apperr.New(apperr.Internal, "TOKEN_NOT_MINTED", "The gateway is misconfigured. Tell its operator."),
 			)
 			return
 		}
-		rest.StripHeaders(r.Header)
+		stripHeaders(r.Header)
 		r.Header.Del("Cookie")
 		r.Header.Set("Authorization", "Bearer "+token)
-		r.Header.Set(rest.InternalHeader, "True")
+		r.Header.Set(internalHeader, "True")
 		e.muxes.serve(c, r)
 	}))
 }
@@ -147,20 +147,20 @@ func (e *Edge) Internal() http.Handler {
 func (e *Edge) listener(name string, next http.Handler) http.Handler {
 	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		r.URL.Path, r.URL.RawPath = rest.TrimSlash(r.URL.Path), rest.TrimSlash(r.URL.RawPath)
+		r.URL.Path, r.URL.RawPath = trimSlash(r.URL.Path), trimSlash(r.URL.RawPath)
 		c := &call{ResponseWriter: w, area: e.areas.of(r.URL.Path)}
 		id := []string{strconv.FormatUint(rand.Uint64(), 16)}
 		r.Header[requestID], w.Header()[requestID] = id, id
-		rest.Harden(w.Header())
+		httpserver.Harden(w.Header())
 		defer e.finish(name, c, r, start)
 
 		limits := c.area.limits(r.Method, r.URL.Path)
 		if r.ContentLength > limits.bodyBytes {
-			rest.WriteError(c, c.area.Shape, limits.allow(tooLargeError(limits.bodyBytes)))
+			httpserver.WriteError(c, c.area.Shape, limits.allow(tooLargeError(limits.bodyBytes)))
 			return
 		}
 		if err := checkText(r); err != nil {
-			rest.WriteError(c, c.area.Shape, err)
+			httpserver.WriteError(c, c.area.Shape, err)
 			return
 		}
 		r, cancel := limits.apply(c, r)
@@ -179,7 +179,7 @@ func (e *Edge) finish(listener string, c *call, r *http.Request, start time.Time
 		e.log.ErrorContext(r.Context(), "edge panicked", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 		e.tel.Report("panic in the edge")
 		if c.status == 0 {
-			rest.WriteError(c, c.area.Shape, apperr.New(apperr.Internal, "", "Something went wrong on our side. Try again."))
+			httpserver.WriteError(c, c.area.Shape, apperr.New(apperr.Internal, "", "Something went wrong on our side. Try again."))
 		}
 	}
 	route := c.route

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/labjson"
-	"github.com/labplatform/labplatform/pkg/rest"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 )
 
@@ -38,11 +38,11 @@ func (m *Mux) handleError(
 		if limits.upload {
 			status = http.StatusBadRequest
 		}
-		rest.WriteJSON(w, status, a.Shape(status, apperr.New(apperr.Invalid, "BODY_TOO_SLOW",
+		httpserver.WriteJSON(w, status, a.Shape(status, apperr.New(apperr.Invalid, "BODY_TOO_SLOW",
 			"The body arrived too slowly. Send it again.")))
 		return
 	}
-	rest.WriteError(w, a.Shape, limits.allow(explain(a, r, err)))
+	httpserver.WriteError(w, a.Shape, limits.allow(explain(a, r, err)))
 }
 
 // allow returns e as the path documents it: uploads have 400 for every body that is not in order, elsewhere a size has
@@ -155,17 +155,17 @@ func (m *Mux) handleRouting(
 	case http.StatusMethodNotAllowed:
 		allowed := m.routes.methods(r.URL.Path)
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		rest.WriteJSON(w, httpStatus, a.Shape(httpStatus, apperr.Newf(apperr.Invalid, "METHOD_NOT_ALLOWED",
+		httpserver.WriteJSON(w, httpStatus, a.Shape(httpStatus, apperr.Newf(apperr.Invalid, "METHOD_NOT_ALLOWED",
 			"%s is not offered on this path. Use %s.", r.Method, strings.Join(allowed, " or "))))
 	case http.StatusNotFound:
 		writeNoSuchPath(w, a)
 	default:
-		rest.WriteError(w, a.Shape, apperr.New(apperr.Invalid, "INVALID_PATH", "the path is not valid"))
+		httpserver.WriteError(w, a.Shape, apperr.New(apperr.Invalid, "INVALID_PATH", "the path is not valid"))
 	}
 }
 
 func writeNoSuchPath(w http.ResponseWriter, a *Area) {
-	rest.WriteError(
+	httpserver.WriteError(
 		w,
 		a.Shape,
 		apperr.New(apperr.NotFound, "NO_SUCH_PATH", "There is no such path. The API reference is at /docs."),

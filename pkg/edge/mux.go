@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/labplatform/labplatform/pkg/labjson"
-	"github.com/labplatform/labplatform/pkg/rest"
+	"github.com/labplatform/labplatform/pkg/rpcerr"
 )
 
 // Mux is the generated mux of one area with the platform's rules.
@@ -48,7 +48,7 @@ func newMux(a *Area, routes routeTable) *Mux {
 	m := &Mux{area: a, routes: routes}
 	m.ServeMux = runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, &runtime.HTTPBodyMarshaler{Marshaler: codec{}}),
-		runtime.WithIncomingHeaderMatcher(rest.MatchIncoming),
+		runtime.WithIncomingHeaderMatcher(matchIncoming),
 		runtime.WithOutgoingHeaderMatcher(dropHeader),
 		runtime.WithOutgoingTrailerMatcher(dropHeader),
 		runtime.WithErrorHandler(m.handleError),
@@ -120,7 +120,7 @@ func forward(ctx context.Context, w http.ResponseWriter, _ proto.Message) error 
 	if !ok {
 		return nil
 	}
-	values := md.HeaderMD.Get(rest.StatusMetadata)
+	values := md.HeaderMD.Get(rpcerr.StatusMetadata)
 	if len(values) == 0 {
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/labplatform/labplatform/pkg/edge"
-	"github.com/labplatform/labplatform/pkg/rest"
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
@@ -54,7 +54,7 @@ func TestTheTimeOfAnUploadBeginsWithItsLastByte(t *testing.T) {
 		}
 		route := edge.Route{Method: http.MethodPost, Path: "/files", RPC: "/lab.files.v1.Files/Upload"}
 		area := &edge.Area{
-			Name: "files", Title: "Files", Prefixes: []string{"/files"}, Shape: rest.Envelope, Deadline: time.Second,
+			Name: "files", Title: "Files", Prefixes: []string{"/files"}, Shape: httpserver.Envelope, Deadline: time.Second,
 			Uploads: []edge.Upload{{Route: route, MaxBytes: 1 << 20, Deadline: 20 * time.Second}},
 			Register: func(_ context.Context, mux *edge.Mux, _ grpc.ClientConnInterface) error {
 				return mux.HandleUpload(route, func(ctx context.Context, r *http.Request, _ map[string]string) (proto.Message, error) {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/pkg/rest"
+	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
 // pagePolicy makes the browser refuse scripts and styles inside the page and everything of another host.
@@ -28,7 +28,7 @@ func Static(prefix string, files fs.FS) Page {
 func serveStatic(w http.ResponseWriter, r *http.Request, prefix string, files fs.FS) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		rest.WriteJSON(w, http.StatusMethodNotAllowed, rest.Envelope(http.StatusMethodNotAllowed,
+		httpserver.WriteJSON(w, http.StatusMethodNotAllowed, httpserver.Envelope(http.StatusMethodNotAllowed,
 			apperr.Newf(apperr.Invalid, "METHOD_NOT_ALLOWED", "%s is not offered on this path. Use GET.", r.Method)))
 		return
 	}
@@ -47,7 +47,7 @@ func serveStatic(w http.ResponseWriter, r *http.Request, prefix string, files fs
 		return
 	}
 	if err != nil {
-		rest.WriteError(w, rest.Envelope,
+		httpserver.WriteError(w, httpserver.Envelope,
 			apperr.New(apperr.Internal, "", "The page could not be read. Try again.").WithCause(err))
 		return
 	}

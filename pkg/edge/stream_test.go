@@ -19,7 +19,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/edge"
 	"github.com/labplatform/labplatform/pkg/httpserver"
-	"github.com/labplatform/labplatform/pkg/rest"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
@@ -63,7 +62,7 @@ func streaming(t *testing.T, f *feed) http.Handler {
 		t.Fatal(err)
 	}
 	area := &edge.Area{
-		Name: "live", Title: "Live", Prefixes: []string{"/live"}, Shape: rest.Envelope, Deadline: time.Second,
+		Name: "live", Title: "Live", Prefixes: []string{"/live"}, Shape: httpserver.Envelope, Deadline: time.Second,
 		Streams:  []edge.Stream{{Route: edge.Route{Method: http.MethodGet, Path: "/live/{id}/events", RPC: "/lab.live.v1.Live/Watch"}, Open: f.open}},
 		Register: func(context.Context, *edge.Mux, grpc.ClientConnInterface) error { return nil },
 	}

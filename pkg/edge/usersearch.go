@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/labplatform/labplatform/pkg/rest"
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	searchv1 "github.com/labplatform/labplatform/proto/gen/lab/search/v1"
 )
 
@@ -18,7 +18,7 @@ func UserSearch() *Area {
 		Name:     "search",
 		Title:    "User search",
 		Prefixes: []string{"/api/v1/users"},
-		Shape:    rest.Envelope,
+		Shape:    httpserver.Envelope,
 		Deadline: searchDeadline,
 		Register: func(ctx context.Context, mux *Mux, c grpc.ClientConnInterface) error {
 			return searchv1.RegisterSearchServiceHandlerClient(ctx, mux.ServeMux, searchv1.NewSearchServiceClient(c))

@@ -4,8 +4,6 @@ import (
 	"io"
 	"net/http"
 	"time"
-
-	"github.com/labplatform/labplatform/pkg/rest"
 )
 
 const (
@@ -23,7 +21,7 @@ const (
 // AnswerWithin, and each answer the headers against caches and guessed types.
 func guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rest.Harden(w.Header())
+		Harden(w.Header())
 		if len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) {
 			// net/http drops what would tell us of a Content-Length beside the chunks, or of chunks before HTTP/1.1,
 			// and a proxy in front may have seen the request end elsewhere: what follows here is not to be trusted.

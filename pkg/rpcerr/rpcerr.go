@@ -23,6 +23,10 @@ import (
 // Domain is the ErrorInfo domain of every error of the platform.
 const Domain = "labplatform"
 
+// StatusMetadata is the response metadata of a service whose documented answer is a normal body with a status from 400
+// to 499; the edge answers with that status.
+const StatusMetadata = "x-http-code"
+
 const (
 	internalMessage = "Something went wrong on our side. Try again; if it stays, give support the X-Request-Id of the answer."
 	detailsKey      = "details"

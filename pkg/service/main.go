@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/httpserver"
 )
@@ -24,25 +24,25 @@ type Binary[Settings any] struct {
 	// HealthPort is the port with the health paths.
 	HealthPort func(cfg Settings) int
 	// More are verbs that only this service has.
-	More []command.Verb
+	More []cli.Verb
 }
 
 // Main runs the verb that the process's arguments name and ends the process.
 func (b Binary[Settings]) Main() {
-	s := command.Service{
+	s := cli.Service{
 		Name: b.Name, Summary: b.Summary, More: b.More,
-		Serve: command.With(b.Load, func(ctx context.Context, cfg Settings) error {
+		Serve: cli.With(b.Load, func(ctx context.Context, cfg Settings) error {
 			return b.Serve(ctx, cfg, b.Version, os.Stderr)
 		}),
-		PrintConfig: command.With(b.Load, func(_ context.Context, cfg Settings) error {
+		PrintConfig: cli.With(b.Load, func(_ context.Context, cfg Settings) error {
 			return config.Print(os.Stdout, b.Prefix, &cfg)
 		}),
-		CheckReady: command.With(b.Load, func(ctx context.Context, cfg Settings) error {
+		CheckReady: cli.With(b.Load, func(ctx context.Context, cfg Settings) error {
 			return httpserver.CheckReady(ctx, b.HealthPort(cfg))
 		}),
 	}
 	if b.Migrate != nil {
-		s.Migrate = command.With(b.Load, func(ctx context.Context, cfg Settings) error {
+		s.Migrate = cli.With(b.Load, func(ctx context.Context, cfg Settings) error {
 			return b.Migrate(ctx, cfg, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 		})
 	}

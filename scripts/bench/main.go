@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/scripts/bench/internal/billsplit"
 	"github.com/labplatform/labplatform/scripts/bench/internal/callout"
 	"github.com/labplatform/labplatform/scripts/bench/internal/cdc"
@@ -65,10 +65,10 @@ func names() string {
 func main() {
 	var name string
 	quick := os.Getenv("QUICK") == "1"
-	os.Exit(command.Program{
+	os.Exit(cli.Program{
 		Name:    "bench",
 		Summary: "measures the platform beside its peers",
-		Verbs: []command.Verb{
+		Verbs: []cli.Verb{
 			{
 				Name:    "run",
 				Summary: "Runs benchmarks, prints a table and writes $BENCH_OUT (default <LAB_DIR>/bench/<name>.json).",
@@ -121,7 +121,7 @@ func run(ctx context.Context, name string, quick bool) error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("%w: there is no benchmark %q", command.ErrUsage, name)
+		return fmt.Errorf("%w: there is no benchmark %q", cli.ErrUsage, name)
 	}
 	return errors.Join(failures...)
 }

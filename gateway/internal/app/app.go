@@ -19,7 +19,7 @@ const Name = "gateway"
 // Serve serves until ctx ends. Logs go to logs. Nothing here needs a dependency: a service that is away is its own
 // area's 503, not the edge's.
 func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
-	cfg.Collector.Delay()
+	cfg.Garbage.Delay()
 	p := service.Process{Name: Name, Version: version, Config: cfg.process(), Prefix: Prefix, Settings: &cfg}
 	return service.Run(ctx, p, logs, func(ctx context.Context, s *service.Service) error { return build(ctx, s, cfg) })
 }

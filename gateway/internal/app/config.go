@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/collector"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/grpcserver"
 	"github.com/labplatform/labplatform/pkg/httpserver"
@@ -44,7 +43,7 @@ type Config struct {
 
 	Admin     httpserver.Config
 	Lifecycle lifecycle.Config
-	Collector collector.Config
+	Garbage   service.GarbageCollection
 	Telemetry telemetry.Config
 }
 

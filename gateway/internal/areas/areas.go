@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/labplatform/labplatform/pkg/edge"
-	"github.com/labplatform/labplatform/pkg/rest"
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	cellcounterv1 "github.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1"
@@ -26,7 +26,7 @@ var areas = []*edge.Area{
 		Name:     "externaledit",
 		Title:    "External editing",
 		Prefixes: []string{"/api-v3/report/external-edit"},
-		Shape:    rest.Envelope,
+		Shape:    httpserver.Envelope,
 		Deadline: edge.DefaultDeadline,
 		Uploads:  []edge.Upload{uploadFiles},
 		Streams:  []edge.Stream{editEvents},
@@ -36,7 +36,7 @@ var areas = []*edge.Area{
 		Name:     "rerun",
 		Title:    "Sample rerun",
 		Prefixes: []string{"/api-v3/sample-rerun"},
-		Shape:    rest.Envelope,
+		Shape:    httpserver.Envelope,
 		Deadline: edge.DefaultDeadline,
 		Register: func(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
 			return rerunv1.RegisterRerunServiceHandlerClient(ctx, mux.ServeMux, rerunv1.NewRerunServiceClient(c))
@@ -89,7 +89,7 @@ var areas = []*edge.Area{
 			liveCallouts("/operation/critical-callout/live"),
 			liveCallouts("/api-v3/operation/critical-callout/live"),
 		},
-		Shape:    rest.Envelope,
+		Shape:    httpserver.Envelope,
 		Deadline: edge.DefaultDeadline,
 		Register: func(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
 			return calloutv1.RegisterCalloutServiceHandlerClient(ctx, mux.ServeMux, calloutv1.NewCalloutServiceClient(c))
@@ -109,7 +109,7 @@ var areas = []*edge.Area{
 		Name:           "notifications",
 		Title:          "Notifications",
 		Prefixes:       []string{"/api-v3/notifications"},
-		Shape:          rest.Envelope,
+		Shape:          httpserver.Envelope,
 		Deadline:       edge.DefaultDeadline,
 		MaxAnswerBytes: 32 << 20, // a year of one user's activities
 		Streams:        []edge.Stream{liveNotifications},

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/gateway/internal/areas"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/edge"
-	"github.com/labplatform/labplatform/pkg/rest"
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/proto/openapi"
 )
 
@@ -96,7 +96,7 @@ func TestEveryDocumentedErrorHasItsAreasBody(t *testing.T) {
 			}
 			method := methods[strings.ToLower(r.Method)]
 			for kind := apperr.Internal; kind < apperr.Canceled; kind++ {
-				response, ok := method.Responses[fmt.Sprint(rest.Status(kind))]
+				response, ok := method.Responses[fmt.Sprint(httpserver.Status(kind))]
 				if !ok {
 					continue
 				}
@@ -124,7 +124,7 @@ func (d document) compare(t *testing.T, r edge.Route, response documentedRespons
 		return
 	}
 	recorder := httptest.NewRecorder()
-	rest.WriteError(recorder, shapeOf(r.Path), e)
+	httpserver.WriteError(recorder, shapeOf(r.Path), e)
 	var body map[string]any
 	if err := json.Unmarshal(recorder.Body.Bytes(), &body); err != nil {
 		t.Fatal(err)
@@ -142,8 +142,8 @@ func (d document) compare(t *testing.T, r edge.Route, response documentedRespons
 }
 
 // shapeOf is the error body of the area with the longest prefix of path.
-func shapeOf(path string) rest.Shape {
-	shape, length := rest.Envelope, 0
+func shapeOf(path string) httpserver.Shape {
+	shape, length := httpserver.Envelope, 0
 	for _, area := range areas.List() {
 		for _, prefix := range area.Prefixes {
 			if strings.HasPrefix(path, prefix) && len(prefix) > length {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/pkg/rest"
+	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
 func TestEachAreaWritesItsDocumentedBody(t *testing.T) {
@@ -16,7 +16,7 @@ func TestEachAreaWritesItsDocumentedBody(t *testing.T) {
 	conflict := apperr.New(apperr.Conflict, "SESSION_ACTIVE", "a session is active").WithDetails("session 123 by Dr. Smith")
 	cases := []struct {
 		name  string
-		shape rest.Shape
+		shape httpserver.Shape
 		err   *apperr.Error
 		code  int
 		body  string
@@ -29,7 +29,7 @@ func TestEachAreaWritesItsDocumentedBody(t *testing.T) {
 	}
 	for _, c := range cases {
 		recorder := httptest.NewRecorder()
-		if status := rest.WriteError(recorder, c.shape, c.err); status != c.code || recorder.Code != c.code {
+		if status := httpserver.WriteError(recorder, c.shape, c.err); status != c.code || recorder.Code != c.code {
 			t.Errorf("%s: status %d", c.name, recorder.Code)
 		}
 		if diff := cmp.Diff(c.body+"\n", recorder.Body.String()); diff != "" {

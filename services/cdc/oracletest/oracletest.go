@@ -15,7 +15,7 @@ import (
 
 // Document is what the index has to hold of one living patient: field by field, as encoding/json reads a document.
 // Empty texts and lists are left out. Lists hold texts and are sorted: their order means nothing to a search. Left out
-// are rev, updated_at, former_lab_ids and the forms of pkg/userindex, which the sources do not tell.
+// are rev, updated_at, former_lab_ids and the forms of pkg/lab/userindex, which the sources do not tell.
 type Document map[string]any
 
 // Documents are documents by laboratory and patient.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/userindex"
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
 // Stored reads the living rows of user_meta as documents, to be compared with Expected.

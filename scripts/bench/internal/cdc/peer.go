@@ -16,7 +16,7 @@ import (
 
 	"github.com/IBM/sarama"
 
-	"github.com/labplatform/labplatform/pkg/phonetic"
+	"github.com/labplatform/labplatform/pkg/lab/phonetic"
 	"github.com/labplatform/labplatform/services/cdc/oracletest"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/clinical"
+	"github.com/labplatform/labplatform/pkg/lab/clinical"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/pkg/cli"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 )
 
@@ -41,7 +41,7 @@ type document struct {
 // ServePeer answers path with net/http and encoding/json until ctx ends.
 func ServePeer(ctx context.Context, args []string) error {
 	if len(args) != 1 {
-		return fmt.Errorf("%w: one ADDRESS is needed", command.ErrUsage)
+		return fmt.Errorf("%w: one ADDRESS is needed", cli.ErrUsage)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
@@ -80,7 +80,7 @@ func (backend) ListReruns(context.Context, *rerunv1.ListRerunsRequest) (*rerunv1
 // ServeBackend answers the gateway's calls until ctx ends.
 func ServeBackend(ctx context.Context, args []string) error {
 	if len(args) != 1 {
-		return fmt.Errorf("%w: one ADDRESS is needed", command.ErrUsage)
+		return fmt.Errorf("%w: one ADDRESS is needed", cli.ErrUsage)
 	}
 	listener, err := net.Listen("tcp", args[0])
 	if err != nil {

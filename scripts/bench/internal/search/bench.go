@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/labplatform/labplatform/pkg/collector"
 	"github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/scripts/bench/internal/process"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
@@ -41,7 +41,7 @@ func with(ctx context.Context, r *report.Report, measure func(*bench) error) err
 		return err
 	}
 	defer s.Remove()
-	collector.Config{GOGC: os.Getenv("GOGC")}.Delay() // as the service does, whose search runs in this process
+	service.GarbageCollection{GOGC: os.Getenv("GOGC")}.Delay() // as the service does, whose search runs in this process
 	b := &bench{report: r, sizes: chosen(r.Quick), sandbox: s}
 	if err := b.prepare(ctx); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
-	"github.com/labplatform/labplatform/pkg/userindex"
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/search/inprocess"
 )
 

@@ -14,18 +14,18 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/pkg/cli"
 )
 
 // recoveryPatience is longer than the peer's lease and the interval of its recoverer together.
 const recoveryPatience = 4 * time.Minute
 
 // WorkerVerb is the process that the recovery benchmark kills: it runs jobs and counts them in a tally file.
-func WorkerVerb() command.Verb {
+func WorkerVerb() cli.Verb {
 	var redis, file, which string
 	var jobs, pause int
 	var c cell
-	return command.Verb{
+	return cli.Verb{
 		Name: "queue-worker", Summary: "Runs jobs of one engine and counts them. The benchmark starts and kills it.",
 		Flags: func(f *flag.FlagSet) {
 			f.StringVar(&redis, "redis", "", "the `address`")

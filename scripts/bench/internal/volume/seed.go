@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
 
@@ -27,9 +27,9 @@ func Seed(ctx context.Context, labDir string, c Config, progress io.Writer) erro
 }
 
 // Verb generates into the stack of LAB_DIR.
-func Verb() command.Verb {
+func Verb() cli.Verb {
 	var c Config
-	return command.Verb{
+	return cli.Verb{
 		Name: "seed-volume", Summary: "Generates patients, bills and reports in the running stack of LAB_DIR.",
 		Flags: func(f *flag.FlagSet) {
 			f.IntVar(&c.Users, "users", 10_000, "patients")

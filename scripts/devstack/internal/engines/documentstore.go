@@ -12,7 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/labplatform/labplatform/pkg/collector"
+	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
@@ -32,7 +32,7 @@ func ServeDocumentStore(ctx context.Context, listen, data string) error {
 	if err := os.MkdirAll(data, 0o755); err != nil {
 		return fmt.Errorf("document store: %w", err)
 	}
-	collector.Config{GOGC: os.Getenv("GOGC")}.Delay() // each document becomes many values that live shortly
+	service.GarbageCollection{GOGC: os.Getenv("GOGC")}.Delay() // each document becomes many values that live shortly
 	warnings := slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})
 	store, err := ferretdb.New(&ferretdb.Config{
 		Listener:  ferretdb.ListenerConfig{TCP: listen},

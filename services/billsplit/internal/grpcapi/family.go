@@ -3,7 +3,7 @@ package grpcapi
 import (
 	"context"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 )

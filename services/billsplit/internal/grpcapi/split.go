@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
-	"github.com/labplatform/labplatform/pkg/rest"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/rpcerr"
 	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
@@ -94,5 +94,5 @@ func (s *Server) execute(ctx context.Context, r split.Request) (*billsplitv1.Spl
 
 // withStatus has the gateway answer with another status than 200.
 func withStatus(ctx context.Context, status int) error {
-	return grpc.SetHeader(ctx, metadata.Pairs(rest.StatusMetadata, strconv.Itoa(status)))
+	return grpc.SetHeader(ctx, metadata.Pairs(rpcerr.StatusMetadata, strconv.Itoa(status)))
 }

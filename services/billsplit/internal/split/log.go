@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/labplatform/labplatform/pkg/labsignal"
 	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
 	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
@@ -59,12 +59,12 @@ func newNotifications(s *service.Service, cfg Config) (delivery.Notifications, e
 }
 
 // newSignals wakes the open boards of all replicas.
-func newSignals(s *service.Service, cache goredis.UniversalClient) (*labsignal.Signals, error) {
-	after, err := s.AfterCommit(labsignal.Task)
+func newSignals(s *service.Service, cache goredis.UniversalClient) (*redisdb.Signals, error) {
+	after, err := s.AfterCommit(redisdb.SignalTask)
 	if err != nil {
 		return nil, err
 	}
-	signals := labsignal.New(cache, after, "callout_live")
+	signals := redisdb.NewSignals(cache, after, "callout_live")
 	s.Close("live subscription", func(context.Context) error { return signals.Close() })
 	return signals, nil
 }
@@ -73,7 +73,7 @@ func newSignals(s *service.Service, cache goredis.UniversalClient) (*labsignal.S
 type useCases struct{ grpcapi.UseCases }
 
 func newUseCases(
-	s *service.Service, store *mysql.Store, relay *outbox.Relay, signals *labsignal.Signals, cfg Config, m *metrics,
+	s *service.Service, store *mysql.Store, relay *outbox.Relay, signals *redisdb.Signals, cfg Config, m *metrics,
 ) useCases {
 	messages, list := delivery.Messages{}, worklist.New(store, s.Clock)
 	return useCases{grpcapi.UseCases{

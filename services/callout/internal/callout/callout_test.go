@@ -7,7 +7,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/clinical"
+	"github.com/labplatform/labplatform/pkg/lab/clinical"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 

@@ -1,7 +1,7 @@
 package callout
 
 import (
-	"github.com/labplatform/labplatform/pkg/clinical"
+	"github.com/labplatform/labplatform/pkg/lab/clinical"
 )
 
 // Finding is the judgement of a report.

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/pkg/clinical"
+	"github.com/labplatform/labplatform/pkg/lab/clinical"
 )
 
 // ErrNoBill is a bill that the laboratory does not have.

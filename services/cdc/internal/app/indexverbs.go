@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/pkg/command"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/rebuild"
 	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
@@ -25,9 +25,9 @@ var (
 	)
 )
 
-func reconcileVerb(out io.Writer) command.Verb {
+func reconcileVerb(out io.Writer) cli.Verb {
 	var o reconcile.Options
-	return command.Verb{
+	return cli.Verb{
 		Name:    "reconcile",
 		Summary: "Prove that sources, user_meta and the index agree, laboratory by laboratory; repair what does not.",
 		Details: "What changes while it is compared is looked at again before it counts. The last line sums up, as in\n" +
@@ -68,9 +68,9 @@ func verdict(o reconcile.Options, total reconcile.Total) error {
 // rebuildWorkers is how many laboratories are filled at once.
 const rebuildWorkers = 2
 
-func rebuildVerb(out io.Writer) command.Verb {
+func rebuildVerb(out io.Writer) cli.Verb {
 	var rollback, discard bool
-	return command.Verb{
+	return cli.Verb{
 		Name:    "rebuild",
 		Summary: "Make the search index anew without a moment in which searches lack anything.",
 		Details: "Makes the next index, has every change written to both, fills it from user_meta, proves it, and moves the alias in one step.\n" +
@@ -81,7 +81,7 @@ func rebuildVerb(out io.Writer) command.Verb {
 		},
 		Run: withSettings(func(ctx context.Context, cfg Config, _ []string) error {
 			if rollback && discard {
-				return fmt.Errorf("%w: --rollback or --discard, not both", command.ErrUsage)
+				return fmt.Errorf("%w: --rollback or --discard, not both", cli.ErrUsage)
 			}
 			stores, err := openStores(cfg)
 			if err != nil {

@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 )
 
 // maxPartitions bounds a typing error: no partition can be taken away again.
 const maxPartitions = 120
 
-func topicsVerb(out io.Writer) command.Verb {
+func topicsVerb(out io.Writer) cli.Verb {
 	var partitions int
-	return command.Verb{
+	return cli.Verb{
 		Name:    "topics",
 		Summary: "Give the data topics more partitions.",
 		Args:    "grow",
@@ -26,7 +26,7 @@ func topicsVerb(out io.Writer) command.Verb {
 		},
 		Run: withSettings(func(ctx context.Context, cfg Config, args []string) error {
 			if len(args) != 1 || args[0] != "grow" || partitions < 1 || partitions > maxPartitions {
-				return fmt.Errorf("%w: cdc topics grow --partitions N, N from 1 to %d", command.ErrUsage, maxPartitions)
+				return fmt.Errorf("%w: cdc topics grow --partitions N, N from 1 to %d", cli.ErrUsage, maxPartitions)
 			}
 			return broker.Grow(ctx, cfg.Kafka, cfg.Topics, int32(partitions), out)
 		}),

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/pkg/command"
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
@@ -24,8 +24,8 @@ import (
 )
 
 // OperatorVerbs are what people do with the pipeline; they print to out.
-func OperatorVerbs(out io.Writer) []command.Verb {
-	return []command.Verb{connectorsVerb(out), signalVerb(out), replayVerb(out), reconcileVerb(out), rebuildVerb(out),
+func OperatorVerbs(out io.Writer) []cli.Verb {
+	return []cli.Verb{connectorsVerb(out), signalVerb(out), replayVerb(out), reconcileVerb(out), rebuildVerb(out),
 		topicsVerb(out)}
 }
 
@@ -40,8 +40,8 @@ func withSettings(run func(context.Context, Config, []string) error) func(contex
 	}
 }
 
-func connectorsVerb(out io.Writer) command.Verb {
-	return command.Verb{
+func connectorsVerb(out io.Writer) cli.Verb {
+	return cli.Verb{
 		Name:    "connectors",
 		Summary: "Show and steer the source connectors.",
 		Args:    "apply|status|restart|stop|resume|reset [NAME…]",
@@ -59,12 +59,12 @@ func connectorsVerb(out io.Writer) command.Verb {
 
 func steer(ctx context.Context, cfg Config, args []string, out io.Writer) error {
 	if len(args) == 0 {
-		return fmt.Errorf("%w: name what to do: apply, status, restart, stop, resume or reset", command.ErrUsage)
+		return fmt.Errorf("%w: name what to do: apply, status, restart, stop, resume or reset", cli.ErrUsage)
 	}
 	action, names := args[0], args[1:]
 	for _, name := range names {
 		if !slices.Contains(connectors.Names(), name) {
-			return fmt.Errorf("%w: no connector is called %q", command.ErrUsage, name)
+			return fmt.Errorf("%w: no connector is called %q", cli.ErrUsage, name)
 		}
 	}
 	runtime := connect.New(connect.Config{URL: cfg.Connect.URL})
@@ -87,7 +87,7 @@ func steer(ctx context.Context, cfg Config, args []string, out io.Writer) error 
 	case "reset":
 		return reset(ctx, cfg, operator, names)
 	}
-	return fmt.Errorf("%w: unknown action %q", command.ErrUsage, action)
+	return fmt.Errorf("%w: unknown action %q", cli.ErrUsage, action)
 }
 
 func reset(ctx context.Context, cfg Config, operator *supervise.Operator, names []string) error {
@@ -125,9 +125,9 @@ func apply(ctx context.Context, cfg Config, runtime *connect.Client, names []str
 	return a.Apply(ctx, out) //nolint:wrapcheck // says what is wrong
 }
 
-func signalVerb(out io.Writer) command.Verb {
+func signalVerb(out io.Writer) cli.Verb {
 	var filter string
-	return command.Verb{
+	return cli.Verb{
 		Name:    "signal",
 		Summary: "Have rows that are there sent again (an incremental snapshot).",
 		Args:    "TABLE…",
@@ -141,7 +141,7 @@ func signalVerb(out io.Writer) command.Verb {
 		},
 		Run: withSettings(func(ctx context.Context, cfg Config, args []string) error {
 			if _, err := signal.Owner(args); err != nil {
-				return fmt.Errorf("%w: %w", command.ErrUsage, err)
+				return fmt.Errorf("%w: %w", cli.ErrUsage, err)
 			}
 			stores, err := openStores(cfg)
 			if err != nil {
@@ -160,9 +160,9 @@ func signalVerb(out io.Writer) command.Verb {
 	}
 }
 
-func replayVerb(out io.Writer) command.Verb {
+func replayVerb(out io.Writer) cli.Verb {
 	var dry bool
-	return command.Verb{
+	return cli.Verb{
 		Name:    "replay-dlq",
 		Summary: "Answer the dead letters: read the rows that they are about again and write their present state.",
 		Details: "Reads every letter of " + broker.DeadLetters + " that is there at the start. The letters stay; answering them twice changes nothing.\n" +

@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/labplatform/labplatform/pkg/phonetic"
-	"github.com/labplatform/labplatform/pkg/userindex"
+	"github.com/labplatform/labplatform/pkg/lab/phonetic"
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 

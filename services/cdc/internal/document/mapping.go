@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/userindex"
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
 // Schema is the one of a new index. Indexes are written from OldSchema on, older ones are refused: rebuild makes a new

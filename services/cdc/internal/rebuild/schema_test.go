@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/userindex"
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/document/documenttest"

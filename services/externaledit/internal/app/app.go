@@ -7,12 +7,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/labplatform/labplatform/pkg/blob"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/service"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 	"github.com/labplatform/labplatform/services/externaledit/internal/delivery"
 	"github.com/labplatform/labplatform/services/externaledit/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/blob"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/objects"
 	channels "github.com/labplatform/labplatform/services/externaledit/internal/store/redis"

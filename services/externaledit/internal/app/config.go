@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/labplatform/labplatform/pkg/blob"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/blob"
 	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
 )
 

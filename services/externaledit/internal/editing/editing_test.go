@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/idempotency"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/idempotency"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 

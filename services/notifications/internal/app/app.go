@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/labsignal"
 	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
 	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
@@ -59,11 +59,11 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("deployment zone: %w", err)
 	}
-	after, err := s.AfterCommit(labsignal.Task)
+	after, err := s.AfterCommit(redisdb.SignalTask)
 	if err != nil {
 		return err
 	}
-	signals := labsignal.New(cache, after, "notifications_live")
+	signals := redisdb.NewSignals(cache, after, "notifications_live")
 	s.Close("live subscription", func(context.Context) error { return signals.Close() })
 	provider, err := newTopics(s, cfg)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"io"
 
-	"github.com/labplatform/labplatform/pkg/mongodb"
 	"github.com/labplatform/labplatform/pkg/service"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
@@ -19,7 +18,7 @@ const Name = "rerun"
 
 // Serve runs the service until ctx ends. Logs go to logs.
 func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
-	cfg.Collector.Delay()
+	cfg.Garbage.Delay()
 	p := service.Process{Name: Name, Version: version, Config: cfg.Config, Prefix: Prefix, Settings: &cfg}
 	return service.Run(ctx, p, logs, func(_ context.Context, s *service.Service) error { return build(s, cfg) })
 }
@@ -45,11 +44,11 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	documents, err := mongodb.Open(cfg.Mongo, s.Tracers())
+	documents, err := mongo.Open(cfg.Mongo, s.Tracers())
 	if err != nil {
 		return err
 	}
-	s.Close("document store", func(ctx context.Context) error { return mongodb.Close(ctx, documents) })
+	s.Close("document store", func(ctx context.Context) error { return mongo.Close(ctx, documents) })
 	reports, err := mysql.New(db, s.Clock)
 	if err != nil {
 		return err

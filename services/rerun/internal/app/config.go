@@ -5,13 +5,12 @@ import (
 	"errors"
 	"net/url"
 
-	"github.com/labplatform/labplatform/pkg/collector"
 	"github.com/labplatform/labplatform/pkg/config"
-	"github.com/labplatform/labplatform/pkg/mongodb"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
 	"github.com/labplatform/labplatform/services/rerun/internal/sweep"
 )
 
@@ -27,12 +26,12 @@ const (
 // Config holds every setting of the service.
 type Config struct {
 	service.Config
-	Collector collector.Config
-	DB        mysqldb.Config `envPrefix:"DB_"`
-	KV        redisdb.Config `envPrefix:"KV_"`
-	Mongo     mongodb.Config `envPrefix:"MONGO_"`
-	Outbox    outbox.Config  `envPrefix:"OUTBOX_"`
-	Sweep     sweep.Config   `envPrefix:"SWEEP_"`
+	Garbage service.GarbageCollection
+	DB      mysqldb.Config `envPrefix:"DB_"`
+	KV      redisdb.Config `envPrefix:"KV_"`
+	Mongo   mongo.Config   `envPrefix:"MONGO_"`
+	Outbox  outbox.Config  `envPrefix:"OUTBOX_"`
+	Sweep   sweep.Config   `envPrefix:"SWEEP_"`
 
 	// DocumentStore false makes every operation answer 400.
 	DocumentStore bool `env:"DOCUMENT_DB_ENABLED" absolute:"true" envDefault:"true"`

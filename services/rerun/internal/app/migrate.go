@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/labplatform/labplatform/pkg/mongodb"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mysql"
@@ -23,11 +22,11 @@ func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 }
 
 func indexDocuments(ctx context.Context, cfg Config) error {
-	documents, err := mongodb.Open(cfg.Mongo, nil)
+	documents, err := mongo.Open(cfg.Mongo, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = mongodb.Close(context.WithoutCancel(ctx), documents) }()
+	defer func() { _ = mongo.Close(context.WithoutCancel(ctx), documents) }()
 	if err := mongo.New(documents).EnsureIndexes(ctx); err != nil {
 		return fmt.Errorf("index documents: %w", err)
 	}

@@ -3,7 +3,7 @@ package autorerun
 import (
 	"slices"
 
-	"github.com/labplatform/labplatform/pkg/clinical"
+	"github.com/labplatform/labplatform/pkg/lab/clinical"
 )
 
 // Condition is the configured condition of a parameter.

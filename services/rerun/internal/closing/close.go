@@ -3,9 +3,9 @@ package closing
 import (
 	"context"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"

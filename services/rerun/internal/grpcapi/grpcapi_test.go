@@ -11,9 +11,9 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"pgregory.net/rapid"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/testkit/property"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"

@@ -3,7 +3,7 @@ package grpcapi
 import (
 	"context"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 )
 

@@ -3,9 +3,9 @@ package grpcapi
 import (
 	"context"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"

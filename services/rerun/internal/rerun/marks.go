@@ -3,7 +3,7 @@ package rerun
 import (
 	"encoding/json"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 )
 
 // mark is the part of a log entry's meta that makes it a commit marker.

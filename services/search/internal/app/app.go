@@ -28,7 +28,7 @@ const Name = "search"
 
 // Serve runs the service until ctx ends. Logs go to logs.
 func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
-	cfg.Collector.Delay()
+	cfg.Garbage.Delay()
 	runtime.GOMAXPROCS(cfg.processors(runtime.NumCPU()))
 	p := service.Process{
 		Name: Name, Version: version, Config: cfg.process(), Prefix: Prefix, Settings: &cfg,

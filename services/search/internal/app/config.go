@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/collector"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/pkg/grpcserver"
@@ -32,7 +31,7 @@ type Config struct {
 	REST      ListenerConfig
 	GRPC      grpcserver.Config
 	Lifecycle lifecycle.Config
-	Collector collector.Config
+	Garbage   service.GarbageCollection
 	Telemetry telemetry.Config
 	Auth      authn.Config
 	ES        elastic.Config `envPrefix:"ES_"`

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
@@ -20,9 +20,9 @@ type bulkOrder struct {
 }
 
 // bulkVerb does to many jobs what the queue's page does, by the same use cases.
-func (d *desk) bulkVerb() command.Verb {
+func (d *desk) bulkVerb() cli.Verb {
 	var o bulkOrder
-	return command.Verb{
+	return cli.Verb{
 		Name:    "bulk",
 		Args:    "[flags] cancel|retry|delete|sent|not_sent",
 		Summary: "Cancel, retry, delete or resolve many jobs by laboratory, channel, state, reason and age.",
@@ -41,7 +41,7 @@ func (d *desk) bulkVerb() command.Verb {
 		},
 		Run: func(ctx context.Context, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("%w: name one action: %v", command.ErrUsage, operate.Actions())
+				return fmt.Errorf("%w: name one action: %v", cli.ErrUsage, operate.Actions())
 			}
 			return d.signed(ctx, func() error { return d.bulk(ctx, operate.Action(args[0]), o) })
 		},
@@ -98,10 +98,10 @@ func (d *desk) countJobs(ctx context.Context, a operate.Action, f operate.Filter
 }
 
 // pauseVerb pauses or resumes a part of the queue.
-func (d *desk) pauseVerb(paused bool) command.Verb {
+func (d *desk) pauseVerb(paused bool) cli.Verb {
 	var channel, receiver string
 	var lab int64
-	v := command.Verb{
+	v := cli.Verb{
 		Name:    "pause",
 		Summary: "Leave a channel, a laboratory or a receiver alone until it is resumed; without flags show what is paused.",
 		Details: "What runs ends as usual, and tasks are accepted. The pause outlives restarts.",

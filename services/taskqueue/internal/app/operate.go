@@ -12,8 +12,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/pkg/command"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
@@ -24,17 +24,17 @@ var ErrViolations = errors.New("the queue's data breaks its invariants")
 
 // Verbs are what operators do besides serving. They work on the queue's Redis, beside running services, and write
 // to out; log tells what they changed. environ holds the settings.
-func Verbs(environ []string, out, log io.Writer) []command.Verb {
+func Verbs(environ []string, out, log io.Writer) []cli.Verb {
 	d := newDesk(environ, out, log)
-	return []command.Verb{d.resolveVerb(), d.bulkVerb(), d.pauseVerb(true), d.pauseVerb(false), d.fsckVerb(), d.jobsVerb()}
+	return []cli.Verb{d.resolveVerb(), d.bulkVerb(), d.pauseVerb(true), d.pauseVerb(false), d.fsckVerb(), d.jobsVerb()}
 }
 
 // OperatorVerbs are Verbs of this process.
-func OperatorVerbs() []command.Verb { return Verbs(os.Environ(), os.Stdout, os.Stderr) }
+func OperatorVerbs() []cli.Verb { return Verbs(os.Environ(), os.Stdout, os.Stderr) }
 
-func (d *desk) fsckVerb() command.Verb {
+func (d *desk) fsckVerb() cli.Verb {
 	var repair bool
-	return command.Verb{
+	return cli.Verb{
 		Name:    "fsck",
 		Summary: "Check every job against the invariants of the queue; exit 1 when any is broken.",
 		Details: "The check only reads. --repair mends in a strict order what can be mended without losing or repeating a task: a job\n" +
@@ -49,9 +49,9 @@ func (d *desk) fsckVerb() command.Verb {
 	}
 }
 
-func (d *desk) jobsVerb() command.Verb {
+func (d *desk) jobsVerb() cli.Verb {
 	var dead int
-	return command.Verb{
+	return cli.Verb{
 		Name:    "jobs",
 		Args:    "[flags] [ID ...]",
 		Summary: "Show the depth and age of the lanes, the jobs of the given ids, or failed jobs; never payloads.",

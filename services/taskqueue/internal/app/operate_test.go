@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
@@ -104,7 +104,7 @@ func TestOperatorsSeeJobsAndDamageAndNeverPayloads(t *testing.T) {
 	})
 }
 
-func flagSet(v command.Verb) *flag.FlagSet {
+func flagSet(v cli.Verb) *flag.FlagSet {
 	set := flag.NewFlagSet(v.Name, flag.ContinueOnError)
 	v.Flags(set)
 	return set

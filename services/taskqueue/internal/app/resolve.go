@@ -7,15 +7,15 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/labplatform/labplatform/pkg/command"
+	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
 
 // resolveVerb ends unknown jobs by what a person found out at the provider.
-func (d *desk) resolveVerb() command.Verb {
+func (d *desk) resolveVerb() cli.Verb {
 	var sent, notSent bool
-	return command.Verb{
+	return cli.Verb{
 		Name:    "resolve",
 		Args:    "-sent|-not-sent ID ...",
 		Summary: "Say of jobs in state unknown whether they were sent.",

@@ -14,8 +14,8 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/pageassets"
-	"github.com/labplatform/labplatform/pkg/rest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
 
@@ -73,7 +73,7 @@ func Handler(operator *operate.Operator, cfg Config) (http.Handler, error) {
 
 func harden(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rest.Harden(w.Header())
+		httpserver.Harden(w.Header())
 		w.Header().Set("Content-Security-Policy", policy)
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		next.ServeHTTP(w, r)
@@ -90,7 +90,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 			if given != "" {
 				s.Log.WarnContext(r.Context(), "a wrong token was shown to the queue's page", "remote", r.RemoteAddr)
 			}
-			rest.WriteError(w, rest.Envelope, apperr.New(apperr.Unauthenticated, "UNAUTHENTICATED",
+			httpserver.WriteError(w, httpserver.Envelope, apperr.New(apperr.Unauthenticated, "UNAUTHENTICATED",
 				"The token is missing or wrong; it is the value of TASKQUEUE_ADMIN_TOKEN"))
 			return
 		}
@@ -102,16 +102,16 @@ func (s *server) answer(serve func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := serve(r)
 		if err == nil {
-			rest.WriteJSON(w, http.StatusOK, body)
+			httpserver.WriteJSON(w, http.StatusOK, body)
 			return
 		}
 		known, ok := apperr.From(err)
 		if !ok {
 			known = apperr.New(apperr.Internal, "INTERNAL", "The page failed; the service's log says why").WithCause(err)
 		}
-		if rest.Status(known.Kind) >= http.StatusInternalServerError {
+		if httpserver.Status(known.Kind) >= http.StatusInternalServerError {
 			s.Log.WarnContext(r.Context(), "the queue's page could not answer", "path", r.Pattern, "error", err)
 		}
-		rest.WriteError(w, rest.Envelope, known)
+		httpserver.WriteError(w, httpserver.Envelope, known)
 	})
 }

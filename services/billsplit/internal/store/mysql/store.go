@@ -15,11 +15,11 @@ import (
 
 	driver "github.com/go-sql-driver/mysql"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/idempotency"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"

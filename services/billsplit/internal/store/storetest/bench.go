@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"

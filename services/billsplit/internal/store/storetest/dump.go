@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/memory"

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/escalate"

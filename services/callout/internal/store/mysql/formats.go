@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/labplatform/labplatform/pkg/clinical"
-	"github.com/labplatform/labplatform/pkg/reportformat"
+	"github.com/labplatform/labplatform/pkg/lab/clinical"
+	"github.com/labplatform/labplatform/pkg/lab/reportformat"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 

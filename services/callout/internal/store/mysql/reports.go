@@ -5,7 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/reportformat"
+	"github.com/labplatform/labplatform/pkg/lab/reportformat"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 

@@ -10,12 +10,12 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/lab/reportformat"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
-	"github.com/labplatform/labplatform/pkg/reportformat"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 

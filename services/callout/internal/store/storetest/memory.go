@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/clinical"
+	"github.com/labplatform/labplatform/pkg/lab/clinical"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/store/memory"
 )

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
-	"github.com/labplatform/labplatform/pkg/userindex"
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
-	"github.com/labplatform/labplatform/pkg/userindex"
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/pkg/testkit/property"
-	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/document/documenttest"
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"

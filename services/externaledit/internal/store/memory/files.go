@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/blob"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/blob"
 )
 
 const base = "mem://files"

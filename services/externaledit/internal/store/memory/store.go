@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/history"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"

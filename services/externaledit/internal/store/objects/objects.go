@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/blob"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/blob"
 )
 
 // Store implements editing.Files and upload.Files over a bucket.

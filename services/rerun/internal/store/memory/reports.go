@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )

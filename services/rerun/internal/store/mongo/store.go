@@ -10,7 +10,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/pkg/mongodb"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
@@ -40,7 +39,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	if err := s.EnsureIndexes(ctx); err != nil {
 		return err
 	}
-	return mongodb.Ping(ctx, s.db)
+	return Ping(ctx, s.db)
 }
 
 // EnsureIndexes creates the indexes once per process. Nothing is inserted before it succeeded.
@@ -85,7 +84,7 @@ func (s *Store) dropReplacedIndexes(ctx context.Context) error {
 		if index.Name != "uq_value" && index.Name != "ix_sweep" {
 			continue
 		}
-		if err := s.values.Indexes().DropOne(ctx, index.Name); err != nil && !mongodb.IsNoIndex(err) {
+		if err := s.values.Indexes().DropOne(ctx, index.Name); err != nil && !IsNoIndex(err) {
 			return translate("drop index "+index.Name, err)
 		}
 	}
@@ -113,9 +112,9 @@ func translate(operation string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case mongodb.IsDuplicate(err):
+	case IsDuplicate(err):
 		return rerun.ErrDuplicate.WithCause(err)
-	case mongodb.IsUnavailable(err):
+	case IsUnavailable(err):
 		return apperr.New(apperr.Unavailable, "DOCUMENT_STORE_DOWN", "The document store does not answer; try again").
 			WithCause(fmt.Errorf("%s: %w", operation, err))
 	default:

@@ -18,7 +18,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/config"
-	"github.com/labplatform/labplatform/pkg/mongodb"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
@@ -37,14 +36,14 @@ func TestAMongoDBConforms(t *testing.T) {
 	var n atomic.Int64
 	storetest.Run(t, func(t *testing.T) storetest.Documents {
 		name := fmt.Sprintf("labtest_%d_%d", os.Getpid(), n.Add(1))
-		db, err := mongodb.Open(mongodb.Config{URI: config.Secret(uri), Database: name}, nil)
+		db, err := mongo.Open(mongo.Config{URI: config.Secret(uri), Database: name}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
 			ctx := context.WithoutCancel(t.Context())
 			_ = db.Drop(ctx)
-			_ = mongodb.Close(ctx, db)
+			_ = mongo.Close(ctx, db)
 		})
 		return mongo.New(db)
 	})
@@ -77,7 +76,7 @@ func TestIndexesMayBeMadeByManyAtOnce(t *testing.T) {
 
 func TestAStoreThatIsAwayIsUnavailable(t *testing.T) {
 	t.Parallel()
-	db, err := mongodb.Open(mongodb.Config{
+	db, err := mongo.Open(mongo.Config{
 		URI: config.Secret("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100"), Database: "lab"}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/labplatform/labplatform/pkg/clinical"
-	"github.com/labplatform/labplatform/pkg/reportformat"
+	"github.com/labplatform/labplatform/pkg/lab/clinical"
+	"github.com/labplatform/labplatform/pkg/lab/reportformat"
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 )
 

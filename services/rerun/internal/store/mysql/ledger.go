@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 

@@ -10,13 +10,13 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/lab/reportformat"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
-	"github.com/labplatform/labplatform/pkg/reportformat"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 

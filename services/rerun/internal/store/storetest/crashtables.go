@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/labplatform/labplatform/pkg/activitylog"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"

@@ -7,8 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/labplatform/labplatform/pkg/phonetic"
-	"github.com/labplatform/labplatform/pkg/userindex"
+	"github.com/labplatform/labplatform/pkg/lab/phonetic"
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 

@@ -3,7 +3,7 @@ package elastic
 import (
 	"slices"
 
-	"github.com/labplatform/labplatform/pkg/userindex"
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/labplatform/labplatform/pkg/userindex"
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 

@@ -7,7 +7,7 @@ import (
 	"net/url"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
-	"github.com/labplatform/labplatform/pkg/userindex"
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
 // What the pipeline writes into the indexes that this program can search.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/userindex"
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 

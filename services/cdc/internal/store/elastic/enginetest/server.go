@@ -10,8 +10,8 @@ import (
 	"time"
 
 	engine "github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/pkg/testkit/elastictest"
-	"github.com/labplatform/labplatform/pkg/userindex"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/document/documenttest"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/elastic"

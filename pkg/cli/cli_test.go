@@ -1,0 +1,65 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/labplatform/labplatform/pkg/cli"
+)
+
+func program() cli.Program {
+	var port int
+	return cli.Program{Name: "rerun", Summary: "sample rerun service", Verbs: []cli.Verb{
+		{
+			Name: "serve", Summary: "Serves.", Details: "Details of serving.",
+			Flags: func(f *flag.FlagSet) { f.IntVar(&port, "port", 1, "the `port`") },
+			Run: func(context.Context, []string) error {
+				if port == 13 {
+					return errors.New("port in use")
+				}
+				return nil
+			},
+		},
+		{Name: "seed", Summary: "Seeds.", Args: "FILE", Run: func(_ context.Context, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("%w: one FILE is needed", cli.ErrUsage)
+			}
+			return nil
+		}},
+	}}
+}
+
+func TestMainExitsAsItShould(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		args     string
+		code     int
+		out, err string
+	}{
+		{"", 2, "Verbs:", ""},
+		{"--help", 0, "sample rerun service", ""},
+		{"serve --help", 0, "Details of serving.", ""},
+		{"serve --help", 0, "usage: rerun serve [flags]\n", ""},
+		{"seed --help", 0, "usage: rerun seed FILE\n", ""},
+		{"serve", 0, "", ""},
+		{"serve twice", 2, "", `"twice" is one word too many; see rerun serve --help`},
+		{"serve port=13 --port 13", 2, "", `"port=13" is one word too many`},
+		{"serve --port 13", 1, "", "rerun serve: port in use"},
+		{"serve --nonsense", 2, "", "nonsense"},
+		{"fly", 2, "", `unknown verb "fly"`},
+		{"seed", 2, "", "one FILE is needed; see rerun seed --help"},
+		{"seed a.json", 0, "", ""},
+	}
+	for _, c := range cases {
+		var out, errs bytes.Buffer
+		code := program().Main(strings.Fields(c.args), &out, &errs)
+		if code != c.code || !strings.Contains(out.String(), c.out) || !strings.Contains(errs.String(), c.err) {
+			t.Errorf("%q: code %d\nout: %s\nerr: %s", c.args, code, out.String(), errs.String())
+		}
+	}
+}

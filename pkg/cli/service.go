@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"context"
+	"os"
+)
+
+// Service is a binary of the platform with the verbs that all of them have. A nil function leaves its verb out.
+type Service struct {
+	Name    string
+	Summary string
+	// Serve works until its context ends.
+	Serve func(context.Context) error
+	// Migrate creates or updates the service's own tables.
+	Migrate func(context.Context) error
+	// PrintConfig writes every setting with secrets masked.
+	PrintConfig func(context.Context) error
+	// CheckReady returns nil when the service on this machine is ready.
+	CheckReady func(context.Context) error
+	// More are verbs that only this service has.
+	More []Verb
+}
+
+// Main runs the verb that the process's arguments name and ends the process.
+func (s Service) Main() {
+	program := Program{Name: s.Name, Summary: s.Summary}
+	add := func(name, summary string, run func(context.Context) error) {
+		if run == nil {
+			return
+		}
+		program.Verbs = append(program.Verbs, Verb{Name: name, Summary: summary,
+			Run: func(ctx context.Context, _ []string) error { return run(ctx) }})
+	}
+	add("serve", "Run the service until SIGTERM.", s.Serve)
+	add("migrate", "Create or update the service's own tables.", s.Migrate)
+	add("print-config", "Show every setting and its value; secrets are masked.", s.PrintConfig)
+	add("healthcheck", "Exit 0 when the service on this machine is ready.", s.CheckReady)
+	program.Verbs = append(program.Verbs, s.More...)
+	os.Exit(program.Main(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// With adapts run to a Service: the settings are loaded from the environment first.
+func With[Config any](
+	load func(environ []string) (Config, error),
+	run func(context.Context, Config) error,
+) func(context.Context) error {
+	return func(ctx context.Context) error {
+		cfg, err := load(os.Environ())
+		if err != nil {
+			return err
+		}
+		return run(ctx, cfg)
+	}
+}

@@ -1,0 +1,37 @@
+package edge
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOnlyListedHeadersPassInwards(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]bool{
+		"Cookie": true, "Authorization": false, "traceparent": true, "Idempotency-Key": true,
+		"Grpc-Metadata-X-Is-Internal-Request": false, "Host": false, "X-Forwarded-For": false, "Grpc-Timeout": false,
+	} {
+		if _, ok := matchIncoming(key); ok != want {
+			t.Errorf("%s passes: %v", key, ok)
+		}
+	}
+	header := http.Header{}
+	for _, key := range []string{"x-is-internal-request", "Grpc-Metadata-X-Is-Internal-Request", "Grpc-Timeout", "x-http-method-override", "Cookie"} {
+		header.Add(key, "True")
+	}
+	stripHeaders(header)
+	if diff := cmp.Diff(http.Header{"Cookie": {"True"}}, header); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTrimSlash(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{"/": "/", "/queue/": "/queue", "/queue": "/queue", "/queue//": "/queue/"} {
+		if got := trimSlash(in); got != want {
+			t.Errorf("%s became %s", in, got)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package activitylog_test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+)
+
+var at = time.Date(2026, 11, 21, 15, 30, 0, 123_456_000, time.FixedZone("Kolkata", 19800))
+
+// canary stands for a patient's result: no error may show it.
+const canary = "13.579 canary"
+
+type flag struct {
+	Flag int `json:"sampleRedrawFlag"`
+}
+
+type meta struct {
+	RerunID string `json:"rerun_id"`
+	activitylog.Change[flag]
+}
+
+func setup(t *testing.T) *sql.DB {
+	t.Helper()
+	db := mysqltest.New(t)
+	if err := legacydb.Create(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func scope(t *testing.T) authn.LabScope {
+	t.Helper()
+	s, err := authn.Principal{Kind: authn.Service}.Scope(12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func add(t *testing.T, db *sql.DB, e activitylog.Entry) (id int64, err error) {
+	t.Helper()
+	err = mysqldb.InTx(t.Context(), db, func(tx *sql.Tx) (err error) {
+		id, err = activitylog.Append(t.Context(), tx, scope(t), e)
+		return err
+	})
+	return id, err
+}
+
+// row is an entry as the table holds it.
+type row struct {
+	LabID, Category, User int64
+	Context, Name, Text   string
+	Report, Bill          sql.NullInt64
+	Meta                  sql.NullString
+	At                    time.Time
+}
+
+func read(t *testing.T, db *sql.DB, id int64) row {
+	t.Helper()
+	var r row
+	err := db.QueryRowContext(t.Context(), "SELECT lab_id, category, log_context, labReportId, billId, labUserId,"+
+		" labUserName,"+
+		" activityText, meta, activityDate FROM ActivityLog WHERE id = ?", id).
+		Scan(&r.LabID, &r.Category, &r.Context, &r.Report, &r.Bill, &r.User, &r.Name, &r.Text, &r.Meta, &r.At)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestAnEntryReadsBackWithTheStateBeforeAndAfter(t *testing.T) {
+	t.Parallel()
+	db := setup(t)
+	m := meta{RerunID: "12-a", Change: activitylog.Change[flag]{Old: flag{0}, New: flag{3}}}
+	id, err := add(t, db, activitylog.Entry{Category: activitylog.RerunRequested, Context: "SAMPLE_RERUN", ReportID: 7001,
+		BillID: 401, Actor: activitylog.Actor{ID: 77, Name: "Asha R"}, Text: "Sample rerun requested", Meta: m, At: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := read(t, db, id)
+	var stored map[string]any
+	if err := json.Unmarshal([]byte(got.Meta.String), &stored); err != nil {
+		t.Fatal(err)
+	}
+	got.Meta = sql.NullString{}
+	want := row{LabID: 12, Category: 981, User: 77, Context: "SAMPLE_RERUN", Name: "Asha R",
+		Text:   "Sample rerun requested",
+		Report: sql.NullInt64{Int64: 7001, Valid: true}, Bill: sql.NullInt64{Int64: 401, Valid: true}, At: at.UTC()}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatal(diff)
+	}
+	wantMeta := map[string]any{"rerun_id": "12-a", "old": map[string]any{"sampleRedrawFlag": 0.0},
+		"new": map[string]any{"sampleRedrawFlag": 3.0}}
+	if diff := cmp.Diff(wantMeta, stored); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func TestWhatAnEntryDoesNotHaveIsNull(t *testing.T) {
+	t.Parallel()
+	db := setup(t)
+	id, err := add(t, db, activitylog.Entry{Category: activitylog.CriticalCallout, Actor: activitylog.System, At: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := read(t, db, id); r.Report.Valid || r.Bill.Valid || r.Meta.Valid || r.User != -1 || r.Name != "system" {
+		t.Fatalf("%+v", r)
+	}
+}
+
+func TestAStrangeNameDoesNotFailTheChange(t *testing.T) {
+	t.Parallel()
+	db := setup(t)
+	for _, name := range []string{strings.Repeat("é", 300), "broken \xff name", ""} {
+		id, err := add(t, db, activitylog.Entry{Category: activitylog.RerunFailed,
+			Actor: activitylog.Actor{ID: 1, Name: name}, At: at})
+		if err != nil {
+			t.Fatalf("%q: %v", name, err)
+		}
+		if got := read(t, db, id).Name; len([]rune(got)) > 255 {
+			t.Errorf("%d characters", len([]rune(got)))
+		}
+	}
+}
+
+func TestAnEntryIsGoneWithItsTransaction(t *testing.T) {
+	t.Parallel()
+	db := setup(t)
+	boom := errors.New("boom")
+	err := mysqldb.InTx(t.Context(), db, func(tx *sql.Tx) error {
+		if _, err := activitylog.Append(t.Context(), tx, scope(t), activitylog.Entry{Category: 1, At: at}); err != nil {
+			return err
+		}
+		return boom
+	})
+	var n int
+	if scan := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM ActivityLog").Scan(&n); scan != nil || n != 0 ||
+		!errors.Is(err, boom) {
+		t.Fatalf("%d entries, %v, %v", n, err, scan)
+	}
+}
+
+func TestErrorsShowNothingOfAPatient(t *testing.T) {
+	t.Parallel()
+	db := setup(t)
+	entry := activitylog.Entry{Category: activitylog.RerunFailed, At: at}
+	wide, broken, unencodable := entry, entry, entry
+	wide.Context = canary + strings.Repeat("x", 64)
+	broken.Text = canary + "\xff"
+	unencodable.Meta = map[string]any{canary: math.NaN()}
+	for name, e := range map[string]activitylog.Entry{"too wide": wide, "broken text": broken, "no JSON": unencodable} {
+		_, err := add(t, db, e)
+		if err == nil || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: %v", name, err)
+		}
+		var answered *mysql.MySQLError
+		if name == "too wide" && !errors.As(err, &answered) {
+			t.Errorf("the database's answer is lost: %v", err)
+		}
+	}
+}
+
+func TestActorsComeFromPrincipals(t *testing.T) {
+	t.Parallel()
+	user := authn.Principal{Kind: authn.Session, LabUserID: 77, FullName: "Asha R"}
+	if got := activitylog.ActorOf(user); got != (activitylog.Actor{ID: 77, Name: "Asha R"}) {
+		t.Errorf("%+v", got)
+	}
+	if got := activitylog.ActorOf(authn.Principal{Kind: authn.Service}); got != activitylog.System {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,107 @@
+package phonetic_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/labplatform/labplatform/pkg/lab/phonetic"
+	"github.com/labplatform/labplatform/pkg/testkit/property"
+)
+
+func share(a, b string) bool {
+	codes := phonetic.Codes(b)
+	return slices.ContainsFunc(phonetic.Codes(a), func(code string) bool { return slices.Contains(codes, code) })
+}
+
+func TestSpellingsOfOneNameShareACode(t *testing.T) {
+	t.Parallel()
+	for _, names := range []string{
+		"Mohammed Muhammad Mohamad Mohammad Muhammed", "Shree Sri Shri Sree", "Laxmi Lakshmi Luxmi Lakshmy",
+		"Chaudhary Choudhury Chowdhury Chaudhari Choudhary", "Geeta Gita Geetha Githa", "Pooja Puja Poojah", "Deepak Dipak Dipaak",
+		"Kavitha Kavita Kaveetha", "Agarwal Aggarwal Agrawal Agarwaal", "Srinivas Sreenivas Shrinivas Shreenivas Srinivaas",
+		"Farooq Faruk Farook Faruq Pharuk", "Fatima Phatima Fathima Fatimah", "Gowri Gauri Gouri", "Vijay Wijay Vijai Veejay", "Ishwar Eswar Ishvar Easwar",
+		"Akshay Akshai Axay Akshaya", "Ayesha Aisha Aysha Aesha", "Yusuf Yousuf Yoosuf Yusuff", "Sheikh Shaikh Shaik Sheik Shekh",
+		"Ahmed Ahmad Ahmedh", "Rahman Rehman Rahmaan", "Nair Nayar Nayyar", "Iyer Ayyar Aiyar Iyyer", "Reddy Reddi Redi",
+		"Mukherjee Mukerji Mukharji Mukherji", "Krishna Krisna Krishnaa", "Chhaya Chaya Chhaaya", "Bharat Barat Bharath Bharatha",
+		"Sunita Suneeta Sunitha Suneetha", "Raghav Ragav Raaghav", "Ashish Asheesh Aashish Asis", "Wasim Vaseem Waseem Vasim",
+		"Dhanush Danush Dhanoosh", "Vishwanath Viswanathan Vishvanath", "Jyoti Jyothi Jioti", "Ananth Anant Anantha", "José Jose", "D'Souza Dsouza D’souza",
+		"Mohammed Md Mohd Mohamd", "Javeri Zaveri", "Bimal Vimal", "Dnyaneshwar Gyaneshwar Jnaneshwar", "Abhinav Abhinabh", "Vaibhav Baibhav Vaibhabh",
+	} {
+		spellings := strings.Fields(names)
+		for _, other := range spellings[1:] {
+			if !share(spellings[0], other) {
+				t.Errorf("%s %q and %s %q do not meet", spellings[0], phonetic.Codes(spellings[0]), other, phonetic.Codes(other))
+			}
+		}
+	}
+}
+
+func TestOtherNamesDoNotShareACode(t *testing.T) {
+	t.Parallel()
+	for _, pair := range [][2]string{
+		{"Geeta", "Seeta"}, {"Rahul", "Rohit"}, {"Priya", "Pooja"}, {"Amit", "Sumit"}, {"Khan", "Shah"}, {"Anil", "Sunil"}, {"Ramesh", "Suresh"},
+		{"Kavita", "Savita"}, {"Mohan", "Mahesh"}, {"Deepa", "Reena"}, {"Mohammed", "Mamta"}, {"Lakshmi", "Lalita"}, {"Anita", "Anand"},
+		{"Vijay", "Ajay"}, {"Jaya", "Aya"}, {"Sharma", "Verma"}, {"Iyer", "Nair"}, {"Gupta", "Dutta"}, {"Arjun", "Arun"}, {"Joshi", "Doshi"},
+		{"Kiran", "Karim"}, {"Patel", "Kumar"}, {"Vijay", "Pooja"}, {"Bina", "Fina"},
+	} {
+		if share(pair[0], pair[1]) {
+			t.Errorf("%s %q and %s %q meet", pair[0], phonetic.Codes(pair[0]), pair[1], phonetic.Codes(pair[1]))
+		}
+	}
+}
+
+func TestCodesOfNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"":                        nil,
+		"  - 42 ":                 nil,
+		"राहुल":                   nil,
+		"Rahul Sharma":            {"RHL", "SRM"},
+		"  rahul,SHARMA ":         {"RHL", "SRM"},
+		"Rahul Rahul":             {"RHL"},
+		"Dr.Rahul S.Kumar":        {"TR", "RHL", "S", "KMR"},
+		"A. P. J. Abdul Kalam":    {"A", "P", "J", "APTL", "KLM"},
+		"Ráhul Shärmà":            {"RHL", "SRM"},
+		"Ｒａｈｕｌ":                   {"RHL"},
+		"Rahul राहुल Sharma (Jr)": {"RHL", "SRM", "JR"},
+		"Weiß Søren Łukasz":       {"FS", "BS", "SRN", "LKSJ", "LKS"},
+	} {
+		if diff := cmp.Diff(want, phonetic.Codes(name)); diff != "" {
+			t.Errorf("%q: %s", name, diff)
+		}
+	}
+}
+
+func TestCodesOfAnythingAreShortCapitalsAndFoldCase(t *testing.T) {
+	t.Parallel()
+	letters := rapid.StringOf(rapid.RuneFrom([]rune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ '-.éßøहि")))
+	property.Check(t, func(t *rapid.T) {
+		name := rapid.OneOf(rapid.String(), letters).Draw(t, "name")
+		codes := phonetic.Codes(name)
+		for _, code := range codes {
+			if code == "" || len(code) > 4 || strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0") != "" {
+				t.Fatalf("%q has the code %q", name, code)
+			}
+		}
+		if again := phonetic.Codes(name + " " + name); !slices.Equal(codes, again) {
+			t.Fatalf("%q twice has %q, once %q", name, again, codes)
+		}
+		if lower := phonetic.Codes(strings.ToLower(name)); isASCII(name) && !slices.Equal(codes, lower) {
+			t.Fatalf("%q in lower case has %q, else %q", name, lower, codes)
+		}
+	})
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 })
+}
+
+func BenchmarkCodes(b *testing.B) {
+	for b.Loop() {
+		phonetic.Codes("Lakshmi Venkateswaran Choudhury")
+	}
+}

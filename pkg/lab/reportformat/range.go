@@ -1,0 +1,167 @@
+package reportformat
+
+import (
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/lab/clinical"
+)
+
+// The values of ReportFormat.valueType that are no plain numbers: parameters whose bounds are denominators, and words.
+const (
+	titre = "titer"
+	text  = "text"
+)
+
+// RangeColumns are the columns of ReportFormatRange g in the order of Range.Targets.
+const RangeColumns = "g.id, g.gender, g.ageFrom, g.ageFromUnit, g.ageTo, g.ageToUnit," +
+	" g.lowerBound, g.upperBound, g.criticalLower, g.criticalUpper, g.normalTexts, g.criticalTexts, g.displayRange"
+
+// Columns are the columns of ReportFormatRange that RangeColumns reads, for a service's check of the platform's tables.
+func Columns() map[string][]string {
+	return map[string][]string{
+		"ReportFormatRange": {
+			"id",
+			"reportFormatId_id",
+			"gender",
+			"ageFrom",
+			"ageFromUnit",
+			"ageTo",
+			"ageToUnit",
+			"lowerBound",
+			"upperBound",
+			"criticalLower",
+			"criticalUpper",
+			"normalTexts",
+			"criticalTexts",
+			"displayRange",
+		},
+	}
+}
+
+// Range is one row of ReportFormatRange, all NULL for a format without ranges.
+type Range struct {
+	id                         sql.NullInt64
+	gender                     sql.NullString
+	ageFrom, ageTo             sql.NullInt64
+	ageFromUnit, ageToUnit     sql.NullString
+	low, high                  *string
+	criticalLow, criticalHigh  *string
+	normalTexts, criticalTexts []byte
+	display                    sql.NullString
+}
+
+// Targets are where rows.Scan puts RangeColumns.
+func (r *Range) Targets() []any {
+	return []any{&r.id, &r.gender, &r.ageFrom, &r.ageFromUnit, &r.ageTo, &r.ageToUnit,
+		&r.low, &r.high, &r.criticalLow, &r.criticalHigh, &r.normalTexts, &r.criticalTexts, &r.display}
+}
+
+// Band is not ok for a format without ranges and for a range that cannot be read: then nothing is decided by it.
+func (r *Range) Band(valueType string) (clinical.Band, bool) {
+	if !r.id.Valid || r.gender.String == "" || r.ageFromUnit.String == "" {
+		return clinical.Band{}, false
+	}
+	b := clinical.Band{
+		Gender:  strings.ToUpper(r.gender.String)[0],
+		From:    clinical.Age{N: int(r.ageFrom.Int64), Unit: unit(r.ageFromUnit)},
+		Display: r.display.String,
+	}
+	if r.ageTo.Valid {
+		b.To = &clinical.Age{N: int(r.ageTo.Int64), Unit: unit(r.ageToUnit)}
+	}
+	b.Reference.TextOnly = valueType == text
+	b.Reference.NormalTexts = texts(r.normalTexts)
+	b.Reference.CriticalTexts = texts(r.criticalTexts)
+	var err error
+	if b.Reference.Normal, err = rangeOf(valueType, r.low, r.high); err != nil {
+		return b, false
+	}
+	b.Reference.Critical, err = rangeOf(valueType, r.criticalLow, r.criticalHigh)
+	return b, err == nil
+}
+
+// Limits are the bounds as the database prints them, nil where there is none: the normal ones, then the critical ones.
+func (r *Range) Limits() (low, high, criticalLow, criticalHigh *string) {
+	return r.low, r.high, r.criticalLow, r.criticalHigh
+}
+
+func unit(s sql.NullString) clinical.Unit {
+	if s.String == "" {
+		return clinical.Years
+	}
+	return clinical.Unit(strings.ToUpper(s.String)[0])
+}
+
+func rangeOf(valueType string, low, high *string) (clinical.Range, error) {
+	if valueType == titre {
+		return clinical.NewTitreRange(low, high)
+	}
+	return clinical.NewRange(low, high)
+}
+
+// texts reads a JSON list; anything else counts as not configured.
+func texts(column []byte) []string {
+	var list []string
+	if len(column) == 0 || json.Unmarshal(column, &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// Raw are the columns of RangeColumns as the database sends them; nil is NULL.
+type Raw [13]sql.RawBytes
+
+// Targets are where rows.Scan puts RangeColumns.
+func (r *Raw) Targets() []any {
+	targets := make([]any, len(r))
+	for i := range r {
+		targets[i] = &r[i]
+	}
+	return targets
+}
+
+// AppendKey appends everything but the row's own id: equal keys are equal ranges.
+func (r *Raw) AppendKey(key []byte) []byte {
+	for i, column := range r {
+		switch {
+		case column == nil:
+			key = append(key, 0)
+		case i == 0:
+			key = append(key, 1)
+		default:
+			key = append(append(key, 1), column...)
+		}
+		key = append(key, 0)
+	}
+	return key
+}
+
+// Read copies the columns.
+func (r *Raw) Read() Range {
+	var read Range
+	read.id.Valid = r[0] != nil
+	for i, into := range []*sql.NullString{1: &read.gender, 3: &read.ageFromUnit, 5: &read.ageToUnit, 12: &read.display} {
+		if into != nil && r[i] != nil {
+			*into = sql.NullString{String: string(r[i]), Valid: true}
+		}
+	}
+	for i, into := range []*sql.NullInt64{2: &read.ageFrom, 4: &read.ageTo} {
+		if into != nil && r[i] != nil {
+			n, err := strconv.ParseInt(string(r[i]), 10, 64)
+			*into = sql.NullInt64{Int64: n, Valid: true}
+			read.id.Valid = read.id.Valid && err == nil // a range that cannot be read decides nothing
+		}
+	}
+	for i, into := range []**string{6: &read.low, 7: &read.high, 8: &read.criticalLow, 9: &read.criticalHigh} {
+		if into != nil && r[i] != nil {
+			text := string(r[i])
+			*into = &text
+		}
+	}
+	read.normalTexts, read.criticalTexts = slices.Clone([]byte(r[10])), slices.Clone([]byte(r[11]))
+	return read
+}

@@ -1,0 +1,98 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/labplatform/labplatform/pkg/config"
+)
+
+const (
+	connectTimeout   = 5 * time.Second
+	operationTimeout = 10 * time.Second
+	poolSize         = 20
+)
+
+// Config holds the variables of the document store; nest it with envPrefix "MONGO_".
+type Config struct {
+	// URI may hold a password, hence the type.
+	URI      config.Secret `env:"URI" envDefault:"mongodb://127.0.0.1:27017/"`
+	Database string        `env:"DATABASE" envDefault:"lab"`
+}
+
+// Validate refuses addresses that cannot be parsed and an empty database name.
+func (c *Config) Validate() error {
+	var problems []error
+	u, err := url.Parse(c.URI.Reveal())
+	if err != nil || (u.Scheme != "mongodb" && u.Scheme != "mongodb+srv") || u.Host == "" {
+		problems = append(problems, errors.New("MONGO_URI must have the form mongodb://host:27017/"))
+	}
+	if c.Database == "" {
+		problems = append(problems, errors.New("MONGO_DATABASE must not be empty"))
+	}
+	return errors.Join(problems...)
+}
+
+// Open returns the database. It does not connect: a store that is away makes the service not ready, it does not
+// end it. Writes are acknowledged by a majority and journaled. tracers may be nil. The caller ends it with Close.
+func Open(cfg Config, tracers trace.TracerProvider) (*mongo.Database, error) {
+	journaled := true
+	settings := options.Client().
+		SetConnectTimeout(connectTimeout).
+		SetServerSelectionTimeout(connectTimeout).
+		SetTimeout(operationTimeout).
+		SetMaxPoolSize(poolSize).
+		SetReadPreference(readpref.Primary()).
+		SetWriteConcern(&writeconcern.WriteConcern{W: writeconcern.WCMajority, Journal: &journaled}).
+		ApplyURI(cfg.URI.Reveal()) // last: an operator may tune any of these in the address
+	if tracers != nil {
+		settings.SetMonitor(newTracing(tracers))
+	}
+	client, err := mongo.Connect(settings)
+	if err != nil {
+		return nil, fmt.Errorf("open document store: %w", err)
+	}
+	return client.Database(cfg.Database), nil
+}
+
+// Ping asks the store whether it answers.
+func Ping(ctx context.Context, db *mongo.Database) error {
+	if err := db.Client().Ping(ctx, readpref.Primary()); err != nil {
+		return fmt.Errorf("ping document store: %w", err)
+	}
+	return nil
+}
+
+// Close disconnects the client behind db.
+func Close(ctx context.Context, db *mongo.Database) error {
+	if err := db.Client().Disconnect(ctx); err != nil {
+		return fmt.Errorf("close document store: %w", err)
+	}
+	return nil
+}
+
+// IsDuplicate reports whether err is a violation of a unique index.
+func IsDuplicate(err error) bool { return mongo.IsDuplicateKeyError(err) }
+
+// errNoIndex is the server's code for an index that does not exist.
+const errNoIndex = 27
+
+// IsNoIndex reports whether err says that there is no such index.
+func IsNoIndex(err error) bool {
+	var answered mongo.ServerError
+	return errors.As(err, &answered) && answered.HasErrorCode(errNoIndex)
+}
+
+// IsUnavailable reports whether err says that the store could not be reached or did not answer in time.
+func IsUnavailable(err error) bool {
+	return mongo.IsNetworkError(err) || mongo.IsTimeout(err) || errors.Is(err, mongo.ErrClientDisconnected)
+}

@@ -1,0 +1,76 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.opentelemetry.io/otel/codes"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// command identifies one that is under way.
+type command struct {
+	connection string
+	request    int64
+}
+
+// tracing makes a span of every command within a trace; those of loops, which belong to no request, make none. It
+// names operations and collections and never what a command holds.
+type tracing struct {
+	tracer trace.Tracer
+
+	mu    sync.Mutex
+	spans map[command]trace.Span // guarded by mu
+}
+
+func newTracing(tracers trace.TracerProvider) *event.CommandMonitor {
+	t := &tracing{
+		tracer: tracers.Tracer("github.com/labplatform/labplatform/services/rerun/internal/store/mongo"),
+		spans:  map[command]trace.Span{},
+	}
+	return &event.CommandMonitor{
+		Started: t.start,
+		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) {
+			t.end(command{e.ConnectionID, e.RequestID}, nil)
+		},
+		Failed: func(_ context.Context, e *event.CommandFailedEvent) {
+			t.end(command{e.ConnectionID, e.RequestID}, e.Failure)
+		},
+	}
+}
+
+func (t *tracing) start(ctx context.Context, e *event.CommandStartedEvent) {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return
+	}
+	name := e.CommandName
+	attributes := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		semconv.DBSystemNameMongoDB, semconv.DBNamespace(e.DatabaseName), semconv.DBOperationName(e.CommandName))}
+	// A command's first element is its name, and its value the collection, where it works on one.
+	if collection, ok := e.Command.Lookup(e.CommandName).StringValueOK(); ok {
+		name += " " + collection
+		attributes = append(attributes, trace.WithAttributes(semconv.DBCollectionName(collection)))
+	}
+	_, span := t.tracer.Start(ctx, name, attributes...) //nolint:spancheck // end ends it
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.spans[command{e.ConnectionID, e.RequestID}] = span
+} //nolint:spancheck // see above
+
+func (t *tracing) end(c command, failure error) {
+	t.mu.Lock()
+	span := t.spans[c]
+	delete(t.spans, c)
+	t.mu.Unlock()
+	if span == nil {
+		return
+	}
+	if failure != nil {
+		span.SetStatus(codes.Error, "") // the text of an error may quote values
+		span.SetAttributes(semconv.ErrorTypeKey.String(fmt.Sprintf("%T", failure)))
+	}
+	span.End()
+}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/link"
 )
 
 // long tells whether the long forms were asked for.
@@ -36,8 +37,8 @@ type field struct {
 	admin     *sql.DB // as root: not stopped by what stops the consumers
 	consumer  *sql.DB // as the consumers' user
 	index     *indexProxy
-	database  *linkProxy
-	binlog    *linkProxy
+	database  *link.Link
+	binlog    *link.Link
 	consumers []*consumer
 	program   string
 }
@@ -50,13 +51,13 @@ func newField(t *testing.T, program string, seed uint64) *field {
 	for _, db := range []*sql.DB{f.admin, f.consumer} {
 		db.SetMaxIdleConns(0) // none that an earlier fault has broken
 	}
-	f.database = newLinkProxy(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
-	f.binlog = newLinkProxy(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
+	f.database = link.New(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
+	f.binlog = link.New(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
 	if err := admitConsumers(f.admin); err != nil {
 		t.Fatal(err)
 	}
-	f.consumers = consumers(t, map[string]string{"CDC_ES_URL": f.index.URL, "CDC_DB_PORT": strconv.Itoa(f.database.port()),
-		"CDC_CONNECTOR_DB_HOST": "127.0.0.1", "CDC_CONNECTOR_DB_PORT": strconv.Itoa(f.binlog.port()), "CDC_SESSION_TIMEOUT": "6s",
+	f.consumers = consumers(t, map[string]string{"CDC_ES_URL": f.index.URL, "CDC_DB_PORT": strconv.Itoa(f.database.Port()),
+		"CDC_CONNECTOR_DB_HOST": "127.0.0.1", "CDC_CONNECTOR_DB_PORT": strconv.Itoa(f.binlog.Port()), "CDC_SESSION_TIMEOUT": "6s",
 		"CDC_DB_USER": consumerUser, "CDC_DB_PASSWORD": consumerPassword})
 	if err := platform.Stop("cdc"); err != nil {
 		t.Fatal(err)
@@ -168,11 +169,11 @@ func freeze(name string, d time.Duration) fault {
 	}}
 }
 
-func cut(name string, p *linkProxy, d time.Duration) fault {
+func cut(name string, p *link.Link, d time.Duration) fault {
 	return fault{"cut " + name, func() error {
-		p.cut()
+		p.Cut()
 		rest(d)
-		p.mend()
+		p.Pass()
 		return nil
 	}}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/labplatform/labplatform/pkg/testkit/link"
 	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 	"github.com/labplatform/labplatform/scripts/e2e/conformance"
@@ -27,7 +28,7 @@ var (
 	// platform is the one platform of this test binary; tests that use it are not parallel.
 	platform *sandbox.Sandbox
 	// broker is the link over which every client of the platform reaches Kafka.
-	broker *linkProxy
+	broker *link.Link
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -36,25 +37,25 @@ func run(m *testing.M) int {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	var err error
-	if broker, err = listenLink(); err != nil {
+	if broker, err = link.Listen(); err != nil {
 		fmt.Fprintln(os.Stderr, "capture:", err)
 		return 1
 	}
-	defer broker.close()
+	defer broker.Close()
 	recorder, err := conformance.Wrap(http.DefaultTransport)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "capture:", err)
 		return 1
 	}
 	client.Transport = recorder
-	platform, err = sandbox.Build(ctx, "LAB_SEED=none", "LAB_PIPELINE=on", "LAB_KAFKA_ADVERTISED="+broker.addr(),
+	platform, err = sandbox.Build(ctx, "LAB_SEED=none", "LAB_PIPELINE=on", "LAB_KAFKA_ADVERTISED="+broker.Addr(),
 		"SEARCH_RATE_LIMIT_PER_MINUTE=1000000", "SEARCH_PATH_PREFIX="+searchPrefix)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "capture:", err)
 		return 1
 	}
 	defer platform.Remove()
-	broker.serve(platform.KafkaListener())
+	broker.Serve(platform.KafkaListener())
 	if _, err := platform.Up(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "capture: start the platform:", err)
 		return 1

@@ -1,0 +1,271 @@
+package link_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/testkit/link"
+)
+
+const (
+	soon = 100 * time.Millisecond // how long is listened for what must not come
+	late = 20 * time.Second       // how long may pass until what must come
+)
+
+// engine answers each line with "you said: …" until it is told to say goodbye; heard gets the lines.
+type engine struct {
+	address string
+	heard   chan string
+	hangUp  chan struct{} // ends the present connections from the engine's side
+}
+
+func startEngine(t *testing.T) *engine {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	e := &engine{address: listener.Addr().String(), heard: make(chan string, 16), hangUp: make(chan struct{})}
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go e.answer(conn)
+		}
+	}()
+	return e
+}
+
+func (e *engine) answer(conn net.Conn) {
+	defer conn.Close()
+	go func() {
+		<-e.hangUp
+		_ = conn.Close()
+	}()
+	lines := bufio.NewScanner(conn)
+	for lines.Scan() {
+		e.heard <- lines.Text()
+		_, _ = io.WriteString(conn, "you said: "+lines.Text()+"\n")
+	}
+	e.heard <- "end"
+}
+
+// caller is the program's side of a connection.
+type caller struct {
+	t    *testing.T
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+func call(t *testing.T, l *link.Link) *caller {
+	t.Helper()
+	conn, err := (&net.Dialer{Timeout: late}).DialContext(t.Context(), "tcp", l.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return &caller{t, conn, bufio.NewReader(conn)}
+}
+
+func (c *caller) say(text string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c.conn, text+"\n"); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// hear returns the next line, or what came instead: silence, or the end.
+func (c *caller) hear(within time.Duration) string {
+	c.t.Helper()
+	if err := c.conn.SetReadDeadline(time.Now().Add(within)); err != nil {
+		c.t.Fatal(err)
+	}
+	line, err := c.in.ReadString('\n')
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "silence"
+	case err != nil:
+		return "end"
+	}
+	return strings.TrimSpace(line)
+}
+
+func (c *caller) expect(within time.Duration, want string) {
+	c.t.Helper()
+	if got := c.hear(within); got != want {
+		c.t.Fatalf("the caller heard %q, want %q", got, want)
+	}
+}
+
+func (e *engine) expect(t *testing.T, within time.Duration, want string) {
+	t.Helper()
+	got := "silence"
+	select {
+	case got = <-e.heard:
+	case <-time.After(within):
+	}
+	if got != want {
+		t.Fatalf("the engine heard %q, want %q", got, want)
+	}
+}
+
+func TestASilentLinkHoldsEverythingBackAndTellsNobody(t *testing.T) {
+	t.Parallel()
+	e := startEngine(t)
+	l := link.New(t, e.address)
+	old := call(t, l)
+	old.say("one")
+	e.expect(t, late, "one")
+	old.expect(late, "you said: one")
+
+	l.Silence()
+	old.say("two")
+	fresh := call(t, l) // is accepted
+	fresh.say("three")
+	e.expect(t, soon, "silence")
+	old.expect(soon, "silence")
+	fresh.expect(soon, "silence")
+
+	l.Pass()
+	old.expect(late, "you said: two")
+	fresh.expect(late, "you said: three")
+}
+
+func TestASilentLinkDoesNotTellOfTheEndOfAConnection(t *testing.T) {
+	t.Parallel()
+	e := startEngine(t)
+	l := link.New(t, e.address)
+	left, left2 := call(t, l), call(t, l)
+	left.say("one")
+	left2.say("two")
+	left.expect(late, "you said: one")
+	left2.expect(late, "you said: two")
+	<-e.heard
+	<-e.heard
+	l.Silence()
+	_ = left.conn.Close()
+	e.expect(t, soon, "silence")
+	close(e.hangUp)
+	e.expect(t, late, "end") // its own
+	e.expect(t, late, "end")
+	left2.expect(soon, "silence")
+	l.Pass()
+	left2.expect(late, "end")
+}
+
+func TestAHalfOpenLinkCarriesOneDirection(t *testing.T) {
+	t.Parallel()
+	e := startEngine(t)
+	l := link.New(t, e.address)
+	c := call(t, l)
+	c.say("one")
+	e.expect(t, late, "one")
+	c.expect(late, "you said: one")
+
+	l.SilenceAnswers()
+	c.say("two")
+	e.expect(t, late, "two")
+	c.expect(soon, "silence")
+
+	l.SilenceRequests()
+	c.expect(late, "you said: two")
+	c.say("three")
+	e.expect(t, soon, "silence")
+
+	l.Pass()
+	e.expect(t, late, "three")
+	c.expect(late, "you said: three")
+}
+
+func TestACutLinkResetsConnectionsAndTakesNoNewOnesUntilItPasses(t *testing.T) {
+	t.Parallel()
+	e := startEngine(t)
+	l := link.New(t, e.address)
+	c := call(t, l)
+	c.say("one")
+	c.expect(late, "you said: one")
+	l.Cut()
+	c.expect(late, "end")
+	if conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr()); err == nil {
+		(&caller{t, conn, bufio.NewReader(conn)}).expect(late, "end")
+		_ = conn.Close()
+	}
+	l.Pass()
+	again := call(t, l)
+	again.say("two")
+	again.expect(late, "you said: two")
+}
+
+func TestASlowLinkTakesItsTime(t *testing.T) {
+	t.Parallel()
+	e := startEngine(t)
+	l := link.New(t, e.address)
+	c := call(t, l)
+	const latency = 60 * time.Millisecond
+	l.Slow(latency, 0)
+	begin := time.Now()
+	c.say("one")
+	c.expect(late, "you said: one")
+	if took := time.Since(begin); took < 2*latency {
+		t.Errorf("there and back took %v with a latency of %v", took, latency)
+	}
+	l.Slow(0, 1000)
+	begin = time.Now()
+	c.say(strings.Repeat("x", 99))
+	c.expect(late, "you said: "+strings.Repeat("x", 99))
+	if took := time.Since(begin); took < 210*time.Millisecond {
+		t.Errorf("100 bytes there and 110 back took %v at 1000 bytes a second", took)
+	}
+}
+
+func TestWhatWasSentBeforeTheEndArrives(t *testing.T) {
+	t.Parallel()
+	e := startEngine(t)
+	l := link.New(t, e.address)
+	c := call(t, l)
+	c.say("one")
+	c.say("two")
+	if err := c.conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	c.expect(late, "you said: one")
+	c.expect(late, "you said: two")
+	c.expect(late, "end")
+}
+
+func TestALinkMayBeMadeBeforeItsEngineIsKnown(t *testing.T) {
+	t.Parallel()
+	l, err := link.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c := call(t, l)
+	c.say("one")
+	c.expect(soon, "silence")
+	e := startEngine(t)
+	l.Serve(e.address)
+	c.expect(late, "you said: one")
+}
+
+func TestACallerOfAnEngineThatIsAwayIsHungUpOn(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	_ = listener.Close()
+	call(t, link.New(t, listener.Addr().String())).expect(late, "end")
+}

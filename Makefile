@@ -98,9 +98,16 @@ generated: generate
 alone:
 	@for d in $(MODULES); do echo "check: GOWORK=off go vet $${d#$(CURDIR)/}"; GOWORK=off go -C $$d vet ./... || exit 1; done
 
-lint: tools ## Run the linters over every module
+lint: tools suppressions ## Run the linters over every module
 	@echo "check: golangci-lint"
 	@$(BIN)/golangci-lint run --allow-parallel-runners $(addsuffix /...,$(MODULES))
+
+# A suppression of a linter that does not run tells readers of a rule that nobody checks.
+.PHONY: suppressions
+suppressions:
+	@runs=$$(sed -n '/^  enable:/,/^  settings:/s/^    - \([a-z]*\).*/\1/p' .golangci.yml); \
+	 out=$$(git grep -noE 'nolint:[a-z,]+' -- '*.go' | tr ',' '\n' | sed 's/.*nolint://' | sort -u | grep -vxF "$$runs"); \
+	 test -z "$$out" || { echo "suppressed, and not enabled in .golangci.yml:"; echo "$$out"; exit 1; }
 
 tidy: ## Tidy every module to a fixpoint
 	@for d in $(MODULES) scripts/charts scripts/images scripts/mongotools scripts/tools; do GOWORK=off go -C $$d mod tidy || exit 1; done

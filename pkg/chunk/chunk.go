@@ -80,7 +80,7 @@ func init() { encoding.RegisterCodecV2(codec{encoding.GetCodecV2(grpcproto.Name)
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	out, ok := v.(*Out)
 	if !ok {
-		return c.CodecV2.Marshal(v) //nolint:wrapcheck // gRPC's own
+		return c.CodecV2.Marshal(v)
 	}
 	head := protowire.AppendTag(nil, out.field, protowire.BytesType)
 	head = protowire.AppendVarint(head, uint64(out.data.Len()))
@@ -91,12 +91,12 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	in, ok := v.(*In)
 	if !ok {
-		return c.CodecV2.Unmarshal(data, v) //nolint:wrapcheck // gRPC's own
+		return c.CodecV2.Unmarshal(data, v)
 	}
 	if in.Data = in.take(data); in.Data != nil {
 		return nil
 	}
-	return c.CodecV2.Unmarshal(data, in.Message) //nolint:wrapcheck // gRPC's own
+	return c.CodecV2.Unmarshal(data, in.Message)
 }
 
 // pool keeps buffers of Bytes. gRPC's would clear each of them before it is overwritten.
@@ -106,7 +106,7 @@ var buffers = &pool{sync.Pool{New: func() any { buffer := make([]byte, Bytes); r
 
 // Get implements mem.BufferPool.
 func (p *pool) Get(int) *[]byte {
-	buffer := p.inner.Get().(*[]byte) //nolint:forcetypeassert // the pool's own
+	buffer := p.inner.Get().(*[]byte) // the pool's own
 	*buffer = (*buffer)[:Bytes]
 	return buffer
 }

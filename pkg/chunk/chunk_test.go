@@ -33,7 +33,7 @@ func split(message []byte, size int) mem.BufferSlice {
 
 func received(t require, in *chunk.In) []byte {
 	if in.Data == nil {
-		return in.Message.(*wrapperspb.BytesValue).GetValue() //nolint:forcetypeassert // as given
+		return in.Message.(*wrapperspb.BytesValue).GetValue() // as given
 	}
 	content, err := io.ReadAll(in.Data)
 	if err != nil {

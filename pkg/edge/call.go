@@ -81,7 +81,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 		b.done = true
 		b.ended()
 	}
-	return n, err //nolint:wrapcheck // the body's own
+	return n, err
 }
 
 // keepError is the codec's decoder with its error kept on the body.

@@ -22,12 +22,12 @@ func (a *Area) receive(c grpc.ClientConnInterface) grpc.ClientConnInterface {
 
 // Invoke implements grpc.ClientConnInterface.
 func (c receiving) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
-	return c.ClientConnInterface.Invoke(ctx, method, args, reply, append(opts, c.limit)...) //nolint:wrapcheck // decorator
+	return c.ClientConnInterface.Invoke(ctx, method, args, reply, append(opts, c.limit)...)
 }
 
 // NewStream implements grpc.ClientConnInterface.
 func (c receiving) NewStream(
 	ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
-	return c.ClientConnInterface.NewStream(ctx, desc, method, append(opts, c.limit)...) //nolint:wrapcheck // a decorator
+	return c.ClientConnInterface.NewStream(ctx, desc, method, append(opts, c.limit)...)
 }

@@ -231,5 +231,5 @@ func (c *capped) Read(p []byte) (int, error) {
 	}
 	n, err := c.from.Read(p[:min(int64(len(p)), c.left)])
 	c.left -= int64(n)
-	return n, err //nolint:wrapcheck // a reader hands errors on
+	return n, err
 }

@@ -82,7 +82,7 @@ func (c *Config) transport() (*http.Transport, error) {
 func (c *Config) tls() (*tls.Config, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Scheme != "https" || c.CACert == "" {
-		return nil, nil //nolint:nilerr,nilnil // Validate speaks about the URL; nil is the system's configuration
+		return nil, nil //nolint:nilerr // Validate speaks about the URL; nil is the system's configuration
 	}
 	pem, err := os.ReadFile(c.CACert)
 	if err != nil {

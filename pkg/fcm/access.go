@@ -67,7 +67,7 @@ func (a *Access) fetch(ctx context.Context, now time.Time) (token string, life t
 	}
 	answer, err := a.client.Do(ctx, q)
 	if err != nil {
-		return "", 0, err //nolint:wrapcheck // the caller knows the errors of its client
+		return "", 0, err
 	}
 	var granted struct {
 		AccessToken string `json:"access_token"`

@@ -72,7 +72,7 @@ func (t *Topics) call(ctx context.Context, where *url.URL, topic string, tokens 
 		netguard.Request{Method: http.MethodPost, URL: where, Header: header, Body: body, Timeout: topicsTimeout},
 	)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the caller knows the errors of its client
+		return nil, err
 	}
 	if answer.Status == http.StatusUnauthorized {
 		t.access.Drop(token)

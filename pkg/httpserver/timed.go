@@ -85,7 +85,7 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	if err == io.EOF {
 		setRead(b.control, time.Time{})
 	}
-	return n, err //nolint:wrapcheck // the body's own
+	return n, err
 }
 
 func setRead(control *http.ResponseController, deadline time.Time) {

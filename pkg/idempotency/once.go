@@ -80,7 +80,7 @@ func (t Table) Once(ctx context.Context, tx *sql.Tx, scope authn.LabScope, now t
 
 // hash covers the operation with its length, so that no two requests meet in one text.
 func (r Request) hash() [sha256.Size]byte {
-	text := binary.BigEndian.AppendUint32(nil, uint32(len(r.Operation))) //nolint:gosec // the name of an RPC
+	text := binary.BigEndian.AppendUint32(nil, uint32(len(r.Operation))) // the name of an RPC
 	text = append(text, r.Operation...)
 	return sha256.Sum256(append(text, r.Body...))
 }

@@ -82,7 +82,7 @@ func (r rotating) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inner.Connect(ctx) //nolint:wrapcheck // a decorator
+	return inner.Connect(ctx)
 }
 
 // Driver implements driver.Connector.

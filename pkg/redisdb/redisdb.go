@@ -81,6 +81,6 @@ func dialer(secure func() (*tls.Config, error)) func(context.Context, string, st
 			ctx,
 			network,
 			address,
-		) //nolint:wrapcheck // the client names it
+		)
 	}
 }

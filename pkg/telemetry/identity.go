@@ -33,8 +33,8 @@ func (g identities) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	}
 	id := trace.TraceID{}
 	for !id.IsValid() {
-		binary.NativeEndian.PutUint64(id[:8], rand.Uint64()) //nolint:gosec // ids are no secrets
-		binary.NativeEndian.PutUint64(id[8:], rand.Uint64()) //nolint:gosec // ids are no secrets
+		binary.NativeEndian.PutUint64(id[:8], rand.Uint64()) // ids are no secrets
+		binary.NativeEndian.PutUint64(id[8:], rand.Uint64()) // ids are no secrets
 	}
 	return id, g.NewSpanID(ctx, id)
 }
@@ -43,7 +43,7 @@ func (g identities) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 func (identities) NewSpanID(context.Context, trace.TraceID) trace.SpanID {
 	id := trace.SpanID{}
 	for !id.IsValid() {
-		binary.NativeEndian.PutUint64(id[:], rand.Uint64()) //nolint:gosec // ids are no secrets
+		binary.NativeEndian.PutUint64(id[:], rand.Uint64()) // ids are no secrets
 	}
 	return id
 }

@@ -27,7 +27,7 @@ func (r *rotating) ClientHandshake(
 	if err != nil {
 		return nil, nil, err
 	}
-	return credentials.NewTLS(&tls.Config{ //nolint:wrapcheck // a decorator
+	return credentials.NewTLS(&tls.Config{
 		MinVersion: tls.VersionTLS13, RootCAs: m.roots, Certificates: m.certificates,
 	}).ClientHandshake(ctx, authority, conn)
 }
@@ -38,7 +38,7 @@ func (r *rotating) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInf
 	if err != nil {
 		return nil, nil, err
 	}
-	return credentials.NewTLS(&tls.Config{ //nolint:wrapcheck // a decorator
+	return credentials.NewTLS(&tls.Config{
 		MinVersion: tls.VersionTLS13, ClientCAs: m.roots, ClientAuth: tls.RequireAndVerifyClientCert,
 		Certificates: m.certificates,
 	}).ServerHandshake(conn)

@@ -24,7 +24,7 @@ func write(folder string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(folder, b.name+".json"), text, 0o644); err != nil { //nolint:gosec // committed
+		if err := os.WriteFile(filepath.Join(folder, b.name+".json"), text, 0o644); err != nil { // committed
 			return fmt.Errorf("write dashboard: %w", err)
 		}
 	}

@@ -79,6 +79,6 @@ func (t Tree) write(out *strings.Builder, parent string, depth int) {
 
 func (t Tree) line(out *strings.Builder, s Span, depth int) {
 	_, _ = fmt.Fprintf(out, "%s%-14s %s  %v\n", strings.Repeat("  ", depth), s.Service(), s.Name,
-		time.Duration(s.End-s.Begin).Round(10*time.Microsecond)) //nolint:gosec // a span ends after it began
+		time.Duration(s.End-s.Begin).Round(10*time.Microsecond)) // a span ends after it began
 	t.write(out, s.ID, depth+1)
 }

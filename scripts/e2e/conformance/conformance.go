@@ -59,7 +59,7 @@ func (r *Recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	response, err := r.next.RoundTrip(request)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // a decorator
+		return nil, err
 	}
 	input, ok := r.documented(request, sent)
 	if !ok {
@@ -81,10 +81,10 @@ func bodyOf(request *http.Request) ([]byte, error) {
 	}
 	body, err := request.GetBody()
 	if err != nil {
-		return nil, err //nolint:wrapcheck // a decorator
+		return nil, err
 	}
 	defer body.Close()
-	return io.ReadAll(body) //nolint:wrapcheck // a decorator
+	return io.ReadAll(body)
 }
 
 // documented finds the operation. The document writes paths without the trailing slash.
@@ -118,7 +118,7 @@ func (r *Recorder) compareAnswer(input *openapi3filter.RequestValidationInput, r
 		body, err := io.ReadAll(response.Body)
 		response.Body.Close()
 		if err != nil {
-			return err //nolint:wrapcheck // a decorator
+			return err
 		}
 		response.Body = io.NopCloser(bytes.NewReader(body))
 		options.ExcludeResponseBody = false

@@ -37,7 +37,7 @@ func Fill(ctx context.Context, client *elastic.Client, rows []Row) error {
 			return err
 		}
 	}
-	return index.Compact(ctx, index.Live()) //nolint:wrapcheck // says what is wrong
+	return index.Compact(ctx, index.Live())
 }
 
 func send(ctx context.Context, index *elasticstore.Store, ops []document.Op) error {

@@ -12,7 +12,7 @@ import (
 func Decode(topic string, value []byte) error {
 	c, err := envelope.Decode(change.Record{Topic: topic, Value: value})
 	if err != nil || c.Tombstone {
-		return err //nolint:wrapcheck // says what is wrong
+		return err
 	}
 	if c.Table == change.UserMeta {
 		return row(c)
@@ -22,7 +22,7 @@ func Decode(topic string, value []byte) error {
 			continue
 		}
 		if _, err := envelope.Source(c.Table, image); err != nil {
-			return err //nolint:wrapcheck // says what is wrong
+			return err
 		}
 	}
 	return nil
@@ -35,5 +35,5 @@ func row(c change.Change) error {
 		image = c.Before
 	}
 	_, err := envelope.UserMeta(image)
-	return err //nolint:wrapcheck // says what is wrong
+	return err
 }

@@ -33,18 +33,18 @@ func New(client *elastic.Client) (*Searcher, error) {
 func (s *Searcher) Search(ctx context.Context, labID int64, text string, size int) ([]Hit, error) {
 	scope, err := search.ScopeOf(authn.Principal{Kind: authn.Bearer, LabID: labID}, 0)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says it all
+		return nil, err
 	}
 	q, err := search.NewQuery(search.Request{Query: text}, size)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says it all
+		return nil, err
 	}
 	found, err := s.store.Search(ctx, scope, q, search.Full)
 	hits := make([]Hit, len(found.Hits))
 	for i, h := range found.Hits {
 		hits[i] = Hit{h.UserID, h.LabID}
 	}
-	return hits, err //nolint:wrapcheck // says it all
+	return hits, err
 }
 
 // Fields lists the fields of the index that a search compares.

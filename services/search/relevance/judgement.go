@@ -59,7 +59,7 @@ func kinds() []kind {
 
 // Judgements makes up to n texts of each kind for each laboratory of patients.
 func Judgements(seed uint64, n int, patients []Patient) []Judgement {
-	r := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // judgements that can be repeated
+	r := rand.New(rand.NewPCG(seed, 2)) // judgements that can be repeated
 	var all []Judgement
 	for _, of := range byLab(patients) {
 		for _, k := range kinds() {

@@ -83,7 +83,7 @@ func (q *Queue) Enqueue(ctx context.Context, payloads [][]byte, dueMs []int64) e
 	}
 	batch.IdempotencyKey = string(batch.Jobs[0].ID)
 	_, err := q.engine.Enqueue(ctx, batch)
-	return err //nolint:wrapcheck // the same module
+	return err
 }
 
 // Work claims and runs jobs with at most slots handlers at once until ctx ends; result records included.

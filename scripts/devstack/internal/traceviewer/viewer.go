@@ -93,8 +93,8 @@ func rows(spans []tracing.Span) []row {
 	for id, s := range first {
 		list = append(list, row{
 			ID: id, Name: s.Name, Service: s.Service(), Spans: count[id],
-			At:   time.Unix(0, int64(s.Begin)),                                  //nolint:gosec // a time of this century
-			Took: time.Duration(end[id] - s.Begin).Round(10 * time.Microsecond), //nolint:gosec // a span ends after it began
+			At:   time.Unix(0, int64(s.Begin)),                                  // a time of this century
+			Took: time.Duration(end[id] - s.Begin).Round(10 * time.Microsecond), // a span ends after it began
 		})
 	}
 	slices.SortFunc(list, func(a, b row) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.ID, b.ID)) })

@@ -70,7 +70,7 @@ func Load(environ []string) (Config, error) {
 	cfg := Config{}
 	cfg.Ports(defaultGRPCPort, defaultHealthPort)
 	if err := config.Load(Prefix, &cfg, environ); err != nil {
-		return cfg, err //nolint:wrapcheck // names every problem
+		return cfg, err
 	}
 	if cfg.Connect.DBHost == "" {
 		cfg.Connect.DBHost = cfg.DB.Host

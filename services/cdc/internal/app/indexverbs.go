@@ -45,7 +45,7 @@ func reconcileVerb(out io.Writer) cli.Verb {
 			defer stores.close()
 			total, err := stores.reconciler(stores.index.Live(), stores.rows).Report(ctx, o, out, clock.System{})
 			if err != nil {
-				return err //nolint:wrapcheck // says what is wrong
+				return err
 			}
 			return verdict(o, total)
 		}),

@@ -85,7 +85,7 @@ func (s *stores) lead(ctx context.Context, purpose string, work func(context.Con
 	if err == nil && !led {
 		err = fmt.Errorf("another process runs %s: wait for its end", purpose)
 	}
-	return err //nolint:wrapcheck // says what is wrong
+	return err
 }
 
 func (s *stores) close() {

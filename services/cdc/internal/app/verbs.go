@@ -77,13 +77,13 @@ func steer(ctx context.Context, cfg Config, args []string, out io.Writer) error 
 		if err == nil && !up {
 			err = errNotUp
 		}
-		return err //nolint:wrapcheck // says what is wrong
+		return err
 	case "restart":
-		return operator.Restart(ctx, names) //nolint:wrapcheck // says what is wrong
+		return operator.Restart(ctx, names)
 	case "stop":
-		return operator.Stop(ctx, names) //nolint:wrapcheck // says what is wrong
+		return operator.Stop(ctx, names)
 	case "resume":
-		return operator.Resume(ctx, names) //nolint:wrapcheck // says what is wrong
+		return operator.Resume(ctx, names)
 	case "reset":
 		return reset(ctx, cfg, operator, names)
 	}
@@ -96,12 +96,12 @@ func reset(ctx context.Context, cfg Config, operator *supervise.Operator, names 
 		return err
 	}
 	defer stores.close()
-	return operator.Reset(ctx, names, func(ctx context.Context) error { //nolint:wrapcheck // says what is wrong
+	return operator.Reset(ctx, names, func(ctx context.Context) error {
 		id := "reset-" + clock.System{}.Now().UTC().Format("20060102T150405")
 		if err := stores.rows.Signal(ctx, id, "log", `{"message":"connectors are reset"}`); err != nil {
-			return err //nolint:wrapcheck // says what failed
+			return err
 		}
-		return stores.rows.DeleteSignal(ctx, id) //nolint:wrapcheck // says what failed
+		return stores.rows.DeleteSignal(ctx, id)
 	})
 }
 
@@ -122,7 +122,7 @@ func apply(ctx context.Context, cfg Config, runtime *connect.Client, names []str
 		Order:   names,
 		Log:     slog.New(slog.DiscardHandler),
 	}
-	return a.Apply(ctx, out) //nolint:wrapcheck // says what is wrong
+	return a.Apply(ctx, out)
 }
 
 func signalVerb(out io.Writer) cli.Verb {
@@ -155,7 +155,7 @@ func signalVerb(out io.Writer) cli.Verb {
 				Clock:    clock.System{},
 				Out:      out,
 			}
-			return s.Snapshot(ctx, args, filter) //nolint:wrapcheck // says what is wrong
+			return s.Snapshot(ctx, args, filter)
 		}),
 	}
 }
@@ -185,7 +185,7 @@ func replayVerb(out io.Writer) cli.Verb {
 			}
 			sum, err := r.Run(ctx, out)
 			if err != nil && sum.Letters == 0 {
-				return err //nolint:wrapcheck // says what is wrong
+				return err
 			}
 			written := "written"
 			if dry {
@@ -204,7 +204,7 @@ func replayVerb(out io.Writer) cli.Verb {
 			if err == nil && sum.Refused > 0 {
 				err = errRefused
 			}
-			return err //nolint:wrapcheck // says what is wrong
+			return err
 		}),
 	}
 }

@@ -104,7 +104,7 @@ func (g *Group) join(ctx context.Context) error {
 	if idle && g.cfg.InstanceID != "" {
 		return g.positions.evict(ctx)
 	}
-	return err //nolint:wrapcheck // classified by failed
+	return err
 }
 
 // failed notes and logs an error of the membership or of a partition's fetches.

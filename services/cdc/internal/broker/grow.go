@@ -27,7 +27,7 @@ func Grow(ctx context.Context, cfg Config, topics TopicConfig, partitions int32,
 	}
 	for _, topic := range topics.Consumed() {
 		if err := ctx.Err(); err != nil {
-			return err //nolint:wrapcheck // the caller's stop
+			return err
 		}
 		have := existing[topic].NumPartitions
 		if have == partitions {

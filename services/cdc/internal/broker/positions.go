@@ -36,13 +36,13 @@ func (p *Positions) disconnect() error {
 	}
 	admin := p.admin
 	p.admin = nil
-	return admin.Close() //nolint:wrapcheck // nobody reads it
+	return admin.Close()
 }
 
 // ask runs question on a connection; one whose question failed is given up.
 func (p *Positions) ask(ctx context.Context, question func(sarama.ClusterAdmin) error) error {
 	if err := ctx.Err(); err != nil {
-		return err //nolint:wrapcheck // the caller's stop
+		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

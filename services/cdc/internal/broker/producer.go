@@ -49,7 +49,7 @@ func (p *Producer) Produce(ctx context.Context, topic string, r change.Record) e
 func (p *Producer) take(ctx context.Context) (sarama.SyncProducer, error) {
 	select {
 	case <-ctx.Done():
-		return nil, ctx.Err() //nolint:wrapcheck // the caller's stop
+		return nil, ctx.Err()
 	case producer := <-p.open:
 		if producer != nil {
 			return producer, nil
@@ -72,12 +72,12 @@ func (p *Producer) take(ctx context.Context) (sarama.SyncProducer, error) {
 func (p *Producer) Close(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
-		return ctx.Err() //nolint:wrapcheck // the caller's deadline
+		return ctx.Err()
 	case producer := <-p.open:
 		p.open <- nil
 		if producer == nil {
 			return nil
 		}
-		return producer.Close() //nolint:wrapcheck // said by the closer's name
+		return producer.Close()
 	}
 }

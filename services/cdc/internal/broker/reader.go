@@ -81,7 +81,7 @@ func readPartition(
 	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err() //nolint:wrapcheck // the caller's stop
+			return ctx.Err()
 		case message, ok := <-partition.Messages():
 			if !ok || message.Offset >= e.end {
 				return nil

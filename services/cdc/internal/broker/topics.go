@@ -132,7 +132,7 @@ func EnsureTopics(ctx context.Context, cfg Config, topics TopicConfig, connector
 	var problems []error
 	for name, detail := range topics.topics(connectors) {
 		if err := ctx.Err(); err != nil {
-			return err //nolint:wrapcheck // the caller's stop
+			return err
 		}
 		if have, ok := existing[name]; ok {
 			problems = append(problems, fits(name, have.NumPartitions, detail.NumPartitions))

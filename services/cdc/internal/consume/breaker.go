@@ -31,7 +31,7 @@ type deaths struct {
 
 func newBreaker(percent int) *breaker {
 	limit := window + 1
-	if percent < 100 { //nolint:mnd // percent
+	if percent < 100 { // percent
 		limit = window * percent / 100
 	}
 	return &breaker{limit: limit, tables: map[string]*deaths{}}

@@ -127,7 +127,7 @@ func (r *Replay) patients(ctx context.Context, letter change.Record) ([]int64, e
 	}
 	id, err := r.Patients.PatientOf(ctx, table, row)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says which row already
+		return nil, err
 	}
 	if id != 0 {
 		ids = append(ids, id)

@@ -38,7 +38,7 @@ func (s *Server) SyncUsers(ctx context.Context, in *cdcv1.SyncUsersRequest) (*cd
 	}
 	scope, err := p.Scope(in.GetLabId())
 	if err != nil {
-		return nil, err //nolint:wrapcheck // an answer already
+		return nil, err
 	}
 	ids := in.GetUserIds()
 	if len(ids) == 0 || len(ids) > maxUsers {
@@ -49,7 +49,7 @@ func (s *Server) SyncUsers(ctx context.Context, in *cdcv1.SyncUsersRequest) (*cd
 	}
 	synced, err := s.recomputer.RecomputeIn(ctx, scope, ids)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // classified by the store
+		return nil, err
 	}
-	return &cdcv1.SyncUsersResponse{Synced: int32(synced)}, nil //nolint:gosec // at most maxUsers
+	return &cdcv1.SyncUsersResponse{Synced: int32(synced)}, nil // at most maxUsers
 }

@@ -93,7 +93,7 @@ func (w *Watermark) take(ctx context.Context, connector string, topics []string)
 	}
 	ends, err := w.positions.Extents(ctx, topics)
 	if err != nil {
-		return err //nolint:wrapcheck // a fault already
+		return err
 	}
 	w.pending[connector] = beat{at, ends}
 	w.mu.Lock()
@@ -112,13 +112,13 @@ func (w *Watermark) settle(ctx context.Context, connector string) error {
 	}
 	committed, err := w.positions.Committed(ctx, slices.Collect(maps.Keys(waiting.ends)))
 	if err != nil {
-		return err //nolint:wrapcheck // a fault already
+		return err
 	}
 	if !passed(waiting.ends, committed) {
 		return nil
 	}
 	if err := w.progress.Applied(ctx, connector, waiting.at); err != nil {
-		return err //nolint:wrapcheck // a fault already
+		return err
 	}
 	delete(w.pending, connector)
 	return nil

@@ -114,7 +114,7 @@ func (s *Sink) writeAll(ctx context.Context, targets []Target, b *batch) (fates 
 		}
 		s.targets.forget()
 		if err := s.d.Lookup.GiveUpNext(ctx, target.Index); err != nil {
-			return nil, err //nolint:wrapcheck // a fault as it is
+			return nil, err
 		}
 	}
 	return fates, err

@@ -49,7 +49,7 @@ func (t *targets) get(ctx context.Context) ([]Target, error) {
 	known, err := t.lookup.Targets(ctx)
 	if err != nil {
 		t.known = nil
-		return nil, err //nolint:wrapcheck // a fault as it is
+		return nil, err
 	}
 	t.known, t.read = known, now
 	return known, nil

@@ -59,7 +59,7 @@ func (w *Walker) Truncated(ctx context.Context, table string) error {
 
 // Run looks for a walk that is due, and walks, until ctx ends.
 func (w *Walker) Run(ctx context.Context) error {
-	return lifecycle.Every(ctx, w.d.Interval, w.d.Log, "walk over all patients", w.RunOnce) //nolint:wrapcheck // nil
+	return lifecycle.Every(ctx, w.d.Interval, w.d.Log, "walk over all patients", w.RunOnce)
 }
 
 // RunOnce walks to the end if a walk is due. Before the migration of user_meta is over it is not begun.

@@ -134,7 +134,7 @@ func (w *Watch) Run(ctx context.Context) error {
 		w.d.Interval,
 		w.d.Log,
 		"phase of user_meta",
-		func(ctx context.Context) error { //nolint:wrapcheck // nil
+		func(ctx context.Context) error {
 			_, _, err := w.Check(ctx)
 			return err
 		},

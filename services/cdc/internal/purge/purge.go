@@ -66,7 +66,7 @@ func (p *Purger) RunOnce(ctx context.Context) error {
 	var ops []document.Op
 	for stub, err := range p.Stubs.Stubs(ctx, p.Stubs.Live(), before) {
 		if err != nil {
-			return err //nolint:wrapcheck // a fault as it is
+			return err
 		}
 		ops = append(ops, maker.Delete(stub.UserID, stub.Route, document.RevOf(stub.Version)))
 		if len(ops) < pageSize {
@@ -86,7 +86,7 @@ func (p *Purger) RunOnce(ctx context.Context) error {
 func (p *Purger) remove(ctx context.Context, ops []document.Op) error {
 	fates, err := p.Writer.Write(ctx, p.Stubs.Live(), ops)
 	if err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	deleted := 0
 	for _, fate := range fates {

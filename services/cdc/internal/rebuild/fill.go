@@ -55,7 +55,7 @@ type refusal struct {
 func (r *Rebuilder) filler(ctx context.Context, target string) (*filler, error) {
 	write, err := r.d.Index.Target(ctx, target)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // a fault as it is
+		return nil, err
 	}
 	return &filler{
 		r:       r,
@@ -71,7 +71,7 @@ func (r *Rebuilder) filler(ctx context.Context, target string) (*filler, error) 
 func (f *filler) fill(ctx context.Context, all bool) error {
 	labs, err := f.proof.Labs(ctx)
 	if err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	about, _ := f.r.d.Index.Count(ctx, f.r.d.Index.Live()) // without it there is no forecast
 	f.meter = newMeter(f.r.d.Out, f.r.d.Clock, about)
@@ -86,7 +86,7 @@ func (f *filler) fill(ctx context.Context, all bool) error {
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	f.meter.end()
 	return nil
@@ -96,7 +96,7 @@ func (f *filler) everything(ctx context.Context, lab authn.LabScope) error {
 	for after := int64(math.MinInt64); ; {
 		rows, err := f.r.d.Rows.Rows(ctx, lab, after, pageSize)
 		if err != nil {
-			return err //nolint:wrapcheck // a fault as it is
+			return err
 		}
 		if err := f.write(ctx, rows); err != nil {
 			return err
@@ -114,7 +114,7 @@ func (f *filler) everything(ctx context.Context, lab authn.LabScope) error {
 func (f *filler) lacking(ctx context.Context, lab authn.LabScope) error {
 	suspects, count, err := f.proof.Suspects(ctx, lab, func(reconcile.Count) {})
 	if err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	if err := f.again(ctx, slices.Sorted(maps.Keys(suspects))); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (f *filler) again(ctx context.Context, ids []int64) error {
 	for page := range slices.Chunk(ids, pageSize) {
 		rows, err := f.r.d.Rows.RowsByID(ctx, page)
 		if err != nil {
-			return err //nolint:wrapcheck // a fault as it is
+			return err
 		}
 		if err := f.write(ctx, rows); err != nil {
 			return err
@@ -147,7 +147,7 @@ func (f *filler) write(ctx context.Context, rows []projection.Row) error {
 	}
 	fates, err := f.r.d.Writer.Write(ctx, f.alias, ops)
 	if err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -164,7 +164,7 @@ func (f *filler) write(ctx context.Context, rows []projection.Row) error {
 func (f *filler) verify(ctx context.Context) error {
 	labs, err := f.proof.Labs(ctx)
 	if err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	var total int64
 	for _, lab := range labs {
@@ -189,7 +189,7 @@ func (f *filler) agree(ctx context.Context, lab authn.LabScope) (int64, error) {
 	for try := 1; ; try++ {
 		result, err := f.proof.Compare(ctx, lab, func(reconcile.Count) {})
 		if err != nil {
-			return 0, err //nolint:wrapcheck // a fault as it is
+			return 0, err
 		}
 		differences := slices.DeleteFunc(
 			result.Differences,
@@ -242,7 +242,7 @@ func (f *filler) mend(ctx context.Context, differences []reconcile.Difference) e
 		return nil
 	}
 	if _, err := f.proof.Repair(ctx, others); err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	for _, d := range others {
 		ids = append(ids, d.UserID)

@@ -47,11 +47,11 @@ func (f *filler) losing(ctx context.Context) error {
 func (f *filler) newer(ctx context.Context, asked []document.Entry) ([]document.Entry, error) {
 	held, err := f.r.d.Index.Find(ctx, f.r.d.Index.Live(), asked)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // a fault as it is
+		return nil, err
 	}
 	here, err := f.r.d.Index.Find(ctx, f.target, asked)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // a fault as it is
+		return nil, err
 	}
 	return slices.DeleteFunc(held, func(e document.Entry) bool {
 		return e.Deleted || slices.ContainsFunc(here, func(h document.Entry) bool {

@@ -96,11 +96,11 @@ func New(d Deps) *Rebuilder { return &Rebuilder{d: d, maker: document.NewMaker(d
 func (r *Rebuilder) Run(ctx context.Context) error {
 	live, left, _, err := r.d.Index.Names(ctx)
 	if err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	name, err := r.d.Index.CreateNext(ctx)
 	if err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	if left == "" {
 		r.say("made %s; waiting %s until it is written by all", name, r.d.Wait)
@@ -125,7 +125,7 @@ func (r *Rebuilder) Run(ctx context.Context) error {
 	}
 	r.compact(ctx, name)
 	if err := r.d.Index.Swap(ctx); err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	if live == "" {
 		r.say("searches now read %s", name)
@@ -152,7 +152,7 @@ func (r *Rebuilder) compact(ctx context.Context, name string) {
 func (r *Rebuilder) Rollback(ctx context.Context) error {
 	live, next, _, err := r.d.Index.Names(ctx)
 	if err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	if next != "" {
 		return outcome.Operator(
@@ -162,14 +162,14 @@ func (r *Rebuilder) Rollback(ctx context.Context) error {
 	}
 	older, err := r.d.Index.Older(ctx)
 	if err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	if older == "" {
 		r.say("no index before %s is kept; filling in what that one lacks", live)
 		return r.catchUp(ctx)
 	}
 	if err := r.d.Index.SwapTo(ctx, older); err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	r.say("searches read %s again, not %s; waiting %s, then filling in what it has missed", older, live, r.d.Wait)
 	return r.catchUp(ctx)
@@ -195,7 +195,7 @@ func (r *Rebuilder) catchUp(ctx context.Context) error {
 func (r *Rebuilder) Discard(ctx context.Context) error {
 	live, next, kept, err := r.d.Index.Names(ctx)
 	if err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	switch {
 	case next != "":
@@ -209,7 +209,7 @@ func (r *Rebuilder) Discard(ctx context.Context) error {
 	}
 	for _, name := range kept {
 		if err := r.d.Index.Drop(ctx, name); err != nil {
-			return err //nolint:wrapcheck // a fault as it is
+			return err
 		}
 		r.say("deleted %s", name)
 	}

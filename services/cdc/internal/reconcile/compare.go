@@ -53,7 +53,7 @@ type pass struct {
 // the rows with their sources.
 func (p *pass) documents(ctx context.Context) error {
 	if err := p.r.d.Documents.Refresh(ctx, p.r.d.Target); err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	next, stop := iter.Pull2(p.r.d.Documents.Scan(ctx, p.r.d.Target, p.scope.LabID()))
 	defer stop()
@@ -62,7 +62,7 @@ func (p *pass) documents(ctx context.Context) error {
 	for after := int64(math.MinInt64); ; {
 		rows, err := p.r.d.Rows.Rows(ctx, p.scope, after, pageSize)
 		if err != nil {
-			return err //nolint:wrapcheck // a fault as it is
+			return err
 		}
 		for i := range rows {
 			after = rows[i].UserID
@@ -81,7 +81,7 @@ func (p *pass) documents(ctx context.Context) error {
 	}
 	p.orphans(scan.rest())
 	p.count.Documents = scan.taken
-	return scan.err //nolint:wrapcheck // a fault as it is
+	return scan.err
 }
 
 // orphans judges documents of patients whom the laboratory does not have.
@@ -96,7 +96,7 @@ func (p *pass) registered(ctx context.Context) error {
 	for after := int64(math.MinInt64); ; {
 		ids, err := p.r.d.Rows.SourceUserIDs(ctx, p.scope, after, pageSize)
 		if err != nil {
-			return err //nolint:wrapcheck // a fault as it is
+			return err
 		}
 		more := len(ids) == pageSize
 		if more {
@@ -167,7 +167,7 @@ func (r *Reconciler) differing(ctx context.Context, lab int64, ids []int64, susp
 			suspects[id] = append(suspects[id], d)
 		}
 	}
-	return err //nolint:wrapcheck // a fault as it is
+	return err
 }
 
 // again looks at patients once more, each by key: nothing that was read before is used but the routes that were seen.
@@ -204,7 +204,7 @@ func (r *Reconciler) lookAt(
 	// The row is read before the documents: a change in between makes the document newer, never the row.
 	stored, err := r.d.Rows.RowsByID(ctx, ids)
 	if err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	rows := map[int64]*projection.Row{}
 	for i := range stored {
@@ -212,7 +212,7 @@ func (r *Reconciler) lookAt(
 	}
 	entries, err := r.d.Documents.Find(ctx, r.d.Target, places(lab, ids, suspects))
 	if err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	byUser := map[int64][]document.Entry{}
 	for _, e := range entries {

@@ -45,7 +45,7 @@ func (l *Loop) RunOnce(ctx context.Context) error {
 	}
 	last, err := l.Cursor.Turn(ctx)
 	if err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	end := l.Clock.Now().Add(l.Share)
 	for range labs {
@@ -64,7 +64,7 @@ func (l *Loop) RunOnce(ctx context.Context) error {
 // compare moves the cursor, and compares and repairs one laboratory.
 func (l *Loop) compare(ctx context.Context, lab authn.LabScope) error {
 	if err := l.Cursor.SetTurn(ctx, lab.LabID()); err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	result, err := l.Reconciler.Compare(ctx, lab, func(Count) {})
 	if err != nil {

@@ -101,18 +101,18 @@ func New(d Deps) *Reconciler {
 // its place.
 func (r *Reconciler) judge(ctx context.Context) (judge, error) {
 	target, err := r.d.Documents.Target(ctx, r.d.Target)
-	return judge{r.maker.Of(target.Schema).Encoder(), r.d.Versions}, err //nolint:wrapcheck // a fault as it is
+	return judge{r.maker.Of(target.Schema).Encoder(), r.d.Versions}, err
 }
 
 // Labs returns the scopes of all laboratories that the database or the index knows, ascending.
 func (r *Reconciler) Labs(ctx context.Context) ([]authn.LabScope, error) {
 	known, err := r.d.Rows.Laboratories(ctx)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // a fault as it is
+		return nil, err
 	}
 	indexed, err := r.d.Documents.Laboratories(ctx, r.d.Target)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // a fault as it is
+		return nil, err
 	}
 	return r.union(known, indexed)
 }
@@ -128,7 +128,7 @@ func (r *Reconciler) union(known []authn.LabScope, indexed []int64) ([]authn.Lab
 		}
 		scope, err := r.d.Scope(lab)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // says that the index names no laboratory
+			return nil, err
 		}
 		known = append(known, scope)
 	}

@@ -108,12 +108,12 @@ func (r *Reconciler) rewrite(ctx context.Context, ids []int64) (refused []Refusa
 	}
 	target, err := r.d.Documents.Target(ctx, r.d.Target)
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // a fault as it is
+		return nil, nil, err
 	}
 	for page := range slices.Chunk(ids, pageSize) {
 		rows, err := r.d.Rows.RowsByID(ctx, page)
 		if err != nil {
-			return nil, nil, err //nolint:wrapcheck // a fault as it is
+			return nil, nil, err
 		}
 		some, newer, err := r.writeRows(ctx, target, rows)
 		if err != nil {
@@ -138,7 +138,7 @@ func (r *Reconciler) writeRows(
 	}
 	fates, err := r.d.Writer.Write(ctx, target.Alias, ops)
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // a fault as it is
+		return nil, nil, err
 	}
 	for i, fate := range fates {
 		own := i == len(ops)-1 || ops[i+1].ID != ops[i].ID // the document comes behind the blanks
@@ -158,7 +158,7 @@ func (r *Reconciler) forget(ctx context.Context, strangers []int64, targets map[
 	for page := range slices.Chunk(strangers, pageSize) {
 		rows, err := r.d.Rows.RowsByID(ctx, page)
 		if err != nil {
-			return err //nolint:wrapcheck // a fault as it is
+			return err
 		}
 		for _, id := range page {
 			if !slices.ContainsFunc(rows, func(row projection.Row) bool { return row.UserID == id }) {
@@ -175,7 +175,7 @@ func (r *Reconciler) remove(ctx context.Context, ops []document.Op) error {
 	}
 	fates, err := r.d.Writer.Write(ctx, r.d.Target, ops)
 	if err != nil {
-		return err //nolint:wrapcheck // a fault as it is
+		return err
 	}
 	for _, fate := range fates {
 		if fate.Verdict == indexsync.Poison {
@@ -198,7 +198,7 @@ func (r *Reconciler) recompute(ctx context.Context, targets map[int64]*materiali
 	}
 	summary, err := r.d.Users.Recompute(ctx, all)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // a fault as it is
+		return nil, err
 	}
 	var refused []Refusal
 	for _, id := range slices.Sorted(maps.Keys(summary.Poison)) {

@@ -76,7 +76,7 @@ func (r *Reconciler) chosen(ctx context.Context, lab int64) ([]authn.LabScope, e
 		return r.Labs(ctx)
 	}
 	scope, err := r.d.Scope(lab)
-	return []authn.LabScope{scope}, err //nolint:wrapcheck // says what is wrong with the number
+	return []authn.LabScope{scope}, err
 }
 
 // report is one Report under way.

@@ -81,13 +81,13 @@ func (s *Signaller) Snapshot(ctx context.Context, tables []string, filter string
 	begin := s.Clock.Now().Truncate(time.Second)
 	id := "snapshot-" + begin.UTC().Format("20060102T150405") + "-" + owner
 	if err := s.Table.Signal(ctx, id, "execute-snapshot", string(data)); err != nil {
-		return err //nolint:wrapcheck // says what failed
+		return err
 	}
 	fmt.Fprintf(s.Out, "signal %s: %s sends %s again\n", id, owner, strings.Join(tables, ", "))
 	if err := s.watch(ctx, owner, begin); err != nil {
 		return err
 	}
-	return s.Table.DeleteSignal(ctx, id) //nolint:wrapcheck // says what failed
+	return s.Table.DeleteSignal(ctx, id)
 }
 
 // Owner returns the connector that captures all the tables.
@@ -149,11 +149,11 @@ func (s *Signaller) watch(ctx context.Context, owner string, begin time.Time) er
 // look returns the chunks so far and whether the connector's offsets speak of a snapshot.
 func (s *Signaller) look(ctx context.Context, owner string, begin time.Time) (chunks int, running bool, err error) {
 	if chunks, err = s.Table.ClosedWindows(ctx, begin); err != nil {
-		return 0, false, err //nolint:wrapcheck // says what failed
+		return 0, false, err
 	}
 	offsets, err := s.Runtime.Offsets(ctx, owner)
 	if err != nil {
-		return 0, false, err //nolint:wrapcheck // says what failed
+		return 0, false, err
 	}
 	return chunks, bytes.Contains(offsets, []byte(`"incremental_snapshot_`)), nil
 }

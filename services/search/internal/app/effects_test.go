@@ -280,7 +280,7 @@ func ofLimits() map[string]effect {
 				return fmt.Sprint("no cache ", err)
 			}
 			defer func() { _ = client.Close() }()
-			return client.(*redis.Client).Options().Addr //nolint:forcetypeassert // of one node
+			return client.(*redis.Client).Options().Addr // of one node
 		}},
 	}
 }
@@ -393,7 +393,7 @@ func greeted(t *testing.T, _ *world, c *Config) string {
 		_, _ = io.ReadFull(connection, body)
 		said <- string(body)
 	}()
-	c.DB.Host, c.DB.Port = "127.0.0.1", listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of tcp
+	c.DB.Host, c.DB.Port = "127.0.0.1", listener.Addr().(*net.TCPAddr).Port // of tcp
 	db := database(t, c)
 	db.SetMaxOpenConns(1)
 	_ = db.PingContext(t.Context())

@@ -48,7 +48,7 @@ func (b *builder) modes() (limit.Reader, error) {
 // openModes connects to the cache that holds the mode; nil when none is named.
 func (c *Config) openModes() (redis.UniversalClient, error) {
 	if !c.Limit.KVURL.IsSet() {
-		return nil, nil //nolint:nilnil // the mode is always normal
+		return nil, nil // the mode is always normal
 	}
 	client, err := redisdb.OpenURL(c.Limit.KVURL)
 	if err != nil {

@@ -49,12 +49,12 @@ func New(d Deps) *UseCase { return &UseCase{d: d} }
 func (u *UseCase) Read(ctx context.Context, p authn.Principal, userID int64) (search.Person, error) {
 	scope, err := search.ScopeOf(p, 0)
 	if err != nil {
-		return search.Person{}, err //nolint:wrapcheck // an answer already
+		return search.Person{}, err
 	}
 	record, err := u.d.Reader.Record(ctx, scope.Lab, userID)
 	switch {
 	case err != nil:
-		return search.Person{}, err //nolint:wrapcheck // classified by the store
+		return search.Person{}, err
 	case !scope.Admits(record.Places):
 		return search.Person{}, ErrNoUser
 	}

@@ -65,10 +65,10 @@ func (u *UseCase) Search(ctx context.Context, p authn.Principal, c Command) (Ans
 func (u *UseCase) search(ctx context.Context, p authn.Principal, c Command) (a Answer, err error) {
 	scope, err := search.ScopeOf(p, c.LabID)
 	if err != nil {
-		return a, err //nolint:wrapcheck // an answer already
+		return a, err
 	}
 	if a.Effort, err = u.d.Limiter.Admit(ctx, p, scope.Lab); err != nil {
-		return a, err //nolint:wrapcheck // an answer already
+		return a, err
 	}
 	if a.Query, err = u.query(c.Request, a.Effort); err != nil {
 		return a, err
@@ -76,18 +76,18 @@ func (u *UseCase) search(ctx context.Context, p authn.Principal, c Command) (a A
 	from := u.d.Clock.Now()
 	a.Result, err = u.d.Index.Search(ctx, scope, a.Query, a.Effort)
 	u.d.Metrics.took(ctx, a.Query.Key, u.d.Clock.Now().Sub(from))
-	return a, err //nolint:wrapcheck // classified by the store
+	return a, err
 }
 
 // query checks the request. With the least effort pages are small, and counted in small pages.
 func (u *UseCase) query(r search.Request, effort search.Effort) (search.Query, error) {
 	q, err := search.NewQuery(r, u.d.DefaultSize)
 	if err != nil || effort != search.Least || q.Size <= leastSize {
-		return q, err //nolint:wrapcheck // an answer already
+		return q, err
 	}
 	size := leastSize
 	r.Size = &size
-	return search.NewQuery(r, u.d.DefaultSize) //nolint:wrapcheck // an answer already
+	return search.NewQuery(r, u.d.DefaultSize)
 }
 
 // outcome names how a search ended, for the metrics.

@@ -78,7 +78,7 @@ func found(a find.Answer) *searchv1.SearchUsersResponse {
 		TotalRelation: "eq",
 		TookMs:        a.Took.Milliseconds(),
 		Size:          int32(a.Query.Size),
-		From:          int32(a.Query.From), //nolint:gosec // both are at most search.MaxResults
+		From:          int32(a.Query.From), // both are at most search.MaxResults
 		SearchKey:     string(a.Query.Key),
 		Degraded:      a.Partial || a.Effort != search.Full,
 		Buckets: &searchv1.SearchBuckets{

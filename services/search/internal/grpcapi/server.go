@@ -44,7 +44,7 @@ func (s *Server) SearchUsers(
 	}
 	answer, err := s.finder.Search(ctx, authn.FromContext(ctx), command)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // an answer already
+		return nil, err
 	}
 	return found(answer), nil
 }
@@ -58,7 +58,7 @@ func (s *Server) GetUser(ctx context.Context, in *searchv1.GetUserRequest) (*sea
 	}
 	person, err := s.reader.Read(ctx, authn.FromContext(ctx), in.GetUserId())
 	if err != nil {
-		return nil, err //nolint:wrapcheck // an answer already
+		return nil, err
 	}
 	return &searchv1.GetUserResponse{User: user(person)}, nil
 }

@@ -29,8 +29,8 @@ var errCursor = errors.New("this is no cursor of an answer")
 func (c Cursor) Encode(q Query) string {
 	b := make([]byte, 0, cursorSize)
 	b = binary.BigEndian.AppendUint64(append(b, cursorVersion), math.Float64bits(c.Score))
-	b = binary.BigEndian.AppendUint64(b, uint64(c.UserID))        //nolint:gosec // the same bits
-	b = binary.BigEndian.AppendUint64(b, uint64(c.Origin.Unix())) //nolint:gosec // the same bits
+	b = binary.BigEndian.AppendUint64(b, uint64(c.UserID))        // the same bits
+	b = binary.BigEndian.AppendUint64(b, uint64(c.Origin.Unix())) // the same bits
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(b, q.sum()))
 }
 
@@ -43,8 +43,8 @@ func decodeCursor(text string, q Query) (Cursor, error) {
 	number := func(n int) uint64 { return binary.BigEndian.Uint64(b[1+8*n:]) }
 	c := Cursor{
 		Score:  math.Float64frombits(number(0)),
-		UserID: int64(number(1)),               //nolint:gosec // the same bits
-		Origin: time.Unix(int64(number(2)), 0), //nolint:gosec // the same bits
+		UserID: int64(number(1)),               // the same bits
+		Origin: time.Unix(int64(number(2)), 0), // the same bits
 	}
 	switch {
 	case math.IsNaN(c.Score) || math.IsInf(c.Score, 0) || c.Score < 0:

@@ -19,7 +19,7 @@ var ErrNoScope = apperr.New(
 func ScopeOf(p authn.Principal, named int64) (Scope, error) {
 	lab, err := p.Scope(named)
 	if err != nil {
-		return Scope{}, err //nolint:wrapcheck // an answer already
+		return Scope{}, err
 	}
 	if p.Kind == authn.Service {
 		return Scope{Lab: lab}, nil

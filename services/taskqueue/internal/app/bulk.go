@@ -52,7 +52,7 @@ func (d *desk) bulk(ctx context.Context, a operate.Action, o bulkOrder) error {
 	before := d.operator.Clock.Now().UnixMilli() + 1 - o.age.Milliseconds()
 	f, err := operate.ParseFilter(o.lab, o.channel, o.states, o.reason, before)
 	if err != nil {
-		return err //nolint:wrapcheck // a sentence for people
+		return err
 	}
 	matched, err := d.countJobs(ctx, a, f)
 	if err != nil || o.dryRun || matched == 0 {
@@ -82,7 +82,7 @@ func (d *desk) countJobs(ctx context.Context, a operate.Action, f operate.Filter
 	for {
 		p, err := d.operator.Preview(ctx, a, f, cursor)
 		if err != nil {
-			return matched, err //nolint:wrapcheck // a sentence for people
+			return matched, err
 		}
 		for _, id := range p.First {
 			if shown++; shown <= shownIDs {
@@ -117,7 +117,7 @@ func (d *desk) pauseVerb(paused bool) cli.Verb {
 			}
 			target, err := operate.ParseTarget(channel, lab, receiver)
 			if err != nil {
-				return err //nolint:wrapcheck // a sentence for people
+				return err
 			}
 			return d.signed(ctx, func() error { return d.pause(ctx, target, paused) })
 		},
@@ -143,7 +143,7 @@ func (d *desk) pause(ctx context.Context, target engine.Target, paused bool) err
 func (d *desk) showPauses(ctx context.Context) error {
 	o, err := d.operator.Overview(ctx)
 	if err != nil {
-		return err //nolint:wrapcheck // a sentence for people
+		return err
 	}
 	fmt.Fprintf(d.out, "%d pauses\n", len(o.Paused))
 	for target, since := range o.Paused {

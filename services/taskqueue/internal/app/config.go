@@ -131,7 +131,7 @@ func Load(environ []string) (Config, error) {
 	cfg := Config{}
 	cfg.Ports(defaultGRPCPort, defaultAdminPort)
 	err := config.Load(Prefix, &cfg, environ)
-	return cfg, err //nolint:wrapcheck // every line names its variable
+	return cfg, err
 }
 
 // OutboxEnabled reports whether messages go to the mailbox.

@@ -65,10 +65,10 @@ func (d *desk) open(ctx context.Context, do func() error) error {
 	client := redis.NewUniversalClient(cfg.redis())
 	defer func() { _ = client.Close() }()
 	if d.queue, err = engine.New(engine.Config{Client: client, Bells: client, Settings: cfg.engine()}); err != nil {
-		return err //nolint:wrapcheck // the same module
+		return err
 	}
 	if err := d.queue.RefreshShards(ctx); err != nil {
-		return err //nolint:wrapcheck // names the step
+		return err
 	}
 	ids := job.NewGenerator(clock.System{}, rand.Reader)
 	jobs := manage.Deps{Queue: d.queue, Lease: d.queue.Lease(), Clock: clock.System{},

@@ -50,7 +50,7 @@ func (a *answers) send(t *testing.T, r *tally, keys int, next *atomic.Int64, pro
 				if err == nil {
 					a.note(key, answer.GetJobIds()[0])
 				}
-				return err //nolint:wrapcheck // a test
+				return err
 			})
 		}
 	}

@@ -79,7 +79,7 @@ const fsckLines = 50
 func (d *desk) fsck(ctx context.Context, repair bool) error {
 	report, err := audit.Check(ctx, d.queue)
 	if err != nil {
-		return err //nolint:wrapcheck // the same module
+		return err
 	}
 	d.printReport(report)
 	if len(report.Violations) == 0 {
@@ -90,10 +90,10 @@ func (d *desk) fsck(ctx context.Context, repair bool) error {
 		d.journal.Step(ctx, "repair", operate.Filter{}, operate.Step{Done: mended}, err)
 		fmt.Fprintf(d.out, "%d mended\n", mended)
 		if err != nil {
-			return err //nolint:wrapcheck // the same module
+			return err
 		}
 		if report, err = audit.Check(ctx, d.queue); err != nil {
-			return err //nolint:wrapcheck // the same module
+			return err
 		}
 		d.printReport(report)
 	}
@@ -126,7 +126,7 @@ func (d *desk) showLanes(ctx context.Context) error {
 	for shard := range d.queue.Shards() {
 		list, err := d.queue.Depths(ctx, shard)
 		if err != nil {
-			return err //nolint:wrapcheck // the same module
+			return err
 		}
 		for _, l := range list {
 			age := "-"
@@ -137,7 +137,7 @@ func (d *desk) showLanes(ctx context.Context) error {
 		}
 		_, n, err := d.queue.OldestDead(ctx, shard, 0, 1)
 		if err != nil {
-			return err //nolint:wrapcheck // the same module
+			return err
 		}
 		dead += n
 	}
@@ -150,7 +150,7 @@ func (d *desk) showDead(ctx context.Context, most int) error {
 	for shard := range d.queue.Shards() {
 		list, _, err := d.queue.OldestDead(ctx, shard, clock.System{}.Now().UnixMilli(), most-len(ids))
 		if err != nil {
-			return err //nolint:wrapcheck // the same module
+			return err
 		}
 		for _, one := range list {
 			ids = append(ids, string(one.ID))
@@ -169,7 +169,7 @@ func (d *desk) showJobs(ctx context.Context, ids []string) error {
 	for chunk := range slices.Chunk(ids, manage.MaxIDs) {
 		views, err := d.jobs.Info(ctx, manage.Viewer{All: true}, chunk)
 		if err != nil {
-			return err //nolint:wrapcheck // a sentence for people
+			return err
 		}
 		for i, v := range views {
 			if v == nil {
@@ -184,7 +184,7 @@ func (d *desk) showJobs(ctx context.Context, ids []string) error {
 		}
 	}
 	if err := w.Flush(); err != nil {
-		return err //nolint:wrapcheck // of the output
+		return err
 	}
 	if missing > 0 {
 		return fmt.Errorf("%d of %d jobs are not known", missing, len(ids))

@@ -51,7 +51,7 @@ func (d *desk) resolve(ctx context.Context, a operate.Action, ids []string) erro
 			fmt.Fprintf(d.out, "%s\tnot in state unknown\n", id)
 		}
 		if err != nil {
-			return err //nolint:wrapcheck // a sentence for people
+			return err
 		}
 		left += len(others)
 	}

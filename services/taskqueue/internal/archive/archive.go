@@ -156,7 +156,7 @@ func (a *Archiver) Keep(ctx context.Context, ids []job.ID) error {
 func (a *Archiver) keep(ctx context.Context, ids []job.ID) (results []job.ID, err error) {
 	ended, err := a.Queue.HowEnded(ctx, ids)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // names the step
+		return nil, err
 	}
 	entries := make([]Entry, 0, len(ids))
 	seen := make(map[job.ID]bool, len(ids))

@@ -65,7 +65,7 @@ func (p *press) enqueue(n int) error {
 		batch.Jobs = append(batch.Jobs, engine.NewJob{ID: id, Flow: body.Flow, Body: body.Encode(nil)})
 	}
 	_, err := p.Enqueue(p.t.Context(), batch)
-	return err //nolint:wrapcheck // of the test
+	return err
 }
 
 // run delivers what may be claimed.

@@ -53,7 +53,7 @@ func (r *Redis) pipeConfirmed(
 	var node redis.Cmdable = r.rdb
 	if cluster, ok := r.rdb.(*redis.ClusterClient); ok {
 		if node, err = cluster.MasterForKey(ctx, keys[0]); err != nil {
-			return nil, nil, err //nolint:wrapcheck // the caller wraps
+			return nil, nil, err
 		}
 	}
 	pipe := node.Pipeline()
@@ -65,16 +65,16 @@ func (r *Redis) pipeConfirmed(
 	copies := pipe.Do(ctx, question...)
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	if reply, err = script.Result(); err != nil {
-		return nil, nil, err //nolint:wrapcheck // the caller wraps
+		return nil, nil, err
 	}
 	answer, err := copies.Result()
 	if list, ok := answer.([]any); ok {
 		for _, n := range list {
 			had = append(had, number(n))
 		}
-		return reply, had, err //nolint:wrapcheck // the caller wraps
+		return reply, had, err
 	}
-	return reply, []int64{number(answer)}, err //nolint:wrapcheck // the caller wraps
+	return reply, []int64{number(answer)}, err
 }
 
 func (r *Redis) enough(had []int64) bool {

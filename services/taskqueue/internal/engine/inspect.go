@@ -93,7 +93,7 @@ func (r *Redis) scan(ctx context.Context, prefix string, cursor uint64, count in
 	if cluster, ok := r.rdb.(*redis.ClusterClient); ok {
 		master, err := cluster.MasterForKey(ctx, prefix)
 		if err != nil {
-			return nil, 0, err //nolint:wrapcheck // the caller wraps
+			return nil, 0, err
 		}
 		node = master
 	}
@@ -101,7 +101,7 @@ func (r *Redis) scan(ctx context.Context, prefix string, cursor uint64, count in
 	for i := range keys {
 		keys[i] = strings.TrimPrefix(keys[i], prefix)
 	}
-	return keys, next, err //nolint:wrapcheck // the caller wraps
+	return keys, next, err
 }
 
 func everySecond(list []string) []string {

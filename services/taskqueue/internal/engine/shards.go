@@ -82,7 +82,7 @@ func (r *Redis) olderVersion(ctx context.Context) (int, error) {
 		return 0, nil
 	}
 	if noted, err := r.rdb.Exists(ctx, shardsKey).Result(); err != nil || noted > 0 {
-		return 0, err //nolint:wrapcheck // the caller wraps
+		return 0, err
 	}
 	for shard := 1; shard < r.set.Shards; shard++ {
 		former := fmt.Sprintf("tq:{%02d}:n", shard)
@@ -91,7 +91,7 @@ func (r *Redis) olderVersion(ctx context.Context) (int, error) {
 		}
 	}
 	n, err := r.rdb.Exists(ctx, r.shards[0].counter).Result()
-	return int(n), err //nolint:wrapcheck // the caller wraps
+	return int(n), err
 }
 
 // ErrFormerTags tells that this Redis has jobs of a version whose shards had other tags.
@@ -104,7 +104,7 @@ func (r *Redis) spreadPauses(ctx context.Context, n *numbers) error {
 	}
 	marks, err := r.rdb.HGetAll(ctx, r.shards[0].paused).Result()
 	if err != nil || len(marks) == 0 {
-		return err //nolint:wrapcheck // nothing to add
+		return err
 	}
 	for shard := n.former[len(n.former)-1].number; shard < n.now; shard++ {
 		if err := r.rdb.HSet(ctx, r.shards[shard].paused, marks).Err(); err != nil {

@@ -129,15 +129,15 @@ func (o *Operator) act(ctx context.Context, a Action, found []match, out *Step) 
 	case Cancel:
 		outcome, err := o.Jobs.Cancel(ctx, everybody, ids)
 		out.Done, out.Requested, out.Left = len(outcome.Cancelled), len(outcome.Requested), len(outcome.NotFound)
-		return err //nolint:wrapcheck // a sentence for people
+		return err
 	case Retry:
 		revived, others, err := o.Jobs.RetryFailed(ctx, everybody, ids)
 		out.Done, out.Left = len(revived), len(others)
-		return err //nolint:wrapcheck // a sentence for people
+		return err
 	case Sent, NotSent:
 		resolved, others, err := o.Jobs.Resolve(ctx, everybody, ids, a == Sent)
 		out.Done, out.Left = len(resolved), len(others)
-		return err //nolint:wrapcheck // a sentence for people
+		return err
 	default:
 		return o.delete(ctx, found, out)
 	}

@@ -13,11 +13,11 @@ func (o *Operator) Change(ctx context.Context, action string, ids []string) (don
 	case "cancel":
 		outcome, err := o.Jobs.Cancel(ctx, everybody, ids)
 		done = append(outcome.Cancelled, outcome.Requested...)
-		return done, outcome.NotFound, err //nolint:wrapcheck // a sentence for people
+		return done, outcome.NotFound, err
 	case "retry":
-		return o.Jobs.RetryFailed(ctx, everybody, ids) //nolint:wrapcheck // a sentence for people
+		return o.Jobs.RetryFailed(ctx, everybody, ids)
 	case "sent", "not_sent":
-		return o.Jobs.Resolve(ctx, everybody, ids, action == "sent") //nolint:wrapcheck // a sentence for people
+		return o.Jobs.Resolve(ctx, everybody, ids, action == "sent")
 	default:
 		return nil, nil, apperr.InvalidField("action", "the action must be cancel, retry, sent or not_sent")
 	}

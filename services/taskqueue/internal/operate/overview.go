@@ -36,7 +36,7 @@ func (o *Operator) Overview(ctx context.Context) (Overview, error) {
 func (o *Operator) measure(ctx context.Context, shard int, out *Overview) error {
 	list, err := o.Queue.Depths(ctx, shard)
 	if err != nil {
-		return err //nolint:wrapcheck // the same module
+		return err
 	}
 	for i, d := range list { // in the order of job.Lanes
 		sum := &out.Lanes[i]
@@ -46,12 +46,12 @@ func (o *Operator) measure(ctx context.Context, shard int, out *Overview) error 
 	}
 	b, err := o.Queue.Backlog(ctx, shard)
 	if err != nil {
-		return err //nolint:wrapcheck // the same module
+		return err
 	}
 	out.Backlog.Dead, out.Backlog.Ends = out.Backlog.Dead+b.Dead, out.Backlog.Ends+b.Ends
 	paused, err := o.Queue.Paused(ctx, shard)
 	if err != nil {
-		return err //nolint:wrapcheck // the same module
+		return err
 	}
 	for target, at := range paused {
 		if first, known := out.Paused[target]; !known || at.Before(first) {

@@ -57,7 +57,7 @@ func (p *Pauses) of(ctx context.Context, shard int) (*knownPauses, error) {
 		if last != nil {
 			return last, nil
 		}
-		return nil, err //nolint:wrapcheck // the same module
+		return nil, err
 	}
 	next, receivers := newKnownPauses(marks, now)
 	p.shards[shard] = next
@@ -121,7 +121,7 @@ func (p *pausing) Claim(ctx context.Context, q engine.ClaimRequest) (engine.Clai
 	if err == nil {
 		p.doubt = false
 	}
-	return claim, err //nolint:wrapcheck // the same module
+	return claim, err
 }
 
 // without is the limits of a claim with paused flows.

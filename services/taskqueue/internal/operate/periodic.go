@@ -18,7 +18,7 @@ type PeriodicJob struct {
 func (o *Operator) Periodic(ctx context.Context) ([]PeriodicJob, error) {
 	definitions, err := periodic.All(ctx, o.Queue)
 	if err != nil || len(definitions) == 0 {
-		return nil, err //nolint:wrapcheck // a sentence for people
+		return nil, err
 	}
 	list, ids := make([]PeriodicJob, len(definitions)), make([]string, len(definitions))
 	for i, d := range definitions {
@@ -28,5 +28,5 @@ func (o *Operator) Periodic(ctx context.Context) ([]PeriodicJob, error) {
 	for i, view := range views {
 		list[i].Last = view
 	}
-	return list, err //nolint:wrapcheck // a sentence for people
+	return list, err
 }

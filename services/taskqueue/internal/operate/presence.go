@@ -95,7 +95,7 @@ func (p *Presence) RunOnce(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("encode the process's state: %w", err)
 	}
-	return p.queue.Announce(ctx, p.name, state) //nolint:wrapcheck // the same module
+	return p.queue.Announce(ctx, p.name, state)
 }
 
 func (p *Presence) state() Process {
@@ -134,14 +134,14 @@ func (p Process) Silent(now time.Time) bool { return now.Sub(time.UnixMilli(p.At
 func (o *Operator) processes(ctx context.Context) ([]Process, error) {
 	states, err := o.Queue.Processes(ctx)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the same module
+		return nil, err
 	}
 	list := make([]Process, 0, len(states))
 	for name, state := range states {
 		var p Process
 		if json.Unmarshal(state, &p) != nil || o.Clock.Now().Sub(time.UnixMilli(p.AtMs)) > goneAfter {
 			if err := o.Queue.ForgetProcess(ctx, name); err != nil {
-				return nil, err //nolint:wrapcheck // the same module
+				return nil, err
 			}
 			continue
 		}
@@ -153,5 +153,5 @@ func (o *Operator) processes(ctx context.Context) ([]Process, error) {
 
 // End takes the process off the page.
 func (p *Presence) End(ctx context.Context) error {
-	return p.queue.ForgetProcess(ctx, p.name) //nolint:wrapcheck // the same module
+	return p.queue.ForgetProcess(ctx, p.name)
 }

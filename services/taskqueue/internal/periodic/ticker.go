@@ -58,11 +58,11 @@ func NewTicker(deps TickerDeps) *Ticker { return &Ticker{TickerDeps: deps, name:
 // RunOnce looks at every definition. One that cannot be read keeps no other one waiting.
 func (t *Ticker) RunOnce(ctx context.Context) error {
 	if fence, err := t.Queue.Lead(ctx, 0, engine.Ticking, t.name, lead); err != nil || fence == 0 {
-		return err //nolint:wrapcheck // names the step
+		return err
 	}
 	all, err := t.Queue.Periodic(ctx)
 	if err != nil {
-		return err //nolint:wrapcheck // names the step
+		return err
 	}
 	var problems []error
 	for k, raw := range all {
@@ -102,7 +102,7 @@ func (t *Ticker) tick(ctx context.Context, k string, raw []byte) error {
 	if done {
 		t.Observer.Ticked(outcome)
 	}
-	return err //nolint:wrapcheck // names the step
+	return err
 }
 
 // job is the job of a tick. Its payload is sealed anew, so that keys can be rotated away.

@@ -36,7 +36,7 @@ func (q *Bytes) RunOnce(ctx context.Context) error {
 	for shard := range shards {
 		sizes, err := q.sizes.FlowSizes(ctx, shard, int(least))
 		if err != nil {
-			return err //nolint:wrapcheck // names the step
+			return err
 		}
 		for flow, n := range sizes {
 			total[flow] += n

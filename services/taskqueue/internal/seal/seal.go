@@ -79,7 +79,7 @@ func readKey(files fs.FS, name string) (cipher.AEAD, error) {
 	if err != nil {
 		return nil, fmt.Errorf("key %s: %w", name, err)
 	}
-	return cipher.NewGCM(block) //nolint:wrapcheck // never fails for AES
+	return cipher.NewGCM(block)
 }
 
 // The fields of what is sealed, and of the envelope around it.

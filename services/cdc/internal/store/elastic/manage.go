@@ -42,7 +42,7 @@ func (s *Store) EnsureIndex(ctx context.Context) (string, error) {
 
 func (s *Store) create(ctx context.Context, name string, aliases map[string]bool) error {
 	return s.client.Do(ctx, elastic.Call{Name: "indices.create", Method: http.MethodPut, Path: "/" + url.PathEscape(name),
-		Body: document.Index(s.cfg.settings(), aliases)}, nil) //nolint:wrapcheck // the caller says which
+		Body: document.Index(s.cfg.settings(), aliases)}, nil)
 }
 
 // CreateNext makes the index that a rebuild fills, with the next alias, and returns its name. One that exists is taken

@@ -157,7 +157,7 @@ var copyBuffers = sync.Pool{New: func() any { return new([copyBytes]byte) }}
 
 // copyTo writes what source holds.
 func copyTo(to io.Writer, source io.Reader) (int64, error) {
-	buffer := copyBuffers.Get().(*[copyBytes]byte) //nolint:forcetypeassert // the pool's own
+	buffer := copyBuffers.Get().(*[copyBytes]byte) // the pool's own
 	defer copyBuffers.Put(buffer)
 	// The plain Write of the writer: its ReadFrom leaves the errors of the source to Close, among the store's.
 	return io.CopyBuffer(struct{ io.Writer }{to}, source, buffer[:])

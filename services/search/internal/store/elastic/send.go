@@ -43,7 +43,7 @@ func (s *Store) send(ctx context.Context, scope search.Scope, index string, body
 		found.read,
 	)
 	s.breaker.note(ctx, err)
-	return found, err //nolint:wrapcheck // fault judges it
+	return found, err
 }
 
 // fault says what a failed call means to the caller; the cause is for the log.

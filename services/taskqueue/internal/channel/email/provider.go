@@ -53,7 +53,7 @@ func (p *Provider) password() (config.Secret, error) {
 	if p.server.settings.User == "" {
 		return "", nil
 	}
-	return p.deps.Secrets.Secret(p.server.settings.PasswordSecret) //nolint:wrapcheck // names the secret
+	return p.deps.Secrets.Secret(p.server.settings.PasswordSecret)
 }
 
 // Handle sends one message once.

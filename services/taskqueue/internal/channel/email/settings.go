@@ -39,7 +39,7 @@ const (
 func parse(raw json.RawMessage) (Settings, error) {
 	var s Settings
 	if err := provider.Decode(raw, &s); err != nil {
-		return s, err //nolint:wrapcheck // says what is wrong
+		return s, err
 	}
 	var problems []error
 	if s.Host == "" {

@@ -61,7 +61,7 @@ func (s *server) open(ctx context.Context, password config.Secret) (*session, er
 		if conn != nil {
 			_ = conn.Close() // the library leaves it open
 		}
-		return nil, err //nolint:wrapcheck // classified by the caller
+		return nil, err
 	}
 	return &session{client: client, conn: conn, stop: context.AfterFunc(ctx, func() { _ = conn.Close() })}, nil
 }
@@ -73,9 +73,9 @@ func (s *server) dial(ctx context.Context, network, address string) (net.Conn, e
 			ctx,
 			network,
 			address,
-		) //nolint:wrapcheck // classified by the caller
+		)
 	}
-	return plain.DialContext(ctx, network, address) //nolint:wrapcheck // classified by the caller
+	return plain.DialContext(ctx, network, address)
 }
 
 func (s *server) tlsConfig() *tls.Config {

@@ -16,7 +16,7 @@ type exchanger struct{ client provider.Client }
 
 // Do implements fcm.Client. A push costs nothing: no answer is no doubt.
 func (e exchanger) Do(ctx context.Context, q netguard.Request) (*netguard.Response, error) {
-	return provider.Exchange(ctx, e.client, q, false) //nolint:wrapcheck // classified
+	return provider.Exchange(ctx, e.client, q, false)
 }
 
 // judge tells the fate of one token from what the provider said about it, nil for sent. The error may pass or be the

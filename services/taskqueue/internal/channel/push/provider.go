@@ -56,14 +56,14 @@ type Provider struct {
 func New(raw json.RawMessage, deps Deps) (*Provider, error) {
 	s := Settings{BaseURL: defaultBase}
 	if err := provider.Decode(raw, &s); err != nil {
-		return nil, err //nolint:wrapcheck // says what is wrong
+		return nil, err
 	}
 	read := func() (*fcm.Account, error) {
 		secret, err := deps.Secrets.Secret(s.KeySecret)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // names the secret
+			return nil, err
 		}
-		return fcm.ReadAccount(secret) //nolint:wrapcheck // says what is wrong
+		return fcm.ReadAccount(secret)
 	}
 	key, err := read()
 	if err != nil {

@@ -102,7 +102,7 @@ func (p *account) send(ctx context.Context, d worker.Delivery) (job.Result, erro
 // try calls the sender; a panic in a paid one leaves doubt, elsewhere it is the worker's business.
 func (p *account) try(ctx context.Context, d worker.Delivery) (result job.Result, err error) {
 	if !p.sender.Paid() {
-		return p.sender.Handle(ctx, d) //nolint:wrapcheck // failures are classified
+		return p.sender.Handle(ctx, d)
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -112,7 +112,7 @@ func (p *account) try(ctx context.Context, d worker.Delivery) (result job.Result
 				"The delivery failed inside the task queue; the message may have been sent")
 		}
 	}()
-	return p.sender.Handle(ctx, d) //nolint:wrapcheck // failures are classified
+	return p.sender.Handle(ctx, d)
 }
 
 func outcome(err error) string {

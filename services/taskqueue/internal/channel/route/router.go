@@ -61,7 +61,7 @@ func address(c job.Channel, b *job.Body) (target, error) {
 		Config      task.Provider `json:"config"`
 	}
 	if err := json.Unmarshal(b.Data, &d); err != nil {
-		return target{}, err //nolint:wrapcheck // becomes a failure's cause
+		return target{}, err
 	}
 	return target{
 		taskType: b.TaskType,

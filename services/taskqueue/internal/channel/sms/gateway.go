@@ -53,7 +53,7 @@ type Gateway struct {
 func NewGateway(raw json.RawMessage, deps Deps) (*Gateway, error) {
 	g := &Gateway{deps: deps}
 	if err := provider.Decode(raw, &g.settings); err != nil {
-		return nil, err //nolint:wrapcheck // says what is wrong
+		return nil, err
 	}
 	if g.settings.Method == "" {
 		g.settings.Method = http.MethodPost
@@ -87,7 +87,7 @@ func (g *Gateway) Handle(ctx context.Context, d worker.Delivery) (job.Result, er
 	q.Timeout = timeout(g.settings.TimeoutSeconds)
 	answer, err := provider.Exchange(ctx, g.deps.Client, q, g.Paid())
 	if err != nil {
-		return provider.Interrupted(err), err //nolint:wrapcheck // classified
+		return provider.Interrupted(err), err
 	}
 	err = g.judge(answer)
 	result := provider.Interrupted(err)

@@ -58,13 +58,13 @@ func functions(secrets provider.Secrets) template.FuncMap {
 	return template.FuncMap{
 		"json": func(v any) (string, error) {
 			raw, err := json.Marshal(v)
-			return string(raw), err //nolint:wrapcheck // the template names its place
+			return string(raw), err
 		},
 		"query": func(v any) string { return url.QueryEscape(fmt.Sprint(v)) },
 		"path":  func(v any) string { return url.PathEscape(fmt.Sprint(v)) },
 		"secret": func(name string) (string, error) {
 			s, err := secrets.Secret(name)
-			return s.Reveal(), err //nolint:wrapcheck // names the secret
+			return s.Reveal(), err
 		},
 	}
 }

@@ -39,7 +39,7 @@ type Twilio struct {
 func NewTwilio(raw json.RawMessage, deps Deps) (*Twilio, error) {
 	t := &Twilio{deps: deps, settings: TwilioSettings{BaseURL: twilioBase}}
 	if err := provider.Decode(raw, &t.settings); err != nil {
-		return nil, err //nolint:wrapcheck // says what is wrong
+		return nil, err
 	}
 	if t.settings.Account == "" || t.settings.TokenSecret == "" {
 		return nil, errors.New("account and token_secret must be given")
@@ -53,7 +53,7 @@ func NewTwilio(raw json.RawMessage, deps Deps) (*Twilio, error) {
 	}
 	t.endpoint = base.JoinPath("2010-04-01", "Accounts", t.settings.Account, "Messages.json")
 	_, err = deps.Secrets.Secret(t.settings.TokenSecret)
-	return t, err //nolint:wrapcheck // names the secret
+	return t, err
 }
 
 // Paid is true.
@@ -72,7 +72,7 @@ func (t *Twilio) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	}
 	answer, err := provider.Exchange(ctx, t.deps.Client, t.request(m, token.Reveal()), t.Paid())
 	if err != nil {
-		return provider.Interrupted(err), err //nolint:wrapcheck // classified
+		return provider.Interrupted(err), err
 	}
 	return t.conclude(answer)
 }

@@ -95,7 +95,7 @@ func (s *Subscribers) former(who receiver) *Signer {
 func (s *Subscribers) add(to map[receiver]*Signer, who receiver, name string) error {
 	text, err := s.secrets.Secret(name)
 	if err != nil {
-		return err //nolint:wrapcheck // names the secret
+		return err
 	}
 	one, err := NewSigner(text.Reveal())
 	if err != nil {

@@ -42,7 +42,7 @@ func (g *Gate) Handle(ctx context.Context, d worker.Delivery) (job.Result, error
 		return job.Result{}, job.Permanent("consent_missing",
 			"consent_missing: the recipient has not agreed to WhatsApp messages")
 	}
-	return g.next.Handle(ctx, d) //nolint:wrapcheck // failures are classified
+	return g.next.Handle(ctx, d)
 }
 
 // ConsentKey is what the recipient's consent is stored under: cache_key, else country code and number as written.

@@ -54,7 +54,7 @@ type Provider struct {
 func New(raw json.RawMessage, deps Deps) (*Provider, error) {
 	p := &Provider{deps: deps, settings: Settings{BaseURL: defaultBase, Version: defaultVersion}, timeout: defaultTimeout}
 	if err := provider.Decode(raw, &p.settings); err != nil {
-		return nil, err //nolint:wrapcheck // says what is wrong
+		return nil, err
 	}
 	s := &p.settings
 	if !regexp.MustCompile(`^[0-9]+$`).MatchString(s.PhoneNumberID) {
@@ -72,7 +72,7 @@ func New(raw json.RawMessage, deps Deps) (*Provider, error) {
 		p.timeout = min(time.Duration(s.TimeoutSeconds)*time.Second, maxTimeout)
 	}
 	_, err = deps.Secrets.Secret(s.TokenSecret)
-	return p, err //nolint:wrapcheck // names the secret
+	return p, err
 }
 
 // Paid is true: conversations are charged, and a report must not arrive twice.
@@ -123,7 +123,7 @@ func (p *Provider) send(ctx context.Context, part []byte, token string) (*netgua
 		netguard.Request{Method: http.MethodPost, URL: p.endpoint, Header: h, Body: part, Timeout: p.timeout}, p.Paid())
 	switch {
 	case err != nil:
-		return nil, err //nolint:wrapcheck // classified
+		return nil, err
 	case answer.Status < 200 || answer.Status > 299:
 		return answer, failure(answer, p.deps.Clock.Now())
 	}

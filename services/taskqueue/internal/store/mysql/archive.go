@@ -222,7 +222,7 @@ func (a *Archive) Purge(ctx context.Context, before time.Time) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("purge the archive: %w", err)
 	}
-	return done.RowsAffected() //nolint:wrapcheck // never fails with this driver
+	return done.RowsAffected()
 }
 
 // PurgeBatch is the most that one Purge deletes.

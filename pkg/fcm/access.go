@@ -1,17 +1,24 @@
 package fcm
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/oauth2"
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/netguard"
 )
 
-const renewBefore = time.Minute
+const (
+	renewBefore  = time.Minute
+	tokenTimeout = 10 * time.Second
+)
 
 // Access keeps the access token of a service account and renews it a minute before its end.
 type Access struct {
@@ -38,12 +45,13 @@ func (a *Access) Token(ctx context.Context) (string, error) {
 	if a.token != "" && now.Add(renewBefore).Before(a.until) {
 		return a.token, nil
 	}
-	token, life, err := a.fetch(ctx, now)
+	token, err := a.fetch(ctx, now)
 	if err != nil {
 		return "", err
 	}
-	a.token, a.until = token, now.Add(life)
-	return token, nil
+	seconds, _ := token.Extra("expires_in").(float64) // by the caller's clock; the library's Expiry is by the machine's
+	a.token, a.until = token.AccessToken, now.Add(time.Duration(seconds)*time.Second)
+	return a.token, nil
 }
 
 // Drop forgets a token that was not accepted.
@@ -55,44 +63,68 @@ func (a *Access) Drop(token string) {
 	}
 }
 
-func (a *Access) fetch(ctx context.Context, now time.Time) (token string, life time.Duration, err error) {
-	q, err := a.request(now)
+func (a *Access) fetch(ctx context.Context, now time.Time) (*oauth2.Token, error) {
+	account, err := a.read()
 	if err != nil {
-		return "", 0, &Error{
+		return nil, &Error{
 			Class:   Configuration,
 			Reason:  "secret",
 			Message: "The push provider's key cannot be read or used",
 			cause:   err,
 		}
 	}
-	answer, err := a.client.Do(ctx, q)
-	if err != nil {
-		return "", 0, err
-	}
-	var granted struct {
-		AccessToken string `json:"access_token"`
-		ExpiresIn   int    `json:"expires_in"`
-	}
-	readable := json.Unmarshal(answer.Body, &granted) == nil
+	guarded := &transport{ctx: ctx, client: a.client}
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: guarded})
+	token, err := account.grant.TokenSource(ctx).Token()
+	var answer *oauth2.RetrieveError
 	switch {
-	case answer.Status == http.StatusBadRequest, answer.Status == http.StatusUnauthorized: // invalid_grant, invalid_client
-		return "", 0, &Error{
+	case guarded.err != nil: // the library keeps only its text
+		return nil, guarded.err
+	case errors.As(err, &answer):
+		return nil, refused(answer.Response, now)
+	case err != nil || token.AccessToken == "":
+		return nil, &Error{Class: Passing, Reason: "access_token", Message: "The push provider gave no access token"}
+	}
+	return token, nil
+}
+
+func refused(answer *http.Response, now time.Time) *Error {
+	switch answer.StatusCode {
+	case http.StatusBadRequest, http.StatusUnauthorized: // invalid_grant, invalid_client
+		return &Error{
 			Class:   Configuration,
 			Reason:  "credentials",
 			Message: "The push provider does not accept the service account",
 		}
-	case answer.Status != http.StatusOK:
-		return "", 0, ofStatus(answer, now, "The push provider's token endpoint")
-	case !readable || granted.AccessToken == "":
-		return "", 0, &Error{Class: Passing, Reason: "access_token", Message: "The push provider gave no access token"}
 	}
-	return granted.AccessToken, time.Duration(granted.ExpiresIn) * time.Second, nil
+	return ofStatus(
+		&netguard.Response{Status: answer.StatusCode, Header: answer.Header},
+		now,
+		"The push provider's token endpoint",
+	)
 }
 
-func (a *Access) request(now time.Time) (netguard.Request, error) {
-	account, err := a.read()
+// transport carries the library's one request through the guarded client, within the caller's context.
+type transport struct {
+	ctx    context.Context
+	client Client
+	err    error
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return netguard.Request{}, err
+		return nil, err
 	}
-	return account.tokenRequest(now)
+	kept, err := t.client.Do(t.ctx, netguard.Request{
+		Method: r.Method, URL: r.URL, Header: r.Header, Body: body, Timeout: tokenTimeout,
+	})
+	if err != nil {
+		t.err = err
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: kept.Status, Header: kept.Header, Body: io.NopCloser(bytes.NewReader(kept.Body)), Request: r,
+	}, nil
 }

@@ -27,8 +27,8 @@ const (
 	windowBytes      = 1 << 20
 )
 
-// reconnect is quick: after an outage of any length a service is used again within about two seconds. The default
-// would wait up to two minutes.
+// reconnect is quick: an address that was away for any time is used again within about two seconds, and a new one as
+// soon as its name has it (Names). The default would wait up to two minutes.
 var reconnect = grpc.ConnectParams{
 	Backoff: backoff.Config{
 		BaseDelay:  100 * time.Millisecond,
@@ -40,7 +40,8 @@ var reconnect = grpc.ConnectParams{
 }
 
 // Connect returns a connection that adds nothing to calls: for the gateway, which forwards the caller's
-// credentials. It does not wait for the server. The caller closes it.
+// credentials. address is host:port, or dns://SERVER/host:port to ask a name server of one's own. It does not wait for
+// the server. The caller closes it.
 func Connect(address string, t *telemetry.Telemetry, extra ...grpc.DialOption) (*grpc.ClientConn, error) {
 	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()), // WithTLS changes it
@@ -56,7 +57,8 @@ func Connect(address string, t *telemetry.Telemetry, extra ...grpc.DialOption) (
 	if t.Tracing {
 		options = append(options, grpc.WithStatsHandler(otelgrpc.NewClientHandler(otelgrpc.WithTracerProvider(t.Tracers))))
 	}
-	conn, err := grpc.NewClient(address, append(options, extra...)...)
+	options = append(options, extra...)
+	conn, err := grpc.NewClient(address, append(options, grpc.WithResolvers(Names(lookUp)))...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", address, err)
 	}

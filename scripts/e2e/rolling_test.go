@@ -1,15 +1,14 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -24,13 +23,17 @@ import (
 // perSecond is the load of a rolling restart, for each service.
 const perSecond = 30
 
-// deployment is a service with two replicas behind one address.
+// secondsAfter is how long the load goes on when everything is new.
+const secondsAfter = 5
+
+// deployment is a service with two replicas behind one name.
 type deployment struct {
 	service, prefix    string // of its program and of its variables
 	address            string // the gateway's variable for it
 	method, path, body string // of a request that changes nothing
-	replicas           balancer
-	endLoad            func() (asked int, failures []string)
+	port               string // of gRPC, the same for all replicas
+	replicas           replicas
+	load               *load
 }
 
 func deployments(t *testing.T) []*deployment {
@@ -41,7 +44,7 @@ func deployments(t *testing.T) []*deployment {
 	get := func(service, prefix, path string) *deployment {
 		return &deployment{service: service, prefix: prefix, address: "GATEWAY_" + prefix + "_ADDR", method: "GET", path: path}
 	}
-	return []*deployment{
+	all := []*deployment{
 		get("rerun", "RERUN", fmt.Sprintf("/api-v3/sample-rerun/%d", report)),
 		get("billsplit", "BILL_SPLIT", "/api-v3/finance/bill/split/9011/family"),
 		get("callout", "CALLOUT", "/operation/critical-callout/open"),
@@ -51,42 +54,57 @@ func deployments(t *testing.T) []*deployment {
 		{service: "taskqueue", prefix: "TASKQUEUE", address: "GATEWAY_TASKQUEUE_ADDR", method: "POST", path: "/jobInfo/",
 			body: fmt.Sprintf(`{"id":%q}`, job)},
 	}
+	for _, d := range all {
+		d.port = freePort(t)
+	}
+	return all
 }
 
 // TestEveryServiceRestartsOneReplicaAfterTheOtherWithoutLosingARequest does to all services at once what a Deployment
-// does at an upgrade: of two replicas behind one address, one after the other gets SIGTERM and is replaced, while a
-// gateway asks all the time.
+// does at an upgrade: of two replicas behind one name, one after the other gets SIGTERM and is replaced by one with another
+// address, while a gateway that has just started asks all the time.
 func TestEveryServiceRestartsOneReplicaAfterTheOtherWithoutLosingARequest(t *testing.T) {
 	all := deployments(t)
 	ports := map[string]string{"GATEWAY_PORT": freePort(t), "GATEWAY_INTERNAL_PORT": freePort(t), "GATEWAY_ADMIN_PORT": freePort(t)}
+	names := startNames(t, all)
 	for _, d := range all {
-		d.replicas.set(d.start(t), d.start(t))
-		ports[d.address] = d.replicas.listen(t)
+		d.replicas.add(d.start(t), d.start(t))
+		ports[d.address] = fmt.Sprintf("dns://%s/%s:%s", names, d.name(), d.port)
+	}
+	for _, d := range all {
+		await.True(t, "both replicas of "+d.service, func() bool { return len(d.replicas.ready()) == 2 })
 	}
 	gateway := startProgram(t, "gateway", "GATEWAY", ports)
 	base := "http://127.0.0.1:" + gateway.env["GATEWAY_PORT"]
 	for _, d := range all {
 		await.Nil(t, "the first answer of "+d.service, func() error { return d.ask(t.Context(), base) })
-		d.endLoad = keepUp(t, func(ctx context.Context) error { return d.ask(ctx, base) })
+		d.load = keepUp(t, func(ctx context.Context) error { return d.ask(ctx, base) })
 	}
-	for i := range 2 {
+	var ended sync.WaitGroup
+	for range 2 {
 		for _, d := range all {
-			if err := d.replicas.at(i).cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			d.replicas.add(d.start(t))
+		}
+		for _, d := range all {
+			await.True(t, "the new replica of "+d.service, func() bool { return len(d.replicas.ready()) == 3 })
+		}
+		for _, d := range all {
+			oldest := d.replicas.remove()
+			if err := oldest.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
-		}
-		for _, d := range all {
-			if err := d.replicas.at(i).cmd.Wait(); err != nil {
-				t.Errorf("%s: replica %d ended with %v", d.service, i, err)
-			}
-			d.replicas.replace(i, d.start(t))
-		}
-		for _, d := range all {
-			await.True(t, "the new replica of "+d.service, d.replicas.at(i).ready)
+			ended.Go(func() {
+				if err := oldest.cmd.Wait(); err != nil {
+					t.Errorf("a replica of %s ended with %v", d.service, err)
+				}
+			})
 		}
 	}
+	ended.Wait()
+	goal := all[0].load.asked.Load() + secondsAfter*perSecond
+	await.True(t, "the load after the restarts", func() bool { return all[0].load.asked.Load() >= goal })
 	for _, d := range all {
-		asked, failures := d.endLoad()
+		asked, failures := d.load.end()
 		t.Logf("%-14s %d requests during two restarts, %d failures", d.service, asked, len(failures))
 		if len(failures) > 0 || asked < perSecond {
 			t.Errorf("%s: of %d requests %d failed, the first with %s", d.service, asked, len(failures), append(failures, "-")[0])
@@ -103,11 +121,14 @@ func (d *deployment) ask(ctx context.Context, base string) error {
 	return err
 }
 
-// start starts a replica and does not wait for it.
+// name is what the name server of the test calls the service.
+func (d *deployment) name() string { return d.service + ".test" }
+
+// start starts a replica on an address of its own and does not wait for it.
 func (d *deployment) start(t *testing.T) *program {
 	t.Helper()
-	return startProgram(t, d.service, d.prefix, map[string]string{d.prefix + "_GRPC_PORT": freePort(t),
-		d.prefix + "_ADMIN_PORT": freePort(t), d.prefix + "_DRAIN_DELAY_SECONDS": "1"})
+	return startProgram(t, d.service, d.prefix, map[string]string{d.prefix + "_HOST": d.replicas.address(),
+		d.prefix + "_GRPC_PORT": d.port, d.prefix + "_ADMIN_PORT": freePort(t), d.prefix + "_DRAIN_DELAY_SECONDS": "1"})
 }
 
 // program is a process with the settings of the stack's own, but for its ports.
@@ -150,7 +171,8 @@ var probes = &http.Client{Timeout: time.Second}
 
 // ready asks as a kubelet does.
 func (p *program) ready() bool {
-	response, err := probes.Get("http://127.0.0.1:" + p.env[p.prefix+"_ADMIN_PORT"] + "/health/ready")
+	host := cmp.Or(p.env[p.prefix+"_HOST"], "127.0.0.1")
+	response, err := probes.Get("http://" + net.JoinHostPort(host, p.env[p.prefix+"_ADMIN_PORT"]) + "/health/ready")
 	if err != nil {
 		return false
 	}
@@ -163,77 +185,23 @@ func freePort(t *testing.T) string {
 	return strconv.Itoa(servicetest.FreePort(t))
 }
 
-// balancer gives new connections to a replica that is ready, as a Service does.
-type balancer struct {
+// load is requests at a steady rate.
+type load struct {
+	asked atomic.Int32
+	stop  context.CancelFunc
+	all   sync.WaitGroup
+
 	mu       sync.Mutex
-	replicas []*program // guarded by mu
-}
-
-func (b *balancer) set(replicas ...*program) { b.replicas = replicas }
-
-func (b *balancer) at(i int) *program {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.replicas[i]
-}
-
-func (b *balancer) replace(i int, p *program) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.replicas[i] = p
-}
-
-func (b *balancer) all() []*program {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.replicas)
-}
-
-func (b *balancer) listen(t *testing.T) (address string) {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go b.forward(conn)
-		}
-	}()
-	return listener.Addr().String()
-}
-
-func (b *balancer) forward(conn net.Conn) {
-	defer conn.Close()
-	for _, p := range b.all() {
-		if !p.ready() {
-			continue
-		}
-		replica, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", "127.0.0.1:"+p.env[p.prefix+"_GRPC_PORT"])
-		if err != nil {
-			continue
-		}
-		defer replica.Close()
-		go func() { _, _ = io.Copy(replica, conn) }() // ends with either connection
-		_, _ = io.Copy(conn, replica)
-		return
-	}
+	failures []string // guarded by mu
 }
 
 // keepUp asks at the rate of the load until end is called.
-func keepUp(t *testing.T, ask func(context.Context) error) (end func() (asked int, failures []string)) {
+func keepUp(t *testing.T, ask func(context.Context) error) *load {
 	t.Helper()
+	l := &load{}
 	ctx, stop := context.WithCancel(t.Context())
-	var asked atomic.Int32
-	var mu sync.Mutex
-	var failures []string // guarded by mu
-	var all sync.WaitGroup
-	all.Go(func() {
+	l.stop = stop
+	l.all.Go(func() {
 		tick := time.NewTicker(time.Second / perSecond)
 		defer tick.Stop()
 		for {
@@ -242,19 +210,21 @@ func keepUp(t *testing.T, ask func(context.Context) error) (end func() (asked in
 				return
 			case <-tick.C:
 			}
-			all.Go(func() {
-				asked.Add(1)
+			l.all.Go(func() {
+				l.asked.Add(1)
 				if err := ask(context.WithoutCancel(ctx)); err != nil {
-					mu.Lock()
-					defer mu.Unlock()
-					failures = append(failures, err.Error())
+					l.mu.Lock()
+					defer l.mu.Unlock()
+					l.failures = append(l.failures, err.Error())
 				}
 			})
 		}
 	})
-	return func() (int, []string) {
-		stop()
-		all.Wait()
-		return int(asked.Load()), failures
-	}
+	return l
+}
+
+func (l *load) end() (asked int, failures []string) {
+	l.stop()
+	l.all.Wait()
+	return int(l.asked.Load()), l.failures
 }

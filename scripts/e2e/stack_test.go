@@ -87,6 +87,7 @@ func encrypt() (environment []string, err error) {
 	if authority, err = certificates.New("e2e"); err != nil {
 		return nil, err
 	}
+	authority.Names = []string{"*.test"}
 	if stack.certificates, err = os.MkdirTemp("", "labtls"); err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	next.Names = authority.Names
 	newReport(t, 97001)
 	requests := keepAsking(t, "/api-v3/sample-rerun/97001")
 	until := time.Now().AddDate(1, 0, 0)

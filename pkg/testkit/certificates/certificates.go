@@ -19,6 +19,9 @@ import (
 
 // Authority signs certificates. It lives as long as the test.
 type Authority struct {
+	// Names are those that the certificates of its members hold besides localhost.
+	Names []string
+
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
 }
@@ -53,10 +56,10 @@ func New(name string) (*Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the authority back: %w", err)
 	}
-	return &Authority{certificate, key}, nil
+	return &Authority{certificate: certificate, key: key}, nil
 }
 
-// Issue writes the files of a member of a, at 127.0.0.1 and localhost, that trusts the given authorities. The
+// Issue writes the files of a member of a, at 127.0.0.1, localhost and a's names, that trusts the given authorities. The
 // certificate is valid until the given time. Files that are there are replaced, as a rotation does.
 func (a *Authority) Issue(folder string, until time.Time, trusted ...*Authority) (Files, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -65,7 +68,7 @@ func (a *Authority) Issue(folder string, until time.Time, trusted ...*Authority)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "member"},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"localhost"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: append([]string{"localhost"}, a.Names...),
 		NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}, a.certificate, &key.PublicKey, a.key)

@@ -42,11 +42,24 @@ seed-volume: ## Generate volume: make seed-volume USERS=200000 LABS=20
 
 # ---- tools ------------------------------------------------------------------------------------------------
 
-TOOLS_STAMP := $(BIN)/.tools
-$(TOOLS_STAMP): scripts/tools/go.mod scripts/tools/go.sum $(wildcard scripts/tools/*/*.go)
-	@echo "building tools"
+# The linter takes minutes to build, the generators seconds: each is built by what runs it.
+TOOLS   = GOWORK=off GOBIN=$(BIN) go -C scripts/tools install -ldflags='-s -w'
+PLUGINS = github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-grpc-gateway \
+          github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-openapiv2 \
+          google.golang.org/grpc/cmd/protoc-gen-go-grpc google.golang.org/protobuf/cmd/protoc-gen-go
+quiet   = 2> >(grep -v '^go: downloading' >&2)
+
+GENERATORS := $(BIN)/.generators
+$(GENERATORS): scripts/tools/go.mod scripts/tools/go.sum $(wildcard scripts/tools/*/*.go)
+	@echo "building the generators"
 	@mkdir -p $(BIN)
-	@GOWORK=off GOBIN=$(BIN) go -C scripts/tools install -ldflags='-s -w' tool
+	@$(TOOLS) ./openapi ./protodeps $(PLUGINS) $(quiet)
+	@touch $@
+
+$(BIN)/golangci-lint: scripts/tools/go.mod
+	@echo "building the linter (the first time on a machine this takes a few minutes)"
+	@mkdir -p $(BIN)
+	@$(TOOLS) github.com/golangci/golangci-lint/v2/cmd/golangci-lint $(quiet)
 	@touch $@
 
 # Without a lock file: package.json pins the one exact version, and npm leaves out other platforms' binaries.
@@ -56,49 +69,65 @@ $(BUF): scripts/tools/package.json
 	@npm --prefix scripts/tools install --no-package-lock --no-audit --no-fund --loglevel=error
 	@touch $@
 
+$(BIN)/golines: scripts/tools/go.mod
+	@mkdir -p $(BIN)
+	@$(TOOLS) github.com/golangci/golines $(quiet)
+	@touch $@
+
 $(BIN)/gotestsum: scripts/tools/go.mod
 	@mkdir -p $(BIN)
-	@GOWORK=off GOBIN=$(BIN) go -C scripts/tools install -ldflags='-s -w' gotest.tools/gotestsum
+	@$(TOOLS) gotest.tools/gotestsum $(quiet)
 	@touch $@
 
 .PHONY: tools
-tools: $(TOOLS_STAMP) $(BUF) ## Build and install every tool
+tools: $(GENERATORS) $(BUF) $(BIN)/golangci-lint $(BIN)/gotestsum ## Build and install every tool
 
 # ---- contracts --------------------------------------------------------------------------------------------
 
 .PHONY: generate lint-proto breaking
-generate: tools ## Generate Go and OpenAPI from the contracts
+generate: $(GENERATORS) $(BUF) ## Generate Go, the API document and the table of routes from the contracts
 	@$(BIN)/protodeps .proto-deps
 	@$(BUF) format -w proto
 	@rm -rf proto/gen && $(BUF) generate
 	@$(BUF) build proto -o $(BIN)/contracts.binpb
-	@$(BIN)/openapi proto/openapi/lab.swagger.json $(BIN)/contracts.binpb proto/lab proto/openapi/lab.openapi.json
+	@$(BIN)/openapi $(BIN)/lab.swagger.json $(BIN)/contracts.binpb proto/lab proto/openapi/lab.openapi.json
+	@UPDATE_GOLDEN=1 go test -count=1 -run TestTheTableOfRoutes ./gateway/internal/areas >/dev/null
 
-lint-proto: tools ## Lint the contracts
+lint-proto: $(GENERATORS) $(BUF) ## Lint the contracts
 	@$(BIN)/protodeps .proto-deps >/dev/null
 	@$(BUF) lint proto
 	@$(BUF) format -d --exit-code proto
 
-breaking: tools ## Compare the contracts with the main branch
+breaking: $(GENERATORS) $(BUF) ## Compare the contracts with the main branch
 	@scripts/breaking.sh $(BUF) $(BIN)/protodeps
 
 # ---- checks -----------------------------------------------------------------------------------------------
 
-.PHONY: check fmt lint vet generated tidy tidy-check alone
-check: fmt lint-proto generated breaking tidy-check alone lint charts ## Everything but the tests
+.PHONY: check fmt formatted lint generated tidy tidy-check alone
+check: formatted lint-proto generated breaking tidy-check alone lint charts ## Everything but the tests
 
-fmt:
+GO_FILES = git ls-files --cached --others --exclude-standard --deduplicate '*.go' ':!proto/gen'
+# As the linter's rule of lines in .golangci.yml: not in tests and tables, and not where a long text stays in one piece.
+LONG     = LC_ALL=C.UTF-8 git grep --untracked -nE '^.{121,}' -- '*.go' ':!proto/gen' ':!*_test.go' ':!*/relevance/*' ':!*/volume/*' \
+           ':!*/stack/summary.go' | grep -vE '("[^"]{50,}|`[^`]{50,})' | cut -d: -f1 | sort -u
+fmt: $(BIN)/golines ## Format Go: gofmt, and lines of more than 120 columns are broken
+	@$(GO_FILES) | xargs gofmt -w
+	@$(LONG) | xargs -r $(BIN)/golines --write-output --max-len=120 --tab-len=1 --base-formatter=gofmt --no-reformat-tags --shorten-comments
+
+formatted:
 	@echo "check: gofmt"
-	@out=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^proto/gen/')); test -z "$$out" || { echo "run gofmt -w on:"; echo "$$out"; exit 1; }
+	@out=$$($(GO_FILES) | xargs gofmt -l); test -z "$$out" || { echo "$$out"; echo "run make fmt"; exit 1; }
 
+GENERATED = proto gateway/internal/areas/testdata
 generated: generate
 	@echo "check: generated code is up to date"
-	@out=$$(git status --porcelain -- proto); test -z "$$out" || { git diff --stat -- proto; echo "$$out"; echo "make generate changes proto/: commit its result"; exit 1; }
+	@out=$$(git status --porcelain -- $(GENERATED)); test -z "$$out" || { git diff --stat -- $(GENERATED); echo "$$out"; \
+	  echo "commit what make generate made of the contracts (make check compares with the last commit)"; exit 1; }
 
 alone:
 	@for d in $(MODULES); do echo "check: GOWORK=off go vet $${d#$(CURDIR)/}"; GOWORK=off go -C $$d vet ./... || exit 1; done
 
-lint: tools suppressions ## Run the linters over every module
+lint: $(BIN)/golangci-lint suppressions ## Run the linters over every module
 	@echo "check: golangci-lint"
 	@$(BIN)/golangci-lint run --allow-parallel-runners $(addsuffix /...,$(MODULES))
 

@@ -179,7 +179,8 @@ func (e *Edge) finish(listener string, c *call, r *http.Request, start time.Time
 		e.log.ErrorContext(r.Context(), "edge panicked", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 		e.tel.Report("panic in the edge")
 		if c.status == 0 {
-			httpserver.WriteError(c, c.area.Shape, apperr.New(apperr.Internal, "", "Something went wrong on our side. Try again."))
+			e := apperr.New(apperr.Internal, "", "Something went wrong on our side. Try again.")
+			httpserver.WriteError(c, c.area.Shape, e)
 		}
 	}
 	route := c.route

@@ -13,20 +13,15 @@ import (
 const (
 	docsPath     = "/docs"
 	documentPath = "/openapi.json"
-	// documentV2Path is for tools that read OpenAPI 2.0 only.
-	documentV2Path = "/openapi.v2.json"
 	// docsPolicy makes the browser refuse what the page would fetch from another host.
 	docsPolicy = "default-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 )
 
-// Docs is the API reference: a page and its documents, all from the binary.
+// Docs is the API reference: a page and its document, both from the binary.
 func Docs() edge.Page { return edge.Page{Route: docsPath, Matches: isDocs, Handler: docsHandler()} }
 
-// documents by their paths.
-var documents = map[string][]byte{documentPath: openapi.Document, documentV2Path: openapi.DocumentV2}
-
 func isDocs(path string) bool {
-	return documents[path] != nil || path == docsPath || strings.HasPrefix(path, docsPath+"/")
+	return path == documentPath || path == docsPath || strings.HasPrefix(path, docsPath+"/")
 }
 
 func docsHandler() http.Handler {
@@ -37,9 +32,9 @@ func docsHandler() http.Handler {
 			http.Error(w, "GET only", http.StatusMethodNotAllowed)
 			return
 		}
-		if document := documents[r.URL.Path]; document != nil {
+		if r.URL.Path == documentPath {
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write(document)
+			_, _ = w.Write(openapi.Document)
 			return
 		}
 		w.Header().Set("Content-Security-Policy", docsPolicy)

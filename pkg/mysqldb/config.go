@@ -1,4 +1,5 @@
-// Package mysqldb owns how a service opens the relational database, runs transactions and migrates its tables.
+// Package mysqldb owns how a service opens the relational database, runs transactions, migrates its tables and chooses
+// the one process that does some work alone.
 //
 // Every session has time_zone +00:00, strict mode and READ COMMITTED. Deadlocks and lock timeouts are retried
 // here, bounded, and nowhere else; a failed commit is always reported.

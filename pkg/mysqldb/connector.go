@@ -18,12 +18,18 @@ const (
 	// lockWaitSeconds is below every caller's deadline: who waits for a row learns that others hold it, instead of
 	// nothing. The server's own default is 50.
 	lockWaitSeconds = 5
+	// sessionSeconds is how long the server keeps a session from which it hears nothing, with the locks of rows that it
+	// holds. A node that loses power or network says no farewell, and the server's own default is eight hours.
+	sessionSeconds = 30
+	// idleTimeout closes what the pool does not use before the server does.
+	idleTimeout = 20 * time.Second
 	// isolation is set by a statement: the variable's name differs between MySQL 8 and MariaDB.
 	isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
 )
 
 // Connector returns a connector whose every session has what the platform expects: UTC, strict mode, READ COMMITTED,
-// timeouts, five seconds at most for a row lock. It changes a copy of cfg. Tests and tools use it so that their
+// timeouts, five seconds at most for a row lock. The server ends a session from which it hears nothing for half a
+// minute, or for the wait_timeout among cfg's parameters. It changes a copy of cfg. Tests and tools use it so that their
 // sessions equal the services'.
 func Connector(cfg *mysql.Config) (driver.Connector, error) {
 	d := cfg.Clone()
@@ -35,6 +41,9 @@ func Connector(cfg *mysql.Config) (driver.Connector, error) {
 	d.Logger = &mysql.NopLogger{} // what counts is in the errors; the driver's own lines are not JSON
 	if d.Params == nil {
 		d.Params = map[string]string{}
+	}
+	if d.Params["wait_timeout"] == "" {
+		d.Params["wait_timeout"] = strconv.Itoa(sessionSeconds)
 	}
 	d.Params["time_zone"] = "'+00:00'"
 	d.Params["innodb_lock_wait_timeout"] = strconv.Itoa(lockWaitSeconds)

@@ -3,7 +3,6 @@ package mysqldb_test
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"log/slog"
 	"strings"
@@ -184,47 +183,5 @@ func TestOpenDoesNotNeedTheServer(t *testing.T) {
 	var answered *mysql.MySQLError
 	if err := db.PingContext(context.WithoutCancel(t.Context())); err == nil || errors.As(err, &answered) {
 		t.Fatalf("ping: %v", err)
-	}
-}
-
-func TestOneProcessLeadsUntilItsConnectionEnds(t *testing.T) {
-	t.Parallel()
-	db, ctx := mysqltest.New(t), t.Context()
-	led, err := mysqldb.Lead(ctx, db, "test", func(ctx context.Context, conn *sql.Conn) error {
-		led, err := mysqldb.Lead(ctx, db, "test", func(context.Context, *sql.Conn) error {
-			t.Error("two lead at once")
-			return nil
-		})
-		if led || err != nil {
-			t.Errorf("a second one: led %v, error %v", led, err)
-		}
-		if led, err := mysqldb.Lead(ctx, db, "other", func(context.Context, *sql.Conn) error { return nil }); !led || err != nil {
-			t.Errorf("another purpose: led %v, error %v", led, err)
-		}
-		return conn.Raw(func(any) error { return driver.ErrBadConn }) // the leader's connection dies
-	})
-	if !led || !errors.Is(err, driver.ErrBadConn) {
-		t.Errorf("led %v, error %v", led, err)
-	}
-	awaitUnlocked(t, db, "test")
-	led, err = mysqldb.Lead(ctx, db, "test", func(context.Context, *sql.Conn) error { return nil })
-	if !led || err != nil {
-		t.Errorf("after the first leader died: led %v, error %v", led, err)
-	}
-}
-
-// awaitUnlocked waits in the server until nobody holds the lock of purpose: it frees a dead connection's locks only when it
-// has noticed that the connection is gone.
-func awaitUnlocked(t *testing.T, db *sql.DB, purpose string) {
-	t.Helper()
-	const seconds = 30
-	name, err := mysqldb.LockName(t.Context(), db, purpose)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got, freed sql.NullInt64
-	err = db.QueryRowContext(t.Context(), "SELECT GET_LOCK(?, ?) AS got, RELEASE_LOCK(?) AS freed", name, seconds, name).Scan(&got, &freed)
-	if err != nil || got.Int64 != 1 || freed.Int64 != 1 {
-		t.Fatalf("lock of %s: got %v, freed %v, error %v", purpose, got, freed, err)
 	}
 }

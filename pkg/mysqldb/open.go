@@ -29,6 +29,7 @@ func Open(cfg Config, tracers trace.TracerProvider) (*sql.DB, error) {
 	}
 	db.SetMaxOpenConns(cfg.PoolSize)
 	db.SetMaxIdleConns(cfg.PoolSize)
+	db.SetConnMaxIdleTime(idleTimeout)
 	db.SetConnMaxLifetime(time.Duration(cfg.PoolRecycleSeconds) * time.Second)
 	return db, nil
 }

@@ -29,6 +29,7 @@ func NewProbe(cfg Config, schema Schema, tables ...string) (*Probe, error) {
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(1)
 	db.SetMaxIdleConns(1)
+	db.SetConnMaxIdleTime(idleTimeout)
 	return &Probe{db, tables, schema}, nil
 }
 

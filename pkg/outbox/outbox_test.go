@@ -79,6 +79,7 @@ func (r *receiver) texts() []string {
 type bench struct {
 	t        *testing.T
 	db       *sql.DB
+	dsn      string
 	table    outbox.Table
 	clock    *hand
 	receiver *receiver
@@ -89,7 +90,8 @@ type bench struct {
 
 func setup(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, db: mysqltest.New(t), clock: &hand{now: time.Unix(1_800_000_000, 0)}, receiver: &receiver{},
+	db, dsn := mysqltest.Open(t)
+	b := &bench{t: t, db: db, dsn: dsn, clock: &hand{now: time.Unix(1_800_000_000, 0)}, receiver: &receiver{},
 		registry: prometheus.NewRegistry()}
 	var err error
 	if b.table, err = outbox.NewTable("outbox_test"); err != nil {

@@ -94,8 +94,10 @@ func (r *Relay) RunOnce(ctx context.Context) (taken int, err error) {
 }
 
 func (r *Relay) lead(ctx context.Context, work func(context.Context, *session) error) error {
-	_, err := mysqldb.Lead(ctx, r.d.DB, "relay_"+r.d.Table.name, func(ctx context.Context, conn *sql.Conn) error {
-		return work(ctx, &session{table: r.d.Table.name, conn: conn})
+	leader := mysqldb.NewLeader(r.d.DB, "relay_"+r.d.Table.name)
+	defer leader.Close(ctx)
+	_, err := leader.Run(ctx, func(ctx context.Context) error {
+		return work(ctx, &session{table: r.d.Table.name, leader: leader})
 	})
 	return err
 }

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
 // parkedAt is the available_at of rows that no relay touches.
@@ -15,18 +16,27 @@ const parkedAt = math.MaxInt64
 
 // session is the leader's connection, which the lanes share: a leader that lost it writes nothing any more.
 type session struct {
-	table string
-
-	mu   sync.Mutex
-	conn *sql.Conn // guarded by mu for the length of a statement and its rows
+	table  string
+	leader *mysqldb.Leader
 }
 
 // due returns rows of a kind that may be delivered now. A row behind a waiting one of its kind and aggregate is not
 // due, whether that one is due or not: so no two rows of an aggregate are ever under way.
-func (s *session) due(ctx context.Context, kind string, now time.Time, limit int) ([]Row, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	rows, err := s.conn.QueryContext(
+func (s *session) due(ctx context.Context, kind string, now time.Time, limit int) (due []Row, err error) {
+	err = s.leader.Do(ctx, func(ctx context.Context, conn *sql.Conn) error {
+		due, err = s.read(ctx, conn, kind, now, limit)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.table, err)
+	}
+	return due, nil
+}
+
+func (s *session) read(
+	ctx context.Context, conn *sql.Conn, kind string, now time.Time, limit int,
+) (due []Row, err error) {
+	rows, err := conn.QueryContext(
 		ctx,
 		"SELECT o.id, o.aggregate, o.kind, o.payload, o.created_at, o.attempts, o.traceparent"+
 			" FROM "+s.table+" o WHERE o.kind = ? AND o.available_at <= ? AND NOT EXISTS (SELECT 1 FROM "+s.table+" e"+
@@ -38,23 +48,19 @@ func (s *session) due(ctx context.Context, kind string, now time.Time, limit int
 		limit,
 	)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", s.table, err)
+		return nil, err
 	}
 	defer rows.Close()
-	var due []Row
 	for rows.Next() {
 		var r Row
 		var created int64
 		if err := rows.Scan(&r.ID, &r.Aggregate, &r.Kind, &r.Payload, &created, &r.Attempts, &r.Traceparent); err != nil {
-			return nil, fmt.Errorf("read %s: %w", s.table, err)
+			return nil, err
 		}
 		r.CreatedAt = time.UnixMilli(created).UTC()
 		due = append(due, r)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read %s: %w", s.table, err)
-	}
-	return due, nil
+	return due, rows.Err()
 }
 
 func (s *session) remove(ctx context.Context, ids []int64) error {
@@ -89,9 +95,11 @@ func (s *session) park(ctx context.Context, id int64, reason string) error {
 }
 
 func (s *session) exec(ctx context.Context, statement string, args ...any) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, err := s.conn.ExecContext(ctx, statement, args...); err != nil {
+	err := s.leader.Do(ctx, func(ctx context.Context, conn *sql.Conn) error {
+		_, err := conn.ExecContext(ctx, statement, args...)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("record outcome in %s: %w", s.table, err)
 	}
 	return nil

@@ -21,7 +21,10 @@ import (
 // e.g. root@tcp(127.0.0.1:13306)/ .
 const Env = "LAB_TEST_MYSQL_DSN"
 
-const setupTimeout = 30 * time.Second
+const (
+	setupTimeout = 30 * time.Second
+	idleTimeout  = 20 * time.Second // as the services have it: before the server ends the session
+)
 
 // New returns a pool on a fresh, empty database. The pool is closed and the database dropped when t ends.
 func New(t testing.TB) *sql.DB {
@@ -105,6 +108,7 @@ func openPool(t testing.TB, config *mysql.Config) *sql.DB {
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(32)
 	db.SetMaxIdleConns(8)
+	db.SetConnMaxIdleTime(idleTimeout)
 	return db
 }
 

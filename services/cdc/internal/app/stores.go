@@ -81,7 +81,7 @@ func (s *stores) reconciler(target string, rows reconcile.Rows) *reconcile.Recon
 
 // lead runs work as the only one of its purpose.
 func (s *stores) lead(ctx context.Context, purpose string, work func(context.Context) error) error {
-	led, err := mysqldb.Lead(ctx, s.db, purpose, func(ctx context.Context, _ *sql.Conn) error { return work(ctx) })
+	led, err := mysqldb.Lead(ctx, s.db, purpose, work)
 	if err == nil && !led {
 		err = fmt.Errorf("another process runs %s: wait for its end", purpose)
 	}

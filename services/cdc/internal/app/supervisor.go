@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"database/sql"
 	"strconv"
 	"strings"
 	"time"
@@ -50,12 +49,7 @@ func (b *builder) openSupervisor() error {
 
 // supervise lets one process act; the others only look.
 func (b *builder) supervise(ctx context.Context, s *supervise.Supervisor) error {
-	led, err := mysqldb.Lead(
-		ctx,
-		b.db,
-		"supervise_connectors",
-		func(ctx context.Context, _ *sql.Conn) error { return s.RunOnce(ctx) },
-	)
+	led, err := mysqldb.Lead(ctx, b.db, "supervise_connectors", s.RunOnce)
 	if led || err != nil {
 		return err
 	}

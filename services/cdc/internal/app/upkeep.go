@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -42,8 +41,11 @@ func (b *builder) openReconciler() error {
 		}),
 	}
 	// The one that leads goes on: it remembers which refused patients it told of.
-	leader := mysql.NewLeader(b.db, "reconcile")
-	b.Close("leadership of the reconciler", leader.Close)
+	leader := mysqldb.NewLeader(b.db, "reconcile")
+	b.Close("leadership of the reconciler", func(ctx context.Context) error {
+		leader.Close(ctx)
+		return nil
+	})
 	b.Every("reconciler", b.cfg.ReconcileEvery, func(ctx context.Context) error {
 		_, err := leader.Run(ctx, loop.RunOnce)
 		return err
@@ -68,7 +70,7 @@ func (b *builder) openPurger() error {
 // leading runs work in the one process that holds the lock of purpose.
 func (b *builder) leading(purpose string, work func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
-		_, err := mysqldb.Lead(ctx, b.db, purpose, func(ctx context.Context, _ *sql.Conn) error { return work(ctx) })
+		_, err := mysqldb.Lead(ctx, b.db, purpose, work)
 		return err
 	}
 }

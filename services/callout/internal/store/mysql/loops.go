@@ -30,7 +30,7 @@ func (s Sweeps) Lead(ctx context.Context, work func(context.Context) error) erro
 }
 
 func (s *Store) lead(ctx context.Context, purpose string, work func(context.Context) error) error {
-	_, err := mysqldb.Lead(ctx, s.db, purpose, func(ctx context.Context, _ *sql.Conn) error { return work(ctx) })
+	_, err := mysqldb.Lead(ctx, s.db, purpose, work)
 	return wrap("lead", err)
 }
 

@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -13,8 +12,7 @@ import (
 
 // Lead runs work unless another process leads.
 func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error {
-	_, err := mysqldb.Lead(ctx, s.db, "externaledit_sweep",
-		func(ctx context.Context, _ *sql.Conn) error { return work(ctx) })
+	_, err := mysqldb.Lead(ctx, s.db, "externaledit_sweep", work)
 	return err
 }
 

@@ -13,12 +13,7 @@ import (
 
 // Lead implements sweep.Store.
 func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error {
-	_, err := mysqldb.Lead(
-		ctx,
-		s.db,
-		"sweep_notifications",
-		func(ctx context.Context, _ *sql.Conn) error { return work(ctx) },
-	)
+	_, err := mysqldb.Lead(ctx, s.db, "sweep_notifications", work)
 	return err
 }
 

@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"context"
-	"database/sql"
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -12,7 +11,7 @@ import (
 
 // Lead implements sweep.Leader with a lock that ends with its connection.
 func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error {
-	_, err := mysqldb.Lead(ctx, s.db, "sweep_rerun", func(ctx context.Context, _ *sql.Conn) error { return work(ctx) })
+	_, err := mysqldb.Lead(ctx, s.db, "sweep_rerun", work)
 	return err
 }
 

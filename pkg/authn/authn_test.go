@@ -149,6 +149,26 @@ func TestServiceTokenNamesTheServiceItActsFor(t *testing.T) {
 	}
 }
 
+func TestOnlyTheForwarderOfAnAudienceNamesAnotherAsItsCaller(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, audience string
+		ok             bool
+	}{
+		{"gateway", "rerun", true}, {"search", "rerun", false}, {"taskqueue", "rerun", false},
+		{"taskqueue", "gateway", true}, {"search", "gateway", false}, {"gateway", "gateway", false},
+	} {
+		tokens := authn.NewServiceTokens(serviceSecret, c.name, clock.Fixed(now))
+		token, err := tokens.Mint(c.audience, "core")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if caller, err := tokens.Verify(token, c.audience); (err == nil) != c.ok || c.ok && caller != "core" {
+			t.Errorf("%s to %s for core: caller %q, %v", c.name, c.audience, caller, err)
+		}
+	}
+}
+
 func TestScope(t *testing.T) {
 	t.Parallel()
 	user := authn.Principal{Kind: authn.Session, LabID: 12}

@@ -88,6 +88,25 @@ func (p Principal) ActorName() string {
 	return p.Username
 }
 
+// IsInstrument tells whether this is the interface of an instrument: a token of a laboratory that names no kind of login.
+// Tokens that a service issues itself have a Grant.
+func (p Principal) IsInstrument() bool { return p.Kind == Bearer && p.SessionType == "" && p.Grant == nil }
+
+// IsStaff tells whether the login belongs to the laboratory itself: its users, and support.
+func (p Principal) IsStaff() bool { return p.SessionType == LabUser || p.SessionType == Support }
+
+// departmentDoctor is the docType of a laboratory's own doctor.
+const departmentDoctor = 0
+
+// ReferringDoctor returns the doctor of a login that sees its own bills alone. A department's doctor is no such login;
+// a doctor of any other type, or of none, is.
+func (p Principal) ReferringDoctor() (doctorID int64, ok bool) {
+	if p.SessionType != Doctor || p.DocType != nil && *p.DocType == departmentDoctor {
+		return 0, false
+	}
+	return p.DoctorID, true
+}
+
 // Has reports whether the principal holds a permission. Global administrators hold all.
 func (p Principal) Has(permission string) bool {
 	return p.IsGlobalAdmin || slices.Contains(p.Permissions, permission)

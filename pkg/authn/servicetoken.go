@@ -100,5 +100,17 @@ func (s *ServiceTokens) verify(token, audience string) (caller, via string, err 
 	if claims.Actor == nil || claims.Actor.Subject == "" {
 		return claims.Subject, claims.Subject, nil
 	}
+	if claims.Subject != forwarder(audience) {
+		return "", "", errors.New("a service that forwards no calls names another as its caller")
+	}
 	return claims.Actor.Subject, claims.Subject, nil
+}
+
+// forwarder is the one service that calls audience for others: the task queue calls the gateway's internal listener, which
+// calls the services.
+func forwarder(audience string) string {
+	if audience == "gateway" {
+		return "taskqueue"
+	}
+	return "gateway"
 }

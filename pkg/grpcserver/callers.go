@@ -34,20 +34,26 @@ func Callers() map[string]*typev1.Callers {
 	return table
 }
 
-var errNotForUsers = apperr.New(apperr.Forbidden, "SERVICES_ONLY", "Only services of the platform may call this.")
+var (
+	errNotForUsers       = apperr.New(apperr.Forbidden, "SERVICES_ONLY", "Only services of the platform may call this.")
+	errNotForInstruments = apperr.New(apperr.Forbidden, "PEOPLE_ONLY",
+		"The token of an instrument's interface may not do this. Log in as a person.")
+)
 
-// admit refuses principals that the method's contract does not name.
+// admit refuses principals that the method's contract does not name. Of a service it is the caller that counts, not who
+// forwarded the call.
 func (i *interceptors) admit(method string, p authn.Principal) error {
 	callers := i.callers[method]
-	if p.Kind != authn.Service {
-		if !callers.GetUsers() {
-			return errNotForUsers
+	switch {
+	case p.Kind == authn.Service:
+		if !slices.Contains(callers.GetServices(), p.Caller) {
+			return apperr.Newf(apperr.Forbidden, "CALLER_NOT_LISTED",
+				"The service %q may not call this method. Its contract lists who may.", p.Caller)
 		}
-		return nil
-	}
-	if !slices.Contains(callers.GetServices(), p.Via) {
-		return apperr.Newf(apperr.Forbidden, "CALLER_NOT_LISTED",
-			"The service %q may not call this method. Its contract lists who may.", p.Via)
+	case !callers.GetUsers():
+		return errNotForUsers
+	case p.IsInstrument() && !callers.GetInstrumentTokens():
+		return errNotForInstruments
 	}
 	return nil
 }

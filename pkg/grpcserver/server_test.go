@@ -29,8 +29,8 @@ func (authenticator) Authenticate(_ context.Context, c authn.Credentials) (authn
 	if c.Authorization == "Bearer good" {
 		return authn.Principal{Kind: authn.Bearer, LabID: 12, Internal: c.Internal}, nil
 	}
-	if via, ok := strings.CutPrefix(c.Authorization, "Service "); ok {
-		return authn.Principal{Kind: authn.Service, Caller: "somebody", Via: via}, nil
+	if caller, ok := strings.CutPrefix(c.Authorization, "Service "); ok {
+		return authn.Principal{Kind: authn.Service, Caller: caller, Via: "gateway"}, nil
 	}
 	return authn.Principal{}, apperr.New(apperr.Unauthenticated, "CREDENTIAL_MISSING", "Log in first.")
 }

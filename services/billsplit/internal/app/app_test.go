@@ -98,7 +98,7 @@ func TestASplitFromSessionToSearch(t *testing.T) {
 	if got := b.capture.asked()[0]; got.GetLabId() != 12 || got.GetUserIds()[0] != storetest.Patient {
 		t.Errorf("%v", got)
 	}
-	if _, err := b.client.MergeBill(b.As("gateway"), &billsplitv1.MergeBillRequest{BillId: out.GetData().GetNewBill().GetId(), LabId: proto.Int64(12)}); err != nil {
+	if _, err := b.client.MergeBill(b.session("lab_user", 12), &billsplitv1.MergeBillRequest{BillId: out.GetData().GetNewBill().GetId()}); err != nil {
 		t.Error(err)
 	}
 	expectMetrics(t, b.Get("/metrics"), "billsplit_executed_total 1", "billsplit_tests_moved_total 3", "billsplit_replayed_total 1", "billsplit_refused_total 1", "billsplit_merged_total 1",
@@ -122,8 +122,9 @@ func TestWhoMayCall(t *testing.T) {
 		access string
 		codes  map[string]codes.Code
 	}{
-		"every session": {"session", map[string]codes.Code{"lab_user": codes.OK, "doctor": codes.OK, "support": codes.OK}},
-		"support":       {"support", map[string]codes.Code{"lab_user": codes.PermissionDenied, "doctor": codes.PermissionDenied, "support": codes.OK}},
+		"staff": {"session", map[string]codes.Code{"lab_user": codes.OK, "support": codes.OK, "doctor": codes.PermissionDenied,
+			"organization": codes.PermissionDenied, "collection_center": codes.PermissionDenied}},
+		"support": {"support", map[string]codes.Code{"lab_user": codes.PermissionDenied, "doctor": codes.PermissionDenied, "support": codes.OK}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -141,8 +142,7 @@ func TestWhoMayCall(t *testing.T) {
 				want codes.Code
 			}{
 				"nobody":                            {t.Context(), in("validate", "[103]"), codes.Unauthenticated},
-				"a service":                         {b.As("gateway"), named, codes.OK},
-				"a service without a laboratory":    {b.As("gateway"), in("validate", "[103]"), codes.InvalidArgument},
+				"a service":                         {b.As("core"), named, codes.PermissionDenied},
 				"support, naming another's":         {b.session("support", 13), named, codes.InvalidArgument},
 				"a session without a laboratory":    {b.session("support", 0), in("validate", "[103]"), codes.InvalidArgument},
 				"support of another laboratory too": {b.session("support", 13), in("validate", "[103]"), codes.OK}, // BILL_NOT_FOUND in the body

@@ -34,7 +34,7 @@ type Config struct {
 
 	// VATPercent is carry, the original's rate on both bills, or derive, computed from each bill's amounts.
 	VATPercent string `env:"VAT_PERCENT" envDefault:"carry"`
-	// Access is session, every session of the laboratory, or support, support log-ins alone.
+	// Access is session, lab users and support of the laboratory, or support, support log-ins alone.
 	Access string `env:"ACCESS" envDefault:"session"`
 	// LabSwitch is ignore, or require: then a laboratory whose enable_bill_split is 0 splits nothing.
 	LabSwitch string `env:"LAB_SWITCH" envDefault:"ignore"`

@@ -33,13 +33,13 @@ type Merger interface {
 	Merge(ctx context.Context, r family.Request) (split.Result, error)
 }
 
-// Access says which sessions of a laboratory may work on its bills.
+// Access says which of a laboratory's staff may work on its bills. Nobody else may.
 type Access string
 
 // The values of BILL_SPLIT_ACCESS.
 const (
-	AnySession  Access = "session" // every session that has a laboratory
-	SupportOnly Access = "support" // support log-ins, and services
+	AnySession  Access = "session" // lab users and support
+	SupportOnly Access = "support" // support log-ins
 )
 
 // Deps is what the server calls.
@@ -62,7 +62,9 @@ func New(d Deps) *Server { return &Server{d: d} }
 
 var (
 	errNoBillID = apperr.InvalidField("bill_id", "bill_id must be a positive integer")
-	errSupport  = apperr.New(apperr.Forbidden, "SUPPORT_REQUIRED",
+	errNotStaff = apperr.New(apperr.Forbidden, "STAFF_ONLY",
+		"Bills are split and merged by lab users and support of the laboratory; ask the laboratory to do it")
+	errSupport = apperr.New(apperr.Forbidden, "SUPPORT_REQUIRED",
 		"Only support may split bills here; ask support to do it")
 )
 
@@ -77,7 +79,9 @@ func (s *Server) admit(ctx context.Context, named *int64, billID int64) (authn.P
 	scope, err := p.Scope(lab)
 	switch {
 	case err != nil:
-	case s.d.Access == SupportOnly && p.Kind != authn.Service && p.SessionType != authn.Support:
+	case !p.IsStaff():
+		err = errNotStaff
+	case s.d.Access == SupportOnly && p.SessionType != authn.Support:
 		err = errSupport
 	case billID <= 0:
 		err = errNoBillID

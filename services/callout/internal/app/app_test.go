@@ -111,7 +111,8 @@ func TestWhoMayCallEachOperation(t *testing.T) {
 	for caller, want := range map[string][]codes.Code{
 		"service/core":          {ok, ok, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
 		"service/rerun":         {forbidden, ok, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
-		"service/gateway":       {ok, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
+		"service/callout":       {ok, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
+		"service/gateway":       {forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
 		"service/notifications": {forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
 		"nobody":                {anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous},
 		"organization":          {forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},

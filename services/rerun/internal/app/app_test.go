@@ -86,9 +86,9 @@ func (b *bench) session(id string, labID int) context.Context {
 	return b.Session(id, fmt.Sprintf(`{"session_type":"lab_user","lab_id":%d,"lab_user_id":77,"full_name":"Asha R"}`, labID))
 }
 
-// internal returns the context of a call that the task queue makes through the gateway's internal listener.
+// internal returns the context of a call that the platform's core makes through the gateway's internal listener.
 func (b *bench) internal() context.Context {
-	return metadata.AppendToOutgoingContext(b.As("gateway"), "x-is-internal-request", "True")
+	return metadata.AppendToOutgoingContext(b.As("core"), "x-is-internal-request", "True")
 }
 
 func TestAnAutomaticRerunFromInstrumentToOpenRequest(t *testing.T) {

@@ -24,41 +24,40 @@ func rawJSON(s string) *typev1.RawJSON { return &typev1.RawJSON{Json: []byte(s)}
 // operation is one of the six, valid for report 7001 at the flag that prepare leaves.
 type operation struct {
 	request bool // a request for parameter 1 is open
-	labID   bool // the body can name a laboratory
 	call    func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error
 }
 
 func operations() map[string]operation {
 	return map[string]operation{
-		"list": {labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {
+		"list": {call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {
 			_, err := c.ListReruns(ctx, &rerunv1.ListRerunsRequest{LabReportId: 7001, LabId: labID})
 			return err
 		}},
-		"request": {labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {
+		"request": {call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {
 			_, err := c.RequestRerun(ctx, &rerunv1.RequestRerunRequest{ReportId: 7001, LabId: labID,
 				Type: proto.String("manual"), RequestedParameters: rawJSON("[1]")})
 			return err
 		}},
-		"new": {request: true, labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient,
+		"new": {request: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient,
 			labID *int64) error {
 			_, err := c.AddValues(ctx, &rerunv1.AddValuesRequest{ReportId: 7001, LabId: labID, SampleId: proto.String("S-1"),
 				RerunNumber: rawJSON("1"),
 				DeviceData:  []*rerunv1.DeviceValue{{Index: proto.Int32(1), Value: rawJSON(`"13.5"`)}}})
 			return err
 		}},
-		"auto": {labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {
+		"auto": {call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {
 			_, err := c.EvaluateAutoRerun(ctx, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001, LabId: labID,
 				DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1), Value: rawJSON(`"13.5"`)}}})
 			return err
 		}},
-		"confirm": {request: true, labID: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient,
+		"confirm": {request: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient,
 			labID *int64) error {
 			_, err := c.ConfirmRerun(ctx, &rerunv1.ConfirmRerunRequest{LabReportId: 7001, LabId: labID,
 				RerunConfirmedData: []*rerunv1.ConfirmedValue{{Index: proto.Int32(1), Value: proto.String("13.5")}}})
 			return err
 		}},
-		"abort": {request: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient, _ *int64) error {
-			_, err := c.AbortRerun(ctx, &rerunv1.AbortRerunRequest{LabReportId: 7001})
+		"abort": {request: true, call: func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error {
+			_, err := c.AbortRerun(ctx, &rerunv1.AbortRerunRequest{LabReportId: 7001, LabId: labID})
 			return err
 		}},
 	}
@@ -72,11 +71,10 @@ func TestWhoMayCallEachOperation(t *testing.T) {
 	mine, theirs := proto.Int64(12), proto.Int64(13)
 	notFound, forbidden, invalid := codes.NotFound, codes.PermissionDenied, codes.InvalidArgument
 	callers := []struct {
-		name   string
-		ctx    context.Context
-		labID  *int64
-		want   codes.Code
-		unless string // of operations whose body names no laboratory: another outcome
+		name  string
+		ctx   context.Context
+		labID *int64
+		want  codes.Code
 	}{
 		{name: "nobody", ctx: t.Context(), want: codes.Unauthenticated},
 		{name: "a forged session", ctx: metadata.AppendToOutgoingContext(t.Context(), "cookie", "sessionid=none"),
@@ -86,32 +84,24 @@ func TestWhoMayCallEachOperation(t *testing.T) {
 		{name: "a collection centre", ctx: b.sessionOf("cc", "collection_center", 12), want: forbidden},
 		{name: "another laboratory", ctx: b.session("s13", 13), want: notFound},
 		{name: "another laboratory that names this one", ctx: b.session("s13", 13), labID: mine, want: notFound},
-		{name: "this laboratory that names another", ctx: b.session("s12", 12), labID: theirs, want: notFound,
-			unless: "served"},
-		{name: "a service for another laboratory", ctx: b.internal(), labID: theirs, want: notFound, unless: "invalid"},
+		{name: "this laboratory that names another", ctx: b.session("s12", 12), labID: theirs, want: notFound},
+		{name: "a service for another laboratory", ctx: b.internal(), labID: theirs, want: notFound},
 		{name: "a service without a laboratory", ctx: b.internal(), want: invalid},
 		{name: "support of the laboratory", ctx: b.sessionOf("support", "support", 12), want: codes.OK},
-		{name: "a service", ctx: b.internal(), labID: mine, want: codes.OK, unless: "invalid"},
+		{name: "a service that no contract lists", ctx: b.As("search"), labID: mine, want: forbidden},
+		{name: "a service", ctx: b.internal(), labID: mine, want: codes.OK},
 		{name: "a lab user", ctx: b.session("s12", 12), want: codes.OK},
 		{name: "a lab user who names the laboratory", ctx: b.session("s12", 12), labID: mine, want: codes.OK},
 	}
 	for name, operation := range operations() {
 		for _, caller := range callers {
-			want := caller.want
-			switch {
-			case operation.labID || caller.unless == "":
-			case caller.unless == "served":
-				want = codes.OK
-			default:
-				want = invalid
-			}
 			b.fresh(operation)
 			before := b.fingerprint()
 			err := operation.call(caller.ctx, b.client, caller.labID)
-			if status.Code(err) != want {
-				t.Errorf("%s as %s: %v, want %v", name, caller.name, err, want)
+			if status.Code(err) != caller.want {
+				t.Errorf("%s as %s: %v, want %v", name, caller.name, err, caller.want)
 			}
-			if want != codes.OK && b.fingerprint() != before {
+			if caller.want != codes.OK && b.fingerprint() != before {
 				t.Errorf("%s as %s was refused and changed something", name, caller.name)
 			}
 		}

@@ -95,7 +95,7 @@ func (s *Server) ConfirmRerun(
 
 // AbortRerun closes the rerun and keeps the report's values.
 func (s *Server) AbortRerun(ctx context.Context, in *rerunv1.AbortRerunRequest) (*rerunv1.AbortRerunResponse, error) {
-	scope, principal, err := s.enter(ctx, in.GetLabReportId(), 0)
+	scope, principal, err := s.enter(ctx, in.GetLabReportId(), in.GetLabId())
 	if err != nil {
 		return nil, err
 	}

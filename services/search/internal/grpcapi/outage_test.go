@@ -99,7 +99,7 @@ func TestWithoutTheCacheCookiesWaitAndTokensSearchUnderTheSameLimit(t *testing.T
 	now := time.Now()
 	must(t, cache.Client().Set(t.Context(), "session:asha",
 		fmt.Sprintf(`{"session_type":"lab_user","lab_id":12,"lab_user_id":77,"created_at":%d}`, now.Unix()), 0).Err())
-	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"lab_id": 12, "lab_user_id": 77, "exp": now.Add(time.Hour).Unix()}).
+	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"session_type": "lab_user", "lab_id": 12, "lab_user_id": 77, "exp": now.Add(time.Hour).Unix()}).
 		SignedString([]byte(secret.Reveal()))
 	must(t, err)
 	client, log := serve(t, cache)

@@ -152,7 +152,7 @@ func (p *process) ready() {
 	})
 }
 
-// client calls as the gateway does for another service of the platform.
+// client calls as the gateway does for the platform's core.
 func (p *process) client() (taskqueuev1.TaskQueueServiceClient, context.Context) {
 	p.t.Helper()
 	conn, err := grpc.NewClient(p.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -160,7 +160,7 @@ func (p *process) client() (taskqueuev1.TaskQueueServiceClient, context.Context)
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { _ = conn.Close() })
-	token, err := authn.NewServiceTokens(config.Secret(serviceSecret), "gateway", clock.System{}).Mint("taskqueue", "rerun")
+	token, err := authn.NewServiceTokens(config.Secret(serviceSecret), "gateway", clock.System{}).Mint("taskqueue", "core")
 	if err != nil {
 		p.t.Fatal(err)
 	}

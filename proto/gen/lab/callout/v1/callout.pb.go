@@ -2082,16 +2082,16 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\ain_time\x18\x06 \x01(\x03R\x06inTime\x12#\n" +
 	"\rlimit_minutes\x18\a \x01(\x05R\flimitMinutesB\x1c\n" +
 	"\x1a_median_minutes_to_calloutB\x19\n" +
-	"\x17_p90_minutes_to_callout2\x89\r\n" +
-	"\x0eCalloutService\x12\xd6\x01\n" +
-	"\x13ListCriticalRecords\x12*.lab.callout.v1.ListCriticalRecordsRequest\x1a+.lab.callout.v1.ListCriticalRecordsResponse\"f\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02QZ+\x12)/api-v3/report/{bill_id}/critical/records\x12\"/report/{bill_id}/critical/records\x12\xd4\x01\n" +
-	"\x0fListCalloutLogs\x12&.lab.callout.v1.ListCalloutLogsRequest\x1a'.lab.callout.v1.ListCalloutLogsResponse\"p\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02[Z0\x12./api-v3/report/bulk/critical-notification/logs\x12'/report/bulk/critical-notification/logs\x12\xb9\x01\n" +
-	"\fListCallouts\x12#.lab.callout.v1.ListCalloutsRequest\x1a$.lab.callout.v1.ListCalloutsResponse\"^\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02I:\x01*Z':\x01*\"\"/api-v3/operation/critical-callout\"\x1b/operation/critical-callout\x12\xc9\x01\n" +
-	"\x10ListOpenCallouts\x12'.lab.callout.v1.ListOpenCalloutsRequest\x1a(.lab.callout.v1.ListOpenCalloutsResponse\"b\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02MZ)\x12'/api-v3/operation/critical-callout/open\x12 /operation/critical-callout/open\x12\\\n" +
-	"\rWatchCallouts\x12$.lab.callout.v1.WatchCalloutsRequest\x1a\x12.lab.type.v1.Event\"\x0f\x8a\xe7\x18\v\b\x01\x12\agateway0\x01\x12\xd2\x01\n" +
-	"\x11GetCalloutSummary\x12(.lab.callout.v1.GetCalloutSummaryRequest\x1a).lab.callout.v1.GetCalloutSummaryResponse\"h\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02SZ,\x12*/api-v3/operation/critical-callout/summary\x12#/operation/critical-callout/summary\x12\xc4\x01\n" +
-	"\vSaveCallout\x12\".lab.callout.v1.SaveCalloutRequest\x1a#.lab.callout.v1.SaveCalloutResponse\"l\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02W:\x01*Z.:\x01*\")/api-v3/report/{bill_id}/critical/callout\"\"/report/{bill_id}/critical/callout\x12\xcd\x01\n" +
-	"\fEvaluateBill\x12#.lab.callout.v1.EvaluateBillRequest\x1a$.lab.callout.v1.EvaluateBillResponse\"r\x8a\xe7\x18\x0f\x12\x04core\x12\agateway\x82\xd3\xe4\x93\x02Y:\x01*Z/:\x01*\"*/api-v3/report/{bill_id}/critical/evaluate\"#/report/{bill_id}/critical/evaluate\x12u\n" +
+	"\x17_p90_minutes_to_callout2\xd4\f\n" +
+	"\x0eCalloutService\x12\xcd\x01\n" +
+	"\x13ListCriticalRecords\x12*.lab.callout.v1.ListCriticalRecordsRequest\x1a+.lab.callout.v1.ListCriticalRecordsResponse\"]\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02QZ+\x12)/api-v3/report/{bill_id}/critical/records\x12\"/report/{bill_id}/critical/records\x12\xcb\x01\n" +
+	"\x0fListCalloutLogs\x12&.lab.callout.v1.ListCalloutLogsRequest\x1a'.lab.callout.v1.ListCalloutLogsResponse\"g\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02[Z0\x12./api-v3/report/bulk/critical-notification/logs\x12'/report/bulk/critical-notification/logs\x12\xb0\x01\n" +
+	"\fListCallouts\x12#.lab.callout.v1.ListCalloutsRequest\x1a$.lab.callout.v1.ListCalloutsResponse\"U\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02I:\x01*Z':\x01*\"\"/api-v3/operation/critical-callout\"\x1b/operation/critical-callout\x12\xc0\x01\n" +
+	"\x10ListOpenCallouts\x12'.lab.callout.v1.ListOpenCalloutsRequest\x1a(.lab.callout.v1.ListOpenCalloutsResponse\"Y\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02MZ)\x12'/api-v3/operation/critical-callout/open\x12 /operation/critical-callout/open\x12S\n" +
+	"\rWatchCallouts\x12$.lab.callout.v1.WatchCalloutsRequest\x1a\x12.lab.type.v1.Event\"\x06\x8a\xe7\x18\x02\b\x010\x01\x12\xc9\x01\n" +
+	"\x11GetCalloutSummary\x12(.lab.callout.v1.GetCalloutSummaryRequest\x1a).lab.callout.v1.GetCalloutSummaryResponse\"_\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02SZ,\x12*/api-v3/operation/critical-callout/summary\x12#/operation/critical-callout/summary\x12\xbb\x01\n" +
+	"\vSaveCallout\x12\".lab.callout.v1.SaveCalloutRequest\x1a#.lab.callout.v1.SaveCalloutResponse\"c\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02W:\x01*Z.:\x01*\")/api-v3/report/{bill_id}/critical/callout\"\"/report/{bill_id}/critical/callout\x12\xd7\x01\n" +
+	"\fEvaluateBill\x12#.lab.callout.v1.EvaluateBillRequest\x1a$.lab.callout.v1.EvaluateBillResponse\"|\x8a\xe7\x18\x19\x12\acallout\x12\x04core\x12\boperator\x82\xd3\xe4\x93\x02Y:\x01*Z/:\x01*\"*/api-v3/report/{bill_id}/critical/evaluate\"#/report/{bill_id}/critical/evaluate\x12u\n" +
 	"\x0fEvaluateReports\x12&.lab.callout.v1.EvaluateReportsRequest\x1a'.lab.callout.v1.EvaluateReportsResponse\"\x11\x8a\xe7\x18\r\x12\x04core\x12\x05rerunBGZEgithub.com/labplatform/labplatform/proto/gen/lab/callout/v1;calloutv1b\x06proto3"
 
 var (

@@ -1540,15 +1540,15 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"lowerLimit\x12\x1f\n" +
 	"\vupper_limit\x18\x05 \x01(\x01R\n" +
 	"upperLimit\x12#\n" +
-	"\rwithin_chance\x18\x06 \x01(\bR\fwithinChance2\xd3\t\n" +
-	"\x12CellCounterService\x12\x9e\x01\n" +
-	"\vGetMappings\x12&.lab.cellcounter.v1.GetMappingsRequest\x1a'.lab.cellcounter.v1.GetMappingsResponse\">\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02)\x12'/api-v3/cell-counter-mappings/{test_id}\x12\xa7\x01\n" +
-	"\fSaveMappings\x12'.lab.cellcounter.v1.SaveMappingsRequest\x1a(.lab.cellcounter.v1.SaveMappingsResponse\"D\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02/:\x04body\"'/api-v3/cell-counter-mappings/{test_id}\x12\xaa\x01\n" +
-	"\rPatchMappings\x12(.lab.cellcounter.v1.PatchMappingsRequest\x1a).lab.cellcounter.v1.PatchMappingsResponse\"D\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02/:\x04body2'/api-v3/cell-counter-mappings/{test_id}\x12\xc6\x01\n" +
-	"\x13ComputeDifferential\x12..lab.cellcounter.v1.ComputeDifferentialRequest\x1a/.lab.cellcounter.v1.ComputeDifferentialResponse\"N\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x029:\x01*\"4/api-v3/cell-counter-mappings/{test_id}/differential\x12\xaf\x01\n" +
-	"\tGetCounts\x12$.lab.cellcounter.v1.GetCountsRequest\x1a%.lab.cellcounter.v1.GetCountsResponse\"U\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02@\x12>/api-v3/cell-counter-mappings/{test_id}/counts/{lab_report_id}\x12\xb2\x01\n" +
-	"\tSaveCount\x12$.lab.cellcounter.v1.SaveCountRequest\x1a%.lab.cellcounter.v1.GetCountsResponse\"X\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02C:\x01*\x1a>/api-v3/cell-counter-mappings/{test_id}/counts/{lab_report_id}\x12\x94\x01\n" +
-	"\tListCells\x12$.lab.cellcounter.v1.ListCellsRequest\x1a%.lab.cellcounter.v1.ListCellsResponse\":\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02%\x12#/api-v3/cell-counter-mappings/cellsBOZMgithub.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1;cellcounterv1b\x06proto3"
+	"\rwithin_chance\x18\x06 \x01(\bR\fwithinChance2\x94\t\n" +
+	"\x12CellCounterService\x12\x95\x01\n" +
+	"\vGetMappings\x12&.lab.cellcounter.v1.GetMappingsRequest\x1a'.lab.cellcounter.v1.GetMappingsResponse\"5\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02)\x12'/api-v3/cell-counter-mappings/{test_id}\x12\x9e\x01\n" +
+	"\fSaveMappings\x12'.lab.cellcounter.v1.SaveMappingsRequest\x1a(.lab.cellcounter.v1.SaveMappingsResponse\";\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/:\x04body\"'/api-v3/cell-counter-mappings/{test_id}\x12\xa1\x01\n" +
+	"\rPatchMappings\x12(.lab.cellcounter.v1.PatchMappingsRequest\x1a).lab.cellcounter.v1.PatchMappingsResponse\";\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/:\x04body2'/api-v3/cell-counter-mappings/{test_id}\x12\xbd\x01\n" +
+	"\x13ComputeDifferential\x12..lab.cellcounter.v1.ComputeDifferentialRequest\x1a/.lab.cellcounter.v1.ComputeDifferentialResponse\"E\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x029:\x01*\"4/api-v3/cell-counter-mappings/{test_id}/differential\x12\xa6\x01\n" +
+	"\tGetCounts\x12$.lab.cellcounter.v1.GetCountsRequest\x1a%.lab.cellcounter.v1.GetCountsResponse\"L\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02@\x12>/api-v3/cell-counter-mappings/{test_id}/counts/{lab_report_id}\x12\xa9\x01\n" +
+	"\tSaveCount\x12$.lab.cellcounter.v1.SaveCountRequest\x1a%.lab.cellcounter.v1.GetCountsResponse\"O\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02C:\x01*\x1a>/api-v3/cell-counter-mappings/{test_id}/counts/{lab_report_id}\x12\x8b\x01\n" +
+	"\tListCells\x12$.lab.cellcounter.v1.ListCellsRequest\x1a%.lab.cellcounter.v1.ListCellsResponse\"1\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02%\x12#/api-v3/cell-counter-mappings/cellsBOZMgithub.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1;cellcounterv1b\x06proto3"
 
 var (
 	file_lab_cellcounter_v1_cellcounter_proto_rawDescOnce sync.Once

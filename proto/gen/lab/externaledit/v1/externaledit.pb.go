@@ -1517,19 +1517,19 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\vauthor_name\x18\x03 \x01(\tR\n" +
 	"authorName\x12\x1d\n" +
 	"\n" +
-	"created_at\x18\x04 \x01(\x03R\tcreatedAt2\xde\f\n" +
-	"\x13ExternalEditService\x12\xa2\x01\n" +
+	"created_at\x18\x04 \x01(\x03R\tcreatedAt2\x8d\f\n" +
+	"\x13ExternalEditService\x12\x99\x01\n" +
 	"\n" +
-	"GetSession\x12&.lab.externaledit.v1.GetSessionRequest\x1a'.lab.externaledit.v1.GetSessionResponse\"C\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02.\x12,/api-v3/report/external-edit/{lab_report_id}\x12\xae\x01\n" +
-	"\rCreateSession\x12).lab.externaledit.v1.CreateSessionRequest\x1a*.lab.externaledit.v1.CreateSessionResponse\"F\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/report/external-edit/{lab_report_id}\x12\x9c\x01\n" +
+	"GetSession\x12&.lab.externaledit.v1.GetSessionRequest\x1a'.lab.externaledit.v1.GetSessionResponse\":\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02.\x12,/api-v3/report/external-edit/{lab_report_id}\x12\xa5\x01\n" +
+	"\rCreateSession\x12).lab.externaledit.v1.CreateSessionRequest\x1a*.lab.externaledit.v1.CreateSessionResponse\"=\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/report/external-edit/{lab_report_id}\x12\x93\x01\n" +
 	"\n" +
-	"EndSession\x12&.lab.externaledit.v1.EndSessionRequest\x1a'.lab.externaledit.v1.EndSessionResponse\"=\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02(\x1a&/api-v3/report/external-edit/{edit_id}\x12\xb8\x01\n" +
-	"\x0fForceEndSession\x12+.lab.externaledit.v1.ForceEndSessionRequest\x1a,.lab.externaledit.v1.ForceEndSessionResponse\"J\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x025\"3/api-v3/report/external-edit/sessions/{edit_id}/end\x12s\n" +
-	"\vUploadFiles\x12'.lab.externaledit.v1.UploadFilesRequest\x1a(.lab.externaledit.v1.UploadFilesResponse\"\x0f\x8a\xe7\x18\v\b\x01\x12\agateway(\x01\x12\xa9\x01\n" +
-	"\tHeartbeat\x12%.lab.externaledit.v1.HeartbeatRequest\x1a&.lab.externaledit.v1.HeartbeatResponse\"M\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x028\"6/api-v3/report/external-edit/agent/{edit_id}/heartbeat\x12\xb5\x01\n" +
-	"\rListRevisions\x12).lab.externaledit.v1.ListRevisionsRequest\x1a*.lab.externaledit.v1.ListRevisionsResponse\"M\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x028\x126/api-v3/report/external-edit/{lab_report_id}/revisions\x12\xd1\x01\n" +
-	"\x0fRestoreRevision\x12+.lab.externaledit.v1.RestoreRevisionRequest\x1a,.lab.externaledit.v1.RestoreRevisionResponse\"c\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02N\"L/api-v3/report/external-edit/{lab_report_id}/revisions/{revision_id}/restore\x12]\n" +
-	"\vWatchEvents\x12'.lab.externaledit.v1.WatchEventsRequest\x1a\x12.lab.type.v1.Event\"\x0f\x8a\xe7\x18\v\b\x01\x12\agateway0\x01\x12\x8a\x01\n" +
+	"EndSession\x12&.lab.externaledit.v1.EndSessionRequest\x1a'.lab.externaledit.v1.EndSessionResponse\"4\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02(\x1a&/api-v3/report/external-edit/{edit_id}\x12\xaf\x01\n" +
+	"\x0fForceEndSession\x12+.lab.externaledit.v1.ForceEndSessionRequest\x1a,.lab.externaledit.v1.ForceEndSessionResponse\"A\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x025\"3/api-v3/report/external-edit/sessions/{edit_id}/end\x12j\n" +
+	"\vUploadFiles\x12'.lab.externaledit.v1.UploadFilesRequest\x1a(.lab.externaledit.v1.UploadFilesResponse\"\x06\x8a\xe7\x18\x02\b\x01(\x01\x12\xa0\x01\n" +
+	"\tHeartbeat\x12%.lab.externaledit.v1.HeartbeatRequest\x1a&.lab.externaledit.v1.HeartbeatResponse\"D\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x028\"6/api-v3/report/external-edit/agent/{edit_id}/heartbeat\x12\xac\x01\n" +
+	"\rListRevisions\x12).lab.externaledit.v1.ListRevisionsRequest\x1a*.lab.externaledit.v1.ListRevisionsResponse\"D\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x028\x126/api-v3/report/external-edit/{lab_report_id}/revisions\x12\xc8\x01\n" +
+	"\x0fRestoreRevision\x12+.lab.externaledit.v1.RestoreRevisionRequest\x1a,.lab.externaledit.v1.RestoreRevisionResponse\"Z\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02N\"L/api-v3/report/external-edit/{lab_report_id}/revisions/{revision_id}/restore\x12T\n" +
+	"\vWatchEvents\x12'.lab.externaledit.v1.WatchEventsRequest\x1a\x12.lab.type.v1.Event\"\x06\x8a\xe7\x18\x02\b\x010\x01\x12\x8a\x01\n" +
 	"\x0eHasOpenSession\x12*.lab.externaledit.v1.HasOpenSessionRequest\x1a+.lab.externaledit.v1.HasOpenSessionResponse\"\x1f\x8a\xe7\x18\x1b\x12\x05rerun\x12\acallout\x12\tbillsplitBQZOgithub.com/labplatform/labplatform/proto/gen/lab/externaledit/v1;externaleditv1b\x06proto3"
 
 var (

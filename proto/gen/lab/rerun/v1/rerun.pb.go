@@ -1058,8 +1058,10 @@ func (x *ConfirmRerunResponse) GetWarnings() []string {
 }
 
 type AbortRerunRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	LabReportId   int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	LabReportId int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	// Required of internal services, which belong to no laboratory.
+	LabId         *int64 `protobuf:"varint,2,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1097,6 +1099,13 @@ func (*AbortRerunRequest) Descriptor() ([]byte, []int) {
 func (x *AbortRerunRequest) GetLabReportId() int64 {
 	if x != nil {
 		return x.LabReportId
+	}
+	return 0
+}
+
+func (x *AbortRerunRequest) GetLabId() int64 {
+	if x != nil && x.LabId != nil {
+		return *x.LabId
 	}
 	return 0
 }
@@ -1394,9 +1403,11 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\x14ConfirmRerunResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12*\n" +
 	"\x10sampleRedrawFlag\x18\x02 \x01(\x05R\x10sampleRedrawFlag\x12 \n" +
-	"\bwarnings\x18\x03 \x03(\tB\x04\x90\xe7\x18\x01R\bwarnings\"E\n" +
+	"\bwarnings\x18\x03 \x03(\tB\x04\x90\xe7\x18\x01R\bwarnings\"l\n" +
 	"\x11AbortRerunRequest\x120\n" +
-	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\"Z\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x12\x1a\n" +
+	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
+	"\a_lab_id\"Z\n" +
 	"\x12AbortRerunResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12*\n" +
 	"\x10sampleRedrawFlag\x18\x02 \x01(\x05R\x10sampleRedrawFlag\"\xbe\x01\n" +
@@ -1408,16 +1419,16 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\a_lab_id\"j\n" +
 	"\x19EvaluateAutoRerunResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x123\n" +
-	"\x15qualifying_parameters\x18\x02 \x03(\x05R\x14qualifyingParameters2\xc3\a\n" +
-	"\fRerunService\x12\x8c\x01\n" +
+	"\x15qualifying_parameters\x18\x02 \x03(\x05R\x14qualifyingParameters2\x80\b\n" +
+	"\fRerunService\x12\x95\x01\n" +
 	"\n" +
-	"ListReruns\x12\x1f.lab.rerun.v1.ListRerunsRequest\x1a .lab.rerun.v1.ListRerunsResponse\";\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02&\x12$/api-v3/sample-rerun/{lab_report_id}\x12\x99\x01\n" +
-	"\tAddValues\x12\x1e.lab.rerun.v1.AddValuesRequest\x1a\x1f.lab.rerun.v1.AddValuesResponse\"K\x8a\xe7\x18\x18\b\x01\x12\agateway\x12\vinstruments\x82\xd3\xe4\x93\x02):\x01*\"$/api-v3/sample-rerun/{report_id}/new\x12\x99\x01\n" +
-	"\fRequestRerun\x12!.lab.rerun.v1.RequestRerunRequest\x1a\".lab.rerun.v1.RequestRerunResponse\"B\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02-:\x01*\"(/api-v3/sample-rerun/{report_id}/request\x12\x9d\x01\n" +
-	"\fConfirmRerun\x12!.lab.rerun.v1.ConfirmRerunRequest\x1a\".lab.rerun.v1.ConfirmRerunResponse\"F\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/sample-rerun/{lab_report_id}/confirm\x12\x92\x01\n" +
+	"ListReruns\x12\x1f.lab.rerun.v1.ListRerunsRequest\x1a .lab.rerun.v1.ListRerunsResponse\"D\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02&\x12$/api-v3/sample-rerun/{lab_report_id}\x12\xa2\x01\n" +
+	"\tAddValues\x12\x1e.lab.rerun.v1.AddValuesRequest\x1a\x1f.lab.rerun.v1.AddValuesResponse\"T\x8a\xe7\x18!\b\x01\x12\x04core\x12\vinstruments\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02):\x01*\"$/api-v3/sample-rerun/{report_id}/new\x12\xa9\x01\n" +
+	"\fRequestRerun\x12!.lab.rerun.v1.RequestRerunRequest\x1a\".lab.rerun.v1.RequestRerunResponse\"R\x8a\xe7\x18\x1b\b\x01\x12\x04core\x12\boperator\x12\x05rerun\x18\x01\x82\xd3\xe4\x93\x02-:\x01*\"(/api-v3/sample-rerun/{report_id}/request\x12\xa6\x01\n" +
+	"\fConfirmRerun\x12!.lab.rerun.v1.ConfirmRerunRequest\x1a\".lab.rerun.v1.ConfirmRerunResponse\"O\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/sample-rerun/{lab_report_id}/confirm\x12\x9b\x01\n" +
 	"\n" +
-	"AbortRerun\x12\x1f.lab.rerun.v1.AbortRerunRequest\x1a .lab.rerun.v1.AbortRerunResponse\"A\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02,\"*/api-v3/sample-rerun/{lab_report_id}/abort\x12\xb6\x01\n" +
-	"\x11EvaluateAutoRerun\x12&.lab.rerun.v1.EvaluateAutoRerunRequest\x1a'.lab.rerun.v1.EvaluateAutoRerunResponse\"P\x8a\xe7\x18\x18\b\x01\x12\agateway\x12\vinstruments\x82\xd3\xe4\x93\x02.:\x01*\")/api-v3/sample-rerun/{lab_report_id}/autoBCZAgithub.com/labplatform/labplatform/proto/gen/lab/rerun/v1;rerunv1b\x06proto3"
+	"AbortRerun\x12\x1f.lab.rerun.v1.AbortRerunRequest\x1a .lab.rerun.v1.AbortRerunResponse\"J\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02,\"*/api-v3/sample-rerun/{lab_report_id}/abort\x12\xbf\x01\n" +
+	"\x11EvaluateAutoRerun\x12&.lab.rerun.v1.EvaluateAutoRerunRequest\x1a'.lab.rerun.v1.EvaluateAutoRerunResponse\"Y\x8a\xe7\x18!\b\x01\x12\x04core\x12\vinstruments\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02.:\x01*\")/api-v3/sample-rerun/{lab_report_id}/autoBCZAgithub.com/labplatform/labplatform/proto/gen/lab/rerun/v1;rerunv1b\x06proto3"
 
 var (
 	file_lab_rerun_v1_rerun_proto_rawDescOnce sync.Once
@@ -1492,6 +1503,7 @@ func file_lab_rerun_v1_rerun_proto_init() {
 	file_lab_rerun_v1_rerun_proto_msgTypes[7].OneofWrappers = []any{}
 	file_lab_rerun_v1_rerun_proto_msgTypes[9].OneofWrappers = []any{}
 	file_lab_rerun_v1_rerun_proto_msgTypes[10].OneofWrappers = []any{}
+	file_lab_rerun_v1_rerun_proto_msgTypes[12].OneofWrappers = []any{}
 	file_lab_rerun_v1_rerun_proto_msgTypes[14].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

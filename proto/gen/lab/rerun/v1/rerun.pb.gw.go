@@ -223,6 +223,8 @@ func local_request_RerunService_ConfirmRerun_0(ctx context.Context, marshaler ru
 	return msg, metadata, err
 }
 
+var filter_RerunService_AbortRerun_0 = &utilities.DoubleArray{Encoding: map[string]int{"lab_report_id": 0}, Base: []int{1, 1, 0}, Check: []int{0, 1, 2}}
+
 func request_RerunService_AbortRerun_0(ctx context.Context, marshaler runtime.Marshaler, client RerunServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq AbortRerunRequest
@@ -236,6 +238,12 @@ func request_RerunService_AbortRerun_0(ctx context.Context, marshaler runtime.Ma
 	protoReq.LabReportId, err = runtime.Int64(val)
 	if err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "lab_report_id", err)
+	}
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_RerunService_AbortRerun_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -257,6 +265,12 @@ func local_request_RerunService_AbortRerun_0(ctx context.Context, marshaler runt
 	protoReq.LabReportId, err = runtime.Int64(val)
 	if err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "lab_report_id", err)
+	}
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_RerunService_AbortRerun_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
 	msg, err := server.AbortRerun(ctx, &protoReq)
 	return msg, metadata, err

@@ -1054,10 +1054,10 @@ const file_lab_search_v1_search_proto_rawDesc = "" +
 	"_branch_idB\t\n" +
 	"\a_org_idB\b\n" +
 	"\x06_cc_idB\x11\n" +
-	"\x0f_last_bill_time2\x90\x02\n" +
-	"\rSearchService\x12\x84\x01\n" +
-	"\vSearchUsers\x12!.lab.search.v1.SearchUsersRequest\x1a\".lab.search.v1.SearchUsersResponse\".\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/api/v1/users/search\x12x\n" +
-	"\aGetUser\x12\x1d.lab.search.v1.GetUserRequest\x1a\x1e.lab.search.v1.GetUserResponse\".\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\x19\x12\x17/api/v1/users/{user_id}BEZCgithub.com/labplatform/labplatform/proto/gen/lab/search/v1;searchv1b\x06proto3"
+	"\x0f_last_bill_time2\xfd\x01\n" +
+	"\rSearchService\x12{\n" +
+	"\vSearchUsers\x12!.lab.search.v1.SearchUsersRequest\x1a\".lab.search.v1.SearchUsersResponse\"%\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/api/v1/users/search\x12o\n" +
+	"\aGetUser\x12\x1d.lab.search.v1.GetUserRequest\x1a\x1e.lab.search.v1.GetUserResponse\"%\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x19\x12\x17/api/v1/users/{user_id}BEZCgithub.com/labplatform/labplatform/proto/gen/lab/search/v1;searchv1b\x06proto3"
 
 var (
 	file_lab_search_v1_search_proto_rawDescOnce sync.Once

@@ -2210,18 +2210,18 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
 	"\a_lab_id\"5\n" +
 	"\x19DeletePeriodicJobResponse\x12\x18\n" +
-	"\adeleted\x18\x01 \x01(\bR\adeleted2\x99\f\n" +
-	"\x10TaskQueueService\x12\x93\x01\n" +
-	"\aEnqueue\x12 .lab.taskqueue.v1.EnqueueRequest\x1a!.lab.taskqueue.v1.EnqueueResponse\"C\x8a\xe7\x18*\b\x01\x12\acallout\x12\agateway\x12\rnotifications\x12\x05rerun\x82\xd3\xe4\x93\x02\x0f:\x05tasks\"\x06/queue\x12\x99\x01\n" +
-	"\bSchedule\x12!.lab.taskqueue.v1.ScheduleRequest\x1a\".lab.taskqueue.v1.ScheduleResponse\"F\x8a\xe7\x18*\b\x01\x12\acallout\x12\agateway\x12\rnotifications\x12\x05rerun\x82\xd3\xe4\x93\x02\x12:\x05tasks\"\t/schedule\x12r\n" +
-	"\aJobInfo\x12 .lab.taskqueue.v1.JobInfoRequest\x1a!.lab.taskqueue.v1.JobInfoResponse\"\"\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\r:\x01*\"\b/jobInfo\x12\x99\x01\n" +
-	"\tCancelJob\x12\".lab.taskqueue.v1.CancelJobRequest\x1a#.lab.taskqueue.v1.CancelJobResponse\"C\x8a\xe7\x18*\b\x01\x12\acallout\x12\agateway\x12\rnotifications\x12\x05rerun\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
-	"/cancelJob\x12\x8a\x01\n" +
-	"\rRescheduleJob\x12&.lab.taskqueue.v1.RescheduleJobRequest\x1a'.lab.taskqueue.v1.RescheduleJobResponse\"(\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/rescheduleJob\x12}\n" +
-	"\tRetryTask\x12\".lab.taskqueue.v1.RetryTaskRequest\x1a#.lab.taskqueue.v1.RetryTaskResponse\"'\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\x12:\x04jobs\"\n" +
-	"/retryTask\x12y\n" +
-	"\aMapping\x12 .lab.taskqueue.v1.MappingRequest\x1a!.lab.taskqueue.v1.MappingResponse\")\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\x14:\bmappings\"\b/mapping\x12\x8b\x01\n" +
-	"\rUpdateConsent\x12&.lab.taskqueue.v1.UpdateConsentRequest\x1a'.lab.taskqueue.v1.UpdateConsentResponse\")\x8a\xe7\x18\v\b\x01\x12\agateway\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/update_consent\x12\x88\x01\n" +
+	"\adeleted\x18\x01 \x01(\bR\adeleted2\xe3\f\n" +
+	"\x10TaskQueueService\x12\x9c\x01\n" +
+	"\aEnqueue\x12 .lab.taskqueue.v1.EnqueueRequest\x1a!.lab.taskqueue.v1.EnqueueResponse\"L\x8a\xe7\x183\b\x01\x12\acallout\x12\x04core\x12\rnotifications\x12\boperator\x12\x05rerun\x18\x01\x82\xd3\xe4\x93\x02\x0f:\x05tasks\"\x06/queue\x12\xa2\x01\n" +
+	"\bSchedule\x12!.lab.taskqueue.v1.ScheduleRequest\x1a\".lab.taskqueue.v1.ScheduleResponse\"O\x8a\xe7\x183\b\x01\x12\acallout\x12\x04core\x12\rnotifications\x12\boperator\x12\x05rerun\x18\x01\x82\xd3\xe4\x93\x02\x12:\x05tasks\"\t/schedule\x12{\n" +
+	"\aJobInfo\x12 .lab.taskqueue.v1.JobInfoRequest\x1a!.lab.taskqueue.v1.JobInfoResponse\"+\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\r:\x01*\"\b/jobInfo\x12\xa2\x01\n" +
+	"\tCancelJob\x12\".lab.taskqueue.v1.CancelJobRequest\x1a#.lab.taskqueue.v1.CancelJobResponse\"L\x8a\xe7\x183\b\x01\x12\acallout\x12\x04core\x12\rnotifications\x12\boperator\x12\x05rerun\x18\x01\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
+	"/cancelJob\x12\x93\x01\n" +
+	"\rRescheduleJob\x12&.lab.taskqueue.v1.RescheduleJobRequest\x1a'.lab.taskqueue.v1.RescheduleJobResponse\"1\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/rescheduleJob\x12\x86\x01\n" +
+	"\tRetryTask\x12\".lab.taskqueue.v1.RetryTaskRequest\x1a#.lab.taskqueue.v1.RetryTaskResponse\"0\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x12:\x04jobs\"\n" +
+	"/retryTask\x12\x82\x01\n" +
+	"\aMapping\x12 .lab.taskqueue.v1.MappingRequest\x1a!.lab.taskqueue.v1.MappingResponse\"2\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x14:\bmappings\"\b/mapping\x12\x94\x01\n" +
+	"\rUpdateConsent\x12&.lab.taskqueue.v1.UpdateConsentRequest\x1a'.lab.taskqueue.v1.UpdateConsentResponse\"2\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/update_consent\x12\x88\x01\n" +
 	"\x0ePutPeriodicJob\x12'.lab.taskqueue.v1.PutPeriodicJobRequest\x1a(.lab.taskqueue.v1.PutPeriodicJobResponse\"#\x8a\xe7\x18\x1f\x12\acallout\x12\rnotifications\x12\x05rerun\x12\x8e\x01\n" +
 	"\x10ListPeriodicJobs\x12).lab.taskqueue.v1.ListPeriodicJobsRequest\x1a*.lab.taskqueue.v1.ListPeriodicJobsResponse\"#\x8a\xe7\x18\x1f\x12\acallout\x12\rnotifications\x12\x05rerun\x12\x91\x01\n" +
 	"\x11DeletePeriodicJob\x12*.lab.taskqueue.v1.DeletePeriodicJobRequest\x1a+.lab.taskqueue.v1.DeletePeriodicJobResponse\"#\x8a\xe7\x18\x1f\x12\acallout\x12\rnotifications\x12\x05rerunBKZIgithub.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1;taskqueuev1b\x06proto3"

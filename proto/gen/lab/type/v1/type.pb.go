@@ -76,10 +76,15 @@ type Callers struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Sessions and users' tokens; what they may see is decided by the service.
 	Users bool `protobuf:"varint,1,opt,name=users,proto3" json:"users,omitempty"`
-	// The services whose tokens are accepted. "gateway" stands for its internal listener, which acts for others.
-	Services      []string `protobuf:"bytes,2,rep,name=services,proto3" json:"services,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// The services that may call, by gRPC and through the gateway's internal listener: it is the caller that counts, not
+	// who forwards the call. "core" is the platform's core, "instruments" the gateways of instruments inside the
+	// platform's network, "operator" a person on the machine.
+	Services []string `protobuf:"bytes,2,rep,name=services,proto3" json:"services,omitempty"`
+	// Among users also tokens without a session type: the interface of an instrument, which may stand open in a
+	// laboratory and belongs to nobody.
+	InstrumentTokens bool `protobuf:"varint,3,opt,name=instrument_tokens,json=instrumentTokens,proto3" json:"instrument_tokens,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Callers) Reset() {
@@ -124,6 +129,13 @@ func (x *Callers) GetServices() []string {
 		return x.Services
 	}
 	return nil
+}
+
+func (x *Callers) GetInstrumentTokens() bool {
+	if x != nil {
+		return x.InstrumentTokens
+	}
+	return false
 }
 
 // Event is one server-sent event: what an RPC that backs a text/event-stream path streams.
@@ -258,10 +270,11 @@ const file_lab_type_v1_type_proto_rawDesc = "" +
 	"\x16lab/type/v1/type.proto\x12\vlab.type.v1\x1a google/protobuf/descriptor.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"8\n" +
 	"\aRawJSON\x12\x12\n" +
 	"\x04json\x18\x01 \x01(\fR\x04json:\x19\x92A\x16\n" +
-	"\x14*\x0eany JSON value\x9a\x02\x01\x06\";\n" +
+	"\x14*\x0eany JSON value\x9a\x02\x01\x06\"h\n" +
 	"\aCallers\x12\x14\n" +
 	"\x05users\x18\x01 \x01(\bR\x05users\x12\x1a\n" +
-	"\bservices\x18\x02 \x03(\tR\bservices\"A\n" +
+	"\bservices\x18\x02 \x03(\tR\bservices\x12+\n" +
+	"\x11instrument_tokens\x18\x03 \x01(\bR\x10instrumentTokens\"A\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05event\x18\x02 \x01(\tR\x05event\x12\x12\n" +

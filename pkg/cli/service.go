@@ -17,6 +17,8 @@ type Service struct {
 	PrintConfig func(context.Context) error
 	// CheckReady returns nil when the service on this machine is ready.
 	CheckReady func(context.Context) error
+	// Leader shows which process leads each loop that one replica at a time runs.
+	Leader func(context.Context) error
 	// More are verbs that only this service has.
 	More []Verb
 }
@@ -35,6 +37,7 @@ func (s Service) Main() {
 	add("migrate", "Create or update the service's own tables.", s.Migrate)
 	add("print-config", "Show every setting and its value; secrets are masked.", s.PrintConfig)
 	add("healthcheck", "Exit 0 when the service on this machine is ready.", s.CheckReady)
+	add("leader", "Show which connection leads each loop, and how to end it.", s.Leader)
 	program.Verbs = append(program.Verbs, s.More...)
 	os.Exit(program.Main(os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -29,8 +29,8 @@ const (
 
 // Connector returns a connector whose every session has what the platform expects: UTC, strict mode, READ COMMITTED,
 // timeouts, five seconds at most for a row lock. The server ends a session from which it hears nothing for half a
-// minute, or for the wait_timeout among cfg's parameters. It changes a copy of cfg. Tests and tools use it so that their
-// sessions equal the services'.
+// minute, or for the wait_timeout among cfg's parameters. It changes a copy of cfg. Tests and tools use it so that
+// their sessions equal the services'.
 func Connector(cfg *mysql.Config) (driver.Connector, error) {
 	d := cfg.Clone()
 	d.Timeout, d.ReadTimeout, d.WriteTimeout = dialTimeout, statementTimeout, statementTimeout

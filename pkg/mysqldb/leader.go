@@ -21,20 +21,20 @@ var ErrLeadershipLost = errors.New("the leadership was lost")
 // Leader is one process's claim to do some work alone. The claim is a lock of the database server, private to the
 // present database, that ends with its connection. Safe for concurrent use.
 type Leader struct {
-	db      *sql.DB
-	purpose string
+	db   *sql.DB
+	lock Lock
 
 	mu   sync.Mutex           // locked while work runs
 	held atomic.Pointer[hold] // nil while this process does not lead
 }
 
 // NewLeader returns a Leader that does not lead yet. The caller closes it.
-func NewLeader(db *sql.DB, purpose string) *Leader { return &Leader{db: db, purpose: purpose} }
+func NewLeader(db *sql.DB, lock Lock) *Leader { return &Leader{db: db, lock: lock} }
 
 // Lead runs work once while this process leads, and lets go of the leadership. It returns false without an error when
 // another process leads.
-func Lead(ctx context.Context, db *sql.DB, purpose string, work func(context.Context) error) (bool, error) {
-	leader := NewLeader(db, purpose)
+func Lead(ctx context.Context, db *sql.DB, lock Lock, work func(context.Context) error) (bool, error) {
+	leader := NewLeader(db, lock)
 	defer leader.Close(ctx)
 	return leader.Run(ctx, work)
 }
@@ -83,24 +83,48 @@ func (l *Leader) Close(ctx context.Context) {
 func (l *Leader) claim(ctx context.Context) (*hold, error) {
 	conn, err := l.db.Conn(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("lead %s: %w", l.purpose, err)
+		return nil, fmt.Errorf("lead %v: %w", l.lock, err)
 	}
-	name, err := LockName(ctx, conn, l.purpose)
-	var got sql.NullInt64
-	if err == nil {
-		err = conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, 0)", name).Scan(&got)
-	}
+	names, err := takeLocks(ctx, conn, l.lock)
 	var before limits
-	if err == nil && got.Int64 == 1 {
+	if err == nil && len(names) > 0 {
 		before, err = shortenSession(ctx, conn)
 	}
 	if err != nil {
 		end(conn) // it may hold the lock
-		return nil, fmt.Errorf("lead %s: %w", l.purpose, err)
+		return nil, fmt.Errorf("lead %v: %w", l.lock, err)
 	}
-	if got.Int64 != 1 {
+	if len(names) == 0 {
 		_ = conn.Close() // gives it back to the pool
 		return nil, nil
 	}
-	return newHold(conn, name, before), nil
+	return newHold(conn, names, before), nil
+}
+
+// takeLocks takes every name of lock and returns them, or none of them.
+func takeLocks(ctx context.Context, conn *sql.Conn, lock Lock) ([]string, error) {
+	database, err := databaseOf(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	names := lock.names(database)
+	for i, name := range names {
+		var got sql.NullInt64
+		if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, 0)", name).Scan(&got); err != nil {
+			return nil, err
+		}
+		if got.Int64 != 1 {
+			return nil, releaseLocks(ctx, conn, names[:i])
+		}
+	}
+	return names, nil
+}
+
+func releaseLocks(ctx context.Context, conn *sql.Conn, names []string) error {
+	for _, name := range names {
+		if _, err := conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", name); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -14,6 +14,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
+func lockOf(purpose string) mysqldb.Lock {
+	return mysqldb.Lock{Service: "test", Purpose: purpose, Former: purpose + "_test"}
+}
+
 func nothing(context.Context) error { return nil }
 
 // leads tells whether l leads, by letting it try.
@@ -29,7 +33,7 @@ func leads(t *testing.T, l *mysqldb.Leader) bool {
 
 func newLeader(t *testing.T, db *sql.DB, purpose string) *mysqldb.Leader {
 	t.Helper()
-	l := mysqldb.NewLeader(db, purpose)
+	l := mysqldb.NewLeader(db, lockOf(purpose))
 	t.Cleanup(func() { l.Close(context.WithoutCancel(t.Context())) })
 	return l
 }
@@ -64,7 +68,7 @@ func TestLeadLetsGoAfterTheWorkAndGivesTheConnectionBackAsItWas(t *testing.T) {
 	db, ctx := mysqltest.New(t), t.Context()
 	db.SetMaxOpenConns(1)
 	for range 2 {
-		if led, err := mysqldb.Lead(ctx, db, "test", nothing); !led || err != nil {
+		if led, err := mysqldb.Lead(ctx, db, lockOf("test"), nothing); !led || err != nil {
 			t.Fatalf("led %v, error %v", led, err)
 		}
 		var wait, write int
@@ -157,11 +161,8 @@ func sessionTimeout() time.Duration {
 // holder returns the connection that holds the lock of purpose.
 func holder(t *testing.T, db *sql.DB, purpose string) (id int64) {
 	t.Helper()
-	name, err := mysqldb.LockName(t.Context(), db, purpose)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.QueryRowContext(t.Context(), "SELECT IS_USED_LOCK(?)", name).Scan(&id); err != nil {
+	const query = "SELECT IS_USED_LOCK(CONCAT(?, '@', DATABASE()))"
+	if err := db.QueryRowContext(t.Context(), query, lockOf(purpose).String()).Scan(&id); err != nil {
 		t.Fatal(err)
 	}
 	return id

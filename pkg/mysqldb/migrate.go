@@ -2,9 +2,7 @@ package mysqldb
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -58,10 +56,11 @@ func lockMigrations(ctx context.Context, db *sql.DB, service string) (unlock fun
 	if err != nil {
 		return nil, fmt.Errorf("lock migrations: %w", err)
 	}
-	name, err := LockName(ctx, conn, "migrate_"+service)
+	database, err := databaseOf(ctx, conn)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
+	name := Lock{Service: service, Purpose: "migrate"}.Name(database)
 	var got sql.NullInt64
 	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, ?)", name, migrateLockSeconds).Scan(&got); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock migrations: %w", err), conn.Close())
@@ -94,21 +93,6 @@ func dropHalfMade(ctx context.Context, db *sql.DB, table string) error {
 		return fmt.Errorf("drop empty %s: %w", table, err)
 	}
 	return nil
-}
-
-// Querier is what LockName needs: a *sql.DB, *sql.Conn or *sql.Tx.
-type Querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-// LockName returns a GET_LOCK name for purpose that is private to the present database: at most 64 characters.
-func LockName(ctx context.Context, q Querier, purpose string) (string, error) {
-	var database string
-	if err := q.QueryRowContext(ctx, "SELECT DATABASE()").Scan(&database); err != nil {
-		return "", fmt.Errorf("name lock: %w", err)
-	}
-	sum := sha256.Sum256([]byte(database + "\x00" + purpose))
-	return "lab_" + hex.EncodeToString(sum[:16]), nil
 }
 
 // RequireColumns checks that tables which the service does not own have the columns that it reads. The error

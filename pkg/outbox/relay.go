@@ -94,7 +94,7 @@ func (r *Relay) RunOnce(ctx context.Context) (taken int, err error) {
 }
 
 func (r *Relay) lead(ctx context.Context, work func(context.Context, *session) error) error {
-	leader := mysqldb.NewLeader(r.d.DB, "relay_"+r.d.Table.name)
+	leader := mysqldb.NewLeader(r.d.DB, Lock(r.d.Table.service()))
 	defer leader.Close(ctx)
 	_, err := leader.Run(ctx, func(ctx context.Context) error {
 		return work(ctx, &session{table: r.d.Table.name, leader: leader})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -64,6 +65,13 @@ func NewTable(name string) (Table, error) {
 
 // Name returns the table's name.
 func (t Table) Name() string { return t.name }
+
+func (t Table) service() string { return strings.TrimPrefix(t.name, "outbox_") }
+
+// Lock is what the leading relay of a service holds.
+func Lock(service string) mysqldb.Lock {
+	return mysqldb.Lock{Service: service, Purpose: "relay", Former: "relay_outbox_" + service}
+}
 
 // Insert adds e within the caller's transaction: it is delivered if and only if that commits. inserted is false
 // when a row with the same DedupeKey waits already.

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/httpserver"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
 // Binary is a service's command: the verbs that all services have, over the functions of its app package.
@@ -23,6 +25,10 @@ type Binary[Settings any] struct {
 	Migrate func(ctx context.Context, cfg Settings, log *slog.Logger) error
 	// HealthPort is the port with the health paths.
 	HealthPort func(cfg Settings) int
+	// Locks are those of the loops that one replica at a time runs, in the database that Database names; nil for a
+	// service without any.
+	Locks    []mysqldb.Lock
+	Database func(cfg Settings) mysqldb.Config
 	// More are verbs that only this service has.
 	More []cli.Verb
 }
@@ -46,5 +52,17 @@ func (b Binary[Settings]) Main() {
 			return b.Migrate(ctx, cfg, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 		})
 	}
+	if b.Locks != nil {
+		s.Leader = cli.With(b.Load, b.printLeaders)
+	}
 	s.Main()
+}
+
+func (b Binary[Settings]) printLeaders(ctx context.Context, cfg Settings) error {
+	db, err := mysqldb.Open(b.Database(cfg), nil)
+	if err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	defer db.Close()
+	return mysqldb.PrintLeaders(ctx, db, b.Locks, os.Stdout)
 }

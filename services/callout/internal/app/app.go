@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/service"
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
@@ -70,3 +71,6 @@ func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 	m := service.Migration{Service: Name, Legacy: mysql.LegacyColumns(), Files: migrations.Files}
 	return service.Migrate(ctx, cfg.DB, m, log)
 }
+
+// Locks are those of the service's loops.
+func Locks() []mysqldb.Lock { return mysql.Locks() }

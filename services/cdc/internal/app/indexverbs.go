@@ -101,7 +101,7 @@ func rebuildVerb(out io.Writer) cli.Verb {
 					Out:      out,
 				},
 			)
-			return stores.lead(ctx, "rebuild", func(ctx context.Context) error {
+			return stores.lead(ctx, rebuildLock, func(ctx context.Context) error {
 				switch {
 				case rollback:
 					return r.Rollback(ctx)

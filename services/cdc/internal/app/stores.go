@@ -80,10 +80,10 @@ func (s *stores) reconciler(target string, rows reconcile.Rows) *reconcile.Recon
 }
 
 // lead runs work as the only one of its purpose.
-func (s *stores) lead(ctx context.Context, purpose string, work func(context.Context) error) error {
-	led, err := mysqldb.Lead(ctx, s.db, purpose, work)
+func (s *stores) lead(ctx context.Context, lock mysqldb.Lock, work func(context.Context) error) error {
+	led, err := mysqldb.Lead(ctx, s.db, lock, work)
 	if err == nil && !led {
-		err = fmt.Errorf("another process runs %s: wait for its end", purpose)
+		err = fmt.Errorf("another process runs %s: wait for its end", lock.Purpose)
 	}
 	return err
 }

@@ -49,7 +49,7 @@ func (b *builder) openSupervisor() error {
 
 // supervise lets one process act; the others only look.
 func (b *builder) supervise(ctx context.Context, s *supervise.Supervisor) error {
-	led, err := mysqldb.Lead(ctx, b.db, "supervise_connectors", s.RunOnce)
+	led, err := mysqldb.Lead(ctx, b.db, superviseLock, s.RunOnce)
 	if led || err != nil {
 		return err
 	}

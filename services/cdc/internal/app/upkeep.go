@@ -41,7 +41,7 @@ func (b *builder) openReconciler() error {
 		}),
 	}
 	// The one that leads goes on: it remembers which refused patients it told of.
-	leader := mysqldb.NewLeader(b.db, "reconcile")
+	leader := mysqldb.NewLeader(b.db, reconcileLock)
 	b.Close("leadership of the reconciler", func(ctx context.Context) error {
 		leader.Close(ctx)
 		return nil
@@ -63,14 +63,9 @@ func (b *builder) openPurger() error {
 		Observer: b.counters,
 		Config:   b.cfg.Purge,
 	}
-	b.Every("purge", purgeEvery, b.leading("purge", p.RunOnce))
-	return nil
-}
-
-// leading runs work in the one process that holds the lock of purpose.
-func (b *builder) leading(purpose string, work func(context.Context) error) func(context.Context) error {
-	return func(ctx context.Context) error {
-		_, err := mysqldb.Lead(ctx, b.db, purpose, work)
+	b.Every("purge", purgeEvery, func(ctx context.Context) error {
+		_, err := mysqldb.Lead(ctx, b.db, purgeLock, p.RunOnce)
 		return err
-	}
+	})
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/service"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
@@ -93,3 +94,6 @@ func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 	m := service.Migration{Service: Name, Legacy: mysql.LegacyColumns(), Files: migrations.Files}
 	return service.Migrate(ctx, cfg.DB, m, log)
 }
+
+// Locks are those of the service's loops.
+func Locks() []mysqldb.Lock { return mysql.Locks() }

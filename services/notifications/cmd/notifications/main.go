@@ -2,6 +2,7 @@
 package main
 
 import (
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/notifications/internal/app"
 )
@@ -15,5 +16,6 @@ func main() {
 		Summary: "keeps users' inboxes and preferences, and sends notifications to push topics",
 		Version: version, Prefix: app.Prefix, Load: app.Load, Serve: app.Serve, Migrate: app.Migrate,
 		HealthPort: func(cfg app.Config) int { return cfg.Admin.AdminPort },
+		Locks:      app.Locks(), Database: func(cfg app.Config) mysqldb.Config { return cfg.DB },
 	}.Main()
 }

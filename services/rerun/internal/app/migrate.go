@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mysql"
@@ -32,3 +33,6 @@ func indexDocuments(ctx context.Context, cfg Config) error {
 	}
 	return nil
 }
+
+// Locks are those of the service's loops.
+func Locks() []mysqldb.Lock { return mysql.Locks() }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/reap"
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
@@ -13,12 +14,20 @@ import (
 
 // Loops see all laboratories: they find, and what they find is changed through a scope.
 
+var (
+	reapLock  = mysqldb.Lock{Service: "callout", Purpose: "reap", Former: "reap_callout"}
+	sweepLock = mysqldb.Lock{Service: "callout", Purpose: "sweep", Former: "sweep_callout"}
+)
+
+// Locks are those of the service's loops.
+func Locks() []mysqldb.Lock { return []mysqldb.Lock{outbox.Lock("callout"), reapLock, sweepLock} }
+
 // Reaps is the store as reap.Store.
 type Reaps struct{ *Store }
 
 // Lead implements reap.Store.
 func (s Reaps) Lead(ctx context.Context, work func(context.Context) error) error {
-	return s.lead(ctx, "reap_callout", work)
+	return s.lead(ctx, reapLock, work)
 }
 
 // Sweeps is the store as sweep.Store.
@@ -26,11 +35,11 @@ type Sweeps struct{ *Store }
 
 // Lead implements sweep.Store.
 func (s Sweeps) Lead(ctx context.Context, work func(context.Context) error) error {
-	return s.lead(ctx, "sweep_callout", work)
+	return s.lead(ctx, sweepLock, work)
 }
 
-func (s *Store) lead(ctx context.Context, purpose string, work func(context.Context) error) error {
-	_, err := mysqldb.Lead(ctx, s.db, purpose, work)
+func (s *Store) lead(ctx context.Context, lock mysqldb.Lock, work func(context.Context) error) error {
+	_, err := mysqldb.Lead(ctx, s.db, lock, work)
 	return wrap("lead", err)
 }
 

@@ -6,13 +6,19 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
 )
 
+var sweepLock = mysqldb.Lock{Service: "externaledit", Purpose: "sweep", Former: "externaledit_sweep"}
+
+// Locks are those of the service's loops.
+func Locks() []mysqldb.Lock { return []mysqldb.Lock{outbox.Lock("externaledit"), sweepLock} }
+
 // Lead runs work unless another process leads.
 func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error {
-	_, err := mysqldb.Lead(ctx, s.db, "externaledit_sweep", work)
+	_, err := mysqldb.Lead(ctx, s.db, sweepLock, work)
 	return err
 }
 

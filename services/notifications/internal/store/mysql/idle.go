@@ -8,12 +8,18 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 )
 
+var sweepLock = mysqldb.Lock{Service: "notifications", Purpose: "sweep", Former: "sweep_notifications"}
+
+// Locks are those of the service's loops.
+func Locks() []mysqldb.Lock { return []mysqldb.Lock{outbox.Lock("notifications"), sweepLock} }
+
 // Lead implements sweep.Store.
 func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error {
-	_, err := mysqldb.Lead(ctx, s.db, "sweep_notifications", work)
+	_, err := mysqldb.Lead(ctx, s.db, sweepLock, work)
 	return err
 }
 

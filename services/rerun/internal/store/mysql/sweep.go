@@ -6,12 +6,18 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
+var sweepLock = mysqldb.Lock{Service: "rerun", Purpose: "sweep", Former: "sweep_rerun"}
+
+// Locks are those of the service's loops.
+func Locks() []mysqldb.Lock { return []mysqldb.Lock{outbox.Lock("rerun"), sweepLock} }
+
 // Lead implements sweep.Leader with a lock that ends with its connection.
 func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error {
-	_, err := mysqldb.Lead(ctx, s.db, "sweep_rerun", work)
+	_, err := mysqldb.Lead(ctx, s.db, sweepLock, work)
 	return err
 }
 

@@ -1,0 +1,15 @@
+package app
+
+import "github.com/labplatform/labplatform/pkg/mysqldb"
+
+var (
+	reconcileLock = mysqldb.Lock{Service: Name, Purpose: "reconcile", Former: "reconcile"}
+	purgeLock     = mysqldb.Lock{Service: Name, Purpose: "purge", Former: "purge"}
+	superviseLock = mysqldb.Lock{Service: Name, Purpose: "supervise", Former: "supervise_connectors"}
+	rebuildLock   = mysqldb.Lock{Service: Name, Purpose: "rebuild", Former: "rebuild"}
+)
+
+// Locks are those of the service's loops, and of the verb that may run once at a time.
+func Locks() []mysqldb.Lock {
+	return []mysqldb.Lock{reconcileLock, purgeLock, superviseLock, rebuildLock}
+}

@@ -157,7 +157,7 @@ func TestAStreamEndsWhenTheServerStops(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- httpserver.ServeOn(ctx, listener, streaming(t, f)) }()
+	go func() { served <- httpserver.Server{Handler: streaming(t, f)}.Serve(ctx, listener) }()
 	response, err := http.Get("http://" + listener.Addr().String() + "/live/7/events")
 	if err != nil {
 		t.Fatal(err)

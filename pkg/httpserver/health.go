@@ -61,6 +61,9 @@ func (h *Health) Add(check Check) {
 // Drain makes the process not ready for good.
 func (h *Health) Drain() { h.draining.Store(true) }
 
+// Draining reports whether the process is about to stop.
+func (h *Health) Draining() bool { return h.draining.Load() }
+
 // Run probes until ctx ends.
 func (h *Health) Run(ctx context.Context) error {
 	ticker := time.NewTicker(probeInterval)
@@ -186,4 +189,4 @@ func (h *Health) Healthy() bool {
 }
 
 // Ready reports whether the process should get traffic.
-func (h *Health) Ready() bool { return !h.draining.Load() && h.Healthy() }
+func (h *Health) Ready() bool { return !h.Draining() && h.Healthy() }

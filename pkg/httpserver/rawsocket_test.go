@@ -53,7 +53,7 @@ func converse(t *testing.T, handler http.Handler, pause time.Duration, parts []s
 	listener := newPipes()
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- httpserver.ServeOn(ctx, listener, handler) }()
+	go func() { served <- httpserver.Server{Handler: handler}.Serve(ctx, listener) }()
 	client, server := net.Pipe()
 	listener.connections <- server
 	begin := time.Now()

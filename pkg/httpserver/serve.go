@@ -25,19 +25,28 @@ func Stopping(ctx context.Context) <-chan struct{} {
 	return stopping
 }
 
-// Serve listens on address and serves handler until ctx ends, then lets the requests in flight finish.
-func Serve(ctx context.Context, address string, handler http.Handler) error {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+// Server is a listener for HTTP.
+type Server struct {
+	Address string
+	Handler http.Handler
+	// Draining says that the process is about to stop; nil: it never does. Each answer then ends its connection: a client
+	// that kept it would send its next request at the moment when it is closed.
+	Draining func() bool
+}
+
+// Run listens until ctx ends, then lets the requests in flight finish.
+func (s Server) Run(ctx context.Context) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	return ServeOn(ctx, listener, handler)
+	return s.Serve(ctx, listener)
 }
 
-// ServeOn is Serve on a listener that is open already; it closes it.
-func ServeOn(ctx context.Context, listener net.Listener, handler http.Handler) error {
+// Serve is Run on a listener that is open already; it closes it.
+func (s Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
-		Handler:           guarded(handler),
+		Handler:           s.closing(guarded(s.Handler)),
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
@@ -56,4 +65,16 @@ func ServeOn(ctx context.Context, listener net.Listener, handler http.Handler) e
 		return err
 	}
 	return <-stopped
+}
+
+func (s Server) closing(next http.Handler) http.Handler {
+	if s.Draining == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.Draining() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -89,7 +90,7 @@ func TestServeLetsRequestsInFlightFinish(t *testing.T) {
 
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- httpserver.Serve(ctx, address, handler) }()
+	go func() { served <- httpserver.Server{Address: address, Handler: handler}.Run(ctx) }()
 	answer := make(chan string, 1)
 	go func() {
 		for t.Context().Err() == nil {
@@ -111,5 +112,32 @@ func TestServeLetsRequestsInFlightFinish(t *testing.T) {
 	}
 	if err := <-served; err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestWhileTheProcessDrainsEachAnswerEndsItsConnection(t *testing.T) {
+	t.Parallel()
+	health := httpserver.NewHealth(quiet())
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httpserver.Server{Handler: http.NotFoundHandler(), Draining: health.Draining}
+	go func() { _ = server.Serve(t.Context(), listener) }()
+	closes := func() bool {
+		request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String(), nil)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		return response.Close
+	}
+	if closes() {
+		t.Error("a connection ends although the process goes on")
+	}
+	health.Drain()
+	if !closes() {
+		t.Error("a connection stays although the process is about to stop")
 	}
 }

@@ -127,7 +127,7 @@ func (s *Service) Listen(name, address string, handler http.Handler) {
 func (s *Service) serve(name, address string, handler http.Handler) func(context.Context) error {
 	return func(ctx context.Context) error {
 		s.Log.Info("listening", "listener", name, "address", address)
-		return httpserver.Serve(ctx, address, handler)
+		return httpserver.Server{Address: address, Handler: handler, Draining: s.Health.Draining}.Run(ctx)
 	}
 }
 

@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/link"
+)
+
+const (
+	networkDelay = 10 * time.Millisecond
+	// thinkTime is how long a client waits between two requests: its connection is idle meanwhile.
+	thinkTime = 30 * time.Millisecond
+)
+
+// gateways are replicas of the gateway. A new connection reaches one that is ready, as through a Service.
+type gateways struct {
+	replicas
+	port  string
+	links sync.Map // what leads to a replica, by its address
+}
+
+// start starts a replica that is away networkDelay from the clients.
+func (g *gateways) start(t *testing.T) {
+	t.Helper()
+	host := g.address()
+	g.add(startProgram(t, "gateway", "GATEWAY", map[string]string{
+		"GATEWAY_HOST": host, "GATEWAY_PORT": g.port, "GATEWAY_INTERNAL_PORT": freePort(t),
+		"GATEWAY_ADMIN_PORT": freePort(t), "GATEWAY_DRAIN_DELAY_SECONDS": "1",
+	}))
+	l := link.New(t, net.JoinHostPort(host, g.port))
+	l.Slow(networkDelay, 0)
+	g.links.Store(host, l.Addr())
+}
+
+func (g *gateways) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	ready := g.ready()
+	if len(ready) == 0 {
+		return nil, errors.New("no gateway is ready")
+	}
+	address, _ := g.links.Load(ready[rand.IntN(len(ready))].String())
+	return (&net.Dialer{}).DialContext(ctx, "tcp", address.(string))
+}
+
+// TestNoRequestOnAKeptConnectionIsLostWhenGatewaysAreReplaced has clients that keep their connections, as proxies do,
+// and send what nobody repeats by himself, while all gateways are replaced twice.
+func TestNoRequestOnAKeptConnectionIsLostWhenGatewaysAreReplaced(t *testing.T) {
+	const clients, requests = 16, 1000
+	job := jobOf(t, labSession, "/queue/",
+		`[{"task":1,"task_type":4,"data":{"contact":9876543210,"countryCode":91,"message":"rollout"}}]`)
+	g := &gateways{port: freePort(t)}
+	for range 2 {
+		g.start(t)
+	}
+	await.True(t, "two gateways", func() bool { return len(g.ready()) == 2 })
+
+	var asked, connections atomic.Int32
+	var mu sync.Mutex
+	var failures []string
+	var all sync.WaitGroup
+	over, end := context.WithCancel(t.Context())
+	for range clients {
+		transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			connections.Add(1)
+			return g.dial(ctx, network, address)
+		}}
+		defer transport.CloseIdleConnections()
+		all.Go(func() {
+			tick := time.NewTicker(thinkTime)
+			defer tick.Stop()
+			for ; over.Err() == nil; <-tick.C {
+				asked.Add(1)
+				if err := readJob(t.Context(), transport, job); err != nil {
+					mu.Lock()
+					failures = append(failures, err.Error())
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for range 4 {
+		g.start(t)
+		await.True(t, "the new gateway", func() bool { return len(g.ready()) == 3 })
+		old := g.remove()
+		if err := old.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := old.cmd.Wait(); err != nil {
+			t.Errorf("a gateway ended with %v", err)
+		}
+	}
+	await.True(t, "enough requests", func() bool { return asked.Load() >= requests })
+	end()
+	all.Wait()
+	t.Logf("%d requests over %d connections while four gateways were replaced, %d lost",
+		asked.Load(), connections.Load(), len(failures))
+	if len(failures) > 0 {
+		t.Errorf("%d of %d requests were lost, the first with %s", len(failures), asked.Load(), failures[0])
+	}
+}
+
+func readJob(ctx context.Context, transport http.RoundTripper, job string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://gateway.test/jobInfo/",
+		strings.NewReader(fmt.Sprintf(`{"id":%q}`, job)))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Cookie", "sessionid="+labSession)
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK && response.StatusCode != http.StatusTooManyRequests {
+		err = fmt.Errorf("%d %s", response.StatusCode, body)
+	}
+	return err
+}

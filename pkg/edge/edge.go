@@ -178,7 +178,11 @@ func (e *Edge) finish(listener string, c *call, r *http.Request, start time.Time
 	if p := recover(); p != nil {
 		e.log.ErrorContext(r.Context(), "edge panicked", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 		e.tel.Report("panic in the edge")
-		if c.status == 0 {
+		if c.status != 0 {
+			// What was sent must not look like a whole answer: this breaks the connection.
+			defer panic(http.ErrAbortHandler)
+			c.status = http.StatusInternalServerError
+		} else {
 			e := apperr.New(apperr.Internal, "", "Something went wrong on our side. Try again.")
 			httpserver.WriteError(c, c.area.Shape, e)
 		}

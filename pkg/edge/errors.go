@@ -33,6 +33,10 @@ func (m *Mux) handleError(
 	noteRoute(ctx)
 	a := m.area
 	limits := a.limits(r.Method, r.URL.Path)
+	if errors.Is(context.Cause(r.Context()), httpserver.ErrStopping) {
+		httpserver.WriteError(w, a.Shape, errStopping)
+		return
+	}
 	if body, ok := r.Body.(*requestBody); ok && errors.Is(body.err, os.ErrDeadlineExceeded) {
 		status := http.StatusRequestTimeout
 		if limits.upload {
@@ -44,6 +48,8 @@ func (m *Mux) handleError(
 	}
 	httpserver.WriteError(w, a.Shape, limits.allow(explain(a, r, err)))
 }
+
+var errStopping = apperr.New(apperr.Unavailable, "STOPPING", "This server is being replaced. Send the request again.")
 
 // allow returns e as the path documents it: uploads have 400 for every body that is not in order, elsewhere a size has
 // a status of its own.

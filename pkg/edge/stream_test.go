@@ -171,3 +171,33 @@ func TestAStreamEndsWhenTheServerStops(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAnAnswerThatFailedHalfWayIsNotEndedAsAWholeOne(t *testing.T) {
+	t.Parallel()
+	page := edge.Page{
+		Route: "/page", Matches: func(path string) bool { return path == "/page" },
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "half of it")
+			_ = http.NewResponseController(w).Flush()
+			panic("the other half")
+		}),
+	}
+	tel, err := telemetry.Start(t.Context(), "gateway", "test", telemetry.Config{Environment: "dev"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := edge.New(t.Context(), edge.Deps{Telemetry: tel, Pages: []edge.Page{page}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(e.Public())
+	defer server.Close()
+	response, err := server.Client().Get(server.URL + "/page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if body, err := io.ReadAll(response.Body); err == nil {
+		t.Errorf("%q looks like the whole answer", body)
+	}
+}

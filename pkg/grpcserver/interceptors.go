@@ -3,6 +3,7 @@ package grpcserver
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -32,6 +33,7 @@ const (
 )
 
 type interceptors struct {
+	stopping  context.Context // ends when the server begins to stop
 	deadline  time.Duration
 	slots     chan struct{}
 	streams   chan struct{}
@@ -44,12 +46,13 @@ type interceptors struct {
 	telemetry *telemetry.Telemetry
 }
 
-func newInterceptors(cfg Config, deps Deps, m metrics) *interceptors {
+func newInterceptors(stopping context.Context, cfg Config, deps Deps, m metrics) *interceptors {
 	anonymous := make(map[string]bool, len(deps.Anonymous))
 	for _, method := range deps.Anonymous {
 		anonymous[method] = true
 	}
 	return &interceptors{
+		stopping: stopping,
 		deadline: time.Duration(cfg.DefaultDeadlineSeconds) * time.Second,
 		slots:    make(chan struct{}, cfg.MaxInFlight), streams: make(chan struct{}, cmp.Or(cfg.MaxStreams, defaultStreams)),
 		refused: m.refused, panics: m.panics,
@@ -144,6 +147,27 @@ func (i *interceptors) limitStream(
 	}
 	defer func() { <-slots }()
 	return next(srv, stream)
+}
+
+// endStream ends an answer without an end when the server stops, which would wait for it. Its reader connects again, as
+// it does when a stream is old enough.
+func (i *interceptors) endStream(
+	srv any,
+	stream grpc.ServerStream,
+	info *grpc.StreamServerInfo,
+	next grpc.StreamHandler,
+) error {
+	if !info.IsServerStream {
+		return next(srv, stream)
+	}
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	defer context.AfterFunc(i.stopping, cancel)()
+	err := next(srv, &streamWith{stream, ctx})
+	if i.stopping.Err() != nil && stream.Context().Err() == nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 func (i *interceptors) enter(slots chan struct{}) error {
@@ -257,16 +281,17 @@ func (i *interceptors) authenticateStream(
 	if err != nil {
 		return err
 	}
-	return next(srv, &authenticatedStream{stream, ctx})
+	return next(srv, &streamWith{stream, ctx})
 }
 
-type authenticatedStream struct {
+// streamWith is a stream with another context.
+type streamWith struct {
 	grpc.ServerStream
 	ctx context.Context
 }
 
-// Context returns the stream's context with the principal.
-func (s *authenticatedStream) Context() context.Context { return s.ctx }
+// Context implements grpc.ServerStream.
+func (s *streamWith) Context() context.Context { return s.ctx }
 
 func (i *interceptors) authenticate(ctx context.Context, method string) (context.Context, error) {
 	if strings.HasPrefix(method, healthService) {

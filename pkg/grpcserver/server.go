@@ -89,6 +89,7 @@ type Server struct {
 	cfg    Config
 	log    *slog.Logger
 	health *health.Server
+	stop   context.CancelFunc // ends streams of answers
 }
 
 // New returns a server with the platform's interceptors.
@@ -97,7 +98,8 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := newInterceptors(cfg, deps, m)
+	stopping, stop := context.WithCancel(context.Background())
+	i := newInterceptors(stopping, cfg, deps, m)
 	options := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(cfg.MaxMessageBytes),
 		grpc.KeepaliveParams(
@@ -118,6 +120,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 			i.recoverStream,
 			i.limitStream,
 			i.authenticateStream,
+			i.endStream,
 		),
 	}
 	if cfg.TLS.Enabled() {
@@ -129,7 +132,9 @@ func New(cfg Config, deps Deps) (*Server, error) {
 			grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(deps.Telemetry.Tracers))),
 		)
 	}
-	s := &Server{Server: grpc.NewServer(options...), cfg: cfg, log: deps.Telemetry.Logger, health: health.NewServer()}
+	s := &Server{
+		Server: grpc.NewServer(options...), cfg: cfg, log: deps.Telemetry.Logger, health: health.NewServer(), stop: stop,
+	}
 	healthv1.RegisterHealthServer(s.Server, s.health)
 	return s, nil
 }
@@ -147,13 +152,15 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.Serve(ctx, listener)
 }
 
-// Serve serves listener until ctx ends, lets calls in flight finish, and cuts them off after 15 seconds.
+// Serve serves listener until ctx ends, ends streams of answers, lets other calls in flight finish, and cuts them off
+// after 15 seconds.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	stopped := make(chan struct{})
 	context.AfterFunc(ctx, func() {
 		defer close(stopped)
 		hard := time.AfterFunc(hardStopAfter, s.Stop)
 		defer hard.Stop()
+		s.stop()
 		s.GracefulStop()
 	})
 	if err := s.Server.Serve(listener); err != nil && ctx.Err() == nil {

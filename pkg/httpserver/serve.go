@@ -13,8 +13,13 @@ const (
 	readHeaderTimeout = 5 * time.Second
 	idleTimeout       = 2 * time.Minute
 	shutdownTimeout   = 15 * time.Second
+	cutOffAfter       = shutdownTimeout - 2*time.Second // the rest is for the answer
 	maxHeaderBytes    = 64 << 10
 )
+
+// ErrStopping is the cause of the end of a request's context when the process stops before the request is done: there
+// is just time to say so.
+var ErrStopping = errors.New("the process stops")
 
 type stoppingKey struct{}
 
@@ -45,19 +50,22 @@ func (s Server) Run(ctx context.Context) error {
 
 // Serve is Run on a listener that is open already; it closes it.
 func (s Server) Serve(ctx context.Context, listener net.Listener) error {
+	requests, cutOff := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cutOff(nil)
 	server := &http.Server{
 		Handler:           s.closing(guarded(s.Handler)),
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		BaseContext: func(net.Listener) context.Context {
-			return context.WithValue(context.WithoutCancel(ctx), stoppingKey{}, ctx.Done())
+			return context.WithValue(requests, stoppingKey{}, ctx.Done())
 		},
 	}
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
+		defer time.AfterFunc(cutOffAfter, func() { cutOff(ErrStopping) }).Stop()
 		stopped <- server.Shutdown(ctx)
 	})
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

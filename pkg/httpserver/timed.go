@@ -1,6 +1,8 @@
 package httpserver
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -48,12 +50,20 @@ func AnswerWithin(w http.ResponseWriter, d time.Duration) {
 }
 
 // Paced replaces the one time for the whole body of r by a least pace, from the first time that somebody reads it:
-// large bodies may take long, slow ones not, and one that nobody wants is cut off as everywhere.
+// large bodies may take long, slow ones not, and one that nobody wants is cut off as everywhere. A body that is still
+// on its way when the process stops ends with an error, and the context of r with ErrStopping.
 func Paced(w http.ResponseWriter, r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
 	}
-	r.Body = &timedBody{ReadCloser: r.Body, control: http.NewResponseController(w), paced: true, arrived: paceBytes}
+	control := http.NewResponseController(w)
+	r.Body = &timedBody{ReadCloser: r.Body, control: control, paced: true, arrived: paceBytes}
+	ctx := r.Context()
+	context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), ErrStopping) {
+			setRead(control, time.Unix(1, 0)) // long ago: who reads the body hears of it now
+		}
+	})
 }
 
 // unreadTimeout is how long the rest of a body may hold up an answer that does not need it.

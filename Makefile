@@ -7,7 +7,7 @@ LAB_DIR ?= $(CURDIR)/.lab
 export LAB_DIR
 # The workspace is the list of modules: nothing below names one.
 MODULES = $(shell go list -m -f '{{.Dir}}')
-SERVICES = gateway $(notdir $(wildcard services/*))
+SERVICES = gateway $(notdir $(patsubst %/go.mod,%,$(wildcard services/*/go.mod)))
 
 .PHONY: help
 help: ## List the targets
@@ -207,7 +207,7 @@ images-test: $(BIN)/ko ## Build every image for a registry of the test: contents
 # ---- tests ------------------------------------------------------------------------------------------------
 
 # -race where goroutines meet: everything that ships. Tools and black-box tests run without it.
-TOOLED = $(CURDIR)/proto $(wildcard $(CURDIR)/scripts/*)
+TOOLED = $(CURDIR)/proto $(CURDIR)/services $(wildcard $(CURDIR)/scripts/*)
 ifdef SERVICE
 # What a change of one deployable can break: its own module, the routes, who may call, the black-box tests that are
 # called TestRerun… for rerun, and the commands of its README.

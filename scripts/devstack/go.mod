@@ -15,6 +15,8 @@ require (
 	google.golang.org/grpc v1.84.0
 )
 
+require go.yaml.in/yaml/v3 v3.0.5 // indirect
+
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/AlekSi/pointer v1.2.0 // indirect
@@ -63,6 +65,7 @@ require (
 	github.com/jackc/puddle/v2 v2.2.2 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/labplatform/labplatform/proto v0.0.0-00010101000000-000000000000 // indirect
+	github.com/labplatform/labplatform/services v0.0.0
 	github.com/mattn/go-isatty v0.0.20 // indirect
 	github.com/mfridman/interpolate v0.0.2 // indirect
 	github.com/montanaflynn/stats v0.7.1 // indirect
@@ -116,3 +119,5 @@ replace github.com/labplatform/labplatform/pkg => ../../pkg
 replace github.com/labplatform/labplatform/services/cdc => ../../services/cdc
 
 replace github.com/labplatform/labplatform/proto => ../../proto
+
+replace github.com/labplatform/labplatform/services => ../../services

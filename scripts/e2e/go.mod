@@ -22,6 +22,7 @@ require (
 	github.com/oasdiff/yaml v0.1.1 // indirect
 	github.com/oasdiff/yaml3 v0.0.14 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 )
 
 require (
@@ -65,6 +66,7 @@ require (
 	github.com/jcmturner/gokrb5/v8 v8.4.4 // indirect
 	github.com/jcmturner/rpc/v2 v2.0.3 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
+	github.com/labplatform/labplatform/services v0.0.0
 	github.com/mfridman/interpolate v0.0.2 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/pierrec/lz4/v4 v4.1.33 // indirect
@@ -111,3 +113,5 @@ replace github.com/labplatform/labplatform/proto => ../../proto
 replace github.com/labplatform/labplatform/scripts/devstack => ../devstack
 
 replace github.com/labplatform/labplatform/services/cdc => ../../services/cdc
+
+replace github.com/labplatform/labplatform/services => ../../services

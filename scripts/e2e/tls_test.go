@@ -10,12 +10,13 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/certificates"
+	"github.com/labplatform/labplatform/services"
 )
 
 // tlsEnvironment returns the settings by which the whole stack of this binary talks mutual TLS between its services.
 func tlsEnvironment(files certificates.Files) (env []string) {
-	for _, prefix := range []string{"GATEWAY", "BILL_SPLIT", "CALLOUT", "CELL_COUNTER", "EXTERNAL_EDIT", "NOTIFICATIONS", "RERUN", "TASKQUEUE"} {
-		env = append(env, prefix+"_TLS_CA="+files.CA, prefix+"_TLS_CERT="+files.Cert, prefix+"_TLS_KEY="+files.Key)
+	for _, s := range services.List() {
+		env = append(env, s.Prefix+"_TLS_CA="+files.CA, s.Prefix+"_TLS_CERT="+files.Cert, s.Prefix+"_TLS_KEY="+files.Key)
 	}
 	return env
 }

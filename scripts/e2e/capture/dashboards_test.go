@@ -15,6 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/engine"
 	"github.com/labplatform/labplatform/scripts/e2e/prometheus"
+	"github.com/labplatform/labplatform/services"
 )
 
 const monitoring = "../../../charts/lab/files"
@@ -68,9 +69,12 @@ func scraped(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	targets := map[string]string{}
-	for job, distance := range map[string]int{"gateway": 2, "search": 21, "externaledit": 22, "rerun": 23, "taskqueue": 24,
-		"cellcounter": 25, "callout": 26, "billsplit": 27, "notifications": 28, "cdc": 29} {
-		targets[job] = net.JoinHostPort(base.Hostname(), strconv.Itoa(first+distance))
+	for _, s := range services.List() {
+		distance := 20 + s.Slot
+		if s.Name == services.Gateway {
+			distance = 2
+		}
+		targets[s.Name] = net.JoinHostPort(base.Hostname(), strconv.Itoa(first+distance))
 	}
 	return targets
 }

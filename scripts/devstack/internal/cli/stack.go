@@ -19,7 +19,7 @@ func run(ctx context.Context, s settings.Settings, stdout io.Writer) (int, error
 	if err != nil {
 		return 1, fmt.Errorf("find this program: %w", err)
 	}
-	services := roster.Built(s.Root, roster.Table())
+	services := roster.Table()
 	if !s.Pipeline {
 		services = roster.WithoutPipeline(services)
 	}

@@ -7,34 +7,17 @@ import (
 	"net"
 	"slices"
 	"strconv"
+
+	"github.com/labplatform/labplatform/services"
 )
 
 // Name identifies one listener of the stack.
 type Name string
 
-// The listeners.
+// The listeners of the gateway and of the engines.
 const (
 	Gateway                Name = "gateway"
 	GatewayInternal        Name = "gateway_internal"
-	GatewayAdmin           Name = "gateway_admin"
-	SearchHTTP             Name = "search_http"
-	SearchGRPC             Name = "search_grpc"
-	CDCHTTP                Name = "cdc_http"
-	CDCGRPC                Name = "cdc_grpc"
-	ExternalEditGRPC       Name = "externaledit_grpc"
-	ExternalEditAdmin      Name = "externaledit_admin"
-	RerunGRPC              Name = "rerun_grpc"
-	RerunAdmin             Name = "rerun_admin"
-	TaskqueueGRPC          Name = "taskqueue_grpc"
-	TaskqueueAdmin         Name = "taskqueue_admin"
-	CellCounterGRPC        Name = "cellcounter_grpc"
-	CellCounterAdmin       Name = "cellcounter_admin"
-	CalloutGRPC            Name = "callout_grpc"
-	CalloutAdmin           Name = "callout_admin"
-	BillSplitGRPC          Name = "billsplit_grpc"
-	BillSplitAdmin         Name = "billsplit_admin"
-	NotificationsGRPC      Name = "notifications_grpc"
-	NotificationsAdmin     Name = "notifications_admin"
 	MySQL                  Name = "mysql"
 	Redis                  Name = "redis"
 	Mongo                  Name = "mongo"
@@ -47,6 +30,12 @@ const (
 	TraceViewer            Name = "trace_viewer"
 )
 
+// GRPC is the listener of calls of the service called name.
+func GRPC(name string) Name { return Name(name + "_grpc") }
+
+// Admin is the listener of health and metrics of the deployable called name.
+func Admin(name string) Name { return Name(name + "_admin") }
+
 // Entry is one row of the table.
 type Entry struct {
 	Name       Name
@@ -54,24 +43,29 @@ type Entry struct {
 	Offset     int // added to LAB_PORT_BASE; below 100
 }
 
+// The offsets of a service's listeners are these and its slot.
+const (
+	grpcOffset  = 10
+	adminOffset = 20
+)
+
 // Table lists every listener; the README shows the same rows.
 func Table() []Entry {
-	return []Entry{
-		{Gateway, 8090, 0}, {GatewayInternal, 8091, 1}, {GatewayAdmin, 8092, 2},
-		{SearchGRPC, 9001, 11}, {SearchHTTP, 8000, 21},
-		{ExternalEditGRPC, 9002, 12}, {ExternalEditAdmin, 8002, 22},
-		{RerunGRPC, 9003, 13}, {RerunAdmin, 8003, 23},
-		{TaskqueueGRPC, 9004, 14}, {TaskqueueAdmin, 8004, 24},
-		{CellCounterGRPC, 9005, 15}, {CellCounterAdmin, 8005, 25},
-		{CalloutGRPC, 9006, 16}, {CalloutAdmin, 8006, 26},
-		{BillSplitGRPC, 9007, 17}, {BillSplitAdmin, 8007, 27},
-		{NotificationsGRPC, 9008, 18}, {NotificationsAdmin, 8008, 28},
-		{CDCGRPC, 9011, 19}, {CDCHTTP, 8080, 29},
-		{MySQL, 13306, 30}, {Redis, 7001, 31}, {Mongo, 27018, 32},
-		{Kafka, 19092, 33}, {KafkaController, 19093, 34}, {Connector, 8083, 35},
-		{Elasticsearch, 9210, 36}, {ElasticsearchTransport, 9310, 37},
-		{TraceCollector, 4317, 38}, {TraceViewer, 16686, 39},
+	table := []Entry{{Gateway, 8090, 0}, {GatewayInternal, 8091, 1}}
+	for _, s := range services.List() {
+		if s.Name == services.Gateway {
+			table = append(table, Entry{Admin(s.Name), s.Admin, 2})
+			continue
+		}
+		table = append(table,
+			Entry{GRPC(s.Name), s.GRPC, grpcOffset + s.Slot},
+			Entry{Admin(s.Name), s.Admin, adminOffset + s.Slot})
 	}
+	return append(table,
+		Entry{MySQL, 13306, 30}, Entry{Redis, 7001, 31}, Entry{Mongo, 27018, 32},
+		Entry{Kafka, 19092, 33}, Entry{KafkaController, 19093, 34}, Entry{Connector, 8083, 35},
+		Entry{Elasticsearch, 9210, 36}, Entry{ElasticsearchTransport, 9310, 37},
+		Entry{TraceCollector, 4317, 38}, Entry{TraceViewer, 16686, 39})
 }
 
 // Plan answers which port a listener has in one stack.

@@ -74,13 +74,11 @@ func (s Service) Environment(stack Stack, caller []string) Env {
 func (s Service) common(stack Stack) (fixed, defaults Env) {
 	fixed = Env{
 		"HOST":                 "127.0.0.1",
-		s.portVar():            strconv.Itoa(stack.Ports.Port(s.Admin)),
+		s.AdminVariable:        strconv.Itoa(stack.Ports.Port(s.HealthPort)),
 		"SERVICE_TOKEN_SECRET": stack.Secrets.Service,
 	}
-	if s.GRPC != "" {
-		fixed["GRPC_PORT"] = strconv.Itoa(stack.Ports.Port(s.GRPC))
-	}
-	if !s.Edge {
+	if s.CallPort != "" { // it has stores, and verifies users' credentials
+		fixed["GRPC_PORT"] = strconv.Itoa(stack.Ports.Port(s.CallPort))
 		maps.Copy(fixed, stack.stores())
 	}
 	maps.Copy(fixed, s.callees(stack))
@@ -103,7 +101,7 @@ func (s Service) callees(stack Stack) Env {
 	addresses := Env{}
 	for _, service := range stack.Services {
 		if slices.Contains(s.Callees, service.Name) {
-			addresses[service.Prefix+"_ADDR"] = stack.Ports.Addr(service.GRPC)
+			addresses[service.Prefix+"_ADDR"] = stack.Ports.Addr(service.CallPort)
 		}
 	}
 	return addresses
@@ -152,8 +150,8 @@ func gatewayEnv(stack Stack) (fixed, defaults Env) {
 		"GATEWAY_INTERNAL_PORT": strconv.Itoa(stack.Ports.Port(ports.GatewayInternal)),
 	}
 	for _, service := range stack.Services {
-		if service.GRPC != "" && !service.Internal {
-			fixed["GATEWAY_"+service.Prefix+"_ADDR"] = stack.Ports.Addr(service.GRPC)
+		if service.CallPort != "" && !service.Internal {
+			fixed["GATEWAY_"+service.Prefix+"_ADDR"] = stack.Ports.Addr(service.CallPort)
 		}
 	}
 	return fixed, nil
@@ -195,7 +193,7 @@ func calloutEnv(stack Stack) (fixed, defaults Env) {
 func externalEditEnv(stack Stack) (fixed, defaults Env) {
 	return Env{
 		"EXTERNAL_EDIT_BLOB_URL": stack.BlobURL, "EXTERNAL_EDIT_BLOB_SIGNING_SECRET": stack.Secrets.Blob,
-		"EXTERNAL_EDIT_BLOB_PUBLIC_URL": stack.URL(ports.ExternalEditAdmin) + "/files",
+		"EXTERNAL_EDIT_BLOB_PUBLIC_URL": stack.URL(ports.Admin("externaledit")) + "/files",
 		"EXTERNAL_EDIT_TOKEN_SECRET":    stack.Secrets.EditToken,
 	}, nil
 }

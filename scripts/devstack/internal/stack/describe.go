@@ -15,8 +15,8 @@ func (r *running) endpoints() endpoints.Endpoints {
 	e := endpoints.Endpoints{
 		Gateway:              r.stack.URL(ports.Gateway),
 		GatewayInternal:      r.stack.URL(ports.GatewayInternal),
-		TaskqueueOutbox:      r.stack.URL(ports.TaskqueueAdmin) + "/outbox/",
-		TaskqueueAdminPage:   r.stack.URL(ports.TaskqueueAdmin) + "/queue-admin/",
+		TaskqueueOutbox:      r.stack.URL(ports.Admin("taskqueue")) + "/outbox/",
+		TaskqueueAdminPage:   r.stack.URL(ports.Admin("taskqueue")) + "/queue-admin/",
 		MySQLDSN:             r.target,
 		RedisAddr:            r.stack.RedisAddr,
 		MongoURI:             r.stack.MongoURI,
@@ -32,12 +32,12 @@ func (r *running) endpoints() endpoints.Endpoints {
 	}
 	if r.Settings.Pipeline {
 		e.KafkaBrokers, e.TopicPrefix = strings.Split(r.stack.KafkaBrokers, ","), r.stack.TopicPrefix()
-		e.Connector, e.Elasticsearch, e.CDC = r.stack.ConnectURL, r.stack.Elasticsearch, r.stack.URL(ports.CDCHTTP)
-		e.Search = r.stack.URL(ports.SearchHTTP)
+		e.Connector, e.Elasticsearch, e.CDC = r.stack.ConnectURL, r.stack.Elasticsearch, r.stack.URL(ports.Admin("cdc"))
+		e.Search = r.stack.URL(ports.Admin("search"))
 	}
 	for _, service := range r.Services {
-		if service.GRPC != "" {
-			e.GRPC[service.Name] = r.stack.Ports.Addr(service.GRPC)
+		if service.CallPort != "" {
+			e.GRPC[service.Name] = r.stack.Ports.Addr(service.CallPort)
 		}
 	}
 	for _, child := range append(r.engines, r.services...) {
@@ -65,8 +65,8 @@ func (r *running) printSummary() {
 	_ = template.Must(template.New("summary").Parse(summary)).Execute(r.Out, map[string]any{
 		"Gateway":       r.stack.URL(ports.Gateway),
 		"Internal":      r.stack.URL(ports.GatewayInternal),
-		"Outbox":        r.stack.URL(ports.TaskqueueAdmin) + "/outbox/",
-		"Queue":         r.stack.URL(ports.TaskqueueAdmin) + "/queue-admin/",
+		"Outbox":        r.stack.URL(ports.Admin("taskqueue")) + "/outbox/",
+		"Queue":         r.stack.URL(ports.Admin("taskqueue")) + "/queue-admin/",
 		"MySQL":         r.target,
 		"Redis":         r.stack.RedisAddr,
 		"Mongo":         r.stack.MongoURI,
@@ -76,7 +76,7 @@ func (r *running) printSummary() {
 		"Traces":        traces,
 		"Demo":          r.Settings.Seed == settings.SeedDemo,
 		"Pipeline":      r.Settings.Pipeline,
-		"Search":        r.stack.URL(ports.SearchHTTP),
+		"Search":        r.stack.URL(ports.Admin("search")),
 		"Kafka":         r.stack.KafkaBrokers,
 		"Topics":        r.stack.TopicPrefix(),
 		"Connect":       r.stack.ConnectURL,

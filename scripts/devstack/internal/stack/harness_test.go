@@ -25,6 +25,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/stack"
+	"github.com/labplatform/labplatform/services"
 )
 
 // TestMain lets the test binary stand in for devstack: as the document store's process, and as a whole
@@ -73,8 +74,9 @@ func config(dir, base string, out io.Writer) (stack.Config, error) {
 	if err != nil {
 		return stack.Config{}, err
 	}
-	fake := roster.Service{Name: "fakeservice", Package: "./scripts/devstack/internal/stack/testdata/fakeservice",
-		Prefix: "FAKE", Admin: ports.RerunAdmin, GRPC: ports.RerunGRPC, Migrates: true,
+	fake := roster.Service{
+		Service: services.Service{Name: "fakeservice", Prefix: "FAKE", AdminVariable: "ADMIN_PORT", Migrates: true},
+		Package: "./scripts/devstack/internal/stack/testdata/fakeservice", HealthPort: ports.Admin("rerun"), CallPort: ports.GRPC("rerun"),
 		Env: func(roster.Stack) (roster.Env, roster.Env) {
 			return roster.Env{"FAKE_MIGRATED": filepath.Join(dir, "migrated"), "FAKE_SERVICES": filepath.Join(s.Root, "services")}, nil
 		}}

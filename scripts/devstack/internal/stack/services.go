@@ -66,7 +66,7 @@ func (r *running) startServices(ctx context.Context) error {
 			return err
 		}
 		r.services = append(r.services, child)
-		ready := r.stack.URL(service.Admin) + service.ReadyPath()
+		ready := r.stack.URL(service.HealthPort) + "/health/ready"
 		steps = append(steps, func(ctx context.Context) error {
 			return process.Await(ctx, child, func(ctx context.Context) error { return requireOK(ctx, ready) })
 		})

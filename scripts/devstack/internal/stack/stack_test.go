@@ -112,7 +112,7 @@ func TestAKilledServiceIsNeitherRestartedNorEndsTheStack(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = again.Process.Kill(); _ = again.Wait() })
 	await.Nil(t, "an answer of the service", func() error {
-		response, err := http.Get("http://" + s.settings.Ports.Addr(ports.RerunAdmin) + "/health/ready")
+		response, err := http.Get("http://" + s.settings.Ports.Addr(ports.Admin("rerun")) + "/health/ready")
 		if err == nil {
 			response.Body.Close()
 		}
@@ -244,7 +244,7 @@ func TestAPortInUseIsNamedWithItsOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := c.Settings.Ports.Addr(ports.RerunAdmin)
+	addr := c.Settings.Ports.Addr(ports.Admin("rerun"))
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		t.Fatal(err)

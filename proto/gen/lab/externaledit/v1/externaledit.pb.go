@@ -1517,7 +1517,7 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\vauthor_name\x18\x03 \x01(\tR\n" +
 	"authorName\x12\x1d\n" +
 	"\n" +
-	"created_at\x18\x04 \x01(\x03R\tcreatedAt2\x8d\f\n" +
+	"created_at\x18\x04 \x01(\x03R\tcreatedAt2\xf8\v\n" +
 	"\x13ExternalEditService\x12\x99\x01\n" +
 	"\n" +
 	"GetSession\x12&.lab.externaledit.v1.GetSessionRequest\x1a'.lab.externaledit.v1.GetSessionResponse\":\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02.\x12,/api-v3/report/external-edit/{lab_report_id}\x12\xa5\x01\n" +
@@ -1529,8 +1529,8 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\tHeartbeat\x12%.lab.externaledit.v1.HeartbeatRequest\x1a&.lab.externaledit.v1.HeartbeatResponse\"D\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x028\"6/api-v3/report/external-edit/agent/{edit_id}/heartbeat\x12\xac\x01\n" +
 	"\rListRevisions\x12).lab.externaledit.v1.ListRevisionsRequest\x1a*.lab.externaledit.v1.ListRevisionsResponse\"D\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x028\x126/api-v3/report/external-edit/{lab_report_id}/revisions\x12\xc8\x01\n" +
 	"\x0fRestoreRevision\x12+.lab.externaledit.v1.RestoreRevisionRequest\x1a,.lab.externaledit.v1.RestoreRevisionResponse\"Z\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02N\"L/api-v3/report/external-edit/{lab_report_id}/revisions/{revision_id}/restore\x12T\n" +
-	"\vWatchEvents\x12'.lab.externaledit.v1.WatchEventsRequest\x1a\x12.lab.type.v1.Event\"\x06\x8a\xe7\x18\x02\b\x010\x01\x12\x8a\x01\n" +
-	"\x0eHasOpenSession\x12*.lab.externaledit.v1.HasOpenSessionRequest\x1a+.lab.externaledit.v1.HasOpenSessionResponse\"\x1f\x8a\xe7\x18\x1b\x12\x05rerun\x12\acallout\x12\tbillsplitBQZOgithub.com/labplatform/labplatform/proto/gen/lab/externaledit/v1;externaleditv1b\x06proto3"
+	"\vWatchEvents\x12'.lab.externaledit.v1.WatchEventsRequest\x1a\x12.lab.type.v1.Event\"\x06\x8a\xe7\x18\x02\b\x010\x01\x12v\n" +
+	"\x0eHasOpenSession\x12*.lab.externaledit.v1.HasOpenSessionRequest\x1a+.lab.externaledit.v1.HasOpenSessionResponse\"\v\x8a\xe7\x18\a\x12\x05rerunBQZOgithub.com/labplatform/labplatform/proto/gen/lab/externaledit/v1;externaleditv1b\x06proto3"
 
 var (
 	file_lab_externaledit_v1_externaledit_proto_rawDescOnce sync.Once

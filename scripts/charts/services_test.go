@@ -1,0 +1,106 @@
+package charts
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/services"
+)
+
+// storePorts are those of the stores in the charts' full example.
+var storePorts = map[int32]string{
+	3306: "mysql", 6379: "redis", 27017: "mongo", 443: "objects", 9093: "kafka", 8083: "connect", 9200: "elasticsearch",
+}
+
+func TestEveryServiceOfTheListHasItsChartPortsAndStores(t *testing.T) {
+	t.Parallel()
+	var listed []string
+	for _, s := range services.List() {
+		listed = append(listed, s.Name)
+		admin := int32(0)
+		for _, p := range service(t, s.Name).Spec.Ports {
+			if slices.Contains([]string{"health", "admin", "rest"}, p.Name) {
+				admin = p.Port
+			}
+		}
+		if admin != int32(s.Admin) || grpcPort(t, s.Name) != int32(s.GRPC) {
+			t.Errorf("%s: the chart has the ports %d and %d, services.yaml %d and %d", s.Name, grpcPort(t, s.Name), admin, s.GRPC, s.Admin)
+		}
+		if diff := cmp.Diff(slices.Sorted(slices.Values(s.Stores)), stores(t, s.Name)); diff != "" {
+			t.Errorf("%s: -services.yaml, +the policy's way out:\n%s", s.Name, diff)
+		}
+	}
+	slices.Sort(listed)
+	if diff := cmp.Diff(listed, names(t)); diff != "" {
+		t.Errorf("-services.yaml, +charts:\n%s", diff)
+	}
+}
+
+// stores lists what the policy of a chart lets it reach among the stores' addresses.
+func stores(t *testing.T, name string) []string {
+	t.Helper()
+	found := map[string]bool{}
+	for _, rule := range policy(t, name, "full").Egress {
+		if len(rule.To) != 1 || rule.To[0].IPBlock == nil {
+			continue
+		}
+		for _, p := range rule.Ports {
+			found[storePorts[p.Port.IntVal]] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+func TestTheListSaysWhoCallsWhomAsTheContractsDo(t *testing.T) {
+	t.Parallel()
+	listed := map[string]bool{}
+	for _, s := range services.List() {
+		for _, callee := range s.Callees {
+			listed[s.Name+" → "+callee] = true
+		}
+		if s.Name != services.Gateway && !s.Internal {
+			listed["gateway → "+s.Name] = true
+		}
+	}
+	contracts := callers()
+	maps.DeleteFunc(contracts, func(call string, direct bool) bool {
+		caller, _, _ := strings.Cut(call, " → ")
+		return !direct || slices.Contains(outsiders, caller)
+	})
+	if diff := cmp.Diff(contracts, listed); diff != "" {
+		t.Errorf("-contracts, +services.yaml:\n%s", diff)
+	}
+}
+
+func TestTheGatewayAndTheAlertsKnowEveryService(t *testing.T) {
+	t.Parallel()
+	settings := read(t, filepath.Join("testdata", "settings", "gateway.txt"))
+	alerts := read(t, filepath.Join(root, umbrella, "files", "alerts.yaml"))
+	var jobs []string
+	for _, s := range services.List() {
+		jobs = append(jobs, s.Name)
+		if variable := "GATEWAY_" + s.Prefix + "_ADDR"; !s.Internal && s.Name != services.Gateway && !strings.Contains(settings, variable) {
+			t.Errorf("the gateway has no setting %s: see gateway/internal/app/config.go", variable)
+		}
+	}
+	_, watched, _ := strings.Cut(alerts, `up{job=~"`)
+	watched, _, _ = strings.Cut(watched, `"`)
+	if diff := cmp.Diff(slices.Sorted(slices.Values(jobs)), slices.Sorted(strings.SplitSeq(watched, "|"))); diff != "" {
+		t.Errorf("alerts.yaml, jobs that must be up: -services.yaml, +alerts:\n%s", diff)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

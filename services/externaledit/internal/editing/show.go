@@ -2,6 +2,7 @@ package editing
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -22,6 +23,27 @@ func (u *UseCase) Show(ctx context.Context, scope authn.LabScope, reportID int64
 		return session.Session{}, session.ErrNoActiveSession
 	}
 	return s, nil
+}
+
+// Admit refuses the token of a session that has ended, however it did.
+func (u *UseCase) Admit(ctx context.Context, scope authn.LabScope, grant session.Grant) error {
+	s, err := u.d.Reports.Session(ctx, scope, grant.SessionID)
+	if errors.Is(err, session.ErrNoSession) {
+		return session.ErrInactive
+	}
+	if err != nil {
+		return err
+	}
+	return grant.Check(&s, u.now())
+}
+
+// Referred is session.ErrNoReport unless the report's bill is assigned to the doctor.
+func (u *UseCase) Referred(ctx context.Context, scope authn.LabScope, reportID, doctorID int64) error {
+	r, err := u.d.Reports.Report(ctx, scope, reportID)
+	if err == nil && r.DoctorID != doctorID {
+		return session.ErrNoReport
+	}
+	return err
 }
 
 // CloseExpired ends the report's session if nobody showed a sign of life in time.

@@ -20,6 +20,8 @@ type Reports interface {
 	Active(ctx context.Context, scope authn.LabScope, reportID int64) (session.Session, error)
 	// Session returns a session, ended or not; session.ErrNoSession without one.
 	Session(ctx context.Context, scope authn.LabScope, id int64) (session.Session, error)
+	// Report returns a report; session.ErrNoReport without one.
+	Report(ctx context.Context, scope authn.LabScope, id int64) (session.Report, error)
 	// Open returns the sessions of the reports that were not closed.
 	Open(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]session.Session, error)
 }

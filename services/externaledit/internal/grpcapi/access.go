@@ -58,7 +58,17 @@ type caller struct {
 	grant *session.Grant // of a session token, nil for users
 }
 
-func callerOf(ctx context.Context) (caller, error) {
+// callerOf is presented, and refuses the token of a session that has ended.
+func (s *Server) callerOf(ctx context.Context) (caller, error) {
+	c, err := presented(ctx)
+	if err == nil && c.grant != nil {
+		err = s.d.Editor.Admit(ctx, c.scope, *c.grant)
+	}
+	return c, err
+}
+
+// presented is what the credential says. Only the end of a session takes it at its word: an end may be repeated.
+func presented(ctx context.Context) (caller, error) {
 	p := authn.FromContext(ctx)
 	scope, err := p.Scope(0)
 	c := caller{Principal: p, scope: scope}
@@ -68,21 +78,28 @@ func callerOf(ctx context.Context) (caller, error) {
 	return c, err
 }
 
-// mayView admits the staff of the laboratory and the holder of a token of a session of the report.
-func (c caller) mayView(reportID int64) error {
+// mayView admits the staff and the doctors of the laboratory, and the holder of a token of a session of the report. For
+// a
+// referring doctor there are only the reports of own bills.
+func (s *Server) mayView(ctx context.Context, c caller, reportID int64) error {
 	if c.grant != nil {
 		return c.grant.CheckReport(reportID)
 	}
-	switch c.SessionType {
-	case authn.Organization, authn.CollectionCenter:
-		return errStaffOnly
+	if doctorID, ok := c.ReferringDoctor(); ok {
+		return s.d.Editor.Referred(ctx, c.scope, reportID, doctorID)
 	}
-	return nil
+	if c.IsStaff() || c.SessionType == authn.Doctor {
+		return nil
+	}
+	return errStaffOnly
 }
+
+// mayTakeOver admits staff that may end and undo the work of others.
+func (c caller) mayTakeOver() bool { return c.IsStaff() && c.Has(permissionTakeOver) }
 
 // mayEdit admits users who may edit reports. Tokens and sessions name laboratory users: nobody else can be an author.
 func (c caller) mayEdit() error {
-	if c.grant != nil || c.LabUserID == 0 || (!c.Has(permissionEdit) && !c.Has(permissionTakeOver)) {
+	if !c.IsStaff() || c.LabUserID == 0 || (!c.Has(permissionEdit) && !c.Has(permissionTakeOver)) {
 		return errNotAllowed
 	}
 	return nil
@@ -100,8 +117,8 @@ func (c caller) isAuthor(s *session.Session) bool {
 }
 
 // holder returns the grant of the session token that the operation needs.
-func holder(ctx context.Context, sessionID int64) (caller, session.Grant, error) {
-	c, err := callerOf(ctx)
+func (s *Server) holder(ctx context.Context, sessionID int64) (caller, session.Grant, error) {
+	c, err := s.callerOf(ctx)
 	if c.grant == nil {
 		return c, session.Grant{}, errTokenRequired
 	}

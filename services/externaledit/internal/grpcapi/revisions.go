@@ -13,7 +13,7 @@ import (
 func (s *Server) ListRevisions(
 	ctx context.Context, in *externaleditv1.ListRevisionsRequest,
 ) (*externaleditv1.ListRevisionsResponse, error) {
-	c, err := callerOf(ctx)
+	c, err := s.callerOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func (s *Server) ListRevisions(
 	if err := positive("lab_report_id", in.GetLabReportId()); err != nil {
 		return nil, err
 	}
-	if err := c.mayView(in.GetLabReportId()); err != nil {
+	if err := s.mayView(ctx, c, in.GetLabReportId()); err != nil {
 		return nil, err
 	}
 	all, current, err := s.d.Historian.List(ctx, c.scope, in.GetLabReportId())
@@ -68,11 +68,11 @@ func (s *Server) link(ctx context.Context, scope authn.LabScope, url string) (st
 func (s *Server) RestoreRevision(
 	ctx context.Context, in *externaleditv1.RestoreRevisionRequest,
 ) (*externaleditv1.RestoreRevisionResponse, error) {
-	c, err := callerOf(ctx)
+	c, err := s.callerOf(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if c.grant != nil || !c.Has(permissionTakeOver) {
+	if !c.mayTakeOver() {
 		return nil, errNotAllowedToRestore
 	}
 	if err := positive("lab_report_id", in.GetLabReportId()); err != nil {

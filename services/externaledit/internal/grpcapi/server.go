@@ -24,6 +24,8 @@ type Editor interface {
 	Heartbeat(ctx context.Context, scope authn.LabScope, grant session.Grant, id int64) (time.Time, string, error)
 	Held(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]session.Session, error)
 	Mint(s *session.Session) (string, error)
+	Admit(ctx context.Context, scope authn.LabScope, grant session.Grant) error
+	Referred(ctx context.Context, scope authn.LabScope, reportID, doctorID int64) error
 }
 
 // Uploader takes saves.

@@ -16,7 +16,7 @@ import (
 func (s *Server) GetSession(
 	ctx context.Context, in *externaleditv1.GetSessionRequest,
 ) (*externaleditv1.GetSessionResponse, error) {
-	c, err := callerOf(ctx)
+	c, err := s.callerOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func (s *Server) GetSession(
 	if err := positive("lab_report_id", in.GetLabReportId()); err != nil {
 		return nil, err
 	}
-	if err := c.mayView(in.GetLabReportId()); err != nil {
+	if err := s.mayView(ctx, c, in.GetLabReportId()); err != nil {
 		return nil, err
 	}
 	found, err := s.d.Editor.Show(ctx, c.scope, in.GetLabReportId())
@@ -46,7 +46,7 @@ func (s *Server) GetSession(
 func (s *Server) CreateSession(
 	ctx context.Context, in *externaleditv1.CreateSessionRequest,
 ) (*externaleditv1.CreateSessionResponse, error) {
-	c, err := callerOf(ctx)
+	c, err := s.callerOf(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (s *Server) CreateSession(
 	}
 	created, err := s.d.Editor.Create(ctx, editing.Creation{
 		Scope: c.scope, ReportID: in.GetLabReportId(), TemplateID: in.GetTemplateId(), Path: in.GetWordS3Filepath(),
-		Author: c.author(), TakeOver: in.GetTakeOver(), MayTakeOver: c.Has(permissionTakeOver), Key: header(ctx,
+		Author: c.author(), TakeOver: in.GetTakeOver(), MayTakeOver: c.mayTakeOver(), Key: header(ctx,
 			"idempotency-key"),
 	})
 	if err != nil {
@@ -100,7 +100,7 @@ func header(ctx context.Context, name string) string {
 func (s *Server) EndSession(
 	ctx context.Context, in *externaleditv1.EndSessionRequest,
 ) (*externaleditv1.EndSessionResponse, error) {
-	c, err := callerOf(ctx)
+	c, err := presented(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -122,11 +122,11 @@ func (s *Server) EndSession(
 func (s *Server) ForceEndSession(
 	ctx context.Context, in *externaleditv1.ForceEndSessionRequest,
 ) (*externaleditv1.ForceEndSessionResponse, error) {
-	c, err := callerOf(ctx)
+	c, err := s.callerOf(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if c.grant != nil || !c.Has(permissionTakeOver) {
+	if !c.mayTakeOver() {
 		return nil, errNotAllowedToEnd
 	}
 	if err := positive("edit_id", in.GetEditId()); err != nil {
@@ -146,7 +146,7 @@ const ended = "Session has been inactivated"
 func (s *Server) Heartbeat(
 	ctx context.Context, in *externaleditv1.HeartbeatRequest,
 ) (*externaleditv1.HeartbeatResponse, error) {
-	c, grant, err := holder(ctx, in.GetEditId())
+	c, grant, err := s.holder(ctx, in.GetEditId())
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (s *Server) UploadFiles(stream uploadStream) error {
 		return err
 	}
 	start := first.GetStart()
-	c, grant, err := holder(stream.Context(), start.GetEditId())
+	c, grant, err := s.holder(stream.Context(), start.GetEditId())
 	if err != nil {
 		return err
 	}

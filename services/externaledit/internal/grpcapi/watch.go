@@ -13,14 +13,14 @@ func (s *Server) WatchEvents(
 	in *externaleditv1.WatchEventsRequest, stream grpc.ServerStreamingServer[typev1.Event],
 ) error {
 	ctx := stream.Context()
-	c, err := callerOf(ctx)
+	c, err := s.callerOf(ctx)
 	if err != nil {
 		return err
 	}
 	if err := positive("lab_report_id", in.GetLabReportId()); err != nil {
 		return err
 	}
-	if err := c.mayView(in.GetLabReportId()); err != nil {
+	if err := s.mayView(ctx, c, in.GetLabReportId()); err != nil {
 		return err
 	}
 	return s.d.Watcher.Watch(ctx, c.scope, in.GetLabReportId(), header(ctx, "last-event-id"), func(e watch.Entry) error {

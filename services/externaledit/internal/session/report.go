@@ -4,6 +4,7 @@ package session
 type Report struct {
 	ID        int64
 	BillID    int64
+	DoctorID  int64 // to whom the bill is assigned, 0 without one
 	Signed    bool
 	Dismissed bool
 	Files     Files // that are linked to it

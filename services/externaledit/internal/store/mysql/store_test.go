@@ -40,6 +40,8 @@ func TestTheDatabasePassesTheSuite(t *testing.T) {
 				exec(t, db,
 					"REPLACE INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, isSigned, dismissed) VALUES (?, ?, ?, 501, 55, ?, ?)",
 					r.ID, lab, r.BillID, r.Signed, r.Dismissed)
+				exec(t, db, "REPLACE INTO billing (id, labId_id, labBillId, userDetailsId_id, docId_id) VALUES (?, ?, ?, 501, NULLIF(?, 0))",
+					r.BillID, lab, r.BillID, r.DoctorID)
 			},
 			RemoveReport: func(lab, id int64) {
 				exec(t, db, "DELETE FROM labReportRelation WHERE id = ? AND labId_id = ?", id, lab)

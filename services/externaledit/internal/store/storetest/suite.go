@@ -61,6 +61,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"other laboratories see nothing":               laboratories,
 		"a failure changes nothing":                    rollback,
 		"templates":                                    templates,
+		"a report is of its bill's doctor":             doctors,
 		"a key answers twice":                          once,
 		"an upload becomes a revision or is abandoned": uploads,
 		"revisions":                                    revisions,
@@ -71,7 +72,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t)
-			s.AddReport(12, session.Report{ID: 7001, BillID: 9001})
+			s.AddReport(12, session.Report{ID: 7001, BillID: 9001, DoctorID: 301})
 			s.AddReport(13, session.Report{ID: 7101, BillID: 9101})
 			test(t, s)
 		})
@@ -173,6 +174,19 @@ func laboratories(t *testing.T, s Subject) {
 		}
 		return nil
 	}))
+}
+
+func doctors(t *testing.T, s Subject) {
+	for lab, want := range map[int64]session.Report{
+		12: {ID: 7001, BillID: 9001, DoctorID: 301}, 13: {ID: 7101, BillID: 9101},
+	} {
+		if got, err := s.Editing.Report(t.Context(), Scope(t, lab), want.ID); err != nil || got != want {
+			t.Errorf("%+v, %v; want %+v", got, err, want)
+		}
+	}
+	if _, err := s.Editing.Report(t.Context(), Scope(t, 13), 7001); !errors.Is(err, session.ErrNoReport) {
+		t.Errorf("another laboratory's: %v", err)
+	}
 }
 
 func rollback(t *testing.T, s Subject) {

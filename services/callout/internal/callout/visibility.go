@@ -27,10 +27,12 @@ type Visibility struct {
 	PersonID    int64   // the doctor or the lab user
 }
 
-const (
-	docTypeDepartments = 0
-	byRelation         = 1
-)
+// OwnBills returns the doctor of whom the figures and the history are, too: what a referring doctor does not see is not
+// counted or told either. To others of the laboratory they are not limited.
+func (v Visibility) OwnBills() (doctorID int64, ok bool) { return v.PersonID, v.Rule == DoctorBills }
+
+// byRelation is the departmentDataType of users whose departments are rows.
+const byRelation = 1
 
 // ErrNoAccess is a kind of login that has no business with critical results.
 var ErrNoAccess = apperr.New(apperr.Forbidden, "SESSION_TYPE_WITHOUT_ACCESS",
@@ -39,12 +41,12 @@ var ErrNoAccess = apperr.New(apperr.Forbidden, "SESSION_TYPE_WITHOUT_ACCESS",
 // VisibilityOf is the table of the sessions. What it does not list sees least: another docType is a doctor with own
 // bills alone, another departmentDataType has the session's list, another kind of login has no access.
 func VisibilityOf(p authn.Principal) (Visibility, error) {
+	if doctorID, ok := p.ReferringDoctor(); ok {
+		return Visibility{Rule: DoctorBills, PersonID: doctorID}, nil
+	}
 	switch p.SessionType {
 	case authn.Doctor:
-		if p.DocType != nil && *p.DocType == docTypeDepartments {
-			return Visibility{Rule: DoctorDepartments, PersonID: p.DoctorID}, nil
-		}
-		return Visibility{Rule: DoctorBills, PersonID: p.DoctorID}, nil
+		return Visibility{Rule: DoctorDepartments, PersonID: p.DoctorID}, nil
 	case authn.LabUser:
 		if p.DepartmentDataType == byRelation {
 			return Visibility{Rule: UserDepartments, PersonID: p.LabUserID}, nil

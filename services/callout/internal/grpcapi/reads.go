@@ -31,7 +31,7 @@ func (s *Server) ListCalloutLogs(
 	ctx context.Context, in *calloutv1.ListCalloutLogsRequest,
 ) (*calloutv1.ListCalloutLogsResponse, error) {
 	defer s.u.Durations.Measure(ctx, opLogs)()
-	_, scope, _, err := person(ctx)
+	_, scope, sees, err := person(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (s *Server) ListCalloutLogs(
 	if err != nil {
 		return nil, err
 	}
-	entries, err := s.u.History.Logs(ctx, scope, ids)
+	entries, err := s.u.History.Logs(ctx, scope, sees, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -51,11 +51,11 @@ func (s *Server) ListCallouts(
 	ctx context.Context, in *calloutv1.ListCalloutsRequest,
 ) (*calloutv1.ListCalloutsResponse, error) {
 	defer s.u.Durations.Measure(ctx, opAudit)()
-	_, scope, _, err := person(ctx)
+	_, scope, sees, err := person(ctx)
 	if err != nil {
 		return nil, err
 	}
-	latest, err := s.u.History.Latest(ctx, scope, in.GetLabReportIds())
+	latest, err := s.u.History.Latest(ctx, scope, sees, in.GetLabReportIds())
 	if err != nil {
 		return nil, err
 	}
@@ -83,11 +83,11 @@ func (s *Server) GetCalloutSummary(
 	ctx context.Context, in *calloutv1.GetCalloutSummaryRequest,
 ) (*calloutv1.GetCalloutSummaryResponse, error) {
 	defer s.u.Durations.Measure(ctx, opSummary)()
-	_, scope, _, err := person(ctx)
+	_, scope, sees, err := person(ctx)
 	if err != nil {
 		return nil, err
 	}
-	sum, err := s.u.Worklist.Summary(ctx, scope, in.GetFrom(), in.GetTo())
+	sum, err := s.u.Worklist.Summary(ctx, scope, sees, in.GetFrom(), in.GetTo())
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/distinct"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
 // Limits of a request and of an answer.
@@ -47,6 +48,8 @@ type Store interface {
 	Logs(ctx context.Context, scope authn.LabScope, reportIDs []int64, most int) ([]Entry, error)
 	// Latest returns the last callout of each report that has one, by report.
 	Latest(ctx context.Context, scope authn.LabScope, reportIDs []int64) (map[int64]Record, error)
+	// OfDoctor returns those of the reports that are on the doctor's bills.
+	OfDoctor(ctx context.Context, scope authn.LabScope, doctorID int64, reportIDs []int64) ([]int64, error)
 }
 
 // UseCase reads the history of a laboratory.
@@ -56,20 +59,42 @@ type UseCase struct{ store Store }
 func New(s Store) *UseCase { return &UseCase{s} }
 
 // Logs lists what was done about the reports.
-func (u *UseCase) Logs(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]Entry, error) {
-	return u.store.Logs(ctx, scope, reportIDs, MostLogs)
+func (u *UseCase) Logs(
+	ctx context.Context, scope authn.LabScope, v callout.Visibility, reportIDs []int64,
+) ([]Entry, error) {
+	ids, err := u.seen(ctx, scope, v, reportIDs)
+	if err != nil || len(ids) == 0 {
+		return []Entry{}, err
+	}
+	return u.store.Logs(ctx, scope, ids, MostLogs)
+}
+
+// seen leaves out what is not on the bills of a referring doctor.
+func (u *UseCase) seen(
+	ctx context.Context, scope authn.LabScope, v callout.Visibility, reportIDs []int64,
+) ([]int64, error) {
+	if doctorID, ok := v.OwnBills(); ok {
+		return u.store.OfDoctor(ctx, scope, doctorID, reportIDs)
+	}
+	return reportIDs, nil
 }
 
 // Latest lists the last callout of each report, in the order of the ids; reports without one are left out.
-func (u *UseCase) Latest(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]Record, error) {
+func (u *UseCase) Latest(
+	ctx context.Context, scope authn.LabScope, v callout.Visibility, reportIDs []int64,
+) ([]Record, error) {
 	if err := CheckIDs("lab_report_ids", reportIDs); err != nil {
 		return nil, err
 	}
-	found, err := u.store.Latest(ctx, scope, distinct.Of(reportIDs))
+	records := []Record{}
+	ids, err := u.seen(ctx, scope, v, distinct.Of(reportIDs))
+	if err != nil || len(ids) == 0 {
+		return records, err
+	}
+	found, err := u.store.Latest(ctx, scope, ids)
 	if err != nil {
 		return nil, err
 	}
-	records := []Record{}
 	for _, id := range distinct.Of(reportIDs) {
 		if r, ok := found[id]; ok {
 			records = append(records, r)

@@ -28,7 +28,7 @@ type Signals interface {
 // Worklist is what waits.
 type Worklist interface {
 	Open(ctx context.Context, scope authn.LabScope, v callout.Visibility) (worklist.Open, error)
-	Summary(ctx context.Context, scope authn.LabScope, from, to string) (worklist.Summary, error)
+	Summary(ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to string) (worklist.Summary, error)
 }
 
 // Reader is an open board. An error of its methods ends the stream.
@@ -132,7 +132,7 @@ func (f *follower) look(ctx context.Context) (changed bool, err error) {
 			return true, err
 		}
 	}
-	summary, err := f.worklist.Summary(ctx, f.scope, "", "")
+	summary, err := f.worklist.Summary(ctx, f.scope, f.sees, "", "")
 	if err != nil || (f.summary != nil && reflect.DeepEqual(*f.summary, summary)) {
 		return changed, err
 	}

@@ -52,7 +52,7 @@ func (b *bench) Open(_ context.Context, scope authn.LabScope, v callout.Visibili
 	return o, b.err
 }
 
-func (b *bench) Summary(context.Context, authn.LabScope, string, string) (worklist.Summary, error) {
+func (b *bench) Summary(context.Context, authn.LabScope, callout.Visibility, string, string) (worklist.Summary, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return worklist.Summary{Open: int64(len(b.items))}, nil

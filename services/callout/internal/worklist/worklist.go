@@ -55,8 +55,8 @@ type Summary struct {
 type Store interface {
 	// Waiting returns what waits, the earliest deadline first, and the formats of its tests.
 	Waiting(ctx context.Context, scope authn.LabScope, v callout.Visibility, most int) ([]Item, callout.Formats, error)
-	// Figures counts the results that were detected in [from, to).
-	Figures(ctx context.Context, scope authn.LabScope, from, to, now time.Time) (Figures, error)
+	// Figures counts the results that were detected in [from, to), for a referring doctor those of own bills.
+	Figures(ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time) (Figures, error)
 	// Zone is the laboratory's time zone.
 	Zone(ctx context.Context, scope authn.LabScope) (*time.Location, error)
 }
@@ -88,7 +88,9 @@ func (u *UseCase) Open(ctx context.Context, scope authn.LabScope, v callout.Visi
 const defaultWindow = 30 * 24 * time.Hour
 
 // Summary counts what was detected from from to to, both ISO 8601 or empty. A date as to means the whole day.
-func (u *UseCase) Summary(ctx context.Context, scope authn.LabScope, from, to string) (Summary, error) {
+func (u *UseCase) Summary(
+	ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to string,
+) (Summary, error) {
 	zone, err := u.store.Zone(ctx, scope)
 	if err != nil {
 		return Summary{}, err
@@ -105,7 +107,7 @@ func (u *UseCase) Summary(ctx context.Context, scope authn.LabScope, from, to st
 	if !begin.Before(end) {
 		return Summary{}, apperr.InvalidField("from", "from must be before to")
 	}
-	f, err := u.store.Figures(ctx, scope, begin, end, now)
+	f, err := u.store.Figures(ctx, scope, v, begin, end, now)
 	if err != nil {
 		return Summary{}, err
 	}

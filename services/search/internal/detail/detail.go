@@ -30,6 +30,8 @@ type Record struct {
 type Reader interface {
 	// Record is ErrNoUser for a patient who is unknown in the laboratory or deleted.
 	Record(ctx context.Context, lab authn.LabScope, userID int64) (Record, error)
+	// IsReferredBy tells whether one of the patient's bills is assigned to the doctor.
+	IsReferredBy(ctx context.Context, lab authn.LabScope, userID, doctorID int64) (bool, error)
 }
 
 // Deps is what the use case works with.
@@ -50,6 +52,15 @@ func (u *UseCase) Read(ctx context.Context, p authn.Principal, userID int64) (se
 	scope, err := search.ScopeOf(p, 0)
 	if err != nil {
 		return search.Person{}, err
+	}
+	if doctorID, ok := p.ReferringDoctor(); ok {
+		own, err := u.d.Reader.IsReferredBy(ctx, scope.Lab, userID, doctorID)
+		if err != nil {
+			return search.Person{}, err //nolint:wrapcheck // classified by the store
+		}
+		if !own {
+			return search.Person{}, ErrNoUser
+		}
 	}
 	record, err := u.d.Reader.Record(ctx, scope.Lab, userID)
 	switch {

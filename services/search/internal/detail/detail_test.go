@@ -22,6 +22,11 @@ type tables struct {
 	err    error
 }
 
+// IsReferredBy knows one doctor of that patient.
+func (r tables) IsReferredBy(_ context.Context, lab authn.LabScope, userID, doctorID int64) (bool, error) {
+	return lab.LabID() == r.record.LabID && userID == r.record.UserID && doctorID == 301, r.err
+}
+
 func (r tables) Record(_ context.Context, lab authn.LabScope, userID int64) (detail.Record, error) {
 	if r.err != nil {
 		return detail.Record{}, r.err
@@ -46,6 +51,14 @@ func TestAPatientIsShownToWhoeverMaySeeOneAndNotedByIDs(t *testing.T) {
 		"a lab user": {
 			authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77, FullName: "Asha R", BranchID: 3},
 			map[string]any{"credential": "session", "session_type": "lab_user", "actor_id": 77.0, "branch_id": 3.0, "org_id": 0.0},
+		},
+		"the doctor of a bill": {
+			authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: 301, DocType: new(2)},
+			map[string]any{"credential": "session", "session_type": "doctor", "actor_id": 301.0, "branch_id": 0.0, "org_id": 0.0},
+		},
+		"a department's doctor": {
+			authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: 302, DocType: new(0)},
+			map[string]any{"credential": "session", "session_type": "doctor", "actor_id": 302.0, "branch_id": 0.0, "org_id": 0.0},
 		},
 		"an organization": {
 			authn.Principal{Kind: authn.Bearer, SessionType: authn.Organization, LabID: 12, OrgID: 46},
@@ -93,6 +106,7 @@ func TestWhoMayNotSeeAPatientLearnsNothingAndLeavesNoLine(t *testing.T) {
 		"of another laboratory":    {tables{record: rahul}, authn.Principal{Kind: authn.Session, LabID: 13}, 501, detail.ErrNoUser, apperr.NotFound},
 		"of another branch":        {tables{record: rahul}, authn.Principal{Kind: authn.Session, LabID: 12, BranchID: 4}, 501, detail.ErrNoUser, apperr.NotFound},
 		"of another organization":  {tables{record: rahul}, authn.Principal{Kind: authn.Session, SessionType: authn.Organization, LabID: 12, OrgID: 47}, 501, detail.ErrNoUser, apperr.NotFound},
+		"of another doctor":        {tables{record: rahul}, authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: 302, DocType: new(2)}, 501, detail.ErrNoUser, apperr.NotFound},
 		"of no centre":             {tables{record: rahul}, authn.Principal{Kind: authn.Session, SessionType: authn.CollectionCenter, LabID: 12, CCID: 9}, 501, detail.ErrNoUser, apperr.NotFound},
 		"a login without its id":   {tables{record: rahul}, authn.Principal{Kind: authn.Session, SessionType: authn.CollectionCenter, LabID: 12}, 501, search.ErrNoScope, apperr.Forbidden},
 		"a service":                {tables{record: rahul}, authn.Principal{Kind: authn.Service, Caller: "rerun"}, 501, nil, apperr.Invalid},

@@ -62,7 +62,14 @@ func (u *UseCase) Search(ctx context.Context, p authn.Principal, c Command) (Ans
 	return answer, err
 }
 
+// errReferring is for logins whose patients the index does not know: it has no doctors of bills.
+var errReferring = apperr.New(apperr.Forbidden, "NO_SEARCH_FOR_REFERRING_DOCTORS",
+	"Referring doctors cannot search the laboratory's patients; open a patient of your own from a bill or a report")
+
 func (u *UseCase) search(ctx context.Context, p authn.Principal, c Command) (a Answer, err error) {
+	if _, ok := p.ReferringDoctor(); ok {
+		return a, errReferring
+	}
 	scope, err := search.ScopeOf(p, c.LabID)
 	if err != nil {
 		return a, err

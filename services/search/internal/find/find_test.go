@@ -121,6 +121,7 @@ func TestWhatIsRefusedNeverReachesTheIndex(t *testing.T) {
 		"another laboratory":            {asha, find.Command{Request: search.Request{Query: "ab"}, LabID: 13}, nil, apperr.Invalid, "all", "invalid", 0},
 		"a service without laboratory":  {authn.Principal{Kind: authn.Service}, find.Command{Request: search.Request{Query: "ab"}}, nil, apperr.Invalid, "all", "invalid", 0},
 		"an organization without an id": {authn.Principal{Kind: authn.Session, SessionType: authn.Organization, LabID: 12}, find.Command{Request: search.Request{Query: "ab"}}, nil, apperr.Forbidden, "all", "forbidden", 0},
+		"a referring doctor":            {authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: 301, DocType: ptr(2)}, find.Command{Request: search.Request{Query: "ab"}}, nil, apperr.Forbidden, "all", "forbidden", 0},
 		"too many":                      {asha, find.Command{Request: search.Request{Query: "ab", Key: "name"}}, tooMany, apperr.TooManyRequests, "name", "limited", 1},
 		"an empty text":                 {asha, find.Command{Request: search.Request{Key: "bill"}}, nil, apperr.Invalid, "bill", "invalid", 1},
 		"an unknown key":                {asha, find.Command{Request: search.Request{Query: "ab", Key: "rahul sharma"}}, nil, apperr.Invalid, "other", "invalid", 1},

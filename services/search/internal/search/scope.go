@@ -14,15 +14,12 @@ var ErrNoScope = apperr.New(
 	"This login names no organization or collection centre, so it has no patients to show. Log in again; if it stays, ask the laboratory.",
 )
 
-// ScopeOf returns what the caller may see. named is the request's lab_id, zero when it has none: services must name
-// one, others may only repeat their own.
+// ScopeOf returns what the caller may see. named is the request's lab_id, zero when it has none: callers
+// may only repeat their own.
 func ScopeOf(p authn.Principal, named int64) (Scope, error) {
 	lab, err := p.Scope(named)
 	if err != nil {
 		return Scope{}, err
-	}
-	if p.Kind == authn.Service {
-		return Scope{Lab: lab}, nil
 	}
 	if (p.SessionType == authn.Organization && p.OrgID == 0) || (p.SessionType == authn.CollectionCenter && p.CCID == 0) {
 		return Scope{}, ErrNoScope

@@ -109,6 +109,20 @@ func (s *Store) Latest(_ context.Context, scope authn.LabScope, ids []int64) (ma
 	return found, nil
 }
 
+// OfDoctor implements history.Store.
+func (s *Store) OfDoctor(_ context.Context, scope authn.LabScope, doctorID int64, ids []int64) ([]int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var own []int64
+	for _, id := range ids {
+		r, ok := s.state.reports[id]
+		if b := s.Bills[r.BillID]; ok && r.LabID == scope.LabID() && b.LabID == r.LabID && b.DoctorID == doctorID {
+			own = append(own, id)
+		}
+	}
+	return own, nil
+}
+
 // Waiting implements worklist.Store without names.
 func (s *Store) Waiting(_ context.Context, scope authn.LabScope, v callout.Visibility, most int) (
 	[]worklist.Item, callout.Formats, error,
@@ -131,18 +145,22 @@ func (s *Store) Waiting(_ context.Context, scope authn.LabScope, v callout.Visib
 }
 
 // Figures implements worklist.Store.
-func (s *Store) Figures(_ context.Context, scope authn.LabScope, from, to, now time.Time) (worklist.Figures, error) {
+func (s *Store) Figures(
+	_ context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time,
+) (worklist.Figures, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := worklist.Figures{Limit: s.paceOf(scope).After}
-	for _, r := range s.pick(scope, func(r Report) bool { return r.Status.Open() }) {
+	doctorID, limited := v.OwnBills()
+	counts := func(r Report) bool { return !limited || s.Bills[r.BillID].DoctorID == doctorID }
+	for _, r := range s.pick(scope, func(r Report) bool { return r.Status.Open() && counts(r) }) {
 		f.Open++
 		if at := s.state.openEpisode(r.ID); at >= 0 && s.state.episodes[at].DetectedAt.Before(now.Add(-f.Limit)) {
 			f.Overdue++
 		}
 	}
 	for _, e := range s.state.episodes {
-		if e.LabID == scope.LabID() && e.ClosedBy == "called" && !e.DetectedAt.Before(from) && e.DetectedAt.Before(to) {
+		if e.LabID == scope.LabID() && e.ClosedBy == "called" && counts(s.state.reports[e.ReportID]) && !e.DetectedAt.Before(from) && e.DetectedAt.Before(to) {
 			f.Called = append(f.Called, e.ClosedAt.Sub(e.DetectedAt))
 		}
 	}

@@ -30,6 +30,24 @@ func (s *Store) Logs(ctx context.Context, scope authn.LabScope, reportIDs []int6
 	return entries, err
 }
 
+// ofDoctor is the condition of reports r on a doctor's bills.
+const ofDoctor = " AND EXISTS (SELECT 1 FROM billing b WHERE b.id = r.billId_id AND b.labId_id = r.labId_id AND b.docId_id = ?)"
+
+// OfDoctor implements history.Store.
+func (s *Store) OfDoctor(
+	ctx context.Context, scope authn.LabScope, doctorID int64, reportIDs []int64,
+) (own []int64, err error) {
+	in, args := list(reportIDs)
+	err = each(ctx, s.db, "read reports of a doctor", "SELECT r.id FROM labReportRelation r WHERE r.labId_id = ? AND r.id IN ("+
+		in+")"+ofDoctor, append(append([]any{scope.LabID()}, args...), doctorID), func(r *sql.Rows) error {
+		var id int64
+		err := r.Scan(&id)
+		own = append(own, id)
+		return err
+	})
+	return own, err
+}
+
 // latest joins the newest callout of each report to c. As a condition with IN, MySQL would ask for it for every callout
 // there is. Arguments: the laboratory and the reports.
 func latest(in string) string {

@@ -138,10 +138,7 @@ func visible(v callout.Visibility) (condition string, args []any) {
 			v.PersonID,
 		}
 	case callout.DoctorBills:
-		return " AND EXISTS (SELECT 1 FROM billing b WHERE b.id = r.billId_id AND b.labId_id = r.labId_id AND b.docId_id = ?)",
-			[]any{
-				v.PersonID,
-			}
+		return ofDoctor, []any{v.PersonID}
 	default:
 		return " AND 1 = 0", nil
 	}

@@ -38,7 +38,7 @@ func TestWhatIsLookedForIsFoundAmongManyReports(t *testing.T) {
 	lately, loops := now.Add(-time.Hour), mysql.Reaps{Store: s}
 	for name, work := range map[string]func() error{
 		"the board":     func() error { _, _, err := s.Waiting(ctx, lab, callout.Visibility{}, 501); return err },
-		"the figures":   func() error { _, err := s.Figures(ctx, lab, lately, now, now); return err },
+		"the figures":   func() error { _, err := s.Figures(ctx, lab, callout.Visibility{}, lately, now, now); return err },
 		"the history":   func() error { _, err := s.Latest(ctx, lab, []int64{7001, 100001}); return err },
 		"the log":       func() error { _, err := s.Logs(ctx, lab, []int64{7001}, 100); return err },
 		"the sweeper":   func() error { _, err := mysql.Sweeps{Store: s}.Unjudged(ctx, lately, now, 100); return err },

@@ -87,15 +87,24 @@ func (s *Store) Waiting(ctx context.Context, scope authn.LabScope, v callout.Vis
 const mostFigures = 200_000
 
 // Figures implements worklist.Store.
-func (s *Store) Figures(ctx context.Context, scope authn.LabScope, from, to, now time.Time) (worklist.Figures, error) {
+func (s *Store) Figures(
+	ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time,
+) (worklist.Figures, error) {
 	pace, err := s.paceOf(ctx, s.db, scope)
 	if err != nil {
 		return worklist.Figures{}, err
 	}
 	f := worklist.Figures{Limit: pace.After}
+	var own, ownReport string
+	var doctor []any
+	if doctorID, ok := v.OwnBills(); ok {
+		doctor = []any{doctorID}
+		own, ownReport = ofDoctor, " AND EXISTS (SELECT 1 FROM labReportRelation r WHERE r.id = lab_report_id AND r.labId_id = lab_id"+
+			ofDoctor+")"
+	}
 	err = s.db.QueryRowContext(ctx, "SELECT COUNT(*), IFNULL(SUM(IFNULL(e.detected_at, ?) < ?), 0) FROM labReportRelation r"+
-		" LEFT JOIN callout_episode e ON e.open_report_id = r.id WHERE r.labId_id = ? AND "+open,
-		now.UnixMilli(), now.Add(-pace.After).UnixMilli(), scope.LabID()).
+		" LEFT JOIN callout_episode e ON e.open_report_id = r.id WHERE r.labId_id = ? AND "+open+own,
+		append([]any{now.UnixMilli(), now.Add(-pace.After).UnixMilli(), scope.LabID()}, doctor...)...).
 		Scan(&f.Open, &f.Overdue)
 	if err != nil {
 		return f, wrap("count open callouts", err)
@@ -105,8 +114,8 @@ func (s *Store) Figures(ctx context.Context, scope authn.LabScope, from, to, now
 		s.db,
 		"read callout times",
 		"SELECT closed_at - detected_at FROM callout_episode WHERE lab_id = ? AND detected_at >= ?"+
-			" AND detected_at < ? AND closed_by = 'called' ORDER BY detected_at DESC LIMIT ?",
-		[]any{scope.LabID(), from.UnixMilli(), to.UnixMilli(), mostFigures},
+			" AND detected_at < ? AND closed_by = 'called'"+ownReport+" ORDER BY detected_at DESC LIMIT ?",
+		append(append([]any{scope.LabID(), from.UnixMilli(), to.UnixMilli()}, doctor...), mostFigures),
 		func(r *sql.Rows) error {
 			var ms int64
 			if err := r.Scan(&ms); err != nil {

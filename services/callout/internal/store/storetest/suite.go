@@ -160,7 +160,7 @@ func called(b *Bench) {
 	b.want("again", apperr.KindOf(b.save(save.Callout{ReportIDs: []int64{Potassium}})), apperr.Conflict)
 	b.must(b.save(save.Callout{ReportIDs: []int64{Potassium}, Force: true}))
 	b.SetValue(Potassium, PotassiumIndex, "4.0")
-	latest, err := b.History.Latest(b.T.Context(), Lab(b.T, 12), []int64{Count, Potassium, Potassium})
+	latest, err := b.History.Latest(b.T.Context(), Lab(b.T, 12), everything, []int64{Count, Potassium, Potassium})
 	b.must(err)
 	b.want("callouts", len(latest), 1)
 	told, ok := callout.ReadSnapshot(latest[0].ValuesMeta, Potassium)
@@ -169,9 +169,19 @@ func called(b *Bench) {
 		fmt.Sprintf("%v %s %s", ok, told.Parameters[0].RawValue, told.Parameters[0].CriticalRange),
 		"true 7.1 < 2.5 or > 6.5",
 	)
-	logs, err := b.History.Logs(b.T.Context(), Lab(b.T, 12), []int64{Potassium})
+	logs, err := b.History.Logs(b.T.Context(), Lab(b.T, 12), everything, []int64{Potassium})
 	b.must(err)
 	b.want("history", len(logs), 2)
+	for doctor, want := range map[int64]string{301: "1 2 1", 302: "0 0 0"} { // the bill is doctor 301's
+		own := callout.Visibility{Rule: callout.DoctorBills, PersonID: doctor}
+		latest, err := b.History.Latest(b.T.Context(), Lab(b.T, 12), own, []int64{Count, Potassium})
+		b.must(err)
+		logs, err := b.History.Logs(b.T.Context(), Lab(b.T, 12), own, []int64{Potassium})
+		b.must(err)
+		sum, err := b.Worklist.Summary(b.T.Context(), Lab(b.T, 12), own, "", "")
+		b.must(err)
+		b.want(fmt.Sprint("told to doctor ", doctor), fmt.Sprint(len(latest), len(logs), sum.Called), want)
+	}
 	b.want("not critical", apperr.KindOf(b.save(save.Callout{ReportIDs: []int64{Count}})), apperr.Conflict)
 }
 
@@ -257,7 +267,7 @@ func raised(b *Bench) {
 	b.Clock.Move(time.Hour)
 	b.must(b.Reaper.RunOnce(b.T.Context()))
 	b.want("notices", b.notices(), "[pending escalation escalation]")
-	logs, err := b.History.Logs(b.T.Context(), Lab(b.T, 12), []int64{Potassium})
+	logs, err := b.History.Logs(b.T.Context(), Lab(b.T, 12), everything, []int64{Potassium})
 	b.must(err)
 	b.want("history", len(logs), 2)
 	b.must(b.save(save.Callout{ReportIDs: []int64{Potassium}}))
@@ -333,7 +343,7 @@ func repeated(b *Bench) {
 	b.SetValue(Second, PotassiumIndex, "6.9")
 	b.want("a similar value", b.evaluate(12, Second), "7003 ABNORMAL")
 	b.want("suppressed", b.Count.Suppressed, 1)
-	logs, err := b.History.Logs(b.T.Context(), Lab(b.T, 12), []int64{Second})
+	logs, err := b.History.Logs(b.T.Context(), Lab(b.T, 12), everything, []int64{Second})
 	b.must(err)
 	b.want("history", len(logs), 1)
 	b.SetValue(Second, PotassiumIndex, "2.0")
@@ -385,7 +395,7 @@ func figures(b *Bench) {
 	b.SetValue(Count, CountIndex, "5")
 	b.evaluate(12, Count)
 	b.Clock.Move(31 * time.Minute)
-	sum, err := b.Worklist.Summary(b.T.Context(), Lab(b.T, 12), "", "")
+	sum, err := b.Worklist.Summary(b.T.Context(), Lab(b.T, 12), everything, "", "")
 	b.must(err)
 	b.want(
 		"summary",
@@ -453,7 +463,7 @@ func refused(b *Bench) {
 	err := b.save(save.Callout{ReportIDs: []int64{Potassium, Count}})
 	b.want("one of two is not critical", apperr.KindOf(err), apperr.Conflict)
 	b.want("listed", b.listed(everything), "[7001 CALLOUT_PENDING 7.1]")
-	latest, err := b.History.Latest(b.T.Context(), Lab(b.T, 12), []int64{Potassium})
+	latest, err := b.History.Latest(b.T.Context(), Lab(b.T, 12), everything, []int64{Potassium})
 	b.must(err)
 	b.want("rows and messages", fmt.Sprint(len(latest), len(b.Sent())-before), "0 0")
 	if !slices.Equal(b.notices(), []string{"pending"}) {

@@ -27,6 +27,15 @@ const (
 	one    = " WHERE u.id = ? AND u.labId_id = ? AND u.isDeleted = 0"
 )
 
+// IsReferredBy implements detail.Reader.
+func (s *Store) IsReferredBy(
+	ctx context.Context, lab authn.LabScope, userID, doctorID int64,
+) (referred bool, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM billing WHERE userDetailsId_id = ? AND labId_id = ?"+
+		" AND docId_id = ?)", userID, lab.LabID(), doctorID).Scan(&referred)
+	return referred, mysqldb.Wrap("read bills of patient", err)
+}
+
 // Record implements detail.Reader. Before the first migration of change capture there is no projection: then the lists
 // are empty.
 func (s *Store) Record(ctx context.Context, lab authn.LabScope, userID int64) (detail.Record, error) {

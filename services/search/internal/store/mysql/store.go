@@ -15,6 +15,7 @@ func New(db *sql.DB) *Store { return &Store{db: db} }
 // LegacyColumns are the columns of the platform's tables that the service needs.
 func LegacyColumns() map[string][]string {
 	return map[string][]string{
+		"billing": {"userDetailsId_id", "labId_id", "docId_id"},
 		"userDetails": {
 			"id",
 			"labId_id",

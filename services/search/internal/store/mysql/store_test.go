@@ -155,6 +155,21 @@ func TestAPatientWhoIsNotOfTheLaboratoryOrDeletedIsNotThere(t *testing.T) {
 	}
 }
 
+func TestAPatientIsReferredByTheDoctorsOfTheBills(t *testing.T) {
+	t.Parallel()
+	store, db := setup(t, nil)
+	run(t, db, "INSERT INTO billing (id, labId_id, labBillId, userDetailsId_id, docId_id) VALUES (1, 12, 1, 501, NULL), (2, 12, 2, 501, 301),"+
+		" (3, 12, 3, 502, 302), (4, 13, 4, 501, 302)")
+	for name, c := range map[string]struct {
+		lab, doctor int64
+		want        bool
+	}{"of one of two bills": {12, 301, true}, "of another's": {12, 302, false}, "in another laboratory": {13, 301, false}, "nobody": {12, 0, false}} {
+		if got, err := store.IsReferredBy(t.Context(), lab(t, c.lab), 501, c.doctor); err != nil || got != c.want {
+			t.Errorf("%s: %t, %v", name, got, err)
+		}
+	}
+}
+
 func TestNamesOfPartsAndDatesThatAreNone(t *testing.T) {
 	t.Parallel()
 	store, db := setup(t, migrations.Files)

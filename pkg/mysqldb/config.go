@@ -80,14 +80,14 @@ func (c *Config) CheckMaxInFlight(limit int) error {
 	return nil
 }
 
-// connector returns a connector of the services' sessions, encrypted when c says so.
-func (c Config) connector() (driver.Connector, error) {
+// connector returns a connector of the sessions that open makes, encrypted when c says so.
+func (c Config) connector(open func(*mysql.Config) (driver.Connector, error)) (driver.Connector, error) {
 	plain := c.driverConfig()
 	secure := c.TLS.Configuration()
 	if secure == nil {
-		return Connector(plain)
+		return open(plain)
 	}
-	return rotating{plain, secure}, nil
+	return rotating{plain, secure, open}, nil
 }
 
 func (c Config) driverConfig() *mysql.Config {

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -32,8 +33,20 @@ const (
 // minute, or for the wait_timeout among cfg's parameters. It changes a copy of cfg. Tests and tools use it so that
 // their sessions equal the services'.
 func Connector(cfg *mysql.Config) (driver.Connector, error) {
+	return newConnector(cfg, nil, statementTimeout)
+}
+
+// migrationConnector is Connector for statements that change tables. The client waits for them as long as they take.
+// The server gives them up when they wait for other transactions: every later statement would queue behind them.
+func migrationConnector(cfg *mysql.Config) (driver.Connector, error) {
+	return newConnector(cfg, map[string]string{"lock_wait_timeout": strconv.Itoa(lockWaitSeconds)}, 0)
+}
+
+func newConnector(
+	cfg *mysql.Config, more map[string]string, readTimeout time.Duration,
+) (driver.Connector, error) {
 	d := cfg.Clone()
-	d.Timeout, d.ReadTimeout, d.WriteTimeout = dialTimeout, statementTimeout, statementTimeout
+	d.Timeout, d.ReadTimeout, d.WriteTimeout = dialTimeout, readTimeout, statementTimeout
 	d.ParseTime, d.Loc = true, time.UTC
 	d.Collation = "utf8mb4_unicode_ci"
 	d.RejectReadOnly = true
@@ -42,6 +55,7 @@ func Connector(cfg *mysql.Config) (driver.Connector, error) {
 	if d.Params == nil {
 		d.Params = map[string]string{}
 	}
+	maps.Copy(d.Params, more)
 	if d.Params["wait_timeout"] == "" {
 		d.Params["wait_timeout"] = strconv.Itoa(sessionSeconds)
 	}
@@ -77,6 +91,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 type rotating struct {
 	plain  *mysql.Config
 	secure func() (*tls.Config, error)
+	open   func(*mysql.Config) (driver.Connector, error)
 }
 
 // Connect implements driver.Connector.
@@ -87,7 +102,7 @@ func (r rotating) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	d := r.plain.Clone()
 	d.TLS = configuration
-	inner, err := Connector(d)
+	inner, err := r.open(d)
 	if err != nil {
 		return nil, err
 	}

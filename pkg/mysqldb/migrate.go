@@ -7,20 +7,65 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"slices"
 	"strings"
+	"time"
 
 	"github.com/pressly/goose/v3"
+
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
-const migrateLockSeconds = 25 // below the read timeout of a statement
+const (
+	// migrationTries is how often a migration is tried while other transactions hold a table that it changes: for two
+	// minutes, with pauses in which the statements that queue behind it go on.
+	migrationTries = 12
+	migrationPause = 5 * time.Second
+	lockTries      = 600 // for the lock that another process's migration holds: two minutes as well
+	lockPause      = 200 * time.Millisecond
+	mostInTheWay   = 3 // transactions that an error names
+)
 
-// Migrate applies the goose SQL files of files, one service's own tables, in order. Replicas that start at
-// once wait for each other on a server-wide lock. Version table: goose_<service>.
+// Migrate applies the goose SQL files of files, one service's own tables, in order. db is of OpenForMigrations.
+// Processes that start at once wait for each other. Version table: goose_<service>.
 //
-// The lock is held around the library's whole work: its own session locker leaves out the first look at the
+// A migration that was interrupted anywhere runs again from its first statement, so each of its statements must bear
+// that. The lock is held around the library's whole work: its own session locker leaves out the first look at the
 // version table, where two beginners collide.
 func Migrate(ctx context.Context, db *sql.DB, service string, files fs.FS, log *slog.Logger) error {
+	leader := NewLeader(db, Lock{Service: service, Purpose: "migrate", Former: "migrate_" + service})
+	defer leader.Close(ctx)
+	for range lockTries {
+		led, err := leader.Run(ctx, func(ctx context.Context) error { return patiently(ctx, db, service, files, log) })
+		if led || err != nil {
+			return err
+		}
+		if err := lifecycle.Pause(ctx, lockPause); err != nil {
+			return fmt.Errorf("lock migrations: %w", err)
+		}
+	}
+	return errors.New("lock migrations: another process holds the lock; wait for it and run migrate again")
+}
+
+// patiently tries again while other transactions are in the way.
+func patiently(ctx context.Context, db *sql.DB, service string, files fs.FS, log *slog.Logger) error {
+	for try := 1; ; try++ {
+		err := up(ctx, db, service, files, log)
+		if number(err) != errLockWaitTimeout {
+			return err
+		}
+		others := openTransactions(ctx, db)
+		if try == migrationTries {
+			return fmt.Errorf("%w; a transaction holds a table that the migration changes; open are: %s; end it"+
+				" (KILL and its connection) and run migrate again, which goes on where this one stopped", err, others)
+		}
+		log.Warn("the migration waits for a transaction that holds a table", "error", err.Error(), "open", others)
+		if err := lifecycle.Pause(ctx, migrationPause); err != nil {
+			return fmt.Errorf("migrate: %w", err)
+		}
+	}
+}
+
+func up(ctx context.Context, db *sql.DB, service string, files fs.FS, log *slog.Logger) error {
 	table := "goose_" + service
 	provider, err := goose.NewProvider(
 		goose.DialectMySQL,
@@ -32,11 +77,6 @@ func Migrate(ctx context.Context, db *sql.DB, service string, files fs.FS, log *
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
-	unlock, err := lockMigrations(ctx, db, service)
-	if err != nil {
-		return err
-	}
-	defer unlock()
 	if err := dropHalfMade(ctx, db, table); err != nil {
 		return err
 	}
@@ -48,34 +88,6 @@ func Migrate(ctx context.Context, db *sql.DB, service string, files fs.FS, log *
 		log.Info("migrated", "file", r.Source.Path, "took", r.Duration.String())
 	}
 	return nil
-}
-
-// lockMigrations takes the lock on a connection of its own; ending the connection frees it in any case.
-func lockMigrations(ctx context.Context, db *sql.DB, service string) (unlock func(), err error) {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("lock migrations: %w", err)
-	}
-	database, err := databaseOf(ctx, conn)
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	name := Lock{Service: service, Purpose: "migrate"}.Name(database)
-	var got sql.NullInt64
-	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, ?)", name, migrateLockSeconds).Scan(&got); err != nil {
-		return nil, errors.Join(fmt.Errorf("lock migrations: %w", err), conn.Close())
-	}
-	if got.Int64 != 1 {
-		return nil, errors.Join(
-			errors.New("lock migrations: another process holds the lock; wait for it and run migrate again"),
-			conn.Close(),
-		)
-	}
-	return func() {
-		ctx := context.WithoutCancel(ctx)
-		_, _ = conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", name) // a lost connection has freed it
-		_ = conn.Close()
-	}, nil
 }
 
 // dropHalfMade removes a version table without rows: its creator died before the first row, which the library
@@ -95,40 +107,27 @@ func dropHalfMade(ctx context.Context, db *sql.DB, table string) error {
 	return nil
 }
 
-// RequireColumns checks that tables which the service does not own have the columns that it reads. The error
-// lists what is missing as DDL hints; nothing is altered.
-func RequireColumns(ctx context.Context, db *sql.DB, columns map[string][]string) error {
-	rows, err := db.QueryContext(
-		ctx,
-		"SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()",
-	)
+// openTransactions tells of the transactions that are open longest, without what they do: statements hold values.
+func openTransactions(ctx context.Context, db *sql.DB) string {
+	const query = "SELECT CONCAT('connection ', p.ID, ' of ', p.USER, '@', p.HOST, ', for '," +
+		" TIMESTAMPDIFF(SECOND, t.trx_started, CONVERT_TZ(NOW(), '+00:00', 'SYSTEM')), ' s') FROM information_schema.INNODB_TRX t" +
+		" JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id" +
+		" WHERE p.ID <> CONNECTION_ID() ORDER BY t.trx_started LIMIT ?"
+	rows, err := db.QueryContext(ctx, query, mostInTheWay)
 	if err != nil {
-		return fmt.Errorf("read schema: %w", err)
+		return fmt.Sprintf("unknown to this user (%v)", err)
 	}
 	defer rows.Close()
-	present := map[string]bool{}
+	var all []string
 	for rows.Next() {
-		var table, column string
-		if err := rows.Scan(&table, &column); err != nil {
-			return fmt.Errorf("read schema: %w", err)
+		var one string
+		if err := rows.Scan(&one); err != nil {
+			return fmt.Sprintf("unknown (%v)", err)
 		}
-		present[table+"."+column] = true
+		all = append(all, one)
 	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read schema: %w", err)
+	if err := rows.Err(); err != nil || len(all) == 0 {
+		return "none that this user may see"
 	}
-	var missing []string
-	for table, names := range columns {
-		for _, name := range names {
-			if !present[table+"."+name] {
-				missing = append(missing, fmt.Sprintf("ALTER TABLE `%s` ADD COLUMN `%s` …", table, name))
-			}
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	slices.Sort(missing)
-	return fmt.Errorf("the platform's tables lack columns that this service reads; ask their owner for:\n  %s",
-		strings.Join(missing, "\n  "))
+	return strings.Join(all, "; ")
 }

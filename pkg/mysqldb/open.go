@@ -14,7 +14,7 @@ import (
 // Open returns a pool. It does not connect: a database that is away makes the service not ready, it does not
 // end it. tracers may be nil; spans carry the statement without its arguments. The caller closes the pool.
 func Open(cfg Config, tracers trace.TracerProvider) (*sql.DB, error) {
-	connector, err := cfg.connector()
+	connector, err := cfg.connector(Connector)
 	if err != nil {
 		return nil, err
 	}
@@ -31,6 +31,17 @@ func Open(cfg Config, tracers trace.TracerProvider) (*sql.DB, error) {
 	db.SetMaxIdleConns(cfg.PoolSize)
 	db.SetConnMaxIdleTime(idleTimeout)
 	db.SetConnMaxLifetime(time.Duration(cfg.PoolRecycleSeconds) * time.Second)
+	return db, nil
+}
+
+// OpenForMigrations returns a pool for Migrate. Like Open it does not connect. The caller closes it.
+func OpenForMigrations(cfg Config) (*sql.DB, error) {
+	connector, err := cfg.connector(migrationConnector)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetConnMaxIdleTime(idleTimeout)
 	return db, nil
 }
 

@@ -22,7 +22,7 @@ type Probe struct {
 // NewProbe returns a probe of the database that cfg names, of the version of schema, if that has files, and of tables.
 // Like Open it does not connect. The caller closes it.
 func NewProbe(cfg Config, schema Schema, tables ...string) (*Probe, error) {
-	connector, err := cfg.connector()
+	connector, err := cfg.connector(Connector)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ type Migration struct {
 // Migrate checks the platform's tables and creates or updates the service's own. It may be repeated and may run in
 // several replicas at once.
 func Migrate(ctx context.Context, cfg mysqldb.Config, m Migration, log *slog.Logger) error {
-	db, err := mysqldb.Open(cfg, nil)
+	db, err := mysqldb.OpenForMigrations(cfg)
 	if err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}

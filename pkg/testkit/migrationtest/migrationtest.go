@@ -4,6 +4,8 @@ package migrationtest
 
 import (
 	"database/sql"
+	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"regexp"
@@ -50,24 +52,31 @@ func Run(t *testing.T, m Migrations) {
 			m.same(t, table.Name(), table.DDL())
 		})
 	}
-	t.Run("a migration that died before its note runs again", m.again)
+	t.Run("a migration that was interrupted anywhere runs again", m.interrupted)
 }
 
 func (m Migrations) migrated(t *testing.T) *sql.DB {
 	t.Helper()
-	db := mysqltest.New(t)
-	if err := legacydb.Create(t.Context(), db); err != nil {
+	db, _ := m.empty(t)
+	if err := m.migrate(t, db); err != nil {
 		t.Fatal(err)
 	}
-	m.migrate(t, db)
 	return db
 }
 
-func (m Migrations) migrate(t *testing.T, db *sql.DB) {
+// empty returns a database with the platform's tables alone.
+func (m Migrations) empty(t *testing.T) (*sql.DB, string) {
 	t.Helper()
-	if err := mysqldb.Migrate(t.Context(), db, m.Service, m.Files, slog.New(slog.DiscardHandler)); err != nil {
+	db, dsn := mysqltest.Open(t)
+	if err := legacydb.Create(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
+	return db, dsn
+}
+
+func (m Migrations) migrate(t *testing.T, db *sql.DB) error {
+	t.Helper()
+	return mysqldb.Migrate(t.Context(), db, m.Service, m.Files, slog.New(slog.DiscardHandler))
 }
 
 func (m Migrations) same(t *testing.T, name, ddl string) {
@@ -81,25 +90,56 @@ func (m Migrations) same(t *testing.T, name, ddl string) {
 	}
 }
 
-// again takes back the note of each migration alone, then of all together.
-func (m Migrations) again(t *testing.T) {
+// interrupted has process after process die in the migrations, each a statement later than the one before: after each
+// statement of a migration, before and after its note, the next process begins that migration again.
+func (m Migrations) interrupted(t *testing.T) {
 	t.Parallel()
-	db := m.migrated(t)
-	want := m.tables(t, db)
-	notes := "goose_" + m.Service
-	var last int
-	if err := db.QueryRowContext(t.Context(), "SELECT MAX(version_id) FROM "+notes).Scan(&last); err != nil {
+	want := m.content(t, m.migrated(t))
+	db, dsn := m.empty(t)
+	version, statements, deaths := 0, 0, 0
+	for {
+		process := newProcess(t, dsn, statements)
+		err := m.migrate(t, process)
+		_ = process.Close()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errCrashed) {
+			t.Fatalf("after %d deaths, in the migration behind %d: %v", deaths, version, err)
+		}
+		deaths++
+		statements++
+		if reached := m.version(t, db); reached > version {
+			version, statements = reached, 0
+		}
+	}
+	if diff := cmp.Diff(want, m.content(t, db)); diff != "" {
+		t.Fatalf("after %d deaths: %s", deaths, diff)
+	}
+	t.Logf("%d processes died on the way", deaths)
+}
+
+func (m Migrations) version(t *testing.T, db *sql.DB) (version int) {
+	t.Helper()
+	err := db.QueryRowContext(t.Context(), "SELECT COALESCE(MAX(version_id), 0) FROM goose_"+m.Service).Scan(&version)
+	if err != nil && !mysqldb.IsNoTable(err) {
 		t.Fatal(err)
 	}
-	for from := last; from > 0; from-- {
-		if _, err := db.ExecContext(t.Context(), "DELETE FROM "+notes+" WHERE version_id >= ?", from); err != nil {
+	return version
+}
+
+// content returns the statement that makes each table of the database, and how many rows it has.
+func (m Migrations) content(t *testing.T, db *sql.DB) map[string]string {
+	t.Helper()
+	content := m.tables(t, db)
+	for name := range content {
+		var rows int
+		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM `"+name+"`").Scan(&rows); err != nil {
 			t.Fatal(err)
 		}
-		m.migrate(t, db)
-		if diff := cmp.Diff(want, m.tables(t, db)); diff != "" {
-			t.Fatalf("from migration %d: %s", from, diff)
-		}
+		content[name] += fmt.Sprintf(" -- %d rows", rows)
 	}
+	return content
 }
 
 // tables returns the statement that makes each table of the database.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/testkit/migrationtest"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/cdc/migrations"
 )
@@ -21,6 +22,11 @@ import (
 //
 //go:embed testdata/schema.sql
 var agreed string
+
+func TestMigrations(t *testing.T) {
+	t.Parallel()
+	migrationtest.Run(t, migrationtest.Migrations{Service: "cdc", Files: migrations.Files})
+}
 
 func migrate(t *testing.T, db *sql.DB, files fs.FS) {
 	t.Helper()

@@ -1,0 +1,47 @@
+package mysqldb
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// RequireColumns checks that tables which the service does not own have the columns that it reads. The error
+// lists what is missing as DDL hints; nothing is altered.
+func RequireColumns(ctx context.Context, db *sql.DB, columns map[string][]string) error {
+	rows, err := db.QueryContext(
+		ctx,
+		"SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()",
+	)
+	if err != nil {
+		return fmt.Errorf("read schema: %w", err)
+	}
+	defer rows.Close()
+	present := map[string]bool{}
+	for rows.Next() {
+		var table, column string
+		if err := rows.Scan(&table, &column); err != nil {
+			return fmt.Errorf("read schema: %w", err)
+		}
+		present[table+"."+column] = true
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read schema: %w", err)
+	}
+	var missing []string
+	for table, names := range columns {
+		for _, name := range names {
+			if !present[table+"."+name] {
+				missing = append(missing, fmt.Sprintf("ALTER TABLE `%s` ADD COLUMN `%s` …", table, name))
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	return fmt.Errorf("the platform's tables lack columns that this service reads; ask their owner for:\n  %s",
+		strings.Join(missing, "\n  "))
+}

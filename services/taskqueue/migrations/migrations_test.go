@@ -1,0 +1,13 @@
+package migrations_test
+
+import (
+	"testing"
+
+	"github.com/labplatform/labplatform/pkg/testkit/migrationtest"
+	"github.com/labplatform/labplatform/services/taskqueue/migrations"
+)
+
+func TestMigrations(t *testing.T) {
+	t.Parallel()
+	migrationtest.Run(t, migrationtest.Migrations{Service: "taskqueue", Files: migrations.Files})
+}

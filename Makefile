@@ -53,7 +53,7 @@ GENERATORS := $(BIN)/.generators
 $(GENERATORS): scripts/tools/go.mod scripts/tools/go.sum $(wildcard scripts/tools/*/*.go)
 	@echo "building the generators"
 	@mkdir -p $(BIN)
-	@$(TOOLS) ./openapi ./protodeps $(PLUGINS) $(quiet)
+	@$(TOOLS) ./openapi ./protodeps ./wrapcomments $(PLUGINS) $(quiet)
 	@touch $@
 
 $(BIN)/golangci-lint: scripts/tools/go.mod
@@ -110,12 +110,14 @@ GO_FILES = git ls-files --cached --others --exclude-standard --deduplicate '*.go
 # As the linter's rule of lines in .golangci.yml: not in tests and tables, and not where a long text stays in one piece.
 LONG     = LC_ALL=C.UTF-8 git grep --untracked -nE '^.{121,}' -- '*.go' ':!proto/gen' ':!*_test.go' ':!*/relevance/*' ':!*/volume/*' \
            ':!*/stack/summary.go' | grep -vE '("[^"]{50,}|`[^`]{50,})' | cut -d: -f1 | sort -u
-fmt: $(BIN)/golines ## Format Go: gofmt, and lines of more than 120 columns are broken
+fmt: $(GENERATORS) $(BIN)/golines ## Format Go: gofmt, and lines of more than 120 columns are broken
 	@$(GO_FILES) | xargs gofmt -w
-	@$(LONG) | xargs -r $(BIN)/golines --write-output --max-len=120 --tab-len=1 --base-formatter=gofmt --no-reformat-tags --shorten-comments
+	@$(LONG) | xargs -r $(BIN)/wrapcomments
+	@$(LONG) | xargs -r $(BIN)/golines --write-output --max-len=120 --tab-len=1 --base-formatter=gofmt --no-reformat-tags
 
 formatted:
-	@echo "check: gofmt"
+	@echo "check: gofmt, and the tools' own tests"
+	@out=$$(GOWORK=off go -C scripts/tools test ./... 2>&1) || { echo "$$out"; exit 1; }
 	@out=$$($(GO_FILES) | xargs gofmt -l); test -z "$$out" || { echo "$$out"; echo "run make fmt"; exit 1; }
 
 GENERATED = proto gateway/internal/areas/testdata

@@ -88,9 +88,11 @@ func (p Principal) ActorName() string {
 	return p.Username
 }
 
-// IsInstrument tells whether this is the interface of an instrument: a token of a laboratory that names no kind of login.
-// Tokens that a service issues itself have a Grant.
-func (p Principal) IsInstrument() bool { return p.Kind == Bearer && p.SessionType == "" && p.Grant == nil }
+// IsInstrument tells whether this is the interface of an instrument: a token of a laboratory that names no kind of
+// login. Tokens that a service issues itself have a Grant.
+func (p Principal) IsInstrument() bool {
+	return p.Kind == Bearer && p.SessionType == "" && p.Grant == nil
+}
 
 // IsStaff tells whether the login belongs to the laboratory itself: its users, and support.
 func (p Principal) IsStaff() bool { return p.SessionType == LabUser || p.SessionType == Support }

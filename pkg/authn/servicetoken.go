@@ -106,8 +106,8 @@ func (s *ServiceTokens) verify(token, audience string) (caller, via string, err 
 	return claims.Actor.Subject, claims.Subject, nil
 }
 
-// forwarder is the one service that calls audience for others: the task queue calls the gateway's internal listener, which
-// calls the services.
+// forwarder is the one service that calls audience for others: the task queue calls the gateway's internal listener,
+// which calls the services.
 func forwarder(audience string) string {
 	if audience == "gateway" {
 		return "taskqueue"

@@ -79,8 +79,7 @@ func presented(ctx context.Context) (caller, error) {
 }
 
 // mayView admits the staff and the doctors of the laboratory, and the holder of a token of a session of the report. For
-// a
-// referring doctor there are only the reports of own bills.
+// a referring doctor there are only the reports of own bills.
 func (s *Server) mayView(ctx context.Context, c caller, reportID int64) error {
 	if c.grant != nil {
 		return c.grant.CheckReport(reportID)

@@ -114,7 +114,9 @@ func (p Principal) Has(permission string) bool {
 	return p.IsGlobalAdmin || slices.Contains(p.Permissions, permission)
 }
 
-// LabScope limits a query to one laboratory. It can only be made from a Principal.
+// LabScope limits a query to one laboratory. It can only be made from a Principal. The zero LabScope is of no
+// laboratory:
+// what is selected with it is nothing.
 type LabScope struct{ labID int64 }
 
 // LabID returns the laboratory's id, never zero for a scope that was made.

@@ -3,7 +3,6 @@ package configure
 import (
 	"context"
 
-	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
@@ -22,8 +21,11 @@ type Configurer struct {
 func New(store Store, observer Observer) *Configurer { return &Configurer{store, observer} }
 
 // Read returns what a test is counted with: the laboratory's mappings when it has some, otherwise the defaults.
-func (c *Configurer) Read(ctx context.Context, testID int64, lab authn.LabScope) (View, error) {
-	return c.store.Read(ctx, testID, lab)
+func (c *Configurer) Read(ctx context.Context, testID int64, owner mapping.Owner) (View, error) {
+	if owner.IsNobody() {
+		return View{}, mapping.ErrNoTest
+	}
+	return c.store.Read(ctx, testID, owner)
 }
 
 // Cells lists the cells.

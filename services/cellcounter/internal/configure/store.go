@@ -3,20 +3,20 @@ package configure
 import (
 	"context"
 
-	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
 // Store keeps mappings and cells.
 type Store interface {
-	// Read returns the laboratory's mappings of a test when it has some, else the defaults. The zero LabScope reads the
-	// defaults. It returns mapping.ErrNoTest for a test that the laboratory does not have.
-	Read(ctx context.Context, testID int64, lab authn.LabScope) (View, error)
+	// Read returns the owner's mappings of a test when it has some, else the defaults. It returns mapping.ErrNoTest for a
+	// test that the laboratory does not have.
+	Read(ctx context.Context, testID int64, owner mapping.Owner) (View, error)
 	// Cells lists all cells by id.
 	Cells(ctx context.Context) ([]mapping.Cell, error)
-	// Lock runs work while it is the only writer of the scope and commits what it did, unless it returns an error. Work
+	// Lock runs work while it is the only writer of the owner's mappings and commits what it did, unless it returns an
+	// error. Work
 	// may run more than once.
-	Lock(ctx context.Context, testID int64, lab authn.LabScope, work func(Locked) error) error
+	Lock(ctx context.Context, testID int64, owner mapping.Owner, work func(Locked) error) error
 }
 
 // Locked is a scope that nobody else writes.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
@@ -18,7 +17,7 @@ const (
 // Write is a request to change a scope.
 type Write struct {
 	TestID int64
-	Lab    authn.LabScope // zero: the defaults
+	Owner  mapping.Owner
 	// Elements of the request, in its order.
 	Elements []Element
 	// Complete refuses elements that leave out the key, the cell or the parameter.
@@ -47,7 +46,7 @@ func (c *Configurer) Write(ctx context.Context, w Write) (Outcome, error) {
 		return Outcome{}, err
 	}
 	var out Outcome
-	err := c.store.Lock(ctx, w.TestID, w.Lab, func(l Locked) error {
+	err := c.store.Lock(ctx, w.TestID, w.Owner, func(l Locked) error {
 		var err error
 		out, err = w.apply(ctx, l)
 		return err
@@ -61,6 +60,8 @@ func (c *Configurer) Write(ctx context.Context, w Write) (Outcome, error) {
 
 func (w Write) check() error {
 	switch {
+	case w.Owner.IsNobody():
+		return mapping.ErrNoTest
 	case len(w.Elements) == 0:
 		return apperr.InvalidField("mappings", "mappings must have at least one element")
 	case len(w.Elements) > MaxElements:
@@ -100,7 +101,7 @@ func (w Write) apply(ctx context.Context, l Locked) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	if len(present) == 0 && w.CopyDefaults && w.Lab.LabID() != 0 {
+	if len(present) == 0 && w.CopyDefaults && !w.Owner.AreDefaults() {
 		return w.onDefaults(ctx, l)
 	}
 	plan, err := w.plan(ctx, l, present)

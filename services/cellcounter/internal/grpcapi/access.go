@@ -3,6 +3,8 @@ package grpcapi
 import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
 // Either permission lets a user change a laboratory's mappings.
@@ -27,51 +29,66 @@ var (
 		"Changing these mappings needs the permission cell_counter_configure; ask an administrator of the laboratory")
 	errNotGlobal = apperr.New(apperr.Forbidden, "GLOBAL_ADMINISTRATOR_REQUIRED",
 		"Without lab_id the defaults of all laboratories would change, which needs a global administrator; give your lab_id")
+	errNoCounts = apperr.New(apperr.Forbidden, "NOT_ALLOWED",
+		"Counts are kept and read by lab users, doctors and support of the laboratory")
 	errTwoLabs = apperr.InvalidField("lab_id", "lab_id of the query and of the body differ; give one of them")
 	errNoTest  = apperr.InvalidField("test_id", "test_id must be a positive integer")
 )
 
-// reads returns the laboratory whose mappings the caller may read: the named one, or the caller's own. The zero scope
-// is the defaults, for a caller without a laboratory who may see all of them.
-func reads(p authn.Principal, named int64) (authn.LabScope, error) {
-	everywhere := p.IsGlobalAdmin || p.Kind == authn.Service || p.SessionType == authn.Support
-	if named == 0 && p.LabID == 0 && everywhere {
-		return authn.LabScope{}, nil
+// reads returns whose mappings the caller may read: the named laboratory's, or the caller's own. A caller without a
+// laboratory who may see all of them reads the defaults.
+func reads(p authn.Principal, named int64) (mapping.Owner, error) {
+	if named == 0 && p.LabID == 0 && (p.IsGlobalAdmin || p.SessionType == authn.Support) {
+		return mapping.Defaults(), nil
 	}
 	return ofLab(p, named)
 }
 
 // ofLab returns the named laboratory, or the caller's own.
-func ofLab(p authn.Principal, named int64) (authn.LabScope, error) {
+func ofLab(p authn.Principal, named int64) (mapping.Owner, error) {
 	if named < 0 {
-		return authn.LabScope{}, apperr.InvalidField("lab_id", "lab_id must be a positive integer")
+		return mapping.Owner{}, apperr.InvalidField("lab_id", "lab_id must be a positive integer")
 	}
 	scope, err := p.ScopeOfAny(named)
 	if err != nil && p.LabID > 0 && named != p.LabID {
-		return scope, errOtherLab
+		return mapping.Owner{}, errOtherLab
 	}
-	return scope, err
+	return mapping.Of(scope), err
 }
 
-// writes returns the laboratory whose mappings the caller may change, or the zero scope for the defaults.
-func (d DefaultScope) writes(p authn.Principal, named int64) (authn.LabScope, error) {
+// writes returns whose mappings the caller may change.
+func (d DefaultScope) writes(p authn.Principal, named int64) (mapping.Owner, error) {
 	if named == 0 && d == DefaultIsSession {
 		named = p.LabID
 	}
 	if named == 0 {
-		if p.IsGlobalAdmin || p.Kind == authn.Service {
-			return authn.LabScope{}, nil
+		if p.IsGlobalAdmin {
+			return mapping.Defaults(), nil
 		}
-		return authn.LabScope{}, errNotGlobal
+		return mapping.Owner{}, errNotGlobal
 	}
-	scope, err := ofLab(p, named)
+	owner, err := ofLab(p, named)
 	if err != nil {
-		return scope, err
+		return owner, err
 	}
-	if p.Kind != authn.Service && !p.Has(permissionConfigure) && !p.Has(permissionEdit) {
-		return authn.LabScope{}, errNotAllowed
+	if !p.Has(permissionConfigure) && !p.Has(permissionEdit) {
+		return mapping.Owner{}, errNotAllowed
 	}
-	return scope, nil
+	return owner, nil
+}
+
+// counts returns whose reports the caller counts for: staff and a department's doctor for all of the laboratory, a
+// referring doctor for own bills.
+func counts(p authn.Principal) (observe.Access, error) {
+	lab, err := p.Scope(0)
+	if err != nil {
+		return observe.Access{}, err
+	}
+	doctorID, ownBills := p.ReferringDoctor()
+	if !p.IsStaff() && p.SessionType != authn.Doctor {
+		return observe.Access{}, errNoCounts
+	}
+	return observe.Access{Lab: lab, OwnBills: ownBills, DoctorID: doctorID}, nil
 }
 
 // oneLab joins the two places in which a request may name its laboratory; 0 when neither does.

@@ -42,11 +42,11 @@ func (s *Server) GetCounts(
 	ctx context.Context,
 	in *cellcounterv1.GetCountsRequest,
 ) (*cellcounterv1.GetCountsResponse, error) {
-	lab, err := authn.FromContext(ctx).Scope(0)
+	access, err := counts(authn.FromContext(ctx))
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.counter.Load(ctx, lab, in.GetLabReportId(), in.GetTestId())
+	c, err := s.counter.Load(ctx, access, in.GetLabReportId(), in.GetTestId())
 	if err != nil {
 		return nil, err
 	}
@@ -59,18 +59,15 @@ func (s *Server) SaveCount(
 	in *cellcounterv1.SaveCountRequest,
 ) (*cellcounterv1.GetCountsResponse, error) {
 	p := authn.FromContext(ctx)
-	lab, err := p.Scope(0)
+	access, err := counts(p)
 	if err != nil {
 		return nil, err
-	}
-	if p.SessionType != authn.LabUser && p.SessionType != authn.Support {
-		return nil, apperr.New(apperr.Forbidden, "NOT_ALLOWED", "Counts are kept by lab users and support of the laboratory")
 	}
 	if in.GetTestId() <= 0 {
 		return nil, errNoTest
 	}
 	key := observe.Key{ReportID: in.GetLabReportId(), TestID: in.GetTestId(), Observer: int(in.GetObserver())}
-	c, err := s.counter.Save(ctx, lab, key, observe.Count{
+	c, err := s.counter.Save(ctx, access, key, observe.Count{
 		Tallies: talliesOf(in.GetCounts()), CountedBy: p.ActorID(), CountedByName: p.ActorName(),
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	cellcounterv1 "github.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/store/memory"
 )
@@ -107,8 +108,6 @@ func TestWhoMayReadWhat(t *testing.T) {
 		"an administrator without one": {homelessA, nil, 56, "default"},
 		"test 0":                       {reader, nil, 0, "INVALID_ARGUMENT"},
 		"a test that is not there":     {reader, nil, 99, "TEST_NOT_FOUND"},
-		"a service for a laboratory":   {authn.Principal{Kind: authn.Service}, ptr(int64(12)), 55, "lab"},
-		"a service for all of them":    {authn.Principal{Kind: authn.Service}, nil, 55, "default"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -253,5 +252,54 @@ func TestObserversAreCompared(t *testing.T) {
 	}
 	if _, err := s.GetCounts(as(t, other), &cellcounterv1.GetCountsRequest{TestId: 55, LabReportId: 7001}); !apperr.Is(err, apperr.NotFound) {
 		t.Errorf("another laboratory: %v", err)
+	}
+}
+
+// TestWhoCountsAndReadsCounts has report 7001 on a bill of doctor 301.
+func TestWhoCountsAndReadsCounts(t *testing.T) {
+	t.Parallel()
+	const letIn = apperr.Kind(0)
+	doctor := func(id int64, docType int) authn.Principal {
+		return authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: id, DocType: &docType}
+	}
+	for name, test := range map[string]struct {
+		who  authn.Principal
+		want apperr.Kind
+	}{
+		"a lab user":              {reader, letIn},
+		"support":                 {support, letIn},
+		"a department's doctor":   {doctor(302, 0), letIn},
+		"the bill's doctor":       {doctor(301, 2), letIn},
+		"another doctor":          {doctor(302, 2), apperr.NotFound},
+		"an organisation":         {authn.Principal{Kind: authn.Session, SessionType: authn.Organization, LabID: 12, OrgID: 45}, apperr.Forbidden},
+		"a collection centre":     {authn.Principal{Kind: authn.Session, SessionType: authn.CollectionCenter, LabID: 12, CCID: 21}, apperr.Forbidden},
+		"an instrument":           {authn.Principal{Kind: authn.Bearer, LabID: 12}, apperr.Forbidden},
+		"another laboratory":      {other, apperr.NotFound},
+		"nobody's laboratory yet": {homeless, apperr.Invalid},
+	} {
+		s := server("global")
+		_, err := s.SaveCount(as(t, test.who), &cellcounterv1.SaveCountRequest{TestId: 55, LabReportId: 7001, Observer: 1,
+			Counts: []*cellcounterv1.CellTally{{CellId: 1, Count: 100}}})
+		if (err == nil) != (test.want == letIn) || err != nil && !apperr.Is(err, test.want) {
+			t.Errorf("%s counts: %v", name, err)
+		}
+		_, err = s.GetCounts(as(t, test.who), &cellcounterv1.GetCountsRequest{TestId: 55, LabReportId: 7001})
+		if (err == nil) != (test.want == letIn) || err != nil && !apperr.Is(err, test.want) {
+			t.Errorf("%s reads counts: %v", name, err)
+		}
+	}
+}
+
+// A scope that somebody forgot to look up is nobody's: it reads and writes neither the defaults nor a laboratory's.
+func TestNobodysMappingsAreNotTheDefaults(t *testing.T) {
+	t.Parallel()
+	c := configure.New(memory.Seeded(), silent{})
+	for _, owner := range []mapping.Owner{{}, mapping.Of(authn.LabScope{})} {
+		if _, err := c.Read(t.Context(), 56, owner); !apperr.Is(err, apperr.NotFound) {
+			t.Errorf("read: %v", err)
+		}
+		if _, err := c.Write(t.Context(), configure.Write{TestID: 56, Owner: owner}); !apperr.Is(err, apperr.NotFound) {
+			t.Errorf("written: %v", err)
+		}
 	}
 }

@@ -17,14 +17,14 @@ func (s *Server) GetMappings(
 	if err != nil {
 		return nil, err
 	}
-	lab, err := reads(authn.FromContext(ctx), named)
+	owner, err := reads(authn.FromContext(ctx), named)
 	if err != nil {
 		return nil, err
 	}
 	if in.GetTestId() <= 0 {
 		return nil, errNoTest
 	}
-	view, err := s.configurer.Read(ctx, in.GetTestId(), lab)
+	view, err := s.configurer.Read(ctx, in.GetTestId(), owner)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (s *Server) write(
 		return configure.Outcome{}, err
 	}
 	p := authn.FromContext(ctx)
-	lab, err := s.defaultScope.writes(p, named)
+	owner, err := s.defaultScope.writes(p, named)
 	if err != nil {
 		return configure.Outcome{}, err
 	}
@@ -86,7 +86,7 @@ func (s *Server) write(
 	}
 	w := configure.Write{
 		TestID:       testID,
-		Lab:          lab,
+		Owner:        owner,
 		Elements:     elements,
 		Complete:     complete,
 		CopyDefaults: body.GetCopyDefaults(),
@@ -104,10 +104,8 @@ func (s *Server) ListCells(
 	ctx context.Context,
 	_ *cellcounterv1.ListCellsRequest,
 ) (*cellcounterv1.ListCellsResponse, error) {
-	if p := authn.FromContext(ctx); p.Kind != authn.Service {
-		if _, err := p.Scope(0); err != nil {
-			return nil, err
-		}
+	if _, err := authn.FromContext(ctx).Scope(0); err != nil {
+		return nil, err
 	}
 	cells, err := s.configurer.Cells(ctx)
 	if err != nil {

@@ -4,7 +4,6 @@ package grpcapi
 import (
 	"context"
 
-	"github.com/labplatform/labplatform/pkg/authn"
 	cellcounterv1 "github.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
@@ -13,15 +12,15 @@ import (
 
 // Configurer reads and writes mappings.
 type Configurer interface {
-	Read(ctx context.Context, testID int64, lab authn.LabScope) (configure.View, error)
+	Read(ctx context.Context, testID int64, owner mapping.Owner) (configure.View, error)
 	Write(ctx context.Context, w configure.Write) (configure.Outcome, error)
 	Cells(ctx context.Context) ([]mapping.Cell, error)
 }
 
 // Counter keeps the counts of observers.
 type Counter interface {
-	Save(ctx context.Context, lab authn.LabScope, key observe.Key, c observe.Count) (observe.Comparison, error)
-	Load(ctx context.Context, lab authn.LabScope, reportID, testID int64) (observe.Comparison, error)
+	Save(ctx context.Context, a observe.Access, key observe.Key, c observe.Count) (observe.Comparison, error)
+	Load(ctx context.Context, a observe.Access, reportID, testID int64) (observe.Comparison, error)
 }
 
 // Server implements cellcounterv1.CellCounterServiceServer.

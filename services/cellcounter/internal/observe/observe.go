@@ -36,11 +36,18 @@ type Count struct {
 	CountedAt     int64 // epoch seconds
 }
 
-// Store keeps counts. A report of another laboratory is ErrNoReport.
+// Access is for which reports somebody counts: all of a laboratory, or those on one doctor's bills.
+type Access struct {
+	Lab      authn.LabScope
+	OwnBills bool
+	DoctorID int64 // with OwnBills
+}
+
+// Store keeps counts. A report outside the access is ErrNoReport.
 type Store interface {
-	SaveCount(ctx context.Context, lab authn.LabScope, key Key, c Count) error
+	SaveCount(ctx context.Context, a Access, key Key, c Count) error
 	// Counts returns the counts of a report by observer.
-	Counts(ctx context.Context, lab authn.LabScope, reportID, testID int64) ([]Count, error)
+	Counts(ctx context.Context, a Access, reportID, testID int64) ([]Count, error)
 }
 
 // Counter is the use case.
@@ -59,7 +66,7 @@ type Comparison struct {
 }
 
 // Save keeps an observer's count in place of an earlier one and returns all counts of the report.
-func (c *Counter) Save(ctx context.Context, lab authn.LabScope, key Key, count Count) (Comparison, error) {
+func (c *Counter) Save(ctx context.Context, a Access, key Key, count Count) (Comparison, error) {
 	if key.Observer < 1 || key.Observer > Observers {
 		return Comparison{}, apperr.InvalidField("observer", fmt.Sprintf("observer must be from 1 to %d", Observers))
 	}
@@ -67,15 +74,15 @@ func (c *Counter) Save(ctx context.Context, lab authn.LabScope, key Key, count C
 		return Comparison{}, err
 	}
 	count.Observer, count.CountedAt = key.Observer, c.clock.Now().Unix()
-	if err := c.store.SaveCount(ctx, lab, key, count); err != nil {
+	if err := c.store.SaveCount(ctx, a, key, count); err != nil {
 		return Comparison{}, err
 	}
-	return c.Load(ctx, lab, key.ReportID, key.TestID)
+	return c.Load(ctx, a, key.ReportID, key.TestID)
 }
 
 // Load returns the counts of a report.
-func (c *Counter) Load(ctx context.Context, lab authn.LabScope, reportID, testID int64) (Comparison, error) {
-	counts, err := c.store.Counts(ctx, lab, reportID, testID)
+func (c *Counter) Load(ctx context.Context, a Access, reportID, testID int64) (Comparison, error) {
+	counts, err := c.store.Counts(ctx, a, reportID, testID)
 	if err != nil {
 		return Comparison{}, err
 	}

@@ -4,15 +4,19 @@ import (
 	"context"
 	"slices"
 
-	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
+func (s *Store) admits(a observe.Access, reportID int64) bool {
+	r, ok := s.Reports[reportID]
+	return ok && r.LabID == a.Lab.LabID() && (!a.OwnBills || r.DoctorID == a.DoctorID)
+}
+
 // SaveCount implements observe.Store.
-func (s *Store) SaveCount(_ context.Context, lab authn.LabScope, key observe.Key, c observe.Count) error {
+func (s *Store) SaveCount(_ context.Context, a observe.Access, key observe.Key, c observe.Count) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.Reports[key.ReportID] != lab.LabID() {
+	if !s.admits(a, key.ReportID) {
 		return observe.ErrNoReport
 	}
 	c.Tallies = slices.Clone(c.Tallies)
@@ -21,10 +25,10 @@ func (s *Store) SaveCount(_ context.Context, lab authn.LabScope, key observe.Key
 }
 
 // Counts implements observe.Store.
-func (s *Store) Counts(_ context.Context, lab authn.LabScope, reportID, testID int64) ([]observe.Count, error) {
+func (s *Store) Counts(_ context.Context, a observe.Access, reportID, testID int64) ([]observe.Count, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.Reports[reportID] != lab.LabID() {
+	if !s.admits(a, reportID) {
 		return nil, observe.ErrNoReport
 	}
 	var list []observe.Count

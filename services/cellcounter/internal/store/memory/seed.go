@@ -14,6 +14,6 @@ func Seeded() *Store {
 	s.CellsByID[1] = mapping.Cell{ID: 1, Name: "Neutrophil", Background: "#4C6EF5", Foreground: "#FFFFFF", DefaultKey: "n"}
 	s.CellsByID[2] = mapping.Cell{ID: 2, Name: "Lymphocyte", Background: "#2B8A3E", Foreground: "#FFFFFF", DefaultKey: "l"}
 	s.CellsByID[3] = mapping.Cell{ID: 3, Name: "Stem cell", Background: "#000000", Foreground: "#FFFFFF", Disabled: true}
-	s.Reports[7001] = 12
+	s.Reports[7001] = Report{LabID: 12, DoctorID: 301}
 	return s
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
@@ -19,6 +18,9 @@ type Test struct {
 	LabID   int64 // 0: every laboratory's
 	Formats map[int64]mapping.Parameter
 }
+
+// Report is a report of a laboratory, on a bill of a doctor.
+type Report struct{ LabID, DoctorID int64 }
 
 // scope is one set of mappings.
 type scope struct{ test, lab int64 }
@@ -32,7 +34,7 @@ type settings struct {
 type Store struct {
 	Tests     map[int64]Test
 	CellsByID map[int64]mapping.Cell
-	Reports   map[int64]int64 // laboratory by report
+	Reports   map[int64]Report
 
 	mu     sync.Mutex
 	nextID int64
@@ -42,26 +44,26 @@ type Store struct {
 
 // New returns an empty store.
 func New() *Store {
-	return &Store{Tests: map[int64]Test{}, CellsByID: map[int64]mapping.Cell{}, Reports: map[int64]int64{},
+	return &Store{Tests: map[int64]Test{}, CellsByID: map[int64]mapping.Cell{}, Reports: map[int64]Report{},
 		scopes: map[scope]settings{}, counts: map[observe.Key]observe.Count{}}
 }
 
-func (s *Store) test(id int64, lab authn.LabScope) (Test, error) {
+func (s *Store) test(id int64, owner mapping.Owner) (Test, error) {
 	t, ok := s.Tests[id]
-	if !ok || (lab.LabID() != 0 && t.LabID != 0 && t.LabID != lab.LabID()) {
+	if !ok || (!owner.AreDefaults() && t.LabID != 0 && t.LabID != owner.LabID()) {
 		return Test{}, mapping.ErrNoTest
 	}
 	return t, nil
 }
 
 // Read implements configure.Store.
-func (s *Store) Read(_ context.Context, testID int64, lab authn.LabScope) (configure.View, error) {
+func (s *Store) Read(_ context.Context, testID int64, owner mapping.Owner) (configure.View, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := s.test(testID, lab); err != nil {
+	if _, err := s.test(testID, owner); err != nil {
 		return configure.View{}, err
 	}
-	at := scope{testID, lab.LabID()}
+	at := scope{testID, owner.LabID()}
 	if len(s.scopes[at].rows) == 0 {
 		at.lab = 0
 	}
@@ -90,14 +92,14 @@ func (s *Store) Cells(context.Context) ([]mapping.Cell, error) {
 }
 
 // Lock implements configure.Store.
-func (s *Store) Lock(_ context.Context, testID int64, lab authn.LabScope, work func(configure.Locked) error) error {
+func (s *Store) Lock(_ context.Context, testID int64, owner mapping.Owner, work func(configure.Locked) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	test, err := s.test(testID, lab)
+	test, err := s.test(testID, owner)
 	if err != nil {
 		return err
 	}
-	at := scope{testID, lab.LabID()}
+	at := scope{testID, owner.LabID()}
 	before, ok := s.scopes[at]
 	if !ok {
 		before.target = mapping.DefaultTarget

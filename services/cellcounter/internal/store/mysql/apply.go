@@ -45,7 +45,7 @@ func (l *locked) write(ctx context.Context, row mapping.Row, actorID int64) erro
 			row.Key.String(), row.CellID, row.Parameter.Index, row.Parameter.Order, row.IncludeInTotal, actorID, l.now, row.ID)
 		return taken(err, row)
 	}
-	labID := sql.NullInt64{Int64: l.lab.LabID(), Valid: l.lab.LabID() != 0}
+	labID := sql.NullInt64{Int64: l.owner.LabID(), Valid: l.owner.LabID() != 0}
 	_, err := l.tx.ExecContext(
 		ctx,
 		"INSERT INTO cell_counter_mappings (test_id, lab_id, `key`, cell_id, report_format_index,"+

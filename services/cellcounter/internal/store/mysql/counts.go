@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/counting"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
@@ -20,7 +19,7 @@ type tally struct {
 }
 
 // SaveCount implements observe.Store.
-func (s *Store) SaveCount(ctx context.Context, lab authn.LabScope, key observe.Key, c observe.Count) error {
+func (s *Store) SaveCount(ctx context.Context, a observe.Access, key observe.Key, c observe.Count) error {
 	tallies := make([]tally, len(c.Tallies))
 	for i, t := range c.Tallies {
 		tallies[i] = tally(t)
@@ -30,13 +29,13 @@ func (s *Store) SaveCount(ctx context.Context, lab authn.LabScope, key observe.K
 		return mysqldb.Wrap("encode count", err)
 	}
 	return mysqldb.Wrap("save count", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
-		if err := ownReport(ctx, tx, lab, key.ReportID); err != nil {
+		if err := ownReport(ctx, tx, a, key.ReportID); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO cell_count (lab_id, lab_report_id, test_id, observer, counts, counted_by,"+
 			" counted_by_name, counted_at) VALUES (?,?,?,?,?,?,?,?) ON DUPLICATE KEY UPDATE counts = VALUES(counts),"+
 			" counted_by = VALUES(counted_by), counted_by_name = VALUES(counted_by_name), counted_at = VALUES(counted_at)",
-			lab.LabID(), key.ReportID, key.TestID, key.Observer, string(document), c.CountedBy, c.CountedByName, c.CountedAt)
+			a.Lab.LabID(), key.ReportID, key.TestID, key.Observer, string(document), c.CountedBy, c.CountedByName, c.CountedAt)
 		return err
 	}))
 }
@@ -46,10 +45,11 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-func ownReport(ctx context.Context, q querier, lab authn.LabScope, reportID int64) error {
+func ownReport(ctx context.Context, q querier, a observe.Access, reportID int64) error {
 	var id int64
-	err := q.QueryRowContext(ctx, "SELECT id FROM labReportRelation WHERE id = ? AND labId_id = ?", reportID, lab.LabID()).
-		Scan(&id)
+	err := q.QueryRowContext(ctx, "SELECT r.id FROM labReportRelation r WHERE r.id = ? AND r.labId_id = ? AND (NOT ? OR EXISTS"+
+		" (SELECT 1 FROM billing b WHERE b.id = r.billId_id AND b.labId_id = r.labId_id AND b.docId_id = ?))",
+		reportID, a.Lab.LabID(), a.OwnBills, a.DoctorID).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return observe.ErrNoReport
 	}
@@ -57,12 +57,12 @@ func ownReport(ctx context.Context, q querier, lab authn.LabScope, reportID int6
 }
 
 // Counts implements observe.Store.
-func (s *Store) Counts(ctx context.Context, lab authn.LabScope, reportID, testID int64) ([]observe.Count, error) {
-	if err := ownReport(ctx, s.db, lab, reportID); err != nil {
+func (s *Store) Counts(ctx context.Context, a observe.Access, reportID, testID int64) ([]observe.Count, error) {
+	if err := ownReport(ctx, s.db, a, reportID); err != nil {
 		return nil, err
 	}
 	rows, err := s.db.QueryContext(ctx, "SELECT observer, counts, counted_by, counted_by_name, counted_at FROM cell_count"+
-		" WHERE lab_id = ? AND lab_report_id = ? AND test_id = ? ORDER BY observer", lab.LabID(), reportID, testID)
+		" WHERE lab_id = ? AND lab_report_id = ? AND test_id = ? ORDER BY observer", a.Lab.LabID(), reportID, testID)
 	if err != nil {
 		return nil, mysqldb.Wrap("read counts", err)
 	}

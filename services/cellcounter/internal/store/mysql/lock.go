@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
@@ -16,9 +15,9 @@ import (
 
 // Lock implements configure.Store. The scope's row of settings is its lock; the first writer of a scope makes it, with
 // the default scope's target.
-func (s *Store) Lock(ctx context.Context, testID int64, lab authn.LabScope, work func(configure.Locked) error) error {
+func (s *Store) Lock(ctx context.Context, testID int64, owner mapping.Owner, work func(configure.Locked) error) error {
 	return mysqldb.Wrap("write mappings", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
-		l := &locked{tx: tx, testID: testID, lab: lab, now: s.clock.Now().Unix()}
+		l := &locked{tx: tx, testID: testID, owner: owner, now: s.clock.Now().Unix()}
 		if err := l.lock(ctx); err != nil {
 			return err
 		}
@@ -30,13 +29,13 @@ func (s *Store) Lock(ctx context.Context, testID int64, lab authn.LabScope, work
 type locked struct {
 	tx     *sql.Tx
 	testID int64
-	lab    authn.LabScope
+	owner  mapping.Owner
 	now    int64 // epoch seconds
 }
 
 func (l *locked) lock(ctx context.Context) error {
 	var id int64
-	err := l.tx.QueryRowContext(ctx, "SELECT t.id "+tests, l.testID, l.lab.LabID(), l.lab.LabID()).Scan(&id)
+	err := l.tx.QueryRowContext(ctx, "SELECT t.id "+tests, l.testID, l.owner.LabID(), l.owner.LabID()).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return mapping.ErrNoTest
 	}
@@ -45,18 +44,20 @@ func (l *locked) lock(ctx context.Context) error {
 	}
 	_, err = l.tx.ExecContext(ctx, `INSERT INTO cell_counter_setting (test_id, lab_scope, target_count)
 SELECT ?, ?, IFNULL((SELECT d.target_count FROM cell_counter_setting d WHERE d.test_id = ? AND d.lab_scope = 0), ?)
-ON DUPLICATE KEY UPDATE test_id = VALUES(test_id)`, l.testID, l.lab.LabID(), l.testID, mapping.DefaultTarget)
+ON DUPLICATE KEY UPDATE test_id = VALUES(test_id)`, l.testID, l.owner.LabID(), l.testID, mapping.DefaultTarget)
 	if err != nil {
 		return mysqldb.Wrap("lock scope", err)
 	}
 	err = l.tx.QueryRowContext(ctx, "SELECT target_count FROM cell_counter_setting WHERE test_id = ? AND lab_scope = ? FOR UPDATE",
-		l.testID, l.lab.LabID()).
+		l.testID, l.owner.LabID()).
 		Scan(&id)
 	return mysqldb.Wrap("lock scope", err)
 }
 
 // Rows implements configure.Locked.
-func (l *locked) Rows(ctx context.Context) ([]mapping.Row, error) { return l.rows(ctx, l.lab.LabID()) }
+func (l *locked) Rows(ctx context.Context) ([]mapping.Row, error) {
+	return l.rows(ctx, l.owner.LabID())
+}
 
 // Defaults implements configure.Locked.
 func (l *locked) Defaults(ctx context.Context) ([]mapping.Row, error) { return l.rows(ctx, 0) }
@@ -133,7 +134,7 @@ func (l *locked) Cells(ctx context.Context, ids []int64) (map[int64]mapping.Cell
 // SetTarget implements configure.Locked.
 func (l *locked) SetTarget(ctx context.Context, n int) error {
 	_, err := l.tx.ExecContext(ctx, "UPDATE cell_counter_setting SET target_count = ? WHERE test_id = ? AND lab_scope = ?",
-		n, l.testID, l.lab.LabID())
+		n, l.testID, l.owner.LabID())
 	return mysqldb.Wrap("set target", err)
 }
 

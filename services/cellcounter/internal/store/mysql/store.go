@@ -1,12 +1,11 @@
 // Package mysql owns the SQL of the cell counter: cells, mappings, targets and raw counts. Of the platform's tables it
-// reads AllTests, ReportFormat and labReportRelation.
+// reads AllTests, ReportFormat, labReportRelation and billing.
 package mysql
 
 import (
 	"context"
 	"database/sql"
 
-	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
@@ -32,7 +31,8 @@ func LegacyColumns() map[string][]string {
 	return map[string][]string{
 		"AllTests":          {"id", "labId_id"},
 		"ReportFormat":      {"id", "testId_id", "index", "order", "isDisabled"},
-		"labReportRelation": {"id", "labId_id"},
+		"labReportRelation": {"id", "labId_id", "billId_id"},
+		"billing":           {"id", "labId_id", "docId_id"},
 	}
 }
 
@@ -47,8 +47,8 @@ WHERE t.id = ? AND (? = 0 OR t.labId_id IS NULL OR t.labId_id = ?)
 ORDER BY m.lab_scope DESC, m.report_format_order, m.report_format_index`
 
 // Read implements configure.Store with one statement: the laboratory's rows come first, then the defaults.
-func (s *Store) Read(ctx context.Context, testID int64, lab authn.LabScope) (configure.View, error) {
-	rows, err := s.db.QueryContext(ctx, readStatement, lab.LabID(), testID, lab.LabID(), lab.LabID())
+func (s *Store) Read(ctx context.Context, testID int64, owner mapping.Owner) (configure.View, error) {
+	rows, err := s.db.QueryContext(ctx, readStatement, owner.LabID(), testID, owner.LabID(), owner.LabID())
 	if err != nil {
 		return configure.View{}, mysqldb.Wrap("read mappings", err)
 	}

@@ -31,6 +31,7 @@ func open(t *testing.T) storetest.Store {
 			" (5501,55,1,1,'A',0), (5502,55,2,2,'B',0), (5503,55,3,3,'C',0), (5504,55,4,4,'D',0), (5505,55,5,5,'E',0), (5506,55,6,6,'F',1), (5601,56,1,1,'A',0)",
 		"UPDATE cells SET is_disable = 1 WHERE id = 3",
 		"INSERT INTO labReportRelation (id, labId_id, billId_id, billingInfoId_id, userDetailsId_id, reportID_id) VALUES (7001, 12, 1, 1, 1, 55)",
+		"INSERT INTO billing (id, labId_id, labBillId, userDetailsId_id, docId_id) VALUES (1, 12, 1, 1, 301)",
 	} {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)

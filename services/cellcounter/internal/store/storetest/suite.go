@@ -25,6 +25,7 @@ const (
 	SharedTest = 56
 	Retired    = 3
 	Report     = 7001
+	Doctor     = 301 // of the report's bill
 )
 
 // Store is what the suite tests.
@@ -33,8 +34,13 @@ type Store interface {
 	observe.Store
 }
 
-// Lab returns the scope of a laboratory.
-func Lab(t testing.TB, id int64) authn.LabScope {
+// Lab returns a laboratory's mappings.
+func Lab(t testing.TB, id int64) mapping.Owner {
+	t.Helper()
+	return mapping.Of(scope(t, id))
+}
+
+func scope(t testing.TB, id int64) authn.LabScope {
 	t.Helper()
 	scope, err := authn.Principal{Kind: authn.Session, LabID: id}.Scope(0)
 	if err != nil {
@@ -70,9 +76,9 @@ func Run(t *testing.T, open func(*testing.T) Store) {
 }
 
 // apply writes a plan made of rows, as a use case would.
-func apply(t *testing.T, s Store, lab authn.LabScope, test int64, remove, write []mapping.Row) error {
+func apply(t *testing.T, s Store, owner mapping.Owner, test int64, remove, write []mapping.Row) error {
 	t.Helper()
-	return s.Lock(t.Context(), test, lab, func(l configure.Locked) error {
+	return s.Lock(t.Context(), test, owner, func(l configure.Locked) error {
 		return l.Apply(t.Context(), mapping.Plan{Remove: remove, Write: write}, 77)
 	})
 }
@@ -85,9 +91,9 @@ func must(t *testing.T, err error) {
 }
 
 // view reads a scope without the ids.
-func view(t *testing.T, s Store, test int64, lab authn.LabScope) configure.View {
+func view(t *testing.T, s Store, test int64, owner mapping.Owner) configure.View {
 	t.Helper()
-	v, err := s.Read(t.Context(), test, lab)
+	v, err := s.Read(t.Context(), test, owner)
 	must(t, err)
 	for i := range v.Rows {
 		v.Rows[i].ID = 0
@@ -106,13 +112,13 @@ func expect(t *testing.T, got configure.View, own bool, target int, rows ...mapp
 func ownHideDefaults(t *testing.T, s Store) {
 	lab, other := Lab(t, 12), Lab(t, 13)
 	expect(t, view(t, s, SharedTest, lab), false, mapping.DefaultTarget)
-	must(t, apply(t, s, authn.LabScope{}, SharedTest, nil, []mapping.Row{Row("a", 1, 1)}))
+	must(t, apply(t, s, mapping.Defaults(), SharedTest, nil, []mapping.Row{Row("a", 1, 1)}))
 	must(
 		t,
 		s.Lock(
 			t.Context(),
 			SharedTest,
-			authn.LabScope{},
+			mapping.Defaults(),
 			func(l configure.Locked) error { return l.SetTarget(t.Context(), 200) },
 		),
 	)
@@ -120,7 +126,7 @@ func ownHideDefaults(t *testing.T, s Store) {
 	must(t, apply(t, s, lab, SharedTest, nil, []mapping.Row{Row("b", 1, 2)}))
 	expect(t, view(t, s, SharedTest, lab), true, 200, Row("b", 1, 2))
 	expect(t, view(t, s, SharedTest, other), false, 200, Row("a", 1, 1))
-	expect(t, view(t, s, SharedTest, authn.LabScope{}), false, 200, Row("a", 1, 1))
+	expect(t, view(t, s, SharedTest, mapping.Defaults()), false, 200, Row("a", 1, 1))
 }
 
 func othersTests(t *testing.T, s Store) {
@@ -227,7 +233,7 @@ func references(t *testing.T, s Store) {
 }
 
 func counts(t *testing.T, s Store) {
-	lab, key := Lab(t, 12), observe.Key{ReportID: Report, TestID: OwnTest, Observer: 2}
+	lab, key := observe.Access{Lab: scope(t, 12)}, observe.Key{ReportID: Report, TestID: OwnTest, Observer: 2}
 	first := observe.Count{
 		Observer:  2,
 		Tallies:   []counting.Tally{{CellID: 1, Count: 60, InTotal: true}},
@@ -243,11 +249,17 @@ func counts(t *testing.T, s Store) {
 	if diff := cmp.Diff([]observe.Count{second}, got); diff != "" {
 		t.Error(diff)
 	}
-	other := Lab(t, 13)
-	if err := s.SaveCount(t.Context(), other, key, first); !errors.Is(err, observe.ErrNoReport) {
-		t.Errorf("another laboratory saves: %v", err)
-	}
-	if _, err := s.Counts(t.Context(), other, Report, OwnTest); !errors.Is(err, observe.ErrNoReport) {
-		t.Errorf("another laboratory reads: %v", err)
+	must(t, s.SaveCount(t.Context(), observe.Access{Lab: lab.Lab, OwnBills: true, DoctorID: Doctor}, key, second))
+	for name, other := range map[string]observe.Access{
+		"another laboratory":  {Lab: scope(t, 13)},
+		"another doctor":      {Lab: lab.Lab, OwnBills: true, DoctorID: Doctor + 1},
+		"a doctor without id": {Lab: lab.Lab, OwnBills: true},
+	} {
+		if err := s.SaveCount(t.Context(), other, key, first); !errors.Is(err, observe.ErrNoReport) {
+			t.Errorf("%s saves: %v", name, err)
+		}
+		if _, err := s.Counts(t.Context(), other, Report, OwnTest); !errors.Is(err, observe.ErrNoReport) {
+			t.Errorf("%s reads: %v", name, err)
+		}
 	}
 }

@@ -1,0 +1,26 @@
+package mapping
+
+import "github.com/labplatform/labplatform/pkg/authn"
+
+// Owner is whose mappings are meant: a laboratory's, or the defaults of all laboratories. The zero Owner has none, so
+// that
+// a laboratory which somebody forgot to look up never stands for the defaults.
+type Owner struct {
+	lab      authn.LabScope
+	defaults bool
+}
+
+// Of is the laboratory.
+func Of(lab authn.LabScope) Owner { return Owner{lab: lab} }
+
+// Defaults is what laboratories without mappings of their own get.
+func Defaults() Owner { return Owner{defaults: true} }
+
+// LabID is the laboratory's id, 0 for the defaults: what rows have in lab_scope.
+func (o Owner) LabID() int64 { return o.lab.LabID() }
+
+// AreDefaults tells the defaults from a laboratory.
+func (o Owner) AreDefaults() bool { return o.defaults }
+
+// IsNobody tells whether it is neither.
+func (o Owner) IsNobody() bool { return !o.defaults && o.lab.LabID() == 0 }

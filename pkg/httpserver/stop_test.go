@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,10 +42,12 @@ func TestAnUploadThatIsNotDoneWhenTheProcessStopsIsAnswered(t *testing.T) {
 		go func() { served <- httpserver.Server{Handler: handler}.Serve(ctx, listener) }()
 		client, server := net.Pipe()
 		listener.connections <- server
-		go func() {
+		var sender sync.WaitGroup
+		defer sender.Wait() // virtual time ends with the test
+		sender.Go(func() {
 			_, _ = io.WriteString(client, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
 			slowly(client)
-		}()
+		})
 		time.AfterFunc(time.Minute, stop)
 		begin := time.Now()
 		answer, _ := io.ReadAll(client)

@@ -2,6 +2,7 @@ package httpserver
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -34,6 +35,8 @@ func Stopping(ctx context.Context) <-chan struct{} {
 type Server struct {
 	Address string
 	Handler http.Handler
+	// TLS encrypts it; nil: it is plain.
+	TLS *tls.Config
 	// Draining says that the process is about to stop; nil: it never does. Each answer then ends its connection: a client
 	// that kept it would send its next request at the moment when it is closed.
 	Draining func() bool
@@ -50,6 +53,9 @@ func (s Server) Run(ctx context.Context) error {
 
 // Serve is Run on a listener that is open already; it closes it.
 func (s Server) Serve(ctx context.Context, listener net.Listener) error {
+	if s.TLS != nil {
+		listener = tls.NewListener(listener, s.TLS)
+	}
 	requests, cutOff := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cutOff(nil)
 	server := &http.Server{

@@ -4,6 +4,7 @@ package httpserver
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -20,6 +21,8 @@ type Config struct {
 	Host      string `env:"HOST" envDefault:"0.0.0.0"`
 	AdminPort int    `env:"ADMIN_PORT"`
 	Profiling bool   `env:"PROFILING" envDefault:"false"`
+	// AdminTLS encrypts the listener, with the certificate that the process shows to other services.
+	AdminTLS bool `env:"ADMIN_TLS" envDefault:"false"`
 }
 
 // Address returns host and port.
@@ -80,16 +83,21 @@ func (c Config) Profiles(mux *http.ServeMux) {
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 }
 
-// CheckReady asks a running process on this machine whether it is ready; the verb healthcheck.
-func CheckReady(ctx context.Context, port int) error {
+// CheckReady asks the running process of these settings on this machine whether it is ready; the verb healthcheck.
+func CheckReady(ctx context.Context, cfg Config) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	url := fmt.Sprintf("http://127.0.0.1:%d/health/ready", port)
+	scheme := "http"
+	if cfg.AdminTLS {
+		scheme = "https"
+	}
+	url := fmt.Sprintf("%s://127.0.0.1:%d/health/ready", scheme, cfg.AdminPort)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}
-	transport := &http.Transport{Proxy: nil}
+	// The certificate is for the service's name. Who stands behind a port of this machine is no question.
+	transport := &http.Transport{Proxy: nil, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
 	response, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {

@@ -26,15 +26,15 @@ type Config struct {
 	// AllowedHosts, each host or host:port as written in the URL, are exempt from the address, port and scheme checks, for
 	// development.
 	AllowedHosts   []string
-	Own            []netip.Addr   // addresses of this machine, see OwnAddresses
-	Networks       []netip.Prefix // NewTrusted: resolved addresses must lie here; empty: anywhere
-	ConnectTimeout time.Duration  // [5 s]
-	TLSTimeout     time.Duration  // [5 s]
-	MaxBody        int64          // bytes of a response that are read [16 KiB]
-	MaxHeader      int64          // bytes of response headers [32 KiB]
-	IdlePerHost    int            // kept connections [4]
-	TLS            *tls.Config    // extra roots; nil: the system's
-	Resolver       *net.Resolver  // nil: the system's
+	Own            []netip.Addr                // addresses of this machine, see OwnAddresses
+	Networks       []netip.Prefix              // NewTrusted: resolved addresses must lie here; empty: anywhere
+	ConnectTimeout time.Duration               // [5 s]
+	TLSTimeout     time.Duration               // [5 s]
+	MaxBody        int64                       // bytes of a response that are read [16 KiB]
+	MaxHeader      int64                       // bytes of response headers [32 KiB]
+	IdlePerHost    int                         // kept connections [4]
+	TLS            func() (*tls.Config, error) // of the next connection; nil: by the system's authorities
+	Resolver       *net.Resolver               // nil: the system's
 }
 
 func (c Config) withDefaults() Config {
@@ -110,7 +110,6 @@ func build(cfg Config, origins []string) *Client {
 	c.transport = &http.Transport{
 		Proxy:                  nil,
 		DialContext:            c.dialer(plain, guarded),
-		TLSClientConfig:        cfg.TLS,
 		TLSHandshakeTimeout:    cfg.TLSTimeout,
 		MaxResponseHeaderBytes: cfg.MaxHeader,
 		DisableCompression:     true, // the body cap then counts what is kept; a bomb stays packed
@@ -120,11 +119,43 @@ func build(cfg Config, origins []string) *Client {
 		IdleConnTimeout:        60 * time.Second,
 		ExpectContinueTimeout:  time.Second,
 	}
+	if cfg.TLS != nil {
+		c.transport.DialTLSContext = encrypted(c.transport.DialContext, cfg.TLS, cfg.TLSTimeout)
+	}
 	c.http = &http.Client{
 		Transport:     c.transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c
+}
+
+// encrypted makes connections with the configuration of the moment.
+func encrypted(
+	dial func(context.Context, string, string) (net.Conn, error), config func() (*tls.Config, error), limit time.Duration,
+) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		own, err := config()
+		if err != nil {
+			return nil, err
+		}
+		plain, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		own.ServerName = host
+		conn := tls.Client(plain, own)
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		if err := conn.HandshakeContext(ctx); err != nil {
+			_ = plain.Close()
+			return nil, err
+		}
+		return conn, nil
+	}
 }
 
 // dialer exempts hosts by the name in the URL, never by the address a name resolves to: a stranger's name that

@@ -1,6 +1,8 @@
 package service
 
 import (
+	"net/http"
+
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/grpcserver"
 	"github.com/labplatform/labplatform/pkg/httpserver"
@@ -15,6 +17,18 @@ type Config struct {
 	Lifecycle lifecycle.Config
 	Telemetry telemetry.Config
 	Auth      authn.Config
+}
+
+// Validate refuses an administration listener that is to be encrypted without a certificate.
+func (c *Config) Validate() error { return c.GRPC.TLS.NeededBy("ADMIN_TLS", c.Admin.AdminTLS) }
+
+// AdminServer is the administration listener with these paths.
+func (c *Config) AdminServer(handler http.Handler) httpserver.Server {
+	server := httpserver.Server{Address: c.Admin.Address(), Handler: handler}
+	if c.Admin.AdminTLS {
+		server.TLS = c.GRPC.TLS.Certificate().Server()
+	}
+	return server
 }
 
 // Ports sets the listeners' default ports, before the settings are loaded.

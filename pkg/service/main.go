@@ -23,8 +23,8 @@ type Binary[Settings any] struct {
 	Serve   func(ctx context.Context, cfg Settings, version string, logs io.Writer) error
 	// Migrate creates or updates the service's own tables; nil for a service without any.
 	Migrate func(ctx context.Context, cfg Settings, log *slog.Logger) error
-	// HealthPort is the port with the health paths.
-	HealthPort func(cfg Settings) int
+	// Admin is the listener with the health paths.
+	Admin func(cfg Settings) httpserver.Config
 	// Locks are those of the loops that one replica at a time runs, in the database that Database names; nil for a
 	// service without any.
 	Locks    []mysqldb.Lock
@@ -44,7 +44,7 @@ func (b Binary[Settings]) Main() {
 			return config.Print(os.Stdout, b.Prefix, &cfg)
 		}),
 		CheckReady: cli.With(b.Load, func(ctx context.Context, cfg Settings) error {
-			return httpserver.CheckReady(ctx, b.HealthPort(cfg))
+			return httpserver.CheckReady(ctx, b.Admin(cfg))
 		}),
 	}
 	if b.Migrate != nil {

@@ -92,7 +92,7 @@ func (s *Service) warnOfUnknownSettings() {
 func (s *Service) start() {
 	s.group.OnDrain(s.Health.Drain)
 	if !s.process.OwnHealth {
-		s.group.Run("admin listener", s.serve("admin", s.process.Config.Admin.Address(), s.admin))
+		s.group.Run("admin listener", s.serve("admin", s.process.Config.AdminServer(s.admin)))
 	}
 	s.group.Run("health", s.Health.Run)
 	if s.after != nil { // before the server: it stops after the server's last call
@@ -120,14 +120,15 @@ func (s *Service) Every(name string, interval time.Duration, runOnce func(contex
 }
 
 // Listen adds an HTTP listener. It stops before the gRPC server, so its handlers may call it.
-func (s *Service) Listen(name, address string, handler http.Handler) {
-	s.Loop(name, s.serve(name, address, handler))
+func (s *Service) Listen(name string, server httpserver.Server) {
+	s.Loop(name, s.serve(name, server))
 }
 
-func (s *Service) serve(name, address string, handler http.Handler) func(context.Context) error {
+func (s *Service) serve(name string, server httpserver.Server) func(context.Context) error {
+	server.Draining = s.Health.Draining
 	return func(ctx context.Context) error {
-		s.Log.Info("listening", "listener", name, "address", address)
-		return httpserver.Server{Address: address, Handler: handler, Draining: s.Health.Draining}.Run(ctx)
+		s.Log.Info("listening", "listener", name, "address", server.Address, "tls", server.TLS != nil)
+		return server.Run(ctx)
 	}
 }
 

@@ -12,11 +12,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/certificates"
+	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
 // journal notes what happens, in order.
@@ -169,4 +172,41 @@ func status(t *testing.T, url string) int {
 	}
 	defer response.Body.Close()
 	return response.StatusCode
+}
+
+func TestTheAdministrationListenerIsEncryptedWhenTheSettingsSaySo(t *testing.T) {
+	t.Parallel()
+	ours := certificates.Made(t, "ours")
+	p := process(t)
+	p.Config.GRPC.TLS = tlsfiles.Config(ours.Member(t, t.TempDir(), time.Now().Add(time.Hour), ours))
+	p.Config.Admin.AdminTLS = true
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- service.Run(ctx, p, io.Discard, func(context.Context, *service.Service) error { return nil })
+	}()
+	await.Nil(t, "the verb healthcheck", func() error { return httpserver.CheckReady(t.Context(), p.Config.Admin) })
+	address := p.Config.Admin.Address() + "/metrics"
+	trusted, err := p.Config.GRPC.TLS.Client()()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: trusted}}
+	answer, err := client.Get("https://" + address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if plain := status(t, "http://"+address); answer.StatusCode != 200 || plain == 200 {
+		t.Errorf("encrypted %d, plain %d", answer.StatusCode, plain)
+	}
+	client.CloseIdleConnections()
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	p.Config.GRPC.TLS = tlsfiles.Config{}
+	if err := p.Config.Validate(); err == nil || !strings.Contains(err.Error(), "ADMIN_TLS") {
+		t.Errorf("without a certificate: %v", err)
+	}
 }

@@ -4,7 +4,9 @@
 package tlsfiles
 
 import (
+	"crypto/tls"
 	"errors"
+	"fmt"
 )
 
 // Config names the files; nest it with envPrefix "TLS_". (A name that ends in _FILE would be read as a secret.)
@@ -16,6 +18,23 @@ type Config struct {
 
 // Enabled reports whether connections are encrypted.
 func (c Config) Enabled() bool { return c != Config{} }
+
+// NeededBy refuses a setting that encrypts with the files while there are none.
+func (c Config) NeededBy(setting string, on bool) error {
+	if on && !c.Enabled() {
+		return fmt.Errorf("%s is true without a certificate: set TLS_CA, TLS_CERT and TLS_KEY", setting)
+	}
+	return nil
+}
+
+// Certificate is what the listeners for HTTP show; they ask for none.
+func (c Config) Certificate() Certificate { return Certificate{c.Cert, c.Key} }
+
+// Client returns how to get the TLS configuration of the connection to another service's HTTP listener that is made
+// next, nil when there are no files.
+func (c Config) Client() func() (*tls.Config, error) {
+	return Client{Enabled: c.Enabled(), CA: c.CA, Cert: c.Cert, Key: c.Key}.Configuration()
+}
 
 // Validate refuses one file without the others, and files that cannot be used.
 func (c *Config) Validate() error {

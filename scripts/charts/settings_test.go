@@ -174,7 +174,8 @@ func TestTheMigrationReadsWhatTheServiceReadsButTheCertificate(t *testing.T) {
 		}
 		for v := range environment(t, name, "full") {
 			// Authorities of stores (…_DB_TLS_CA) are read by the migration too.
-			certificate := strings.Contains(v, "_TLS_") && !storeAuthority.MatchString(v)
+			listener := strings.HasSuffix(v, "_ADMIN_TLS")
+			certificate := listener || strings.Contains(v, "_TLS_") && !storeAuthority.MatchString(v)
 			if got[v] == certificate {
 				t.Errorf("%s: %s in the migration: %v", name, v, got[v])
 			}

@@ -53,17 +53,18 @@ spec:
 {{/* A process that waits for a store is live and not ready; it is not restarted for that. */}}
 {{- define "labkit.probes" -}}
 {{- $health := .facts.health -}}
+{{- $scheme := ternary "HTTPS" "HTTP" (eq (include "labkit.encrypted" .) "true") -}}
 startupProbe:
-  httpGet: {path: {{ $health.startup }}, port: {{ $health.port }}}
+  httpGet: {path: {{ $health.startup }}, port: {{ $health.port }}, scheme: {{ $scheme }}}
   periodSeconds: 1
   failureThreshold: 60
 livenessProbe:
-  httpGet: {path: {{ $health.live }}, port: {{ $health.port }}}
+  httpGet: {path: {{ $health.live }}, port: {{ $health.port }}, scheme: {{ $scheme }}}
   periodSeconds: 10
   timeoutSeconds: 3
   failureThreshold: {{ $health.liveFailures | default 6 }}
 readinessProbe:
-  httpGet: {path: {{ $health.ready }}, port: {{ $health.port }}}
+  httpGet: {path: {{ $health.ready }}, port: {{ $health.port }}, scheme: {{ $scheme }}}
   periodSeconds: 2
   timeoutSeconds: 2
   failureThreshold: 2

@@ -40,6 +40,7 @@
 {{- end }}{{ end -}}
 {{- if and $values.tls.enabled (not .migration) -}}
 {{- range $name, $file := dict "TLS_CA" "ca.crt" "TLS_CERT" "tls.crt" "TLS_KEY" "tls.key" }}{{ $_ := set $plain $name (print "/etc/lab/tls/" $file) }}{{ end -}}
+{{- if $values.tls.listeners }}{{ range .facts.encrypt | default (list "ADMIN_TLS") }}{{ $_ := set $plain . true }}{{ end }}{{ end -}}
 {{- end -}}
 {{- $plain = mergeOverwrite $plain (.facts.variables | default dict) ($values.settings | default dict) -}}
 {{- $named := dict -}}

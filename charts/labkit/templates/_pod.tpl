@@ -54,7 +54,7 @@ volumeMounts: {{- . | nindent 2 }}
 {{- define "labkit.volumes" -}}
 {{- if and .root.Values.tls.enabled (not .migration) }}
 - name: tls
-  secret: {secretName: {{ .root.Values.tls.existingSecret | default (printf "%s-tls" (include "labkit.name" .)) }}, defaultMode: 0440}
+  secret: {secretName: {{ include "labkit.tlssecret" . }}, defaultMode: 0440}
 {{- end }}
 {{- range $store, $secret := include "labkit.storecas" . | fromYaml }}
 - name: {{ $store }}-ca

@@ -9,9 +9,20 @@ spec:
   {{- end }}
   selector: {{- include "labkit.selector" . | nindent 4 }}
   ports:
+    {{- $encrypted := eq (include "labkit.encrypted" .) "true" }}
     {{- range .facts.ports }}
-    - {name: {{ .name }}, port: {{ .port }}, targetPort: {{ .name }}, appProtocol: {{ .protocol }}}
+    {{- $https := and $encrypted (eq .protocol "http") (ne .name "public") }}
+    - {name: {{ .name }}, port: {{ .port }}, targetPort: {{ .name }}, appProtocol: {{ ternary "https" .protocol $https }}}
     {{- end }}
+{{- end -}}
+
+{{/* Whether listeners for HTTP, but not the public one, show the certificate. */}}
+{{- define "labkit.encrypted" -}}
+{{- with .root.Values.tls }}{{ and .enabled .listeners }}{{ end -}}
+{{- end -}}
+
+{{- define "labkit.tlssecret" -}}
+{{- .root.Values.tls.existingSecret | default (printf "%s-tls" (include "labkit.name" .)) -}}
 {{- end -}}
 
 {{- define "labkit.pdb" -}}
@@ -65,6 +76,10 @@ spec:
   endpoints:
     - port: {{ .facts.health.port }}
       path: /metrics
+      {{- if eq (include "labkit.encrypted" .) "true" }}
+      scheme: https
+      tlsConfig: {ca: {secret: {name: {{ include "labkit.tlssecret" . }}, key: ca.crt}}, serverName: {{ include "labkit.name" . }}}
+      {{- end }}
       interval: {{ .root.Values.serviceMonitor.interval }}
 {{- end -}}
 {{- end -}}
@@ -77,7 +92,7 @@ apiVersion: cert-manager.io/v1
 kind: Certificate
 metadata: {{- include "labkit.metadata" . | nindent 2 }}
 spec:
-  secretName: {{ include "labkit.name" . }}-tls
+  secretName: {{ include "labkit.tlssecret" . }}
   duration: 2160h
   renewBefore: 720h
   privateKey: {algorithm: ECDSA, size: 256, rotationPolicy: Always}

@@ -3,6 +3,7 @@ package main
 
 import (
 	"github.com/labplatform/labplatform/gateway/internal/app"
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/service"
 )
 
@@ -14,6 +15,6 @@ func main() {
 		Name:    app.Name,
 		Summary: "the REST edge of the laboratory platform",
 		Version: version, Prefix: app.Prefix, Load: app.Load, Serve: app.Serve,
-		HealthPort: func(cfg app.Config) int { return cfg.Admin.AdminPort },
+		Admin: func(cfg app.Config) httpserver.Config { return cfg.Admin },
 	}.Main()
 }

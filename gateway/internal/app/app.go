@@ -10,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/gateway/internal/areas"
 	"github.com/labplatform/labplatform/gateway/internal/pages"
 	"github.com/labplatform/labplatform/pkg/edge"
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/service"
 )
 
@@ -43,7 +44,12 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("build edge: %w", err)
 	}
-	s.Listen("public listener", cfg.address(cfg.Port), listeners.Public())
-	s.Listen("internal listener", cfg.address(cfg.InternalPort), listeners.Internal())
+	public := httpserver.Server{Address: cfg.address(cfg.Port), Handler: listeners.Public(), TLS: cfg.PublicTLS.Server()}
+	internal := httpserver.Server{Address: cfg.address(cfg.InternalPort), Handler: listeners.Internal()}
+	if cfg.InternalTLS {
+		internal.TLS = cfg.TLS.Certificate().Server()
+	}
+	s.Listen("public listener", public)
+	s.Listen("internal listener", internal)
 	return nil
 }

@@ -40,6 +40,10 @@ type Config struct {
 
 	// TLS encrypts the connections to the services.
 	TLS tlsfiles.Config `envPrefix:"TLS_"`
+	// InternalTLS encrypts the internal listener, with the certificate of TLS.
+	InternalTLS bool `env:"INTERNAL_TLS" envDefault:"false"`
+	// PublicTLS encrypts the public listener, where no proxy in front of it does.
+	PublicTLS tlsfiles.Certificate `envPrefix:"PUBLIC_TLS_"`
 
 	Admin     httpserver.Config
 	Lifecycle lifecycle.Config
@@ -53,12 +57,16 @@ func Load(environ []string) (Config, error) {
 	return cfg, config.Load(Prefix, &cfg, environ)
 }
 
-// Validate refuses to start an internal listener that nobody could use.
+// Validate refuses to start an internal listener that nobody could use, and encryption without a certificate.
 func (c *Config) Validate() error {
-	if len(c.ServiceTokenSecret.Reveal()) < 32 {
-		return errors.New("SERVICE_TOKEN_SECRET must have at least 32 bytes; it is shared by all services")
+	problems := []error{
+		c.TLS.NeededBy("INTERNAL_TLS", c.InternalTLS), c.TLS.NeededBy("ADMIN_TLS", c.Admin.AdminTLS),
 	}
-	return nil
+	if len(c.ServiceTokenSecret.Reveal()) < 32 {
+		problems = append(problems,
+			errors.New("SERVICE_TOKEN_SECRET must have at least 32 bytes; it is shared by all services"))
+	}
+	return errors.Join(problems...)
 }
 
 // addresses maps the names of the areas to the configured addresses.

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/billsplit/internal/app"
 )
@@ -14,6 +15,6 @@ func main() {
 		Name:    app.Name,
 		Summary: "moves billed tests of a bill to a new bill, exact to the paisa",
 		Version: version, Prefix: app.Prefix, Load: app.Load, Serve: app.Serve, Migrate: app.Migrate,
-		HealthPort: func(cfg app.Config) int { return cfg.Admin.AdminPort },
+		Admin: func(cfg app.Config) httpserver.Config { return cfg.Admin },
 	}.Main()
 }

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/callout/internal/app"
@@ -15,7 +16,7 @@ func main() {
 		Name:    app.Name,
 		Summary: "finds critical results, and records who was told of them",
 		Version: version, Prefix: app.Prefix, Load: app.Load, Serve: app.Serve, Migrate: app.Migrate,
-		HealthPort: func(cfg app.Config) int { return cfg.Admin.AdminPort },
-		Locks:      app.Locks(), Database: func(cfg app.Config) mysqldb.Config { return cfg.DB },
+		Admin: func(cfg app.Config) httpserver.Config { return cfg.Admin },
+		Locks: app.Locks(), Database: func(cfg app.Config) mysqldb.Config { return cfg.DB },
 	}.Main()
 }

@@ -4,6 +4,7 @@ package main
 import (
 	"os"
 
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/cdc/internal/app"
@@ -17,8 +18,8 @@ func main() {
 		Name:    app.Name,
 		Summary: "keeps the search index in step with the database",
 		Version: version, Prefix: app.Prefix, Load: app.Load, Serve: app.Serve, Migrate: app.Migrate,
-		HealthPort: func(cfg app.Config) int { return cfg.Admin.AdminPort },
-		Locks:      app.Locks(), Database: func(cfg app.Config) mysqldb.Config { return cfg.DB },
+		Admin: func(cfg app.Config) httpserver.Config { return cfg.Admin },
+		Locks: app.Locks(), Database: func(cfg app.Config) mysqldb.Config { return cfg.DB },
 		More: app.OperatorVerbs(os.Stdout),
 	}.Main()
 }

@@ -92,7 +92,7 @@ func (b *builder) serve() error {
 	judge.Handle(mux)
 	mux.Handle("GET /metrics", httpserver.Metrics(b.Registry))
 	b.cfg.Admin.Profiles(mux)
-	b.Listen("health server", b.cfg.Admin.Address(), mux)
+	b.Listen("health server", b.cfg.AdminServer(mux))
 	return nil
 }
 

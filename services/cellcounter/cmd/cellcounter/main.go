@@ -2,6 +2,7 @@
 package main
 
 import (
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/app"
 )
@@ -14,6 +15,6 @@ func main() {
 		Name:    app.Name,
 		Summary: "maps keys and cells to report parameters, and works out differential counts",
 		Version: version, Prefix: app.Prefix, Load: app.Load, Serve: app.Serve, Migrate: app.Migrate,
-		HealthPort: func(cfg app.Config) int { return cfg.Admin.AdminPort },
+		Admin: func(cfg app.Config) httpserver.Config { return cfg.Admin },
 	}.Main()
 }

@@ -4,6 +4,7 @@ package main
 import (
 	_ "time/tzdata" // laboratories have time zones, slim images have none
 
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/rerun/internal/app"
@@ -17,7 +18,7 @@ func main() {
 		Name:    app.Name,
 		Summary: "records sample reruns: requests, the values of instruments, and what was decided on them",
 		Version: version, Prefix: app.Prefix, Load: app.Load, Serve: app.Serve, Migrate: app.Migrate,
-		HealthPort: func(cfg app.Config) int { return cfg.Admin.AdminPort },
-		Locks:      app.Locks(), Database: func(cfg app.Config) mysqldb.Config { return cfg.DB },
+		Admin: func(cfg app.Config) httpserver.Config { return cfg.Admin },
+		Locks: app.Locks(), Database: func(cfg app.Config) mysqldb.Config { return cfg.DB },
 	}.Main()
 }

@@ -14,6 +14,6 @@ func main() {
 		Name:    app.Name,
 		Summary: "finds patients by name, telephone or any identifier, within one laboratory",
 		Version: version, Prefix: app.Prefix, Load: app.Load, Serve: app.Serve,
-		HealthPort: func(cfg app.Config) int { return cfg.REST.Port },
+		Admin: app.Config.Admin,
 	}.Main()
 }

@@ -105,6 +105,7 @@ func (b *builder) serve(ctx context.Context) error {
 	paths := http.NewServeMux()
 	health.Register(paths, b.Health, b.fresh)
 	rest := b.cfg.REST.handler(paths, httpserver.Metrics(b.Registry), area)
-	b.Listen("REST listener", b.cfg.REST.address(), rest)
+	process := b.cfg.process()
+	b.Listen("REST listener", process.AdminServer(rest))
 	return nil
 }

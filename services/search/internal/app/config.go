@@ -60,7 +60,7 @@ func Load(environ []string) (Config, error) {
 
 // Validate refuses what no search could be answered with, and queries in spans in production.
 func (c *Config) Validate() error {
-	var problems []error
+	problems := []error{c.GRPC.TLS.NeededBy("REST_TLS", c.REST.TLS)}
 	if c.WorkersCount < 1 {
 		problems = append(problems, errors.New("WORKERS_COUNT must be at least 1"))
 	}
@@ -76,11 +76,17 @@ func (c *Config) Validate() error {
 	return errors.Join(problems...)
 }
 
+// Admin is where the health paths are: on the REST port.
+func (c Config) Admin() httpserver.Config {
+	return httpserver.Config{
+		Host: c.REST.Host, AdminPort: c.REST.Port, Profiling: c.REST.Profiling, AdminTLS: c.REST.TLS,
+	}
+}
+
 // process returns the settings that every service has; the health paths are on the REST port.
 func (c *Config) process() service.Config {
 	return service.Config{
-		Admin: httpserver.Config{Host: c.REST.Host, AdminPort: c.REST.Port, Profiling: c.REST.Profiling},
-		GRPC:  c.GRPC, Lifecycle: c.Lifecycle, Telemetry: c.Telemetry, Auth: c.Auth,
+		Admin: c.Admin(), GRPC: c.GRPC, Lifecycle: c.Lifecycle, Telemetry: c.Telemetry, Auth: c.Auth,
 	}
 }
 

@@ -37,7 +37,7 @@ import (
 )
 
 func ofListener() map[string]effect {
-	address := func(_ *testing.T, _ *world, c *Config) string { return c.REST.address() + ";" + c.GRPC.Host }
+	address := func(_ *testing.T, _ *world, c *Config) string { return c.Admin().Address() + ";" + c.GRPC.Host }
 	return map[string]effect{
 		"HOST": {value: "0.0.0.0", seen: address, want: "0.0.0.0:8000;0.0.0.0"},
 		"PORT": {value: "8123", seen: address, want: ":8123"},

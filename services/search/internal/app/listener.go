@@ -2,9 +2,7 @@ package app
 
 import (
 	"errors"
-	"net"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/httpserver"
@@ -17,6 +15,8 @@ type ListenerConfig struct {
 	// PathPrefix is stripped from paths that begin with it, as "/search-service"; paths without it are answered too.
 	PathPrefix string `env:"PATH_PREFIX"`
 	Profiling  bool   `env:"PROFILING" envDefault:"false"`
+	// TLS encrypts the port, with the certificate that the service shows to others.
+	TLS bool `env:"REST_TLS" envDefault:"false"`
 }
 
 // Validate refuses prefixes that no path begins with.
@@ -26,8 +26,6 @@ func (c *ListenerConfig) Validate() error {
 	}
 	return nil
 }
-
-func (c *ListenerConfig) address() string { return net.JoinHostPort(c.Host, strconv.Itoa(c.Port)) }
 
 // handler answers health and metrics for machines, and everything else as the REST paths of the area.
 func (c *ListenerConfig) handler(health, metrics, area http.Handler) http.Handler {

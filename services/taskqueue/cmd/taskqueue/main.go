@@ -4,6 +4,7 @@ package main
 import (
 	_ "time/tzdata" // periodic jobs may name time zones, slim images have none
 
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/app"
 )
@@ -16,7 +17,7 @@ func main() {
 		Name:    app.Name,
 		Summary: "accepts background tasks and delivers them: SMS, email, push, webhooks, WhatsApp",
 		Version: version, Prefix: app.Prefix, Load: app.Load, Serve: app.Serve, Migrate: app.Migrate,
-		HealthPort: func(cfg app.Config) int { return cfg.Admin.AdminPort },
-		More:       app.OperatorVerbs(),
+		Admin: func(cfg app.Config) httpserver.Config { return cfg.Admin },
+		More:  app.OperatorVerbs(),
 	}.Main()
 }

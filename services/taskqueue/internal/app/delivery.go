@@ -43,7 +43,7 @@ func (b *builder) openTargets() error {
 		Own:          own,
 		IdlePerHost:  d.HostConcurrency,
 	}
-	internal := netguard.Config{Networks: networks, IdlePerHost: d.HostConcurrency}
+	internal := netguard.Config{Networks: networks, IdlePerHost: d.HostConcurrency, TLS: b.cfg.GRPC.TLS.Client()}
 	if b.targets, err = webhook.NewTargets(d.InternalOrigins, b.public, internal); err != nil {
 		return err
 	}

@@ -29,6 +29,9 @@ func (authenticator) Authenticate(_ context.Context, c authn.Credentials) (authn
 	if c.Authorization == "Bearer good" {
 		return authn.Principal{Kind: authn.Bearer, LabID: 12, Internal: c.Internal}, nil
 	}
+	if c.Authorization == "Bearer person" {
+		return authn.Principal{Kind: authn.Bearer, SessionType: authn.LabUser, LabID: 12, LabUserID: 77}, nil
+	}
 	if caller, ok := strings.CutPrefix(c.Authorization, "Service "); ok {
 		return authn.Principal{Kind: authn.Service, Caller: caller, Via: "gateway"}, nil
 	}

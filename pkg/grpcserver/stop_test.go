@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/labplatform/labplatform/pkg/grpcserver"
@@ -56,7 +57,8 @@ func TestAStopDoesNotWaitForThoseWhoWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		stream, err := calloutv1.NewCalloutServiceClient(conn).WatchCallouts(good(t), &calloutv1.WatchCalloutsRequest{})
+		person := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer person")
+		stream, err := calloutv1.NewCalloutServiceClient(conn).WatchCallouts(person, &calloutv1.WatchCalloutsRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}

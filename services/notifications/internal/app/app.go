@@ -91,7 +91,7 @@ func build(s *service.Service, cfg Config) error {
 	}
 	notificationsv1.RegisterNotificationsServiceServer(server, grpcapi.New(grpcapi.Deps{
 		Inbox:       inbox.New(store, s.Clock, metrics, signals),
-		Preferences: preference.New(store, delivery.Messages{}, s.Clock, relay.Wake),
+		Preferences: preference.New(store, delivery.Messages{}, s.Clock, cfg.BulkPermission, relay.Wake),
 		Devices:     devices,
 		Notifier: notify.NewNotifier(notify.Deps{
 			Store: store, Messages: delivery.Messages{}, Zone: zone, Clock: s.Clock, Observer: metrics, WakeRelay: relay.Wake,
@@ -101,7 +101,6 @@ func build(s *service.Service, cfg Config) error {
 			Store: store, Signals: signals, Clock: s.Clock, Gauge: metrics, MaxUnread: inbox.MaxUnread,
 			MaxAge: time.Duration(cfg.EventStreamSeconds) * time.Second,
 		}),
-		BulkPermission: cfg.BulkPermission,
 	}))
 	sweeper := sweep.New(sweep.Deps{Config: cfg.Sweep, Store: store, Topics: provider, Clock: s.Clock, Counters: metrics})
 	s.Every("sweeper", cfg.Sweep.Interval, sweeper.RunOnce)

@@ -109,9 +109,13 @@ func TestWhoMayCallAndNothingOfAPatientIsTold(t *testing.T) {
 	}{
 		"lab user":     {r.Session("asha", asha), []codes.Code{ok, ok, ok, ok, ok, ok, invalid, ok}},
 		"organization": {r.Session("org", organization), []codes.Code{ok, ok, ok, ok, forbidden, ok, invalid, ok}},
-		"other lab":    {r.Session("liya", liya), []codes.Code{ok, absent, ok, ok, forbidden, ok, invalid, ok}},
-		"callout":      {r.As("callout"), []codes.Code{forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden}},
-		"nobody":       {t.Context(), []codes.Code{anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous}},
+		"support": {r.Session("support", `{"session_type":"support","lab_id":12,"lab_user_id":77,"username":"support"}`),
+			[]codes.Code{ok, absent, ok, ok, forbidden, forbidden, forbidden, ok}},
+		"collection centre": {r.Session("centre", `{"session_type":"collection_center","lab_id":12,"cc_id":21,"username":"centre"}`),
+			[]codes.Code{ok, absent, ok, ok, forbidden, forbidden, forbidden, ok}},
+		"other lab": {r.Session("liya", liya), []codes.Code{ok, absent, ok, ok, forbidden, ok, invalid, ok}},
+		"callout":   {r.As("callout"), []codes.Code{forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden}},
+		"nobody":    {t.Context(), []codes.Code{anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous}},
 	} {
 		for i, name := range order {
 			err := operations[name](c.ctx, client)

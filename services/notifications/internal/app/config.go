@@ -35,8 +35,8 @@ type Config struct {
 	TaskqueueAddr string `env:"TASKQUEUE_ADDR" envDefault:"127.0.0.1:9004"`
 	// Zone begins the names of push topics.
 	Zone string `env:"DEPLOYMENT_ZONE" envDefault:"IN"`
-	// BulkPermission, when set, is what a lab user needs to switch types for the laboratory.
-	BulkPermission string `env:"BULK_PERMISSION"`
+	// BulkPermission lets a lab user who is no administrator switch types for the laboratory.
+	BulkPermission string `env:"BULK_PERMISSION" envDefault:"notification_configure"`
 	// PushProvider is mailbox, which keeps topics and calls nobody, or fcm.
 	PushProvider string `env:"PUSH_PROVIDER" envDefault:"mailbox"`
 	// FCMCredentials is the JSON key file of a service account.

@@ -11,12 +11,6 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-var errNotBulk = apperr.New(
-	apperr.Forbidden,
-	"NOT_ALLOWED",
-	"Notification types are switched by lab users of the laboratory",
-)
-
 // UpdateTypes switches types for the laboratory.
 func (s *Server) UpdateTypes(
 	ctx context.Context,
@@ -27,8 +21,8 @@ func (s *Server) UpdateTypes(
 	if err != nil {
 		return nil, err
 	}
-	if !s.maySwitch(p) {
-		return nil, errNotBulk
+	if err := s.d.Preferences.MaySwitch(ctx, p); err != nil {
+		return nil, err
 	}
 	switches, err := switchesOf(in.GetNotificationTypes())
 	if err != nil {
@@ -40,16 +34,6 @@ func (s *Server) UpdateTypes(
 	return &notificationsv1.UpdateTypesResponse{
 		Success: true, Message: "Notification types updated successfully", NotificationTypes: in.GetNotificationTypes(),
 	}, nil
-}
-
-func (s *Server) maySwitch(p authn.Principal) bool {
-	if p.IsGlobalAdmin {
-		return true
-	}
-	if p.SessionType != authn.LabUser {
-		return false
-	}
-	return s.d.BulkPermission == "" || p.Has(s.d.BulkPermission)
 }
 
 func switchesOf(in []*notificationsv1.TypeSwitch) ([]notification.Switch, error) {

@@ -13,6 +13,9 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/serviceworker"
 )
 
+var errNoTopics = apperr.New(apperr.Forbidden, "NO_TOPICS",
+	"There is nothing to subscribe to for this kind of login; log in as a lab user, a doctor or an organisation")
+
 // SubscribeTopics subscribes a token to the topics of the login.
 func (s *Server) SubscribeTopics(
 	ctx context.Context, in *notificationsv1.SubscribeTopicsRequest,
@@ -20,6 +23,9 @@ func (s *Server) SubscribeTopics(
 	v, err := viewer(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if !v.HasTopics() {
+		return nil, errNoTopics
 	}
 	out, err := s.d.Devices.Subscribe(
 		ctx,

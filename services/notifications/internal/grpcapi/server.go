@@ -24,6 +24,7 @@ type Inbox interface {
 // Preferences keeps the switches.
 type Preferences interface {
 	Kinds(ctx context.Context, lab authn.LabScope) ([]notification.Kind, error)
+	MaySwitch(ctx context.Context, caller authn.Principal) error
 	SetKinds(ctx context.Context, lab authn.LabScope, switches []notification.Switch, actorID int64) error
 	Of(ctx context.Context, caller authn.Principal, userID int64) ([]notification.Preference, error)
 	Set(ctx context.Context, caller authn.Principal, userID int64, text string) ([]notification.Preference, error)
@@ -52,8 +53,6 @@ type Deps struct {
 	Devices     Devices
 	Notifier    Notifier
 	Live        Live
-	// BulkPermission, when not empty, is what a lab user needs to switch types for the laboratory.
-	BulkPermission string
 }
 
 // Server implements notificationsv1.NotificationsServiceServer.

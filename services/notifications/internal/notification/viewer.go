@@ -41,7 +41,7 @@ func ViewerOf(p authn.Principal) (Viewer, error) {
 	}
 	v := Viewer{Lab: lab, Name: p.FullName, Username: p.Username}
 	switch p.SessionType {
-	case authn.LabUser, "":
+	case authn.LabUser:
 		v.Type, v.ID, v.Audience = "lab_user", p.LabUserID, WholeLab
 	case authn.Organization:
 		v.Type, v.ID, v.Audience = "org", p.OrgID, OneOrganization
@@ -57,6 +57,10 @@ func ViewerOf(p authn.Principal) (Viewer, error) {
 	}
 	return v, nil
 }
+
+// HasTopics tells whether devices of the login are told anything. The number of a support login is that of another
+// table, and would be taken for a lab user's.
+func (v Viewer) HasTopics() bool { return v.Audience != Nobody && v.Audience != OneUser }
 
 // UserViewer is a lab user for whom the platform works on its own.
 func UserViewer(lab authn.LabScope, userID int64) Viewer {

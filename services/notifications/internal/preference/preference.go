@@ -47,20 +47,41 @@ type Messages interface {
 
 // Preferences is the use case. Its methods may be called from several goroutines.
 type Preferences struct {
-	store     Store
-	messages  Messages
-	clock     clock.Clock
-	wakeRelay func()
+	store      Store
+	messages   Messages
+	clock      clock.Clock
+	permission string
+	wakeRelay  func()
 }
 
-// New returns the use case over store. wakeRelay is called after a change that has a message in the outbox.
-func New(store Store, m Messages, c clock.Clock, wakeRelay func()) *Preferences {
-	return &Preferences{store, m, c, wakeRelay}
+// New returns the use case over store. permission lets lab users switch types for the laboratory. wakeRelay is called
+// after a change that has a message in the outbox.
+func New(store Store, m Messages, c clock.Clock, permission string, wakeRelay func()) *Preferences {
+	return &Preferences{store, m, c, permission, wakeRelay}
 }
 
 // Kinds lists the types with the laboratory's switch.
 func (p *Preferences) Kinds(ctx context.Context, lab authn.LabScope) ([]notification.Kind, error) {
 	return p.store.Kinds(ctx, lab)
+}
+
+// MaySwitch admits who may switch types for the laboratory: its administrators, and users with the permission.
+func (p *Preferences) MaySwitch(ctx context.Context, caller authn.Principal) error {
+	lab, err := caller.Scope(0)
+	if err != nil || caller.IsGlobalAdmin {
+		return err
+	}
+	if caller.SessionType != authn.LabUser {
+		return errNotSwitched
+	}
+	if caller.Has(p.permission) {
+		return nil
+	}
+	_, admin, err := p.store.User(ctx, lab, caller.LabUserID)
+	if err == nil && !admin {
+		err = errNotSwitched
+	}
+	return err
 }
 
 // SetKinds switches types on or off for the laboratory.
@@ -111,7 +132,9 @@ func (p *Preferences) check(
 }
 
 var (
-	errNoUser = apperr.New(apperr.NotFound, "USER_NOT_FOUND", "There is no such user in this laboratory")
+	errNoUser      = apperr.New(apperr.NotFound, "USER_NOT_FOUND", "There is no such user in this laboratory")
+	errNotSwitched = apperr.New(apperr.Forbidden, "NOT_ALLOWED",
+		"Notification types are switched by administrators of the laboratory and users whom they permit it; ask one of them")
 	errOthers = apperr.New(apperr.Forbidden, "NOT_YOUR_PREFERENCES",
 		"These are another user's preferences; an administrator of the laboratory may change them")
 )
@@ -162,7 +185,7 @@ func (p *Preferences) mayTouch(ctx context.Context, caller authn.Principal, user
 	if userID <= 0 {
 		return lab, apperr.InvalidField("labUserId", "labUserId must be a positive integer")
 	}
-	own := caller.LabUserID == userID && (caller.SessionType == authn.LabUser || caller.SessionType == "")
+	own := caller.LabUserID == userID && caller.SessionType == authn.LabUser
 	if !own && !caller.IsGlobalAdmin {
 		_, admin, err := p.store.User(ctx, lab, caller.LabUserID)
 		if err != nil {

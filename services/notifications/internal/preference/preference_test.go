@@ -30,7 +30,7 @@ type bench struct {
 
 func newBench() *bench {
 	b := &bench{store: memory.New()}
-	b.Preferences = preference.New(b.store, messages{}, clock.System{}, func() { b.woken++ })
+	b.Preferences = preference.New(b.store, messages{}, clock.System{}, "notification_configure", func() { b.woken++ })
 	return b
 }
 
@@ -49,6 +49,24 @@ func disabled(list []notification.Preference) (ids []int64) {
 		}
 	}
 	return ids
+}
+
+func TestWhoMaySwitchTypesForTheLaboratory(t *testing.T) {
+	t.Parallel()
+	b := newBench()
+	permitted, global, support, elsewhere := asha, asha, user(12, 79), user(13, 79)
+	permitted.Permissions = []string{"notification_configure"}
+	global.IsGlobalAdmin = true
+	support.SessionType, support.Permissions = authn.Support, permitted.Permissions
+	for name, p := range map[string]authn.Principal{"an administrator": user(12, 79), "who has the permission": permitted, "a global administrator": global} {
+		if err := b.MaySwitch(t.Context(), p); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, p := range map[string]authn.Principal{"a lab user": asha, "support with an administrator's number": support,
+		"another laboratory's user with an administrator's number": elsewhere} {
+		wantKind(t, name, b.MaySwitch(t.Context(), p), apperr.Forbidden)
+	}
 }
 
 func wantKind(t *testing.T, name string, err error, want apperr.Kind) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,10 +36,13 @@ func newBills(t *testing.T) *bills {
 		t.Fatal(err)
 	}
 	b := &bills{db: mysqltest.New(t), table: table, now: morning}
-	for _, statement := range []string{table.DDL(), "CREATE TABLE bill (id INT AUTO_INCREMENT PRIMARY KEY, amount INT NOT NULL)"} {
-		if _, err := b.db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+	schemas := []mysqldb.Schema{idempotency.Schema("test")}
+	if err := mysqldb.Migrate(t.Context(), b.db, schemas, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	const bill = "CREATE TABLE bill (id INT AUTO_INCREMENT PRIMARY KEY, amount INT NOT NULL)"
+	if _, err := b.db.ExecContext(t.Context(), bill); err != nil {
+		t.Fatal(err)
 	}
 	return b
 }

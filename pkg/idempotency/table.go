@@ -3,7 +3,9 @@ package idempotency
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"fmt"
+	"io/fs"
 	"regexp"
 	"time"
 
@@ -32,18 +34,19 @@ func NewTable(name string) (Table, error) {
 // Name returns the table's name.
 func (t Table) Name() string { return t.name }
 
-// DDL returns the statement that makes the table, for the service's migration.
-func (t Table) DDL() string {
-	return "CREATE TABLE IF NOT EXISTS `" + t.name + "` (" + `
-  lab_id INT NOT NULL,
-  key_hash BINARY(32) NOT NULL,
-  request_hash BINARY(32) NOT NULL,
-  status SMALLINT NULL,
-  response MEDIUMBLOB NULL,
-  expires_at BIGINT NOT NULL,
-  PRIMARY KEY (lab_id, key_hash),
-  KEY ix_idem_expires (expires_at)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci`
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Schema makes the table of a service, and changes it when this package does.
+func Schema(service string) mysqldb.Schema {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err) // the name above is wrong
+	}
+	return mysqldb.Schema{
+		Service: service, Part: "idempotency",
+		Files: mysqldb.Renamed(files, "idempotency_service", "idempotency_"+service),
+	}
 }
 
 // Sweep deletes the keys of every laboratory that expired before now, a few hundred at a time, and returns how many.

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"strings"
 	"time"
@@ -25,17 +24,18 @@ const (
 	mostInTheWay   = 3 // transactions that an error names
 )
 
-// Migrate applies the goose SQL files of files, one service's own tables, in order. db is of OpenForMigrations.
-// Processes that start at once wait for each other. Version table: goose_<service>.
+// Migrate applies the migrations of a service's schemas, one after the other. db is of OpenForMigrations. Processes
+// that start at once wait for each other. Each schema has a version table: goose_<service>, goose_<part>_<service>.
 //
 // A migration that was interrupted anywhere runs again from its first statement, so each of its statements must bear
 // that. The lock is held around the library's whole work: its own session locker leaves out the first look at the
 // version table, where two beginners collide.
-func Migrate(ctx context.Context, db *sql.DB, service string, files fs.FS, log *slog.Logger) error {
+func Migrate(ctx context.Context, db *sql.DB, schemas []Schema, log *slog.Logger) error {
+	service := schemas[0].Service
 	leader := NewLeader(db, Lock{Service: service, Purpose: "migrate", Former: "migrate_" + service})
 	defer leader.Close(ctx)
 	for range lockTries {
-		led, err := leader.Run(ctx, func(ctx context.Context) error { return patiently(ctx, db, service, files, log) })
+		led, err := leader.Run(ctx, func(ctx context.Context) error { return patiently(ctx, db, schemas, log) })
 		if led || err != nil {
 			return err
 		}
@@ -47,9 +47,9 @@ func Migrate(ctx context.Context, db *sql.DB, service string, files fs.FS, log *
 }
 
 // patiently tries again while other transactions are in the way.
-func patiently(ctx context.Context, db *sql.DB, service string, files fs.FS, log *slog.Logger) error {
+func patiently(ctx context.Context, db *sql.DB, schemas []Schema, log *slog.Logger) error {
 	for try := 1; ; try++ {
-		err := up(ctx, db, service, files, log)
+		err := all(ctx, db, schemas, log)
 		if number(err) != errLockWaitTimeout {
 			return err
 		}
@@ -65,19 +65,27 @@ func patiently(ctx context.Context, db *sql.DB, service string, files fs.FS, log
 	}
 }
 
-func up(ctx context.Context, db *sql.DB, service string, files fs.FS, log *slog.Logger) error {
-	table := "goose_" + service
+func all(ctx context.Context, db *sql.DB, schemas []Schema, log *slog.Logger) error {
+	for _, s := range schemas {
+		if err := s.up(ctx, db, log); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s Schema) up(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	provider, err := goose.NewProvider(
 		goose.DialectMySQL,
 		db,
-		files,
-		goose.WithTableName(table),
+		s.Files,
+		goose.WithTableName(s.versions()),
 		goose.WithDisableGlobalRegistry(true),
 	)
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
-	if err := dropHalfMade(ctx, db, table); err != nil {
+	if err := dropHalfMade(ctx, db, s.versions()); err != nil {
 		return err
 	}
 	results, err := provider.Up(ctx)

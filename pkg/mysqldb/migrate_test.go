@@ -59,7 +59,7 @@ func TestAMigrationDoesNotHoldUpTheServiceBehindAnOpenTransaction(t *testing.T) 
 	var log servicetest.Logs
 	migrated := make(chan error, 1)
 	go func() {
-		migrated <- mysqldb.Migrate(t.Context(), forMigrations(t, dsn), "sample", files, slog.New(slog.NewTextHandler(&log, nil)))
+		migrated <- mysqldb.Migrate(t.Context(), forMigrations(t, dsn), []mysqldb.Schema{{Service: "sample", Files: files}}, slog.New(slog.NewTextHandler(&log, nil)))
 	}()
 	await.True(t, "the migration tells of the transaction in its way", func() bool {
 		return strings.Contains(log.String(), fmt.Sprintf("connection %d of ", id))

@@ -135,7 +135,7 @@ func TestMigrateIsSafeForReplicasThatStartAtOnce(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 4 {
 		wait.Go(func() {
-			if err := mysqldb.Migrate(t.Context(), db, "rerun", files, quiet); err != nil {
+			if err := mysqldb.Migrate(t.Context(), db, []mysqldb.Schema{{Service: "rerun", Files: files}}, quiet); err != nil {
 				t.Error(err)
 			}
 		})
@@ -153,7 +153,7 @@ func TestMigrateGoesOnWhereItsCreatorDied(t *testing.T) {
 	exec(t, db, "CREATE TABLE goose_rerun (id SERIAL, version_id BIGINT NOT NULL, is_applied BOOLEAN NOT NULL, tstamp TIMESTAMP NULL DEFAULT now(), PRIMARY KEY(id))")
 	files := fstest.MapFS{"00001_first.sql": {Data: []byte("-- +goose Up\nCREATE TABLE a (id INT PRIMARY KEY);\n")}}
 	for range 2 {
-		if err := mysqldb.Migrate(t.Context(), db, "rerun", files, slog.New(slog.DiscardHandler)); err != nil {
+		if err := mysqldb.Migrate(t.Context(), db, []mysqldb.Schema{{Service: "rerun", Files: files}}, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,14 +14,14 @@ const probeTimeout = 2 * time.Second
 // Probe asks whether the database answers, on a connection of its own: a pool that is used up means many callers, not a
 // database that is away, and must not turn every replica unready at once.
 type Probe struct {
-	db     *sql.DB
-	tables []string
-	schema Schema
+	db      *sql.DB
+	schemas []Schema
+	more    []string // tables that others own
 }
 
-// NewProbe returns a probe of the database that cfg names, of the version of schema, if that has files, and of tables.
-// Like Open it does not connect. The caller closes it.
-func NewProbe(cfg Config, schema Schema, tables ...string) (*Probe, error) {
+// NewProbe returns a probe of the database that cfg names, of schemas and of more tables. Like Open it does not
+// connect. The caller closes it.
+func NewProbe(cfg Config, schemas []Schema, more ...string) (*Probe, error) {
 	connector, err := cfg.connector(Connector)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func NewProbe(cfg Config, schema Schema, tables ...string) (*Probe, error) {
 	db.SetMaxOpenConns(1)
 	db.SetMaxIdleConns(1)
 	db.SetConnMaxIdleTime(idleTimeout)
-	return &Probe{db, tables, schema}, nil
+	return &Probe{db, schemas, more}, nil
 }
 
 // errNoAnswer has no cause: a server that takes a connection and then says nothing gives none.
@@ -44,29 +44,15 @@ func (p *Probe) Ready(ctx context.Context) error {
 	if err := p.db.PingContext(ctx); err != nil {
 		return fmt.Errorf("database: %w", errors.Join(err, context.Cause(ctx)))
 	}
-	for _, table := range p.tables {
-		if err := p.has(ctx, table); err != nil {
-			return err
+	for _, table := range p.more {
+		if err := hasTable(ctx, p.db, table); err != nil {
+			return fmt.Errorf("database: %w", errors.Join(err, context.Cause(ctx)))
 		}
 	}
-	if p.schema.Files == nil {
-		return nil
-	}
-	return p.schema.Check(ctx, p.db)
-}
-
-func (p *Probe) has(ctx context.Context, table string) error {
-	var one int
-	err := p.db.QueryRowContext(ctx, "SELECT 1 FROM `"+table+"` LIMIT 1").Scan(&one)
-	switch {
-	case err == nil || errors.Is(err, sql.ErrNoRows):
-		return nil
-	case IsNoTable(err):
-		return &SchemaError{words: fmt.Sprintf(
-			"table %s is missing: check DB_DATABASE, then run the service's verb migrate", table)}
-	default:
+	if err := CheckSchemas(ctx, p.db, p.schemas); err != nil {
 		return fmt.Errorf("database: %w", errors.Join(err, context.Cause(ctx)))
 	}
+	return nil
 }
 
 // Close ends the connection.

@@ -41,7 +41,7 @@ func TestAPoolThatIsUsedUpIsNotADatabaseThatIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	probe, err := mysqldb.NewProbe(cfg, mysqldb.Schema{})
+	probe, err := mysqldb.NewProbe(cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestAPoolThatIsUsedUpIsNotADatabaseThatIsAway(t *testing.T) {
 
 func TestTheProbeSaysThatTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
-	probe, err := mysqldb.NewProbe(mysqldb.Config{Host: "127.0.0.1", Port: 1, User: "u", Database: "d", PoolSize: 2}, mysqldb.Schema{})
+	probe, err := mysqldb.NewProbe(mysqldb.Config{Host: "127.0.0.1", Port: 1, User: "u", Database: "d", PoolSize: 2}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestTheProbeDoesNotWaitForAServerThatSaysNothing(t *testing.T) {
 	}
 	defer listener.Close() // accepts nothing: the kernel does, and nobody greets
 	cfg := mysqldb.Config{Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port, User: "u", Database: "d", PoolSize: 2}
-	probe, err := mysqldb.NewProbe(cfg, mysqldb.Schema{})
+	probe, err := mysqldb.NewProbe(cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestTheProbeDoesNotWaitForAServerThatSaysNothing(t *testing.T) {
 func TestTheProbeFindsANewConnectionAfterItsOwnWasEnded(t *testing.T) {
 	t.Parallel()
 	cfg := settings(t)
-	probe, err := mysqldb.NewProbe(cfg, mysqldb.Schema{})
+	probe, err := mysqldb.NewProbe(cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestTheProbeFindsANewConnectionAfterItsOwnWasEnded(t *testing.T) {
 func TestTheProbeNamesATableThatIsMissing(t *testing.T) {
 	t.Parallel()
 	cfg := settings(t)
-	probe, err := mysqldb.NewProbe(cfg, mysqldb.Schema{}, "not_there")
+	probe, err := mysqldb.NewProbe(cfg, nil, "not_there")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,16 +3,57 @@ package mysqldb
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 
 	"github.com/pressly/goose/v3"
 )
 
-// Schema is what a release of a service makes of its own tables: its migrations.
+// Schema is what a release makes of some tables of a service: their migrations.
 type Schema struct {
 	Service string
-	Files   fs.FS
+	// Part is the package that owns the tables ("outbox"); "" for the service's own.
+	Part  string
+	Files fs.FS // goose SQL files
+}
+
+// versions is the table that notes which migrations ran.
+func (s Schema) versions() string {
+	if s.Part != "" {
+		return "goose_" + s.Part + "_" + s.Service
+	}
+	return "goose_" + s.Service
+}
+
+var createdTable = regexp.MustCompile("(?m)^CREATE TABLE (?:IF NOT EXISTS )?`?(\\w+)")
+
+// tables returns the tables that the migrations make.
+func (s Schema) tables() ([]string, error) {
+	names, err := s.names()
+	if err != nil {
+		return nil, err
+	}
+	var tables []string
+	for _, name := range names {
+		text, err := fs.ReadFile(s.Files, name)
+		if err != nil {
+			return nil, fmt.Errorf("read migrations: %w", err)
+		}
+		for _, found := range createdTable.FindAllSubmatch(text, -1) {
+			tables = append(tables, string(found[1]))
+		}
+	}
+	return tables, nil
+}
+
+func (s Schema) names() ([]string, error) {
+	names, err := fs.Glob(s.Files, "*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("read migrations: %w", err)
+	}
+	return names, nil
 }
 
 // SchemaError says that the tables are not those of this release, and what to do. Its words hold nothing but numbers
@@ -29,34 +70,77 @@ func (e *SchemaError) Error() string { return e.words }
 // Reason implements httpserver's Reason: the words are safe to show.
 func (e *SchemaError) Reason() string { return e.words }
 
-// Check compares the version of the tables with that of the release. The error is a *SchemaError when they differ.
-func (s Schema) Check(ctx context.Context, q Querier) error {
+// CheckSchemas returns nil when the tables of schemas are there, and those of this release. The error is a *SchemaError
+// when they are not; it is Newer only when none of them is older.
+func CheckSchemas(ctx context.Context, q Querier, schemas []Schema) error {
+	var newer error
+	for _, s := range schemas {
+		err := s.check(ctx, q)
+		var differs *SchemaError
+		if errors.As(err, &differs) && differs.Newer {
+			newer, err = err, nil
+		}
+		if err != nil {
+			return err
+		}
+		tables, err := s.tables()
+		if err != nil {
+			return err
+		}
+		for _, table := range tables {
+			if err := hasTable(ctx, q, table); err != nil {
+				return err
+			}
+		}
+	}
+	return newer
+}
+
+func hasTable(ctx context.Context, q Querier, table string) error {
+	var one int
+	err := q.QueryRowContext(ctx, "SELECT 1 FROM `"+table+"` LIMIT 1").Scan(&one)
+	if IsNoTable(err) {
+		return &SchemaError{words: fmt.Sprintf(
+			"table %s is missing: check DB_DATABASE, then run the service's verb migrate", table)}
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+// check compares the version of the tables with that of the release.
+func (s Schema) check(ctx context.Context, q Querier) error {
 	want, err := s.wanted()
 	if err != nil {
 		return err
 	}
 	var stored sql.NullInt64
-	err = q.QueryRowContext(ctx, "SELECT MAX(version_id) FROM `goose_"+s.Service+"` WHERE is_applied").Scan(&stored)
+	err = q.QueryRowContext(ctx, "SELECT MAX(version_id) FROM `"+s.versions()+"` WHERE is_applied").Scan(&stored)
 	if err != nil && !IsNoTable(err) {
 		return fmt.Errorf("read the version of the schema: %w", err)
 	}
-	switch have := stored.Int64; {
+	have, of := stored.Int64, s.Service
+	if s.Part != "" {
+		of += " (" + s.Part + ")"
+	}
+	switch {
 	case have < want:
 		return &SchemaError{words: fmt.Sprintf("the database's schema is older than this release of %s: it is at version %d,"+
-			" and %d is needed: run %s migrate, then this becomes ready by itself", s.Service, have, want, s.Service)}
+			" and %d is needed: run %s migrate, then this becomes ready by itself", of, have, want, s.Service)}
 	case have > want:
 		return &SchemaError{Newer: true, words: fmt.Sprintf("the database's schema is newer than this release of %s: it is at"+
 			" version %d, and this one was made for %d; that is well during an upgrade and after a rollback, else install the"+
-			" newer release", s.Service, have, want)}
+			" newer release", of, have, want)}
 	}
 	return nil
 }
 
 // wanted returns the number of the last migration.
 func (s Schema) wanted() (int64, error) {
-	names, err := fs.Glob(s.Files, "*.sql")
+	names, err := s.names()
 	if err != nil {
-		return 0, fmt.Errorf("read migrations: %w", err)
+		return 0, err
 	}
 	last := int64(0)
 	for _, name := range names {

@@ -37,11 +37,11 @@ func TestASchemaOfAnotherReleaseIsTold(t *testing.T) {
 		{"a newer one", nil, first, true, "it is at version 2, and this one was made for 1"},
 	} {
 		if step.migrate != nil {
-			if err := mysqldb.Migrate(t.Context(), db, "sample", step.migrate.Files, slog.New(slog.DiscardHandler)); err != nil {
+			if err := mysqldb.Migrate(t.Context(), db, []mysqldb.Schema{*step.migrate}, slog.New(slog.DiscardHandler)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		err := step.check.Check(t.Context(), db)
+		err := mysqldb.CheckSchemas(t.Context(), db, []mysqldb.Schema{step.check})
 		var differs *mysqldb.SchemaError
 		if step.says == "" {
 			if err != nil {
@@ -52,5 +52,51 @@ func TestASchemaOfAnotherReleaseIsTold(t *testing.T) {
 		if !errors.As(err, &differs) || differs.Newer != step.newer || !strings.Contains(differs.Reason(), step.says) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", step.name, err)
 		}
+	}
+}
+
+// TestAMigrationThatMovedElsewhereIsNotMissed: the tables of a service were given to a package that has migrations of its
+// own. The database knows versions that have no file any more, and a fresh one does not get them.
+func TestAMigrationThatMovedElsewhereIsNotMissed(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string][]string{
+		"a fresh database": nil, "the last release's": {"00001", "00002", "00003"}, "an earlier one's": {"00001", "00002"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := mysqltest.New(t)
+			now := release("00003", "00004")
+			for _, schema := range []mysqldb.Schema{release(before...), now} {
+				if err := mysqldb.Migrate(t.Context(), db, []mysqldb.Schema{schema}, slog.New(slog.DiscardHandler)); err != nil && len(schema.Files.(fstest.MapFS)) > 0 {
+					t.Fatal(err)
+				}
+			}
+			if err := mysqldb.CheckSchemas(t.Context(), db, []mysqldb.Schema{now}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestAPartHasAVersionAndATableNameOfItsOwn(t *testing.T) {
+	t.Parallel()
+	db := mysqltest.New(t)
+	own, part := release("00001"), release("00001", "00002")
+	part.Part, part.Files = "mail", mysqldb.Renamed(part.Files, "TABLE t", "TABLE mail_")
+	schemas := []mysqldb.Schema{part, own}
+	err := mysqldb.CheckSchemas(t.Context(), db, schemas)
+	if err == nil || !strings.Contains(err.Error(), "release of sample (mail): it is at version 0, and 2 is needed: run sample migrate") {
+		t.Errorf("before: %v", err)
+	}
+	if err := mysqldb.Migrate(t.Context(), db, schemas, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, db, "INSERT INTO mail_00002 SELECT 1 FROM t00001")
+	if err := mysqldb.CheckSchemas(t.Context(), db, schemas); err != nil {
+		t.Error(err)
+	}
+	exec(t, db, "DROP TABLE mail_00001")
+	if err := mysqldb.CheckSchemas(t.Context(), db, schemas); err == nil || !strings.Contains(err.Error(), "table mail_00001 is missing") {
+		t.Errorf("without a table: %v", err)
 	}
 }

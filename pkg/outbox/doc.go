@@ -19,7 +19,7 @@
 //
 // # For a new service
 //
-// A migration with the statement that Table.DDL returns (a test compares them: services/rerun/migrations), one
-// Deliver for each kind, and in app: NewTable, NewMetrics, NewRelay, lifecycle Run(relay.Run). A use case calls
-// Relay.Wake after its commit. A Deliver that calls a service ends with return outbox.Classify(err).
+// Schema among the service's schemas, one Deliver for each kind, and in app: NewTable, NewMetrics, NewRelay, lifecycle
+// Run(relay.Run). A use case calls Relay.Wake after its commit. A Deliver that calls a service ends with return
+// outbox.Classify(err).
 package outbox

@@ -97,9 +97,7 @@ func setup(t *testing.T) *bench {
 	if b.table, err = outbox.NewTable("outbox_test"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.db.ExecContext(t.Context(), b.table.DDL()); err != nil {
-		t.Fatal(err)
-	}
+	migrate(t, b.db)
 	b.relay = b.newRelay(b.registry, b.receiver.deliver)
 	return b
 }

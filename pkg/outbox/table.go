@@ -3,7 +3,9 @@ package outbox
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"fmt"
+	"io/fs"
 	"regexp"
 	"strconv"
 	"strings"
@@ -67,6 +69,20 @@ func NewTable(name string) (Table, error) {
 func (t Table) Name() string { return t.name }
 
 func (t Table) service() string { return strings.TrimPrefix(t.name, "outbox_") }
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Schema makes the table of a service, and changes it when this package does.
+func Schema(service string) mysqldb.Schema {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err) // the name above is wrong
+	}
+	return mysqldb.Schema{
+		Service: service, Part: "outbox", Files: mysqldb.Renamed(files, "outbox_service", "outbox_"+service),
+	}
+}
 
 // Lock is what the leading relay of a service holds.
 func Lock(service string) mysqldb.Lock {

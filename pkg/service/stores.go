@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 
 	"github.com/redis/go-redis/v9"
@@ -29,16 +28,15 @@ func (s *Service) Database(cfg mysqldb.Config) (*sql.DB, error) {
 }
 
 // CheckDatabase says that no call can be answered without the database: the process is not ready while it is away,
-// asked on a connection of its own, lacks one of the tables, or has a schema older than migrations, the service's own;
-// nil for a service without any. And no more calls are worked on at once than its pool can serve before their deadline.
-// It comes before GRPC.
-func (s *Service) CheckDatabase(name string, cfg mysqldb.Config, migrations fs.FS, tables ...string) error {
+// asked on a connection of its own, lacks a table of schemas or one of more, or has an older schema. And no more calls
+// are worked on at once than its pool can serve before their deadline. It comes before GRPC.
+func (s *Service) CheckDatabase(name string, cfg mysqldb.Config, schemas []mysqldb.Schema, more ...string) error {
 	if s.server != nil {
 		return errors.New("CheckDatabase must come before GRPC: it limits the server")
 	}
 	grpc := &s.process.Config.GRPC
 	grpc.MaxInFlight = min(grpc.MaxInFlight, cfg.MostInFlight())
-	probe, err := mysqldb.NewProbe(cfg, mysqldb.Schema{Service: s.process.Name, Files: migrations}, tables...)
+	probe, err := mysqldb.NewProbe(cfg, schemas, more...)
 	if err != nil {
 		return fmt.Errorf("open database probe: %w", err)
 	}
@@ -73,10 +71,9 @@ func (s *Service) AfterCommit(tasks ...string) (*aftercommit.Queue, error) {
 
 // Migration is what a service needs of the relational database.
 type Migration struct {
-	Service string
 	// Legacy are the platform's tables and columns that the service uses; they are checked and never altered.
-	Legacy map[string][]string
-	Files  fs.FS // goose SQL files of the service's own tables
+	Legacy  map[string][]string
+	Schemas []mysqldb.Schema // of the service's own tables
 }
 
 // Migrate checks the platform's tables and creates or updates the service's own. It may be repeated and may run in
@@ -90,7 +87,7 @@ func Migrate(ctx context.Context, cfg mysqldb.Config, m Migration, log *slog.Log
 	if err := mysqldb.RequireColumns(ctx, db, m.Legacy); err != nil {
 		return fmt.Errorf("check tables: %w", err)
 	}
-	if err := mysqldb.Migrate(ctx, db, m.Service, m.Files, log); err != nil {
+	if err := mysqldb.Migrate(ctx, db, m.Schemas, log); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	return nil

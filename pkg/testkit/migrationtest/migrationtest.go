@@ -1,12 +1,10 @@
-// Package migrationtest owns what the migrations of every service promise: tables of shared packages are as these
-// packages make them, and a migration that died before its note was written runs again.
+// Package migrationtest owns what the migrations of every service promise: one that was interrupted runs again.
 package migrationtest
 
 import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -14,50 +12,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
-	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
-// Migrations are a service's.
-type Migrations struct {
-	Service string
-	Files   fs.FS
-	// Outbox and Idempotency name the tables of the packages; "" where the service has none.
-	Outbox, Idempotency string
-}
+// Migrations are those of one service.
+type Migrations []mysqldb.Schema
 
 // Run tests m.
 func Run(t *testing.T, m Migrations) {
 	t.Helper()
-	if m.Outbox != "" {
-		t.Run("the outbox is the one that the relay needs", func(t *testing.T) {
-			t.Parallel()
-			table, err := outbox.NewTable(m.Outbox)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m.same(t, table.Name(), table.DDL())
-		})
-	}
-	if m.Idempotency != "" {
-		t.Run("the keys are as they are kept", func(t *testing.T) {
-			t.Parallel()
-			table, err := idempotency.NewTable(m.Idempotency)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m.same(t, table.Name(), table.DDL())
-		})
-	}
 	t.Run("a migration that was interrupted anywhere runs again", m.interrupted)
 }
 
 func (m Migrations) migrated(t *testing.T) *sql.DB {
 	t.Helper()
-	db, _ := m.empty(t)
+	db, _ := empty(t)
 	if err := m.migrate(t, db); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +36,7 @@ func (m Migrations) migrated(t *testing.T) *sql.DB {
 }
 
 // empty returns a database with the platform's tables alone.
-func (m Migrations) empty(t *testing.T) (*sql.DB, string) {
+func empty(t *testing.T) (*sql.DB, string) {
 	t.Helper()
 	db, dsn := mysqltest.Open(t)
 	if err := legacydb.Create(t.Context(), db); err != nil {
@@ -76,26 +47,15 @@ func (m Migrations) empty(t *testing.T) (*sql.DB, string) {
 
 func (m Migrations) migrate(t *testing.T, db *sql.DB) error {
 	t.Helper()
-	return mysqldb.Migrate(t.Context(), db, m.Service, m.Files, slog.New(slog.DiscardHandler))
-}
-
-func (m Migrations) same(t *testing.T, name, ddl string) {
-	t.Helper()
-	fresh := mysqltest.New(t)
-	if _, err := fresh.ExecContext(t.Context(), ddl); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(createTable(t, fresh, name), createTable(t, m.migrated(t), name)); diff != "" {
-		t.Fatal(diff)
-	}
+	return mysqldb.Migrate(t.Context(), db, m, slog.New(slog.DiscardHandler))
 }
 
 // interrupted has process after process die in the migrations, each a statement later than the one before: after each
 // statement of a migration, before and after its note, the next process begins that migration again.
 func (m Migrations) interrupted(t *testing.T) {
 	t.Parallel()
-	want := m.content(t, m.migrated(t))
-	db, dsn := m.empty(t)
+	want := content(t, m.migrated(t))
+	db, dsn := empty(t)
 	version, statements, deaths := 0, 0, 0
 	for {
 		process := newProcess(t, dsn, statements)
@@ -113,25 +73,34 @@ func (m Migrations) interrupted(t *testing.T) {
 			version, statements = reached, 0
 		}
 	}
-	if diff := cmp.Diff(want, m.content(t, db)); diff != "" {
+	if diff := cmp.Diff(want, content(t, db)); diff != "" {
 		t.Fatalf("after %d deaths: %s", deaths, diff)
 	}
 	t.Logf("%d processes died on the way", deaths)
 }
 
+// version grows with every migration that is done.
 func (m Migrations) version(t *testing.T, db *sql.DB) (version int) {
 	t.Helper()
-	err := db.QueryRowContext(t.Context(), "SELECT COALESCE(MAX(version_id), 0) FROM goose_"+m.Service).Scan(&version)
-	if err != nil && !mysqldb.IsNoTable(err) {
-		t.Fatal(err)
+	for _, s := range m {
+		table := "goose_" + s.Service
+		if s.Part != "" {
+			table = "goose_" + s.Part + "_" + s.Service
+		}
+		var done int
+		err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&done)
+		if err != nil && !mysqldb.IsNoTable(err) {
+			t.Fatal(err)
+		}
+		version += done
 	}
 	return version
 }
 
 // content returns the statement that makes each table of the database, and how many rows it has.
-func (m Migrations) content(t *testing.T, db *sql.DB) map[string]string {
+func content(t *testing.T, db *sql.DB) map[string]string {
 	t.Helper()
-	content := m.tables(t, db)
+	content := tables(t, db)
 	for name := range content {
 		var rows int
 		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM `"+name+"`").Scan(&rows); err != nil {
@@ -143,7 +112,7 @@ func (m Migrations) content(t *testing.T, db *sql.DB) map[string]string {
 }
 
 // tables returns the statement that makes each table of the database.
-func (m Migrations) tables(t *testing.T, db *sql.DB) map[string]string {
+func tables(t *testing.T, db *sql.DB) map[string]string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), "SHOW TABLES")
 	if err != nil {

@@ -9,5 +9,5 @@ import (
 
 func TestMigrations(t *testing.T) {
 	t.Parallel()
-	migrationtest.Run(t, migrationtest.Migrations{Service: "billsplit", Files: migrations.Files, Idempotency: "idempotency_billsplit"})
+	migrationtest.Run(t, migrations.Schemas())
 }

@@ -9,5 +9,5 @@ import (
 
 func TestMigrations(t *testing.T) {
 	t.Parallel()
-	migrationtest.Run(t, migrationtest.Migrations{Service: "callout", Files: migrations.Files, Outbox: "outbox_callout"})
+	migrationtest.Run(t, migrations.Schemas())
 }

@@ -2,9 +2,18 @@
 // is in its migration phase; see package phase.
 package migrations
 
-import "embed"
+import (
+	"embed"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+)
 
 // Files holds the migrations in order.
 //
 //go:embed *.sql
 var Files embed.FS
+
+// Schemas are all tables of the service, in the order in which they are made.
+func Schemas() []mysqldb.Schema {
+	return []mysqldb.Schema{{Service: "cdc", Files: Files}}
+}

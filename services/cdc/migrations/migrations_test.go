@@ -25,12 +25,12 @@ var agreed string
 
 func TestMigrations(t *testing.T) {
 	t.Parallel()
-	migrationtest.Run(t, migrationtest.Migrations{Service: "cdc", Files: migrations.Files})
+	migrationtest.Run(t, migrations.Schemas())
 }
 
 func migrate(t *testing.T, db *sql.DB, files fs.FS) {
 	t.Helper()
-	if err := mysqldb.Migrate(t.Context(), db, "cdc", files, slog.New(slog.DiscardHandler)); err != nil {
+	if err := mysqldb.Migrate(t.Context(), db, []mysqldb.Schema{{Service: "cdc", Files: files}}, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 }

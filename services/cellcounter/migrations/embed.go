@@ -1,9 +1,18 @@
 // Package migrations owns the tables of the cell counter service, as goose SQL files.
 package migrations
 
-import "embed"
+import (
+	"embed"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+)
 
 // Files holds the migrations in order.
 //
 //go:embed *.sql
 var Files embed.FS
+
+// Schemas are all tables of the service, in the order in which they are made.
+func Schemas() []mysqldb.Schema {
+	return []mysqldb.Schema{{Service: "cellcounter", Files: Files}}
+}

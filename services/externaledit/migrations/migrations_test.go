@@ -9,5 +9,5 @@ import (
 
 func TestMigrations(t *testing.T) {
 	t.Parallel()
-	migrationtest.Run(t, migrationtest.Migrations{Service: "externaledit", Files: migrations.Files, Outbox: "outbox_externaledit", Idempotency: "idempotency_externaledit"})
+	migrationtest.Run(t, migrations.Schemas())
 }

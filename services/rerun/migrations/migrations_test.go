@@ -9,5 +9,5 @@ import (
 
 func TestMigrations(t *testing.T) {
 	t.Parallel()
-	migrationtest.Run(t, migrationtest.Migrations{Service: "rerun", Files: migrations.Files, Outbox: "outbox_rerun"})
+	migrationtest.Run(t, migrations.Schemas())
 }

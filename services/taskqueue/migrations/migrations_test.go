@@ -9,5 +9,5 @@ import (
 
 func TestMigrations(t *testing.T) {
 	t.Parallel()
-	migrationtest.Run(t, migrationtest.Migrations{Service: "taskqueue", Files: migrations.Files})
+	migrationtest.Run(t, migrations.Schemas())
 }

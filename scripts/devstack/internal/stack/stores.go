@@ -205,7 +205,7 @@ func (r *running) createTables(ctx context.Context, db *sql.DB) error {
 	if r.Settings.Pipeline {
 		return nil
 	}
-	return mysqldb.Migrate(ctx, db, "cdc", migrations.Files, slog.New(slog.DiscardHandler))
+	return mysqldb.Migrate(ctx, db, migrations.Schemas(), slog.New(slog.DiscardHandler))
 }
 
 func execute(ctx context.Context, config *mysql.Config, do func(*sql.DB) error) error {

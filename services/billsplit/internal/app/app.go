@@ -35,7 +35,7 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	if err := s.CheckDatabase("database", cfg.DB, migrations.Files, mysql.Table); err != nil {
+	if err := s.CheckDatabase("database", cfg.DB, migrations.Schemas()); err != nil {
 		return err
 	}
 	cache, err := s.Cache(cfg.KV)
@@ -98,6 +98,6 @@ func newTasks(s *service.Service, cfg Config) (*delivery.Tasks, error) {
 
 // Migrate creates or updates the service's tables.
 func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
-	m := service.Migration{Service: Name, Legacy: mysql.LegacyColumns(cfg.guards()), Files: migrations.Files}
+	m := service.Migration{Legacy: mysql.LegacyColumns(cfg.guards()), Schemas: migrations.Schemas()}
 	return service.Migrate(ctx, cfg.DB, m, log)
 }

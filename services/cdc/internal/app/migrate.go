@@ -26,7 +26,7 @@ func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 }
 
 func migrateTables(ctx context.Context, cfg Config, log *slog.Logger) error {
-	m := service.Migration{Service: Name, Legacy: mysql.SourceColumns(), Files: migrations.Files}
+	m := service.Migration{Legacy: mysql.SourceColumns(), Schemas: migrations.Schemas()}
 	return service.Migrate(ctx, cfg.DB, m, log)
 }
 

@@ -41,7 +41,7 @@ func New(t testing.TB) *Platform {
 	if err := legacydb.Create(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	if err := mysqldb.Migrate(t.Context(), db, "cdc", migrations.Files, slog.New(slog.DiscardHandler)); err != nil {
+	if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	rows := mysql.New(mysql.Deps{DB: db, Clock: clock.System{}, Phases: running{}})

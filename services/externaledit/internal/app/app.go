@@ -73,7 +73,7 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	if err := s.CheckDatabase("database", cfg.DB, migrations.Files, mysql.Tables()...); err != nil {
+	if err := s.CheckDatabase("database", cfg.DB, migrations.Schemas()); err != nil {
 		return err
 	}
 	server, err := s.GRPC(grpcapi.Authenticator{Users: s.Authenticator(cache), Tokens: p.tokens})
@@ -91,7 +91,7 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 
 // Migrate creates or updates the service's tables.
 func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
-	m := service.Migration{Service: Name, Legacy: mysql.LegacyColumns(), Files: migrations.Files}
+	m := service.Migration{Legacy: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
 	return service.Migrate(ctx, cfg.DB, m, log)
 }
 

@@ -40,7 +40,7 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	if err := s.CheckDatabase("database", cfg.DB, migrations.Files, mysql.OutboxTable); err != nil {
+	if err := s.CheckDatabase("database", cfg.DB, migrations.Schemas()); err != nil {
 		return err
 	}
 	cache, err := s.Cache(cfg.KV)
@@ -109,7 +109,7 @@ func build(s *service.Service, cfg Config) error {
 
 // Migrate creates or updates the service's tables and the platform's notification types.
 func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
-	m := service.Migration{Service: Name, Legacy: mysql.LegacyColumns(), Files: migrations.Files}
+	m := service.Migration{Legacy: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
 	return service.Migrate(ctx, cfg.DB, m, log)
 }
 

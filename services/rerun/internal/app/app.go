@@ -37,7 +37,7 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	if err := s.CheckDatabase("database", cfg.DB, migrations.Files, mysql.OutboxTable); err != nil {
+	if err := s.CheckDatabase("database", cfg.DB, migrations.Schemas()); err != nil {
 		return err
 	}
 	cache, err := s.Cache(cfg.KV)

@@ -36,7 +36,7 @@ func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 		log.Info("TASKQUEUE_DB_ENABLED is false: nothing to migrate")
 		return nil
 	}
-	return service.Migrate(ctx, cfg.DB, service.Migration{Service: Name, Files: migrations.Files}, log)
+	return service.Migrate(ctx, cfg.DB, service.Migration{Schemas: migrations.Schemas()}, log)
 }
 
 // openDatabase opens what is not on the way of a job: without it the queue accepts and delivers.

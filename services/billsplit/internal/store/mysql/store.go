@@ -25,9 +25,6 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
-// Table is one that the service cannot work without.
-const Table = "bill_split_audit"
-
 const idempotencyTable = "idempotency_billsplit"
 
 // Store reads and writes the relational database. Its methods may be called from several goroutines.

@@ -81,7 +81,7 @@ func Database(t testing.TB) *sql.DB {
 	db := mysqltest.New(t)
 	must(t, legacydb.Create(t.Context(), db))
 	must(t, mysqldb.RequireColumns(t.Context(), db, mysql.LegacyColumns(nil)))
-	must(t, mysqldb.Migrate(t.Context(), db, "billsplit", migrations.Files, slog.New(slog.DiscardHandler)))
+	must(t, mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)))
 	return db
 }
 

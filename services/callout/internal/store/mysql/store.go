@@ -22,9 +22,6 @@ import (
 // OutboxTable is the name of the service's outbox.
 const OutboxTable = "outbox_callout"
 
-// Tables are those that the service cannot work without.
-func Tables() []string { return []string{"CriticalCallout", OutboxTable, "callout_setting"} }
-
 // querier is a pool or a transaction.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)

@@ -25,7 +25,7 @@ func newDatabase(t testing.TB) *sql.DB {
 	if err := mysqldb.RequireColumns(t.Context(), db, mysql.LegacyColumns()); err != nil {
 		t.Fatal(err)
 	}
-	if err := mysqldb.Migrate(t.Context(), db, "callout", migrations.Files, slog.New(slog.DiscardHandler)); err != nil {
+	if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	for _, statement := range storetest.World() {

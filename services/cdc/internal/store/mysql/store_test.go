@@ -78,7 +78,7 @@ func (b *bench) over(db *sql.DB, override phase.Phase) (*mysql.Store, *phase.Wat
 
 func (b *bench) migrate(t testing.TB, files fs.FS) {
 	t.Helper()
-	if err := mysqldb.Migrate(t.Context(), b.db, "cdc", files, slog.New(slog.DiscardHandler)); err != nil {
+	if err := mysqldb.Migrate(t.Context(), b.db, []mysqldb.Schema{{Service: "cdc", Files: files}}, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 }

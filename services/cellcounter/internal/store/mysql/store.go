@@ -12,11 +12,6 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
-// Tables are those that the service cannot work without.
-func Tables() []string {
-	return []string{"cells", "cell_counter_mappings", "cell_counter_setting", "cell_count"}
-}
-
 // Store reads and writes the relational database. Its methods may be called from several goroutines.
 type Store struct {
 	db    *sql.DB

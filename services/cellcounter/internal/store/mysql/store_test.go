@@ -22,7 +22,7 @@ func open(t *testing.T) storetest.Store {
 	if err := mysqldb.RequireColumns(t.Context(), db, mysql.LegacyColumns()); err != nil {
 		t.Fatal(err)
 	}
-	if err := mysqldb.Migrate(t.Context(), db, "cellcounter", migrations.Files, slog.New(slog.DiscardHandler)); err != nil {
+	if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	for _, statement := range []string{

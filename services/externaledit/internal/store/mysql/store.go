@@ -25,12 +25,6 @@ const (
 	IdempotencyTable = "idempotency_externaledit"
 )
 
-// Tables are those that the service cannot work without.
-func Tables() []string {
-	return []string{"report_word_template", "external_edit_session", "external_edit_revision", "external_edit_upload",
-		OutboxTable, IdempotencyTable}
-}
-
 // LegacyColumns are the columns of the platform's tables that the service needs.
 func LegacyColumns() map[string][]string {
 	columns := map[string][]string{

@@ -26,7 +26,7 @@ func TestTheDatabasePassesTheSuite(t *testing.T) {
 		if err := legacydb.Create(t.Context(), db); err != nil {
 			t.Fatal(err)
 		}
-		if err := mysqldb.Migrate(t.Context(), db, "externaledit", migrations.Files,
+		if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(),
 			slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ func open(t *testing.T) storetest.Store {
 	if err := mysqldb.RequireColumns(t.Context(), db, mysql.LegacyColumns()); err != nil {
 		t.Fatal(err)
 	}
-	if err := mysqldb.Migrate(t.Context(), db, "notifications", migrations.Files, slog.New(slog.DiscardHandler)); err != nil {
+	if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.ExecContext(t.Context(),

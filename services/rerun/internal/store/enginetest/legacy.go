@@ -16,7 +16,7 @@ func Create(t testing.TB, db *sql.DB) {
 	if err := legacydb.Create(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	if err := mysqldb.Migrate(t.Context(), db, "rerun", migrations.Files, slog.New(slog.DiscardHandler)); err != nil {
+	if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -33,7 +33,7 @@ func setup(t *testing.T, files fs.FS) (*mysql.Store, *sql.DB) {
 		t.Fatal(err)
 	}
 	if files != nil {
-		if err := mysqldb.Migrate(t.Context(), db, "cdc", files, slog.New(slog.DiscardHandler)); err != nil {
+		if err := mysqldb.Migrate(t.Context(), db, []mysqldb.Schema{{Service: "cdc", Files: files}}, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -27,7 +27,7 @@ func TestProvidersAreReadWithTheirNullsAsEvery(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)
 	for range 2 { // migrating may be repeated
-		if err := mysqldb.Migrate(t.Context(), db, "taskqueue", migrations.Files, slog.New(slog.DiscardHandler)); err != nil {
+		if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -71,7 +71,7 @@ func TestTheDocumentedRowsAreTaken(t *testing.T) {
 		t.Fatal("the README has no SQL")
 	}
 	db := mysqltest.New(t)
-	if err := mysqldb.Migrate(t.Context(), db, "taskqueue", migrations.Files, slog.New(slog.DiscardHandler)); err != nil {
+	if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.ExecContext(t.Context(), strings.TrimSuffix(strings.TrimSpace(statement), ";")); err != nil {

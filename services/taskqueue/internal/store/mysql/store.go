@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -46,16 +45,5 @@ func Away(err error) bool {
 
 // Ready reports whether the database answers and has the service's tables.
 func Ready(ctx context.Context, db *sql.DB) error {
-	for _, table := range []string{"tq_archive", "tq_provider", "whatsapp_consent_log", "whatsapp_consent",
-		"dictionary_mapping"} {
-		var n int
-		err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+table+" LIMIT 1) t").Scan(&n)
-		if mysqldb.IsNoTable(err) {
-			return fmt.Errorf("table %s is missing: run `taskqueue migrate`", table)
-		}
-		if err != nil {
-			return fmt.Errorf("ask the database: %w", err)
-		}
-	}
-	return mysqldb.Schema{Service: "taskqueue", Files: migrations.Files}.Check(ctx, db)
+	return mysqldb.CheckSchemas(ctx, db, migrations.Schemas())
 }

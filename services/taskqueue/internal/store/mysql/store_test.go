@@ -24,7 +24,7 @@ import (
 func migrated(t *testing.T) *sql.DB {
 	t.Helper()
 	db := mysqltest.New(t)
-	if err := mysqldb.Migrate(t.Context(), db, "taskqueue", migrations.Files, slog.New(slog.DiscardHandler)); err != nil {
+	if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	return db

@@ -1,6 +1,6 @@
--- Answers by idempotency key, for a day. See pkg/idempotency.
+-- Answers by idempotency key, for a day.
 -- +goose Up
-CREATE TABLE IF NOT EXISTS `idempotency_billsplit` (
+CREATE TABLE IF NOT EXISTS idempotency_service (
   lab_id INT NOT NULL,
   key_hash BINARY(32) NOT NULL,
   request_hash BINARY(32) NOT NULL,

@@ -1,6 +1,9 @@
--- Events of sessions on their way to the real-time channel, written in the transaction of the change that they tell.
+-- Messages to other services, written in the transaction of the change that causes them.
+--
+-- ix_outbox_kind finds the rows of one kind that are due, without a look at those of a kind whose receiver is away.
+-- ix_outbox_order finds the earlier rows of an aggregate.
 -- +goose Up
-CREATE TABLE IF NOT EXISTS outbox_externaledit (
+CREATE TABLE IF NOT EXISTS outbox_service (
   id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
   aggregate VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
   kind VARCHAR(48) NOT NULL,
@@ -10,6 +13,7 @@ CREATE TABLE IF NOT EXISTS outbox_externaledit (
   available_at BIGINT NOT NULL,
   attempts INT NOT NULL DEFAULT 0,
   last_error VARCHAR(512) NOT NULL DEFAULT '',
+  traceparent VARCHAR(55) NOT NULL DEFAULT '',
   UNIQUE KEY uq_outbox_dedupe (dedupe_key),
   KEY ix_outbox_kind (kind, available_at, id),
   KEY ix_outbox_order (aggregate, available_at, id)

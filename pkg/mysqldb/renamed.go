@@ -1,0 +1,40 @@
+package mysqldb
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Renamed returns files in which the table called from is called to: for a package whose table every service has under
+// a name of its own.
+func Renamed(files fs.FS, from, to string) fs.FS { return renamed{files, from, to} }
+
+type renamed struct {
+	files    fs.FS
+	from, to string
+}
+
+// Open implements fs.FS.
+func (r renamed) Open(name string) (fs.File, error) {
+	file, err := r.files.Open(name)
+	if err != nil || path.Ext(name) != ".sql" {
+		return file, err //nolint:wrapcheck // a decorator
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return renamedFile{file, strings.NewReader(strings.ReplaceAll(string(text), r.from, r.to))}, nil
+}
+
+type renamedFile struct {
+	fs.File
+	text *strings.Reader
+}
+
+// Read implements fs.File.
+func (f renamedFile) Read(p []byte) (int, error) { return f.text.Read(p) }

@@ -2,10 +2,11 @@ package aftercommit
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
 // Limits of a queue: they bound memory and the time of a stop.
@@ -96,23 +97,13 @@ func (q *Queue) serve(deadline context.Context, shard chan task) {
 		}
 		ctx, cancel := context.WithTimeout(t.ctx, taskTimeout)
 		stop := context.AfterFunc(deadline, cancel)
-		if err := run(ctx, t.work); err != nil {
+		if err := lifecycle.Guard(ctx, q.log, t.name, t.work); err != nil {
 			q.metrics.failed.WithLabelValues(t.name).Inc()
 			q.log.ErrorContext(ctx, "work after a commit failed", "task", t.name, "error", err)
 		}
 		stop()
 		cancel()
 	}
-}
-
-// run turns a panic into an error without its value, which may hold anything.
-func run(ctx context.Context, work func(context.Context) error) (err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = fmt.Errorf("panicked with a value of type %T", value)
-		}
-	}()
-	return work(ctx)
 }
 
 func (q *Queue) drop(ctx context.Context, name, reason string) {

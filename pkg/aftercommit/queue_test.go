@@ -122,7 +122,7 @@ func TestAPanicIsAFailureAndItsValueIsNotLogged(t *testing.T) {
 		b.Do(t.Context(), 1, "cache", func(context.Context) error { return errors.New("away") })
 		b.Do(t.Context(), 1, "cache", func(context.Context) error { done = true; return nil })
 		b.end()
-		if !done || strings.Contains(b.logs.String(), "canary") {
+		if !done || strings.Contains(b.logs.String(), "canary") || !strings.Contains(b.logs.String(), "stack=") {
 			t.Fatalf("done %v, log %s", done, b.logs.String())
 		}
 		b.expect(2, 0)

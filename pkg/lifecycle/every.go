@@ -13,7 +13,7 @@ import (
 
 // panics counts for the whole process: a loop is started where no registry is at hand.
 var panics = prometheus.NewCounterVec(prometheus.CounterOpts{
-	Name: "background_panics_total", Help: "Passes of background loops that panicked; the loop went on.",
+	Name: "background_panics_total", Help: "Passes of background loops, and tasks after commits, that panicked; the others went on.",
 }, []string{"loop"})
 
 // Metrics returns what counts the panics of loops, to be registered once in the registry of the process.
@@ -25,6 +25,17 @@ func Metrics() prometheus.Collector { return panics }
 func Every(
 	ctx context.Context,
 	interval time.Duration,
+	log *slog.Logger,
+	name string,
+	runOnce func(context.Context) error,
+) error {
+	return Repeat(ctx, func() time.Duration { return interval }, log, name, runOnce)
+}
+
+// Repeat is Every with a pause that is asked for after each pass.
+func Repeat(
+	ctx context.Context,
+	pause func() time.Duration,
 	log *slog.Logger,
 	name string,
 	runOnce func(context.Context) error,
@@ -48,9 +59,19 @@ func Every(
 			said, repeated = err.Error(), 0
 			complain(ctx, log, name, err)
 		}
-		repeated += interval
-		timer.Reset(interval)
+		next := pause()
+		repeated += next
+		timer.Reset(next)
 	}
+}
+
+// Guard calls work once. A panic becomes an error and is counted and logged under name, with its stack.
+func Guard(ctx context.Context, log *slog.Logger, name string, work func(context.Context) error) error {
+	err := pass(ctx, name, work)
+	if p := (*panicError)(nil); errors.As(err, &p) {
+		logPanic(ctx, log, name, p)
+	}
+	return err
 }
 
 // panicError stands for a panic. The panic's value may hold a patient's data and goes nowhere.
@@ -73,19 +94,13 @@ func pass(ctx context.Context, name string, runOnce func(context.Context) error)
 }
 
 func complain(ctx context.Context, log *slog.Logger, name string, err error) {
-	var p *panicError
-	if errors.As(err, &p) {
-		log.ErrorContext(
-			ctx,
-			"a pass panicked; the next one tries again",
-			"loop",
-			name,
-			"type",
-			p.kind,
-			"stack",
-			string(p.stack),
-		)
+	if p := (*panicError)(nil); errors.As(err, &p) {
+		logPanic(ctx, log, name, p)
 		return
 	}
 	log.WarnContext(ctx, "a pass failed; the next one tries again", "loop", name, "error", err.Error())
+}
+
+func logPanic(ctx context.Context, log *slog.Logger, name string, p *panicError) {
+	log.ErrorContext(ctx, "background work panicked", "loop", name, "type", p.kind, "stack", string(p.stack))
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -33,8 +34,51 @@ func TestEveryGoesOnAfterAPanicAndCountsIt(t *testing.T) {
 		if n := testutil.ToFloat64(lifecycle.Metrics().(*prometheus.CounterVec).WithLabelValues("panicking")); n != 2 {
 			t.Errorf("%v panics counted", n)
 		}
-		if strings.Contains(logs.String(), "Rahul") || strings.Count(logs.String(), "a pass panicked") != 2 {
+		if strings.Contains(logs.String(), "Rahul") || strings.Count(logs.String(), "background work panicked") != 2 {
 			t.Error(logs.String())
+		}
+	})
+}
+
+func TestTheNextPauseIsAskedForAfterEachPass(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 16*time.Second)
+		defer cancel()
+		var at []time.Duration
+		begin, pause := time.Now(), 500*time.Millisecond
+		double := func() time.Duration { pause *= 2; return pause }
+		err := lifecycle.Repeat(ctx, double, quiet(), "doubling", func(context.Context) error {
+			at = append(at, time.Since(begin))
+			return nil
+		})
+		if diff := cmp.Diff([]time.Duration{0, 1e9, 3e9, 7e9, 15e9}, at); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
+	})
+}
+
+func TestAPanicOfARunnerStopsTheProcessInOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		var logs strings.Builder
+		g := lifecycle.New(lifecycle.Config{StopTimeoutSeconds: 30}, slog.New(slog.NewTextHandler(&logs, nil)))
+		g.Close("database", func(context.Context) error { j.add("closed database"); return nil })
+		g.Run("grpc", untilStopped(&j, "grpc"))
+		g.Run("broken", func(context.Context) error { panic("patient Rahul") })
+		err := g.Wait(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "broken: panic of type string") {
+			t.Errorf("ended with %v", err)
+		}
+		if diff := cmp.Diff([]string{"stopped grpc", "closed database"}, j.lines); diff != "" {
+			t.Error(diff)
+		}
+		if strings.Contains(logs.String(), "Rahul") || !strings.Contains(logs.String(), "stack=") {
+			t.Error(logs.String())
+		}
+		if n := testutil.ToFloat64(lifecycle.Metrics().(*prometheus.CounterVec).WithLabelValues("broken")); n != 1 {
+			t.Errorf("%v panics counted", n)
 		}
 	})
 }

@@ -67,7 +67,7 @@ func (g *Group) Abandon(ctx context.Context) { _ = g.closeAll(ctx) }
 func (g *Group) Wait(ctx context.Context) error {
 	failed := make(chan error, len(g.runners))
 	for _, r := range g.runners {
-		r.start(context.WithoutCancel(ctx), failed)
+		r.start(context.WithoutCancel(ctx), g.log, failed)
 	}
 	var failure error
 	select {
@@ -78,12 +78,13 @@ func (g *Group) Wait(ctx context.Context) error {
 	return errors.Join(failure, g.stop(context.WithoutCancel(ctx), failure == nil))
 }
 
-func (r *runner) start(ctx context.Context, failed chan<- error) {
+// start runs r. A panic stops the process as an error does: in order, and with what it holds given back.
+func (r *runner) start(ctx context.Context, log *slog.Logger, failed chan<- error) {
 	ctx, r.cancel = context.WithCancel(ctx)
 	r.done = make(chan struct{})
 	go func() {
 		defer close(r.done)
-		if err := r.run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		if err := Guard(ctx, log, r.name, r.run); err != nil && !errors.Is(err, context.Canceled) {
 			failed <- fmt.Errorf("%s: %w", r.name, err)
 		}
 	}()

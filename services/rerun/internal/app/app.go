@@ -74,7 +74,7 @@ func build(s *service.Service, cfg Config) error {
 	s.Check("cache", service.Ping(cache))
 	if cfg.DocumentStore {
 		s.Check("document_store", st.records.Ready)
-		s.Loop("sweeper", newSweeper(s, cfg, st).Run)
+		s.Every("sweeper", cfg.Sweep.Interval, newSweeper(s, cfg, st).RunOnce)
 	}
 	return nil
 }

@@ -123,24 +123,8 @@ type Sweeper struct {
 	settled map[string]bool
 }
 
-// New returns a sweeper that does nothing until Run or RunOnce.
+// New returns a sweeper that does nothing until RunOnce.
 func New(d Deps) *Sweeper { return &Sweeper{d: d, settled: map[string]bool{}} }
-
-// Run sweeps until ctx ends. Errors are logged; they never end the loop.
-func (s *Sweeper) Run(ctx context.Context) error {
-	ticker := time.NewTicker(s.d.Config.Interval)
-	defer ticker.Stop()
-	for {
-		if err := s.RunOnce(ctx); err != nil && ctx.Err() == nil {
-			s.d.Log.Error("rerun sweeper", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
-}
 
 // RunOnce repairs what it finds, if this process can be the leader. It goes from laboratory to laboratory, so that
 // what it holds in memory is bounded, and one that fails does not stop the others.

@@ -69,11 +69,10 @@ func New(d Deps) *Watch { return &Watch{d: d, started: d.Clock.Now(), failed: tr
 // Run probes until ctx ends, and soon again while it learns nothing: after a start the connectors may not have beaten
 // yet.
 func (w *Watch) Run(ctx context.Context) error {
-	for ctx.Err() == nil {
+	return lifecycle.Repeat(ctx, w.pause, w.d.Log, "freshness", func(ctx context.Context) error {
 		w.RunOnce(ctx)
-		_ = lifecycle.Pause(ctx, w.pause())
-	}
-	return nil
+		return nil
+	})
 }
 
 // retryEvery is how long a probe that told nothing is rested from.

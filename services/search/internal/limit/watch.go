@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
 // Reader reads what an operator set.
@@ -62,16 +63,10 @@ func (w *Watch) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	ticker := time.NewTicker(w.d.Every)
-	defer ticker.Stop()
-	for {
+	return lifecycle.Every(ctx, w.d.Every, w.d.Log, "rate limit mode", func(ctx context.Context) error {
 		w.RunOnce(ctx)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+		return nil
+	})
 }
 
 // RunOnce reads the mode once.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -71,21 +72,10 @@ type Reaper struct {
 // New makes a reaper.
 func New(cfg Config, deps Deps) *Reaper { return &Reaper{Deps: deps, cfg: cfg, name: rand.Text()} }
 
-// Run works until ctx ends.
+// Run works until ctx ends. The pauses differ, so that reapers of several processes do not look at once.
 func (r *Reaper) Run(ctx context.Context) error {
-	for {
-		pause := time.Duration(float64(r.cfg.Every) * (0.75 + 0.5*r.Roll()))
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		case <-timer.C:
-		}
-		if err := r.RunOnce(ctx); err != nil && ctx.Err() == nil {
-			r.Log.WarnContext(ctx, "reaping expired leases failed, trying again", "error", err)
-		}
-	}
+	pause := func() time.Duration { return time.Duration(float64(r.cfg.Every) * (0.75 + 0.5*r.Roll())) }
+	return lifecycle.Repeat(ctx, pause, r.Log, "reaper", r.RunOnce)
 }
 
 // RunOnce reaps every expired lease once and trims the dead, on the shards that this reaper leads. A shard that does

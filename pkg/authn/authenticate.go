@@ -123,7 +123,7 @@ func (a *Authenticator) parse(token string, secret config.Secret) (userClaims, e
 	_, err := jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired(),
 		jwt.WithStrictDecoding(), jwt.WithLeeway(leeway), jwt.WithTimeFunc(a.clock.Now),
-	).ParseWithClaims(token, &claims, func(*jwt.Token) (any, error) { return []byte(secret.Reveal()), nil })
+	).ParseWithClaims(token, &claims, Verifiers(secret.Keys()))
 	return claims, err
 }
 

@@ -2,15 +2,12 @@ package authn
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/labplatform/labplatform/pkg/config"
 )
 
-const minSecretBytes = 32
-
-// Config holds the secrets of the token kinds. An empty secret disables its kind; secrets are pairwise
-// different, so that a token of one kind never verifies as another.
+// Config holds the secrets of the token kinds, each one key or several during a rotation. An empty secret disables its
+// kind; keys are pairwise different, so that a token of one kind never verifies as another.
 type Config struct {
 	SessionCookieAgeSeconds   int           `env:"SESSION_COOKIE_AGE" envDefault:"28800"`
 	JWTSecret                 config.Secret `env:"JWT_SECRET"`
@@ -22,34 +19,19 @@ type Config struct {
 	Audience string `env:"AUTH_AUDIENCE" envDefault:"lab"`
 }
 
-// Validate refuses short and shared secrets.
-func (c *Config) Validate() error {
-	named := []struct {
-		name   string
-		secret config.Secret
-	}{
+// Keys are the secrets by their names.
+func (c *Config) Keys() config.Keys {
+	return config.Keys{
 		{"JWT_SECRET", c.JWTSecret}, {"PY2_JWT_SECRET", c.LegacyJWTSecret},
 		{"EPHEMERAL_JWT_SECRET", c.EphemeralJWTSecret}, {"SERVICE_TOKEN_SECRET", c.ServiceTokenSecret},
 	}
-	var problems []error
+}
+
+// Validate refuses short and shared secrets.
+func (c *Config) Validate() error {
 	if !c.ServiceTokenSecret.IsSet() {
-		problems = append(
-			problems,
-			errors.New("SERVICE_TOKEN_SECRET must be set: services call each other with it; it is the same for all of them"),
-		)
+		return errors.Join(c.Keys().Check(), errors.New(
+			"SERVICE_TOKEN_SECRET must be set: services call each other with it; it is the same for all of them"))
 	}
-	seen := map[config.Secret]string{}
-	for _, n := range named {
-		if !n.secret.IsSet() {
-			continue
-		}
-		if len(n.secret.Reveal()) < minSecretBytes {
-			problems = append(problems, fmt.Errorf("%s must have at least %d bytes", n.name, minSecretBytes))
-		}
-		if other, ok := seen[n.secret]; ok {
-			problems = append(problems, fmt.Errorf("%s and %s must differ", other, n.name))
-		}
-		seen[n.secret] = n.name
-	}
-	return errors.Join(problems...)
+	return c.Keys().Check()
 }

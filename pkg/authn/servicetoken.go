@@ -23,15 +23,15 @@ const (
 
 // ServiceTokens mints and verifies the tokens with which services call each other.
 type ServiceTokens struct {
-	secret []byte
-	name   string
-	clock  clock.Clock
+	keys  [][]byte
+	name  string
+	clock clock.Clock
 }
 
 // NewServiceTokens returns the tokens of the service called name. An empty secret makes Mint fail and Verify
 // refuse everything.
 func NewServiceTokens(secret config.Secret, name string, c clock.Clock) *ServiceTokens {
-	return &ServiceTokens{secret: []byte(secret.Reveal()), name: name, clock: c}
+	return &ServiceTokens{keys: secret.Keys(), name: name, clock: c}
 }
 
 type actor struct {
@@ -46,7 +46,7 @@ type serviceClaims struct {
 // Mint returns a token for a call to the service audience. onBehalfOf, when not empty, names the service
 // whose request this call serves.
 func (s *ServiceTokens) Mint(audience, onBehalfOf string) (string, error) {
-	if len(s.secret) == 0 {
+	if len(s.keys) == 0 {
 		return "", errors.New("mint service token: SERVICE_TOKEN_SECRET is not set")
 	}
 	now := s.clock.Now()
@@ -59,7 +59,16 @@ func (s *ServiceTokens) Mint(audience, onBehalfOf string) (string, error) {
 	}
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims)
 	token.Header["typ"] = serviceTokenType
-	return token.SignedString(s.secret)
+	return token.SignedString(s.keys[0])
+}
+
+// Verifiers has the parser take what any of keys signed.
+func Verifiers(keys [][]byte) jwt.Keyfunc {
+	var set jwt.VerificationKeySet
+	for _, key := range keys {
+		set.Keys = append(set.Keys, key)
+	}
+	return func(*jwt.Token) (any, error) { return set, nil }
 }
 
 // IsServiceToken tells whether an Authorization header holds what says of itself that it is a service token,
@@ -79,7 +88,7 @@ func (s *ServiceTokens) Verify(token, audience string) (caller string, err error
 
 // verify also returns whose token it is.
 func (s *ServiceTokens) verify(token, audience string) (caller, via string, err error) {
-	if len(s.secret) == 0 {
+	if len(s.keys) == 0 {
 		return "", "", errors.New("service tokens are disabled")
 	}
 	var claims serviceClaims
@@ -87,7 +96,7 @@ func (s *ServiceTokens) verify(token, audience string) (caller, via string, err 
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired(),
 		jwt.WithIssuer(issuer), jwt.WithAudience(audience), jwt.WithIssuedAt(), jwt.WithStrictDecoding(),
 		jwt.WithLeeway(leeway), jwt.WithTimeFunc(s.clock.Now),
-	).ParseWithClaims(token, &claims, func(*jwt.Token) (any, error) { return s.secret, nil })
+	).ParseWithClaims(token, &claims, Verifiers(s.keys))
 	if err != nil {
 		return "", "", err
 	}

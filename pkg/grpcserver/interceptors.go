@@ -310,6 +310,9 @@ func (i *interceptors) authenticate(ctx context.Context, method string) (context
 	if err != nil {
 		return nil, err
 	}
+	if err := checkCertificate(ctx, p); err != nil {
+		return nil, err
+	}
 	if err := i.admit(method, p); err != nil {
 		return nil, err
 	}

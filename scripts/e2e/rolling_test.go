@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -28,10 +29,11 @@ const secondsAfter = 5
 
 // deployment is a service with two replicas behind one name.
 type deployment struct {
-	service, prefix    string // of its program and of its variables
-	address            string // the gateway's variable for it
-	method, path, body string // of a request that changes nothing
-	port               string // of gRPC, the same for all replicas
+	service, prefix    string            // of its program and of its variables
+	address            string            // the gateway's variable for it
+	method, path, body string            // of a request that changes nothing
+	port               string            // of gRPC, the same for all replicas
+	settings           map[string]string // of the replicas that start next
 	replicas           replicas
 	load               *load
 }
@@ -127,8 +129,10 @@ func (d *deployment) name() string { return d.service + ".test" }
 // start starts a replica on an address of its own and does not wait for it.
 func (d *deployment) start(t *testing.T) *program {
 	t.Helper()
-	return startProgram(t, d.service, d.prefix, map[string]string{d.prefix + "_HOST": d.replicas.address(),
-		d.prefix + "_GRPC_PORT": d.port, d.prefix + "_ADMIN_PORT": freePort(t), d.prefix + "_DRAIN_DELAY_SECONDS": "1"})
+	settings := map[string]string{d.prefix + "_HOST": d.replicas.address(),
+		d.prefix + "_GRPC_PORT": d.port, d.prefix + "_ADMIN_PORT": freePort(t), d.prefix + "_DRAIN_DELAY_SECONDS": "1"}
+	maps.Copy(settings, d.settings)
+	return startProgram(t, d.service, d.prefix, settings)
 }
 
 // program is a process with the settings of the stack's own, but for its ports.

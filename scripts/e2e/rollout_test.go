@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -28,18 +29,21 @@ const (
 // gateways are replicas of the gateway. A new connection reaches one that is ready, as through a Service.
 type gateways struct {
 	replicas
-	port  string
-	links sync.Map // what leads to a replica, by its address
+	port     string            // of the listener that clients use
+	settings map[string]string // of the replicas that start next
+	links    sync.Map          // what leads to a replica, by its address
 }
 
 // start starts a replica that is away networkDelay from the clients.
 func (g *gateways) start(t *testing.T) {
 	t.Helper()
 	host := g.address()
-	g.add(startProgram(t, "gateway", "GATEWAY", map[string]string{
-		"GATEWAY_HOST": host, "GATEWAY_PORT": g.port, "GATEWAY_INTERNAL_PORT": freePort(t),
+	settings := map[string]string{
+		"GATEWAY_HOST": host, "GATEWAY_PORT": freePort(t), "GATEWAY_INTERNAL_PORT": freePort(t),
 		"GATEWAY_ADMIN_PORT": freePort(t), "GATEWAY_DRAIN_DELAY_SECONDS": "1",
-	}))
+	}
+	maps.Copy(settings, g.settings)
+	g.add(startProgram(t, "gateway", "GATEWAY", settings))
 	l := link.New(t, net.JoinHostPort(host, g.port))
 	l.Slow(networkDelay, 0)
 	g.links.Store(host, l.Addr())
@@ -60,7 +64,8 @@ func TestNoRequestOnAKeptConnectionIsLostWhenGatewaysAreReplaced(t *testing.T) {
 	const clients, requests = 16, 1000
 	job := jobOf(t, labSession, "/queue/",
 		`[{"task":1,"task_type":4,"data":{"contact":9876543210,"countryCode":91,"message":"rollout"}}]`)
-	g := &gateways{port: freePort(t)}
+	port := freePort(t)
+	g := &gateways{port: port, settings: map[string]string{"GATEWAY_PORT": port}}
 	for range 2 {
 		g.start(t)
 	}

@@ -62,11 +62,8 @@ func (c *Config) Validate() error {
 	problems := []error{
 		c.TLS.NeededBy("INTERNAL_TLS", c.InternalTLS), c.TLS.NeededBy("ADMIN_TLS", c.Admin.AdminTLS),
 	}
-	if len(c.ServiceTokenSecret.Reveal()) < 32 {
-		problems = append(problems,
-			errors.New("SERVICE_TOKEN_SECRET must have at least 32 bytes; it is shared by all services"))
-	}
-	return errors.Join(problems...)
+	auth := authn.Config{ServiceTokenSecret: c.ServiceTokenSecret}
+	return errors.Join(append(problems, auth.Validate())...)
 }
 
 // addresses maps the names of the areas to the configured addresses.

@@ -52,25 +52,16 @@ func Load(environ []string) (Config, error) {
 	return cfg, err
 }
 
-const (
-	leastSecret = 32 // bytes
-	longestLink = 7 * 24 * 60 * 60
-)
+const longestLink = 7 * 24 * 60 * 60 // seconds
 
 // Validate refuses secrets that are none and times that make no sense.
 func (c *Config) Validate() error {
-	var problems []error
-	if secret := c.TokenSecret.Reveal(); len(secret) < leastSecret {
-		problems = append(problems,
-			fmt.Errorf("EXTERNAL_EDIT_TOKEN_SECRET must have at least %d bytes: the tokens of sessions are signed with it",
-				leastSecret))
-	} else {
-		for _, other := range []config.Secret{c.Auth.JWTSecret, c.Auth.LegacyJWTSecret, c.Auth.EphemeralJWTSecret,
-			c.Auth.ServiceTokenSecret, c.Blob.SigningSecret} {
-			if other.Reveal() == secret {
-				problems = append(problems, errors.New("EXTERNAL_EDIT_TOKEN_SECRET must differ from every other secret"))
-			}
-		}
+	keys := append(c.Auth.Keys(), config.Keys{
+		{"BLOB_SIGNING_SECRET", c.Blob.SigningSecret}, {"TOKEN_SECRET", c.TokenSecret},
+	}...)
+	problems := []error{keys.Check()}
+	if !c.TokenSecret.IsSet() {
+		problems = append(problems, errors.New("TOKEN_SECRET must be set: the tokens of sessions are signed with it"))
 	}
 	for name, seconds := range map[string]int{"TOKEN_TTL_SECONDS": c.TokenTTLSeconds,
 		"EVENT_STREAM_SECONDS": c.EventStreamSeconds} {

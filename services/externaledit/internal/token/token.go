@@ -13,6 +13,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
@@ -38,12 +39,12 @@ type Claims struct {
 
 // Tokens mints and verifies.
 type Tokens struct {
-	secret []byte
-	clock  clock.Clock
+	keys  [][]byte
+	clock clock.Clock
 }
 
-// New returns the tokens that are signed with secret.
-func New(secret config.Secret, c clock.Clock) *Tokens { return &Tokens{[]byte(secret.Reveal()), c} }
+// New returns the tokens that are signed with secret, the first of several.
+func New(secret config.Secret, c clock.Clock) *Tokens { return &Tokens{secret.Keys(), c} }
 
 // Mint returns a token for the session that ends with it.
 func (t *Tokens) Mint(s *session.Session) (string, error) {
@@ -56,7 +57,7 @@ func (t *Tokens) Mint(s *session.Session) (string, error) {
 	}
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims)
 	token.Header["typ"] = tokenType
-	text, err := token.SignedString(t.secret)
+	text, err := token.SignedString(t.keys[0])
 	if err != nil {
 		return "", fmt.Errorf("sign session token: %w", err)
 	}
@@ -72,7 +73,7 @@ func (t *Tokens) Verify(text string) (Claims, error) {
 	parsed, err := jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired(), jwt.WithIssuer(issuer),
 		jwt.WithAudience(audience), jwt.WithStrictDecoding(), jwt.WithLeeway(leeway), jwt.WithTimeFunc(t.clock.Now),
-	).ParseWithClaims(text, &claims, func(*jwt.Token) (any, error) { return t.secret, nil })
+	).ParseWithClaims(text, &claims, authn.Verifiers(t.keys))
 	if err != nil {
 		return Claims{}, errInvalid.WithCause(err)
 	}

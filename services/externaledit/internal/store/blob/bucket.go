@@ -48,7 +48,7 @@ func Open(ctx context.Context, cfg Config, c clock.Clock) (*Bucket, error) {
 	if store.Scheme == "s3" {
 		b.inner, err = openS3(ctx, store)
 	} else {
-		b.links = &linker{base: cfg.PublicURL, secret: []byte(cfg.SigningSecret.Reveal()), clock: c}
+		b.links = &linker{base: cfg.PublicURL, keys: cfg.SigningSecret.Keys(), clock: c}
 		b.inner, b.durable, err = openFolder(store.Path)
 	}
 	if err != nil {

@@ -2,14 +2,11 @@ package blob
 
 import (
 	"errors"
-	"fmt"
 	"net/url"
 	"path"
 
 	"github.com/labplatform/labplatform/pkg/config"
 )
-
-const leastSecret = 32 // bytes
 
 // Config holds the settings of the store; nest it with envPrefix "BLOB_".
 type Config struct {
@@ -44,15 +41,11 @@ func (c *Config) Validate() error {
 
 func (c *Config) validateLinks() error {
 	var problems []error
-	if len(c.SigningSecret.Reveal()) < leastSecret {
-		problems = append(
-			problems,
-			fmt.Errorf(
-				"BLOB_SIGNING_SECRET must have at least %d bytes: links to files in a folder are signed with it",
-				leastSecret,
-			),
-		)
+	if !c.SigningSecret.IsSet() {
+		problems = append(problems,
+			errors.New("BLOB_SIGNING_SECRET must be set: links to files in a folder are signed with it"))
 	}
+	problems = append(problems, config.Keys{{"BLOB_SIGNING_SECRET", c.SigningSecret}}.Check())
 	public, err := url.Parse(c.PublicURL)
 	if err != nil || (public.Scheme != "http" && public.Scheme != "https") || public.Host == "" || public.RawQuery != "" ||
 		public.Fragment != "" {

@@ -21,7 +21,7 @@ type renamed struct {
 func (r renamed) Open(name string) (fs.File, error) {
 	file, err := r.files.Open(name)
 	if err != nil || path.Ext(name) != ".sql" {
-		return file, err //nolint:wrapcheck // a decorator
+		return file, err
 	}
 	text, err := io.ReadAll(file)
 	if err != nil {

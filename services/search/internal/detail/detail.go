@@ -56,7 +56,7 @@ func (u *UseCase) Read(ctx context.Context, p authn.Principal, userID int64) (se
 	if doctorID, ok := p.ReferringDoctor(); ok {
 		own, err := u.d.Reader.IsReferredBy(ctx, scope.Lab, userID, doctorID)
 		if err != nil {
-			return search.Person{}, err //nolint:wrapcheck // classified by the store
+			return search.Person{}, err
 		}
 		if !own {
 			return search.Person{}, ErrNoUser

@@ -23,8 +23,8 @@ func (c *Certificate) Validate() error {
 	return err
 }
 
-// Server returns the configuration of a listener for HTTP, nil when there are no files. Each handshake uses the files as
-// they are then.
+// Server returns the configuration of a listener for HTTP, nil when there are no files. Each handshake uses the files
+// as they are then.
 func (c Certificate) Server() *tls.Config {
 	if c == (Certificate{}) {
 		return nil

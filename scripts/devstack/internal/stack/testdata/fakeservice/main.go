@@ -54,7 +54,12 @@ func migrate(ctx context.Context) error {
 		if name == "cdc" { // the stack makes its tables itself when change capture is left out
 			continue
 		}
-		if err := mysqldb.Migrate(ctx, db, []mysqldb.Schema{{Service: name, Files: os.DirFS(folder)}}, slog.New(slog.DiscardHandler)); err != nil {
+		if err := mysqldb.Migrate(
+			ctx,
+			db,
+			[]mysqldb.Schema{{Service: name, Files: os.DirFS(folder)}},
+			slog.New(slog.DiscardHandler),
+		); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}

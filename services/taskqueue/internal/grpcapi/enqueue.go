@@ -29,7 +29,7 @@ func (s *Server) Schedule(ctx context.Context, in *taskqueuev1.ScheduleRequest) 
 }
 
 func (s *Server) submit(ctx context.Context, lab int64, key string, tasks []task.Submission) ([]string, error) {
-	caller, err := s.sender(ctx, lab)
+	caller, err := s.caller(ctx, lab)
 	if err != nil {
 		return nil, err
 	}

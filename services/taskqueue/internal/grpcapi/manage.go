@@ -112,7 +112,7 @@ func (s *Server) RescheduleJob(
 func (s *Server) RetryTask(
 	ctx context.Context, in *taskqueuev1.RetryTaskRequest,
 ) (*taskqueuev1.RetryTaskResponse, error) {
-	caller, err := s.sender(ctx, 0)
+	caller, err := s.caller(ctx, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -53,13 +53,9 @@ func TestASenderThatIsNotTheLaboratorysIsRefusedAndNothingIsWritten(t *testing.T
 	}
 }
 
-func TestSendingNeedsThePermissionWhereOneIsSet(t *testing.T) {
-	t.Parallel()
-	a := openFor(t, grpcapi.AccessAuthenticated, "task_send")
-	allowed := authn.NewContext(t.Context(), authn.Principal{Kind: authn.Session, LabID: 12, LabUserID: 77, Permissions: []string{"task_send"}})
-	id := a.enqueue(allowed, hook())[0]
-	a.enqueue(asService(t), hook())
-	for name, call := range map[string]func(context.Context) error{
+// verbs are everything that users do with jobs, mappings and consent.
+func (a *api) verbs(id string) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
 		"enqueue": func(ctx context.Context) error {
 			_, err := a.Enqueue(ctx, &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{hook()}})
 			return err
@@ -69,11 +65,41 @@ func TestSendingNeedsThePermissionWhereOneIsSet(t *testing.T) {
 				Task: 4, TaskType: 2, Data: hook().GetData()}}})
 			return err
 		},
+		"look": func(ctx context.Context) error {
+			_, err := a.JobInfo(ctx, &taskqueuev1.JobInfoRequest{Id: raw(`"` + id + `"`)})
+			return err
+		},
+		"move": func(ctx context.Context) error {
+			_, err := a.RescheduleJob(ctx, &taskqueuev1.RescheduleJobRequest{JobId: &id, RescAt: new("2034-07-01T00:00:00")})
+			return err
+		},
+		"cancel": func(ctx context.Context) error {
+			_, err := a.CancelJob(ctx, &taskqueuev1.CancelJobRequest{JobId: raw(`"` + id + `"`)})
+			return err
+		},
 		"retry": func(ctx context.Context) error {
 			_, err := a.RetryTask(ctx, &taskqueuev1.RetryTaskRequest{Jobs: []*taskqueuev1.RetryTarget{{JobId: id}}})
 			return err
 		},
-	} {
+		"map": func(ctx context.Context) error {
+			_, err := a.Mapping(ctx, &taskqueuev1.MappingRequest{Mappings: []*taskqueuev1.DictionaryMapping{{Keyword: "k", Data: raw(`{"a":1}`)}}})
+			return err
+		},
+		"consent": func(ctx context.Context) error {
+			_, err := a.UpdateConsent(ctx, &taskqueuev1.UpdateConsentRequest{Type: new("opt_in"), CacheKey: new("k")})
+			return err
+		},
+	}
+}
+
+func TestEveryVerbNeedsThePermissionWhereOneIsSet(t *testing.T) {
+	t.Parallel()
+	a := openFor(t, grpcapi.AccessAuthenticated, "task_send")
+	allowed := authn.NewContext(t.Context(), authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77,
+		Permissions: []string{"task_send"}})
+	id := a.enqueue(allowed, hook())[0]
+	a.enqueue(asService(t), hook())
+	for name, call := range a.verbs(id) {
 		before := a.waiting()
 		err := call(asUser(t, 12))
 		if known, ok := apperr.From(err); !ok || known.Kind != apperr.Forbidden || known.Reason != "SENDING_NOT_ALLOWED" {
@@ -82,11 +108,33 @@ func TestSendingNeedsThePermissionWhereOneIsSet(t *testing.T) {
 		if a.waiting() != before {
 			t.Errorf("%s wrote", name)
 		}
-		if err := call(allowed); err != nil {
+		if err := call(allowed); apperr.Is(err, apperr.Forbidden) {
 			t.Errorf("%s with the permission: %v", name, err)
 		}
 	}
-	if got := a.info(asUser(t, 12), id); got.GetCode() != 200 {
-		t.Errorf("looking needs no permission: %v", got)
+}
+
+func TestWhoRefersPatientsHasNothingToDoWithMessages(t *testing.T) {
+	t.Parallel()
+	a := open(t, grpcapi.AccessAuthenticated)
+	id := a.enqueue(asUser(t, 12), hook())[0]
+	referring, department := 2, 0
+	login := func(p authn.Principal) context.Context {
+		p.Kind, p.LabID, p.Permissions = authn.Session, 12, []string{"task_send"}
+		return authn.NewContext(t.Context(), p)
+	}
+	for name, call := range a.verbs(id) {
+		for who, p := range map[string]authn.Principal{
+			"an organisation":     {SessionType: authn.Organization, OrgID: 45},
+			"a collection centre": {SessionType: authn.CollectionCenter, CCID: 21},
+			"a referring doctor":  {SessionType: authn.Doctor, DoctorID: 301, DocType: &referring},
+		} {
+			if err := call(login(p)); !apperr.Is(err, apperr.Forbidden) {
+				t.Errorf("%s as %s: %v", name, who, err)
+			}
+		}
+		if err := call(login(authn.Principal{SessionType: authn.Doctor, DoctorID: 302, DocType: &department})); apperr.Is(err, apperr.Forbidden) {
+			t.Errorf("%s as a department's doctor: %v", name, err)
+		}
 	}
 }

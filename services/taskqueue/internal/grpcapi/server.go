@@ -65,11 +65,11 @@ type Server struct {
 	consents  Consents
 	periodics Periodics
 	access    Access
-	send      string // the permission that sending needs; empty: none
+	send      string // the permission that users need; empty: none
 }
 
-// New makes a server. consents is nil when the queue runs without its database. send is the permission that users need
-// to send; empty: none.
+// New makes a server. consents is nil when the queue runs without its database. send is the permission that users
+// need; empty: none.
 func New(
 	submitter Submitter, manager Manager, consents Consents, periodics Periodics, access Access, send string,
 ) *Server {
@@ -95,7 +95,17 @@ func AnonymousMethods(a Access) []string {
 // services without one (zero).
 const anonymousLab = -1
 
-// caller tells who calls and for which laboratory.
+var errReferrer = apperr.New(apperr.Forbidden, "STAFF_ONLY",
+	"Messages and their jobs are for the staff of the laboratory and its doctors; ask the laboratory to send it")
+
+// refers tells whether the login only refers patients to the laboratory.
+func refers(p authn.Principal) bool {
+	_, referring := p.ReferringDoctor()
+	return referring || p.SessionType == authn.Organization || p.SessionType == authn.CollectionCenter
+}
+
+// caller tells who calls and for which laboratory, and refuses who may not use the queue. Services may do all that
+// their contracts list.
 func (s *Server) caller(ctx context.Context, named int64) (task.Caller, error) {
 	p := authn.FromContext(ctx)
 	if p.Kind == authn.Service {
@@ -105,26 +115,21 @@ func (s *Server) caller(ctx context.Context, named int64) (task.Caller, error) {
 	case s.access == AccessOff:
 		return task.Caller{}, apperr.New(apperr.Forbidden, "ACCESS_OFF",
 			"The task queue takes requests from services of the platform only")
-	case p.Kind == authn.Anonymous && s.access == AccessOpen:
+	case p.Kind == authn.Anonymous && s.access == AccessOpen && s.send == "":
 		return task.Caller{LabID: anonymousLab, Name: "anonymous"}, nil
 	case p.Kind == authn.Anonymous:
 		return task.Caller{}, apperr.New(apperr.Unauthenticated, "UNAUTHENTICATED", "Log in to use the task queue")
+	case refers(p):
+		return task.Caller{}, errReferrer
+	case s.send != "" && !p.Has(s.send):
+		return task.Caller{}, apperr.New(apperr.Forbidden, "SENDING_NOT_ALLOWED",
+			"Your account may not use the task queue; ask an administrator of the laboratory for the permission "+s.send)
 	}
 	scope, err := p.Scope(named)
 	if err != nil {
 		return task.Caller{}, err
 	}
 	return task.Caller{LabID: scope.LabID(), Name: fmt.Sprintf("user:%d", p.ActorID())}, nil
-}
-
-// sender is the caller, who must be allowed to send.
-func (s *Server) sender(ctx context.Context, named int64) (task.Caller, error) {
-	c, err := s.caller(ctx, named)
-	if err != nil || c.Internal || s.send == "" || authn.FromContext(ctx).Has(s.send) {
-		return c, err
-	}
-	return task.Caller{}, apperr.New(apperr.Forbidden, "SENDING_NOT_ALLOWED",
-		"Your account may not send messages; ask an administrator of the laboratory for the permission "+s.send)
 }
 
 func (s *Server) viewer(ctx context.Context) (manage.Viewer, error) {

@@ -185,3 +185,25 @@ func TestOpenDoesNotNeedTheServer(t *testing.T) {
 		t.Fatalf("ping: %v", err)
 	}
 }
+
+// TestADeadlineBeforeTheCommitIsNoUnknownOutcome: the caller may try again, since the work was rolled back.
+func TestADeadlineBeforeTheCommitIsNoUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	db := mysqltest.New(t)
+	exec(t, db, "CREATE TABLE a (id INT PRIMARY KEY)")
+	ctx, cancel := context.WithCancel(t.Context())
+	err := mysqldb.InTx(ctx, db, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO a VALUES (1)"); err != nil {
+			return err
+		}
+		cancel() // the deadline passes while the work is done
+		return nil
+	})
+	if errors.Is(err, mysqldb.ErrCommitUnknown) || !errors.Is(err, context.Canceled) {
+		t.Errorf("told as %v", err)
+	}
+	var rows int
+	if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM a").Scan(&rows); err != nil || rows != 0 {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+}

@@ -64,16 +64,21 @@ func once(ctx context.Context, db *sql.DB, fn func(tx *sql.Tx) error) error {
 		return errors.Join(err, ignoreDone(tx.Rollback()))
 	}
 	if err := tx.Commit(); err != nil {
-		return commitError(err)
+		return commitError(ctx, err)
 	}
 	return nil
 }
 
-// commitError tells a refused commit, which the server answered, from one whose answer was lost.
-func commitError(err error) error {
+// commitError tells a refused commit, which the server answered, and one that was never sent, from one whose answer was
+// lost.
+func commitError(ctx context.Context, err error) error {
 	var answered *mysql.MySQLError
 	if errors.As(err, &answered) {
 		return fmt.Errorf("commit: %w", err)
+	}
+	// database/sql asks for the context before it sends the commit, and rolls back when that has ended.
+	if over := ctx.Err(); over != nil && (errors.Is(err, over) || errors.Is(err, sql.ErrTxDone)) {
+		return fmt.Errorf("rolled back before the commit: %w", over)
 	}
 	return fmt.Errorf("commit: %w: %w", ErrCommitUnknown, err)
 }

@@ -17,6 +17,9 @@
 // An operator releases a parked row with UPDATE … SET available_at = 0 WHERE id = …, or deletes it.
 // While a row waits for another try, later rows of the same kind and aggregate wait too.
 //
+// An aggregate is something small, as a report or a bill, with tens of rows that wait at most. To find its first row
+// the others are read: 20,000 rows that wait for one aggregate cost 0.4 s for each delivery, two hours in all.
+//
 // # For a new service
 //
 // Schema among the service's schemas, one Deliver for each kind, and in app: NewTable, NewMetrics, NewRelay, lifecycle

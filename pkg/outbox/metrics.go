@@ -31,8 +31,8 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		delivered:     counter("outbox_delivered_total", "Messages that their receiver took."),
 		failed:        counter("outbox_failed_total", "Tries that failed and are repeated; not those of an absent receiver."),
 		undeliverable: counter("outbox_undeliverable_total", "Messages that were parked: another try cannot succeed."),
-		waiting:       gauge("outbox_waiting_rows", "Messages that wait for delivery."),
-		parked:        gauge("outbox_parked_rows", "Messages that an operator has to look at."),
+		waiting:       gauge("outbox_waiting_rows", "Messages that wait for delivery; 10001 stands for more than 10,000."),
+		parked:        gauge("outbox_parked_rows", "Messages that an operator has to look at; 10001 stands for more than 10,000."),
 		age:           gauge("outbox_oldest_seconds", "Age of the oldest message that waits for delivery."),
 		away:          gauge("outbox_receiver_away", "1 while the receiver is not there and its messages wait."),
 	}

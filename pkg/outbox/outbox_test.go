@@ -347,12 +347,12 @@ func TestTheGaugesShowWaitingAndParkedRows(t *testing.T) {
 outbox_oldest_seconds{kind="k"} 60
 outbox_oldest_seconds{kind="other"} 0
 outbox_oldest_seconds{kind="unknown"} 60
-# HELP outbox_parked_rows Messages that an operator has to look at.
+# HELP outbox_parked_rows Messages that an operator has to look at; 10001 stands for more than 10,000.
 # TYPE outbox_parked_rows gauge
 outbox_parked_rows{kind="k"} 1
 outbox_parked_rows{kind="other"} 0
 outbox_parked_rows{kind="unknown"} 0
-# HELP outbox_waiting_rows Messages that wait for delivery.
+# HELP outbox_waiting_rows Messages that wait for delivery; 10001 stands for more than 10,000.
 # TYPE outbox_waiting_rows gauge
 outbox_waiting_rows{kind="k"} 1
 outbox_waiting_rows{kind="other"} 0

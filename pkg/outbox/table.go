@@ -119,38 +119,3 @@ func (t Table) Insert(ctx context.Context, tx *sql.Tx, now time.Time, e Event) (
 	}
 	return true, nil
 }
-
-// backlog is what the gauges show of one kind.
-type backlog struct {
-	kind            string
-	waiting, parked int64
-	oldest          time.Time // zero when nothing waits
-}
-
-// backlog counts by index alone; one row of each kind is read for its age.
-func (t Table) backlog(ctx context.Context, db *sql.DB) ([]backlog, error) {
-	rows, err := db.QueryContext(ctx, "SELECT c.kind, c.waiting, c.parked, o.created_at FROM (SELECT kind,"+
-		" SUM(available_at < ?) AS waiting, SUM(available_at = ?) AS parked, MIN(IF(available_at < ?, id, NULL)) AS oldest"+
-		" FROM "+t.name+" GROUP BY kind) c LEFT JOIN "+t.name+" o ON o.id = c.oldest",
-		int64(parkedAt), int64(parkedAt), int64(parkedAt))
-	if err != nil {
-		return nil, fmt.Errorf("count %s: %w", t.name, err)
-	}
-	defer rows.Close()
-	var all []backlog
-	for rows.Next() {
-		var b backlog
-		var oldest sql.NullInt64
-		if err := rows.Scan(&b.kind, &b.waiting, &b.parked, &oldest); err != nil {
-			return nil, fmt.Errorf("count %s: %w", t.name, err)
-		}
-		if oldest.Valid {
-			b.oldest = time.UnixMilli(oldest.Int64)
-		}
-		all = append(all, b)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("count %s: %w", t.name, err)
-	}
-	return all, nil
-}

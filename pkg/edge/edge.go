@@ -26,6 +26,8 @@ import (
 const (
 	maxJSONBytes = 1 << 20
 	requestID    = "X-Request-Id"
+
+	publicListener = "public"
 )
 
 // Deps is what the edge needs.
@@ -82,9 +84,10 @@ func New(ctx context.Context, deps Deps) (*Edge, error) {
 
 // Public returns the listener for browsers and REST clients.
 func (e *Edge) Public() http.Handler {
-	return e.listener("public", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return e.listener(publicListener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callFrom(r.Context())
 		stripHeaders(r.Header)
+		stripTrace(r.Header)
 		page := slices.IndexFunc(e.pages, func(p Page) bool { return p.Matches(r.URL.Path) })
 		switch {
 		case page >= 0:
@@ -170,7 +173,10 @@ func (e *Edge) listener(name string, next http.Handler) http.Handler {
 	if !e.tel.Tracing {
 		return handler
 	}
-	return otelhttp.NewHandler(handler, name, otelhttp.WithTracerProvider(e.tel.Tracers))
+	// What is traced is decided here and not by strangers: their trace is a link.
+	public := func(*http.Request) bool { return name == publicListener }
+	return otelhttp.NewHandler(handler, name,
+		otelhttp.WithTracerProvider(e.tel.Tracers), otelhttp.WithPublicEndpointFn(public))
 }
 
 // finish measures, and logs what was our fault.

@@ -46,6 +46,12 @@ func stripHeaders(header http.Header) {
 	}
 }
 
+// stripTrace removes the trace of a stranger, which services would continue.
+func stripTrace(header http.Header) {
+	header.Del("Traceparent")
+	header.Del("Tracestate")
+}
+
 // trimSlash removes exactly one trailing slash, so that both forms of every documented path answer without a
 // redirect, which would lose bodies.
 func trimSlash(path string) string {

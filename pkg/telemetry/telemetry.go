@@ -50,7 +50,7 @@ func Start(ctx context.Context, service, version string, cfg Config, w io.Writer
 	adoptLibraries(t.Logger, w)
 	t.Registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), lifecycle.Metrics())
-	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
+	otel.SetTextMapPropagator(propagation.TraceContext{}) // without baggage: callers would send it through all services
 	if err := t.startTracing(ctx, service, version, cfg); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -50,10 +51,21 @@ func TestOneTraceGoesFromARequestThroughTheQueueAndBack(t *testing.T) {
 	const id, trace, root = 97011, "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 	newReport(t, id)
 	path := fmt.Sprintf("/api-v3/sample-rerun/%d/auto", id)
-	if got := call(t, labSession, "POST", path, lowHaemoglobin, "Traceparent", "00-"+trace+"-"+root+"-01"); got.status != 200 {
+	traced := []string{"Traceparent", "00-" + trace + "-" + root + "-01"}
+	// What people send is another trace, which begins at the gateway.
+	if got := call(t, labSession, "POST", path, `{"device_data":[]}`, traced...); got.status == 500 {
+		t.Fatalf("auto by a person: %d %s", got.status, got.body)
+	}
+	body := `{"lab_id":12,` + strings.TrimPrefix(lowHaemoglobin, "{")
+	traced = append(traced, "Authorization", "Bearer "+internalToken(t), "X-Is-Internal-Request", "True")
+	if got := callAt(t, stack.Endpoints.GatewayInternal, "", "POST", path, body, traced...); got.status != 200 {
 		t.Fatalf("auto: %d %s", got.status, got.body)
 	}
 	tree := wholeTrace(t, trace, root)
+	begun := slices.DeleteFunc(tree.Spans(), func(s tracing.Span) bool { return s.Parent != root })
+	if len(begun) != 1 {
+		t.Errorf("%d spans continue the trace that was sent to both listeners, want that of the internal one", len(begun))
+	}
 	t.Logf("the trace of an automatic rerun\n%s", tree.String(root))
 	for _, want := range []struct {
 		name       string
@@ -62,7 +74,7 @@ func TestOneTraceGoesFromARequestThroughTheQueueAndBack(t *testing.T) {
 	}{
 		{"INSERT outbox_rerun", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=mysql", "db.query.summary=INSERT outbox_rerun"}},
 		{"insert SampleRerun", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=mongodb", "db.collection.name=SampleRerun"}},
-		{"get", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=redis", "db.operation.name=get"}},
+		{"hset", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=redis", "db.operation.name=hset"}},
 		{"process taskqueue.enqueue", otlp.Span_SPAN_KIND_CONSUMER, []string{"messaging.system=outbox", "messaging.destination.name=outbox_rerun"}},
 		{"process webhook", otlp.Span_SPAN_KIND_CONSUMER, []string{"messaging.system=taskqueue", "http.response.status_code=200"}},
 		{"POST /api-v3/sample-rerun/{report_id}/request", otlp.Span_SPAN_KIND_SERVER,

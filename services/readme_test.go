@@ -20,17 +20,26 @@ func read(t *testing.T, path ...string) string {
 	return string(text)
 }
 
+// printed returns the variables that the service prints, as its own test has committed them.
+func printed(t *testing.T, s services.Service) (variables []string) {
+	t.Helper()
+	for line := range strings.Lines(read(t, s.Folder(), "internal/app/testdata/print-config.txt")) {
+		variables = append(variables, strings.Fields(line)[0])
+	}
+	return variables
+}
+
 // settings returns the variables that the service prints, and of those the ones that not every service has.
 func settings(t *testing.T, s services.Service) (all, own []string) {
 	t.Helper()
 	count := map[string]int{}
 	for _, other := range services.List() {
-		for _, v := range strings.Fields(read(t, "scripts/charts/testdata/settings", other.Name+".txt")) {
+		for _, v := range printed(t, other) {
 			count[strings.TrimPrefix(v, other.Prefix+"_")]++
 		}
 	}
 	const shared = 6 // what so many services have is described once, in docs/operations.md
-	all = strings.Fields(read(t, "scripts/charts/testdata/settings", s.Name+".txt"))
+	all = printed(t, s)
 	for _, v := range all {
 		if count[strings.TrimPrefix(v, s.Prefix+"_")] < shared && !encryption.MatchString(v) {
 			own = append(own, v)

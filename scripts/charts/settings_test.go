@@ -1,8 +1,6 @@
 package charts
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,19 +9,24 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/labplatform/labplatform/services"
 )
 
 // foreign are variables that a library or the Go runtime reads, not a service's settings.
 var foreign = []string{"GOMEMLIMIT", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
 
-// printed returns the variables that a service's print-config lists.
-func printed(t *testing.T, name string) []string {
+// printed returns the variables that a service prints, as its own test has committed them.
+func printed(t *testing.T, name string) (variables []string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata/settings", name+".txt"))
-	if err != nil {
-		t.Fatal(err)
+	folder := "../../services/" + name
+	if name == services.Gateway {
+		folder = "../../gateway"
 	}
-	return strings.Fields(string(text))
+	for line := range strings.Lines(read(t, folder+"/internal/app/testdata/print-config.txt")) {
+		variables = append(variables, strings.Fields(line)[0])
+	}
+	return variables
 }
 
 // prefix is what most variables of a service begin with.

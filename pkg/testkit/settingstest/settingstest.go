@@ -21,7 +21,7 @@ func Printed(t testing.TB, path, prefix string, cfg any) {
 		t.Fatal(err)
 	}
 	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(path, got.Bytes(), 0o600); err != nil {
+		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -30,6 +30,7 @@ func Printed(t testing.TB, path, prefix string, cfg any) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("the settings are not those of %s; -committed, +printed:\n%s", path, diff)
+		t.Errorf("the settings are not those of %s; change README.md, write the file with UPDATE_GOLDEN=1 go test ., and the charts"+
+			" with make charts-update; -committed, +printed:\n%s", path, diff)
 	}
 }

@@ -1,0 +1,19 @@
+package app_test
+
+import (
+	"testing"
+
+	"github.com/labplatform/labplatform/pkg/testkit/settingstest"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/app"
+)
+
+// TestThePrintedSettingsAreTheDocumentedOnes fails when a variable or a default changes: change README.md and the
+// golden file with it.
+func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
+	t.Parallel()
+	cfg, err := app.Load([]string{"TASKQUEUE_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settingstest.Printed(t, "testdata/print-config.txt", app.Prefix, &cfg)
+}

@@ -11,27 +11,9 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
-	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
-
-// Splitter splits bills in three modes.
-type Splitter interface {
-	Validate(ctx context.Context, r split.Request) (failures, warnings []bill.Failure, err error)
-	Calculate(ctx context.Context, r split.Request) (split.Projection, error)
-	Execute(ctx context.Context, r split.Request) (split.Result, error)
-}
-
-// Viewer shows families of bills.
-type Viewer interface {
-	View(ctx context.Context, lab authn.LabScope, billID int64) (family.Family, error)
-}
-
-// Merger undoes splits.
-type Merger interface {
-	Merge(ctx context.Context, r family.Request) (split.Result, error)
-}
 
 // Access says which of a laboratory's staff may work on its bills. Nobody else may.
 type Access string
@@ -44,9 +26,9 @@ const (
 
 // Deps is what the server calls.
 type Deps struct {
-	Splitter Splitter
-	Viewer   Viewer
-	Merger   Merger
+	Splitter *split.Splitter
+	Viewer   *family.Viewer
+	Merger   *family.Merger
 	Access   Access
 }
 

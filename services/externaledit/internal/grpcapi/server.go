@@ -3,42 +3,15 @@ package grpcapi
 
 import (
 	"context"
-	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/history"
-	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 	"github.com/labplatform/labplatform/services/externaledit/internal/watch"
 )
-
-// Editor opens, shows and ends sessions.
-type Editor interface {
-	Create(ctx context.Context, in editing.Creation) (editing.Created, error)
-	Show(ctx context.Context, scope authn.LabScope, reportID int64) (session.Session, error)
-	End(ctx context.Context, scope authn.LabScope, id, userID int64) error
-	Terminate(ctx context.Context, in editing.Termination) error
-	Heartbeat(ctx context.Context, scope authn.LabScope, grant session.Grant, id int64) (time.Time, string, error)
-	Held(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]session.Session, error)
-	Mint(s *session.Session) (string, error)
-	Admit(ctx context.Context, scope authn.LabScope, grant session.Grant) error
-	Referred(ctx context.Context, scope authn.LabScope, reportID, doctorID int64) error
-}
-
-// Uploader takes saves.
-type Uploader interface {
-	Save(ctx context.Context, scope authn.LabScope, grant session.Grant, sessionID int64, form upload.Form) (session.Files,
-		error)
-}
-
-// Historian lists and restores revisions.
-type Historian interface {
-	List(ctx context.Context, scope authn.LabScope, reportID int64) ([]session.Revision, session.Files, error)
-	Restore(ctx context.Context, in history.Restoration) (session.Revision, error)
-}
 
 // Watcher follows a report's events.
 type Watcher interface {
@@ -62,9 +35,9 @@ type Observer interface{ Agent(declared bool) }
 
 // Deps is what the server calls.
 type Deps struct {
-	Editor    Editor
-	Uploader  Uploader
-	Historian Historian
+	Editor    *editing.UseCase
+	Uploader  *upload.UseCase
+	Historian *history.UseCase
 	Watcher   Watcher
 	Linker    Linker
 	Limits    Limits

@@ -11,48 +11,16 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/live"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
+	"github.com/labplatform/labplatform/services/notifications/internal/preference"
 )
-
-// Inbox lists and marks notifications.
-type Inbox interface {
-	List(ctx context.Context, v notification.Viewer, q inbox.Query) (inbox.List, error)
-	Mark(ctx context.Context, v notification.Viewer, id int64, action string) (inbox.Marked, error)
-	MarkAll(ctx context.Context, v notification.Viewer) (int, error)
-	Activities(ctx context.Context, v notification.Viewer, from, to string) (inbox.ActivityList, error)
-}
-
-// Preferences keeps the switches.
-type Preferences interface {
-	Kinds(ctx context.Context, lab authn.LabScope) ([]notification.Kind, error)
-	MaySwitch(ctx context.Context, caller authn.Principal) error
-	SetKinds(ctx context.Context, lab authn.LabScope, switches []notification.Switch, actorID int64) error
-	Of(ctx context.Context, caller authn.Principal, userID int64) ([]notification.Preference, error)
-	Set(ctx context.Context, caller authn.Principal, userID int64, text string) ([]notification.Preference, error)
-}
-
-// Devices subscribes tokens.
-type Devices interface {
-	Subscribe(ctx context.Context, v notification.Viewer, d device.Device) (device.Outcome, error)
-	Unsubscribe(ctx context.Context, v notification.Viewer, token string) ([]string, error)
-}
-
-// Notifier takes triggers.
-type Notifier interface {
-	Notify(ctx context.Context, p authn.Principal, t notify.Trigger) (notify.Result, error)
-}
-
-// Live follows inboxes.
-type Live interface {
-	Watch(ctx context.Context, v notification.Viewer, last string, out live.Reader) error
-}
 
 // Deps is what the server works with.
 type Deps struct {
-	Inbox       Inbox
-	Preferences Preferences
-	Devices     Devices
-	Notifier    Notifier
-	Live        Live
+	Inbox       *inbox.Inbox
+	Preferences *preference.Preferences
+	Devices     *device.Devices
+	Notifier    *notify.Notifier
+	Live        *live.UseCase
 }
 
 // Server implements notificationsv1.NotificationsServiceServer.

@@ -84,7 +84,7 @@ func TestReadersAreWokenAlsoAfterALostConnection(t *testing.T) {
 		n++
 		return c.Append(t.Context(), channel, watch.Entry{ID: fmt.Sprintf("%d-1", 1795338047117+n), Event: "e", Data: "{}"})
 	}
-	<-second // of the subscription itself
+	<-first // of the subscription itself, which was there before the second reader
 	if err := add(); err != nil {
 		t.Fatal(err)
 	}

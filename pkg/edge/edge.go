@@ -152,8 +152,7 @@ func (e *Edge) listener(name string, next http.Handler) http.Handler {
 		start := time.Now()
 		r.URL.Path, r.URL.RawPath = trimSlash(r.URL.Path), trimSlash(r.URL.RawPath)
 		c := &call{ResponseWriter: w, area: e.areas.of(r.URL.Path)}
-		id := []string{strconv.FormatUint(rand.Uint64(), 16)}
-		r.Header[requestID], w.Header()[requestID] = id, id
+		r = identified(name, w, r)
 		httpserver.Harden(w.Header())
 		defer e.finish(name, c, r, start)
 
@@ -177,6 +176,16 @@ func (e *Edge) listener(name string, next http.Handler) http.Handler {
 	public := func(*http.Request) bool { return name == publicListener }
 	return otelhttp.NewHandler(handler, name,
 		otelhttp.WithTracerProvider(e.tel.Tracers), otelhttp.WithPublicEndpointFn(public))
+}
+
+// identified gives the request an id. That of another service stays: it names the request which that service works for.
+func identified(listener string, w http.ResponseWriter, r *http.Request) *http.Request {
+	id := r.Header.Get(requestID)
+	if listener == publicListener || !telemetry.IsRequestID(id) {
+		id = strconv.FormatUint(rand.Uint64(), 16)
+	}
+	r.Header[requestID], w.Header()[requestID] = []string{id}, []string{id}
+	return r.WithContext(telemetry.WithRequestID(r.Context(), id))
 }
 
 // finish measures, and logs what was our fault.
@@ -205,7 +214,7 @@ func (e *Edge) finish(listener string, c *call, r *http.Request, start time.Time
 		strconv.Itoa(c.status/100)+"xx"), elapsed.Seconds())
 	if c.status >= http.StatusInternalServerError && c.status != http.StatusNotImplemented {
 		e.log.ErrorContext(r.Context(), "request failed", "listener", listener, "route", route, "method", r.Method,
-			"status", c.status, "ms", elapsed.Milliseconds(), "request_id", r.Header.Get(requestID))
+			"status", c.status, "ms", elapsed.Milliseconds())
 	}
 }
 

@@ -73,8 +73,8 @@ func WithTLS(c tlsfiles.Config) grpc.DialOption {
 	return grpc.WithTransportCredentials(c.Credentials())
 }
 
-// Dial returns a connection to the service audience for calls of our own: each carries a fresh service token
-// and a deadline of at most five seconds unless the context has one, and returns apperr errors. A refusal that nobody
+// Dial returns a connection to the service audience for calls of our own: each carries a fresh service token, the id of
+// the request that it follows from, and a deadline of at most five seconds unless the context has one, and returns apperr errors. A refusal that nobody
 // handles becomes the 503 of the service that called.
 func Dial(
 	address, audience string,
@@ -100,6 +100,9 @@ func unary(audience string, tokens *authn.ServiceTokens) grpc.UnaryClientInterce
 			defer cancel()
 		}
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+		if id := telemetry.RequestID(ctx); id != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, "x-request-id", id)
+		}
 		return rpcerr.FromUpstream(audience, invoke(ctx, method, req, reply, cc, opts...))
 	}
 }

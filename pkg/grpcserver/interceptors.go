@@ -89,7 +89,7 @@ func (i *interceptors) rescue(ctx context.Context, method string, err *error) {
 		return
 	}
 	i.panics.WithLabelValues(method).Inc()
-	i.log.ErrorContext(ctx, "handler panicked", "method", method, "request_id", requestID(ctx),
+	i.log.ErrorContext(ctx, "handler panicked", "method", method,
 		"type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 	*err = apperr.New(apperr.Internal, "", "").WithCause(fmt.Errorf("panic of type %T", p))
 }
@@ -189,6 +189,7 @@ func (i *interceptors) finishUnary(
 	next grpc.UnaryHandler,
 ) (any, error) {
 	start := time.Now()
+	ctx = named(ctx)
 	resp, err := next(ctx, req)
 	return resp, i.finish(ctx, info.FullMethod, start, err)
 }
@@ -200,7 +201,8 @@ func (i *interceptors) finishStream(
 	next grpc.StreamHandler,
 ) error {
 	start := time.Now()
-	return i.finish(stream.Context(), info.FullMethod, start, next(srv, stream))
+	ctx := named(stream.Context())
+	return i.finish(ctx, info.FullMethod, start, next(srv, &streamWith{stream, ctx}))
 }
 
 func (i *interceptors) finish(ctx context.Context, method string, start time.Time, err error) error {
@@ -212,8 +214,6 @@ func (i *interceptors) finish(ctx context.Context, method string, start time.Tim
 	attrs := []any{
 		"method",
 		method,
-		"request_id",
-		requestID(ctx),
 		"code",
 		st.Code().String(),
 		"ms",
@@ -244,9 +244,10 @@ func failure(code codes.Code) bool {
 	}
 }
 
-func requestID(ctx context.Context) string {
+// named returns ctx with the id of the caller's request.
+func named(ctx context.Context) context.Context {
 	md, _ := metadata.FromIncomingContext(ctx)
-	return first(md, "x-request-id")
+	return telemetry.WithRequestID(ctx, first(md, "x-request-id"))
 }
 
 // causes prints the error behind a public message.

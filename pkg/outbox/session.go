@@ -38,7 +38,7 @@ func (s *session) read(
 ) (due []Row, err error) {
 	rows, err := conn.QueryContext(
 		ctx,
-		"SELECT o.id, o.aggregate, o.kind, o.payload, o.created_at, o.attempts, o.traceparent"+
+		"SELECT o.id, o.aggregate, o.kind, o.payload, o.created_at, o.attempts, o.traceparent, o.request_id"+
 			" FROM "+s.table+" o WHERE o.kind = ? AND o.available_at <= ? AND NOT EXISTS (SELECT 1 FROM "+s.table+" e"+
 			" WHERE e.aggregate = o.aggregate AND e.available_at < ? AND e.id < o.id AND e.kind = o.kind)"+
 			" ORDER BY o.available_at, o.id LIMIT ?",
@@ -54,7 +54,8 @@ func (s *session) read(
 	for rows.Next() {
 		var r Row
 		var created int64
-		if err := rows.Scan(&r.ID, &r.Aggregate, &r.Kind, &r.Payload, &created, &r.Attempts, &r.Traceparent); err != nil {
+		err := rows.Scan(&r.ID, &r.Aggregate, &r.Kind, &r.Payload, &created, &r.Attempts, &r.Traceparent, &r.RequestID)
+		if err != nil {
 			return nil, err
 		}
 		r.CreatedAt = time.UnixMilli(created).UTC()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
 // Limits of the columns, in characters.
@@ -44,6 +45,8 @@ type Row struct {
 	Attempts  int // failed tries so far
 	// Traceparent is the W3C trace context of the change; "" when it was not traced.
 	Traceparent string
+	// RequestID is the id of the request that caused the change; "" when none did.
+	RequestID string
 }
 
 // Key identifies the message for the receiver: it is the same for every try, and differs from every other row's
@@ -102,7 +105,8 @@ func (t Table) Insert(ctx context.Context, tx *sql.Tx, now time.Time, e Event) (
 	_, err = tx.ExecContext(
 		ctx,
 		"INSERT INTO "+t.name+
-			" (aggregate, kind, payload, dedupe_key, created_at, available_at, traceparent) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			" (aggregate, kind, payload, dedupe_key, created_at, available_at, traceparent, request_id)"+
+			" VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 		e.Aggregate,
 		e.Kind,
 		e.Payload,
@@ -110,6 +114,7 @@ func (t Table) Insert(ctx context.Context, tx *sql.Tx, now time.Time, e Event) (
 		at,
 		at,
 		traceparent(ctx),
+		telemetry.RequestID(ctx),
 	)
 	if mysqldb.IsDuplicate(err) {
 		return false, nil

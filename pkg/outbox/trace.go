@@ -7,6 +7,8 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
 const traceparentHeader = "traceparent"
@@ -18,8 +20,9 @@ func traceparent(ctx context.Context) string {
 	return carrier.Get(traceparentHeader)
 }
 
-// traced puts the delivery into the trace of the change, so that log lines and the receiver's spans join it.
+// traced puts the delivery into the trace and the request of the change: log lines and the receiver's join them.
 func (r Row) traced(ctx context.Context) context.Context {
+	ctx = telemetry.WithRequestID(ctx, r.RequestID)
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{traceparentHeader: r.Traceparent})
 }
 

@@ -23,12 +23,15 @@ func audit(cfg Config) Config {
 	return cfg
 }
 
-// traced adds the ids of the current span to every line.
+// traced adds the ids of the current span and of the request to every line.
 type traced struct{ slog.Handler }
 
 func (h traced) Handle(ctx context.Context, r slog.Record) error {
 	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
 		r.AddAttrs(slog.String("trace_id", span.TraceID().String()), slog.String("span_id", span.SpanID().String()))
+	}
+	if id := RequestID(ctx); id != "" {
+		r.AddAttrs(slog.String("request_id", id))
 	}
 	return h.Handler.Handle(ctx, r)
 }

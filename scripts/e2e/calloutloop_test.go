@@ -29,19 +29,23 @@ func hurry(t *testing.T) map[string]string {
 }
 
 // insist repeats a request until it is answered with 200, or with 409: then an earlier one whose answer was lost did it.
-func insist(t *testing.T, path, body string) {
+// It returns the id of the last.
+func insist(t *testing.T, path, body string) (requestID string) {
 	t.Helper()
 	await.Nil(t, path, func() error {
 		got, err := send(t.Context(), stack.Endpoints.Gateway, labSession, "POST", path, body)
 		if err == nil && got.status != http.StatusOK && got.status != http.StatusConflict {
 			err = fmt.Errorf("%d %s", got.status, got.body)
 		}
+		requestID = got.header.Get("X-Request-Id")
 		return err
 	})
+	return requestID
 }
 
-// criticalFromAnInstrument has an instrument report a critical potassium of a bill, and a person confirm it.
-func criticalFromAnInstrument(t *testing.T, bill int) {
+// criticalFromAnInstrument has an instrument report a critical potassium of a bill, and a person confirm it. It returns
+// the id of that request.
+func criticalFromAnInstrument(t *testing.T, bill int) (confirmed string) {
 	t.Helper()
 	applyFixture(t, fmt.Sprintf(`{"mysql":{
 		"billing":[{"id":%[1]d,"labId_id":12,"labBillId":%[1]d,"orderNumber":"E2E","userDetailsId_id":501,"orgId_id":45,"docId_id":301}],
@@ -51,7 +55,7 @@ func criticalFromAnInstrument(t *testing.T, bill int) {
 	report := fmt.Sprintf("/api-v3/sample-rerun/%d/", bill+1)
 	insist(t, report+"request", `{"type":"Manual","rerun_number":"1","requested_parameters":"[2]","is_active":true,"lab_id":12}`)
 	insist(t, report+"new", fmt.Sprintf(`{"lab_id":12,"sample_id":"E2E-%d","device_id":"AU-1","device_name":"AU480","rerun_type":"manual_rerun","rerun_number":1,"lab_report_id":%[1]d,"device_data":[{"index":2,"value":"7.4"}]}`, bill+1))
-	insist(t, report+"confirm", fmt.Sprintf(`{"rerun_confirmed_data":[{"profileTestId":0,"value":"7.4","order":2,"index":2,"highlight":1,"automatedValue":1,"reportForId_id":%d,"parameter_name":"Potassium"}]}`, bill+1))
+	return insist(t, report+"confirm", fmt.Sprintf(`{"rerun_confirmed_data":[{"profileTestId":0,"value":"7.4","order":2,"index":2,"highlight":1,"automatedValue":1,"reportForId_id":%d,"parameter_name":"Potassium"}]}`, bill+1))
 }
 
 // logEntry is a line of a report's history.

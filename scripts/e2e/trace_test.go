@@ -29,7 +29,8 @@ func traceEnvironment() []string {
 			prefix+"_OPENTELEMETRY_API_KEY="+traceKey, prefix+"_ERROR_REPORTING_SAMPLE_RATE=0")
 	}
 	// A call that succeeds is a line for debugging.
-	return append(environment, "RERUN_LOG_LEVEL=DEBUG", "TASKQUEUE_LOG_LEVEL=DEBUG")
+	return append(environment,
+		"RERUN_LOG_LEVEL=DEBUG", "TASKQUEUE_LOG_LEVEL=DEBUG", "CALLOUT_LOG_LEVEL=DEBUG", "NOTIFICATIONS_LOG_LEVEL=DEBUG")
 }
 
 // autoRerun is the way to the document that the automatic rerun ends with.

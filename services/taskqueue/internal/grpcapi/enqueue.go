@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/telemetry"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
@@ -35,7 +36,10 @@ func (s *Server) submit(ctx context.Context, lab int64, key string, tasks []task
 	}
 	ids, err := s.submitter.Submit(
 		ctx,
-		submit.Request{Caller: caller, Tasks: tasks, IdempotencyKey: idempotencyKey(ctx, key), Traceparent: traceparent(ctx)},
+		submit.Request{
+			Caller: caller, Tasks: tasks, IdempotencyKey: idempotencyKey(ctx, key),
+			Traceparent: traceparent(ctx), RequestID: telemetry.RequestID(ctx),
+		},
 	)
 	if err != nil {
 		return nil, err
@@ -54,7 +58,10 @@ func (s *Server) Mapping(ctx context.Context, in *taskqueuev1.MappingRequest) (*
 		list[i] = task.Mapping{Keyword: m.GetKeyword(), Data: m.GetData().GetJson()}
 	}
 	ids, err := s.submitter.Map(ctx,
-		submit.Request{Caller: caller, IdempotencyKey: idempotencyKey(ctx, ""), Traceparent: traceparent(ctx)}, list)
+		submit.Request{
+			Caller: caller, IdempotencyKey: idempotencyKey(ctx, ""),
+			Traceparent: traceparent(ctx), RequestID: telemetry.RequestID(ctx),
+		}, list)
 	if err != nil {
 		return nil, err
 	}

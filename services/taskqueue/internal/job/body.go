@@ -37,6 +37,7 @@ type Body struct {
 	Flow        Flow   // whose turn it waits for
 	Sealed      []byte // Data and Headers encrypted, which are then empty; see package seal
 	CallbackTo  string // the callback_url of sealed Data
+	RequestID   string // of the request that enqueued it
 }
 
 // Attempt is one past execution, shown in /jobInfo/.
@@ -96,7 +97,8 @@ func (b *Body) Encode(dst []byte) []byte {
 	dst = putInt(dst, 25, int64(b.Flow))
 	dst = putString(dst, 26, b.LastReason)
 	dst = putString(dst, 27, b.Sealed)
-	return putString(dst, 28, b.CallbackTo)
+	dst = putString(dst, 28, b.CallbackTo)
+	return putString(dst, 29, b.RequestID)
 }
 
 // DecodeBody reads a stored body. The result shares raw's memory.
@@ -167,6 +169,8 @@ func (b *Body) set(field protowire.Number, number int64, text []byte) error {
 		b.Sealed = text
 	case 28:
 		b.CallbackTo = string(text)
+	case 29:
+		b.RequestID = string(text)
 	}
 	return nil
 }

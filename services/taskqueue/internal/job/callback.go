@@ -115,6 +115,7 @@ func CallbackBody(id ID, b *Body, r *Record, url string) (*Body, error) {
 		Retry:       CallbackRetry,
 		CreatedMs:   r.EndedMs,
 		Traceparent: b.Traceparent,
+		RequestID:   b.RequestID,
 		Target:      url,
 		Parent:      id,
 	}, nil

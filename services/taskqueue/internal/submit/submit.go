@@ -90,6 +90,7 @@ type Request struct {
 	Tasks          []task.Submission
 	IdempotencyKey string // of the caller; may be empty
 	Traceparent    string
+	RequestID      string
 }
 
 // Submit accepts all tasks or none. The ids are in the order of the tasks. It is safe to repeat with the same
@@ -169,10 +170,11 @@ type group struct {
 	tasks  []task.Planned
 	window []string // window identity per job, "" for none
 	trace  string
+	id     string // of the request
 }
 
 func (s *Submitter) group(r Request, planned []task.Planned) *group {
-	g := &group{home: home(r, planned), trace: r.Traceparent}
+	g := &group{home: home(r, planned), trace: r.Traceparent, id: r.RequestID}
 	known := map[string]int{}
 	for i := range planned {
 		g.add(planned[i], known)
@@ -277,7 +279,7 @@ func (s *Submitter) batch(g *group, shard int) (engine.Batch, error) {
 			return b, fmt.Errorf("make a job id: %w", err)
 		}
 		body := p.Body
-		body.CreatedMs, body.Traceparent, body.WindowKey = now, g.trace, p.WindowKey
+		body.CreatedMs, body.Traceparent, body.RequestID, body.WindowKey = now, g.trace, g.id, p.WindowKey
 		if body.ExpiresMs > 0 {
 			body.ExpiresMs += max(now, p.DueMs)
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
@@ -127,9 +128,10 @@ func (p *Pump) execute(r *run) {
 		p.sealed(r, err)
 		return
 	}
-	result, err := p.handle(r)
+	ctx := telemetry.WithRequestID(r.ctx, body.RequestID)
+	result, err := p.handle(ctx, r)
 	settlement, outcome := p.settlement(r, result, err, began)
-	p.logFailure(r, result, err, outcome)
+	p.log(ctx, r, result, err, outcome)
 	p.noteWait(r, outcome)
 	p.submit(r, settlement, outcome, p.Clock.Now().Sub(began))
 }
@@ -153,12 +155,15 @@ func (p *Pump) noteWait(r *run, outcome string) {
 	p.Observer.Waited(r.id.Lane(), time.Duration(max(0, r.claimedMs-due))*time.Millisecond)
 }
 
-// logFailure writes one line for each attempt that failed; never the payload, the recipient or the receiver's answer.
-func (p *Pump) logFailure(r *run, result job.Result, err error, outcome string) {
+// log writes one line for each attempt that failed, and for others when debugging; never the payload, the recipient or
+// the receiver's answer.
+func (p *Pump) log(ctx context.Context, r *run, result job.Result, err error, outcome string) {
+	channel := p.cfg.Channel.String()
 	if err == nil || outcome == "postponed" || outcome == "released" {
+		p.Log.DebugContext(ctx, "a delivery ended", "channel", channel, "job_id", string(r.id), "outcome", outcome)
 		return
 	}
-	p.Log.Info("a delivery failed", "channel", p.cfg.Channel.String(), "job_id", string(r.id), "lab_id", r.body.LabID,
+	p.Log.InfoContext(ctx, "a delivery failed", "channel", channel, "job_id", string(r.id), "lab_id", r.body.LabID,
 		"log_tag", r.body.LogTag, "attempt", r.body.Attempts+1, "reason", job.AsFailure(err).Reason,
 		"http_status", result.HTTPStatus, "outcome", outcome)
 }
@@ -171,10 +176,10 @@ func (p *Pump) leave(r *run) {
 }
 
 // handle calls the handler; a panic is a retryable failure with its stack in the log.
-func (p *Pump) handle(r *run) (result job.Result, err error) {
+func (p *Pump) handle(ctx context.Context, r *run) (result job.Result, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			p.Log.Error("handler panicked", "channel", p.cfg.Channel.String(), "job_id", string(r.id),
+			p.Log.ErrorContext(ctx, "handler panicked", "channel", p.cfg.Channel.String(), "job_id", string(r.id),
 				"stack", string(debug.Stack()))
 			err = job.Retryable("panic", "The delivery failed inside the task queue; it is tried again")
 		}
@@ -182,7 +187,7 @@ func (p *Pump) handle(r *run) (result job.Result, err error) {
 	if r.body.ExpiresMs > 0 && p.Clock.Now().UnixMilli() > r.body.ExpiresMs {
 		return job.Result{}, job.Permanent("expired", "The message was too old to be sent")
 	}
-	return p.Handler.Handle(r.ctx, Delivery{ID: r.id, Body: r.body, Attempt: r.body.Attempts + 1,
+	return p.Handler.Handle(ctx, Delivery{ID: r.id, Body: r.body, Attempt: r.body.Attempts + 1,
 		intent: func(ctx context.Context, provider string) (bool, error) {
 			token, other := r.tokens()
 			owner, err := p.Queue.MarkIntent(ctx, r.id, token, provider)

@@ -17,6 +17,7 @@ const (
 	defaultTimeout  = 30 * time.Second
 	callbackTimeout = 15 * time.Second
 	userAgent       = "labplatform-taskqueue/1"
+	requestID       = "X-Request-Id"
 )
 
 // build makes the request of a job, unsigned. Its errors are permanent failures.
@@ -33,6 +34,9 @@ func build(id job.ID, b *job.Body) (netguard.Request, error) {
 	q.Header.Set("Idempotency-Key", string(id))
 	if b.Traceparent != "" {
 		q.Header.Set("Traceparent", b.Traceparent)
+	}
+	if b.RequestID != "" && q.Header.Get(requestID) == "" {
+		q.Header.Set(requestID, b.RequestID)
 	}
 	if len(q.Body) > 0 && q.Header.Get("Content-Type") == "" {
 		q.Header.Set("Content-Type", "application/json")

@@ -74,8 +74,8 @@ func WithTLS(c tlsfiles.Config) grpc.DialOption {
 }
 
 // Dial returns a connection to the service audience for calls of our own: each carries a fresh service token, the id of
-// the request that it follows from, and a deadline of at most five seconds unless the context has one, and returns apperr errors. A refusal that nobody
-// handles becomes the 503 of the service that called.
+// the request that it follows from, and a deadline of at most five seconds unless the context has one, and returns
+// apperr errors. A refusal that nobody handles becomes the 503 of the service that called.
 func Dial(
 	address, audience string,
 	tokens *authn.ServiceTokens,

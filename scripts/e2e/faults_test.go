@@ -1,0 +1,175 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/link"
+)
+
+// answerWithin is a caller's deadline of ten seconds, with room for a busy machine.
+const answerWithin = 15 * time.Second
+
+// networkFaults are what a network does to an engine. A slow one delays each packet by a tenth of a second.
+var networkFaults = []struct {
+	name   string
+	begin  func(*link.Link)
+	passes bool // the caller is answered nevertheless
+}{
+	{"silent", (*link.Link).Silence, false},
+	{"half-open", (*link.Link).SilenceAnswers, false},
+	{"slow", func(l *link.Link) { l.Slow(100*time.Millisecond, 64<<10) }, true},
+	{"cut", (*link.Link).Cut, false},
+}
+
+// linked is a rerun service and a gateway of the test's own, with a link to each engine and between them.
+type linked struct {
+	base  string // of the gateway
+	links map[string]*link.Link
+}
+
+func startLinked(t *testing.T) linked {
+	t.Helper()
+	own := stack.Endpoints.Environ["rerun"]
+	documents, err := url.Parse(own["RERUN_MONGO_URI"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := linked{links: map[string]*link.Link{
+		"MySQL":          link.New(t, mysqlAddress("rerun", "RERUN")),
+		"Redis":          link.New(t, net.JoinHostPort(own["RERUN_KV_HOST"], own["RERUN_KV_PORT"])),
+		"document store": link.New(t, documents.Host),
+	}}
+	documents.Host = l.links["document store"].Addr()
+	service := startReplica(t, "rerun", "RERUN", map[string]string{
+		"RERUN_DB_HOST": "127.0.0.1", "RERUN_DB_PORT": fmt.Sprint(l.links["MySQL"].Port()),
+		"RERUN_KV_HOST": "127.0.0.1", "RERUN_KV_PORT": fmt.Sprint(l.links["Redis"].Port()),
+		"RERUN_MONGO_URI": documents.String(),
+	})
+	await.True(t, "rerun behind links", service.ready)
+	l.links["gRPC"] = link.New(t, "127.0.0.1:"+service.env["RERUN_GRPC_PORT"])
+	gateway := startProgram(t, "gateway", "GATEWAY", map[string]string{
+		"GATEWAY_PORT": freePort(t), "GATEWAY_INTERNAL_PORT": freePort(t), "GATEWAY_ADMIN_PORT": freePort(t),
+		"GATEWAY_RERUN_ADDR": l.links["gRPC"].Addr(),
+	})
+	await.True(t, "the gateway before links", gateway.ready)
+	l.base = "http://127.0.0.1:" + gateway.env["GATEWAY_PORT"]
+	return l
+}
+
+// outcome is what a caller was answered, and when.
+type outcome struct {
+	answer
+	took time.Duration
+	err  error
+}
+
+func (l linked) ask(ctx context.Context, method, path, body string) outcome {
+	begin := time.Now()
+	got, err := send(ctx, l.base, labSession, method, path, body)
+	return outcome{got, time.Since(begin), err}
+}
+
+// request asks for a rerun of the report, which writes to all three stores.
+func (l linked) request(ctx context.Context, report int) outcome {
+	return l.ask(ctx, "POST", fmt.Sprintf("/api-v3/sample-rerun/%d/request", report),
+		`{"type":"Manual","rerun_number":"1","requested_parameters":"[1]","is_active":true,"lab_id":12}`)
+}
+
+// both asks for a rerun of one report and for those of another at the same time.
+func (l linked) both(ctx context.Context, report, other int) (write, read outcome) {
+	var reading sync.WaitGroup
+	reading.Go(func() { read = l.ask(ctx, "GET", fmt.Sprintf("/api-v3/sample-rerun/%d", other), "") })
+	write = l.request(ctx, report)
+	reading.Wait()
+	return write, read
+}
+
+// awaitRerun waits until the report's reruns can be read, and returns how many there are.
+func (l linked) awaitRerun(t *testing.T, report int) (reruns int) {
+	t.Helper()
+	await.Nil(t, "an answer after the fault", func() error {
+		got, err := send(t.Context(), l.base, labSession, "GET", fmt.Sprintf("/api-v3/sample-rerun/%d", report), "")
+		if err != nil || got.status != http.StatusOK {
+			return fmt.Errorf("%d %s %w", got.status, got.body, err)
+		}
+		reruns = strings.Count(got.body, `"rerun_number"`)
+		return nil
+	})
+	return reruns
+}
+
+// TestWhatACallerSeesOfAFaultInTheNetwork prints a table: for each engine and fault what a caller who writes and one who
+// reads were answered and when, and how long after the fault requests succeed again. The answers are compared with the
+// API document, as all of this suite. What was answered with 200 is there afterwards.
+func TestWhatACallerSeesOfAFaultInTheNetwork(t *testing.T) {
+	engines := []string{"MySQL", "Redis", "document store", "gRPC"}
+	tables := make([]string, len(engines))
+	t.Run("with", func(t *testing.T) {
+		for i, engine := range engines {
+			t.Run(engine, func(t *testing.T) {
+				t.Parallel()
+				tables[i] = tryFaults(t, engine, 979_400+10*i)
+			})
+		}
+	})
+	t.Logf("\n%-14s %-9s  %-52s %-52s recovered\n%s", "engine", "fault", "a write", "a read", strings.Join(tables, ""))
+}
+
+// tryFaults tries every fault between a service of its own and the engine, with reports from the given one on.
+func tryFaults(t *testing.T, engine string, warm int) (table string) {
+	t.Helper()
+	l := startLinked(t)
+	newReport(t, warm)
+	await.True(t, "a request without a fault", func() bool { return l.request(t.Context(), warm).status == http.StatusOK })
+	for i, fault := range networkFaults {
+		report := warm + 1 + i
+		newReport(t, report)
+		l.awaitRerun(t, report)
+		fault.begin(l.links[engine])
+		write, read := l.both(t.Context(), report, warm)
+		l.links[engine].Pass()
+		mended := time.Now()
+		reruns := l.awaitRerun(t, report)
+		table += fmt.Sprintf("%-14s %-9s  %-52s %-52s %4.1f s\n", engine, fault.name, write, read, time.Since(mended).Seconds())
+		if write.status == http.StatusOK && reruns == 0 {
+			t.Errorf("%s: an acknowledged request is lost", fault.name)
+		}
+		for _, got := range []outcome{write, read} {
+			if !got.documented() || got.took > answerWithin || fault.passes && got.status != http.StatusOK {
+				t.Errorf("%s: after %v %d %s %v", fault.name, got.took, got.status, got.body, got.err)
+			}
+		}
+	}
+	return table
+}
+
+// documented tells whether the answer is a success, 503 or 504; a request that was not saved is 500 by contract.
+func (o outcome) documented() bool {
+	switch o.status {
+	case http.StatusOK, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	case http.StatusInternalServerError:
+		return strings.Contains(o.body, "Something went wrong when saving sample rerun")
+	}
+	return false
+}
+
+// String is the outcome in a table.
+func (o outcome) String() string {
+	const most = 34
+	var body struct {
+		Message string `json:"message"`
+	}
+	_ = json.Unmarshal([]byte(o.body), &body) // without a message the status says it
+	return fmt.Sprintf("%4.1f s  %d %.*s", o.took.Seconds(), o.status, most, body.Message)
+}

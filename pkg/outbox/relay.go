@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
@@ -63,18 +64,17 @@ const errorPause = 5 * time.Second
 // Run delivers until ctx ends, while this process is the leader. Errors are logged and counted; they never end it.
 func (r *Relay) Run(ctx context.Context) error {
 	var all sync.WaitGroup
-	all.Go(func() { r.observe(ctx) })
-	for ctx.Err() == nil {
-		err := r.lead(ctx, func(ctx context.Context, s *session) error { return r.runLanes(ctx, s) })
-		pause := r.d.Config.PollInterval
-		if err != nil && ctx.Err() == nil {
-			r.d.Log.Error("outbox relay", "table", r.d.Table.name, "error", err)
-			pause = max(pause, errorPause)
-		}
-		wait(ctx, pause)
-	}
-	all.Wait()
-	return nil
+	all.Go(func() { _ = lifecycle.Every(ctx, observeEvery, r.d.Log, "outbox backlog", r.observe) })
+	defer all.Wait()
+	pause := r.d.Config.PollInterval
+	return lifecycle.Repeat(ctx, func() time.Duration { return pause }, r.d.Log, "outbox relay",
+		func(ctx context.Context) error {
+			err := r.lead(ctx, r.runLanes)
+			if pause = r.d.Config.PollInterval; err != nil {
+				pause = max(pause, errorPause)
+			}
+			return err
+		})
 }
 
 // RunOnce makes one pass over every kind if this process can be the leader, and returns how many rows it took up.
@@ -111,31 +111,18 @@ func (r *Relay) runLanes(ctx context.Context, s *session) error {
 	for i, l := range r.lanes {
 		all.Go(func() {
 			defer cancel()
-			errs[i] = l.run(ctx, s)
+			errs[i] = lifecycle.Guard(ctx, r.d.Log, "outbox "+l.kind, func(ctx context.Context) error { return l.run(ctx, s) })
 		})
 	}
 	all.Wait()
 	return errors.Join(errs...)
 }
 
-// observe shows the backlog until ctx ends; every process does, so that it is seen when none leads.
-func (r *Relay) observe(ctx context.Context) {
-	for ctx.Err() == nil {
-		b, err := r.d.Table.backlog(ctx, r.d.DB)
-		if err == nil {
-			r.d.Metrics.show(b, r.d.Clock.Now())
-		} else if ctx.Err() == nil {
-			r.d.Log.Error("outbox backlog not counted", "table", r.d.Table.name, "error", err)
-		}
-		wait(ctx, observeEvery)
+// observe shows the backlog; every process does, so that it is seen when none leads.
+func (r *Relay) observe(ctx context.Context) error {
+	b, err := r.d.Table.backlog(ctx, r.d.DB)
+	if err == nil {
+		r.d.Metrics.show(b, r.d.Clock.Now())
 	}
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
+	return err
 }

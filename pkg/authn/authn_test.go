@@ -125,7 +125,7 @@ func TestASessionBecomesItsPrincipal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.LabID != 12 || p.ActorID() != 77 || p.ActorName() != "Asha R" || !p.Has("report_edit") || p.Has("other") {
+	if p.LabID != 12 || p.Actor() != (authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}) || !p.Has("report_edit") || p.Has("other") {
 		t.Fatalf("got %+v", p)
 	}
 	if p.Internal {
@@ -144,7 +144,7 @@ func TestServiceTokenNamesTheServiceItActsFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Caller != "taskqueue" || p.Via != "gateway" || !p.Internal || p.ActorID() != authn.PlatformUser {
+	if p.Caller != "taskqueue" || p.Via != "gateway" || !p.Internal || p.Actor() != authn.Platform {
 		t.Fatalf("got %+v", p)
 	}
 }

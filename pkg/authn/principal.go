@@ -66,28 +66,6 @@ type Principal struct {
 	Internal bool
 }
 
-// ActorID returns the acting user: -1 for services, otherwise the lab user's or doctor's id.
-func (p Principal) ActorID() int64 {
-	switch {
-	case p.Kind == Service:
-		return PlatformUser
-	case p.LabUserID != 0:
-		return p.LabUserID
-	}
-	return p.DoctorID
-}
-
-// ActorName returns the name shown in activity logs.
-func (p Principal) ActorName() string {
-	switch {
-	case p.Kind == Service:
-		return "system"
-	case p.FullName != "":
-		return p.FullName
-	}
-	return p.Username
-}
-
 // IsInstrument tells whether this is the interface of an instrument: a token of a laboratory that names no kind of
 // login. Tokens that a service issues itself have a Grant.
 func (p Principal) IsInstrument() bool {

@@ -20,13 +20,13 @@ func Columns() map[string][]string {
 
 // Append adds an entry of the scope's laboratory within tx and returns its id.
 func Append(ctx context.Context, tx *sql.Tx, scope authn.LabScope, e Entry) (int64, error) {
-	meta, err := metaOf(e.Meta)
+	meta, err := metaOf(e)
 	if err != nil {
 		return 0, err
 	}
 	result, err := tx.ExecContext(ctx, "INSERT INTO ActivityLog (lab_id, category, log_context, labReportId, billId,"+
 		" labUserId, labUserName, activityText, meta, activityDate) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		scope.LabID(), e.Category, e.Context, idOrNull(e.ReportID), idOrNull(e.BillID), e.Actor.ID, e.Actor.storedName(),
+		scope.LabID(), e.Category, e.Context, idOrNull(e.ReportID), idOrNull(e.BillID), labUser(e.Actor), e.Actor.Name,
 		e.Text, meta, e.At.UTC())
 	if err != nil {
 		return 0, failed(e.Category, err)
@@ -38,16 +38,29 @@ func Append(ctx context.Context, tx *sql.Tx, scope authn.LabScope, e Entry) (int
 	return id, nil
 }
 
-func metaOf(meta any) (sql.NullString, error) {
-	if meta == nil {
-		return sql.NullString{}, nil
+// labUser is NULL for whom the column labUserId would name somebody else; the meta then says who it was.
+func labUser(a authn.Actor) sql.NullInt64 {
+	id, ok := a.LabUserID()
+	return sql.NullInt64{Int64: id, Valid: ok}
+}
+
+func metaOf(e Entry) (sql.NullString, error) {
+	text := []byte("{}")
+	if e.Meta != nil {
+		var err error
+		if text, err = json.Marshal(e.Meta); err != nil || len(text) < 2 || text[0] != '{' {
+			// The encoder's error may quote a value.
+			return sql.NullString{}, fmt.Errorf("append to activity log: meta of type %T cannot be a JSON object", e.Meta)
+		}
 	}
-	text, err := json.Marshal(meta)
-	if err != nil {
-		// The encoder's error may quote a value.
-		return sql.NullString{}, fmt.Errorf("append to activity log: meta of type %T cannot be JSON", meta)
+	if _, ok := e.Actor.LabUserID(); ok {
+		return sql.NullString{String: string(text), Valid: e.Meta != nil}, nil
 	}
-	return sql.NullString{String: string(text), Valid: true}, nil
+	who := fmt.Sprintf(`{"actor_kind":%q,"actor_id":%d`, e.Actor.Kind, e.Actor.ID)
+	if len(text) > len("{}") {
+		who += ","
+	}
+	return sql.NullString{String: who + string(text[1:]), Valid: true}, nil
 }
 
 func idOrNull(id int64) sql.NullInt64 { return sql.NullInt64{Int64: id, Valid: id != 0} }

@@ -43,7 +43,7 @@ func NewMerger(s Store, after split.AfterSplit, c clock.Clock, o Observer) *Merg
 type Request struct {
 	Lab    authn.LabScope
 	BillID int64
-	Actor  activitylog.Actor
+	Actor  authn.Actor
 	Key    string
 }
 
@@ -169,7 +169,7 @@ func (m *Merger) write(ctx context.Context, l Locked, r Request, p pair) ([]byte
 		func() error { return l.Move(ctx, p.new.ID, p.parent.ID, p.record.Moved) },
 		func() error { return l.Cancel(ctx, p.new.ID) },
 		func() error { return l.RestoreSmartReports(ctx, p.parent.ID, p.record.SmartReports) },
-		func() error { return l.Undone(ctx, p.new.ID, r.Actor.ID, now.UnixMilli()) },
+		func() error { return l.Undone(ctx, p.new.ID, r.Actor, now.UnixMilli()) },
 		func() error { return m.log(ctx, l, r, p, p.parent.ID, p.parent.Amounts, p.record.Before, now) },
 		func() error { return m.log(ctx, l, r, p, p.new.ID, p.new.Amounts, bill.Amounts{}, now) },
 	} {

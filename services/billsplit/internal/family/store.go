@@ -32,7 +32,7 @@ type Locked interface {
 	// RestoreSmartReports activates attachments of the bill again.
 	RestoreSmartReports(ctx context.Context, billID int64, ids []int64) error
 	// Undone notes that the split which made the bill was undone.
-	Undone(ctx context.Context, newBillID, by, at int64) error
+	Undone(ctx context.Context, newBillID int64, by authn.Actor, at int64) error
 	// Log appends to the activity log.
 	Log(ctx context.Context, e activitylog.Entry) error
 }

@@ -3,7 +3,6 @@ package grpcapi
 import (
 	"context"
 
-	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 )
@@ -32,7 +31,7 @@ func (s *Server) MergeBill(
 		return nil, err
 	}
 	result, err := s.d.Merger.Merge(ctx, family.Request{
-		Lab: lab, BillID: in.GetBillId(), Actor: activitylog.ActorOf(p), Key: idempotencyKey(ctx),
+		Lab: lab, BillID: in.GetBillId(), Actor: p.Actor(), Key: idempotencyKey(ctx),
 	})
 	if err != nil {
 		return nil, err

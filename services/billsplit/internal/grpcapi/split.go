@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
@@ -39,7 +38,7 @@ func (s *Server) SplitBill(
 	if err != nil {
 		return nil, err
 	}
-	r := split.Request{Lab: lab, BillID: in.GetBillId(), Actor: activitylog.ActorOf(p)}
+	r := split.Request{Lab: lab, BillID: in.GetBillId(), Actor: p.Actor()}
 	if r.Tests, err = testsOf(in.GetTestIds().GetJson()); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 )
 
@@ -66,8 +67,13 @@ func (s *Splitter) finish(ctx context.Context, r Request, a assessment) {
 // write does the split. The bill number comes late: it holds up other splits of the laboratory.
 func (s *Splitter) write(ctx context.Context, l Locked, r Request, a assessment) ([]byte, error) {
 	record := Record{
-		ParentID: a.bill.ID, Moved: bill.IDs(a.selection.Moved), Before: a.bill.Amounts,
-		AfterParent: a.division.Parent, AfterNew: a.division.New, By: r.Actor.ID, At: s.d.Clock.Now().UnixMilli(),
+		ParentID:    a.bill.ID,
+		Moved:       bill.IDs(a.selection.Moved),
+		Before:      a.bill.Amounts,
+		AfterParent: a.division.Parent,
+		AfterNew:    a.division.New,
+		By:          authn.Actor{Kind: r.Actor.Kind, ID: r.Actor.ID},
+		At:          s.d.Clock.Now().UnixMilli(),
 	}
 	if err := l.SetAmounts(ctx, a.bill.ID, a.division.Parent); err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/idempotency"
-	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 )
 
@@ -16,7 +15,7 @@ type Request struct {
 	BillID int64
 	Tests  []int64 // unique, at least one
 	Source bill.Destination
-	Actor  activitylog.Actor
+	Actor  authn.Actor
 	Key    string // of a request that may be repeated; "" when it may not
 }
 

@@ -69,7 +69,7 @@ type Record struct {
 	Before          bill.Amounts
 	AfterParent     bill.Amounts
 	AfterNew        bill.Amounts
-	SmartReports    []int64 // attachments that were deactivated
-	By              int64
-	At              int64 // epoch milliseconds
+	SmartReports    []int64     // attachments that were deactivated
+	By              authn.Actor // without the name
+	At              int64       // epoch milliseconds
 }

@@ -120,7 +120,7 @@ func (u *UseCase) tell(ctx context.Context, l Locked, e callout.Escalation, wait
 			Category: activitylog.CriticalCallout,
 			ReportID: r.ID,
 			BillID:   e.BillID,
-			Actor:    activitylog.System,
+			Actor:    authn.Platform,
 			At:       u.d.Clock.Now(),
 			Text: fmt.Sprintf(
 				"Critical callout is overdue: escalation %d",

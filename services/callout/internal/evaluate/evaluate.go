@@ -254,7 +254,7 @@ func (p *pass) repeats(ctx context.Context, r callout.Report, critical []callout
 	}
 	p.suppressed++
 	return true, p.Log(ctx, activitylog.Entry{
-		Category: activitylog.CriticalCallout, ReportID: r.ID, BillID: r.BillID, Actor: activitylog.System, At: p.now,
+		Category: activitylog.CriticalCallout, ReportID: r.ID, BillID: r.BillID, Actor: authn.Platform, At: p.now,
 		Text: "Critical callout suppressed: a similar value of the patient was called out lately",
 		Meta: suppression{Suppressed: true, WithinHours: int(p.repeatWithin.Hours())},
 	})

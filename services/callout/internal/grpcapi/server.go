@@ -6,7 +6,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/escalate"
@@ -73,9 +72,12 @@ func person(ctx context.Context) (authn.Principal, authn.LabScope, callout.Visib
 }
 
 func performer(p authn.Principal, v callout.Visibility) save.Performer {
-	by := save.Performer{UserID: p.LabUserID, Actor: activitylog.ActorOf(p), Sees: v}
-	if p.SessionType == authn.Doctor {
-		by.UserID, by.DoctorID = 0, p.DoctorID
+	by := save.Performer{Actor: p.Actor(), Sees: v}
+	switch by.Actor.Kind {
+	case authn.ActorLabUser:
+		by.UserID = by.Actor.ID
+	case authn.ActorDoctor:
+		by.DoctorID = by.Actor.ID
 	}
 	return by
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/history"
@@ -18,7 +19,7 @@ import (
 type Performer struct {
 	UserID   int64 // a lab user's or supporter's; 0 for a doctor
 	DoctorID int64
-	Actor    activitylog.Actor
+	Actor    authn.Actor
 	Sees     callout.Visibility
 }
 

@@ -3,6 +3,7 @@ package configure
 import (
 	"context"
 
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
@@ -30,7 +31,7 @@ type Locked interface {
 	// Cells returns the cells with these ids; unknown ones are absent.
 	Cells(ctx context.Context, ids []int64) (map[int64]mapping.Cell, error)
 	// Apply carries out the plan. A key or parameter that the database takes for another's is a Conflict.
-	Apply(ctx context.Context, p mapping.Plan, actorID int64) error
+	Apply(ctx context.Context, p mapping.Plan, by authn.Actor) error
 	// SetTarget sets at how many cells a count stops.
 	SetTarget(ctx context.Context, n int) error
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
@@ -25,7 +26,7 @@ type Write struct {
 	// CopyDefaults starts a laboratory's first write from a copy of the defaults.
 	CopyDefaults bool
 	Target       *int // nil: stays
-	ActorID      int64
+	Actor        authn.Actor
 }
 
 // Element is one mapping of a request. A nil part is not given. FormatID names the parameter by its report format.
@@ -133,7 +134,7 @@ func (w Write) onDefaults(ctx context.Context, l Locked) (Outcome, error) {
 }
 
 func (w Write) commit(ctx context.Context, l Locked, plan mapping.Plan) (Outcome, error) {
-	if err := l.Apply(ctx, plan, w.ActorID); err != nil {
+	if err := l.Apply(ctx, plan, w.Actor); err != nil {
 		return Outcome{}, err
 	}
 	if w.Target != nil {

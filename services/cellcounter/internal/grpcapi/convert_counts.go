@@ -42,7 +42,7 @@ func compared(c observe.Comparison) *cellcounterv1.GetCountsResponse {
 	out := &cellcounterv1.GetCountsResponse{}
 	for _, count := range c.Counts {
 		o := &cellcounterv1.ObserverCount{
-			Observer: clamp(count.Observer), CountedByName: count.CountedByName, CountedAt: count.CountedAt,
+			Observer: clamp(count.Observer), CountedByName: count.CountedBy.Name, CountedAt: count.CountedAt,
 		}
 		for _, t := range count.Tallies {
 			inTotal := t.InTotal

@@ -68,7 +68,7 @@ func (s *Server) SaveCount(
 	}
 	key := observe.Key{ReportID: in.GetLabReportId(), TestID: in.GetTestId(), Observer: int(in.GetObserver())}
 	c, err := s.counter.Save(ctx, access, key, observe.Count{
-		Tallies: talliesOf(in.GetCounts()), CountedBy: p.ActorID(), CountedByName: p.ActorName(),
+		Tallies: talliesOf(in.GetCounts()), CountedBy: p.Actor(),
 	})
 	if err != nil {
 		return nil, err

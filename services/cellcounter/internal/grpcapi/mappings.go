@@ -90,7 +90,7 @@ func (s *Server) write(
 		Elements:     elements,
 		Complete:     complete,
 		CopyDefaults: body.GetCopyDefaults(),
-		ActorID:      p.ActorID(),
+		Actor:        p.Actor(),
 	}
 	if body != nil && body.TargetCount != nil {
 		target := int(body.GetTargetCount())

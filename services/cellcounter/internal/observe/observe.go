@@ -29,11 +29,10 @@ type Key struct {
 
 // Count is what one observer counted.
 type Count struct {
-	Observer      int
-	Tallies       []counting.Tally
-	CountedBy     int64
-	CountedByName string
-	CountedAt     int64 // epoch seconds
+	Observer  int
+	Tallies   []counting.Tally
+	CountedBy authn.Actor
+	CountedAt int64 // epoch seconds
 }
 
 // Access is for which reports somebody counts: all of a laboratory, or those on one doctor's bills.

@@ -197,8 +197,7 @@ func (c *creating) tellOfTakeOver(ctx context.Context, l Locked, now time.Time) 
 		return err
 	}
 	return l.Log(ctx, activitylog.Entry{
-		Category: activitylog.ExternalEditTakenOver, Actor: activitylog.Actor{ID: c.in.Author.ID,
-			Name: c.in.Author.Name}, At: now,
+		Category: activitylog.ExternalEditTakenOver, Actor: c.in.Author.Actor(), At: now,
 		Text: "External edit session taken over",
 		Meta: activitylog.Change[holder]{Old: holder{c.closed.ID, before.ID, before.Name},
 			New: holder{c.opened.ID, c.in.Author.ID, c.in.Author.Name}},

@@ -41,7 +41,7 @@ func (u *UseCase) Terminate(ctx context.Context, in Termination) error {
 	}
 	return u.end(ctx, in.Scope, &s, session.ByAdmin, func(l Locked, now time.Time) error {
 		return l.Log(ctx, activitylog.Entry{
-			Category: activitylog.ExternalEditEnded, Actor: activitylog.Actor{ID: in.By.ID, Name: in.By.Name}, At: now,
+			Category: activitylog.ExternalEditEnded, Actor: in.By.Actor(), At: now,
 			Text: "External edit session ended",
 			Meta: activitylog.Change[holder]{Old: holder{s.ID, s.Author.ID, s.Author.Name}},
 		})

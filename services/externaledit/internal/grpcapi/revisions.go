@@ -83,7 +83,7 @@ func (s *Server) RestoreRevision(
 	}
 	restored, err := s.d.Historian.Restore(ctx, history.Restoration{
 		Scope: c.scope, ReportID: in.GetLabReportId(), RevisionID: in.GetRevisionId(),
-		By: session.Author{ID: c.ActorID(), Name: c.ActorName()},
+		By: c.author(),
 	})
 	if err != nil {
 		return nil, err

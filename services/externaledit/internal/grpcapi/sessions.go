@@ -9,7 +9,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
-	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
 // GetSession returns the report's active session.
@@ -112,7 +111,7 @@ func (s *Server) EndSession(
 			return nil, err
 		}
 	}
-	if err := s.d.Editor.End(ctx, c.scope, in.GetEditId(), c.LabUserID); err != nil {
+	if err := s.d.Editor.End(ctx, c.scope, in.GetEditId(), c.author().ID); err != nil {
 		return nil, err
 	}
 	return &externaleditv1.EndSessionResponse{Message: ended}, nil
@@ -132,7 +131,7 @@ func (s *Server) ForceEndSession(
 	if err := positive("edit_id", in.GetEditId()); err != nil {
 		return nil, err
 	}
-	by := session.Author{ID: c.ActorID(), Name: c.ActorName()}
+	by := c.author()
 	if err := s.d.Editor.Terminate(ctx, editing.Termination{Scope: c.scope, ID: in.GetEditId(), By: by}); err != nil {
 		return nil, err
 	}

@@ -151,7 +151,7 @@ func restore(
 		return session.Revision{}, false, err
 	}
 	return again, true, l.Log(ctx, activitylog.Entry{
-		Category: activitylog.ExternalEditRestored, Actor: activitylog.Actor{ID: in.By.ID, Name: in.By.Name}, At: now,
+		Category: activitylog.ExternalEditRestored, Actor: in.By.Actor(), At: now,
 		Text: "Earlier save of the report restored",
 		Meta: meta{RevisionID: again.ID, RestoredFrom: earlier.ID,
 			Change: activitylog.Change[pair]{Old: pair(before), New: pair(again.Files())}},

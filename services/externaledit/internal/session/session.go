@@ -3,6 +3,8 @@ package session
 import (
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/authn"
+
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
@@ -10,6 +12,11 @@ import (
 type Author struct {
 	ID   int64
 	Name string
+}
+
+// Actor is the author in the activity log.
+func (a Author) Actor() authn.Actor {
+	return authn.Actor{Kind: authn.ActorLabUser, ID: a.ID, Name: a.Name}
 }
 
 // Files names a Word document and its PDF by the URLs of their objects.

@@ -28,7 +28,8 @@ func (s *Server) UpdateTypes(
 	if err != nil {
 		return nil, err
 	}
-	if err := s.d.Preferences.SetKinds(ctx, lab, switches, p.ActorID()); err != nil {
+	userID, _ := p.Actor().LabUserID()
+	if err := s.d.Preferences.SetKinds(ctx, lab, switches, userID); err != nil {
 		return nil, err
 	}
 	return &notificationsv1.UpdateTypesResponse{

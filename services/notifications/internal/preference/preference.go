@@ -24,7 +24,7 @@ type Store interface {
 	// Kinds lists the active types with the laboratory's switch, in their order.
 	Kinds(ctx context.Context, lab authn.LabScope) ([]notification.Kind, error)
 	// SetKinds stores the laboratory's switches, all or none.
-	SetKinds(ctx context.Context, lab authn.LabScope, switches []notification.Switch, actorID int64, now time.Time) error
+	SetKinds(ctx context.Context, lab authn.LabScope, switches []notification.Switch, userID int64, now time.Time) error
 	// User reports whether the laboratory has the user, and whether the user administers it.
 	User(ctx context.Context, lab authn.LabScope, userID int64) (exists, admin bool, err error)
 	// Preferences lists the active types that the laboratory has on, with the user's switch, in their order.
@@ -89,12 +89,12 @@ func (p *Preferences) SetKinds(
 	ctx context.Context,
 	lab authn.LabScope,
 	switches []notification.Switch,
-	actorID int64,
+	userID int64,
 ) error {
 	if err := p.check(ctx, lab, "notification_types", switches); err != nil {
 		return err
 	}
-	return p.store.SetKinds(ctx, lab, switches, actorID, p.clock.Now())
+	return p.store.SetKinds(ctx, lab, switches, userID, p.clock.Now())
 }
 
 // check refuses empty lists, repeated and unknown types.

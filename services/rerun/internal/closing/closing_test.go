@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
@@ -23,7 +24,7 @@ type bench struct {
 	storetest.Cases
 }
 
-var asha = activitylog.Actor{ID: 77, Name: "Asha R"}
+var asha = authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}
 
 // setup returns a report with values of three tests and a rerun that has its values.
 func setup(t *testing.T) *bench {

@@ -14,7 +14,7 @@ import (
 type Confirmation struct {
 	ReportID int64
 	Rows     []Row // not empty; no test and index twice
-	Actor    activitylog.Actor
+	Actor    authn.Actor
 }
 
 // Row is one decided value. Order is nil and Result.ParameterName empty when the format's are meant.

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/authn"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/listing"
@@ -24,7 +24,7 @@ const (
 )
 
 // commandOf reads the spellings of POST …/request.
-func commandOf(in *rerunv1.RequestRerunRequest, actor activitylog.Actor) (request.Command, error) {
+func commandOf(in *rerunv1.RequestRerunRequest, actor authn.Actor) (request.Command, error) {
 	c := request.Command{
 		ReportID: in.GetReportId(), ParameterNames: in.GetParameterNames(), SampleID: in.GetSampleId(), Actor: actor,
 	}

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/authn"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
@@ -22,7 +22,7 @@ const (
 var errRerunNumber = apperr.InvalidField("rerun_number", "rerun_number must be -1, or an integer of 1 or above")
 
 // receiptOf reads POST …/new.
-func receiptOf(in *rerunv1.AddValuesRequest, actor activitylog.Actor) (receive.Command, error) {
+func receiptOf(in *rerunv1.AddValuesRequest, actor authn.Actor) (receive.Command, error) {
 	c := receive.Command{
 		ReportID: in.GetReportId(), SampleID: strings.TrimSpace(in.GetSampleId()), DeviceID: in.GetDeviceId(),
 		DeviceName: in.GetDeviceName(),
@@ -135,7 +135,7 @@ func aborted() *rerunv1.AbortRerunResponse {
 }
 
 // confirmationOf reads POST …/confirm.
-func confirmationOf(in *rerunv1.ConfirmRerunRequest, actor activitylog.Actor) (closing.Confirmation, error) {
+func confirmationOf(in *rerunv1.ConfirmRerunRequest, actor authn.Actor) (closing.Confirmation, error) {
 	c := closing.Confirmation{ReportID: in.GetLabReportId(), Actor: actor}
 	rows := in.GetRerunConfirmedData()
 	if len(rows) == 0 || len(rows) > maxRows {

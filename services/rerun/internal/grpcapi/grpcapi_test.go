@@ -13,7 +13,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/testkit/property"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
@@ -147,7 +146,7 @@ func TestTheAnswerNamesTheTypeAndTheActingUser(t *testing.T) {
 	}
 	got, err = server(u).RequestRerun(as(t, asha), body(`"1"`))
 	if err != nil || got.GetMessage() != "Manual Sample rerun requested successfully" ||
-		u.command.Actor != (activitylog.Actor{ID: 77, Name: "Asha R"}) {
+		u.command.Actor != (authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}) {
 		t.Fatalf("%v %v %+v", got, err, u.command.Actor)
 	}
 }

@@ -3,7 +3,6 @@ package grpcapi
 import (
 	"context"
 
-	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 )
 
@@ -15,7 +14,7 @@ func (s *Server) RequestRerun(
 	if err != nil {
 		return nil, err
 	}
-	command, err := commandOf(in, activitylog.ActorOf(principal))
+	command, err := commandOf(in, principal.Actor())
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +63,7 @@ func (s *Server) AddValues(ctx context.Context, in *rerunv1.AddValuesRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	command, err := receiptOf(in, activitylog.ActorOf(principal))
+	command, err := receiptOf(in, principal.Actor())
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +82,7 @@ func (s *Server) ConfirmRerun(
 	if err != nil {
 		return nil, err
 	}
-	confirmation, err := confirmationOf(in, activitylog.ActorOf(principal))
+	confirmation, err := confirmationOf(in, principal.Actor())
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +98,7 @@ func (s *Server) AbortRerun(ctx context.Context, in *rerunv1.AbortRerunRequest) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.d.Closer.Abort(ctx, scope, in.GetLabReportId(), activitylog.ActorOf(principal)); err != nil {
+	if err := s.d.Closer.Abort(ctx, scope, in.GetLabReportId(), principal.Actor()); err != nil {
 		return nil, err
 	}
 	return aborted(), nil

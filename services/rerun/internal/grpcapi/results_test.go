@@ -12,7 +12,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/labjson"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
@@ -42,7 +41,7 @@ func (r *results) Confirm(_ context.Context, _ authn.LabScope, c closing.Confirm
 	return nil
 }
 
-func (r *results) Abort(_ context.Context, _ authn.LabScope, reportID int64, _ activitylog.Actor) error {
+func (r *results) Abort(_ context.Context, _ authn.LabScope, reportID int64, _ authn.Actor) error {
 	r.aborted = reportID
 	return nil
 }
@@ -72,7 +71,7 @@ func TestAMessageOfAnInstrumentIsRead(t *testing.T) {
 	want := receive.Command{ReportID: 7001, Number: 1, SampleID: "S-1", DeviceID: "xn", DeviceName: "XN",
 		RerunType: "manual_rerun",
 		Readings:  []receive.Reading{{Index: 3, Value: "4.20"}, {Index: 1, Value: "13.5", Name: "Hb"}},
-		Actor:     activitylog.Actor{ID: 77, Name: "Asha R"}}
+		Actor:     authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}}
 	if diff := cmp.Diff(want, r.command); diff != "" {
 		t.Fatal(diff)
 	}
@@ -147,7 +146,7 @@ func TestAConfirmationIsRead(t *testing.T) {
 		t.Fatalf("%v %v", got, err)
 	}
 	four := 4
-	want := closing.Confirmation{ReportID: 7001, Actor: activitylog.Actor{ID: 77, Name: "Asha R"}, Rows: []closing.Row{
+	want := closing.Confirmation{ReportID: 7001, Actor: authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}, Rows: []closing.Row{
 		{Result: rerun.Result{ProfileTestID: 302, Index: 8, ParameterName: "ESR", Value: "7", Highlight: 1, Automated: 1},
 			Order: &four},
 		{Result: rerun.Result{Index: 1, Value: "13.5"}}}}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
@@ -38,7 +37,7 @@ type Receiver interface {
 // Closer ends reruns.
 type Closer interface {
 	Confirm(ctx context.Context, scope authn.LabScope, c closing.Confirmation) error
-	Abort(ctx context.Context, scope authn.LabScope, reportID int64, actor activitylog.Actor) error
+	Abort(ctx context.Context, scope authn.LabScope, reportID int64, actor authn.Actor) error
 }
 
 // Editors knows who edits a report as a Word document.

@@ -89,7 +89,7 @@ type Command struct {
 	DeviceName string
 	RerunType  string
 	Readings   []Reading // not empty; every index once
-	Actor      activitylog.Actor
+	Actor      authn.Actor
 }
 
 // Reading is one value.

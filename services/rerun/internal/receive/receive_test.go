@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
@@ -34,7 +35,7 @@ func setup(t *testing.T) *bench {
 func (b *bench) ask(indices ...int) {
 	b.T.Helper()
 	_, err := b.Request.Request(b.T.Context(), storetest.Scope(b.T, 12),
-		request.Command{ReportID: storetest.Report, Type: rerun.Manual, Requested: indices, Actor: activitylog.Actor{ID: 77}})
+		request.Command{ReportID: storetest.Report, Type: rerun.Manual, Requested: indices, Actor: authn.Actor{Kind: authn.ActorLabUser, ID: 77}})
 	if err != nil {
 		b.T.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func (b *bench) ask(indices ...int) {
 func message(number int, text string) receive.Command {
 	m := receive.Command{ReportID: storetest.Report, Number: number, SampleID: "S-1", DeviceID: "xn", DeviceName: "XN",
 		RerunType: "manual_rerun",
-		Actor:     activitylog.Actor{ID: -1, Name: "system"}}
+		Actor:     authn.Platform}
 	for field := range strings.FieldsSeq(text) {
 		var r receive.Reading
 		_, _ = fmt.Sscanf(field, "%d=%s", &r.Index, &r.Value)

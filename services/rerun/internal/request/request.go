@@ -84,7 +84,7 @@ type Command struct {
 	Requested      []int // not empty, without repetitions
 	ParameterNames []string
 	SampleID       string
-	Actor          activitylog.Actor
+	Actor          authn.Actor
 }
 
 // ErrSave is what callers see of every failure to save.
@@ -162,7 +162,7 @@ type flagSnapshot struct {
 	Flag rerun.Flag `json:"sampleRedrawFlag"`
 }
 
-func (u *UseCase) mark(ctx context.Context, l Locked, r rerun.Record, next rerun.Flag, actor activitylog.Actor) error {
+func (u *UseCase) mark(ctx context.Context, l Locked, r rerun.Record, next rerun.Flag, actor authn.Actor) error {
 	old := l.Report().Flag
 	if err := l.SetFlag(ctx, next); err != nil {
 		return err

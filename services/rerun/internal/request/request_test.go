@@ -86,12 +86,12 @@ func (b *bench) request(c request.Command) (rerun.Record, error) {
 
 func manual(number int, indices ...int) request.Command {
 	return request.Command{ReportID: storetest.Report, Type: rerun.Manual, Number: number, Requested: indices,
-		Actor: activitylog.Actor{ID: 77, Name: "Asha R"}}
+		Actor: authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}}
 }
 
 func automatic(indices ...int) request.Command {
 	c := manual(1, indices...)
-	c.Type, c.Actor = rerun.Auto, activitylog.Actor{ID: -1, Name: "system"}
+	c.Type, c.Actor = rerun.Auto, authn.Platform
 	return c
 }
 

@@ -99,7 +99,7 @@ func (s *Sweeper) archive(ctx context.Context, l Locked, records []rerun.Record,
 	snapshot.Old.Flag, snapshot.New.Flag = l.Report().Flag, l.Report().Flag
 	_, err := l.Log(ctx, activitylog.Entry{Category: activitylog.RerunFailed,
 		Text:  "Documents of an unfinished sample rerun archived",
-		Actor: activitylog.System, At: s.d.Clock.Now(), Meta: snapshot})
+		Actor: authn.Platform, At: s.d.Clock.Now(), Meta: snapshot})
 	s.count(err, Archived, len(records)+len(values))
 	return err
 }

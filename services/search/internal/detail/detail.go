@@ -76,7 +76,7 @@ func (u *UseCase) Read(ctx context.Context, p authn.Principal, userID int64) (se
 // note writes who saw whom, by ids alone.
 func (u *UseCase) note(ctx context.Context, p authn.Principal, scope search.Scope, userID int64) {
 	u.d.Audit.InfoContext(ctx, "patient was read", "audit", true, "user_id", userID, "lab_id", scope.Lab.LabID(),
-		"credential", credential(p.Kind), "session_type", string(p.SessionType), "actor_id", p.ActorID(),
+		"credential", credential(p.Kind), "session_type", string(p.SessionType), "actor_id", p.Actor().ID,
 		"org_id", p.OrgID, "cc_id", p.CCID, "branch_id", p.BranchID)
 }
 

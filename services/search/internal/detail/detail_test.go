@@ -62,7 +62,7 @@ func TestAPatientIsShownToWhoeverMaySeeOneAndNotedByIDs(t *testing.T) {
 		},
 		"an organization": {
 			authn.Principal{Kind: authn.Bearer, SessionType: authn.Organization, LabID: 12, OrgID: 46},
-			map[string]any{"credential": "token", "session_type": "organization", "actor_id": 0.0, "branch_id": 0.0, "org_id": 46.0},
+			map[string]any{"credential": "token", "session_type": "organization", "actor_id": 46.0, "branch_id": 0.0, "org_id": 46.0},
 		},
 	}
 	for name, c := range cases {

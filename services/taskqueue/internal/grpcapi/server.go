@@ -98,6 +98,14 @@ const anonymousLab = -1
 var errReferrer = apperr.New(apperr.Forbidden, "STAFF_ONLY",
 	"Messages and their jobs are for the staff of the laboratory and its doctors; ask the laboratory to send it")
 
+// userName is how a person is named in jobs, keys and consents. Lab users have the shortest name.
+func userName(a authn.Actor) string {
+	if a.Kind == authn.ActorLabUser {
+		return fmt.Sprintf("user:%d", a.ID)
+	}
+	return fmt.Sprintf("%s:%d", a.Kind, a.ID)
+}
+
 // refers tells whether the login only refers patients to the laboratory.
 func refers(p authn.Principal) bool {
 	_, referring := p.ReferringDoctor()
@@ -129,7 +137,7 @@ func (s *Server) caller(ctx context.Context, named int64) (task.Caller, error) {
 	if err != nil {
 		return task.Caller{}, err
 	}
-	return task.Caller{LabID: scope.LabID(), Name: fmt.Sprintf("user:%d", p.ActorID())}, nil
+	return task.Caller{LabID: scope.LabID(), Name: userName(p.Actor())}, nil
 }
 
 func (s *Server) viewer(ctx context.Context) (manage.Viewer, error) {

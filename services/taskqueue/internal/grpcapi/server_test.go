@@ -105,7 +105,7 @@ func openFor(t *testing.T, access grpcapi.Access, permission string) *api {
 }
 
 func asUser(t *testing.T, lab int64) context.Context {
-	return authn.NewContext(t.Context(), authn.Principal{Kind: authn.Session, LabID: lab, LabUserID: 77})
+	return authn.NewContext(t.Context(), authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: lab, LabUserID: 77})
 }
 
 func asService(t *testing.T) context.Context {

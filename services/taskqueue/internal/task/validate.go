@@ -42,7 +42,7 @@ type Submission struct {
 // Caller is who submits.
 type Caller struct {
 	LabID    int64  // 0: an internal service that acts for none
-	Name     string // "user:77", "service:rerun"
+	Name     string // "user:77" is a lab user, "doctor:77", "service:rerun"
 	Internal bool   // a service of the platform: internal origins are allowed
 }
 

@@ -182,7 +182,7 @@ func (t *transaction) Split(_ context.Context, newBillID int64) (*family.Record,
 }
 
 // Undone implements family.Locked.
-func (t *transaction) Undone(_ context.Context, newBillID, _, at int64) error {
+func (t *transaction) Undone(_ context.Context, newBillID int64, _ authn.Actor, at int64) error {
 	for i, r := range t.Splits {
 		if r.NewID == newBillID {
 			t.Splits[i].MergedAt = at

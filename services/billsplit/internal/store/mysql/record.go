@@ -35,14 +35,15 @@ func (t *transaction) Record(ctx context.Context, r split.Record) error {
 	}
 	_, err := t.tx.ExecContext(ctx, "INSERT INTO bill_split_audit (lab_id, parent_bill_id, new_bill_id,"+
 		" moved_billing_info_ids,"+
-		" before_values, after_parent_values, after_new_values, created_by, created_at) VALUES (?,?,?,?,?,?,?,?,?)",
-		t.lab.LabID(), r.ParentID, r.NewID, texts[0], texts[1], texts[2], texts[3], r.By, r.At)
+		" before_values, after_parent_values, after_new_values, created_by, created_by_kind, created_at)"+
+		" VALUES (?,?,?,?,?,?,?,?,?,?)",
+		t.lab.LabID(), r.ParentID, r.NewID, texts[0], texts[1], texts[2], texts[3], r.By.ID, string(r.By.Kind), r.At)
 	return mysqldb.Wrap("record split", err)
 }
 
 const recordColumns = "a.parent_bill_id, a.new_bill_id, a.moved_billing_info_ids, a.before_values," +
 	" a.after_parent_values, a.after_new_values," +
-	" COALESCE(a.created_by, 0), a.created_at, COALESCE(m.merged_at, 0)"
+	" COALESCE(a.created_by, 0), a.created_by_kind, a.created_at, COALESCE(m.merged_at, 0)"
 
 const records = "SELECT " + recordColumns + " FROM bill_split_audit a" +
 	" LEFT JOIN bill_split_merge m ON m.new_bill_id = a.new_bill_id WHERE a.lab_id = ?"
@@ -62,7 +63,18 @@ func (t *transaction) Split(ctx context.Context, newBillID int64) (*family.Recor
 func scanRecord(s scanner) (family.Record, error) {
 	var r family.Record
 	var moved, was, parent, made []byte
-	if err := s.Scan(&r.ParentID, &r.NewID, &moved, &was, &parent, &made, &r.By, &r.At, &r.MergedAt); err != nil {
+	if err := s.Scan(
+		&r.ParentID,
+		&r.NewID,
+		&moved,
+		&was,
+		&parent,
+		&made,
+		&r.By.ID,
+		&r.By.Kind,
+		&r.At,
+		&r.MergedAt,
+	); err != nil {
 		return r, err
 	}
 	var original before
@@ -85,10 +97,9 @@ func scanRecord(s scanner) (family.Record, error) {
 }
 
 // Undone implements family.Locked.
-func (t *transaction) Undone(ctx context.Context, newBillID, by, at int64) error {
-	_, err := t.tx.ExecContext(ctx, "INSERT INTO bill_split_merge (new_bill_id, lab_id, merged_by, merged_at)"+
-		" VALUES (?,?,?,?)",
-		newBillID, t.lab.LabID(), by, at)
+func (t *transaction) Undone(ctx context.Context, newBillID int64, by authn.Actor, at int64) error {
+	_, err := t.tx.ExecContext(ctx, "INSERT INTO bill_split_merge (new_bill_id, lab_id, merged_by, merged_by_kind,"+
+		" merged_at) VALUES (?,?,?,?,?)", newBillID, t.lab.LabID(), by.ID, string(by.Kind), at)
 	return mysqldb.Wrap("record merge", err)
 }
 

@@ -9,14 +9,13 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
 // Asha is the actor of tests.
-var Asha = activitylog.Actor{ID: 77, Name: "Asha R"}
+var Asha = authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}
 
 // Counts implements the Observers, and counts patients whose change was told.
 type Counts struct{ Executions, Replays, Refusals, Merges, Changes atomic.Int64 }

@@ -151,7 +151,7 @@ func (l crashingLocked) Cancel(ctx context.Context, id int64) error {
 	return just(l.c, "cancel bill", func() error { return l.whole.Cancel(ctx, id) })
 }
 
-func (l crashingLocked) Undone(ctx context.Context, id, by, at int64) error {
+func (l crashingLocked) Undone(ctx context.Context, id int64, by authn.Actor, at int64) error {
 	return just(l.c, "record merge", func() error { return l.whole.Undone(ctx, id, by, at) })
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
@@ -301,7 +302,7 @@ func recordsBack(t *testing.T, open Open) {
 	s := open(t, Worked())
 	r := split.Record{
 		ParentID: Original, NewID: Original + 500, Moved: []int64{101, 102}, SmartReports: []int64{7},
-		By: 77, At: 1_790_000_000_123,
+		By: authn.Actor{Kind: authn.ActorSupport, ID: 77}, At: 1_790_000_000_123,
 		Before:      bill.Amounts{VAT: 5167, VATPercent: 180_000, Total: 99_999_999_999_999, Additional: -33},
 		AfterParent: bill.Amounts{TDS: 5, Advance: 6, CoPay: 7}, AfterNew: bill.Amounts{Concession: 1, Deductible: 10,
 			PatientPayable: 100},
@@ -323,7 +324,7 @@ func recordsBack(t *testing.T, open Open) {
 			t.Error(diff)
 		}
 		must(t, l.Cancel(t.Context(), id))
-		return l.Undone(t.Context(), id, 77, 55)
+		return l.Undone(t.Context(), id, Asha, 55)
 	})
 	inMerge(t, s, func(l family.Locked) error {
 		if got, err := l.Split(t.Context(), id); err != nil || got.MergedAt != 55 {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/delivery"
@@ -164,5 +163,5 @@ func NewBench(t *testing.T, b Backend, c *Clock) *Bench {
 
 // Asha is a lab user of everything.
 var Asha = save.Performer{
-	UserID: 77, Actor: activitylog.Actor{ID: 77, Name: "Asha R"}, Sees: callout.Visibility{Rule: callout.Everything},
+	UserID: 77, Actor: authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}, Sees: callout.Visibility{Rule: callout.Everything},
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
@@ -154,7 +155,7 @@ func (l *locked) SetTarget(_ context.Context, n int) error {
 }
 
 // Apply implements configure.Locked.
-func (l *locked) Apply(_ context.Context, p mapping.Plan, _ int64) error {
+func (l *locked) Apply(_ context.Context, p mapping.Plan, _ authn.Actor) error {
 	gone := map[int64]bool{}
 	for _, row := range p.Remove {
 		gone[row.ID] = true

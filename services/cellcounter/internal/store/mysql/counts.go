@@ -33,9 +33,10 @@ func (s *Store) SaveCount(ctx context.Context, a observe.Access, key observe.Key
 			return err
 		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO cell_count (lab_id, lab_report_id, test_id, observer, counts, counted_by,"+
-			" counted_by_name, counted_at) VALUES (?,?,?,?,?,?,?,?) ON DUPLICATE KEY UPDATE counts = VALUES(counts),"+
-			" counted_by = VALUES(counted_by), counted_by_name = VALUES(counted_by_name), counted_at = VALUES(counted_at)",
-			a.Lab.LabID(), key.ReportID, key.TestID, key.Observer, string(document), c.CountedBy, c.CountedByName, c.CountedAt)
+			" counted_by_kind, counted_by_name, counted_at) VALUES (?,?,?,?,?,?,?,?,?) ON DUPLICATE KEY UPDATE counts = VALUES(counts),"+
+			" counted_by = VALUES(counted_by), counted_by_kind = VALUES(counted_by_kind), counted_by_name = VALUES(counted_by_name), counted_at = VALUES(counted_at)",
+			a.Lab.LabID(), key.ReportID, key.TestID, key.Observer, string(document), c.CountedBy.ID, string(c.CountedBy.Kind),
+			c.CountedBy.Name, c.CountedAt)
 		return err
 	}))
 }
@@ -49,7 +50,8 @@ func ownReport(ctx context.Context, q querier, a observe.Access, reportID int64)
 	var id int64
 	err := q.QueryRowContext(ctx, "SELECT r.id FROM labReportRelation r WHERE r.id = ? AND r.labId_id = ? AND (NOT ? OR EXISTS"+
 		" (SELECT 1 FROM billing b WHERE b.id = r.billId_id AND b.labId_id = r.labId_id AND b.docId_id = ?))",
-		reportID, a.Lab.LabID(), a.OwnBills, a.DoctorID).Scan(&id)
+		reportID, a.Lab.LabID(), a.OwnBills, a.DoctorID).
+		Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return observe.ErrNoReport
 	}
@@ -61,8 +63,14 @@ func (s *Store) Counts(ctx context.Context, a observe.Access, reportID, testID i
 	if err := ownReport(ctx, s.db, a, reportID); err != nil {
 		return nil, err
 	}
-	rows, err := s.db.QueryContext(ctx, "SELECT observer, counts, counted_by, counted_by_name, counted_at FROM cell_count"+
-		" WHERE lab_id = ? AND lab_report_id = ? AND test_id = ? ORDER BY observer", a.Lab.LabID(), reportID, testID)
+	rows, err := s.db.QueryContext(
+		ctx,
+		"SELECT observer, counts, counted_by, counted_by_kind, counted_by_name, counted_at FROM cell_count"+
+			" WHERE lab_id = ? AND lab_report_id = ? AND test_id = ? ORDER BY observer",
+		a.Lab.LabID(),
+		reportID,
+		testID,
+	)
 	if err != nil {
 		return nil, mysqldb.Wrap("read counts", err)
 	}
@@ -71,7 +79,14 @@ func (s *Store) Counts(ctx context.Context, a observe.Access, reportID, testID i
 	for rows.Next() {
 		var c observe.Count
 		var document []byte
-		if err := rows.Scan(&c.Observer, &document, &c.CountedBy, &c.CountedByName, &c.CountedAt); err != nil {
+		if err := rows.Scan(
+			&c.Observer,
+			&document,
+			&c.CountedBy.ID,
+			&c.CountedBy.Kind,
+			&c.CountedBy.Name,
+			&c.CountedAt,
+		); err != nil {
 			return nil, mysqldb.Wrap("read counts", err)
 		}
 		var tallies []tally

@@ -4,6 +4,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -27,6 +28,8 @@ const (
 	Report     = 7001
 	Doctor     = 301 // of the report's bill
 )
+
+var asha = authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}
 
 // Store is what the suite tests.
 type Store interface {
@@ -79,7 +82,7 @@ func Run(t *testing.T, open func(*testing.T) Store) {
 func apply(t *testing.T, s Store, owner mapping.Owner, test int64, remove, write []mapping.Row) error {
 	t.Helper()
 	return s.Lock(t.Context(), test, owner, func(l configure.Locked) error {
-		return l.Apply(t.Context(), mapping.Plan{Remove: remove, Write: write}, 77)
+		return l.Apply(t.Context(), mapping.Plan{Remove: remove, Write: write}, asha)
 	})
 }
 
@@ -161,7 +164,7 @@ func exchange(t *testing.T, s Store) {
 func rollback(t *testing.T, s Store) {
 	lab, broken := Lab(t, 12), errors.New("broken")
 	err := s.Lock(t.Context(), OwnTest, lab, func(l configure.Locked) error {
-		must(t, l.Apply(t.Context(), mapping.Plan{Write: []mapping.Row{Row("a", 1, 1)}}, 77))
+		must(t, l.Apply(t.Context(), mapping.Plan{Write: []mapping.Row{Row("a", 1, 1)}}, asha))
 		must(t, l.SetTarget(t.Context(), 300))
 		return broken
 	})
@@ -197,7 +200,7 @@ func race(t *testing.T, s Store) {
 					return err
 				}
 				n := len(rows) + 1
-				return l.Apply(ctx, mapping.Plan{Write: []mapping.Row{Row(fmt.Sprint(n), n, 1)}}, 77)
+				return l.Apply(ctx, mapping.Plan{Write: []mapping.Row{Row(fmt.Sprint(n), n, 1)}}, asha)
 			})
 		})
 	}
@@ -237,7 +240,7 @@ func counts(t *testing.T, s Store) {
 	first := observe.Count{
 		Observer:  2,
 		Tallies:   []counting.Tally{{CellID: 1, Count: 60, InTotal: true}},
-		CountedBy: 77,
+		CountedBy: authn.Actor{Kind: authn.ActorDoctor, ID: 77, Name: strings.Repeat("é", 255)},
 		CountedAt: 5,
 	}
 	must(t, s.SaveCount(t.Context(), lab, key, first))

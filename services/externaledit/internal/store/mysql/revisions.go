@@ -73,7 +73,7 @@ func (l *locked) AddRevision(ctx context.Context, r *session.Revision) error {
   word_s3_path, pdf_s3_path, word_sha256, pdf_sha256, word_size, pdf_size, uploaded_by, uploaded_by_name, uploaded_at,
   restored_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.SessionID, r.Number, r.Word.URL, r.PDF.URL, r.Word.SHA256, r.PDF.SHA256, r.Word.Size, r.PDF.Size, r.UploadedBy.ID,
-		fit(r.UploadedBy.Name), r.UploadedAt.UnixMilli(), sql.NullInt64{Int64: r.RestoredFrom, Valid: r.RestoredFrom != 0})
+		r.UploadedBy.Name, r.UploadedAt.UnixMilli(), sql.NullInt64{Int64: r.RestoredFrom, Valid: r.RestoredFrom != 0})
 	if err != nil {
 		return mysqldb.Wrap("insert revision", err)
 	}

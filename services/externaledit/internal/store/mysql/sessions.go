@@ -3,7 +3,6 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"strings"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -54,14 +53,6 @@ func instant(t time.Time) sql.NullInt64 {
 
 func text(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
 
-const maxName = 255 // characters
-
-// fit cuts a name to what the column takes.
-func fit(name string) string {
-	runes := []rune(strings.ToValidUTF8(name, "\uFFFD"))
-	return string(runes[:min(len(runes), maxName)])
-}
-
 // Insert stores a new session and gives it its id.
 func (l *locked) Insert(ctx context.Context, s *session.Session) error {
 	result, err := l.tx.ExecContext(ctx, `INSERT INTO external_edit_session (lab_id, lab_report_id,
@@ -69,7 +60,7 @@ func (l *locked) Insert(ctx context.Context, s *session.Session) error {
   reserved, created_at, updated_at, expires_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
 		l.scope.LabID(), s.ReportID, s.TemplateID, s.Template, s.Files.Word, s.Files.PDF,
-		s.TokenID, s.Author.ID, fit(s.Author.Name),
+		s.TokenID, s.Author.ID, s.Author.Name,
 		s.Revision, s.Reserved, s.CreatedAt.UnixMilli(), s.UpdatedAt.UnixMilli(), s.ExpiresAt.UnixMilli())
 	if mysqldb.IsDuplicate(err) {
 		return session.ErrSessionExists
@@ -89,7 +80,7 @@ func (l *locked) Update(ctx context.Context, s *session.Session) error {
 WHERE id = ? AND lab_id = ?`,
 		s.Files.Word, s.Files.PDF, s.End == session.Active, s.Revision, s.Reserved,
 		s.UpdatedAt.UnixMilli(), instant(s.SavedAt),
-		s.ExpiresAt.UnixMilli(), instant(s.EndedAt), text(string(s.End)), text(fit(s.EndedBy)), s.ID, l.scope.LabID())
+		s.ExpiresAt.UnixMilli(), instant(s.EndedAt), text(string(s.End)), text(s.EndedBy), s.ID, l.scope.LabID())
 	return mysqldb.Wrap("update session", err)
 }
 

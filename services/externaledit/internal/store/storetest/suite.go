@@ -196,7 +196,7 @@ func rollback(t *testing.T, s Subject) {
 		opened := Opened()
 		must(t, l.Insert(ctx, &opened))
 		must(t, l.Emit(ctx, session.Event{Name: session.Created, Session: opened}))
-		must(t, l.Log(ctx, activitylog.Entry{Category: activitylog.ExternalEditTakenOver, Actor: activitylog.System,
+		must(t, l.Log(ctx, activitylog.Entry{Category: activitylog.ExternalEditTakenOver, Actor: authn.Platform,
 			At: Now}))
 		return boom
 	})

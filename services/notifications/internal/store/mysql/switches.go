@@ -63,7 +63,7 @@ func (s *Store) SetKinds(
 	ctx context.Context,
 	lab authn.LabScope,
 	switches []notification.Switch,
-	actorID int64,
+	userID int64,
 	now time.Time,
 ) error {
 	return mysqldb.Wrap("save notification types", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
@@ -71,12 +71,12 @@ func (s *Store) SetKinds(
 			_, err := tx.ExecContext(
 				ctx,
 				"INSERT INTO LabNotificationTypes (lab_id, notification_type_id, is_disabled, updated_by, updated_at)"+
-					" VALUES (?,?,?,?,?) ON DUPLICATE KEY UPDATE is_disabled = VALUES(is_disabled), updated_by = VALUES(updated_by),"+
+					" VALUES (?,?,?,NULLIF(?, 0),?) ON DUPLICATE KEY UPDATE is_disabled = VALUES(is_disabled), updated_by = VALUES(updated_by),"+
 					" updated_at = VALUES(updated_at)",
 				lab.LabID(),
 				one.TypeID,
 				one.Disabled,
-				actorID,
+				userID,
 				now.UnixMilli(),
 			)
 			if err != nil {

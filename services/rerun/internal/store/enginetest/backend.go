@@ -115,6 +115,9 @@ func (f fixture) Get(id int64) memory.Row {
 		" WHERE labReportId = ? ORDER BY id", id, func(scan scanner) error {
 		e := memory.Logged{Entry: activitylog.Entry{ReportID: id}}
 		err := scan(&e.Category, &e.Actor.ID, &e.Actor.Name, &e.BillID, &e.Text, &e.Meta)
+		if e.Actor.Kind = authn.ActorLabUser; e.Actor.ID == authn.PlatformUser {
+			e.Actor.Kind = authn.ActorPlatform
+		}
 		row.Log = append(row.Log, e)
 		return err
 	})

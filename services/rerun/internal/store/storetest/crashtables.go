@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
@@ -27,7 +28,7 @@ type play struct {
 // Act is an operation on a report.
 type Act func(b *Bench, c Cases, report int64) error
 
-var asha = activitylog.Actor{ID: 77, Name: "Asha R"}
+var asha = authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}
 
 // Ask requests a rerun of the indices.
 func Ask(indices ...int) Act {

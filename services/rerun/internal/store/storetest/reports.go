@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/outbox"
@@ -75,7 +76,7 @@ func everything(t *testing.T, l Locked) {
 	t.Helper()
 	must(t, l.SetFlag(t.Context(), rerun.Fulfilled))
 	must(t, l.Unsign(t.Context()))
-	_, err := l.Log(t.Context(), activitylog.Entry{Category: activitylog.RerunRequested, Actor: activitylog.System,
+	_, err := l.Log(t.Context(), activitylog.Entry{Category: activitylog.RerunRequested, Actor: authn.Platform,
 		At: Now, Meta: map[string]any{"rerun_id": "12-a", "rerun_number": 1, "requested_parameters": []int{1, 3}}})
 	must(t, err)
 	must(t, l.Send(t.Context(), outbox.Event{Aggregate: "report:7001", Kind: "k", Payload: []byte("p")}))
@@ -113,7 +114,7 @@ func committed(t *testing.T, b Backend) {
 	if got.Flag != rerun.Fulfilled || got.Signed || len(got.Log) != 1 || len(got.Sent) != 1 || len(got.Results) != 1 {
 		t.Fatalf("%+v", got)
 	}
-	if got.Log[0].BillID != 401 || got.Log[0].Actor != activitylog.System {
+	if got.Log[0].BillID != 401 || got.Log[0].Actor != authn.Platform {
 		t.Fatalf("%+v", got.Log[0])
 	}
 	locked(t, b, func(l Locked) error {
@@ -132,7 +133,10 @@ func oneAtATime(t *testing.T, b Backend) {
 		wait.Go(func() {
 			err := b.Reports.Lock(t.Context(), Scope(t, 12), Report, func(l Locked) error {
 				inside++
-				_, err := l.Log(t.Context(), activitylog.Entry{Category: activitylog.RerunRequested, At: Now})
+				_, err := l.Log(
+					t.Context(),
+					activitylog.Entry{Category: activitylog.RerunRequested, Actor: authn.Platform, At: Now},
+				)
 				return err
 			})
 			if err != nil {
@@ -265,7 +269,7 @@ func openReports(t *testing.T, b Backend) {
 
 func failures(t *testing.T, b Backend) {
 	must(t, b.Reports.LogFailure(t.Context(), Scope(t, 12), Report, activitylog.Entry{
-		Category: activitylog.RerunFailed, Actor: activitylog.System, At: Now, Meta: map[string]any{"type": "Auto"}}))
+		Category: activitylog.RerunFailed, Actor: authn.Platform, At: Now, Meta: map[string]any{"type": "Auto"}}))
 	if log := b.Fixture.Get(Report).Log; len(log) != 1 || log[0].Category != activitylog.RerunFailed {
 		t.Fatalf("%+v", log)
 	}

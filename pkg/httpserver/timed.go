@@ -49,6 +49,26 @@ func AnswerWithin(w http.ResponseWriter, d time.Duration) {
 	http.NewResponseController(w).SetWriteDeadline(deadline)
 }
 
+// answerPace is how long one write of a paced answer may wait for a reader: at least 32 KiB must go out meanwhile, what
+// io.Copy writes at once.
+const answerPace = 30 * time.Second
+
+// PacedAnswer replaces the one time for the whole answer by a least pace: large files may take long, and readers that do
+// not read are cut off.
+func PacedAnswer(w http.ResponseWriter) http.ResponseWriter { return pacedAnswer{w} }
+
+// pacedAnswer has no ReadFrom, which would send a file without coming back here.
+type pacedAnswer struct{ http.ResponseWriter }
+
+// Write implements http.ResponseWriter.
+func (w pacedAnswer) Write(p []byte) (int, error) {
+	AnswerWithin(w.ResponseWriter, answerPace)
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w pacedAnswer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
 // Paced replaces the one time for the whole body of r by a least pace, from the first time that somebody reads it:
 // large bodies may take long, slow ones not, and one that nobody wants is cut off as everywhere. A body that is still
 // on its way when the process stops ends with an error, and the context of r with ErrStopping.

@@ -131,6 +131,9 @@ func (d *deployment) start(t *testing.T) *program {
 	t.Helper()
 	settings := map[string]string{d.prefix + "_HOST": d.replicas.address(),
 		d.prefix + "_GRPC_PORT": d.port, d.prefix + "_ADMIN_PORT": freePort(t), d.prefix + "_DRAIN_DELAY_SECONDS": "1"}
+	if d.service == "externaledit" {
+		settings["EXTERNAL_EDIT_FILES_PORT"] = freePort(t)
+	}
 	maps.Copy(settings, d.settings)
 	return startProgram(t, d.service, d.prefix, settings)
 }

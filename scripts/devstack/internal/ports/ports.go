@@ -28,6 +28,7 @@ const (
 	ElasticsearchTransport Name = "elasticsearch_transport"
 	TraceCollector         Name = "trace_collector"
 	TraceViewer            Name = "trace_viewer"
+	ExternalEditFiles      Name = "externaledit_files"
 )
 
 // GRPC is the listener of calls of the service called name.
@@ -65,7 +66,8 @@ func Table() []Entry {
 		Entry{MySQL, 13306, 30}, Entry{Redis, 7001, 31}, Entry{Mongo, 27018, 32},
 		Entry{Kafka, 19092, 33}, Entry{KafkaController, 19093, 34}, Entry{Connector, 8083, 35},
 		Entry{Elasticsearch, 9210, 36}, Entry{ElasticsearchTransport, 9310, 37},
-		Entry{TraceCollector, 4317, 38}, Entry{TraceViewer, 16686, 39})
+		Entry{TraceCollector, 4317, 38}, Entry{TraceViewer, 16686, 39},
+		Entry{ExternalEditFiles, 8012, 40})
 }
 
 // Plan answers which port a listener has in one stack.

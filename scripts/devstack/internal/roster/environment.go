@@ -193,7 +193,8 @@ func calloutEnv(stack Stack) (fixed, defaults Env) {
 func externalEditEnv(stack Stack) (fixed, defaults Env) {
 	return Env{
 		"EXTERNAL_EDIT_BLOB_URL": stack.BlobURL, "EXTERNAL_EDIT_BLOB_SIGNING_SECRET": stack.Secrets.Blob,
-		"EXTERNAL_EDIT_BLOB_PUBLIC_URL": stack.URL(ports.Admin("externaledit")) + "/files",
+		"EXTERNAL_EDIT_BLOB_PUBLIC_URL": stack.URL(ports.ExternalEditFiles) + "/files",
+		"EXTERNAL_EDIT_FILES_PORT":      strconv.Itoa(stack.Ports.Port(ports.ExternalEditFiles)),
 		"EXTERNAL_EDIT_TOKEN_SECRET":    stack.Secrets.EditToken,
 	}, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/service"
@@ -82,7 +83,9 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	}
 	editor := newEditor(s, cfg, p, relay)
 	externaleditv1.RegisterExternalEditServiceServer(server, newServer(s, cfg, p, relay, editor))
-	s.AdminPage("/files", bucket.Handler())
+	if cfg.Blob.IsFolder() {
+		s.Listen("files", httpserver.Server{Address: cfg.filesAddress(), Handler: bucket.Handler()})
+	}
 	s.Check("cache", service.Ping(cache))
 	s.Check("file_store", bucket.Ready)
 	s.Every("sweeper", cfg.Sweep.Interval, newSweeper(s, cfg, p, editor).RunOnce)

@@ -4,6 +4,8 @@ package app
 import (
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -32,6 +34,8 @@ type Config struct {
 	Outbox outbox.Config  `envPrefix:"OUTBOX_"`
 	Sweep  sweep.Config   `envPrefix:"SWEEP_"`
 
+	// FilesPort is where links to the files of a folder are answered, at every path; S3 answers its own.
+	FilesPort int `env:"FILES_PORT" envDefault:"8012"`
 	// TokenSecret signs the tokens of sessions.
 	TokenSecret config.Secret `env:"TOKEN_SECRET"`
 	// TokenTTLSeconds is how long a session lives without a sign of life.
@@ -42,6 +46,10 @@ type Config struct {
 	EventStreamSeconds int `env:"EVENT_STREAM_SECONDS" envDefault:"900"`
 	// RequireAgentHeader refuses uploads without X-IS-EXTERNAL-EDIT-REQUEST: true.
 	RequireAgentHeader bool `env:"REQUIRE_AGENT_HEADER" envDefault:"false"`
+}
+
+func (c *Config) filesAddress() string {
+	return net.JoinHostPort(c.Admin.Host, strconv.Itoa(c.FilesPort))
 }
 
 // Load reads the settings from environ.

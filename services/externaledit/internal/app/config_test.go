@@ -11,7 +11,7 @@ import (
 // required are the variables without which the service does not start.
 func required() []string {
 	return []string{
-		"EXTERNAL_EDIT_BLOB_URL=file:///var/lib/lab/objects", "EXTERNAL_EDIT_BLOB_PUBLIC_URL=http://127.0.0.1:8002/files",
+		"EXTERNAL_EDIT_BLOB_URL=file:///var/lib/lab/objects", "EXTERNAL_EDIT_BLOB_PUBLIC_URL=http://127.0.0.1:8012/files",
 		"EXTERNAL_EDIT_BLOB_SIGNING_SECRET=" + strings.Repeat("b", 32), "EXTERNAL_EDIT_TOKEN_SECRET=" +
 			strings.Repeat("t", 32), "EXTERNAL_EDIT_SERVICE_TOKEN_SECRET=" + strings.Repeat("s", 32),
 	}

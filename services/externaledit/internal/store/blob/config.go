@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/url"
 	"path"
+	"strings"
 
 	"github.com/labplatform/labplatform/pkg/config"
 )
@@ -18,6 +19,9 @@ type Config struct {
 	SigningSecret config.Secret `env:"SIGNING_SECRET"`
 	PublicURL     string        `env:"PUBLIC_URL"`
 }
+
+// IsFolder tells whether the service itself answers the links to files.
+func (c *Config) IsFolder() bool { return strings.HasPrefix(c.URL, "file:") }
 
 // Validate refuses stores that are none.
 func (c *Config) Validate() error {
@@ -51,7 +55,7 @@ func (c *Config) validateLinks() error {
 		public.Fragment != "" {
 		problems = append(
 			problems,
-			errors.New("BLOB_PUBLIC_URL must be where clients reach the files of a folder, as in http://127.0.0.1:8002/files"),
+			errors.New("BLOB_PUBLIC_URL must be where clients reach the files of a folder, as in http://127.0.0.1:8012/files"),
 		)
 	}
 	return errors.Join(problems...)

@@ -35,8 +35,8 @@ const (
 type interceptors struct {
 	stopping  context.Context // ends when the server begins to stop
 	deadline  time.Duration
-	slots     chan struct{}
-	streams   chan struct{}
+	slots     *slots
+	streams   *slots
 	refused   prometheus.Counter
 	panics    *prometheus.CounterVec
 	auth      Authenticator
@@ -54,7 +54,7 @@ func newInterceptors(stopping context.Context, cfg Config, deps Deps, m metrics)
 	return &interceptors{
 		stopping: stopping,
 		deadline: time.Duration(cfg.DefaultDeadlineSeconds) * time.Second,
-		slots:    make(chan struct{}, cfg.MaxInFlight), streams: make(chan struct{}, cmp.Or(cfg.MaxStreams, defaultStreams)),
+		slots:    newSlots(cfg.MaxInFlight), streams: newSlots(cmp.Or(cfg.MaxStreams, defaultStreams)),
 		refused: m.refused, panics: m.panics,
 		auth: deps.Authenticator, anonymous: anonymous, callers: Callers(),
 		log: deps.Telemetry.Logger, telemetry: deps.Telemetry,
@@ -122,10 +122,11 @@ func (i *interceptors) limitUnary(
 	if strings.HasPrefix(info.FullMethod, healthService) {
 		return next(ctx, req)
 	}
-	if err := i.enter(i.slots); err != nil {
+	leave, err := i.enter(ctx, i.slots)
+	if err != nil {
 		return nil, err
 	}
-	defer func() { <-i.slots }()
+	defer leave()
 	return next(ctx, req)
 }
 
@@ -142,10 +143,11 @@ func (i *interceptors) limitStream(
 	if info.IsServerStream {
 		slots = i.streams // held as long as somebody listens: they must not take the places of calls
 	}
-	if err := i.enter(slots); err != nil {
+	leave, err := i.enter(stream.Context(), slots)
+	if err != nil {
 		return err
 	}
-	defer func() { <-slots }()
+	defer leave()
 	return next(srv, stream)
 }
 
@@ -170,15 +172,15 @@ func (i *interceptors) endStream(
 	return err
 }
 
-func (i *interceptors) enter(slots chan struct{}) error {
-	select {
-	case slots <- struct{}{}:
-		return nil
-	default:
-		i.refused.Inc()
-		return apperr.New(apperr.Unavailable, overloaded, "The service is busy. Try again in a moment.").
-			WithRetryAfter(refusedWait)
+// enter comes after the authentication: whose call it is decides whether there is room for it.
+func (i *interceptors) enter(ctx context.Context, places *slots) (leave func(), err error) {
+	who := ownerOf(authn.FromContext(ctx))
+	if places.enter(who) {
+		return func() { places.leave(who) }, nil
 	}
+	i.refused.Inc()
+	return nil, apperr.New(apperr.Unavailable, overloaded, "The service is busy. Try again in a moment.").
+		WithRetryAfter(refusedWait)
 }
 
 // finishUnary maps the error and writes the one log line of a call that failed.

@@ -111,15 +111,15 @@ func New(cfg Config, deps Deps) (*Server, error) {
 			i.finishUnary,
 			i.recoverUnary,
 			i.deadlineUnary,
-			i.limitUnary,
 			i.authenticateUnary,
+			i.limitUnary,
 		),
 		grpc.ChainStreamInterceptor(
 			m.calls.StreamServerInterceptor(grpcprom.WithExemplarFromContext(telemetry.Exemplar)),
 			i.finishStream,
 			i.recoverStream,
-			i.limitStream,
 			i.authenticateStream,
+			i.limitStream,
 			i.endStream,
 		),
 	}

@@ -29,6 +29,9 @@ func (authenticator) Authenticate(_ context.Context, c authn.Credentials) (authn
 	if c.Authorization == "Bearer good" {
 		return authn.Principal{Kind: authn.Bearer, LabID: 12, Internal: c.Internal}, nil
 	}
+	if c.Authorization == "Bearer other" {
+		return authn.Principal{Kind: authn.Bearer, SessionType: authn.LabUser, LabID: 13}, nil
+	}
 	if c.Authorization == "Bearer person" {
 		return authn.Principal{Kind: authn.Bearer, SessionType: authn.LabUser, LabID: 12, LabUserID: 77}, nil
 	}
@@ -180,5 +183,34 @@ func TestACallWithTooLittleTimeIsRefused(t *testing.T) {
 	defer cancel()
 	if _, err := client.ListReruns(ctx, list(0)); status.Code(err) != codes.DeadlineExceeded {
 		t.Fatalf("got %v", err)
+	}
+}
+
+func TestOneLaboratorysCallsLeaveRoomForAnothers(t *testing.T) {
+	t.Parallel()
+	cfg := config()
+	cfg.MaxInFlight = 4
+	client, h, _ := start(t, cfg)
+	script := good(t)
+	busy := make(chan error, 3)
+	for range 3 {
+		go func() { _, err := client.ListReruns(script, list(4)); busy <- err }()
+		<-h.entered
+	}
+	if _, err := client.ListReruns(script, list(0)); status.Code(err) != codes.Unavailable {
+		t.Errorf("one laboratory's fourth call of four: %v", err)
+	}
+	other := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer other")
+	if _, err := client.ListReruns(other, list(0)); err != nil {
+		t.Errorf("another laboratory beside it: %v", err)
+	}
+	if _, err := client.ListReruns(t.Context(), list(0)); status.Code(err) != codes.Unauthenticated {
+		t.Errorf("nobody: %v", err)
+	}
+	close(h.release)
+	for range 3 {
+		if err := <-busy; err != nil {
+			t.Error(err)
+		}
 	}
 }

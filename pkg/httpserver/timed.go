@@ -53,8 +53,8 @@ func AnswerWithin(w http.ResponseWriter, d time.Duration) {
 // io.Copy writes at once.
 const answerPace = 30 * time.Second
 
-// PacedAnswer replaces the one time for the whole answer by a least pace: large files may take long, and readers that do
-// not read are cut off.
+// PacedAnswer replaces the one time for the whole answer by a least pace: large files may take long, but who does not
+// read is cut off.
 func PacedAnswer(w http.ResponseWriter) http.ResponseWriter { return pacedAnswer{w} }
 
 // pacedAnswer has no ReadFrom, which would send a file without coming back here.

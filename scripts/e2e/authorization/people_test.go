@@ -3,6 +3,7 @@ package authorization
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/scripts/devstack/fixtures"
 )
 
@@ -127,6 +129,19 @@ func prepare(t *testing.T) {
 				owners[i].job, _, _ = strings.Cut(after, `"`)
 			}
 		}
+	}
+	if !withPipeline() {
+		return
+	}
+	for login, seen := range map[string]string{"us": "yy.", "l2": "..y"} {
+		const search = "POST /api/v1/users/search"
+		found := cell{search, pathsOf(search)[0], login, seen, -1, owners[0]}
+		await.Nil(t, "the patients in the index", func() error {
+			if problem := found.try(t); problem != "" {
+				return errors.New(problem)
+			}
+			return nil
+		})
 	}
 }
 

@@ -30,16 +30,16 @@ var logins string
 
 // owner is whom something belongs to, and the number of what belongs to them.
 type owner struct {
-	n, lab, org, cc, branch, doctor, test, index, user, template int
-	value, word, job                                             string
-	open                                                         bool // its report has an open editing session
+	n, patient, lab, org, cc, branch, doctor, test, index, user, template int
+	value, word, job                                                      string
+	open                                                                  bool // its report has an open editing session
 }
 
 // owners of the table's letters: two of one laboratory, one of another.
 var owners = []owner{
-	{n: 5_000_001, lab: 12, org: 45, cc: 21, branch: 3, doctor: 9301, test: 55, index: 1, value: "5.9", user: 9103, template: 1, word: "Anilcanary", open: true},
-	{n: 5_000_002, lab: 12, org: 46, cc: 22, branch: 5, doctor: 9302, test: 66, index: 2, value: "7.1", user: 9103, template: 1, word: "Balacanary", open: true},
-	{n: 5_000_003, lab: 13, org: 55, cc: 31, branch: 9, doctor: 9311, test: 155, index: 1, value: "5.9", user: 9112, template: 3, word: "Chitracanary", open: true},
+	{n: 5_000_001, patient: 5_000_001, lab: 12, org: 45, cc: 21, branch: 3, doctor: 9301, test: 55, index: 1, value: "5.9", user: 9103, template: 1, word: "Anilcanary", open: true},
+	{n: 5_000_002, patient: 5_000_002, lab: 12, org: 46, cc: 22, branch: 5, doctor: 9302, test: 66, index: 2, value: "7.1", user: 9103, template: 1, word: "Balacanary", open: true},
+	{n: 5_000_003, patient: 5_000_003, lab: 13, org: 55, cc: 31, branch: 9, doctor: 9311, test: 155, index: 1, value: "5.9", user: 9112, template: 3, word: "Chitracanary", open: true},
 }
 
 // endedSession is added to a report's number: the number of an editing session of it that has ended.
@@ -53,14 +53,14 @@ func (o owner) fill(text string) string {
 	}
 	now := time.Now().Unix()
 	for name, value := range map[string]any{
-		"n": o.n, "lab": o.lab, "org": o.org, "cc": o.cc, "branch": o.branch, "doctor": o.doctor, "test": o.test, "test_id": o.test,
+		"n": o.n, "patient": o.patient, "user_id": o.patient, "lab": o.lab, "org": o.org, "cc": o.cc, "branch": o.branch, "doctor": o.doctor, "test": o.test, "test_id": o.test,
 		"index": o.index, "user": o.user, "labUserId": o.user, "template": o.template, "value": o.value, "word": o.word, "job": o.job,
 		"ended": o.n + endedSession, "soon": time.Now().UTC().AddDate(0, 0, 10).Format("2006-01-02T15:04:05"), "open": opened, "now": now, "later": now + 28800, "gateway": "fcm", "action": "read",
 		"notification_type_id": 2, "file": "fcm-sw.js", "all": fmt.Sprintf("%d,%d,%d", owners[0].n, owners[1].n, owners[2].n),
 	} {
 		text = strings.ReplaceAll(text, "{"+name+"}", fmt.Sprint(value))
 	}
-	for _, name := range []string{"id", "user_id", "lab_report_id", "report_id", "edit_id", "revision_id", "bill_id", "notification_id"} {
+	for _, name := range []string{"id", "lab_report_id", "report_id", "edit_id", "revision_id", "bill_id", "notification_id"} {
 		text = strings.ReplaceAll(text, "{"+name+"}", fmt.Sprint(o.n))
 	}
 	return text

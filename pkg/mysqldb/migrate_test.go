@@ -1,17 +1,21 @@
 package mysqldb_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"log/slog"
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
@@ -41,35 +45,79 @@ func forMigrations(t *testing.T, dsn string) *sql.DB {
 	return db
 }
 
-// TestAMigrationDoesNotHoldUpTheServiceBehindAnOpenTransaction: an export or a vanished node has read the table.
-func TestAMigrationDoesNotHoldUpTheServiceBehindAnOpenTransaction(t *testing.T) {
-	t.Parallel()
-	db, dsn := mysqltest.Open(t)
+// export is a transaction that has read the table report, as an export or a vanished node leaves it.
+func export(t *testing.T, db *sql.DB) (tx *sql.Tx, connection int) {
+	t.Helper()
 	exec(t, db, "CREATE TABLE report (id INT PRIMARY KEY)")
-	export, err := db.BeginTx(t.Context(), nil)
+	tx, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = export.Rollback() }()
-	var id, n int
-	if err := export.QueryRowContext(t.Context(), "SELECT CONNECTION_ID(), (SELECT COUNT(*) FROM report)").Scan(&id, &n); err != nil {
+	t.Cleanup(func() { _ = tx.Rollback() })
+	var n int
+	if err := tx.QueryRowContext(t.Context(), "SELECT CONNECTION_ID(), (SELECT COUNT(*) FROM report)").Scan(&connection, &n); err != nil {
 		t.Fatal(err)
 	}
-	files := fstest.MapFS{"00001_add.sql": {Data: []byte("-- +goose Up\nALTER TABLE report ADD COLUMN flag INT NOT NULL DEFAULT 0;\n")}}
+	return tx, connection
+}
+
+func addColumn() []mysqldb.Schema {
+	const statement = "-- +goose Up\nALTER TABLE report ADD COLUMN flag INT NOT NULL DEFAULT 0;\n"
+	return []mysqldb.Schema{{Service: "sample", Files: fstest.MapFS{"00001_add.sql": {Data: []byte(statement)}}}}
+}
+
+func TestAMigrationDoesNotHoldUpTheServiceBehindAnOpenTransaction(t *testing.T) {
+	t.Parallel()
+	db, dsn := mysqltest.Open(t)
+	tx, id := export(t, db)
 	var log servicetest.Logs
 	migrated := make(chan error, 1)
 	go func() {
-		migrated <- mysqldb.Migrate(t.Context(), forMigrations(t, dsn), []mysqldb.Schema{{Service: "sample", Files: files}}, slog.New(slog.NewTextHandler(&log, nil)))
+		migrated <- mysqldb.Migrate(t.Context(), forMigrations(t, dsn), addColumn(), slog.New(slog.NewTextHandler(&log, nil)))
 	}()
 	await.True(t, "the migration tells of the transaction in its way", func() bool {
 		return strings.Contains(log.String(), fmt.Sprintf("connection %d of ", id))
 	})
 	exec(t, db, "INSERT INTO report VALUES (1)") // the service goes on between two tries
-	if err := export.Commit(); err != nil {
+	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-migrated; err != nil {
 		t.Fatal(err)
 	}
 	exec(t, db, "INSERT INTO report VALUES (2, 1)")
+}
+
+func TestAMigrationThatGivesUpSaysWhatIsInItsWay(t *testing.T) {
+	if !long() {
+		t.Skip("takes two minutes: LAB_LONG_TESTS=1")
+	}
+	t.Parallel()
+	db, dsn := mysqltest.Open(t)
+	tx, id := export(t, db)
+	stop := keepBusy(t, tx)
+	err := mysqldb.Migrate(t.Context(), forMigrations(t, dsn), addColumn(), slog.New(slog.DiscardHandler))
+	stop()
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("connection %d of ", id)) || !strings.Contains(err.Error(), "run migrate again") {
+		t.Errorf("gave up with %v", err)
+	}
+	_ = tx.Rollback()
+	if err := mysqldb.Migrate(t.Context(), forMigrations(t, dsn), addColumn(), slog.New(slog.DiscardHandler)); err != nil {
+		t.Errorf("the second run: %v", err)
+	}
+	exec(t, db, "INSERT INTO report VALUES (2, 1)")
+}
+
+// keepBusy has the transaction's session say something, or the server would end it.
+func keepBusy(t *testing.T, tx *sql.Tx) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var busy sync.WaitGroup
+	busy.Go(func() {
+		_ = lifecycle.Every(ctx, time.Second, slog.New(slog.DiscardHandler), "busy", func(context.Context) error {
+			_, err := tx.ExecContext(t.Context(), "DO 0")
+			return err
+		})
+	})
+	return func() { cancel(); busy.Wait() }
 }

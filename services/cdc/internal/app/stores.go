@@ -82,8 +82,12 @@ func (s *stores) reconciler(target string, rows reconcile.Rows) *reconcile.Recon
 // lead runs work as the only one of its purpose.
 func (s *stores) lead(ctx context.Context, lock mysqldb.Lock, work func(context.Context) error) error {
 	led, err := mysqldb.Lead(ctx, s.db, lock, work)
-	if err == nil && !led {
-		err = fmt.Errorf("another process runs %s: wait for its end", lock.Purpose)
+	switch {
+	case errors.Is(err, mysqldb.ErrLeadershipLost):
+		return fmt.Errorf("%w: the connection that keeps other processes from it was lost, so it was stopped;"+
+			" run %s again", err, lock.Purpose)
+	case err == nil && !led:
+		return fmt.Errorf("another process runs %s: wait for its end", lock.Purpose)
 	}
 	return err
 }

@@ -2,7 +2,8 @@
 // goes to the wire as the buffer that was read, and stays in the transport's buffers when it arrives. On the wire they
 // are the messages of the contract, so each side may be one that does not use the package.
 //
-// It owns the codec "proto" of a process that imports it, which treats every other message as before.
+// It owns the codec that does so. The server of such a stream names it, and so does the call of its client
+// (grpc.ForceServerCodecV2, grpc.ForceCodecV2); all others have gRPC's own.
 package chunk
 
 import (
@@ -74,7 +75,8 @@ func (in *In) take(data mem.BufferSlice) *mem.Reader {
 // codec is gRPC's own but for the two types.
 type codec struct{ encoding.CodecV2 }
 
-func init() { encoding.RegisterCodecV2(codec{encoding.GetCodecV2(grpcproto.Name)}) }
+// Codec returns gRPC's own codec for protobuf, which knows the two types besides.
+func Codec() encoding.CodecV2 { return codec{encoding.GetCodecV2(grpcproto.Name)} }
 
 // Marshal implements encoding.CodecV2. The transport frees the buffer once it is written.
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {

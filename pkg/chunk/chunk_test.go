@@ -19,7 +19,18 @@ import (
 
 const field = 1 // of BytesValue
 
-func codec() encoding.CodecV2 { return encoding.GetCodecV2("proto") }
+func codec() encoding.CodecV2 { return chunk.Codec() }
+
+func TestThePackageChangesNoCallThatDoesNotAskForIt(t *testing.T) {
+	t.Parallel()
+	out, err := chunk.Read(bytes.NewReader([]byte("bytes")), field)
+	if !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	if _, err := encoding.GetCodecV2("proto").Marshal(out); err == nil {
+		t.Error("the codec of the whole process is another than gRPC's")
+	}
+}
 
 // split cuts a message as the transport does.
 func split(message []byte, size int) mem.BufferSlice {

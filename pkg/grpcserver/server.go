@@ -12,6 +12,7 @@ import (
 	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -81,6 +82,8 @@ type Deps struct {
 	Authenticator Authenticator
 	// Anonymous lists full method names that need no credential. A credential that is sent is still checked.
 	Anonymous []string
+	// Codec reads and writes the messages; nil: gRPC's own.
+	Codec encoding.CodecV2
 }
 
 // Server is a gRPC server; register services on it before Serve.
@@ -122,6 +125,9 @@ func New(cfg Config, deps Deps) (*Server, error) {
 			i.limitStream,
 			i.endStream,
 		),
+	}
+	if deps.Codec != nil {
+		options = append(options, grpc.ForceServerCodecV2(deps.Codec))
 	}
 	if cfg.TLS.Enabled() {
 		options = append(options, grpc.Creds(cfg.TLS.Credentials()))

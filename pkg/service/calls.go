@@ -39,7 +39,7 @@ func (noSessions) Session(context.Context, string) ([]byte, error) { return nil,
 // credential.
 func (s *Service) GRPC(auth grpcserver.Authenticator, anonymous ...string) (*grpcserver.Server, error) {
 	server, err := grpcserver.New(s.process.Config.GRPC, grpcserver.Deps{
-		Telemetry: s.telemetry, Authenticator: auth, Anonymous: anonymous,
+		Telemetry: s.telemetry, Authenticator: auth, Anonymous: anonymous, Codec: s.process.Codec,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("gRPC server: %w", err)

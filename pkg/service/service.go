@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc/encoding"
 
 	"github.com/labplatform/labplatform/pkg/aftercommit"
 	"github.com/labplatform/labplatform/pkg/clock"
@@ -32,6 +33,8 @@ type Process struct {
 	Settings any
 	// OwnHealth leaves the administration listener out: the service answers the health paths on a listener of its own.
 	OwnHealth bool
+	// Codec reads and writes the messages of the gRPC server; nil: gRPC's own.
+	Codec encoding.CodecV2
 }
 
 // Service is a process while it is put together. Its methods are for the build function alone.

@@ -54,7 +54,7 @@ func upload(
 	if err != nil {
 		return nil, invalid(apperr.InvalidField("edit_id", "edit_id must be a whole number"))
 	}
-	stream, err := client.UploadFiles(ctx)
+	stream, err := client.UploadFiles(ctx, grpc.ForceCodecV2(chunk.Codec()))
 	if err != nil {
 		return nil, err
 	}

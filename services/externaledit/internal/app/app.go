@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/labplatform/labplatform/pkg/chunk"
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
@@ -27,7 +28,10 @@ const Name = "externaledit"
 
 // Serve runs the service until ctx ends. Logs go to logs.
 func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
-	p := service.Process{Name: Name, Version: version, Config: cfg.Config, Prefix: Prefix, Settings: &cfg}
+	p := service.Process{
+		Name: Name, Version: version, Config: cfg.Config, Prefix: Prefix, Settings: &cfg,
+		Codec: chunk.Codec(), // uploads stay in the transport's buffers
+	}
 	return service.Run(ctx, p, logs, func(ctx context.Context, s *service.Service) error { return build(ctx, s, cfg) })
 }
 

@@ -5,10 +5,10 @@ import (
 	"io"
 	"testing"
 
-	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/labplatform/labplatform/pkg/chunk"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 )
 
@@ -24,7 +24,7 @@ func (w *wire) RecvMsg(m any) error {
 	}
 	message := w.messages[0]
 	w.messages = w.messages[1:]
-	return encoding.GetCodecV2("proto").Unmarshal(mem.BufferSlice{mem.SliceBuffer(message)}, m)
+	return chunk.Codec().Unmarshal(mem.BufferSlice{mem.SliceBuffer(message)}, m)
 }
 
 func sent(t *testing.T, parts ...any) *form {

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"mime"
 	"net/http"
 	"strings"
 )
@@ -50,6 +51,21 @@ func stripHeaders(header http.Header) {
 func stripTrace(header http.Header) {
 	header.Del("Traceparent")
 	header.Del("Tracestate")
+}
+
+// unreadType stands for a Content-Type that cannot be read.
+const unreadType = "application/octet-stream"
+
+// plainType replaces a Content-Type that cannot be read: a library would print it, and it may hold anything.
+func plainType(header http.Header) {
+	for i, value := range header["Content-Type"] {
+		if value == "application/json" { // nearly all
+			continue
+		}
+		if _, _, err := mime.ParseMediaType(value); err != nil {
+			header["Content-Type"][i] = unreadType
+		}
+	}
 }
 
 // trimSlash removes exactly one trailing slash, so that both forms of every documented path answer without a

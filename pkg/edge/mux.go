@@ -78,6 +78,7 @@ func (m *Mux) register(ctx context.Context, connection grpc.ClientConnInterface)
 // service reads.
 func (all muxes) serve(c *call, r *http.Request) {
 	r.Host, r.RemoteAddr = "", ""
+	plainType(r.Header)
 	all[c.area].ServeHTTP(c, r)
 }
 

@@ -7,6 +7,7 @@ import (
 	"log"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -64,15 +65,29 @@ func (grpcLogger) Infof(string, ...any)  {}
 func (grpcLogger) Warning(args ...any)   { say(slog.LevelDebug, "grpc", fmt.Sprint(args...)) }
 func (grpcLogger) Warningln(args ...any) { say(slog.LevelDebug, "grpc", fmt.Sprintln(args...)) }
 func (grpcLogger) Warningf(f string, args ...any) {
-	say(slog.LevelDebug, "grpc", fmt.Sprintf(f, args...))
+	say(slog.LevelDebug, "grpc", fmt.Sprintf(f, masked(args)...))
 }
-func (grpcLogger) Error(args ...any)            { say(slog.LevelWarn, "grpc", fmt.Sprint(args...)) }
-func (grpcLogger) Errorln(args ...any)          { say(slog.LevelWarn, "grpc", fmt.Sprintln(args...)) }
-func (grpcLogger) Errorf(f string, args ...any) { say(slog.LevelWarn, "grpc", fmt.Sprintf(f, args...)) }
-func (grpcLogger) Fatal(args ...any)            { say(slog.LevelError, "grpc", fmt.Sprint(args...)) }
-func (grpcLogger) Fatalln(args ...any)          { say(slog.LevelError, "grpc", fmt.Sprintln(args...)) }
+func (grpcLogger) Error(args ...any)   { say(slog.LevelWarn, "grpc", fmt.Sprint(args...)) }
+func (grpcLogger) Errorln(args ...any) { say(slog.LevelWarn, "grpc", fmt.Sprintln(args...)) }
+func (grpcLogger) Errorf(f string, args ...any) {
+	say(slog.LevelWarn, "grpc", fmt.Sprintf(f, masked(args)...))
+}
+func (grpcLogger) Fatal(args ...any)   { say(slog.LevelError, "grpc", fmt.Sprint(args...)) }
+func (grpcLogger) Fatalln(args ...any) { say(slog.LevelError, "grpc", fmt.Sprintln(args...)) }
 func (grpcLogger) Fatalf(f string, args ...any) {
-	say(slog.LevelError, "grpc", fmt.Sprintf(f, args...))
+	say(slog.LevelError, "grpc", fmt.Sprintf(f, masked(args)...))
+}
+
+// masked are the values of a library's sentence without texts: they are what a caller sent, a header or a path.
+func masked(args []any) []any {
+	clean := slices.Clone(args)
+	for i, arg := range clean {
+		switch arg.(type) {
+		case string, []byte:
+			clean[i] = "…"
+		}
+	}
+	return clean
 }
 
 // V reports whether gRPC should describe its own steps: never.

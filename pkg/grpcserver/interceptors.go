@@ -284,7 +284,16 @@ func (i *interceptors) authenticateStream(
 	if err != nil {
 		return err
 	}
-	return next(srv, &streamWith{stream, ctx})
+	if !info.IsServerStream {
+		return next(srv, &streamWith{stream, ctx})
+	}
+	ctx, done := i.whileLoggedIn(ctx, info.FullMethod)
+	defer done()
+	err = next(srv, &streamWith{stream, ctx})
+	if ended := withdrawn(ctx); ended != nil {
+		return ended
+	}
+	return err
 }
 
 // streamWith is a stream with another context.

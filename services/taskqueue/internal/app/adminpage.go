@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/config"
@@ -29,7 +30,7 @@ const (
 
 // Validate refuses a token that can be guessed.
 func (c *AdminPageConfig) Validate() error {
-	if c.Token.IsSet() && len(c.Token.Reveal()) < shortestToken {
+	if slices.ContainsFunc(c.Token.Keys(), func(token []byte) bool { return len(token) < shortestToken }) {
 		return errors.New("TASKQUEUE_ADMIN_TOKEN is shorter than 16 characters; make one with: openssl rand -base64 32")
 	}
 	return nil

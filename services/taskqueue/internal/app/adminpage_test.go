@@ -79,8 +79,9 @@ func TestThereIsNoPageWithoutATokenAndNoOpenOneInProduction(t *testing.T) {
 	}
 	secret := "TASKQUEUE_SERVICE_TOKEN_SECRET=" + strings.Repeat("s", 32)
 	for setting, want := range map[string]string{
-		"TASKQUEUE_ADMIN_TOKEN=short": "shorter than 16",
-		"TASKQUEUE_ADMIN_OPEN=true":   "needs TASKQUEUE_ADMIN_TOKEN",
+		"TASKQUEUE_ADMIN_TOKEN=short":                    "shorter than 16",
+		"TASKQUEUE_ADMIN_TOKEN=one-that-is-long-enough,": "shorter than 16",
+		"TASKQUEUE_ADMIN_OPEN=true":                      "needs TASKQUEUE_ADMIN_TOKEN",
 	} {
 		_, err := app.Load([]string{setting, secret, "TASKQUEUE_ENVIRONMENT=production"})
 		if err == nil || !strings.Contains(err.Error(), want) {

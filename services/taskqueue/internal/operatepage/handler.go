@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -30,7 +31,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 
 // Config says who may use the page and what it shows.
 type Config struct {
-	Token        config.Secret // empty: nobody is asked for one
+	Token        config.Secret // one of several, as during a rotation; empty: nobody is asked for one
 	ShowPayloads bool
 	Log          *slog.Logger
 	Audit        *slog.Logger // what operators do
@@ -82,11 +83,15 @@ func harden(next http.Handler) http.Handler {
 
 // guard asks for the token. Digests are compared, so that the time tells neither its text nor its length.
 func (s *server) guard(next http.Handler) http.Handler {
-	want := sha256.Sum256([]byte(s.Token.Reveal()))
+	var tokens [][sha256.Size]byte
+	for _, token := range s.Token.Keys() {
+		tokens = append(tokens, sha256.Sum256(token))
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		got := sha256.Sum256([]byte(given))
-		if s.Token.IsSet() && subtle.ConstantTimeCompare(want[:], got[:]) != 1 {
+		same := func(want [sha256.Size]byte) bool { return subtle.ConstantTimeCompare(want[:], got[:]) == 1 }
+		if s.Token.IsSet() && !slices.ContainsFunc(tokens, same) {
 			if given != "" {
 				s.Log.WarnContext(r.Context(), "a wrong token was shown to the queue's page", "remote", r.RemoteAddr)
 			}

@@ -114,6 +114,18 @@ func TestEveryCallNeedsTheToken(t *testing.T) {
 	}
 }
 
+func TestDuringARotationBothTokensCount(t *testing.T) {
+	t.Parallel()
+	s := open(t, operatepage.Config{Token: config.Secret("the-new-token-of-operators," + token)}, 1)
+	for given, want := range map[string]int{
+		"the-new-token-of-operators": 200, token: 200, "": 401, "the-new-token-of-operators," + token: 401,
+	} {
+		if code, body, _ := s.call("GET", "api/overview", "", "Authorization", "Bearer "+given); code != want {
+			t.Errorf("%q: %d %s", given, code, body)
+		}
+	}
+}
+
 func TestNothingThatCallersWroteIsShownUnlessASettingAllowsIt(t *testing.T) {
 	t.Parallel()
 	for shown, cfg := range map[bool]operatepage.Config{false: {}, true: {ShowPayloads: true}} {

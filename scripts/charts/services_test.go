@@ -78,12 +78,15 @@ func TestTheListSaysWhoCallsWhomAsTheContractsDo(t *testing.T) {
 	}
 }
 
-func TestTheGatewayAndTheAlertsKnowEveryService(t *testing.T) {
+func TestTheGatewayTheAlertsAndTheDashboardsKnowEveryService(t *testing.T) {
 	t.Parallel()
 	alerts := read(t, filepath.Join(root, umbrella, "files", "alerts.yaml"))
 	var jobs []string
 	for _, s := range services.List() {
 		jobs = append(jobs, s.Name)
+		if board := filepath.Join(root, umbrella, "files", "dashboards", s.Name+".json"); s.Name != services.Gateway {
+			read(t, board) // fails without one: scripts/dashboards makes it
+		}
 		if variable := "GATEWAY_" + s.Prefix + "_ADDR"; !s.Internal && s.Name != services.Gateway && !slices.Contains(printed(t, services.Gateway), variable) {
 			t.Errorf("the gateway has no setting %s: see gateway/internal/app/config.go", variable)
 		}

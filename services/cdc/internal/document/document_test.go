@@ -70,7 +70,7 @@ func TestTheIndexIsTheAgreedOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), pretty.String()); diff != "" {
-		t.Errorf("the mapping changed (-update writes the file):\n%s", diff)
+		t.Errorf("the mapping changed; go test ./internal/document -update writes the file, and cdc rebuild is needed:\n%s", diff)
 	}
 }
 

@@ -77,6 +77,6 @@ func compare(t *testing.T, golden string, got []byte) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("the request changed (-update writes the file):\n%s", diff)
+		t.Errorf("the request changed; go test ./internal/store/elastic -update writes the file:\n%s", diff)
 	}
 }

@@ -78,7 +78,8 @@ func (r *receipt) record(indices []int, values []rerun.Value) rerun.Record {
 	record := rerun.Record{
 		ID: rerun.RecordID(r.scope.LabID(), r.d.NewID()), LabID: r.scope.LabID(), ReportID: r.command.ReportID,
 		Type: rerun.ByAnalyser, Number: values[0].Number,
-		Requested: indices, SampleID: r.command.SampleID, CreatedBy: r.command.Actor.ID, UpdatedBy: r.command.Actor.ID,
+		Requested: indices, SampleID: r.command.SampleID, CreatedBy: r.command.Actor.ID,
+		CreatedByKind: string(r.command.Actor.Kind), UpdatedBy: r.command.Actor.ID,
 		CreatedAt: now, UpdatedAt: now,
 	}
 	for _, v := range values {

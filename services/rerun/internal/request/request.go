@@ -145,7 +145,7 @@ func (u *UseCase) record(scope authn.LabScope, c Command, names []string) rerun.
 		ID: rerun.RecordID(scope.LabID(), u.d.NewID()), LabID: scope.LabID(), ReportID: c.ReportID, Type: c.Type,
 		Requested:      c.Requested,
 		ParameterNames: names, Active: true, SampleID: c.SampleID,
-		CreatedBy: c.Actor.ID, UpdatedBy: c.Actor.ID, CreatedAt: now, UpdatedAt: now,
+		CreatedBy: c.Actor.ID, CreatedByKind: string(c.Actor.Kind), UpdatedBy: c.Actor.ID, CreatedAt: now, UpdatedAt: now,
 	}
 }
 

@@ -154,7 +154,7 @@ func TestARequestIsSavedFlaggedLoggedAndCached(t *testing.T) {
 	saved := b.must(manual(0, 3, 1, 8))
 	want := rerun.Record{ID: "12-id-1", LabID: 12, ReportID: 7001, Type: rerun.Manual, Number: 1,
 		Requested:      []int{3, 1, 8},
-		ParameterNames: []string{"White cells", "Haemoglobin", "ESR"}, Active: true, CreatedBy: 77, UpdatedBy: 77,
+		ParameterNames: []string{"White cells", "Haemoglobin", "ESR"}, Active: true, CreatedBy: 77, CreatedByKind: "lab_user", UpdatedBy: 77,
 		CreatedAt: now, UpdatedAt: now}
 	if diff := cmp.Diff(want, saved); diff != "" {
 		t.Fatal(diff)

@@ -46,7 +46,8 @@ type Record struct {
 	ParameterNames []string
 	Active         bool // values are awaited
 	SampleID       string
-	CreatedBy      int64 // lab user; -1 is the platform
+	CreatedBy      int64  // -1 is the platform
+	CreatedByKind  string // of which table CreatedBy is, as authn.ActorKind; empty in records from before
 	UpdatedBy      int64
 	CreatedAt      time.Time
 	UpdatedAt      time.Time

@@ -57,13 +57,14 @@ type ArchivedEarlier struct {
 
 // ArchivedRecord is a request, or a repetition of an instrument on its own.
 type ArchivedRecord struct {
-	ID          string    `json:"_id"`
-	Type        Type      `json:"type"`
-	RerunNumber int       `json:"rerun_number"`
-	Requested   []int     `json:"requested_parameters"`
-	SampleID    string    `json:"sample_id"`
-	CreatedBy   int64     `json:"created_by"`
-	CreatedAt   time.Time `json:"created_at"`
+	ID            string    `json:"_id"`
+	Type          Type      `json:"type"`
+	RerunNumber   int       `json:"rerun_number"`
+	Requested     []int     `json:"requested_parameters"`
+	SampleID      string    `json:"sample_id"`
+	CreatedBy     int64     `json:"created_by"`
+	CreatedByKind string    `json:"created_by_kind,omitempty"`
+	CreatedAt     time.Time `json:"created_at"`
 }
 
 // Archive returns the snapshot of records and values; the newest record names it.
@@ -74,7 +75,7 @@ func Archive(records []Record, values []Value) Snapshot {
 			s.RerunID, s.RerunNumber = r.ID, r.Number
 		}
 		s.Reruns = append(s.Reruns, ArchivedRecord{ID: r.ID, Type: r.Type, RerunNumber: r.Number, Requested: r.Requested,
-			SampleID: r.SampleID, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt})
+			SampleID: r.SampleID, CreatedBy: r.CreatedBy, CreatedByKind: r.CreatedByKind, CreatedAt: r.CreatedAt})
 	}
 	for _, v := range values {
 		s.RerunValues = append(s.RerunValues, v.archived())

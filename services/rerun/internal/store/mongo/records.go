@@ -30,6 +30,7 @@ type recordDocument struct {
 	Active         bool       `bson:"is_active"`
 	SampleID       string     `bson:"sample_id"`
 	CreatedBy      int64      `bson:"created_by"`
+	CreatedByKind  string     `bson:"created_by_kind,omitempty"`
 	UpdatedBy      int64      `bson:"updated_by"`
 	CreatedAt      time.Time  `bson:"created_at"`
 	UpdatedAt      time.Time  `bson:"updated_at"`
@@ -44,7 +45,7 @@ func documentOf(r rerun.Record) recordDocument {
 		ID: documentID(r.ID), LabID: r.LabID, ReportID: r.ReportID, Type: string(r.Type), Number: r.Number,
 		Requested:      r.Requested,
 		ParameterNames: r.ParameterNames, Active: r.Active, SampleID: r.SampleID, CreatedBy: r.CreatedBy,
-		UpdatedBy: r.UpdatedBy,
+		CreatedByKind: r.CreatedByKind, UpdatedBy: r.UpdatedBy,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Slot: r.ID, AutoSlot: r.ID,
 		WrittenBy: ours,
 	}
@@ -65,7 +66,7 @@ func (d recordDocument) record() rerun.Record {
 	return rerun.Record{
 		ID: string(d.ID), LabID: d.LabID, ReportID: d.ReportID, Type: kind, Number: d.Number, Requested: d.Requested,
 		ParameterNames: d.ParameterNames, Active: d.Active, SampleID: d.SampleID, CreatedBy: d.CreatedBy,
-		UpdatedBy: d.UpdatedBy,
+		CreatedByKind: d.CreatedByKind, UpdatedBy: d.UpdatedBy,
 		CreatedAt: d.CreatedAt.UTC(), UpdatedAt: d.UpdatedAt.UTC(),
 		Foreign: d.WrittenBy != ours,
 	}

@@ -50,7 +50,8 @@ func Scope(t testing.TB, labID int64) authn.LabScope {
 // Record returns a record of laboratory 12.
 func Record(id string, reportID int64, kind rerun.Type, number int, active bool) rerun.Record {
 	return rerun.Record{ID: id, LabID: 12, ReportID: reportID, Type: kind, Number: number, Requested: []int{3, 1},
-		ParameterNames: []string{"c", "a"}, Active: active, SampleID: "S-1", CreatedBy: 77, UpdatedBy: -1, CreatedAt: at,
+		ParameterNames: []string{"c", "a"}, Active: active, SampleID: "S-1", CreatedBy: 77,
+		CreatedByKind: "support", UpdatedBy: -1, CreatedAt: at,
 		UpdatedAt: at}
 }
 

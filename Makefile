@@ -211,11 +211,11 @@ images-test: $(BIN)/ko ## Build every image for a registry of the test: contents
 # -race where goroutines meet: everything that ships. Tools and black-box tests run without it.
 TOOLED = $(CURDIR)/proto $(CURDIR)/services $(wildcard $(CURDIR)/scripts/*)
 ifdef SERVICE
-# What a change of one deployable can break: its own module, the routes, who may call, the black-box tests that are
+# What a change of one deployable can break: its own module, the routes, who may do what, the black-box tests that are
 # called TestRerun… for rerun, and the commands of its README.
 OWN     = $(or $(filter $(CURDIR)/services/$(SERVICE) $(CURDIR)/$(filter gateway,$(SERVICE)),$(MODULES)),$(error there is no service $(SERVICE): name one of $(SERVICES)))
 RACED   = $(sort $(OWN)/... $(CURDIR)/gateway/internal/areas $(CURDIR)/pkg/grpcserver)
-UNRACED = $(addprefix $(CURDIR)/,$(sort $(shell grep -rliE --include=*_test.go '^func Test$(SERVICE)' scripts/e2e | xargs -r -n1 dirname) scripts/e2e/apidoc))
+UNRACED = $(addprefix $(CURDIR)/,$(sort $(shell grep -rliE --include=*_test.go '^func Test$(SERVICE)' scripts/e2e | xargs -r -n1 dirname) scripts/e2e/apidoc scripts/e2e/authorization))
 else
 RACED   = $(addsuffix /...,$(filter-out $(TOOLED),$(MODULES)))
 UNRACED = $(addsuffix /...,$(filter $(TOOLED),$(MODULES)))

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs every test on private engines, with progress, and ends with one line: N passed, N failed, N skipped.
 # usage: test.sh BIN "PACKAGES WITH RACE" "PACKAGES WITHOUT" [SERVICE]
-# With SERVICE, of the packages without only the tests that are named after it (TestRerun… for rerun) and that of its README.
+# With SERVICE, of the packages without only the tests that are named after it (TestRerun… for rerun), that of its README, and
+# those of who may do what.
 set -uo pipefail
 bin=$1
 read -ra raced <<<"$2"
@@ -9,7 +10,7 @@ read -ra plain <<<"$3"
 service=${4:-}
 area=()
 if [ -n "$service" ]; then
-  area=(-run "(?i)^Test(${service}|TheCommandsOfTheREADMEs)")
+  area=(-run "(?i)^Test(${service}|TheCommandsOfTheREADMEs|EveryOperationHasItsLine|EveryMethodHasItsLine|People|Services)")
   export LAB_TEST_README=$service/README.md
 fi
 results=${LAB_DIR:-.lab}/test-results

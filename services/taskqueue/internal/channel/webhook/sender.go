@@ -96,6 +96,9 @@ func (s *Sender) address(q *netguard.Request, b *job.Body) (*netguard.Client, er
 		return nil, job.Permanent("internal_refused",
 			"The URL names an address of the platform itself; only its services may call it")
 	}
+	if s.Targets.lacksTLS(q.URL) {
+		q.URL.Scheme = "https" // the job waited while the platform's own address was encrypted
+	}
 	token, err := s.Tokens.Mint(gatewayAudience, strings.TrimPrefix(b.Caller, "service:"))
 	if err != nil {
 		return nil, job.Retryable("token", "The task queue has no credential for the platform's own address").WithCause(err)

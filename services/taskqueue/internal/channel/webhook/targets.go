@@ -37,8 +37,19 @@ func (t *Targets) CheckPublic(raw string) error {
 	return err
 }
 
-// IsInternal reports whether u names an origin of the platform, however it is spelt.
-func (t *Targets) IsInternal(u *url.URL) bool { return slices.Contains(t.origins, netguard.Origin(u)) }
+// IsInternal reports whether u names an origin of the platform, however it is spelt, and also without the TLS that it
+// has by now.
+func (t *Targets) IsInternal(u *url.URL) bool {
+	return slices.Contains(t.origins, netguard.Origin(u)) || t.lacksTLS(u)
+}
+
+// lacksTLS tells of a URL that was written before its origin, a host with a port, was encrypted.
+func (t *Targets) lacksTLS(u *url.URL) bool {
+	with := *u
+	with.Scheme = "https"
+	return u.Scheme == "http" && u.Port() != "" && !slices.Contains(t.origins, netguard.Origin(u)) &&
+		slices.Contains(t.origins, netguard.Origin(&with))
+}
 
 // Close drops idle connections.
 func (t *Targets) Close() {

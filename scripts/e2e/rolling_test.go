@@ -133,8 +133,8 @@ func (d *deployment) ask(ctx context.Context, base string) error {
 	}
 }
 
-// sessionsUnchecked recognizes what every service answers while the cache is silent. The one Redis of this stack writes
-// each command of the queue to the disk, and stands still with it when other suites fill that.
+// sessionsUnchecked recognizes what every service answers while the cache is silent, which is no matter of restarts: the
+// one Redis of this stack also holds the queue, and writes each of its commands to a disk that other suites share.
 func sessionsUnchecked(status int, body string) bool {
 	return status == http.StatusServiceUnavailable && strings.Contains(body, "Sessions cannot be checked")
 }

@@ -129,8 +129,7 @@ func readJob(ctx context.Context, transport http.RoundTripper, job string) error
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	answered := response.StatusCode == http.StatusOK || response.StatusCode == http.StatusTooManyRequests
-	if err == nil && !answered && !sessionsUnchecked(response.StatusCode, string(body)) {
+	if err == nil && response.StatusCode != http.StatusOK && response.StatusCode != http.StatusTooManyRequests {
 		err = fmt.Errorf("%d %s", response.StatusCode, body)
 	}
 	return err

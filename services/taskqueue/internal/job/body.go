@@ -38,6 +38,7 @@ type Body struct {
 	Sealed      []byte // Data and Headers encrypted, which are then empty; see package seal
 	CallbackTo  string // the callback_url of sealed Data
 	RequestID   string // of the request that enqueued it
+	Progress    []byte // fate of each part of a message, by package progress; it names nobody and is never sealed
 }
 
 // Attempt is one past execution, shown in /jobInfo/.
@@ -98,7 +99,8 @@ func (b *Body) Encode(dst []byte) []byte {
 	dst = putString(dst, 26, b.LastReason)
 	dst = putString(dst, 27, b.Sealed)
 	dst = putString(dst, 28, b.CallbackTo)
-	return putString(dst, 29, b.RequestID)
+	dst = putString(dst, 29, b.RequestID)
+	return putString(dst, 30, b.Progress)
 }
 
 // DecodeBody reads a stored body. The result shares raw's memory.
@@ -171,6 +173,8 @@ func (b *Body) set(field protowire.Number, number int64, text []byte) error {
 		b.CallbackTo = string(text)
 	case 29:
 		b.RequestID = string(text)
+	case 30:
+		b.Progress = text
 	}
 	return nil
 }

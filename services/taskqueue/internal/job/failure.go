@@ -76,4 +76,7 @@ type Result struct {
 	Excerpt    string
 	MessageID  string
 	Sent       bool // the message left the house: a cancel request comes too late
+	// Progress is the fate of each part of the message after this attempt, see package progress; nil: as before it. It is
+	// stored whenever the job may run again.
+	Progress []byte
 }

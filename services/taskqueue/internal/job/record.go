@@ -29,13 +29,14 @@ type Record struct {
 	WindowKey   string
 	MessageID   string // the provider's id of the message
 	Callbacks   []ID   // the jobs that tell others of the end
+	Progress    []byte // of the body, for a job that is revived
 }
 
 // RecordOf starts the record of a job that ended in state at ended.
 func RecordOf(b *Body, state State, ended int64) Record {
 	return Record{State: state, Task: b.Task, TaskType: b.TaskType, LabID: b.LabID, Caller: b.Caller, LogTag: b.LogTag,
 		Retry: b.Retry, Attempts: b.Attempts, CreatedMs: b.CreatedMs, ScheduledMs: b.ScheduledMs, StartedMs: b.StartedMs,
-		EndedMs: ended, Error: b.LastError, Reason: b.LastReason, History: b.History, WindowKey: b.WindowKey}
+		EndedMs: ended, Error: b.LastError, Reason: b.LastReason, History: b.History, WindowKey: b.WindowKey, Progress: b.Progress}
 }
 
 // Encode appends the stored form of r to dst.
@@ -63,7 +64,7 @@ func (r *Record) Encode(dst []byte) []byte {
 	for _, id := range r.Callbacks {
 		dst = putString(dst, 20, string(id))
 	}
-	return dst
+	return putString(dst, 21, r.Progress)
 }
 
 // DecodeRecord reads a stored record.
@@ -117,6 +118,8 @@ func (r *Record) set(field protowire.Number, number int64, text []byte) error {
 		r.Reason = string(text)
 	case 20:
 		r.Callbacks = append(r.Callbacks, ID(text))
+	case 21:
+		r.Progress = text
 	}
 	return nil
 }

@@ -54,6 +54,7 @@ func (m *Manager) revival(f *found) engine.Revival {
 	body := *f.body
 	body.Attempts, body.StartedMs, body.LastError, body.LastReason, body.History = 0, 0, "", "", nil
 	body.Nonce++
+	body.Progress = f.record.Progress // of the last attempt, after which the body was not written again
 	body.ScheduledMs = m.Clock.Now().Add(job.RevivalDelay).UnixMilli()
 	return engine.Revival{
 		ID:       f.snapshot.ID,

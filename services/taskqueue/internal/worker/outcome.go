@@ -48,6 +48,9 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 
 func (p *Pump) countAttempt(b *job.Body, r *run, result job.Result, failure *job.Failure, began time.Time) {
 	b.Attempts++
+	if result.Progress != nil {
+		b.Progress = result.Progress
+	}
 	if b.StartedMs == 0 {
 		b.StartedMs = r.claimedMs
 	}

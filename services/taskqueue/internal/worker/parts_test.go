@@ -6,34 +6,57 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-func TestWhatAHandlerRemembersInTheDataIsThereInTheRetry(t *testing.T) {
+// The second of three parts is refused for now, then for good; somebody revives the job, and then all are taken. The first
+// part is sent once, whether or not the attempts are traced.
+func TestPartsThatWereSentAreNotSentAgainByARetryNorAfterARevival(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		seen := make(chan string, 2)
-		w := begin(t, func(_ context.Context, d worker.Delivery) (job.Result, error) {
-			marks := progress.Read(d.Body.Data, 2)
-			seen <- text(marks)
-			if d.Attempt == 1 {
-				d.Body.Data = progress.Write(d.Body.Data, []progress.Mark{progress.Sent, progress.Left})
-				return job.Result{Sent: true}, job.Retryable("half", "half was sent")
+	for name, tracers := range map[string]trace.TracerProvider{"not traced": nil, "traced": noop.NewTracerProvider()} {
+		synctest.Test(t, func(t *testing.T) {
+			var seen []string
+			h := worker.Traced(handle(func(_ context.Context, d worker.Delivery) (job.Result, error) {
+				marks := progress.Read(d.Body, 3)
+				seen = append(seen, string(progress.Encode(marks)))
+				marks[0] = progress.Sent
+				half := job.Result{Sent: true, Progress: progress.Encode(marks)}
+				switch len(seen) {
+				case 1:
+					return half, job.Retryable("http_5xx", "away")
+				case 2:
+					return job.Result{Sent: true}, job.Permanent("http_4xx", "refused") // nothing new to tell
+				}
+				return job.Result{Sent: true}, nil
+			}), tracers)
+			w := begin(t, h.Handle)
+			id := w.enqueue(&job.Body{Task: 6, Retry: 3, Data: []byte(`{}`)})
+			pass(time.Minute)
+			if r := w.record(id); r == nil || r.State != job.Failed {
+				t.Fatalf("%s: %+v", name, r)
 			}
-			return job.Result{Sent: true}, nil
+			m := manage.New(manage.Deps{Queue: w.queue, Clock: clock.System{}})
+			if revived, _, err := m.RetryFailed(t.Context(), manage.Viewer{All: true}, []string{string(id)}); err != nil || len(revived) != 1 {
+				t.Fatal(revived, err)
+			}
+			pass(5 * time.Minute)
+			w.end()
+			if diff := cmp.Diff([]string{"...", "s..", "s.."}, seen); diff != "" {
+				t.Errorf("%s: what the attempts knew (-want +got):\n%s", name, diff)
+			}
+			if r := w.record(id); r == nil || r.State != job.Finished {
+				t.Errorf("%s: %+v", name, r)
+			}
 		})
-		id := w.enqueue(&job.Body{Task: 3, Retry: 3, Data: []byte(`{"tokens":["a","b"]}`)})
-		pass(time.Minute)
-		w.end()
-		if first, second := <-seen, <-seen; first != ".." || second != "s." {
-			t.Errorf("the first attempt saw %q, the second %q", first, second)
-		}
-		if r := w.record(id); r == nil || r.State != job.Finished || r.Attempts != 2 {
-			t.Errorf("%+v", r)
-		}
-	})
+	}
 }
 
 func TestAPaidSendThatIsInterruptedByAStopIsNeverRepeated(t *testing.T) {
@@ -61,12 +84,4 @@ func TestAPaidSendThatIsInterruptedByAStopIsNeverRepeated(t *testing.T) {
 			t.Errorf("job %s: sent %d times, %d ended unknown", id, sends, w.seen.count("unknown"))
 		}
 	})
-}
-
-func text(marks []progress.Mark) string {
-	var out []byte
-	for _, m := range marks {
-		out = append(out, byte(m))
-	}
-	return string(out)
 }

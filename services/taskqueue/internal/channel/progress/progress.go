@@ -1,9 +1,13 @@
 // Package progress owns what a job remembers between its attempts about a message that is sent in several parts
-// (push tokens, WhatsApp documents), so that a retry sends only what is left. It is kept in the task's own data,
-// which the worker stores again with every retry.
+// (push tokens, WhatsApp documents), so that a retry sends only what is left. A handler returns it with its result; the
+// worker stores it with the job, also when the job failed for good: somebody may revive it.
 package progress
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
 
 // Mark is the fate of one part.
 type Mark byte
@@ -16,22 +20,31 @@ const (
 	Refused Mark = 'r' // the provider will never take it
 )
 
-const member = "_parts"
-
 // Read returns the marks of n parts; all are Left when nothing fitting is remembered.
-func Read(data []byte, n int) []Mark {
-	var d struct {
-		Parts string `json:"_parts"`
+func Read(b *job.Body, n int) []Mark {
+	stored := b.Progress
+	if stored == nil {
+		stored = inData(b.Data)
 	}
 	marks := make([]Mark, n)
-	known := json.Unmarshal(data, &d) == nil && len(d.Parts) == n
 	for i := range marks {
 		marks[i] = Left
-		if known {
-			marks[i] = valid(d.Parts[i])
+		if len(stored) == n {
+			marks[i] = valid(stored[i])
 		}
 	}
 	return marks
+}
+
+// inData reads the place where former versions kept the marks, for jobs that wait since then.
+func inData(data []byte) []byte {
+	var d struct {
+		Parts string `json:"_parts"`
+	}
+	if json.Unmarshal(data, &d) != nil {
+		return nil
+	}
+	return []byte(d.Parts)
 }
 
 func valid(c byte) Mark {
@@ -42,22 +55,13 @@ func valid(c byte) Mark {
 	return Left
 }
 
-// Write returns data with the marks; the old text is not changed. Data that is no JSON object stays as it is.
-func Write(data []byte, marks []Mark) []byte {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(data, &members) != nil || members == nil {
-		return data
-	}
+// Encode is the stored form of the marks, for job.Result.
+func Encode(marks []Mark) []byte {
 	text := make([]byte, len(marks))
 	for i, m := range marks {
 		text[i] = byte(m)
 	}
-	members[member] = json.RawMessage(`"` + string(text) + `"`)
-	next, err := json.Marshal(members)
-	if err != nil {
-		return data
-	}
-	return next
+	return text
 }
 
 // Count counts the parts with mark m.

@@ -105,7 +105,7 @@ type round struct {
 	freshest int   // tokens sent in this round
 }
 
-// Handle sends to every token that has no fate yet. A retry remembers the fates in the job's data.
+// Handle sends to every token that has no fate yet. The fates are told with the result, so that a retry leaves those tokens out.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	r := &round{}
 	if err := json.Unmarshal(d.Body.Data, &r.data); err != nil {
@@ -115,7 +115,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	if r.data.Topic != "" {
 		r.to = []string{""}
 	}
-	r.marks = progress.Read(d.Body.Data, len(r.to))
+	r.marks = progress.Read(d.Body, len(r.to))
 	token, err := p.access.Token(ctx)
 	if err != nil {
 		return r.result(), failure(err)
@@ -123,10 +123,11 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	p.sendAll(ctx, r, token)
 	p.report(ctx, d.ID, r)
 	err = r.conclude()
+	result := r.result()
 	if err != nil && r.freshest > 0 {
-		d.Body.Data = progress.Write(d.Body.Data, r.marks)
+		result.Progress = progress.Encode(r.marks)
 	}
-	return r.result(), err
+	return result, err
 }
 
 func (p *Provider) sendAll(ctx context.Context, r *round, token string) {

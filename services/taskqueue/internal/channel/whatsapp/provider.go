@@ -78,7 +78,7 @@ func New(raw json.RawMessage, deps Deps) (*Provider, error) {
 // Paid is true: conversations are charged, and a report must not arrive twice.
 func (p *Provider) Paid() bool { return true }
 
-// Handle sends the parts of a task that are not sent yet, in order. A retry remembers them in the job's data.
+// Handle sends the parts of a task that are not sent yet, in order. What was sent is told with the result, so that a retry leaves it out.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	var data task.WhatsApp
 	if err := json.Unmarshal(d.Body.Data, &data); err != nil {
@@ -92,7 +92,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	if err != nil {
 		return job.Result{}, provider.FailOver("secret", "The provider's secret cannot be read")
 	}
-	marks := progress.Read(d.Body.Data, len(parts))
+	marks := progress.Read(d.Body, len(parts))
 	result := job.Result{Sent: progress.Count(marks, progress.Sent) > 0}
 	for i, part := range parts {
 		if marks[i] == progress.Sent {
@@ -111,7 +111,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 			result.MessageID = messageID(answer.Body)
 		}
 		if len(parts) > 1 {
-			d.Body.Data = progress.Write(d.Body.Data, marks)
+			result.Progress = progress.Encode(marks)
 		}
 	}
 	return result, nil

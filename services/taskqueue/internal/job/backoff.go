@@ -35,6 +35,28 @@ func Backoff(c Channel, failed int, roll float64, retryAfter time.Duration) time
 	return spread
 }
 
+// How long a job waits for a receiver that fails again and again, beyond the delays of its attempts. A little less than
+// the quarter of an hour that is promised: the last pause counts too.
+const (
+	taskPatience     = 13 * time.Minute
+	callbackPatience = time.Hour
+)
+
+// RecoveryPatience is how long after its due time a job of channel c with so many failed attempts may still be
+// postponed for a receiver that fails again and again. Afterwards each pause counts as an attempt, so that the job
+// ends.
+func RecoveryPatience(c Channel, failed int) time.Duration {
+	patience := taskPatience
+	if c == Callback {
+		patience = callbackPatience
+	}
+	const unspread = 0.5
+	for n := 1; n <= failed; n++ {
+		patience += Backoff(c, n, unspread, 0)
+	}
+	return patience
+}
+
 func taskDelay(failed int) time.Duration {
 	d := firstDelay
 	for i := 1; i < failed && d < maxDelay; i++ {

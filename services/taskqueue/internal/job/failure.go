@@ -15,6 +15,7 @@ type Failure struct {
 	Doubtful   bool          // the message may have been sent: the job ends as unknown
 	Repeatable bool          // Doubtful, and sending again does no harm: retried first, unknown after the last retry
 	Postponed  bool          // nothing was tried: run again after RetryAfter without counting an attempt
+	Recovers   bool          // Postponed until somebody recovers: who does not in time costs attempts after all
 	cause      error
 }
 
@@ -39,6 +40,12 @@ func RepeatableDoubt(reason, message string) *Failure {
 // Postpone gives the job back for d without counting an attempt: nothing was tried.
 func Postpone(reason string, d time.Duration) *Failure {
 	return &Failure{Reason: reason, Message: "The delivery was postponed", Postponed: true, RetryAfter: d}
+}
+
+// AwaitRecovery postpones the job because a receiver, a provider or what we need to ask it fails again and again. A job
+// does not wait for that without end: see RecoveryPatience.
+func AwaitRecovery(reason, message string, d time.Duration) *Failure {
+	return &Failure{Reason: reason, Message: message, Postponed: true, Recovers: true, RetryAfter: d}
 }
 
 // After returns a copy of f that asks for at least d before the next attempt.

@@ -34,9 +34,25 @@ type Record struct {
 
 // RecordOf starts the record of a job that ended in state at ended.
 func RecordOf(b *Body, state State, ended int64) Record {
-	return Record{State: state, Task: b.Task, TaskType: b.TaskType, LabID: b.LabID, Caller: b.Caller, LogTag: b.LogTag,
-		Retry: b.Retry, Attempts: b.Attempts, CreatedMs: b.CreatedMs, ScheduledMs: b.ScheduledMs, StartedMs: b.StartedMs,
-		EndedMs: ended, Error: b.LastError, Reason: b.LastReason, History: b.History, WindowKey: b.WindowKey, Progress: b.Progress}
+	return Record{
+		State:       state,
+		Task:        b.Task,
+		TaskType:    b.TaskType,
+		LabID:       b.LabID,
+		Caller:      b.Caller,
+		LogTag:      b.LogTag,
+		Retry:       b.Retry,
+		Attempts:    b.Attempts,
+		CreatedMs:   b.CreatedMs,
+		ScheduledMs: b.ScheduledMs,
+		StartedMs:   b.StartedMs,
+		EndedMs:     ended,
+		Error:       b.LastError,
+		Reason:      b.LastReason,
+		History:     b.History,
+		WindowKey:   b.WindowKey,
+		Progress:    b.Progress,
+	}
 }
 
 // Encode appends the stored form of r to dst.

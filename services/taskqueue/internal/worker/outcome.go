@@ -26,7 +26,7 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 	if errors.Is(cause, errCancelRequested) && r.doubtful {
 		return p.unknown(r), "unknown"
 	}
-	if failure.Postponed {
+	if failure.Postponed && result.Progress == nil && !p.outwaited(r, failure) {
 		delay := time.Duration(float64(failure.RetryAfter) * (0.5 + p.Roll()))
 		return engine.Settlement{Op: engine.OpRelease, Delay: delay}, "postponed"
 	}
@@ -41,9 +41,19 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 	next := *r.body
 	p.countAttempt(&next, r, result, failure, began)
 	p.Seals.Seal(&next, r.id.Lane().Channel)
-	delay := job.Backoff(r.id.Lane().Channel, attempts, p.Roll(), failure.RetryAfter)
+	asked := failure.RetryAfter
+	if failure.Postponed {
+		asked = 0 // it waited long enough
+	}
+	delay := job.Backoff(r.id.Lane().Channel, attempts, p.Roll(), asked)
 	return engine.Settlement{Op: engine.OpRetry, Delay: delay, Payload: next.Encode(nil),
 		Window: next.Window(r.id.Lane().Priority)}, "retry"
+}
+
+// outwaited reports whether a job waited so long for somebody to recover that the pauses count as attempts now.
+func (p *Pump) outwaited(r *run, failure *job.Failure) bool {
+	due := time.UnixMilli(max(r.body.CreatedMs, r.body.ScheduledMs))
+	return failure.Recovers && p.Clock.Now().After(due.Add(job.RecoveryPatience(r.id.Lane().Channel, r.body.Attempts)))
 }
 
 func (p *Pump) countAttempt(b *job.Body, r *run, result job.Result, failure *job.Failure, began time.Time) {

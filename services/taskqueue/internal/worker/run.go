@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -36,13 +35,16 @@ func (d Delivery) Intend(ctx context.Context, provider string) error {
 	}
 	owner, err := d.intent(ctx, provider)
 	if err != nil {
-		return fmt.Errorf("record the send: %w", err)
+		return job.Postpone("not_marked", markDelay).WithCause(err)
 	}
 	if !owner {
-		return errLeaseOver
+		return job.Postpone("lease_lost", 0).WithCause(errLeaseOver)
 	}
 	return nil
 }
+
+// markDelay is how long a paid send waits when it could not be recorded that it begins.
+const markDelay = 5 * time.Second
 
 // run is one claimed job until it is settled.
 type run struct {

@@ -85,7 +85,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 func (p *Provider) send(ctx context.Context, l *letter) (job.Result, error) {
 	password, err := p.password()
 	if err != nil {
-		return job.Result{}, provider.FailOver("secret", "The password of the mail server cannot be read")
+		return job.Result{}, provider.NoSecret("The password of the mail server cannot be read")
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.server.settings.timeout())
 	defer cancel()

@@ -17,9 +17,10 @@ import (
 const Reason = "paced"
 
 const (
-	longest   = time.Minute // a postponed delivery looks again at least this often
-	maxKnown  = 4096
-	keptShare = 5 // a fifth of the rate is kept for one-time passwords and the platform's own calls
+	uncountedDelay = 5 * time.Second // while the deliveries of all processes cannot be counted
+	longest        = time.Minute     // a postponed delivery looks again at least this often
+	maxKnown       = 4096
+	keptShare      = 5 // a fifth of the rate is kept for one-time passwords and the platform's own calls
 )
 
 // Pacer counts for all processes that share its limiter. Safe for concurrent use.
@@ -50,7 +51,7 @@ func (p *Pacer) Pass(ctx context.Context, key string, perSecond float64, flow jo
 	decision, err := p.limiter.Allow(ctx, key, allowed, window)
 	switch {
 	case err != nil:
-		return job.Retryable("internal", "The delivery failed inside the task queue; it is tried again").WithCause(err)
+		return job.Postpone(Reason, uncountedDelay).WithCause(err)
 	case decision.Allowed:
 		return nil
 	case flow.Reserved(): // it takes the next place, whatever waits

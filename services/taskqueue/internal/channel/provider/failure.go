@@ -31,6 +31,12 @@ func FailOver(reason, message string) error {
 	return &failover{failure: job.Permanent(reason, message)}
 }
 
+// secretDelay is how long a message waits for a secret that cannot be read now.
+const secretDelay = time.Minute
+
+// NoSecret is a failure before anything was asked: another provider may send the message, else it waits.
+func NoSecret(message string) error { return job.AwaitRecovery("secret", message, secretDelay) }
+
 // IsFailOver reports whether err is about the provider and not about the message.
 func IsFailOver(err error) bool {
 	var e *failover

@@ -105,7 +105,8 @@ type round struct {
 	freshest int   // tokens sent in this round
 }
 
-// Handle sends to every token that has no fate yet. The fates are told with the result, so that a retry leaves those tokens out.
+// Handle sends to every token that has no fate yet. The fates are told with the result, so that a retry leaves those
+// tokens out.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	r := &round{}
 	if err := json.Unmarshal(d.Body.Data, &r.data); err != nil {

@@ -6,20 +6,16 @@ import (
 	"errors"
 	"log/slog"
 	"runtime/debug"
-	"time"
 
-	"github.com/sony/gobreaker/v2"
-
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-const (
-	breakerFailures = 5
-	breakerOpen     = 30 * time.Second
-)
+// breakerFailures in a row pause a provider.
+const breakerFailures = 5
 
 // Outcomes are the values of the outcome label.
 func Outcomes() []string {
@@ -36,7 +32,7 @@ type account struct {
 	log      *slog.Logger
 	pacer    *pace.Pacer
 	rate     float64 // deliveries a second; 0: as many as come
-	breaker  *gobreaker.CircuitBreaker[job.Result]
+	circuit  *circuit.Circuit
 
 	intend func(context.Context, worker.Delivery) error
 }
@@ -45,11 +41,8 @@ func (s *Set) build(c job.Channel, name string, settings json.RawMessage, sender
 	p := &account{channel: c, name: name, settings: settings, sender: sender, observer: s.cfg.Observer, log: s.cfg.Log}
 	p.pacer = s.cfg.Pacer
 	p.intend = func(ctx context.Context, d worker.Delivery) error { return d.Intend(ctx, name) }
-	p.breaker = gobreaker.NewCircuitBreaker[job.Result](gobreaker.Settings{
-		Name: name, MaxRequests: 1, Timeout: breakerOpen, IsSuccessful: healthy, IsExcluded: saysNothing,
-		ReadyToTrip:   func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= breakerFailures },
-		OnStateChange: func(_ string, _, to gobreaker.State) { p.observer.Paused(c, name, to == gobreaker.StateOpen) },
-	})
+	p.circuit = circuit.New(circuit.Settings{Failures: breakerFailures, Healthy: healthy, Excluded: saysNothing,
+		Changed: func(isOpen bool) { p.observer.Paused(c, name, isOpen) }})
 	p.observer.Configured(c, name)
 	return p
 }
@@ -60,17 +53,10 @@ func healthy(err error) bool {
 	return err == nil || (f.Permanent && !provider.IsFailOver(err))
 }
 
-// notAsked is an error from before the provider was asked.
-type notAsked struct{ error }
-
-func (e notAsked) Unwrap() error { return e.error }
-
 // saysNothing: the provider was not asked, slows us down as it may, or we hung up ourselves.
 func saysNothing(err error) bool {
-	var own notAsked
 	f := job.AsFailure(err)
-	return err != nil &&
-		(errors.As(err, &own) || f.Postponed || f.Reason == provider.RateLimited || errors.Is(err, context.Canceled))
+	return err != nil && (f.Postponed || f.Reason == provider.RateLimited || errors.Is(err, context.Canceled))
 }
 
 // send tries the provider once, unless it is paused or would get more than its rate.
@@ -79,24 +65,31 @@ func (p *account) send(ctx context.Context, d worker.Delivery) (job.Result, erro
 		p.observer.Attempt(p.channel, p.name, "postponed")
 		return job.Result{}, err
 	}
-	var kept job.Result // a result counts beside an error too
-	_, err := p.breaker.Execute(func() (job.Result, error) {
-		if p.sender.Paid() {
-			if err := p.intend(ctx, d); err != nil {
-				return kept, notAsked{err}
-			}
-		}
-		var err error
-		kept, err = p.try(ctx, d)
-		return kept, err
+	var result job.Result
+	var err error
+	wait := p.circuit.Do(func() error {
+		result, err = p.ask(ctx, d)
+		return err
 	})
-	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
+	if wait > 0 {
 		p.observer.Attempt(p.channel, p.name, "paused")
-		return kept, job.Retryable("provider_paused", "The provider keeps failing; messages to it are paused").
-			After(breakerOpen)
+		return job.Result{}, job.AwaitRecovery(pausedReason, "The provider keeps failing; messages to it are paused", wait)
 	}
 	p.observer.Attempt(p.channel, p.name, outcome(err))
-	return kept, err
+	return result, err
+}
+
+// pausedReason is that of messages to a provider whose circuit is open.
+const pausedReason = "provider_paused"
+
+// ask marks a paid send and begins it.
+func (p *account) ask(ctx context.Context, d worker.Delivery) (job.Result, error) {
+	if p.sender.Paid() {
+		if err := p.intend(ctx, d); err != nil {
+			return job.Result{}, err
+		}
+	}
+	return p.try(ctx, d)
 }
 
 // try calls the sender; a panic in a paid one leaves doubt, elsewhere it is the worker's business.

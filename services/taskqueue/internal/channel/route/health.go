@@ -3,8 +3,6 @@ package route
 import (
 	"cmp"
 	"slices"
-
-	"github.com/sony/gobreaker/v2"
 )
 
 // Health is how a provider does in this process.
@@ -24,8 +22,8 @@ func (s *Set) Health() []Health {
 	}
 	for c, accounts := range t.providers {
 		for name, p := range accounts {
-			list = append(list, Health{Channel: c.String(), Provider: name, Paused: p.breaker.State() == gobreaker.StateOpen,
-				Failures: p.breaker.Counts().ConsecutiveFailures})
+			list = append(list, Health{Channel: c.String(), Provider: name, Paused: p.circuit.IsOpen(),
+				Failures: p.circuit.Failures()})
 		}
 	}
 	slices.SortFunc(list, func(a, b Health) int {

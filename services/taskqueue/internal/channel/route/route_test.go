@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -227,7 +228,7 @@ func TestAPaidSendIsMarkedFirstAndNotMadeWhenItCannotBe(t *testing.T) {
 	b.paid["a"], b.paid["b"] = true, true
 	b.use(t, Row{Provider: "a"}, Row{Provider: "b", Position: 1})
 	p := b.set.current.Load().providers[job.SMS]["a"]
-	p.intend = func(context.Context, worker.Delivery) error { return errors.New("lease over") }
+	p.intend = func(context.Context, worker.Delivery) error { return job.Postpone("lease_lost", 0) }
 	for range 2 * breakerFailures {
 		if err := b.send(t, 1, india); err == nil || len(b.calls.take()) != 0 {
 			t.Fatalf("sent without a mark: %v", err)
@@ -271,11 +272,11 @@ func TestAProviderThatKeepsFailingIsPausedAndTriedAgain(t *testing.T) {
 		if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"b"}) {
 			t.Errorf("a paused provider was asked: %v", err)
 		}
-		if f := job.AsFailure(b.send(t, 1, `{"contact":1,"config":{"provider":"a"}}`)); f.Permanent || f.RetryAfter != breakerOpen {
+		if f := job.AsFailure(b.send(t, 1, `{"contact":1,"config":{"provider":"a"}}`)); !f.Recovers || f.RetryAfter != circuit.Open {
 			t.Errorf("forced and paused: %+v", f)
 		}
 		down = nil
-		time.Sleep(breakerOpen + time.Second) // virtual
+		time.Sleep(circuit.Open + time.Second) // virtual
 		if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"b", "a"}[1:]) {
 			t.Errorf("not tried again: %v", err)
 		}

@@ -3,7 +3,6 @@ package route
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
@@ -37,14 +36,19 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	}
 	var result job.Result
 	var failed error
+	asked := false
 	for _, p := range list {
 		answer, err := p.send(ctx, d)
 		if err == nil || !movesOn(ctx, answer, err) {
 			return answer, err
 		}
+		asked = asked || !job.AsFailure(err).Postponed
 		if failed == nil || better(err, failed) {
 			result, failed = answer, err
 		}
+	}
+	if f := job.AsFailure(failed); asked && f.Postponed { // one was asked, and another one is paused
+		failed = job.Retryable(f.Reason, f.Message).After(f.RetryAfter)
 	}
 	return result, failed
 }
@@ -81,11 +85,7 @@ func nobody(to target) error {
 // movesOn reports whether the next provider may try after err.
 func movesOn(ctx context.Context, result job.Result, err error) bool {
 	f := job.AsFailure(err)
-	var own notAsked
-	if errors.As(err, &own) { // the send could not be marked: not for the next one either
-		return false
-	}
-	if f.Doubtful || f.Postponed || result.Sent || ctx.Err() != nil {
+	if f.Doubtful || (f.Postponed && !f.Recovers) || result.Sent || ctx.Err() != nil {
 		return false
 	}
 	return !f.Permanent || provider.IsFailOver(err)

@@ -68,7 +68,7 @@ func (t *Twilio) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	}
 	token, err := t.deps.Secrets.Secret(t.settings.TokenSecret)
 	if err != nil {
-		return job.Result{}, provider.FailOver("secret", "The provider's secret cannot be read")
+		return job.Result{}, provider.NoSecret("The provider's secret cannot be read")
 	}
 	answer, err := provider.Exchange(ctx, t.deps.Client, t.request(m, token.Reveal()), t.Paid())
 	if err != nil {

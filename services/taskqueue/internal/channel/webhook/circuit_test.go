@@ -5,9 +5,6 @@ import (
 	"errors"
 	"testing"
 	"time"
-
-	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/pkg/netguard"
 )
 
 func TestPathsOfOneKindShareACircuitAndOthersDoNot(t *testing.T) {
@@ -23,7 +20,7 @@ func TestPathsOfOneKindShareACircuitAndOthersDoNot(t *testing.T) {
 
 func TestAFailingPathOfOneLaboratoryStopsNeitherItsOtherPathsNorOtherLaboratories(t *testing.T) {
 	t.Parallel()
-	h := newHosts(4, clock.Fixed(time.Unix(1_790_000_000, 0)))
+	h := newHosts(4)
 	enter := func(lab int64) *host {
 		one, ok := h.enter(t.Context(), lab, "https://example.com:443")
 		if !ok {
@@ -34,11 +31,10 @@ func TestAFailingPathOfOneLaboratoryStopsNeitherItsOtherPathsNorOtherLaboratorie
 	}
 	failing := h.circuit(enter(1), "/bad/1")
 	for range breakerFailures {
-		_, _ = failing.breaker.Execute(func() (*netguard.Response, error) { return nil, errors.New("down") })
+		failing.Do(func() error { return errors.New("down") })
 	}
 	passes := func(lab int64, path string) bool {
-		_, err := h.circuit(enter(lab), path).breaker.Execute(func() (*netguard.Response, error) { return nil, nil })
-		return err == nil
+		return h.circuit(enter(lab), path).Do(func() error { return nil }) == 0
 	}
 	if passes(1, "/bad/2") {
 		t.Error("the failing kind of path is not paused")
@@ -46,14 +42,11 @@ func TestAFailingPathOfOneLaboratoryStopsNeitherItsOtherPathsNorOtherLaboratorie
 	if !passes(1, "/good") || !passes(2, "/bad/1") {
 		t.Error("another path or another laboratory is paused too")
 	}
-	if pause := failing.pause(); pause != breakerOpen {
-		t.Errorf("the pause is %v", pause)
-	}
 }
 
 func TestOneLaboratoryCannotTakeThePlacesOfAnotherAtAReceiver(t *testing.T) {
 	t.Parallel()
-	h := newHosts(1, clock.System{})
+	h := newHosts(1)
 	h.patience = time.Millisecond
 	if _, ok := h.enter(t.Context(), 1, "https://example.com:443"); !ok {
 		t.Fatal("no place")

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/sony/gobreaker/v2"
 )
 
 // Paused is a receiver that one laboratory's requests leave alone for a while. Paths are not told: they may name
@@ -30,7 +28,7 @@ func (s *Sender) PausedReceivers() []Paused {
 		p := Paused{Origin: origin}
 		p.LabID, _ = strconv.ParseInt(lab, 10, 64)
 		for _, c := range one.circuits {
-			if c.breaker.State() == gobreaker.StateOpen {
+			if c.IsOpen() {
 				p.Kinds++
 			}
 		}

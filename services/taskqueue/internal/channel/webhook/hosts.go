@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 type host struct {
 	places   chan struct{} // one per request in flight
 	users    int           // deliveries that hold or wait for a place, guarded by hosts.mu
-	circuits map[string]*circuit
+	circuits map[string]*circuit.Circuit
 }
 
 // hosts limits and protects receivers: one slow or dead host must not occupy the channel, and what one laboratory
@@ -26,14 +26,13 @@ type host struct {
 type hosts struct {
 	limit    int
 	patience time.Duration // how long a delivery waits for a place
-	clock    clock.Clock
 
 	mu    sync.Mutex // guards known, every users and every circuits
 	known map[string]*host
 }
 
-func newHosts(limit int, clk clock.Clock) *hosts {
-	return &hosts{limit: limit, patience: placePatience, clock: clk, known: map[string]*host{}}
+func newHosts(limit int) *hosts {
+	return &hosts{limit: limit, patience: placePatience, known: map[string]*host{}}
 }
 
 // enter takes a place of the laboratory at the origin; ok is false when none got free in time. leave must be called
@@ -68,7 +67,7 @@ func (h *hosts) use(key string) *host {
 	one := h.known[key]
 	if one == nil {
 		h.forget()
-		one = &host{places: make(chan struct{}, h.limit), circuits: map[string]*circuit{}}
+		one = &host{places: make(chan struct{}, h.limit), circuits: map[string]*circuit.Circuit{}}
 		h.known[key] = one
 	}
 	one.users++

@@ -55,7 +55,7 @@ type Sender struct {
 
 // New makes a sender.
 func New(cfg Config) *Sender {
-	return &Sender{Config: cfg, hosts: newHosts(cfg.HostConcurrency, cfg.Clock)}
+	return &Sender{Config: cfg, hosts: newHosts(cfg.HostConcurrency)}
 }
 
 // Paused counts the kinds of paths at receivers that are left alone for a while.
@@ -101,7 +101,8 @@ func (s *Sender) address(q *netguard.Request, b *job.Body) (*netguard.Client, er
 	}
 	token, err := s.Tokens.Mint(gatewayAudience, strings.TrimPrefix(b.Caller, "service:"))
 	if err != nil {
-		return nil, job.Retryable("token", "The task queue has no credential for the platform's own address").WithCause(err)
+		return nil, job.AwaitRecovery("token", "The task queue has no credential for the platform's own address", secretDelay).
+			WithCause(err)
 	}
 	q.Header.Set("Authorization", "Bearer "+token)
 	q.Header.Set("X-Is-Internal-Request", "True")
@@ -153,13 +154,12 @@ func (s *Sender) exchange(
 	defer s.hosts.leave(one)
 	var answer *netguard.Response
 	var failed error
-	circuit := s.hosts.circuit(one, q.URL.Path)
-	_, paused := circuit.breaker.Execute(func() (*netguard.Response, error) {
+	wait := s.hosts.circuit(one, q.URL.Path).Do(func() error {
 		answer, failed = client.Do(ctx, q)
-		return answer, blame(ctx, answer, failed)
+		return blame(ctx, answer, failed)
 	})
-	if answer == nil && failed == nil {
-		return nil, job.Postpone("receiver_down", circuit.pause()).WithCause(paused)
+	if wait > 0 {
+		return nil, job.AwaitRecovery("receiver_down", "The receiver keeps failing; requests to it are paused", wait)
 	}
 	return answer, failed
 }

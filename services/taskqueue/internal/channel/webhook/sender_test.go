@@ -381,7 +381,7 @@ func TestAPausedReceiverPostponesAndNeverFailsAJobWithoutARequest(t *testing.T) 
 		_, last = b.send(task.WebhookPost, map[string]any{"url": b.URL + "/hook"}, nil)
 	}
 	failure := job.AsFailure(last)
-	if !failure.Postponed || failure.RetryAfter != 30*time.Second {
+	if !failure.Postponed || failure.RetryAfter.Round(time.Second) != 30*time.Second {
 		t.Errorf("got %+v", failure)
 	}
 	b.mu.Lock()

@@ -5,6 +5,7 @@ package whatsapp
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -24,6 +25,9 @@ type Gate struct {
 	next    worker.Handler
 }
 
+// consentDelay is how long a message waits while nobody knows whether its recipient agreed.
+const consentDelay = 30 * time.Second
+
 // NewGate makes a gate in front of next.
 func NewGate(consent Consent, next worker.Handler) *Gate { return &Gate{consent: consent, next: next} }
 
@@ -36,8 +40,7 @@ func (g *Gate) Handle(ctx context.Context, d worker.Delivery) (job.Result, error
 	allowed, err := g.consent.Allowed(ctx, d.Body.LabID, ConsentKey(&data))
 	switch {
 	case err != nil:
-		return job.Result{}, job.Retryable("consent_unavailable", "The recipient's consent cannot be checked at the moment").
-			WithCause(err)
+		return job.Result{}, job.Postpone("consent_unavailable", consentDelay).WithCause(err)
 	case !allowed:
 		return job.Result{}, job.Permanent("consent_missing",
 			"consent_missing: the recipient has not agreed to WhatsApp messages")

@@ -78,7 +78,8 @@ func New(raw json.RawMessage, deps Deps) (*Provider, error) {
 // Paid is true: conversations are charged, and a report must not arrive twice.
 func (p *Provider) Paid() bool { return true }
 
-// Handle sends the parts of a task that are not sent yet, in order. What was sent is told with the result, so that a retry leaves it out.
+// Handle sends the parts of a task that are not sent yet, in order. What was sent is told with the result, so that a
+// retry leaves it out.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	var data task.WhatsApp
 	if err := json.Unmarshal(d.Body.Data, &data); err != nil {
@@ -90,7 +91,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	}
 	token, err := p.deps.Secrets.Secret(p.settings.TokenSecret)
 	if err != nil {
-		return job.Result{}, provider.FailOver("secret", "The provider's secret cannot be read")
+		return job.Result{}, provider.NoSecret("The provider's secret cannot be read")
 	}
 	marks := progress.Read(d.Body, len(parts))
 	result := job.Result{Sent: progress.Count(marks, progress.Sent) > 0}

@@ -1,0 +1,68 @@
+package route
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
+)
+
+const (
+	outage   = 150 * time.Second // longer than all retries of a task together
+	messages = 200
+)
+
+// A mail server is away for two and a half minutes. No message fails that was not really tried as often as it may be: with
+// retries all arrive, without them those fail that were asked for, and nobody else.
+func TestAnOutageOfAProviderFailsNoMessageThatWasNotTried(t *testing.T) {
+	t.Parallel()
+	for _, retry := range []int{0, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			b, begun, asked := newBench(false), time.Now(), 0
+			var mu sync.Mutex // guards asked
+			b.says["a"] = func() (job.Result, error) {
+				if time.Since(begun) > outage {
+					return job.Result{Sent: true}, nil
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				asked++
+				return job.Result{}, job.Retryable("http_503", "The provider answered 503")
+			}
+			b.use(t, Row{Channel: "email", Provider: "a"})
+			ended := workertest.Deliver(t, b.set.Handler(job.Email), job.Email, mails(retry), 20*time.Minute)
+			t.Logf("retry %d: %d requests during the outage; %d finished, %d failed", retry, asked, ended[job.Finished], ended[job.Failed])
+			mostFailed := 0
+			if retry == 0 {
+				mostFailed = asked
+			}
+			if ended[job.Failed] > mostFailed || ended[job.Finished]+ended[job.Failed] != messages {
+				t.Errorf("retry %d: %v, %d were asked for", retry, ended, asked)
+			}
+		})
+	}
+}
+
+// A provider that never comes back: whoever asked is told, within the retries' delays and a quarter of an hour.
+func TestAMessageDoesNotWaitForAProviderWithoutEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(false)
+		b.says["a"] = says(job.Retryable("network", "The provider cannot be reached"))
+		b.use(t, Row{Channel: "email", Provider: "a"})
+		if ended := workertest.Deliver(t, b.set.Handler(job.Email), job.Email, mails(3), 105*time.Second+15*time.Minute); ended[job.Failed] != messages {
+			t.Errorf("%v", ended)
+		}
+	})
+}
+
+func mails(retry int) []*job.Body {
+	all := make([]*job.Body, messages)
+	for i := range all {
+		all[i] = &job.Body{Task: 2, TaskType: 1, LabID: 12, Retry: retry, Data: []byte("{}"), Flow: job.LabFlow(12)}
+	}
+	return all
+}

@@ -1,0 +1,89 @@
+// Package workertest runs jobs through a handler as the service does, for tests in virtual time: with a pump, its
+// retries and its pauses, on the engine in memory.
+package workertest
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// Deliver enqueues jobs of channel c, lets h deliver them for d, and counts how they ended; jobs that still wait are
+// not counted. It sets when the jobs were created.
+func Deliver(t *testing.T, h worker.Handler, c job.Channel, jobs []*job.Body, d time.Duration) map[job.State]int {
+	t.Helper()
+	queue, ids := model.New(clock.System{}, engine.DefaultSettings()), job.NewGenerator(clock.System{}, rand.Reader)
+	var all []job.ID
+	for _, b := range jobs {
+		id, err := ids.Next(0, job.Lane{Channel: c, Priority: job.Moderate})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.CreatedMs = clock.System{}.Now().UnixMilli()
+		one := engine.NewJob{ID: id, Body: b.Encode(nil), Flow: b.Flow}
+		if _, err := queue.Enqueue(
+			t.Context(),
+			engine.Batch{IdempotencyKey: string(id), Jobs: []engine.NewJob{one}},
+		); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, id)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	pump := worker.New(
+		worker.Config{Channel: c, Lease: 15 * time.Second, MaxRun: 330 * time.Second, Grace: time.Second, Idle: time.Second},
+		worker.Deps{
+			Queue:    queue,
+			Pool:     worker.NewPool(32),
+			Handler:  h,
+			Observer: unobserved{},
+			Clock:    clock.System{},
+			IDs:      ids,
+			Roll:     func() float64 { return 0.5 },
+			Log:      slog.New(slog.DiscardHandler),
+		},
+	)
+	var running sync.WaitGroup
+	running.Go(func() { _ = pump.Run(ctx) })
+	<-time.After(d)
+	stop()
+	running.Wait()
+	return states(t, queue, all)
+}
+
+func states(t *testing.T, queue *model.Model, all []job.ID) map[job.State]int {
+	t.Helper()
+	snapshots, err := queue.Info(t.Context(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := map[job.State]int{}
+	for _, s := range snapshots {
+		if len(s.Record) == 0 {
+			continue
+		}
+		r, err := job.DecodeRecord(s.Record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended[r.State]++
+	}
+	return ended
+}
+
+type unobserved struct{}
+
+func (unobserved) Claimed(job.Channel, int, time.Duration)    {}
+func (unobserved) Attempt(job.Channel, string, time.Duration) {}
+func (unobserved) LeaseLost(job.Channel)                      {}
+func (unobserved) Waited(job.Lane, time.Duration)             {}
+func (unobserved) Callbacks(int)                              {}

@@ -81,7 +81,7 @@ type QueueConfig struct {
 	// LabLimit is the most waiting jobs of one laboratory in a lane.
 	LabLimit int `env:"LAB_LIMIT" envDefault:"1000000"`
 	// LabBytes is the most bytes of one laboratory that wait, of all lanes together.
-	LabBytes    int64 `env:"LAB_BYTES" envDefault:"8589934592"`
+	LabBytes    int64 `env:"LAB_BYTES" envDefault:"268435456"`
 	ResultHours int   `env:"RESULT_HOURS" envDefault:"24"`
 	DeadDays    int   `env:"DEAD_DAYS" envDefault:"7"`
 	DeadLimit   int   `env:"DEAD_LIMIT" envDefault:"100000"`

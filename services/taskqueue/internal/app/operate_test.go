@@ -50,7 +50,7 @@ func TestOperatorsSeeJobsAndDamageAndNeverPayloads(t *testing.T) {
 	p.ready()
 	client, ctx := p.client()
 	later := now().AddDate(0, 6, 0).Format("2006-01-02T15:04:05")
-	answer, err := client.Schedule(ctx, &taskqueuev1.ScheduleRequest{Tasks: []*taskqueuev1.ScheduledTask{{SchTime: later, Task: 1, TaskType: 1,
+	answer, err := client.Schedule(ctx, &taskqueuev1.ScheduleRequest{Tasks: []*taskqueuev1.ScheduledTask{{SchTime: later, Task: 1, TaskType: 2,
 		Data: &typev1.RawJSON{Json: []byte(`{"contact":9812345678,"countryCode":91,"message":"Your code is 135790"}`)}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestOperatorsSeeJobsAndDamageAndNeverPayloads(t *testing.T) {
 	if _, err := p.verb("jobs", nil, "nope"); err == nil {
 		t.Error("an unknown job must fail the verb")
 	}
-	if err := p.redis.Client().ZRem(ctx, "tq:{00}:l:sms:2", answer.GetJobIds()[0]).Err(); err != nil {
+	if err := p.redis.Client().ZRem(ctx, "tq:{00}:l:sms:0", answer.GetJobIds()[0]).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := p.verb("fsck", nil); !errors.Is(err, app.ErrViolations) || !strings.Contains(text, "orphan_body") {

@@ -53,7 +53,7 @@ func TestPayloadsAreSealedInRedisAndOpenAtTheReceiver(t *testing.T) {
 	later := now().AddDate(0, 6, 0).Format("2006-01-02T15:04:05")
 	headers := map[string]string{"Authorization": "Bearer canary-token"}
 	answer, err := client.Schedule(ctx, &taskqueuev1.ScheduleRequest{Tasks: []*taskqueuev1.ScheduledTask{
-		{SchTime: later, Task: 1, TaskType: 1, Data: &typev1.RawJSON{Json: []byte(`{"contact":9812345678,"countryCode":91,"message":"Your code is 135790"}`)}},
+		{SchTime: later, Task: 1, TaskType: 2, Data: &typev1.RawJSON{Json: []byte(`{"contact":9812345678,"countryCode":91,"message":"Your code is 135790"}`)}},
 		{SchTime: later, Task: 4, TaskType: 2, Data: webhookData(receiver.URL), Headers: headers},
 	}})
 	if err != nil {

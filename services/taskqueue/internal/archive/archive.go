@@ -7,6 +7,7 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -87,23 +88,26 @@ type written struct {
 // New makes an archiver.
 func New(deps Deps) *Archiver { return &Archiver{Deps: deps} }
 
-// RunOnce archives everything that ended until now, and purges from time to time.
+// RunOnce archives everything that ended until now, and purges from time to time. A shard that does not answer keeps no
+// other one waiting longer than the call.
 func (a *Archiver) RunOnce(ctx context.Context) error {
+	var problems []error
 	for shard := range a.Queue.Shards() {
-		for {
-			n, err := a.move(ctx, shard)
-			if err != nil {
-				return err
-			}
-			if n < page {
-				break
-			}
+		if err := a.shard(ctx, shard); err != nil {
+			problems = append(problems, fmt.Errorf("shard %02d: %w", shard, err))
 		}
 	}
-	if err := a.forget(ctx); err != nil {
-		return err
+	return errors.Join(append(problems, a.forget(ctx), a.purge(ctx))...)
+}
+
+// shard archives what ended on a shard until now.
+func (a *Archiver) shard(ctx context.Context, shard int) error {
+	for {
+		n, err := a.move(ctx, shard)
+		if err != nil || n < page {
+			return err
+		}
 	}
-	return a.purge(ctx)
 }
 
 // forget takes results out of Redis that have been in the archive for a while.

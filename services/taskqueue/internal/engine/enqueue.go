@@ -63,8 +63,15 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 	args = make([]any, 0, 13+len(perRun))
 	args = append(args, b.RequestHash, seconds(b.KeepKey), r.set.LaneLimit, len(lanes.keys), len(bells.keys),
 		len(windows.keys), n, r.set.WindowKeepAfter.Milliseconds(), ringWithin.Milliseconds(),
-		flag(!b.OwnKey || len(windows.keys) > 0), r.set.FlowLimit, b.placedBy(), len(k.body))
+		flag(!b.OwnKey || len(windows.keys) > 0), r.flowLimit(b), b.placedBy(), len(k.body))
 	return keys, append(args, perRun...)
+}
+
+func (r *Redis) flowLimit(b Batch) int {
+	if b.Full {
+		return 0
+	}
+	return r.set.FlowLimit
 }
 
 // alike counts the jobs at the beginning that differ in their bodies alone. A job with a window stands alone.

@@ -14,6 +14,7 @@ type Batch struct {
 	KeepKey        time.Duration // how long a repeat is recognised
 	// OwnKey: the key was made for this very batch. Only this batch repeats it, so its ids need not be kept.
 	OwnKey bool
+	Full   bool // the laboratory has its part of the queue's memory: a repeat and a join get their answer, new jobs ErrFlowFull
 	Jobs   []NewJob
 
 	shards int // by which number of shards Place chose the shard; formerPlace: by a former one; 0: nobody chose

@@ -85,7 +85,7 @@ func TestAMovedOneTimePasswordExpiresByItsNewTime(t *testing.T) {
 	d := newDesk(t)
 	due := now().Add(time.Hour).Truncate(time.Second)
 	id := d.enqueue(&job.Body{Task: 1, TaskType: 1, ExpiresMs: due.Add(5 * time.Minute).UnixMilli()}, due)
-	for _, later := range []time.Duration{24 * time.Hour, 10 * time.Minute} {
+	for _, later := range []time.Duration{50 * time.Minute, 10 * time.Minute} {
 		at := now().Add(later).Truncate(time.Second)
 		if moved, err := d.Reschedule(t.Context(), everybody, string(id), at); !moved || err != nil {
 			t.Fatal(moved, err)
@@ -100,13 +100,21 @@ func TestAMovedOneTimePasswordExpiresByItsNewTime(t *testing.T) {
 func TestAMoveHasTheHorizonOfASchedule(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	id := d.enqueue(&job.Body{Task: 1}, now().Add(time.Hour))
-	before := d.info(id)
-	if moved, err := d.Reschedule(t.Context(), everybody, string(id), now().Add(task.Horizon+time.Hour)); moved || err == nil {
-		t.Errorf("%v, %v", moved, err)
-	}
-	if after := d.info(id); after.DueMs != before.DueMs || !bytes.Equal(after.Body, before.Body) {
-		t.Error("a refused move changed the job")
+	for name, c := range map[string]struct {
+		body    job.Body
+		horizon time.Duration
+	}{
+		"a message":           {job.Body{Task: 1}, task.Horizon},
+		"a one-time password": {job.Body{Task: 1, ExpiresMs: now().Add(2 * time.Hour).UnixMilli()}, task.PasswordHorizon},
+	} {
+		id := d.enqueue(&c.body, now().Add(time.Hour))
+		before := d.info(id)
+		if moved, err := d.Reschedule(t.Context(), everybody, string(id), now().Add(c.horizon+time.Hour)); moved || err == nil {
+			t.Errorf("%s: %v, %v", name, moved, err)
+		}
+		if after := d.info(id); after.DueMs != before.DueMs || !bytes.Equal(after.Body, before.Body) {
+			t.Errorf("%s: a refused move changed the job", name)
+		}
 	}
 }
 

@@ -25,6 +25,9 @@ func (m *Manager) Reschedule(ctx context.Context, v Viewer, id string, at time.T
 		if err != nil || list[0] == nil || list[0].record != nil {
 			return false, err
 		}
+		if list[0].body.ExpiresMs > 0 && at.After(m.Clock.Now().Add(task.PasswordHorizon)) {
+			return false, apperr.InvalidField("resc_at", "a one-time password is scheduled at most an hour ahead")
+		}
 		moved, err := m.Queue.Reschedule(ctx, move(list[0], at.UnixMilli()))
 		if err != nil {
 			return false, unavailable(err)

@@ -1,16 +1,24 @@
-// Package quota owns how many bytes of a laboratory may wait. They are measured every few seconds and not counted job
-// by job, so a laboratory may go beyond its part by what it enqueues in between.
+// Package quota owns how many bytes of a laboratory may wait. What waits is measured every few seconds and not counted
+// job by job; what this process accepted since the last measurement is counted beside it. Several processes together
+// may let a laboratory go beyond its part by what they accept in between.
 package quota
 
 import (
 	"context"
-	"sync/atomic"
+	"maps"
+	"sync"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// largest is more than a stored job has: 64 KiB of payload and what is beside it.
-const largest = 128 << 10
+const (
+	// largest is more than a stored job has: 64 KiB of payload and what is beside it.
+	largest = 128 << 10
+	// unmeasured is the part of the quota, as a divisor, that flows with few jobs in each lane may have unseen.
+	unmeasured = 4
+	// passwords is the part of a laboratory's bytes, as a divisor, that is for its one-time passwords alone.
+	passwords = 16
+)
 
 // Sizes measures waiting jobs.
 type Sizes interface {
@@ -18,20 +26,28 @@ type Sizes interface {
 	FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error)
 }
 
-// Bytes knows which flows wait with more than their part. Safe for concurrent use, RunOnce in one loop.
+// Bytes knows with how much each flow waits. Safe for concurrent use, RunOnce in one loop.
 type Bytes struct {
 	sizes Sizes
 	most  int64
-	over  atomic.Pointer[map[job.Flow]bool]
+
+	mu       sync.Mutex // guards the fields below
+	measured map[job.Flow]int64
+	accepted map[job.Flow]int64 // since the measurement began
 }
 
-// New makes a quota of most bytes for each ordinary flow.
-func New(sizes Sizes, most int64) *Bytes { return &Bytes{sizes: sizes, most: most} }
+// New makes a quota of most bytes for each laboratory, a part of them for its one-time passwords.
+func New(sizes Sizes, most int64) *Bytes {
+	return &Bytes{sizes: sizes, most: most, measured: map[job.Flow]int64{}, accepted: map[job.Flow]int64{}}
+}
 
-// RunOnce measures. Flows with so few jobs that they cannot be over cost nothing.
+// RunOnce measures. Flows with so few jobs that it hardly matters cost nothing.
 func (q *Bytes) RunOnce(ctx context.Context) error {
+	q.mu.Lock()
+	before := maps.Clone(q.accepted)
+	q.mu.Unlock()
 	shards := q.sizes.Shards()
-	least := q.most / largest / int64(shards*len(job.Lanes()))
+	least := q.most / largest / unmeasured / int64(shards*len(job.Lanes()))
 	total := map[job.Flow]int64{}
 	for shard := range shards {
 		sizes, err := q.sizes.FlowSizes(ctx, shard, int(least))
@@ -42,21 +58,38 @@ func (q *Bytes) RunOnce(ctx context.Context) error {
 			total[flow] += n
 		}
 	}
-	over := map[job.Flow]bool{}
-	for flow, n := range total {
-		if n > q.most && !flow.Reserved() {
-			over[flow] = true
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.measured = total
+	for flow, n := range before {
+		if q.accepted[flow] -= n; q.accepted[flow] <= 0 {
+			delete(q.accepted, flow)
 		}
 	}
-	q.over.Store(&over)
 	return nil
 }
 
-// Full reports whether a flow waits with more than its part. A nil quota is never full.
-func (q *Bytes) Full(flow job.Flow) bool {
-	if q == nil {
-		return false
+// Fits reports whether a flow may wait with n bytes more. The platform's own calls always may, and so may everybody
+// when there is no quota.
+func (q *Bytes) Fits(flow job.Flow, n int64) bool {
+	if q == nil || flow == job.FlowPlatform {
+		return true
 	}
-	over := q.over.Load()
-	return over != nil && (*over)[flow]
+	most := q.most - q.most/passwords
+	if flow.Reserved() {
+		most = q.most / passwords
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.measured[flow]+q.accepted[flow]+n <= most
+}
+
+// Add tells of n bytes that were accepted for a flow.
+func (q *Bytes) Add(flow job.Flow, n int64) {
+	if q == nil {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.accepted[flow] += n
 }

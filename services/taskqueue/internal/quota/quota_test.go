@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 )
 
-func TestALaboratoryIsFullByTheBytesThatWaitAndNobodyElseIs(t *testing.T) {
+func TestALaboratoryIsFullByTheBytesThatWaitAndComeAndNobodyElseIs(t *testing.T) {
 	t.Parallel()
 	q := model.New(clock.System{}, engine.DefaultSettings())
 	ids := job.NewGenerator(clock.System{}, rand.Reader)
@@ -34,27 +34,37 @@ func TestALaboratoryIsFullByTheBytesThatWaitAndNobodyElseIs(t *testing.T) {
 	large, small, passwords := job.LabFlow(1), job.LabFlow(2), job.OTPFlow(1)
 	enqueue(large, 40, 60<<10)
 	enqueue(small, 40, 1<<10)
-	enqueue(passwords, 40, 60<<10)
+	enqueue(passwords, 40, 10<<10)
 	bytes := quota.New(q, 2<<20)
-	if bytes.Full(large) {
-		t.Error("full before anything was measured")
+	if !bytes.Fits(large, 1<<20) || bytes.Fits(large, 2<<20) {
+		t.Error("what comes does not count before anything was measured")
 	}
-	if err := bytes.RunOnce(t.Context()); err != nil {
-		t.Fatal(err)
+	measure := func() {
+		t.Helper()
+		if err := bytes.RunOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for flow, want := range map[job.Flow]bool{large: true, small: false, passwords: false, job.FlowPlatform: false} {
-		if bytes.Full(flow) != want {
+	measure()
+	for flow, want := range map[job.Flow]bool{large: false, small: true, passwords: false, job.FlowPlatform: true} {
+		if bytes.Fits(flow, 1<<10) != want {
 			t.Errorf("flow %d: %v", flow, !want)
 		}
+	}
+	bytes.Add(small, 2<<20)
+	if bytes.Fits(small, 1<<10) {
+		t.Error("what was accepted since the measurement does not count")
 	}
 	if _, err := q.Claim(t.Context(), engine.ClaimRequest{Channel: job.Email, Max: 250}); err != nil {
 		t.Fatal(err)
 	}
-	if err := bytes.RunOnce(t.Context()); err != nil || bytes.Full(large) {
-		t.Errorf("full although nothing waits, %v", err)
+	measure()
+	if !bytes.Fits(large, 1<<10) || !bytes.Fits(small, 1<<10) {
+		t.Error("full although nothing waits")
 	}
 	var none *quota.Bytes
-	if none.Full(large) {
+	none.Add(large, 1)
+	if !none.Fits(large, 1<<40) {
 		t.Error("no quota is never full")
 	}
 }

@@ -121,12 +121,6 @@ func (s *Submitter) enqueue(ctx context.Context, r Request, planned []task.Plann
 		return nil, apperr.InvalidField("idempotency_key",
 			fmt.Sprintf("the idempotency key is longer than %d bytes", maxKeyLength))
 	}
-	for i := range planned {
-		if s.Bytes.Full(planned[i].Body.Flow) {
-			s.Observer.Refused(refusedLaboratory)
-			return nil, explain(engine.ErrFlowFull)
-		}
-	}
 	g := s.group(r, planned)
 	accepted, err := s.accept(ctx, g)
 	if err != nil {
@@ -247,15 +241,27 @@ func (s *Submitter) accept(ctx context.Context, g *group) (engine.Accepted, erro
 }
 
 func (s *Submitter) hand(ctx context.Context, g *group) (engine.Accepted, error) {
-	build := func(ctx context.Context, shard int) (engine.Batch, error) {
-		batch, err := s.batch(g, shard)
-		if err == nil {
+	var last engine.Batch
+	build := func(ctx context.Context, shard int) (batch engine.Batch, err error) {
+		if batch, err = s.batch(g, shard); err == nil {
 			err = s.look(ctx, shard, batch.Jobs)
 		}
+		last = batch
 		return batch, err
 	}
-	if g.home != "" {
-		return s.Queue.Place(ctx, g.home, build)
+	accepted, err := s.place(ctx, g.home, build)
+	if err == nil && !accepted.Replay {
+		for flow, n := range bytesOf(last.Jobs) {
+			s.Bytes.Add(flow, n)
+		}
+	}
+	return accepted, err
+}
+
+// place chooses the shard of a batch; home is empty when any will do.
+func (s *Submitter) place(ctx context.Context, home string, build engine.Placement) (engine.Accepted, error) {
+	if home != "" {
+		return s.Queue.Place(ctx, home, build)
 	}
 	batch, err := build(ctx, int(s.turn.Add(1)%uint64(s.Queue.Shards())))
 	if err != nil {
@@ -292,7 +298,19 @@ func (s *Submitter) batch(g *group, shard int) (engine.Batch, error) {
 	if b.IdempotencyKey == "" {
 		b.IdempotencyKey, b.KeepKey, b.OwnKey = "auto:"+string(b.Jobs[0].ID), keepServerKey, true
 	}
+	for flow, n := range bytesOf(b.Jobs) {
+		b.Full = b.Full || !s.Bytes.Fits(flow, n)
+	}
 	return b, nil
+}
+
+// bytesOf counts what jobs take in Redis, by flow.
+func bytesOf(jobs []engine.NewJob) map[job.Flow]int64 {
+	sizes := map[job.Flow]int64{}
+	for i := range jobs {
+		sizes[jobs[i].Flow] += int64(len(jobs[i].Body))
+	}
+	return sizes
 }
 
 func (s *Submitter) look(ctx context.Context, shard int, jobs []engine.NewJob) error {

@@ -19,6 +19,10 @@ const (
 	maxTag       = 128
 	maxWindowKey = 190
 	otpValidity  = 5 * time.Minute
+	// maxPasswordBytes and PasswordHorizon are the size of a one-time password's data, and how far ahead it may be
+	// scheduled.
+	maxPasswordBytes = 1 << 10
+	PasswordHorizon  = time.Hour
 	// Horizon is how far ahead a task may be scheduled.
 	Horizon = 366 * 24 * time.Hour
 )
@@ -211,6 +215,7 @@ func (c *checker) data(row kind, s Submission, p *Planned) {
 		if row.taskType == typeOTP {
 			p.Body.ExpiresMs = int64(otpValidity / time.Millisecond) // relative until the job gets its times
 			p.Body.Flow = job.OTPFlow(c.caller.LabID)
+			c.password(s, p)
 		}
 	case job.Email:
 		c.email(s.Data)
@@ -220,6 +225,20 @@ func (c *checker) data(row kind, s Submission, p *Planned) {
 		c.webhook(s, p)
 	case job.WhatsApp:
 		c.whatsApp(s.Data)
+	}
+}
+
+// password bounds a one-time password: these have places of their own, which large or late messages must not fill.
+func (c *checker) password(s Submission, p *Planned) {
+	if len(s.Data) > maxPasswordBytes {
+		c.wrong(
+			"data",
+			"a one-time password is at most 1 KiB, this one has %d bytes; send other messages with another task_type",
+			len(s.Data),
+		)
+	}
+	if p.DueMs > c.v.Clock.Now().Add(PasswordHorizon).UnixMilli() {
+		c.wrong("sch_time", "a one-time password is scheduled at most an hour ahead")
 	}
 }
 

@@ -81,6 +81,10 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 	data := func(number, taskType int, data string) task.Submission {
 		return task.Submission{Task: number, TaskType: taskType, Data: []byte(data)}
 	}
+	at := func(s task.Submission, due string) task.Submission {
+		s.Time = &due
+		return s
+	}
 	for name, c := range map[string]struct {
 		s     task.Submission
 		wrong []string
@@ -116,6 +120,10 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 		"sms to a word":             {data(1, 1, `{"contact":"call me","message":"x"}`), []string{"data"}},
 		"sms by unknown provider":   {data(1, 1, `{"contact":"0123456","message":"x","config":{"provider":"p"}}`), []string{"data.config.provider"}},
 		"sms by the outbox":         {data(1, 1, `{"contact":"0123456","message":"x","config":{"provider":"outbox"}}`), nil},
+		"a long password":           {data(1, 1, `{"contact":"0123456","message":"`+strings.Repeat("x", 1<<10)+`"}`), []string{"data"}},
+		"a long sms":                {data(1, 2, `{"contact":"0123456","message":"`+strings.Repeat("x", 1<<10)+`"}`), nil},
+		"a password in two hours":   {at(data(1, 1, `{"contact":"0123456","message":"x"}`), "2026-11-20T12:00:00"), []string{"sch_time"}},
+		"a password in an hour":     {at(data(1, 1, `{"contact":"0123456","message":"x"}`), "2026-11-20T11:00:00"), nil},
 		"email to nobody":           {data(2, 1, `{"message":"x"}`), []string{"data.to"}},
 		"email to a word":           {data(2, 1, `{"to":["x"],"message":"x"}`), []string{"data.to"}},
 		"a template that is absent": {data(2, 5, `{"to":["a@b.example"],"message":"x","is_template":1}`), []string{"data.template"}},

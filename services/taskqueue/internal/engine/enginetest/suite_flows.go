@@ -138,6 +138,38 @@ func flowLimit(b *bench) {
 	b.enqueueFlow(webhook, other, 10)
 }
 
+// fullLaboratory: who has its part of the memory gets nothing new in, and the first answer to a repeat and a join.
+func fullLaboratory(b *bench) {
+	flow := job.LabFlow(1)
+	first := engine.Batch{IdempotencyKey: "first", RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{
+		{ID: b.id(webhook), Flow: flow, DueMs: b.nowMs() + 60_000, Body: []byte("x"), Window: &engine.Window{Key: "w"}}}}
+	id := b.accept(first)[0]
+	first.Full = true
+	if again := b.accept(first)[0]; again != id {
+		b.t.Errorf("a repeat: %s", again)
+	}
+	join := engine.Batch{IdempotencyKey: "join", RequestHash: "h", KeepKey: time.Minute, Full: true, Jobs: []engine.NewJob{
+		{ID: b.id(webhook), Flow: flow, Body: []byte("x"), Window: &engine.Window{Key: "w"}}}}
+	if joined := b.accept(join)[0]; joined != id {
+		b.t.Errorf("a join: %s", joined)
+	}
+	another := engine.Batch{IdempotencyKey: "new", RequestHash: "h", KeepKey: time.Minute, Full: true, Jobs: []engine.NewJob{
+		{ID: b.id(webhook), Flow: flow, Body: []byte("x")}}}
+	if _, err := b.Queue.Enqueue(b.t.Context(), another); !errors.Is(err, engine.ErrFlowFull) {
+		b.t.Errorf("a new job: %v", err)
+	}
+}
+
+// passwordLimit: one-time passwords have places of their own, and a hundredth of the laboratory's part.
+func passwordLimit(b *bench) {
+	b.enqueueFlow(webhook, job.OTPFlow(1), 15)
+	over := engine.Batch{IdempotencyKey: "over", RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{
+		{ID: b.id(webhook), Flow: job.OTPFlow(1), Body: []byte("x")}}}
+	if _, err := b.Queue.Enqueue(b.t.Context(), over); !errors.Is(err, engine.ErrFlowFull) {
+		b.t.Errorf("the sixteenth: %v", err)
+	}
+}
+
 // sizes: what waits is estimated, and flows with few jobs are left out.
 func sizes(b *bench) {
 	b.enqueueFlow(webhook, job.LabFlow(1), 100)

@@ -151,12 +151,22 @@ func (m *Model) planBatch(b engine.Batch) ([]job.ID, error) {
 	}
 	for lane, flows := range fresh {
 		for flow, n := range flows {
-			if flow > job.FlowPlatform && m.waiting(lane, flow)+n > m.set.FlowLimit {
+			if flow > job.FlowPlatform && m.waiting(lane, flow)+n > m.flowLimit(b, flow) {
 				return nil, engine.ErrFlowFull
 			}
 		}
 	}
 	return ids, nil
+}
+
+func (m *Model) flowLimit(b engine.Batch, flow job.Flow) int {
+	switch {
+	case b.Full:
+		return 0
+	case flow.Reserved():
+		return (m.set.FlowLimit + 99) / 100
+	}
+	return m.set.FlowLimit
 }
 
 func (m *Model) waiting(lane job.Lane, flow job.Flow) (n int) {

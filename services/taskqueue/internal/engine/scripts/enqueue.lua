@@ -5,7 +5,7 @@
 --       jobs observed in the windows (the window key itself when none was seen)
 -- ARGV: 1 request hash, 2 idempotency seconds, 3 lane limit, 4 nl, 5 nb, 6 nw, 7 n,
 --       8 window slack ms, 9 ring when due within ms, 10 keep the ids (0: a repeat brings the same ones),
---       11 most waiting jobs of one flow in a lane (the platform's own excepted), 12 number of shards by which the batch
+--       11 most waiting jobs of one flow in a lane (the platform's own excepted; of one-time passwords a hundredth), 12 number of shards by which the batch
 --       was placed here; 0: it was placed by a former one, so it may repeat and join and begins nothing,
 --       13 how much of a body's key stands before the id,
 --       then per run of jobs that are alike: how many, lane, due ms (0 = now), what their flow adds to the due time,
@@ -89,7 +89,9 @@ end
 for l = 1, nl do
   for base, count in pairs(fresh[l]) do
     local first = base + EPOCH -- the flow's part of the scores, see claim
-    if first > SPAN and redis.call('ZCOUNT', KEYS[lane0 + l], first, first + SPAN - 1) + count > tonumber(ARGV[11]) then return {6, l} end
+    local most = tonumber(ARGV[11])
+    if first < 2048 * SPAN then most = math.ceil(most / 100) end
+    if first > SPAN and redis.call('ZCOUNT', KEYS[lane0 + l], first, first + SPAN - 1) + count > most then return {6, l} end
   end
 end
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -24,7 +25,8 @@ func groupByShard(ids []job.ID, do func(shard int, at []int) error) error {
 	return nil
 }
 
-// Cancel ends waiting jobs and marks running ones; the answers are in the order of the list.
+// Cancel ends waiting jobs and marks running ones, in batches; the answers are in the order of the list. Safe to call
+// again after an error: jobs that it ended answer that they finished.
 func (r *Redis) Cancel(ctx context.Context, list []Cancellation) ([]Cancelled, error) {
 	ids := make([]job.ID, len(list))
 	for i := range list {
@@ -32,12 +34,17 @@ func (r *Redis) Cancel(ctx context.Context, list []Cancellation) ([]Cancelled, e
 	}
 	all := make([]Cancelled, len(list))
 	err := groupByShard(ids, func(shard int, at []int) error {
-		keys, args := r.cancelCall(&r.shards[shard], list, at)
-		some, err := answers[Cancelled](ctx, r, "cancel", keys, args, len(at))
-		for i := range some {
-			all[at[i]] = some[i]
+		for part := range slices.Chunk(at, manageBatch) {
+			keys, args := r.cancelCall(&r.shards[shard], list, part)
+			some, err := answers[Cancelled](ctx, r, "cancel", keys, args, len(part))
+			if err != nil {
+				return err
+			}
+			for i := range some {
+				all[part[i]] = some[i]
+			}
 		}
-		return err
+		return nil
 	})
 	return all, err
 }
@@ -72,32 +79,53 @@ func (r *Redis) Reschedule(ctx context.Context, m Move) (Moved, error) {
 	return Moved(number(reply)), err
 }
 
+// A call that looks at jobs or ends them stays short, however many are named: a millisecond or two of Redis.
+const (
+	manageBatch = 100
+	infoBytes   = 256 << 10 // of the bodies that one call reads
+)
+
 // Info looks at jobs; the snapshots are in the order of the ids.
 func (r *Redis) Info(ctx context.Context, ids []job.ID) ([]Snapshot, error) {
 	snapshots := make([]Snapshot, len(ids))
 	err := groupByShard(ids, func(shard int, at []int) error {
-		k := &r.shards[shard]
-		keys := []string{k.renewals, k.cancels, k.deadInfo}
-		args := make([]any, 0, len(at))
-		for _, p := range at {
-			lane := ids[p].Lane()
-			keys = append(keys, k.lanes[lane], k.leases[lane.Channel], k.bucketOf(ids[p]), k.bodyOf(ids[p]))
-			args = append(args, string(ids[p]))
-		}
-		reply, err := r.repeat(ctx, "info", keys, args)
-		if err != nil {
-			return err
-		}
-		parts, ok := reply.([]any)
-		if !ok || len(parts) != 1+6*len(at) {
-			return errReply("info", reply)
-		}
-		for i, p := range at {
-			snapshots[p] = readSnapshot(ids[p], number(parts[0]), parts[1+6*i:7+6*i])
+		for len(at) > 0 {
+			some, err := r.infoOf(ctx, &r.shards[shard], ids, at[:min(manageBatch, len(at))])
+			if err != nil {
+				return err
+			}
+			for i, s := range some {
+				snapshots[at[i]] = s
+			}
+			at = at[len(some):]
 		}
 		return nil
 	})
 	return snapshots, err
+}
+
+// infoOf looks at the first of the jobs, at least at one.
+func (r *Redis) infoOf(ctx context.Context, k *shardKeys, ids []job.ID, at []int) ([]Snapshot, error) {
+	keys := []string{k.renewals, k.cancels, k.deadInfo}
+	args := []any{infoBytes}
+	for _, p := range at {
+		lane := ids[p].Lane()
+		keys = append(keys, k.lanes[lane], k.leases[lane.Channel], k.bucketOf(ids[p]), k.bodyOf(ids[p]))
+		args = append(args, string(ids[p]))
+	}
+	reply, err := r.repeat(ctx, "info", keys, args)
+	if err != nil {
+		return nil, err
+	}
+	parts, ok := reply.([]any)
+	if !ok || len(parts) < 7 || len(parts)%6 != 1 {
+		return nil, errReply("info", reply)
+	}
+	some := make([]Snapshot, len(parts)/6)
+	for i := range some {
+		some[i] = readSnapshot(ids[at[i]], number(parts[0]), parts[1+6*i:7+6*i])
+	}
+	return some, nil
 }
 
 func readSnapshot(id job.ID, now int64, p []any) Snapshot {

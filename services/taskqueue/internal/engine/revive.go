@@ -17,8 +17,8 @@ type Revival struct {
 
 // A call of a script stays short, so that others get their turn.
 const (
-	reviveBatch = 250
-	reviveBytes = 1 << 20
+	reviveBatch = 100
+	reviveBytes = 256 << 10
 )
 
 // RetryFailed revives failed jobs after delay, in batches, each job wholly or not at all; the answers are in the order

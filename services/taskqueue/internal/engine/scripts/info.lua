@@ -1,12 +1,14 @@
 #!lua flags=no-writes
--- Where jobs are, in one consistent look.
+-- Where jobs are, each in one consistent look: of the first ones, until their bodies are too many bytes for one call.
 -- KEYS: 1 renewals, 2 cancel requests, 3 records of the dead, then per job: lane, leases, result bucket, body
--- ARGV: ids
+-- ARGV: 1 most bytes of bodies (the first one always fits), then ids
 -- Reply: {now ms, then per job: place (0 none, 1 lane, 2 leased, 3 result), score, record, body, claimed at ms (0 unless renewed), cancel requested}
 local t = redis.call('TIME')
-local reply = {t[1] * 1000 + math.floor(t[2] / 1000)}
-for i = 1, #ARGV do
-  local id, k = ARGV[i], 3 + (i - 1) * 4
+local reply, bytes = {t[1] * 1000 + math.floor(t[2] / 1000)}, 0
+for i = 1, #ARGV - 1 do
+  local id, k = ARGV[i + 1], 3 + (i - 1) * 4
+  bytes = bytes + redis.call('STRLEN', KEYS[k + 4])
+  if i > 1 and bytes > tonumber(ARGV[1]) then break end
   local place, score = 0, redis.call('ZSCORE', KEYS[k + 1], id)
   if score then place = 1 end
   if place == 0 then

@@ -138,6 +138,6 @@ type silent struct{}
 func (silent) Claimed(job.Channel, int, time.Duration)    {}
 func (silent) Attempt(job.Channel, string, time.Duration) {}
 func (silent) LeaseLost(job.Channel)                      {}
-func (silent) Callbacks(int)                              {}
+func (silent) Callbacks(int, bool)                        {}
 func (silent) Waited(job.Lane, time.Duration)             {}
 func (silent) Reaped(job.Channel, string)                 {}

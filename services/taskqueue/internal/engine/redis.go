@@ -32,6 +32,12 @@ type Settings struct {
 	EndsLimit       int           // with so many ends waiting for the archive, ordinary jobs are not claimed; 0: no limit
 }
 
+// callbackPart of a flow's jobs in a lane, as a divisor, may be callbacks that wait for their receiver.
+const callbackPart = 10
+
+// CallbackLimit is how many callbacks of one flow may wait on a shard.
+func (s Settings) CallbackLimit() int { return (s.FlowLimit + callbackPart - 1) / callbackPart }
+
 // DefaultSettings are the documented values.
 func DefaultSettings() Settings {
 	return Settings{Shards: 1, Lease: 15 * time.Second, Ageing: 30 * time.Second, LowShare: 10, ModerateShare: 20,

@@ -86,8 +86,9 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 		}
 	}
 	keys = slices.Concat(k.settleKeys(c), lanes.keys, buckets.keys, bodies, children, windows)
+	const fixed = 11
 	head := []any{mode, len(lanes.keys), len(buckets.keys), len(list), len(children), seconds(r.set.KeepResults),
-		flag(r.set.Archive), len(k.body)}
+		flag(r.set.Archive), len(k.body), fixed + len(perRun) + 1, r.set.CallbackLimit(), job.UntoldMark}
 	return keys, slices.Concat(head, perRun, births, left)
 }
 

@@ -14,7 +14,7 @@ type Batch struct {
 	KeepKey        time.Duration // how long a repeat is recognised
 	// OwnKey: the key was made for this very batch. Only this batch repeats it, so its ids need not be kept.
 	OwnKey bool
-	Full   bool // the laboratory has its part of the queue's memory: a repeat and a join get their answer, new jobs ErrFlowFull
+	Full   bool // the laboratory has its part of the memory: repeats and joins get their answer, new jobs ErrFlowFull
 	Jobs   []NewJob
 
 	shards int // by which number of shards Place chose the shard; formerPlace: by a former one; 0: nobody chose
@@ -130,7 +130,11 @@ const (
 	VerdictDone            Verdict = 1
 	VerdictAlready         Verdict = 2 // a result is stored: a repeat of this call, or somebody else's end
 	VerdictCancelRequested Verdict = 3 // retry and release are refused: end it as cancelled
+	VerdictUntold          Verdict = 4 // done; its callbacks were dropped, because too many of its flow wait
 )
+
+// Done reports whether the settlement took effect.
+func (v Verdict) Done() bool { return v == VerdictDone || v == VerdictUntold }
 
 // Renewal prolongs one lease from Mine to Proposed; either is accepted as the present one.
 type Renewal struct {

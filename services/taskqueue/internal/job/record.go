@@ -30,6 +30,7 @@ type Record struct {
 	MessageID   string // the provider's id of the message
 	Callbacks   []ID   // the jobs that tell others of the end
 	Progress    []byte // of the body, for a job that is revived
+	Untold      bool   // its callbacks were dropped: too many waited for their receiver
 }
 
 // RecordOf starts the record of a job that ended in state at ended.
@@ -80,8 +81,16 @@ func (r *Record) Encode(dst []byte) []byte {
 	for _, id := range r.Callbacks {
 		dst = putString(dst, 20, string(id))
 	}
-	return putString(dst, 21, r.Progress)
+	dst = putString(dst, 21, r.Progress)
+	if r.Untold {
+		dst = append(dst, UntoldMark...)
+	}
+	return dst
 }
+
+// UntoldMark is the stored form of Untold, which makes it true wherever it stands in a stored record: the engine
+// appends it to the record of a job whose callbacks it dropped.
+const UntoldMark = "\xb0\x01\x01"
 
 // DecodeRecord reads a stored record.
 func DecodeRecord(raw []byte) (*Record, error) {
@@ -136,6 +145,8 @@ func (r *Record) set(field protowire.Number, number int64, text []byte) error {
 		r.Callbacks = append(r.Callbacks, ID(text))
 	case 21:
 		r.Progress = text
+	case 22:
+		r.Untold = number == 1
 	}
 	return nil
 }

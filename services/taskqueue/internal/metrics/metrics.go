@@ -33,6 +33,7 @@ type Metrics struct {
 	paused    prometheus.Gauge
 	lost      *prometheus.CounterVec
 	callbacks prometheus.Counter
+	dropped   prometheus.Counter
 	reaped    *prometheus.CounterVec
 	depth     *prometheus.GaugeVec
 	age       *prometheus.GaugeVec
@@ -86,6 +87,8 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 		callbacks: prometheus.NewCounter(
 			prometheus.CounterOpts{Name: "taskqueue_callbacks_total", Help: "Callback jobs born."},
 		),
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "taskqueue_callbacks_dropped_total",
+			Help: "Callback jobs not born because too many of their laboratory wait for their receivers."}),
 		reaped:  counters("taskqueue_reaped_total", "Expired leases by decision.", "channel", "decision"),
 		depth:   gauges("taskqueue_lane_jobs", "Jobs waiting in a lane, scheduled ones included.", lane...),
 		age:     gauges("taskqueue_lane_age_seconds", "Age of the oldest job that is ready to run.", lane...),
@@ -105,7 +108,7 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 		ticks:    counters("taskqueue_ticks_total", "Ticks of periodic jobs by what became of them.", "outcome"),
 	}
 	for _, c := range []prometheus.Collector{
-		m.enqueued, m.claimed, m.claimTime, m.attempts, m.runTime, m.lost, m.callbacks, m.reaped, m.depth, m.age,
+		m.enqueued, m.claimed, m.claimTime, m.attempts, m.runTime, m.lost, m.callbacks, m.dropped, m.reaped, m.depth, m.age,
 		m.running,
 		m.archived, m.database, m.checked, m.violated, m.wait, m.refused, m.ready, m.scheduled, m.dead, m.backlog,
 		m.endsLimit, m.held, m.paused, m.ticks} {
@@ -203,8 +206,14 @@ func (m *Metrics) Attempt(c job.Channel, outcome string, took time.Duration) {
 // LeaseLost counts an outcome that came too late.
 func (m *Metrics) LeaseLost(c job.Channel) { m.lost.WithLabelValues(c.String()).Inc() }
 
-// Callbacks counts callback jobs.
-func (m *Metrics) Callbacks(n int) { m.callbacks.Add(float64(n)) }
+// Callbacks counts callback jobs that were born or dropped.
+func (m *Metrics) Callbacks(n int, dropped bool) {
+	if dropped {
+		m.dropped.Add(float64(n))
+		return
+	}
+	m.callbacks.Add(float64(n))
+}
 
 // Reaped counts a decision about an expired lease.
 func (m *Metrics) Reaped(c job.Channel, decision string) {

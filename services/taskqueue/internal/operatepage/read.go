@@ -238,7 +238,8 @@ type lifeJSON struct {
 	Sealed     bool               `json:"sealed"`
 	History    []attemptJSON      `json:"history"`
 	Callbacks  []operate.Callback `json:"callbacks"`
-	Told       []job.ID           `json:"told"` // the jobs that told others of the end
+	Told       []job.ID           `json:"told"`   // the jobs that told others of the end
+	Untold     bool               `json:"untold"` // its callbacks were dropped
 	Content    *contentJSON       `json:"content,omitempty"`
 }
 
@@ -271,6 +272,7 @@ func (s *server) life(r *http.Request) (any, error) {
 		History:    []attemptJSON{},
 		Callbacks:  l.Callbacks,
 		Told:       append([]job.ID{}, record.Callbacks...),
+		Untold:     record.Untold,
 	}
 	for _, a := range record.History {
 		out.History = append(out.History, attemptJSON{a.StartedMs, a.EndedMs, a.HTTPStatus, a.Reason})

@@ -121,7 +121,7 @@ func (r *Reaper) reap(ctx context.Context, shard int, c job.Channel) (bool, erro
 			return true, err
 		}
 		for i, v := range verdicts {
-			if v == engine.VerdictDone {
+			if v.Done() {
 				r.Observer.Reaped(c, decisions[i].String())
 			}
 		}

@@ -172,9 +172,9 @@ func (a *acks) stopped() bool {
 func (a *acks) judge(one *ack, v engine.Verdict) *ack {
 	p := a.pump
 	switch {
-	case v == engine.VerdictDone:
+	case v.Done():
 		p.Observer.Attempt(p.cfg.Channel, one.outcome, one.took)
-		p.Observer.Callbacks(len(one.settlement.Callbacks))
+		p.Observer.Callbacks(len(one.settlement.Callbacks), v == engine.VerdictUntold)
 	case v == engine.VerdictCancelRequested && one.run.body != nil:
 		next := *one
 		next.settlement, next.outcome = p.cancelled(one.run), "cancelled"

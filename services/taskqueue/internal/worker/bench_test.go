@@ -104,7 +104,7 @@ type finished struct {
 
 func (f *finished) Claimed(job.Channel, int, time.Duration) {}
 func (f *finished) LeaseLost(job.Channel)                   {}
-func (f *finished) Callbacks(int)                           {}
+func (f *finished) Callbacks(int, bool)                     {}
 func (f *finished) Waited(job.Lane, time.Duration)          {}
 func (f *finished) Attempt(job.Channel, string, time.Duration) {
 	if f.count.Add(1) == f.want {

@@ -57,7 +57,7 @@ func (o *observer) Claimed(job.Channel, int, time.Duration)                {}
 func (o *observer) Attempt(_ job.Channel, outcome string, _ time.Duration) { o.add(outcome, 1) }
 func (o *observer) LeaseLost(job.Channel)                                  { o.add("lost", 1) }
 func (o *observer) Waited(job.Lane, time.Duration)                         { o.add("waited", 1) }
-func (o *observer) Callbacks(n int)                                        { o.add("callbacks", n) }
+func (o *observer) Callbacks(n int, _ bool)                                { o.add("callbacks", n) }
 func (o *observer) Reaped(_ job.Channel, decision string)                  { o.add(decision, 1) }
 
 func (o *observer) count(name string) int {

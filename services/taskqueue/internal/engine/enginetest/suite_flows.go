@@ -170,6 +170,35 @@ func passwordLimit(b *bench) {
 	}
 }
 
+// callbackLimit: a tenth of a laboratory's part may be callbacks; further ones are dropped, and the record says so.
+func callbackLimit(b *bench) {
+	flow := job.LabFlow(1)
+	b.enqueueFlow(engine.CallbackLane(), flow, 149)
+	b.enqueueFlow(webhook, flow, 3)
+	c := b.claim(job.Webhook, 3)
+	end := func(n, children int, flow job.Flow) engine.Verdict {
+		s := engine.Settlement{ID: c.Jobs[n].ID, Token: c.Token, Op: engine.OpSucceed, Payload: record(job.Finished)}
+		for range children {
+			s.Callbacks = append(s.Callbacks, engine.NewJob{ID: b.id(engine.CallbackLane()), Flow: flow, Body: []byte("x")})
+		}
+		verdict := b.settle(job.Webhook, s)[0]
+		r, err := job.DecodeRecord(b.info(s.ID).Record)
+		if err != nil || r.State != job.Finished || r.Untold != (verdict == engine.VerdictUntold) {
+			b.t.Errorf("%+v, %v", r, err)
+		}
+		return verdict
+	}
+	if got := end(0, 2, flow); got != engine.VerdictUntold {
+		b.t.Errorf("two callbacks where one has room: %v", got)
+	}
+	if got := end(1, 1, flow); got != engine.VerdictDone {
+		b.t.Errorf("the last one: %v", got)
+	}
+	if got := end(2, 5, job.FlowPlatform); got != engine.VerdictDone {
+		b.t.Errorf("the platform's own: %v", got)
+	}
+}
+
 // sizes: what waits is estimated, and flows with few jobs are left out.
 func sizes(b *bench) {
 	b.enqueueFlow(webhook, job.LabFlow(1), 100)

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"slices"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -47,9 +48,14 @@ func (m *Model) settleOne(s *engine.Settlement, reaping bool) engine.Verdict {
 	m.leaveWindow(s.Window, s.ID)
 	if waits {
 		m.putBack(s)
-	} else {
-		m.end(s)
+		return engine.VerdictDone
 	}
+	if !m.roomFor(s.Callbacks) {
+		s.Payload = append(slices.Clone(s.Payload), job.UntoldMark...)
+		m.end(s)
+		return engine.VerdictUntold
+	}
+	m.end(s)
 	m.bear(s.Callbacks)
 	return engine.VerdictDone
 }
@@ -77,6 +83,13 @@ func (m *Model) end(s *engine.Settlement) {
 		return
 	}
 	delete(m.bodies, s.ID)
+}
+
+func (m *Model) roomFor(children []engine.NewJob) bool {
+	if len(children) == 0 || children[0].Flow <= job.FlowPlatform {
+		return true
+	}
+	return m.waiting(engine.CallbackLane(), children[0].Flow)+len(children) <= m.set.CallbackLimit()
 }
 
 func (m *Model) bear(children []engine.NewJob) {

@@ -6,14 +6,16 @@
 --       8 bell of callbacks, 9 callback lane, 10 records of the dead, 11 ends for the archive, then nl lanes, nr result buckets, n bodies, nc callback bodies, windows;
 --       mode r: at last the leadership of the reaper
 -- ARGV: 1 mode, 2 nl, 3 nr, 4 n, 5 nc, 6 result seconds, 7 keep ends for the archive, 8 how much of a body's key stands
---       before the id
+--       before the id, 9 where the callbacks begin, 10 most callbacks of one flow that may wait (the platform's own
+--       excepted), 11 what is appended to the record of a job whose callbacks are dropped because there are too many
 --       then per run of jobs that are alike: how many, token, op, lane (r and l only), bucket, delay ms, crash counter
 --       ('' = leave), what their flow adds to a due time, then their payloads;
 --       then per callback: job number, id, body, what its flow adds;
 --       then per window: number of the job that leaves it
 -- op: s succeeded, f failed (kept dead), u unknown (kept dead), c cancelled, r retry (payload = new body),
 --     l back to its lane as it is, d dropped
--- Reply per job: 1 done, 0 lease lost, 2 already settled, 3 refused: a cancel request waits
+-- Reply per job: 1 done, 0 lease lost, 2 already settled, 3 refused: a cancel request waits, 4 done, and its callbacks were
+-- dropped
 local reaping, fence = string.sub(ARGV[1], 1, 1) == 'r', tonumber(string.sub(ARGV[1], 2))
 local nl, nr, n, nc = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local lane0 = 11
@@ -46,7 +48,32 @@ local function holders(first, count, token)
   for j = 1, count do held[ids[first + j - 1]] = scores[j] and tonumber(scores[j]) == tonumber(token) end
   return held
 end
-local a, i = 8, 0
+local children, room, born, bodies = {}, {}, {}, {}
+for c = 1, nc do
+  local b = tonumber(ARGV[9]) + 4 * (c - 1)
+  local parent = tonumber(ARGV[b])
+  children[parent] = children[parent] or {}
+  table.insert(children[parent], {key = KEYS[cb0 + c], id = ARGV[b + 1], body = ARGV[b + 2], base = ARGV[b + 3]})
+end
+local SPAN, EPOCH = 2 ^ 41, 1577836800000 -- see claim
+local function bear(list) -- all callbacks of a job, or none when too many of its flow wait
+  local base = list[1].base
+  local first = base + EPOCH
+  if not room[base] then
+    room[base] = first <= SPAN and math.huge or
+      ARGV[10] - redis.call('ZCOUNT', KEYS[9], first, first + SPAN - 1)
+  end
+  if room[base] < #list then return false end
+  room[base] = room[base] - #list
+  for _, child in ipairs(list) do
+    born[#born + 1] = now + child.base
+    born[#born + 1] = child.id
+    bodies[#bodies + 1] = child.key
+    bodies[#bodies + 1] = child.body
+  end
+  return true
+end
+local a, i = 11, 0
 while i < n do
   local count, token, op, bucket = tonumber(ARGV[a + 1]), ARGV[a + 2], ARGV[a + 3], tonumber(ARGV[a + 5])
   local lane, crashed = lanes[tonumber(ARGV[a + 4])], ARGV[a + 7]
@@ -78,6 +105,9 @@ while i < n do
           crashes[#crashes + 1] = crashed
         end
       else
+        if children[i] and not bear(children[i]) then
+          verdict[i], payload = 4, table.concat({payload, ARGV[11]})
+        end
         if op == 'f' or op == 'u' then
           died[#died + 1] = now
           died[#died + 1] = id
@@ -128,16 +158,7 @@ if traces then
 end
 if #crashes > 0 then redis.call('HSET', KEYS[2], unpack(crashes)) end
 
-local born, bodies = {}, {}
-for c = 1, nc do
-  if verdict[tonumber(ARGV[a + 1])] == 1 then
-    born[#born + 1] = now + tonumber(ARGV[a + 4])
-    born[#born + 1] = ARGV[a + 2]
-    bodies[#bodies + 1] = KEYS[cb0 + c]
-    bodies[#bodies + 1] = ARGV[a + 3]
-  end
-  a = a + 4
-end
+a = a + 4 * nc
 for w = 1, #ARGV - a do
   local left, window = tonumber(ARGV[a + w]), KEYS[cb0 + nc + w]
   if verdict[left] == 1 and redis.call('HGET', window, 'id') == ids[left] then redis.call('DEL', window) end

@@ -86,4 +86,4 @@ func (unobserved) Claimed(job.Channel, int, time.Duration)    {}
 func (unobserved) Attempt(job.Channel, string, time.Duration) {}
 func (unobserved) LeaseLost(job.Channel)                      {}
 func (unobserved) Waited(job.Lane, time.Duration)             {}
-func (unobserved) Callbacks(int)                              {}
+func (unobserved) Callbacks(int, bool)                        {}

@@ -68,6 +68,9 @@ func (b *builder) openDatabaseHandlers() error {
 		b.Log.Warn("the senders of laboratories are those of the last start that could read them", "error", err)
 	}
 	b.Every("sender rows", providersEvery, b.senders.RunOnce)
+	for _, c := range []job.Channel{job.SMS, job.Email, job.WhatsApp} {
+		b.handlers[c] = sender.NewGate(b.senders, b.handlers[c])
+	}
 	return nil
 }
 

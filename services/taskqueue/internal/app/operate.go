@@ -26,7 +26,8 @@ var ErrViolations = errors.New("the queue's data breaks its invariants")
 // to out; log tells what they changed. environ holds the settings.
 func Verbs(environ []string, out, log io.Writer) []cli.Verb {
 	d := newDesk(environ, out, log)
-	return []cli.Verb{d.resolveVerb(), d.bulkVerb(), d.pauseVerb(true), d.pauseVerb(false), d.fsckVerb(), d.jobsVerb()}
+	return []cli.Verb{d.resolveVerb(), d.bulkVerb(), d.pauseVerb(true), d.pauseVerb(false), d.fsckVerb(), d.jobsVerb(),
+		d.webhookSecretVerb()}
 }
 
 // OperatorVerbs are Verbs of this process.

@@ -36,7 +36,7 @@ type Senders struct {
 	rules atomic.Pointer[map[owner][]string]
 }
 
-// New makes a set without rules, which allows everything, until RunOnce.
+// New makes a set that knows no rules until RunOnce.
 func New(source Source, copies redis.UniversalClient) *Senders {
 	return &Senders{rows: copied.Rows[Rule]{Name: "senders", Key: "tq:senders", Client: copies, Read: source.Senders}}
 }
@@ -56,8 +56,11 @@ func (s *Senders) RunOnce(ctx context.Context) error {
 	return err
 }
 
+// Known reports whether rules were read, perhaps none.
+func (s *Senders) Known() bool { return s.rules.Load() != nil }
+
 // Allows reports whether a laboratory's task may name a sender. Without a rule for the laboratory or for all of them it
-// may name any.
+// may name any; so it may while no rules are known, when it is asked again before the message is sent.
 func (s *Senders) Allows(c job.Channel, lab int64, name string) bool {
 	known := s.rules.Load()
 	if known == nil {

@@ -26,6 +26,7 @@ func (c *checker) sms(data []byte) {
 	}
 	c.provider(job.SMS, d.Config)
 	c.sender("data.senderId", job.SMS, d.SenderID)
+	c.sender("data.config.provider", job.SMS, d.Config.Provider)
 	c.url("data.callback_url", d.CallbackURL, false)
 }
 

@@ -112,9 +112,12 @@ func (s *Sender) address(q *netguard.Request, b *job.Body) (*netguard.Client, er
 // secretDelay is how long a job waits for the secret that signs it.
 const secretDelay = time.Minute
 
+// sign chooses the secret by who speaks: the receiver's own and the global ones sign what the platform says, which is
+// callbacks and the tasks of its services; for a laboratory's own tasks a secret is derived from them, unless the
+// laboratory agreed on one with the receiver.
 func (s *Sender) sign(q *netguard.Request, d worker.Delivery) error {
 	isCallback := d.ID.Lane().Channel == job.Callback
-	signer := s.Subscribers.of(d.Body.LabID, netguard.Origin(q.URL))
+	signer, isOwn := s.Subscribers.of(d.Body.LabID, netguard.Origin(q.URL))
 	switch {
 	case signer != nil && !signer.Enabled():
 		return job.Postpone("secret", secretDelay)
@@ -123,6 +126,9 @@ func (s *Sender) sign(q *netguard.Request, d worker.Delivery) error {
 		signer = s.Callbacks
 	default:
 		signer = s.Webhooks
+	}
+	if !isOwn && !isCallback && !d.Body.Internal {
+		signer = signer.ForLaboratory(d.Body.LabID)
 	}
 	signer.Sign(q.Header, d.ID, s.Clock.Now(), q.Body)
 	if isCallback {

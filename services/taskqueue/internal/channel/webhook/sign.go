@@ -30,6 +30,7 @@ type signingKey struct {
 const (
 	secretPrefix  = "whsec_"
 	privatePrefix = "whsk_"
+	publicPrefix  = "whpk_"
 	minKeyBytes   = 24
 )
 
@@ -73,9 +74,51 @@ func readSecret(text string) (signingKey, error) {
 func readPrivate(encoded string) (signingKey, error) {
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || (len(raw) != ed25519.SeedSize && len(raw) != ed25519.PrivateKeySize) {
-		return signingKey{}, errors.New("a secret that begins with whsk_ must go on with an Ed25519 key of 32 or 64 bytes in base64")
+		return signingKey{}, errors.New(
+			"a secret that begins with whsk_ must go on with an Ed25519 key of 32 or 64 bytes in base64",
+		)
 	}
 	return signingKey{private: ed25519.NewKeyFromSeed(raw[:ed25519.SeedSize])}, nil
+}
+
+// ForLaboratory derives the signer of one laboratory's own tasks, so that no laboratory can have a request signed that
+// a receiver takes for the platform's or for another one's.
+func (s *Signer) ForLaboratory(lab int64) *Signer {
+	if s == nil {
+		return nil
+	}
+	own := &Signer{keys: make([]signingKey, len(s.keys))}
+	for i := range s.keys {
+		own.keys[i] = s.keys[i].derive("laboratory " + strconv.FormatInt(lab, 10))
+	}
+	return own
+}
+
+// derive makes a key of the same kind that tells nothing of k.
+func (k *signingKey) derive(name string) signingKey {
+	source := k.shared
+	if k.private != nil {
+		source = k.private.Seed()
+	}
+	mac := hmac.New(sha256.New, source)
+	_, _ = mac.Write([]byte(name))
+	if k.private != nil {
+		return signingKey{private: ed25519.NewKeyFromSeed(mac.Sum(nil))}
+	}
+	return signingKey{shared: mac.Sum(nil)}
+}
+
+// Verifiers are what a receiver needs to check the signatures, the newest first: whsec_ secrets and whpk_ public keys.
+func (s *Signer) Verifiers() []string {
+	list := make([]string, len(s.keys))
+	for i, key := range s.keys {
+		list[i] = secretPrefix + base64.StdEncoding.EncodeToString(key.shared)
+		if key.private != nil {
+			public, _ := key.private.Public().(ed25519.PublicKey)
+			list[i] = publicPrefix + base64.StdEncoding.EncodeToString(public)
+		}
+	}
+	return list
 }
 
 // Enabled reports whether there is a key.

@@ -109,13 +109,13 @@ func (s *Subscribers) add(to map[receiver]*Signer, who receiver, name string) er
 }
 
 // of returns the signer of a receiver, first the laboratory's own; nil: it has none.
-func (s *Subscribers) of(lab int64, origin string) *Signer {
+func (s *Subscribers) of(lab int64, origin string) (signer *Signer, isOwn bool) {
 	if s == nil || s.signers.Load() == nil {
-		return nil
+		return nil, false
 	}
 	known := *s.signers.Load()
 	if own := known[receiver{lab, origin}]; own != nil {
-		return own
+		return own, lab != 0
 	}
-	return known[receiver{0, origin}]
+	return known[receiver{0, origin}], false
 }

@@ -36,7 +36,7 @@ func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(tex
 func signed(t *testing.T, s *Subscribers, lab int64, origin string) http.Header {
 	t.Helper()
 	h := http.Header{}
-	signer := s.of(lab, origin+":443")
+	signer, _ := s.of(lab, origin+":443")
 	if signer == nil {
 		t.Fatalf("no signer of %s", origin)
 	}
@@ -78,7 +78,9 @@ func TestAReceiversSecretIsRotatedWithoutARejectedRequest(t *testing.T) {
 	expect("both", 12, true, true, false)
 	table.list = []Subscriber{{LabID: 12, Origin: origin, Secret: "new"}}
 	expect("after", 12, false, true, false)
-	if s.of(12, "https://elsewhere.example.com:443") != nil || s.of(13, origin+":443") != nil {
+	elsewhere, _ := s.of(12, "https://elsewhere.example.com:443")
+	another, _ := s.of(13, origin+":443")
+	if elsewhere != nil || another != nil {
 		t.Error("receivers without rows have no secrets of their own")
 	}
 }
@@ -138,7 +140,7 @@ func TestReceiversAreKnownWithoutTheDatabaseAndAMissingSecretMakesJobsWait(t *te
 	if !accepts(t, whsec("h"), signed(t, restarted, 12, origin)) {
 		t.Error("a receiver whose secret cannot be read lost its former one")
 	}
-	if waits := restarted.of(12, other+":443"); waits == nil || waits.Enabled() {
+	if waits, _ := restarted.of(12, other+":443"); waits == nil || waits.Enabled() {
 		t.Error("a receiver without a readable secret must wait")
 	}
 }

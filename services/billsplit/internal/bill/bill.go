@@ -11,6 +11,7 @@ type Bill struct {
 	PatientID   int64
 	Amounts     Amounts
 	State       State
+	Version     int64 // how often the amounts were written
 }
 
 // State is what has been done with a bill. This service only reads it.

@@ -131,6 +131,32 @@ func TestSelection(t *testing.T) {
 	}
 }
 
+// TestWhatMovesWithItsProfileIsCheckedToo has one profile, 1, and a child of it that nobody asked for.
+func TestWhatMovesWithItsProfileIsCheckedToo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		child bill.Row
+		want  []string
+	}{
+		{bill.Row{LabID: 12}, nil},
+		{bill.Row{LabID: 13}, []string{bill.TestsNotFromSameLab}},
+		{bill.Row{LabID: 12, Refunded: true}, []string{bill.TestsDismissed}},
+		{bill.Row{LabID: 12, Dismissed: true}, nil}, // it follows, and counts for nothing
+	} {
+		c.child.ID, c.child.ProfileID = 2, 1
+		var types []string
+		for _, f := range bill.CheckTests(bill.Select([]bill.Row{{ID: 1, LabID: 12}, c.child}, []int64{1}), 12) {
+			types = append(types, f.Type)
+			if !strings.HasSuffix(f.Message, ": 2") {
+				t.Errorf("%s does not name the child", f.Message)
+			}
+		}
+		if !slices.Equal(types, c.want) {
+			t.Errorf("%+v: %v, want %v", c.child, types, c.want)
+		}
+	}
+}
+
 func TestAProfileInACircleEnds(t *testing.T) {
 	t.Parallel()
 	s := bill.Select([]bill.Row{{ID: 1, ProfileID: 2}, {ID: 2, ProfileID: 1}, {ID: 3, ProfileID: 3}}, []int64{1, 2, 3})

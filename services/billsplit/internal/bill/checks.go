@@ -68,14 +68,22 @@ func CheckBill(b Bill, around Surroundings) []Failure {
 	return f
 }
 
-// CheckTests makes the checks of the chosen tests for a laboratory.
+// CheckTests makes the checks of the chosen tests, and of what moves with them, for a laboratory. A dismissed child may
+// follow its profile: it costs nothing. A refunded one may not: its refund is the old bill's.
 func CheckTests(s Selection, labID int64) []Failure {
 	var foreign, gone []int64
-	for _, row := range s.Asked {
+	for _, row := range slices.Concat(s.Asked, s.Children) {
 		if row.LabID != labID {
 			foreign = append(foreign, row.ID)
 		}
+	}
+	for _, row := range s.Asked {
 		if row.Dismissed || row.Refunded {
+			gone = append(gone, row.ID)
+		}
+	}
+	for _, row := range s.Children {
+		if row.Refunded {
 			gone = append(gone, row.ID)
 		}
 	}
@@ -90,7 +98,7 @@ func CheckTests(s Selection, labID int64) []Failure {
 		{InvalidTest, "These tests belong to a profile and move only with it; choose the profile instead: %s", s.Alone},
 	} {
 		if len(c.ids) > 0 {
-			f = append(f, Failure{Type: c.kind, Message: fmt.Sprintf(c.message, list(c.ids))})
+			f = append(f, Failure{Type: c.kind, Message: fmt.Sprintf(c.message, List(c.ids))})
 		}
 	}
 	return f
@@ -136,7 +144,8 @@ func Warnings(b Bill, rows []Row, d Division) []Failure {
 // mostListed bounds a message: a request may name thousands of tests.
 const mostListed = 20
 
-func list(ids []int64) string {
+// List names the tests in a message.
+func List(ids []int64) string {
 	texts := make([]string, 0, mostListed)
 	for _, id := range ids[:min(len(ids), mostListed)] {
 		texts = append(texts, strconv.FormatInt(id, 10))

@@ -4,11 +4,12 @@ import "slices"
 
 // Selection is what a request for some tests means on the rows of a bill.
 type Selection struct {
-	Asked   []Row   // the rows that were asked for, in the order of the bill
-	Moved   []Row   // those that would move: the asked ones that may, and the children of their profiles
-	Missing []int64 // asked for and not on the bill, in the order of the request
-	Alone   []int64 // children that were asked for without their profile
-	Stays   int     // tests that count and stay on the bill
+	Asked    []Row   // the rows that were asked for, in the order of the bill
+	Children []Row   // those that were not, and move with their profile
+	Moved    []Row   // those that would move: the asked ones that may, and Children
+	Missing  []int64 // asked for and not on the bill, in the order of the request
+	Alone    []int64 // children that were asked for without their profile
+	Stays    int     // tests that count and stay on the bill
 }
 
 // Select finds the rows of ids. Rows are in the order of their ids, so neither the order of ids nor that of a store
@@ -32,8 +33,11 @@ func Select(rows []Row, ids []int64) Selection {
 	follow(rows, moved)
 	for _, row := range rows {
 		switch {
+		case moved[row.ID] && asked[row.ID]:
+			s.Moved = append(s.Moved, row)
 		case moved[row.ID]:
 			s.Moved = append(s.Moved, row)
+			s.Children = append(s.Children, row)
 		case asked[row.ID]:
 			s.Alone = append(s.Alone, row.ID)
 		}

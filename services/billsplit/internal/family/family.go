@@ -2,7 +2,6 @@ package family
 
 import (
 	"context"
-	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -45,8 +44,7 @@ var ErrNoBill = apperr.New(apperr.NotFound, bill.NotFound, bill.BillNotFound.Mes
 type Observer interface {
 	// Merged is told of each split that was undone.
 	Merged()
-	// Took is told how long an operation took.
-	Took(mode string, d time.Duration)
+	split.Timer
 }
 
 // The operations in metrics.
@@ -57,12 +55,6 @@ const (
 
 // Modes lists them.
 func Modes() []string { return []string{modeView, modeMerge} }
-
-// timed returns what ends the measuring of an operation.
-func timed(c clock.Clock, o Observer, mode string) (done func()) {
-	begin := c.Now()
-	return func() { o.Took(mode, c.Now().Sub(begin)) }
-}
 
 // Viewer shows families.
 type Viewer struct {
@@ -76,7 +68,7 @@ func NewViewer(r Reader, c clock.Clock, o Observer) *Viewer { return &Viewer{r, 
 
 // View returns the family of a bill, which may be any of its members.
 func (v *Viewer) View(ctx context.Context, lab authn.LabScope, billID int64) (Family, error) {
-	defer timed(v.clock, v.observer, modeView)()
+	defer split.Timed(v.clock, v.observer, modeView)()
 	members, err := v.reader.Family(ctx, lab, billID)
 	if err != nil {
 		return Family{}, err

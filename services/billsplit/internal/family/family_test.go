@@ -2,6 +2,8 @@ package family_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,10 +55,16 @@ func TestAFamilyAddsUp(t *testing.T) {
 	}
 }
 
+// unversioned is a bill but for how often it was written.
+func unversioned(b memory.Bill) memory.Bill {
+	b.Version = 0
+	return b
+}
+
 // expectBack looks at the state after a split was undone, as far as the original bill goes.
 func expectBack(t *testing.T, want, got memory.State, newID int64) {
 	t.Helper()
-	if diff := cmp.Diff(want.Bills[original], got.Bills[original]); diff != "" {
+	if diff := cmp.Diff(unversioned(want.Bills[original]), unversioned(got.Bills[original])); diff != "" {
 		t.Errorf("the original: %s", diff)
 	}
 	if made := got.Bills[newID]; made.Amounts != (bill.Amounts{}) || !made.State.Cancelled {
@@ -115,7 +123,13 @@ func TestChangedBillsAreNotMerged(t *testing.T) {
 		"a test was added": {"BILL_CHANGED", func(s *memory.State, id int64) {
 			s.Tests[999] = memory.Test{BillID: id, Row: bill.Row{ID: 999, LabID: 12}}
 		}},
-		"a test went away": {"BILL_CHANGED", func(s *memory.State, _ int64) { delete(s.Tests, 104) }},
+		"a moved test was refunded":                 {"BILL_CHANGED", func(s *memory.State, _ int64) { r := s.Tests[103]; r.Refunded = true; s.Tests[103] = r }},
+		"a moved test costs less":                   {"BILL_CHANGED", func(s *memory.State, _ int64) { r := s.Tests[103]; r.Amount -= 10000; s.Tests[103] = r }},
+		"a moved child was dismissed":               {"BILL_CHANGED", func(s *memory.State, _ int64) { r := s.Tests[104]; r.Dismissed = true; s.Tests[104] = r }},
+		"the original was written and written back": {"BILL_CHANGED", func(s *memory.State, _ int64) { b := s.Bills[original]; b.Version += 2; s.Bills[original] = b }},
+		"the new bill was written and written back": {"BILL_CHANGED", func(s *memory.State, id int64) { b := s.Bills[id]; b.Version += 2; s.Bills[id] = b }},
+		"nobody noted what the tests cost":          {"SPLIT_TOO_OLD", func(s *memory.State, _ int64) { s.Splits[0].Rows = nil }},
+		"a test went away":                          {"BILL_CHANGED", func(s *memory.State, _ int64) { delete(s.Tests, 104) }},
 		"an attachment": {"BILL_CHANGED", func(s *memory.State, id int64) {
 			s.Attachments[9] = memory.Attachment{BillID: id, Category: "image", Active: true}
 		}},
@@ -150,6 +164,70 @@ func TestChangedBillsAreNotMerged(t *testing.T) {
 			if diff := cmp.Diff(state, b.Dump()); diff != "" {
 				t.Error(diff)
 			}
+		})
+	}
+}
+
+// TestARefusedMergeNamesWhatChanged has a moved test that was refunded at a lower price since the split, while the bill's own
+// amounts stayed.
+func TestARefusedMergeNamesWhatChanged(t *testing.T) {
+	t.Parallel()
+	for name, open := range backends {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := open(t, worked())
+			cases := storetest.NewCases(t, b)
+			r, err := cases.Split(t.Context(), "", 103)
+			if err != nil {
+				t.Fatal(err)
+			}
+			state := b.Dump()
+			b.ChangeTest(103, func(row *bill.Row) { row.Refunded, row.Amount = true, row.Amount-10000 })
+			_, err = cases.Back(t.Context(), "", r.New.ID)
+			if e, ok := apperr.From(err); !ok || e.Reason != "BILL_CHANGED" || !strings.Contains(e.Message, "these tests: 103,") {
+				t.Fatalf("%v", err)
+			}
+			b.ChangeTest(103, func(row *bill.Row) { row.Refunded, row.Amount = false, row.Amount+10000 })
+			if diff := cmp.Diff(state, b.Dump()); diff != "" {
+				t.Error(diff)
+			}
+			if _, err := cases.Back(t.Context(), "", r.New.ID); err != nil {
+				t.Errorf("as it was again: %v", err)
+			}
+		})
+	}
+}
+
+// TestASplitOfNothingHasItsPlaceInTheOrder splits a test that costs something, then one that costs nothing: the bill's amounts
+// do not tell the second split, its record does.
+func TestASplitOfNothingHasItsPlaceInTheOrder(t *testing.T) {
+	t.Parallel()
+	for name, open := range backends {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			start := worked()
+			start.Tests[106] = memory.Test{BillID: original, Row: bill.Row{ID: 106, LabID: 12}}
+			b := open(t, start)
+			cases := storetest.NewCases(t, b)
+			first, err := cases.Split(t.Context(), "", 103)
+			if err != nil {
+				t.Fatal(err)
+			}
+			second, err := cases.Split(t.Context(), "", 106)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = cases.Back(t.Context(), "", first.New.ID)
+			later := fmt.Sprintf("merge bill %d (its id)", second.New.ID)
+			if e, ok := apperr.From(err); !ok || e.Reason != "LATER_SPLIT" || !strings.Contains(e.Message, later) {
+				t.Errorf("the first of two: %v", err)
+			}
+			for _, id := range []int64{second.New.ID, first.New.ID} {
+				if _, err := cases.Back(t.Context(), "", id); err != nil {
+					t.Errorf("bill %d: %v", id, err)
+				}
+			}
+			expectBack(t, start, b.Dump(), first.New.ID)
 		})
 	}
 }

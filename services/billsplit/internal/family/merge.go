@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -22,8 +23,10 @@ var (
 		"This bill was not made by a split; name the new bill of a split")
 	errMerged  = apperr.New(apperr.Conflict, "BILL_ALREADY_MERGED", "This bill was merged back already")
 	errChanged = apperr.New(apperr.Conflict, "BILL_CHANGED",
-		"One of the two bills changed since the split, so it cannot be undone; "+
-			"undo later splits of the same bill first")
+		"One of the two bills changed since the split, so it cannot be undone; correct the bills by hand")
+	errNoRows = apperr.New(apperr.Conflict, "SPLIT_TOO_OLD",
+		"This split was made before its tests were recorded, so nobody can tell whether they changed; "+
+			"correct the bills by hand")
 )
 
 // Merger undoes splits.
@@ -51,7 +54,7 @@ const operation = "lab.billsplit.v1.BillSplitService/MergeBill"
 
 // Merge undoes the split in one transaction.
 func (m *Merger) Merge(ctx context.Context, r Request) (split.Result, error) {
-	defer timed(m.clock, m.observer, modeMerge)()
+	defer split.Timed(m.clock, m.observer, modeMerge)()
 	once := idempotency.Request{Key: r.Key, Operation: operation, Body: fmt.Append(nil, r.BillID)}
 	var p pair
 	answer, replayed, err := m.store.OnceMerge(ctx, r.Lab, once, func(l Locked) ([]byte, error) {
@@ -83,6 +86,7 @@ type pair struct {
 	record      Record
 	parent, new bill.Bill
 	rows        []bill.Row // of the new bill
+	later       []Record   // splits of either bill since
 }
 
 // lock takes the older bill first, as everybody does who takes both.
@@ -115,6 +119,16 @@ func lock(ctx context.Context, l Locked, newBillID int64) (pair, error) {
 		return pair{}, err
 	}
 	p.record = *record
+	ofParent, err := l.SplitsOf(ctx, p.parent.ID)
+	if err != nil {
+		return pair{}, err
+	}
+	ofNew, err := l.SplitsOf(ctx, p.new.ID)
+	if err != nil {
+		return pair{}, err
+	}
+	earlier := func(r Record) bool { return r.NewID <= p.new.ID }
+	p.later = append(slices.DeleteFunc(ofParent, earlier), ofNew...)
 	return p, nil
 }
 
@@ -131,16 +145,17 @@ func neverSplit(ctx context.Context, l Locked, id int64) error {
 
 // check refuses bills of which something changed since the split.
 func (p pair) check(ctx context.Context, l Locked) error {
-	if p.record.MergedAt != 0 {
-		return errMerged
+	if err := p.checkOrder(); err != nil {
+		return err
 	}
-	rows := bill.IDs(p.rows)
-	slices.Sort(rows)
-	same := p.parent.Amounts == p.record.AfterParent && p.new.Amounts == p.record.AfterNew &&
-		slices.Equal(rows, p.record.Moved)
-	if !same || !p.parent.Insured() {
+	if changed := p.changedTests(); len(changed) > 0 {
+		return apperr.Newf(apperr.Conflict, errChanged.Reason, "The split cannot be undone because these tests: %s, changed"+
+			" since; correct the bills by hand", bill.List(changed))
+	}
+	if p.headsChanged() || !p.parent.Insured() {
 		return errChanged
 	}
+	rows := bill.IDs(p.rows)
 	for _, b := range []bill.Bill{p.parent, p.new} {
 		if words := b.State.Blocks(); len(words) > 0 {
 			return apperr.Newf(apperr.Conflict, bill.InvalidState, "Bill %d is %s, so the split cannot be undone",
@@ -159,6 +174,46 @@ func (p pair) check(ctx context.Context, l Locked) error {
 		}
 	}
 	return nil
+}
+
+// checkOrder refuses what is no split any more, and what other splits were made on since.
+func (p pair) checkOrder() error {
+	if p.record.MergedAt != 0 {
+		return errMerged
+	}
+	if p.record.Rows == nil {
+		return errNoRows
+	}
+	for _, r := range slices.Backward(p.later) {
+		if r.MergedAt == 0 {
+			return apperr.Newf(apperr.Conflict, "LATER_SPLIT",
+				"Bill %d was split again since; merge bill %d (its id) first", r.ParentID, r.NewID)
+		}
+	}
+	return nil
+}
+
+// changedTests are the ids of tests that are not on the new bill as they moved there, in their order.
+func (p pair) changedTests() []int64 {
+	changed := map[int64]bool{}
+	for _, row := range p.record.Rows {
+		changed[row.ID] = !slices.Contains(p.rows, row)
+	}
+	for _, row := range p.rows {
+		changed[row.ID] = !slices.Contains(p.record.Rows, row)
+	}
+	maps.DeleteFunc(changed, func(_ int64, is bool) bool { return !is })
+	return slices.Sorted(maps.Keys(changed))
+}
+
+// headsChanged tells whether somebody wrote either bill since. Each later split and its undoing wrote its bill once.
+func (p pair) headsChanged() bool {
+	versions := map[int64]int64{p.parent.ID: p.record.ParentVersion, p.new.ID: 0}
+	for _, r := range p.later {
+		versions[r.ParentID] += 2
+	}
+	return p.parent.Amounts != p.record.AfterParent || p.new.Amounts != p.record.AfterNew ||
+		p.parent.Version != versions[p.parent.ID] || p.new.Version != versions[p.new.ID]
 }
 
 func (m *Merger) write(ctx context.Context, l Locked, r Request, p pair) ([]byte, error) {

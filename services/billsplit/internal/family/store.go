@@ -20,6 +20,8 @@ type Store interface {
 type Locked interface {
 	// Split returns the split that made the bill, nil when none did.
 	Split(ctx context.Context, newBillID int64) (*Record, error)
+	// SplitsOf returns the splits of the bill, first to last; those that were undone too.
+	SplitsOf(ctx context.Context, billID int64) ([]Record, error)
 	// Bill, Rows and Around are those of split.Facts; they lock.
 	Bill(ctx context.Context, id int64) (*bill.Bill, error)
 	Rows(ctx context.Context, billID int64) ([]bill.Row, error)

@@ -67,13 +67,15 @@ func (s *Splitter) finish(ctx context.Context, r Request, a assessment) {
 // write does the split. The bill number comes late: it holds up other splits of the laboratory.
 func (s *Splitter) write(ctx context.Context, l Locked, r Request, a assessment) ([]byte, error) {
 	record := Record{
-		ParentID:    a.bill.ID,
-		Moved:       bill.IDs(a.selection.Moved),
-		Before:      a.bill.Amounts,
-		AfterParent: a.division.Parent,
-		AfterNew:    a.division.New,
-		By:          authn.Actor{Kind: r.Actor.Kind, ID: r.Actor.ID},
-		At:          s.d.Clock.Now().UnixMilli(),
+		ParentID:      a.bill.ID,
+		Moved:         bill.IDs(a.selection.Moved),
+		Rows:          a.selection.Moved,
+		ParentVersion: a.bill.Version + 1,
+		Before:        a.bill.Amounts,
+		AfterParent:   a.division.Parent,
+		AfterNew:      a.division.New,
+		By:            authn.Actor{Kind: r.Actor.Kind, ID: r.Actor.ID},
+		At:            s.d.Clock.Now().UnixMilli(),
 	}
 	if err := l.SetAmounts(ctx, a.bill.ID, a.division.Parent); err != nil {
 		return nil, err

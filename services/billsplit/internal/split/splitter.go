@@ -20,8 +20,7 @@ type Observer interface {
 	Executed(tests int)
 	Replayed()
 	Refused(failures []bill.Failure)
-	// Took is told how long a mode took.
-	Took(mode string, d time.Duration)
+	Timer
 }
 
 // AfterSplit is told of bills whose change is committed.
@@ -110,7 +109,15 @@ func (s *Splitter) admit(ctx context.Context, f Facts) error {
 	return err
 }
 
-func (s *Splitter) timed(mode string) (done func()) {
-	begin := s.d.Clock.Now()
-	return func() { s.d.Observer.Took(mode, s.d.Clock.Now().Sub(begin)) }
+func (s *Splitter) timed(mode string) (done func()) { return Timed(s.d.Clock, s.d.Observer, mode) }
+
+// Timer is told how long a mode took.
+type Timer interface {
+	Took(mode string, d time.Duration)
+}
+
+// Timed returns what ends the measuring of a mode.
+func Timed(c clock.Clock, t Timer, mode string) (done func()) {
+	begin := c.Now()
+	return func() { t.Took(mode, c.Now().Sub(begin)) }
 }

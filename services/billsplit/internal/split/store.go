@@ -40,9 +40,10 @@ type Locked interface {
 	NextBillNumber(ctx context.Context) (int64, error)
 	// OrderNumbers returns the laboratory's order numbers that begin with prefix.
 	OrderNumbers(ctx context.Context, prefix string) ([]string, error)
-	// Create adds a bill like another but for what the draft says, and returns its id. No state is taken over.
+	// Create adds a bill like another but for what the draft says, and returns its id. No state is taken over; its
+	// version is 0.
 	Create(ctx context.Context, like int64, d Draft) (int64, error)
-	// SetAmounts changes the amounts of a bill.
+	// SetAmounts changes the amounts of a bill and raises its version by one.
 	SetAmounts(ctx context.Context, billID int64, a bill.Amounts) error
 	// Move gives tests and their reports to another bill. All of them must be on the bill from.
 	Move(ctx context.Context, from, to int64, tests []int64) error
@@ -66,6 +67,8 @@ type Draft struct {
 type Record struct {
 	ParentID, NewID int64
 	Moved           []int64
+	Rows            []bill.Row // what moved, as it was; nil for a split from before rows were recorded
+	ParentVersion   int64      // of the old bill after the split
 	Before          bill.Amounts
 	AfterParent     bill.Amounts
 	AfterNew        bill.Amounts

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/idempotency"
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
@@ -33,6 +34,15 @@ func (s *Store) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.Clone()
+}
+
+// ChangeTest edits a test as another program does.
+func (s *Store) ChangeTest(id int64, edit func(*bill.Row)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	test := s.state.Tests[id]
+	edit(&test.Row)
+	s.state.Tests[id] = test
 }
 
 // View implements split.Store.

@@ -94,7 +94,7 @@ func (t *transaction) Create(_ context.Context, like int64, d split.Draft) (int6
 	b := t.Bills[like]
 	b.ID = slices.Max(slices.Collect(maps.Keys(t.Bills))) + 1
 	b.LabBillID, b.OrderNumber, b.Source = d.LabBillID, d.OrderNumber, string(d.Source)
-	b.Amounts, b.State = d.Amounts, bill.State{}
+	b.Amounts, b.State, b.Version = d.Amounts, bill.State{}, 0
 	t.Bills[b.ID] = b
 	return b.ID, nil
 }
@@ -112,7 +112,7 @@ func (t *transaction) change(id int64, edit func(*Bill)) error {
 
 // SetAmounts implements split.Locked.
 func (t *transaction) SetAmounts(_ context.Context, billID int64, a bill.Amounts) error {
-	return t.change(billID, func(b *Bill) { b.Amounts = a })
+	return t.change(billID, func(b *Bill) { b.Amounts, b.Version = a, b.Version+1 })
 }
 
 // Cancel implements family.Locked.
@@ -179,6 +179,17 @@ func (t *transaction) Split(_ context.Context, newBillID int64) (*family.Record,
 		}
 	}
 	return nil, nil
+}
+
+// SplitsOf implements family.Locked.
+func (t *transaction) SplitsOf(_ context.Context, billID int64) ([]family.Record, error) {
+	var splits []family.Record
+	for _, r := range t.Splits {
+		if r.ParentID == billID && t.Bills[billID].LabID == t.lab.LabID() {
+			splits = append(splits, r)
+		}
+	}
+	return splits, nil
 }
 
 // Undone implements family.Locked.

@@ -68,7 +68,7 @@ func (g Guards) query(billID int64, tests []int64) (string, []any) {
 		args = append(args, billID)
 		if guard.PerRow && len(tests) > 0 {
 			var marks string
-			marks, args = placeholders(tests, args...)
+			marks, args = mysqldb.In(tests, args...)
 			condition += " OR " + guardRowColumn + " IN (" + marks + ")"
 		}
 		parts = append(parts, "(SELECT '"+guard.Table+"', '' FROM `"+guard.Table+"` WHERE "+condition+" LIMIT 1)")

@@ -13,7 +13,7 @@ const (
 	amountColumns = "vat, vat_percent, TDSAmount, billAdvance, co_pay_amount, billConcession, billTotalAmount," +
 		" deductible_amount, " +
 		"billAdditionalAmount, patientPayableAmount"
-	headColumns = "labId_id, labBillId, orderNumber, source, userDetailsId_id, " + amountColumns +
+	headColumns = "labId_id, labBillId, orderNumber, source, userDetailsId_id, version, " + amountColumns +
 		", billLocked, billCancelled, billRefunded, billWrittenOff, isComplete, isInvoiced"
 	rowColumns = "id, labId_id, profileParentId, testAmount, testConsc, co_pay_amount, deductible_amount, dismissed," +
 		" refunded"
@@ -69,7 +69,7 @@ type scanner interface{ Scan(targets ...any) error }
 func scanBill(s scanner) (bill.Bill, error) {
 	var b bill.Bill
 	var lab int64
-	targets := append([]any{&b.ID, &lab, &b.LabBillID, &b.OrderNumber, &b.Source, &b.PatientID},
+	targets := append([]any{&b.ID, &lab, &b.LabBillID, &b.OrderNumber, &b.Source, &b.PatientID, &b.Version},
 		amountTargets(&b.Amounts)...)
 	st := &b.State
 	return b, s.Scan(append(targets, &st.Locked, &st.Cancelled, &st.Refunded, &st.WrittenOff, &st.Complete,

@@ -20,11 +20,28 @@ type before struct {
 	SmartReports []int64 `json:"smart_report_attachments,omitempty"`
 }
 
+// rowDocument is a bill.Row of moved_rows, amounts in paise.
+type rowDocument struct {
+	ID         int64      `json:"id"`
+	LabID      int64      `json:"lab_id"`
+	ProfileID  int64      `json:"profile_id,omitempty"`
+	Amount     bill.Paise `json:"amount"`
+	Concession bill.Paise `json:"concession"`
+	CoPay      bill.Paise `json:"co_pay"`
+	Deductible bill.Paise `json:"deductible"`
+	Dismissed  bool       `json:"dismissed,omitempty"`
+	Refunded   bool       `json:"refunded,omitempty"`
+}
+
 // Record implements split.Locked.
 func (t *transaction) Record(ctx context.Context, r split.Record) error {
-	var texts [4]string
+	moved := make([]rowDocument, len(r.Rows))
+	for i, row := range r.Rows {
+		moved[i] = rowDocument(row)
+	}
+	var texts [5]string
 	for i, document := range []any{
-		r.Moved, before{split.DocumentOf(r.Before), r.SmartReports},
+		r.Moved, moved, before{split.DocumentOf(r.Before), r.SmartReports},
 		split.DocumentOf(r.AfterParent), split.DocumentOf(r.AfterNew),
 	} {
 		text, err := json.Marshal(document)
@@ -34,15 +51,15 @@ func (t *transaction) Record(ctx context.Context, r split.Record) error {
 		texts[i] = string(text)
 	}
 	_, err := t.tx.ExecContext(ctx, "INSERT INTO bill_split_audit (lab_id, parent_bill_id, new_bill_id,"+
-		" moved_billing_info_ids,"+
-		" before_values, after_parent_values, after_new_values, created_by, created_by_kind, created_at)"+
-		" VALUES (?,?,?,?,?,?,?,?,?,?)",
-		t.lab.LabID(), r.ParentID, r.NewID, texts[0], texts[1], texts[2], texts[3], r.By.ID, string(r.By.Kind), r.At)
+		" moved_billing_info_ids, moved_rows, before_values, after_parent_values, after_new_values, parent_version,"+
+		" created_by, created_by_kind, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+		t.lab.LabID(), r.ParentID, r.NewID, texts[0], texts[1], texts[2], texts[3], texts[4], r.ParentVersion,
+		r.By.ID, string(r.By.Kind), r.At)
 	return mysqldb.Wrap("record split", err)
 }
 
-const recordColumns = "a.parent_bill_id, a.new_bill_id, a.moved_billing_info_ids, a.before_values," +
-	" a.after_parent_values, a.after_new_values," +
+const recordColumns = "a.parent_bill_id, a.new_bill_id, a.moved_billing_info_ids, a.moved_rows, a.before_values," +
+	" a.after_parent_values, a.after_new_values, a.parent_version," +
 	" COALESCE(a.created_by, 0), a.created_by_kind, a.created_at, COALESCE(m.merged_at, 0)"
 
 const records = "SELECT " + recordColumns + " FROM bill_split_audit a" +
@@ -62,14 +79,16 @@ func (t *transaction) Split(ctx context.Context, newBillID int64) (*family.Recor
 
 func scanRecord(s scanner) (family.Record, error) {
 	var r family.Record
-	var moved, was, parent, made []byte
+	var moved, rows, was, parent, made []byte
 	if err := s.Scan(
 		&r.ParentID,
 		&r.NewID,
 		&moved,
+		&rows,
 		&was,
 		&parent,
 		&made,
+		&r.ParentVersion,
 		&r.By.ID,
 		&r.By.Kind,
 		&r.At,
@@ -84,6 +103,9 @@ func scanRecord(s scanner) (family.Record, error) {
 	if err != nil {
 		return r, err
 	}
+	if r.Rows, err = rowsOf(rows); err != nil {
+		return r, err
+	}
 	r.SmartReports = original.SmartReports
 	for _, a := range []struct {
 		document split.AmountsDocument
@@ -94,6 +116,27 @@ func scanRecord(s scanner) (family.Record, error) {
 		}
 	}
 	return r, nil
+}
+
+// rowsOf reads moved_rows, which is NULL for a split from before they were recorded.
+func rowsOf(text []byte) ([]bill.Row, error) {
+	if text == nil {
+		return nil, nil
+	}
+	var documents []rowDocument
+	if err := json.Unmarshal(text, &documents); err != nil {
+		return nil, err
+	}
+	rows := make([]bill.Row, len(documents))
+	for i, d := range documents {
+		rows[i] = bill.Row(d)
+	}
+	return rows, nil
+}
+
+// SplitsOf implements family.Locked.
+func (t *transaction) SplitsOf(ctx context.Context, billID int64) ([]family.Record, error) {
+	return t.children(ctx, []int64{billID})
 }
 
 // Undone implements family.Locked.
@@ -148,7 +191,7 @@ func (t *transaction) descendants(ctx context.Context, root int64) (map[int64]fa
 }
 
 func (t *transaction) children(ctx context.Context, parents []int64) ([]family.Record, error) {
-	marks, args := placeholders(parents, t.lab.LabID())
+	marks, args := mysqldb.In(parents, t.lab.LabID())
 	rows, err := t.tx.QueryContext(ctx, records+" AND a.parent_bill_id IN ("+marks+") ORDER BY a.new_bill_id", args...)
 	if err != nil {
 		return nil, mysqldb.Wrap("read splits", err)
@@ -177,7 +220,7 @@ func (t *transaction) members(
 	if err != nil {
 		return nil, err
 	}
-	marks, args := placeholders(ids, t.lab.LabID())
+	marks, args := mysqldb.In(ids, t.lab.LabID())
 	rows, err := t.tx.QueryContext(ctx, "SELECT id, "+headColumns+" FROM billing WHERE labId_id = ?"+
 		" AND id IN ("+marks+") ORDER BY id", args...)
 	if err != nil {
@@ -200,7 +243,7 @@ func (t *transaction) members(
 }
 
 func (t *transaction) tests(ctx context.Context, bills []int64) (map[int64][]int64, error) {
-	marks, args := placeholders(bills, t.lab.LabID())
+	marks, args := mysqldb.In(bills, t.lab.LabID())
 	rows, err := t.tx.QueryContext(ctx, "SELECT i.billId_id, i.id FROM billingInfo i"+
 		" JOIN billing b ON b.id = i.billId_id AND b.labId_id = ?"+
 		" WHERE i.billId_id IN ("+marks+") ORDER BY i.id", args...)

@@ -47,7 +47,7 @@ func New(db *sql.DB, c clock.Clock, g Guards) (*Store, error) {
 // LegacyColumns are the columns of the platform's tables that the service uses.
 func LegacyColumns(g Guards) map[string][]string {
 	columns := map[string][]string{
-		"billing":           append([]string{"id", "version"}, strings.Split(headColumns, ", ")...),
+		"billing":           append([]string{"id"}, strings.Split(headColumns, ", ")...),
 		"billingInfo":       strings.Split("billId_id, "+rowColumns, ", "),
 		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id"},
 		"bill_attachment":   {"id", "bill_id", "category", "is_active"},
@@ -142,15 +142,6 @@ func numberTaken(err error) bool {
 	var refused *driver.MySQLError
 	return mysqldb.IsDuplicate(err) && errors.As(err, &refused) &&
 		strings.Contains(refused.Message, "uq_billing_lab_billno")
-}
-
-// placeholders returns ?,?,… for ids, and the arguments before followed by ids.
-func placeholders(ids []int64, before ...any) (string, []any) {
-	args := before
-	for _, id := range ids {
-		args = append(args, id)
-	}
-	return "?" + strings.Repeat(",?", len(ids)-1), args
 }
 
 var (

@@ -85,13 +85,12 @@ func (t *transaction) SetAmounts(ctx context.Context, billID int64, a bill.Amoun
 
 // Move implements split.Locked. Of a report nothing but its bill is written: other services own the rest of the row.
 func (t *transaction) Move(ctx context.Context, from, to int64, tests []int64) error {
-	marks, args := placeholders(tests, to, from)
+	marks, args := mysqldb.In(tests, to, from, t.lab.LabID())
 	result, err := t.tx.ExecContext(ctx, "UPDATE billingInfo SET billId_id = ? WHERE billId_id = ?"+
-		" AND id IN ("+marks+")", args...)
+		" AND labId_id = ? AND id IN ("+marks+")", args...)
 	if err := exactly(len(tests), result, err); err != nil {
 		return mysqldb.Wrap("move tests", err)
 	}
-	marks, args = placeholders(tests, to, from, t.lab.LabID())
 	_, err = t.tx.ExecContext(ctx, "UPDATE labReportRelation SET billId_id = ? WHERE billId_id = ? AND labId_id = ?"+
 		" AND billingInfoId_id IN ("+marks+")", args...)
 	return mysqldb.Wrap("move reports", err)
@@ -142,7 +141,7 @@ func (t *transaction) RestoreSmartReports(ctx context.Context, billID int64, ids
 }
 
 func (t *transaction) activate(ctx context.Context, billID int64, ids []int64, active bool) error {
-	marks, args := placeholders(ids, active, billID)
+	marks, args := mysqldb.In(ids, active, billID)
 	_, err := t.tx.ExecContext(ctx, "UPDATE bill_attachment SET is_active = ? WHERE bill_id = ? AND id IN ("+marks+")",
 		args...)
 	return mysqldb.Wrap("change attachments", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/memory"
@@ -26,11 +27,13 @@ type Store interface {
 	family.Reader
 }
 
-// Backend is a store of a test. Dump tells everything that it holds.
+// Backend is a store of a test. Dump tells everything that it holds. ChangeTest edits a billed test as another program
+// does.
 type Backend struct {
 	Store
 
-	Dump func() memory.State
+	Dump       func() memory.State
+	ChangeTest func(id int64, edit func(*bill.Row))
 }
 
 // Open makes a backend that holds s.
@@ -66,7 +69,7 @@ func (o Open) Again(t testing.TB) Open {
 // Memory is the backend of maps.
 func Memory(_ testing.TB, s memory.State) Backend {
 	store := memory.New(s)
-	return Backend{store, store.State}
+	return Backend{store, store.State, store.ChangeTest}
 }
 
 // MySQL is the backend on the real engine, with a database of its own.
@@ -91,7 +94,14 @@ func OnDatabase(t testing.TB, db *sql.DB, s memory.State) Backend {
 	store, err := mysql.New(db, clock.System{}, nil)
 	must(t, err)
 	Insert(t, db, s)
-	return Backend{store, func() memory.State { return dump(t, db) }}
+	change := func(id int64, edit func(*bill.Row)) {
+		r := dump(t, db).Tests[id].Row
+		edit(&r)
+		_, err := db.ExecContext(t.Context(), "UPDATE billingInfo SET testAmount = ?, dismissed = ?, refunded = ? WHERE id = ?",
+			r.Amount.String(), r.Dismissed, r.Refunded, id)
+		must(t, err)
+	}
+	return Backend{store, func() memory.State { return dump(t, db) }, change}
 }
 
 // Lab returns the scope of a laboratory.
@@ -120,12 +130,12 @@ func Insert(t testing.TB, db *sql.DB, s memory.State) {
 	}
 	for id, b := range s.Bills {
 		a, st := b.Amounts, b.State
-		exec("INSERT INTO billing (id, labId_id, labBillId, orderNumber, userDetailsId_id, source, vat, vat_percent,"+
+		exec("INSERT INTO billing (id, labId_id, labBillId, orderNumber, userDetailsId_id, source, version, vat, vat_percent,"+
 			" TDSAmount, billAdvance,"+
 			" co_pay_amount, billConcession, billTotalAmount, deductible_amount, billAdditionalAmount, patientPayableAmount,"+
 			" billLocked, billCancelled, billRefunded, billWrittenOff, isComplete, isInvoiced) VALUES (?"+
-			strings.Repeat(",?", 21)+")",
-			id, b.LabID, b.LabBillID, b.OrderNumber, b.PatientID, b.Source,
+			strings.Repeat(",?", 22)+")",
+			id, b.LabID, b.LabBillID, b.OrderNumber, b.PatientID, b.Source, b.Version,
 			a.VAT.String(), a.VATPercent.String(), a.TDS.String(), a.Advance.String(), a.CoPay.String(),
 			a.Concession.String(), a.Total.String(), a.Deductible.String(), a.Additional.String(), a.PatientPayable.String(),
 			st.Locked, st.Cancelled, st.Refunded, st.WrittenOff, st.Complete, st.Invoiced)

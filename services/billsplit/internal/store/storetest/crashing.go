@@ -147,6 +147,10 @@ func (l crashingLocked) Split(ctx context.Context, id int64) (*family.Record, er
 	return step(l.c, "read split", func() (*family.Record, error) { return l.whole.Split(ctx, id) })
 }
 
+func (l crashingLocked) SplitsOf(ctx context.Context, id int64) ([]family.Record, error) {
+	return step(l.c, "read later splits", func() ([]family.Record, error) { return l.whole.SplitsOf(ctx, id) })
+}
+
 func (l crashingLocked) Cancel(ctx context.Context, id int64) error {
 	return just(l.c, "cancel bill", func() error { return l.whole.Cancel(ctx, id) })
 }

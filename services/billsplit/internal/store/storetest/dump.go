@@ -54,7 +54,7 @@ func dump(t testing.TB, db *sql.DB) memory.State {
 
 func dumpBills(t testing.TB, db *sql.DB, s memory.State) {
 	t.Helper()
-	each(t, db, "SELECT id, labId_id, labBillId, orderNumber, source, userDetailsId_id, CAST(vat*100 AS SIGNED),"+
+	each(t, db, "SELECT id, labId_id, labBillId, orderNumber, source, userDetailsId_id, version, CAST(vat*100 AS SIGNED),"+
 		" CAST(vat_percent*10000 AS SIGNED),"+
 		" CAST(TDSAmount*100 AS SIGNED), CAST(billAdvance*100 AS SIGNED), CAST(co_pay_amount*100 AS SIGNED),"+
 		" CAST(billConcession*100 AS SIGNED),"+
@@ -64,10 +64,31 @@ func dumpBills(t testing.TB, db *sql.DB, s memory.State) {
 		" isInvoiced FROM billing", func(rows *sql.Rows) error {
 		var b memory.Bill
 		a, st := &b.Amounts, &b.State
-		err := rows.Scan(&b.ID, &b.LabID, &b.LabBillID, &b.OrderNumber, &b.Source, &b.PatientID, &a.VAT, &a.VATPercent,
-			&a.TDS, &a.Advance, &a.CoPay,
-			&a.Concession, &a.Total, &a.Deductible, &a.Additional, &a.PatientPayable,
-			&st.Locked, &st.Cancelled, &st.Refunded, &st.WrittenOff, &st.Complete, &st.Invoiced)
+		err := rows.Scan(
+			&b.ID,
+			&b.LabID,
+			&b.LabBillID,
+			&b.OrderNumber,
+			&b.Source,
+			&b.PatientID,
+			&b.Version,
+			&a.VAT,
+			&a.VATPercent,
+			&a.TDS,
+			&a.Advance,
+			&a.CoPay,
+			&a.Concession,
+			&a.Total,
+			&a.Deductible,
+			&a.Additional,
+			&a.PatientPayable,
+			&st.Locked,
+			&st.Cancelled,
+			&st.Refunded,
+			&st.WrittenOff,
+			&st.Complete,
+			&st.Invoiced,
+		)
 		s.Bills[b.ID] = b
 		return err
 	})

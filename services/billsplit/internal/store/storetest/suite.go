@@ -301,7 +301,11 @@ func moves(t *testing.T, open Open) {
 func recordsBack(t *testing.T, open Open) {
 	s := open(t, Worked())
 	r := split.Record{
-		ParentID: Original, NewID: Original + 500, Moved: []int64{101, 102}, SmartReports: []int64{7},
+		ParentID: Original, NewID: Original + 500, Moved: []int64{101, 102}, SmartReports: []int64{7}, ParentVersion: 3,
+		Rows: []bill.Row{
+			{ID: 101, LabID: 12, Amount: 1, Concession: -2, CoPay: 3, Deductible: 4, Refunded: true},
+			{ID: 102, LabID: 13, ProfileID: 101, Dismissed: true},
+		},
 		By: authn.Actor{Kind: authn.ActorSupport, ID: 77}, At: 1_790_000_000_123,
 		Before:      bill.Amounts{VAT: 5167, VATPercent: 180_000, Total: 99_999_999_999_999, Additional: -33},
 		AfterParent: bill.Amounts{TDS: 5, Advance: 6, CoPay: 7}, AfterNew: bill.Amounts{Concession: 1, Deductible: 10,
@@ -322,6 +326,10 @@ func recordsBack(t *testing.T, open Open) {
 		must(t, err)
 		if diff := cmp.Diff(family.Record{Record: r}, *got); diff != "" {
 			t.Error(diff)
+		}
+		splits, err := l.SplitsOf(t.Context(), Original)
+		if diff := cmp.Diff([]family.Record{{Record: r}}, splits); err != nil || diff != "" {
+			t.Errorf("the splits of the original: %v %s", err, diff)
 		}
 		must(t, l.Cancel(t.Context(), id))
 		return l.Undone(t.Context(), id, Asha, 55)

@@ -40,12 +40,16 @@ func (s *Server) UploadFiles(stream uploadStream) error {
 	if s.d.RequireAgentHeader && !start.GetExternalEditRequest() {
 		return errNoAgent
 	}
-	files, err := s.d.Uploader.Save(stream.Context(), c.scope, grant, start.GetEditId(), &form{stream: stream})
+	saved, err := s.d.Uploader.Save(stream.Context(), c.scope, grant, start.GetEditId(), &form{stream: stream})
 	if err != nil {
 		return err
 	}
+	message := "Files uploaded and linked successfully"
+	if saved.Outcome == upload.Overtaken {
+		message = "Files uploaded; a newer save of this session is linked"
+	}
 	return stream.SendAndClose(&externaleditv1.UploadFilesResponse{
-		Message: "Files uploaded and linked successfully", WordS3Path: files.Word, PdfS3Path: files.PDF,
+		Message: message, WordS3Path: saved.Word, PdfS3Path: saved.PDF,
 	})
 }
 

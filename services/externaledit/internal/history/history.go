@@ -24,13 +24,11 @@ type Reports interface {
 
 // Locked is a report whose row is held by the running transaction.
 type Locked interface {
-	editing.Closer
+	Appender
 	Report() session.Report
 	Active(ctx context.Context) (*session.Session, error)
 	Session(ctx context.Context, id int64) (session.Session, error)
 	Revisions(ctx context.Context) ([]session.Revision, error)
-	AddRevision(ctx context.Context, r *session.Revision) error
-	LinkFiles(ctx context.Context, f session.Files) error
 	Log(ctx context.Context, e activitylog.Entry) error
 }
 
@@ -137,17 +135,7 @@ func restore(
 	s.Reserved++
 	again := session.Revision{SessionID: s.ID, Number: s.Reserved, Word: earlier.Word, PDF: earlier.PDF, UploadedBy: in.By,
 		UploadedAt: now, RestoredFrom: earlier.ID}
-	if err := l.AddRevision(ctx, &again); err != nil {
-		return session.Revision{}, false, err
-	}
-	s.Link(&again, now)
-	if err := l.Update(ctx, &s); err != nil {
-		return session.Revision{}, false, err
-	}
-	if err := l.LinkFiles(ctx, again.Files()); err != nil {
-		return session.Revision{}, false, err
-	}
-	if err := l.Emit(ctx, session.Event{Name: session.FilesUploaded, Session: s}); err != nil {
+	if _, err := Append(ctx, l, &s, &again, now); err != nil {
 		return session.Revision{}, false, err
 	}
 	return again, true, l.Log(ctx, activitylog.Entry{

@@ -23,9 +23,11 @@ type Revision struct {
 // Files returns the pair.
 func (r *Revision) Files() Files { return Files{Word: r.Word.URL, PDF: r.PDF.URL} }
 
-// SameContent reports whether both files are those of the other save.
-func (r *Revision) SameContent(word, pdf Stored) bool {
-	return r.Word.SHA256 == word.SHA256 && r.PDF.SHA256 == pdf.SHA256
+// Repeats reports whether both files are those of the linked save once more, and nothing can come between them: an
+// upload that began after the linked save and before this one may still arrive, and must not replace what this one
+// holds.
+func (r *Revision) Repeats(linked *Revision) bool {
+	return r.Number == linked.Number+1 && r.Word.SHA256 == linked.Word.SHA256 && r.PDF.SHA256 == linked.PDF.SHA256
 }
 
 // Upload is a save under way: where its files are being stored, before any revision names them.

@@ -78,7 +78,8 @@ func (b *bench) grant() session.Grant {
 }
 
 func (b *bench) save(u *upload.UseCase, form upload.Form) (session.Files, error) {
-	return u.Save(b.t.Context(), b.scope, b.grant(), b.session.ID, form)
+	saved, err := u.Save(b.t.Context(), b.scope, b.grant(), b.session.ID, form)
+	return saved.Files, err
 }
 
 // sweep plays the sweeper of a living process, long after.

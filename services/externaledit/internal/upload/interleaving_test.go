@@ -2,10 +2,10 @@ package upload_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -55,6 +55,19 @@ type scheduledReports struct {
 	s *schedule
 	// lose has the answers of some commits lost.
 	lose bool
+	// number is that of the upload, once it is announced.
+	number *int64
+}
+
+// numbered tells the number that an upload is announced with.
+type numbered struct {
+	upload.Locked
+	number *int64
+}
+
+func (l numbered) Announce(ctx context.Context, u *session.Upload) error {
+	*l.number = u.Number
+	return l.Locked.Announce(ctx, u)
 }
 
 func (r scheduledReports) Session(ctx context.Context, scope authn.LabScope, id int64) (session.Session, error) {
@@ -66,7 +79,7 @@ func (r scheduledReports) Lock(
 	ctx context.Context, scope authn.LabScope, id int64, work func(upload.Locked) error,
 ) error {
 	r.s.step()
-	err := r.Reports.Lock(ctx, scope, id, work)
+	err := r.Reports.Lock(ctx, scope, id, func(l upload.Locked) error { return work(numbered{l, r.number}) })
 	r.s.step()
 	if err == nil && r.lose {
 		return errBoom
@@ -109,12 +122,14 @@ func (f scheduledFiles) Delete(ctx context.Context, scope authn.LabScope, key st
 
 // outcome is what the client of one upload heard.
 type outcome struct {
-	text  string
-	files session.Files
-	err   error
+	number int64
+	text   string
+	files  session.Files
+	err    error
 }
 
-// TestTwoHundredInterleavings plays uploads, an end of the session, a signature and faults in random order.
+// TestTwoHundredInterleavings plays uploads, an end of the session and faults in random order. There are two texts, so that
+// a text comes again around another.
 func TestTwoHundredInterleavings(t *testing.T) {
 	t.Parallel()
 	seed := uint64(20261122)
@@ -139,11 +154,10 @@ func interleave(t *testing.T, dice *rand.Rand) {
 	finished := make(chan struct{}, uploads+1)
 	for i := range uploads {
 		failing, lose := dice.IntN(6) == 0, dice.IntN(8) == 0
+		heard[i].text = []string{"A", "B"}[dice.IntN(2)]
 		go func() {
-			u := b.useCase(scheduledReports{b.reports(), s, lose}, scheduledFiles{b.files, s, failing})
-			text := fmt.Sprint("save ", i)
-			files, err := b.save(u, saying(t, text))
-			heard[i] = outcome{text, files, err}
+			u := b.useCase(scheduledReports{b.reports(), s, lose, &heard[i].number}, scheduledFiles{b.files, s, failing})
+			heard[i].files, heard[i].err = b.save(u, saying(t, heard[i].text))
 			finished <- struct{}{}
 		}()
 	}
@@ -168,11 +182,12 @@ func interleave(t *testing.T, dice *rand.Rand) {
 	b.wantNothingLeft("after the sweeper")
 }
 
-// wantNewestAcknowledged checks that the linked pair is that of the newest revision, and that every acknowledged save
-// is among the revisions.
+// wantNewestAcknowledged checks that the linked pair says what the newest acknowledged save said, unless a newer one was
+// linked without an answer, that it is the newest revision's, and that every acknowledged save is among the revisions.
 func (b *bench) wantNewestAcknowledged(heard []outcome) {
 	b.t.Helper()
-	linked, _ := b.linked()
+	linked, said := b.linked()
+	b.wantSaid(said, heard)
 	revisions, err := b.store.Revisions(b.t.Context(), b.scope, reportID)
 	if err != nil {
 		b.t.Fatal(err)
@@ -190,5 +205,19 @@ func (b *bench) wantNewestAcknowledged(heard []outcome) {
 		if o.err == nil && kept[o.files] == 0 {
 			b.t.Errorf("%s was acknowledged and is no revision", o.text)
 		}
+	}
+}
+
+func (b *bench) wantSaid(said string, heard []outcome) {
+	b.t.Helper()
+	var newest outcome
+	for _, o := range heard {
+		if o.err == nil && o.number > newest.number {
+			newest = o
+		}
+	}
+	unanswered := func(o outcome) bool { return o.err != nil && o.number > newest.number && o.text == said }
+	if said != newest.text && !slices.ContainsFunc(heard, unanswered) {
+		b.t.Errorf("linked %q; the newest acknowledged save, %d, said %q", said, newest.number, newest.text)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/externaledit/internal/history"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
@@ -11,84 +12,67 @@ var errSwept = apperr.New(apperr.Unavailable, "UPLOAD_TOO_LONG",
 	"The upload took too long and its files were removed; save the document again")
 
 // link turns the upload into a revision, or finds that it is the linked save again.
-func (s *saving) link(ctx context.Context, word, pdf session.Stored) (session.Files, error) {
+func (s *saving) link(ctx context.Context, word, pdf session.Stored) (Saved, error) {
 	revision := session.Revision{SessionID: s.sessionID, Number: s.upload.Number, Word: word, PDF: pdf}
-	var repeated *session.Revision
+	var saved Saved
 	err := s.d.Reports.Lock(ctx, s.scope, s.reportID, func(l Locked) (err error) {
-		repeated, err = s.commit(ctx, l, &revision)
+		saved, err = s.commit(ctx, l, &revision)
 		return err
 	})
 	if err != nil {
 		return s.settle(ctx, err)
 	}
-	if repeated != nil {
-		s.outcome = Unchanged
+	if saved.Outcome == Unchanged {
 		s.discard(ctx)
-		return repeated.Files(), nil
+		return saved, nil
 	}
 	s.d.Wake()
-	return revision.Files(), nil
+	return saved, nil
 }
 
-// commit writes the revision within the transaction. It returns the linked save when that has the same content.
-func (s *saving) commit(ctx context.Context, l Locked, r *session.Revision) (*session.Revision, error) {
+// commit writes the revision within the transaction, unless the save before it has the same content.
+func (s *saving) commit(ctx context.Context, l Locked, r *session.Revision) (Saved, error) {
 	now := s.now()
 	found, err := s.editable(ctx, l, now)
 	if err != nil {
-		return nil, err
+		return Saved{}, err
 	}
 	latest, err := l.Latest(ctx, &found)
 	if err != nil {
-		return nil, err
+		return Saved{}, err
 	}
 	found.Extend(now, s.d.TTL)
-	if latest != nil && latest.SameContent(r.Word, r.PDF) {
-		return latest, l.Update(ctx, &found)
+	if latest != nil && r.Repeats(latest) {
+		return Saved{latest.Files(), Unchanged}, l.Update(ctx, &found)
 	}
-	if taken, err := l.Take(ctx, s.upload.ID); err != nil || !taken {
-		return nil, orSwept(err)
+	taken, err := l.Take(ctx, s.upload.ID)
+	if err != nil {
+		return Saved{}, err
+	}
+	if !taken {
+		return Saved{}, errSwept
 	}
 	r.UploadedBy, r.UploadedAt = found.Author, now
-	if err := l.AddRevision(ctx, r); err != nil {
-		return nil, err
+	linked, err := history.Append(ctx, l, &found, r, now)
+	if linked {
+		return Saved{r.Files(), Linked}, err
 	}
-	if s.outcome = Overtaken; found.Link(r, now) {
-		s.outcome = Linked
-		if err := l.LinkFiles(ctx, found.Files); err != nil {
-			return nil, err
-		}
-		if err := l.Emit(ctx, session.Event{Name: session.FilesUploaded, Session: found}); err != nil {
-			return nil, err
-		}
-	}
-	return nil, l.Update(ctx, &found)
-}
-
-func orSwept(err error) error {
-	if err != nil {
-		return err
-	}
-	return errSwept
+	return Saved{r.Files(), Overtaken}, err
 }
 
 // settle finds out what became of a transaction that ended with an error: its commit may have happened without an
 // answer. An upload that can still be abandoned was not linked.
-func (s *saving) settle(ctx context.Context, cause error) (session.Files, error) {
+func (s *saving) settle(ctx context.Context, cause error) (Saved, error) {
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 	defer cancel()
-	abandoned, err := Discard(asking, s.d.Reports, s.d.Files, s.scope, s.upload)
-	switch {
-	case err != nil:
-		s.d.Counters.Uploaded(LeftBehind)
-		return session.Files{}, cause
-	case abandoned:
-		return session.Files{}, cause
-	}
-	revision, err := s.d.Reports.Revision(asking, s.scope, s.sessionID, s.upload.Number)
+	linked, err := s.takeBack(asking)
 	if err != nil {
-		return session.Files{}, cause
+		s.d.Counters.Uploaded(LeftBehind)
+		return Saved{}, cause
+	}
+	if linked == nil {
+		return Saved{}, cause
 	}
 	s.d.Wake()
-	s.outcome = Linked
-	return revision.Files(), nil
+	return Saved{linked.Files(), Linked}, nil
 }

@@ -12,6 +12,73 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
 
+// gated is a form whose second part waits for the gate.
+type gated struct {
+	upload.Form
+	parts      int
+	here, gate chan struct{}
+}
+
+func gate(f upload.Form) *gated {
+	return &gated{Form: f, here: make(chan struct{}), gate: make(chan struct{})}
+}
+
+func (g *gated) Next() (upload.Part, error) {
+	if g.parts++; g.parts == 2 {
+		close(g.here)
+		<-g.gate
+	}
+	return g.Form.Next()
+}
+
+// TestASlowSaveDoesNotReplaceWhatWasTypedBackMeanwhile saves A, then B on a slow line, then A again, which arrives first: B
+// was undone, and must not be what the report ends with.
+func TestASlowSaveDoesNotReplaceWhatWasTypedBackMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	u := b.useCase(b.reports(), b.files)
+	if _, err := b.save(u, saying(t, "A")); err != nil {
+		t.Fatal(err)
+	}
+	slow, done := gate(saying(t, "B")), make(chan error)
+	go func() {
+		_, err := b.save(u, slow)
+		done <- err
+	}()
+	<-slow.here
+	if _, err := b.save(u, saying(t, "A")); err != nil {
+		t.Fatal(err)
+	}
+	close(slow.gate)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if _, said := b.linked(); said != "A" {
+		t.Errorf("linked %q, the newest acknowledged save said A", said)
+	}
+	b.sweep()
+	b.wantNothingLeft("after an overtaken save")
+}
+
+// TestTheFilesOfAnUploadThatTheSweeperTookForDeadAreDeleted has a process that was suspended, or could not reach the
+// database, while its PDF was on the way.
+func TestTheFilesOfAnUploadThatTheSweeperTookForDeadAreDeleted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	slow, done := gate(saying(t, "new")), make(chan error)
+	go func() {
+		_, err := b.save(b.useCase(b.reports(), b.files), slow)
+		done <- err
+	}()
+	<-slow.here
+	b.sweep()
+	close(slow.gate)
+	if err := <-done; err == nil {
+		t.Error("acknowledged")
+	}
+	b.wantNothingLeft("after the upload ended")
+}
+
 // slowDisk takes the whole Word document and is done with it only when the PDF arrives.
 type slowDisk struct {
 	upload.Files

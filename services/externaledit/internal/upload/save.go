@@ -20,26 +20,33 @@ type saving struct {
 	sessionID int64
 	reportID  int64
 	upload    session.Upload
-	outcome   string
+}
+
+// Saved is a save that was taken.
+type Saved struct {
+	session.Files
+
+	Outcome string // Linked, Unchanged or Overtaken
 }
 
 // Save takes both files of the form and links them to the report. The files of the linked save sent again change
-// nothing. Errors: NotFound, Forbidden for a token of another session and a session that has ended, Conflict after the
-// report was signed, TooManyRequests, Invalid for files that are not in order.
+// nothing, unless an older save may still arrive. Errors: NotFound, Forbidden for a token of another session and a
+// session that has ended, Conflict after the report was signed, TooManyRequests, Invalid for files that are not in
+// order.
 func (u *UseCase) Save(
 	ctx context.Context, scope authn.LabScope, grant session.Grant, sessionID int64, form Form,
-) (session.Files, error) {
+) (Saved, error) {
 	s := &saving{UseCase: u, scope: scope, grant: grant, sessionID: sessionID}
-	files, err := s.run(ctx, form)
-	u.d.Counters.Uploaded(s.result(ctx, err))
-	return files, err
+	saved, err := s.run(ctx, form)
+	if err != nil {
+		saved.Outcome = failure(ctx, err)
+	}
+	u.d.Counters.Uploaded(saved.Outcome)
+	return saved, err
 }
 
-func (s *saving) result(ctx context.Context, err error) string {
-	switch {
-	case err == nil:
-		return s.outcome
-	case ctx.Err() != nil:
+func failure(ctx context.Context, err error) string {
+	if ctx.Err() != nil {
 		return Vanished
 	}
 	switch apperr.KindOf(err) {
@@ -51,17 +58,17 @@ func (s *saving) result(ctx context.Context, err error) string {
 	return Refused
 }
 
-func (s *saving) run(ctx context.Context, form Form) (session.Files, error) {
+func (s *saving) run(ctx context.Context, form Form) (Saved, error) {
 	if err := s.admit(ctx); err != nil {
-		return session.Files{}, err
+		return Saved{}, err
 	}
 	if err := s.announce(ctx); err != nil {
-		return session.Files{}, err
+		return Saved{}, err
 	}
 	word, pdf, err := s.receive(ctx, form)
 	if err != nil {
 		s.discard(ctx)
-		return session.Files{}, err
+		return Saved{}, err
 	}
 	return s.link(ctx, word, pdf)
 }
@@ -120,11 +127,29 @@ const cleanUpTimeout = 10 * time.Second
 func (s *saving) discard(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 	defer cancel()
-	if _, err := Discard(ctx, s.d.Reports, s.d.Files, s.scope, s.upload); err != nil {
+	if _, err := s.takeBack(ctx); err != nil {
 		s.d.Counters.Uploaded(LeftBehind)
 		return
 	}
 	_ = s.release(ctx) // else the numbers of the session's saves have a gap
+}
+
+// takeBack makes sure that the save is not linked and deletes its files. It returns the revision when the save was
+// linked after all. Files of an upload that the sweeper took for dead are deleted too: some may have been stored since,
+// and no row names them any more.
+func (s *saving) takeBack(ctx context.Context) (*session.Revision, error) {
+	abandoned, err := Discard(ctx, s.d.Reports, s.d.Files, s.scope, s.upload)
+	if err != nil || abandoned {
+		return nil, err
+	}
+	linked, err := s.d.Reports.Revision(ctx, s.scope, s.sessionID, s.upload.Number)
+	if err != nil && !errors.Is(err, session.ErrNoRevision) {
+		return nil, err
+	}
+	if err == nil && linked.Word.URL == s.d.Files.URL(s.upload.WordKey) { // a number is given again, a key is not
+		return &linked, nil
+	}
+	return nil, deleteBoth(ctx, s.d.Files, s.scope, s.upload)
 }
 
 // release gives the save's number back unless a later upload began.
@@ -151,8 +176,12 @@ func Discard(ctx context.Context, d Discards, files Eraser, scope authn.LabScope
 	if err != nil || !abandoned {
 		return false, err
 	}
-	if err := errors.Join(files.Delete(ctx, scope, u.WordKey), files.Delete(ctx, scope, u.PDFKey)); err != nil {
+	if err := deleteBoth(ctx, files, scope, u); err != nil {
 		return true, err
 	}
 	return true, d.Forget(ctx, scope, u.ID)
+}
+
+func deleteBoth(ctx context.Context, files Eraser, scope authn.LabScope, u session.Upload) error {
+	return errors.Join(files.Delete(ctx, scope, u.WordKey), files.Delete(ctx, scope, u.PDFKey))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/externaledit/internal/history"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
@@ -34,20 +35,15 @@ type Discards interface {
 
 // Locked is a report whose row is held by the running transaction.
 type Locked interface {
+	history.Appender
 	Report() session.Report
 	Session(ctx context.Context, id int64) (session.Session, error)
-	Update(ctx context.Context, s *session.Session) error
-	Emit(ctx context.Context, e session.Event) error
 	// Announce stores where an upload will put its files, and gives it its id.
 	Announce(ctx context.Context, u *session.Upload) error
 	// Take deletes the upload that becomes a revision. It returns false for one that was abandoned.
 	Take(ctx context.Context, uploadID int64) (bool, error)
 	// Latest returns the linked save, nil before the first.
 	Latest(ctx context.Context, s *session.Session) (*session.Revision, error)
-	// AddRevision stores a save and gives it its id.
-	AddRevision(ctx context.Context, r *session.Revision) error
-	// LinkFiles makes the files the report's.
-	LinkFiles(ctx context.Context, f session.Files) error
 }
 
 // Files is the store of the documents.

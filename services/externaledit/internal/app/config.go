@@ -12,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/blob"
 	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
 )
@@ -40,6 +41,8 @@ type Config struct {
 	TokenSecret config.Secret `env:"TOKEN_SECRET"`
 	// TokenTTLSeconds is how long a session lives without a sign of life.
 	TokenTTLSeconds int `env:"TOKEN_TTL_SECONDS" envDefault:"28800"`
+	// SessionMaxSeconds is how long a session lives whatever the signs of life.
+	SessionMaxSeconds int `env:"SESSION_MAX_SECONDS" envDefault:"86400"`
 	// DownloadLinkSeconds is how long links to files are good.
 	DownloadLinkSeconds int `env:"DOWNLOAD_LINK_SECONDS" envDefault:"900"`
 	// EventStreamSeconds ends a stream of events; the browser comes back, and its login is looked at again.
@@ -50,6 +53,10 @@ type Config struct {
 
 func (c *Config) filesAddress() string {
 	return net.JoinHostPort(c.Admin.Host, strconv.Itoa(c.FilesPort))
+}
+
+func (c *Config) lifetime() session.Lifetime {
+	return session.Lifetime{Idle: seconds(c.TokenTTLSeconds), Most: seconds(c.SessionMaxSeconds)}
 }
 
 // Load reads the settings from environ.
@@ -72,7 +79,7 @@ func (c *Config) Validate() error {
 		problems = append(problems, errors.New("TOKEN_SECRET must be set: the tokens of sessions are signed with it"))
 	}
 	for name, seconds := range map[string]int{"TOKEN_TTL_SECONDS": c.TokenTTLSeconds,
-		"EVENT_STREAM_SECONDS": c.EventStreamSeconds} {
+		"SESSION_MAX_SECONDS": c.SessionMaxSeconds, "EVENT_STREAM_SECONDS": c.EventStreamSeconds} {
 		if seconds <= 0 {
 			problems = append(problems, fmt.Errorf("EXTERNAL_EDIT_%s is %d: use a number above 0", name, seconds))
 		}

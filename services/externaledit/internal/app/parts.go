@@ -21,8 +21,7 @@ import (
 func newEditor(s *service.Service, cfg Config, p parts, relay *outbox.Relay) *editing.UseCase {
 	return editing.New(editing.Deps{
 		Reports: mysql.Editing{Store: p.reports}, Files: p.files, Tokens: p.tokens, Clock: s.Clock,
-		TTL:   seconds(cfg.TokenTTLSeconds),
-		NewID: uuid.NewString, Wake: relay.Wake, Counters: p.counters,
+		Lifetime: cfg.lifetime(), NewID: uuid.NewString, Wake: relay.Wake, Counters: p.counters,
 	})
 }
 
@@ -41,8 +40,7 @@ func newServer(s *service.Service, cfg Config, p parts, relay *outbox.Relay, edi
 		Editor: editor,
 		Uploader: upload.New(upload.Deps{
 			Reports: mysql.Uploads{Store: p.reports}, Files: p.files, Limits: limits, Clock: s.Clock,
-			TTL:   seconds(cfg.TokenTTLSeconds),
-			NewID: newID, Wake: relay.Wake, Counters: p.counters,
+			Lifetime: cfg.lifetime(), NewID: newID, Wake: relay.Wake, Counters: p.counters,
 		}),
 		Historian: history.New(history.Deps{
 			Reports: mysql.History{Store: p.reports}, Clock: s.Clock, Wake: relay.Wake, Counters: p.counters,

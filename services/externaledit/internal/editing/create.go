@@ -106,6 +106,9 @@ func (c *creating) run(ctx context.Context, l Locked) error {
 func (c *creating) request() idempotency.Request {
 	body := fmt.Appendf(nil, "%d\n%d\n%q\n%d\n%t", c.in.ReportID, c.in.TemplateID, c.in.Path, c.in.Author.ID,
 		c.in.TakeOver)
+	if c.in.Author.IsDoctor {
+		body = append(body, "\ndoctor"...)
+	}
 	return idempotency.Request{Key: c.in.Key, Operation: "CreateSession", Body: body}
 }
 
@@ -118,10 +121,14 @@ func (c *creating) open(ctx context.Context, l Locked) (int64, error) {
 	if err := l.Report().CheckEditable(); err != nil {
 		return 0, err
 	}
+	listed, err := l.Listed(ctx, c.in.Author)
+	if err != nil {
+		return 0, err
+	}
 	c.opened = session.Open(session.Opening{
 		LabID: c.in.Scope.LabID(), ReportID: c.in.ReportID, TemplateID: c.in.TemplateID, Template: c.d.Files.URL(key),
-		TokenID: c.d.NewID(), Author: c.in.Author,
-	}, now, c.d.TTL)
+		TokenID: c.d.NewID(), Author: c.in.Author, Listed: listed,
+	}, now, c.d.Lifetime)
 	if err := c.insert(ctx, l, now); err != nil {
 		return 0, err
 	}
@@ -176,10 +183,10 @@ func (c *creating) makeWay(ctx context.Context, l Locked, now time.Time) error {
 	switch {
 	case active.HasExpired(now):
 		c.closed = active
-		return c.closeExpired(ctx, l, active, now)
+		return Close(ctx, l, active, session.Expired, now)
 	case !c.in.TakeOver:
 		return session.Held(active)
-	case active.Author.ID != c.in.Author.ID && !c.in.MayTakeOver:
+	case !active.Author.Is(c.in.Author) && !c.in.MayTakeOver:
 		return errTakeOverForbidden
 	}
 	c.closed = active

@@ -27,6 +27,8 @@ const (
 	earlierSave = "labs/12/external-edit/7001/1/1-x/report.docx"
 )
 
+var lifetime = session.Lifetime{Idle: ttl, Most: 24 * time.Hour}
+
 type tokens struct{}
 
 func (tokens) Mint(s *session.Session) (string, error) {
@@ -69,7 +71,7 @@ func newBench(t *testing.T) *bench {
 		files.Add(key, []byte("PK"))
 	}
 	b.UseCase = editing.New(editing.Deps{
-		Reports: memory.Editing{Store: b.store}, Files: files, Tokens: tokens{}, Clock: b.clock, TTL: ttl,
+		Reports: memory.Editing{Store: b.store}, Files: files, Tokens: tokens{}, Clock: b.clock, Lifetime: lifetime,
 		NewID: func() string { return "token" }, Wake: func() {}, Counters: b.counters,
 	})
 	return b
@@ -109,11 +111,11 @@ func TestASessionFromCreationToEnd(t *testing.T) {
 		!s.ExpiresAt.Equal(storetest.Now.Add(ttl)) {
 		t.Errorf("%+v %v", s, err)
 	}
-	if err := b.End(t.Context(), b.scope, created.ID, 78); !errors.Is(err, session.ErrNotAuthor) {
+	if err := b.End(t.Context(), b.scope, created.ID, session.Author{ID: 78}); !errors.Is(err, session.ErrNotAuthor) {
 		t.Errorf("somebody else: %v", err)
 	}
 	for range 2 { // the first answer may be lost
-		if err := b.End(t.Context(), b.scope, created.ID, 77); err != nil {
+		if err := b.End(t.Context(), b.scope, created.ID, session.Author{ID: 77}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -268,6 +270,30 @@ func TestTheTimeCountsFromTheLastSignOfLife(t *testing.T) {
 	want := []string{"session_created", "session_ended expired", "session_created"}
 	if diff := cmp.Diff(want, b.events()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestASessionEndsWithThePermissionOfItsAuthor has a list of users that knew the author when the session began. Of one
+// whom it never knew it says nothing.
+func TestASessionEndsWithThePermissionOfItsAuthor(t *testing.T) {
+	t.Parallel()
+	for _, known := range []bool{true, false} {
+		b := newBench(t)
+		author := session.Author{ID: 77}
+		b.store.SetListed(12, author, known)
+		created := b.mustCreate(b.creation(77))
+		grant := session.Grant{SessionID: created.ID, ReportID: 7001, TokenID: "token"}
+		if _, _, err := b.Heartbeat(t.Context(), b.scope, grant, created.ID); err != nil {
+			t.Fatal(err)
+		}
+		b.store.SetListed(12, author, false)
+		_, _, err := b.Heartbeat(t.Context(), b.scope, grant, created.ID)
+		if ended := apperr.Is(err, apperr.Forbidden); ended != known {
+			t.Errorf("known %t: %v", known, err)
+		}
+		if last := b.events()[len(b.events())-1]; known && last != "session_ended admin" {
+			t.Errorf("the last event is %s", last)
+		}
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 
 // End closes the session for its author. Ending it again succeeds: the answer of the first time may have been lost.
 // Errors: NotFound, Forbidden for everybody else.
-func (u *UseCase) End(ctx context.Context, scope authn.LabScope, id, userID int64) error {
+func (u *UseCase) End(ctx context.Context, scope authn.LabScope, id int64, by session.Author) error {
 	s, err := u.d.Reports.Session(ctx, scope, id)
 	if err != nil {
 		return err
 	}
-	if s.Author.ID != userID {
+	if !s.Author.Is(by) {
 		return session.ErrNotAuthor
 	}
 	if s.End != session.Active {
@@ -65,7 +65,7 @@ func (u *UseCase) end(
 		case !closed:
 			return nil
 		case s.HasExpired(now):
-			return u.closeExpired(ctx, l, s, now)
+			return Close(ctx, l, s, session.Expired, now)
 		}
 		if err := Close(ctx, l, s, reason, now); err != nil || audit == nil {
 			return err

@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// Heartbeat keeps the session alive and returns when it expires now, with a token that is good until then. Errors:
-// NotFound, Forbidden for a session that has ended or another token.
+// Heartbeat keeps the session alive and returns when it expires now, with a token that is good until then. A session
+// whose author may not edit any more ends. Errors: NotFound, Forbidden for a session that has ended or another token.
 func (u *UseCase) Heartbeat(
 	ctx context.Context, scope authn.LabScope, grant session.Grant, id int64,
 ) (time.Time, string, error) {
@@ -17,20 +17,40 @@ func (u *UseCase) Heartbeat(
 	if err != nil {
 		return time.Time{}, "", err
 	}
+	var now time.Time
 	err = u.d.Reports.Lock(ctx, scope, s.ReportID, func(l Locked) error {
-		now := u.now()
+		now = u.now()
 		if s, err = l.Session(ctx, id); err != nil {
 			return err
 		}
 		if err := grant.Check(&s, now); err != nil {
 			return err
 		}
-		s.Extend(now, u.d.TTL)
-		return l.Update(ctx, &s)
+		return u.beat(ctx, l, &s, now)
 	})
 	if err != nil {
 		return time.Time{}, "", err
 	}
+	if s.End != session.Active {
+		u.d.Wake()
+		u.d.Counters.Ended(s.End)
+		return time.Time{}, "", s.CheckActive(now)
+	}
 	token, err := u.d.Tokens.Mint(&s)
 	return s.ExpiresAt, token, err
+}
+
+// beat extends the session, or ends it when the author's permission was withdrawn since it began.
+func (u *UseCase) beat(ctx context.Context, l Locked, s *session.Session, now time.Time) error {
+	if s.Listed {
+		listed, err := l.Listed(ctx, s.Author)
+		if err != nil {
+			return err
+		}
+		if !listed {
+			return Close(ctx, l, s, session.ByAdmin, now)
+		}
+	}
+	s.Extend(now, u.d.Lifetime)
+	return l.Update(ctx, s)
 }

@@ -57,7 +57,7 @@ func (u *UseCase) CloseExpired(ctx context.Context, scope authn.LabScope, report
 			return err
 		}
 		closed = true
-		return u.closeExpired(ctx, l, s, now)
+		return Close(ctx, l, s, session.Expired, now)
 	})
 	if err == nil && closed {
 		u.d.Wake()

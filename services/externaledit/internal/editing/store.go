@@ -34,6 +34,9 @@ type Locked interface {
 	// Active returns the report's session that was not closed, nil without one.
 	Active(ctx context.Context) (*session.Session, error)
 	Session(ctx context.Context, id int64) (session.Session, error)
+	// Listed tells whether the platform's list of users says that the author may edit reports; false also when the list
+	// does not say anything. Of doctors it says only that they are there.
+	Listed(ctx context.Context, a session.Author) (bool, error)
 	// Insert stores a new session and gives it its id; session.ErrSessionExists while another is not closed.
 	Insert(ctx context.Context, s *session.Session) error
 	Update(ctx context.Context, s *session.Session) error
@@ -76,7 +79,7 @@ type Deps struct {
 	Files    Files
 	Tokens   Tokens
 	Clock    clock.Clock
-	TTL      time.Duration // of a session without a sign of life
+	Lifetime session.Lifetime
 	NewID    func() string // of tokens
 	Wake     func()
 	Counters Counters
@@ -90,11 +93,6 @@ func New(d Deps) *UseCase { return &UseCase{d} }
 
 // now is the present time with the precision that rows have.
 func (u *UseCase) now() time.Time { return u.d.Clock.Now().UTC().Truncate(time.Millisecond) }
-
-// closeExpired ends a session that nobody showed a sign of life in.
-func (u *UseCase) closeExpired(ctx context.Context, l Locked, s *session.Session, now time.Time) error {
-	return Close(ctx, l, s, session.Expired, now)
-}
 
 // Closer is what Close needs of a locked report.
 type Closer interface {

@@ -10,15 +10,11 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/token"
 )
 
-// Permissions of a laboratory's users.
-const (
-	permissionEdit     = "report_edit"
-	permissionTakeOver = "report_edit_takeover"
-)
-
 var (
 	errNotAllowed = apperr.New(apperr.Forbidden, "NOT_ALLOWED",
 		"Editing reports needs the permission report_edit; ask an administrator of the laboratory")
+	errNoAuthor = apperr.New(apperr.Forbidden, "NO_AUTHOR",
+		"Only laboratory users and doctors can hold an editing session; log in as one of them")
 	errNotAllowedToRestore = apperr.New(apperr.Forbidden, "NOT_ALLOWED",
 		"Restoring an earlier save needs the permission report_edit_takeover; ask an administrator of the laboratory")
 	errNotAllowedToEnd = apperr.New(apperr.Forbidden, "NOT_ALLOWED",
@@ -41,14 +37,17 @@ func (a Authenticator) Authenticate(ctx context.Context, c authn.Credentials) (a
 	if !ok {
 		return a.Users.Authenticate(ctx, c)
 	}
-	claims, err := a.Tokens.Verify(text)
+	labID, grant, err := a.Tokens.Verify(text)
 	if err != nil {
 		return authn.Principal{}, err
 	}
-	grant := session.Grant{SessionID: claims.SessionID, ReportID: claims.ReportID, UserID: claims.UserID,
-		TokenID: claims.ID}
-	return authn.Principal{Kind: authn.Bearer, LabID: claims.LabID, LabUserID: claims.UserID, FullName: claims.UserName,
-		Grant: grant}, nil
+	p := authn.Principal{Kind: authn.Bearer, LabID: labID, FullName: grant.Author.Name, Grant: grant}
+	if grant.Author.IsDoctor {
+		p.DoctorID = grant.Author.ID
+	} else {
+		p.LabUserID = grant.Author.ID
+	}
+	return p, nil
 }
 
 // caller is who calls, and which laboratory that is about.
@@ -67,7 +66,8 @@ func (s *Server) callerOf(ctx context.Context) (caller, error) {
 	return c, err
 }
 
-// presented is what the credential says. Only the end of a session takes it at its word: an end may be repeated.
+// presented is what the credential says. Only the end of a session takes it at its word, unless it has expired: an end
+// may be repeated.
 func presented(ctx context.Context) (caller, error) {
 	p := authn.FromContext(ctx)
 	scope, err := p.Scope(0)
@@ -95,25 +95,31 @@ func (s *Server) mayView(ctx context.Context, c caller, reportID int64) error {
 
 // mayTakeOver admits users who may end and undo the work of others.
 func (c caller) mayTakeOver() bool {
-	return c.SessionType == authn.LabUser && c.Has(permissionTakeOver)
+	return c.SessionType == authn.LabUser && c.Has(session.PermissionTakeOver)
 }
 
-// mayEdit admits users who may edit reports. Tokens and sessions name laboratory users: nobody else can be an author.
+// mayEdit admits users and doctors who may edit reports. A session's own token opens no other.
 func (c caller) mayEdit() error {
-	if c.SessionType != authn.LabUser || c.LabUserID == 0 || (!c.Has(permissionEdit) && !c.Has(permissionTakeOver)) {
+	switch {
+	case c.grant != nil, !c.Has(session.PermissionEdit) && !c.Has(session.PermissionTakeOver):
 		return errNotAllowed
+	case c.author().ID == 0:
+		return errNoAuthor
 	}
 	return nil
 }
 
-// author is the caller as the author of a session.
-// Authors are lab users: support has numbers of another table.
+// author is the caller as the author of a session, the zero Author for who can be none: support has numbers of another
+// table.
 func (c caller) author() session.Author {
+	if c.grant != nil {
+		return c.grant.Author
+	}
 	a := c.Actor()
-	if a.Kind != authn.ActorLabUser {
+	if a.Kind != authn.ActorLabUser && a.Kind != authn.ActorDoctor {
 		return session.Author{}
 	}
-	return session.Author{ID: a.ID, Name: a.Name}
+	return session.Author{ID: a.ID, Name: a.Name, IsDoctor: a.Kind == authn.ActorDoctor}
 }
 
 // isAuthor reports whether the caller may have the session's token.
@@ -121,8 +127,8 @@ func (c caller) isAuthor(s *session.Session) bool {
 	if c.grant != nil {
 		return c.grant.SessionID == s.ID
 	}
-	by := c.author().ID
-	return by != 0 && by == s.Author.ID
+	by := c.author()
+	return by.ID != 0 && by.Is(s.Author)
 }
 
 // holder returns the grant of the session token that the operation needs.

@@ -3,6 +3,7 @@ package grpcapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -24,6 +25,8 @@ import (
 
 const ttl = 8 * time.Hour
 
+var lifetime = session.Lifetime{Idle: ttl, Most: 24 * time.Hour}
+
 // lenient limits, counts and watches nothing.
 type lenient struct{}
 
@@ -39,14 +42,21 @@ func (lenient) Ended(session.EndReason)                         {}
 func (lenient) Agent(bool)                                      {}
 func (lenient) Mint(*session.Session) (string, error)           { return "token", nil }
 
-func (lenient) Watch(context.Context, authn.LabScope, int64, string, func(watch.Entry) error) error {
-	return nil
+// watched is called for what is watched; nothing happens on its own.
+type watched func(send func(watch.Entry) error) error
+
+func (w watched) Watch(_ context.Context, _ authn.LabScope, _ int64, _ string, send func(watch.Entry) error) error {
+	if w == nil {
+		return nil
+	}
+	return w(send)
 }
 
 // desk is a server over stores in memory with a session of report 7001, whose bill is doctor 301's.
 type desk struct {
 	*Server
 	t       *testing.T
+	store   *memory.Store
 	editing *editing.UseCase
 	clock   *memory.Clock
 	session session.Session
@@ -59,18 +69,20 @@ func newDesk(t *testing.T) *desk {
 	store.AddTemplate(12, session.Template{ID: 1, Path: "templates/t.docx"}, false)
 	files.Add("templates/t.docx", []byte("PK"))
 	wake := func() {}
-	d := &desk{t: t, clock: clock, session: storetest.Opened()}
+	d := &desk{t: t, store: store, clock: clock, session: storetest.Opened()}
+	d.session.Listed = true
+	store.SetListed(12, d.session.Author, true)
 	d.session.ExpiresAt = storetest.Now.Add(ttl)
 	err := memory.Editing{Store: store}.Lock(t.Context(), storetest.Scope(t, 12), 7001,
 		func(l editing.Locked) error { return l.Insert(t.Context(), &d.session) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.editing = editing.New(editing.Deps{Reports: memory.Editing{Store: store}, Files: files, Tokens: lenient{}, Clock: clock, TTL: ttl,
+	d.editing = editing.New(editing.Deps{Reports: memory.Editing{Store: store}, Files: files, Tokens: lenient{}, Clock: clock, Lifetime: lifetime,
 		NewID: func() string { return "another" }, Wake: wake, Counters: lenient{}})
 	d.Server = New(Deps{
-		Editor: d.editing, Watcher: lenient{}, Linker: files, Limits: lenient{}, Observer: lenient{},
-		Uploader: upload.New(upload.Deps{Reports: memory.Uploading{Store: store}, Files: files, Limits: lenient{}, Clock: clock, TTL: ttl,
+		Editor: d.editing, Watcher: watched(nil), Linker: files, Limits: lenient{}, Observer: lenient{},
+		Uploader: upload.New(upload.Deps{Reports: memory.Uploading{Store: store}, Files: files, Limits: lenient{}, Clock: clock, Lifetime: lifetime,
 			NewID: func() string { return "u" }, Wake: wake, Counters: lenient{}}),
 		Historian: history.New(history.Deps{Reports: memory.History{Store: store}, Clock: clock, Wake: wake, Counters: lenient{}}),
 	})
@@ -143,7 +155,8 @@ func (d *desk) as(p authn.Principal) context.Context { return authn.NewContext(d
 // holder is who presents the session's token.
 func (d *desk) holder() context.Context {
 	return d.as(authn.Principal{Kind: authn.Bearer, LabID: 12, LabUserID: d.session.Author.ID, Grant: session.Grant{
-		SessionID: d.session.ID, ReportID: 7001, UserID: d.session.Author.ID, TokenID: d.session.TokenID}})
+		SessionID: d.session.ID, ReportID: 7001, Author: d.session.Author, TokenID: d.session.TokenID,
+		Expired: !d.clock.Now().Before(d.session.ExpiresAt)}})
 }
 
 func (d *desk) end(ctx context.Context) error {
@@ -156,12 +169,20 @@ func (d *desk) end(ctx context.Context) error {
 func TestATokenOpensNothingAfterItsSessionEnded(t *testing.T) {
 	t.Parallel()
 	admin := authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 79,
-		Permissions: []string{permissionEdit, permissionTakeOver}}
+		Permissions: []string{session.PermissionEdit, session.PermissionTakeOver}}
 	for way, end := range map[string]func(*desk) error{
 		"ended by its author": func(d *desk) error { return d.end(d.holder()) },
 		"ended by force":      func(d *desk) error { return d.paths()["force-end"](d.as(admin)) },
 		"taken over":          func(d *desk) error { return d.paths()["create"](d.as(admin)) },
-		"expired":             func(d *desk) error { d.clock.Advance(ttl + time.Second); return nil },
+		"without permission": func(d *desk) error {
+			d.store.SetListed(12, d.session.Author, false)
+			_, err := d.Heartbeat(d.holder(), &externaleditv1.HeartbeatRequest{EditId: d.session.ID})
+			if !apperr.Is(err, apperr.Forbidden) {
+				return fmt.Errorf("the beat after the permission was withdrawn: %w", err)
+			}
+			return nil
+		},
+		"expired": func(d *desk) error { d.clock.Advance(ttl + time.Second); return nil },
 	} {
 		d := newDesk(t)
 		for name, path := range d.paths() {
@@ -179,9 +200,52 @@ func TestATokenOpensNothingAfterItsSessionEnded(t *testing.T) {
 				t.Errorf("%s after the session was %s: %v, want it refused", name, way, err)
 			}
 		}
-		if err := d.end(d.holder()); err != nil {
-			t.Errorf("the end repeated after the session was %s: %v", way, err)
+		repeated := d.end(d.holder())
+		if expired := way == "expired"; expired && !apperr.Is(repeated, apperr.Forbidden) || !expired && repeated != nil {
+			t.Errorf("the end repeated after the session was %s: %v", way, repeated)
 		}
+	}
+}
+
+// TestAStreamEndsWithTheSessionOfItsToken ends the session while its holder watches; a user's stream goes on.
+func TestAStreamEndsWithTheSessionOfItsToken(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	admin := authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 79,
+		Permissions: []string{session.PermissionTakeOver}}
+	d.d.Watcher = watched(func(send func(watch.Entry) error) error {
+		if err := send(watch.Entry{ID: "1-0"}); err != nil {
+			return err
+		}
+		if err := d.paths()["force-end"](d.as(admin)); err != nil {
+			return err
+		}
+		return send(watch.Entry{ID: "2-0", Event: "session_ended"})
+	})
+	if err := d.paths()["events"](d.holder()); !apperr.Is(err, apperr.Forbidden) {
+		t.Errorf("the holder's stream: %v", err)
+	}
+	if err := d.paths()["events"](d.as(admin)); err != nil {
+		t.Errorf("a user's stream: %v", err)
+	}
+}
+
+// TestATokenThatExpiredBeforeItsSessionIsToBeReplaced has a session that lives on by a newer token.
+func TestATokenThatExpiredBeforeItsSessionIsToBeReplaced(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	former := d.holder()
+	p := authn.FromContext(former)
+	grant := p.Grant.(session.Grant)
+	grant.Expired = true
+	p.Grant = grant
+	for name, path := range d.paths() {
+		if err := path(d.as(p)); !apperr.Is(err, apperr.Unauthenticated) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := d.end(d.as(p)); !apperr.Is(err, apperr.Unauthenticated) {
+		t.Errorf("the end: %v", err)
 	}
 }
 
@@ -190,7 +254,7 @@ func TestAReferringDoctorSeesReportsOfOwnBillsAlone(t *testing.T) {
 	d := newDesk(t)
 	doctor := func(id int64, kind int) context.Context {
 		return d.as(authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: id, DocType: &kind,
-			Permissions: []string{permissionEdit, permissionTakeOver}})
+			Permissions: []string{session.PermissionEdit, session.PermissionTakeOver}})
 	}
 	for _, name := range []string{"session", "events", "revisions"} {
 		path := d.paths()[name]
@@ -204,9 +268,56 @@ func TestAReferringDoctorSeesReportsOfOwnBillsAlone(t *testing.T) {
 			t.Errorf("%s for a department's doctor: %v", name, err)
 		}
 	}
-	for _, name := range []string{"create", "restore", "force-end"} {
+	for _, name := range []string{"restore", "force-end"} {
 		if err := d.paths()[name](doctor(301, 2)); !apperr.Is(err, apperr.Forbidden) {
 			t.Errorf("%s by a doctor: %v", name, err)
 		}
+	}
+	if err := d.paths()["create"](doctor(302, 2)); !apperr.Is(err, apperr.NotFound) {
+		t.Errorf("a session of another doctor's bill: %v", err)
+	}
+}
+
+// TestADoctorHoldsASession is doctor 301, while laboratory user 301 is somebody else.
+func TestADoctorHoldsASession(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	if err := d.end(d.holder()); err != nil {
+		t.Fatal(err)
+	}
+	may := []string{session.PermissionEdit}
+	doctor := authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: 301, FullName: "Dr. Rao", Permissions: may}
+	user := authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 301, Permissions: may}
+	support := authn.Principal{Kind: authn.Session, SessionType: authn.Support, LabID: 12, LabUserID: 301, Permissions: may}
+	without := doctor
+	without.Permissions = nil
+	create := func(p authn.Principal) (*externaleditv1.CreateSessionResponse, error) {
+		return d.CreateSession(d.as(p), &externaleditv1.CreateSessionRequest{LabReportId: 7001, TemplateId: proto.Int64(1),
+			WordS3Filepath: proto.String("templates/t.docx")})
+	}
+	for who, p := range map[string]authn.Principal{"support": support, "a doctor without permission": without} {
+		if _, err := create(p); !apperr.Is(err, apperr.Forbidden) {
+			t.Errorf("%s: %v", who, err)
+		}
+	}
+	created, err := create(doctor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		who   authn.Principal
+		token string
+	}{{doctor, "token"}, {user, ""}} {
+		shown, err := d.GetSession(d.as(c.who), &externaleditv1.GetSessionRequest{LabReportId: 7001})
+		if err != nil || shown.GetAuthToken() != c.token || shown.GetAuthorName() != "Dr. Rao" {
+			t.Errorf("%s sees %v, %v", c.who.SessionType, shown, err)
+		}
+	}
+	end := &externaleditv1.EndSessionRequest{EditId: created.GetEditId()}
+	if _, err := d.EndSession(d.as(user), end); !apperr.Is(err, apperr.Forbidden) {
+		t.Errorf("the user of the same number ends it: %v", err)
+	}
+	if _, err := d.EndSession(d.as(doctor), end); err != nil {
+		t.Error(err)
 	}
 }

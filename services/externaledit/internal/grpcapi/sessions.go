@@ -58,6 +58,9 @@ func (s *Server) CreateSession(
 	if err := checkCreation(in); err != nil {
 		return nil, err
 	}
+	if err := s.mayView(ctx, c, in.GetLabReportId()); err != nil {
+		return nil, err
+	}
 	created, err := s.d.Editor.Create(ctx, editing.Creation{
 		Scope: c.scope, ReportID: in.GetLabReportId(), TemplateID: in.GetTemplateId(), Path: in.GetWordS3Filepath(),
 		Author: c.author(), TakeOver: in.GetTakeOver(), MayTakeOver: c.mayTakeOver(), Key: header(ctx,
@@ -100,6 +103,9 @@ func (s *Server) EndSession(
 	ctx context.Context, in *externaleditv1.EndSessionRequest,
 ) (*externaleditv1.EndSessionResponse, error) {
 	c, err := presented(ctx)
+	if err == nil && c.grant != nil && c.grant.Expired {
+		c, err = s.callerOf(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +117,7 @@ func (s *Server) EndSession(
 			return nil, err
 		}
 	}
-	if err := s.d.Editor.End(ctx, c.scope, in.GetEditId(), c.author().ID); err != nil {
+	if err := s.d.Editor.End(ctx, c.scope, in.GetEditId(), c.author()); err != nil {
 		return nil, err
 	}
 	return &externaleditv1.EndSessionResponse{Message: ended}, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/watch"
 )
 
-// WatchEvents streams a report's events.
+// WatchEvents streams a report's events. With the token of a session it ends with that session.
 func (s *Server) WatchEvents(
 	in *externaleditv1.WatchEventsRequest, stream grpc.ServerStreamingServer[typev1.Event],
 ) error {
@@ -24,6 +24,9 @@ func (s *Server) WatchEvents(
 		return err
 	}
 	return s.d.Watcher.Watch(ctx, c.scope, in.GetLabReportId(), header(ctx, "last-event-id"), func(e watch.Entry) error {
-		return stream.Send(&typev1.Event{Id: e.ID, Event: e.Event, Data: e.Data})
+		if err := stream.Send(&typev1.Event{Id: e.ID, Event: e.Event, Data: e.Data}); err != nil || c.grant == nil {
+			return err
+		}
+		return s.d.Editor.Admit(ctx, c.scope, *c.grant)
 	})
 }

@@ -10,13 +10,16 @@ import (
 type Grant struct {
 	SessionID int64
 	ReportID  int64
-	UserID    int64
+	Author    Author
 	TokenID   string
+	Expired   bool // the token is older than the session's last sign of life allows
 }
 
 var (
 	errOtherSession = apperr.New(apperr.Forbidden, "TOKEN_OF_ANOTHER_SESSION",
 		"The token belongs to another session; use the one that this session was created with")
+	errExpired = apperr.New(apperr.Unauthenticated, "TOKEN_EXPIRED",
+		"The session token has expired. Ask for the session again to get a new one.")
 	errRevoked = apperr.New(apperr.Unauthenticated, "TOKEN_REVOKED",
 		"The session token was revoked. Ask for the session again to get a new one.")
 )
@@ -45,8 +48,11 @@ func (g Grant) Check(s *Session, now time.Time) error {
 	if err := s.CheckActive(now); err != nil {
 		return err
 	}
-	if g.TokenID != s.TokenID {
+	switch {
+	case g.TokenID != s.TokenID:
 		return errRevoked
+	case g.Expired:
+		return errExpired
 	}
 	return nil
 }

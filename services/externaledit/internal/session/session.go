@@ -3,21 +3,8 @@ package session
 import (
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/authn"
-
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
-
-// Author is the user who holds a session.
-type Author struct {
-	ID   int64
-	Name string
-}
-
-// Actor is the author in the activity log.
-func (a Author) Actor() authn.Actor {
-	return authn.Actor{Kind: authn.ActorLabUser, ID: a.ID, Name: a.Name}
-}
 
 // Files names a Word document and its PDF by the URLs of their objects.
 type Files struct {
@@ -46,6 +33,7 @@ type Session struct {
 	Files      Files  // of the linked save; before the first save the template alone
 	TokenID    string
 	Author     Author
+	Listed     bool  // the platform's list of users said at the beginning that the author may edit
 	Revision   int64 // the linked save, 0 before the first
 	Reserved   int64 // the highest number that was given to an upload
 	CreatedAt  time.Time
@@ -77,9 +65,23 @@ func (s *Session) Close(reason EndReason, now time.Time) error {
 	return nil
 }
 
-// Extend lets the session live for ttl from now: the time counts from the last sign of life. It never shortens it.
-func (s *Session) Extend(now time.Time, ttl time.Duration) {
-	if until := now.Add(ttl); until.After(s.ExpiresAt) {
+// Lifetime is how long sessions live.
+type Lifetime struct {
+	Idle time.Duration // without a sign of life
+	Most time.Duration // whatever the signs of life
+}
+
+func (l Lifetime) until(created, now time.Time) time.Time {
+	idle, most := now.Add(l.Idle), created.Add(l.Most)
+	if most.Before(idle) {
+		return most
+	}
+	return idle
+}
+
+// Extend lets the session live on: the time counts from the last sign of life. It never shortens it.
+func (s *Session) Extend(now time.Time, l Lifetime) {
+	if until := l.until(s.CreatedAt, now); until.After(s.ExpiresAt) {
 		s.ExpiresAt = until
 	}
 	s.UpdatedAt = now
@@ -119,12 +121,13 @@ type Opening struct {
 	Template                    string
 	TokenID                     string
 	Author                      Author
+	Listed                      bool
 }
 
 // Open returns a new active session without an id.
-func Open(o Opening, now time.Time, ttl time.Duration) Session {
+func Open(o Opening, now time.Time, l Lifetime) Session {
 	return Session{
 		LabID: o.LabID, ReportID: o.ReportID, TemplateID: o.TemplateID, Template: o.Template, Files: Files{Word: o.Template},
-		TokenID: o.TokenID, Author: o.Author, CreatedAt: now, UpdatedAt: now, ExpiresAt: now.Add(ttl),
+		TokenID: o.TokenID, Author: o.Author, Listed: o.Listed, CreatedAt: now, UpdatedAt: now, ExpiresAt: l.until(now, now),
 	}
 }

@@ -12,9 +12,11 @@ import (
 
 var now = time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
 
+const day = 24 * time.Hour
+
 func opened() session.Session {
 	s := session.Open(session.Opening{LabID: 12, ReportID: 7001, TemplateID: 1, Template: "mem://t.docx", TokenID: "t",
-		Author: session.Author{ID: 77, Name: "Dr. Smith"}}, now, time.Hour)
+		Author: session.Author{ID: 77, Name: "Dr. Smith"}}, now, session.Lifetime{Idle: time.Hour, Most: day})
 	s.ID = 123
 	return s
 }
@@ -41,12 +43,25 @@ func TestASessionEndsOnce(t *testing.T) {
 func TestASignOfLifeNeverShortensASession(t *testing.T) {
 	t.Parallel()
 	s := opened()
-	s.Extend(now, time.Minute) // a shorter setting since it was opened
+	s.Extend(now, session.Lifetime{Idle: time.Minute, Most: day}) // a shorter setting since it was opened
 	if !s.ExpiresAt.Equal(now.Add(time.Hour)) {
 		t.Errorf("expires at %v", s.ExpiresAt)
 	}
-	s.Extend(now.Add(time.Minute), time.Hour)
+	s.Extend(now.Add(time.Minute), session.Lifetime{Idle: time.Hour, Most: day})
 	if !s.ExpiresAt.Equal(now.Add(time.Hour + time.Minute)) {
+		t.Errorf("expires at %v", s.ExpiresAt)
+	}
+}
+
+func TestNoSignOfLifeKeepsASessionForLongerThanADay(t *testing.T) {
+	t.Parallel()
+	s := opened()
+	for at := now; at.Before(now.Add(2 * day)); at = at.Add(time.Minute) {
+		if s.IsActive(at) {
+			s.Extend(at, session.Lifetime{Idle: time.Hour, Most: day})
+		}
+	}
+	if !s.ExpiresAt.Equal(now.Add(day)) {
 		t.Errorf("expires at %v", s.ExpiresAt)
 	}
 }

@@ -29,12 +29,21 @@ const (
 
 // Claims is what a token says. The first four names are documented.
 type Claims struct {
-	UserID    int64  `json:"user_id"`
+	UserID    int64  `json:"user_id"` // a doctor's id when IsDoctor
 	ReportID  int64  `json:"lab_report_id"`
 	SessionID int64  `json:"session_id"`
 	LabID     int64  `json:"lab_id"`
 	UserName  string `json:"user_name,omitempty"`
+	IsDoctor  bool   `json:"is_doctor,omitempty"`
 	jwt.RegisteredClaims
+}
+
+// Grant is what the token allows.
+func (c Claims) Grant(now time.Time) session.Grant {
+	return session.Grant{
+		SessionID: c.SessionID, ReportID: c.ReportID, TokenID: c.ID, Expired: now.After(c.ExpiresAt.Add(leeway)),
+		Author: session.Author{ID: c.UserID, Name: c.UserName, IsDoctor: c.IsDoctor},
+	}
 }
 
 // Tokens mints and verifies.
@@ -49,7 +58,12 @@ func New(secret config.Secret, c clock.Clock) *Tokens { return &Tokens{secret.Ke
 // Mint returns a token for the session that ends with it.
 func (t *Tokens) Mint(s *session.Session) (string, error) {
 	claims := Claims{
-		UserID: s.Author.ID, ReportID: s.ReportID, SessionID: s.ID, LabID: s.LabID, UserName: s.Author.Name,
+		UserID:    s.Author.ID,
+		ReportID:  s.ReportID,
+		SessionID: s.ID,
+		LabID:     s.LabID,
+		UserName:  s.Author.Name,
+		IsDoctor:  s.Author.IsDoctor,
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer: issuer, Audience: jwt.ClaimStrings{audience}, ID: s.TokenID,
 			IssuedAt: jwt.NewNumericDate(t.clock.Now()), ExpiresAt: jwt.NewNumericDate(s.ExpiresAt),
@@ -67,22 +81,26 @@ func (t *Tokens) Mint(s *session.Session) (string, error) {
 var errInvalid = apperr.New(apperr.Unauthenticated, "TOKEN_INVALID",
 	"The session token is not valid or has expired. Ask for the session again to get a new one.")
 
-// Verify returns what a genuine token that has not expired says.
-func (t *Tokens) Verify(text string) (Claims, error) {
+// Verify returns the laboratory and the grant of a genuine token. One that has expired says so: how its session ended
+// tells its holder more, and whoever asks finds the session first.
+func (t *Tokens) Verify(text string) (labID int64, grant session.Grant, err error) {
 	var claims Claims
 	parsed, err := jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired(), jwt.WithIssuer(issuer),
-		jwt.WithAudience(audience), jwt.WithStrictDecoding(), jwt.WithLeeway(leeway), jwt.WithTimeFunc(t.clock.Now),
+		jwt.WithAudience(audience), jwt.WithStrictDecoding(), jwt.WithTimeFunc(beforeEveryEnd),
 	).ParseWithClaims(text, &claims, authn.Verifiers(t.keys))
 	if err != nil {
-		return Claims{}, errInvalid.WithCause(err)
+		return 0, session.Grant{}, errInvalid.WithCause(err)
 	}
 	if parsed.Header["typ"] != tokenType || claims.SessionID <= 0 || claims.LabID <= 0 || claims.UserID <= 0 ||
 		claims.ID == "" {
-		return Claims{}, errInvalid.WithCause(errors.New("not a session token"))
+		return 0, session.Grant{}, errInvalid.WithCause(errors.New("not a session token"))
 	}
-	return claims, nil
+	return claims.LabID, claims.Grant(t.clock.Now()), nil
 }
+
+// beforeEveryEnd has the parser leave the end of a token to the grant.
+func beforeEveryEnd() time.Time { return time.Unix(0, 0) }
 
 // FromHeader returns the token of an Authorization header that says of itself that it is a session's, genuine or not.
 func FromHeader(authorization string) (string, bool) {

@@ -46,9 +46,13 @@ func TestATokenHasTheDocumentedClaims(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, claims[name], want)
 		}
 	}
-	got, err := token.New(secret, clock.Fixed(now)).Verify(minted(t))
-	if err != nil || got.SessionID != 123 || got.LabID != 12 || got.ID != "id-1" {
-		t.Errorf("%+v %v", got, err)
+	want := session.Grant{SessionID: 123, ReportID: 7001, TokenID: "id-1", Author: session.Author{ID: 77, Name: "Dr. Smith"}}
+	for at, expired := range map[time.Time]bool{now: false, now.Add(time.Hour): false, now.Add(time.Hour + time.Minute): true} {
+		want.Expired = expired
+		lab, got, err := token.New(secret, clock.Fixed(at)).Verify(minted(t))
+		if err != nil || lab != 12 || got != want {
+			t.Errorf("at %v: %+v %v", at, got, err)
+		}
 	}
 }
 
@@ -78,9 +82,7 @@ func TestOtherTokensAreRefused(t *testing.T) {
 		"no signature":    signed(t, jwt.SigningMethodNone, typ, jwt.UnsafeAllowNoneSignatureType, keep),
 		"HS512":           signed(t, jwt.SigningMethodHS512, typ, []byte(secret), keep),
 		"another type":    signed(t, jwt.SigningMethodHS256, "JWT", []byte(secret), keep),
-		"expired": signed(t, jwt.SigningMethodHS256, typ, []byte(secret),
-			func(c jwt.MapClaims) { c["exp"] = now.Add(-time.Minute).Unix() }),
-		"without an end": signed(t, jwt.SigningMethodHS256, typ, []byte(secret), func(c jwt.MapClaims) { delete(c, "exp") }),
+		"without an end":  signed(t, jwt.SigningMethodHS256, typ, []byte(secret), func(c jwt.MapClaims) { delete(c, "exp") }),
 		"another service": signed(t, jwt.SigningMethodHS256, typ, []byte(secret),
 			func(c jwt.MapClaims) { c["aud"] = "gateway" }),
 		"another issuer": signed(t, jwt.SigningMethodHS256, typ, []byte(secret), func(c jwt.MapClaims) { c["iss"] = "x" }),
@@ -89,7 +91,7 @@ func TestOtherTokensAreRefused(t *testing.T) {
 		"no laboratory": signed(t, jwt.SigningMethodHS256, typ, []byte(secret),
 			func(c jwt.MapClaims) { delete(c, "lab_id") }),
 	} {
-		if _, err := token.New(secret, clock.Fixed(now)).Verify(text); !apperr.Is(err, apperr.Unauthenticated) {
+		if _, _, err := token.New(secret, clock.Fixed(now)).Verify(text); !apperr.Is(err, apperr.Unauthenticated) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

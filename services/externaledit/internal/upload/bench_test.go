@@ -26,6 +26,8 @@ const (
 	ttl      = 8 * time.Hour
 )
 
+var lifetime = session.Lifetime{Idle: ttl, Most: 24 * time.Hour}
+
 // bench is report 7001 with an open session, on stores in memory.
 type bench struct {
 	t       *testing.T
@@ -66,7 +68,7 @@ func (quiet) Ended(session.EndReason)             {}
 // useCase is a process over the given ways to the stores.
 func (b *bench) useCase(reports upload.Reports, files upload.Files) *upload.UseCase {
 	return upload.New(upload.Deps{
-		Reports: reports, Files: files, Limits: quiet{}, Clock: b.clock, TTL: ttl, Wake: func() {}, Counters: quiet{},
+		Reports: reports, Files: files, Limits: quiet{}, Clock: b.clock, Lifetime: lifetime, Wake: func() {}, Counters: quiet{},
 		NewID: func() string { return fmt.Sprint("u", b.ids.Add(1)) },
 	})
 }
@@ -74,7 +76,7 @@ func (b *bench) useCase(reports upload.Reports, files upload.Files) *upload.UseC
 func (b *bench) reports() upload.Reports { return memory.Uploading{Store: b.store} }
 
 func (b *bench) grant() session.Grant {
-	return session.Grant{SessionID: b.session.ID, ReportID: reportID, UserID: 77, TokenID: b.session.TokenID}
+	return session.Grant{SessionID: b.session.ID, ReportID: reportID, Author: session.Author{ID: 77}, TokenID: b.session.TokenID}
 }
 
 func (b *bench) save(u *upload.UseCase, form upload.Form) (session.Files, error) {
@@ -88,7 +90,7 @@ func (b *bench) sweep() {
 	b.clock.Advance(time.Hour)
 	sweeper := sweep.New(sweep.Deps{
 		Config: sweep.Config{UploadAge: 5 * time.Minute}, Store: b.store, Files: b.files, Clock: b.clock, Counters: quiet{},
-		Sessions: editing.New(editing.Deps{Reports: memory.Editing{Store: b.store}, Clock: b.clock, TTL: ttl, Wake: func() {},
+		Sessions: editing.New(editing.Deps{Reports: memory.Editing{Store: b.store}, Clock: b.clock, Lifetime: lifetime, Wake: func() {},
 			Counters: quiet{}}),
 	})
 	if err := sweeper.RunOnce(b.t.Context()); err != nil {

@@ -41,7 +41,7 @@ func (s *saving) commit(ctx context.Context, l Locked, r *session.Revision) (Sav
 	if err != nil {
 		return Saved{}, err
 	}
-	found.Extend(now, s.d.TTL)
+	found.Extend(now, s.d.Lifetime)
 	if latest != nil && r.Repeats(latest) {
 		return Saved{latest.Files(), Unchanged}, l.Update(ctx, &found)
 	}

@@ -91,7 +91,7 @@ type Deps struct {
 	Files    Files
 	Limits   Limits
 	Clock    clock.Clock
-	TTL      time.Duration
+	Lifetime session.Lifetime
 	NewID    func() string // a part of keys that no two uploads share
 	Wake     func()
 	Counters Counters

@@ -58,6 +58,10 @@ func (l *locked) Session(_ context.Context, id int64) (session.Session, error) {
 	return found, err
 }
 
+func (l *locked) Listed(_ context.Context, a session.Author) (bool, error) {
+	return l.state.listed[user{l.scope.LabID(), a.ID, a.IsDoctor}], nil
+}
+
 func (l *locked) Insert(_ context.Context, s *session.Session) error {
 	if l.state.active(l.scope, s.ReportID) != nil {
 		return session.ErrSessionExists

@@ -33,6 +33,7 @@ type state struct {
 	revisions map[int64]session.Revision
 	uploads   map[int64]announced
 	answers   map[string]answer
+	listed    map[user]bool
 	events    []session.Event
 	log       []activitylog.Entry
 	nextID    int64
@@ -47,6 +48,12 @@ type template struct {
 	path     string
 	lab      int64 // 0: the platform's
 	disabled bool
+}
+
+// user is somebody of the platform's list of users.
+type user struct {
+	lab, id  int64
+	isDoctor bool
 }
 
 type announced struct {
@@ -64,6 +71,7 @@ func New() *Store {
 	return &Store{state: state{
 		reports: map[int64]report{}, templates: map[int64]template{}, sessions: map[int64]session.Session{},
 		revisions: map[int64]session.Revision{}, uploads: map[int64]announced{}, answers: map[string]answer{},
+		listed: map[user]bool{},
 	}}
 }
 
@@ -79,6 +87,13 @@ func (s *Store) AddReport(lab int64, r session.Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.reports[r.ID] = report{r, lab}
+}
+
+// SetListed has the platform's list of users say, or not say any more, that somebody may edit.
+func (s *Store) SetListed(lab int64, a session.Author, listed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.listed[user{lab, a.ID, a.IsDoctor}] = listed
 }
 
 // RemoveReport deletes a report, as the platform's core may.

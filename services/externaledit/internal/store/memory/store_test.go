@@ -15,6 +15,7 @@ func TestTheMemoryPassesTheSuite(t *testing.T) {
 		return storetest.Subject{
 			Editing: memory.Editing{Store: s}, Uploads: memory.Uploading{Store: s}, History: memory.History{Store: s}, Sweep: s,
 			AddReport: s.AddReport, RemoveReport: func(_, id int64) { s.RemoveReport(id) }, AddTemplate: s.AddTemplate,
+			SetListed: s.SetListed,
 			Events: func() []session.EventName {
 				var names []session.EventName
 				for _, e := range s.Events() {

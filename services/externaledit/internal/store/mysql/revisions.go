@@ -10,7 +10,8 @@ import (
 )
 
 const revisionColumns = `SELECT r.id, r.session_id, r.revision, r.word_s3_path, r.pdf_s3_path, r.word_sha256,
-  r.pdf_sha256, r.word_size, r.pdf_size, r.uploaded_by, r.uploaded_by_name, r.uploaded_at, r.restored_from
+  r.pdf_sha256, r.word_size, r.pdf_size, r.uploaded_by, r.uploaded_by_name, r.uploaded_by_doctor,
+  r.uploaded_at, r.restored_from
 FROM external_edit_revision r JOIN external_edit_session s ON s.id = r.session_id WHERE s.lab_id = ? AND `
 
 func scanRevision(row scanner) (session.Revision, error) {
@@ -19,7 +20,7 @@ func scanRevision(row scanner) (session.Revision, error) {
 	var restored sql.NullInt64
 	err := row.Scan(&r.ID, &r.SessionID, &r.Number, &r.Word.URL, &r.PDF.URL, &r.Word.SHA256, &r.PDF.SHA256, &r.Word.Size,
 		&r.PDF.Size,
-		&r.UploadedBy.ID, &r.UploadedBy.Name, &uploaded, &restored)
+		&r.UploadedBy.ID, &r.UploadedBy.Name, &r.UploadedBy.IsDoctor, &uploaded, &restored)
 	r.UploadedAt, r.RestoredFrom = moment(uploaded), restored.Int64
 	return r, err
 }
@@ -69,11 +70,25 @@ func (l *locked) Latest(ctx context.Context, s *session.Session) (*session.Revis
 
 // AddRevision stores a save and gives it its id.
 func (l *locked) AddRevision(ctx context.Context, r *session.Revision) error {
-	result, err := l.tx.ExecContext(ctx, `INSERT INTO external_edit_revision (session_id, revision,
-  word_s3_path, pdf_s3_path, word_sha256, pdf_sha256, word_size, pdf_size, uploaded_by, uploaded_by_name, uploaded_at,
-  restored_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.SessionID, r.Number, r.Word.URL, r.PDF.URL, r.Word.SHA256, r.PDF.SHA256, r.Word.Size, r.PDF.Size, r.UploadedBy.ID,
-		r.UploadedBy.Name, r.UploadedAt.UnixMilli(), sql.NullInt64{Int64: r.RestoredFrom, Valid: r.RestoredFrom != 0})
+	result, err := l.tx.ExecContext(
+		ctx,
+		`INSERT INTO external_edit_revision (session_id, revision,
+  word_s3_path, pdf_s3_path, word_sha256, pdf_sha256, word_size, pdf_size, uploaded_by, uploaded_by_name,
+  uploaded_by_doctor, uploaded_at, restored_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.SessionID,
+		r.Number,
+		r.Word.URL,
+		r.PDF.URL,
+		r.Word.SHA256,
+		r.PDF.SHA256,
+		r.Word.Size,
+		r.PDF.Size,
+		r.UploadedBy.ID,
+		r.UploadedBy.Name,
+		r.UploadedBy.IsDoctor,
+		r.UploadedAt.UnixMilli(),
+		sql.NullInt64{Int64: r.RestoredFrom, Valid: r.RestoredFrom != 0},
+	)
 	if err != nil {
 		return mysqldb.Wrap("insert revision", err)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 const sessionColumns = `SELECT id, lab_id, lab_report_id, template_id, template_path, word_file_path,
-  pdf_file_path, token_id, author_id, author_name, is_active, revision,
+  pdf_file_path, token_id, author_id, author_name, author_is_doctor, author_listed, is_active, revision,
   reserved, created_at, updated_at, saved_at,
   expires_at, ended_at, end_reason, ended_by_name
 FROM external_edit_session`
@@ -28,9 +28,30 @@ func scanSession(row scanner) (session.Session, error) {
 	var created, updated, expires int64
 	var saved, ended sql.NullInt64
 	var reason, endedBy sql.NullString
-	err := row.Scan(&s.ID, &s.LabID, &s.ReportID, &s.TemplateID, &s.Template, &s.Files.Word, &s.Files.PDF, &s.TokenID,
-		&s.Author.ID, &s.Author.Name, &active, &s.Revision, &s.Reserved, &created, &updated, &saved, &expires, &ended,
-		&reason, &endedBy)
+	err := row.Scan(
+		&s.ID,
+		&s.LabID,
+		&s.ReportID,
+		&s.TemplateID,
+		&s.Template,
+		&s.Files.Word,
+		&s.Files.PDF,
+		&s.TokenID,
+		&s.Author.ID,
+		&s.Author.Name,
+		&s.Author.IsDoctor,
+		&s.Listed,
+		&active,
+		&s.Revision,
+		&s.Reserved,
+		&created,
+		&updated,
+		&saved,
+		&expires,
+		&ended,
+		&reason,
+		&endedBy,
+	)
 	s.CreatedAt, s.UpdatedAt, s.ExpiresAt = moment(created), moment(updated), moment(expires)
 	if saved.Valid {
 		s.SavedAt = moment(saved.Int64)
@@ -56,11 +77,11 @@ func text(s string) sql.NullString { return sql.NullString{String: s, Valid: s !
 // Insert stores a new session and gives it its id.
 func (l *locked) Insert(ctx context.Context, s *session.Session) error {
 	result, err := l.tx.ExecContext(ctx, `INSERT INTO external_edit_session (lab_id, lab_report_id,
-  template_id, template_path, word_file_path, pdf_file_path, token_id, author_id, author_name, is_active, revision,
-  reserved, created_at, updated_at, expires_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
+  template_id, template_path, word_file_path, pdf_file_path, token_id, author_id, author_name, author_is_doctor,
+  author_listed, is_active, revision, reserved, created_at, updated_at, expires_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
 		l.scope.LabID(), s.ReportID, s.TemplateID, s.Template, s.Files.Word, s.Files.PDF,
-		s.TokenID, s.Author.ID, s.Author.Name,
+		s.TokenID, s.Author.ID, s.Author.Name, s.Author.IsDoctor, s.Listed,
 		s.Revision, s.Reserved, s.CreatedAt.UnixMilli(), s.UpdatedAt.UnixMilli(), s.ExpiresAt.UnixMilli())
 	if mysqldb.IsDuplicate(err) {
 		return session.ErrSessionExists

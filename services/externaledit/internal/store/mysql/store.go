@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
@@ -30,6 +29,8 @@ func LegacyColumns() map[string][]string {
 	columns := map[string][]string{
 		"labReportRelation": {"id", "labId_id", "billId_id", "isSigned", "dismissed", "wordFilePath", "pdfFilePath"},
 		"billing":           {"id", "labId_id", "docId_id"},
+		"labUser":           {"id", "labId_id", "permissions"},
+		"doctorDetails":     {"id", "labId_id"},
 	}
 	maps.Copy(columns, activitylog.Columns())
 	return columns
@@ -104,13 +105,9 @@ func (s *Store) Open(ctx context.Context, scope authn.LabScope, reportIDs []int6
 	if len(reportIDs) == 0 {
 		return nil, nil
 	}
-	args := make([]any, 0, len(reportIDs)+1)
-	for _, id := range reportIDs {
-		args = append(args, id)
-	}
-	rows, err := s.db.QueryContext(ctx, sessionColumns+" WHERE active_report_id IN (?"+strings.Repeat(", ?",
-		len(reportIDs)-1)+
-		") AND lab_id = ? ORDER BY lab_report_id", append(args, scope.LabID())...)
+	marks, args := mysqldb.In(reportIDs, scope.LabID())
+	rows, err := s.db.QueryContext(ctx, sessionColumns+" WHERE lab_id = ? AND active_report_id IN ("+marks+")"+
+		" ORDER BY lab_report_id", args...)
 	if err != nil {
 		return nil, mysqldb.Wrap("read sessions", err)
 	}

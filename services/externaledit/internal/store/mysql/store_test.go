@@ -51,9 +51,25 @@ func TestTheDatabasePassesTheSuite(t *testing.T) {
 					"INSERT INTO report_word_template (id, lab_id, name, word_s3_filepath, is_disabled) VALUES (?, NULLIF(?, 0), 't', ?, ?)",
 					tpl.ID, lab, tpl.Path, disabled)
 			},
-			Events: func() []session.EventName { return events(t, db) },
+			SetListed: func(lab int64, a session.Author, listed bool) { setListed(t, db, lab, a, listed) },
+			Events:    func() []session.EventName { return events(t, db) },
 		}
 	})
+}
+
+// setListed leaves a user without the permission; a doctor, of whom the list says no more, is taken from it.
+func setListed(t *testing.T, db *sql.DB, lab int64, a session.Author, listed bool) {
+	t.Helper()
+	switch {
+	case !a.IsDoctor && listed:
+		exec(t, db, `REPLACE INTO labUser (id, labId_id, username, permissions) VALUES (?, ?, 'u', '["x","report_edit"]')`, a.ID, lab)
+	case !a.IsDoctor:
+		exec(t, db, `UPDATE labUser SET permissions = '["x"]' WHERE id = ?`, a.ID)
+	case listed:
+		exec(t, db, "REPLACE INTO doctorDetails (id, labId_id, docFullName) VALUES (?, ?, 'd')", a.ID, lab)
+	default:
+		exec(t, db, "DELETE FROM doctorDetails WHERE id = ?", a.ID)
+	}
 }
 
 func exec(t *testing.T, db *sql.DB, statement string, args ...any) {

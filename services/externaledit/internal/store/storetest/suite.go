@@ -30,6 +30,8 @@ type Subject struct {
 	// RemoveReport deletes the row, as the platform's core may.
 	RemoveReport func(lab, id int64)
 	AddTemplate  func(lab int64, t session.Template, disabled bool)
+	// SetListed has the list of users say, or not say any more, that somebody may edit.
+	SetListed func(lab int64, a session.Author, listed bool)
 	// Events returns the names of what was emitted.
 	Events func() []session.EventName
 }
@@ -50,7 +52,8 @@ func Scope(t testing.TB, lab int64) authn.LabScope {
 // Opened is a session of report 7001 of laboratory 12.
 func Opened() session.Session {
 	return session.Open(session.Opening{LabID: 12, ReportID: 7001, TemplateID: 1, Template: "mem://t.docx",
-		TokenID: "0b9c2f0e-0000-4000-8000-000000000001", Author: session.Author{ID: 77, Name: "Dr. Smith"}}, Now, time.Hour)
+		TokenID: "0b9c2f0e-0000-4000-8000-000000000001", Author: session.Author{ID: 77, Name: "Dr. Smith"}},
+		Now, session.Lifetime{Idle: time.Hour, Most: 24 * time.Hour})
 }
 
 // Run checks the store that open makes for each test: empty, but for report 7001 of laboratory 12 and 7101 of 13.
@@ -62,6 +65,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"a failure changes nothing":                    rollback,
 		"templates":                                    templates,
 		"a report is of its bill's doctor":             doctors,
+		"who may edit is in the list of users":         listed,
 		"a key answers twice":                          once,
 		"an upload becomes a revision or is abandoned": uploads,
 		"revisions":                                    revisions,
@@ -90,6 +94,7 @@ func must(t *testing.T, err error) {
 func inserted(t *testing.T, s Subject) session.Session {
 	t.Helper()
 	opened := Opened()
+	opened.Author.IsDoctor, opened.Listed = true, true
 	must(t, s.Editing.Lock(t.Context(), Scope(t, 12), 7001,
 		func(l editing.Locked) error { return l.Insert(t.Context(), &opened) }))
 	return opened
@@ -186,6 +191,30 @@ func doctors(t *testing.T, s Subject) {
 	}
 	if _, err := s.Editing.Report(t.Context(), Scope(t, 13), 7001); !errors.Is(err, session.ErrNoReport) {
 		t.Errorf("another laboratory's: %v", err)
+	}
+}
+
+func listed(t *testing.T, s Subject) {
+	user, doctor := session.Author{ID: 77}, session.Author{ID: 77, IsDoctor: true}
+	expect := func(lab, reportID int64, a session.Author, want bool) {
+		t.Helper()
+		must(t, s.Editing.Lock(t.Context(), Scope(t, lab), reportID, func(l editing.Locked) error {
+			if got, err := l.Listed(t.Context(), a); err != nil || got != want {
+				t.Errorf("laboratory %d, %+v: %t %v, want %t", lab, a, got, err, want)
+			}
+			return nil
+		}))
+	}
+	for _, a := range []session.Author{user, doctor} {
+		expect(12, 7001, a, false)
+		s.SetListed(12, a, true)
+		expect(12, 7001, a, true)
+		expect(13, 7101, a, false)
+		if a == user {
+			expect(12, 7001, doctor, false)
+		}
+		s.SetListed(12, a, false)
+		expect(12, 7001, a, false)
 	}
 }
 

@@ -2,250 +2,192 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
-const (
-	documentName = "report.docx"
-	endTimeout   = 2 * time.Minute // of the last save and the end, after Ctrl-C
+// How a run that did not save everything ends; main gives each its exit code.
+var (
+	errLost     = errors.New("the session is not ours any more")
+	errNotSaved = errors.New("the last save is NOT in the report")
 )
 
-// errLost tells that the session is gone. The document stays where it is.
-var errLost = errors.New("the session is not ours any more")
+// platform is external editing as the agent uses it.
+type platform interface {
+	// create opens a session; the same key again answers the same session.
+	create(ctx context.Context, report int64, key string, in creation) (opened, error)
+	// current returns the save that is the report's, nil before the first; token "" asks as the user.
+	current(ctx context.Context, report int64, token string) (*revision, error)
+	download(ctx context.Context, link, path string) error
+	heartbeat(ctx context.Context, id int64, token string) (string, error)
+	upload(ctx context.Context, id int64, token, word, pdf string) (string, error)
+	end(ctx context.Context, id int64, token string) error
+}
+
+// disk keeps the document and the journal.
+type disk interface {
+	document() string
+	download() string
+	read() (*journal, error)
+	write(j journal) error
+	place() error
+}
 
 // agent edits one report.
 type agent struct {
-	client       client
-	report       int64
-	dir          string
-	template     int64
-	templatePath string
-	takeOver     bool
-	heartbeat    time.Duration
-	poll         time.Duration
-	convert      func(ctx context.Context, word, pdf string) error
-	out          io.Writer
+	platform platform
+	disk     disk
+	report   int64
+	creation creation // of a report without a save
+	beats    time.Duration
+	poll     time.Duration
+	patience time.Duration // of the last save, after Ctrl-C
+	convert  func(ctx context.Context, word, pdf string) error
+	newKey   func() string
+	out      io.Writer
 
-	journal journal
+	saver saver
+
+	mu      sync.Mutex
+	journal journal // guarded by mu
 }
 
 func (a *agent) say(format string, args ...any) {
 	fmt.Fprintf(a.out, "%s  %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
 }
 
-func (a *agent) document() string { return filepath.Join(a.dir, documentName) }
+// known returns the journal as it is now.
+func (a *agent) known() journal {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.journal
+}
 
-// run works until ctx ends; then it saves what was not saved and ends the session.
+// note changes the journal, on the disk first.
+func (a *agent) note(change func(*journal)) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	j := a.journal
+	change(&j)
+	if err := a.disk.write(j); err != nil {
+		return err
+	}
+	a.journal = j
+	return nil
+}
+
+// run works until ctx ends; then it saves what was not saved and ends the session. The errors errLost and errNotSaved
+// leave the document and the journal where they are.
 func (a *agent) run(ctx context.Context) error {
-	if err := os.MkdirAll(a.dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(a.disk.document()), 0o700); err != nil {
 		return err
 	}
 	if err := a.begin(ctx); err != nil {
 		return err
 	}
-	a.say("edit %s; every save is uploaded; Ctrl-C ends the session", a.document())
-	if err := a.watch(ctx); err != nil {
+	a.say("edit %s; every save is uploaded; Ctrl-C ends the session", a.disk.document())
+	working, lose := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer lose(nil)
+	beating, stop := context.WithCancel(working)
+	defer stop()
+	go a.keepAlive(beating, lose)
+	if err := a.watch(ctx, working); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
-	defer cancel()
-	if err := a.save(ctx); err != nil {
-		return fmt.Errorf("the last save was not uploaded, start again with the same --dir: %w", err)
-	}
-	if err := a.client.end(ctx, a.journal.EditID, a.journal.Token); err != nil {
+	if err := a.lastSave(working); err != nil {
 		return err
 	}
-	a.say("session %d has ended", a.journal.EditID)
-	return a.journal.remove(a.dir)
+	stop()
+	j := a.known()
+	if err := a.platform.end(context.WithoutCancel(ctx), j.EditID, j.Token); err != nil {
+		return fmt.Errorf("everything is saved, but the session could not be ended: %w; start again to end it", err)
+	}
+	a.say("session %d has ended", j.EditID)
+	return a.note(func(j *journal) { j.Ended = true })
 }
 
-// begin goes on with the session of the journal, or opens one.
-func (a *agent) begin(ctx context.Context) error {
-	var err error
-	if a.journal, err = readJournal(a.dir); err != nil {
-		return err
-	}
-	if a.journal.EditID != 0 {
-		if a.journal.Report != a.report {
-			return fmt.Errorf("%s belongs to report %d: take another --dir", a.dir, a.journal.Report)
+// keepAlive gives signs of life, also while a document is converted or uploaded, and ends the work when the session is
+// not ours any more. A platform that does not answer is asked again with the next beat.
+func (a *agent) keepAlive(ctx context.Context, lose context.CancelCauseFunc) {
+	ticker := time.NewTicker(a.beats)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
 		}
-		if done, err := a.resume(ctx); done || err != nil {
-			return err
+		j := a.known()
+		token, err := a.platform.heartbeat(ctx, j.EditID, j.Token)
+		if err == nil {
+			err = a.note(func(j *journal) { j.Token = token })
+		}
+		switch {
+		case ctx.Err() != nil:
+			return
+		case refused(err):
+			lose(lost(err))
+			return
+		case err != nil:
+			a.say("no sign of life was given: %v", err)
 		}
 	}
-	return a.open(ctx)
 }
 
-// resume goes on with the session of the journal. It returns false when another has to be opened.
-func (a *agent) resume(ctx context.Context) (bool, error) {
-	token, err := a.client.heartbeat(ctx, a.journal.EditID, a.journal.Token)
-	if refused(err) {
-		a.say("session %d has ended (%v); opening another", a.journal.EditID, err)
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if _, err := os.Stat(a.document()); errors.Is(err, fs.ErrNotExist) {
-		a.say("session %d has no document here: it is opened again", a.journal.EditID)
-		a.takeOver = true // one's own
-		return false, nil
-	}
-	a.journal.Token = token
-	a.say("going on with session %d", a.journal.EditID)
-	return true, a.journal.write(a.dir)
+func lost(err error) error {
+	return fmt.Errorf("%w: %w; the document is kept: ask who has the report now before you start again", errLost, err)
 }
 
-func (a *agent) open(ctx context.Context) error {
-	opened, err := a.client.create(ctx, a.report, creation{TemplateID: a.template, Path: a.templatePath,
-		TakeOver: a.takeOver})
-	if err != nil {
-		return err
-	}
-	a.say("session %d of report %d is open", opened.EditID, a.report)
-	saved := a.journal.Saved
-	a.journal = journal{Report: a.report, EditID: opened.EditID, Token: opened.Token, Saved: saved}
-	if err := a.journal.write(a.dir); err != nil {
-		return err
-	}
-	if _, err := os.Stat(a.document()); err == nil {
-		a.say("%s is there already and is kept", a.document())
-		return nil
-	}
-	if err := a.client.download(ctx, opened.Template, a.document()); err != nil {
-		return err
-	}
-	sum, err := hash(a.document())
-	if err != nil {
-		return err
-	}
-	a.journal.Saved = sum // the template itself is no save
-	return a.journal.write(a.dir)
-}
-
-// watch uploads every save and gives signs of life until ctx ends.
-func (a *agent) watch(ctx context.Context) error {
-	beat, look := time.NewTicker(a.heartbeat), time.NewTicker(a.poll)
-	defer beat.Stop()
+// watch uploads every save until ctx ends, or working does because the session is lost.
+func (a *agent) watch(ctx, working context.Context) error {
+	look := time.NewTicker(a.poll)
 	defer look.Stop()
-	var before os.FileInfo
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-beat.C:
-			if err := a.beat(ctx); err != nil {
-				return err
-			}
+		case <-working.Done():
+			return context.Cause(working)
 		case <-look.C:
-			info, err := os.Stat(a.document())
-			if err != nil { // a word processor replaces the file
-				continue
-			}
-			settled := before != nil && before.ModTime().Equal(info.ModTime()) && before.Size() == info.Size()
-			if before = info; !settled {
-				continue
-			}
-			if err := a.save(ctx); err != nil && ctx.Err() == nil {
-				return err
-			}
+		}
+		if err := a.saveIfDue(working); errors.Is(err, errLost) {
+			return err
 		}
 	}
 }
 
-// beat keeps the session alive; a platform that does not answer is asked again with the next beat.
-func (a *agent) beat(ctx context.Context) error {
-	token, err := a.client.heartbeat(ctx, a.journal.EditID, a.journal.Token)
-	switch {
-	case err == nil:
-		a.journal.Token = token
-		return a.journal.write(a.dir)
-	case refused(err):
-		return fmt.Errorf("%w: %w", errLost, err)
-	}
-	a.say("no answer to the sign of life: %v", err)
-	return nil
-}
-
-// save uploads the document if it changed, until it is acknowledged.
-func (a *agent) save(ctx context.Context) error {
-	sum, err := hash(a.document())
-	if err != nil || sum == a.journal.Saved {
-		return err
-	}
-	folder, err := os.MkdirTemp(a.dir, ".save-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
-	word, pdf := filepath.Join(folder, documentName), filepath.Join(folder, "report.pdf")
-	if err := copyFile(a.document(), word); err != nil { // what is uploaded does not change while it is
-		return err
-	}
-	if sum, err = hash(word); err != nil {
-		return err
-	}
-	a.say("saved: converting")
-	if err := a.convert(ctx, word, pdf); err != nil {
-		return err
-	}
-	if err := a.upload(ctx, word, pdf); err != nil {
-		return err
-	}
-	a.journal.Saved = sum
-	return a.journal.write(a.dir)
-}
-
-// upload tries again while the platform asks for patience or does not answer.
-func (a *agent) upload(ctx context.Context, word, pdf string) error {
-	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
-		link, err := a.client.upload(ctx, a.journal.EditID, a.journal.Token, word, pdf)
-		if err == nil {
-			a.say("uploaded: %s", link)
+// lastSave saves until everything is saved, it is refused, or patience ends.
+func (a *agent) lastSave(working context.Context) error {
+	ctx, cancel := context.WithTimeout(working, a.patience)
+	defer cancel()
+	for {
+		sum, err := hash(a.disk.document())
+		j := a.known()
+		if err == nil && sum == j.Saved {
 			return nil
 		}
-		if refused(err) {
-			return fmt.Errorf("%w: %w", errLost, err)
+		if err == nil {
+			err = a.save(ctx)
 		}
-		wait, ok := patience(err, pause)
-		if !ok {
-			a.say("NOT uploaded: %v", err)
-			return nil // the next save may be in order
+		if err == nil {
+			continue // the document may have changed meanwhile
 		}
-		a.say("not uploaded yet (%v): again in %s", err, wait)
+		if cause := context.Cause(working); errors.Is(cause, errLost) {
+			return cause
+		}
+		wait, again := patience(err, time.Second)
+		if errors.Is(err, errLost) || !again {
+			return fmt.Errorf("%w: %w", errNotSaved, err)
+		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return fmt.Errorf("%w: %w; start the same command again", errNotSaved, err)
 		case <-time.After(wait):
 		}
 	}
-}
-
-func hash(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-func copyFile(from, to string) error {
-	content, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, content, 0o600)
 }

@@ -1,43 +1,307 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-// A crash between the opening and the download leaves a session without its document: the same command opens it again.
-func TestASessionWithoutItsDocumentIsOpenedAgain(t *testing.T) {
+// user sits in front of a folder.
+type user struct {
+	t        *testing.T
+	hospital *hospital
+	dir      string
+	report   int64
+	keys     int
+	convert  atomic.Pointer[func() error]
+
+	said *paper
+	stop context.CancelFunc
+	done chan error
+}
+
+func newUser(t *testing.T, h *hospital) *user {
+	t.Helper()
+	u := &user{t: t, hospital: h, dir: t.TempDir(), report: 7001, said: &paper{}}
+	u.converts(func() error { return nil })
+	return u
+}
+
+// converts replaces the converter.
+func (u *user) converts(f func() error) { u.convert.Store(&f) }
+
+// paper takes what several goroutines write.
+type paper struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (p *paper) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(text)
+}
+
+func (p *paper) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
+}
+
+// start runs the agent; pretend may put something between it and the world.
+func (u *user) start(pretend ...*process) {
+	u.t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	a := &agent{platform: u.hospital, disk: folder{u.dir}, report: u.report, creation: creation{TemplateID: 1, Path: "t.docx"},
+		beats: time.Minute, poll: 500 * time.Millisecond, patience: 2 * time.Minute, out: u.said,
+		convert: func(context.Context, string, string) error { return (*u.convert.Load())() },
+		newKey:  func() string { u.keys++; return fmt.Sprint("key ", u.keys) }}
+	for _, p := range pretend {
+		p.kill = stop
+		a.platform, a.disk = dying{u.hospital, p}, mortal{folder{u.dir}, p}
+	}
+	u.stop, u.done = stop, make(chan error, 1)
+	go func() { u.done <- a.run(ctx) }()
+	u.wait()
+}
+
+// wait lets everything happen that happens by itself.
+func (u *user) wait() { time.Sleep(10 * time.Second) }
+
+func (u *user) ctrlC() error {
+	u.stop()
+	return <-u.done
+}
+
+func (u *user) path() string { return filepath.Join(u.dir, documentName) }
+
+func (u *user) types(text string) {
+	u.t.Helper()
+	if err := os.WriteFile(u.path(), []byte(text), 0o600); err != nil {
+		u.t.Fatal(err)
+	}
+	u.wait()
+}
+
+func (u *user) wantDocument(want string) {
+	u.t.Helper()
+	if got, err := os.ReadFile(u.path()); err != nil || string(got) != want {
+		u.t.Errorf("the document says %q, %v; want %q", got, err, want)
+	}
+}
+
+func (u *user) wantReport(report int64, want string) {
+	u.t.Helper()
+	if got := u.hospital.content(report); got != want {
+		u.t.Errorf("report %d says %q, want %q; the agent said\n%s", report, got, want, u.said)
+	}
+}
+
+func (u *user) wantError(got, want error) {
+	u.t.Helper()
+	if !errors.Is(got, want) {
+		u.t.Errorf("it ended with %v, want %v; the agent said\n%s", got, want, u.said)
+	}
+}
+
+// story is a test in virtual time.
+func story(t *testing.T, tell func(*testing.T, *hospital, *user)) {
+	t.Helper()
 	t.Parallel()
-	var asked creation
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+prefix+"/agent/5/heartbeat", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"auth_token":"later"}`)
+	synctest.Test(t, func(t *testing.T) {
+		h := newHospital()
+		tell(t, h, newUser(t, h))
 	})
-	mux.HandleFunc("POST "+prefix+"/7001", func(w http.ResponseWriter, r *http.Request) {
-		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
-			t.Error(err)
+}
+
+func TestAReportIsEditedAndAWeekLaterItsNewestSaveIsTheStart(t *testing.T) {
+	story(t, func(_ *testing.T, h *hospital, u *user) {
+		u.start()
+		u.wantDocument(template)
+		u.types("ONE")
+		u.wantReport(7001, "ONE")
+		u.wantError(u.ctrlC(), nil)
+		h.somebodyElse(7001, "B's work")
+		time.Sleep(7 * 24 * time.Hour)
+		u.start()
+		u.wantDocument("B's work")
+		u.wantError(u.ctrlC(), nil)
+		u.wantReport(7001, "B's work")
+		if h.active(7001) != nil || len(h.revisions) != 2 {
+			u.t.Errorf("%d saves", len(h.revisions))
 		}
-		_, _ = fmt.Fprintf(w, `{"edit_id":6,"auth_token":"new","template_path":"http://%s/template"}`, r.Host)
 	})
-	mux.HandleFunc("GET /template", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "PK") })
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	a := agent{client: client{base: server.URL, http: newHTTPClient()}, report: 7001, dir: t.TempDir(), template: 1,
-		templatePath: "templates/report.docx", poll: time.Second, out: io.Discard}
-	if err := (journal{Report: 7001, EditID: 5, Token: "first"}).write(a.dir); err != nil {
-		t.Fatal(err)
+}
+
+func TestTheDocumentOfOneReportIsNotUploadedToAnother(t *testing.T) {
+	story(t, func(_ *testing.T, h *hospital, u *user) {
+		u.start()
+		u.types("the patient of 7001")
+		u.wantError(u.ctrlC(), nil)
+		u.report = 7003
+		u.start()
+		if err := u.ctrlC(); err == nil || !strings.Contains(err.Error(), "belongs to report 7001") {
+			u.t.Errorf("%v", err)
+		}
+		if err := os.Remove(filepath.Join(u.dir, journalName)); err != nil {
+			u.t.Fatal(err)
+		}
+		u.start()
+		if err := u.ctrlC(); err == nil || !strings.Contains(err.Error(), "nothing tells of which report") {
+			u.t.Errorf("without a journal: %v", err)
+		}
+		u.wantReport(7003, template)
+	})
+}
+
+func TestNothingIsOverwrittenAfterATakeOver(t *testing.T) {
+	story(t, func(_ *testing.T, h *hospital, u *user) {
+		u.start()
+		h.somebodyElse(7001, "B's work")
+		time.Sleep(2 * time.Minute) // the next sign of life
+		u.wantError(<-u.done, errLost)
+		u.types("A's old work")
+		for range 2 {
+			u.start()
+			u.wantError(u.ctrlC(), errLost)
+		}
+		u.wantReport(7001, "B's work")
+		u.wantDocument("A's old work")
+	})
+}
+
+func TestAnExpiredSessionGoesOnUnlessSomebodySaved(t *testing.T) {
+	for _, other := range []bool{false, true} {
+		t.Run(fmt.Sprint("somebody saved ", other), func(t *testing.T) {
+			story(t, func(_ *testing.T, h *hospital, u *user) {
+				p := &process{dieBefore: 1000}
+				u.start(p)
+				u.types("ONE")
+				p.dieNow()
+				time.Sleep(3 * time.Minute)
+				_ = u.ctrlC()
+				u.types("TWO, typed while the machine had no agent")
+				time.Sleep(9 * time.Hour)
+				if other {
+					h.somebodyElse(7001, "B's work")
+				}
+				u.start()
+				u.wait()
+				err := u.ctrlC()
+				if !other {
+					u.wantError(err, nil)
+					u.wantReport(7001, "TWO, typed while the machine had no agent")
+					return
+				}
+				u.wantError(err, errLost)
+				u.wantReport(7001, "B's work")
+				u.wantDocument("TWO, typed while the machine had no agent")
+				if h.active(7001) != nil {
+					t.Error("the report is held by nobody's session")
+				}
+			})
+		})
 	}
-	if err := a.begin(t.Context()); err != nil {
-		t.Fatal(err)
+}
+
+func TestARestoredSaveIsNotOverwritten(t *testing.T) {
+	story(t, func(_ *testing.T, h *hospital, u *user) {
+		u.start()
+		u.types("ONE")
+		u.types("TWO")
+		u.wantError(u.ctrlC(), nil)
+		restored := h.revisions[0]
+		restored.RestoredFrom = 1
+		h.revisions = append(h.revisions, restored)
+		u.types("THREE")
+		u.start()
+		u.wantError(u.ctrlC(), errLost)
+		u.wantReport(7001, "ONE")
+	})
+}
+
+func TestARefusedSaveIsNotCalledSaved(t *testing.T) {
+	for _, code := range []int{http.StatusBadRequest, http.StatusConflict} { // damaged; signed meanwhile
+		t.Run(fmt.Sprint(code), func(t *testing.T) {
+			story(t, func(_ *testing.T, h *hospital, u *user) {
+				h.refuse(&problem{Code: code, Message: "refused"})
+				u.start()
+				u.types("ONE")
+				if !strings.Contains(u.said.String(), "NOT uploaded") {
+					t.Errorf("it said %s", u.said)
+				}
+				u.wantError(u.ctrlC(), errNotSaved)
+				if h.active(7001) == nil {
+					t.Error("the session was ended silently")
+				}
+				h.refuse(nil) // the document was mended, or the signature removed
+				u.start()
+				u.wantReport(7001, "ONE")
+				u.wantError(u.ctrlC(), nil)
+			})
+		})
 	}
-	content, err := os.ReadFile(a.document())
-	if err != nil || string(content) != "PK" || !asked.TakeOver || a.journal.EditID != 6 {
-		t.Errorf("document %q, error %v, asked %+v, journal %+v", content, err, asked, a.journal)
+}
+
+func TestWhatPassesByItselfIsSaidAndTriedAgain(t *testing.T) {
+	story(t, func(_ *testing.T, h *hospital, u *user) {
+		broken := errors.New("LibreOffice could not convert the document")
+		u.converts(func() error { return broken })
+		u.start()
+		u.types("ONE")
+		if err := os.Remove(u.path()); err != nil { // a word processor replaces the file
+			t.Fatal(err)
+		}
+		u.wait()
+		u.converts(func() error { return nil })
+		u.types("TWO")
+		time.Sleep(time.Minute)
+		u.wantReport(7001, "TWO")
+		if !strings.Contains(u.said.String(), broken.Error()) {
+			t.Errorf("it said %s", u.said)
+		}
+		h.refuse(&problem{Code: http.StatusTooManyRequests, retryAfter: 20 * time.Second})
+		u.types("THREE")
+		h.refuse(nil)
+		u.wantError(u.ctrlC(), nil)
+		u.wantReport(7001, "THREE")
+	})
+}
+
+func TestASlowConversionDoesNotLoseTheSession(t *testing.T) {
+	story(t, func(t *testing.T, h *hospital, u *user) {
+		h.ttl = 3 * time.Minute
+		u.converts(func() error {
+			time.Sleep(30 * time.Minute)
+			return nil
+		})
+		u.start()
+		before := h.signs()
+		u.types("ONE")
+		time.Sleep(31 * time.Minute)
+		if n := h.signs() - before; n < 30 {
+			t.Errorf("%d signs of life in half an hour", n)
+		}
+		u.wantReport(7001, "ONE")
+		u.wantError(u.ctrlC(), nil)
+	})
+}
+
+func TestAPDFIsNotPublishedByAStandInUnasked(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if _, err := converter(false); !errors.Is(err, errNoConverter) {
+		t.Errorf("%v", err)
+	}
+	if _, err := converter(true); err != nil {
+		t.Errorf("when told to: %v", err)
 	}
 }

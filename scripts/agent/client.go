@@ -24,7 +24,7 @@ const (
 	wordType      = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 )
 
-// client speaks the documented REST.
+// client speaks the documented REST. It asks as the user with a session cookie or a bearer token.
 type client struct {
 	base, session, bearer string
 	http                  *http.Client
@@ -85,6 +85,11 @@ func patience(err error, pause time.Duration) (time.Duration, bool) {
 	return 0, false
 }
 
+func isCode(err error, code int) bool {
+	var p *problem
+	return errors.As(err, &p) && p.Code == code
+}
+
 type creation struct {
 	TemplateID int64  `json:"template_id"`
 	Path       string `json:"word_s3_filepath"`
@@ -97,15 +102,48 @@ type opened struct {
 	Template string `json:"template_path"`
 }
 
-func (c client) create(ctx context.Context, report int64, in creation) (out opened, err error) {
+func (c client) create(ctx context.Context, report int64, key string, in creation) (out opened, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return out, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	err = c.call(ctx, http.MethodPost, fmt.Sprintf("/%d", report), "", "application/json", bytes.NewReader(body), &out)
+	header := http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {key}}
+	err = c.call(ctx, http.MethodPost, fmt.Sprintf("/%d", report), "", header, bytes.NewReader(body), &out)
 	return out, err
+}
+
+// revision is a save of the report.
+type revision struct {
+	EditID       int64  `json:"edit_id"`
+	Word         string `json:"word_file_path"`
+	Link         string `json:"word_url"`
+	RestoredFrom int64  `json:"restored_from"`
+	IsCurrent    bool   `json:"is_current"`
+}
+
+// errOtherFiles tells that the report has files of which this program cannot tell whether it may replace them.
+var errOtherFiles = errors.New("the report's files are none of its saves, another program has put them there; " +
+	"restore a save, then start again")
+
+// current returns the save that is the report's, nil before the first.
+func (c client) current(ctx context.Context, report int64, token string) (*revision, error) {
+	var out struct {
+		Revisions []revision `json:"revisions"`
+	}
+	if err := c.into(ctx, http.MethodGet, fmt.Sprintf("/%d/revisions", report), token, &out); err != nil {
+		return nil, err
+	}
+	for _, r := range out.Revisions {
+		if r.IsCurrent {
+			return &r, nil
+		}
+	}
+	if len(out.Revisions) > 0 {
+		return nil, errOtherFiles
+	}
+	return nil, nil
 }
 
 func (c client) heartbeat(ctx context.Context, id int64, token string) (string, error) {
@@ -122,18 +160,18 @@ func (c client) end(ctx context.Context, id int64, token string) error {
 func (c client) into(ctx context.Context, method, path, token string, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return c.call(ctx, method, path, token, "", nil, out)
+	return c.call(ctx, method, path, token, http.Header{}, nil, out)
 }
 
 // call sends a request as the session of token, or as the user when that is empty.
-func (c client) call(ctx context.Context, method, path, token, contentType string, body io.Reader, out any) error {
+func (c client) call(
+	ctx context.Context, method, path, token string, header http.Header, body io.Reader, out any,
+) error {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+prefix+path, body)
 	if err != nil {
 		return err
 	}
-	if contentType != "" {
-		request.Header.Set("Content-Type", contentType)
-	}
+	request.Header = header
 	request.Header.Set("X-IS-EXTERNAL-EDIT-REQUEST", "true")
 	switch {
 	case token != "":
@@ -183,7 +221,8 @@ func (c client) upload(ctx context.Context, id int64, token, word, pdf string) (
 	var out struct {
 		Word string `json:"word_s3_path"`
 	}
-	err := c.call(ctx, http.MethodPost, fmt.Sprintf("/agent/%d", id), token, form.FormDataContentType(), reader, &out)
+	header := http.Header{"Content-Type": {form.FormDataContentType()}}
+	err := c.call(ctx, http.MethodPost, fmt.Sprintf("/agent/%d", id), token, header, reader, &out)
 	return out.Word, err
 }
 

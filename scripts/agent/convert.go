@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,15 +13,19 @@ import (
 
 const convertTimeout = 2 * time.Minute
 
-// converter returns LibreOffice, or where there is none a stand-in that says so on its one page.
-func converter(out io.Writer) func(ctx context.Context, word, pdf string) error {
+var errNoConverter = errors.New("LibreOffice is not installed, so there is nothing to make the PDF with: install it " +
+	"(apt-get install libreoffice-writer-nogui); with --stand-in-pdf a page that says so becomes the report's PDF")
+
+// converter returns LibreOffice, or where there is none, and the user wants that, a stand-in that says so on its page.
+func converter(mayStandIn bool) (func(ctx context.Context, word, pdf string) error, error) {
 	soffice, err := exec.LookPath("soffice")
-	if err != nil {
-		fmt.Fprintln(out,
-			"LibreOffice is not installed: the PDF will be a page that says so (apt-get install libreoffice-writer-nogui)")
-		return standIn
+	switch {
+	case err == nil:
+		return func(ctx context.Context, word, pdf string) error { return libreOffice(ctx, soffice, word, pdf) }, nil
+	case mayStandIn:
+		return standIn, nil
 	}
-	return func(ctx context.Context, word, pdf string) error { return libreOffice(ctx, soffice, word, pdf) }
+	return nil, errNoConverter
 }
 
 // libreOffice converts with a profile of its own, so that an open LibreOffice is not in the way.

@@ -9,39 +9,75 @@ import (
 	"path/filepath"
 )
 
-const journalName = ".agent.json"
+const (
+	documentName = "report.docx"
+	downloadName = documentName + ".download"
+	journalName  = ".agent.json"
+)
 
-// journal is what a restart needs: the session, and which content of the document was acknowledged. A document with
-// another content is a save that is still to be uploaded.
+// journal is what a restart needs. It stays after the session has ended: it tells whose document is in the folder.
 type journal struct {
-	Report int64  `json:"lab_report_id"`
-	EditID int64  `json:"edit_id"`
-	Token  string `json:"auth_token"`
-	Saved  string `json:"saved_sha256"`
+	Report   int64    `json:"lab_report_id"`
+	Key      string   `json:"idempotency_key"` // of the creation, which can be repeated with it
+	Creation creation `json:"creation"`
+	EditID   int64    `json:"edit_id,omitempty"` // 0 before the answer to the creation
+	Token    string   `json:"auth_token,omitempty"`
+	Former   int64    `json:"former_edit_id,omitempty"` // the session before
+	Ended    bool     `json:"ended,omitempty"`
+	// Base is the path of the save that the document in the folder began with, or that holds it; "" for the template.
+	Base string `json:"based_on,omitempty"`
+	// Saved is the hash of what the platform has. A document with another hash is a save that is still to be uploaded.
+	Saved string `json:"saved_sha256,omitempty"`
+	// Fetching is a download that is about to take the document's place.
+	Fetching *fetching `json:"fetching,omitempty"`
 }
 
-func readJournal(dir string) (journal, error) {
-	var j journal
-	text, err := os.ReadFile(filepath.Join(dir, journalName))
+type fetching struct {
+	Base string `json:"based_on"`
+	Hash string `json:"sha256"`
+}
+
+// placed has the download as the document.
+func (j *journal) placed() {
+	j.Base, j.Saved, j.Fetching = j.Fetching.Base, j.Fetching.Hash, nil
+}
+
+// next is the journal of another session of the same document.
+func (j *journal) next() journal {
+	return journal{Report: j.Report, Former: j.EditID, Base: j.Base, Saved: j.Saved}
+}
+
+// folder is where the document and the journal lie.
+type folder struct{ dir string }
+
+func (f folder) document() string { return filepath.Join(f.dir, documentName) }
+
+func (f folder) download() string { return filepath.Join(f.dir, downloadName) }
+
+// read returns nil when there is no journal.
+func (f folder) read() (*journal, error) {
+	path := filepath.Join(f.dir, journalName)
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return j, nil
+		return nil, nil
 	}
 	if err != nil {
-		return j, err
+		return nil, err
 	}
+	var j journal
 	if err := json.Unmarshal(text, &j); err != nil {
-		return j, fmt.Errorf("%s cannot be read, move it away: %w", filepath.Join(dir, journalName), err)
+		return nil, fmt.Errorf("%s cannot be read, move it away together with the document: %w", path, err)
 	}
-	return j, nil
+	return &j, nil
 }
 
 // write replaces the journal as a whole: a crash leaves the former one or this one.
-func (j journal) write(dir string) error {
+func (f folder) write(j journal) error {
 	text, err := json.Marshal(j)
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, journalName)
+	path := filepath.Join(f.dir, journalName)
 	file, err := os.OpenFile(path+".tmp", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -53,4 +89,5 @@ func (j journal) write(dir string) error {
 	return os.Rename(path+".tmp", path)
 }
 
-func (j journal) remove(dir string) error { return os.Remove(filepath.Join(dir, journalName)) }
+// place makes the download the document.
+func (f folder) place() error { return os.Rename(f.download(), f.document()) }

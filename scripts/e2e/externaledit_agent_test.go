@@ -40,10 +40,10 @@ func (d *desktop) said() string {
 func startAgent(t *testing.T, binary, session, dir, path string, report int) *desktop {
 	t.Helper()
 	d := &desktop{t: t, dir: dir}
-	d.cmd = exec.Command(binary, "--base", stack.Endpoints.Gateway, "--session", session, "--report", fmt.Sprint(report),
-		"--dir", dir, "--heartbeat", "1s")
+	d.cmd = exec.Command(binary, "--base", stack.Endpoints.Gateway, "--report", fmt.Sprint(report), "--dir", dir,
+		"--heartbeat", "1s", "--stand-in-pdf")
 	d.cmd.Stdout, d.cmd.Stderr = d, d
-	d.cmd.Env = append(os.Environ(), "PATH="+path)
+	d.cmd.Env = append(os.Environ(), "PATH="+path, "LAB_SESSION="+session)
 	if err := d.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ Demo laboratory: the session cookie is sessionid=demo-lab-user (8 hours; a new s
   curl -s -N -b sessionid=demo-lab-user {{.Gateway}}/api-v3/report/external-edit/7001/events
 
   # the same with the desktop application's stand-in: edit and save the file that it names, Ctrl-C ends the session
-  go run ./scripts/agent --base {{.Gateway}} --session demo-lab-user --report 7002 --dir /tmp/report-7002
+  LAB_SESSION=demo-lab-user go run ./scripts/agent --base {{.Gateway}} --stand-in-pdf --report 7002 --dir /tmp/report-7002
 
   # what the organization is told
   curl -s -b sessionid=demo-organization {{.Gateway}}/api-v3/notifications/all

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// begin goes on with the session of the journal, or opens one, and has the document in the folder.
+func (a *agent) begin(ctx context.Context) error {
+	if err := a.recall(); err != nil {
+		return err
+	}
+	a.sweep()
+	for {
+		if a.journal.EditID != 0 {
+			a.say("going on with session %d", a.journal.EditID)
+		} else if err := a.open(ctx); err != nil {
+			return err
+		}
+		alive, err := a.alive(ctx)
+		if err != nil {
+			return err
+		}
+		if alive {
+			return a.fetch(ctx)
+		}
+		a.journal = a.journal.next()
+	}
+}
+
+// sweep deletes what a crash left of a save or a download.
+func (a *agent) sweep() {
+	dir := filepath.Dir(a.disk.document())
+	for _, pattern := range []string{savePattern, downloadName + "*"} {
+		left, _ := filepath.Glob(filepath.Join(dir, pattern)) // the patterns are in order
+		for _, path := range left {
+			_ = os.RemoveAll(path) // else the next start
+		}
+	}
+}
+
+// recall reads the journal and refuses the folder of another report.
+func (a *agent) recall() error {
+	found, err := a.disk.read()
+	if err != nil {
+		return err
+	}
+	if found == nil {
+		if _, err := os.Stat(a.disk.document()); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s is there and nothing tells of which report it is: move it away or take another --dir",
+				a.disk.document())
+		}
+		a.journal = journal{Report: a.report}
+		return nil
+	}
+	if found.Report != a.report {
+		return fmt.Errorf("%s belongs to report %d: take another --dir", a.disk.document(), found.Report)
+	}
+	a.journal = *found
+	if found.Fetching != nil {
+		if _, err := os.Stat(a.disk.download()); errors.Is(err, fs.ErrNotExist) {
+			a.journal.placed()
+		}
+		a.journal.Fetching = nil
+	}
+	if found.Ended {
+		a.journal = a.journal.next()
+	}
+	return nil
+}
+
+// open asks for a session. What it asks for is in the journal before: a crash repeats it and gets the same one.
+func (a *agent) open(ctx context.Context) error {
+	if a.journal.Key == "" {
+		current, err := a.platform.current(ctx, a.report, "")
+		if err != nil {
+			return err
+		}
+		wish := a.creation
+		if current != nil {
+			wish.Path = current.Word
+		}
+		if err := a.note(func(j *journal) { j.Key, j.Creation = a.newKey(), wish }); err != nil {
+			return err
+		}
+	}
+	session, err := a.platform.create(ctx, a.report, a.journal.Key, a.journal.Creation)
+	if _, again := patience(err, 0); err != nil && !again { // the next start may ask for something else
+		err = errors.Join(err, a.note(func(j *journal) { j.Key = "" }))
+	}
+	if err != nil {
+		return err
+	}
+	a.say("session %d of report %d is open", session.EditID, a.report)
+	return a.note(func(j *journal) { j.EditID, j.Token = session.EditID, session.Token })
+}
+
+// alive gives a sign of life. It returns false when another session has to be opened: ours expired, or we ended it.
+// After anything else the report is somebody else's.
+func (a *agent) alive(ctx context.Context) (bool, error) {
+	token, err := a.platform.heartbeat(ctx, a.journal.EditID, a.journal.Token)
+	if isCode(err, http.StatusUnauthorized) { // a newer token was lost with its answer
+		var again opened
+		if again, err = a.platform.create(ctx, a.report, a.journal.Key, a.journal.Creation); err == nil {
+			token, err = a.platform.heartbeat(ctx, a.journal.EditID, again.Token)
+		}
+	}
+	switch {
+	case err == nil:
+		return true, a.note(func(j *journal) { j.Token = token })
+	case isCode(err, http.StatusForbidden) && endedByItself(err):
+		a.say("session %d has ended (%v)", a.journal.EditID, err)
+		return false, nil
+	case refused(err):
+		return false, lost(err)
+	}
+	return false, err
+}
+
+// endedByItself tells that nobody took the report away.
+func endedByItself(err error) bool {
+	return strings.Contains(err.Error(), "the session expired") || strings.Contains(err.Error(), "ended by its author")
+}
+
+// fetch has the newest save in the folder, or the template of a report without one. A document that was not saved
+// stays; when somebody else saved since, it is not uploaded over that.
+func (a *agent) fetch(ctx context.Context) error {
+	j := a.known()
+	current, err := a.platform.current(ctx, a.report, j.Token)
+	if err != nil {
+		return err
+	}
+	sum, err := hash(a.document())
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !missing {
+		return err
+	}
+	unsaved := !missing && sum != j.Saved
+	switch {
+	case unsaved && j.isOurs(current):
+		a.say("%s was not saved yet and is kept", a.document())
+		return nil
+	case unsaved:
+		_ = a.platform.end(ctx, j.EditID, j.Token) // else it expires
+		return fmt.Errorf("%w: somebody saved since %s was downloaded; it is kept: move it and %s away, start again and bring"+
+			" your changes into the new document", errLost, a.document(), journalName)
+	case !missing && j.Base == pathOf(current):
+		return nil
+	}
+	return a.replace(ctx, current)
+}
+
+func (a *agent) document() string { return a.disk.document() }
+
+// isOurs tells whether the report's save is the one that the document began with, or one that we uploaded ourselves.
+func (j *journal) isOurs(current *revision) bool {
+	if pathOf(current) == j.Base {
+		return true
+	}
+	return current != nil && current.RestoredFrom == 0 && (current.EditID == j.EditID || current.EditID == j.Former)
+}
+
+// replace downloads the document. The journal knows its hash before it takes its place, so that it is never taken for a
+// save of the user's; whether it did is seen by the download, which is there or not.
+func (a *agent) replace(ctx context.Context, current *revision) error {
+	link, err := a.link(ctx, current)
+	if err != nil {
+		return err
+	}
+	if err := a.platform.download(ctx, link, a.disk.download()); err != nil {
+		return err
+	}
+	sum, err := hash(a.disk.download())
+	if err != nil {
+		return err
+	}
+	if err := a.note(func(j *journal) { j.Fetching = &fetching{pathOf(current), sum} }); err != nil {
+		return err
+	}
+	if err := a.disk.place(); err != nil {
+		return err
+	}
+	return a.note((*journal).placed)
+}
+
+// link is that of the save, or a fresh one of the template: the creation repeated answers with it.
+func (a *agent) link(ctx context.Context, current *revision) (string, error) {
+	if current != nil {
+		return current.Link, nil
+	}
+	again, err := a.platform.create(ctx, a.report, a.known().Key, a.known().Creation)
+	return again.Template, err
+}
+
+func pathOf(r *revision) string {
+	if r == nil {
+		return ""
+	}
+	return r.Word
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+var errDead = errors.New("the process is dead")
+
+// process dies before its nth step, or between a step and its answer; nothing of it happens afterwards.
+type process struct {
+	mu              sync.Mutex
+	dieBefore, step int
+	died            string
+	kill            func()
+}
+
+// dieNow has the next step be the last.
+func (p *process) dieNow() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dieBefore = p.step + 1
+}
+
+func (p *process) at() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.died
+}
+
+func (p *process) next(name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.died != "" {
+		return errDead
+	}
+	if p.step++; p.step == p.dieBefore {
+		p.died = name
+		p.kill()
+		return errDead
+	}
+	return nil
+}
+
+// do is a step and its answer.
+func do[T any](p *process, name string, step func() (T, error)) (T, error) {
+	var none T
+	if err := p.next(name); err != nil {
+		return none, err
+	}
+	out, err := step()
+	if dead := p.next("answer to " + name); dead != nil {
+		return none, dead
+	}
+	return out, err
+}
+
+func just(p *process, name string, step func() error) error {
+	_, err := do(p, name, func() (struct{}, error) { return struct{}{}, step() })
+	return err
+}
+
+// dying is the platform as a process reaches it.
+type dying struct {
+	platform
+	p *process
+}
+
+func (d dying) create(ctx context.Context, report int64, key string, in creation) (opened, error) {
+	return do(d.p, "create", func() (opened, error) { return d.platform.create(ctx, report, key, in) })
+}
+
+func (d dying) current(ctx context.Context, report int64, token string) (*revision, error) {
+	return do(d.p, "look for the newest save", func() (*revision, error) { return d.platform.current(ctx, report, token) })
+}
+
+func (d dying) download(ctx context.Context, link, path string) error {
+	return just(d.p, "download", func() error { return d.platform.download(ctx, link, path) })
+}
+
+func (d dying) heartbeat(ctx context.Context, id int64, token string) (string, error) {
+	return do(d.p, "heartbeat", func() (string, error) { return d.platform.heartbeat(ctx, id, token) })
+}
+
+func (d dying) upload(ctx context.Context, id int64, token, word, pdf string) (string, error) {
+	return do(d.p, "upload", func() (string, error) { return d.platform.upload(ctx, id, token, word, pdf) })
+}
+
+func (d dying) end(ctx context.Context, id int64, token string) error {
+	return just(d.p, "end", func() error { return d.platform.end(ctx, id, token) })
+}
+
+// mortal is the folder as a process reaches it.
+type mortal struct {
+	disk
+	p *process
+}
+
+func (m mortal) write(j journal) error {
+	return just(m.p, "write the journal", func() error { return m.disk.write(j) })
+}
+
+func (m mortal) place() error {
+	return just(m.p, "replace the document", m.disk.place)
+}
+
+// TestCrashBetweenAnyTwoSteps kills the agent at every step of a day's work: open, two saves, the end. The user types on,
+// and the same command brings the last text into the report, ends the session, and uploads nothing that nobody typed.
+func TestCrashBetweenAnyTwoSteps(t *testing.T) {
+	t.Parallel()
+	for _, former := range []bool{false, true} { // a report with a save of somebody's, in a folder that was used before
+		for n, alive := 1, false; !alive; n++ {
+			synctest.Test(t, func(t *testing.T) { alive = crash(t, n, former) })
+			if t.Failed() {
+				return
+			}
+		}
+	}
+}
+
+func crash(t *testing.T, n int, former bool) (alive bool) {
+	t.Helper()
+	h := newHospital()
+	u := newUser(t, h)
+	if former {
+		u.start()
+		u.types("our former text")
+		u.wantError(u.ctrlC(), nil)
+		h.somebodyElse(7001, "B's work")
+	}
+	before := len(h.revisions)
+	p := &process{dieBefore: n}
+	u.start(p)
+	typeOn(u, p, "ONE")
+	typed := typeOn(u, p, "TWO")
+	_ = u.ctrlC()
+	if p.at() != "" && !typed {
+		typed = started(u, former)
+		if typed {
+			u.types("TWO")
+		}
+	}
+	u.start()
+	if !typed {
+		u.types("TWO")
+	}
+	u.wantError(u.ctrlC(), nil)
+	u.wantReport(7001, "TWO")
+	if h.active(7001) != nil {
+		t.Errorf("killed before %q: the session is still open", p.at())
+	}
+	for _, r := range h.revisions[before:] {
+		if r.content != "ONE" && r.content != "TWO" {
+			t.Errorf("killed before %q: %q was uploaded, which nobody typed", p.at(), r.content)
+		}
+	}
+	t.Logf("former saves %-5t %2d dies before %-36q the report says %q after %d sessions and %d saves", former, n, p.at(),
+		h.content(7001), len(h.sessions), len(h.revisions)-before)
+	return p.at() == ""
+}
+
+// typeOn writes the text as long as the agent lives.
+func typeOn(u *user, p *process, text string) bool {
+	if p.at() != "" {
+		return false
+	}
+	u.types(text)
+	return true
+}
+
+// started tells whether the user sees the document of today in the folder. One of yesterday is not typed in.
+func started(u *user, former bool) bool {
+	content, err := os.ReadFile(u.path())
+	return err == nil && (!former || string(content) != "our former text")
+}

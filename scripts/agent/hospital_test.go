@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+)
+
+// hospital is the platform as the agent sees it, in memory and in the bubble's time. It answers as the service does.
+type hospital struct {
+	mu        sync.Mutex
+	ttl       time.Duration
+	sessions  map[int64]*held
+	keys      map[string]int64
+	revisions []saved
+	refusal   error // of uploads
+	beats     int
+}
+
+// held is a session. ended tells how, as the service's details do.
+type held struct {
+	id, report int64
+	expires    time.Time
+	ended      string
+}
+
+type saved struct {
+	revision
+	report  int64
+	content string
+}
+
+const template = "TEMPLATE"
+
+func newHospital() *hospital {
+	return &hospital{ttl: 8 * time.Hour, sessions: map[int64]*held{}, keys: map[string]int64{}}
+}
+
+// refuse has uploads answered with err.
+func (h *hospital) refuse(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.refusal = err
+}
+
+// signs returns how many signs of life were given.
+func (h *hospital) signs() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.beats
+}
+
+func (h *hospital) inactive(s *held) error {
+	why := s.ended
+	if why == "" && !time.Now().Before(s.expires) {
+		why = "the session expired at some time; open a new one"
+	}
+	if why == "" {
+		return nil
+	}
+	return &problem{Code: http.StatusForbidden, Message: "The session is not active any more", Details: why}
+}
+
+func (h *hospital) active(report int64) *held {
+	for _, s := range h.sessions {
+		if s.report == report && h.inactive(s) == nil {
+			return s
+		}
+	}
+	return nil
+}
+
+func (h *hospital) create(_ context.Context, report int64, key string, in creation) (opened, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	id, again := h.keys[key]
+	if !again {
+		if s := h.active(report); s != nil {
+			if !in.TakeOver {
+				return opened{}, &problem{Code: http.StatusConflict, Message: "A session is already active"}
+			}
+			s.ended = "the session was taken over by somebody"
+		}
+		id = int64(len(h.sessions)) + 1
+		h.sessions[id] = &held{id: id, report: report, expires: time.Now().Add(h.ttl)}
+		h.keys[key] = id
+	}
+	return opened{EditID: id, Token: fmt.Sprint("token of ", id), Template: template}, nil
+}
+
+func (h *hospital) current(_ context.Context, report int64, _ string) (*revision, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r := h.newest(report); r != nil {
+		return &r.revision, nil
+	}
+	return nil, nil
+}
+
+func (h *hospital) newest(report int64) *saved {
+	for i := len(h.revisions) - 1; i >= 0; i-- {
+		if h.revisions[i].report == report {
+			return &h.revisions[i]
+		}
+	}
+	return nil
+}
+
+func (h *hospital) download(_ context.Context, link, path string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	content := template
+	for _, r := range h.revisions {
+		if r.Link == link {
+			content = r.content
+		}
+	}
+	return os.WriteFile(path, []byte(content), 0o600)
+}
+
+func (h *hospital) heartbeat(_ context.Context, id int64, token string) (string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.sessions[id]
+	if err := h.inactive(s); err != nil {
+		return "", err
+	}
+	h.beats++
+	s.expires = time.Now().Add(h.ttl)
+	return token, nil
+}
+
+func (h *hospital) upload(_ context.Context, id int64, _, word, _ string) (string, error) {
+	content, err := os.ReadFile(word)
+	if err != nil {
+		return "", err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.inactive(h.sessions[id]); err != nil {
+		return "", err
+	}
+	if h.refusal != nil {
+		return "", h.refusal
+	}
+	return h.save(id, string(content)), nil
+}
+
+// save adds a save of the session.
+func (h *hospital) save(id int64, content string) string {
+	path := fmt.Sprintf("mem://%d/%d.docx", id, len(h.revisions)+1)
+	h.revisions = append(h.revisions, saved{report: h.sessions[id].report, content: content,
+		revision: revision{EditID: id, Word: path, Link: "https://link/" + path, IsCurrent: true}})
+	return path
+}
+
+func (h *hospital) end(_ context.Context, id int64, _ string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s := h.sessions[id]; h.inactive(s) == nil {
+		s.ended = "the session was ended by its author at some time; open a new one"
+	}
+	return nil
+}
+
+// somebodyElse opens a session of the report, taking over whatever is active, and saves content.
+func (h *hospital) somebodyElse(report int64, content string) {
+	s, _ := h.create(context.Background(), report, rand.Text(), creation{TakeOver: true})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.save(s.EditID, content)
+	h.sessions[s.EditID].ended = "the session was ended by its author"
+}
+
+// content is what the report says now.
+func (h *hospital) content(report int64) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r := h.newest(report); r != nil {
+		return r.content
+	}
+	return template
+}

@@ -18,4 +18,6 @@ const (
 
 	BillSplit  Category = 990 // tests of a bill moved to a new one; one entry for each of the two bills
 	BillMerged Category = 991 // they moved back
+
+	CellCountReplaced Category = 994 // an observer's stored cell count was replaced; the meta has the former one
 )

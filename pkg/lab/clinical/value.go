@@ -24,13 +24,19 @@ type Value struct {
 }
 
 // ParseValue reads s. It never fails: what is no number, range or titre stays a text.
-func ParseValue(s string) Value {
+func ParseValue(s string) Value { return ParseValueIn(s, "") }
+
+// ParseValueIn also reads a number with the unit of its parameter behind it: "7.9 mmol/L".
+func ParseValueIn(s, unit string) Value {
 	s = strings.TrimSpace(s)
 	v := Value{text: s}
-	if s == "" || len(s) > maxValue || !mayBeNumeric(s) {
+	if s == "" || len(s) > maxValue {
 		return v
 	}
-	body := withoutFlag(s)
+	body := withoutMarks(s, unit)
+	if body == "" || !mayBeNumeric(body) {
+		return v
+	}
 	comparator, body := cutComparator(body)
 	if rest, ok := strings.CutPrefix(body, "1:"); ok {
 		v.titre = true
@@ -55,6 +61,49 @@ func mayBeNumeric(s string) bool {
 	default:
 		return strings.HasPrefix(s, "≤") || strings.HasPrefix(s, "≥")
 	}
+}
+
+// arrows are put beside a number that is out of range.
+const arrows = "↑↓▲▼⇑⇓"
+
+// withoutMarks strips what people and analysers put around a number: arrows, stars behind it, flags and the unit.
+func withoutMarks(s, unit string) string {
+	if last := s[len(s)-1]; last-'0' <= 9 && mayBeNumeric(s) {
+		return s
+	}
+	body := strings.TrimLeft(s, arrows+" ")
+	if rest, ok := strings.CutPrefix(body, "H "); ok {
+		body = strings.TrimLeft(rest, " ")
+	} else if rest, ok := strings.CutPrefix(body, "L "); ok {
+		body = strings.TrimLeft(rest, " ")
+	}
+	for {
+		shorter := strings.TrimRight(body, arrows+"* ")
+		if shorter == "" {
+			return ""
+		}
+		for _, flag := range [...]string{" HH", " LL", " H", " L"} {
+			shorter = strings.TrimSuffix(shorter, flag)
+		}
+		shorter = withoutUnit(withoutFlag(shorter), unit)
+		if shorter == body || shorter == "" {
+			return body
+		}
+		body = shorter
+	}
+}
+
+// withoutUnit strips the unit behind a number. A unit that begins with a digit must stand apart: "7 10^9/L".
+func withoutUnit(s, unit string) string {
+	at := len(s) - len(unit)
+	if unit == "" || at <= 0 || !strings.EqualFold(s[at:], unit) {
+		return s
+	}
+	rest := strings.TrimRight(s[:at], " ")
+	if unit[0]-'0' <= 9 && len(rest) == at {
+		return s
+	}
+	return rest
 }
 
 // withoutFlag strips the flag that an analyser puts behind the number: "12.5 H", "3.1LL", "7 A".
@@ -117,18 +166,24 @@ func (v *Value) setRange(s string) {
 	v.low, v.high = end{set: true, at: low}, end{set: true, at: high}
 }
 
-// noResults are words that say that there is no result.
-var noResults = [...]string{
-	"TNP",
-	"TNTC",
-	"QNS",
-	"NA",
-	"N/A",
-	"ERR",
-	"ERROR",
-	"PENDING",
-	"NOT PERFORMED",
-	"TEST NOT PERFORMED",
+// notDone are words that say that a test was not done; noResults that it was, without a result that can be compared.
+var (
+	notDone   = [...]string{"TNP", "NA", "N/A", "PENDING", "NOT PERFORMED", "TEST NOT PERFORMED"}
+	noResults = [...]string{"TNTC", "QNS", "ERR", "ERROR"}
+)
+
+// Absent tells whether the value says, or leaves open, that the test was not done: nothing, dashes, "TNP".
+func (v Value) Absent() bool {
+	return strings.Trim(v.text, "-– ") == "" || equalsOne(notDone[:], v.text)
+}
+
+func equalsOne(words []string, text string) bool {
+	for _, w := range words {
+		if strings.EqualFold(text, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // word tells whether the value is a text that can be compared with configured texts: it has letters, no digit,
@@ -137,10 +192,8 @@ func (v Value) word() bool {
 	if v.text == "" || len(v.text) > maxValue || strings.ContainsAny(v.text, "0123456789") {
 		return false
 	}
-	for _, w := range noResults {
-		if strings.EqualFold(v.text, w) {
-			return false
-		}
+	if equalsOne(notDone[:], v.text) || equalsOne(noResults[:], v.text) {
+		return false
 	}
 	return strings.ContainsFunc(v.text, letter)
 }

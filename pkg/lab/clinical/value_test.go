@@ -84,6 +84,39 @@ func TestTheTruthTableOfValuesAndRanges(t *testing.T) {
 	}
 }
 
+func TestMarksAroundANumberAreRead(t *testing.T) {
+	t.Parallel()
+	const undecided, inside, high = clinical.Undecided, clinical.Inside, clinical.High
+	for _, c := range []struct {
+		value, unit string
+		want        clinical.Outcome
+	}{
+		{"7.9 mmol/L", "mmol/L", high}, {"7.9MMOL/L", "mmol/L", high}, {"4.1 mmol/L", "mmol/L", inside}, {"7.9 mg/dL", "mmol/L", undecided},
+		{"7.9*", "", high}, {"7.9 **", "mmol/L", high}, {"7.9 mmol/L *", "mmol/L", high}, {"7.9* mmol/L", "mmol/L", high}, {"7.9 H*", "", high},
+		{"7.9 mmol/L H", "mmol/L", high}, {"H 7.9", "", high}, {"L 4.1", "", inside}, {"↑7.9", "", high}, {"↑ 7.9 mmol/L", "mmol/L", high},
+		{"7.9 ↑", "", high}, {"7.9↑↑", "", high}, {">7.9 mmol/L", "mmol/L", high}, {"7 10^9/L", "10^9/L", high}, {"710^9/L", "10^9/L", undecided},
+		{"55%", "%", high}, {"6.6-7 mmol/L", "mmol/L", high},
+		{"****", "mmol/L", undecided}, {"*", "", undecided}, {"↑", "", undecided}, {"H", "", undecided}, {"L5", "", undecided}, {"H1N1", "", undecided},
+		{"mmol/L", "mmol/L", undecided}, {"7,9", "mmol/L", undecided}, {"7.9 (haem.)", "mmol/L", undecided}, {"Haemolysed", "mmol/L", undecided},
+	} {
+		if got := numeric(t, "2.5", "6.5").Judge(clinical.ParseValueIn(c.value, c.unit)); got != c.want {
+			t.Errorf("%q in %q: %v, want %v", c.value, c.unit, got, c.want)
+		}
+	}
+}
+
+func TestWhatSaysThatATestWasNotDone(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]bool{
+		"": true, "  ": true, "---": true, "tnp": true, "Not performed": true,
+		"****": false, "TNTC": false, "QNS": false, "Haemolysed": false, "7,9": false, "4": false,
+	} {
+		if got := clinical.ParseValue(value).Absent(); got != want {
+			t.Errorf("%q: %v", value, got)
+		}
+	}
+}
+
 func TestTitresAreComparedByTheirDenominators(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]clinical.Outcome{

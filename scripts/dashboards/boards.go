@@ -41,6 +41,13 @@ func boards() []board {
 					"sum(rate(callout_escalated_total[5m]))",
 					"escalated",
 				).and("sum(rate(callout_suppressed_total[5m]))", "suppressed"),
+				one("Waiting, overdue, not escalated any more", "short", "max(callout_open_reports)", "waiting").
+					and("max(callout_overdue_reports)", "overdue").
+					and("max(callout_exhausted_reports)", "not escalated any more"),
+				one("Longest wait", "s", "max(callout_oldest_wait_seconds)", "oldest"),
+				one("Told to nobody, corrected, not judged", "ops", "sum(rate(callout_notices_off_total[5m]))", "told to nobody").
+					and("sum(rate(callout_corrected_total[5m]))", "corrected").
+					and("sum(rate(callout_unclear_total[5m]))", "cannot be judged"),
 				one("Found by the reaper", "ops", "sum by (what) (rate(callout_reaped_total[5m]))", "{{what}}"),
 				one(
 					"Duration, 95 %",

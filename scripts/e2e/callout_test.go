@@ -86,11 +86,12 @@ func TestCalloutDocumentedAnswers(t *testing.T) {
 		{"audit of 501", labSession, "POST", "/operation/critical-callout", `{"lab_report_ids":[` + many + `]}`, 400, "more than 500"},
 		{"audit without callouts", labSession, "POST", "/api-v3/operation/critical-callout/", `{"lab_report_ids":[971001]}`, 200, `{"records":[]}`},
 		{"broken JSON", labSession, "POST", save, `{`, 400, `"code":400`},
-		{"no reports", labSession, "POST", save, `{"recipients":["a"],"communication_methods":["call"]}`, 400, "lab_report_ids is empty"},
-		{"no recipients", labSession, "POST", save, `{"lab_report_ids":[971001],"communication_methods":["call"]}`, 400, "recipients is empty"},
+		{"no reports", labSession, "POST", save, `{"recipients":["a"],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao"}`, 400, "lab_report_ids is empty"},
+		{"no recipients", labSession, "POST", save, `{"lab_report_ids":[971001],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao"}`, 400, "recipients is empty"},
 		{"nobody was reached", labSession, "POST", save, `{"lab_report_ids":[971001],"recipients":["a"],"communication_methods":["call"],"outcome":"unable_to_reach"}`, 400, "is_draft true"},
 		{"an unknown outcome", labSession, "POST", save, `{"lab_report_ids":[971001],"recipients":["a"],"communication_methods":["call"],"outcome":"well"}`, 400, "outcome must be"},
 		{"a call in the future", labSession, "POST", save, `{"lab_report_ids":[971001],"recipients":["a"],"communication_methods":["call"],"notified_at":"2999-01-01T00:00:00Z"}`, 400, "in the future"},
+		{"nobody is named", labSession, "POST", save, `{"lab_report_ids":[971001],"recipients":["a"],"communication_methods":["call"],"read_back":false}`, 400, "notified_person is empty"},
 		{"another bill's report", labSession, "POST", save, complete(7001), 400, "report 7001 is not on this bill"},
 		{"a normal report", labSession, "POST", save, complete(971003), 409, "no critical value"},
 		{"another laboratory", otherSession, "POST", save, complete(971001), 404, `"code":404`},
@@ -115,6 +116,9 @@ func TestCalloutDocumentedAnswers(t *testing.T) {
 		{"open", labSession, "GET", "/operation/critical-callout/open", "", 200, `{"open":[`},
 		{"summary", labSession, "GET", "/operation/critical-callout/summary?from=2026-01-01", "", 200, `"median_minutes_to_callout":`},
 		{"a summary of nonsense", labSession, "GET", "/operation/critical-callout/summary?from=soon", "", 400, "from must be an ISO date"},
+		{"settings", labSession, "GET", "/operation/critical-callout/settings", "", 200, `{"escalate_minutes":30,"escalate_most":3,"read_back_needed":true,"repeat_within_hours":0}`},
+		{"settings that silence", "demo-admin", "PUT", "/operation/critical-callout/settings", `{"escalate_minutes":100000}`, 400, "escalate_minutes must be 1 to 1440"},
+		{"settings of a user", labSession, "PUT", "/operation/critical-callout/settings", `{}`, 403, "administrators"},
 		{"open for an organisation", "demo-organization", "GET", "/operation/critical-callout/open", "", 403, `"code":403`},
 	}
 	for _, s := range steps {
@@ -210,7 +214,7 @@ func TestCalloutLogsAreTheNewestThousandInOrder(t *testing.T) {
 func TestCalloutOneOfTwoUsersWins(t *testing.T) {
 	t.Parallel()
 	newCriticalBill(t, 975000, 1, 1)
-	const body = `{"lab_report_ids":[975001],"recipients":["a"],"communication_methods":["call"]}`
+	const body = `{"lab_report_ids":[975001],"recipients":["a"],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao"}`
 	const writers = 8
 	answers := make([]answer, writers)
 	ctx := t.Context()
@@ -264,7 +268,7 @@ func TestCalloutFromAnInstrumentToTheCall(t *testing.T) {
 		return nil
 	})
 	await.True(t, "the queue has the escalation's job", func() bool {
-		return count(t, "SELECT COUNT(*) FROM callout_escalation WHERE bill_id = 976000 AND is_open = 1 AND job_id <> ''") == 1
+		return count(t, "SELECT COUNT(*) FROM callout_escalation WHERE bill_id = 976000 AND job_id <> ''") == 1
 	})
 	if n := count(t, "SELECT COUNT(*) FROM outbox_callout WHERE aggregate = 'bill:976000' AND kind = 'notifications.notify'"); n > 1 {
 		t.Errorf("%d notices", n)
@@ -273,12 +277,12 @@ func TestCalloutFromAnInstrumentToTheCall(t *testing.T) {
 	if again.status != http.StatusOK || !strings.Contains(again.body, `{"lab_report_id":976001,"criticalValues":"CALLOUT_PENDING"},{"lab_report_id":976002,"criticalValues":"CALLOUT_PENDING"},{"lab_report_id":976003,"criticalValues":"NORMAL"}`) {
 		t.Fatalf("evaluate: %d %s", again.status, again.body)
 	}
-	got := call(t, labSession, "POST", "/report/976000/critical/callout", `{"lab_report_ids":[976001,976002],"recipients":["Referral Doctor"],"communication_methods":["call"],"read_back":true}`)
+	got := call(t, labSession, "POST", "/report/976000/critical/callout", `{"lab_report_ids":[976001,976002],"recipients":["Referral Doctor"],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao"}`)
 	if got.status != http.StatusOK {
 		t.Fatalf("callout: %d %s", got.status, got.body)
 	}
 	await.True(t, "the job is cancelled", func() bool {
-		return count(t, "SELECT COUNT(*) FROM callout_escalation WHERE bill_id = 976000 AND is_open = 0 AND job_id = ''") == 1
+		return count(t, "SELECT COUNT(*) FROM callout_escalation WHERE bill_id = 976000 AND job_id = ''") == 1
 	})
 	if again := evaluateBill(t, 976000); !strings.Contains(again.body, `{"lab_report_id":976001,"criticalValues":"CALLOUT_DONE"}`) {
 		t.Errorf("the same values open the callout again: %s", again.body)

@@ -132,10 +132,10 @@ func TestCalloutLoop(t *testing.T) {
 		t.Fatalf("callout: %d %s", got.status, got.body)
 	}
 	note("called out with read-back: CALLOUT_DONE")
-	await.True(t, "the clock is stopped and the job cancelled", func() bool {
-		return count(t, "SELECT COUNT(*) FROM callout_escalation WHERE bill_id = 977000 AND is_open = 0 AND job_id = ''") == 1
+	await.True(t, "no deadline is left and the job is cancelled", func() bool {
+		return count(t, "SELECT COUNT(*) FROM callout_escalation WHERE bill_id = 977000 AND job_id = ''") == 1
 	})
-	escalated, called := callLog(t, 977001, 0), callLog(t, 977001, 1)
+	escalated, called := callLog(t, 977001, 1), callLog(t, 977001, 2)
 	if escalated.Meta["escalation"] != 1.0 || called.Meta["read_back"] != true || called.Text != "Critical callout completed" {
 		t.Errorf("the history: %v, %v", escalated, called)
 	}
@@ -178,9 +178,9 @@ func TestCalloutLoopSurvivesKills(t *testing.T) {
 			t.Fatal(err)
 		}
 		awaitNotices(t, bill, 1, 1)
-		insist(t, fmt.Sprintf("/report/%d/critical/callout", bill), fmt.Sprintf(`{"lab_report_ids":[%d],"recipients":["a"],"communication_methods":["call"]}`, bill+1))
-		await.True(t, "the clock is stopped", func() bool {
-			return count(t, fmt.Sprintf("SELECT COUNT(*) FROM callout_escalation WHERE bill_id = %d AND is_open = 0 AND job_id = ''", bill)) == 1
+		insist(t, fmt.Sprintf("/report/%d/critical/callout", bill), fmt.Sprintf(`{"lab_report_ids":[%d],"recipients":["a"],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao"}`, bill+1))
+		await.True(t, "the job is cancelled", func() bool {
+			return count(t, fmt.Sprintf("SELECT COUNT(*) FROM callout_escalation WHERE bill_id = %d AND job_id = ''", bill)) == 1
 		})
 		first, escalations := noticesOf(t, bill)
 		if first != 1 || escalations != 1 {

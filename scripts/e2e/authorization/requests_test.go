@@ -83,6 +83,7 @@ var requests = map[string]request{
 	"POST " + callouts:                                 {`{"lab_report_ids":[{all}]}`, list | words},
 	"GET " + callouts + "/open":                        {"", list | words},
 	"GET " + callouts + "/live":                        {"", list | words | stream},
+	"PUT " + callouts + "/settings":                    {`{"escalate_minutes":30}`, 0},
 	"POST (/api-v3)/report/{bill_id}/critical/callout": {draft, fresh},
 
 	"POST " + split:                {`{"test_ids":[{n}1]}`, fresh},

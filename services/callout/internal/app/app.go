@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/service"
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/escalate"
 	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/callout/migrations"
 )
@@ -46,11 +47,14 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	relay, err := newRelay(s, cfg, db, jobs)
+	signals, err := newSignals(s, cache)
 	if err != nil {
 		return err
 	}
-	signals, err := newSignals(s, cache)
+	silence := escalate.Silence{
+		Store: mysql.Escalations{Store: store}, Clock: s.Clock, Counters: metrics, Signals: signals,
+	}
+	relay, err := newRelay(s, cfg, db, jobs, silence)
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,8 @@ type Config struct {
 	EscalateAfter time.Duration `env:"ESCALATE_AFTER" envDefault:"30m"`
 	// EscalateMost is how often that is repeated.
 	EscalateMost int `env:"ESCALATE_MOST" envDefault:"3"`
+	// SettingsPermission lets users who are no administrators change the laboratory's settings; empty: nobody else may.
+	SettingsPermission string `env:"SETTINGS_PERMISSION" envDefault:"callout_configure"`
 	// EventStreamSeconds ends a stream of the board; the browser comes back, and its login is looked at again.
 	EventStreamSeconds int `env:"EVENT_STREAM_SECONDS" envDefault:"900"`
 	// WebhookURL is the gateway's internal listener, as the task queue reaches it.

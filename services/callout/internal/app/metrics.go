@@ -8,6 +8,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/telemetry"
+	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/callout/internal/reap"
 )
@@ -21,6 +22,14 @@ type metrics struct {
 	spared    prometheus.Counter
 	saved     *prometheus.CounterVec
 	escalated prometheus.Counter
+	exhausted prometheus.Counter
+	corrected prometheus.Counter
+	unclear   prometheus.Counter
+	off       prometheus.Counter
+	open      prometheus.Gauge
+	overdue   prometheus.Gauge
+	silent    prometheus.Gauge
+	oldest    prometheus.Gauge
 	reaped    *prometheus.CounterVec
 	swept     prometheus.Counter
 	watching  prometheus.Gauge
@@ -34,6 +43,9 @@ const (
 func newMetrics(registry prometheus.Registerer, c clock.Clock) (*metrics, error) {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	}
 	m := &metrics{
 		clock: c,
@@ -49,14 +61,24 @@ func newMetrics(registry prometheus.Registerer, c clock.Clock) (*metrics, error)
 			Name: "callout_saved_total", Help: "Reports of callouts that were recorded.",
 		}, []string{"kind"}),
 		escalated: counter("callout_escalated_total", "Deadlines of bills that passed without a callout."),
+		exhausted: counter("callout_exhausted_total", "Reports that were escalated for the last time: nobody is told again."),
+		corrected: counter("callout_corrected_total", "Reports of which a called value was corrected to not critical."),
+		unclear:   counter("callout_unclear_total", "Values with critical limits that cannot be judged."),
+		off: counter("callout_notices_off_total",
+			"Notices that nobody got: the laboratory has the type of notification switched off."),
+		open:    gauge("callout_open_reports", "Reports that wait for a callout, in all laboratories."),
+		overdue: gauge("callout_overdue_reports", "Those of them whose first deadline has passed."),
+		silent:  gauge("callout_exhausted_reports", "Those of them that are not escalated any more."),
+		oldest:  gauge("callout_oldest_wait_seconds", "How long the one waits that waits longest."),
 		reaped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "callout_reaped_total", Help: "What the reaper found out of line.",
 		}, []string{"what"}),
 		swept:    counter("callout_swept_total", "Reports that changed and that nobody had asked to evaluate."),
-		watching: prometheus.NewGauge(prometheus.GaugeOpts{Name: "callout_event_streams", Help: "Open boards."}),
+		watching: gauge("callout_event_streams", "Open boards."),
 	}
 	for _, c := range []prometheus.Collector{
 		m.duration, m.evaluated, m.critical, m.spared, m.saved, m.escalated, m.reaped, m.swept, m.watching,
+		m.exhausted, m.corrected, m.unclear, m.off, m.open, m.overdue, m.silent, m.oldest,
 	} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
@@ -88,10 +110,12 @@ func (m *metrics) Measure(ctx context.Context, operation string) func() {
 }
 
 // Evaluated implements evaluate.Counters.
-func (m *metrics) Evaluated(reports, becameCritical, suppressed int) {
-	m.evaluated.Add(float64(reports))
-	m.critical.Add(float64(becameCritical))
-	m.spared.Add(float64(suppressed))
+func (m *metrics) Evaluated(c evaluate.Counts) {
+	m.evaluated.Add(float64(c.Reports))
+	m.critical.Add(float64(c.Critical))
+	m.spared.Add(float64(c.Suppressed))
+	m.corrected.Add(float64(c.Corrected))
+	m.unclear.Add(float64(c.Unclear))
 }
 
 // Saved implements save.Counters.
@@ -104,7 +128,24 @@ func (m *metrics) Saved(isDraft bool, reports int) {
 }
 
 // Escalated implements escalate.Counters.
-func (m *metrics) Escalated(int) { m.escalated.Inc() }
+func (m *metrics) Escalated(exhausted int) {
+	m.escalated.Inc()
+	m.exhausted.Add(float64(exhausted))
+}
+
+// NoticeOff implements escalate.Counters.
+func (m *metrics) NoticeOff() { m.off.Inc() }
+
+// Waiting implements reap.Counters. A process that another one kept from leading shows nothing.
+func (m *metrics) Waiting(f *reap.Figures) {
+	if f == nil {
+		f = &reap.Figures{}
+	}
+	m.open.Set(float64(f.Open))
+	m.overdue.Set(float64(f.Overdue))
+	m.silent.Set(float64(f.Exhausted))
+	m.oldest.Set(f.Oldest.Seconds())
+}
 
 // Reaped implements reap.Counters.
 func (m *metrics) Reaped(what string, n int) { m.reaped.WithLabelValues(what).Add(float64(n)) }

@@ -21,6 +21,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/reap"
 	"github.com/labplatform/labplatform/services/callout/internal/records"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
+	"github.com/labplatform/labplatform/services/callout/internal/settings"
 	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
@@ -32,17 +33,22 @@ func newJobs(s *service.Service, cfg Config, store *mysql.Store) (delivery.Jobs,
 	if err != nil {
 		return delivery.Jobs{}, err
 	}
-	return delivery.Jobs{BaseURL: cfg.WebhookURL, Queue: taskqueuev1.NewTaskQueueServiceClient(conn), Clocks: store}, nil
+	queue := taskqueuev1.NewTaskQueueServiceClient(conn)
+	return delivery.Jobs{BaseURL: cfg.WebhookURL, Queue: queue, Deadlines: store}, nil
 }
 
 // newRelay delivers the outbox to notifications and to the task queue.
-func newRelay(s *service.Service, cfg Config, db *sql.DB, jobs delivery.Jobs) (*outbox.Relay, error) {
+func newRelay(
+	s *service.Service, cfg Config, db *sql.DB, jobs delivery.Jobs, swallowed delivery.Swallowed,
+) (*outbox.Relay, error) {
 	notifications, err := newNotifications(s, cfg)
 	if err != nil {
 		return nil, err
 	}
 	return s.Outbox(cfg.Outbox, db, mysql.OutboxTable, func(t outbox.Table) map[string]outbox.Deliver {
-		return delivery.Dispatcher{Table: t.Name(), Notifications: notifications, Jobs: jobs}.Receivers()
+		return delivery.Dispatcher{
+			Table: t.Name(), Notifications: notifications, Jobs: jobs, Swallowed: swallowed,
+		}.Receivers()
 	})
 }
 
@@ -85,13 +91,14 @@ func newUseCases(
 		}),
 		Evaluate: evaluate.New(evaluate.Deps{
 			Store: mysql.Evaluations{Store: store}, Messages: messages, Clock: s.Clock, WakeRelay: relay.Wake, Counters: m,
-			Signals: signals,
+			Signals: signals, Log: s.Log,
 		}),
 		Escalate: escalate.New(escalate.Deps{
 			Store: mysql.Escalations{Store: store}, Messages: messages, Clock: s.Clock, WakeRelay: relay.Wake, Counters: m,
 			Signals: signals,
 		}),
 		Worklist: list,
+		Settings: settings.New(store, s.Clock, cfg.SettingsPermission),
 		Live: live.New(live.Deps{
 			Worklist: list, Signals: signals, Gauge: m, MaxAge: time.Duration(cfg.EventStreamSeconds) * time.Second,
 		}),

@@ -14,14 +14,14 @@ import (
 func TestTheTransitionTable(t *testing.T) {
 	t.Parallel()
 	const refused = -1
-	events := []callout.Event{callout.FoundNormal, callout.FoundAbnormal, callout.FoundCritical, callout.Attempt, callout.Complete, callout.Repeat}
+	events := []callout.Event{callout.FoundNormal, callout.FoundAbnormal, callout.FoundCritical, callout.FoundTold, callout.Attempt, callout.Complete, callout.Repeat}
 	for state, want := range map[callout.Status][]callout.Status{
-		callout.Normal:    {callout.Normal, callout.Abnormal, callout.Pending, refused, refused, refused},
-		callout.Abnormal:  {callout.Normal, callout.Abnormal, callout.Pending, refused, refused, refused},
-		callout.Pending:   {callout.Normal, callout.Abnormal, callout.Pending, callout.Attempted, callout.Done, refused},
-		callout.Attempted: {callout.Normal, callout.Abnormal, callout.Attempted, callout.Attempted, callout.Done, refused},
-		callout.Done:      {callout.Done, callout.Done, callout.Pending, refused, refused, callout.Done},
-		99:                {callout.Normal, callout.Abnormal, callout.Pending, refused, refused, refused},
+		callout.Normal:    {callout.Normal, callout.Abnormal, callout.Pending, callout.Done, refused, refused, callout.Normal},
+		callout.Abnormal:  {callout.Normal, callout.Abnormal, callout.Pending, callout.Done, refused, refused, callout.Abnormal},
+		callout.Pending:   {callout.Normal, callout.Abnormal, callout.Pending, callout.Done, callout.Attempted, callout.Done, refused},
+		callout.Attempted: {callout.Normal, callout.Abnormal, callout.Attempted, callout.Done, callout.Attempted, callout.Done, refused},
+		callout.Done:      {callout.Done, callout.Done, callout.Pending, callout.Done, refused, refused, callout.Done},
+		99:                {callout.Normal, callout.Abnormal, callout.Pending, callout.Done, refused, refused, callout.Normal},
 	} {
 		for i, event := range events {
 			got, ok := state.After(event)
@@ -150,18 +150,23 @@ func TestWhatIsStoredBrokenIsEmpty(t *testing.T) {
 func TestDeadlinesAreFullSecondsAndNeverEarly(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 9, 0, 0, 1, time.UTC)
-	pace := callout.Pace{After: 30 * time.Minute, Most: 1}
-	e, changed := callout.Escalation{}.Start(at, pace)
-	if want := at.Add(30*time.Minute + time.Second).Truncate(time.Second); !changed || !e.DueAt.Equal(want) {
+	pace := callout.Pace{After: 30 * time.Minute, Most: 2}
+	e := callout.Episode{DetectedAt: at}
+	if e.Started() || e.Overdue(at.AddDate(1, 0, 0)) {
+		t.Error("an episode without a deadline")
+	}
+	e = e.Start(pace)
+	if want := at.Add(30*time.Minute + time.Second).Truncate(time.Second); !e.DueAt.Equal(want) {
 		t.Fatalf("due %v", e.DueAt)
 	}
-	if again, changed := e.Start(at.Add(time.Hour), pace); changed || again != e {
-		t.Error("a running clock was started again")
+	if late := e.Raise(at.Add(100*time.Minute), pace); !late.DueAt.Equal(at.Add(120*time.Minute + time.Second).Truncate(time.Second)) {
+		t.Errorf("raised 70 minutes late: due %v", late.DueAt)
 	}
-	if raised := e.Raise(e.DueAt, pace); !raised.DueAt.IsZero() || raised.Level != 1 || raised.Overdue(at.AddDate(1, 0, 0)) {
-		t.Errorf("after the last escalation: %+v", raised)
+	e = e.Raise(e.DueAt, pace)
+	if want := at.Add(time.Hour + time.Second).Truncate(time.Second); !e.DueAt.Equal(want) || e.Level != 1 {
+		t.Errorf("the second: due %v, level %d", e.DueAt, e.Level)
 	}
-	if _, changed := (callout.Escalation{}).Close(); changed {
-		t.Error("a closed clock was closed")
+	if last := e.Raise(e.DueAt, pace); !last.DueAt.IsZero() || last.Level != 2 || last.Overdue(at.AddDate(1, 0, 0)) {
+		t.Errorf("after the last escalation: %+v", last)
 	}
 }

@@ -1,72 +1,50 @@
 package callout
 
 import (
+	"maps"
+
 	"github.com/labplatform/labplatform/pkg/lab/clinical"
 )
 
 // Finding is the judgement of a report.
 type Finding struct {
 	Critical []Parameter
+	// Unclear are values with critical limits that cannot be judged, but for those that say that there is no result.
+	Unclear  []Parameter
 	Abnormal bool
-	// Unclear means that a value with critical limits cannot be judged, or that nothing can: such a report is not cleared.
-	Unclear bool
-}
-
-// Event is what the finding does to a report, ok false when it does nothing because the values are unclear. told is
-// what was communicated last; nil when nothing is known of it.
-func (f Finding) Event(s Status, told []Parameter, known bool) (e Event, ok bool) {
-	switch {
-	case len(f.Critical) > 0:
-		if s == Done && (!known || covers(told, f.Critical)) {
-			return 0, false
-		}
-		return FoundCritical, true
-	case f.Unclear && (s.Open() || !f.Abnormal):
-		return 0, false
-	case f.Abnormal:
-		return FoundAbnormal, true
-	default:
-		return FoundNormal, true
-	}
-}
-
-// covers tells whether every present value was communicated.
-func covers(told, present []Parameter) bool {
-	type said struct {
-		format int64
-		value  string
-	}
-	all := map[said]bool{}
-	for _, p := range told {
-		all[said{p.FormatID, p.RawValue}] = true
-	}
-	for _, p := range present {
-		if !all[said{p.FormatID, p.RawValue}] {
-			return false
-		}
-	}
-	return true
+	// Undecided means that a value with critical limits cannot be judged, or that nothing can.
+	Undecided bool
+	clear     map[int64]bool // formats whose values are certainly not critical
 }
 
 // Judge judges every value of a report.
 func Judge(c Chart, formats Formats) Finding {
-	var f Finding
+	f := Finding{clear: map[int64]bool{}}
 	decided := false
+	doubtful := map[int64]bool{}
 	for _, r := range c.Readings {
-		value := clinical.ParseValue(r.Value)
 		for _, format := range formats.of(c, r) {
+			value := clinical.ParseValueIn(r.Value, format.Unit)
 			a, band, limited := format.assess(c.Patient, value)
 			switch {
 			case a.Critical.Outside():
+				doubtful[format.ID] = true
 				f.Critical = append(f.Critical, format.parameter(r, value, a.Critical, band))
 			case a.Critical == clinical.Undecided && limited:
-				f.Unclear = true
+				doubtful[format.ID] = true
+				f.Undecided = true
+				if !value.Absent() {
+					f.Unclear = append(f.Unclear, format.parameter(r, value, a.Critical, band))
+				}
+			default:
+				f.clear[format.ID] = true
 			}
 			f.Abnormal = f.Abnormal || a.Normal.Outside()
 			decided = decided || a.Normal != clinical.Undecided || a.Critical != clinical.Undecided
 		}
 	}
-	f.Unclear = f.Unclear || !decided
+	maps.DeleteFunc(f.clear, func(format int64, _ bool) bool { return doubtful[format] })
+	f.Undecided = f.Undecided || !decided
 	return f
 }
 
@@ -146,7 +124,7 @@ func (f Format) parameter(r Reading, v clinical.Value, o clinical.Outcome, at in
 	if p.Name == "" {
 		p.Name = f.Name
 	}
-	if at < len(f.Printed) {
+	if at >= 0 && at < len(f.Printed) {
 		p.ReferenceRange, p.CriticalRange = f.Printed[at].Reference, f.Printed[at].Critical
 	}
 	if n, ok := v.Number(); ok {

@@ -1,8 +1,6 @@
 package callout
 
 import (
-	"time"
-
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/lab/clinical"
 )
@@ -99,10 +97,3 @@ const (
 	FlagHigh = "critical_high"
 	FlagText = "critical_text"
 )
-
-// Episode is the time in which a report waits for a callout.
-type Episode struct {
-	ReportID   int64
-	BillID     int64
-	DetectedAt time.Time
-}

@@ -11,6 +11,8 @@ type Snapshot struct {
 	TestID     int64       `json:"test_id"`
 	TestName   string      `json:"test_name"`
 	Parameters []Parameter `json:"critical_parameters"`
+	// Corrected means that it was told that these values were wrong.
+	Corrected bool `json:"corrected,omitempty"`
 }
 
 // Snapshots is critical_values_meta: snapshots by report id.
@@ -29,6 +31,17 @@ func ReadSnapshot(meta []byte, reportID int64) (s Snapshot, ok bool) {
 	return s, ok
 }
 
+// CallsOf returns what a stored callout said of a report.
+func CallsOf(values, meta []byte, reportID int64) []Call {
+	s, _ := ReadSnapshot(values, reportID)
+	readBack := WasReadBack(meta)
+	calls := make([]Call, len(s.Parameters))
+	for i, p := range s.Parameters {
+		calls[i] = Call{Parameter: p, ReadBack: readBack, Corrected: s.Corrected}
+	}
+	return calls
+}
+
 // Meta is critical_callout_meta. callout_for holds test ids.
 type Meta struct {
 	CommunicationMethods []string `json:"communication_methods"`
@@ -39,6 +52,22 @@ type Meta struct {
 	Outcome              Outcome  `json:"outcome,omitempty"`
 	PerformedBy          string   `json:"performed_by,omitempty"`
 	Forced               bool     `json:"forced,omitempty"`
+	DetectedAt           string   `json:"detected_at,omitempty"`
+	Corrected            bool     `json:"corrected,omitempty"`
+}
+
+// WasReadBack reads from a stored critical_callout_meta whether the call was read back.
+func WasReadBack(meta []byte) bool {
+	var m Meta
+	return json.Unmarshal(meta, &m) == nil && m.Heard()
+}
+
+// Heard tells whether the person who was called repeated the result.
+func (m Meta) Heard() bool {
+	if m.ReadBack != nil {
+		return *m.ReadBack
+	}
+	return m.Outcome == Confirmed
 }
 
 // Outcome is how a try ended.
@@ -49,13 +78,13 @@ const (
 	Confirmed     Outcome = "confirmed"
 	NoReadBack    Outcome = "reached_no_readback"
 	UnableToReach Outcome = "unable_to_reach"
-	unsaid        Outcome = ""
+	NotStated     Outcome = ""
 	emptyJSON             = "{}"
 )
 
 // Known tells whether o is one of the documented outcomes.
 func (o Outcome) Known() bool {
-	return slices.Contains([]Outcome{Confirmed, NoReadBack, UnableToReach, unsaid}, o)
+	return slices.Contains([]Outcome{Confirmed, NoReadBack, UnableToReach, NotStated}, o)
 }
 
 // Draft is the attempt of a bill as it is stored. The metas are JSON that others may have written.
@@ -74,7 +103,7 @@ func (d Draft) For(v Visibility, visible []Report) (shown Draft, ok bool) {
 	var meta struct {
 		CalloutFor []int64 `json:"callout_for"`
 	}
-	_ = json.Unmarshal(d.CalloutMeta, &meta) // what cannot be read names no test
+	_ = json.Unmarshal(d.CalloutMeta, &meta) // a meta that cannot be read lists no tests
 	tests, reports := map[int64]bool{}, map[string]bool{}
 	for _, r := range visible {
 		tests[r.Test.ID], reports[Key(r.ID)] = true, true

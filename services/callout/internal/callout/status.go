@@ -39,6 +39,7 @@ const (
 	FoundNormal   Event = iota // its values were judged
 	FoundAbnormal              // likewise: outside the normal range, not critical
 	FoundCritical              // likewise: critical, and not what was communicated already
+	FoundTold                  // likewise: critical, and communicated already
 	Attempt                    // a callout was saved as a draft
 	Complete                   // a callout was completed
 	Repeat                     // a callout was completed again, on purpose
@@ -46,18 +47,38 @@ const (
 
 // transitions is the one table of the states. What it lacks is refused.
 var transitions = map[Status]map[Event]Status{
-	Normal:   {FoundNormal: Normal, FoundAbnormal: Abnormal, FoundCritical: Pending},
-	Abnormal: {FoundNormal: Normal, FoundAbnormal: Abnormal, FoundCritical: Pending},
-	Pending:  {FoundNormal: Normal, FoundAbnormal: Abnormal, FoundCritical: Pending, Attempt: Attempted, Complete: Done},
+	Normal: {
+		FoundNormal:   Normal,
+		FoundAbnormal: Abnormal,
+		FoundCritical: Pending,
+		FoundTold:     Done,
+		Repeat:        Normal, // what was communicated, and was withdrawn
+	},
+	Abnormal: {
+		FoundNormal:   Normal,
+		FoundAbnormal: Abnormal,
+		FoundCritical: Pending,
+		FoundTold:     Done,
+		Repeat:        Abnormal,
+	},
+	Pending: {
+		FoundNormal:   Normal,
+		FoundAbnormal: Abnormal,
+		FoundCritical: Pending,
+		FoundTold:     Done,
+		Attempt:       Attempted,
+		Complete:      Done,
+	},
 	Attempted: {
 		FoundNormal:   Normal,
 		FoundAbnormal: Abnormal,
 		FoundCritical: Attempted,
+		FoundTold:     Done,
 		Attempt:       Attempted,
 		Complete:      Done,
 	},
 	// What was communicated stays communicated: only another critical value opens a callout again.
-	Done: {FoundNormal: Done, FoundAbnormal: Done, FoundCritical: Pending, Repeat: Done},
+	Done: {FoundNormal: Done, FoundAbnormal: Done, FoundCritical: Pending, FoundTold: Done, Repeat: Done},
 }
 
 // After returns the state that follows; ok is false when the event is refused in s.

@@ -31,9 +31,9 @@ type TaskQueue interface {
 	) (*taskqueuev1.CancelJobResponse, error)
 }
 
-// Clocks reads the clocks of bills and notes their jobs.
-type Clocks interface {
-	Escalation(ctx context.Context, scope authn.LabScope, billID int64) (callout.Escalation, error)
+// Deadlines reads the deadlines of bills and notes their jobs.
+type Deadlines interface {
+	Deadline(ctx context.Context, scope authn.LabScope, billID int64) (callout.Deadline, error)
 	NoteJob(ctx context.Context, scope authn.LabScope, billID int64, jobID string) error
 }
 
@@ -47,42 +47,45 @@ const (
 	high           = 2
 )
 
-// Jobs keeps one job of the task queue for each bill whose clock runs: at the deadline it posts to this service's own
-// evaluation through the gateway's internal listener. BaseURL is WEBHOOK_URL.
+// Jobs keeps one job of the task queue for each bill with a deadline: then it posts to this service's own evaluation
+// through the gateway's internal listener. BaseURL is WEBHOOK_URL.
 type Jobs struct {
-	BaseURL string
-	Queue   TaskQueue
-	Clocks  Clocks
+	BaseURL   string
+	Queue     TaskQueue
+	Deadlines Deadlines
 }
 
-// Align brings the job of a bill in line with its clock. It may be repeated: the window key makes it one job a bill.
+// Align brings the job of a bill in line with its earliest deadline. It may be repeated: the window key makes it one
+// job a bill. The deadline may have moved since an attempt whose answer was lost, and a key must not come with another
+// request, so the deadline is a part of it.
 func (j Jobs) Align(ctx context.Context, scope authn.LabScope, billID int64, key string) error {
-	e, err := j.Clocks.Escalation(ctx, scope, billID)
+	d, err := j.Deadlines.Deadline(ctx, scope, billID)
 	if err != nil {
 		return err
 	}
-	if !e.DueAt.IsZero() {
-		return j.schedule(ctx, scope, []callout.Escalation{e}, key, true)
+	if !d.DueAt.IsZero() {
+		key = fmt.Sprintf("%s-%d", key, d.DueAt.UnixMilli())
+		return j.schedule(ctx, scope, []callout.Deadline{d}, key, true)
 	}
-	if e.JobID == "" {
+	if d.JobID == "" {
 		return nil
 	}
-	ids, err := json.Marshal([]string{e.JobID})
+	ids, err := json.Marshal([]string{d.JobID})
 	if err != nil {
 		return fmt.Errorf("encode job id: %w", err)
 	}
 	if _, err := j.Queue.CancelJob(ctx, &taskqueuev1.CancelJobRequest{JobId: &typev1.RawJSON{Json: ids}}); err != nil {
 		return fmt.Errorf("cancel job: %w", err)
 	}
-	return j.Clocks.NoteJob(ctx, scope, billID, "") // a job that the queue does not know has run or was lost
+	return j.Deadlines.NoteJob(ctx, scope, billID, "") // a job that the queue does not know has run or was lost
 }
 
 // atOnce is how many tasks the queue takes in one request.
 const atOnce = 500
 
 // Ensure makes the jobs that the queue has lost: a waiting one is joined and stays as it is.
-func (j Jobs) Ensure(ctx context.Context, scope authn.LabScope, clocks []callout.Escalation) error {
-	for part := range slices.Chunk(clocks, atOnce) {
+func (j Jobs) Ensure(ctx context.Context, scope authn.LabScope, deadlines []callout.Deadline) error {
+	for part := range slices.Chunk(deadlines, atOnce) {
 		if err := j.schedule(ctx, scope, part, "", false); err != nil {
 			return err
 		}
@@ -91,14 +94,14 @@ func (j Jobs) Ensure(ctx context.Context, scope authn.LabScope, clocks []callout
 }
 
 func (j Jobs) schedule(
-	ctx context.Context, scope authn.LabScope, clocks []callout.Escalation, key string, override bool,
+	ctx context.Context, scope authn.LabScope, deadlines []callout.Deadline, key string, override bool,
 ) error {
 	in := &taskqueuev1.ScheduleRequest{LabId: proto.Int64(scope.LabID())}
 	if key != "" {
 		in.IdempotencyKey = proto.String(key)
 	}
-	for _, e := range clocks {
-		task, err := j.task(scope, e, override)
+	for _, d := range deadlines {
+		task, err := j.task(scope, d, override)
 		if err != nil {
 			return err
 		}
@@ -108,9 +111,9 @@ func (j Jobs) schedule(
 	if err != nil {
 		return fmt.Errorf("schedule escalation: %w", err)
 	}
-	for i, e := range clocks {
-		if i < len(out.GetJobIds()) && out.GetJobIds()[i] != e.JobID {
-			if err := j.Clocks.NoteJob(ctx, scope, e.BillID, out.GetJobIds()[i]); err != nil {
+	for i, d := range deadlines {
+		if i < len(out.GetJobIds()) && out.GetJobIds()[i] != d.JobID {
+			if err := j.Deadlines.NoteJob(ctx, scope, d.BillID, out.GetJobIds()[i]); err != nil {
 				return err
 			}
 		}
@@ -118,8 +121,8 @@ func (j Jobs) schedule(
 	return nil
 }
 
-func (j Jobs) task(scope authn.LabScope, e callout.Escalation, override bool) (*taskqueuev1.ScheduledTask, error) {
-	bill := strconv.FormatInt(e.BillID, 10)
+func (j Jobs) task(scope authn.LabScope, d callout.Deadline, override bool) (*taskqueuev1.ScheduledTask, error) {
+	bill := strconv.FormatInt(d.BillID, 10)
 	data, err := json.Marshal(struct {
 		URL     string           `json:"url"`
 		Args    map[string]int64 `json:"args"`
@@ -133,8 +136,7 @@ func (j Jobs) task(scope authn.LabScope, e callout.Escalation, override bool) (*
 		return nil, fmt.Errorf("encode webhook: %w", err)
 	}
 	task := &taskqueuev1.ScheduledTask{
-		SchTime: e.DueAt.UTC().
-			Format(timeLayout),
+		SchTime:          d.DueAt.UTC().Format(timeLayout),
 		Task:             taskWebhook,
 		TaskType:         webhookPost,
 		Data:             &typev1.RawJSON{Json: data},

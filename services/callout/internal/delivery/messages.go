@@ -17,7 +17,7 @@ import (
 )
 
 // The kinds of rows. The payload of a notice is a notificationsv1.NotifyRequest without its idempotency key; that of a
-// wake is a calloutv1.EvaluateBillRequest: the bill whose job has to be brought in line with its clock.
+// wake is a calloutv1.EvaluateBillRequest: the bill whose job has to be brought in line with its deadline.
 const (
 	kindNotice = "notifications.notify"
 	kindWake   = "taskqueue.wake"
@@ -32,23 +32,23 @@ const (
 // Messages makes the messages.
 type Messages struct{}
 
-// noticeContext is the context of a notification: ids, and nothing about the patient.
+// noticeContext is the context of a notification: ids, and nothing about the patient. The wording is that of
+// notifications.
 type noticeContext struct {
-	LabID      int64  `json:"lab_id"`
-	OrgID      int64  `json:"org_id,omitempty"`
-	ReportID   int64  `json:"lrr_id"`
-	BillID     int64  `json:"bill_id"`
-	Escalation int    `json:"escalation"`
-	Title      string `json:"title,omitempty"` // instead of the wording of the type
+	LabID      int64 `json:"lab_id"`
+	OrgID      int64 `json:"org_id,omitempty"`
+	DoctorID   int64 `json:"doctor_id,omitempty"`
+	ReportID   int64 `json:"lrr_id"`
+	BillID     int64 `json:"bill_id"`
+	Escalation int   `json:"escalation"`
+	Corrected  bool  `json:"corrected,omitempty"`
 }
-
-const overdue = "Critical result not called out yet"
 
 // Notice implements escalate.Messages.
 func (Messages) Notice(n escalate.Notice) (outbox.Event, error) {
-	c := noticeContext{LabID: n.LabID, OrgID: n.OrgID, ReportID: n.ReportID, BillID: n.BillID, Escalation: n.Level}
-	if n.Level > 0 {
-		c.Title = overdue
+	c := noticeContext{
+		LabID: n.LabID, OrgID: n.OrgID, DoctorID: n.DoctorID, ReportID: n.ReportID, BillID: n.BillID,
+		Escalation: n.Level, Corrected: n.Corrected,
 	}
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -63,7 +63,7 @@ func (Messages) Notice(n escalate.Notice) (outbox.Event, error) {
 	return outbox.Event{Aggregate: aggregate(n.BillID), Kind: kindNotice, Payload: payload, DedupeKey: n.Key}, nil
 }
 
-// Wake implements escalate.Messages. It has no dedupe key: a second change of the clock while the first row is being
+// Wake implements escalate.Messages. It has no dedupe key: a second change of the deadline while the first row is being
 // delivered must be looked at again.
 func (Messages) Wake(labID, billID int64) (outbox.Event, error) {
 	payload, err := proto.Marshal(&calloutv1.EvaluateBillRequest{LabId: labID, BillId: billID})

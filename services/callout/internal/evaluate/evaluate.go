@@ -1,10 +1,12 @@
 // Package evaluate owns the judgement of reports after their values changed: it moves their state, announces what
-// became critical and starts the clock. It may be repeated: the same values change nothing.
+// became critical, sets its deadline, and tells of what was called out and turned out wrong. It may be repeated: the
+// same values change nothing.
 package evaluate
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -15,24 +17,49 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/escalate"
 )
 
+// Memory is what earlier judgements of a report decided once.
+type Memory struct {
+	// Corrected are the formats of called values of which everybody was told that they were wrong.
+	Corrected []int64 `json:"corrected,omitempty"`
+	// Spared are the critical values that the laboratory's policy for repeated values needs no call for.
+	Spared []SparedValue `json:"spared,omitempty"`
+}
+
+// SparedValue is a value as it was written.
+type SparedValue struct {
+	FormatID int64  `json:"report_format_id"`
+	RawValue string `json:"raw_value"`
+}
+
 // Locked holds the rows of the reports.
 type Locked interface {
-	escalate.Locked
+	escalate.Outbox
 	// Reports are those of the laboratory that were asked for and are not dismissed, by id.
 	Reports() []callout.Report
 	Formats() callout.Formats
-	// Told returns what was communicated last of each report; reports of which nothing is known are absent.
+	// Bills returns the bills of the reports, by id.
+	Bills(ctx context.Context) (map[int64]callout.Bill, error)
+	// Episodes returns the open episode of each report that has one.
+	Episodes(ctx context.Context, reportIDs []int64) (map[int64]callout.Episode, error)
+	// Told returns what was communicated last of each report, without Corrected; absent where no callout is known.
 	Told(ctx context.Context, reportIDs []int64) (map[int64]callout.Snapshot, error)
-	// ToldOf returns everything that was communicated of a patient since a time.
-	ToldOf(ctx context.Context, patientID int64, since time.Time) ([]callout.Parameter, error)
-	// RepeatWithin is how long the laboratory calls a similar value of a patient only once; 0: it always calls.
-	RepeatWithin(ctx context.Context) (time.Duration, error)
+	// Memories returns what was remembered of each report; absent where there is nothing.
+	Memories(ctx context.Context, reportIDs []int64) (map[int64]Memory, error)
+	// Calls returns everything that was communicated of a patient since a time, the earliest first.
+	Calls(ctx context.Context, patientID int64, since time.Time) ([]callout.Call, error)
+	Settings(ctx context.Context) (callout.Settings, error)
 	Move(ctx context.Context, reportID int64, from, to callout.Status) error
-	// OpenEpisode begins the wait of a report; id is 0 when it waits already.
+	// OpenEpisode begins the wait of a report that has none open.
 	OpenEpisode(ctx context.Context, e callout.Episode) (id int64, err error)
+	SaveParameters(ctx context.Context, e callout.Episode) error
 	CloseEpisode(ctx context.Context, reportID int64, at time.Time, by string) error
+	Remember(ctx context.Context, reportID int64, m Memory) error
+	// Unclear returns which of the reports are marked to have a value that cannot be judged.
+	Unclear(ctx context.Context, reportIDs []int64) (map[int64]bool, error)
+	MarkUnclear(ctx context.Context, reportID int64, unclear bool, since time.Time) error
 	// Evaluated notes that the reports were judged as their rows are now.
 	Evaluated(ctx context.Context, reportIDs []int64) error
+	Log(ctx context.Context, e activitylog.Entry) error
 }
 
 // Store locks reports.
@@ -43,9 +70,12 @@ type Store interface {
 	OfBill(ctx context.Context, scope authn.LabScope, billID int64) ([]int64, error)
 }
 
+// Counts is what one transaction found.
+type Counts struct{ Reports, Critical, Suppressed, Corrected, Unclear int }
+
 // Counters counts what was found.
 type Counters interface {
-	Evaluated(reports, becameCritical, suppressed int)
+	Evaluated(c Counts)
 }
 
 // Deps is what the use case works with. WakeRelay is called after a commit.
@@ -56,6 +86,7 @@ type Deps struct {
 	WakeRelay func()
 	Counters  Counters
 	Signals   escalate.Signals
+	Log       *slog.Logger
 }
 
 // Result is a report with its state after the evaluation.
@@ -70,37 +101,63 @@ type UseCase struct{ d Deps }
 // New returns the use case.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
+// Why says why reports are judged.
+type Why int
+
+// The reasons.
+const (
+	Named   Why = iota // somebody asked for these reports: a report that was done before this service came is judged, too
+	Noticed            // a loop or a deadline came by
+)
+
 // Bill evaluates the reports of a bill.
-func (u *UseCase) Bill(ctx context.Context, scope authn.LabScope, billID int64) ([]Result, error) {
+func (u *UseCase) Bill(ctx context.Context, scope authn.LabScope, billID int64, why Why) ([]Result, error) {
 	ids, err := u.d.Store.OfBill(ctx, scope, billID)
 	if err != nil {
 		return nil, err
 	}
-	return u.Reports(ctx, scope, ids)
+	return u.Reports(ctx, scope, ids, why)
 }
 
 // atOnce is how many reports one transaction holds.
 const atOnce = 50
 
-// Reports evaluates reports; unknown ones are left out of the answer.
-func (u *UseCase) Reports(ctx context.Context, scope authn.LabScope, ids []int64) ([]Result, error) {
+// Reports evaluates reports; unknown ones are left out of the answer. A report that cannot be evaluated does not keep
+// the others from it.
+func (u *UseCase) Reports(ctx context.Context, scope authn.LabScope, ids []int64, why Why) ([]Result, error) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	results := []Result{}
+	var failed error
 	for part := range slices.Chunk(slices.Compact(ids), atOnce) {
-		some, err := u.part(ctx, scope, part)
-		if err != nil {
-			return nil, err
+		some, err := u.part(ctx, scope, part, why)
+		if err != nil && len(part) > 1 && ctx.Err() == nil {
+			some, err = u.oneByOne(ctx, scope, part, why)
 		}
+		failed = errors.Join(failed, err)
 		results = append(results, some...)
+	}
+	if failed != nil {
+		return nil, failed
 	}
 	return results, nil
 }
 
-func (u *UseCase) part(ctx context.Context, scope authn.LabScope, ids []int64) ([]Result, error) {
+func (u *UseCase) oneByOne(ctx context.Context, scope authn.LabScope, ids []int64, why Why) ([]Result, error) {
+	var results []Result
+	var failed error
+	for _, id := range ids {
+		some, err := u.part(ctx, scope, []int64{id}, why)
+		failed = errors.Join(failed, err)
+		results = append(results, some...)
+	}
+	return results, failed
+}
+
+func (u *UseCase) part(ctx context.Context, scope authn.LabScope, ids []int64, why Why) ([]Result, error) {
 	var p pass
 	err := u.d.Store.Lock(ctx, scope, ids, func(l Locked) (err error) {
-		p = pass{Locked: l, d: u.d, scope: scope, now: u.d.Clock.Now()} // a retried transaction begins anew
+		p = pass{Locked: l, d: u.d, scope: scope, now: u.d.Clock.Now(), why: why} // a retried transaction begins anew
 		return p.run(ctx)
 	})
 	if err != nil {
@@ -109,170 +166,14 @@ func (u *UseCase) part(ctx context.Context, scope authn.LabScope, ids []int64) (
 	if p.sent {
 		u.d.WakeRelay()
 	}
-	if len(p.bills) > 0 { // something waits, waited, or waits with other values
+	if p.visible { // something waits, waited, waits with other values, or cannot be judged
 		u.d.Signals.Changed(ctx, scope)
 	}
-	u.d.Counters.Evaluated(len(p.results), p.critical, p.suppressed)
+	for _, v := range p.unclear {
+		u.d.Log.WarnContext(ctx, "a value with critical limits cannot be judged: it is on the board of callouts",
+			"lab_report_id", v.report, "index", v.index)
+	}
+	p.counts.Reports = len(p.results)
+	u.d.Counters.Evaluated(p.counts)
 	return p.results, nil
-}
-
-// pass is one transaction.
-type pass struct {
-	Locked
-	d                    Deps
-	scope                authn.LabScope
-	now                  time.Time
-	repeatWithin         time.Duration
-	results              []Result
-	bills                []int64 // whose clock may start or end
-	critical, suppressed int
-	sent                 bool
-}
-
-func (p *pass) run(ctx context.Context) error {
-	reports := p.Reports()
-	if len(reports) == 0 {
-		return nil
-	}
-	told, err := p.toldOfDone(ctx, reports)
-	if err != nil {
-		return err
-	}
-	if p.repeatWithin, err = p.RepeatWithin(ctx); err != nil {
-		return err
-	}
-	var ids []int64
-	for _, r := range reports {
-		if err := p.report(ctx, r, told); err != nil {
-			return fmt.Errorf("report %d: %w", r.ID, err)
-		}
-		ids = append(ids, r.ID)
-	}
-	if err := p.settle(ctx); err != nil {
-		return err
-	}
-	return p.Evaluated(ctx, ids)
-}
-
-func (p *pass) toldOfDone(ctx context.Context, reports []callout.Report) (map[int64]callout.Snapshot, error) {
-	var done []int64
-	for _, r := range reports {
-		if r.Status == callout.Done {
-			done = append(done, r.ID)
-		}
-	}
-	if len(done) == 0 {
-		return nil, nil
-	}
-	return p.Told(ctx, done)
-}
-
-// report judges one report and moves it.
-func (p *pass) report(ctx context.Context, r callout.Report, told map[int64]callout.Snapshot) error {
-	finding := callout.Judge(r.Chart, p.Formats())
-	last, known := told[r.ID]
-	event, ok := finding.Event(r.Status, last.Parameters, known)
-	if ok && event == callout.FoundCritical && (r.Status == callout.Normal || r.Status == callout.Abnormal) {
-		repeated, err := p.repeats(ctx, r, finding.Critical)
-		if err != nil {
-			return err
-		}
-		if repeated {
-			event = callout.FoundAbnormal
-		}
-	}
-	to := r.Status
-	if ok {
-		to, _ = r.Status.After(event)
-	}
-	p.results = append(p.results, Result{r.ID, to})
-	return p.move(ctx, r, to)
-}
-
-func (p *pass) move(ctx context.Context, r callout.Report, to callout.Status) error {
-	if to.Open() || r.Status.Open() {
-		p.bills = append(p.bills, r.BillID)
-	}
-	if to != r.Status {
-		if err := p.Move(ctx, r.ID, r.Status, to); err != nil {
-			return err
-		}
-	}
-	if !to.Open() {
-		if !r.Status.Open() {
-			return nil
-		}
-		return p.CloseEpisode(ctx, r.ID, p.now, "corrected")
-	}
-	id, err := p.OpenEpisode(ctx, callout.Episode{ReportID: r.ID, BillID: r.BillID, DetectedAt: p.now})
-	if err != nil || id == 0 || r.Status.Open() { // who set the state without us has announced it
-		return err
-	}
-	p.critical++
-	return p.announce(ctx, r, id)
-}
-
-func (p *pass) announce(ctx context.Context, r callout.Report, episode int64) error {
-	n := escalate.Notice{LabID: p.scope.LabID(), ReportID: r.ID, BillID: r.BillID, Key: fmt.Sprintf("pending:%d", episode)}
-	if r.OrgID != nil {
-		n.OrgID = *r.OrgID
-	}
-	event, err := p.d.Messages.Notice(n)
-	if err != nil {
-		return err
-	}
-	p.sent = true
-	return p.Send(ctx, event)
-}
-
-// suppression is the meta of a log entry about a call that the laboratory's policy spares.
-type suppression struct {
-	IsDraft     bool   `json:"is_draft"`
-	Method      string `json:"method"`
-	Recipients  string `json:"recipients"`
-	Suppressed  bool   `json:"suppressed"`
-	WithinHours int    `json:"repeat_within_hours"`
-}
-
-// repeats tells whether every critical value is like one that was communicated of the same patient lately: the same
-// parameter on the same side. The laboratory turns this on; what it spares is logged.
-func (p *pass) repeats(ctx context.Context, r callout.Report, critical []callout.Parameter) (bool, error) {
-	if p.repeatWithin <= 0 {
-		return false, nil
-	}
-	told, err := p.ToldOf(ctx, r.PatientID, p.now.Add(-p.repeatWithin))
-	if err != nil {
-		return false, err
-	}
-	for _, c := range critical {
-		if !slices.ContainsFunc(
-			told,
-			func(t callout.Parameter) bool { return t.FormatID == c.FormatID && t.Flag == c.Flag },
-		) {
-			return false, nil
-		}
-	}
-	p.suppressed++
-	return true, p.Log(ctx, activitylog.Entry{
-		Category: activitylog.CriticalCallout, ReportID: r.ID, BillID: r.BillID, Actor: authn.Platform, At: p.now,
-		Text: "Critical callout suppressed: a similar value of the patient was called out lately",
-		Meta: suppression{Suppressed: true, WithinHours: int(p.repeatWithin.Hours())},
-	})
-}
-
-func (p *pass) settle(ctx context.Context) error {
-	if len(p.bills) == 0 {
-		return nil
-	}
-	pace, err := p.Pace(ctx)
-	if err != nil {
-		return err
-	}
-	slices.Sort(p.bills)
-	for _, bill := range slices.Compact(p.bills) {
-		if err := escalate.Settle(ctx, p.Locked, p.d.Messages, bill, p.now, pace); err != nil {
-			return fmt.Errorf("bill %d: %w", bill, err)
-		}
-	}
-	return nil
 }

@@ -50,22 +50,20 @@ func parametersOf(list []callout.Parameter) []*calloutv1.CriticalParameter {
 func reportOf(r callout.Report) *calloutv1.LabReport {
 	f := r.Flags
 	return &calloutv1.LabReport{
-		OrgId:       r.OrgID,
-		OnHold:      clamp(f.OnHold),
-		BillId:      r.BillID,
-		DocForId:    r.DoctorID,
-		ReportID:    testOf(r.Test),
-		IsSigned:    clamp(f.IsSigned),
-		IsSynced:    clamp(f.IsSynced),
-		Comments:    r.Comments,
-		IsProfile:   clamp(f.IsProfile),
-		IsApproved:  clamp(f.IsApproved),
-		IsResolved:  clamp(f.IsResolved),
-		InQuestion:  clamp(f.InQuestion),
-		LabReportId: r.ID,
-		NotPerformed: clamp(
-			f.NotPerformed,
-		),
+		OrgId:              r.OrgID,
+		OnHold:             clamp(f.OnHold),
+		BillId:             r.BillID,
+		DocForId:           r.DoctorID,
+		ReportID:           testOf(r.Test),
+		IsSigned:           clamp(f.IsSigned),
+		IsSynced:           clamp(f.IsSynced),
+		Comments:           r.Comments,
+		IsProfile:          clamp(f.IsProfile),
+		IsApproved:         clamp(f.IsApproved),
+		IsResolved:         clamp(f.IsResolved),
+		InQuestion:         clamp(f.InQuestion),
+		LabReportId:        r.ID,
+		NotPerformed:       clamp(f.NotPerformed),
 		ClaimOnHold:        clamp(f.ClaimOnHold),
 		UserDetailsId:      r.PatientID,
 		ReportFormatId:     r.FormatID,
@@ -136,6 +134,7 @@ func openOf(o worklist.Open) *calloutv1.ListOpenCalloutsResponse {
 			DetectedAt:         iso(i.DetectedAt),
 			Escalations:        clamp(i.Level),
 			RerunPending:       r.RerunRequested,
+			NoticesOff:         i.NoticesOff,
 		}
 		if !i.DueAt.IsZero() {
 			due := iso(i.DueAt)
@@ -143,7 +142,22 @@ func openOf(o worklist.Open) *calloutv1.ListOpenCalloutsResponse {
 		}
 		out.Open = append(out.Open, item)
 	}
+	for _, u := range o.Unclear {
+		out.Unclear = append(out.Unclear, unclearOf(u)...)
+	}
 	return out
+}
+
+func unclearOf(u worklist.Unclear) []*calloutv1.UnclearValue {
+	list := make([]*calloutv1.UnclearValue, len(u.Values))
+	for i, v := range u.Values {
+		list[i] = &calloutv1.UnclearValue{
+			LabReportId: u.Report.ID, ParameterName: v.Name, RawValue: v.RawValue, BillId: u.Report.BillID,
+			LabBillId: u.LabBillID, TestName: u.Report.Test.Name, DepartmentId: u.Report.Test.DepartmentID,
+			DepartmentName: u.Report.Test.DepartmentName, CriticalRange: v.CriticalRange, Unit: v.Unit, Since: iso(u.Since),
+		}
+	}
+	return list
 }
 
 func summaryOf(s worklist.Summary) *calloutv1.GetCalloutSummaryResponse {

@@ -14,6 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/live"
 	"github.com/labplatform/labplatform/services/callout/internal/records"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
+	"github.com/labplatform/labplatform/services/callout/internal/settings"
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
@@ -26,6 +27,7 @@ type UseCases struct {
 	Escalate  *escalate.UseCase
 	Worklist  *worklist.UseCase
 	Live      *live.UseCase
+	Settings  *settings.UseCase
 	Durations Durations
 }
 
@@ -53,11 +55,12 @@ const (
 	opSummary  = "summary"
 	opSave     = "save"
 	opEvaluate = "evaluate"
+	opSettings = "settings"
 )
 
 // Operations lists them.
 func Operations() []string {
-	return []string{opRecords, opLogs, opAudit, opOpen, opSummary, opSave, opEvaluate}
+	return []string{opRecords, opLogs, opAudit, opOpen, opSummary, opSave, opEvaluate, opSettings}
 }
 
 // person returns what a logged-in person works on and sees. Services have no departments: what they may do is Evaluate.

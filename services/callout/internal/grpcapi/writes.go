@@ -40,26 +40,43 @@ func (s *Server) SaveCallout(
 	if err != nil {
 		return nil, err
 	}
-	message := "Critical callout saved successfully"
-	if in.GetIsDraft() {
-		message = "Critical callout draft saved successfully"
-	}
-	return &calloutv1.SaveCalloutResponse{Message: message, Status: status.String(), Reports: in.GetLabReportIds()}, nil
+	return &calloutv1.SaveCalloutResponse{
+		Message: savedMessage(in.GetIsDraft(), status), Status: status.String(), Reports: in.GetLabReportIds(),
+	}, nil
 }
+
+func savedMessage(draft bool, status callout.Status) string {
+	switch {
+	case draft:
+		return "Critical callout draft saved successfully"
+	case status == callout.Attempted:
+		return "Critical callout saved as an attempt: nobody read the result back, so it waits on;" +
+			" call again and send read_back true"
+	}
+	return "Critical callout saved successfully"
+}
+
+// ownName is the service's name in the tokens of its jobs.
+const ownName = "callout"
 
 // EvaluateBill judges a bill, and raises what is overdue: it is also what the escalation's job calls.
 func (s *Server) EvaluateBill(
 	ctx context.Context, in *calloutv1.EvaluateBillRequest,
 ) (*calloutv1.EvaluateBillResponse, error) {
 	defer s.u.Durations.Measure(ctx, opEvaluate)()
-	scope, err := authn.FromContext(ctx).Scope(in.GetLabId())
+	caller := authn.FromContext(ctx)
+	scope, err := caller.Scope(in.GetLabId())
 	if err != nil {
 		return nil, err
 	}
 	if err := checkBill(in.GetBillId()); err != nil {
 		return nil, err
 	}
-	results, err := s.u.Evaluate.Bill(ctx, scope, in.GetBillId())
+	why := evaluate.Named
+	if caller.Caller == ownName { // a job of this service wakes it at a deadline
+		why = evaluate.Noticed
+	}
+	results, err := s.u.Evaluate.Bill(ctx, scope, in.GetBillId(), why)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +98,7 @@ func (s *Server) EvaluateReports(
 	if len(in.GetReportIds()) > history.MostIDs {
 		return nil, apperr.InvalidField("report_ids", "report_ids has more than 500 ids: send them in parts")
 	}
-	results, err := s.u.Evaluate.Reports(ctx, scope, in.GetReportIds())
+	results, err := s.u.Evaluate.Reports(ctx, scope, in.GetReportIds(), evaluate.Named)
 	if err != nil {
 		return nil, err
 	}

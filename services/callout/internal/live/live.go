@@ -142,6 +142,7 @@ func (f *follower) look(ctx context.Context) (changed bool, err error) {
 
 // same compares two lists; the moment of a list is no difference.
 func same(a, b worklist.Open) bool {
-	return a.LimitReached == b.LimitReached && len(a.Items) == len(b.Items) &&
-		(len(a.Items) == 0 || reflect.DeepEqual(a.Items, b.Items))
+	return a.LimitReached == b.LimitReached && equal(a.Items, b.Items) && equal(a.Unclear, b.Unclear)
 }
+
+func equal[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b)) }

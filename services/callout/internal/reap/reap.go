@@ -1,5 +1,5 @@
-// Package reap owns the loop that no critical result is lost to: it finds reports that wait without a clock, clocks
-// whose deadline passed while nobody looked, and jobs that the task queue lost.
+// Package reap owns the loop that loses no critical result: it finds reports that wait without a deadline, deadlines
+// that passed while nobody looked, and jobs that the task queue lost; and it counts what waits.
 package reap
 
 import (
@@ -42,54 +42,61 @@ type Item struct {
 	ID    int64
 }
 
-// Store finds what is out of line. Each method returns at most limit items, those that waited longest first.
+// Figures are what waits in all laboratories.
+type Figures struct {
+	Open, Overdue int64
+	Exhausted     int64 // were escalated as often as they ever are
+	Oldest        time.Duration
+}
+
+// Store finds what is out of line. Each method returns at most limit items.
 type Store interface {
 	// Lead runs work while this process leads.
 	Lead(ctx context.Context, work func(context.Context) error) error
-	// Orphans are reports that wait and have no episode, and reports that have one and do not wait.
-	Orphans(ctx context.Context, changedAfter time.Time, limit int) ([]Item, error)
-	// Ghosts ends the episodes of reports that were dismissed or are called already, and moves those of reports that went
-	// to another bill. It returns the bills concerned.
-	Ghosts(ctx context.Context, now time.Time, limit int) ([]Item, error)
-	// Unclocked are bills with episodes and without a running clock, and bills with a clock and without an episode.
-	Unclocked(ctx context.Context, limit int) ([]Item, error)
-	// Overdue are bills whose deadline has passed.
+	// Unadopted are reports that wait and have no episode, and reports that have one and do not wait.
+	Unadopted(ctx context.Context, changedAfter time.Time, limit int) ([]Item, error)
+	// Gone are reports with an open episode that were dismissed or do not exist any more.
+	Gone(ctx context.Context, limit int) ([]Item, error)
+	// Overdue are bills with a waiting report whose deadline has passed, or was never set.
 	Overdue(ctx context.Context, now time.Time, limit int) ([]Item, error)
-	// Running are the clocks whose deadline is to come, with a bill above after, by bill.
-	Running(ctx context.Context, after int64, limit int) ([]callout.Escalation, error)
+	// Upcoming are the earliest deadlines to come of the bills above after, by bill.
+	Upcoming(ctx context.Context, after int64, limit int) ([]callout.Deadline, error)
+	// Figures counts what waits. Reports are overdue when a deadline of theirs has passed.
+	Figures(ctx context.Context, now time.Time) (Figures, error)
 }
 
 // Evaluator evaluates reports.
 type Evaluator interface {
-	Reports(ctx context.Context, scope authn.LabScope, ids []int64) ([]evaluate.Result, error)
+	Reports(ctx context.Context, scope authn.LabScope, ids []int64, why evaluate.Why) ([]evaluate.Result, error)
 }
 
-// Escalator looks after the clocks of bills.
+// Escalator raises what is overdue, and ends what nobody waits for any more.
 type Escalator interface {
 	Bill(ctx context.Context, scope authn.LabScope, billID int64) (level int, err error)
-	Settle(ctx context.Context, scope authn.LabScope, billID int64) error
+	End(ctx context.Context, scope authn.LabScope, reportIDs []int64) error
 }
 
 // Jobs makes lost jobs again.
 type Jobs interface {
-	Ensure(ctx context.Context, scope authn.LabScope, clocks []callout.Escalation) error
+	Ensure(ctx context.Context, scope authn.LabScope, deadlines []callout.Deadline) error
 }
 
-// Counters counts repairs.
+// Counters counts repairs, and shows what waits.
 type Counters interface {
 	Reaped(what string, n int)
+	// Waiting shows the figures of the process that leads; nil: another one does.
+	Waiting(f *Figures)
 }
 
 // What is repaired, as the counter calls it.
 const (
-	Orphan    = "orphan"
-	Ghost     = "ghost"
-	Unclocked = "unclocked"
+	Unadopted = "unadopted"
+	Gone      = "gone"
 	Overdue   = "overdue"
 )
 
 // Repairs lists them.
-func Repairs() []string { return []string{Orphan, Ghost, Unclocked, Overdue} }
+func Repairs() []string { return []string{Unadopted, Gone, Overdue} }
 
 // Deps is what the loop works with.
 type Deps struct {
@@ -109,52 +116,49 @@ type Reaper struct{ d Deps }
 // New returns the loop.
 func New(d Deps) *Reaper { return &Reaper{d} }
 
-const batch = 500
+const (
+	batch = 500
+	// jobTime is what the job of a deadline gets to come by itself.
+	jobTime = 5 * time.Second
+)
 
 // RunOnce makes one pass if this process leads. A step that fails does not keep the others from running.
 func (r *Reaper) RunOnce(ctx context.Context) error {
-	return r.d.Store.Lead(ctx, func(ctx context.Context) error {
-		return errors.Join(r.orphans(ctx), r.ghosts(ctx), r.unclocked(ctx), r.overdue(ctx), r.jobs(ctx))
+	led := false
+	err := r.d.Store.Lead(ctx, func(ctx context.Context) error {
+		led = true
+		return errors.Join(r.adopt(ctx), r.end(ctx), r.overdue(ctx), r.jobs(ctx), r.figures(ctx))
 	})
+	if !led {
+		r.d.Counters.Waiting(nil)
+	}
+	return err
 }
 
-func (r *Reaper) orphans(ctx context.Context) error {
-	items, err := r.d.Store.Orphans(ctx, r.d.Clock.Now().Add(-r.d.Config.AdoptWithin), batch)
+func (r *Reaper) adopt(ctx context.Context) error {
+	items, err := r.d.Store.Unadopted(ctx, r.d.Clock.Now().Add(-r.d.Config.AdoptWithin), batch)
 	if err != nil {
 		return err
 	}
-	r.d.Counters.Reaped(Orphan, len(items))
+	r.d.Counters.Reaped(Unadopted, len(items))
 	return byLab(items, func(scope authn.LabScope, ids []int64) error {
-		_, err := r.d.Evaluator.Reports(ctx, scope, ids)
+		_, err := r.d.Evaluator.Reports(ctx, scope, ids, evaluate.Noticed)
 		return err
 	})
 }
 
-func (r *Reaper) ghosts(ctx context.Context) error {
-	items, err := r.d.Store.Ghosts(ctx, r.d.Clock.Now(), batch)
-	r.d.Counters.Reaped(Ghost, len(items))
-	return errors.Join(err, r.settle(ctx, items))
-}
-
-func (r *Reaper) unclocked(ctx context.Context) error {
-	items, err := r.d.Store.Unclocked(ctx, batch)
-	r.d.Counters.Reaped(Unclocked, len(items))
-	return errors.Join(err, r.settle(ctx, items))
-}
-
-func (r *Reaper) settle(ctx context.Context, items []Item) error {
-	return byLab(items, func(scope authn.LabScope, bills []int64) error {
-		var all error
-		for _, bill := range bills {
-			all = errors.Join(all, r.d.Escalator.Settle(ctx, scope, bill))
-		}
-		return all
-	})
+func (r *Reaper) end(ctx context.Context) error {
+	items, err := r.d.Store.Gone(ctx, batch)
+	if err != nil {
+		return err
+	}
+	r.d.Counters.Reaped(Gone, len(items))
+	return byLab(items, func(scope authn.LabScope, ids []int64) error { return r.d.Escalator.End(ctx, scope, ids) })
 }
 
 // overdue is what makes the deadline certain: the job of the task queue makes it punctual.
 func (r *Reaper) overdue(ctx context.Context) error {
-	items, err := r.d.Store.Overdue(ctx, r.d.Clock.Now(), batch)
+	items, err := r.d.Store.Overdue(ctx, r.d.Clock.Now().Add(-jobTime), batch)
 	if err != nil {
 		return err
 	}
@@ -174,14 +178,14 @@ func (r *Reaper) overdue(ctx context.Context) error {
 
 func (r *Reaper) jobs(ctx context.Context) error {
 	for after := int64(0); ; {
-		clocks, err := r.d.Store.Running(ctx, after, batch)
-		if err != nil || len(clocks) == 0 {
+		deadlines, err := r.d.Store.Upcoming(ctx, after, batch)
+		if err != nil || len(deadlines) == 0 {
 			return err
 		}
-		after = clocks[len(clocks)-1].BillID
-		labs := map[int64][]callout.Escalation{}
-		for _, c := range clocks {
-			labs[c.LabID] = append(labs[c.LabID], c)
+		after = deadlines[len(deadlines)-1].BillID
+		labs := map[int64][]callout.Deadline{}
+		for _, d := range deadlines {
+			labs[d.LabID] = append(labs[d.LabID], d)
 		}
 		for lab, some := range labs {
 			scope, err := authn.Principal{Kind: authn.Service}.Scope(lab)
@@ -193,6 +197,14 @@ func (r *Reaper) jobs(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+func (r *Reaper) figures(ctx context.Context) error {
+	f, err := r.d.Store.Figures(ctx, r.d.Clock.Now())
+	if err == nil {
+		r.d.Counters.Waiting(&f)
+	}
+	return err
 }
 
 // byLab calls work for each laboratory, whatever becomes of the others.

@@ -13,7 +13,8 @@ type View struct {
 	// Reports are not dismissed, their sample is collected and their state is pending, attempted or done; by id.
 	Reports []callout.Report
 	Formats callout.Formats
-	Draft   *callout.Draft // nil: none
+	Opened  map[int64][]callout.Parameter // what reports that wait waited for first
+	Draft   *callout.Draft                // nil: none
 }
 
 // Store reads bills.
@@ -41,7 +42,7 @@ type UseCase struct{ store Store }
 // New returns the use case.
 func New(s Store) *UseCase { return &UseCase{s} }
 
-// List judges all reports of the bill at once and leaves out those without a critical value.
+// List judges all reports of the bill at once and leaves out those without a critical value, but for those that wait.
 func (u *UseCase) List(ctx context.Context, scope authn.LabScope, billID int64, v callout.Visibility) (List, error) {
 	view, err := u.store.View(ctx, scope, billID, v)
 	if err != nil {
@@ -49,8 +50,8 @@ func (u *UseCase) List(ctx context.Context, scope authn.LabScope, billID int64, 
 	}
 	var l List
 	for _, r := range view.Reports {
-		if f := callout.Judge(r.Chart, view.Formats); len(f.Critical) > 0 {
-			l.Records = append(l.Records, Record{r, f.Critical})
+		if shown := callout.Judge(r.Chart, view.Formats).Shown(view.Opened[r.ID]); len(shown) > 0 {
+			l.Records = append(l.Records, Record{r, shown})
 		}
 	}
 	if view.Draft != nil {

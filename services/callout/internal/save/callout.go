@@ -36,7 +36,25 @@ type Callout struct {
 	NotifiedAt string // ISO 8601; empty: not said
 	Outcome    callout.Outcome
 	Force      bool
+
+	told time.Time // NotifiedAt, read
 }
+
+// spokenMethods are those in which somebody hears the result and can repeat it, in lower case and without signs.
+var spokenMethods = []string{
+	"call", "calls", "phone", "phone call", "telephone", "telephone call", "in person", "verbal", "spoken", "video call",
+}
+
+// spoken tells whether somebody heard the result.
+func (c *Callout) spoken() bool {
+	return slices.ContainsFunc(c.Methods, func(method string) bool {
+		words := strings.Fields(strings.NewReplacer("_", " ", "-", " ").Replace(strings.ToLower(method)))
+		return slices.Contains(spokenMethods, strings.Join(words, " "))
+	})
+}
+
+// heard tells whether that person repeated it.
+func (c *Callout) heard() bool { return callout.Meta{ReadBack: c.ReadBack, Outcome: c.Outcome}.Heard() }
 
 // Limits of what is stored, in characters.
 const (
@@ -73,7 +91,14 @@ func (c Callout) checked(now time.Time) (Callout, error) {
 	if err := c.checkOutcome(); err != nil {
 		return c, err
 	}
-	return c.withTime(now)
+	c, err := c.withTime(now)
+	if err == nil && !c.Draft && c.spoken() && strings.TrimSpace(c.Person) == "" {
+		err = apperr.InvalidField(
+			"notified_person",
+			"notified_person is empty: name the person who was told, or save a draft with is_draft",
+		)
+	}
+	return c, err
 }
 
 func checkNames(name string, texts []string, draft bool) error {
@@ -135,7 +160,7 @@ func (c Callout) withTime(now time.Time) (Callout, error) {
 			return c, apperr.InvalidField("notified_at", "notified_at lies in the future: give the time of the call")
 		}
 	}
-	c.NotifiedAt = at.UTC().Format(time.RFC3339)
+	c.NotifiedAt, c.told = at.UTC().Format(time.RFC3339), at
 	return c, nil
 }
 
@@ -151,28 +176,35 @@ func (c Callout) meta(by Performer, tests []int64) callout.Meta {
 	}
 }
 
-func (c Callout) entry(r callout.Report, by Performer, now time.Time) activitylog.Entry {
-	text, event := "Critical callout completed", callout.Complete
-	switch {
-	case c.Draft:
-		text, event = "Critical callout attempted: draft saved", callout.Attempt
-	case r.Status == callout.Done:
-		text, event = "Critical callout repeated", callout.Repeat
-	}
+// entry is what the history says of the callout. The method and the recipients are documented for all entries.
+func (c Callout) entry(
+	r callout.Report, event callout.Event, corrected bool, by Performer, now time.Time,
+) activitylog.Entry {
 	to, _ := r.Status.After(event)
-	return activitylog.Entry{
-		Category: activitylog.CriticalCallout, ReportID: r.ID, BillID: r.BillID, Actor: by.Actor, Text: text, At: now,
-		Meta: logMeta{
-			IsDraft:        c.Draft,
-			Method:         strings.Join(c.Methods, ", "),
-			Recipients:     strings.Join(c.Recipients, ", "),
-			ReadBack:       c.ReadBack,
-			Outcome:        c.Outcome,
-			NotifiedPerson: c.Person,
-			NotifiedAt:     c.NotifiedAt,
-			Change:         activitylog.Change[state]{Old: state{r.Status.String()}, New: state{to.String()}},
-		},
+	meta := logMeta{
+		IsDraft: event == callout.Attempt, Method: strings.Join(c.Methods, ", "),
+		Recipients: strings.Join(c.Recipients, ", "), ReadBack: c.ReadBack, Outcome: c.Outcome,
+		NotifiedPerson: c.Person, NotifiedAt: c.NotifiedAt, Corrected: corrected,
+		Change: activitylog.Change[state]{Old: state{r.Status.String()}, New: state{to.String()}},
 	}
+	return activitylog.Entry{
+		Category: activitylog.CriticalCallout, ReportID: r.ID, BillID: r.BillID, Actor: by.Actor, At: now,
+		Text: c.says(event, corrected), Meta: meta,
+	}
+}
+
+func (c Callout) says(event callout.Event, corrected bool) string {
+	switch {
+	case corrected:
+		return "Critical callout of a correction"
+	case event == callout.Repeat:
+		return "Critical callout repeated"
+	case event == callout.Complete:
+		return "Critical callout completed"
+	case c.Draft:
+		return "Critical callout attempted: draft saved"
+	}
+	return "Critical callout attempted: nobody read it back"
 }
 
 func errNotOnBill(id int64) error {

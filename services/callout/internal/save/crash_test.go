@@ -12,6 +12,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 	"github.com/labplatform/labplatform/services/callout/internal/store/memory"
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
@@ -26,7 +27,7 @@ func world(t *testing.T) (*storetest.Bench, *memory.Store, func(step int)) {
 	s := storetest.MemoryStore(t, c)
 	b := storetest.NewBench(t, storetest.Over(t, s), c)
 	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
-	if _, err := b.Evaluate.Reports(t.Context(), storetest.Lab(t, 12), []int64{storetest.Potassium}); err != nil {
+	if _, err := b.Evaluate.Reports(t.Context(), storetest.Lab(t, 12), []int64{storetest.Potassium}, evaluate.Named); err != nil {
 		t.Fatal(err)
 	}
 	if err := record(b, save.Callout{Draft: true}); err != nil {
@@ -44,9 +45,8 @@ func world(t *testing.T) (*storetest.Bench, *memory.Store, func(step int)) {
 }
 
 func record(b *storetest.Bench, c save.Callout) error {
-	c.BillID, c.ReportIDs, c.Recipients, c.Methods = storetest.Bill, []int64{storetest.Potassium}, []string{"a"}, []string{"call"}
-	_, err := b.Save.Save(b.T.Context(), storetest.Lab(b.T, 12), storetest.Asha, c)
-	return err
+	c.ReportIDs = []int64{storetest.Potassium}
+	return b.Record(c)
 }
 
 // TestADeathBeforeAnyStepChangesNothing kills every operation before each of its steps, and repeats it afterwards.
@@ -56,7 +56,7 @@ func TestADeathBeforeAnyStepChangesNothing(t *testing.T) {
 		"draft":    func(b *storetest.Bench) error { return record(b, save.Callout{Draft: true}) },
 		"complete": func(b *storetest.Bench) error { return record(b, save.Callout{}) },
 		"evaluate a correction": func(b *storetest.Bench) error {
-			_, err := b.Evaluate.Reports(b.T.Context(), storetest.Lab(b.T, 12), []int64{storetest.Count})
+			_, err := b.Evaluate.Reports(b.T.Context(), storetest.Lab(b.T, 12), []int64{storetest.Count}, evaluate.Named)
 			return err
 		},
 		"escalate": func(b *storetest.Bench) error {
@@ -102,7 +102,7 @@ func TestWhatIsWrongWithACallout(t *testing.T) {
 	b, s, _ := world(t)
 	before := s.State()
 	yes, no := true, false
-	good := save.Callout{BillID: storetest.Bill, ReportIDs: []int64{storetest.Potassium}, Recipients: []string{"a"}, Methods: []string{"call"}, ReadBack: &yes}
+	good := save.Callout{BillID: storetest.Bill, ReportIDs: []int64{storetest.Potassium}, Recipients: []string{"a"}, Methods: []string{"call"}, ReadBack: &yes, Person: "Dr Rao"}
 	for name, change := range map[string]func(*save.Callout){
 		"no reports":               func(c *save.Callout) { c.ReportIDs = nil },
 		"501 reports":              func(c *save.Callout) { c.ReportIDs = make([]int64, 501) },
@@ -115,6 +115,9 @@ func TestWhatIsWrongWithACallout(t *testing.T) {
 		"a long person":            func(c *save.Callout) { c.Person = strings.Repeat("é", 256) },
 		"an unknown outcome":       func(c *save.Callout) { c.Outcome = "well" },
 		"nobody reached":           func(c *save.Callout) { c.Outcome = callout.UnableToReach },
+		"nobody named":             func(c *save.Callout) { c.Person = " " },
+		"a call before the result": func(c *save.Callout) { c.NotifiedAt = "2026-11-21T08:59:59Z" },
+		"1970":                     func(c *save.Callout) { c.NotifiedAt = "1970-01-01T00:00:00Z" },
 		"a contradiction":          func(c *save.Callout) { c.Outcome, c.ReadBack = callout.Confirmed, &no },
 		"a time without a zone":    func(c *save.Callout) { c.NotifiedAt = "2026-11-21T09:00:00" },
 		"a call in the future":     func(c *save.Callout) { c.NotifiedAt = "2026-11-21T09:06:00Z" },

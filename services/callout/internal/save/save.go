@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
@@ -29,15 +30,21 @@ type Row struct {
 
 // Locked holds the bill and the reports that were asked for.
 type Locked interface {
-	escalate.Locked
+	escalate.Outbox
 	Bill() callout.Bill
 	// Reports are those of the bill that were asked for, are not dismissed and may be seen, by id.
 	Reports() []callout.Report
 	Formats() callout.Formats
+	// LastEpisodes returns the open episode of each report, or the one that was open last; absent without any.
+	LastEpisodes(ctx context.Context, reportIDs []int64) (map[int64]callout.Episode, error)
+	// Told returns what was communicated last of each report; absent where no callout is known.
+	Told(ctx context.Context, reportIDs []int64) (map[int64]callout.Snapshot, error)
+	Settings(ctx context.Context) (callout.Settings, error)
 	Move(ctx context.Context, reportID int64, from, to callout.Status) error
 	CloseEpisode(ctx context.Context, reportID int64, at time.Time, by string) error
 	DeleteDraft(ctx context.Context) error
 	Add(ctx context.Context, r Row) error
+	Log(ctx context.Context, e activitylog.Entry) error
 }
 
 // Store locks bills.
@@ -76,14 +83,16 @@ type UseCase struct{ d Deps }
 func New(d Deps) *UseCase { return &UseCase{d} }
 
 // Save records the callout or the draft in one transaction: the earlier draft goes, so that a draft and a completed
-// callout never exist together; the reports move; the history and the clock follow.
+// callout never exist together; the reports move; the history and the deadlines follow. It returns the state that the
+// reports have then: a spoken callout that nobody repeated is an attempt, unless the laboratory allows it.
 func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, c Callout) (callout.Status, error) {
 	c, err := c.checked(u.d.Clock.Now())
 	if err != nil {
 		return 0, err
 	}
+	var w write
 	err = u.d.Store.LockBill(ctx, scope, c.BillID, c.ReportIDs, by.Sees, func(l Locked) error {
-		w := write{Locked: l, d: u.d, by: by, c: c, now: u.d.Clock.Now()}
+		w = write{Locked: l, d: u.d, scope: scope, by: by, c: c, now: u.d.Clock.Now()}
 		return w.run(ctx)
 	})
 	if err != nil {
@@ -91,8 +100,8 @@ func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, 
 	}
 	u.d.WakeRelay()
 	u.d.Signals.Changed(ctx, scope)
-	u.d.Counters.Saved(c.Draft, len(c.ReportIDs))
-	if c.Draft {
+	u.d.Counters.Saved(w.attempt, len(c.ReportIDs))
+	if w.attempt {
 		return callout.Attempted, nil
 	}
 	return callout.Done, nil
@@ -101,13 +110,21 @@ func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, 
 // write is one transaction.
 type write struct {
 	Locked
-	d   Deps
-	by  Performer
-	c   Callout
-	now time.Time
+	d     Deps
+	scope authn.LabScope
+	by    Performer
+	c     Callout
+	now   time.Time
+
+	attempt  bool // reports that wait go on waiting
+	episodes map[int64]callout.Episode
+	told     map[int64]callout.Snapshot
 }
 
 func (w *write) run(ctx context.Context) error {
+	if err := w.load(ctx); err != nil {
+		return err
+	}
 	snapshots, err := w.judge()
 	if err != nil {
 		return err
@@ -115,54 +132,74 @@ func (w *write) run(ctx context.Context) error {
 	if err := w.DeleteDraft(ctx); err != nil {
 		return err
 	}
+	var drafted []callout.Report
 	for _, r := range w.Reports() {
+		if w.event(r) == callout.Attempt {
+			drafted = append(drafted, r)
+		}
 		if err := w.report(ctx, r, snapshots); err != nil {
 			return fmt.Errorf("report %d: %w", r.ID, err)
 		}
 	}
-	if w.c.Draft {
-		return w.draft(ctx, snapshots)
+	if len(drafted) > 0 {
+		if err := w.draft(ctx, drafted, snapshots); err != nil {
+			return err
+		}
 	}
-	pace, err := w.Pace(ctx)
+	return escalate.Wake(ctx, w, w.d.Messages, w.scope.LabID(), []int64{w.c.BillID})
+}
+
+func (w *write) load(ctx context.Context) error {
+	settings, err := w.Settings(ctx)
 	if err != nil {
 		return err
 	}
-	return escalate.Settle(ctx, w.Locked, w.d.Messages, w.c.BillID, w.now, pace)
+	w.attempt = w.c.Draft || settings.ReadBackNeeded && w.c.spoken() && !w.c.heard()
+	ids := make([]int64, len(w.Reports()))
+	for i, r := range w.Reports() {
+		ids[i] = r.ID
+	}
+	if w.episodes, err = w.LastEpisodes(ctx, ids); err != nil {
+		return err
+	}
+	w.told, err = w.Told(ctx, ids)
+	return err
 }
 
-// event is what the callout does to a report in state s.
-func (w *write) event(s callout.Status) callout.Event {
+// event is what the callout does to a report. force records one more call about what was called already: about a value
+// that was withdrawn, too.
+func (w *write) event(r callout.Report) callout.Event {
+	_, told := w.told[r.ID]
 	switch {
 	case w.c.Draft:
 		return callout.Attempt
-	case s == callout.Done && w.c.Force:
+	case w.c.Force && (r.Status == callout.Done || told && !r.Status.Open()):
 		return callout.Repeat
+	case w.attempt:
+		return callout.Attempt
 	default:
 		return callout.Complete
 	}
 }
 
-// judge checks that every report can be called out and keeps what is critical about it now.
+// judge checks that every report can be called out and keeps what is communicated about it.
 func (w *write) judge() (callout.Snapshots, error) {
 	found := map[int64]bool{}
 	snapshots := callout.Snapshots{}
 	var done, notCritical []int64
 	for _, r := range w.Reports() {
 		found[r.ID] = true
-		if _, ok := r.Status.After(w.event(r.Status)); !ok {
-			if r.Status == callout.Done {
-				done = append(done, r.ID)
-			} else {
-				notCritical = append(notCritical, r.ID)
-			}
-			continue
+		if err := w.checkTime(r); err != nil {
+			return nil, err
 		}
-		f := callout.Judge(r.Chart, w.Formats())
-		if len(f.Critical) == 0 {
+		switch s, ok := w.snapshot(r); {
+		case ok:
+			snapshots[callout.Key(r.ID)] = s
+		case r.Status == callout.Done && w.event(r) != callout.Repeat:
+			done = append(done, r.ID)
+		default:
 			notCritical = append(notCritical, r.ID)
-			continue
 		}
-		snapshots[callout.Key(r.ID)] = callout.Snapshot{TestID: r.Test.ID, TestName: r.Test.Name, Parameters: f.Critical}
 	}
 	for _, id := range w.c.ReportIDs {
 		if !found[id] {
@@ -178,39 +215,89 @@ func (w *write) judge() (callout.Snapshots, error) {
 	return snapshots, nil
 }
 
+// snapshot is what is communicated of a report: what it waits for, or, once more, what is critical now; a correction
+// when nothing is, which tells what was communicated before. ok is false when there is nothing to tell.
+func (w *write) snapshot(r callout.Report) (s callout.Snapshot, ok bool) {
+	s = callout.Snapshot{TestID: r.Test.ID, TestName: r.Test.Name}
+	event := w.event(r)
+	if _, ok := r.Status.After(event); !ok {
+		return s, false
+	}
+	finding := callout.Judge(r.Chart, w.Formats())
+	if event != callout.Repeat {
+		s.Parameters = finding.Shown(w.episodes[r.ID].Parameters)
+		return s, true
+	}
+	s.Parameters = finding.Critical
+	if len(finding.Critical) == 0 {
+		s.Parameters, s.Corrected = w.told[r.ID].Parameters, true
+	}
+	return s, len(s.Parameters) > 0
+}
+
+// checkTime refuses a call about a result that nobody could know yet. People say the minute.
+func (w *write) checkTime(r callout.Report) error {
+	e, ok := w.episodes[r.ID]
+	if !ok || e.Adopted || w.c.Draft || !w.c.told.Before(e.DetectedAt.Truncate(time.Minute)) {
+		return nil
+	}
+	return apperr.InvalidField("notified_at", fmt.Sprintf(
+		"notified_at lies before the result of report %d was found at %s: give the time of the call",
+		r.ID, e.DetectedAt.UTC().Format(time.RFC3339)))
+}
+
 func (w *write) report(ctx context.Context, r callout.Report, all callout.Snapshots) error {
-	to, _ := r.Status.After(w.event(r.Status))
+	event := w.event(r)
+	to, _ := r.Status.After(event)
 	if to != r.Status {
 		if err := w.Move(ctx, r.ID, r.Status, to); err != nil {
 			return err
 		}
 	}
-	if !w.c.Draft {
-		one := callout.Snapshots{callout.Key(r.ID): all[callout.Key(r.ID)]}
-		if err := w.add(ctx, r.ID, one, []int64{r.Test.ID}); err != nil {
-			return err
+	snapshot := all[callout.Key(r.ID)]
+	if event != callout.Attempt {
+		meta := w.c.meta(w.by, []int64{r.Test.ID})
+		meta.Corrected = snapshot.Corrected
+		if e, ok := w.episodes[r.ID]; ok && !e.Adopted {
+			meta.DetectedAt = e.DetectedAt.UTC().Format(time.RFC3339)
 		}
-		if err := w.CloseEpisode(ctx, r.ID, w.now, "called"); err != nil {
+		if err := w.add(ctx, r.ID, callout.Snapshots{callout.Key(r.ID): snapshot}, meta); err != nil {
 			return err
 		}
 	}
-	return w.Log(ctx, w.c.entry(r, w.by, w.now))
+	if event == callout.Complete {
+		if err := w.CloseEpisode(ctx, r.ID, w.toldAt(r.ID), "called"); err != nil {
+			return err
+		}
+	}
+	return w.Log(ctx, w.c.entry(r, event, snapshot.Corrected, w.by, w.now))
 }
 
-func (w *write) draft(ctx context.Context, snapshots callout.Snapshots) error {
+// toldAt is when somebody was told: the figures measure to then, not to when it was written down.
+func (w *write) toldAt(reportID int64) time.Time {
+	at := w.c.told
+	if detected := w.episodes[reportID].DetectedAt; at.Before(detected) {
+		return detected
+	}
+	return at
+}
+
+func (w *write) draft(ctx context.Context, drafted []callout.Report, snapshots callout.Snapshots) error {
 	var tests []int64
-	for _, r := range w.Reports() {
+	kept := callout.Snapshots{}
+	for _, r := range drafted {
 		tests = append(tests, r.Test.ID)
+		kept[callout.Key(r.ID)] = snapshots[callout.Key(r.ID)]
 	}
-	return w.add(ctx, 0, snapshots, tests)
+	return w.add(ctx, 0, kept, w.c.meta(w.by, tests))
 }
 
-func (w *write) add(ctx context.Context, reportID int64, s callout.Snapshots, tests []int64) error {
+func (w *write) add(ctx context.Context, reportID int64, s callout.Snapshots, m callout.Meta) error {
 	values, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("encode values: %T", s) // the encoder's error may quote a value
 	}
-	meta, err := json.Marshal(w.c.meta(w.by, tests))
+	meta, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("encode meta: %w", err)
 	}
@@ -229,6 +316,7 @@ type logMeta struct {
 	Outcome        callout.Outcome `json:"outcome,omitempty"`
 	NotifiedPerson string          `json:"notified_person,omitempty"`
 	NotifiedAt     string          `json:"notified_at,omitempty"`
+	Corrected      bool            `json:"corrected,omitempty"`
 	activitylog.Change[state]
 }
 

@@ -17,7 +17,8 @@ type Config struct {
 	Interval time.Duration `env:"INTERVAL" envDefault:"1m"`
 	// Settled is how long a report must rest: until then its own call may still come.
 	Settled time.Duration `env:"SETTLED" envDefault:"3m"`
-	// Lookback is how far back a pass looks; the first pass of a process looks back a day, over its own absence.
+	// Lookback is how far a pass looks back behind the last one: a change is dated when it is made, and seen when its
+	// transaction ends.
 	Lookback time.Duration `env:"LOOKBACK" envDefault:"1h"`
 }
 
@@ -30,18 +31,25 @@ func (c *Config) Validate() error {
 }
 
 // Report is one that nobody judged as it is now.
-type Report struct{ LabID, ID int64 }
+type Report struct {
+	LabID, ID int64
+	ChangedAt time.Time
+}
 
 // Store finds reports.
 type Store interface {
 	Lead(ctx context.Context, work func(context.Context) error) error
-	// Unjudged returns reports that changed in the window after their last evaluation, the earliest change first.
-	Unjudged(ctx context.Context, from, to time.Time, limit int) ([]Report, error)
+	// Unjudged returns reports that changed in the window after their last evaluation, by change and id, those after the
+	// given one.
+	Unjudged(ctx context.Context, after Report, until time.Time, limit int) ([]Report, error)
+	// SweptUntil returns up to when every change was seen; zero before the first pass.
+	SweptUntil(ctx context.Context) (time.Time, error)
+	SaveSweptUntil(ctx context.Context, until time.Time) error
 }
 
 // Evaluator evaluates reports.
 type Evaluator interface {
-	Reports(ctx context.Context, scope authn.LabScope, ids []int64) ([]evaluate.Result, error)
+	Reports(ctx context.Context, scope authn.LabScope, ids []int64, why evaluate.Why) ([]evaluate.Result, error)
 }
 
 // Counters counts what was forgotten.
@@ -56,7 +64,6 @@ type Sweeper struct {
 	evaluator Evaluator
 	clock     clock.Clock
 	counters  Counters
-	warm      bool // a pass has looked back a day
 }
 
 // New returns the loop.
@@ -65,44 +72,77 @@ func New(c Config, s Store, e Evaluator, k clock.Clock, n Counters) *Sweeper {
 }
 
 const (
-	batch         = 500
+	batch = 500
+	// firstLookback is what the first pass of a new deployment looks at: what is older is history.
 	firstLookback = 24 * time.Hour
+	// mostLookback is how long a report that cannot be evaluated holds the mark.
+	mostLookback = 7 * 24 * time.Hour
 )
 
-// RunOnce makes one pass if this process leads.
+// RunOnce makes one pass if this process leads. The mark of what was seen is kept, so that an absence of any length is
+// made up for; it stays before the first report that could not be evaluated.
 func (s *Sweeper) RunOnce(ctx context.Context) error {
 	return s.store.Lead(ctx, func(ctx context.Context) error {
-		lookback := s.config.Lookback
-		if !s.warm {
-			lookback = max(lookback, firstLookback)
+		swept, err := s.store.SweptUntil(ctx)
+		if err != nil {
+			return err
 		}
-		err := s.pass(ctx, s.clock.Now().Add(-lookback))
-		s.warm = s.warm || err == nil
-		return err
+		now := s.clock.Now()
+		from := swept.Add(-s.config.Lookback)
+		if swept.IsZero() {
+			from = now.Add(-firstLookback)
+		}
+		until := now.Add(-s.config.Settled)
+		firstFailed, failed := s.pass(ctx, from, until)
+		if !firstFailed.IsZero() && firstFailed.Before(until) {
+			until = firstFailed
+		}
+		if oldest := now.Add(-mostLookback); failed != nil && until.Before(oldest) {
+			until = oldest
+		}
+		if until.After(swept) {
+			failed = errors.Join(failed, s.store.SaveSweptUntil(ctx, until))
+		}
+		return failed
 	})
 }
 
-func (s *Sweeper) pass(ctx context.Context, from time.Time) error {
-	for {
-		reports, err := s.store.Unjudged(ctx, from, s.clock.Now().Add(-s.config.Settled), batch)
-		if err != nil || len(reports) == 0 {
-			return err
-		}
-		labs := map[int64][]int64{}
-		for _, r := range reports {
-			labs[r.LabID] = append(labs[r.LabID], r.ID)
-		}
-		var failed error
-		for lab, ids := range labs {
-			scope, err := authn.Principal{Kind: authn.Service}.Scope(lab)
-			if err == nil {
-				_, err = s.evaluator.Reports(ctx, scope, ids)
+// pass evaluates what changed in the window. It returns when the first report changed that could not be evaluated.
+func (s *Sweeper) pass(ctx context.Context, from, until time.Time) (firstFailed time.Time, failed error) {
+	for after := (Report{ChangedAt: from}); ; {
+		reports, err := s.store.Unjudged(ctx, after, until, batch)
+		if err != nil {
+			if firstFailed.IsZero() {
+				firstFailed = after.ChangedAt
 			}
+			return firstFailed, errors.Join(failed, err)
+		}
+		if len(reports) == 0 {
+			return firstFailed, failed
+		}
+		if err := s.evaluate(ctx, reports); err != nil {
 			failed = errors.Join(failed, err)
+			if firstFailed.IsZero() {
+				firstFailed = reports[0].ChangedAt
+			}
 		}
 		s.counters.Swept(len(reports))
-		if failed != nil || len(reports) < batch { // what failed would be found again at once
-			return failed
-		}
+		after = reports[len(reports)-1]
 	}
+}
+
+func (s *Sweeper) evaluate(ctx context.Context, reports []Report) error {
+	labs := map[int64][]int64{}
+	for _, r := range reports {
+		labs[r.LabID] = append(labs[r.LabID], r.ID)
+	}
+	var failed error
+	for lab, ids := range labs {
+		scope, err := authn.Principal{Kind: authn.Service}.Scope(lab)
+		if err == nil {
+			_, err = s.evaluator.Reports(ctx, scope, ids, evaluate.Noticed)
+		}
+		failed = errors.Join(failed, err)
+	}
+	return failed
 }

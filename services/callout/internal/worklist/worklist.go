@@ -27,12 +27,29 @@ type Item struct {
 	DetectedAt   time.Time
 	DueAt        time.Time // zero: no escalation follows
 	Level        int
+	NoticesOff   bool // a notice was swallowed: the laboratory has the type switched off
 	Critical     []callout.Parameter
+	Opened       []callout.Parameter // what opened the wait
 }
+
+// Unclear is a value with critical limits that cannot be judged.
+type Unclear struct {
+	Report    callout.Report
+	LabBillID int64
+	Since     time.Time
+	Values    []callout.Parameter
+}
+
+// UnclearWithin is how long values that cannot be judged are listed; MostUnclear how many reports.
+const (
+	UnclearWithin = 72 * time.Hour
+	MostUnclear   = 100
+)
 
 // Open is the worklist at a moment.
 type Open struct {
 	Items        []Item
+	Unclear      []Unclear
 	Now          time.Time
 	LimitReached bool
 }
@@ -55,6 +72,11 @@ type Summary struct {
 type Store interface {
 	// Waiting returns what waits, the earliest deadline first, and the formats of its tests.
 	Waiting(ctx context.Context, scope authn.LabScope, v callout.Visibility, most int) ([]Item, callout.Formats, error)
+	// Unclear returns the reports that were found to have a value that cannot be judged, the newest first, and the formats
+	// of their tests.
+	Unclear(
+		ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
+	) ([]Unclear, callout.Formats, error)
 	// Figures counts the results that were detected in [from, to), for a referring doctor those of own bills.
 	Figures(ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time) (Figures, error)
 	// Zone is the laboratory's time zone.
@@ -79,9 +101,27 @@ func (u *UseCase) Open(ctx context.Context, scope authn.LabScope, v callout.Visi
 	}
 	o := Open{Items: items[:min(len(items), Most)], Now: u.clock.Now(), LimitReached: len(items) > Most}
 	for i := range o.Items {
-		o.Items[i].Critical = callout.Judge(o.Items[i].Report.Chart, formats).Critical
+		item := &o.Items[i]
+		item.Critical = callout.Judge(item.Report.Chart, formats).Shown(item.Opened)
 	}
-	return o, nil
+	o.Unclear, err = u.unclear(ctx, scope, v, o.Now)
+	return o, err
+}
+
+func (u *UseCase) unclear(
+	ctx context.Context, scope authn.LabScope, v callout.Visibility, now time.Time,
+) ([]Unclear, error) {
+	found, formats, err := u.store.Unclear(ctx, scope, v, now.Add(-UnclearWithin), MostUnclear)
+	if err != nil {
+		return nil, err
+	}
+	list := []Unclear{}
+	for _, one := range found {
+		if one.Values = callout.Judge(one.Report.Chart, formats).Unclear; len(one.Values) > 0 {
+			list = append(list, one)
+		}
+	}
+	return list, nil
 }
 
 // defaultWindow is what a summary without from covers.

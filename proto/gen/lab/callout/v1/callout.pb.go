@@ -1017,9 +1017,11 @@ type SaveCalloutRequest struct {
 	Recipients             []string               `protobuf:"bytes,4,rep,name=recipients,proto3" json:"recipients,omitempty"`
 	CommunicationMethods   []string               `protobuf:"bytes,5,rep,name=communication_methods,json=communicationMethods,proto3" json:"communication_methods,omitempty"`
 	CriticalCalloutComment *string                `protobuf:"bytes,6,opt,name=critical_callout_comment,json=criticalCalloutComment,proto3,oneof" json:"critical_callout_comment,omitempty"`
-	ReadBack               *bool                  `protobuf:"varint,7,opt,name=read_back,json=readBack,proto3,oneof" json:"read_back,omitempty"`
-	NotifiedPerson         *string                `protobuf:"bytes,8,opt,name=notified_person,json=notifiedPerson,proto3,oneof" json:"notified_person,omitempty"`
-	// ISO 8601 UTC.
+	// Without it a spoken callout stays an attempt, unless the laboratory allows it.
+	ReadBack *bool `protobuf:"varint,7,opt,name=read_back,json=readBack,proto3,oneof" json:"read_back,omitempty"`
+	// Required when somebody was told by word of mouth.
+	NotifiedPerson *string `protobuf:"bytes,8,opt,name=notified_person,json=notifiedPerson,proto3,oneof" json:"notified_person,omitempty"`
+	// ISO 8601 UTC, between the detection and now. Default: now.
 	NotifiedAt *string `protobuf:"bytes,9,opt,name=notified_at,json=notifiedAt,proto3,oneof" json:"notified_at,omitempty"`
 	// confirmed, reached_no_readback or unable_to_reach.
 	Outcome *string `protobuf:"bytes,10,opt,name=outcome,proto3,oneof" json:"outcome,omitempty"`
@@ -1137,10 +1139,11 @@ func (x *SaveCalloutRequest) GetForce() bool {
 }
 
 type SaveCalloutResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Message       string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
-	Status        string                 `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
-	Reports       []int64                `protobuf:"varint,3,rep,packed,name=reports,proto3" json:"reports,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Message string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	// CALLOUT_DONE, or CALLOUT_ATTEMPTED for a draft and for what nobody read back.
+	Status        string  `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	Reports       []int64 `protobuf:"varint,3,rep,packed,name=reports,proto3" json:"reports,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1519,7 +1522,9 @@ type ListOpenCalloutsResponse struct {
 	// The clock of the service: ISO 8601 UTC.
 	Now string `protobuf:"bytes,2,opt,name=now,proto3" json:"now,omitempty"`
 	// More than 500 wait.
-	LimitReached  bool `protobuf:"varint,3,opt,name=limit_reached,json=limitReached,proto3" json:"limit_reached,omitempty"`
+	LimitReached bool `protobuf:"varint,3,opt,name=limit_reached,json=limitReached,proto3" json:"limit_reached,omitempty"`
+	// Values with critical limits that cannot be judged, of the last three days, at most 100 reports.
+	Unclear       []*UnclearValue `protobuf:"bytes,4,rep,name=unclear,proto3" json:"unclear,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1575,6 +1580,139 @@ func (x *ListOpenCalloutsResponse) GetLimitReached() bool {
 	return false
 }
 
+func (x *ListOpenCalloutsResponse) GetUnclear() []*UnclearValue {
+	if x != nil {
+		return x.Unclear
+	}
+	return nil
+}
+
+type UnclearValue struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	LabReportId   int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	ParameterName string                 `protobuf:"bytes,2,opt,name=parameter_name,json=parameterName,proto3" json:"parameter_name,omitempty"`
+	// As reported, for example "7,9".
+	RawValue       string `protobuf:"bytes,3,opt,name=raw_value,json=rawValue,proto3" json:"raw_value,omitempty"`
+	BillId         int64  `protobuf:"varint,4,opt,name=bill_id,json=billId,proto3" json:"bill_id,omitempty"`
+	LabBillId      int64  `protobuf:"varint,5,opt,name=lab_bill_id,json=labBillId,proto3" json:"lab_bill_id,omitempty"`
+	TestName       string `protobuf:"bytes,6,opt,name=test_name,json=testName,proto3" json:"test_name,omitempty"`
+	DepartmentId   *int64 `protobuf:"varint,7,opt,name=department_id,json=departmentId,proto3,oneof" json:"department_id,omitempty"`
+	DepartmentName string `protobuf:"bytes,8,opt,name=department_name,json=departmentName,proto3" json:"department_name,omitempty"`
+	CriticalRange  string `protobuf:"bytes,9,opt,name=critical_range,json=criticalRange,proto3" json:"critical_range,omitempty"`
+	Unit           string `protobuf:"bytes,10,opt,name=unit,proto3" json:"unit,omitempty"`
+	// When it was found: ISO 8601 UTC.
+	Since         string `protobuf:"bytes,11,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnclearValue) Reset() {
+	*x = UnclearValue{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnclearValue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnclearValue) ProtoMessage() {}
+
+func (x *UnclearValue) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnclearValue.ProtoReflect.Descriptor instead.
+func (*UnclearValue) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *UnclearValue) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+func (x *UnclearValue) GetParameterName() string {
+	if x != nil {
+		return x.ParameterName
+	}
+	return ""
+}
+
+func (x *UnclearValue) GetRawValue() string {
+	if x != nil {
+		return x.RawValue
+	}
+	return ""
+}
+
+func (x *UnclearValue) GetBillId() int64 {
+	if x != nil {
+		return x.BillId
+	}
+	return 0
+}
+
+func (x *UnclearValue) GetLabBillId() int64 {
+	if x != nil {
+		return x.LabBillId
+	}
+	return 0
+}
+
+func (x *UnclearValue) GetTestName() string {
+	if x != nil {
+		return x.TestName
+	}
+	return ""
+}
+
+func (x *UnclearValue) GetDepartmentId() int64 {
+	if x != nil && x.DepartmentId != nil {
+		return *x.DepartmentId
+	}
+	return 0
+}
+
+func (x *UnclearValue) GetDepartmentName() string {
+	if x != nil {
+		return x.DepartmentName
+	}
+	return ""
+}
+
+func (x *UnclearValue) GetCriticalRange() string {
+	if x != nil {
+		return x.CriticalRange
+	}
+	return ""
+}
+
+func (x *UnclearValue) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
+}
+
+func (x *UnclearValue) GetSince() string {
+	if x != nil {
+		return x.Since
+	}
+	return ""
+}
+
 type OpenCallout struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	LabReportId    int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
@@ -1597,14 +1735,16 @@ type OpenCallout struct {
 	// How often it was escalated.
 	Escalations int32 `protobuf:"varint,15,opt,name=escalations,proto3" json:"escalations,omitempty"`
 	// A rerun of the report is open: the value may change.
-	RerunPending  bool `protobuf:"varint,16,opt,name=rerun_pending,json=rerunPending,proto3" json:"rerun_pending,omitempty"`
+	RerunPending bool `protobuf:"varint,16,opt,name=rerun_pending,json=rerunPending,proto3" json:"rerun_pending,omitempty"`
+	// A notification about it was not sent: the laboratory has the type switched off.
+	NoticesOff    bool `protobuf:"varint,17,opt,name=notices_off,json=noticesOff,proto3" json:"notices_off,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *OpenCallout) Reset() {
 	*x = OpenCallout{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1616,7 +1756,7 @@ func (x *OpenCallout) String() string {
 func (*OpenCallout) ProtoMessage() {}
 
 func (x *OpenCallout) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1629,7 +1769,7 @@ func (x *OpenCallout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenCallout.ProtoReflect.Descriptor instead.
 func (*OpenCallout) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{23}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *OpenCallout) GetLabReportId() int64 {
@@ -1744,6 +1884,189 @@ func (x *OpenCallout) GetRerunPending() bool {
 	return false
 }
 
+func (x *OpenCallout) GetNoticesOff() bool {
+	if x != nil {
+		return x.NoticesOff
+	}
+	return false
+}
+
+type GetCalloutSettingsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCalloutSettingsRequest) Reset() {
+	*x = GetCalloutSettingsRequest{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCalloutSettingsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCalloutSettingsRequest) ProtoMessage() {}
+
+func (x *GetCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCalloutSettingsRequest.ProtoReflect.Descriptor instead.
+func (*GetCalloutSettingsRequest) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{25}
+}
+
+type PutCalloutSettingsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From detection to the first escalation, and from one to the next: 1 to 1440.
+	EscalateMinutes *int32 `protobuf:"varint,1,opt,name=escalate_minutes,json=escalateMinutes,proto3,oneof" json:"escalate_minutes,omitempty"`
+	// Escalations of one report: 1 to 20.
+	EscalateMost *int32 `protobuf:"varint,2,opt,name=escalate_most,json=escalateMost,proto3,oneof" json:"escalate_most,omitempty"`
+	// A spoken callout that nobody read back stays an attempt.
+	ReadBackNeeded *bool `protobuf:"varint,3,opt,name=read_back_needed,json=readBackNeeded,proto3,oneof" json:"read_back_needed,omitempty"`
+	// For how long a call that was read back spares others of the same patient that are not worse: 0 to 168; 0 is off.
+	RepeatWithinHours *int32 `protobuf:"varint,4,opt,name=repeat_within_hours,json=repeatWithinHours,proto3,oneof" json:"repeat_within_hours,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *PutCalloutSettingsRequest) Reset() {
+	*x = PutCalloutSettingsRequest{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutCalloutSettingsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutCalloutSettingsRequest) ProtoMessage() {}
+
+func (x *PutCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutCalloutSettingsRequest.ProtoReflect.Descriptor instead.
+func (*PutCalloutSettingsRequest) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *PutCalloutSettingsRequest) GetEscalateMinutes() int32 {
+	if x != nil && x.EscalateMinutes != nil {
+		return *x.EscalateMinutes
+	}
+	return 0
+}
+
+func (x *PutCalloutSettingsRequest) GetEscalateMost() int32 {
+	if x != nil && x.EscalateMost != nil {
+		return *x.EscalateMost
+	}
+	return 0
+}
+
+func (x *PutCalloutSettingsRequest) GetReadBackNeeded() bool {
+	if x != nil && x.ReadBackNeeded != nil {
+		return *x.ReadBackNeeded
+	}
+	return false
+}
+
+func (x *PutCalloutSettingsRequest) GetRepeatWithinHours() int32 {
+	if x != nil && x.RepeatWithinHours != nil {
+		return *x.RepeatWithinHours
+	}
+	return 0
+}
+
+type CalloutSettings struct {
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	EscalateMinutes   int32                  `protobuf:"varint,1,opt,name=escalate_minutes,json=escalateMinutes,proto3" json:"escalate_minutes,omitempty"`
+	EscalateMost      int32                  `protobuf:"varint,2,opt,name=escalate_most,json=escalateMost,proto3" json:"escalate_most,omitempty"`
+	ReadBackNeeded    bool                   `protobuf:"varint,3,opt,name=read_back_needed,json=readBackNeeded,proto3" json:"read_back_needed,omitempty"`
+	RepeatWithinHours int32                  `protobuf:"varint,4,opt,name=repeat_within_hours,json=repeatWithinHours,proto3" json:"repeat_within_hours,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *CalloutSettings) Reset() {
+	*x = CalloutSettings{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CalloutSettings) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CalloutSettings) ProtoMessage() {}
+
+func (x *CalloutSettings) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CalloutSettings.ProtoReflect.Descriptor instead.
+func (*CalloutSettings) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *CalloutSettings) GetEscalateMinutes() int32 {
+	if x != nil {
+		return x.EscalateMinutes
+	}
+	return 0
+}
+
+func (x *CalloutSettings) GetEscalateMost() int32 {
+	if x != nil {
+		return x.EscalateMost
+	}
+	return 0
+}
+
+func (x *CalloutSettings) GetReadBackNeeded() bool {
+	if x != nil {
+		return x.ReadBackNeeded
+	}
+	return false
+}
+
+func (x *CalloutSettings) GetRepeatWithinHours() int32 {
+	if x != nil {
+		return x.RepeatWithinHours
+	}
+	return 0
+}
+
 type GetCalloutSummaryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ISO dates or date-times of the detection. Default: the last 30 days.
@@ -1755,7 +2078,7 @@ type GetCalloutSummaryRequest struct {
 
 func (x *GetCalloutSummaryRequest) Reset() {
 	*x = GetCalloutSummaryRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1767,7 +2090,7 @@ func (x *GetCalloutSummaryRequest) String() string {
 func (*GetCalloutSummaryRequest) ProtoMessage() {}
 
 func (x *GetCalloutSummaryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1780,7 +2103,7 @@ func (x *GetCalloutSummaryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCalloutSummaryRequest.ProtoReflect.Descriptor instead.
 func (*GetCalloutSummaryRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{24}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GetCalloutSummaryRequest) GetFrom() string {
@@ -1816,7 +2139,7 @@ type GetCalloutSummaryResponse struct {
 
 func (x *GetCalloutSummaryResponse) Reset() {
 	*x = GetCalloutSummaryResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1828,7 +2151,7 @@ func (x *GetCalloutSummaryResponse) String() string {
 func (*GetCalloutSummaryResponse) ProtoMessage() {}
 
 func (x *GetCalloutSummaryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1841,7 +2164,7 @@ func (x *GetCalloutSummaryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCalloutSummaryResponse.ProtoReflect.Descriptor instead.
 func (*GetCalloutSummaryResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{25}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GetCalloutSummaryResponse) GetOpen() int64 {
@@ -2042,11 +2365,26 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12&\n" +
 	"\x0ecriticalValues\x18\x02 \x01(\tR\x0ecriticalValues\"\x16\n" +
 	"\x14WatchCalloutsRequest\"\x19\n" +
-	"\x17ListOpenCalloutsRequest\"\x82\x01\n" +
+	"\x17ListOpenCalloutsRequest\"\xba\x01\n" +
 	"\x18ListOpenCalloutsResponse\x12/\n" +
 	"\x04open\x18\x01 \x03(\v2\x1b.lab.callout.v1.OpenCalloutR\x04open\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\tR\x03now\x12#\n" +
-	"\rlimit_reached\x18\x03 \x01(\bR\flimitReached\"\xab\x05\n" +
+	"\rlimit_reached\x18\x03 \x01(\bR\flimitReached\x126\n" +
+	"\aunclear\x18\x04 \x03(\v2\x1c.lab.callout.v1.UnclearValueR\aunclear\"\x82\x03\n" +
+	"\fUnclearValue\x12\"\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12%\n" +
+	"\x0eparameter_name\x18\x02 \x01(\tR\rparameterName\x12\x1b\n" +
+	"\traw_value\x18\x03 \x01(\tR\brawValue\x12\x17\n" +
+	"\abill_id\x18\x04 \x01(\x03R\x06billId\x12\x1e\n" +
+	"\vlab_bill_id\x18\x05 \x01(\x03R\tlabBillId\x12\x1b\n" +
+	"\ttest_name\x18\x06 \x01(\tR\btestName\x12(\n" +
+	"\rdepartment_id\x18\a \x01(\x03H\x00R\fdepartmentId\x88\x01\x01\x12'\n" +
+	"\x0fdepartment_name\x18\b \x01(\tR\x0edepartmentName\x12%\n" +
+	"\x0ecritical_range\x18\t \x01(\tR\rcriticalRange\x12\x12\n" +
+	"\x04unit\x18\n" +
+	" \x01(\tR\x04unit\x12\x14\n" +
+	"\x05since\x18\v \x01(\tR\x05sinceB\x10\n" +
+	"\x0e_department_id\"\xcc\x05\n" +
 	"\vOpenCallout\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x17\n" +
 	"\abill_id\x18\x02 \x01(\x03R\x06billId\x12\x1e\n" +
@@ -2065,9 +2403,26 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"detectedAt\x12\x1a\n" +
 	"\x06due_at\x18\x0e \x01(\tH\x01R\x05dueAt\x88\x01\x01\x12 \n" +
 	"\vescalations\x18\x0f \x01(\x05R\vescalations\x12#\n" +
-	"\rrerun_pending\x18\x10 \x01(\bR\frerunPendingB\x10\n" +
+	"\rrerun_pending\x18\x10 \x01(\bR\frerunPending\x12\x1f\n" +
+	"\vnotices_off\x18\x11 \x01(\bR\n" +
+	"noticesOffB\x10\n" +
 	"\x0e_department_idB\t\n" +
-	"\a_due_at\"\x8e\x02\n" +
+	"\a_due_at\"\x1b\n" +
+	"\x19GetCalloutSettingsRequest\"\xe9\x02\n" +
+	"\x19PutCalloutSettingsRequest\x12E\n" +
+	"\x10escalate_minutes\x18\x01 \x01(\x05B\x15\x92A\x12Y\x00\x00\x00\x00\x00\x80\x96@i\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x0fescalateMinutes\x88\x01\x01\x12?\n" +
+	"\rescalate_most\x18\x02 \x01(\x05B\x15\x92A\x12Y\x00\x00\x00\x00\x00\x004@i\x00\x00\x00\x00\x00\x00\xf0?H\x01R\fescalateMost\x88\x01\x01\x12-\n" +
+	"\x10read_back_needed\x18\x03 \x01(\bH\x02R\x0ereadBackNeeded\x88\x01\x01\x12A\n" +
+	"\x13repeat_within_hours\x18\x04 \x01(\x05B\f\x92A\tY\x00\x00\x00\x00\x00\x00e@H\x03R\x11repeatWithinHours\x88\x01\x01B\x13\n" +
+	"\x11_escalate_minutesB\x10\n" +
+	"\x0e_escalate_mostB\x13\n" +
+	"\x11_read_back_neededB\x16\n" +
+	"\x14_repeat_within_hours\"\xbb\x01\n" +
+	"\x0fCalloutSettings\x12)\n" +
+	"\x10escalate_minutes\x18\x01 \x01(\x05R\x0fescalateMinutes\x12#\n" +
+	"\rescalate_most\x18\x02 \x01(\x05R\fescalateMost\x12(\n" +
+	"\x10read_back_needed\x18\x03 \x01(\bR\x0ereadBackNeeded\x12.\n" +
+	"\x13repeat_within_hours\x18\x04 \x01(\x05R\x11repeatWithinHours\"\x8e\x02\n" +
 	"\x18GetCalloutSummaryRequest\x12r\n" +
 	"\x04from\x18\x01 \x01(\tBY\x92AV\x8a\x01S^20\\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\dZ)?$H\x00R\x04from\x88\x01\x01\x12n\n" +
 	"\x02to\x18\x02 \x01(\tBY\x92AV\x8a\x01S^20\\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\dZ)?$H\x01R\x02to\x88\x01\x01B\a\n" +
@@ -2082,7 +2437,7 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\ain_time\x18\x06 \x01(\x03R\x06inTime\x12#\n" +
 	"\rlimit_minutes\x18\a \x01(\x05R\flimitMinutesB\x1c\n" +
 	"\x1a_median_minutes_to_calloutB\x19\n" +
-	"\x17_p90_minutes_to_callout2\xd4\f\n" +
+	"\x17_p90_minutes_to_callout2\xe6\x0f\n" +
 	"\x0eCalloutService\x12\xcd\x01\n" +
 	"\x13ListCriticalRecords\x12*.lab.callout.v1.ListCriticalRecordsRequest\x1a+.lab.callout.v1.ListCriticalRecordsResponse\"]\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02QZ+\x12)/api-v3/report/{bill_id}/critical/records\x12\"/report/{bill_id}/critical/records\x12\xcb\x01\n" +
 	"\x0fListCalloutLogs\x12&.lab.callout.v1.ListCalloutLogsRequest\x1a'.lab.callout.v1.ListCalloutLogsResponse\"g\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02[Z0\x12./api-v3/report/bulk/critical-notification/logs\x12'/report/bulk/critical-notification/logs\x12\xb0\x01\n" +
@@ -2090,7 +2445,9 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\x10ListOpenCallouts\x12'.lab.callout.v1.ListOpenCalloutsRequest\x1a(.lab.callout.v1.ListOpenCalloutsResponse\"Y\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02MZ)\x12'/api-v3/operation/critical-callout/open\x12 /operation/critical-callout/open\x12S\n" +
 	"\rWatchCallouts\x12$.lab.callout.v1.WatchCalloutsRequest\x1a\x12.lab.type.v1.Event\"\x06\x8a\xe7\x18\x02\b\x010\x01\x12\xc9\x01\n" +
 	"\x11GetCalloutSummary\x12(.lab.callout.v1.GetCalloutSummaryRequest\x1a).lab.callout.v1.GetCalloutSummaryResponse\"_\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02SZ,\x12*/api-v3/operation/critical-callout/summary\x12#/operation/critical-callout/summary\x12\xbb\x01\n" +
-	"\vSaveCallout\x12\".lab.callout.v1.SaveCalloutRequest\x1a#.lab.callout.v1.SaveCalloutResponse\"c\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02W:\x01*Z.:\x01*\")/api-v3/report/{bill_id}/critical/callout\"\"/report/{bill_id}/critical/callout\x12\xd7\x01\n" +
+	"\vSaveCallout\x12\".lab.callout.v1.SaveCalloutRequest\x1a#.lab.callout.v1.SaveCalloutResponse\"c\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02W:\x01*Z.:\x01*\")/api-v3/report/{bill_id}/critical/callout\"\"/report/{bill_id}/critical/callout\x12\xc3\x01\n" +
+	"\x12GetCalloutSettings\x12).lab.callout.v1.GetCalloutSettingsRequest\x1a\x1f.lab.callout.v1.CalloutSettings\"a\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02UZ-\x12+/api-v3/operation/critical-callout/settings\x12$/operation/critical-callout/settings\x12\xc9\x01\n" +
+	"\x12PutCalloutSettings\x12).lab.callout.v1.PutCalloutSettingsRequest\x1a\x1f.lab.callout.v1.CalloutSettings\"g\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02[:\x01*Z0:\x01*\x1a+/api-v3/operation/critical-callout/settings\x1a$/operation/critical-callout/settings\x12\xd7\x01\n" +
 	"\fEvaluateBill\x12#.lab.callout.v1.EvaluateBillRequest\x1a$.lab.callout.v1.EvaluateBillResponse\"|\x8a\xe7\x18\x19\x12\acallout\x12\x04core\x12\boperator\x82\xd3\xe4\x93\x02Y:\x01*Z/:\x01*\"*/api-v3/report/{bill_id}/critical/evaluate\"#/report/{bill_id}/critical/evaluate\x12u\n" +
 	"\x0fEvaluateReports\x12&.lab.callout.v1.EvaluateReportsRequest\x1a'.lab.callout.v1.EvaluateReportsResponse\"\x11\x8a\xe7\x18\r\x12\x04core\x12\x05rerunBGZEgithub.com/labplatform/labplatform/proto/gen/lab/callout/v1;calloutv1b\x06proto3"
 
@@ -2106,7 +2463,7 @@ func file_lab_callout_v1_callout_proto_rawDescGZIP() []byte {
 	return file_lab_callout_v1_callout_proto_rawDescData
 }
 
-var file_lab_callout_v1_callout_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_lab_callout_v1_callout_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_lab_callout_v1_callout_proto_goTypes = []any{
 	(*ListCriticalRecordsRequest)(nil),  // 0: lab.callout.v1.ListCriticalRecordsRequest
 	(*ListCriticalRecordsResponse)(nil), // 1: lab.callout.v1.ListCriticalRecordsResponse
@@ -2131,11 +2488,15 @@ var file_lab_callout_v1_callout_proto_goTypes = []any{
 	(*WatchCalloutsRequest)(nil),        // 20: lab.callout.v1.WatchCalloutsRequest
 	(*ListOpenCalloutsRequest)(nil),     // 21: lab.callout.v1.ListOpenCalloutsRequest
 	(*ListOpenCalloutsResponse)(nil),    // 22: lab.callout.v1.ListOpenCalloutsResponse
-	(*OpenCallout)(nil),                 // 23: lab.callout.v1.OpenCallout
-	(*GetCalloutSummaryRequest)(nil),    // 24: lab.callout.v1.GetCalloutSummaryRequest
-	(*GetCalloutSummaryResponse)(nil),   // 25: lab.callout.v1.GetCalloutSummaryResponse
-	(*v1.RawJSON)(nil),                  // 26: lab.type.v1.RawJSON
-	(*v1.Event)(nil),                    // 27: lab.type.v1.Event
+	(*UnclearValue)(nil),                // 23: lab.callout.v1.UnclearValue
+	(*OpenCallout)(nil),                 // 24: lab.callout.v1.OpenCallout
+	(*GetCalloutSettingsRequest)(nil),   // 25: lab.callout.v1.GetCalloutSettingsRequest
+	(*PutCalloutSettingsRequest)(nil),   // 26: lab.callout.v1.PutCalloutSettingsRequest
+	(*CalloutSettings)(nil),             // 27: lab.callout.v1.CalloutSettings
+	(*GetCalloutSummaryRequest)(nil),    // 28: lab.callout.v1.GetCalloutSummaryRequest
+	(*GetCalloutSummaryResponse)(nil),   // 29: lab.callout.v1.GetCalloutSummaryResponse
+	(*v1.RawJSON)(nil),                  // 30: lab.type.v1.RawJSON
+	(*v1.Event)(nil),                    // 31: lab.type.v1.Event
 }
 var file_lab_callout_v1_callout_proto_depIdxs = []int32{
 	2,  // 0: lab.callout.v1.ListCriticalRecordsResponse.reports:type_name -> lab.callout.v1.CriticalReport
@@ -2143,40 +2504,45 @@ var file_lab_callout_v1_callout_proto_depIdxs = []int32{
 	3,  // 2: lab.callout.v1.CriticalReport.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
 	4,  // 3: lab.callout.v1.CriticalReport.lab_report:type_name -> lab.callout.v1.LabReport
 	5,  // 4: lab.callout.v1.LabReport.reportID:type_name -> lab.callout.v1.ReportTest
-	26, // 5: lab.callout.v1.AttemptedCallout.critical_values_meta:type_name -> lab.type.v1.RawJSON
-	26, // 6: lab.callout.v1.AttemptedCallout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
+	30, // 5: lab.callout.v1.AttemptedCallout.critical_values_meta:type_name -> lab.type.v1.RawJSON
+	30, // 6: lab.callout.v1.AttemptedCallout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
 	9,  // 7: lab.callout.v1.ListCalloutLogsResponse.logs:type_name -> lab.callout.v1.CalloutLog
-	26, // 8: lab.callout.v1.CalloutLog.meta:type_name -> lab.type.v1.RawJSON
+	30, // 8: lab.callout.v1.CalloutLog.meta:type_name -> lab.type.v1.RawJSON
 	12, // 9: lab.callout.v1.ListCalloutsResponse.records:type_name -> lab.callout.v1.Callout
-	26, // 10: lab.callout.v1.Callout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
-	26, // 11: lab.callout.v1.Callout.critical_values_meta:type_name -> lab.type.v1.RawJSON
+	30, // 10: lab.callout.v1.Callout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
+	30, // 11: lab.callout.v1.Callout.critical_values_meta:type_name -> lab.type.v1.RawJSON
 	19, // 12: lab.callout.v1.EvaluateBillResponse.reports:type_name -> lab.callout.v1.ReportStatus
 	19, // 13: lab.callout.v1.EvaluateReportsResponse.reports:type_name -> lab.callout.v1.ReportStatus
-	23, // 14: lab.callout.v1.ListOpenCalloutsResponse.open:type_name -> lab.callout.v1.OpenCallout
-	3,  // 15: lab.callout.v1.OpenCallout.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
-	0,  // 16: lab.callout.v1.CalloutService.ListCriticalRecords:input_type -> lab.callout.v1.ListCriticalRecordsRequest
-	7,  // 17: lab.callout.v1.CalloutService.ListCalloutLogs:input_type -> lab.callout.v1.ListCalloutLogsRequest
-	10, // 18: lab.callout.v1.CalloutService.ListCallouts:input_type -> lab.callout.v1.ListCalloutsRequest
-	21, // 19: lab.callout.v1.CalloutService.ListOpenCallouts:input_type -> lab.callout.v1.ListOpenCalloutsRequest
-	20, // 20: lab.callout.v1.CalloutService.WatchCallouts:input_type -> lab.callout.v1.WatchCalloutsRequest
-	24, // 21: lab.callout.v1.CalloutService.GetCalloutSummary:input_type -> lab.callout.v1.GetCalloutSummaryRequest
-	13, // 22: lab.callout.v1.CalloutService.SaveCallout:input_type -> lab.callout.v1.SaveCalloutRequest
-	15, // 23: lab.callout.v1.CalloutService.EvaluateBill:input_type -> lab.callout.v1.EvaluateBillRequest
-	17, // 24: lab.callout.v1.CalloutService.EvaluateReports:input_type -> lab.callout.v1.EvaluateReportsRequest
-	1,  // 25: lab.callout.v1.CalloutService.ListCriticalRecords:output_type -> lab.callout.v1.ListCriticalRecordsResponse
-	8,  // 26: lab.callout.v1.CalloutService.ListCalloutLogs:output_type -> lab.callout.v1.ListCalloutLogsResponse
-	11, // 27: lab.callout.v1.CalloutService.ListCallouts:output_type -> lab.callout.v1.ListCalloutsResponse
-	22, // 28: lab.callout.v1.CalloutService.ListOpenCallouts:output_type -> lab.callout.v1.ListOpenCalloutsResponse
-	27, // 29: lab.callout.v1.CalloutService.WatchCallouts:output_type -> lab.type.v1.Event
-	25, // 30: lab.callout.v1.CalloutService.GetCalloutSummary:output_type -> lab.callout.v1.GetCalloutSummaryResponse
-	14, // 31: lab.callout.v1.CalloutService.SaveCallout:output_type -> lab.callout.v1.SaveCalloutResponse
-	16, // 32: lab.callout.v1.CalloutService.EvaluateBill:output_type -> lab.callout.v1.EvaluateBillResponse
-	18, // 33: lab.callout.v1.CalloutService.EvaluateReports:output_type -> lab.callout.v1.EvaluateReportsResponse
-	25, // [25:34] is the sub-list for method output_type
-	16, // [16:25] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	24, // 14: lab.callout.v1.ListOpenCalloutsResponse.open:type_name -> lab.callout.v1.OpenCallout
+	23, // 15: lab.callout.v1.ListOpenCalloutsResponse.unclear:type_name -> lab.callout.v1.UnclearValue
+	3,  // 16: lab.callout.v1.OpenCallout.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
+	0,  // 17: lab.callout.v1.CalloutService.ListCriticalRecords:input_type -> lab.callout.v1.ListCriticalRecordsRequest
+	7,  // 18: lab.callout.v1.CalloutService.ListCalloutLogs:input_type -> lab.callout.v1.ListCalloutLogsRequest
+	10, // 19: lab.callout.v1.CalloutService.ListCallouts:input_type -> lab.callout.v1.ListCalloutsRequest
+	21, // 20: lab.callout.v1.CalloutService.ListOpenCallouts:input_type -> lab.callout.v1.ListOpenCalloutsRequest
+	20, // 21: lab.callout.v1.CalloutService.WatchCallouts:input_type -> lab.callout.v1.WatchCalloutsRequest
+	28, // 22: lab.callout.v1.CalloutService.GetCalloutSummary:input_type -> lab.callout.v1.GetCalloutSummaryRequest
+	13, // 23: lab.callout.v1.CalloutService.SaveCallout:input_type -> lab.callout.v1.SaveCalloutRequest
+	25, // 24: lab.callout.v1.CalloutService.GetCalloutSettings:input_type -> lab.callout.v1.GetCalloutSettingsRequest
+	26, // 25: lab.callout.v1.CalloutService.PutCalloutSettings:input_type -> lab.callout.v1.PutCalloutSettingsRequest
+	15, // 26: lab.callout.v1.CalloutService.EvaluateBill:input_type -> lab.callout.v1.EvaluateBillRequest
+	17, // 27: lab.callout.v1.CalloutService.EvaluateReports:input_type -> lab.callout.v1.EvaluateReportsRequest
+	1,  // 28: lab.callout.v1.CalloutService.ListCriticalRecords:output_type -> lab.callout.v1.ListCriticalRecordsResponse
+	8,  // 29: lab.callout.v1.CalloutService.ListCalloutLogs:output_type -> lab.callout.v1.ListCalloutLogsResponse
+	11, // 30: lab.callout.v1.CalloutService.ListCallouts:output_type -> lab.callout.v1.ListCalloutsResponse
+	22, // 31: lab.callout.v1.CalloutService.ListOpenCallouts:output_type -> lab.callout.v1.ListOpenCalloutsResponse
+	31, // 32: lab.callout.v1.CalloutService.WatchCallouts:output_type -> lab.type.v1.Event
+	29, // 33: lab.callout.v1.CalloutService.GetCalloutSummary:output_type -> lab.callout.v1.GetCalloutSummaryResponse
+	14, // 34: lab.callout.v1.CalloutService.SaveCallout:output_type -> lab.callout.v1.SaveCalloutResponse
+	27, // 35: lab.callout.v1.CalloutService.GetCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
+	27, // 36: lab.callout.v1.CalloutService.PutCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
+	16, // 37: lab.callout.v1.CalloutService.EvaluateBill:output_type -> lab.callout.v1.EvaluateBillResponse
+	18, // 38: lab.callout.v1.CalloutService.EvaluateReports:output_type -> lab.callout.v1.EvaluateReportsResponse
+	28, // [28:39] is the sub-list for method output_type
+	17, // [17:28] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_lab_callout_v1_callout_proto_init() }
@@ -2191,14 +2557,16 @@ func file_lab_callout_v1_callout_proto_init() {
 	file_lab_callout_v1_callout_proto_msgTypes[13].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[23].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[24].OneofWrappers = []any{}
-	file_lab_callout_v1_callout_proto_msgTypes[25].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[26].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[28].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[29].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_callout_v1_callout_proto_rawDesc), len(file_lab_callout_v1_callout_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

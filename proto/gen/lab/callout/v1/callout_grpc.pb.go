@@ -29,6 +29,8 @@ const (
 	CalloutService_WatchCallouts_FullMethodName       = "/lab.callout.v1.CalloutService/WatchCallouts"
 	CalloutService_GetCalloutSummary_FullMethodName   = "/lab.callout.v1.CalloutService/GetCalloutSummary"
 	CalloutService_SaveCallout_FullMethodName         = "/lab.callout.v1.CalloutService/SaveCallout"
+	CalloutService_GetCalloutSettings_FullMethodName  = "/lab.callout.v1.CalloutService/GetCalloutSettings"
+	CalloutService_PutCalloutSettings_FullMethodName  = "/lab.callout.v1.CalloutService/PutCalloutSettings"
 	CalloutService_EvaluateBill_FullMethodName        = "/lab.callout.v1.CalloutService/EvaluateBill"
 	CalloutService_EvaluateReports_FullMethodName     = "/lab.callout.v1.CalloutService/EvaluateReports"
 )
@@ -55,6 +57,11 @@ type CalloutServiceClient interface {
 	GetCalloutSummary(ctx context.Context, in *GetCalloutSummaryRequest, opts ...grpc.CallOption) (*GetCalloutSummaryResponse, error)
 	// Records a callout, or an attempt as a draft.
 	SaveCallout(ctx context.Context, in *SaveCalloutRequest, opts ...grpc.CallOption) (*SaveCalloutResponse, error)
+	// Tells what the laboratory decided about callouts, with the defaults of the deployment filled in.
+	GetCalloutSettings(ctx context.Context, in *GetCalloutSettingsRequest, opts ...grpc.CallOption) (*CalloutSettings, error)
+	// Replaces what the laboratory decided about callouts: what is left out is the default of the deployment again. For
+	// administrators of the laboratory and users whom it permits it.
+	PutCalloutSettings(ctx context.Context, in *PutCalloutSettingsRequest, opts ...grpc.CallOption) (*CalloutSettings, error)
 	// Evaluates a bill's results, and escalates callouts of the bill that are overdue. Only the internal listener answers
 	// this path.
 	EvaluateBill(ctx context.Context, in *EvaluateBillRequest, opts ...grpc.CallOption) (*EvaluateBillResponse, error)
@@ -149,6 +156,26 @@ func (c *calloutServiceClient) SaveCallout(ctx context.Context, in *SaveCalloutR
 	return out, nil
 }
 
+func (c *calloutServiceClient) GetCalloutSettings(ctx context.Context, in *GetCalloutSettingsRequest, opts ...grpc.CallOption) (*CalloutSettings, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CalloutSettings)
+	err := c.cc.Invoke(ctx, CalloutService_GetCalloutSettings_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *calloutServiceClient) PutCalloutSettings(ctx context.Context, in *PutCalloutSettingsRequest, opts ...grpc.CallOption) (*CalloutSettings, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CalloutSettings)
+	err := c.cc.Invoke(ctx, CalloutService_PutCalloutSettings_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *calloutServiceClient) EvaluateBill(ctx context.Context, in *EvaluateBillRequest, opts ...grpc.CallOption) (*EvaluateBillResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(EvaluateBillResponse)
@@ -191,6 +218,11 @@ type CalloutServiceServer interface {
 	GetCalloutSummary(context.Context, *GetCalloutSummaryRequest) (*GetCalloutSummaryResponse, error)
 	// Records a callout, or an attempt as a draft.
 	SaveCallout(context.Context, *SaveCalloutRequest) (*SaveCalloutResponse, error)
+	// Tells what the laboratory decided about callouts, with the defaults of the deployment filled in.
+	GetCalloutSettings(context.Context, *GetCalloutSettingsRequest) (*CalloutSettings, error)
+	// Replaces what the laboratory decided about callouts: what is left out is the default of the deployment again. For
+	// administrators of the laboratory and users whom it permits it.
+	PutCalloutSettings(context.Context, *PutCalloutSettingsRequest) (*CalloutSettings, error)
 	// Evaluates a bill's results, and escalates callouts of the bill that are overdue. Only the internal listener answers
 	// this path.
 	EvaluateBill(context.Context, *EvaluateBillRequest) (*EvaluateBillResponse, error)
@@ -226,6 +258,12 @@ func (UnimplementedCalloutServiceServer) GetCalloutSummary(context.Context, *Get
 }
 func (UnimplementedCalloutServiceServer) SaveCallout(context.Context, *SaveCalloutRequest) (*SaveCalloutResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SaveCallout not implemented")
+}
+func (UnimplementedCalloutServiceServer) GetCalloutSettings(context.Context, *GetCalloutSettingsRequest) (*CalloutSettings, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCalloutSettings not implemented")
+}
+func (UnimplementedCalloutServiceServer) PutCalloutSettings(context.Context, *PutCalloutSettingsRequest) (*CalloutSettings, error) {
+	return nil, status.Error(codes.Unimplemented, "method PutCalloutSettings not implemented")
 }
 func (UnimplementedCalloutServiceServer) EvaluateBill(context.Context, *EvaluateBillRequest) (*EvaluateBillResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method EvaluateBill not implemented")
@@ -373,6 +411,42 @@ func _CalloutService_SaveCallout_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CalloutService_GetCalloutSettings_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetCalloutSettingsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CalloutServiceServer).GetCalloutSettings(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CalloutService_GetCalloutSettings_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CalloutServiceServer).GetCalloutSettings(ctx, req.(*GetCalloutSettingsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CalloutService_PutCalloutSettings_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PutCalloutSettingsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CalloutServiceServer).PutCalloutSettings(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CalloutService_PutCalloutSettings_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CalloutServiceServer).PutCalloutSettings(ctx, req.(*PutCalloutSettingsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _CalloutService_EvaluateBill_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(EvaluateBillRequest)
 	if err := dec(in); err != nil {
@@ -439,6 +513,14 @@ var CalloutService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SaveCallout",
 			Handler:    _CalloutService_SaveCallout_Handler,
+		},
+		{
+			MethodName: "GetCalloutSettings",
+			Handler:    _CalloutService_GetCalloutSettings_Handler,
+		},
+		{
+			MethodName: "PutCalloutSettings",
+			Handler:    _CalloutService_PutCalloutSettings_Handler,
 		},
 		{
 			MethodName: "EvaluateBill",

@@ -5,6 +5,7 @@ func (s *Store) Add(reports ...Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range reports {
+		r.ChangedAt = s.clock.Now()
 		s.state.reports[r.ID] = r
 	}
 }

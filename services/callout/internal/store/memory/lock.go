@@ -90,6 +90,7 @@ func (l *locked) Move(_ context.Context, id int64, _, to callout.Status) error {
 	r := l.s.state.reports[id]
 	r.Status = to
 	r.Changed++
+	r.ChangedAt = l.s.clock.Now()
 	l.s.state.reports[id] = r
 	return l.step()
 }
@@ -134,29 +135,27 @@ func (l *locked) Told(_ context.Context, ids []int64) (map[int64]callout.Snapsho
 	return told, nil
 }
 
-func (l *locked) ToldOf(_ context.Context, patientID int64, since time.Time) ([]callout.Parameter, error) {
-	var told []callout.Parameter
+func (l *locked) Calls(_ context.Context, patientID int64, since time.Time) ([]callout.Call, error) {
+	var calls []callout.Call
 	for _, r := range l.s.state.rows {
-		if r.LabID != l.scope.LabID() || r.At.Before(since) || l.s.state.reports[r.ReportID].PatientID != patientID {
-			continue
-		}
-		if s, ok := callout.ReadSnapshot(r.ValuesMeta, r.ReportID); ok {
-			told = append(told, s.Parameters...)
+		if r.LabID == l.scope.LabID() && !r.At.Before(since) && l.s.state.reports[r.ReportID].PatientID == patientID {
+			calls = append(calls, callout.CallsOf(r.ValuesMeta, r.CalloutMeta, r.ReportID)...)
 		}
 	}
-	return told, nil
+	return calls, nil
 }
 
-func (l *locked) RepeatWithin(context.Context) (time.Duration, error) {
-	return l.s.Settings[l.scope.LabID()].RepeatWithin, nil
+func (l *locked) Settings(context.Context) (callout.Settings, error) {
+	return l.s.settingsOf(l.scope), nil
 }
 
-func (l *locked) Pace(context.Context) (callout.Pace, error) { return l.s.paceOf(l.scope), nil }
+func (l *locked) Pace(context.Context) (callout.Pace, error) {
+	return l.s.settingsOf(l.scope).Pace, nil
+}
 
-func (s *Store) paceOf(scope authn.LabScope) callout.Pace {
-	pace := s.pace
-	if own := s.Settings[scope.LabID()].EscalateAfter; own > 0 {
-		pace.After = own
+func (s *Store) settingsOf(scope authn.LabScope) callout.Settings {
+	if own, ok := s.Settings[scope.LabID()]; ok {
+		return own
 	}
-	return pace
+	return callout.Settings{Pace: s.pace, ReadBackNeeded: true}
 }

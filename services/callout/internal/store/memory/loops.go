@@ -11,105 +11,126 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 )
 
+// Reaps is the store as reap.Store.
+type Reaps struct{ *Store }
+
 // Lead implements reap.Store and sweep.Store.
 func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error { return work(ctx) }
 
-// Unjudged implements sweep.Store. Rows have no time here, so every window holds them.
-func (s *Store) Unjudged(_ context.Context, _, _ time.Time, limit int) ([]sweep.Report, error) {
+// Unjudged implements sweep.Store.
+func (s *Store) Unjudged(
+	_ context.Context, after sweep.Report, until time.Time, limit int,
+) ([]sweep.Report, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []sweep.Report
-	for _, id := range slices.Sorted(maps.Keys(s.state.reports)) {
-		r := s.state.reports[id]
-		if at, ok := s.state.evaluated[id]; !r.Dismissed && (!ok || at != r.Changed) {
-			found = append(found, sweep.Report{LabID: r.LabID, ID: id})
+	for id, r := range s.state.reports {
+		at, ok := s.state.evaluated[id]
+		one := sweep.Report{LabID: r.LabID, ID: id, ChangedAt: r.ChangedAt}
+		if !r.Dismissed && (!ok || at != r.Changed) && one.ChangedAt.Before(until) && compare(one, after) > 0 {
+			found = append(found, one)
 		}
 	}
+	slices.SortFunc(found, compare)
 	return found[:min(len(found), limit)], nil
 }
 
-// Orphans implements reap.Store.
-func (s *Store) Orphans(_ context.Context, _ time.Time, limit int) ([]reap.Item, error) {
+func compare(a, b sweep.Report) int {
+	if n := a.ChangedAt.Compare(b.ChangedAt); n != 0 {
+		return n
+	}
+	return int(a.ID - b.ID)
+}
+
+// SweptUntil implements sweep.Store.
+func (s *Store) SweptUntil(context.Context) (time.Time, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.sweptUntil, nil
+}
+
+// SaveSweptUntil implements sweep.Store.
+func (s *Store) SaveSweptUntil(_ context.Context, until time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.sweptUntil = until
+	return nil
+}
+
+// reports returns the reports of all laboratories that a condition picks.
+func (s Reaps) reports(limit int, condition func(Report) bool) ([]reap.Item, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []reap.Item
 	for _, id := range slices.Sorted(maps.Keys(s.state.reports)) {
-		r := s.state.reports[id]
-		if r.Status.Open() && !r.Dismissed && s.state.openEpisode(id) < 0 {
+		if r := s.state.reports[id]; condition(r) {
 			found = append(found, reap.Item{LabID: r.LabID, ID: id})
 		}
 	}
 	return found[:min(len(found), limit)], nil
 }
 
-// Ghosts implements reap.Store.
-func (s *Store) Ghosts(_ context.Context, now time.Time, limit int) ([]reap.Item, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var bills []reap.Item
-	for i := range s.state.episodes {
-		e := &s.state.episodes[i]
-		r, ok := s.state.reports[e.ReportID]
-		gone := !ok || r.Dismissed || !r.Status.Open()
-		if !e.ClosedAt.IsZero() || !gone && r.BillID == e.BillID {
-			continue
-		}
-		if item := (reap.Item{LabID: e.LabID, ID: e.BillID}); !slices.Contains(bills, item) {
-			bills = append(bills, item)
-		}
-		if gone {
-			e.ClosedAt, e.ClosedBy = now, "gone"
-		} else {
-			e.BillID = r.BillID
-		}
-	}
-	return bills[:min(len(bills), limit)], nil
+// Unadopted implements reap.Store.
+func (s Reaps) Unadopted(_ context.Context, changedAfter time.Time, limit int) ([]reap.Item, error) {
+	return s.reports(limit, func(r Report) bool {
+		waits := s.state.openEpisode(r.ID) >= 0
+		return !r.Dismissed && r.Status.Open() != waits && (waits || !r.ChangedAt.Before(changedAfter))
+	})
 }
 
-// Unclocked implements reap.Store.
-func (s *Store) Unclocked(_ context.Context, limit int) ([]reap.Item, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var bills []reap.Item
-	for _, e := range s.state.episodes {
-		item := reap.Item{LabID: e.LabID, ID: e.BillID}
-		if e.ClosedAt.IsZero() && !s.state.clocks[e.BillID].Open && !slices.Contains(bills, item) {
-			bills = append(bills, item)
-		}
-	}
-	for bill, c := range s.state.clocks {
-		waits := slices.ContainsFunc(slices.Collect(maps.Values(s.state.reports)), func(r Report) bool {
-			return r.BillID == bill && r.LabID == c.LabID && !r.Dismissed && r.Status.Open()
-		})
-		if c.Open && !waits {
-			bills = append(bills, reap.Item{LabID: c.LabID, ID: bill})
-		}
-	}
-	return bills[:min(len(bills), limit)], nil
+// Gone implements reap.Store.
+func (s Reaps) Gone(_ context.Context, limit int) ([]reap.Item, error) {
+	return s.reports(limit, func(r Report) bool { return r.Dismissed && s.state.openEpisode(r.ID) >= 0 })
 }
 
 // Overdue implements reap.Store.
-func (s *Store) Overdue(_ context.Context, now time.Time, limit int) ([]reap.Item, error) {
+func (s Reaps) Overdue(_ context.Context, now time.Time, limit int) ([]reap.Item, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var bills []reap.Item
-	for _, bill := range slices.Sorted(maps.Keys(s.state.clocks)) {
-		if c := s.state.clocks[bill]; c.Overdue(now) {
-			bills = append(bills, reap.Item{LabID: c.LabID, ID: bill})
+	for _, e := range s.waiting() {
+		item := reap.Item{LabID: e.LabID, ID: s.state.reports[e.ReportID].BillID}
+		if isDue(e, now) && !slices.Contains(bills, item) {
+			bills = append(bills, item)
 		}
 	}
 	return bills[:min(len(bills), limit)], nil
 }
 
-// Running implements reap.Store.
-func (s *Store) Running(_ context.Context, after int64, limit int) ([]callout.Escalation, error) {
+// Upcoming implements reap.Store.
+func (s Reaps) Upcoming(_ context.Context, after int64, limit int) ([]callout.Deadline, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var clocks []callout.Escalation
-	for _, bill := range slices.Sorted(maps.Keys(s.state.clocks)) {
-		if c := s.state.clocks[bill]; bill > after && c.Open && c.DueAt.After(s.clock.Now()) {
-			clocks = append(clocks, c)
+	byBill := map[int64]callout.Deadline{}
+	for _, e := range s.waiting() {
+		bill := s.state.reports[e.ReportID].BillID
+		if d := s.deadline(e.LabID, bill, s.clock.Now()); bill > after && !d.DueAt.IsZero() {
+			byBill[bill] = d
 		}
 	}
-	return clocks[:min(len(clocks), limit)], nil
+	var list []callout.Deadline
+	for _, bill := range slices.Sorted(maps.Keys(byBill)) {
+		list = append(list, byBill[bill])
+	}
+	return list[:min(len(list), limit)], nil
+}
+
+// Figures implements reap.Store.
+func (s Reaps) Figures(_ context.Context, now time.Time) (f reap.Figures, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.state.episodes {
+		if e.Closed {
+			continue
+		}
+		f.Open++
+		f.Oldest = max(f.Oldest, now.Sub(e.DetectedAt))
+		if e.Level > 0 || e.Overdue(now) {
+			f.Overdue++
+		}
+		if e.Level > 0 && e.DueAt.IsZero() {
+			f.Exhausted++
+		}
+	}
+	return f, nil
 }

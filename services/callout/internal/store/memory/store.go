@@ -14,6 +14,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/records"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 )
@@ -24,18 +25,13 @@ type Report struct {
 	LabID     int64
 	Dismissed bool
 	Changed   int
+	ChangedAt time.Time
 }
 
 // Bill is a bill of a laboratory.
 type Bill struct {
 	callout.Bill
 	LabID int64
-}
-
-// Setting is what a laboratory decides for itself.
-type Setting struct {
-	EscalateAfter time.Duration
-	RepeatWithin  time.Duration
 }
 
 type row struct {
@@ -45,9 +41,10 @@ type row struct {
 
 type episode struct {
 	callout.Episode
-	ID, LabID int64
-	ClosedAt  time.Time
-	ClosedBy  string
+	LabID      int64
+	NoticesOff bool
+	ClosedAt   time.Time
+	ClosedBy   string
 }
 
 type entry struct {
@@ -57,13 +54,16 @@ type entry struct {
 
 // state is what transactions change.
 type state struct {
-	reports   map[int64]Report
-	rows      []row
-	episodes  []episode
-	clocks    map[int64]callout.Escalation
-	evaluated map[int64]int
-	log       []entry
-	sent      []outbox.Event
+	reports    map[int64]Report
+	rows       []row
+	episodes   []episode
+	jobs       map[int64]string
+	evaluated  map[int64]int
+	memories   map[int64]evaluate.Memory
+	unclear    map[int64]time.Time
+	log        []entry
+	sent       []outbox.Event
+	sweptUntil time.Time
 }
 
 // Store is safe for concurrent use. What is exported is set before it is used.
@@ -72,7 +72,7 @@ type Store struct {
 	Formats           callout.Formats
 	DoctorDepartments map[int64][]int64
 	UserDepartments   map[int64][]int64
-	Settings          map[int64]Setting
+	Settings          map[int64]callout.Settings
 	// Step is called before every change inside a transaction; its error rolls the transaction back. It may be nil.
 	Step func() error
 
@@ -89,21 +89,23 @@ func New(c clock.Clock, pace callout.Pace) *Store {
 		Formats:           callout.Formats{},
 		DoctorDepartments: map[int64][]int64{},
 		UserDepartments:   map[int64][]int64{},
-		Settings:          map[int64]Setting{},
+		Settings:          map[int64]callout.Settings{},
 		clock:             c,
 		pace:              pace,
 		state: state{
 			reports:   map[int64]Report{},
-			clocks:    map[int64]callout.Escalation{},
+			jobs:      map[int64]string{},
 			evaluated: map[int64]int{},
+			memories:  map[int64]evaluate.Memory{},
+			unclear:   map[int64]time.Time{},
 		},
 	}
 }
 
 func (s state) clone() state {
 	return state{
-		maps.Clone(s.reports), slices.Clone(s.rows), slices.Clone(s.episodes), maps.Clone(s.clocks), maps.Clone(s.evaluated),
-		slices.Clone(s.log), slices.Clone(s.sent),
+		maps.Clone(s.reports), slices.Clone(s.rows), slices.Clone(s.episodes), maps.Clone(s.jobs), maps.Clone(s.evaluated),
+		maps.Clone(s.memories), maps.Clone(s.unclear), slices.Clone(s.log), slices.Clone(s.sent), s.sweptUntil,
 	}
 }
 
@@ -115,6 +117,7 @@ func (s *Store) Change(id int64, change func(*Report)) {
 	r.Chart.Readings = slices.Clone(r.Chart.Readings)
 	change(&r)
 	r.Changed++
+	r.ChangedAt = s.clock.Now()
 	s.state.reports[id] = r
 }
 
@@ -177,6 +180,10 @@ func (s *Store) View(
 	view := records.View{Formats: s.Formats, Reports: s.pick(scope, func(r Report) bool {
 		return r.BillID == billID && r.SampleTaken && (r.Status.Open() || r.Status == callout.Done) && s.sees(v, r)
 	})}
+	view.Opened = map[int64][]callout.Parameter{}
+	for _, e := range s.waiting() {
+		view.Opened[e.ReportID] = e.Parameters
+	}
 	for _, r := range s.state.rows {
 		if r.LabID == scope.LabID() && r.Bill.ID == billID && r.ReportID == 0 {
 			view.Draft = &callout.Draft{

@@ -16,7 +16,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 )
 
-// Rows are always taken in this order: the bill, its reports by id, its clock. So nobody waits in a circle.
+// Rows are always taken in this order: the bill, reports by id, then what belongs to these. So nobody waits in a
+// circle.
 
 // locked is a transaction.
 type locked struct {
@@ -101,18 +102,10 @@ func (l *locked) take(ctx context.Context, condition string, args []any) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	in, idArgs := list(ids)
-	err = each(
-		ctx,
-		l.tx,
-		"lock reports",
-		"SELECT id FROM labReportRelation WHERE labId_id = ? AND id IN ("+in+") ORDER BY id FOR UPDATE",
-		append([]any{l.scope.LabID()}, idArgs...),
-		scanIDs(new([]int64)),
-	)
-	if err != nil {
+	if err := l.lockReports(ctx, ids); err != nil {
 		return err
 	}
+	in, idArgs := list(ids)
 	// Read after the lock, so that nobody changes a state between the look and the decision.
 	l.reports, l.formats, err = l.store.reports(
 		ctx,
@@ -122,6 +115,12 @@ func (l *locked) take(ctx context.Context, condition string, args []any) error {
 		" AND r.id IN ("+in+")"+l.ofBill()+" ORDER BY r.id",
 		idArgs...)
 	return err
+}
+
+func (l *locked) lockReports(ctx context.Context, ids []int64) error {
+	in, args := list(ids)
+	return each(ctx, l.tx, "lock reports", "SELECT id FROM labReportRelation WHERE labId_id = ? AND id IN ("+in+")"+
+		" ORDER BY id FOR UPDATE", append([]any{l.scope.LabID()}, args...), scanIDs(new([]int64)))
 }
 
 // ofBill drops reports that moved to another bill before they were locked.

@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -44,102 +45,103 @@ func (s *Store) lead(ctx context.Context, lock mysqldb.Lock, work func(context.C
 }
 
 // Unjudged implements sweep.Store.
-func (s Sweeps) Unjudged(ctx context.Context, from, to time.Time, limit int) ([]sweep.Report, error) {
+func (s Sweeps) Unjudged(
+	ctx context.Context, after sweep.Report, until time.Time, limit int,
+) ([]sweep.Report, error) {
 	var reports []sweep.Report
-	err := each(ctx, s.db, "find unjudged reports", "SELECT r.labId_id, r.id FROM labReportRelation r"+
+	err := each(ctx, s.db, "find unjudged reports", "SELECT r.labId_id, r.id, r.updatedOn FROM labReportRelation r"+
 		" LEFT JOIN callout_evaluation v ON v.lab_report_id = r.id AND v.report_updated_on = r.updatedOn"+
-		" WHERE r.updatedOn >= ? AND r.updatedOn < ? AND r.dismissed = 0 AND v.lab_report_id IS NULL ORDER BY r.updatedOn LIMIT ?",
-		[]any{from.UTC(), to.UTC(), limit}, func(r *sql.Rows) error {
+		" WHERE r.updatedOn >= ? AND r.updatedOn < ? AND (r.updatedOn > ? OR r.id > ?) AND r.dismissed = 0"+
+		" AND v.lab_report_id IS NULL ORDER BY r.updatedOn, r.id LIMIT ?",
+		[]any{after.ChangedAt.UTC(), until.UTC(), after.ChangedAt.UTC(), after.ID, limit}, func(r *sql.Rows) error {
 			var report sweep.Report
-			if err := r.Scan(&report.LabID, &report.ID); err != nil {
-				return err
-			}
+			err := r.Scan(&report.LabID, &report.ID, &report.ChangedAt)
 			reports = append(reports, report)
-			return nil
+			return err
 		})
 	return reports, err
 }
 
-// Orphans implements reap.Store.
-func (s Reaps) Orphans(ctx context.Context, changedAfter time.Time, limit int) ([]reap.Item, error) {
-	return s.items(ctx, "find orphans", "SELECT r.labId_id, r.id FROM labReportRelation r"+
-		" LEFT JOIN callout_episode e ON e.open_report_id = r.id WHERE "+open+" AND r.updatedOn >= ? AND e.id IS NULL ORDER BY r.updatedOn LIMIT ?",
-		changedAfter.UTC(), limit)
+// SweptUntil implements sweep.Store.
+func (s Sweeps) SweptUntil(ctx context.Context) (until time.Time, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT swept_until FROM callout_sweep WHERE id = 1").Scan(&until)
+	if errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, nil
+	}
+	return until, wrap("read sweep", err)
 }
 
-// Ghosts implements reap.Store.
-func (s Reaps) Ghosts(ctx context.Context, now time.Time, limit int) ([]reap.Item, error) {
-	const of = " FROM callout_episode e LEFT JOIN labReportRelation r ON r.id = e.lab_report_id WHERE e.open_report_id IS NOT NULL AND "
-	const gone = "(r.id IS NULL OR r.dismissed <> 0 OR r.criticalValues NOT IN (1, 4))"
-	const moved = "r.billId_id <> e.bill_id"
-	items, err := s.items(
-		ctx,
-		"find ghosts",
-		"SELECT DISTINCT e.lab_id, e.bill_id"+of+"("+gone+" OR "+moved+") LIMIT ?",
-		limit,
-	)
-	if err != nil || len(items) == 0 {
-		return nil, err
-	}
-	if _, err := s.db.ExecContext(ctx, "UPDATE callout_episode e LEFT JOIN labReportRelation r ON r.id = e.lab_report_id"+
-		" SET e.closed_at = ?, e.closed_by = 'gone' WHERE e.closed_at IS NULL AND "+gone, now.UnixMilli()); err != nil {
-		return nil, wrap("end ghosts", err)
-	}
-	_, err = s.db.ExecContext(
-		ctx,
-		"UPDATE callout_episode e JOIN labReportRelation r ON r.id = e.lab_report_id SET e.bill_id = r.billId_id"+
-			" WHERE e.closed_at IS NULL AND "+moved,
-	)
-	return items, wrap("move episodes", err)
+// SaveSweptUntil implements sweep.Store.
+func (s Sweeps) SaveSweptUntil(ctx context.Context, until time.Time) error {
+	_, err := s.db.ExecContext(ctx, "INSERT INTO callout_sweep (id, swept_until) VALUES (1, ?)"+
+		" ON DUPLICATE KEY UPDATE swept_until = VALUES(swept_until)", until.UTC())
+	return wrap("save sweep", err)
 }
 
-// Unclocked implements reap.Store.
-func (s Reaps) Unclocked(ctx context.Context, limit int) ([]reap.Item, error) {
-	return s.items(ctx, "find bills without a clock", "SELECT DISTINCT e.lab_id, e.bill_id FROM callout_episode e"+
-		" LEFT JOIN callout_escalation c ON c.bill_id = e.bill_id AND c.is_open = 1 WHERE e.open_report_id IS NOT NULL AND c.bill_id IS NULL"+
-		" UNION SELECT c.lab_id, c.bill_id FROM callout_escalation c WHERE c.is_open = 1 AND NOT EXISTS (SELECT 1 FROM labReportRelation r"+
-		" WHERE r.labId_id = c.lab_id AND r.billId_id = c.bill_id AND "+open+") LIMIT ?", limit)
+const (
+	// gone is the condition of episodes, of reports r, that nobody waits for any more.
+	gone = "(r.id IS NULL OR r.dismissed <> 0)"
+	// openEpisodes are joined with their reports r.
+	openEpisodes = " FROM callout_episode e LEFT JOIN labReportRelation r ON r.id = e.lab_report_id WHERE e.open_report_id IS NOT NULL AND "
+)
+
+// Unadopted implements reap.Store.
+func (s Reaps) Unadopted(ctx context.Context, changedAfter time.Time, limit int) ([]reap.Item, error) {
+	return s.items(ctx, "find reports without an episode", "(SELECT r.labId_id, r.id FROM labReportRelation r"+
+		" LEFT JOIN callout_episode e ON e.open_report_id = r.id WHERE "+open+" AND r.updatedOn >= ? AND e.id IS NULL"+
+		" ORDER BY r.updatedOn LIMIT ?) UNION (SELECT r.labId_id, r.id"+openEpisodes+"r.dismissed = 0"+
+		" AND r.criticalValues NOT IN (1, 4) LIMIT ?)", changedAfter.UTC(), limit, limit)
+}
+
+// Gone implements reap.Store.
+func (s Reaps) Gone(ctx context.Context, limit int) ([]reap.Item, error) {
+	return s.items(ctx, "find ended episodes", "SELECT e.lab_id, e.lab_report_id"+openEpisodes+gone+" LIMIT ?", limit)
 }
 
 // Overdue implements reap.Store.
 func (s Reaps) Overdue(ctx context.Context, now time.Time, limit int) ([]reap.Item, error) {
-	return s.items(
-		ctx,
-		"find overdue bills",
-		"SELECT lab_id, bill_id FROM callout_escalation WHERE is_open = 1 AND due_at <= ?"+
-			" ORDER BY due_at LIMIT ?",
-		now.UnixMilli(),
-		limit,
-	)
+	const query = "SELECT DISTINCT r.labId_id, r.billId_id" + openEpisodes + open + " AND " + due + " LIMIT ?"
+	return s.items(ctx, "find overdue bills", query, now.UnixMilli(), limit)
 }
 
 func (s Reaps) items(ctx context.Context, operation, query string, args ...any) ([]reap.Item, error) {
 	var items []reap.Item
 	err := each(ctx, s.db, operation, query, args, func(r *sql.Rows) error {
 		var i reap.Item
-		if err := r.Scan(&i.LabID, &i.ID); err != nil {
-			return err
-		}
+		err := r.Scan(&i.LabID, &i.ID)
 		items = append(items, i)
-		return nil
+		return err
 	})
 	return items, err
 }
 
-// Running implements reap.Store.
-func (s Reaps) Running(ctx context.Context, after int64, limit int) ([]callout.Escalation, error) {
-	var clocks []callout.Escalation
-	err := each(ctx, s.db, "read running clocks", "SELECT lab_id, bill_id, due_at, job_id FROM callout_escalation"+
-		" WHERE is_open = 1 AND due_at > ? AND bill_id > ? ORDER BY bill_id LIMIT ?",
+// Upcoming implements reap.Store.
+func (s Reaps) Upcoming(ctx context.Context, after int64, limit int) ([]callout.Deadline, error) {
+	var deadlines []callout.Deadline
+	err := each(ctx, s.db, "read deadlines", "SELECT r.labId_id, r.billId_id, MIN(e.due_at), IFNULL(MAX(j.job_id), '')"+
+		" FROM callout_episode e JOIN labReportRelation r ON r.id = e.open_report_id"+
+		" LEFT JOIN callout_escalation j ON j.bill_id = r.billId_id"+
+		" WHERE e.open_report_id IS NOT NULL AND e.due_at > ? AND r.billId_id > ? AND "+open+
+		" GROUP BY r.labId_id, r.billId_id ORDER BY r.billId_id LIMIT ?",
 		[]any{s.clock.Now().UnixMilli(), after, limit}, func(r *sql.Rows) error {
-			c := callout.Escalation{Open: true}
-			var due int64
-			if err := r.Scan(&c.LabID, &c.BillID, &due, &c.JobID); err != nil {
-				return err
-			}
-			c.DueAt = time.UnixMilli(due).UTC()
-			clocks = append(clocks, c)
-			return nil
+			var d callout.Deadline
+			var dueAt int64
+			err := r.Scan(&d.LabID, &d.BillID, &dueAt, &d.JobID)
+			d.DueAt = at(dueAt)
+			deadlines = append(deadlines, d)
+			return err
 		})
-	return clocks, err
+	return deadlines, err
+}
+
+// Figures implements reap.Store.
+func (s Reaps) Figures(ctx context.Context, now time.Time) (f reap.Figures, err error) {
+	var oldest sql.NullInt64
+	err = s.db.QueryRowContext(ctx, "SELECT COUNT(*), IFNULL(SUM(escalations > 0 OR due_at <= ?), 0),"+
+		" IFNULL(SUM(escalations > 0 AND due_at IS NULL), 0), MIN(detected_at) FROM callout_episode"+
+		" WHERE open_report_id IS NOT NULL", now.UnixMilli()).Scan(&f.Open, &f.Overdue, &f.Exhausted, &oldest)
+	if oldest.Valid {
+		f.Oldest = max(0, now.Sub(at(oldest.Int64)))
+	}
+	return f, wrap("count waits", err)
 }

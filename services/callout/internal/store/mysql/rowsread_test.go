@@ -8,6 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
+	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 )
 
 // A laboratory has millions of reports, of which a few wait: whoever looks for these, or for those that changed lately,
@@ -37,16 +38,24 @@ func TestWhatIsLookedForIsFoundAmongManyReports(t *testing.T) {
 	ctx, lab, now := t.Context(), storetest.Lab(t, 12), clock.Now()
 	lately, loops := now.Add(-time.Hour), mysql.Reaps{Store: s}
 	for name, work := range map[string]func() error{
-		"the board":     func() error { _, _, err := s.Waiting(ctx, lab, callout.Visibility{}, 501); return err },
-		"the figures":   func() error { _, err := s.Figures(ctx, lab, callout.Visibility{}, lately, now, now); return err },
-		"the history":   func() error { _, err := s.Latest(ctx, lab, []int64{7001, 100001}); return err },
-		"the log":       func() error { _, err := s.Logs(ctx, lab, []int64{7001}, 100); return err },
-		"the sweeper":   func() error { _, err := mysql.Sweeps{Store: s}.Unjudged(ctx, lately, now, 100); return err },
-		"orphans":       func() error { _, err := loops.Orphans(ctx, lately, 100); return err },
-		"ghosts":        func() error { _, err := loops.Ghosts(ctx, now, 100); return err },
-		"without clock": func() error { _, err := loops.Unclocked(ctx, 100); return err },
-		"overdue":       func() error { _, err := loops.Overdue(ctx, now, 100); return err },
-		"running":       func() error { _, err := loops.Running(ctx, 0, 100); return err },
+		"the board":   func() error { _, _, err := s.Waiting(ctx, lab, callout.Visibility{}, 501); return err },
+		"the figures": func() error { _, err := s.Figures(ctx, lab, callout.Visibility{}, lately, now, now); return err },
+		"the history": func() error { _, err := s.Latest(ctx, lab, []int64{7001, 100001}); return err },
+		"the log":     func() error { _, err := s.Logs(ctx, lab, []int64{7001}, 100); return err },
+		"the sweeper": func() error {
+			_, err := mysql.Sweeps{Store: s}.Unjudged(ctx, sweep.Report{ChangedAt: lately}, now, 100)
+			return err
+		},
+		"unadopted":  func() error { _, err := loops.Unadopted(ctx, lately, 100); return err },
+		"gone":       func() error { _, err := loops.Gone(ctx, 100); return err },
+		"overdue":    func() error { _, err := loops.Overdue(ctx, now, 100); return err },
+		"upcoming":   func() error { _, err := loops.Upcoming(ctx, 0, 100); return err },
+		"what waits": func() error { _, err := loops.Figures(ctx, now); return err },
+		"unclear": func() error {
+			_, _, err := s.Unclear(ctx, lab, callout.Visibility{}, lately, 100)
+			return err
+		},
+		"a bill's deadline": func() error { _, err := s.Deadline(ctx, lab, 400); return err },
 	} {
 		read := mysqltest.RowsRead(t, db, func() {
 			if err := work(); err != nil {

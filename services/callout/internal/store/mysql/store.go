@@ -54,7 +54,7 @@ func LegacyColumns() map[string][]string {
 		"department":                {"id", "labId_id", "departmentName"},
 		"organization":              {"id", "labId_id", "orgFullName"},
 		"doctorDetails":             {"id", "labId_id", "docFullName"},
-		"labUser":                   {"id", "labId_id", "fullName"},
+		"labUser":                   {"id", "labId_id", "fullName", "isAdmin"},
 		"DoctorDepartmentRelation":  {"docId_id", "departmentId_id"},
 		"LabUserDepartmentRelation": {"labUserId_id", "departmentId_id"},
 		"userDetails":               {"id", "labId_id", "fullName", "labPatientId", "gender", "dateOfBirth", "age"},

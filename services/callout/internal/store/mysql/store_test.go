@@ -55,14 +55,16 @@ func open(t *testing.T, c *storetest.Clock) storetest.Backend {
 		SetValue: func(id int64, index int, value string) {
 			exec("INSERT INTO reportValues (labReportId_id, `index`, `order`, value) VALUES (?, ?, ?, ?) ON DUPLICATE KEY UPDATE value = VALUES(value)",
 				id, index, index, value)
+			exec("UPDATE labReportRelation SET updatedOn = ? WHERE id = ?", c.Now(), id)
 		},
 		SetStatus: func(id int64, to callout.Status) {
-			exec("UPDATE labReportRelation SET criticalValues = ?, updatedOn = CURRENT_TIMESTAMP(6) WHERE id = ?", to, id)
+			exec("UPDATE labReportRelation SET criticalValues = ?, updatedOn = ? WHERE id = ?", to, c.Now(), id)
 		},
 		Dismiss:    func(id int64) { exec("UPDATE labReportRelation SET dismissed = 1 WHERE id = ?", id) },
 		MoveToBill: func(id, bill int64) { exec("UPDATE labReportRelation SET billId_id = ? WHERE id = ?", bill, id) },
-		Setting: func(lab int64, escalateAfter, repeatWithin int) {
-			exec("REPLACE INTO callout_setting VALUES (?, NULLIF(?, 0), ?)", lab, escalateAfter, repeatWithin)
+		Setting: func(lab int64, own callout.Settings) {
+			exec("REPLACE INTO callout_setting (lab_id, escalate_after_minutes, escalate_most, read_back_needed, repeat_within_hours)"+
+				" VALUES (?, ?, ?, ?, ?)", lab, int(own.After.Minutes()), own.Most, own.ReadBackNeeded, int(own.RepeatWithin.Hours()))
 		},
 		Sent: func() []outbox.Event { return sent(t, db) },
 	}

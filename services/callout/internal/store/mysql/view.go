@@ -25,8 +25,28 @@ func (s *Store) View(
 	if err != nil {
 		return view, err
 	}
+	if view.Opened, err = s.opened(ctx, scope, billID); err != nil {
+		return view, err
+	}
 	view.Draft, err = s.draft(ctx, s.db, scope, billID)
 	return view, err
+}
+
+// opened reads what the waiting reports of a bill waited for first.
+func (s *Store) opened(
+	ctx context.Context, scope authn.LabScope, billID int64,
+) (map[int64][]callout.Parameter, error) {
+	found := map[int64][]callout.Parameter{}
+	err := each(ctx, s.db, "read episodes", "SELECT r.id, e.parameters FROM labReportRelation r JOIN callout_episode e"+
+		" ON e.open_report_id = r.id WHERE r.labId_id = ? AND r.billId_id = ? AND "+open, []any{scope.LabID(), billID},
+		func(r *sql.Rows) error {
+			var id int64
+			var parameters []byte
+			err := r.Scan(&id, &parameters)
+			found[id] = readParameters(parameters)
+			return err
+		})
+	return found, err
 }
 
 // bill reads a bill; lock is "" or " FOR UPDATE".

@@ -11,16 +11,20 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
-const waitingStatement = "SELECT r.id, b.labBillId, IFNULL(u.fullName, ''), IFNULL(u.labPatientId, ''), IFNULL(o.orgFullName, '')," +
-	" IFNULL(d.docFullName, ''), IFNULL(e.detected_at, 0), c.due_at, IFNULL(c.level, 0) FROM labReportRelation r" +
-	" JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id" +
-	" LEFT JOIN AllTests t ON t.id = r.reportID_id" +
-	" LEFT JOIN userDetails u ON u.id = r.userDetailsId_id AND u.labId_id = r.labId_id" +
-	" LEFT JOIN organization o ON o.id = b.orgId_id AND o.labId_id = r.labId_id" +
-	" LEFT JOIN doctorDetails d ON d.id = b.docId_id AND d.labId_id = r.labId_id" +
-	" LEFT JOIN callout_episode e ON e.open_report_id = r.id" +
-	" LEFT JOIN callout_escalation c ON c.bill_id = r.billId_id AND c.is_open = 1" +
-	" WHERE r.labId_id = ? AND " + open
+const (
+	namesColumns = "b.labBillId, IFNULL(u.fullName, ''), IFNULL(u.labPatientId, ''), IFNULL(o.orgFullName, '')," +
+		" IFNULL(d.docFullName, '')"
+	namesTables = " JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id" +
+		" LEFT JOIN AllTests t ON t.id = r.reportID_id" +
+		" LEFT JOIN userDetails u ON u.id = r.userDetailsId_id AND u.labId_id = r.labId_id" +
+		" LEFT JOIN organization o ON o.id = b.orgId_id AND o.labId_id = r.labId_id" +
+		" LEFT JOIN doctorDetails d ON d.id = b.docId_id AND d.labId_id = r.labId_id"
+	waitingStatement = "SELECT r.id, " + namesColumns + ", IFNULL(e.detected_at, 0), e.due_at, IFNULL(e.escalations, 0)," +
+		" IFNULL(e.notices_off, 0), e.parameters FROM labReportRelation r" + namesTables +
+		" LEFT JOIN callout_episode e ON e.open_report_id = r.id WHERE r.labId_id = ? AND " + open
+	// The most pressing first: who is escalated soon, or was escalated as often as it happens.
+	waitingOrder = " ORDER BY e.due_at IS NULL AND IFNULL(e.escalations, 0) = 0, IFNULL(e.due_at, 0), e.detected_at, r.id LIMIT ?"
+)
 
 // Waiting implements worklist.Store.
 func (s *Store) Waiting(ctx context.Context, scope authn.LabScope, v callout.Visibility, most int) (
@@ -29,58 +33,81 @@ func (s *Store) Waiting(ctx context.Context, scope authn.LabScope, v callout.Vis
 	condition, args := visible(v)
 	var items []worklist.Item
 	var ids []int64
-	at := map[int64]int{}
-	err := each(
-		ctx,
-		s.db,
-		"read worklist",
-		waitingStatement+condition+" ORDER BY c.due_at IS NULL AND IFNULL(c.level, 0) = 0,"+
-			" IFNULL(c.due_at, 0), e.detected_at, r.id LIMIT ?",
-		append(append([]any{scope.LabID()}, args...), most),
-		func(r *sql.Rows) error {
-			var i worklist.Item
-			var id, detected int64
-			var due sql.NullInt64
-			if err := r.Scan(
-				&id,
-				&i.LabBillID,
-				&i.Patient,
-				&i.PatientID,
-				&i.Organization,
-				&i.Referral,
-				&detected,
-				&due,
-				&i.Level,
-			); err != nil {
-				return err
-			}
-			i.DetectedAt = s.clock.Now() // found before the reaper looked
-			if detected > 0 {
-				i.DetectedAt = time.UnixMilli(detected).UTC()
-			}
-			if due.Valid {
-				i.DueAt = time.UnixMilli(due.Int64).UTC()
-			}
-			at[id] = len(items)
-			items, ids = append(items, i), append(ids, id)
-			return nil
-		},
-	)
+	err := each(ctx, s.db, "read worklist", waitingStatement+condition+waitingOrder,
+		append(append([]any{scope.LabID()}, args...), most), func(r *sql.Rows) error {
+			item, id, err := s.scanItem(r)
+			items, ids = append(items, item), append(ids, id)
+			return err
+		})
 	if err != nil || len(items) == 0 {
 		return nil, nil, err
 	}
-	in, idArgs := list(ids)
-	reports, formats, err := s.reports(ctx, s.db, scope, true, " AND r.id IN ("+in+")", idArgs...)
+	reports, formats, err := s.byID(ctx, scope, ids)
 	seen := make([]worklist.Item, 0, len(items))
-	for _, r := range reports {
-		items[at[r.ID]].Report = r
-	}
-	for _, i := range items {
-		if i.Report.ID != 0 { // dismissed in between
-			seen = append(seen, i)
+	for i, item := range items {
+		if report, ok := reports[ids[i]]; ok { // else it was dismissed in between
+			item.Report = report
+			seen = append(seen, item)
 		}
 	}
 	return seen, formats, err
+}
+
+func (s *Store) scanItem(r *sql.Rows) (i worklist.Item, id int64, err error) {
+	var detected int64
+	var dueAt sql.NullInt64
+	var parameters []byte
+	err = r.Scan(&id, &i.LabBillID, &i.Patient, &i.PatientID, &i.Organization, &i.Referral, &detected, &dueAt,
+		&i.Level, &i.NoticesOff, &parameters)
+	if err != nil {
+		return i, id, err
+	}
+	i.DetectedAt = s.clock.Now() // found before the reaper looked
+	if detected > 0 {
+		i.DetectedAt = at(detected)
+	}
+	i.DueAt, i.Opened = atOrZero(dueAt), readParameters(parameters)
+	return i, id, nil
+}
+
+func (s *Store) byID(
+	ctx context.Context, scope authn.LabScope, ids []int64,
+) (map[int64]callout.Report, callout.Formats, error) {
+	in, args := list(ids)
+	reports, formats, err := s.reports(ctx, s.db, scope, true, " AND r.id IN ("+in+")", args...)
+	found := make(map[int64]callout.Report, len(reports))
+	for _, r := range reports {
+		found[r.ID] = r
+	}
+	return found, formats, err
+}
+
+// Unclear implements worklist.Store.
+func (s *Store) Unclear(
+	ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
+) ([]worklist.Unclear, callout.Formats, error) {
+	condition, args := visible(v)
+	var list []worklist.Unclear
+	var ids []int64
+	err := each(ctx, s.db, "read unclear values", "SELECT r.id, b.labBillId, c.since FROM callout_unclear c"+
+		" JOIN labReportRelation r ON r.id = c.lab_report_id AND r.labId_id = c.lab_id"+namesTables+
+		" WHERE c.lab_id = ? AND c.since >= ? AND r.dismissed = 0"+condition+" ORDER BY c.since DESC, r.id LIMIT ?",
+		append(append([]any{scope.LabID(), after.UnixMilli()}, args...), most), func(r *sql.Rows) error {
+			var one worklist.Unclear
+			var id, since int64
+			err := r.Scan(&id, &one.LabBillID, &since)
+			one.Since = at(since)
+			list, ids = append(list, one), append(ids, id)
+			return err
+		})
+	if err != nil || len(list) == 0 {
+		return nil, nil, err
+	}
+	reports, formats, err := s.byID(ctx, scope, ids)
+	for i := range list {
+		list[i].Report = reports[ids[i]]
+	}
+	return list, formats, err
 }
 
 // mostFigures bounds how many callouts a summary reads.
@@ -90,11 +117,11 @@ const mostFigures = 200_000
 func (s *Store) Figures(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time,
 ) (worklist.Figures, error) {
-	pace, err := s.paceOf(ctx, s.db, scope)
+	settings, err := s.settings(ctx, s.db, scope)
 	if err != nil {
 		return worklist.Figures{}, err
 	}
-	f := worklist.Figures{Limit: pace.After}
+	f := worklist.Figures{Limit: settings.After}
 	var own, ownReport string
 	var doctor []any
 	if doctorID, ok := v.OwnBills(); ok {
@@ -104,7 +131,7 @@ func (s *Store) Figures(
 	}
 	err = s.db.QueryRowContext(ctx, "SELECT COUNT(*), IFNULL(SUM(IFNULL(e.detected_at, ?) < ?), 0) FROM labReportRelation r"+
 		" LEFT JOIN callout_episode e ON e.open_report_id = r.id WHERE r.labId_id = ? AND "+open+own,
-		append([]any{now.UnixMilli(), now.Add(-pace.After).UnixMilli(), scope.LabID()}, doctor...)...).
+		append([]any{now.UnixMilli(), now.Add(-settings.After).UnixMilli(), scope.LabID()}, doctor...)...).
 		Scan(&f.Open, &f.Overdue)
 	if err != nil {
 		return f, wrap("count open callouts", err)

@@ -7,33 +7,55 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
+	"github.com/labplatform/labplatform/services/callout/internal/reap"
 )
 
 func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // Counters notes what the use cases count, and how often they woke the open boards.
 type Counters struct {
-	mu                             sync.Mutex
-	Critical, Suppressed, Escalate int // guarded by mu
-	Woken                          int
+	mu                     sync.Mutex
+	evaluate.Counts        // guarded by mu
+	Escalations, Exhausted int
+	Off                    int
+	Woken                  int
+	Figures                *reap.Figures
 }
 
 // Evaluated implements evaluate.Counters.
-func (c *Counters) Evaluated(_, critical, suppressed int) {
+func (c *Counters) Evaluated(n evaluate.Counts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.Critical += critical
-	c.Suppressed += suppressed
+	c.Critical += n.Critical
+	c.Suppressed += n.Suppressed
+	c.Corrected += n.Corrected
+	c.Unclear += n.Unclear
 }
 
 // Saved implements save.Counters.
 func (*Counters) Saved(bool, int) {}
 
 // Escalated implements escalate.Counters.
-func (c *Counters) Escalated(int) {
+func (c *Counters) Escalated(exhausted int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.Escalate++
+	c.Escalations++
+	c.Exhausted += exhausted
+}
+
+// NoticeOff implements escalate.Counters.
+func (c *Counters) NoticeOff() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Off++
+}
+
+// Waiting implements reap.Counters.
+func (c *Counters) Waiting(f *reap.Figures) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Figures = f
 }
 
 // Changed implements escalate.Signals.
@@ -53,12 +75,12 @@ func (*Counters) Swept(int) {}
 type Jobs struct{ Bills map[int64]bool }
 
 // Ensure implements reap.Jobs.
-func (j *Jobs) Ensure(_ context.Context, _ authn.LabScope, clocks []callout.Escalation) error {
+func (j *Jobs) Ensure(_ context.Context, _ authn.LabScope, deadlines []callout.Deadline) error {
 	if j.Bills == nil {
 		j.Bills = map[int64]bool{}
 	}
-	for _, c := range clocks {
-		j.Bills[c.BillID] = true
+	for _, d := range deadlines {
+		j.Bills[d.BillID] = true
 	}
 	return nil
 }

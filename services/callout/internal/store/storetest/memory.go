@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"testing"
-	"time"
 
 	"github.com/labplatform/labplatform/pkg/lab/clinical"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
@@ -72,7 +71,7 @@ func format(t *testing.T, id, test int64, index int, low, high, criticalLow, cri
 func Over(t *testing.T, s *memory.Store) Backend {
 	t.Helper()
 	return Backend{
-		Reader: s, Callouts: s, Evaluations: s, Escalations: s, Reaps: s, Sweeps: s, Sent: s.Sent,
+		Reader: s, Callouts: s, Evaluations: s, Escalations: s, Reaps: memory.Reaps{Store: s}, Sweeps: s, Sent: s.Sent,
 		SetValue: func(id int64, index int, value string) {
 			s.Change(id, func(r *memory.Report) {
 				for i := range r.Chart.Readings {
@@ -87,10 +86,6 @@ func Over(t *testing.T, s *memory.Store) Backend {
 		SetStatus:  func(id int64, to callout.Status) { s.Change(id, func(r *memory.Report) { r.Status = to }) },
 		Dismiss:    func(id int64) { s.Change(id, func(r *memory.Report) { r.Dismissed = true }) },
 		MoveToBill: func(id, bill int64) { s.Change(id, func(r *memory.Report) { r.BillID = bill }) },
-		Setting: func(lab int64, escalateAfter, repeatWithin int) {
-			s.Settings[lab] = memory.Setting{
-				EscalateAfter: time.Duration(escalateAfter) * time.Minute, RepeatWithin: time.Duration(repeatWithin) * time.Hour,
-			}
-		},
+		Setting:    func(lab int64, own callout.Settings) { s.Settings[lab] = own },
 	}
 }

@@ -50,7 +50,7 @@ type Reader interface {
 	records.Store
 	history.Store
 	worklist.Store
-	delivery.Clocks
+	delivery.Deadlines
 }
 
 // Backend is a store with what the suite does behind its back.
@@ -68,8 +68,8 @@ type Backend struct {
 	Dismiss   func(report int64)
 	// MoveToBill is what a bill split does.
 	MoveToBill func(report, bill int64)
-	// Setting sets what a laboratory decides: minutes, and hours.
-	Setting func(lab int64, escalateAfter, repeatWithin int)
+	// Setting sets what a laboratory decides.
+	Setting func(lab int64, own callout.Settings)
 	// Sent returns the kinds and keys of the messages that were made durable.
 	Sent func() []outbox.Event
 }
@@ -134,7 +134,9 @@ func NewBench(t *testing.T, b Backend, c *Clock) *Bench {
 	x.List, x.History, x.Worklist = records.New(b), history.New(b), worklist.New(b, c)
 	x.Save = save.New(save.Deps{Store: b.Callouts, Messages: m, Clock: c, WakeRelay: wake, Counters: n, Signals: n})
 	x.Evaluate = evaluate.New(
-		evaluate.Deps{Store: b.Evaluations, Messages: m, Clock: c, WakeRelay: wake, Counters: n, Signals: n},
+		evaluate.Deps{
+			Store: b.Evaluations, Messages: m, Clock: c, WakeRelay: wake, Counters: n, Signals: n, Log: silent(),
+		},
 	)
 	x.Escalate = escalate.New(
 		escalate.Deps{Store: b.Escalations, Messages: m, Clock: c, WakeRelay: wake, Counters: n, Signals: n},
@@ -163,5 +165,7 @@ func NewBench(t *testing.T, b Backend, c *Clock) *Bench {
 
 // Asha is a lab user of everything.
 var Asha = save.Performer{
-	UserID: 77, Actor: authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}, Sees: callout.Visibility{Rule: callout.Everything},
+	UserID: 77,
+	Actor:  authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"},
+	Sees:   callout.Visibility{Rule: callout.Everything},
 }

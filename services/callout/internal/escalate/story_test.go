@@ -1,0 +1,94 @@
+package escalate_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/save"
+	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
+)
+
+func bench(t *testing.T) *storetest.Bench {
+	t.Helper()
+	t.Parallel()
+	c := storetest.NewClock()
+	return storetest.NewBench(t, storetest.Memory(t, c), c)
+}
+
+// timeline prints what the laboratory sees of its two reports.
+func timeline(b *storetest.Bench, what string) {
+	b.T.Helper()
+	b.T.Logf("%s  %-44s potassium: %-24s haemoglobin: %-24s notices %v", b.Clock.Now().Format("15:04"), what,
+		b.Due(storetest.Potassium), b.Due(storetest.Count), b.Notices())
+}
+
+// TestALaterResultOfABillIsEscalated: the potassium was escalated to the end, then the haemoglobin of the same bill turned
+// critical, then the potassium was called. The haemoglobin has a full run of its own.
+func TestALaterResultOfABillIsEscalated(t *testing.T) {
+	b := bench(t)
+	b.Pending()
+	timeline(b, "potassium 7.1")
+	b.Pass(90 * time.Minute)
+	b.Want("potassium", b.Due(storetest.Potassium), "level 2, last")
+	timeline(b, "nobody called")
+	b.Enter(storetest.Count, storetest.CountIndex, "5")
+	b.Want("haemoglobin", b.Due(storetest.Count), "level 0, due 11:00:00")
+	timeline(b, "haemoglobin 5")
+	b.Pass(5 * time.Minute)
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}}))
+	timeline(b, "potassium called")
+	b.Pass(25 * time.Minute)
+	timeline(b, "haemoglobin waits for half an hour")
+	b.Pass(24 * time.Hour)
+	timeline(b, "a day later")
+	b.Want("haemoglobin", b.Due(storetest.Count), "level 2, last")
+	b.Want("notices", b.Notices(), "[pending escalation escalation pending escalation escalation]")
+	b.Want("exhausted", b.Count.Exhausted, 2)
+	b.Want("what waits", *b.Count.Figures, "{1 1 1 24h30m0s}")
+}
+
+// TestResultsOfOneBillThatAreDueTogetherAreOneNotice and two entries.
+func TestResultsOfOneBillThatAreDueTogetherAreOneNotice(t *testing.T) {
+	b := bench(t)
+	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
+	b.SetValue(storetest.Count, storetest.CountIndex, "5")
+	b.Judged(12, storetest.Potassium, storetest.Count)
+	b.Pass(31 * time.Minute)
+	b.Want("notices", b.Notices(), "[pending pending escalation]")
+	for _, report := range []int64{storetest.Potassium, storetest.Count} {
+		b.Want("history", b.Lines(report), "[Critical result detected Critical callout is overdue: escalation 1]")
+	}
+}
+
+// TestASplitMovesNoDeadline: a report that goes to another bill a minute before its deadline is escalated in a minute.
+func TestASplitMovesNoDeadline(t *testing.T) {
+	b := bench(t)
+	b.Pending()
+	b.Pass(29 * time.Minute)
+	b.MoveToBill(storetest.Potassium, storetest.SecondBill)
+	b.Pass(2 * time.Minute)
+	b.Want("potassium", b.Due(storetest.Potassium), "level 1, due 10:00:00")
+	b.MoveToBill(storetest.Potassium, storetest.Bill)
+	b.Pass(30 * time.Minute)
+	b.Want("and back again", b.Due(storetest.Potassium), "level 2, last")
+}
+
+// TestAnAbsenceIsNotMadeUpForAtOnce: whoever was away for hours raises once and goes on, and omits no escalation.
+func TestAnAbsenceIsNotMadeUpForAtOnce(t *testing.T) {
+	b := bench(t)
+	b.Pending()
+	b.Clock.Move(3*time.Hour + 10*time.Minute)
+	b.Pass(2 * time.Minute)
+	b.Want("back", b.Due(storetest.Potassium), "level 1, due 12:30:00")
+	b.Pass(time.Hour)
+	b.Want("notices", b.Notices(), "[pending escalation escalation]")
+}
+
+// TestAReportOfAnEarlierReleaseGetsItsDeadline: it waits without one, as its wait began before deadlines were kept.
+func TestAReportOfAnEarlierReleaseGetsItsDeadline(t *testing.T) {
+	b := bench(t)
+	b.SetStatus(storetest.Potassium, callout.Pending)
+	b.Pass(time.Minute)
+	b.Want("adopted", b.Due(storetest.Potassium), "level 0, due 09:31:00")
+}

@@ -1,0 +1,198 @@
+package evaluate_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/save"
+	"github.com/labplatform/labplatform/services/callout/internal/store/memory"
+	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
+)
+
+const (
+	potassium = storetest.Potassium
+	second    = storetest.Second
+	index     = storetest.PotassiumIndex
+)
+
+func bench(t *testing.T) (*storetest.Bench, *memory.Store) {
+	t.Helper()
+	t.Parallel()
+	c := storetest.NewClock()
+	s := storetest.MemoryStore(t, c)
+	return storetest.NewBench(t, storetest.Over(t, s), c), s
+}
+
+func call(b *storetest.Bench) {
+	b.T.Helper()
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}}))
+}
+
+// TestABlankNeighbourDoesNotHoldACorrectedReport: sodium has critical limits too and no result yet. The potassium was
+// critical, and is corrected.
+func TestABlankNeighbourDoesNotHoldACorrectedReport(t *testing.T) {
+	b, s := bench(t)
+	sodium := s.Formats[66][0]
+	sodium.ID, sodium.Index, sodium.Order = 6604, 4, 4
+	s.Formats[66] = append(s.Formats[66], sodium)
+	b.SetValue(potassium, 4, "")
+	b.Want("potassium 7.9", b.Enter(potassium, index, "7.9"), "CALLOUT_PENDING")
+	b.Want("potassium 4.1", b.Enter(potassium, index, "4.1"), "NORMAL")
+	b.Want("records", b.Listed(storetest.Everything), "[]")
+	b.Pass(2 * time.Hour)
+	b.Want("notices", b.Notices(), "[pending]")
+	b.Want("history", b.Lines(potassium), "[Critical result detected"+
+		" Critical result withdrawn before a callout: its values are not critical any more]")
+}
+
+// TestAValueThatBecameUnreadableCanBeCalled: the call that was made about 7.9 can be recorded after the sample turned out
+// to be haemolysed.
+func TestAValueThatBecameUnreadableCanBeCalled(t *testing.T) {
+	b, _ := bench(t)
+	b.Enter(potassium, index, "7.9")
+	b.Want("haemolysed", b.Enter(potassium, index, "Haemolysed"), "CALLOUT_PENDING")
+	b.Want("records", b.Listed(storetest.Everything), "[7001 CALLOUT_PENDING 7.9]")
+	b.Must(b.Record(save.Callout{Draft: true, ReportIDs: []int64{potassium}}))
+	b.Want("attempted", b.Listed(storetest.Everything), "[7001 CALLOUT_ATTEMPTED 7.9]")
+	call(b)
+	latest, err := b.History.Latest(t.Context(), storetest.Lab(t, 12), storetest.Everything, []int64{potassium})
+	b.Must(err)
+	told, _ := callout.ReadSnapshot(latest[0].ValuesMeta, potassium)
+	b.Want("what was said", told.Parameters[0].RawValue, "7.9")
+}
+
+// TestAllThatOpenedTheWaitMustBeOver: potassium and sodium are critical; one is corrected, the other becomes unreadable.
+func TestAllThatOpenedTheWaitMustBeOver(t *testing.T) {
+	b, s := bench(t)
+	sodium := s.Formats[66][0]
+	sodium.ID, sodium.Index, sodium.Order = 6604, 4, 4
+	s.Formats[66] = append(s.Formats[66], sodium)
+	b.SetValue(potassium, 4, "9")
+	b.Enter(potassium, index, "7.9")
+	b.Want("one is over", b.Enter(potassium, index, "4.1"), "CALLOUT_PENDING")
+	b.Want("the other is unreadable", b.Enter(potassium, 4, "clotted"), "CALLOUT_PENDING")
+	b.Want("the first is unreadable too", b.Enter(potassium, index, "?"), "CALLOUT_PENDING")
+	b.Want("the other is over", b.Enter(potassium, 4, "4"), "NORMAL")
+}
+
+// TestWhatCannotBeReadIsNotSilent: numbers with signs around them are read; what still cannot be read is shown and
+// counted, once.
+func TestWhatCannotBeReadIsNotSilent(t *testing.T) {
+	b, s := bench(t)
+	s.Formats[66][0].Unit, s.Formats[66][0].Name = "mmol/L", "Potassium"
+	for _, value := range []string{"7.9 mmol/L", "7.9*", "7.9 H", "↑7.9", "> 7"} {
+		b.Want(value, b.Enter(potassium, index, value), "CALLOUT_PENDING")
+		b.Want("corrected", b.Enter(potassium, index, "4"), "NORMAL")
+	}
+	unclear := func() (list []string) {
+		open, err := b.Worklist.Open(t.Context(), storetest.Lab(t, 12), storetest.Everything)
+		b.Must(err)
+		for _, u := range open.Unclear {
+			list = append(list, u.Values[0].Name+" "+u.Values[0].RawValue)
+		}
+		return list
+	}
+	for _, value := range []string{"7,9", "7.9 (haem.)", "****", "Haemolysed"} {
+		b.Want(value, b.Enter(potassium, index, value), "NORMAL")
+		b.Enter(potassium, index, value)
+		b.Want("the board", unclear(), "[Potassium "+value+"]")
+		b.Enter(potassium, index, "4")
+		b.Want("corrected", unclear(), "[]")
+	}
+	b.Want("counted", b.Count.Unclear, 4)
+	for _, value := range []string{"", "---", "TNP"} {
+		b.Enter(potassium, index, value)
+		b.Want("not done", unclear(), "[]")
+	}
+}
+
+// TestACalledValueThatTurnsOutWrongIsToldAgain: everybody who was told is told of the correction, once; the call about it
+// can be recorded; and if the value was right after all, that is news.
+func TestACalledValueThatTurnsOutWrongIsToldAgain(t *testing.T) {
+	b, _ := bench(t)
+	b.Enter(potassium, index, "7.5")
+	call(b)
+	b.Want("an unreadable value is no correction", b.Enter(potassium, index, "?"), "CALLOUT_DONE")
+	b.Want("notices", b.Notices(), "[pending]")
+	for range 2 {
+		b.Want("corrected", b.Enter(potassium, index, "4.0"), "CALLOUT_DONE")
+	}
+	b.Want("notices", b.Notices(), "[pending corrected]")
+	b.Want("without force", b.Record(save.Callout{ReportIDs: []int64{potassium}}) != nil, true)
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}, Force: true}))
+	latest, err := b.History.Latest(t.Context(), storetest.Lab(t, 12), storetest.Everything, []int64{potassium})
+	b.Must(err)
+	told, _ := callout.ReadSnapshot(latest[0].ValuesMeta, potassium)
+	b.Want("the record", told.Parameters[0].RawValue, "7.5")
+	b.Want("is a correction", told.Corrected, true)
+	b.Want("history", b.Lines(potassium), "[Critical result detected Critical callout completed"+
+		" A called critical result was corrected: its value is not critical any more Critical callout of a correction]")
+	b.Want("it was right after all", b.Enter(potassium, index, "7.5"), "CALLOUT_PENDING")
+	b.Want("notices", b.Notices(), "[pending corrected pending]")
+}
+
+// TestAWorseValueWasCalledAndWithdrawnUnseen: 7.5 was called, 8.1 was never, and both were wrong.
+func TestAWorseValueWasCalledAndWithdrawnUnseen(t *testing.T) {
+	b, _ := bench(t)
+	b.Enter(potassium, index, "7.5")
+	call(b)
+	b.Want("worse", b.Enter(potassium, index, "8.1"), "CALLOUT_PENDING")
+	b.Want("wrong", b.Enter(potassium, index, "4.0"), "NORMAL")
+	b.Want("notices", b.Notices(), "[pending pending corrected]")
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}, Force: true}))
+	b.Want("state", b.Judged(12, potassium), "7001 NORMAL")
+}
+
+// TestAWholeRowSaveAnnouncesNothingTwice: the core writes a row that it read before the report waited, or was called.
+func TestAWholeRowSaveAnnouncesNothingTwice(t *testing.T) {
+	b, _ := bench(t)
+	b.Pending()
+	b.Pass(10 * time.Minute)
+	b.SetStatus(potassium, callout.Normal)
+	b.Pass(2 * time.Minute)
+	b.Want("it waits on", b.Listed(storetest.Everything), "[7001 CALLOUT_PENDING 7.1]")
+	b.Want("with its deadline", b.Due(potassium), "level 0, due 09:30:00")
+	call(b)
+	for _, stale := range []callout.Status{callout.Normal, callout.Pending, callout.Attempted} {
+		b.SetStatus(potassium, stale)
+		b.Pass(5 * time.Minute)
+		b.Must(b.Sweeper.RunOnce(t.Context()))
+		b.Want("called as before", b.Listed(storetest.Everything), "[7001 CALLOUT_DONE 7.1]")
+	}
+	b.Pass(2 * time.Hour)
+	b.Want("notices", b.Notices(), "[pending]")
+}
+
+// TestAReportThatWasDoneBeforeWeCame is judged when somebody names it, and left alone in passing.
+func TestAReportThatWasDoneBeforeWeCame(t *testing.T) {
+	b, _ := bench(t)
+	b.SetStatus(potassium, callout.Done)
+	b.SetValue(potassium, index, "8.1")
+	b.Pass(5 * time.Minute)
+	b.Must(b.Sweeper.RunOnce(t.Context()))
+	b.Want("in passing", b.Listed(storetest.Everything), "[7001 CALLOUT_DONE 8.1]")
+	b.Want("named", b.Judged(12, potassium), "7001 CALLOUT_PENDING")
+	b.Want("notices", b.Notices(), "[pending]")
+}
+
+// TestARepeatedValueIsSparedOnlyWhenItIsNotWorse and its call was read back.
+func TestARepeatedValueIsSparedOnlyWhenItIsNotWorse(t *testing.T) {
+	b, _ := bench(t)
+	b.Setting(12, callout.Settings{Pace: storetest.Pace, RepeatWithin: 48 * time.Hour})
+	b.Enter(potassium, index, "6.6")
+	no := false
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}, ReadBack: &no}))
+	b.Clock.Move(time.Hour)
+	b.Want("the call was not read back", b.Enter(second, index, "6.6"), "CALLOUT_PENDING")
+	b.Enter(second, index, "4")
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}, Force: true}))
+	b.Want("as called", b.Enter(second, index, "6.6"), "ABNORMAL")
+	b.Want("further outside", b.Enter(second, index, "9.9"), "CALLOUT_PENDING")
+	b.Enter(second, index, "4")
+	b.Want("on the other side", b.Enter(second, index, "2.0"), "CALLOUT_PENDING")
+	b.Enter(second, index, "4")
+	b.Enter(potassium, index, "4")
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}, Force: true}))
+	b.Want("the last call was a correction", b.Enter(second, index, "6.55"), "CALLOUT_PENDING")
+}

@@ -1,0 +1,129 @@
+// Package settings owns what a laboratory decides about its callouts: how soon and how often they are escalated,
+// whether a spoken one must be read back, and when a repeated value needs none.
+package settings
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+)
+
+// Own is what a laboratory decided for itself; nil is the default of the deployment.
+type Own struct {
+	EscalateMinutes   *int  `json:"escalate_minutes"`
+	EscalateMost      *int  `json:"escalate_most"`
+	ReadBackNeeded    *bool `json:"read_back_needed"`
+	RepeatWithinHours *int  `json:"repeat_within_hours"`
+}
+
+// Limits of what may be decided.
+const (
+	mostMinutes     = 24 * 60
+	mostEscalations = 20
+	mostHours       = 7 * 24
+)
+
+// check refuses what would silence the escalation or flood the laboratory.
+func (o Own) check() error {
+	for _, n := range []struct {
+		name        string
+		value       *int
+		least, most int
+		message     string
+	}{
+		{"escalate_minutes", o.EscalateMinutes, 1, mostMinutes, "escalate_minutes must be 1 to 1440"},
+		{"escalate_most", o.EscalateMost, 1, mostEscalations, "escalate_most must be 1 to 20"},
+		{"repeat_within_hours", o.RepeatWithinHours, 0, mostHours, "repeat_within_hours must be 0 to 168; 0 turns it off"},
+	} {
+		if n.value != nil && (*n.value < n.least || *n.value > n.most) {
+			return apperr.InvalidField(n.name, n.message)
+		}
+	}
+	return nil
+}
+
+// Locked holds the row of the laboratory.
+type Locked interface {
+	Own() Own
+	Save(ctx context.Context, o Own) error
+	Log(ctx context.Context, e activitylog.Entry) error
+}
+
+// Store keeps the settings.
+type Store interface {
+	// Settings returns what holds for the laboratory, with the defaults filled in.
+	Settings(ctx context.Context, scope authn.LabScope) (callout.Settings, error)
+	// LockSettings runs work in a transaction that holds the laboratory's row.
+	LockSettings(ctx context.Context, scope authn.LabScope, work func(Locked) error) error
+	// Administers tells whether the user is an administrator of the laboratory.
+	Administers(ctx context.Context, scope authn.LabScope, labUserID int64) (bool, error)
+}
+
+// UseCase reads and writes settings. Permission admits users who are no administrators.
+type UseCase struct {
+	store      Store
+	clock      clock.Clock
+	permission string
+}
+
+// New returns the use case.
+func New(s Store, c clock.Clock, permission string) *UseCase { return &UseCase{s, c, permission} }
+
+// Get returns what holds for the laboratory.
+func (u *UseCase) Get(ctx context.Context, scope authn.LabScope) (callout.Settings, error) {
+	return u.store.Settings(ctx, scope)
+}
+
+var errNotAllowed = apperr.New(
+	apperr.Forbidden,
+	"NOT_ALLOWED",
+	"The settings of callouts are changed by administrators of the laboratory and users whom they permit it; ask one of them",
+)
+
+// Put replaces what the laboratory decided, and writes both into the activity log. Reports that wait keep the deadline
+// that they have.
+func (u *UseCase) Put(
+	ctx context.Context, p authn.Principal, scope authn.LabScope, o Own,
+) (callout.Settings, error) {
+	if err := u.mayChange(ctx, p, scope); err != nil {
+		return callout.Settings{}, err
+	}
+	if err := o.check(); err != nil {
+		return callout.Settings{}, err
+	}
+	err := u.store.LockSettings(ctx, scope, func(l Locked) error {
+		before := l.Own()
+		if err := l.Save(ctx, o); err != nil {
+			return err
+		}
+		return l.Log(ctx, activitylog.Entry{
+			Category: activitylog.CriticalCallout, Actor: p.Actor(), At: u.clock.Now(),
+			Text: "Settings of critical callouts changed", Meta: activitylog.Change[Own]{Old: before, New: o},
+		})
+	})
+	if err != nil {
+		return callout.Settings{}, err
+	}
+	return u.store.Settings(ctx, scope)
+}
+
+func (u *UseCase) mayChange(ctx context.Context, p authn.Principal, scope authn.LabScope) error {
+	if p.IsGlobalAdmin {
+		return nil
+	}
+	if p.SessionType != authn.LabUser {
+		return errNotAllowed
+	}
+	if p.Has(u.permission) {
+		return nil
+	}
+	admin, err := u.store.Administers(ctx, scope, p.LabUserID)
+	if err == nil && !admin {
+		err = errNotAllowed
+	}
+	return err
+}

@@ -1,0 +1,102 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/settings"
+)
+
+// Settings implements evaluate.Locked and save.Locked.
+func (l *locked) Settings(ctx context.Context) (callout.Settings, error) {
+	return l.store.settings(ctx, l.tx, l.scope)
+}
+
+// Pace implements escalate.Locked.
+func (l *locked) Pace(ctx context.Context) (callout.Pace, error) {
+	held, err := l.Settings(ctx)
+	return held.Pace, err
+}
+
+func (s *Store) settings(ctx context.Context, q querier, scope authn.LabScope) (callout.Settings, error) {
+	held := callout.Settings{Pace: s.pace, ReadBackNeeded: true}
+	var minutes, most, readBack sql.NullInt64
+	var hours int64
+	err := q.QueryRowContext(ctx, "SELECT escalate_after_minutes, escalate_most, read_back_needed, repeat_within_hours"+
+		" FROM callout_setting WHERE lab_id = ?", scope.LabID()).Scan(&minutes, &most, &readBack, &hours)
+	if errors.Is(err, sql.ErrNoRows) {
+		return held, nil
+	}
+	if minutes.Int64 > 0 {
+		held.After = time.Duration(minutes.Int64) * time.Minute
+	}
+	if most.Int64 > 0 {
+		held.Most = int(most.Int64)
+	}
+	held.ReadBackNeeded = !readBack.Valid || readBack.Int64 != 0
+	held.RepeatWithin = time.Duration(hours) * time.Hour
+	return held, wrap("read settings", err)
+}
+
+// Settings implements settings.Store.
+func (s *Store) Settings(ctx context.Context, scope authn.LabScope) (callout.Settings, error) {
+	return s.settings(ctx, s.db, scope)
+}
+
+// lockedSettings is a transaction that holds the settings of a laboratory.
+type lockedSettings struct {
+	*locked
+	own settings.Own
+}
+
+// Own implements settings.Locked.
+func (l *lockedSettings) Own() settings.Own { return l.own }
+
+// LockSettings implements settings.Store.
+func (s *Store) LockSettings(ctx context.Context, scope authn.LabScope, work func(settings.Locked) error) error {
+	return s.inTx(ctx, "change settings", scope, func(l *locked) error {
+		_, err := l.tx.ExecContext(
+			ctx,
+			"INSERT INTO callout_setting (lab_id) VALUES (?) ON DUPLICATE KEY UPDATE lab_id = VALUES(lab_id)",
+			scope.LabID(),
+		)
+		if err != nil {
+			return wrap("make settings", err)
+		}
+		held := &lockedSettings{locked: l}
+		o := &held.own
+		err = l.tx.QueryRowContext(ctx, "SELECT escalate_after_minutes, escalate_most, read_back_needed, repeat_within_hours"+
+			" FROM callout_setting WHERE lab_id = ? FOR UPDATE", scope.LabID()).
+			Scan(&o.EscalateMinutes, &o.EscalateMost, &o.ReadBackNeeded, &o.RepeatWithinHours)
+		if err != nil {
+			return wrap("lock settings", err)
+		}
+		return work(held)
+	})
+}
+
+// Save implements settings.Locked.
+func (l *lockedSettings) Save(ctx context.Context, o settings.Own) error {
+	hours := 0
+	if o.RepeatWithinHours != nil {
+		hours = *o.RepeatWithinHours
+	}
+	_, err := l.tx.ExecContext(ctx, "UPDATE callout_setting SET escalate_after_minutes = ?, escalate_most = ?,"+
+		" read_back_needed = ?, repeat_within_hours = ? WHERE lab_id = ?", o.EscalateMinutes, o.EscalateMost, o.ReadBackNeeded, hours,
+		l.scope.LabID())
+	return wrap("save settings", err)
+}
+
+// Administers implements settings.Store.
+func (s *Store) Administers(ctx context.Context, scope authn.LabScope, labUserID int64) (admin bool, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT isAdmin FROM labUser WHERE id = ? AND labId_id = ?", labUserID, scope.LabID()).
+		Scan(&admin)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return admin, wrap("read user", err)
+}

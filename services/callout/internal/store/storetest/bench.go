@@ -1,0 +1,130 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
+	"github.com/labplatform/labplatform/services/callout/internal/save"
+)
+
+// Everything is the visibility of support.
+var Everything = callout.Visibility{Rule: callout.Everything}
+
+// Judged has somebody ask for an evaluation, and returns the states.
+func (b *Bench) Judged(lab int64, reports ...int64) string {
+	b.T.Helper()
+	results, err := b.Evaluate.Reports(b.T.Context(), Lab(b.T, lab), reports, evaluate.Named)
+	b.Must(err)
+	var text []string
+	for _, r := range results {
+		text = append(text, fmt.Sprintf("%d %v", r.ReportID, r.Status))
+	}
+	return strings.Join(text, ", ")
+}
+
+// Enter has the core save a value, and returns the state of the report afterwards.
+func (b *Bench) Enter(report int64, index int, value string) string {
+	b.T.Helper()
+	b.SetValue(report, index, value)
+	_, status, _ := strings.Cut(b.Judged(12, report), " ")
+	return status
+}
+
+// Record saves a callout by telephone that was read back, unless c says otherwise.
+func (b *Bench) Record(c save.Callout) error {
+	b.T.Helper()
+	if c.BillID == 0 {
+		c.BillID = Bill
+	}
+	if c.ReadBack == nil {
+		yes := true
+		c.ReadBack = &yes
+	}
+	c.Recipients, c.Methods, c.Person = []string{"Referral Doctor"}, []string{"call"}, "Dr Rao"
+	_, err := b.Save.Save(b.T.Context(), Lab(b.T, 12), Asha, c)
+	return err
+}
+
+// Pass lets time go by, as the reaper sees it: it looks every minute.
+func (b *Bench) Pass(d time.Duration) {
+	b.T.Helper()
+	for ; d > 0; d -= time.Minute {
+		b.Clock.Move(min(d, time.Minute))
+		b.Must(b.Reaper.RunOnce(b.T.Context()))
+	}
+}
+
+// Must ends the test on an error.
+func (b *Bench) Must(err error) {
+	b.T.Helper()
+	if err != nil {
+		b.T.Fatal(err)
+	}
+}
+
+// Want compares what is printed.
+func (b *Bench) Want(what string, got, want any) {
+	b.T.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		b.T.Fatalf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// Notices are the keys of the notifications that were sent.
+func (b *Bench) Notices() (keys []string) {
+	for _, e := range b.Sent() {
+		if e.Kind == "notifications.notify" {
+			keys = append(keys, strings.Split(e.DedupeKey, ":")[0])
+		}
+	}
+	return keys
+}
+
+// Due says how far the escalation of a report is.
+func (b *Bench) Due(report int64) string {
+	b.T.Helper()
+	open, err := b.Worklist.Open(b.T.Context(), Lab(b.T, 12), Everything)
+	b.Must(err)
+	for _, item := range open.Items {
+		switch {
+		case item.Report.ID != report:
+		case item.DueAt.IsZero():
+			return fmt.Sprintf("level %d, last", item.Level)
+		default:
+			return fmt.Sprintf("level %d, due %s", item.Level, item.DueAt.Format(time.TimeOnly))
+		}
+	}
+	return "closed"
+}
+
+// Pending makes a critical potassium wait.
+func (b *Bench) Pending() {
+	b.T.Helper()
+	b.SetValue(Potassium, PotassiumIndex, "7.1")
+	b.Want("evaluated", b.Judged(12, Potassium), "7001 CALLOUT_PENDING")
+}
+
+// Listed are the critical records of the bill, with their first value.
+func (b *Bench) Listed(v callout.Visibility) (text []string) {
+	b.T.Helper()
+	list, err := b.List.List(b.T.Context(), Lab(b.T, 12), Bill, v)
+	b.Must(err)
+	for _, r := range list.Records {
+		text = append(text, fmt.Sprintf("%d %v %s", r.Report.ID, r.Report.Status, r.Critical[0].RawValue))
+	}
+	return text
+}
+
+// Lines are the texts of the history of a report.
+func (b *Bench) Lines(report int64) (texts []string) {
+	b.T.Helper()
+	logs, err := b.History.Logs(b.T.Context(), Lab(b.T, 12), Everything, []int64{report})
+	b.Must(err)
+	for _, l := range logs {
+		texts = append(texts, l.Text)
+	}
+	return texts
+}

@@ -1,0 +1,86 @@
+package sweep_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
+	"github.com/labplatform/labplatform/services/callout/internal/store/memory"
+	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
+	"github.com/labplatform/labplatform/services/callout/internal/sweep"
+)
+
+var config = sweep.Config{Interval: time.Minute, Settled: 3 * time.Minute, Lookback: time.Hour}
+
+// evaluator evaluates, but for one report.
+type evaluator struct {
+	sweep.Evaluator
+	broken int64
+	asked  []int64
+}
+
+var errBroken = errors.New("this report cannot be evaluated")
+
+func (e *evaluator) Reports(
+	ctx context.Context, scope authn.LabScope, ids []int64, why evaluate.Why,
+) (results []evaluate.Result, failed error) {
+	for _, id := range ids {
+		e.asked = append(e.asked, id)
+		if id == e.broken {
+			failed = errBroken
+			continue
+		}
+		some, err := e.Evaluator.Reports(ctx, scope, []int64{id}, why)
+		results, failed = append(results, some...), errors.Join(failed, err)
+	}
+	return results, failed
+}
+
+func sweeper(t *testing.T) (*storetest.Bench, *memory.Store, *evaluator, func() *sweep.Sweeper) {
+	t.Helper()
+	t.Parallel()
+	c := storetest.NewClock()
+	s := storetest.MemoryStore(t, c)
+	b := storetest.NewBench(t, storetest.Over(t, s), c)
+	e := &evaluator{Evaluator: b.Evaluate}
+	return b, s, e, func() *sweep.Sweeper { return sweep.New(config, s, e, c, b.Count) }
+}
+
+// TestAWeekendAwayLosesNothing: the core saved a critical value on Friday, just after the service stopped.
+func TestAWeekendAwayLosesNothing(t *testing.T) {
+	b, _, _, process := sweeper(t)
+	b.Clock.Move(5 * time.Minute)
+	b.Must(process().RunOnce(t.Context()))
+	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
+	b.Clock.Move(64 * time.Hour)
+	b.Must(process().RunOnce(t.Context()))
+	b.Want("listed", b.Listed(storetest.Everything), "[7001 CALLOUT_PENDING 7.1]")
+}
+
+// TestAReportThatFailsHoldsUpNobody, is tried again in every pass, and is forgotten after a week.
+func TestAReportThatFailsHoldsUpNobody(t *testing.T) {
+	b, s, e, process := sweeper(t)
+	e.broken = storetest.Potassium
+	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
+	b.Clock.Move(time.Minute)
+	b.SetValue(storetest.Count, storetest.CountIndex, "5")
+	b.Clock.Move(5 * time.Minute)
+	p := process()
+	for range 3 {
+		if err := p.RunOnce(t.Context()); !errors.Is(err, errBroken) {
+			t.Fatal(err)
+		}
+		b.Clock.Move(24 * time.Hour)
+	}
+	b.Want("listed", b.Listed(storetest.Everything), "[7002 CALLOUT_PENDING 5]")
+	until, err := s.SweptUntil(t.Context())
+	b.Must(err)
+	b.Want("the mark waits for it", until.Format(time.TimeOnly), "09:00:00")
+	e.broken = 0
+	b.Must(p.RunOnce(t.Context()))
+	b.Want("listed", fmt.Sprint(b.Listed(storetest.Everything)), "[7001 CALLOUT_PENDING 7.1 7002 CALLOUT_PENDING 5]")
+}

@@ -10,17 +10,35 @@ import (
 //go:embed hand.txt
 var handWritten string
 
+//go:embed nobody.txt
+var nobodys string
+
 // Script is the kind of the texts in another script than the name, which are counted apart.
 const Script = "script"
 
 // handKinds are the names of the kinds in hand.txt.
 var handKinds = map[string]string{
-	"boundary": "word boundaries", "title": "titles, sex and age", "first": "first letter", "id": "identifiers", "sound": "sounds", "tel": "telephones",
-	"inside": "error within a word", "swapped": "another order", "begun": "begun words", Script: Script,
+	"boundary": "word boundaries",
+	"title":    "titles, sex and age",
+	"first":    "first letter",
+	"id":       "identifiers",
+	"sound":    "sounds",
+	"tel":      "telephones",
+	"inside":   "error within a word",
+	"swapped":  "another order",
+	"begun":    "begun words",
+	Script:     Script,
+	"extra":    "a word too many",
+	"relation": "relations",
+	"self":     "self",
+	"birth":    "birth dates and years",
+	"label":    "labels",
+	"punct":    "punctuation",
+	"two":      "two numbers",
 }
 
-// ByHand returns the patients of the set that people wrote, once for every laboratory, and the texts by which the first laboratory
-// asks for them. The other laboratories hold the same people, whom no answer to the first may show.
+// ByHand returns the patients of the set that people wrote, once for every laboratory, and the texts by which the first
+// laboratory asks for them. The other laboratories hold the same people, whom no answer to the first may show.
 func ByHand(labs ...int64) ([]Patient, []Judgement) {
 	var patients []Patient
 	var asked []Judgement
@@ -34,6 +52,16 @@ func ByHand(labs ...int64) ([]Patient, []Judgement) {
 	return patients, asked
 }
 
+// Nobodys returns texts that no patient of ByHand answers to.
+func Nobodys() (texts []string) {
+	for line := range strings.Lines(nobodys) {
+		if text := strings.TrimSpace(line); text != "" && text[0] != '#' {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
 func handOf(lab, firstID int64) (patients []Patient, texts []Judgement) {
 	for line := range strings.Lines(handWritten) {
 		text, asks := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "  ")
@@ -41,7 +69,10 @@ func handOf(lab, firstID int64) (patients []Patient, texts []Judgement) {
 		case text == "" || text[0] == '#':
 		case asks:
 			kind, typed, _ := strings.Cut(text, ": ")
-			texts = append(texts, Judgement{Kind: handKinds[kind], LabID: lab, Text: typed, Want: patients[len(patients)-1].UserID})
+			texts = append(
+				texts,
+				Judgement{Kind: handKinds[kind], LabID: lab, Text: typed, Want: patients[len(patients)-1].UserID},
+			)
 		default:
 			patients = append(patients, handPatient(text, lab, firstID+int64(len(patients))))
 		}
@@ -53,10 +84,20 @@ func handOf(lab, firstID int64) (patients []Patient, texts []Judgement) {
 func handPatient(line string, lab, id int64) Patient {
 	parts := strings.Split(line, "; ")
 	n := id % 1_000_000
-	p := Patient{UserID: id, LabID: lab, Words: strings.Fields(parts[0]), Contact: fmt.Sprintf("7%09d", (n*7_654_321+555_000_111)%1_000_000_000),
-		LabPatientID: fmt.Sprintf("P-%06d", 20_000+n*3), OrderNumbers: []string{fmt.Sprintf("CHN-2026-%06d", 50_000+n*7)},
-		SampleIDs: []string{fmt.Sprintf("S/%04d/%d", 6000+n, n%3)}, BillIDs: []int64{6_000_000 + n*13}, LabReportIDs: []int64{3_000_000 + n*11},
-		LastBillTime: 1_780_000_000_000 + n}
+	p := Patient{
+		UserID:       id,
+		LabID:        lab,
+		Words:        strings.Fields(parts[0]),
+		Contact:      fmt.Sprintf("7%09d", (n*7_654_321+555_000_111)%1_000_000_000),
+		LabPatientID: fmt.Sprintf("P-%06d", 20_000+n*3),
+		OrderNumbers: []string{fmt.Sprintf("CHN-2026-%06d", 50_000+n*7)},
+		SampleIDs: []string{
+			fmt.Sprintf("S/%04d/%d", 6000+n, n%3),
+		},
+		BillIDs:      []int64{6_000_000 + n*13},
+		LabReportIDs: []int64{3_000_000 + n*11},
+		LastBillTime: 1_780_000_000_000 + n,
+	}
 	p.Gender = map[byte]string{'F': "Female", 'M': "Male"}[parts[1][0]]
 	p.Age = parts[1][1:] + " Y"
 	for _, given := range parts[2:] {
@@ -69,6 +110,8 @@ func handPatient(line string, lab, id int64) Patient {
 func (p *Patient) number(key, value string) {
 	number, _ := strconv.ParseInt(value, 10, 64) // 0 where it is a text
 	switch key {
+	case "d":
+		p.DateOfBirth = value
 	case "t":
 		p.Contact = value
 	case "p":

@@ -22,6 +22,7 @@ type Patient struct {
 	LastBillTime     int64  // epoch milliseconds
 	Gender           string // "" where the set does not say
 	Age              string
+	DateOfBirth      string // YYYY-MM-DD, "" where the set does not say
 
 	names []name // of the words
 }

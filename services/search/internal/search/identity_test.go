@@ -12,12 +12,23 @@ import (
 
 func TestATextOfDuplicatesTellsAPerson(t *testing.T) {
 	t.Parallel()
+	birth := []string{"1990-02-11"}
 	for text, want := range map[string]search.Identity{
-		"Rahul Sharma 1990-02-11":             {Name: "Rahul Sharma", Birth: "1990-02-11"},
-		"11/2/1990 Rahul Sharma":              {Name: "Rahul Sharma", Birth: "1990-02-11"},
-		"Rahul 11.02.1990 Sharma 98765-43210": {Name: "Rahul Sharma", Birth: "1990-02-11", Phone: "9876543210"},
-		"Rahul +91 98765 43210":               {Name: "Rahul", Phone: "919876543210"},
-		"Md. Yusuf (022) 234 5678":            {Name: "Md. Yusuf", Phone: "0222345678"},
+		"Rahul Sharma 1990-02-11":                 {Name: "rahul sharma", Births: birth},
+		"11/2/1990 Rahul Sharma":                  {Name: "rahul sharma", Births: birth},
+		"Rahul Sharma 11-Feb-1990":                {Name: "rahul sharma", Births: birth},
+		"Rahul Sharma 11 feb 1990":                {Name: "rahul sharma", Births: birth},
+		"Rahul Sharma 11/02/90":                   {Name: "rahul sharma", Births: []string{"1990-02-11", "2090-02-11"}},
+		"Rahul 29/02/00":                          {Name: "rahul", Births: []string{"2000-02-29"}},
+		"Rahul 11.02.1990 Sharma 98765-43210":     {Name: "rahul sharma", Births: birth, Phones: []string{"9876543210"}},
+		"Rahul +91 98765 43210":                   {Name: "rahul", Phones: []string{"919876543210"}},
+		"Md. Yusuf (022) 234 5678":                {Name: "md yusuf", Phones: []string{"0222345678"}},
+		"Md. Yusuf 022 2345678":                   {Name: "md yusuf", Phones: []string{"0222345678"}},
+		"Rahul Sharma 9876543210 45":              {Name: "rahul sharma", Phones: []string{"9876543210"}},
+		"Rahul Sharma 36 9876543210":              {Name: "rahul sharma", Phones: []string{"9876543210"}},
+		"Rahul Sharma 9876543210 9123456780":      {Name: "rahul sharma", Phones: []string{"9876543210", "9123456780"}},
+		"Rahul s/o Anil mob: 9876543210":          {Name: "rahul", Phones: []string{"9876543210"}},
+		"Mr Rahul Sharma, 36 Y, Male, 11/02/1990": {Name: "rahul sharma", Births: birth},
 	} {
 		q, err := search.NewQuery(search.Request{Query: text, Key: "duplicate"}, 10)
 		if diff := cmp.Diff(want, q.Identity); err != nil || diff != "" {

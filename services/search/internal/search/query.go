@@ -92,7 +92,13 @@ func (q *Query) narrow(asked []string, refuse refusal) []Field {
 		return mapping
 	}
 	if len(asked) > maxAsked {
-		refuse("search_fields", "search_fields: name at most %d fields; search_key %q searches %s", maxAsked, q.Key, join(mapping))
+		refuse(
+			"search_fields",
+			"search_fields: name at most %d fields; search_key %q searches %s",
+			maxAsked,
+			q.Key,
+			join(mapping),
+		)
 		return nil
 	}
 	for _, name := range asked {
@@ -124,8 +130,11 @@ func (q *Query) checkText(refuse refusal) {
 		refuse("query", "query must have at least %d characters to search names", MinName)
 	case q.Key == Duplicate:
 		q.Identity = identityOf(q.Text)
-		if q.Identity.Name == "" || q.Identity.Birth == "" && q.Identity.Phone == "" {
-			refuse("query", "query must name a person and tell the birth date (1990-02-11 or 11/02/1990) or the telephone number")
+		if q.Identity.Name == "" || len(q.Identity.Births) == 0 && len(q.Identity.Phones) == 0 {
+			refuse(
+				"query",
+				"query must name a person and tell the birth date (1990-02-11 or 11/02/1990) or the telephone number",
+			)
 		}
 	}
 }

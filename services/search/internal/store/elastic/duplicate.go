@@ -7,24 +7,28 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// duplicates plans the search for who may be the person of a text: somebody whose name is alike, and whose birth date
-// or telephone number is the same. Who agrees in both stands above who agrees in one, a name that is spelled so above
-// one that sounds so.
+// duplicates plans the search for who may be the person of a text. Whoever has the same birth date and the same
+// telephone number is, whatever the name: people marry, and are written down in many ways. Whoever has one of them is
+// when half of the name agrees, an initial and a joined name too.
 func (c compiler) duplicates(q search.Query) plan {
 	var p plan
-	name, ok := likeName(q.Identity.Name)
-	same := c.sameAs(q.Identity, q.Fields)
-	if !ok || len(same) == 0 || !slices.Contains(q.Fields, search.FullName) {
+	names := userindex.Words(q.Identity.Name)
+	birth, number := sameBirth(q), c.sameNumber(q)
+	same := slices.Concat(birth, number)
+	if len(names) == 0 || len(names) > maxWords || len(same) == 0 || !slices.Contains(q.Fields, search.FullName) {
 		return p
 	}
-	spelled := match(string(search.FullName), q.Identity.Name)
-	var any []query
-	for _, s := range same {
-		p.clauses = append(p.clauses, clause{tier: tierWhole, field: s.field, found: every(name, s.found),
-			nearer: append(others(same, s.field), nearer{spelled, 0.2})})
-		any = append(any, s.found)
+	all, half := alikeNames(names)
+	spelled := nearer{match(string(search.FullName), q.Identity.Name), 0.2}
+	p.agreeing = append(same, sameness{search.FullName, half})
+	if len(birth) > 0 && len(number) > 0 {
+		p.clauses = append(p.clauses, clause{tier: tierWhole, field: search.DateOfBirth,
+			found:  every(anyOfThem(birth), anyOfThem(number)),
+			nearer: []nearer{{all, 0.4}, {half, 0.3}, spelled}})
 	}
-	p.clauses = append(p.clauses, clause{tier: tierSound, field: search.FullName, found: every(name, either(any...))})
+	p.clauses = append(p.clauses,
+		clause{tier: tierName, field: search.FullName, found: every(all, anyOfThem(same)), nearer: []nearer{spelled}},
+		clause{tier: tierMixed, field: search.FullName, found: every(half, anyOfThem(same))})
 	return p
 }
 
@@ -34,46 +38,44 @@ type sameness struct {
 	found query
 }
 
-func (c compiler) sameAs(person search.Identity, fields []search.Field) []sameness {
-	var all []sameness
-	for _, f := range fields {
-		switch {
-		case f.Kind() == search.Phone && person.Phone != "":
-			for _, number := range c.phones(parse(person.Phone), f) {
-				if number.tier == tierWhole {
-					all = append(all, sameness{f, number.found})
-				}
-			}
-		case f.Kind() == search.Day && person.Birth != "":
-			all = append(all, sameness{f, term(string(f), person.Birth)})
-		}
-	}
-	return all
-}
-
-// others rank whoever agrees in something else as well.
-func others(same []sameness, but search.Field) []nearer {
-	var all []nearer
-	for _, s := range same {
-		if s.field != but {
-			all = append(all, nearer{s.found, 0.3})
-		}
-	}
-	return all
-}
-
-// likeName finds names whose words are those of the text, sound like them, or differ by a letter.
-func likeName(typed string) (query, bool) {
+func anyOfThem(same []sameness) query {
 	var all []query
-	for _, word := range parse(userindex.Latin(userindex.Describe(typed).Name)).words {
-		ways := []query{match(string(search.FullName), word)}
-		if alike, heard := bySound(parse(word)); heard {
-			ways = append(ways, alike)
-		}
-		if near, ok := misspelled(word); ok && mayBeWrong(word) {
-			ways = append(ways, near)
-		}
-		all = append(all, either(ways...))
+	for _, s := range same {
+		all = append(all, s.found)
 	}
-	return every(all...), len(all) > 0
+	return either(all...)
+}
+
+func sameBirth(q search.Query) []sameness {
+	if len(q.Identity.Births) == 0 || !slices.Contains(q.Fields, search.DateOfBirth) {
+		return nil
+	}
+	return []sameness{{search.DateOfBirth, equal(string(search.DateOfBirth), q.Identity.Births)}}
+}
+
+func (c compiler) sameNumber(q search.Query) []sameness {
+	var all []sameness
+	for _, f := range q.Fields {
+		if f.Kind() != search.Phone || len(q.Identity.Phones) == 0 {
+			continue
+		}
+		var numbers []query
+		for _, number := range q.Identity.Phones {
+			numbers = append(numbers, c.phones(parse(number), f)[0].found) // the closest
+		}
+		all = append(all, sameness{f, either(numbers...)})
+	}
+	return all
+}
+
+// alikeNames finds names with all of the words, and with half of them: as they are spelled, as they sound, with a
+// typing error, as an initial, or joined.
+func alikeNames(names []string) (all, half query) {
+	pieces := make([]word, len(names))
+	for i, name := range names {
+		pieces[i] = namePiece(name)
+	}
+	withInitials(pieces, names)
+	joined := joinedWays(names)
+	return either(atLeast(len(names), pieces), joined), either(atLeast((len(names)+1)/2, pieces), joined)
 }

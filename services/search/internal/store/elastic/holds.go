@@ -15,6 +15,8 @@ func (q *query) holds(d *document) bool {
 			}
 		}
 		return q.kind == allOf
+	case most:
+		return q.holdsMost(d)
 	}
 	if q.asked == nil {
 		q.asked = q.analyse()
@@ -31,12 +33,27 @@ func (q *query) holds(d *document) bool {
 	switch q.kind {
 	case equals:
 		return slices.ContainsFunc(q.asked.terms, func(asked string) bool { return slices.Contains(terms, asked) })
-	case begins:
+	case begins, inYear:
 		return has(terms, q.asked.terms, strings.HasPrefix)
 	case similar:
 		return has(terms, q.asked.terms, twoErrors)
 	}
 	return has(terms, q.asked.terms, q.asked.like)
+}
+
+func (q *query) holdsMost(d *document) bool {
+	held := 0
+	for i := range q.of {
+		if q.of[i].holds(d) {
+			held++
+		}
+	}
+	for i := range q.more {
+		if q.more[i].holds(d) {
+			return held >= q.least
+		}
+	}
+	return false
 }
 
 func (q *query) analyse() *asking {

@@ -115,7 +115,7 @@ func wholeValue(row *indextest.Row, f search.Field, text string) bool {
 		switch f.Kind() {
 		case search.Phone:
 			d := telephone(text)
-			return d != "" && (slices.ContainsFunc(withAndWithoutCode(d, 6), func(n string) bool { return v == n }) || len(d) >= 10 && strings.HasSuffix(v, d[len(d)-10:]))
+			return d != "" && (slices.ContainsFunc(withAndWithoutCode(d, 10), func(n string) bool { return v == n }) || len(d) >= 10 && strings.HasSuffix(v, d[len(d)-10:]))
 		case search.Mail:
 			return v == text
 		case search.Name:

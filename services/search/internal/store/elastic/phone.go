@@ -20,7 +20,7 @@ func (c compiler) phones(t text, f search.Field) []clause {
 	if t.digits == "" {
 		return nil
 	}
-	forms := c.forms(t.digits, maxLast-minLast)
+	forms := c.forms(t.digits, maxLast)
 	equalOne := equal(string(f), forms)
 	number := clause{tier: tierWhole, field: f, found: equalOne, nearer: []nearer{{term(string(f), t.digits), 0.5}}}
 	if len(t.digits) >= maxLast {

@@ -11,18 +11,21 @@ type plan struct {
 	clauses []clause
 	byWord  []wordly
 	whole   bool // every field is compared
+	// agreeing are what the search for duplicates compares: those that hold are why a hit was found.
+	agreeing []sameness
 }
 
 // wordly says how each word of the text may be found; every word has to be.
 type wordly struct {
 	tier  tier
 	words []word
+	least int // how many words have to be found at least; 0: every one
 }
 
 // add lets the text be compared word by word; no words: it is not.
 func (p *plan) add(t tier, words []word) {
 	if len(words) > 0 {
-		p.byWord = append(p.byWord, wordly{t, words})
+		p.byWord = append(p.byWord, wordly{tier: t, words: words})
 	}
 }
 
@@ -48,6 +51,30 @@ type leaf struct {
 	found    query
 	fraction float64 // of the score of the tier, less than 1: whole words before beginnings
 	nearer   []nearer
+}
+
+// atLeast finds so many of the words, one of them by more than its first letter.
+func atLeast(least int, of []word) query {
+	q := query{kind: most, least: least}
+	for _, w := range of {
+		var places []query
+		for i := range w {
+			places = append(places, w[i].found)
+		}
+		q.of, q.more = append(q.of, either(places...)), append(q.more, w.exactly()...)
+	}
+	return q
+}
+
+// exactly are the places that are enough by themselves to tell who is meant.
+func (w word) exactly() []query {
+	var all []query
+	for i := range w {
+		if w[i].fraction >= 0 {
+			all = append(all, w[i].found)
+		}
+	}
+	return all
 }
 
 func (p *plan) empty() bool { return len(p.clauses) == 0 && len(p.byWord) == 0 }
@@ -90,6 +117,9 @@ func ranking(found query, score, each float64, of []nearer) query {
 func (e *wordly) query(at layout) query {
 	share := e.tier.score() / float64(len(e.words))
 	r := query{kind: ranked, of: make([]query, 0, len(e.words))}
+	if e.least > 0 {
+		r = query{kind: most, least: e.least}
+	}
 	for _, w := range e.words {
 		places := make([]way, 0, len(w))
 		var rankings []query
@@ -102,6 +132,9 @@ func (e *wordly) query(at layout) query {
 			rankings = append(rankings, ranking(w[i].found, score, share, w[i].nearer))
 		}
 		r.of = append(r.of, join(best, append(merge(places, at), placed(rankings, at)...)))
+		if e.least > 0 {
+			r.more = append(r.more, w.exactly()...)
+		}
 	}
 	return r
 }

@@ -14,7 +14,8 @@ type query struct {
 	texts []string // what is compared; one, but for terms
 	score float64  // of constant
 	of    []query
-	more  []query // of ranked: what only adds to the score; of except: what must not be found
+	more  []query // of ranked: what only adds to the score; of except: what must not be found; of most: one must be
+	least int     // of most
 
 	asked *asking // once somebody wanted it
 }
@@ -33,12 +34,14 @@ const (
 	adjacent             // the same, next to each other
 	similar              // the same, each with at most two typing errors, none of them in its first letter
 	begins               // a keyword begins with the text
+	inYear               // a date is in the year
 	anyOf
 	allOf
 	except   // the first of the queries, and none of more
 	constant // every document that the query finds has the same score
 	best     // scores a document as the best of the queries does
 	ranked   // all of the queries, whose scores are added
+	most     // at least so many of the queries, whose scores are added
 )
 
 // minTwo is how many letters a word needs to have two typing errors.
@@ -90,6 +93,9 @@ func (q *query) append(b []byte) []byte {
 	case begins:
 		b = append(quote(append(b, `{"prefix":{`...), q.field), ':')
 		return append(quote(b, q.texts[0]), `}}`...)
+	case inYear:
+		b = append(quote(append(b, `{"range":{`...), q.field), `:{"gte":"`...)
+		return append(append(append(append(b, q.texts[0]...), `-01-01","lte":"`...), q.texts[0]...), `-12-31"}}}`...)
 	case anyOf:
 		return append(appendList(append(b, `{"bool":{"should":`...), q.of), `}}`...)
 	case allOf:
@@ -108,6 +114,11 @@ func (q *query) append(b []byte) []byte {
 			b = appendList(append(b, `,"should":`...), q.more)
 		}
 		return append(b, `}}`...)
+	case most:
+		b = appendList(append(b, `{"bool":{"should":`...), q.of)
+		b = strconv.AppendInt(append(b, `,"minimum_should_match":`...), int64(q.least), 10)
+		b = appendList(append(b, `,"filter":{"bool":{"should":`...), q.more)
+		return append(b, `}}}}`...)
 	}
 	return b
 }

@@ -36,6 +36,9 @@ func (g *finding) tells(t tier, f search.Field) bool {
 // the closest tier, among several the first of search.Buckets. The engine does not say; the plan's queries are asked
 // again of the document, but for those of a tier that the score does not reach: the engine found nothing by them.
 func (p *plan) reason(d *document, score float64) (search.Bucket, []search.Field) {
+	if p.agreeing != nil {
+		return search.Patient, p.agreed(d)
+	}
 	g := finding{bucket: search.Patient, rank: ranks}
 	closest := tierOf(score)
 	for i := range p.clauses {
@@ -59,10 +62,23 @@ func (p *plan) reason(d *document, score float64) (search.Bucket, []search.Field
 	return g.bucket, found
 }
 
+// agreed tells in what two registrations agree.
+func (p *plan) agreed(d *document) []search.Field {
+	var found []search.Field
+	for _, f := range table {
+		for i := range p.agreeing {
+			if a := &p.agreeing[i]; a.field == f && a.found.holds(d) {
+				found = append(found, f)
+			}
+		}
+	}
+	return found
+}
+
 // explain notes where the words were found.
 func (e *wordly) explain(d *document, g *finding) {
 	var places []search.Field
-	whole := true
+	words := 0
 	for _, w := range e.words {
 		before := len(places)
 		for i := range w {
@@ -70,10 +86,12 @@ func (e *wordly) explain(d *document, g *finding) {
 				places = append(places, w[i].field)
 			}
 		}
-		whole = whole && len(places) > before
+		if len(places) > before {
+			words++
+		}
 	}
 	for _, f := range places {
-		g.add(e.tier, f, whole)
+		g.add(e.tier, f, words == len(e.words) || e.least > 0 && words >= e.least)
 	}
 }
 

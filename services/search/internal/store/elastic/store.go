@@ -63,6 +63,9 @@ func (s *Store) searchBy(
 		l.recent = &recency{cfg: &s.cfg, origin: s.origin(q)}
 	}
 	result, err := ask(ctx, &l, effort)
+	if err == nil && !result.Partial && effort == search.Full && q.Key != search.Duplicate && result.Total < enough {
+		result, err = s.lenient(ctx, &l, result)
+	}
 	if n := len(result.Hits); n > 0 && n == q.Size {
 		last := &result.Hits[n-1]
 		result.Next = search.Cursor{Score: last.Score, UserID: last.UserID, Origin: s.origin(q)}.Encode(q)
@@ -92,6 +95,26 @@ func (s *Store) inTurn(ctx context.Context, l *look, effort search.Effort) (sear
 		return result, err
 	}
 	return s.further(ctx, first, l, effort, result)
+}
+
+// lenient looks for most of what a text says, below those whom the searches before found: when they found nobody, or
+// the text says more than they asked for. When it fails, what they found is an answer in part.
+func (s *Store) lenient(ctx context.Context, l *look, found search.Result) (search.Result, error) {
+	q := &l.page
+	p, more, ok := s.compile.last(q.Text, q.Fields)
+	if !ok || found.Total > 0 && !more {
+		return found, nil
+	}
+	if found.Total > 0 {
+		p = s.compile.all(p, *q)
+	}
+	result, err := s.run(ctx, &p, l)
+	result.Took += found.Took
+	if err != nil && len(found.Hits) > 0 && !errors.Is(err, errCanceled) {
+		found.Partial = true
+		return found, nil
+	}
+	return result, err
 }
 
 // origin is from when recency is counted: for all pages of one look from when the first one was asked for.

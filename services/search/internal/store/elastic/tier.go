@@ -16,6 +16,7 @@ const (
 	tierPerson
 	tierSound
 	tierTypo
+	tierMost
 	tiers // how many there are
 )
 
@@ -24,7 +25,7 @@ func (t tier) score() float64 {
 	return scores[t]
 }
 
-var scores = [...]float64{1e10, 1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1}
+var scores = [...]float64{1e10, 1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1, 0.1}
 
 // rank joins the tiers that compete for the bucket of a hit.
 func (t tier) rank() int {
@@ -48,10 +49,10 @@ const ranks = 6
 // tierOf returns the closest tier by which a hit was found. Neither what ranks within a tier nor recency reaches the
 // score of the next one.
 func tierOf(score float64) tier {
-	for t := tierWhole; t < tierTypo; t++ {
+	for t := tierWhole; t < tierMost; t++ {
 		if score >= t.score() {
 			return t
 		}
 	}
-	return tierTypo
+	return tierMost
 }

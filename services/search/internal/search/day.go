@@ -1,0 +1,46 @@
+package search
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Dates as they are stored, and as people write them: the day first, the month also by its name.
+var (
+	longDates  = []string{"2006-1-2", "2-1-2006", "2-Jan-2006", "2-January-2006", "2Jan2006"}
+	shortDates = []string{"2-1-06", "2-Jan-06", "2-January-06", "2Jan06"}
+)
+
+// daysOf reads a date as YYYY-MM-DD; nil when the word is none. A year of two digits is one of either century: who is
+// not born yet is found by nobody.
+func daysOf(word string) []string {
+	dashed := strings.NewReplacer("/", "-", ".", "-").Replace(word)
+	if day, ok := parseDay(dashed, longDates); ok {
+		return []string{day.Format(time.DateOnly)}
+	}
+	day, ok := parseDay(dashed, shortDates)
+	if !ok {
+		return nil
+	}
+	century := 100
+	if day.Year() >= 2000 {
+		century = -century
+	}
+	other := day.AddDate(century, 0, 0)
+	days := []string{day.Format(time.DateOnly)}
+	if other.Day() == day.Day() { // 29 February is not in every century
+		days = append(days, other.Format(time.DateOnly))
+	}
+	slices.Sort(days)
+	return days
+}
+
+func parseDay(word string, layouts []string) (time.Time, bool) {
+	for _, layout := range layouts {
+		if day, err := time.Parse(layout, word); err == nil {
+			return day, true
+		}
+	}
+	return time.Time{}, false
+}

@@ -133,6 +133,28 @@ func TestTheSearchPageIsUsedByTheKeyboardAlone(t *testing.T) {
 	}
 }
 
+// Whoever is about to register somebody asks whether the patient is there already, and sees why each is proposed.
+func TestTheSearchPageTellsWhoIsHereAlready(t *testing.T) {
+	const known = 940_311
+	register(t, ownLab, known, "Yolanda Birchwood", "9811100311", "SPAGE-311/1")
+	cookie(t, ownLab, 78)
+	user(t, ownLab, 1).sees(t, "yolanda birchwood", known)
+
+	b := openTab(t, fmt.Sprintf("search-%d-78", ownLab), platform.Endpoints.Gateway+"/search/")
+	b.shows("the box has the focus", "document.activeElement.id", "box")
+	b.press("yolanda elmwood 9811100311")
+	b.shows("whom one word too many finds", pageState, "1 found")
+	b.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
+	b.shows("the patient", pageResults, fmt.Sprint(known))
+	b.shows("why", `document.getElementById("results").textContent`, "same telephone 9811100311")
+	b.shows("what to do", pageState, "may be this patient")
+	b.screenshot("search-already.png")
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.press("yolanda")
+	b.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
+	b.shows("what is missing", pageState, "birth date")
+}
+
 func TestTheSearchPageAsksToLogIn(t *testing.T) {
 	b := openTab(t, "nobody", platform.Endpoints.Gateway+"/search/")
 	b.shows("the box has the focus", "document.activeElement.id", "box")

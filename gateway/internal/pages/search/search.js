@@ -8,11 +8,12 @@ let hits = [];
 let chosen = -1;
 let timer = 0;
 let asked = null; // the request under way
+let duplicates = false; // who may be the person of the text, instead of who is meant
 
 const fieldNames = {
   full_name: "name", contact: "telephone", alternate_contact: "other telephone", email: "email", user_id: "number", lab_patient_id: "patient no.",
   national_identity_number: "national no.", passport_no: "passport", bill_ids: "bill", lab_bill_ids: "bill no.", order_numbers: "order",
-  lab_report_ids: "report", lrf_ids: "report no.", sample_ids: "sample", manual_sample_ids: "manual sample",
+  date_of_birth: "birth date", lab_report_ids: "report", lrf_ids: "report no.", sample_ids: "sample", manual_sample_ids: "manual sample",
 };
 
 function element(name, className, ...content) {
@@ -59,10 +60,19 @@ function reasons(hit, typed) {
   });
 }
 
+// proposals says why each is proposed as the person who is about to be registered.
+const proposals = { full_name: () => "name is alike", contact: (hit) => `same telephone ${hit.contact}`,
+  alternate_contact: (hit) => `same telephone ${hit.alternate_contact}`, date_of_birth: (hit) => `born the same day ${hit.date_of_birth}` };
+
+function why(hit, typed) {
+  if (!duplicates) return reasons(hit, typed);
+  return hit.matched_fields.filter((f) => proposals[f]).map((f) => element("span", "dim", proposals[f](hit)));
+}
+
 function line(hit, n, typed) {
   const li = element("li", "", element("strong", "", ...marked(hit.full_name, typed)),
     element("span", "dim", [hit.age, hit.gender].filter(Boolean).join(" ")), element("span", "", ...marked(hit.contact, typed)),
-    element("span", "dim", ...marked(hit.lab_patient_id, typed)), element("span", "why", ...reasons(hit, typed)));
+    element("span", "dim", ...marked(hit.lab_patient_id, typed)), element("span", "why", ...why(hit, typed)));
   li.id = `hit-${n}`;
   li.role = "option";
   li.dataset.user = hit.user_id;
@@ -103,7 +113,7 @@ async function ask(path, options) {
 // failed says what to do; without a session nothing of a patient stays on the screen.
 function failed(problem) {
   if (problem.name === "AbortError") return;
-  if (problem.status === 401 || problem.status === 403) {
+  if (problem.status === 401 || problem.status === 403 || duplicates) {
     hits = [];
     show("");
   }
@@ -125,14 +135,16 @@ async function search() {
   say("Searching…");
   try {
     const answer = await ask("/api/v1/users/search", { method: "POST", signal: mine.signal, headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ query: typed, size: pageSize }) });
+      body: JSON.stringify({ query: typed, size: pageSize, search_key: duplicates ? "duplicate" : "all" }) });
     if (mine !== asked) return;
     hits = answer.results ?? [];
     show(typed);
     const many = answer.total_relation === "gte" ? `more than ${answer.total}` : String(answer.total);
     const left = answer.total > hits.length ? ` The closest ${hits.length} are shown: type more to see the others.` : "";
     const partly = answer.degraded ? " Not everything could be searched: try again in a moment." : "";
-    say(hits.length ? `${many} found.${left}${partly}` : `Nobody found. Try part of the name, or the telephone number.${partly}`, answer.degraded);
+    const found = duplicates ? `${many} may be this patient: open each before you register anybody.` : `${many} found.`;
+    const nobody = duplicates ? "Nobody here has this birth date or telephone and a name like it." : "Nobody found. Try part of the name, or the telephone number.";
+    say((hits.length ? found + left : nobody) + partly, answer.degraded);
   } catch (problem) {
     if (mine === asked) failed(problem);
   }
@@ -158,7 +170,15 @@ async function open() {
 
 $("box").addEventListener("input", () => {
   clearTimeout(timer);
+  duplicates = false;
   timer = setTimeout(search, pauseMs);
+});
+
+$("already").addEventListener("click", () => {
+  clearTimeout(timer);
+  duplicates = true;
+  $("box").focus();
+  search();
 });
 
 $("box").addEventListener("keydown", (event) => {
@@ -177,6 +197,7 @@ $("box").addEventListener("keydown", (event) => {
       return;
     }
     $("box").value = "";
+    duplicates = false;
     clearTimeout(timer);
     search();
   }

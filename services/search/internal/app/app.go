@@ -90,7 +90,8 @@ func (b *builder) openAPI() error {
 		find.New(find.Deps{
 			Limiter: b.limit, Index: b.index, DefaultSize: b.cfg.DefaultSize, Clock: b.Clock, Metrics: metrics,
 		}),
-		detail.New(detail.Deps{Reader: b.tables, Audit: b.Audit}),
+		detail.New(detail.Deps{Limiter: b.limit, Reader: b.tables, Audit: b.Audit}),
+		b.Clock,
 	))
 	return nil
 }

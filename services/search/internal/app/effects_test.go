@@ -270,6 +270,9 @@ func perMinute(_ *testing.T, _ *world, c *Config) string {
 
 func ofLimits() map[string]effect {
 	return map[string]effect{
+		"RATE_LIMIT_READS_PER_MINUTE": {value: "7", seen: func(_ *testing.T, _ *world, c *Config) string {
+			return fmt.Sprint(c.Limit.ReadsPerMinute, " patients")
+		}, want: "7 patients"},
 		"RATE_LIMIT_CONFIG_CACHE_TTL":     {value: "20", seen: readings, want: "3 readings"},
 		"RATE_LIMIT_PER_MINUTE":           {value: "77", seen: perMinute, want: "77 normal"},
 		"RATE_LIMIT_DEGRADED_PER_MINUTE":  {value: "17", seen: perMinute, want: "17 degraded"},

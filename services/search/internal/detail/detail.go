@@ -34,9 +34,16 @@ type Reader interface {
 	IsReferredBy(ctx context.Context, lab authn.LabScope, userID, doctorID int64) (bool, error)
 }
 
+// Limiter admits reading a patient.
+type Limiter interface {
+	// AdmitRead is nil or TooManyRequests.
+	AdmitRead(ctx context.Context, p authn.Principal, lab authn.LabScope) error
+}
+
 // Deps is what the use case works with.
 type Deps struct {
-	Reader Reader
+	Limiter Limiter
+	Reader  Reader
 	// Audit takes one line for every patient who was shown; it must not drop lines by their level.
 	Audit *slog.Logger
 }
@@ -47,10 +54,14 @@ type UseCase struct{ d Deps }
 // New returns the use case.
 func New(d Deps) *UseCase { return &UseCase{d: d} }
 
-// Read returns a patient whom p may see. Errors: Invalid, Forbidden, ErrNoUser, and those of the tables.
+// Read returns a patient whom p may see. Errors: Invalid, Forbidden, TooManyRequests, ErrNoUser, and
+// those of the tables.
 func (u *UseCase) Read(ctx context.Context, p authn.Principal, userID int64) (search.Person, error) {
 	scope, err := search.ScopeOf(p, 0)
 	if err != nil {
+		return search.Person{}, err
+	}
+	if err := u.d.Limiter.AdmitRead(ctx, p, scope.Lab); err != nil {
 		return search.Person{}, err
 	}
 	if doctorID, ok := p.ReferringDoctor(); ok {

@@ -69,7 +69,7 @@ func TestAPatientIsShownToWhoeverMaySeeOneAndNotedByIDs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
-			useCase := detail.New(detail.Deps{Reader: tables{record: rahul}, Audit: slog.New(slog.NewJSONHandler(&log, nil))})
+			useCase := detail.New(detail.Deps{Limiter: open{}, Reader: tables{record: rahul}, Audit: slog.New(slog.NewJSONHandler(&log, nil))})
 			got, err := useCase.Read(t.Context(), c.principal, 501)
 			if err != nil {
 				t.Fatal(err)
@@ -117,7 +117,7 @@ func TestWhoMayNotSeeAPatientLearnsNothingAndLeavesNoLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
-			useCase := detail.New(detail.Deps{Reader: c.tables, Audit: slog.New(slog.NewJSONHandler(&log, nil))})
+			useCase := detail.New(detail.Deps{Limiter: open{}, Reader: c.tables, Audit: slog.New(slog.NewJSONHandler(&log, nil))})
 			got, err := useCase.Read(t.Context(), c.principal, c.userID)
 			if !apperr.Is(err, c.kind) || (c.want != nil && !errors.Is(err, c.want)) {
 				t.Fatalf("error %v", err)
@@ -126,5 +126,27 @@ func TestWhoMayNotSeeAPatientLearnsNothingAndLeavesNoLine(t *testing.T) {
 				t.Errorf("shown: %s; noted: %s", diff, log.String())
 			}
 		})
+	}
+}
+
+// open admits everybody.
+type open struct{}
+
+func (open) AdmitRead(context.Context, authn.Principal, authn.LabScope) error { return nil }
+
+// shut admits nobody.
+type shut struct{}
+
+var errShut = apperr.New(apperr.TooManyRequests, "TOO_MANY_PATIENTS", "Wait a moment.")
+
+func (shut) AdmitRead(context.Context, authn.Principal, authn.LabScope) error { return errShut }
+
+func TestWhoReadsTooManyPatientsIsShownNoneAndLeavesNoAudit(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	useCase := detail.New(detail.Deps{Limiter: shut{}, Reader: tables{}, Audit: slog.New(slog.NewJSONHandler(&log, nil))})
+	_, err := useCase.Read(t.Context(), authn.Principal{Kind: authn.Session, LabID: 7, LabUserID: 1}, 501)
+	if !errors.Is(err, errShut) || log.Len() > 0 {
+		t.Errorf("error %v, audit %q", err, log.String())
 	}
 }

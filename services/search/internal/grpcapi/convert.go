@@ -2,6 +2,7 @@ package grpcapi
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	searchv1 "github.com/labplatform/labplatform/proto/gen/lab/search/v1"
@@ -72,7 +73,7 @@ func widen(n *int32) *int {
 	return &wide
 }
 
-func found(a find.Answer) *searchv1.SearchUsersResponse {
+func found(a find.Answer, today time.Time) *searchv1.SearchUsersResponse {
 	out := &searchv1.SearchUsersResponse{
 		Total:         a.Total,
 		TotalRelation: "eq",
@@ -93,12 +94,12 @@ func found(a find.Answer) *searchv1.SearchUsersResponse {
 		out.TotalRelation = "gte"
 	}
 	for _, h := range a.Hits {
-		out.Results = append(out.Results, hit(h))
+		out.Results = append(out.Results, hit(h, today))
 	}
 	return out
 }
 
-func hit(h search.Hit) *searchv1.SearchHit {
+func hit(h search.Hit, today time.Time) *searchv1.SearchHit {
 	out := &searchv1.SearchHit{
 		UserId:           h.UserID,
 		LabId:            h.LabID,
@@ -109,7 +110,7 @@ func hit(h search.Hit) *searchv1.SearchHit {
 		Email:            h.Email,
 		Gender:           h.Gender,
 		DateOfBirth:      date(h.DateOfBirth),
-		Age:              h.Age,
+		Age:              search.AgeOn(today, &h.Person),
 		BranchId:         h.BranchID,
 		OrgId:            h.OrgID,
 		CcId:             h.CCID,
@@ -135,7 +136,7 @@ func hit(h search.Hit) *searchv1.SearchHit {
 	return out
 }
 
-func user(p search.Person) *searchv1.User {
+func user(p search.Person, today time.Time) *searchv1.User {
 	return &searchv1.User{
 		UserId:                 p.UserID,
 		LabId:                  p.LabID,
@@ -146,7 +147,7 @@ func user(p search.Person) *searchv1.User {
 		Email:                  p.Email,
 		Gender:                 p.Gender,
 		DateOfBirth:            date(p.DateOfBirth),
-		Age:                    p.Age,
+		Age:                    search.AgeOn(today, &p),
 		BranchId:               p.BranchID,
 		OrgId:                  p.OrgID,
 		CcId:                   p.CCID,

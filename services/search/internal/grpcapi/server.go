@@ -7,6 +7,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
 	searchv1 "github.com/labplatform/labplatform/proto/gen/lab/search/v1"
 	"github.com/labplatform/labplatform/services/search/internal/find"
 	"github.com/labplatform/labplatform/services/search/internal/search"
@@ -28,10 +29,11 @@ type Server struct {
 
 	finder Finder
 	reader Reader
+	clock  clock.Clock // ages are of today
 }
 
 // New returns the server.
-func New(f Finder, r Reader) *Server { return &Server{finder: f, reader: r} }
+func New(f Finder, r Reader, c clock.Clock) *Server { return &Server{finder: f, reader: r, clock: c} }
 
 // SearchUsers finds patients.
 func (s *Server) SearchUsers(
@@ -46,7 +48,7 @@ func (s *Server) SearchUsers(
 	if err != nil {
 		return nil, err
 	}
-	return found(answer), nil
+	return found(answer, s.clock.Now()), nil
 }
 
 var errUserID = apperr.InvalidField("user_id", "user_id must be a positive integer")
@@ -60,5 +62,5 @@ func (s *Server) GetUser(ctx context.Context, in *searchv1.GetUserRequest) (*sea
 	if err != nil {
 		return nil, err
 	}
-	return &searchv1.GetUserResponse{User: user(person)}, nil
+	return &searchv1.GetUserResponse{User: user(person, s.clock.Now())}, nil
 }

@@ -16,6 +16,8 @@ type Config struct {
 	PerMinute          int           `env:"PER_MINUTE" envDefault:"120"`
 	DegradedPerMinute  int           `env:"DEGRADED_PER_MINUTE" envDefault:"30"`
 	EmergencyPerMinute int           `env:"EMERGENCY_PER_MINUTE" envDefault:"5"`
+	// ReadsPerMinute is how many patients somebody may open, whatever the mode.
+	ReadsPerMinute int `env:"READS_PER_MINUTE" envDefault:"300"`
 	// ConfigCacheTTL is how many seconds a mode that was read is used.
 	ConfigCacheTTL int `env:"CONFIG_CACHE_TTL" envDefault:"5"`
 }
@@ -25,11 +27,12 @@ const maxConfigCacheTTL = 60
 // Validate refuses limits that nobody could search under, and an address that cannot be read.
 func (c *Config) Validate() error {
 	var problems []error
-	if min(c.PerMinute, c.DegradedPerMinute, c.EmergencyPerMinute) < 1 {
+	if min(c.PerMinute, c.DegradedPerMinute, c.EmergencyPerMinute, c.ReadsPerMinute) < 1 {
 		problems = append(
 			problems,
 			errors.New(
-				"RATE_LIMIT_PER_MINUTE, RATE_LIMIT_DEGRADED_PER_MINUTE and RATE_LIMIT_EMERGENCY_PER_MINUTE must each be at least 1",
+				"RATE_LIMIT_PER_MINUTE, RATE_LIMIT_DEGRADED_PER_MINUTE, RATE_LIMIT_EMERGENCY_PER_MINUTE and "+
+					"RATE_LIMIT_READS_PER_MINUTE must each be at least 1",
 			),
 		)
 	}

@@ -50,6 +50,21 @@ func (l *Limit) Admit(ctx context.Context, p authn.Principal, lab authn.LabScope
 	return mode.Effort(), nil
 }
 
+// AdmitRead counts that p reads one patient. The limit is wide for whoever works, and narrow for whoever reads a whole
+// laboratory number by number. The error is TooManyRequests with the time to wait.
+func (l *Limit) AdmitRead(ctx context.Context, p authn.Principal, lab authn.LabScope) error {
+	decision, err := l.d.Counter.Allow(ctx, "read:"+subject(p, lab), l.d.Config.ReadsPerMinute, window)
+	switch {
+	case err != nil:
+		return fmt.Errorf("admit reading a patient: %w", err)
+	case decision.Allowed:
+		return nil
+	}
+	return apperr.Newf(apperr.TooManyRequests, "TOO_MANY_PATIENTS",
+		"More than %d patients were opened in a minute. Wait a moment and open this one again.",
+		l.d.Config.ReadsPerMinute).WithRetryAfter(decision.RetryAfter)
+}
+
 func refused(mode Mode, perMinute int) *apperr.Error {
 	if mode == Normal {
 		return apperr.Newf(

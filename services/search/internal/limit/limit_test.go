@@ -61,7 +61,7 @@ func setup(t *testing.T) *bench {
 		Reader: b.setting, Every: 5 * time.Second, Clock: clock.System{}, Log: slog.New(slog.NewTextHandler(&b.log, nil)), Metrics: metrics,
 	})
 	b.limit = limit.New(limit.Deps{
-		Config:  limit.Config{PerMinute: 120, DegradedPerMinute: 30, EmergencyPerMinute: 5, ConfigCacheTTL: 5},
+		Config:  limit.Config{PerMinute: 120, DegradedPerMinute: 30, EmergencyPerMinute: 5, ReadsPerMinute: 300, ConfigCacheTTL: 5},
 		Counter: ratelimit.NewLocal(clock.System{}), Watch: b.watch, Metrics: metrics,
 	})
 	return b
@@ -223,11 +223,12 @@ func TestWithoutACacheTheModeIsNormal(t *testing.T) {
 
 func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
 	t.Parallel()
-	good := limit.Config{PerMinute: 120, DegradedPerMinute: 30, EmergencyPerMinute: 5, ConfigCacheTTL: 5, KVURL: "redis://cache:6379"}
+	good := limit.Config{PerMinute: 120, DegradedPerMinute: 30, EmergencyPerMinute: 5, ReadsPerMinute: 300, ConfigCacheTTL: 5, KVURL: "redis://cache:6379"}
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	for name, spoil := range map[string]func(*limit.Config){
+		"READS_PER_MINUTE":     func(c *limit.Config) { c.ReadsPerMinute = 0 },
 		"EMERGENCY_PER_MINUTE": func(c *limit.Config) { c.EmergencyPerMinute = 0 },
 		"CONFIG_CACHE_TTL":     func(c *limit.Config) { c.ConfigCacheTTL = 0 },
 		"KV_URL":               func(c *limit.Config) { c.KVURL = config.Secret("cache:6379") },
@@ -238,4 +239,32 @@ func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// Numbers of patients follow each other: who opens them one after the other is stopped, and the searches of the same person are not.
+func TestALoginCannotReadAWholeLaboratory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		scope, err := asha.Scope(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 300 {
+			if err := b.limit.AdmitRead(t.Context(), asha, scope); err != nil {
+				t.Fatalf("patient %d: %v", n+1, err)
+			}
+		}
+		refusal, ok := apperr.From(b.limit.AdmitRead(t.Context(), asha, scope))
+		if !ok || refusal.Kind != apperr.TooManyRequests || refusal.RetryAfter <= 0 {
+			t.Errorf("the next one: %+v", refusal)
+		}
+		if many, _, _ := b.admitted(t, asha, 0); many != 120 {
+			t.Errorf("%d searches beside it", many)
+		}
+		time.Sleep(time.Minute)
+		if err := b.limit.AdmitRead(t.Context(), asha, scope); err != nil {
+			t.Errorf("a minute later: %v", err)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package search
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -43,4 +44,29 @@ func parseDay(word string, layouts []string) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
+}
+
+const (
+	monthsOfYear = 12
+	hoursOfDay   = 24
+)
+
+// AgeOn returns how old a patient is on a day: in years ("36 Y"), in months below one ("7 M"), in days below a month
+// ("12 D"); what was written down when the birth date is not known.
+func AgeOn(day time.Time, p *Person) string {
+	birth, err := time.Parse(time.DateOnly, p.DateOfBirth)
+	if err != nil || birth.After(day) {
+		return p.Age
+	}
+	months := (day.Year()-birth.Year())*monthsOfYear + int(day.Month()-birth.Month())
+	if day.Day() < birth.Day() {
+		months--
+	}
+	switch {
+	case months >= monthsOfYear:
+		return strconv.Itoa(months/monthsOfYear) + " Y"
+	case months >= 1:
+		return strconv.Itoa(months) + " M"
+	}
+	return strconv.Itoa(int(day.Sub(birth).Hours())/hoursOfDay) + " D"
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
 // Scope limits what a caller may find: always one laboratory, and within it the branch, the organization and the
@@ -28,28 +29,7 @@ const (
 
 // Person is a patient as the index and the tables know one. Times are epoch milliseconds; lists are in their order
 // there, newest last.
-type Person struct {
-	UserID, LabID          int64
-	LabPatientID           string
-	FullName               string
-	Contact                string
-	AlternateContact       string
-	Email                  string
-	Gender                 string
-	DateOfBirth            string // YYYY-MM-DD, or ""
-	Age                    string
-	PassportNo             string
-	NationalIdentityNumber string
-	BranchID, OrgID, CCID  *int64
-	OrderNumbers           []string
-	BillIDs, LabBillIDs    []int64
-	LabReportIDs           []int64
-	SampleIDs              []string
-	ManualSampleIDs        []string
-	LrfIDs                 []string
-	LastBillTime           *int64
-	UpdatedAt              int64
-}
+type Person = userindex.Card
 
 // Hit is a patient who was found, and why.
 type Hit struct {

@@ -117,33 +117,13 @@ func (s *source) clear() {
 	}
 }
 
+// person returns what an answer keeps of the card: copies of the ends of its lists.
 func (s *source) person() search.Person {
-	return search.Person{
-		UserID:                 s.UserID,
-		LabID:                  s.LabID,
-		LabPatientID:           s.LabPatientID,
-		FullName:               s.FullName,
-		Contact:                s.Contact,
-		AlternateContact:       s.AlternateContact,
-		Email:                  s.Email,
-		Gender:                 s.Gender,
-		DateOfBirth:            s.DateOfBirth,
-		Age:                    s.Age,
-		PassportNo:             s.PassportNo,
-		NationalIdentityNumber: s.NationalIdentityNumber,
-		BranchID:               s.BranchID,
-		OrgID:                  s.OrgID,
-		CCID:                   s.CCID,
-		OrderNumbers:           newest(s.OrderNumbers),
-		BillIDs:                newest(s.BillIDs),
-		LabBillIDs:             newest(s.LabBillIDs),
-		LabReportIDs:           newest(s.LabReportIDs),
-		SampleIDs:              newest(s.SampleIDs),
-		ManualSampleIDs:        newest(s.ManualSampleIDs),
-		LrfIDs:                 newest(s.LrfIDs),
-		LastBillTime:           s.LastBillTime,
-		UpdatedAt:              s.UpdatedAt,
-	}
+	p := search.Person(*s)
+	p.OrderNumbers, p.BillIDs, p.LabBillIDs = newest(s.OrderNumbers), newest(s.BillIDs), newest(s.LabBillIDs)
+	p.LabReportIDs, p.LrfIDs = newest(s.LabReportIDs), newest(s.LrfIDs)
+	p.SampleIDs, p.ManualSampleIDs = newest(s.SampleIDs), newest(s.ManualSampleIDs)
+	return p
 }
 
 // maxListed is how many entries of a list an answer keeps: a patient can have thousands.

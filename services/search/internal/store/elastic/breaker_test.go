@@ -1,6 +1,8 @@
 package elastic_test
 
 import (
+	"context"
+	"io"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -72,5 +74,35 @@ func TestAnEngineThatRefusesIsAskedOn(t *testing.T) {
 	}
 	if n := asked.Load(); n != 20 {
 		t.Errorf("%d of 20 searches are asked", n)
+	}
+}
+
+// An engine that is frozen takes requests and answers none: whoever waits at a counter is told as soon as readiness knows.
+func TestASearchDoesNotWaitForAnEngineThatReadinessCallsDown(t *testing.T) {
+	t.Parallel()
+	var frozen atomic.Bool
+	frozen.Store(true)
+	store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+		if frozen.Load() {
+			_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that its caller went
+			<-r.Context().Done()
+			return
+		}
+		answers(200, oneHit)(w, r)
+	})
+	probe := func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		_ = store.Ready(ctx)
+	}
+	probe()
+	probe()
+	if _, err := store.Search(t.Context(), lab(t, 7), query(t, "9001", "bill"), search.Full); !apperr.Is(err, apperr.Unavailable) {
+		t.Errorf("a search of a frozen engine: %v", err)
+	}
+	frozen.Store(false)
+	_ = store.Ready(t.Context())
+	if r, err := store.Search(t.Context(), lab(t, 7), query(t, "9001", "bill"), search.Full); err != nil || len(r.Hits) != 1 {
+		t.Errorf("behind it: %+v, error %v", r, err)
 	}
 }

@@ -43,6 +43,7 @@ func (s *Store) Ready(ctx context.Context) error {
 		},
 		&indexes,
 	)
+	s.breaker.probed(err)
 	switch {
 	case elastic.IsStatus(err, http.StatusNotFound), err == nil && len(indexes) == 0:
 		return s.noIndex()

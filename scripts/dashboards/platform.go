@@ -130,6 +130,7 @@ func capture() board {
 				"sum by (kind) (rate(cdc_reconcile_differences_total[1h]))",
 				"{{kind}}",
 			),
+			one("Laboratories left to a person", "short", "sum(increase(cdc_reconcile_held_total[1h]))", "held"),
 		},
 	}
 }

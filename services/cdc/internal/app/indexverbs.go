@@ -43,6 +43,9 @@ func reconcileVerb(out io.Writer) cli.Verb {
 				return err
 			}
 			defer stores.close()
+			if err := stores.running(ctx); err != nil {
+				return err
+			}
 			total, err := stores.reconciler(stores.index.Live(), stores.rows).Report(ctx, o, out, clock.System{})
 			if err != nil {
 				return err
@@ -88,6 +91,9 @@ func rebuildVerb(out io.Writer) cli.Verb {
 				return err
 			}
 			defer stores.close()
+			if err := stores.running(ctx); err != nil {
+				return err
+			}
 			r := rebuild.New(
 				rebuild.Deps{
 					Index:    stores.index,

@@ -45,6 +45,7 @@ type counters struct {
 	differences *prometheus.CounterVec
 	unsettled   prometheus.Counter
 	unaccepted  prometheus.Counter
+	held        prometheus.Counter
 	purged      prometheus.Counter
 
 	connectorUp, taskState *prometheus.GaugeVec
@@ -76,7 +77,11 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 			"Records that ended well: applied, superseded, coalesced or skipped.",
 			"topic",
 		),
-		failed:         counterBy("cdc_messages_failed_total", "Records whose first try failed, and records given up.", "topic"),
+		failed: counterBy(
+			"cdc_messages_failed_total",
+			"Records whose first try failed, and records given up.",
+			"topic",
+		),
 		dead:           counterBy("cdc_messages_dlq_total", "Records written to the dead-letter topic.", "topic"),
 		retried:        counterBy("cdc_messages_retried_total", "Records tried again.", "topic"),
 		ended:          counterBy("cdc_outcomes_total", "Records by how they ended.", "topic", "outcome"),
@@ -94,7 +99,10 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 			"Rows of user_meta that were computed: written, or equal to what was stored.",
 			"result",
 		),
-		early: counter("cdc_events_early_total", "Patients computed again because an event came before its row was readable."),
+		early: counter(
+			"cdc_events_early_total",
+			"Patients computed again because an event came before its row was readable.",
+		),
 		late: counter(
 			"cdc_events_late_total",
 			"Patients to be computed again later because their rows stayed behind their events.",
@@ -116,6 +124,10 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 		unaccepted: counter(
 			"cdc_reconcile_refused_total",
 			"Patients whose row or document was refused when the proof repaired it, at every pass until somebody mends them.",
+		),
+		held: counter(
+			"cdc_reconcile_held_total",
+			"Laboratories of which so much differed that the proof repaired nothing; a person has to look.",
 		),
 		purged: counter(
 			"cdc_stubs_purged_total",
@@ -140,7 +152,7 @@ func (c *counters) all() []prometheus.Collector {
 	return []prometheus.Collector{
 		c.consumed, c.returned, c.processed, c.failed, c.dead, c.retried, c.ended, c.skipped, c.letterFailures,
 		c.batches, c.seconds, c.rows, c.early, c.late, c.capped, c.bulkSeconds, c.bulkOperations, c.resent, c.compared,
-		c.differences, c.unsettled, c.unaccepted, c.purged, c.connectorUp, c.taskState, c.restarts,
+		c.differences, c.unsettled, c.unaccepted, c.held, c.purged, c.connectorUp, c.taskState, c.restarts,
 	}
 }
 
@@ -254,6 +266,12 @@ func (c *counters) Compared(r reconcile.Result, refused int) {
 	for _, d := range r.Differences {
 		c.differences.WithLabelValues(string(d.Kind)).Inc()
 	}
+}
+
+// Held implements reconcile.Observer.
+func (c *counters) Held(r reconcile.Result) {
+	c.held.Inc()
+	c.compared.Add(float64(r.Patients))
 }
 
 // Purged implements purge.Observer.

@@ -52,6 +52,8 @@ func (b *builder) openDatabase() (err error) {
 		materialize.WalkerDeps{Walks: b.rows, Phases: b.phases, Users: b.users, Chunk: walkChunk, Interval: walkEvery,
 			Log: b.Log},
 	)
+	// After the consumer, which adds to it, and before the database is closed.
+	b.Close("late patients", func(ctx context.Context) error { return b.late.Finish(ctx, b.users) })
 	b.Loop("phase", b.phases.Run)
 	b.Loop("walker", b.walker.Run)
 	b.Every("late patients", lateEvery, func(ctx context.Context) error { return b.late.RunOnce(ctx, b.users) })
@@ -124,7 +126,7 @@ func (b *builder) watermark() *heartbeat.Watermark {
 	positions := broker.NewPositions(b.cfg.Kafka)
 	b.Close("positions", positions.Close)
 	topic := b.cfg.Topics.Topic
-	w := heartbeat.NewWatermark(positions, b.rows, map[string][]string{
+	w := heartbeat.NewWatermark(positions, b.rows, b.indexed, map[string][]string{
 		connectors.Existing:   {topic(change.UserDetails), topic(change.Billing), topic(change.LabReportRelation)},
 		connectors.Projection: {topic(change.UserMeta)},
 	})

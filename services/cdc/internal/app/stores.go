@@ -24,6 +24,7 @@ import (
 // stores are what a verb works on.
 type stores struct {
 	db     *sql.DB
+	phases *phase.Watch
 	rows   *mysql.Store
 	users  *materialize.Recomputer
 	client *elastic.Client
@@ -57,6 +58,7 @@ func openStores(cfg Config) (*stores, error) {
 	)
 	return &stores{
 		db:     db,
+		phases: phases,
 		rows:   rows,
 		client: client,
 		index:  index,
@@ -69,6 +71,20 @@ func openStores(cfg Config) (*stores, error) {
 				Jitter: rand.Float64},
 		),
 	}, nil
+}
+
+var errNotRunning = errors.New(
+	"the rows of user_meta have no names and telephone numbers in the phase migration, so that" +
+		" no index may be made of them: take CDC_PHASE_OVERRIDE away, or run cdc migrate",
+)
+
+// running refuses what writes the index from rows while they are not whole.
+func (s *stores) running(ctx context.Context) error {
+	running, err := s.phases.Running(ctx)
+	if err == nil && !running {
+		err = errNotRunning
+	}
+	return err
 }
 
 // reconciler compares rows with the index behind target.

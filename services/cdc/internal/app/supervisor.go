@@ -24,8 +24,13 @@ func (b *builder) openSupervisor() error {
 	runtime := connect.New(connect.Config{URL: b.cfg.Connect.URL})
 	if b.cfg.Connect.Apply == applyAtStart {
 		if password := b.cfg.Connect.Password.Reveal(); !strings.HasPrefix(password, "${") {
-			b.Log.Warn("whoever may ask Kafka Connect sees the password of the connectors' database user", "advice",
-				"give the workers a config provider and set CDC_CONNECTOR_DB_PASSWORD to its reference, as "+connectors.PasswordReference("/secrets/connector.properties"))
+			b.Log.Warn(
+				"whoever may ask Kafka Connect sees the password of the connectors' database user",
+				"advice",
+				"give the workers a config provider and set CDC_CONNECTOR_DB_PASSWORD to its reference, as "+connectors.PasswordReference(
+					"/secrets/connector.properties",
+				),
+			)
 		}
 		applier := &supervise.Applier{
 			Runtime: runtime,
@@ -39,7 +44,8 @@ func (b *builder) openSupervisor() error {
 		supervise.Deps{Runtime: runtime, Failures: b.letters, Observer: b.counters, Clock: b.Clock, Log: b.Log,
 			Connectors: connectors.Names()},
 	)
-	b.Every("supervisor", superviseEvery, func(ctx context.Context) error { return b.supervise(ctx, s) })
+	leader := b.leader(superviseLock)
+	b.Every("supervisor", superviseEvery, func(ctx context.Context) error { return superviseBy(ctx, leader, s) })
 	b.Every("signal sweeper", sweepEvery, func(ctx context.Context) error {
 		_, err := b.rows.SweepWindows(ctx, b.Clock.Now().Add(-keepWindows), sweepLimit)
 		return err
@@ -47,9 +53,10 @@ func (b *builder) openSupervisor() error {
 	return nil
 }
 
-// supervise lets one process act; the others only look.
-func (b *builder) supervise(ctx context.Context, s *supervise.Supervisor) error {
-	led, err := mysqldb.Lead(ctx, b.db, superviseLock, s.RunOnce)
+// superviseBy lets one process act, the same one until it ends: each keeps for itself what it restarted when. The
+// others only look.
+func superviseBy(ctx context.Context, leader *mysqldb.Leader, s *supervise.Supervisor) error {
+	led, err := leader.Run(ctx, s.RunOnce)
 	if led || err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ func (b *builder) openReconciler() error {
 	loop := &reconcile.Loop{
 		Observer: b.counters,
 		Cursor:   b.rows,
+		Indexed:  b.indexed,
 		Clock:    b.Clock,
 		Share:    b.cfg.ReconcileEvery / reconcileShare,
 		Log:      b.Log,
@@ -41,16 +42,36 @@ func (b *builder) openReconciler() error {
 		}),
 	}
 	// The one that leads goes on: it remembers which refused patients it told of.
-	leader := mysqldb.NewLeader(b.db, reconcileLock)
-	b.Close("leadership of the reconciler", func(ctx context.Context) error {
+	b.Every("reconciler", b.cfg.ReconcileEvery, b.alone(reconcileLock, loop.RunOnce))
+	return nil
+}
+
+// indexed tells whether the index is meant to be what the rows of user_meta say: the migration is over, and no walk
+// over all patients is under way.
+func (b *builder) indexed(ctx context.Context) (bool, error) {
+	if running, err := b.phases.Running(ctx); err != nil || !running {
+		return false, err
+	}
+	_, due, err := b.rows.Position(ctx)
+	return err == nil && !due, err
+}
+
+// alone lets one process do work, the same one until it ends.
+func (b *builder) alone(lock mysqldb.Lock, work func(context.Context) error) func(context.Context) error {
+	leader := b.leader(lock)
+	return func(ctx context.Context) error {
+		_, err := leader.Run(ctx, work)
+		return err
+	}
+}
+
+func (b *builder) leader(lock mysqldb.Lock) *mysqldb.Leader {
+	leader := mysqldb.NewLeader(b.db, lock)
+	b.Close("leadership: "+lock.Purpose, func(ctx context.Context) error {
 		leader.Close(ctx)
 		return nil
 	})
-	b.Every("reconciler", b.cfg.ReconcileEvery, func(ctx context.Context) error {
-		_, err := leader.Run(ctx, loop.RunOnce)
-		return err
-	})
-	return nil
+	return leader
 }
 
 // openPurger deletes stubs once no event older than them can still arrive.
@@ -63,9 +84,6 @@ func (b *builder) openPurger() error {
 		Observer: b.counters,
 		Config:   b.cfg.Purge,
 	}
-	b.Every("purge", purgeEvery, func(ctx context.Context) error {
-		_, err := mysqldb.Lead(ctx, b.db, purgeLock, p.RunOnce)
-		return err
-	})
+	b.Every("purge", purgeEvery, b.alone(purgeLock, p.RunOnce))
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 
 // brokers is a group's positions in memory, and the progress that is kept of it.
 type brokers struct {
+	unindexed bool // the phase is migration, or a walk is under way
 	held      map[heartbeat.Partition]heartbeat.Extent
 	committed map[heartbeat.Partition]int64
 	noted     map[string]int64 // ms, by connector
@@ -48,7 +49,7 @@ func (b *brokers) Applied(_ context.Context, connector string, at time.Time) err
 }
 
 func watermark(b *brokers) *heartbeat.Watermark {
-	return heartbeat.NewWatermark(b, b, map[string][]string{"source-existing": {"bills", "patients"}, "source-projection": {"rows"}})
+	return heartbeat.NewWatermark(b, b, b.indexed, map[string][]string{"source-existing": {"bills", "patients"}, "source-projection": {"rows"}})
 }
 
 func beat(row, carrier string, at int64) change.Record {
@@ -92,3 +93,5 @@ func TestOnlyAConnectorsOwnBeatSaysThatItWorks(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func (b *brokers) indexed(context.Context) (bool, error) { return !b.unindexed, nil }

@@ -37,6 +37,7 @@ type Progress interface {
 type Watermark struct {
 	positions Positions
 	progress  Progress
+	indexed   func(context.Context) (bool, error)
 	topics    map[string][]string // by connector: where its changes are
 
 	mu      sync.Mutex
@@ -51,10 +52,14 @@ type beat struct {
 	ends map[Partition]Extent
 }
 
-// NewWatermark returns one for connectors whose changes are in topics, by the connector's name.
-func NewWatermark(positions Positions, progress Progress, topics map[string][]string) *Watermark {
-	return &Watermark{positions: positions, progress: progress, topics: topics, offered: map[string]time.Time{},
-		pending: map[string]beat{}}
+// NewWatermark returns one for connectors whose changes are in topics, by the connector's name. indexed tells whether
+// what is done is in the index as well: while it is not, no beat is noted, or the data would seem fresh that nobody
+// finds.
+func NewWatermark(
+	positions Positions, progress Progress, indexed func(context.Context) (bool, error), topics map[string][]string,
+) *Watermark {
+	return &Watermark{positions: positions, progress: progress, indexed: indexed, topics: topics,
+		offered: map[string]time.Time{}, pending: map[string]beat{}}
 }
 
 // Offer tells of a beat that arrived. Of a connector that is not known it is forgotten.
@@ -69,6 +74,10 @@ func (w *Watermark) Offer(connector string, at time.Time) {
 // RunOnce takes up the beats that were offered, and notes those behind which nothing is open any more. While one waits,
 // the next of its connector is not looked at: each would come later than the one before it.
 func (w *Watermark) RunOnce(ctx context.Context) error {
+	if indexed, err := w.indexed(ctx); err != nil || !indexed {
+		w.forget() // a beat of before says nothing of what is done without the index
+		return err
+	}
 	for connector, topics := range w.topics {
 		if err := w.take(ctx, connector, topics); err != nil {
 			return err
@@ -78,6 +87,13 @@ func (w *Watermark) RunOnce(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func (w *Watermark) forget() {
+	clear(w.pending)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.offered)
 }
 
 // take makes the offered beat pending. What the partitions hold is read after it arrived: at least all before it.

@@ -78,3 +78,27 @@ func TestBrokersThatAreAwayLoseNoBeat(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// In the phase migration the second hop is done and nothing is in the index: the age of the data has to grow.
+func TestNothingIsFreshThatIsNotIndexed(t *testing.T) {
+	t.Parallel()
+	b := &brokers{noted: map[string]int64{}, unindexed: true}
+	w := watermark(b)
+	pass := func() {
+		if err := w.RunOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Offer("source-projection", at(1000))
+	pass()
+	b.unindexed = false
+	pass() // the beat of before is forgotten: what came before it may be on its way into the index only now
+	if len(b.noted) > 0 {
+		t.Errorf("noted %v", b.noted)
+	}
+	w.Offer("source-projection", at(2000))
+	pass()
+	if diff := cmp.Diff(map[string]int64{"source-projection": 2000}, b.noted); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -17,7 +17,8 @@ const (
 
 // Postponed holds patients whose sources lagged behind their events for longer than a batch may wait, and computes
 // them again after 1, 2, 4 … 32 seconds: until then a row that was committed is readable, whatever its replica takes.
-// It implements Late. It is lost with the process; the reconciler finds what it held. Safe for concurrent use.
+// It implements Late. A process that ends computes all of them
+// once more; what a crash loses, the reconciler finds. Safe for concurrent use.
 type Postponed struct {
 	clock clock.Clock
 	mu    sync.Mutex // guards due
@@ -55,7 +56,15 @@ func (p *Postponed) Waiting() int {
 
 // RunOnce computes the patients whose time has come. After a fault they stay due.
 func (p *Postponed) RunOnce(ctx context.Context, users Users) error {
-	ready := p.ready()
+	return p.compute(ctx, users, p.ready(p.clock.Now()))
+}
+
+// Finish computes all who wait, whenever their time comes: their events are done and come to no other process.
+func (p *Postponed) Finish(ctx context.Context, users Users) error {
+	return p.compute(ctx, users, p.ready(p.clock.Now().Add(lastPostponement)))
+}
+
+func (p *Postponed) compute(ctx context.Context, users Users, ready []int64) error {
 	if len(ready) == 0 {
 		return nil
 	}
@@ -71,13 +80,13 @@ func (p *Postponed) RunOnce(ctx context.Context, users Users) error {
 	return nil
 }
 
-func (p *Postponed) ready() []int64 {
+// ready returns those whose time has come by then.
+func (p *Postponed) ready(by time.Time) []int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := p.clock.Now()
 	var ids []int64
 	for id, d := range p.due {
-		if !d.at.After(now) {
+		if !d.at.After(by) {
 			ids = append(ids, id)
 		}
 	}

@@ -58,6 +58,21 @@ func TestAPostponedPatientIsComputedWithGrowingPauses(t *testing.T) {
 	})
 }
 
+// A rolling update ends every process within a minute: whoever waits is computed before, not at the reconciler's next lap.
+func TestAProcessThatEndsComputesWhoeverWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, r := materialize.NewPostponed(virtual{}), &recording{begin: time.Now(), at: map[int64][]time.Duration{}}
+		p.Add([]int64{7, 8})
+		if err := p.RunOnce(t.Context(), r); err != nil || len(r.at) != 0 {
+			t.Fatalf("computed %v, error %v", r.at, err)
+		}
+		if err := p.Finish(t.Context(), r); err != nil || len(r.at[7]) != 1 || len(r.at[8]) != 1 {
+			t.Errorf("computed %v, error %v", r.at, err)
+		}
+	})
+}
+
 func TestTheListOfThePostponedIsBounded(t *testing.T) {
 	t.Parallel()
 	p := materialize.NewPostponed(virtual{})

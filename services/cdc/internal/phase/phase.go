@@ -89,6 +89,12 @@ func (w *Watch) Phase(ctx context.Context) (Phase, error) {
 	return w.look(ctx)
 }
 
+// Running tells whether the phase is Running.
+func (w *Watch) Running(ctx context.Context) (bool, error) {
+	now, err := w.Phase(ctx)
+	return now == Running, err
+}
+
 // Check looks at the schema and returns the phase, and whether it differs from the one before.
 func (w *Watch) Check(ctx context.Context) (now Phase, changed bool, err error) {
 	unlock, err := w.lock(ctx)

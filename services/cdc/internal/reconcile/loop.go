@@ -14,6 +14,8 @@ type Observer interface {
 	// Compared tells of one laboratory. Every kind of the differences has been sent for repair, but for those of refused
 	// patients.
 	Compared(result Result, refused int)
+	// Held tells that so many patients of one laboratory differ that nothing was repaired.
+	Held(result Result)
 }
 
 // Cursor keeps how far the loop has come, for whichever process leads next.
@@ -32,6 +34,9 @@ type Loop struct {
 	Log        *slog.Logger
 	// Share is how long a call of RunOnce goes on to the next laboratory: many small ones cost no more than a large one.
 	Share time.Duration
+	// Indexed tells whether the index is meant to be what the rows say: not before the migration of user_meta is over, nor
+	// while all patients are computed again. The error is a fault.
+	Indexed func(context.Context) (bool, error)
 
 	told map[int64]int64 // revisions of refused patients of which the log told already; one turn runs at a time
 }
@@ -39,6 +44,9 @@ type Loop struct {
 // RunOnce takes the next laboratories, at least one and each at most once. One that fails is passed over until its next
 // turn: one broken laboratory must not keep the others from theirs. The error is a fault.
 func (l *Loop) RunOnce(ctx context.Context) error {
+	if indexed, err := l.Indexed(ctx); err != nil || !indexed {
+		return err
+	}
 	labs, err := l.Reconciler.Labs(ctx)
 	if err != nil {
 		return err
@@ -70,6 +78,22 @@ func (l *Loop) compare(ctx context.Context, lab authn.LabScope) error {
 	if err != nil {
 		return err
 	}
+	if tooMany(result) {
+		l.Log.ErrorContext(
+			ctx,
+			"so many patients of a laboratory differ that nothing is repaired",
+			"lab_id",
+			lab.LabID(),
+			"patients",
+			result.Patients,
+			"differing",
+			patients(result.Differences),
+			"advice",
+			"make sure that this is the right database and the right release; then run cdc reconcile --repair for the laboratory",
+		)
+		l.Observer.Held(result)
+		return nil
+	}
 	refused, err := l.Reconciler.Repair(ctx, result.Differences)
 	if err != nil {
 		return err
@@ -77,6 +101,26 @@ func (l *Loop) compare(ctx context.Context, lab authn.LabScope) error {
 	l.tell(ctx, lab, refused)
 	l.Observer.Compared(result, len(refused))
 	return nil
+}
+
+// Unless an operator says so, so many patients of one laboratory are repaired at most: more are not lost events but
+// another database, or a release that makes other documents.
+const (
+	mostRepaired = 50
+	mostShare    = 20 // one patient in twenty
+)
+
+func tooMany(r Result) bool {
+	return int64(patients(r.Differences)) > max(mostRepaired, r.Patients/mostShare)
+}
+
+// patients counts whom differences are about.
+func patients(differences []Difference) int {
+	users := map[int64]bool{}
+	for _, d := range differences {
+		users[d.UserID] = true
+	}
+	return len(users)
 }
 
 // tell logs each refused revision once: it is found again in every pass, until somebody mends it.

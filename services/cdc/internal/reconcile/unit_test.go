@@ -31,6 +31,7 @@ type world struct {
 	deleted   []document.Op
 	labs      []int64
 	compared  []int64
+	held      []int64
 	err       error
 }
 
@@ -109,6 +110,10 @@ func (w *world) Write(_ context.Context, _ string, ops []document.Op) ([]indexsy
 }
 
 func (w *world) Compared(r reconcile.Result, _ int) { w.compared = append(w.compared, r.LabID) }
+
+func (w *world) Held(r reconcile.Result) { w.held = append(w.held, r.LabID) }
+
+func always(context.Context) (bool, error) { return true, nil }
 
 func (w *world) Turn(context.Context) (int64, error) { return w.turn, nil }
 
@@ -194,7 +199,7 @@ func TestTheLoopTakesEachLaboratoryInTurn(t *testing.T) {
 	t.Parallel()
 	w := &world{revs: []int64{5}, documents: []int64{5}, labs: []int64{7, 3, 12}}
 	loop := func() *reconcile.Loop { // each turn in another process: the cursor is kept
-		return &reconcile.Loop{Reconciler: w.reconciler(), Observer: w, Cursor: w, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)}
+		return &reconcile.Loop{Reconciler: w.reconciler(), Observer: w, Cursor: w, Indexed: always, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)}
 	}
 	for range 5 {
 		if err := loop().RunOnce(t.Context()); err != nil {
@@ -225,7 +230,7 @@ func TestTheLoopGoesOnToTheNextLaboratoryWhileItsTimeLasts(t *testing.T) {
 		time.Second: {3}, 3 * time.Second: {3, 7, 9}, time.Hour: {3, 7, 9, 12}, // each once, however much time is left
 	} {
 		w := &world{revs: []int64{5}, documents: []int64{5}, labs: []int64{7, 3, 12}}
-		loop := &reconcile.Loop{Reconciler: w.reconciler(), Observer: w, Cursor: w, Clock: &slowly{}, Share: share,
+		loop := &reconcile.Loop{Reconciler: w.reconciler(), Observer: w, Cursor: w, Indexed: always, Clock: &slowly{}, Share: share,
 			Log: slog.New(slog.DiscardHandler)}
 		if err := loop.RunOnce(t.Context()); err != nil {
 			t.Fatal(err)

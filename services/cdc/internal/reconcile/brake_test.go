@@ -1,0 +1,111 @@
+package reconcile_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/projection"
+	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
+)
+
+// crowd is a laboratory whose first patients have no document.
+type crowd struct {
+	*world
+	patients, missing int64
+}
+
+func (c crowd) Rows(_ context.Context, s authn.LabScope, after int64, limit int) (rows []projection.Row, err error) {
+	for id := max(after+1, 1); id <= c.patients && len(rows) < limit && s.LabID() == 7; id++ {
+		rows = append(rows, projection.Row{UserID: id, LabID: 7, Rev: 5})
+	}
+	return rows, nil
+}
+
+func (c crowd) RowsByID(_ context.Context, ids []int64) (rows []projection.Row, err error) {
+	for _, id := range ids {
+		if id <= c.patients {
+			rows = append(rows, projection.Row{UserID: id, LabID: 7, Rev: 5})
+		}
+	}
+	return rows, nil
+}
+
+func (c crowd) document(id int64) document.Entry {
+	row := projection.Row{UserID: id, LabID: 7, Rev: 5}
+	return document.Entry{UserID: id, Route: 7, LabID: 7, Version: 11, Source: document.NewEncoder().Document(&row)}
+}
+
+// crowdIndex holds whoever is not missing.
+type crowdIndex struct {
+	fromIndex
+	crowd crowd
+}
+
+func (crowdIndex) Laboratories(context.Context, string) ([]int64, error) { return []int64{7}, nil }
+
+func (c crowdIndex) Scan(context.Context, string, int64) iter.Seq2[document.Entry, error] {
+	return func(yield func(document.Entry, error) bool) {
+		for id := c.crowd.missing + 1; id <= max(c.crowd.patients, 100); id++ {
+			if !yield(c.crowd.document(id), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (c crowdIndex) Find(_ context.Context, _ string, asked []document.Entry) (found []document.Entry, err error) {
+	for _, e := range asked {
+		if e.UserID > c.crowd.missing {
+			found = append(found, c.crowd.document(e.UserID))
+		}
+	}
+	return found, nil
+}
+
+// The loop acts alone all day: what is more than lost events is left to a person.
+func TestTheLoopRepairsFewAndHoldsBeforeMany(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		what              string
+		patients, missing int64
+		indexed           bool
+		repaired, held    bool
+	}{
+		{"some events were lost", 2000, 100, true, true, false},
+		{"one more than one in twenty", 2000, 101, true, false, true},
+		{"half of a small laboratory", 100, 50, true, true, false},
+		{"more of it", 100, 51, true, false, true},
+		{"an empty database behind the same name", 0, 0, true, false, true},
+		{"the phase is not running, or a walk is under way", 2000, 1, false, false, false},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := &world{}
+				all := crowd{w, c.patients, c.missing}
+				r := reconcile.New(reconcile.Deps{Rows: all, Scope: mysql.Laboratory, Documents: crowdIndex{fromIndex{w}, all}, Users: w, Writer: w,
+					Target: "user_details", Versions: document.RevVersions{}, Config: reconcile.DefaultConfig()})
+				loop := &reconcile.Loop{Reconciler: r, Observer: w, Cursor: w, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler),
+					Indexed: func(context.Context) (bool, error) { return c.indexed, nil }}
+				if err := loop.RunOnce(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if repaired := len(w.deleted)+len(w.targets) > 0; repaired != c.repaired {
+					t.Errorf("%d operations, %d rows computed", len(w.deleted), len(w.targets))
+				}
+				if held := slices.Equal(w.held, []int64{7}); held != c.held {
+					t.Error(fmt.Sprint("held: ", w.held))
+				}
+			})
+		})
+	}
+}

@@ -186,7 +186,8 @@ func (p *Pump) handle(ctx context.Context, r *run) (result job.Result, err error
 			err = job.Retryable("panic", "The delivery failed inside the task queue; it is tried again")
 		}
 	}()
-	if r.body.ExpiresMs > 0 && p.Clock.Now().UnixMilli() > r.body.ExpiresMs {
+	redisNow := r.claimedMs + p.Clock.Now().Sub(r.received).Milliseconds() // the one clock of all processes
+	if r.body.ExpiresMs > 0 && redisNow > r.body.ExpiresMs {
 		return job.Result{}, job.Permanent("expired", "The message was too old to be sent")
 	}
 	return p.Handler.Handle(ctx, Delivery{ID: r.id, Body: r.body, Attempt: r.body.Attempts + 1,

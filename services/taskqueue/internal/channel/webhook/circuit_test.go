@@ -58,3 +58,26 @@ func TestOneLaboratoryCannotTakeThePlacesOfAnotherAtAReceiver(t *testing.T) {
 		t.Error("the other laboratory has no place")
 	}
 }
+
+func TestKnownReceiversAreForgottenAndPausedOnesLast(t *testing.T) {
+	t.Parallel()
+	h := newHosts(1)
+	pass := func(lab int64) *host {
+		one, ok := h.enter(t.Context(), lab, "https://example.com:443")
+		if !ok {
+			t.Fatal("no place")
+		}
+		h.leave(one)
+		return one
+	}
+	down := h.circuit(pass(0), "/")
+	for range breakerFailures {
+		down.Do(func() error { return errors.New("down") })
+	}
+	for lab := range int64(maxKnownHosts) {
+		pass(lab + 1)
+	}
+	if len(h.known) >= maxKnownHosts || !h.circuit(pass(0), "/").IsOpen() {
+		t.Errorf("%d known, the paused one among them: %t", len(h.known), h.circuit(pass(0), "/").IsOpen())
+	}
+}

@@ -80,14 +80,25 @@ func (h *hosts) drop(one *host) {
 	one.users--
 }
 
-// forget drops idle hosts when too many are known; only their failure counts are lost.
+// forget drops idle hosts when too many are known: first those that answer, whose failure counts are all that is lost.
 func (h *hosts) forget() {
-	if len(h.known) < maxKnownHosts {
-		return
-	}
-	for key, one := range h.known {
-		if one.users == 0 {
-			delete(h.known, key)
+	for _, alsoPaused := range []bool{false, true} {
+		if len(h.known) < maxKnownHosts {
+			return
+		}
+		for key, one := range h.known {
+			if one.users == 0 && (alsoPaused || !one.isPaused()) {
+				delete(h.known, key)
+			}
 		}
 	}
+}
+
+func (one *host) isPaused() bool {
+	for _, c := range one.circuits {
+		if c.IsOpen() {
+			return true
+		}
+	}
+	return false
 }

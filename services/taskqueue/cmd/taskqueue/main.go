@@ -2,8 +2,6 @@
 package main
 
 import (
-	_ "time/tzdata" // periodic jobs may name time zones, slim images have none
-
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/app"

@@ -98,7 +98,7 @@ func (b *builder) serve() error {
 	if err != nil {
 		return err
 	}
-	api := grpcapi.New(b.submitter(), b.manager(), b.consents(), b.periodics(), access, b.cfg.SendPermission)
+	api := grpcapi.New(b.submitter(), b.manager(), b.consents(), access, b.cfg.SendPermission)
 	taskqueuev1.RegisterTaskQueueServiceServer(server, api)
 	b.Check("queue", b.gate.Check)
 	b.Check("cache", service.Ping(b.sessions))

@@ -11,7 +11,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/periodic"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -53,15 +52,6 @@ func (b *builder) validator() *task.Validator {
 		v.Sender = b.senders.Allows
 	}
 	return v
-}
-
-func (b *builder) periodics() *periodic.Book {
-	return periodic.NewBook(periodic.Deps{Store: b.gate, Validator: b.validator(), Clock: b.Clock, Seals: b.seals})
-}
-
-func (b *builder) ticker() *periodic.Ticker {
-	return periodic.NewTicker(periodic.TickerDeps{Queue: b.gate, IDs: b.ids, Clock: b.Clock, Observer: b.metrics,
-		Seals: b.seals})
 }
 
 func (b *builder) manager() *manage.Manager {

@@ -18,7 +18,6 @@ const (
 	maxRun       = 330 * time.Second // the longest webhook timeout and some
 	reapEvery    = time.Second
 	shardsEvery  = time.Second
-	tickEvery    = time.Second
 	measureEvery = 5 * time.Second
 	auditEvery   = 10 * time.Second
 )
@@ -29,7 +28,6 @@ func (b *builder) work() {
 		b.Loop("mailbox recorder", b.recorder.Run)
 	}
 	b.Every("number of shards", shardsEvery, b.gate.RefreshShards)
-	b.Every("periodic jobs", tickEvery, b.ticker().RunOnce)
 	b.Every("bytes of laboratories", measureEvery, b.bytes.RunOnce)
 	b.Every("lane gauges", measureEvery, func(ctx context.Context) error { return b.metrics.Measure(ctx, b.gate, b.webhooks) })
 	deps := reaper.Deps{Queue: b.gate, Observer: b.metrics, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log}

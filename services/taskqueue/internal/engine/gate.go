@@ -98,11 +98,3 @@ func (g *Gate) Place(ctx context.Context, key string, build Placement) (Accepted
 	}
 	return g.Redis.Place(ctx, key, build)
 }
-
-// Tick refuses while the gate is closed.
-func (g *Gate) Tick(ctx context.Context, t Tick) (bool, error) {
-	if s := g.state.Load(); !s.open {
-		return false, ErrClosed
-	}
-	return g.Redis.Tick(ctx, t)
-}

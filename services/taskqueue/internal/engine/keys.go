@@ -30,7 +30,6 @@ type shardKeys struct {
 	idem      string // prefix of idempotency records
 	windowKey string // prefix of windows
 	paused    string // channels, laboratories and receivers that are left alone
-	periodic  string // definitions of periodic jobs; on shard 0 only
 }
 
 func newShardKeys(shard int) shardKeys {
@@ -57,7 +56,6 @@ func newShardKeys(shard int) shardKeys {
 		idem:      p + "idem:",
 		windowKey: p + "w:",
 		paused:    p + "paused",
-		periodic:  p + "periodic",
 	}
 	for _, l := range job.Lanes() {
 		k.lanes[l] = fmt.Sprintf("%sl:%s:%d", p, l.Channel, l.Priority)

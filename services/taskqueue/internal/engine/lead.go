@@ -12,7 +12,6 @@ type Work string
 const (
 	Reaping  Work = "reaper"
 	Auditing Work = "auditor"
-	Ticking  Work = "ticker"
 )
 
 // Lead makes owner the one that does a work on a shard for the next d, unless somebody else is. The answer is the

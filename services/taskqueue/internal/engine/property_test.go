@@ -74,7 +74,7 @@ func TestRandomInterleavingsAgreeWithTheModelAndKeepTheInvariants(t *testing.T) 
 			tokens: map[job.ID][2]int64{}, keys: job.NewGenerator(clock.System{}, rand.Reader)}
 		rt.Repeat(map[string]func(*rapid.T){
 			"enqueue": p.enqueue, "claim": p.claim, "settle": p.settle, "cancel": p.cancel, "move": p.move,
-			"revive": p.revive, "reap": p.reap, "renew": p.renew, "resolve": p.resolve, "tick": p.periodic, "archive": p.archive, "": p.check,
+			"revive": p.revive, "reap": p.reap, "renew": p.renew, "resolve": p.resolve, "archive": p.archive, "": p.check,
 		})
 	})
 }
@@ -219,31 +219,6 @@ func (p *pair) resolve(t *rapid.T) {
 		a, errA := p.redis.Resolve(p.base.Context(), x)
 		b, errB := p.model.Resolve(p.base.Context(), x)
 		p.equal("resolve", a, b, errA, errB)
-	}
-}
-
-// periodic ticks a definition, now and then as a process does that looked at it before another one.
-func (p *pair) periodic(t *rapid.T) {
-	p.tick(2 * time.Millisecond)
-	all, errA := p.redis.Periodic(p.base.Context())
-	same, errB := p.model.Periodic(p.base.Context())
-	p.equal("definitions", all, same, errA, errB)
-	x := engine.Tick{Key: "k", Observed: all["k"], Definition: []byte(rand.Text())}
-	if rapid.IntRange(0, 3).Draw(t, "late") == 0 {
-		x.Observed = []byte("of former times")
-	}
-	if rapid.Bool().Draw(t, "a job is born") {
-		id, err := p.keys.Next(0, job.Lane{Channel: job.Webhook})
-		if err != nil {
-			t.Fatal(err)
-		}
-		x.Job = &engine.NewJob{ID: id, DueMs: clock.System{}.Now().Add(time.Hour).UnixMilli() + 1_000_000_000_000, Flow: job.LabFlow(1), Body: []byte("v1")}
-		p.ids = append(p.ids, id)
-	}
-	for range rapid.IntRange(1, 2).Draw(t, "sent") {
-		a, errA := p.redis.Tick(p.base.Context(), x)
-		b, errB := p.model.Tick(p.base.Context(), x)
-		p.equal("tick", a, b, errA, errB)
 	}
 }
 

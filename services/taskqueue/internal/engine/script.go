@@ -36,7 +36,6 @@ var scriptNames = []string{
 	"retry_failed",
 	"settle",
 	"shards",
-	"tick",
 	"trim_dead",
 	"trim_ends",
 }

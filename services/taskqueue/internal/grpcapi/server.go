@@ -16,7 +16,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/periodic"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
@@ -40,13 +39,6 @@ type Manager interface {
 	RetryFailed(ctx context.Context, v manage.Viewer, ids []string) (revived, notFound []string, err error)
 }
 
-// Periodics keeps what runs again and again.
-type Periodics interface {
-	Put(ctx context.Context, caller task.Caller, r periodic.Request) (time.Time, error)
-	List(ctx context.Context, caller task.Caller) ([]*periodic.Definition, error)
-	Delete(ctx context.Context, caller task.Caller, name string) (bool, error)
-}
-
 // Access says who may use the queue besides the services of the platform.
 type Access string
 
@@ -63,7 +55,6 @@ type Server struct {
 	submitter Submitter
 	manager   Manager
 	consents  Consents
-	periodics Periodics
 	access    Access
 	send      string // the permission that users need; empty: none
 }
@@ -71,9 +62,9 @@ type Server struct {
 // New makes a server. consents is nil when the queue runs without its database. send is the permission that users
 // need; empty: none.
 func New(
-	submitter Submitter, manager Manager, consents Consents, periodics Periodics, access Access, send string,
+	submitter Submitter, manager Manager, consents Consents, access Access, send string,
 ) *Server {
-	return &Server{submitter: submitter, manager: manager, consents: consents, periodics: periodics, access: access,
+	return &Server{submitter: submitter, manager: manager, consents: consents, access: access,
 		send: send}
 }
 

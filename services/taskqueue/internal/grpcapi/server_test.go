@@ -26,7 +26,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/periodic"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -100,8 +99,8 @@ func openFor(t *testing.T, access grpcapi.Access, permission string) *api {
 		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
 			return worker.Callbacks(ids, id, b, r)
 		}})
-	return &api{Server: grpcapi.New(s, m, consent.NewRecorder(ledger, clock.System{}),
-		periodic.NewBook(periodic.Deps{Store: q, Validator: v, Clock: clock.System{}}), access, permission), t: t, queue: q, ledger: ledger, archive: stored}
+	return &api{Server: grpcapi.New(s, m, consent.NewRecorder(ledger, clock.System{}), access, permission),
+		t: t, queue: q, ledger: ledger, archive: stored}
 }
 
 func asUser(t *testing.T, lab int64) context.Context {

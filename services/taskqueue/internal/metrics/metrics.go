@@ -11,7 +11,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/periodic"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 )
 
@@ -42,7 +41,6 @@ type Metrics struct {
 	database  prometheus.Gauge
 	checked   prometheus.Counter
 	violated  *prometheus.CounterVec
-	ticks     *prometheus.CounterVec
 }
 
 func outcomes() []string {
@@ -105,13 +103,12 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 			prometheus.CounterOpts{Name: "taskqueue_audit_checked_total", Help: "Jobs that the auditor looked at."},
 		),
 		violated: counters("taskqueue_audit_violations_total", "Broken invariants that the auditor found.", "rule"),
-		ticks:    counters("taskqueue_ticks_total", "Ticks of periodic jobs by what became of them.", "outcome"),
 	}
 	for _, c := range []prometheus.Collector{
 		m.enqueued, m.claimed, m.claimTime, m.attempts, m.runTime, m.lost, m.callbacks, m.dropped, m.reaped, m.depth, m.age,
 		m.running,
 		m.archived, m.database, m.checked, m.violated, m.wait, m.refused, m.ready, m.scheduled, m.dead, m.backlog,
-		m.endsLimit, m.held, m.paused, m.ticks} {
+		m.endsLimit, m.held, m.paused} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -146,9 +143,6 @@ func (m *Metrics) zero() {
 	}
 	for _, r := range audit.Rules() {
 		m.violated.WithLabelValues(string(r))
-	}
-	for _, o := range periodic.Outcomes() {
-		m.ticks.WithLabelValues(o)
 	}
 	for _, kind := range pauseKinds() {
 		m.held.WithLabelValues(kind)
@@ -219,9 +213,6 @@ func (m *Metrics) Callbacks(n int, dropped bool) {
 func (m *Metrics) Reaped(c job.Channel, decision string) {
 	m.reaped.WithLabelValues(c.String(), decision).Inc()
 }
-
-// Ticked counts a tick of a periodic job.
-func (m *Metrics) Ticked(outcome string) { m.ticks.WithLabelValues(outcome).Inc() }
 
 // Archived counts ends on their way to the archive.
 func (m *Metrics) Archived(outcome string, jobs int) {

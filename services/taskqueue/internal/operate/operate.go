@@ -25,7 +25,6 @@ type Queue interface {
 	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
 	Announce(ctx context.Context, process string, state []byte) error
 	Processes(ctx context.Context) (map[string][]byte, error)
-	Periodic(ctx context.Context) (map[string][]byte, error)
 	ForgetProcess(ctx context.Context, process string) error
 }
 

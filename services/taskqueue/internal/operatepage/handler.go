@@ -54,7 +54,6 @@ func Handler(operator *operate.Operator, cfg Config) (http.Handler, error) {
 	for pattern, serve := range map[string]func(*http.Request) (any, error){
 		"GET overview":  s.overview,
 		"GET ahead":     s.ahead,
-		"GET periodic":  s.periodic,
 		"GET jobs":      s.search,
 		"GET jobs/{id}": s.life,
 		"POST jobs":     s.change,

@@ -21,7 +21,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operatepage"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/periodic"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -131,7 +130,7 @@ func TestNothingThatCallersWroteIsShownUnlessASettingAllowsIt(t *testing.T) {
 	for shown, cfg := range map[bool]operatepage.Config{false: {}, true: {ShowPayloads: true}} {
 		s := open(t, cfg, 2)
 		all := ""
-		for _, path := range []string{"api/overview", "api/ahead", "api/periodic", "api/jobs", "api/jobs?states=retrying,scheduled", "api/jobs/" + string(s.ids[0])} {
+		for _, path := range []string{"api/overview", "api/ahead", "api/jobs", "api/jobs?states=retrying,scheduled", "api/jobs/" + string(s.ids[0])} {
 			code, body, _ := s.call("GET", path, "")
 			if code != 200 {
 				t.Errorf("%s: %d %s", path, code, body)
@@ -150,27 +149,6 @@ func TestNothingThatCallersWroteIsShownUnlessASettingAllowsIt(t *testing.T) {
 		if strings.Contains(all, "secret window") {
 			t.Errorf("the window's key is shown: %s", all)
 		}
-	}
-}
-
-func TestPeriodicJobsAreListedWithTheirLastResult(t *testing.T) {
-	t.Parallel()
-	s := open(t, operatepage.Config{}, 1)
-	for name, last := range map[string]job.ID{"nightly": s.ids[0], "weekly": ""} {
-		definition, err := json.Marshal(periodic.Definition{Name: name, Owner: "service:rerun", LabID: 12, Cron: "@daily",
-			Missed: periodic.Skip, Body: []byte("what it carries"), NextMs: 2, LastMs: 1, LastJob: last})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.queue.Tick(t.Context(), engine.Tick{Key: name, Definition: definition}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	code, body, _ := s.call("GET", "api/periodic", "")
-	rest := `","owner":"service:rerun","lab_id":12,"cron":"@daily","missed":"skip","next_ms":2,"last_ms":1,"last_job":"`
-	want := `{"jobs":[{"name":"nightly` + rest + string(s.ids[0]) + `","last_state":"scheduled"},{"name":"weekly` + rest + `","last_state":""}]}`
-	if code != http.StatusOK || strings.TrimSpace(body) != want {
-		t.Errorf("%d\n got %s\nwant %s", code, body, want)
 	}
 }
 

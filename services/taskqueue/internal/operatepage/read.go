@@ -119,35 +119,6 @@ func (s *server) ahead(r *http.Request) (any, error) {
 	return map[string]any{"first_ms": first.UnixMilli(), "hours": a.Hours, "later": a.Later, "partial": a.Partial}, nil
 }
 
-// periodicJSON is a periodic job without its task.
-type periodicJSON struct {
-	Name      string `json:"name"`
-	Owner     string `json:"owner"`
-	LabID     int64  `json:"lab_id"`
-	Cron      string `json:"cron"`
-	Missed    string `json:"missed"`
-	NextMs    int64  `json:"next_ms"`
-	LastMs    int64  `json:"last_ms"`
-	LastJob   job.ID `json:"last_job"`
-	LastState string `json:"last_state"` // empty: nobody knows the job any more
-}
-
-func (s *server) periodic(r *http.Request) (any, error) {
-	jobs, err := s.operator.Periodic(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	list := make([]periodicJSON, len(jobs))
-	for i, p := range jobs {
-		list[i] = periodicJSON{Name: p.Name, Owner: p.Owner, LabID: p.LabID, Cron: p.Cron, Missed: string(p.Missed),
-			NextMs: p.NextMs, LastMs: p.LastMs, LastJob: p.LastJob}
-		if p.Last != nil {
-			list[i].LastState = p.Last.Record.State.String()
-		}
-	}
-	return map[string]any{"jobs": list}, nil
-}
-
 // jobJSON is one line of a list: nothing that a caller wrote.
 type jobJSON struct {
 	ID              job.ID `json:"id"`

@@ -1607,403 +1607,6 @@ func (x *UpdateConsentResponse) GetMessage() string {
 	return ""
 }
 
-type PutPeriodicJobRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 100 small letters, digits, dots, dashes and underscores.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Five fields or @hourly, @daily, @weekly, @monthly, @yearly, in UTC unless it begins with CRON_TZ=Area/City.
-	Cron string `protobuf:"bytes,2,opt,name=cron,proto3" json:"cron,omitempty"`
-	// What becomes of ticks at which the queue did not run: skip (default) leaves them out, once runs one job for all.
-	Missed string `protobuf:"bytes,3,opt,name=missed,proto3" json:"missed,omitempty"`
-	Task   *Task  `protobuf:"bytes,4,opt,name=task,proto3" json:"task,omitempty"`
-	// The laboratory that the caller acts for.
-	LabId         *int64 `protobuf:"varint,5,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PutPeriodicJobRequest) Reset() {
-	*x = PutPeriodicJobRequest{}
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[22]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PutPeriodicJobRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PutPeriodicJobRequest) ProtoMessage() {}
-
-func (x *PutPeriodicJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[22]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PutPeriodicJobRequest.ProtoReflect.Descriptor instead.
-func (*PutPeriodicJobRequest) Descriptor() ([]byte, []int) {
-	return file_lab_taskqueue_v1_taskqueue_proto_rawDescGZIP(), []int{22}
-}
-
-func (x *PutPeriodicJobRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *PutPeriodicJobRequest) GetCron() string {
-	if x != nil {
-		return x.Cron
-	}
-	return ""
-}
-
-func (x *PutPeriodicJobRequest) GetMissed() string {
-	if x != nil {
-		return x.Missed
-	}
-	return ""
-}
-
-func (x *PutPeriodicJobRequest) GetTask() *Task {
-	if x != nil {
-		return x.Task
-	}
-	return nil
-}
-
-func (x *PutPeriodicJobRequest) GetLabId() int64 {
-	if x != nil && x.LabId != nil {
-		return *x.LabId
-	}
-	return 0
-}
-
-type PutPeriodicJobResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// YYYY-MM-DDTHH:MM:SS, UTC.
-	NextAt        string `protobuf:"bytes,1,opt,name=next_at,json=nextAt,proto3" json:"next_at,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PutPeriodicJobResponse) Reset() {
-	*x = PutPeriodicJobResponse{}
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[23]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PutPeriodicJobResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PutPeriodicJobResponse) ProtoMessage() {}
-
-func (x *PutPeriodicJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[23]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PutPeriodicJobResponse.ProtoReflect.Descriptor instead.
-func (*PutPeriodicJobResponse) Descriptor() ([]byte, []int) {
-	return file_lab_taskqueue_v1_taskqueue_proto_rawDescGZIP(), []int{23}
-}
-
-func (x *PutPeriodicJobResponse) GetNextAt() string {
-	if x != nil {
-		return x.NextAt
-	}
-	return ""
-}
-
-type ListPeriodicJobsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	LabId         *int64                 `protobuf:"varint,1,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListPeriodicJobsRequest) Reset() {
-	*x = ListPeriodicJobsRequest{}
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[24]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListPeriodicJobsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListPeriodicJobsRequest) ProtoMessage() {}
-
-func (x *ListPeriodicJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[24]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListPeriodicJobsRequest.ProtoReflect.Descriptor instead.
-func (*ListPeriodicJobsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_taskqueue_v1_taskqueue_proto_rawDescGZIP(), []int{24}
-}
-
-func (x *ListPeriodicJobsRequest) GetLabId() int64 {
-	if x != nil && x.LabId != nil {
-		return *x.LabId
-	}
-	return 0
-}
-
-type ListPeriodicJobsResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// By name.
-	Jobs          []*PeriodicJob `protobuf:"bytes,1,rep,name=jobs,proto3" json:"jobs,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListPeriodicJobsResponse) Reset() {
-	*x = ListPeriodicJobsResponse{}
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[25]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListPeriodicJobsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListPeriodicJobsResponse) ProtoMessage() {}
-
-func (x *ListPeriodicJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[25]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListPeriodicJobsResponse.ProtoReflect.Descriptor instead.
-func (*ListPeriodicJobsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_taskqueue_v1_taskqueue_proto_rawDescGZIP(), []int{25}
-}
-
-func (x *ListPeriodicJobsResponse) GetJobs() []*PeriodicJob {
-	if x != nil {
-		return x.Jobs
-	}
-	return nil
-}
-
-type PeriodicJob struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Name   string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Cron   string                 `protobuf:"bytes,2,opt,name=cron,proto3" json:"cron,omitempty"`
-	Missed string                 `protobuf:"bytes,3,opt,name=missed,proto3" json:"missed,omitempty"`
-	// Times are YYYY-MM-DDTHH:MM:SS, UTC.
-	NextAt string `protobuf:"bytes,4,opt,name=next_at,json=nextAt,proto3" json:"next_at,omitempty"`
-	// The last tick that became a job, and the job.
-	LastAt        *string `protobuf:"bytes,5,opt,name=last_at,json=lastAt,proto3,oneof" json:"last_at,omitempty"`
-	LastJobId     *string `protobuf:"bytes,6,opt,name=last_job_id,json=lastJobId,proto3,oneof" json:"last_job_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PeriodicJob) Reset() {
-	*x = PeriodicJob{}
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[26]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PeriodicJob) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PeriodicJob) ProtoMessage() {}
-
-func (x *PeriodicJob) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[26]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PeriodicJob.ProtoReflect.Descriptor instead.
-func (*PeriodicJob) Descriptor() ([]byte, []int) {
-	return file_lab_taskqueue_v1_taskqueue_proto_rawDescGZIP(), []int{26}
-}
-
-func (x *PeriodicJob) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *PeriodicJob) GetCron() string {
-	if x != nil {
-		return x.Cron
-	}
-	return ""
-}
-
-func (x *PeriodicJob) GetMissed() string {
-	if x != nil {
-		return x.Missed
-	}
-	return ""
-}
-
-func (x *PeriodicJob) GetNextAt() string {
-	if x != nil {
-		return x.NextAt
-	}
-	return ""
-}
-
-func (x *PeriodicJob) GetLastAt() string {
-	if x != nil && x.LastAt != nil {
-		return *x.LastAt
-	}
-	return ""
-}
-
-func (x *PeriodicJob) GetLastJobId() string {
-	if x != nil && x.LastJobId != nil {
-		return *x.LastJobId
-	}
-	return ""
-}
-
-type DeletePeriodicJobRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	LabId         *int64                 `protobuf:"varint,2,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DeletePeriodicJobRequest) Reset() {
-	*x = DeletePeriodicJobRequest{}
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[27]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DeletePeriodicJobRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DeletePeriodicJobRequest) ProtoMessage() {}
-
-func (x *DeletePeriodicJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[27]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DeletePeriodicJobRequest.ProtoReflect.Descriptor instead.
-func (*DeletePeriodicJobRequest) Descriptor() ([]byte, []int) {
-	return file_lab_taskqueue_v1_taskqueue_proto_rawDescGZIP(), []int{27}
-}
-
-func (x *DeletePeriodicJobRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *DeletePeriodicJobRequest) GetLabId() int64 {
-	if x != nil && x.LabId != nil {
-		return *x.LabId
-	}
-	return 0
-}
-
-type DeletePeriodicJobResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// False: there was none.
-	Deleted       bool `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DeletePeriodicJobResponse) Reset() {
-	*x = DeletePeriodicJobResponse{}
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[28]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DeletePeriodicJobResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DeletePeriodicJobResponse) ProtoMessage() {}
-
-func (x *DeletePeriodicJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[28]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DeletePeriodicJobResponse.ProtoReflect.Descriptor instead.
-func (*DeletePeriodicJobResponse) Descriptor() ([]byte, []int) {
-	return file_lab_taskqueue_v1_taskqueue_proto_rawDescGZIP(), []int{28}
-}
-
-func (x *DeletePeriodicJobResponse) GetDeleted() bool {
-	if x != nil {
-		return x.Deleted
-	}
-	return false
-}
-
 var File_lab_taskqueue_v1_taskqueue_proto protoreflect.FileDescriptor
 
 const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
@@ -2180,37 +1783,7 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\a_lab_id\"P\n" +
 	"\x15UpdateConsentResponse\x12\x1d\n" +
 	"\x04code\x18\x01 \x01(\x05B\t\x92A\x06\xf2\x02\x03200R\x04code\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\"\xaa\x01\n" +
-	"\x15PutPeriodicJobRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
-	"\x04cron\x18\x02 \x01(\tR\x04cron\x12\x16\n" +
-	"\x06missed\x18\x03 \x01(\tR\x06missed\x12*\n" +
-	"\x04task\x18\x04 \x01(\v2\x16.lab.taskqueue.v1.TaskR\x04task\x12\x1a\n" +
-	"\x06lab_id\x18\x05 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
-	"\a_lab_id\"1\n" +
-	"\x16PutPeriodicJobResponse\x12\x17\n" +
-	"\anext_at\x18\x01 \x01(\tR\x06nextAt\"@\n" +
-	"\x17ListPeriodicJobsRequest\x12\x1a\n" +
-	"\x06lab_id\x18\x01 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
-	"\a_lab_id\"M\n" +
-	"\x18ListPeriodicJobsResponse\x121\n" +
-	"\x04jobs\x18\x01 \x03(\v2\x1d.lab.taskqueue.v1.PeriodicJobR\x04jobs\"\xc5\x01\n" +
-	"\vPeriodicJob\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
-	"\x04cron\x18\x02 \x01(\tR\x04cron\x12\x16\n" +
-	"\x06missed\x18\x03 \x01(\tR\x06missed\x12\x17\n" +
-	"\anext_at\x18\x04 \x01(\tR\x06nextAt\x12\x1c\n" +
-	"\alast_at\x18\x05 \x01(\tH\x00R\x06lastAt\x88\x01\x01\x12#\n" +
-	"\vlast_job_id\x18\x06 \x01(\tH\x01R\tlastJobId\x88\x01\x01B\n" +
-	"\n" +
-	"\b_last_atB\x0e\n" +
-	"\f_last_job_id\"U\n" +
-	"\x18DeletePeriodicJobRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
-	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
-	"\a_lab_id\"5\n" +
-	"\x19DeletePeriodicJobResponse\x12\x18\n" +
-	"\adeleted\x18\x01 \x01(\bR\adeleted2\xe3\f\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage2\xb3\t\n" +
 	"\x10TaskQueueService\x12\x9c\x01\n" +
 	"\aEnqueue\x12 .lab.taskqueue.v1.EnqueueRequest\x1a!.lab.taskqueue.v1.EnqueueResponse\"L\x8a\xe7\x183\b\x01\x12\acallout\x12\x04core\x12\rnotifications\x12\boperator\x12\x05rerun\x18\x01\x82\xd3\xe4\x93\x02\x0f:\x05tasks\"\x06/queue\x12\xa2\x01\n" +
 	"\bSchedule\x12!.lab.taskqueue.v1.ScheduleRequest\x1a\".lab.taskqueue.v1.ScheduleResponse\"O\x8a\xe7\x183\b\x01\x12\acallout\x12\x04core\x12\rnotifications\x12\boperator\x12\x05rerun\x18\x01\x82\xd3\xe4\x93\x02\x12:\x05tasks\"\t/schedule\x12{\n" +
@@ -2221,10 +1794,7 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\tRetryTask\x12\".lab.taskqueue.v1.RetryTaskRequest\x1a#.lab.taskqueue.v1.RetryTaskResponse\"0\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x12:\x04jobs\"\n" +
 	"/retryTask\x12\x82\x01\n" +
 	"\aMapping\x12 .lab.taskqueue.v1.MappingRequest\x1a!.lab.taskqueue.v1.MappingResponse\"2\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x14:\bmappings\"\b/mapping\x12\x94\x01\n" +
-	"\rUpdateConsent\x12&.lab.taskqueue.v1.UpdateConsentRequest\x1a'.lab.taskqueue.v1.UpdateConsentResponse\"2\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/update_consent\x12\x88\x01\n" +
-	"\x0ePutPeriodicJob\x12'.lab.taskqueue.v1.PutPeriodicJobRequest\x1a(.lab.taskqueue.v1.PutPeriodicJobResponse\"#\x8a\xe7\x18\x1f\x12\acallout\x12\rnotifications\x12\x05rerun\x12\x8e\x01\n" +
-	"\x10ListPeriodicJobs\x12).lab.taskqueue.v1.ListPeriodicJobsRequest\x1a*.lab.taskqueue.v1.ListPeriodicJobsResponse\"#\x8a\xe7\x18\x1f\x12\acallout\x12\rnotifications\x12\x05rerun\x12\x91\x01\n" +
-	"\x11DeletePeriodicJob\x12*.lab.taskqueue.v1.DeletePeriodicJobRequest\x1a+.lab.taskqueue.v1.DeletePeriodicJobResponse\"#\x8a\xe7\x18\x1f\x12\acallout\x12\rnotifications\x12\x05rerunBKZIgithub.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1;taskqueuev1b\x06proto3"
+	"\rUpdateConsent\x12&.lab.taskqueue.v1.UpdateConsentRequest\x1a'.lab.taskqueue.v1.UpdateConsentResponse\"2\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/update_consentBKZIgithub.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1;taskqueuev1b\x06proto3"
 
 var (
 	file_lab_taskqueue_v1_taskqueue_proto_rawDescOnce sync.Once
@@ -2238,89 +1808,74 @@ func file_lab_taskqueue_v1_taskqueue_proto_rawDescGZIP() []byte {
 	return file_lab_taskqueue_v1_taskqueue_proto_rawDescData
 }
 
-var file_lab_taskqueue_v1_taskqueue_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_lab_taskqueue_v1_taskqueue_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_lab_taskqueue_v1_taskqueue_proto_goTypes = []any{
-	(*Task)(nil),                      // 0: lab.taskqueue.v1.Task
-	(*EnqueueRequest)(nil),            // 1: lab.taskqueue.v1.EnqueueRequest
-	(*EnqueueResponse)(nil),           // 2: lab.taskqueue.v1.EnqueueResponse
-	(*ScheduledTask)(nil),             // 3: lab.taskqueue.v1.ScheduledTask
-	(*ScheduleRequest)(nil),           // 4: lab.taskqueue.v1.ScheduleRequest
-	(*ScheduleResponse)(nil),          // 5: lab.taskqueue.v1.ScheduleResponse
-	(*JobInfoRequest)(nil),            // 6: lab.taskqueue.v1.JobInfoRequest
-	(*JobInfoResponse)(nil),           // 7: lab.taskqueue.v1.JobInfoResponse
-	(*Job)(nil),                       // 8: lab.taskqueue.v1.Job
-	(*Attempt)(nil),                   // 9: lab.taskqueue.v1.Attempt
-	(*CancelJobRequest)(nil),          // 10: lab.taskqueue.v1.CancelJobRequest
-	(*CancelJobResponse)(nil),         // 11: lab.taskqueue.v1.CancelJobResponse
-	(*RescheduleJobRequest)(nil),      // 12: lab.taskqueue.v1.RescheduleJobRequest
-	(*RescheduleJobResponse)(nil),     // 13: lab.taskqueue.v1.RescheduleJobResponse
-	(*RetryTarget)(nil),               // 14: lab.taskqueue.v1.RetryTarget
-	(*RetryTaskRequest)(nil),          // 15: lab.taskqueue.v1.RetryTaskRequest
-	(*RetryTaskResponse)(nil),         // 16: lab.taskqueue.v1.RetryTaskResponse
-	(*DictionaryMapping)(nil),         // 17: lab.taskqueue.v1.DictionaryMapping
-	(*MappingRequest)(nil),            // 18: lab.taskqueue.v1.MappingRequest
-	(*MappingResponse)(nil),           // 19: lab.taskqueue.v1.MappingResponse
-	(*UpdateConsentRequest)(nil),      // 20: lab.taskqueue.v1.UpdateConsentRequest
-	(*UpdateConsentResponse)(nil),     // 21: lab.taskqueue.v1.UpdateConsentResponse
-	(*PutPeriodicJobRequest)(nil),     // 22: lab.taskqueue.v1.PutPeriodicJobRequest
-	(*PutPeriodicJobResponse)(nil),    // 23: lab.taskqueue.v1.PutPeriodicJobResponse
-	(*ListPeriodicJobsRequest)(nil),   // 24: lab.taskqueue.v1.ListPeriodicJobsRequest
-	(*ListPeriodicJobsResponse)(nil),  // 25: lab.taskqueue.v1.ListPeriodicJobsResponse
-	(*PeriodicJob)(nil),               // 26: lab.taskqueue.v1.PeriodicJob
-	(*DeletePeriodicJobRequest)(nil),  // 27: lab.taskqueue.v1.DeletePeriodicJobRequest
-	(*DeletePeriodicJobResponse)(nil), // 28: lab.taskqueue.v1.DeletePeriodicJobResponse
-	nil,                               // 29: lab.taskqueue.v1.Task.HeadersEntry
-	nil,                               // 30: lab.taskqueue.v1.ScheduledTask.HeadersEntry
-	(*v1.RawJSON)(nil),                // 31: lab.type.v1.RawJSON
+	(*Task)(nil),                  // 0: lab.taskqueue.v1.Task
+	(*EnqueueRequest)(nil),        // 1: lab.taskqueue.v1.EnqueueRequest
+	(*EnqueueResponse)(nil),       // 2: lab.taskqueue.v1.EnqueueResponse
+	(*ScheduledTask)(nil),         // 3: lab.taskqueue.v1.ScheduledTask
+	(*ScheduleRequest)(nil),       // 4: lab.taskqueue.v1.ScheduleRequest
+	(*ScheduleResponse)(nil),      // 5: lab.taskqueue.v1.ScheduleResponse
+	(*JobInfoRequest)(nil),        // 6: lab.taskqueue.v1.JobInfoRequest
+	(*JobInfoResponse)(nil),       // 7: lab.taskqueue.v1.JobInfoResponse
+	(*Job)(nil),                   // 8: lab.taskqueue.v1.Job
+	(*Attempt)(nil),               // 9: lab.taskqueue.v1.Attempt
+	(*CancelJobRequest)(nil),      // 10: lab.taskqueue.v1.CancelJobRequest
+	(*CancelJobResponse)(nil),     // 11: lab.taskqueue.v1.CancelJobResponse
+	(*RescheduleJobRequest)(nil),  // 12: lab.taskqueue.v1.RescheduleJobRequest
+	(*RescheduleJobResponse)(nil), // 13: lab.taskqueue.v1.RescheduleJobResponse
+	(*RetryTarget)(nil),           // 14: lab.taskqueue.v1.RetryTarget
+	(*RetryTaskRequest)(nil),      // 15: lab.taskqueue.v1.RetryTaskRequest
+	(*RetryTaskResponse)(nil),     // 16: lab.taskqueue.v1.RetryTaskResponse
+	(*DictionaryMapping)(nil),     // 17: lab.taskqueue.v1.DictionaryMapping
+	(*MappingRequest)(nil),        // 18: lab.taskqueue.v1.MappingRequest
+	(*MappingResponse)(nil),       // 19: lab.taskqueue.v1.MappingResponse
+	(*UpdateConsentRequest)(nil),  // 20: lab.taskqueue.v1.UpdateConsentRequest
+	(*UpdateConsentResponse)(nil), // 21: lab.taskqueue.v1.UpdateConsentResponse
+	nil,                           // 22: lab.taskqueue.v1.Task.HeadersEntry
+	nil,                           // 23: lab.taskqueue.v1.ScheduledTask.HeadersEntry
+	(*v1.RawJSON)(nil),            // 24: lab.type.v1.RawJSON
 }
 var file_lab_taskqueue_v1_taskqueue_proto_depIdxs = []int32{
-	31, // 0: lab.taskqueue.v1.Task.data:type_name -> lab.type.v1.RawJSON
-	29, // 1: lab.taskqueue.v1.Task.headers:type_name -> lab.taskqueue.v1.Task.HeadersEntry
+	24, // 0: lab.taskqueue.v1.Task.data:type_name -> lab.type.v1.RawJSON
+	22, // 1: lab.taskqueue.v1.Task.headers:type_name -> lab.taskqueue.v1.Task.HeadersEntry
 	0,  // 2: lab.taskqueue.v1.EnqueueRequest.tasks:type_name -> lab.taskqueue.v1.Task
-	31, // 3: lab.taskqueue.v1.ScheduledTask.data:type_name -> lab.type.v1.RawJSON
-	30, // 4: lab.taskqueue.v1.ScheduledTask.headers:type_name -> lab.taskqueue.v1.ScheduledTask.HeadersEntry
+	24, // 3: lab.taskqueue.v1.ScheduledTask.data:type_name -> lab.type.v1.RawJSON
+	23, // 4: lab.taskqueue.v1.ScheduledTask.headers:type_name -> lab.taskqueue.v1.ScheduledTask.HeadersEntry
 	3,  // 5: lab.taskqueue.v1.ScheduleRequest.tasks:type_name -> lab.taskqueue.v1.ScheduledTask
-	31, // 6: lab.taskqueue.v1.JobInfoRequest.id:type_name -> lab.type.v1.RawJSON
-	31, // 7: lab.taskqueue.v1.JobInfoRequest.job_id:type_name -> lab.type.v1.RawJSON
+	24, // 6: lab.taskqueue.v1.JobInfoRequest.id:type_name -> lab.type.v1.RawJSON
+	24, // 7: lab.taskqueue.v1.JobInfoRequest.job_id:type_name -> lab.type.v1.RawJSON
 	8,  // 8: lab.taskqueue.v1.JobInfoResponse.job:type_name -> lab.taskqueue.v1.Job
 	8,  // 9: lab.taskqueue.v1.JobInfoResponse.jobs:type_name -> lab.taskqueue.v1.Job
-	31, // 10: lab.taskqueue.v1.Job.result:type_name -> lab.type.v1.RawJSON
+	24, // 10: lab.taskqueue.v1.Job.result:type_name -> lab.type.v1.RawJSON
 	9,  // 11: lab.taskqueue.v1.Job.attempts_detail:type_name -> lab.taskqueue.v1.Attempt
-	31, // 12: lab.taskqueue.v1.CancelJobRequest.job_id:type_name -> lab.type.v1.RawJSON
-	31, // 13: lab.taskqueue.v1.CancelJobRequest.id:type_name -> lab.type.v1.RawJSON
+	24, // 12: lab.taskqueue.v1.CancelJobRequest.job_id:type_name -> lab.type.v1.RawJSON
+	24, // 13: lab.taskqueue.v1.CancelJobRequest.id:type_name -> lab.type.v1.RawJSON
 	14, // 14: lab.taskqueue.v1.RetryTaskRequest.jobs:type_name -> lab.taskqueue.v1.RetryTarget
-	31, // 15: lab.taskqueue.v1.DictionaryMapping.data:type_name -> lab.type.v1.RawJSON
+	24, // 15: lab.taskqueue.v1.DictionaryMapping.data:type_name -> lab.type.v1.RawJSON
 	17, // 16: lab.taskqueue.v1.MappingRequest.mappings:type_name -> lab.taskqueue.v1.DictionaryMapping
-	31, // 17: lab.taskqueue.v1.UpdateConsentRequest.details_obj:type_name -> lab.type.v1.RawJSON
-	0,  // 18: lab.taskqueue.v1.PutPeriodicJobRequest.task:type_name -> lab.taskqueue.v1.Task
-	26, // 19: lab.taskqueue.v1.ListPeriodicJobsResponse.jobs:type_name -> lab.taskqueue.v1.PeriodicJob
-	1,  // 20: lab.taskqueue.v1.TaskQueueService.Enqueue:input_type -> lab.taskqueue.v1.EnqueueRequest
-	4,  // 21: lab.taskqueue.v1.TaskQueueService.Schedule:input_type -> lab.taskqueue.v1.ScheduleRequest
-	6,  // 22: lab.taskqueue.v1.TaskQueueService.JobInfo:input_type -> lab.taskqueue.v1.JobInfoRequest
-	10, // 23: lab.taskqueue.v1.TaskQueueService.CancelJob:input_type -> lab.taskqueue.v1.CancelJobRequest
-	12, // 24: lab.taskqueue.v1.TaskQueueService.RescheduleJob:input_type -> lab.taskqueue.v1.RescheduleJobRequest
-	15, // 25: lab.taskqueue.v1.TaskQueueService.RetryTask:input_type -> lab.taskqueue.v1.RetryTaskRequest
-	18, // 26: lab.taskqueue.v1.TaskQueueService.Mapping:input_type -> lab.taskqueue.v1.MappingRequest
-	20, // 27: lab.taskqueue.v1.TaskQueueService.UpdateConsent:input_type -> lab.taskqueue.v1.UpdateConsentRequest
-	22, // 28: lab.taskqueue.v1.TaskQueueService.PutPeriodicJob:input_type -> lab.taskqueue.v1.PutPeriodicJobRequest
-	24, // 29: lab.taskqueue.v1.TaskQueueService.ListPeriodicJobs:input_type -> lab.taskqueue.v1.ListPeriodicJobsRequest
-	27, // 30: lab.taskqueue.v1.TaskQueueService.DeletePeriodicJob:input_type -> lab.taskqueue.v1.DeletePeriodicJobRequest
-	2,  // 31: lab.taskqueue.v1.TaskQueueService.Enqueue:output_type -> lab.taskqueue.v1.EnqueueResponse
-	5,  // 32: lab.taskqueue.v1.TaskQueueService.Schedule:output_type -> lab.taskqueue.v1.ScheduleResponse
-	7,  // 33: lab.taskqueue.v1.TaskQueueService.JobInfo:output_type -> lab.taskqueue.v1.JobInfoResponse
-	11, // 34: lab.taskqueue.v1.TaskQueueService.CancelJob:output_type -> lab.taskqueue.v1.CancelJobResponse
-	13, // 35: lab.taskqueue.v1.TaskQueueService.RescheduleJob:output_type -> lab.taskqueue.v1.RescheduleJobResponse
-	16, // 36: lab.taskqueue.v1.TaskQueueService.RetryTask:output_type -> lab.taskqueue.v1.RetryTaskResponse
-	19, // 37: lab.taskqueue.v1.TaskQueueService.Mapping:output_type -> lab.taskqueue.v1.MappingResponse
-	21, // 38: lab.taskqueue.v1.TaskQueueService.UpdateConsent:output_type -> lab.taskqueue.v1.UpdateConsentResponse
-	23, // 39: lab.taskqueue.v1.TaskQueueService.PutPeriodicJob:output_type -> lab.taskqueue.v1.PutPeriodicJobResponse
-	25, // 40: lab.taskqueue.v1.TaskQueueService.ListPeriodicJobs:output_type -> lab.taskqueue.v1.ListPeriodicJobsResponse
-	28, // 41: lab.taskqueue.v1.TaskQueueService.DeletePeriodicJob:output_type -> lab.taskqueue.v1.DeletePeriodicJobResponse
-	31, // [31:42] is the sub-list for method output_type
-	20, // [20:31] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	24, // 17: lab.taskqueue.v1.UpdateConsentRequest.details_obj:type_name -> lab.type.v1.RawJSON
+	1,  // 18: lab.taskqueue.v1.TaskQueueService.Enqueue:input_type -> lab.taskqueue.v1.EnqueueRequest
+	4,  // 19: lab.taskqueue.v1.TaskQueueService.Schedule:input_type -> lab.taskqueue.v1.ScheduleRequest
+	6,  // 20: lab.taskqueue.v1.TaskQueueService.JobInfo:input_type -> lab.taskqueue.v1.JobInfoRequest
+	10, // 21: lab.taskqueue.v1.TaskQueueService.CancelJob:input_type -> lab.taskqueue.v1.CancelJobRequest
+	12, // 22: lab.taskqueue.v1.TaskQueueService.RescheduleJob:input_type -> lab.taskqueue.v1.RescheduleJobRequest
+	15, // 23: lab.taskqueue.v1.TaskQueueService.RetryTask:input_type -> lab.taskqueue.v1.RetryTaskRequest
+	18, // 24: lab.taskqueue.v1.TaskQueueService.Mapping:input_type -> lab.taskqueue.v1.MappingRequest
+	20, // 25: lab.taskqueue.v1.TaskQueueService.UpdateConsent:input_type -> lab.taskqueue.v1.UpdateConsentRequest
+	2,  // 26: lab.taskqueue.v1.TaskQueueService.Enqueue:output_type -> lab.taskqueue.v1.EnqueueResponse
+	5,  // 27: lab.taskqueue.v1.TaskQueueService.Schedule:output_type -> lab.taskqueue.v1.ScheduleResponse
+	7,  // 28: lab.taskqueue.v1.TaskQueueService.JobInfo:output_type -> lab.taskqueue.v1.JobInfoResponse
+	11, // 29: lab.taskqueue.v1.TaskQueueService.CancelJob:output_type -> lab.taskqueue.v1.CancelJobResponse
+	13, // 30: lab.taskqueue.v1.TaskQueueService.RescheduleJob:output_type -> lab.taskqueue.v1.RescheduleJobResponse
+	16, // 31: lab.taskqueue.v1.TaskQueueService.RetryTask:output_type -> lab.taskqueue.v1.RetryTaskResponse
+	19, // 32: lab.taskqueue.v1.TaskQueueService.Mapping:output_type -> lab.taskqueue.v1.MappingResponse
+	21, // 33: lab.taskqueue.v1.TaskQueueService.UpdateConsent:output_type -> lab.taskqueue.v1.UpdateConsentResponse
+	26, // [26:34] is the sub-list for method output_type
+	18, // [18:26] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_lab_taskqueue_v1_taskqueue_proto_init() }
@@ -2337,17 +1892,13 @@ func file_lab_taskqueue_v1_taskqueue_proto_init() {
 	file_lab_taskqueue_v1_taskqueue_proto_msgTypes[12].OneofWrappers = []any{}
 	file_lab_taskqueue_v1_taskqueue_proto_msgTypes[18].OneofWrappers = []any{}
 	file_lab_taskqueue_v1_taskqueue_proto_msgTypes[20].OneofWrappers = []any{}
-	file_lab_taskqueue_v1_taskqueue_proto_msgTypes[22].OneofWrappers = []any{}
-	file_lab_taskqueue_v1_taskqueue_proto_msgTypes[24].OneofWrappers = []any{}
-	file_lab_taskqueue_v1_taskqueue_proto_msgTypes[26].OneofWrappers = []any{}
-	file_lab_taskqueue_v1_taskqueue_proto_msgTypes[27].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_taskqueue_v1_taskqueue_proto_rawDesc), len(file_lab_taskqueue_v1_taskqueue_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   31,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

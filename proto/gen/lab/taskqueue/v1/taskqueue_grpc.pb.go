@@ -21,17 +21,14 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	TaskQueueService_Enqueue_FullMethodName           = "/lab.taskqueue.v1.TaskQueueService/Enqueue"
-	TaskQueueService_Schedule_FullMethodName          = "/lab.taskqueue.v1.TaskQueueService/Schedule"
-	TaskQueueService_JobInfo_FullMethodName           = "/lab.taskqueue.v1.TaskQueueService/JobInfo"
-	TaskQueueService_CancelJob_FullMethodName         = "/lab.taskqueue.v1.TaskQueueService/CancelJob"
-	TaskQueueService_RescheduleJob_FullMethodName     = "/lab.taskqueue.v1.TaskQueueService/RescheduleJob"
-	TaskQueueService_RetryTask_FullMethodName         = "/lab.taskqueue.v1.TaskQueueService/RetryTask"
-	TaskQueueService_Mapping_FullMethodName           = "/lab.taskqueue.v1.TaskQueueService/Mapping"
-	TaskQueueService_UpdateConsent_FullMethodName     = "/lab.taskqueue.v1.TaskQueueService/UpdateConsent"
-	TaskQueueService_PutPeriodicJob_FullMethodName    = "/lab.taskqueue.v1.TaskQueueService/PutPeriodicJob"
-	TaskQueueService_ListPeriodicJobs_FullMethodName  = "/lab.taskqueue.v1.TaskQueueService/ListPeriodicJobs"
-	TaskQueueService_DeletePeriodicJob_FullMethodName = "/lab.taskqueue.v1.TaskQueueService/DeletePeriodicJob"
+	TaskQueueService_Enqueue_FullMethodName       = "/lab.taskqueue.v1.TaskQueueService/Enqueue"
+	TaskQueueService_Schedule_FullMethodName      = "/lab.taskqueue.v1.TaskQueueService/Schedule"
+	TaskQueueService_JobInfo_FullMethodName       = "/lab.taskqueue.v1.TaskQueueService/JobInfo"
+	TaskQueueService_CancelJob_FullMethodName     = "/lab.taskqueue.v1.TaskQueueService/CancelJob"
+	TaskQueueService_RescheduleJob_FullMethodName = "/lab.taskqueue.v1.TaskQueueService/RescheduleJob"
+	TaskQueueService_RetryTask_FullMethodName     = "/lab.taskqueue.v1.TaskQueueService/RetryTask"
+	TaskQueueService_Mapping_FullMethodName       = "/lab.taskqueue.v1.TaskQueueService/Mapping"
+	TaskQueueService_UpdateConsent_FullMethodName = "/lab.taskqueue.v1.TaskQueueService/UpdateConsent"
 )
 
 // TaskQueueServiceClient is the client API for TaskQueueService service.
@@ -57,13 +54,6 @@ type TaskQueueServiceClient interface {
 	Mapping(ctx context.Context, in *MappingRequest, opts ...grpc.CallOption) (*MappingResponse, error)
 	// Records a WhatsApp consent.
 	UpdateConsent(ctx context.Context, in *UpdateConsentRequest, opts ...grpc.CallOption) (*UpdateConsentResponse, error)
-	// Puts a task that runs again and again, or replaces the caller's of the same name and laboratory. Every tick is one
-	// job, however many processes serve. Internal callers only; no REST path.
-	PutPeriodicJob(ctx context.Context, in *PutPeriodicJobRequest, opts ...grpc.CallOption) (*PutPeriodicJobResponse, error)
-	// Lists the caller's periodic jobs of a laboratory, without their payloads. Internal callers only; no REST path.
-	ListPeriodicJobs(ctx context.Context, in *ListPeriodicJobsRequest, opts ...grpc.CallOption) (*ListPeriodicJobsResponse, error)
-	// Deletes a periodic job of the caller; jobs of its ticks go on. Internal callers only; no REST path.
-	DeletePeriodicJob(ctx context.Context, in *DeletePeriodicJobRequest, opts ...grpc.CallOption) (*DeletePeriodicJobResponse, error)
 }
 
 type taskQueueServiceClient struct {
@@ -154,36 +144,6 @@ func (c *taskQueueServiceClient) UpdateConsent(ctx context.Context, in *UpdateCo
 	return out, nil
 }
 
-func (c *taskQueueServiceClient) PutPeriodicJob(ctx context.Context, in *PutPeriodicJobRequest, opts ...grpc.CallOption) (*PutPeriodicJobResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(PutPeriodicJobResponse)
-	err := c.cc.Invoke(ctx, TaskQueueService_PutPeriodicJob_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *taskQueueServiceClient) ListPeriodicJobs(ctx context.Context, in *ListPeriodicJobsRequest, opts ...grpc.CallOption) (*ListPeriodicJobsResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListPeriodicJobsResponse)
-	err := c.cc.Invoke(ctx, TaskQueueService_ListPeriodicJobs_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *taskQueueServiceClient) DeletePeriodicJob(ctx context.Context, in *DeletePeriodicJobRequest, opts ...grpc.CallOption) (*DeletePeriodicJobResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(DeletePeriodicJobResponse)
-	err := c.cc.Invoke(ctx, TaskQueueService_DeletePeriodicJob_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 // TaskQueueServiceServer is the server API for TaskQueueService service.
 // All implementations must embed UnimplementedTaskQueueServiceServer
 // for forward compatibility.
@@ -207,13 +167,6 @@ type TaskQueueServiceServer interface {
 	Mapping(context.Context, *MappingRequest) (*MappingResponse, error)
 	// Records a WhatsApp consent.
 	UpdateConsent(context.Context, *UpdateConsentRequest) (*UpdateConsentResponse, error)
-	// Puts a task that runs again and again, or replaces the caller's of the same name and laboratory. Every tick is one
-	// job, however many processes serve. Internal callers only; no REST path.
-	PutPeriodicJob(context.Context, *PutPeriodicJobRequest) (*PutPeriodicJobResponse, error)
-	// Lists the caller's periodic jobs of a laboratory, without their payloads. Internal callers only; no REST path.
-	ListPeriodicJobs(context.Context, *ListPeriodicJobsRequest) (*ListPeriodicJobsResponse, error)
-	// Deletes a periodic job of the caller; jobs of its ticks go on. Internal callers only; no REST path.
-	DeletePeriodicJob(context.Context, *DeletePeriodicJobRequest) (*DeletePeriodicJobResponse, error)
 	mustEmbedUnimplementedTaskQueueServiceServer()
 }
 
@@ -247,15 +200,6 @@ func (UnimplementedTaskQueueServiceServer) Mapping(context.Context, *MappingRequ
 }
 func (UnimplementedTaskQueueServiceServer) UpdateConsent(context.Context, *UpdateConsentRequest) (*UpdateConsentResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateConsent not implemented")
-}
-func (UnimplementedTaskQueueServiceServer) PutPeriodicJob(context.Context, *PutPeriodicJobRequest) (*PutPeriodicJobResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method PutPeriodicJob not implemented")
-}
-func (UnimplementedTaskQueueServiceServer) ListPeriodicJobs(context.Context, *ListPeriodicJobsRequest) (*ListPeriodicJobsResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListPeriodicJobs not implemented")
-}
-func (UnimplementedTaskQueueServiceServer) DeletePeriodicJob(context.Context, *DeletePeriodicJobRequest) (*DeletePeriodicJobResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method DeletePeriodicJob not implemented")
 }
 func (UnimplementedTaskQueueServiceServer) mustEmbedUnimplementedTaskQueueServiceServer() {}
 func (UnimplementedTaskQueueServiceServer) testEmbeddedByValue()                          {}
@@ -422,60 +366,6 @@ func _TaskQueueService_UpdateConsent_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
-func _TaskQueueService_PutPeriodicJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(PutPeriodicJobRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(TaskQueueServiceServer).PutPeriodicJob(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: TaskQueueService_PutPeriodicJob_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(TaskQueueServiceServer).PutPeriodicJob(ctx, req.(*PutPeriodicJobRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _TaskQueueService_ListPeriodicJobs_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListPeriodicJobsRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(TaskQueueServiceServer).ListPeriodicJobs(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: TaskQueueService_ListPeriodicJobs_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(TaskQueueServiceServer).ListPeriodicJobs(ctx, req.(*ListPeriodicJobsRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _TaskQueueService_DeletePeriodicJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DeletePeriodicJobRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(TaskQueueServiceServer).DeletePeriodicJob(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: TaskQueueService_DeletePeriodicJob_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(TaskQueueServiceServer).DeletePeriodicJob(ctx, req.(*DeletePeriodicJobRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 // TaskQueueService_ServiceDesc is the grpc.ServiceDesc for TaskQueueService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -514,18 +404,6 @@ var TaskQueueService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "UpdateConsent",
 			Handler:    _TaskQueueService_UpdateConsent_Handler,
-		},
-		{
-			MethodName: "PutPeriodicJob",
-			Handler:    _TaskQueueService_PutPeriodicJob_Handler,
-		},
-		{
-			MethodName: "ListPeriodicJobs",
-			Handler:    _TaskQueueService_ListPeriodicJobs_Handler,
-		},
-		{
-			MethodName: "DeletePeriodicJob",
-			Handler:    _TaskQueueService_DeletePeriodicJob_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

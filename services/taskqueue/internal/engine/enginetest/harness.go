@@ -37,8 +37,6 @@ type Queue interface {
 	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
 	FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error)
 	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
-	Periodic(context.Context) (map[string][]byte, error)
-	Tick(context.Context, engine.Tick) (bool, error)
 }
 
 // Harness is one empty engine under test. Advance lets its clock pass by d.

@@ -57,7 +57,6 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"a paused flow is claimed from as if it did not wait":                pausedFlows,
 		"a send intent of a policy that sends again goes back to its lane":   intentResend,
 		"an acknowledgement removes the send intent":                         intentEnds,
-		"a tick of a periodic job is one job":                                ticks,
 	}
 	for name, part := range parts {
 		t.Run(name, func(t *testing.T) {

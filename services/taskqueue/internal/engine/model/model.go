@@ -38,7 +38,6 @@ type Model struct {
 
 	paused    map[engine.Target]time.Time
 	processes map[string][]byte
-	periodic  map[string][]byte
 }
 
 // window is the job that others join, until the time at which the window is forgotten.
@@ -76,7 +75,6 @@ func New(clk clock.Clock, set engine.Settings) *Model {
 
 		paused:    map[engine.Target]time.Time{},
 		processes: map[string][]byte{},
-		periodic:  map[string][]byte{},
 	}
 	for _, l := range job.Lanes() {
 		m.lanes[l] = map[job.ID]int64{}

@@ -4,7 +4,6 @@ import { ahead, refresh } from "./board.js";
 import { search, start as startJobs } from "./jobs.js";
 import { start as startBulk } from "./bulk.js";
 import { start as startPauses } from "./pauses.js";
-import { periodic } from "./periodic.js";
 
 let begun = false, failing = "";
 
@@ -44,7 +43,7 @@ async function draw() {
   begun = true;
   const channels = [...new Set(o.lanes.map((lane) => lane.channel))];
   for (const id of ["channel", "bulk-channel"]) byId(id).append(...channels.map((c) => new Option(c)));
-  await Promise.all([ahead(), periodic(), search()]);
+  await Promise.all([ahead(), search()]);
 }
 
 let asking = false;
@@ -82,5 +81,5 @@ startPauses(again);
 tick();
 setInterval(tick, 2000);
 setInterval(() => {
-  if (begun && !document.hidden && byId("login").hidden) Promise.all([ahead(), periodic()]).catch(() => {});
+  if (begun && !document.hidden && byId("login").hidden) ahead().catch(() => {});
 }, 60000);

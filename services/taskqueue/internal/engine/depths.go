@@ -26,6 +26,9 @@ func (r *Redis) Depths(ctx context.Context, shard int) ([]Depth, error) {
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, fmt.Errorf("measure lanes: %w", err)
 	}
+	for _, l := range lanes {
+		keys = append(keys, k.rings[l])
+	}
 	reply, err := r.run(ctx, "oldest", keys, nil)
 	oldest, ok := reply.([]any)
 	if err == nil && (!ok || len(oldest) != 1+2*len(lanes)) {

@@ -33,7 +33,7 @@ func (r *Redis) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
 // enqueueCall names what jobs that follow one another have in common once: to read, copy and compare it for each job
 // costs Redis more than the job itself.
 func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
-	var lanes, bells, windows index
+	var lanes, rings, bells, windows index
 	n := len(b.Jobs)
 	perRun := make([]any, 0, 16+n)
 	bodies := make([]string, 0, n)
@@ -42,6 +42,7 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 		first := &b.Jobs[i]
 		lane := first.ID.Lane()
 		bells.number(k.bells[lane.Channel])
+		rings.number(k.rings[lane])
 		window, observed, override := 0, "", 0
 		if first.Window != nil {
 			window, observed = windows.number(k.windowKey+first.Window.Key), string(first.Window.Seen)
@@ -60,6 +61,7 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 	keys = make([]string, 0, 1+len(lanes.keys)+len(bells.keys)+len(windows.keys)+n+len(seen))
 	keys = append(keys, k.idem+b.IdempotencyKey)
 	keys = append(append(append(append(append(keys, lanes.keys...), bells.keys...), windows.keys...), bodies...), seen...)
+	keys = append(keys, rings.keys...)
 	args = make([]any, 0, 13+len(perRun))
 	args = append(args, b.RequestHash, seconds(b.KeepKey), r.set.LaneLimit, len(lanes.keys), len(bells.keys),
 		len(windows.keys), n, r.set.WindowKeepAfter.Milliseconds(), ringWithin.Milliseconds(),

@@ -11,6 +11,7 @@ import (
 type shardKeys struct {
 	prefix    string
 	lanes     map[job.Lane]string
+	rings     map[job.Lane]string // per lane: its flows, by the earliest due time that each may have
 	leases    map[job.Channel]string
 	bells     map[job.Channel]string
 	counter   string // claim counter
@@ -37,6 +38,7 @@ func newShardKeys(shard int) shardKeys {
 	k := shardKeys{
 		prefix:    p,
 		lanes:     map[job.Lane]string{},
+		rings:     map[job.Lane]string{},
 		leases:    map[job.Channel]string{},
 		bells:     map[job.Channel]string{},
 		counter:   p + "n",
@@ -59,6 +61,7 @@ func newShardKeys(shard int) shardKeys {
 	}
 	for _, l := range job.Lanes() {
 		k.lanes[l] = fmt.Sprintf("%sl:%s:%d", p, l.Channel, l.Priority)
+		k.rings[l] = fmt.Sprintf("%sring:%s:%d", p, l.Channel, l.Priority)
 	}
 	for _, c := range job.Channels() {
 		k.leases[c] = p + "act:" + c.String()

@@ -50,7 +50,8 @@ func (r *Redis) Cancel(ctx context.Context, list []Cancellation) ([]Cancelled, e
 }
 
 func (r *Redis) cancelCall(k *shardKeys, list []Cancellation, at []int) (keys []string, args []any) {
-	keys = []string{k.cancels, k.crashes, k.bells[job.Callback], k.lanes[CallbackLane()], k.deadInfo, k.ends}
+	keys = []string{k.cancels, k.crashes, k.bells[job.Callback], k.lanes[CallbackLane()], k.deadInfo, k.ends,
+		k.rings[CallbackLane()]}
 	var births []any
 	var children []string
 	perJob := make([]any, 0, 2*len(at))
@@ -73,7 +74,7 @@ func (r *Redis) Reschedule(ctx context.Context, m Move) (Moved, error) {
 	k := &r.shards[m.ID.Shard()]
 	lane, body := m.ID.Lane(), k.bodyOf(m.ID)
 	keys := []string{k.lanes[lane], k.leases[lane.Channel], k.bucketOf(m.ID), k.bells[lane.Channel], k.deadInfo, body,
-		k.windowOr(m.Window, body)}
+		k.windowOr(m.Window, body), k.rings[lane]}
 	reply, err := r.repeat(ctx, "reschedule", keys, []any{string(m.ID), min(m.DueMs, job.LatestDueMs),
 		ringWithin.Milliseconds(), m.Observed, m.Body, r.set.WindowKeepAfter.Milliseconds()})
 	return Moved(number(reply)), err

@@ -62,7 +62,7 @@ func (r *Redis) retryFailed(
 	for _, p := range at {
 		one := &list[p]
 		body := k.bodyOf(one.ID)
-		keys = append(keys, k.lanes[one.ID.Lane()], body, k.windowOr(one.Window, body))
+		keys = append(keys, k.lanes[one.ID.Lane()], body, k.windowOr(one.Window, body), k.rings[one.ID.Lane()])
 		args = append(args, string(one.ID), one.Body, one.Observed, job.FlowOf(one.Body).Base())
 	}
 	some, err := answers[int](ctx, r, "retry_failed", keys, args, len(at))

@@ -34,6 +34,7 @@ var scriptNames = []string{
 	"reschedule",
 	"resolve",
 	"retry_failed",
+	"rings",
 	"settle",
 	"shards",
 	"trim_dead",

@@ -52,7 +52,7 @@ func commonOf(s *Settlement) common {
 func (c common) again() bool { return c.op == OpRetry || c.op == OpRelease }
 
 func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Settlement) (keys []string, args []any) {
-	var lanes, buckets index
+	var lanes, rings, buckets index
 	var children, windows []string
 	var births, left []any
 	bodies := make([]string, 0, len(list))
@@ -66,6 +66,7 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 		lane := 0
 		if first.again() {
 			lane = lanes.number(k.lanes[first.lane])
+			rings.number(k.rings[first.lane])
 		}
 		perRun = append(perRun, n, first.token, string(rune(first.op)), lane,
 			buckets.number(k.results+job.Hour(first.hour*hourMs)), first.delay.Milliseconds(), counterText(first.counter),
@@ -85,7 +86,7 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 			}
 		}
 	}
-	keys = slices.Concat(k.settleKeys(c), lanes.keys, buckets.keys, bodies, children, windows)
+	keys = slices.Concat(k.settleKeys(c), lanes.keys, rings.keys, buckets.keys, bodies, children, windows)
 	const fixed = 11
 	head := []any{mode, len(lanes.keys), len(buckets.keys), len(list), len(children), seconds(r.set.KeepResults),
 		flag(r.set.Archive), len(k.body), fixed + len(perRun) + 1, r.set.CallbackLimit(), job.UntoldMark}
@@ -95,7 +96,7 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 // settleKeys are those that every call of the script names.
 func (k *shardKeys) settleKeys(c job.Channel) []string {
 	return []string{k.leases[c], k.crashes, k.renewals, k.cancels, k.intents, k.dead, k.bells[c], k.bells[job.Callback],
-		k.lanes[CallbackLane()], k.deadInfo, k.ends}
+		k.lanes[CallbackLane()], k.deadInfo, k.ends, k.rings[CallbackLane()]}
 }
 
 // counterText is a crash counter; empty leaves the stored one.

@@ -1,4 +1,5 @@
-// Package reaper owns what happens to jobs whose worker went silent, and how long dead jobs are kept. Any number
+// Package reaper owns what happens to jobs whose worker went silent, how long dead jobs are kept, and that no flow is
+// missing in the rings of its lane. Any number
 // of processes may run it at once: each shard has one that works at a time, and every step compares what it observed.
 package reaper
 
@@ -25,6 +26,7 @@ type Queue interface {
 	Reap(ctx context.Context, shard int, c job.Channel, fence int64, list []engine.Settlement) ([]engine.Verdict, error)
 	OldestDead(ctx context.Context, shard int, diedMs int64, most int) ([]engine.Dead, int64, error)
 	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
+	TendRings(ctx context.Context, shard int, from engine.RingPlace) (engine.RingPlace, error)
 }
 
 // Observer counts decisions.
@@ -66,11 +68,14 @@ const (
 type Reaper struct {
 	Deps
 	cfg  Config
-	name string // among all reapers of the queue
+	name string                   // among all reapers of the queue
+	ring map[int]engine.RingPlace // by shard
 }
 
 // New makes a reaper.
-func New(cfg Config, deps Deps) *Reaper { return &Reaper{Deps: deps, cfg: cfg, name: rand.Text()} }
+func New(cfg Config, deps Deps) *Reaper {
+	return &Reaper{Deps: deps, cfg: cfg, name: rand.Text(), ring: map[int]engine.RingPlace{}}
+}
 
 // Run works until ctx ends. The pauses differ, so that reapers of several processes do not look at once.
 func (r *Reaper) Run(ctx context.Context) error {
@@ -97,6 +102,11 @@ func (r *Reaper) shard(ctx context.Context, shard int) error {
 			return err
 		}
 	}
+	next, err := r.Queue.TendRings(ctx, shard, r.ring[shard])
+	if err != nil {
+		return fmt.Errorf("tend the rings: %w", err)
+	}
+	r.ring[shard] = next
 	return r.trim(ctx, shard)
 }
 

@@ -2,11 +2,12 @@
 -- Takes up to n ready jobs of a channel and leases them under one token. LOW and MODERATE have guaranteed
 -- shares; the rest goes by priority, where a lane whose head waited longer than the ageing limit counts as one
 -- level higher and shares with the lane of that level. Within a lane the flows (laboratories) take turns.
--- A lane's score is the flow times SPAN plus the due time since EPOCH; flow 0 is the due time alone. A step of the
--- search costs the same however long the flow is; there are as many steps as flows that wait, at most n with jobs to give.
+-- A lane's score is the flow times SPAN plus the due time since EPOCH; flow 0 is the due time alone. The lane's ring holds
+-- its flows by a time before which none of their jobs is due: what is due tomorrow costs a claim nothing today. Whoever
+-- adds a job lowers that time; only here is it raised.
 -- While too many ends wait for the archive, ordinary flows are not served: what ended must not fill the memory.
 -- KEYS: 1 high lane, 2 moderate lane, 3 low lane, 4 leases, 5 claim counter, 6 bell, 7 token of the caller's last claim,
---       8 claims whose answers got lost, 9 ends for the archive
+--       8 claims whose answers got lost, 9 ends for the archive, 10 to 12 rings of the lanes
 -- ARGV: 1 n, 2 lease ms, 3 ageing ms, 4 turn (how many jobs the caller claimed before), 5 low share %, 6 moderate share %,
 --       7 first ordinary flow, 8 most of all ordinary flows together, 9 most of one ordinary flow, 10 of one reserved,
 --       11 to 13 the flow served last in each lane, 14 the last token that the caller knows, when the answer of the claim
@@ -37,19 +38,46 @@ if ARGV[14] ~= '' then
   end
 end
 
-local lanes, level, first = {{}, {}, {}}, {}, {}
-local function look(l, from, to, head) -- at the heads of the flows from .. to; head: the first one, when it is known
+local function headof(l, flow) -- the flow's earliest job: id, score; the ring is told when it is due
+  local head = redis.call('ZRANGE', KEYS[l], flow * SPAN, (flow + 1) * SPAN - 1, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+  local due = head[2] and tonumber(head[2]) - base(flow)
+  if not due then
+    redis.call('ZREM', KEYS[9 + l], flow)
+  elseif due > now then
+    redis.call('ZADD', KEYS[9 + l], due, flow)
+  end
+  return due
+end
+local function wakeup() -- when the next job of the channel is due
+  for l = 1, 3 do
+    repeat
+      local first = redis.call('ZRANGE', KEYS[9 + l], now + 1, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+      local due = first[2] and headof(l, tonumber(first[1]))
+      if due and due > now then wake(due) end
+    until not first[2] or due == tonumber(first[2])
+  end
+end
+
+local WRAP = 2 ^ 13 -- more than there are flows
+local lanes, level = {{}, {}, {}}, {}
+local function turns(l) -- the flows that may have ready jobs, beginning with the one after the last
+  local flows = redis.call('ZRANGE', KEYS[9 + l], '-inf', now, 'BYSCORE')
+  for i = 1, #flows do
+    local flow = tonumber(flows[i])
+    flows[i] = flow > last[l] and flow or flow + WRAP
+  end
+  if #flows > 1 then table.sort(flows) end
+  return flows
+end
+local function look(l)
   local list, oldest = lanes[l], now
-  while from <= to do
-    head = head or redis.call('ZRANGE', KEYS[l], from * SPAN, (to + 1) * SPAN - 1, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
-    if not head[2] then break end
-    local flow = math.floor(tonumber(head[2]) / SPAN)
-    local due = tonumber(head[2]) - base(flow)
-    if due > now then
-      wake(due)
-    elseif full and isordinary(flow) then -- and so are all that follow
+  for _, flow in ipairs(turns(l)) do
+    if flow >= WRAP then flow = flow - WRAP end
+    local due = headof(l, flow)
+    if not due or due > now then
+      -- the ring was early
+    elseif full and isordinary(flow) then
       held = true
-      break
     elseif (most[flow] or 0) >= 0 then
       most[flow] = most[flow] or tonumber(isordinary(flow) and ARGV[9] or ARGV[10])
       if due < oldest then oldest = due end
@@ -64,24 +92,12 @@ local function look(l, from, to, head) -- at the heads of the flows from .. to; 
         held = true
       end
     end
-    from, head = flow + 1, nil
   end
   if now - oldest > tonumber(ARGV[3]) then level[l] = 4 - l end
 end
 for l = 1, 3 do
   last[l], level[l] = tonumber(ARGV[10 + l]), 3 - l
-  local head = redis.call('ZRANGE', KEYS[l], 0, 0, 'WITHSCORES')
-  if head[2] then
-    local tail = redis.call('ZRANGE', KEYS[l], -1, -1, 'WITHSCORES')
-    local to = math.floor(tonumber(tail[2]) / SPAN)
-    first[l] = math.floor(tonumber(head[2]) / SPAN)
-    if first[l] > last[l] then
-      look(l, first[l], to, head)
-    else
-      look(l, last[l] + 1, to)
-      look(l, first[l], math.min(last[l], to), head)
-    end
-  end
+  look(l)
 end
 
 local reserved, others = 0, 0
@@ -96,6 +112,7 @@ end
 if left == 0 then
   held = held or others > 0
   if held then ring() end -- another process may have places for them
+  wakeup()
   return {now, nextdue, 0, held and 1 or 0, last[1], last[2], last[3]}
 end
 local total = left
@@ -141,7 +158,7 @@ for l = 1, 3 do
   for _, f in ipairs(lanes[l]) do
     if f.take > 0 then
       local ids = redis.call('ZRANGE', KEYS[l], f.flow * SPAN, base(f.flow) + now, 'BYSCORE', 'LIMIT', 0, f.take)
-      local rank = f.flow == first[l] and 0 or redis.call('ZRANK', KEYS[l], ids[1])
+      local rank = redis.call('ZRANK', KEYS[l], ids[1])
       redis.call('ZREMRANGEBYRANK', KEYS[l], rank, rank + f.take - 1)
       size = size + 1
       reply[size] = f.flow
@@ -153,8 +170,7 @@ for l = 1, 3 do
       size, jobs = size + #ids, jobs + #ids
     end
     if f.take == f.ready then
-      local head = redis.call('ZRANGE', KEYS[l], f.flow * SPAN, (f.flow + 1) * SPAN - 1, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
-      if head[2] then wake(tonumber(head[2]) - base(f.flow)) end
+      headof(l, f.flow)
     elseif most[f.flow] > 0 and (ordinary > 0 or not isordinary(f.flow)) then
       more = true
     else
@@ -164,7 +180,7 @@ for l = 1, 3 do
 end
 redis.call('ZADD', KEYS[4], unpack(leases))
 redis.call('SET', KEYS[7], text, 'EX', 3600)
-if more then nextdue = now end
+if more then nextdue = now else wakeup() end
 reply[2], reply[4] = nextdue, held and 1 or 0
 if more or held then ring() end
 return reply

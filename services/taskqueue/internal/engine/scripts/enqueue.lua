@@ -2,7 +2,7 @@
 -- Accepts a batch as a whole: bodies, lane entries, windows and the idempotency record appear together or not
 -- at all. Refused at maxmemory (no allow-oom flag): back-pressure belongs here, draining goes on.
 -- KEYS: 1 idempotency record, then nl lanes, nb bells, nw windows, n bodies, nw bodies of the
---       jobs observed in the windows (the window key itself when none was seen)
+--       jobs observed in the windows (the window key itself when none was seen), at last the rings of the lanes (see claim)
 -- ARGV: 1 request hash, 2 idempotency seconds, 3 lane limit, 4 nl, 5 nb, 6 nw, 7 n,
 --       8 window slack ms, 9 ring when due within ms, 10 keep the ids (0: a repeat brings the same ones),
 --       11 most waiting jobs of one flow in a lane (the platform's own excepted; of one-time passwords a hundredth), 12 number of shards by which the batch
@@ -36,9 +36,13 @@ local soonest = now + tonumber(ARGV[9])
 
 local SPAN, EPOCH = 2 ^ 41, 1577836800000
 local fresh = {} -- new jobs by lane and flow
+local heads = {} -- earliest due times by lane and flow
+local function earliest(lane, base, due)
+  if not heads[lane][base] or due < heads[lane][base] then heads[lane][base] = due end
+end
 local ids, bodies, adds, opens, overrides, ring, joins = {ARGV[1]}, {}, {}, {}, {}, false, false
 local born = 0
-for l = 1, nl do adds[l], fresh[l] = {}, {} end
+for l = 1, nl do adds[l], fresh[l], heads[l] = {}, {}, {} end
 local a, i, idAt = 13, 0, tonumber(ARGV[13]) + 1
 while i < n do
   local count, lane, due = tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
@@ -57,6 +61,7 @@ while i < n do
       ids[i + 2] = seen
       if override then
         overrides[#overrides + 1] = {w = w, id = seen, lane = lane, due = due, score = score, body = ARGV[a + 8]}
+        earliest(lane, base, due)
       end
     else
       if number == 0 then return {7} end
@@ -67,6 +72,7 @@ while i < n do
     local add = adds[lane]
     local size = #add
     fresh[lane][base] = (fresh[lane][base] or 0) + count
+    earliest(lane, base, due)
     for j = 1, count do
       local key = KEYS[body0 + i + j]
       local id = string.sub(key, idAt)
@@ -108,6 +114,11 @@ for _, j in ipairs(overrides) do
   redis.call('SET', KEYS[seen0 + j.w], j.body)
   redis.call('ZADD', KEYS[lane0 + j.lane], 'XX', j.score, j.id)
   redis.call('PEXPIREAT', KEYS[win0 + j.w], string.format('%.0f', j.due + tonumber(ARGV[8])))
+end
+for l = 1, nl do
+  for base, due in pairs(heads[l]) do
+    redis.call('ZADD', KEYS[#KEYS - nl + l], 'LT', due, base == '0' and 0 or (base + EPOCH) / SPAN)
+  end
 end
 redis.call('SET', KEYS[1], ARGV[10] == '1' and packed or ARGV[1], 'EX', ARGV[2])
 if ring then

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Moves a waiting job to another time, within its flow (see claim); its body tells the time, its window lives on.
--- KEYS: 1 lane, 2 leases, 3 result bucket, 4 bell, 5 records of the dead, 6 body, 7 window (the body again: none)
+-- KEYS: 1 lane, 2 leases, 3 result bucket, 4 bell, 5 records of the dead, 6 body, 7 window (the body again: none),
+--       8 ring (see claim)
 -- ARGV: 1 id, 2 due ms, 3 ring when due within ms, 4 observed body, 5 new body, 6 window slack ms
 -- Reply: 0 not found, 1 moved, 2 running or finished, 3 the body is not the observed one
 local t = redis.call('TIME')
@@ -15,6 +16,7 @@ if score then
   local base = flow > 0 and flow * 2 ^ 41 - 1577836800000 or 0
   redis.call('SET', KEYS[6], ARGV[5])
   redis.call('ZADD', KEYS[1], 'XX', due + base, ARGV[1])
+  redis.call('ZADD', KEYS[8], 'LT', due, flow)
   if KEYS[7] ~= KEYS[6] and redis.call('HGET', KEYS[7], 'id') == ARGV[1] then
     redis.call('PEXPIREAT', KEYS[7], string.format('%.0f', due + tonumber(ARGV[6])))
   end

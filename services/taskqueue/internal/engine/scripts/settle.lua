@@ -3,7 +3,8 @@
 -- the fencing number of its leadership). Only the owner
 -- of the observed token settles; result, retry, dead letter and callback jobs appear with the state change.
 -- KEYS: 1 leases, 2 crash counters, 3 renewals, 4 cancel requests, 5 send intents, 6 dead, 7 bell of the channel,
---       8 bell of callbacks, 9 callback lane, 10 records of the dead, 11 ends for the archive, then nl lanes, nr result buckets, n bodies, nc callback bodies, windows;
+--       8 bell of callbacks, 9 callback lane, 10 records of the dead, 11 ends for the archive, 12 ring of callbacks (see claim), then nl lanes,
+--       their nl rings, nr result buckets, n bodies, nc callback bodies, windows;
 --       mode r: at last the leadership of the reaper
 -- ARGV: 1 mode, 2 nl, 3 nr, 4 n, 5 nc, 6 result seconds, 7 keep ends for the archive, 8 how much of a body's key stands
 --       before the id, 9 where the callbacks begin, 10 most callbacks of one flow that may wait (the platform's own
@@ -18,8 +19,9 @@
 -- dropped
 local reaping, fence = string.sub(ARGV[1], 1, 1) == 'r', tonumber(string.sub(ARGV[1], 2))
 local nl, nr, n, nc = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local lane0 = 11
-local res0 = lane0 + nl
+local lane0 = 12
+local ring0 = lane0 + nl
+local res0 = ring0 + nl
 local body0 = res0 + nr
 local cb0 = body0 + n
 local t = redis.call('TIME')
@@ -32,7 +34,8 @@ local traces = redis.call('EXISTS', KEYS[2], KEYS[3], KEYS[4], KEYS[5]) > 0
 local deposed = reaping and tonumber(redis.call('HGET', KEYS[#KEYS], 'fence') or 0) ~= fence
 local verdict, gone, ended, unlink, retry, died, lanes, results = {}, {}, {}, {}, {}, {}, {}, {}
 local crashes, graves, ends, released = {}, {}, {}, false
-for l = 1, nl do lanes[l] = {} end
+local heads = {} -- earliest due times by lane and flow
+for l = 1, nl do lanes[l], heads[l] = {}, {} end
 for r = 1, nr do results[r] = {} end
 -- Which jobs of a run hold a lease under its token. Jobs of one claim share it: to list those costs less than to have a
 -- score made text for each job, unless most of the claim is not in this batch.
@@ -56,6 +59,7 @@ for c = 1, nc do
   table.insert(children[parent], {key = KEYS[cb0 + c], id = ARGV[b + 1], body = ARGV[b + 2], base = ARGV[b + 3]})
 end
 local SPAN, EPOCH = 2 ^ 41, 1577836800000 -- see claim
+local function flowof(base) return tonumber(base) == 0 and 0 or (base + EPOCH) / SPAN end
 local function bear(list) -- all callbacks of a job, or none when too many of its flow wait
   local base = list[1].base
   local first = base + EPOCH
@@ -94,6 +98,7 @@ while i < n do
       if again then
         lane[#lane + 1] = due
         lane[#lane + 1] = id
+        heads[tonumber(ARGV[a + 4])][ARGV[a + 8]] = math.min(due - ARGV[a + 8], heads[tonumber(ARGV[a + 4])][ARGV[a + 8]] or math.huge)
         if op == 'r' then
           retry[#retry + 1] = KEYS[body0 + i]
           retry[#retry + 1] = payload
@@ -135,6 +140,7 @@ if #unlink > 0 then redis.call('UNLINK', unpack(unlink)) end
 if #retry > 0 then redis.call('MSET', unpack(retry)) end
 for l = 1, nl do
   if #lanes[l] > 0 then redis.call('ZADD', KEYS[lane0 + l], unpack(lanes[l])) end
+  for base, due in pairs(heads[l]) do redis.call('ZADD', KEYS[ring0 + l], 'LT', due, flowof(base)) end
 end
 if #died > 0 then
   redis.call('ZADD', KEYS[6], unpack(died))
@@ -166,6 +172,7 @@ end
 if #born > 0 then
   redis.call('MSET', unpack(bodies))
   redis.call('ZADD', KEYS[9], unpack(born))
+  for base in pairs(room) do redis.call('ZADD', KEYS[12], 'LT', now, flowof(base)) end
   if redis.call('LLEN', KEYS[8]) == 0 then redis.call('RPUSH', KEYS[8], '1') end
 end
 if released and redis.call('LLEN', KEYS[7]) == 0 then redis.call('RPUSH', KEYS[7], '1') end

@@ -1,0 +1,36 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// RingPlace is how far TendRings got on a shard; the zero value is the beginning.
+type RingPlace struct{ lane, score int64 }
+
+// ringSteps are at most about two milliseconds of Redis.
+const ringSteps = 500
+
+// TendRings puts the flows that wait in a shard's lanes into the lanes' rings, a few hundred at a time, and returns
+// where the next call goes on. Every script that adds a job does this for its own; the rest is what a former version
+// enqueued.
+func (r *Redis) TendRings(ctx context.Context, shard int, from RingPlace) (RingPlace, error) {
+	k := &r.shards[shard]
+	var lanes, rings []string
+	for _, l := range job.Lanes() {
+		lanes, rings = append(lanes, k.lanes[l]), append(rings, k.rings[l])
+	}
+	reply, err := r.run(ctx, "rings", append(lanes, rings...), []any{from.lane + 1, from.score, ringSteps})
+	if err != nil {
+		return from, err
+	}
+	parts, ok := reply.([]any)
+	if !ok || len(parts) != 2 {
+		return from, errReply("rings", reply)
+	}
+	if next := number(parts[0]); next > 0 {
+		return RingPlace{next - 1, number(parts[1])}, nil
+	}
+	return RingPlace{}, nil
+}

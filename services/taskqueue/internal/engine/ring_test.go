@@ -1,0 +1,126 @@
+package engine_test
+
+import (
+	"crypto/rand"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/enginetest"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// waiting enqueues one job of each of so many laboratories.
+func waiting(t testing.TB, q *engine.Redis, labs int, due time.Time) {
+	t.Helper()
+	ids := job.NewGenerator(clock.System{}, rand.Reader)
+	for lab := range labs {
+		id, err := ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Low})
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := engine.NewJob{ID: id, Flow: job.LabFlow(int64(lab)), DueMs: due.UnixMilli(), Body: []byte("x")}
+		batch := engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{one}}
+		if _, err := q.Enqueue(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// commands counts what scripts call, by the server's own statistics.
+func commands(t testing.TB, client *redis.Client, do func()) (calls int) {
+	t.Helper()
+	if err := client.ConfigResetStat(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	do()
+	text, err := client.Info(t.Context(), "commandstats").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(text) {
+		name, rest, found := strings.Cut(strings.TrimPrefix(line, "cmdstat_"), ":calls=")
+		if count, _, ok := strings.Cut(rest, ","); found && ok && strings.HasPrefix(name, "z") {
+			calls += atoi(count)
+		}
+	}
+	return calls
+}
+
+func atoi(text string) (n int) {
+	for _, digit := range text {
+		n = 10*n + int(digit-'0')
+	}
+	return n
+}
+
+// What is due tomorrow costs nothing today, neither a claim nor a measurement, however many laboratories have such jobs.
+func TestJobsOfTomorrowCostAClaimNothing(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client := server.Client()
+	q := open(t, server.Addr, 0, enginetest.Settings())
+	claim := func() int {
+		return commands(t, client, func() {
+			c, err := q.Claim(t.Context(), engine.ClaimRequest{Channel: job.Webhook, Max: 10})
+			if err != nil || len(c.Jobs) != 0 || (c.NextDueMs > 0 && c.NextDueMs < c.NowMs) {
+				t.Errorf("%+v, %v", c, err)
+			}
+		})
+	}
+	measure := func() int {
+		return commands(t, client, func() {
+			if _, err := q.Depths(t.Context(), 0); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	waiting(t, q, 1, now(t).Add(24*time.Hour))
+	oneClaim, oneMeasure := claim(), measure()
+	waiting(t, q, 500, now(t).Add(24*time.Hour))
+	if many := claim(); many > oneClaim {
+		t.Errorf("a claim is %d steps with 500 laboratories, %d with one", many, oneClaim)
+	}
+	if many := measure(); many > oneMeasure {
+		t.Errorf("a measurement is %d steps with 500 laboratories, %d with one", many, oneMeasure)
+	}
+}
+
+func now(testing.TB) time.Time { return clock.System{}.Now() }
+
+// A former version enqueued jobs of 700 laboratories and knew no rings; or a ring got lost.
+func TestFlowsThatAreMissingInARingAreFoundAgain(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	q := open(t, server.Addr, 0, enginetest.Settings())
+	waiting(t, q, 700, now(t))
+	if err := server.Client().Del(t.Context(), "tq:{00}:ring:webhook:0").Err(); err != nil {
+		t.Fatal(err)
+	}
+	claimed := func() int {
+		c, err := q.Claim(t.Context(), engine.ClaimRequest{Channel: job.Webhook, Max: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(c.Jobs)
+	}
+	if n := claimed(); n != 0 {
+		t.Fatalf("%d jobs were claimed without a ring", n)
+	}
+	place, calls := engine.RingPlace{}, 0
+	for place != (engine.RingPlace{}) || calls == 0 {
+		var err error
+		if place, err = q.TendRings(t.Context(), 0, place); err != nil {
+			t.Fatal(err)
+		}
+		calls++
+	}
+	if n := claimed(); n != 700 || calls < 2 {
+		t.Errorf("%d jobs were claimed after %d calls", n, calls)
+	}
+}

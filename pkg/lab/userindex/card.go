@@ -2,6 +2,9 @@ package userindex
 
 import "reflect"
 
+// MaxShown is how many entries of each list a card holds at most, the newest.
+const MaxShown = 100
+
 // Card is what a search shows of a patient, as the index holds it.
 type Card struct {
 	UserID                 int64    `json:"user_id"`

@@ -46,7 +46,7 @@ func NewOld(t testing.TB) *Index {
 // Rebuild puts an index of the present schema with rows into the place of the live one.
 func (i *Index) Rebuild(rows ...Row) {
 	i.t.Helper()
-	if _, err := i.server.CreateNext(i.t.Context()); err != nil {
+	if _, _, err := i.server.CreateNext(i.t.Context()); err != nil {
 		i.t.Fatal(err)
 	}
 	i.put(i.server.Next(), rows)
@@ -58,9 +58,9 @@ func (i *Index) Rebuild(rows ...Row) {
 // Rollback puts the index before the live one back.
 func (i *Index) Rollback() {
 	i.t.Helper()
-	older, err := i.server.Older(i.t.Context())
+	_, err := i.server.TakeOlder(i.t.Context())
 	if err == nil {
-		err = i.server.SwapTo(i.t.Context(), older)
+		err = i.server.Swap(i.t.Context())
 	}
 	if err != nil {
 		i.t.Fatal(err)

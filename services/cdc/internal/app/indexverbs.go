@@ -79,7 +79,7 @@ func rebuildVerb(out io.Writer) cli.Verb {
 		Details: "Makes the next index, has every change written to both, fills it from user_meta, proves it, and moves the alias in one step.\n" +
 			"The index before is kept. Killed at any point, it goes on when it is called again.",
 		Flags: func(f *flag.FlagSet) {
-			f.BoolVar(&rollback, "rollback", false, "return to the index that was kept, then fill in what it missed")
+			f.BoolVar(&rollback, "rollback", false, "fill into the index that was kept what it missed, then return to it")
 			f.BoolVar(&discard, "discard", false, "delete the index of an unfinished rebuild, or else the kept ones")
 		},
 		Run: withSettings(func(ctx context.Context, cfg Config, _ []string) error {

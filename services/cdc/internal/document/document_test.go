@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -185,5 +186,37 @@ func BenchmarkDocument(b *testing.B) {
 		BillIDs: []int64{1, 2, 3}, LabReportIDs: []int64{1, 2, 3, 4, 5}, SampleIDs: []string{"S001", "S002"}, OrderNumbers: []string{"ORD-1"}, Rev: 1 << 50}
 	for b.Loop() {
 		encoder.Document(&row)
+	}
+}
+
+// The account of a counter has 5,000 entries in each list: every hit would bring them along.
+func TestALongListCostsNoSearchAnything(t *testing.T) {
+	t.Parallel()
+	r := projection.Row{UserID: 501, LabID: 12, FullName: "Counter Cash", Rev: 5}
+	for i := range int64(5000) {
+		r.BillIDs, r.LabBillIDs, r.LabReportIDs = append(r.BillIDs, 900_000+i), append(r.LabBillIDs, 30_000+i), append(r.LabReportIDs, 7_000_000+i)
+		r.OrderNumbers, r.LrfIDs = append(r.OrderNumbers, fmt.Sprintf("ORD-2026-%06d", i)), append(r.LrfIDs, fmt.Sprintf("LRF%08d", i))
+		r.SampleIDs, r.ManualSampleIDs = append(r.SampleIDs, fmt.Sprintf("S26-%07d", i)), append(r.ManualSampleIDs, fmt.Sprintf("M/%05d/26", i))
+	}
+	body := document.NewEncoder().Document(&r)
+	var read struct {
+		Card  []byte   `json:"card"`
+		Whole []string `json:"identifiers"`
+	}
+	if err := json.Unmarshal(body, &read); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("document %d KB, card %d KB", len(body)>>10, len(read.Card)>>10)
+	if len(read.Card) > 20<<10 || len(body) > 2500<<10 {
+		t.Errorf("document %d KB, card %d KB", len(body)>>10, len(read.Card)>>10)
+	}
+	var card userindex.Card
+	if err := json.Unmarshal(read.Card, &card); err != nil || len(card.BillIDs) != 100 || card.BillIDs[99] != 904_999 {
+		t.Errorf("%d bills, error %v", len(card.BillIDs), err)
+	}
+	for _, id := range []string{"900000", "ORD-2026-000000", "S26-0000000"} { // the oldest are found as well
+		if !slices.Contains(read.Whole, id) {
+			t.Errorf("%s is not found", id)
+		}
 	}
 }

@@ -95,14 +95,15 @@ func visibleIn(b []byte, r *projection.Row) []byte {
 	return quote(b, strconv.FormatInt(r.LabID, 10))
 }
 
-// card returns the field of the card, made of fields of the document; they hold there what they hold here.
+// card returns the field of the card, made of fields of the document; they hold there what they hold here, but for the
+// old entries of long lists.
 func card(of []field) field {
 	shown := slices.DeleteFunc(of, func(f field) bool { return !slices.Contains(userindex.CardFields, f.name) })
 	return field{userindex.Shown, stored, func(b []byte, r *projection.Row) []byte {
 		if r.IsDeleted {
 			return b
 		}
-		return append(base64.StdEncoding.AppendEncode(append(b, '"'), encode(shown, r)), '"')
+		return append(base64.StdEncoding.AppendEncode(append(b, '"'), encode(shown, recent(r, shownEntries))), '"')
 	}}
 }
 

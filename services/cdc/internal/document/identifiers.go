@@ -75,7 +75,35 @@ func decimals(ids ...int64) []string {
 	return all
 }
 
+// A counter's account has thousands of bills. All of them are found whole; the newest also in other forms, and fewer
+// still are on the card, which each hit brings along.
+const (
+	formedEntries = 1000
+	shownEntries  = userindex.MaxShown
+)
+
+// recent returns the row with the newest entries of its lists alone.
+func recent(r *projection.Row, most int) *projection.Row {
+	to := *r
+	to.BillIDs, to.LabBillIDs, to.LabReportIDs = ends(
+		r.BillIDs,
+		most,
+	), ends(
+		r.LabBillIDs,
+		most,
+	), ends(
+		r.LabReportIDs,
+		most,
+	)
+	to.OrderNumbers, to.LrfIDs = ends(r.OrderNumbers, most), ends(r.LrfIDs, most)
+	to.SampleIDs, to.ManualSampleIDs = ends(r.SampleIDs, most), ends(r.ManualSampleIDs, most)
+	return &to
+}
+
+func ends[T any](list []T, most int) []T { return list[max(0, len(list)-most):] }
+
 func identifierForms(r *projection.Row) []string {
+	r = recent(r, formedEntries)
 	var forms []string
 	for _, h := range lettered(r) {
 		for _, id := range h.ids {
@@ -88,6 +116,7 @@ func identifierForms(r *projection.Row) []string {
 }
 
 func beginnings(r *projection.Row) []string {
+	r = recent(r, formedEntries)
 	var forms []string
 	for _, h := range append(numeric(r), lettered(r)...) {
 		for _, id := range h.ids {

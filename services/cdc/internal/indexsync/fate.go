@@ -68,6 +68,9 @@ func refusalOf(err error) *Refusal {
 // ErrGone tells that the target of a write does not exist any more.
 var ErrGone = errors.New("the index is gone")
 
+// ErrBusy tells that the server has had too much to do for longer than the writer's patience.
+var ErrBusy = errors.New("the search engine has too much to do")
+
 // faultOf turns what stops a write into a fault; Gone is the caller's to judge.
 func faultOf(v Verdict, kind, advice string, err error) error {
 	if err == nil {
@@ -78,6 +81,9 @@ func faultOf(v Verdict, kind, advice string, err error) error {
 		return outcome.Operator(err, advice)
 	case Gone:
 		return fmt.Errorf("%w: %w", ErrGone, outcome.Operator(err, "make and fill an index with `cdc rebuild`"))
+	}
+	if v == Busy {
+		err = fmt.Errorf("%w: %w", ErrBusy, err)
 	}
 	return outcome.Retry(err)
 }

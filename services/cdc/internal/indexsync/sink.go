@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
@@ -38,11 +40,14 @@ type Sink struct {
 	d       Deps
 	maker   *document.Maker
 	targets *targets
+
+	troubles *troubles // of the index that a rebuild fills
 }
 
 // NewSink returns a Sink.
 func NewSink(d Deps) *Sink {
-	return &Sink{d: d, maker: document.NewMaker(d.Versions), targets: &targets{lookup: d.Lookup, clock: d.Clock}}
+	return &Sink{d: d, maker: document.NewMaker(d.Versions), targets: &targets{lookup: d.Lookup, clock: d.Clock},
+		troubles: &troubles{clock: d.Clock, since: map[string]time.Time{}}}
 }
 
 // sinkName is what dead letters call this sink.
@@ -102,22 +107,55 @@ func (s *Sink) write(ctx context.Context, b *batch) (fates []Fate, err error) {
 
 // writeAll writes each target in its own schema, and returns the fates in the last one, where searches read. What
 // another target does not take never keeps that one from its changes: a document that it refuses is the rebuild's to
-// find, and one that cannot be written at all is given up, so that it is never searched without them.
+// find, and one that cannot be written is given up, so that it is never searched without them.
 func (s *Sink) writeAll(ctx context.Context, targets []Target, b *batch) (fates []Fate, err error) {
+	var open error // what keeps the batch from being marked
 	for i, target := range targets {
 		fates, err = s.d.Writer.Write(ctx, target.Alias, b.operations(s.maker.Of(target.Schema)))
 		switch {
 		case err == nil:
-			continue
+			s.troubles.over(target.Index)
 		case i == len(targets)-1 || errors.Is(err, ErrGone) || ctx.Err() != nil:
 			return nil, err
-		}
-		s.targets.forget()
-		if err := s.d.Lookup.GiveUpNext(ctx, target.Index); err != nil {
-			return nil, err
+		case errors.Is(err, ErrBusy) && s.troubles.last(target.Index) < givingUp:
+			open = err
+		default:
+			s.targets.forget()
+			if err := s.d.Lookup.GiveUpNext(ctx, target.Index); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return fates, err
+	return fates, open
+}
+
+// givingUp is how long the index that a rebuild fills may be overloaded, mostly by the rebuild itself, before it is
+// given up. Until then the batches come again, and searches have what they hold.
+const givingUp = 3 * time.Minute
+
+// troubles knows since when indexes are not written. Safe for concurrent use.
+type troubles struct {
+	clock clock.Clock
+	mu    sync.Mutex
+	since map[string]time.Time // guarded by mu; by the index's name
+}
+
+func (t *troubles) over(index string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.since, index)
+}
+
+// last returns how long a trouble that is there now has lasted.
+func (t *troubles) last(index string) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	begin, known := t.since[index]
+	if !known {
+		t.since[index] = t.clock.Now()
+		return 0
+	}
+	return t.clock.Now().Sub(begin)
 }
 
 func skipAll(records []change.Record, reason string) []outcome.Result {

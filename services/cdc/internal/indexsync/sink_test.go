@@ -1,6 +1,7 @@
 package indexsync_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -189,6 +190,57 @@ func TestTheNextIndexIsWrittenFirstAndMayGo(t *testing.T) {
 		if _, err := sink.Apply(t.Context(), record); err != nil || w.lookups != c.lookups {
 			t.Errorf("%s: %d lookups, want %d; error %v", name, w.lookups, c.lookups, err)
 		}
+	}
+}
+
+// overloaded answers 429 for every operation on some indexes until a moment.
+type overloaded struct {
+	index
+	until time.Time
+	of    []string
+}
+
+func (o *overloaded) Bulk(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error) {
+	if time.Now().Before(o.until) && slices.Contains(o.of, target) {
+		return say(indexsync.Busy)(ops)
+	}
+	return o.index.Bulk(ctx, target, ops)
+}
+
+// The bulks of a rebuild are what overloads the cluster: a minute of it must not cost the index that was filled for an hour.
+func TestARebuildOutlivesAMinuteOfRefusals(t *testing.T) {
+	t.Parallel()
+	record := []change.Record{event(change.Create, projection.Row{UserID: 1, LabID: 1, Rev: 1})}
+	for _, c := range []struct {
+		lasts   time.Duration
+		of      []string
+		givenUp bool
+	}{
+		{5 * time.Second, []string{"next", "live"}, false},
+		{time.Minute, []string{"next", "live"}, false},
+		{time.Minute, []string{"next"}, false},
+		{4 * time.Minute, []string{"next"}, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			w.targets = targets("next", "live")
+			i := &overloaded{until: time.Now().Add(c.lasts), of: c.of}
+			sink := newSink(t, i, w, document.RevVersions{})
+			begin := time.Now()
+			for { // the consumer repeats the batch
+				if _, err := sink.Apply(t.Context(), record); err == nil {
+					break
+				}
+				time.Sleep(time.Second)
+			}
+			took := time.Since(begin)
+			if given := len(w.givenUp) > 0; given != c.givenUp || took > c.lasts+15*time.Second {
+				t.Errorf("429 of %v for %v: given up %v after %v", c.of, c.lasts, w.givenUp, took)
+			}
+			if len(c.of) == 1 && (len(i.sent) == 0 || i.sent[0].target != "live") {
+				t.Errorf("searches wait for the next index: %+v", i.sent)
+			}
+		})
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
-	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
 // Index takes operations.
@@ -126,8 +125,9 @@ func (w *Writer) finish(ctx context.Context, target string, ops []document.Op) (
 		if open, err = settle(fates, open, some); err != nil || len(open) == 0 {
 			return fates, err
 		}
-		if kind := fates[open[0]].Kind; !w.again(ctx, begin, attempt, len(open), kind) {
-			return nil, outcome.Retry(fmt.Errorf("%d of %d operations are still refused: %s", len(open), len(ops), kind))
+		if left := fates[open[0]]; !w.again(ctx, begin, attempt, len(open), left.Kind) {
+			err := fmt.Errorf("%d of %d operations are still refused: %s", len(open), len(ops), left.Kind)
+			return nil, faultOf(left.Verdict, left.Kind, "", err)
 		}
 	}
 }

@@ -193,15 +193,16 @@ type mortalIndex struct {
 	m *crashing
 }
 
-func (i mortalIndex) CreateNext(ctx context.Context) (name string, err error) {
-	err = i.around(func() error { name, err = i.Index.CreateNext(ctx); return err })
+func (i mortalIndex) CreateNext(ctx context.Context) (name string, made bool, err error) {
+	err = i.around(func() error { name, made, err = i.Index.CreateNext(ctx); return err })
+	return name, made, err
+}
+func (i mortalIndex) TakeOlder(ctx context.Context) (name string, err error) {
+	err = i.around(func() error { name, err = i.Index.TakeOlder(ctx); return err })
 	return name, err
 }
 func (i mortalIndex) Swap(ctx context.Context) error {
 	return i.around(func() error { return i.Index.Swap(ctx) })
-}
-func (i mortalIndex) SwapTo(ctx context.Context, name string) error {
-	return i.around(func() error { return i.Index.SwapTo(ctx, name) })
 }
 
 func (i mortalIndex) around(do func() error) error {
@@ -294,44 +295,74 @@ func TestARebuildThatIsKilledAnywhereGoesOn(t *testing.T) {
 	}
 }
 
-func TestAWrongIndexIsRolledBackAndCaughtUp(t *testing.T) {
+// The index that was kept holds the past. It is caught up before anybody searches it, wherever the way back is killed, and each
+// call goes on to the same index.
+func TestAWrongIndexIsRolledBackOnceItIsCaughtUp(t *testing.T) {
 	t.Parallel()
 	p := small(t)
-	if err := rebuild.New(deps(p, io.Discard)).Run(t.Context()); err != nil {
-		t.Fatal(err)
+	for range 2 { // v1 and v2 are kept
+		if err := rebuild.New(deps(p, io.Discard)).Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	p.Exec("UPDATE userDetails SET fullName = 'Changed since', labId_id = 1 WHERE id < 20")
 	for id := range int64(19) {
 		p.Recompute(id + 1)
 	}
 	p.Pump(p.Index.Live())
-	if live(t, p) != "v2" {
-		t.Fatalf("live is %s", live(t, p))
-	}
 	rollback := func(ctx context.Context, r *rebuild.Rebuilder) error { return r.Rollback(ctx) }
-	died := mortally(t, p, 3, rollback) // behind the swap
-	if !died || live(t, p) != "v1" {
-		t.Fatalf("died %v, live is %s", died, live(t, p))
+	deaths := 0
+	for n := int64(1); mortally(t, p, n, rollback); n++ {
+		if live(t, p) == "v2" { // killed behind the swap
+			break
+		}
+		deaths++
+		agrees(t, p) // what is searched is never the past
 	}
-	if err := rebuild.New(deps(p, io.Discard)).Rollback(t.Context()); err != nil || live(t, p) != "v1" { // goes on, not forth
-		t.Fatal(err)
+	if deaths < 3 || live(t, p) != "v2" {
+		t.Fatalf("%d deaths, live is %s", deaths, live(t, p))
 	}
 	agrees(t, p)
+	if err := rebuild.New(deps(p, io.Discard)).Rollback(t.Context()); err != nil || live(t, p) != "v1" {
+		t.Fatalf("live is %s, error %v", live(t, p), err)
+	}
+	agrees(t, p)
+	if err := rebuild.New(deps(p, io.Discard)).Rollback(t.Context()); err == nil || live(t, p) != "v1" {
+		t.Errorf("no index is older: live is %s, error %v", live(t, p), err)
+	}
 	var out bytes.Buffer
 	for range 2 {
 		if err := rebuild.New(deps(p, &out)).Discard(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if want := "deleted " + p.Index.Alias + "_v2\nthere is nothing to delete"; !strings.HasPrefix(out.String(), want) {
+	if want := "deleted " + p.Index.Alias + "_v3\ndeleted " + p.Index.Alias + "_v2\nthere is nothing to delete"; !strings.HasPrefix(out.String(), want) {
 		t.Errorf("%s", &out)
 	}
+}
+
+// An hour of filling is not lost because the pipeline gave the index up.
+func TestAGivenUpIndexIsTakenUpAgain(t *testing.T) {
+	t.Parallel()
+	p := small(t)
+	name, _, err := p.Index.CreateNext(t.Context())
+	if err == nil {
+		err = p.Index.GiveUpNext(t.Context(), name)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := rebuild.New(deps(p, &out)).Run(t.Context()); err != nil || live(t, p) != "v2" || !strings.HasPrefix(out.String(), "going on with "+name) {
+		t.Fatalf("live is %s, error %v: %s", live(t, p), err, &out)
+	}
+	agrees(t, p)
 }
 
 func TestNoRollbackDuringARebuild(t *testing.T) {
 	t.Parallel()
 	p := small(t)
-	if _, err := p.Index.CreateNext(t.Context()); err != nil {
+	if _, _, err := p.Index.CreateNext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	err := rebuild.New(deps(p, io.Discard)).Rollback(t.Context())

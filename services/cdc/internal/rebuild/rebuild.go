@@ -2,6 +2,7 @@ package rebuild
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -24,15 +25,14 @@ type Index interface {
 	Next() string
 	// Names returns the indexes behind them, "" where there is none, and those that no alias names, newest first.
 	Names(ctx context.Context) (live, next string, kept []string, err error)
-	// Older returns the newest index that no alias names and that is older than the live one, "" if there is none.
-	Older(ctx context.Context) (string, error)
-	// CreateNext makes the index behind the next alias, or takes the one that is there.
-	CreateNext(ctx context.Context) (string, error)
+	// CreateNext makes the index behind the next alias, or takes the one that is there, or one that was given up.
+	CreateNext(ctx context.Context) (name string, made bool, err error)
+	// TakeOlder gives the next alias to the newest kept index that is older than the live one, "" if there is none.
+	TakeOlder(ctx context.Context) (string, error)
 	// Compact merges the segments of target into one: each search looks up every word in every segment.
 	Compact(ctx context.Context, target string) error
-	// Swap makes the next index the live one in one step; SwapTo makes a kept one that.
+	// Swap makes the next index the live one in one step.
 	Swap(ctx context.Context) error
-	SwapTo(ctx context.Context, name string) error
 	Drop(ctx context.Context, name string) error
 	// Target tells how to write the index behind an alias.
 	Target(ctx context.Context, target string) (indexsync.Target, error)
@@ -94,19 +94,42 @@ func New(d Deps) *Rebuilder { return &Rebuilder{d: d, maker: document.NewMaker(d
 // Run makes a new index, or goes on with the one that an earlier run left, and puts it in the place of the live one.
 // The error is a fault, or ErrDiffers; the live index is then what it was, and Run may be called again.
 func (r *Rebuilder) Run(ctx context.Context) error {
-	live, left, _, err := r.d.Index.Names(ctx)
+	name, made, err := r.d.Index.CreateNext(ctx)
 	if err != nil {
 		return err
 	}
-	name, err := r.d.Index.CreateNext(ctx)
-	if err != nil {
-		return err
-	}
-	if left == "" {
+	if made {
 		r.say("made %s; waiting %s until it is written by all", name, r.d.Wait)
 	} else {
 		r.say("going on with %s; waiting %s until it is written by all", name, r.d.Wait)
 	}
+	if err := r.fillNext(ctx, made); err != nil {
+		return err
+	}
+	r.compact(ctx, name)
+	return r.swap(ctx, name)
+}
+
+// Rollback puts the index before the live one back into its place: for a new index that turns out wrong. It is filled
+// and proved first, as a new one: it holds the past, with patients who left a laboratory and those who were deleted.
+// Called again it goes on. The error is a fault or ErrDiffers; the live index is then what it was.
+func (r *Rebuilder) Rollback(ctx context.Context) error {
+	name, err := r.d.Index.TakeOlder(ctx)
+	switch {
+	case err != nil:
+		return err
+	case name == "":
+		return outcome.Operator(errors.New("no index before the live one is kept"), "make a new one with `cdc rebuild`")
+	}
+	r.say("going back to %s; waiting %s until it is written by all, then filling in what it has missed", name, r.d.Wait)
+	if err := r.fillNext(ctx, false); err != nil {
+		return err
+	}
+	return r.swap(ctx, name)
+}
+
+// fillNext fills the next index with all rows, or with what it lacks, and proves it.
+func (r *Rebuilder) fillNext(ctx context.Context, all bool) error {
 	if err := lifecycle.Pause(ctx, r.d.Wait); err != nil {
 		return err
 	}
@@ -114,27 +137,21 @@ func (r *Rebuilder) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := f.fill(ctx, left == ""); err != nil {
+	if err := f.fill(ctx, all); err != nil {
 		return err
 	}
 	if err := f.verify(ctx); err != nil {
 		return err
 	}
-	if err := f.losing(ctx); err != nil {
-		return err
-	}
-	r.compact(ctx, name)
+	return f.losing(ctx)
+}
+
+func (r *Rebuilder) swap(ctx context.Context, name string) error {
 	if err := r.d.Index.Swap(ctx); err != nil {
 		return err
 	}
-	if live == "" {
-		r.say("searches now read %s", name)
-		return nil
-	}
-	r.say(
-		"searches now read %s. The index before is kept: `cdc rebuild --rollback` returns to it, `cdc rebuild --discard` deletes it",
-		name,
-	)
+	r.say("searches now read %s. An index before it is kept: `cdc rebuild --rollback` returns to it,"+
+		" `cdc rebuild --discard` deletes all that are kept", name)
 	return nil
 }
 
@@ -146,52 +163,8 @@ func (r *Rebuilder) compact(ctx context.Context, name string) {
 	}
 }
 
-// Rollback puts the index before the live one back into its place at once and then fills in what it has missed: for a
-// new index that turns out wrong. Called again when there is none before, it only fills in. The error is a fault or
-// ErrDiffers; call again to go on.
-func (r *Rebuilder) Rollback(ctx context.Context) error {
-	live, next, _, err := r.d.Index.Names(ctx)
-	if err != nil {
-		return err
-	}
-	if next != "" {
-		return outcome.Operator(
-			fmt.Errorf("a rebuild fills %s", next),
-			"finish it with `cdc rebuild`, or give it up with `cdc rebuild --discard`",
-		)
-	}
-	older, err := r.d.Index.Older(ctx)
-	if err != nil {
-		return err
-	}
-	if older == "" {
-		r.say("no index before %s is kept; filling in what that one lacks", live)
-		return r.catchUp(ctx)
-	}
-	if err := r.d.Index.SwapTo(ctx, older); err != nil {
-		return err
-	}
-	r.say("searches read %s again, not %s; waiting %s, then filling in what it has missed", older, live, r.d.Wait)
-	return r.catchUp(ctx)
-}
-
-// catchUp fills into the live index what it lacks, and proves it.
-func (r *Rebuilder) catchUp(ctx context.Context) error {
-	if err := lifecycle.Pause(ctx, r.d.Wait); err != nil {
-		return err
-	}
-	f, err := r.filler(ctx, r.d.Index.Live())
-	if err != nil {
-		return err
-	}
-	if err := f.fill(ctx, false); err != nil {
-		return err
-	}
-	return f.verify(ctx)
-}
-
-// Discard deletes the index of a rebuild that is not finished, or else the kept ones; none while no index is live. The
-// error is a fault.
+// Discard deletes the index of a rebuild or a way back that is not finished, or else the kept ones; none while no index
+// is live. The error is a fault.
 func (r *Rebuilder) Discard(ctx context.Context) error {
 	live, next, kept, err := r.d.Index.Names(ctx)
 	if err != nil {

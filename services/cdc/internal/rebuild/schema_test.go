@@ -190,7 +190,7 @@ func TestARebuildThatWouldLosePatientsDoesNotSwap(t *testing.T) {
 func TestABrokenNextIndexStopsNobodyAndIsNeverSearched(t *testing.T) {
 	t.Parallel()
 	p := before(t, unchanged)
-	next, err := p.Index.CreateNext(t.Context())
+	next, _, err := p.Index.CreateNext(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,8 +209,12 @@ func TestABrokenNextIndexStopsNobodyAndIsNeverSearched(t *testing.T) {
 	if err := p.Index.Swap(t.Context()); err == nil {
 		t.Error("the broken index goes live")
 	}
-	if err := rebuild.New(deps(p, io.Discard)).Run(t.Context()); err != nil || live(t, p) != "v3" {
-		t.Errorf("another rebuild: live is %s, error %v", live(t, p), err)
+	if err := rebuild.New(deps(p, io.Discard)).Run(t.Context()); err == nil || live(t, p) != "v1" {
+		t.Errorf("a rebuild before it is mended: live is %s, error %v", live(t, p), err)
+	}
+	p.Index.Send(http.MethodPut, "/"+next+"/_settings", `{"index.blocks.write":false}`, nil)
+	if err := rebuild.New(deps(p, io.Discard)).Run(t.Context()); err != nil || live(t, p) != "v2" {
+		t.Errorf("a rebuild behind it: live is %s, error %v", live(t, p), err)
 	}
 	agrees(t, p)
 }

@@ -122,6 +122,18 @@ func (l Layout) Idle() []Index {
 	return slices.DeleteFunc(slices.Clone(l), func(i Index) bool { return i.Live || i.Next || i.Number == 0 })
 }
 
+// givenUp returns the newest index that a rebuild of this program filled and the pipeline gave up; false when none is
+// newer than the live one.
+func (l Layout) givenUp() (Index, bool) {
+	live, _ := l.Live()
+	for _, index := range l.Idle() {
+		if index.GivenUp && index.Number > live.Number && index.present() == nil {
+			return index, true
+		}
+	}
+	return Index{}, false
+}
+
 // fits tells what is wrong with an index for this program, nil when it may be written.
 func (i Index) fits() error {
 	switch {

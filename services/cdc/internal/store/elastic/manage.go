@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
@@ -45,30 +44,76 @@ func (s *Store) create(ctx context.Context, name string, aliases map[string]bool
 		Body: document.Index(s.cfg.settings(), aliases)}, nil)
 }
 
-// CreateNext makes the index that a rebuild fills, with the next alias, and returns its name. One that exists is taken
-// as it is, if it fits this program: a rebuild goes on where another one stopped.
-func (s *Store) CreateNext(ctx context.Context) (string, error) {
+// CreateNext makes the index that a rebuild fills, with the next alias, and returns its name and whether it is new. One
+// that is there is taken as it is, if it fits this program: a rebuild goes on where another one stopped. So is one that
+// the pipeline gave up: what it lacks is found by comparing.
+func (s *Store) CreateNext(ctx context.Context) (name string, made bool, err error) {
 	for range 3 {
 		layout, err := s.Layout(ctx)
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		if next, ok := layout.Next(); ok {
-			return next.Name, next.present()
+			return next.Name, false, next.present()
 		}
 		if err := s.bindLive(ctx, layout); err != nil {
-			return "", err
+			return "", false, err
+		}
+		if left, ok := layout.givenUp(); ok {
+			return left.Name, false, s.move(
+				ctx,
+				"take up an index",
+				remove(left.Name, s.givenUp()),
+				add(left.Name, s.Next(), true),
+			)
 		}
 		number := 1
 		if len(layout) > 0 {
 			number = layout[0].Number + 1
 		}
 		err = s.create(ctx, s.name(number), map[string]bool{s.Next(): true})
-		if err != nil && !elastic.IsType(err, "resource_already_exists_exception") {
-			return "", fault("create index", err)
+		if err == nil {
+			return s.name(number), true, nil
+		}
+		if !elastic.IsType(err, "resource_already_exists_exception") {
+			return "", false, fault("create index", err)
 		}
 	}
-	return "", outcome.Retry(errors.New("another rebuild makes and drops indexes at the same time"))
+	return "", false, outcome.Retry(errors.New("another rebuild makes and drops indexes at the same time"))
+}
+
+// TakeOlder gives the next alias to the newest kept index that is older than the live one, and returns its name, ""
+// when there is none. One that has the alias already is taken as it is. While a rebuild fills a newer one it is
+// refused.
+func (s *Store) TakeOlder(ctx context.Context) (string, error) {
+	layout, err := s.Layout(ctx)
+	if err != nil {
+		return "", err
+	}
+	live, _ := layout.Live()
+	next, ok := layout.Next()
+	switch {
+	case ok && next.Number > live.Number:
+		return "", outcome.Operator(
+			fmt.Errorf("a rebuild fills %s", next.Name),
+			"finish it with `cdc rebuild`, or give it up with `cdc rebuild --discard`",
+		)
+	case ok:
+		return next.Name, next.fits()
+	}
+	for _, index := range layout.Idle() {
+		if index.Number > live.Number || index.GivenUp {
+			continue
+		}
+		if err := index.fits(); err != nil {
+			return "", err
+		}
+		if err := s.bindLive(ctx, layout); err != nil {
+			return "", err
+		}
+		return index.Name, s.move(ctx, "take up an index", add(index.Name, s.Next(), true))
+	}
+	return "", nil
 }
 
 // bindLive gives the live index the alias of its schema when somebody took that away: searches ask by it, and once
@@ -106,21 +151,6 @@ func (s *Store) Names(ctx context.Context) (live, next string, kept []string, er
 	return live, next, kept, nil
 }
 
-// Older returns the newest index that no alias names and that is older than the live one, "" if there is none.
-func (s *Store) Older(ctx context.Context) (string, error) {
-	layout, err := s.Layout(ctx)
-	if err != nil {
-		return "", err
-	}
-	live, _ := layout.Live()
-	for _, index := range layout.Idle() {
-		if index.Number < live.Number && !index.GivenUp {
-			return index.Name, nil
-		}
-	}
-	return "", nil
-}
-
 // Swap makes the next index the live one in one step. The old one stays, without an alias.
 func (s *Store) Swap(ctx context.Context) error {
 	layout, err := s.Layout(ctx)
@@ -135,23 +165,6 @@ func (s *Store) Swap(ctx context.Context) error {
 		)
 	}
 	return s.move(ctx, "swap indexes", append(s.exchange(layout, next), remove(next.Name, s.Next()))...)
-}
-
-// SwapTo makes a kept index the live one in one step, and lets the present one go, without an alias. An index that
-// does not fit this program is refused.
-func (s *Store) SwapTo(ctx context.Context, name string) error {
-	layout, err := s.Layout(ctx)
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(layout, func(i Index) bool { return i.Name == name })
-	if i < 0 {
-		return errNoIndex(name)
-	}
-	if err := layout[i].fits(); err != nil {
-		return err
-	}
-	return s.move(ctx, "swap indexes", s.exchange(layout, layout[i])...)
 }
 
 // exchange makes one index the live one, and lets the others go. The alias for searches of its schema goes with it.

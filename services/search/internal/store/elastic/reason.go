@@ -3,6 +3,7 @@ package elastic
 import (
 	"slices"
 
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
@@ -57,7 +58,7 @@ func (p *plan) reason(d *document, score float64) (search.Bucket, []search.Field
 		}
 	}
 	if len(found) == 0 {
-		return p.byScore(score)
+		return p.byScore(d.source, score)
 	}
 	return g.bucket, found
 }
@@ -95,20 +96,30 @@ func (e *wordly) explain(d *document, g *finding) {
 	}
 }
 
-// byScore answers for a hit that the engine found and we would not have: where it folds a letter that we do not know.
-// The score tells the tier.
-func (p *plan) byScore(score float64) (search.Bucket, []search.Field) {
+// byScore answers for a hit that the engine found and the card does not explain: by an old entry of a long list, or
+// where the engine folds a letter that we do not know. The score tells the tier.
+func (p *plan) byScore(s *source, score float64) (search.Bucket, []search.Field) {
 	t := tierOf(score)
+	var fields []search.Field
 	for i := range p.clauses {
 		if c := &p.clauses[i]; c.tier == t {
-			return c.field.Bucket(), []search.Field{c.field}
+			fields = append(fields, c.field)
 		}
 	}
 	for i := range p.byWord {
 		if e := &p.byWord[i]; e.tier == t {
-			f := e.words[0][0].field
-			return f.Bucket(), []search.Field{f}
+			fields = append(fields, e.words[0][0].field)
 		}
 	}
-	return search.Patient, []search.Field{search.FullName}
+	if len(fields) == 0 {
+		return search.Patient, []search.Field{search.FullName}
+	}
+	f := fields[0]
+	if i := slices.IndexFunc(
+		fields,
+		func(f search.Field) bool { return len(s.values(string(f))) == userindex.MaxShown },
+	); i >= 0 {
+		f = fields[i]
+	}
+	return f.Bucket(), []search.Field{f}
 }

@@ -130,6 +130,7 @@ func capture() board {
 				"sum by (kind) (rate(cdc_reconcile_differences_total[1h]))",
 				"{{kind}}",
 			),
+			one("Lost places", "short", "sum by (reader) (increase(cdc_positions_lost_total[1h]))", "{{reader}}"),
 			one("Laboratories left to a person", "short", "sum(increase(cdc_reconcile_held_total[1h]))", "held"),
 		},
 	}

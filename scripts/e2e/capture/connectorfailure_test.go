@@ -7,91 +7,150 @@ import (
 	"testing"
 	"time"
 
+	"github.com/IBM/sarama"
+
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 )
 
-// TestAFailedTaskIsOneLetterAndLostOffsetsAreMendedByTheRunbook takes the binary log away from under both connectors, the failure
-// that no restart heals, and follows the runbook's page for it.
-func TestAFailedTaskIsOneLetterAndLostOffsetsAreMendedByTheRunbook(t *testing.T) {
+// Three ways to lose a place, and nobody who mends it: the binary log is purged under stopped connectors, records of every topic are
+// deleted before they are read, and the connector runtime forgets its connectors and how far they have read. In each gap a
+// patient is registered, and one is deleted.
+func TestALostPlaceMendsItself(t *testing.T) {
 	db := database(t)
 	cdc := &consumer{name: "cdc", http: platform.Endpoints.CDC}
-	up := func() string {
-		values, err := cdc.metrics("cdc_connector_up")
-		return fmt.Sprint(values[`connector="source-existing"`], values[`connector="source-projection"`], err)
-	}
-	await.Nil(t, "both connectors being up", func() error {
-		if got := up(); got != "1 1 <nil>" {
-			return fmt.Errorf("up %s", got)
-		}
-		return nil
-	})
 	lettersBefore := len(readTopic(t, "cdc.connector-dlq"))
-	must := func(args ...string) {
+	await.Nil(t, "both connectors being up", func() error { return connectorsUp(cdc, "1 1") })
+	must := func(query string, args ...any) {
 		t.Helper()
-		out, err := verb(t, args...)
-		t.Logf("cdc %s\n%s", strings.Join(args, " "), out)
-		if err != nil {
-			status, _ := fetch(http.MethodGet, platform.Endpoints.Connector+"/connectors?expand=status", "")
-			t.Fatalf("%v\n%s", err, status)
+		if _, err := db.Exec(query, args...); err != nil {
+			t.Fatal(err)
 		}
 	}
-	must("connectors", "stop")
-	// Stopped by an operator is not failed: nobody starts them again.
-	rest(5 * time.Second)
-	if got := up(); got != "0 0 <nil>" {
-		t.Errorf("stopped connectors: up %s", got)
-	}
-	if _, err := db.Exec("INSERT INTO userDetails (id, labId_id, fullName) VALUES (920001, 12, 'Written In The Gap')"); err != nil {
-		t.Fatal(err)
-	}
-	reset := "RESET MASTER"
+	purgeLog := "RESET MASTER"
 	if !mysqltest.IsMariaDB(t, db) {
-		reset = "RESET BINARY LOGS AND GTIDS"
+		purgeLog = "RESET BINARY LOGS AND GTIDS"
 	}
-	if _, err := db.Exec(reset); err != nil {
+	for n, loss := range []struct {
+		what  string
+		begin func() // nothing is read any more
+		lose  func()
+	}{
+		{"the binary log is purged", func() {
+			operate(t, "connectors", "stop")
+			await.Nil(t, "stopped connectors", func() error { return connectorsUp(cdc, "0 0") })
+			rest(5 * time.Second) // stopped by an operator is not failed: nobody starts them again
+			if err := connectorsUp(cdc, "0 0"); err != nil {
+				t.Error(err)
+			}
+		}, func() {
+			must(purgeLog)
+			must("UPDATE labs SET id = id") // a new log; the connectors cannot follow one without a transaction
+			operate(t, "connectors", "resume")
+		}},
+		{"records are deleted before they are read", func() {
+			if err := platform.Stop("cdc"); err != nil {
+				t.Fatal(err)
+			}
+		}, func() {
+			rest(3 * time.Second) // the connectors carry the gap into the topics
+			deleteRecords(t)
+			if err := platform.Start("cdc", nil); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"the runtime forgets its connectors", func() {
+			operate(t, "connectors", "stop")
+			await.Nil(t, "stopped connectors", func() error { return connectorsUp(cdc, "0 0") })
+		}, func() {
+			for _, name := range connectors.Names() {
+				for _, path := range []string{"/offsets", ""} {
+					if _, err := fetch(http.MethodDelete, platform.Endpoints.Connector+"/connectors/"+name+path, ""); err != nil && !strings.Contains(err.Error(), "204") {
+						t.Fatal(err)
+					}
+				}
+			}
+		}},
+	} {
+		deleted, registered := 920_100+2*n, 920_101+2*n
+		must("INSERT INTO userDetails (id, labId_id, fullName) VALUES (?, 12, 'Goes In The Gap')", deleted)
+		await.Nil(t, "the patient before the gap", func() error { return shown(deleted, "Goes In The Gap") })
+		loss.begin()
+		must("DELETE FROM userDetails WHERE id = ?", deleted)
+		must("INSERT INTO userDetails (id, labId_id, fullName) VALUES (?, 12, 'Comes In The Gap')", registered)
+		loss.lose()
+		begin := time.Now()
+		await.Nil(t, "the patient of the gap", func() error { return shown(registered, "Comes In The Gap") })
+		found := time.Since(begin)
+		await.Nil(t, "the end of the one who was deleted", func() error { return shown(deleted, `"is_deleted":true`) })
+		gone := time.Since(begin)
+		await.Nil(t, "both connectors being up", func() error { return connectorsUp(cdc, "1 1") })
+		converge(t, db)
+		t.Logf("%-42s the registered found after %4.1f s, the deleted gone after %4.1f s, 0 differences after %4.1f s",
+			loss.what, found.Seconds(), gone.Seconds(), time.Since(begin).Seconds())
+	}
+	if n := len(readTopic(t, "cdc.connector-dlq")) - lettersBefore; n > 4 {
+		t.Errorf("%d letters about two failed tasks", n)
+	}
+}
+
+func connectorsUp(cdc *consumer, want string) error {
+	values, err := cdc.metrics("cdc_connector_up")
+	if got := fmt.Sprint(values[`connector="source-existing"`], values[`connector="source-projection"`]); err != nil || got != want {
+		return fmt.Errorf("up %s, error %w", got, err)
+	}
+	return nil
+}
+
+// operate calls a verb of cdc that must succeed.
+func operate(t *testing.T, args ...string) {
+	t.Helper()
+	out, err := verb(t, args...)
+	t.Logf("cdc %s\n%s", strings.Join(args, " "), out)
+	if err != nil {
 		t.Fatal(err)
 	}
-	// The connector cannot follow a binary log without any transaction: it fails until something is written.
-	if _, err := db.Exec("INSERT INTO userDetails (id, labId_id, fullName) VALUES (920002, 12, 'Written Behind The Gap')"); err != nil {
+}
+
+// shown reads a patient of laboratory 12 from the index, past all searches.
+func shown(id int, want string) error {
+	text, err := fetch(http.MethodGet, fmt.Sprintf("%s/user_details/_doc/%d?routing=12", platform.Endpoints.Elasticsearch, id), "")
+	if err == nil && !strings.Contains(string(text), want) {
+		err = fmt.Errorf("the document says %s", text)
+	}
+	return err
+}
+
+// deleteRecords empties the topics of all rows.
+func deleteRecords(t *testing.T) {
+	t.Helper()
+	settings := sarama.NewConfig()
+	settings.Version = sarama.V3_6_0_0
+	client, err := sarama.NewClient(platform.Endpoints.KafkaBrokers, settings)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := verb(t, "connectors", "resume"); err == nil {
-		t.Errorf("resume says that all is well:\n%s", out)
+	defer client.Close()
+	admin, err := sarama.NewClusterAdminFromClient(client)
+	if err != nil {
+		t.Fatal(err)
 	}
-	await.Nil(t, "a letter of each connector", func() error {
-		letters := readTopic(t, "cdc.connector-dlq")[lettersBefore:]
-		seen := map[string]bool{}
-		for _, m := range letters {
-			if h := headers(m); h["__connect.errors.exception.stacktrace"] != "" {
-				seen[h["__connect.errors.connector.name"]] = true
+	for _, table := range []string{"userDetails", "billing", "labReportRelation", "user_meta"} {
+		topic := platform.Endpoints.TopicPrefix + "." + table
+		partitions, err := client.Partitions(topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends := map[int32]int64{}
+		for _, p := range partitions {
+			if ends[p], err = client.GetOffset(topic, p, sarama.OffsetNewest); err != nil {
+				t.Fatal(err)
 			}
 		}
-		if !seen["source-existing"] || !seen["source-projection"] {
-			return fmt.Errorf("%d letters, of %v", len(letters), seen)
+		if err := admin.DeleteRecords(topic, ends); err != nil {
+			t.Fatal(err)
 		}
-		return nil
-	})
-	if out, err := verb(t, "connectors", "status"); err == nil || !strings.Contains(out, "FAILED") {
-		t.Errorf("status: %v\n%s", err, out)
-	} else {
-		t.Log(out)
-	}
-	must("connectors", "reset")
-	await.Nil(t, "the row of the gap", func() error {
-		text, err := fetch(http.MethodGet, platform.Endpoints.Elasticsearch+"/user_details/_doc/920001?routing=12", "")
-		if err != nil {
-			return err
-		}
-		if !strings.Contains(string(text), "Written In The Gap") {
-			return fmt.Errorf("the document says %s", text)
-		}
-		return nil
-	})
-	converge(t, db)
-	if n := len(readTopic(t, "cdc.connector-dlq")) - lettersBefore; n > 4 {
-		t.Errorf("%d letters about two failures", n)
 	}
 }
 

@@ -112,7 +112,6 @@ func consumers(t *testing.T, change map[string]string) []*consumer {
 		second.env[key] = value
 	}
 	admin, grpc := servicetest.FreePort(t), servicetest.FreePort(t)
-	delete(second.env, "CDC_GROUP_INSTANCE_ID") // the first one's
 	second.env["CDC_ADMIN_PORT"], second.env["CDC_GRPC_PORT"] = strconv.Itoa(admin), strconv.Itoa(grpc)
 	second.http = fmt.Sprintf("http://127.0.0.1:%d", admin)
 	return []*consumer{first, second}

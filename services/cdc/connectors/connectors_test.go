@@ -79,7 +79,7 @@ func TestTheSettingsThatTheConsumerReliesOn(t *testing.T) {
 	t.Parallel()
 	existing, projection := configurations(t)
 	for key, want := range map[string]string{
-		"topic.prefix": "lab", "database.include.list": "labdb", "signal.data.collection": "labdb.cdc_signal", "snapshot.mode": "initial",
+		"topic.prefix": "lab", "database.include.list": "labdb", "signal.data.collection": "labdb.cdc_signal", "snapshot.mode": "no_data", "incremental.snapshot.watermarking.strategy": "insert_delete",
 		"poll.interval.ms": "100", "connect.keep.alive.interval.ms": "2000", "time.precision.mode": "isostring",
 		"decimal.handling.mode": "string", "bigint.unsigned.handling.mode": "long", "tombstones.on.delete": "true",
 		"extended.headers.enabled": "false", "skipped.operations": "none", "incremental.snapshot.chunk.size": "1024",

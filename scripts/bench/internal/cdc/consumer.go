@@ -37,8 +37,8 @@ func (b *bench) consumers(ctx context.Context) error {
 }
 
 // reset takes away what earlier runs wrote and committed.
-func (b *bench) reset(ctx context.Context, group string, named ...string) error {
-	if err := b.broker.forget(ctx, group, named...); err != nil {
+func (b *bench) reset(ctx context.Context, group string) error {
+	if err := b.broker.forget(ctx, group); err != nil {
 		return err
 	}
 	for _, table := range []string{"user_meta", "cdc_progress", "cdc_freshness", "cdc_walk"} {
@@ -63,7 +63,7 @@ func (b *bench) reset(ctx context.Context, group string, named ...string) error 
 // ours lets one process of the service work off all events: from the moment in which it is a member of its group until
 // every offset is committed.
 func (b *bench) ours(ctx context.Context, cost *spent) (float64, error) {
-	if err := b.reset(ctx, group, b.sandbox.Endpoints.Environ["cdc"]["CDC_GROUP_INSTANCE_ID"]); err != nil {
+	if err := b.reset(ctx, group); err != nil {
 		return 0, err
 	}
 	if err := b.sandbox.Start("cdc", map[string]string{"CDC_CONNECTORS_APPLY": "never"}); err != nil {

@@ -173,7 +173,6 @@ func cdcEnv(stack Stack) (fixed, defaults Env) {
 			"CDC_CONNECTOR_DB_PORT":     stack.MySQL.Port,
 			"CDC_CONNECTOR_DB_USER":     ConnectorUser,
 			"CDC_CONNECTOR_DB_PASSWORD": stack.ConnectorPassword,
-			"CDC_GROUP_INSTANCE_ID":     "cdc-1",
 		}
 }
 

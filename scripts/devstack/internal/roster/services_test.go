@@ -137,7 +137,7 @@ func TestTheEnvironmentOfCDC(t *testing.T) {
 		"CDC_KAFKA_BROKERS": "127.0.0.1:20033", "CDC_CONNECT_URL": "http://127.0.0.1:20035", "CDC_ES_URL": "http://127.0.0.1:20036",
 		"CDC_TOPIC_PREFIX": "lab.lab", "CDC_TOPIC_REPLICATION": "1", "CDC_TOPIC_MIN_INSYNC": "1", "CDC_INDEX_REPLICAS": "0",
 		"CDC_CONNECTOR_DB_HOST": "127.0.0.1", "CDC_CONNECTOR_DB_PORT": "20030", "CDC_CONNECTOR_DB_USER": "cdc_connector",
-		"CDC_CONNECTOR_DB_PASSWORD": "${file:x:password}", "CDC_GROUP_INSTANCE_ID": "cdc-1", "CDC_TOPIC_RETENTION": "1h",
+		"CDC_CONNECTOR_DB_PASSWORD": "${file:x:password}", "CDC_TOPIC_RETENTION": "1h",
 		"CDC_GRPC_PORT": "20019", "CDC_ADMIN_PORT": "20029", "CDC_DB_DATABASE": "lab",
 	} {
 		if got[key] != want {

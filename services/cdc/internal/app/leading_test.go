@@ -33,6 +33,13 @@ func (b *broken) Record(context.Context, string, int, string, string) error {
 	return nil
 }
 
+func (*broken) Stop(context.Context, string) error               { return nil }
+func (*broken) Forget(context.Context, string) error             { return nil }
+func (*broken) Resume(context.Context, string) error             { return nil }
+func (*broken) Jump(context.Context, []string) error             { return nil }
+func (*broken) Jumped(context.Context, string) error             { return nil }
+func (*broken) Jumping(context.Context) (map[string]bool, error) { return nil, nil }
+func (*broken) Lost(string)                                      {}
 func (*broken) Offsets(context.Context, string) (json.RawMessage, error) {
 	return json.RawMessage("[]"), nil
 }
@@ -53,7 +60,7 @@ func TestReplicasSuperviseAsOne(t *testing.T) {
 		for i := range replicas {
 			leaders[i] = mysqldb.NewLeader(db, superviseLock)
 			defer leaders[i].Close(t.Context())
-			supervisors[i] = supervise.New(supervise.Deps{Runtime: runtime, Failures: runtime, Observer: runtime, Clock: clock,
+			supervisors[i] = supervise.New(supervise.Deps{Runtime: runtime, Failures: runtime, Jumps: runtime, Observer: runtime, Clock: clock,
 				Log: slog.New(slog.DiscardHandler), Connectors: []string{"source-existing"}})
 		}
 		for range 300 { // ten minutes

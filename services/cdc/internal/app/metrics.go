@@ -10,6 +10,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/cdc/connectors"
+	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
@@ -49,7 +50,7 @@ type counters struct {
 	purged      prometheus.Counter
 
 	connectorUp, taskState *prometheus.GaugeVec
-	restarts               *prometheus.CounterVec
+	restarts, lost         *prometheus.CounterVec
 }
 
 func counterBy(name, help string, labels ...string) *prometheus.CounterVec {
@@ -137,6 +138,11 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 			Help: "1 while the connector runs, has tasks, and all of them run, else 0."}, []string{"connector"}),
 		taskState: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cdc_connector_task_state",
 			Help: "1 for the present state of a connector's task."}, []string{"connector", "task", "state"}),
+		lost: counterBy(
+			"cdc_positions_lost_total",
+			"Places that a connector or the consumer lost; what they missed is found by computing all patients again.",
+			"reader",
+		),
 		restarts: counterBy("cdc_connector_restarts_total", "Restarts of failed connectors and tasks.", "connector"),
 	}
 	for _, v := range c.all() {
@@ -152,7 +158,8 @@ func (c *counters) all() []prometheus.Collector {
 	return []prometheus.Collector{
 		c.consumed, c.returned, c.processed, c.failed, c.dead, c.retried, c.ended, c.skipped, c.letterFailures,
 		c.batches, c.seconds, c.rows, c.early, c.late, c.capped, c.bulkSeconds, c.bulkOperations, c.resent, c.compared,
-		c.differences, c.unsettled, c.unaccepted, c.held, c.purged, c.connectorUp, c.taskState, c.restarts,
+		c.differences, c.unsettled, c.unaccepted, c.held, c.purged, c.connectorUp, c.taskState,
+		c.restarts, c.lost,
 	}
 }
 
@@ -175,7 +182,9 @@ func (c *counters) start() {
 	for _, connector := range connectors.Names() {
 		c.connectorUp.WithLabelValues(connector)
 		c.restarts.WithLabelValues(connector)
+		c.lost.WithLabelValues(connector)
 	}
+	c.lost.WithLabelValues(broker.GroupID)
 }
 
 // Values of the label result.
@@ -257,6 +266,9 @@ func (c *counters) Connector(name string, up bool, tasks map[int]string) {
 
 // Restarted implements supervise.Observer.
 func (c *counters) Restarted(name string) { c.restarts.WithLabelValues(name).Inc() }
+
+// Lost implements supervise.Observer.
+func (c *counters) Lost(reader string) { c.lost.WithLabelValues(reader).Inc() }
 
 // Compared implements reconcile.Observer.
 func (c *counters) Compared(r reconcile.Result, refused int) {

@@ -99,7 +99,7 @@ func (b *builder) openConsumer() error {
 		Group:      broker.GroupID,
 	}
 	rows := materialize.NewSink(b.users, b.walker, b.Clock)
-	beats := &heartbeat.Sink{Watermark: b.watermark()}
+	beats := &heartbeat.Sink{Watermark: b.watermark(), Jumps: b.rows, Log: b.Log}
 	b.consumer = consume.New(
 		consume.Deps{
 			Config:      b.cfg.Consume,
@@ -113,12 +113,19 @@ func (b *builder) openConsumer() error {
 				change.UserMeta: b.syncer(), change.Heartbeat: beats},
 		},
 	)
-	b.members = broker.NewGroup(b.cfg.Kafka, b.cfg.Topics.Consumed(), b.consumer, b.Clock, b.Log)
+	b.members = broker.NewGroup(broker.GroupDeps{Config: b.cfg.Kafka, Topics: b.cfg.Topics.Consumed(),
+		Consumer: b.consumer, Lost: b.recordsLost, Clock: b.Clock, Log: b.Log})
 	if err := b.Registry.Register(newGauges(b.members, b.consumer.Status(), b.Clock)); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	b.Loop("consumer", b.members.Run)
 	return nil
+}
+
+// recordsLost has every patient computed again before the consumer goes on behind records that it never read.
+func (b *builder) recordsLost(ctx context.Context) error {
+	b.counters.Lost(broker.GroupID)
+	return b.rows.Restart(ctx)
 }
 
 // watermark returns what notes the beats once the whole group has done what came before them.

@@ -13,12 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
-const (
-	superviseEvery = 2 * time.Second
-	sweepEvery     = 10 * time.Minute
-	keepWindows    = time.Hour
-	sweepLimit     = 10_000
-)
+const superviseEvery = 2 * time.Second
 
 func (b *builder) openSupervisor() error {
 	runtime := connect.New(connect.Config{URL: b.cfg.Connect.URL})
@@ -36,20 +31,17 @@ func (b *builder) openSupervisor() error {
 			Runtime: runtime,
 			Wanted:  b.cfg.connectors(b.rows),
 			Order:   connectors.Names(),
+			Jumps:   b.rows,
 			Log:     b.Log,
 		}
 		b.Loop("connector configurations", applier.Run)
 	}
 	s := supervise.New(
-		supervise.Deps{Runtime: runtime, Failures: b.letters, Observer: b.counters, Clock: b.Clock, Log: b.Log,
-			Connectors: connectors.Names()},
+		supervise.Deps{Runtime: runtime, Failures: b.letters, Jumps: b.rows, Observer: b.counters, Clock: b.Clock,
+			Log: b.Log, Connectors: connectors.Names()},
 	)
 	leader := b.leader(superviseLock)
 	b.Every("supervisor", superviseEvery, func(ctx context.Context) error { return superviseBy(ctx, leader, s) })
-	b.Every("signal sweeper", sweepEvery, func(ctx context.Context) error {
-		_, err := b.rows.SweepWindows(ctx, b.Clock.Now().Add(-keepWindows), sweepLimit)
-		return err
-	})
 	return nil
 }
 

@@ -52,8 +52,8 @@ func (b *builder) indexed(ctx context.Context) (bool, error) {
 	if running, err := b.phases.Running(ctx); err != nil || !running {
 		return false, err
 	}
-	_, due, err := b.rows.Position(ctx)
-	return err == nil && !due, err
+	behind, err := b.rows.Behind(ctx)
+	return err == nil && !behind, err
 }
 
 // alone lets one process do work, the same one until it ends.

@@ -12,20 +12,18 @@ import (
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/cli"
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/connect"
 	"github.com/labplatform/labplatform/services/cdc/internal/deadletter"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
-	"github.com/labplatform/labplatform/services/cdc/internal/signal"
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
 // OperatorVerbs are what people do with the pipeline; they print to out.
 func OperatorVerbs(out io.Writer) []cli.Verb {
-	return []cli.Verb{connectorsVerb(out), signalVerb(out), replayVerb(out), reconcileVerb(out), rebuildVerb(out),
+	return []cli.Verb{connectorsVerb(out), walkVerb(out), replayVerb(out), reconcileVerb(out), rebuildVerb(out),
 		topicsVerb(out)}
 }
 
@@ -44,14 +42,12 @@ func connectorsVerb(out io.Writer) cli.Verb {
 	return cli.Verb{
 		Name:    "connectors",
 		Summary: "Show and steer the source connectors.",
-		Args:    "apply|status|restart|stop|resume|reset [NAME…]",
+		Args:    "apply|status|restart|stop|resume [NAME…]",
 		Details: "apply    writes both configurations; a connector that has the right one is left alone\n" +
 			"status   shows states, tasks and positions, and what to do about what is not up; exit 1 when something is not\n" +
-			"restart  restarts connectors with their tasks, and waits until they are up\n" +
-			"stop     ends their tasks and waits until nothing reads the database; do this before DDL on captured tables\n" +
-			"resume   starts stopped or paused connectors where they were\n" +
-			"reset    has them forget where they were and send all rows again: when the database's binary log is gone.\n" +
-			"         Deletions that nobody read are not in those rows: call cdc reconcile --repair afterwards\n\n" +
+			"restart  has connectors restarted with their tasks\n" +
+			"stop     has their tasks ended, until resume; nothing reads the database once status says STOPPED and none\n" +
+			"resume   has stopped or paused connectors go on where they were\n\n" +
 			"NAME is " + strings.Join(connectors.Names(), " or ") + "; without one, both.",
 		Run: withSettings(func(ctx context.Context, cfg Config, args []string) error { return steer(ctx, cfg, args, out) }),
 	}
@@ -59,7 +55,7 @@ func connectorsVerb(out io.Writer) cli.Verb {
 
 func steer(ctx context.Context, cfg Config, args []string, out io.Writer) error {
 	if len(args) == 0 {
-		return fmt.Errorf("%w: name what to do: apply, status, restart, stop, resume or reset", cli.ErrUsage)
+		return fmt.Errorf("%w: name what to do: apply, status, restart, stop or resume", cli.ErrUsage)
 	}
 	action, names := args[0], args[1:]
 	for _, name := range names {
@@ -68,7 +64,7 @@ func steer(ctx context.Context, cfg Config, args []string, out io.Writer) error 
 		}
 	}
 	runtime := connect.New(connect.Config{URL: cfg.Connect.URL})
-	operator := &supervise.Operator{Runtime: runtime, Connectors: connectors.Names(), Clock: clock.System{}, Out: out}
+	operator := &supervise.Operator{Runtime: runtime, Connectors: connectors.Names(), Out: out}
 	switch action {
 	case "apply":
 		return apply(ctx, cfg, runtime, names, out)
@@ -84,25 +80,8 @@ func steer(ctx context.Context, cfg Config, args []string, out io.Writer) error 
 		return operator.Stop(ctx, names)
 	case "resume":
 		return operator.Resume(ctx, names)
-	case "reset":
-		return reset(ctx, cfg, operator, names)
 	}
 	return fmt.Errorf("%w: unknown action %q", cli.ErrUsage, action)
-}
-
-func reset(ctx context.Context, cfg Config, operator *supervise.Operator, names []string) error {
-	stores, err := openStores(cfg)
-	if err != nil {
-		return err
-	}
-	defer stores.close()
-	return operator.Reset(ctx, names, func(ctx context.Context) error {
-		id := "reset-" + clock.System{}.Now().UTC().Format("20060102T150405")
-		if err := stores.rows.Signal(ctx, id, "log", `{"message":"connectors are reset"}`); err != nil {
-			return err
-		}
-		return stores.rows.DeleteSignal(ctx, id)
-	})
 }
 
 var errNotUp = fmt.Errorf("not every connector is up")
@@ -120,42 +99,29 @@ func apply(ctx context.Context, cfg Config, runtime *connect.Client, names []str
 		Runtime: runtime,
 		Wanted:  cfg.connectors(stores.rows),
 		Order:   names,
+		Jumps:   stores.rows,
 		Log:     slog.New(slog.DiscardHandler),
 	}
 	return a.Apply(ctx, out)
 }
 
-func signalVerb(out io.Writer) cli.Verb {
-	var filter string
+func walkVerb(out io.Writer) cli.Verb {
 	return cli.Verb{
-		Name:    "signal",
-		Summary: "Have rows that are there sent again (an incremental snapshot).",
-		Args:    "TABLE…",
-		Details: "TABLE is one of " + strings.Join(
-			signal.Tables(),
-			", ",
-		) + ". The rows come in chunks between the changes;\n" +
-			"nothing stops and nothing newer is overtaken. Shows progress and ends when all rows are sent.",
-		Flags: func(f *flag.FlagSet) {
-			f.StringVar(&filter, "filter", "", "send only rows for which this SQL `condition` holds, as in labId_id=12")
-		},
-		Run: withSettings(func(ctx context.Context, cfg Config, args []string) error {
-			if _, err := signal.Owner(args); err != nil {
-				return fmt.Errorf("%w: %w", cli.ErrUsage, err)
-			}
+		Name:    "walk",
+		Summary: "Have every patient computed again from the sources, and written to the index.",
+		Details: "The service does it, about 5,000 patients a second, and goes on where it stood when it is restarted; called again, it begins anew.\n" +
+			"It finds whatever events would have said. See when it is over with cdc reconcile --wait 1h.",
+		Run: withSettings(func(ctx context.Context, cfg Config, _ []string) error {
 			stores, err := openStores(cfg)
 			if err != nil {
 				return err
 			}
 			defer stores.close()
-			s := &signal.Signaller{
-				Table:    stores.rows,
-				Runtime:  connect.New(connect.Config{URL: cfg.Connect.URL}),
-				Database: cfg.DB.Database,
-				Clock:    clock.System{},
-				Out:      out,
+			if err := stores.rows.Restart(ctx); err != nil {
+				return err
 			}
-			return s.Snapshot(ctx, args, filter)
+			fmt.Fprintln(out, "all patients are computed again by the service; see with cdc reconcile --wait 1h")
+			return nil
 		}),
 	}
 }

@@ -22,7 +22,6 @@ var advices = []struct {
 	{sarama.ErrSASLAuthenticationFailed, "check CDC_KAFKA_USER and CDC_KAFKA_PASSWORD"},
 	{sarama.ErrUnsupportedSASLMechanism, "allow SASL/PLAIN on the brokers' listener"},
 	{sarama.ErrUnknownTopicOrPartition, "run cdc migrate, which makes the topics"},
-	{sarama.ErrOffsetOutOfRange, "records were deleted before they were read: see lost offsets in docs/runbooks/cdc.md"},
 	{sarama.ErrUnsupportedVersion, "lower CDC_KAFKA_VERSION to the brokers' version"},
 	{sarama.ErrInconsistentGroupProtocol, "stop the older consumers of the group: their strategy differs"},
 }

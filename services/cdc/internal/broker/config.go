@@ -29,8 +29,6 @@ type Config struct {
 
 	// Group must be cdc-unified: anything else has no access and would read everything again.
 	Group string `env:"CONSUMER_GROUP" envDefault:"cdc-unified"`
-	// InstanceID is stable for a replica, as its pod's name: its restart then moves no partitions.
-	InstanceID string `env:"GROUP_INSTANCE_ID"`
 	// SessionTimeout is how long the brokers wait for a silent member.
 	SessionTimeout time.Duration `env:"SESSION_TIMEOUT" envDefault:"30s"`
 }
@@ -126,8 +124,6 @@ func (c Config) consumer() (*sarama.Config, error) {
 	s.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{sarama.NewBalanceStrategyCooperativeSticky()}
 	s.Consumer.Group.Rebalance.Timeout = rebalanceWait
 	s.Consumer.Group.Session.Timeout, s.Consumer.Group.Heartbeat.Interval = c.SessionTimeout, heartbeatEvery
-	s.Consumer.Group.InstanceId = c.InstanceID
-	s.Consumer.Group.ResetInvalidOffsets = false // offsets out of range are an operator's business, not a silent jump
 	return s, nil
 }
 

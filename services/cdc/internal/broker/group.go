@@ -22,6 +22,8 @@ const (
 	samplePause = time.Second
 	// faultMemory is how long a fault counts after it was last seen: the client repeats what fails every few seconds.
 	faultMemory = 10 * time.Second
+	// startPatience is how long a member may take to begin with the partitions that it was given.
+	startPatience = 15 * time.Second
 )
 
 // Consumer processes claimed partitions.
@@ -29,21 +31,26 @@ type Consumer interface {
 	Run(ctx context.Context, claim consume.Claim)
 }
 
+// GroupDeps are what a Group works with.
+type GroupDeps struct {
+	Config   Config
+	Topics   []string
+	Consumer Consumer
+	// Lost makes up for records that were deleted before they were read, durably: then the group goes on behind them.
+	Lost  func(context.Context) error
+	Clock clock.Clock
+	Log   *slog.Logger
+}
+
 // Group is this process's membership in the consumer group.
 type Group struct {
-	cfg      Config
-	topics   []string
-	consumer Consumer
-	clock    clock.Clock
-	log      *slog.Logger
-	registry metrics.Registry
+	GroupDeps
 
-	positions *Positions
-	look      time.Duration // between two looks for partitions without work
+	registry metrics.Registry
+	jump     bool // the next membership goes on behind lost records; of Run
 
 	mu       sync.Mutex
 	member   bool           // guarded by mu
-	memberID string         // guarded by mu
 	since    time.Time      // guarded by mu; when member changed
 	fault    *outcome.Fault // guarded by mu; why there is no membership, or why a partition cannot be read
 	faultAt  time.Time      // guarded by mu
@@ -54,19 +61,22 @@ type Group struct {
 }
 
 // NewGroup returns a group that joins in Run.
-func NewGroup(cfg Config, topics []string, consumer Consumer, c clock.Clock, log *slog.Logger) *Group {
-	return &Group{cfg: cfg, topics: topics, consumer: consumer, clock: c, log: log, registry: metrics.NewRegistry(),
-		positions: NewPositions(cfg), look: lookPause, since: c.Now(), lastPoll: c.Now()}
+func NewGroup(d GroupDeps) *Group {
+	return &Group{GroupDeps: d, registry: metrics.NewRegistry(), since: d.Clock.Now(), lastPoll: d.Clock.Now()}
 }
 
 // Run keeps this process in the group until ctx ends. Brokers that are away are asked again.
 func (g *Group) Run(ctx context.Context) error {
 	sampling, stop := context.WithCancel(ctx)
 	defer stop()
-	defer func() { _ = g.positions.Close(ctx) }()
 	go g.sample(sampling)
 	for ctx.Err() == nil {
-		if err := g.join(ctx); err != nil && ctx.Err() == nil {
+		lost, err := g.join(ctx)
+		g.jump = false
+		if lost && ctx.Err() == nil {
+			err = g.makeUp(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
 			g.failed(err)
 		}
 		_ = lifecycle.Pause(ctx, rejoinPause)
@@ -74,53 +84,63 @@ func (g *Group) Run(ctx context.Context) error {
 	return nil
 }
 
-// join joins, and returns when the membership ends.
-func (g *Group) join(ctx context.Context) error {
-	settings, err := g.cfg.consumer()
-	if err != nil {
+// makeUp lets the next membership jump, once it is sure that what was in the records is found otherwise.
+func (g *Group) makeUp(ctx context.Context) error {
+	if err := g.Lost(ctx); err != nil {
 		return err
 	}
-	settings.MetricRegistry = g.registry
-	group, err := sarama.NewConsumerGroup(g.cfg.Brokers, g.cfg.Group, settings)
+	g.jump = true
+	g.Log.Error(
+		"records were deleted before they were read; this process goes on behind them, and all patients are computed again",
+	)
+	return nil
+}
+
+// join joins, and returns when the membership ends, and whether a partition lacks the records that are to be read next.
+func (g *Group) join(ctx context.Context) (lost bool, err error) {
+	settings, err := g.Config.consumer()
 	if err != nil {
-		return fmt.Errorf("reach the brokers: %w", err)
+		return false, err
 	}
+	settings.MetricRegistry = g.registry
+	settings.Consumer.Group.ResetInvalidOffsets = g.jump
+	group, err := sarama.NewConsumerGroup(g.Config.Brokers, g.Config.Group, settings)
+	if err != nil {
+		return false, fmt.Errorf("reach the brokers: %w", err)
+	}
+	joined, leave := context.WithCancel(ctx)
+	defer leave()
 	var beside sync.WaitGroup
 	beside.Go(func() {
 		for err := range group.Errors() {
 			g.failed(err)
+			if errors.Is(err, sarama.ErrOffsetOutOfRange) {
+				lost = true
+				leave()
+			}
 		}
 	})
-	joined, leave := context.WithCancel(ctx)
-	idle := false
-	beside.Go(func() {
-		defer leave()
-		idle = g.idle(joined)
-	})
-	err = group.Consume(joined, g.topics, &member{g: g, group: group})
+	err = group.Consume(joined, g.Topics, &member{g: g, group: group, leave: leave})
 	leave()
 	_ = group.Close()
 	beside.Wait()
-	if idle && g.cfg.InstanceID != "" {
-		return g.positions.evict(ctx)
-	}
-	return err
+	return lost, err
 }
 
 // failed notes and logs an error of the membership or of a partition's fetches.
 func (g *Group) failed(err error) {
 	fault := Classify(err)
 	g.mu.Lock()
-	now := g.clock.Now()
+	now := g.Clock.Now()
 	known := g.fault != nil && sameTrouble(g.fault.Err, fault.Err) && now.Sub(g.faultAt) < faultMemory
 	g.fault, g.faultAt = fault, now
 	g.mu.Unlock()
 	switch {
 	case known:
 	case fault.Operator:
-		g.log.Error("cannot consume until somebody mends this", "error", fault.Err, "advice", fault.Advice)
+		g.Log.Error("cannot consume until somebody mends this", "error", fault.Err, "advice", fault.Advice)
 	default:
-		g.log.Warn("consumer group", "error", err)
+		g.Log.Warn("consumer group", "error", err)
 	}
 }
 
@@ -140,7 +160,7 @@ func (g *Group) sample(ctx context.Context) {
 		g.mu.Lock()
 		idle := g.member && g.claims == g.paused // nothing to fetch: no partition for us, or all are paused
 		if count := meter.Count(); count != g.fetches || idle {
-			g.fetches, g.lastPoll = count, g.clock.Now()
+			g.fetches, g.lastPoll = count, g.Clock.Now()
 		}
 		g.mu.Unlock()
 		_ = lifecycle.Pause(ctx, samplePause)
@@ -161,17 +181,17 @@ func (g *Group) State() State {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	state := State{Member: g.member, Since: g.since, LastPoll: g.lastPoll, Claims: g.claims}
-	if g.clock.Now().Sub(g.faultAt) < faultMemory {
+	if g.Clock.Now().Sub(g.faultAt) < faultMemory {
 		state.Fault = g.fault
 	}
 	return state
 }
 
-// joined notes the id of this member, "" when it is none.
-func (g *Group) joined(id string) {
+// joined notes whether this process is a member.
+func (g *Group) joined(member bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.member, g.memberID, g.since = id != "", id, g.clock.Now()
+	g.member, g.since = member, g.Clock.Now()
 }
 
 func (g *Group) count(claims, paused int) {

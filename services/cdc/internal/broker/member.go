@@ -5,6 +5,7 @@ import (
 
 	"github.com/IBM/sarama"
 
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/consume"
 )
@@ -13,18 +14,35 @@ import (
 type member struct {
 	g     *Group
 	group sarama.ConsumerGroup
+	leave func() // ends the membership; the process joins anew
 }
 
 // Setup implements sarama.ConsumerGroupHandler.
 func (m *member) Setup(session sarama.ConsumerGroupSession) error {
-	m.g.joined(session.MemberID())
-	m.g.log.Info("joined the consumer group", "group", m.g.cfg.Group)
+	m.g.joined(true)
+	m.g.Log.Info("joined the consumer group", "group", m.g.Config.Group)
+	go m.check(session)
 	return nil
+}
+
+// check leaves the group when partitions that this member was given are not read: that shows in the lag of no process.
+func (m *member) check(session sarama.ConsumerGroupSession) {
+	if lifecycle.Pause(session.Context(), startPatience) != nil {
+		return
+	}
+	given := 0
+	for _, partitions := range session.Claims() {
+		given += len(partitions)
+	}
+	if read := m.g.State().Claims; read < given {
+		m.g.Log.Warn("partitions are without work; this process joins the group anew", "given", given, "read", read)
+		m.leave()
+	}
 }
 
 // Cleanup implements sarama.ConsumerGroupHandler.
 func (m *member) Cleanup(sarama.ConsumerGroupSession) error {
-	m.g.joined("")
+	m.g.joined(false)
 	return nil
 }
 
@@ -37,7 +55,7 @@ func (m *member) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.
 	defer func() { m.g.count(-1, -paused) }()
 	this := map[string][]int32{claim.Topic(): {claim.Partition()}}
 	defer m.group.Resume(this) // the next owner may be this member again
-	m.g.consumer.Run(ctx, consume.Claim{
+	m.g.Consumer.Run(ctx, consume.Claim{
 		Topic:     claim.Topic(),
 		Partition: claim.Partition(),
 		Initial:   claim.InitialOffset(),

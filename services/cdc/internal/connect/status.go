@@ -1,6 +1,9 @@
 package connect
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The states of a connector and of a task.
 const (
@@ -62,11 +65,19 @@ func Causes(trace string) []string {
 	return classes
 }
 
-// LostPosition tells from a trace that the database's binary log does not hold any more what the connector wants to
-// read next. The second form is of a log that was empty when the snapshot was taken.
+// lost are words of traces that no restart mends: the binary log does not hold any more what the connector wants to
+// read next, it was empty when the connector began, or what is known of the tables' structure is gone.
+var lost = []string{
+	"this is no longer available on the server",
+	`"this.gtidSet" is null`,
+	"The db history topic or its content is fully or partially missing",
+	"The db history topic is missing",
+	"schema isn't known to this connector",
+}
+
+// LostPosition tells from a trace that the connector can only begin at a new place.
 func LostPosition(trace string) bool {
-	return strings.Contains(trace, "this is no longer available on the server") ||
-		strings.Contains(trace, `"this.gtidSet" is null`)
+	return slices.ContainsFunc(lost, func(words string) bool { return strings.Contains(trace, words) })
 }
 
 func isClass(name string) bool {

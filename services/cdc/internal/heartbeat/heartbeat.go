@@ -5,6 +5,7 @@ package heartbeat
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/labplatform/labplatform/services/cdc/connectors"
@@ -13,11 +14,22 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// Sink takes the beats and offers them to a Watermark.
-type Sink struct{ Watermark *Watermark }
+// Jumps knows of connectors that lost their place and began to read at a new one.
+type Jumps interface {
+	// Landed ends a jump of the connector, if it has one, by a beat that was written behind it: what changed before that
+	// beat is computed again, what changes later comes as events. The error is a fault.
+	Landed(ctx context.Context, connector string, beatAt time.Time) (bool, error)
+}
+
+// Sink takes the beats, ends jumps by them, and offers them to a Watermark.
+type Sink struct {
+	Watermark *Watermark
+	Jumps     Jumps
+	Log       *slog.Logger
+}
 
 // Apply implements consume.Sink: the newest beat of each connector counts.
-func (s *Sink) Apply(_ context.Context, batch []change.Record) ([]outcome.Result, error) {
+func (s *Sink) Apply(ctx context.Context, batch []change.Record) ([]outcome.Result, error) {
 	results := make([]outcome.Result, len(batch))
 	newest := map[string]int{}
 	for i, record := range batch {
@@ -30,9 +42,20 @@ func (s *Sink) Apply(_ context.Context, batch []change.Record) ([]outcome.Result
 			results[before] = outcome.Result{Kind: outcome.Coalesced}
 		}
 		newest[connector] = i
+		if err := s.land(ctx, connector, at); err != nil {
+			return nil, err
+		}
 		s.Watermark.Offer(connector, at)
 	}
 	return results, nil
+}
+
+func (s *Sink) land(ctx context.Context, connector string, at time.Time) error {
+	landed, err := s.Jumps.Landed(ctx, connector, at)
+	if landed {
+		s.Log.Warn("a connector reads from a new place on; all patients are computed again", "connector", connector)
+	}
+	return err
 }
 
 // read returns the connector and time of a beat that its own connector carried, or the result of anything else.

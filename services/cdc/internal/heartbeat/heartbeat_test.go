@@ -2,7 +2,9 @@ package heartbeat_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 
 // brokers is a group's positions in memory, and the progress that is kept of it.
 type brokers struct {
+	landed    []string
 	unindexed bool // the phase is migration, or a walk is under way
 	held      map[heartbeat.Partition]heartbeat.Extent
 	committed map[heartbeat.Partition]int64
@@ -64,7 +67,7 @@ func TestOnlyAConnectorsOwnBeatSaysThatItWorks(t *testing.T) {
 	t.Parallel()
 	b := &brokers{noted: map[string]int64{}}
 	w := watermark(b)
-	s := heartbeat.Sink{Watermark: w}
+	s := heartbeat.Sink{Watermark: w, Jumps: b, Log: slog.New(slog.DiscardHandler)}
 	results, err := s.Apply(t.Context(), []change.Record{
 		beat("source-existing", "source-existing", 1000),
 		beat("source-existing", "source-projection", 5000), // carried by the other connector: says nothing about this one
@@ -92,6 +95,19 @@ func TestOnlyAConnectorsOwnBeatSaysThatItWorks(t *testing.T) {
 	if diff := cmp.Diff(map[string]int64{"source-existing": 2000, "source-projection": 1500}, b.noted); diff != "" {
 		t.Error(diff)
 	}
+	if diff := cmp.Diff([]string{"source-existing 1000", "source-existing 2000", "source-projection 1500"}, b.landed); diff != "" {
+		t.Error(diff)
+	}
+	b.err = errors.New("the database is away")
+	if _, err := s.Apply(t.Context(), []change.Record{beat("source-existing", "source-existing", 3000)}); !errors.Is(err, b.err) {
+		t.Errorf("a jump may be open, and the beat is marked: %v", err)
+	}
 }
 
 func (b *brokers) indexed(context.Context) (bool, error) { return !b.unindexed, nil }
+
+// Landed implements heartbeat.Jumps.
+func (b *brokers) Landed(_ context.Context, connector string, at time.Time) (bool, error) {
+	b.landed = append(b.landed, fmt.Sprint(connector, " ", at.UnixMilli()))
+	return true, b.err
+}

@@ -13,7 +13,12 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/connect"
 )
 
-const applyPause = 5 * time.Second
+const (
+	applyPause = 5 * time.Second
+	lookAbsent = 30 * time.Second // for connectors that a new, empty runtime does not have
+)
+
+const made = "made"
 
 // Configurations reads and writes what the runtime is configured with.
 type Configurations interface {
@@ -29,6 +34,7 @@ type Applier struct {
 	// Wanted returns the configurations by connector. It is asked at every try: it depends on which database answers.
 	Wanted func(context.Context) (map[string]map[string]string, error)
 	Order  []string // in which they are applied
+	Jumps  Jumps
 	Log    *slog.Logger
 }
 
@@ -59,11 +65,16 @@ func (a *Applier) apply(ctx context.Context, name string, wanted map[string]stri
 	changed := differences(have, wanted)
 	switch {
 	case err != nil:
-		what = "made"
+		what = made
 	case len(changed) == 0:
 		return "unchanged", nil
 	default:
 		what = "changed " + strings.Join(changed, ", ")
+	}
+	if what == made { // it may have read before, and its place may be gone
+		if err := a.Jumps.Jumped(ctx, name); err != nil {
+			return "", err
+		}
 	}
 	if err := a.Runtime.Configure(ctx, name, wanted); err != nil {
 		return "", err
@@ -104,8 +115,8 @@ func differences(have, wanted map[string]string) []string {
 	return keys
 }
 
-// Run applies each configuration until that has succeeded once, and then never again: what an operator changes or
-// deletes later stands. It ends with nil when all are applied, and when ctx ends.
+// Run applies each configuration until that has succeeded once; what an operator changes later stands. From then on it
+// makes connectors that are not there: the runtime lost what it knew. It ends with nil when ctx ends.
 func (a *Applier) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -117,13 +128,37 @@ func (a *Applier) Run(ctx context.Context) error {
 		case <-timer.C:
 		}
 		var err error
-		if left, err = a.try(ctx, left); len(left) == 0 || ctx.Err() != nil {
+		pause := applyPause
+		if len(left) == 0 {
+			left, err = a.absent(ctx)
+		}
+		if err == nil && len(left) > 0 {
+			left, err = a.try(ctx, left)
+		}
+		if ctx.Err() != nil {
 			return nil
 		}
-		if text := err.Error(); text != said {
-			said = text
-			a.Log.Warn("connectors cannot be configured yet; trying again", "every", applyPause.String(), "error", text)
+		switch {
+		case err == nil:
+			pause, said = lookAbsent, ""
+		case err.Error() != said:
+			said = err.Error()
+			a.Log.Warn("connectors cannot be configured yet; trying again", "every", applyPause.String(), "error", said)
 		}
-		timer.Reset(applyPause)
+		timer.Reset(pause)
 	}
+}
+
+// absent returns the connectors that the runtime does not know.
+func (a *Applier) absent(ctx context.Context) (names []string, err error) {
+	for _, name := range a.Order {
+		_, err := a.Runtime.Configuration(ctx, name)
+		switch {
+		case errors.Is(err, connect.ErrUnknown):
+			names = append(names, name)
+		case err != nil:
+			return nil, err
+		}
+	}
+	return names, nil
 }

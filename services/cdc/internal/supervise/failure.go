@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -113,7 +114,36 @@ func (s *Supervisor) mend(ctx context.Context, name string, c *failure, now time
 	if now.Before(c.next) {
 		return problem
 	}
+	if connect.LostPosition(c.trace) {
+		return errors.Join(problem, s.lose(ctx, name, c, now))
+	}
 	return s.restart(ctx, name, c, now, true, problem)
+}
+
+// lose begins the jump of all connectors: where one of them has lost its place in the binary log, numbers in a new log
+// may look to the others like theirs. Noted first, so that nobody forgets to compute every patient again.
+func (s *Supervisor) lose(ctx context.Context, name string, c *failure, now time.Time) error {
+	c.next = now.Add(pause(c.restarts))
+	c.restarts++
+	c.trace = "" // of the next failure, its own
+	s.Log.Error("the binary log no longer holds what a connector is to read next; all connectors begin anew, and then all"+
+		" patients are computed again", "connector", name)
+	s.Observer.Lost(name)
+	return s.Jumps.Jump(ctx, s.Connectors)
+}
+
+// jump goes on with a jump, one step at each look: an offset is only forgotten by a connector whose tasks have ended.
+func (s *Supervisor) jump(ctx context.Context, name string, status connect.Status) error {
+	if status.Connector.State != connect.Stopped || len(status.Tasks) > 0 {
+		return s.Runtime.Stop(ctx, name)
+	}
+	if err := s.Runtime.Forget(ctx, name); err != nil {
+		return err
+	}
+	if err := s.Runtime.Resume(ctx, name); err != nil {
+		return err
+	}
+	return s.Jumps.Jumped(ctx, name)
 }
 
 // mendTaskless restarts a connector that has run without a task for too long: the runtime could not make one and

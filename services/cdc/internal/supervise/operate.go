@@ -6,42 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/cdc/internal/connect"
-)
-
-const (
-	lookPause = 500 * time.Millisecond
-	oldState  = 3 * time.Second // for so long a look may still show the failure that a restart mends
-	steady    = 3 * time.Second // a task that cannot work runs for a moment before it fails
-	mostWait  = 2 * time.Minute
 )
 
 // Admin is the connector runtime as far as an operator's commands need it.
 type Admin interface {
-	Positions
 	Statuses(ctx context.Context) (map[string]connect.Status, error)
 	Restart(ctx context.Context, name string, onlyFailed bool) error
 	Stop(ctx context.Context, name string) error
 	Resume(ctx context.Context, name string) error
-}
-
-// Positions are how far the connectors have read.
-type Positions interface {
 	Offsets(ctx context.Context, name string) (json.RawMessage, error)
-	Forget(ctx context.Context, name string) error
 }
 
-// Operator carries out an operator's commands: each says what it does and waits until it is done.
+// Operator carries out an operator's commands. The runtime takes an order and keeps it; Status shows what became of it.
 type Operator struct {
 	Runtime    Admin
 	Connectors []string // that there are; a command without names means all
-	Clock      clock.Clock
 	Out        io.Writer
 }
 
@@ -139,13 +123,8 @@ func advise(name string, status connect.Status, exists bool) []string {
 	case status.Held():
 		return []string{fmt.Sprintf("%s is %s by an operator: cdc connectors resume %s", name, status.Connector.State, name)}
 	case connect.LostPosition(trace):
-		return []string{
-			fmt.Sprintf(
-				"%s cannot go on: the binary log no longer holds its position. Have it send all rows again: cdc connectors reset %s; then cdc reconcile --repair --wait 5m",
-				name,
-				name,
-			),
-		}
+		return []string{name + " cannot go on where it was: all connectors begin anew by themselves, and then all patients" +
+			" are computed again. If this is not the right database, stop them: cdc connectors stop"}
 	case trace != "":
 		what := name + " failed"
 		if task >= 0 {
@@ -166,115 +145,36 @@ func advise(name string, status connect.Status, exists bool) []string {
 	return nil
 }
 
-// Restart restarts the connectors with their tasks and waits until they are up.
+// Restart has the connectors restarted with their tasks.
 func (o *Operator) Restart(ctx context.Context, names []string) error {
 	restart := func(ctx context.Context, name string) error { return o.Runtime.Restart(ctx, name, false) }
-	return o.each(ctx, names, "restarting", "up", restart, connect.Status.Up, steady)
+	return o.each(ctx, names, "is restarted", restart)
 }
 
-// Stop stops the connectors and waits until their tasks are gone: nothing reads the database then, e.g. for DDL.
+// Stop has the connectors stopped, also across restarts of the workers. Nothing reads the database once Status says
+// STOPPED, without tasks.
 func (o *Operator) Stop(ctx context.Context, names []string) error {
-	stopped := func(s connect.Status) bool { return s.Connector.State == connect.Stopped && len(s.Tasks) == 0 }
-	return o.each(ctx, names, "stopping", "stopped", o.Runtime.Stop, stopped, 0)
+	return o.each(ctx, names, "is stopped", o.Runtime.Stop)
 }
 
-// Resume starts stopped or paused connectors again, where they were, and waits until they are up.
+// Resume has stopped or paused connectors go on where they were.
 func (o *Operator) Resume(ctx context.Context, names []string) error {
-	return o.each(ctx, names, "resuming", "up", o.Runtime.Resume, connect.Status.Up, steady)
+	return o.each(ctx, names, "is resumed", o.Runtime.Resume)
 }
 
-// Reset has the connectors forget how far they have read, so that they begin with all rows again, and waits until they
-// are up. write commits a transaction of any kind: MariaDB's global transaction id is empty in a binary log without
-// one, and a connector does not get beyond a snapshot that was taken at an empty id. Killed on the way, the connectors
-// stay stopped until it is called again.
-func (o *Operator) Reset(ctx context.Context, names []string, write func(context.Context) error) error {
+func (o *Operator) each(
+	ctx context.Context, names []string, said string, act func(context.Context, string) error,
+) error {
 	if len(names) == 0 {
 		names = o.Connectors
-	}
-	if err := o.Stop(ctx, names); err != nil {
-		return err
-	}
-	if err := write(ctx); err != nil {
-		return err
-	}
-	for _, name := range names {
-		if err := o.Runtime.Forget(ctx, name); err != nil {
-			return err
-		}
-		fmt.Fprintf(o.Out, "%s: forgot its position; all rows are sent again\n", name)
-	}
-	return o.Resume(ctx, names)
-}
-
-func (o *Operator) each(ctx context.Context, names []string, doing, done string,
-	act func(context.Context, string) error, reached func(connect.Status) bool, hold time.Duration) error {
-	if len(names) == 0 {
-		names = o.Connectors
-	}
-	for _, name := range names {
-		if !slices.Contains(o.Connectors, name) {
-			return fmt.Errorf("there is no connector %q: name one of %s", name, strings.Join(o.Connectors, ", "))
-		}
 	}
 	var problems []error
-	var acted []string
 	for _, name := range names {
-		fmt.Fprintf(o.Out, "%s: %s\n", name, doing)
-		if err := act(ctx, name); err != nil {
-			problems = append(problems, err)
-			continue
+		err := act(ctx, name)
+		if err == nil {
+			fmt.Fprintf(o.Out, "%s: %s; see with cdc connectors status\n", name, said)
 		}
-		acted = append(acted, name)
-	}
-	for _, name := range acted { // one that does not come up must not keep the other down
-		problems = append(problems, o.await(ctx, name, done, reached, hold))
+		problems = append(problems, err)
 	}
 	return errors.Join(problems...)
-}
-
-// await looks until the state was reached and held, and shows every other state on the way. The first look comes
-// after a pause: the runtime goes on showing the old state for a moment.
-func (o *Operator) await(
-	ctx context.Context,
-	name, done string,
-	reached func(connect.Status) bool,
-	hold time.Duration,
-) error {
-	begin, said := o.Clock.Now(), ""
-	var since time.Time // when it was reached; zero while it is not
-	ticker := time.NewTicker(lookPause)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
-		}
-		all, err := o.Runtime.Statuses(ctx)
-		if err != nil {
-			return err
-		}
-		status, exists := all[name]
-		now := o.Clock.Now()
-		waited := now.Sub(begin)
-		if reached(status) {
-			if since.IsZero() {
-				since = now
-			}
-			if now.Sub(since) >= hold {
-				fmt.Fprintf(o.Out, "%s: %s after %.1f s\n", name, done, since.Sub(begin).Seconds())
-				return nil
-			}
-			continue
-		}
-		since = time.Time{}
-		state := summary(status, exists)
-		if _, trace := failed(status); trace != "" && waited > oldState || waited > mostWait {
-			return fmt.Errorf("%s is not %s after %.0f s: %s; see cdc connectors status", name, done, waited.Seconds(), state)
-		}
-		if state != said {
-			said = state
-			fmt.Fprintf(o.Out, "%s: %s\n", name, state)
-		}
-	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/cdc/internal/connect"
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
@@ -24,7 +23,7 @@ func applier(w *worker) (*supervise.Applier, map[string]map[string]string) {
 		existing:   {"connector.class": "c", "database.password": "hunter22"},
 		projection: {"connector.class": "c", "database.password": "hunter22"},
 	}
-	return &supervise.Applier{Runtime: w.client(), Order: []string{existing, projection}, Log: slog.New(slog.DiscardHandler),
+	return &supervise.Applier{Runtime: w.client(), Order: []string{existing, projection}, Jumps: newJournal(), Log: slog.New(slog.DiscardHandler),
 		Wanted: func(context.Context) (map[string]map[string]string, error) { return wanted, nil }}, wanted
 }
 
@@ -89,51 +88,48 @@ func TestARefusalIsReportedWithItsReason(t *testing.T) {
 	}
 }
 
-func TestAtStartIsTriedUntilItSucceedsAndThenADeleteStands(t *testing.T) {
+// A runtime that lost what it knew has no connectors. They are made again, and what they may have missed is noted before.
+func TestConnectorsThatTheRuntimeForgotAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorker()
 		w.away = true
-		done := make(chan error, 1)
 		a, _ := applier(w)
-		go func() { done <- a.Run(t.Context()) }()
+		j := newJournal()
+		a.Jumps = j
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- a.Run(ctx) }()
 		<-time.After(12 * time.Second)
 		w.change(func() { w.away = false })
-		if err := <-done; err != nil || len(w.connectors) != 2 {
-			t.Fatalf("%v, %v", err, w.connectors)
-		}
-		delete(w.connectors, existing)
-		b := &bench{worker: w, journal: newJournal()}
-		b.Supervisor = supervise.New(supervise.Deps{Runtime: w.client(), Failures: b.journal, Observer: b.journal, Clock: clock.System{},
-			Log: slog.New(slog.DiscardHandler), Connectors: []string{existing, projection}})
-		b.watch(t, time.Hour)
-		if _, back := w.connectors[existing]; back {
-			t.Fatal("a deleted connector is back")
-		}
-	})
-}
-
-func TestAConnectorThatIsAppliedIsNotMadeAgainWhileTheOtherIsTried(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorker()
-		a, wanted := applier(w)
-		wanted[projection] = nil // null is refused
-		done := make(chan error, 1)
-		go func() { done <- a.Run(t.Context()) }()
-		<-time.After(time.Second)
-		w.change(func() { delete(w.connectors, existing) }) // by an operator
+		<-time.After(10 * time.Second)
+		w.change(func() {
+			if len(w.connectors) != 2 {
+				t.Errorf("%v", w.connectors)
+			}
+			w.connectors = map[string]*connector{}
+		})
 		<-time.After(time.Minute)
 		w.change(func() {
-			if _, back := w.connectors[existing]; back {
-				t.Error("a deleted connector is back")
+			if len(w.connectors) != 2 {
+				t.Errorf("behind the wipe there are %v", w.connectors)
 			}
+			w.connectors[existing].configuration["poll.interval.ms"] = "1" // what somebody changes stands
 		})
+		<-time.After(time.Hour)
+		stop()
+		if err := <-done; err != nil || w.connectors[existing].configuration["poll.interval.ms"] != "1" || len(w.requests) != 4 {
+			t.Errorf("error %v, requests %v", err, w.requests)
+		}
+		want := []string{"jumped " + existing, "jumped " + projection, "jumped " + existing, "jumped " + projection}
+		if diff := cmp.Diff(want, j.jumps); diff != "" {
+			t.Error(diff)
+		}
 	})
 }
 
 func operator(w *worker, out io.Writer) *supervise.Operator {
-	return &supervise.Operator{Runtime: w.client(), Connectors: []string{existing, projection}, Clock: clock.System{}, Out: out}
+	return &supervise.Operator{Runtime: w.client(), Connectors: []string{existing, projection}, Out: out}
 }
 
 func TestTheTableSaysWhatIsWrongAndWhatToDo(t *testing.T) {
@@ -168,62 +164,31 @@ source-projection is STOPPED by an operator: cdc connectors resume source-projec
 	}
 }
 
-func TestStopAndResumeWaitUntilItIsSo(t *testing.T) {
+func TestStopAndResumeAreOrders(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorker(existing, projection)
-		var out bytes.Buffer
-		o := operator(w, &out)
-		if err := o.Stop(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := o.Resume(t.Context(), []string{projection}); err != nil {
-			t.Fatal(err)
-		}
-		want := `source-existing: stopping
-source-projection: stopping
-source-existing: stopped after 0.5 s
-source-projection: stopped after 0.5 s
-source-projection: resuming
-source-projection: up after 0.5 s
+	w := newWorker(existing, projection)
+	var out bytes.Buffer
+	o := operator(w, &out)
+	if err := o.Stop(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Resume(t.Context(), []string{projection}); err != nil {
+		t.Fatal(err)
+	}
+	want := `source-existing: is stopped; see with cdc connectors status
+source-projection: is stopped; see with cdc connectors status
+source-projection: is resumed; see with cdc connectors status
 `
-		if diff := cmp.Diff(want, out.String()); diff != "" {
-			t.Fatal(diff)
-		}
-		if w.connectors[existing].state != connect.Stopped || w.connectors[projection].state != connect.Running {
-			t.Fatalf("states %v", w.connectors)
-		}
-	})
-}
-
-func TestAResetForgetsThePositionWhileNothingRunsAndAfterAWrite(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorker(existing, projection)
-		var out bytes.Buffer
-		wrote := func(context.Context) error { w.requests = append(w.requests, "write"); return nil }
-		if err := operator(w, &out).Reset(t.Context(), []string{projection}, wrote); err != nil {
-			t.Fatal(err)
-		}
-		var order []string
-		for _, request := range w.requests {
-			order = append(order, request[strings.LastIndexByte(request, ' ')+1:])
-		}
-		path := "/connectors/" + projection
-		if diff := cmp.Diff([]string{path + "/stop", "write", path + "/offsets", path + "/resume"}, order); diff != "" {
-			t.Error(diff)
-		}
-		if !strings.Contains(out.String(), projection+": forgot its position; all rows are sent again\n") {
-			t.Error(out.String())
-		}
-		refuse := errors.New("the database is away")
-		if err := operator(w, &out).Reset(t.Context(), []string{existing}, func(context.Context) error { return refuse }); !errors.Is(err, refuse) {
-			t.Errorf("error %v", err)
-		}
-		if state := w.connectors[existing].state; state != connect.Stopped {
-			t.Errorf("after a reset that broke off the connector is %s", state)
-		}
-	})
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Fatal(diff)
+	}
+	if w.connectors[existing].state != connect.Stopped || w.connectors[projection].state != connect.Running {
+		t.Fatalf("states %v", w.connectors)
+	}
+	delete(w.connectors, existing)
+	if err := o.Restart(t.Context(), nil); !errors.Is(err, connect.ErrUnknown) || !strings.Contains(w.requests[len(w.requests)-1], "POST /connectors/"+projection) {
+		t.Errorf("error %v, requests %v", err, w.requests)
+	}
 }
 
 func TestALostPositionIsSaidWithItsRemedy(t *testing.T) {
@@ -235,7 +200,7 @@ func TestALostPositionIsSaidWithItsRemedy(t *testing.T) {
 		w.fail(existing)
 		w.connectors[existing].trace = trace
 		var out bytes.Buffer
-		if up, err := operator(w, &out).Status(t.Context()); err != nil || up || !strings.Contains(out.String(), "cdc connectors reset source-existing") {
+		if up, err := operator(w, &out).Status(t.Context()); err != nil || up || !strings.Contains(out.String(), "begin anew by themselves") {
 			t.Errorf("up %t, error %v:\n%s", up, err, out.String())
 		}
 	}
@@ -248,38 +213,5 @@ func TestAnUnknownPositionIsExplained(t *testing.T) {
 	var out bytes.Buffer
 	if _, err := operator(w, &out).Status(t.Context()); err != nil || !strings.Contains(out.String(), "check that the brokers are up") {
 		t.Errorf("error %v:\n%s", err, out.String())
-	}
-}
-
-func TestARestartShowsItsWayAndWhereItFails(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorker(existing)
-		w.fail(existing)
-		w.onRestart = func(c *connector) {
-			c.tasks = []string{connect.Restarting}
-			time.AfterFunc(1900*time.Millisecond, func() { w.change(func() { c.tasks = []string{connect.Running} }) })
-		}
-		var out bytes.Buffer
-		if err := operator(w, &out).Restart(t.Context(), []string{existing}); err != nil {
-			t.Fatal(err)
-		}
-		if want := "source-existing: restarting\nsource-existing: RUNNING, tasks 0:RESTARTING\nsource-existing: up after 2.0 s\n"; out.String() != want {
-			t.Fatalf("said %q", out.String())
-		}
-		w.fail(existing)
-		w.onRestart = nil
-		err := operator(w, &out).Restart(t.Context(), []string{existing})
-		if err == nil || !strings.Contains(err.Error(), "RUNNING, tasks 0:FAILED; see cdc connectors status") || strings.Contains(err.Error(), "Asha") {
-			t.Fatalf("error = %v", err)
-		}
-	})
-}
-
-func TestAConnectorThatNobodyKnowsIsRefusedBeforeAnythingIsDone(t *testing.T) {
-	t.Parallel()
-	w := newWorker(existing)
-	if err := operator(w, io.Discard).Stop(t.Context(), []string{existing, "sauce"}); err == nil || !strings.Contains(err.Error(), `"sauce"`) || len(w.requests) > 0 {
-		t.Fatalf("%v, requests %v", err, w.requests)
 	}
 }

@@ -33,6 +33,21 @@ type Runtime interface {
 	Restart(ctx context.Context, name string, onlyFailed bool) error
 	// Offsets returns how far the connector has read.
 	Offsets(ctx context.Context, name string) (json.RawMessage, error)
+	// Stop ends the connector's tasks, Forget has a stopped one forget how far it has read, Resume starts it again.
+	Stop(ctx context.Context, name string) error
+	Forget(ctx context.Context, name string) error
+	Resume(ctx context.Context, name string) error
+}
+
+// Jumps notes, durably, that connectors lose their place: when one of them is back and its first beat has come, every
+// patient is computed again. Errors are faults.
+type Jumps interface {
+	// Jump notes that connectors are to forget their places.
+	Jump(ctx context.Context, connectors []string) error
+	// Jumping returns those of them that have not yet.
+	Jumping(ctx context.Context) (map[string]bool, error)
+	// Jumped notes that a connector begins, or has begun, at a new place.
+	Jumped(ctx context.Context, connector string) error
 }
 
 // FailureLog keeps what an operator wants to know of a failed task: the trace, and the offsets as JSON.
@@ -46,12 +61,15 @@ type Observer interface {
 	Connector(name string, up bool, tasks map[int]string)
 	// Restarted counts.
 	Restarted(name string)
+	// Lost counts connectors whose place the binary log does not hold any more.
+	Lost(name string)
 }
 
 // Deps are what a supervisor works with.
 type Deps struct {
 	Runtime    Runtime
 	Failures   FailureLog
+	Jumps      Jumps
 	Observer   Observer
 	Clock      clock.Clock
 	Log        *slog.Logger
@@ -82,11 +100,19 @@ func (s *Supervisor) RunOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	jumping, err := s.Jumps.Jumping(ctx)
+	if err != nil {
+		return err
+	}
 	var problems []error
 	for _, name := range s.Connectors {
 		status, exists := all[name]
 		if !exists {
 			delete(s.cases, name)
+			continue
+		}
+		if jumping[name] {
+			problems = append(problems, s.jump(ctx, name, status))
 			continue
 		}
 		if err := s.care(ctx, name, status); err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -173,10 +174,40 @@ type journal struct {
 	up        map[string]bool
 	tasks     map[string]map[int]string
 	restarted map[string]int
+	lost      []string
+	jumping   map[string]bool
+	jumps     []string // what was noted, in order
 }
 
+// Jump implements supervise.Jumps.
+func (j *journal) Jump(_ context.Context, names []string) error {
+	if j.away != nil {
+		return j.away
+	}
+	for _, name := range names {
+		j.jumping[name] = true
+		j.jumps = append(j.jumps, "jump "+name)
+	}
+	return nil
+}
+
+// Jumping implements supervise.Jumps.
+func (j *journal) Jumping(context.Context) (map[string]bool, error) {
+	return maps.Clone(j.jumping), nil
+}
+
+// Jumped implements supervise.Jumps.
+func (j *journal) Jumped(_ context.Context, name string) error {
+	delete(j.jumping, name)
+	j.jumps = append(j.jumps, "jumped "+name)
+	return j.away
+}
+
+// Lost implements supervise.Observer.
+func (j *journal) Lost(name string) { j.lost = append(j.lost, name) }
+
 func newJournal() *journal {
-	return &journal{up: map[string]bool{}, tasks: map[string]map[int]string{}, restarted: map[string]int{}}
+	return &journal{up: map[string]bool{}, tasks: map[string]map[int]string{}, restarted: map[string]int{}, jumping: map[string]bool{}}
 }
 
 func (j *journal) Record(_ context.Context, connector string, task int, trace, offsets string) error {
@@ -203,7 +234,7 @@ type bench struct {
 
 func newBench() *bench {
 	b := &bench{worker: newWorker(existing, projection), journal: newJournal()}
-	b.Supervisor = supervise.New(supervise.Deps{Runtime: b.worker.client(), Failures: b.journal, Observer: b.journal, Clock: clock.System{},
+	b.Supervisor = supervise.New(supervise.Deps{Runtime: b.worker.client(), Failures: b.journal, Jumps: b.journal, Observer: b.journal, Clock: clock.System{},
 		Log: slog.New(slog.NewTextHandler(&b.log, nil)), Connectors: []string{existing, projection}})
 	return b
 }

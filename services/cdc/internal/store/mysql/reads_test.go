@@ -210,26 +210,49 @@ func TestEverythingIsSearchableUpToABeatThatPassedBothHops(t *testing.T) {
 	}
 }
 
-func TestSignalsAreWrittenOnceAndOldWindowsSweptAway(t *testing.T) {
+// A connector that lost its place: until a beat of it has come from the new one, every change may be in the gap.
+func TestAJumpEndsWithTheFirstBeatBehindItAndAWalk(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for range 2 {
-		if err := b.store.Signal(t.Context(), "s1", "execute-snapshot", `{"data-collections":["lab.user_meta"],"type":"incremental"}`); err != nil {
-			t.Fatal(err)
+	ctx := t.Context()
+	landed := func(connector string, at time.Time, want bool) {
+		t.Helper()
+		if got, err := b.store.Landed(ctx, connector, at); err != nil || got != want {
+			t.Fatalf("landed %v, error %v", got, err)
 		}
 	}
-	b.exec(t, `INSERT INTO cdc_signal VALUES ('a-open', 'snapshot-window-open', '{"openWindowTimestamp": "2026-11-21T08:00:00.429527443Z"}'),
-		('a-close', 'snapshot-window-close', '{"openWindowTimestamp": "2026-11-21T08:00:00.4Z", "closeWindowTimestamp": "2026-11-21T08:00:01Z"}'),
-		('b-open', 'snapshot-window-open', '{"openWindowTimestamp": "2026-11-21T08:59:59.9Z"}')`)
-	if n, err := b.store.SweepWindows(t.Context(), start.Add(-time.Minute), 100); err != nil || n != 2 {
-		t.Fatalf("%d, %v", n, err)
+	due := func(want bool) {
+		t.Helper()
+		if _, got, err := b.store.Position(ctx); err != nil || got != want {
+			t.Fatalf("a walk is due: %v, error %v", got, err)
+		}
 	}
-	if err := b.store.DeleteSignal(t.Context(), "s1"); err != nil {
+	for _, name := range []string{"source-existing", "source-projection"} { // a new platform begins like this
+		landed(name, time.Now(), true)
+	}
+	due(true)
+	b.exec(t, "DELETE FROM cdc_walk")
+	before := time.Now().Add(-time.Minute)
+	if err := b.store.Jump(ctx, []string{"source-existing", "source-projection"}); err != nil {
 		t.Fatal(err)
 	}
-	var left string
-	if err := b.db.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(id) FROM cdc_signal").Scan(&left); err != nil || left != "b-open" {
-		t.Fatalf("%s, %v", left, err)
+	if jumping, err := b.store.Jumping(ctx); err != nil || len(jumping) != 2 {
+		t.Fatalf("%v, error %v", jumping, err)
+	}
+	landed("source-existing", time.Now().Add(time.Minute), false) // it has not forgotten its place yet
+	if err := b.store.Jumped(ctx, "source-existing"); err != nil {
+		t.Fatal(err)
+	}
+	landed("source-existing", before, false) // a beat from before the gap
+	due(false)
+	if behind, err := b.store.Behind(ctx); err != nil || !behind {
+		t.Fatalf("behind %v, error %v", behind, err)
+	}
+	landed("source-existing", time.Now().Add(time.Minute), true)
+	due(true)
+	landed("source-existing", time.Now().Add(time.Minute), false) // of another process
+	if jumping, err := b.store.Jumping(ctx); err != nil || len(jumping) != 1 || !jumping["source-projection"] {
+		t.Fatalf("%v, error %v", jumping, err)
 	}
 }
 

@@ -11,10 +11,12 @@ import (
 // walkRow is the one walk there is: over all patients of user_meta. Without a row none is due.
 const walkRow = "user_meta"
 
+const restartWalk = "INSERT INTO cdc_walk (name, last_user_id, mark) VALUES (?, 0, ?)" +
+	" ON DUPLICATE KEY UPDATE last_user_id = 0, mark = GREATEST(mark + 1, VALUES(mark))"
+
 // Restart implements materialize.Walks.
 func (s *Store) Restart(ctx context.Context) error {
-	_, err := s.db.ExecContext(ctx, "INSERT INTO cdc_walk (name, last_user_id, mark) VALUES (?, 0, ?)"+
-		" ON DUPLICATE KEY UPDATE last_user_id = 0, mark = GREATEST(mark + 1, VALUES(mark))", walkRow, s.clock.Now().UnixMilli())
+	_, err := s.db.ExecContext(ctx, restartWalk, walkRow, s.clock.Now().UnixMilli())
 	return s.fault(ctx, wrap("restart walk", err))
 }
 

@@ -1,0 +1,63 @@
+package capture
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/services/cdc/connectors"
+)
+
+// gh-ost and pt-online-schema-change copy a table into a shadow table with the new structure, and rename both at the end. The
+// connectors go on, and go on after a restart at each step, although they capture neither the shadow nor the copy.
+func TestAnOnlineSchemaChangePassesWhileConnectorsRunAndRestart(t *testing.T) {
+	db := database(t)
+	must := func(query string, args ...any) {
+		t.Helper()
+		if _, err := db.Exec(query, args...); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+	}
+	cdc := &consumer{name: "cdc", http: platform.Endpoints.CDC}
+	await.Nil(t, "both connectors being up", func() error { return connectorsUp(cdc, "1 1") })
+	next := 921_000
+	arrives := func(what string) {
+		t.Helper()
+		next++
+		must("INSERT INTO userDetails (id, labId_id, fullName) VALUES (?, 12, ?)", next, fmt.Sprint("Shadow ", next))
+		await.Nil(t, what, func() error { return shown(next, fmt.Sprint("Shadow ", next)) })
+	}
+	restart := func() {
+		t.Helper()
+		for _, name := range connectors.Names() {
+			if _, err := fetch(http.MethodPost, platform.Endpoints.Connector+"/connectors/"+name+"/restart?includeTasks=true", ""); err != nil && !strings.Contains(err.Error(), "202") {
+				t.Fatal(err)
+			}
+		}
+		await.Nil(t, "both connectors being up", func() error { return connectorsUp(cdc, "1 1") })
+	}
+	for _, tool := range []struct{ name, shadow, old string }{{"gh-ost", "_userDetails_gho", "_userDetails_del"}, {"pt-online-schema-change", "_userDetails_new", "_userDetails_old"}} {
+		for _, restarts := range []bool{false, true} {
+			name := fmt.Sprintf("%s, connectors restart: %v", tool.name, restarts)
+			step := func(query string) {
+				t.Helper()
+				must(query)
+				if restarts {
+					restart()
+				}
+				arrives(name + ": a patient behind " + query)
+			}
+			column := fmt.Sprintf("note_%s_%v", tool.old[1:5]+tool.old[len(tool.old)-3:], restarts)
+			step("CREATE TABLE " + tool.shadow + " LIKE userDetails")
+			step("ALTER TABLE " + tool.shadow + " ADD COLUMN " + column + " VARCHAR(8) NOT NULL DEFAULT 'x'")
+			must("INSERT INTO " + tool.shadow + " SELECT *, 'y' FROM userDetails")
+			step("RENAME TABLE userDetails TO " + tool.old + ", " + tool.shadow + " TO userDetails")
+			step("DROP TABLE " + tool.old)
+			must("ALTER TABLE userDetails DROP COLUMN " + column) // as it was, for the other tests
+			arrives(name + ": a patient behind the end")
+		}
+	}
+	converge(t, db)
+}

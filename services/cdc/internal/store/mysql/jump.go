@@ -1,0 +1,102 @@
+package mysql
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// Connectors that lose their place are noted beside the walk, by their names.
+const jumpPrefix = "jump:"
+
+// States of a jump, in the column that tells how far a walk came.
+const (
+	toForget = 0 // the connector is to forget where it was
+	resumed  = 1 // it has, or is new: its next beat shows where it is
+)
+
+const nowMillis = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000"
+
+// Jump implements supervise.Jumps.
+func (s *Store) Jump(ctx context.Context, connectors []string) error {
+	for _, name := range connectors {
+		if err := s.note(ctx, name, toForget); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Jumped implements supervise.Jumps.
+func (s *Store) Jumped(ctx context.Context, connector string) error {
+	return s.note(ctx, connector, resumed)
+}
+
+func (s *Store) note(ctx context.Context, connector string, state int) error {
+	_, err := s.db.ExecContext(ctx, "INSERT INTO cdc_walk (name, last_user_id, mark) VALUES (?, ?, "+nowMillis+")"+
+		" ON DUPLICATE KEY UPDATE last_user_id = VALUES(last_user_id), mark = VALUES(mark)", jumpPrefix+connector, state)
+	return s.fault(ctx, wrap("note a jump", err))
+}
+
+// Jumping implements supervise.Jumps.
+func (s *Store) Jumping(ctx context.Context) (connectors map[string]bool, err error) {
+	rows, err := s.db.QueryContext(
+		ctx,
+		"SELECT name FROM cdc_walk WHERE name LIKE ? AND last_user_id = ?",
+		jumpPrefix+"%",
+		toForget,
+	)
+	if err != nil {
+		return nil, s.fault(ctx, wrap("read jumps", err))
+	}
+	defer rows.Close()
+	connectors = map[string]bool{}
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, s.fault(ctx, wrap("read jumps", err))
+		}
+		connectors[strings.TrimPrefix(name, jumpPrefix)] = true
+	}
+	return connectors, s.fault(ctx, wrap("read jumps", rows.Err()))
+}
+
+// Landed implements heartbeat.Jumps.
+func (s *Store) Landed(ctx context.Context, connector string, beatAt time.Time) (bool, error) {
+	const landed = "name = ? AND last_user_id = ? AND mark < ?"
+	args := []any{jumpPrefix + connector, resumed, beatAt.UnixMilli()}
+	var waits bool
+	err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM cdc_walk WHERE "+landed+")", args...).Scan(&waits)
+	if err != nil || !waits {
+		return false, s.fault(ctx, wrap("read jumps", err))
+	}
+	ended, err := s.endJump(ctx, landed, args)
+	return ended, s.fault(ctx, wrap("end a jump", err))
+}
+
+// endJump has every patient computed again, and forgets the jump, in one step. False when another process did.
+func (s *Store) endJump(ctx context.Context, landed string, args []any) (bool, error) {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing to undo once it is committed
+	result, err := tx.ExecContext(ctx, "DELETE FROM cdc_walk WHERE "+landed, args...)
+	if err != nil {
+		return false, err
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return false, err
+	}
+	if _, err := tx.ExecContext(ctx, restartWalk, walkRow, s.clock.Now().UnixMilli()); err != nil {
+		return false, err
+	}
+	return true, tx.Commit()
+}
+
+// Behind tells whether patients have still to be computed again, or a connector to say where it is: until then the
+// index lacks changes.
+func (s *Store) Behind(ctx context.Context) (behind bool, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM cdc_walk)").Scan(&behind)
+	return behind, s.fault(ctx, wrap("read walk", err))
+}

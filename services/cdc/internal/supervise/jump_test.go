@@ -1,0 +1,92 @@
+package supervise_test
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/cdc/internal/connect"
+	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
+)
+
+const lostTrace = "io.debezium.DebeziumException: The connector is trying to read change stream starting at X, but this is no longer available on the server. Reconfigure"
+
+// successor takes over from a supervisor that died.
+func (b *bench) successor() {
+	b.Supervisor = supervise.New(supervise.Deps{Runtime: b.worker.client(), Failures: b.journal, Jumps: b.journal, Observer: b.journal, Clock: clock.System{},
+		Log: slog.New(slog.NewTextHandler(&b.log, nil)), Connectors: []string{existing, projection}})
+}
+
+// Nobody gets up at night: both connectors begin anew, and what they missed is noted before the first of them forgets anything. At
+// every look another process leads.
+func TestALostPositionMendsItself(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		b.worker.fail(existing)
+		b.worker.connectors[existing].trace = lostTrace
+		b.journal.away = errors.New("the database is away")
+		for range 3 {
+			if err := b.RunOnce(t.Context()); err == nil || len(b.worker.requests) > 0 {
+				t.Fatalf("error %v, requests %v", err, b.worker.requests)
+			}
+			b.successor()
+			<-time.After(2 * time.Second)
+		}
+		b.journal.away = nil
+		for range 5 {
+			if err := b.RunOnce(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			b.successor()
+			<-time.After(2 * time.Second)
+		}
+		var requests []string
+		for _, request := range b.worker.requests {
+			_, what, _ := strings.Cut(request, " ")
+			requests = append(requests, what)
+		}
+		want := []string{
+			"PUT /connectors/" + existing + "/stop", "PUT /connectors/" + projection + "/stop",
+			"DELETE /connectors/" + existing + "/offsets", "PUT /connectors/" + existing + "/resume",
+			"DELETE /connectors/" + projection + "/offsets", "PUT /connectors/" + projection + "/resume",
+		}
+		if diff := cmp.Diff(want, requests); diff != "" {
+			t.Error(diff)
+		}
+		want = []string{"jump " + existing, "jump " + projection, "jumped " + existing, "jumped " + projection}
+		if diff := cmp.Diff(want, b.journal.jumps); diff != "" {
+			t.Error(diff)
+		}
+		if !b.journal.up[existing] || !b.journal.up[projection] || len(b.journal.records) != 1 || !strings.Contains(b.log.String(), "begin anew") {
+			t.Errorf("journal %+v", b.journal)
+		}
+	})
+}
+
+// A position that is lost again, as in a binary log without any transaction, is tried at the pace of restarts.
+func TestAPositionThatIsLostAgainIsTriedWithGrowingPauses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		for range 120 {
+			if b.worker.connectors[existing].state == connect.Running {
+				b.worker.fail(existing)
+				b.worker.connectors[existing].trace = lostTrace
+			}
+			b.watch(t, time.Second)
+		}
+		if n := len(b.journal.lost); n < 3 || n > 5 {
+			t.Errorf("lost %d times in two minutes", n)
+		}
+		if len(b.journal.records) != 1 {
+			t.Errorf("%d letters", len(b.journal.records))
+		}
+	})
+}

@@ -22,12 +22,13 @@ import (
 )
 
 const (
-	poolSize  = 64
-	maxRun    = time.Minute
-	grace     = time.Second
-	reapEvery = time.Second
-	keepDead  = 7 * 24 * time.Hour
-	maxDead   = 100_000
+	poolSize     = 64
+	maxRun       = time.Minute
+	grace        = time.Second
+	reapEvery    = time.Second
+	keepDead     = 7 * 24 * time.Hour
+	maxDead      = 100_000
+	maxDeadBytes = 512 << 20
 )
 
 // Queue is an engine on one Redis node or on a cluster. Safe for concurrent use.
@@ -89,7 +90,7 @@ func (q *Queue) Enqueue(ctx context.Context, payloads [][]byte, dueMs []int64) e
 // Work claims and runs jobs with at most slots handlers at once until ctx ends; result records included.
 func (q *Queue) Work(ctx context.Context, slots int, handle func(payload []byte) error) error {
 	log := slog.New(slog.DiscardHandler)
-	reap := reaper.New(reaper.Config{Every: reapEvery, KeepDead: keepDead, MaxDead: maxDead},
+	reap := reaper.New(reaper.Config{Every: reapEvery, KeepDead: keepDead, MaxDead: maxDead, MaxDeadBytes: maxDeadBytes},
 		reaper.Deps{Queue: q.engine, Observer: silent{}, Clock: clock.System{}, IDs: q.ids, Roll: random.Float64, Log: log})
 	reaped := make(chan error, 1)
 	go func() { reaped <- reap.Run(ctx) }()

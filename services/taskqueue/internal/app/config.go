@@ -85,6 +85,9 @@ type QueueConfig struct {
 	ResultHours int   `env:"RESULT_HOURS" envDefault:"24"`
 	DeadDays    int   `env:"DEAD_DAYS" envDefault:"7"`
 	DeadLimit   int   `env:"DEAD_LIMIT" envDefault:"100000"`
+	// DeadBytes is the most bytes of failed jobs that a shard keeps, estimated; the laboratory with most loses its oldest
+	// first.
+	DeadBytes   int64 `env:"DEAD_BYTES" envDefault:"536870912"`
 	ArchiveDays int   `env:"ARCHIVE_DAYS" envDefault:"90"`
 	// ArchiveLimit is how many ended jobs may wait for the archive before ordinary jobs wait too.
 	ArchiveLimit int `env:"ARCHIVE_LIMIT" envDefault:"2000000"`
@@ -181,7 +184,7 @@ func (c *QueueConfig) Validate() error {
 	}
 	for name, n := range map[string]int{"ARCHIVE_DAYS": c.ArchiveDays, "ARCHIVE_LIMIT": c.ArchiveLimit,
 		"LANE_LIMIT": c.LaneLimit, "LAB_LIMIT": c.LabLimit,
-		"RESULT_HOURS": c.ResultHours, "DEAD_DAYS": c.DeadDays, "DEAD_LIMIT": c.DeadLimit,
+		"RESULT_HOURS": c.ResultHours, "DEAD_DAYS": c.DeadDays, "DEAD_LIMIT": c.DeadLimit, "DEAD_BYTES": int(c.DeadBytes),
 		"WEBHOOK_WORKERS": c.WebhookWorkers, "CALLBACK_WORKERS": c.CallbackWorkers, "MESSAGE_WORKERS": c.MessageWorkers} {
 		if n < 1 {
 			problems = append(problems, fmt.Errorf("TASKQUEUE_%s is %d: use 1 or more", name, n))

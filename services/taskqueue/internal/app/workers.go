@@ -37,10 +37,11 @@ func (b *builder) work() {
 		b.Every("archiver", archiveEvery, a.RunOnce)
 	}
 	r := reaper.New(reaper.Config{
-		Every:    reapEvery,
-		KeepDead: time.Duration(b.cfg.Queue.DeadDays) * 24 * time.Hour,
-		MaxDead:  int64(b.cfg.Queue.DeadLimit),
-		Resend:   b.cfg.Queue.DoubtfulSends == doubtResend,
+		Every:        reapEvery,
+		KeepDead:     time.Duration(b.cfg.Queue.DeadDays) * 24 * time.Hour,
+		MaxDead:      int64(b.cfg.Queue.DeadLimit),
+		MaxDeadBytes: b.cfg.Queue.DeadBytes,
+		Resend:       b.cfg.Queue.DoubtfulSends == doubtResend,
 	}, deps)
 	b.Loop("reaper", r.Run)
 	auditor := audit.New(audit.Deps{Queue: b.gate, Observer: b.metrics, Clock: b.Clock, Log: b.Log})

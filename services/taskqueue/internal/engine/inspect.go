@@ -148,7 +148,14 @@ func (k *shardKeys) inspected() []string {
 func (r *Redis) Repair(ctx context.Context, observed Facts, steps string, record []byte) (bool, error) {
 	id := observed.ID
 	k := &r.shards[id.Shard()]
-	keys := append(k.inspected(), k.lanes[id.Lane()], k.leases[id.Lane().Channel], k.bucketOf(id), k.bodyOf(id))
+	keys := append(
+		k.inspected(),
+		k.lanes[id.Lane()],
+		k.leases[id.Lane().Channel],
+		k.bucketOf(id),
+		k.bodyOf(id),
+		k.deadFlows,
+	)
 	reply, err := r.run(ctx, "repair", keys,
 		[]any{string(id), int(observed.Traces), steps, record, r.set.Lease.Milliseconds(), seconds(r.set.KeepResults)})
 	return number(reply) == 1, err

@@ -23,6 +23,7 @@ type shardKeys struct {
 	intents   string
 	dead      string
 	deadInfo  string
+	deadFlows string // the dead by flow and time, scored as lanes are
 	ends      string // ids of ended jobs that wait for the archive
 	endsGone  string // how many of them were ever forgotten
 	endsLead  string // who archives
@@ -50,6 +51,7 @@ func newShardKeys(shard int) shardKeys {
 		intents:   p + "si",
 		dead:      p + "dead",
 		deadInfo:  p + "dr",
+		deadFlows: p + "deadflows",
 		ends:      p + "ar",
 		endsGone:  p + "arn",
 		endsLead:  p + "arl",

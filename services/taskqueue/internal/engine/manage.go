@@ -173,10 +173,29 @@ func (r *Redis) OldestDead(ctx context.Context, shard int, diedMs int64, most in
 	return list, count.Val(), nil
 }
 
+// OldestDeadOf lists up to most failed jobs of one flow, oldest first.
+func (r *Redis) OldestDeadOf(ctx context.Context, shard int, flow job.Flow, most int) ([]Dead, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	low, high := Range{Flow: flow}.Bounds()
+	page, err := r.rdb.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{Key: r.shards[shard].deadFlows, ByScore: true, Count: int64(most),
+		Start: strconv.FormatInt(low, 10), Stop: strconv.FormatInt(high, 10)}).
+		Result()
+	if err != nil {
+		return nil, fmt.Errorf("list dead jobs of a flow: %w", err)
+	}
+	list := make([]Dead, len(page))
+	for i, z := range page {
+		id, _ := z.Member.(string)
+		list[i] = Dead{ID: job.ID(id), DiedMs: job.DueOfScore(int64(z.Score))}
+	}
+	return list, nil
+}
+
 // TrimDead forgets the observed dead jobs of one shard, unless they were revived meanwhile.
 func (r *Redis) TrimDead(ctx context.Context, shard int, list []Dead) (int64, error) {
 	k := &r.shards[shard]
-	keys, args := []string{k.dead, k.deadInfo}, make([]any, 0, 2*len(list))
+	keys, args := []string{k.dead, k.deadInfo, k.deadFlows}, make([]any, 0, 2*len(list))
 	for _, d := range list {
 		keys = append(keys, k.bodyOf(d.ID))
 		args = append(args, string(d.ID), d.DiedMs)

@@ -19,7 +19,7 @@ type Resolution struct {
 func (r *Redis) Resolve(ctx context.Context, x Resolution) (bool, error) {
 	k := &r.shards[x.ID.Shard()]
 	keys := []string{k.dead, k.deadInfo, k.bucketOf(x.ID), k.bodyOf(x.ID), k.bells[job.Callback],
-		k.lanes[CallbackLane()], k.ends, k.rings[CallbackLane()]}
+		k.lanes[CallbackLane()], k.ends, k.rings[CallbackLane()], k.deadFlows}
 	args := []any{string(x.ID), x.Observed, x.Record, flag(x.Sent), seconds(r.set.KeepResults), flag(r.set.Archive)}
 	for _, child := range x.Callbacks {
 		keys = append(keys, k.bodyOf(child.ID))

@@ -57,7 +57,7 @@ func reviveChunk(list []Revival, at []int) int {
 func (r *Redis) retryFailed(
 	ctx context.Context, k *shardKeys, list []Revival, at []int, delay time.Duration, revived []bool,
 ) error {
-	keys := []string{k.dead, k.deadInfo, k.crashes}
+	keys := []string{k.dead, k.deadInfo, k.crashes, k.deadFlows}
 	args := []any{delay.Milliseconds()}
 	for _, p := range at {
 		one := &list[p]

@@ -33,9 +33,9 @@ type common struct {
 	op      Op
 	hour    int64 // of the result bucket
 	counter int64
-	lane    job.Lane // of OpRetry and OpRelease, as the next two; else zero, so that more of them are alike
+	lane    job.Lane // of OpRetry and OpRelease, as the next; else zero, so that more of them are alike
 	delay   time.Duration
-	flow    job.Flow
+	flow    job.Flow // of what stays: in a lane or among the dead
 }
 
 const hourMs = int64(time.Hour / time.Millisecond)
@@ -43,7 +43,10 @@ const hourMs = int64(time.Hour / time.Millisecond)
 func commonOf(s *Settlement) common {
 	c := common{token: s.Token, op: s.Op, hour: s.ID.CreatedMs() / hourMs, counter: s.Counter}
 	if c.again() {
-		c.lane, c.delay, c.flow = s.ID.Lane(), s.Delay, s.Flow
+		c.lane, c.delay = s.ID.Lane(), s.Delay
+	}
+	if c.again() || c.op == OpFail || c.op == OpUnknown {
+		c.flow = s.Flow
 	}
 	return c
 }
@@ -96,7 +99,8 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 // settleKeys are those that every call of the script names.
 func (k *shardKeys) settleKeys(c job.Channel) []string {
 	return []string{k.leases[c], k.crashes, k.renewals, k.cancels, k.intents, k.dead, k.bells[c], k.bells[job.Callback],
-		k.lanes[CallbackLane()], k.deadInfo, k.ends, k.rings[CallbackLane()]}
+		k.lanes[CallbackLane()], k.deadInfo, k.ends, k.rings[CallbackLane()],
+		k.deadFlows}
 }
 
 // counterText is a crash counter; empty leaves the stored one.

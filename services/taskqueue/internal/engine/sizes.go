@@ -18,24 +18,47 @@ func (r *Redis) FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]i
 	k := &r.shards[shard]
 	sizes := map[job.Flow]int64{}
 	for _, l := range job.Lanes() {
-		reply, err := r.run(ctx, "flows", []string{k.lanes[l]}, []any{max(1, least), sizeSample})
+		some, err := r.sizesIn(ctx, k, k.lanes[l], least)
 		if err != nil {
 			return nil, err
 		}
-		parts, ok := reply.([]any)
-		if !ok || len(parts)%3 != 0 {
-			return nil, errReply("flows", reply)
-		}
-		for ; len(parts) > 0; parts = parts[3:] {
-			ids, _ := parts[2].([]any)
-			mean, err := r.meanSize(ctx, k, ids)
-			if err != nil {
-				return nil, err
-			}
-			sizes[job.Flow(number(parts[0]))] += int64(mean * float64(number(parts[1])))
+		for flow, part := range some {
+			sizes[flow] += part.Bytes
 		}
 	}
 	return sizes, nil
+}
+
+// Part is what one flow has of something.
+type Part struct{ Jobs, Bytes int64 }
+
+// DeadParts estimates what each flow has among the dead of a shard.
+func (r *Redis) DeadParts(ctx context.Context, shard int) (map[job.Flow]Part, error) {
+	k := &r.shards[shard]
+	return r.sizesIn(ctx, k, k.deadFlows, 1)
+}
+
+// sizesIn estimates the parts of a set that is scored as a lane, of flows that have at least so many jobs in it.
+func (r *Redis) sizesIn(ctx context.Context, k *shardKeys, key string, least int) (map[job.Flow]Part, error) {
+	reply, err := r.run(ctx, "flows", []string{key}, []any{max(1, least), sizeSample})
+	if err != nil {
+		return nil, err
+	}
+	list, ok := reply.([]any)
+	if !ok || len(list)%3 != 0 {
+		return nil, errReply("flows", reply)
+	}
+	parts := make(map[job.Flow]Part, len(list)/3)
+	for ; len(list) > 0; list = list[3:] {
+		ids, _ := list[2].([]any)
+		mean, err := r.meanSize(ctx, k, ids)
+		if err != nil {
+			return nil, err
+		}
+		jobs := number(list[1])
+		parts[job.Flow(number(list[0]))] = Part{Jobs: jobs, Bytes: int64(mean * float64(jobs))}
+	}
+	return parts, nil
 }
 
 func (r *Redis) meanSize(ctx context.Context, k *shardKeys, ids []any) (float64, error) {

@@ -114,7 +114,7 @@ type Settlement struct {
 	Token     int64
 	Op        Op
 	Delay     time.Duration // OpRetry, OpRelease
-	Flow      job.Flow      // OpRetry, OpRelease
+	Flow      job.Flow      // OpRetry, OpRelease, OpFail, OpUnknown
 	Payload   []byte
 	Counter   int64  // reaper: the crash counter to store; 0: leave
 	Window    string // OpRetry, OpRelease after a crash: nobody joins the job any more; empty: it has none

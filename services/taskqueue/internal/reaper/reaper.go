@@ -25,6 +25,8 @@ type Queue interface {
 	Lead(ctx context.Context, shard int, w engine.Work, owner string, d time.Duration) (int64, error)
 	Reap(ctx context.Context, shard int, c job.Channel, fence int64, list []engine.Settlement) ([]engine.Verdict, error)
 	OldestDead(ctx context.Context, shard int, diedMs int64, most int) ([]engine.Dead, int64, error)
+	OldestDeadOf(ctx context.Context, shard int, flow job.Flow, most int) ([]engine.Dead, error)
+	DeadParts(ctx context.Context, shard int) (map[job.Flow]engine.Part, error)
 	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
 	TendRings(ctx context.Context, shard int, from engine.RingPlace) (engine.RingPlace, error)
 }
@@ -36,10 +38,11 @@ type Observer interface {
 
 // Config sets the pace and the limits.
 type Config struct {
-	Every    time.Duration // between two looks, jittered
-	KeepDead time.Duration
-	MaxDead  int64 // per shard
-	Resend   bool  // paid sends that were interrupted are repeated; false: held as unknown
+	Every        time.Duration // between two looks, jittered
+	KeepDead     time.Duration
+	MaxDead      int64 // per shard
+	MaxDeadBytes int64 // per shard
+	Resend       bool  // paid sends that were interrupted are repeated; false: held as unknown
 }
 
 // Keeper archives dead jobs before they are forgotten.
@@ -67,14 +70,16 @@ const (
 // Reaper returns expired leases and forgets old dead jobs.
 type Reaper struct {
 	Deps
-	cfg  Config
-	name string                   // among all reapers of the queue
-	ring map[int]engine.RingPlace // by shard
+	cfg     Config
+	name    string                   // among all reapers of the queue
+	ring    map[int]engine.RingPlace // by shard
+	weighed map[int]time.Time        // when the dead of a shard were measured
 }
 
 // New makes a reaper.
 func New(cfg Config, deps Deps) *Reaper {
-	return &Reaper{Deps: deps, cfg: cfg, name: rand.Text(), ring: map[int]engine.RingPlace{}}
+	return &Reaper{Deps: deps, cfg: cfg, name: rand.Text(), ring: map[int]engine.RingPlace{},
+		weighed: map[int]time.Time{}}
 }
 
 // Run works until ctx ends. The pauses differ, so that reapers of several processes do not look at once.
@@ -195,47 +200,4 @@ func (r *Reaper) end(s *engine.Settlement, e engine.Expired, op engine.Op, state
 		r.Log.Error("callbacks of an expired job cannot be built", "job_id", string(e.ID), "error", err)
 	}
 	s.Payload = record.Encode(nil)
-}
-
-// trim forgets dead jobs that are too old or too many.
-func (r *Reaper) trim(ctx context.Context, shard int) error {
-	for {
-		limit := r.Clock.Now().Add(-r.cfg.KeepDead).UnixMilli()
-		list, total, err := r.Queue.OldestDead(ctx, shard, limit, page)
-		if err != nil {
-			return err
-		}
-		if over := total - r.cfg.MaxDead; over > int64(len(list)) {
-			list, _, err = r.Queue.OldestDead(ctx, shard, r.Clock.Now().UnixMilli(), int(min(over, page)))
-		}
-		if err != nil || len(list) == 0 {
-			return err
-		}
-		if !r.keep(ctx, list, total) {
-			return nil
-		}
-		went, err := r.Queue.TrimDead(ctx, shard, list)
-		if err != nil {
-			return fmt.Errorf("trim dead jobs: %w", err)
-		}
-		if went == 0 || len(list) < page {
-			return nil
-		}
-	}
-}
-
-// keep archives what is about to be forgotten. While the archive is away the dead wait, up to twice their number.
-func (r *Reaper) keep(ctx context.Context, list []engine.Dead, total int64) bool {
-	if r.Keeper == nil {
-		return true
-	}
-	ids := make([]job.ID, len(list))
-	for i := range list {
-		ids[i] = list[i].ID
-	}
-	if err := r.Keeper.Keep(ctx, ids); err != nil {
-		r.Log.WarnContext(ctx, "old failed jobs wait: the archive does not take them", "jobs", len(ids), "error", err)
-		return total > 2*r.cfg.MaxDead
-	}
-	return true
 }

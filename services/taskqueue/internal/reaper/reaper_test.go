@@ -126,7 +126,7 @@ func TestAJobThatKillsItsProcessAtOnceIsPoisonedAtTheFourthCrash(t *testing.T) {
 	id, _ := w.claimed()
 	for crash := 1; crash <= 4; crash++ {
 		w.clock.add(16 * time.Second) // the lease runs out: the process died before it could renew
-		w.reap(reaper.Config{KeepDead: time.Hour, MaxDead: 10}, nil)
+		w.reap(reaper.Config{KeepDead: time.Hour, MaxDead: 10, MaxDeadBytes: 1 << 20}, nil)
 		if r := w.record(id); (r != nil) != (crash == 4) || (r != nil && (r.State != job.Failed || r.Reason != "poisoned")) {
 			t.Errorf("crash %d: record %+v", crash, r)
 		}
@@ -145,7 +145,7 @@ func TestADoubtfulSendIsHeldOrRepeatedByPolicy(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 		w.clock.add(16 * time.Second)
-		w.reap(reaper.Config{KeepDead: time.Hour, MaxDead: 10, Resend: resend}, nil)
+		w.reap(reaper.Config{KeepDead: time.Hour, MaxDead: 10, MaxDeadBytes: 1 << 20, Resend: resend}, nil)
 		if got := w.place(id); got != want {
 			t.Errorf("resend %v: place %d, want %d", resend, got, want)
 		}
@@ -172,7 +172,7 @@ func TestTheDeadAreArchivedBeforeTheyAreForgotten(t *testing.T) {
 		w.clock.add(time.Millisecond)
 		all = append(all, id)
 	}
-	cfg := reaper.Config{KeepDead: time.Hour, MaxDead: 2}
+	cfg := reaper.Config{KeepDead: time.Hour, MaxDead: 2, MaxDeadBytes: 1 << 20}
 	k := &keeper{away: true}
 	for range 4 {
 		die()

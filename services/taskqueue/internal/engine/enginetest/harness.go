@@ -29,6 +29,8 @@ type Queue interface {
 	RetryFailed(ctx context.Context, list []engine.Revival, delay time.Duration) ([]bool, error)
 	Info(context.Context, []job.ID) ([]engine.Snapshot, error)
 	OldestDead(ctx context.Context, shard int, diedMs int64, most int) ([]engine.Dead, int64, error)
+	OldestDeadOf(ctx context.Context, shard int, flow job.Flow, most int) ([]engine.Dead, error)
+	DeadParts(ctx context.Context, shard int) (map[job.Flow]engine.Part, error)
 	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
 	OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error)
 	HowEnded(ctx context.Context, ids []job.ID) ([]engine.Ended, error)

@@ -41,6 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"flows take turns, whoever came first":                               turns,
 		"flows at their limits leave the places to the others":               limits,
 		"one flow's part of a lane is limited":                               flowLimit,
+		"the dead are known by flow":                                         deadByFlow,
 		"callbacks of a laboratory are limited":                              callbackLimit,
 		"a full laboratory gets first answers and joins only":                fullLaboratory,
 		"one-time passwords have a hundredth of the part":                    passwordLimit,

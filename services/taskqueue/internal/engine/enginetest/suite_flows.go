@@ -153,8 +153,14 @@ func fullLaboratory(b *bench) {
 	if joined := b.accept(join)[0]; joined != id {
 		b.t.Errorf("a join: %s", joined)
 	}
-	another := engine.Batch{IdempotencyKey: "new", RequestHash: "h", KeepKey: time.Minute, Full: true, Jobs: []engine.NewJob{
-		{ID: b.id(webhook), Flow: flow, Body: []byte("x")}}}
+	another := engine.Batch{
+		IdempotencyKey: "new",
+		RequestHash:    "h",
+		KeepKey:        time.Minute,
+		Full:           true,
+		Jobs: []engine.NewJob{
+			{ID: b.id(webhook), Flow: flow, Body: []byte("x")}},
+	}
 	if _, err := b.Queue.Enqueue(b.t.Context(), another); !errors.Is(err, engine.ErrFlowFull) {
 		b.t.Errorf("a new job: %v", err)
 	}
@@ -196,6 +202,53 @@ func callbackLimit(b *bench) {
 	}
 	if got := end(2, 5, job.FlowPlatform); got != engine.VerdictDone {
 		b.t.Errorf("the platform's own: %v", got)
+	}
+}
+
+// deadByFlow: the dead are found by flow until they are revived, resolved or forgotten.
+func deadByFlow(b *bench) {
+	one, other := job.LabFlow(1), job.LabFlow(2)
+	b.enqueueFlow(webhook, one, 3)
+	b.enqueueFlow(webhook, other, 1)
+	c := b.claim(job.Webhook, 4)
+	for _, j := range c.Jobs {
+		b.settle(
+			job.Webhook,
+			engine.Settlement{ID: j.ID, Token: c.Token, Op: engine.OpFail, Flow: j.Flow, Payload: record(job.Failed)},
+		)
+		b.Advance(2 * time.Millisecond)
+	}
+	count := func() map[job.Flow]int64 {
+		b.t.Helper()
+		parts, err := b.Queue.DeadParts(b.t.Context(), 0)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		jobs := map[job.Flow]int64{}
+		for flow, p := range parts {
+			jobs[flow] = p.Jobs
+			if p.Bytes == 0 {
+				b.t.Errorf("flow %d has no bytes", flow)
+			}
+		}
+		return jobs
+	}
+	if diff := cmp.Diff(map[job.Flow]int64{one: 3, other: 1}, count()); diff != "" {
+		b.t.Error(diff)
+	}
+	list, err := b.Queue.OldestDeadOf(b.t.Context(), 0, one, 2)
+	if err != nil || len(list) != 2 || list[0].DiedMs > list[1].DiedMs {
+		b.t.Fatalf("%+v, %v", list, err)
+	}
+	body := (&job.Body{Task: 4, Flow: one}).Encode(nil)
+	if !b.revive(engine.Revival{ID: list[0].ID, Body: body, Observed: record(job.Failed)}, time.Hour)[0] {
+		b.t.Error("not revived")
+	}
+	if went, err := b.Queue.TrimDead(b.t.Context(), 0, list[1:]); err != nil || went != 1 {
+		b.t.Errorf("%d went, %v", went, err)
+	}
+	if diff := cmp.Diff(map[job.Flow]int64{one: 1, other: 1}, count()); diff != "" {
+		b.t.Error(diff)
 	}
 }
 

@@ -146,6 +146,27 @@ func (m *Model) OldestDead(_ context.Context, shard int, diedMs int64, most int)
 	return list[:min(most, len(list))], total, nil
 }
 
+// OldestDeadOf lists failed jobs of one flow, oldest first.
+func (m *Model) OldestDeadOf(ctx context.Context, shard int, flow job.Flow, most int) ([]engine.Dead, error) {
+	list, _, err := m.OldestDead(ctx, shard, 1<<53, len(m.dead))
+	list = slices.DeleteFunc(list, func(d engine.Dead) bool { return m.flows[d.ID] != flow })
+	return list[:min(most, len(list))], err
+}
+
+// DeadParts counts what each flow has among the dead.
+func (m *Model) DeadParts(_ context.Context, shard int) (map[job.Flow]engine.Part, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	parts := map[job.Flow]engine.Part{}
+	for id := range m.dead {
+		if id.Shard() == shard {
+			p := parts[m.flows[id]]
+			parts[m.flows[id]] = engine.Part{Jobs: p.Jobs + 1, Bytes: p.Bytes + int64(len(m.bodies[id]))}
+		}
+	}
+	return parts, nil
+}
+
 // TrimDead forgets observed dead jobs.
 func (m *Model) TrimDead(_ context.Context, _ int, list []engine.Dead) (int64, error) {
 	m.mu.Lock()

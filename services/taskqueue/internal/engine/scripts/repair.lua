@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Mends one job, only while it still is what was observed.
 -- KEYS: 1 dead, 2 records of the dead, 3 crash counters, 4 renewals, 5 cancel requests, 6 send intents, 7 lane,
---       8 leases, 9 result bucket, 10 body
+--       8 leases, 9 result bucket, 10 body, 11 dead by flow
 -- ARGV: 1 id, 2 observed bits (see inspect), 3 steps, 4 record, 5 lease ms, 6 result seconds
 -- steps, in order: l a d b remove it from the lane, the leases, the dead, the bodies; h forget the record of the dead;
 --       r store the record as a result; g dead-letter it, with the record; m make the record of the dead a result;
@@ -26,7 +26,10 @@ end
 for step in string.gmatch(ARGV[3], '.') do
   if step == 'l' then redis.call('ZREM', KEYS[7], id) end
   if step == 'a' then redis.call('ZREM', KEYS[8], id) end
-  if step == 'd' then redis.call('ZREM', KEYS[1], id) end
+  if step == 'd' then
+    redis.call('ZREM', KEYS[1], id)
+    redis.call('ZREM', KEYS[11], id)
+  end
   if step == 'b' then redis.call('UNLINK', KEYS[10]) end
   if step == 'h' then redis.call('HDEL', KEYS[2], id) end
   if step == 'r' then result(ARGV[4]) end

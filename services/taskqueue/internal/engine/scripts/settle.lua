@@ -3,7 +3,7 @@
 -- the fencing number of its leadership). Only the owner
 -- of the observed token settles; result, retry, dead letter and callback jobs appear with the state change.
 -- KEYS: 1 leases, 2 crash counters, 3 renewals, 4 cancel requests, 5 send intents, 6 dead, 7 bell of the channel,
---       8 bell of callbacks, 9 callback lane, 10 records of the dead, 11 ends for the archive, 12 ring of callbacks (see claim), then nl lanes,
+--       8 bell of callbacks, 9 callback lane, 10 records of the dead, 11 ends for the archive, 12 ring of callbacks (see claim), 13 dead by flow, then nl lanes,
 --       their nl rings, nr result buckets, n bodies, nc callback bodies, windows;
 --       mode r: at last the leadership of the reaper
 -- ARGV: 1 mode, 2 nl, 3 nr, 4 n, 5 nc, 6 result seconds, 7 keep ends for the archive, 8 how much of a body's key stands
@@ -19,7 +19,7 @@
 -- dropped
 local reaping, fence = string.sub(ARGV[1], 1, 1) == 'r', tonumber(string.sub(ARGV[1], 2))
 local nl, nr, n, nc = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local lane0 = 12
+local lane0 = 13
 local ring0 = lane0 + nl
 local res0 = ring0 + nl
 local body0 = res0 + nr
@@ -33,7 +33,7 @@ local traces = redis.call('EXISTS', KEYS[2], KEYS[3], KEYS[4], KEYS[5]) > 0
 
 local deposed = reaping and tonumber(redis.call('HGET', KEYS[#KEYS], 'fence') or 0) ~= fence
 local verdict, gone, ended, unlink, retry, died, lanes, results = {}, {}, {}, {}, {}, {}, {}, {}
-local crashes, graves, ends, released = {}, {}, {}, false
+local crashes, graves, ends, released, byflow = {}, {}, {}, false, {}
 local heads = {} -- earliest due times by lane and flow
 for l = 1, nl do lanes[l], heads[l] = {}, {} end
 for r = 1, nr do results[r] = {} end
@@ -81,7 +81,7 @@ local a, i = 11, 0
 while i < n do
   local count, token, op, bucket = tonumber(ARGV[a + 1]), ARGV[a + 2], ARGV[a + 3], tonumber(ARGV[a + 5])
   local lane, crashed = lanes[tonumber(ARGV[a + 4])], ARGV[a + 7]
-  local again = op == 'r' or op == 'l'
+  local again, base = op == 'r' or op == 'l', a + 8
   local due = again and string.format('%.0f', now + tonumber(ARGV[a + 6]) + tonumber(ARGV[a + 8]))
   local held = holders(i + 1, count, token)
   for j = 1, count do
@@ -116,6 +116,8 @@ while i < n do
         if op == 'f' or op == 'u' then
           died[#died + 1] = now
           died[#died + 1] = id
+          byflow[#byflow + 1] = now + ARGV[base]
+          byflow[#byflow + 1] = id
           graves[#graves + 1] = id
           graves[#graves + 1] = payload
         else
@@ -144,6 +146,7 @@ for l = 1, nl do
 end
 if #died > 0 then
   redis.call('ZADD', KEYS[6], unpack(died))
+  redis.call('ZADD', KEYS[13], unpack(byflow))
   redis.call('HSET', KEYS[10], unpack(graves))
 end
 for r = 1, nr do

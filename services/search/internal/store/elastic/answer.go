@@ -96,7 +96,7 @@ func (a *answer) result(of func(score float64) *plan) (search.Result, error) {
 		if len(h.Sort) > 0 { // asked for again, the engine would compute it again
 			one.Score = h.Sort[0]
 		}
-		one.Bucket, one.Matched = of(one.Score).reason(&document{source: &card}, one.Score)
+		one.Bucket, one.Matched = of(one.Score).reason(&card, one.Score)
 	}
 	return r, nil
 }

@@ -18,6 +18,11 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
+// fataler is a *testing.T or a *rapid.T.
+type fataler interface {
+	Fatalf(format string, args ...any)
+}
+
 // One request for both plans answers what two requests one after the other do, whatever the size of the page.
 func TestOneRequestFindsWhatTwoFind(t *testing.T) {
 	t.Parallel()

@@ -19,18 +19,21 @@ func (c compiler) duplicates(q search.Query) plan {
 		return p
 	}
 	all, half := alikeNames(names)
-	spelled := nearer{match(string(search.FullName), q.Identity.Name), 0.2}
-	p.agreeing = append(same, sameness{search.FullName, half})
+	spelled := nearer{match(string(search.FullName), q.Identity.Name), 0.2} // implies half of it
+	p.agreeing = same
 	if len(birth) > 0 && len(number) > 0 {
 		p.clauses = append(p.clauses, clause{tier: tierWhole, field: search.DateOfBirth,
 			found:  every(anyOfThem(birth), anyOfThem(number)),
-			nearer: []nearer{{all, 0.4}, {half, 0.3}, spelled}})
+			nearer: []nearer{{all, 0.4}, {half, halfNamed}, spelled}})
 	}
 	p.clauses = append(p.clauses,
 		clause{tier: tierName, field: search.FullName, found: every(all, anyOfThem(same)), nearer: []nearer{spelled}},
 		clause{tier: tierMixed, field: search.FullName, found: every(half, anyOfThem(same))})
 	return p
 }
+
+// halfNamed is what half of the name adds to the score of who agrees in everything else, and less than it nothing does.
+const halfNamed = 0.3
 
 // sameness is one thing in which two registrations of a person agree.
 type sameness struct {

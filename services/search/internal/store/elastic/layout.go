@@ -19,7 +19,7 @@ type layout struct {
 func (q *query) in(l layout) query {
 	if len(q.of) > 0 || len(q.more) > 0 {
 		to := *q
-		to.asked, to.of, to.more = nil, placed(q.of, l), placed(q.more, l)
+		to.of, to.more = placed(q.of, l), placed(q.more, l)
 		return to
 	}
 	if q.field == userindex.Identifiers && l.family {
@@ -53,7 +53,7 @@ func placed(queries []query, l layout) []query {
 // compacted asks for forms of identifiers whichever field they are of.
 func (q *query) compacted() query {
 	to := *q
-	to.asked, to.field, to.texts = nil, userindex.Compacted, make([]string, len(q.texts))
+	to.field, to.texts = userindex.Compacted, make([]string, len(q.texts))
 	for i, text := range q.texts {
 		_, to.texts[i], _ = strings.Cut(text, ":")
 	}
@@ -63,7 +63,6 @@ func (q *query) compacted() query {
 // ofPhone: digits from the middle are where some of the last ones begin.
 func (q *query) ofPhone(p place, l layout) query {
 	to := *q
-	to.asked = nil
 	switch {
 	case l.old && l.family:
 		to.field = p.ofAllOld
@@ -81,7 +80,6 @@ func (q *query) ofPhone(p place, l layout) query {
 
 func (q *query) ofIdentifier(p place, l layout) query {
 	to := *q
-	to.asked = nil
 	switch {
 	case !l.family && !l.old && p.part == "prefix":
 		to.kind, to.field = begins, userindex.Beginnings

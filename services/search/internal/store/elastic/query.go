@@ -6,8 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// query is a query of the engine. Values are literals; nothing here is ever parsed. A hit is explained by asking the
-// same query again of the document (holds).
+// query is a query of the engine. Values are literals; nothing here is ever parsed.
 type query struct {
 	kind  kind
 	field string
@@ -16,14 +15,6 @@ type query struct {
 	of    []query
 	more  []query // of ranked: what only adds to the score; of except: what must not be found; of most: one must be
 	least int     // of most
-
-	asked *asking // once somebody wanted it
-}
-
-// asking is what a query compares with the terms of a document.
-type asking struct {
-	*analysis // of the field; nil: it has none
-	terms     []string
 }
 
 type kind uint8

@@ -10,116 +10,125 @@ import (
 // table are all fields, in the order that answers keep.
 var table = search.Explaining()
 
-// finding collects what found a hit.
-type finding struct {
-	bucket  search.Bucket
-	rank    int
-	matched [32]bool // by the place in table
-}
+// fields is a set of them, by their places in the table.
+type fields [32]bool
 
-// add notes that a way of tier t found the hit in field f. A word of a text that was not found as a whole says only to
-// which bucket the hit may belong.
-func (g *finding) add(t tier, f search.Field, matched bool) {
-	place := slices.Index(table, f)
-	g.matched[place] = g.matched[place] || matched
-	rank := t.rank()
-	if b := f.Bucket(); rank < g.rank || rank == g.rank && order(b) < order(g.bucket) {
-		g.bucket, g.rank = b, rank
+func (f *fields) add(field search.Field) { f[slices.Index(table, field)] = true }
+
+// list returns the fields in the order of the table, and the first of their buckets.
+func (f *fields) list() (search.Bucket, []search.Field) {
+	bucket, found := search.Sample, make([]search.Field, 0, 2)
+	for i, field := range table {
+		if !f[i] {
+			continue
+		}
+		found = append(found, field)
+		if b := field.Bucket(); order(b) < order(bucket) {
+			bucket = b
+		}
 	}
+	return bucket, found
 }
 
-// tells reports whether such a way could add anything.
-func (g *finding) tells(t tier, f search.Field) bool {
-	return t.rank() <= g.rank || !g.matched[slices.Index(table, f)]
-}
-
-// reason tells which fields of a hit the plan compared with success, and to which bucket the hit belongs: the one of
-// the closest tier, among several the first of search.Buckets. The engine does not say; the plan's queries are asked
-// again of the document, but for those of a tier that the score does not reach: the engine found nothing by them.
-func (p *plan) reason(d *document, score float64) (search.Bucket, []search.Field) {
+// reason tells by which fields a hit was found in its closest tier, and to which bucket it belongs. The score tells the
+// tier; the fields of the tier's clauses are compared with what the card shows, and a name that is only heard or
+// guessed is the reason where nothing else is.
+func (p *plan) reason(s *source, score float64) (search.Bucket, []search.Field) {
 	if p.agreeing != nil {
-		return search.Patient, p.agreed(d)
+		return search.Patient, p.agreed(s, score)
 	}
-	g := finding{bucket: search.Patient, rank: ranks}
-	closest := tierOf(score)
+	t := tierOf(score)
+	tiers := []tier{t}
+	if t == tierMixed { // an identifier that is written otherwise is found by its parts as well
+		tiers = []tier{tierJoined, tierMixed}
+	}
+	for _, of := range tiers {
+		var shown, guessed fields
+		p.explain(s, of, &shown, &guessed)
+		if b, found := shown.list(); len(found) > 0 {
+			return b, found
+		}
+		if of != t {
+			continue
+		}
+		if b, found := guessed.list(); len(found) > 0 {
+			return b, found
+		}
+	}
+	return p.byTier(s, t)
+}
+
+func (p *plan) explain(s *source, of tier, shown, guessed *fields) {
 	for i := range p.clauses {
-		c := &p.clauses[i]
-		if c.tier >= closest && g.tells(c.tier, c.field) && c.found.holds(d) {
-			g.add(c.tier, c.field, true)
+		if c := &p.clauses[i]; c.tier == of {
+			note(c.field, &c.found, s, shown, guessed)
 		}
 	}
 	for i := range p.byWord {
-		p.byWord[i].explain(d, &g)
-	}
-	found := make([]search.Field, 0, 2)
-	for i, f := range table {
-		if g.matched[i] {
-			found = append(found, f)
-		}
-	}
-	if len(found) == 0 {
-		return p.byScore(d.source, score)
-	}
-	return g.bucket, found
-}
-
-// agreed tells in what two registrations agree.
-func (p *plan) agreed(d *document) []search.Field {
-	var found []search.Field
-	for _, f := range table {
-		for i := range p.agreeing {
-			if a := &p.agreeing[i]; a.field == f && a.found.holds(d) {
-				found = append(found, f)
+		if e := &p.byWord[i]; e.tier == of {
+			for _, w := range e.words {
+				w.explain(s, shown)
 			}
 		}
 	}
+}
+
+func note(f search.Field, found *query, s *source, shown, guessed *fields) {
+	switch is, sure := found.shows(s); {
+	case is:
+		shown.add(f)
+	case !sure:
+		guessed.add(f)
+	}
+}
+
+// explain notes where a word stands, or may stand when it is seen nowhere.
+func (w word) explain(s *source, shown *fields) {
+	var seen, guessed fields
+	for i := range w {
+		note(w[i].field, &w[i].found, s, &seen, &guessed)
+	}
+	if seen == (fields{}) {
+		seen = guessed
+	}
+	for i, is := range seen {
+		shown[i] = shown[i] || is
+	}
+}
+
+// agreed tells in what two registrations agree. That the names do is told by the score: see duplicates.
+func (p *plan) agreed(s *source, score float64) []search.Field {
+	var all fields
+	for i := range p.agreeing {
+		if is, _ := p.agreeing[i].found.shows(s); is {
+			all.add(p.agreeing[i].field)
+		}
+	}
+	if t := tierOf(score); t != tierWhole || score >= (1+halfNamed/2)*t.score() {
+		all.add(search.FullName)
+	}
+	_, found := all.list()
 	return found
 }
 
-// explain notes where the words were found.
-func (e *wordly) explain(d *document, g *finding) {
-	var places []search.Field
-	words := 0
-	for _, w := range e.words {
-		before := len(places)
-		for i := range w {
-			if w[i].found.holds(d) {
-				places = append(places, w[i].field)
-			}
-		}
-		if len(places) > before {
-			words++
-		}
-	}
-	for _, f := range places {
-		g.add(e.tier, f, words == len(e.words) || e.least > 0 && words >= e.least)
-	}
-}
-
-// byScore answers for a hit that the engine found and the card does not explain: by an old entry of a long list, or
-// where the engine folds a letter that we do not know. The score tells the tier.
-func (p *plan) byScore(s *source, score float64) (search.Bucket, []search.Field) {
-	t := tierOf(score)
-	var fields []search.Field
+// byTier answers for a hit that the card does not explain: by an old entry of a long list, or where the engine folds a
+// letter that we do not know.
+func (p *plan) byTier(s *source, t tier) (search.Bucket, []search.Field) {
+	var may []search.Field
 	for i := range p.clauses {
 		if c := &p.clauses[i]; c.tier == t {
-			fields = append(fields, c.field)
+			may = append(may, c.field)
 		}
 	}
 	for i := range p.byWord {
 		if e := &p.byWord[i]; e.tier == t {
-			fields = append(fields, e.words[0][0].field)
+			may = append(may, e.words[0][0].field)
 		}
 	}
-	if len(fields) == 0 {
+	if len(may) == 0 {
 		return search.Patient, []search.Field{search.FullName}
 	}
-	f := fields[0]
-	if i := slices.IndexFunc(
-		fields,
-		func(f search.Field) bool { return len(s.values(string(f))) == userindex.MaxShown },
-	); i >= 0 {
-		f = fields[i]
-	}
+	long := func(f search.Field) bool { return len(s.values(string(f))) == userindex.MaxShown }
+	f := may[max(0, slices.IndexFunc(may, long))]
 	return f.Bucket(), []search.Field{f}
 }

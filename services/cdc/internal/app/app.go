@@ -18,7 +18,6 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
-	"github.com/labplatform/labplatform/services/cdc/internal/rowtrace"
 	elasticstore "github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
@@ -45,7 +44,6 @@ type builder struct {
 	counters *counters
 	db       *sql.DB
 	phases   *phase.Watch
-	traces   *rowtrace.Tracer
 	rows     *mysql.Store
 	users    *materialize.Recomputer
 	walker   *materialize.Walker

@@ -9,7 +9,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/rebuild"
 	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
 )
@@ -96,15 +95,14 @@ func rebuildVerb(out io.Writer) cli.Verb {
 			}
 			r := rebuild.New(
 				rebuild.Deps{
-					Index:    stores.index,
-					Rows:     stores.rows,
-					Writer:   stores.writer,
-					Versions: document.RevVersions{},
-					Proof:    func(target string) rebuild.Proof { return stores.reconciler(target, reconcile.IndexOnly(stores.rows)) },
-					Wait:     rebuild.DefaultWait,
-					Workers:  rebuildWorkers,
-					Clock:    clock.System{},
-					Out:      out,
+					Index:   stores.index,
+					Rows:    stores.rows,
+					Writer:  stores.writer,
+					Proof:   func(target string) rebuild.Proof { return stores.reconciler(target, reconcile.IndexOnly(stores.rows)) },
+					Wait:    rebuild.DefaultWait,
+					Workers: rebuildWorkers,
+					Clock:   clock.System{},
+					Out:     out,
 				},
 			)
 			return stores.lead(ctx, rebuildLock, func(ctx context.Context) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/services/cdc/connectors"
+	"github.com/labplatform/labplatform/services/cdc/internal/batchtrace"
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/consume"
@@ -17,7 +18,6 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
-	"github.com/labplatform/labplatform/services/cdc/internal/rowtrace"
 	elasticstore "github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
@@ -42,8 +42,7 @@ func (b *builder) openDatabase() (err error) {
 		phase.Deps{Schema: mysql.NewSchema(b.db), Walk: walk{b}, Override: phase.Phase(b.cfg.PhaseOverride),
 			Interval: phase.DefaultInterval, Log: b.Log},
 	)
-	b.traces = rowtrace.New(b.Tracers(), b.cfg.Telemetry.TraceSampleRate)
-	b.rows = mysql.New(mysql.Deps{DB: b.db, Clock: b.Clock, Phases: b.phases, Written: b.traces.Written})
+	b.rows = mysql.New(mysql.Deps{DB: b.db, Clock: b.Clock, Phases: b.phases})
 	b.late = materialize.NewPostponed(b.Clock)
 	b.users = materialize.NewRecomputer(
 		materialize.Deps{Store: b.rows, Late: b.late, Observer: b.counters, Config: materialize.DefaultConfig()},
@@ -105,7 +104,7 @@ func (b *builder) openConsumer() error {
 			Config:      b.cfg.Consume,
 			DeadLetters: b.letters,
 			Observer:    b.counters,
-			Traces:      b.traces,
+			Traces:      batchtrace.New(b.Tracers(), b.Clock),
 			Clock:       b.Clock,
 			Jitter:      rand.Float64,
 			Log:         b.Log,

@@ -12,7 +12,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
-	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
@@ -91,7 +90,7 @@ func (s *stores) running(ctx context.Context) error {
 func (s *stores) reconciler(target string, rows reconcile.Rows) *reconcile.Reconciler {
 	return reconcile.New(
 		reconcile.Deps{Rows: rows, Scope: mysql.Laboratory, Documents: s.index, Users: s.users, Writer: s.writer,
-			Target: target, Versions: document.RevVersions{}, Config: reconcile.DefaultConfig()},
+			Target: target, Config: reconcile.DefaultConfig()},
 	)
 }
 

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
-	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/purge"
 	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
@@ -37,7 +36,6 @@ func (b *builder) openReconciler() error {
 			Users:     b.users,
 			Writer:    b.writer,
 			Target:    b.index.Live(),
-			Versions:  document.RevVersions{},
 			Config:    reconcile.DefaultConfig(),
 		}),
 	}
@@ -79,7 +77,6 @@ func (b *builder) openPurger() error {
 	p := &purge.Purger{
 		Stubs:    b.index,
 		Writer:   b.writer,
-		Versions: document.RevVersions{},
 		Clock:    b.Clock,
 		Observer: b.counters,
 		Config:   b.cfg.Purge,

@@ -40,7 +40,7 @@ type Observer interface {
 	DeadLetterFailed()
 }
 
-// Traces begins the span of a batch; end takes whether the batch was finished. *rowtrace.Tracer implements it.
+// Traces begins the span of a batch; end takes whether the batch was finished. *batchtrace.Tracer implements it.
 type Traces interface {
 	Batch(ctx context.Context, batch []change.Record) (traced context.Context, end func(finished bool))
 }

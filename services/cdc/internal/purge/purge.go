@@ -51,7 +51,6 @@ func (c *Config) Validate() error {
 type Purger struct {
 	Stubs    Stubs
 	Writer   Writer
-	Versions document.Versions
 	Clock    clock.Clock
 	Observer Observer
 	Config   Config
@@ -61,7 +60,7 @@ const pageSize = 500
 
 // RunOnce deletes all stubs that are old enough. It may be repeated, and stop half-way. The error is a fault.
 func (p *Purger) RunOnce(ctx context.Context) error {
-	maker := document.NewMaker(p.Versions)
+	maker := document.NewMaker(document.RevVersions{})
 	before := p.Clock.Now().Add(-p.Config.After).UnixMicro()
 	var ops []document.Op
 	for stub, err := range p.Stubs.Stubs(ctx, p.Stubs.Live(), before) {

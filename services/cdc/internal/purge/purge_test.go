@@ -41,7 +41,7 @@ func TestOldStubsGoAndPatientsStay(t *testing.T) {
 	if _, err := w.Write(t.Context(), s.Live(), ops); err != nil {
 		t.Fatal(err)
 	}
-	p := &purge.Purger{Stubs: s, Writer: w, Versions: document.RevVersions{}, Clock: clock.Fixed(now), Observer: h, Config: purge.Config{After: 8 * 24 * time.Hour}}
+	p := &purge.Purger{Stubs: s, Writer: w, Clock: clock.Fixed(now), Observer: h, Config: purge.Config{After: 8 * 24 * time.Hour}}
 	stubs := map[string]any{"term": map[string]any{"is_deleted": true}}
 	if diff := cmp.Diff([]string{"1", "2", "3", "4"}, s.Found(stubs)); diff != "" {
 		t.Fatal(diff)

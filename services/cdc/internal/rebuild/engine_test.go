@@ -30,12 +30,12 @@ import (
 
 func proof(p *enginetest.Platform, target string) *reconcile.Reconciler {
 	return reconcile.New(reconcile.Deps{Rows: reconcile.IndexOnly(p.Rows), Scope: mysql.Laboratory, Documents: p.Index, Users: p.Users,
-		Writer: p.Writer, Target: target, Versions: document.RevVersions{}, Config: reconcile.Config{Settle: time.Second, Looks: 5}})
+		Writer: p.Writer, Target: target, Config: reconcile.Config{Settle: time.Second, Looks: 5}})
 }
 
 func deps(p *enginetest.Platform, out io.Writer) rebuild.Deps {
 	return rebuild.Deps{Index: p.Index, Rows: p.Rows, Proof: func(target string) rebuild.Proof { return proof(p, target) }, Writer: p.Writer,
-		Versions: document.RevVersions{}, Workers: 2, Clock: clock.System{}, Out: out}
+		Workers: 2, Clock: clock.System{}, Out: out}
 }
 
 // agrees fails t unless the live index is what user_meta says.

@@ -73,13 +73,12 @@ type Deps struct {
 	Index Index
 	Rows  Rows
 	// Proof makes a comparison of an alias with user_meta. It need not look at the sources.
-	Proof    func(target string) Proof
-	Writer   Writer
-	Versions document.Versions
-	Wait     time.Duration // DefaultWait everywhere but in tests
-	Workers  int           // laboratories that are filled at once
-	Clock    clock.Clock
-	Out      io.Writer // progress, for a person
+	Proof   func(target string) Proof
+	Writer  Writer
+	Wait    time.Duration // DefaultWait everywhere but in tests
+	Workers int           // laboratories that are filled at once
+	Clock   clock.Clock
+	Out     io.Writer // progress, for a person
 }
 
 // Rebuilder makes and swaps indexes. One at a time: the caller holds a lock.
@@ -89,7 +88,9 @@ type Rebuilder struct {
 }
 
 // New returns a Rebuilder.
-func New(d Deps) *Rebuilder { return &Rebuilder{d: d, maker: document.NewMaker(d.Versions)} }
+func New(d Deps) *Rebuilder {
+	return &Rebuilder{d: d, maker: document.NewMaker(document.RevVersions{})}
+}
 
 // Run makes a new index, or goes on with the one that an earlier run left, and puts it in the place of the live one.
 // The error is a fault, or ErrDiffers; the live index is then what it was, and Run may be called again.

@@ -93,7 +93,7 @@ func TestTheLoopRepairsFewAndHoldsBeforeMany(t *testing.T) {
 				w := &world{}
 				all := crowd{w, c.patients, c.missing}
 				r := reconcile.New(reconcile.Deps{Rows: all, Scope: mysql.Laboratory, Documents: crowdIndex{fromIndex{w}, all}, Users: w, Writer: w,
-					Target: "user_details", Versions: document.RevVersions{}, Config: reconcile.DefaultConfig()})
+					Target: "user_details", Config: reconcile.DefaultConfig()})
 				loop := &reconcile.Loop{Reconciler: r, Observer: w, Cursor: w, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler),
 					Indexed: func(context.Context) (bool, error) { return c.indexed, nil }}
 				if err := loop.RunOnce(t.Context()); err != nil {

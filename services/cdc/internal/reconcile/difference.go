@@ -55,12 +55,12 @@ func (d Difference) String() string {
 
 // behind tells whether the row's own document mends the difference: the index has none, an older one, or another one of
 // the same revision.
-func (d Difference) behind(versions document.Versions) bool {
+func (d Difference) behind() bool {
 	switch d.Kind {
 	case Missing, Content:
 		return true
 	case Stale:
-		return d.Version < versions.Document(d.Rev)
+		return d.Version < document.RevVersions{}.Document(d.Rev)
 	}
 	return false
 }
@@ -68,8 +68,7 @@ func (d Difference) behind(versions document.Versions) bool {
 // judge compares a patient's row with what the index says of the patient in a laboratory. row is nil, or of another
 // laboratory, when the laboratory does not have the patient; entries are those that speak of the laboratory.
 type judge struct {
-	encoder  *document.Encoder
-	versions document.Versions
+	encoder *document.Encoder
 }
 
 func (j judge) compare(lab, user int64, row *projection.Row, entries []document.Entry) []Difference {
@@ -105,7 +104,7 @@ func (j judge) own(row *projection.Row, own *document.Entry) (Kind, bool) {
 		return Orphan, own != nil && !own.Deleted
 	case own == nil:
 		return Missing, !row.IsDeleted // the stub of a deleted patient is purged one day
-	case own.Version != j.versions.Document(row.Rev):
+	case own.Version != (document.RevVersions{}).Document(row.Rev):
 		return Stale, true
 	case row.IsDeleted:
 		return Content, !own.Deleted

@@ -22,7 +22,7 @@ import (
 
 func reconciler(p *enginetest.Platform, target string) *reconcile.Reconciler {
 	return reconcile.New(reconcile.Deps{Rows: p.Rows, Scope: mysql.Laboratory, Documents: p.Index, Users: p.Users, Writer: p.Writer,
-		Target: target, Versions: document.RevVersions{}, Config: reconcile.Config{Settle: 50 * time.Millisecond, Looks: 3}})
+		Target: target, Config: reconcile.Config{Settle: 50 * time.Millisecond, Looks: 3}})
 }
 
 func scope(t *testing.T, lab int64) authn.LabScope {
@@ -168,7 +168,7 @@ func TestARefusedDocumentIsToldAndGetsNoNewRevision(t *testing.T) {
 	s.write(document.NewMaker(document.RevVersions{}).Delete(3, 7, s.row(3).Rev))
 	before := s.row(2).Rev
 	r := reconcile.New(reconcile.Deps{Rows: reconcile.IndexOnly(p.Rows), Scope: mysql.Laboratory, Documents: p.Index, Users: p.Users, Writer: p.Writer,
-		Target: p.Index.Live(), Versions: document.RevVersions{}, Config: reconcile.Config{Settle: 50 * time.Millisecond, Looks: 3}})
+		Target: p.Index.Live(), Config: reconcile.Config{Settle: 50 * time.Millisecond, Looks: 3}})
 	for range 2 {
 		var out bytes.Buffer
 		total, err := r.Report(t.Context(), reconcile.Options{Repair: true}, &out, clock.System{})

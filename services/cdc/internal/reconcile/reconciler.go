@@ -82,7 +82,6 @@ type Deps struct {
 	Users     Users
 	Writer    Writer
 	Target    string // the alias or index to compare
-	Versions  document.Versions
 	Config    Config
 }
 
@@ -94,14 +93,14 @@ type Reconciler struct {
 
 // New returns a Reconciler.
 func New(d Deps) *Reconciler {
-	return &Reconciler{d: d, maker: document.NewMaker(d.Versions)}
+	return &Reconciler{d: d, maker: document.NewMaker(document.RevVersions{})}
 }
 
 // judge returns who compares with the documents of the index as it is now: a swap may put one of another schema into
 // its place.
 func (r *Reconciler) judge(ctx context.Context) (judge, error) {
 	target, err := r.d.Documents.Target(ctx, r.d.Target)
-	return judge{r.maker.Of(target.Schema).Encoder(), r.d.Versions}, err
+	return judge{r.maker.Of(target.Schema).Encoder()}, err
 }
 
 // Labs returns the scopes of all laboratories that the database or the index knows, ascending.

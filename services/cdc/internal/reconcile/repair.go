@@ -34,7 +34,7 @@ func (r Refusal) String() string {
 // A document that is missing or behind is written from the row at the row's own revision. So one that the index refuses
 // is refused here, and comes through the pipeline as a dead letter only once. Everything else gets a new revision.
 func (r *Reconciler) Repair(ctx context.Context, differences []Difference) ([]Refusal, error) {
-	m := newMending(differences, r.d.Versions, r.maker)
+	m := newMending(differences, r.maker)
 	if err := r.remove(ctx, m.removals); err != nil {
 		return nil, err
 	}
@@ -62,10 +62,10 @@ type mending struct {
 	targets   map[int64]*materialize.Target // patients whose row gets a new revision
 }
 
-func newMending(differences []Difference, versions document.Versions, maker *document.Maker) *mending {
+func newMending(differences []Difference, maker *document.Maker) *mending {
 	m := &mending{sources: map[int64]bool{}, targets: map[int64]*materialize.Target{}}
 	for _, d := range differences {
-		if d.behind(versions) {
+		if d.behind() {
 			m.behind = append(m.behind, d.UserID)
 			continue
 		}

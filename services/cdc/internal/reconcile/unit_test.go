@@ -129,7 +129,7 @@ func (fromIndex) Laboratories(context.Context, string) ([]int64, error) { return
 
 func (w *world) reconciler() *reconcile.Reconciler {
 	return reconcile.New(reconcile.Deps{Rows: w, Scope: mysql.Laboratory, Documents: fromIndex{w}, Users: w, Writer: w, Target: "user_details",
-		Versions: document.RevVersions{}, Config: reconcile.Config{Settle: 3 * time.Second, Looks: 4}})
+		Config: reconcile.Config{Settle: 3 * time.Second, Looks: 4}})
 }
 
 func TestADifferenceIsBelievedWhenItIsTheSameTwice(t *testing.T) {

@@ -2,8 +2,11 @@ package mysql
 
 import (
 	"context"
+	"database/sql"
 	"strings"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
 // Connectors that lose their place are noted beside the walk, by their names.
@@ -76,22 +79,20 @@ func (s *Store) Landed(ctx context.Context, connector string, beatAt time.Time) 
 
 // endJump has every patient computed again, and forgets the jump, in one step. False when another process did.
 func (s *Store) endJump(ctx context.Context, landed string, args []any) (bool, error) {
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = tx.Rollback() }() // nothing to undo once it is committed
-	result, err := tx.ExecContext(ctx, "DELETE FROM cdc_walk WHERE "+landed, args...)
-	if err != nil {
-		return false, err
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return false, err
-	}
-	if _, err := tx.ExecContext(ctx, restartWalk, walkRow, s.clock.Now().UnixMilli()); err != nil {
-		return false, err
-	}
-	return true, tx.Commit()
+	ended := false
+	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, "DELETE FROM cdc_walk WHERE "+landed, args...)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		if ended = n > 0; err != nil || !ended {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, restartWalk, walkRow, s.clock.Now().UnixMilli())
+		return err
+	})
+	return ended && err == nil, err
 }
 
 // Behind tells whether patients have still to be computed again, or a connector to say where it is: until then the

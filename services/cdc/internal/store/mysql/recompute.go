@@ -20,19 +20,14 @@ func (s *Store) Recompute(ctx context.Context, targets []materialize.Target) (ma
 	if err != nil {
 		return materialize.Summary{}, s.fault(ctx, err)
 	}
-	var rows []written
 	var summary materialize.Summary
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		r := recomputation{statements: st, tx: tx, now: s.clock, targets: targets, ids: idsOf(targets)}
-		var err error
-		rows, summary, err = r.run(ctx)
+		summary, err = r.run(ctx)
 		return err
 	})
 	if err != nil {
 		return materialize.Summary{}, s.fault(ctx, wrap("compute user_meta", err))
-	}
-	for _, w := range rows {
-		s.written(ctx, w.row.UserID, w.row.Rev)
 	}
 	return summary, nil
 }
@@ -45,25 +40,25 @@ type recomputation struct {
 	ids     []any
 }
 
-func (r *recomputation) run(ctx context.Context) ([]written, materialize.Summary, error) {
+func (r *recomputation) run(ctx context.Context) (none materialize.Summary, err error) {
 	if err := r.stubs(ctx); err != nil {
-		return nil, materialize.Summary{}, err
+		return none, err
 	}
 	stored, err := r.lock(ctx)
 	if err != nil {
-		return nil, materialize.Summary{}, err
+		return none, err
 	}
 	sources, err := readSources(ctx, r.tx, r.ids)
 	if err != nil {
-		return nil, materialize.Summary{}, err
+		return none, err
 	}
 	early, err := early(ctx, r.tx, r.targets, sources)
 	if err != nil {
-		return nil, materialize.Summary{}, err
+		return none, err
 	}
 	rows, summary := r.compute(stored, sources)
 	summary.Early = early
-	return rows, summary, r.write(ctx, r.tx, rows)
+	return summary, r.write(ctx, r.tx, rows)
 }
 
 // stubs gives every patient a row to lock. An assignment that changes nothing takes the lock and leaves no trace in

@@ -1,7 +1,6 @@
 package mysql_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
-	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
 
 func ptr(n int64) *int64 { return &n }
@@ -40,28 +38,6 @@ func TestARowHoldsWhatTheSourcesSay(t *testing.T) {
 	var sourceTime int64
 	if err := b.db.QueryRowContext(t.Context(), "SELECT source_ts_ms FROM user_meta WHERE user_id = 501").Scan(&sourceTime); err != nil || sourceTime != 1790000000123 {
 		t.Fatalf("source_ts_ms %d, %v", sourceTime, err)
-	}
-}
-
-func TestWhoFollowsRowsHearsOfThemOnceTheyAreCommitted(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	b.patient(t, 501, 12)
-	heard := map[int64]int64{}
-	store := mysql.New(mysql.Deps{DB: b.db, Clock: b.clock, Phases: b.watch, Written: func(ctx context.Context, userID, rev int64) {
-		var stored int64 // on another connection: only what is committed shows
-		if err := b.db.QueryRowContext(ctx, "SELECT rev FROM user_meta WHERE user_id = ?", userID).Scan(&stored); err != nil || stored != rev {
-			t.Errorf("revision %d, stored %d, %v", rev, stored, err)
-		}
-		heard[userID] = rev
-	}})
-	for range 2 { // the second time nothing differs
-		if _, err := store.Recompute(t.Context(), targets(501)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(map[int64]int64{501: start.UnixMicro()}, heard); diff != "" {
-		t.Error(diff)
 	}
 }
 

@@ -27,8 +27,6 @@ type Deps struct {
 	DB     *sql.DB
 	Clock  clock.Clock
 	Phases Phases
-	// Written hears of every row of user_meta once it is committed; nil: nobody does.
-	Written func(ctx context.Context, userID, rev int64)
 }
 
 // Store reads and writes the relational database. Its methods may be called from several goroutines.
@@ -36,18 +34,13 @@ type Store struct {
 	db       *sql.DB
 	clock    clock.Clock
 	phases   Phases
-	written  func(ctx context.Context, userID, rev int64)
 	complete *statements // for phase running
 	partial  *statements // for phase migration
 }
 
 // New returns a store.
 func New(d Deps) *Store {
-	if d.Written == nil {
-		d.Written = func(context.Context, int64, int64) {}
-	}
-	return &Store{db: d.DB, clock: d.Clock, phases: d.Phases, written: d.Written,
-		complete: newStatements(true), partial: newStatements(false)}
+	return &Store{db: d.DB, clock: d.Clock, phases: d.Phases, complete: newStatements(true), partial: newStatements(false)}
 }
 
 // statements are the texts on user_meta for one phase.

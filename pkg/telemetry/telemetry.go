@@ -71,7 +71,6 @@ func (t *Telemetry) startTracing(ctx context.Context, service, version string, c
 	}
 	t.provider = sdktrace.NewTracerProvider(
 		sdktrace.WithBatcher(exporter),
-		sdktrace.WithIDGenerator(Identities()),
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(cfg.TraceSampleRate))),
 		sdktrace.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", service),

@@ -178,9 +178,9 @@ func (r *Redis) OldestDeadOf(ctx context.Context, shard int, flow job.Flow, most
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	low, high := Range{Flow: flow}.Bounds()
-	page, err := r.rdb.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{Key: r.shards[shard].deadFlows, ByScore: true, Count: int64(most),
-		Start: strconv.FormatInt(low, 10), Stop: strconv.FormatInt(high, 10)}).
-		Result()
+	part := redis.ZRangeArgs{Key: r.shards[shard].deadFlows, ByScore: true, Count: int64(most),
+		Start: strconv.FormatInt(low, 10), Stop: strconv.FormatInt(high, 10)}
+	page, err := r.rdb.ZRangeArgsWithScores(ctx, part).Result()
 	if err != nil {
 		return nil, fmt.Errorf("list dead jobs of a flow: %w", err)
 	}

@@ -53,7 +53,7 @@ func (o owner) fill(text string) string {
 	}
 	now := time.Now().Unix()
 	for name, value := range map[string]any{
-		"n": o.n, "patient": o.patient, "user_id": o.patient, "lab": o.lab, "org": o.org, "cc": o.cc, "branch": o.branch, "doctor": o.doctor, "test": o.test, "test_id": o.test,
+		"n": o.n, "patient": o.patient, "user_id": o.patient, "lab": o.lab, "org": o.org, "cc": o.cc, "branch": o.branch, "doctor": o.doctor, "test": o.test, "test_id": o.test, "key": "unmapped",
 		"index": o.index, "user": o.user, "labUserId": o.user, "template": o.template, "value": o.value, "word": o.word, "job": o.job,
 		"ended": o.n + endedSession, "soon": time.Now().UTC().Add(30 * time.Minute).Format("2006-01-02T15:04:05"), "open": opened, "now": now, "later": now + 28800, "gateway": "fcm", "action": "read",
 		"notification_type_id": 2, "file": "fcm-sw.js", "all": fmt.Sprintf("%d,%d,%d", owners[0].n, owners[1].n, owners[2].n),

@@ -45,7 +45,13 @@ func build(s *service.Service, cfg Config) error {
 		return err
 	}
 	cellcounterv1.RegisterCellCounterServiceServer(server, grpcapi.New(
-		configure.New(store, metrics), observe.New(store, s.Clock), grpcapi.DefaultScope(cfg.DefaultScope)))
+		configure.New(
+			store,
+			metrics,
+		),
+		observe.New(mysql.Observe{Store: store}, s.Clock),
+		grpcapi.DefaultScope(cfg.DefaultScope),
+	))
 	s.Check("cache", service.Ping(cache))
 	return nil
 }

@@ -14,6 +14,7 @@ type metrics struct {
 const (
 	inserted = "inserted"
 	updated  = "updated"
+	deleted  = "deleted"
 )
 
 func newMetrics(registry prometheus.Registerer) (*metrics, error) {
@@ -24,6 +25,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	m.Saved(0, 0)
+	m.Deleted(0)
 	return m, nil
 }
 
@@ -32,3 +34,6 @@ func (m *metrics) Saved(ins, upd int) {
 	m.saved.WithLabelValues(inserted).Add(float64(ins))
 	m.saved.WithLabelValues(updated).Add(float64(upd))
 }
+
+// Deleted implements configure.Observer.
+func (m *metrics) Deleted(n int) { m.saved.WithLabelValues(deleted).Add(float64(n)) }

@@ -9,6 +9,8 @@ import (
 // Observer counts the mappings that were written.
 type Observer interface {
 	Saved(inserted, updated int)
+	// Deleted is told of mappings that were taken away.
+	Deleted(n int)
 }
 
 // Configurer is the use case. Its methods may be called from several goroutines.

@@ -32,6 +32,10 @@ type Locked interface {
 	Cells(ctx context.Context, ids []int64) (map[int64]mapping.Cell, error)
 	// Apply carries out the plan. A key or parameter that the database takes for another's is a Conflict.
 	Apply(ctx context.Context, p mapping.Plan, by authn.Actor) error
+	// Delete removes mappings of the scope.
+	Delete(ctx context.Context, ids []int64) error
+	// Forget takes the scope's target away: the defaults' counts again.
+	Forget(ctx context.Context) error
 	// SetTarget sets at how many cells a count stops.
 	SetTarget(ctx context.Context, n int) error
 }

@@ -63,8 +63,8 @@ func (w Write) check() error {
 	switch {
 	case w.Owner.IsNobody():
 		return mapping.ErrNoTest
-	case len(w.Elements) == 0:
-		return apperr.InvalidField("mappings", "mappings must have at least one element")
+	case len(w.Elements) == 0 && w.Target == nil:
+		return apperr.InvalidField("mappings", "mappings must have at least one element, or give a target_count")
 	case len(w.Elements) > MaxElements:
 		return apperr.InvalidField("mappings", "mappings must have at most 500 elements; send fewer at a time")
 	case w.Target != nil && (*w.Target < MinTarget || *w.Target > MaxTarget):

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -36,7 +37,7 @@ func TestPercentagesSumToAHundred(t *testing.T) {
 	}
 	for _, test := range tests {
 		var got []int
-		for _, s := range counting.Of(tallies(test.counts...), math.NaN(), test.decimals).Shares {
+		for _, s := range counting.Of(tallies(test.counts...), counting.Unknown(), test.decimals).Shares {
 			got = append(got, s.Percent)
 		}
 		if fmt.Sprint(got) != test.want {
@@ -46,7 +47,7 @@ func TestPercentagesSumToAHundred(t *testing.T) {
 	property.Check(t, func(t *rapid.T) {
 		counts := rapid.SliceOfN(rapid.IntRange(0, 500), 1, 14).Draw(t, "counts")
 		decimals := rapid.IntRange(0, 1).Draw(t, "decimals")
-		d, sum := counting.Of(tallies(counts...), math.NaN(), decimals), 0
+		d, sum := counting.Of(tallies(counts...), counting.Unknown(), decimals), 0
 		for i, s := range d.Shares {
 			sum += s.Percent
 			if exact := float64(counts[i]) * 100 * math.Pow10(decimals) / float64(max(d.Total, 1)); math.Abs(float64(s.Percent)-exact) >= 1 {
@@ -62,17 +63,72 @@ func TestPercentagesSumToAHundred(t *testing.T) {
 func TestNucleatedRedCellsAreCountedApart(t *testing.T) {
 	t.Parallel()
 	counts := tallies(70, 30, 25)
-	counts[2].InTotal = false
-	d := counting.Of(counts, 12.5, 0)
+	counts[2].InTotal, counts[2].NucleatedRed = false, true
+	d := counting.Of(counts, counting.WBC{Value: 12.5}, 0)
 	if d.Total != 100 || d.CorrectedWBC != 10 || d.Shares[2].Percent != 25 {
 		t.Fatalf("%+v", d)
 	}
 	if got := d.Shares[0]; got.Percent != 70 || math.Abs(got.Absolute-7) > 1e-9 {
 		t.Fatalf("%+v", got)
 	}
+	if d := counting.Of(counts, counting.WBC{Value: 12.5, Corrected: true}, 0); d.CorrectedWBC != 12.5 || d.Shares[0].Absolute != 8.75 {
+		t.Errorf("the instrument has corrected already: %+v", d)
+	}
 	if got := counting.CorrectedWBC(20, 100); got != 10 {
 		t.Fatalf("one nucleated cell for each white one halves the count: %v", got)
 	}
+}
+
+// A smear of chronic lymphocytic leukaemia: smudge cells are counted apart, and are no part of what the instrument counted.
+func TestTheWhiteCellCountIsCorrectedByNucleatedRedCellsAlone(t *testing.T) {
+	t.Parallel()
+	d := counting.Of([]counting.Tally{{CellID: 1, Count: 100, InTotal: true}, {CellID: 2, Count: 50}}, counting.WBC{Value: 80}, 0)
+	if d.CorrectedWBC != 80 || d.Shares[0].Absolute != 80 {
+		t.Errorf("%+v", d)
+	}
+	d = counting.Of([]counting.Tally{{CellID: 1, Count: 100, InTotal: true}, {CellID: 2, Count: 50}, {CellID: 13, Count: 25, NucleatedRed: true}},
+		counting.WBC{Value: 80}, 0)
+	if d.CorrectedWBC != 64 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestLimitsAreExactAndQuick compares with the sum of the distribution's terms, and looks at the largest counts.
+func TestLimitsAreExactAndQuick(t *testing.T) {
+	t.Parallel()
+	property.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 400).Draw(t, "n")
+		k := rapid.IntRange(0, n).Draw(t, "k")
+		got := counting.Limits(k, n)
+		const tail, close = 0.025, 1e-6
+		if k > 0 && math.Abs(1-sumTo(k-1, n, got.Lower/100)-tail) > close || k < n && math.Abs(sumTo(k, n, got.Upper/100)-tail) > close {
+			t.Fatalf("%d of %d: %v", k, n, got)
+		}
+	})
+	var first, second []counting.Tally
+	for id := range int64(100) {
+		first = append(first, counting.Tally{CellID: id + 1, Count: 100, InTotal: true})
+		second = append(second, counting.Tally{CellID: id + 1, Count: 90 + int(id)%20, InTotal: true})
+	}
+	begin := time.Now()
+	agreements := counting.Compare(first, second)
+	if took := time.Since(begin); len(agreements) != 100 || took > time.Second {
+		t.Errorf("%d agreements in %v", len(agreements), took)
+	} else {
+		t.Logf("two observers of 10,000 cells of 100 kinds: %v", took)
+	}
+}
+
+// sumTo is the probability of k or fewer successes in n trials, term by term.
+func sumTo(k, n int, p float64) float64 {
+	sum := 0.0
+	for i := 0; i <= k; i++ {
+		a, _ := math.Lgamma(float64(n + 1))
+		b, _ := math.Lgamma(float64(i + 1))
+		c, _ := math.Lgamma(float64(n - i + 1))
+		sum += math.Exp(a - b - c + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return sum
 }
 
 // The figures are those of Rümke's table of 95 per cent limits, in whole per cent.

@@ -12,6 +12,8 @@ type Tally struct {
 	Count  int
 	// InTotal false keeps the cell out of the hundred per cent.
 	InTotal bool
+	// NucleatedRed tells that the instrument counts the cell as a white one.
+	NucleatedRed bool
 }
 
 // Share is one cell's part of a differential.
@@ -35,25 +37,36 @@ type Differential struct {
 	CorrectedWBC float64
 }
 
-// Of works out the differential of tallies. wbc is the measured white cell count in any unit, NaN when unknown;
-// decimals is how many places percentages have.
+// WBC is a measured white cell count in any unit.
+type WBC struct {
+	Value float64 // NaN when unknown
+	// Corrected tells that the instrument has left the nucleated red cells out already.
+	Corrected bool
+}
+
+// Unknown is no white cell count.
+func Unknown() WBC { return WBC{Value: math.NaN()} }
+
+// Of works out the differential of tallies; decimals is how many places percentages have.
 //
 // Cells outside the total are reported per 100 white cells (CLSI H20-A2, 2007, 8.4: nucleated red cells are counted
-// apart). Absolute numbers use the corrected white cell count and the unrounded share.
-func Of(tallies []Tally, wbc float64, decimals int) Differential {
-	d := Differential{CorrectedWBC: wbc}
-	apart := 0
+// apart). The white cell count is corrected by the nucleated red cells among them alone: smudge cells or platelet
+// clumps are not in it. Absolute numbers use the corrected white cell count and the unrounded share.
+func Of(tallies []Tally, wbc WBC, decimals int) Differential {
+	d := Differential{CorrectedWBC: wbc.Value}
+	red := 0
 	for _, t := range tallies {
-		if t.InTotal {
+		switch {
+		case t.InTotal:
 			d.Total += t.Count
-		} else {
-			apart += t.Count
+		case t.NucleatedRed:
+			red += t.Count
 		}
 	}
 	whole := 100 * pow10(decimals)
 	percents := apportion(tallies, d.Total, whole)
-	if d.Total > 0 {
-		d.CorrectedWBC = CorrectedWBC(wbc, 100*float64(apart)/float64(d.Total))
+	if d.Total > 0 && !wbc.Corrected {
+		d.CorrectedWBC = CorrectedWBC(wbc.Value, 100*float64(red)/float64(d.Total))
 	}
 	for i, t := range tallies {
 		share := Share{CellID: t.CellID, Count: t.Count, InTotal: t.InTotal, Percent: percents[i], Absolute: math.NaN()}

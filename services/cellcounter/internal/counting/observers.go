@@ -1,7 +1,5 @@
 package counting
 
-import "math"
-
 // confidence is the level of Rümke's limits.
 const confidence = 0.95
 
@@ -80,10 +78,10 @@ func Limits(k, n int) Interval {
 	const tail = (1 - confidence) / 2
 	limits := Interval{0, 100}
 	if k > 0 { // the share at which k or more are seen in the tail
-		limits.Lower = 100 * solve(func(p float64) bool { return 1-cumulative(k-1, n, p) < tail })
+		limits.Lower = 100 * solve(func(p float64) bool { return 1-atMost(k-1, n, p) < tail })
 	}
 	if k < n { // the share at which k or fewer are seen in the tail
-		limits.Upper = 100 * solve(func(p float64) bool { return cumulative(k, n, p) >= tail })
+		limits.Upper = 100 * solve(func(p float64) bool { return atMost(k, n, p) >= tail })
 	}
 	return limits
 }
@@ -99,21 +97,4 @@ func solve(below func(p float64) bool) float64 {
 		}
 	}
 	return low
-}
-
-// cumulative is the probability of k or fewer successes in n trials of probability p.
-func cumulative(k, n int, p float64) float64 {
-	sum := 0.0
-	for i := 0; i <= k; i++ {
-		sum += math.Exp(choose(n, i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
-	}
-	return min(sum, 1)
-}
-
-// choose is the logarithm of n over k.
-func choose(n, k int) float64 {
-	a, _ := math.Lgamma(float64(n + 1))
-	b, _ := math.Lgamma(float64(k + 1))
-	c, _ := math.Lgamma(float64(n - k + 1))
-	return a - b - c
 }

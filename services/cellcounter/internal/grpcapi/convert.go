@@ -81,7 +81,7 @@ func cellsOf(cells []mapping.Cell) []*cellcounterv1.Cell {
 	for i, c := range cells {
 		list[i] = &cellcounterv1.Cell{
 			Id: c.ID, Name: c.Name, BgColorHex: c.Background, FgColorHex: c.Foreground, DefaultKey: c.DefaultKey,
-			IsDisable: c.Disabled, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
+			IsDisable: c.Disabled, IsNucleatedRed: c.NucleatedRed, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
 		}
 	}
 	return list

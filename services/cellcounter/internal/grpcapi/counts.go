@@ -23,10 +23,10 @@ func (s *Server) ComputeDifferential(
 	if in.GetDecimals() < 0 || in.GetDecimals() > maxDecimals {
 		return nil, apperr.InvalidField("decimals", "decimals must be 0 or 1")
 	}
-	wbc := math.NaN()
+	wbc := counting.WBC{Value: math.NaN(), Corrected: in.GetWbcIsCorrected()}
 	if in.Wbc != nil {
-		wbc = in.GetWbc()
-		if !(wbc >= 0 && wbc <= math.MaxFloat32) {
+		wbc.Value = in.GetWbc()
+		if !(wbc.Value >= 0 && wbc.Value <= math.MaxFloat32) {
 			return nil, apperr.InvalidField("wbc", "wbc must not be negative")
 		}
 	}
@@ -34,7 +34,26 @@ func (s *Server) ComputeDifferential(
 	if err := observe.Check(tallies); err != nil {
 		return nil, err
 	}
+	if err := s.markNucleatedRed(ctx, tallies); err != nil {
+		return nil, err
+	}
 	return differentialOf(counting.Of(tallies, wbc, int(in.GetDecimals())), int(in.GetDecimals())), nil
+}
+
+// markNucleatedRed tells of each tally whether the white cell count is corrected by it.
+func (s *Server) markNucleatedRed(ctx context.Context, tallies []counting.Tally) error {
+	cells, err := s.configurer.Cells(ctx)
+	if err != nil {
+		return err
+	}
+	red := map[int64]bool{}
+	for _, c := range cells {
+		red[c.ID] = c.NucleatedRed
+	}
+	for i := range tallies {
+		tallies[i].NucleatedRed = red[tallies[i].CellID]
+	}
+	return nil
 }
 
 // GetCounts returns the counts of a report.

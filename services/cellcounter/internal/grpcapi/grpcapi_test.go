@@ -2,6 +2,7 @@ package grpcapi_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -19,10 +20,14 @@ import (
 type silent struct{}
 
 func (silent) Saved(int, int) {}
+func (silent) Deleted(int)    {}
 
 func server(d grpcapi.DefaultScope) *grpcapi.Server {
-	store := memory.Seeded()
-	return grpcapi.New(configure.New(store, silent{}), observe.New(store, clock.System{}), d)
+	return over(memory.Seeded(), d)
+}
+
+func over(store *memory.Store, d grpcapi.DefaultScope) *grpcapi.Server {
+	return grpcapi.New(configure.New(store, silent{}), observe.New(memory.Observe{Store: store}, clock.System{}), d)
 }
 
 var (
@@ -235,7 +240,11 @@ func TestObserversAreCompared(t *testing.T) {
 		for i, n := range counts {
 			in.Counts = append(in.Counts, &cellcounterv1.CellTally{CellId: int64(i + 1), Count: n})
 		}
-		return s.SaveCount(as(t, user), in)
+		who := user
+		if observer == 2 {
+			who = reader
+		}
+		return s.SaveCount(as(t, who), in)
 	}
 	if out, err := save(1, 60, 40); err != nil || len(out.GetObservers()) != 1 || len(out.GetComparison()) != 0 {
 		t.Fatalf("%v, %v", out, err)
@@ -300,6 +309,116 @@ func TestNobodysMappingsAreNotTheDefaults(t *testing.T) {
 		}
 		if _, err := c.Write(t.Context(), configure.Write{TestID: 56, Owner: owner}); !apperr.Is(err, apperr.NotFound) {
 			t.Errorf("written: %v", err)
+		}
+	}
+}
+
+// TestStoredCountsProveSomething has report 7001 of test 55, which user 77 counted first.
+func TestStoredCountsProveSomething(t *testing.T) {
+	t.Parallel()
+	store := memory.Seeded()
+	s := over(store, "global")
+	save := func(who authn.Principal, test int64, observer int32, counts ...*cellcounterv1.CellTally) error {
+		_, err := s.SaveCount(as(t, who), &cellcounterv1.SaveCountRequest{TestId: test, LabReportId: 7001, Observer: observer, Counts: counts})
+		return err
+	}
+	refused := func(what string, err error, reason string) {
+		t.Helper()
+		if e, ok := apperr.From(err); !ok || e.Reason != reason {
+			t.Errorf("%s: %v, want %s", what, err, reason)
+		}
+	}
+	tally := func(cell int64, n int32) *cellcounterv1.CellTally {
+		return &cellcounterv1.CellTally{CellId: cell, Count: n}
+	}
+	if err := save(user, 55, 1, tally(1, 100)); err != nil {
+		t.Fatal(err)
+	}
+	refused("the second observer is the first", save(user, 55, 2, tally(1, 90)), "SAME_OBSERVER")
+	refused("another test", save(reader, 56, 2, tally(1, 90)), "INVALID_ARGUMENT")
+	refused("a cell that is not there", save(reader, 55, 2, tally(99, 90)), "INVALID_ARGUMENT")
+	refused("more than anybody counts", save(reader, 55, 2, tally(1, 10_000), tally(2, 1)), "INVALID_ARGUMENT")
+	doctor := authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: 77, DocType: ptr(0)}
+	if err := save(doctor, 55, 2, tally(1, 90)); err != nil {
+		t.Errorf("doctor 77 is not user 77: %v", err)
+	}
+	if err := save(user, 55, 1, tally(1, 100)); err != nil || len(memory.Observe{Store: store}.Entries()) != 0 {
+		t.Errorf("the same request again: %v %v", err, memory.Observe{Store: store}.Entries())
+	}
+	if err := save(reader, 55, 1, tally(1, 80)); err != nil {
+		t.Fatal(err)
+	}
+	log := memory.Observe{Store: store}.Entries()
+	meta, _ := json.Marshal(log[0].Meta)
+	if len(log) != 1 || log[0].Actor.ID != 80 || !strings.Contains(string(meta), `"counted_by":77`) ||
+		!strings.Contains(string(meta), `"count":100`) || !strings.Contains(string(meta), `"count":80`) {
+		t.Errorf("the activity log %+v %s", log, meta)
+	}
+	for reason, change := range map[string]func(*memory.Report){
+		"REPORT_SIGNED":    func(r *memory.Report) { r.Signed = true },
+		"REPORT_DISMISSED": func(r *memory.Report) { r.Dismissed = true },
+	} {
+		before := store.Reports[7001]
+		r := before
+		change(&r)
+		store.Reports[7001] = r
+		refused("a closed report", save(reader, 55, 1, tally(1, 70)), reason)
+		store.Reports[7001] = before
+	}
+}
+
+func TestTheCorrectionIsByNucleatedRedCellsAndCanBeSwitchedOff(t *testing.T) {
+	t.Parallel()
+	s := server("global")
+	for _, c := range []struct {
+		apart     int64 // cell
+		corrected bool
+		want      float64
+	}{{13, false, 8}, {2, false, 10}, {13, true, 10}} {
+		out, err := s.ComputeDifferential(as(t, reader), &cellcounterv1.ComputeDifferentialRequest{TestId: 55, Wbc: ptr(10.0),
+			WbcIsCorrected: c.corrected, Counts: []*cellcounterv1.CellTally{{CellId: 1, Count: 100},
+				{CellId: c.apart, Count: 25, IncludeInTotal: ptr(false)}}})
+		if err != nil || out.GetCorrectedWbc() != c.want || out.GetDifferential()[0].GetAbsolute() != c.want {
+			t.Errorf("%+v: %v %v", c, out, err)
+		}
+	}
+}
+
+func TestAMistakeIsTakenBack(t *testing.T) {
+	t.Parallel()
+	s := server("global")
+	lab := ptr(int64(12))
+	save := func(who authn.Principal, lab *int64, in ...*cellcounterv1.MappingInput) {
+		t.Helper()
+		if _, err := s.SaveMappings(as(t, who), &cellcounterv1.SaveMappingsRequest{TestId: 55,
+			Body: &cellcounterv1.MappingsBody{LabId: lab, Mappings: in}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save(admin, nil, whole("a", 1, 1))
+	save(user, lab, whole("o", 1, 1), whole("ö", 2, 2))
+	left, err := s.DeleteMapping(as(t, user), &cellcounterv1.DeleteMappingRequest{TestId: 55, LabId: lab, Key: "O"})
+	if err != nil || len(left.GetMappings()) != 1 || left.GetMappings()[0].GetKey() != "ö" {
+		t.Errorf("%v %v", left, err)
+	}
+	if _, err := s.DeleteMapping(as(t, user), &cellcounterv1.DeleteMappingRequest{TestId: 55, LabId: lab, Key: "o"}); !apperr.Is(err, apperr.NotFound) {
+		t.Errorf("a key that is not mapped: %v", err)
+	}
+	patched, err := s.PatchMappings(as(t, user), &cellcounterv1.PatchMappingsRequest{TestId: 55, LabId: lab,
+		Body: &cellcounterv1.MappingsBody{TargetCount: ptr(int32(200))}})
+	if err != nil || len(patched.GetMappings()) != 1 {
+		t.Errorf("the target alone: %v %v", patched, err)
+	}
+	if _, err := s.ResetMappings(as(t, reader), &cellcounterv1.ResetMappingsRequest{TestId: 55, LabId: lab}); !apperr.Is(err, apperr.Forbidden) {
+		t.Errorf("without permission: %v", err)
+	}
+	if _, err := s.ResetMappings(as(t, admin), &cellcounterv1.ResetMappingsRequest{TestId: 55}); !apperr.Is(err, apperr.Invalid) {
+		t.Errorf("the defaults themselves: %v", err)
+	}
+	for _, deleted := range []int32{1, 0} {
+		out, err := s.ResetMappings(as(t, user), &cellcounterv1.ResetMappingsRequest{TestId: 55, LabId: lab})
+		if err != nil || out.GetDeleted() != deleted || len(out.GetMappings()) != 1 || out.GetMappings()[0].GetKey() != "a" || out.GetTargetCount() != 100 {
+			t.Errorf("%v %v", out, err)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	cellcounterv1 "github.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
 // GetMappings returns what a test is counted with.
@@ -61,6 +62,54 @@ func (s *Server) PatchMappings(
 	}, nil
 }
 
+// ResetMappings takes a laboratory back to the defaults.
+func (s *Server) ResetMappings(
+	ctx context.Context, in *cellcounterv1.ResetMappingsRequest,
+) (*cellcounterv1.ResetMappingsResponse, error) {
+	owner, err := s.changes(ctx, in.GetTestId(), in.LabId, nil)
+	if err != nil {
+		return nil, err
+	}
+	deleted, view, err := s.configurer.Reset(ctx, in.GetTestId(), owner)
+	if err != nil {
+		return nil, err
+	}
+	return &cellcounterv1.ResetMappingsResponse{
+		Message: "The laboratory counts with the defaults again", Deleted: int32(deleted),
+		Mappings: mappingsOf(view.Rows), TargetCount: int32(view.Target),
+	}, nil
+}
+
+// DeleteMapping removes the mapping of one key.
+func (s *Server) DeleteMapping(
+	ctx context.Context, in *cellcounterv1.DeleteMappingRequest,
+) (*cellcounterv1.DeleteMappingResponse, error) {
+	owner, err := s.changes(ctx, in.GetTestId(), in.LabId, nil)
+	if err != nil {
+		return nil, err
+	}
+	left, err := s.configurer.Remove(ctx, in.GetTestId(), owner, mapping.StoredKey(in.GetKey()))
+	if err != nil {
+		return nil, err
+	}
+	return &cellcounterv1.DeleteMappingResponse{
+		Message: "Cell counter mapping deleted successfully", Mappings: mappingsOf(left),
+	}, nil
+}
+
+// changes returns whose mappings of the test the caller may change.
+func (s *Server) changes(ctx context.Context, testID int64, queryLab, bodyLab *int64) (mapping.Owner, error) {
+	named, err := oneLab(queryLab, bodyLab)
+	if err != nil {
+		return mapping.Owner{}, err
+	}
+	owner, err := s.defaultScope.writes(authn.FromContext(ctx), named)
+	if err == nil && testID <= 0 {
+		err = errNoTest
+	}
+	return owner, err
+}
+
 func (s *Server) write(
 	ctx context.Context, testID int64, queryLab *int64, body *cellcounterv1.MappingsBody, complete bool,
 ) (configure.Outcome, error) {
@@ -68,17 +117,9 @@ func (s *Server) write(
 	if body != nil {
 		bodyLab = body.LabId
 	}
-	named, err := oneLab(queryLab, bodyLab)
+	owner, err := s.changes(ctx, testID, queryLab, bodyLab)
 	if err != nil {
 		return configure.Outcome{}, err
-	}
-	p := authn.FromContext(ctx)
-	owner, err := s.defaultScope.writes(p, named)
-	if err != nil {
-		return configure.Outcome{}, err
-	}
-	if testID <= 0 {
-		return configure.Outcome{}, errNoTest
 	}
 	elements, err := elementsOf(body.GetMappings())
 	if err != nil {
@@ -90,7 +131,7 @@ func (s *Server) write(
 		Elements:     elements,
 		Complete:     complete,
 		CopyDefaults: body.GetCopyDefaults(),
-		Actor:        p.Actor(),
+		Actor:        authn.FromContext(ctx).Actor(),
 	}
 	if body != nil && body.TargetCount != nil {
 		target := int(body.GetTargetCount())

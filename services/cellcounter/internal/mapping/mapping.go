@@ -35,8 +35,10 @@ type Cell struct {
 	Foreground string // #RRGGBB
 	DefaultKey string
 	Disabled   bool
-	CreatedAt  int64 // epoch seconds
-	UpdatedAt  int64 // epoch seconds
+	// NucleatedRed tells that a white cell count is corrected by this cell.
+	NucleatedRed bool
+	CreatedAt    int64 // epoch seconds
+	UpdatedAt    int64 // epoch seconds
 }
 
 // DefaultTarget is how many cells a count stops at when nobody chose.

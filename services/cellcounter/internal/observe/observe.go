@@ -3,23 +3,15 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/counting"
 )
-
-// Bounds of a count.
-const (
-	MaxCells = 100
-	MaxCount = 100_000 // of one cell
-	// Observers is how many counts of one report are kept.
-	Observers = 2
-)
-
-// ErrNoReport tells that the laboratory has no such report.
-var ErrNoReport = apperr.New(apperr.NotFound, "REPORT_NOT_FOUND", "There is no such report in this laboratory")
 
 // Key names one observer's count.
 type Key struct {
@@ -44,9 +36,22 @@ type Access struct {
 
 // Store keeps counts. A report outside the access is ErrNoReport.
 type Store interface {
-	SaveCount(ctx context.Context, a Access, key Key, c Count) error
+	// Lock runs work while nobody else changes the report or its counts, and commits. Work may run again.
+	Lock(ctx context.Context, a Access, reportID int64, work func(Locked) error) error
 	// Counts returns the counts of a report by observer.
 	Counts(ctx context.Context, a Access, reportID, testID int64) ([]Count, error)
+}
+
+// Locked is a report whose row is held by the running transaction.
+type Locked interface {
+	Report() Report
+	Counts(ctx context.Context, testID int64) ([]Count, error)
+	// KnownCells returns those of the ids that are cells.
+	KnownCells(ctx context.Context, ids []int64) (map[int64]bool, error)
+	// Put stores the count in place of an earlier one.
+	Put(ctx context.Context, testID int64, c Count) error
+	// Log appends to the activity log.
+	Log(ctx context.Context, e activitylog.Entry) error
 }
 
 // Counter is the use case.
@@ -64,7 +69,9 @@ type Comparison struct {
 	Agreements []counting.Agreement // empty with one observer
 }
 
-// Save keeps an observer's count in place of an earlier one and returns all counts of the report.
+// Save keeps an observer's count in place of an earlier one, which goes to the activity log, and returns all counts of
+// the report. Errors: NotFound, Invalid for a count that cannot be one of the report's test, Conflict after the report
+// was signed and when the other count is the same person's.
 func (c *Counter) Save(ctx context.Context, a Access, key Key, count Count) (Comparison, error) {
 	if key.Observer < 1 || key.Observer > Observers {
 		return Comparison{}, apperr.InvalidField("observer", fmt.Sprintf("observer must be from 1 to %d", Observers))
@@ -72,11 +79,79 @@ func (c *Counter) Save(ctx context.Context, a Access, key Key, count Count) (Com
 	if err := Check(count.Tallies); err != nil {
 		return Comparison{}, err
 	}
-	count.Observer, count.CountedAt = key.Observer, c.clock.Now().Unix()
-	if err := c.store.SaveCount(ctx, a, key, count); err != nil {
+	now := c.clock.Now()
+	count.Observer, count.CountedAt = key.Observer, now.Unix()
+	err := c.store.Lock(ctx, a, key.ReportID, func(l Locked) error { return save(ctx, l, key.TestID, count, now) })
+	if err != nil {
 		return Comparison{}, err
 	}
 	return c.Load(ctx, a, key.ReportID, key.TestID)
+}
+
+func save(ctx context.Context, l Locked, testID int64, count Count, now time.Time) error {
+	if err := l.Report().admits(testID); err != nil {
+		return err
+	}
+	known, err := l.KnownCells(ctx, cellIDs(count.Tallies))
+	if err != nil {
+		return err
+	}
+	if err := checkCells(count.Tallies, known); err != nil {
+		return err
+	}
+	present, err := l.Counts(ctx, testID)
+	if err != nil {
+		return err
+	}
+	former, err := count.former(present)
+	if err != nil {
+		return err
+	}
+	if former != nil && slices.Equal(former.Tallies, count.Tallies) && isSame(former.CountedBy, count.CountedBy) {
+		return nil // the request again
+	}
+	if err := l.Put(ctx, testID, count); err != nil || former == nil {
+		return err
+	}
+	return l.Log(ctx, activitylog.Entry{
+		Category: activitylog.CellCountReplaced, Actor: count.CountedBy, At: now,
+		Text: fmt.Sprintf("Cell count of observer %d replaced", count.Observer),
+		Meta: replaced{testID, count.Observer, activitylog.Change[stored]{Old: storedOf(*former), New: storedOf(count)}},
+	})
+}
+
+// replaced is what the activity log keeps of a count.
+type replaced struct {
+	TestID   int64 `json:"test_id"`
+	Observer int   `json:"observer"`
+	activitylog.Change[stored]
+}
+
+type stored struct {
+	CountedByKind authn.ActorKind `json:"counted_by_kind"`
+	CountedBy     int64           `json:"counted_by"`
+	CountedAt     int64           `json:"counted_at"`
+	Counts        []Document      `json:"counts"`
+}
+
+func storedOf(c Count) stored {
+	return stored{c.CountedBy.Kind, c.CountedBy.ID, c.CountedAt, DocumentsOf(c.Tallies)}
+}
+
+// Document is a tally as it is stored.
+type Document struct {
+	CellID  int64 `json:"cell_id"`
+	Count   int   `json:"count"`
+	InTotal bool  `json:"include_in_total"`
+}
+
+// DocumentsOf returns tallies as they are stored.
+func DocumentsOf(tallies []counting.Tally) []Document {
+	documents := make([]Document, len(tallies))
+	for i, t := range tallies {
+		documents[i] = Document{t.CellID, t.Count, t.InTotal}
+	}
+	return documents
 }
 
 // Load returns the counts of a report.
@@ -90,30 +165,4 @@ func (c *Counter) Load(ctx context.Context, a Access, reportID, testID int64) (C
 		result.Agreements = counting.Compare(counts[0].Tallies, counts[1].Tallies)
 	}
 	return result, nil
-}
-
-// Check refuses counts that nobody counted.
-func Check(tallies []counting.Tally) error {
-	if len(tallies) == 0 || len(tallies) > MaxCells {
-		return apperr.InvalidField("counts", fmt.Sprintf("counts must have from 1 to %d elements", MaxCells))
-	}
-	var fields []apperr.Field
-	seen := map[int64]bool{}
-	for i, t := range tallies {
-		switch {
-		case t.CellID <= 0:
-			fields = append(fields, apperr.Field{Index: i, Name: "cell_id", Message: "cell_id must be a positive integer"})
-		case seen[t.CellID]:
-			fields = append(fields, apperr.Field{Index: i, Name: "cell_id",
-				Message: fmt.Sprintf("cell_id %d is given twice; add its counts up", t.CellID)})
-		case t.Count < 0 || t.Count > MaxCount:
-			fields = append(fields, apperr.Field{Index: i, Name: "count",
-				Message: fmt.Sprintf("count must be from 0 to %d", MaxCount)})
-		}
-		seen[t.CellID] = true
-	}
-	if len(fields) > 0 {
-		return apperr.InvalidFields(fields...)
-	}
-	return nil
 }

@@ -303,8 +303,9 @@ func (x *MappingInput) GetIncludeInTotal() bool {
 }
 
 type MappingsBody struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Mappings []*MappingInput        `protobuf:"bytes,1,rep,name=mappings,proto3" json:"mappings,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// May be empty with a target_count.
+	Mappings []*MappingInput `protobuf:"bytes,1,rep,name=mappings,proto3" json:"mappings,omitempty"`
 	// Absent: the default scope, which needs a global administrator.
 	LabId *int64 `protobuf:"varint,2,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
 	// The first write of a laboratory starts from a copy of the defaults.
@@ -630,6 +631,242 @@ func (x *PatchMappingsResponse) GetMappings() []*Mapping {
 	return nil
 }
 
+type ResetMappingsRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	TestId int64                  `protobuf:"varint,1,opt,name=test_id,json=testId,proto3" json:"test_id,omitempty"`
+	// Whose mappings are deleted; required, the defaults themselves are not deleted here.
+	LabId         *int64 `protobuf:"varint,2,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResetMappingsRequest) Reset() {
+	*x = ResetMappingsRequest{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResetMappingsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResetMappingsRequest) ProtoMessage() {}
+
+func (x *ResetMappingsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResetMappingsRequest.ProtoReflect.Descriptor instead.
+func (*ResetMappingsRequest) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ResetMappingsRequest) GetTestId() int64 {
+	if x != nil {
+		return x.TestId
+	}
+	return 0
+}
+
+func (x *ResetMappingsRequest) GetLabId() int64 {
+	if x != nil && x.LabId != nil {
+		return *x.LabId
+	}
+	return 0
+}
+
+type ResetMappingsResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Message string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	Deleted int32                  `protobuf:"varint,2,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	// What the laboratory counts with from now on.
+	Mappings      []*Mapping `protobuf:"bytes,3,rep,name=mappings,proto3" json:"mappings,omitempty"`
+	TargetCount   int32      `protobuf:"varint,4,opt,name=target_count,json=targetCount,proto3" json:"target_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResetMappingsResponse) Reset() {
+	*x = ResetMappingsResponse{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResetMappingsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResetMappingsResponse) ProtoMessage() {}
+
+func (x *ResetMappingsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResetMappingsResponse.ProtoReflect.Descriptor instead.
+func (*ResetMappingsResponse) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ResetMappingsResponse) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *ResetMappingsResponse) GetDeleted() int32 {
+	if x != nil {
+		return x.Deleted
+	}
+	return 0
+}
+
+func (x *ResetMappingsResponse) GetMappings() []*Mapping {
+	if x != nil {
+		return x.Mappings
+	}
+	return nil
+}
+
+func (x *ResetMappingsResponse) GetTargetCount() int32 {
+	if x != nil {
+		return x.TargetCount
+	}
+	return 0
+}
+
+type DeleteMappingRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	TestId int64                  `protobuf:"varint,1,opt,name=test_id,json=testId,proto3" json:"test_id,omitempty"`
+	Key    string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Absent: the defaults, which needs a global administrator.
+	LabId         *int64 `protobuf:"varint,3,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteMappingRequest) Reset() {
+	*x = DeleteMappingRequest{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteMappingRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteMappingRequest) ProtoMessage() {}
+
+func (x *DeleteMappingRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteMappingRequest.ProtoReflect.Descriptor instead.
+func (*DeleteMappingRequest) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *DeleteMappingRequest) GetTestId() int64 {
+	if x != nil {
+		return x.TestId
+	}
+	return 0
+}
+
+func (x *DeleteMappingRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *DeleteMappingRequest) GetLabId() int64 {
+	if x != nil && x.LabId != nil {
+		return *x.LabId
+	}
+	return 0
+}
+
+type DeleteMappingResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Message string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	// The whole scope afterwards.
+	Mappings      []*Mapping `protobuf:"bytes,2,rep,name=mappings,proto3" json:"mappings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteMappingResponse) Reset() {
+	*x = DeleteMappingResponse{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteMappingResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteMappingResponse) ProtoMessage() {}
+
+func (x *DeleteMappingResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteMappingResponse.ProtoReflect.Descriptor instead.
+func (*DeleteMappingResponse) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *DeleteMappingResponse) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *DeleteMappingResponse) GetMappings() []*Mapping {
+	if x != nil {
+		return x.Mappings
+	}
+	return nil
+}
+
 type ListCellsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -638,7 +875,7 @@ type ListCellsRequest struct {
 
 func (x *ListCellsRequest) Reset() {
 	*x = ListCellsRequest{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[9]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -650,7 +887,7 @@ func (x *ListCellsRequest) String() string {
 func (*ListCellsRequest) ProtoMessage() {}
 
 func (x *ListCellsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[9]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -663,7 +900,7 @@ func (x *ListCellsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCellsRequest.ProtoReflect.Descriptor instead.
 func (*ListCellsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{9}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{13}
 }
 
 type ListCellsResponse struct {
@@ -675,7 +912,7 @@ type ListCellsResponse struct {
 
 func (x *ListCellsResponse) Reset() {
 	*x = ListCellsResponse{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[10]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -687,7 +924,7 @@ func (x *ListCellsResponse) String() string {
 func (*ListCellsResponse) ProtoMessage() {}
 
 func (x *ListCellsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[10]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -700,7 +937,7 @@ func (x *ListCellsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCellsResponse.ProtoReflect.Descriptor instead.
 func (*ListCellsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{10}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListCellsResponse) GetCells() []*Cell {
@@ -720,15 +957,17 @@ type Cell struct {
 	DefaultKey string `protobuf:"bytes,5,opt,name=default_key,json=defaultKey,proto3" json:"default_key,omitempty"`
 	IsDisable  bool   `protobuf:"varint,6,opt,name=is_disable,json=isDisable,proto3" json:"is_disable,omitempty"`
 	// Epoch seconds.
-	CreatedAt     int64 `protobuf:"varint,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	UpdatedAt     int64 `protobuf:"varint,8,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	CreatedAt int64 `protobuf:"varint,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	UpdatedAt int64 `protobuf:"varint,8,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	// The cell by which a white cell count is corrected.
+	IsNucleatedRed bool `protobuf:"varint,9,opt,name=is_nucleated_red,json=isNucleatedRed,proto3" json:"is_nucleated_red,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Cell) Reset() {
 	*x = Cell{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[11]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -740,7 +979,7 @@ func (x *Cell) String() string {
 func (*Cell) ProtoMessage() {}
 
 func (x *Cell) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[11]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -753,7 +992,7 @@ func (x *Cell) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cell.ProtoReflect.Descriptor instead.
 func (*Cell) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{11}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Cell) GetId() int64 {
@@ -812,6 +1051,13 @@ func (x *Cell) GetUpdatedAt() int64 {
 	return 0
 }
 
+func (x *Cell) GetIsNucleatedRed() bool {
+	if x != nil {
+		return x.IsNucleatedRed
+	}
+	return false
+}
+
 // How often one cell was counted.
 type CellTally struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -825,7 +1071,7 @@ type CellTally struct {
 
 func (x *CellTally) Reset() {
 	*x = CellTally{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[12]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -837,7 +1083,7 @@ func (x *CellTally) String() string {
 func (*CellTally) ProtoMessage() {}
 
 func (x *CellTally) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[12]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -850,7 +1096,7 @@ func (x *CellTally) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellTally.ProtoReflect.Descriptor instead.
 func (*CellTally) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{12}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CellTally) GetCellId() int64 {
@@ -881,14 +1127,16 @@ type ComputeDifferentialRequest struct {
 	// The measured white cell count, in any unit.
 	Wbc *float64 `protobuf:"fixed64,3,opt,name=wbc,proto3,oneof" json:"wbc,omitempty"`
 	// Places of the percentages, 0 or 1.
-	Decimals      int32 `protobuf:"varint,4,opt,name=decimals,proto3" json:"decimals,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Decimals int32 `protobuf:"varint,4,opt,name=decimals,proto3" json:"decimals,omitempty"`
+	// The instrument has left nucleated red cells out of wbc already.
+	WbcIsCorrected bool `protobuf:"varint,5,opt,name=wbc_is_corrected,json=wbcIsCorrected,proto3" json:"wbc_is_corrected,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ComputeDifferentialRequest) Reset() {
 	*x = ComputeDifferentialRequest{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[13]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -900,7 +1148,7 @@ func (x *ComputeDifferentialRequest) String() string {
 func (*ComputeDifferentialRequest) ProtoMessage() {}
 
 func (x *ComputeDifferentialRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[13]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -913,7 +1161,7 @@ func (x *ComputeDifferentialRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComputeDifferentialRequest.ProtoReflect.Descriptor instead.
 func (*ComputeDifferentialRequest) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{13}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ComputeDifferentialRequest) GetTestId() int64 {
@@ -944,6 +1192,13 @@ func (x *ComputeDifferentialRequest) GetDecimals() int32 {
 	return 0
 }
 
+func (x *ComputeDifferentialRequest) GetWbcIsCorrected() bool {
+	if x != nil {
+		return x.WbcIsCorrected
+	}
+	return false
+}
+
 type ComputeDifferentialResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Cells counted in the total.
@@ -957,7 +1212,7 @@ type ComputeDifferentialResponse struct {
 
 func (x *ComputeDifferentialResponse) Reset() {
 	*x = ComputeDifferentialResponse{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[14]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -969,7 +1224,7 @@ func (x *ComputeDifferentialResponse) String() string {
 func (*ComputeDifferentialResponse) ProtoMessage() {}
 
 func (x *ComputeDifferentialResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[14]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -982,7 +1237,7 @@ func (x *ComputeDifferentialResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComputeDifferentialResponse.ProtoReflect.Descriptor instead.
 func (*ComputeDifferentialResponse) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{14}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ComputeDifferentialResponse) GetTotal() int32 {
@@ -1021,7 +1276,7 @@ type CellShare struct {
 
 func (x *CellShare) Reset() {
 	*x = CellShare{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[15]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1033,7 +1288,7 @@ func (x *CellShare) String() string {
 func (*CellShare) ProtoMessage() {}
 
 func (x *CellShare) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[15]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1046,7 +1301,7 @@ func (x *CellShare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellShare.ProtoReflect.Descriptor instead.
 func (*CellShare) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{15}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CellShare) GetCellId() int64 {
@@ -1094,7 +1349,7 @@ type GetCountsRequest struct {
 
 func (x *GetCountsRequest) Reset() {
 	*x = GetCountsRequest{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[16]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1106,7 +1361,7 @@ func (x *GetCountsRequest) String() string {
 func (*GetCountsRequest) ProtoMessage() {}
 
 func (x *GetCountsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[16]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1119,7 +1374,7 @@ func (x *GetCountsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCountsRequest.ProtoReflect.Descriptor instead.
 func (*GetCountsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{16}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetCountsRequest) GetTestId() int64 {
@@ -1149,7 +1404,7 @@ type SaveCountRequest struct {
 
 func (x *SaveCountRequest) Reset() {
 	*x = SaveCountRequest{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[17]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1161,7 +1416,7 @@ func (x *SaveCountRequest) String() string {
 func (*SaveCountRequest) ProtoMessage() {}
 
 func (x *SaveCountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[17]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1174,7 +1429,7 @@ func (x *SaveCountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveCountRequest.ProtoReflect.Descriptor instead.
 func (*SaveCountRequest) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{17}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SaveCountRequest) GetTestId() int64 {
@@ -1216,7 +1471,7 @@ type GetCountsResponse struct {
 
 func (x *GetCountsResponse) Reset() {
 	*x = GetCountsResponse{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[18]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1228,7 +1483,7 @@ func (x *GetCountsResponse) String() string {
 func (*GetCountsResponse) ProtoMessage() {}
 
 func (x *GetCountsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[18]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1241,7 +1496,7 @@ func (x *GetCountsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCountsResponse.ProtoReflect.Descriptor instead.
 func (*GetCountsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{18}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetCountsResponse) GetObservers() []*ObserverCount {
@@ -1271,7 +1526,7 @@ type ObserverCount struct {
 
 func (x *ObserverCount) Reset() {
 	*x = ObserverCount{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[19]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1283,7 +1538,7 @@ func (x *ObserverCount) String() string {
 func (*ObserverCount) ProtoMessage() {}
 
 func (x *ObserverCount) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[19]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1296,7 +1551,7 @@ func (x *ObserverCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObserverCount.ProtoReflect.Descriptor instead.
 func (*ObserverCount) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{19}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ObserverCount) GetObserver() int32 {
@@ -1342,7 +1597,7 @@ type CellAgreement struct {
 
 func (x *CellAgreement) Reset() {
 	*x = CellAgreement{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[20]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1354,7 +1609,7 @@ func (x *CellAgreement) String() string {
 func (*CellAgreement) ProtoMessage() {}
 
 func (x *CellAgreement) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[20]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1367,7 +1622,7 @@ func (x *CellAgreement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellAgreement.ProtoReflect.Descriptor instead.
 func (*CellAgreement) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{20}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CellAgreement) GetCellId() int64 {
@@ -1444,9 +1699,9 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\x14_report_format_indexB\x16\n" +
 	"\x14_report_format_orderB\x13\n" +
 	"\x11_report_format_idB\x13\n" +
-	"\x11_include_in_total\"\xf7\x01\n" +
-	"\fMappingsBody\x12K\n" +
-	"\bmappings\x18\x01 \x03(\v2 .lab.cellcounter.v1.MappingInputB\r\x92A\a\xa0\x01\xf4\x03\xa8\x01\x01\xe0A\x02R\bmappings\x12\x1a\n" +
+	"\x11_include_in_total\"\xf1\x01\n" +
+	"\fMappingsBody\x12E\n" +
+	"\bmappings\x18\x01 \x03(\v2 .lab.cellcounter.v1.MappingInputB\a\x92A\x04\xa0\x01\xf4\x03R\bmappings\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01\x12#\n" +
 	"\rcopy_defaults\x18\x03 \x01(\bR\fcopyDefaults\x12=\n" +
 	"\ftarget_count\x18\x04 \x01(\x05B\x15\x92A\x12Y\x00\x00\x00\x00\x00\x88\xc3@i\x00\x00\x00\x00\x00\x00\xf0?H\x01R\vtargetCount\x88\x01\x01B\t\n" +
@@ -1471,10 +1726,27 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x1a\n" +
 	"\binserted\x18\x02 \x01(\x05R\binserted\x12\x18\n" +
 	"\aupdated\x18\x03 \x01(\x05R\aupdated\x127\n" +
-	"\bmappings\x18\x04 \x03(\v2\x1b.lab.cellcounter.v1.MappingR\bmappings\"\x12\n" +
+	"\bmappings\x18\x04 \x03(\v2\x1b.lab.cellcounter.v1.MappingR\bmappings\"d\n" +
+	"\x14ResetMappingsRequest\x12%\n" +
+	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\x12\x1a\n" +
+	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
+	"\a_lab_id\"\xa7\x01\n" +
+	"\x15ResetMappingsResponse\x12\x18\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\x12\x18\n" +
+	"\adeleted\x18\x02 \x01(\x05R\adeleted\x127\n" +
+	"\bmappings\x18\x03 \x03(\v2\x1b.lab.cellcounter.v1.MappingR\bmappings\x12!\n" +
+	"\ftarget_count\x18\x04 \x01(\x05R\vtargetCount\"v\n" +
+	"\x14DeleteMappingRequest\x12%\n" +
+	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x1a\n" +
+	"\x06lab_id\x18\x03 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
+	"\a_lab_id\"j\n" +
+	"\x15DeleteMappingResponse\x12\x18\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\x127\n" +
+	"\bmappings\x18\x02 \x03(\v2\x1b.lab.cellcounter.v1.MappingR\bmappings\"\x12\n" +
 	"\x10ListCellsRequest\"C\n" +
 	"\x11ListCellsResponse\x12.\n" +
-	"\x05cells\x18\x01 \x03(\v2\x18.lab.cellcounter.v1.CellR\x05cells\"\xec\x01\n" +
+	"\x05cells\x18\x01 \x03(\v2\x18.lab.cellcounter.v1.CellR\x05cells\"\x96\x02\n" +
 	"\x04Cell\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
@@ -1489,17 +1761,19 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\a \x01(\x03R\tcreatedAt\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\b \x01(\x03R\tupdatedAt\"\x94\x01\n" +
+	"updated_at\x18\b \x01(\x03R\tupdatedAt\x12(\n" +
+	"\x10is_nucleated_red\x18\t \x01(\bR\x0eisNucleatedRed\"\x94\x01\n" +
 	"\tCellTally\x12(\n" +
 	"\acell_id\x18\x01 \x01(\x03B\x0f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?\xe0A\x02R\x06cellId\x12\x19\n" +
 	"\x05count\x18\x02 \x01(\x05B\x03\xe0A\x02R\x05count\x12-\n" +
 	"\x10include_in_total\x18\x03 \x01(\bH\x00R\x0eincludeInTotal\x88\x01\x01B\x13\n" +
-	"\x11_include_in_total\"\xcd\x01\n" +
+	"\x11_include_in_total\"\xf7\x01\n" +
 	"\x1aComputeDifferentialRequest\x12%\n" +
 	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\x12@\n" +
 	"\x06counts\x18\x02 \x03(\v2\x1d.lab.cellcounter.v1.CellTallyB\t\x92A\x03\xa8\x01\x01\xe0A\x02R\x06counts\x12\x15\n" +
 	"\x03wbc\x18\x03 \x01(\x01H\x00R\x03wbc\x88\x01\x01\x12'\n" +
-	"\bdecimals\x18\x04 \x01(\x05B\v\x92A\b\xf2\x02\x010\xf2\x02\x011R\bdecimalsB\x06\n" +
+	"\bdecimals\x18\x04 \x01(\x05B\v\x92A\b\xf2\x02\x010\xf2\x02\x011R\bdecimals\x12(\n" +
+	"\x10wbc_is_corrected\x18\x05 \x01(\bR\x0ewbcIsCorrectedB\x06\n" +
 	"\x04_wbc\"\xb2\x01\n" +
 	"\x1bComputeDifferentialResponse\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x05R\x05total\x12A\n" +
@@ -1540,11 +1814,13 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"lowerLimit\x12\x1f\n" +
 	"\vupper_limit\x18\x05 \x01(\x01R\n" +
 	"upperLimit\x12#\n" +
-	"\rwithin_chance\x18\x06 \x01(\bR\fwithinChance2\x94\t\n" +
+	"\rwithin_chance\x18\x06 \x01(\bR\fwithinChance2\xd6\v\n" +
 	"\x12CellCounterService\x12\x95\x01\n" +
 	"\vGetMappings\x12&.lab.cellcounter.v1.GetMappingsRequest\x1a'.lab.cellcounter.v1.GetMappingsResponse\"5\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02)\x12'/api-v3/cell-counter-mappings/{test_id}\x12\x9e\x01\n" +
 	"\fSaveMappings\x12'.lab.cellcounter.v1.SaveMappingsRequest\x1a(.lab.cellcounter.v1.SaveMappingsResponse\";\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/:\x04body\"'/api-v3/cell-counter-mappings/{test_id}\x12\xa1\x01\n" +
-	"\rPatchMappings\x12(.lab.cellcounter.v1.PatchMappingsRequest\x1a).lab.cellcounter.v1.PatchMappingsResponse\";\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/:\x04body2'/api-v3/cell-counter-mappings/{test_id}\x12\xbd\x01\n" +
+	"\rPatchMappings\x12(.lab.cellcounter.v1.PatchMappingsRequest\x1a).lab.cellcounter.v1.PatchMappingsResponse\";\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/:\x04body2'/api-v3/cell-counter-mappings/{test_id}\x12\x9b\x01\n" +
+	"\rResetMappings\x12(.lab.cellcounter.v1.ResetMappingsRequest\x1a).lab.cellcounter.v1.ResetMappingsResponse\"5\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02)*'/api-v3/cell-counter-mappings/{test_id}\x12\xa1\x01\n" +
+	"\rDeleteMapping\x12(.lab.cellcounter.v1.DeleteMappingRequest\x1a).lab.cellcounter.v1.DeleteMappingResponse\";\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/*-/api-v3/cell-counter-mappings/{test_id}/{key}\x12\xbd\x01\n" +
 	"\x13ComputeDifferential\x12..lab.cellcounter.v1.ComputeDifferentialRequest\x1a/.lab.cellcounter.v1.ComputeDifferentialResponse\"E\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x029:\x01*\"4/api-v3/cell-counter-mappings/{test_id}/differential\x12\xa6\x01\n" +
 	"\tGetCounts\x12$.lab.cellcounter.v1.GetCountsRequest\x1a%.lab.cellcounter.v1.GetCountsResponse\"L\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02@\x12>/api-v3/cell-counter-mappings/{test_id}/counts/{lab_report_id}\x12\xa9\x01\n" +
 	"\tSaveCount\x12$.lab.cellcounter.v1.SaveCountRequest\x1a%.lab.cellcounter.v1.GetCountsResponse\"O\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02C:\x01*\x1a>/api-v3/cell-counter-mappings/{test_id}/counts/{lab_report_id}\x12\x8b\x01\n" +
@@ -1562,7 +1838,7 @@ func file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP() []byte {
 	return file_lab_cellcounter_v1_cellcounter_proto_rawDescData
 }
 
-var file_lab_cellcounter_v1_cellcounter_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_lab_cellcounter_v1_cellcounter_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_lab_cellcounter_v1_cellcounter_proto_goTypes = []any{
 	(*Mapping)(nil),                     // 0: lab.cellcounter.v1.Mapping
 	(*GetMappingsRequest)(nil),          // 1: lab.cellcounter.v1.GetMappingsRequest
@@ -1573,18 +1849,22 @@ var file_lab_cellcounter_v1_cellcounter_proto_goTypes = []any{
 	(*SaveMappingsResponse)(nil),        // 6: lab.cellcounter.v1.SaveMappingsResponse
 	(*PatchMappingsRequest)(nil),        // 7: lab.cellcounter.v1.PatchMappingsRequest
 	(*PatchMappingsResponse)(nil),       // 8: lab.cellcounter.v1.PatchMappingsResponse
-	(*ListCellsRequest)(nil),            // 9: lab.cellcounter.v1.ListCellsRequest
-	(*ListCellsResponse)(nil),           // 10: lab.cellcounter.v1.ListCellsResponse
-	(*Cell)(nil),                        // 11: lab.cellcounter.v1.Cell
-	(*CellTally)(nil),                   // 12: lab.cellcounter.v1.CellTally
-	(*ComputeDifferentialRequest)(nil),  // 13: lab.cellcounter.v1.ComputeDifferentialRequest
-	(*ComputeDifferentialResponse)(nil), // 14: lab.cellcounter.v1.ComputeDifferentialResponse
-	(*CellShare)(nil),                   // 15: lab.cellcounter.v1.CellShare
-	(*GetCountsRequest)(nil),            // 16: lab.cellcounter.v1.GetCountsRequest
-	(*SaveCountRequest)(nil),            // 17: lab.cellcounter.v1.SaveCountRequest
-	(*GetCountsResponse)(nil),           // 18: lab.cellcounter.v1.GetCountsResponse
-	(*ObserverCount)(nil),               // 19: lab.cellcounter.v1.ObserverCount
-	(*CellAgreement)(nil),               // 20: lab.cellcounter.v1.CellAgreement
+	(*ResetMappingsRequest)(nil),        // 9: lab.cellcounter.v1.ResetMappingsRequest
+	(*ResetMappingsResponse)(nil),       // 10: lab.cellcounter.v1.ResetMappingsResponse
+	(*DeleteMappingRequest)(nil),        // 11: lab.cellcounter.v1.DeleteMappingRequest
+	(*DeleteMappingResponse)(nil),       // 12: lab.cellcounter.v1.DeleteMappingResponse
+	(*ListCellsRequest)(nil),            // 13: lab.cellcounter.v1.ListCellsRequest
+	(*ListCellsResponse)(nil),           // 14: lab.cellcounter.v1.ListCellsResponse
+	(*Cell)(nil),                        // 15: lab.cellcounter.v1.Cell
+	(*CellTally)(nil),                   // 16: lab.cellcounter.v1.CellTally
+	(*ComputeDifferentialRequest)(nil),  // 17: lab.cellcounter.v1.ComputeDifferentialRequest
+	(*ComputeDifferentialResponse)(nil), // 18: lab.cellcounter.v1.ComputeDifferentialResponse
+	(*CellShare)(nil),                   // 19: lab.cellcounter.v1.CellShare
+	(*GetCountsRequest)(nil),            // 20: lab.cellcounter.v1.GetCountsRequest
+	(*SaveCountRequest)(nil),            // 21: lab.cellcounter.v1.SaveCountRequest
+	(*GetCountsResponse)(nil),           // 22: lab.cellcounter.v1.GetCountsResponse
+	(*ObserverCount)(nil),               // 23: lab.cellcounter.v1.ObserverCount
+	(*CellAgreement)(nil),               // 24: lab.cellcounter.v1.CellAgreement
 }
 var file_lab_cellcounter_v1_cellcounter_proto_depIdxs = []int32{
 	0,  // 0: lab.cellcounter.v1.GetMappingsResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
@@ -1593,32 +1873,38 @@ var file_lab_cellcounter_v1_cellcounter_proto_depIdxs = []int32{
 	0,  // 3: lab.cellcounter.v1.SaveMappingsResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
 	4,  // 4: lab.cellcounter.v1.PatchMappingsRequest.body:type_name -> lab.cellcounter.v1.MappingsBody
 	0,  // 5: lab.cellcounter.v1.PatchMappingsResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
-	11, // 6: lab.cellcounter.v1.ListCellsResponse.cells:type_name -> lab.cellcounter.v1.Cell
-	12, // 7: lab.cellcounter.v1.ComputeDifferentialRequest.counts:type_name -> lab.cellcounter.v1.CellTally
-	15, // 8: lab.cellcounter.v1.ComputeDifferentialResponse.differential:type_name -> lab.cellcounter.v1.CellShare
-	12, // 9: lab.cellcounter.v1.SaveCountRequest.counts:type_name -> lab.cellcounter.v1.CellTally
-	19, // 10: lab.cellcounter.v1.GetCountsResponse.observers:type_name -> lab.cellcounter.v1.ObserverCount
-	20, // 11: lab.cellcounter.v1.GetCountsResponse.comparison:type_name -> lab.cellcounter.v1.CellAgreement
-	12, // 12: lab.cellcounter.v1.ObserverCount.counts:type_name -> lab.cellcounter.v1.CellTally
-	1,  // 13: lab.cellcounter.v1.CellCounterService.GetMappings:input_type -> lab.cellcounter.v1.GetMappingsRequest
-	5,  // 14: lab.cellcounter.v1.CellCounterService.SaveMappings:input_type -> lab.cellcounter.v1.SaveMappingsRequest
-	7,  // 15: lab.cellcounter.v1.CellCounterService.PatchMappings:input_type -> lab.cellcounter.v1.PatchMappingsRequest
-	13, // 16: lab.cellcounter.v1.CellCounterService.ComputeDifferential:input_type -> lab.cellcounter.v1.ComputeDifferentialRequest
-	16, // 17: lab.cellcounter.v1.CellCounterService.GetCounts:input_type -> lab.cellcounter.v1.GetCountsRequest
-	17, // 18: lab.cellcounter.v1.CellCounterService.SaveCount:input_type -> lab.cellcounter.v1.SaveCountRequest
-	9,  // 19: lab.cellcounter.v1.CellCounterService.ListCells:input_type -> lab.cellcounter.v1.ListCellsRequest
-	2,  // 20: lab.cellcounter.v1.CellCounterService.GetMappings:output_type -> lab.cellcounter.v1.GetMappingsResponse
-	6,  // 21: lab.cellcounter.v1.CellCounterService.SaveMappings:output_type -> lab.cellcounter.v1.SaveMappingsResponse
-	8,  // 22: lab.cellcounter.v1.CellCounterService.PatchMappings:output_type -> lab.cellcounter.v1.PatchMappingsResponse
-	14, // 23: lab.cellcounter.v1.CellCounterService.ComputeDifferential:output_type -> lab.cellcounter.v1.ComputeDifferentialResponse
-	18, // 24: lab.cellcounter.v1.CellCounterService.GetCounts:output_type -> lab.cellcounter.v1.GetCountsResponse
-	18, // 25: lab.cellcounter.v1.CellCounterService.SaveCount:output_type -> lab.cellcounter.v1.GetCountsResponse
-	10, // 26: lab.cellcounter.v1.CellCounterService.ListCells:output_type -> lab.cellcounter.v1.ListCellsResponse
-	20, // [20:27] is the sub-list for method output_type
-	13, // [13:20] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	0,  // 6: lab.cellcounter.v1.ResetMappingsResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
+	0,  // 7: lab.cellcounter.v1.DeleteMappingResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
+	15, // 8: lab.cellcounter.v1.ListCellsResponse.cells:type_name -> lab.cellcounter.v1.Cell
+	16, // 9: lab.cellcounter.v1.ComputeDifferentialRequest.counts:type_name -> lab.cellcounter.v1.CellTally
+	19, // 10: lab.cellcounter.v1.ComputeDifferentialResponse.differential:type_name -> lab.cellcounter.v1.CellShare
+	16, // 11: lab.cellcounter.v1.SaveCountRequest.counts:type_name -> lab.cellcounter.v1.CellTally
+	23, // 12: lab.cellcounter.v1.GetCountsResponse.observers:type_name -> lab.cellcounter.v1.ObserverCount
+	24, // 13: lab.cellcounter.v1.GetCountsResponse.comparison:type_name -> lab.cellcounter.v1.CellAgreement
+	16, // 14: lab.cellcounter.v1.ObserverCount.counts:type_name -> lab.cellcounter.v1.CellTally
+	1,  // 15: lab.cellcounter.v1.CellCounterService.GetMappings:input_type -> lab.cellcounter.v1.GetMappingsRequest
+	5,  // 16: lab.cellcounter.v1.CellCounterService.SaveMappings:input_type -> lab.cellcounter.v1.SaveMappingsRequest
+	7,  // 17: lab.cellcounter.v1.CellCounterService.PatchMappings:input_type -> lab.cellcounter.v1.PatchMappingsRequest
+	9,  // 18: lab.cellcounter.v1.CellCounterService.ResetMappings:input_type -> lab.cellcounter.v1.ResetMappingsRequest
+	11, // 19: lab.cellcounter.v1.CellCounterService.DeleteMapping:input_type -> lab.cellcounter.v1.DeleteMappingRequest
+	17, // 20: lab.cellcounter.v1.CellCounterService.ComputeDifferential:input_type -> lab.cellcounter.v1.ComputeDifferentialRequest
+	20, // 21: lab.cellcounter.v1.CellCounterService.GetCounts:input_type -> lab.cellcounter.v1.GetCountsRequest
+	21, // 22: lab.cellcounter.v1.CellCounterService.SaveCount:input_type -> lab.cellcounter.v1.SaveCountRequest
+	13, // 23: lab.cellcounter.v1.CellCounterService.ListCells:input_type -> lab.cellcounter.v1.ListCellsRequest
+	2,  // 24: lab.cellcounter.v1.CellCounterService.GetMappings:output_type -> lab.cellcounter.v1.GetMappingsResponse
+	6,  // 25: lab.cellcounter.v1.CellCounterService.SaveMappings:output_type -> lab.cellcounter.v1.SaveMappingsResponse
+	8,  // 26: lab.cellcounter.v1.CellCounterService.PatchMappings:output_type -> lab.cellcounter.v1.PatchMappingsResponse
+	10, // 27: lab.cellcounter.v1.CellCounterService.ResetMappings:output_type -> lab.cellcounter.v1.ResetMappingsResponse
+	12, // 28: lab.cellcounter.v1.CellCounterService.DeleteMapping:output_type -> lab.cellcounter.v1.DeleteMappingResponse
+	18, // 29: lab.cellcounter.v1.CellCounterService.ComputeDifferential:output_type -> lab.cellcounter.v1.ComputeDifferentialResponse
+	22, // 30: lab.cellcounter.v1.CellCounterService.GetCounts:output_type -> lab.cellcounter.v1.GetCountsResponse
+	22, // 31: lab.cellcounter.v1.CellCounterService.SaveCount:output_type -> lab.cellcounter.v1.GetCountsResponse
+	14, // 32: lab.cellcounter.v1.CellCounterService.ListCells:output_type -> lab.cellcounter.v1.ListCellsResponse
+	24, // [24:33] is the sub-list for method output_type
+	15, // [15:24] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_lab_cellcounter_v1_cellcounter_proto_init() }
@@ -1631,17 +1917,19 @@ func file_lab_cellcounter_v1_cellcounter_proto_init() {
 	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[4].OneofWrappers = []any{}
 	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[5].OneofWrappers = []any{}
 	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[7].OneofWrappers = []any{}
-	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[12].OneofWrappers = []any{}
-	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[13].OneofWrappers = []any{}
-	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[14].OneofWrappers = []any{}
-	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[15].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[9].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[11].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[16].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[17].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[18].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_cellcounter_v1_cellcounter_proto_rawDesc), len(file_lab_cellcounter_v1_cellcounter_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,8 @@ const (
 	CellCounterService_GetMappings_FullMethodName         = "/lab.cellcounter.v1.CellCounterService/GetMappings"
 	CellCounterService_SaveMappings_FullMethodName        = "/lab.cellcounter.v1.CellCounterService/SaveMappings"
 	CellCounterService_PatchMappings_FullMethodName       = "/lab.cellcounter.v1.CellCounterService/PatchMappings"
+	CellCounterService_ResetMappings_FullMethodName       = "/lab.cellcounter.v1.CellCounterService/ResetMappings"
+	CellCounterService_DeleteMapping_FullMethodName       = "/lab.cellcounter.v1.CellCounterService/DeleteMapping"
 	CellCounterService_ComputeDifferential_FullMethodName = "/lab.cellcounter.v1.CellCounterService/ComputeDifferential"
 	CellCounterService_GetCounts_FullMethodName           = "/lab.cellcounter.v1.CellCounterService/GetCounts"
 	CellCounterService_SaveCount_FullMethodName           = "/lab.cellcounter.v1.CellCounterService/SaveCount"
@@ -42,6 +44,10 @@ type CellCounterServiceClient interface {
 	SaveMappings(ctx context.Context, in *SaveMappingsRequest, opts ...grpc.CallOption) (*SaveMappingsResponse, error)
 	// Inserts or updates parts of mappings, all or none.
 	PatchMappings(ctx context.Context, in *PatchMappingsRequest, opts ...grpc.CallOption) (*PatchMappingsResponse, error)
+	// Takes a laboratory back to the defaults: its own mappings and target of the test are deleted.
+	ResetMappings(ctx context.Context, in *ResetMappingsRequest, opts ...grpc.CallOption) (*ResetMappingsResponse, error)
+	// Removes the mapping of one key.
+	DeleteMapping(ctx context.Context, in *DeleteMappingRequest, opts ...grpc.CallOption) (*DeleteMappingResponse, error)
 	// Works out percentages and concentrations of a count; nothing is stored.
 	ComputeDifferential(ctx context.Context, in *ComputeDifferentialRequest, opts ...grpc.CallOption) (*ComputeDifferentialResponse, error)
 	// Returns the raw counts of a report's observers, and how far they agree.
@@ -84,6 +90,26 @@ func (c *cellCounterServiceClient) PatchMappings(ctx context.Context, in *PatchM
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PatchMappingsResponse)
 	err := c.cc.Invoke(ctx, CellCounterService_PatchMappings_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *cellCounterServiceClient) ResetMappings(ctx context.Context, in *ResetMappingsRequest, opts ...grpc.CallOption) (*ResetMappingsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResetMappingsResponse)
+	err := c.cc.Invoke(ctx, CellCounterService_ResetMappings_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *cellCounterServiceClient) DeleteMapping(ctx context.Context, in *DeleteMappingRequest, opts ...grpc.CallOption) (*DeleteMappingResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteMappingResponse)
+	err := c.cc.Invoke(ctx, CellCounterService_DeleteMapping_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +168,10 @@ type CellCounterServiceServer interface {
 	SaveMappings(context.Context, *SaveMappingsRequest) (*SaveMappingsResponse, error)
 	// Inserts or updates parts of mappings, all or none.
 	PatchMappings(context.Context, *PatchMappingsRequest) (*PatchMappingsResponse, error)
+	// Takes a laboratory back to the defaults: its own mappings and target of the test are deleted.
+	ResetMappings(context.Context, *ResetMappingsRequest) (*ResetMappingsResponse, error)
+	// Removes the mapping of one key.
+	DeleteMapping(context.Context, *DeleteMappingRequest) (*DeleteMappingResponse, error)
 	// Works out percentages and concentrations of a count; nothing is stored.
 	ComputeDifferential(context.Context, *ComputeDifferentialRequest) (*ComputeDifferentialResponse, error)
 	// Returns the raw counts of a report's observers, and how far they agree.
@@ -168,6 +198,12 @@ func (UnimplementedCellCounterServiceServer) SaveMappings(context.Context, *Save
 }
 func (UnimplementedCellCounterServiceServer) PatchMappings(context.Context, *PatchMappingsRequest) (*PatchMappingsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PatchMappings not implemented")
+}
+func (UnimplementedCellCounterServiceServer) ResetMappings(context.Context, *ResetMappingsRequest) (*ResetMappingsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResetMappings not implemented")
+}
+func (UnimplementedCellCounterServiceServer) DeleteMapping(context.Context, *DeleteMappingRequest) (*DeleteMappingResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteMapping not implemented")
 }
 func (UnimplementedCellCounterServiceServer) ComputeDifferential(context.Context, *ComputeDifferentialRequest) (*ComputeDifferentialResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ComputeDifferential not implemented")
@@ -252,6 +288,42 @@ func _CellCounterService_PatchMappings_Handler(srv interface{}, ctx context.Cont
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(CellCounterServiceServer).PatchMappings(ctx, req.(*PatchMappingsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CellCounterService_ResetMappings_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResetMappingsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CellCounterServiceServer).ResetMappings(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CellCounterService_ResetMappings_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CellCounterServiceServer).ResetMappings(ctx, req.(*ResetMappingsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CellCounterService_DeleteMapping_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteMappingRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CellCounterServiceServer).DeleteMapping(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CellCounterService_DeleteMapping_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CellCounterServiceServer).DeleteMapping(ctx, req.(*DeleteMappingRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -346,6 +418,14 @@ var CellCounterService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "PatchMappings",
 			Handler:    _CellCounterService_PatchMappings_Handler,
+		},
+		{
+			MethodName: "ResetMappings",
+			Handler:    _CellCounterService_ResetMappings_Handler,
+		},
+		{
+			MethodName: "DeleteMapping",
+			Handler:    _CellCounterService_DeleteMapping_Handler,
 		},
 		{
 			MethodName: "ComputeDifferential",

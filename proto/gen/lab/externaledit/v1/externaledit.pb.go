@@ -844,8 +844,12 @@ func (x *HeartbeatResponse) GetAuthToken() string {
 }
 
 type ListRevisionsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	LabReportId   int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	LabReportId int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	// How many; absent: 50.
+	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// The id of a revision: only those before it, which are older.
+	Before        *int64 `protobuf:"varint,3,opt,name=before,proto3,oneof" json:"before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -883,6 +887,20 @@ func (*ListRevisionsRequest) Descriptor() ([]byte, []int) {
 func (x *ListRevisionsRequest) GetLabReportId() int64 {
 	if x != nil {
 		return x.LabReportId
+	}
+	return 0
+}
+
+func (x *ListRevisionsRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ListRevisionsRequest) GetBefore() int64 {
+	if x != nil && x.Before != nil {
+		return *x.Before
 	}
 	return 0
 }
@@ -1471,9 +1489,13 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\n" +
 	"expires_at\x18\x01 \x01(\x03R\texpiresAt\x12\x1d\n" +
 	"\n" +
-	"auth_token\x18\x02 \x01(\tR\tauthToken\"H\n" +
+	"auth_token\x18\x02 \x01(\tR\tauthToken\"\xba\x01\n" +
 	"\x14ListRevisionsRequest\x120\n" +
-	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\"T\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x120\n" +
+	"\x05limit\x18\x02 \x01(\x05B\x15\x92A\x12Y\x00\x00\x00\x00\x00\x00i@i\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x05limit\x88\x01\x01\x12)\n" +
+	"\x06before\x18\x03 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?H\x01R\x06before\x88\x01\x01B\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_before\"T\n" +
 	"\x15ListRevisionsResponse\x12;\n" +
 	"\trevisions\x18\x01 \x03(\v2\x1d.lab.externaledit.v1.RevisionR\trevisions\"\xcc\x03\n" +
 	"\bRevision\x12\x0e\n" +
@@ -1615,6 +1637,7 @@ func file_lab_externaledit_v1_externaledit_proto_init() {
 		(*UploadFilesRequest_File)(nil),
 		(*UploadFilesRequest_Chunk)(nil),
 	}
+	file_lab_externaledit_v1_externaledit_proto_msgTypes[14].OneofWrappers = []any{}
 	file_lab_externaledit_v1_externaledit_proto_msgTypes[16].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

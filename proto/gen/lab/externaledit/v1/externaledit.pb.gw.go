@@ -236,6 +236,8 @@ func local_request_ExternalEditService_Heartbeat_0(ctx context.Context, marshale
 	return msg, metadata, err
 }
 
+var filter_ExternalEditService_ListRevisions_0 = &utilities.DoubleArray{Encoding: map[string]int{"lab_report_id": 0}, Base: []int{1, 1, 0}, Check: []int{0, 1, 2}}
+
 func request_ExternalEditService_ListRevisions_0(ctx context.Context, marshaler runtime.Marshaler, client ExternalEditServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq ListRevisionsRequest
@@ -249,6 +251,12 @@ func request_ExternalEditService_ListRevisions_0(ctx context.Context, marshaler 
 	protoReq.LabReportId, err = runtime.Int64(val)
 	if err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "lab_report_id", err)
+	}
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_ExternalEditService_ListRevisions_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -270,6 +278,12 @@ func local_request_ExternalEditService_ListRevisions_0(ctx context.Context, mars
 	protoReq.LabReportId, err = runtime.Int64(val)
 	if err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "lab_report_id", err)
+	}
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_ExternalEditService_ListRevisions_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
 	msg, err := server.ListRevisions(ctx, &protoReq)
 	return msg, metadata, err

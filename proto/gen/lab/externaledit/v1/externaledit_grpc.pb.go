@@ -54,7 +54,7 @@ type ExternalEditServiceClient interface {
 	UploadFiles(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadFilesRequest, UploadFilesResponse], error)
 	// Tells that the desktop client is alive, which keeps the session from expiring.
 	Heartbeat(ctx context.Context, in *HeartbeatRequest, opts ...grpc.CallOption) (*HeartbeatResponse, error)
-	// Lists every save of the report, the newest first, with links to download them.
+	// Lists saves of the report, the newest first, with links to download them.
 	ListRevisions(ctx context.Context, in *ListRevisionsRequest, opts ...grpc.CallOption) (*ListRevisionsResponse, error)
 	// Makes an earlier save the report's files again, as a revision of its own. Needs the permission
 	// report_edit_takeover; 409 while a session is active or after the report was signed.
@@ -206,7 +206,7 @@ type ExternalEditServiceServer interface {
 	UploadFiles(grpc.ClientStreamingServer[UploadFilesRequest, UploadFilesResponse]) error
 	// Tells that the desktop client is alive, which keeps the session from expiring.
 	Heartbeat(context.Context, *HeartbeatRequest) (*HeartbeatResponse, error)
-	// Lists every save of the report, the newest first, with links to download them.
+	// Lists saves of the report, the newest first, with links to download them.
 	ListRevisions(context.Context, *ListRevisionsRequest) (*ListRevisionsResponse, error)
 	// Makes an earlier save the report's files again, as a revision of its own. Needs the permission
 	// report_edit_takeover; 409 while a session is active or after the report was signed.

@@ -1,6 +1,9 @@
 package memory
 
-import "github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
+import (
+	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
+)
 
 // Seeded returns a store with what the suite of storetest expects.
 func Seeded() *Store {
@@ -14,6 +17,7 @@ func Seeded() *Store {
 	s.CellsByID[1] = mapping.Cell{ID: 1, Name: "Neutrophil", Background: "#4C6EF5", Foreground: "#FFFFFF", DefaultKey: "n"}
 	s.CellsByID[2] = mapping.Cell{ID: 2, Name: "Lymphocyte", Background: "#2B8A3E", Foreground: "#FFFFFF", DefaultKey: "l"}
 	s.CellsByID[3] = mapping.Cell{ID: 3, Name: "Stem cell", Background: "#000000", Foreground: "#FFFFFF", Disabled: true}
-	s.Reports[7001] = Report{LabID: 12, DoctorID: 301}
+	s.CellsByID[13] = mapping.Cell{ID: 13, Name: "NRBC", Background: "#FFA8A8", Foreground: "#000000", NucleatedRed: true}
+	s.Reports[7001] = Report{LabID: 12, DoctorID: 301, Report: observe.Report{ID: 7001, BillID: 1, TestID: 55}}
 	return s
 }

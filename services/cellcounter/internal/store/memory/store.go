@@ -5,10 +5,10 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
@@ -21,7 +21,11 @@ type Test struct {
 }
 
 // Report is a report of a laboratory, on a bill of a doctor.
-type Report struct{ LabID, DoctorID int64 }
+type Report struct {
+	observe.Report
+
+	LabID, DoctorID int64
+}
 
 // scope is one set of mappings.
 type scope struct{ test, lab int64 }
@@ -41,6 +45,7 @@ type Store struct {
 	nextID int64
 	scopes map[scope]settings            // guarded by mu
 	counts map[observe.Key]observe.Count // guarded by mu
+	log    []activitylog.Entry           // guarded by mu
 }
 
 // New returns an empty store.
@@ -68,10 +73,11 @@ func (s *Store) Read(_ context.Context, testID int64, owner mapping.Owner) (conf
 	if len(s.scopes[at].rows) == 0 {
 		at.lab = 0
 	}
-	own := s.scopes[at]
-	view := configure.View{Rows: slices.Clone(own.rows), OwnLab: at.lab != 0, Target: own.target}
-	if _, ok := s.scopes[at]; !ok {
-		view.Target = mapping.DefaultTarget
+	view := configure.View{Rows: slices.Clone(s.scopes[at].rows), OwnLab: at.lab != 0, Target: mapping.DefaultTarget}
+	for _, lab := range []int64{0, owner.LabID()} {
+		if set, ok := s.scopes[scope{testID, lab}]; ok {
+			view.Target = set.target
+		}
 	}
 	slices.SortFunc(view.Rows, func(a, b mapping.Row) int {
 		if a.Parameter.Order != b.Parameter.Order {
@@ -112,7 +118,9 @@ func (s *Store) Lock(_ context.Context, testID int64, owner mapping.Owner, work 
 	if err := work(l); err != nil {
 		return err
 	}
-	s.scopes[at] = l.now
+	if s.scopes[at] = l.now; l.forgotten {
+		delete(s.scopes, at)
+	}
 	return nil
 }
 
@@ -122,6 +130,8 @@ type locked struct {
 	test  Test
 	at    scope
 	now   settings
+
+	forgotten bool
 }
 
 // Rows implements configure.Locked.
@@ -148,6 +158,18 @@ func (l *locked) Cells(_ context.Context, ids []int64) (map[int64]mapping.Cell, 
 	return found, nil
 }
 
+// Delete implements configure.Locked.
+func (l *locked) Delete(_ context.Context, ids []int64) error {
+	l.now.rows = slices.DeleteFunc(l.now.rows, func(r mapping.Row) bool { return slices.Contains(ids, r.ID) })
+	return nil
+}
+
+// Forget implements configure.Locked.
+func (l *locked) Forget(context.Context) error {
+	l.forgotten = true
+	return nil
+}
+
 // SetTarget implements configure.Locked.
 func (l *locked) SetTarget(_ context.Context, n int) error {
 	l.now.target = n
@@ -163,7 +185,7 @@ func (l *locked) Apply(_ context.Context, p mapping.Plan, _ authn.Actor) error {
 	rows := slices.DeleteFunc(l.now.rows, func(r mapping.Row) bool { return gone[r.ID] })
 	for _, row := range p.Write {
 		for _, other := range rows {
-			if strings.EqualFold(other.Key.String(), row.Key.String()) {
+			if other.Key.Is(row.Key) {
 				return mapping.KeyTaken(row.Key)
 			}
 			if other.Parameter == row.Parameter {

@@ -9,5 +9,8 @@ import (
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(*testing.T) storetest.Store { return memory.Seeded() })
+	storetest.Run(t, func(*testing.T) storetest.Store {
+		s := memory.Seeded()
+		return storetest.Store{Store: s, Observe: memory.Observe{Store: s}}
+	})
 }

@@ -3,7 +3,6 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"strings"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -30,12 +29,13 @@ func (l *locked) setAside(ctx context.Context, rows []mapping.Row) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	args := make([]any, len(rows))
+	ids := make([]int64, len(rows))
 	for i, row := range rows {
-		args[i] = row.ID
+		ids[i] = row.ID
 	}
+	marks, args := mysqldb.In(ids)
 	_, err := l.tx.ExecContext(ctx, "UPDATE cell_counter_mappings SET `key` = CONCAT('# ', id), report_format_index = -id"+
-		" WHERE id IN (?"+strings.Repeat(",?", len(rows)-1)+")", args...)
+		" WHERE id IN ("+marks+")", args...)
 	return mysqldb.Wrap("move mappings aside", err)
 }
 

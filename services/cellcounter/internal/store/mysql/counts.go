@@ -6,97 +6,142 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/counting"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
-// tally is one cell in the column counts.
-type tally struct {
-	CellID  int64 `json:"cell_id"`
-	Count   int   `json:"count"`
-	InTotal bool  `json:"include_in_total"`
-}
+// Observe is the store as observe.Store.
+type Observe struct{ *Store }
 
-// SaveCount implements observe.Store.
-func (s *Store) SaveCount(ctx context.Context, a observe.Access, key observe.Key, c observe.Count) error {
-	tallies := make([]tally, len(c.Tallies))
-	for i, t := range c.Tallies {
-		tallies[i] = tally(t)
-	}
-	document, err := json.Marshal(tallies)
-	if err != nil {
-		return mysqldb.Wrap("encode count", err)
-	}
+// Lock implements observe.Store with the lock of the report's row.
+func (s Observe) Lock(
+	ctx context.Context, a observe.Access, reportID int64, work func(observe.Locked) error,
+) error {
 	return mysqldb.Wrap("save count", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
-		if err := ownReport(ctx, tx, a, key.ReportID); err != nil {
+		report, err := readReport(ctx, tx, a, reportID, " FOR UPDATE")
+		if err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "INSERT INTO cell_count (lab_id, lab_report_id, test_id, observer, counts, counted_by,"+
-			" counted_by_kind, counted_by_name, counted_at) VALUES (?,?,?,?,?,?,?,?,?) ON DUPLICATE KEY UPDATE counts = VALUES(counts),"+
-			" counted_by = VALUES(counted_by), counted_by_kind = VALUES(counted_by_kind), counted_by_name = VALUES(counted_by_name), counted_at = VALUES(counted_at)",
-			a.Lab.LabID(), key.ReportID, key.TestID, key.Observer, string(document), c.CountedBy.ID, string(c.CountedBy.Kind),
-			c.CountedBy.Name, c.CountedAt)
-		return err
+		return work(&counted{tx, a, report})
 	}))
+}
+
+// Counts implements observe.Store.
+func (s Observe) Counts(ctx context.Context, a observe.Access, reportID, testID int64) ([]observe.Count, error) {
+	report, err := readReport(ctx, s.db, a, reportID, "")
+	if err != nil {
+		return nil, err
+	}
+	return readCounts(ctx, s.db, a, report.ID, testID)
 }
 
 // querier is a pool or a transaction.
 type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-func ownReport(ctx context.Context, q querier, a observe.Access, reportID int64) error {
-	var id int64
-	err := q.QueryRowContext(ctx, "SELECT r.id FROM labReportRelation r WHERE r.id = ? AND r.labId_id = ? AND (NOT ? OR EXISTS"+
-		" (SELECT 1 FROM billing b WHERE b.id = r.billId_id AND b.labId_id = r.labId_id AND b.docId_id = ?))",
-		reportID, a.Lab.LabID(), a.OwnBills, a.DoctorID).
-		Scan(&id)
+// A lock on what this reads does not extend to the bill: that is in a nested query.
+const reportStatement = "SELECT r.id, r.billId_id, r.reportID_id, r.isSigned, r.dismissed FROM labReportRelation r" +
+	" WHERE r.id = ? AND r.labId_id = ? AND (NOT ? OR ? = (SELECT b.docId_id FROM billing b WHERE b.id = r.billId_id" +
+	" AND b.labId_id = r.labId_id))"
+
+func readReport(
+	ctx context.Context, q querier, a observe.Access, reportID int64, suffix string,
+) (observe.Report, error) {
+	var r observe.Report
+	err := q.QueryRowContext(ctx, reportStatement+suffix, reportID, a.Lab.LabID(), a.OwnBills, a.DoctorID).
+		Scan(&r.ID, &r.BillID, &r.TestID, &r.Signed, &r.Dismissed)
 	if errors.Is(err, sql.ErrNoRows) {
-		return observe.ErrNoReport
+		return r, observe.ErrNoReport
 	}
-	return mysqldb.Wrap("read report", err)
+	return r, mysqldb.Wrap("read report", err)
 }
 
-// Counts implements observe.Store.
-func (s *Store) Counts(ctx context.Context, a observe.Access, reportID, testID int64) ([]observe.Count, error) {
-	if err := ownReport(ctx, s.db, a, reportID); err != nil {
-		return nil, err
-	}
-	rows, err := s.db.QueryContext(
-		ctx,
-		"SELECT observer, counts, counted_by, counted_by_kind, counted_by_name, counted_at FROM cell_count"+
-			" WHERE lab_id = ? AND lab_report_id = ? AND test_id = ? ORDER BY observer",
-		a.Lab.LabID(),
-		reportID,
-		testID,
-	)
+func readCounts(ctx context.Context, q querier, a observe.Access, reportID, testID int64) ([]observe.Count, error) {
+	rows, err := q.QueryContext(ctx, "SELECT observer, counts, counted_by, counted_by_kind, counted_by_name, counted_at"+
+		" FROM cell_count WHERE lab_id = ? AND lab_report_id = ? AND test_id = ? ORDER BY observer",
+		a.Lab.LabID(), reportID, testID)
 	if err != nil {
 		return nil, mysqldb.Wrap("read counts", err)
 	}
 	defer rows.Close()
 	var list []observe.Count
 	for rows.Next() {
-		var c observe.Count
-		var document []byte
-		if err := rows.Scan(
-			&c.Observer,
-			&document,
-			&c.CountedBy.ID,
-			&c.CountedBy.Kind,
-			&c.CountedBy.Name,
-			&c.CountedAt,
-		); err != nil {
+		c, err := scanCount(rows)
+		if err != nil {
 			return nil, mysqldb.Wrap("read counts", err)
-		}
-		var tallies []tally
-		if err := json.Unmarshal(document, &tallies); err != nil {
-			return nil, mysqldb.Wrap("decode count", err)
-		}
-		for _, t := range tallies {
-			c.Tallies = append(c.Tallies, counting.Tally(t))
 		}
 		list = append(list, c)
 	}
 	return list, mysqldb.Wrap("read counts", rows.Err())
+}
+
+func scanCount(rows *sql.Rows) (observe.Count, error) {
+	var c observe.Count
+	var text []byte
+	by := &c.CountedBy
+	if err := rows.Scan(&c.Observer, &text, &by.ID, &by.Kind, &by.Name, &c.CountedAt); err != nil {
+		return c, err
+	}
+	var documents []observe.Document
+	if err := json.Unmarshal(text, &documents); err != nil {
+		return c, err
+	}
+	for _, d := range documents {
+		c.Tallies = append(c.Tallies, counting.Tally{CellID: d.CellID, Count: d.Count, InTotal: d.InTotal})
+	}
+	return c, nil
+}
+
+// counted implements observe.Locked.
+type counted struct {
+	tx     *sql.Tx
+	access observe.Access
+	report observe.Report
+}
+
+// Report implements observe.Locked.
+func (l *counted) Report() observe.Report { return l.report }
+
+// Counts implements observe.Locked.
+func (l *counted) Counts(ctx context.Context, testID int64) ([]observe.Count, error) {
+	return readCounts(ctx, l.tx, l.access, l.report.ID, testID)
+}
+
+// KnownCells implements observe.Locked.
+func (l *counted) KnownCells(ctx context.Context, ids []int64) (map[int64]bool, error) {
+	cells, err := readCells(ctx, l.tx, ids)
+	known := make(map[int64]bool, len(cells))
+	for _, c := range cells {
+		known[c.ID] = true
+	}
+	return known, err
+}
+
+// Put implements observe.Locked.
+func (l *counted) Put(ctx context.Context, testID int64, c observe.Count) error {
+	document, err := json.Marshal(observe.DocumentsOf(c.Tallies))
+	if err != nil {
+		return mysqldb.Wrap("encode count", err)
+	}
+	_, err = l.tx.ExecContext(ctx, "INSERT INTO cell_count (lab_id, lab_report_id, test_id, observer, counts, counted_by,"+
+		" counted_by_kind, counted_by_name, counted_at) VALUES (?,?,?,?,?,?,?,?,?) ON DUPLICATE KEY UPDATE"+
+		" counts = VALUES(counts), counted_by = VALUES(counted_by), counted_by_kind = VALUES(counted_by_kind),"+
+		" counted_by_name = VALUES(counted_by_name), counted_at = VALUES(counted_at)",
+		l.access.Lab.LabID(), l.report.ID, testID, c.Observer, string(document), c.CountedBy.ID,
+		string(c.CountedBy.Kind), c.CountedBy.Name, c.CountedAt)
+	return mysqldb.Wrap("store count", err)
+}
+
+// logContext is the log_context of all entries of this service.
+const logContext = "CELL_COUNTER"
+
+// Log implements observe.Locked.
+func (l *counted) Log(ctx context.Context, e activitylog.Entry) error {
+	e.Context, e.ReportID, e.BillID = logContext, l.report.ID, l.report.BillID
+	_, err := activitylog.Append(ctx, l.tx, l.access.Lab, e)
+	return mysqldb.Wrap("log", err)
 }

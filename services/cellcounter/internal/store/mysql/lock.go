@@ -113,22 +113,26 @@ func (l *locked) Formats(ctx context.Context) (map[int64]mapping.Parameter, erro
 // Cells implements configure.Locked.
 func (l *locked) Cells(ctx context.Context, ids []int64) (map[int64]mapping.Cell, error) {
 	found := map[int64]mapping.Cell{}
-	if len(ids) == 0 {
-		return found, nil
-	}
-	args := make([]any, len(ids))
-	for i, id := range ids {
-		args[i] = id
-	}
-	rows, err := l.tx.QueryContext(ctx, cellColumns+" WHERE id IN (?"+strings.Repeat(",?", len(ids)-1)+")", args...)
-	if err != nil {
-		return nil, mysqldb.Wrap("read cells", err)
-	}
-	cells, err := scanCells(rows)
+	cells, err := readCells(ctx, l.tx, ids)
 	for _, c := range cells {
 		found[c.ID] = c
 	}
 	return found, err
+}
+
+// Delete implements configure.Locked.
+func (l *locked) Delete(ctx context.Context, ids []int64) error {
+	marks, args := mysqldb.In(ids, l.testID, l.owner.LabID())
+	_, err := l.tx.ExecContext(ctx, "DELETE FROM cell_counter_mappings WHERE test_id = ? AND lab_scope = ? AND id IN ("+
+		marks+")", args...)
+	return mysqldb.Wrap("delete mappings", err)
+}
+
+// Forget implements configure.Locked.
+func (l *locked) Forget(ctx context.Context) error {
+	_, err := l.tx.ExecContext(ctx, "DELETE FROM cell_counter_setting WHERE test_id = ? AND lab_scope = ?", l.testID,
+		l.owner.LabID())
+	return mysqldb.Wrap("forget target", err)
 }
 
 // SetTarget implements configure.Locked.

@@ -1,12 +1,14 @@
 // Package mysql owns the SQL of the cell counter: cells, mappings, targets and raw counts. Of the platform's tables it
-// reads AllTests, ReportFormat, labReportRelation and billing.
+// reads AllTests, ReportFormat, labReportRelation and billing, and appends to ActivityLog.
 package mysql
 
 import (
 	"context"
 	"database/sql"
+	"maps"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
@@ -23,12 +25,14 @@ func New(db *sql.DB, c clock.Clock) *Store { return &Store{db, c} }
 
 // LegacyColumns are the columns of the platform's tables that the service reads.
 func LegacyColumns() map[string][]string {
-	return map[string][]string{
+	columns := map[string][]string{
 		"AllTests":          {"id", "labId_id"},
 		"ReportFormat":      {"id", "testId_id", "index", "order", "isDisabled"},
-		"labReportRelation": {"id", "labId_id", "billId_id"},
+		"labReportRelation": {"id", "labId_id", "billId_id", "reportID_id", "isSigned", "dismissed"},
 		"billing":           {"id", "labId_id", "docId_id"},
 	}
+	maps.Copy(columns, activitylog.Columns())
+	return columns
 }
 
 // tests finds a test as a laboratory sees it: its own and the platform's. Laboratory 0 stands for all.
@@ -36,14 +40,16 @@ const tests = "FROM AllTests t WHERE t.id = ? AND (? = 0 OR t.labId_id IS NULL O
 
 const readStatement = `SELECT m.id, m.lab_scope, m.` + "`key`" + `, m.cell_id, m.report_format_index, m.report_format_order,
   m.include_in_total,
-  (SELECT s.target_count FROM cell_counter_setting s WHERE s.test_id = t.id AND s.lab_scope = IFNULL(m.lab_scope, 0))
+  (SELECT s.target_count FROM cell_counter_setting s WHERE s.test_id = t.id AND s.lab_scope IN (0, ?)
+    ORDER BY s.lab_scope DESC LIMIT 1)
 FROM AllTests t LEFT JOIN cell_counter_mappings m ON m.test_id = t.id AND m.lab_scope IN (0, ?)
 WHERE t.id = ? AND (? = 0 OR t.labId_id IS NULL OR t.labId_id = ?)
 ORDER BY m.lab_scope DESC, m.report_format_order, m.report_format_index`
 
-// Read implements configure.Store with one statement: the laboratory's rows come first, then the defaults.
+// Read implements configure.Store with one statement: the laboratory's rows come first, then the defaults. A laboratory
+// may have a target of its own and count with the default keys.
 func (s *Store) Read(ctx context.Context, testID int64, owner mapping.Owner) (configure.View, error) {
-	rows, err := s.db.QueryContext(ctx, readStatement, owner.LabID(), testID, owner.LabID(), owner.LabID())
+	rows, err := s.db.QueryContext(ctx, readStatement, owner.LabID(), owner.LabID(), testID, owner.LabID(), owner.LabID())
 	if err != nil {
 		return configure.View{}, mysqldb.Wrap("read mappings", err)
 	}
@@ -92,11 +98,22 @@ func (r *optionalRow) row() mapping.Row {
 	}}
 }
 
-const cellColumns = "SELECT id, name, bg_color_hex, fg_color_hex, default_key, is_disable, created_at, updated_at FROM cells"
+const cellColumns = "SELECT id, name, bg_color_hex, fg_color_hex, default_key, is_disable," +
+	" is_nucleated_red, created_at, updated_at FROM cells"
 
 // Cells implements configure.Store.
 func (s *Store) Cells(ctx context.Context) ([]mapping.Cell, error) {
 	rows, err := s.db.QueryContext(ctx, cellColumns+" ORDER BY id")
+	if err != nil {
+		return nil, mysqldb.Wrap("read cells", err)
+	}
+	return scanCells(rows)
+}
+
+// readCells returns the cells with these ids.
+func readCells(ctx context.Context, q querier, ids []int64) ([]mapping.Cell, error) {
+	marks, args := mysqldb.In(ids)
+	rows, err := q.QueryContext(ctx, cellColumns+" WHERE id IN ("+marks+")", args...)
 	if err != nil {
 		return nil, mysqldb.Wrap("read cells", err)
 	}
@@ -108,7 +125,8 @@ func scanCells(rows *sql.Rows) ([]mapping.Cell, error) {
 	var cells []mapping.Cell
 	for rows.Next() {
 		var c mapping.Cell
-		err := rows.Scan(&c.ID, &c.Name, &c.Background, &c.Foreground, &c.DefaultKey, &c.Disabled, &c.CreatedAt, &c.UpdatedAt)
+		err := rows.Scan(&c.ID, &c.Name, &c.Background, &c.Foreground, &c.DefaultKey, &c.Disabled, &c.NucleatedRed,
+			&c.CreatedAt, &c.UpdatedAt)
 		if err != nil {
 			return nil, mysqldb.Wrap("read cells", err)
 		}

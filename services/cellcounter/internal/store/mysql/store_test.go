@@ -37,7 +37,8 @@ func open(t *testing.T) storetest.Store {
 			t.Fatal(err)
 		}
 	}
-	return mysql.New(db, clock.System{})
+	s := mysql.New(db, clock.System{})
+	return storetest.Store{Store: s, Observe: mysql.Observe{Store: s}}
 }
 
 func TestStore(t *testing.T) {

@@ -7,11 +7,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/counting"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
@@ -32,9 +35,10 @@ const (
 var asha = authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}
 
 // Store is what the suite tests.
-type Store interface {
+type Store struct {
 	configure.Store
-	observe.Store
+
+	Observe observe.Store
 }
 
 // Lab returns a laboratory's mappings.
@@ -70,6 +74,8 @@ func Run(t *testing.T, open func(*testing.T) Store) {
 		"writers of a scope follow each other":      race,
 		"formats and cells":                         references,
 		"counts of observers":                       counts,
+		"a laboratory goes back to the defaults":    backToDefaults,
+		"keys compare exactly":                      exactKeys,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -107,7 +113,7 @@ func view(t *testing.T, s Store, test int64, owner mapping.Owner) configure.View
 func expect(t *testing.T, got configure.View, own bool, target int, rows ...mapping.Row) {
 	t.Helper()
 	want := configure.View{Rows: rows, OwnLab: own, Target: target}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(mapping.Key{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(mapping.Key{}), cmpopts.EquateEmpty()); diff != "" {
 		t.Fatal(diff)
 	}
 }
@@ -235,34 +241,94 @@ func references(t *testing.T, s Store) {
 	}
 }
 
+// put stores a count under the lock.
+func put(t *testing.T, s Store, a observe.Access, c observe.Count) error {
+	t.Helper()
+	return s.Observe.Lock(t.Context(), a, Report, func(l observe.Locked) error { return l.Put(t.Context(), OwnTest, c) })
+}
+
 func counts(t *testing.T, s Store) {
-	lab, key := observe.Access{Lab: scope(t, 12)}, observe.Key{ReportID: Report, TestID: OwnTest, Observer: 2}
+	ctx, lab := t.Context(), observe.Access{Lab: scope(t, 12)}
 	first := observe.Count{
 		Observer:  2,
 		Tallies:   []counting.Tally{{CellID: 1, Count: 60, InTotal: true}},
 		CountedBy: authn.Actor{Kind: authn.ActorDoctor, ID: 77, Name: strings.Repeat("é", 255)},
 		CountedAt: 5,
 	}
-	must(t, s.SaveCount(t.Context(), lab, key, first))
+	must(t, put(t, s, lab, first))
 	second := first
 	second.Tallies = []counting.Tally{{CellID: 1, Count: 61, InTotal: true}, {CellID: 2, Count: 3}}
-	must(t, s.SaveCount(t.Context(), lab, key, second))
-	got, err := s.Counts(t.Context(), lab, Report, OwnTest)
+	must(t, s.Observe.Lock(ctx, lab, Report, func(l observe.Locked) error {
+		if want := (observe.Report{ID: Report, BillID: 1, TestID: OwnTest}); l.Report() != want {
+			t.Errorf("report %+v", l.Report())
+		}
+		known, err := l.KnownCells(ctx, []int64{1, 999})
+		if err != nil || len(known) != 1 || !known[1] {
+			t.Errorf("known cells %v %v", known, err)
+		}
+		present, err := l.Counts(ctx, OwnTest)
+		if diff := cmp.Diff([]observe.Count{first}, present); err != nil || diff != "" {
+			t.Errorf("%v %s", err, diff)
+		}
+		must(t, l.Log(ctx, activitylog.Entry{Category: activitylog.CellCountReplaced, Actor: asha, At: time.Unix(5, 0)}))
+		return l.Put(ctx, OwnTest, second)
+	}))
+	broken := errors.New("broken")
+	err := s.Observe.Lock(ctx, lab, Report, func(l observe.Locked) error {
+		must(t, l.Put(ctx, OwnTest, first))
+		return broken
+	})
+	if !errors.Is(err, broken) {
+		t.Error(err)
+	}
+	got, err := s.Observe.Counts(ctx, lab, Report, OwnTest)
 	must(t, err)
 	if diff := cmp.Diff([]observe.Count{second}, got); diff != "" {
 		t.Error(diff)
 	}
-	must(t, s.SaveCount(t.Context(), observe.Access{Lab: lab.Lab, OwnBills: true, DoctorID: Doctor}, key, second))
+	must(t, put(t, s, observe.Access{Lab: lab.Lab, OwnBills: true, DoctorID: Doctor}, second))
 	for name, other := range map[string]observe.Access{
 		"another laboratory":  {Lab: scope(t, 13)},
 		"another doctor":      {Lab: lab.Lab, OwnBills: true, DoctorID: Doctor + 1},
 		"a doctor without id": {Lab: lab.Lab, OwnBills: true},
 	} {
-		if err := s.SaveCount(t.Context(), other, key, first); !errors.Is(err, observe.ErrNoReport) {
+		if err := put(t, s, other, first); !errors.Is(err, observe.ErrNoReport) {
 			t.Errorf("%s saves: %v", name, err)
 		}
-		if _, err := s.Counts(t.Context(), other, Report, OwnTest); !errors.Is(err, observe.ErrNoReport) {
+		if _, err := s.Observe.Counts(ctx, other, Report, OwnTest); !errors.Is(err, observe.ErrNoReport) {
 			t.Errorf("%s reads: %v", name, err)
 		}
+	}
+}
+
+func backToDefaults(t *testing.T, s Store) {
+	lab := Lab(t, 12)
+	must(t, apply(t, s, mapping.Defaults(), SharedTest, nil, []mapping.Row{Row("a", 1, 1)}))
+	must(t, apply(t, s, lab, SharedTest, nil, []mapping.Row{Row("b", 1, 2)}))
+	lock := func(work func(configure.Locked) error) { must(t, s.Lock(t.Context(), SharedTest, lab, work)) }
+	lock(func(l configure.Locked) error { return l.SetTarget(t.Context(), 300) })
+	lock(func(l configure.Locked) error {
+		rows, err := l.Rows(t.Context())
+		must(t, err)
+		return l.Delete(t.Context(), []int64{rows[0].ID})
+	})
+	expect(t, view(t, s, SharedTest, lab), false, 300, Row("a", 1, 1)) // a target of its own, and the default keys
+	lock(func(l configure.Locked) error { return l.Forget(t.Context()) })
+	expect(t, view(t, s, SharedTest, lab), false, mapping.DefaultTarget, Row("a", 1, 1))
+	must(t, s.Lock(t.Context(), SharedTest, mapping.Defaults(), func(l configure.Locked) error {
+		rows, err := l.Rows(t.Context())
+		must(t, err)
+		must(t, l.Delete(t.Context(), nil))
+		return l.Delete(t.Context(), []int64{rows[0].ID})
+	}))
+	expect(t, view(t, s, SharedTest, lab), false, mapping.DefaultTarget)
+}
+
+func exactKeys(t *testing.T, s Store) {
+	lab := Lab(t, 12)
+	must(t, apply(t, s, lab, OwnTest, nil, []mapping.Row{Row("o", 1, 1), Row("ö", 2, 1), Row("é", 3, 1), Row("e", 4, 1)}))
+	err := apply(t, s, lab, OwnTest, nil, []mapping.Row{Row("Ö", 5, 1)})
+	if e, ok := apperr.From(err); !ok || e.Reason != "KEY_TAKEN" {
+		t.Errorf("Caps Lock made another key: %v", err)
 	}
 }

@@ -1,0 +1,58 @@
+package counting
+
+import "math"
+
+// atMost is the probability of k or fewer successes in n trials of probability p, 0 ≤ k < n: the regularised incomplete
+// beta function I(1-p; n-k, k+1).
+func atMost(k, n int, p float64) float64 { return beta(1-p, float64(n-k), float64(k+1)) }
+
+// beta is the regularised incomplete beta function, by its continued fraction (DLMF 8.17.22). Its terms shrink fast
+// where x is below the mean; above it the symmetry of the function is used.
+func beta(x, a, b float64) float64 {
+	switch {
+	case x <= 0:
+		return 0
+	case x >= 1:
+		return 1
+	case x > (a+1)/(a+b+2):
+		return 1 - beta(1-x, b, a)
+	}
+	ab, _ := math.Lgamma(a + b)
+	la, _ := math.Lgamma(a)
+	lb, _ := math.Lgamma(b)
+	front := math.Exp(ab - la - lb + a*math.Log(x) + b*math.Log1p(-x))
+	return min(front*fraction(x, a, b)/a, 1)
+}
+
+const (
+	mostTerms = 1000 // a hundred are enough for ten thousand cells
+	precision = 1e-12
+	tiny      = 1e-300 // instead of a division by zero
+)
+
+// fraction is the continued fraction of beta, by Lentz's method as Thompson and Barnett changed it.
+func fraction(x, a, b float64) float64 {
+	c, d := 1.0, 1/nonzero(1-(a+b)*x/(a+1))
+	value := d
+	for m := 1.0; m <= mostTerms; m++ {
+		for _, term := range []float64{
+			m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m)),
+			-(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1)),
+		} {
+			d = 1 / nonzero(1+term*d)
+			c = nonzero(1 + term/c)
+			value *= c * d
+		}
+		if math.Abs(c*d-1) < precision {
+			break
+		}
+	}
+	return value
+}
+
+func nonzero(x float64) float64 {
+	if math.Abs(x) < tiny {
+		return tiny
+	}
+	return x
+}

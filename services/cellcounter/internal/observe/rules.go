@@ -1,0 +1,124 @@
+package observe
+
+import (
+	"fmt"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/distinct"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/counting"
+)
+
+// Bounds of a count.
+const (
+	MaxCells = 100
+	// MaxTotal is how many cells somebody counts at most, as many as a target may have.
+	MaxTotal = 10_000
+	// Observers is how many counts of one report are kept.
+	Observers = 2
+)
+
+// What callers are told.
+var (
+	ErrNoReport = apperr.New(apperr.NotFound, "REPORT_NOT_FOUND", "There is no such report in this laboratory")
+	ErrSigned   = apperr.New(apperr.Conflict, "REPORT_SIGNED",
+		"The report is signed, so its counts cannot be changed; remove the signature first")
+	ErrDismissed = apperr.New(apperr.Conflict, "REPORT_DISMISSED",
+		"The report is dismissed, so its counts cannot be changed")
+	ErrSameObserver = apperr.New(apperr.Conflict, "SAME_OBSERVER",
+		"The other count of this report is yours: the second observer must be another person; save as the first, "+
+			"or have somebody else count")
+	errOtherTest = apperr.InvalidField("test_id", "The report is not of this test; load the keys of the report's own test")
+)
+
+// Report is what the rules of stored counts look at.
+type Report struct {
+	ID, BillID, TestID int64
+	Signed, Dismissed  bool
+}
+
+// admits refuses a count of a report that is closed, or of another test.
+func (r Report) admits(testID int64) error {
+	switch {
+	case r.TestID != testID:
+		return errOtherTest
+	case r.Signed:
+		return ErrSigned
+	case r.Dismissed:
+		return ErrDismissed
+	}
+	return nil
+}
+
+// former returns the count that this one replaces, nil without one. Two counts of one report are two persons'.
+func (c Count) former(present []Count) (*Count, error) {
+	var replaced *Count
+	for _, other := range present {
+		switch {
+		case other.Observer == c.Observer:
+			replaced = &other
+		case isSame(other.CountedBy, c.CountedBy):
+			return nil, ErrSameObserver
+		}
+	}
+	return replaced, nil
+}
+
+// isSame tells whether both are one person. Counts from before kinds were stored have none.
+func isSame(stored, now authn.Actor) bool {
+	return stored.ID == now.ID && (stored.Kind == now.Kind || stored.Kind == "")
+}
+
+// Check refuses tallies that cannot have been counted.
+func Check(tallies []counting.Tally) error {
+	if len(tallies) == 0 || len(tallies) > MaxCells {
+		return apperr.InvalidField("counts", fmt.Sprintf("counts must have from 1 to %d elements", MaxCells))
+	}
+	var fields []apperr.Field
+	seen := map[int64]bool{}
+	total := 0
+	for i, t := range tallies {
+		switch {
+		case t.CellID <= 0:
+			fields = append(fields, apperr.Field{Index: i, Name: "cell_id", Message: "cell_id must be a positive integer"})
+		case seen[t.CellID]:
+			fields = append(fields, apperr.Field{Index: i, Name: "cell_id",
+				Message: fmt.Sprintf("cell_id %d is given twice; add its counts up", t.CellID)})
+		case t.Count < 0 || t.Count > MaxTotal:
+			fields = append(fields, apperr.Field{Index: i, Name: "count",
+				Message: fmt.Sprintf("count must be from 0 to %d", MaxTotal)})
+		}
+		seen[t.CellID] = true
+		total += t.Count
+	}
+	if len(fields) > 0 {
+		return apperr.InvalidFields(fields...)
+	}
+	if total > MaxTotal {
+		return apperr.InvalidField("counts", fmt.Sprintf("counts must add up to %d cells at most", MaxTotal))
+	}
+	return nil
+}
+
+// checkCells refuses cells that are not there.
+func checkCells(tallies []counting.Tally, known map[int64]bool) error {
+	var fields []apperr.Field
+	for i, t := range tallies {
+		if !known[t.CellID] {
+			fields = append(fields, apperr.Field{Index: i, Name: "cell_id",
+				Message: fmt.Sprintf("there is no cell %d; GET cells/ lists them", t.CellID)})
+		}
+	}
+	if len(fields) > 0 {
+		return apperr.InvalidFields(fields...)
+	}
+	return nil
+}
+
+func cellIDs(tallies []counting.Tally) []int64 {
+	ids := make([]int64, len(tallies))
+	for i, t := range tallies {
+		ids[i] = t.CellID
+	}
+	return distinct.Of(ids)
+}

@@ -216,7 +216,8 @@ func (w *write) judge() (callout.Snapshots, error) {
 }
 
 // snapshot is what is communicated of a report: what it waits for, or, once more, what is critical now; a correction
-// when nothing is, which tells what was communicated before. ok is false when there is nothing to tell.
+// when nothing is, which tells what was communicated before. ok is false when there is nothing to tell: another program
+// says that the report waits, and its values are certainly not critical.
 func (w *write) snapshot(r callout.Report) (s callout.Snapshot, ok bool) {
 	s = callout.Snapshot{TestID: r.Test.ID, TestName: r.Test.Name}
 	event := w.event(r)
@@ -225,8 +226,9 @@ func (w *write) snapshot(r callout.Report) (s callout.Snapshot, ok bool) {
 	}
 	finding := callout.Judge(r.Chart, w.Formats())
 	if event != callout.Repeat {
-		s.Parameters = finding.Shown(w.episodes[r.ID].Parameters)
-		return s, true
+		episode, waits := w.episodes[r.ID]
+		s.Parameters = finding.Shown(episode.Parameters)
+		return s, waits || len(s.Parameters) > 0 || finding.Undecided
 	}
 	s.Parameters = finding.Critical
 	if len(finding.Critical) == 0 {

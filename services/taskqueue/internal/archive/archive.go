@@ -30,7 +30,7 @@ type Queue interface {
 	OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error)
 	TrimEnds(ctx context.Context, shard int, observed engine.Ends) (bool, error)
 	ForgetResults(ctx context.Context, ids []job.ID) error
-	LeadEnds(ctx context.Context, shard int, owner string, d time.Duration) (bool, error)
+	Lead(ctx context.Context, shard int, w engine.Work, owner string, d time.Duration) (fence int64, err error)
 	HowEnded(ctx context.Context, ids []job.ID) ([]engine.Ended, error)
 }
 
@@ -124,8 +124,8 @@ func (a *Archiver) forget(ctx context.Context) error {
 
 // move archives one page.
 func (a *Archiver) move(ctx context.Context, shard int) (int, error) {
-	leads, err := a.Queue.LeadEnds(ctx, shard, a.Owner, lead)
-	if err != nil || !leads {
+	fence, err := a.Queue.Lead(ctx, shard, engine.Archiving, a.Owner, lead)
+	if err != nil || fence == 0 {
 		return 0, err
 	}
 	ends, err := a.Queue.OldestEnds(ctx, shard, page)

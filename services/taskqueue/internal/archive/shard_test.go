@@ -19,11 +19,11 @@ type sharded struct{ *model.Model }
 
 func (sharded) Shards() int { return 2 }
 
-func (s sharded) LeadEnds(ctx context.Context, shard int, owner string, d time.Duration) (bool, error) {
+func (s sharded) Lead(ctx context.Context, shard int, w engine.Work, owner string, d time.Duration) (int64, error) {
 	if shard == 0 {
-		return false, errors.New("connection refused")
+		return 0, errors.New("connection refused")
 	}
-	return s.Model.LeadEnds(ctx, 0, owner, d)
+	return s.Model.Lead(ctx, 0, w, owner, d)
 }
 
 func (s sharded) OldestEnds(ctx context.Context, _, most int) (engine.Ends, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -119,31 +118,4 @@ func (r *Redis) ForgetResults(ctx context.Context, ids []job.ID) error {
 		return fmt.Errorf("forget results: %w", err)
 	}
 	return nil
-}
-
-// LeadEnds reports whether owner is the one that archives a shard for the next d. It spares replicas the same
-// work; nothing relies on it: TrimEnds compares what it forgets.
-func (r *Redis) LeadEnds(ctx context.Context, shard int, owner string, d time.Duration) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	key := r.shards[shard].endsLead
-	taken, err := r.rdb.SetNX(ctx, key, owner, d).Result()
-	if err != nil || taken {
-		return taken, wrapLead(err)
-	}
-	leader, err := r.rdb.Get(ctx, key).Result()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return false, wrapLead(err)
-	}
-	if leader != owner {
-		return false, nil
-	}
-	return true, wrapLead(r.rdb.PExpire(ctx, key, d).Err())
-}
-
-func wrapLead(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("ask who archives: %w", err)
 }

@@ -26,7 +26,6 @@ type shardKeys struct {
 	deadFlows string // the dead by flow and time, scored as lanes are
 	ends      string // ids of ended jobs that wait for the archive
 	endsGone  string // how many of them were ever forgotten
-	endsLead  string // who archives
 	body      string // prefix of bodies
 	results   string // prefix of result buckets
 	idem      string // prefix of idempotency records
@@ -54,7 +53,6 @@ func newShardKeys(shard int) shardKeys {
 		deadFlows: p + "deadflows",
 		ends:      p + "ar",
 		endsGone:  p + "arn",
-		endsLead:  p + "arl",
 		body:      p + "b:",
 		results:   p + "r:",
 		idem:      p + "idem:",

@@ -10,8 +10,10 @@ type Work string
 
 // The works.
 const (
-	Reaping  Work = "reaper"
-	Auditing Work = "auditor"
+	Reaping   Work = "reaper"
+	Auditing  Work = "auditor"
+	Archiving Work = "archiver"
+	Weighing  Work = "weigher" // of the bytes that wait
 )
 
 // Lead makes owner the one that does a work on a shard for the next d, unless somebody else is. The answer is the

@@ -44,23 +44,3 @@ func TestRedisConforms(t *testing.T) {
 		return enginetest.Harness{Queue: open(t, server.Addr, <-databases, enginetest.Settings()), Advance: wait(t)}
 	})
 }
-
-func TestOneProcessAtATimeArchivesAndAnotherTakesOver(t *testing.T) {
-	t.Parallel()
-	q := open(t, redistest.Start(t).Addr, 0, enginetest.Settings())
-	lead := func(owner string, d time.Duration) bool {
-		t.Helper()
-		leads, err := q.LeadEnds(t.Context(), 0, owner, d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return leads
-	}
-	if !lead("a", time.Hour) || lead("b", time.Hour) || !lead("a", 30*time.Millisecond) {
-		t.Error("the first one leads until it lets go")
-	}
-	wait(t)(50 * time.Millisecond)
-	if !lead("b", time.Hour) || lead("a", time.Hour) {
-		t.Error("the second one takes over")
-	}
-}

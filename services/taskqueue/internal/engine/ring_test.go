@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/clock"
@@ -122,5 +123,21 @@ func TestFlowsThatAreMissingInARingAreFoundAgain(t *testing.T) {
 	}
 	if n := claimed(); n != 700 || calls < 2 {
 		t.Errorf("%d jobs were claimed after %d calls", n, calls)
+	}
+}
+
+// What one process measured of the bytes that wait is known to all, and forgotten when nobody measures any more.
+func TestTheBytesOfFlowsAreToldToAllProcesses(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	one, other := open(t, server.Addr, 0, enginetest.Settings()), open(t, server.Addr, 0, enginetest.Settings())
+	for _, want := range []map[job.Flow]int64{{job.LabFlow(1): 7, job.OTPFlow(2): 9}, {job.LabFlow(3): 1 << 40}, {}} {
+		if err := one.NoteFlowBytes(t.Context(), want); err != nil {
+			t.Fatal(err)
+		}
+		got, err := other.FlowBytes(t.Context())
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%v\n%s", err, diff)
+		}
 	}
 }

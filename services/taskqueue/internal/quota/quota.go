@@ -1,13 +1,16 @@
-// Package quota owns how many bytes of a laboratory may wait. What waits is measured every few seconds and not counted
-// job by job; what this process accepted since the last measurement is counted beside it. Several processes together
+// Package quota owns how many bytes of a laboratory may wait. One process measures what waits, every few seconds and
+// for all; what came and what was claimed in this process since then is counted beside it. Several processes together
 // may let a laboratory go beyond its part by what they accept in between.
 package quota
 
 import (
 	"context"
+	"crypto/rand"
 	"maps"
 	"sync"
+	"time"
 
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -24,49 +27,72 @@ const (
 type Sizes interface {
 	Shards() int
 	FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error)
+	Lead(ctx context.Context, shard int, w engine.Work, owner string, d time.Duration) (fence int64, err error)
+	NoteFlowBytes(ctx context.Context, sizes map[job.Flow]int64) error
+	FlowBytes(ctx context.Context) (map[job.Flow]int64, error)
 }
+
+// lead is how long another process waits before it measures.
+const lead = 15 * time.Second
 
 // Bytes knows with how much each flow waits. Safe for concurrent use, RunOnce in one loop.
 type Bytes struct {
 	sizes Sizes
 	most  int64
+	name  string // among the processes that may measure
 
 	mu       sync.Mutex // guards the fields below
 	measured map[job.Flow]int64
-	accepted map[job.Flow]int64 // since the measurement began
+	since    map[job.Flow]int64 // what came, less what was claimed, since the measurement began
 }
 
 // New makes a quota of most bytes for each laboratory, a part of them for its one-time passwords.
 func New(sizes Sizes, most int64) *Bytes {
-	return &Bytes{sizes: sizes, most: most, measured: map[job.Flow]int64{}, accepted: map[job.Flow]int64{}}
+	return &Bytes{sizes: sizes, most: most, name: rand.Text(), measured: map[job.Flow]int64{}, since: map[job.Flow]int64{}}
 }
 
-// RunOnce measures. Flows with so few jobs that it hardly matters cost nothing.
+// RunOnce measures, or reads what another process measured.
 func (q *Bytes) RunOnce(ctx context.Context) error {
 	q.mu.Lock()
-	before := maps.Clone(q.accepted)
+	before := maps.Clone(q.since)
 	q.mu.Unlock()
+	measured, err := q.measure(ctx)
+	if err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.measured = measured
+	for flow, n := range before {
+		if q.since[flow] -= n; q.since[flow] == 0 {
+			delete(q.since, flow)
+		}
+	}
+	return nil
+}
+
+// measure looks at flows with so many jobs that it matters.
+func (q *Bytes) measure(ctx context.Context) (map[job.Flow]int64, error) {
+	fence, err := q.sizes.Lead(ctx, 0, engine.Weighing, q.name, lead)
+	if err != nil {
+		return nil, err
+	}
+	if fence == 0 {
+		return q.sizes.FlowBytes(ctx)
+	}
 	shards := q.sizes.Shards()
 	least := q.most / largest / unmeasured / int64(shards*len(job.Lanes()))
 	total := map[job.Flow]int64{}
 	for shard := range shards {
 		sizes, err := q.sizes.FlowSizes(ctx, shard, int(least))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for flow, n := range sizes {
 			total[flow] += n
 		}
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.measured = total
-	for flow, n := range before {
-		if q.accepted[flow] -= n; q.accepted[flow] <= 0 {
-			delete(q.accepted, flow)
-		}
-	}
-	return nil
+	return total, q.sizes.NoteFlowBytes(ctx, total)
 }
 
 // Fits reports whether a flow may wait with n bytes more. The platform's own calls always may, and so may everybody
@@ -81,15 +107,15 @@ func (q *Bytes) Fits(flow job.Flow, n int64) bool {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.measured[flow]+q.accepted[flow]+n <= most
+	return q.measured[flow]+q.since[flow]+n <= most
 }
 
-// Add tells of n bytes that were accepted for a flow.
+// Add tells of n bytes more that wait of a flow, or of less when n is negative.
 func (q *Bytes) Add(flow job.Flow, n int64) {
 	if q == nil {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.accepted[flow] += n
+	q.since[flow] += n
 }

@@ -47,6 +47,9 @@ func newAcks(p *Pump) *acks {
 
 // submit takes a settlement; it blocks only when Redis is far behind.
 func (p *Pump) submit(r *run, s engine.Settlement, outcome string, took time.Duration) {
+	if s.Op == engine.OpRetry || s.Op == engine.OpRelease {
+		p.Bytes.Add(r.flow, int64(len(r.raw)))
+	}
 	token, other := r.tokens()
 	s.ID, s.Token, s.Flow = r.id, token, r.flow
 	r.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
 )
 
@@ -58,7 +59,8 @@ type Deps struct {
 	IDs      *job.Generator // ids of callbacks
 	Roll     func() float64 // jitter, in [0,1)
 	Log      *slog.Logger
-	Seals    *seal.Ring // nil: payloads are stored as they are
+	Seals    *seal.Ring   // nil: payloads are stored as they are
+	Bytes    *quota.Bytes // is told what does not wait any more, and what waits again; nil: nobody asks
 }
 
 const (
@@ -168,6 +170,7 @@ func (p *Pump) dispatch(alive context.Context, claim engine.Claim, sent, receive
 			renewAt:   sent.Add(p.cfg.Lease / 3),
 			started:   sent,
 		}
+		p.Bytes.Add(r.flow, -int64(len(r.raw)))
 		r.ctx, r.cancel = context.WithCancelCause(alive)
 		p.running.add(r)
 		go p.execute(r)

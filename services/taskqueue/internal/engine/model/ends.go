@@ -69,9 +69,6 @@ func (m *Model) ForgetResults(_ context.Context, ids []job.ID) error {
 	return nil
 }
 
-// LeadEnds lets everybody lead.
-func (m *Model) LeadEnds(context.Context, int, string, time.Duration) (bool, error) { return true, nil }
-
 // Lead lets everybody lead.
 func (m *Model) Lead(context.Context, int, engine.Work, string, time.Duration) (int64, error) {
 	return 1, nil

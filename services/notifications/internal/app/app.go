@@ -48,7 +48,7 @@ func build(s *service.Service, cfg Config) error {
 		return err
 	}
 	s.Check("cache", service.Ping(cache))
-	store, err := mysql.New(db)
+	store, err := mysql.New(db, s.Clock)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,7 @@ type pushData struct {
 func (Messages) Push(lab authn.LabScope, p notify.Push) (outbox.Event, error) {
 	data := pushData{Topic: p.Topic, Title: p.Title, Body: p.Body, Data: map[string]string{
 		"notification_id": strconv.FormatInt(p.NotificationID, 10), "notification_type_id": strconv.FormatInt(p.TypeID, 10),
+		"for": p.For,
 	}}
 	if p.ReportID > 0 {
 		data.Data["lrr_id"] = strconv.FormatInt(p.ReportID, 10)

@@ -2,7 +2,9 @@
 //
 // The provider cannot list a token's topics, so the stored lists are the only truth. Topics are pending before they are
 // subscribed and confirmed afterwards, and leave the lists after they are unsubscribed: whatever dies in between, a
-// topic that the provider has is in one of the lists, and a confirmed topic is at the provider.
+// topic that the provider has is in one of the lists, and a confirmed topic is at the provider. Every change raises the
+// row's generation. Whoever finds that another login, tab or change came in between takes back what it has just
+// subscribed.
 package device
 
 import (
@@ -45,6 +47,8 @@ type Device struct {
 type Lists struct {
 	Confirmed []string // the provider has them
 	Pending   []string // the provider may have them
+	// Generation is that of the row when the lists were read.
+	Generation int64
 }
 
 // All returns every topic that the provider may have.
@@ -52,16 +56,38 @@ func (l Lists) All() []string {
 	return append(slices.Clone(l.Confirmed), distinct.Without(l.Pending, l.Confirmed)...)
 }
 
+// Done is what was changed at the provider.
+type Done struct{ Added, Removed []string }
+
+// Missing returns what of the removed topics the lists have.
+func (d Done) Missing(l Lists) []string {
+	all := l.All()
+	return slices.DeleteFunc(slices.Clone(d.Removed), func(topic string) bool { return !slices.Contains(all, topic) })
+}
+
 // Store keeps devices.
 type Store interface {
-	// Claim makes the token the viewer's, whoever had it, and returns the stored topics.
+	// Claim makes the token the viewer's, whoever had it, and returns the stored topics with the new generation.
 	Claim(ctx context.Context, v notification.Viewer, d Device, now time.Time) (Lists, error)
-	// SaveTopics stores the topics of the viewer's token; ErrMoved when it is somebody else's.
+	// SaveTopics stores the topics of the viewer's token, and raises the generation by one. It is ErrMoved when the token
+	// is somebody else's or its generation is not that of l any more.
 	SaveTopics(ctx context.Context, v notification.Viewer, token string, l Lists, now time.Time) error
+	// Undo takes back what was done at the provider for a token that moved meanwhile, while nobody can change its row:
+	// undo gets the added topics that are in no list of the token, and the removed ones that are in one. When it fails,
+	// all of them become pending: of the token's owner, or of nobody until a sweep.
+	Undo(
+		ctx context.Context,
+		v notification.Viewer,
+		token string,
+		done Done,
+		undo func(gone, missing []string) error,
+	) error
 	// Find returns the topics of the viewer's token; found is false when it is unknown or somebody else's.
 	Find(ctx context.Context, v notification.Viewer, token string) (l Lists, found bool, err error)
-	// Forget deletes the viewer's token; somebody else's stays.
-	Forget(ctx context.Context, v notification.Viewer, token string) error
+	// Forget deletes the viewer's token. It is ErrMoved when it is somebody else's or of another generation.
+	Forget(ctx context.Context, v notification.Viewer, token string, generation int64) error
+	// Drop deletes a token that the provider does not know.
+	Drop(ctx context.Context, v notification.Viewer, token string) error
 	// OfUser lists the devices of a lab user.
 	OfUser(ctx context.Context, lab authn.LabScope, userID int64) ([]Device, error)
 	// Wanted lists the types that the viewer's devices get: on for the laboratory and not switched off by the user.
@@ -149,8 +175,11 @@ func (d *Devices) align(
 	if err != nil {
 		return Outcome{}, d.refused(ctx, v, token, err)
 	}
-	before := Lists{Confirmed: kept, Pending: append(slices.Clone(stuck), missing...)}
-	if err := d.store.SaveTopics(ctx, v, token, before, d.clock.Now()); err != nil {
+	before := Lists{
+		Confirmed: kept, Pending: append(slices.Clone(stuck), missing...), Generation: stored.Generation,
+	}
+	done := Done{Removed: distinct.Without(gone, stuck)}
+	if err := d.save(ctx, v, token, before, done); err != nil {
 		return Outcome{}, err
 	}
 	if len(missing) == 0 {
@@ -160,9 +189,43 @@ func (d *Devices) align(
 	if err != nil {
 		return Outcome{}, d.refused(ctx, v, token, err)
 	}
-	after := Lists{Confirmed: append(kept, distinct.Without(missing, failed)...), Pending: stuck}
-	return outcome(after.Confirmed, append(failed, stuck...)), d.store.SaveTopics(ctx, v, token, after, d.clock.Now())
+	done.Added = distinct.Without(missing, failed)
+	after := Lists{Confirmed: append(kept, done.Added...), Pending: stuck, Generation: before.Generation + 1}
+	return outcome(after.Confirmed, append(failed, stuck...)), d.save(ctx, v, token, after, done)
 }
+
+// save stores the lists. When the token moved meanwhile, what was done at the provider is undone.
+func (d *Devices) save(ctx context.Context, v notification.Viewer, token string, l Lists, done Done) error {
+	err := d.store.SaveTopics(ctx, v, token, l, d.clock.Now())
+	if !errors.Is(err, ErrMoved) {
+		return err
+	}
+	failed := d.store.Undo(ctx, v, token, done, func(gone, missing []string) error {
+		return errors.Join(
+			d.all(ctx, token, gone, d.topics.Unsubscribe), d.all(ctx, token, missing, d.topics.Subscribe),
+		)
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// all is call for who needs every topic done. A token that the provider does not know has none.
+func (d *Devices) all(
+	ctx context.Context, token string, topics []string, do func(context.Context, string, []string) ([]string, error),
+) error {
+	stuck, err := d.call(ctx, token, topics, do)
+	if errors.Is(err, ErrUnknownToken) {
+		return nil
+	}
+	if err == nil && len(stuck) > 0 {
+		err = errStuck
+	}
+	return err
+}
+
+var errStuck = errors.New("some topics stayed subscribed")
 
 func outcome(topics, failed []string) Outcome {
 	slices.Sort(topics)
@@ -187,16 +250,38 @@ func (d *Devices) refused(ctx context.Context, v notification.Viewer, token stri
 		return apperr.New(apperr.Unavailable, "PUSH_PROVIDER_DOWN", "The push provider does not answer; subscribe again in a minute").
 			WithCause(err)
 	}
-	if err := d.store.Forget(ctx, v, token); err != nil {
+	if err := d.store.Drop(ctx, v, token); err != nil {
 		return err
 	}
 	return apperr.InvalidField("token", "the push provider does not know this token; get a new one and subscribe again")
 }
 
+// attempts is how often a change that came in between is looked at again.
+const attempts = 5
+
+var errBusy = apperr.New(
+	apperr.Unavailable,
+	"DEVICE_BUSY",
+	"The device is being subscribed elsewhere; try again in a minute",
+)
+
+// untilSettled repeats do while somebody else changes the device.
+func untilSettled(do func() error) error {
+	for range attempts {
+		if err := do(); !errors.Is(err, ErrMoved) {
+			return err
+		}
+	}
+	return errBusy
+}
+
 // Resubscribe brings all devices of a lab user in line with the preferences. It may be repeated.
 func (d *Devices) Resubscribe(ctx context.Context, lab authn.LabScope, userID int64) error {
-	v := notification.UserViewer(lab, userID)
-	devices, err := d.store.OfUser(ctx, lab, userID)
+	return untilSettled(func() error { return d.resubscribe(ctx, notification.UserViewer(lab, userID)) })
+}
+
+func (d *Devices) resubscribe(ctx context.Context, v notification.Viewer) error {
+	devices, err := d.store.OfUser(ctx, v.Lab, v.ID)
 	if err != nil {
 		return err
 	}
@@ -207,8 +292,8 @@ func (d *Devices) Resubscribe(ctx context.Context, lab authn.LabScope, userID in
 	for _, one := range devices {
 		out, err := d.align(ctx, v, one.Token, one.Lists, wanted)
 		switch {
-		case apperr.Is(err, apperr.Invalid) || errors.Is(err, ErrMoved):
-			continue // the token is gone, or somebody else's now
+		case apperr.Is(err, apperr.Invalid):
+			continue // the token is gone
 		case err != nil:
 			return err
 		case len(out.Failed) > 0:
@@ -221,10 +306,18 @@ func (d *Devices) Resubscribe(ctx context.Context, lab authn.LabScope, userID in
 // Unsubscribe ends every subscription of the viewer's token and forgets it. A token that is not known is no error: a
 // log-out must not fail. Nor is one that another login has taken over, and that one keeps its notifications: the page
 // of the former login may still be open. It returns the topics that were stored.
-func (d *Devices) Unsubscribe(ctx context.Context, v notification.Viewer, token string) ([]string, error) {
+func (d *Devices) Unsubscribe(ctx context.Context, v notification.Viewer, token string) (topics []string, err error) {
 	if err := check(Device{Token: token}); err != nil {
 		return nil, err
 	}
+	err = untilSettled(func() (err error) {
+		topics, err = d.unsubscribe(ctx, v, token)
+		return err
+	})
+	return topics, err
+}
+
+func (d *Devices) unsubscribe(ctx context.Context, v notification.Viewer, token string) ([]string, error) {
 	stored, found, err := d.store.Find(ctx, v, token)
 	if err != nil || !found {
 		return nil, err
@@ -235,9 +328,9 @@ func (d *Devices) Unsubscribe(ctx context.Context, v notification.Viewer, token 
 		return nil, d.refused(ctx, v, token, err)
 	}
 	if len(failed) > 0 && err == nil {
-		return nil, d.refused(ctx, v, token, errors.New("some topics stayed subscribed"))
+		return nil, d.refused(ctx, v, token, errStuck)
 	}
-	return topics, d.store.Forget(ctx, v, token)
+	return topics, d.store.Forget(ctx, v, token, stored.Generation)
 }
 
 // Accepting is the provider of a deployment without push credentials: the topics are kept, and the task queue's mailbox

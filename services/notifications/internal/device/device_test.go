@@ -83,11 +83,11 @@ func (c crashing) SaveTopics(ctx context.Context, v notification.Viewer, token s
 	return c.Store.SaveTopics(ctx, v, token, l, now)
 }
 
-func (c crashing) Forget(ctx context.Context, v notification.Viewer, token string) error {
+func (c crashing) Forget(ctx context.Context, v notification.Viewer, token string, generation int64) error {
 	if c.die() {
 		return errDied
 	}
-	return c.Store.Forget(ctx, v, token)
+	return c.Store.Forget(ctx, v, token, generation)
 }
 
 func (c crashing) Subscribe(ctx context.Context, token string, topics []string) ([]string, error) {
@@ -267,4 +267,112 @@ func TestBadDevicesAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// hooked lets something happen while a call to the provider is under way: the call lands afterwards.
+type hooked struct {
+	*provider
+	subscribing, unsubscribing func()
+}
+
+func (h *hooked) Subscribe(ctx context.Context, token string, topics []string) ([]string, error) {
+	if f := h.subscribing; f != nil {
+		h.subscribing = nil
+		f()
+	}
+	return h.provider.Subscribe(ctx, token, topics)
+}
+
+func (h *hooked) Unsubscribe(ctx context.Context, token string, topics []string) ([]string, error) {
+	if f := h.unsubscribing; f != nil {
+		h.unsubscribing = nil
+		f()
+	}
+	return h.provider.Unsubscribe(ctx, token, topics)
+}
+
+func subscribe(t *testing.T, d *device.Devices, v notification.Viewer) {
+	t.Helper()
+	if _, err := d.Subscribe(t.Context(), v, device.Device{Token: "T"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAHandOverWhileSubscribingLeavesNoForeignTopic: asha's call is at the provider, an organisation logs in on the same
+// browser, then asha's call lands.
+func TestAHandOverWhileSubscribingLeavesNoForeignTopic(t *testing.T) {
+	t.Parallel()
+	p := &hooked{provider: &provider{topics: map[string][]string{}}}
+	d := device.New(memory.New(), p, "IN", clock.System{})
+	p.subscribing = func() { subscribe(t, d, organization(t)) }
+	if _, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"}); !errors.Is(err, device.ErrMoved) {
+		t.Fatal(err)
+	}
+	expect(t, p.of("T"), ofOrg)
+}
+
+// TestALogOutInAnotherTabWhileSubscribingLeavesNothing.
+func TestALogOutInAnotherTabWhileSubscribingLeavesNothing(t *testing.T) {
+	t.Parallel()
+	store, p := memory.New(), &hooked{provider: &provider{topics: map[string][]string{}}}
+	d := device.New(store, p, "IN", clock.System{})
+	p.subscribing = func() {
+		if _, err := d.Unsubscribe(t.Context(), asha(t), "T"); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"}); !errors.Is(err, device.ErrMoved) {
+		t.Fatal(err)
+	}
+	if _, found, err := store.Find(t.Context(), asha(t), "T"); len(p.of("T")) != 0 || found || err != nil {
+		t.Fatal(p.of("T"), found, err)
+	}
+}
+
+// TestALateUnsubscriptionTakesNothingFromTheNextLogin: asha takes the browser from the organisation, which comes back before
+// the end of its topics has reached the provider.
+func TestALateUnsubscriptionTakesNothingFromTheNextLogin(t *testing.T) {
+	t.Parallel()
+	p := &hooked{provider: &provider{topics: map[string][]string{}}}
+	d := device.New(memory.New(), p, "IN", clock.System{})
+	subscribe(t, d, organization(t))
+	p.unsubscribing = func() { subscribe(t, d, organization(t)) }
+	if _, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"}); !errors.Is(err, device.ErrMoved) {
+		t.Fatal(err)
+	}
+	expect(t, p.of("T"), ofOrg)
+}
+
+// TestASwitchWhileSubscribingIsNotLost: the user switches a type off while another tab subscribes with the old preferences.
+func TestASwitchWhileSubscribingIsNotLost(t *testing.T) {
+	t.Parallel()
+	store, p := memory.New(), &hooked{provider: &provider{topics: map[string][]string{}}}
+	d := device.New(store, p, "IN", clock.System{})
+	p.subscribing = func() {
+		off := []notification.Switch{{TypeID: 1, Disabled: true}}
+		if err := store.SetPreferences(t.Context(), asha(t).Lab, 77, off, outbox.Event{}, time.Time{}); err != nil {
+			t.Error(err)
+		}
+		if err := d.Resubscribe(t.Context(), asha(t).Lab, 77); err != nil {
+			t.Error(err)
+		}
+	}
+	_, _ = d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"})
+	expect(t, p.of("T"), ofAsha[2:])
+}
+
+// TestAMandatoryTypeIsOnWhateverTheSwitchesSay.
+func TestAMandatoryTypeIsOnWhateverTheSwitchesSay(t *testing.T) {
+	t.Parallel()
+	store, p := memory.New(), &provider{topics: map[string][]string{}}
+	store.Types[1].Mandatory = true
+	off := []notification.Switch{{TypeID: 2, Disabled: true}}
+	if err := store.SetKinds(t.Context(), asha(t).Lab, off, 79, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.SetPreferences(t.Context(), asha(t).Lab, 77, off, outbox.Event{}, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	subscribe(t, device.New(store, p, "IN", clock.System{}), asha(t))
+	expect(t, p.of("T"), ofAsha)
 }

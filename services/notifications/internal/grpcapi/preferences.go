@@ -2,6 +2,7 @@ package grpcapi
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,9 +33,24 @@ func (s *Server) UpdateTypes(
 	if err := s.d.Preferences.SetKinds(ctx, lab, switches, userID); err != nil {
 		return nil, err
 	}
+	kinds, err := s.d.Preferences.Kinds(ctx, lab)
+	if err != nil {
+		return nil, err
+	}
 	return &notificationsv1.UpdateTypesResponse{
-		Success: true, Message: "Notification types updated successfully", NotificationTypes: in.GetNotificationTypes(),
+		Success: true, Message: "Notification types updated successfully",
+		NotificationTypes: switched(in.GetNotificationTypes(), kinds),
 	}, nil
+}
+
+// switched tells how the types that were asked for are now: a mandatory one stays on.
+func switched(asked []*notificationsv1.TypeSwitch, kinds []notification.Kind) []*notificationsv1.TypeSwitch {
+	out := make([]*notificationsv1.TypeSwitch, len(asked))
+	for i, one := range asked {
+		disabled := slices.ContainsFunc(kinds, func(k notification.Kind) bool { return k.ID == one.GetId() && k.Disabled })
+		out[i] = &notificationsv1.TypeSwitch{Id: one.Id, IsDisabled: &disabled}
+	}
+	return out
 }
 
 func switchesOf(in []*notificationsv1.TypeSwitch) ([]notification.Switch, error) {

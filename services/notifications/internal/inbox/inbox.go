@@ -74,11 +74,23 @@ func (i *Inbox) List(ctx context.Context, v notification.Viewer, q Query) (List,
 	for n, one := range out.Notifications {
 		ids[n] = one.ID
 	}
-	if out.Activities, err = i.store.ActivitiesOf(ctx, v.Lab, ids); err != nil {
+	if out.Activities, err = i.store.ActivitiesOf(ctx, v.Lab, ids, activitiesEach(len(ids))); err != nil {
 		return List{}, err
 	}
 	out.Unread, err = i.store.Unread(ctx, v, window, MaxUnread)
 	return out, err
+}
+
+const (
+	mostEach  = 50     // activities of a notification
+	leastEach = 5      // of one on a long page
+	mostOnOne = 50_000 // of all notifications of a page
+)
+
+// activitiesEach is how many activities each notification of a page has: the answer stays bounded, however many people
+// read them. The list of activities has the rest.
+func activitiesEach(notifications int) int {
+	return max(leastEach, min(mostEach, mostOnOne/max(1, notifications)))
 }
 
 func (i *Inbox) window(ctx context.Context, v notification.Viewer, from, to string) (notification.Window, error) {
@@ -140,7 +152,7 @@ func (i *Inbox) Mark(ctx context.Context, v notification.Viewer, id int64, actio
 	}
 	i.observer.Marked(a, 1)
 	i.signals.Changed(ctx, v.Lab)
-	activities, err := i.store.ActivitiesOf(ctx, v.Lab, []int64{id})
+	activities, err := i.store.ActivitiesOf(ctx, v.Lab, []int64{id}, mostEach)
 	return Marked{NotificationID: id, ReadOn: readOn, Activities: activities[id]}, err
 }
 

@@ -16,8 +16,10 @@ type Store interface {
 	List(ctx context.Context, v notification.Viewer, w notification.Window, p Page) ([]notification.Notification, error)
 	// Unread counts what the viewer has not read in the window, up to most.
 	Unread(ctx context.Context, v notification.Viewer, w notification.Window, most int) (int64, error)
-	// ActivitiesOf returns the activities of notifications, oldest first, by notification.
-	ActivitiesOf(ctx context.Context, lab authn.LabScope, ids []int64) (map[int64][]notification.Activity, error)
+	// ActivitiesOf returns the newest activities of each notification, at most most, oldest first.
+	ActivitiesOf(
+		ctx context.Context, lab authn.LabScope, ids []int64, most int,
+	) (map[int64][]notification.Activity, error)
 	// Activities returns what was done in the window, newest first, at most limit.
 	Activities(
 		ctx context.Context,

@@ -46,6 +46,13 @@ func (f *follower) follow(ctx context.Context, signal <-chan struct{}) error {
 		if err := f.look(ctx); err != nil {
 			return err
 		}
+		pause := time.NewTimer(rest)
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return ctx.Err()
+		case <-pause.C:
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -107,7 +114,7 @@ func (f *follower) send(ctx context.Context, list []notification.Notification) e
 	for i, n := range list {
 		ids[i] = n.ID
 	}
-	activities, err := f.Store.ActivitiesOf(ctx, f.viewer.Lab, ids)
+	activities, err := f.Store.ActivitiesOf(ctx, f.viewer.Lab, ids, shownActivities)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,9 @@ type Store interface {
 	// After returns at most limit notifications after p, oldest first.
 	After(ctx context.Context, v notification.Viewer, p Position, limit int) ([]notification.Notification, error)
 	// ActivitiesOf returns the activities of notifications, oldest first, by notification.
-	ActivitiesOf(ctx context.Context, lab authn.LabScope, ids []int64) (map[int64][]notification.Activity, error)
+	ActivitiesOf(
+		ctx context.Context, lab authn.LabScope, ids []int64, most int,
+	) (map[int64][]notification.Activity, error)
 	// Unread counts what the viewer has not read in the window, up to most.
 	Unread(ctx context.Context, v notification.Viewer, w notification.Window, most int) (int64, error)
 }

@@ -16,6 +16,9 @@ type Context struct {
 	LabID, OrgID, DoctorID, LabUserID int64
 	// ReportID (lrr_id) or BillID is what the notification is about; 0 when it is about neither.
 	ReportID, BillID int64
+	// Escalation and Corrected tell what about a critical result: that it waits too long, or that it was wrong.
+	Escalation int64
+	Corrected  bool
 	// Title and Body replace the type's wording in the inbox; push messages never carry them.
 	Title, Body string
 	Raw         json.RawMessage
@@ -41,6 +44,12 @@ func ParseContext(raw []byte) (Context, error) {
 	}
 	if c.LabID == 0 {
 		return Context{}, apperr.InvalidField("lab_id", "lab_id is required")
+	}
+	if text, ok := fields["escalation"]; ok && (json.Unmarshal(text, &c.Escalation) != nil || c.Escalation < 0) {
+		return Context{}, apperr.InvalidField("escalation", "escalation must be a number from 0")
+	}
+	if text, ok := fields["corrected"]; ok && json.Unmarshal(text, &c.Corrected) != nil {
+		return Context{}, apperr.InvalidField("corrected", "corrected must be true or false")
 	}
 	for name, target := range map[string]*string{"title": &c.Title, "body": &c.Body} {
 		if text, ok := fields[name]; ok && json.Unmarshal(text, target) != nil {
@@ -71,6 +80,15 @@ func parseID(raw json.RawMessage) (int64, error) {
 	return id, nil
 }
 
+// Addressed returns the context with whom it is for: an escalation is the laboratory's own failure, and nobody else's
+// business.
+func (c Context) Addressed() Context {
+	if c.Escalation > 0 {
+		c.OrgID, c.DoctorID = 0, 0
+	}
+	return c
+}
+
 // Subject names what the notification is about, for recognising a repetition; "" when it is about nothing in
 // particular.
 func (c Context) Subject() string {
@@ -88,6 +106,10 @@ func (c Context) Data() json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(c.Raw, &fields) != nil {
 		return json.RawMessage("{}")
+	}
+	if c.Escalation > 0 {
+		delete(fields, "org_id")
+		delete(fields, "doctor_id")
 	}
 	delete(fields, "title")
 	delete(fields, "body")

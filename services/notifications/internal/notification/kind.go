@@ -12,7 +12,7 @@ type Kind struct {
 	DefaultParams json.RawMessage
 	Order         int
 	Mandatory     bool // users cannot switch it off
-	// Disabled is the laboratory's switch.
+	// Disabled is the laboratory's switch, which a mandatory type does not have.
 	Disabled bool
 	// LabParams replace DefaultParams for the laboratory; nil: they do not.
 	LabParams json.RawMessage
@@ -30,6 +30,25 @@ func (k Kind) Wording() (title, body string) {
 		w.Title = k.Description
 	}
 	return w.Title, w.Body
+}
+
+// CriticalReport is the type of critical results.
+const CriticalReport = 2
+
+// WordingFor returns the wording for a context. What became of a critical result has words of its own, which name no
+// patient either.
+func (k Kind) WordingFor(c Context) (title, body string) {
+	title, body = k.Wording()
+	if k.ID != CriticalReport {
+		return title, body
+	}
+	switch {
+	case c.Escalation > 0:
+		return "Critical result waits for a call", "Nobody has called a critical result yet. Open the board of callouts now."
+	case c.Corrected:
+		return "A critical result was corrected", "A critical result that was called is not critical any more. Open it now."
+	}
+	return title, body
 }
 
 // Preference is a type as one user has it.

@@ -37,18 +37,24 @@ func (z Zone) Topic(typeID int64, ref Ref) string {
 	return fmt.Sprintf("%s_notification_type_%d_%s_%d", z, typeID, ref.Kind, ref.ID)
 }
 
-// RefOf returns whom a type is for in a context, by the type's user category. A context that lacks the id is for the
-// laboratory: a critical result must reach somebody.
-func RefOf(userCategory string, c Context) Ref {
-	switch {
-	case userCategory == "org" && c.OrgID > 0:
-		return Ref{RefOrg, c.OrgID}
-	case userCategory == "doctor" && c.DoctorID > 0:
-		return Ref{RefDoctor, c.DoctorID}
-	case (userCategory == "lab_user" || userCategory == "user") && c.LabUserID > 0:
-		return Ref{RefUser, c.LabUserID}
+// RefsOf returns whom a type is for in a context, by the type's user category. A context that lacks the id is for the
+// laboratory, and a critical result is for everybody who can act on it: somebody must hear of it.
+func RefsOf(k Kind, c Context) []Ref {
+	var refs []Ref
+	critical := k.ID == CriticalReport
+	if c.OrgID > 0 && (critical || k.UserCategory == "org") {
+		refs = append(refs, Ref{RefOrg, c.OrgID})
 	}
-	return Ref{RefLab, c.LabID}
+	if c.DoctorID > 0 && (critical || k.UserCategory == "doctor") {
+		refs = append(refs, Ref{RefDoctor, c.DoctorID})
+	}
+	if c.LabUserID > 0 && (k.UserCategory == "lab_user" || k.UserCategory == "user") {
+		refs = append(refs, Ref{RefUser, c.LabUserID})
+	}
+	if critical || len(refs) == 0 {
+		refs = append(refs, Ref{RefLab, c.LabID})
+	}
+	return refs
 }
 
 // Refs returns what a viewer's devices subscribe to.

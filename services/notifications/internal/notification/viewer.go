@@ -1,6 +1,9 @@
 package notification
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 )
@@ -21,7 +24,7 @@ const (
 type Viewer struct {
 	Lab      authn.LabScope
 	Audience Audience
-	// Type and ID name the viewer in read states and activities; ID is also what the audience is limited to.
+	// Type and ID name the viewer in activities and as the owner of devices; ID is also what the audience is limited to.
 	Type     string
 	ID       int64
 	Name     string
@@ -56,6 +59,16 @@ func ViewerOf(p authn.Principal) (Viewer, error) {
 		return Viewer{}, errNoUser
 	}
 	return v, nil
+}
+
+// Reader names the login in read states: each login of an organisation has its own, and what the session says of it is
+// its name. The columns hold 16 characters.
+func (v Viewer) Reader() (kind string, id int64) {
+	if v.Audience != OneOrganization || v.Username == "" {
+		return v.Type, v.ID
+	}
+	sum := sha256.Sum256([]byte(v.Username))
+	return "org:" + hex.EncodeToString(sum[:6]), v.ID
 }
 
 // HasTopics tells whether devices of the login are told anything. The number of a support login is that of another

@@ -26,9 +26,9 @@ const Gateway = "fcm"
 type Store interface {
 	// Kind returns an active type with the laboratory's switch and wording; notification.ErrNoType without one.
 	Kind(ctx context.Context, lab authn.LabScope, typeID int64) (notification.Kind, error)
-	// Add stores the notification, and the message that push makes of its id, in one transaction. A dedupe key that is
+	// Add stores the notification, and the messages that push makes of its id, in one transaction. A dedupe key that is
 	// taken adds nothing and returns the notification that has it.
-	Add(ctx context.Context, lab authn.LabScope, n New, push func(id int64) (outbox.Event, error), now time.Time) (
+	Add(ctx context.Context, lab authn.LabScope, n New, push func(id int64) ([]outbox.Event, error), now time.Time) (
 		id int64, added bool, err error)
 }
 
@@ -51,6 +51,7 @@ type New struct {
 type Push struct {
 	NotificationID int64
 	Topic          string
+	For            string // the kind of ref that the topic is for
 	Title, Body    string
 	TypeID         int64
 	ReportID       int64
@@ -114,8 +115,6 @@ type Result struct {
 	Topic          string
 }
 
-const criticalType = 2
-
 // Notify stores a notification for whom the context names. p must be a service.
 func (n *Notifier) Notify(ctx context.Context, p authn.Principal, t Trigger) (Result, error) {
 	if t.Gateway != Gateway {
@@ -133,15 +132,14 @@ func (n *Notifier) Notify(ctx context.Context, p authn.Principal, t Trigger) (Re
 	if err != nil {
 		return Result{}, err
 	}
-	if kind.Disabled && !kind.Mandatory {
+	if kind.Disabled {
 		n.d.Observer.Notified(Off)
 		return Result{Outcome: Off}, nil
 	}
 	now := n.d.Clock.Now()
-	record, push := n.compose(kind, c, t, now)
-	id, added, err := n.d.Store.Add(ctx, lab, record, func(id int64) (outbox.Event, error) {
-		push.NotificationID = id
-		return n.d.Messages.Push(lab, push)
+	record, pushes := n.compose(kind, c.Addressed(), t, now)
+	id, added, err := n.d.Store.Add(ctx, lab, record, func(id int64) ([]outbox.Event, error) {
+		return n.events(lab, id, pushes)
 	}, now)
 	if err != nil {
 		return Result{}, err
@@ -156,11 +154,29 @@ func (n *Notifier) Notify(ctx context.Context, p authn.Principal, t Trigger) (Re
 	return Result{Outcome: outcome, NotificationID: id, Topic: record.Topic}, nil
 }
 
-func (n *Notifier) compose(kind notification.Kind, c notification.Context, t Trigger, now time.Time) (New, Push) {
-	title, body := kind.Wording()
-	topic := n.d.Zone.Topic(kind.ID, notification.RefOf(kind.UserCategory, c))
-	push := Push{Topic: topic, Title: title, Body: body, TypeID: kind.ID, ReportID: c.ReportID, BillID: c.BillID,
-		Urgent: kind.ID == criticalType}
+func (n *Notifier) events(lab authn.LabScope, id int64, pushes []Push) ([]outbox.Event, error) {
+	var events []outbox.Event
+	for _, push := range pushes {
+		push.NotificationID = id
+		event, err := n.d.Messages.Push(lab, push)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, event)
+	}
+	return events, nil
+}
+
+// compose makes the entry of the inbox, and a push for each topic.
+func (n *Notifier) compose(kind notification.Kind, c notification.Context, t Trigger, now time.Time) (New, []Push) {
+	title, body := kind.WordingFor(c)
+	var pushes []Push
+	for _, ref := range notification.RefsOf(kind, c) {
+		pushes = append(pushes, Push{
+			Topic: n.d.Zone.Topic(kind.ID, ref), For: ref.Kind, Title: title, Body: body, TypeID: kind.ID,
+			ReportID: c.ReportID, BillID: c.BillID, Urgent: kind.ID == notification.CriticalReport,
+		})
+	}
 	message := notification.Message{Title: title, Body: body, Data: c.Data()}
 	if c.Title != "" {
 		message.Title = c.Title
@@ -170,8 +186,8 @@ func (n *Notifier) compose(kind notification.Kind, c notification.Context, t Tri
 	}
 	return New{
 		TypeID: kind.ID, OrgID: c.OrgID, LabUserID: c.LabUserID, DoctorID: c.DoctorID, Message: message, Context: c.Raw,
-		Topic: topic, DedupeKey: dedupeKey(c, t, now),
-	}, push
+		Topic: pushes[0].Topic, DedupeKey: dedupeKey(c, t, now),
+	}, pushes
 }
 
 // dedupeKey is the caller's key, or what the notification is about in this minute.

@@ -100,7 +100,7 @@ func TestATriggerIsStoredPushedAndShown(t *testing.T) {
 	if got != (notify.Result{Outcome: notify.Stored, NotificationID: 1, Topic: "IN_notification_type_2_org_45"}) {
 		t.Errorf("%+v", got)
 	}
-	if len(b.inbox()) != 1 || len(b.store.Events()) != 1 || b.woken != 1 || len(b.changed) != 1 || b.changed[0] != 12 {
+	if len(b.inbox()) != 1 || len(b.store.Events()) != 2 || b.woken != 1 || len(b.changed) != 1 || b.changed[0] != 12 {
 		t.Errorf("inbox %v, outbox %v, relay woken %d times, pages of %v", b.inbox(), b.store.Events(), b.woken, b.changed)
 	}
 }
@@ -118,6 +118,48 @@ func TestATypeThatTheLaboratorySwitchedOffIsSilentUnlessItIsMandatory(t *testing
 	}
 	if diff := cmp.Diff([]notify.Outcome{notify.Off, notify.Stored}, b.outcomes); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestWhoHearsOfACriticalResult: the first notice and a correction are for all, an escalation for the laboratory alone,
+// also when its sender names the others.
+func TestWhoHearsOfACriticalResult(t *testing.T) {
+	t.Parallel()
+	const ids = `{"lab_id":12,"org_id":45,"doctor_id":301,"lrr_id":7001,"bill_id":400,`
+	for context, want := range map[string]struct {
+		title    string
+		topics   []string
+		seenByOf bool
+	}{
+		ids + `"escalation":0}`:                     {"Critical report", []string{"org_45", "doctor_301", "lab_12"}, true},
+		ids + `"escalation":0,"corrected":true}`:    {"A critical result was corrected", []string{"org_45", "doctor_301", "lab_12"}, true},
+		ids + `"escalation":2}`:                     {"Critical result waits for a call", []string{"lab_12"}, false},
+		`{"lab_id":12,"lrr_id":7001,"bill_id":400}`: {"Critical report", []string{"lab_12"}, false},
+	} {
+		b := newBench(t)
+		b.notify(notify.Trigger{TypeID: 2, Context: []byte(context)})
+		var topics []string
+		for _, p := range b.pushes {
+			topics = append(topics, strings.TrimPrefix(p.Topic, "IN_notification_type_2_"))
+			if p.Title != want.title || !p.Urgent {
+				t.Errorf("%s: %+v", context, p)
+			}
+		}
+		shown := b.inbox()[0].Message
+		if diff := cmp.Diff(want.topics, topics); diff != "" || shown.Title != want.title {
+			t.Errorf("%s: %s, inbox %q", context, diff, shown.Title)
+		}
+		if told := strings.Contains(string(shown.Data), "org_id"); told != want.seenByOf {
+			t.Errorf("%s: data %s", context, shown.Data)
+		}
+		org, err := notification.ViewerOf(authn.Principal{Kind: authn.Session, SessionType: authn.Organization, LabID: 12, OrgID: 45})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen, err := b.store.List(t.Context(), org, notification.Window{To: b.now.Unix()}, inbox.Page{Limit: 9})
+		if err != nil || (len(seen) == 1) != want.seenByOf {
+			t.Errorf("%s: the organisation sees %v, %v", context, seen, err)
+		}
 	}
 }
 
@@ -143,7 +185,7 @@ func TestARepetitionSendsNothingTwice(t *testing.T) {
 			t.Errorf("without a subject: %+v", got)
 		}
 	}
-	if len(b.inbox()) != 5 || len(b.store.Events()) != 5 || b.woken != 5 {
+	if len(b.inbox()) != 5 || len(b.store.Events()) != 8 || b.woken != 5 {
 		t.Errorf("%d in the inbox, %d pushed, relay woken %d times", len(b.inbox()), len(b.store.Events()), b.woken)
 	}
 }
@@ -161,8 +203,10 @@ func TestWordingIsStoredAsSentAndNeverPushed(t *testing.T) {
 	if shown.Title != title || shown.Body != body || strings.Contains(string(shown.Data), "canary") {
 		t.Errorf("%+v", shown)
 	}
-	want := notify.Push{NotificationID: 1, Topic: "IN_notification_type_2_org_45", Title: "Critical report", TypeID: 2, ReportID: 7001, Urgent: true}
-	if diff := cmp.Diff([]notify.Push{want}, b.pushes); diff != "" {
+	want := notify.Push{NotificationID: 1, Topic: "IN_notification_type_2_org_45", For: "org", Title: "Critical report", TypeID: 2, ReportID: 7001, Urgent: true}
+	lab := want
+	lab.Topic, lab.For = "IN_notification_type_2_lab_12", "lab"
+	if diff := cmp.Diff([]notify.Push{want, lab}, b.pushes); diff != "" {
 		t.Error(diff)
 	}
 }

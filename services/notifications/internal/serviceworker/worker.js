@@ -34,12 +34,15 @@ self.addEventListener("push", (event) => {
   );
 });
 
-// A critical result is acted on at the board of callouts.
-const pages = { 2: "/callout/" };
+// home is the page of a notification that names none. A critical result is acted on at the board of callouts, which
+// organisations have no access to: data.for says whose topic brought the message.
+function home(data) {
+  return data.notification_type_id === "2" && data.for !== "org" ? "/callout/" : "/";
+}
 
 // target is the page of a notification, on this origin only.
 function target(data) {
-  const page = typeof data.click_action === "string" ? data.click_action : (pages[data.notification_type_id] ?? "/");
+  const page = typeof data.click_action === "string" ? data.click_action : home(data);
   const url = new URL(page, self.location.origin);
   if (url.origin !== self.location.origin) {
     return new URL("/", self.location.origin);

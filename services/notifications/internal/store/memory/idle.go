@@ -39,7 +39,7 @@ func (s *Store) Suspect(_ context.Context, lab authn.LabScope, token string, bef
 	defer s.mu.Unlock()
 	d, idle := s.idle(lab, token, before)
 	if idle {
-		d.Lists = device.Lists{Pending: d.All()}
+		d.Lists = device.Lists{Pending: d.All(), Generation: d.Generation + 1}
 		s.devices[token] = d
 	}
 	return idle, nil

@@ -123,8 +123,13 @@ func (s *Store) visible(v notification.Viewer, w notification.Window) []stored {
 	return list
 }
 
+func readerOf(v notification.Viewer, id int64) reader {
+	kind, login := v.Reader()
+	return reader{id, kind, login}
+}
+
 func (s *Store) readOn(v notification.Viewer, id int64) *int64 {
-	return s.read[reader{id, v.Type, v.ID}]
+	return s.read[readerOf(v, id)]
 }
 
 // List implements inbox.Store.
@@ -160,16 +165,15 @@ func (s *Store) Unread(_ context.Context, v notification.Viewer, w notification.
 
 // ActivitiesOf implements inbox.Store.
 func (s *Store) ActivitiesOf(
-	_ context.Context,
-	lab authn.LabScope,
-	ids []int64,
+	_ context.Context, lab authn.LabScope, ids []int64, most int,
 ) (map[int64][]notification.Activity, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := map[int64][]notification.Activity{}
 	for _, a := range s.activities {
 		if a.lab == lab.LabID() && slices.Contains(ids, a.NotificationID) {
-			found[a.NotificationID] = append(found[a.NotificationID], a.Activity)
+			list := append(found[a.NotificationID], a.Activity)
+			found[a.NotificationID] = list[max(0, len(list)-most):]
 		}
 	}
 	return found, nil
@@ -207,7 +211,7 @@ func (s *Store) Mark(
 }
 
 func (s *Store) mark(v notification.Viewer, id int64, a notification.Action, now time.Time) *int64 {
-	at, before := reader{id, v.Type, v.ID}, s.readOn(v, id)
+	at, before := readerOf(v, id), s.readOn(v, id)
 	if (before != nil) == (a == notification.Read) {
 		return before
 	}
@@ -246,7 +250,7 @@ func (s *Store) MarkRead(
 
 // Add implements notify.Store.
 func (s *Store) Add(
-	_ context.Context, lab authn.LabScope, n notify.New, push func(id int64) (outbox.Event, error), now time.Time,
+	_ context.Context, lab authn.LabScope, n notify.New, push func(id int64) ([]outbox.Event, error), now time.Time,
 ) (int64, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -256,11 +260,11 @@ func (s *Store) Add(
 		}
 	}
 	id := int64(len(s.list) + 1)
-	event, err := push(id)
+	events, err := push(id)
 	if err != nil {
 		return 0, false, err
 	}
 	s.list = append(s.list, stored{id, lab.LabID(), now.Unix(), n})
-	s.events = append(s.events, event)
+	s.events = append(s.events, events...)
 	return id, true, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/distinct"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/notifications/internal/device"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
@@ -31,7 +32,7 @@ func (s *Store) Kinds(_ context.Context, lab authn.LabScope) ([]notification.Kin
 	defer s.mu.Unlock()
 	kinds := slices.Clone(s.Types)
 	for i := range kinds {
-		kinds[i].Disabled = s.labs[ownSwitch{lab.LabID(), kinds[i].ID}]
+		kinds[i].Disabled = !kinds[i].Mandatory && s.labs[ownSwitch{lab.LabID(), kinds[i].ID}]
 	}
 	return kinds, nil
 }
@@ -112,6 +113,7 @@ func (s *Store) Claim(_ context.Context, v notification.Viewer, d device.Device,
 		before.seq = s.claimed
 	}
 	d.Lists = before.Lists
+	d.Generation++
 	s.devices[d.Token] = owned{v.Lab.LabID(), v.Type, v.ID, before.seq, now, d}
 	return d.Lists, nil
 }
@@ -127,10 +129,12 @@ func (s *Store) SaveTopics(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d, ok := s.devices[token]
-	if !ok || !d.of(v) {
+	if !ok || !d.of(v) || d.Generation != l.Generation {
 		return device.ErrMoved
 	}
-	d.Lists = device.Lists{Confirmed: slices.Clone(l.Confirmed), Pending: slices.Clone(l.Pending)}
+	d.Lists = device.Lists{
+		Confirmed: slices.Clone(l.Confirmed), Pending: slices.Clone(l.Pending), Generation: l.Generation + 1,
+	}
 	d.last = now
 	s.devices[token] = d
 	return nil
@@ -147,8 +151,50 @@ func (s *Store) Find(_ context.Context, v notification.Viewer, token string) (de
 	return d.Lists, true, nil
 }
 
+// Undo implements device.Store.
+func (s *Store) Undo(
+	_ context.Context, v notification.Viewer, token string, done device.Done, undo func(gone, missing []string) error,
+) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d, ok := s.devices[token]
+	if !ok {
+		s.claimed++
+		lists := device.Lists{Pending: done.Added}
+		d = owned{lab: v.Lab.LabID(), seq: s.claimed, Device: device.Device{Token: token, Lists: lists}}
+	}
+	if d.kind == "" {
+		s.devices[token] = d
+		if undo(d.All(), nil) == nil {
+			delete(s.devices, token)
+		}
+		return nil
+	}
+	gone, missing := distinct.Without(done.Added, d.All()), done.Missing(d.Lists)
+	if undo(gone, missing) == nil {
+		return nil
+	}
+	topics := append(gone, missing...)
+	d.Confirmed = distinct.Without(d.Confirmed, topics)
+	d.Pending = append(distinct.Without(d.Pending, topics), topics...)
+	d.Generation++
+	s.devices[token] = d
+	return nil
+}
+
 // Forget implements device.Store.
-func (s *Store) Forget(_ context.Context, v notification.Viewer, token string) error {
+func (s *Store) Forget(_ context.Context, v notification.Viewer, token string, generation int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d, ok := s.devices[token]; !ok || !d.of(v) || d.Generation != generation {
+		return device.ErrMoved
+	}
+	delete(s.devices, token)
+	return nil
+}
+
+// Drop implements device.Store.
+func (s *Store) Drop(_ context.Context, v notification.Viewer, token string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.devices[token].of(v) {

@@ -15,7 +15,7 @@ import (
 
 // Add implements notify.Store.
 func (s *Store) Add(
-	ctx context.Context, lab authn.LabScope, n notify.New, push func(id int64) (outbox.Event, error), now time.Time,
+	ctx context.Context, lab authn.LabScope, n notify.New, push func(id int64) ([]outbox.Event, error), now time.Time,
 ) (id int64, added bool, err error) {
 	message, err := json.Marshal(n.Message)
 	if err != nil {
@@ -48,13 +48,17 @@ func (s *Store) Add(
 		if id, err = result.LastInsertId(); err != nil {
 			return err
 		}
-		event, err := push(id)
+		events, err := push(id)
 		if err != nil {
 			return err
 		}
 		added = true
-		_, err = s.outbox.Insert(ctx, tx, now, event)
-		return err
+		for _, event := range events {
+			if _, err := s.outbox.Insert(ctx, tx, now, event); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return id, added, mysqldb.Wrap("save notification", err)
 }

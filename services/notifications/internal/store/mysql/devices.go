@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/distinct"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/notifications/internal/device"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
@@ -28,50 +29,46 @@ func ownerOf(v notification.Viewer) owner {
 }
 
 // owned selects a token while it is the viewer's.
-const owned = "token = ? AND lab_id = ? AND org_id <=> ? AND lab_user_id <=> ? AND doctor_id <=> ?"
+const owned = "token = ? AND lab_id = ? AND user_type = ? AND COALESCE(org_id, doctor_id, lab_user_id) = ?"
 
 func ownedArgs(v notification.Viewer, token string) []any {
-	o := ownerOf(v)
-	return []any{token, v.Lab.LabID(), o.org, o.labUser, o.doctor}
+	return []any{token, v.Lab.LabID(), v.Type, v.ID}
 }
 
 // Claim implements device.Store.
 func (s *Store) Claim(
-	ctx context.Context,
-	v notification.Viewer,
-	d device.Device,
-	now time.Time,
+	ctx context.Context, v notification.Viewer, d device.Device, now time.Time,
 ) (l device.Lists, err error) {
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
-		o := ownerOf(v)
-		_, err := tx.ExecContext(
-			ctx,
-			"INSERT INTO FcmDevices (token, lab_id, topics, last_activity, created_at) VALUES (?,?,'[]',?,?)"+
-				" ON DUPLICATE KEY UPDATE token = VALUES(token)",
-			d.Token,
-			v.Lab.LabID(),
-			now.UnixMilli(),
-			now.UnixMilli(),
-		)
+		_, err := tx.ExecContext(ctx, "INSERT INTO FcmDevices (token, lab_id, topics, last_activity, created_at)"+
+			" VALUES (?,?,'[]',?,?) ON DUPLICATE KEY UPDATE token = VALUES(token)",
+			d.Token, v.Lab.LabID(), now.UnixMilli(), now.UnixMilli())
 		if err != nil {
 			return err
 		}
-		if l, err = scanLists(
-			tx.QueryRowContext(ctx, "SELECT topics, pending_topics FROM FcmDevices WHERE token = ? FOR UPDATE", d.Token).Scan,
-		); err != nil {
+		row := tx.QueryRowContext(
+			ctx,
+			"SELECT generation, topics, pending_topics FROM FcmDevices WHERE token = ? FOR UPDATE",
+			d.Token,
+		)
+		if l, err = scanLists(row.Scan); err != nil {
 			return err
 		}
+		l.Generation++
+		o := ownerOf(v)
 		_, err = tx.ExecContext(
 			ctx,
-			"UPDATE FcmDevices SET lab_id = ?, org_id = ?, lab_user_id = ?, doctor_id = ?, device_id = ?, platform = ?,"+
-				" last_activity = ? WHERE token = ?",
+			"UPDATE FcmDevices SET lab_id = ?, user_type = ?, org_id = ?, lab_user_id = ?, doctor_id = ?,"+
+				" device_id = ?, platform = ?, last_activity = ?, generation = ? WHERE token = ?",
 			v.Lab.LabID(),
+			v.Type,
 			o.org,
 			o.labUser,
 			o.doctor,
 			text(d.DeviceID),
 			text(d.Platform),
 			now.UnixMilli(),
+			l.Generation,
 			d.Token,
 		)
 		return err
@@ -81,14 +78,15 @@ func (s *Store) Claim(
 
 func text(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
 
-// scanLists reads the columns topics and pending_topics, after more. A list that cannot be read is empty: its topics
-// are subscribed anew, which does no harm.
-func scanLists(scan func(...any) error, more ...any) (device.Lists, error) {
+// scanLists reads the columns generation, topics and pending_topics, after more. A list that cannot be read is empty:
+// its topics are subscribed anew, which does no harm.
+func scanLists(scan func(...any) error, more ...any) (l device.Lists, err error) {
 	var confirmed, pending []byte
-	if err := scan(append(more, &confirmed, &pending)...); err != nil {
+	if err := scan(append(more, &l.Generation, &confirmed, &pending)...); err != nil {
 		return device.Lists{}, err
 	}
-	return device.Lists{Confirmed: topicsOf(confirmed), Pending: topicsOf(pending)}, nil
+	l.Confirmed, l.Pending = topicsOf(confirmed), topicsOf(pending)
+	return l, nil
 }
 
 func topicsOf(document []byte) []string {
@@ -109,11 +107,7 @@ func topicsColumn(topics []string) (string, error) {
 
 // SaveTopics implements device.Store.
 func (s *Store) SaveTopics(
-	ctx context.Context,
-	v notification.Viewer,
-	token string,
-	l device.Lists,
-	now time.Time,
+	ctx context.Context, v notification.Viewer, token string, l device.Lists, now time.Time,
 ) error {
 	confirmed, err := topicsColumn(l.Confirmed)
 	if err != nil {
@@ -123,32 +117,102 @@ func (s *Store) SaveTopics(
 	if err != nil {
 		return mysqldb.Wrap("encode topics", err)
 	}
-	var moved bool
-	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+	args := append([]any{confirmed, pending, now.UnixMilli()}, ownedArgs(v, token)...)
+	result, err := s.db.ExecContext(ctx, "UPDATE FcmDevices SET topics = ?, pending_topics = ?, last_activity = ?,"+
+		" generation = generation + 1 WHERE "+owned+" AND generation = ?", append(args, l.Generation)...)
+	return oneRow("save topics", result, err)
+}
+
+// oneRow is ErrMoved when nothing was changed.
+func oneRow(operation string, result sql.Result, err error) error {
+	if err != nil {
+		return mysqldb.Wrap(operation, err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n > 0 {
+		return mysqldb.Wrap(operation, err)
+	}
+	return device.ErrMoved
+}
+
+// Undo implements device.Store. A token without a row gets one that nobody owns and that the sweep forgets.
+func (s *Store) Undo(
+	ctx context.Context, v notification.Viewer, token string, done device.Done, undo func(gone, missing []string) error,
+) error {
+	pending, err := topicsColumn(done.Added)
+	if err != nil {
+		return mysqldb.Wrap("encode topics", err)
+	}
+	_, err = s.db.ExecContext(
+		ctx,
+		"INSERT INTO FcmDevices (token, lab_id, topics, pending_topics, last_activity, created_at)"+
+			" VALUES (?,?,'[]',?,0,0) ON DUPLICATE KEY UPDATE token = VALUES(token)",
+		token,
+		v.Lab.LabID(),
+		pending,
+	)
+	if err != nil {
+		return mysqldb.Wrap("keep topics", err)
+	}
+	return mysqldb.Wrap("undo topics", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		var id int64
-		row := tx.QueryRowContext(ctx, "SELECT id FROM FcmDevices WHERE "+owned+" FOR UPDATE", ownedArgs(v, token)...)
-		err := row.Scan(&id)
-		if moved = errors.Is(err, sql.ErrNoRows); moved {
-			return nil
+		var ownerless bool
+		row := tx.QueryRowContext(ctx, "SELECT id, COALESCE(org_id, doctor_id, lab_user_id) IS NULL, generation, topics,"+
+			" pending_topics FROM FcmDevices WHERE token = ? FOR UPDATE", token)
+		l, err := scanLists(row.Scan, &id, &ownerless)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil // swept meanwhile
 		}
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE FcmDevices SET topics = ?, pending_topics = ?, last_activity = ? WHERE id = ?",
-			confirmed, pending, now.UnixMilli(), id)
-		return err
-	})
-	if err == nil && moved {
-		return device.ErrMoved
+		if ownerless {
+			return forgetOwnerless(ctx, tx, id, undo(l.All(), nil))
+		}
+		gone, missing := distinct.Without(done.Added, l.All()), done.Missing(l)
+		if undo(gone, missing) == nil {
+			return nil
+		}
+		return doubt(ctx, tx, id, l, append(gone, missing...))
+	}))
+}
+
+// forgetOwnerless deletes a row that nobody owns, unless its topics are at the provider still.
+func forgetOwnerless(ctx context.Context, tx *sql.Tx, id int64, failed error) error {
+	if failed != nil {
+		return nil //nolint:nilerr // the row stays, and the sweep tries again
 	}
-	return mysqldb.Wrap("save topics", err)
+	_, err := tx.ExecContext(ctx, "DELETE FROM FcmDevices WHERE id = ?", id)
+	return err
+}
+
+// doubt makes topics pending: the next subscription brings them in line.
+func doubt(ctx context.Context, tx *sql.Tx, id int64, l device.Lists, topics []string) error {
+	confirmed, err := topicsColumn(distinct.Without(l.Confirmed, topics))
+	if err != nil {
+		return err
+	}
+	pending, err := topicsColumn(append(distinct.Without(l.Pending, topics), topics...))
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(
+		ctx,
+		"UPDATE FcmDevices SET topics = ?, pending_topics = ?, generation = generation + 1 WHERE id = ?",
+		confirmed,
+		pending,
+		id,
+	)
+	return err
 }
 
 // Find implements device.Store.
 func (s *Store) Find(
 	ctx context.Context, v notification.Viewer, token string,
 ) (l device.Lists, found bool, err error) {
-	row := s.db.QueryRowContext(ctx, "SELECT topics, pending_topics FROM FcmDevices WHERE "+owned, ownedArgs(v, token)...)
+	row := s.db.QueryRowContext(
+		ctx,
+		"SELECT generation, topics, pending_topics FROM FcmDevices WHERE "+owned,
+		ownedArgs(v, token)...)
 	l, err = scanLists(row.Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return device.Lists{}, false, nil
@@ -157,7 +221,14 @@ func (s *Store) Find(
 }
 
 // Forget implements device.Store.
-func (s *Store) Forget(ctx context.Context, v notification.Viewer, token string) error {
+func (s *Store) Forget(ctx context.Context, v notification.Viewer, token string, generation int64) error {
+	result, err := s.db.ExecContext(ctx, "DELETE FROM FcmDevices WHERE "+owned+" AND generation = ?",
+		append(ownedArgs(v, token), generation)...)
+	return oneRow("delete device", result, err)
+}
+
+// Drop implements device.Store.
+func (s *Store) Drop(ctx context.Context, v notification.Viewer, token string) error {
 	_, err := s.db.ExecContext(ctx, "DELETE FROM FcmDevices WHERE "+owned, ownedArgs(v, token)...)
 	return mysqldb.Wrap("delete device", err)
 }
@@ -166,8 +237,8 @@ func (s *Store) Forget(ctx context.Context, v notification.Viewer, token string)
 func (s *Store) OfUser(ctx context.Context, lab authn.LabScope, userID int64) ([]device.Device, error) {
 	rows, err := s.db.QueryContext(
 		ctx,
-		"SELECT token, topics, pending_topics FROM FcmDevices WHERE lab_id = ? AND lab_user_id = ? AND org_id IS NULL"+
-			" AND doctor_id IS NULL ORDER BY id",
+		"SELECT token, generation, topics, pending_topics FROM FcmDevices WHERE lab_id = ?"+
+			" AND lab_user_id = ? AND user_type = 'lab_user' ORDER BY id",
 		lab.LabID(),
 		userID,
 	)

@@ -53,7 +53,8 @@ func (s *Store) Suspect(ctx context.Context, lab authn.LabScope, token string, b
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE FcmDevices SET topics = '[]', pending_topics = ? WHERE id = ?", pending, id)
+		_, err = tx.ExecContext(ctx, "UPDATE FcmDevices SET topics = '[]', pending_topics = ?, generation = generation + 1"+
+			" WHERE id = ?", pending, id)
 		return err
 	})
 }
@@ -82,8 +83,14 @@ func (s *Store) whileIdle(
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		var id int64
 		l, err := scanLists(
-			tx.QueryRowContext(ctx, "SELECT id, topics, pending_topics FROM FcmDevices WHERE token = ? AND lab_id = ?"+
-				" AND last_activity < ? FOR UPDATE", token, lab.LabID(), before.UnixMilli()).Scan,
+			tx.QueryRowContext(
+				ctx,
+				"SELECT id, generation, topics, pending_topics FROM FcmDevices WHERE token = ? AND lab_id = ?"+
+					" AND last_activity < ? FOR UPDATE",
+				token,
+				lab.LabID(),
+				before.UnixMilli(),
+			).Scan,
 			&id,
 		)
 		if idle = !errors.Is(err, sql.ErrNoRows); !idle {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,6 +51,12 @@ func visible(v notification.Viewer) (condition string, args []any) {
 
 const readStateJoin = " LEFT JOIN NotificationReadState r ON r.notification_id = n.id AND r.user_type = ? AND r.user_id = ?"
 
+// readerArgs are the arguments of readStateJoin.
+func readerArgs(v notification.Viewer) []any {
+	kind, id := v.Reader()
+	return []any{kind, id}
+}
+
 // List implements inbox.Store. The page is found by the index alone; only its rows are read.
 func (s *Store) List(
 	ctx context.Context, v notification.Viewer, w notification.Window, p inbox.Page,
@@ -59,7 +66,7 @@ func (s *Store) List(
 		" (SELECT n.id FROM Notifications n WHERE " + condition + " AND n.created_at BETWEEN ? AND ?" +
 		" ORDER BY n.created_at DESC, n.id DESC LIMIT ? OFFSET ?) page JOIN Notifications n ON n.id = page.id" + readStateJoin +
 		" ORDER BY n.created_at DESC, n.id DESC"
-	args = append(args, w.From, w.To, p.Limit, p.Offset, v.Type, v.ID)
+	args = append(append(args, w.From, w.To, p.Limit, p.Offset), readerArgs(v)...)
 	return s.notifications(ctx, query, args)
 }
 
@@ -80,17 +87,6 @@ func (s *Store) notifications(ctx context.Context, query string, args []any) ([]
 		list = append(list, n)
 	}
 	return list, mysqldb.Wrap("list notifications", rows.Err())
-}
-
-// Unread implements inbox.Store.
-func (s *Store) Unread(ctx context.Context, v notification.Viewer, w notification.Window, most int) (int64, error) {
-	condition, args := visible(v)
-	args = append([]any{v.Type, v.ID}, args...)
-	var n int64
-	err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT n.id FROM Notifications n"+readStateJoin+" WHERE "+condition+
-		" AND n.created_at BETWEEN ? AND ? AND r.read_on IS NULL LIMIT ?) unread", append(args, w.From, w.To, most)...).
-		Scan(&n)
-	return n, mysqldb.Wrap("count unread", err)
 }
 
 const activityColumns = "SELECT a.id, a.notification_id, a.activity, a.user_id, a.user_name, a.username, a.activity_at FROM NotificationActivity a"
@@ -116,20 +112,18 @@ const idsPerStatement = 2_000
 
 // ActivitiesOf implements inbox.Store.
 func (s *Store) ActivitiesOf(
-	ctx context.Context,
-	lab authn.LabScope,
-	ids []int64,
+	ctx context.Context, lab authn.LabScope, ids []int64, most int,
 ) (map[int64][]notification.Activity, error) {
 	found := map[int64][]notification.Activity{}
-	for len(ids) > 0 {
-		some := ids[:min(len(ids), idsPerStatement)]
-		ids = ids[len(some):]
-		args := make([]any, 0, len(some)+1)
+	for some := range slices.Chunk(ids, idsPerStatement) {
+		args := make([]any, 0, len(some)+2)
 		for _, id := range some {
 			args = append(args, id)
 		}
-		err := s.activities(ctx, activityColumns+" WHERE a.notification_id IN (?"+strings.Repeat(",?", len(some)-1)+
-			") AND a.lab_id = ? ORDER BY a.notification_id, a.id", append(args, lab.LabID()),
+		ranked := "SELECT a.id, ROW_NUMBER() OVER (PARTITION BY a.notification_id ORDER BY a.id DESC) AS place" +
+			" FROM NotificationActivity a WHERE a.notification_id IN (?" + strings.Repeat(",?", len(some)-1) + ") AND a.lab_id = ?"
+		err := s.activities(ctx, activityColumns+" JOIN ("+ranked+") newest ON newest.id = a.id AND newest.place <= ?"+
+			" ORDER BY a.notification_id, a.id", append(args, lab.LabID(), most),
 			func(a notification.Activity) { found[a.NotificationID] = append(found[a.NotificationID], a) })
 		if err != nil {
 			return nil, err
@@ -177,27 +171,23 @@ func (s *Store) Mark(
 }
 
 func mark(
-	ctx context.Context,
-	tx *sql.Tx,
-	v notification.Viewer,
-	id int64,
-	a notification.Action,
-	now time.Time,
+	ctx context.Context, tx *sql.Tx, v notification.Viewer, id int64, a notification.Action, now time.Time,
 ) (*int64, error) {
+	kind, login := v.Reader()
 	_, err := tx.ExecContext(
 		ctx,
 		"INSERT INTO NotificationReadState (notification_id, user_type, user_id) VALUES (?, ?, ?)"+
 			" ON DUPLICATE KEY UPDATE user_id = VALUES(user_id)",
 		id,
-		v.Type,
-		v.ID,
+		kind,
+		login,
 	)
 	if err != nil {
 		return nil, err
 	}
+	const state = " WHERE notification_id = ? AND user_type = ? AND user_id = ?"
 	var before *int64
-	err = tx.QueryRowContext(ctx, "SELECT read_on FROM NotificationReadState WHERE notification_id = ? AND user_type = ? AND user_id = ? FOR UPDATE",
-		id, v.Type, v.ID).
+	err = tx.QueryRowContext(ctx, "SELECT read_on FROM NotificationReadState"+state+" FOR UPDATE", id, kind, login).
 		Scan(&before)
 	if err != nil {
 		return nil, err
@@ -209,16 +199,17 @@ func mark(
 	if a == notification.Read {
 		seconds := now.Unix()
 		after = &seconds
+	} else if err := forgetMark(ctx, tx, v); err != nil {
+		return nil, err
 	}
-	_, err = tx.ExecContext(
+	if _, err = tx.ExecContext(
 		ctx,
-		"UPDATE NotificationReadState SET read_on = ? WHERE notification_id = ? AND user_type = ? AND user_id = ?",
+		"UPDATE NotificationReadState SET read_on = ?"+state,
 		after,
 		id,
-		v.Type,
-		v.ID,
-	)
-	if err != nil {
+		kind,
+		login,
+	); err != nil {
 		return nil, err
 	}
 	return after, noteActivity(ctx, tx, v, []int64{id}, string(a), now)
@@ -255,17 +246,13 @@ func (s *Store) MarkRead(
 			return err
 		}
 		var args []any
+		kind, login := v.Reader()
 		for _, id := range ids {
-			args = append(args, id, v.Type, v.ID, now.Unix())
+			args = append(args, id, kind, login, now.Unix())
 		}
-		_, err = tx.ExecContext(
-			ctx,
-			"INSERT INTO NotificationReadState (notification_id, user_type, user_id, read_on) VALUES (?,?,?,?)"+
-				strings.Repeat(
-					",(?,?,?,?)",
-					marked-1,
-				)+" ON DUPLICATE KEY UPDATE read_on = IFNULL(read_on, VALUES(read_on))",
-			args...)
+		_, err = tx.ExecContext(ctx, "INSERT INTO NotificationReadState (notification_id, user_type, user_id, read_on)"+
+			" VALUES (?,?,?,?)"+strings.Repeat(",(?,?,?,?)", marked-1)+
+			" ON DUPLICATE KEY UPDATE read_on = IFNULL(read_on, VALUES(read_on))", args...)
 		if err != nil {
 			return err
 		}
@@ -276,7 +263,7 @@ func (s *Store) MarkRead(
 
 func unread(ctx context.Context, tx *sql.Tx, v notification.Viewer, w notification.Window, limit int) ([]int64, error) {
 	condition, args := visible(v)
-	args = append([]any{v.Type, v.ID}, args...)
+	args = append(readerArgs(v), args...)
 	rows, err := tx.QueryContext(ctx, "SELECT n.id FROM Notifications n"+readStateJoin+" WHERE "+condition+
 		" AND n.created_at BETWEEN ? AND ? AND r.read_on IS NULL ORDER BY n.created_at DESC, n.id DESC LIMIT ?",
 		append(args, w.From, w.To, limit)...)

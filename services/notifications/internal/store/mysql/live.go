@@ -42,7 +42,7 @@ func (s *Store) After(
 	limit int,
 ) ([]notification.Notification, error) {
 	condition, args := visible(v)
-	args = append([]any{v.Type, v.ID}, args...)
+	args = append(readerArgs(v), args...)
 	return s.notifications(
 		ctx,
 		"SELECT n.id, n.notification_type_id, n.message, n.created_at, r.read_on FROM Notifications n"+

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/outbox"
 )
 
@@ -16,15 +17,16 @@ const OutboxTable = "outbox_notifications"
 type Store struct {
 	db     *sql.DB
 	outbox outbox.Table
+	clock  clock.Clock
 }
 
 // New returns a store over db, which stays the caller's to close.
-func New(db *sql.DB) (*Store, error) {
+func New(db *sql.DB, c clock.Clock) (*Store, error) {
 	table, err := outbox.NewTable(OutboxTable)
 	if err != nil {
 		return nil, fmt.Errorf("notifications store: %w", err)
 	}
-	return &Store{db, table}, nil
+	return &Store{db, table, c}, nil
 }
 
 // LegacyColumns are the columns of the platform's tables that the service reads.

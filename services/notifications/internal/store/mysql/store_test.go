@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
@@ -58,7 +59,7 @@ func open(t *testing.T) storetest.Store {
 		"INSERT INTO labUser (id, labId_id, username, isAdmin) VALUES (77, 12, 'asha', 0), (79, 12, 'admin', 1), (87, 13, 'liya', 0)"); err != nil {
 		t.Fatal(err)
 	}
-	store, err := mysql.New(db)
+	store, err := mysql.New(db, clock.System{})
 	if err != nil {
 		t.Fatal(err)
 	}

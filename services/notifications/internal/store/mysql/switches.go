@@ -13,7 +13,7 @@ import (
 )
 
 const kindColumns = "SELECT m.id, m.category, m.name, m.description, m.user_category, m.default_message_params, m.`order`," +
-	" m.is_mandatory, IFNULL(l.is_disabled, 0), l.message_params"
+	" m.is_mandatory, m.is_mandatory = 0 AND IFNULL(l.is_disabled, 0) = 1, l.message_params"
 
 const kindTables = " FROM NotificationTypesMaster m LEFT JOIN LabNotificationTypes l ON l.notification_type_id = m.id AND l.lab_id = ?"
 
@@ -101,7 +101,7 @@ func (s *Store) User(ctx context.Context, lab authn.LabScope, userID int64) (exi
 func (s *Store) Preferences(ctx context.Context, lab authn.LabScope, userID int64) ([]notification.Preference, error) {
 	rows, err := s.db.QueryContext(ctx, kindColumns+", u.is_disabled"+kindTables+
 		" LEFT JOIN UserNotificationPreferences u ON u.notification_type_id = m.id AND u.lab_user_id = ? AND u.lab_id = ?"+
-		" WHERE m.is_active = 1 AND IFNULL(l.is_disabled, 0) = 0 ORDER BY m.`order`, m.id", lab.LabID(), userID, lab.LabID())
+		" WHERE m.is_active = 1 AND (m.is_mandatory = 1 OR IFNULL(l.is_disabled, 0) = 0) ORDER BY m.`order`, m.id", lab.LabID(), userID, lab.LabID())
 	if err != nil {
 		return nil, mysqldb.Wrap("read preferences", err)
 	}

@@ -17,7 +17,10 @@ func idle(t *testing.T, s Store) {
 		t.Helper()
 		_, err := s.Claim(ctx, asha, device.Device{Token: token}, when)
 		must(t, err)
-		must(t, s.SaveTopics(ctx, asha, token, device.Lists{Confirmed: []string{"a"}, Pending: []string{"b"}}, when))
+		must(
+			t,
+			s.SaveTopics(ctx, asha, token, device.Lists{Confirmed: []string{"a"}, Pending: []string{"b"}, Generation: 1}, when),
+		)
 	}
 	claim("old", start)
 	claim("older", start.Add(-time.Minute))

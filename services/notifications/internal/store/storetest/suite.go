@@ -78,6 +78,8 @@ func Run(t *testing.T, open func(*testing.T) Store) {
 		"a message that cannot be made adds nothing": broken,
 		"switches of laboratory and user":            switches,
 		"a token follows its login":                  handOver,
+		"what moved meanwhile is undone":             undone,
+		"logins of one organisation read apart":      ownReaders,
 		"devices of a user":                          devices,
 		"idle devices are suspected, then retired":   idle,
 	} {
@@ -88,8 +90,8 @@ func Run(t *testing.T, open func(*testing.T) Store) {
 	}
 }
 
-func event(id int64) (outbox.Event, error) {
-	return outbox.Event{Aggregate: fmt.Sprint("notification:", id), Kind: "taskqueue.push", Payload: []byte("x")}, nil
+func event(id int64) ([]outbox.Event, error) {
+	return []outbox.Event{{Aggregate: fmt.Sprint("notification:", id), Kind: "taskqueue.push", Payload: []byte("x")}}, nil
 }
 
 func add(t *testing.T, s Store, lab authn.LabScope, n notify.New, at time.Time) int64 {
@@ -191,7 +193,7 @@ func reading(t *testing.T, s Store) {
 	if err != nil || cleared != nil {
 		t.Fatalf("%v, %v", cleared, err)
 	}
-	activities, err := s.ActivitiesOf(t.Context(), v.Lab, []int64{id, 999})
+	activities, err := s.ActivitiesOf(t.Context(), v.Lab, []int64{id, 999}, 10)
 	must(t, err)
 	want := []notification.Activity{
 		{NotificationID: id, Activity: "read", UserID: 77, UserName: "Asha R", Username: "asha", At: start.Unix()},
@@ -231,7 +233,7 @@ func readers(t *testing.T, s Store) {
 		})
 	}
 	wait.Wait()
-	activities, err := s.ActivitiesOf(ctx, v.Lab, []int64{id})
+	activities, err := s.ActivitiesOf(ctx, v.Lab, []int64{id}, 10)
 	if err != nil || len(activities[id]) != 1 {
 		t.Errorf("%v, %v", activities, err)
 	}
@@ -275,7 +277,7 @@ func dedupe(t *testing.T, s Store) {
 func broken(t *testing.T, s Store) {
 	v, unable := user(t, 12, 77), errors.New("unable")
 	_, added, err := s.Add(t.Context(), v.Lab, notify.New{TypeID: 2, Context: []byte("{}")},
-		func(int64) (outbox.Event, error) { return outbox.Event{}, unable }, start)
+		func(int64) ([]outbox.Event, error) { return nil, unable }, start)
 	if added && err == nil || !errors.Is(err, unable) || len(ids(t, s, v, all, everything)) != 0 || len(s.Events()) != 0 {
 		t.Fatalf("added %v, %v", added, err)
 	}
@@ -294,7 +296,8 @@ func switches(t *testing.T, s Store) {
 	if got := wanted(); !slices.Equal(got, []int64{1, 2}) {
 		t.Fatalf("at first: %v", got)
 	}
-	after, _ := event(1)
+	events, _ := event(1)
+	after := events[0]
 	must(t, s.SetPreferences(ctx, v.Lab, 77, []notification.Switch{{TypeID: 1, Disabled: true}}, after, start))
 	must(
 		t,
@@ -340,14 +343,26 @@ func handOver(t *testing.T, s Store) {
 		}
 	}
 	claim(asha)
-	must(t, s.SaveTopics(ctx, asha, "T", device.Lists{Confirmed: []string{"a"}, Pending: []string{"b"}}, start))
+	must(
+		t,
+		s.SaveTopics(ctx, asha, "T", device.Lists{Confirmed: []string{"a"}, Pending: []string{"b"}, Generation: 1}, start),
+	)
 	claim(boss, "a", "b")
-	if err := s.SaveTopics(ctx, asha, "T", device.Lists{}, start); !errors.Is(err, device.ErrMoved) {
+	if err := s.SaveTopics(ctx, asha, "T", device.Lists{Generation: 3}, start); !errors.Is(err, device.ErrMoved) {
 		t.Fatalf("the former login still writes: %v", err)
 	}
-	others := map[string]notification.Viewer{"another laboratory": user(t, 13, 79), "the former login": asha}
+	if err := s.SaveTopics(ctx, boss, "T", device.Lists{Generation: 2}, start); !errors.Is(err, device.ErrMoved) {
+		t.Fatalf("a write of an earlier generation: %v", err)
+	}
+	centre := viewer(t, authn.Principal{SessionType: authn.CollectionCenter, LabID: 12, CCID: 79})
+	others := map[string]notification.Viewer{
+		"another laboratory": user(t, 13, 79), "the former login": asha, "the same number in another table": centre,
+	}
 	for name, other := range others {
-		must(t, s.Forget(ctx, other, "T"))
+		if err := s.Forget(ctx, other, "T", 3); !errors.Is(err, device.ErrMoved) {
+			t.Fatalf("%s forgets it: %v", name, err)
+		}
+		must(t, s.Drop(ctx, other, "T"))
 		topics, found, err := s.Find(ctx, boss, "T")
 		if err != nil || !found || len(topics.Confirmed) != 1 || len(topics.Pending) != 1 {
 			t.Fatalf("%s forgets it: %v, %v, %v", name, topics, found, err)
@@ -356,26 +371,91 @@ func handOver(t *testing.T, s Store) {
 			t.Fatalf("%s finds it: %v", name, err)
 		}
 	}
-	must(t, s.Forget(ctx, boss, "T"))
+	if err := s.Forget(ctx, boss, "T", 2); !errors.Is(err, device.ErrMoved) {
+		t.Fatalf("forgotten in an earlier generation: %v", err)
+	}
+	must(t, s.Forget(ctx, boss, "T", 3))
 	if _, found, err := s.Find(ctx, boss, "T"); err != nil || found {
 		t.Fatalf("it is there still: %v", err)
+	}
+}
+
+// undone: what was done at the provider for a token that moved is taken back, or becomes pending.
+func undone(t *testing.T, s Store) {
+	asha, ctx := user(t, 12, 77), t.Context()
+	claimed, err := s.Claim(ctx, asha, device.Device{Token: "T"}, start)
+	must(t, err)
+	claimed.Confirmed, claimed.Pending = []string{"lab", "user"}, nil
+	must(t, s.SaveTopics(ctx, asha, "T", claimed, start))
+	done := device.Done{Added: []string{"foreign", "lab"}, Removed: []string{"user", "other"}}
+	var gone, missing []string
+	var away error
+	undo := func(g, m []string) error {
+		gone, missing = g, m
+		return away
+	}
+	must(t, s.Undo(ctx, asha, "T", done, undo))
+	if fmt.Sprint(gone, missing) != "[foreign] [user]" {
+		t.Fatalf("unsubscribe %v, subscribe %v", gone, missing)
+	}
+	away = errors.New("502")
+	must(t, s.Undo(ctx, asha, "T", done, undo))
+	if l, _, err := s.Find(ctx, asha, "T"); err != nil || fmt.Sprint(l.Confirmed, l.Pending) != "[lab] [foreign user]" {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	must(t, s.Undo(ctx, asha, "gone", done, undo))
+	list, err := s.Idle(ctx, start, sweep.Position{}, 10)
+	if err != nil || len(list) != 1 || list[0].Token != "gone" {
+		t.Fatalf("nobody sweeps what nobody owns: %v, %v", list, err)
+	}
+	away = nil
+	must(t, s.Undo(ctx, asha, "gone", done, undo))
+	if list, err = s.Idle(
+		ctx,
+		start,
+		sweep.Position{},
+		10,
+	); err != nil || len(list) != 0 ||
+		fmt.Sprint(gone) != "[foreign lab]" {
+		t.Fatalf("%v, %v, unsubscribed %v", list, err, gone)
+	}
+}
+
+// ownReaders: each login of an organisation reads for itself.
+func ownReaders(t *testing.T, s Store) {
+	ward := func(name string) notification.Viewer {
+		return viewer(t, authn.Principal{SessionType: authn.Organization, LabID: 12, OrgID: 45, Username: name})
+	}
+	id := add(t, s, user(t, 12, 77).Lab, notify.New{OrgID: 45}, start)
+	_, err := s.Mark(t.Context(), ward("ward1"), id, notification.Read, start)
+	must(t, err)
+	unread(t, s, ward("ward1"), 0)
+	unread(t, s, ward("ward2"), 1)
+	list, err := s.List(t.Context(), ward("ward2"), all, everything)
+	if err != nil || list[0].ReadOn != nil {
+		t.Fatalf("%+v, %v", list, err)
 	}
 }
 
 func devices(t *testing.T, s Store) {
 	asha, ctx := user(t, 12, 77), t.Context()
 	doctor := viewer(t, authn.Principal{SessionType: authn.Doctor, LabID: 12, DoctorID: 77})
-	for token, v := range map[string]notification.Viewer{"A": asha, "B": asha, "C": user(t, 12, 79), "D": doctor} {
+	centre := viewer(t, authn.Principal{SessionType: authn.CollectionCenter, LabID: 12, CCID: 77})
+	support := viewer(t, authn.Principal{SessionType: authn.Support, LabID: 12, LabUserID: 77})
+	for token, v := range map[string]notification.Viewer{
+		"A": asha, "B": asha, "C": user(t, 12, 79), "D": doctor, "E": centre, "F": support,
+	} {
 		_, err := s.Claim(ctx, v, device.Device{Token: token}, start)
 		must(t, err)
-		must(t, s.SaveTopics(context.WithoutCancel(ctx), v, token, device.Lists{Confirmed: []string{"x"}}, start))
+		lists := device.Lists{Confirmed: []string{"x"}, Generation: 1}
+		must(t, s.SaveTopics(context.WithoutCancel(ctx), v, token, lists, start))
 	}
 	list, err := s.OfUser(ctx, asha.Lab, 77)
 	must(t, err)
 	if diff := cmp.Diff(
 		[]device.Device{
-			{Token: "A", Lists: device.Lists{Confirmed: []string{"x"}}},
-			{Token: "B", Lists: device.Lists{Confirmed: []string{"x"}}},
+			{Token: "A", Lists: device.Lists{Confirmed: []string{"x"}, Generation: 2}},
+			{Token: "B", Lists: device.Lists{Confirmed: []string{"x"}, Generation: 2}},
 		},
 		byToken(list),
 	); diff != "" {

@@ -1,0 +1,183 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+)
+
+// readMark is what is known of the beginning of a login's inbox: from From to Until these notifications are unread, and
+// no others. It is kept, so that who has read a month's notifications is not counted through it with every look.
+type readMark struct {
+	From, Until int64 // epoch seconds
+	unread      []int64
+	version     int64 // raised by who marks something unread
+	known       bool
+}
+
+const (
+	// settled is how old a second must be before a mark may cover it: a notification is dated before its transaction ends.
+	settled = time.Minute
+	// markEvery is how much of the inbox a count looks at again before the mark is moved.
+	markEvery = 10 * time.Minute
+)
+
+// Unread implements inbox.Store.
+func (s *Store) Unread(ctx context.Context, v notification.Viewer, w notification.Window, most int) (int64, error) {
+	mark, err := s.readMark(ctx, v)
+	if err != nil {
+		return 0, err
+	}
+	covered := mark.Until > 0 && mark.From <= w.From && mark.Until >= w.From && mark.Until <= w.To
+	var old []int64
+	from := w.From
+	if covered {
+		from = mark.Until + 1
+		if old, err = s.stillUnread(ctx, v, w, mark.unread); err != nil {
+			return 0, err
+		}
+	}
+	fresh, err := s.unreadIn(ctx, v, notification.Window{From: from, To: w.To}, most)
+	if err != nil {
+		return 0, err
+	}
+	ids := append(old, fresh.ids...)
+	until := min(w.To, s.clock.Now().Add(-settled).Unix())
+	if len(ids) < most && until-from >= int64(markEvery/time.Second) {
+		next := readMark{From: w.From, Until: until, version: mark.version, known: mark.known}
+		next.unread = append(old, fresh.until(until)...)
+		if err := s.saveReadMark(ctx, v, next); err != nil {
+			return 0, err
+		}
+	}
+	return int64(min(len(ids), most)), nil
+}
+
+// found are unread notifications with their times.
+type found struct{ ids, times []int64 }
+
+func (f found) until(last int64) (ids []int64) {
+	for i, id := range f.ids {
+		if f.times[i] <= last {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (s *Store) unreadIn(ctx context.Context, v notification.Viewer, w notification.Window, most int) (found, error) {
+	condition, args := visible(v)
+	args = append(append(readerArgs(v), args...), w.From, w.To, most)
+	return s.scanUnread(ctx, condition+" AND n.created_at BETWEEN ? AND ? AND r.read_on IS NULL LIMIT ?", args)
+}
+
+// stillUnread returns which of the notifications are in the window and unread.
+func (s *Store) stillUnread(
+	ctx context.Context, v notification.Viewer, w notification.Window, ids []int64,
+) ([]int64, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	condition, args := visible(v)
+	args = append(append(readerArgs(v), args...), w.From, w.To)
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	f, err := s.scanUnread(ctx, condition+" AND n.created_at BETWEEN ? AND ? AND r.read_on IS NULL AND n.id IN (?"+
+		strings.Repeat(",?", len(ids)-1)+")", args)
+	return f.ids, err
+}
+
+func (s *Store) scanUnread(ctx context.Context, condition string, args []any) (f found, err error) {
+	rows, err := s.db.QueryContext(
+		ctx,
+		"SELECT n.id, n.created_at FROM Notifications n"+readStateJoin+" WHERE "+condition,
+		args...)
+	if err != nil {
+		return f, mysqldb.Wrap("count unread", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, at int64
+		if err := rows.Scan(&id, &at); err != nil {
+			return f, mysqldb.Wrap("count unread", err)
+		}
+		f.ids, f.times = append(f.ids, id), append(f.times, at)
+	}
+	return f, mysqldb.Wrap("count unread", rows.Err())
+}
+
+func (s *Store) readMark(ctx context.Context, v notification.Viewer) (m readMark, err error) {
+	kind, login := v.Reader()
+	var unread []byte
+	err = s.db.QueryRowContext(ctx, "SELECT from_at, until_at, unread, version FROM NotificationReadMark WHERE lab_id = ?"+
+		" AND user_type = ? AND user_id = ?", v.Lab.LabID(), kind, login).Scan(&m.From, &m.Until, &unread, &m.version)
+	if errors.Is(err, sql.ErrNoRows) {
+		return readMark{}, nil
+	}
+	if err != nil {
+		return m, mysqldb.Wrap("read mark", err)
+	}
+	m.known = true
+	if len(unread) > 0 && json.Unmarshal(unread, &m.unread) != nil {
+		m.Until = 0 // what cannot be read is counted anew
+	}
+	return m, nil
+}
+
+// saveReadMark does nothing when something was marked unread since the count began.
+func (s *Store) saveReadMark(ctx context.Context, v notification.Viewer, m readMark) error {
+	kind, login := v.Reader()
+	unread, err := json.Marshal(m.unread)
+	if err != nil {
+		return fmt.Errorf("encode mark: %w", err)
+	}
+	if !m.known {
+		_, err = s.db.ExecContext(
+			ctx,
+			"INSERT IGNORE INTO NotificationReadMark (lab_id, user_type, user_id, from_at, until_at, unread)"+
+				" VALUES (?,?,?,?,?,?)",
+			v.Lab.LabID(),
+			kind,
+			login,
+			m.From,
+			m.Until,
+			string(unread),
+		)
+		return mysqldb.Wrap("save mark", err)
+	}
+	_, err = s.db.ExecContext(
+		ctx,
+		"UPDATE NotificationReadMark SET from_at = ?, until_at = ?, unread = ? WHERE lab_id = ?"+
+			" AND user_type = ? AND user_id = ? AND version = ?",
+		m.From,
+		m.Until,
+		string(unread),
+		v.Lab.LabID(),
+		kind,
+		login,
+		m.version,
+	)
+	return mysqldb.Wrap("save mark", err)
+}
+
+// forgetMark is for who marks something unread again.
+func forgetMark(ctx context.Context, tx *sql.Tx, v notification.Viewer) error {
+	kind, login := v.Reader()
+	_, err := tx.ExecContext(
+		ctx,
+		"INSERT INTO NotificationReadMark (lab_id, user_type, user_id, version) VALUES (?,?,?,1)"+
+			" ON DUPLICATE KEY UPDATE until_at = 0, version = version + 1",
+		v.Lab.LabID(),
+		kind,
+		login,
+	)
+	return err
+}

@@ -1,0 +1,68 @@
+package mysql_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+)
+
+// TestWhoHasReadEverythingIsNotCountedThroughIt: the first count reads a month's notifications, the next ones what came
+// since, and what is marked unread again counts at once.
+func TestWhoHasReadEverythingIsNotCountedThroughIt(t *testing.T) {
+	t.Parallel()
+	many := 3_000
+	if os.Getenv("LAB_LONG_TESTS") != "" {
+		many = 300_000
+	}
+	s := open(t).(opened)
+	exec := func(query string, args ...any) {
+		t.Helper()
+		if _, err := s.db.ExecContext(t.Context(), query, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := time.Now().Unix()
+	exec("INSERT INTO Notifications (lab_id, org_id, notification_type_id, message, context, created_at)"+
+		" SELECT 12, 45, 1, '{}', '{}', ? - seq * 2500000 DIV ? FROM "+mysqltest.Numbers(many), now-120, many)
+	exec("INSERT INTO NotificationReadState SELECT id, 'lab_user', 77, created_at FROM Notifications")
+	exec("ANALYZE TABLE Notifications, NotificationReadState")
+	v, err := notification.ViewerOf(authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := notification.ParseWindow("", "", time.UTC, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	unread := func(want int64) (rows int) {
+		t.Helper()
+		begin := time.Now()
+		rows = mysqltest.RowsRead(t, s.db, func() {
+			if n, err := s.Unread(t.Context(), v, w, 1000); err != nil || n != want {
+				t.Errorf("unread %d, %v, want %d", n, err, want)
+			}
+		})
+		t.Logf("%d unread of %d: %d rows read, %v", want, many, rows, time.Since(begin))
+		return rows
+	}
+	unread(0)
+	if rows := unread(0); rows > many/10 {
+		t.Errorf("%d rows read of who is up to date", rows)
+	}
+	old := int64(many / 2)
+	if _, err := s.Mark(t.Context(), v, old, notification.Unread, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	unread(1)
+	if rows := unread(1); rows > many/10 {
+		t.Errorf("%d rows read with one unread", rows)
+	}
+	if _, err := s.Mark(t.Context(), v, old, notification.Read, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	unread(0)
+}

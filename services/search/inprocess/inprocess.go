@@ -29,6 +29,9 @@ func New(client *elastic.Client) (*Searcher, error) {
 	return &Searcher{elasticstore.New(client, cfg, clock.System{})}, nil
 }
 
+// Warm warms the engine as the service does before it is ready.
+func (s *Searcher) Warm(ctx context.Context) { s.store.Warm(ctx) }
+
 // Search returns the first size patients of the laboratory whom the text may mean, over all fields.
 func (s *Searcher) Search(ctx context.Context, labID int64, text string, size int) ([]Hit, error) {
 	scope, err := search.ScopeOf(authn.Principal{Kind: authn.Bearer, LabID: labID}, 0)

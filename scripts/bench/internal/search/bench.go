@@ -25,6 +25,7 @@ type bench struct {
 	corpus  *corpus
 	mix     *mix
 
+	searcher                  *inprocess.Searcher
 	ours, peer, plain, remote *side // remote is ours through the REST port
 }
 
@@ -94,15 +95,14 @@ func (b *bench) open() (err error) {
 	if err != nil {
 		return err
 	}
-	searcher, err := inprocess.New(b.client)
-	if err != nil {
+	if b.searcher, err = inprocess.New(b.client); err != nil {
 		return err
 	}
 	b.ours = &side{
 		name:   "ours",
 		strict: true,
 		find: func(ctx context.Context, labID int64, text string) ([]inprocess.Hit, error) {
-			return searcher.Search(ctx, labID, text, pageSize)
+			return b.searcher.Search(ctx, labID, text, pageSize)
 		},
 	}
 	b.peer = &side{name: peerName, find: multiMatch(b.client, "AUTO")}

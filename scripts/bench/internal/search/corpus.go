@@ -97,6 +97,9 @@ func (c *corpus) rows() []cdc.Row {
 			BranchIDs:              []int64{branch},
 			OrgIDs:                 []int64{org},
 		}
+		if p.DateOfBirth != "" {
+			row.DateOfBirth = p.DateOfBirth
+		}
 		if p.Gender != "" {
 			row.Gender, row.Age = p.Gender, p.Age
 		}

@@ -75,7 +75,7 @@ func Run(ctx context.Context, r *report.Report) error {
 			return err
 		}
 		b.corpus = nil // the collector would go through 200,000 patients that no search of ours holds
-		for _, step := range []func(context.Context) error{b.warm, b.steady, b.saturation, b.rest, b.memory} {
+		for _, step := range []func(context.Context) error{b.cold, b.warm, b.steady, b.saturation, b.rest, b.memory} {
 			if err := step(ctx); err != nil {
 				return err
 			}

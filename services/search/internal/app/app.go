@@ -101,7 +101,7 @@ func (b *builder) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.Check(health.SearchIndex, b.index.Ready)
+	b.Check(health.SearchIndex, (&warmUp{index: b.index}).Ready)
 	b.Check(health.KeyValueCache, service.Ping(b.cache))
 	paths := http.NewServeMux()
 	health.Register(paths, b.Health, b.fresh)

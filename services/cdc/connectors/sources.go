@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // The connectors. Both carry the beats of cdc_heartbeat: each its own row at first hand and the other's as well, so
@@ -17,11 +18,20 @@ const (
 // CarrierHeader is the header of a beat that names the connector that carried it.
 const CarrierHeader = "connector"
 
-//go:embed source-existing.json
-var existingTemplate string
+//go:embed source.json
+var template string
 
-//go:embed source-projection.json
-var projectionTemplate string
+// difference is in what the connectors differ.
+type difference struct {
+	serverID   string // equal ones throw each other out
+	tables     []string
+	unreadable string // what becomes of a value that cannot be read: images of user_meta are indexed as they are
+}
+
+var differences = map[string]difference{
+	Existing:   {"585701", []string{"userDetails", "billing", "labReportRelation", "cdc_heartbeat"}, "warn"},
+	Projection: {"585702", []string{"user_meta", "cdc_heartbeat"}, "fail"},
+}
 
 // Source are the values of the source connectors' configurations that differ from place to place, as the connector
 // runtime sees them.
@@ -55,8 +65,8 @@ func Names() []string { return []string{Existing, Projection} }
 // Configurations returns the configuration of each connector by its name.
 func (s Source) Configurations() (map[string]map[string]string, error) {
 	all := map[string]map[string]string{}
-	for name, template := range map[string]string{Existing: existingTemplate, Projection: projectionTemplate} {
-		configuration, err := s.fillIn(template)
+	for name, of := range differences {
+		configuration, err := s.fillIn(name, of)
 		if err != nil {
 			return nil, fmt.Errorf("configuration of %s: %w", name, err)
 		}
@@ -65,12 +75,20 @@ func (s Source) Configurations() (map[string]map[string]string, error) {
 	return all, nil
 }
 
-func (s Source) fillIn(template string) (map[string]string, error) {
+func (s Source) fillIn(name string, of difference) (map[string]string, error) {
 	kind := mysqlConnector
 	if s.MariaDB {
 		kind = mariaDBConnector
 	}
+	tables := make([]string, len(of.tables))
+	for i, table := range of.tables {
+		tables[i] = s.Database + "." + table
+	}
 	values := map[string]string{
+		"name":              name,
+		"server_id":         of.serverID,
+		"tables":            strings.Join(tables, ","),
+		"unreadable":        of.unreadable,
 		"connector_class":   kind.class,
 		"database_host":     s.DatabaseHost,
 		"database_port":     s.DatabasePort,

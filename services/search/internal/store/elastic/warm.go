@@ -25,7 +25,8 @@ const (
 var warmTexts = []string{
 	"kumar", "rahul sharma", "sharma rahul", "mohammed yu", "sunita pa", "lak", "r k", "raul sharma", "muhamad",
 	"venkatesh rao", "9876543210", "+91 98765 43210", "43210", "98765", "rahul 98765", "10001", "ord-2026-1", "S-1",
-	"P-000501", "rahul@", "anil kumar singh", "priya w/o anil", "mob 9876543210", "sharma 1990", "jayalakshmi", "abdul rahman khan",
+	"P-000501", "rahul@", "anil kumar singh", "priya w/o anil", "mob 9876543210", "sharma 1990",
+	"jayalakshmi", "abdul rahman khan",
 }
 
 // Warm searches the largest laboratories until the engine has seen enough of it, for five seconds at most.

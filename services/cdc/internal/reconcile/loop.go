@@ -38,7 +38,25 @@ type Loop struct {
 	// while all patients are computed again. The error is a fault.
 	Indexed func(context.Context) (bool, error)
 
-	told map[int64]int64 // revisions of refused patients of which the log told already; one turn runs at a time
+	// What follows belongs to the one turn that runs at a time.
+	told map[int64]int64  // revisions of refused patients of which the log told already
+	labs []authn.LabScope // as of read
+	read time.Time
+}
+
+// labsFor is how long the list of laboratories counts: to make it, the engine goes through all documents.
+const labsFor = time.Hour
+
+func (l *Loop) laboratories(ctx context.Context) ([]authn.LabScope, error) {
+	now := l.Clock.Now()
+	if len(l.labs) > 0 && now.Sub(l.read) < labsFor {
+		return l.labs, nil
+	}
+	labs, err := l.Reconciler.Labs(ctx)
+	if err == nil {
+		l.labs, l.read = labs, now
+	}
+	return labs, err
 }
 
 // RunOnce takes the next laboratories, at least one and each at most once. One that fails is passed over until its next
@@ -47,7 +65,7 @@ func (l *Loop) RunOnce(ctx context.Context) error {
 	if indexed, err := l.Indexed(ctx); err != nil || !indexed {
 		return err
 	}
-	labs, err := l.Reconciler.Labs(ctx)
+	labs, err := l.laboratories(ctx)
 	if err != nil {
 		return err
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// hurry runs callout with short deadlines until the test ends.
-func hurry(t *testing.T) map[string]string {
+// hurry runs callout with short deadlines, and so many escalations of a report, until the test ends.
+func hurry(t *testing.T, most string) map[string]string {
 	t.Helper()
-	change := map[string]string{"CALLOUT_ESCALATE_AFTER": "4s", "CALLOUT_ESCALATE_MOST": "1", "CALLOUT_REAP_INTERVAL": "3s"}
+	change := map[string]string{"CALLOUT_ESCALATE_AFTER": "4s", "CALLOUT_ESCALATE_MOST": most, "CALLOUT_REAP_INTERVAL": "3s"}
 	replace := func(change map[string]string) {
 		if err := stack.Stop("callout"); err != nil {
 			t.Fatal(err)
@@ -98,7 +98,7 @@ func awaitNotices(t *testing.T, bill, wantFirst, wantEscalations int) {
 
 // TestCalloutLoop is the whole critical loop on the real processes, with its timeline.
 func TestCalloutLoop(t *testing.T) {
-	hurry(t)
+	hurry(t, "1")
 	const bill = 977000
 	begin := time.Now()
 	note := func(what string) { t.Logf("%6.1f s  %s", time.Since(begin).Seconds(), what) }
@@ -112,6 +112,12 @@ func TestCalloutLoop(t *testing.T) {
 	})
 	note("the report is CALLOUT_PENDING")
 	awaitNotices(t, bill, 1, 0)
+	for _, topic := range []string{"org_45", "doctor_301", "lab_12"} { // the organisation, the referring doctor, the laboratory
+		await.True(t, "the push to "+topic, func() bool {
+			got := callAt(t, strings.TrimSuffix(stack.Endpoints.TaskqueueOutbox, "/outbox/"), "", "GET", "/outbox/messages?channel=push", "")
+			return strings.Contains(got.body, "IN_notification_type_2_"+topic)
+		})
+	}
 	inbox := call(t, "demo-organization", "GET", notificationsPath+"all?limit=100", "").body
 	if !strings.Contains(inbox, `"bill_id":977000`) && !strings.Contains(inbox, `"bill_id": 977000`) {
 		t.Errorf("the organisation's inbox does not tell of it: %s", inbox)
@@ -120,13 +126,12 @@ func TestCalloutLoop(t *testing.T) {
 		t.Error("another laboratory's inbox tells of it")
 	}
 	note("notification of type 2 in the organisation's inbox")
-	await.True(t, "the push is in the mailbox", func() bool {
-		got := callAt(t, strings.TrimSuffix(stack.Endpoints.TaskqueueOutbox, "/outbox/"), "", "GET", "/outbox/messages?channel=push", "")
-		return strings.Contains(got.body, "IN_notification_type_2_org_45")
-	})
-	note("the push is in the mailbox")
+	note("the pushes to organisation, referring doctor and laboratory are in the mailbox")
 	awaitNotices(t, bill, 1, 1)
 	note("nobody called: escalated")
+	if inbox := call(t, "demo-organization", "GET", notificationsPath+"all?limit=100", "").body; strings.Contains(inbox, "waits for a call") {
+		t.Errorf("the organisation hears of the laboratory's own delay: %s", inbox)
+	}
 	got := call(t, labSession, "POST", "/report/977000/critical/callout", `{"lab_report_ids":[977001],"recipients":["Referral Doctor"],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao"}`)
 	if got.status != http.StatusOK || !strings.Contains(got.body, "CALLOUT_DONE") {
 		t.Fatalf("callout: %d %s", got.status, got.body)
@@ -148,14 +153,64 @@ func TestCalloutLoop(t *testing.T) {
 	}
 }
 
+// TestCalloutOfASecondResult is the story of a bill on the real processes: its potassium is escalated to the end, then its
+// haemoglobin turns critical and has a full run of its own; the potassium is called, and turns out wrong.
+func TestCalloutOfASecondResult(t *testing.T) {
+	hurry(t, "1")
+	const bill = 977500
+	begin := time.Now()
+	note := func(what string) { t.Logf("%6.1f s  %s", time.Since(begin).Seconds(), what) }
+	value := func(report, index int, text string) {
+		t.Helper()
+		applyFixture(t, fmt.Sprintf(`{"mysql":{"reportValues":[{"labReportId_id":%d,"index":%d,"order":%[2]d,"value":%[3]q}]}}`, report, index, text))
+		if got := evaluateBill(t, bill); got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+	}
+	newCriticalBill(t, bill, 0, 0)
+	applyFixture(t, fmt.Sprintf(`{"mysql":{"reportValues":[{"labReportId_id":%d,"index":1,"order":1,"value":"14"}]}}`, bill+2))
+	value(bill+1, 2, "7.9 mmol/L*")
+	note("potassium 7.9 mmol/L* is critical")
+	awaitNotices(t, bill, 1, 1)
+	note("nobody called: escalated for the last time")
+	value(bill+2, 1, "5.9")
+	awaitNotices(t, bill, 2, 1)
+	note("haemoglobin 5.9 of the same bill is critical, and announced")
+	const body = `{"lab_report_ids":[%d],"recipients":["Referral Doctor"],"communication_methods":["call"],"read_back":%t,"notified_person":"Dr Rao","force":%t}`
+	save := func(report int, readBack, force bool, want string) {
+		t.Helper()
+		got := call(t, labSession, "POST", fmt.Sprintf("/report/%d/critical/callout", bill), fmt.Sprintf(body, report, readBack, force))
+		if got.status != http.StatusOK || !strings.Contains(got.body, want) {
+			t.Fatalf("callout: %d %s", got.status, got.body)
+		}
+	}
+	save(bill+1, false, false, "CALLOUT_ATTEMPTED")
+	note("potassium told, not read back: CALLOUT_ATTEMPTED")
+	save(bill+1, true, false, "CALLOUT_DONE")
+	note("potassium told and read back: CALLOUT_DONE")
+	awaitNotices(t, bill, 2, 2)
+	note("nobody called the haemoglobin: escalated")
+	value(bill+1, 2, "4.1")
+	awaitNotices(t, bill, 3, 2)
+	note("potassium corrected to 4.1: all who were told are told")
+	save(bill+1, true, true, "CALLOUT_DONE")
+	entry := callLog(t, bill+1, 5)
+	if entry.Meta["corrected"] != true {
+		t.Errorf("the history's last entry is %v", entry)
+	}
+	value(bill+2, 1, "Haemolysed")
+	save(bill+2, true, false, "CALLOUT_DONE")
+	note("haemoglobin became unreadable, and its call is recorded")
+}
+
 // TestCalloutLoopSurvivesKills kills one of the four services at a random moment of the loop, and starts it again. Each
-// critical result ends announced once and, as nobody calls it, escalated once.
+// critical result ends announced once and, as nobody calls it, escalated twice.
 func TestCalloutLoopSurvivesKills(t *testing.T) {
 	runs := 4
 	if os.Getenv("LAB_LONG_TESTS") != "" {
 		runs = 50
 	}
-	change := hurry(t)
+	change := hurry(t, "2")
 	victims := []string{"rerun", "callout", "notifications", "taskqueue"}
 	random := rand.New(rand.NewPCG(13, 6))
 	for run := range runs {
@@ -177,15 +232,15 @@ func TestCalloutLoopSurvivesKills(t *testing.T) {
 		if err := <-restarted; err != nil {
 			t.Fatal(err)
 		}
-		awaitNotices(t, bill, 1, 1)
+		awaitNotices(t, bill, 1, 2)
 		insist(t, fmt.Sprintf("/report/%d/critical/callout", bill), fmt.Sprintf(`{"lab_report_ids":[%d],"recipients":["a"],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao"}`, bill+1))
 		await.True(t, "the job is cancelled", func() bool {
 			return count(t, fmt.Sprintf("SELECT COUNT(*) FROM callout_escalation WHERE bill_id = %d AND job_id = ''", bill)) == 1
 		})
 		first, escalations := noticesOf(t, bill)
-		if first != 1 || escalations != 1 {
+		if first != 1 || escalations != 2 {
 			t.Fatalf("run %d, %s killed after %v: %d notices, %d escalations", run, victim, moment, first, escalations)
 		}
-		t.Logf("run %2d: %s killed after %v: announced once, escalated once, called", run, victim, moment)
+		t.Logf("run %2d: %s killed after %v: announced once, escalated twice, called", run, victim, moment)
 	}
 }

@@ -38,6 +38,40 @@ func (p *page) cutOff(bill int) {
 	p.clean() // the browser notes the lost connection
 }
 
+// unclearAndFilter shows a value that cannot be judged beside one that waits, and asks before a call that nobody read back.
+func (p *page) unclearAndFilter(bill int) {
+	p.t.Helper()
+	newCriticalBill(p.t, bill, 0, 3)
+	applyFixture(p.t, fmt.Sprintf(`{"mysql":{"reportValues":[{"labReportId_id":%d,"index":1,"order":1,"parameter_name":"Haemoglobin","value":"5,9"}]}}`, bill+2))
+	p.eval(`document.getElementById("sound").click()`)
+	if got := evaluateBill(p.t, bill); got.status != 200 {
+		p.t.Fatalf("%d %s", got.status, got.body)
+	}
+	card := fmt.Sprintf(boardCard, bill+1)
+	p.awaitTrue("the result", card+" !== null")
+	p.awaitTrue("a sound", `document.body.dataset.sounded === "1"`)
+	p.awaitTrue("the value that cannot be judged", fmt.Sprintf(`document.querySelector('[data-unclear="%d"]')?.textContent.includes("Haemoglobin 5,9") === true`, bill+2))
+	for _, scheme := range []string{"light", "dark"} {
+		p.scheme(scheme)
+		p.screenshot("callout-unclear-" + scheme + ".png")
+	}
+	choose := func(department string) {
+		p.eval(fmt.Sprintf(`((s) => { s.value = %q; s.dispatchEvent(new Event("change")); })(document.getElementById("department"))`, department))
+	}
+	choose("Haematology")
+	p.awaitTrue("another department's board", card+` === null && !document.getElementById("unclear").hidden`)
+	choose("Biochemistry")
+	p.awaitTrue("the department's board", card+` !== null && document.getElementById("unclear").hidden`)
+	choose("")
+	p.eval(card + ".click()")
+	p.awaitTrue("the dialog", `document.getElementById("dialog").open`)
+	p.fill("person", "input", "Dr Rao")
+	p.eval(`document.getElementById("complete").click()`)
+	p.awaitTrue("the question", `document.getElementById("problem").textContent.includes("not read back")`)
+	p.eval(`document.getElementById("complete").click()`)
+	p.awaitTrue("an attempt", card+`?.textContent.includes("tried, not reached") === true && !document.getElementById("dialog").open`)
+}
+
 // TestCalloutPageInABrowser is a person at the board: a result appears, an attempt is noted, it is called out with the
 // keyboard alone, and disappears.
 func TestCalloutPageInABrowser(t *testing.T) {
@@ -94,6 +128,7 @@ func TestCalloutPageInABrowser(t *testing.T) {
 	if p.eval(card+" === null") != "true" {
 		t.Error("the result came back")
 	}
+	p.unclearAndFilter(979200)
 	p.cutOff(979100)
 	audit := call(t, labSession, "POST", "/operation/critical-callout", `{"lab_report_ids":[979001]}`)
 	var found struct {

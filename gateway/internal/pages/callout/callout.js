@@ -6,8 +6,12 @@ const soonMs = 10 * 60 * 1000; // before the deadline
 
 const $ = (id) => document.getElementById(id);
 let items = [];
+let unclear = [];
 let clockSkew = 0; // the service's clock less this one's
-let chosen = null;
+let chosen = null; // what the dialog is about
+let saving = false;
+let emptySince = null; // when this page first saw that nothing waits
+let known = null; // the reports of the last list; null before the first
 
 function element(name, className, text) {
   const e = document.createElement(name);
@@ -43,7 +47,7 @@ function age(item) {
 // A result is late once it was escalated or its deadline has passed, and soon late in the last minutes before.
 function urgency(item) {
   if (item.escalations > 0) return "late";
-  if (!item.due_at) return "calm"; // its clock has not started yet
+  if (!item.due_at) return "calm"; // its deadline is not set yet
   const left = Date.parse(item.due_at) - now();
   return left <= 0 ? "late" : left <= soonMs ? "soon" : "calm";
 }
@@ -68,6 +72,7 @@ function card(item) {
   if (item.escalations > 0) notes.push(`escalated ${item.escalations} ×`);
   if (item.rerun_pending) notes.push("a rerun is pending");
   button.append(element("div", "soft", notes.join(" · ")));
+  if (item.notices_off) button.append(element("div", "off", "Nobody was notified: notifications are switched off."));
   button.addEventListener("click", () => open(item));
   return button;
 }
@@ -75,8 +80,10 @@ function card(item) {
 function show() {
   const focused = document.activeElement?.dataset?.report;
   const departments = new Map();
+  const only = filterOptions();
   for (const item of items) {
-    const name = item.department_name || "Other";
+    const name = departmentOf(item);
+    if (only && name !== only) continue;
     if (!departments.has(name)) departments.set(name, []);
     departments.get(name).push(item);
   }
@@ -92,8 +99,67 @@ function show() {
     }
     board.append(cards);
   }
-  if (items.length === 0) board.append(element("p", "empty", "No critical result waits for a call."));
+  if (departments.size === 0) board.append(element("p", "empty", "No critical result waits for a call."));
+  $("since").textContent = items.length === 0 && emptySince
+    ? `Nothing waits since ${emptySince.toLocaleTimeString()}, as far as this page has seen.`
+    : only && items.length > 0 ? `Of all departments ${items.length} wait.` : "";
+  showUnclear(only);
   if (focused) focusCard(focused);
+}
+
+const departmentOf = (one) => one.department_name || "Other";
+
+// filterOptions offers the departments that have something, and the chosen one, and returns the choice.
+function filterOptions() {
+  const only = $("department").value;
+  const names = [...new Set([...items, ...unclear].map(departmentOf).concat(only || []))].sort();
+  const offered = [...$("department").options].slice(1).map((o) => o.value);
+  if (names.join("\n") !== offered.join("\n")) {
+    const all = $("department").options[0];
+    $("department").replaceChildren(all, ...names.map((name) => new Option(name, name, false, name === only)));
+  }
+  return only;
+}
+
+function showUnclear(only) {
+  const list = unclear.filter((u) => !only || departmentOf(u) === only);
+  $("unclear").hidden = list.length === 0;
+  $("unclear-title").textContent = `Cannot be judged (${list.length})`;
+  $("unclear-list").replaceChildren(...list.map((u) => {
+    const line = element("li");
+    line.dataset.unclear = u.lab_report_id;
+    line.append(element("strong", "", `${u.parameter_name} ${u.raw_value}`),
+      ` — ${u.test_name}, bill ${u.lab_bill_id}, critical ${u.critical_range}, found ${new Date(u.since).toLocaleString()}`);
+    return line;
+  }));
+}
+
+// take shows a list, wherever it came from.
+function take(list) {
+  clockSkew = Date.parse(list.now) - Date.now();
+  items = list.open;
+  unclear = list.unclear ?? [];
+  limited = list.limit_reached;
+  emptySince = items.length > 0 ? null : emptySince ?? new Date();
+  const fresh = known !== null && items.some((i) => !known.has(i.lab_report_id));
+  known = new Set(items.map((i) => i.lab_report_id));
+  if (fresh) beep();
+  show();
+}
+
+// A browser lets a page make sounds once its user has asked for it.
+let audio = null;
+
+function beep() {
+  if (!audio || !$("sound").checked) return;
+  for (const [start, pitch] of [[0, 880], [0.25, 660], [0.5, 880]]) {
+    const tone = audio.createOscillator();
+    tone.frequency.value = pitch;
+    tone.connect(audio.destination);
+    tone.start(audio.currentTime + start);
+    tone.stop(audio.currentTime + start + 0.2);
+  }
+  document.body.dataset.sounded = Number(document.body.dataset.sounded ?? 0) + 1;
 }
 
 function focusCard(report) {
@@ -115,11 +181,7 @@ function connect() {
   triedAt = Date.now();
   stream = new EventSource("/operation/critical-callout/live");
   stream.addEventListener("worklist", (event) => {
-    const list = JSON.parse(event.data);
-    clockSkew = Date.parse(list.now) - Date.now();
-    items = list.open;
-    limited = list.limit_reached;
-    show();
+    take(JSON.parse(event.data));
     heard();
   });
   stream.addEventListener("summary", (event) => {
@@ -147,11 +209,14 @@ function cutOff(why) {
   say(`Cut off: ${why ?? "the connection is lost."} ${shown}Trying again.`, true);
 }
 
-// refused asks why the stream was refused: an EventSource does not tell.
+// refused asks why the stream was refused: an EventSource does not tell. Where streams are blocked, the list that is asked
+// for is the board.
 async function refused() {
   try {
-    await ask("/operation/critical-callout/open");
-    cutOff();
+    take(await ask("/operation/critical-callout/open"));
+    heardAt = Date.now();
+    document.body.classList.remove("cut-off");
+    say(`Live updates are blocked. The list is of ${new Date().toLocaleTimeString()} and is asked for every few seconds.`, true);
   } catch (problem) {
     if (problem.status === 401 || problem.status === 403) forget(problem);
     else cutOff(problem.message);
@@ -161,8 +226,11 @@ async function refused() {
 
 // forget takes everything of patients off the screen: there is no session any more.
 function forget(problem) {
-  items = [];
+  items = unclear = [];
+  known = emptySince = null;
   $("board").replaceChildren();
+  $("since").textContent = "";
+  showUnclear("");
   $("figures").textContent = "";
   if ($("dialog").open) $("dialog").close();
   document.body.classList.remove("cut-off");
@@ -179,6 +247,7 @@ function listen() {
 }
 
 async function open(item) {
+  if ($("dialog").open) return;
   chosen = item;
   $("dialog-title").textContent = item.test_name;
   $("dialog-patient").textContent = `${item.patient_name} (${item.lab_patient_id}), bill ${item.lab_bill_id}`;
@@ -187,43 +256,80 @@ async function open(item) {
   $("problem").textContent = "";
   $("form").reset();
   $("person").value = item.referral_name;
+  $("told-at").value = $("told-at").defaultValue = minuteOf(new Date(now()));
+  delete $("form").dataset.asked;
   $("history").replaceChildren(element("li", "soft", "Loading…"));
   $("dialog").showModal();
   $("person").focus();
+  let lines;
   try {
     const { logs } = await ask(`/report/bulk/critical-notification/logs?report_ids=${item.lab_report_id}`);
-    const lines = logs.map((l) => element("li", "", [new Date(l.activityDate).toLocaleString(), l.labUserName, l.activityText,
+    lines = logs.map((l) => element("li", "", [new Date(l.activityDate).toLocaleString(), l.labUserName, l.activityText,
       l.meta.recipients].filter(Boolean).join(" · ")));
-    $("history").replaceChildren(...(lines.length ? lines : [element("li", "soft", "Nothing yet.")]));
+    if (lines.length === 0) lines = [element("li", "soft", "Nothing yet.")];
   } catch (problem) {
-    $("history").replaceChildren(element("li", "soft", problem.message));
+    lines = [element("li", "soft", problem.message)];
   }
+  if (chosen === item) $("history").replaceChildren(...lines); // else another card was opened meanwhile
+}
+
+const minuteOf = (date) => `${String(date.getHours()).padStart(2, "0")}:${String(date.getMinutes()).padStart(2, "0")}`;
+
+// toldAt is the time of the call when somebody changed it: the last time that the clock showed it. Undefined is now.
+function toldAt() {
+  const text = $("told-at").value;
+  if (!text || text === $("told-at").defaultValue) return undefined;
+  const at = new Date(now());
+  at.setHours(...text.split(":").map(Number), 0, 0);
+  if (at.getTime() > now()) at.setDate(at.getDate() - 1);
+  return at.toISOString();
+}
+
+const spoken = () => ["call", "in_person"].includes($("method").value);
+
+// complaint is what keeps a callout from being completed, or undefined.
+function complaint() {
+  if (!$("person").value.trim()) return ["person", "Say who was told."];
+  if (spoken() && !$("readback").checked && !$("form").dataset.asked) {
+    $("form").dataset.asked = "yes";
+    return ["readback", "The values were not read back, so this stays an attempt and the result waits on. Press again to save it so."];
+  }
+  return undefined;
 }
 
 async function save(isDraft) {
-  const person = $("person").value.trim();
-  if (!isDraft && !person) {
-    $("problem").textContent = "Say who was told.";
-    $("person").focus();
+  const item = chosen;
+  const problem = isDraft ? undefined : complaint();
+  if (problem) {
+    $("problem").textContent = problem[1];
+    $(problem[0]).focus();
     return;
   }
   const body = {
-    is_draft: isDraft, lab_report_ids: [chosen.lab_report_id], recipients: [$("recipient").value],
+    is_draft: isDraft, lab_report_ids: [item.lab_report_id], recipients: [$("recipient").value],
     communication_methods: [$("method").value], critical_callout_comment: $("comment").value,
-    read_back: $("readback").checked, notified_person: person,
+    read_back: $("readback").checked, notified_person: $("person").value.trim(), notified_at: toldAt(),
   };
   if (isDraft) body.outcome = "unable_to_reach";
-  $("complete").disabled = $("attempt").disabled = true;
+  busy(true);
   try {
-    await ask(`/report/${chosen.bill_id}/critical/callout`, body);
-    if (!isDraft) items = items.filter((i) => i.lab_report_id !== chosen.lab_report_id);
+    const { status } = await ask(`/report/${item.bill_id}/critical/callout`, body);
+    const done = status === "CALLOUT_DONE";
+    if (done) items = items.filter((i) => i.lab_report_id !== item.lab_report_id);
+    busy(false);
     $("dialog").close();
     show();
-    say(isDraft ? "The attempt is saved; the result still waits." : "The callout is recorded.");
-  } catch (problem) {
-    $("problem").textContent = problem.message;
+    say(done ? "The callout is recorded." : "The attempt is saved; the result still waits.");
+  } catch (failed) {
+    $("problem").textContent = failed.message;
   }
-  $("complete").disabled = $("attempt").disabled = false;
+  busy(false);
+}
+
+// busy keeps the dialog open until the answer is there: it is about this card.
+function busy(on) {
+  saving = on;
+  for (const id of ["complete", "attempt", "close"]) $(id).disabled = on;
 }
 
 $("form").addEventListener("submit", (event) => {
@@ -232,6 +338,16 @@ $("form").addEventListener("submit", (event) => {
 });
 $("attempt").addEventListener("click", () => save(true));
 $("close").addEventListener("click", () => $("dialog").close());
+$("dialog").addEventListener("cancel", (event) => { if (saving) event.preventDefault(); });
+$("department").addEventListener("change", show);
+$("sound").addEventListener("change", () => {
+  audio ??= new AudioContext();
+  audio.resume();
+});
+$("full").addEventListener("click", () => {
+  if (document.fullscreenElement) document.exitFullscreen();
+  else document.documentElement.requestFullscreen();
+});
 // The card may have been drawn anew since: who works with the keyboard goes on where the dialog was opened.
 $("dialog").addEventListener("close", () => focusCard(chosen.lab_report_id));
 setInterval(() => { if (!$("dialog").open && stream.readyState !== EventSource.CLOSED) show(); }, 30000); // ages

@@ -61,7 +61,7 @@ func (f Finding) critical(c Case) (Event, bool) {
 // waiting is about a report that waits while nothing of it is critical: it waits on until everything that was critical
 // is certainly not critical any more. Other values do not matter.
 func (f Finding) waiting(c Case) (Event, bool) {
-	if f.clears(c.Wait) {
+	if f.Clears(c.Wait) {
 		if f.Abnormal {
 			return FoundAbnormal, true
 		}
@@ -73,7 +73,9 @@ func (f Finding) waiting(c Case) (Event, bool) {
 	return FoundCritical, true // another program wrote an older state over ours
 }
 
-func (f Finding) clears(wait *Episode) bool {
+// Clears tells whether everything that opened a wait is certainly not critical any more; of a wait of which nothing is
+// known, whether nothing is left to doubt.
+func (f Finding) Clears(wait *Episode) bool {
 	if wait == nil || len(wait.Parameters) == 0 {
 		return !f.Undecided
 	}

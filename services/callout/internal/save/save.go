@@ -216,8 +216,7 @@ func (w *write) judge() (callout.Snapshots, error) {
 }
 
 // snapshot is what is communicated of a report: what it waits for, or, once more, what is critical now; a correction
-// when nothing is, which tells what was communicated before. ok is false when there is nothing to tell: another program
-// says that the report waits, and its values are certainly not critical.
+// when nothing is, which tells what was communicated before. ok is false when there is nothing to tell.
 func (w *write) snapshot(r callout.Report) (s callout.Snapshot, ok bool) {
 	s = callout.Snapshot{TestID: r.Test.ID, TestName: r.Test.Name}
 	event := w.event(r)
@@ -226,9 +225,9 @@ func (w *write) snapshot(r callout.Report) (s callout.Snapshot, ok bool) {
 	}
 	finding := callout.Judge(r.Chart, w.Formats())
 	if event != callout.Repeat {
-		episode, waits := w.episodes[r.ID]
-		s.Parameters = finding.Shown(episode.Parameters)
-		return s, waits || len(s.Parameters) > 0 || finding.Undecided
+		wait := w.episodes[r.ID]
+		s.Parameters = finding.Shown(wait.Parameters)
+		return s, len(s.Parameters) > 0 || !finding.Clears(&wait) // another program may have set it to wait, for nothing
 	}
 	s.Parameters = finding.Critical
 	if len(finding.Critical) == 0 {

@@ -3,7 +3,6 @@ package mongo
 import (
 	"context"
 	"strings"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -32,8 +31,8 @@ type recordDocument struct {
 	CreatedBy      int64      `bson:"created_by"`
 	CreatedByKind  string     `bson:"created_by_kind,omitempty"`
 	UpdatedBy      int64      `bson:"updated_by"`
-	CreatedAt      time.Time  `bson:"created_at"`
-	UpdatedAt      time.Time  `bson:"updated_at"`
+	CreatedAt      moment     `bson:"created_at"`
+	UpdatedAt      moment     `bson:"updated_at"`
 	Slot           string     `bson:"slot"`
 	AutoSlot       string     `bson:"auto_slot"`
 	// WrittenBy is ours in every document of this service, also after changes; others have none.
@@ -46,7 +45,7 @@ func documentOf(r rerun.Record) recordDocument {
 		Requested:      r.Requested,
 		ParameterNames: r.ParameterNames, Active: r.Active, SampleID: r.SampleID, CreatedBy: r.CreatedBy,
 		CreatedByKind: r.CreatedByKind, UpdatedBy: r.UpdatedBy,
-		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Slot: r.ID, AutoSlot: r.ID,
+		CreatedAt: moment{r.CreatedAt}, UpdatedAt: moment{r.UpdatedAt}, Slot: r.ID, AutoSlot: r.ID,
 		WrittenBy: ours,
 	}
 	if r.Active {

@@ -3,6 +3,7 @@ package mongo
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -59,4 +60,40 @@ func (x *indices) UnmarshalBSONValue(kind byte, data []byte) error {
 		}
 	}
 	return nil
+}
+
+// moment is a time. This service writes dates; documents of other programs have texts, with or without a zone, which is
+// then UTC.
+type moment struct{ time.Time }
+
+// textLayouts are how other programs write a time.
+var textLayouts = [...]string{
+	time.RFC3339Nano,
+	"2006-01-02T15:04:05.999999999",
+	"2006-01-02 15:04:05.999999999",
+	time.DateOnly,
+}
+
+// UnmarshalBSONValue reads a date or a text; what is neither is no time, and keeps nobody from reading the rest.
+func (m *moment) UnmarshalBSONValue(kind byte, data []byte) error {
+	v := bson.RawValue{Type: bson.Type(kind), Value: data}
+	*m = moment{}
+	if t, ok := v.TimeOK(); ok {
+		*m = moment{t.UTC()}
+		return nil
+	}
+	text, _ := v.StringValueOK()
+	for _, layout := range textLayouts {
+		if t, err := time.Parse(layout, strings.TrimSpace(text)); err == nil {
+			*m = moment{t.UTC()}
+			return nil
+		}
+	}
+	return nil
+}
+
+// MarshalBSONValue writes a date.
+func (m moment) MarshalBSONValue() (kind byte, data []byte, err error) {
+	t, data, err := bson.MarshalValue(m.Time)
+	return byte(t), data, err
 }

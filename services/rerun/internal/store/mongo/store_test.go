@@ -127,6 +127,34 @@ func TestDocumentsOfOtherProgramsAreReadAndChanged(t *testing.T) {
 	}
 }
 
+// TestTimesOfOtherProgramsAreTexts in several spellings; one that nobody can read keeps nobody from reading the rest.
+func TestTimesOfOtherProgramsAreTexts(t *testing.T) {
+	t.Parallel()
+	db := mongotest.Database(t)
+	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	want := map[string]time.Time{
+		"2026-11-21T10:00:00Z": at, "2026-11-21T15:30:00+05:30": at, "2026-11-21T10:00:00": at, "2026-11-21 10:00:00": at,
+		"2026-11-21": at.Add(-10 * time.Hour), "": {}, "yesterday": {},
+	}
+	for text := range want {
+		_, err := db.Collection("SampleRerunValues").InsertOne(t.Context(), bson.D{{Key: "lab_id", Value: 12},
+			{Key: "lab_report_id", Value: 7001}, {Key: "rerun_number", Value: 1}, {Key: "index", Value: len(text)},
+			{Key: "value", Value: text}, {Key: "created_at", Value: text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	values, err := mongo.New(db).Values(t.Context(), storetest.Scope(t, 12), 7001)
+	if err != nil || len(values) != len(want) {
+		t.Fatalf("%d values, %v", len(values), err)
+	}
+	for _, v := range values {
+		if !v.CreatedAt.Equal(want[v.Value]) {
+			t.Errorf("%q is read as %v", v.Value, v.CreatedAt)
+		}
+	}
+}
+
 func TestTheIndexesOfAnOlderVersionAreReplaced(t *testing.T) {
 	t.Parallel()
 	db := mongotest.Database(t)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -26,7 +25,7 @@ type valueDocument struct {
 	ParameterName string     `bson:"parameter_name"`
 	DeviceID      string     `bson:"device_id"`
 	DeviceName    string     `bson:"device_name"`
-	CreatedAt     time.Time  `bson:"created_at"`
+	CreatedAt     moment     `bson:"created_at"`
 	History       []earlier  `bson:"history,omitempty"`
 	// WrittenBy is ours in every document of this service; others have none.
 	WrittenBy string `bson:"written_by"`
@@ -34,10 +33,10 @@ type valueDocument struct {
 
 // earlier is what a value was before it was replaced.
 type earlier struct {
-	Value      string    `bson:"value"`
-	DeviceID   string    `bson:"device_id"`
-	DeviceName string    `bson:"device_name"`
-	CreatedAt  time.Time `bson:"created_at"`
+	Value      string `bson:"value"`
+	DeviceID   string `bson:"device_id"`
+	DeviceName string `bson:"device_name"`
+	CreatedAt  moment `bson:"created_at"`
 }
 
 func valueDocumentOf(v rerun.Value) valueDocument {
@@ -45,11 +44,11 @@ func valueDocumentOf(v rerun.Value) valueDocument {
 		ID: documentID(v.ID), LabID: v.LabID, ReportID: v.ReportID, SampleID: v.SampleID, Value: v.Value, Order: v.Order,
 		Index:     v.Index,
 		RerunType: v.RerunType, Number: v.Number, ParameterName: v.ParameterName, DeviceID: v.DeviceID,
-		DeviceName: v.DeviceName, CreatedAt: v.CreatedAt,
+		DeviceName: v.DeviceName, CreatedAt: moment{v.CreatedAt},
 		WrittenBy: ours,
 	}
 	for _, e := range v.History {
-		d.History = append(d.History, earlier(e))
+		d.History = append(d.History, earlier{e.Value, e.DeviceID, e.DeviceName, moment{e.CreatedAt}})
 	}
 	return d
 }
@@ -63,8 +62,9 @@ func (d valueDocument) value() rerun.Value {
 		Foreign: d.WrittenBy != ours,
 	}
 	for _, e := range d.History {
-		e.CreatedAt = e.CreatedAt.UTC()
-		v.History = append(v.History, rerun.Earlier(e))
+		v.History = append(v.History, rerun.Earlier{
+			Value: e.Value, DeviceID: e.DeviceID, DeviceName: e.DeviceName, CreatedAt: e.CreatedAt.UTC(),
+		})
 	}
 	return v
 }

@@ -37,48 +37,157 @@ func (p *page) says(text string) {
 	p.awaitTrue(text, fmt.Sprintf(`document.getElementById("message").textContent.includes(%q)`, text))
 }
 
-func TestCellCounterPageCountsByTheKeyboard(t *testing.T) {
-	seedTest(t, 77010)
-	newReport(t, 770100)
-	saved := call(t, labSession, "POST", mappingsPath+"77010", `{"lab_id":12,"target_count":10,"mappings":[
+// counterPage opens the counting page of a test with keys n, 2 and l, and r and s counted apart, at a report of that test.
+func counterPage(t *testing.T, test int) (p *page, report int) {
+	t.Helper()
+	report = test * 10
+	seedTest(t, test)
+	applyFixture(t, fmt.Sprintf(`{"mysql":{"labReportRelation":[{"id":%d,"labId_id":12,"billId_id":9001,"billingInfoId_id":8001,
+		"userDetailsId_id":501,"reportID_id":%d,"sampleId":"E2E-%d"}]}}`, report, test, report))
+	saved := call(t, labSession, "POST", fmt.Sprint(mappingsPath, test), `{"lab_id":12,"target_count":10,"mappings":[
 		{"key":"n","cell_id":1,"report_format_index":1,"report_format_order":1},
+		{"key":"2","cell_id":1,"report_format_index":5,"report_format_order":5},
 		{"key":"l","cell_id":3,"report_format_index":2,"report_format_order":2},
-		{"key":"r","cell_id":13,"report_format_index":3,"report_format_order":3,"include_in_total":false}]}`)
+		{"key":"r","cell_id":13,"report_format_index":3,"report_format_order":3,"include_in_total":false},
+		{"key":"s","cell_id":14,"report_format_index":4,"report_format_order":4,"include_in_total":false}]}`)
 	if saved.status != http.StatusOK {
 		t.Fatalf("%d %s", saved.status, saved.body)
 	}
-	p := openPage(t, stack.Endpoints.Gateway+"/cell-counter/?test=77010")
+	p = openPage(t, fmt.Sprintf("%s/cell-counter/?test=%d", stack.Endpoints.Gateway, test))
 	p.says("Nobody is logged in")
 	p.login(labSession)
-	p.do(chromedp.Navigate(stack.Endpoints.Gateway + "/cell-counter/?test=77010&report=770100"))
-	p.says("Ready: 3 keys")
+	p.atReport(test, report)
 	p.clean() // the refusal before the log-in is an error of the console
+	return p, report
+}
 
-	p.press("n", "N", "l", "q", "n", kb.Backspace)
-	if got := p.row(1); got != "n|Neutrophil|2|67 %|" {
-		t.Errorf("neutrophils %q", got)
+// atReport loads the page anew with the keys of the test.
+func (p *page) atReport(test, report int) {
+	p.t.Helper()
+	p.do(chromedp.Navigate(fmt.Sprintf("%s/cell-counter/?test=%d&report=%d", stack.Endpoints.Gateway, test, report)))
+	p.awaitTrue("the keys", `document.querySelectorAll("#cells tr").length > 0`)
+}
+
+func (p *page) total() string {
+	p.t.Helper()
+	return p.eval(`document.getElementById("total").textContent`)
+}
+
+// want compares a row, as row returns it.
+func (p *page) want(what string, cell int, want string) {
+	p.t.Helper()
+	if got := p.row(cell); got != want {
+		p.t.Errorf("%s: %q, want %q", what, got, want)
 	}
-	if got := p.row(3); got != "l|Lymphocyte|1|33 %|" {
-		t.Errorf("lymphocytes %q", got)
+}
+
+// keyStroke is the command of the protocol; a key that is held sends it again and again.
+type keyStroke struct {
+	Type       string `json:"type"`
+	Key        string `json:"key"`
+	Text       string `json:"text,omitempty"`
+	AutoRepeat bool   `json:"autoRepeat,omitempty"`
+}
+
+var dispatchKeyEvent = cdp.Command[keyStroke, cdp.Empty]{Method: "Input.dispatchKeyEvent"}
+
+// hold presses a key for as long as it repeats itself fifteen times.
+func (p *page) hold(key, text string) {
+	p.t.Helper()
+	for i := range 16 {
+		p.do(protocol(dispatchKeyEvent, keyStroke{Type: "keyDown", Key: key, Text: text, AutoRepeat: i > 0}))
 	}
+	p.do(protocol(dispatchKeyEvent, keyStroke{Type: "keyUp", Key: key}))
+}
+
+func TestCellCounterPageCountsByTheKeyboard(t *testing.T) {
+	p, report := counterPage(t, 77010)
+	p.says("Ready: 5 keys")
+	p.press("n", "N", "l", "q", "2", kb.Backspace)
+	p.want("neutrophils", 1, "n or 2|Neutrophil|2|67 %|")
+	p.want("lymphocytes", 3, "l|Lymphocyte|1|33 %|")
 	p.press("r", "r")
-	if got := p.row(13); got != "r|NRBC|2|67 per 100|" || p.eval(`document.getElementById("total").textContent`) != "3" {
-		t.Errorf("nucleated red cells are counted apart: %q", got)
-	}
-	p.press("n", "n", "n", "n", "n", "n", "n", "l", "l")
+	p.want("nucleated red cells are counted apart", 13, "r|NRBC|2|67 per 100|")
+	p.press("n", "n", "n", "n", "n", "2", "2", "l", "l")
 	p.says("10 cells are counted")
 	if got := p.eval(`document.getElementById("total").textContent + "," + document.body.dataset.beeps`); got != "10,1" {
 		t.Errorf("total and sounds: %s", got)
 	}
 	p.fill("wbc", "input", "12")
-	if got := p.row(1); got != "n|Neutrophil|9|90 %|9.00" {
-		t.Errorf("absolute numbers: %q", got)
-	}
+	p.want("absolute numbers without 20 nucleated red cells per 100", 1, "n or 2|Neutrophil|9|90 %|9.00")
+	p.do(chromedp.Click(chromedp.CSS("#corrected-already")))
+	p.want("as the analyser has them", 1, "n or 2|Neutrophil|9|90 %|10.80")
+	p.do(chromedp.Click(chromedp.CSS("#corrected-already")))
+	p.press(kb.Backspace, "s", "s", "s", "l")
+	p.want("smudge cells correct nothing", 1, "n or 2|Neutrophil|9|90 %|9.00")
 	p.screenshot("cell-counter-light.png")
-	p.countTwice(t)
+	p.countTwice(t, report)
 	if errors, foreign := p.clean(); len(errors) > 0 || len(foreign) > 0 {
 		t.Errorf("errors %q, requests to other hosts %q", errors, foreign)
 	}
+}
+
+// A key that is held counts once, and Enter ends the count wherever the focus is.
+func TestCellCounterPageCountsWhatWasPressedAndNothingElse(t *testing.T) {
+	p, report := counterPage(t, 77011)
+	p.hold("n", "n")
+	if got := p.total(); got != "1" {
+		t.Errorf("one long press counts %s cells", got)
+	}
+	p.press("n", "l", "l")
+	p.hold("Backspace", "")
+	if got := p.total(); got != "3" {
+		t.Errorf("one long Backspace leaves %s of 4 cells", got)
+	}
+	p.do(chromedp.Click(chromedp.CSS("#undo")))
+	p.eval(`(document.getElementById("undo").focus(), "focused")`) // as with the Tab key
+	p.press("n")
+	if got := p.total(); got != "3" {
+		t.Errorf("after a click on undo and one more: %s", got)
+	}
+	p.screenshot("cell-counter-before-enter.png")
+	p.press(kb.Enter)
+	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
+	if got := p.total(); got != "0" {
+		t.Errorf("after a save there are %s cells", got)
+	}
+	stored := call(t, labSession, "GET", fmt.Sprintf("%s77011/counts/%d", mappingsPath, report), "")
+	if !strings.Contains(stored.body, `{"cell_id":1,"count":3,"include_in_total":true},{"cell_id":3,"count":0,`) {
+		t.Errorf("stored %s", stored.body)
+	}
+}
+
+// A count belongs to the test and report whose keys were loaded, a reload keeps it, and giving it up is asked first.
+func TestCellCounterPageKeepsACount(t *testing.T) {
+	p, report := counterPage(t, 77012)
+	p.press("n", "n", "l")
+	if got := p.eval(`[document.getElementById("test").disabled, document.getElementById("report").disabled].join()`); got != "true,true" {
+		t.Errorf("the fields of a count that has cells are locked: %s", got)
+	}
+	p.eval(`(document.getElementById("test").value = "77010", "typed")`)
+	p.atReport(77012, report)
+	p.says("Your count was kept: 3 cells of observer 1")
+	p.want("after a reload", 1, "n or 2|Neutrophil|2|67 %|")
+	p.screenshot("cell-counter-kept.png")
+	p.do(chromedp.Navigate(stack.Endpoints.Gateway + "/cell-counter/"))
+	p.says("Your count was kept: 3 cells of observer 1")
+
+	for _, button := range []string{"#clear", "#load"} {
+		p.do(chromedp.Click(chromedp.CSS(button)))
+		p.awaitTrue("a question", `document.getElementById("ask").open`)
+		p.press("n", kb.Enter) // Enter keeps the count, and no key counts while somebody is asked
+		p.awaitTrue("the answer", `!document.getElementById("ask").open`)
+		if got := p.total(); got != "3" {
+			t.Errorf("after %s and keeping the count: %s", button, got)
+		}
+	}
+	p.do(chromedp.Click(chromedp.CSS("#clear")))
+	p.awaitTrue("a question", `document.getElementById("ask").open`)
+	p.screenshot("cell-counter-asks.png")
+	p.do(chromedp.Click(chromedp.CSS("#yes")))
+	p.says("Started again")
+	p.do(chromedp.Navigate(stack.Endpoints.Gateway + "/cell-counter/"))
+	p.says("Enter a test")
 }
 
 // holdTheNextRead keeps the page waiting for what it reads next, until go is called.
@@ -92,30 +201,31 @@ const holdTheNextRead = `(() => {
 	return "held";
 })()`
 
-// countTwice saves the count as the first observer, counts as the second one, without a network in between.
-func (p *page) countTwice(t *testing.T) {
+// countTwice saves the count as the first observer; another person counts as the second one, without a network in between.
+func (p *page) countTwice(t *testing.T, report int) {
 	t.Helper()
 	p.eval(holdTheNextRead)
 	p.press(kb.Enter)
-	p.says("Saved as observer 1 of report 770100")
-	p.fill("observer", "change", "2")
-	p.do(chromedp.Click(chromedp.CSS("#clear")))
+	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
 	p.press("l", "l")
-	if got := p.row(3); !strings.HasPrefix(got, "l|Lymphocyte|2|") {
-		t.Errorf("keys pressed while the comparison loads: %q", got)
-	}
+	p.want("keys pressed while the comparison loads", 3, "l|Lymphocyte|2|100 %|12.00")
 	p.eval(`(go(), "goes on")`)
-	p.do(chromedp.Click(chromedp.CSS("#clear")))
+	p.fill("observer", "change", "2")
+	p.awaitTrue("a question", `document.getElementById("ask").open`)
+	p.do(chromedp.Click(chromedp.CSS("#yes")))
+	p.awaitTrue("the answer", `!document.getElementById("ask").open`)
+	p.press(kb.Enter)
+	p.says("the second observer must be another person")
+	p.clean()
+	p.login(editor(t, 12))
 	p.offline(true)
-	p.press("l", "l", "l", "l", "l", "l", "l", "l", "l", "l", kb.Enter)
+	p.press("l", "l", "l", "l", "l", "l", "l", "l", kb.Enter)
 	p.says("cannot be reached")
 	p.clean()
-	if got := p.row(3); !strings.HasPrefix(got, "l|Lymphocyte|10|100 %") {
-		t.Errorf("without a network: %q", got)
-	}
+	p.want("without a network", 3, "l|Lymphocyte|10|100 %|12.00")
 	p.offline(false)
 	p.do(chromedp.Click(chromedp.CSS("#finish")))
-	p.says("Saved as observer 2 of report 770100")
+	p.says(fmt.Sprintf("Saved as observer 2 of report %d", report))
 	p.awaitTrue("the comparison", `document.querySelectorAll("#agreements td.differs").length === 2`)
 	p.scheme("dark")
 	p.screenshot("cell-counter-dark.png")

@@ -13,26 +13,33 @@ function apportion(tallies, total, whole) {
   return parts;
 }
 
-// differential works out tallies ({cell_id, count, include_in_total}); wbc is null when it is not known.
-export function differential(tallies, wbc) {
+// differential works out tallies ({cell_id, count, include_in_total, is_nucleated_red}). wbc is null when it is not known;
+// corrected tells that the analyser has left the nucleated red cells out of it already.
+export function differential(tallies, wbc, corrected = false) {
   const included = tallies.filter((t) => t.include_in_total);
   const total = included.reduce((sum, t) => sum + t.count, 0);
-  const apart = tallies.reduce((sum, t) => sum + (t.include_in_total ? 0 : t.count), 0);
+  const red = tallies.reduce((sum, t) => sum + (t.is_nucleated_red && !t.include_in_total ? t.count : 0), 0);
   const parts = total ? apportion(included, total, 100) : included.map(() => 0);
-  const corrected = wbc === null || !total ? wbc : (wbc * 100) / (100 + (100 * apart) / total);
+  const white = wbc === null || !total || corrected ? wbc : (wbc * 100) / (100 + (100 * red) / total);
   const shares = tallies.map((t) => ({
     ...t,
     percent: t.include_in_total ? parts[included.indexOf(t)] : total ? Math.round((t.count * 100) / total) : 0,
-    absolute: wbc === null || !total ? null : (corrected * t.count) / total,
+    absolute: wbc === null || !total ? null : (white * t.count) / total,
   }));
-  return { total, shares, corrected };
+  return { total, shares, corrected: white };
 }
 
-// Counter keeps which cells were counted, in order, so that each can be taken back.
+// Counter keeps which keys were pressed, in order, so that each can be taken back. Two keys may count one cell.
 export class Counter {
-  constructor(mappings, target) {
-    this.mappings = mappings;
+  constructor(mappings, target, red = new Set()) {
     this.step = target;
+    this.cells = new Map();
+    for (const m of mappings) {
+      const cell = this.cells.get(m.cell_id) || { cell_id: m.cell_id, keys: [], include_in_total: false, is_nucleated_red: red.has(m.cell_id) };
+      cell.keys.push(m.key);
+      cell.include_in_total ||= m.include_in_total;
+      this.cells.set(m.cell_id, cell);
+    }
     this.clear();
   }
 
@@ -41,18 +48,36 @@ export class Counter {
     this.target = this.step;
   }
 
-  // press counts the cell of a key. It returns the mapping, or null when the key has none or the target is reached.
-  press(key) {
-    const mapping = this.mappings.find((m) => m.key.toLowerCase() === key.toLowerCase());
-    if (!mapping || this.reached()) {
-      return null;
-    }
-    this.history.push(mapping);
-    return mapping;
+  // kept is what a reload brings back.
+  kept() {
+    return { history: this.history, target: this.target };
   }
 
+  // bringBack returns how many cells could not be counted again because nothing is mapped to them any more.
+  bringBack({ history, target }) {
+    this.history = history.filter((id) => this.cells.has(id));
+    this.target = target;
+    return history.length - this.history.length;
+  }
+
+  cellOf(key) {
+    const same = (other) => other.toLowerCase() === key.toLowerCase();
+    return [...this.cells.values()].find((c) => c.keys.some(same)) || null;
+  }
+
+  // press counts the cell of a key. It returns the cell, or null when the key has none or the target is reached.
+  press(key) {
+    const cell = this.cellOf(key);
+    if (!cell || this.reached()) {
+      return null;
+    }
+    this.history.push(cell.cell_id);
+    return cell;
+  }
+
+  // undo returns the cell that was taken back, null when there is none.
   undo() {
-    return this.history.pop() || null;
+    return this.cells.get(this.history.pop()) || null;
   }
 
   more() {
@@ -60,7 +85,7 @@ export class Counter {
   }
 
   total() {
-    return this.history.filter((m) => m.include_in_total).length;
+    return this.history.filter((id) => this.cells.get(id).include_in_total).length;
   }
 
   reached() {
@@ -68,8 +93,8 @@ export class Counter {
   }
 
   tallies() {
-    const found = new Map(this.mappings.map((m) => [m.cell_id, { cell_id: m.cell_id, count: 0, include_in_total: m.include_in_total }]));
-    this.history.forEach((m) => { found.get(m.cell_id).count += 1; });
-    return [...found.values()];
+    const counts = new Map();
+    this.history.forEach((id) => counts.set(id, (counts.get(id) || 0) + 1));
+    return [...this.cells.values()].map((c) => ({ ...c, count: counts.get(c.cell_id) || 0 }));
   }
 }

@@ -43,7 +43,7 @@ func StoredKey(name string) Key { return Key{name} }
 func (k Key) String() string { return k.name }
 
 // fold is what tells keys apart: Caps Lock must not change the count.
+func (k Key) fold() string { return strings.ToLower(k.name) }
+
 // Is reports whether both are the same key: Caps Lock makes no other.
 func (k Key) Is(other Key) bool { return k.fold() == other.fold() }
-
-func (k Key) fold() string { return strings.ToLower(k.name) }

@@ -96,7 +96,12 @@ func (s *PDFScanner) name(data []byte, carry int) (int, error) {
 	end := len(data) - carry
 	next := bytes.IndexByte(data[:end], '/')
 	if s.state == awaiting {
-		if begin := streamBegin(data, end); begin >= 0 && (next < 0 || begin < next) {
+		// Only what lies before the next name is searched: whoever announces many streams has each byte looked at once.
+		before := end
+		if next >= 0 {
+			before = next
+		}
+		if begin := streamBegin(data, before); begin >= 0 && (next < 0 || begin < next) {
 			s.state, s.collected = collecting, nil
 			return begin, nil
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/labplatform/labplatform/services/externaledit/internal/document"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
@@ -109,5 +110,32 @@ func TestAScannerMayBeFedByteByByte(t *testing.T) {
 	}
 	if got := reason(err); got != "PDF_JAVASCRIPT" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestTheCheckOfAPDFIsLinear has a file of nothing but announced object streams, which used to cost the square of its size.
+func TestTheCheckOfAPDFIsLinear(t *testing.T) {
+	t.Parallel()
+	took := func(unit string) time.Duration {
+		chunk := bytes.Repeat([]byte(unit), (256<<10)/len(unit))
+		best := time.Hour
+		for range 3 {
+			s, begin := &document.PDFScanner{}, time.Now()
+			for range 16 { // 4 MiB
+				if _, err := s.Write(chunk); err != nil {
+					t.Fatal(err)
+				}
+			}
+			best = min(best, time.Since(begin))
+		}
+		return best
+	}
+	usual := took("/ObjStn ")
+	for _, unit := range []string{"/ObjStm ", "/ObjStmsstrea"} {
+		hostile := took(unit)
+		t.Logf("4 MiB of %q take %v, of other names %v", unit, hostile, usual)
+		if hostile > 4*usual {
+			t.Error("the check costs more than its bytes")
+		}
 	}
 }

@@ -3,13 +3,20 @@ package grpcapi
 import (
 	"context"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 	"github.com/labplatform/labplatform/services/externaledit/internal/history"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// ListRevisions lists every save of a report.
+// How many revisions are listed.
+const (
+	usualRevisions = 50
+	mostRevisions  = 200
+)
+
+// ListRevisions lists saves of a report, the newest first.
 func (s *Server) ListRevisions(
 	ctx context.Context, in *externaleditv1.ListRevisionsRequest,
 ) (*externaleditv1.ListRevisionsResponse, error) {
@@ -17,7 +24,7 @@ func (s *Server) ListRevisions(
 	if err != nil {
 		return nil, err
 	}
-	if err := s.d.Limits.Retrieve(ctx, c.Principal); err != nil {
+	if err := s.d.Limits.List(ctx, c.Principal); err != nil {
 		return nil, err
 	}
 	if err := positive("lab_report_id", in.GetLabReportId()); err != nil {
@@ -26,16 +33,18 @@ func (s *Server) ListRevisions(
 	if err := s.mayView(ctx, c, in.GetLabReportId()); err != nil {
 		return nil, err
 	}
-	all, current, err := s.d.Historian.List(ctx, c.scope, in.GetLabReportId())
+	p, err := pageOf(in)
+	if err != nil {
+		return nil, err
+	}
+	revisions, linked, err := s.d.Historian.List(ctx, c.scope, in.GetLabReportId(), p)
 	if err != nil {
 		return nil, err
 	}
 	out := &externaleditv1.ListRevisionsResponse{}
-	linked := false
-	for _, r := range all {
+	for _, r := range revisions {
 		message := revisionOf(&r)
-		message.IsCurrent = !linked && r.Files() == current // a restored one shares the files of another
-		linked = linked || message.GetIsCurrent()
+		message.IsCurrent = r.ID == linked
 		if c.grant != nil || c.mayEdit() == nil {
 			if err := s.addLinks(ctx, c.scope, message, r.Files()); err != nil {
 				return nil, err
@@ -44,6 +53,21 @@ func (s *Server) ListRevisions(
 		out.Revisions = append(out.Revisions, message)
 	}
 	return out, nil
+}
+
+func pageOf(in *externaleditv1.ListRevisionsRequest) (session.Page, error) {
+	p := session.Page{Limit: usualRevisions}
+	if in.Limit != nil {
+		p.Limit = int(in.GetLimit())
+	}
+	if p.Limit < 1 || p.Limit > mostRevisions {
+		return p, apperr.InvalidField("limit", "limit must be from 1 to 200")
+	}
+	if in.Before == nil {
+		return p, nil
+	}
+	p.Before = in.GetBefore()
+	return p, positive("before", p.Before)
 }
 
 func (s *Server) addLinks(

@@ -28,6 +28,7 @@ type Linker interface {
 type Limits interface {
 	Create(ctx context.Context, p authn.Principal) error
 	Retrieve(ctx context.Context, p authn.Principal) error
+	List(ctx context.Context, p authn.Principal) error
 }
 
 // Observer learns whether uploads come from the desktop client.

@@ -2,7 +2,7 @@ package history
 
 import (
 	"context"
-	"slices"
+	"errors"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -16,8 +16,10 @@ import (
 type Reports interface {
 	// Report returns the report; session.ErrNoReport without one.
 	Report(ctx context.Context, scope authn.LabScope, id int64) (session.Report, error)
-	// Revisions returns the saves of all sessions of the report, the newest first.
-	Revisions(ctx context.Context, scope authn.LabScope, reportID int64) ([]session.Revision, error)
+	// Revisions returns a page of the saves of all sessions of the report, the newest first.
+	Revisions(ctx context.Context, scope authn.LabScope, reportID int64, p session.Page) ([]session.Revision, error)
+	// Holding returns the newest save of the report with these files; session.ErrNoRevision without one.
+	Holding(ctx context.Context, scope authn.LabScope, reportID int64, f session.Files) (session.Revision, error)
 	// Lock runs work while it holds the row of the report, and commits. work may run again after a deadlock.
 	Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(Locked) error) error
 }
@@ -28,7 +30,10 @@ type Locked interface {
 	Report() session.Report
 	Active(ctx context.Context) (*session.Session, error)
 	Session(ctx context.Context, id int64) (session.Session, error)
-	Revisions(ctx context.Context) ([]session.Revision, error)
+	// Revision returns a save of the report by its id; session.ErrNoRevision without one.
+	Revision(ctx context.Context, id int64) (session.Revision, error)
+	// Holding returns the newest save with these files.
+	Holding(ctx context.Context, f session.Files) (session.Revision, error)
 	Log(ctx context.Context, e activitylog.Entry) error
 }
 
@@ -52,16 +57,23 @@ type UseCase struct{ d Deps }
 // New returns the use cases.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
-// List returns the report's revisions, the newest first, and the files that are linked.
+// List returns a page of the report's revisions, the newest first, and the id of the one whose files are linked, 0 when
+// none is: a restored one shares the files of another.
 func (u *UseCase) List(
-	ctx context.Context, scope authn.LabScope, reportID int64,
-) ([]session.Revision, session.Files, error) {
+	ctx context.Context, scope authn.LabScope, reportID int64, p session.Page,
+) (revisions []session.Revision, linked int64, err error) {
 	report, err := u.d.Reports.Report(ctx, scope, reportID)
 	if err != nil {
-		return nil, session.Files{}, err
+		return nil, 0, err
 	}
-	revisions, err := u.d.Reports.Revisions(ctx, scope, reportID)
-	return revisions, report.Files, err
+	if revisions, err = u.d.Reports.Revisions(ctx, scope, reportID, p); err != nil || len(revisions) == 0 {
+		return nil, 0, err
+	}
+	current, err := u.d.Reports.Holding(ctx, scope, reportID, report.Files)
+	if err != nil && !errors.Is(err, session.ErrNoRevision) {
+		return nil, 0, err
+	}
+	return revisions, current.ID, nil
 }
 
 // Restoration asks for an earlier save.
@@ -84,11 +96,7 @@ func (u *UseCase) Restore(ctx context.Context, in Restoration) (session.Revision
 		if expired, err = u.makeWay(ctx, l, now); err != nil {
 			return err
 		}
-		revisions, err := l.Revisions(ctx)
-		if err != nil {
-			return err
-		}
-		restored, changed, err = restore(ctx, l, revisions, in, now)
+		restored, changed, err = restore(ctx, l, in, now)
 		return err
 	})
 	if err != nil {
@@ -116,17 +124,15 @@ func (u *UseCase) makeWay(ctx context.Context, l Locked, now time.Time) (expired
 	return false, session.Held(active)
 }
 
-func restore(
-	ctx context.Context, l Locked, all []session.Revision, in Restoration, now time.Time,
-) (session.Revision, bool, error) {
-	i := slices.IndexFunc(all, func(r session.Revision) bool { return r.ID == in.RevisionID })
-	if i < 0 {
-		return session.Revision{}, false, session.ErrNoRevision
+func restore(ctx context.Context, l Locked, in Restoration, now time.Time) (session.Revision, bool, error) {
+	earlier, err := l.Revision(ctx, in.RevisionID)
+	if err != nil {
+		return session.Revision{}, false, err
 	}
-	before, earlier := l.Report().Files, all[i]
+	before := l.Report().Files
 	if before == earlier.Files() {
-		newest := slices.IndexFunc(all, func(r session.Revision) bool { return r.Files() == before })
-		return all[newest], false, nil
+		newest, err := l.Holding(ctx, before)
+		return newest, false, err
 	}
 	s, err := l.Session(ctx, earlier.SessionID)
 	if err != nil {

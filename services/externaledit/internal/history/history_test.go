@@ -67,9 +67,9 @@ func TestAnEarlierSaveIsRestoredOnce(t *testing.T) {
 			t.Errorf("%+v %v", got, err)
 		}
 	}
-	list, current, err := u.List(t.Context(), in.Scope, 7001)
-	if err != nil || len(list) != 3 || current != revisions[0].Files() {
-		t.Errorf("%d revisions, %v, %v", len(list), current, err)
+	list, current, err := u.List(t.Context(), in.Scope, 7001, session.Page{Limit: 10})
+	if err != nil || len(list) != 3 || current != list[0].ID || list[0].RestoredFrom != revisions[0].ID {
+		t.Errorf("%d revisions, %d, %v", len(list), current, err)
 	}
 	after, err := store.Session(t.Context(), in.Scope, s.ID)
 	if err != nil || after.End != session.Expired || after.Revision != 3 || after.Files != revisions[0].Files() {

@@ -17,6 +17,7 @@ import (
 const (
 	creations  = 10 // of a user
 	retrievals = 60 // of a user
+	lists      = 60 // of revisions, of a user
 	uploads    = 5  // of a session
 	window     = time.Minute
 )
@@ -35,6 +36,11 @@ func (l Limits) Create(ctx context.Context, p authn.Principal) error {
 // Retrieve counts a look at a session.
 func (l Limits) Retrieve(ctx context.Context, p authn.Principal) error {
 	return l.allow(ctx, "get:"+user(p), retrievals, "requests for sessions were made")
+}
+
+// List counts a look at revisions, which leaves the looks at sessions alone.
+func (l Limits) List(ctx context.Context, p authn.Principal) error {
+	return l.allow(ctx, "list:"+user(p), lists, "lists of revisions were asked for")
 }
 
 // Upload counts an upload to a session.

@@ -30,6 +30,12 @@ func (r *Revision) Repeats(linked *Revision) bool {
 	return r.Number == linked.Number+1 && r.Word.SHA256 == linked.Word.SHA256 && r.PDF.SHA256 == linked.PDF.SHA256
 }
 
+// Page is a part of a report's revisions, the newest first.
+type Page struct {
+	Before int64 // the id of a revision; 0 begins with the newest
+	Limit  int
+}
+
 // Upload is a save under way: where its files are being stored, before any revision names them.
 type Upload struct {
 	ID        int64

@@ -128,7 +128,7 @@ func marker(pdf string) string {
 // wantNothingLeft checks that every object belongs to a revision and that no upload is announced.
 func (b *bench) wantNothingLeft(what string) {
 	b.t.Helper()
-	revisions, err := b.store.Revisions(b.t.Context(), b.scope, reportID)
+	revisions, err := b.store.Revisions(b.t.Context(), b.scope, reportID, session.Page{Limit: 100})
 	if err != nil {
 		b.t.Fatal(err)
 	}

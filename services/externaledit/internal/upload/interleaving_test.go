@@ -188,7 +188,7 @@ func (b *bench) wantNewestAcknowledged(heard []outcome) {
 	b.t.Helper()
 	linked, said := b.linked()
 	b.wantSaid(said, heard)
-	revisions, err := b.store.Revisions(b.t.Context(), b.scope, reportID)
+	revisions, err := b.store.Revisions(b.t.Context(), b.scope, reportID, session.Page{Limit: 100})
 	if err != nil {
 		b.t.Fatal(err)
 	}

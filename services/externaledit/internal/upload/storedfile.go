@@ -6,11 +6,22 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
 // blockBytes is how much one request to the store brings: reading goes mostly forward, in small steps.
 const blockBytes = 512 << 10
+
+// A document that was written in one go is fetched about once. More than this, in its own size and in blocks, is asked
+// of the store only by a directory that has its parts in another order, which would cost a request each.
+const (
+	mostFetchedTimes  = 4
+	mostFetchedBlocks = 8
+)
+
+var errScattered = apperr.New(apperr.Invalid, "WORD_SCATTERED",
+	"The Word document has its parts in another order than its directory; open it in Word and save it again")
 
 // storedFile reads an object at any place. Two blocks are kept, because the directory is read between the parts.
 type storedFile struct {
@@ -20,7 +31,8 @@ type storedFile struct {
 	key    string
 	size   int64
 	blocks [2]block
-	turn   int // which block is replaced next
+	turn   int   // which block is replaced next
+	left   int64 // bytes that may still be fetched
 }
 
 type block struct {
@@ -29,7 +41,8 @@ type block struct {
 }
 
 func newStoredFile(ctx context.Context, files Files, scope authn.LabScope, key string, size int64) *storedFile {
-	return &storedFile{ctx: ctx, files: files, scope: scope, key: key, size: size}
+	return &storedFile{ctx: ctx, files: files, scope: scope, key: key, size: size,
+		left: mostFetchedTimes*size + mostFetchedBlocks*blockBytes}
 }
 
 // ReadAt implements io.ReaderAt.
@@ -58,6 +71,10 @@ func (f *storedFile) block(offset int64) ([]byte, error) {
 	}
 	b := &f.blocks[f.turn]
 	length := min(blockBytes, f.size-offset)
+	f.left -= length
+	if f.left < 0 {
+		return nil, errScattered
+	}
 	if b.data == nil {
 		b.data = make([]byte, blockBytes)
 	}

@@ -127,8 +127,12 @@ func (l *locked) Latest(_ context.Context, s *session.Session) (*session.Revisio
 	return &found, nil
 }
 
-func (l *locked) Revisions(context.Context) ([]session.Revision, error) {
-	return l.state.ofReport(l.scope, l.report.ID), nil
+func (l *locked) Revision(_ context.Context, id int64) (session.Revision, error) {
+	return l.state.find(l.scope, l.report.ID, func(r session.Revision) bool { return r.ID == id })
+}
+
+func (l *locked) Holding(_ context.Context, f session.Files) (session.Revision, error) {
+	return l.state.find(l.scope, l.report.ID, func(r session.Revision) bool { return r.Files() == f })
 }
 
 func (l *locked) AddRevision(_ context.Context, r *session.Revision) error {

@@ -167,6 +167,17 @@ func (s state) ofReport(scope authn.LabScope, reportID int64) []session.Revision
 	return all
 }
 
+// find returns the newest save of the report that is one of those.
+func (s state) find(
+	scope authn.LabScope, reportID int64, is func(session.Revision) bool,
+) (session.Revision, error) {
+	all := s.ofReport(scope, reportID)
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i], nil
+	}
+	return session.Revision{}, session.ErrNoRevision
+}
+
 func (s state) revision(scope authn.LabScope, sessionID, number int64) (session.Revision, error) {
 	for _, r := range s.revisions {
 		if r.SessionID == sessionID && r.Number == number && s.sessions[sessionID].LabID == scope.LabID() {
@@ -222,8 +233,24 @@ func (s *Store) Revision(_ context.Context, scope authn.LabScope, sessionID, num
 }
 
 // Revisions implements history.Reports.
-func (s *Store) Revisions(_ context.Context, scope authn.LabScope, reportID int64) ([]session.Revision, error) {
-	return read(s, func(st state) ([]session.Revision, error) { return st.ofReport(scope, reportID), nil })
+func (s *Store) Revisions(
+	_ context.Context, scope authn.LabScope, reportID int64, p session.Page,
+) ([]session.Revision, error) {
+	return read(s, func(st state) ([]session.Revision, error) {
+		all := slices.DeleteFunc(st.ofReport(scope, reportID), func(r session.Revision) bool {
+			return p.Before != 0 && r.ID >= p.Before
+		})
+		return all[:min(len(all), p.Limit)], nil
+	})
+}
+
+// Holding implements history.Reports.
+func (s *Store) Holding(
+	_ context.Context, scope authn.LabScope, reportID int64, f session.Files,
+) (session.Revision, error) {
+	return read(s, func(st state) (session.Revision, error) {
+		return st.find(scope, reportID, func(r session.Revision) bool { return r.Files() == f })
+	})
 }
 
 // Lead implements sweep.Store: there is one process.

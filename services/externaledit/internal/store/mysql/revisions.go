@@ -38,22 +38,43 @@ func (s *Store) Revision(ctx context.Context, scope authn.LabScope, sessionID, n
 	return readRevision(ctx, s.db, scope, sessionID, number)
 }
 
-func readRevisions(ctx context.Context, q querier, scope authn.LabScope, reportID int64) ([]session.Revision, error) {
-	rows, err := q.QueryContext(ctx, revisionColumns+"s.lab_report_id = ? ORDER BY r.id DESC", scope.LabID(), reportID)
+// Revisions returns a page of the saves of all sessions of the report, the newest first.
+func (s *Store) Revisions(
+	ctx context.Context, scope authn.LabScope, reportID int64, p session.Page,
+) ([]session.Revision, error) {
+	rows, err := s.db.QueryContext(ctx, revisionColumns+"s.lab_report_id = ? AND (? = 0 OR r.id < ?)"+
+		" ORDER BY r.id DESC LIMIT ?", scope.LabID(), reportID, p.Before, p.Before, p.Limit)
 	if err != nil {
 		return nil, mysqldb.Wrap("read revisions", err)
 	}
 	return collect(rows, "read revisions", scanRevision)
 }
 
-// Revisions returns the saves of all sessions of the report, the newest first.
-func (s *Store) Revisions(ctx context.Context, scope authn.LabScope, reportID int64) ([]session.Revision, error) {
-	return readRevisions(ctx, s.db, scope, reportID)
+func readHolding(
+	ctx context.Context, q querier, scope authn.LabScope, reportID int64, f session.Files,
+) (session.Revision, error) {
+	found, err := scanRevision(q.QueryRowContext(ctx, revisionColumns+"s.lab_report_id = ? AND r.word_s3_path = ?"+
+		" AND r.pdf_s3_path = ? ORDER BY r.id DESC LIMIT 1", scope.LabID(), reportID, f.Word, f.PDF))
+	return found, orMissing("read revision", err, session.ErrNoRevision)
 }
 
-// Revisions returns the saves of the locked report, the newest first.
-func (l *locked) Revisions(ctx context.Context) ([]session.Revision, error) {
-	return readRevisions(ctx, l.tx, l.scope, l.report.ID)
+// Holding returns the newest save of the report with these files.
+func (s *Store) Holding(
+	ctx context.Context, scope authn.LabScope, reportID int64, f session.Files,
+) (session.Revision, error) {
+	return readHolding(ctx, s.db, scope, reportID, f)
+}
+
+// Holding returns the newest save of the locked report with these files.
+func (l *locked) Holding(ctx context.Context, f session.Files) (session.Revision, error) {
+	return readHolding(ctx, l.tx, l.scope, l.report.ID, f)
+}
+
+// Revision returns a save of the locked report by its id.
+func (l *locked) Revision(ctx context.Context, id int64) (session.Revision, error) {
+	found, err := scanRevision(l.tx.QueryRowContext(ctx, revisionColumns+"s.lab_report_id = ? AND r.id = ?",
+		l.scope.LabID(), l.report.ID, id))
+	return found, orMissing("read revision", err, session.ErrNoRevision)
 }
 
 // Latest returns the linked save of the session, nil before the first.

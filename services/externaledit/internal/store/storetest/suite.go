@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/idempotency"
@@ -356,11 +357,33 @@ func revisions(t *testing.T, s Subject) {
 		must(t, l.Update(ctx, &opened))
 		return l.LinkFiles(ctx, second.Files())
 	}))
-	all, err := s.History.Revisions(ctx, scope, 7001)
-	must(t, err)
-	if diff := cmp.Diff([]session.Revision{second, first}, all); diff != "" {
-		t.Error(diff)
+	for page, want := range map[session.Page][]session.Revision{
+		{Limit: 5}:                    {second, first},
+		{Limit: 1}:                    {second},
+		{Limit: 1, Before: second.ID}: {first},
+		{Limit: 5, Before: first.ID}:  nil,
+		{Limit: 5, Before: 1<<62 + 5}: {second, first},
+	} {
+		got, err := s.History.Revisions(ctx, scope, 7001, page)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("%+v: %v %s", page, err, diff)
+		}
 	}
+	if got, err := s.History.Holding(ctx, scope, 7001, first.Files()); err != nil || got.ID != first.ID {
+		t.Errorf("%+v %v", got, err)
+	}
+	must(t, s.History.Lock(ctx, scope, 7001, func(l history.Locked) error {
+		if got, err := l.Revision(ctx, second.ID); err != nil || got.Word.URL != "mem://w2" {
+			t.Errorf("%+v %v", got, err)
+		}
+		if _, err := l.Revision(ctx, 999); !errors.Is(err, session.ErrNoRevision) {
+			t.Errorf("%v", err)
+		}
+		if got, err := l.Holding(ctx, second.Files()); err != nil || got.ID != second.ID {
+			t.Errorf("%+v %v", got, err)
+		}
+		return nil
+	}))
 	report, err := s.History.Report(ctx, scope, 7001)
 	must(t, err)
 	if report.Files != second.Files() {
@@ -377,7 +400,7 @@ func revisions(t *testing.T, s Subject) {
 			t.Errorf("revision %d: %v", c.number, err)
 		}
 	}
-	if other, err := s.History.Revisions(ctx, Scope(t, 13), 7001); err != nil || len(other) != 0 {
+	if other, err := s.History.Revisions(ctx, Scope(t, 13), 7001, session.Page{Limit: 5}); err != nil || len(other) != 0 {
 		t.Errorf("another laboratory: %v %v", other, err)
 	}
 }

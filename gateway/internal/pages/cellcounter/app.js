@@ -42,14 +42,17 @@ function sure(question, yes) {
   }
   $("question").textContent = question;
   $("yes").textContent = yes;
-  $("ask").returnValue = "";
-  $("ask").showModal();
   busy = true;
+  $("ask").showModal();
   return new Promise((answer) => {
-    $("ask").addEventListener("close", () => {
+    const done = (given) => {
       busy = false;
-      answer($("ask").returnValue === "yes");
-    }, { once: true });
+      $("ask").close();
+      answer(given);
+    };
+    $("yes").onclick = () => done(true);
+    $("keep").onclick = () => done(false);
+    $("ask").oncancel = () => done(false); // Escape
   });
 }
 

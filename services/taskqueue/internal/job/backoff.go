@@ -35,10 +35,10 @@ func Backoff(c Channel, failed int, roll float64, retryAfter time.Duration) time
 	return spread
 }
 
-// How long a job waits for a receiver that fails again and again, beyond the delays of its attempts. A little less than
-// the quarter of an hour that is promised: the last pause counts too.
+// How long a job waits for a receiver that fails again and again, beyond the delays of its attempts. Less than the
+// quarter of an hour that is promised: the last pause counts too.
 const (
-	taskPatience     = 13 * time.Minute
+	taskPatience     = 10 * time.Minute
 	callbackPatience = time.Hour
 )
 

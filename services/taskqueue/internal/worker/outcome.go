@@ -27,7 +27,7 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 		return p.unknown(r), "unknown"
 	}
 	if failure.Postponed && result.Progress == nil && !p.outwaited(r, failure) {
-		delay := time.Duration(float64(failure.RetryAfter) * (0.5 + p.Roll()))
+		delay := time.Duration(float64(p.patience(r, failure)) * (0.5 + p.Roll()))
 		return engine.Settlement{Op: engine.OpRelease, Delay: delay}, "postponed"
 	}
 	attempts := r.body.Attempts + 1
@@ -50,10 +50,24 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 		Window: next.Window(r.id.Lane().Priority)}, "retry"
 }
 
+// waited is how long ago the job was due.
+func (p *Pump) waited(r *run) time.Duration {
+	return p.Clock.Now().Sub(time.UnixMilli(max(r.body.CreatedMs, r.body.ScheduledMs)))
+}
+
+// patience is when to look again: the longer a job waits for somebody to recover, the less often, so that a million
+// jobs to a dead receiver cost little.
+func (p *Pump) patience(r *run, failure *job.Failure) time.Duration {
+	const seldom, longest = 4, 3 * time.Minute // a quarter of the time that it waited
+	if !failure.Recovers || failure.RetryAfter < time.Second {
+		return failure.RetryAfter
+	}
+	return max(failure.RetryAfter, min(longest, p.waited(r)/seldom))
+}
+
 // outwaited reports whether a job waited so long for somebody to recover that the pauses count as attempts now.
 func (p *Pump) outwaited(r *run, failure *job.Failure) bool {
-	due := time.UnixMilli(max(r.body.CreatedMs, r.body.ScheduledMs))
-	return failure.Recovers && p.Clock.Now().After(due.Add(job.RecoveryPatience(r.id.Lane().Channel, r.body.Attempts)))
+	return failure.Recovers && p.waited(r) > job.RecoveryPatience(r.id.Lane().Channel, r.body.Attempts)
 }
 
 func (p *Pump) countAttempt(b *job.Body, r *run, result job.Result, failure *job.Failure, began time.Time) {

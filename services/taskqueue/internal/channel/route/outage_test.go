@@ -33,7 +33,7 @@ func TestAnOutageOfAProviderFailsNoMessageThatWasNotTried(t *testing.T) {
 				return job.Result{}, job.Retryable("http_503", "The provider answered 503")
 			}
 			b.use(t, Row{Channel: "email", Provider: "a"})
-			ended := workertest.Deliver(t, b.set.Handler(job.Email), job.Email, mails(retry), 20*time.Minute)
+			ended, _ := workertest.Deliver(t, b.set.Handler(job.Email), job.Email, mails(retry), 20*time.Minute)
 			t.Logf("retry %d: %d requests during the outage; %d finished, %d failed", retry, asked, ended[job.Finished], ended[job.Failed])
 			mostFailed := 0
 			if retry == 0 {
@@ -53,7 +53,7 @@ func TestAMessageDoesNotWaitForAProviderWithoutEnd(t *testing.T) {
 		b := newBench(false)
 		b.says["a"] = says(job.Retryable("network", "The provider cannot be reached"))
 		b.use(t, Row{Channel: "email", Provider: "a"})
-		if ended := workertest.Deliver(t, b.set.Handler(job.Email), job.Email, mails(3), 105*time.Second+15*time.Minute); ended[job.Failed] != messages {
+		if ended, _ := workertest.Deliver(t, b.set.Handler(job.Email), job.Email, mails(3), 105*time.Second+15*time.Minute); ended[job.Failed] != messages {
 			t.Errorf("%v", ended)
 		}
 	})

@@ -38,9 +38,13 @@ func TestJobsToADeadReceiverEnd(t *testing.T) {
 					Data: fmt.Appendf(nil, `{"url":%q}`, url), Target: url})
 			}
 			sender := webhook.New(webhook.Config{Targets: targets, Clock: clock.System{}, HostConcurrency: 32})
-			ended := workertest.Deliver(t, sender, c.channel, jobs, c.within)
+			ended, claims := workertest.Deliver(t, sender, c.channel, jobs, c.within)
 			if ended[job.Failed] != len(jobs) {
 				t.Errorf("%v within %v: %v", c.channel, c.within, ended)
+			}
+			t.Logf("%v: %d claims a job", c.channel, claims/len(jobs))
+			if claims > 30*len(jobs) {
+				t.Errorf("%v: %d claims of %d jobs", c.channel, claims, len(jobs))
 			}
 		})
 	}

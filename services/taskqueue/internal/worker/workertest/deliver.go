@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,7 +20,13 @@ import (
 
 // Deliver enqueues jobs of channel c, lets h deliver them for d, and counts how they ended; jobs that still wait are
 // not counted. It sets when the jobs were created.
-func Deliver(t *testing.T, h worker.Handler, c job.Channel, jobs []*job.Body, d time.Duration) map[job.State]int {
+func Deliver(
+	t *testing.T,
+	h worker.Handler,
+	c job.Channel,
+	jobs []*job.Body,
+	d time.Duration,
+) (ended map[job.State]int, claims int) {
 	t.Helper()
 	queue, ids := model.New(clock.System{}, engine.DefaultSettings()), job.NewGenerator(clock.System{}, rand.Reader)
 	var all []job.ID
@@ -38,6 +45,7 @@ func Deliver(t *testing.T, h worker.Handler, c job.Channel, jobs []*job.Body, d 
 		}
 		all = append(all, id)
 	}
+	seen := &claimed{}
 	ctx, stop := context.WithCancel(t.Context())
 	pump := worker.New(
 		worker.Config{Channel: c, Lease: 15 * time.Second, MaxRun: 330 * time.Second, Grace: time.Second, Idle: time.Second},
@@ -45,7 +53,7 @@ func Deliver(t *testing.T, h worker.Handler, c job.Channel, jobs []*job.Body, d 
 			Queue:    queue,
 			Pool:     worker.NewPool(32),
 			Handler:  h,
-			Observer: unobserved{},
+			Observer: seen,
 			Clock:    clock.System{},
 			IDs:      ids,
 			Roll:     func() float64 { return 0.5 },
@@ -57,7 +65,7 @@ func Deliver(t *testing.T, h worker.Handler, c job.Channel, jobs []*job.Body, d 
 	<-time.After(d)
 	stop()
 	running.Wait()
-	return states(t, queue, all)
+	return states(t, queue, all), int(seen.jobs.Load())
 }
 
 func states(t *testing.T, queue *model.Model, all []job.ID) map[job.State]int {
@@ -80,10 +88,10 @@ func states(t *testing.T, queue *model.Model, all []job.ID) map[job.State]int {
 	return ended
 }
 
-type unobserved struct{}
+type claimed struct{ jobs atomic.Int64 }
 
-func (unobserved) Claimed(job.Channel, int, time.Duration)    {}
-func (unobserved) Attempt(job.Channel, string, time.Duration) {}
-func (unobserved) LeaseLost(job.Channel)                      {}
-func (unobserved) Waited(job.Lane, time.Duration)             {}
-func (unobserved) Callbacks(int, bool)                        {}
+func (c *claimed) Claimed(_ job.Channel, jobs int, _ time.Duration) { c.jobs.Add(int64(jobs)) }
+func (*claimed) Attempt(job.Channel, string, time.Duration)         {}
+func (*claimed) LeaseLost(job.Channel)                              {}
+func (*claimed) Waited(job.Lane, time.Duration)                     {}
+func (*claimed) Callbacks(int, bool)                                {}

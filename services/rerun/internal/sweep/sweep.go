@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -21,6 +22,8 @@ type Leader interface {
 // Reports reads and locks reports.
 type Reports interface {
 	Laboratories(ctx context.Context) ([]int64, error)
+	// OpenLaboratories returns those that have a report with an open rerun.
+	OpenLaboratories(ctx context.Context) ([]int64, error)
 	// Flags returns the flags of the reports that the laboratory has.
 	Flags(ctx context.Context, scope authn.LabScope, reportIDs []int64) (map[int64]rerun.Flag, error)
 	// OpenReports returns the flags of at most limit reports above after, the lowest ids, with an open rerun.
@@ -42,6 +45,8 @@ type Locked interface {
 // Documents reads the documents of reruns.
 type Documents interface {
 	Changes
+	// Laboratories returns those that have documents of this service.
+	Laboratories(ctx context.Context) ([]int64, error)
 	// StaleReports returns at most limit reports above after, ascending, that have documents of this service older
 	// than before.
 	StaleReports(
@@ -121,16 +126,38 @@ type Sweeper struct {
 	d Deps
 	// settled holds the records that were found in order under the lock; used by the one loop alone.
 	settled map[string]bool
+	walked  time.Time // when every laboratory was looked at last
 }
 
 // New returns a sweeper that does nothing until RunOnce.
 func New(d Deps) *Sweeper { return &Sweeper{d: d, settled: map[string]bool{}} }
 
+// walkEvery is how often laboratories are looked at that have neither an open rerun nor documents: all that can be
+// wrong there is an entry of the cache.
+const walkEvery = time.Hour
+
+// laboratories returns where something may be out of order.
+func (s *Sweeper) laboratories(ctx context.Context) ([]int64, error) {
+	if now := s.d.Clock.Now(); s.walked.IsZero() || now.Sub(s.walked) >= walkEvery {
+		all, err := s.d.Reports.Laboratories(ctx)
+		if err == nil {
+			s.walked = now
+		}
+		return all, err
+	}
+	open, err := s.d.Reports.OpenLaboratories(ctx)
+	if err != nil {
+		return nil, err
+	}
+	documented, err := s.d.Documents.Laboratories(ctx)
+	return slices.Compact(slices.Sorted(slices.Values(append(open, documented...)))), err
+}
+
 // RunOnce repairs what it finds, if this process can be the leader. It goes from laboratory to laboratory, so that
 // what it holds in memory is bounded, and one that fails does not stop the others.
 func (s *Sweeper) RunOnce(ctx context.Context) error {
 	return s.d.Leader.Lead(ctx, func(ctx context.Context) error {
-		laboratories, err := s.d.Reports.Laboratories(ctx)
+		laboratories, err := s.laboratories(ctx)
 		if err != nil {
 			return err
 		}

@@ -3,9 +3,11 @@ package sweep_test
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/memory"
@@ -144,5 +146,53 @@ func TestAnAgeBelowTheDeadlinesIsRefused(t *testing.T) {
 		if c.Validate() == nil {
 			t.Errorf("%+v was accepted", c)
 		}
+	}
+}
+
+// asked notes of which laboratories the cache was read.
+type asked struct {
+	sweep.OpenSet
+	labs *[]int64
+}
+
+func (a asked) Entries(ctx context.Context, scope authn.LabScope) ([]int64, error) {
+	*a.labs = append(*a.labs, scope.LabID())
+	return a.OpenSet.Entries(ctx, scope)
+}
+
+// TestLaboratoriesWithoutAnythingOpenAreAskedOnceAnHour: the first pass looks at all of them, the next ones at those with
+// an open rerun or documents, and after an hour at all again.
+func TestLaboratoriesWithoutAnythingOpenAreAskedOnceAnHour(t *testing.T) {
+	t.Parallel()
+	b := storetest.NewBench(t)
+	var labs []int64
+	s := sweep.New(sweep.Deps{
+		Config: sweep.Config{Interval: time.Minute, Age: 5 * time.Minute}, Leader: b.Reports, Reports: storetest.Sweeps{Reports: b.Reports},
+		Documents: b.Documents, OpenSet: asked{b.OpenSet, &labs}, Clock: b.Hand, Log: slog.New(slog.DiscardHandler), Counters: b.Counts,
+	})
+	pass := func() (seen []int64) {
+		t.Helper()
+		labs = nil
+		if err := s.RunOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return labs
+	}
+	all := pass()
+	if len(all) < 2 {
+		t.Fatalf("the first pass looks at %v", all)
+	}
+	if got := pass(); len(got) != 0 {
+		t.Fatalf("nothing is open, and %v are asked", got)
+	}
+	if err := storetest.Ask(1, 3)(b, b.Cases(nil), 7001); err != nil {
+		t.Fatal(err)
+	}
+	if got := pass(); len(got) != 1 || got[0] != 12 {
+		t.Fatalf("laboratory 12 has an open rerun, and %v are asked", got)
+	}
+	b.Hand.Move(time.Hour)
+	if got := pass(); len(got) != len(all) {
+		t.Fatalf("after an hour %v are asked of %v", got, all)
 	}
 }

@@ -175,6 +175,25 @@ func (d *Documents) DeleteValues(_ context.Context, scope authn.LabScope, ids []
 	return nil
 }
 
+// Laboratories returns those that have documents of this service.
+func (d *Documents) Laboratories(context.Context) ([]int64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var ids []int64
+	for _, r := range d.records {
+		if !r.Foreign {
+			ids = append(ids, r.LabID)
+		}
+	}
+	for _, v := range d.values {
+		if !v.Foreign {
+			ids = append(ids, v.LabID)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
 // StaleReports returns at most limit reports above after, ascending, that have own documents older than before.
 func (d *Documents) StaleReports(
 	_ context.Context, scope authn.LabScope, before time.Time, after int64, limit int,

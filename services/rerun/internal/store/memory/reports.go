@@ -165,6 +165,19 @@ func (s *Reports) Laboratories(context.Context) ([]int64, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
+// OpenLaboratories returns the laboratories that have a report with an open rerun.
+func (s *Reports) OpenLaboratories(context.Context) ([]int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := map[int64]bool{}
+	for _, row := range s.rows {
+		if row.Flag.Open() {
+			found[row.LabID] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
 // Flags returns the flags of the reports that the laboratory has.
 func (s *Reports) Flags(_ context.Context, scope authn.LabScope, ids []int64) (map[int64]rerun.Flag, error) {
 	flags := map[int64]rerun.Flag{}

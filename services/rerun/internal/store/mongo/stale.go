@@ -36,6 +36,21 @@ func (s *Store) StaleReports(
 	return ids[:min(len(ids), limit)], nil
 }
 
+// Laboratories returns those that have documents of this service.
+func (s *Store) Laboratories(ctx context.Context) ([]int64, error) {
+	var all []int64
+	for _, collection := range []*mongo.Collection{s.records, s.values} {
+		var ids []int64
+		err := collection.Distinct(ctx, "lab_id", bson.D{{Key: "written_by", Value: ours}}).Decode(&ids)
+		if err != nil {
+			return nil, translate("find laboratories", err)
+		}
+		all = append(all, ids...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
 // reportIDs returns the lowest report ids, each once: a report has several documents.
 func reportIDs(ctx context.Context, collection *mongo.Collection, filter bson.D, limit int) ([]int64, error) {
 	order := options.Find().SetSort(keys("lab_report_id")).SetProjection(keys("lab_report_id"))

@@ -61,7 +61,21 @@ func (s *Store) flags(ctx context.Context, condition string, args ...any) (map[i
 
 // Laboratories implements sweep.Reports.
 func (s *Store) Laboratories(ctx context.Context) ([]int64, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT id FROM labs")
+	return s.laboratories(ctx, "SELECT id FROM labs ORDER BY id")
+}
+
+// OpenLaboratories implements sweep.Reports.
+func (s *Store) OpenLaboratories(ctx context.Context) ([]int64, error) {
+	return s.laboratories(
+		ctx,
+		"SELECT DISTINCT labId_id FROM labReportRelation WHERE sampleRedrawFlag IN (?, ?) ORDER BY labId_id",
+		rerun.Requested,
+		rerun.Fulfilled,
+	)
+}
+
+func (s *Store) laboratories(ctx context.Context, query string, args ...any) ([]int64, error) {
+	rows, err := s.db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, wrap("read laboratories", err)
 	}

@@ -27,6 +27,7 @@ type Reports interface {
 	PresentValues(ctx context.Context, scope authn.LabScope, reportID int64) (map[int]string, error)
 	Lead(ctx context.Context, work func(context.Context) error) error
 	Laboratories(ctx context.Context) ([]int64, error)
+	OpenLaboratories(ctx context.Context) ([]int64, error)
 	Flags(ctx context.Context, scope authn.LabScope, reportIDs []int64) (map[int64]rerun.Flag, error)
 	OpenReports(ctx context.Context, scope authn.LabScope, after int64, limit int) (map[int64]rerun.Flag, error)
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -26,6 +27,7 @@ type Documents interface {
 	InsertValues(ctx context.Context, values []rerun.Value) error
 	ReplaceValue(ctx context.Context, scope authn.LabScope, v rerun.Value) error
 	DeleteValues(ctx context.Context, scope authn.LabScope, ids []string) error
+	Laboratories(ctx context.Context) ([]int64, error)
 	StaleReports(
 		ctx context.Context, scope authn.LabScope, before time.Time, after int64, limit int,
 	) ([]int64, error)
@@ -282,6 +284,11 @@ func stale(t *testing.T, d Documents) {
 		if diff := cmp.Diff(page.want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%d above %d: %s", page.limit, page.after, diff)
 		}
+	}
+	laboratories, err := d.Laboratories(t.Context())
+	must(t, err)
+	if !slices.Contains(laboratories, 12) || slices.Contains(laboratories, 14) {
+		t.Errorf("laboratories with documents: %v", laboratories)
 	}
 	ofReports, err := d.OfReports(t.Context(), Scope(t, 12), []int64{7001, 7002, 8001})
 	must(t, err)

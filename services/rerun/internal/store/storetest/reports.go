@@ -265,6 +265,11 @@ func openReports(t *testing.T, b Backend) {
 	if diff := cmp.Diff([]int64{12, 13}, laboratories); diff != "" {
 		t.Error(diff)
 	}
+	open, err := b.Reports.OpenLaboratories(t.Context())
+	must(t, err)
+	if diff := cmp.Diff([]int64{12}, open); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func failures(t *testing.T, b Backend) {

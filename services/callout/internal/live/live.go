@@ -28,7 +28,8 @@ type Signals interface {
 // Worklist is what waits.
 type Worklist interface {
 	Open(ctx context.Context, scope authn.LabScope, v callout.Visibility) (worklist.Open, error)
-	Summary(ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to string) (worklist.Summary, error)
+	// Recent is the summary of the last 30 days; it may be some seconds old.
+	Recent(ctx context.Context, scope authn.LabScope, v callout.Visibility) (worklist.Summary, error)
 }
 
 // Reader is an open board. An error of its methods ends the stream.
@@ -91,8 +92,12 @@ func (f *follower) follow(ctx context.Context, signal <-chan struct{}, maxAge ti
 	defer end.Stop()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
+	var again <-chan time.Time // the figures that came with a change may be older than it
 	for quiet := false; ; {
 		changed, err := f.look(ctx)
+		if changed {
+			again = time.After(worklist.RecentFor)
+		}
 		if err == nil && quiet && !changed {
 			err = f.out.Alive()
 		}
@@ -113,6 +118,8 @@ func (f *follower) follow(ctx context.Context, signal <-chan struct{}, maxAge ti
 			return nil
 		case <-signal:
 			quiet = false
+		case <-again:
+			quiet, again = false, nil
 		case <-look.C:
 			quiet = true
 		}
@@ -132,7 +139,7 @@ func (f *follower) look(ctx context.Context) (changed bool, err error) {
 			return true, err
 		}
 	}
-	summary, err := f.worklist.Summary(ctx, f.scope, f.sees, "", "")
+	summary, err := f.worklist.Recent(ctx, f.scope, f.sees)
 	if err != nil || (f.summary != nil && reflect.DeepEqual(*f.summary, summary)) {
 		return changed, err
 	}

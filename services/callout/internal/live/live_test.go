@@ -52,7 +52,7 @@ func (b *bench) Open(_ context.Context, scope authn.LabScope, v callout.Visibili
 	return o, b.err
 }
 
-func (b *bench) Summary(context.Context, authn.LabScope, callout.Visibility, string, string) (worklist.Summary, error) {
+func (b *bench) Recent(context.Context, authn.LabScope, callout.Visibility) (worklist.Summary, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return worklist.Summary{Open: int64(len(b.items))}, nil
@@ -136,7 +136,8 @@ func TestABoardHearsOfChangesOfItsDepartmentsOnly(t *testing.T) {
 		b.signal <- struct{}{}
 		time.Sleep(time.Second)
 		b.want("of 2") // the laboratory's figures; the list has nothing new
-		b.add(3, 4)    // and its signal is lost
+		time.Sleep(3 * time.Second)
+		b.add(3, 4) // and its signal is lost
 		time.Sleep(15 * time.Second)
 		b.want("2 wait", "of 3")
 		time.Sleep(15 * time.Second)

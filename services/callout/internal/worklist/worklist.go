@@ -83,14 +83,15 @@ type Store interface {
 	Zone(ctx context.Context, scope authn.LabScope) (*time.Location, error)
 }
 
-// UseCase reads the worklist.
+// UseCase reads the worklist. Its methods may be called from several goroutines.
 type UseCase struct {
-	store Store
-	clock clock.Clock
+	store  Store
+	clock  clock.Clock
+	recent recentSummaries
 }
 
 // New returns the use case.
-func New(s Store, c clock.Clock) *UseCase { return &UseCase{s, c} }
+func New(s Store, c clock.Clock) *UseCase { return &UseCase{store: s, clock: c} }
 
 // Open lists what waits and may be seen. A report stays listed when its values are not critical any more and nobody
 // judged them yet.
@@ -152,6 +153,21 @@ func (u *UseCase) Summary(
 		return Summary{}, err
 	}
 	return summarize(f), nil
+}
+
+// Recent is the summary of the last 30 days, at most RecentFor old: all open boards of a laboratory share one look at
+// its callouts.
+func (u *UseCase) Recent(ctx context.Context, scope authn.LabScope, v callout.Visibility) (Summary, error) {
+	doctorID, _ := v.OwnBills()
+	key, now := recentKey{scope.LabID(), doctorID}, u.clock.Now()
+	if s, ok := u.recent.find(key, now); ok {
+		return s, nil
+	}
+	s, err := u.Summary(ctx, scope, v, "", "")
+	if err == nil {
+		u.recent.keep(key, s, now)
+	}
+	return s, err
 }
 
 func summarize(f Figures) Summary {

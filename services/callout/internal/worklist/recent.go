@@ -1,0 +1,43 @@
+package worklist
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// RecentFor is how old the figures of a board may be.
+	RecentFor = 2 * time.Second
+	// mostRecent is how many summaries are remembered before all are forgotten.
+	mostRecent = 10_000
+)
+
+// recentKey is whose figures they are: a laboratory's, or those of a doctor's own bills.
+type recentKey struct{ labID, doctorID int64 }
+
+type recentSummary struct {
+	Summary
+	at time.Time
+}
+
+// recentSummaries remembers the figures of boards.
+type recentSummaries struct {
+	mu  sync.Mutex
+	all map[recentKey]recentSummary // guarded by mu
+}
+
+func (r *recentSummaries) find(key recentKey, now time.Time) (Summary, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, ok := r.all[key]
+	return s.Summary, ok && now.Sub(s.at) < RecentFor
+}
+
+func (r *recentSummaries) keep(key recentKey, s Summary, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all == nil || len(r.all) >= mostRecent {
+		r.all = map[recentKey]recentSummary{}
+	}
+	r.all[key] = recentSummary{s, now}
+}

@@ -1,0 +1,30 @@
+package worklist_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
+)
+
+// TestOpenBoardsShareTheirFigures for two seconds, by laboratory and by doctor of own bills.
+func TestOpenBoardsShareTheirFigures(t *testing.T) {
+	t.Parallel()
+	c := storetest.NewClock()
+	b := storetest.NewBench(t, storetest.Memory(t, c), c)
+	open := func(lab int64, v callout.Visibility) int64 {
+		t.Helper()
+		s, err := b.Worklist.Recent(t.Context(), storetest.Lab(t, lab), v)
+		b.Must(err)
+		return s.Open
+	}
+	b.Want("at first", open(12, storetest.Everything), 0)
+	b.Pending()
+	b.Want("the same figures", open(12, storetest.Everything), 0)
+	b.Want("the doctor's own", open(12, callout.Visibility{Rule: callout.DoctorBills, PersonID: 301}), 1)
+	b.Want("another doctor's", open(12, callout.Visibility{Rule: callout.DoctorBills, PersonID: 302}), 0)
+	b.Want("another laboratory's", open(13, storetest.Everything), 0)
+	c.Move(2 * time.Second)
+	b.Want("two seconds later", open(12, storetest.Everything), 1)
+}

@@ -11,12 +11,16 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/link"
 )
 
 // hurry runs callout with short deadlines, and so many escalations of a report, until the test ends.
-func hurry(t *testing.T, most string) map[string]string {
+func hurry(t *testing.T, most string, more ...string) map[string]string {
 	t.Helper()
 	change := map[string]string{"CALLOUT_ESCALATE_AFTER": "4s", "CALLOUT_ESCALATE_MOST": most, "CALLOUT_REAP_INTERVAL": "3s"}
+	for i := 0; i < len(more); i += 2 {
+		change[more[i]] = more[i+1]
+	}
 	replace := func(change map[string]string) {
 		if err := stack.Stop("callout"); err != nil {
 			t.Fatal(err)
@@ -242,5 +246,40 @@ func TestCalloutLoopSurvivesKills(t *testing.T) {
 			t.Fatalf("run %d, %s killed after %v: %d notices, %d escalations", run, victim, moment, first, escalations)
 		}
 		t.Logf("run %2d: %s killed after %v: announced once, escalated twice, called", run, victim, moment)
+	}
+}
+
+// TestCalloutLoopSurvivesSilence: the network between callout and its database says nothing for some seconds of the loop,
+// and then goes on as if nothing had been. Each critical result ends announced once and escalated twice, and is called.
+func TestCalloutLoopSurvivesSilence(t *testing.T) {
+	runs := 3
+	if os.Getenv("LAB_LONG_TESTS") != "" {
+		runs = 50
+	}
+	node := link.New(t, mysqlAddress("callout", "CALLOUT"))
+	hurry(t, "2", "CALLOUT_DB_HOST", "127.0.0.1", "CALLOUT_DB_PORT", fmt.Sprint(node.Port()))
+	random := rand.New(rand.NewPCG(14, 2))
+	for run := range runs {
+		bill := 976500 + 10*run
+		moment, silence := time.Duration(random.IntN(5000))*time.Millisecond, time.Duration(1000+random.IntN(6000))*time.Millisecond
+		passed := make(chan struct{})
+		time.AfterFunc(moment, func() {
+			node.Silence()
+			time.AfterFunc(silence, func() {
+				node.Pass()
+				close(passed)
+			})
+		})
+		criticalFromAnInstrument(t, bill)
+		<-passed
+		awaitNotices(t, bill, 1, 2)
+		insist(t, fmt.Sprintf("/report/%d/critical/callout", bill), fmt.Sprintf(`{"lab_report_ids":[%d],"recipients":["a"],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao"}`, bill+1))
+		await.True(t, "the job is cancelled", func() bool {
+			return count(t, fmt.Sprintf("SELECT COUNT(*) FROM callout_escalation WHERE bill_id = %d AND job_id = ''", bill)) == 1
+		})
+		if first, escalations := noticesOf(t, bill); first != 1 || escalations != 2 {
+			t.Fatalf("run %d, silent for %v after %v: %d notices, %d escalations", run, silence, moment, first, escalations)
+		}
+		t.Logf("run %2d: silent for %v after %v: announced once, escalated twice, called", run, silence, moment)
 	}
 }

@@ -24,7 +24,8 @@ const (
 	connections = 16
 )
 
-// Run measures inbox_page_p99_ms, list_10000_ms and notify_per_second.
+// Run measures inbox_page_p99_ms and list_10000_ms of who has read nothing, read_all_page_p99_ms of who has read all,
+// list_10000_read_by_50_ms of notifications that fifty people have read, and notify_per_second.
 func Run(ctx context.Context, r *report.Report) error {
 	rounds, rows, triggers := 3, 1_000_000, 4_000
 	if r.Quick {
@@ -44,6 +45,9 @@ func Run(ctx context.Context, r *report.Report) error {
 		return err
 	}
 	if err := l.read(ctx, r, rounds); err != nil {
+		return err
+	}
+	if err := l.readAll(ctx, r, rounds); err != nil {
 		return err
 	}
 	return l.notify(ctx, r, s, rounds, triggers)
@@ -116,6 +120,56 @@ func (l *laboratory) read(ctx context.Context, r *report.Report, rounds int) err
 	r.Lower("inbox_page_p99_ms", "ms", p99, "", nil)
 	r.Lower("list_10000_ms", "ms", list, "", nil)
 	return nil
+}
+
+// readAll has the user read everything, and fifty colleagues the newest 10,000, and measures again.
+func (l *laboratory) readAll(ctx context.Context, r *report.Report, rounds int) error {
+	const colleagues = 50
+	for _, statement := range []string{
+		"INSERT INTO NotificationReadState SELECT id, 'lab_user', 1, created_at FROM Notifications WHERE lab_id = ?",
+		"INSERT INTO NotificationActivity (notification_id, lab_id, user_type, user_id, user_name, username, activity, activity_at)" +
+			" SELECT n.id, n.lab_id, 'lab_user', 100 + u.seq, 'Asha Ranade', 'asha.ranade', 'read', n.created_at" +
+			" FROM (SELECT * FROM Notifications WHERE lab_id = ? ORDER BY created_at DESC, id DESC LIMIT 10000) n JOIN (" +
+			"SELECT 1 AS seq" + sequence(2, colleagues) + ") u",
+		"ANALYZE TABLE Notifications, NotificationReadState, NotificationActivity",
+	} {
+		var args []any
+		if strings.Contains(statement, "?") {
+			args = append(args, labID)
+		}
+		if _, err := l.DB.ExecContext(ctx, statement, args...); err != nil {
+			return err
+		}
+	}
+	var p99, list []float64
+	for range rounds {
+		var taken []time.Duration
+		for page := range pages {
+			start := time.Now()
+			if err := l.get(ctx, fmt.Sprintf("all?limit=50&page=%d", 1+page%20), 50); err != nil {
+				return err
+			}
+			taken = append(taken, time.Since(start))
+		}
+		p99 = append(p99, load.Quantile(taken, 0.99))
+		start := time.Now()
+		if err := l.get(ctx, "all?limit=10000", 10_000); err != nil {
+			return err
+		}
+		list = append(list, load.Milliseconds(time.Since(start)))
+		r.Progress("who has read all: a page p99 %.1f ms; 10,000 rows read by %d people %.0f ms", p99[len(p99)-1], colleagues, list[len(list)-1])
+	}
+	r.Lower("read_all_page_p99_ms", "ms", p99, "", nil)
+	r.Lower("list_10000_read_by_50_ms", "ms", list, "", nil)
+	return nil
+}
+
+func sequence(from, to int) string {
+	var s strings.Builder
+	for n := from; n <= to; n++ {
+		fmt.Fprintf(&s, " UNION ALL SELECT %d", n)
+	}
+	return s.String()
 }
 
 func (l *laboratory) get(ctx context.Context, path string, rows int) error {

@@ -90,10 +90,22 @@ func boards() []board {
 			one("Uploaded bytes", "Bps", "sum by (file) (rate(externaledit_upload_bytes_total[5m]))", "{{file}}"),
 			one("Sessions ended", "ops", "sum by (reason) (rate(externaledit_sessions_ended_total[5m]))", "{{reason}}"),
 			one("Sweeper", "ops", "sum by (outcome) (rate(externaledit_swept_total[5m]))", "{{outcome}}"),
+			one(
+				"Duration, 95 %",
+				"s",
+				"histogram_quantile(0.95, sum by (operation, le) (rate(externaledit_operation_seconds_bucket[5m])))",
+				"{{operation}}",
+			),
 		}},
 		{"cellcounter", "Cell counter", []graph{
 			one("Mappings saved", "ops", "sum by (change) (rate(cellcounter_mappings_saved_total[5m]))", "{{change}}"),
 			one("Calls refused under load", "ops", `sum(rate(grpc_server_refused_total{job="cellcounter"}[5m]))`, "refused"),
+			one(
+				"Duration, 95 %",
+				"s",
+				"histogram_quantile(0.95, sum by (operation, le) (rate(cellcounter_operation_seconds_bucket[5m])))",
+				"{{operation}}",
+			),
 		}},
 	}
 	return all

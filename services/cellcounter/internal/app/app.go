@@ -44,14 +44,10 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	cellcounterv1.RegisterCellCounterServiceServer(server, grpcapi.New(
-		configure.New(
-			store,
-			metrics,
-		),
-		observe.New(mysql.Observe{Store: store}, s.Clock),
-		grpcapi.DefaultScope(cfg.DefaultScope),
-	))
+	cellcounterv1.RegisterCellCounterServiceServer(server, grpcapi.New(grpcapi.Deps{
+		Configurer: configure.New(store, metrics), Counter: observe.New(mysql.Observe{Store: store}, s.Clock),
+		DefaultScope: grpcapi.DefaultScope(cfg.DefaultScope), Clock: s.Clock, Observer: metrics,
+	}))
 	s.Check("cache", service.Ping(cache))
 	return nil
 }

@@ -2,13 +2,17 @@ package app
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/labplatform/labplatform/services/cellcounter/internal/grpcapi"
 )
 
-// metrics implements configure.Observer. Every series exists from the start.
+// metrics implements configure.Observer and grpcapi.Observer. Every series exists from the start.
 type metrics struct {
-	saved *prometheus.CounterVec
+	saved   *prometheus.CounterVec
+	seconds *prometheus.HistogramVec
 }
 
 const (
@@ -21,8 +25,17 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	m := &metrics{saved: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "cellcounter_mappings_saved_total", Help: "Mappings that were written, by what happened to them.",
 	}, []string{"change"})}
-	if err := registry.Register(m.saved); err != nil {
-		return nil, fmt.Errorf("register metrics: %w", err)
+	m.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "cellcounter_operation_seconds", Help: "How long an operation took.",
+		Buckets: prometheus.ExponentialBuckets(0.001, 2, 13),
+	}, []string{"operation"})
+	for _, c := range []prometheus.Collector{m.saved, m.seconds} {
+		if err := registry.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	for _, operation := range grpcapi.Operations() {
+		m.seconds.WithLabelValues(operation)
 	}
 	m.Saved(0, 0)
 	m.Deleted(0)
@@ -37,3 +50,8 @@ func (m *metrics) Saved(ins, upd int) {
 
 // Deleted implements configure.Observer.
 func (m *metrics) Deleted(n int) { m.saved.WithLabelValues(deleted).Add(float64(n)) }
+
+// Took implements grpcapi.Observer.
+func (m *metrics) Took(operation string, d time.Duration) {
+	m.seconds.WithLabelValues(operation).Observe(d.Seconds())
+}

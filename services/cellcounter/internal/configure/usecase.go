@@ -7,6 +7,22 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
+// Observer counts the mappings that were written.
+type Observer interface {
+	Saved(inserted, updated int)
+	// Deleted is told of mappings that were taken away.
+	Deleted(n int)
+}
+
+// Configurer is the use case. Its methods may be called from several goroutines.
+type Configurer struct {
+	store    Store
+	observer Observer
+}
+
+// New returns the use case over store.
+func New(store Store, observer Observer) *Configurer { return &Configurer{store, observer} }
+
 // Store keeps mappings and cells.
 type Store interface {
 	// Read returns the owner's mappings of a test when it has some, else the defaults. It returns mapping.ErrNoTest for a
@@ -15,8 +31,7 @@ type Store interface {
 	// Cells lists all cells by id.
 	Cells(ctx context.Context) ([]mapping.Cell, error)
 	// Lock runs work while it is the only writer of the owner's mappings and commits what it did, unless it returns an
-	// error. Work
-	// may run more than once.
+	// error. Work may run more than once.
 	Lock(ctx context.Context, testID int64, owner mapping.Owner, work func(Locked) error) error
 }
 

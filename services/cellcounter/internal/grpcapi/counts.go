@@ -17,6 +17,7 @@ const maxDecimals = 1
 func (s *Server) ComputeDifferential(
 	ctx context.Context, in *cellcounterv1.ComputeDifferentialRequest,
 ) (*cellcounterv1.ComputeDifferentialResponse, error) {
+	defer s.begin(ctx, opDifferential, in.GetTestId(), 0)()
 	if _, err := reads(authn.FromContext(ctx), 0); err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func (s *Server) ComputeDifferential(
 
 // markNucleatedRed tells of each tally whether the white cell count is corrected by it.
 func (s *Server) markNucleatedRed(ctx context.Context, tallies []counting.Tally) error {
-	cells, err := s.configurer.Cells(ctx)
+	cells, err := s.d.Configurer.Cells(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,11 +62,12 @@ func (s *Server) GetCounts(
 	ctx context.Context,
 	in *cellcounterv1.GetCountsRequest,
 ) (*cellcounterv1.GetCountsResponse, error) {
+	defer s.begin(ctx, opCounts, in.GetTestId(), in.GetLabReportId())()
 	access, err := counts(authn.FromContext(ctx))
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.counter.Load(ctx, access, in.GetLabReportId(), in.GetTestId())
+	c, err := s.d.Counter.Load(ctx, access, in.GetLabReportId(), in.GetTestId())
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +79,7 @@ func (s *Server) SaveCount(
 	ctx context.Context,
 	in *cellcounterv1.SaveCountRequest,
 ) (*cellcounterv1.GetCountsResponse, error) {
+	defer s.begin(ctx, opSaveCount, in.GetTestId(), in.GetLabReportId())()
 	p := authn.FromContext(ctx)
 	access, err := counts(p)
 	if err != nil {
@@ -86,7 +89,7 @@ func (s *Server) SaveCount(
 		return nil, errNoTest
 	}
 	key := observe.Key{ReportID: in.GetLabReportId(), TestID: in.GetTestId(), Observer: int(in.GetObserver())}
-	c, err := s.counter.Save(ctx, access, key, observe.Count{
+	c, err := s.d.Counter.Save(ctx, access, key, observe.Count{
 		Tallies: talliesOf(in.GetCounts()), CountedBy: p.Actor(),
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -19,15 +20,17 @@ import (
 
 type silent struct{}
 
-func (silent) Saved(int, int) {}
-func (silent) Deleted(int)    {}
+func (silent) Saved(int, int)             {}
+func (silent) Deleted(int)                {}
+func (silent) Took(string, time.Duration) {}
 
 func server(d grpcapi.DefaultScope) *grpcapi.Server {
 	return over(memory.Seeded(), d)
 }
 
 func over(store *memory.Store, d grpcapi.DefaultScope) *grpcapi.Server {
-	return grpcapi.New(configure.New(store, silent{}), observe.New(memory.Observe{Store: store}, clock.System{}), d)
+	return grpcapi.New(grpcapi.Deps{Configurer: configure.New(store, silent{}), Counter: observe.New(memory.Observe{Store: store}, clock.System{}),
+		DefaultScope: d, Clock: clock.System{}, Observer: silent{}})
 }
 
 var (

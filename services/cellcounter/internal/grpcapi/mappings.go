@@ -14,6 +14,7 @@ func (s *Server) GetMappings(
 	ctx context.Context,
 	in *cellcounterv1.GetMappingsRequest,
 ) (*cellcounterv1.GetMappingsResponse, error) {
+	defer s.begin(ctx, opRead, in.GetTestId(), 0)()
 	named, err := oneLab(in.LabId, nil) //nolint:protogetter // absent is not 0
 	if err != nil {
 		return nil, err
@@ -25,7 +26,7 @@ func (s *Server) GetMappings(
 	if in.GetTestId() <= 0 {
 		return nil, errNoTest
 	}
-	view, err := s.configurer.Read(ctx, in.GetTestId(), owner)
+	view, err := s.d.Configurer.Read(ctx, in.GetTestId(), owner)
 	if err != nil {
 		return nil, err
 	}
@@ -66,11 +67,12 @@ func (s *Server) PatchMappings(
 func (s *Server) ResetMappings(
 	ctx context.Context, in *cellcounterv1.ResetMappingsRequest,
 ) (*cellcounterv1.ResetMappingsResponse, error) {
+	defer s.begin(ctx, opReset, in.GetTestId(), 0)()
 	owner, err := s.changes(ctx, in.GetTestId(), in.LabId, nil)
 	if err != nil {
 		return nil, err
 	}
-	deleted, view, err := s.configurer.Reset(ctx, in.GetTestId(), owner)
+	deleted, view, err := s.d.Configurer.Reset(ctx, in.GetTestId(), owner)
 	if err != nil {
 		return nil, err
 	}
@@ -84,11 +86,12 @@ func (s *Server) ResetMappings(
 func (s *Server) DeleteMapping(
 	ctx context.Context, in *cellcounterv1.DeleteMappingRequest,
 ) (*cellcounterv1.DeleteMappingResponse, error) {
+	defer s.begin(ctx, opDelete, in.GetTestId(), 0)()
 	owner, err := s.changes(ctx, in.GetTestId(), in.LabId, nil)
 	if err != nil {
 		return nil, err
 	}
-	left, err := s.configurer.Remove(ctx, in.GetTestId(), owner, mapping.StoredKey(in.GetKey()))
+	left, err := s.d.Configurer.Remove(ctx, in.GetTestId(), owner, mapping.StoredKey(in.GetKey()))
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +106,7 @@ func (s *Server) changes(ctx context.Context, testID int64, queryLab, bodyLab *i
 	if err != nil {
 		return mapping.Owner{}, err
 	}
-	owner, err := s.defaultScope.writes(authn.FromContext(ctx), named)
+	owner, err := s.d.DefaultScope.writes(authn.FromContext(ctx), named)
 	if err == nil && testID <= 0 {
 		err = errNoTest
 	}
@@ -113,6 +116,7 @@ func (s *Server) changes(ctx context.Context, testID int64, queryLab, bodyLab *i
 func (s *Server) write(
 	ctx context.Context, testID int64, queryLab *int64, body *cellcounterv1.MappingsBody, complete bool,
 ) (configure.Outcome, error) {
+	defer s.begin(ctx, opWrite, testID, 0)()
 	var bodyLab *int64
 	if body != nil {
 		bodyLab = body.LabId
@@ -137,7 +141,7 @@ func (s *Server) write(
 		target := int(body.GetTargetCount())
 		w.Target = &target
 	}
-	return s.configurer.Write(ctx, w)
+	return s.d.Configurer.Write(ctx, w)
 }
 
 // ListCells lists the cells. The session needs a laboratory.
@@ -148,7 +152,7 @@ func (s *Server) ListCells(
 	if _, err := authn.FromContext(ctx).Scope(0); err != nil {
 		return nil, err
 	}
-	cells, err := s.configurer.Cells(ctx)
+	cells, err := s.d.Configurer.Cells(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -3,10 +3,12 @@ package app
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/labplatform/labplatform/services/externaledit/internal/document"
+	"github.com/labplatform/labplatform/services/externaledit/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
@@ -23,6 +25,7 @@ type counters struct {
 	restored prometheus.Counter
 	watching prometheus.Gauge
 	swept    *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
 }
 
 func newCounters(registry prometheus.Registerer) (*counters, error) {
@@ -44,9 +47,13 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 		watching: prometheus.NewGauge(prometheus.GaugeOpts{Name: "externaledit_event_streams",
 			Help: "Open streams of events."}),
 		swept: vec("externaledit_swept_total", "Repairs of the sweeper, and those that it will try again.", "outcome"),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "externaledit_operation_seconds", Help: "How long an operation took.",
+			Buckets: prometheus.ExponentialBuckets(0.002, 2, 16), // two milliseconds to a minute
+		}, []string{"operation"}),
 	}
 	for _, v := range []prometheus.Collector{c.created, c.refused, c.ended, c.uploads, c.bytes, c.agents, c.restored,
-		c.watching, c.swept} {
+		c.watching, c.swept, c.seconds} {
 		if err := registry.Register(v); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -72,6 +79,9 @@ func (c *counters) start() {
 	for _, outcome := range sweep.Outcomes() {
 		c.swept.WithLabelValues(outcome)
 	}
+	for _, operation := range grpcapi.Operations() {
+		c.seconds.WithLabelValues(operation)
+	}
 }
 
 func (c *counters) Created() { c.created.Inc() }
@@ -95,3 +105,7 @@ func (c *counters) Restored() { c.restored.Inc() }
 func (c *counters) Watching(change int) { c.watching.Add(float64(change)) }
 
 func (c *counters) Swept(outcome string, n int) { c.swept.WithLabelValues(outcome).Add(float64(n)) }
+
+func (c *counters) Took(operation string, d time.Duration) {
+	c.seconds.WithLabelValues(operation).Observe(d.Seconds())
+}

@@ -21,7 +21,7 @@ import (
 func newEditor(s *service.Service, cfg Config, p parts, relay *outbox.Relay) *editing.UseCase {
 	return editing.New(editing.Deps{
 		Reports: mysql.Editing{Store: p.reports}, Files: p.files, Tokens: p.tokens, Clock: s.Clock,
-		Lifetime: cfg.lifetime(), NewID: uuid.NewString, Wake: relay.Wake, Counters: p.counters,
+		Lifetime: cfg.lifetime(), NewID: uuid.NewString, WakeRelay: relay.Wake, Counters: p.counters,
 	})
 }
 
@@ -40,15 +40,15 @@ func newServer(s *service.Service, cfg Config, p parts, relay *outbox.Relay, edi
 		Editor: editor,
 		Uploader: upload.New(upload.Deps{
 			Reports: mysql.Uploads{Store: p.reports}, Files: p.files, Limits: limits, Clock: s.Clock,
-			Lifetime: cfg.lifetime(), NewID: newID, Wake: relay.Wake, Counters: p.counters,
+			Lifetime: cfg.lifetime(), NewID: newID, WakeRelay: relay.Wake, Counters: p.counters,
 		}),
 		Historian: history.New(history.Deps{
-			Reports: mysql.History{Store: p.reports}, Clock: s.Clock, Wake: relay.Wake, Counters: p.counters,
+			Reports: mysql.History{Store: p.reports}, Clock: s.Clock, WakeRelay: relay.Wake, Counters: p.counters,
 		}),
 		Watcher: watch.New(watch.Deps{
 			Reports: p.reports, Log: p.channels, Gauge: p.counters, MaxAge: seconds(cfg.EventStreamSeconds),
 		}),
-		Linker: p.files, Limits: limits, Observer: p.counters, RequireAgentHeader: cfg.RequireAgentHeader,
+		Linker: p.files, Limits: limits, Observer: p.counters, Clock: s.Clock, RequireAgentHeader: cfg.RequireAgentHeader,
 	})
 }
 

@@ -48,7 +48,7 @@ func (u *UseCase) Create(ctx context.Context, in Creation) (Created, error) {
 		}
 		return Created{}, err
 	}
-	u.d.Wake()
+	u.d.WakeRelay()
 	if !c.replayed {
 		u.d.Counters.Created()
 		c.countClosed()

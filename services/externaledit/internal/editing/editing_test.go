@@ -72,7 +72,7 @@ func newBench(t *testing.T) *bench {
 	}
 	b.UseCase = editing.New(editing.Deps{
 		Reports: memory.Editing{Store: b.store}, Files: files, Tokens: tokens{}, Clock: b.clock, Lifetime: lifetime,
-		NewID: func() string { return "token" }, Wake: func() {}, Counters: b.counters,
+		NewID: func() string { return "token" }, WakeRelay: func() {}, Counters: b.counters,
 	})
 	return b
 }

@@ -75,7 +75,7 @@ func (u *UseCase) end(
 	if err != nil || !closed {
 		return err
 	}
-	u.d.Wake()
+	u.d.WakeRelay()
 	u.d.Counters.Ended(s.End)
 	return nil
 }

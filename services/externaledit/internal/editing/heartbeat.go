@@ -32,7 +32,7 @@ func (u *UseCase) Heartbeat(
 		return time.Time{}, "", err
 	}
 	if s.End != session.Active {
-		u.d.Wake()
+		u.d.WakeRelay()
 		u.d.Counters.Ended(s.End)
 		return time.Time{}, "", s.CheckActive(now)
 	}

@@ -60,7 +60,7 @@ func (u *UseCase) CloseExpired(ctx context.Context, scope authn.LabScope, report
 		return Close(ctx, l, s, session.Expired, now)
 	})
 	if err == nil && closed {
-		u.d.Wake()
+		u.d.WakeRelay()
 		u.d.Counters.Ended(session.Expired)
 	}
 	return err

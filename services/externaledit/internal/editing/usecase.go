@@ -73,16 +73,16 @@ type Counters interface {
 	Ended(reason session.EndReason)
 }
 
-// Deps is what the use cases work with. Wake is called after an event was committed.
+// Deps is what the use cases work with. WakeRelay is called after an event was committed.
 type Deps struct {
-	Reports  Reports
-	Files    Files
-	Tokens   Tokens
-	Clock    clock.Clock
-	Lifetime session.Lifetime
-	NewID    func() string // of tokens
-	Wake     func()
-	Counters Counters
+	Reports   Reports
+	Files     Files
+	Tokens    Tokens
+	Clock     clock.Clock
+	Lifetime  session.Lifetime
+	NewID     func() string // of tokens
+	WakeRelay func()
+	Counters  Counters
 }
 
 // UseCase opens, shows and ends sessions.

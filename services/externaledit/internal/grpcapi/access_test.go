@@ -41,6 +41,7 @@ func (lenient) Uploaded(string)                                 {}
 func (lenient) Received(string, int64)                          {}
 func (lenient) Ended(session.EndReason)                         {}
 func (lenient) Agent(bool)                                      {}
+func (lenient) Took(string, time.Duration)                      {}
 func (lenient) Mint(*session.Session) (string, error)           { return "token", nil }
 
 // watched is called for what is watched; nothing happens on its own.
@@ -80,12 +81,12 @@ func newDesk(t *testing.T) *desk {
 		t.Fatal(err)
 	}
 	d.editing = editing.New(editing.Deps{Reports: memory.Editing{Store: store}, Files: files, Tokens: lenient{}, Clock: clock, Lifetime: lifetime,
-		NewID: func() string { return "another" }, Wake: wake, Counters: lenient{}})
+		NewID: func() string { return "another" }, WakeRelay: wake, Counters: lenient{}})
 	d.Server = New(Deps{
-		Editor: d.editing, Watcher: watched(nil), Linker: files, Limits: lenient{}, Observer: lenient{},
+		Editor: d.editing, Watcher: watched(nil), Linker: files, Limits: lenient{}, Observer: lenient{}, Clock: clock,
 		Uploader: upload.New(upload.Deps{Reports: memory.Uploading{Store: store}, Files: files, Limits: lenient{}, Clock: clock, Lifetime: lifetime,
-			NewID: func() string { return "u" }, Wake: wake, Counters: lenient{}}),
-		Historian: history.New(history.Deps{Reports: memory.History{Store: store}, Clock: clock, Wake: wake, Counters: lenient{}}),
+			NewID: func() string { return "u" }, WakeRelay: wake, Counters: lenient{}}),
+		Historian: history.New(history.Deps{Reports: memory.History{Store: store}, Clock: clock, WakeRelay: wake, Counters: lenient{}}),
 	})
 	return d
 }

@@ -20,6 +20,7 @@ const (
 func (s *Server) ListRevisions(
 	ctx context.Context, in *externaleditv1.ListRevisionsRequest,
 ) (*externaleditv1.ListRevisionsResponse, error) {
+	defer s.begin(ctx, opList, reportAttribute, in.GetLabReportId())()
 	c, err := s.callerOf(ctx)
 	if err != nil {
 		return nil, err
@@ -92,6 +93,7 @@ func (s *Server) link(ctx context.Context, scope authn.LabScope, url string) (st
 func (s *Server) RestoreRevision(
 	ctx context.Context, in *externaleditv1.RestoreRevisionRequest,
 ) (*externaleditv1.RestoreRevisionResponse, error) {
+	defer s.begin(ctx, opRestore, reportAttribute, in.GetLabReportId())()
 	c, err := s.callerOf(ctx)
 	if err != nil {
 		return nil, err

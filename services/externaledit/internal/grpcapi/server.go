@@ -3,9 +3,14 @@ package grpcapi
 
 import (
 	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/history"
@@ -31,8 +36,43 @@ type Limits interface {
 	List(ctx context.Context, p authn.Principal) error
 }
 
-// Observer learns whether uploads come from the desktop client.
-type Observer interface{ Agent(declared bool) }
+// Observer learns whether uploads come from the desktop client, and how long operations take.
+type Observer interface {
+	Agent(declared bool)
+	Took(operation string, d time.Duration)
+}
+
+// The operations in metrics.
+const (
+	opGet     = "get"
+	opCreate  = "create"
+	opEnd     = "end"
+	opForce   = "force_end"
+	opBeat    = "heartbeat"
+	opUpload  = "upload"
+	opList    = "revisions"
+	opRestore = "restore"
+	opHasOpen = "has_open"
+)
+
+// Operations lists them.
+func Operations() []string {
+	return []string{opGet, opCreate, opEnd, opForce, opBeat, opUpload, opList, opRestore, opHasOpen}
+}
+
+// The attributes of spans, beside the laboratory.
+const (
+	reportAttribute = "report.id"
+	editAttribute   = "edit.id"
+)
+
+// begin says in the span what an operation is about, and returns what ends its measuring.
+func (s *Server) begin(ctx context.Context, operation, attributeName string, id int64) (done func()) {
+	trace.SpanFromContext(ctx).SetAttributes(attribute.Int64("lab.id", authn.FromContext(ctx).LabID),
+		attribute.Int64(attributeName, id))
+	start := s.d.Clock.Now()
+	return func() { s.d.Observer.Took(operation, s.d.Clock.Now().Sub(start)) }
+}
 
 // Deps is what the server calls.
 type Deps struct {
@@ -43,6 +83,7 @@ type Deps struct {
 	Linker    Linker
 	Limits    Limits
 	Observer  Observer
+	Clock     clock.Clock
 	// RequireAgentHeader refuses uploads without the desktop client's header.
 	RequireAgentHeader bool
 }

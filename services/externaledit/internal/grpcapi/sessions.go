@@ -15,6 +15,7 @@ import (
 func (s *Server) GetSession(
 	ctx context.Context, in *externaleditv1.GetSessionRequest,
 ) (*externaleditv1.GetSessionResponse, error) {
+	defer s.begin(ctx, opGet, reportAttribute, in.GetLabReportId())()
 	c, err := s.callerOf(ctx)
 	if err != nil {
 		return nil, err
@@ -45,6 +46,7 @@ func (s *Server) GetSession(
 func (s *Server) CreateSession(
 	ctx context.Context, in *externaleditv1.CreateSessionRequest,
 ) (*externaleditv1.CreateSessionResponse, error) {
+	defer s.begin(ctx, opCreate, reportAttribute, in.GetLabReportId())()
 	c, err := s.callerOf(ctx)
 	if err != nil {
 		return nil, err
@@ -102,6 +104,7 @@ func header(ctx context.Context, name string) string {
 func (s *Server) EndSession(
 	ctx context.Context, in *externaleditv1.EndSessionRequest,
 ) (*externaleditv1.EndSessionResponse, error) {
+	defer s.begin(ctx, opEnd, editAttribute, in.GetEditId())()
 	c, err := presented(ctx)
 	if err == nil && c.grant != nil && c.grant.Expired {
 		c, err = s.callerOf(ctx)
@@ -127,6 +130,7 @@ func (s *Server) EndSession(
 func (s *Server) ForceEndSession(
 	ctx context.Context, in *externaleditv1.ForceEndSessionRequest,
 ) (*externaleditv1.ForceEndSessionResponse, error) {
+	defer s.begin(ctx, opForce, editAttribute, in.GetEditId())()
 	c, err := s.callerOf(ctx)
 	if err != nil {
 		return nil, err
@@ -151,6 +155,7 @@ const ended = "Session has been inactivated"
 func (s *Server) Heartbeat(
 	ctx context.Context, in *externaleditv1.HeartbeatRequest,
 ) (*externaleditv1.HeartbeatResponse, error) {
+	defer s.begin(ctx, opBeat, editAttribute, in.GetEditId())()
 	c, grant, err := s.holder(ctx, in.GetEditId())
 	if err != nil {
 		return nil, err
@@ -168,6 +173,7 @@ const mostReports = 1000
 func (s *Server) HasOpenSession(
 	ctx context.Context, in *externaleditv1.HasOpenSessionRequest,
 ) (*externaleditv1.HasOpenSessionResponse, error) {
+	defer s.begin(ctx, opHasOpen, "reports", int64(len(in.GetLabReportIds())))()
 	scope, err := authn.FromContext(ctx).Scope(in.GetLabId())
 	if err != nil {
 		return nil, err

@@ -32,6 +32,7 @@ func (s *Server) UploadFiles(stream uploadStream) error {
 		return err
 	}
 	start := first.GetStart()
+	defer s.begin(stream.Context(), opUpload, editAttribute, start.GetEditId())()
 	c, grant, err := s.holder(stream.Context(), start.GetEditId())
 	if err != nil {
 		return err

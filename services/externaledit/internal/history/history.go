@@ -43,12 +43,12 @@ type Counters interface {
 	Ended(reason session.EndReason)
 }
 
-// Deps is what the use cases work with. Wake is called after an event was committed.
+// Deps is what the use cases work with. WakeRelay is called after an event was committed.
 type Deps struct {
-	Reports  Reports
-	Clock    clock.Clock
-	Wake     func()
-	Counters Counters
+	Reports   Reports
+	Clock     clock.Clock
+	WakeRelay func()
+	Counters  Counters
 }
 
 // UseCase lists and restores revisions.
@@ -102,7 +102,7 @@ func (u *UseCase) Restore(ctx context.Context, in Restoration) (session.Revision
 	if err != nil {
 		return session.Revision{}, err
 	}
-	u.d.Wake()
+	u.d.WakeRelay()
 	if expired {
 		u.d.Counters.Ended(session.Expired)
 	}

@@ -54,7 +54,7 @@ func TestAnEarlierSaveIsRestoredOnce(t *testing.T) {
 	t.Parallel()
 	store, s, revisions := saved(t)
 	clock, counted := memory.NewClock(storetest.Now), &counters{}
-	u := history.New(history.Deps{Reports: memory.History{Store: store}, Clock: clock, Wake: func() {}, Counters: counted})
+	u := history.New(history.Deps{Reports: memory.History{Store: store}, Clock: clock, WakeRelay: func() {}, Counters: counted})
 	in := history.Restoration{Scope: storetest.Scope(t, 12), ReportID: 7001, RevisionID: revisions[0].ID,
 		By: session.Author{ID: 79, Name: "Chief"}}
 	if _, err := u.Restore(t.Context(), in); !apperr.Is(err, apperr.Conflict) {
@@ -100,7 +100,7 @@ func TestWhatCannotBeRestored(t *testing.T) {
 		store, _, revisions := saved(t)
 		store.AddReport(12, c.report)
 		clock := memory.NewClock(storetest.Now.Add(2 * time.Hour))
-		u := history.New(history.Deps{Reports: memory.History{Store: store}, Clock: clock, Wake: func() {},
+		u := history.New(history.Deps{Reports: memory.History{Store: store}, Clock: clock, WakeRelay: func() {},
 			Counters: &counters{}})
 		in := history.Restoration{Scope: storetest.Scope(t, 12), ReportID: 7001, RevisionID: revisions[0].ID}
 		c.change(&in)

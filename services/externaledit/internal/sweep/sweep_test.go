@@ -62,7 +62,7 @@ func TestExpiredSessionsAreClosedWhateverBecameOfTheirReports(t *testing.T) {
 	}
 	store.RemoveReport(deleted)
 	clock.Advance(2 * time.Hour)
-	sessions := editing.New(editing.Deps{Reports: memory.Editing{Store: store}, Clock: clock, Wake: func() {},
+	sessions := editing.New(editing.Deps{Reports: memory.Editing{Store: store}, Clock: clock, WakeRelay: func() {},
 		Counters: quiet{}})
 	got := counts{}
 	sweeper := sweep.New(sweep.Deps{Config: sweep.Config{UploadAge: time.Minute}, Store: store, Clock: clock,

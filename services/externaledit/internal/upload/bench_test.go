@@ -68,7 +68,7 @@ func (quiet) Ended(session.EndReason)             {}
 // useCase is a process over the given ways to the stores.
 func (b *bench) useCase(reports upload.Reports, files upload.Files) *upload.UseCase {
 	return upload.New(upload.Deps{
-		Reports: reports, Files: files, Limits: quiet{}, Clock: b.clock, Lifetime: lifetime, Wake: func() {}, Counters: quiet{},
+		Reports: reports, Files: files, Limits: quiet{}, Clock: b.clock, Lifetime: lifetime, WakeRelay: func() {}, Counters: quiet{},
 		NewID: func() string { return fmt.Sprint("u", b.ids.Add(1)) },
 	})
 }
@@ -90,7 +90,7 @@ func (b *bench) sweep() {
 	b.clock.Advance(time.Hour)
 	sweeper := sweep.New(sweep.Deps{
 		Config: sweep.Config{UploadAge: 5 * time.Minute}, Store: b.store, Files: b.files, Clock: b.clock, Counters: quiet{},
-		Sessions: editing.New(editing.Deps{Reports: memory.Editing{Store: b.store}, Clock: b.clock, Lifetime: lifetime, Wake: func() {},
+		Sessions: editing.New(editing.Deps{Reports: memory.Editing{Store: b.store}, Clock: b.clock, Lifetime: lifetime, WakeRelay: func() {},
 			Counters: quiet{}}),
 	})
 	if err := sweeper.RunOnce(b.t.Context()); err != nil {

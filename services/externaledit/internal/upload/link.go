@@ -26,7 +26,7 @@ func (s *saving) link(ctx context.Context, word, pdf session.Stored) (Saved, err
 		s.discard(ctx)
 		return saved, nil
 	}
-	s.d.Wake()
+	s.d.WakeRelay()
 	return saved, nil
 }
 
@@ -73,6 +73,6 @@ func (s *saving) settle(ctx context.Context, cause error) (Saved, error) {
 	if linked == nil {
 		return Saved{}, cause
 	}
-	s.d.Wake()
+	s.d.WakeRelay()
 	return Saved{linked.Files(), Linked}, nil
 }

@@ -85,16 +85,16 @@ type Counters interface {
 	Received(field string, bytes int64)
 }
 
-// Deps is what the use case works with. Wake is called after an event was committed.
+// Deps is what the use case works with. WakeRelay is called after an event was committed.
 type Deps struct {
-	Reports  Reports
-	Files    Files
-	Limits   Limits
-	Clock    clock.Clock
-	Lifetime session.Lifetime
-	NewID    func() string // a part of keys that no two uploads share
-	Wake     func()
-	Counters Counters
+	Reports   Reports
+	Files     Files
+	Limits    Limits
+	Clock     clock.Clock
+	Lifetime  session.Lifetime
+	NewID     func() string // a part of keys that no two uploads share
+	WakeRelay func()
+	Counters  Counters
 }
 
 // UseCase takes saves.

@@ -119,7 +119,7 @@ func readable(offsets json.RawMessage) string {
 func advise(name string, status connect.Status, exists bool) []string {
 	switch task, trace := failed(status); {
 	case !exists:
-		return []string{name + " does not exist: cdc connectors apply makes it, and it goes on where it was"}
+		return []string{name + " does not exist: cdc connectors apply makes it, and all patients are computed again"}
 	case status.Held():
 		return []string{fmt.Sprintf("%s is %s by an operator: cdc connectors resume %s", name, status.Connector.State, name)}
 	case connect.LostPosition(trace):

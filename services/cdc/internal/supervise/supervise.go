@@ -1,5 +1,6 @@
 // Package supervise owns the care for the source connectors: their configurations are applied once, when a process
-// starts, and what fails afterwards is restarted. What an operator stopped, paused or deleted stays that way.
+// starts, what fails afterwards is restarted, and a connector that has lost its place begins anew. What an operator
+// stopped or paused stays that way; one that is not there is made.
 package supervise
 
 import (
@@ -151,7 +152,7 @@ func (s *Supervisor) report(name string, status connect.Status, exists bool) {
 	case status.Up():
 		s.Log.Info("connector is up", "connector", name)
 	case !exists:
-		s.Log.Info("connector does not exist; it is made at a start or by cdc connectors apply", "connector", name)
+		s.Log.Info("connector does not exist; it is made within half a minute, or by cdc connectors apply", "connector", name)
 	case status.Held():
 		s.Log.Warn("connector is held back by an operator and not supervised", "connector", name, "state", state)
 	default:

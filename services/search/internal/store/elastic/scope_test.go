@@ -196,3 +196,23 @@ func TestADocumentComesBackAsAPersonWithTheEndsOfItsLists(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// The account of a counter has thousands of bills, of which a card shows the newest hundred: the oldest is found, and as a bill.
+func TestAnOldBillOfALongAccountIsFoundAsABill(t *testing.T) {
+	t.Parallel()
+	i := open(t)
+	row := indextest.Row{UserID: 1, LabID: 7, FullName: "Counter Cash", Contact: "9876543210", LabPatientID: "C-1"}
+	for n := range int64(3000) {
+		row.BillIDs, row.LabReportIDs = append(row.BillIDs, 910_000+n), append(row.LabReportIDs, 7_000_000+n)
+	}
+	i.Put(row)
+	for text, field := range map[string]search.Field{"910000": search.BillIDs, "912999": search.BillIDs, "7000000": search.LabReportIDs} {
+		r := i.search(7, text, search.Key(field.Bucket()), search.Full)
+		if len(r.Hits) != 1 || r.Hits[0].Matched[0] != field || r.Hits[0].Bucket != field.Bucket() {
+			t.Errorf("%s: %+v", text, r.Hits)
+		}
+		if all := i.search(7, text, search.All, search.Full); len(all.Hits) != 1 {
+			t.Errorf("%s among all fields: %+v", text, all.Hits)
+		}
+	}
+}

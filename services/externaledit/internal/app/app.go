@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -25,6 +26,9 @@ import (
 
 // Name is the service's name in logs, tokens and the version table of its migrations.
 const Name = "externaledit"
+
+// retireEvery is how often saves are looked for that are not kept any more.
+const retireEvery = 10 * time.Minute
 
 // Serve runs the service until ctx ends. Logs go to logs.
 func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
@@ -92,7 +96,9 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	}
 	s.Check("cache", service.Ping(cache))
 	s.Check("file_store", bucket.Ready)
-	s.Every("sweeper", cfg.Sweep.Interval, newSweeper(s, cfg, p, editor).RunOnce)
+	sweeper := newSweeper(s, cfg, p, editor)
+	s.Every("sweeper", cfg.Sweep.Interval, sweeper.RunOnce)
+	s.Every("retention", retireEvery, sweeper.RetireOnce)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -43,6 +44,10 @@ type Config struct {
 	TokenTTLSeconds int `env:"TOKEN_TTL_SECONDS" envDefault:"28800"`
 	// SessionMaxSeconds is how long a session lives whatever the signs of life.
 	SessionMaxSeconds int `env:"SESSION_MAX_SECONDS" envDefault:"86400"`
+	// RetentionRevisions and RetentionDays are how many of the newest saves of a report, and saves how young, are kept
+	// beside the linked one; 0 asks for nothing, and when both are 0 everything is kept.
+	RetentionRevisions int `env:"RETENTION_REVISIONS" envDefault:"0"`
+	RetentionDays      int `env:"RETENTION_DAYS" envDefault:"0"`
 	// DownloadLinkSeconds is how long links to files are good.
 	DownloadLinkSeconds int `env:"DOWNLOAD_LINK_SECONDS" envDefault:"900"`
 	// EventStreamSeconds ends a stream of events; the browser comes back, and its login is looked at again.
@@ -57,6 +62,10 @@ func (c *Config) filesAddress() string {
 
 func (c *Config) lifetime() session.Lifetime {
 	return session.Lifetime{Idle: seconds(c.TokenTTLSeconds), Most: seconds(c.SessionMaxSeconds)}
+}
+
+func (c *Config) retention() session.Retention {
+	return session.Retention{Newest: c.RetentionRevisions, Age: time.Duration(c.RetentionDays) * 24 * time.Hour}
 }
 
 // Load reads the settings from environ.
@@ -83,6 +92,10 @@ func (c *Config) Validate() error {
 		if seconds <= 0 {
 			problems = append(problems, fmt.Errorf("EXTERNAL_EDIT_%s is %d: use a number above 0", name, seconds))
 		}
+	}
+	if c.RetentionRevisions < 0 || c.RetentionDays < 0 {
+		problems = append(problems, errors.New("EXTERNAL_EDIT_RETENTION_REVISIONS and EXTERNAL_EDIT_RETENTION_DAYS must not be"+
+			" below 0, which keeps everything"))
 	}
 	if c.DownloadLinkSeconds <= 0 || c.DownloadLinkSeconds > longestLink {
 		problems = append(problems, fmt.Errorf("EXTERNAL_EDIT_DOWNLOAD_LINK_SECONDS is %d: use 1 to %d",

@@ -54,7 +54,13 @@ func newServer(s *service.Service, cfg Config, p parts, relay *outbox.Relay, edi
 
 func newSweeper(s *service.Service, cfg Config, p parts, editor *editing.UseCase) *sweep.Sweeper {
 	return sweep.New(sweep.Deps{
-		Config: cfg.Sweep, Store: p.reports, Sessions: editor, Files: p.files, Clock: s.Clock, Counters: p.counters,
+		Config:    cfg.Sweep,
+		Retention: cfg.retention(),
+		Store:     p.reports,
+		Sessions:  editor,
+		Files:     p.files,
+		Clock:     s.Clock,
+		Counters:  p.counters,
 	})
 }
 

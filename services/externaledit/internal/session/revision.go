@@ -30,6 +30,16 @@ func (r *Revision) Repeats(linked *Revision) bool {
 	return r.Number == linked.Number+1 && r.Word.SHA256 == linked.Word.SHA256 && r.PDF.SHA256 == linked.PDF.SHA256
 }
 
+// Retention is which saves of a report are kept beside the linked one: the newest, and the young. 0 asks for nothing;
+// when both ask for nothing everything is kept.
+type Retention struct {
+	Newest int
+	Age    time.Duration
+}
+
+// KeepsAll reports whether nothing is ever deleted.
+func (r Retention) KeepsAll() bool { return r.Newest == 0 && r.Age == 0 }
+
 // Page is a part of a report's revisions, the newest first.
 type Page struct {
 	Before int64 // the id of a revision; 0 begins with the newest

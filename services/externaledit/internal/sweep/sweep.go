@@ -27,8 +27,25 @@ type Store interface {
 	CloseOrphan(ctx context.Context, scope authn.LabScope, reportID int64, now time.Time) (bool, error)
 	// Stale returns at most limit uploads above after, by id, that showed no progress since before and were not linked.
 	Stale(ctx context.Context, before time.Time, after int64, limit int) ([]session.Upload, error)
+	// Outdated returns at most limit saves above after, by id, that the retention does not keep and no report links.
+	Outdated(ctx context.Context, r session.Retention, now time.Time, after int64, limit int) ([]Outdated, error)
+	// Retire deletes a save that its report does not link, and makes its files those of an abandoned upload, unless
+	// another save has them. It returns false when the save has to stay.
+	Retire(ctx context.Context, scope authn.LabScope, o Outdated, files session.Upload) (bool, error)
 	// ForgetKeys deletes idempotency keys that expired before now.
 	ForgetKeys(ctx context.Context, now time.Time) (int64, error)
+}
+
+// Outdated is a save that is to be deleted.
+type Outdated struct {
+	LabID, ReportID int64
+	Revision        session.Revision
+}
+
+// Files deletes objects, and knows the key that a URL names.
+type Files interface {
+	upload.Eraser
+	Parse(url string) (string, error)
 }
 
 // Sessions closes sessions.
@@ -42,11 +59,12 @@ const (
 	Orphan  = "orphan_closed" // a session whose report was deleted
 	Deleted = "upload_deleted"
 	Keys    = "key_forgotten"
+	Retired = "revision_retired"
 	Failed  = "failed"
 )
 
 // Outcomes lists them.
-func Outcomes() []string { return []string{Closed, Orphan, Deleted, Keys, Failed} }
+func Outcomes() []string { return []string{Closed, Orphan, Deleted, Keys, Retired, Failed} }
 
 // Counters counts outcomes.
 type Counters interface {
@@ -74,9 +92,11 @@ type Deps struct {
 	Config   Config
 	Store    Store
 	Sessions Sessions
-	Files    upload.Eraser
-	Clock    clock.Clock
-	Counters Counters
+	Files    Files
+	// Retention of saves; the zero Retention keeps all.
+	Retention session.Retention
+	Clock     clock.Clock
+	Counters  Counters
 }
 
 // Sweeper repairs.

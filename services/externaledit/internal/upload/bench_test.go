@@ -88,14 +88,18 @@ func (b *bench) save(u *upload.UseCase, form upload.Form) (session.Files, error)
 func (b *bench) sweep() {
 	b.t.Helper()
 	b.clock.Advance(time.Hour)
-	sweeper := sweep.New(sweep.Deps{
+	if err := b.sweeper(session.Retention{}).RunOnce(b.t.Context()); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) sweeper(keep session.Retention) *sweep.Sweeper {
+	return sweep.New(sweep.Deps{
 		Config: sweep.Config{UploadAge: 5 * time.Minute}, Store: b.store, Files: b.files, Clock: b.clock, Counters: quiet{},
 		Sessions: editing.New(editing.Deps{Reports: memory.Editing{Store: b.store}, Clock: b.clock, Lifetime: lifetime, WakeRelay: func() {},
 			Counters: quiet{}}),
+		Retention: keep,
 	})
-	if err := sweeper.RunOnce(b.t.Context()); err != nil {
-		b.t.Fatal(err)
-	}
 }
 
 // linked returns the report's pair and the save that both files say they are, after it checked that they belong together.

@@ -147,3 +147,29 @@ func TestATokenOfAnotherSessionIsRefused(t *testing.T) {
 	}
 	b.wantNothingLeft("refused tokens")
 }
+
+// TestOldSavesGoWithTheirFiles keeps the two newest saves of a report.
+func TestOldSavesGoWithTheirFiles(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	u := b.useCase(b.reports(), b.files)
+	for _, text := range []string{"one", "two", "three", "four"} {
+		if _, err := b.save(u, saying(t, text)); err != nil {
+			t.Fatal(err)
+		}
+		b.clock.Advance(time.Minute)
+	}
+	for _, keep := range []session.Retention{{}, {Newest: 2}} {
+		if err := b.sweeper(keep).RetireOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.sweep()
+		b.wantNothingLeft("after the retention")
+	}
+	if n := len(b.files.Keys()); n != 4 {
+		t.Errorf("%d files of two saves", n)
+	}
+	if _, said := b.linked(); said != "four" {
+		t.Errorf("linked %q", said)
+	}
+}

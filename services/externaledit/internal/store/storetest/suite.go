@@ -72,6 +72,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"revisions":                                    revisions,
 		"the sweeper finds what is left":               sweeping,
 		"a session outlives its report":                orphans,
+		"old saves are retired":                        retention,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -466,5 +467,76 @@ func sweeping(t *testing.T, s Subject) {
 	}))
 	if diff := cmp.Diff([]session.EventName{session.FilesUploaded}, s.Events()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// retention has four saves of a report: the first and the third have the same files, the fourth is linked.
+func retention(t *testing.T, s Subject) {
+	ctx, scope := t.Context(), Scope(t, 12)
+	opened := inserted(t, s)
+	saves := make([]session.Revision, 4)
+	must(t, s.Uploads.Lock(ctx, scope, 7001, func(l upload.Locked) error {
+		for i, word := range []string{"mem://w1", "mem://w2", "mem://w1", "mem://w4"} {
+			saves[i] = revision(opened, int64(i+1), word)
+			saves[i].UploadedAt = Now.Add(time.Duration(i) * time.Hour)
+			must(t, l.AddRevision(ctx, &saves[i]))
+		}
+		return l.LinkFiles(ctx, saves[3].Files())
+	}))
+	at := Now.Add(10 * time.Hour)
+	for _, c := range []struct {
+		keep session.Retention
+		want []int // of saves
+	}{
+		{session.Retention{Newest: 4}, nil},
+		{session.Retention{Newest: 2}, []int{0, 1}},
+		{session.Retention{Age: 11 * time.Hour}, nil},
+		{session.Retention{Age: 9 * time.Hour}, []int{0}},
+		{session.Retention{Newest: 3, Age: 8 * time.Hour}, []int{0}},
+		{session.Retention{Age: time.Minute}, []int{0, 1, 2}}, // the linked one stays
+	} {
+		got, err := s.Sweep.Outdated(ctx, c.keep, at, 0, 10)
+		must(t, err)
+		var want []sweep.Outdated
+		for _, i := range c.want {
+			want = append(want, sweep.Outdated{LabID: 12, ReportID: 7001, Revision: saves[i]})
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%+v: %s", c.keep, diff)
+		}
+	}
+	retire := func(i int, wantRetired bool, wantFiles int) {
+		t.Helper()
+		files := session.Upload{
+			LabID:     12,
+			SessionID: opened.ID,
+			Number:    saves[i].Number,
+			WordKey:   "w",
+			PDFKey:    "p",
+			StartedAt: Now,
+		}
+		retired, err := s.Sweep.Retire(ctx, scope, sweep.Outdated{LabID: 12, ReportID: 7001, Revision: saves[i]}, files)
+		stale, listing := s.Sweep.Stale(ctx, Now.Add(time.Hour), 0, 10)
+		if err != nil || listing != nil || retired != wantRetired || len(stale) != wantFiles {
+			t.Errorf("save %d: retired %t, %d files to delete, %v %v", i, retired, len(stale), err, listing)
+		}
+	}
+	retire(3, false, 0) // linked
+	retire(0, true, 0)  // the third has its files
+	retire(1, true, 1)
+	retire(2, true, 2)
+	if left, err := s.History.Revisions(
+		ctx,
+		scope,
+		7001,
+		session.Page{Limit: 10},
+	); err != nil || len(left) != 1 ||
+		left[0].ID != saves[3].ID {
+		t.Errorf("left %+v %v", left, err)
+	}
+	stale, err := s.Sweep.Stale(ctx, Now.Add(time.Hour), 0, 10)
+	must(t, err)
+	if taken, err := take(ctx, s, scope, stale[0].ID); taken || err != nil {
+		t.Errorf("files of a retired save could be linked: %t %v", taken, err)
 	}
 }

@@ -1,0 +1,70 @@
+package mysql
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
+)
+
+// Outdated returns saves of all laboratories above after that the retention does not keep and no report links.
+func (s *Store) Outdated(
+	ctx context.Context, r session.Retention, now time.Time, after int64, limit int,
+) ([]sweep.Outdated, error) {
+	columns := strings.Replace(strings.TrimSuffix(revisionColumns, "s.lab_id = ? AND "), "SELECT ",
+		"SELECT s.lab_id, s.lab_report_id, ", 1)
+	rows, err := s.db.QueryContext(ctx, columns+"r.id > ? AND r.uploaded_at < ?"+
+		" AND NOT EXISTS (SELECT 1 FROM labReportRelation p WHERE p.id = s.lab_report_id AND p.labId_id = s.lab_id"+
+		" AND p.wordFilePath = r.word_s3_path)"+
+		" AND (SELECT COUNT(*) FROM external_edit_revision n JOIN external_edit_session m ON m.id = n.session_id"+
+		" WHERE m.lab_report_id = s.lab_report_id AND n.id > r.id) >= ? ORDER BY r.id LIMIT ?",
+		after, now.Add(-r.Age).UnixMilli(), r.Newest, limit)
+	if err != nil {
+		return nil, mysqldb.Wrap("read outdated revisions", err)
+	}
+	return collect(rows, "read outdated revisions", func(row scanner) (o sweep.Outdated, err error) {
+		o.Revision, err = scanRevision(prefixed{row, []any{&o.LabID, &o.ReportID}})
+		return o, err
+	})
+}
+
+// prefixed is a row with columns before those of its scanner.
+type prefixed struct {
+	scanner
+	first []any
+}
+
+// Scan implements scanner.
+func (p prefixed) Scan(dest ...any) error { return p.scanner.Scan(append(p.first, dest...)...) }
+
+// Retire deletes a save that its report does not link; its files become those of an abandoned upload, unless another
+// save has them.
+func (s *Store) Retire(
+	ctx context.Context, scope authn.LabScope, o sweep.Outdated, files session.Upload,
+) (retired bool, err error) {
+	err = s.lock(ctx, scope, o.ReportID, func(l *locked) error {
+		if retired = l.report.Files.Word != o.Revision.Word.URL; !retired {
+			return nil
+		}
+		if _, err := l.tx.ExecContext(ctx, "DELETE FROM external_edit_revision WHERE id = ? AND session_id IN"+
+			" (SELECT s.id FROM external_edit_session s WHERE s.lab_id = ? AND s.lab_report_id = ?)",
+			o.Revision.ID, scope.LabID(), o.ReportID); err != nil {
+			return mysqldb.Wrap("delete revision", err)
+		}
+		_, err := l.Holding(ctx, o.Revision.Files())
+		if err != session.ErrNoRevision { //nolint:errorlint // as Holding returns it
+			return err // a restored save has the same files
+		}
+		if err := l.Announce(ctx, &files); err != nil {
+			return err
+		}
+		_, err = l.tx.ExecContext(ctx, "UPDATE external_edit_upload SET abandoned = 1 WHERE id = ? AND lab_id = ?", files.ID,
+			scope.LabID())
+		return mysqldb.Wrap("abandon files", err)
+	})
+	return retired, err
+}

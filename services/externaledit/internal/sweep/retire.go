@@ -1,0 +1,55 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+)
+
+// RetireOnce deletes the saves that the retention does not keep, if this process can be the leader. Their files become
+// those of an abandoned upload in the same transaction, so a crash leaves none without a row: RunOnce deletes them.
+func (s *Sweeper) RetireOnce(ctx context.Context) error {
+	if s.d.Retention.KeepsAll() {
+		return nil
+	}
+	return s.d.Store.Lead(ctx, s.retire)
+}
+
+func (s *Sweeper) retire(ctx context.Context) error {
+	var problems []error
+	for after := int64(0); ; {
+		outdated, err := s.d.Store.Outdated(ctx, s.d.Retention, s.d.Clock.Now(), after, page)
+		for _, o := range outdated {
+			after = o.Revision.ID
+			retired, err := s.retireOne(ctx, o)
+			if retired || err != nil {
+				problems = append(problems, s.count(Retired, err))
+			}
+		}
+		if err != nil || len(outdated) < page {
+			return errors.Join(append(problems, err)...)
+		}
+	}
+}
+
+// retireOne leaves files of a store that was replaced, and reports whose row is gone, alone.
+func (s *Sweeper) retireOne(ctx context.Context, o Outdated) (bool, error) {
+	scope, err := scopeOf(o.LabID)
+	if err != nil {
+		return false, err
+	}
+	word, problem := s.d.Files.Parse(o.Revision.Word.URL)
+	pdf, otherProblem := s.d.Files.Parse(o.Revision.PDF.URL)
+	if problem != nil || otherProblem != nil {
+		return false, nil //nolint:nilerr // there is nothing here to delete them from
+	}
+	retired, err := s.d.Store.Retire(ctx, scope, o, session.Upload{
+		LabID: o.LabID, SessionID: o.Revision.SessionID, Number: o.Revision.Number, WordKey: word, PDFKey: pdf,
+		StartedAt: s.d.Clock.Now(),
+	})
+	if errors.Is(err, session.ErrNoReport) {
+		return false, nil
+	}
+	return retired, err
+}

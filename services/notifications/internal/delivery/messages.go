@@ -39,10 +39,26 @@ type pushData struct {
 	Priority string            `json:"priority,omitempty"`
 }
 
-// Push implements notify.Messages.
-func (Messages) Push(lab authn.LabScope, p notify.Push) (outbox.Event, error) {
+// Push implements notify.Messages: one request with a task for each topic.
+func (Messages) Push(lab authn.LabScope, notificationID int64, pushes []notify.Push) (outbox.Event, error) {
+	request := &taskqueuev1.EnqueueRequest{LabId: proto.Int64(lab.LabID())}
+	for _, p := range pushes {
+		task, err := pushTask(notificationID, p)
+		if err != nil {
+			return outbox.Event{}, err
+		}
+		request.Tasks = append(request.Tasks, task)
+	}
+	payload, err := proto.Marshal(request)
+	if err != nil {
+		return outbox.Event{}, fmt.Errorf("encode push: %w", err)
+	}
+	return outbox.Event{Aggregate: fmt.Sprintf("notification:%d", notificationID), Kind: kindPush, Payload: payload}, nil
+}
+
+func pushTask(notificationID int64, p notify.Push) (*taskqueuev1.Task, error) {
 	data := pushData{Topic: p.Topic, Title: p.Title, Body: p.Body, Data: map[string]string{
-		"notification_id": strconv.FormatInt(p.NotificationID, 10), "notification_type_id": strconv.FormatInt(p.TypeID, 10),
+		"notification_id": strconv.FormatInt(notificationID, 10), "notification_type_id": strconv.FormatInt(p.TypeID, 10),
 		"for": p.For,
 	}}
 	if p.ReportID > 0 {
@@ -58,16 +74,10 @@ func (Messages) Push(lab authn.LabScope, p notify.Push) (outbox.Event, error) {
 	}
 	document, err := json.Marshal(data)
 	if err != nil {
-		return outbox.Event{}, fmt.Errorf("encode push: %w", err)
+		return nil, fmt.Errorf("encode push: %w", err)
 	}
 	task.Data = &typev1.RawJSON{Json: document}
-	payload, err := proto.Marshal(
-		&taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{task}, LabId: proto.Int64(lab.LabID())},
-	)
-	if err != nil {
-		return outbox.Event{}, fmt.Errorf("encode push: %w", err)
-	}
-	return outbox.Event{Aggregate: fmt.Sprintf("notification:%d", p.NotificationID), Kind: kindPush, Payload: payload}, nil
+	return task, nil
 }
 
 // resubscription is the payload of kindResubscribe.

@@ -57,7 +57,7 @@ func asha(t *testing.T) notification.Viewer {
 func (b *bench) add(days int) {
 	b.t.Helper()
 	_, _, err := b.store.Add(b.t.Context(), asha(b.t).Lab, notify.New{TypeID: 2, OrgID: 45},
-		func(int64) ([]outbox.Event, error) { return nil, nil }, b.now.AddDate(0, 0, -days))
+		func(int64) (outbox.Event, error) { return outbox.Event{}, nil }, b.now.AddDate(0, 0, -days))
 	if err != nil {
 		b.t.Fatal(err)
 	}

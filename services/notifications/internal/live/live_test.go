@@ -63,7 +63,7 @@ func (b *bench) Unread(n int64) error { return b.say("unread %d", n) }
 func (b *bench) add(ago time.Duration) {
 	b.t.Helper()
 	_, _, err := b.store.Add(b.t.Context(), b.viewer.Lab, notify.New{TypeID: 2, OrgID: 45},
-		func(int64) ([]outbox.Event, error) { return nil, nil }, time.Now().Add(-ago))
+		func(int64) (outbox.Event, error) { return outbox.Event{}, nil }, time.Now().Add(-ago))
 	if err != nil {
 		b.t.Fatal(err)
 	}

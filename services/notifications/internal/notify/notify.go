@@ -26,15 +26,15 @@ const Gateway = "fcm"
 type Store interface {
 	// Kind returns an active type with the laboratory's switch and wording; notification.ErrNoType without one.
 	Kind(ctx context.Context, lab authn.LabScope, typeID int64) (notification.Kind, error)
-	// Add stores the notification, and the messages that push makes of its id, in one transaction. A dedupe key that is
+	// Add stores the notification, and the message that push makes of its id, in one transaction. A dedupe key that is
 	// taken adds nothing and returns the notification that has it.
-	Add(ctx context.Context, lab authn.LabScope, n New, push func(id int64) ([]outbox.Event, error), now time.Time) (
+	Add(ctx context.Context, lab authn.LabScope, n New, push func(id int64) (outbox.Event, error), now time.Time) (
 		id int64, added bool, err error)
 }
 
-// Messages makes the message that has a notification pushed.
+// Messages makes the message that has a notification pushed, to one topic or several.
 type Messages interface {
-	Push(lab authn.LabScope, p Push) (outbox.Event, error)
+	Push(lab authn.LabScope, notificationID int64, pushes []Push) (outbox.Event, error)
 }
 
 // New is a notification to store. Ids that are 0 are not set.
@@ -49,14 +49,13 @@ type New struct {
 
 // Push is what devices get: nothing about a patient, as lock screens show it.
 type Push struct {
-	NotificationID int64
-	Topic          string
-	For            string // the kind of ref that the topic is for
-	Title, Body    string
-	TypeID         int64
-	ReportID       int64
-	BillID         int64
-	Urgent         bool
+	Topic       string
+	For         string // the kind of ref that the topic is for
+	Title, Body string
+	TypeID      int64
+	ReportID    int64
+	BillID      int64
+	Urgent      bool
 }
 
 // Observer counts triggers.
@@ -138,8 +137,8 @@ func (n *Notifier) Notify(ctx context.Context, p authn.Principal, t Trigger) (Re
 	}
 	now := n.d.Clock.Now()
 	record, pushes := n.compose(kind, c.Addressed(), t, now)
-	id, added, err := n.d.Store.Add(ctx, lab, record, func(id int64) ([]outbox.Event, error) {
-		return n.events(lab, id, pushes)
+	id, added, err := n.d.Store.Add(ctx, lab, record, func(id int64) (outbox.Event, error) {
+		return n.d.Messages.Push(lab, id, pushes)
 	}, now)
 	if err != nil {
 		return Result{}, err
@@ -152,19 +151,6 @@ func (n *Notifier) Notify(ctx context.Context, p authn.Principal, t Trigger) (Re
 	}
 	n.d.Observer.Notified(outcome)
 	return Result{Outcome: outcome, NotificationID: id, Topic: record.Topic}, nil
-}
-
-func (n *Notifier) events(lab authn.LabScope, id int64, pushes []Push) ([]outbox.Event, error) {
-	var events []outbox.Event
-	for _, push := range pushes {
-		push.NotificationID = id
-		event, err := n.d.Messages.Push(lab, push)
-		if err != nil {
-			return nil, err
-		}
-		events = append(events, event)
-	}
-	return events, nil
 }
 
 // compose makes the entry of the inbox, and a push for each topic.

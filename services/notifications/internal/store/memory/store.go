@@ -250,7 +250,7 @@ func (s *Store) MarkRead(
 
 // Add implements notify.Store.
 func (s *Store) Add(
-	_ context.Context, lab authn.LabScope, n notify.New, push func(id int64) ([]outbox.Event, error), now time.Time,
+	_ context.Context, lab authn.LabScope, n notify.New, push func(id int64) (outbox.Event, error), now time.Time,
 ) (int64, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,11 +260,11 @@ func (s *Store) Add(
 		}
 	}
 	id := int64(len(s.list) + 1)
-	events, err := push(id)
+	event, err := push(id)
 	if err != nil {
 		return 0, false, err
 	}
 	s.list = append(s.list, stored{id, lab.LabID(), now.Unix(), n})
-	s.events = append(s.events, events...)
+	s.events = append(s.events, event)
 	return id, true, nil
 }

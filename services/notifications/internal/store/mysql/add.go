@@ -15,7 +15,7 @@ import (
 
 // Add implements notify.Store.
 func (s *Store) Add(
-	ctx context.Context, lab authn.LabScope, n notify.New, push func(id int64) ([]outbox.Event, error), now time.Time,
+	ctx context.Context, lab authn.LabScope, n notify.New, push func(id int64) (outbox.Event, error), now time.Time,
 ) (id int64, added bool, err error) {
 	message, err := json.Marshal(n.Message)
 	if err != nil {
@@ -48,17 +48,13 @@ func (s *Store) Add(
 		if id, err = result.LastInsertId(); err != nil {
 			return err
 		}
-		events, err := push(id)
+		event, err := push(id)
 		if err != nil {
 			return err
 		}
 		added = true
-		for _, event := range events {
-			if _, err := s.outbox.Insert(ctx, tx, now, event); err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err = s.outbox.Insert(ctx, tx, now, event)
+		return err
 	})
 	return id, added, mysqldb.Wrap("save notification", err)
 }

@@ -90,8 +90,8 @@ func Run(t *testing.T, open func(*testing.T) Store) {
 	}
 }
 
-func event(id int64) ([]outbox.Event, error) {
-	return []outbox.Event{{Aggregate: fmt.Sprint("notification:", id), Kind: "taskqueue.push", Payload: []byte("x")}}, nil
+func event(id int64) (outbox.Event, error) {
+	return outbox.Event{Aggregate: fmt.Sprint("notification:", id), Kind: "taskqueue.push", Payload: []byte("x")}, nil
 }
 
 func add(t *testing.T, s Store, lab authn.LabScope, n notify.New, at time.Time) int64 {
@@ -277,7 +277,7 @@ func dedupe(t *testing.T, s Store) {
 func broken(t *testing.T, s Store) {
 	v, unable := user(t, 12, 77), errors.New("unable")
 	_, added, err := s.Add(t.Context(), v.Lab, notify.New{TypeID: 2, Context: []byte("{}")},
-		func(int64) ([]outbox.Event, error) { return nil, unable }, start)
+		func(int64) (outbox.Event, error) { return outbox.Event{}, unable }, start)
 	if added && err == nil || !errors.Is(err, unable) || len(ids(t, s, v, all, everything)) != 0 || len(s.Events()) != 0 {
 		t.Fatalf("added %v, %v", added, err)
 	}
@@ -296,8 +296,7 @@ func switches(t *testing.T, s Store) {
 	if got := wanted(); !slices.Equal(got, []int64{1, 2}) {
 		t.Fatalf("at first: %v", got)
 	}
-	events, _ := event(1)
-	after := events[0]
+	after, _ := event(1)
 	must(t, s.SetPreferences(ctx, v.Lab, 77, []notification.Switch{{TypeID: 1, Disabled: true}}, after, start))
 	must(
 		t,

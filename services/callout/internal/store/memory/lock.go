@@ -154,7 +154,7 @@ func (l *locked) Pace(context.Context) (callout.Pace, error) {
 }
 
 func (s *Store) settingsOf(scope authn.LabScope) callout.Settings {
-	if own, ok := s.Settings[scope.LabID()]; ok {
+	if own, ok := s.Decided[scope.LabID()]; ok {
 		return own
 	}
 	return callout.Settings{Pace: s.pace, ReadBackNeeded: true}

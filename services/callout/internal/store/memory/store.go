@@ -17,6 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/records"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
+	"github.com/labplatform/labplatform/services/callout/internal/settings"
 )
 
 // Report is a report of a laboratory. Changed counts the changes of its row.
@@ -72,12 +73,14 @@ type Store struct {
 	Formats           callout.Formats
 	DoctorDepartments map[int64][]int64
 	UserDepartments   map[int64][]int64
-	Settings          map[int64]callout.Settings
+	Decided           map[int64]callout.Settings // by laboratory
+	Administrators    map[int64]int64            // laboratories by user
 	// Step is called before every change inside a transaction; its error rolls the transaction back. It may be nil.
 	Step func() error
 
 	clock clock.Clock
 	pace  callout.Pace
+	own   map[int64]settings.Own
 	mu    sync.Mutex
 	state state // guarded by mu
 }
@@ -89,7 +92,9 @@ func New(c clock.Clock, pace callout.Pace) *Store {
 		Formats:           callout.Formats{},
 		DoctorDepartments: map[int64][]int64{},
 		UserDepartments:   map[int64][]int64{},
-		Settings:          map[int64]callout.Settings{},
+		Decided:           map[int64]callout.Settings{},
+		Administrators:    map[int64]int64{},
+		own:               map[int64]settings.Own{},
 		clock:             c,
 		pace:              pace,
 		state: state{

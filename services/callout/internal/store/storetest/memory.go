@@ -21,6 +21,7 @@ func MemoryStore(t *testing.T, c *Clock) *memory.Store {
 	s.Bills[Bill] = memory.Bill{LabID: 12, Bill: callout.Bill{ID: Bill, OrgID: 45, DoctorID: 301, PatientID: Patient}}
 	s.Bills[SecondBill] = memory.Bill{LabID: 12, Bill: callout.Bill{ID: SecondBill, PatientID: Patient}}
 	s.Bills[ForeignBill] = memory.Bill{LabID: 13, Bill: callout.Bill{ID: ForeignBill, PatientID: 601}}
+	s.Administrators[79] = 12
 	s.DoctorDepartments[302], s.UserDepartments[78] = []int64{5}, []int64{4}
 	s.Formats[66] = []callout.Format{format(t, 6602, 66, PotassiumIndex, "3.5", "5.1", "2.5", "6.5")}
 	s.Formats[55] = []callout.Format{
@@ -86,6 +87,6 @@ func Over(t *testing.T, s *memory.Store) Backend {
 		SetStatus:  func(id int64, to callout.Status) { s.Change(id, func(r *memory.Report) { r.Status = to }) },
 		Dismiss:    func(id int64) { s.Change(id, func(r *memory.Report) { r.Dismissed = true }) },
 		MoveToBill: func(id, bill int64) { s.Change(id, func(r *memory.Report) { r.BillID = bill }) },
-		Setting:    func(lab int64, own callout.Settings) { s.Settings[lab] = own },
+		Setting:    func(lab int64, own callout.Settings) { s.Decided[lab] = own },
 	}
 }

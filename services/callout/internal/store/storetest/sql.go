@@ -10,6 +10,7 @@ func World() []string {
 			" (5501, 55, 1, 1, 'Haemoglobin'), (5503, 55, 3, 3, 'Smear')",
 		"INSERT INTO ReportFormatRange (reportFormatId_id, gender, ageFrom, ageTo, lowerBound, upperBound, criticalLower, criticalUpper) VALUES" +
 			" (6602, 'A', 0, NULL, 3.5, 5.1, 2.5, 6.5), (5501, 'A', 0, NULL, 13, 17, 7, 20), (5503, 'A', 0, NULL, 1, 2, NULL, NULL)",
+		"INSERT INTO labUser (id, labId_id, username, isAdmin) VALUES (77, 12, 'asha', 0), (79, 12, 'admin', 1)",
 		"INSERT INTO DoctorDepartmentRelation (docId_id, departmentId_id) VALUES (302, 5)",
 		"INSERT INTO LabUserDepartmentRelation (labUserId_id, departmentId_id) VALUES (78, 4)",
 		"INSERT INTO userDetails (id, labId_id, fullName, gender, age) VALUES (501, 12, 'Canary Sharma', 'M', '38 Y'), (601, 13, 'X', 'F', '')",

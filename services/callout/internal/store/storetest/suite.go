@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
+	"github.com/labplatform/labplatform/services/callout/internal/settings"
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 )
 
@@ -32,10 +34,11 @@ func Run(t *testing.T, open func(*testing.T, *Clock) Backend) {
 		"dismissed and moved reports":                                moved,
 		"forgotten reports are found":                                forgotten,
 		"a repeated value needs no call when the laboratory says so": repeated,
-		"who sees what":                visibility,
-		"the worklist and the figures": figures,
-		"writers at once":              race,
-		"an error changes nothing":     refused,
+		"settings are replaced by who may":                           decided,
+		"who sees what":                                              visibility,
+		"the worklist and the figures":                               figures,
+		"writers at once":                                            race,
+		"an error changes nothing":                                   refused,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -275,6 +278,41 @@ func repeated(b *Bench) {
 	b.Clock.Move(2 * time.Hour)
 	b.Want("the same value after the time", b.Enter(Second, PotassiumIndex, "6.9"), "ABNORMAL")
 	b.Want("another after the time", b.Enter(Second, PotassiumIndex, "6.8"), "CALLOUT_PENDING")
+}
+
+// decided: administrators and users with the permission change the settings of their laboratory, within bounds.
+func decided(b *Bench) {
+	u := settings.New(b, b.Clock, "callout_configure")
+	ctx, lab := b.T.Context(), Lab(b.T, 12)
+	n := func(i int) *int { return &i }
+	no := false
+	user := authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77}
+	permitted, admin, support := user, user, user
+	permitted.Permissions, admin.LabUserID, support.SessionType = []string{"callout_configure"}, 79, authn.Support
+	for name, p := range map[string]authn.Principal{"a user": user, "support": support} {
+		_, err := u.Put(ctx, p, lab, settings.Own{})
+		b.Want(name, apperr.KindOf(err), apperr.Forbidden)
+	}
+	for _, wrong := range []settings.Own{
+		{EscalateMinutes: n(0)}, {EscalateMinutes: n(1441)}, {EscalateMost: n(0)}, {EscalateMost: n(21)},
+		{RepeatWithinHours: n(-1)}, {RepeatWithinHours: n(169)},
+	} {
+		_, err := u.Put(ctx, admin, lab, wrong)
+		b.Want("out of bounds", apperr.KindOf(err), apperr.Invalid)
+	}
+	held, err := u.Put(ctx, permitted, lab, settings.Own{
+		EscalateMinutes: n(5), EscalateMost: n(7), ReadBackNeeded: &no, RepeatWithinHours: n(48),
+	})
+	b.Must(err)
+	b.Want("what holds", held, "{{5m0s 7} false 48h0m0s}")
+	b.Pending()
+	b.Want("the deadline", b.Due(Potassium), "level 0, due 09:05:00")
+	held, err = u.Put(ctx, admin, lab, settings.Own{})
+	b.Must(err)
+	b.Want("the defaults again", held, "{{30m0s 2} true 0s}")
+	other, err := u.Get(ctx, Lab(b.T, 13))
+	b.Must(err)
+	b.Want("another laboratory", other, held)
 }
 
 func visibility(b *Bench) {

@@ -16,6 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/reap"
 	"github.com/labplatform/labplatform/services/callout/internal/records"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
+	"github.com/labplatform/labplatform/services/callout/internal/settings"
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
@@ -51,6 +52,7 @@ type Reader interface {
 	history.Store
 	worklist.Store
 	delivery.Deadlines
+	settings.Store
 }
 
 // Backend is a store with what the suite does behind its back.

@@ -170,7 +170,7 @@ func TestBillSplitAndBack(t *testing.T) {
 			t.Errorf("merge %d: %d %s, want %d with %s", id, got.status, got.body, status, want)
 		}
 	}
-	merge(one, 409, fmt.Sprintf("merge bill %d (its id) first", two))
+	merge(one, 409, fmt.Sprintf("Bill 91101 was split again since; merge bill %d (its id) first", two))
 	merge(two, 200, `"message":"Bills merged successfully","data":{"original_bill":{"id":91101,"labBillId":91101,"total_amount":762.1}`)
 	merge(two, 409, "merged back already")
 	merge(one, 200, `"total_amount":1125}`)

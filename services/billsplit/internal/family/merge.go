@@ -186,8 +186,12 @@ func (p pair) checkOrder() error {
 	}
 	for _, r := range slices.Backward(p.later) {
 		if r.MergedAt == 0 {
+			number := p.parent.LabBillID
+			if r.ParentID == p.new.ID {
+				number = p.new.LabBillID
+			}
 			return apperr.Newf(apperr.Conflict, "LATER_SPLIT",
-				"Bill %d was split again since; merge bill %d (its id) first", r.ParentID, r.NewID)
+				"Bill %d was split again since; merge bill %d (its id) first", number, r.NewID)
 		}
 	}
 	return nil

@@ -71,7 +71,7 @@ func TestTheSecretOfServicesIsRotatedUnderLoadWithoutARefusedCall(t *testing.T) 
 	asked, failures := calls.end()
 	t.Logf("%d calls while the secret was rotated, %d refused", asked, len(failures))
 	if len(failures) > 0 || asked < 3*perSecond {
-		t.Errorf("of %d calls %d failed, the first with %s", asked, len(failures), append(failures, "-")[0])
+		t.Errorf("of %d calls %d failed: %v", asked, len(failures), failures[:min(3, len(failures))])
 	}
 	secret.Store(&older)
 	if err := ask(t.Context(), transport); err == nil {

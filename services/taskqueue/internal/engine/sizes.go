@@ -68,7 +68,7 @@ func (r *Redis) sizesIn(ctx context.Context, k *shardKeys, key string, least int
 	return parts, nil
 }
 
-// flowBytesKey holds what one process measured for all, by flow.
+// flowBytes is the key of what one process measured for all, by flow.
 func (k *shardKeys) flowBytes() string { return k.prefix + "flowbytes" }
 
 const flowBytesAge = time.Minute // without a measurement nobody is refused for an old one

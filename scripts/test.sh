@@ -31,8 +31,9 @@ else
   run "without the race detector" "${raced[@]}"
 fi
 if [ ${#plain[@]} -gt 0 ]; then
-  # Go's cache of results knows nothing of the programs that black-box tests start.
-  run "of tools, and black box" -count=1 ${area[@]+"${area[@]}"} "${plain[@]}"
+  # Go's cache of results knows nothing of the programs that black-box tests start. One package at a time: several start a
+  # whole platform each, and two of them on one disk only show how long a write may take.
+  run "of tools, and black box" -count=1 -p 1 ${area[@]+"${area[@]}"} "${plain[@]}"
 fi
 # A line per finished test; subtests count as tests. A package that does not build or dies counts as a failure.
 count() { cat "$results"/*.json | grep -c "\"Action\":\"$1\".*\"Test\":" || true; }

@@ -13,6 +13,9 @@ import (
 const (
 	probeInterval = 2 * time.Second
 	probeTimeout  = 1500 * time.Millisecond
+	// firstTimeout is how long a dependency has that never answered: the first check of some loads scripts or asks for
+	// every right, and on a slow disk an impatient one would begin anew for ever.
+	firstTimeout = 10 * time.Second
 	// downAfter is how many probes in a row must fail before a dependency counts as down; one success brings
 	// it back. A single slow answer must not take every replica out of the load balancer at once.
 	downAfter = 2
@@ -37,6 +40,7 @@ type Health struct {
 
 type state struct {
 	up       bool
+	answered bool // ever
 	failures int
 	reason   string // of the last failure; "" when its words may hold anything
 }
@@ -81,13 +85,23 @@ func (h *Health) Run(ctx context.Context) error {
 func (h *Health) probeAll(ctx context.Context) {
 	var wait sync.WaitGroup
 	for i, check := range h.checks {
+		timeout := h.timeout(i)
 		wait.Go(func() {
-			probeCtx, cancel := context.WithTimeout(ctx, probeTimeout)
+			probeCtx, cancel := context.WithTimeout(ctx, timeout)
 			defer cancel()
 			h.record(ctx, i, check.Probe(probeCtx))
 		})
 	}
 	wait.Wait()
+}
+
+func (h *Health) timeout(i int) time.Duration {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if h.states[i].answered {
+		return probeTimeout
+	}
+	return firstTimeout
 }
 
 func (h *Health) record(ctx context.Context, i int, err error) {
@@ -99,7 +113,7 @@ func (h *Health) record(ctx context.Context, i int, err error) {
 	s := &h.states[i]
 	was := s.up
 	if err == nil {
-		*s = state{up: true}
+		*s = state{up: true, answered: true}
 	} else {
 		s.fail(err)
 	}

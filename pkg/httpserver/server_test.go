@@ -76,6 +76,35 @@ func TestHealthFollowsTheDependency(t *testing.T) {
 	})
 }
 
+// TestTheFirstAnswerOfADependencyMayTakeLonger has one that needs 5 s for every answer.
+func TestTheFirstAnswerOfADependencyMayTakeLonger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const needs = 5 * time.Second
+		health := httpserver.NewHealth(quiet(), httpserver.Check{Name: "queue", Probe: func(ctx context.Context) error {
+			select {
+			case <-time.After(needs):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go health.Run(ctx)
+		time.Sleep(needs)
+		synctest.Wait()
+		if !health.Ready() {
+			t.Error("the first answer came after 5 s, and the process is not ready")
+		}
+		time.Sleep(needs)
+		synctest.Wait()
+		if health.Ready() {
+			t.Error("a dependency that answered once and needs 5 s now counts as up")
+		}
+	})
+}
+
 func TestServeLetsRequestsInFlightFinish(t *testing.T) {
 	t.Parallel()
 	entered, release := make(chan struct{}), make(chan struct{})

@@ -26,7 +26,7 @@ func TestAllListenersOfTheGatewayAreEncryptedWhenTheSettingsSaySo(t *testing.T) 
 	argv := stack.Endpoints.Commands["gateway"]
 	await.Nil(t, "the verb healthcheck", func() error {
 		check := exec.CommandContext(t.Context(), argv[0], "healthcheck")
-		check.Env = gateway.cmd.Env
+		check.Env = gateway.environ
 		return check.Run()
 	})
 	trusted := func() *tls.Config {

@@ -44,6 +44,19 @@ func (r *replicas) remove() *program {
 	return oldest
 }
 
+// allReady names the replicas that get no calls, with the end of their logs.
+func (r *replicas) allReady() error {
+	r.mu.Lock()
+	programs := r.programs
+	r.mu.Unlock()
+	for _, p := range programs {
+		if err := p.unready(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ready returns the addresses of the replicas that get calls.
 func (r *replicas) ready() (addresses []netip.Addr) {
 	r.mu.Lock()

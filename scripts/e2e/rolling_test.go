@@ -1,20 +1,15 @@
 package e2e
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -84,7 +79,7 @@ func TestEveryServiceRestartsOneReplicaAfterTheOtherWithoutLosingARequest(t *tes
 		ports[d.address] = fmt.Sprintf("dns://%s/%s:%s", names, d.name(), d.port)
 	}
 	for _, d := range all {
-		await.True(t, "both replicas of "+d.service, func() bool { return len(d.replicas.ready()) == 2 })
+		await.Nil(t, "both replicas of "+d.service, d.replicas.allReady)
 	}
 	gateway := startProgram(t, "gateway", "GATEWAY", ports)
 	base := "http://127.0.0.1:" + gateway.env["GATEWAY_PORT"]
@@ -99,16 +94,14 @@ func TestEveryServiceRestartsOneReplicaAfterTheOtherWithoutLosingARequest(t *tes
 			d.replicas.add(d.start(t))
 		}
 		for _, d := range all {
-			await.True(t, "the new replica of "+d.service, func() bool { return len(d.replicas.ready()) == 3 })
+			await.Nil(t, "the new replica of "+d.service, d.replicas.allReady)
 		}
 		for _, d := range all {
 			oldest := d.replicas.remove()
-			if err := oldest.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
+			oldest.terminate()
 			ended.Go(func() {
 				begun := time.Now()
-				if err := oldest.cmd.Wait(); err != nil && !d.still.covers(failure{begun, time.Now(), err}) {
+				if err := oldest.wait(); err != nil && !d.still.covers(failure{begun, time.Now(), err}) {
 					t.Errorf("a replica of %s ended with %v", d.service, err)
 				}
 			})
@@ -215,55 +208,6 @@ func (d *deployment) start(t *testing.T) *program {
 	}
 	maps.Copy(settings, d.settings)
 	return startProgram(t, d.service, d.prefix, settings)
-}
-
-// program is a process with the settings of the stack's own, but for its ports.
-type program struct {
-	prefix string
-	cmd    *exec.Cmd
-	env    map[string]string
-}
-
-func startProgram(t *testing.T, name, prefix string, change map[string]string) *program {
-	t.Helper()
-	argv := stack.Endpoints.Commands[name]
-	p := &program{prefix: prefix, cmd: exec.Command(argv[0], argv[1:]...), env: change}
-	for key, value := range stack.Endpoints.Environ[name] {
-		if _, changed := change[key]; !changed {
-			p.cmd.Env = append(p.cmd.Env, key+"="+value)
-		}
-	}
-	for key, value := range change {
-		p.cmd.Env = append(p.cmd.Env, key+"="+value)
-	}
-	log, err := os.Create(filepath.Join(stack.Dir, "logs", name+"-"+freePort(t)+".log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.cmd.Stdout, p.cmd.Stderr = log, log
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // most have ended
-		_ = p.cmd.Wait()
-		_ = log.Close()
-	})
-	return p
-}
-
-// probes are no requests of the API.
-var probes = &http.Client{Timeout: time.Second}
-
-// ready asks as a kubelet does.
-func (p *program) ready() bool {
-	host := cmp.Or(p.env[p.prefix+"_HOST"], "127.0.0.1")
-	response, err := probes.Get("http://" + net.JoinHostPort(host, p.env[p.prefix+"_ADMIN_PORT"]) + "/health/ready")
-	if err != nil {
-		return false
-	}
-	_ = response.Body.Close()
-	return response.StatusCode == http.StatusOK
 }
 
 func freePort(t *testing.T) string {

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -69,7 +68,7 @@ func TestNoRequestOnAKeptConnectionIsLostWhenGatewaysAreReplaced(t *testing.T) {
 	for range 2 {
 		g.start(t)
 	}
-	await.True(t, "two gateways", func() bool { return len(g.ready()) == 2 })
+	await.Nil(t, "two gateways", g.allReady)
 
 	var asked, connections atomic.Int32
 	var mu sync.Mutex
@@ -97,12 +96,10 @@ func TestNoRequestOnAKeptConnectionIsLostWhenGatewaysAreReplaced(t *testing.T) {
 	}
 	for range 4 {
 		g.start(t)
-		await.True(t, "the new gateway", func() bool { return len(g.ready()) == 3 })
+		await.Nil(t, "the new gateway", g.allReady)
 		old := g.remove()
-		if err := old.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
-		if err := old.cmd.Wait(); err != nil {
+		old.terminate()
+		if err := old.wait(); err != nil {
 			t.Errorf("a gateway ended with %v", err)
 		}
 	}

@@ -2,13 +2,13 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -33,10 +33,8 @@ func TestTheSecretOfServicesIsRotatedUnderLoadWithoutARefusedCall(t *testing.T) 
 	for range 2 {
 		g.start(t)
 	}
-	ready := func(n int) func() bool {
-		return func() bool { return len(g.ready()) == n && len(reruns.replicas.ready()) == n }
-	}
-	await.True(t, "two replicas of each", ready(2))
+	ready := func() error { return errors.Join(g.allReady(), reruns.replicas.allReady()) }
+	await.Nil(t, "two replicas of each", ready)
 
 	var secret atomic.Pointer[string] // of the service that calls
 	secret.Store(&older)
@@ -57,12 +55,10 @@ func TestTheSecretOfServicesIsRotatedUnderLoadWithoutARefusedCall(t *testing.T) 
 		for range 2 {
 			g.start(t)
 			reruns.replicas.add(reruns.start(t))
-			await.True(t, "the new replicas", ready(3))
+			await.Nil(t, "the new replicas", ready)
 			for _, old := range []*program{g.remove(), reruns.replicas.remove()} {
-				if err := old.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-					t.Fatal(err)
-				}
-				ended.Go(func() { _ = old.cmd.Wait() })
+				old.terminate()
+				ended.Go(func() { _ = old.wait() })
 			}
 		}
 		ended.Wait()

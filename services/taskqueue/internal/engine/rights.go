@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -61,7 +62,7 @@ func Rights() []string {
 func (r *Redis) MissingRights(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	key := r.shards[0].prefix + "probe"
+	key := r.shards[0].prefix + "probe:" + rand.Text() // two processes that start must not take it from each other
 	pipe := r.rdb.Pipeline()
 	list := probes(key)
 	if r.set.WaitAOF {

@@ -60,7 +60,7 @@ func (p *program) start() error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() //nolint:errcheck // the process has its own
+	defer log.Close()
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = p.environ, log, log
 	p.cmd = cmd
@@ -128,7 +128,7 @@ func (p *program) unready() error {
 	if err != nil {
 		return fmt.Errorf("%w; the log ends with\n%s", err, p.lastWords())
 	}
-	defer response.Body.Close() //nolint:errcheck // read whole
+	defer response.Body.Close()
 	text, _ := io.ReadAll(response.Body)
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s at %s: %s; the log ends with\n%s", p.argv[0], at, text, p.lastWords())

@@ -15,7 +15,7 @@ help: ## List the targets
 
 # ---- the platform on this machine -------------------------------------------------------------------------
 
-.PHONY: devstack run stack-up stack-down stack-reset seed seed-volume
+.PHONY: devstack run stack-up stack-down stack-reset examples seed seed-volume
 devstack:
 	@mkdir -p $(BIN)
 	@echo "building devstack (the first time on a machine this takes a few minutes)"
@@ -32,6 +32,9 @@ stack-down: devstack ## Stop what stack-up started
 
 stack-reset: devstack ## Stop and delete all data of the stack
 	@$(BIN)/devstack reset
+
+examples: devstack ## Requests to copy and paste, for the stack that runs
+	@$(BIN)/devstack examples
 
 seed: devstack ## Load a fixture: make seed FIXTURE=path.json
 	@$(BIN)/devstack seed "$(FIXTURE)"

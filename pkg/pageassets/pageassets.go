@@ -1,4 +1,4 @@
-// Package pageassets owns what all pages share, those of the gateway and those on admin ports: the stylesheet lab.css.
+// Package pageassets owns what pages share: the stylesheet and the icon of all, and the script of those of the gateway.
 package pageassets
 
 import (
@@ -6,7 +6,7 @@ import (
 	"io/fs"
 )
 
-//go:embed lab.css
+//go:embed lab.css lab.js icon.svg
 var files embed.FS
 
 // Files returns them.

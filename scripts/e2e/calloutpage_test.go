@@ -51,10 +51,7 @@ func (p *page) unclearAndFilter(bill int) {
 	p.awaitTrue("the result", card+" !== null")
 	p.awaitTrue("a sound", `document.body.dataset.sounded === "1"`)
 	p.awaitTrue("the value that cannot be judged", fmt.Sprintf(`document.querySelector('[data-unclear="%d"]')?.textContent.includes("Haemoglobin 5,9") === true`, bill+2))
-	for _, scheme := range []string{"light", "dark"} {
-		p.scheme(scheme)
-		p.screenshot("callout-unclear-" + scheme + ".png")
-	}
+	p.pictures("callout")
 	choose := func(department string) {
 		p.eval(fmt.Sprintf(`((s) => { s.value = %q; s.dispatchEvent(new Event("change")); })(document.getElementById("department"))`, department))
 	}

@@ -137,7 +137,7 @@ func (p *page) awaitTrue(what, expression string) {
 		if p.eval(expression) == "true" {
 			return nil
 		}
-		return fmt.Errorf("the page says %s", p.eval("document.body.innerText.slice(0, 600)"))
+		return fmt.Errorf("the page says %s", p.eval("document.body?.innerText.slice(0, 600)"))
 	})
 }
 

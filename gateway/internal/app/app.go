@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/labplatform/labplatform/gateway/internal/areas"
+	"github.com/labplatform/labplatform/gateway/internal/door"
 	"github.com/labplatform/labplatform/gateway/internal/pages"
 	"github.com/labplatform/labplatform/pkg/edge"
 	"github.com/labplatform/labplatform/pkg/httpserver"
@@ -37,9 +38,20 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 		}
 		connections[name] = connection
 	}
+	var demo *door.Demo
+	if cfg.DemoSignIn != "" {
+		var err error
+		if demo, err = door.Read(cfg.DemoSignIn); err != nil {
+			return err
+		}
+	}
 	listeners, err := edge.New(ctx, edge.Deps{
-		Telemetry: s.Telemetry(), Areas: areas.List(), Pages: append(pages.List(), areas.Docs()), Connections: connections,
-		TrustedOrigins: cfg.TrustedOrigins, Tokens: s.Tokens(),
+		Telemetry:      s.Telemetry(),
+		Areas:          areas.List(),
+		Pages:          append(pages.List(), areas.Docs(), door.Page(demo)),
+		Connections:    connections,
+		TrustedOrigins: cfg.TrustedOrigins,
+		Tokens:         s.Tokens(),
 	})
 	if err != nil {
 		return fmt.Errorf("build edge: %w", err)

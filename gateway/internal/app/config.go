@@ -38,6 +38,9 @@ type Config struct {
 	// TrustedOrigins may send cookie-authenticated writes: scheme://host[:port], comma separated.
 	TrustedOrigins []string `env:"TRUSTED_ORIGINS"`
 
+	// DemoSignIn is a file with people that anybody may be signed in as, at /: for trying out alone.
+	DemoSignIn string `env:"DEMO_SIGN_IN"`
+
 	// TLS encrypts the connections to the services.
 	TLS tlsfiles.Config `envPrefix:"TLS_"`
 	// InternalTLS encrypts the internal listener, with the certificate of TLS.
@@ -61,6 +64,9 @@ func Load(environ []string) (Config, error) {
 func (c *Config) Validate() error {
 	problems := []error{
 		c.TLS.NeededBy("INTERNAL_TLS", c.InternalTLS), c.TLS.NeededBy("ADMIN_TLS", c.Admin.AdminTLS),
+	}
+	if c.DemoSignIn != "" && c.Telemetry.Production() {
+		problems = append(problems, errors.New("GATEWAY_DEMO_SIGN_IN lets anybody in: leave it empty in production"))
 	}
 	auth := authn.Config{ServiceTokenSecret: c.ServiceTokenSecret}
 	return errors.Join(append(problems, auth.Validate())...)

@@ -1,5 +1,7 @@
 // The board follows a stream of what waits and shows how long each result waits. All texts of the laboratory are set as
 // text, never as markup.
+import { clock, header, moment } from "../assets/lab.js";
+
 const againMs = 5000; // between two attempts to connect
 const silentMs = 40000; // the stream says something every 15 seconds: after such a silence it is dead
 const soonMs = 10 * 60 * 1000; // before the deadline
@@ -101,7 +103,7 @@ function show() {
   }
   if (departments.size === 0) board.append(element("p", "empty", "No critical result waits for a call."));
   $("since").textContent = items.length === 0 && emptySince
-    ? `Nothing waits since ${emptySince.toLocaleTimeString()}, as far as this page has seen.`
+    ? `Nothing waits since ${clock(emptySince)}, as far as this page has seen.`
     : only && items.length > 0 ? `Of all departments ${items.length} wait.` : "";
   showUnclear(only);
   if (focused) focusCard(focused);
@@ -129,7 +131,7 @@ function showUnclear(only) {
     const line = element("li");
     line.dataset.unclear = u.lab_report_id;
     line.append(element("strong", "", `${u.parameter_name} ${u.raw_value}`),
-      ` — ${u.test_name}, bill ${u.lab_bill_id}, critical ${u.critical_range}, found ${new Date(u.since).toLocaleString()}`);
+      ` — ${u.test_name}, bill ${u.lab_bill_id}, critical ${u.critical_range}, found ${moment(u.since)}`);
     return line;
   }));
 }
@@ -200,12 +202,12 @@ function connect() {
 function heard() {
   heardAt = Date.now();
   document.body.classList.remove("cut-off");
-  say(limited ? "Only the first 500 are shown." : `Up to date at ${new Date().toLocaleTimeString()}`, limited);
+  say(limited ? "Only the first 500 are shown." : `Up to date at ${clock(new Date())}`, limited);
 }
 
 function cutOff(why) {
   document.body.classList.add("cut-off");
-  const shown = heardAt ? `What is shown is of ${new Date(heardAt).toLocaleTimeString()}; new results do not appear. ` : "";
+  const shown = heardAt ? `What is shown is of ${clock(new Date(heardAt))}; new results do not appear. ` : "";
   say(`Cut off: ${why ?? "the connection is lost."} ${shown}Trying again.`, true);
 }
 
@@ -216,7 +218,7 @@ async function refused() {
     take(await ask("/operation/critical-callout/open"));
     heardAt = Date.now();
     document.body.classList.remove("cut-off");
-    say(`Live updates are blocked. The list is of ${new Date().toLocaleTimeString()} and is asked for every few seconds.`, true);
+    say(`Live updates are blocked. The list is of ${clock(new Date())} and is asked for every few seconds.`, true);
   } catch (problem) {
     if (problem.status === 401 || problem.status === 403) forget(problem);
     else cutOff(problem.message);
@@ -264,7 +266,7 @@ async function open(item) {
   let lines;
   try {
     const { logs } = await ask(`/report/bulk/critical-notification/logs?report_ids=${item.lab_report_id}`);
-    lines = logs.map((l) => element("li", "", [new Date(l.activityDate).toLocaleString(), l.labUserName, l.activityText,
+    lines = logs.map((l) => element("li", "", [moment(l.activityDate), l.labUserName, l.activityText,
       l.meta.recipients].filter(Boolean).join(" · ")));
     if (lines.length === 0) lines = [element("li", "soft", "Nothing yet.")];
   } catch (problem) {
@@ -353,3 +355,4 @@ $("dialog").addEventListener("close", () => focusCard(chosen.lab_report_id));
 setInterval(() => { if (!$("dialog").open && stream.readyState !== EventSource.CLOSED) show(); }, 30000); // ages
 setInterval(listen, 1000);
 connect();
+header();

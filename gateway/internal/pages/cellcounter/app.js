@@ -1,4 +1,5 @@
 import { Counter, differential } from "./count.js";
+import { ask as send, header } from "../assets/lab.js";
 import { find, forget, keep } from "./keep.js";
 
 const $ = (id) => document.getElementById(id);
@@ -15,23 +16,7 @@ function say(text, kind = "") {
   $("message").textContent = text;
 }
 
-// ask calls the service and returns its answer; the error is a sentence for the person at the microscope.
-async function ask(path, options = {}) {
-  let response;
-  try {
-    response = await fetch(base + path, { ...options, headers: { "Content-Type": "application/json" } });
-  } catch {
-    throw new Error("The service cannot be reached. Counting goes on here; try again when the network is back.");
-  }
-  const body = await response.json().catch(() => ({}));
-  if (response.status === 401) {
-    throw new Error("Nobody is logged in. Log in to the platform in this browser, then try again.");
-  }
-  if (!response.ok) {
-    throw new Error(body.message || "The service answered " + response.status + ". Try again.");
-  }
-  return body;
-}
+const ask = (path, body, options) => send(base + path, body, options);
 
 const counted = () => (counter ? counter.history.length : 0);
 
@@ -264,7 +249,7 @@ async function finish() {
   busy = true;
   const counts = counter.tallies().map(({ cell_id, count, include_in_total }) => ({ cell_id, count, include_in_total }));
   try {
-    await ask(test + "/counts/" + report, { method: "PUT", body: JSON.stringify({ observer, counts }) });
+    await ask(test + "/counts/" + report, { observer, counts }, { method: "PUT" });
   } catch (error) {
     busy = finished = false;
     draw();
@@ -353,6 +338,7 @@ $("clear").addEventListener("click", startAgain);
 $("wbc").addEventListener("input", () => counter && draw());
 $("corrected-already").addEventListener("change", () => counter && draw());
 document.addEventListener("keydown", press);
+header();
 // What was clicked gives the keys back to the counter.
 document.addEventListener("click", (event) => event.target.closest("#counter button, [type=checkbox]")?.blur());
 

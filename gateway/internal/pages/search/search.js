@@ -1,5 +1,7 @@
 // One box: what is typed is asked for a moment later, and what was asked before is given up. All texts of the laboratory are set
 // as text, never as markup.
+import { ask, element, header } from "../assets/lab.js";
+
 const pauseMs = 150;
 const pageSize = 10;
 
@@ -15,13 +17,6 @@ const fieldNames = {
   national_identity_number: "national no.", passport_no: "passport", bill_ids: "bill", lab_bill_ids: "bill no.", order_numbers: "order",
   date_of_birth: "birth date", lab_report_ids: "report", lrf_ids: "report no.", sample_ids: "sample", manual_sample_ids: "manual sample",
 };
-
-function element(name, className, ...content) {
-  const e = document.createElement(name);
-  if (className) e.className = className;
-  e.append(...content);
-  return e;
-}
 
 function say(text, bad) {
   $("state").textContent = text;
@@ -99,17 +94,6 @@ function choose(n) {
   }
 }
 
-async function ask(path, options) {
-  const response = await fetch(path, { credentials: "same-origin", ...options });
-  const answer = await response.json().catch(() => ({}));
-  if (!response.ok) {
-    const problem = new Error(answer.message || `The server answered ${response.status}.`);
-    problem.status = response.status;
-    throw problem;
-  }
-  return answer;
-}
-
 // failed says what to do; without a session nothing of a patient stays on the screen.
 function failed(problem) {
   if (problem.name === "AbortError") return;
@@ -134,8 +118,7 @@ async function search() {
   const mine = asked = new AbortController();
   say("Searching…");
   try {
-    const answer = await ask("/api/v1/users/search", { method: "POST", signal: mine.signal, headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ query: typed, size: pageSize, search_key: duplicates ? "duplicate" : "all" }) });
+    const answer = await ask("/api/v1/users/search", { query: typed, size: pageSize, search_key: duplicates ? "duplicate" : "all" }, { signal: mine.signal });
     if (mine !== asked) return;
     hits = answer.results ?? [];
     show(typed);
@@ -155,7 +138,7 @@ async function open() {
   if (!hit) return;
   const mine = asked = new AbortController();
   try {
-    const { user } = await ask(`/api/v1/users/${hit.user_id}`, { signal: mine.signal });
+    const { user } = await ask(`/api/v1/users/${hit.user_id}`, undefined, { signal: mine.signal });
     if (mine !== asked) return;
     const rows = [["Name", user.full_name], ["Patient no.", user.lab_patient_id], ["Telephone", user.contact], ["Other telephone", user.alternate_contact],
       ["Email", user.email], ["Sex", user.gender], ["Born", user.date_of_birth], ["Age", user.age], ["Bills", user.lab_bill_ids], ["Orders", user.order_numbers],
@@ -204,3 +187,4 @@ $("box").addEventListener("keydown", (event) => {
 });
 
 window.addEventListener("online", search);
+header();

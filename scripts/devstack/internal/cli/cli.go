@@ -20,8 +20,8 @@ const help = `devstack runs the laboratory platform on this machine.
   devstack down                 stop it; data stays
   devstack reset                stop it and delete LAB_DIR
   devstack status               what runs
+  devstack examples             requests to copy and paste, with the addresses of the running stack
   devstack seed FILE            write a fixture into the stores of the stack
-                                generate patients, bills and reports; the same for the same seed number
   devstack print-internal-token print a service token for the gateway's internal listener (60 s),
                                 or with --for SERVICE for the gRPC port of a service
   devstack exec SERVICE VERB …  run a verb of a service with the environment of the running stack,
@@ -86,6 +86,8 @@ func dispatch(ctx context.Context, dir, verb string, args []string, stdout, stde
 		return 0, stack.Reset(s, stdout)
 	case "status":
 		return status(s, stdout), nil
+	case "examples":
+		return 0, stack.Examples(s, stdout)
 	case "seed":
 		return 0, seedFile(ctx, s, args, stdout)
 	case "print-internal-token":

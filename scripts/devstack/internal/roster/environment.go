@@ -22,6 +22,7 @@ type Stack struct {
 	MongoURI      string
 	MongoDatabase string
 	BlobURL       string
+	DemoFile      string // who may be signed in without a password; "" when there is no demo laboratory
 
 	TraceCollector string // host:port; "" when nobody collects
 
@@ -154,7 +155,7 @@ func gatewayEnv(stack Stack) (fixed, defaults Env) {
 			fixed["GATEWAY_"+service.Prefix+"_ADDR"] = stack.Ports.Addr(service.CallPort)
 		}
 	}
-	return fixed, nil
+	return fixed, Env{"GATEWAY_DEMO_SIGN_IN": stack.DemoFile}
 }
 
 // cdcEnv: on one machine there is one copy of everything. The one consumer has a name in its group, so that after a

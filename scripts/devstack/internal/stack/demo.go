@@ -3,11 +3,14 @@ package stack
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"os"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/labplatform/labplatform/scripts/devstack/fixtures"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
@@ -28,6 +31,9 @@ func (r *running) seed(ctx context.Context) error {
 	}
 	fixture, err := fixtures.Demo()
 	if err != nil {
+		return err
+	}
+	if err := r.writeDoor(); err != nil {
 		return err
 	}
 	config, err := mysql.ParseDSN(r.target)
@@ -59,4 +65,32 @@ func (r *running) seedOnce(ctx context.Context, db *sql.DB, target seed.Target, 
 		return fmt.Errorf("seed: %w", err)
 	}
 	return nil
+}
+
+// link is a page that the first page leads to, beside those of the gateway.
+type link struct {
+	URL   string `json:"url"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
+}
+
+// writeDoor writes the file from which the gateway lets people in at its first page.
+func (r *running) writeDoor() error {
+	people, err := fixtures.People()
+	if err != nil {
+		return err
+	}
+	queue := r.stack.URL(ports.Admin("taskqueue"))
+	links := []link{
+		{queue + "/queue-admin/", "Task queue", "What waits, what failed and why; pause a channel, try jobs again."},
+		{queue + "/outbox/", "Outbox", "Every message as its provider would have got it."},
+	}
+	if r.Settings.Traces {
+		links = append(links, link{r.stack.URL(ports.TraceViewer), "Traces", "What a request did, through every service."})
+	}
+	text, err := json.MarshalIndent(map[string]any{"people": people, "links": links}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(r.stack.DemoFile, text, 0o600)
 }

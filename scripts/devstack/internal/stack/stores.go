@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -17,6 +18,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 	"github.com/labplatform/labplatform/services/cdc/migrations"
 )
 
@@ -39,6 +41,9 @@ func (r *running) describe(kept secrets.Secrets) error {
 		MySQL:     roster.MySQL{Host: host, Port: port, User: config.User, Password: config.Passwd, Database: config.DBName},
 		RedisAddr: or(r.Settings.RedisAddr, r.Settings.Ports.Addr(ports.Redis)),
 		MongoURI:  or(r.Settings.MongoURI, "mongodb://"+r.Settings.Ports.Addr(ports.Mongo)+"/"), MongoDatabase: database,
+	}
+	if r.Settings.Seed == settings.SeedDemo {
+		r.stack.DemoFile = filepath.Join(r.Settings.Dir, "demo.json")
 	}
 	if r.Settings.Traces {
 		r.stack.TraceCollector = r.Settings.Ports.Addr(ports.TraceCollector)

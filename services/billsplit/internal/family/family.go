@@ -20,8 +20,15 @@ type Record struct {
 // Member is one bill of a family.
 type Member struct {
 	Bill   bill.Bill
-	Tests  []int64 // its rows now
+	Tests  []Test  // its rows now
 	Origin *Record // the split that made it; nil for the root
+}
+
+// Test is a row of a bill with what people call it.
+type Test struct {
+	bill.Row
+
+	Name string // "" when the list of tests does not have it
 }
 
 // Family is a bill with all that was split from it.

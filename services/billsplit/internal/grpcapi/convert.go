@@ -47,10 +47,22 @@ func familyOf(f family.Family) *billsplitv1.GetFamilyResponse {
 	return out
 }
 
+func testOf(t family.Test) *billsplitv1.BilledTest {
+	out := &billsplitv1.BilledTest{Id: t.ID, Name: t.Name, Amount: t.Amount.Rupees(), IsGone: t.Dismissed || t.Refunded}
+	if t.IsChild() {
+		out.ProfileId = &t.ProfileID
+	}
+	return out
+}
+
 func memberOf(m family.Member) *billsplitv1.FamilyBill {
 	out := &billsplitv1.FamilyBill{
 		Id: m.Bill.ID, LabBillId: m.Bill.LabBillID, OrderNumber: m.Bill.OrderNumber, Source: m.Bill.Source,
-		Amounts: amountsOf(m.Bill.Amounts), TestIds: m.Tests,
+		Amounts: amountsOf(m.Bill.Amounts),
+	}
+	for _, t := range m.Tests {
+		out.TestIds = append(out.TestIds, t.ID)
+		out.Tests = append(out.Tests, testOf(t))
 	}
 	if r := m.Origin; r != nil {
 		out.ParentBillId, out.MovedTestIds, out.SplitAt = &r.ParentID, r.Moved, &r.At

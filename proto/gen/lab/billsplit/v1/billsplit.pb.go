@@ -632,7 +632,9 @@ type FamilyBill struct {
 	// Epoch milliseconds; null for the root.
 	SplitAt *int64 `protobuf:"varint,9,opt,name=split_at,json=splitAt,proto3,oneof" json:"split_at,omitempty"`
 	// Epoch milliseconds of the merge back; null when there was none.
-	MergedAt      *int64 `protobuf:"varint,10,opt,name=merged_at,json=mergedAt,proto3,oneof" json:"merged_at,omitempty"`
+	MergedAt *int64 `protobuf:"varint,10,opt,name=merged_at,json=mergedAt,proto3,oneof" json:"merged_at,omitempty"`
+	// The same tests as test_ids, with what people call them.
+	Tests         []*BilledTest `protobuf:"bytes,11,rep,name=tests,proto3" json:"tests,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -737,6 +739,93 @@ func (x *FamilyBill) GetMergedAt() int64 {
 	return 0
 }
 
+func (x *FamilyBill) GetTests() []*BilledTest {
+	if x != nil {
+		return x.Tests
+	}
+	return nil
+}
+
+type BilledTest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// An entry of test_ids.
+	Id int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Empty when the list of tests does not have it.
+	Name   string  `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Amount float64 `protobuf:"fixed64,3,opt,name=amount,proto3" json:"amount,omitempty"`
+	// The profile that it belongs to and moves with; null for one that is chosen by itself.
+	ProfileId *int64 `protobuf:"varint,4,opt,name=profile_id,json=profileId,proto3,oneof" json:"profile_id,omitempty"`
+	// Dismissed or refunded: it cannot be chosen.
+	IsGone        bool `protobuf:"varint,5,opt,name=is_gone,json=isGone,proto3" json:"is_gone,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BilledTest) Reset() {
+	*x = BilledTest{}
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BilledTest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BilledTest) ProtoMessage() {}
+
+func (x *BilledTest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BilledTest.ProtoReflect.Descriptor instead.
+func (*BilledTest) Descriptor() ([]byte, []int) {
+	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *BilledTest) GetId() int64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *BilledTest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *BilledTest) GetAmount() float64 {
+	if x != nil {
+		return x.Amount
+	}
+	return 0
+}
+
+func (x *BilledTest) GetProfileId() int64 {
+	if x != nil && x.ProfileId != nil {
+		return *x.ProfileId
+	}
+	return 0
+}
+
+func (x *BilledTest) GetIsGone() bool {
+	if x != nil {
+		return x.IsGone
+	}
+	return false
+}
+
 type MergeBillRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The bill that a split made.
@@ -748,7 +837,7 @@ type MergeBillRequest struct {
 
 func (x *MergeBillRequest) Reset() {
 	*x = MergeBillRequest{}
-	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[9]
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -760,7 +849,7 @@ func (x *MergeBillRequest) String() string {
 func (*MergeBillRequest) ProtoMessage() {}
 
 func (x *MergeBillRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[9]
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -773,7 +862,7 @@ func (x *MergeBillRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeBillRequest.ProtoReflect.Descriptor instead.
 func (*MergeBillRequest) Descriptor() ([]byte, []int) {
-	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{9}
+	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *MergeBillRequest) GetBillId() int64 {
@@ -801,7 +890,7 @@ type MergeBillResponse struct {
 
 func (x *MergeBillResponse) Reset() {
 	*x = MergeBillResponse{}
-	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[10]
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -813,7 +902,7 @@ func (x *MergeBillResponse) String() string {
 func (*MergeBillResponse) ProtoMessage() {}
 
 func (x *MergeBillResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[10]
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -826,7 +915,7 @@ func (x *MergeBillResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeBillResponse.ProtoReflect.Descriptor instead.
 func (*MergeBillResponse) Descriptor() ([]byte, []int) {
-	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{10}
+	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *MergeBillResponse) GetStatus() string {
@@ -862,7 +951,7 @@ type MergeBillData struct {
 
 func (x *MergeBillData) Reset() {
 	*x = MergeBillData{}
-	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[11]
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -874,7 +963,7 @@ func (x *MergeBillData) String() string {
 func (*MergeBillData) ProtoMessage() {}
 
 func (x *MergeBillData) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[11]
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -887,7 +976,7 @@ func (x *MergeBillData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeBillData.ProtoReflect.Descriptor instead.
 func (*MergeBillData) Descriptor() ([]byte, []int) {
-	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{11}
+	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *MergeBillData) GetOriginalBill() *SplitBillSummary {
@@ -963,7 +1052,7 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\froot_bill_id\x18\x01 \x01(\x03R\n" +
 	"rootBillId\x122\n" +
 	"\x05bills\x18\x02 \x03(\v2\x1c.lab.billsplit.v1.FamilyBillR\x05bills\x12/\n" +
-	"\x03sum\x18\x03 \x01(\v2\x1d.lab.billsplit.v1.BillAmountsR\x03sum\"\x89\x03\n" +
+	"\x03sum\x18\x03 \x01(\v2\x1d.lab.billsplit.v1.BillAmountsR\x03sum\"\xbd\x03\n" +
 	"\n" +
 	"FamilyBill\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x1c\n" +
@@ -976,11 +1065,21 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\x0emoved_test_ids\x18\b \x03(\x03R\fmovedTestIds\x12\x1e\n" +
 	"\bsplit_at\x18\t \x01(\x03H\x01R\asplitAt\x88\x01\x01\x12 \n" +
 	"\tmerged_at\x18\n" +
-	" \x01(\x03H\x02R\bmergedAt\x88\x01\x01B\x11\n" +
+	" \x01(\x03H\x02R\bmergedAt\x88\x01\x01\x122\n" +
+	"\x05tests\x18\v \x03(\v2\x1c.lab.billsplit.v1.BilledTestR\x05testsB\x11\n" +
 	"\x0f_parent_bill_idB\v\n" +
 	"\t_split_atB\f\n" +
 	"\n" +
-	"_merged_at\"`\n" +
+	"_merged_at\"\x94\x01\n" +
+	"\n" +
+	"BilledTest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
+	"\x06amount\x18\x03 \x01(\x01R\x06amount\x12\"\n" +
+	"\n" +
+	"profile_id\x18\x04 \x01(\x03H\x00R\tprofileId\x88\x01\x01\x12\x17\n" +
+	"\ais_gone\x18\x05 \x01(\bR\x06isGoneB\r\n" +
+	"\v_profile_id\"`\n" +
 	"\x10MergeBillRequest\x12%\n" +
 	"\abill_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06billId\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
@@ -1011,7 +1110,7 @@ func file_lab_billsplit_v1_billsplit_proto_rawDescGZIP() []byte {
 	return file_lab_billsplit_v1_billsplit_proto_rawDescData
 }
 
-var file_lab_billsplit_v1_billsplit_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_lab_billsplit_v1_billsplit_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_lab_billsplit_v1_billsplit_proto_goTypes = []any{
 	(*SplitBillRequest)(nil),  // 0: lab.billsplit.v1.SplitBillRequest
 	(*SplitBillResponse)(nil), // 1: lab.billsplit.v1.SplitBillResponse
@@ -1022,13 +1121,14 @@ var file_lab_billsplit_v1_billsplit_proto_goTypes = []any{
 	(*GetFamilyRequest)(nil),  // 6: lab.billsplit.v1.GetFamilyRequest
 	(*GetFamilyResponse)(nil), // 7: lab.billsplit.v1.GetFamilyResponse
 	(*FamilyBill)(nil),        // 8: lab.billsplit.v1.FamilyBill
-	(*MergeBillRequest)(nil),  // 9: lab.billsplit.v1.MergeBillRequest
-	(*MergeBillResponse)(nil), // 10: lab.billsplit.v1.MergeBillResponse
-	(*MergeBillData)(nil),     // 11: lab.billsplit.v1.MergeBillData
-	(*v1.RawJSON)(nil),        // 12: lab.type.v1.RawJSON
+	(*BilledTest)(nil),        // 9: lab.billsplit.v1.BilledTest
+	(*MergeBillRequest)(nil),  // 10: lab.billsplit.v1.MergeBillRequest
+	(*MergeBillResponse)(nil), // 11: lab.billsplit.v1.MergeBillResponse
+	(*MergeBillData)(nil),     // 12: lab.billsplit.v1.MergeBillData
+	(*v1.RawJSON)(nil),        // 13: lab.type.v1.RawJSON
 }
 var file_lab_billsplit_v1_billsplit_proto_depIdxs = []int32{
-	12, // 0: lab.billsplit.v1.SplitBillRequest.test_ids:type_name -> lab.type.v1.RawJSON
+	13, // 0: lab.billsplit.v1.SplitBillRequest.test_ids:type_name -> lab.type.v1.RawJSON
 	2,  // 1: lab.billsplit.v1.SplitBillResponse.failed_validation:type_name -> lab.billsplit.v1.FailedValidation
 	2,  // 2: lab.billsplit.v1.SplitBillResponse.warnings:type_name -> lab.billsplit.v1.FailedValidation
 	3,  // 3: lab.billsplit.v1.SplitBillResponse.bill:type_name -> lab.billsplit.v1.BillAmounts
@@ -1039,20 +1139,21 @@ var file_lab_billsplit_v1_billsplit_proto_depIdxs = []int32{
 	8,  // 8: lab.billsplit.v1.GetFamilyResponse.bills:type_name -> lab.billsplit.v1.FamilyBill
 	3,  // 9: lab.billsplit.v1.GetFamilyResponse.sum:type_name -> lab.billsplit.v1.BillAmounts
 	3,  // 10: lab.billsplit.v1.FamilyBill.amounts:type_name -> lab.billsplit.v1.BillAmounts
-	11, // 11: lab.billsplit.v1.MergeBillResponse.data:type_name -> lab.billsplit.v1.MergeBillData
-	5,  // 12: lab.billsplit.v1.MergeBillData.original_bill:type_name -> lab.billsplit.v1.SplitBillSummary
-	5,  // 13: lab.billsplit.v1.MergeBillData.merged_bill:type_name -> lab.billsplit.v1.SplitBillSummary
-	0,  // 14: lab.billsplit.v1.BillSplitService.SplitBill:input_type -> lab.billsplit.v1.SplitBillRequest
-	6,  // 15: lab.billsplit.v1.BillSplitService.GetFamily:input_type -> lab.billsplit.v1.GetFamilyRequest
-	9,  // 16: lab.billsplit.v1.BillSplitService.MergeBill:input_type -> lab.billsplit.v1.MergeBillRequest
-	1,  // 17: lab.billsplit.v1.BillSplitService.SplitBill:output_type -> lab.billsplit.v1.SplitBillResponse
-	7,  // 18: lab.billsplit.v1.BillSplitService.GetFamily:output_type -> lab.billsplit.v1.GetFamilyResponse
-	10, // 19: lab.billsplit.v1.BillSplitService.MergeBill:output_type -> lab.billsplit.v1.MergeBillResponse
-	17, // [17:20] is the sub-list for method output_type
-	14, // [14:17] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	9,  // 11: lab.billsplit.v1.FamilyBill.tests:type_name -> lab.billsplit.v1.BilledTest
+	12, // 12: lab.billsplit.v1.MergeBillResponse.data:type_name -> lab.billsplit.v1.MergeBillData
+	5,  // 13: lab.billsplit.v1.MergeBillData.original_bill:type_name -> lab.billsplit.v1.SplitBillSummary
+	5,  // 14: lab.billsplit.v1.MergeBillData.merged_bill:type_name -> lab.billsplit.v1.SplitBillSummary
+	0,  // 15: lab.billsplit.v1.BillSplitService.SplitBill:input_type -> lab.billsplit.v1.SplitBillRequest
+	6,  // 16: lab.billsplit.v1.BillSplitService.GetFamily:input_type -> lab.billsplit.v1.GetFamilyRequest
+	10, // 17: lab.billsplit.v1.BillSplitService.MergeBill:input_type -> lab.billsplit.v1.MergeBillRequest
+	1,  // 18: lab.billsplit.v1.BillSplitService.SplitBill:output_type -> lab.billsplit.v1.SplitBillResponse
+	7,  // 19: lab.billsplit.v1.BillSplitService.GetFamily:output_type -> lab.billsplit.v1.GetFamilyResponse
+	11, // 20: lab.billsplit.v1.BillSplitService.MergeBill:output_type -> lab.billsplit.v1.MergeBillResponse
+	18, // [18:21] is the sub-list for method output_type
+	15, // [15:18] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_lab_billsplit_v1_billsplit_proto_init() }
@@ -1064,13 +1165,14 @@ func file_lab_billsplit_v1_billsplit_proto_init() {
 	file_lab_billsplit_v1_billsplit_proto_msgTypes[6].OneofWrappers = []any{}
 	file_lab_billsplit_v1_billsplit_proto_msgTypes[8].OneofWrappers = []any{}
 	file_lab_billsplit_v1_billsplit_proto_msgTypes[9].OneofWrappers = []any{}
+	file_lab_billsplit_v1_billsplit_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_billsplit_v1_billsplit_proto_rawDesc), len(file_lab_billsplit_v1_billsplit_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

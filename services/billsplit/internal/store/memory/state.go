@@ -34,6 +34,7 @@ type Test struct {
 	bill.Row
 
 	BillID int64
+	Name   string // of the test, in the laboratory's list
 }
 
 // Report is a report of a test.

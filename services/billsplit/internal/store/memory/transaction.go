@@ -223,7 +223,11 @@ func (s *Store) Family(ctx context.Context, lab authn.LabScope, billID int64) ([
 		}
 		rows, _ := t.Rows(ctx, b.ID)
 		origin, _ := t.Split(ctx, b.ID)
-		members = append(members, family.Member{Bill: *b, Tests: bill.IDs(rows), Origin: origin})
+		m := family.Member{Bill: *b, Origin: origin}
+		for _, r := range rows {
+			m.Tests = append(m.Tests, family.Test{Row: r, Name: t.Tests[r.ID].Name})
+		}
+		members = append(members, m)
 		for _, r := range t.Splits {
 			if r.ParentID == b.ID {
 				ids = append(ids, r.NewID)

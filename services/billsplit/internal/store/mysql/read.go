@@ -101,17 +101,22 @@ func (t *transaction) Rows(ctx context.Context, billID int64) ([]bill.Row, error
 	defer rows.Close()
 	var list []bill.Row
 	for rows.Next() {
-		var r bill.Row
-		var profile sql.NullInt64
-		err := rows.Scan(&r.ID, &r.LabID, &profile, money{&r.Amount}, money{&r.Concession}, money{&r.CoPay},
-			money{&r.Deductible}, &r.Dismissed, &r.Refunded)
+		r, err := scanRow(rows)
 		if err != nil {
-			return nil, mysqldb.Wrap("read tests", err)
+			return nil, err
 		}
-		r.ProfileID = profile.Int64
 		list = append(list, r)
 	}
 	return list, mysqldb.Wrap("read tests", rows.Err())
+}
+
+// scanRow reads what stands before rowColumns, and a row.
+func scanRow(s scanner, before ...any) (r bill.Row, err error) {
+	var profile sql.NullInt64
+	err = s.Scan(append(before, &r.ID, &r.LabID, &profile, money{&r.Amount}, money{&r.Concession}, money{&r.CoPay},
+		money{&r.Deductible}, &r.Dismissed, &r.Refunded)...)
+	r.ProfileID = profile.Int64
+	return r, mysqldb.Wrap("read tests", err)
 }
 
 // SplittingEnabled implements split.Facts. A laboratory without a row has no switch that is off.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -242,22 +243,25 @@ func (t *transaction) members(
 	return members, mysqldb.Wrap("read family", rows.Err())
 }
 
-func (t *transaction) tests(ctx context.Context, bills []int64) (map[int64][]int64, error) {
+func (t *transaction) tests(ctx context.Context, bills []int64) (map[int64][]family.Test, error) {
 	marks, args := mysqldb.In(bills, t.lab.LabID())
-	rows, err := t.tx.QueryContext(ctx, "SELECT i.billId_id, i.id FROM billingInfo i"+
+	rows, err := t.tx.QueryContext(ctx, "SELECT i.billId_id, COALESCE(n.testName, ''), i."+
+		strings.ReplaceAll(rowColumns, ", ", ", i.")+" FROM billingInfo i"+
 		" JOIN billing b ON b.id = i.billId_id AND b.labId_id = ?"+
+		" LEFT JOIN AllTests n ON n.id = i.testId_id AND COALESCE(n.labId_id, b.labId_id) = b.labId_id"+
 		" WHERE i.billId_id IN ("+marks+") ORDER BY i.id", args...)
 	if err != nil {
 		return nil, mysqldb.Wrap("read tests", err)
 	}
 	defer rows.Close()
-	tests := map[int64][]int64{}
+	tests := map[int64][]family.Test{}
 	for rows.Next() {
-		var billID, id int64
-		if err := rows.Scan(&billID, &id); err != nil {
-			return nil, mysqldb.Wrap("read tests", err)
+		var billID int64
+		var one family.Test
+		if one.Row, err = scanRow(rows, &billID, &one.Name); err != nil {
+			return nil, err
 		}
-		tests[billID] = append(tests[billID], id)
+		tests[billID] = append(tests[billID], one)
 	}
 	return tests, mysqldb.Wrap("read tests", rows.Err())
 }

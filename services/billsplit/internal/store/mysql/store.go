@@ -48,7 +48,8 @@ func New(db *sql.DB, c clock.Clock, g Guards) (*Store, error) {
 func LegacyColumns(g Guards) map[string][]string {
 	columns := map[string][]string{
 		"billing":           append([]string{"id"}, strings.Split(headColumns, ", ")...),
-		"billingInfo":       strings.Split("billId_id, "+rowColumns, ", "),
+		"billingInfo":       strings.Split("billId_id, testId_id, "+rowColumns, ", "),
+		"AllTests":          {"id", "labId_id", "testName"},
 		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id"},
 		"bill_attachment":   {"id", "bill_id", "category", "is_active"},
 		"labs":              {"id", "enable_bill_split"},

@@ -141,9 +141,12 @@ func Insert(t testing.TB, db *sql.DB, s memory.State) {
 			st.Locked, st.Cancelled, st.Refunded, st.WrittenOff, st.Complete, st.Invoiced)
 	}
 	for id, r := range s.Tests {
+		if r.Name != "" {
+			exec("INSERT INTO AllTests (id, labId_id, testName) VALUES (?,?,?)", id, r.LabID, r.Name)
+		}
 		exec("INSERT INTO billingInfo (id, billId_id, labId_id, testId_id, profileParentId, testAmount, testConsc,"+
 			" co_pay_amount, deductible_amount,"+
-			" dismissed, refunded) VALUES (?,?,?,1,?,?,?,?,?,?,?)", id, r.BillID, r.LabID,
+			" dismissed, refunded) VALUES (?,?,?,?,?,?,?,?,?,?,?)", id, r.BillID, r.LabID, id,
 			sql.NullInt64{Int64: r.ProfileID, Valid: r.ProfileID != 0},
 			r.Amount.String(), r.Concession.String(), r.CoPay.String(), r.Deductible.String(), r.Dismissed, r.Refunded)
 	}

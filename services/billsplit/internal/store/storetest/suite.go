@@ -346,7 +346,11 @@ func recordsBack(t *testing.T, open Open) {
 }
 
 func generations(t *testing.T, open Open) {
-	s := open(t, Worked())
+	begin := Worked()
+	named := begin.Tests[101]
+	named.Name = "Lipid profile"
+	begin.Tests[101] = named
+	s := open(t, begin)
 	var child, grandchild int64
 	must(t, in(t, s, func(l split.Locked) (err error) {
 		child, err = l.Create(t.Context(), Original, split.Draft{LabBillID: 400})
@@ -362,8 +366,11 @@ func generations(t *testing.T, open Open) {
 		must(t, err)
 		if len(members) != 3 || members[0].Origin != nil || members[0].Bill.ID != Original ||
 			members[1].Origin.ParentID != Original ||
-			members[2].Origin.ParentID != child || !slices.Equal(members[1].Tests, []int64{101}) || len(members[0].Tests) != 4 {
+			members[2].Origin.ParentID != child || len(members[0].Tests) != 4 || members[0].Tests[0].Name != "" {
 			t.Errorf("from %d: %+v", id, members)
+		}
+		if diff := cmp.Diff([]family.Test{{Row: named.Row, Name: named.Name}}, members[1].Tests); diff != "" {
+			t.Error(diff)
 		}
 	}
 	if members, err := s.Family(t.Context(), Lab(t, 13), child); err != nil || len(members) != 0 {

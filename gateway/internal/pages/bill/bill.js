@@ -1,0 +1,156 @@
+// A bill with all that was split from it; what a split would mean is asked for while tests are chosen.
+import { ask, element, header } from "../assets/lab.js";
+
+const base = "/api-v3/finance/bill/split/";
+const amountNames = { billTotalAmount: "Total", billConcession: "Concession", billAdditionalAmount: "Additional", vat: "VAT", TDSAmount: "TDS",
+  co_pay_amount: "Co-pay", deductible_amount: "Deductible", billAdvance: "Advance", patientPayableAmount: "Patient pays" };
+
+const $ = (id) => document.getElementById(id);
+const money = new Intl.NumberFormat("en-IN", { style: "currency", currency: "INR" });
+let asked = 0; // the bill of the page
+let bills = [];
+let chosen = new Set(); // tests of the bill that would be split
+let calculation = 0; // the newest; answers of others come too late
+
+function say(text, bad) {
+  $("state").textContent = text;
+  $("state").className = bad ? "bad" : "";
+}
+
+function problem(...texts) {
+  $("problems").replaceChildren(...texts.map((text) => element("p", "message warn", text)));
+}
+
+const nameOf = (test) => test.name || `Test ${test.id}`;
+
+function testLine(test, choosable) {
+  const amount = element("span", "amount", test.profile_id ? "" : money.format(test.amount));
+  if (test.is_gone) return element("li", "gone", nameOf(test));
+  if (test.profile_id || !choosable) return element("li", test.profile_id ? "child" : "", element("label", "", nameOf(test), amount));
+  const box = element("input");
+  box.type = "checkbox";
+  box.checked = chosen.has(test.id);
+  box.addEventListener("change", () => {
+    if (box.checked) chosen.add(test.id);
+    else chosen.delete(test.id);
+    calculate();
+  });
+  return element("li", "", element("label", "", box, nameOf(test), amount));
+}
+
+// inOrder puts the tests of a profile behind it.
+function inOrder(tests) {
+  const own = tests.filter((test) => !test.profile_id);
+  return own.flatMap((test) => [test, ...tests.filter((child) => child.profile_id === test.id)]);
+}
+
+function card(bill) {
+  const choosable = bill.id === asked;
+  const article = element("article", choosable ? "chosen" : "", element("h2", "", `Bill ${bill.labBillId}`),
+    element("p", "dim", `${bill.orderNumber} · ${bill.source}${bill.merged_at ? " · undone" : ""}`));
+  article.dataset.bill = bill.id;
+  const list = element("ul", "", ...inOrder(bill.tests).map((test) => testLine(test, choosable)));
+  article.append(list, element("div", "total", "Total", element("span", "", money.format(bill.amounts.billTotalAmount))));
+  const bar = element("p", "bar");
+  if (bill.parent_bill_id && !bill.merged_at) bar.append(button("Undo this split", () => merge(bill)));
+  if (!choosable) bar.append(button("Choose tests of this bill", () => choose(bill.id)));
+  article.append(bar);
+  return article;
+}
+
+function button(text, action) {
+  const b = element("button", "", text);
+  b.type = "button";
+  b.addEventListener("click", () => action().catch((wrong) => say(wrong.message, true)));
+  return b;
+}
+
+function show() {
+  $("family").replaceChildren(...bills.map(card));
+  $("split").hidden = false;
+  $("sums").hidden = true;
+  $("do").disabled = true;
+  problem(...(chosen.size ? [] : ["Choose the tests that go to a new bill. A profile takes its tests with it."]));
+}
+
+async function load() {
+  bills = (await ask(`${base}${asked}/family`)).bills;
+  chosen = new Set();
+  show();
+}
+
+async function choose(number) {
+  const answer = await ask(`${base}${number}/family`);
+  [asked, bills, chosen] = [number, answer.bills, new Set()];
+  $("bill").value = number;
+  history.replaceState(null, "", `?bill=${number}`);
+  say(bills.length === 1 ? "This bill has not been split." : `${bills.length} bills of one order.`);
+  show();
+}
+
+const order = (extra) => ({ test_ids: [...chosen], new_source: $("source").value, ...extra });
+
+// calculate asks what the split would mean.
+async function calculate() {
+  const own = ++calculation;
+  $("do").disabled = true;
+  if (chosen.size === 0) return show();
+  try {
+    const answer = await ask(base + asked, order({ is_calculate: true }));
+    if (own !== calculation) return;
+    problem(...[...answer.failed_validation, ...answer.warnings].map((one) => one.label || one.message));
+    $("do").disabled = answer.failed_validation.length > 0 || answer.warnings.length > 0;
+    $("sums").hidden = !answer.bill;
+    if (answer.bill) sums(answer.bill, answer.split_bill);
+  } catch (wrong) {
+    if (own === calculation) problem(wrong.message);
+  }
+}
+
+function sums(stays, goes) {
+  const now = bills.find((bill) => bill.id === asked).amounts;
+  const rows = Object.entries(amountNames).filter(([field]) => now[field] || stays[field] || goes[field] || field === "billTotalAmount");
+  $("amounts").replaceChildren(...rows.map(([field, name]) => element("tr", field === "billTotalAmount" ? "total-row" : "", element("td", "", name),
+    ...[now, stays, goes].map((amounts) => element("td", "number", money.format(amounts[field]))))));
+}
+
+// once names the attempt: pressing again after a lost answer splits nothing twice.
+const once = () => ({ headers: { "Content-Type": "application/json", "Idempotency-Key": crypto.getRandomValues(new Uint32Array(4)).join("-") } });
+let attempt = null; // {order, options} of the split that is under way or whose answer was lost
+
+async function split() {
+  $("do").disabled = true;
+  const wanted = JSON.stringify(order());
+  if (attempt?.order !== wanted) attempt = { order: wanted, options: once() };
+  try {
+    const answer = await ask(base + asked, order(), attempt.options);
+    attempt = null;
+    await load();
+    say(`Bill ${answer.data.new_bill.labBillId} was made: ${money.format(answer.data.new_bill.total_amount)}.`);
+  } catch (wrong) {
+    problem(...(wrong.answer?.failed_validation?.length ? wrong.answer.failed_validation.map((one) => one.label || one.message) : [wrong.message]));
+    $("do").disabled = false;
+  }
+}
+
+async function merge(bill) {
+  if (!confirm(`Put the tests of bill ${bill.labBillId} back? It is cancelled and stays empty.`)) return;
+  await ask(`${base}${bill.id}/merge`, {});
+  if (bill.id === asked) asked = bill.parent_bill_id;
+  await load();
+  say(`The split that made bill ${bill.labBillId} is undone.`);
+}
+
+$("source").addEventListener("change", calculate);
+$("do").addEventListener("click", split);
+$("choose").addEventListener("submit", (event) => {
+  event.preventDefault();
+  choose($("bill").valueAsNumber).catch((wrong) => {
+    $("family").replaceChildren();
+    $("split").hidden = true;
+    say(wrong.message, true);
+  });
+});
+await header();
+const wanted = Number(new URLSearchParams(location.search).get("bill"));
+if (wanted > 0) choose(wanted).catch((wrong) => say(wrong.message, true));

@@ -1,0 +1,135 @@
+// The inbox of a login: what came, live, and what is to come.
+import { ask, element, header, moment } from "../assets/lab.js";
+
+const base = "/api-v3/notifications/";
+const most = 200; // notifications on the page
+const $ = (id) => document.getElementById(id);
+let items = []; // the newest first
+let person = {};
+
+function say(text, bad) {
+  $("state").textContent = text;
+  $("state").className = bad ? "bad" : "dim";
+}
+
+function tell(text, kind) {
+  $("told").textContent = text;
+  $("told").className = `message ${kind}`;
+  $("told").hidden = text === "";
+}
+
+function line(item) {
+  const unread = !item.read_on;
+  const time = element("time", "", moment(item.created_at * 1000));
+  const button = element("button", "", unread ? "Mark read" : "Mark unread");
+  button.type = "button";
+  button.addEventListener("click", () => mark(item, unread ? "read" : "unread"));
+  const li = element("li", unread ? "unread" : "", element("strong", "", item.message.title), time, element("p", "", item.message.body), button);
+  li.dataset.notification = item.id;
+  return li;
+}
+
+function show() {
+  const shown = items.filter((item) => !$("only").checked || !item.read_on).slice(0, most);
+  const empty = element("li", "empty", $("only").checked && items.length ? "Everything is read." : "Nothing has come yet. What comes appears here by itself.");
+  $("list").replaceChildren(...(shown.length ? shown.map(line) : [empty]));
+}
+
+function count(unread) {
+  $("unread").textContent = unread ? String(unread) : "";
+  document.title = unread ? `(${unread}) Notifications` : "Notifications";
+}
+
+async function load() {
+  const answer = await ask(`${base}all?limit=${most}`);
+  items = answer.data;
+  count(answer.unread_count);
+  show();
+}
+
+async function mark(item, action) {
+  try {
+    const answer = await ask(`${base}notification/${item.id}/${action}`, {});
+    item.read_on = answer.notification_data.read_on;
+    show();
+    document.querySelector(`[data-notification="${item.id}"] button`)?.focus();
+  } catch (problem) {
+    tell(problem.message, "bad");
+  }
+}
+
+function arrived(item) {
+  items = [item, ...items.filter((one) => one.id !== item.id)].sort((a, b) => b.id - a.id);
+  show();
+  if (document.hidden && globalThis.Notification?.permission === "granted") {
+    navigator.serviceWorker.ready.then((worker) => worker.showNotification(item.message.title,
+      { body: item.message.body, tag: `notification-${item.id}`, data: item.message.data }));
+  }
+}
+
+function follow() {
+  const stream = new EventSource(`${base}live`);
+  let cut = false;
+  stream.onopen = () => {
+    say("Up to date; new ones appear by themselves.");
+    if (cut) load().catch(() => {}); // what was read elsewhere meanwhile is not told again
+    cut = false;
+  };
+  stream.onerror = () => {
+    cut = true;
+    say("Cut off: what is new is not seen here until the connection is back.", true);
+  };
+  stream.addEventListener("notification", (event) => arrived(JSON.parse(event.data)));
+  stream.addEventListener("unread", (event) => count(JSON.parse(event.data).unread_count));
+}
+
+// allow lets this browser show what comes while another page is looked at.
+async function allow() {
+  const granted = await Notification.requestPermission();
+  if (granted !== "granted") {
+    tell("This browser does not show notifications of this page. Allow them in its settings for this site.", "warn");
+    return;
+  }
+  await navigator.serviceWorker.register(`${base}service-worker/firebase-messaging-sw.js`, { scope: "/" });
+  tell("This device shows what comes while this page is open behind others.", "good");
+}
+
+function type(one) {
+  const box = element("input");
+  box.type = "checkbox";
+  box.checked = !one.is_disabled;
+  box.disabled = one.is_mandatory;
+  box.addEventListener("change", () => change(one, box));
+  return element("li", "", element("label", "", box, one.name, element("span", "", one.is_mandatory ? "always on" : one.description)));
+}
+
+async function change(one, box) {
+  const form = new URLSearchParams({ labUserId: person.id,
+    userNotificationPreferences: JSON.stringify([{ id: one.id, is_disabled: box.checked ? 0 : 1 }]) });
+  try {
+    await ask(`${base}notification-type/user-preferences`, undefined, { method: "POST", body: form });
+    tell(`${one.name}: ${box.checked ? "on" : "off"}.`, "good");
+  } catch (problem) {
+    box.checked = !box.checked;
+    tell(problem.message, "bad");
+  }
+}
+
+async function preferences() {
+  if (!person.id) return;
+  const answer = await ask(`${base}notification-type/user-preferences/${person.id}`);
+  $("types").replaceChildren(...answer.user_preferences.map(type));
+  $("switches").hidden = answer.user_preferences.length === 0;
+}
+
+$("only").addEventListener("change", show);
+$("allow").addEventListener("click", () => allow().catch((problem) => tell(problem.message, "bad")));
+$("all").addEventListener("click", () => ask(`${base}notification/read-all`, {}).then(load).catch((problem) => tell(problem.message, "bad")));
+person = await header();
+try {
+  await load();
+  follow();
+  await preferences();
+} catch (problem) {
+  say(problem.message, true);
+}

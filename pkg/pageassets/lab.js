@@ -1,0 +1,61 @@
+// What all pages of the public listener share: how they ask, and the line at the top that says who looks and leads to the
+// other pages.
+const pages = [["/search/", "Patients"], ["/callout/", "Callouts"], ["/notifications/", "Notifications"],
+  ["/cell-counter/", "Cell counter"], ["/external-edit/", "Documents"], ["/bill/", "Bills"]];
+
+// element makes one. All texts of the laboratory are set as text, never as markup.
+export function element(name, className, ...content) {
+  const e = document.createElement(name);
+  if (className) e.className = className;
+  e.append(...content);
+  return e;
+}
+
+// ask sends a GET, or a POST when there is a body, and returns the answer. The error is a sentence for people, with the
+// answer's status; 0 when there was none.
+export async function ask(path, body, options = {}) {
+  if (body !== undefined) {
+    options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), ...options };
+  }
+  let response;
+  try {
+    response = await fetch(path, { credentials: "same-origin", ...options });
+  } catch (problem) {
+    if (problem.name === "AbortError") throw problem;
+    throw Object.assign(new Error("The server cannot be reached. Try again when the network is back."), { status: 0 });
+  }
+  const answer = await response.json().catch(() => ({}));
+  if (response.ok) return answer;
+  const text = response.status === 401 ? "Nobody is logged in. Log in to the platform in this browser."
+    : answer.message || `The server answered ${response.status}. Try again.`;
+  throw Object.assign(new Error(text), { status: response.status, answer });
+}
+
+// clock is the time of a day, and moment a time with its day, both with 24 hours.
+export const clock = (date) => date.toLocaleTimeString(undefined, { timeStyle: "medium", hour12: false });
+export const moment = (when) => new Date(when).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", hour12: false });
+
+function link(href, text) {
+  const a = element("a", "", text);
+  a.href = href;
+  return a;
+}
+
+// header completes the page's header, and returns who looks: {door, name, role}.
+export async function header() {
+  const nav = element("nav", "pages", ...pages.map(([path, name]) => {
+    const a = link(path, name);
+    if (location.pathname === path) a.setAttribute("aria-current", "page");
+    return a;
+  }));
+  nav.setAttribute("aria-label", "Pages");
+  document.querySelector("header").before(nav);
+  const person = await fetch("/sign-in/person").then((r) => r.json()).catch(() => ({}));
+  if (person.door) {
+    nav.prepend(link("/", "Home"));
+    const here = encodeURIComponent(location.pathname + location.search);
+    nav.append(element("span", "person", person.name ? `${person.name}, ${person.role} · ` : "",
+      link(`/?to=${here}`, person.name ? "be somebody else" : "Sign in")));
+  }
+  return person;
+}

@@ -1,0 +1,41 @@
+package browser
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// axe is installed once in a test binary.
+var axe = sync.OnceValues(func() ([]byte, error) {
+	const script = "node_modules/axe-core/axe.min.js"
+	folder, err := filepath.Abs("../tools/axe")
+	if err != nil {
+		return nil, err
+	}
+	if text, err := os.ReadFile(filepath.Join(folder, script)); err == nil {
+		return text, nil
+	}
+	install := exec.Command("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
+	install.Dir, install.Stderr = folder, os.Stderr
+	if err := install.Run(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(folder, script))
+})
+
+// Axe returns the script that judges the accessibility of the page in which it runs, for tests in scripts/e2e. It comes
+// from npm; without that the test is skipped, and fails with LAB_REQUIRE_ENGINES=1.
+func Axe(t *testing.T) string {
+	t.Helper()
+	text, err := axe()
+	switch {
+	case err != nil && os.Getenv("LAB_REQUIRE_ENGINES") == "1":
+		t.Fatalf("axe-core cannot be installed: %v", err)
+	case err != nil:
+		t.Skipf("ACCESSIBILITY IS NOT JUDGED: axe-core cannot be installed: %v", err)
+	}
+	return string(text)
+}

@@ -1,0 +1,149 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/labplatform/labplatform/scripts/e2e/browser"
+)
+
+// visit opens a path of the gateway and waits for an expression to become true.
+func (p *page) visit(path, expression string) {
+	p.t.Helper()
+	p.do(chromedp.Navigate(stack.Endpoints.Gateway + path))
+	p.awaitTrue(path, expression)
+}
+
+// accessible fails for what axe-core finds wrong on the page as it is.
+func (p *page) accessible(name string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, stepTimeout)
+	defer cancel()
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[string](browser.Axe(p.t)+`;"loaded"`)); err != nil {
+		p.t.Fatal(err)
+	}
+	found := resolved(p.ctx, p.t, `axe.run().then((r) => JSON.stringify(r.violations.map((v) => [v.id, v.nodes.map((n) => n.html.slice(0, 120))])))`)
+	var violations []any
+	if err := json.Unmarshal([]byte(found), &violations); err != nil || len(violations) > 0 {
+		p.t.Errorf("%s: %v %s", name, err, found)
+	}
+}
+
+// pictures keeps the page as it is, light and dark, wide and narrow, and judges each.
+func (p *page) pictures(name string) {
+	p.t.Helper()
+	for _, width := range []int64{1400, 390} {
+		p.do(protocol(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1}))
+		for _, scheme := range []string{"light", "dark"} {
+			p.scheme(scheme)
+			p.accessible(fmt.Sprintf("%s, %s, %d wide", name, scheme, width))
+			p.screenshot(fmt.Sprintf("%s-%s-%d.png", name, scheme, width))
+		}
+		if got := p.eval("document.documentElement.scrollWidth"); got > fmt.Sprint(width) && len(got) >= len(fmt.Sprint(width)) {
+			p.t.Errorf("%s is %s wide on %d", name, got, width)
+		}
+	}
+}
+
+// TestPagesAVisitorSignsInAndFindsEverything is somebody's first minutes: a demo's door, a person, and each page from there.
+func TestPagesAVisitorSignsInAndFindsEverything(t *testing.T) {
+	p := openPage(t, stack.Endpoints.Gateway+"/callout/")
+	p.awaitTrue("the way to the door", `document.querySelector(".person a")?.textContent === "Sign in"`)
+	p.eval(`document.querySelector(".person a").click()`)
+	p.awaitTrue("the people", `document.querySelectorAll(".people button").length === 9`)
+	p.pictures("door-nobody")
+	p.eval(`[...document.querySelectorAll(".people button")].find((b) => b.value === "Asha Ranade").click()`)
+	p.awaitTrue("the board again, as Asha", `location.pathname === "/callout/" && document.querySelector(".person")?.textContent.startsWith("Asha Ranade, laboratory user")`)
+	p.clean() // the browser notes what was refused before
+	p.visit("/", `["waiting", "unread", "cells", "bills"].every((id) => document.getElementById(id).textContent !== "")`)
+	p.pictures("door")
+	for _, path := range strings.Fields(p.eval(`[...document.querySelectorAll(".tiles a")].map((a) => a.pathname).join(" ")`)) {
+		if got := call(t, labSession, "GET", path, ""); got.status != 200 && !strings.HasPrefix(path, "/queue-admin") && !strings.HasPrefix(path, "/outbox") {
+			t.Errorf("%s leads to %d", path, got.status)
+		}
+	}
+	if errors, foreign := p.clean(); len(foreign) > 0 || len(errors) > 1 { // external editing answers 404 while nobody edits
+		t.Errorf("errors %q, requests elsewhere %q", errors, foreign)
+	}
+}
+
+// TestNotificationsPageInABrowser is an inbox: what comes appears, is read, and what is told is chosen.
+func TestNotificationsPageInABrowser(t *testing.T) {
+	session := organizationLogin(t, "e2e-inbox", "12", "4820")
+	p := openPage(t, stack.Endpoints.Gateway+"/notifications/")
+	p.awaitTrue("the request to log in", `document.getElementById("state").textContent.includes("Log in")`)
+	p.clean()
+	p.login(session)
+	p.visit("/notifications/", `document.getElementById("list").textContent.startsWith("Nothing has come yet") && document.getElementById("state").textContent.startsWith("Up to date")`)
+	p.pictures("notifications-empty")
+	one := newNotification(t, 4820, 895101)
+	line := fmt.Sprintf(`document.querySelector('[data-notification="%d"]')`, one)
+	p.awaitTrue("what came", line+`?.classList.contains("unread") === true && document.getElementById("unread").textContent === "1"`)
+	p.eval(line + `.querySelector("button").click()`)
+	p.awaitTrue("it is read", line+`.classList.contains("unread") === false && document.getElementById("unread").textContent === ""`)
+	newNotification(t, 4820, 895102)
+	newNotification(t, 4820, 895103)
+	p.awaitTrue("two more", `document.querySelectorAll("#list .unread").length === 2 && document.title === "(2) Notifications"`)
+	p.pictures("notifications")
+	p.eval(`document.getElementById("all").click()`)
+	p.awaitTrue("all are read", `document.querySelectorAll("#list .unread").length === 0 && document.querySelectorAll("#list li").length === 3`)
+	p.eval(`document.getElementById("only").click()`)
+	p.awaitTrue("nothing is left", `document.getElementById("list").textContent === "Everything is read."`)
+	if errors, foreign := p.clean(); len(errors) > 0 || len(foreign) > 0 {
+		t.Errorf("errors %q, requests elsewhere %q", errors, foreign)
+	}
+	p.login(labSession)
+	p.visit("/notifications/", `document.querySelectorAll("#types input").length > 0`)
+	p.pictures("notifications-switches")
+}
+
+// TestExternalEditPageInABrowser is a report: nobody holds it, somebody does, another takes it over, the session ends.
+func TestExternalEditPageInABrowser(t *testing.T) {
+	const report = 97051
+	newReport(t, report)
+	p := openPage(t, stack.Endpoints.Gateway)
+	p.login(labSession)
+	held := `document.getElementById("held").textContent`
+	p.visit(fmt.Sprintf("/external-edit/?report=%d", report), held+fmt.Sprintf(` === "Nobody edits report %d."`, report))
+	p.clean() // the browser notes the 404 of a report that nobody holds
+	p.eval(`document.getElementById("open").click()`)
+	p.awaitTrue("it is open", held+`.startsWith("Asha Ranade has report") && document.querySelector("#opened a") !== null`)
+	p.pictures("external-edit")
+	p.login("demo-admin")
+	p.visit(fmt.Sprintf("/external-edit/?report=%d", report), held+`.startsWith("Asha Ranade has report")`)
+	p.eval(`document.getElementById("take").click()`)
+	p.awaitTrue("the question", `document.getElementById("ask").open`)
+	p.eval(`document.getElementById("yes").click()`)
+	p.awaitTrue("it was taken over", held+`.startsWith("Sunita Deshpande has report")`)
+	p.eval(`document.getElementById("end").click()`)
+	p.eval(`document.getElementById("yes").click()`)
+	p.awaitTrue("nobody again", held+`.startsWith("Nobody edits")`)
+}
+
+// TestBillPageInABrowser chooses tests, sees both sums, splits and undoes it.
+func TestBillPageInABrowser(t *testing.T) {
+	p := openPage(t, stack.Endpoints.Gateway)
+	p.login(labSession)
+	p.visit("/bill/?bill=9011", `document.querySelectorAll("#family article").length > 0`)
+	p.pictures("bill")
+	open := p.eval(`document.querySelectorAll("#family article").length`)
+	choose := `[...document.querySelectorAll('[data-bill="9011"] label')].find((l) => l.textContent.includes("140")).querySelector("input").click()`
+	p.eval(choose)
+	p.awaitTrue("what it would mean", `!document.getElementById("do").disabled && document.querySelector("#amounts tr.total-row").textContent.includes("152.60")`)
+	p.pictures("bill-calculated")
+	p.eval(`document.getElementById("do").click()`)
+	p.awaitTrue("a new bill", fmt.Sprintf(`document.querySelectorAll("#family article").length === %s + 1 && document.getElementById("state").textContent.includes("was made")`, open))
+	p.pictures("bill-split")
+	p.eval(`window.confirm = () => true`)
+	p.eval(`[...document.querySelectorAll("#family button")].filter((b) => b.textContent === "Undo this split").at(-1).click()`)
+	p.awaitTrue("it is undone", `document.getElementById("state").textContent.includes("is undone")`)
+	if errors, foreign := p.clean(); len(errors) > 0 || len(foreign) > 0 {
+		t.Errorf("errors %q, requests elsewhere %q", errors, foreign)
+	}
+}

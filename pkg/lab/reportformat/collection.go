@@ -2,6 +2,7 @@ package reportformat
 
 import (
 	"database/sql"
+	"sync"
 	"time"
 )
 
@@ -11,9 +12,22 @@ func CollectionDay(collected sql.NullTime, now time.Time, zone string) time.Time
 	if collected.Valid {
 		at = collected.Time
 	}
-	location, err := time.LoadLocation(zone)
-	if err != nil {
-		location = time.UTC
+	return at.In(location(zone))
+}
+
+// locations are the zones that were read, by name: time.LoadLocation reads a file with each call, and a list has
+// hundreds of reports. There are some hundred zones.
+var locations sync.Map
+
+// location is UTC when this machine does not know the zone.
+func location(zone string) *time.Location {
+	if known, ok := locations.Load(zone); ok {
+		return known.(*time.Location) //nolint:forcetypeassert // nothing else is stored
 	}
-	return at.In(location)
+	read, err := time.LoadLocation(zone)
+	if err != nil {
+		return time.UTC
+	}
+	locations.Store(zone, read)
+	return read
 }

@@ -4,12 +4,14 @@ package worklist
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/coalesce"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
@@ -88,14 +90,36 @@ type UseCase struct {
 	store  Store
 	clock  clock.Clock
 	recent recentSummaries
+	// A change wakes all boards of a laboratory at once, and a list is hundreds of reports with their values.
+	lists     coalesce.Reads[sameList, struct{}, Open]
+	summaries coalesce.Reads[sameSummary, struct{}, Summary]
+}
+
+// sameList is who sees the same.
+type sameList struct {
+	labID int64
+	sees  string
+}
+
+// sameSummary is whose figures of which time somebody asks for.
+type sameSummary struct {
+	labID, doctorID int64
+	from, to        string
 }
 
 // New returns the use case.
 func New(s Store, c clock.Clock) *UseCase { return &UseCase{store: s, clock: c} }
 
 // Open lists what waits and may be seen. A report stays listed when its values are not critical any more and nobody
-// judged them yet.
+// judged them yet. Several callers get the same list: nobody may change it.
 func (u *UseCase) Open(ctx context.Context, scope authn.LabScope, v callout.Visibility) (Open, error) {
+	same := sameList{scope.LabID(), fmt.Sprint(v)}
+	return u.lists.Do(ctx, same, struct{}{}, func(ctx context.Context, _ []struct{}) (Open, error) {
+		return u.open(ctx, scope, v)
+	})
+}
+
+func (u *UseCase) open(ctx context.Context, scope authn.LabScope, v callout.Visibility) (Open, error) {
 	items, formats, err := u.store.Waiting(ctx, scope, v, Most+1)
 	if err != nil {
 		return Open{}, err
@@ -130,6 +154,16 @@ const defaultWindow = 30 * 24 * time.Hour
 
 // Summary counts what was detected from from to to, both ISO 8601 or empty. A date as to means the whole day.
 func (u *UseCase) Summary(
+	ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to string,
+) (Summary, error) {
+	doctorID, _ := v.OwnBills()
+	same := sameSummary{scope.LabID(), doctorID, from, to}
+	return u.summaries.Do(ctx, same, struct{}{}, func(ctx context.Context, _ []struct{}) (Summary, error) {
+		return u.summary(ctx, scope, v, from, to)
+	})
+}
+
+func (u *UseCase) summary(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to string,
 ) (Summary, error) {
 	zone, err := u.store.Zone(ctx, scope)

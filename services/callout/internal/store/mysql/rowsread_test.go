@@ -1,6 +1,7 @@
 package mysql_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +65,64 @@ func TestWhatIsLookedForIsFoundAmongManyReports(t *testing.T) {
 		})
 		if read > others/10 {
 			t.Errorf("%s reads %d rows beside %d of others", name, read, others)
+		}
+	}
+}
+
+// What waits is sorted, so all of it is looked at; but names, charts and limits are read of what the list shows alone.
+func TestAListReadsLittleOfWhatItDoesNotShow(t *testing.T) {
+	t.Parallel()
+	const more = 2000
+	db, clock := newDatabase(t), storetest.NewClock()
+	s, err := mysql.New(db, clock, storetest.Pace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, lab := t.Context(), storetest.Lab(t, 12)
+	add := func(first string) {
+		t.Helper()
+		numbers := mysqltest.Numbers(more)
+		for _, statement := range []string{
+			"INSERT INTO userDetails (id, labId_id, gender) SELECT @first + seq, 12, 'F' FROM " + numbers,
+			"INSERT INTO billing (id, labId_id, labBillId, userDetailsId_id) SELECT @first + seq, 12, @first + seq, @first + seq FROM " + numbers,
+			"INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, criticalValues, updatedOn)" +
+				" SELECT @first + seq, 12, @first + seq, @first + seq, 66, 1, '2020-01-01' FROM " + numbers,
+			"INSERT INTO callout_episode (lab_id, bill_id, lab_report_id, detected_at) SELECT 12, 1, @first + seq, 1 FROM " + numbers,
+		} {
+			if _, err := db.ExecContext(ctx, strings.ReplaceAll(statement, "@first", first)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := db.ExecContext(ctx, "ANALYZE TABLE labReportRelation, callout_episode, billing, userDetails"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func() (rows [2]int) {
+		t.Helper()
+		for i, work := range []func() error{
+			func() error { _, _, err := s.Waiting(ctx, lab, storetest.Everything, 501); return err },
+			func() error {
+				_, err := s.Figures(ctx, lab, storetest.Everything, clock.Now(), clock.Now(), clock.Now())
+				return err
+			},
+		} {
+			rows[i] = mysqltest.RowsRead(t, db, func() {
+				if err := work(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		return rows
+	}
+	add("200000")
+	few := read()
+	add("300000")
+	many := read()
+	for i, name := range []string{"the board", "the figures"} {
+		each := float64(many[i]-few[i]) / more
+		t.Logf("%s: %d rows read, %.1f of each report that is not shown", name, many[i], each)
+		if each > 3.1 {
+			t.Errorf("%s reads %.1f rows of each report that it does not show", name, each)
 		}
 	}
 }

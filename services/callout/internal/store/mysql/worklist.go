@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -12,18 +13,20 @@ import (
 )
 
 const (
-	namesColumns = "b.labBillId, IFNULL(u.fullName, ''), IFNULL(u.labPatientId, ''), IFNULL(o.orgFullName, '')," +
-		" IFNULL(d.docFullName, '')"
-	namesTables = " JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id" +
-		" LEFT JOIN AllTests t ON t.id = r.reportID_id" +
+	// waitingReports finds the reports of a list by as few tables as its order needs. The list itself is some of them.
+	waitingReports = "SELECT r.id, e.id AS episode FROM labReportRelation r LEFT JOIN AllTests t ON t.id = r.reportID_id" +
+		" LEFT JOIN callout_episode e ON e.open_report_id = r.id WHERE r.labId_id = ? AND " + open
+	// waitingOrder has the most pressing first: who is escalated soon, or was escalated as often as it happens.
+	waitingOrder = " ORDER BY e.due_at IS NULL AND IFNULL(e.escalations, 0) = 0, IFNULL(e.due_at, 0), e.detected_at, r.id"
+	// waitingNames reads what a list shows of the reports that were found. Its parts are the search above and its order.
+	waitingNames = "SELECT r.id, IFNULL(b.labBillId, 0), IFNULL(u.fullName, ''), IFNULL(u.labPatientId, '')," +
+		" IFNULL(o.orgFullName, ''), IFNULL(d.docFullName, ''), IFNULL(e.detected_at, 0), e.due_at," +
+		" IFNULL(e.escalations, 0), IFNULL(e.notices_off, 0), e.parameters FROM (%s%s LIMIT ?) found" +
+		" JOIN labReportRelation r ON r.id = found.id LEFT JOIN callout_episode e ON e.id = found.episode" +
+		" LEFT JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id" +
 		" LEFT JOIN userDetails u ON u.id = r.userDetailsId_id AND u.labId_id = r.labId_id" +
 		" LEFT JOIN organization o ON o.id = b.orgId_id AND o.labId_id = r.labId_id" +
-		" LEFT JOIN doctorDetails d ON d.id = b.docId_id AND d.labId_id = r.labId_id"
-	waitingStatement = "SELECT r.id, " + namesColumns + ", IFNULL(e.detected_at, 0), e.due_at, IFNULL(e.escalations, 0)," +
-		" IFNULL(e.notices_off, 0), e.parameters FROM labReportRelation r" + namesTables +
-		" LEFT JOIN callout_episode e ON e.open_report_id = r.id WHERE r.labId_id = ? AND " + open
-	// The most pressing first: who is escalated soon, or was escalated as often as it happens.
-	waitingOrder = " ORDER BY e.due_at IS NULL AND IFNULL(e.escalations, 0) = 0, IFNULL(e.due_at, 0), e.detected_at, r.id LIMIT ?"
+		" LEFT JOIN doctorDetails d ON d.id = b.docId_id AND d.labId_id = r.labId_id WHERE r.labId_id = ?%s"
 )
 
 // Waiting implements worklist.Store.
@@ -33,8 +36,9 @@ func (s *Store) Waiting(ctx context.Context, scope authn.LabScope, v callout.Vis
 	condition, args := visible(v)
 	var items []worklist.Item
 	var ids []int64
-	err := each(ctx, s.db, "read worklist", waitingStatement+condition+waitingOrder,
-		append(append([]any{scope.LabID()}, args...), most), func(r *sql.Rows) error {
+	query := fmt.Sprintf(waitingNames, waitingReports+condition, waitingOrder, waitingOrder)
+	err := each(ctx, s.db, "read worklist", query,
+		append(append([]any{scope.LabID()}, args...), most, scope.LabID()), func(r *sql.Rows) error {
 			item, id, err := s.scanItem(r)
 			items, ids = append(items, item), append(ids, id)
 			return err
@@ -90,8 +94,8 @@ func (s *Store) Unclear(
 	var list []worklist.Unclear
 	var ids []int64
 	err := each(ctx, s.db, "read unclear values", "SELECT r.id, b.labBillId, c.since FROM callout_unclear c"+
-		" JOIN labReportRelation r ON r.id = c.lab_report_id AND r.labId_id = c.lab_id"+namesTables+
-		" WHERE c.lab_id = ? AND c.since >= ? AND r.dismissed = 0"+condition+" ORDER BY c.since DESC, r.id LIMIT ?",
+		" JOIN labReportRelation r ON r.id = c.lab_report_id AND r.labId_id = c.lab_id"+
+		" JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE c.lab_id = ? AND c.since >= ? AND r.dismissed = 0"+condition+" ORDER BY c.since DESC, r.id LIMIT ?",
 		append(append([]any{scope.LabID(), after.UnixMilli()}, args...), most), func(r *sql.Rows) error {
 			var one worklist.Unclear
 			var id, since int64

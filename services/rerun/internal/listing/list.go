@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/coalesce"
+	"github.com/labplatform/labplatform/pkg/distinct"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
@@ -18,17 +20,22 @@ type Reports interface {
 	PresentValues(ctx context.Context, scope authn.LabScope, reportID int64) (map[int]string, error)
 }
 
-// Documents reads the documents of a report.
+// Documents reads the documents of reports.
 type Documents interface {
-	OfReport(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Record, error)
-	// Values is ordered by rerun number, order and index.
-	Values(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Value, error)
+	// OfReports is ordered by rerun number.
+	OfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Record, error)
+	// ValuesOfReports is ordered by rerun number, order and index.
+	ValuesOfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Value, error)
 }
 
-// UseCase lists reruns.
+// UseCase lists reruns. Its methods may be called from several goroutines.
 type UseCase struct {
 	reports   Reports
 	documents Documents
+	// Small document stores read a whole collection for every question. All readers of a laboratory share one: who comes
+	// while it is answered shares the next.
+	records coalesce.Reads[int64, int64, map[int64][]rerun.Record]
+	values  coalesce.Reads[int64, int64, map[int64][]rerun.Value]
 }
 
 // New returns the use case.
@@ -57,21 +64,11 @@ func (u *UseCase) List(ctx context.Context, scope authn.LabScope, reportID int64
 	if l.Flag, err = u.reports.Flag(ctx, scope, reportID); err != nil {
 		return l, err
 	}
-	if l.Values, err = u.values(ctx, scope, reportID, l.Flag); err != nil {
+	if l.Values, err = u.valuesOf(ctx, scope, reportID, l.Flag); err != nil {
 		return l, err
 	}
-	records, err := u.documents.OfReport(ctx, scope, reportID)
-	if err != nil {
+	if l.Open, err = u.openOf(ctx, scope, reportID, l); err != nil {
 		return l, err
-	}
-	for _, r := range records {
-		// A document whose report is not open was abandoned, or its rerun is closed: it awaits nothing.
-		if !r.Active || !l.Flag.Open() {
-			continue
-		}
-		if pending := r.Pending(l.Values); len(pending) > 0 {
-			l.Open = append(l.Open, OpenRequest{Record: r, Pending: pending})
-		}
 	}
 	if len(l.Values) > 0 {
 		l.Present, err = u.reports.PresentValues(ctx, scope, reportID)
@@ -79,14 +76,51 @@ func (u *UseCase) List(ctx context.Context, scope authn.LabScope, reportID int64
 	return l, err
 }
 
-// values returns the values to show. Those of a closed rerun are archived and about to be deleted, or were never
+// openOf returns the requests that still wait. A document whose report is not open was abandoned, or its rerun is
+// closed: it awaits nothing, and is not asked for.
+func (u *UseCase) openOf(
+	ctx context.Context, scope authn.LabScope, reportID int64, l Listing,
+) (open []OpenRequest, err error) {
+	if !l.Flag.Open() {
+		return nil, nil
+	}
+	read := func(ctx context.Context, ids []int64) (map[int64][]rerun.Record, error) {
+		records, err := u.documents.OfReports(ctx, scope, distinct.Of(ids))
+		return byReport(records, func(r rerun.Record) int64 { return r.ReportID }), err
+	}
+	found, err := u.records.Do(ctx, scope.LabID(), reportID, read)
+	for _, r := range found[reportID] {
+		if !r.Active {
+			continue
+		}
+		if pending := r.Pending(l.Values); len(pending) > 0 {
+			open = append(open, OpenRequest{Record: r, Pending: pending})
+		}
+	}
+	return open, err
+}
+
+// valuesOf returns the values to show. Those of a closed rerun are archived and about to be deleted, or were never
 // committed; what another program stored is shown as long as it is there.
-func (u *UseCase) values(
+func (u *UseCase) valuesOf(
 	ctx context.Context, scope authn.LabScope, reportID int64, flag rerun.Flag,
 ) ([]rerun.Value, error) {
-	values, err := u.documents.Values(ctx, scope, reportID)
+	read := func(ctx context.Context, ids []int64) (map[int64][]rerun.Value, error) {
+		values, err := u.documents.ValuesOfReports(ctx, scope, distinct.Of(ids))
+		return byReport(values, func(v rerun.Value) int64 { return v.ReportID }), err
+	}
+	found, err := u.values.Do(ctx, scope.LabID(), reportID, read)
+	values := slices.Clone(found[reportID]) // others may read it, too
 	if err != nil || flag.Open() {
 		return values, err
 	}
 	return slices.DeleteFunc(values, func(v rerun.Value) bool { return !v.Foreign }), nil
+}
+
+func byReport[T any](documents []T, reportID func(T) int64) map[int64][]T {
+	found := map[int64][]T{}
+	for _, d := range documents {
+		found[reportID(d)] = append(found[reportID(d)], d)
+	}
+	return found
 }

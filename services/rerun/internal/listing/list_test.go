@@ -1,12 +1,17 @@
 package listing_test
 
 import (
+	"context"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/rerun/internal/listing"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/memory"
@@ -65,4 +70,53 @@ func TestAListingShowsValuesPresentOnesAndWhatIsAwaited(t *testing.T) {
 		len(got.Values) != 0 || len(got.Open) != 0 {
 		t.Fatalf("%+v %v", got, err)
 	}
+}
+
+// scanned is a small document store: it reads everything, which takes a second, whatever it is asked for.
+type scanned struct {
+	storetest.Documents
+
+	scans atomic.Int64
+}
+
+func (s *scanned) ValuesOfReports(ctx context.Context, scope authn.LabScope, ids []int64) ([]rerun.Value, error) {
+	s.scans.Add(1)
+	defer time.Sleep(time.Second)
+	return s.Documents.ValuesOfReports(ctx, scope, ids)
+}
+
+func TestReadersOfManyReportsShareTheirQuestions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := storetest.NewBench(t)
+		documents := &scanned{Documents: b.Documents}
+		list := listing.New(b.Reports, documents)
+		foreign := func(id string, report int64) {
+			if err := documents.InsertValues(t.Context(), []rerun.Value{{ID: id, LabID: 12, ReportID: report, Index: 1,
+				Number: 1, Value: id, CreatedAt: at, Foreign: true}}); err != nil {
+				t.Error(err)
+			}
+		}
+		var all sync.WaitGroup
+		read := func(report int64, want string) {
+			all.Go(func() {
+				l, err := list.List(t.Context(), storetest.Scope(t, 12), report)
+				if err != nil || len(l.Values) != 1 || l.Values[0].Value != want {
+					t.Errorf("report %d: %+v, %v", report, l.Values, err)
+				}
+			})
+			synctest.Wait()
+		}
+		foreign("a", 7001)
+		read(7001, "a")
+		foreign("b", 7002) // the scan under way may have passed it
+		for range 25 {
+			read(7002, "b")
+			read(7001, "a")
+		}
+		all.Wait()
+		if n := documents.scans.Load(); n != 2 {
+			t.Errorf("%d scans", n)
+		}
+	})
 }

@@ -82,9 +82,9 @@ func (i *Inbox) List(ctx context.Context, v notification.Viewer, q Query) (List,
 }
 
 const (
-	mostEach  = 50     // activities of a notification
-	leastEach = 5      // of one on a long page
-	mostOnOne = 50_000 // of all notifications of a page
+	mostEach  = 50    // activities of a notification
+	leastEach = 5     // of one on a long page
+	mostOnOne = 5_000 // of all notifications of a page
 )
 
 // activitiesEach is how many activities each notification of a page has: the answer stays bounded, however many people

@@ -66,3 +66,39 @@ func TestWhoHasReadEverythingIsNotCountedThroughIt(t *testing.T) {
 	}
 	unread(0)
 }
+
+// TestAListReadsNoMoreOfManyReadersThanItShows: of each of these notifications 200 people left an activity.
+func TestAListReadsNoMoreOfManyReadersThanItShows(t *testing.T) {
+	t.Parallel()
+	const many, people, shown = 100, 200, 5
+	s := open(t).(opened)
+	for _, statement := range []string{
+		"INSERT INTO Notifications (lab_id, notification_type_id, message, created_at) SELECT 12, 1, '{}', 1000 FROM " +
+			mysqltest.Numbers(many),
+		"INSERT INTO NotificationActivity (notification_id, lab_id, user_type, user_id, activity, activity_at)" +
+			" SELECT n.id, 12, 'lab_user', seq, 'read', 2000 + seq FROM Notifications n, " + mysqltest.Numbers(people),
+		"ANALYZE TABLE Notifications, NotificationActivity",
+	} {
+		if _, err := s.db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v, err := notification.ViewerOf(authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := make([]int64, many)
+	for i := range ids {
+		ids[i] = int64(i + 1)
+	}
+	rows := mysqltest.RowsRead(t, s.db, func() {
+		found, err := s.ActivitiesOf(t.Context(), v.Lab, ids, shown)
+		if err != nil || len(found) != many || len(found[many]) != shown || found[many][shown-1].UserID != people {
+			t.Errorf("%d notifications, %v, %v", len(found), found[many], err)
+		}
+	})
+	t.Logf("%d rows read", rows)
+	if rows > many*5*shown {
+		t.Errorf("%d rows read for %d activities", rows, many*shown)
+	}
+}

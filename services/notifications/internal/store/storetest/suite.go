@@ -73,6 +73,7 @@ func Run(t *testing.T, open func(*testing.T) Store) {
 		"what comes after a position":                after,
 		"the first reading counts":                   reading,
 		"readers at once leave one activity":         readers,
+		"many readers leave the newest activities":   manyReaders,
 		"everything is marked read in steps":         markAll,
 		"the same key is the same notification":      dedupe,
 		"a message that cannot be made adds nothing": broken,
@@ -236,6 +237,38 @@ func readers(t *testing.T, s Store) {
 	activities, err := s.ActivitiesOf(ctx, v.Lab, []int64{id}, 10)
 	if err != nil || len(activities[id]) != 1 {
 		t.Errorf("%v, %v", activities, err)
+	}
+}
+
+// manyReaders: one reads a second, the last five in the same one.
+func manyReaders(t *testing.T, s Store) {
+	lab := user(t, 12, 77).Lab
+	many, one := add(t, s, lab, notify.New{}, start), add(t, s, lab, notify.New{}, start)
+	for i := range 20 {
+		at := start.Add(time.Duration(min(i, 15)) * time.Second)
+		_, err := s.Mark(t.Context(), user(t, 12, int64(100+i)), many, notification.Read, at)
+		must(t, err)
+	}
+	_, err := s.Mark(t.Context(), user(t, 12, 77), one, notification.Read, start)
+	must(t, err)
+	for most, want := range map[int]string{
+		1: "[119] [77]", 3: "[117 118 119] [77]", 7: "[113 114 115 116 117 118 119] [77]",
+	} {
+		found, err := s.ActivitiesOf(t.Context(), lab, []int64{many, one}, most)
+		must(t, err)
+		users := map[int64][]int64{}
+		for id, list := range found {
+			for _, a := range list {
+				users[id] = append(users[id], a.UserID)
+			}
+		}
+		if got := fmt.Sprint(users[many], users[one]); got != want {
+			t.Errorf("the newest %d: %s, want %s", most, got, want)
+		}
+	}
+	found, err := s.ActivitiesOf(t.Context(), user(t, 13, 87).Lab, []int64{many, one}, 9)
+	if err != nil || len(found) != 0 {
+		t.Errorf("another laboratory: %v, %v", found, err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/coalesce"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
@@ -31,6 +32,14 @@ type Inbox struct {
 	clock    clock.Clock
 	observer Observer
 	signals  Signals
+	// Pages of one login that open or wake at once share what they read.
+	lists coalesce.Reads[sameList, struct{}, List]
+}
+
+// sameList is what a login asks for.
+type sameList struct {
+	viewer notification.Viewer
+	query  Query
 }
 
 // Observer counts what people do.
@@ -44,7 +53,9 @@ type Signals interface {
 }
 
 // New returns the use case over store.
-func New(store Store, c clock.Clock, o Observer, s Signals) *Inbox { return &Inbox{store, c, o, s} }
+func New(store Store, c clock.Clock, o Observer, s Signals) *Inbox {
+	return &Inbox{store: store, clock: c, observer: o, signals: s}
+}
 
 // Query is a request for a list, as it was sent: "" where something was left out.
 type Query struct{ From, To, Page, Limit string }
@@ -56,8 +67,14 @@ type List struct {
 	Unread        int64
 }
 
-// List returns a page of the inbox.
+// List returns a page of the inbox. Several callers get the same list: nobody may change it.
 func (i *Inbox) List(ctx context.Context, v notification.Viewer, q Query) (List, error) {
+	return i.lists.Do(ctx, sameList{v, q}, struct{}{}, func(ctx context.Context, _ []struct{}) (List, error) {
+		return i.list(ctx, v, q)
+	})
+}
+
+func (i *Inbox) list(ctx context.Context, v notification.Viewer, q Query) (List, error) {
 	page, err := q.page()
 	if err != nil {
 		return List{}, err

@@ -10,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
 // TaskQueue takes tasks.
@@ -21,9 +22,9 @@ type TaskQueue interface {
 	) (*taskqueuev1.EnqueueResponse, error)
 }
 
-// Devices subscribes a user's devices anew.
+// Devices subscribes a login's devices anew.
 type Devices interface {
-	Resubscribe(ctx context.Context, lab authn.LabScope, userID int64) error
+	Resubscribe(ctx context.Context, v notification.Viewer) error
 }
 
 // Dispatcher delivers the rows of the outbox.
@@ -58,5 +59,5 @@ func (d Dispatcher) resubscribe(ctx context.Context, row outbox.Row) error {
 	if err != nil {
 		return outbox.Undeliverable(err)
 	}
-	return outbox.Classify(d.Devices.Resubscribe(ctx, lab, r.UserID))
+	return outbox.Classify(d.Devices.Resubscribe(ctx, r.viewer(lab)))
 }

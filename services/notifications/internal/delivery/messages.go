@@ -11,6 +11,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 )
 
@@ -80,17 +81,33 @@ func pushTask(notificationID int64, p notify.Push) (*taskqueuev1.Task, error) {
 	return task, nil
 }
 
-// resubscription is the payload of kindResubscribe.
+// resubscription is the payload of kindResubscribe: of a lab user, or of a login of an organisation.
 type resubscription struct {
-	LabID  int64 `json:"lab_id"`
-	UserID int64 `json:"lab_user_id"`
+	LabID    int64  `json:"lab_id"`
+	UserID   int64  `json:"lab_user_id,omitempty"`
+	OrgID    int64  `json:"org_id,omitempty"`
+	Username string `json:"username,omitempty"`
+}
+
+func (r resubscription) viewer(lab authn.LabScope) notification.Viewer {
+	if r.OrgID > 0 {
+		return notification.OrganizationViewer(lab, r.OrgID, r.Username)
+	}
+	return notification.UserViewer(lab, r.UserID)
 }
 
 // Resubscribe implements preference.Messages.
-func (Messages) Resubscribe(lab authn.LabScope, userID int64) (outbox.Event, error) {
-	payload, err := json.Marshal(resubscription{lab.LabID(), userID})
+func (Messages) Resubscribe(v notification.Viewer) (outbox.Event, error) {
+	kind, id := v.Login()
+	r := resubscription{LabID: v.Lab.LabID(), UserID: id}
+	aggregate := fmt.Sprintf("user:%d", id)
+	if v.Audience == notification.OneOrganization {
+		r = resubscription{LabID: v.Lab.LabID(), OrgID: id, Username: v.Username}
+		aggregate = fmt.Sprintf("%s:%d", kind, id)
+	}
+	payload, err := json.Marshal(r)
 	if err != nil {
 		return outbox.Event{}, fmt.Errorf("encode resubscription: %w", err)
 	}
-	return outbox.Event{Aggregate: fmt.Sprintf("user:%d", userID), Kind: kindResubscribe, Payload: payload}, nil
+	return outbox.Event{Aggregate: aggregate, Kind: kindResubscribe, Payload: payload}, nil
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/distinct"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
@@ -88,9 +87,9 @@ type Store interface {
 	Forget(ctx context.Context, v notification.Viewer, token string, generation int64) error
 	// Drop deletes a token that the provider does not know.
 	Drop(ctx context.Context, v notification.Viewer, token string) error
-	// OfUser lists the devices of a lab user.
-	OfUser(ctx context.Context, lab authn.LabScope, userID int64) ([]Device, error)
-	// Wanted lists the types that the viewer's devices get: on for the laboratory and not switched off by the user.
+	// OfLogin lists the devices of a login.
+	OfLogin(ctx context.Context, v notification.Viewer) ([]Device, error)
+	// Wanted lists the types that the viewer's devices get: on for the laboratory and not switched off by the login.
 	Wanted(ctx context.Context, v notification.Viewer) ([]notification.Kind, error)
 }
 
@@ -275,13 +274,13 @@ func untilSettled(do func() error) error {
 	return errBusy
 }
 
-// Resubscribe brings all devices of a lab user in line with the preferences. It may be repeated.
-func (d *Devices) Resubscribe(ctx context.Context, lab authn.LabScope, userID int64) error {
-	return untilSettled(func() error { return d.resubscribe(ctx, notification.UserViewer(lab, userID)) })
+// Resubscribe brings all devices of a login in line with the preferences. It may be repeated.
+func (d *Devices) Resubscribe(ctx context.Context, v notification.Viewer) error {
+	return untilSettled(func() error { return d.resubscribe(ctx, v) })
 }
 
 func (d *Devices) resubscribe(ctx context.Context, v notification.Viewer) error {
-	devices, err := d.store.OfUser(ctx, v.Lab, v.ID)
+	devices, err := d.store.OfLogin(ctx, v)
 	if err != nil {
 		return err
 	}

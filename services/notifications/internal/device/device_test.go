@@ -244,11 +244,11 @@ func TestPreferencesReachAllDevicesOfAUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := store.SetPreferences(t.Context(), asha(t).Lab, 77, []notification.Switch{{TypeID: 1, Disabled: true}}, outbox.Event{}, time.Time{}); err != nil {
+	if err := store.SetPreferences(t.Context(), asha(t), []notification.Switch{{TypeID: 1, Disabled: true}}, outbox.Event{}, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // a repetition changes nothing
-		if err := d.Resubscribe(t.Context(), asha(t).Lab, 77); err != nil {
+		if err := d.Resubscribe(t.Context(), asha(t)); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, p.of("A"), ofAsha[2:])
@@ -350,10 +350,10 @@ func TestASwitchWhileSubscribingIsNotLost(t *testing.T) {
 	d := device.New(store, p, "IN", clock.System{})
 	p.subscribing = func() {
 		off := []notification.Switch{{TypeID: 1, Disabled: true}}
-		if err := store.SetPreferences(t.Context(), asha(t).Lab, 77, off, outbox.Event{}, time.Time{}); err != nil {
+		if err := store.SetPreferences(t.Context(), asha(t), off, outbox.Event{}, time.Time{}); err != nil {
 			t.Error(err)
 		}
-		if err := d.Resubscribe(t.Context(), asha(t).Lab, 77); err != nil {
+		if err := d.Resubscribe(t.Context(), asha(t)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -370,7 +370,7 @@ func TestAMandatoryTypeIsOnWhateverTheSwitchesSay(t *testing.T) {
 	if err := store.SetKinds(t.Context(), asha(t).Lab, off, 79, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.SetPreferences(t.Context(), asha(t).Lab, 77, off, outbox.Event{}, time.Time{}); err != nil {
+	if err := store.SetPreferences(t.Context(), asha(t), off, outbox.Event{}, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	subscribe(t, device.New(store, p, "IN", clock.System{}), asha(t))

@@ -61,9 +61,9 @@ func ViewerOf(p authn.Principal) (Viewer, error) {
 	return v, nil
 }
 
-// Reader names the login in read states: each login of an organisation has its own, and what the session says of it is
-// its name. The columns hold 16 characters.
-func (v Viewer) Reader() (kind string, id int64) {
+// Login names the login in read states, switches and devices: each login of an organisation has its own, and what the
+// session says of it is its name. The columns hold 16 characters.
+func (v Viewer) Login() (kind string, id int64) {
 	if v.Audience != OneOrganization || v.Username == "" {
 		return v.Type, v.ID
 	}
@@ -78,4 +78,9 @@ func (v Viewer) HasTopics() bool { return v.Audience != Nobody && v.Audience != 
 // UserViewer is a lab user for whom the platform works on its own.
 func UserViewer(lab authn.LabScope, userID int64) Viewer {
 	return Viewer{Lab: lab, Audience: WholeLab, Type: "lab_user", ID: userID}
+}
+
+// OrganizationViewer is a login of an organisation for which the platform works on its own.
+func OrganizationViewer(lab authn.LabScope, orgID int64, username string) Viewer {
+	return Viewer{Lab: lab, Audience: OneOrganization, Type: "org", ID: orgID, Username: username}
 }

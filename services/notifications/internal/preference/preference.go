@@ -1,4 +1,5 @@
-// Package preference reads and writes the switches of notification types: a laboratory's, and under them a user's.
+// Package preference reads and writes the switches of notification types: a laboratory's, and under them those of a
+// login: a lab user, or one of the logins of an organisation.
 package preference
 
 import (
@@ -27,22 +28,21 @@ type Store interface {
 	SetKinds(ctx context.Context, lab authn.LabScope, switches []notification.Switch, userID int64, now time.Time) error
 	// User reports whether the laboratory has the user, and whether the user administers it.
 	User(ctx context.Context, lab authn.LabScope, userID int64) (exists, admin bool, err error)
-	// Preferences lists the active types that the laboratory has on, with the user's switch, in their order.
-	Preferences(ctx context.Context, lab authn.LabScope, userID int64) ([]notification.Preference, error)
-	// SetPreferences stores the user's switches and the message that follows them, all or none.
+	// Preferences lists the active types that the laboratory has on, with the login's switch, in their order.
+	Preferences(ctx context.Context, v notification.Viewer) ([]notification.Preference, error)
+	// SetPreferences stores the login's switches and the message that follows them, all or none.
 	SetPreferences(
 		ctx context.Context,
-		lab authn.LabScope,
-		userID int64,
+		v notification.Viewer,
 		switches []notification.Switch,
 		after outbox.Event,
 		now time.Time,
 	) error
 }
 
-// Messages makes the message that has a user's devices subscribed anew.
+// Messages makes the message that has a login's devices subscribed anew.
 type Messages interface {
-	Resubscribe(lab authn.LabScope, userID int64) (outbox.Event, error)
+	Resubscribe(v notification.Viewer) (outbox.Event, error)
 }
 
 // Preferences is the use case. Its methods may be called from several goroutines.
@@ -139,23 +139,24 @@ var (
 		"These are another user's preferences; an administrator of the laboratory may change them")
 )
 
-// Of returns the preferences of a user, for the user or an administrator of the laboratory.
-func (p *Preferences) Of(ctx context.Context, caller authn.Principal, userID int64) ([]notification.Preference, error) {
-	lab, err := p.mayTouch(ctx, caller, userID)
+// Of returns the preferences of a user, for the user or an administrator of the laboratory, and of an organisation's
+// login for itself. The login names the organisation.
+func (p *Preferences) Of(ctx context.Context, caller authn.Principal, id int64) ([]notification.Preference, error) {
+	v, err := p.mayTouch(ctx, caller, id)
 	if err != nil {
 		return nil, err
 	}
-	return p.store.Preferences(ctx, lab, userID)
+	return p.store.Preferences(ctx, v)
 }
 
-// Set stores preferences of a user and returns them all. text is a JSON array of objects with id and is_disabled.
+// Set stores what Of returns, and returns all of it. text is a JSON array of objects with id and is_disabled.
 func (p *Preferences) Set(
 	ctx context.Context,
 	caller authn.Principal,
-	userID int64,
+	id int64,
 	text string,
 ) ([]notification.Preference, error) {
-	lab, err := p.mayTouch(ctx, caller, userID)
+	v, err := p.mayTouch(ctx, caller, id)
 	if err != nil {
 		return nil, err
 	}
@@ -163,27 +164,41 @@ func (p *Preferences) Set(
 	if err != nil {
 		return nil, err
 	}
-	if err := p.check(ctx, lab, field, switches); err != nil {
+	if err := p.check(ctx, v.Lab, field, switches); err != nil {
 		return nil, err
 	}
-	after, err := p.messages.Resubscribe(lab, userID)
+	after, err := p.messages.Resubscribe(v)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.store.SetPreferences(ctx, lab, userID, switches, after, p.clock.Now()); err != nil {
+	if err := p.store.SetPreferences(ctx, v, switches, after, p.clock.Now()); err != nil {
 		return nil, err
 	}
 	p.wakeRelay()
-	return p.store.Preferences(ctx, lab, userID)
+	return p.store.Preferences(ctx, v)
 }
 
-func (p *Preferences) mayTouch(ctx context.Context, caller authn.Principal, userID int64) (authn.LabScope, error) {
+// mayTouch returns whose switches id names for the caller. Users, organisations and doctors have the same numbers: an
+// organisation's login means itself, and everybody else a lab user.
+func (p *Preferences) mayTouch(
+	ctx context.Context, caller authn.Principal, id int64,
+) (notification.Viewer, error) {
+	if id <= 0 {
+		return notification.Viewer{}, apperr.InvalidField("labUserId", "labUserId must be a positive integer")
+	}
+	if caller.SessionType == authn.Organization && caller.OrgID == id {
+		return notification.ViewerOf(caller)
+	}
+	lab, err := p.mayTouchUser(ctx, caller, id)
+	return notification.UserViewer(lab, id), err
+}
+
+func (p *Preferences) mayTouchUser(
+	ctx context.Context, caller authn.Principal, userID int64,
+) (authn.LabScope, error) {
 	lab, err := caller.Scope(0)
 	if err != nil {
 		return lab, err
-	}
-	if userID <= 0 {
-		return lab, apperr.InvalidField("labUserId", "labUserId must be a positive integer")
 	}
 	own := caller.LabUserID == userID && caller.SessionType == authn.LabUser
 	if !own && !caller.IsGlobalAdmin {

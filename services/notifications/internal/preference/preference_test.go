@@ -18,8 +18,8 @@ import (
 
 type messages struct{}
 
-func (messages) Resubscribe(_ authn.LabScope, userID int64) (outbox.Event, error) {
-	return outbox.Event{Aggregate: fmt.Sprint("user:", userID)}, nil
+func (messages) Resubscribe(v notification.Viewer) (outbox.Event, error) {
+	return outbox.Event{Aggregate: fmt.Sprint("user:", v.ID)}, nil
 }
 
 type bench struct {

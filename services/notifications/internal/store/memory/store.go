@@ -33,7 +33,19 @@ type reader struct {
 	id           int64
 }
 
-type ownSwitch struct{ owner, kind int64 } // owner: a laboratory or a user
+type labSwitch struct{ lab, typeID int64 }
+
+type loginSwitch struct {
+	lab    int64
+	kind   string
+	id     int64
+	typeID int64
+}
+
+func loginSwitchOf(v notification.Viewer, typeID int64) loginSwitch {
+	kind, id := v.Login()
+	return loginSwitch{v.Lab.LabID(), kind, id, typeID}
+}
 
 // Store is safe for concurrent use.
 type Store struct {
@@ -44,8 +56,8 @@ type Store struct {
 	list       []stored // guarded by mu, like all below
 	read       map[reader]*int64
 	activities []labActivity
-	labs       map[ownSwitch]bool
-	users      map[ownSwitch]bool
+	labs       map[labSwitch]bool
+	logins     map[loginSwitch]bool
 	devices    map[string]owned
 	claimed    int64 // devices so far
 	events     []outbox.Event
@@ -76,7 +88,7 @@ func New() *Store {
 			},
 		},
 		Users: map[int64]User{77: {LabID: 12}, 79: {LabID: 12, Admin: true}, 87: {LabID: 13}},
-		read:  map[reader]*int64{}, labs: map[ownSwitch]bool{}, users: map[ownSwitch]bool{}, devices: map[string]owned{},
+		read:  map[reader]*int64{}, labs: map[labSwitch]bool{}, logins: map[loginSwitch]bool{}, devices: map[string]owned{},
 	}
 }
 
@@ -124,7 +136,7 @@ func (s *Store) visible(v notification.Viewer, w notification.Window) []stored {
 }
 
 func readerOf(v notification.Viewer, id int64) reader {
-	kind, login := v.Reader()
+	kind, login := v.Login()
 	return reader{id, kind, login}
 }
 

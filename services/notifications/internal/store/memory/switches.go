@@ -23,7 +23,8 @@ type owned struct {
 }
 
 func (o owned) of(v notification.Viewer) bool {
-	return o.lab == v.Lab.LabID() && o.kind == v.Type && o.id == v.ID
+	kind, id := v.Login()
+	return o.lab == v.Lab.LabID() && o.kind == kind && o.id == id
 }
 
 // Kinds implements preference.Store.
@@ -32,7 +33,7 @@ func (s *Store) Kinds(_ context.Context, lab authn.LabScope) ([]notification.Kin
 	defer s.mu.Unlock()
 	kinds := slices.Clone(s.Types)
 	for i := range kinds {
-		kinds[i].Disabled = !kinds[i].Mandatory && s.labs[ownSwitch{lab.LabID(), kinds[i].ID}]
+		kinds[i].Disabled = !kinds[i].Mandatory && s.labs[labSwitch{lab.LabID(), kinds[i].ID}]
 	}
 	return kinds, nil
 }
@@ -59,7 +60,7 @@ func (s *Store) SetKinds(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range switches {
-		s.labs[ownSwitch{lab.LabID(), one.TypeID}] = one.Disabled
+		s.labs[labSwitch{lab.LabID(), one.TypeID}] = one.Disabled
 	}
 	return nil
 }
@@ -72,8 +73,8 @@ func (s *Store) User(_ context.Context, lab authn.LabScope, userID int64) (exist
 }
 
 // Preferences implements preference.Store.
-func (s *Store) Preferences(ctx context.Context, lab authn.LabScope, userID int64) ([]notification.Preference, error) {
-	kinds, _ := s.Kinds(ctx, lab)
+func (s *Store) Preferences(ctx context.Context, v notification.Viewer) ([]notification.Preference, error) {
+	kinds, _ := s.Kinds(ctx, v.Lab)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []notification.Preference
@@ -82,7 +83,7 @@ func (s *Store) Preferences(ctx context.Context, lab authn.LabScope, userID int6
 			continue
 		}
 		p := notification.Preference{Kind: k}
-		if off, ok := s.users[ownSwitch{userID, k.ID}]; ok {
+		if off, ok := s.logins[loginSwitchOf(v, k.ID)]; ok {
 			p.UserDisabled = &off
 		}
 		list = append(list, p)
@@ -92,12 +93,12 @@ func (s *Store) Preferences(ctx context.Context, lab authn.LabScope, userID int6
 
 // SetPreferences implements preference.Store.
 func (s *Store) SetPreferences(
-	_ context.Context, _ authn.LabScope, userID int64, switches []notification.Switch, after outbox.Event, _ time.Time,
+	_ context.Context, v notification.Viewer, switches []notification.Switch, after outbox.Event, _ time.Time,
 ) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range switches {
-		s.users[ownSwitch{userID, one.TypeID}] = one.Disabled
+		s.logins[loginSwitchOf(v, one.TypeID)] = one.Disabled
 	}
 	s.events = append(s.events, after)
 	return nil
@@ -114,7 +115,8 @@ func (s *Store) Claim(_ context.Context, v notification.Viewer, d device.Device,
 	}
 	d.Lists = before.Lists
 	d.Generation++
-	s.devices[d.Token] = owned{v.Lab.LabID(), v.Type, v.ID, before.seq, now, d}
+	kind, id := v.Login()
+	s.devices[d.Token] = owned{v.Lab.LabID(), kind, id, before.seq, now, d}
 	return d.Lists, nil
 }
 
@@ -203,13 +205,13 @@ func (s *Store) Drop(_ context.Context, v notification.Viewer, token string) err
 	return nil
 }
 
-// OfUser implements device.Store.
-func (s *Store) OfUser(_ context.Context, lab authn.LabScope, userID int64) ([]device.Device, error) {
+// OfLogin implements device.Store.
+func (s *Store) OfLogin(_ context.Context, v notification.Viewer) ([]device.Device, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []device.Device
 	for _, d := range s.devices {
-		if d.lab == lab.LabID() && d.kind == "lab_user" && d.id == userID {
+		if d.of(v) {
 			list = append(list, d.Device)
 		}
 	}
@@ -224,11 +226,7 @@ func (s *Store) OfUser(_ context.Context, lab authn.LabScope, userID int64) ([]d
 
 // Wanted implements device.Store.
 func (s *Store) Wanted(ctx context.Context, v notification.Viewer) ([]notification.Kind, error) {
-	userID := int64(0)
-	if v.Type == "lab_user" {
-		userID = v.ID
-	}
-	preferences, _ := s.Preferences(ctx, v.Lab, userID)
+	preferences, _ := s.Preferences(ctx, v)
 	var kinds []notification.Kind
 	for _, p := range preferences {
 		if !p.Effective() {

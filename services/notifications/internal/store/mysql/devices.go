@@ -7,7 +7,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/distinct"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/notifications/internal/device"
@@ -28,11 +27,13 @@ func ownerOf(v notification.Viewer) owner {
 	}
 }
 
-// owned selects a token while it is the viewer's.
-const owned = "token = ? AND lab_id = ? AND user_type = ? AND COALESCE(org_id, doctor_id, lab_user_id) = ?"
+// owned selects a token while it is the viewer's. Rows that do not tell the logins of an organisation apart are from
+// before, and any of these may end them.
+const owned = "token = ? AND lab_id = ? AND user_type IN (?, ?) AND COALESCE(org_id, doctor_id, lab_user_id) = ?"
 
 func ownedArgs(v notification.Viewer, token string) []any {
-	return []any{token, v.Lab.LabID(), v.Type, v.ID}
+	kind, id := v.Login()
+	return []any{token, v.Lab.LabID(), kind, v.Type, id}
 }
 
 // Claim implements device.Store.
@@ -56,12 +57,13 @@ func (s *Store) Claim(
 		}
 		l.Generation++
 		o := ownerOf(v)
+		kind, _ := v.Login()
 		_, err = tx.ExecContext(
 			ctx,
 			"UPDATE FcmDevices SET lab_id = ?, user_type = ?, org_id = ?, lab_user_id = ?, doctor_id = ?,"+
 				" device_id = ?, platform = ?, last_activity = ?, generation = ? WHERE token = ?",
 			v.Lab.LabID(),
-			v.Type,
+			kind,
 			o.org,
 			o.labUser,
 			o.doctor,
@@ -233,15 +235,15 @@ func (s *Store) Drop(ctx context.Context, v notification.Viewer, token string) e
 	return mysqldb.Wrap("delete device", err)
 }
 
-// OfUser implements device.Store.
-func (s *Store) OfUser(ctx context.Context, lab authn.LabScope, userID int64) ([]device.Device, error) {
-	rows, err := s.db.QueryContext(
-		ctx,
-		"SELECT token, generation, topics, pending_topics FROM FcmDevices WHERE lab_id = ?"+
-			" AND lab_user_id = ? AND user_type = 'lab_user' ORDER BY id",
-		lab.LabID(),
-		userID,
-	)
+// OfLogin implements device.Store.
+func (s *Store) OfLogin(ctx context.Context, v notification.Viewer) ([]device.Device, error) {
+	column := "lab_user_id"
+	if v.Audience == notification.OneOrganization {
+		column = "org_id"
+	}
+	kind, id := v.Login()
+	rows, err := s.db.QueryContext(ctx, "SELECT token, generation, topics, pending_topics FROM FcmDevices WHERE lab_id = ?"+
+		" AND "+column+" = ? AND user_type = ? ORDER BY id", v.Lab.LabID(), id, kind)
 	if err != nil {
 		return nil, mysqldb.Wrap("read devices", err)
 	}
@@ -257,13 +259,9 @@ func (s *Store) OfUser(ctx context.Context, lab authn.LabScope, userID int64) ([
 	return list, mysqldb.Wrap("read devices", rows.Err())
 }
 
-// Wanted implements device.Store. Only lab users have switches of their own.
+// Wanted implements device.Store.
 func (s *Store) Wanted(ctx context.Context, v notification.Viewer) ([]notification.Kind, error) {
-	userID := int64(0)
-	if v.Type == "lab_user" {
-		userID = v.ID
-	}
-	preferences, err := s.Preferences(ctx, v.Lab, userID)
+	preferences, err := s.Preferences(ctx, v)
 	if err != nil {
 		return nil, err
 	}

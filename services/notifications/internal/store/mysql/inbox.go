@@ -53,7 +53,7 @@ const readStateJoin = " LEFT JOIN NotificationReadState r ON r.notification_id =
 
 // readerArgs are the arguments of readStateJoin.
 func readerArgs(v notification.Viewer) []any {
-	kind, id := v.Reader()
+	kind, id := v.Login()
 	return []any{kind, id}
 }
 
@@ -186,7 +186,7 @@ func (s *Store) Mark(
 func mark(
 	ctx context.Context, tx *sql.Tx, v notification.Viewer, id int64, a notification.Action, now time.Time,
 ) (*int64, error) {
-	kind, login := v.Reader()
+	kind, login := v.Login()
 	_, err := tx.ExecContext(
 		ctx,
 		"INSERT INTO NotificationReadState (notification_id, user_type, user_id) VALUES (?, ?, ?)"+
@@ -259,7 +259,7 @@ func (s *Store) MarkRead(
 			return err
 		}
 		var args []any
-		kind, login := v.Reader()
+		kind, login := v.Login()
 		for _, id := range ids {
 			args = append(args, id, kind, login, now.Unix())
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -97,11 +98,30 @@ func (s *Store) User(ctx context.Context, lab authn.LabScope, userID int64) (exi
 	return err == nil, admin, mysqldb.Wrap("read user", err)
 }
 
+// switchTable is where the switches of a login are. A lab user's are in the platform's table, which knows a number
+// alone; all others are named by their kind, too.
+type switchTable struct {
+	name    string
+	columns []string // beside the laboratory, the type and the switch
+	login   []any    // their values
+}
+
+func switchesOf(v notification.Viewer) switchTable {
+	kind, id := v.Login()
+	if v.Audience == notification.WholeLab {
+		return switchTable{"UserNotificationPreferences", []string{"lab_user_id"}, []any{id}}
+	}
+	return switchTable{"LoginNotificationPreferences", []string{"user_type", "user_id"}, []any{kind, id}}
+}
+
 // Preferences implements preference.Store.
-func (s *Store) Preferences(ctx context.Context, lab authn.LabScope, userID int64) ([]notification.Preference, error) {
+func (s *Store) Preferences(ctx context.Context, v notification.Viewer) ([]notification.Preference, error) {
+	own := switchesOf(v)
+	args := append([]any{v.Lab.LabID(), v.Lab.LabID()}, own.login...)
 	rows, err := s.db.QueryContext(ctx, kindColumns+", u.is_disabled"+kindTables+
-		" LEFT JOIN UserNotificationPreferences u ON u.notification_type_id = m.id AND u.lab_user_id = ? AND u.lab_id = ?"+
-		" WHERE m.is_active = 1 AND (m.is_mandatory = 1 OR IFNULL(l.is_disabled, 0) = 0) ORDER BY m.`order`, m.id", lab.LabID(), userID, lab.LabID())
+		" LEFT JOIN "+own.name+" u ON u.notification_type_id = m.id AND u.lab_id = ? AND u."+
+		strings.Join(own.columns, " = ? AND u.")+" = ?"+
+		" WHERE m.is_active = 1 AND (m.is_mandatory = 1 OR IFNULL(l.is_disabled, 0) = 0) ORDER BY m.`order`, m.id", args...)
 	if err != nil {
 		return nil, mysqldb.Wrap("read preferences", err)
 	}
@@ -119,26 +139,16 @@ func (s *Store) Preferences(ctx context.Context, lab authn.LabScope, userID int6
 
 // SetPreferences implements preference.Store.
 func (s *Store) SetPreferences(
-	ctx context.Context,
-	lab authn.LabScope,
-	userID int64,
-	switches []notification.Switch,
-	after outbox.Event,
-	now time.Time,
+	ctx context.Context, v notification.Viewer, switches []notification.Switch, after outbox.Event, now time.Time,
 ) error {
+	own := switchesOf(v)
+	insert := "INSERT INTO " + own.name + " (lab_id, notification_type_id, is_disabled, updated_at, " +
+		strings.Join(own.columns, ", ") + ") VALUES (?,?,?,?" + strings.Repeat(",?", len(own.columns)) +
+		") ON DUPLICATE KEY UPDATE lab_id = VALUES(lab_id), is_disabled = VALUES(is_disabled), updated_at = VALUES(updated_at)"
 	return mysqldb.Wrap("save preferences", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		for _, one := range switches {
-			_, err := tx.ExecContext(
-				ctx,
-				"INSERT INTO UserNotificationPreferences (lab_id, lab_user_id, notification_type_id, is_disabled, updated_at)"+
-					" VALUES (?,?,?,?,?) ON DUPLICATE KEY UPDATE lab_id = VALUES(lab_id), is_disabled = VALUES(is_disabled), updated_at = VALUES(updated_at)",
-				lab.LabID(),
-				userID,
-				one.TypeID,
-				one.Disabled,
-				now.UnixMilli(),
-			)
-			if err != nil {
+			args := append([]any{v.Lab.LabID(), one.TypeID, one.Disabled, now.UnixMilli()}, own.login...)
+			if _, err := tx.ExecContext(ctx, insert, args...); err != nil {
 				return err
 			}
 		}

@@ -115,7 +115,7 @@ func (s *Store) scanUnread(ctx context.Context, condition string, args []any) (f
 }
 
 func (s *Store) readMark(ctx context.Context, v notification.Viewer) (m readMark, err error) {
-	kind, login := v.Reader()
+	kind, login := v.Login()
 	var unread []byte
 	err = s.db.QueryRowContext(ctx, "SELECT from_at, until_at, unread, version FROM NotificationReadMark WHERE lab_id = ?"+
 		" AND user_type = ? AND user_id = ?", v.Lab.LabID(), kind, login).Scan(&m.From, &m.Until, &unread, &m.version)
@@ -134,7 +134,7 @@ func (s *Store) readMark(ctx context.Context, v notification.Viewer) (m readMark
 
 // saveReadMark does nothing when something was marked unread since the count began.
 func (s *Store) saveReadMark(ctx context.Context, v notification.Viewer, m readMark) error {
-	kind, login := v.Reader()
+	kind, login := v.Login()
 	unread, err := json.Marshal(m.unread)
 	if err != nil {
 		return fmt.Errorf("encode mark: %w", err)
@@ -170,7 +170,7 @@ func (s *Store) saveReadMark(ctx context.Context, v notification.Viewer, m readM
 
 // forgetMark is for who marks something unread again.
 func forgetMark(ctx context.Context, tx *sql.Tx, v notification.Viewer) error {
-	kind, login := v.Reader()
+	kind, login := v.Login()
 	_, err := tx.ExecContext(
 		ctx,
 		"INSERT INTO NotificationReadMark (lab_id, user_type, user_id, version) VALUES (?,?,?,1)"+

@@ -78,6 +78,7 @@ func Run(t *testing.T, open func(*testing.T) Store) {
 		"the same key is the same notification":      dedupe,
 		"a message that cannot be made adds nothing": broken,
 		"switches of laboratory and user":            switches,
+		"logins of one organisation are apart":       wards,
 		"a token follows its login":                  handOver,
 		"what moved meanwhile is undone":             undone,
 		"logins of one organisation read apart":      ownReaders,
@@ -330,13 +331,12 @@ func switches(t *testing.T, s Store) {
 		t.Fatalf("at first: %v", got)
 	}
 	after, _ := event(1)
-	must(t, s.SetPreferences(ctx, v.Lab, 77, []notification.Switch{{TypeID: 1, Disabled: true}}, after, start))
+	must(t, s.SetPreferences(ctx, v, []notification.Switch{{TypeID: 1, Disabled: true}}, after, start))
 	must(
 		t,
 		s.SetPreferences(
 			ctx,
-			v.Lab,
-			77,
+			v,
 			[]notification.Switch{{TypeID: 1, Disabled: true}, {TypeID: 2, Disabled: false}},
 			after,
 			start,
@@ -361,6 +361,41 @@ func switches(t *testing.T, s Store) {
 	for id, want := range map[int64][2]bool{77: {true, false}, 79: {true, true}, 87: {}, 999: {}} {
 		if exists, admin, err := s.User(ctx, v.Lab, id); err != nil || exists != want[0] || admin != want[1] {
 			t.Errorf("user %d: %v, %v, %v", id, exists, admin, err)
+		}
+	}
+}
+
+// wards are logins of one organisation. Each has its switches and its devices, and none is a lab user of that number.
+func wards(t *testing.T, s Store) {
+	ctx := t.Context()
+	ward := func(name string) notification.Viewer {
+		return viewer(t, authn.Principal{SessionType: authn.Organization, LabID: 12, OrgID: 77, Username: name})
+	}
+	north, south, asha := ward("north"), ward("south"), user(t, 12, 77)
+	after, _ := event(1)
+	for range 2 {
+		must(t, s.SetPreferences(ctx, north, []notification.Switch{{TypeID: 1, Disabled: true}}, after, start))
+	}
+	must(t, s.SetPreferences(ctx, asha, []notification.Switch{{TypeID: 2, Disabled: true}}, after, start))
+	for token, v := range map[string]notification.Viewer{"N": north, "S": south, "A": asha} {
+		_, err := s.Claim(ctx, v, device.Device{Token: token}, start)
+		must(t, err)
+	}
+	for token, v := range map[string]notification.Viewer{"N": north, "S": south, "A": asha} {
+		want := map[string][]int64{"N": {2}, "S": {1, 2}, "A": {1}}[token]
+		kinds, err := s.Wanted(ctx, v)
+		must(t, err)
+		var got []int64
+		for _, k := range kinds {
+			got = append(got, k.ID)
+		}
+		devices, err := s.OfLogin(ctx, v)
+		if err != nil || len(devices) != 1 || devices[0].Token != token || !slices.Equal(got, want) {
+			t.Errorf("%s: types %v, want %v; devices %v, %v", token, got, want, devices, err)
+		}
+		other := map[string]notification.Viewer{"N": south, "S": north, "A": north}[token]
+		if _, found, err := s.Find(ctx, other, token); found || err != nil {
+			t.Errorf("%s is another login's, too: %v", token, err)
 		}
 	}
 }
@@ -482,7 +517,7 @@ func devices(t *testing.T, s Store) {
 		lists := device.Lists{Confirmed: []string{"x"}, Generation: 1}
 		must(t, s.SaveTopics(context.WithoutCancel(ctx), v, token, lists, start))
 	}
-	list, err := s.OfUser(ctx, asha.Lab, 77)
+	list, err := s.OfLogin(ctx, asha)
 	must(t, err)
 	if diff := cmp.Diff(
 		[]device.Device{

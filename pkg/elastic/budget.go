@@ -34,3 +34,10 @@ func (b *budget) take() bool {
 	b.left--
 	return true
 }
+
+// allows tells whether a repeat would be allowed now.
+func (b *budget) allows() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.left >= 1
+}

@@ -37,6 +37,7 @@ type Client struct {
 	base    *elasticsearch.BaseClient
 	tracing elastictransport.Instrumentation // nil: off
 	pool    *http.Transport
+	several bool // nodes to ask
 	retries int
 	budget  *budget
 	timeout time.Duration
@@ -54,9 +55,9 @@ func Open(cfg Config, deps Deps) (*Client, error) {
 		return nil, err
 	}
 	options := elasticsearch.Config{
-		Addresses:         []string{cfg.URL},
+		Addresses:         cfg.URLs[:1],
 		APIKey:            cfg.APIKey.Reveal(),
-		Transport:         pool,
+		Transport:         cfg.spread(pool),
 		DisableRetry:      true,
 		DisableMetaHeader: true,
 	}
@@ -70,6 +71,7 @@ func Open(cfg Config, deps Deps) (*Client, error) {
 	c := &Client{
 		base:    base,
 		pool:    pool,
+		several: len(cfg.URLs) > 1,
 		retries: cfg.MaxRetries,
 		budget:  newBudget(),
 		timeout: cfg.timeout(),
@@ -108,6 +110,9 @@ type Call struct {
 	// Repeat says that sending it twice does the same as sending it once. It is then sent again after a lost
 	// connection and after 502, 503 and 504, at most MaxRetries times, and while repeats are a small part of all calls.
 	Repeat bool
+	// Patience bounds an attempt that may be repeated at another node: one that hangs must not take all of the caller's
+	// time. 0, or a cluster with one address: the client's timeout alone.
+	Patience time.Duration
 }
 
 // Do sends call and decodes the answer into out, a pointer for encoding/json or a func(io.Reader) error; nil
@@ -119,12 +124,12 @@ func (c *Client) Do(ctx context.Context, call Call, out any) error {
 		defer c.tracing.Close(ctx)
 	}
 	c.budget.called()
-	err := c.attempt(ctx, call, out)
+	err := c.attempt(ctx, call, 0, out)
 	for n := 0; n < c.retries && call.Repeat && repeatable(err) && c.budget.take(); n++ {
 		if !pause(ctx, c.delay(n)) {
 			break
 		}
-		err = c.attempt(ctx, call, out)
+		err = c.attempt(ctx, call, n+1, out)
 	}
 	if err != nil && c.tracing != nil {
 		c.tracing.RecordError(ctx, err)
@@ -148,8 +153,16 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (c *Client) attempt(ctx context.Context, call Call, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+// limit bounds the nth attempt: the last one, and one that could not be repeated, have all the time that there is.
+func (c *Client) limit(call Call, n int) time.Duration {
+	if c.several && call.Repeat && call.Patience > 0 && n < c.retries && c.budget.allows() {
+		return min(call.Patience, c.timeout)
+	}
+	return c.timeout
+}
+
+func (c *Client) attempt(ctx context.Context, call Call, n int, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, c.limit(call, n))
 	defer cancel()
 	request, err := c.request(ctx, call)
 	if err != nil {

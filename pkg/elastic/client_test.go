@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,7 +31,7 @@ func open(t testing.TB, deps elastic.Deps, handler http.HandlerFunc, change ...f
 		handler(w, r)
 	}))
 	t.Cleanup(server.Close)
-	cfg := elastic.Config{URL: server.URL, User: "elastic", MaxRetries: 2, RequestTimeout: 5, MaxConnections: 4}
+	cfg := elastic.Config{URLs: []string{server.URL}, User: "elastic", MaxRetries: 2, RequestTimeout: 5, MaxConnections: 4}
 	for _, f := range change {
 		f(&cfg)
 	}
@@ -164,7 +165,7 @@ func TestAnotherProductIsRefused(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(server.Close)
-	client, err := elastic.Open(elastic.Config{URL: server.URL, RequestTimeout: 5, MaxConnections: 1}, elastic.Deps{})
+	client, err := elastic.Open(elastic.Config{URLs: []string{server.URL}, RequestTimeout: 5, MaxConnections: 1}, elastic.Deps{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,19 +239,19 @@ func TestSettings(t *testing.T) {
 	if err := config.Load("CDC_", &cfg, nil); err != nil {
 		t.Fatal(err)
 	}
-	want := elastic.Config{URL: "http://localhost:9210", User: "elastic", CACert: "/app/certs/ca.crt", MaxRetries: 3, RequestTimeout: 30, MaxConnections: 20}
-	if cfg.ES != want {
+	want := elastic.Config{URLs: []string{"http://localhost:9210"}, User: "elastic", CACert: "/app/certs/ca.crt", MaxRetries: 3, RequestTimeout: 30, MaxConnections: 20}
+	if !reflect.DeepEqual(cfg.ES, want) {
 		t.Errorf("defaults %+v, want %+v", cfg.ES, want)
 	}
 	if _, err := elastic.Open(cfg.ES, elastic.Deps{}); err != nil {
 		t.Errorf("an http URL reads the certificate: %v", err)
 	}
 	secure := cfg.ES
-	secure.URL, secure.CACert = "https://localhost:9210", filepath.Join(t.TempDir(), "none.crt")
+	secure.URLs, secure.CACert = []string{"https://localhost:9210"}, filepath.Join(t.TempDir(), "none.crt")
 	if _, err := elastic.Open(secure, elastic.Deps{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing certificate: %v", err)
 	}
-	for _, bad := range []string{"CDC_ES_URL=localhost:9200", "CDC_ES_URL=http://u:p@host:1", "CDC_ES_MAX_RETRIES=-1", "CDC_ES_REQUEST_TIMEOUT=0", "CDC_ES_MAX_CONNECTIONS=0"} {
+	for _, bad := range []string{"CDC_ES_URL=localhost:9200", "CDC_ES_URL=http://u:p@host:1", "CDC_ES_URL=http://a:1,https://b:1", "CDC_ES_URL=http://a:1,http://b:1/under", "CDC_ES_MAX_RETRIES=-1", "CDC_ES_REQUEST_TIMEOUT=0", "CDC_ES_MAX_CONNECTIONS=0"} {
 		if err := config.Load("CDC_", &cfg, []string{bad}); err == nil {
 			t.Errorf("%s is accepted", bad)
 		}

@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/config"
 )
 
@@ -23,7 +25,8 @@ const (
 
 // Config holds the documented variables of the search engine; nest it with envPrefix "ES_".
 type Config struct {
-	URL      string        `env:"URL" envDefault:"http://localhost:9210"`
+	// URLs are the nodes' addresses; one that gives no answer is passed over. They differ in host and port alone.
+	URLs     []string      `env:"URL" envDefault:"http://localhost:9210"`
 	User     string        `env:"USER" envDefault:"elastic"`
 	Password config.Secret `env:"PASSWORD"` // empty: no credentials, unless there is an API key
 	APIKey   config.Secret `env:"API_KEY"`  // wins over user and password
@@ -39,13 +42,7 @@ type Config struct {
 // Validate refuses addresses without a host and limits that would stop every request.
 func (c *Config) Validate() error {
 	var problems []error
-	u, err := url.Parse(c.URL)
-	switch {
-	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
-		problems = append(problems, errors.New("ES_URL must have the form http://host:9200 or https://host:9200"))
-	case u.User != nil:
-		problems = append(problems, errors.New("ES_URL holds a user: put it into ES_USER and ES_PASSWORD"))
-	}
+	problems = append(problems, c.checkAddresses())
 	if c.MaxRetries < 0 {
 		problems = append(problems, errors.New("ES_MAX_RETRIES must not be negative"))
 	}
@@ -56,6 +53,39 @@ func (c *Config) Validate() error {
 		problems = append(problems, errors.New("ES_MAX_CONNECTIONS must be at least 1"))
 	}
 	return errors.Join(problems...)
+}
+
+func (c *Config) checkAddresses() error {
+	var first *url.URL
+	for _, address := range c.URLs {
+		u, err := url.Parse(address)
+		switch {
+		case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
+			return errors.New("ES_URL must have the form http://host:9200 or https://host:9200, several with commas between")
+		case u.User != nil:
+			return errors.New("ES_URL holds a user: put it into ES_USER and ES_PASSWORD")
+		case first != nil && (u.Scheme != first.Scheme || u.Path != first.Path):
+			return errors.New("the addresses of ES_URL must differ in host and port alone")
+		}
+		first = u
+	}
+	if first == nil {
+		return errors.New("ES_URL must name at least one address like http://host:9200")
+	}
+	return nil
+}
+
+// spread sends requests to all addresses in turn.
+func (c *Config) spread(pool http.RoundTripper) http.RoundTripper {
+	if len(c.URLs) == 1 {
+		return pool
+	}
+	all := &nodes{pool: pool, clock: clock.System{}}
+	for _, address := range c.URLs {
+		u, _ := url.Parse(address) // Validate has looked at it
+		all.all = append(all.all, &node{address: u})
+	}
+	return all
 }
 
 // timeout returns the bound of one attempt.
@@ -80,9 +110,8 @@ func (c *Config) transport() (*http.Transport, error) {
 }
 
 func (c *Config) tls() (*tls.Config, error) {
-	u, err := url.Parse(c.URL)
-	if err != nil || u.Scheme != "https" || c.CACert == "" {
-		return nil, nil //nolint:nilerr // Validate speaks about the URL; nil is the system's configuration
+	if !strings.HasPrefix(c.URLs[0], "https:") || c.CACert == "" {
+		return nil, nil // the system's configuration
 	}
 	pem, err := os.ReadFile(c.CACert)
 	if err != nil {

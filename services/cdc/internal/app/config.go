@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +53,7 @@ type Config struct {
 
 // ConnectConfig says where the connector runtime is and with what the connectors reach their database and brokers.
 type ConnectConfig struct {
-	URL string `env:"CONNECT_URL" envDefault:"http://127.0.0.1:8083"`
+	URLs []string `env:"CONNECT_URL" envDefault:"http://127.0.0.1:8083"` // of the workers
 	// Apply is start: write both configurations when the service starts; or never: somebody else does.
 	Apply    string        `env:"CONNECTORS_APPLY" envDefault:"start"`
 	DBHost   string        `env:"CONNECTOR_DB_HOST"` // default: CDC_DB_HOST
@@ -103,10 +104,10 @@ func (c *Config) Validate() error {
 	if c.Connect.Apply != applyAtStart && c.Connect.Apply != "never" {
 		problems = append(problems, fmt.Errorf("CONNECTORS_APPLY is %q: give start or never", c.Connect.Apply))
 	}
-	if u, err := url.Parse(c.Connect.URL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+	if len(c.Connect.URLs) == 0 || slices.ContainsFunc(c.Connect.URLs, notHTTP) {
 		problems = append(
 			problems,
-			errors.New("CONNECT_URL must be the address of Kafka Connect's REST, like http://connect:8083"),
+			errors.New("CONNECT_URL must be the address of Kafka Connect's REST, like http://connect:8083, or several with commas between"),
 		)
 	}
 	if c.Purge.After <= c.Topics.Retention {
@@ -126,4 +127,9 @@ func (c *Config) Validate() error {
 		)
 	}
 	return errors.Join(problems...)
+}
+
+func notHTTP(address string) bool {
+	u, err := url.Parse(address)
+	return err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")
 }

@@ -16,7 +16,7 @@ import (
 const superviseEvery = 2 * time.Second
 
 func (b *builder) openSupervisor() error {
-	runtime := connect.New(connect.Config{URL: b.cfg.Connect.URL})
+	runtime := connect.New(connect.Config{URLs: b.cfg.Connect.URLs})
 	if b.cfg.Connect.Apply == applyAtStart {
 		if password := b.cfg.Connect.Password.Reveal(); !strings.HasPrefix(password, "${") {
 			b.Log.Warn(

@@ -63,7 +63,7 @@ func steer(ctx context.Context, cfg Config, args []string, out io.Writer) error 
 			return fmt.Errorf("%w: no connector is called %q", cli.ErrUsage, name)
 		}
 	}
-	runtime := connect.New(connect.Config{URL: cfg.Connect.URL})
+	runtime := connect.New(connect.Config{URLs: cfg.Connect.URLs})
 	operator := &supervise.Operator{Runtime: runtime, Connectors: connectors.Names(), Out: out}
 	switch action {
 	case "apply":

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/lifecycle"
@@ -30,16 +31,19 @@ const (
 	busyMost  = 4 * time.Second
 )
 
+var errSilent = errors.New("kafka connect does not answer")
+
 // Config says where the admin REST is.
 type Config struct {
-	URL  string       // base address, e.g. http://127.0.0.1:8083
+	URLs []string     // of the workers, e.g. http://127.0.0.1:8083; who does not answer is passed over
 	HTTP *http.Client // nil: one of its own
 }
 
 // Client talks to one cluster of workers through any of them. It may be used by several goroutines.
 type Client struct {
-	base string
-	http *http.Client
+	workers []string
+	next    atomic.Int64 // the worker that answered last, in workers
+	http    *http.Client
 }
 
 // New returns a client; it does not connect.
@@ -47,7 +51,11 @@ func New(c Config) *Client {
 	if c.HTTP == nil {
 		c.HTTP = &http.Client{Timeout: writeTimeout}
 	}
-	return &Client{base: strings.TrimSuffix(c.URL, "/"), http: c.HTTP}
+	client := &Client{http: c.HTTP}
+	for _, address := range c.URLs {
+		client.workers = append(client.workers, strings.TrimSuffix(address, "/"))
+	}
+	return client
 }
 
 // Statuses returns the state of every connector by its name.
@@ -162,10 +170,24 @@ func (c *Client) call(ctx context.Context, timeout time.Duration, method, path s
 	}
 }
 
+// once asks one worker after the other until one answers: every call here may be made twice.
 func (c *Client) once(ctx context.Context, timeout time.Duration, method, path string, body []byte, answer any) error {
+	var err error
+	for range c.workers {
+		worker := c.next.Load()
+		err = c.ask(ctx, timeout, method, c.workers[worker]+path, body, answer)
+		if !errors.Is(err, errSilent) || ctx.Err() != nil {
+			return err
+		}
+		c.next.CompareAndSwap(worker, (worker+1)%int64(len(c.workers)))
+	}
+	return err
+}
+
+func (c *Client) ask(ctx context.Context, timeout time.Duration, method, address string, body []byte, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -175,7 +197,7 @@ func (c *Client) once(ctx context.Context, timeout time.Duration, method, path s
 	request.Header.Set("Accept", "application/json")
 	response, err := c.http.Do(request)
 	if err != nil {
-		return fmt.Errorf("kafka connect does not answer: %w", err)
+		return fmt.Errorf("%w: %w", errSilent, err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, mostBytes))

@@ -56,7 +56,7 @@ func replay(t *testing.T, file string) *connect.Client {
 		}
 	}))
 	t.Cleanup(server.Close)
-	return connect.New(connect.Config{URL: server.URL + "/"})
+	return connect.New(connect.Config{URLs: []string{server.URL + "/"}})
 }
 
 func TestTheStatesOfAllConnectorsAreRead(t *testing.T) {
@@ -271,7 +271,7 @@ func TestALogMayNameTheClassesOfATraceAndNothingElse(t *testing.T) {
 
 // scripted answers without a network, so that time can be virtual.
 func scripted(answer func(*http.Request) (int, string)) *connect.Client {
-	return connect.New(connect.Config{URL: "http://connect", HTTP: &http.Client{Transport: transport(answer)}})
+	return connect.New(connect.Config{URLs: []string{"http://connect"}, HTTP: &http.Client{Transport: transport(answer)}})
 }
 
 type transport func(*http.Request) (int, string)
@@ -282,4 +282,25 @@ func (f transport) RoundTrip(q *http.Request) (*http.Response, error) {
 	recorder.WriteHeader(status)
 	_, _ = recorder.WriteString(body)
 	return recorder.Result(), nil
+}
+
+func TestAWorkerThatIsGoneIsPassedOver(t *testing.T) {
+	t.Parallel()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	asked := 0
+	there := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		_, _ = w.Write([]byte("{}"))
+	}))
+	t.Cleanup(there.Close)
+	client := connect.New(connect.Config{URLs: []string{gone.URL, there.URL}})
+	for range 2 {
+		if _, err := client.Statuses(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("the worker that is there was asked %d times", asked)
+	}
 }

@@ -57,7 +57,7 @@ func newWorker(names ...string) *worker {
 }
 
 func (w *worker) client() *connect.Client {
-	return connect.New(connect.Config{URL: "http://connect", HTTP: &http.Client{Transport: w}})
+	return connect.New(connect.Config{URLs: []string{"http://connect"}, HTTP: &http.Client{Transport: w}})
 }
 
 // change lets a test interfere while another goroutine talks to the worker.

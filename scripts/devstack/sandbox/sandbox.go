@@ -34,7 +34,8 @@ type Sandbox struct {
 	spawner  *process.Spawner
 
 	mu       sync.Mutex
-	restarts map[string]*process.Child // guarded by mu; parts that Start started
+	restarts map[string]*process.Child // guarded by mu; parts that Start or StartCluster started
+	cluster  map[string][]string       // the commands of the cluster's engines
 }
 
 // New prepares a sandbox that does not run yet. devstack is the program's path, extra are variables "KEY=value" for it
@@ -63,6 +64,7 @@ func New(devstack string, extra ...string) (*Sandbox, error) {
 		devstack: devstack,
 		env:      append(env, extra...),
 		restarts: map[string]*process.Child{},
+		cluster:  map[string][]string{},
 		spawner:  process.NewSpawner(process.Directory(pids)),
 	}, nil
 }
@@ -97,7 +99,9 @@ func (s *Sandbox) Up(ctx context.Context) (time.Duration, error) {
 	}
 	took := time.Since(begin)
 	var err error
-	s.Endpoints, err = endpoints.Read(s.Dir)
+	if s.Endpoints, err = endpoints.Read(s.Dir); err == nil {
+		maps.Copy(s.Endpoints.Commands, s.cluster)
+	}
 	return took, err
 }
 

@@ -185,7 +185,7 @@ func (t *testEngines) addKafka(java engines.Java) error {
 	}
 	controller, err := t.ports.take()
 	t.add(
-		engines.Kafka(at, engines.KafkaListeners{ControllerPort: controller}, java),
+		engines.Kafka(at, engines.KafkaBroker{Controllers: []string{fmt.Sprintf("127.0.0.1:%d", controller)}}, java),
 		testKafka,
 		fmt.Sprintf("127.0.0.1:%d", at.Port),
 	)
@@ -198,7 +198,8 @@ func (t *testEngines) addElasticsearch(java engines.Java) error {
 		return err
 	}
 	transport, err := t.ports.take()
-	t.add(engines.Elasticsearch(at, transport, java), testES, fmt.Sprintf("http://127.0.0.1:%d", at.Port))
+	node := engines.SearchNode{Transports: []string{fmt.Sprintf("127.0.0.1:%d", transport)}}
+	t.add(engines.Elasticsearch(at, node, java), testES, fmt.Sprintf("http://127.0.0.1:%d", at.Port))
 	return err
 }
 

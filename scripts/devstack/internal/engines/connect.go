@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 	"github.com/labplatform/labplatform/services/cdc/connectors"
@@ -62,7 +63,7 @@ func writeWorker(place Place, brokers, password string, java Java) error {
 		AdvertisedHost:   "127.0.0.1",
 		PluginPath:       filepath.Join(java.Kafka, "plugins"),
 		SecretsFolder:    filepath.Dir(place.secret()),
-		Replication:      1,
+		Replication:      1 + strings.Count(brokers, ","),
 		OffsetPartitions: 1,
 		StatusPartitions: 1,
 		SessionTimeoutMS: 6000,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,9 +17,31 @@ import (
 
 const elasticsearchHeapMiB = 512
 
-// Elasticsearch describes one node; transportPort is the other port that it opens. An index is only made by name:
-// a write to one that is missing must fail.
-func Elasticsearch(place Place, transportPort int, java Java) Engine {
+// SearchNode is what a node has besides its own port: the transport addresses of all nodes of its cluster, as
+// host:port, and which of them is its own.
+type SearchNode struct {
+	Transports []string
+	Number     int // from 0
+}
+
+// discovery returns the settings by which the nodes of a cluster find each other.
+func (n SearchNode) discovery() []string {
+	_, port, _ := net.SplitHostPort(n.Transports[n.Number])
+	name := func(number int) string { return fmt.Sprintf("lab-%d", number+1) }
+	settings := []string{"cluster.name=lab", "node.name=" + name(n.Number), "transport.port=" + port}
+	if len(n.Transports) == 1 {
+		return append(settings, "discovery.type=single-node")
+	}
+	var names []string
+	for i := range n.Transports {
+		names = append(names, name(i))
+	}
+	return append(settings, "node.processors=1", "discovery.seed_hosts="+strings.Join(n.Transports, ","),
+		"cluster.initial_master_nodes="+strings.Join(names, ","))
+}
+
+// Elasticsearch describes one node. An index is only made by name: a write to one that is missing must fail.
+func Elasticsearch(place Place, node SearchNode, java Java) Engine {
 	run := jvm{
 		heapMiB: elasticsearchHeapMiB,
 		main:    "labplatform.search.SearchNode",
@@ -30,23 +53,19 @@ func Elasticsearch(place Place, transportPort int, java Java) Engine {
 			"-Dlog4j2.disableJmx=true",
 		},
 		classPath: []string{filepath.Join(java.Elasticsearch, "classes"), filepath.Join(java.Elasticsearch, "lib", "*")},
-		args: []string{
-			"path.home=" + filepath.Join(
+		args: append(node.discovery(),
+			"path.home="+filepath.Join(
 				java.Elasticsearch,
 				"home",
 			),
-			"path.data=" + place.Data,
-			"path.logs=" + filepath.Dir(place.Log),
-			"cluster.name=lab",
-			"node.name=lab-1",
-			"discovery.type=single-node",
+			"path.data="+place.Data,
+			"path.logs="+filepath.Dir(place.Log),
 			"network.host=127.0.0.1",
-			"http.port=" + strconv.Itoa(place.Port),
-			"transport.port=" + strconv.Itoa(transportPort),
+			"http.port="+strconv.Itoa(place.Port),
 			"action.auto_create_index=false",
 			"cluster.routing.allocation.disk.threshold_enabled=false",
 			"logger.level=warn",
-		},
+		),
 	}
 	health := "http://" + local(place.Port) + "/_cluster/health?wait_for_status=yellow&timeout=1s"
 	return Engine{

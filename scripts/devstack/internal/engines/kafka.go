@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
@@ -25,7 +26,7 @@ var kafkaTemplate string
 const kafkaHeapMiB = 384
 
 // Kafka describes one broker. Its configuration is beside its data.
-func Kafka(place Place, listeners KafkaListeners, java Java) Engine {
+func Kafka(place Place, broker KafkaBroker, java Java) Engine {
 	run := jvm{
 		heapMiB:   kafkaHeapMiB,
 		flags:     kafkaFlags(),
@@ -35,23 +36,34 @@ func Kafka(place Place, listeners KafkaListeners, java Java) Engine {
 	}
 	return Engine{
 		Spec:    process.Spec{Name: "kafka", Command: run.command(java.Program), LogFile: place.Log},
-		Prepare: func(ctx context.Context) error { return prepareKafka(ctx, place, listeners, java) },
+		Prepare: func(ctx context.Context) error { return prepareKafka(ctx, place, broker, java) },
 		Ready:   func(ctx context.Context) error { return pingKafka(ctx, local(place.Port)) },
 	}
 }
 
-// KafkaListeners are what a broker has besides its own port.
-type KafkaListeners struct {
-	ControllerPort int
-	Advertised     string // where clients are told to come, as host:port: "" means to the broker's own port
+// KafkaBroker is what a broker has besides its own port.
+type KafkaBroker struct {
+	Advertised  string   // where clients are told to come, as host:port: "" means to the broker's own port
+	Cluster     string   // "": a new one
+	Controllers []string // of all brokers of the cluster, as host:port
+	Number      int      // from 0: which of Controllers is this broker's own
+}
+
+// voters are the controllers as the brokers' configuration spells them.
+func (b KafkaBroker) voters() string {
+	voters := make([]string, len(b.Controllers))
+	for i, address := range b.Controllers {
+		voters[i] = fmt.Sprintf("%d@%s", i+1, address)
+	}
+	return strings.Join(voters, ",")
 }
 
 // properties is the configuration file of an engine that reads one.
 func (p Place) properties() string { return p.Data + ".properties" }
 
 // prepareKafka writes the configuration, and formats the data folder once: beside its place and renamed.
-func prepareKafka(ctx context.Context, place Place, listeners KafkaListeners, java Java) error {
-	if err := writeKafkaProperties(place.properties(), place.Data, place.Port, listeners); err != nil {
+func prepareKafka(ctx context.Context, place Place, broker KafkaBroker, java Java) error {
+	if err := writeKafkaProperties(place.properties(), place.Data, place.Port, broker); err != nil {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(place.Data, "meta.properties")); !errors.Is(err, fs.ErrNotExist) {
@@ -61,13 +73,16 @@ func prepareKafka(ctx context.Context, place Place, listeners KafkaListeners, ja
 	if err := errors.Join(os.RemoveAll(work), os.RemoveAll(place.Data)); err != nil {
 		return err
 	}
+	if broker.Cluster == "" {
+		broker.Cluster = ClusterID()
+	}
 	file := work + ".properties"
-	if err := writeKafkaProperties(file, work, place.Port, listeners); err != nil {
+	if err := writeKafkaProperties(file, work, place.Port, broker); err != nil {
 		return err
 	}
 	defer os.Remove(file)
 	format := jvm{heapMiB: 128, flags: kafkaFlags(), classPath: kafkaClassPath(java), main: "kafka.tools.StorageTool",
-		args: []string{"format", "--cluster-id", clusterID(), "--config", file}}.command(java.Program)
+		args: []string{"format", "--cluster-id", broker.Cluster, "--config", file}}.command(java.Program)
 	cmd := exec.CommandContext(ctx, format[0], format[1:]...)
 	process.Tie(cmd)
 	output, err := cmd.CombinedOutput()
@@ -80,13 +95,15 @@ func prepareKafka(ctx context.Context, place Place, listeners KafkaListeners, ja
 	return os.Rename(work, place.Data)
 }
 
-func writeKafkaProperties(file, data string, port int, listeners KafkaListeners) error {
-	advertised := listeners.Advertised
+func writeKafkaProperties(file, data string, port int, broker KafkaBroker) error {
+	advertised := broker.Advertised
 	if advertised == "" {
 		advertised = local(port)
 	}
-	text := strings.NewReplacer("${broker}", local(port), "${advertised}", advertised,
-		"${controller}", local(listeners.ControllerPort), "${data}", data).
+	copies := len(broker.Controllers)
+	text := strings.NewReplacer("${broker}", local(port), "${advertised}", advertised, "${data}", data,
+		"${id}", strconv.Itoa(broker.Number+1), "${controller}", broker.Controllers[broker.Number], "${voters}", broker.voters(),
+		"${copies}", strconv.Itoa(copies), "${insync}", strconv.Itoa(copies/2+1)).
 		Replace(kafkaTemplate)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
@@ -94,8 +111,8 @@ func writeKafkaProperties(file, data string, port int, listeners KafkaListeners)
 	return os.WriteFile(file, []byte(text), 0o644)
 }
 
-// clusterID is a UUID in Kafka's spelling: 22 characters of base64, the first not a dash.
-func clusterID() string {
+// ClusterID is a UUID in Kafka's spelling: 22 characters of base64, the first not a dash.
+func ClusterID() string {
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // never fails since Go 1.24
 	id[0] &= 0x7f

@@ -40,11 +40,11 @@ func pipeline(t *testing.T) (spawner *process.Spawner, engines []Engine, base in
 		return Place{Data: filepath.Join(dir, name), Log: filepath.Join(dir, name+".log"), Port: base + offset}
 	}
 	connect := Connect(place("connector", 2), local(base), "secret", java)
-	kafka := Kafka(place("kafka", 0), KafkaListeners{ControllerPort: base + 1}, java)
+	kafka := Kafka(place("kafka", 0), KafkaBroker{Controllers: []string{local(base + 1)}}, java)
 	kafka.Then = &connect
 	spawner = process.NewSpawner(process.Directory(dir))
 	t.Cleanup(spawner.Close)
-	return spawner, []Engine{kafka, Elasticsearch(place("elasticsearch", 3), base+4, java)}, base
+	return spawner, []Engine{kafka, Elasticsearch(place("elasticsearch", 3), SearchNode{Transports: []string{local(base + 4)}}, java)}, base
 }
 
 func TestTheJavaEnginesComeBackByThemselvesAfterAKill(t *testing.T) {

@@ -162,14 +162,14 @@ func gatewayEnv(stack Stack) (fixed, defaults Env) {
 // crash nobody waits for its session to end.
 func cdcEnv(stack Stack) (fixed, defaults Env) {
 	return Env{
-			"CDC_KAFKA_BROKERS":     stack.KafkaBrokers,
-			"CDC_CONNECT_URL":       stack.ConnectURL,
-			"CDC_ES_URL":            stack.Elasticsearch,
-			"CDC_TOPIC_PREFIX":      stack.TopicPrefix(),
-			"CDC_TOPIC_REPLICATION": "1",
-			"CDC_TOPIC_MIN_INSYNC":  "1",
-			"CDC_INDEX_REPLICAS":    "0",
+			"CDC_KAFKA_BROKERS": stack.KafkaBrokers,
+			"CDC_CONNECT_URL":   stack.ConnectURL,
+			"CDC_ES_URL":        stack.Elasticsearch,
+			"CDC_TOPIC_PREFIX":  stack.TopicPrefix(),
 		}, Env{
+			"CDC_TOPIC_REPLICATION":     "1", // these three: of one machine
+			"CDC_TOPIC_MIN_INSYNC":      "1",
+			"CDC_INDEX_REPLICAS":        "0",
 			"CDC_CONNECTOR_DB_HOST":     stack.MySQL.Host,
 			"CDC_CONNECTOR_DB_PORT":     stack.MySQL.Port,
 			"CDC_CONNECTOR_DB_USER":     ConnectorUser,

@@ -36,11 +36,11 @@ func (r *running) ownPipeline() []engines.Engine {
 	own := r.wanted()
 	var wanted []engines.Engine
 	connect := engines.Connect(r.place("connector", ports.Connector), r.stack.KafkaBrokers, r.stack.Secrets.Connector, r.java)
-	listeners := engines.KafkaListeners{
-		ControllerPort: r.Settings.Ports.Port(ports.KafkaController),
-		Advertised:     r.Settings.KafkaAdvertised,
+	broker := engines.KafkaBroker{
+		Controllers: []string{r.Settings.Ports.Addr(ports.KafkaController)},
+		Advertised:  r.Settings.KafkaAdvertised,
 	}
-	switch kafka := engines.Kafka(r.place("kafka", ports.Kafka), listeners, r.java); {
+	switch kafka := engines.Kafka(r.place("kafka", ports.Kafka), broker, r.java); {
 	case own.Kafka && own.Connect:
 		kafka.Then = &connect
 		wanted = append(wanted, kafka)
@@ -51,7 +51,7 @@ func (r *running) ownPipeline() []engines.Engine {
 	}
 	if own.Elasticsearch {
 		wanted = append(wanted, engines.Elasticsearch(r.place("elasticsearch", ports.Elasticsearch),
-			r.Settings.Ports.Port(ports.ElasticsearchTransport), r.java))
+			engines.SearchNode{Transports: []string{r.Settings.Ports.Addr(ports.ElasticsearchTransport)}}, r.java))
 	}
 	return wanted
 }

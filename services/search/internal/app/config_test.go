@@ -14,7 +14,7 @@ const secret = "SEARCH_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"
 // documented are the variables of the interface document with their defaults; "" where it gives none.
 var documented = map[string]string{
 	"HOST": "127.0.0.1", "PORT": "8000", "WORKERS_COUNT": "1", "ENVIRONMENT": "dev", "LOG_LEVEL": "INFO", "LOG_JSON": "true",
-	"ES_URL": "http://localhost:9210", "ES_USER": "", "ES_PASSWORD": "", "ES_API_KEY": "", "ES_CA_CERT": "/app/certs/ca.crt", "ES_MAX_RETRIES": "3",
+	"ES_URL": "[http://localhost:9210]", "ES_USER": "", "ES_PASSWORD": "", "ES_API_KEY": "", "ES_CA_CERT": "/app/certs/ca.crt", "ES_MAX_RETRIES": "3",
 	"ES_REQUEST_TIMEOUT": "30", "ES_SEARCH_TIMEOUT": "5", "ES_MAX_CONNECTIONS": "20", "ES_CAPTURE_SEARCH_QUERY": "false", "DEFAULT_SIZE": "10",
 	"RECENCY_DECAY_ENABLED": "false", "RECENCY_DECAY_SCALE_DAYS": "90", "RECENCY_DECAY_OFFSET_DAYS": "7", "RECENCY_DECAY_FACTOR": "0.5",
 	"RECENCY_DECAY_WEIGHT": "1.5", "CDC_STALE_THRESHOLD_SECONDS": "600", "CDC_PROBE_INTERVAL_SECONDS": "30", "KV_HOST": "localhost",

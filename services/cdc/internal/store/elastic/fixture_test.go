@@ -19,7 +19,7 @@ func scripted(t testing.TB, handler http.HandlerFunc) *elastic.Store {
 		handler(w, r)
 	}))
 	t.Cleanup(web.Close)
-	client, err := engine.Open(engine.Config{URL: web.URL, RequestTimeout: 5, MaxConnections: 4}, engine.Deps{})
+	client, err := engine.Open(engine.Config{URLs: []string{web.URL}, RequestTimeout: 5, MaxConnections: 4}, engine.Deps{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestAnIndexThatIsKnownToBeDownIsNotAsked(t *testing.T) {
 		}
 		panic(http.ErrAbortHandler)
 	})
-	client, err := engine.Open(engine.Config{URL: web, RequestTimeout: 30, MaxConnections: 4}, engine.Deps{})
+	client, err := engine.Open(engine.Config{URLs: []string{web}, RequestTimeout: 30, MaxConnections: 4}, engine.Deps{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func server(t testing.TB, handler http.HandlerFunc) string {
 // scripted is a store on a server that answers what the test says.
 func scripted(t testing.TB, handler http.HandlerFunc, change ...func(*elastic.Config)) *elastic.Store {
 	t.Helper()
-	client, err := engine.Open(engine.Config{URL: server(t, handler), RequestTimeout: 30, MaxConnections: 4}, engine.Deps{})
+	client, err := engine.Open(engine.Config{URLs: []string{server(t, handler)}, RequestTimeout: 30, MaxConnections: 4}, engine.Deps{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,6 +197,21 @@ func TestReadyAsksForTheAliasAndTheSchema(t *testing.T) {
 		if c.words == "" && err != nil || c.words != "" && (err == nil || !strings.Contains(err.Error(), c.words)) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestReadinessAsksNoMaster: a cluster without one answers searches.
+func TestReadinessAsksNoMaster(t *testing.T) {
+	t.Parallel()
+	store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("local") != "true" {
+			answers(503, `{"error":{"type":"master_not_discovered_exception"}}`)(w, r)
+			return
+		}
+		answers(200, `{"u":{"aliases":{"user_details_schema6":{}},"mappings":{"_meta":{"version_domain":"user_meta.rev","schema":6}}}}`)(w, r)
+	})
+	if err := store.Ready(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -33,7 +33,7 @@ func open(t testing.TB, change ...func(*elastic.Config)) *index {
 func on(t testing.TB, patients *indextest.Index) *index {
 	t.Helper()
 	i := &index{Index: patients, t: t}
-	client, err := engine.Open(engine.Config{URL: i.URL(), MaxRetries: 3, RequestTimeout: 30, MaxConnections: 8}, engine.Deps{})
+	client, err := engine.Open(engine.Config{URLs: []string{i.URL()}, MaxRetries: 3, RequestTimeout: 30, MaxConnections: 8}, engine.Deps{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
@@ -16,6 +17,9 @@ const (
 	schema        = userindex.Schema
 	oldSchema     = userindex.OldSchema
 )
+
+// probePatience leaves time to ask another node within the time of a probe.
+const probePatience = 500 * time.Millisecond
 
 // foundIndex is what the engine says of an index.
 type foundIndex struct {
@@ -29,6 +33,7 @@ type foundIndex struct {
 }
 
 // Ready asks whether the index is there, is one that this program can search, and has the alias by which it does. The
+// node that is asked answers from what it knows itself: while a cluster elects its master, it can be searched. The
 // error says what to do.
 func (s *Store) Ready(ctx context.Context) error {
 	var indexes map[string]foundIndex
@@ -38,8 +43,8 @@ func (s *Store) Ready(ctx context.Context) error {
 			Name:   "indices.get",
 			Method: http.MethodGet,
 			Path:   "/" + url.PathEscape(s.cfg.Alias),
-			Repeat: true,
-			Query:  url.Values{"features": {"aliases,mappings"}, "filter_path": {"*.aliases,*.mappings._meta"}},
+			Repeat: true, Patience: probePatience,
+			Query: url.Values{"local": {"true"}, "features": {"aliases,mappings"}, "filter_path": {"*.aliases,*.mappings._meta"}},
 		},
 		&indexes,
 	)

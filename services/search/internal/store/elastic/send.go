@@ -14,7 +14,12 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-const retryAfter = 2 * time.Second
+const (
+	retryAfter = 2 * time.Second
+	// patience is how long a node may take before another one is asked: longer than nearly every search, and short
+	// enough for a second and a third node within the time of one.
+	patience = 1500 * time.Millisecond
+)
 
 var (
 	errTimeout = apperr.New(apperr.DeadlineExceeded, "SEARCH_TIMEOUT",
@@ -37,8 +42,8 @@ func (s *Store) send(ctx context.Context, scope search.Scope, index string, body
 			Method: http.MethodPost,
 			Path:   "/" + url.PathEscape(index) + "/_search",
 			Body:   body,
-			Repeat: true,
-			Query:  url.Values{"routing": {strconv.FormatInt(scope.Lab.LabID(), 10)}},
+			Repeat: true, Patience: patience,
+			Query: url.Values{"routing": {strconv.FormatInt(scope.Lab.LabID(), 10)}},
 		},
 		found.read,
 	)

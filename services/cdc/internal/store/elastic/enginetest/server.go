@@ -31,7 +31,7 @@ func Open(t testing.TB) *Server {
 	url, prefix := elastictest.New(t)
 	s := &Server{t: t, url: url, Alias: prefix + "user_details"}
 	client, err := engine.Open(
-		engine.Config{URL: url, MaxRetries: 3, RequestTimeout: 30, MaxConnections: 8},
+		engine.Config{URLs: []string{url}, MaxRetries: 3, RequestTimeout: 30, MaxConnections: 8},
 		engine.Deps{},
 	)
 	if err != nil {

@@ -86,8 +86,9 @@ func (r *running) awaitConnectors(ctx context.Context) error {
 	defer cancel()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
+	worker, _, _ := strings.Cut(r.stack.ConnectURL, ",")
 	for {
-		held, err := engines.ConnectorsRun(ctx, r.stack.ConnectURL, connectors.Names())
+		held, err := engines.ConnectorsRun(ctx, worker, connectors.Names())
 		if err == nil {
 			for _, name := range held {
 				fmt.Fprintf(r.Out, "%s was stopped by somebody and stays so: nothing that it captures reaches the index\n", name)

@@ -97,11 +97,9 @@ func (s Source) fillIn(name string, of difference) (map[string]string, error) {
 		"database":          s.Database,
 		"topic_prefix":      s.TopicPrefix,
 		"brokers":           s.Brokers,
-		"replication": strconv.Itoa(
-			s.Replication,
-		),
-		"min_insync":   strconv.Itoa(s.MinInSync),
-		"heartbeat_ms": strconv.Itoa(s.HeartbeatMS),
+		"replication":       strconv.Itoa(s.Replication),
+		"min_insync":        strconv.Itoa(s.MinInSync),
+		"heartbeat_ms":      strconv.Itoa(s.HeartbeatMS),
 	}
 	for name, value := range values {
 		if value == "" {

@@ -69,10 +69,8 @@ func handOf(lab, firstID int64) (patients []Patient, texts []Judgement) {
 		case text == "" || text[0] == '#':
 		case asks:
 			kind, typed, _ := strings.Cut(text, ": ")
-			texts = append(
-				texts,
-				Judgement{Kind: handKinds[kind], LabID: lab, Text: typed, Want: patients[len(patients)-1].UserID},
-			)
+			texts = append(texts,
+				Judgement{Kind: handKinds[kind], LabID: lab, Text: typed, Want: patients[len(patients)-1].UserID})
 		default:
 			patients = append(patients, handPatient(text, lab, firstID+int64(len(patients))))
 		}

@@ -89,10 +89,8 @@ func Load(environ []string) (Config, error) {
 func (c *Config) Validate() error {
 	var problems []error
 	if c.PhaseOverride != "" && c.PhaseOverride != "running" && c.PhaseOverride != "migration" {
-		problems = append(
-			problems,
-			fmt.Errorf("PHASE_OVERRIDE is %q: give running or migration, or leave it empty", c.PhaseOverride),
-		)
+		problems = append(problems,
+			fmt.Errorf("PHASE_OVERRIDE is %q: give running or migration, or leave it empty", c.PhaseOverride))
 	}
 	if c.Topics.Database() != c.DB.Database {
 		problems = append(
@@ -121,10 +119,8 @@ func (c *Config) Validate() error {
 		)
 	}
 	if c.ReconcileEvery < 0 || c.Connect.Heartbeat <= 0 {
-		problems = append(
-			problems,
-			errors.New("RECONCILE_EVERY must not be negative and CONNECTOR_HEARTBEAT must be above zero"),
-		)
+		problems = append(problems,
+			errors.New("RECONCILE_EVERY must not be negative and CONNECTOR_HEARTBEAT must be above zero"))
 	}
 	return errors.Join(problems...)
 }

@@ -93,18 +93,16 @@ func rebuildVerb(out io.Writer) cli.Verb {
 			if err := stores.running(ctx); err != nil {
 				return err
 			}
-			r := rebuild.New(
-				rebuild.Deps{
-					Index:   stores.index,
-					Rows:    stores.rows,
-					Writer:  stores.writer,
-					Proof:   func(target string) rebuild.Proof { return stores.reconciler(target, reconcile.IndexOnly(stores.rows)) },
-					Wait:    rebuild.DefaultWait,
-					Workers: rebuildWorkers,
-					Clock:   clock.System{},
-					Out:     out,
-				},
-			)
+			r := rebuild.New(rebuild.Deps{
+				Index:   stores.index,
+				Rows:    stores.rows,
+				Writer:  stores.writer,
+				Proof:   func(target string) rebuild.Proof { return stores.reconciler(target, reconcile.IndexOnly(stores.rows)) },
+				Wait:    rebuild.DefaultWait,
+				Workers: rebuildWorkers,
+				Clock:   clock.System{},
+				Out:     out,
+			})
 			return stores.lead(ctx, rebuildLock, func(ctx context.Context) error {
 				switch {
 				case rollback:

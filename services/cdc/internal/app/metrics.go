@@ -63,26 +63,13 @@ func counter(name, help string) prometheus.Counter {
 
 func newCounters(registry prometheus.Registerer) (*counters, error) {
 	c := &counters{
-		consumed: counterBy(
-			"cdc_messages_consumed_total",
-			"Records taken up; each ends in cdc_outcomes_total or cdc_messages_returned_total.",
-			"topic",
-		),
-		returned: counterBy(
-			"cdc_messages_returned_total",
-			"Records given back unmarked because their partition was taken away; they come again.",
-			"topic",
-		),
-		processed: counterBy(
-			"cdc_messages_processed_total",
-			"Records that ended well: applied, superseded, coalesced or skipped.",
-			"topic",
-		),
-		failed: counterBy(
-			"cdc_messages_failed_total",
-			"Records whose first try failed, and records given up.",
-			"topic",
-		),
+		consumed: counterBy("cdc_messages_consumed_total",
+			"Records taken up; each ends in cdc_outcomes_total or cdc_messages_returned_total.", "topic"),
+		returned: counterBy("cdc_messages_returned_total",
+			"Records given back unmarked because their partition was taken away; they come again.", "topic"),
+		processed: counterBy("cdc_messages_processed_total",
+			"Records that ended well: applied, superseded, coalesced or skipped.", "topic"),
+		failed:         counterBy("cdc_messages_failed_total", "Records whose first try failed, and records given up.", "topic"),
 		dead:           counterBy("cdc_messages_dlq_total", "Records written to the dead-letter topic.", "topic"),
 		retried:        counterBy("cdc_messages_retried_total", "Records tried again.", "topic"),
 		ended:          counterBy("cdc_outcomes_total", "Records by how they ended.", "topic", "outcome"),
@@ -95,19 +82,12 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 				Buckets: prometheus.ExponentialBuckets(0.005, 2, 13)},
 			[]string{"topic"},
 		),
-		rows: counterBy(
-			"cdc_projection_rows_total",
-			"Rows of user_meta that were computed: written, or equal to what was stored.",
-			"result",
-		),
-		early: counter(
-			"cdc_events_early_total",
-			"Patients computed again because an event came before its row was readable.",
-		),
-		late: counter(
-			"cdc_events_late_total",
-			"Patients to be computed again later because their rows stayed behind their events.",
-		),
+		rows: counterBy("cdc_projection_rows_total",
+			"Rows of user_meta that were computed: written, or equal to what was stored.", "result"),
+		early: counter("cdc_events_early_total",
+			"Patients computed again because an event came before its row was readable."),
+		late: counter("cdc_events_late_total",
+			"Patients to be computed again later because their rows stayed behind their events."),
 		capped: counter("cdc_projection_capped_total", "Rows written with a list at its limit."),
 		bulkSeconds: prometheus.NewHistogram(
 			prometheus.HistogramOpts{Name: "cdc_bulk_seconds", Help: "Answered bulk requests.",
@@ -116,33 +96,22 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 		bulkOperations: counter("cdc_bulk_operations_total", "Operations in answered bulk requests."),
 		resent:         counterBy("cdc_bulk_resent_total", "Operations sent again, by the index's word for why.", "kind"),
 		compared:       counter("cdc_reconciled_patients_total", "Patients that the continuous proof has compared."),
-		differences: counterBy(
-			"cdc_reconcile_differences_total",
-			"Differences between sources, user_meta and index that stayed, and were sent for repair.",
-			"kind",
-		),
+		differences: counterBy("cdc_reconcile_differences_total",
+			"Differences between sources, user_meta and index that stayed, and were sent for repair.", "kind"),
 		unsettled: counter("cdc_reconcile_unsettled_total", "Patients that changed at every look of the proof."),
-		unaccepted: counter(
-			"cdc_reconcile_refused_total",
-			"Patients whose row or document was refused when the proof repaired it, at every pass until somebody mends them.",
-		),
-		held: counter(
-			"cdc_reconcile_held_total",
-			"Laboratories of which so much differed that the proof repaired nothing; a person has to look.",
-		),
-		purged: counter(
-			"cdc_stubs_purged_total",
-			"Stubs deleted from the index because no event can come back against them.",
-		),
+		unaccepted: counter("cdc_reconcile_refused_total",
+			"Patients whose row or document was refused when the proof repaired it, at every pass until somebody mends them."),
+		held: counter("cdc_reconcile_held_total",
+			"Laboratories of which so much differed that the proof repaired nothing; a person has to look."),
+		purged: counter("cdc_stubs_purged_total",
+			"Stubs deleted from the index because no event can come back against them."),
 		connectorUp: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cdc_connector_up",
 			Help: "1 while the connector runs, has tasks, and all of them run, else 0."}, []string{"connector"}),
 		taskState: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cdc_connector_task_state",
 			Help: "1 for the present state of a connector's task."}, []string{"connector", "task", "state"}),
-		lost: counterBy(
-			"cdc_positions_lost_total",
+		lost: counterBy("cdc_positions_lost_total",
 			"Places that a connector or the consumer lost; what they missed is found by computing all patients again.",
-			"reader",
-		),
+			"reader"),
 		restarts: counterBy("cdc_connector_restarts_total", "Restarts of failed connectors and tasks.", "connector"),
 	}
 	for _, v := range c.all() {

@@ -18,11 +18,8 @@ import (
 // Migrate checks the platform's tables and makes what the pipeline stands on: its own tables, the topics, and the index
 // with its alias. It may be repeated and may run in several replicas at once.
 func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
-	return errors.Join(
-		migrateTables(ctx, cfg, log),
-		broker.EnsureTopics(ctx, cfg.Kafka, cfg.Topics, connectors.Names(), log),
-		migrateIndex(ctx, cfg, log),
-	)
+	return errors.Join(migrateTables(ctx, cfg, log),
+		broker.EnsureTopics(ctx, cfg.Kafka, cfg.Topics, connectors.Names(), log), migrateIndex(ctx, cfg, log))
 }
 
 func migrateTables(ctx context.Context, cfg Config, log *slog.Logger) error {

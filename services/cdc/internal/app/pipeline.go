@@ -74,16 +74,14 @@ func (b *builder) openIndex() error {
 
 // syncer returns the sink that writes the index.
 func (b *builder) syncer() *indexsync.Sink {
-	return indexsync.NewSink(
-		indexsync.Deps{
-			Lookup:   b.index,
-			Writer:   b.writer,
-			Phases:   b.phases,
-			Tables:   b.walker,
-			Versions: document.RevVersions{},
-			Clock:    b.Clock,
-		},
-	)
+	return indexsync.NewSink(indexsync.Deps{
+		Lookup:   b.index,
+		Writer:   b.writer,
+		Phases:   b.phases,
+		Tables:   b.walker,
+		Versions: document.RevVersions{},
+		Clock:    b.Clock,
+	})
 }
 
 // openConsumer adds the consumer; the stores it writes to outlive it.
@@ -99,19 +97,17 @@ func (b *builder) openConsumer() error {
 	}
 	rows := materialize.NewSink(b.users, b.walker, b.Clock)
 	beats := &heartbeat.Sink{Watermark: b.watermark(), Jumps: b.rows, Log: b.Log}
-	b.consumer = consume.New(
-		consume.Deps{
-			Config:      b.cfg.Consume,
-			DeadLetters: b.letters,
-			Observer:    b.counters,
-			Traces:      batchtrace.New(b.Tracers(), b.Clock),
-			Clock:       b.Clock,
-			Jitter:      rand.Float64,
-			Log:         b.Log,
-			Sinks: map[string]consume.Sink{change.UserDetails: rows, change.Billing: rows, change.LabReportRelation: rows,
-				change.UserMeta: b.syncer(), change.Heartbeat: beats},
-		},
-	)
+	b.consumer = consume.New(consume.Deps{
+		Config:      b.cfg.Consume,
+		DeadLetters: b.letters,
+		Observer:    b.counters,
+		Traces:      batchtrace.New(b.Tracers(), b.Clock),
+		Clock:       b.Clock,
+		Jitter:      rand.Float64,
+		Log:         b.Log,
+		Sinks: map[string]consume.Sink{change.UserDetails: rows, change.Billing: rows, change.LabReportRelation: rows,
+			change.UserMeta: b.syncer(), change.Heartbeat: beats},
+	})
 	b.members = broker.NewGroup(broker.GroupDeps{Config: b.cfg.Kafka, Topics: b.cfg.Topics.Consumed(),
 		Consumer: b.consumer, Lost: b.recordsLost, Clock: b.Clock, Log: b.Log})
 	if err := b.Registry.Register(newGauges(b.members, b.consumer.Status(), b.Clock)); err != nil {

@@ -40,21 +40,16 @@ func openStores(cfg Config) (*stores, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open search index: %w", err), db.Close())
 	}
-	phases := phase.New(
-		phase.Deps{
-			Schema:   mysql.NewSchema(db),
-			Walk:     noWalk{},
-			Override: phase.Phase(cfg.PhaseOverride),
-			Interval: phase.DefaultInterval,
-			Log:      slog.New(slog.DiscardHandler),
-		},
-	)
+	phases := phase.New(phase.Deps{
+		Schema:   mysql.NewSchema(db),
+		Walk:     noWalk{},
+		Override: phase.Phase(cfg.PhaseOverride),
+		Interval: phase.DefaultInterval,
+		Log:      slog.New(slog.DiscardHandler),
+	})
 	rows, index := mysql.New(
 		mysql.Deps{DB: db, Clock: clock.System{}, Phases: phases},
-	), elasticstore.New(
-		client,
-		cfg.Index,
-	)
+	), elasticstore.New(client, cfg.Index)
 	return &stores{
 		db:     db,
 		phases: phases,

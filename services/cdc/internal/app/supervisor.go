@@ -82,9 +82,7 @@ func (c Config) source(server mysqldb.Server) connectors.Source {
 			User:     c.Kafka.User,
 			Password: c.Kafka.Password.Reveal(),
 		},
-		Replication: int(
-			c.Topics.Replication,
-		),
+		Replication: int(c.Topics.Replication),
 		MinInSync:   c.Topics.MinInSync,
 		HeartbeatMS: int(c.Connect.Heartbeat.Milliseconds()),
 	}

@@ -157,16 +157,8 @@ func replayVerb(out io.Writer) cli.Verb {
 			if dry {
 				written = "would be written"
 			}
-			fmt.Fprintf(
-				out,
-				"%d letters, %d patients %s, %d refused, %d letters name no row, %d are about rows that are gone\n",
-				sum.Letters,
-				sum.Patients,
-				written,
-				sum.Refused,
-				sum.Unreadable,
-				sum.Gone,
-			)
+			fmt.Fprintf(out, "%d letters, %d patients %s, %d refused, %d letters name no row, %d are about rows that are gone\n",
+				sum.Letters, sum.Patients, written, sum.Refused, sum.Unreadable, sum.Gone)
 			if err == nil && sum.Refused > 0 {
 				err = errRefused
 			}

@@ -43,10 +43,8 @@ func (c *Config) Validate() error {
 		problems = append(problems, fmt.Errorf("KAFKA_VERSION is %q: give a version like 3.6.0", c.Version))
 	}
 	if c.Group != GroupID {
-		problems = append(
-			problems,
-			fmt.Errorf("CONSUMER_GROUP is %q: set it to %s, the group that the access rules name", c.Group, GroupID),
-		)
+		problems = append(problems,
+			fmt.Errorf("CONSUMER_GROUP is %q: set it to %s, the group that the access rules name", c.Group, GroupID))
 	}
 	if c.User != "" && !c.TLS.Enabled {
 		problems = append(problems, errors.New("KAFKA_USER needs KAFKA_TLS=true: a password is not sent in clear"))

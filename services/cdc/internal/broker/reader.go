@@ -67,11 +67,7 @@ func extents(client sarama.Client, topic string) (all []extent, total int64, err
 }
 
 func readPartition(
-	ctx context.Context,
-	consumer sarama.Consumer,
-	topic string,
-	e extent,
-	visit func(change.Record) error,
+	ctx context.Context, consumer sarama.Consumer, topic string, e extent, visit func(change.Record) error,
 ) error {
 	partition, err := consumer.ConsumePartition(topic, e.partition, e.first)
 	if err != nil {

@@ -40,24 +40,17 @@ type TopicConfig struct {
 // Validate refuses a prefix that no connector could write under, and copies that no write could satisfy.
 func (c *TopicConfig) Validate() error {
 	var problems []error
-	if server, database, ok := strings.Cut(
-		c.Prefix,
-		".",
-	); !ok || server == "" || database == "" ||
+	if server, database, ok := strings.Cut(c.Prefix, "."); !ok || server == "" || database == "" ||
 		strings.Contains(database, ".") {
 		problems = append(
 			problems,
-			fmt.Errorf(
-				"TOPIC_PREFIX is %q: give the connectors' topic.prefix, a dot and the database name, as in lab.labdb",
-				c.Prefix,
-			),
+			fmt.Errorf("TOPIC_PREFIX is %q: give the connectors' topic.prefix, a dot and the database name, as in lab.labdb",
+				c.Prefix),
 		)
 	}
 	if c.MinInSync > int(c.Replication) || c.Replication < 1 {
-		problems = append(
-			problems,
-			errors.New("TOPIC_MIN_INSYNC must not be above TOPIC_REPLICATION: no write could ever be acknowledged"),
-		)
+		problems = append(problems,
+			errors.New("TOPIC_MIN_INSYNC must not be above TOPIC_REPLICATION: no write could ever be acknowledged"))
 	}
 	return errors.Join(problems...)
 }
@@ -95,9 +88,7 @@ func (c TopicConfig) topics(connectors []string) map[string]*sarama.TopicDetail 
 			NumPartitions:     partitions,
 			ReplicationFactor: c.Replication,
 			ConfigEntries: map[string]*string{
-				"retention.ms": new(
-					strconv.FormatInt(keep.Milliseconds(), 10),
-				),
+				"retention.ms":        new(strconv.FormatInt(keep.Milliseconds(), 10)),
 				"min.insync.replicas": new(strconv.Itoa(c.MinInSync)),
 				"cleanup.policy":      new("delete"),
 				"max.message.bytes":   new(maxMessageBytes),

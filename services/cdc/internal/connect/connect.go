@@ -112,14 +112,8 @@ func (c *Client) Stop(ctx context.Context, name string) error { return c.put(ctx
 func (c *Client) Resume(ctx context.Context, name string) error { return c.put(ctx, name, "resume") }
 
 func (c *Client) put(ctx context.Context, name, verb string) error {
-	if err := c.call(
-		ctx,
-		readTimeout,
-		http.MethodPut,
-		"/connectors/"+url.PathEscape(name)+"/"+verb,
-		nil,
-		nil,
-	); err != nil {
+	if err := c.call(ctx, readTimeout, http.MethodPut, "/connectors/"+url.PathEscape(name)+"/"+verb, nil,
+		nil); err != nil {
 		return fmt.Errorf("%s %s: %w", verb, name, err)
 	}
 	return nil
@@ -138,14 +132,8 @@ func (c *Client) Offsets(ctx context.Context, name string) (json.RawMessage, err
 
 // Forget deletes the connector's offsets: it begins with a snapshot when it is resumed. It must be stopped.
 func (c *Client) Forget(ctx context.Context, name string) error {
-	if err := c.call(
-		ctx,
-		readTimeout,
-		http.MethodDelete,
-		"/connectors/"+url.PathEscape(name)+"/offsets",
-		nil,
-		nil,
-	); err != nil {
+	if err := c.call(ctx, readTimeout, http.MethodDelete, "/connectors/"+url.PathEscape(name)+"/offsets", nil,
+		nil); err != nil {
 		return fmt.Errorf("delete the offsets of %s: %w", name, err)
 	}
 	return nil

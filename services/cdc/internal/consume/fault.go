@@ -62,15 +62,7 @@ func (w *worker) log(ctx context.Context, fault *outcome.Fault) {
 func (w *worker) recovered(ctx context.Context) {
 	if lasted, was := w.state.heal(); was {
 		w.claim.Resume()
-		w.c.d.Log.InfoContext(
-			ctx,
-			"partition goes on",
-			"topic",
-			w.claim.Topic,
-			"partition",
-			w.claim.Partition,
-			"paused_seconds",
-			lasted.Seconds(),
-		)
+		w.c.d.Log.InfoContext(ctx, "partition goes on", "topic", w.claim.Topic, "partition", w.claim.Partition,
+			"paused_seconds", lasted.Seconds())
 	}
 }

@@ -149,22 +149,8 @@ func (w *worker) announce(ctx context.Context, batch []change.Record, results []
 		first := batch[slices.IndexFunc(results, func(r outcome.Result) bool {
 			return r.Kind == outcome.Dead && r.Sink == c.sink && r.Reason == c.reason
 		})]
-		w.c.d.Log.WarnContext(
-			ctx,
-			"records given up, they become dead letters",
-			"topic",
-			first.Topic,
-			"partition",
-			first.Partition,
-			"first_offset",
-			first.Offset,
-			"records",
-			n,
-			"sink",
-			c.sink,
-			"reason",
-			c.reason,
-		)
+		w.c.d.Log.WarnContext(ctx, "records given up, they become dead letters", "topic", first.Topic, "partition",
+			first.Partition, "first_offset", first.Offset, "records", n, "sink", c.sink, "reason", c.reason)
 	}
 }
 

@@ -85,16 +85,8 @@ const (
 // recent returns the row with the newest entries of its lists alone.
 func recent(r *projection.Row, most int) *projection.Row {
 	to := *r
-	to.BillIDs, to.LabBillIDs, to.LabReportIDs = ends(
-		r.BillIDs,
-		most,
-	), ends(
-		r.LabBillIDs,
-		most,
-	), ends(
-		r.LabReportIDs,
-		most,
-	)
+	to.BillIDs, to.LabBillIDs, to.LabReportIDs = ends(r.BillIDs,
+		most), ends(r.LabBillIDs, most), ends(r.LabReportIDs, most)
 	to.OrderNumbers, to.LrfIDs = ends(r.OrderNumbers, most), ends(r.LrfIDs, most)
 	to.SampleIDs, to.ManualSampleIDs = ends(r.SampleIDs, most), ends(r.ManualSampleIDs, most)
 	return &to

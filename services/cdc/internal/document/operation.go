@@ -70,10 +70,8 @@ func (m *Maker) Write(row *projection.Row, routes ...int64) []Op {
 	left := others(row, routes)
 	ops := make([]Op, 0, len(left)+1)
 	for _, lab := range left {
-		ops = append(
-			ops,
-			Op{ID: row.UserID, Route: lab, Version: m.versions.Blank(row.Rev), Body: m.encoder.Stub(row.UserID, lab, row.Rev)},
-		)
+		ops = append(ops,
+			Op{ID: row.UserID, Route: lab, Version: m.versions.Blank(row.Rev), Body: m.encoder.Stub(row.UserID, lab, row.Rev)})
 	}
 	return append(ops, m.Own(row))
 }

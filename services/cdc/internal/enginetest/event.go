@@ -43,21 +43,17 @@ func Event(op change.Op, r projection.Row) change.Record {
 		"order_numbers":            column(r.OrderNumbers),
 		"lab_report_ids":           column(r.LabReportIDs),
 		"sample_ids":               column(r.SampleIDs),
-		"manual_sample_ids": column(
-			r.ManualSampleIDs,
-		),
-		"lrf_ids":    column(r.LrfIDs),
-		"org_ids":    column(r.OrgIDs),
-		"branch_ids": column(r.BranchIDs),
-		"cc_ids": column(
-			r.CCIDs,
-		),
-		"rerun_report_ids": column(r.RerunReportIDs),
-		"last_bill_time":   r.LastBillTime,
-		"is_deleted":       deleted,
-		"rev":              r.Rev,
-		"updated_at":       r.UpdatedAt,
-		"source_ts_ms":     0,
+		"manual_sample_ids":        column(r.ManualSampleIDs),
+		"lrf_ids":                  column(r.LrfIDs),
+		"org_ids":                  column(r.OrgIDs),
+		"branch_ids":               column(r.BranchIDs),
+		"cc_ids":                   column(r.CCIDs),
+		"rerun_report_ids":         column(r.RerunReportIDs),
+		"last_bill_time":           r.LastBillTime,
+		"is_deleted":               deleted,
+		"rev":                      r.Rev,
+		"updated_at":               r.UpdatedAt,
+		"source_ts_ms":             0,
 	}
 	value := map[string]any{"op": op, "before": nil, "after": image}
 	if op == change.Delete {
@@ -78,13 +74,11 @@ func column[T any](list []T) any {
 
 // Sink returns an index syncer as one process of the service has it.
 func (p *Platform) Sink() *indexsync.Sink {
-	return indexsync.NewSink(
-		indexsync.Deps{
-			Lookup:   p.Index,
-			Writer:   p.Writer,
-			Phases:   running{},
-			Versions: document.RevVersions{},
-			Clock:    clock.System{},
-		},
-	)
+	return indexsync.NewSink(indexsync.Deps{
+		Lookup:   p.Index,
+		Writer:   p.Writer,
+		Phases:   running{},
+		Versions: document.RevVersions{},
+		Clock:    clock.System{},
+	})
 }

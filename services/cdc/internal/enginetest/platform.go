@@ -55,22 +55,20 @@ func New(t testing.TB) *Platform {
 		Users: materialize.NewRecomputer(
 			materialize.Deps{Store: rows, Late: nobody{}, Observer: nobody{}, Config: materialize.DefaultConfig()},
 		),
-		Writer: indexsync.NewWriter(
-			indexsync.WriterDeps{
-				Index:    index,
-				Observer: nobody{},
-				Clock:    clock.System{},
-				Jitter:   func() float64 { return 1 },
-				Config: indexsync.WriterConfig{
-					Operations: 1000,
-					Bytes:      5 << 20,
-					Concurrent: 4,
-					FirstRetry: 10 * time.Millisecond,
-					MaxRetry:   100 * time.Millisecond,
-					Patience:   5 * time.Second,
-				},
+		Writer: indexsync.NewWriter(indexsync.WriterDeps{
+			Index:    index,
+			Observer: nobody{},
+			Clock:    clock.System{},
+			Jitter:   func() float64 { return 1 },
+			Config: indexsync.WriterConfig{
+				Operations: 1000,
+				Bytes:      5 << 20,
+				Concurrent: 4,
+				FirstRetry: 10 * time.Millisecond,
+				MaxRetry:   100 * time.Millisecond,
+				Patience:   5 * time.Second,
 			},
-		),
+		}),
 	}
 }
 
@@ -89,9 +87,7 @@ func (p *Platform) Patients(lab, from, to int64) {
 		" SELECT seq, ?, CONCAT('P-', seq), CONCAT('Patient ', seq), 9800000000 + seq, '1990-02-11' FROM "+mysqltest.Numbers(int(to))+" WHERE seq >= ?", lab, from)
 	p.Exec(
 		"INSERT INTO billing (labId_id, labBillId, orderNumber, userDetailsId_id) SELECT ?, seq, CONCAT('ord-', seq), seq FROM "+
-			mysqltest.Numbers(
-				int(to),
-			)+" WHERE seq >= ?",
+			mysqltest.Numbers(int(to))+" WHERE seq >= ?",
 		lab,
 		from,
 	)

@@ -167,10 +167,8 @@ func (h *Health) stalled() []string {
 		case p.Fault.Operator:
 			reasons = append(reasons, fmt.Sprintf("%s/%d is paused: %v", p.Topic, p.Partition, p.Fault))
 		case p.Busy > successWindow:
-			reasons = append(
-				reasons,
-				fmt.Sprintf("%s/%d has been tried for %.0f s: %v", p.Topic, p.Partition, p.Busy.Seconds(), p.Fault),
-			)
+			reasons = append(reasons,
+				fmt.Sprintf("%s/%d has been tried for %.0f s: %v", p.Topic, p.Partition, p.Busy.Seconds(), p.Fault))
 		}
 	}
 	last := h.Status.LastSuccess()

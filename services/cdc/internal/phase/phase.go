@@ -135,14 +135,8 @@ func (w *Watch) look(ctx context.Context) (Phase, error) {
 
 // Run looks again and again until ctx ends. A look that fails is repeated; the one before stays valid.
 func (w *Watch) Run(ctx context.Context) error {
-	return lifecycle.Every(
-		ctx,
-		w.d.Interval,
-		w.d.Log,
-		"phase of user_meta",
-		func(ctx context.Context) error {
-			_, _, err := w.Check(ctx)
-			return err
-		},
-	)
+	return lifecycle.Every(ctx, w.d.Interval, w.d.Log, "phase of user_meta", func(ctx context.Context) error {
+		_, _, err := w.Check(ctx)
+		return err
+	})
 }

@@ -15,10 +15,8 @@ func NextRev(stored int64, now time.Time, indexVersion int64) int64 {
 // Equal tells whether two rows say the same. When and how often they were written does not count.
 func (r Row) Equal(o Row) bool {
 	return r.UserID == o.UserID && r.LabID == o.LabID && r.IsDeleted == o.IsDeleted &&
-		same(
-			r.BranchID,
-			o.BranchID,
-		) && same(r.OrgID, o.OrgID) && same(r.CCID, o.CCID) && same(r.LastBillTime, o.LastBillTime) &&
+		same(r.BranchID,
+			o.BranchID) && same(r.OrgID, o.OrgID) && same(r.CCID, o.CCID) && same(r.LastBillTime, o.LastBillTime) &&
 		r.equalPerson(o) && r.equalNumbers(o) && r.equalTexts(o)
 }
 

@@ -93,10 +93,8 @@ func (p *Purger) remove(ctx context.Context, ops []document.Op) error {
 		case indexsync.Written:
 			deleted++
 		case indexsync.Poison:
-			return outcome.Operator(
-				fmt.Errorf("the index refuses to delete a stub: %s", fate.Kind),
-				"look at the log of Elasticsearch",
-			)
+			return outcome.Operator(fmt.Errorf("the index refuses to delete a stub: %s", fate.Kind),
+				"look at the log of Elasticsearch")
 		}
 	}
 	p.Observer.Purged(deleted)

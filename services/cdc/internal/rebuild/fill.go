@@ -174,12 +174,8 @@ func (f *filler) verify(ctx context.Context) error {
 		}
 		total += count
 	}
-	f.r.say(
-		"%d laboratories, %d patients, 0 differences, %d patients whom the index refuses",
-		len(labs),
-		total,
-		len(f.refused),
-	)
+	f.r.say("%d laboratories, %d patients, 0 differences, %d patients whom the index refuses", len(labs), total,
+		len(f.refused))
 	return nil
 }
 
@@ -191,10 +187,8 @@ func (f *filler) agree(ctx context.Context, lab authn.LabScope) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		differences := slices.DeleteFunc(
-			result.Differences,
-			func(d reconcile.Difference) bool { return f.refused[d.UserID] != (refusal{}) },
-		)
+		differences := slices.DeleteFunc(result.Differences,
+			func(d reconcile.Difference) bool { return f.refused[d.UserID] != (refusal{}) })
 		if len(differences) == 0 {
 			return result.Patients, nil
 		}

@@ -50,13 +50,8 @@ func (m *meter) end() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.clock.Now()
-	fmt.Fprintf(
-		m.out,
-		"filled %d patients in %s, %.0f/s; comparing\n",
-		m.done,
-		now.Sub(m.begin).Round(time.Millisecond),
-		m.rate(now),
-	)
+	fmt.Fprintf(m.out, "filled %d patients in %s, %.0f/s; comparing\n", m.done, now.Sub(m.begin).Round(time.Millisecond),
+		m.rate(now))
 }
 
 // rate is patients a second; called with mu held.

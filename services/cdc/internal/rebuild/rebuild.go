@@ -52,9 +52,7 @@ type Rows interface {
 type Proof interface {
 	Labs(ctx context.Context) ([]authn.LabScope, error)
 	Suspects(
-		ctx context.Context,
-		scope authn.LabScope,
-		progress func(reconcile.Count),
+		ctx context.Context, scope authn.LabScope, progress func(reconcile.Count),
 	) (map[int64][]reconcile.Difference, reconcile.Count, error)
 	Compare(ctx context.Context, scope authn.LabScope, progress func(reconcile.Count)) (reconcile.Result, error)
 	Repair(ctx context.Context, differences []reconcile.Difference) ([]reconcile.Refusal, error)

@@ -22,9 +22,7 @@ type Count struct {
 // Suspects goes through a laboratory once and returns whatever looks wrong, by patient; what is only on its way looks
 // wrong too. progress hears of every page. The error is a fault.
 func (r *Reconciler) Suspects(
-	ctx context.Context,
-	scope authn.LabScope,
-	progress func(Count),
+	ctx context.Context, scope authn.LabScope, progress func(Count),
 ) (map[int64][]Difference, Count, error) {
 	p := &pass{r: r, scope: scope, suspects: map[int64][]Difference{}, progress: progress}
 	var err error
@@ -172,9 +170,7 @@ func (r *Reconciler) differing(ctx context.Context, lab int64, ids []int64, susp
 
 // again looks at patients once more, each by key: nothing that was read before is used but the routes that were seen.
 func (r *Reconciler) again(
-	ctx context.Context,
-	lab int64,
-	suspects map[int64][]Difference,
+	ctx context.Context, lab int64, suspects map[int64][]Difference,
 ) (map[int64][]Difference, error) {
 	ids := make([]int64, 0, len(suspects))
 	for id := range suspects {
@@ -195,11 +191,7 @@ func (r *Reconciler) again(
 }
 
 func (r *Reconciler) lookAt(
-	ctx context.Context,
-	judge judge,
-	lab int64,
-	ids []int64,
-	suspects, found map[int64][]Difference,
+	ctx context.Context, judge judge, lab int64, ids []int64, suspects, found map[int64][]Difference,
 ) error {
 	// The row is read before the documents: a change in between makes the document newer, never the row.
 	stored, err := r.d.Rows.RowsByID(ctx, ids)

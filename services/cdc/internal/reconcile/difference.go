@@ -42,15 +42,8 @@ type Difference struct {
 
 // String names ids and versions, nothing of the patient's data.
 func (d Difference) String() string {
-	return fmt.Sprintf(
-		"laboratory %d, patient %d: %s (row rev %d, document version %d on route %d)",
-		d.LabID,
-		d.UserID,
-		d.Kind,
-		d.Rev,
-		d.Version,
-		d.Route,
-	)
+	return fmt.Sprintf("laboratory %d, patient %d: %s (row rev %d, document version %d on route %d)", d.LabID, d.UserID,
+		d.Kind, d.Rev, d.Version, d.Route)
 }
 
 // behind tells whether the row's own document mends the difference: the index has none, an older one, or another one of

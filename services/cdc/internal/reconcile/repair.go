@@ -125,9 +125,7 @@ func (r *Reconciler) rewrite(ctx context.Context, ids []int64) (refused []Refusa
 }
 
 func (r *Reconciler) writeRows(
-	ctx context.Context,
-	target indexsync.Target,
-	rows []projection.Row,
+	ctx context.Context, target indexsync.Target, rows []projection.Row,
 ) (refused []Refusal, superseded []int64, err error) {
 	var ops []document.Op
 	for i := range rows {
@@ -179,10 +177,8 @@ func (r *Reconciler) remove(ctx context.Context, ops []document.Op) error {
 	}
 	for _, fate := range fates {
 		if fate.Verdict == indexsync.Poison {
-			return outcome.Operator(
-				fmt.Errorf("the index refuses to delete a document: %s", fate.Kind),
-				"look at the log of Elasticsearch",
-			)
+			return outcome.Operator(fmt.Errorf("the index refuses to delete a document: %s", fate.Kind),
+				"look at the log of Elasticsearch")
 		}
 	}
 	return nil

@@ -31,12 +31,8 @@ type Total struct {
 
 // String is the last line of a report.
 func (t Total) String() string {
-	line := fmt.Sprintf(
-		"%s, %s, %s",
-		counted(int64(t.Laboratories), "laboratory", "laboratories"),
-		counted(t.Patients, "patient", "patients"),
-		counted(int64(t.Differences), "difference", "differences"),
-	)
+	line := fmt.Sprintf("%s, %s, %s", counted(int64(t.Laboratories), "laboratory", "laboratories"),
+		counted(t.Patients, "patient", "patients"), counted(int64(t.Differences), "difference", "differences"))
 	if t.Repaired > 0 {
 		line += fmt.Sprintf(", %s sent for repair", thousands(int64(t.Repaired)))
 	}
@@ -99,14 +95,9 @@ func (p *report) laboratory(ctx context.Context, lab authn.LabScope, name string
 	p.total.Documents += result.Documents
 	p.total.Differences += len(result.Differences)
 	p.total.Unsettled += result.Unsettled
-	fmt.Fprintf(
-		p.w,
-		"%s: %s, %s, %s\n",
-		name,
-		counted(result.Patients, "patient", "patients"),
+	fmt.Fprintf(p.w, "%s: %s, %s, %s\n", name, counted(result.Patients, "patient", "patients"),
 		counted(result.Documents, "document", "documents"),
-		counted(int64(len(result.Differences)), "difference", "differences"),
-	)
+		counted(int64(len(result.Differences)), "difference", "differences"))
 	return nil
 }
 

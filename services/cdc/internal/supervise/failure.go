@@ -165,12 +165,7 @@ func (s *Supervisor) mendTaskless(ctx context.Context, name string, now time.Tim
 }
 
 func (s *Supervisor) restart(
-	ctx context.Context,
-	name string,
-	c *failure,
-	now time.Time,
-	onlyFailed bool,
-	problem error,
+	ctx context.Context, name string, c *failure, now time.Time, onlyFailed bool, problem error,
 ) error {
 	c.next = now.Add(pause(c.restarts))
 	c.restarts++

@@ -57,11 +57,7 @@ func (o *Operator) Status(ctx context.Context) (allUp bool, err error) {
 
 // row prints the connector's line and returns what must be said below the table about its position.
 func (o *Operator) row(
-	ctx context.Context,
-	table io.Writer,
-	name string,
-	status connect.Status,
-	exists bool,
+	ctx context.Context, table io.Writer, name string, status connect.Status, exists bool,
 ) (remarks []string) {
 	if !exists {
 		fmt.Fprintf(table, "%s\tno\tABSENT\t-\t-\t-\n", name)

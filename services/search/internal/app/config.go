@@ -68,10 +68,8 @@ func (c *Config) Validate() error {
 		problems = append(problems, fmt.Errorf("DEFAULT_SIZE must be from 1 to %d", search.MaxSize))
 	}
 	if c.CaptureSearchQuery && c.Telemetry.Production() {
-		problems = append(
-			problems,
-			errors.New("ES_CAPTURE_SEARCH_QUERY must be false in production: it puts names and telephone numbers into traces"),
-		)
+		problems = append(problems,
+			errors.New("ES_CAPTURE_SEARCH_QUERY must be false in production: it puts names and telephone numbers into traces"))
 	}
 	return errors.Join(problems...)
 }

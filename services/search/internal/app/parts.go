@@ -33,10 +33,8 @@ func (b *builder) openFreshness() error {
 
 // openIndex connects to the index; tracers nil: no spans.
 func (c *Config) openIndex(tracers trace.TracerProvider) (*elastic.Client, error) {
-	client, err := elastic.Open(
-		c.ES,
-		elastic.Deps{Tracers: tracers, CaptureSearches: c.CaptureSearchQuery, Roll: rand.Float64},
-	)
+	client, err := elastic.Open(c.ES,
+		elastic.Deps{Tracers: tracers, CaptureSearches: c.CaptureSearchQuery, Roll: rand.Float64})
 	if err != nil {
 		return nil, fmt.Errorf("open search index: %w", err)
 	}

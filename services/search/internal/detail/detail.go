@@ -13,11 +13,8 @@ import (
 
 // ErrNoUser is the answer for a patient who does not exist, is deleted, or is not the caller's to see: it does not tell
 // which.
-var ErrNoUser = apperr.New(
-	apperr.NotFound,
-	"USER_NOT_FOUND",
-	"There is no such patient here. Search again: the patient may have been merged or removed.",
-)
+var ErrNoUser = apperr.New(apperr.NotFound, "USER_NOT_FOUND",
+	"There is no such patient here. Search again: the patient may have been merged or removed.")
 
 // Record is a patient with the places that decide who may see the patient. Lists hold at most 5,000 entries, the newest
 // last.

@@ -6,18 +6,11 @@ import "github.com/prometheus/client_golang/prometheus"
 func (w *Watch) Collector() prometheus.Collector {
 	return collector{
 		watch: w,
-		age: prometheus.NewDesc(
-			"search_data_age_seconds",
+		age: prometheus.NewDesc("search_data_age_seconds",
 			"Age of the newest moment up to which the index is complete; while that was never known, seconds since the start.",
-			nil,
-			nil,
-		),
-		healthy: prometheus.NewDesc(
-			"search_cdc_healthy",
-			"1 while the age of the data is known and below the threshold, else 0.",
-			nil,
-			nil,
-		),
+			nil, nil),
+		healthy: prometheus.NewDesc("search_cdc_healthy",
+			"1 while the age of the data is known and below the threshold, else 0.", nil, nil),
 	}
 }
 

@@ -29,10 +29,8 @@ func given[T comparable](spellings ...spelling[T]) (*T, error) {
 		case first.value == nil:
 			first = s
 		case *first.value != *s.value:
-			return nil, apperr.InvalidField(
-				s.name,
-				fmt.Sprintf("%s and %s say different things: give one of them", first.name, s.name),
-			)
+			return nil, apperr.InvalidField(s.name,
+				fmt.Sprintf("%s and %s say different things: give one of them", first.name, s.name))
 		}
 	}
 	return first.value, nil
@@ -114,21 +112,17 @@ func hit(h search.Hit, today time.Time) *searchv1.SearchHit {
 		BranchId:         h.BranchID,
 		OrgId:            h.OrgID,
 		CcId:             h.CCID,
-		OrderNumbers: newest(
-			h.OrderNumbers,
-		),
-		BillIds:         newest(h.BillIDs),
-		LabBillIds:      newest(h.LabBillIDs),
-		LabReportIds:    newest(h.LabReportIDs),
-		SampleIds:       newest(h.SampleIDs),
-		ManualSampleIds: newest(h.ManualSampleIDs),
-		LrfIds:          newest(h.LrfIDs),
-		LastBillTime: optionalSeconds(
-			h.LastBillTime,
-		),
-		UpdatedAt: seconds(h.UpdatedAt),
-		Score:     h.Score,
-		Bucket:    string(h.Bucket),
+		OrderNumbers:     newest(h.OrderNumbers),
+		BillIds:          newest(h.BillIDs),
+		LabBillIds:       newest(h.LabBillIDs),
+		LabReportIds:     newest(h.LabReportIDs),
+		SampleIds:        newest(h.SampleIDs),
+		ManualSampleIds:  newest(h.ManualSampleIDs),
+		LrfIds:           newest(h.LrfIDs),
+		LastBillTime:     optionalSeconds(h.LastBillTime),
+		UpdatedAt:        seconds(h.UpdatedAt),
+		Score:            h.Score,
+		Bucket:           string(h.Bucket),
 	}
 	for _, f := range h.Matched {
 		out.MatchedFields = append(out.MatchedFields, string(f))

@@ -37,8 +37,7 @@ func New(f Finder, r Reader, c clock.Clock) *Server { return &Server{finder: f, 
 
 // SearchUsers finds patients.
 func (s *Server) SearchUsers(
-	ctx context.Context,
-	in *searchv1.SearchUsersRequest,
+	ctx context.Context, in *searchv1.SearchUsersRequest,
 ) (*searchv1.SearchUsersResponse, error) {
 	command, err := commandOf(in)
 	if err != nil {

@@ -37,10 +37,8 @@ func (c *Config) Validate() error {
 		)
 	}
 	if c.ConfigCacheTTL < 1 || c.ConfigCacheTTL > maxConfigCacheTTL {
-		problems = append(
-			problems,
-			fmt.Errorf("RATE_LIMIT_CONFIG_CACHE_TTL is %d: give 1 to %d seconds", c.ConfigCacheTTL, maxConfigCacheTTL),
-		)
+		problems = append(problems,
+			fmt.Errorf("RATE_LIMIT_CONFIG_CACHE_TTL is %d: give 1 to %d seconds", c.ConfigCacheTTL, maxConfigCacheTTL))
 	}
 	if c.KVURL.IsSet() {
 		if err := redisdb.CheckURL(c.KVURL); err != nil {

@@ -67,12 +67,8 @@ func (l *Limit) AdmitRead(ctx context.Context, p authn.Principal, lab authn.LabS
 
 func refused(mode Mode, perMinute int) *apperr.Error {
 	if mode == Normal {
-		return apperr.Newf(
-			apperr.TooManyRequests,
-			"TOO_MANY_SEARCHES",
-			"More than %d searches in a minute. Wait a moment and search again.",
-			perMinute,
-		)
+		return apperr.Newf(apperr.TooManyRequests, "TOO_MANY_SEARCHES",
+			"More than %d searches in a minute. Wait a moment and search again.", perMinute)
 	}
 	return apperr.Newf(apperr.TooManyRequests, "TOO_MANY_SEARCHES",
 		"The search is under load and takes %d searches a minute. Wait a moment and search again.", perMinute)

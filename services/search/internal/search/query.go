@@ -92,13 +92,8 @@ func (q *Query) narrow(asked []string, refuse refusal) []Field {
 		return mapping
 	}
 	if len(asked) > maxAsked {
-		refuse(
-			"search_fields",
-			"search_fields: name at most %d fields; search_key %q searches %s",
-			maxAsked,
-			q.Key,
-			join(mapping),
-		)
+		refuse("search_fields", "search_fields: name at most %d fields; search_key %q searches %s", maxAsked, q.Key,
+			join(mapping))
 		return nil
 	}
 	for _, name := range asked {
@@ -106,13 +101,8 @@ func (q *Query) narrow(asked []string, refuse refusal) []Field {
 		case Field(name).Bucket() == "":
 			refuse("search_fields", "search_fields: there is no field %q; search_key %q searches %s", name, q.Key, join(mapping))
 		case !slices.Contains(mapping, Field(name)):
-			refuse(
-				"search_fields",
-				"search_fields: %s is not searched by search_key %q; it searches %s",
-				name,
-				q.Key,
-				join(mapping),
-			)
+			refuse("search_fields", "search_fields: %s is not searched by search_key %q; it searches %s", name, q.Key,
+				join(mapping))
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(mapping), func(f Field) bool { return !slices.Contains(asked, string(f)) })
@@ -131,10 +121,8 @@ func (q *Query) checkText(refuse refusal) {
 	case q.Key == Duplicate:
 		q.Identity = identityOf(q.Text)
 		if q.Identity.Name == "" || len(q.Identity.Births) == 0 && len(q.Identity.Phones) == 0 {
-			refuse(
-				"query",
-				"query must name a person and tell the birth date (1990-02-11 or 11/02/1990) or the telephone number",
-			)
+			refuse("query",
+				"query must name a person and tell the birth date (1990-02-11 or 11/02/1990) or the telephone number")
 		}
 	}
 }
@@ -158,12 +146,8 @@ func (q *Query) page(r Request, refuse refusal) {
 		q.From = (*r.Page - 1) * q.Size
 	}
 	if q.From < 0 || q.From > MaxResults-q.Size {
-		refuse(
-			"from",
-			"from must be from 0 to %d with size %d: narrow the search instead of paging deeper",
-			MaxResults-q.Size,
-			q.Size,
-		)
+		refuse("from", "from must be from 0 to %d with size %d: narrow the search instead of paging deeper",
+			MaxResults-q.Size, q.Size)
 	}
 }
 
@@ -177,11 +161,8 @@ func (q *Query) follow(r Request, refuse refusal) {
 	case r.From != nil || r.Page != nil:
 		refuse("cursor", "give cursor, from or page: one of them")
 	case err != nil:
-		refuse(
-			"cursor",
-			"cursor: %v: give next_cursor of the page before, with the same query, search_key and search_fields",
-			err,
-		)
+		refuse("cursor", "cursor: %v: give next_cursor of the page before, with the same query, search_key and search_fields",
+			err)
 	default:
 		q.After = &after
 	}

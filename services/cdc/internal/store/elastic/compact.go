@@ -25,16 +25,12 @@ func (s *Store) Compact(ctx context.Context, target string) error {
 	)
 	for err == nil {
 		var task struct{ Completed bool }
-		err = s.client.Do(
-			ctx,
-			elastic.Call{
-				Name:   "tasks.get",
-				Method: http.MethodGet,
-				Path:   "/_tasks/" + url.PathEscape(started.Task),
-				Repeat: true,
-			},
-			&task,
-		)
+		err = s.client.Do(ctx, elastic.Call{
+			Name:   "tasks.get",
+			Method: http.MethodGet,
+			Path:   "/_tasks/" + url.PathEscape(started.Task),
+			Repeat: true,
+		}, &task)
 		if err == nil && task.Completed {
 			return fault("merge segments", s.Refresh(ctx, target))
 		}

@@ -143,19 +143,12 @@ func (i Index) fits() error {
 			"its versions cannot be compared with ours: make a new index with `cdc rebuild`",
 		)
 	case !i.Routing:
-		return outcome.Operator(
-			fmt.Errorf("index %s does not require routing", i.Name),
-			"make a new index with `cdc rebuild`",
-		)
+		return outcome.Operator(fmt.Errorf("index %s does not require routing", i.Name),
+			"make a new index with `cdc rebuild`")
 	case i.Schema < document.OldSchema || i.Schema > document.Schema:
 		return outcome.Operator(
-			fmt.Errorf(
-				"index %s has schema %d, this program writes schemas %d to %d",
-				i.Name,
-				i.Schema,
-				document.OldSchema,
-				document.Schema,
-			),
+			fmt.Errorf("index %s has schema %d, this program writes schemas %d to %d", i.Name, i.Schema, document.OldSchema,
+				document.Schema),
 			"make an index of the new schema with `cdc rebuild`; the records wait in their topics",
 		)
 	}
@@ -167,10 +160,8 @@ func (i Index) present() error {
 	if err := i.fits(); err != nil || i.Schema == document.Schema {
 		return err
 	}
-	return outcome.Operator(
-		fmt.Errorf("the unfinished index %s has schema %d, not %d", i.Name, i.Schema, document.Schema),
-		"give it up with `cdc rebuild --discard`, then call `cdc rebuild` again",
-	)
+	return outcome.Operator(fmt.Errorf("the unfinished index %s has schema %d, not %d", i.Name, i.Schema, document.Schema),
+		"give it up with `cdc rebuild --discard`, then call `cdc rebuild` again")
 }
 
 // Targets returns where a write goes, the next index first: whoever finds it gone then writes to the index that took
@@ -249,10 +240,8 @@ func (s *Store) checkLive(layout Layout) error {
 }
 
 func errNoIndex(alias string) error {
-	return outcome.Operator(
-		fmt.Errorf("%w: no index has the alias %s", ErrNoIndex, alias),
-		"make and fill one with `cdc rebuild`",
-	)
+	return outcome.Operator(fmt.Errorf("%w: no index has the alias %s", ErrNoIndex, alias),
+		"make and fill one with `cdc rebuild`")
 }
 
 // ErrNoIndex tells that the live alias names no index.

@@ -27,11 +27,7 @@ func (s *Store) EnsureIndex(ctx context.Context) (string, error) {
 		if !errors.Is(err, ErrNoIndex) || len(layout) > 0 {
 			return live.Name, err // an index without its alias was left by a person, who knows more
 		}
-		err = s.create(
-			ctx,
-			s.name(1),
-			map[string]bool{s.Live(): true, userindex.Reader(s.Live(), document.Schema): true},
-		)
+		err = s.create(ctx, s.name(1), map[string]bool{s.Live(): true, userindex.Reader(s.Live(), document.Schema): true})
 		if err != nil && !elastic.IsType(err, "resource_already_exists_exception") {
 			return "", fault("create index", err)
 		}
@@ -60,12 +56,8 @@ func (s *Store) CreateNext(ctx context.Context) (name string, made bool, err err
 			return "", false, err
 		}
 		if left, ok := layout.givenUp(); ok {
-			return left.Name, false, s.move(
-				ctx,
-				"take up an index",
-				remove(left.Name, s.givenUp()),
-				add(left.Name, s.Next(), true),
-			)
+			return left.Name, false, s.move(ctx, "take up an index", remove(left.Name, s.givenUp()),
+				add(left.Name, s.Next(), true))
 		}
 		number := 1
 		if len(layout) > 0 {
@@ -94,10 +86,8 @@ func (s *Store) TakeOlder(ctx context.Context) (string, error) {
 	next, ok := layout.Next()
 	switch {
 	case ok && next.Number > live.Number:
-		return "", outcome.Operator(
-			fmt.Errorf("a rebuild fills %s", next.Name),
-			"finish it with `cdc rebuild`, or give it up with `cdc rebuild --discard`",
-		)
+		return "", outcome.Operator(fmt.Errorf("a rebuild fills %s", next.Name),
+			"finish it with `cdc rebuild`, or give it up with `cdc rebuild --discard`")
 	case ok:
 		return next.Name, next.fits()
 	}
@@ -123,13 +113,8 @@ func (s *Store) bindLive(ctx context.Context, layout Layout) error {
 	if !ok || live.Domain != document.VersionDomain || s.target(live).Alias != s.Live() {
 		return nil
 	}
-	return s.move(
-		ctx,
-		"name the live index by its schema",
-		remove(live.Name, s.Live()),
-		add(live.Name, s.Live(), true),
-		add(live.Name, userindex.Reader(s.Live(), live.Schema), true),
-	)
+	return s.move(ctx, "name the live index by its schema", remove(live.Name, s.Live()), add(live.Name, s.Live(), true),
+		add(live.Name, userindex.Reader(s.Live(), live.Schema), true))
 }
 
 // Names returns the names of the live index and of the one that a rebuild fills, "" where there is none, and of those
@@ -159,10 +144,8 @@ func (s *Store) Swap(ctx context.Context) error {
 	}
 	next, ok := layout.Next()
 	if !ok {
-		return outcome.Operator(
-			fmt.Errorf("%w: nothing has the alias %s", ErrNoIndex, s.Next()),
-			"the pipeline could not write the new index and gave it up: mend what its log says, then call `cdc rebuild` again",
-		)
+		return outcome.Operator(fmt.Errorf("%w: nothing has the alias %s", ErrNoIndex, s.Next()),
+			"the pipeline could not write the new index and gave it up: mend what its log says, then call `cdc rebuild` again")
 	}
 	return s.move(ctx, "swap indexes", append(s.exchange(layout, next), remove(next.Name, s.Next()))...)
 }
@@ -199,11 +182,8 @@ func (s *Store) move(ctx context.Context, what string, actions ...any) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	err = s.client.Do(
-		ctx,
-		elastic.Call{Name: "indices.update_aliases", Method: http.MethodPost, Path: "/_aliases", Body: body},
-		nil,
-	)
+	err = s.client.Do(ctx,
+		elastic.Call{Name: "indices.update_aliases", Method: http.MethodPost, Path: "/_aliases", Body: body}, nil)
 	return fault(what, err)
 }
 
@@ -217,11 +197,8 @@ func remove(index, alias string) any {
 
 // Drop deletes an index. One that is gone already is no error.
 func (s *Store) Drop(ctx context.Context, name string) error {
-	err := s.client.Do(
-		ctx,
-		elastic.Call{Name: "indices.delete", Method: http.MethodDelete, Path: "/" + url.PathEscape(name), Repeat: true},
-		nil,
-	)
+	err := s.client.Do(ctx,
+		elastic.Call{Name: "indices.delete", Method: http.MethodDelete, Path: "/" + url.PathEscape(name), Repeat: true}, nil)
 	if elastic.IsStatus(err, http.StatusNotFound) {
 		return nil
 	}
@@ -230,16 +207,12 @@ func (s *Store) Drop(ctx context.Context, name string) error {
 
 // Refresh makes what was written to target, an index or an alias, visible to scans.
 func (s *Store) Refresh(ctx context.Context, target string) error {
-	err := s.client.Do(
-		ctx,
-		elastic.Call{
-			Name:   "indices.refresh",
-			Method: http.MethodPost,
-			Path:   "/" + url.PathEscape(target) + "/_refresh",
-			Repeat: true,
-		},
-		nil,
-	)
+	err := s.client.Do(ctx, elastic.Call{
+		Name:   "indices.refresh",
+		Method: http.MethodPost,
+		Path:   "/" + url.PathEscape(target) + "/_refresh",
+		Repeat: true,
+	}, nil)
 	return fault("refresh index", err)
 }
 
@@ -247,18 +220,14 @@ func (s *Store) Refresh(ctx context.Context, target string) error {
 // know. With it on, a delete that comes while the alias is missing would take the alias's name for an index.
 func (s *Store) AutoCreates(ctx context.Context) (bool, error) {
 	var answer map[string]map[string]string
-	err := s.client.Do(
-		ctx,
-		elastic.Call{
-			Name:   "cluster.get_settings",
-			Method: http.MethodGet,
-			Path:   "/_cluster/settings",
-			Repeat: true,
-			Query: url.Values{
-				"include_defaults": {"true"}, "flat_settings": {"true"}, "filter_path": {`*.action\.auto_create_index`}},
-		},
-		&answer,
-	)
+	err := s.client.Do(ctx, elastic.Call{
+		Name:   "cluster.get_settings",
+		Method: http.MethodGet,
+		Path:   "/_cluster/settings",
+		Repeat: true,
+		Query: url.Values{
+			"include_defaults": {"true"}, "flat_settings": {"true"}, "filter_path": {`*.action\.auto_create_index`}},
+	}, &answer)
 	if err != nil {
 		return false, fault("read cluster settings", err)
 	}
@@ -273,10 +242,8 @@ func (s *Store) AutoCreates(ctx context.Context) (bool, error) {
 // Count returns how many documents target has, stubs included, as of the last refresh.
 func (s *Store) Count(ctx context.Context, target string) (int64, error) {
 	var answer struct{ Count int64 }
-	err := s.client.Do(
-		ctx,
+	err := s.client.Do(ctx,
 		elastic.Call{Name: "count", Method: http.MethodGet, Path: "/" + url.PathEscape(target) + "/_count", Repeat: true},
-		&answer,
-	)
+		&answer)
 	return answer.Count, fault("count documents", err)
 }

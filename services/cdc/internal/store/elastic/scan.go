@@ -144,11 +144,8 @@ func (s *Store) openPIT(ctx context.Context, target string) (string, error) {
 // closePIT lets the server forget a scan; it would by itself after a while.
 func (s *Store) closePIT(ctx context.Context, pit string) {
 	body, _ := json.Marshal(map[string]string{"id": pit}) // a text always encodes
-	_ = s.client.Do(
-		ctx,
-		elastic.Call{Name: "close_point_in_time", Method: http.MethodDelete, Path: "/_pit", Body: body},
-		nil,
-	)
+	_ = s.client.Do(ctx, elastic.Call{Name: "close_point_in_time", Method: http.MethodDelete, Path: "/_pit", Body: body},
+		nil)
 }
 
 // Find returns the documents of target under the given ids and routes as they are now, refreshed or not. Of each asked
@@ -216,13 +213,11 @@ func (s *Store) Laboratories(ctx context.Context, target string) ([]int64, error
 		if after != nil {
 			source["after"] = after
 		}
-		body, err := json.Marshal(
-			map[string]any{
-				"size":             0,
-				"track_total_hits": false,
-				"aggs":             map[string]any{"labs": map[string]any{"composite": source}},
-			},
-		)
+		body, err := json.Marshal(map[string]any{
+			"size":             0,
+			"track_total_hits": false,
+			"aggs":             map[string]any{"labs": map[string]any{"composite": source}},
+		})
 		if err != nil {
 			return nil, fmt.Errorf("read laboratories: %w", err)
 		}

@@ -37,10 +37,8 @@ func (s *Store) CheckBinlog(ctx context.Context) (mysqldb.Server, error) {
 			return server, mysqldb.Wrap("ask for "+setting.name, err)
 		}
 		if have != setting.want {
-			problems = append(
-				problems,
-				fmt.Errorf("the database's %s is %s, change capture needs %s: %s", setting.name, have, setting.want, setting.mend),
-			)
+			problems = append(problems,
+				fmt.Errorf("the database's %s is %s, change capture needs %s: %s", setting.name, have, setting.want, setting.mend))
 		}
 	}
 	return server, errors.Join(problems...)

@@ -11,10 +11,7 @@ import (
 // early returns the targets whose events showed more than the sources do: a row that is missing or older, or one that
 // is still there. Most rows are among those read already; the others, moved or deleted since, are looked up by id.
 func early(
-	ctx context.Context,
-	q querier,
-	targets []materialize.Target,
-	sources *sourceRows,
+	ctx context.Context, q querier, targets []materialize.Target, sources *sourceRows,
 ) ([]materialize.Target, error) {
 	unread := map[string][]any{}
 	for _, t := range targets {

@@ -43,12 +43,8 @@ func (s *Store) note(ctx context.Context, connector string, state int) error {
 
 // Jumping implements supervise.Jumps.
 func (s *Store) Jumping(ctx context.Context) (connectors map[string]bool, err error) {
-	rows, err := s.db.QueryContext(
-		ctx,
-		"SELECT name FROM cdc_walk WHERE name LIKE ? AND last_user_id = ?",
-		jumpPrefix+"%",
-		toForget,
-	)
+	rows, err := s.db.QueryContext(ctx, "SELECT name FROM cdc_walk WHERE name LIKE ? AND last_user_id = ?", jumpPrefix+"%",
+		toForget)
 	if err != nil {
 		return nil, s.fault(ctx, wrap("read jumps", err))
 	}

@@ -35,14 +35,8 @@ func Laboratory(labID int64) (authn.LabScope, error) { return pipeline().Scope(l
 // SourceUserIDs returns up to limit ids of a laboratory's patients in userDetails above after, ascending: whoever is
 // missing from user_meta is found here.
 func (s *Store) SourceUserIDs(ctx context.Context, scope authn.LabScope, after int64, limit int) ([]int64, error) {
-	return s.ids(
-		ctx,
-		"read patients",
-		"SELECT id FROM userDetails WHERE labId_id = ? AND id > ? ORDER BY id LIMIT ?",
-		scope.LabID(),
-		after,
-		limit,
-	)
+	return s.ids(ctx, "read patients", "SELECT id FROM userDetails WHERE labId_id = ? AND id > ? ORDER BY id LIMIT ?",
+		scope.LabID(), after, limit)
 }
 
 // UserIDs returns up to limit ids above after, ascending, of patients in userDetails or user_meta: deleted ones are

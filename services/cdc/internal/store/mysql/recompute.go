@@ -71,12 +71,8 @@ func (r *recomputation) stubs(ctx context.Context) error {
 
 func (r *recomputation) lock(ctx context.Context) (map[int64]*projection.Row, error) {
 	// MySQL scans a small table by another index and would lock rows of others: batches that overlap then deadlock.
-	rows, err := r.read(
-		ctx,
-		r.tx,
-		"FORCE INDEX (PRIMARY) WHERE user_id IN ("+placeholders(len(r.ids))+") ORDER BY user_id FOR UPDATE",
-		r.ids,
-	)
+	rows, err := r.read(ctx, r.tx,
+		"FORCE INDEX (PRIMARY) WHERE user_id IN ("+placeholders(len(r.ids))+") ORDER BY user_id FOR UPDATE", r.ids)
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +85,7 @@ func (r *recomputation) lock(ctx context.Context) (map[int64]*projection.Row, er
 
 // compute returns the rows that differ from the stored ones, or have to be written anyway.
 func (r *recomputation) compute(
-	stored map[int64]*projection.Row,
-	sources *sourceRows,
+	stored map[int64]*projection.Row, sources *sourceRows,
 ) ([]written, materialize.Summary) {
 	var rows []written
 	var summary materialize.Summary

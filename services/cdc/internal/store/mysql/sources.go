@@ -102,29 +102,9 @@ func (s *sourceRows) patient(rows *sql.Rows) error {
 	var p projection.Patient
 	var id int64
 	var updated sql.NullInt64
-	err := rows.Scan(
-		&id,
-		&p.LabID,
-		&p.BranchID,
-		&p.OrgID,
-		&p.CCID,
-		&p.LabPatientID,
-		&p.Designation,
-		&p.FirstName,
-		&p.MiddleName,
-		&p.LastName,
-		&p.FullName,
-		&p.Contact,
-		&p.AlternateContact,
-		&p.Email,
-		&p.Gender,
-		dateScanner{&p.DateOfBirth},
-		&p.Age,
-		&p.PassportNo,
-		&p.NationalIdentityNumber,
-		&p.IsDeleted,
-		&updated,
-	)
+	err := rows.Scan(&id, &p.LabID, &p.BranchID, &p.OrgID, &p.CCID, &p.LabPatientID, &p.Designation, &p.FirstName,
+		&p.MiddleName, &p.LastName, &p.FullName, &p.Contact, &p.AlternateContact, &p.Email, &p.Gender,
+		dateScanner{&p.DateOfBirth}, &p.Age, &p.PassportNo, &p.NationalIdentityNumber, &p.IsDeleted, &updated)
 	s.of(id).Patient = &p
 	s.updated[rowKey{change.UserDetails, id}] = updated.Int64
 	return err

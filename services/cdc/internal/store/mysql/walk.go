@@ -33,32 +33,18 @@ func (s *Store) Position(ctx context.Context) (materialize.Position, bool, error
 
 // Advance implements materialize.Walks.
 func (s *Store) Advance(
-	ctx context.Context,
-	from materialize.Position,
-	userID int64,
+	ctx context.Context, from materialize.Position, userID int64,
 ) (materialize.Position, bool, error) {
 	to := materialize.Position{UserID: userID, Mark: max(from.Mark+1, s.clock.Now().UnixMilli())}
-	done, err := s.one(
-		ctx,
-		"UPDATE cdc_walk SET last_user_id = ?, mark = ? WHERE name = ? AND last_user_id = ? AND mark = ?",
-		to.UserID,
-		to.Mark,
-		walkRow,
-		from.UserID,
-		from.Mark,
-	)
+	done, err := s.one(ctx,
+		"UPDATE cdc_walk SET last_user_id = ?, mark = ? WHERE name = ? AND last_user_id = ? AND mark = ?", to.UserID, to.Mark,
+		walkRow, from.UserID, from.Mark)
 	return to, done, err
 }
 
 // Finish implements materialize.Walks.
 func (s *Store) Finish(ctx context.Context, at materialize.Position) (bool, error) {
-	return s.one(
-		ctx,
-		"DELETE FROM cdc_walk WHERE name = ? AND last_user_id = ? AND mark = ?",
-		walkRow,
-		at.UserID,
-		at.Mark,
-	)
+	return s.one(ctx, "DELETE FROM cdc_walk WHERE name = ? AND last_user_id = ? AND mark = ?", walkRow, at.UserID, at.Mark)
 }
 
 // one runs a statement and tells whether it found its row.

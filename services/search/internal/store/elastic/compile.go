@@ -61,13 +61,7 @@ func byTier(clauses []clause) []clause {
 
 // second plans what is done when the first search finds few: words of names may sound alike or have typing errors. It
 // finds again what first does, where that is not empty. False when no word may.
-func (c compiler) second(
-	first plan,
-	typed string,
-	fields []search.Field,
-	effort search.Effort,
-	r reach,
-) (plan, bool) {
+func (c compiler) second(first plan, typed string, fields []search.Field, effort search.Effort, r reach) (plan, bool) {
 	if effort != search.Full || !slices.Contains(fields, search.FullName) {
 		return plan{}, false
 	}
@@ -84,10 +78,8 @@ func (c compiler) second(
 	}
 	heard, ok := bySound(t)
 	if ok = ok && !strings.ContainsRune(typed, '@'); ok {
-		p.clauses = append(
-			p.clauses,
-			clause{tier: tierSound, field: search.FullName, found: heard, nearer: alike(search.FullName, t.words)},
-		)
+		p.clauses = append(p.clauses,
+			clause{tier: tierSound, field: search.FullName, found: heard, nearer: alike(search.FullName, t.words)})
 	}
 	return p, ok
 }

@@ -41,10 +41,8 @@ func (c *Config) Validate() error {
 	check(c.RecencyScaleDays >= 1, "RECENCY_DECAY_SCALE_DAYS must be at least 1")
 	check(c.RecencyOffsetDays >= 0, "RECENCY_DECAY_OFFSET_DAYS must not be negative")
 	check(c.RecencyFactor > 0 && c.RecencyFactor < 1, "RECENCY_DECAY_FACTOR must be between 0 and 1")
-	check(
-		c.RecencyWeight >= 0 && c.RecencyWeight <= maxWeight,
-		"RECENCY_DECAY_WEIGHT must be from 0 to 4: more would lift similar names above equal ones",
-	)
+	check(c.RecencyWeight >= 0 && c.RecencyWeight <= maxWeight,
+		"RECENCY_DECAY_WEIGHT must be from 0 to 4: more would lift similar names above equal ones")
 	check(c.Alias != "", "INDEX_ALIAS must not be empty")
 	check(!slices.ContainsFunc(c.PhoneCountryCodes, func(code string) bool { return code == "" || !isDigits(code) }),
 		"PHONE_COUNTRY_CODES must be digits, separated by commas")

@@ -12,12 +12,7 @@ import (
 // count returns how many of all that a search found each bucket holds. Hits that are all on the page are counted there.
 // The engine is asked otherwise, which costs as much as the search, only when some of them may be of an identifier: the
 // text holds a digit, or the page shows such a hit. Else all are patients'.
-func (s *Store) count(
-	ctx context.Context,
-	p *plan,
-	l *look,
-	r *search.Result,
-) (map[search.Bucket]int64, error) {
+func (s *Store) count(ctx context.Context, p *plan, l *look, r *search.Result) (map[search.Bucket]int64, error) {
 	if r.Total == int64(len(r.Hits)) {
 		return counted(r.Hits), nil
 	}

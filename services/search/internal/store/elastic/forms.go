@@ -79,10 +79,8 @@ func said(p *userindex.Person) []nearer {
 		all = append(all, nearer{equal("gender", sex), 0.1})
 	}
 	if p.Age > 0 {
-		all = append(
-			all,
-			nearer{equal("age", []string{fmt.Sprintf("%d Y", p.Age), fmt.Sprintf("%dY", p.Age), fmt.Sprint(p.Age)}), 0.1},
-		)
+		all = append(all,
+			nearer{equal("age", []string{fmt.Sprintf("%d Y", p.Age), fmt.Sprintf("%dY", p.Age), fmt.Sprint(p.Age)}), 0.1})
 	}
 	return all
 }

@@ -83,11 +83,8 @@ func alike(f search.Field, of []string) []nearer {
 		letters := []rune(w)
 		each = append(each, nearer{match(string(f), w), share})
 		if len(letters) >= minFuzzy {
-			each = append(
-				each,
-				nearer{match(prefix(f), string(letters[:len(letters)/2])), share},
-				nearer{match(prefix(f), string(letters[:len(letters)*3/4])), share},
-			)
+			each = append(each, nearer{match(prefix(f), string(letters[:len(letters)/2])), share},
+				nearer{match(prefix(f), string(letters[:len(letters)*3/4])), share})
 		}
 	}
 	return each

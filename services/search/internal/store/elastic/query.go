@@ -79,8 +79,7 @@ func (q *query) append(b []byte) []byte {
 	case adjacent:
 		return q.appendText(b, `{"match_phrase":{`, `}}}`)
 	case similar:
-		return q.appendText(b, `{"match":{`,
-			`,"operator":"and","fuzziness":2,"prefix_length":1,"max_expansions":50}}}`)
+		return q.appendText(b, `{"match":{`, `,"operator":"and","fuzziness":2,"prefix_length":1,"max_expansions":50}}}`)
 	case begins:
 		b = append(quote(append(b, `{"prefix":{`...), q.field), ':')
 		return append(quote(b, q.texts[0]), `}}`...)

@@ -35,18 +35,14 @@ func (s *Store) send(ctx context.Context, scope search.Scope, index string, body
 		return answer{}, err
 	}
 	var found answer
-	err := s.client.Do(
-		ctx,
-		elastic.Call{
-			Name:   "search",
-			Method: http.MethodPost,
-			Path:   "/" + url.PathEscape(index) + "/_search",
-			Body:   body,
-			Repeat: true, Patience: patience,
-			Query: url.Values{"routing": {strconv.FormatInt(scope.Lab.LabID(), 10)}},
-		},
-		found.read,
-	)
+	err := s.client.Do(ctx, elastic.Call{
+		Name:   "search",
+		Method: http.MethodPost,
+		Path:   "/" + url.PathEscape(index) + "/_search",
+		Body:   body,
+		Repeat: true, Patience: patience,
+		Query: url.Values{"routing": {strconv.FormatInt(scope.Lab.LabID(), 10)}},
+	}, found.read)
 	s.breaker.note(ctx, err)
 	return found, err
 }

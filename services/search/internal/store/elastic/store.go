@@ -41,10 +41,7 @@ func New(client *elastic.Client, cfg Config, clock clock.Clock) *Store {
 // found is an answer in part. Errors: Unavailable when the index is down, overloaded or missing, DeadlineExceeded when
 // it is too slow, Canceled; they hold neither the text nor what the engine says about it.
 func (s *Store) Search(
-	ctx context.Context,
-	scope search.Scope,
-	q search.Query,
-	effort search.Effort,
+	ctx context.Context, scope search.Scope, q search.Query, effort search.Effort,
 ) (search.Result, error) {
 	return s.searchBy(ctx, scope, q, effort, s.find)
 }
@@ -130,11 +127,7 @@ const enough = 10
 
 // further looks for names that are like the text, below those whom the first request found.
 func (s *Store) further(
-	ctx context.Context,
-	first plan,
-	l *look,
-	effort search.Effort,
-	result search.Result,
+	ctx context.Context, first plan, l *look, effort search.Effort, result search.Result,
 ) (search.Result, error) {
 	all := result.Total == int64(len(result.Hits)) // on the page: they need not be found again
 	if all {
@@ -169,10 +162,7 @@ func (s *Store) further(
 
 // furthest looks for names with two errors, when nobody was found: it is the dearest search.
 func (s *Store) furthest(
-	ctx context.Context,
-	l *look,
-	effort search.Effort,
-	none search.Result,
+	ctx context.Context, l *look, effort search.Effort, none search.Result,
 ) (search.Result, error) {
 	third, ok := s.compile.third(l.page.Text, l.page.Fields, effort)
 	if !ok {

@@ -30,10 +30,8 @@ func Open(t testing.TB) *Server {
 	t.Helper()
 	url, prefix := elastictest.New(t)
 	s := &Server{t: t, url: url, Alias: prefix + "user_details"}
-	client, err := engine.Open(
-		engine.Config{URLs: []string{url}, MaxRetries: 3, RequestTimeout: 30, MaxConnections: 8},
-		engine.Deps{},
-	)
+	client, err := engine.Open(engine.Config{URLs: []string{url}, MaxRetries: 3, RequestTimeout: 30, MaxConnections: 8},
+		engine.Deps{})
 	if err != nil {
 		t.Fatal(err)
 	}

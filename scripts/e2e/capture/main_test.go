@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -103,18 +104,19 @@ type consumer struct {
 // consumers are the platform's own consumer and a second one beside it.
 func consumers(t *testing.T, change map[string]string) []*consumer {
 	t.Helper()
-	first := &consumer{name: "cdc", http: platform.Endpoints.CDC, env: change}
-	second := &consumer{name: "cdc-two", env: map[string]string{}}
-	for key, value := range platform.Endpoints.Environ["cdc"] {
-		second.env[key] = value
-	}
-	for key, value := range change {
-		second.env[key] = value
-	}
+	return []*consumer{{name: "cdc", http: platform.Endpoints.CDC, env: change}, another(t, "cdc-two", change)}
+}
+
+// another is a consumer beside the platform's own.
+func another(t *testing.T, name string, change map[string]string) *consumer {
+	t.Helper()
+	c := &consumer{name: name, env: map[string]string{}}
+	maps.Copy(c.env, platform.Endpoints.Environ["cdc"])
+	maps.Copy(c.env, change)
 	admin, grpc := servicetest.FreePort(t), servicetest.FreePort(t)
-	second.env["CDC_ADMIN_PORT"], second.env["CDC_GRPC_PORT"] = strconv.Itoa(admin), strconv.Itoa(grpc)
-	second.http = fmt.Sprintf("http://127.0.0.1:%d", admin)
-	return []*consumer{first, second}
+	c.env["CDC_ADMIN_PORT"], c.env["CDC_GRPC_PORT"] = strconv.Itoa(admin), strconv.Itoa(grpc)
+	c.http = fmt.Sprintf("http://127.0.0.1:%d", admin)
+	return c
 }
 
 func (c *consumer) start(t *testing.T, program string) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -25,9 +26,29 @@ type hit struct {
 	Sort    []any          `json:"sort"`
 }
 
+// indexNode returns the address of a node of the index that answers.
+func indexNode() (string, error) {
+	addresses := strings.Split(platform.Endpoints.Elasticsearch, ",")
+	if len(addresses) == 1 {
+		return addresses[0], nil
+	}
+	quick := http.Client{Timeout: time.Second}
+	for _, address := range addresses {
+		response, err := quick.Get(address)
+		if err == nil {
+			_ = response.Body.Close()
+			return address, nil
+		}
+	}
+	return "", errors.New("no node of the index answers")
+}
+
 // indexed reads every document of the index, under whatever route. Without one of its shards it is an error.
 func indexed() ([]hit, error) {
-	base := platform.Endpoints.Elasticsearch
+	base, err := indexNode()
+	if err != nil {
+		return nil, err
+	}
 	if _, err := fetch(http.MethodPost, base+"/user_details/_refresh", ""); err != nil {
 		return nil, err
 	}

@@ -85,6 +85,7 @@ func TestTheSettingsThatTheConsumerReliesOn(t *testing.T) {
 		"extended.headers.enabled": "false", "skipped.operations": "none", "incremental.snapshot.chunk.size": "1024",
 		"topic.creation.default.partitions": "6", "topic.creation.default.replication.factor": "3",
 		"topic.creation.default.min.insync.replicas": "2", "heartbeat.interval.ms": "2000",
+		"schema.history.internal.producer.request.timeout.ms": "10000", "schema.history.internal.consumer.request.timeout.ms": "10000",
 		"predicates.beat.pattern": `.*\.cdc_heartbeat`, "transforms.carrier.header": connectors.CarrierHeader,
 	} {
 		if existing[key] != want || projection[key] != want {
@@ -185,7 +186,7 @@ func TestTheWorkerConfigurationIsFilledIn(t *testing.T) {
 		"bootstrap.servers": "k1:9092", "listeners": "http://0.0.0.0:8083", "rest.advertised.host.name": "connect-0", "plugin.path": "/plugins",
 		"config.storage.topic": "connect-configs", "offset.storage.topic": "connect-offsets", "status.storage.topic": "connect-status",
 		"config.storage.replication.factor": "3", "offset.storage.partitions": "25", "scheduled.rebalance.max.delay.ms": "300000",
-		"producer.acks": "all", "producer.enable.idempotence": "true", "value.converter.replace.null.with.default": "false",
+		"producer.acks": "all", "producer.enable.idempotence": "true", "request.timeout.ms": "10000", "producer.request.timeout.ms": "10000", "value.converter.replace.null.with.default": "false",
 		"value.converter.schemas.enable": "false", "key.converter.schemas.enable": "false",
 	} {
 		if settings[key] != want {

@@ -26,6 +26,7 @@ func (b *builder) openReconciler() error {
 		Observer: b.counters,
 		Cursor:   b.rows,
 		Indexed:  b.indexed,
+		Late:     b.rows.Late,
 		Clock:    b.Clock,
 		Share:    b.cfg.ReconcileEvery / reconcileShare,
 		Log:      b.Log,

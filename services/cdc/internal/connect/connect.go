@@ -172,7 +172,9 @@ func (c *Client) once(ctx context.Context, timeout time.Duration, method, path s
 	return err
 }
 
-func (c *Client) ask(ctx context.Context, timeout time.Duration, method, address string, body []byte, answer any) error {
+func (c *Client) ask(
+	ctx context.Context, timeout time.Duration, method, address string, body []byte, answer any,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))

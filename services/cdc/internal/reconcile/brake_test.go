@@ -77,15 +77,16 @@ func TestTheLoopRepairsFewAndHoldsBeforeMany(t *testing.T) {
 	for _, c := range []struct {
 		what              string
 		patients, missing int64
-		indexed           bool
+		indexed, late     bool
 		repaired, held    bool
 	}{
-		{"some events were lost", 2000, 100, true, true, false},
-		{"one more than one in twenty", 2000, 101, true, false, true},
-		{"half of a small laboratory", 100, 50, true, true, false},
-		{"more of it", 100, 51, true, false, true},
-		{"an empty database behind the same name", 0, 0, true, false, true},
-		{"the phase is not running, or a walk is under way", 2000, 1, false, false, false},
+		{"some events were lost", 2000, 100, true, false, true, false},
+		{"one more than one in twenty", 2000, 101, true, false, false, true},
+		{"as many, while events are late", 2000, 101, true, true, false, false},
+		{"half of a small laboratory", 100, 50, true, true, true, false},
+		{"more of it", 100, 51, true, false, false, true},
+		{"an empty database behind the same name", 0, 0, true, false, false, true},
+		{"the phase is not running, or a walk is under way", 2000, 1, false, false, false, false},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +96,8 @@ func TestTheLoopRepairsFewAndHoldsBeforeMany(t *testing.T) {
 				r := reconcile.New(reconcile.Deps{Rows: all, Scope: mysql.Laboratory, Documents: crowdIndex{fromIndex{w}, all}, Users: w, Writer: w,
 					Target: "user_details", Config: reconcile.DefaultConfig()})
 				loop := &reconcile.Loop{Reconciler: r, Observer: w, Cursor: w, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler),
-					Indexed: func(context.Context) (bool, error) { return c.indexed, nil }}
+					Indexed: func(context.Context) (bool, error) { return c.indexed, nil },
+					Late:    func(context.Context) (bool, error) { return c.late, nil }}
 				if err := loop.RunOnce(t.Context()); err != nil {
 					t.Fatal(err)
 				}

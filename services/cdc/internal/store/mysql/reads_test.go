@@ -1,6 +1,7 @@
 package mysql_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -164,6 +165,23 @@ func TestOfAConnectorsBeatsTheNewestIsKept(t *testing.T) {
 	if err := b.db.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(connector, ' ', beat_at ORDER BY connector) FROM cdc_progress").
 		Scan(&got); err != nil || got != "source-existing 10,source-projection 7" {
 		t.Fatal(got, err)
+	}
+}
+
+func TestChangesAreLateUntilTheIndexHoldsThoseOfLate(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	late := func(want bool) {
+		t.Helper()
+		if got, err := b.store.Late(t.Context()); err != nil || got != want {
+			t.Fatalf("late %v, error %v", got, err)
+		}
+	}
+	late(true) // nobody knows yet
+	for before, want := range map[time.Duration]bool{time.Minute: true, time.Second: false} {
+		b.exec(t, fmt.Sprintf("REPLACE INTO cdc_freshness (id, complete_at, candidate_at, candidate_applied_at) VALUES (1, %d, 0, 0)",
+			time.Now().Add(-before).UnixMilli()))
+		late(want)
 	}
 }
 

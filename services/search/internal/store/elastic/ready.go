@@ -44,7 +44,9 @@ func (s *Store) Ready(ctx context.Context) error {
 			Method: http.MethodGet,
 			Path:   "/" + url.PathEscape(s.cfg.Alias),
 			Repeat: true, Patience: probePatience,
-			Query: url.Values{"local": {"true"}, "features": {"aliases,mappings"}, "filter_path": {"*.aliases,*.mappings._meta"}},
+			Query: url.Values{
+				"local": {"true"}, "features": {"aliases,mappings"}, "filter_path": {"*.aliases,*.mappings._meta"},
+			},
 		},
 		&indexes,
 	)

@@ -36,7 +36,6 @@ func (c compiler) first(typed string, fields []search.Field, effort search.Effor
 	if effort == search.Full {
 		p.clauses = forms(p.clauses, t, fields)
 	}
-	p.clauses = byTier(p.clauses)
 	if effort != search.Least {
 		p.add(tierMixed, c.everyWord(t, fields, asTyped))
 	}
@@ -45,19 +44,6 @@ func (c compiler) first(typed string, fields []search.Field, effort search.Effor
 
 // usualClauses is how many most texts have; a slice that grows is copied.
 const usualClauses = 48
-
-// byTier puts the closest first. Clauses are large, and sorting would move each of them many times.
-func byTier(clauses []clause) []clause {
-	sorted := make([]clause, 0, len(clauses))
-	for t := range tiers {
-		for i := range clauses {
-			if clauses[i].tier == t {
-				sorted = append(sorted, clauses[i])
-			}
-		}
-	}
-	return sorted
-}
 
 // second plans what is done when the first search finds few: words of names may sound alike or have typing errors. It
 // finds again what first does, where that is not empty. False when no word may.

@@ -7,26 +7,12 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// numbers and texts are JSON columns. The connector sends their text within a string, exactly as it is stored;
-// null and the empty list read as nil.
-type (
-	numbers []int64
-	texts   []string
-)
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (n *numbers) UnmarshalJSON(b []byte) error {
-	list, err := listColumn[int64](b)
-	*n = list
-	return err
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (t *texts) UnmarshalJSON(b []byte) error {
-	list, err := listColumn[string](b)
-	*t = list
-	return err
-}
+// lists reads JSON columns. The connector sends their text within a string, exactly as it is stored; null and the empty
+// list read as nil.
+var lists = json.WithUnmarshalers(json.JoinUnmarshalers(
+	json.UnmarshalFunc(func(b []byte, to *[]int64) (err error) { *to, err = listColumn[int64](b); return err }),
+	json.UnmarshalFunc(func(b []byte, to *[]string) (err error) { *to, err = listColumn[string](b); return err }),
+))
 
 func listColumn[T int64 | string](b []byte) ([]T, error) {
 	var stored string

@@ -1,7 +1,7 @@
 package projection
 
 import (
-	"slices"
+	"reflect"
 	"time"
 )
 
@@ -14,36 +14,8 @@ func NextRev(stored int64, now time.Time, indexVersion int64) int64 {
 
 // Equal tells whether two rows say the same. When and how often they were written does not count.
 func (r Row) Equal(o Row) bool {
-	return r.UserID == o.UserID && r.LabID == o.LabID && r.IsDeleted == o.IsDeleted &&
-		same(r.BranchID,
-			o.BranchID) && same(r.OrgID, o.OrgID) && same(r.CCID, o.CCID) && same(r.LastBillTime, o.LastBillTime) &&
-		r.equalPerson(o) && r.equalNumbers(o) && r.equalTexts(o)
-}
-
-func (r Row) equalPerson(o Row) bool {
-	return r.LabPatientID == o.LabPatientID && r.FullName == o.FullName && r.Contact == o.Contact &&
-		r.AlternateContact == o.AlternateContact && r.Email == o.Email && r.Gender == o.Gender &&
-		r.DateOfBirth == o.DateOfBirth && r.Age == o.Age && r.PassportNo == o.PassportNo &&
-		r.NationalIdentityNumber == o.NationalIdentityNumber
-}
-
-func (r Row) equalNumbers(o Row) bool {
-	return slices.Equal(r.FormerLabIDs, o.FormerLabIDs) && slices.Equal(r.BillIDs, o.BillIDs) &&
-		slices.Equal(r.LabBillIDs, o.LabBillIDs) && slices.Equal(r.LabReportIDs, o.LabReportIDs) &&
-		slices.Equal(r.OrgIDs, o.OrgIDs) && slices.Equal(r.BranchIDs, o.BranchIDs) && slices.Equal(r.CCIDs, o.CCIDs) &&
-		slices.Equal(r.RerunReportIDs, o.RerunReportIDs)
-}
-
-func (r Row) equalTexts(o Row) bool {
-	return slices.Equal(r.OrderNumbers, o.OrderNumbers) && slices.Equal(r.SampleIDs, o.SampleIDs) &&
-		slices.Equal(r.ManualSampleIDs, o.ManualSampleIDs) && slices.Equal(r.LrfIDs, o.LrfIDs)
-}
-
-func same(a, b *int64) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
+	r.Rev, r.UpdatedAt = o.Rev, o.UpdatedAt
+	return reflect.DeepEqual(r, o)
 }
 
 // Capped tells whether a list reached MaxEntries: then the patient may have more.

@@ -2,41 +2,41 @@
 // patient's rows in userDetails, billing and labReportRelation. It knows neither SQL nor the index.
 package projection
 
-// Row is one row of user_meta. Empty and absent lists are nil.
+// Row is one row of user_meta, with the names of its columns. Empty and absent lists are nil.
 type Row struct {
-	UserID       int64
-	LabID        int64   // 0 only in a stub, whose Rev is 0
-	FormerLabIDs []int64 // laboratories that the patient left, ascending
+	UserID       int64   `json:"user_id"`
+	LabID        int64   `json:"lab_id"`         // 0 only in a stub, whose Rev is 0
+	FormerLabIDs []int64 `json:"former_lab_ids"` // laboratories that the patient left, ascending
 
-	BranchID *int64 // of the registration; scopes filter on the lists below
-	OrgID    *int64
-	CCID     *int64
+	BranchID *int64 `json:"branch_id"` // of the registration; scopes filter on the lists below
+	OrgID    *int64 `json:"org_id"`
+	CCID     *int64 `json:"cc_id"`
 
-	LabPatientID           string
-	FullName               string
-	Contact                string
-	AlternateContact       string
-	Email                  string
-	Gender                 string
-	DateOfBirth            string // 2006-01-02, "" when unknown
-	Age                    string
-	PassportNo             string
-	NationalIdentityNumber string
+	LabPatientID           string `json:"lab_patient_id"`
+	FullName               string `json:"full_name"`
+	Contact                string `json:"contact"`
+	AlternateContact       string `json:"alternate_contact"`
+	Email                  string `json:"email"`
+	Gender                 string `json:"gender"`
+	DateOfBirth            string `json:"date_of_birth"` // 2006-01-02, "" when unknown
+	Age                    string `json:"age"`
+	PassportNo             string `json:"passport_no"`
+	NationalIdentityNumber string `json:"national_identity_number"`
 
-	BillIDs         []int64
-	LabBillIDs      []int64
-	OrderNumbers    []string
-	LabReportIDs    []int64
-	SampleIDs       []string
-	ManualSampleIDs []string
-	LrfIDs          []string
-	OrgIDs          []int64
-	BranchIDs       []int64
-	CCIDs           []int64
-	RerunReportIDs  []int64 // reports with an open rerun
+	BillIDs         []int64  `json:"bill_ids"`
+	LabBillIDs      []int64  `json:"lab_bill_ids"`
+	OrderNumbers    []string `json:"order_numbers"`
+	LabReportIDs    []int64  `json:"lab_report_ids"`
+	SampleIDs       []string `json:"sample_ids"`
+	ManualSampleIDs []string `json:"manual_sample_ids"`
+	LrfIDs          []string `json:"lrf_ids"`
+	OrgIDs          []int64  `json:"org_ids"`
+	BranchIDs       []int64  `json:"branch_ids"`
+	CCIDs           []int64  `json:"cc_ids"`
+	RerunReportIDs  []int64  `json:"rerun_report_ids"` // reports with an open rerun
 
-	LastBillTime *int64 // epoch milliseconds, nil without a bill
-	IsDeleted    bool
-	Rev          int64 // 0 in a stub, else microseconds since the epoch or more; the index versions are 2·Rev and 2·Rev+1
-	UpdatedAt    int64 // epoch milliseconds of the write
+	LastBillTime *int64 `json:"last_bill_time"` // epoch milliseconds, nil without a bill
+	IsDeleted    bool   `json:"is_deleted"`
+	Rev          int64  `json:"rev"`        // 0 in a stub, else microseconds since the epoch or more; the index versions are 2·Rev and 2·Rev+1
+	UpdatedAt    int64  `json:"updated_at"` // epoch milliseconds of the write
 }

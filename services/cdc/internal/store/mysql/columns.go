@@ -25,22 +25,22 @@ type column struct {
 
 func columns() []column {
 	return []column{
-		number("user_id", func(r *projection.Row) *int64 { return &r.UserID }),
-		number("lab_id", func(r *projection.Row) *int64 { return &r.LabID }),
+		plain("user_id", first, func(r *projection.Row) *int64 { return &r.UserID }),
+		plain("lab_id", first, func(r *projection.Row) *int64 { return &r.LabID }),
 		list("former_lab_ids", func(r *projection.Row) *[]int64 { return &r.FormerLabIDs }),
 		optional("branch_id", func(r *projection.Row) **int64 { return &r.BranchID }),
 		optional("org_id", func(r *projection.Row) **int64 { return &r.OrgID }),
 		optional("cc_id", func(r *projection.Row) **int64 { return &r.CCID }),
-		text("lab_patient_id", first, func(r *projection.Row) *string { return &r.LabPatientID }),
-		text("full_name", person, func(r *projection.Row) *string { return &r.FullName }),
-		text("contact", person, func(r *projection.Row) *string { return &r.Contact }),
-		text("alternate_contact", person, func(r *projection.Row) *string { return &r.AlternateContact }),
-		text("email", person, func(r *projection.Row) *string { return &r.Email }),
-		text("gender", person, func(r *projection.Row) *string { return &r.Gender }),
+		plain("lab_patient_id", first, func(r *projection.Row) *string { return &r.LabPatientID }),
+		plain("full_name", person, func(r *projection.Row) *string { return &r.FullName }),
+		plain("contact", person, func(r *projection.Row) *string { return &r.Contact }),
+		plain("alternate_contact", person, func(r *projection.Row) *string { return &r.AlternateContact }),
+		plain("email", person, func(r *projection.Row) *string { return &r.Email }),
+		plain("gender", person, func(r *projection.Row) *string { return &r.Gender }),
 		date("date_of_birth", func(r *projection.Row) *string { return &r.DateOfBirth }),
-		text("age", person, func(r *projection.Row) *string { return &r.Age }),
-		text("passport_no", person, func(r *projection.Row) *string { return &r.PassportNo }),
-		text("national_identity_number", person, func(r *projection.Row) *string { return &r.NationalIdentityNumber }),
+		plain("age", person, func(r *projection.Row) *string { return &r.Age }),
+		plain("passport_no", person, func(r *projection.Row) *string { return &r.PassportNo }),
+		plain("national_identity_number", person, func(r *projection.Row) *string { return &r.NationalIdentityNumber }),
 		list("bill_ids", func(r *projection.Row) *[]int64 { return &r.BillIDs }),
 		list("lab_bill_ids", func(r *projection.Row) *[]int64 { return &r.LabBillIDs }),
 		list("order_numbers", func(r *projection.Row) *[]string { return &r.OrderNumbers }),
@@ -53,19 +53,14 @@ func columns() []column {
 		list("cc_ids", func(r *projection.Row) *[]int64 { return &r.CCIDs }),
 		list("rerun_report_ids", func(r *projection.Row) *[]int64 { return &r.RerunReportIDs }),
 		optional("last_bill_time", func(r *projection.Row) **int64 { return &r.LastBillTime }),
-		flag("is_deleted", func(r *projection.Row) *bool { return &r.IsDeleted }),
-		number("rev", func(r *projection.Row) *int64 { return &r.Rev }),
-		number("updated_at", func(r *projection.Row) *int64 { return &r.UpdatedAt }),
+		plain("is_deleted", first, func(r *projection.Row) *bool { return &r.IsDeleted }),
+		plain("rev", first, func(r *projection.Row) *int64 { return &r.Rev }),
+		plain("updated_at", first, func(r *projection.Row) *int64 { return &r.UpdatedAt }),
 	}
 }
 
-func number(name string, field func(*projection.Row) *int64) column {
-	return column{
-		name,
-		first,
-		func(r *projection.Row) any { return *field(r) },
-		func(r *projection.Row) any { return field(r) },
-	}
+func plain[T int64 | string | bool](name string, kind columnKind, field func(*projection.Row) *T) column {
+	return column{name, kind, func(r *projection.Row) any { return *field(r) }, func(r *projection.Row) any { return field(r) }}
 }
 
 func optional(name string, field func(*projection.Row) **int64) column {
@@ -76,24 +71,6 @@ func optional(name string, field func(*projection.Row) **int64) column {
 		return nil
 	}
 	return column{name, first, value, func(r *projection.Row) any { return field(r) }}
-}
-
-func text(name string, kind columnKind, field func(*projection.Row) *string) column {
-	return column{
-		name,
-		kind,
-		func(r *projection.Row) any { return *field(r) },
-		func(r *projection.Row) any { return field(r) },
-	}
-}
-
-func flag(name string, field func(*projection.Row) *bool) column {
-	return column{
-		name,
-		first,
-		func(r *projection.Row) any { return *field(r) },
-		func(r *projection.Row) any { return field(r) },
-	}
 }
 
 func date(name string, field func(*projection.Row) *string) column {

@@ -35,9 +35,9 @@ func (b *budget) take() bool {
 	return true
 }
 
-// allows tells whether a repeat would be allowed now.
-func (b *budget) allows() bool {
+// giveBack undoes a take: nothing was repeated.
+func (b *budget) giveBack() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.left >= 1
+	b.left = min(budgetReserve, b.left+1)
 }

@@ -124,17 +124,33 @@ func (c *Client) Do(ctx context.Context, call Call, out any) error {
 		defer c.tracing.Close(ctx)
 	}
 	c.budget.called()
-	err := c.attempt(ctx, call, 0, out)
-	for n := 0; n < c.retries && call.Repeat && repeatable(err) && c.budget.take(); n++ {
-		if !pause(ctx, c.delay(n)) {
-			break
-		}
-		err = c.attempt(ctx, call, n+1, out)
-	}
+	err := c.repeat(ctx, call, out)
 	if err != nil && c.tracing != nil {
 		c.tracing.RecordError(ctx, err)
 	}
 	return err
+}
+
+// repeat makes attempts until one is answered, or may not be repeated. Whoever is impatient has paid for the next attempt.
+func (c *Client) repeat(ctx context.Context, call Call, out any) error {
+	for n := 0; ; n++ {
+		last := n >= c.retries || !call.Repeat
+		impatient := c.several && call.Patience > 0 && !last && c.budget.take()
+		limit := c.timeout
+		if impatient {
+			limit = min(limit, call.Patience)
+		}
+		err := c.attempt(ctx, call, limit, out)
+		if last || !repeatable(err) {
+			if impatient {
+				c.budget.giveBack()
+			}
+			return err
+		}
+		if !impatient && !c.budget.take() || !pause(ctx, c.delay(n)) {
+			return err
+		}
+	}
 }
 
 // delay is between half and all of 100 ms, 200 ms, 400 ms, …
@@ -153,16 +169,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// limit bounds the nth attempt: the last one, and one that could not be repeated, have all the time that there is.
-func (c *Client) limit(call Call, n int) time.Duration {
-	if c.several && call.Repeat && call.Patience > 0 && n < c.retries && c.budget.allows() {
-		return min(call.Patience, c.timeout)
-	}
-	return c.timeout
-}
-
-func (c *Client) attempt(ctx context.Context, call Call, n int, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, c.limit(call, n))
+func (c *Client) attempt(ctx context.Context, call Call, limit time.Duration, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	request, err := c.request(ctx, call)
 	if err != nil {

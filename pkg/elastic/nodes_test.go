@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -127,5 +128,37 @@ func TestWithAllNodesSilentTheyAreAskedAllTheSame(t *testing.T) {
 	}
 	if err := client.Do(t.Context(), search, nil); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A cluster that is slow everywhere is not asked again and again, and who waits for it has all the time that there is.
+func TestASlowClusterIsGivenItsTime(t *testing.T) {
+	t.Parallel()
+	all, client := startMembers(t, 3)
+	for _, m := range all {
+		m.hangs.Store(true)
+	}
+	begun := make(chan time.Duration, 20)
+	var searches sync.WaitGroup
+	for range cap(begun) {
+		searches.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			begin := time.Now()
+			if err := client.Do(ctx, search, nil); err == nil {
+				t.Error("answered by nobody")
+			}
+			begun <- time.Since(begin)
+		})
+	}
+	searches.Wait()
+	close(begun)
+	for took := range begun {
+		if took < 900*time.Millisecond {
+			t.Errorf("given up after %v of a second", took)
+		}
+	}
+	if asked := all[0].asked.Load() + all[1].asked.Load() + all[2].asked.Load(); asked > 20+13 {
+		t.Errorf("20 searches ask %d times", asked)
 	}
 }

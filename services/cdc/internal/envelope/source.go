@@ -17,13 +17,7 @@ type Image struct {
 	UpdatedOn time.Time
 }
 
-type patientColumns struct {
-	ID        *int64  `json:"id"`
-	LabID     int64   `json:"labId_id"`
-	UpdatedOn instant `json:"updatedOn"`
-}
-
-type ownedColumns struct {
+type sourceColumns struct {
 	ID        *int64  `json:"id"`
 	UserID    *int64  `json:"userDetailsId_id"`
 	LabID     int64   `json:"labId_id"`
@@ -32,12 +26,12 @@ type ownedColumns struct {
 
 // Source reads an image of userDetails, billing or labReportRelation. The error is a *Malformed.
 func Source(table string, image []byte) (Image, error) {
-	if table == change.UserDetails {
-		return patient(image)
-	}
-	var c ownedColumns
+	var c sourceColumns
 	if err := json.Unmarshal(image, &c); err != nil {
 		return Image{}, malformedColumn(err)
+	}
+	if table == change.UserDetails { // the patient's own row
+		c.UserID = c.ID
 	}
 	if c.ID == nil {
 		return Image{}, &Malformed{Part: "column id", What: "is missing"}
@@ -46,17 +40,6 @@ func Source(table string, image []byte) (Image, error) {
 		return Image{}, &Malformed{Part: "column userDetailsId_id", What: "is missing"}
 	}
 	return Image{RowID: *c.ID, UserID: *c.UserID, LabID: c.LabID, UpdatedOn: time.Time(c.UpdatedOn)}, nil
-}
-
-func patient(image []byte) (Image, error) {
-	var c patientColumns
-	if err := json.Unmarshal(image, &c); err != nil {
-		return Image{}, malformedColumn(err)
-	}
-	if c.ID == nil {
-		return Image{}, &Malformed{Part: "column id", What: "is missing"}
-	}
-	return Image{RowID: *c.ID, UserID: *c.ID, LabID: c.LabID, UpdatedOn: time.Time(c.UpdatedOn)}, nil
 }
 
 // Key returns the value of a record's single key column, which must be a number: column is the name of the primary

@@ -41,20 +41,8 @@ type Applier struct {
 // Apply applies once: a connector that is absent is made, one that differs is changed (the runtime restarts it, a
 // stopped one stays stopped), any other is left alone. Each connector is reported to out.
 func (a *Applier) Apply(ctx context.Context, out io.Writer) error {
-	wanted, err := a.Wanted(ctx)
-	if err != nil {
-		return err
-	}
-	var problems []error
-	for _, name := range a.Order {
-		what, err := a.apply(ctx, name, wanted[name])
-		if err != nil {
-			problems = append(problems, err)
-			what = "failed: " + err.Error()
-		}
-		fmt.Fprintf(out, "%s: %s\n", name, what)
-	}
-	return errors.Join(problems...)
+	_, err := a.try(ctx, slices.Clone(a.Order), out)
+	return err
 }
 
 func (a *Applier) apply(ctx context.Context, name string, wanted map[string]string) (what string, err error) {
@@ -84,14 +72,18 @@ func (a *Applier) apply(ctx context.Context, name string, wanted map[string]stri
 }
 
 // try applies each configuration once and returns the connectors that still lack theirs, and why.
-func (a *Applier) try(ctx context.Context, names []string) (left []string, err error) {
+func (a *Applier) try(ctx context.Context, names []string, out io.Writer) (left []string, err error) {
 	wanted, err := a.Wanted(ctx)
 	if err != nil {
 		return names, err
 	}
 	var problems []error
 	left = slices.DeleteFunc(names, func(name string) bool {
-		_, err := a.apply(ctx, name, wanted[name])
+		what, err := a.apply(ctx, name, wanted[name])
+		if err != nil {
+			what = "failed: " + err.Error()
+		}
+		fmt.Fprintf(out, "%s: %s\n", name, what)
 		problems = append(problems, err)
 		return err == nil
 	})
@@ -133,7 +125,7 @@ func (a *Applier) Run(ctx context.Context) error {
 			left, err = a.absent(ctx)
 		}
 		if err == nil && len(left) > 0 {
-			left, err = a.try(ctx, left)
+			left, err = a.try(ctx, left, io.Discard)
 		}
 		if ctx.Err() != nil {
 			return nil

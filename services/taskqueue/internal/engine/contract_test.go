@@ -12,7 +12,7 @@ import (
 
 func TestEveryWeakSettingIsNamedWithWhatMendsIt(t *testing.T) {
 	t.Parallel()
-	set := enginetestSettings()
+	set := patientSettings()
 	good := []string{"--lazyfree-lazy-expire", "yes"}
 	for name, c := range map[string]struct {
 		args         []string
@@ -50,7 +50,7 @@ func TestEveryWeakSettingIsNamedWithWhatMendsIt(t *testing.T) {
 	}
 }
 
-func enginetestSettings() engine.Settings {
+func patientSettings() engine.Settings {
 	s := engine.DefaultSettings()
 	s.CallTimeout = 10 * time.Second
 	return s

@@ -6,6 +6,6 @@
 // fencing token), or the dead. The token is the lease deadline in ms × 1000 plus a claim counter: whoever
 // settles a job must still hold the token, so a late worker can never overwrite what came after it.
 //
-// The package model holds an in-memory double; enginetest holds the suite that both pass. Callers declare the
+// The package model holds an in-memory double; one suite tests both. Callers declare the
 // small interfaces they need.
 package engine

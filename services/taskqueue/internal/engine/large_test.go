@@ -13,7 +13,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -50,7 +49,7 @@ func TestALookAtManyLargeJobsNeverHoldsRedisForLong(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	seen := &largest{}
 	client.AddHook(seen)
-	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: enginetest.Settings()})
+	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: suiteSettings()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,12 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
 func TestOneProcessAtATimeLeadsAndAnotherTakesOverWithAHigherNumber(t *testing.T) {
 	t.Parallel()
-	q := open(t, redistest.Start(t).Addr, 0, enginetest.Settings())
+	q := open(t, redistest.Start(t).Addr, 0, suiteSettings())
 	lead := func(shard int, w engine.Work, owner string, d time.Duration) int64 {
 		t.Helper()
 		fence, err := q.Lead(t.Context(), shard, w, owner, d)
@@ -40,7 +39,7 @@ func TestOneProcessAtATimeLeadsAndAnotherTakesOverWithAHigherNumber(t *testing.T
 
 func TestAReaperOfFormerTimesChangesNothing(t *testing.T) {
 	t.Parallel()
-	q := open(t, redistest.Start(t).Addr, 0, enginetest.Settings())
+	q := open(t, redistest.Start(t).Addr, 0, suiteSettings())
 	id, err := job.NewGenerator(clock.System{}, rand.Reader).Next(0, job.Lane{Channel: job.Webhook})
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +55,7 @@ func TestAReaperOfFormerTimesChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wait(t)(enginetest.Settings().Lease + 20*time.Millisecond)
+	wait(t)(suiteSettings().Lease + 20*time.Millisecond)
 	now, err := q.Lead(t.Context(), 0, engine.Reaping, "b", time.Hour)
 	if err != nil {
 		t.Fatal(err)

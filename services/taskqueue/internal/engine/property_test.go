@@ -16,7 +16,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
@@ -252,8 +251,8 @@ func (p *pair) reap(*rapid.T) {
 		onRedis, onModel := find(a, id), find(b, id)
 		p.equal("evidence", onRedis.Evidence, onModel.Evidence, nil, nil)
 		decision, counters := job.DecideExpiry(onRedis.Evidence)
-		x, errX := p.redis.Reap(p.base.Context(), 0, job.Webhook, fence, []engine.Settlement{enginetest.Reaped(onRedis, decision, counters)})
-		y, errY := p.model.Reap(p.base.Context(), 0, job.Webhook, 1, []engine.Settlement{enginetest.Reaped(onModel, decision, counters)})
+		x, errX := p.redis.Reap(p.base.Context(), 0, job.Webhook, fence, []engine.Settlement{reaped(onRedis, decision, counters)})
+		y, errY := p.model.Reap(p.base.Context(), 0, job.Webhook, 1, []engine.Settlement{reaped(onModel, decision, counters)})
 		p.equal("reap", x, y, errX, errY)
 	}
 }
@@ -286,7 +285,7 @@ func (p *pair) check(*rapid.T) {
 		return out
 	}
 	p.equal("places", places(a), places(b), errA, errB)
-	enginetest.CheckInvariants(p.base, a, enginetest.DeadSet(p.base, p.redis))
+	checkInvariants(p.base, a, deadSet(p.base, p.redis))
 	p.audit()
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/enginetest"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
 )
 
 // open makes an engine on database 0 of the server; its scripts are not loaded, so NOSCRIPT is exercised.
@@ -33,6 +33,14 @@ func wait(t testing.TB) func(time.Duration) {
 	}
 }
 
+func TestTheModelConforms(t *testing.T) {
+	t.Parallel()
+	runSuite(t, func(*testing.T) harness {
+		clk := &manual{at: time.UnixMilli(1_790_000_000_000)}
+		return harness{Queue: model.New(clk, suiteSettings()), Advance: clk.add}
+	})
+}
+
 func TestRedisConforms(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--databases", "64")
@@ -40,7 +48,7 @@ func TestRedisConforms(t *testing.T) {
 	for db := range 64 {
 		databases <- db
 	}
-	enginetest.Run(t, func(t *testing.T) enginetest.Harness {
-		return enginetest.Harness{Queue: open(t, server.Addr, <-databases, enginetest.Settings()), Advance: wait(t)}
+	runSuite(t, func(t *testing.T) harness {
+		return harness{Queue: open(t, server.Addr, <-databases, suiteSettings()), Advance: wait(t)}
 	})
 }

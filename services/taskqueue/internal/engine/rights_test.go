@@ -10,7 +10,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/enginetest"
 )
 
 // setUser is the documented statement.
@@ -52,11 +51,9 @@ func TestAUserWithExactlyTheDocumentedRightsRunsTheWholeEngine(t *testing.T) {
 	for db := range 64 {
 		databases <- db
 	}
-	harness := func(t *testing.T) enginetest.Harness {
-		return enginetest.Harness{Queue: asQueue(t, server, <-databases, enginetest.Settings()), Advance: wait(t)}
-	}
-	t.Run("jobs", func(t *testing.T) { enginetest.Run(t, harness) })
-	t.Run("operators", func(t *testing.T) { enginetest.RunOperated(t, harness) })
+	runSuite(t, func(t *testing.T) harness {
+		return harness{Queue: asQueue(t, server, <-databases, suiteSettings()), Advance: wait(t)}
+	})
 }
 
 func TestAMissingRightIsNamedWithTheStatementThatMendsIt(t *testing.T) {
@@ -76,7 +73,7 @@ func TestAMissingRightIsNamedWithTheStatementThatMendsIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			q := asQueue(t, restricted(t, c.change...), 0, enginetestSettings())
+			q := asQueue(t, restricted(t, c.change...), 0, patientSettings())
 			var said []string
 			gate := engine.NewGate(q, engine.Durable, func(list []string) { said = list })
 			if err := gate.Check(t.Context()); errors.Is(err, engine.ErrClosed) != (len(c.want) > 0) {

@@ -12,7 +12,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -65,7 +64,7 @@ func TestJobsOfTomorrowCostAClaimNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	client := server.Client()
-	q := open(t, server.Addr, 0, enginetest.Settings())
+	q := open(t, server.Addr, 0, suiteSettings())
 	claim := func() int {
 		return commands(t, client, func() {
 			c, err := q.Claim(t.Context(), engine.ClaimRequest{Channel: job.Webhook, Max: 10})
@@ -98,7 +97,7 @@ func now(testing.TB) time.Time { return clock.System{}.Now() }
 func TestFlowsThatAreMissingInARingAreFoundAgain(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	q := open(t, server.Addr, 0, enginetest.Settings())
+	q := open(t, server.Addr, 0, suiteSettings())
 	waiting(t, q, 700, now(t))
 	if err := server.Client().Del(t.Context(), "tq:{00}:ring:webhook:0").Err(); err != nil {
 		t.Fatal(err)
@@ -130,7 +129,7 @@ func TestFlowsThatAreMissingInARingAreFoundAgain(t *testing.T) {
 func TestTheBytesOfFlowsAreToldToAllProcesses(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	one, other := open(t, server.Addr, 0, enginetest.Settings()), open(t, server.Addr, 0, enginetest.Settings())
+	one, other := open(t, server.Addr, 0, suiteSettings()), open(t, server.Addr, 0, suiteSettings())
 	for _, want := range []map[job.Flow]int64{{job.LabFlow(1): 7, job.OTPFlow(2): 9}, {job.LabFlow(3): 1 << 40}, {}} {
 		if err := one.NoteFlowBytes(t.Context(), want); err != nil {
 			t.Fatal(err)

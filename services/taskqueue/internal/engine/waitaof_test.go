@@ -30,7 +30,7 @@ func hasWaitAOF(t *testing.T, client *redis.Client) bool {
 func TestWaitAOFKeepsWhatWasAcceptedOrIsRefusedByAnOldServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--appendfsync", "everysec", "--lazyfree-lazy-expire", "yes")
-	set := enginetestSettings()
+	set := patientSettings()
 	set.WaitAOF = true
 	q := open(t, server.Addr, 0, set)
 	var said []string

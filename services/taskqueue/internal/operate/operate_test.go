@@ -15,7 +15,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
@@ -25,7 +24,10 @@ import (
 
 // queue is an engine that can be operated.
 type queue interface {
-	enginetest.Operated
+	operate.Queue
+	manage.Queue
+	worker.Queue
+	Enqueue(context.Context, engine.Batch) (engine.Accepted, error)
 	Shards() int
 	Lease() time.Duration
 }

@@ -1,4 +1,4 @@
-package enginetest
+package engine_test
 
 import (
 	"slices"
@@ -83,7 +83,7 @@ func forgetting(b *bench) {
 }
 
 func fullEnds(b *bench) {
-	limit := Settings().EndsLimit
+	limit := suiteSettings().EndsLimit
 	b.enqueue(webhook, limit+20, 0)
 	for done := 0; done < limit; {
 		c := b.claim(job.Webhook, 200)

@@ -1,4 +1,4 @@
-package enginetest
+package engine_test
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Queue is everything that an engine does; each caller in the service declares the part it needs.
-type Queue interface {
+// wholeQueue is everything that an engine does; each caller in the service declares the part it needs.
+type wholeQueue interface {
 	Enqueue(context.Context, engine.Batch) (engine.Accepted, error)
 	LookupWindow(ctx context.Context, shard int, key string) (job.ID, error)
 	Claim(context.Context, engine.ClaimRequest) (engine.Claim, error)
@@ -39,16 +39,24 @@ type Queue interface {
 	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
 	FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error)
 	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
+	Browse(ctx context.Context, x engine.Range, after engine.Member, most int) ([]engine.Member, error)
+	Ahead(ctx context.Context, shard int, l job.Lane, first time.Time, hours int) (engine.Ahead, error)
+	Pause(ctx context.Context, t engine.Target, at time.Time) error
+	Resume(ctx context.Context, t engine.Target) error
+	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
+	Announce(ctx context.Context, process string, state []byte) error
+	Processes(ctx context.Context) (map[string][]byte, error)
+	ForgetProcess(ctx context.Context, process string) error
 }
 
-// Harness is one empty engine under test. Advance lets its clock pass by d.
-type Harness struct {
-	Queue   Queue
+// harness is one empty engine under test. Advance lets its clock pass by d.
+type harness struct {
+	Queue   wholeQueue
 	Advance func(d time.Duration)
 }
 
-// Settings are small enough to let real time pass in a test.
-func Settings() engine.Settings {
+// suiteSettings are small enough to let real time pass in a test.
+func suiteSettings() engine.Settings {
 	s := engine.DefaultSettings()
 	s.Lease = 400 * time.Millisecond
 	s.Ageing, s.WindowKeepAfter = 2*time.Second, 200*time.Millisecond
@@ -59,14 +67,14 @@ func Settings() engine.Settings {
 
 // bench is a harness with the conveniences of the suite.
 type bench struct {
-	Harness
+	harness
 	t   *testing.T
 	ids *job.Generator
 	n   int
 }
 
-func newBench(t *testing.T, h Harness) *bench {
-	return &bench{Harness: h, t: t, ids: job.NewGenerator(clock.System{}, rand.Reader)}
+func newBench(t *testing.T, h harness) *bench {
+	return &bench{harness: h, t: t, ids: job.NewGenerator(clock.System{}, rand.Reader)}
 }
 
 func lane(c job.Channel, p job.Priority) job.Lane { return job.Lane{Channel: c, Priority: p} }
@@ -149,17 +157,17 @@ func (b *bench) wantPlace(id job.ID, want engine.Place) engine.Snapshot {
 	if s.Place != want {
 		b.t.Errorf("job is in place %d, want %d", s.Place, want)
 	}
-	CheckInvariants(b.t, []engine.Snapshot{s}, b.dead())
+	checkInvariants(b.t, []engine.Snapshot{s}, b.dead())
 	return s
 }
 
 func (b *bench) dead() map[job.ID]bool {
 	b.t.Helper()
-	return DeadSet(b.t, b.Queue)
+	return deadSet(b.t, b.Queue)
 }
 
-// DeadSet reads which jobs of shard 0 are kept dead.
-func DeadSet(t testing.TB, q Queue) map[job.ID]bool {
+// deadSet reads which jobs of shard 0 are kept dead.
+func deadSet(t testing.TB, q wholeQueue) map[job.ID]bool {
 	t.Helper()
 	list, _, err := q.OldestDead(t.Context(), 0, 1<<50, 100_000)
 	if err != nil {
@@ -172,9 +180,9 @@ func DeadSet(t testing.TB, q Queue) map[job.ID]bool {
 	return set
 }
 
-// CheckInvariants verifies the rules of the data model for jobs at rest: whatever lives has a body, whatever
+// checkInvariants verifies the rules of the data model for jobs at rest: whatever lives has a body, whatever
 // ended has a record, and a body only when it is kept dead.
-func CheckInvariants(t testing.TB, list []engine.Snapshot, dead map[job.ID]bool) {
+func checkInvariants(t testing.TB, list []engine.Snapshot, dead map[job.ID]bool) {
 	t.Helper()
 	for _, s := range list {
 		live := s.Place == engine.PlaceLane || s.Place == engine.PlaceLease

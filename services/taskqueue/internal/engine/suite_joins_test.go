@@ -1,4 +1,4 @@
-package enginetest
+package engine_test
 
 import (
 	"errors"
@@ -40,7 +40,7 @@ func movedWindow(b *bench) {
 	if got := b.moveAs(m); got != engine.MoveDone {
 		b.t.Fatal(got)
 	}
-	b.Advance(Settings().WindowKeepAfter + 300*time.Millisecond)
+	b.Advance(suiteSettings().WindowKeepAfter + 300*time.Millisecond)
 	if id := b.join("moved", due); id != first {
 		b.t.Error("the window of a job that waits was forgotten")
 	}

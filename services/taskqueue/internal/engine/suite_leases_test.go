@@ -1,4 +1,4 @@
-package enginetest
+package engine_test
 
 import (
 	"time"
@@ -21,7 +21,7 @@ func (b *bench) reap(c job.Channel) []job.Expiry {
 	for _, e := range list {
 		decision, counters := job.DecideExpiry(e.Evidence)
 		decisions = append(decisions, decision)
-		settlements = append(settlements, Reaped(e, decision, counters))
+		settlements = append(settlements, reaped(e, decision, counters))
 	}
 	if len(settlements) == 0 {
 		return nil
@@ -32,8 +32,8 @@ func (b *bench) reap(c job.Channel) []job.Expiry {
 	return decisions
 }
 
-// Reaped is the settlement of one decision.
-func Reaped(e engine.Expired, decision job.Expiry, counters job.Evidence) engine.Settlement {
+// reaped is the settlement of one decision.
+func reaped(e engine.Expired, decision job.Expiry, counters job.Evidence) engine.Settlement {
 	s := engine.Settlement{ID: e.ID, Token: e.Token, Op: engine.OpRelease, Counter: counters.Packed()}
 	switch decision {
 	case job.ExpirePoison:
@@ -91,7 +91,7 @@ func reaping(b *bench) {
 		if len(c.Jobs) != 1 {
 			b.t.Fatalf("after %d losses nothing is claimed", len(got))
 		}
-		b.Advance(Settings().Lease + 5*time.Millisecond)
+		b.Advance(suiteSettings().Lease + 5*time.Millisecond)
 		got = append(got, b.reap(job.Webhook)...)
 	}
 	want := []job.Expiry{job.ExpireRequeue, job.ExpireRequeue, job.ExpireRequeue, job.ExpirePoison}
@@ -107,18 +107,18 @@ func reaping(b *bench) {
 func reapRace(b *bench) {
 	id := b.enqueue(webhook, 1, 0)[0]
 	c := b.claim(job.Webhook, 1)
-	b.Advance(Settings().Lease + 5*time.Millisecond)
+	b.Advance(suiteSettings().Lease + 5*time.Millisecond)
 	seen, err := b.Queue.Expired(b.t.Context(), 0, job.Webhook, 10)
 	if err != nil || len(seen) != 1 {
 		b.t.Fatalf("expired: %d, %v", len(seen), err)
 	}
 	b.renew(c, id, c.Token, c.Token+3_600_000_000)
 	verdicts, err := b.Queue.Reap(b.t.Context(), 0, job.Webhook, b.lead(),
-		[]engine.Settlement{Reaped(seen[0], job.ExpireRequeue, seen[0].Evidence)})
+		[]engine.Settlement{reaped(seen[0], job.ExpireRequeue, seen[0].Evidence)})
 	if err != nil || verdicts[0] != engine.VerdictLost {
 		b.t.Errorf("reaping a renewed lease: %v, %v", verdicts, err)
 	}
-	fresh := Reaped(seen[0], job.ExpireRequeue, seen[0].Evidence)
+	fresh := reaped(seen[0], job.ExpireRequeue, seen[0].Evidence)
 	fresh.Token = c.Token + 3_600_000_000
 	if verdicts, err = b.Queue.Reap(b.t.Context(), 0, job.Webhook, b.lead(), []engine.Settlement{fresh}); err != nil ||
 		verdicts[0] != engine.VerdictLost {
@@ -137,7 +137,7 @@ func intents(b *bench) {
 	if ok, err := b.Queue.MarkIntent(b.t.Context(), id, c.Token, "p"); !ok || err != nil {
 		b.t.Errorf("the owner's intent: %v, %v", ok, err)
 	}
-	b.Advance(Settings().Lease + 5*time.Millisecond)
+	b.Advance(suiteSettings().Lease + 5*time.Millisecond)
 	if ok, _ := b.Queue.MarkIntent(b.t.Context(), id, c.Token, "p"); ok {
 		b.t.Error("an intent after the deadline must be refused")
 	}
@@ -154,7 +154,7 @@ func intentResend(b *bench) {
 	if ok, err := b.Queue.MarkIntent(b.t.Context(), id, c.Token, "p"); !ok || err != nil {
 		b.t.Fatalf("intent: %v, %v", ok, err)
 	}
-	b.Advance(Settings().Lease + 5*time.Millisecond)
+	b.Advance(suiteSettings().Lease + 5*time.Millisecond)
 	list, err := b.Queue.Expired(b.t.Context(), 0, job.SMS, 9)
 	if err != nil || len(list) != 1 || !list[0].Evidence.Intent {
 		b.t.Fatalf("expired %+v, %v", list, err)
@@ -162,13 +162,13 @@ func intentResend(b *bench) {
 	list[0].Evidence.Resend = true
 	decision, counters := job.DecideExpiry(list[0].Evidence)
 	if _, err := b.Queue.Reap(b.t.Context(), 0, job.SMS, b.lead(),
-		[]engine.Settlement{Reaped(list[0], decision, counters)}); err != nil ||
+		[]engine.Settlement{reaped(list[0], decision, counters)}); err != nil ||
 		decision != job.ExpireRequeue {
 		b.t.Fatalf("decision %v, %v", decision, err)
 	}
 	b.wantPlace(id, engine.PlaceLane)
 	b.claim(job.SMS, 1)
-	b.Advance(Settings().Lease + 5*time.Millisecond)
+	b.Advance(suiteSettings().Lease + 5*time.Millisecond)
 	if diff := cmp.Diff([]job.Expiry{job.ExpireRequeue}, b.reap(job.SMS)); diff != "" {
 		b.t.Errorf("the mark outlived its lease (-want +got):\n%s", diff)
 	}
@@ -184,7 +184,7 @@ func intentEnds(b *bench) {
 	b.settle(job.SMS,
 		engine.Settlement{ID: id, Token: c.Token, Op: engine.OpRetry, Payload: (&job.Body{Task: 1, LabID: 12}).Encode(nil)})
 	b.claim(job.SMS, 1)
-	b.Advance(Settings().Lease + 5*time.Millisecond)
+	b.Advance(suiteSettings().Lease + 5*time.Millisecond)
 	if diff := cmp.Diff([]job.Expiry{job.ExpireRequeue}, b.reap(job.SMS)); diff != "" {
 		b.t.Errorf("the mark of an acknowledged send held the next lease (-want +got):\n%s", diff)
 	}
@@ -253,7 +253,7 @@ func rotation(b *bench) {
 
 func ageing(b *bench) {
 	b.enqueue(lane(job.Email, job.Moderate), 100, 0)
-	b.Advance(Settings().Ageing + 20*time.Millisecond)
+	b.Advance(suiteSettings().Ageing + 20*time.Millisecond)
 	b.enqueue(lane(job.Email, job.High), 100, 0)
 	b.wantShares(b.claim(job.Email, 100), map[job.Priority]int{job.High: 40, job.Moderate: 60})
 }
@@ -287,7 +287,7 @@ func unseenClaims(b *bench) {
 	first := ask(0, false)
 	ask(first.Token, false) // its answer gets lost
 	ask(first.Token, true)
-	b.Advance(Settings().Lease + 5*time.Millisecond)
+	b.Advance(suiteSettings().Lease + 5*time.Millisecond)
 	list, err := b.Queue.Expired(b.t.Context(), 0, job.Webhook, 10)
 	if err != nil {
 		b.t.Fatal(err)

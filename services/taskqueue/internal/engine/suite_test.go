@@ -1,4 +1,4 @@
-package enginetest
+package engine_test
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Run runs the suite; open makes a fresh engine with Settings for each part.
-func Run(t *testing.T, open func(t *testing.T) Harness) {
+// runSuite runs the suite; open makes a fresh engine with suiteSettings for each part.
+func runSuite(t *testing.T, open func(t *testing.T) harness) {
 	parts := map[string]func(*bench){
 		"a batch is claimed in request order and settles with a record":      claimAndSettle,
 		"the same key and hash returns the same ids, another hash conflicts": idempotency,
@@ -58,6 +58,12 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"a paused flow is claimed from as if it did not wait":                pausedFlows,
 		"a send intent of a policy that sends again goes back to its lane":   intentResend,
 		"an acknowledgement removes the send intent":                         intentEnds,
+		"a walk meets every job once while others come and go":               browsing,
+		"a walk keeps to its flow":                                           browsingOneFlow,
+		"running and dead jobs are listed":                                   browsingEnds,
+		"what waits is counted by hour":                                      ahead,
+		"a pause lasts until it is ended":                                    pauses,
+		"processes are known until they are forgotten":                       processes,
 	}
 	for name, part := range parts {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +176,7 @@ func neverEarly(b *bench) {
 func fencing(b *bench) {
 	id := b.enqueue(webhook, 1, 0)[0]
 	slow := b.claim(job.Webhook, 1)
-	b.Advance(Settings().Lease + 5*time.Millisecond)
+	b.Advance(suiteSettings().Lease + 5*time.Millisecond)
 	b.reap(job.Webhook)
 	fast := b.claim(job.Webhook, 1)
 	if len(fast.Jobs) != 1 || fast.Token == slow.Token {

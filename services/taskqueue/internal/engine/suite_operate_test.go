@@ -1,9 +1,7 @@
-package enginetest
+package engine_test
 
 import (
-	"context"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,46 +10,10 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Operated is what operators see and do beyond single jobs.
-type Operated interface {
-	Queue
-	Browse(ctx context.Context, x engine.Range, after engine.Member, most int) ([]engine.Member, error)
-	Ahead(ctx context.Context, shard int, l job.Lane, first time.Time, hours int) (engine.Ahead, error)
-	Pause(ctx context.Context, t engine.Target, at time.Time) error
-	Resume(ctx context.Context, t engine.Target) error
-	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
-	Announce(ctx context.Context, process string, state []byte) error
-	Processes(ctx context.Context) (map[string][]byte, error)
-	ForgetProcess(ctx context.Context, process string) error
-}
-
-// RunOperated runs the suite of what operators use; every Harness.Queue must be an Operated.
-func RunOperated(t *testing.T, open func(t *testing.T) Harness) {
-	parts := map[string]func(*bench, Operated){
-		"a walk meets every job once while others come and go": browsing,
-		"a walk keeps to its flow":                             browsingOneFlow,
-		"running and dead jobs are listed":                     browsingEnds,
-		"what waits is counted by hour":                        ahead,
-		"a pause lasts until it is ended":                      pauses,
-		"processes are known until they are forgotten":         processes,
-	}
-	for name, part := range parts {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := open(t)
-			queue, ok := h.Queue.(Operated)
-			if !ok {
-				t.Fatal("the engine cannot be operated")
-			}
-			part(newBench(t, h), queue)
-		})
-	}
-}
-
 var smsHigh = lane(job.SMS, job.High)
 
 // walk lists a range in pages and calls between after each.
-func walk(b *bench, q Operated, x engine.Range, most int, between func(page []engine.Member)) (ids []job.ID) {
+func walk(b *bench, q wholeQueue, x engine.Range, most int, between func(page []engine.Member)) (ids []job.ID) {
 	b.t.Helper()
 	var after engine.Member
 	for {
@@ -70,8 +32,9 @@ func walk(b *bench, q Operated, x engine.Range, most int, between func(page []en
 	}
 }
 
-func browsing(b *bench, q Operated) {
-	want := b.enqueue(smsHigh, 25, now(b)+time.Hour.Milliseconds()) // one request: one score
+func browsing(b *bench) {
+	q := b.Queue
+	want := b.enqueue(smsHigh, 25, b.nowMs()+time.Hour.Milliseconds()) // one request: one score
 	got := walk(b, q, engine.Range{Lane: smsHigh, Flow: engine.AllFlows}, 4, func(page []engine.Member) {
 		record := job.RecordOf(&job.Body{}, job.Cancelled, 1)
 		list := []engine.Cancellation{{ID: page[3].ID, Record: record.Encode(nil)}}
@@ -85,7 +48,8 @@ func browsing(b *bench, q Operated) {
 	}
 }
 
-func browsingOneFlow(b *bench, q Operated) {
+func browsingOneFlow(b *bench) {
+	q := b.Queue
 	id := b.id(smsHigh)
 	batch := engine.Batch{IdempotencyKey: "flows", RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{
 		{ID: b.id(smsHigh), Flow: job.LabFlow(11), Body: (&job.Body{LabID: 11, Flow: job.LabFlow(11)}).Encode(nil)},
@@ -98,7 +62,8 @@ func browsingOneFlow(b *bench, q Operated) {
 	}
 }
 
-func browsingEnds(b *bench, q Operated) {
+func browsingEnds(b *bench) {
+	q := b.Queue
 	ids := b.enqueue(smsHigh, 3, 0)
 	claim, err := q.Claim(b.t.Context(), engine.ClaimRequest{Channel: job.SMS, Max: 3})
 	if err != nil || len(claim.Jobs) != 3 {
@@ -109,7 +74,7 @@ func browsingEnds(b *bench, q Operated) {
 	if got := walk(b, q, leases, 2, func([]engine.Member) {}); !cmp.Equal(got, ids) {
 		b.t.Errorf("running: %v, want %v", got, ids)
 	}
-	record := job.RecordOf(&job.Body{LabID: 12}, job.Failed, now(b))
+	record := job.RecordOf(&job.Body{LabID: 12}, job.Failed, b.nowMs())
 	end := []engine.Settlement{{ID: ids[1], Token: claim.Token, Op: engine.OpFail, Payload: record.Encode(nil)}}
 	if _, err := q.Settle(b.t.Context(), 0, job.SMS, end); err != nil {
 		b.t.Fatal(err)
@@ -119,8 +84,9 @@ func browsingEnds(b *bench, q Operated) {
 	}
 }
 
-func ahead(b *bench, q Operated) {
-	first := time.UnixMilli(now(b)).Truncate(time.Hour)
+func ahead(b *bench) {
+	q := b.Queue
+	first := time.UnixMilli(b.nowMs()).Truncate(time.Hour)
 	at := func(hours int) int64 { return first.Add(time.Duration(hours)*time.Hour + 90*time.Second).UnixMilli() }
 	b.enqueue(smsHigh, 2, 0) // due already
 	b.enqueue(smsHigh, 3, at(2))
@@ -134,7 +100,8 @@ func ahead(b *bench, q Operated) {
 	}
 }
 
-func pauses(b *bench, q Operated) {
+func pauses(b *bench) {
+	q := b.Queue
 	at := time.UnixMilli(1_790_000_000_000)
 	receiver := engine.ReceiverTarget("https://a.example")
 	targets := []engine.Target{engine.ChannelTarget(job.Email), engine.LabTarget(12), receiver}
@@ -161,7 +128,8 @@ func pauses(b *bench, q Operated) {
 	}
 }
 
-func processes(b *bench, q Operated) {
+func processes(b *bench) {
+	q := b.Queue
 	for name, state := range map[string]string{"a": "1", "b": "2"} {
 		if err := q.Announce(b.t.Context(), name, []byte(state)); err != nil {
 			b.t.Fatal(err)
@@ -174,14 +142,4 @@ func processes(b *bench, q Operated) {
 	if diff := cmp.Diff(map[string][]byte{"b": []byte("2")}, got); err != nil || diff != "" {
 		b.t.Error(err, diff)
 	}
-}
-
-// now is the engine's clock.
-func now(b *bench) int64 {
-	b.t.Helper()
-	list, err := b.Queue.Info(b.t.Context(), []job.ID{b.id(smsHigh)})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return list[0].NowMs
 }

@@ -244,7 +244,7 @@ test-stores: $(BIN)/gotestsum devstack ## Run the suites of stores and migration
 test-times: ## The slowest packages of the last make test: make test-times TOP=30
 	@scripts/test-times.sh "$(LAB_DIR)/test-results" "$(or $(TOP),30)"
 
-bench: devstack ## Measure: make bench NAME=taskqueue (gateway, labjson, …, all), QUICK=1 for a short run, SHARDS=1,4 for those of the queue
+bench: devstack ## Measure: make bench NAME=taskqueue (gateway, labjson, …, all), QUICK=1 for a short run
 	@for s in $(SERVICES); do d=services/$$s; [ $$s = gateway ] && d=gateway; go build -o $(BIN)/$$s ./$$d/cmd/$$s || exit 1; done
 	@go build -o $(BIN)/bench ./scripts/bench
-	@QUICK="$(QUICK)" $(BIN)/bench run --name "$(or $(NAME),all)" $(if $(SHARDS),--shards $(SHARDS))
+	@QUICK="$(QUICK)" $(BIN)/bench run --name "$(or $(NAME),all)"

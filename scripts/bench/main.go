@@ -75,7 +75,6 @@ func main() {
 				Details: "Benchmarks: " + names() + ", or all. QUICK=1 keeps each under 50 seconds.",
 				Flags: func(f *flag.FlagSet) {
 					f.StringVar(&name, "name", "all", "the `benchmark` to run")
-					taskqueue.RegisterShards(f)
 				},
 				Run: func(ctx context.Context, _ []string) error { return run(ctx, name, quick) },
 			},

@@ -41,11 +41,9 @@ type Queue struct {
 
 // Open connects to the Redis at the address, or to the cluster of several, and loads the scripts. The caller closes the
 // queue.
-func Open(ctx context.Context, shards int, addresses ...string) (*Queue, error) {
+func Open(ctx context.Context, addresses ...string) (*Queue, error) {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: addresses, MaxRetries: -1, PoolSize: poolSize})
-	set := engine.DefaultSettings()
-	set.Shards = shards
-	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
+	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
 	if err == nil {
 		err = q.Load(ctx)
 	}
@@ -69,7 +67,7 @@ func (q *Queue) Enqueue(ctx context.Context, payloads [][]byte, dueMs []int64) e
 		Jobs:        make([]engine.NewJob, len(payloads)),
 	}
 	now := clock.System{}.Now().UnixMilli()
-	shard := int(q.turn.Add(1) % uint64(q.engine.Shards()))
+	shard := int(q.turn.Add(1) % job.Shards)
 	body := job.Body{Task: 4, TaskType: 2, LabID: 12, Caller: "user:77", Retry: 3, CreatedMs: now}
 	for i, payload := range payloads {
 		id, err := q.ids.Next(shard, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
@@ -96,7 +94,7 @@ func (q *Queue) Work(ctx context.Context, slots int, handle func(payload []byte)
 	go func() { reaped <- reap.Run(ctx) }()
 	pool := worker.NewPool(slots)
 	var pumps sync.WaitGroup
-	for shard := range q.engine.Shards() {
+	for shard := range job.Shards {
 		pump := worker.New(
 			worker.Config{
 				Shard:   shard,

@@ -43,11 +43,8 @@ func number(payload []byte) int { return int(binary.LittleEndian.Uint64(payload)
 // ours is the platform's engine.
 type ours struct{ queue *inprocess.Queue }
 
-func openOurs(ctx context.Context, redis string) (engine, error) { return openShards(ctx, 1, redis) }
-
-// openShards opens ours with many shards, on one node or on a cluster.
-func openShards(ctx context.Context, shards int, redis ...string) (engine, error) {
-	q, err := inprocess.Open(ctx, shards, redis...)
+func openOurs(ctx context.Context, redis string) (engine, error) {
+	q, err := inprocess.Open(ctx, redis)
 	if err != nil {
 		return nil, err
 	}

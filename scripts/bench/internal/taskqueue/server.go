@@ -22,7 +22,7 @@ type server struct {
 	dir     string
 }
 
-func startServer(ctx context.Context, fsync string, more ...string) (*server, error) {
+func startServer(ctx context.Context, fsync string) (*server, error) {
 	dir, err := os.MkdirTemp("", "labbench")
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func startServer(ctx context.Context, fsync string, more ...string) (*server, er
 	if fsync != "off" {
 		argv = append(argv, "--appendonly", "yes", "--appendfsync", fsync)
 	}
-	p, err := process.Start(ctx, address, nil, append(argv, more...)...)
+	p, err := process.Start(ctx, address, nil, argv...)
 	if err != nil {
 		return nil, err
 	}

@@ -56,10 +56,10 @@ func Run(ctx context.Context, r *report.Report) error {
 	}
 	defer os.RemoveAll(dir)
 	b.dir = dir
-	steps := []func(context.Context) error{b.best, b.throughput, b.shards, b.service, b.memory, b.backlog, b.schedule,
+	steps := []func(context.Context) error{b.best, b.throughput, b.service, b.memory, b.backlog, b.schedule,
 		b.recovery}
 	if r.Quick {
-		steps[3] = b.serviceAndKills
+		steps[2] = b.serviceAndKills
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

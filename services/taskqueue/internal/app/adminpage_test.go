@@ -12,6 +12,8 @@ import (
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/app"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
 const adminToken = "a-token-of-the-queue-page"
@@ -39,9 +41,7 @@ func (p *process) adminPage(method, path, token, body string) (int, string) {
 func TestAPausedChannelWaitsOverARestartUntilItIsResumed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	if err := server.Client().HSet(t.Context(), "tq:{00}:paused", "webhook", 1).Err(); err != nil { // by the process before
-		t.Fatal(err)
-	}
+	paused(t, server.Client(), engine.ChannelTarget(job.Webhook))
 	r := newTally(t, 0)
 	p := newProcessOn(t, server, "TASKQUEUE_ADMIN_TOKEN="+adminToken, "TASKQUEUE_DB_ENABLED=false")
 	p.ready()

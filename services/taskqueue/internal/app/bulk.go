@@ -43,7 +43,7 @@ func (d *desk) bulkVerb() cli.Verb {
 			if len(args) != 1 {
 				return fmt.Errorf("%w: name one action: %v", cli.ErrUsage, operate.Actions())
 			}
-			return d.signed(ctx, func() error { return d.bulk(ctx, operate.Action(args[0]), o) })
+			return d.signed(func() error { return d.bulk(ctx, operate.Action(args[0]), o) })
 		},
 	}
 }
@@ -113,13 +113,13 @@ func (d *desk) pauseVerb(paused bool) cli.Verb {
 		},
 		Run: func(ctx context.Context, _ []string) error {
 			if channel == "" && lab == 0 && receiver == "" {
-				return d.open(ctx, func() error { return d.showPauses(ctx) })
+				return d.open(func() error { return d.showPauses(ctx) })
 			}
 			target, err := operate.ParseTarget(channel, lab, receiver)
 			if err != nil {
 				return err
 			}
-			return d.signed(ctx, func() error { return d.pause(ctx, target, paused) })
+			return d.signed(func() error { return d.pause(ctx, target, paused) })
 		},
 	}
 	if !paused {

@@ -8,6 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 )
 
 // scheduleSMS schedules n messages far ahead.
@@ -106,9 +107,7 @@ func TestAVerbPausesAndResumes(t *testing.T) {
 func TestNothingIsSentToAPausedReceiver(t *testing.T) {
 	t.Parallel()
 	r, other, server := newTally(t, 0), newTally(t, 0), redistest.Start(t)
-	if err := server.Client().HSet(t.Context(), "tq:{00}:paused", "to:"+r.URL, 1).Err(); err != nil { // by the process before
-		t.Fatal(err)
-	}
+	paused(t, server.Client(), engine.ReceiverTarget(r.URL))
 	p := newProcessOn(t, server, "TASKQUEUE_DB_ENABLED=false")
 	p.ready()
 	waiting := p.enqueueOne(r.URL+"/hook", other.URL+"/told")

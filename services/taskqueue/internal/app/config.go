@@ -33,9 +33,6 @@ const (
 	doubtResend = "resend"
 )
 
-// clusterShards spread evenly over up to 16 nodes.
-const clusterShards = 16
-
 // Default ports.
 const (
 	defaultGRPCPort  = 9004
@@ -75,9 +72,7 @@ type QueueConfig struct {
 	SentinelMaster   string        `env:"REDIS_SENTINEL_MASTER" envDefault:"mymaster"`
 	SentinelUser     string        `env:"REDIS_SENTINEL_USER"`
 	SentinelPassword config.Secret `env:"REDIS_SENTINEL_PASS"`
-	// Shards may grow and never shrinks; 0: 1 on one Redis node, 16 on a cluster.
-	Shards    int `env:"SHARDS" envDefault:"0"`
-	LaneLimit int `env:"LANE_LIMIT" envDefault:"5000000"`
+	LaneLimit        int           `env:"LANE_LIMIT" envDefault:"5000000"`
 	// LabLimit is the most waiting jobs of one laboratory in a lane.
 	LabLimit int `env:"LAB_LIMIT" envDefault:"1000000"`
 	// LabBytes is the most bytes of one laboratory that wait, of all lanes together.
@@ -163,10 +158,6 @@ func (c *QueueConfig) Validate() error {
 	var problems []error
 	if c.Profile != string(engine.Durable) && c.Profile != string(engine.Fast) {
 		problems = append(problems, fmt.Errorf("TASKQUEUE_PROFILE is %q: use durable or fast", c.Profile))
-	}
-	if c.Shards < 0 || c.Shards > job.MaxShards {
-		problems = append(problems, fmt.Errorf("TASKQUEUE_SHARDS is %d: use 1 to %d, or 0 for what fits the connection",
-			c.Shards, job.MaxShards))
 	}
 	if c.DoubtfulSends != doubtHold && c.DoubtfulSends != doubtResend {
 		problems = append(problems, fmt.Errorf("TASKQUEUE_DOUBTFUL_SENDS is %q: use hold or resend", c.DoubtfulSends))
@@ -255,15 +246,9 @@ func (c *Config) engine() engine.Settings {
 	s := engine.DefaultSettings()
 	s.LaneLimit, s.FlowLimit = c.Queue.LaneLimit, c.Queue.LabLimit
 	s.KeepResults = time.Duration(c.Queue.ResultHours) * time.Hour
-	switch {
-	case c.Queue.Shards > 0:
-		s.Shards = c.Queue.Shards
-	case c.redis().IsClusterMode:
-		s.Shards = clusterShards
-	}
 	s.Archive = c.DatabaseEnabled
 	if s.Archive {
-		s.EndsLimit = max(1, c.Queue.ArchiveLimit/s.Shards)
+		s.EndsLimit = max(1, c.Queue.ArchiveLimit/job.Shards)
 	}
 	s.WaitReplicas, s.WaitAOF = c.Queue.WaitReplicas, c.Queue.WaitAOF
 	return s

@@ -9,12 +9,12 @@ import (
 
 func TestSettingsNameEveryProblem(t *testing.T) {
 	t.Parallel()
-	_, err := app.Load([]string{"TASKQUEUE_PROFILE=quick", "TASKQUEUE_SHARDS=101", "TASKQUEUE_ACCESS=all", "TASKQUEUE_INTERNAL_ORIGINS=gateway",
+	_, err := app.Load([]string{"TASKQUEUE_PROFILE=quick", "TASKQUEUE_ACCESS=all", "TASKQUEUE_INTERNAL_ORIGINS=gateway",
 		"TASKQUEUE_INTERNAL_NETWORKS=10.0.0.1", "TASKQUEUE_CALLBACK_SECRET=short", "TASKQUEUE_WEBHOOK_WORKERS=0"})
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{"PROFILE", "SHARDS", "ACCESS", "INTERNAL_ORIGINS", "INTERNAL_NETWORKS", "CALLBACK_SECRET", "WEBHOOK_WORKERS"} {
+	for _, want := range []string{"PROFILE", "ACCESS", "INTERNAL_ORIGINS", "INTERNAL_NETWORKS", "CALLBACK_SECRET", "WEBHOOK_WORKERS"} {
 		if !strings.Contains(err.Error(), "TASKQUEUE_"+want) {
 			t.Errorf("%s is not named in: %v", want, err)
 		}

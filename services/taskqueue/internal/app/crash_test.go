@@ -102,13 +102,15 @@ func (p *process) enqueueMany(r *tally, n int) []string {
 // leased lists the jobs that run now, by Redis.
 func (p *process) leased() map[string]bool {
 	p.t.Helper()
-	list, err := p.redis.Client().ZRange(p.t.Context(), "tq:{00}:act:webhook", 0, -1).Result()
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	set := map[string]bool{}
-	for _, id := range list {
-		set[id] = true
+	client, set := p.redis.Client(), map[string]bool{}
+	for _, key := range keys(p.t, client, "act:webhook") {
+		list, err := client.ZRange(p.t.Context(), key, 0, -1).Result()
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		for _, id := range list {
+			set[id] = true
+		}
 	}
 	return set
 }

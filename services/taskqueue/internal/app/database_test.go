@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"context"
 	"database/sql"
 	"io"
 	"log/slog"
@@ -169,11 +168,7 @@ func TestTheQueueWorksWithoutItsDatabaseAndCatchesUp(t *testing.T) {
 func (p *process) forget() {
 	p.t.Helper()
 	client := p.redis.Client()
-	keys, err := client.Keys(p.t.Context(), "tq:{00}:r:*").Result()
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if err := client.Del(p.t.Context(), keys...).Err(); err != nil {
+	if err := client.Del(p.t.Context(), keys(p.t, client, "r:*")...).Err(); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -194,9 +189,8 @@ func TestKillsOfArchivingProcessesLoseAndDoubleNothing(t *testing.T) {
 	await.True(t, "all deliveries and callbacks", func() bool { sent, told := r.distinct(); return sent == jobs && told == jobs })
 	p.awaitIdle()
 	await.True(t, "the whole archive", func() bool { return rows(t, db, "SELECT COUNT(*) FROM tq_archive") == 2*jobs })
-	left, err := p.redis.Client().LLen(context.WithoutCancel(t.Context()), "tq:{00}:ar").Result()
-	if err != nil || left != 0 {
-		t.Errorf("%d ends left, %v", left, err)
+	if left := keys(t, p.redis.Client(), "ar"); len(left) != 0 {
+		t.Errorf("ends are left in %v", left)
 	}
 	in := make([]string, len(ids))
 	args := make([]any, len(ids))

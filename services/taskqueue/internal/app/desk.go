@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"crypto/rand"
 	"flag"
 	"fmt"
@@ -49,15 +48,15 @@ func (d *desk) sign(f *flag.FlagSet) {
 }
 
 // signed opens the desk for a verb that changes something, which the log tells of.
-func (d *desk) signed(ctx context.Context, do func() error) error {
+func (d *desk) signed(do func() error) error {
 	if wrong := d.journal.Check(); len(wrong) > 0 {
 		return apperr.InvalidFields(wrong...)
 	}
-	return d.open(ctx, do)
+	return d.open(do)
 }
 
 // open connects to the queue, and to the archive where there is one, until do returns.
-func (d *desk) open(ctx context.Context, do func() error) error {
+func (d *desk) open(do func() error) error {
 	cfg, err := Load(d.environ)
 	if err != nil {
 		return err
@@ -65,9 +64,6 @@ func (d *desk) open(ctx context.Context, do func() error) error {
 	client := redis.NewUniversalClient(cfg.redis())
 	defer func() { _ = client.Close() }()
 	if d.queue, err = engine.New(engine.Config{Client: client, Bells: client, Settings: cfg.engine()}); err != nil {
-		return err
-	}
-	if err := d.queue.RefreshShards(ctx); err != nil {
 		return err
 	}
 	ids := job.NewGenerator(clock.System{}, rand.Reader)

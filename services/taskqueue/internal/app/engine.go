@@ -19,7 +19,7 @@ import (
 
 func (b *builder) openEngine() error {
 	settings, options := b.cfg.engine(), b.cfg.redis()
-	options.PoolSize = len(job.Channels())*job.MaxShards + 1 // every idle pump blocks one
+	options.PoolSize = len(job.Channels())*job.Shards + 1 // every idle pump blocks one
 	bells := redis.NewUniversalClient(options)
 	b.Close("bells", func(context.Context) error { return bells.Close() })
 	q, err := engine.New(engine.Config{Client: b.client, Bells: bells, Settings: settings, User: b.cfg.Redis.User})
@@ -37,7 +37,7 @@ func (b *builder) openEngine() error {
 	if b.metrics, err = metrics.New(b.Registry); err != nil {
 		return err
 	}
-	b.metrics.ArchiveLimit(settings.EndsLimit * settings.Shards)
+	b.metrics.ArchiveLimit(settings.EndsLimit * job.Shards)
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
@@ -45,7 +46,7 @@ func (d *desk) fsckVerb() cli.Verb {
 			d.sign(f)
 		},
 		Run: func(ctx context.Context, _ []string) error {
-			return d.signed(ctx, func() error { return d.fsck(ctx, repair) })
+			return d.signed(func() error { return d.fsck(ctx, repair) })
 		},
 	}
 }
@@ -61,7 +62,7 @@ func (d *desk) jobsVerb() cli.Verb {
 			f.IntVar(&dead, "dead", 0, "list this many of the oldest failed jobs that retryTask can revive")
 		},
 		Run: func(ctx context.Context, ids []string) error {
-			return d.open(ctx, func() error {
+			return d.open(func() error {
 				switch {
 				case len(ids) > 0:
 					return d.showJobs(ctx, ids)
@@ -124,7 +125,7 @@ func (d *desk) showLanes(ctx context.Context) error {
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SHARD\tCHANNEL\tPRIORITY\tWAITING\tOLDEST READY\tRUNNING IN CHANNEL")
 	var dead int64
-	for shard := range d.queue.Shards() {
+	for shard := range job.Shards {
 		list, err := d.queue.Depths(ctx, shard)
 		if err != nil {
 			return err
@@ -148,7 +149,7 @@ func (d *desk) showLanes(ctx context.Context) error {
 
 func (d *desk) showDead(ctx context.Context, most int) error {
 	var ids []string
-	for shard := range d.queue.Shards() {
+	for shard := range job.Shards {
 		list, _, err := d.queue.OldestDead(ctx, shard, clock.System{}.Now().UnixMilli(), most-len(ids))
 		if err != nil {
 			return err

@@ -34,7 +34,7 @@ func (d *desk) resolveVerb() cli.Verb {
 			if notSent {
 				action = operate.NotSent
 			}
-			return d.signed(ctx, func() error { return d.resolve(ctx, action, ids) })
+			return d.signed(func() error { return d.resolve(ctx, action, ids) })
 		},
 	}
 }

@@ -17,7 +17,6 @@ import (
 const (
 	maxRun       = 330 * time.Second // the longest webhook timeout and some
 	reapEvery    = time.Second
-	shardsEvery  = time.Second
 	measureEvery = 5 * time.Second
 	auditEvery   = 10 * time.Second
 )
@@ -27,7 +26,6 @@ func (b *builder) work() {
 	if b.recorder != nil {
 		b.Loop("mailbox recorder", b.recorder.Run)
 	}
-	b.Every("number of shards", shardsEvery, b.gate.RefreshShards)
 	b.Every("bytes of laboratories", measureEvery, b.bytes.RunOnce)
 	b.Every("lane gauges", measureEvery, func(ctx context.Context) error { return b.metrics.Measure(ctx, b.gate, b.webhooks) })
 	deps := reaper.Deps{Queue: b.gate, Observer: b.metrics, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log}
@@ -49,30 +47,18 @@ func (b *builder) work() {
 	b.Loop("pumps", b.pumps)
 }
 
-// pumps runs all pumps as one: at a stop their grace times run side by side. When the queue grows, it adds those of the
-// new shards.
+// pumps runs all pumps as one: at a stop their grace times run side by side.
 func (b *builder) pumps(ctx context.Context) error {
-	pools := map[job.Channel]*worker.Pool{}
-	for channel := range b.handlers {
-		pools[channel] = worker.NewPool(b.places(channel))
-	}
-	look := time.NewTicker(shardsEvery)
-	defer look.Stop()
 	var all sync.WaitGroup
-	defer all.Wait()
-	for shard := 0; ; {
-		for ; shard < b.gate.Shards(); shard++ {
-			for channel, handler := range b.handlers {
-				p := b.pump(channel, shard, handler, pools[channel])
-				all.Go(func() { _ = p.Run(ctx) })
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-look.C:
+	for channel, handler := range b.handlers {
+		pool := worker.NewPool(b.places(channel))
+		for shard := range job.Shards {
+			p := b.pump(channel, shard, handler, pool)
+			all.Go(func() { _ = p.Run(ctx) })
 		}
 	}
+	all.Wait()
+	return nil
 }
 
 // places is how many jobs of a channel run in this process at the same time.

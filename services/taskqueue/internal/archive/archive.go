@@ -26,7 +26,6 @@ type Entry struct {
 
 // Queue is the part of the engine that the archiver needs.
 type Queue interface {
-	Shards() int
 	OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error)
 	TrimEnds(ctx context.Context, shard int, observed engine.Ends) (bool, error)
 	ForgetResults(ctx context.Context, ids []job.ID) error
@@ -92,7 +91,7 @@ func New(deps Deps) *Archiver { return &Archiver{Deps: deps} }
 // other one waiting longer than the call.
 func (a *Archiver) RunOnce(ctx context.Context) error {
 	var problems []error
-	for shard := range a.Queue.Shards() {
+	for shard := range job.Shards {
 		if err := a.shard(ctx, shard); err != nil {
 			problems = append(problems, fmt.Errorf("shard %02d: %w", shard, err))
 		}

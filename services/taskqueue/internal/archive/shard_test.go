@@ -17,8 +17,6 @@ import (
 // sharded is an engine whose first shard does not answer; all jobs are on the second one.
 type sharded struct{ *model.Model }
 
-func (sharded) Shards() int { return 2 }
-
 func (s sharded) Lead(ctx context.Context, shard int, w engine.Work, owner string, d time.Duration) (int64, error) {
 	if shard == 0 {
 		return 0, errors.New("connection refused")
@@ -26,12 +24,12 @@ func (s sharded) Lead(ctx context.Context, shard int, w engine.Work, owner strin
 	return s.Model.Lead(ctx, 0, w, owner, d)
 }
 
-func (s sharded) OldestEnds(ctx context.Context, _, most int) (engine.Ends, error) {
-	return s.Model.OldestEnds(ctx, 0, most)
+func (s sharded) OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error) {
+	return s.Model.OldestEnds(ctx, shard-1, most)
 }
 
-func (s sharded) TrimEnds(ctx context.Context, _ int, e engine.Ends) (bool, error) {
-	return s.Model.TrimEnds(ctx, 0, e)
+func (s sharded) TrimEnds(ctx context.Context, shard int, e engine.Ends) (bool, error) {
+	return s.Model.TrimEnds(ctx, shard-1, e)
 }
 
 func TestAShardThatDoesNotAnswerKeepsNoOtherFromTheArchive(t *testing.T) {

@@ -15,7 +15,6 @@ import (
 
 // Queue is the part of the engine that the auditor needs.
 type Queue interface {
-	Shards() int
 	Lease() time.Duration
 	Lead(ctx context.Context, shard int, w engine.Work, owner string, d time.Duration) (int64, error)
 	Sources(shard int) []engine.Source
@@ -103,7 +102,7 @@ func (a *Auditor) advance(next uint64, sources int) {
 		return
 	}
 	a.source = 0
-	a.shard = (a.shard + 1) % a.Queue.Shards()
+	a.shard = (a.shard + 1) % job.Shards
 }
 
 // page checks one page of a source.
@@ -160,7 +159,7 @@ type Report struct {
 func Check(ctx context.Context, q Queue) (Report, error) {
 	r := Report{Checked: map[string]int{}}
 	seen := map[string]bool{}
-	for shard := range q.Shards() {
+	for shard := range job.Shards {
 		for _, s := range q.Sources(shard) {
 			for cursor, first := uint64(0), true; first || cursor != 0; first = false {
 				found, n, next, err := page(ctx, q, shard, s, cursor)

@@ -62,10 +62,10 @@ func (r *Redis) enqueueCall(k *shardKeys, b Batch) (keys []string, args []any) {
 	keys = append(keys, k.idem+b.IdempotencyKey)
 	keys = append(append(append(append(append(keys, lanes.keys...), bells.keys...), windows.keys...), bodies...), seen...)
 	keys = append(keys, rings.keys...)
-	args = make([]any, 0, 13+len(perRun))
+	args = make([]any, 0, 12+len(perRun))
 	args = append(args, b.RequestHash, seconds(b.KeepKey), r.set.LaneLimit, len(lanes.keys), len(bells.keys),
 		len(windows.keys), n, r.set.WindowKeepAfter.Milliseconds(), ringWithin.Milliseconds(),
-		flag(!b.OwnKey || len(windows.keys) > 0), r.flowLimit(b), b.placedBy(), len(k.body))
+		flag(!b.OwnKey || len(windows.keys) > 0), r.flowLimit(b), len(k.body))
 	return keys, append(args, perRun...)
 }
 
@@ -112,8 +112,6 @@ func readAccepted(reply any, b Batch) (Accepted, error) {
 		return Accepted{}, ErrWindowChanged
 	case 6:
 		return Accepted{}, ErrFlowFull
-	case 7:
-		return Accepted{}, errMoved
 	}
 	return Accepted{}, errReply("enqueue", reply)
 }

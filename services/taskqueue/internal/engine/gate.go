@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // Gate keeps enqueue closed until Redis was found fit. Jobs that exist are drained in any case.
@@ -58,7 +59,7 @@ func (g *Gate) Check(ctx context.Context) error {
 		if err := g.Load(ctx); err != nil {
 			return err
 		}
-		if err := g.RefreshShards(ctx); err != nil {
+		if err := g.NoteShards(ctx); err != nil {
 			return err
 		}
 	}
@@ -91,10 +92,10 @@ func (g *Gate) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
 	return g.Redis.Enqueue(ctx, b)
 }
 
-// Place refuses while the gate is closed.
-func (g *Gate) Place(ctx context.Context, key string, build Placement) (Accepted, error) {
+// ReserveKey refuses while the gate is closed.
+func (g *Gate) ReserveKey(ctx context.Context, shard int, key, hash string, keep time.Duration) error {
 	if s := g.state.Load(); !s.open {
-		return Accepted{}, ErrClosed
+		return ErrClosed
 	}
-	return g.Redis.Place(ctx, key, build)
+	return g.Redis.ReserveKey(ctx, shard, key, hash, keep)
 }

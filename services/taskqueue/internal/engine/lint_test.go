@@ -21,7 +21,7 @@ func TestScriptsNeverTurnNumbersIntoTextOrUseUndeclaredKeys(t *testing.T) {
 		"pcall hides a half-done mutation": regexp.MustCompile(`\bpcall\b`),
 	}
 	files, err := filepath.Glob("scripts/*.lua")
-	if err != nil || len(files) != 23 {
+	if err != nil || len(files) == 0 {
 		t.Fatalf("%d scripts, %v", len(files), err)
 	}
 	for _, file := range files {

@@ -54,24 +54,24 @@ func (t Target) Kind() string {
 func (r *Redis) Pause(ctx context.Context, t Target, at time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	return r.onEveryShard(ctx, func(k *shardKeys) error {
-		if err := r.rdb.HSetNX(ctx, k.paused, string(t), at.UnixMilli()).Err(); err != nil {
+	for i := range r.shards {
+		if err := r.rdb.HSetNX(ctx, r.shards[i].paused, string(t), at.UnixMilli()).Err(); err != nil {
 			return fmt.Errorf("pause %s: %w", t, err)
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // Resume ends the pause of a target.
 func (r *Redis) Resume(ctx context.Context, t Target) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	return r.onEveryShard(ctx, func(k *shardKeys) error {
-		if err := r.rdb.HDel(ctx, k.paused, string(t)).Err(); err != nil {
+	for i := range r.shards {
+		if err := r.rdb.HDel(ctx, r.shards[i].paused, string(t)).Err(); err != nil {
 			return fmt.Errorf("resume %s: %w", t, err)
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // Paused tells since when the paused targets of a shard are.

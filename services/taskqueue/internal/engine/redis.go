@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,7 +13,6 @@ import (
 
 // Settings tune the engine; every field must be set, see DefaultSettings.
 type Settings struct {
-	Shards          int           // wanted; the queue has as many as were ever wanted of it
 	Lease           time.Duration // how long a claim lasts without renewal
 	Ageing          time.Duration // a lane whose head waited longer counts as one level higher
 	LowShare        int           // percent of a claim kept for low priority
@@ -40,7 +37,7 @@ func (s Settings) CallbackLimit() int { return (s.FlowLimit + callbackPart - 1) 
 
 // DefaultSettings are the documented values.
 func DefaultSettings() Settings {
-	return Settings{Shards: 1, Lease: 15 * time.Second, Ageing: 30 * time.Second, LowShare: 10, ModerateShare: 20,
+	return Settings{Lease: 15 * time.Second, Ageing: 30 * time.Second, LowShare: 10, ModerateShare: 20,
 		LaneLimit: 5_000_000, FlowLimit: 1_000_000, KeepResults: 24 * time.Hour,
 		CallTimeout: 3 * time.Second, IdlePoll: time.Second, WindowKeepAfter: 24 * time.Hour}
 }
@@ -65,14 +62,10 @@ type Redis struct {
 	rings   []map[job.Channel]*bell // per shard
 	pause   func(context.Context, time.Duration) error
 	clock   clock.Clock
-	numbers atomic.Pointer[numbers]
 }
 
 // New makes an engine; it does not connect.
 func New(c Config) (*Redis, error) {
-	if c.Settings.Shards < 1 || c.Settings.Shards > job.MaxShards {
-		return nil, fmt.Errorf("shards must be 1 to %d, not %d", job.MaxShards, c.Settings.Shards)
-	}
 	if c.Client == nil || c.Bells == nil {
 		return nil, errors.New("the engine needs two Redis clients")
 	}
@@ -90,8 +83,7 @@ func New(c Config) (*Redis, error) {
 		pause:   pause,
 		clock:   clock.System{},
 	}
-	r.numbers.Store(&numbers{now: c.Settings.Shards})
-	for s := range job.MaxShards {
+	for s := range job.Shards {
 		r.shards = append(r.shards, newShardKeys(s))
 		rings := make(map[job.Channel]*bell, len(job.Channels()))
 		for _, c := range job.Channels() {

@@ -5,7 +5,9 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"path"
 	"strings"
 	"time"
 
@@ -15,40 +17,18 @@ import (
 //go:embed scripts/*.lua
 var scriptFiles embed.FS
 
-var scriptNames = []string{
-	"ahead",
-	"browse",
-	"cancel",
-	"claim",
-	"enqueue",
-	"expired",
-	"flows",
-	"forward",
-	"info",
-	"inspect",
-	"intent",
-	"lead",
-	"oldest",
-	"renew",
-	"repair",
-	"reschedule",
-	"resolve",
-	"retry_failed",
-	"rings",
-	"settle",
-	"shards",
-	"trim_dead",
-	"trim_ends",
-}
-
 func readScripts() (map[string]*redis.Script, error) {
-	scripts := make(map[string]*redis.Script, len(scriptNames))
-	for _, name := range scriptNames {
-		text, err := scriptFiles.ReadFile("scripts/" + name + ".lua")
+	files, err := fs.Glob(scriptFiles, "scripts/*.lua")
+	if err != nil {
+		return nil, fmt.Errorf("list scripts: %w", err)
+	}
+	scripts := make(map[string]*redis.Script, len(files))
+	for _, file := range files {
+		text, err := scriptFiles.ReadFile(file)
 		if err != nil {
-			return nil, fmt.Errorf("read script %s: %w", name, err)
+			return nil, fmt.Errorf("read script %s: %w", file, err)
 		}
-		scripts[name] = redis.NewScript(string(text))
+		scripts[strings.TrimSuffix(path.Base(file), ".lua")] = redis.NewScript(string(text))
 	}
 	return scripts, nil
 }
@@ -57,8 +37,8 @@ func readScripts() (map[string]*redis.Script, error) {
 func (r *Redis) Load(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	for _, name := range scriptNames {
-		if err := r.scripts[name].Load(ctx, r.rdb).Err(); err != nil {
+	for name, script := range r.scripts {
+		if err := script.Load(ctx, r.rdb).Err(); err != nil {
 			return fmt.Errorf("load script %s: %w", name, err)
 		}
 	}

@@ -16,8 +16,6 @@ type Batch struct {
 	OwnKey bool
 	Full   bool // the laboratory has its part of the memory: repeats and joins get their answer, new jobs ErrFlowFull
 	Jobs   []NewJob
-
-	shards int // by which number of shards Place chose the shard; formerPlace: by a former one; 0: nobody chose
 }
 
 // NewJob is one element of a batch.
@@ -43,8 +41,6 @@ var (
 	ErrFlowFull      = errors.New("a flow's part of the lane is full")
 	ErrMemoryFull    = errors.New("the queue's memory is full")
 	ErrWindowChanged = errors.New("window changed since it was read") // override only: read again
-	ErrWindowsApart  = errors.New("the windows wait on several shards since the queue grew")
-	errMoved         = errors.New("the queue grew: the batch belongs to another shard")
 )
 
 // Accepted is the answer to a batch: ids in request order.

@@ -19,19 +19,19 @@ type ID string
 // IDLength is the length of every id in bytes.
 const IDLength = 29
 
-// MaxShards is the largest number of shards that two digits can name.
-const MaxShards = 100
+// Shards is the number of parts of the queue, each with its keys on one slot of a Redis Cluster. It never changes:
+// keys are found again by their hash modulo this number.
+const Shards = 16
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// ParseID accepts exactly the ids that a Generator makes, of any shard: the queue may have grown a moment ago. Anything
-// else is a job that cannot exist.
+// ParseID accepts exactly the ids that a Generator makes. Anything else is a job that cannot exist.
 func ParseID(s string) (ID, error) {
 	notFound := apperr.New(apperr.NotFound, "JOB_NOT_FOUND", "Job not found")
 	if len(s) != IDLength || !digit(s[0]) || !digit(s[1]) {
 		return "", notFound
 	}
-	if _, ok := laneOf(s[2]); !ok {
+	if _, ok := laneOf(s[2]); !ok || ID(s).Shard() >= Shards {
 		return "", notFound
 	}
 	for i := 3; i < IDLength; i++ {

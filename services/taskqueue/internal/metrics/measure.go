@@ -10,7 +10,6 @@ import (
 
 // Depths measures lanes; for the gauge loop.
 type Depths interface {
-	Shards() int
 	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
 	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
 	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
@@ -25,7 +24,7 @@ func (m *Metrics) Measure(ctx context.Context, q Depths, receivers Paused) error
 	total := map[job.Lane]engine.Depth{}
 	var ended engine.Backlog
 	var pauses map[engine.Target]time.Time // the same on every shard
-	for shard := range q.Shards() {
+	for shard := range job.Shards {
 		list, err := q.Depths(ctx, shard)
 		if err != nil {
 			return err

@@ -13,7 +13,6 @@ import (
 
 // Queue is the part of the engine that operators need.
 type Queue interface {
-	Shards() int
 	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
 	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
 	Browse(ctx context.Context, x engine.Range, after engine.Member, most int) ([]engine.Member, error)

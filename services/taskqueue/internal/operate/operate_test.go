@@ -28,7 +28,6 @@ type queue interface {
 	manage.Queue
 	worker.Queue
 	Enqueue(context.Context, engine.Batch) (engine.Accepted, error)
-	Shards() int
 	Lease() time.Duration
 }
 

@@ -21,7 +21,7 @@ type Overview struct {
 func (o *Operator) Overview(ctx context.Context) (Overview, error) {
 	lanes := make([]engine.Depth, len(job.Lanes()))
 	out := Overview{Now: o.Clock.Now(), Lanes: lanes, Paused: map[engine.Target]time.Time{}}
-	for shard := range o.Queue.Shards() {
+	for shard := range job.Shards {
 		if err := o.measure(ctx, shard, &out); err != nil {
 			return Overview{}, unavailable(err)
 		}
@@ -68,7 +68,7 @@ const AheadHours = 48
 func (o *Operator) Ahead(ctx context.Context) (first time.Time, sum engine.Ahead, err error) {
 	first = o.Clock.Now().UTC().Truncate(time.Hour)
 	sum.Hours = make([]int64, AheadHours)
-	for shard := range o.Queue.Shards() {
+	for shard := range job.Shards {
 		depths, err := o.Queue.Depths(ctx, shard)
 		if err != nil {
 			return first, sum, unavailable(err)

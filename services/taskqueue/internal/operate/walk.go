@@ -17,12 +17,12 @@ const StepSize = 500
 
 // ranges lists where the jobs of a filter may be. A laboratory's jobs are in few flows, so that a flood of another one
 // need not be read to find them.
-func (f Filter) ranges(shards int) (list []engine.Range) {
+func (f Filter) ranges() (list []engine.Range) {
 	flows := []job.Flow{engine.AllFlows}
 	if f.LabID != 0 {
 		flows = []job.Flow{job.LabFlow(f.LabID), job.OTPFlow(f.LabID), job.FlowPlatform, 0}
 	}
-	for shard := range shards {
+	for shard := range job.Shards {
 		if f.wantsAny(job.Failed, job.Unknown) {
 			list = append(list, engine.Range{Shard: shard, List: engine.ListDead})
 		}
@@ -90,7 +90,7 @@ func (o *Operator) step(
 	if err != nil {
 		return nil, 0, "", err
 	}
-	ranges := f.ranges(o.Queue.Shards())
+	ranges := f.ranges()
 	for ; p.at < len(ranges) && looked < StepSize; p = (place{at: p.at + 1}) {
 		room := StepSize - looked
 		page, err := o.Queue.Browse(ctx, ranges[p.at], p.after, room)

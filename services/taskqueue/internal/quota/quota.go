@@ -25,7 +25,6 @@ const (
 
 // Sizes measures waiting jobs.
 type Sizes interface {
-	Shards() int
 	FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error)
 	Lead(ctx context.Context, shard int, w engine.Work, owner string, d time.Duration) (fence int64, err error)
 	NoteFlowBytes(ctx context.Context, sizes map[job.Flow]int64) error
@@ -80,10 +79,9 @@ func (q *Bytes) measure(ctx context.Context) (map[job.Flow]int64, error) {
 	if fence == 0 {
 		return q.sizes.FlowBytes(ctx)
 	}
-	shards := q.sizes.Shards()
-	least := q.most / largest / unmeasured / int64(shards*len(job.Lanes()))
+	least := q.most / largest / unmeasured / int64(job.Shards*len(job.Lanes()))
 	total := map[job.Flow]int64{}
-	for shard := range shards {
+	for shard := range job.Shards {
 		sizes, err := q.sizes.FlowSizes(ctx, shard, int(least))
 		if err != nil {
 			return nil, err

@@ -20,7 +20,6 @@ import (
 
 // Queue is the part of the engine that the reaper needs.
 type Queue interface {
-	Shards() int
 	Expired(ctx context.Context, shard int, c job.Channel, most int) ([]engine.Expired, error)
 	Lead(ctx context.Context, shard int, w engine.Work, owner string, d time.Duration) (int64, error)
 	Reap(ctx context.Context, shard int, c job.Channel, fence int64, list []engine.Settlement) ([]engine.Verdict, error)
@@ -92,7 +91,7 @@ func (r *Reaper) Run(ctx context.Context) error {
 // not answer keeps no other one waiting longer than the call.
 func (r *Reaper) RunOnce(ctx context.Context) error {
 	var problems []error
-	for shard := range r.Queue.Shards() {
+	for shard := range job.Shards {
 		if err := r.shard(ctx, shard); err != nil {
 			problems = append(problems, fmt.Errorf("shard %02d: %w", shard, err))
 		}

@@ -23,9 +23,8 @@ import (
 
 // Queue is the part of the engine that accepts jobs.
 type Queue interface {
-	Shards() int
 	Enqueue(context.Context, engine.Batch) (engine.Accepted, error)
-	Place(ctx context.Context, key string, build engine.Placement) (engine.Accepted, error)
+	ReserveKey(ctx context.Context, shard int, key, hash string, keep time.Duration) error
 	LookupWindow(ctx context.Context, shard int, key string) (job.ID, error)
 }
 
@@ -41,7 +40,6 @@ const (
 	refusedConflict    = "idempotency_key_reused"
 	refusedLaboratory  = "laboratory_full"
 	refusedLane        = "lane_full"
-	refusedApart       = "windows_apart"
 	refusedMemory      = "memory_full"
 	refusedUnconfirmed = "unconfirmed"
 	refusedUnavailable = "unavailable"
@@ -49,8 +47,8 @@ const (
 
 // Refusals lists them.
 func Refusals() []string {
-	return []string{refusedInvalid, refusedConflict, refusedLaboratory, refusedLane, refusedApart, refusedMemory,
-		refusedUnconfirmed, refusedUnavailable}
+	return []string{refusedInvalid, refusedConflict, refusedLaboratory, refusedLane, refusedMemory, refusedUnconfirmed,
+		refusedUnavailable}
 }
 
 const (
@@ -156,7 +154,6 @@ func (s *Submitter) plan(r Request) ([]task.Planned, error) {
 
 // group is a request as one script accepts it, on one shard.
 type group struct {
-	home   string // whose shard it goes to; empty: any shard
 	key    string
 	keep   time.Duration
 	hash   string
@@ -165,30 +162,35 @@ type group struct {
 	window []string // window identity per job, "" for none
 	trace  string
 	id     string // of the request
+	shard  int    // where it is accepted
+	keyAt  int    // where its key is looked for
 }
 
 func (s *Submitter) group(r Request, planned []task.Planned) *group {
-	g := &group{home: home(r, planned), trace: r.Traceparent, id: r.RequestID}
+	g := &group{trace: r.Traceparent, id: r.RequestID}
 	known := map[string]int{}
 	for i := range planned {
 		g.add(planned[i], known)
 	}
 	g.seal(r)
+	s.place(g, r)
 	return g
 }
 
-// home names what a request must find again. The windows of an owner live on one shard, so that a request over several
-// is one script.
-func home(r Request, planned []task.Planned) string {
-	for i := range planned {
-		if planned[i].WindowKey != "" {
-			return "window\x00" + planned[i].Body.Owner()
+// place chooses the shard of a request by what it must find again: the windows of an owner live on one shard, so that a
+// request over several is one script; a key lives where its hash says; the others go round.
+func (s *Submitter) place(g *group, r Request) {
+	g.shard = int(s.turn.Add(1) % job.Shards)
+	if r.IdempotencyKey != "" {
+		g.shard = engine.ShardOf(r.Caller.Name + "\x00" + r.IdempotencyKey)
+	}
+	g.keyAt = g.shard
+	for i := range g.tasks {
+		if g.window[i] != "" {
+			g.shard = engine.ShardOf("window\x00" + g.tasks[i].Body.Owner())
+			return
 		}
 	}
-	if r.IdempotencyKey != "" {
-		return r.Caller.Name + "\x00" + r.IdempotencyKey
-	}
-	return ""
 }
 
 // add puts a task into the group. A second task of the same window joins or overrides the first at once; known tells
@@ -241,36 +243,26 @@ func (s *Submitter) accept(ctx context.Context, g *group) (engine.Accepted, erro
 }
 
 func (s *Submitter) hand(ctx context.Context, g *group) (engine.Accepted, error) {
-	var last engine.Batch
-	build := func(ctx context.Context, shard int) (batch engine.Batch, err error) {
-		if batch, err = s.batch(g, shard); err == nil {
-			err = s.look(ctx, shard, batch.Jobs)
-		}
-		last = batch
-		return batch, err
+	batch, err := s.batch(g)
+	if err == nil && g.key != "" && g.keyAt != g.shard {
+		err = s.Queue.ReserveKey(ctx, g.keyAt, g.key, g.hash, g.keep)
 	}
-	accepted, err := s.place(ctx, g.home, build)
+	if err == nil {
+		err = s.look(ctx, g.shard, batch.Jobs)
+	}
+	if err != nil {
+		return engine.Accepted{}, err
+	}
+	accepted, err := s.Queue.Enqueue(ctx, batch)
 	if err == nil && !accepted.Replay {
-		for flow, n := range bytesOf(last.Jobs) {
+		for flow, n := range bytesOf(batch.Jobs) {
 			s.Bytes.Add(flow, n)
 		}
 	}
 	return accepted, err
 }
 
-// place chooses the shard of a batch; home is empty when any will do.
-func (s *Submitter) place(ctx context.Context, home string, build engine.Placement) (engine.Accepted, error) {
-	if home != "" {
-		return s.Queue.Place(ctx, home, build)
-	}
-	batch, err := build(ctx, int(s.turn.Add(1)%uint64(s.Queue.Shards())))
-	if err != nil {
-		return engine.Accepted{}, err
-	}
-	return s.Queue.Enqueue(ctx, batch)
-}
-
-func (s *Submitter) batch(g *group, shard int) (engine.Batch, error) {
+func (s *Submitter) batch(g *group) (engine.Batch, error) {
 	now := s.Clock.Now().UnixMilli()
 	b := engine.Batch{
 		IdempotencyKey: g.key,
@@ -280,7 +272,7 @@ func (s *Submitter) batch(g *group, shard int) (engine.Batch, error) {
 	}
 	for i := range g.tasks {
 		p := &g.tasks[i]
-		id, err := s.IDs.Next(shard, p.Lane)
+		id, err := s.IDs.Next(g.shard, p.Lane)
 		if err != nil {
 			return b, fmt.Errorf("make a job id: %w", err)
 		}
@@ -335,7 +327,6 @@ func refusal(err error) string {
 	}{
 		{engine.ErrConflict, refusedConflict}, {engine.ErrFlowFull, refusedLaboratory}, {engine.ErrLaneFull, refusedLane},
 		{engine.ErrMemoryFull, refusedMemory}, {engine.ErrUnconfirmed, refusedUnconfirmed},
-		{engine.ErrWindowsApart, refusedApart},
 	} {
 		if errors.Is(err, known.err) {
 			return known.reason
@@ -349,9 +340,6 @@ func explain(err error) error {
 	case errors.Is(err, engine.ErrConflict):
 		return apperr.New(apperr.Conflict, "IDEMPOTENCY_KEY_REUSED",
 			"This idempotency key was used for other tasks; use a new key for a new request").WithCause(err)
-	case errors.Is(err, engine.ErrWindowsApart):
-		return apperr.New(apperr.Conflict, "WINDOWS_APART", "The queue grew since some of these windows were opened; "+
-			"send the tasks of each window in a request of their own").WithCause(err)
 	case errors.Is(err, engine.ErrUnconfirmed):
 		return apperr.New(apperr.Unavailable, "QUEUE_UNAVAILABLE", "The tasks are not safe yet on a second machine or the disk; "+
 			"send them again with the same Idempotency-Key in a few seconds").WithRetryAfter(fullRetry).WithCause(err)

@@ -3,13 +3,16 @@ package submit_test
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net/url"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
@@ -28,11 +31,11 @@ func serves(job.Channel) bool             { return true }
 func moment(d time.Duration) time.Time    { return clock.System{}.Now().Add(d) }
 func generator() *job.Generator           { return job.NewGenerator(clock.System{}, rand.Reader) }
 
-func open(t *testing.T, set engine.Settings) (*submit.Submitter, *engine.Redis) {
+func open(t *testing.T) (*submit.Submitter, *engine.Redis) {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: redistest.Start(t, "--appendfsync", "everysec").Addr, MaxRetries: -1, PoolSize: 32})
 	t.Cleanup(func() { _ = client.Close() })
-	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
+	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +46,7 @@ func open(t *testing.T, set engine.Settings) (*submit.Submitter, *engine.Redis) 
 // Joins race with the moment at which the window fires: whatever id a caller got was delivered exactly once.
 func TestEveryIDThatAJoinReturnsIsDeliveredExactlyOnce(t *testing.T) {
 	t.Parallel()
-	s, q := open(t, engine.DefaultSettings())
+	s, q := open(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	var mu sync.Mutex
@@ -94,9 +97,10 @@ func isClosed(stop <-chan struct{}) bool {
 
 // drain claims and settles until stop is closed and nothing is left.
 func drain(ctx context.Context, t *testing.T, q *engine.Redis, stop <-chan struct{}, seen func(job.ID)) {
+	shard := engine.ShardOf("window\x0012") // of the laboratory's windows
 	for turn := 1; ctx.Err() == nil; turn++ {
 		last := isClosed(stop) // asked before the claim: what came in meanwhile is claimed by another turn
-		c, err := q.Claim(ctx, engine.ClaimRequest{Channel: job.Webhook, Max: 10, Turn: turn})
+		c, err := q.Claim(ctx, engine.ClaimRequest{Shard: shard, Channel: job.Webhook, Max: 10, Turn: turn})
 		if err != nil {
 			t.Error(err)
 			return
@@ -107,7 +111,7 @@ func drain(ctx context.Context, t *testing.T, q *engine.Redis, stop <-chan struc
 			list = append(list, engine.Settlement{ID: j.ID, Token: c.Token, Op: engine.OpSucceed, Payload: []byte("r")})
 		}
 		if len(list) > 0 {
-			if _, err := q.Settle(ctx, 0, job.Webhook, list); err != nil {
+			if _, err := q.Settle(ctx, shard, job.Webhook, list); err != nil {
 				t.Error(err)
 				return
 			}
@@ -121,9 +125,7 @@ func drain(ctx context.Context, t *testing.T, q *engine.Redis, stop <-chan struc
 
 func TestAWindowStaysOnItsShardAndABatchOverShardsKeepsItsOrder(t *testing.T) {
 	t.Parallel()
-	set := engine.DefaultSettings()
-	set.Shards = 8
-	s, q := open(t, set)
+	s, q := open(t)
 	at := moment(time.Hour).Format(task.TimeLayout)
 	hook := func(window string) task.Submission {
 		return task.Submission{Task: 4, TaskType: 2, Data: []byte(`{"url":"https://a.example/"}`), Time: &at, WindowKey: window, LogTag: window}
@@ -151,5 +153,36 @@ func TestAWindowStaysOnItsShardAndABatchOverShardsKeepsItsOrder(t *testing.T) {
 	}
 	if first[0] != first[4] {
 		t.Error("one window in one request is one job")
+	}
+}
+
+// A request with windows is accepted on its owner's shard, another one where its key's hash says: the same key twice is
+// a mistake of the caller that both must show, whichever comes first.
+func TestAKeyNamesOneRequestWithWindowsOrWithout(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	at := moment(time.Hour).Format(task.TimeLayout)
+	hook := func(window string) []task.Submission {
+		return []task.Submission{{Task: 4, TaskType: 2, Data: []byte(`{"url":"https://a.example/"}`), Time: &at, WindowKey: window}}
+	}
+	send := func(key, window string) ([]job.ID, error) {
+		return s.Submit(t.Context(), submit.Request{Caller: task.Caller{LabID: 12, Name: "user:1"}, IdempotencyKey: key, Tasks: hook(window)})
+	}
+	for i := range 20 {
+		key := fmt.Sprint("key-", i)
+		windows := []string{"", fmt.Sprint("window-", i)}
+		if i%2 == 1 {
+			slices.Reverse(windows)
+		}
+		first, err := send(key, windows[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := send(key, windows[1]); apperr.KindOf(err) != apperr.Conflict {
+			t.Errorf("%s again with window %q: %v, want a conflict", key, windows[1], err)
+		}
+		if again, err := send(key, windows[0]); err != nil || again[0] != first[0] {
+			t.Errorf("%s repeated: %v, %v, want %s", key, again, err, first[0])
+		}
 	}
 }

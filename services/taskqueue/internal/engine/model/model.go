@@ -82,9 +82,6 @@ func New(clk clock.Clock, set engine.Settings) *Model {
 	return m
 }
 
-// Shards is the number of shards.
-func (m *Model) Shards() int { return m.set.Shards }
-
 // Lease is how long a claim lasts.
 func (m *Model) Lease() time.Duration { return m.set.Lease }
 
@@ -112,14 +109,8 @@ func (m *Model) Enqueue(_ context.Context, b engine.Batch) (engine.Accepted, err
 	return engine.Accepted{IDs: slices.Clone(ids)}, nil
 }
 
-// Place accepts the batch of a key: here every key lives in the one place that there is.
-func (m *Model) Place(ctx context.Context, _ string, build engine.Placement) (engine.Accepted, error) {
-	batch, err := build(ctx, 0)
-	if err != nil {
-		return engine.Accepted{}, err
-	}
-	return m.Enqueue(ctx, batch)
-}
+// ReserveKey keeps an idempotency key for a request; here every key lives in the one place that there is.
+func (m *Model) ReserveKey(context.Context, int, string, string, time.Duration) error { return nil }
 
 func (m *Model) planBatch(b engine.Batch) ([]job.ID, error) {
 	ids := make([]job.ID, len(b.Jobs))

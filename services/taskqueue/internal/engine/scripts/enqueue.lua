@@ -5,20 +5,13 @@
 --       jobs observed in the windows (the window key itself when none was seen), at last the rings of the lanes (see claim)
 -- ARGV: 1 request hash, 2 idempotency seconds, 3 lane limit, 4 nl, 5 nb, 6 nw, 7 n,
 --       8 window slack ms, 9 ring when due within ms, 10 keep the ids (0: a repeat brings the same ones),
---       11 most waiting jobs of one flow in a lane (the platform's own excepted; of one-time passwords a hundredth), 12 number of shards by which the batch
---       was placed here; 0: it was placed by a former one, so it may repeat and join and begins nothing,
---       13 how much of a body's key stands before the id,
+--       11 most waiting jobs of one flow in a lane (the platform's own excepted; of one-time passwords a hundredth),
+--       12 how much of a body's key stands before the id,
 --       then per run of jobs that are alike: how many, lane, due ms (0 = now), what their flow adds to the due time,
 --       window (0 = none, else a run of one), observed id (override only), override, then their bodies
 -- Reply: {1, ids} new; {2, ids} replay; no ids: those of the batch, which were not kept; {3} other request under this key;
--- {4, lane} full; {5, window} changed; {6, lane} one flow's part is full; {7} the queue grew: it belongs to another shard (see forward)
-local number = tonumber(ARGV[12])
+-- {4, lane} full; {5, window} changed; {6, lane} one flow's part is full
 local stored = redis.call('GET', KEYS[1])
-if stored and string.sub(stored, 1, 1) == '>' then
-  if tonumber(string.sub(stored, 2)) > number then return {7} end
-  stored = nil
-end
-if number == 0 and not stored and ARGV[6] == '0' then return {7} end
 if stored then
   if string.sub(stored, 1, #ARGV[1]) ~= ARGV[1] then return {3} end
   redis.call('SET', KEYS[1], stored, 'KEEPTTL') -- a write, so that WAIT after it waits for the batch
@@ -43,7 +36,7 @@ end
 local ids, bodies, adds, opens, overrides, ring, joins = {ARGV[1]}, {}, {}, {}, {}, false, false
 local born = 0
 for l = 1, nl do adds[l], fresh[l], heads[l] = {}, {}, {} end
-local a, i, idAt = 13, 0, tonumber(ARGV[13]) + 1
+local a, i, idAt = 12, 0, tonumber(ARGV[12]) + 1
 while i < n do
   local count, lane, due = tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
   local base, w = ARGV[a + 4], tonumber(ARGV[a + 5])
@@ -52,7 +45,6 @@ while i < n do
   local score = string.format('%.0f', due + base) -- once for the run: a number costs its text in every call
   local joined = false
   if w > 0 then
-    if tonumber(redis.call('HGET', KEYS[win0 + w], 'moved') or 0) > number then return {7} end
     local seen = redis.call('HGET', KEYS[win0 + w], 'id') or ''
     local override = ARGV[a + 7] == '1'
     if override and seen ~= ARGV[a + 6] then return {5, w} end -- its body is not among the declared keys
@@ -64,7 +56,6 @@ while i < n do
         earliest(lane, base, due)
       end
     else
-      if number == 0 then return {7} end
       opens[#opens + 1] = {w = w, id = string.sub(KEYS[body0 + i + 1], idAt), due = due}
     end
   end

@@ -1,0 +1,32 @@
+package app_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+)
+
+// keys are the keys of every shard that have this name.
+func keys(t testing.TB, client *redis.Client, name string) []string {
+	t.Helper()
+	list, err := client.Keys(t.Context(), "tq:{*}:"+name).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// paused leaves a target alone, as the process before did.
+func paused(t testing.TB, client *redis.Client, target engine.Target) {
+	t.Helper()
+	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
+	if err == nil {
+		err = q.Pause(t.Context(), target, time.UnixMilli(1))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -16,19 +16,16 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/reaper"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
 const (
-	poolSize     = 64
-	maxRun       = time.Minute
-	grace        = time.Second
-	reapEvery    = time.Second
-	keepDead     = 7 * 24 * time.Hour
-	maxDead      = 100_000
-	maxDeadBytes = 512 << 20
+	poolSize  = 64
+	maxRun    = time.Minute
+	grace     = time.Second
+	reapEvery = time.Second
 )
 
 // Queue is an engine on one Redis node or on a cluster. Safe for concurrent use.
@@ -88,8 +85,8 @@ func (q *Queue) Enqueue(ctx context.Context, payloads [][]byte, dueMs []int64) e
 // Work claims and runs jobs with at most slots handlers at once until ctx ends; result records included.
 func (q *Queue) Work(ctx context.Context, slots int, handle func(payload []byte) error) error {
 	log := slog.New(slog.DiscardHandler)
-	reap := reaper.New(reaper.Config{Every: reapEvery, KeepDead: keepDead, MaxDead: maxDead, MaxDeadBytes: maxDeadBytes},
-		reaper.Deps{Queue: q.engine, Observer: silent{}, Clock: clock.System{}, IDs: q.ids, Roll: random.Float64, Log: log})
+	reap := janitor.New(janitor.Config{Every: reapEvery},
+		janitor.Deps{Queue: q.engine, Observer: silent{}, Clock: clock.System{}, IDs: q.ids, Roll: random.Float64, Log: log})
 	reaped := make(chan error, 1)
 	go func() { reaped <- reap.Run(ctx) }()
 	pool := worker.NewPool(slots)

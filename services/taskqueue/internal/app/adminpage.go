@@ -55,7 +55,7 @@ func (b *builder) openAdminPage() error {
 		return nil
 	}
 	deps := operate.Deps{Queue: b.gate, Jobs: b.manager(), Clock: b.Clock}
-	if a := b.archiver(); a != nil {
+	if a := b.keeper(); a != nil {
 		deps.Keeper = a
 	}
 	cfg := operatepage.Config{Token: b.cfg.AdminPage.Token, ShowPayloads: b.cfg.AdminPage.ShowPayloads, Log: b.Log,

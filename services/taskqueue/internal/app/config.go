@@ -80,8 +80,8 @@ type QueueConfig struct {
 	ResultHours int   `env:"RESULT_HOURS" envDefault:"24"`
 	DeadDays    int   `env:"DEAD_DAYS" envDefault:"7"`
 	DeadLimit   int   `env:"DEAD_LIMIT" envDefault:"100000"`
-	// DeadBytes is the most bytes of failed jobs that a shard keeps, estimated; the laboratory with most loses its oldest
-	// first.
+	// DeadBytes is the most bytes of failed jobs that the queue keeps, estimated; the laboratory with most loses its
+	// oldest first.
 	DeadBytes   int64 `env:"DEAD_BYTES" envDefault:"536870912"`
 	ArchiveDays int   `env:"ARCHIVE_DAYS" envDefault:"90"`
 	// ArchiveLimit is how many ended jobs may wait for the archive before ordinary jobs wait too.

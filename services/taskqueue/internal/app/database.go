@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"log/slog"
@@ -10,11 +9,11 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/service"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/whatsapp"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mapping"
@@ -24,7 +23,6 @@ import (
 )
 
 const (
-	archiveEvery   = 2 * time.Second
 	providersEvery = 15 * time.Second
 	databaseEvery  = 5 * time.Second
 	firstRead      = 2 * time.Second // how long the start waits for the rows of providers
@@ -89,22 +87,13 @@ func (b *builder) archive() manage.Archive {
 	return mysql.NewArchive(b.db)
 }
 
-// archiver is nil without a database.
-func (b *builder) archiver() *archive.Archiver {
+// keeper is nil without a database.
+func (b *builder) keeper() *janitor.Archive {
 	if b.db == nil {
 		return nil
 	}
-	return archive.New(
-		archive.Deps{
-			Queue:    b.gate,
-			Store:    mysql.NewArchive(b.db),
-			Observer: b.metrics,
-			Clock:    b.Clock,
-			Log:      b.Log,
-			Owner:    rand.Text(),
-			Age:      time.Duration(b.cfg.Queue.ArchiveDays) * 24 * time.Hour,
-		},
-	)
+	return janitor.NewArchive(janitor.ArchiveDeps{Queue: b.gate, Store: mysql.NewArchive(b.db), Observer: b.metrics,
+		Clock: b.Clock, Log: b.Log, Age: time.Duration(b.cfg.Queue.ArchiveDays) * 24 * time.Hour})
 }
 
 // watchDatabase keeps the gauge of the database honest and says when it goes and comes.

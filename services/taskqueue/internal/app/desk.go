@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
@@ -80,8 +80,8 @@ func (d *desk) open(do func() error) error {
 		defer func() { _ = db.Close() }()
 		store := mysql.NewArchive(db)
 		jobs.Archive = store
-		deps.Keeper = archive.New(archive.Deps{Queue: d.queue, Store: store, Observer: uncounted{}, Clock: clock.System{},
-			Log: d.journal.Log, Owner: rand.Text()})
+		deps.Keeper = janitor.NewArchive(janitor.ArchiveDeps{Queue: d.queue, Store: store, Observer: uncounted{},
+			Clock: clock.System{}, Log: d.journal.Log})
 	}
 	d.jobs = manage.New(jobs)
 	deps.Jobs = d.jobs

@@ -39,10 +39,10 @@ func (d *desk) fsckVerb() cli.Verb {
 	return cli.Verb{
 		Name:    "fsck",
 		Summary: "Check every job against the invariants of the queue; exit 1 when any is broken.",
-		Details: "The check only reads. --repair mends in a strict order what can be mended without losing or repeating a task: a job\n" +
-			"whose place is not known becomes a failed one, for retryTask. Run it again until it finds nothing.",
+		Details: "The check only reads. --repair takes damaged jobs out of the queue: what ended stays ended, the others become failed\n" +
+			"ones, for retryTask. A failed job that ran when it was damaged may have been sent: look before you revive it.",
 		Flags: func(f *flag.FlagSet) {
-			f.BoolVar(&repair, "repair", false, "mend what is broken, then check again")
+			f.BoolVar(&repair, "repair", false, "take what is damaged out of the queue, then check again")
 			d.sign(f)
 		},
 		Run: func(ctx context.Context, _ []string) error {

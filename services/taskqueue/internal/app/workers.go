@@ -8,15 +8,16 @@ import (
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/reaper"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
 const (
 	maxRun       = 330 * time.Second // the longest webhook timeout and some
 	reapEvery    = time.Second
+	tidyEvery    = 2 * time.Second
 	measureEvery = 5 * time.Second
 	auditEvery   = 10 * time.Second
 )
@@ -28,23 +29,24 @@ func (b *builder) work() {
 	}
 	b.Every("bytes of laboratories", measureEvery, b.bytes.RunOnce)
 	b.Every("lane gauges", measureEvery, func(ctx context.Context) error { return b.metrics.Measure(ctx, b.gate, b.webhooks) })
-	deps := reaper.Deps{Queue: b.gate, Observer: b.metrics, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log}
-	if a := b.archiver(); a != nil {
-		deps.Keeper = a
+	if b.db != nil {
 		b.watchDatabase(b.db)
-		b.Every("archiver", archiveEvery, a.RunOnce)
 	}
-	r := reaper.New(reaper.Config{
-		Every:        reapEvery,
-		KeepDead:     time.Duration(b.cfg.Queue.DeadDays) * 24 * time.Hour,
-		MaxDead:      int64(b.cfg.Queue.DeadLimit),
-		MaxDeadBytes: b.cfg.Queue.DeadBytes,
-		Resend:       b.cfg.Queue.DoubtfulSends == doubtResend,
-	}, deps)
-	b.Loop("reaper", r.Run)
-	auditor := audit.New(audit.Deps{Queue: b.gate, Observer: b.metrics, Clock: b.Clock, Log: b.Log})
+	j := b.janitor()
+	b.Loop("reaper", j.Run)
+	b.Every("janitor", tidyEvery, j.Tidy)
+	auditor := audit.New(audit.Deps{Queue: b.gate, Leads: j.Leads, Observer: b.metrics, Clock: b.Clock, Log: b.Log})
 	b.Every("auditor", auditEvery, auditor.RunOnce)
 	b.Loop("pumps", b.pumps)
+}
+
+func (b *builder) janitor() *janitor.Janitor {
+	q := &b.cfg.Queue
+	keep := time.Duration(q.DeadDays) * 24 * time.Hour
+	cfg := janitor.Config{Every: reapEvery, KeepDead: keep, MaxDead: int64(q.DeadLimit), MaxDeadBytes: q.DeadBytes,
+		Resend: q.DoubtfulSends == doubtResend}
+	return janitor.New(cfg, janitor.Deps{Queue: b.gate, Archive: b.keeper(), Weigher: b.bytes, Observer: b.metrics,
+		Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log})
 }
 
 // pumps runs all pumps as one: at a stop their grace times run side by side.

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -16,11 +15,10 @@ import (
 // Queue is the part of the engine that the auditor needs.
 type Queue interface {
 	Lease() time.Duration
-	Lead(ctx context.Context, shard int, w engine.Work, owner string, d time.Duration) (int64, error)
 	Sources(shard int) []engine.Source
 	Page(ctx context.Context, s engine.Source, cursor uint64, count int64) (texts []string, next uint64, err error)
 	Inspect(ctx context.Context, shard int, ids []job.ID) ([]engine.Facts, error)
-	Repair(ctx context.Context, observed engine.Facts, steps string, record []byte) (bool, error)
+	Mend(ctx context.Context, observed engine.Facts, record []byte, flow job.Flow) (bool, error)
 	Remove(ctx context.Context, s engine.Source, text string) error
 	Info(ctx context.Context, ids []job.ID) ([]engine.Snapshot, error)
 }
@@ -42,27 +40,26 @@ type Violation struct {
 // Deps are what an auditor works with.
 type Deps struct {
 	Queue    Queue
+	Leads    func(shard int) bool // whether this process tidies a shard, and so looks at it too
 	Observer Observer
 	Clock    clock.Clock
 	Log      *slog.Logger
 }
 
 const (
-	sample = 500              // ids of one round
-	shown  = 3                // violations that one round writes to the log
-	lead   = 30 * time.Second // some rounds
+	sample = 500 // ids of one round
+	shown  = 3   // violations that one round writes to the log
 )
 
 // Auditor checks a sliding sample. RunOnce is for one loop at a time. Those of several processes share the shards.
 type Auditor struct {
 	Deps
-	name          string // among all auditors of the queue
 	shard, source int
 	cursor        uint64
 }
 
 // New makes an auditor.
-func New(deps Deps) *Auditor { return &Auditor{Deps: deps, name: rand.Text()} }
+func New(deps Deps) *Auditor { return &Auditor{Deps: deps} }
 
 // RunOnce checks the next ids, about 500, and goes round for ever.
 func (a *Auditor) RunOnce(ctx context.Context) error {
@@ -70,11 +67,7 @@ func (a *Auditor) RunOnce(ctx context.Context) error {
 	var found []Violation
 	for first := true; checked < sample && (first || a.shard != 0 || a.source != 0 || a.cursor != 0); first = false {
 		sources := a.Queue.Sources(a.shard)
-		fence, err := a.Queue.Lead(ctx, a.shard, engine.Auditing, a.name, lead)
-		if err != nil {
-			return err
-		}
-		if fence == 0 { // another process checks this shard
+		if !a.Leads(a.shard) {
 			a.source = len(sources) - 1
 			a.advance(0, len(sources))
 			continue
@@ -157,34 +150,48 @@ type Report struct {
 
 // Check looks at every job. On a busy queue it sees each id at some time during the check, never a mixture.
 func Check(ctx context.Context, q Queue) (Report, error) {
-	r := Report{Checked: map[string]int{}}
-	seen := map[string]bool{}
+	all := Report{Checked: map[string]int{}}
 	for shard := range job.Shards {
-		for _, s := range q.Sources(shard) {
-			for cursor, first := uint64(0), true; first || cursor != 0; first = false {
-				found, n, next, err := page(ctx, q, shard, s, cursor)
-				if err != nil {
-					return r, err
-				}
-				r.Checked[s.Name] += n
-				for _, v := range found {
-					if key := string(v.Rule) + v.Text; !seen[key] || v.Rule == Foreign {
-						seen[key] = true
-						r.Violations = append(r.Violations, v)
-					}
-				}
-				cursor = next
-			}
+		r, err := CheckShard(ctx, q, shard)
+		for name, n := range r.Checked {
+			all.Checked[name] += n
+		}
+		all.Violations = append(all.Violations, r.Violations...)
+		if err != nil {
+			return all, err
 		}
 	}
 	order := Rules()
-	slices.SortStableFunc(r.Violations,
+	slices.SortStableFunc(all.Violations,
 		func(x, y Violation) int { return slices.Index(order, x.Rule) - slices.Index(order, y.Rule) })
+	return all, nil
+}
+
+// CheckShard looks at every job of a shard.
+func CheckShard(ctx context.Context, q Queue, shard int) (Report, error) {
+	r := Report{Checked: map[string]int{}}
+	seen := map[string]bool{}
+	for _, s := range q.Sources(shard) {
+		for cursor, first := uint64(0), true; first || cursor != 0; first = false {
+			found, n, next, err := page(ctx, q, shard, s, cursor)
+			if err != nil {
+				return r, err
+			}
+			r.Checked[s.Name] += n
+			for _, v := range found {
+				if key := string(v.Rule) + v.Text; !seen[key] || v.Rule == Foreign {
+					seen[key] = true
+					r.Violations = append(r.Violations, v)
+				}
+			}
+			cursor = next
+		}
+	}
 	return r, nil
 }
 
-// Repair mends the violations of a report in the strict order of the rules and returns how many it mended. A job
-// that changed since it was observed is left alone. Check again: one repair may reveal the next rule.
+// Repair takes what is damaged out of the queue and returns how many jobs it mended: they are dead letters then, which
+// people revive or not. A job that changed since it was observed is left alone. Check again: one may break two rules.
 func Repair(ctx context.Context, q Queue, clk clock.Clock, r Report) (int, error) {
 	mended := 0
 	for _, v := range r.Violations {
@@ -200,28 +207,17 @@ func Repair(ctx context.Context, q Queue, clk clock.Clock, r Report) (int, error
 }
 
 func mend(ctx context.Context, q Queue, clk clock.Clock, v Violation) (bool, error) {
-	if v.Rule == Foreign {
+	switch v.Rule {
+	case Foreign:
 		return true, q.Remove(ctx, v.Source, v.Text)
-	}
-	letters, state := steps(v.Rule, v.Facts.Traces)
-	if letters == "" {
+	case StrayTrace:
+		return q.Mend(ctx, v.Facts, nil, 0)
+	case LeaseStale: // the job is sound; whoever reaps is not
 		return false, nil
 	}
-	var record []byte
-	if state != 0 {
-		var err error
-		if record, err = recordOf(ctx, q, clk, v, state); err != nil {
-			return false, err
-		}
-	}
-	return q.Repair(ctx, v.Facts, letters, record)
-}
-
-// recordOf tells what happened to a job, with what its body knows when there is one.
-func recordOf(ctx context.Context, q Queue, clk clock.Clock, v Violation, state job.State) ([]byte, error) {
 	snapshots, err := q.Info(ctx, []job.ID{v.Facts.ID})
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	body := &job.Body{CreatedMs: v.Facts.ID.CreatedMs()}
 	if known, err := job.DecodeBody(snapshots[0].Body); err == nil && len(snapshots[0].Body) > 0 {
@@ -229,6 +225,6 @@ func recordOf(ctx context.Context, q Queue, clk clock.Clock, v Violation, state 
 	}
 	body.LastError = "The queue's data was damaged (" + string(v.Rule) + "); an operator repaired it"
 	body.LastReason = "repaired"
-	r := job.RecordOf(body, state, clk.Now().UnixMilli())
-	return r.Encode(nil), nil
+	record := job.RecordOf(body, job.Failed, clk.Now().UnixMilli())
+	return q.Mend(ctx, v.Facts, record.Encode(nil), body.Flow)
 }

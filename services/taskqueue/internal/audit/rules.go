@@ -1,18 +1,17 @@
 // Package audit owns the invariants of the queue's data: which ones there are, a loop that checks a sliding sample
-// of them, a check of everything, and the repair of what is broken.
+// of them, a check of everything, and the way out of the queue for what is broken.
 package audit
 
 import (
 	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
 // Rule names an invariant that is broken.
 type Rule string
 
-// The rules, in the order of their repair.
+// The rules, in the order in which a repair goes.
 const (
 	Foreign      Rule = "foreign"        // a text that is no job id, or an id in the wrong place
 	TwoPlaces    Rule = "two_places"     // more than one of waiting, running, dead
@@ -27,7 +26,7 @@ const (
 	StrayTrace   Rule = "stray_trace"    // a counter, request or mark of a job that does not run
 )
 
-// Rules lists all of them in the order of their repair.
+// Rules lists all of them in the order in which a repair goes.
 func Rules() []Rule {
 	return []Rule{Foreign, TwoPlaces, EndedAndLive, NoBody, OrphanBody, DeadNoBody, DeadNoRecord, GraveNoDead, LeaseFar,
 		LeaseStale, StrayTrace}
@@ -65,39 +64,4 @@ func judge(f engine.Facts, lease time.Duration) (broken []Rule) {
 	when(!has(engine.InLease) && has(engine.HasRenewal|engine.HasCancel|engine.HasIntent), StrayTrace)
 	when(!live && has(engine.HasCrashes), StrayTrace)
 	return broken
-}
-
-// steps are the letters of script repair for a rule, and the state of the record that they store. None: nothing
-// can be done here.
-func steps(r Rule, t engine.Traces) (letters string, state job.State) {
-	switch r {
-	case TwoPlaces: // what runs stays, else what waits
-		if t&engine.InLease != 0 && t&engine.InLane != 0 {
-			return "l", 0
-		}
-		return "dh", 0
-	case EndedAndLive: // what ended never runs again; a late worker finds the result
-		return "labt", 0
-	case NoBody: // the task is lost; its job says so
-		return "lart", job.Failed
-	case OrphanBody: // neither lost nor sent twice: people decide with retryTask
-		if t&engine.HasResult != 0 {
-			return "b", 0
-		}
-		return "g", job.Failed
-	case DeadNoBody:
-		if t&engine.HasGrave != 0 {
-			return "dm", 0
-		}
-		return "dr", job.Failed
-	case DeadNoRecord:
-		return "g", job.Failed
-	case GraveNoDead:
-		return "m", 0
-	case LeaseFar:
-		return "s", 0
-	case StrayTrace:
-		return "t", 0
-	}
-	return "", 0
 }

@@ -188,7 +188,7 @@ func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 		if went, err := q.TrimEnds(t.Context(), shard, ends); !went || err != nil {
 			t.Errorf("%v, %v", went, err)
 		}
-		fence, err := q.Lead(t.Context(), shard, engine.Reaping, "test", time.Hour)
+		fence, err := q.Lead(t.Context(), shard, "test", time.Hour)
 		if err != nil {
 			t.Error(err)
 		}
@@ -199,7 +199,7 @@ func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if mended, err := q.Repair(t.Context(), facts[2], "t", nil); !mended || err != nil {
+		if mended, err := q.Mend(t.Context(), facts[2], nil, 0); !mended || err != nil {
 			t.Errorf("%v, %v", mended, err)
 		}
 	}

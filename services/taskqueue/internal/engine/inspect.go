@@ -143,21 +143,15 @@ func (k *shardKeys) inspected() []string {
 	return []string{k.dead, k.deadInfo, k.crashes, k.renewals, k.cancels, k.intents}
 }
 
-// Repair mends one job by steps (the letters of script repair), unless it changed since it was observed. record is
-// used by the steps that store one.
-func (r *Redis) Repair(ctx context.Context, observed Facts, steps string, record []byte) (bool, error) {
+// Mend takes a damaged job out of the queue, unless it changed since it was observed: as a dead letter with the record
+// when it has a body of this flow. An empty record only forgets the traces of a run that is over.
+func (r *Redis) Mend(ctx context.Context, observed Facts, record []byte, flow job.Flow) (bool, error) {
 	id := observed.ID
 	k := &r.shards[id.Shard()]
-	keys := append(
-		k.inspected(),
-		k.lanes[id.Lane()],
-		k.leases[id.Lane().Channel],
-		k.bucketOf(id),
-		k.bodyOf(id),
-		k.deadFlows,
-	)
-	reply, err := r.run(ctx, "repair", keys,
-		[]any{string(id), int(observed.Traces), steps, record, r.set.Lease.Milliseconds(), seconds(r.set.KeepResults)})
+	lane := id.Lane()
+	keys := append(k.inspected(), k.lanes[lane], k.leases[lane.Channel], k.bucketOf(id), k.bodyOf(id), k.deadFlows)
+	reply, err := r.run(ctx, "mend", keys,
+		[]any{string(id), int(observed.Traces), record, flow.Base(), seconds(r.set.KeepResults)})
 	return number(reply) == 1, err
 }
 

@@ -30,6 +30,7 @@ type shardKeys struct {
 	results   string // prefix of result buckets
 	idem      string // prefix of idempotency records
 	windowKey string // prefix of windows
+	leader    string // who tidies the shard
 	paused    string // channels, laboratories and receivers that are left alone
 }
 
@@ -57,6 +58,7 @@ func newShardKeys(shard int) shardKeys {
 		results:   p + "r:",
 		idem:      p + "idem:",
 		windowKey: p + "w:",
+		leader:    p + "lead:reaper",
 		paused:    p + "paused",
 	}
 	for _, l := range job.Lanes() {

@@ -242,7 +242,7 @@ func (p *pair) reap(*rapid.T) {
 	if errA != nil || errB != nil {
 		p.t.Fatal(errA, errB)
 	}
-	fence, err := p.redis.Lead(p.base.Context(), 0, engine.Reaping, "reaper", time.Hour)
+	fence, err := p.redis.Lead(p.base.Context(), 0, "reaper", time.Hour)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func (p *pair) check(*rapid.T) {
 
 // audit asks the auditor, which sees every key; a lease that was renewed far ahead is this test's own doing.
 func (p *pair) audit() {
-	report, err := audit.Check(p.base.Context(), p.redis)
+	report, err := audit.CheckShard(p.base.Context(), p.redis, 0)
 	if err != nil {
 		p.t.Fatal(err)
 	}

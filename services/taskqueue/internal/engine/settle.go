@@ -23,7 +23,7 @@ func (r *Redis) Reap(
 ) ([]Verdict, error) {
 	k := &r.shards[shard]
 	keys, args := r.settleCall(k, fmt.Sprintf("r%d", fence), c, list)
-	return answers[Verdict](ctx, r, "settle", append(keys, k.leader(Reaping)), args, len(list))
+	return answers[Verdict](ctx, r, "settle", append(keys, k.leader), args, len(list))
 }
 
 // common is what settlements share that differ in their ids and payloads alone, as most neighbours in a batch do: a run

@@ -18,7 +18,7 @@ type wholeQueue interface {
 	LookupWindow(ctx context.Context, shard int, key string) (job.ID, error)
 	Claim(context.Context, engine.ClaimRequest) (engine.Claim, error)
 	Settle(context.Context, int, job.Channel, []engine.Settlement) ([]engine.Verdict, error)
-	Lead(ctx context.Context, shard int, w engine.Work, owner string, d time.Duration) (int64, error)
+	Lead(ctx context.Context, shard int, owner string, d time.Duration) (int64, error)
 	Reap(context.Context, int, job.Channel, int64, []engine.Settlement) ([]engine.Verdict, error)
 	Renew(context.Context, int, job.Channel, []engine.Renewal) ([]engine.Renewed, error)
 	MarkIntent(ctx context.Context, id job.ID, token int64, provider string) (bool, error)
@@ -130,7 +130,7 @@ func (b *bench) settle(c job.Channel, list ...engine.Settlement) []engine.Verdic
 // lead makes the suite the reaper of shard 0.
 func (b *bench) lead() int64 {
 	b.t.Helper()
-	fence, err := b.Queue.Lead(b.t.Context(), 0, engine.Reaping, "suite", time.Hour)
+	fence, err := b.Queue.Lead(b.t.Context(), 0, "suite", time.Hour)
 	if err != nil || fence == 0 {
 		b.t.Fatalf("lead: %d, %v", fence, err)
 	}

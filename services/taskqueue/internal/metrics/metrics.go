@@ -8,8 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 )
@@ -138,7 +138,7 @@ func gauges(name, help string, labels ...string) *prometheus.GaugeVec {
 }
 
 func (m *Metrics) zero() {
-	for _, o := range archive.Outcomes() {
+	for _, o := range janitor.Outcomes() {
 		m.archived.WithLabelValues(o)
 	}
 	for _, r := range audit.Rules() {

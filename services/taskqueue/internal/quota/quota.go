@@ -5,12 +5,9 @@ package quota
 
 import (
 	"context"
-	"crypto/rand"
 	"maps"
 	"sync"
-	"time"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -26,19 +23,14 @@ const (
 // Sizes measures waiting jobs.
 type Sizes interface {
 	FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error)
-	Lead(ctx context.Context, shard int, w engine.Work, owner string, d time.Duration) (fence int64, err error)
 	NoteFlowBytes(ctx context.Context, sizes map[job.Flow]int64) error
 	FlowBytes(ctx context.Context) (map[job.Flow]int64, error)
 }
-
-// lead is how long another process waits before it measures.
-const lead = 15 * time.Second
 
 // Bytes knows with how much each flow waits. Safe for concurrent use, RunOnce in one loop.
 type Bytes struct {
 	sizes Sizes
 	most  int64
-	name  string // among the processes that may measure
 
 	mu       sync.Mutex // guards the fields below
 	measured map[job.Flow]int64
@@ -47,15 +39,15 @@ type Bytes struct {
 
 // New makes a quota of most bytes for each laboratory, a part of them for its one-time passwords.
 func New(sizes Sizes, most int64) *Bytes {
-	return &Bytes{sizes: sizes, most: most, name: rand.Text(), measured: map[job.Flow]int64{}, since: map[job.Flow]int64{}}
+	return &Bytes{sizes: sizes, most: most, measured: map[job.Flow]int64{}, since: map[job.Flow]int64{}}
 }
 
-// RunOnce measures, or reads what another process measured.
+// RunOnce reads what one process measured.
 func (q *Bytes) RunOnce(ctx context.Context) error {
 	q.mu.Lock()
 	before := maps.Clone(q.since)
 	q.mu.Unlock()
-	measured, err := q.measure(ctx)
+	measured, err := q.sizes.FlowBytes(ctx)
 	if err != nil {
 		return err
 	}
@@ -70,27 +62,20 @@ func (q *Bytes) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// measure looks at flows with so many jobs that it matters.
-func (q *Bytes) measure(ctx context.Context) (map[job.Flow]int64, error) {
-	fence, err := q.sizes.Lead(ctx, 0, engine.Weighing, q.name, lead)
-	if err != nil {
-		return nil, err
-	}
-	if fence == 0 {
-		return q.sizes.FlowBytes(ctx)
-	}
+// Measure measures for all processes, flows with so many jobs that it matters.
+func (q *Bytes) Measure(ctx context.Context) error {
 	least := q.most / largest / unmeasured / int64(job.Shards*len(job.Lanes()))
 	total := map[job.Flow]int64{}
 	for shard := range job.Shards {
 		sizes, err := q.sizes.FlowSizes(ctx, shard, int(least))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for flow, n := range sizes {
 			total[flow] += n
 		}
 	}
-	return total, q.sizes.NoteFlowBytes(ctx, total)
+	return q.sizes.NoteFlowBytes(ctx, total)
 }
 
 // Fits reports whether a flow may wait with n bytes more. The platform's own calls always may, and so may everybody

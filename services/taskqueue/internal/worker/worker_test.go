@@ -16,8 +16,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/reaper"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -86,8 +86,8 @@ func (w *world) start(h handle) {
 	}
 	p := worker.New(worker.Config{Channel: job.Webhook, Lease: 15 * time.Second, MaxRun: 330 * time.Second, Grace: 5 * time.Second, Idle: time.Second},
 		worker.Deps{Queue: queue, Pool: worker.NewPool(8), Handler: h, Observer: &w.seen, Clock: clock.System{}, IDs: w.ids, Roll: half, Log: log, Seals: w.seals})
-	r := reaper.New(reaper.Config{Every: time.Second, KeepDead: time.Hour, MaxDead: 100, MaxDeadBytes: 1 << 20},
-		reaper.Deps{Queue: w.queue, Observer: &w.seen, Clock: clock.System{}, IDs: w.ids, Roll: half, Log: log})
+	r := janitor.New(janitor.Config{Every: time.Second, KeepDead: time.Hour, MaxDead: 100, MaxDeadBytes: 1 << 20},
+		janitor.Deps{Queue: w.queue, Observer: &w.seen, Clock: clock.System{}, IDs: w.ids, Roll: half, Log: log})
 	w.done.Go(func() { _ = p.Run(ctx) })
 	if !w.alone {
 		w.done.Go(func() { _ = r.Run(ctx) })

@@ -35,6 +35,7 @@ type Model struct {
 	claimers map[string]int64 // the last token of each
 	lost     map[int64]bool   // tokens of claims whose answers got lost
 	claims   int64
+	sizes    map[job.Flow]int64
 
 	paused    map[engine.Target]time.Time
 	processes map[string][]byte

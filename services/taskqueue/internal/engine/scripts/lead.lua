@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Elects who does a periodic work on a shard. A leader that asks again in time stays; every change raises the fencing number.
+-- Elects who tidies a shard. A leader that asks again in time stays; every change raises the fencing number.
 -- KEYS: 1 the leadership: owner, until, fence
 -- ARGV: 1 owner, 2 ms
 -- Reply: the fencing number of the caller; 0: somebody else leads

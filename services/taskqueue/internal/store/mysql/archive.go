@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -41,7 +41,7 @@ const archiveColumns = 18
 
 // Write stores ends; a job that is there is replaced only by a newer end. Writing again changes nothing. Rows that
 // the database refuses for what they hold are skipped and returned.
-func (a *Archive) Write(ctx context.Context, list []archive.Entry) (refused []job.ID, err error) {
+func (a *Archive) Write(ctx context.Context, list []janitor.Entry) (refused []job.ID, err error) {
 	err = a.write(ctx, list)
 	if err == nil || !dataError(err) {
 		return nil, err
@@ -59,7 +59,7 @@ func (a *Archive) Write(ctx context.Context, list []archive.Entry) (refused []jo
 	return refused, nil
 }
 
-func (a *Archive) write(ctx context.Context, list []archive.Entry) error {
+func (a *Archive) write(ctx context.Context, list []janitor.Entry) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -99,7 +99,7 @@ type storedAttempt struct {
 	Reason     string `json:"reason,omitempty"`
 }
 
-func archiveRow(e *archive.Entry) ([]any, error) {
+func archiveRow(e *janitor.Entry) ([]any, error) {
 	r := &e.Record
 	var result, attempts any
 	if stored := (storedResult{r.HTTPStatus, r.MessageID, r.Excerpt, r.Callbacks}); !stored.empty() {

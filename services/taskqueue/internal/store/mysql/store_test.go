@@ -12,9 +12,9 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/sender"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
@@ -44,7 +44,7 @@ func full() job.Record {
 func TestTheArchiveReturnsWhatItTookAndKeepsTheNewestEnd(t *testing.T) {
 	t.Parallel()
 	a := mysql.NewArchive(migrated(t))
-	write := func(list ...archive.Entry) {
+	write := func(list ...janitor.Entry) {
 		t.Helper()
 		if refused, err := a.Write(t.Context(), list); err != nil || len(refused) > 0 {
 			t.Fatalf("%v, %v", refused, err)
@@ -52,13 +52,13 @@ func TestTheArchiveReturnsWhatItTookAndKeepsTheNewestEnd(t *testing.T) {
 	}
 	plain := job.Record{State: job.Cancelled, EndedMs: 5}
 	for range 2 { // a repeat after a crash
-		write(archive.Entry{ID: first, Record: full()}, archive.Entry{ID: second, Record: plain})
+		write(janitor.Entry{ID: first, Record: full()}, janitor.Entry{ID: second, Record: plain})
 	}
 	newer, older := full(), full()
 	newer.State, newer.EndedMs, newer.Error = job.Finished, 2000, ""
 	older.State, older.EndedMs = job.Unknown, 1500
-	write(archive.Entry{ID: first, Record: newer})
-	write(archive.Entry{ID: first, Record: older})
+	write(janitor.Entry{ID: first, Record: newer})
+	write(janitor.Entry{ID: first, Record: older})
 	got, err := a.Find(t.Context(), []job.ID{first, second, "00b01BX5ZZKBKACTAV9WEVGEMMVRA"})
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestAnEndThatTheDatabaseRefusesDoesNotHoldUpTheOthers(t *testing.T) {
 	bad, good := full(), full()
 	bad.LabID = 1 << 40
 	good.Error = strings.Repeat("ü", 3000) + "\xff"
-	refused, err := a.Write(t.Context(), []archive.Entry{{ID: first, Record: bad}, {ID: second, Record: good}})
+	refused, err := a.Write(t.Context(), []janitor.Entry{{ID: first, Record: bad}, {ID: second, Record: good}})
 	if diff := cmp.Diff([]job.ID{first}, refused); err != nil || diff != "" {
 		t.Fatalf("%v, %s", err, diff)
 	}

@@ -1,9 +1,4 @@
-// Package archive owns how ended jobs get from Redis into the archive: read, write, forget what was observed. A
-// crash between any two steps repeats the write, which replaces a job only by a newer end; nothing is lost or
-// doubled. While the archive is away the ends wait in Redis for as long as their records are kept there, and the engine
-// claims no ordinary jobs once too many of them wait. Results leave Redis a minute after the archive has them; those of
-// a process that died in that minute leave with their hour.
-package archive
+package janitor
 
 import (
 	"context"
@@ -24,24 +19,23 @@ type Entry struct {
 	Record job.Record
 }
 
-// Queue is the part of the engine that the archiver needs.
-type Queue interface {
+// Ends is the part of the engine that the archive needs.
+type Ends interface {
 	OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error)
 	TrimEnds(ctx context.Context, shard int, observed engine.Ends) (bool, error)
 	ForgetResults(ctx context.Context, ids []job.ID) error
-	Lead(ctx context.Context, shard int, w engine.Work, owner string, d time.Duration) (fence int64, err error)
 	HowEnded(ctx context.Context, ids []job.ID) ([]engine.Ended, error)
 }
 
-// Store is the archive.
+// Store keeps what ended.
 type Store interface {
 	Write(ctx context.Context, list []Entry) (refused []job.ID, err error)
 	Purge(ctx context.Context, before time.Time) (int64, error)
 	PurgeBatch() int64
 }
 
-// Observer counts.
-type Observer interface {
+// Archived counts ends.
+type Archived interface {
 	Archived(outcome string, jobs int)
 }
 
@@ -49,8 +43,7 @@ type Observer interface {
 func Outcomes() []string { return []string{"written", "gone", "refused"} }
 
 const (
-	page       = 500
-	lead       = 10 * time.Second // another process takes over this long after the last page
+	endsPage   = 500
 	purgeEvery = 10 * time.Minute
 	// forgetAfter is how long a result stays in Redis that is in the archive: callers ask most soon after the end.
 	forgetAfter = time.Minute
@@ -58,21 +51,23 @@ const (
 	mostKept = 100_000
 )
 
-// Deps are what the archiver works with.
-type Deps struct {
-	Queue    Queue
+// ArchiveDeps are what the archive works with.
+type ArchiveDeps struct {
+	Queue    Ends
 	Store    Store
-	Observer Observer
+	Observer Archived
 	Clock    clock.Clock
 	Log      *slog.Logger
-	Owner    string        // names this process among those that archive
 	Age      time.Duration // how long the archive keeps a job
 }
 
-// Archiver moves ends. RunOnce is for one loop at a time; any number of processes may run one each,
-// of which one at a time works.
-type Archiver struct {
-	Deps
+// Archive moves ended jobs from Redis into the store: read, write, forget what was observed. A crash between any two
+// steps repeats the write, which replaces a job only by a newer end; nothing is lost or doubled. While the store is
+// away the ends wait in Redis for as long as their records are kept there, and the engine claims no ordinary jobs once
+// too many of them wait. Results leave Redis a minute after the archive has them; those of a process that died in that
+// minute leave with their hour. RunOnce is for one loop at a time.
+type Archive struct {
+	ArchiveDeps
 	purged time.Time
 	kept   []written // archived results that are still in Redis, oldest first
 	ids    int       // in kept
@@ -84,33 +79,30 @@ type written struct {
 	ids []job.ID
 }
 
-// New makes an archiver.
-func New(deps Deps) *Archiver { return &Archiver{Deps: deps} }
+// NewArchive makes an archive.
+func NewArchive(deps ArchiveDeps) *Archive { return &Archive{ArchiveDeps: deps} }
 
-// RunOnce archives everything that ended until now, and purges from time to time. A shard that does not answer keeps no
-// other one waiting longer than the call.
-func (a *Archiver) RunOnce(ctx context.Context) error {
-	var problems []error
-	for shard := range job.Shards {
-		if err := a.shard(ctx, shard); err != nil {
-			problems = append(problems, fmt.Errorf("shard %02d: %w", shard, err))
+// RunOnce archives everything that ended until now on the shards that the caller leads. The leader of the first one
+// purges from time to time.
+func (a *Archive) RunOnce(ctx context.Context, leads func(shard int) bool) error {
+	err := eachShard(func(shard int) error {
+		for leads(shard) {
+			n, err := a.move(ctx, shard)
+			if err != nil || n < endsPage {
+				return err
+			}
 		}
+		return nil
+	})
+	err = errors.Join(err, a.forget(ctx))
+	if leads(0) {
+		err = errors.Join(err, a.purge(ctx))
 	}
-	return errors.Join(append(problems, a.forget(ctx), a.purge(ctx))...)
-}
-
-// shard archives what ended on a shard until now.
-func (a *Archiver) shard(ctx context.Context, shard int) error {
-	for {
-		n, err := a.move(ctx, shard)
-		if err != nil || n < page {
-			return err
-		}
-	}
+	return err
 }
 
 // forget takes results out of Redis that have been in the archive for a while.
-func (a *Archiver) forget(ctx context.Context) error {
+func (a *Archive) forget(ctx context.Context) error {
 	for len(a.kept) > 0 && (a.ids > mostKept || a.Clock.Now().Sub(a.kept[0].at) >= forgetAfter) {
 		if err := a.Queue.ForgetResults(ctx, a.kept[0].ids); err != nil {
 			return fmt.Errorf("forget archived results: %w", err)
@@ -122,12 +114,8 @@ func (a *Archiver) forget(ctx context.Context) error {
 }
 
 // move archives one page.
-func (a *Archiver) move(ctx context.Context, shard int) (int, error) {
-	fence, err := a.Queue.Lead(ctx, shard, engine.Archiving, a.Owner, lead)
-	if err != nil || fence == 0 {
-		return 0, err
-	}
-	ends, err := a.Queue.OldestEnds(ctx, shard, page)
+func (a *Archive) move(ctx context.Context, shard int) (int, error) {
+	ends, err := a.Queue.OldestEnds(ctx, shard, endsPage)
 	if err != nil || len(ends.IDs) == 0 {
 		return 0, err
 	}
@@ -149,14 +137,14 @@ func (a *Archiver) move(ctx context.Context, shard int) (int, error) {
 
 // Keep writes the ends of jobs as Redis knows them now. A job without a record is none: it lives again, or was
 // forgotten; a page of such jobs needs no database.
-func (a *Archiver) Keep(ctx context.Context, ids []job.ID) error {
+func (a *Archive) Keep(ctx context.Context, ids []job.ID) error {
 	_, err := a.keep(ctx, ids)
 	return err
 }
 
 // keep returns the jobs whose results Redis need not keep: those that the archive took, less the dead ones, which
 // /retryTask/ still wants with their bodies.
-func (a *Archiver) keep(ctx context.Context, ids []job.ID) (results []job.ID, err error) {
+func (a *Archive) keep(ctx context.Context, ids []job.ID) (results []job.ID, err error) {
 	ended, err := a.Queue.HowEnded(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -182,7 +170,7 @@ func (a *Archiver) keep(ctx context.Context, ids []job.ID) (results []job.ID, er
 	return slices.DeleteFunc(results, func(id job.ID) bool { return slices.Contains(refused, id) }), err
 }
 
-func (a *Archiver) write(ctx context.Context, entries []Entry, gone int) (refused []job.ID, err error) {
+func (a *Archive) write(ctx context.Context, entries []Entry, gone int) (refused []job.ID, err error) {
 	if len(entries) > 0 {
 		if refused, err = a.Store.Write(ctx, entries); err != nil {
 			return nil, err
@@ -197,7 +185,7 @@ func (a *Archiver) write(ctx context.Context, entries []Entry, gone int) (refuse
 	return refused, nil
 }
 
-func (a *Archiver) purge(ctx context.Context) error {
+func (a *Archive) purge(ctx context.Context) error {
 	now := a.Clock.Now()
 	if now.Sub(a.purged) < purgeEvery {
 		return nil

@@ -1,4 +1,4 @@
-package archive_test
+package janitor_test
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -26,7 +26,7 @@ type shelf struct {
 	after  map[int]bool
 }
 
-func (s *shelf) Write(_ context.Context, list []archive.Entry) ([]job.ID, error) {
+func (s *shelf) Write(_ context.Context, list []janitor.Entry) ([]job.ID, error) {
 	s.writes++
 	if s.before[s.writes] {
 		return nil, errDied
@@ -64,9 +64,9 @@ func (q *queue) TrimEnds(ctx context.Context, shard int, e engine.Ends) (bool, e
 	return went, err
 }
 
-type counter map[string]int
+type archived map[string]int
 
-func (c counter) Archived(outcome string, n int) { c[outcome] += n }
+func (c archived) Archived(outcome string, n int) { c[outcome] += n }
 
 func end(t *testing.T, q *model.Model, ids *job.Generator, n int) map[job.ID]bool {
 	t.Helper()
@@ -102,7 +102,10 @@ func end(t *testing.T, q *model.Model, ids *job.Generator, n int) map[job.ID]boo
 	return all
 }
 
-func open(t *testing.T) (*model.Model, *job.Generator) {
+// every is for an archive that leads every shard.
+func every(int) bool { return true }
+
+func openEnds(t *testing.T) (*model.Model, *job.Generator) {
 	t.Helper()
 	set := engine.DefaultSettings()
 	set.Archive = true
@@ -111,15 +114,15 @@ func open(t *testing.T) (*model.Model, *job.Generator) {
 
 func TestACrashAtAnyStepLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
-	q, ids := open(t)
+	q, ids := openEnds(t)
 	want := end(t, q, ids, 1700) // four pages
 	s := &shelf{rows: map[job.ID]job.Record{}, before: map[int]bool{1: true, 4: true}, after: map[int]bool{2: true, 6: true}}
 	flaky := &queue{Model: q, fail: map[int]bool{1: true, -3: true}}
-	seen := counter{}
+	seen := archived{}
 	rounds := 0
 	for ; rounds < 20; rounds++ { // every error is a process that died; the next round is its successor
-		a := archive.New(archive.Deps{Queue: flaky, Store: s, Observer: seen, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler), Age: time.Hour})
-		if err := a.RunOnce(t.Context()); err == nil {
+		a := janitor.NewArchive(janitor.ArchiveDeps{Queue: flaky, Store: s, Observer: seen, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler), Age: time.Hour})
+		if err := a.RunOnce(t.Context(), every); err == nil {
 			break
 		}
 	}
@@ -141,10 +144,10 @@ func TestACrashAtAnyStepLosesAndDoublesNothing(t *testing.T) {
 
 func TestAJobThatLivesAgainIsNotArchivedAndItsSecondEndIs(t *testing.T) {
 	t.Parallel()
-	q, ids := open(t)
+	q, ids := openEnds(t)
 	s := &shelf{rows: map[job.ID]job.Record{}}
-	seen := counter{}
-	a := archive.New(archive.Deps{Queue: q, Store: s, Observer: seen, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler), Age: time.Hour})
+	seen := archived{}
+	a := janitor.NewArchive(janitor.ArchiveDeps{Queue: q, Store: s, Observer: seen, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler), Age: time.Hour})
 	var id job.ID
 	for id = range end(t, q, ids, 1) {
 		died := job.Record{State: job.Failed, LabID: 12, EndedMs: 1000}
@@ -152,7 +155,7 @@ func TestAJobThatLivesAgainIsNotArchivedAndItsSecondEndIs(t *testing.T) {
 			t.Fatalf("%v, %v", ok, err)
 		}
 	}
-	if err := a.RunOnce(t.Context()); err != nil || len(s.rows) != 0 || seen["gone"] != 1 {
+	if err := a.RunOnce(t.Context(), every); err != nil || len(s.rows) != 0 || seen["gone"] != 1 {
 		t.Fatalf("%v, %v, %v", s.rows, seen, err)
 	}
 	c, err := q.Claim(t.Context(), engine.ClaimRequest{Channel: job.Webhook, Max: 1, Turn: 1})
@@ -163,7 +166,7 @@ func TestAJobThatLivesAgainIsNotArchivedAndItsSecondEndIs(t *testing.T) {
 	if _, err := q.Settle(t.Context(), 0, job.Webhook, []engine.Settlement{{ID: id, Token: c.Token, Op: engine.OpSucceed, Payload: r.Encode(nil)}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.RunOnce(t.Context()); err != nil || s.rows[id].State != job.Finished {
+	if err := a.RunOnce(t.Context(), every); err != nil || s.rows[id].State != job.Finished {
 		t.Errorf("%v, %v", s.rows, err)
 	}
 }

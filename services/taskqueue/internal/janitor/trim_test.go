@@ -1,18 +1,18 @@
-package reaper_test
+package janitor_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/reaper"
 )
 
 // die runs a job of a laboratory that fails for good.
-func (w *world) die(lab int64, size int) job.ID {
+func (w *world) die(lab int64, size, shard int) job.ID {
 	w.t.Helper()
-	id, err := w.ids.Next(0, job.Lane{Channel: job.SMS, Priority: job.High})
+	id, err := w.ids.Next(shard, job.Lane{Channel: job.SMS, Priority: job.High})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -21,13 +21,13 @@ func (w *world) die(lab int64, size int) job.ID {
 	if _, err := w.queue.Enqueue(w.t.Context(), batch); err != nil {
 		w.t.Fatal(err)
 	}
-	c, err := w.queue.Claim(w.t.Context(), engine.ClaimRequest{Channel: job.SMS, Max: 1})
+	c, err := w.queue.Claim(w.t.Context(), engine.ClaimRequest{Shard: shard, Channel: job.SMS, Max: 1})
 	if err != nil || len(c.Jobs) != 1 {
 		w.t.Fatalf("%d jobs, %v", len(c.Jobs), err)
 	}
 	r := job.Record{State: job.Failed, LabID: lab}
 	s := engine.Settlement{ID: id, Token: c.Token, Op: engine.OpFail, Payload: r.Encode(nil), Flow: one.Flow}
-	if _, err := w.queue.Settle(w.t.Context(), 0, job.SMS, []engine.Settlement{s}); err != nil {
+	if _, err := w.queue.Settle(w.t.Context(), shard, job.SMS, []engine.Settlement{s}); err != nil {
 		w.t.Fatal(err)
 	}
 	w.clock.add(time.Millisecond)
@@ -48,24 +48,24 @@ func TestNobodyPushesOutWhatAnotherLaboratoryMayRetry(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		size int
-		cfg  reaper.Config
+		cfg  janitor.Config
 	}{
-		"too many":  {10, reaper.Config{KeepDead: time.Hour, MaxDead: 300, MaxDeadBytes: 1 << 30}},
-		"too large": {10 << 10, reaper.Config{KeepDead: time.Hour, MaxDead: 100_000, MaxDeadBytes: 300 * 10 << 10}},
+		"too many":  {10, janitor.Config{KeepDead: time.Hour, MaxDead: 300, MaxDeadBytes: 1 << 30}},
+		"too large": {10 << 10, janitor.Config{KeepDead: time.Hour, MaxDead: 100_000, MaxDeadBytes: 300 * 10 << 10}},
 	} {
 		w := open(t)
 		var few, many []job.ID
 		for range 5 {
-			few = append(few, w.die(1, 10))
+			few = append(few, w.die(1, 10, 3))
 		}
-		for range 1000 {
-			many = append(many, w.die(2, c.size))
+		for i := range 1000 {
+			many = append(many, w.die(2, c.size, i/600*7)) // the limits are of all shards together
 		}
 		w.reap(c.cfg, nil)
 		if kept := w.kept(few); kept != len(few) {
 			t.Errorf("%s: %d of %d of the small laboratory are left", name, kept, len(few))
 		}
-		if kept := w.kept(many); kept < 280 || kept > 300 || w.place(many[0]) == engine.PlaceResult || w.place(many[999]) != engine.PlaceResult {
+		if kept := w.kept(many); kept < 280 || kept > 300 || w.place(many[0]) == engine.PlaceResult || w.place(many[600]) == engine.PlaceResult || w.place(many[999]) != engine.PlaceResult {
 			t.Errorf("%s: %d of %d of the other one are left", name, kept, len(many))
 		}
 	}

@@ -1,4 +1,4 @@
-package reaper_test
+package janitor_test
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/reaper"
 )
 
 // manual is a clock that tests move.
@@ -45,13 +45,18 @@ type keeper struct {
 	kept []job.ID
 }
 
-func (k *keeper) Keep(_ context.Context, ids []job.ID) error {
+func (k *keeper) Write(_ context.Context, list []janitor.Entry) ([]job.ID, error) {
 	if k.away {
-		return errors.New("away")
+		return nil, errors.New("away")
 	}
-	k.kept = append(k.kept, ids...)
-	return nil
+	for _, e := range list {
+		k.kept = append(k.kept, e.ID)
+	}
+	return nil, nil
 }
+
+func (k *keeper) Purge(context.Context, time.Time) (int64, error) { return 0, nil }
+func (k *keeper) PurgeBatch() int64                               { return 10 }
 
 type world struct {
 	t     *testing.T
@@ -66,13 +71,20 @@ func open(t *testing.T) *world {
 	return &world{t: t, clock: clk, queue: model.New(clk, engine.DefaultSettings()), ids: job.NewGenerator(clk, rand.Reader), seen: counter{}}
 }
 
-func (w *world) reap(cfg reaper.Config, k reaper.Keeper) {
+// reap lets a new janitor work once.
+func (w *world) reap(cfg janitor.Config, k *keeper) {
 	w.t.Helper()
 	cfg.Every = time.Second
-	r := reaper.New(cfg, reaper.Deps{Queue: w.queue, Keeper: k, Observer: w.seen, Clock: w.clock, IDs: w.ids, Roll: func() float64 { return 0 },
-		Log: slog.New(slog.DiscardHandler)})
-	if err := r.RunOnce(w.t.Context()); err != nil {
-		w.t.Fatal(err)
+	log := slog.New(slog.DiscardHandler)
+	deps := janitor.Deps{Queue: w.queue, Observer: w.seen, Clock: w.clock, IDs: w.ids, Roll: func() float64 { return 0 }, Log: log}
+	if k != nil {
+		deps.Archive = janitor.NewArchive(janitor.ArchiveDeps{Queue: w.queue, Store: k, Observer: archived{}, Clock: w.clock, Log: log, Age: time.Hour})
+	}
+	j := janitor.New(cfg, deps)
+	for _, step := range []func(context.Context) error{j.Reap, j.Tidy} {
+		if err := step(w.t.Context()); err != nil {
+			w.t.Fatal(err)
+		}
 	}
 }
 
@@ -126,7 +138,7 @@ func TestAJobThatKillsItsProcessAtOnceIsPoisonedAtTheFourthCrash(t *testing.T) {
 	id, _ := w.claimed()
 	for crash := 1; crash <= 4; crash++ {
 		w.clock.add(16 * time.Second) // the lease runs out: the process died before it could renew
-		w.reap(reaper.Config{KeepDead: time.Hour, MaxDead: 10, MaxDeadBytes: 1 << 20}, nil)
+		w.reap(janitor.Config{KeepDead: time.Hour, MaxDead: 10, MaxDeadBytes: 1 << 20}, nil)
 		if r := w.record(id); (r != nil) != (crash == 4) || (r != nil && (r.State != job.Failed || r.Reason != "poisoned")) {
 			t.Errorf("crash %d: record %+v", crash, r)
 		}
@@ -145,7 +157,7 @@ func TestADoubtfulSendIsHeldOrRepeatedByPolicy(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 		w.clock.add(16 * time.Second)
-		w.reap(reaper.Config{KeepDead: time.Hour, MaxDead: 10, MaxDeadBytes: 1 << 20, Resend: resend}, nil)
+		w.reap(janitor.Config{KeepDead: time.Hour, MaxDead: 10, MaxDeadBytes: 1 << 20, Resend: resend}, nil)
 		if got := w.place(id); got != want {
 			t.Errorf("resend %v: place %d, want %d", resend, got, want)
 		}
@@ -172,7 +184,7 @@ func TestTheDeadAreArchivedBeforeTheyAreForgotten(t *testing.T) {
 		w.clock.add(time.Millisecond)
 		all = append(all, id)
 	}
-	cfg := reaper.Config{KeepDead: time.Hour, MaxDead: 2, MaxDeadBytes: 1 << 20}
+	cfg := janitor.Config{KeepDead: time.Hour, MaxDead: 2, MaxDeadBytes: 1 << 20}
 	k := &keeper{away: true}
 	for range 4 {
 		die()

@@ -1,4 +1,4 @@
-package archive_test
+package janitor_test
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/archive"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -25,7 +25,7 @@ type switched struct {
 	taken map[job.ID]int
 }
 
-func (s *switched) Write(_ context.Context, list []archive.Entry) ([]job.ID, error) {
+func (s *switched) Write(_ context.Context, list []janitor.Entry) ([]job.ID, error) {
 	if s.away {
 		return nil, errAway
 	}
@@ -116,13 +116,13 @@ func TestWhileTheArchiveIsAwayWhatEndedIsBoundedAndEverythingIsArchivedOnceAfter
 	}
 	p := &press{Redis: q, t: t, ids: job.NewGenerator(clock.System{}, rand.Reader)}
 	store, clk := &switched{away: true, taken: map[job.ID]int{}}, &hands{at: time.UnixMilli(1_790_000_000_000)}
-	a := archive.New(archive.Deps{Queue: q, Store: store, Observer: counter{}, Clock: clk, Log: slog.New(slog.DiscardHandler), Age: time.Hour})
+	a := janitor.NewArchive(janitor.ArchiveDeps{Queue: q, Store: store, Observer: archived{}, Clock: clk, Log: slog.New(slog.DiscardHandler), Age: time.Hour})
 	for range 10 { // ten times the bound is accepted, whatever the archive does
 		if err := p.enqueue(bound); err != nil {
 			t.Fatal(err)
 		}
 		p.run()
-		if err := a.RunOnce(t.Context()); !errors.Is(err, errAway) {
+		if err := a.RunOnce(t.Context(), every); !errors.Is(err, errAway) {
 			t.Fatal(err)
 		}
 	}
@@ -134,7 +134,7 @@ func TestWhileTheArchiveIsAwayWhatEndedIsBoundedAndEverythingIsArchivedOnceAfter
 	}
 	store.away = false
 	for rounds := 0; len(store.taken) < 10*bound && rounds < 100; rounds++ {
-		if err := a.RunOnce(t.Context()); err != nil {
+		if err := a.RunOnce(t.Context(), every); err != nil {
 			t.Fatal(err)
 		}
 		p.run()
@@ -148,7 +148,7 @@ func TestWhileTheArchiveIsAwayWhatEndedIsBoundedAndEverythingIsArchivedOnceAfter
 		t.Errorf("%d of %d jobs were archived", len(store.taken), 10*bound)
 	}
 	clk.at = clk.at.Add(time.Minute)
-	if err := a.RunOnce(t.Context()); err != nil {
+	if err := a.RunOnce(t.Context(), every); err != nil {
 		t.Fatal(err)
 	}
 	if left := endedBytes(t, client); left != 0 {

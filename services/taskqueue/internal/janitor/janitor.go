@@ -1,0 +1,155 @@
+// Package janitor owns what happens to jobs that nobody holds any more: leases whose worker went silent, ends that wait
+// for the archive, dead jobs that are too old or too many, and how many bytes wait. Any number of processes may run it:
+// each shard has one that works at a time, and every step compares what it observed.
+package janitor
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Queue is the part of the engine that the janitor needs.
+type Queue interface {
+	Lead(ctx context.Context, shard int, owner string, d time.Duration) (fence int64, err error)
+	Expired(ctx context.Context, shard int, c job.Channel, most int) ([]engine.Expired, error)
+	Reap(ctx context.Context, shard int, c job.Channel, fence int64, list []engine.Settlement) ([]engine.Verdict, error)
+	TendRings(ctx context.Context, shard int, from engine.RingPlace) (engine.RingPlace, error)
+	OldestDead(ctx context.Context, shard int, diedMs int64, most int) ([]engine.Dead, int64, error)
+	OldestDeadOf(ctx context.Context, shard int, flow job.Flow, most int) ([]engine.Dead, error)
+	DeadParts(ctx context.Context, shard int) (map[job.Flow]engine.Part, error)
+	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
+}
+
+// Observer counts decisions.
+type Observer interface {
+	Reaped(c job.Channel, decision string)
+}
+
+// Weigher measures for all processes how many bytes wait.
+type Weigher interface {
+	Measure(ctx context.Context) error
+}
+
+// Config sets the pace and the limits.
+type Config struct {
+	Every        time.Duration // between two looks at the leases, jittered
+	KeepDead     time.Duration
+	MaxDead      int64 // of all shards together
+	MaxDeadBytes int64 // of all shards together
+	Resend       bool  // paid sends that were interrupted are repeated; false: held as unknown
+}
+
+// Deps are what the janitor works with.
+type Deps struct {
+	Queue    Queue
+	Archive  *Archive // nil: there is none
+	Weigher  Weigher  // nil: nobody is told
+	Observer Observer
+	Clock    clock.Clock
+	IDs      *job.Generator
+	Roll     func() float64 // in [0,1)
+	Log      *slog.Logger
+}
+
+const (
+	page = 250
+	// lead is much shorter than the lease of a job: a janitor that died with its workers delays nothing.
+	lead = 5 * time.Second
+	// weighEvery is how often what waits and what is dead are estimated.
+	weighEvery = 5 * time.Second
+)
+
+// Janitor works in two loops, so that a slow database delays no expired lease: Run, and Tidy.
+type Janitor struct {
+	Deps
+	cfg     Config
+	name    string // among all janitors of the queue
+	leads   [job.Shards]atomic.Bool
+	ring    [job.Shards]engine.RingPlace
+	weighed time.Time
+	dead    int64 // of all shards, as weighed last
+}
+
+// New makes a janitor.
+func New(cfg Config, deps Deps) *Janitor { return &Janitor{Deps: deps, cfg: cfg, name: rand.Text()} }
+
+// Run reaps until ctx ends. The pauses differ, so that janitors of several processes do not look at once.
+func (j *Janitor) Run(ctx context.Context) error {
+	pause := func() time.Duration { return time.Duration(float64(j.cfg.Every) * (0.75 + 0.5*j.Roll())) }
+	return lifecycle.Repeat(ctx, pause, j.Log, "reaper", j.Reap)
+}
+
+// Leads reports whether this janitor led a shard when it looked last. What it does on one that it lost meanwhile is
+// done twice at most, never wrongly.
+func (j *Janitor) Leads(shard int) bool { return j.leads[shard].Load() }
+
+// Reap returns every expired lease once, on the shards that this janitor leads.
+func (j *Janitor) Reap(ctx context.Context) error {
+	return eachShard(func(shard int) error {
+		fence, err := j.lead(ctx, shard)
+		if err != nil || fence == 0 {
+			return err
+		}
+		for _, c := range job.Channels() {
+			if err := j.reap(ctx, shard, c, fence); err != nil {
+				return err
+			}
+		}
+		next, err := j.Queue.TendRings(ctx, shard, j.ring[shard])
+		if err != nil {
+			return fmt.Errorf("tend the rings: %w", err)
+		}
+		j.ring[shard] = next
+		return nil
+	})
+}
+
+func (j *Janitor) lead(ctx context.Context, shard int) (fence int64, err error) {
+	fence, err = j.Queue.Lead(ctx, shard, j.name, lead)
+	j.leads[shard].Store(err == nil && fence != 0)
+	return fence, err
+}
+
+// Tidy archives what ended and forgets the dead of the shards that this janitor leads. Who leads the first one measures
+// for all of them.
+func (j *Janitor) Tidy(ctx context.Context) error {
+	var problems []error
+	if j.Archive != nil {
+		problems = append(problems, j.Archive.RunOnce(ctx, j.Leads))
+	}
+	problems = append(problems, eachShard(func(shard int) error {
+		if !j.Leads(shard) {
+			return nil
+		}
+		return j.trimOld(ctx, shard)
+	}))
+	if now := j.Clock.Now(); j.Leads(0) && now.Sub(j.weighed) >= weighEvery {
+		j.weighed = now
+		problems = append(problems, j.trimSurplus(ctx))
+		if j.Weigher != nil {
+			problems = append(problems, j.Weigher.Measure(ctx))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// eachShard does something on every shard. One that does not answer keeps no other waiting longer than the call.
+func eachShard(do func(shard int) error) error {
+	var problems []error
+	for shard := range job.Shards {
+		if err := do(shard); err != nil {
+			problems = append(problems, fmt.Errorf("shard %02d: %w", shard, err))
+		}
+	}
+	return errors.Join(problems...)
+}

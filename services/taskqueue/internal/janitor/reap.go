@@ -1,0 +1,96 @@
+package janitor
+
+import (
+	"context"
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// reap returns the expired leases of a channel, page by page; before each further one the leadership is renewed.
+func (j *Janitor) reap(ctx context.Context, shard int, c job.Channel, fence int64) error {
+	for fence != 0 {
+		expired, err := j.Queue.Expired(ctx, shard, c, page)
+		if err != nil || len(expired) == 0 {
+			return err
+		}
+		list := make([]engine.Settlement, len(expired))
+		decisions := make([]job.Expiry, len(expired))
+		for i, e := range expired {
+			list[i], decisions[i] = j.decide(e)
+		}
+		verdicts, err := j.Queue.Reap(ctx, shard, c, fence, list)
+		if err != nil {
+			return err
+		}
+		for i, v := range verdicts {
+			if v.Done() {
+				j.Observer.Reaped(c, decisions[i].String())
+			}
+		}
+		if len(expired) < page {
+			return nil
+		}
+		if fence, err = j.lead(ctx, shard); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+func (j *Janitor) decide(e engine.Expired) (engine.Settlement, job.Expiry) {
+	e.Evidence.Resend = j.cfg.Resend
+	decision, counters := job.DecideExpiry(e.Evidence)
+	s := engine.Settlement{
+		ID:      e.ID,
+		Token:   e.Token,
+		Op:      engine.OpRelease,
+		Counter: counters.Packed(),
+		Flow:    job.FlowOf(e.Raw),
+		Delay:   time.Duration(j.Roll() * float64(counters.Spread())),
+	}
+	if body, err := job.DecodeBody(e.Raw); err == nil {
+		s.Window = body.Window(e.ID.Lane().Priority)
+	}
+	switch decision {
+	case job.ExpireDrop:
+		s.Op = engine.OpDrop
+	case job.ExpirePoison:
+		j.end(&s, e, engine.OpFail, job.Failed, poisoned)
+	case job.ExpireHold:
+		j.end(&s, e, engine.OpUnknown, job.Unknown, interrupted)
+	case job.ExpireCancel:
+		j.end(&s, e, engine.OpCancel, job.Cancelled, nil)
+	}
+	return s, decision
+}
+
+// Why a job ends whose worker went silent.
+var (
+	poisoned    = job.Permanent("poisoned", "The workers that ran the task died four times; it is not tried again")
+	interrupted = job.Doubt("worker_died", "The worker died while sending; the message may have been sent")
+)
+
+func (j *Janitor) end(s *engine.Settlement, e engine.Expired, op engine.Op, state job.State, why *job.Failure) {
+	s.Op = op
+	body, err := job.DecodeBody(e.Raw)
+	if err != nil {
+		body = &job.Body{CreatedMs: e.ID.CreatedMs()}
+	}
+	body.LastError, body.LastReason = "", ""
+	if why != nil {
+		body.LastError, body.LastReason = why.Message, why.Reason
+	}
+	if state == job.Unknown { // the send that began was an attempt
+		body.Attempts++
+		at := j.Clock.Now().UnixMilli()
+		body.History = job.AppendHistory(body.History, job.Attempt{EndedMs: at, Error: why.Message, Reason: why.Reason})
+	}
+	record := job.RecordOf(body, state, j.Clock.Now().UnixMilli())
+	s.Callbacks, err = worker.Callbacks(j.IDs, e.ID, body, &record)
+	if err != nil {
+		j.Log.Error("callbacks of an expired job cannot be built", "job_id", string(e.ID), "error", err)
+	}
+	s.Payload = record.Encode(nil)
+}

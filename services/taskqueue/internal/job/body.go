@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -68,147 +69,70 @@ const usual = 192
 
 // Encode appends the stored form of b to dst.
 func (b *Body) Encode(dst []byte) []byte {
-	dst = slices.Grow(dst, usual+len(b.Data)+len(b.Headers)+len(b.Sealed))
-	dst = putInt(dst, 1, int64(b.Task))
-	dst = putInt(dst, 2, int64(b.TaskType))
-	dst = putInt(dst, 3, b.LabID)
-	dst = putString(dst, 4, b.Caller)
-	if b.Internal {
-		dst = putInt(dst, 5, 1)
-	}
-	dst = putString(dst, 6, b.Data)
-	dst = putString(dst, 7, b.Headers)
-	dst = putString(dst, 8, b.LogTag)
-	dst = putString(dst, 9, b.Subscribe)
-	dst = putString(dst, 10, b.OnSuccess)
-	dst = putString(dst, 11, b.OnFailure)
-	dst = putInt(dst, 12, int64(b.Retry))
-	dst = putInt(dst, 13, b.CreatedMs)
-	dst = putInt(dst, 14, b.ScheduledMs)
-	dst = putInt(dst, 15, b.StartedMs)
-	dst = putInt(dst, 16, int64(b.Attempts))
-	dst = putString(dst, 17, b.LastError)
-	dst = putHistory(dst, 18, b.History)
-	dst = putInt(dst, 19, int64(b.Nonce))
-	dst = putString(dst, 20, b.Traceparent)
-	dst = putString(dst, 21, b.WindowKey)
-	dst = putString(dst, 22, b.Target)
-	dst = putString(dst, 23, string(b.Parent))
-	dst = putInt(dst, 24, b.ExpiresMs)
-	dst = putInt(dst, 25, int64(b.Flow))
-	dst = putString(dst, 26, b.LastReason)
-	dst = putString(dst, 27, b.Sealed)
-	dst = putString(dst, 28, b.CallbackTo)
-	dst = putString(dst, 29, b.RequestID)
-	return putString(dst, 30, b.Progress)
+	return encode(slices.Grow(dst, usual+len(b.Data)+len(b.Headers)+len(b.Sealed)), b)
 }
 
 // DecodeBody reads a stored body. The result shares raw's memory.
 func DecodeBody(raw []byte) (*Body, error) {
 	b := &Body{}
-	err := walk(raw, b.set)
-	if err != nil {
+	if err := decode(raw, b); err != nil {
 		return nil, err
 	}
 	return b, nil
 }
 
-func (b *Body) set(field protowire.Number, number int64, text []byte) error {
-	switch field {
-	case 1:
-		b.Task = int(number)
-	case 2:
-		b.TaskType = int(number)
-	case 3:
-		b.LabID = number
-	case 4:
-		b.Caller = string(text)
-	case 5:
-		b.Internal = number == 1
-	case 6:
-		b.Data = text
-	case 7:
-		b.Headers = text
-	case 8:
-		b.LogTag = string(text)
-	case 9:
-		b.Subscribe = string(text)
-	case 10:
-		b.OnSuccess = string(text)
-	case 11:
-		b.OnFailure = string(text)
-	case 12:
-		b.Retry = int(number)
-	case 13:
-		b.CreatedMs = number
-	case 14:
-		b.ScheduledMs = number
-	case 15:
-		b.StartedMs = number
-	case 16:
-		b.Attempts = int(number)
-	case 17:
-		b.LastError = string(text)
-	case 18:
-		return addHistory(&b.History, text)
-	case 19:
-		b.Nonce = int(number)
-	case 20:
-		b.Traceparent = string(text)
-	case 21:
-		b.WindowKey = string(text)
-	case 22:
-		b.Target = string(text)
-	case 23:
-		b.Parent = ID(text)
-	case 24:
-		b.ExpiresMs = number
-	case 25:
-		b.Flow = Flow(number)
-	case 26:
-		b.LastReason = string(text)
-	case 27:
-		b.Sealed = text
-	case 28:
-		b.CallbackTo = string(text)
-	case 29:
-		b.RequestID = string(text)
-	case 30:
-		b.Progress = text
-	}
-	return nil
+func (b *Body) wire(w *wire) {
+	integer(w, 1, &b.Task)
+	integer(w, 2, &b.TaskType)
+	integer(w, 3, &b.LabID)
+	text(w, 4, &b.Caller)
+	truth(w, 5, &b.Internal)
+	text(w, 6, &b.Data)
+	text(w, 7, &b.Headers)
+	text(w, 8, &b.LogTag)
+	text(w, 9, &b.Subscribe)
+	text(w, 10, &b.OnSuccess)
+	text(w, 11, &b.OnFailure)
+	integer(w, 12, &b.Retry)
+	integer(w, 13, &b.CreatedMs)
+	integer(w, 14, &b.ScheduledMs)
+	integer(w, 15, &b.StartedMs)
+	integer(w, 16, &b.Attempts)
+	text(w, 17, &b.LastError)
+	history(w, 18, &b.History)
+	integer(w, 19, &b.Nonce)
+	text(w, 20, &b.Traceparent)
+	text(w, 21, &b.WindowKey)
+	text(w, 22, &b.Target)
+	text(w, 23, &b.Parent)
+	integer(w, 24, &b.ExpiresMs)
+	integer(w, 25, &b.Flow)
+	text(w, 26, &b.LastReason)
+	text(w, 27, &b.Sealed)
+	text(w, 28, &b.CallbackTo)
+	text(w, 29, &b.RequestID)
+	text(w, 30, &b.Progress)
 }
 
-func putHistory(dst []byte, field protowire.Number, history []Attempt) []byte {
-	for _, a := range history {
-		var one []byte
-		one = putInt(one, 1, a.StartedMs)
-		one = putInt(one, 2, a.EndedMs)
-		one = putInt(one, 3, int64(a.HTTPStatus))
-		one = putString(one, 4, a.Error)
-		one = putString(one, 5, a.Reason)
-		dst = putString(dst, field, one)
-	}
-	return dst
+func (a *Attempt) wire(w *wire) {
+	integer(w, 1, &a.StartedMs)
+	integer(w, 2, &a.EndedMs)
+	integer(w, 3, &a.HTTPStatus)
+	text(w, 4, &a.Error)
+	text(w, 5, &a.Reason)
 }
 
-func addHistory(history *[]Attempt, raw []byte) error {
-	var a Attempt
-	err := walk(raw, func(field protowire.Number, number int64, text []byte) error {
-		switch field {
-		case 1:
-			a.StartedMs = number
-		case 2:
-			a.EndedMs = number
-		case 3:
-			a.HTTPStatus = int(number)
-		case 4:
-			a.Error = string(text)
-		case 5:
-			a.Reason = string(text)
+func history(w *wire, field protowire.Number, list *[]Attempt) {
+	if !w.reading() {
+		for i := range *list {
+			one := string(encode(nil, &(*list)[i]))
+			text(w, field, &one)
 		}
-		return nil
-	})
-	*history = append(*history, a)
-	return err
+		return
+	}
+	for _, raw := range w.texts(field) {
+		var a Attempt
+		w.err = errors.Join(w.err, decode(raw, &a))
+		*list = append(*list, a)
+	}
 }

@@ -57,36 +57,7 @@ func RecordOf(b *Body, state State, ended int64) Record {
 }
 
 // Encode appends the stored form of r to dst.
-func (r *Record) Encode(dst []byte) []byte {
-	dst = slices.Grow(dst, usual+len(r.Excerpt))
-	dst = putInt(dst, 1, int64(r.State))
-	dst = putInt(dst, 2, int64(r.Task))
-	dst = putInt(dst, 3, int64(r.TaskType))
-	dst = putInt(dst, 4, r.LabID)
-	dst = putString(dst, 5, r.Caller)
-	dst = putString(dst, 6, r.LogTag)
-	dst = putInt(dst, 7, int64(r.Retry))
-	dst = putInt(dst, 8, int64(r.Attempts))
-	dst = putInt(dst, 9, r.CreatedMs)
-	dst = putInt(dst, 10, r.ScheduledMs)
-	dst = putInt(dst, 11, r.StartedMs)
-	dst = putInt(dst, 12, r.EndedMs)
-	dst = putInt(dst, 13, int64(r.HTTPStatus))
-	dst = putString(dst, 14, r.Excerpt)
-	dst = putString(dst, 15, r.Error)
-	dst = putHistory(dst, 16, r.History)
-	dst = putString(dst, 17, r.WindowKey)
-	dst = putString(dst, 18, r.MessageID)
-	dst = putString(dst, 19, r.Reason)
-	for _, id := range r.Callbacks {
-		dst = putString(dst, 20, string(id))
-	}
-	dst = putString(dst, 21, r.Progress)
-	if r.Untold {
-		dst = append(dst, UntoldMark...)
-	}
-	return dst
-}
+func (r *Record) Encode(dst []byte) []byte { return encode(slices.Grow(dst, usual+len(r.Excerpt)), r) }
 
 // UntoldMark is the stored form of Untold, which makes it true wherever it stands in a stored record: the engine
 // appends it to the record of a job whose callbacks it dropped.
@@ -95,58 +66,45 @@ const UntoldMark = "\xb0\x01\x01"
 // DecodeRecord reads a stored record.
 func DecodeRecord(raw []byte) (*Record, error) {
 	r := &Record{}
-	if err := walk(raw, r.set); err != nil {
+	if err := decode(raw, r); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-func (r *Record) set(field protowire.Number, number int64, text []byte) error {
-	switch field {
-	case 1:
-		r.State = State(number)
-	case 2:
-		r.Task = int(number)
-	case 3:
-		r.TaskType = int(number)
-	case 4:
-		r.LabID = number
-	case 5:
-		r.Caller = string(text)
-	case 6:
-		r.LogTag = string(text)
-	case 7:
-		r.Retry = int(number)
-	case 8:
-		r.Attempts = int(number)
-	case 9:
-		r.CreatedMs = number
-	case 10:
-		r.ScheduledMs = number
-	case 11:
-		r.StartedMs = number
-	case 12:
-		r.EndedMs = number
-	case 13:
-		r.HTTPStatus = int(number)
-	case 14:
-		r.Excerpt = string(text)
-	case 15:
-		r.Error = string(text)
-	case 16:
-		return addHistory(&r.History, text)
-	case 17:
-		r.WindowKey = string(text)
-	case 18:
-		r.MessageID = string(text)
-	case 19:
-		r.Reason = string(text)
-	case 20:
-		r.Callbacks = append(r.Callbacks, ID(text))
-	case 21:
-		r.Progress = text
-	case 22:
-		r.Untold = number == 1
+func (r *Record) wire(w *wire) {
+	integer(w, 1, &r.State)
+	integer(w, 2, &r.Task)
+	integer(w, 3, &r.TaskType)
+	integer(w, 4, &r.LabID)
+	text(w, 5, &r.Caller)
+	text(w, 6, &r.LogTag)
+	integer(w, 7, &r.Retry)
+	integer(w, 8, &r.Attempts)
+	integer(w, 9, &r.CreatedMs)
+	integer(w, 10, &r.ScheduledMs)
+	integer(w, 11, &r.StartedMs)
+	integer(w, 12, &r.EndedMs)
+	integer(w, 13, &r.HTTPStatus)
+	text(w, 14, &r.Excerpt)
+	text(w, 15, &r.Error)
+	history(w, 16, &r.History)
+	text(w, 17, &r.WindowKey)
+	text(w, 18, &r.MessageID)
+	text(w, 19, &r.Reason)
+	ids(w, 20, &r.Callbacks)
+	text(w, 21, &r.Progress)
+	truth(w, 22, &r.Untold)
+}
+
+func ids(w *wire, field protowire.Number, list *[]ID) {
+	if !w.reading() {
+		for i := range *list {
+			text(w, field, &(*list)[i])
+		}
+		return
 	}
-	return nil
+	for _, raw := range w.texts(field) {
+		*list = append(*list, ID(raw))
+	}
 }

@@ -2,54 +2,124 @@ package job
 
 import (
 	"errors"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The stored form is the protobuf wire format written by hand: as fast as generated code, unknown fields are
-// skipped so that old and new processes share one Redis during a deployment, and `protoc --decode_raw` reads it.
+// The stored form is the protobuf wire format: unknown fields are skipped so that old and new processes share one Redis
+// during a deployment, and `protoc --decode_raw` reads it. Each stored type lists its fields once, for both directions.
 
 var errCorrupt = errors.New("stored job is corrupt")
 
-func putInt(b []byte, field protowire.Number, v int64) []byte {
-	if v == 0 {
-		return b
-	}
-	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), uint64(v))
+// wire reads or writes the fields of one message. A zero value is not stored.
+type wire struct {
+	out    []byte // writing
+	fields *table // reading
+	err    error  // of a message inside
 }
 
-func putString[T string | []byte](b []byte, field protowire.Number, v T) []byte {
-	if len(v) == 0 {
-		return b
-	}
-	return append(protowire.AppendVarint(protowire.AppendTag(b, field, protowire.BytesType), uint64(len(v))), v...)
+func (w *wire) reading() bool { return w.fields != nil }
+
+const maxField = 30
+
+// stored is what one message holds under one number: the last value, and all texts of a repeated field.
+type stored struct {
+	number int64
+	text   []byte
+	more   [][]byte // the texts before the last one
 }
 
-// walk calls set for every field: number is set for varints, text for byte fields.
-func walk(b []byte, set func(field protowire.Number, number int64, text []byte) error) error {
-	for len(b) > 0 {
-		field, kind, n := protowire.ConsumeTag(b)
+type table [maxField + 1]stored
+
+// known spares each job the memory for the fields of its body.
+var known = sync.Pool{New: func() any { return new(table) }}
+
+// message is a stored type.
+type message interface{ wire(*wire) }
+
+// encode appends the stored form of m to dst.
+func encode(dst []byte, m message) []byte {
+	w := wire{out: dst}
+	m.wire(&w)
+	return w.out
+}
+
+// decode reads a stored message, which shares raw's memory.
+func decode(raw []byte, m message) error {
+	fields, _ := known.Get().(*table)
+	defer func() {
+		clear(fields[:])
+		known.Put(fields)
+	}()
+	for len(raw) > 0 {
+		field, kind, n := protowire.ConsumeTag(raw)
 		if n < 0 {
 			return errCorrupt
 		}
-		b = b[n:]
-		var number uint64
-		var text []byte
+		raw = raw[n:]
+		var at stored
 		switch kind {
 		case protowire.VarintType:
-			number, n = protowire.ConsumeVarint(b)
+			var number uint64
+			number, n = protowire.ConsumeVarint(raw)
+			at.number = int64(number)
 		case protowire.BytesType:
-			text, n = protowire.ConsumeBytes(b)
+			at.text, n = protowire.ConsumeBytes(raw)
 		default:
-			n = protowire.ConsumeFieldValue(field, kind, b)
+			n = protowire.ConsumeFieldValue(field, kind, raw)
 		}
 		if n < 0 {
 			return errCorrupt
 		}
-		b = b[n:]
-		if err := set(field, int64(number), text); err != nil {
-			return err
+		raw = raw[n:]
+		if field > maxField {
+			continue
 		}
+		if before := &fields[field]; before.text != nil {
+			at.more = append(before.more, before.text)
+		}
+		fields[field] = at
 	}
-	return nil
+	w := wire{fields: fields}
+	m.wire(&w)
+	return w.err
+}
+
+func integer[T ~int | ~int64 | ~uint8](w *wire, field protowire.Number, v *T) {
+	switch {
+	case w.reading():
+		*v = T(w.fields[field].number)
+	case *v != 0:
+		w.out = protowire.AppendVarint(protowire.AppendTag(w.out, field, protowire.VarintType), uint64(*v))
+	}
+}
+
+func truth(w *wire, field protowire.Number, v *bool) {
+	one := 1
+	switch {
+	case w.reading():
+		*v = w.fields[field].number == 1
+	case *v:
+		integer(w, field, &one)
+	}
+}
+
+func text[T ~string | ~[]byte](w *wire, field protowire.Number, v *T) {
+	switch {
+	case w.reading():
+		*v = T(w.fields[field].text)
+	case len(*v) > 0:
+		w.out = protowire.AppendTag(w.out, field, protowire.BytesType)
+		w.out = append(protowire.AppendVarint(w.out, uint64(len(*v))), *v...)
+	}
+}
+
+// texts are all values of a repeated field that is read.
+func (w *wire) texts(field protowire.Number) [][]byte {
+	last := w.fields[field]
+	if last.text == nil {
+		return nil
+	}
+	return append(last.more, last.text)
 }

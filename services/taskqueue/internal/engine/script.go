@@ -17,6 +17,9 @@ import (
 //go:embed scripts/*.lua
 var scriptFiles embed.FS
 
+//go:embed prelude.lua
+var prelude string
+
 func readScripts() (map[string]*redis.Script, error) {
 	files, err := fs.Glob(scriptFiles, "scripts/*.lua")
 	if err != nil {
@@ -28,9 +31,15 @@ func readScripts() (map[string]*redis.Script, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read script %s: %w", file, err)
 		}
-		scripts[strings.TrimSuffix(path.Base(file), ".lua")] = redis.NewScript(string(text))
+		scripts[strings.TrimSuffix(path.Base(file), ".lua")] = redis.NewScript(withPrelude(string(text)))
 	}
 	return scripts, nil
+}
+
+// withPrelude puts the prelude after the line that declares a script's flags.
+func withPrelude(script string) string {
+	flags, rest, _ := strings.Cut(script, "\n")
+	return flags + "\n" + prelude + rest
 }
 
 // Load puts every script into Redis. Serve calls it when it connects; a NOSCRIPT answer repeats it.

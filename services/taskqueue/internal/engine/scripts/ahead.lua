@@ -1,12 +1,11 @@
 #!lua flags=no-writes
 -- Counts the jobs of a lane that are not due yet by the hour in which they are; a step for each flow and hour that has
--- some (see claim).
+-- some.
 -- KEYS: 1 lane
 -- ARGV: 1 ms at which the first hour begins, 2 hours, 3 most steps, 4 score to go on from
 -- Reply: {score to go on from (-1: done), jobs after the last hour, then per step: hour, jobs}
-local SPAN, EPOCH, HOUR = 2 ^ 41, 1577836800000, 3600000
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local HOUR = 3600000
+local now = clock()
 local first, from, later = tonumber(ARGV[1]), tonumber(ARGV[4]), 0
 local over = first + tonumber(ARGV[2]) * HOUR
 local reply = {-1, 0}
@@ -18,7 +17,7 @@ for _ = 1, tonumber(ARGV[3]) do
   end
   local score = tonumber(head[2])
   local flow = math.floor(score / SPAN)
-  local base = flow > 0 and flow * SPAN - EPOCH or 0
+  local base = baseof(flow)
   local due = score - base
   if due <= now then
     from = base + now + 1

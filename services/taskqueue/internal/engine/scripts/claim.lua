@@ -2,9 +2,8 @@
 -- Takes up to n ready jobs of a channel and leases them under one token. LOW and MODERATE have guaranteed
 -- shares; the rest goes by priority, where a lane whose head waited longer than the ageing limit counts as one
 -- level higher and shares with the lane of that level. Within a lane the flows (laboratories) take turns.
--- A lane's score is the flow times SPAN plus the due time since EPOCH; flow 0 is the due time alone. The lane's ring holds
--- its flows by a time before which none of their jobs is due: what is due tomorrow costs a claim nothing today. Whoever
--- adds a job lowers that time; only here is it raised.
+-- What is due tomorrow costs a claim nothing today: whoever adds a job lowers the time of its flow in the ring, only here
+-- is it raised.
 -- While too many ends wait for the archive, ordinary flows are not served: what ended must not fill the memory.
 -- KEYS: 1 high lane, 2 moderate lane, 3 low lane, 4 leases, 5 claim counter, 6 bell, 7 token of the caller's last claim,
 --       8 claims whose answers got lost, 9 ends for the archive, 10 to 12 rings of the lanes
@@ -15,16 +14,13 @@
 --       limit of their own: flow, most (-1: paused, as if it did not wait)
 -- Reply: {now ms, next due ms (-1 none), token, held, last flow of each lane, then per run of jobs: flow (a number),
 --        ids (texts)}; token 0 and no ids when nothing may be taken; held: flows at their limits have ready jobs
-local SPAN, EPOCH = 2 ^ 41, 1577836800000
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local now = clock()
 local n, turn, ordinary = tonumber(ARGV[1]), tonumber(ARGV[4]), tonumber(ARGV[8])
 local nextdue, more, held = -1, false, false
 local most, waits, last = {}, {}, {}
 local full = ARGV[15] ~= '0' and redis.call('LLEN', KEYS[9]) >= tonumber(ARGV[15])
 for a = 16, #ARGV, 2 do most[tonumber(ARGV[a])] = tonumber(ARGV[a + 1]) end
 local function isordinary(flow) return flow >= tonumber(ARGV[7]) end
-local function base(flow) return flow > 0 and flow * SPAN - EPOCH or 0 end
 local function wake(due)
   if nextdue < 0 or due < nextdue then nextdue = due end
 end
@@ -40,7 +36,7 @@ end
 
 local function headof(l, flow) -- the flow's earliest job: id, score; the ring is told when it is due
   local head = redis.call('ZRANGE', KEYS[l], flow * SPAN, (flow + 1) * SPAN - 1, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
-  local due = head[2] and tonumber(head[2]) - base(flow)
+  local due = head[2] and tonumber(head[2]) - baseof(flow)
   if not due then
     redis.call('ZREM', KEYS[9 + l], flow)
   elseif due > now then
@@ -85,7 +81,7 @@ local function look(l)
         more = true
         break
       elseif most[flow] > 0 then
-        local ready = redis.call('ZCOUNT', KEYS[l], flow * SPAN, base(flow) + now)
+        local ready = redis.call('ZCOUNT', KEYS[l], flow * SPAN, baseof(flow) + now)
         waits[flow] = (waits[flow] or 0) + ready
         list[#list + 1] = {flow = flow, ready = ready, take = 0}
       else
@@ -106,12 +102,9 @@ for flow, ready in pairs(waits) do
   else reserved = reserved + math.min(ready, most[flow]) end
 end
 local left = math.min(n, reserved + math.min(others, ordinary))
-local function ring()
-  if redis.call('LLEN', KEYS[6]) == 0 then redis.call('RPUSH', KEYS[6], '1') end
-end
 if left == 0 then
   held = held or others > 0
-  if held then ring() end -- another process may have places for them
+  if held then ring(KEYS[6]) end -- another process may have places for them
   wakeup()
   return {now, nextdue, 0, held and 1 or 0, last[1], last[2], last[3]}
 end
@@ -157,7 +150,7 @@ local size = #reply
 for l = 1, 3 do
   for _, f in ipairs(lanes[l]) do
     if f.take > 0 then
-      local ids = redis.call('ZRANGE', KEYS[l], f.flow * SPAN, base(f.flow) + now, 'BYSCORE', 'LIMIT', 0, f.take)
+      local ids = redis.call('ZRANGE', KEYS[l], f.flow * SPAN, baseof(f.flow) + now, 'BYSCORE', 'LIMIT', 0, f.take)
       local rank = redis.call('ZRANK', KEYS[l], ids[1])
       redis.call('ZREMRANGEBYRANK', KEYS[l], rank, rank + f.take - 1)
       size = size + 1
@@ -182,5 +175,5 @@ redis.call('ZADD', KEYS[4], unpack(leases))
 redis.call('SET', KEYS[7], text, 'EX', 3600)
 if more then nextdue = now else wakeup() end
 reply[2], reply[4] = nextdue, held and 1 or 0
-if more or held then ring() end
+if more or held then ring(KEYS[6]) end
 return reply

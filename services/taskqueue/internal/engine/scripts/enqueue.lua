@@ -2,7 +2,7 @@
 -- Accepts a batch as a whole: bodies, lane entries, windows and the idempotency record appear together or not
 -- at all. Refused at maxmemory (no allow-oom flag): back-pressure belongs here, draining goes on.
 -- KEYS: 1 idempotency record, then nl lanes, nb bells, nw windows, n bodies, nw bodies of the
---       jobs observed in the windows (the window key itself when none was seen), at last the rings of the lanes (see claim)
+--       jobs observed in the windows (the window key itself when none was seen), at last the rings of the lanes
 -- ARGV: 1 request hash, 2 idempotency seconds, 3 lane limit, 4 nl, 5 nb, 6 nw, 7 n,
 --       8 window slack ms, 9 ring when due within ms, 10 keep the ids (0: a repeat brings the same ones),
 --       11 most waiting jobs of one flow in a lane (the platform's own excepted; of one-time passwords a hundredth),
@@ -23,17 +23,15 @@ local bell0 = lane0 + nl
 local win0 = bell0 + nb
 local body0 = win0 + nw
 local seen0 = body0 + n
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local now = clock()
 local soonest = now + tonumber(ARGV[9])
 
-local SPAN, EPOCH = 2 ^ 41, 1577836800000
 local fresh = {} -- new jobs by lane and flow
 local heads = {} -- earliest due times by lane and flow
 local function earliest(lane, base, due)
   if not heads[lane][base] or due < heads[lane][base] then heads[lane][base] = due end
 end
-local ids, bodies, adds, opens, overrides, ring, joins = {ARGV[1]}, {}, {}, {}, {}, false, false
+local ids, bodies, adds, opens, overrides, soon, joins = {ARGV[1]}, {}, {}, {}, {}, false, false
 local born = 0
 for l = 1, nl do adds[l], fresh[l], heads[l] = {}, {}, {} end
 local a, i, idAt = 12, 0, tonumber(ARGV[12]) + 1
@@ -41,7 +39,7 @@ while i < n do
   local count, lane, due = tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
   local base, w = ARGV[a + 4], tonumber(ARGV[a + 5])
   if due < now then due = now end
-  if due <= soonest then ring = true end
+  if due <= soonest then soon = true end
   local score = string.format('%.0f', due + base) -- once for the run: a number costs its text in every call
   local joined = false
   if w > 0 then
@@ -85,7 +83,7 @@ for l = 1, nl do
 end
 for l = 1, nl do
   for base, count in pairs(fresh[l]) do
-    local first = base + EPOCH -- the flow's part of the scores, see claim
+    local first = base + EPOCH -- the flow's part of the scores
     local most = tonumber(ARGV[11])
     if first < 2048 * SPAN then most = math.ceil(most / 100) end
     if first > SPAN and redis.call('ZCOUNT', KEYS[lane0 + l], first, first + SPAN - 1) + count > most then return {6, l} end
@@ -108,13 +106,11 @@ for _, j in ipairs(overrides) do
 end
 for l = 1, nl do
   for base, due in pairs(heads[l]) do
-    redis.call('ZADD', KEYS[#KEYS - nl + l], 'LT', due, base == '0' and 0 or (base + EPOCH) / SPAN)
+    redis.call('ZADD', KEYS[#KEYS - nl + l], 'LT', due, flowof(base))
   end
 end
 redis.call('SET', KEYS[1], ARGV[10] == '1' and packed or ARGV[1], 'EX', ARGV[2])
-if ring then
-  for b = 1, nb do
-    if redis.call('LLEN', KEYS[bell0 + b]) == 0 then redis.call('RPUSH', KEYS[bell0 + b], '1') end
-  end
+if soon then
+  for b = 1, nb do ring(KEYS[bell0 + b]) end
 end
 return {1, string.sub(packed, #ARGV[1] + 2)}

@@ -3,8 +3,7 @@
 -- KEYS: 1 leases, 2 crash counters, 3 renewals, 4 cancel requests, 5 send intents, 6 claims whose answers got lost
 -- ARGV: 1 most
 -- Reply: {now ms, id, token, crash counter, renewed, cancel, intent, never seen ...}
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local now = clock()
 local reply = {now}
 local ids = redis.call('ZRANGE', KEYS[1], '-inf', now * 1000 - 1, 'BYSCORE', 'LIMIT', 0, ARGV[1], 'WITHSCORES')
 for i = 1, #ids, 2 do

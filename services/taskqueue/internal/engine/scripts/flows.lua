@@ -1,9 +1,8 @@
 #!lua flags=no-writes
--- Lists the flows of a lane that have many jobs, with some of the jobs, evenly spread; a step for each flow (see claim).
+-- Lists the flows of a lane that have many jobs, with some of the jobs, evenly spread; a step for each flow.
 -- KEYS: 1 lane
 -- ARGV: 1 least jobs, 2 sample, 3 score to begin with, 4 most steps
 -- Reply: {score to go on from (-1: done), then per flow: flow, jobs, ids of the sample (a list)}
-local SPAN = 2 ^ 41
 local reply, from = {-1}, tonumber(ARGV[3])
 for _ = 1, tonumber(ARGV[4]) do
   local head = redis.call('ZRANGE', KEYS[1], from, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')

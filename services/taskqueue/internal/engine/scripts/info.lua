@@ -3,8 +3,7 @@
 -- KEYS: 1 renewals, 2 cancel requests, 3 records of the dead, then per job: lane, leases, result bucket, body
 -- ARGV: 1 most bytes of bodies (the first one always fits), then ids
 -- Reply: {now ms, then per job: place (0 none, 1 lane, 2 leased, 3 result), score, record, body, claimed at ms (0 unless renewed), cancel requested}
-local t = redis.call('TIME')
-local reply, bytes = {t[1] * 1000 + math.floor(t[2] / 1000)}, 0
+local reply, bytes = {clock()}, 0
 for i = 1, #ARGV - 1 do
   local id, k = ARGV[i + 1], 3 + (i - 1) * 4
   bytes = bytes + redis.call('STRLEN', KEYS[k + 4])

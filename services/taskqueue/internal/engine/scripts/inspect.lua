@@ -5,8 +5,7 @@
 -- ARGV: ids
 -- Reply: {now ms, then per job: bits, lease token (0 none)}; bits: 1 lane, 2 leased, 4 dead, 8 body, 16 result,
 --        32 record of the dead, 64 crash counter, 128 renewal, 256 cancel request, 512 send intent
-local t = redis.call('TIME')
-local reply = {t[1] * 1000 + math.floor(t[2] / 1000)}
+local reply = {clock()}
 for i = 1, #ARGV do
   local id, k = ARGV[i], 6 + (i - 1) * 4
   local bits = 0

@@ -3,8 +3,7 @@
 -- KEYS: 1 leases, 2 send intents
 -- ARGV: 1 id, 2 token, 3 provider
 -- Reply: 0 lease lost, 1 marked
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local now = clock()
 local score = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if not score or tonumber(score) ~= tonumber(ARGV[2]) or tonumber(score) < now * 1000 then return 0 end
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[3])

@@ -3,8 +3,7 @@
 -- KEYS: 1 the leadership: owner, until, fence
 -- ARGV: 1 owner, 2 ms
 -- Reply: the fencing number of the caller; 0: somebody else leads
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local now = clock()
 local state = redis.call('HMGET', KEYS[1], 'owner', 'until')
 local leads = state[1] == ARGV[1]
 local over = tonumber(state[2] or 0) <= now

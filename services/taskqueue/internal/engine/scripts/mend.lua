@@ -22,14 +22,11 @@ redis.call('HDEL', KEYS[2], id)
 if result == 1 then
   redis.call('UNLINK', KEYS[10])
 elseif body == 1 then
-  local t = redis.call('TIME')
-  local now = t[1] * 1000 + math.floor(t[2] / 1000)
+  local now = clock()
   redis.call('ZADD', KEYS[1], now, id)
   redis.call('ZADD', KEYS[11], now + ARGV[4], id)
   redis.call('HSET', KEYS[2], id, record)
 else
-  redis.call('HSET', KEYS[9], id, record)
-  redis.call('EXPIRE', KEYS[9], ARGV[5], 'NX')
-  redis.call('EXPIRE', KEYS[9], ARGV[5], 'GT')
+  keep(KEYS[9], ARGV[5], {id, record})
 end
 return 1

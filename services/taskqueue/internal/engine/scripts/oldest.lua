@@ -1,16 +1,14 @@
 #!lua flags=no-writes
 -- Tells of each lane since when its oldest ready job is due, and how many are ready; a step for each flow that may have some.
--- KEYS: n lanes, then their n rings (see claim)
+-- KEYS: n lanes, then their n rings
 -- Reply: {now ms, then per lane: due ms of the oldest ready job (-1: none), ready jobs}
-local SPAN, EPOCH = 2 ^ 41, 1577836800000
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local now = clock()
 local reply, n = {now}, #KEYS / 2
 for l = 1, n do
   local oldest, ready = -1, 0
   for _, text in ipairs(redis.call('ZRANGE', KEYS[n + l], '-inf', now, 'BYSCORE')) do
     local flow = tonumber(text)
-    local base = flow > 0 and flow * SPAN - EPOCH or 0
+    local base = baseof(flow)
     local head = redis.call('ZRANGE', KEYS[l], flow * SPAN, base + now, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
     if head[2] then
       local due = tonumber(head[2]) - base

@@ -2,7 +2,7 @@
 -- Gives a job that ended as unknown the end that an operator found out: sent, which finishes it, or not sent, which
 -- leaves it among the dead for a retry. Its callbacks are born with the change.
 -- KEYS: 1 dead, 2 records of the dead, 3 result bucket, 4 body, 5 callback bell, 6 callback lane, 7 ends for the archive,
---       8 ring of callbacks (see claim), 9 dead by flow, then callback bodies
+--       8 ring of callbacks, 9 dead by flow, then callback bodies
 -- ARGV: 1 id, 2 observed record, 3 new record, 4 sent, 5 result seconds, 6 keep ends for the archive,
 --       then per callback: id, body, what its flow adds to a due time
 -- Reply: 0 it is not what was observed, 1 resolved (also when this very call had done it before)
@@ -17,20 +17,15 @@ if ARGV[4] == '1' then
   redis.call('ZREM', KEYS[1], id)
   redis.call('ZREM', KEYS[9], id)
   redis.call('UNLINK', KEYS[4])
-  redis.call('HSET', KEYS[3], id, ARGV[3])
-  redis.call('EXPIRE', KEYS[3], ARGV[5], 'NX')
-  redis.call('EXPIRE', KEYS[3], ARGV[5], 'GT')
+  keep(KEYS[3], ARGV[5], {id, ARGV[3]})
 else
   redis.call('HSET', KEYS[2], id, ARGV[3])
 end
 if ARGV[6] == '1' then redis.call('RPUSH', KEYS[7], id) end
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local now = clock()
 for a = 7, #ARGV, 3 do
   redis.call('SET', KEYS[10 + (a - 7) / 3], ARGV[a + 1])
-  local base = tonumber(ARGV[a + 2])
-  redis.call('ZADD', KEYS[6], now + base, ARGV[a])
-  redis.call('ZADD', KEYS[8], 'LT', now, base == 0 and 0 or (base + 1577836800000) / 2 ^ 41)
+  await(KEYS[6], KEYS[8], ARGV[a], now, ARGV[a + 2])
 end
-if #ARGV > 6 and redis.call('LLEN', KEYS[5]) == 0 then redis.call('RPUSH', KEYS[5], '1') end
+if #ARGV > 6 then ring(KEYS[5]) end
 return 1

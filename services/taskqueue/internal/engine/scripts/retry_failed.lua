@@ -1,10 +1,9 @@
 #!lua
 -- Revives failed jobs after a delay, keeping their ids; each one wholly or not at all.
--- KEYS: 1 dead, 2 records of the dead, 3 crash counters, 4 dead by flow, then per job: lane, body, window (the body again: none), ring (see claim)
+-- KEYS: 1 dead, 2 records of the dead, 3 crash counters, 4 dead by flow, then per job: lane, body, window (the body again: none), ring
 -- ARGV: 1 delay ms, then per job: id, new body, observed record, what its flow adds to a due time
 -- Reply per job: 0 not failed, 1 revived (also when this very call had done it before)
-local t = redis.call('TIME')
-local due = t[1] * 1000 + math.floor(t[2] / 1000) + tonumber(ARGV[1])
+local due = clock() + ARGV[1]
 local reply = {}
 for i = 1, (#ARGV - 1) / 4 do
   local k, a = 4 * i, 4 * i - 3
@@ -21,9 +20,7 @@ for i = 1, (#ARGV - 1) / 4 do
     redis.call('ZREM', KEYS[4], id)
     redis.call('HDEL', KEYS[2], id)
     redis.call('HDEL', KEYS[3], id)
-    local base = tonumber(ARGV[a + 4])
-    redis.call('ZADD', lane, due + base, id)
-    redis.call('ZADD', KEYS[k + 4], 'LT', due, base == 0 and 0 or (base + 1577836800000) / 2 ^ 41)
+    await(lane, KEYS[k + 4], id, due, ARGV[a + 4])
     if window ~= stored and redis.call('HGET', window, 'id') == id then redis.call('DEL', window) end
   end
 end

@@ -1,17 +1,16 @@
 #!lua flags=allow-oom
--- Puts into the rings what waits in the lanes (see claim), from a place on, a step for each flow: jobs that a former version
+-- Puts into the rings what waits in the lanes, from a place on, a step for each flow: jobs that a former version
 -- enqueued are in no ring, and a flow that is missing there would wait for ever.
 -- KEYS: n lanes, then their n rings
 -- ARGV: 1 lane to begin with, 2 score to begin with, 3 most steps
 -- Reply: {lane and score to go on from}; lane 0: all are done
-local SPAN, EPOCH = 2 ^ 41, 1577836800000
 local n, l, from = #KEYS / 2, tonumber(ARGV[1]), tonumber(ARGV[2])
 for _ = 1, tonumber(ARGV[3]) do
   local head = redis.call('ZRANGE', KEYS[l], from, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
   if head[2] then
     local score = tonumber(head[2])
     local flow = math.floor(score / SPAN)
-    redis.call('ZADD', KEYS[n + l], 'LT', score - (flow > 0 and flow * SPAN - EPOCH or 0), flow)
+    redis.call('ZADD', KEYS[n + l], 'LT', score - (baseof(flow)), flow)
     from = (flow + 1) * SPAN
   else
     l, from = l + 1, 0

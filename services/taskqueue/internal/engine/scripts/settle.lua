@@ -3,7 +3,7 @@
 -- the fencing number of its leadership). Only the owner
 -- of the observed token settles; result, retry, dead letter and callback jobs appear with the state change.
 -- KEYS: 1 leases, 2 crash counters, 3 renewals, 4 cancel requests, 5 send intents, 6 dead, 7 bell of the channel,
---       8 bell of callbacks, 9 callback lane, 10 records of the dead, 11 ends for the archive, 12 ring of callbacks (see claim), 13 dead by flow, then nl lanes,
+--       8 bell of callbacks, 9 callback lane, 10 records of the dead, 11 ends for the archive, 12 ring of callbacks, 13 dead by flow, then nl lanes,
 --       their nl rings, nr result buckets, n bodies, nc callback bodies, windows;
 --       mode r: at last the leadership of the reaper
 -- ARGV: 1 mode, 2 nl, 3 nr, 4 n, 5 nc, 6 result seconds, 7 keep ends for the archive, 8 how much of a body's key stands
@@ -24,8 +24,7 @@ local ring0 = lane0 + nl
 local res0 = ring0 + nl
 local body0 = res0 + nr
 local cb0 = body0 + n
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local now = clock()
 local ids, idAt = {}, tonumber(ARGV[8]) + 1
 for i = 1, n do ids[i] = string.sub(KEYS[body0 + i], idAt) end
 local asked = redis.call('HLEN', KEYS[4]) > 0 and redis.call('HMGET', KEYS[4], unpack(ids)) or {}
@@ -58,8 +57,6 @@ for c = 1, nc do
   children[parent] = children[parent] or {}
   table.insert(children[parent], {key = KEYS[cb0 + c], id = ARGV[b + 1], body = ARGV[b + 2], base = ARGV[b + 3]})
 end
-local SPAN, EPOCH = 2 ^ 41, 1577836800000 -- see claim
-local function flowof(base) return tonumber(base) == 0 and 0 or (base + EPOCH) / SPAN end
 local function bear(list) -- all callbacks of a job, or none when too many of its flow wait
   local base = list[1].base
   local first = base + EPOCH
@@ -151,9 +148,7 @@ if #died > 0 then
 end
 for r = 1, nr do
   if #results[r] > 0 then
-    redis.call('HSET', KEYS[res0 + r], unpack(results[r]))
-    redis.call('EXPIRE', KEYS[res0 + r], ARGV[6], 'NX')
-    redis.call('EXPIRE', KEYS[res0 + r], ARGV[6], 'GT')
+    keep(KEYS[res0 + r], ARGV[6], results[r])
   end
 end
 if #ends > 0 and ARGV[7] == '1' then redis.call('RPUSH', KEYS[11], unpack(ends)) end
@@ -176,7 +171,7 @@ if #born > 0 then
   redis.call('MSET', unpack(bodies))
   redis.call('ZADD', KEYS[9], unpack(born))
   for base in pairs(room) do redis.call('ZADD', KEYS[12], 'LT', now, flowof(base)) end
-  if redis.call('LLEN', KEYS[8]) == 0 then redis.call('RPUSH', KEYS[8], '1') end
+  ring(KEYS[8])
 end
-if released and redis.call('LLEN', KEYS[7]) == 0 then redis.call('RPUSH', KEYS[7], '1') end
+if released then ring(KEYS[7]) end
 return verdict

@@ -1,0 +1,22 @@
+-- What the scripts share; each is loaded with this in front. A lane's score is the flow times SPAN plus the due time since
+-- EPOCH; of flow 0, of former versions, the due time alone. The ring of a lane holds its flows by a time before which none
+-- of their jobs is due.
+local SPAN, EPOCH = 2 ^ 41, 1577836800000
+local function clock()
+  local t = redis.call('TIME')
+  return t[1] * 1000 + math.floor(t[2] / 1000)
+end
+local function baseof(flow) return flow > 0 and flow * SPAN - EPOCH or 0 end -- what a flow adds to a due time
+local function flowof(base) return tonumber(base) == 0 and 0 or (base + EPOCH) / SPAN end
+local function ring(bell)
+  if redis.call('LLEN', bell) == 0 then redis.call('RPUSH', bell, '1') end
+end
+local function keep(results, seconds, list) -- ids and records, for as long as results are kept
+  redis.call('HSET', results, unpack(list))
+  redis.call('EXPIRE', results, seconds, 'NX')
+  redis.call('EXPIRE', results, seconds, 'GT')
+end
+local function await(lane, flows, id, due, base) -- a job waits in its lane, and its flow in the lane's ring
+  redis.call('ZADD', lane, due + base, id)
+  redis.call('ZADD', flows, 'LT', due, flowof(base))
+end

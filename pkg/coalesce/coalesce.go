@@ -25,7 +25,7 @@ type line[I, V any] struct{ next *round[I, V] }
 
 // round is one read with its callers.
 type round[I, V any] struct {
-	ctx   context.Context //nolint:containedctx // a round outlives the call that began it
+	ctx   context.Context // a round outlives the call that began it
 	items []I
 	read  Read[I, V]
 	done  chan struct{}

@@ -131,7 +131,8 @@ func (c *Client) Do(ctx context.Context, call Call, out any) error {
 	return err
 }
 
-// repeat makes attempts until one is answered, or may not be repeated. Whoever is impatient has paid for the next attempt.
+// repeat makes attempts until one is answered, or may not be repeated. Whoever is impatient has paid for the next
+// attempt.
 func (c *Client) repeat(ctx context.Context, call Call, out any) error {
 	for n := 0; ; n++ {
 		last := n >= c.retries || !call.Repeat

@@ -22,7 +22,7 @@ var locations sync.Map
 // location is UTC when this machine does not know the zone.
 func location(zone string) *time.Location {
 	if known, ok := locations.Load(zone); ok {
-		return known.(*time.Location) //nolint:forcetypeassert // nothing else is stored
+		return known.(*time.Location)
 	}
 	read, err := time.LoadLocation(zone)
 	if err != nil {

@@ -45,9 +45,15 @@ func (s *Sandbox) StartCluster(ctx context.Context) (Cluster, error) {
 	if err != nil {
 		return Cluster{}, fmt.Errorf("start the cluster: %w", err)
 	}
-	s.env = append(s.env, "LAB_KAFKA_BROKERS="+strings.Join(cluster.Brokers, ","), "LAB_CONNECT_URL="+strings.Join(cluster.Workers, ","),
-		"LAB_ES_URL="+strings.Join(cluster.Nodes, ","), fmt.Sprintf("CDC_TOPIC_REPLICATION=%d", Machines),
-		fmt.Sprintf("CDC_TOPIC_MIN_INSYNC=%d", Machines/2+1), "CDC_INDEX_REPLICAS=1")
+	s.env = append(
+		s.env,
+		"LAB_KAFKA_BROKERS="+strings.Join(cluster.Brokers, ","),
+		"LAB_CONNECT_URL="+strings.Join(cluster.Workers, ","),
+		"LAB_ES_URL="+strings.Join(cluster.Nodes, ","),
+		fmt.Sprintf("CDC_TOPIC_REPLICATION=%d", Machines),
+		fmt.Sprintf("CDC_TOPIC_MIN_INSYNC=%d", Machines/2+1),
+		"CDC_INDEX_REPLICAS=1",
+	)
 	return cluster, nil
 }
 
@@ -70,12 +76,19 @@ func (s *Sandbox) describeCluster(java engines.Java) (Cluster, []engines.Engine)
 		broker := engines.KafkaBroker{Cluster: id, Controllers: controllers, Number: i}
 		all = append(all, named(engines.Kafka(s.place("kafka", i, cluster.Brokers[i]), broker, java), "kafka", i))
 		node := engines.SearchNode{Transports: transports, Number: i}
-		all = append(all, named(engines.Elasticsearch(s.place("elasticsearch", i, cluster.Nodes[i]), node, java), "elasticsearch", i))
+		all = append(
+			all,
+			named(engines.Elasticsearch(s.place("elasticsearch", i, cluster.Nodes[i]), node, java), "elasticsearch", i),
+		)
 	}
 	first := &all[0]
 	for i := range Machines - 1 {
 		cluster.Workers = append(cluster.Workers, "http://"+take())
-		worker := named(engines.Connect(s.place("connector", i, cluster.Workers[i]), strings.Join(cluster.Brokers, ","), "", java), "connector", i)
+		worker := named(
+			engines.Connect(s.place("connector", i, cluster.Workers[i]), strings.Join(cluster.Brokers, ","), "", java),
+			"connector",
+			i,
+		)
 		first.Then, first = &worker, &worker
 	}
 	return cluster, all

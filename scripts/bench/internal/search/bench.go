@@ -89,7 +89,12 @@ func (b *bench) prepare(ctx context.Context) error {
 // open connects with the service's own settings, as many connections included.
 func (b *bench) open() (err error) {
 	b.client, err = elastic.Open(
-		elastic.Config{URLs: []string{b.sandbox.Endpoints.Elasticsearch}, MaxRetries: 3, RequestTimeout: 30, MaxConnections: 20},
+		elastic.Config{
+			URLs:           []string{b.sandbox.Endpoints.Elasticsearch},
+			MaxRetries:     3,
+			RequestTimeout: 30,
+			MaxConnections: 20,
+		},
 		elastic.Deps{},
 	)
 	if err != nil {

@@ -101,9 +101,24 @@ func writeKafkaProperties(file, data string, port int, broker KafkaBroker) error
 		advertised = local(port)
 	}
 	copies := len(broker.Controllers)
-	text := strings.NewReplacer("${broker}", local(port), "${advertised}", advertised, "${data}", data,
-		"${id}", strconv.Itoa(broker.Number+1), "${controller}", broker.Controllers[broker.Number], "${voters}", broker.voters(),
-		"${copies}", strconv.Itoa(copies), "${insync}", strconv.Itoa(copies/2+1)).
+	text := strings.NewReplacer(
+		"${broker}",
+		local(port),
+		"${advertised}",
+		advertised,
+		"${data}",
+		data,
+		"${id}",
+		strconv.Itoa(broker.Number+1),
+		"${controller}",
+		broker.Controllers[broker.Number],
+		"${voters}",
+		broker.voters(),
+		"${copies}",
+		strconv.Itoa(copies),
+		"${insync}",
+		strconv.Itoa(copies/2+1),
+	).
 		Replace(kafkaTemplate)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err

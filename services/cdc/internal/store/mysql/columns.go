@@ -60,7 +60,12 @@ func columns() []column {
 }
 
 func plain[T int64 | string | bool](name string, kind columnKind, field func(*projection.Row) *T) column {
-	return column{name, kind, func(r *projection.Row) any { return *field(r) }, func(r *projection.Row) any { return field(r) }}
+	return column{
+		name,
+		kind,
+		func(r *projection.Row) any { return *field(r) },
+		func(r *projection.Row) any { return field(r) },
+	}
 }
 
 func optional(name string, field func(*projection.Row) **int64) column {

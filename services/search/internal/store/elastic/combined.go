@@ -33,8 +33,8 @@ func mayBeCombined(q search.Query) bool {
 // the time, is asked for the first plan alone, which is an answer in part.
 func (s *Store) combined(ctx context.Context, first, second plan, l *look) (search.Result, error) {
 	both := plan{
-		clauses: append(first.clauses, second.clauses...), //nolint:gocritic // first has room and is not added to
-		byWord:  append(first.byWord, second.byWord...),   //nolint:gocritic // the same
+		clauses: append(first.clauses, second.clauses...),
+		byWord:  append(first.byWord, second.byWord...),
 		whole:   first.whole,
 	}
 	found, err := s.askInHalf(ctx, &both, l)

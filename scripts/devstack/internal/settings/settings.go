@@ -34,6 +34,7 @@ type Settings struct {
 	// RealMySQL makes MySQL the relational engine of the stack's own, else it is MariaDB: LAB_DATABASE.
 	RealMySQL bool
 
+	Day           bool   // LAB_DEMO: a day of the demo laboratory is played
 	Distributions string // LAB_DISTRIBUTIONS: where the programs of the Java engines are kept; stacks may share it
 
 	// KafkaAdvertised, LAB_KAFKA_ADVERTISED, is where the broker tells its clients to come, as host:port; "": to itself.
@@ -76,6 +77,9 @@ func Load(dir string, getenv func(string) string) (Settings, error) {
 		return Settings{}, err
 	}
 	if s.Seed, err = parseSeed(getenv("LAB_SEED")); err != nil {
+		return Settings{}, err
+	}
+	if s.Day, err = parseDay(getenv("LAB_DEMO"), s.Seed); err != nil {
 		return Settings{}, err
 	}
 	if s.Dir, err = directory(dir, getenv("LAB_DIR"), root); err != nil {
@@ -144,6 +148,21 @@ func parseAddress(name string, getenv func(string) string) (string, error) {
 		return "", fmt.Errorf("%s is %q: give host:port", name, value)
 	}
 	return value, nil
+}
+
+// parseDay says whether a day of the demo laboratory is played: by default for somebody who looks.
+func parseDay(value string, seed Seed) (bool, error) {
+	switch value {
+	case "day":
+		return seed == SeedDemo, nil
+	case "off":
+		return false, nil
+	case "":
+		out, err := os.Stdout.Stat()
+		return err == nil && out.Mode()&os.ModeCharDevice != 0 && seed == SeedDemo, nil
+	default:
+		return false, fmt.Errorf("LAB_DEMO is %q: give day or off", value)
+	}
 }
 
 func parseSeed(value string) (Seed, error) {

@@ -9,8 +9,11 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/scripts/devstack/day"
 	"github.com/labplatform/labplatform/scripts/devstack/fixtures"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
@@ -65,6 +68,19 @@ func (r *running) seedOnce(ctx context.Context, db *sql.DB, target seed.Target, 
 		return fmt.Errorf("seed: %w", err)
 	}
 	return nil
+}
+
+// pace is how many minutes of the demo laboratory pass in a minute.
+const pace = 60
+
+// playDays has the demo laboratory live until ctx ends.
+func (r *running) playDays(ctx context.Context) {
+	fmt.Fprintf(r.Out, "The laboratory works at %d times its pace, from seven in the morning; LAB_DEMO=off keeps it quiet.\n", pace)
+	_, err := day.Run(ctx, day.Config{Endpoints: r.endpoints(), Pace: pace, Seed: uint64(r.Now().Unix()), Out: r.Out,
+		Token: func() (string, error) { return r.stack.Secrets.OperatorToken(clock.System{}, secrets.Gateway) }})
+	if err != nil {
+		fmt.Fprintln(r.Out, err)
+	}
 }
 
 // link is a page that the first page leads to, beside those of the gateway.

@@ -77,6 +77,9 @@ func Run(ctx context.Context, c Config) error {
 	if err := endpoints.Write(r.Settings.Dir, r.endpoints()); err != nil { // last: who sees the file may rely on all
 		return err
 	}
+	if r.Settings.Day {
+		go r.playDays(ctx)
+	}
 	r.watch(ctx)
 	return nil
 }

@@ -1,0 +1,187 @@
+package day
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// The demo laboratory's, of its fixture.
+const (
+	lab       = 12
+	labUser   = "demo-lab-user"
+	hospital  = 45
+	referring = 302
+)
+
+// row is a row of the core by its columns.
+type row map[string]any
+
+// insert writes a row and returns its number.
+func (p *play) insert(ctx context.Context, table string, r row) (int64, error) {
+	columns := slices.Sorted(maps.Keys(r))
+	args := make([]any, len(columns))
+	for i, c := range columns {
+		args[i] = r[c]
+	}
+	statement := fmt.Sprintf(
+		"INSERT INTO `%s` (`%s`) VALUES (?%s)",
+		table,
+		strings.Join(columns, "`,`"),
+		strings.Repeat(",?", len(columns)-1),
+	)
+	result, err := p.core.ExecContext(ctx, statement, args...)
+	if err != nil {
+		return 0, fmt.Errorf("the core writes %s: %w", table, err)
+	}
+	return result.LastInsertId()
+}
+
+// visit is a patient who came, with the first test's report.
+type visit struct {
+	patient
+	user, bill, report, second int64
+	sample                     string
+}
+
+// arrives registers a patient with a bill of two tests; the sample is measured later.
+func (p *play) arrives(who patient) func(context.Context) error {
+	return func(ctx context.Context) error {
+		now := time.Now().UTC()
+		v := visit{patient: who}
+		var err error
+		if v.user, err = p.insert(
+			ctx,
+			"userDetails",
+			row{
+				"labId_id":     lab,
+				"branchId":     3,
+				"orgId_id":     hospital,
+				"designation":  who.title,
+				"labPatientId": fmt.Sprintf("DAY-%d", now.UnixMicro()),
+				"firstName":    who.given,
+				"lastName":     who.family,
+				"fullName":     who.given + " " + who.family,
+				"contact":      who.contact,
+				"countryCode":  "91",
+				"gender":       who.gender,
+				"dateOfBirth":  who.born.Format(time.DateOnly),
+				"age":          fmt.Sprintf("%d Y", now.Year()-who.born.Year()),
+			},
+		); err != nil {
+			return err
+		}
+		if v.bill, err = p.billOf(ctx, v); err != nil {
+			return err
+		}
+		if v.report, v.sample, err = p.reportOf(ctx, v, who.kind.test, "420.00", now); err != nil {
+			return err
+		}
+		if v.second, _, err = p.reportOf(ctx, v, glucose, "140.00", now); err != nil {
+			return err
+		}
+		p.count(func(t *Tally) { t.Patients++ })
+		p.in(who.wait, func(ctx context.Context) error { return p.measured(ctx, v, who.value, true) })
+		if who.source == "Insurance" && who.splits {
+			p.in(who.wait/2, func(ctx context.Context) error { return p.splitBill(ctx, v) })
+		}
+		return nil
+	}
+}
+
+// attempts is how often a bill's number is drawn again that somebody took meanwhile.
+const attempts = 5
+
+func (p *play) billOf(ctx context.Context, v visit) (bill int64, err error) {
+	for range attempts {
+		var number int64
+		if err := p.core.QueryRowContext(ctx, "SELECT MAX(labBillId) + 1 FROM billing WHERE labId_id = ?", lab).
+			Scan(&number); err != nil {
+			return 0, fmt.Errorf("the core numbers a bill: %w", err)
+		}
+		bill, err = p.insert(
+			ctx,
+			"billing",
+			row{
+				"labId_id":             lab,
+				"labBillId":            number,
+				"orderNumber":          fmt.Sprintf("ORD-%d", number),
+				"userDetailsId_id":     v.user,
+				"orgId_id":             hospital,
+				"docId_id":             referring,
+				"branchId":             3,
+				"source":               v.source,
+				"billTotalAmount":      "560.00",
+				"patientPayableAmount": "0.00",
+				"billTime":             time.Now().UTC(),
+			},
+		)
+		var refused *mysql.MySQLError
+		if !errors.As(err, &refused) || refused.Number != duplicate {
+			return bill, err
+		}
+	}
+	return 0, err
+}
+
+const duplicate = 1062 // MySQL's number
+
+func (p *play) reportOf(
+	ctx context.Context,
+	v visit,
+	test int,
+	amount string,
+	at time.Time,
+) (id int64, sample string, err error) {
+	billed, err := p.insert(
+		ctx,
+		"billingInfo",
+		row{"billId_id": v.bill, "labId_id": lab, "testId_id": test, "testAmount": amount},
+	)
+	if err != nil {
+		return 0, "", err
+	}
+	sample = fmt.Sprintf("D%d-%d", v.bill, test)
+	id, err = p.insert(
+		ctx,
+		"labReportRelation",
+		row{
+			"labId_id":             lab,
+			"billId_id":            v.bill,
+			"billingInfoId_id":     billed,
+			"userDetailsId_id":     v.user,
+			"reportID_id":          test,
+			"docForId_id":          referring,
+			"orgId_id":             hospital,
+			"sampleId":             sample,
+			"sampleCollected":      1,
+			"sampleCollectionTime": at,
+		},
+	)
+	return id, sample, err
+}
+
+// enters writes the value of a report, as the core does when it was accepted, and has the bill judged.
+func (p *play) enters(ctx context.Context, v visit, value string) error {
+	_, err := p.core.ExecContext(
+		ctx,
+		"REPLACE INTO reportValues (labReportId_id, reportForId_id, `index`, `order`, parameter_name, value, automatedValue)"+
+			" VALUES (?, ?, ?, ?, ?, ?, 1)",
+		v.report,
+		v.report,
+		v.kind.index,
+		v.kind.index,
+		v.kind.parameter,
+		value,
+	)
+	if err != nil {
+		return fmt.Errorf("the core enters a value: %w", err)
+	}
+	return p.judge(ctx, v.bill)
+}

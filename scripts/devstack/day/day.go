@@ -1,0 +1,180 @@
+package day
+
+import (
+	"container/heap"
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
+)
+
+// Config says where and how fast.
+type Config struct {
+	Endpoints endpoints.Endpoints
+	Token     func() (string, error) // for the internal listener
+	Pace      float64                // minutes of the laboratory in a minute; at 60 a day takes 24 minutes
+	Seed      uint64
+	Out       io.Writer // a line for each hour of the laboratory
+}
+
+// opens is the hour at which the first day begins.
+const opens = 7
+
+// arrivals are patients an hour, by the hour of the day.
+var arrivals = [24]float64{
+	7:  30,
+	8:  70,
+	9:  90,
+	10: 80,
+	11: 60,
+	12: 40,
+	13: 25,
+	14: 25,
+	15: 30,
+	16: 40,
+	17: 45,
+	18: 40,
+	19: 25,
+	20: 12,
+	21: 5,
+}
+
+// play is a day under way. Its minutes follow each other; what is due in one happens side by side.
+type play struct {
+	Config
+
+	core   *sql.DB
+	client *http.Client
+	rand   *rand.Rand // of the minutes' goroutine alone
+
+	mu     sync.Mutex // guards below
+	later  agenda
+	minute int // since midnight of the first day
+	whole  Tally
+	told   Tally // what was told of whole, at the last full hour
+}
+
+// Tally counts what happened.
+type Tally struct{ Patients, Results, Critical, Called, Edited, Split, Failed int }
+
+// due is something that happens at a minute.
+type due struct {
+	minute int
+	do     func(context.Context) error
+}
+
+type agenda []due
+
+func (a agenda) Len() int           { return len(a) }
+func (a agenda) Less(i, j int) bool { return a[i].minute < a[j].minute }
+func (a agenda) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
+
+// Push implements heap.Interface.
+func (a *agenda) Push(x any) { *a = append(*a, x.(due)) }
+
+// Pop implements heap.Interface.
+func (a *agenda) Pop() any {
+	last := (*a)[len(*a)-1]
+	*a = (*a)[:len(*a)-1]
+	return last
+}
+
+// Run plays until ctx ends, and tells what happened.
+func Run(ctx context.Context, c Config) (Tally, error) {
+	core, err := sql.Open("mysql", c.Endpoints.MySQLDSN)
+	if err != nil {
+		return Tally{}, fmt.Errorf("play a day: %w", err)
+	}
+	defer core.Close()
+	core.SetMaxOpenConns(8)
+	p := &play{Config: c, core: core, client: &http.Client{Timeout: 10 * time.Second},
+		rand: rand.New(rand.NewPCG(c.Seed, c.Seed)), minute: opens * 60}
+	tick := time.NewTicker(time.Duration(float64(time.Minute) / c.Pace))
+	defer tick.Stop()
+	var working sync.WaitGroup
+	for {
+		select {
+		case <-ctx.Done():
+			working.Wait()
+			return p.whole, nil
+		case <-tick.C:
+		}
+		for _, do := range p.next() {
+			working.Go(func() { p.settle(ctx, do(ctx)) })
+		}
+	}
+}
+
+// next goes on by a minute and returns what is due in it.
+func (p *play) next() []func(context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.minute++
+	if p.minute%60 == 0 {
+		t, told := p.whole, p.told
+		fmt.Fprintf(
+			p.Out,
+			"%02d:00  %d patients, %d results, %d critical, %d called, %d documents, %d bills split, %d failed\n",
+			p.minute/60%24,
+			t.Patients-told.Patients,
+			t.Results-told.Results,
+			t.Critical-told.Critical,
+			t.Called-told.Called,
+			t.Edited-told.Edited,
+			t.Split-told.Split,
+			t.Failed-told.Failed,
+		)
+		p.told = t
+	}
+	var all []func(context.Context) error
+	for range p.poisson(arrivals[p.minute/60%24] / 60) {
+		all = append(all, p.arrives(drawPatient(p.rand)))
+	}
+	if p.minute%4 == 0 {
+		all = append(all, p.callSomebody)
+	}
+	if p.minute%30 == 0 {
+		all = append(all, p.restock)
+	}
+	for len(p.later) > 0 && p.later[0].minute <= p.minute {
+		all = append(all, heap.Pop(&p.later).(due).do)
+	}
+	return all
+}
+
+// poisson draws how many of events that are independent happen, when mean are expected.
+func (p *play) poisson(mean float64) int {
+	n, product, limit := 0, p.rand.Float64(), math.Exp(-mean)
+	for product > limit {
+		n++
+		product *= p.rand.Float64()
+	}
+	return n
+}
+
+// in has something happen after minutes of the laboratory.
+func (p *play) in(minutes int, do func(context.Context) error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	heap.Push(&p.later, due{p.minute + minutes, do})
+}
+
+func (p *play) count(one func(*Tally)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one(&p.whole)
+}
+
+// settle counts what failed: a platform that is broken on purpose must not end the day.
+func (p *play) settle(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		p.count(func(t *Tally) { t.Failed++ })
+	}
+}

@@ -1,0 +1,229 @@
+package day
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// ask sends a request as one of the demo's people and reads the answer into out, unless that is nil.
+func (p *play) ask(ctx context.Context, method, path string, body, out any) error {
+	return p.send(ctx, p.Endpoints.Gateway, http.Header{"Cookie": {"sessionid=" + labUser}}, method, path, body, out)
+}
+
+func (p *play) send(ctx context.Context, base string, header http.Header, method, path string, body, out any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	request.Header = header
+	request.Header.Set("Content-Type", "application/json")
+	response, err := p.client.Do(request)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s %s: %s %.200s", method, path, response.Status, answer)
+	}
+	if out == nil {
+		return nil
+	}
+	return json.Unmarshal(answer, out)
+}
+
+// judge asks for a bill to be looked at for critical values, as the core does when values were entered.
+func (p *play) judge(ctx context.Context, bill int64) error {
+	token, err := p.Token()
+	if err != nil {
+		return err
+	}
+	header := http.Header{"Authorization": {"Bearer " + token}, "X-Is-Internal-Request": {"True"}}
+	return p.send(
+		ctx,
+		p.Endpoints.GatewayInternal,
+		header,
+		http.MethodPost,
+		fmt.Sprintf("/report/%d/critical/evaluate", bill),
+		map[string]any{"lab_id": lab},
+		nil,
+	)
+}
+
+// measured is an analyser's value: the platform says whether to measure again, and the core enters it.
+func (p *play) measured(ctx context.Context, v visit, value float64, first bool) error {
+	text := v.kind.text(value)
+	data := []map[string]any{{"index": v.kind.index, "value": text}}
+	if err := p.ask(
+		ctx,
+		http.MethodPost,
+		fmt.Sprintf("/api-v3/sample-rerun/%d/auto", v.report),
+		map[string]any{"device_data": data},
+		nil,
+	); err != nil {
+		return err
+	}
+	p.count(func(t *Tally) { t.Results++ })
+	if v.critical && first {
+		p.count(func(t *Tally) { t.Critical++ })
+		p.in(6, func(ctx context.Context) error { return p.measuredAgain(ctx, v, text, 1) })
+	}
+	p.in(10, func(ctx context.Context) error { return p.ready(ctx, v) })
+	if v.edits {
+		p.in(3, func(ctx context.Context) error { return p.edit(ctx, v) })
+	}
+	return p.enters(ctx, v, text)
+}
+
+// measuredAgain is what the analyser finds in the same sample: mostly the same, sometimes the first value was wrong.
+func (p *play) measuredAgain(ctx context.Context, v visit, before string, try int) error {
+	text := before
+	if v.wrong {
+		text = v.kind.text((v.kind.low + v.kind.high) / 2)
+	}
+	body := map[string]any{
+		"lab_id":       lab,
+		"sample_id":    v.sample,
+		"device_id":    v.kind.device,
+		"device_name":  v.kind.deviceName,
+		"rerun_number": 1,
+		"device_data":  []map[string]any{{"index": v.kind.index, "value": text, "parameter_name": v.kind.parameter}},
+	}
+	if err := p.ask(ctx, http.MethodPost, fmt.Sprintf("/api-v3/sample-rerun/%d/new", v.report), body, nil); err != nil {
+		if try == attempts {
+			return err
+		}
+		p.in(
+			2*try,
+			func(ctx context.Context) error { return p.measuredAgain(ctx, v, before, try+1) },
+		) // the request is on its way
+		return nil
+	}
+	confirmed := map[string]any{
+		"rerun_confirmed_data": []map[string]any{
+			{"profileTestId": 0, "value": text, "order": v.kind.index, "index": v.kind.index,
+				"highlight": 0, "automatedValue": 1, "reportForId_id": v.report, "parameter_name": v.kind.parameter},
+		},
+	}
+	if err := p.ask(
+		ctx,
+		http.MethodPost,
+		fmt.Sprintf("/api-v3/sample-rerun/%d/confirm", v.report),
+		confirmed,
+		nil,
+	); err != nil {
+		return err
+	}
+	return p.judge(ctx, v.bill)
+}
+
+// ready tells the patient.
+func (p *play) ready(ctx context.Context, v visit) error {
+	return p.ask(ctx, http.MethodPost, "/queue/", []map[string]any{{"task": 1, "task_type": 4, "data": map[string]any{
+		"contact": v.contact, "countryCode": 91, "message": "Your report is ready."}}}, nil)
+}
+
+// callSomebody takes the result that waits longest, and calls; now and then nobody answers.
+func (p *play) callSomebody(ctx context.Context) error {
+	var board struct {
+		Open []struct {
+			Report int64  `json:"lab_report_id"`
+			Bill   int64  `json:"bill_id"`
+			Person string `json:"referral_name"`
+		} `json:"open"`
+	}
+	if err := p.ask(
+		ctx,
+		http.MethodGet,
+		"/operation/critical-callout/open",
+		nil,
+		&board,
+	); err != nil ||
+		len(board.Open) <= 3 {
+		return err // some stay on the board, for whoever looks at it
+	}
+	one := board.Open[0]
+	call := map[string]any{
+		"lab_report_ids":        []int64{one.Report},
+		"recipients":            []string{"Referral Doctor"},
+		"communication_methods": []string{"call"},
+	}
+	if p.nobodyAnswers() {
+		call["critical_callout_comment"] = "No answer."
+	} else {
+		call["read_back"], call["notified_person"] = true, one.Person
+		p.count(func(t *Tally) { t.Called++ })
+	}
+	return p.ask(ctx, http.MethodPost, fmt.Sprintf("/report/%d/critical/callout", one.Bill), call, nil)
+}
+
+// nobodyAnswers at every fifth look of the day.
+func (p *play) nobodyAnswers() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.minute%20 == 0
+}
+
+// edit holds a report as a document for some minutes.
+func (p *play) edit(ctx context.Context, v visit) error {
+	var session struct {
+		ID int64 `json:"edit_id"`
+	}
+	path := "/api-v3/report/external-edit/"
+	if err := p.ask(ctx, http.MethodPost, fmt.Sprintf("%s%d", path, v.report),
+		map[string]any{"template_id": 1, "word_s3_filepath": "templates/report.docx"}, &session); err != nil {
+		return err
+	}
+	p.count(func(t *Tally) { t.Edited++ })
+	p.in(25, func(ctx context.Context) error {
+		return p.ask(ctx, http.MethodPut, fmt.Sprintf("%s%d", path, session.ID), map[string]any{}, nil)
+	})
+	return nil
+}
+
+// splitBill has the patient pay for the second test.
+func (p *play) splitBill(ctx context.Context, v visit) error {
+	var billed int64
+	if err := p.core.QueryRowContext(ctx, "SELECT billingInfoId_id FROM labReportRelation WHERE id = ?", v.second).
+		Scan(&billed); err != nil {
+		return fmt.Errorf("find the second test: %w", err)
+	}
+	err := p.ask(ctx, http.MethodPost, fmt.Sprintf("/api-v3/finance/bill/split/%d", v.bill),
+		map[string]any{"test_ids": []int64{billed}, "new_source": "Self Pay"}, nil)
+	if err == nil {
+		p.count(func(t *Tally) { t.Split++ })
+	}
+	return err
+}
+
+// restock writes to a supplier, an hour from now in the laboratory's time.
+func (p *play) restock(ctx context.Context) error {
+	at := time.Now().Add(time.Duration(float64(time.Hour) / p.Pace)).UTC()
+	return p.ask(
+		ctx,
+		http.MethodPost,
+		"/schedule/",
+		[]map[string]any{
+			{
+				"sch_time":  at.Format("2006-01-02T15:04:05"),
+				"task":      2,
+				"task_type": 1,
+				"data": map[string]any{
+					"to":      []string{"orders@supplier.example"},
+					"subject": "Tubes",
+					"message": "Please send 200 EDTA tubes.",
+				},
+			},
+		},
+		nil,
+	)
+}

@@ -98,16 +98,22 @@ func (i *Inbox) list(ctx context.Context, v notification.Viewer, q Query) (List,
 	return out, err
 }
 
-const (
-	mostEach  = 50    // activities of a notification
-	leastEach = 5     // of one on a long page
-	mostOnOne = 5_000 // of all notifications of a page
-)
+// mostEach is how many activities a notification has that is shown alone.
+const mostEach = 50
 
-// activitiesEach is how many activities each notification of a page has: the answer stays bounded, however many people
-// read them. The list of activities has the rest.
+// activitiesEach is how many activities each notification of a page has: a page costs the same however many people read
+// its notifications. The list of activities has the rest.
 func activitiesEach(notifications int) int {
-	return max(leastEach, min(mostEach, mostOnOne/max(1, notifications)))
+	switch {
+	case notifications <= 20:
+		return mostEach
+	case notifications <= 100:
+		return 10
+	case notifications <= 1_000:
+		return 5
+	default:
+		return 1
+	}
 }
 
 func (i *Inbox) window(ctx context.Context, v notification.Viewer, from, to string) (notification.Window, error) {

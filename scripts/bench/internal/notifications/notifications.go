@@ -24,12 +24,13 @@ const (
 	connections = 16
 )
 
-// Run measures inbox_page_p99_ms and list_10000_ms of who has read nothing, read_all_page_p99_ms of who has read all,
-// list_10000_read_by_50_ms of notifications that fifty people have read, and notify_per_second.
+// Run measures inbox_page_p99_ms and list_10000_unread_ms of who has read nothing, inbox_page_read_p99_ms of who has
+// read all, list_10000_ms of notifications that fifty people have read, notify_per_second, and
+// live_50_pages_cpu_percent.
 func Run(ctx context.Context, r *report.Report) error {
-	rounds, rows, triggers := 3, 1_000_000, 4_000
+	rounds, rows, triggers, live := 3, 1_000_000, 4_000, 10*time.Second
 	if r.Quick {
-		rounds, rows, triggers = 2, 100_000, 1_500
+		rounds, rows, triggers, live = 2, 100_000, 1_500, 3*time.Second
 	}
 	s, err := stack.Start(ctx, r, "NOTIFICATIONS_LOG_LEVEL=WARN", "GATEWAY_LOG_LEVEL=WARN")
 	if err != nil {
@@ -50,7 +51,10 @@ func Run(ctx context.Context, r *report.Report) error {
 	if err := l.readAll(ctx, r, rounds); err != nil {
 		return err
 	}
-	return l.notify(ctx, r, s, rounds, triggers)
+	if err := l.notify(ctx, r, s, rounds, triggers); err != nil {
+		return err
+	}
+	return l.live(ctx, r, s, rounds, live)
 }
 
 type laboratory struct{ *testlab.Lab }
@@ -118,7 +122,7 @@ func (l *laboratory) read(ctx context.Context, r *report.Report, rounds int) err
 		r.Progress("a page p99 %.1f ms, 10,000 rows %.0f ms", p99[len(p99)-1], list[len(list)-1])
 	}
 	r.Lower("inbox_page_p99_ms", "ms", p99, "", nil)
-	r.Lower("list_10000_ms", "ms", list, "", nil)
+	r.Lower("list_10000_unread_ms", "ms", list, "", nil)
 	return nil
 }
 
@@ -159,8 +163,8 @@ func (l *laboratory) readAll(ctx context.Context, r *report.Report, rounds int) 
 		list = append(list, load.Milliseconds(time.Since(start)))
 		r.Progress("who has read all: a page p99 %.1f ms; 10,000 rows read by %d people %.0f ms", p99[len(p99)-1], colleagues, list[len(list)-1])
 	}
-	r.Lower("read_all_page_p99_ms", "ms", p99, "", nil)
-	r.Lower("list_10000_read_by_50_ms", "ms", list, "", nil)
+	r.Lower("inbox_page_read_p99_ms", "ms", p99, "", nil)
+	r.Lower("list_10000_ms", "ms", list, "", nil)
 	return nil
 }
 
@@ -203,19 +207,21 @@ func (l *laboratory) notify(ctx context.Context, r *report.Report, s *sandbox.Sa
 }
 
 func (l *laboratory) trigger(ctx context.Context, base, token string, first, count int) error {
-	return load.Each(count, connections, func(i int) error {
-		body := fmt.Sprintf(`{"lab_id":%d,"org_id":45,"lrr_id":%d}`, labID, first+i+1)
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/api-v3/notifications/fcm/2/topic/notify",
-			strings.NewReader(body))
-		if err != nil {
-			return err
-		}
-		request.Header.Set("Authorization", "Bearer "+token)
-		request.Header.Set("X-Is-Internal-Request", "True")
-		request.Header.Set("Content-Type", "application/json")
-		_, err = l.Do(request)
+	return load.Each(count, connections, func(i int) error { return l.triggerOne(ctx, base, token, first+i+1) })
+}
+
+func (l *laboratory) triggerOne(ctx context.Context, base, token string, reportID int) error {
+	body := fmt.Sprintf(`{"lab_id":%d,"org_id":45,"lrr_id":%d}`, labID, reportID)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/api-v3/notifications/fcm/2/topic/notify",
+		strings.NewReader(body))
+	if err != nil {
 		return err
-	})
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("X-Is-Internal-Request", "True")
+	request.Header.Set("Content-Type", "application/json")
+	_, err = l.Do(request)
+	return err
 }
 
 // stored is the correctness gate: every trigger is one notification.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/scripts/bench/internal/load"
+	"github.com/labplatform/labplatform/scripts/bench/internal/process"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
 	"github.com/labplatform/labplatform/scripts/bench/internal/testlab"
@@ -187,6 +188,10 @@ func (l *laboratory) get(ctx context.Context, path string, rows int) error {
 // notify measures triggers over a few connections; every one is a notification of its own.
 func (l *laboratory) notify(ctx context.Context, r *report.Report, s *sandbox.Sandbox, rounds, triggers int) error {
 	var perSecond []float64
+	costs := process.NewCosts(map[string]int{
+		"service": s.PID("notifications"), "gateway": s.PID("gateway"), "database": s.PID("mysql"),
+		"taskqueue": s.PID("taskqueue"), "redis": s.PID("redis"),
+	})
 	sent := 0
 	for range rounds {
 		token, err := s.InternalToken(ctx) // it lives a minute
@@ -194,7 +199,9 @@ func (l *laboratory) notify(ctx context.Context, r *report.Report, s *sandbox.Sa
 			return err
 		}
 		start := time.Now()
-		if err := l.trigger(ctx, s.Endpoints.GatewayInternal, token, sent, triggers); err != nil {
+		if err := costs.Of(triggers, func() error {
+			return l.trigger(ctx, s.Endpoints.GatewayInternal, token, sent, triggers)
+		}); err != nil {
 			return err
 		}
 		perSecond = append(perSecond, float64(triggers)/time.Since(start).Seconds())
@@ -202,6 +209,9 @@ func (l *laboratory) notify(ctx context.Context, r *report.Report, s *sandbox.Sa
 		r.Progress("%.0f triggers a second", perSecond[len(perSecond)-1])
 	}
 	r.Higher("notify_per_second", "1/s", perSecond, "", nil)
+	for _, name := range []string{"service", "gateway", "database", "taskqueue", "redis"} {
+		r.Lower("notify_cpu_us_"+name, "µs", costs.Runs[name], "", nil)
+	}
 	r.Correct("triggers", sent)
 	return l.stored(ctx, sent)
 }

@@ -20,8 +20,9 @@ const (
 	page = 100
 	// lookEvery finds changes whose signal was lost.
 	lookEvery = 15 * time.Second
-	// rest is the shortest time between two looks: what many people read at once is one change of a page.
-	rest = 250 * time.Millisecond
+	// rest is the shortest time between two looks: what many people read at once, and a run of notifications, is one
+	// change of a page. The first of a run is shown at once.
+	rest = time.Second
 	// shownActivities bounds what comes with a notification; the list of activities has the rest.
 	shownActivities = 50
 	// settle is more than the time that a commit may take: callers have given up before.

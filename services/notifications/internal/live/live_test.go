@@ -81,7 +81,7 @@ func (b *bench) watch(last string) <-chan error {
 
 func (b *bench) want(said string) {
 	b.t.Helper()
-	time.Sleep(time.Second) // a reader rests between two looks
+	time.Sleep(2 * time.Second) // a reader rests between two looks
 	synctest.Wait()
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -117,8 +118,7 @@ const idsPerStatement = 500
 const newestActivities = activityColumns + " JOIN (SELECT n.id, (SELECT o.activity_at FROM NotificationActivity o" +
 	" WHERE o.notification_id = n.id ORDER BY o.activity_at DESC, o.id DESC LIMIT 1 OFFSET ?) AS oldest" +
 	" FROM Notifications n WHERE n.lab_id = ? AND n.id IN (%s) LIMIT ?) page" +
-	" ON page.id = a.notification_id AND a.activity_at >= IFNULL(page.oldest, 0) WHERE a.lab_id = ?" +
-	" ORDER BY a.notification_id, a.activity_at DESC, a.id DESC"
+	" ON page.id = a.notification_id AND a.activity_at >= IFNULL(page.oldest, 0) WHERE a.lab_id = ?"
 
 // ActivitiesOf implements inbox.Store.
 func (s *Store) ActivitiesOf(
@@ -132,16 +132,17 @@ func (s *Store) ActivitiesOf(
 		}
 		query := fmt.Sprintf(newestActivities, "?"+strings.Repeat(",?", len(some)-1))
 		err := s.activities(ctx, query, append(args, len(some), lab.LabID()), func(a notification.Activity) {
-			if list := found[a.NotificationID]; len(list) < most {
-				found[a.NotificationID] = append(list, a)
-			}
+			found[a.NotificationID] = append(found[a.NotificationID], a)
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	for _, list := range found {
-		slices.Reverse(list)
+	for id, list := range found { // sorted here: the server would put wide rows into a table for it
+		slices.SortFunc(list, func(a, b notification.Activity) int {
+			return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
+		})
+		found[id] = list[max(0, len(list)-most):]
 	}
 	return found, nil
 }

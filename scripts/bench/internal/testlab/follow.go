@@ -13,7 +13,7 @@ import (
 const longestFollowed = 2 * time.Minute
 
 // Follow reads a stream of server-sent events, and gives each event with its data to hear until that returns true. It
-// calls connected when the stream is there.
+// calls connected with the first line: the stream begins there.
 func (l *Lab) Follow(
 	ctx context.Context,
 	session, path string,
@@ -35,11 +35,13 @@ func (l *Lab) Follow(
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: %s", path, response.Status)
 	}
-	connected()
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 16<<20)
 	event := ""
-	for lines.Scan() {
+	for n := 0; lines.Scan(); n++ {
+		if n == 0 {
+			connected()
+		}
 		name, value, _ := strings.Cut(lines.Text(), ": ")
 		switch name {
 		case "event":

@@ -57,6 +57,8 @@ type Locked interface {
 	// Unclear returns which of the reports are marked to have a value that cannot be judged.
 	Unclear(ctx context.Context, reportIDs []int64) (map[int64]bool, error)
 	MarkUnclear(ctx context.Context, reportID int64, unclear bool, since time.Time) error
+	// NoteCorrection keeps what was called and turned out wrong, and when everybody was told of it.
+	NoteCorrection(ctx context.Context, reportID int64, was []callout.Parameter, at time.Time) error
 	// Evaluated notes that the reports were judged as their rows are now.
 	Evaluated(ctx context.Context, reportIDs []int64) error
 	Log(ctx context.Context, e activitylog.Entry) error

@@ -247,6 +247,9 @@ func (p *pass) correct(ctx context.Context, s *subject) error {
 	if err := p.logCorrection(ctx, s); err != nil {
 		return err
 	}
+	if err := p.NoteCorrection(ctx, s.ID, withdrawn, p.now); err != nil {
+		return err
+	}
 	return p.notify(ctx, s, fmt.Sprintf("corrected:%d:%d", s.ID, p.now.UnixMilli()), true)
 }
 

@@ -145,7 +145,24 @@ func openOf(o worklist.Open) *calloutv1.ListOpenCalloutsResponse {
 	for _, u := range o.Unclear {
 		out.Unclear = append(out.Unclear, unclearOf(u)...)
 	}
+	for _, c := range o.Corrected {
+		out.Corrected = append(out.Corrected, correctedOf(c))
+	}
 	return out
+}
+
+func correctedOf(c worklist.Corrected) *calloutv1.CorrectedCallout {
+	one := &calloutv1.CorrectedCallout{
+		LabReportId: c.ReportID, BillId: c.BillID, LabBillId: c.LabBillID, TestName: c.Test.Name,
+		DepartmentId: c.Test.DepartmentID, DepartmentName: c.Test.DepartmentName, PatientName: c.Patient,
+		LabPatientId: c.PatientID, OrgName: c.Organization, ReferralName: c.Referral,
+		CalledParameters: parametersOf(c.Was), ToldAt: iso(c.ToldAt),
+	}
+	if !c.CalledAt.IsZero() {
+		called := iso(c.CalledAt)
+		one.CalledAt = &called
+	}
+	return one
 }
 
 func unclearOf(u worklist.Unclear) []*calloutv1.UnclearValue {

@@ -149,7 +149,8 @@ func (f *follower) look(ctx context.Context) (changed bool, err error) {
 
 // same compares two lists; the moment of a list is no difference.
 func same(a, b worklist.Open) bool {
-	return a.LimitReached == b.LimitReached && equal(a.Items, b.Items) && equal(a.Unclear, b.Unclear)
+	return a.LimitReached == b.LimitReached && equal(a.Items, b.Items) && equal(a.Unclear, b.Unclear) &&
+		equal(a.Corrected, b.Corrected)
 }
 
 func equal[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b)) }

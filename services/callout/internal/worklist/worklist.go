@@ -42,6 +42,25 @@ type Unclear struct {
 	Values    []callout.Parameter
 }
 
+// Corrected is a report of which a called value turned out wrong.
+type Corrected struct {
+	ReportID, BillID, LabBillID int64
+	Test                        callout.Test
+	Patient                     string
+	PatientID                   string // the laboratory's own number
+	Organization                string
+	Referral                    string
+	Was                         []callout.Parameter // as it was called
+	ToldAt                      time.Time           // when everybody was notified of it
+	CalledAt                    time.Time           // the last callout since then; zero: none was recorded
+}
+
+// CorrectedWithin is how long corrections are listed; MostCorrected how many.
+const (
+	CorrectedWithin = 72 * time.Hour
+	MostCorrected   = 100
+)
+
 // UnclearWithin is how long values that cannot be judged are listed; MostUnclear how many reports.
 const (
 	UnclearWithin = 72 * time.Hour
@@ -52,6 +71,7 @@ const (
 type Open struct {
 	Items        []Item
 	Unclear      []Unclear
+	Corrected    []Corrected
 	Now          time.Time
 	LimitReached bool
 }
@@ -79,6 +99,10 @@ type Store interface {
 	Unclear(
 		ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
 	) ([]Unclear, callout.Formats, error)
+	// Corrected returns the reports of which a called value turned out wrong, the latest first, without those that wait.
+	Corrected(
+		ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
+	) ([]Corrected, error)
 	// Figures counts the results that were detected in [from, to), for a referring doctor those of own bills.
 	Figures(ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time) (Figures, error)
 	// Zone is the laboratory's time zone.
@@ -129,7 +153,10 @@ func (u *UseCase) open(ctx context.Context, scope authn.LabScope, v callout.Visi
 		item := &o.Items[i]
 		item.Critical = callout.Judge(item.Report.Chart, formats).Shown(item.Opened)
 	}
-	o.Unclear, err = u.unclear(ctx, scope, v, o.Now)
+	if o.Unclear, err = u.unclear(ctx, scope, v, o.Now); err != nil {
+		return Open{}, err
+	}
+	o.Corrected, err = u.store.Corrected(ctx, scope, v, o.Now.Add(-CorrectedWithin), MostCorrected)
 	return o, err
 }
 

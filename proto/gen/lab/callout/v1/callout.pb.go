@@ -1524,7 +1524,10 @@ type ListOpenCalloutsResponse struct {
 	// More than 500 wait.
 	LimitReached bool `protobuf:"varint,3,opt,name=limit_reached,json=limitReached,proto3" json:"limit_reached,omitempty"`
 	// Values with critical limits that cannot be judged, of the last three days, at most 100 reports.
-	Unclear       []*UnclearValue `protobuf:"bytes,4,rep,name=unclear,proto3" json:"unclear,omitempty"`
+	Unclear []*UnclearValue `protobuf:"bytes,4,rep,name=unclear,proto3" json:"unclear,omitempty"`
+	// Called values that turned out wrong, of the last three days, the latest first, at most 100 reports; not those that
+	// wait again.
+	Corrected     []*CorrectedCallout `protobuf:"bytes,5,rep,name=corrected,proto3" json:"corrected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1587,6 +1590,156 @@ func (x *ListOpenCalloutsResponse) GetUnclear() []*UnclearValue {
 	return nil
 }
 
+func (x *ListOpenCalloutsResponse) GetCorrected() []*CorrectedCallout {
+	if x != nil {
+		return x.Corrected
+	}
+	return nil
+}
+
+type CorrectedCallout struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	LabReportId    int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	BillId         int64                  `protobuf:"varint,2,opt,name=bill_id,json=billId,proto3" json:"bill_id,omitempty"`
+	LabBillId      int64                  `protobuf:"varint,3,opt,name=lab_bill_id,json=labBillId,proto3" json:"lab_bill_id,omitempty"`
+	TestName       string                 `protobuf:"bytes,4,opt,name=test_name,json=testName,proto3" json:"test_name,omitempty"`
+	DepartmentId   *int64                 `protobuf:"varint,5,opt,name=department_id,json=departmentId,proto3,oneof" json:"department_id,omitempty"`
+	DepartmentName string                 `protobuf:"bytes,6,opt,name=department_name,json=departmentName,proto3" json:"department_name,omitempty"`
+	PatientName    string                 `protobuf:"bytes,7,opt,name=patient_name,json=patientName,proto3" json:"patient_name,omitempty"`
+	LabPatientId   string                 `protobuf:"bytes,8,opt,name=lab_patient_id,json=labPatientId,proto3" json:"lab_patient_id,omitempty"`
+	OrgName        string                 `protobuf:"bytes,9,opt,name=org_name,json=orgName,proto3" json:"org_name,omitempty"`
+	ReferralName   string                 `protobuf:"bytes,10,opt,name=referral_name,json=referralName,proto3" json:"referral_name,omitempty"`
+	// As they were called.
+	CalledParameters []*CriticalParameter `protobuf:"bytes,11,rep,name=called_parameters,json=calledParameters,proto3" json:"called_parameters,omitempty"`
+	// When everybody who was told of them was notified of the correction: ISO 8601 UTC.
+	ToldAt string `protobuf:"bytes,12,opt,name=told_at,json=toldAt,proto3" json:"told_at,omitempty"`
+	// The last callout that was recorded since then; null without one.
+	CalledAt      *string `protobuf:"bytes,13,opt,name=called_at,json=calledAt,proto3,oneof" json:"called_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CorrectedCallout) Reset() {
+	*x = CorrectedCallout{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CorrectedCallout) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CorrectedCallout) ProtoMessage() {}
+
+func (x *CorrectedCallout) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CorrectedCallout.ProtoReflect.Descriptor instead.
+func (*CorrectedCallout) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *CorrectedCallout) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+func (x *CorrectedCallout) GetBillId() int64 {
+	if x != nil {
+		return x.BillId
+	}
+	return 0
+}
+
+func (x *CorrectedCallout) GetLabBillId() int64 {
+	if x != nil {
+		return x.LabBillId
+	}
+	return 0
+}
+
+func (x *CorrectedCallout) GetTestName() string {
+	if x != nil {
+		return x.TestName
+	}
+	return ""
+}
+
+func (x *CorrectedCallout) GetDepartmentId() int64 {
+	if x != nil && x.DepartmentId != nil {
+		return *x.DepartmentId
+	}
+	return 0
+}
+
+func (x *CorrectedCallout) GetDepartmentName() string {
+	if x != nil {
+		return x.DepartmentName
+	}
+	return ""
+}
+
+func (x *CorrectedCallout) GetPatientName() string {
+	if x != nil {
+		return x.PatientName
+	}
+	return ""
+}
+
+func (x *CorrectedCallout) GetLabPatientId() string {
+	if x != nil {
+		return x.LabPatientId
+	}
+	return ""
+}
+
+func (x *CorrectedCallout) GetOrgName() string {
+	if x != nil {
+		return x.OrgName
+	}
+	return ""
+}
+
+func (x *CorrectedCallout) GetReferralName() string {
+	if x != nil {
+		return x.ReferralName
+	}
+	return ""
+}
+
+func (x *CorrectedCallout) GetCalledParameters() []*CriticalParameter {
+	if x != nil {
+		return x.CalledParameters
+	}
+	return nil
+}
+
+func (x *CorrectedCallout) GetToldAt() string {
+	if x != nil {
+		return x.ToldAt
+	}
+	return ""
+}
+
+func (x *CorrectedCallout) GetCalledAt() string {
+	if x != nil && x.CalledAt != nil {
+		return *x.CalledAt
+	}
+	return ""
+}
+
 type UnclearValue struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	LabReportId   int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
@@ -1608,7 +1761,7 @@ type UnclearValue struct {
 
 func (x *UnclearValue) Reset() {
 	*x = UnclearValue{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1620,7 +1773,7 @@ func (x *UnclearValue) String() string {
 func (*UnclearValue) ProtoMessage() {}
 
 func (x *UnclearValue) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1633,7 +1786,7 @@ func (x *UnclearValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnclearValue.ProtoReflect.Descriptor instead.
 func (*UnclearValue) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{23}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *UnclearValue) GetLabReportId() int64 {
@@ -1744,7 +1897,7 @@ type OpenCallout struct {
 
 func (x *OpenCallout) Reset() {
 	*x = OpenCallout{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1756,7 +1909,7 @@ func (x *OpenCallout) String() string {
 func (*OpenCallout) ProtoMessage() {}
 
 func (x *OpenCallout) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1769,7 +1922,7 @@ func (x *OpenCallout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenCallout.ProtoReflect.Descriptor instead.
 func (*OpenCallout) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{24}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *OpenCallout) GetLabReportId() int64 {
@@ -1899,7 +2052,7 @@ type GetCalloutSettingsRequest struct {
 
 func (x *GetCalloutSettingsRequest) Reset() {
 	*x = GetCalloutSettingsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1911,7 +2064,7 @@ func (x *GetCalloutSettingsRequest) String() string {
 func (*GetCalloutSettingsRequest) ProtoMessage() {}
 
 func (x *GetCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1924,7 +2077,7 @@ func (x *GetCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCalloutSettingsRequest.ProtoReflect.Descriptor instead.
 func (*GetCalloutSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{25}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{26}
 }
 
 type PutCalloutSettingsRequest struct {
@@ -1943,7 +2096,7 @@ type PutCalloutSettingsRequest struct {
 
 func (x *PutCalloutSettingsRequest) Reset() {
 	*x = PutCalloutSettingsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1955,7 +2108,7 @@ func (x *PutCalloutSettingsRequest) String() string {
 func (*PutCalloutSettingsRequest) ProtoMessage() {}
 
 func (x *PutCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1968,7 +2121,7 @@ func (x *PutCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutCalloutSettingsRequest.ProtoReflect.Descriptor instead.
 func (*PutCalloutSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{26}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PutCalloutSettingsRequest) GetEscalateMinutes() int32 {
@@ -2011,7 +2164,7 @@ type CalloutSettings struct {
 
 func (x *CalloutSettings) Reset() {
 	*x = CalloutSettings{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2023,7 +2176,7 @@ func (x *CalloutSettings) String() string {
 func (*CalloutSettings) ProtoMessage() {}
 
 func (x *CalloutSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2036,7 +2189,7 @@ func (x *CalloutSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CalloutSettings.ProtoReflect.Descriptor instead.
 func (*CalloutSettings) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{27}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CalloutSettings) GetEscalateMinutes() int32 {
@@ -2078,7 +2231,7 @@ type GetCalloutSummaryRequest struct {
 
 func (x *GetCalloutSummaryRequest) Reset() {
 	*x = GetCalloutSummaryRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2090,7 +2243,7 @@ func (x *GetCalloutSummaryRequest) String() string {
 func (*GetCalloutSummaryRequest) ProtoMessage() {}
 
 func (x *GetCalloutSummaryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2103,7 +2256,7 @@ func (x *GetCalloutSummaryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCalloutSummaryRequest.ProtoReflect.Descriptor instead.
 func (*GetCalloutSummaryRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{28}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GetCalloutSummaryRequest) GetFrom() string {
@@ -2139,7 +2292,7 @@ type GetCalloutSummaryResponse struct {
 
 func (x *GetCalloutSummaryResponse) Reset() {
 	*x = GetCalloutSummaryResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2151,7 +2304,7 @@ func (x *GetCalloutSummaryResponse) String() string {
 func (*GetCalloutSummaryResponse) ProtoMessage() {}
 
 func (x *GetCalloutSummaryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2164,7 +2317,7 @@ func (x *GetCalloutSummaryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCalloutSummaryResponse.ProtoReflect.Descriptor instead.
 func (*GetCalloutSummaryResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{29}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetCalloutSummaryResponse) GetOpen() int64 {
@@ -2365,12 +2518,31 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12&\n" +
 	"\x0ecriticalValues\x18\x02 \x01(\tR\x0ecriticalValues\"\x16\n" +
 	"\x14WatchCalloutsRequest\"\x19\n" +
-	"\x17ListOpenCalloutsRequest\"\xba\x01\n" +
+	"\x17ListOpenCalloutsRequest\"\xfa\x01\n" +
 	"\x18ListOpenCalloutsResponse\x12/\n" +
 	"\x04open\x18\x01 \x03(\v2\x1b.lab.callout.v1.OpenCalloutR\x04open\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\tR\x03now\x12#\n" +
 	"\rlimit_reached\x18\x03 \x01(\bR\flimitReached\x126\n" +
-	"\aunclear\x18\x04 \x03(\v2\x1c.lab.callout.v1.UnclearValueR\aunclear\"\x82\x03\n" +
+	"\aunclear\x18\x04 \x03(\v2\x1c.lab.callout.v1.UnclearValueR\aunclear\x12>\n" +
+	"\tcorrected\x18\x05 \x03(\v2 .lab.callout.v1.CorrectedCalloutR\tcorrected\"\x93\x04\n" +
+	"\x10CorrectedCallout\x12\"\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x17\n" +
+	"\abill_id\x18\x02 \x01(\x03R\x06billId\x12\x1e\n" +
+	"\vlab_bill_id\x18\x03 \x01(\x03R\tlabBillId\x12\x1b\n" +
+	"\ttest_name\x18\x04 \x01(\tR\btestName\x12(\n" +
+	"\rdepartment_id\x18\x05 \x01(\x03H\x00R\fdepartmentId\x88\x01\x01\x12'\n" +
+	"\x0fdepartment_name\x18\x06 \x01(\tR\x0edepartmentName\x12!\n" +
+	"\fpatient_name\x18\a \x01(\tR\vpatientName\x12$\n" +
+	"\x0elab_patient_id\x18\b \x01(\tR\flabPatientId\x12\x19\n" +
+	"\borg_name\x18\t \x01(\tR\aorgName\x12#\n" +
+	"\rreferral_name\x18\n" +
+	" \x01(\tR\freferralName\x12N\n" +
+	"\x11called_parameters\x18\v \x03(\v2!.lab.callout.v1.CriticalParameterR\x10calledParameters\x12\x17\n" +
+	"\atold_at\x18\f \x01(\tR\x06toldAt\x12 \n" +
+	"\tcalled_at\x18\r \x01(\tH\x01R\bcalledAt\x88\x01\x01B\x10\n" +
+	"\x0e_department_idB\f\n" +
+	"\n" +
+	"_called_at\"\x82\x03\n" +
 	"\fUnclearValue\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12%\n" +
 	"\x0eparameter_name\x18\x02 \x01(\tR\rparameterName\x12\x1b\n" +
@@ -2463,7 +2635,7 @@ func file_lab_callout_v1_callout_proto_rawDescGZIP() []byte {
 	return file_lab_callout_v1_callout_proto_rawDescData
 }
 
-var file_lab_callout_v1_callout_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_lab_callout_v1_callout_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_lab_callout_v1_callout_proto_goTypes = []any{
 	(*ListCriticalRecordsRequest)(nil),  // 0: lab.callout.v1.ListCriticalRecordsRequest
 	(*ListCriticalRecordsResponse)(nil), // 1: lab.callout.v1.ListCriticalRecordsResponse
@@ -2488,15 +2660,16 @@ var file_lab_callout_v1_callout_proto_goTypes = []any{
 	(*WatchCalloutsRequest)(nil),        // 20: lab.callout.v1.WatchCalloutsRequest
 	(*ListOpenCalloutsRequest)(nil),     // 21: lab.callout.v1.ListOpenCalloutsRequest
 	(*ListOpenCalloutsResponse)(nil),    // 22: lab.callout.v1.ListOpenCalloutsResponse
-	(*UnclearValue)(nil),                // 23: lab.callout.v1.UnclearValue
-	(*OpenCallout)(nil),                 // 24: lab.callout.v1.OpenCallout
-	(*GetCalloutSettingsRequest)(nil),   // 25: lab.callout.v1.GetCalloutSettingsRequest
-	(*PutCalloutSettingsRequest)(nil),   // 26: lab.callout.v1.PutCalloutSettingsRequest
-	(*CalloutSettings)(nil),             // 27: lab.callout.v1.CalloutSettings
-	(*GetCalloutSummaryRequest)(nil),    // 28: lab.callout.v1.GetCalloutSummaryRequest
-	(*GetCalloutSummaryResponse)(nil),   // 29: lab.callout.v1.GetCalloutSummaryResponse
-	(*v1.RawJSON)(nil),                  // 30: lab.type.v1.RawJSON
-	(*v1.Event)(nil),                    // 31: lab.type.v1.Event
+	(*CorrectedCallout)(nil),            // 23: lab.callout.v1.CorrectedCallout
+	(*UnclearValue)(nil),                // 24: lab.callout.v1.UnclearValue
+	(*OpenCallout)(nil),                 // 25: lab.callout.v1.OpenCallout
+	(*GetCalloutSettingsRequest)(nil),   // 26: lab.callout.v1.GetCalloutSettingsRequest
+	(*PutCalloutSettingsRequest)(nil),   // 27: lab.callout.v1.PutCalloutSettingsRequest
+	(*CalloutSettings)(nil),             // 28: lab.callout.v1.CalloutSettings
+	(*GetCalloutSummaryRequest)(nil),    // 29: lab.callout.v1.GetCalloutSummaryRequest
+	(*GetCalloutSummaryResponse)(nil),   // 30: lab.callout.v1.GetCalloutSummaryResponse
+	(*v1.RawJSON)(nil),                  // 31: lab.type.v1.RawJSON
+	(*v1.Event)(nil),                    // 32: lab.type.v1.Event
 }
 var file_lab_callout_v1_callout_proto_depIdxs = []int32{
 	2,  // 0: lab.callout.v1.ListCriticalRecordsResponse.reports:type_name -> lab.callout.v1.CriticalReport
@@ -2504,45 +2677,47 @@ var file_lab_callout_v1_callout_proto_depIdxs = []int32{
 	3,  // 2: lab.callout.v1.CriticalReport.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
 	4,  // 3: lab.callout.v1.CriticalReport.lab_report:type_name -> lab.callout.v1.LabReport
 	5,  // 4: lab.callout.v1.LabReport.reportID:type_name -> lab.callout.v1.ReportTest
-	30, // 5: lab.callout.v1.AttemptedCallout.critical_values_meta:type_name -> lab.type.v1.RawJSON
-	30, // 6: lab.callout.v1.AttemptedCallout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
+	31, // 5: lab.callout.v1.AttemptedCallout.critical_values_meta:type_name -> lab.type.v1.RawJSON
+	31, // 6: lab.callout.v1.AttemptedCallout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
 	9,  // 7: lab.callout.v1.ListCalloutLogsResponse.logs:type_name -> lab.callout.v1.CalloutLog
-	30, // 8: lab.callout.v1.CalloutLog.meta:type_name -> lab.type.v1.RawJSON
+	31, // 8: lab.callout.v1.CalloutLog.meta:type_name -> lab.type.v1.RawJSON
 	12, // 9: lab.callout.v1.ListCalloutsResponse.records:type_name -> lab.callout.v1.Callout
-	30, // 10: lab.callout.v1.Callout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
-	30, // 11: lab.callout.v1.Callout.critical_values_meta:type_name -> lab.type.v1.RawJSON
+	31, // 10: lab.callout.v1.Callout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
+	31, // 11: lab.callout.v1.Callout.critical_values_meta:type_name -> lab.type.v1.RawJSON
 	19, // 12: lab.callout.v1.EvaluateBillResponse.reports:type_name -> lab.callout.v1.ReportStatus
 	19, // 13: lab.callout.v1.EvaluateReportsResponse.reports:type_name -> lab.callout.v1.ReportStatus
-	24, // 14: lab.callout.v1.ListOpenCalloutsResponse.open:type_name -> lab.callout.v1.OpenCallout
-	23, // 15: lab.callout.v1.ListOpenCalloutsResponse.unclear:type_name -> lab.callout.v1.UnclearValue
-	3,  // 16: lab.callout.v1.OpenCallout.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
-	0,  // 17: lab.callout.v1.CalloutService.ListCriticalRecords:input_type -> lab.callout.v1.ListCriticalRecordsRequest
-	7,  // 18: lab.callout.v1.CalloutService.ListCalloutLogs:input_type -> lab.callout.v1.ListCalloutLogsRequest
-	10, // 19: lab.callout.v1.CalloutService.ListCallouts:input_type -> lab.callout.v1.ListCalloutsRequest
-	21, // 20: lab.callout.v1.CalloutService.ListOpenCallouts:input_type -> lab.callout.v1.ListOpenCalloutsRequest
-	20, // 21: lab.callout.v1.CalloutService.WatchCallouts:input_type -> lab.callout.v1.WatchCalloutsRequest
-	28, // 22: lab.callout.v1.CalloutService.GetCalloutSummary:input_type -> lab.callout.v1.GetCalloutSummaryRequest
-	13, // 23: lab.callout.v1.CalloutService.SaveCallout:input_type -> lab.callout.v1.SaveCalloutRequest
-	25, // 24: lab.callout.v1.CalloutService.GetCalloutSettings:input_type -> lab.callout.v1.GetCalloutSettingsRequest
-	26, // 25: lab.callout.v1.CalloutService.PutCalloutSettings:input_type -> lab.callout.v1.PutCalloutSettingsRequest
-	15, // 26: lab.callout.v1.CalloutService.EvaluateBill:input_type -> lab.callout.v1.EvaluateBillRequest
-	17, // 27: lab.callout.v1.CalloutService.EvaluateReports:input_type -> lab.callout.v1.EvaluateReportsRequest
-	1,  // 28: lab.callout.v1.CalloutService.ListCriticalRecords:output_type -> lab.callout.v1.ListCriticalRecordsResponse
-	8,  // 29: lab.callout.v1.CalloutService.ListCalloutLogs:output_type -> lab.callout.v1.ListCalloutLogsResponse
-	11, // 30: lab.callout.v1.CalloutService.ListCallouts:output_type -> lab.callout.v1.ListCalloutsResponse
-	22, // 31: lab.callout.v1.CalloutService.ListOpenCallouts:output_type -> lab.callout.v1.ListOpenCalloutsResponse
-	31, // 32: lab.callout.v1.CalloutService.WatchCallouts:output_type -> lab.type.v1.Event
-	29, // 33: lab.callout.v1.CalloutService.GetCalloutSummary:output_type -> lab.callout.v1.GetCalloutSummaryResponse
-	14, // 34: lab.callout.v1.CalloutService.SaveCallout:output_type -> lab.callout.v1.SaveCalloutResponse
-	27, // 35: lab.callout.v1.CalloutService.GetCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
-	27, // 36: lab.callout.v1.CalloutService.PutCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
-	16, // 37: lab.callout.v1.CalloutService.EvaluateBill:output_type -> lab.callout.v1.EvaluateBillResponse
-	18, // 38: lab.callout.v1.CalloutService.EvaluateReports:output_type -> lab.callout.v1.EvaluateReportsResponse
-	28, // [28:39] is the sub-list for method output_type
-	17, // [17:28] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	25, // 14: lab.callout.v1.ListOpenCalloutsResponse.open:type_name -> lab.callout.v1.OpenCallout
+	24, // 15: lab.callout.v1.ListOpenCalloutsResponse.unclear:type_name -> lab.callout.v1.UnclearValue
+	23, // 16: lab.callout.v1.ListOpenCalloutsResponse.corrected:type_name -> lab.callout.v1.CorrectedCallout
+	3,  // 17: lab.callout.v1.CorrectedCallout.called_parameters:type_name -> lab.callout.v1.CriticalParameter
+	3,  // 18: lab.callout.v1.OpenCallout.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
+	0,  // 19: lab.callout.v1.CalloutService.ListCriticalRecords:input_type -> lab.callout.v1.ListCriticalRecordsRequest
+	7,  // 20: lab.callout.v1.CalloutService.ListCalloutLogs:input_type -> lab.callout.v1.ListCalloutLogsRequest
+	10, // 21: lab.callout.v1.CalloutService.ListCallouts:input_type -> lab.callout.v1.ListCalloutsRequest
+	21, // 22: lab.callout.v1.CalloutService.ListOpenCallouts:input_type -> lab.callout.v1.ListOpenCalloutsRequest
+	20, // 23: lab.callout.v1.CalloutService.WatchCallouts:input_type -> lab.callout.v1.WatchCalloutsRequest
+	29, // 24: lab.callout.v1.CalloutService.GetCalloutSummary:input_type -> lab.callout.v1.GetCalloutSummaryRequest
+	13, // 25: lab.callout.v1.CalloutService.SaveCallout:input_type -> lab.callout.v1.SaveCalloutRequest
+	26, // 26: lab.callout.v1.CalloutService.GetCalloutSettings:input_type -> lab.callout.v1.GetCalloutSettingsRequest
+	27, // 27: lab.callout.v1.CalloutService.PutCalloutSettings:input_type -> lab.callout.v1.PutCalloutSettingsRequest
+	15, // 28: lab.callout.v1.CalloutService.EvaluateBill:input_type -> lab.callout.v1.EvaluateBillRequest
+	17, // 29: lab.callout.v1.CalloutService.EvaluateReports:input_type -> lab.callout.v1.EvaluateReportsRequest
+	1,  // 30: lab.callout.v1.CalloutService.ListCriticalRecords:output_type -> lab.callout.v1.ListCriticalRecordsResponse
+	8,  // 31: lab.callout.v1.CalloutService.ListCalloutLogs:output_type -> lab.callout.v1.ListCalloutLogsResponse
+	11, // 32: lab.callout.v1.CalloutService.ListCallouts:output_type -> lab.callout.v1.ListCalloutsResponse
+	22, // 33: lab.callout.v1.CalloutService.ListOpenCallouts:output_type -> lab.callout.v1.ListOpenCalloutsResponse
+	32, // 34: lab.callout.v1.CalloutService.WatchCallouts:output_type -> lab.type.v1.Event
+	30, // 35: lab.callout.v1.CalloutService.GetCalloutSummary:output_type -> lab.callout.v1.GetCalloutSummaryResponse
+	14, // 36: lab.callout.v1.CalloutService.SaveCallout:output_type -> lab.callout.v1.SaveCalloutResponse
+	28, // 37: lab.callout.v1.CalloutService.GetCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
+	28, // 38: lab.callout.v1.CalloutService.PutCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
+	16, // 39: lab.callout.v1.CalloutService.EvaluateBill:output_type -> lab.callout.v1.EvaluateBillResponse
+	18, // 40: lab.callout.v1.CalloutService.EvaluateReports:output_type -> lab.callout.v1.EvaluateReportsResponse
+	30, // [30:41] is the sub-list for method output_type
+	19, // [19:30] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_lab_callout_v1_callout_proto_init() }
@@ -2557,16 +2732,17 @@ func file_lab_callout_v1_callout_proto_init() {
 	file_lab_callout_v1_callout_proto_msgTypes[13].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[23].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[24].OneofWrappers = []any{}
-	file_lab_callout_v1_callout_proto_msgTypes[26].OneofWrappers = []any{}
-	file_lab_callout_v1_callout_proto_msgTypes[28].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[25].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[27].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[29].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[30].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_callout_v1_callout_proto_rawDesc), len(file_lab_callout_v1_callout_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   30,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -174,6 +174,17 @@ func (l *locked) MarkUnclear(_ context.Context, reportID int64, unclear bool, si
 	return l.step()
 }
 
+// correction is what a report was corrected from, and when everybody was told.
+type correction struct {
+	was []callout.Parameter
+	at  time.Time
+}
+
+func (l *locked) NoteCorrection(_ context.Context, reportID int64, was []callout.Parameter, at time.Time) error {
+	l.s.state.corrected[reportID] = correction{was, at}
+	return l.step()
+}
+
 func (l *locked) Evaluated(_ context.Context, ids []int64) error {
 	for _, id := range ids {
 		l.s.state.evaluated[id] = l.s.state.reports[id].Changed

@@ -62,6 +62,7 @@ type state struct {
 	evaluated  map[int64]int
 	memories   map[int64]evaluate.Memory
 	unclear    map[int64]time.Time
+	corrected  map[int64]correction
 	log        []entry
 	sent       []outbox.Event
 	sweptUntil time.Time
@@ -103,6 +104,7 @@ func New(c clock.Clock, pace callout.Pace) *Store {
 			evaluated: map[int64]int{},
 			memories:  map[int64]evaluate.Memory{},
 			unclear:   map[int64]time.Time{},
+			corrected: map[int64]correction{},
 		},
 	}
 }
@@ -110,7 +112,7 @@ func New(c clock.Clock, pace callout.Pace) *Store {
 func (s state) clone() state {
 	return state{
 		maps.Clone(s.reports), slices.Clone(s.rows), slices.Clone(s.episodes), maps.Clone(s.jobs), maps.Clone(s.evaluated),
-		maps.Clone(s.memories), maps.Clone(s.unclear), slices.Clone(s.log), slices.Clone(s.sent), s.sweptUntil,
+		maps.Clone(s.memories), maps.Clone(s.unclear), maps.Clone(s.corrected), slices.Clone(s.log), slices.Clone(s.sent), s.sweptUntil,
 	}
 }
 

@@ -45,6 +45,30 @@ func (s *Store) Unclear(
 	return list[:min(len(list), most)], s.Formats, nil
 }
 
+// Corrected implements worklist.Store without names.
+func (s *Store) Corrected(
+	_ context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
+) ([]worklist.Corrected, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []worklist.Corrected
+	for _, r := range s.pick(scope, func(r Report) bool { return !r.Status.Open() && s.sees(v, r) }) {
+		c, ok := s.state.corrected[r.ID]
+		if !ok || c.at.Before(after) {
+			continue
+		}
+		one := worklist.Corrected{ReportID: r.ID, BillID: r.BillID, Test: r.Test, Was: c.was, ToldAt: c.at}
+		for _, row := range s.state.rows {
+			if row.ReportID == r.ID && !row.At.Before(c.at) {
+				one.CalledAt = row.At
+			}
+		}
+		list = append(list, one)
+	}
+	slices.SortStableFunc(list, func(a, b worklist.Corrected) int { return b.ToldAt.Compare(a.ToldAt) })
+	return list[:min(len(list), most)], nil
+}
+
 // Figures implements worklist.Store.
 func (s *Store) Figures(
 	_ context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time,

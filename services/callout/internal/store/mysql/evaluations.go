@@ -100,6 +100,18 @@ func (l *locked) MarkUnclear(ctx context.Context, reportID int64, unclear bool, 
 	return wrap("mark unclear", err)
 }
 
+// NoteCorrection implements evaluate.Locked.
+func (l *locked) NoteCorrection(ctx context.Context, reportID int64, was []callout.Parameter, at time.Time) error {
+	parameters, err := parametersColumn(was)
+	if err != nil {
+		return err
+	}
+	_, err = l.tx.ExecContext(ctx, "INSERT INTO callout_correction (lab_report_id, lab_id, told_at, parameters)"+
+		" VALUES (?, ?, ?, ?) ON DUPLICATE KEY UPDATE told_at = VALUES(told_at), parameters = VALUES(parameters)",
+		reportID, l.scope.LabID(), at.UnixMilli(), parameters)
+	return wrap("note correction", err)
+}
+
 // Evaluated implements evaluate.Locked: it reads the rows as this transaction leaves them.
 func (l *locked) Evaluated(ctx context.Context, reportIDs []int64) error {
 	in, args := list(reportIDs)

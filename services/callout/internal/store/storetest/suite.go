@@ -24,6 +24,7 @@ func Run(t *testing.T, open func(*testing.T, *Clock) Backend) {
 		"a critical value waits and is announced once":               announced,
 		"other laboratories and unknown bills":                       scoped,
 		"a callout ends the wait":                                    called,
+		"a called value turned out wrong":                            turnedOutWrong,
 		"a draft and a callout never exist together":                 drafts,
 		"only another critical value opens a callout again":          reopened,
 		"a corrected value ends the wait":                            corrected,
@@ -76,6 +77,45 @@ func scoped(b *Bench) {
 	)
 	b.Want("save another bill's report", apperr.KindOf(b.Record(save.Callout{ReportIDs: []int64{Second}})), apperr.Invalid)
 	b.Want("their own", b.Judged(13, Foreign), "7100 CALLOUT_PENDING")
+}
+
+// turnedOutWrong: the board shows what was called, when everybody was told that it was wrong, and whether somebody called.
+func turnedOutWrong(b *Bench) {
+	shown := func(v callout.Visibility) string {
+		b.T.Helper()
+		o, err := b.Worklist.Open(b.T.Context(), Lab(b.T, 12), v)
+		b.Must(err)
+		text := ""
+		for _, c := range o.Corrected {
+			called := "not called"
+			if !c.CalledAt.IsZero() {
+				called = fmt.Sprint("called after ", c.CalledAt.Sub(c.ToldAt))
+			}
+			text += fmt.Sprintf("%d %s, %v ago, %s", c.ReportID, c.Was[0].RawValue, b.Clock.Now().Sub(c.ToldAt), called)
+		}
+		return text
+	}
+	b.Pending()
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{Potassium}}))
+	b.Clock.Move(10 * time.Minute)
+	b.SetValue(Potassium, PotassiumIndex, "4.0")
+	b.Want("nobody judged it", shown(Everything), "")
+	b.Want("corrected", b.Judged(12, Potassium), "7001 CALLOUT_DONE")
+	b.Clock.Move(time.Minute)
+	b.Want("on the board", shown(Everything), "7001 7.1, 1m0s ago, not called")
+	b.Want("its doctor's board", shown(callout.Visibility{Rule: callout.DoctorBills, PersonID: 301}), shown(Everything))
+	b.Want("another doctor's", shown(callout.Visibility{Rule: callout.DoctorBills, PersonID: 302}), "")
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{Potassium}, Force: true}))
+	b.Want("called", shown(Everything), "7001 7.1, 1m0s ago, called after 1m0s")
+	b.SetValue(Potassium, PotassiumIndex, "7.9")
+	b.Want("critical again", b.Judged(12, Potassium), "7001 CALLOUT_PENDING")
+	b.Want("who waits again is no correction", shown(Everything), "")
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{Potassium}}))
+	b.SetValue(Potassium, PotassiumIndex, "4.1")
+	b.Want("wrong again", b.Judged(12, Potassium), "7001 CALLOUT_DONE")
+	b.Want("the later correction", shown(Everything)[:14], "7001 7.9, 0s ago, not called"[:14])
+	b.Clock.Move(73 * time.Hour)
+	b.Want("three days later", shown(Everything), "")
 }
 
 func called(b *Bench) {

@@ -69,6 +69,45 @@ func (p *page) unclearAndFilter(bill int) {
 	p.awaitTrue("an attempt", card+`?.textContent.includes("tried, not reached") === true && !document.getElementById("dialog").open`)
 }
 
+// allAtOnce shows a result that waits, one that is overdue, a value that cannot be judged and a called one that turned out
+// wrong, and that a call about it was recorded.
+func (p *page) allAtOnce(waits, late, unclear, wrong int) {
+	p.t.Helper()
+	enter := func(bill, report, index int, value string) {
+		execSQL(p.t, "REPLACE INTO reportValues (labReportId_id, `index`, `order`, parameter_name, value) VALUES (?, ?, ?, ?, ?)",
+			report, index, index, map[int]string{1: "Haemoglobin", 2: "Potassium"}[index], value)
+		if got := evaluateBill(p.t, bill); got.status != 200 {
+			p.t.Fatalf("%d %s", got.status, got.body)
+		}
+	}
+	for _, bill := range []int{waits, late, wrong} {
+		newCriticalBill(p.t, bill, 0, 3)
+		if got := evaluateBill(p.t, bill); got.status != 200 {
+			p.t.Fatalf("%d %s", got.status, got.body)
+		}
+	}
+	execSQL(p.t, "UPDATE callout_episode SET detected_at = detected_at - 2400000, escalations = 1 WHERE lab_report_id = ?", late+1)
+	newCriticalBill(p.t, unclear, 0, 3)
+	enter(unclear, unclear+2, 1, "5,9")
+	call := func(force bool) {
+		insist(p.t, fmt.Sprintf("/report/%d/critical/callout", wrong), fmt.Sprintf(`{"lab_report_ids":[%d],"recipients":["a"],`+
+			`"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao","force":%t}`, wrong+1, force))
+	}
+	call(false)
+	enter(wrong, wrong+1, 2, "4.1")
+	line := fmt.Sprintf(`document.querySelector('[data-corrected="%d"]')`, wrong+1)
+	p.awaitTrue("the correction", line+`?.textContent.includes("Was called: Potassium 7.1 mmol/L") === true && `+line+`.textContent.includes("no call recorded")`)
+	p.awaitTrue("what waits", fmt.Sprintf(boardCard, waits+1)+` !== null`)
+	p.awaitTrue("what is overdue", fmt.Sprintf(boardCard, late+1)+`?.className.includes("late") === true`)
+	p.awaitTrue("what cannot be judged", fmt.Sprintf(`document.querySelector('[data-unclear="%d"]') !== null`, unclear+2))
+	for _, scheme := range []string{"light", "dark"} {
+		p.scheme(scheme)
+		p.screenshot("callout-all-" + scheme + ".png")
+	}
+	call(true)
+	p.awaitTrue("the call about it", line+`?.textContent.includes("call recorded at") === true`)
+}
+
 // TestCalloutPageInABrowser is a person at the board: a result appears, an attempt is noted, it is called out with the
 // keyboard alone, and disappears.
 func TestCalloutPageInABrowser(t *testing.T) {
@@ -126,6 +165,7 @@ func TestCalloutPageInABrowser(t *testing.T) {
 		t.Error("the result came back")
 	}
 	p.unclearAndFilter(979200)
+	p.allAtOnce(979300, 979400, 979500, 979600)
 	p.cutOff(979100)
 	audit := call(t, labSession, "POST", "/operation/critical-callout", `{"lab_report_ids":[979001]}`)
 	var found struct {

@@ -9,6 +9,7 @@ const soonMs = 10 * 60 * 1000; // before the deadline
 const $ = (id) => document.getElementById(id);
 let items = [];
 let unclear = [];
+let corrected = [];
 let clockSkew = 0; // the service's clock less this one's
 let chosen = null; // what the dialog is about
 let saving = false;
@@ -106,6 +107,7 @@ function show() {
     ? `Nothing waits since ${clock(emptySince)}, as far as this page has seen.`
     : only && items.length > 0 ? `Of all departments ${items.length} wait.` : "";
   showUnclear(only);
+  showCorrected(only);
   if (focused) focusCard(focused);
 }
 
@@ -114,7 +116,7 @@ const departmentOf = (one) => one.department_name || "Other";
 // filterOptions offers the departments that have something, and the chosen one, and returns the choice.
 function filterOptions() {
   const only = $("department").value;
-  const names = [...new Set([...items, ...unclear].map(departmentOf).concat(only || []))].sort();
+  const names = [...new Set([...items, ...unclear, ...corrected].map(departmentOf).concat(only || []))].sort();
   const offered = [...$("department").options].slice(1).map((o) => o.value);
   if (names.join("\n") !== offered.join("\n")) {
     const all = $("department").options[0];
@@ -136,11 +138,28 @@ function showUnclear(only) {
   }));
 }
 
+function showCorrected(only) {
+  const list = corrected.filter((c) => !only || departmentOf(c) === only);
+  $("corrected").hidden = list.length === 0;
+  $("corrected-title").textContent = `Corrected (${list.length})`;
+  $("corrected-list").replaceChildren(...list.map((c) => {
+    const line = element("li");
+    line.dataset.corrected = c.lab_report_id;
+    const told = new Date(c.told_at).toLocaleString();
+    const call = c.called_at ? `call recorded at ${new Date(c.called_at).toLocaleString()}` : "no call recorded";
+    line.append(element("strong", "", `Was called: ${c.called_parameters.map(valueText).join(", ")}`),
+      ` — ${c.test_name}, ${c.patient_name} (${c.lab_patient_id}), bill ${c.lab_bill_id}`,
+      element("div", c.called_at ? "soft" : "off", `Told again at ${told}, ${call}.`));
+    return line;
+  }));
+}
+
 // take shows a list, wherever it came from.
 function take(list) {
   clockSkew = Date.parse(list.now) - Date.now();
   items = list.open;
   unclear = list.unclear ?? [];
+  corrected = list.corrected ?? [];
   limited = list.limit_reached;
   emptySince = items.length > 0 ? null : emptySince ?? new Date();
   const fresh = known !== null && items.some((i) => !known.has(i.lab_report_id));
@@ -228,11 +247,12 @@ async function refused() {
 
 // forget takes everything of patients off the screen: there is no session any more.
 function forget(problem) {
-  items = unclear = [];
+  items = unclear = corrected = [];
   known = emptySince = null;
   $("board").replaceChildren();
   $("since").textContent = "";
   showUnclear("");
+  showCorrected("");
   $("figures").textContent = "";
   if ($("dialog").open) $("dialog").close();
   document.body.classList.remove("cut-off");

@@ -112,7 +112,8 @@ func New(c clock.Clock, pace callout.Pace) *Store {
 func (s state) clone() state {
 	return state{
 		maps.Clone(s.reports), slices.Clone(s.rows), slices.Clone(s.episodes), maps.Clone(s.jobs), maps.Clone(s.evaluated),
-		maps.Clone(s.memories), maps.Clone(s.unclear), maps.Clone(s.corrected), slices.Clone(s.log), slices.Clone(s.sent), s.sweptUntil,
+		maps.Clone(s.memories), maps.Clone(s.unclear), maps.Clone(s.corrected),
+		slices.Clone(s.log), slices.Clone(s.sent), s.sweptUntil,
 	}
 }
 

@@ -41,7 +41,8 @@ func (s *Store) Corrected(
 		var parameters []byte
 		var called sql.NullTime
 		err := r.Scan(&one.ReportID, &one.BillID, &one.LabBillID, &one.Test.ID, &one.Test.Name, &department,
-			&one.Test.DepartmentName, &one.Patient, &one.PatientID, &one.Organization, &one.Referral, &told, &parameters, &called)
+			&one.Test.DepartmentName, &one.Patient, &one.PatientID, &one.Organization, &one.Referral, &told, &parameters,
+			&called)
 		if department.Valid {
 			one.Test.DepartmentID = &department.Int64
 		}

@@ -79,7 +79,8 @@ func scoped(b *Bench) {
 	b.Want("their own", b.Judged(13, Foreign), "7100 CALLOUT_PENDING")
 }
 
-// turnedOutWrong: the board shows what was called, when everybody was told that it was wrong, and whether somebody called.
+// turnedOutWrong: the board shows what was called, when everybody was told that it was wrong, and whether somebody
+// called.
 func turnedOutWrong(b *Bench) {
 	shown := func(v callout.Visibility) string {
 		b.T.Helper()

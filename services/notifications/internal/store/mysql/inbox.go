@@ -112,13 +112,18 @@ func (s *Store) activities(ctx context.Context, query string, args []any, each f
 // (in_predicate_conversion_threshold), and looks up every notification of the laboratory in it.
 const idsPerStatement = 500
 
-// newestActivities reads the newest activities of notifications by the index alone: fifty readers of a notification
-// cost no more than the few that are shown. The times come first (with a LIMIT, so that they are looked up once for
-// each notification), then what is not older. Activities of the same second may be too many.
-const newestActivities = activityColumns + " JOIN (SELECT n.id, (SELECT o.activity_at FROM NotificationActivity o" +
-	" WHERE o.notification_id = n.id ORDER BY o.activity_at DESC, o.id DESC LIMIT 1 OFFSET ?) AS oldest" +
-	" FROM Notifications n WHERE n.lab_id = ? AND n.id IN (%s) LIMIT ?) page" +
-	" ON page.id = a.notification_id AND a.activity_at >= IFNULL(page.oldest, 0) WHERE a.lab_id = ?"
+const (
+	// oldestShown is the place of the oldest activity of a notification n that is shown.
+	oldestShown = " FROM NotificationActivity o WHERE o.notification_id = n.id" +
+		" ORDER BY o.activity_at DESC, o.id DESC LIMIT 1 OFFSET ?)"
+	// newestActivities reads the newest activities of notifications by the index alone: fifty readers of a notification
+	// cost no more than the few that are shown. The places come first (with a LIMIT, so that they are looked up once for
+	// each notification), then what is not before them.
+	newestActivities = activityColumns + " JOIN (SELECT n.id, (SELECT o.activity_at" + oldestShown + " AS at," +
+		" (SELECT o.id" + oldestShown + " AS oldest FROM Notifications n WHERE n.lab_id = ? AND n.id IN (%s) LIMIT ?) page" +
+		" ON page.id = a.notification_id AND a.activity_at >= IFNULL(page.at, 0)" +
+		" AND NOT (a.activity_at = IFNULL(page.at, 0) AND a.id < IFNULL(page.oldest, 0)) WHERE a.lab_id = ?"
+)
 
 // ActivitiesOf implements inbox.Store.
 func (s *Store) ActivitiesOf(
@@ -126,7 +131,7 @@ func (s *Store) ActivitiesOf(
 ) (map[int64][]notification.Activity, error) {
 	found := map[int64][]notification.Activity{}
 	for some := range slices.Chunk(ids, idsPerStatement) {
-		args := []any{most - 1, lab.LabID()}
+		args := []any{most - 1, most - 1, lab.LabID()}
 		for _, id := range some {
 			args = append(args, id)
 		}
@@ -138,11 +143,10 @@ func (s *Store) ActivitiesOf(
 			return nil, err
 		}
 	}
-	for id, list := range found { // sorted here: the server would put wide rows into a table for it
+	for _, list := range found { // sorted here: the server would put wide rows into a table for it
 		slices.SortFunc(list, func(a, b notification.Activity) int {
 			return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
 		})
-		found[id] = list[max(0, len(list)-most):]
 	}
 	return found, nil
 }

@@ -186,7 +186,7 @@ func TestTheWorkerConfigurationIsFilledIn(t *testing.T) {
 		"bootstrap.servers": "k1:9092", "listeners": "http://0.0.0.0:8083", "rest.advertised.host.name": "connect-0", "plugin.path": "/plugins",
 		"config.storage.topic": "connect-configs", "offset.storage.topic": "connect-offsets", "status.storage.topic": "connect-status",
 		"config.storage.replication.factor": "3", "offset.storage.partitions": "25", "scheduled.rebalance.max.delay.ms": "300000",
-		"producer.acks": "all", "producer.enable.idempotence": "true", "request.timeout.ms": "10000", "producer.request.timeout.ms": "10000", "value.converter.replace.null.with.default": "false",
+		"producer.acks": "all", "producer.enable.idempotence": "true", "request.timeout.ms": "10000", "default.api.timeout.ms": "15000", "producer.request.timeout.ms": "10000", "value.converter.replace.null.with.default": "false",
 		"value.converter.schemas.enable": "false", "key.converter.schemas.enable": "false",
 	} {
 		if settings[key] != want {

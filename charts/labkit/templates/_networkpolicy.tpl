@@ -96,7 +96,9 @@ spec:
 {{- with index $.root.Values $key }}{{ $ports = append $ports (include "labkit.text" .port | int) }}{{ end -}}
 {{- end -}}
 {{- range $key := list "searchIndex" "connect" -}}
-{{- with index $.root.Values $key }}{{ $ports = append $ports (include "labkit.port" .url | int) }}{{ end -}}
+{{- with index $.root.Values $key -}}
+{{- range splitList "," .url }}{{ $ports = append $ports (include "labkit.port" . | int) }}{{ end -}}
+{{- end -}}
 {{- end -}}
 {{- with .root.Values.kafka -}}
 {{- range .brokers }}{{ $ports = append $ports (include "labkit.port" . | int) }}{{ end -}}

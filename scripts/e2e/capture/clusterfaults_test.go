@@ -19,8 +19,9 @@ import (
 // must take over.
 func (m *machines) faults() []outage {
 	return []outage{
-		m.killed("a broker, coordinator of the group", "kafka", m.coordinator),
-		m.frozen("a broker, leader of a partition", "kafka", m.leader, shortFault),
+		m.killed("the consumers' broker", "kafka", m.coordinator("cdc-unified")),
+		m.frozen("the consumers' broker", "kafka", m.coordinator("cdc-unified"), shortFault),
+		m.frozen("the workers' broker", "kafka", m.coordinator("lab-connect"), shortFault),
 		m.killed("a worker of Kafka Connect", "connector", m.worker),
 		m.killedConsumer(m.consumers[0]),
 		m.frozenConsumer(m.consumers[1]),
@@ -78,26 +79,18 @@ func (m *machines) kafka(question func(sarama.Client) error) error {
 	return question(client)
 }
 
-func (m *machines) coordinator() (number int, err error) {
-	err = m.kafka(func(client sarama.Client) error {
-		broker, err := client.Coordinator("cdc-unified")
-		if err == nil {
-			number = int(broker.ID())
-		}
-		return err
-	})
-	return number, err
-}
-
-func (m *machines) leader() (number int, err error) {
-	err = m.kafka(func(client sarama.Client) error {
-		broker, err := client.Leader(platform.Endpoints.TopicPrefix+".userDetails", 0)
-		if err == nil {
-			number = int(broker.ID())
-		}
-		return err
-	})
-	return number, err
+// coordinator returns which broker coordinates a group: its members find their way by it.
+func (m *machines) coordinator(group string) func() (int, error) {
+	return func() (number int, err error) {
+		err = m.kafka(func(client sarama.Client) error {
+			broker, err := client.Coordinator(group)
+			if err == nil {
+				number = int(broker.ID())
+			}
+			return err
+		})
+		return number, err
+	}
 }
 
 // worker is the one that runs a task.

@@ -145,8 +145,8 @@ function showCorrected(only) {
   $("corrected-list").replaceChildren(...list.map((c) => {
     const line = element("li");
     line.dataset.corrected = c.lab_report_id;
-    const told = new Date(c.told_at).toLocaleString();
-    const call = c.called_at ? `call recorded at ${new Date(c.called_at).toLocaleString()}` : "no call recorded";
+    const told = moment(c.told_at);
+    const call = c.called_at ? `call recorded at ${moment(c.called_at)}` : "no call recorded";
     line.append(element("strong", "", `Was called: ${c.called_parameters.map(valueText).join(", ")}`),
       ` — ${c.test_name}, ${c.patient_name} (${c.lab_patient_id}), bill ${c.lab_bill_id}`,
       element("div", c.called_at ? "soft" : "off", `Told again at ${told}, ${call}.`));

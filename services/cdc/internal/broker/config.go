@@ -66,7 +66,7 @@ const (
 	commitEvery     = time.Second
 	metadataRefresh = time.Minute
 	dialTimeout     = 5 * time.Second
-	requestTimeout  = 15 * time.Second
+	requestTimeout  = 10 * time.Second
 )
 
 // client returns the settings that every kind of client shares.
@@ -121,6 +121,8 @@ func (c Config) consumer() (*sarama.Config, error) {
 	s.Consumer.Offsets.AutoCommit.Interval = commitEvery
 	s.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{sarama.NewBalanceStrategyCooperativeSticky()}
 	s.Consumer.Group.Rebalance.Timeout = rebalanceWait
+	// The library beats to a coordinator that is silent so many times more before it looks for another one.
+	s.Metadata.Retry.Max = 1
 	s.Consumer.Group.Session.Timeout, s.Consumer.Group.Heartbeat.Interval = c.SessionTimeout, heartbeatEvery
 	return s, nil
 }

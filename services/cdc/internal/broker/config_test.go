@@ -1,0 +1,25 @@
+package broker
+
+import (
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/config"
+)
+
+// The client library sends each of its heartbeats to the coordinator that it knows until the retries are used up, and
+// waits for every one: all that time a member reads nothing that was taken from it.
+func TestASilentCoordinatorIsLeftWithinASession(t *testing.T) {
+	t.Parallel()
+	var cfg Config
+	if err := config.Load("CDC_", &cfg, nil); err != nil {
+		t.Fatal(err)
+	}
+	s, err := cfg.consumer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lost := time.Duration(1+s.Metadata.Retry.Max) * s.Net.ReadTimeout; lost > cfg.SessionTimeout {
+		t.Errorf("a silent coordinator is left after %v, a silent member after %v", lost, cfg.SessionTimeout)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/labjson"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
 // Digits is a number that callers write as a JSON integer or as a digit string; leading zeros are kept.
@@ -61,6 +62,14 @@ type Email struct {
 	Template    string          `json:"template"`
 	IsTemplate  json.RawMessage `json:"is_template"`
 	CallbackURL string          `json:"callback_url"`
+}
+
+// HTML is the text of a mail.
+func (d *Email) HTML() string {
+	if job.Flag(d.IsTemplate) {
+		return d.Template
+	}
+	return d.Message
 }
 
 // Push is the payload of task 3.

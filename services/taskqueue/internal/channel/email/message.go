@@ -41,15 +41,22 @@ func compose(s *Settings, id job.ID, d *task.Email, files []file, now time.Time)
 	l.text.Subject(oneLine(d.Subject))
 	l.text.SetDateWithValue(now)
 	l.text.SetMessageIDWithValue(l.id)
-	html := d.Message
-	if job.Flag(d.IsTemplate) {
-		html = d.Template
-	}
-	l.text.SetBodyString(gomail.TypeTextHTML, html)
+	l.text.SetBodyString(gomail.TypeTextHTML, d.HTML())
 	for _, f := range files {
 		l.text.AttachReadSeeker(f.name, bytes.NewReader(f.content), gomail.WithFileContentType(gomail.ContentType(f.kind)))
 	}
 	return l, nil
+}
+
+// Text is a message without attachments as a server would get it, from a sender that may name any domain.
+func Text(from string, id job.ID, d *task.Email, now time.Time) (string, error) {
+	l, err := compose(&Settings{From: from, MessageDomain: domain(from)}, id, d, nil, now)
+	if err != nil {
+		return "", err
+	}
+	var text bytes.Buffer
+	_, err = l.text.WriteTo(&text)
+	return text.String(), err
 }
 
 // sender sets From; a sender whose domain is not ours to use becomes the address for replies.

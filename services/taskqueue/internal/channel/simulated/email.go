@@ -31,8 +31,8 @@ func renderEmail(id job.ID, data []byte, now time.Time) (mailbox.Message, error)
 	if err != nil {
 		return mailbox.Message{}, err
 	}
-	for _, name := range []string{"From", "Reply-To", "To", "Cc", "Subject", "Date", "Message-ID", "MIME-Version", "Content-Type",
-		"Content-Transfer-Encoding"} {
+	for _, name := range []string{"From", "Reply-To", "To", "Cc", "Subject", "Date", "Message-ID", "MIME-Version",
+		"Content-Type", "Content-Transfer-Encoding"} {
 		if value := parsed.Header.Get(name); value != "" {
 			m.Headers = append(m.Headers, mailbox.Header{Name: name, Value: value})
 		}

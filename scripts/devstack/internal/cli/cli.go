@@ -32,7 +32,8 @@ const help = `devstack runs the laboratory platform on this machine.
 Options before the verb: --dir DIR (instead of LAB_DIR).
 Environment: LAB_DIR, LAB_PORT_BASE, LAB_PIPELINE=on|off, LAB_TRACES=on|off, LAB_SEED=demo|none, LAB_DEMO=day|off,
 LAB_DISTRIBUTIONS, LAB_KAFKA_ADVERTISED, and LAB_MYSQL_DSN, LAB_REDIS_ADDR, LAB_MONGO_URI, LAB_BLOB_URL,
-LAB_KAFKA_BROKERS, LAB_CONNECT_URL, LAB_ES_URL to use an engine that runs already. All of it is explained in scripts/devstack/README.md.
+LAB_KAFKA_BROKERS, LAB_CONNECT_URL, LAB_ES_URL to use an engine that runs already.
+All of it is explained in scripts/devstack/README.md.
 `
 
 // Main runs one verb and returns the exit code of the program: 0 success, 1 failure, 2 wrong usage, 3 when the

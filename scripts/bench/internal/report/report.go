@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,9 +94,12 @@ func (r *Report) add(
 	line := fmt.Sprintf("%-34s %12.2f %-4s", metric, result.Ours, unit)
 	if len(peers) > 0 {
 		peer := Median(peers)
-		times := ratio(result.Ours, peer)
-		result.Peer, result.PeerName, result.PeerRuns, result.Ratio = &peer, peerName, peers, &times
-		line += fmt.Sprintf("   %s %.2f %s, ratio %.2f", peerName, peer, unit, times)
+		result.Peer, result.PeerName, result.PeerRuns = &peer, peerName, peers
+		line += fmt.Sprintf("   %s %.2f %s", peerName, peer, unit)
+		if times := ratio(result.Ours, peer); !math.IsInf(times, 0) && !math.IsNaN(times) { // one of them may be zero
+			result.Ratio = &times
+			line += fmt.Sprintf(", ratio %.2f", times)
+		}
 	}
 	r.Results = append(r.Results, result)
 	r.Progress("%s", line)

@@ -73,6 +73,8 @@ func (s *Service) AfterCommit(tasks ...string) (*aftercommit.Queue, error) {
 type Migration struct {
 	// Legacy are the platform's tables and columns that the service uses; they are checked and never altered.
 	Legacy  map[string][]string
+	// Indexes are those of the platform's tables by which the service searches; missing ones are told.
+	Indexes []mysqldb.Index
 	Schemas []mysqldb.Schema // of the service's own tables
 }
 
@@ -86,6 +88,13 @@ func Migrate(ctx context.Context, cfg mysqldb.Config, m Migration, log *slog.Log
 	defer db.Close()
 	if err := mysqldb.RequireColumns(ctx, db, m.Legacy); err != nil {
 		return fmt.Errorf("check tables: %w", err)
+	}
+	missing, err := mysqldb.MissingIndexes(ctx, db, m.Indexes)
+	if err != nil {
+		return fmt.Errorf("check tables: %w", err)
+	}
+	for _, one := range missing {
+		log.WarnContext(ctx, "a table of the platform lacks an index: ask its owner for it", "finding", one)
 	}
 	if err := mysqldb.Migrate(ctx, db, m.Schemas, log); err != nil {
 		return fmt.Errorf("migrate: %w", err)

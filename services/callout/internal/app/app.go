@@ -72,7 +72,7 @@ func build(s *service.Service, cfg Config) error {
 
 // Migrate checks the platform's tables and creates or updates the service's own.
 func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
-	m := service.Migration{Legacy: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
+	m := service.Migration{Legacy: mysql.LegacyColumns(), Indexes: mysql.LegacyIndexes(), Schemas: migrations.Schemas()}
 	return service.Migrate(ctx, cfg.DB, m, log)
 }
 

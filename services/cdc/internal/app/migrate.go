@@ -23,7 +23,7 @@ func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 }
 
 func migrateTables(ctx context.Context, cfg Config, log *slog.Logger) error {
-	m := service.Migration{Legacy: mysql.SourceColumns(), Schemas: migrations.Schemas()}
+	m := service.Migration{Legacy: mysql.SourceColumns(), Indexes: mysql.SourceIndexes(), Schemas: migrations.Schemas()}
 	return service.Migrate(ctx, cfg.DB, m, log)
 }
 

@@ -15,7 +15,7 @@ import (
 // Migrate checks the platform's tables, creates the service's own, and the indexes of the document store. It may
 // be repeated and may run in several replicas at once.
 func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
-	m := service.Migration{Legacy: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
+	m := service.Migration{Legacy: mysql.LegacyColumns(), Indexes: mysql.LegacyIndexes(), Schemas: migrations.Schemas()}
 	if err := service.Migrate(ctx, cfg.DB, m, log); err != nil || !cfg.DocumentStore {
 		return err
 	}

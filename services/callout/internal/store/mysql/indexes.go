@@ -1,0 +1,15 @@
+package mysql
+
+import "github.com/labplatform/labplatform/pkg/mysqldb"
+
+// LegacyIndexes are the indexes of the platform's tables by which the service searches.
+func LegacyIndexes() []mysqldb.Index {
+	return []mysqldb.Index{
+		{Table: "labReportRelation", Columns: []string{"criticalValues", "labId_id"}, For: "the board"},
+		{Table: "labReportRelation", Columns: []string{"updatedOn"}, For: "the search for what nobody judged"},
+		{Table: "labReportRelation", Columns: []string{"labId_id", "billId_id"}, For: "the reports of a bill"},
+		{Table: "reportValues", Columns: []string{"labReportId_id"}, For: "a judgement"},
+		{Table: "ReportFormat", Columns: []string{"testId_id"}, For: "a judgement"},
+		{Table: "ReportFormatRange", Columns: []string{"reportFormatId_id"}, For: "a judgement"},
+	}
+}

@@ -46,7 +46,7 @@ func MissingIndexes(ctx context.Context, db *sql.DB, wanted []Index) ([]string, 
 				slices.Equal(columns[:len(want.Columns)], want.Columns)
 		}
 		if !served {
-			missing = append(missing, fmt.Sprintf("%s reads all of %s without this index: %s", want.For, want.Table, want.statement()))
+			missing = append(missing, want.For+" reads all of "+want.Table+" without this index: "+want.statement())
 		}
 	}
 	return missing, rows.Err()

@@ -72,7 +72,7 @@ func (s *Service) AfterCommit(tasks ...string) (*aftercommit.Queue, error) {
 // Migration is what a service needs of the relational database.
 type Migration struct {
 	// Legacy are the platform's tables and columns that the service uses; they are checked and never altered.
-	Legacy  map[string][]string
+	Legacy map[string][]string
 	// Indexes are those of the platform's tables by which the service searches; missing ones are told.
 	Indexes []mysqldb.Index
 	Schemas []mysqldb.Schema // of the service's own tables

@@ -37,7 +37,7 @@ type Config struct {
 	Zone string `env:"DEPLOYMENT_ZONE" envDefault:"IN"`
 	// BulkPermission lets a lab user who is no administrator switch types for the laboratory.
 	BulkPermission string `env:"BULK_PERMISSION" envDefault:"notification_configure"`
-	// PushProvider is mailbox, which keeps topics and calls nobody, or fcm.
+	// PushProvider is fcm; mailbox, which keeps topics and calls nobody; or off, which tells devices so.
 	PushProvider string `env:"PUSH_PROVIDER" envDefault:"mailbox"`
 	// FCMCredentials is the JSON key file of a service account.
 	FCMCredentials config.Secret `env:"FCM_CREDENTIALS"`
@@ -71,6 +71,12 @@ func (c *Config) Validate() error {
 func (c *Config) validatePush() error {
 	switch c.PushProvider {
 	case pushMailbox:
+		if c.Telemetry.Production() {
+			return errors.New("PUSH_PROVIDER is mailbox, with which devices seem subscribed and no telephone rings: " +
+				"use fcm in production, or off to tell them so")
+		}
+		return nil
+	case pushOff:
 		return nil
 	case pushFCM:
 		if _, err := fcm.ReadAccount(c.FCMCredentials); err != nil {
@@ -78,6 +84,6 @@ func (c *Config) validatePush() error {
 		}
 		return nil
 	default:
-		return fmt.Errorf("PUSH_PROVIDER is %q: use %s or %s", c.PushProvider, pushMailbox, pushFCM)
+		return fmt.Errorf("PUSH_PROVIDER is %q: use %s, %s or %s", c.PushProvider, pushMailbox, pushFCM, pushOff)
 	}
 }

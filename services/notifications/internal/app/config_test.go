@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/testkit/settingstest"
@@ -16,4 +17,21 @@ func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 		t.Fatal(err)
 	}
 	settingstest.Printed(t, "testdata/print-config.txt", app.Prefix, &cfg)
+}
+
+func TestInProductionDevicesAreNeverSubscribedNowhereInSilence(t *testing.T) {
+	t.Parallel()
+	load := func(environment, provider string) error {
+		_, err := app.Load([]string{"NOTIFICATIONS_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss",
+			"NOTIFICATIONS_ENVIRONMENT=" + environment, "NOTIFICATIONS_PUSH_PROVIDER=" + provider})
+		return err
+	}
+	if err := load("production", "mailbox"); err == nil || !strings.Contains(err.Error(), "use fcm in production, or off") {
+		t.Errorf("the mailbox in production: %v", err)
+	}
+	for _, fine := range [][2]string{{"production", "off"}, {"staging", "mailbox"}} {
+		if err := load(fine[0], fine[1]); err != nil {
+			t.Errorf("%v: %v", fine, err)
+		}
+	}
 }

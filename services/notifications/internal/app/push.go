@@ -15,12 +15,16 @@ import (
 const (
 	pushMailbox = "mailbox"
 	pushFCM     = "fcm"
+	pushOff     = "off"
 )
 
-// newTopics returns where devices are subscribed.
+// newTopics returns where devices are subscribed; nil: nowhere.
 func newTopics(s *service.Service, cfg Config) (device.Topics, error) {
-	if cfg.PushProvider == pushMailbox {
+	switch cfg.PushProvider {
+	case pushMailbox:
 		return device.Accepting{}, nil
+	case pushOff:
+		return nil, nil
 	}
 	own, err := netguard.OwnAddresses()
 	if err != nil {

@@ -99,11 +99,20 @@ type Devices struct {
 	topics Topics
 	zone   notification.Zone
 	clock  clock.Clock
+	off    bool // nobody is subscribed any more
 }
 
-// New returns the use case.
+// ErrOff tells that this installation pushes to nobody.
+var ErrOff = apperr.New(apperr.Unavailable, "PUSH_OFF",
+	"This installation sends no push messages; ask its operator to set NOTIFICATIONS_PUSH_PROVIDER=fcm")
+
+// New returns the use case. Without topics nobody is subscribed, and told so.
 func New(store Store, topics Topics, zone notification.Zone, c clock.Clock) *Devices {
-	return &Devices{store, topics, zone, c}
+	d := &Devices{store, topics, zone, c, topics == nil}
+	if d.off {
+		d.topics = Accepting{} // for devices of a time when there was one
+	}
+	return d
 }
 
 // Outcome is what became of a subscription.
@@ -117,6 +126,9 @@ type Outcome struct {
 func (d *Devices) Subscribe(ctx context.Context, v notification.Viewer, device Device) (Outcome, error) {
 	if err := check(device); err != nil {
 		return Outcome{}, err
+	}
+	if d.off {
+		return Outcome{}, ErrOff
 	}
 	wanted, err := d.wanted(ctx, v)
 	if err != nil {

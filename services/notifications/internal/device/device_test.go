@@ -256,6 +256,18 @@ func TestPreferencesReachAllDevicesOfAUser(t *testing.T) {
 	}
 }
 
+func TestWithoutAProviderADeviceIsToldSo(t *testing.T) {
+	t.Parallel()
+	store := memory.New()
+	d := device.New(store, nil, "IN", clock.System{})
+	if _, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"}); !errors.Is(err, device.ErrOff) {
+		t.Errorf("subscribe: %v", err)
+	}
+	if _, err := d.Unsubscribe(t.Context(), asha(t), "T"); err != nil {
+		t.Errorf("unsubscribe: %v", err)
+	}
+}
+
 func TestBadDevicesAreRefused(t *testing.T) {
 	t.Parallel()
 	d := device.New(memory.New(), device.Accepting{}, "IN", clock.System{})

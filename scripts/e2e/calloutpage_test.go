@@ -98,7 +98,8 @@ func (p *page) allAtOnce(waits, late, unclear, wrong int) {
 	line := fmt.Sprintf(`document.querySelector('[data-corrected="%d"]')`, wrong+1)
 	p.awaitTrue("the correction", line+`?.textContent.includes("Was called: Potassium 7.1 mmol/L") === true && `+line+`.textContent.includes("no call recorded")`)
 	p.awaitTrue("what waits", fmt.Sprintf(boardCard, waits+1)+` !== null`)
-	p.awaitTrue("what is overdue", fmt.Sprintf(boardCard, late+1)+`?.className.includes("late") === true`)
+	p.awaitTrue("what is overdue stands first", fmt.Sprintf(boardCard, late+1)+`?.className.includes("late") === true && `+
+		fmt.Sprintf(boardCard, late+1)+`.closest("ul").firstElementChild.contains(`+fmt.Sprintf(boardCard, late+1)+`)`)
 	p.awaitTrue("what cannot be judged", fmt.Sprintf(`document.querySelector('[data-unclear="%d"]') !== null`, unclear+2))
 	for _, scheme := range []string{"light", "dark"} {
 		p.scheme(scheme)

@@ -99,6 +99,8 @@ func (p *play) arrives(who patient) func(context.Context) error {
 const attempts = 5
 
 func (p *play) billOf(ctx context.Context, v visit) (bill int64, err error) {
+	p.numbers.Lock()
+	defer p.numbers.Unlock()
 	for range attempts {
 		var number int64
 		if err := p.core.QueryRowContext(ctx, "SELECT MAX(labBillId) + 1 FROM billing WHERE labId_id = ?", lab).

@@ -21,7 +21,7 @@ type Config struct {
 	Token     func() (string, error) // for the internal listener
 	Pace      float64                // minutes of the laboratory in a minute; at 60 a day takes 24 minutes
 	Seed      uint64
-	Out       io.Writer // a line for each hour of the laboratory
+	Out       io.Writer // a line for each hour of the laboratory, and for each failure
 }
 
 // opens is the hour at which the first day begins.
@@ -53,6 +53,8 @@ type play struct {
 	core   *sql.DB
 	client *http.Client
 	rand   *rand.Rand // of the minutes' goroutine alone
+
+	numbers sync.Mutex // held while the core numbers a bill
 
 	mu     sync.Mutex // guards below
 	later  agenda
@@ -175,6 +177,7 @@ func (p *play) count(one func(*Tally)) {
 // settle counts what failed: a platform that is broken on purpose must not end the day.
 func (p *play) settle(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
+		fmt.Fprintln(p.Out, "failed:", err)
 		p.count(func(t *Tally) { t.Failed++ })
 	}
 }

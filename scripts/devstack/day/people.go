@@ -2,6 +2,7 @@ package day
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -158,9 +159,9 @@ func (p *play) callSomebody(ctx context.Context) error {
 		"communication_methods": []string{"call"},
 	}
 	if p.nobodyAnswers() {
-		call["critical_callout_comment"] = "No answer."
+		call["is_draft"], call["critical_callout_comment"] = true, "No answer."
 	} else {
-		call["read_back"], call["notified_person"] = true, one.Person
+		call["read_back"], call["notified_person"] = true, cmp.Or(one.Person, "the ward")
 		p.count(func(t *Tally) { t.Called++ })
 	}
 	return p.ask(ctx, http.MethodPost, fmt.Sprintf("/report/%d/critical/callout", one.Bill), call, nil)

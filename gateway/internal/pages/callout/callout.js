@@ -55,6 +55,7 @@ function urgency(item) {
   return left <= 0 ? "late" : left <= soonMs ? "soon" : "calm";
 }
 
+const pressing = ["late", "soon", "calm"]; // what is overdue stands first, among equals what is due first
 const urgencyText = { late: "overdue", soon: "due soon", calm: "in time" };
 
 function valueText(p) {
@@ -95,7 +96,7 @@ function show() {
   for (const [name, list] of [...departments].sort((a, b) => a[0].localeCompare(b[0]))) {
     board.append(element("h2", "", `${name} (${list.length})`));
     const cards = element("ul", "cards");
-    for (const item of list) {
+    for (const item of list.sort((a, b) => pressing.indexOf(urgency(a)) - pressing.indexOf(urgency(b)))) {
       const line = element("li");
       line.append(card(item));
       cards.append(line);

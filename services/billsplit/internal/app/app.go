@@ -98,6 +98,10 @@ func newTasks(s *service.Service, cfg Config) (*delivery.Tasks, error) {
 
 // Migrate creates or updates the service's tables.
 func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
-	m := service.Migration{Legacy: mysql.LegacyColumns(cfg.guards()), Indexes: mysql.LegacyIndexes(), Schemas: migrations.Schemas()}
+	m := service.Migration{
+		Legacy:  mysql.LegacyColumns(cfg.guards()),
+		Indexes: mysql.LegacyIndexes(),
+		Schemas: migrations.Schemas(),
+	}
 	return service.Migrate(ctx, cfg.DB, m, log)
 }

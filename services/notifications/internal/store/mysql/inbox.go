@@ -117,8 +117,8 @@ const (
 	oldestShown = " FROM NotificationActivity o WHERE o.notification_id = n.id" +
 		" ORDER BY o.activity_at DESC, o.id DESC LIMIT 1 OFFSET ?)"
 	// newestActivities reads the newest activities of notifications by the index alone: fifty readers of a notification
-	// cost no more than the few that are shown (on MySQL they are read and left out). The places come first (with a LIMIT, so that they are looked up once for
-	// each notification), then what is not before them.
+	// cost no more than the few that are shown (on MySQL they are read and left out). The places come first (with a LIMIT,
+	// so that they are looked up once for each notification), then what is not before them.
 	newestActivities = activityColumns + " JOIN (SELECT n.id, (SELECT o.activity_at" + oldestShown + " AS at," +
 		" (SELECT o.id" + oldestShown + " AS oldest FROM Notifications n WHERE n.lab_id = ? AND n.id IN (%s) LIMIT ?) page" +
 		" ON page.id = a.notification_id AND a.activity_at >= IFNULL(page.at, 0)" +

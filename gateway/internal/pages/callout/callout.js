@@ -1,6 +1,6 @@
 // The board follows a stream of what waits and shows how long each result waits. All texts of the laboratory are set as
 // text, never as markup.
-import { clock, header, moment } from "../assets/lab.js";
+import { ask, clock, element, header, moment } from "../assets/lab.js";
 
 const againMs = 5000; // between two attempts to connect
 const silentMs = 40000; // the stream says something every 15 seconds: after such a silence it is dead
@@ -15,30 +15,6 @@ let chosen = null; // what the dialog is about
 let saving = false;
 let emptySince = null; // when this page first saw that nothing waits
 let known = null; // the reports of the last list; null before the first
-
-function element(name, className, text) {
-  const e = document.createElement(name);
-  if (className) e.className = className;
-  if (text !== undefined) e.textContent = text;
-  return e;
-}
-
-async function ask(path, body) {
-  const options = { headers: { Accept: "application/json" }, credentials: "same-origin" };
-  if (body) {
-    options.method = "POST";
-    options.headers["Content-Type"] = "application/json";
-    options.body = JSON.stringify(body);
-  }
-  const response = await fetch(path, options);
-  const answer = await response.json().catch(() => ({}));
-  if (!response.ok) {
-    const problem = new Error(answer.message || `The server answered ${response.status}.`);
-    problem.status = response.status;
-    throw problem;
-  }
-  return answer;
-}
 
 const now = () => Date.now() + clockSkew;
 

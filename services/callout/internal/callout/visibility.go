@@ -28,8 +28,13 @@ type Visibility struct {
 }
 
 // OwnBills returns the doctor of whom the figures and the history are, too: what a referring doctor does not see is not
-// counted or told either. To others of the laboratory they are not limited.
-func (v Visibility) OwnBills() (doctorID int64, ok bool) { return v.PersonID, v.Rule == DoctorBills }
+// counted or told either. To others of the laboratory they are not limited: the number is 0.
+func (v Visibility) OwnBills() (doctorID int64, ok bool) {
+	if v.Rule != DoctorBills {
+		return 0, false
+	}
+	return v.PersonID, true
+}
 
 // byRelation is the departmentDataType of users whose departments are rows.
 const byRelation = 1

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -26,6 +27,14 @@ func hurry(t *testing.T, most string, more ...string) map[string]string {
 			t.Fatal(err)
 		}
 		startReady(t, "callout", change)
+		// The gateway's connection to the former process ended, and may wait a moment before it tries again.
+		await.Nil(t, "callout through the gateway", func() error {
+			got, err := send(context.WithoutCancel(t.Context()), stack.Endpoints.Gateway, labSession, "GET", "/operation/critical-callout/open", "")
+			if err == nil && got.status != http.StatusOK {
+				err = fmt.Errorf("%d %s", got.status, got.body)
+			}
+			return err
+		})
 	}
 	replace(change)
 	t.Cleanup(func() { replace(nil) }) // ready again before the next test calls it

@@ -128,7 +128,7 @@ func TestEveryKindOfDifferenceIsFoundAndRepaired(t *testing.T) {
 	}
 	p.Pump(p.Index.Live())
 	var out bytes.Buffer
-	total, err := r.Report(t.Context(), reconcile.Options{Repair: true, Wait: 10 * time.Second}, &out, clock.System{})
+	total, err := r.Report(t.Context(), reconcile.Options{Repair: true, Wait: time.Minute}, &out, clock.System{})
 	if err != nil || total.Differences != 0 || total.Unsettled != 0 || total.Repaired != 1 {
 		t.Fatalf("%+v, error %v\n%s", total, err, &out)
 	}

@@ -184,7 +184,7 @@ charts: binaries ## Lint, render and test the Helm charts against the services; 
 # Twice: the services' print-config.txt go into the schemas, which the rest is rendered by.
 charts-update: ## Write the charts' schemas and rendered manifests anew
 	@$(CHARTS_TEST) -run Schemas -update
-	@$(CHARTS_TEST) -run 'Schemas|Committed' -update
+	@$(CHARTS_TEST) -run 'Schemas|Committed|READMEs' -update
 
 dashboards: ## Write the Grafana dashboards of charts/lab anew
 	@GOWORK=off go -C scripts/dashboards run . ../../charts/lab/files/dashboards

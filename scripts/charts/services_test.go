@@ -15,7 +15,7 @@ import (
 
 // storePorts are those of the stores in the charts' full example.
 var storePorts = map[int32]string{
-	3306: "mysql", 6379: "redis", 27017: "mongo", 443: "objects", 9093: "kafka", 8083: "connect", 9200: "elasticsearch",
+	3306: "mysql", 6379: "redis", 27017: "mongo", 9000: "objects", 26379: "redis", 9093: "kafka", 8083: "connect", 9200: "elasticsearch",
 }
 
 func TestEveryServiceOfTheListHasItsChartPortsAndStores(t *testing.T) {

@@ -177,17 +177,24 @@ binaries:
 	@mkdir -p $(BIN)
 	@for s in $(SERVICES); do d=services/$$s; [ $$s = gateway ] && d=gateway; go build -o $(BIN)/$$s ./$$d/cmd/$$s || exit 1; done
 
-charts: binaries ## Lint, render and test the Helm charts against the services; needs no cluster
+charts: binaries dashboards ## Lint, render and test the Helm charts against the services; needs no cluster
 	@echo "check: charts"
+	@out=$$(git status --porcelain -- 'charts/*/files/dashboard.json'); test -z "$$out" || { echo "$$out"; echo "commit what make dashboards wrote"; exit 1; }
 	@$(CHARTS_TEST)
 
 # Twice: the services' print-config.txt go into the schemas, which the rest is rendered by.
 charts-update: ## Write the charts' schemas and rendered manifests anew
 	@$(CHARTS_TEST) -run Schemas -update
-	@$(CHARTS_TEST) -run 'Schemas|Committed' -update
+	@$(CHARTS_TEST) -run 'Schemas|Committed|READMEs' -update
 
-dashboards: ## Write the Grafana dashboards of charts/lab anew
-	@GOWORK=off go -C scripts/dashboards run . ../../charts/lab/files/dashboards
+DASHBOARD_TOOLS := scripts/dashboards/node_modules/.installed
+$(DASHBOARD_TOOLS): scripts/dashboards/package-lock.json
+	@command -v npm >/dev/null || { echo "the dashboards' library comes from npm: install Node.js with npm (apt-get install npm)"; exit 1; }
+	@npm --prefix scripts/dashboards ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+dashboards: $(DASHBOARD_TOOLS) ## Write the Grafana dashboards of the charts anew
+	@node scripts/dashboards/dashboards.mjs charts
 
 # ---- images -----------------------------------------------------------------------------------------------
 

@@ -15,8 +15,6 @@ type Service struct {
 	Migrate func(context.Context) error
 	// PrintConfig writes every setting with secrets masked.
 	PrintConfig func(context.Context) error
-	// CheckReady returns nil when the service on this machine is ready.
-	CheckReady func(context.Context) error
 	// Leader shows which process leads each loop that one replica at a time runs.
 	Leader func(context.Context) error
 	// More are verbs that only this service has.
@@ -36,7 +34,6 @@ func (s Service) Main() {
 	add("serve", "Run the service until SIGTERM.", s.Serve)
 	add("migrate", "Create or update the service's own tables.", s.Migrate)
 	add("print-config", "Show every setting and its value; secrets are masked.", s.PrintConfig)
-	add("healthcheck", "Exit 0 when the service on this machine is ready.", s.CheckReady)
 	add("leader", "Show which connection leads each loop, and how to end it.", s.Leader)
 	program.Verbs = append(program.Verbs, s.More...)
 	os.Exit(program.Main(os.Args[1:], os.Stdout, os.Stderr))

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -72,7 +73,7 @@ func New(ctx context.Context, deps Deps) (*Edge, error) {
 			Name:    "http_server_request_duration_seconds",
 			Help:    "Time to answer a REST request, by route pattern.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60},
-		}, []string{"listener", "route", "method", "code_class"}),
+		}, []string{"listener", "area", "route", "method", "code_class"}),
 	}
 	for _, origin := range deps.TrustedOrigins {
 		if err := e.origins.AddTrustedOrigin(origin); err != nil {
@@ -188,6 +189,18 @@ func identified(listener string, w http.ResponseWriter, r *http.Request) *http.R
 	return r.WithContext(telemetry.WithRequestID(r.Context(), id))
 }
 
+// class is the hundred of the status; a stream, which lasts as long as somebody looks, and an area that is not deployed are
+// of classes of their own: they say nothing of how fast and how well requests are answered.
+func (c *call) class() string {
+	switch {
+	case c.status == http.StatusNotImplemented:
+		return "501"
+	case strings.HasPrefix(c.Header().Get("Content-Type"), "text/event-stream"):
+		return "stream"
+	}
+	return strconv.Itoa(c.status/100) + "xx"
+}
+
 // finish measures, and logs what was our fault.
 func (e *Edge) finish(listener string, c *call, r *http.Request, start time.Time) {
 	if p := recover(); p != nil {
@@ -210,8 +223,8 @@ func (e *Edge) finish(listener string, c *call, r *http.Request, start time.Time
 	span.SetName(methodLabel(r.Method) + " " + route)
 	span.SetAttributes(semconv.HTTPRoute(route))
 	elapsed := time.Since(start)
-	telemetry.Observe(r.Context(), e.duration.WithLabelValues(listener, route, methodLabel(r.Method),
-		strconv.Itoa(c.status/100)+"xx"), elapsed.Seconds())
+	telemetry.Observe(r.Context(), e.duration.WithLabelValues(listener, c.area.Name, route, methodLabel(r.Method),
+		c.class()), elapsed.Seconds())
 	if c.status >= http.StatusInternalServerError && c.status != http.StatusNotImplemented {
 		e.log.ErrorContext(r.Context(), "request failed", "listener", listener, "route", route, "method", r.Method,
 			"status", c.status, "ms", elapsed.Milliseconds())

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -83,31 +82,24 @@ func (c Config) Profiles(mux *http.ServeMux) {
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 }
 
-// CheckReady asks the running process of these settings on this machine whether it is ready; the verb healthcheck.
-func CheckReady(ctx context.Context, cfg Config) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
+// URL is the listener's base address on a host.
+func (c Config) URL(host string) string {
 	scheme := "http"
-	if cfg.AdminTLS {
+	if c.AdminTLS {
 		scheme = "https"
 	}
-	url := fmt.Sprintf("%s://127.0.0.1:%d/health/ready", scheme, cfg.AdminPort)
+	return fmt.Sprintf("%s://%s", scheme, net.JoinHostPort(host, fmt.Sprint(c.AdminPort)))
+}
+
+// Get asks a listener of the platform. Its certificate is not verified: it is for the service's name, and the question
+// is only whether somebody answers.
+func Get(ctx context.Context, url string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	// The certificate is for the service's name. Who stands behind a port of this machine is no question.
-	transport := &http.Transport{Proxy: nil, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
-	defer transport.CloseIdleConnections()
-	response, err := (&http.Client{Transport: transport}).Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("not ready: %s answers %d", url, response.StatusCode)
-	}
-	return nil
+	transport := &http.Transport{Proxy: nil, DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	return (&http.Client{Transport: transport}).Do(request)
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) {

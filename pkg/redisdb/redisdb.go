@@ -1,10 +1,11 @@
-// Package redisdb owns how a service opens the key-value cache: one node or a cluster, with timeouts, and
-// with traces that never record a command's values.
+// Package redisdb owns how a service opens a Redis: one node, a cluster, or a master that sentinels name, with timeouts,
+// and with traces that never record a command's values.
 package redisdb
 
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -24,15 +25,26 @@ type Config struct {
 	ConnectionType string        `env:"CONNECTION_TYPE" envDefault:"cluster"`
 	User           string        `env:"USER"`
 	Password       config.Secret `env:"PASS"`
-	TLS            tlsfiles.Client
+	// Sentinels, host:port each, know the master of a Redis that is no cluster; none: HOST is the master.
+	Sentinels        []string      `env:"SENTINELS"`
+	SentinelMaster   string        `env:"SENTINEL_MASTER" envDefault:"mymaster"`
+	SentinelUser     string        `env:"SENTINEL_USER"`
+	SentinelPassword config.Secret `env:"SENTINEL_PASS"`
+	TLS              tlsfiles.Client
 }
 
-// Validate refuses unknown connection types.
+// Validate refuses unknown connection types and sentinels without a port.
 func (c *Config) Validate() error {
+	var problems []error
 	if c.ConnectionType != "cluster" && c.ConnectionType != "standalone" {
-		return fmt.Errorf("CONNECTION_TYPE is %q: use cluster or standalone", c.ConnectionType)
+		problems = append(problems, fmt.Errorf("CONNECTION_TYPE is %q: use cluster or standalone", c.ConnectionType))
 	}
-	return nil
+	for _, address := range c.Sentinels {
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			problems = append(problems, fmt.Errorf("SENTINELS: %q is not host:port", address))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 const (
@@ -62,6 +74,11 @@ func Options(cfg Config) *redis.UniversalOptions {
 		ContextTimeoutEnabled: true,
 		// The identity command makes old servers answer with an error on every connection.
 		DisableIdentity: true,
+	}
+	if len(cfg.Sentinels) > 0 {
+		options.Addrs, options.IsClusterMode = cfg.Sentinels, false
+		options.MasterName = cfg.SentinelMaster
+		options.SentinelUsername, options.SentinelPassword = cfg.SentinelUser, cfg.SentinelPassword.Reveal()
 	}
 	if secure := cfg.TLS.Configuration(); secure != nil {
 		options.Dialer = dialer(secure)

@@ -36,15 +36,12 @@ type Binary[Settings any] struct {
 // Main runs the verb that the process's arguments name and ends the process.
 func (b Binary[Settings]) Main() {
 	s := cli.Service{
-		Name: b.Name, Summary: b.Summary, More: b.More,
+		Name: b.Name, Summary: b.Summary, More: append([]cli.Verb{b.probe()}, b.More...),
 		Serve: cli.With(b.Load, func(ctx context.Context, cfg Settings) error {
 			return b.Serve(ctx, cfg, b.Version, os.Stderr)
 		}),
 		PrintConfig: cli.With(b.Load, func(_ context.Context, cfg Settings) error {
 			return config.Print(os.Stdout, b.Prefix, &cfg)
-		}),
-		CheckReady: cli.With(b.Load, func(ctx context.Context, cfg Settings) error {
-			return httpserver.CheckReady(ctx, b.Admin(cfg))
 		}),
 	}
 	if b.Migrate != nil {

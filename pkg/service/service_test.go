@@ -185,7 +185,12 @@ func TestTheAdministrationListenerIsEncryptedWhenTheSettingsSaySo(t *testing.T) 
 	go func() {
 		ended <- service.Run(ctx, p, io.Discard, func(context.Context, *service.Service) error { return nil })
 	}()
-	await.Nil(t, "the verb healthcheck", func() error { return httpserver.CheckReady(t.Context(), p.Config.Admin) })
+	await.Nil(t, "the verb healthcheck", func() error {
+		return service.Probe{Host: "127.0.0.1", Series: "go_goroutines", Out: io.Discard}.Run(t.Context(), p.Config.Admin)
+	})
+	if err := (service.Probe{Host: "127.0.0.1", Series: "nothing", Out: io.Discard}).Run(t.Context(), p.Config.Admin); err == nil {
+		t.Error("a metric that is not there was found")
+	}
 	address := p.Config.Admin.Address() + "/metrics"
 	trusted, err := p.Config.GRPC.TLS.Client()()
 	if err != nil {

@@ -13,19 +13,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 )
 
-// kinds are the types that manifests are decoded into, strictly. The three without a type are other projects' resources
+// kinds are the types that manifests are decoded into, strictly. Those without a type are other projects' resources
 // whose Go types would bring their operators along.
 func kinds() map[string]any {
 	return map[string]any{
 		"Deployment": &appsv1.Deployment{}, "Job": &batchv1.Job{}, "Service": &corev1.Service{},
-		"ServiceAccount": &corev1.ServiceAccount{}, "ConfigMap": &corev1.ConfigMap{}, "PodDisruptionBudget": &policyv1.PodDisruptionBudget{},
+		"ServiceAccount": &corev1.ServiceAccount{}, "Pod": &corev1.Pod{}, "ConfigMap": &corev1.ConfigMap{}, "PodDisruptionBudget": &policyv1.PodDisruptionBudget{},
 		"HorizontalPodAutoscaler": &autoscalingv2.HorizontalPodAutoscaler{}, "Ingress": &networkingv1.Ingress{},
 		"NetworkPolicy": &networkingv1.NetworkPolicy{}, "ServiceMonitor": &monitoringv1.ServiceMonitor{},
-		"PrometheusRule": &monitoringv1.PrometheusRule{},
-		"Certificate":    &map[string]any{}, "KafkaTopic": &map[string]any{}, "KafkaConnector": &map[string]any{},
+		"PrometheusRule": &monitoringv1.PrometheusRule{}, "Role": &rbacv1.Role{}, "RoleBinding": &rbacv1.RoleBinding{},
+		"Certificate":    &map[string]any{}, "HTTPRoute": &map[string]any{}, "KafkaTopic": &map[string]any{},
+		"KafkaConnector": &map[string]any{}, "KafkaConnect": &map[string]any{},
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/services"
 )
 
-// foreign are variables that a library or the Go runtime reads, not a service's settings.
-var foreign = []string{"GOMEMLIMIT", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
+// foreign are variables that a library, the Go runtime or the cluster's own extraEnv bring, not a service's settings.
+var foreign = []string{"GOMEMLIMIT", "HTTPS_PROXY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
 
 // printed returns the variables that a service prints, as its own test has committed them.
 func printed(t *testing.T, name string) (variables []string) {
@@ -73,6 +73,12 @@ func secretNames(t *testing.T, name string) []string {
 	return secrets
 }
 
+// Values that bring every variable of a store.
+var (
+	reachedBySentinels = map[string]any{"sentinels": []any{"x:1"}, "caSecret": "x", "clientCertSecret": "x"}
+	certified          = map[string]any{"caSecret": "x", "clientCertSecret": "x"}
+)
+
 // free returns the variables, without prefix, that the values of a chart may set under settings: all but the secrets and
 // those that other values set.
 func free(t *testing.T, name string) []string {
@@ -80,7 +86,8 @@ func free(t *testing.T, name string) []string {
 	c := load(t, name)
 	c.Schema = nil
 	c.Values["settings"] = map[string]any{}
-	list, err := render(c, map[string]any{"tls": map[string]any{"enabled": true, "existingSecret": "x"}, "providerSecrets": "x",
+	list, err := render(c, map[string]any{"tls": map[string]any{"enabled": true, "existingSecret": "x"}, "providerSecrets": "x", "sealKeys": "x",
+		"cache": reachedBySentinels, "queue": reachedBySentinels, "kafka": certified, "database": certified, "documentStore": certified,
 		"telemetry": map[string]any{"otlpEndpoint": "x:1"}})
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +169,7 @@ func TestLargeNumbersArePrintedInFull(t *testing.T) {
 	}
 }
 
-var storeAuthority = regexp.MustCompile(`_(DB|KV|KAFKA)_TLS_CA$`)
+var storeAuthority = regexp.MustCompile(`_(DB|KV|REDIS|KAFKA|MONGO)_TLS_(CA|CERT|KEY)$`)
 
 func TestTheMigrationReadsWhatTheServiceReadsButTheCertificate(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,7 @@ func TestTheUmbrellaBringsDashboardsAndAlerts(t *testing.T) {
 		}
 		found[m.kind]++
 	}
-	if found["ConfigMap"] != len(names(t)) || found["PrometheusRule"] != 4 || found["ServiceMonitor"] != len(names(t)) {
+	if found["ConfigMap"] != len(names(t)) || found["PrometheusRule"] != len(names(t)) || found["ServiceMonitor"] != len(names(t)) {
 		t.Errorf("found %v", found)
 	}
 }

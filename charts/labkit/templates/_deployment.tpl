@@ -15,6 +15,9 @@ spec:
   template:
     metadata:
       labels: {{- include "labkit.labels" . | nindent 8 }}
+        {{- with $values.podLabels }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       {{- with $values.podAnnotations }}
       annotations: {{- toYaml . | nindent 8 }}
       {{- end }}
@@ -45,6 +48,9 @@ spec:
           lifecycle:
             preStop: {sleep: {seconds: {{ $values.shutdown.preStopSeconds }}}}
           {{- include "labkit.probes" . | nindent 10 }}
+        {{- with $values.extraContainers }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       {{- with include "labkit.volumes" . | trim }}
       volumes: {{- . | nindent 8 }}
       {{- end }}

@@ -14,13 +14,18 @@
 {{- with index $values $key -}}
 {{- $_ := set $plain (print $prefix "HOST") .host }}{{ $_ := set $plain (print $prefix "PORT") .port -}}
 {{- $_ := set $plain (print $prefix "CONNECTION_TYPE") .connectionType }}{{ $_ := set $plain (print $prefix "USER") .user -}}
+{{- if .sentinels -}}
+{{- $_ := set $plain (print $prefix "SENTINELS") (join "," .sentinels) }}{{ $_ := set $plain (print $prefix "SENTINEL_MASTER") .sentinelMaster -}}
 {{- end -}}
 {{- end -}}
-{{- range $store := list "database" "cache" "queue" "kafka" -}}
+{{- end -}}
+{{- range $store, $prefix := dict "database" "DB_" "cache" "KV_" "queue" "REDIS_" "kafka" "KAFKA_" "documentStore" "MONGO_" -}}
 {{- with index $values $store -}}
-{{- $prefix := get (dict "database" "DB_" "cache" "KV_" "queue" "REDIS_" "kafka" "KAFKA_") $store -}}
 {{- $_ := set $plain (print $prefix "TLS") .tls -}}
 {{- if .caSecret }}{{ $_ := set $plain (print $prefix "TLS_CA") (printf "/etc/lab/%s-ca/ca.crt" (kebabcase $store)) }}{{ end -}}
+{{- if .clientCertSecret -}}
+{{- range $file := list "crt" "key" }}{{ $_ := set $plain (printf "%sTLS_%s" $prefix (ternary "CERT" "KEY" (eq $file "crt"))) (printf "/etc/lab/%s-client/tls.%s" (kebabcase $store) $file) }}{{ end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- with $values.searchIndex -}}
@@ -29,12 +34,18 @@
 {{- $_ := set $plain "ES_CA_CERT" (ternary "/etc/lab/search-index-ca/ca.crt" "/etc/ssl/certs/ca-certificates.crt" (ne .caSecret "")) -}}
 {{- end -}}
 {{- with $values.documentStore }}{{ $_ := set $plain "MONGO_DATABASE" .database }}{{ end -}}
-{{- with $values.objectStore }}{{ $_ := set $plain "BLOB_URL" .url }}{{ end -}}
+{{- with $values.objectStore -}}
+{{- $url := .url -}}
+{{- with .endpoint }}{{ $url = printf "%s%sendpoint=%s&use_path_style=true" $url (ternary "&" "?" (contains "?" $url)) (urlquery .) }}{{ end -}}
+{{- $_ := set $plain "BLOB_URL" $url -}}
+{{- end -}}
 {{- with $values.kafka -}}
 {{- $_ := set $plain "KAFKA_BROKERS" (join "," .brokers) }}{{ $_ := set $plain "KAFKA_USER" .user -}}
+{{- $_ := set $plain "KAFKA_SASL_MECHANISM" .mechanism -}}
 {{- end -}}
 {{- with $values.connect }}{{ $_ := set $plain "CONNECT_URL" .url }}{{ end -}}
 {{- if $values.providerSecrets }}{{ $_ := set $plain "PROVIDER_SECRETS_DIR" "/etc/lab/provider-secrets" }}{{ end -}}
+{{- if $values.sealKeys }}{{ $_ := set $plain "SEAL_KEYS_DIR" "/etc/lab/seal-keys" }}{{ end -}}
 {{- range $callee := .facts.callees }}{{ if $callee.variable -}}
 {{- with index $values.addresses $callee.service }}{{ $_ := set $plain $callee.variable . }}{{ end -}}
 {{- end }}{{ end -}}
@@ -42,6 +53,7 @@
 {{- range $name, $file := dict "TLS_CA" "ca.crt" "TLS_CERT" "tls.crt" "TLS_KEY" "tls.key" }}{{ $_ := set $plain $name (print "/etc/lab/tls/" $file) }}{{ end -}}
 {{- if $values.tls.listeners }}{{ range .facts.encrypt | default (list "ADMIN_TLS") }}{{ $_ := set $plain . true }}{{ end }}{{ end -}}
 {{- end -}}
+{{- if .migration }}{{ with $values.migration.databaseUser }}{{ $_ := set $plain "DB_USER" . }}{{ end }}{{ end -}}
 {{- $plain = mergeOverwrite $plain (.facts.variables | default dict) ($values.settings | default dict) -}}
 {{- $named := dict -}}
 {{- range $name, $value := $plain -}}
@@ -81,6 +93,7 @@
 {{- range $required, $names := dict "true" .facts.secrets "false" .facts.optionalSecrets }}
 {{- range $name := $names }}
 {{- $at := index ($.root.Values.secretKeys | default dict) $name | default dict }}
+{{- if $.migration }}{{ $at = index $.root.Values.migration.secretKeys $name | default $at }}{{ end }}
 - name: {{ include "labkit.variable" (dict "facts" $.facts "name" $name) }}
   valueFrom:
     secretKeyRef:

@@ -13,6 +13,7 @@ metadata:
     helm.sh/hook: pre-install,pre-upgrade
     helm.sh/hook-weight: "0"
     helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+    helm.sh/hook-output-log-policy: hook-failed
 spec:
   backoffLimit: {{ .root.Values.migration.retries }}
   activeDeadlineSeconds: {{ .root.Values.migration.timeoutSeconds }}

@@ -24,9 +24,13 @@ namespace: {{ .root.Release.Namespace }}
 labels: {{- include "labkit.labels" . | nindent 2 }}
 {{- end -}}
 
-{{/* A digest wins over a tag: it cannot be moved. */}}
+{{/* global.image says once for all charts from where images come, and of which version. A digest wins over a tag: it cannot be
+moved. */}}
 {{- define "labkit.image" -}}
+{{- $global := dig "image" dict (.root.Values.global | default dict) -}}
 {{- with .root.Values.image -}}
-{{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ .tag | default $.root.Chart.AppVersion }}{{ end -}}
+{{- $repository := .repository -}}
+{{- with $global.registry }}{{ $repository = printf "%s/%s" . (base $repository) }}{{ end -}}
+{{- if .digest }}{{ $repository }}@{{ .digest }}{{ else }}{{ $repository }}:{{ .tag | default $global.tag | default $.root.Chart.AppVersion }}{{ end -}}
 {{- end -}}
 {{- end -}}

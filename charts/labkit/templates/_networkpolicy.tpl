@@ -25,7 +25,7 @@ metadata:
   annotations:
     helm.sh/hook: pre-install,pre-upgrade
     helm.sh/hook-weight: "-10"
-    helm.sh/hook-delete-policy: before-hook-creation
+    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 spec:
   podSelector:
     matchLabels: {app.kubernetes.io/name: {{ include "labkit.name" . }}-migrate}
@@ -36,6 +36,8 @@ spec:
 {{- end -}}
 
 {{- define "labkit.ingressrules" -}}
+- from: [{podSelector: {matchLabels: {app.kubernetes.io/name: {{ include "labkit.name" . }}-test}}}] # helm test
+  ports: [{{ range $i, $port := .facts.ports }}{{ if $i }}, {{ end }}{protocol: TCP, port: {{ $port.port }}}{{ end }}]
 {{- range .facts.callers }}
 - from: [{podSelector: {matchLabels: {app.kubernetes.io/name: {{ .service }}}}}]
   ports: [{protocol: TCP, port: {{ .port }}}]
@@ -60,8 +62,11 @@ spec:
 
 {{/* DNS, stores, telemetry and, for the task queue, the Internet. */}}
 {{- define "labkit.egress" -}}
-- to: [{namespaceSelector: {}, podSelector: {matchLabels: {k8s-app: kube-dns}}}]
-  ports: [{protocol: UDP, port: 53}, {protocol: TCP, port: 53}]
+- to: {{- toYaml .root.Values.networkPolicy.dns | nindent 4 }}
+  ports: [{protocol: UDP, port: 53}, {protocol: TCP, port: 53}, {protocol: UDP, port: 5353}, {protocol: TCP, port: 5353}]
+{{- with .root.Values.networkPolicy.extraEgress }}
+{{ toYaml . }}
+{{- end }}
 {{- with include "labkit.storeports" . | fromYamlArray }}
 - ports:
     {{- range . }}
@@ -93,7 +98,10 @@ spec:
 {{- define "labkit.storeports" -}}
 {{- $ports := list -}}
 {{- range $key := list "database" "cache" "queue" "documentStore" "objectStore" -}}
-{{- with index $.root.Values $key }}{{ $ports = append $ports (include "labkit.text" .port | int) }}{{ end -}}
+{{- with index $.root.Values $key -}}
+{{- with .endpoint }}{{ $ports = append $ports (include "labkit.port" . | int) }}{{ else }}{{ $ports = append $ports (include "labkit.text" .port | int) }}{{ end -}}
+{{- range .sentinels }}{{ $ports = append $ports (include "labkit.port" . | int) }}{{ end -}}
+{{- end -}}
 {{- end -}}
 {{- range $key := list "searchIndex" "connect" -}}
 {{- with index $.root.Values $key -}}

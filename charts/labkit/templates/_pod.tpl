@@ -2,12 +2,10 @@
 {{- define "labkit.podsecurity" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
-securityContext:
-  runAsNonRoot: true
-  runAsUser: 65532
-  runAsGroup: 65532
-  fsGroup: 65532
-  seccompProfile: {type: RuntimeDefault}
+securityContext: {{- toYaml .root.Values.podSecurityContext | nindent 2 }}
+{{- with .root.Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -25,44 +23,50 @@ image: {{ include "labkit.image" . | quote }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 securityContext: {{- include "labkit.containersecurity" . | nindent 2 }}
 env: {{- include "labkit.env" . | trim | nindent 2 }}
+  {{- with .root.Values.extraEnv }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- with include "labkit.mounts" . | trim }}
 volumeMounts: {{- . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
-{{/* The Secrets with the authorities of stores, by the store's name. */}}
-{{- define "labkit.storecas" -}}
-{{- range $store := list "database" "cache" "queue" "kafka" "searchIndex" -}}
-{{- with dig $store "caSecret" "" $.root.Values.AsMap }}
-{{ kebabcase $store }}: {{ . }}
+{{/* The Secrets that become folders below /etc/lab, by the folder's name: authorities of stores, certificates that stores ask
+for, and what the service reads as files. */}}
+{{- define "labkit.folders" -}}
+{{- if and .root.Values.tls.enabled (not .migration) }}
+tls: {{ include "labkit.tlssecret" . }}
+{{- end -}}
+{{- range $store := list "database" "cache" "queue" "kafka" "searchIndex" "documentStore" -}}
+{{- range $key, $suffix := dict "caSecret" "ca" "clientCertSecret" "client" -}}
+{{- with dig $store $key "" $.root.Values.AsMap }}
+{{ kebabcase $store }}-{{ $suffix }}: {{ . }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $value := list "providerSecrets" "sealKeys" -}}
+{{- with index $.root.Values $value }}
+{{ kebabcase $value }}: {{ . }}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 
 {{- define "labkit.mounts" -}}
-{{- if and .root.Values.tls.enabled (not .migration) }}
-- {name: tls, mountPath: /etc/lab/tls, readOnly: true}
+{{- range $folder, $_ := include "labkit.folders" . | fromYaml }}
+- {name: {{ $folder }}, mountPath: /etc/lab/{{ $folder }}, readOnly: true}
 {{- end }}
-{{- range $store, $_ := include "labkit.storecas" . | fromYaml }}
-- {name: {{ $store }}-ca, mountPath: /etc/lab/{{ $store }}-ca, readOnly: true}
-{{- end }}
-{{- with .root.Values.providerSecrets }}
-- {name: provider-secrets, mountPath: /etc/lab/provider-secrets, readOnly: true}
+{{- with .root.Values.extraVolumeMounts }}
+{{ toYaml . }}
 {{- end }}
 {{- end -}}
 
 {{- define "labkit.volumes" -}}
-{{- if and .root.Values.tls.enabled (not .migration) }}
-- name: tls
-  secret: {secretName: {{ include "labkit.tlssecret" . }}, defaultMode: 0440}
-{{- end }}
-{{- range $store, $secret := include "labkit.storecas" . | fromYaml }}
-- name: {{ $store }}-ca
+{{- range $folder, $secret := include "labkit.folders" . | fromYaml }}
+- name: {{ $folder }}
   secret: {secretName: {{ $secret }}, defaultMode: 0440}
 {{- end }}
-{{- with .root.Values.providerSecrets }}
-- name: provider-secrets
-  secret: {secretName: {{ . }}, defaultMode: 0440}
+{{- with .root.Values.extraVolumes }}
+{{ toYaml . }}
 {{- end }}
 {{- end -}}
 

@@ -1,26 +1,51 @@
-{{/* labkit.prometheusrule prints the alerts that a chart lists: name, expr, for, severity, summary. runbook names their page. */}}
+{{/* The alerts of files/process-alerts.yaml, which all deployables share, and of the chart's own files/alerts.yaml. They are
+written for namespace lab and job rerun, so that promtool reads them as they stand. global.prometheusRule speaks for all charts. */}}
 {{- define "labkit.prometheusrule" -}}
-{{- if .root.Values.prometheusRule.enabled }}
+{{- $rule := .root.Values.prometheusRule -}}
+{{- $global := dig "prometheusRule" dict (.root.Values.global | default dict) -}}
+{{- if or $rule.enabled $global.enabled }}
+{{- $name := include "labkit.name" . -}}
 apiVersion: monitoring.coreos.com/v1
 kind: PrometheusRule
 metadata: {{- include "labkit.metadata" . | nindent 2 }}
-    {{- with .root.Values.prometheusRule.labels }}
+    {{- with $rule.labels | default $global.labels }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
   groups:
-    - name: {{ include "labkit.name" . }}
-      rules:
-        {{- range .alerts }}
-        - alert: {{ .name }}
-          expr: {{ .expr }}
-          {{- with .for }}
-          for: {{ . }}
-          {{- end }}
-          labels: {severity: {{ .severity }}}
-          annotations:
-            summary: {{ .summary | quote }}
-            runbook: docs/runbooks/{{ $.runbook | default "cdc" }}.md
-        {{- end }}
+    {{- range $file := list "files/process-alerts.yaml" "files/alerts.yaml" }}
+    {{- with $.root.Files.Get $file }}
+    {{- range (fromYaml (include "labkit.rules" (dict "root" $.root "text" . "name" $name))).groups }}
+    - {{- toYaml . | nindent 6 }}
+    {{- end }}
+    {{- end }}
+    {{- end }}
 {{- end }}
+{{- end -}}
+
+{{/* The text of a file of rules with this installation's selector, job and runbooks. */}}
+{{- define "labkit.rules" -}}
+{{- $rule := .root.Values.prometheusRule -}}
+{{- $global := dig "prometheusRule" dict (.root.Values.global | default dict) -}}
+{{- $selector := $rule.selector | default $global.selector | default (printf "namespace=%q" .root.Release.Namespace) -}}
+{{- $runbooks := $rule.runbooks | default $global.runbooks | default "https://github.com/labplatform/labplatform/blob/main/docs/runbooks" -}}
+{{- .text | replace "namespace=\"lab\"" $selector | replace "job=\"rerun\"" (printf "job=%q" .name) | replace "name: rerun-process" (printf "name: %s-process" .name) | replace "docs/runbooks" $runbooks -}}
+{{- end -}}
+
+{{/* The Grafana dashboard of the chart as a ConfigMap, for Grafana's sidecar. */}}
+{{- define "labkit.dashboard" -}}
+{{- $dashboard := .root.Values.dashboard -}}
+{{- $global := dig "dashboard" dict (.root.Values.global | default dict) -}}
+{{- $text := .root.Files.Get "files/dashboard.json" -}}
+{{- if and $text (or $dashboard.enabled $global.enabled) -}}
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: dashboard-{{ include "labkit.name" . }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "labkit.labels" . | nindent 4 }}
+    {{- toYaml ($dashboard.labels | default $global.labels) | nindent 4 }}
+data:
+  {{ include "labkit.name" . }}.json: {{ $text | quote }}
+{{- end -}}
 {{- end -}}

@@ -47,9 +47,9 @@ spec:
   minReplicas: {{ $scale.minReplicas }}
   maxReplicas: {{ $scale.maxReplicas }}
   metrics:
-    {{- with $scale.cpuPercent }}
+    {{- with $scale.cpu }}
     - type: Resource
-      resource: {name: cpu, target: {type: Utilization, averageUtilization: {{ . }}}}
+      resource: {name: cpu, target: {type: AverageValue, averageValue: {{ . }}}}
     {{- end }}
     {{- if and .facts.scaleOn $scale.metricTarget }}
     - type: Pods
@@ -130,5 +130,22 @@ spec:
   {{- with $ingress.tlsSecret }}
   tls: [{hosts: [{{ $ingress.host | quote }}], secretName: {{ . }}}]
   {{- end }}
+{{- end -}}
+{{- end -}}
+
+{{- define "labkit.httproute" -}}
+{{- $route := .root.Values.httpRoute | default dict -}}
+{{- if $route.enabled -}}
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {{- include "labkit.metadata" . | nindent 2 }}
+spec:
+  parentRefs: {{- $route.parentRefs | required "httpRoute.parentRefs must name the Gateways by which clients come in" | toYaml | nindent 4 }}
+  {{- with $route.hostnames }}
+  hostnames: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  rules:
+    - backendRefs: [{name: {{ include "labkit.name" . }}, port: {{ .facts.public }}}]
+      timeouts: {request: 0s} # event streams stay open
 {{- end -}}
 {{- end -}}

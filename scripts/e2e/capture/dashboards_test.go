@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/services"
 )
 
-const monitoring = "../../../charts/lab/files"
+const chartsFolder = "../../../charts"
 
 // threshold is what makes an alert of an expression that always has series.
 var threshold = regexp.MustCompile(`\s(==|>|<)\s[^()]*$`)
@@ -26,14 +26,11 @@ var threshold = regexp.MustCompile(`\s(==|>|<)\s[^()]*$`)
 // TestEveryPanelAndAlertHasSeries has a real Prometheus scrape the whole platform after a little load.
 func TestEveryPanelAndAlertHasSeries(t *testing.T) {
 	folder := t.TempDir()
-	rules, err := filepath.Abs(filepath.Join(monitoring, "alerts.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules := rulesOfCharts(t)
 	if err := prometheus.Fetch(t.Context(), folder); err != nil {
 		engine.Missing(t, fmt.Sprintf("a machine with Debian's apt is needed: %v", err))
 	}
-	said, err := prometheus.Check(t.Context(), folder, rules, filepath.Join(monitoring, "alerts_test.yaml"))
+	said, err := prometheus.Check(t.Context(), folder, rules, "alerts_test.yaml")
 	t.Log(said)
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +40,10 @@ func TestEveryPanelAndAlertHasSeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Stop()
-	expressions := append(ofPanels(t), ofAlerts(t, rules)...)
+	expressions := ofPanels(t)
+	for _, file := range rules {
+		expressions = append(expressions, ofAlerts(t, file)...)
+	}
 	await.Nil(t, "series for every expression", func() error {
 		ask(t) // rates need requests between two scrapes
 		for _, expr := range expressions {
@@ -55,6 +55,23 @@ func TestEveryPanelAndAlertHasSeries(t *testing.T) {
 	})
 	t.Logf("%d expressions have series", len(expressions))
 	photograph(t, server)
+}
+
+// rulesOfCharts are the files of alerts, each once.
+func rulesOfCharts(t *testing.T) (files []string) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(chartsFolder, "*", "files", "alerts.yaml"))
+	if err != nil || len(found) < 7 {
+		t.Fatalf("%d files of alerts: %v", len(found), err)
+	}
+	for _, file := range found {
+		absolute, err := filepath.Abs(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, absolute)
+	}
+	return files
 }
 
 // scraped is where every service shows its metrics: the platform's ports have a fixed distance from its first.
@@ -91,7 +108,7 @@ func ask(t *testing.T) {
 
 func ofPanels(t *testing.T) (expressions []string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(monitoring, "dashboards", "*.json"))
+	files, err := filepath.Glob(filepath.Join(chartsFolder, "*", "files", "dashboard.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no dashboards: %v", err)
 	}
@@ -108,7 +125,9 @@ func ofPanels(t *testing.T) (expressions []string) {
 		}
 		for _, p := range d.Panels {
 			for _, target := range p.Targets {
-				expressions = append(expressions, target.Expr)
+				if target.Expr != "" { // the others ask for traces
+					expressions = append(expressions, strings.ReplaceAll(target.Expr, "$namespace", prometheus.Namespace))
+				}
 			}
 		}
 	}
@@ -127,8 +146,11 @@ func ofAlerts(t *testing.T, rules string) (expressions []string) {
 		if !ok || strings.HasPrefix(expr, "lab:") { // made of the recorded ones, which stand above
 			continue
 		}
-		expr = threshold.ReplaceAllString(expr, "")
-		expressions = append(expressions, strings.ReplaceAll(expr, `code_class="5xx"`, `code_class=~"2xx|4xx"`))
+		compared, _, _ := strings.Cut(expr, " or absent(")
+		compared, _, _ = strings.Cut(compared, " unless on ")
+		compared, _, _ = strings.Cut(compared, " and ")
+		compared = threshold.ReplaceAllString(compared, "")
+		expressions = append(expressions, strings.ReplaceAll(compared, `code_class="5xx"`, `code_class=~"2xx|4xx"`))
 	}
 	return expressions
 }

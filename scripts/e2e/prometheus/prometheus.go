@@ -25,10 +25,13 @@ func Fetch(ctx context.Context, folder string) error {
 	return nil
 }
 
-// Check has promtool check a file of rules, and run the unit tests of tests.
-func Check(ctx context.Context, folder, rules, tests string) (string, error) {
+// Namespace is the one that all targets are scraped as being of.
+const Namespace = "lab"
+
+// Check has promtool check files of rules, and run the unit tests of tests.
+func Check(ctx context.Context, folder string, rules []string, tests string) (string, error) {
 	var said strings.Builder
-	for _, args := range [][]string{{"check", "rules", rules}, {"test", "rules", tests}} {
+	for _, args := range [][]string{append([]string{"check", "rules"}, rules...), {"test", "rules", tests}} {
 		out, err := exec.CommandContext(ctx, filepath.Join(folder, "usr/bin/promtool"), args...).CombinedOutput()
 		said.Write(out)
 		if err != nil {
@@ -44,8 +47,8 @@ type Server struct {
 	cmd  *exec.Cmd
 }
 
-// Start scrapes targets, host:port by job, once a second, and evaluates the file of rules.
-func Start(ctx context.Context, folder, rules string, targets map[string]string) (*Server, error) {
+// Start scrapes targets, host:port by job, once a second, and evaluates the files of rules.
+func Start(ctx context.Context, folder string, rules []string, targets map[string]string) (*Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("find a port: %w", err)
@@ -72,15 +75,15 @@ func (s *Server) Stop() {
 	_ = s.cmd.Wait()
 }
 
-func configuration(rules string, targets map[string]string) string {
+func configuration(rules []string, targets map[string]string) string {
 	var out strings.Builder
 	_, _ = fmt.Fprintf(
 		&out,
 		"global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%s]\nscrape_configs:\n",
-		rules,
+		strings.Join(rules, ", "),
 	)
 	for job, target := range targets {
-		_, _ = fmt.Fprintf(&out, "  - {job_name: %s, static_configs: [{targets: ['%s']}]}\n", job, target)
+		_, _ = fmt.Fprintf(&out, "  - {job_name: %s, static_configs: [{targets: ['%s'], labels: {namespace: %s}}]}\n", job, target, Namespace)
 	}
 	return out.String()
 }

@@ -114,8 +114,10 @@ func TestTheHistorysClientsGetTheBrokersSecurity(t *testing.T) {
 	}{
 		{connectors.Security{}, "", ""},
 		{connectors.Security{TLS: true}, "SSL", ""},
-		{connectors.Security{TLS: true, User: "cdc", Password: `p"a\ss`}, "SASL_SSL",
+		{connectors.Security{TLS: true, User: "cdc", Password: `p"a\ss`, Mechanism: "PLAIN"}, "SASL_SSL",
 			`org.apache.kafka.common.security.plain.PlainLoginModule required username="cdc" password="p\"a\\ss";`},
+		{connectors.Security{TLS: true, User: "cdc", Password: "p", Mechanism: "SCRAM-SHA-512"}, "SASL_SSL",
+			`org.apache.kafka.common.security.scram.ScramLoginModule required username="cdc" password="p";`},
 	}
 	for _, test := range tests {
 		s := source()

@@ -6,7 +6,8 @@ import "strings"
 // The runtime's clients are configured in its worker configuration.
 type Security struct {
 	TLS            bool   // with certificates that the runtime's Java trusts
-	User, Password string // SASL/PLAIN, over TLS alone: "" without
+	User, Password string // SASL, over TLS alone: "" without
+	Mechanism      string // PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512
 }
 
 // settings returns the settings of a Java client; a plain connection needs none.
@@ -17,11 +18,14 @@ func (s Security) settings() map[string]string {
 	case s.User == "":
 		return map[string]string{"security.protocol": "SSL"}
 	}
+	module := "org.apache.kafka.common.security.scram.ScramLoginModule"
+	if s.Mechanism == "PLAIN" {
+		module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+	}
 	return map[string]string{
 		"security.protocol": "SASL_SSL",
-		"sasl.mechanism":    "PLAIN",
-		"sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required username=" + jaasQuote(s.User) +
-			" password=" + jaasQuote(s.Password) + ";",
+		"sasl.mechanism":    s.Mechanism,
+		"sasl.jaas.config":  module + " required username=" + jaasQuote(s.User) + " password=" + jaasQuote(s.Password) + ";",
 	}
 }
 

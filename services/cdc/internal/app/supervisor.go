@@ -78,9 +78,10 @@ func (c Config) source(server mysqldb.Server) connectors.Source {
 		TopicPrefix:      c.Topics.Server(),
 		Brokers:          c.Connect.Brokers,
 		Security: connectors.Security{
-			TLS:      c.Kafka.TLS.Enabled,
-			User:     c.Kafka.User,
-			Password: c.Kafka.Password.Reveal(),
+			TLS:       c.Kafka.TLS.Enabled,
+			User:      c.Kafka.User,
+			Password:  c.Kafka.Password.Reveal(),
+			Mechanism: c.Kafka.Mechanism,
 		},
 		Replication: int(c.Topics.Replication),
 		MinInSync:   c.Topics.MinInSync,

@@ -5,6 +5,8 @@ package broker
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,9 +25,10 @@ type Config struct {
 	// Version is the protocol version to speak; at most the brokers'.
 	Version string          `env:"KAFKA_VERSION" envDefault:"3.6.0"`
 	TLS     tlsfiles.Client `envPrefix:"KAFKA_"`
-	// User switches SASL/PLAIN on; it needs TLS.
-	User     string        `env:"KAFKA_USER"`
-	Password config.Secret `env:"KAFKA_PASSWORD"`
+	// User switches SASL on; it needs TLS.
+	User      string        `env:"KAFKA_USER"`
+	Password  config.Secret `env:"KAFKA_PASSWORD"`
+	Mechanism string        `env:"KAFKA_SASL_MECHANISM" envDefault:"PLAIN"`
 
 	// Group must be cdc-unified: anything else has no access and would read everything again.
 	Group string `env:"CONSUMER_GROUP" envDefault:"cdc-unified"`
@@ -48,6 +51,10 @@ func (c *Config) Validate() error {
 	}
 	if c.User != "" && !c.TLS.Enabled {
 		problems = append(problems, errors.New("KAFKA_USER needs KAFKA_TLS=true: a password is not sent in clear"))
+	}
+	if _, known := mechanisms[c.Mechanism]; !known {
+		problems = append(problems, fmt.Errorf("KAFKA_SASL_MECHANISM is %q: use one of %s",
+			c.Mechanism, strings.Join(slices.Sorted(maps.Keys(mechanisms)), ", ")))
 	}
 	return errors.Join(problems...)
 }
@@ -88,6 +95,8 @@ func (c Config) client(name string) (*sarama.Config, error) {
 	}
 	if c.User != "" {
 		s.Net.SASL.Enable, s.Net.SASL.User, s.Net.SASL.Password = true, c.User, c.Password.Reveal()
+		s.Net.SASL.Mechanism = sarama.SASLMechanism(c.Mechanism)
+		s.Net.SASL.SCRAMClientGeneratorFunc = mechanisms[c.Mechanism]
 	}
 	s.Metadata.RefreshFrequency = metadataRefresh
 	s.Metadata.AllowAutoTopicCreation = false

@@ -68,9 +68,16 @@ func (h *Health) Handle(mux *http.ServeMux) {
 	mux.HandleFunc("GET /health", h.health)
 	mux.HandleFunc("GET /ready", h.ready)
 	mux.HandleFunc("GET /health/ready", h.ready)
-	mux.HandleFunc("GET /health/live", func(w http.ResponseWriter, _ *http.Request) {
-		write(w, http.StatusOK, map[string]string{"status": "alive"})
-	})
+	mux.HandleFunc("GET /health/live", h.live)
+}
+
+// live asks for a restart only where one helps: a batch that neither ends nor fails. Brokers that are away are no reason.
+func (h *Health) live(w http.ResponseWriter, _ *http.Request) {
+	if stuck := h.stuck(); len(stuck) > 0 {
+		write(w, http.StatusServiceUnavailable, map[string]any{"status": "stuck", "reasons": stuck})
+		return
+	}
+	write(w, http.StatusOK, map[string]string{"status": "alive"})
 }
 
 func (h *Health) health(w http.ResponseWriter, r *http.Request) {
@@ -116,6 +123,12 @@ func (h *Health) unhealthy() []string {
 	if ago := h.Clock.Now().Sub(h.Group.State().LastPoll); ago > pollWindow {
 		reasons = append(reasons, fmt.Sprintf("no fetch for %.0f s", ago.Seconds()))
 	}
+	return append(reasons, h.stuck()...)
+}
+
+// stuck lists the batches that neither end nor fail.
+func (h *Health) stuck() []string {
+	var reasons []string
 	for _, p := range h.Status.Partitions() {
 		if p.Fault == nil && p.Busy > stuckAfter {
 			reasons = append(reasons, fmt.Sprintf("%s/%d: one batch for %.0f s", p.Topic, p.Partition, p.Busy.Seconds()))

@@ -4,7 +4,6 @@ package app
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -67,12 +66,7 @@ type QueueConfig struct {
 	// WaitReplicas and WaitAOF say where a task must be, besides the master's memory, before it is accepted.
 	WaitReplicas int  `env:"WAIT_REPLICAS" envDefault:"0"`
 	WaitAOF      bool `env:"WAIT_AOF" envDefault:"false"`
-	// Sentinels know the master of the queue's own Redis; none: REDIS_HOST is the master.
-	Sentinels        []string      `env:"REDIS_SENTINELS"`
-	SentinelMaster   string        `env:"REDIS_SENTINEL_MASTER" envDefault:"mymaster"`
-	SentinelUser     string        `env:"REDIS_SENTINEL_USER"`
-	SentinelPassword config.Secret `env:"REDIS_SENTINEL_PASS"`
-	LaneLimit        int           `env:"LANE_LIMIT" envDefault:"5000000"`
+	LaneLimit    int  `env:"LANE_LIMIT" envDefault:"5000000"`
 	// LabLimit is the most waiting jobs of one laboratory in a lane.
 	LabLimit int `env:"LAB_LIMIT" envDefault:"1000000"`
 	// LabBytes is the most bytes of one laboratory that wait, of all lanes together.
@@ -168,11 +162,6 @@ func (c *QueueConfig) Validate() error {
 	if c.WaitReplicas < 0 {
 		problems = append(problems, fmt.Errorf("TASKQUEUE_WAIT_REPLICAS is %d: use 0 or more", c.WaitReplicas))
 	}
-	for _, address := range c.Sentinels {
-		if _, _, err := net.SplitHostPort(address); err != nil {
-			problems = append(problems, fmt.Errorf("TASKQUEUE_REDIS_SENTINELS: %q is not host:port", address))
-		}
-	}
 	for name, n := range map[string]int{"ARCHIVE_DAYS": c.ArchiveDays, "ARCHIVE_LIMIT": c.ArchiveLimit,
 		"LANE_LIMIT": c.LaneLimit, "LAB_LIMIT": c.LabLimit,
 		"RESULT_HOURS": c.ResultHours, "DEAD_DAYS": c.DeadDays, "DEAD_LIMIT": c.DeadLimit, "DEAD_BYTES": int(c.DeadBytes),
@@ -258,10 +247,5 @@ func (c *Config) engine() engine.Settings {
 func (c *Config) redis() *redis.UniversalOptions {
 	options := redisdb.Options(c.Redis)
 	options.MaxRetries = -1 // the engine knows what may be repeated
-	if len(c.Queue.Sentinels) > 0 {
-		options.Addrs, options.IsClusterMode = c.Queue.Sentinels, false
-		options.MasterName = c.Queue.SentinelMaster
-		options.SentinelUsername, options.SentinelPassword = c.Queue.SentinelUser, c.Queue.SentinelPassword.Reveal()
-	}
 	return options
 }

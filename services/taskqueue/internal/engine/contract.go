@@ -32,14 +32,9 @@ type Contract struct {
 func (r *Redis) CheckContract(ctx context.Context) (Contract, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	node, isCluster := r.rdb.(*redis.ClusterClient)
-	if !isCluster {
-		c := Contract{}
-		return c, c.inspect(ctx, r.rdb, r.set)
-	}
 	var c Contract
 	var mu sync.Mutex // guards c: the masters are asked side by side
-	err := node.ForEachMaster(ctx, func(ctx context.Context, one *redis.Client) error {
+	err := r.eachMaster(ctx, func(ctx context.Context, one redis.Cmdable) error {
 		var each Contract
 		err := each.inspect(ctx, one, r.set)
 		mu.Lock()
@@ -52,6 +47,39 @@ func (r *Redis) CheckContract(ctx context.Context) (Contract, error) {
 		*list = slices.Compact(*list)
 	}
 	return c, err
+}
+
+// eachMaster asks the masters of a cluster side by side, or the one server.
+func (r *Redis) eachMaster(ctx context.Context, ask func(context.Context, redis.Cmdable) error) error {
+	node, isCluster := r.rdb.(*redis.ClusterClient)
+	if !isCluster {
+		return ask(ctx, r.rdb)
+	}
+	return node.ForEachMaster(ctx, func(ctx context.Context, one *redis.Client) error { return ask(ctx, one) })
+}
+
+// Memory is how much of its memory the fullest master uses, 0 to 1. Zero: it has no limit but the machine's.
+func (r *Redis) Memory(ctx context.Context) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	var fullest float64
+	var mu sync.Mutex // guards fullest
+	err := r.eachMaster(ctx, func(ctx context.Context, one redis.Cmdable) error {
+		text, err := one.Info(ctx, "memory").Result()
+		if err != nil {
+			return fmt.Errorf("ask redis for its memory: %w", err)
+		}
+		info := parseInfo(text)
+		used, _ := strconv.ParseFloat(info["used_memory"], 64)
+		limit, _ := strconv.ParseFloat(info["maxmemory"], 64)
+		mu.Lock()
+		defer mu.Unlock()
+		if limit > 0 {
+			fullest = max(fullest, used/limit)
+		}
+		return nil
+	})
+	return fullest, err
 }
 
 func (c *Contract) inspect(ctx context.Context, rdb redis.Cmdable, set Settings) error {

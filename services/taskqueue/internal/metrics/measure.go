@@ -13,6 +13,7 @@ type Depths interface {
 	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
 	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
 	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
+	Memory(ctx context.Context) (float64, error)
 }
 
 // Paused counts what a sender leaves alone for a while.
@@ -47,6 +48,11 @@ func (m *Metrics) Measure(ctx context.Context, q Depths, receivers Paused) error
 			return err
 		}
 	}
+	memory, err := q.Memory(ctx)
+	if err != nil {
+		return err
+	}
+	m.memory.Set(memory)
 	m.pauses(pauses)
 	m.dead.Set(float64(ended.Dead))
 	m.backlog.Set(float64(ended.Ends))
@@ -66,6 +72,13 @@ func (m *Metrics) pauses(list map[engine.Target]time.Time) {
 	}
 	for _, kind := range pauseKinds() {
 		m.held.WithLabelValues(kind).Set(float64(count[kind]))
+	}
+	for _, channel := range job.Channels() {
+		paused := 0.0
+		if _, is := list[engine.ChannelTarget(channel)]; is {
+			paused = 1
+		}
+		m.channelHeld.WithLabelValues(channel.String()).Set(paused)
 	}
 }
 

@@ -29,18 +29,21 @@ type Metrics struct {
 	backlog   prometheus.Gauge
 	endsLimit prometheus.Gauge
 	held      *prometheus.GaugeVec
-	paused    prometheus.Gauge
-	lost      *prometheus.CounterVec
-	callbacks prometheus.Counter
-	dropped   prometheus.Counter
-	reaped    *prometheus.CounterVec
-	depth     *prometheus.GaugeVec
-	age       *prometheus.GaugeVec
-	running   *prometheus.GaugeVec
-	archived  *prometheus.CounterVec
-	database  prometheus.Gauge
-	checked   prometheus.Counter
-	violated  *prometheus.CounterVec
+	// channelHeld is 1 while operators have a channel paused.
+	channelHeld *prometheus.GaugeVec
+	memory      prometheus.Gauge
+	paused      prometheus.Gauge
+	lost        *prometheus.CounterVec
+	callbacks   prometheus.Counter
+	dropped     prometheus.Counter
+	reaped      *prometheus.CounterVec
+	depth       *prometheus.GaugeVec
+	age         *prometheus.GaugeVec
+	running     *prometheus.GaugeVec
+	archived    *prometheus.CounterVec
+	database    prometheus.Gauge
+	checked     prometheus.Counter
+	violated    *prometheus.CounterVec
 }
 
 func outcomes() []string {
@@ -73,15 +76,17 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 			},
 			lane,
 		),
-		refused:   counters("taskqueue_refused_total", "Requests whose tasks were not accepted.", "reason"),
-		ready:     gauges("taskqueue_ready_jobs", "Jobs in a lane that are due.", lane...),
-		scheduled: gauges("taskqueue_scheduled_jobs", "Jobs in a lane that are not due yet.", lane...),
-		dead:      gauge("taskqueue_dead_jobs", "Failed and unknown jobs kept for retryTask and for operators."),
-		backlog:   gauge("taskqueue_archive_backlog_jobs", "Ended jobs that wait for the archive."),
-		endsLimit: gauge("taskqueue_archive_limit_jobs", "So many of them, and ordinary jobs are not claimed; 0: there is no archive."),
-		held:      gauges("taskqueue_pauses", "What operators have paused.", "kind"),
-		paused:    gauge("taskqueue_receivers_paused", "Kinds of paths at receivers that this process leaves alone for a while."),
-		lost:      counters("taskqueue_leases_lost_total", "Outcomes that came after the lease was lost.", "channel"),
+		refused:     counters("taskqueue_refused_total", "Requests whose tasks were not accepted.", "reason"),
+		ready:       gauges("taskqueue_ready_jobs", "Jobs in a lane that are due.", lane...),
+		scheduled:   gauges("taskqueue_scheduled_jobs", "Jobs in a lane that are not due yet.", lane...),
+		dead:        gauge("taskqueue_dead_jobs", "Failed and unknown jobs kept for retryTask and for operators."),
+		backlog:     gauge("taskqueue_archive_backlog_jobs", "Ended jobs that wait for the archive."),
+		endsLimit:   gauge("taskqueue_archive_limit_jobs", "So many of them, and ordinary jobs are not claimed; 0: there is no archive."),
+		held:        gauges("taskqueue_pauses", "What operators have paused.", "kind"),
+		channelHeld: gauges("taskqueue_channel_paused", "1 while operators have the channel paused.", "channel"),
+		memory:      gauge("taskqueue_redis_memory_ratio", "How much of its maxmemory the fullest Redis uses; 0: it has none."),
+		paused:      gauge("taskqueue_receivers_paused", "Kinds of paths at receivers that this process leaves alone for a while."),
+		lost:        counters("taskqueue_leases_lost_total", "Outcomes that came after the lease was lost.", "channel"),
 		callbacks: prometheus.NewCounter(
 			prometheus.CounterOpts{Name: "taskqueue_callbacks_total", Help: "Callback jobs born."},
 		),
@@ -108,7 +113,7 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 		m.enqueued, m.claimed, m.claimTime, m.attempts, m.runTime, m.lost, m.callbacks, m.dropped, m.reaped, m.depth, m.age,
 		m.running,
 		m.archived, m.database, m.checked, m.violated, m.wait, m.refused, m.ready, m.scheduled, m.dead, m.backlog,
-		m.endsLimit, m.held, m.paused} {
+		m.endsLimit, m.held, m.channelHeld, m.memory, m.paused} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
 const (
@@ -27,6 +28,8 @@ type Config struct {
 	// URI may hold a password, hence the type.
 	URI      config.Secret `env:"URI" envDefault:"mongodb://127.0.0.1:27017/"`
 	Database string        `env:"DATABASE" envDefault:"lab"`
+	// TLS names files; without it the URI says how connections are encrypted, by authorities that the system trusts.
+	TLS tlsfiles.Client
 }
 
 // Validate refuses addresses that cannot be parsed and an empty database name.
@@ -54,6 +57,14 @@ func Open(cfg Config, tracers trace.TracerProvider) (*mongo.Database, error) {
 		SetReadPreference(readpref.Primary()).
 		SetWriteConcern(&writeconcern.WriteConcern{W: writeconcern.WCMajority, Journal: &journaled}).
 		ApplyURI(cfg.URI.Reveal()) // last: an operator may tune any of these in the address
+	if secure := cfg.TLS.Configuration(); secure != nil {
+		// The driver keeps it for all its connections: rotated files need a restart.
+		configuration, err := secure()
+		if err != nil {
+			return nil, fmt.Errorf("document store TLS: %w", err)
+		}
+		settings.SetTLSConfig(configuration)
+	}
 	if tracers != nil {
 		settings.SetMonitor(newTracing(tracers))
 	}

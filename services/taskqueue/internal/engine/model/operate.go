@@ -115,3 +115,6 @@ func (m *Model) ForgetProcess(_ context.Context, process string) error {
 	delete(m.processes, process)
 	return nil
 }
+
+// Memory implements what measures the queue: a process has no limit of its own.
+func (m *Model) Memory(context.Context) (float64, error) { return 0, nil }

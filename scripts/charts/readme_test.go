@@ -1,0 +1,86 @@
+package charts
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// readmeOf returns the text of a chart's README.md: what it installs, how, and every value with its default and meaning,
+// as the comments of values.yaml tell it.
+func readmeOf(t *testing.T, name string) string {
+	t.Helper()
+	meta := load(t, name).Metadata
+	var all strings.Builder
+	fmt.Fprintf(&all, "# %s\n\n%s. Made from values.yaml by `make charts-update`; what all charts share is in [the charts' page](../README.md).\n",
+		name, meta.Description)
+	fmt.Fprintf(&all, "\n    helm -n lab install %[1]s charts/%[1]s -f my-values.yaml\n    helm -n lab test %[1]s\n", name)
+	if secrets := secretNames(t, name); len(secrets) > 0 {
+		slices.Sort(secrets)
+		fmt.Fprintf(&all, "\nKeys of the Secret `existingSecret`: `%s`.\n", strings.Join(secrets, "`, `"))
+	}
+	all.WriteString("\n| value | default | meaning |\n|---|---|---|\n")
+	var document yaml.Node
+	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(root, name, "values.yaml"))), &document); err != nil {
+		t.Fatal(err)
+	}
+	rows(&all, "", document.Content[0])
+	return all.String()
+}
+
+// rows writes a line for each value below path.
+func rows(to *strings.Builder, path string, mapping *yaml.Node) {
+	for i := 0; i < len(mapping.Content); i += 2 {
+		key, value := mapping.Content[i], mapping.Content[i+1]
+		name := strings.TrimPrefix(path+"."+key.Value, ".")
+		inner := value.Kind == yaml.MappingNode && value.Style != yaml.FlowStyle
+		if meaning := meaning(key, value); !inner || meaning != "" {
+			fmt.Fprintf(to, "| `%s` | %s | %s |\n", name, initial(value, inner), meaning)
+		}
+		if inner {
+			rows(to, name, value)
+		}
+	}
+}
+
+// meaning is the comment of a value, in one line.
+func meaning(key, value *yaml.Node) string {
+	var words []string
+	head := key.HeadComment
+	if blocks := strings.Split(head, "\n\n"); len(blocks) > 1 {
+		head = blocks[len(blocks)-1] // the first key has the comment of the file before its own
+	}
+	for _, comment := range []string{head, key.LineComment, value.LineComment} {
+		for line := range strings.Lines(comment) {
+			words = append(words, strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "#")))
+		}
+	}
+	return strings.ReplaceAll(strings.TrimSpace(strings.Join(words, " ")), "|", `\|`)
+}
+
+// initial is a default as it is written in YAML; that of a mapping with lines of its own is told there.
+func initial(value *yaml.Node, inner bool) string {
+	if inner {
+		return ""
+	}
+	plain := *value
+	plain.HeadComment, plain.LineComment, plain.FootComment = "", "", ""
+	if plain.Kind != yaml.ScalarNode {
+		plain.Style = yaml.FlowStyle
+	}
+	text, err := yaml.Marshal(&plain)
+	if err != nil {
+		return ""
+	}
+	return "`" + strings.Join(strings.Fields(string(text)), " ") + "`"
+}
+
+func TestREADMEsAreThoseOfTheValues(t *testing.T) {
+	for _, name := range names(t) {
+		golden(t, filepath.Join(root, name, "README.md"), readmeOf(t, name))
+	}
+}

@@ -1,3 +1,0 @@
-module github.com/labplatform/labplatform/scripts/dashboards
-
-go 1.26.0

@@ -12,9 +12,14 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// The demo laboratory's, of its fixture.
+// The laboratory of the demo whose days are played, and the branch where its people work.
 const (
-	lab       = 12
+	Laboratory = 12
+	Branch     = 3
+)
+
+// Others of its fixture.
+const (
 	labUser   = "demo-lab-user"
 	hospital  = 45
 	referring = 302
@@ -60,8 +65,8 @@ func (p *play) arrives(who patient) func(context.Context) error {
 			ctx,
 			"userDetails",
 			row{
-				"labId_id":     lab,
-				"branchId":     3,
+				"labId_id":     Laboratory,
+				"branchId":     Branch,
 				"orgId_id":     hospital,
 				"designation":  who.title,
 				"labPatientId": fmt.Sprintf("DAY-%d", now.UnixMicro()),
@@ -103,7 +108,7 @@ func (p *play) billOf(ctx context.Context, v visit) (bill int64, err error) {
 	defer p.numbers.Unlock()
 	for range attempts {
 		var number int64
-		if err := p.core.QueryRowContext(ctx, "SELECT MAX(labBillId) + 1 FROM billing WHERE labId_id = ?", lab).
+		if err := p.core.QueryRowContext(ctx, "SELECT MAX(labBillId) + 1 FROM billing WHERE labId_id = ?", Laboratory).
 			Scan(&number); err != nil {
 			return 0, fmt.Errorf("the core numbers a bill: %w", err)
 		}
@@ -111,13 +116,13 @@ func (p *play) billOf(ctx context.Context, v visit) (bill int64, err error) {
 			ctx,
 			"billing",
 			row{
-				"labId_id":             lab,
+				"labId_id":             Laboratory,
 				"labBillId":            number,
 				"orderNumber":          fmt.Sprintf("ORD-%d", number),
 				"userDetailsId_id":     v.user,
 				"orgId_id":             hospital,
 				"docId_id":             referring,
-				"branchId":             3,
+				"branchId":             Branch,
 				"source":               v.source,
 				"billTotalAmount":      "560.00",
 				"patientPayableAmount": "0.00",
@@ -144,7 +149,7 @@ func (p *play) reportOf(
 	billed, err := p.insert(
 		ctx,
 		"billingInfo",
-		row{"billId_id": v.bill, "labId_id": lab, "testId_id": test, "testAmount": amount},
+		row{"billId_id": v.bill, "labId_id": Laboratory, "testId_id": test, "testAmount": amount},
 	)
 	if err != nil {
 		return 0, "", err
@@ -154,7 +159,7 @@ func (p *play) reportOf(
 		ctx,
 		"labReportRelation",
 		row{
-			"labId_id":             lab,
+			"labId_id":             Laboratory,
 			"billId_id":            v.bill,
 			"billingInfoId_id":     billed,
 			"userDetailsId_id":     v.user,

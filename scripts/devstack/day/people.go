@@ -55,7 +55,7 @@ func (p *play) judge(ctx context.Context, bill int64) error {
 		header,
 		http.MethodPost,
 		fmt.Sprintf("/report/%d/critical/evaluate", bill),
-		map[string]any{"lab_id": lab},
+		map[string]any{"lab_id": Laboratory},
 		nil,
 	)
 }
@@ -92,7 +92,7 @@ func (p *play) measuredAgain(ctx context.Context, v visit, before string, try in
 		text = v.kind.text((v.kind.low + v.kind.high) / 2)
 	}
 	body := map[string]any{
-		"lab_id":       lab,
+		"lab_id":       Laboratory,
 		"sample_id":    v.sample,
 		"device_id":    v.kind.device,
 		"device_name":  v.kind.deviceName,

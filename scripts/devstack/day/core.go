@@ -80,7 +80,7 @@ func (p *play) arrives(who patient) func(context.Context) error {
 func registration(who patient, now time.Time) row {
 	return row{
 		"labId_id": Laboratory, "branchId": Branch, "orgId_id": hospital,
-		"labPatientId": fmt.Sprintf("DAY-%d", now.UnixMicro()),
+		"labPatientId": fmt.Sprintf("DAY-%d", now.UnixMilli()%100_000_000),
 		"designation":  who.title, "firstName": who.given, "lastName": who.family, "fullName": who.given + " " + who.family,
 		"contact": who.contact, "countryCode": "91", "gender": who.gender,
 		"dateOfBirth": who.born.Format(time.DateOnly), "age": fmt.Sprintf("%d Y", now.Year()-who.born.Year()),

@@ -9,7 +9,8 @@ const figures = {
   waiting: () => ask("/operation/critical-callout/open").then((a) => `${a.open.length}${a.limit_reached ? " or more" : ""} waiting`),
   unread: () => ask("/api-v3/notifications/all").then((a) => `${a.unread_count} unread`),
   cells: () => ask("/api-v3/cell-counter-mappings/cells").then((a) => `${a.cells.length} kinds of cells`),
-  editing: () => ask("/api-v3/report/external-edit/7001").then((a) => (a.author_name ? `${a.author_name} edits report 7001` : "report 7001 is free")),
+  editing: () => ask("/api-v3/report/external-edit/7001").then((a) => `${a.author_name} edits report 7001`)
+    .catch((problem) => (problem.status === 404 ? "report 7001 is free" : "")),
   bills: () => ask("/api-v3/finance/bill/split/9011/family").then((a) => `bill 9011: ${a.bills.length === 1 ? "not split" : a.bills.length + " bills"}`),
 };
 

@@ -11,6 +11,16 @@ export function element(name, className, ...content) {
   return e;
 }
 
+// visitor is who looks, {door, nobody, name, role, id}: door when this is a demo, where one may be anyone.
+let looked;
+const visitor = () => looked ??= fetch("/sign-in/person").then((r) => r.json()).catch(() => ({}));
+
+// enter leaves for a demo's first page, which comes back here once somebody was chosen. It never returns.
+function enter() {
+  location.replace(`/?to=${encodeURIComponent(location.pathname + location.search)}`);
+  return new Promise(() => {});
+}
+
 // ask sends a GET, or a POST when there is a body, and returns the answer. The error is a sentence for people, with the
 // answer's status; 0 when there was none.
 export async function ask(path, body, options = {}) {
@@ -26,6 +36,7 @@ export async function ask(path, body, options = {}) {
   }
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
+  if (response.status === 401 && location.pathname !== "/" && (await visitor()).door) return enter();
   const text = response.status === 401 ? "Nobody is logged in. Log in to the platform in this browser."
     : answer.message || `The server answered ${response.status}. Try again.`;
   throw Object.assign(new Error(text), { status: response.status, answer });
@@ -41,7 +52,7 @@ function link(href, text) {
   return a;
 }
 
-// header completes the page's header, and returns who looks: {door, name, role}.
+// header completes the page's header, and returns who looks.
 export async function header() {
   const nav = element("nav", "pages", ...pages.map(([path, name]) => {
     const a = link(path, name);
@@ -50,7 +61,8 @@ export async function header() {
   }));
   nav.setAttribute("aria-label", "Pages");
   document.querySelector("header").before(nav);
-  const person = await fetch("/sign-in/person").then((r) => r.json()).catch(() => ({}));
+  const person = await visitor();
+  if (person.nobody && location.pathname !== "/") return enter();
   if (person.door) {
     nav.prepend(link("/", "Home"));
     const here = encodeURIComponent(location.pathname + location.search);

@@ -28,7 +28,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/rerun"
 	"github.com/labplatform/labplatform/scripts/bench/internal/search"
 	"github.com/labplatform/labplatform/scripts/bench/internal/taskqueue"
-	"github.com/labplatform/labplatform/scripts/bench/internal/volume"
+	"github.com/labplatform/labplatform/scripts/devstack/volume"
 )
 
 // benchmark measures into a report.

@@ -54,7 +54,7 @@ func counterPage(t *testing.T, test int) (p *page, report int) {
 		t.Fatalf("%d %s", saved.status, saved.body)
 	}
 	p = openPage(t, fmt.Sprintf("%s/cell-counter/?test=%d", stack.Endpoints.Gateway, test))
-	p.says("Nobody is logged in")
+	p.awaitTrue("the way in", `location.pathname === "/"`)
 	p.login(labSession)
 	p.atReport(test, report)
 	p.clean() // the refusal before the log-in is an error of the console

@@ -37,15 +37,7 @@ type page struct {
 // openPage starts a browser with an empty profile on address.
 func openPage(t *testing.T, address string) *page {
 	t.Helper()
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(browser.Chromium(t)), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.WindowSize(1200, 800)}
-	for _, name := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "no-default-browser-check", "disable-dev-shm-usage"} {
-		options = append(options, chromedp.Flag(name, true))
-	}
-	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(stop)
-	ctx, cancel := chromedp.NewContext(allocator)
-	t.Cleanup(cancel)
+	ctx := browser.Open(t)
 	p := &page{t: t, ctx: ctx}
 	own, err := url.Parse(address)
 	if err != nil {

@@ -27,7 +27,17 @@ type Person struct {
 }
 
 // Link is a page elsewhere.
-type Link struct{ URL, Title, Text string }
+type Link struct {
+	URL, Title, Text string
+	Counter          *Counter // shown as a live number; nil: none
+}
+
+// Counter is a number among the metrics of a service.
+type Counter struct {
+	Metrics string // address of the metrics, in the text format of Prometheus
+	Name    string // whose series are added up
+	Unit    string // such as "jobs"
+}
 
 // Read reads the file of a demo.
 func Read(path string) (*Demo, error) {

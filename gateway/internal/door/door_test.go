@@ -65,15 +65,37 @@ func TestAPersonOfTheDemoComesInAndLeaves(t *testing.T) {
 		t.Fatalf("%d %v", in.Code, in.Header())
 	}
 	signed := map[string]string{"Cookie": "sessionid=s-asha"}
-	if got := send(t, p, "GET", "/sign-in/person", "", signed).Body.String(); got != `{"door":true,"id":77,"name":"Asha <R>","role":"laboratory user"}`+"\n" {
+	if got := send(t, p, "GET", "/sign-in/person", "", signed).Body.String(); got != `{"door":true,"nobody":false,"id":77,"name":"Asha <R>","role":"laboratory user"}`+"\n" {
 		t.Errorf("who looks: %s", got)
 	}
 	if page := send(t, p, "GET", "/?to=/callout/", "", signed).Body.String(); !strings.Contains(page, "You are Asha &lt;R&gt;, laboratory user") {
 		t.Errorf("signed in: %s", page)
 	}
+	if got := send(t, p, "GET", "/sign-in/person", "", nil).Body.String(); !strings.Contains(got, `"nobody":true`) {
+		t.Errorf("nobody looks: %s", got)
+	}
 	out := send(t, p, "POST", "/sign-out", "", signed)
 	if cookies := out.Result().Cookies(); out.Header().Get("Location") != "/" || cookies[0].MaxAge >= 0 {
 		t.Errorf("%d %v", out.Code, out.Header())
+	}
+}
+
+func TestLinksShowLiveNumbers(t *testing.T) {
+	t.Parallel()
+	metrics := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("# TYPE jobs_total counter\njobs_total{channel=\"sms\"} 40\njobs_total{channel=\"email\"} 2\n"))
+	}))
+	defer metrics.Close()
+	counter := func(address string) *door.Counter {
+		return &door.Counter{Metrics: address, Name: "jobs_total", Unit: "jobs"}
+	}
+	p := door.Page(&door.Demo{People: []door.Person{{Session: "s", Name: "Asha"}}, Links: []door.Link{
+		{URL: "/queue/", Title: "Queue", Counter: counter(metrics.URL)},
+		{URL: "/away/", Title: "Away", Counter: counter("http://127.0.0.1:1/")},
+		{URL: "/plain/", Title: "Plain"},
+	}})
+	if got := send(t, p, "GET", "/sign-in/counters", "", nil).Body.String(); got != `{"/queue/":42}`+"\n" {
+		t.Errorf("counters: %s", got)
 	}
 }
 
@@ -101,7 +123,7 @@ func TestWithoutADemoTheFirstPageIsTheReference(t *testing.T) {
 	if got := send(t, p, "GET", "/", "", nil); got.Code != http.StatusFound || got.Header().Get("Location") != "/docs" {
 		t.Errorf("%d %v", got.Code, got.Header())
 	}
-	if got := send(t, p, "GET", "/sign-in/person", "", map[string]string{"Cookie": "sessionid=s-asha"}); got.Body.String() != `{"door":false,"id":0,"name":"","role":""}`+"\n" {
+	if got := send(t, p, "GET", "/sign-in/person", "", map[string]string{"Cookie": "sessionid=s-asha"}); got.Body.String() != `{"door":false,"nobody":false,"id":0,"name":"","role":""}`+"\n" {
 		t.Errorf("%s", got.Body)
 	}
 	if got := send(t, p, "POST", "/sign-in", "name=Asha", nil); got.Code != http.StatusNotFound {

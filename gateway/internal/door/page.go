@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ const (
 	signIn  = "/sign-in"
 	signOut = "/sign-out"
 	who     = "/sign-in/person"
+	numbers = "/sign-in/counters"
 	cookie  = "sessionid"
 
 	// pagePolicy lets the page's own forms sign in, which pages elsewhere have no need of.
@@ -48,26 +50,29 @@ func Page(d *Demo) edge.Page {
 	} else {
 		mux.HandleFunc("GET /{$}", d.show)
 		mux.HandleFunc("GET "+who, d.tell)
+		mux.HandleFunc("GET "+numbers, d.count)
 		mux.Handle("POST "+signIn, sameOrigin(d.enter))
 		mux.Handle("POST "+signOut, sameOrigin(leave))
 	}
 	return edge.Page{
 		Route:   "/",
-		Matches: func(path string) bool { return path == "/" || path == signIn || path == signOut || path == who },
+		Matches: func(path string) bool { return slices.Contains([]string{"/", signIn, signOut, who, numbers}, path) },
 		Handler: mux,
 	}
 }
 
 // answer tells a page who looks at it.
 type answer struct {
-	Door bool   `json:"door"` // one may sign in at /
-	ID   int64  `json:"id"`
-	Name string `json:"name"` // of who is signed in; "": nobody, or by another way
-	Role string `json:"role"`
+	Door   bool   `json:"door"`   // one may sign in at /
+	Nobody bool   `json:"nobody"` // and has to
+	ID     int64  `json:"id"`
+	Name   string `json:"name"` // of who is signed in; "": nobody, or by another way
+	Role   string `json:"role"`
 }
 
 func (d *Demo) tell(w http.ResponseWriter, r *http.Request) {
-	a := answer{Door: true}
+	_, err := r.Cookie(cookie)
+	a := answer{Door: true, Nobody: err != nil}
 	if p := d.visitor(r); p != nil {
 		a.ID, a.Name, a.Role = p.ID, p.Name, p.Role
 	}

@@ -12,9 +12,14 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// The demo laboratory's, of its fixture.
+// The laboratory of the demo whose days are played, and the branch where its people work.
 const (
-	lab       = 12
+	Laboratory = 12
+	Branch     = 3
+)
+
+// Others of its fixture.
+const (
 	labUser   = "demo-lab-user"
 	hospital  = 45
 	referring = 302
@@ -30,12 +35,8 @@ func (p *play) insert(ctx context.Context, table string, r row) (int64, error) {
 	for i, c := range columns {
 		args[i] = r[c]
 	}
-	statement := fmt.Sprintf(
-		"INSERT INTO `%s` (`%s`) VALUES (?%s)",
-		table,
-		strings.Join(columns, "`,`"),
-		strings.Repeat(",?", len(columns)-1),
-	)
+	statement := fmt.Sprintf("INSERT INTO `%s` (`%s`) VALUES (?%s)",
+		table, strings.Join(columns, "`,`"), strings.Repeat(",?", len(columns)-1))
 	result, err := p.core.ExecContext(ctx, statement, args...)
 	if err != nil {
 		return 0, fmt.Errorf("the core writes %s: %w", table, err)
@@ -52,29 +53,10 @@ type visit struct {
 
 // arrives registers a patient with a bill of two tests; the sample is measured later.
 func (p *play) arrives(who patient) func(context.Context) error {
-	return func(ctx context.Context) error {
+	return func(ctx context.Context) (err error) {
 		now := time.Now().UTC()
 		v := visit{patient: who}
-		var err error
-		if v.user, err = p.insert(
-			ctx,
-			"userDetails",
-			row{
-				"labId_id":     lab,
-				"branchId":     3,
-				"orgId_id":     hospital,
-				"designation":  who.title,
-				"labPatientId": fmt.Sprintf("DAY-%d", now.UnixMicro()),
-				"firstName":    who.given,
-				"lastName":     who.family,
-				"fullName":     who.given + " " + who.family,
-				"contact":      who.contact,
-				"countryCode":  "91",
-				"gender":       who.gender,
-				"dateOfBirth":  who.born.Format(time.DateOnly),
-				"age":          fmt.Sprintf("%d Y", now.Year()-who.born.Year()),
-			},
-		); err != nil {
+		if v.user, err = p.insert(ctx, "userDetails", registration(who, now)); err != nil {
 			return err
 		}
 		if v.bill, err = p.billOf(ctx, v); err != nil {
@@ -95,6 +77,18 @@ func (p *play) arrives(who patient) func(context.Context) error {
 	}
 }
 
+func registration(who patient, now time.Time) row {
+	return row{
+		"labId_id": Laboratory, "branchId": Branch, "orgId_id": hospital,
+		"labPatientId": fmt.Sprintf("DAY-%d", now.UnixMilli()%100_000_000),
+		"designation":  who.title, "firstName": who.given, "lastName": who.family, "fullName": who.given + " " + who.family,
+		"contact": who.contact, "countryCode": "91", "gender": who.gender,
+		"dateOfBirth": who.born.Format(time.DateOnly), "age": fmt.Sprintf("%d Y", now.Year()-who.born.Year()),
+	}
+}
+
+const nextBill = "SELECT MAX(labBillId) + 1 FROM billing WHERE labId_id = ?"
+
 // attempts is how often a bill's number is drawn again that somebody took meanwhile.
 const attempts = 5
 
@@ -103,27 +97,14 @@ func (p *play) billOf(ctx context.Context, v visit) (bill int64, err error) {
 	defer p.numbers.Unlock()
 	for range attempts {
 		var number int64
-		if err := p.core.QueryRowContext(ctx, "SELECT MAX(labBillId) + 1 FROM billing WHERE labId_id = ?", lab).
-			Scan(&number); err != nil {
+		if err := p.core.QueryRowContext(ctx, nextBill, Laboratory).Scan(&number); err != nil {
 			return 0, fmt.Errorf("the core numbers a bill: %w", err)
 		}
-		bill, err = p.insert(
-			ctx,
-			"billing",
-			row{
-				"labId_id":             lab,
-				"labBillId":            number,
-				"orderNumber":          fmt.Sprintf("ORD-%d", number),
-				"userDetailsId_id":     v.user,
-				"orgId_id":             hospital,
-				"docId_id":             referring,
-				"branchId":             3,
-				"source":               v.source,
-				"billTotalAmount":      "560.00",
-				"patientPayableAmount": "0.00",
-				"billTime":             time.Now().UTC(),
-			},
-		)
+		bill, err = p.insert(ctx, "billing", row{
+			"labId_id": Laboratory, "branchId": Branch, "orgId_id": hospital, "docId_id": referring,
+			"labBillId": number, "orderNumber": fmt.Sprintf("ORD-%d", number), "userDetailsId_id": v.user,
+			"source": v.source, "billTotalAmount": "560.00", "patientPayableAmount": "0.00", "billTime": time.Now().UTC(),
+		})
 		var refused *mysql.MySQLError
 		if !errors.As(err, &refused) || refused.Number != duplicate {
 			return bill, err
@@ -135,54 +116,29 @@ func (p *play) billOf(ctx context.Context, v visit) (bill int64, err error) {
 const duplicate = 1062 // MySQL's number
 
 func (p *play) reportOf(
-	ctx context.Context,
-	v visit,
-	test int,
-	amount string,
-	at time.Time,
+	ctx context.Context, v visit, test int, amount string, at time.Time,
 ) (id int64, sample string, err error) {
-	billed, err := p.insert(
-		ctx,
-		"billingInfo",
-		row{"billId_id": v.bill, "labId_id": lab, "testId_id": test, "testAmount": amount},
-	)
+	billed, err := p.insert(ctx, "billingInfo",
+		row{"billId_id": v.bill, "labId_id": Laboratory, "testId_id": test, "testAmount": amount})
 	if err != nil {
 		return 0, "", err
 	}
 	sample = fmt.Sprintf("D%d-%d", v.bill, test)
-	id, err = p.insert(
-		ctx,
-		"labReportRelation",
-		row{
-			"labId_id":             lab,
-			"billId_id":            v.bill,
-			"billingInfoId_id":     billed,
-			"userDetailsId_id":     v.user,
-			"reportID_id":          test,
-			"docForId_id":          referring,
-			"orgId_id":             hospital,
-			"sampleId":             sample,
-			"sampleCollected":      1,
-			"sampleCollectionTime": at,
-		},
-	)
+	id, err = p.insert(ctx, "labReportRelation", row{
+		"labId_id": Laboratory, "orgId_id": hospital, "docForId_id": referring,
+		"billId_id": v.bill, "billingInfoId_id": billed, "userDetailsId_id": v.user, "reportID_id": test,
+		"sampleId": sample, "sampleCollected": 1, "sampleCollectionTime": at,
+	})
 	return id, sample, err
 }
 
+const enterValue = "REPLACE INTO reportValues (labReportId_id, reportForId_id, `index`, `order`, parameter_name, value," +
+	" automatedValue) VALUES (?, ?, ?, ?, ?, ?, 1)"
+
 // enters writes the value of a report, as the core does when it was accepted, and has the bill judged.
 func (p *play) enters(ctx context.Context, v visit, value string) error {
-	_, err := p.core.ExecContext(
-		ctx,
-		"REPLACE INTO reportValues (labReportId_id, reportForId_id, `index`, `order`, parameter_name, value, automatedValue)"+
-			" VALUES (?, ?, ?, ?, ?, ?, 1)",
-		v.report,
-		v.report,
-		v.kind.index,
-		v.kind.index,
-		v.kind.parameter,
-		value,
-	)
-	if err != nil {
+	k := v.kind
+	if _, err := p.core.ExecContext(ctx, enterValue, v.report, v.report, k.index, k.index, k.parameter, value); err != nil {
 		return fmt.Errorf("the core enters a value: %w", err)
 	}
 	return p.judge(ctx, v.bill)

@@ -29,21 +29,7 @@ const opens = 7
 
 // arrivals are patients an hour, by the hour of the day.
 var arrivals = [24]float64{
-	7:  30,
-	8:  70,
-	9:  90,
-	10: 80,
-	11: 60,
-	12: 40,
-	13: 25,
-	14: 25,
-	15: 30,
-	16: 40,
-	17: 45,
-	18: 40,
-	19: 25,
-	20: 12,
-	21: 5,
+	7: 30, 8: 70, 9: 90, 10: 80, 11: 60, 12: 40, 13: 25, 14: 25, 15: 30, 16: 40, 17: 45, 18: 40, 19: 25, 20: 12, 21: 5,
 }
 
 // play is a day under way. Its minutes follow each other; what is due in one happens side by side.
@@ -65,6 +51,12 @@ type play struct {
 
 // Tally counts what happened.
 type Tally struct{ Patients, Results, Critical, Called, Edited, Split, Failed int }
+
+// less is what came since another tally.
+func (t Tally) less(o Tally) Tally {
+	return Tally{t.Patients - o.Patients, t.Results - o.Results, t.Critical - o.Critical, t.Called - o.Called,
+		t.Edited - o.Edited, t.Split - o.Split, t.Failed - o.Failed}
+}
 
 // due is something that happens at a minute.
 type due struct {
@@ -120,20 +112,10 @@ func (p *play) next() []func(context.Context) error {
 	defer p.mu.Unlock()
 	p.minute++
 	if p.minute%60 == 0 {
-		t, told := p.whole, p.told
-		fmt.Fprintf(
-			p.Out,
-			"%02d:00  %d patients, %d results, %d critical, %d called, %d documents, %d bills split, %d failed\n",
-			p.minute/60%24,
-			t.Patients-told.Patients,
-			t.Results-told.Results,
-			t.Critical-told.Critical,
-			t.Called-told.Called,
-			t.Edited-told.Edited,
-			t.Split-told.Split,
-			t.Failed-told.Failed,
-		)
-		p.told = t
+		t := p.whole.less(p.told)
+		fmt.Fprintf(p.Out, "%02d:00  %d patients, %d results, %d critical, %d called, %d documents, %d bills split, %d failed\n",
+			p.minute/60%24, t.Patients, t.Results, t.Critical, t.Called, t.Edited, t.Split, t.Failed)
+		p.told = p.whole
 	}
 	var all []func(context.Context) error
 	for range p.poisson(arrivals[p.minute/60%24] / 60) {

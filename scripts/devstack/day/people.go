@@ -49,28 +49,19 @@ func (p *play) judge(ctx context.Context, bill int64) error {
 		return err
 	}
 	header := http.Header{"Authorization": {"Bearer " + token}, "X-Is-Internal-Request": {"True"}}
-	return p.send(
-		ctx,
-		p.Endpoints.GatewayInternal,
-		header,
-		http.MethodPost,
-		fmt.Sprintf("/report/%d/critical/evaluate", bill),
-		map[string]any{"lab_id": lab},
-		nil,
-	)
+	path := fmt.Sprintf("/report/%d/critical/evaluate", bill)
+	return p.send(ctx, p.Endpoints.GatewayInternal, header, http.MethodPost, path, map[string]any{"lab_id": Laboratory}, nil)
+}
+
+func rerun(v visit, verb string) string {
+	return fmt.Sprintf("/api-v3/sample-rerun/%d/%s", v.report, verb)
 }
 
 // measured is an analyser's value: the platform says whether to measure again, and the core enters it.
 func (p *play) measured(ctx context.Context, v visit, value float64, first bool) error {
 	text := v.kind.text(value)
-	data := []map[string]any{{"index": v.kind.index, "value": text}}
-	if err := p.ask(
-		ctx,
-		http.MethodPost,
-		fmt.Sprintf("/api-v3/sample-rerun/%d/auto", v.report),
-		map[string]any{"device_data": data},
-		nil,
-	); err != nil {
+	said := map[string]any{"device_data": []map[string]any{{"index": v.kind.index, "value": text}}}
+	if err := p.ask(ctx, http.MethodPost, rerun(v, "auto"), said, nil); err != nil {
 		return err
 	}
 	p.count(func(t *Tally) { t.Results++ })
@@ -91,37 +82,22 @@ func (p *play) measuredAgain(ctx context.Context, v visit, before string, try in
 	if v.wrong {
 		text = v.kind.text((v.kind.low + v.kind.high) / 2)
 	}
-	body := map[string]any{
-		"lab_id":       lab,
-		"sample_id":    v.sample,
-		"device_id":    v.kind.device,
-		"device_name":  v.kind.deviceName,
-		"rerun_number": 1,
-		"device_data":  []map[string]any{{"index": v.kind.index, "value": text, "parameter_name": v.kind.parameter}},
-	}
-	if err := p.ask(ctx, http.MethodPost, fmt.Sprintf("/api-v3/sample-rerun/%d/new", v.report), body, nil); err != nil {
+	k := v.kind
+	values := []map[string]any{{"index": k.index, "value": text, "parameter_name": k.parameter}}
+	said := map[string]any{"lab_id": Laboratory, "sample_id": v.sample, "device_id": k.device, "device_name": k.deviceName,
+		"rerun_number": 1, "device_data": values}
+	if err := p.ask(ctx, http.MethodPost, rerun(v, "new"), said, nil); err != nil {
 		if try == attempts {
 			return err
 		}
-		p.in(
-			2*try,
-			func(ctx context.Context) error { return p.measuredAgain(ctx, v, before, try+1) },
-		) // the request is on its way
+		later := func(ctx context.Context) error { return p.measuredAgain(ctx, v, before, try+1) }
+		p.in(2*try, later) // the request is on its way
 		return nil
 	}
-	confirmed := map[string]any{
-		"rerun_confirmed_data": []map[string]any{
-			{"profileTestId": 0, "value": text, "order": v.kind.index, "index": v.kind.index,
-				"highlight": 0, "automatedValue": 1, "reportForId_id": v.report, "parameter_name": v.kind.parameter},
-		},
-	}
-	if err := p.ask(
-		ctx,
-		http.MethodPost,
-		fmt.Sprintf("/api-v3/sample-rerun/%d/confirm", v.report),
-		confirmed,
-		nil,
-	); err != nil {
+	accepted := map[string]any{"rerun_confirmed_data": []map[string]any{{
+		"profileTestId": 0, "value": text, "order": k.index, "index": k.index, "highlight": 0, "automatedValue": 1,
+		"reportForId_id": v.report, "parameter_name": k.parameter}}}
+	if err := p.ask(ctx, http.MethodPost, rerun(v, "confirm"), accepted, nil); err != nil {
 		return err
 	}
 	return p.judge(ctx, v.bill)
@@ -142,22 +118,13 @@ func (p *play) callSomebody(ctx context.Context) error {
 			Person string `json:"referral_name"`
 		} `json:"open"`
 	}
-	if err := p.ask(
-		ctx,
-		http.MethodGet,
-		"/operation/critical-callout/open",
-		nil,
-		&board,
-	); err != nil ||
-		len(board.Open) <= 3 {
+	err := p.ask(ctx, http.MethodGet, "/operation/critical-callout/open", nil, &board)
+	if err != nil || len(board.Open) <= 3 {
 		return err // some stay on the board, for whoever looks at it
 	}
 	one := board.Open[0]
-	call := map[string]any{
-		"lab_report_ids":        []int64{one.Report},
-		"recipients":            []string{"Referral Doctor"},
-		"communication_methods": []string{"call"},
-	}
+	call := map[string]any{"lab_report_ids": []int64{one.Report}, "recipients": []string{"Referral Doctor"},
+		"communication_methods": []string{"call"}}
 	if p.nobodyAnswers() {
 		call["is_draft"], call["critical_callout_comment"] = true, "No answer."
 	} else {
@@ -209,22 +176,8 @@ func (p *play) splitBill(ctx context.Context, v visit) error {
 // restock writes to a supplier, an hour from now in the laboratory's time.
 func (p *play) restock(ctx context.Context) error {
 	at := time.Now().Add(time.Duration(float64(time.Hour) / p.Pace)).UTC()
-	return p.ask(
-		ctx,
-		http.MethodPost,
-		"/schedule/",
-		[]map[string]any{
-			{
-				"sch_time":  at.Format("2006-01-02T15:04:05"),
-				"task":      2,
-				"task_type": 1,
-				"data": map[string]any{
-					"to":      []string{"orders@supplier.example"},
-					"subject": "Tubes",
-					"message": "Please send 200 EDTA tubes.",
-				},
-			},
-		},
-		nil,
-	)
+	mail := map[string]any{"to": []string{"orders@supplier.example"}, "subject": "Tubes",
+		"message": "Please send 200 EDTA tubes."}
+	task := map[string]any{"sch_time": at.Format("2006-01-02T15:04:05"), "task": 2, "task_type": 1, "data": mail}
+	return p.ask(ctx, http.MethodPost, "/schedule/", []map[string]any{task}, nil)
 }

@@ -8,9 +8,29 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/chromedp/chromedp"
 )
 
 const installTimeout = 5 * time.Minute
+
+// Open starts the browser with an empty profile, until the test ends, and returns the context of its first tab.
+func Open(t *testing.T) context.Context {
+	t.Helper()
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(Chromium(t)), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.WindowSize(1200, 800),
+	}
+	for _, quiet := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync",
+		"no-default-browser-check", "disable-dev-shm-usage"} {
+		options = append(options, chromedp.Flag(quiet, true))
+	}
+	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	ctx, cancel := chromedp.NewContext(allocator)
+	t.Cleanup(cancel)
+	return ctx
+}
 
 // Chromium returns the path of the browser. When there is none it is installed from Debian; where that is not allowed
 // the test is skipped with the reason, and fails with LAB_REQUIRE_ENGINES=1.

@@ -12,8 +12,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
-	"github.com/labplatform/labplatform/scripts/bench/internal/volume"
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
+	"github.com/labplatform/labplatform/scripts/devstack/volume"
 	"github.com/labplatform/labplatform/services/cdc/oracletest"
 )
 

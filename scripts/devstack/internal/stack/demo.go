@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
@@ -49,25 +50,39 @@ func (r *running) seed(ctx context.Context) error {
 }
 
 func (r *running) seedOnce(ctx context.Context, db *sql.DB, target seed.Target, fixture *seed.Fixture) error {
-	var loaded int
 	if _, err := db.ExecContext(ctx, createMarkers); err != nil {
 		return fmt.Errorf("seed: %w", err)
 	}
-	if err := db.QueryRowContext(ctx, countMarker, demoName).Scan(&loaded); err != nil {
-		return fmt.Errorf("seed: %w", err)
-	}
-	if loaded > 0 {
-		return target.ApplySessions(ctx, fixture)
-	}
-	counts, err := target.Apply(ctx, fixture)
-	if err != nil {
-		return fmt.Errorf("demo laboratory: %w", err)
-	}
-	fmt.Fprintf(r.Out, "demo laboratory loaded: %s\n", counts)
-	if _, err := db.ExecContext(ctx, writeMarker, demoName, r.Now().UnixMilli()); err != nil {
-		return fmt.Errorf("seed: %w", err)
+	loaded, err := r.once(ctx, db, demoName, func() error {
+		counts, err := target.Apply(ctx, fixture)
+		if err != nil {
+			return fmt.Errorf("demo laboratory: %w", err)
+		}
+		fmt.Fprintf(r.Out, "demo laboratory loaded: %s\n", counts)
+		return nil
+	})
+	if err != nil || !loaded {
+		return errors.Join(err, target.ApplySessions(ctx, fixture))
 	}
 	return nil
+}
+
+// once loads what name stands for unless a start before did, and says whether it was this one.
+func (r *running) once(ctx context.Context, db *sql.DB, name string, load func() error) (loaded bool, err error) {
+	var before int
+	if err := db.QueryRowContext(ctx, countMarker, name).Scan(&before); err != nil {
+		return false, fmt.Errorf("seed: %w", err)
+	}
+	if before > 0 {
+		return false, nil
+	}
+	if err := load(); err != nil {
+		return false, err
+	}
+	if _, err := db.ExecContext(ctx, writeMarker, name, r.Now().UnixMilli()); err != nil {
+		return false, fmt.Errorf("seed: %w", err)
+	}
+	return true, nil
 }
 
 // pace is how many minutes of the demo laboratory pass in a minute.
@@ -75,6 +90,9 @@ const pace = 60
 
 // playDays has the demo laboratory live until ctx ends.
 func (r *running) playDays(ctx context.Context) {
+	if err := r.loadCrowd(ctx); err != nil {
+		fmt.Fprintln(r.Out, err)
+	}
 	fmt.Fprintf(r.Out, "The laboratory works at %d times its pace, from seven in the morning; LAB_DEMO=off keeps it quiet.\n", pace)
 	_, err := day.Run(ctx, day.Config{Endpoints: r.endpoints(), Pace: pace, Seed: uint64(r.Now().Unix()), Out: r.Out,
 		Token: func() (string, error) { return r.stack.Secrets.OperatorToken(clock.System{}, secrets.Gateway) }})
@@ -85,9 +103,10 @@ func (r *running) playDays(ctx context.Context) {
 
 // link is a page that the first page leads to, beside those of the gateway.
 type link struct {
-	URL   string `json:"url"`
-	Title string `json:"title"`
-	Text  string `json:"text"`
+	URL     string            `json:"url"`
+	Title   string            `json:"title"`
+	Text    string            `json:"text"`
+	Counter map[string]string `json:"counter,omitempty"`
 }
 
 // writeDoor writes the file from which the gateway lets people in at its first page.
@@ -98,11 +117,12 @@ func (r *running) writeDoor() error {
 	}
 	queue := r.stack.URL(ports.Admin("taskqueue"))
 	links := []link{
-		{queue + "/queue-admin/", "Task queue", "What waits, what failed and why; pause a channel, try jobs again."},
-		{queue + "/outbox/", "Outbox", "Every message as its provider would have got it."},
+		{queue + "/queue-admin/", "Task queue", "What waits, what failed and why; pause a channel, try jobs again.",
+			map[string]string{"metrics": queue + "/metrics", "name": "taskqueue_enqueued_total", "unit": "jobs"}},
+		{URL: queue + "/outbox/", Title: "Outbox", Text: "Every message as its provider would have got it."},
 	}
 	if r.Settings.Traces {
-		links = append(links, link{r.stack.URL(ports.TraceViewer), "Traces", "What a request did, through every service."})
+		links = append(links, link{URL: r.stack.URL(ports.TraceViewer), Title: "Traces", Text: "What a request did, through every service."})
 	}
 	text, err := json.MarshalIndent(map[string]any{"people": people, "links": links}, "", "  ")
 	if err != nil {

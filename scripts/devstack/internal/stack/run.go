@@ -89,9 +89,6 @@ func (r *running) start(ctx context.Context) error {
 	if err := r.requirePorts(ctx); err != nil {
 		return err
 	}
-	if err := r.install(ctx); err != nil {
-		return err
-	}
 	kept, err := secrets.LoadOrCreate(r.Settings.Dir)
 	if err != nil {
 		return err
@@ -105,7 +102,7 @@ func (r *running) start(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := inParallel(ctx, r.build, r.prepareStores); err != nil {
+	if err := inParallel(ctx, r.build, r.prepareEngines); err != nil {
 		return err
 	}
 	if err := r.migrate(ctx); err != nil {
@@ -118,6 +115,15 @@ func (r *running) start(ctx context.Context) error {
 		return err
 	}
 	return r.awaitConnectors(ctx)
+}
+
+// prepareEngines fetches what is missing and starts it, while the services are compiled: one waits for the network, the
+// other for the processor.
+func (r *running) prepareEngines(ctx context.Context) error {
+	if err := r.install(ctx); err != nil {
+		return err
+	}
+	return r.prepareStores(ctx)
 }
 
 // install makes the programs of the engines available.

@@ -30,9 +30,31 @@ func TestEqualSeedNumbersGiveEqualRowsWhateverTheBatch(t *testing.T) {
 
 func TestSizesOutOfRangeAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, c := range []Config{{Users: 0, Labs: 1}, {Users: 1, Labs: 0}, {Users: -5, Labs: 1}} {
+	for _, c := range []Config{{Users: 0, Labs: 1}, {Users: 1, Labs: 0}, {Users: -5, Labs: 1}, {Users: 1, Labs: 2, Into: &Laboratory{Tests: []int{1}}},
+		{Users: 1, Labs: 1, Into: &Laboratory{}}} {
 		if err := c.Validate(); err == nil {
 			t.Errorf("%+v was accepted", c)
+		}
+	}
+}
+
+func TestPatientsOfALaboratoryThatIsThereAreItsOwn(t *testing.T) {
+	t.Parallel()
+	c := Config{Users: 300, Labs: 1, SeedNumber: 1, Into: &Laboratory{ID: 12, Branch: 3, Tests: []int{55, 64}, FirstBill: 1000}}
+	g := newGenerator(c)
+	if others := g.laboratories(); len(others) > 0 {
+		t.Errorf("%d tables of other laboratories", len(others))
+	}
+	numbers := map[any]bool{}
+	for _, bill := range g.patients(0, c.Users)["billing"] {
+		if bill[1] != 12 || bill[5] != 3 || bill[2].(int) < 1000 || numbers[bill[2]] {
+			t.Fatalf("bill %v", bill)
+		}
+		numbers[bill[2]] = true
+	}
+	for _, report := range g.patients(0, c.Users)["labReportRelation"] {
+		if report[1] != 12 || report[5] != 55 && report[5] != 64 {
+			t.Fatalf("report %v", report)
 		}
 	}
 }

@@ -23,9 +23,12 @@ func newGenerator(c Config) *generator {
 	return &generator{config: c, given: givenNames(), family: familyNames()}
 }
 
-// laboratories returns the laboratories with their departments and tests.
+// laboratories returns the laboratories with their departments and tests, unless there is one already.
 func (g *generator) laboratories() Rows {
 	rows := Rows{}
+	if g.config.Into != nil {
+		return rows
+	}
 	for i := range g.config.Labs {
 		lab := firstLab + i
 		department := lab * 10
@@ -38,6 +41,38 @@ func (g *generator) laboratories() Rows {
 	return rows
 }
 
+// lab is the laboratory of a patient.
+func (g *generator) lab(i int) int {
+	if into := g.config.Into; into != nil {
+		return into.ID
+	}
+	return firstLab + i%g.config.Labs
+}
+
+func (g *generator) branch(r *rand.Rand) int {
+	if into := g.config.Into; into != nil {
+		return into.Branch
+	}
+	return 1 + r.IntN(4)
+}
+
+// test is one of the tests of the patient's laboratory, by any number.
+func (g *generator) test(i, number int) int {
+	if into := g.config.Into; into != nil {
+		return into.Tests[number%len(into.Tests)]
+	}
+	return firstTest + (i%g.config.Labs)*testsPerLab + number%testsPerLab
+}
+
+// billNumber is unique in the laboratory.
+func (g *generator) billNumber(i, j int) int {
+	first := 1
+	if into := g.config.Into; into != nil {
+		first = into.FirstBill
+	}
+	return first + i/g.config.Labs*maxBillsPerUser + j
+}
+
 // patients returns the patients with index from to until-1, with their bills and reports.
 func (g *generator) patients(from, until int) Rows {
 	rows := Rows{}
@@ -48,7 +83,6 @@ func (g *generator) patients(from, until int) Rows {
 }
 
 func (g *generator) patient(rows Rows, i int, r *rand.Rand) {
-	lab := firstLab + i%g.config.Labs
 	given, family := g.given[r.IntN(len(g.given))], g.family[r.IntN(len(g.family))]
 	born := epoch().AddDate(0, 0, -r.IntN(90*365))
 	registered := epoch().Add(-time.Duration(r.IntN(365*24*3600)) * time.Second)
@@ -57,7 +91,7 @@ func (g *generator) patient(rows Rows, i int, r *rand.Rand) {
 	if r.IntN(3) == 0 {
 		email = strings.ToLower(given.text + "." + strings.ReplaceAll(family, "'", "") + fmt.Sprint(i) + "@example.in")
 	}
-	rows["userDetails"] = append(rows["userDetails"], []any{firstUser + i, lab, 1 + r.IntN(4), fmt.Sprintf("P-%07d", i+1), designation,
+	rows["userDetails"] = append(rows["userDetails"], []any{firstUser + i, g.lab(i), g.branch(r), fmt.Sprintf("P-%07d", i+1), designation,
 		given.text, family, given.text + " " + family, fmt.Sprintf("%d%09d", 6+r.IntN(4), r.IntN(1_000_000_000)), "91", email,
 		given.gender, born.Format(time.DateOnly), fmt.Sprintf("%d Y", int(epoch().Sub(born).Hours()/24/365.25)),
 		registered.Format(dateTime), registered.Format(dateTime)})
@@ -72,12 +106,11 @@ func (g *generator) patient(rows Rows, i int, r *rand.Rand) {
 
 // bill adds one bill with its billing rows and a report for each of them.
 func (g *generator) bill(rows Rows, i, j int, at time.Time, r *rand.Rand) {
-	lab, index := firstLab+i%g.config.Labs, i*maxBillsPerUser+j
-	number := i/g.config.Labs*maxBillsPerUser + j + 1 // unique in its laboratory
+	lab, index, number := g.lab(i), i*maxBillsPerUser+j, g.billNumber(i, j)
 	total := 0
 	offset := r.IntN(testsPerLab)
 	for k := range 1 + r.IntN(maxReportPerBill) {
-		test := firstTest + (i%g.config.Labs)*testsPerLab + (offset+k)%testsPerLab
+		test := g.test(i, offset+k)
 		id := firstReport + index*maxReportPerBill + k
 		amount := 100 + 50*r.IntN(20)
 		total += amount
@@ -86,5 +119,5 @@ func (g *generator) bill(rows Rows, i, j int, at time.Time, r *rand.Rand) {
 			fmt.Sprintf("S%d-%d", number, k+1), 1, at.Format(dateTime), at.Format(dateTime)})
 	}
 	rows["billing"] = append(rows["billing"], []any{firstBill + index, lab, number, fmt.Sprintf("ORD-%d-%d", lab, number), firstUser + i,
-		1 + r.IntN(4), "Self Pay", total, total, total, at.Format(dateTime), at.Format(dateTime)})
+		g.branch(r), "Self Pay", total, total, total, at.Format(dateTime), at.Format(dateTime)})
 }

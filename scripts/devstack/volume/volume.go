@@ -12,6 +12,14 @@ type Config struct {
 	Users      int
 	Labs       int
 	SeedNumber uint64
+	Into       *Laboratory // everybody is a patient of this one, and Labs is 1; nil: of laboratories that are generated too
+}
+
+// Laboratory is one that is there already, with its tests.
+type Laboratory struct {
+	ID, Branch int
+	Tests      []int
+	FirstBill  int // the number that people see of the first bill that is generated
 }
 
 // Validate refuses sizes that do not fit the id ranges.
@@ -23,6 +31,9 @@ func (c Config) Validate() error {
 	}
 	if c.Labs < 1 || c.Labs > maxLabs {
 		problems = append(problems, fmt.Errorf("labs is %d: give 1 to %d", c.Labs, maxLabs))
+	}
+	if c.Into != nil && (c.Labs != 1 || len(c.Into.Tests) == 0) {
+		problems = append(problems, errors.New("patients of a laboratory that is there need labs to be 1, and its tests"))
 	}
 	return errors.Join(problems...)
 }

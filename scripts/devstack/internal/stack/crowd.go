@@ -1,0 +1,31 @@
+package stack
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/scripts/devstack/day"
+	"github.com/labplatform/labplatform/scripts/devstack/volume"
+)
+
+// crowd are patients of former days of the demo laboratory, so that there is somebody to search for.
+func crowd() volume.Config {
+	return volume.Config{Users: 10_000, Labs: 1, SeedNumber: 1, Into: &volume.Laboratory{
+		ID: day.Laboratory, Branch: day.Branch, Tests: []int{55, 64, 65, 66, 67, 68}, FirstBill: 1000}}
+}
+
+// loadCrowd writes them at the first start that shows a working laboratory. Change capture carries them on as it does
+// every change.
+func (r *running) loadCrowd(ctx context.Context) error {
+	config, err := mysql.ParseDSN(r.target)
+	if err != nil {
+		return fmt.Errorf("patients of the demo: %w", err)
+	}
+	return execute(ctx, config, func(db *sql.DB) error {
+		_, err := r.once(ctx, db, "crowd", func() error { return volume.Load(ctx, db, crowd(), r.Out, r.Now) })
+		return err
+	})
+}

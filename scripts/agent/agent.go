@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -122,11 +123,7 @@ func (a *agent) keepAlive(ctx context.Context, lose context.CancelCauseFunc) {
 			return
 		case <-ticker.C:
 		}
-		j := a.known()
-		token, err := a.platform.heartbeat(ctx, j.EditID, j.Token)
-		if err == nil {
-			err = a.note(func(j *journal) { j.Token = token })
-		}
+		err := a.beat(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -139,8 +136,26 @@ func (a *agent) keepAlive(ctx context.Context, lose context.CancelCauseFunc) {
 	}
 }
 
+// beat gives a sign of life. A token that grew old, while the machine slept or because the answer with a newer one was
+// lost, is replaced: the creation repeated answers with one.
+func (a *agent) beat(ctx context.Context) error {
+	j := a.known()
+	token, err := a.platform.heartbeat(ctx, j.EditID, j.Token)
+	if isCode(err, http.StatusUnauthorized) {
+		var again opened
+		if again, err = a.platform.create(ctx, a.report, j.Key, j.Creation); err == nil {
+			token, err = a.platform.heartbeat(ctx, j.EditID, again.Token)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return a.note(func(j *journal) { j.Token = token })
+}
+
 func lost(err error) error {
-	return fmt.Errorf("%w: %w; the document is kept: ask who has the report now before you start again", errLost, err)
+	return fmt.Errorf("%w: %w; the document is kept: ask who has the report now. To begin anew, move it and %s away", errLost,
+		err, journalName)
 }
 
 // watch uploads every save until ctx ends, or working does because the session is lost.

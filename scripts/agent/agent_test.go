@@ -31,9 +31,20 @@ type user struct {
 
 func newUser(t *testing.T, h *hospital) *user {
 	t.Helper()
-	u := &user{t: t, hospital: h, dir: t.TempDir(), report: 7001, said: &paper{}}
+	u := &user{t: t, hospital: h, dir: memoryFolder(t), report: 7001, said: &paper{}}
 	u.converts(func() error { return nil })
 	return u
+}
+
+// memoryFolder is in memory where the machine has such a place: the journal is synced hundreds of times.
+func memoryFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "agent-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // converts replaces the converter.
@@ -172,7 +183,11 @@ func TestNothingIsOverwrittenAfterATakeOver(t *testing.T) {
 		u.types("A's old work")
 		for range 2 {
 			u.start()
-			u.wantError(u.ctrlC(), errLost)
+			lost := u.ctrlC()
+			u.wantError(lost, errLost)
+			if !strings.Contains(lost.Error(), "move it and .agent.json away") {
+				u.t.Errorf("it does not say how to begin anew: %v", lost)
+			}
 		}
 		u.wantReport(7001, "B's work")
 		u.wantDocument("A's old work")
@@ -293,6 +308,21 @@ func TestASlowConversionDoesNotLoseTheSession(t *testing.T) {
 		}
 		u.wantReport(7001, "ONE")
 		u.wantError(u.ctrlC(), nil)
+	})
+}
+
+// A machine that slept, or an answer that was lost: the session lives on by a newer token.
+func TestATokenThatGrewOldIsReplaced(t *testing.T) {
+	story(t, func(_ *testing.T, h *hospital, u *user) {
+		u.start()
+		h.agesTokens(1)
+		u.types("ONE")
+		time.Sleep(2 * time.Minute) // the next sign of life
+		u.wantReport(7001, "ONE")
+		u.wantError(u.ctrlC(), nil)
+		if len(h.sessions) != 1 || h.active(7001) != nil {
+			u.t.Errorf("%d sessions", len(h.sessions))
+		}
 	})
 }
 

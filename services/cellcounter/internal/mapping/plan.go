@@ -11,8 +11,8 @@ import (
 // Plan is what a write does to a scope: the rows of Remove go, those of Write come. A row that is rewritten is in both
 // and keeps its id, so that keys can be exchanged in one request without a moment in which one is taken twice.
 type Plan struct {
-	Remove   []Row
-	Write    []Row
+	Remove []Row
+	Write  []Row
 	// Former has the row that each element rewrites, nil for a new one.
 	Former   []*Row
 	Inserted int

@@ -15,6 +15,17 @@ import (
 	"time"
 )
 
+// TestMain has the folders in memory where the machine has such a place: the journal is synced thousands of times.
+func TestMain(m *testing.M) {
+	const memory = "/dev/shm"
+	if _, err := os.Stat(memory); err == nil {
+		if err := os.Setenv("TMPDIR", memory); err != nil {
+			panic(err)
+		}
+	}
+	m.Run()
+}
+
 // user sits in front of a folder.
 type user struct {
 	t        *testing.T
@@ -31,20 +42,9 @@ type user struct {
 
 func newUser(t *testing.T, h *hospital) *user {
 	t.Helper()
-	u := &user{t: t, hospital: h, dir: memoryFolder(t), report: 7001, said: &paper{}}
+	u := &user{t: t, hospital: h, dir: t.TempDir(), report: 7001, said: &paper{}}
 	u.converts(func() error { return nil })
 	return u
-}
-
-// memoryFolder is in memory where the machine has such a place: the journal is synced hundreds of times.
-func memoryFolder(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "agent-")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
 }
 
 // converts replaces the converter.

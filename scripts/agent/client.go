@@ -71,8 +71,8 @@ func refused(err error) bool {
 	return isCode(err, http.StatusForbidden) || isCode(err, http.StatusNotFound)
 }
 
-// patience tells how long to wait before the same files are sent again; false when that would not help. A token that grew
-// old is replaced by the next sign of life.
+// patience tells how long to wait before the same files are sent again; false when that would not help. A token that
+// grew old is replaced by the next sign of life.
 func patience(err error, pause time.Duration) (time.Duration, bool) {
 	var p *problem
 	if !errors.As(err, &p) { // no answer at all

@@ -47,8 +47,8 @@ func (w Write) resolve(formats map[int64]mapping.Parameter) ([]mapping.Change, e
 	return changes, nil
 }
 
-// checkCells refuses unknown cells, and disabled ones but where the mapping has them already. former are the rows that the
-// elements rewrite.
+// checkCells refuses unknown cells, and disabled ones but where the mapping has them already. former are the rows that
+// the elements rewrite.
 func (w Write) checkCells(ctx context.Context, l Locked, former []*mapping.Row) error {
 	var ids []int64
 	for _, e := range w.Elements {

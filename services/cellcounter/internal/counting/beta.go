@@ -31,8 +31,8 @@ const (
 	tiny      = 1e-300 // instead of a division by zero
 )
 
-// fraction is the continued fraction of beta, by Lentz's method as Thompson and Barnett changed it, and how many terms it
-// took.
+// fraction is the continued fraction of beta, by Lentz's method as Thompson and Barnett changed it, and how many terms
+// it took.
 func fraction(x, a, b float64) (value float64, terms int) {
 	c, d := 1.0, 1/nonzero(1-(a+b)*x/(a+1))
 	value = d

@@ -144,8 +144,8 @@ func interesting(text []byte) bool {
 
 const mostName = 12 // characters; the names that matter are shorter
 
-// decodeName puts the name at the beginning of text into name with its #xx replaced, cut short when it is long, and returns
-// its length. A file may have millions of names.
+// decodeName puts the name at the beginning of text into name with its #xx replaced, cut short when it is long, and
+// returns its length. A file may have millions of names.
 func decodeName(name *[mostName]byte, text []byte) (n int) {
 	for i := 0; i < len(text) && n < mostName; i++ {
 		c := text[i]

@@ -84,8 +84,8 @@ func (d *durability) folders(key string) error {
 	}
 }
 
-// deleted removes the folder of key when nothing else is in it, and syncs that the name is gone: a deleted document must
-// not come back.
+// deleted removes the folder of key when nothing else is in it, and syncs that the name is gone: a deleted document
+// must not come back.
 func (d *durability) deleted(key string) error {
 	if d == nil {
 		return nil

@@ -153,7 +153,11 @@ func (a *agent) beat(ctx context.Context) error {
 	return a.note(func(j *journal) { j.Token = token })
 }
 
+// lost tells what to do.
 func lost(err error) error {
+	if endedByItself(err) {
+		return fmt.Errorf("%w: %w; the document is kept: start the same command again", errLost, err)
+	}
 	return fmt.Errorf("%w: %w; the document is kept: ask who has the report now. To begin anew, move it and %s away", errLost,
 		err, journalName)
 }

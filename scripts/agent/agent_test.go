@@ -228,6 +228,23 @@ func TestAnExpiredSessionGoesOnUnlessSomebodySaved(t *testing.T) {
 	}
 }
 
+// A machine that slept for too long: nobody took the report, so the same command goes on.
+func TestASessionThatExpiredUnderARunningAgentGoesOn(t *testing.T) {
+	story(t, func(_ *testing.T, h *hospital, u *user) {
+		u.start()
+		h.expire(1)
+		u.types("ONE")
+		lost := <-u.done
+		u.wantError(lost, errLost)
+		if !strings.Contains(lost.Error(), "start the same command again") || strings.Contains(lost.Error(), "move it") {
+			u.t.Errorf("it says %v", lost)
+		}
+		u.start()
+		u.wantReport(7001, "ONE")
+		u.wantError(u.ctrlC(), nil)
+	})
+}
+
 func TestARestoredSaveIsNotOverwritten(t *testing.T) {
 	story(t, func(_ *testing.T, h *hospital, u *user) {
 		u.start()

@@ -56,6 +56,13 @@ func (h *hospital) signs() int {
 	return h.beats
 }
 
+// expire has the session end for want of a sign of life.
+func (h *hospital) expire(id int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.sessions[id].expires = time.Now()
+}
+
 // agesTokens has the tokens of the session refused that were given until now.
 func (h *hospital) agesTokens(id int64) {
 	h.mu.Lock()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -110,56 +109,6 @@ func (a *agent) run(ctx context.Context) error {
 	}
 	a.say("session %d has ended", j.EditID)
 	return a.note(func(j *journal) { j.Ended = true })
-}
-
-// keepAlive gives signs of life, also while a document is converted or uploaded, and ends the work when the session is
-// not ours any more. A platform that does not answer is asked again with the next beat.
-func (a *agent) keepAlive(ctx context.Context, lose context.CancelCauseFunc) {
-	ticker := time.NewTicker(a.beats)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		err := a.beat(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case refused(err):
-			lose(lost(err))
-			return
-		case err != nil:
-			a.say("no sign of life was given: %v", err)
-		}
-	}
-}
-
-// beat gives a sign of life. A token that grew old, while the machine slept or because the answer with a newer one was
-// lost, is replaced: the creation repeated answers with one.
-func (a *agent) beat(ctx context.Context) error {
-	j := a.known()
-	token, err := a.platform.heartbeat(ctx, j.EditID, j.Token)
-	if isCode(err, http.StatusUnauthorized) {
-		var again opened
-		if again, err = a.platform.create(ctx, a.report, j.Key, j.Creation); err == nil {
-			token, err = a.platform.heartbeat(ctx, j.EditID, again.Token)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return a.note(func(j *journal) { j.Token = token })
-}
-
-// lost tells what to do.
-func lost(err error) error {
-	if endedByItself(err) {
-		return fmt.Errorf("%w: %w; the document is kept: start the same command again", errLost, err)
-	}
-	return fmt.Errorf("%w: %w; the document is kept: ask who has the report now. To begin anew, move it and %s away", errLost,
-		err, journalName)
 }
 
 // watch uploads every save until ctx ends, or working does because the session is lost.

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // begin goes on with the session of the journal, or opens one, and has the document in the folder.
@@ -109,25 +107,6 @@ func (a *agent) open(ctx context.Context) error {
 	}
 	a.say("session %d of report %d is open", session.EditID, a.report)
 	return a.note(func(j *journal) { j.EditID, j.Token = session.EditID, session.Token })
-}
-
-// alive gives a sign of life. It returns false when another session has to be opened: ours expired, or we ended it.
-// After anything else the report is somebody else's.
-func (a *agent) alive(ctx context.Context) (bool, error) {
-	err := a.beat(ctx)
-	switch {
-	case isCode(err, http.StatusForbidden) && endedByItself(err):
-		a.say("session %d has ended (%v)", a.journal.EditID, err)
-		return false, nil
-	case refused(err):
-		return false, lost(err)
-	}
-	return err == nil, err
-}
-
-// endedByItself tells that nobody took the report away.
-func endedByItself(err error) bool {
-	return strings.Contains(err.Error(), "the session expired") || strings.Contains(err.Error(), "ended by its author")
 }
 
 // fetch has the newest save in the folder, or the template of a report without one. A document that was not saved

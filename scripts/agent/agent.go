@@ -111,38 +111,6 @@ func (a *agent) run(ctx context.Context) error {
 	return a.note(func(j *journal) { j.Ended = true })
 }
 
-// keepAlive gives signs of life, also while a document is converted or uploaded, and ends the work when the session is
-// not ours any more. A platform that does not answer is asked again with the next beat.
-func (a *agent) keepAlive(ctx context.Context, lose context.CancelCauseFunc) {
-	ticker := time.NewTicker(a.beats)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		j := a.known()
-		token, err := a.platform.heartbeat(ctx, j.EditID, j.Token)
-		if err == nil {
-			err = a.note(func(j *journal) { j.Token = token })
-		}
-		switch {
-		case ctx.Err() != nil:
-			return
-		case refused(err):
-			lose(lost(err))
-			return
-		case err != nil:
-			a.say("no sign of life was given: %v", err)
-		}
-	}
-}
-
-func lost(err error) error {
-	return fmt.Errorf("%w: %w; the document is kept: ask who has the report now before you start again", errLost, err)
-}
-
 // watch uploads every save until ctx ends, or working does because the session is lost.
 func (a *agent) watch(ctx, working context.Context) error {
 	look := time.NewTicker(a.poll)

@@ -15,6 +15,17 @@ import (
 	"time"
 )
 
+// TestMain has the folders in memory where the machine has such a place: the journal is synced thousands of times.
+func TestMain(m *testing.M) {
+	const memory = "/dev/shm"
+	if _, err := os.Stat(memory); err == nil {
+		if err := os.Setenv("TMPDIR", memory); err != nil {
+			panic(err)
+		}
+	}
+	m.Run()
+}
+
 // user sits in front of a folder.
 type user struct {
 	t        *testing.T
@@ -172,7 +183,11 @@ func TestNothingIsOverwrittenAfterATakeOver(t *testing.T) {
 		u.types("A's old work")
 		for range 2 {
 			u.start()
-			u.wantError(u.ctrlC(), errLost)
+			lost := u.ctrlC()
+			u.wantError(lost, errLost)
+			if !strings.Contains(lost.Error(), "move it and .agent.json away") {
+				u.t.Errorf("it does not say how to begin anew: %v", lost)
+			}
 		}
 		u.wantReport(7001, "B's work")
 		u.wantDocument("A's old work")
@@ -211,6 +226,23 @@ func TestAnExpiredSessionGoesOnUnlessSomebodySaved(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A machine that slept for too long: nobody took the report, so the same command goes on.
+func TestASessionThatExpiredUnderARunningAgentGoesOn(t *testing.T) {
+	story(t, func(_ *testing.T, h *hospital, u *user) {
+		u.start()
+		h.expire(1)
+		u.types("ONE")
+		lost := <-u.done
+		u.wantError(lost, errLost)
+		if !strings.Contains(lost.Error(), "start the same command again") || strings.Contains(lost.Error(), "move it") {
+			u.t.Errorf("it says %v", lost)
+		}
+		u.start()
+		u.wantReport(7001, "ONE")
+		u.wantError(u.ctrlC(), nil)
+	})
 }
 
 func TestARestoredSaveIsNotOverwritten(t *testing.T) {
@@ -293,6 +325,21 @@ func TestASlowConversionDoesNotLoseTheSession(t *testing.T) {
 		}
 		u.wantReport(7001, "ONE")
 		u.wantError(u.ctrlC(), nil)
+	})
+}
+
+// A machine that slept, or an answer that was lost: the session lives on by a newer token.
+func TestATokenThatGrewOldIsReplaced(t *testing.T) {
+	story(t, func(_ *testing.T, h *hospital, u *user) {
+		u.start()
+		h.agesTokens(1)
+		u.types("ONE")
+		time.Sleep(2 * time.Minute) // the next sign of life
+		u.wantReport(7001, "ONE")
+		u.wantError(u.ctrlC(), nil)
+		if len(h.sessions) != 1 || h.active(7001) != nil {
+			u.t.Errorf("%d sessions", len(h.sessions))
+		}
 	})
 }
 

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // begin goes on with the session of the journal, or opens one, and has the document in the folder.
@@ -63,16 +61,26 @@ func (a *agent) recall() error {
 		return fmt.Errorf("%s belongs to report %d: take another --dir", a.disk.document(), found.Report)
 	}
 	a.journal = *found
-	if found.Fetching != nil {
-		if _, err := os.Stat(a.disk.download()); errors.Is(err, fs.ErrNotExist) {
-			a.journal.placed()
-		}
-		a.journal.Fetching = nil
-	}
 	if found.Ended {
 		a.journal = a.journal.next()
 	}
-	return nil
+	return a.settle()
+}
+
+// settle finds out whether the download that the journal tells of took the document's place: it is gone then. That is
+// written down before the download is swept, or the next start would take the document for it.
+func (a *agent) settle() error {
+	if a.journal.Fetching == nil {
+		return nil
+	}
+	_, err := os.Stat(a.disk.download())
+	placed := errors.Is(err, fs.ErrNotExist)
+	return a.note(func(j *journal) {
+		if placed {
+			j.placed()
+		}
+		j.Fetching = nil
+	})
 }
 
 // open asks for a session. What it asks for is in the journal before: a crash repeats it and gets the same one.
@@ -99,33 +107,6 @@ func (a *agent) open(ctx context.Context) error {
 	}
 	a.say("session %d of report %d is open", session.EditID, a.report)
 	return a.note(func(j *journal) { j.EditID, j.Token = session.EditID, session.Token })
-}
-
-// alive gives a sign of life. It returns false when another session has to be opened: ours expired, or we ended it.
-// After anything else the report is somebody else's.
-func (a *agent) alive(ctx context.Context) (bool, error) {
-	token, err := a.platform.heartbeat(ctx, a.journal.EditID, a.journal.Token)
-	if isCode(err, http.StatusUnauthorized) { // a newer token was lost with its answer
-		var again opened
-		if again, err = a.platform.create(ctx, a.report, a.journal.Key, a.journal.Creation); err == nil {
-			token, err = a.platform.heartbeat(ctx, a.journal.EditID, again.Token)
-		}
-	}
-	switch {
-	case err == nil:
-		return true, a.note(func(j *journal) { j.Token = token })
-	case isCode(err, http.StatusForbidden) && endedByItself(err):
-		a.say("session %d has ended (%v)", a.journal.EditID, err)
-		return false, nil
-	case refused(err):
-		return false, lost(err)
-	}
-	return false, err
-}
-
-// endedByItself tells that nobody took the report away.
-func endedByItself(err error) bool {
-	return strings.Contains(err.Error(), "the session expired") || strings.Contains(err.Error(), "ended by its author")
 }
 
 // fetch has the newest save in the folder, or the template of a report without one. A document that was not saved

@@ -66,20 +66,20 @@ func (p *problem) Error() string {
 	return fmt.Sprintf("%d %s: %s", p.Code, p.Message, p.Details)
 }
 
-// refused tells that the session or its token is over.
+// refused tells that the session is over.
 func refused(err error) bool {
-	var p *problem
-	return errors.As(err, &p) && (p.Code == http.StatusUnauthorized || p.Code == http.StatusForbidden ||
-		p.Code == http.StatusNotFound)
+	return isCode(err, http.StatusForbidden) || isCode(err, http.StatusNotFound)
 }
 
-// patience tells how long to wait before the same files are sent again; false when that would not help.
+// patience tells how long to wait before the same files are sent again; false when that would not help. A token that
+// grew old is replaced by the next sign of life.
 func patience(err error, pause time.Duration) (time.Duration, bool) {
 	var p *problem
 	if !errors.As(err, &p) { // no answer at all
 		return pause, true
 	}
-	if p.Code == http.StatusTooManyRequests || p.Code >= http.StatusInternalServerError {
+	if p.Code == http.StatusTooManyRequests || p.Code == http.StatusUnauthorized ||
+		p.Code >= http.StatusInternalServerError {
 		return max(p.retryAfter, pause), true
 	}
 	return 0, false

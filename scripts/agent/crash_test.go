@@ -114,7 +114,7 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 	t.Parallel()
 	for _, former := range []bool{false, true} { // a report with a save of somebody's, in a folder that was used before
 		for n, alive := 1, false; !alive; n++ {
-			synctest.Test(t, func(t *testing.T) { alive = crash(t, n, former) })
+			synctest.Test(t, func(t *testing.T) { alive = crash(t, n, 0, former) })
 			if t.Failed() {
 				return
 			}
@@ -122,7 +122,19 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 	}
 }
 
-func crash(t *testing.T, n int, former bool) (alive bool) {
+// TestCrashOfTheStartAfterACrash kills the agent at every step, and once more at every step of the start that follows.
+func TestCrashOfTheStartAfterACrash(t *testing.T) {
+	t.Parallel()
+	const startSteps = 24
+	for n, alive := 1, false; !alive; n++ {
+		for again := 1; again <= startSteps && !t.Failed(); again++ {
+			synctest.Test(t, func(t *testing.T) { alive = crash(t, n, again, true) })
+		}
+	}
+}
+
+// crash kills the agent before step n, and the next one before step again, which is 0 for never.
+func crash(t *testing.T, n, again int, former bool) (alive bool) {
 	t.Helper()
 	h := newHospital()
 	u := newUser(t, h)
@@ -138,6 +150,10 @@ func crash(t *testing.T, n int, former bool) (alive bool) {
 	typeOn(u, p, "ONE")
 	typed := typeOn(u, p, "TWO")
 	_ = u.ctrlC()
+	if p.at() != "" && again > 0 {
+		u.start(&process{dieBefore: again})
+		_ = u.ctrlC()
+	}
 	if p.at() != "" && !typed {
 		typed = started(u, former)
 		if typed {
@@ -157,6 +173,9 @@ func crash(t *testing.T, n int, former bool) (alive bool) {
 		if r.content != "ONE" && r.content != "TWO" {
 			t.Errorf("killed before %q: %q was uploaded, which nobody typed", p.at(), r.content)
 		}
+	}
+	if again > 0 {
+		return p.at() == ""
 	}
 	t.Logf("former saves %-5t %2d dies before %-36q the report says %q after %d sessions and %d saves", former, n, p.at(),
 		h.content(7001), len(h.sessions), len(h.revisions)-before)

@@ -19,6 +19,8 @@ type hospital struct {
 	revisions []saved
 	refusal   error // of uploads
 	beats     int
+	tokens    int
+	old       map[string]bool // tokens that are not good any more, while their sessions live on
 }
 
 // held is a session. ended tells how, as the service's details do.
@@ -37,7 +39,7 @@ type saved struct {
 const template = "TEMPLATE"
 
 func newHospital() *hospital {
-	return &hospital{ttl: 8 * time.Hour, sessions: map[int64]*held{}, keys: map[string]int64{}}
+	return &hospital{ttl: 8 * time.Hour, sessions: map[int64]*held{}, keys: map[string]int64{}, old: map[string]bool{}}
 }
 
 // refuse has uploads answered with err.
@@ -52,6 +54,30 @@ func (h *hospital) signs() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.beats
+}
+
+// expire has the session end for want of a sign of life.
+func (h *hospital) expire(id int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.sessions[id].expires = time.Now()
+}
+
+// agesTokens has the tokens of the session refused that were given until now.
+func (h *hospital) agesTokens(id int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for n := range h.tokens {
+		h.old[fmt.Sprintf("token %d of %d", n+1, id)] = true
+	}
+}
+
+// admits refuses as the service does: a session that has ended, then a token that is old.
+func (h *hospital) admits(s *held, token string) error {
+	if err := h.inactive(s); err != nil || !h.old[token] {
+		return err
+	}
+	return &problem{Code: http.StatusUnauthorized, Message: "The session token has expired"}
 }
 
 func (h *hospital) inactive(s *held) error {
@@ -89,7 +115,8 @@ func (h *hospital) create(_ context.Context, report int64, key string, in creati
 		h.sessions[id] = &held{id: id, report: report, expires: time.Now().Add(h.ttl)}
 		h.keys[key] = id
 	}
-	return opened{EditID: id, Token: fmt.Sprint("token of ", id), Template: template}, nil
+	h.tokens++
+	return opened{EditID: id, Token: fmt.Sprintf("token %d of %d", h.tokens, id), Template: template}, nil
 }
 
 func (h *hospital) current(_ context.Context, report int64, _ string) (*revision, error) {
@@ -126,7 +153,7 @@ func (h *hospital) heartbeat(_ context.Context, id int64, token string) (string,
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.sessions[id]
-	if err := h.inactive(s); err != nil {
+	if err := h.admits(s, token); err != nil {
 		return "", err
 	}
 	h.beats++
@@ -134,14 +161,14 @@ func (h *hospital) heartbeat(_ context.Context, id int64, token string) (string,
 	return token, nil
 }
 
-func (h *hospital) upload(_ context.Context, id int64, _, word, _ string) (string, error) {
+func (h *hospital) upload(_ context.Context, id int64, token, word, _ string) (string, error) {
 	content, err := os.ReadFile(word)
 	if err != nil {
 		return "", err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.inactive(h.sessions[id]); err != nil {
+	if err := h.admits(h.sessions[id], token); err != nil {
 		return "", err
 	}
 	if h.refusal != nil {

@@ -25,6 +25,7 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait: the journal is in order at any time
 	err := run(ctx, os.Args[1:])
 	switch {
 	case err == nil:

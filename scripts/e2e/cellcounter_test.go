@@ -30,16 +30,77 @@ func mappingsOf(t *testing.T, session string, test int) []any {
 	return got.json(t)["mappings"].([]any)
 }
 
+// step is a request and what its answer has.
+type step struct {
+	name, session, method, path, body string
+	status                            int
+	want                              string
+}
+
+func answersAre(t *testing.T, steps []step) {
+	t.Helper()
+	for _, s := range steps {
+		got := call(t, s.session, s.method, s.path, s.body)
+		if got.status != s.status || !strings.Contains(got.body, s.want) {
+			t.Errorf("%s: %d %s, want %d with %s", s.name, got.status, got.body, s.status, s.want)
+		}
+	}
+}
+
+// What was mapped by mistake is taken back, key by key or all at once.
+func TestCellCounterAMistakeIsTakenBack(t *testing.T) {
+	t.Parallel()
+	seedTest(t, 77003)
+	path := mappingsPath + "77003"
+	answersAre(t, []step{
+		{"two keys that differ by an accent", labSession, "POST", path, `{"lab_id":12,"mappings":[{"key":"o","cell_id":1,"report_format_index":1,"report_format_order":1},{"key":"ö","cell_id":3,"report_format_index":2,"report_format_order":2}]}`, 200, `"inserted":2`},
+		{"a target alone", labSession, "PATCH", path, `{"lab_id":12,"target_count":200}`, 200, `"inserted":0,"updated":0`},
+		{"it counts", labSession, "GET", path, "", 200, `"scope":"lab","target_count":200`},
+		{"a key", labSession, "DELETE", path + "/%C3%96?lab_id=12", "", 200, `"mappings":[{"key":"o"`},
+		{"a key that is gone", labSession, "DELETE", path + "/%C3%B6?lab_id=12", "", 404, `{"message":"This key is not mapped for the test"}`},
+		{"another laboratory's", labSession, "DELETE", path + "?lab_id=13", "", 403, `"message"`},
+		{"the defaults", labSession, "DELETE", path, "", 403, "needs a global administrator"},
+		{"all", labSession, "DELETE", path + "?lab_id=12", "", 200, `"deleted":1,"mappings":[],"target_count":100`},
+		{"all again", labSession, "DELETE", path + "?lab_id=12", "", 200, `"deleted":0`},
+		{"as before", labSession, "GET", path, "", 200, `{"mappings":[],"scope":"default","target_count":100}`},
+	})
+}
+
+// A stored count is evidence: of the report's test, by two persons, with what it was before in the activity log.
+func TestCellCounterStoredCountsProveSomething(t *testing.T) {
+	t.Parallel()
+	seedTest(t, 77004)
+	applyFixture(t, `{"mysql":{"labReportRelation":[
+		{"id":770040,"labId_id":12,"billId_id":9001,"billingInfoId_id":8001,"userDetailsId_id":501,"reportID_id":77004,"sampleId":"E2E-77004"},
+		{"id":770041,"labId_id":12,"billId_id":9001,"billingInfoId_id":8001,"userDetailsId_id":501,"reportID_id":77004,"sampleId":"E2E-77041","isSigned":1}]}}`)
+	path, signed := mappingsPath+"77004/counts/770040", mappingsPath+"77004/counts/770041"
+	count := func(observer, n int) string {
+		return fmt.Sprintf(`{"observer":%d,"counts":[{"cell_id":1,"count":%d},{"cell_id":3,"count":%d}]}`, observer, n, 100-n)
+	}
+	answersAre(t, []step{
+		{"the first observer", labSession, "PUT", path, count(1, 60), 200, `"observer":1`},
+		{"the same person as the second", labSession, "PUT", path, count(2, 61), 409, "another person"},
+		{"a doctor as the second", "demo-doctor", "PUT", path, count(2, 61), 200, `"within_chance":true`},
+		{"the first again, with another count", labSession, "PUT", path, count(1, 62), 200, `"count":62`},
+		{"a cell that is not there", labSession, "PUT", path, `{"observer":1,"counts":[{"cell_id":999,"count":1}]}`, 400, "there is no cell 999"},
+		{"another test", labSession, "PUT", mappingsPath + "55/counts/770040", count(1, 62), 400, "not of this test"},
+		{"a signed report", labSession, "PUT", signed, count(1, 60), 409, "signed"},
+		{"an organisation", "demo-organization", "GET", path, "", 403, `"message"`},
+	})
+	var entries int
+	queryRow(t, `SELECT COUNT(*) FROM ActivityLog WHERE lab_id = 12 AND labReportId = 770040 AND category = 994 AND log_context = 'CELL_COUNTER'
+		AND (meta LIKE '%"count": 60%' OR meta LIKE '%"count":60%')`).scan(&entries)
+	if entries != 1 {
+		t.Errorf("%d entries of the count before in the activity log", entries)
+	}
+}
+
 func TestCellCounterDocumentedAnswers(t *testing.T) {
 	t.Parallel()
 	seedTest(t, 77001)
 	path := mappingsPath + "77001"
 	two := `{"lab_id":12,"mappings":[{"key":"n","cell_id":1,"report_format_index":1,"report_format_order":1},{"key":"l","cell_id":3,"report_format_index":2,"report_format_order":2}]}`
-	steps := []struct {
-		name, session, method, path, body string
-		status                            int
-		want                              string
-	}{
+	steps := []step{
 		{"no session", "", "GET", path, "", 401, `"message"`},
 		{"nothing mapped", labSession, "GET", path, "", 200, `{"mappings":[],"scope":"default","target_count":100}`},
 		{"a slash at the end", labSession, "GET", path + "/", "", 200, `"mappings":[]`},
@@ -59,12 +120,7 @@ func TestCellCounterDocumentedAnswers(t *testing.T) {
 		{"cells", labSession, "GET", mappingsPath + "cells/", "", 200, `{"cells":[{"id":1,"name":"Neutrophil","bg_color_hex":"#4C6EF5","fg_color_hex":"#FFFFFF","default_key":"n","is_disable":false,"created_at":`},
 		{"differential", labSession, "POST", path + "/differential", `{"counts":[{"cell_id":1,"count":1},{"cell_id":2,"count":2}],"wbc":9}`, 200, `"total":3,"differential":[{"cell_id":1,"count":1,"include_in_total":true,"percent":33,"absolute":3}`},
 	}
-	for _, s := range steps {
-		got := call(t, s.session, s.method, s.path, s.body)
-		if got.status != s.status || !strings.Contains(got.body, s.want) {
-			t.Errorf("%s: %d %s, want %d with %s", s.name, got.status, got.body, s.status, s.want)
-		}
-	}
+	answersAre(t, steps)
 	if rows := mappingsOf(t, labSession, 77001); len(rows) != 3 {
 		t.Errorf("%d rows after all: %v", len(rows), rows)
 	}

@@ -151,10 +151,38 @@ func TestCellCounterPageCountsWhatWasPressedAndNothingElse(t *testing.T) {
 	if got := p.total(); got != "0" {
 		t.Errorf("after a save there are %s cells", got)
 	}
-	stored := call(t, labSession, "GET", fmt.Sprintf("%s77011/counts/%d", mappingsPath, report), "")
-	if !strings.Contains(stored.body, `{"cell_id":1,"count":3,"include_in_total":true},{"cell_id":3,"count":0,`) {
-		t.Errorf("stored %s", stored.body)
+	stored := func() string {
+		return call(t, labSession, "GET", fmt.Sprintf("%s77011/counts/%d", mappingsPath, report), "").body
 	}
+	saved := stored()
+	if !strings.Contains(saved, `{"cell_id":1,"count":3,"include_in_total":true},{"cell_id":3,"count":0,`) {
+		t.Errorf("stored %s", saved)
+	}
+	p.wantOfTheLoadedReportAlone(report)
+	if now := stored(); now != saved {
+		t.Errorf("a count of another report changed it: %s", now)
+	}
+}
+
+// wantOfTheLoadedReportAlone enters another report after a save: nothing counts until its keys are loaded, and then not as
+// the former one's.
+func (p *page) wantOfTheLoadedReportAlone(report int) {
+	p.t.Helper()
+	p.fill("wbc", "input", "12")
+	p.fill("report", "change", "7001") // of another test
+	p.press("n")
+	p.says(fmt.Sprintf("and report %d are loaded, so this cell is not counted", report))
+	if got := p.total(); got != "0" {
+		p.t.Errorf("%s cells of a report whose keys are not loaded", got)
+	}
+	p.do(chromedp.Click(chromedp.CSS("#load")))
+	p.says("Ready: 5 keys")
+	if got := p.eval(`document.getElementById("wbc").value`); got != "" {
+		p.t.Errorf("the white cell count of the former report stays: %s", got)
+	}
+	p.press("n", kb.Enter)
+	p.says("The report is not of this test")
+	p.clean()
 }
 
 // A count belongs to the test and report whose keys were loaded, a reload keeps it, and giving it up is asked first.
@@ -166,11 +194,11 @@ func TestCellCounterPageKeepsACount(t *testing.T) {
 	}
 	p.eval(`(document.getElementById("test").value = "77010", "typed")`)
 	p.atReport(77012, report)
-	p.says("Your count was kept: 3 cells of observer 1")
+	p.says(": 3 cells of observer 1. Count on if they are yours")
 	p.want("after a reload", 1, "n or 2|Neutrophil|2|67 %|")
 	p.screenshot("cell-counter-kept.png")
 	p.do(chromedp.Navigate(stack.Endpoints.Gateway + "/cell-counter/"))
-	p.says("Your count was kept: 3 cells of observer 1")
+	p.says(": 3 cells of observer 1. Count on if they are yours")
 
 	for _, button := range []string{"#clear", "#load"} {
 		p.do(chromedp.Click(chromedp.CSS(button)))

@@ -151,6 +151,18 @@ func TestExternalEditRateLimits(t *testing.T) {
 		}
 	}
 	wantLimited("upload 6", mustUpload(t, id, token, savedPair(t, "save 6")))
+
+	// Looks, lists and signs of life are counted apart.
+	if got := call(t, reader, "GET", fmt.Sprintf("%s/%d/revisions", editPath, report), ""); got.status != 200 {
+		t.Errorf("a list after 60 looks: %d %s", got.status, got.body)
+	}
+	beat := fmt.Sprintf("%s/agent/%d/heartbeat", editPath, id)
+	for i := range 120 {
+		if got := call(t, "", "POST", beat, "", "Authorization", "Bearer "+token); got.status != 200 {
+			t.Fatalf("sign of life %d: %d %s", i+1, got.status, got.body)
+		}
+	}
+	wantLimited("sign of life 121", call(t, "", "POST", beat, "", "Authorization", "Bearer "+token))
 }
 
 func TestExternalEditAnExpiredSessionIsOver(t *testing.T) {

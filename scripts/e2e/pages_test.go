@@ -136,6 +136,25 @@ func TestExternalEditPageInABrowser(t *testing.T) {
 	p.eval(`document.getElementById("end").click()`)
 	p.eval(`document.getElementById("yes").click()`)
 	p.awaitTrue("nobody again", held+`.startsWith("Nobody edits")`)
+	p.wantAllSaves(report)
+}
+
+// wantAllSaves has 60 saves, of which the page shows the older ones when it is asked.
+func (p *page) wantAllSaves(report int) {
+	p.t.Helper()
+	var session int
+	queryRow(p.t, "SELECT MAX(id) FROM external_edit_session WHERE lab_report_id = ?", report).scan(&session)
+	const saves = 60
+	var rows []string
+	for i := range saves {
+		rows = append(rows, fmt.Sprintf(`{"session_id":%d,"revision":%d,"word_s3_path":"w","pdf_s3_path":"p","word_sha256":"","pdf_sha256":"",
+			"word_size":1,"pdf_size":1,"uploaded_by":77,"uploaded_at":1790000000000}`, session, i+1))
+	}
+	applyFixture(p.t, `{"mysql":{"external_edit_revision":[`+strings.Join(rows, ",")+`]}}`)
+	shown := `document.querySelectorAll("#rows tr").length`
+	p.visit(fmt.Sprintf("/external-edit/?report=%d", report), shown+" === 50")
+	p.eval(`document.getElementById("older").click()`)
+	p.awaitTrue("the older ones", shown+" === 60 && document.getElementById('older').hidden")
 }
 
 // TestBillPageInABrowser chooses tests, sees both sums, splits and undoes it.

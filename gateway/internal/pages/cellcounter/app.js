@@ -1,5 +1,5 @@
 import { Counter, differential } from "./count.js";
-import { ask as send, header } from "../assets/lab.js";
+import { ask as send, header, moment } from "../assets/lab.js";
 import { find, forget, keep } from "./keep.js";
 
 const $ = (id) => document.getElementById(id);
@@ -65,6 +65,10 @@ async function load(event) {
 function begin(asked, view, list) {
   if (subject) {
     forget(subject);
+    if (subject.test !== asked.test || subject.report !== asked.report) { // another patient's blood
+      $("wbc").value = "";
+      $("corrected-already").checked = false;
+    }
   }
   cells = new Map(list.map((c) => [c.id, c]));
   counter = new Counter(view.mappings, view.target_count, new Set(list.filter((c) => c.is_nucleated_red).map((c) => c.id)));
@@ -80,12 +84,14 @@ function begin(asked, view, list) {
   draw();
 }
 
+// bringBack shows what was counted in this browser, whoever did: several people may use one beside a microscope.
 function bringBack(kept) {
   const lost = counter.bringBack(kept.count);
   subject.observer = kept.subject.observer;
   $("observer").value = subject.observer;
-  say("Your count was kept: " + counted() + " cells of observer " + subject.observer + "." +
-    (lost ? " " + lost + " cells have no key any more and are left out." : " Count on, or start again."), lost ? "warn" : "good");
+  say("Kept in this browser since " + moment(kept.at) + ": " + counted() + " cells of observer " + subject.observer + "." +
+    (lost ? " " + lost + " cells have no key any more and are left out." : " Count on if they are yours, or start again."),
+    lost ? "warn" : "good");
 }
 
 function wbc() {
@@ -141,6 +147,11 @@ function draw(hit = null) {
   $("corrected").hidden = result.corrected === null || result.corrected === wbc();
   $("corrected").textContent = result.corrected === null ? "" : "White cell count without nucleated red cells: " + result.corrected.toFixed(2);
   lock();
+}
+
+// moved tells that the fields name another test or report than the one whose keys were loaded.
+function moved() {
+  return Number($("test").value) !== subject.test || subject.report > 0 && Number($("report").value) !== subject.report;
 }
 
 // lock keeps a count with the test and report whose keys were loaded.
@@ -205,6 +216,11 @@ function press(event) {
 }
 
 function count(key) {
+  if (moved()) {
+    say("The keys of test " + subject.test + (subject.report ? " and report " + subject.report : "") +
+      " are loaded, so this cell is not counted. Load the keys of what the fields say.", "warn");
+    return;
+  }
   const hit = counter.press(key);
   if (!hit) {
     say(counter.target + " cells are counted, so this one is not. End the count, or count on.", "warn");

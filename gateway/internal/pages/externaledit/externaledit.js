@@ -9,6 +9,7 @@ const $ = (id) => document.getElementById(id);
 let report = 0;
 let session = null; // who holds it; null when nobody does
 let versions = [];
+let more = false; // there are older versions than those
 let stream = null;
 
 function say(text, bad) {
@@ -60,6 +61,7 @@ function show() {
   $("take").hidden = $("end").hidden = session === null;
   $("rows").replaceChildren(...versions.map(row));
   $("none").hidden = versions.length > 0;
+  $("older").hidden = !more;
 }
 
 async function holder() {
@@ -71,10 +73,21 @@ async function holder() {
   }
 }
 
+const page = 50;
+const list = async (before = "") => (await ask(`${base}${report}/revisions?limit=${page}${before && `&before=${before}`}`)).revisions;
+
 async function load() {
-  const [held, list] = await Promise.all([holder(), ask(`${base}${report}/revisions`)]);
+  const [held, newest] = await Promise.all([holder(), list()]);
   session = held?.is_active ? held : null;
-  versions = list.revisions;
+  versions = newest;
+  more = newest.length === page;
+  show();
+}
+
+async function older() {
+  const next = await list(versions.at(-1).id);
+  versions.push(...next);
+  more = next.length === page;
   show();
 }
 
@@ -130,6 +143,7 @@ function onClick(id, action) {
 onClick("open", () => begin(false));
 onClick("take", takeOver);
 onClick("end", end);
+onClick("older", older);
 $("choose").addEventListener("submit", (event) => {
   event.preventDefault();
   choose($("report").valueAsNumber).catch((problem) => {

@@ -21,7 +21,8 @@ func beta(x, a, b float64) float64 {
 	la, _ := math.Lgamma(a)
 	lb, _ := math.Lgamma(b)
 	front := math.Exp(ab - la - lb + a*math.Log(x) + b*math.Log1p(-x))
-	return min(front*fraction(x, a, b)/a, 1)
+	value, _ := fraction(x, a, b)
+	return min(front*value/a, 1)
 }
 
 const (
@@ -30,11 +31,13 @@ const (
 	tiny      = 1e-300 // instead of a division by zero
 )
 
-// fraction is the continued fraction of beta, by Lentz's method as Thompson and Barnett changed it.
-func fraction(x, a, b float64) float64 {
+// fraction is the continued fraction of beta, by Lentz's method as Thompson and Barnett changed it, and how many terms
+// it took.
+func fraction(x, a, b float64) (value float64, terms int) {
 	c, d := 1.0, 1/nonzero(1-(a+b)*x/(a+1))
-	value := d
-	for m := 1.0; m <= mostTerms; m++ {
+	value = d
+	for terms = 1; terms <= mostTerms; terms++ {
+		m := float64(terms)
 		for _, term := range []float64{
 			m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m)),
 			-(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1)),
@@ -47,7 +50,7 @@ func fraction(x, a, b float64) float64 {
 			break
 		}
 	}
-	return value
+	return value, terms
 }
 
 func nonzero(x float64) float64 {

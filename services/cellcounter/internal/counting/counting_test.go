@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -93,8 +92,8 @@ func TestTheWhiteCellCountIsCorrectedByNucleatedRedCellsAlone(t *testing.T) {
 	}
 }
 
-// TestLimitsAreExactAndQuick compares with the sum of the distribution's terms, and looks at the largest counts.
-func TestLimitsAreExactAndQuick(t *testing.T) {
+// TestLimitsAreExact compares with the sum of the distribution's terms.
+func TestLimitsAreExact(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 400).Draw(t, "n")
@@ -105,18 +104,6 @@ func TestLimitsAreExactAndQuick(t *testing.T) {
 			t.Fatalf("%d of %d: %v", k, n, got)
 		}
 	})
-	var first, second []counting.Tally
-	for id := range int64(100) {
-		first = append(first, counting.Tally{CellID: id + 1, Count: 100, InTotal: true})
-		second = append(second, counting.Tally{CellID: id + 1, Count: 90 + int(id)%20, InTotal: true})
-	}
-	begin := time.Now()
-	agreements := counting.Compare(first, second)
-	if took := time.Since(begin); len(agreements) != 100 || took > time.Second {
-		t.Errorf("%d agreements in %v", len(agreements), took)
-	} else {
-		t.Logf("two observers of 10,000 cells of 100 kinds: %v", took)
-	}
 }
 
 // sumTo is the probability of k or fewer successes in n trials, term by term.

@@ -3,6 +3,7 @@ package grpcapi_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +156,44 @@ func TestEveryElementAtFaultIsNamed(t *testing.T) {
 		many[i] = &cellcounterv1.MappingInput{}
 	}
 	expectFields(t, many, "-1 mappings: mappings must have at most 500 elements")
+}
+
+// A mapping keeps a cell that was disabled since; no other key gets it.
+func TestADisabledCellStaysWhereItIs(t *testing.T) {
+	t.Parallel()
+	store := memory.Seeded()
+	s := over(store, "global")
+	save := func(in ...*cellcounterv1.MappingInput) error {
+		_, err := s.SaveMappings(as(t, user), &cellcounterv1.SaveMappingsRequest{TestId: 55,
+			Body: &cellcounterv1.MappingsBody{LabId: ptr(int64(12)), Mappings: in}})
+		return err
+	}
+	cell := store.CellsByID[3]
+	cell.Disabled = false
+	store.CellsByID[3] = cell
+	if err := save(whole("a", 1, 3), whole("c", 3, 1)); err != nil {
+		t.Fatal(err)
+	}
+	cell.Disabled = true
+	store.CellsByID[3] = cell
+	for name, refused := range map[string]error{
+		"another key of the same cell":     save(whole("b", 2, 3)),
+		"a key that counted another one":   save(whole("c", 3, 3)),
+		"beside a mapping that may remain": save(whole("a", 1, 3), whole("b", 2, 3)),
+	} {
+		if e, _ := apperr.From(refused); e == nil || !strings.Contains(fmt.Sprint(e.Fields), "is disabled") {
+			t.Errorf("%s: %v", name, refused)
+		}
+	}
+	for name, admitted := range map[string]error{
+		"the mapping again":        save(whole("a", 1, 3)),
+		"its key at another place": save(whole("a", 4, 3)),
+		"its place by another key": save(whole("z", 4, 3)),
+	} {
+		if admitted != nil {
+			t.Errorf("%s: %v", name, admitted)
+		}
+	}
 }
 
 func expectFields(t *testing.T, in []*cellcounterv1.MappingInput, want ...string) {

@@ -11,8 +11,10 @@ import (
 // Plan is what a write does to a scope: the rows of Remove go, those of Write come. A row that is rewritten is in both
 // and keeps its id, so that keys can be exchanged in one request without a moment in which one is taken twice.
 type Plan struct {
-	Remove   []Row
-	Write    []Row
+	Remove []Row
+	Write  []Row
+	// Former has the row that each element rewrites, nil for a new one.
+	Former   []*Row
 	Inserted int
 	Updated  int
 	// Result is the whole scope afterwards, by parameter.
@@ -47,6 +49,7 @@ func (m *matching) plan() (Plan, error) {
 		} else {
 			p.Inserted++
 		}
+		p.Former = append(p.Former, before)
 		after, err := change.apply(before)
 		if lacks := (missing{}); errors.As(err, &lacks) {
 			fields = append(fields, apperr.Field{Index: i, Name: lacks.field, Message: lacks.Error()})

@@ -5,6 +5,7 @@ import (
 	"compress/zlib"
 	"io"
 	"regexp"
+	"strings"
 )
 
 const (
@@ -122,7 +123,8 @@ func (s *PDFScanner) judge(text []byte) error {
 	if !interesting(text) {
 		return nil
 	}
-	switch decodeName(text) {
+	var name [mostName]byte
+	switch string(name[:decodeName(&name, text)]) {
 	case "JavaScript":
 		return PDF.invalid("PDF_JAVASCRIPT", "contains JavaScript; create it without")
 	case "Launch":
@@ -137,15 +139,15 @@ func (s *PDFScanner) judge(text []byte) error {
 
 // interesting tells by the first byte whether a name can be one of those that judge knows.
 func interesting(text []byte) bool {
-	return len(text) > 0 && bytes.IndexByte([]byte("JLEO#"), text[0]) >= 0
+	return len(text) > 0 && strings.IndexByte("JLEO#", text[0]) >= 0
 }
 
 const mostName = 12 // characters; the names that matter are shorter
 
-// decodeName returns the name at the beginning of text with its #xx replaced, cut short when it is long.
-func decodeName(text []byte) string {
-	var name []byte
-	for i := 0; i < len(text) && len(name) < mostName; i++ {
+// decodeName puts the name at the beginning of text into name with its #xx replaced, cut short when it is long, and
+// returns its length. A file may have millions of names.
+func decodeName(name *[mostName]byte, text []byte) (n int) {
+	for i := 0; i < len(text) && n < mostName; i++ {
 		c := text[i]
 		if delimiter(c) {
 			break
@@ -154,14 +156,15 @@ func decodeName(text []byte) string {
 			c = unhex(text[i+1])<<4 | unhex(text[i+2])
 			i += 2
 		}
-		name = append(name, c)
+		name[n] = c
+		n++
 	}
-	return string(name)
+	return n
 }
 
-func delimiter(c byte) bool { return bytes.IndexByte([]byte("\x00\t\n\f\r ()<>[]{}/%"), c) >= 0 }
+func delimiter(c byte) bool { return strings.IndexByte("\x00\t\n\f\r ()<>[]{}/%", c) >= 0 }
 
-func isHex(c byte) bool { return bytes.IndexByte([]byte("0123456789abcdefABCDEF"), c) >= 0 }
+func isHex(c byte) bool { return strings.IndexByte("0123456789abcdefABCDEF", c) >= 0 }
 
 func unhex(c byte) byte {
 	switch {
@@ -247,7 +250,8 @@ type budgeted struct {
 // Read implements io.Reader. Damage ends the text: many writers leave the checksum out.
 func (b *budgeted) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
-	if *b.used += int64(n); *b.used > objSBytes {
+	*b.used += int64(n)
+	if *b.used > objSBytes {
 		return 0, errPDFBomb
 	}
 	if err != nil {

@@ -116,7 +116,8 @@ type partSink struct {
 
 // Write implements io.Writer.
 func (s *partSink) Write(p []byte) (int, error) {
-	if s.budget -= int64(len(p)); s.budget < 0 {
+	s.budget -= int64(len(p))
+	if s.budget < 0 {
 		return 0, wordInvalid("WORD_BOMB", "inflates to far more than a report; save it again from Word")
 	}
 	most := len(zipSignature)
@@ -134,7 +135,8 @@ func (s *partSink) Write(p []byte) (int, error) {
 
 var zipSignature = []byte("PK\x03\x04")
 
-// embeddedOffice tells the workbooks behind charts, which are archives of a right.
+// embeddedOffice reports whether a part is a document inside the document, as the workbook behind a chart: these are
+// archives too, and allowed.
 func embeddedOffice(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".xlsx", ".docx", ".pptx":

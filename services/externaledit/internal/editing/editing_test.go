@@ -192,6 +192,10 @@ func TestTakeOver(t *testing.T) {
 	if again := b.mustCreate(own); again.ID == second.ID {
 		t.Error("one's own session was not replaced")
 	}
+	want = append(want, "session_ended taken_over", "session_created") // the author is the same
+	if diff := cmp.Diff(want, b.events()); diff != "" || len(b.store.Entries()) != 1 {
+		t.Errorf("after one's own machine died: %s, %d entries", diff, len(b.store.Entries()))
+	}
 }
 
 func TestAnAdministratorEndsWhoeversSession(t *testing.T) {

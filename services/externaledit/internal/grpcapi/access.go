@@ -20,7 +20,7 @@ var (
 	errNotAllowedToEnd = apperr.New(apperr.Forbidden, "NOT_ALLOWED",
 		"Ending another user's session needs the permission report_edit_takeover; ask an administrator of the laboratory")
 	errStaffOnly = apperr.New(apperr.Forbidden, "STAFF_ONLY",
-		"Editing sessions are shown to the staff of the laboratory alone")
+		"Only the staff of the laboratory sees editing sessions")
 	errTokenRequired = apperr.New(apperr.Unauthenticated, "SESSION_TOKEN_REQUIRED",
 		"Send the auth_token of the session as Authorization: Bearer; a user's login is not accepted here")
 )

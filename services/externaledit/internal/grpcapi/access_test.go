@@ -33,6 +33,7 @@ type lenient struct{}
 func (lenient) Create(context.Context, authn.Principal) error   { return nil }
 func (lenient) Retrieve(context.Context, authn.Principal) error { return nil }
 func (lenient) List(context.Context, authn.Principal) error     { return nil }
+func (lenient) Beat(context.Context, int64) error               { return nil }
 func (lenient) Upload(context.Context, int64) error             { return nil }
 func (lenient) Created()                                        {}
 func (lenient) Refused()                                        {}

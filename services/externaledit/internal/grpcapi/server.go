@@ -29,11 +29,12 @@ type Linker interface {
 	Link(ctx context.Context, scope authn.LabScope, key string) (string, error)
 }
 
-// Limits refuses too many requests of a user.
+// Limits refuses too many requests of a user, and too many signs of life of a session.
 type Limits interface {
 	Create(ctx context.Context, p authn.Principal) error
 	Retrieve(ctx context.Context, p authn.Principal) error
 	List(ctx context.Context, p authn.Principal) error
+	Beat(ctx context.Context, sessionID int64) error
 }
 
 // Observer learns whether uploads come from the desktop client, and how long operations take.

@@ -160,6 +160,9 @@ func (s *Server) Heartbeat(
 	if err != nil {
 		return nil, err
 	}
+	if err := s.d.Limits.Beat(ctx, in.GetEditId()); err != nil {
+		return nil, err
+	}
 	expires, token, err := s.d.Editor.Heartbeat(ctx, c.scope, grant, in.GetEditId())
 	if err != nil {
 		return nil, err

@@ -15,10 +15,11 @@ import (
 
 // The documented limits in any minute.
 const (
-	creations  = 10 // of a user
-	retrievals = 60 // of a user
-	lists      = 60 // of revisions, of a user
-	uploads    = 5  // of a session
+	creations  = 10  // of a user
+	retrievals = 60  // of a user
+	lists      = 60  // of revisions, of a user
+	uploads    = 5   // of a session
+	beats      = 120 // signs of life of a session, each a transaction on its report
 	window     = time.Minute
 )
 
@@ -46,6 +47,11 @@ func (l Limits) List(ctx context.Context, p authn.Principal) error {
 // Upload counts an upload to a session.
 func (l Limits) Upload(ctx context.Context, sessionID int64) error {
 	return l.allow(ctx, "upload:"+strconv.FormatInt(sessionID, 10), uploads, "uploads were made to this session")
+}
+
+// Beat counts a sign of life of a session.
+func (l Limits) Beat(ctx context.Context, sessionID int64) error {
+	return l.allow(ctx, "beat:"+strconv.FormatInt(sessionID, 10), beats, "signs of life were given for this session")
 }
 
 // user tells users of all kinds of logins apart: ids of doctors and laboratory users are counted separately.

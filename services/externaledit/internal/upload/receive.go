@@ -206,7 +206,8 @@ func (o *once) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n, err := o.Reader.Read(p)
-	if o.done = errors.Is(err, io.EOF); o.done {
+	o.done = errors.Is(err, io.EOF)
+	if o.done {
 		o.ended()
 	}
 	return n, err
@@ -241,7 +242,8 @@ func (l *limited) Read(p []byte) (int, error) {
 		p = p[:l.left+1]
 	}
 	n, err := l.r.Read(p)
-	if l.left -= int64(n); l.left < 0 {
+	l.left -= int64(n)
+	if l.left < 0 {
 		return 0, l.tooLarge()
 	}
 	return n, err

@@ -84,12 +84,17 @@ func (d *durability) folders(key string) error {
 	}
 }
 
-// deleted syncs that the name of key is gone: a deleted document must not come back.
+// deleted removes the folder of key when nothing else is in it, and syncs that the name is gone: a deleted document
+// must not come back.
 func (d *durability) deleted(key string) error {
 	if d == nil {
 		return nil
 	}
-	err := d.folder(filepath.Join(d.root, filepath.FromSlash(path.Dir(key))))
+	folder := filepath.Join(d.root, filepath.FromSlash(path.Dir(key)))
+	if os.Remove(folder) == nil { // the system removes empty ones alone
+		folder = filepath.Dir(folder)
+	}
+	err := d.folder(folder)
 	if errors.Is(err, fs.ErrNotExist) { // there never was a file of that folder
 		return nil
 	}

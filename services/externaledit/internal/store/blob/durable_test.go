@@ -97,12 +97,21 @@ func TestAStoredFileSurvivesALossOfPower(t *testing.T) {
 	if diff := cmp.Diff(append([]string{contentSynced}, namesSynced...), d.syncs); diff != "" {
 		t.Error(diff)
 	}
-	d.syncs = nil
-	if err := d.lab(12).Delete(t.Context(), objectKey); err != nil {
+	const beside = "labs/12/reports/a.pdf"
+	if _, err := d.lab(12).Put(t.Context(), beside, "", strings.NewReader("new")); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"labs/12/reports, object absent"}, d.syncs); diff != "" {
+	d.syncs = nil
+	for _, key := range []string{objectKey, beside} { // a folder goes with its last file
+		if err := d.lab(12).Delete(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"labs/12/reports, object absent", "labs/12, object absent"}, d.syncs); diff != "" {
 		t.Errorf("delete: %s", diff)
+	}
+	if _, err := os.Stat(filepath.Join(d.root, "labs/12/reports")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an empty folder is left: %v", err)
 	}
 	if err := d.lab(12).Delete(t.Context(), "labs/12/never/was.docx"); err != nil {
 		t.Errorf("delete in a folder that never was: %v", err)

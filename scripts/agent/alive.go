@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// keepAlive gives signs of life, also while a document is converted or uploaded, and ends the work when the session is
+// not ours any more. A platform that does not answer is asked again with the next beat.
+func (a *agent) keepAlive(ctx context.Context, lose context.CancelCauseFunc) {
+	ticker := time.NewTicker(a.beats)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		err := a.beat(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case refused(err):
+			lose(lost(err))
+			return
+		case err != nil:
+			a.say("no sign of life was given: %v", err)
+		}
+	}
+}
+
+// beat gives a sign of life. A token that grew old, while the machine slept or because the answer with a newer one was
+// lost, is replaced: the creation repeated answers with one.
+func (a *agent) beat(ctx context.Context) error {
+	j := a.known()
+	token, err := a.platform.heartbeat(ctx, j.EditID, j.Token)
+	if isCode(err, http.StatusUnauthorized) {
+		var again opened
+		if again, err = a.platform.create(ctx, a.report, j.Key, j.Creation); err == nil {
+			token, err = a.platform.heartbeat(ctx, j.EditID, again.Token)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return a.note(func(j *journal) { j.Token = token })
+}
+
+// lost tells what to do.
+func lost(err error) error {
+	if endedByItself(err) {
+		return fmt.Errorf("%w: %w; the document is kept: start the same command again", errLost, err)
+	}
+	return fmt.Errorf("%w: %w; the document is kept: ask who has the report now. To begin anew, move it and %s away", errLost,
+		err, journalName)
+}
+
+// alive gives a sign of life. It returns false when another session has to be opened: ours expired, or we ended it.
+// After anything else the report is somebody else's.
+func (a *agent) alive(ctx context.Context) (bool, error) {
+	err := a.beat(ctx)
+	switch {
+	case isCode(err, http.StatusForbidden) && endedByItself(err):
+		a.say("session %d has ended (%v)", a.journal.EditID, err)
+		return false, nil
+	case refused(err):
+		return false, lost(err)
+	}
+	return err == nil, err
+}
+
+// endedByItself tells that nobody took the report away.
+func endedByItself(err error) bool {
+	return strings.Contains(err.Error(), "the session expired") || strings.Contains(err.Error(), "ended by its author")
+}

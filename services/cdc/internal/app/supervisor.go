@@ -76,9 +76,11 @@ func (c Config) source(server mysqldb.Server) connectors.Source {
 		DatabaseTLS:      c.DB.TLS.Enabled,
 		TopicPrefix:      c.Topics.Server(),
 		Brokers:          c.Connect.Brokers,
-		Security:         connectors.Security{TLS: c.Kafka.TLS.Enabled, User: c.Kafka.User, Password: c.Kafka.Password.Reveal()},
-		Replication:      int(c.Topics.Replication),
-		MinInSync:        c.Topics.MinInSync,
-		HeartbeatMS:      int(c.Connect.Heartbeat.Milliseconds()),
+		Security: connectors.Security{
+			TLS: c.Kafka.TLS.Enabled, User: c.Kafka.User, Password: c.Kafka.Password.Reveal(),
+		},
+		Replication: int(c.Topics.Replication),
+		MinInSync:   c.Topics.MinInSync,
+		HeartbeatMS: int(c.Connect.Heartbeat.Milliseconds()),
 	}
 }

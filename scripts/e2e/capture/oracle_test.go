@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
-	"github.com/labplatform/labplatform/services/cdc/oracletest"
+	"github.com/labplatform/labplatform/pkg/testkit/oracletest"
 )
 
 // hit is one document of the index with its route.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/labplatform/labplatform/pkg/testkit/oracletest"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 	"github.com/labplatform/labplatform/scripts/devstack/volume"
-	"github.com/labplatform/labplatform/services/cdc/oracletest"
 )
 
 // connections is how many requests the peer may have under way at each engine: one for each of its partitions.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/testkit/oracletest"
 	"github.com/labplatform/labplatform/scripts/bench/internal/process"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
-	"github.com/labplatform/labplatform/services/cdc/oracletest"
 )
 
 const peerName = "sarama loop, one row and one index call an event"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/labplatform/labplatform/services/cdc/oracletest"
+	"github.com/labplatform/labplatform/pkg/testkit/oracletest"
 )
 
 // equal compares what is stored with what the tables say; whole: nothing may be missing. It names patients by id only.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/labplatform/labplatform/services/cdc/oracletest"
+	"github.com/labplatform/labplatform/pkg/testkit/oracletest"
 )
 
 const alias = "/user_details"

@@ -17,7 +17,7 @@ import (
 	"github.com/IBM/sarama"
 
 	"github.com/labplatform/labplatform/pkg/lab/phonetic"
-	"github.com/labplatform/labplatform/services/cdc/oracletest"
+	"github.com/labplatform/labplatform/pkg/testkit/oracletest"
 )
 
 // peer is the plain loop that people write: sarama's group with its defaults, encoding/json, and for each event at once

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/labplatform/labplatform/pkg/testkit/relevance"
 	cdc "github.com/labplatform/labplatform/services/cdc/inprocess"
-	"github.com/labplatform/labplatform/services/search/relevance"
 )
 
 const (

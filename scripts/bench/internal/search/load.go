@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/testkit/relevance"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
-	"github.com/labplatform/labplatform/services/search/relevance"
 )
 
 // asked makes one search and judges its answer; false when it was given up for taking too long.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/labplatform/labplatform/services/search/relevance"
+	"github.com/labplatform/labplatform/pkg/testkit/relevance"
 )
 
 // shares say how often each kind of text is asked, in hundredths: what is typed at the counter of a laboratory, most of

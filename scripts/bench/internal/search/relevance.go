@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/labplatform/labplatform/pkg/testkit/relevance"
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
-	"github.com/labplatform/labplatform/services/search/relevance"
 )
 
 // Relevance measures how far up the patient stands who is meant, on several sets of texts.

@@ -3,7 +3,7 @@
 // runs what a first attempt would write: one multi_match over the same fields, through the same client, with the same
 // filter and route, with typing errors and without.
 //
-// Patients, texts and what is right come from services/search/relevance. The index is the platform's own; its documents
+// Patients, texts and what is right come from pkg/testkit/relevance. The index is the platform's own; its documents
 // are written in bulk by the pipeline's encoder, and the pipeline itself is then stopped.
 package search
 

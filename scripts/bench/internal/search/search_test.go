@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/testkit/relevance"
 	"github.com/labplatform/labplatform/services/search/inprocess"
-	"github.com/labplatform/labplatform/services/search/relevance"
 )
 
 func TestEveryKindOfTextHasItsShareOfTheMix(t *testing.T) {

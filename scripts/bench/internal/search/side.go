@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/testkit/relevance"
 	"github.com/labplatform/labplatform/services/search/inprocess"
-	"github.com/labplatform/labplatform/services/search/relevance"
 )
 
 // finder searches one laboratory; the first page.

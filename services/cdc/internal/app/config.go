@@ -103,19 +103,15 @@ func (c *Config) Validate() error {
 		problems = append(problems, fmt.Errorf("CONNECTORS_APPLY is %q: give start or never", c.Connect.Apply))
 	}
 	if len(c.Connect.URLs) == 0 || slices.ContainsFunc(c.Connect.URLs, notHTTP) {
-		problems = append(
-			problems,
-			errors.New("CONNECT_URL must be the address of Kafka Connect's REST, like http://connect:8083, or several with commas between"),
-		)
+		problems = append(problems,
+			errors.New("CONNECT_URL must be the address of Kafka Connect's REST, like http://connect:8083, or several with commas between"))
 	}
 	if c.Purge.After <= c.Topics.Retention {
 		problems = append(
 			problems,
 			fmt.Errorf(
 				"PURGE_AFTER %s must be longer than TOPIC_RETENTION %s: an event that is still there could bring a deleted patient back",
-				c.Purge.After,
-				c.Topics.Retention,
-			),
+				c.Purge.After, c.Topics.Retention),
 		)
 	}
 	if c.ReconcileEvery < 0 || c.Connect.Heartbeat <= 0 {

@@ -17,11 +17,9 @@ import (
 var (
 	errDiffers = errors.New("sources, user_meta and the index do not agree; --repair mends them")
 	errMending = errors.New(
-		"the repair has been sent and takes some seconds to arrive in the index; see with cdc reconcile, or wait for it with --repair --wait 2m",
-	)
+		"the repair has been sent and takes some seconds to arrive in the index; see with cdc reconcile, or wait for it with --repair --wait 2m")
 	errStill = errors.New(
-		"sources, user_meta and the index still do not agree: is the pipeline up? See /ready and cdc connectors status",
-	)
+		"sources, user_meta and the index still do not agree: is the pipeline up? See /ready and cdc connectors status")
 )
 
 func reconcileVerb(out io.Writer) cli.Verb {

@@ -19,12 +19,7 @@ import (
 // tables are the values of the label topic: the tables whose topics are consumed, and other.
 func tables() []string {
 	return []string{
-		change.UserDetails,
-		change.Billing,
-		change.LabReportRelation,
-		change.UserMeta,
-		change.Heartbeat,
-		"other",
+		change.UserDetails, change.Billing, change.LabReportRelation, change.UserMeta, change.Heartbeat, "other",
 	}
 }
 

@@ -41,9 +41,7 @@ func migrateIndex(ctx context.Context, cfg Config, log *slog.Logger) error {
 	if auto, err := store.AutoCreates(ctx); err == nil && auto { // whoever may not read the settings may still migrate
 		log.Warn(
 			"the cluster makes indexes by itself: a delete while the alias is missing would take its name; set action.auto_create_index to false",
-			"alias",
-			cfg.Index.Alias,
-		)
+			"alias", cfg.Index.Alias)
 	}
 	log.Info("search index is there", "index", name)
 	return nil

@@ -45,8 +45,7 @@ func (b *builder) openDatabase() (err error) {
 	b.rows = mysql.New(mysql.Deps{DB: b.db, Clock: b.Clock, Phases: b.phases})
 	b.late = materialize.NewPostponed(b.Clock)
 	b.users = materialize.NewRecomputer(
-		materialize.Deps{Store: b.rows, Late: b.late, Observer: b.counters, Config: materialize.DefaultConfig()},
-	)
+		materialize.Deps{Store: b.rows, Late: b.late, Observer: b.counters, Config: materialize.DefaultConfig()})
 	b.walker = materialize.NewWalker(
 		materialize.WalkerDeps{Walks: b.rows, Phases: b.phases, Users: b.users, Chunk: walkChunk, Interval: walkEvery,
 			Log: b.Log},
@@ -67,8 +66,7 @@ func (b *builder) openIndex() error {
 	b.Close("search index", func(context.Context) error { return client.Close() })
 	b.index = elasticstore.New(client, b.cfg.Index)
 	b.writer = indexsync.NewWriter(
-		indexsync.WriterDeps{Config: b.cfg.Bulk, Index: b.index, Observer: b.counters, Clock: b.Clock, Jitter: rand.Float64},
-	)
+		indexsync.WriterDeps{Config: b.cfg.Bulk, Index: b.index, Observer: b.counters, Clock: b.Clock, Jitter: rand.Float64})
 	return nil
 }
 

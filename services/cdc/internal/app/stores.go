@@ -48,8 +48,7 @@ func openStores(cfg Config) (*stores, error) {
 		Log:      slog.New(slog.DiscardHandler),
 	})
 	rows, index := mysql.New(
-		mysql.Deps{DB: db, Clock: clock.System{}, Phases: phases},
-	), elasticstore.New(client, cfg.Index)
+		mysql.Deps{DB: db, Clock: clock.System{}, Phases: phases}), elasticstore.New(client, cfg.Index)
 	return &stores{
 		db:     db,
 		phases: phases,

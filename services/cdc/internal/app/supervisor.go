@@ -23,8 +23,7 @@ func (b *builder) openSupervisor() error {
 				"whoever may ask Kafka Connect sees the password of the connectors' database user",
 				"advice",
 				"give the workers a config provider and set CDC_CONNECTOR_DB_PASSWORD to its reference, as "+connectors.PasswordReference(
-					"/secrets/connector.properties",
-				),
+					"/secrets/connector.properties"),
 			)
 		}
 		applier := &supervise.Applier{
@@ -78,10 +77,7 @@ func (c Config) source(server mysqldb.Server) connectors.Source {
 		TopicPrefix:      c.Topics.Server(),
 		Brokers:          c.Connect.Brokers,
 		Security: connectors.Security{
-			TLS:       c.Kafka.TLS.Enabled,
-			User:      c.Kafka.User,
-			Password:  c.Kafka.Password.Reveal(),
-			Mechanism: c.Kafka.Mechanism,
+			TLS: c.Kafka.TLS.Enabled, User: c.Kafka.User, Password: c.Kafka.Password.Reveal(), Mechanism: c.Kafka.Mechanism,
 		},
 		Replication: int(c.Topics.Replication),
 		MinInSync:   c.Topics.MinInSync,

@@ -75,13 +75,7 @@ func (b *builder) leader(lock mysqldb.Lock) *mysqldb.Leader {
 
 // openPurger deletes stubs once no event older than them can still arrive.
 func (b *builder) openPurger() error {
-	p := &purge.Purger{
-		Stubs:    b.index,
-		Writer:   b.writer,
-		Clock:    b.Clock,
-		Observer: b.counters,
-		Config:   b.cfg.Purge,
-	}
+	p := &purge.Purger{Stubs: b.index, Writer: b.writer, Clock: b.Clock, Observer: b.counters, Config: b.cfg.Purge}
 	b.Every("purge", purgeEvery, b.alone(purgeLock, p.RunOnce))
 	return nil
 }

@@ -65,21 +65,17 @@ func steer(ctx context.Context, cfg Config, args []string, out io.Writer) error 
 	}
 	runtime := connect.New(connect.Config{URLs: cfg.Connect.URLs})
 	operator := &supervise.Operator{Runtime: runtime, Connectors: connectors.Names(), Out: out}
-	switch action {
-	case "apply":
+	switch {
+	case action == "apply":
 		return apply(ctx, cfg, runtime, names, out)
-	case "status":
+	case action == "status":
 		up, err := operator.Status(ctx)
 		if err == nil && !up {
 			err = errNotUp
 		}
 		return err
-	case "restart":
-		return operator.Restart(ctx, names)
-	case "stop":
-		return operator.Stop(ctx, names)
-	case "resume":
-		return operator.Resume(ctx, names)
+	case slices.Contains(supervise.Orders(), action):
+		return operator.Give(ctx, action, names)
 	}
 	return fmt.Errorf("%w: unknown action %q", cli.ErrUsage, action)
 }
@@ -168,5 +164,4 @@ func replayVerb(out io.Writer) cli.Verb {
 }
 
 var errRefused = errors.New(
-	"the database refuses the rows of the patients above: mend their sources, then call replay-dlq again",
-)
+	"the database refuses the rows of the patients above: mend their sources, then call replay-dlq again")

@@ -158,9 +158,8 @@ func TestAReaderVisitsWhatIsThereAndStops(t *testing.T) {
 	want := map[string]bool{}
 	for _, key := range []string{"a", "b", "c", "d", "e", "f", "g"} {
 		want[key] = true
-		record := change.Record{Key: []byte(key), Headers: []change.Header{{Key: "h", Value: []byte(key)}}}
-		await.Nil(t, "a broker that knows the new topic", func() error {
-			return p.Produce(t.Context(), topics.Topic(change.Billing), record)
+		await.Nil(t, "a record in a topic of which the broker may not have heard yet", func() error {
+			return p.Produce(t.Context(), topics.Topic(change.Billing), change.Record{Key: []byte(key), Headers: []change.Header{{Key: "h", Value: []byte(key)}}})
 		})
 	}
 	got := map[string]bool{}

@@ -130,7 +130,8 @@ func (c *Client) Offsets(ctx context.Context, name string) (json.RawMessage, err
 	return answer.Offsets, nil
 }
 
-// Forget deletes the connector's offsets: it begins with a snapshot when it is resumed. It must be stopped.
+// Forget deletes the connector's offsets: when it is resumed it begins at the present end of the log. It must be
+// stopped.
 func (c *Client) Forget(ctx context.Context, name string) error {
 	if err := c.call(ctx, readTimeout, http.MethodDelete, "/connectors/"+url.PathEscape(name)+"/offsets", nil,
 		nil); err != nil {

@@ -66,8 +66,7 @@ func (c *Config) Validate() error {
 		c.MaxRetry < c.FirstRetry ||
 		c.InFlightBytes < 1 {
 		return errors.New(
-			"BATCH_RECORDS, BATCH_BYTES, APPLY_TIMEOUT, FIRST_RETRY and IN_FLIGHT_BYTES must be above zero, and MAX_RETRY at least FIRST_RETRY",
-		)
+			"BATCH_RECORDS, BATCH_BYTES, APPLY_TIMEOUT, FIRST_RETRY and IN_FLIGHT_BYTES must be above zero, and MAX_RETRY at least FIRST_RETRY")
 	}
 	if c.DeadLetterPercent < 0 || c.DeadLetterPercent > 100 {
 		return errors.New("DEAD_LETTER_LIMIT_PERCENT must be 0 to 100; 100 switches the limit off")

@@ -116,15 +116,6 @@ func inStub(name string) bool {
 	return false
 }
 
-// Names lists the fields of the document.
-func Names() []string {
-	var names []string
-	for _, f := range fields() {
-		names = append(names, f.name)
-	}
-	return names
-}
-
 // Digits returns the ASCII digits of s: how telephone numbers are stored.
 func Digits(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -102,10 +102,7 @@ func joined() object { return grams("joined", "joined_query") }
 func phone() object {
 	f := found("keyword")
 	f["normalizer"] = "digits"
-	f["fields"] = object{
-		"ends":   grams("phone_ends", "phone_query"),
-		"prefix": grams("phone_prefix", "phone_prefix_query"),
-	}
+	f["fields"] = object{"ends": grams("phone_ends", "phone_query"), "prefix": grams("phone_prefix", "phone_prefix_query")}
 	return f
 }
 

@@ -53,8 +53,7 @@ func New(t testing.TB) *Platform {
 		t:     t,
 		maker: document.NewMaker(document.RevVersions{}),
 		Users: materialize.NewRecomputer(
-			materialize.Deps{Store: rows, Late: nobody{}, Observer: nobody{}, Config: materialize.DefaultConfig()},
-		),
+			materialize.Deps{Store: rows, Late: nobody{}, Observer: nobody{}, Config: materialize.DefaultConfig()}),
 		Writer: indexsync.NewWriter(indexsync.WriterDeps{
 			Index:    index,
 			Observer: nobody{},

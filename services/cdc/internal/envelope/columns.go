@@ -11,8 +11,7 @@ import (
 // list read as nil.
 var lists = json.WithUnmarshalers(json.JoinUnmarshalers(
 	json.UnmarshalFunc(func(b []byte, to *[]int64) (err error) { *to, err = listColumn[int64](b); return err }),
-	json.UnmarshalFunc(func(b []byte, to *[]string) (err error) { *to, err = listColumn[string](b); return err }),
-))
+	json.UnmarshalFunc(func(b []byte, to *[]string) (err error) { *to, err = listColumn[string](b); return err })))
 
 func listColumn[T int64 | string](b []byte) ([]T, error) {
 	var stored string

@@ -81,23 +81,18 @@ func (h *Health) live(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (h *Health) health(w http.ResponseWriter, r *http.Request) {
-	body := h.report(r.Context())
-	body.Reasons = h.unhealthy()
-	body.Status = "healthy"
-	status := http.StatusOK
-	if len(body.Reasons) > 0 {
-		body.Status, status = "unhealthy", http.StatusServiceUnavailable
-	}
-	write(w, status, body)
+	h.answer(w, r, "healthy", "unhealthy", h.unhealthy())
 }
 
 func (h *Health) ready(w http.ResponseWriter, r *http.Request) {
-	body := h.report(r.Context())
-	body.Reasons = append(h.unhealthy(), h.notReady()...)
-	body.Status = "ready"
-	status := http.StatusOK
-	if len(body.Reasons) > 0 {
-		body.Status, status = "not_ready", http.StatusServiceUnavailable
+	h.answer(w, r, "ready", "not_ready", append(h.unhealthy(), h.notReady()...))
+}
+
+func (h *Health) answer(w http.ResponseWriter, r *http.Request, good, bad string, reasons []string) {
+	body, status := h.report(r.Context()), http.StatusOK
+	body.Status, body.Reasons = good, reasons
+	if len(reasons) > 0 {
+		body.Status, status = bad, http.StatusServiceUnavailable
 	}
 	write(w, status, body)
 }

@@ -44,8 +44,7 @@ func (c *WriterConfig) Validate() error {
 	if c.Operations < 1 || c.Bytes < 1 || c.Concurrent < 1 || c.FirstRetry <= 0 || c.MaxRetry < c.FirstRetry ||
 		c.Patience < 0 {
 		return errors.New(
-			"BULK_OPERATIONS, BULK_BYTES, BULK_CONCURRENT and BULK_FIRST_RETRY must be above zero, BULK_MAX_RETRY at least BULK_FIRST_RETRY, BULK_PATIENCE not negative",
-		)
+			"BULK_OPERATIONS, BULK_BYTES, BULK_CONCURRENT and BULK_FIRST_RETRY must be above zero, BULK_MAX_RETRY at least BULK_FIRST_RETRY, BULK_PATIENCE not negative")
 	}
 	return nil
 }

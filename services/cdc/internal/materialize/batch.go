@@ -100,8 +100,7 @@ func imagesOf(r change.Record, c change.Change) ([]envelope.Image, error) {
 	}
 	if c.Table != change.UserDetails {
 		return nil, errors.New(
-			"a delete without its before image names no patient: set binlog_row_image=FULL, then reconcile",
-		)
+			"a delete without its before image names no patient: set binlog_row_image=FULL, then reconcile")
 	}
 	id, err := envelope.Key(r, "id")
 	return []envelope.Image{{RowID: id, UserID: id}}, err

@@ -21,15 +21,6 @@ const (
 	Running   Phase = "running"
 )
 
-// Parse reads an override. Empty means none.
-func Parse(s string) (Phase, error) {
-	switch p := Phase(s); p {
-	case "", Migration, Running:
-		return p, nil
-	}
-	return "", fmt.Errorf("phase %q is unknown: use %s, %s or nothing", s, Running, Migration)
-}
-
 // Schema tells whether user_meta has the column that ends the migration.
 type Schema interface {
 	HasFullName(ctx context.Context) (bool, error)

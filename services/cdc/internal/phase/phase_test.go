@@ -72,14 +72,6 @@ func TestAnOverrideWins(t *testing.T) {
 	if got, changed, err := w.Check(t.Context()); err != nil || changed || got != phase.Migration || s.looks != 0 {
 		t.Fatalf("%q, changed %v, %v, %d looks", got, changed, err, s.looks)
 	}
-	for _, ok := range []string{"", "running", "migration"} {
-		if _, err := phase.Parse(ok); err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := phase.Parse("Running"); err == nil {
-		t.Error("an unknown phase was accepted")
-	}
 }
 
 func TestADatabaseThatIsAwayLeavesThePhaseUnknown(t *testing.T) {

@@ -30,8 +30,7 @@ const (
 // ErrDiffers tells that the new index does not agree with user_meta after all that could be tried. It stays as it is,
 // to be looked at; nothing was swapped.
 var ErrDiffers = errors.New(
-	"the index does not agree with user_meta; look at the patients above, then run `cdc rebuild` again or `cdc rebuild --discard`",
-)
+	"the index does not agree with user_meta; look at the patients above, then run `cdc rebuild` again or `cdc rebuild --discard`")
 
 // filler fills one index.
 type filler struct {

@@ -12,8 +12,7 @@ import (
 
 // ErrLoses tells that searches would lose patients by the swap. Nothing was swapped.
 var ErrLoses = errors.New(
-	"the new index refuses patients whom searches find today; mend their rows or the mapping, then run `cdc rebuild` again, or `cdc rebuild --discard`",
-)
+	"the new index refuses patients whom searches find today; mend their rows or the mapping, then run `cdc rebuild` again, or `cdc rebuild --discard`")
 
 const shownLosses = 50
 

@@ -102,18 +102,9 @@ func (l *Loop) compare(ctx context.Context, lab authn.LabScope) error {
 		if late, err := l.Late(ctx); err != nil || late { // they are what differs, as far as anybody can know
 			return err
 		}
-		l.Log.ErrorContext(
-			ctx,
-			"so many patients of a laboratory differ that nothing is repaired",
-			"lab_id",
-			lab.LabID(),
-			"patients",
-			result.Patients,
-			"differing",
-			patients(result.Differences),
-			"advice",
-			"make sure that this is the right database and the right release; then run cdc reconcile --repair for the laboratory",
-		)
+		l.Log.ErrorContext(ctx, "so many patients of a laboratory differ that nothing is repaired", "lab_id", lab.LabID(),
+			"patients", result.Patients, "differing", patients(result.Differences), "advice",
+			"make sure that this is the right database and the right release; then run cdc reconcile --repair for the laboratory")
 		l.Observer.Held(result)
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 type Options struct {
 	LabID  int64         // 0: every laboratory
 	Repair bool          // mend what differs
-	Wait   time.Duration // how long to wait until nothing differs any more; 0: tell what is
+	Wait   time.Duration // how long to wait in all until nothing differs any more; 0: tell what is
 }
 
 // Total sums up a report.
@@ -57,7 +57,7 @@ func (r *Reconciler) Report(ctx context.Context, o Options, w io.Writer, now clo
 	if err != nil {
 		return Total{}, err
 	}
-	p := &report{r: r, o: o, w: w, clock: now, deadline: now.Now().Add(o.Wait)}
+	p := &report{r: r, o: o, w: w, clock: now, patience: o.Wait}
 	for i, lab := range labs {
 		if err := p.laboratory(ctx, lab, fmt.Sprintf("laboratory %d (%d of %d)", lab.LabID(), i+1, len(labs))); err != nil {
 			return p.total, err
@@ -81,7 +81,7 @@ type report struct {
 	o        Options
 	w        io.Writer
 	clock    clock.Clock
-	deadline time.Time
+	patience time.Duration // that is left
 	total    Total
 }
 
@@ -139,9 +139,11 @@ func (p *report) progress(name string) func(Count) {
 	}
 }
 
-// wait looks at differences until they are gone or the deadline is over, and returns those that are left.
+// wait looks at differences until they are gone or the patience is at its end, and returns those that are left. To
+// compare costs no patience: of a large laboratory nothing would be left for what was repaired.
 func (p *report) wait(ctx context.Context, lab int64, left []Difference) ([]Difference, error) {
-	for len(left) > 0 && p.clock.Now().Before(p.deadline) {
+	for len(left) > 0 && p.patience > 0 {
+		begin := p.clock.Now()
 		if err := lifecycle.Pause(ctx, waitBetweenLooks); err != nil {
 			return left, err
 		}
@@ -150,6 +152,7 @@ func (p *report) wait(ctx context.Context, lab int64, left []Difference) ([]Diff
 			return left, err
 		}
 		left = still
+		p.patience -= p.clock.Now().Sub(begin)
 	}
 	return left, nil
 }

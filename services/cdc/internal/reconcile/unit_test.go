@@ -3,8 +3,10 @@ package reconcile_test
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -239,4 +241,29 @@ func TestTheLoopGoesOnToTheNextLaboratoryWhileItsTimeLasts(t *testing.T) {
 			t.Errorf("%v: %s", share, diff)
 		}
 	}
+}
+
+// A large laboratory takes longer to compare than anybody wants to wait: what was repaired has its time all the same.
+func TestComparingTakesNothingOfTheTimeToWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{revs: []int64{5}, documents: []int64{4, 4, 4, 5}, labs: []int64{7}} // the repair arrives at the third look
+		var out strings.Builder
+		total, err := w.reconciler().Report(t.Context(), reconcile.Options{LabID: 7, Repair: true, Wait: 2 * time.Second}, &out, clock.System{})
+		if err != nil || total.Differences != 0 || total.Repaired != 1 {
+			t.Errorf("%+v, error %v\n%s", total, err, &out)
+		}
+	})
+}
+
+func TestAWaitIsOverForAllLaboratoriesTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{revs: []int64{5}, documents: []int64{4}, labs: []int64{7, 7, 7}} // nothing ever arrives
+		begin := time.Now()
+		total, err := w.reconciler().Report(t.Context(), reconcile.Options{Wait: 5 * time.Second}, io.Discard, clock.System{})
+		if took := time.Since(begin); err != nil || total.Differences != 3 || took != 3*3*time.Second+5*time.Second {
+			t.Errorf("%+v after %s, error %v", total, took, err)
+		}
+	})
 }

@@ -13,18 +13,9 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/connect"
 )
 
-// Admin is the connector runtime as far as an operator's commands need it.
-type Admin interface {
-	Statuses(ctx context.Context) (map[string]connect.Status, error)
-	Restart(ctx context.Context, name string, onlyFailed bool) error
-	Stop(ctx context.Context, name string) error
-	Resume(ctx context.Context, name string) error
-	Offsets(ctx context.Context, name string) (json.RawMessage, error)
-}
-
 // Operator carries out an operator's commands. The runtime takes an order and keeps it; Status shows what became of it.
 type Operator struct {
-	Runtime    Admin
+	Runtime    Runtime
 	Connectors []string // that there are; a command without names means all
 	Out        io.Writer
 }
@@ -129,11 +120,7 @@ func advise(name string, status connect.Status, exists bool) []string {
 		return []string{
 			fmt.Sprintf(
 				"%s: %s. It is restarted by itself, at least every %.0f s; at once: cdc connectors restart %s. The whole trace is in cdc.connector-dlq",
-				what,
-				or(strings.Join(connect.Causes(trace), " < "), "cause unknown"),
-				mostPause.Seconds(),
-				name,
-			),
+				what, or(strings.Join(connect.Causes(trace), " < "), "cause unknown"), mostPause.Seconds(), name),
 		}
 	case !status.Up():
 		return []string{name + " is on its way: look again in a few seconds"}
@@ -141,32 +128,25 @@ func advise(name string, status connect.Status, exists bool) []string {
 	return nil
 }
 
-// Restart has the connectors restarted with their tasks.
-func (o *Operator) Restart(ctx context.Context, names []string) error {
-	restart := func(ctx context.Context, name string) error { return o.Runtime.Restart(ctx, name, false) }
-	return o.each(ctx, names, "is restarted", restart)
-}
+// Orders are what Give takes.
+func Orders() []string { return []string{"restart", "stop", "resume"} }
 
-// Stop has the connectors stopped, also across restarts of the workers. Nothing reads the database once Status says
-// STOPPED, without tasks.
-func (o *Operator) Stop(ctx context.Context, names []string) error {
-	return o.each(ctx, names, "is stopped", o.Runtime.Stop)
-}
-
-// Resume has stopped or paused connectors go on where they were.
-func (o *Operator) Resume(ctx context.Context, names []string) error {
-	return o.each(ctx, names, "is resumed", o.Runtime.Resume)
-}
-
-func (o *Operator) each(
-	ctx context.Context, names []string, said string, act func(context.Context, string) error,
-) error {
+// Give gives the connectors an order. Restart: with their tasks. Stop: also across restarts of the workers; nothing
+// reads the database once Status says STOPPED, without tasks. Resume: stopped or paused ones go on where they were.
+func (o *Operator) Give(ctx context.Context, order string, names []string) error {
+	said, act := "is restarted", func(name string) error { return o.Runtime.Restart(ctx, name, false) }
+	switch order {
+	case "stop":
+		said, act = "is stopped", func(name string) error { return o.Runtime.Stop(ctx, name) }
+	case "resume":
+		said, act = "is resumed", func(name string) error { return o.Runtime.Resume(ctx, name) }
+	}
 	if len(names) == 0 {
 		names = o.Connectors
 	}
 	var problems []error
 	for _, name := range names {
-		err := act(ctx, name)
+		err := act(name)
 		if err == nil {
 			fmt.Fprintf(o.Out, "%s: %s; see with cdc connectors status\n", name, said)
 		}

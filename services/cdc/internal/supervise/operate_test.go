@@ -169,10 +169,10 @@ func TestStopAndResumeAreOrders(t *testing.T) {
 	w := newWorker(existing, projection)
 	var out bytes.Buffer
 	o := operator(w, &out)
-	if err := o.Stop(t.Context(), nil); err != nil {
+	if err := o.Give(t.Context(), "stop", nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Resume(t.Context(), []string{projection}); err != nil {
+	if err := o.Give(t.Context(), "resume", []string{projection}); err != nil {
 		t.Fatal(err)
 	}
 	want := `source-existing: is stopped; see with cdc connectors status
@@ -186,7 +186,7 @@ source-projection: is resumed; see with cdc connectors status
 		t.Fatalf("states %v", w.connectors)
 	}
 	delete(w.connectors, existing)
-	if err := o.Restart(t.Context(), nil); !errors.Is(err, connect.ErrUnknown) || !strings.Contains(w.requests[len(w.requests)-1], "POST /connectors/"+projection) {
+	if err := o.Give(t.Context(), "restart", nil); !errors.Is(err, connect.ErrUnknown) || !strings.Contains(w.requests[len(w.requests)-1], "POST /connectors/"+projection) {
 		t.Errorf("error %v, requests %v", err, w.requests)
 	}
 }

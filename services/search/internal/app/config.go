@@ -76,16 +76,12 @@ func (c *Config) Validate() error {
 
 // Admin is where the health paths are: on the REST port.
 func (c Config) Admin() httpserver.Config {
-	return httpserver.Config{
-		Host: c.REST.Host, AdminPort: c.REST.Port, Profiling: c.REST.Profiling, AdminTLS: c.REST.TLS,
-	}
+	return httpserver.Config{Host: c.REST.Host, AdminPort: c.REST.Port, Profiling: c.REST.Profiling, AdminTLS: c.REST.TLS}
 }
 
 // process returns the settings that every service has; the health paths are on the REST port.
 func (c *Config) process() service.Config {
-	return service.Config{
-		Admin: c.Admin(), GRPC: c.GRPC, Lifecycle: c.Lifecycle, Telemetry: c.Telemetry, Auth: c.Auth,
-	}
+	return service.Config{Admin: c.Admin(), GRPC: c.GRPC, Lifecycle: c.Lifecycle, Telemetry: c.Telemetry, Auth: c.Auth}
 }
 
 // processors is how many of those that there are the process uses.

@@ -28,6 +28,8 @@ func TestATextOfDuplicatesTellsAPerson(t *testing.T) {
 		"Rahul Sharma 36 9876543210":              {Name: "rahul sharma", Phones: []string{"9876543210"}},
 		"Rahul Sharma 9876543210 9123456780":      {Name: "rahul sharma", Phones: []string{"9876543210", "9123456780"}},
 		"Rahul s/o Anil mob: 9876543210":          {Name: "rahul", Phones: []string{"9876543210"}},
+		"Rahul Sharma 11021990":                   {Name: "rahul sharma", Births: birth, Phones: []string{"11021990"}},
+		"Rahul Sharma 23456780":                   {Name: "rahul sharma", Phones: []string{"23456780"}},
 		"Mr Rahul Sharma, 36 Y, Male, 11/02/1990": {Name: "rahul sharma", Births: birth},
 	} {
 		q, err := search.NewQuery(search.Request{Query: text, Key: "duplicate"}, 10)

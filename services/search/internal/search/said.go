@@ -49,7 +49,7 @@ const (
 
 // wordsOf returns the words of a text without what surrounds them. A "#" is a word: it says that a number follows.
 func wordsOf(typed string) []string {
-	spaced := strings.ReplaceAll(typed, "#", " # ")
+	spaced := strings.NewReplacer("#", " # ", `\`, "/").Replace(typed)
 	var words []string
 	for _, word := range strings.FieldsFunc(spaced, func(r rune) bool {
 		return unicode.IsSpace(r) || r != '#' && strings.ContainsRune(separators, r)
@@ -61,15 +61,16 @@ func wordsOf(typed string) []string {
 	return words
 }
 
-// split takes apart what is often written without a blank: two telephone numbers, and a label before a number.
+// split takes apart what is often written without a blank: two telephone numbers, and labels before a number.
 func split(word string) []string {
 	parts := strings.Split(word, "/")
 	if !slices.ContainsFunc(parts, func(p string) bool { return len(digitsOf(p)) < minTelephone }) {
 		return parts
 	}
 	if digit := strings.IndexFunc(word, unicode.IsDigit); digit > 0 {
-		if label := strings.TrimRight(word[:digit], "."); isLabel(label) {
-			return []string{label, word[digit:]}
+		before := strings.Split(strings.TrimRight(word[:digit], "."), ".")
+		if !slices.ContainsFunc(before, func(l string) bool { return !isLabel(l) }) {
+			return append(before, word[digit:])
 		}
 	}
 	return []string{word}
@@ -116,19 +117,20 @@ func (r *reader) read() int {
 	return 1
 }
 
-// birth reads a date of one word, or of three.
+// birth reads a date of one word, or of three. Three numbers are one with a year of four digits only.
 func (r *reader) birth() ([]string, int) {
 	if days := daysOf(r.words[r.at]); days != nil {
 		return days, 1
 	}
 	const parts = 3
-	if r.at+parts > len(r.words) || digitsOf(r.words[r.at+1]) != "" {
+	if r.at+parts > len(r.words) {
 		return nil, 0
 	}
-	if days := daysOf(strings.Join(r.words[r.at:r.at+parts], "-")); days != nil {
-		return days, parts
+	days := daysOf(strings.Join(r.words[r.at:r.at+parts], "-"))
+	if days == nil || len(days) > 1 && digitsOf(r.words[r.at+1]) != "" {
+		return nil, 0
 	}
-	return nil, 0
+	return days, parts
 }
 
 // digits reads a run of words of digits. A word that is long enough is a telephone number of its own; shorter ones are
@@ -195,6 +197,9 @@ func (r *reader) name(word string) int {
 	case relatives[plain] && next == "of":
 		r.ofKin, r.said.More = true, true
 		return 2
+	case relatives[plain] && plain != "care":
+		r.ofKin, r.said.More = true, true
+		return 1
 	case len(plain) > 3 && relations[plain[:3]]:
 		r.ofKin, r.said.More, word = true, true, word[3:]
 	}
@@ -238,9 +243,9 @@ var (
 // labels are what stands before a number; those of nil do not say which fields it is of.
 var labels = map[string][]Field{
 	"mob": phones, "mobile": phones, "ph": phones, "phone": phones, "tel": phones, "telephone": phones, "cell": phones,
-	"contact": phones, "whatsapp": phones,
-	"bill": bills, "invoice": bills, "receipt": bills, "order": orders, "ord": orders, "report": reports,
-	"sample": samples, "barcode": samples,
+	"contact": phones, "whatsapp": phones, "mb": phones,
+	"bill": bills, "invoice": bills, "inv": bills, "receipt": bills, "order": orders, "ord": orders,
+	"report": reports, "rpt": reports, "sample": samples, "barcode": samples,
 	"id": nil, "uhid": nil, "mrn": nil, "pid": nil, "reg": nil, "patient": nil, "#": nil, "no": nil, "nr": nil,
 	"num": nil, "number": nil, "dob": nil, "born": nil, "birth": nil, "birthdate": nil,
 }
@@ -251,7 +256,7 @@ func isLabel(word string) bool {
 }
 
 // besides are words that say nothing about who is meant.
-var besides = words("self pt late ji sir madam and & and/or")
+var besides = words("self pt late ji sir madam name and or & and/or")
 
 // relations are how people write whose wife or child somebody is, and relatives the same in words, before "of".
 var (

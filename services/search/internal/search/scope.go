@@ -8,11 +8,8 @@ import (
 )
 
 // ErrNoScope tells that a login which sees only its own patients does not say whose it is.
-var ErrNoScope = apperr.New(
-	apperr.Forbidden,
-	"SCOPE_MISSING",
-	"This login names no organization or collection centre, so it has no patients to show. Log in again; if it stays, ask the laboratory.",
-)
+var ErrNoScope = apperr.New(apperr.Forbidden, "SCOPE_MISSING",
+	"This login names no organization or collection centre, so it has no patients to show. Log in again; if it stays, ask the laboratory.")
 
 // ScopeOf returns what the caller may see. named is the request's lab_id, zero when it has none: callers
 // may only repeat their own.

@@ -28,11 +28,9 @@ func (s *Store) Bulk(ctx context.Context, target string, ops []document.Op) ([]i
 		Path:   "/" + url.PathEscape(target) + "/_bulk",
 		Body:   lines(ops),
 		Query: url.Values{
-			"require_alias": {
-				"true",
-			},
-			"timeout":     {s.wait(ctx)},
-			"filter_path": {"items.*.status,items.*.error.type,items.*.error.reason"},
+			"require_alias": {"true"},
+			"timeout":       {s.wait(ctx)},
+			"filter_path":   {"items.*.status,items.*.error.type,items.*.error.reason"},
 		},
 	}
 	var fates []indexsync.Fate

@@ -140,8 +140,7 @@ func (i Index) fits() error {
 	case i.Domain != document.VersionDomain:
 		return outcome.Operator(
 			fmt.Errorf("index %s has versions of the domain %q, not %q", i.Name, i.Domain, document.VersionDomain),
-			"its versions cannot be compared with ours: make a new index with `cdc rebuild`",
-		)
+			"its versions cannot be compared with ours: make a new index with `cdc rebuild`")
 	case !i.Routing:
 		return outcome.Operator(fmt.Errorf("index %s does not require routing", i.Name),
 			"make a new index with `cdc rebuild`")

@@ -27,8 +27,7 @@ type Config struct {
 func (c *Config) Validate() error {
 	if c.Alias == "" || c.Shards < 1 || c.Replicas < 0 || c.RefreshInterval < time.Millisecond {
 		return errors.New(
-			"INDEX_ALIAS must not be empty, INDEX_SHARDS at least 1, INDEX_REPLICAS at least 0, INDEX_REFRESH_INTERVAL at least 1ms",
-		)
+			"INDEX_ALIAS must not be empty, INDEX_SHARDS at least 1, INDEX_REPLICAS at least 0, INDEX_REFRESH_INTERVAL at least 1ms")
 	}
 	return nil
 }

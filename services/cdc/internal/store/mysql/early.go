@@ -51,8 +51,7 @@ func lookUp(ctx context.Context, q querier, ids map[string][]any, updated map[ro
 			continue
 		}
 		query := "SELECT id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', updatedOn) FROM " + table + " WHERE id IN (" + placeholders(
-			len(ids[table]),
-		) + ")"
+			len(ids[table])) + ")"
 		err := each(ctx, q, "look up "+table, query, ids[table], func(rows *sql.Rows) error {
 			var id int64
 			var at sql.NullInt64

@@ -150,8 +150,7 @@ func each(ctx context.Context, q querier, operation, query string, args []any, t
 
 func unreadable(operation string) error {
 	return errors.New(
-		operation + ": a column holds what its type should not allow; compare the table with the schema that this service expects",
-	)
+		operation + ": a column holds what its type should not allow; compare the table with the schema that this service expects")
 }
 
 func placeholders(n int) string { return "?" + strings.Repeat(",?", n-1) }

@@ -10,8 +10,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"regexp"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
 )
 
@@ -60,56 +62,15 @@ func (s *Store) statements(ctx context.Context) (*statements, error) {
 	return s.partial, nil
 }
 
+// columnName is a word of a list of columns: what SQL itself says is in capitals.
+var columnName = regexp.MustCompile(`\b[a-z]\w*`)
+
 // SourceColumns are the columns of the platform's tables that the service needs.
 func SourceColumns() map[string][]string {
+	named := func(list string) []string { return columnName.FindAllString(list, -1) }
 	return map[string][]string{
-		"labs": {"id"},
-		"userDetails": {
-			"id",
-			"labId_id",
-			"branchId",
-			"orgId_id",
-			"ccId_id",
-			"labPatientId",
-			"designation",
-			"firstName",
-			"middleName",
-			"lastName",
-			"fullName",
-			"contact",
-			"alternateContact",
-			"email",
-			"gender",
-			"dateOfBirth",
-			"age",
-			"passportNo",
-			"nationalIdentityNumber",
-			"isDeleted",
-			"updatedOn",
-		},
-		"billing": {
-			"id",
-			"userDetailsId_id",
-			"labId_id",
-			"labBillId",
-			"orderNumber",
-			"orgId_id",
-			"branchId",
-			"ccId_id",
-			"billTime",
-			"updatedOn",
-		},
-		"labReportRelation": {
-			"id",
-			"userDetailsId_id",
-			"labId_id",
-			"orgId_id",
-			"sampleId",
-			"manualSampleId",
-			"lrfId",
-			"sampleRedrawFlag",
-			"updatedOn",
-		},
+		"labs": {"id"}, change.UserDetails: named(patientColumns),
+		change.Billing: named(billColumns), change.LabReportRelation: named(reportColumns),
 	}
 }
 

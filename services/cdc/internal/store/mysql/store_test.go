@@ -18,12 +18,12 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/pkg/testkit/oracletest"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/cdc/migrations"
-	"github.com/labplatform/labplatform/services/cdc/oracletest"
 )
 
 // bench is a database with the platform's tables and the service's, and a store over it.

@@ -10,8 +10,7 @@ import (
 
 // inColumn finds the column in the server's sentence, which may quote the value before it.
 var inColumn = regexp.MustCompile(
-	"(?:[Cc]olumn|CONSTRAINT) (?:`[^`]*`\\.`[^`]*`\\.)?[`'](?:user_meta\\.)?([a-z_]+)[`']",
-)
+	"(?:[Cc]olumn|CONSTRAINT) (?:`[^`]*`\\.`[^`]*`\\.)?[`'](?:user_meta\\.)?([a-z_]+)[`']")
 
 // withoutValue rewrites the server's error about a value so that a log or a header may hold it.
 func withoutValue(e *mysql.MySQLError) error {

@@ -3,6 +3,7 @@ package elastic
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -44,7 +45,8 @@ func (c *Config) Validate() error {
 	check(c.RecencyWeight >= 0 && c.RecencyWeight <= maxWeight,
 		"RECENCY_DECAY_WEIGHT must be from 0 to 4: more would lift similar names above equal ones")
 	check(c.Alias != "", "INDEX_ALIAS must not be empty")
-	check(!slices.ContainsFunc(c.PhoneCountryCodes, func(code string) bool { return code == "" || !isDigits(code) }),
+	noDigits := func(code string) bool { return code == "" || strings.Trim(code, "0123456789") != "" }
+	check(!slices.ContainsFunc(c.PhoneCountryCodes, noDigits),
 		"PHONE_COUNTRY_CODES must be digits, separated by commas")
 	return errors.Join(problems...)
 }

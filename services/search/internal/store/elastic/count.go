@@ -6,13 +6,16 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/labplatform/labplatform/services/search/internal/ranking"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
 // count returns how many of all that a search found each bucket holds. Hits that are all on the page are counted there.
 // The engine is asked otherwise, which costs as much as the search, only when some of them may be of an identifier: the
 // text holds a digit, or the page shows such a hit. Else all are patients'.
-func (s *Store) count(ctx context.Context, p *plan, l *look, r *search.Result) (map[search.Bucket]int64, error) {
+func (s *Store) count(
+	ctx context.Context, p *ranking.Plan, l *look, r *search.Result,
+) (map[search.Bucket]int64, error) {
 	if r.Total == int64(len(r.Hits)) {
 		return counted(r.Hits), nil
 	}
@@ -31,12 +34,9 @@ func (s *Store) count(ctx context.Context, p *plan, l *look, r *search.Result) (
 }
 
 // counts asks the engine how many p finds, and how many of them each bucket holds when hits may be of identifiers.
-func (s *Store) counts(ctx context.Context, p *plan, l *look, hits []search.Hit) (answer, error) {
-	var buckets []filter
-	if mayBeIdentified(l.page.Text, hits) {
-		buckets = p.buckets()
-	}
-	return s.ask(ctx, l, func(l *look) []byte { return p.counting(l, engineTime(ctx), buckets) })
+func (s *Store) counts(ctx context.Context, p *ranking.Plan, l *look, hits []search.Hit) (answer, error) {
+	identified := mayBeIdentified(l.page.Text, hits)
+	return s.ask(ctx, l, func(l *look) []byte { return counting(p, l, engineTime(ctx), identified) })
 }
 
 func mayBeIdentified(text string, hits []search.Hit) bool {

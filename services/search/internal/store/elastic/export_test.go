@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/labplatform/labplatform/services/search/internal/ranking"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
@@ -17,9 +18,9 @@ func (s *Store) SearchInTurn(
 // Request returns the request that a text is asked with first, or at once.
 func (s *Store) Request(text string) []byte {
 	fields := search.Fields()
-	p := s.compile.first(text, fields, search.Full)
-	if second, ok := s.compile.second(plan{}, text, fields, search.Full, near); ok {
-		p.clauses, p.byWord = append(p.clauses, second.clauses...), append(p.byWord, second.byWord...)
+	p := s.compile.First(text, fields, search.Full)
+	if second, ok := s.compile.Second(ranking.Plan{}, text, fields, search.Full); ok {
+		p = p.With(&second)
 	}
-	return p.body(&look{page: search.Query{Text: text, Size: 10}}, time.Second)
+	return body(&p, &look{page: search.Query{Text: text, Size: 10}}, time.Second)
 }

@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	engine "github.com/labplatform/labplatform/pkg/elastic"
+	"github.com/labplatform/labplatform/pkg/testkit/relevance"
 	"github.com/labplatform/labplatform/services/search/internal/search"
-	"github.com/labplatform/labplatform/services/search/relevance"
 )
 
 // multiMatch is the search that a first attempt would write: one fuzzy query over every field, filtered by laboratory.

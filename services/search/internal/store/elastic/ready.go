@@ -69,22 +69,14 @@ func (s *Store) fits(name string, index *foundIndex) error {
 	meta := index.Mappings.Meta
 	if meta.Domain != versionDomain || meta.Schema < oldSchema || meta.Schema > schema {
 		return fmt.Errorf(
-			"the index %s is of %q schema %d, searches need %q schema %d to %d: make a new one with `cdc rebuild`",
-			name,
-			meta.Domain,
-			meta.Schema,
-			versionDomain,
-			oldSchema,
-			schema,
-		)
+			"the index %s is of %q schema %d, searches need %q schema %d to %d: make a new one with `cdc rebuild`", name,
+			meta.Domain, meta.Schema, versionDomain, oldSchema, schema)
 	}
 	reader := userindex.Reader(s.cfg.Alias, meta.Schema)
 	if _, searched := index.Aliases[reader]; !searched {
 		return fmt.Errorf(
 			"the index %s lacks the alias %s, by which it is searched: cdc gives it back while it runs; look whether it does",
-			name,
-			reader,
-		)
+			name, reader)
 	}
 	return nil
 }

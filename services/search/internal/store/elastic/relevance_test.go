@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/labplatform/labplatform/pkg/testkit/relevance"
 	"github.com/labplatform/labplatform/services/cdc/indextest"
 	"github.com/labplatform/labplatform/services/search/internal/search"
-	"github.com/labplatform/labplatform/services/search/relevance"
 )
 
 func corpus(n int) ([]relevance.Patient, rows) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
+	"github.com/labplatform/labplatform/services/search/internal/ranking"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
@@ -29,9 +30,9 @@ type look struct {
 }
 
 // body makes the request of a plan. limit is how long the engine may take.
-func (p *plan) body(l *look, limit time.Duration) []byte {
+func body(p *ranking.Plan, l *look, limit time.Duration) []byte {
 	b := append(head(make([]byte, 0, requestSize), l.page.From, l.page.Size, limit), reading...)
-	found := p.query(l.old)
+	found := p.Query(l.old)
 	if l.recent == nil {
 		b = l.appendVisible(b, &found)
 	} else {
@@ -45,14 +46,15 @@ func (p *plan) body(l *look, limit time.Duration) []byte {
 	return append(b, '}')
 }
 
-// counting makes the request that only counts what is found, and what each of buckets holds of it.
-func (p *plan) counting(l *look, limit time.Duration, buckets []filter) []byte {
+// counting makes the request that only counts what is found, by bucket when some of it may be of identifiers.
+func counting(p *ranking.Plan, l *look, limit time.Duration, identified bool) []byte {
+	var buckets []ranking.Filter
 	size := requestSize
-	if len(buckets) > 0 {
-		size = bucketsSize
+	if identified {
+		buckets, size = p.Buckets(l.old), bucketsSize
 	}
 	b := append(head(make([]byte, 0, size), 0, 0, limit), `,"query":`...)
-	found := p.query(l.old)
+	found := p.Query(l.old)
 	b = l.appendVisible(b, &found)
 	if len(buckets) == 0 {
 		return append(b, '}')
@@ -61,9 +63,8 @@ func (p *plan) counting(l *look, limit time.Duration, buckets []filter) []byte {
 	b = append(quote(b, string(search.Patient)), `,"filters":`...)
 	open := byte('{')
 	for i := range buckets {
-		b = append(quote(append(b, open), string(buckets[i].bucket)), ':')
-		of := buckets[i].found.in(layout{old: l.old})
-		b = of.append(b)
+		b = append(quote(append(b, open), string(buckets[i].Bucket)), ':')
+		b = appendQuery(b, &buckets[i].Found)
 		open = ','
 	}
 	return append(b, `}}}}}`...)
@@ -79,7 +80,7 @@ func head(b []byte, from, size int, limit time.Duration) []byte {
 
 // appendVisible limits found to what the scope lets be seen, and to who was not found before. Routing alone is no
 // filter: laboratories share shards, and a document may stand on the route of a laboratory that the patient left.
-func (l *look) appendVisible(b []byte, found *query) []byte {
+func (l *look) appendVisible(b []byte, found *ranking.Query) []byte {
 	lab := l.scope.Lab.LabID()
 	b = strconv.AppendInt(append(b, `{"bool":{"filter":[{"term":{"`+userindex.VisibleIn+`":"`...), lab, 10)
 	b = append(b, `"}}`...)
@@ -94,10 +95,10 @@ func (l *look) appendVisible(b []byte, found *query) []byte {
 	}
 	b = append(b, ']')
 	if len(l.but) > 0 {
-		known := equal(string(search.UserID), numbers(l.but...))
-		b = known.append(append(b, `,"must_not":`...))
+		known := ranking.OfUsers(l.but)
+		b = appendQuery(append(b, `,"must_not":`...), &known)
 	}
-	return append(found.append(append(b, `,"must":`...)), `}}`...)
+	return append(appendQuery(append(b, `,"must":`...), found), `}}`...)
 }
 
 // recency ranks patients with a bill of late higher. The origin is a whole hour, so that the pages of one look through

@@ -173,7 +173,7 @@ func TestAHitSaysWhoWhyAndInWhichBucket(t *testing.T) {
 	}
 }
 
-func TestADocumentComesBackAsAPersonWithTheEndsOfItsLists(t *testing.T) {
+func TestADocumentComesBackAsAPersonWithWhatItsCardShowsOfItsLists(t *testing.T) {
 	t.Parallel()
 	i := open(t)
 	row := indextest.Row{UserID: 501, LabID: 12, LabPatientID: "P-1", FullName: "Rahul", Contact: "+91 98765-43210", AlternateContact: "022-1", Email: "r@x.in", Gender: "Male",
@@ -189,7 +189,7 @@ func TestADocumentComesBackAsAPersonWithTheEndsOfItsLists(t *testing.T) {
 	}
 	want := search.Person{UserID: 501, LabID: 12, LabPatientID: "P-1", FullName: "Rahul", Contact: "919876543210", AlternateContact: "0221", Email: "r@x.in", Gender: "Male",
 		DateOfBirth: "1990-02-11", Age: "36 Y", PassportNo: "K1", NationalIdentityNumber: "N1", BranchID: ptr(int64(3)), OrgID: ptr(int64(45)), OrderNumbers: []string{"O-1"},
-		BillIDs: []int64{1, 2}, LabBillIDs: []int64{301}, LabReportIDs: row.LabReportIDs[4980:], ManualSampleIDs: []string{"m1"}, LrfIDs: []string{"l1"},
+		BillIDs: []int64{1, 2}, LabBillIDs: []int64{301}, LabReportIDs: row.LabReportIDs[4900:], ManualSampleIDs: []string{"m1"}, LrfIDs: []string{"l1"},
 		LastBillTime: ptr(int64(1_790_000_000_000)), UpdatedAt: 1_790_000_100_000}
 	want.ManualSampleIDs[0] = "M1"
 	if diff := cmp.Diff(want, r.Hits[0].Person); diff != "" {

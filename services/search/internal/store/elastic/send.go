@@ -63,8 +63,7 @@ func (s *Store) fault(ctx context.Context, err error) error {
 		return errUnavailable.WithCause(fmt.Errorf("%w: %w", s.noIndex(), err))
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return errUnavailable.WithCause(
-			fmt.Errorf("the index refuses the credentials: check ES_USER and ES_PASSWORD, or ES_API_KEY: %w", err),
-		)
+			fmt.Errorf("the index refuses the credentials: check ES_USER and ES_PASSWORD, or ES_API_KEY: %w", err))
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return errUnavailable.WithCause(err)
 	}

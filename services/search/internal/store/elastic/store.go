@@ -10,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
+	"github.com/labplatform/labplatform/services/search/internal/ranking"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
@@ -18,7 +19,7 @@ type Store struct {
 	client  *elastic.Client
 	cfg     Config
 	clock   clock.Clock
-	compile compiler
+	compile ranking.Compiler
 	breaker breaker
 	old     atomic.Int64 // until when the live index is known to be of an older schema; Unix nanoseconds
 }
@@ -30,7 +31,7 @@ func New(client *elastic.Client, cfg Config, clock clock.Clock) *Store {
 		cfg:     cfg,
 		clock:   clock,
 		breaker: breaker{clock: clock},
-		compile: compiler{codes: cfg.PhoneCountryCodes},
+		compile: ranking.Compiler{Codes: cfg.PhoneCountryCodes},
 	}
 }
 
@@ -73,12 +74,13 @@ func (s *Store) searchBy(
 func (s *Store) find(ctx context.Context, l *look, effort search.Effort) (search.Result, error) {
 	q := &l.page
 	if q.Key == search.Duplicate {
-		p := s.compile.duplicates(*q)
+		p := s.compile.Duplicates(*q)
 		return s.run(ctx, &p, l)
 	}
-	if mayBeCombined(*q) {
-		if second, ok := s.compile.second(plan{}, q.Text, q.Fields, effort, near); ok {
-			return s.combined(ctx, s.compile.first(q.Text, q.Fields, effort), second, l)
+	// Both at once need the first page: behind that, nobody knows how many hits of the first plan stand before.
+	if q.From == 0 && q.After == nil && ranking.IsSeldom(q.Text) {
+		if second, ok := s.compile.Second(ranking.Plan{}, q.Text, q.Fields, effort); ok {
+			return s.combined(ctx, s.compile.First(q.Text, q.Fields, effort), second, l)
 		}
 	}
 	return s.inTurn(ctx, l, effort)
@@ -86,7 +88,7 @@ func (s *Store) find(ctx context.Context, l *look, effort search.Effort) (search
 
 // inTurn asks for the plans one after the other, for a further one only when the one before found few.
 func (s *Store) inTurn(ctx context.Context, l *look, effort search.Effort) (search.Result, error) {
-	first := s.compile.first(l.page.Text, l.page.Fields, effort)
+	first := s.compile.First(l.page.Text, l.page.Fields, effort)
 	result, err := s.run(ctx, &first, l)
 	if err != nil || result.Partial || result.Total >= enough {
 		return result, err
@@ -98,12 +100,12 @@ func (s *Store) inTurn(ctx context.Context, l *look, effort search.Effort) (sear
 // the text says more than they asked for. When it fails, what they found is an answer in part.
 func (s *Store) lenient(ctx context.Context, l *look, found search.Result) (search.Result, error) {
 	q := &l.page
-	p, more, ok := s.compile.last(q.Text, q.Fields)
+	p, more, ok := s.compile.Last(q.Text, q.Fields)
 	if !ok || found.Total > 0 && !more {
 		return found, nil
 	}
 	if found.Total > 0 {
-		p = s.compile.all(p, *q)
+		p = s.compile.All(p, *q)
 	}
 	result, err := s.run(ctx, &p, l)
 	result.Took += found.Took
@@ -127,13 +129,13 @@ const enough = 10
 
 // further looks for names that are like the text, below those whom the first request found.
 func (s *Store) further(
-	ctx context.Context, first plan, l *look, effort search.Effort, result search.Result,
+	ctx context.Context, first ranking.Plan, l *look, effort search.Effort, result search.Result,
 ) (search.Result, error) {
 	all := result.Total == int64(len(result.Hits)) // on the page: they need not be found again
 	if all {
-		first = plan{}
+		first = ranking.Plan{}
 	}
-	second, ok := s.compile.second(first, l.page.Text, l.page.Fields, effort, near)
+	second, ok := s.compile.Second(first, l.page.Text, l.page.Fields, effort)
 	if !ok {
 		return result, nil
 	}
@@ -164,7 +166,7 @@ func (s *Store) further(
 func (s *Store) furthest(
 	ctx context.Context, l *look, effort search.Effort, none search.Result,
 ) (search.Result, error) {
-	third, ok := s.compile.third(l.page.Text, l.page.Fields, effort)
+	third, ok := s.compile.Third(l.page.Text, l.page.Fields, effort)
 	if !ok {
 		return none, nil
 	}
@@ -182,7 +184,7 @@ func usersOf(hits []search.Hit) []int64 {
 }
 
 // run makes a search and counts what it found. Hits that cannot be counted are an answer in part.
-func (s *Store) run(ctx context.Context, p *plan, l *look) (search.Result, error) {
+func (s *Store) run(ctx context.Context, p *ranking.Plan, l *look) (search.Result, error) {
 	result, err := s.search(ctx, p, l)
 	if err != nil {
 		return search.Result{}, err
@@ -197,24 +199,24 @@ func (s *Store) run(ctx context.Context, p *plan, l *look) (search.Result, error
 }
 
 // search sends a plan. A plan without a way to find anything needs no engine.
-func (s *Store) search(ctx context.Context, p *plan, l *look) (search.Result, error) {
-	if p.empty() {
+func (s *Store) search(ctx context.Context, p *ranking.Plan, l *look) (search.Result, error) {
+	if p.Empty() {
 		return search.Result{}, nil
 	}
-	found, err := s.ask(ctx, l, func(l *look) []byte { return p.body(l, engineTime(ctx)) })
+	found, err := s.ask(ctx, l, func(l *look) []byte { return body(p, l, engineTime(ctx)) })
 	if err != nil {
 		return search.Result{}, s.fault(ctx, err)
 	}
-	return found.result(func(float64) *plan { return p })
+	return found.result(func(float64) *ranking.Plan { return p })
 }
 
 // oldFor is how long it is remembered that the live index is of the older schema.
 const oldFor = 5 * time.Second
 
-// ask sends what body makes, by the alias that only a live index of the schema has that it is made for: the schemas
+// ask sends what request makes, by the alias that only a live index of the schema has that it is made for: the schemas
 // hold terms in other places. A swap moves that alias together with the live one, so a look that finds neither came
 // before it with the one, and after it with the other.
-func (s *Store) ask(ctx context.Context, l *look, body func(*look) []byte) (found answer, err error) {
+func (s *Store) ask(ctx context.Context, l *look, request func(*look) []byte) (found answer, err error) {
 	now := s.clock.Now()
 	to := *l
 	to.old = now.UnixNano() < s.old.Load()
@@ -223,7 +225,7 @@ func (s *Store) ask(ctx context.Context, l *look, body func(*look) []byte) (foun
 		if to.old {
 			schema = userindex.OldSchema
 		}
-		found, err = s.send(ctx, l.scope, userindex.Reader(s.cfg.Alias, schema), body(&to))
+		found, err = s.send(ctx, l.scope, userindex.Reader(s.cfg.Alias, schema), request(&to))
 		if !elastic.IsStatus(err, http.StatusNotFound) {
 			return found, err
 		}

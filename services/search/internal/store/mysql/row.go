@@ -25,26 +25,9 @@ type row struct {
 func (r *row) person() []any {
 	p := &r.Person
 	return []any{
-		&p.UserID,
-		&p.LabID,
-		&p.BranchID,
-		&p.OrgID,
-		&p.CCID,
-		&p.LabPatientID,
-		&r.designation,
-		&r.first,
-		&r.middle,
-		&r.last,
-		&p.FullName,
-		&p.Contact,
-		&p.AlternateContact,
-		&p.Email,
-		&p.Gender,
-		&r.birth,
-		&p.Age,
-		&p.PassportNo,
-		&p.NationalIdentityNumber,
-		&r.updatedMicros,
+		&p.UserID, &p.LabID, &p.BranchID, &p.OrgID, &p.CCID, &p.LabPatientID, &r.designation, &r.first, &r.middle, &r.last,
+		&p.FullName, &p.Contact, &p.AlternateContact, &p.Email, &p.Gender, &r.birth, &p.Age, &p.PassportNo,
+		&p.NationalIdentityNumber, &r.updatedMicros,
 	}
 }
 
@@ -120,8 +103,7 @@ func (l list[T]) Scan(v any) error {
 func withoutValue(err error) error {
 	if strings.HasPrefix(err.Error(), "sql: Scan error") {
 		return errors.New(
-			"a column holds what its type should not allow; compare the table with the schema that this service expects",
-		)
+			"a column holds what its type should not allow; compare the table with the schema that this service expects")
 	}
 	return err
 }

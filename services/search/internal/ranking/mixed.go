@@ -1,4 +1,4 @@
-package elastic
+package ranking
 
 import (
 	"unicode/utf8"
@@ -17,9 +17,9 @@ const (
 	far           // it has two
 )
 
-// everyWord says where each word of the text may be found. Nil when the text has one word and none may be wrong, or too
-// many, or when one of its words can be found nowhere.
-func (c compiler) everyWord(t text, fields []search.Field, r reach) []word {
+// wordClauses says where each word of the text may be found. Nil when the text has one word and none may be wrong, or
+// too many, or when one of its words can be found nowhere.
+func (c Compiler) wordClauses(t text, fields []search.Field, r reach) []word {
 	pieces := joinDigits(t.words)
 	if len(t.words) == 0 || len(pieces) > maxWords || len(pieces) < 2 && r == asTyped {
 		return nil
@@ -55,7 +55,7 @@ func joinDigits(of []string) []string {
 }
 
 // places says where in a field a word may be found. What is equal begins so too.
-func (c compiler) places(piece text, f search.Field, r reach) []leaf {
+func (c Compiler) places(piece text, f search.Field, r reach) []leaf {
 	switch f.Kind() {
 	case search.Name:
 		return nameLeaves(piece.whole, f, r)
@@ -95,14 +95,14 @@ func nameLeaves(piece string, f search.Field, r reach) []leaf {
 		leaves = append(leaves, l)
 	}
 	if r == far && utf8.RuneCountInString(piece) >= minTwo {
-		leaves = append(leaves, leaf{f, compare(similar, string(f), piece), 0, nil})
+		leaves = append(leaves, leaf{f, compare(Similar, string(f), piece), 0, nil})
 	}
 	return leaves
 }
 
 // soundOf finds names with a word of the same sound, beside those with a word that begins so. False when the piece has
 // no sound.
-func soundOf(piece string) (query, bool) {
+func soundOf(piece string) (Query, bool) {
 	if parts, ok := spoken(piece); ok && len(parts) == 1 {
 		codes := phonetic.Codes(parts[0])
 		return equal(userindex.Sounds, codes), len(codes) > 0

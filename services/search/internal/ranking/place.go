@@ -1,4 +1,4 @@
-package elastic
+package ranking
 
 import (
 	"github.com/labplatform/labplatform/pkg/lab/userindex"

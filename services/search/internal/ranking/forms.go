@@ -1,4 +1,4 @@
-package elastic
+package ranking
 
 import (
 	"fmt"
@@ -42,8 +42,8 @@ func joined(t text, f search.Field) []clause {
 
 func isNoName(r rune) bool { return unicode.IsDigit(r) || r == '@' }
 
-func joinedWays(words []string) query {
-	var ways []query
+func joinedWays(words []string) Query {
+	var ways []Query
 	for _, way := range userindex.Joins(words) {
 		ways = append(ways, match(userindex.Joined, strings.Join(way, " ")))
 	}
@@ -58,14 +58,14 @@ func described(t text, f search.Field) []clause {
 		return nil
 	}
 	c := clause{tier: tierPerson, field: f, found: joinedWays(words)}
-	c.nearer = append(inOrder(f, words), said(&person)...)
+	c.nearer = append(inOrder(f, words), nearerAsSaid(&person)...)
 	return []clause{c}
 }
 
-func said(p *userindex.Person) []nearer {
+func nearerAsSaid(p *userindex.Person) []nearer {
 	var all []nearer
 	if len(p.Titles) > 0 {
-		var written []query
+		var written []Query
 		for _, title := range p.Titles {
 			written = append(written, match(string(search.FullName), title))
 		}
@@ -108,12 +108,12 @@ func compacted(forms []string, f search.Field) []clause {
 }
 
 // misspelled finds names with a word that differs by a letter from each word of the text.
-func misspelled(piece string) (query, bool) {
-	var all []query
+func misspelled(piece string) (Query, bool) {
+	var all []Query
 	for _, w := range userindex.Words(piece) {
 		deletions := userindex.Deletions(w)
 		if deletions == nil {
-			return query{}, false
+			return Query{}, false
 		}
 		all = append(all, equal(userindex.Misspelled, deletions))
 	}

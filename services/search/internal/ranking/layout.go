@@ -1,4 +1,4 @@
-package elastic
+package ranking
 
 import (
 	"slices"
@@ -15,17 +15,17 @@ type layout struct {
 	family bool // fields that are compared alike are compared as one: the index holds their values in one as well
 }
 
-// in asks what the index holds in place of the query's field.
-func (q *query) in(l layout) query {
-	if len(q.of) > 0 || len(q.more) > 0 {
+// placedIn asks what the index holds in place of the query's field.
+func (q *Query) placedIn(l layout) Query {
+	if len(q.Of) > 0 || len(q.More) > 0 {
 		to := *q
-		to.of, to.more = placed(q.of, l), placed(q.more, l)
+		to.Of, to.More = placed(q.Of, l), placed(q.More, l)
 		return to
 	}
-	if q.field == userindex.Identifiers && l.family {
+	if q.Field == userindex.Identifiers && l.family {
 		return q.compacted()
 	}
-	p, moves := movable[q.field]
+	p, moves := movable[q.Field]
 	switch {
 	case !moves:
 		return *q
@@ -36,14 +36,14 @@ func (q *query) in(l layout) query {
 }
 
 // placed does it for several, and leaves out those that then ask the same.
-func placed(queries []query, l layout) []query {
+func placed(queries []Query, l layout) []Query {
 	if len(queries) == 0 {
 		return nil
 	}
-	all := make([]query, 0, len(queries))
+	all := make([]Query, 0, len(queries))
 	for i := range queries {
-		q := queries[i].in(l)
-		if !slices.ContainsFunc(all, func(other query) bool { return q.same(&other) }) {
+		q := queries[i].placedIn(l)
+		if !slices.ContainsFunc(all, func(other Query) bool { return q.same(&other) }) {
 			all = append(all, q)
 		}
 	}
@@ -51,45 +51,45 @@ func placed(queries []query, l layout) []query {
 }
 
 // compacted asks for forms of identifiers whichever field they are of.
-func (q *query) compacted() query {
+func (q *Query) compacted() Query {
 	to := *q
-	to.field, to.texts = userindex.Compacted, make([]string, len(q.texts))
-	for i, text := range q.texts {
-		_, to.texts[i], _ = strings.Cut(text, ":")
+	to.Field, to.Texts = userindex.Compacted, make([]string, len(q.Texts))
+	for i, text := range q.Texts {
+		_, to.Texts[i], _ = strings.Cut(text, ":")
 	}
 	return to
 }
 
 // ofPhone: digits from the middle are where some of the last ones begin.
-func (q *query) ofPhone(p place, l layout) query {
+func (q *Query) ofPhone(p place, l layout) Query {
 	to := *q
 	switch {
 	case l.old && l.family:
-		to.field = p.ofAllOld
+		to.Field = p.ofAllOld
 	case l.old:
 	case l.family:
-		to.field = p.ofAll
+		to.Field = p.ofAll
 	default:
-		to.field = p.alone
+		to.Field = p.alone
 	}
 	if p.part == "middle" && !l.old {
-		to.kind = begins
+		to.Kind = Begins
 	}
 	return to
 }
 
-func (q *query) ofIdentifier(p place, l layout) query {
+func (q *Query) ofIdentifier(p place, l layout) Query {
 	to := *q
 	switch {
 	case !l.family && !l.old && p.part == "prefix":
-		to.kind, to.field = begins, userindex.Beginnings
-		to.texts = []string{userindex.BeginningForm(p.base, q.texts[0])}
+		to.Kind, to.Field = Begins, userindex.Beginnings
+		to.Texts = []string{userindex.BeginningForm(p.base, q.Texts[0])}
 	case !l.family:
-	case q.kind == begins && utf8.RuneCountInString(q.texts[0]) > userindex.MaxForm: // the index cuts beginnings
-	case q.kind == begins:
-		to.kind, to.field = allWords, wholePrefix
+	case q.Kind == Begins && utf8.RuneCountInString(q.Texts[0]) > userindex.MaxForm: // the index cuts beginnings
+	case q.Kind == Begins:
+		to.Kind, to.Field = AllWords, wholePrefix
 	default:
-		to.field = p.ofAll
+		to.Field = p.ofAll
 	}
 	return to
 }

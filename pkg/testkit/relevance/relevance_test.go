@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/labplatform/labplatform/services/search/relevance"
+	"github.com/labplatform/labplatform/pkg/testkit/relevance"
 )
 
 func TestASeedMakesTheSameCorpusAndTheSameTexts(t *testing.T) {

@@ -1,4 +1,4 @@
-package elastic
+package ranking
 
 import (
 	"slices"
@@ -32,8 +32,8 @@ func comparedTexts(t text, f search.Field) []string {
 }
 
 // identifierPart finds identifiers that begin with one of texts, or have it as a segment.
-func identifierPart(texts []string, f search.Field) query {
-	parts := make([]query, 0, 2*len(texts))
+func identifierPart(texts []string, f search.Field) Query {
+	parts := make([]Query, 0, 2*len(texts))
 	for _, s := range texts {
 		parts = append(parts, match(prefix(f), s))
 		if f.Kind() == search.Segmented && isPart(s) {
@@ -59,4 +59,4 @@ func mails(all []clause, t text, f search.Field, effort search.Effort) []clause 
 
 func mayBeMail(t text) bool { return t.whole != "" && !strings.ContainsRune(t.whole, ' ') }
 
-func mailBegins(t text, f search.Field) query { return compare(begins, string(f), t.whole) }
+func mailBegins(t text, f search.Field) Query { return compare(Begins, string(f), t.whole) }

@@ -1,4 +1,4 @@
-package elastic
+package ranking
 
 import (
 	"slices"
@@ -7,11 +7,11 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// duplicates plans the search for who may be the person of a text. Whoever has the same birth date and the same
+// Duplicates plans the search for who may be the person of a text. Whoever has the same birth date and the same
 // telephone number is, whatever the name: people marry, and are written down in many ways. Whoever has one of them is
 // when half of the name agrees, an initial and a joined name too.
-func (c compiler) duplicates(q search.Query) plan {
-	var p plan
+func (c Compiler) Duplicates(q search.Query) Plan {
+	var p Plan
 	names := userindex.Words(q.Identity.Name)
 	birth, number := sameBirth(q), c.sameNumber(q)
 	same := slices.Concat(birth, number)
@@ -38,11 +38,11 @@ const halfNamed = 0.3
 // sameness is one thing in which two registrations of a person agree.
 type sameness struct {
 	field search.Field
-	found query
+	found Query
 }
 
-func anyOfThem(same []sameness) query {
-	var all []query
+func anyOfThem(same []sameness) Query {
+	var all []Query
 	for _, s := range same {
 		all = append(all, s.found)
 	}
@@ -56,13 +56,13 @@ func sameBirth(q search.Query) []sameness {
 	return []sameness{{search.DateOfBirth, equal(string(search.DateOfBirth), q.Identity.Births)}}
 }
 
-func (c compiler) sameNumber(q search.Query) []sameness {
+func (c Compiler) sameNumber(q search.Query) []sameness {
 	var all []sameness
 	for _, f := range q.Fields {
 		if f.Kind() != search.Phone || len(q.Identity.Phones) == 0 {
 			continue
 		}
-		var numbers []query
+		var numbers []Query
 		for _, number := range q.Identity.Phones {
 			numbers = append(numbers, c.phones(parse(number), f)[0].found) // the closest
 		}
@@ -73,7 +73,7 @@ func (c compiler) sameNumber(q search.Query) []sameness {
 
 // alikeNames finds names with all of the words, and with half of them: as they are spelled, as they sound, with a
 // typing error, as an initial, or joined.
-func alikeNames(names []string) (all, half query) {
+func alikeNames(names []string) (all, half Query) {
 	pieces := make([]word, len(names))
 	for i, name := range names {
 		pieces[i] = namePiece(name)

@@ -1,4 +1,4 @@
-package elastic
+package ranking
 
 import (
 	"slices"
@@ -14,10 +14,10 @@ const (
 	manyPieces = 5
 )
 
-// last plans what is done at the end for a text that says one thing too many: most of what it says is found. The names
+// Last plans what is done at the end for a text that says one thing too many: most of what it says is found. The names
 // of relatives, labels and the like are not asked for. more tells that the text says more than was asked for before; ok
 // is false when this would ask the same again.
-func (c compiler) last(typed string, fields []search.Field) (p plan, more, ok bool) {
+func (c Compiler) Last(typed string, fields []search.Field) (p Plan, more, ok bool) {
 	said := search.Say(typed)
 	var pieces []word
 	named := slices.Contains(fields, search.FullName)
@@ -34,7 +34,7 @@ func (c compiler) last(typed string, fields []search.Field) (p plan, more, ok bo
 	}
 	n := len(pieces)
 	if n == 0 || n > maxWords+2 || n < fewPieces && !said.More {
-		return plan{}, false, false
+		return Plan{}, false, false
 	}
 	least := n
 	switch {
@@ -46,13 +46,13 @@ func (c compiler) last(typed string, fields []search.Field) (p plan, more, ok bo
 	if named && n >= fewPieces {
 		withInitials(pieces, said.Names)
 	}
-	return plan{byWord: []wordly{{tier: tierMost, words: pieces, least: least}}}, said.More, true
+	return Plan{byWord: []wordly{{tier: tierMost, words: pieces, least: least}}}, said.More, true
 }
 
-// all adds to the last plan of a search those before it, whose hits stand above.
-func (c compiler) all(last plan, q search.Query) plan {
-	first := c.first(q.Text, q.Fields, search.Full)
-	if both, ok := c.second(first, q.Text, q.Fields, search.Full, near); ok {
+// All adds to the last plan of a search those before it, whose hits stand above.
+func (c Compiler) All(last Plan, q search.Query) Plan {
+	first := c.First(q.Text, q.Fields, search.Full)
+	if both, ok := c.Second(first, q.Text, q.Fields, search.Full); ok {
 		first = both
 	}
 	first.byWord = append(first.byWord, last.byWord...)
@@ -88,14 +88,14 @@ func bornPiece(said *search.Said) word {
 		born = append(born, leaf{search.DateOfBirth, equal(string(search.DateOfBirth), said.Births), 0.9, nil})
 	}
 	for _, year := range said.Years {
-		born = append(born, leaf{search.DateOfBirth, compare(inYear, string(search.DateOfBirth), year), 0.5, nil})
+		born = append(born, leaf{search.DateOfBirth, compare(InYear, string(search.DateOfBirth), year), 0.5, nil})
 	}
 	return born
 }
 
 // numberPiece is any of the numbers, in the fields of which the text says that they are. Of several each is meant
 // whole: they are beginnings of too many.
-func (c compiler) numberPiece(numbers []search.Number, fields []search.Field) word {
+func (c Compiler) numberPiece(numbers []search.Number, fields []search.Field) word {
 	var all word
 	for _, number := range numbers {
 		t := parse(number.Text)
@@ -109,7 +109,7 @@ func (c compiler) numberPiece(numbers []search.Number, fields []search.Field) wo
 	return all
 }
 
-func (c compiler) numberLeaves(t text, f search.Field, whole bool) word {
+func (c Compiler) numberLeaves(t text, f search.Field, whole bool) word {
 	var found []clause
 	switch f.Kind() {
 	case search.Phone:

@@ -1,4 +1,4 @@
-package elastic
+package ranking
 
 import (
 	"slices"
@@ -9,18 +9,18 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// compiler makes plans of texts.
-type compiler struct {
-	codes []string // country codes
+// Compiler makes plans of texts.
+type Compiler struct {
+	Codes []string // country codes of telephone numbers
 }
 
 // searched is how many fields the key of all has.
 var searched = len(search.Fields())
 
-// first plans a search without typing errors.
-func (c compiler) first(typed string, fields []search.Field, effort search.Effort) plan {
+// First plans a search without typing errors.
+func (c Compiler) First(typed string, fields []search.Field, effort search.Effort) Plan {
 	t := parse(typed)
-	p := plan{whole: len(fields) == searched, clauses: make([]clause, 0, usualClauses)}
+	p := Plan{whole: len(fields) == searched, clauses: make([]clause, 0, usualClauses)}
 	for _, f := range fields {
 		switch f.Kind() {
 		case search.Name:
@@ -37,7 +37,7 @@ func (c compiler) first(typed string, fields []search.Field, effort search.Effor
 		p.clauses = forms(p.clauses, t, fields)
 	}
 	if effort != search.Least {
-		p.add(tierMixed, c.everyWord(t, fields, asTyped))
+		p.add(tierMixed, c.wordClauses(t, fields, asTyped))
 	}
 	return p
 }
@@ -45,19 +45,23 @@ func (c compiler) first(typed string, fields []search.Field, effort search.Effor
 // usualClauses is how many most texts have; a slice that grows is copied.
 const usualClauses = 48
 
-// second plans what is done when the first search finds few: words of names may sound alike or have typing errors. It
+// Second plans what is done when the first search finds few: words of names may sound alike or have typing errors. It
 // finds again what first does, where that is not empty. False when no word may.
-func (c compiler) second(first plan, typed string, fields []search.Field, effort search.Effort, r reach) (plan, bool) {
+func (c Compiler) Second(first Plan, typed string, fields []search.Field, effort search.Effort) (Plan, bool) {
+	return c.like(first, typed, fields, effort, near)
+}
+
+func (c Compiler) like(first Plan, typed string, fields []search.Field, effort search.Effort, r reach) (Plan, bool) {
 	if effort != search.Full || !slices.Contains(fields, search.FullName) {
-		return plan{}, false
+		return Plan{}, false
 	}
 	t := parse(userindex.Latin(userindex.Describe(typed).Name))
-	p := plan{clauses: slices.Clone(first.clauses), byWord: slices.Clone(first.byWord), whole: len(fields) == searched}
+	p := Plan{clauses: slices.Clone(first.clauses), byWord: slices.Clone(first.byWord), whole: len(fields) == searched}
 	if slices.ContainsFunc(t.words, mayBeWrong) {
 		if !strings.ContainsFunc(typed, isNoName) { // a mere name
 			fields = []search.Field{search.FullName}
 		}
-		if words := c.everyWord(t, fields, r); len(words) > 0 {
+		if words := c.wordClauses(t, fields, r); len(words) > 0 {
 			p.add(tierTypo, words)
 			return p, true
 		}
@@ -70,13 +74,26 @@ func (c compiler) second(first plan, typed string, fields []search.Field, effort
 	return p, ok
 }
 
-// third plans what is done when nobody at all was found: long words of names may have two errors. False when none is
+// Third plans what is done when nobody at all was found: long words of names may have two errors. False when none is
 // long enough.
-func (c compiler) third(typed string, fields []search.Field, effort search.Effort) (plan, bool) {
+func (c Compiler) Third(typed string, fields []search.Field, effort search.Effort) (Plan, bool) {
 	words := parse(userindex.Latin(userindex.Describe(typed).Name)).words
 	long := func(w string) bool { return mayBeWrong(w) && utf8.RuneCountInString(w) >= minTwo }
 	if !slices.ContainsFunc(words, long) {
-		return plan{}, false
+		return Plan{}, false
 	}
-	return c.second(plan{}, typed, fields, effort, far)
+	return c.like(Plan{}, typed, fields, effort, far)
+}
+
+// A name of several words that are long enough seldom has ten patients: its first search will not be the last.
+const (
+	minNames   = 2
+	minLetters = 3 // of each word
+)
+
+// IsSeldom tells whether a text is hardly found ten times.
+func IsSeldom(typed string) bool {
+	words := parse(typed).words
+	short := func(w string) bool { return utf8.RuneCountInString(w) < minLetters }
+	return len(words) >= minNames && !slices.ContainsFunc(words, short)
 }

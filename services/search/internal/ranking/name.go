@@ -1,4 +1,4 @@
-package elastic
+package ranking
 
 import (
 	"strings"
@@ -56,7 +56,7 @@ func inOrder(f search.Field, of []string) []nearer {
 	if len(of) < 2 {
 		return nil
 	}
-	return []nearer{{compare(adjacent, string(f), strings.Join(of, " ")), 0.5}}
+	return []nearer{{compare(Adjacent, string(f), strings.Join(of, " ")), 0.5}}
 }
 
 // wholeWords prefers names with more of the words as they were typed.
@@ -92,13 +92,13 @@ func alike(f search.Field, of []string) []nearer {
 
 // bySound finds names with a word of the same sound, or one that begins so, for each word. False when no word has a
 // sound.
-func bySound(t text) (query, bool) {
-	var all []query
+func bySound(t text) (Query, bool) {
+	var all []Query
 	heard := false
 	for _, w := range t.words {
 		parts, ok := spoken(w)
 		if !ok {
-			return query{}, false
+			return Query{}, false
 		}
 		for _, p := range parts {
 			q := match(prefix(search.FullName), p)

@@ -1,4 +1,4 @@
-package elastic
+package ranking
 
 import (
 	"slices"
@@ -30,12 +30,12 @@ func (f *fields) list() (search.Bucket, []search.Field) {
 	return bucket, found
 }
 
-// reason tells by which fields a hit was found in its closest tier, and to which bucket it belongs. The score tells the
+// Reason tells by which fields a hit was found in its closest tier, and to which bucket it belongs. The score tells the
 // tier; the fields of the tier's clauses are compared with what the card shows, and a name that is only heard or
 // guessed is the reason where nothing else is.
-func (p *plan) reason(s *source, score float64) (search.Bucket, []search.Field) {
+func (p *Plan) Reason(card *userindex.Card, score float64) (search.Bucket, []search.Field) {
 	if p.agreeing != nil {
-		return search.Patient, p.agreed(s, score)
+		return search.Patient, p.agreed(card, score)
 	}
 	t := tierOf(score)
 	tiers := []tier{t}
@@ -44,7 +44,7 @@ func (p *plan) reason(s *source, score float64) (search.Bucket, []search.Field) 
 	}
 	for _, of := range tiers {
 		var shown, guessed fields
-		p.explain(s, of, &shown, &guessed)
+		p.explain(card, of, &shown, &guessed)
 		if b, found := shown.list(); len(found) > 0 {
 			return b, found
 		}
@@ -55,26 +55,26 @@ func (p *plan) reason(s *source, score float64) (search.Bucket, []search.Field) 
 			return b, found
 		}
 	}
-	return p.byTier(s, t)
+	return p.byTier(card, t)
 }
 
-func (p *plan) explain(s *source, of tier, shown, guessed *fields) {
+func (p *Plan) explain(card *userindex.Card, of tier, shown, guessed *fields) {
 	for i := range p.clauses {
 		if c := &p.clauses[i]; c.tier == of {
-			note(c.field, &c.found, s, shown, guessed)
+			note(c.field, &c.found, card, shown, guessed)
 		}
 	}
 	for i := range p.byWord {
 		if e := &p.byWord[i]; e.tier == of {
 			for _, w := range e.words {
-				w.explain(s, shown)
+				w.explain(card, shown)
 			}
 		}
 	}
 }
 
-func note(f search.Field, found *query, s *source, shown, guessed *fields) {
-	switch is, sure := found.shows(s); {
+func note(f search.Field, found *Query, card *userindex.Card, shown, guessed *fields) {
+	switch is, sure := found.shows(card); {
 	case is:
 		shown.add(f)
 	case !sure:
@@ -83,10 +83,10 @@ func note(f search.Field, found *query, s *source, shown, guessed *fields) {
 }
 
 // explain notes where a word stands, or may stand when it is seen nowhere.
-func (w word) explain(s *source, shown *fields) {
+func (w word) explain(card *userindex.Card, shown *fields) {
 	var seen, guessed fields
 	for i := range w {
-		note(w[i].field, &w[i].found, s, &seen, &guessed)
+		note(w[i].field, &w[i].found, card, &seen, &guessed)
 	}
 	if seen == (fields{}) {
 		seen = guessed
@@ -97,10 +97,10 @@ func (w word) explain(s *source, shown *fields) {
 }
 
 // agreed tells in what two registrations agree. That the names do is told by the score: see duplicates.
-func (p *plan) agreed(s *source, score float64) []search.Field {
+func (p *Plan) agreed(card *userindex.Card, score float64) []search.Field {
 	var all fields
 	for i := range p.agreeing {
-		if is, _ := p.agreeing[i].found.shows(s); is {
+		if is, _ := p.agreeing[i].found.shows(card); is {
 			all.add(p.agreeing[i].field)
 		}
 	}
@@ -113,7 +113,7 @@ func (p *plan) agreed(s *source, score float64) []search.Field {
 
 // byTier answers for a hit that the card does not explain: by an old entry of a long list, or where the engine folds a
 // letter that we do not know.
-func (p *plan) byTier(s *source, t tier) (search.Bucket, []search.Field) {
+func (p *Plan) byTier(card *userindex.Card, t tier) (search.Bucket, []search.Field) {
 	var may []search.Field
 	for i := range p.clauses {
 		if c := &p.clauses[i]; c.tier == t {
@@ -128,7 +128,7 @@ func (p *plan) byTier(s *source, t tier) (search.Bucket, []search.Field) {
 	if len(may) == 0 {
 		return search.Patient, []search.Field{search.FullName}
 	}
-	long := func(f search.Field) bool { return len(s.values(string(f))) == userindex.MaxShown }
+	long := func(f search.Field) bool { return len(values(card, string(f))) == userindex.MaxShown }
 	f := may[max(0, slices.IndexFunc(may, long))]
 	return f.Bucket(), []search.Field{f}
 }

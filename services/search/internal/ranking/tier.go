@@ -1,4 +1,4 @@
-package elastic
+package ranking
 
 // tier is how close a hit is to what was typed.
 type tier int
@@ -56,3 +56,6 @@ func tierOf(score float64) tier {
 	}
 	return tierMost
 }
+
+// IsGuess tells whether a hit was only found by a sound or with a typing error.
+func IsGuess(score float64) bool { return tierOf(score) >= tierSound }

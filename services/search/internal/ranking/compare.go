@@ -1,4 +1,4 @@
-package elastic
+package ranking
 
 import (
 	"slices"
@@ -12,41 +12,41 @@ import (
 
 // shows tells whether a card shows what a query finds. sure is false for what cannot be seen on it: forms of names by
 // their sound, with a typing error or joined.
-func (q *query) shows(s *source) (shown, sure bool) {
-	switch q.kind {
-	case anyOf:
+func (q *Query) shows(card *userindex.Card) (shown, sure bool) {
+	switch q.Kind {
+	case AnyOf:
 		sure = true
-		for i := range q.of {
-			one, known := q.of[i].shows(s)
+		for i := range q.Of {
+			one, known := q.Of[i].shows(card)
 			if one {
 				return true, true
 			}
 			sure = sure && known
 		}
 		return false, sure
-	case allOf:
+	case AllOf:
 		sure = true
-		for i := range q.of {
-			one, known := q.of[i].shows(s)
+		for i := range q.Of {
+			one, known := q.Of[i].shows(card)
 			if known && !one {
 				return false, true
 			}
 			sure = sure && known
 		}
 		return sure, sure
-	case similar:
+	case Similar:
 		return false, false
 	}
-	base, part, _ := strings.Cut(q.field, ".")
+	base, part, _ := strings.Cut(q.Field, ".")
 	switch base {
 	case userindex.Joined, userindex.Sounds, userindex.Misspelled:
 		return false, false
 	case userindex.Identifiers:
-		return s.identified(q.texts), true
+		return identified(card, q.Texts), true
 	}
-	like := comparisonOf(search.Field(base).Kind(), q.kind, part)
-	for _, value := range s.values(base) {
-		if slices.ContainsFunc(q.texts, func(asked string) bool { return like(value, asked) }) {
+	like := comparisonOf(search.Field(base).Kind(), q.Kind, part)
+	for _, value := range values(card, base) {
+		if slices.ContainsFunc(q.Texts, func(asked string) bool { return like(value, asked) }) {
 			return true, true
 		}
 	}
@@ -54,7 +54,7 @@ func (q *query) shows(s *source) (shown, sure bool) {
 }
 
 // comparisonOf returns how values of a field are compared with what is asked.
-func comparisonOf(of search.Kind, kind kind, part string) func(value, asked string) bool {
+func comparisonOf(of search.Kind, kind Kind, part string) func(value, asked string) bool {
 	switch {
 	case of == search.Phone:
 		return comparePhones(part)
@@ -69,7 +69,7 @@ func comparisonOf(of search.Kind, kind kind, part string) func(value, asked stri
 			return slices.ContainsFunc(strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune("-/~", r) }),
 				func(segment string) bool { return everyWordOf(asked, segment, equalTo) })
 		}
-	case kind == begins, kind == inYear, part == "prefix":
+	case kind == Begins, kind == InYear, part == "prefix":
 		return func(value, asked string) bool { return strings.HasPrefix(userindex.Fold(value), userindex.Fold(asked)) }
 	}
 	return sameText
@@ -107,49 +107,49 @@ func everyWordOf(asked, value string, like func(word, asked string) bool) bool {
 }
 
 // values returns what the pipeline writes into a field.
-func (s *source) values(field string) []string {
+func values(card *userindex.Card, field string) []string {
 	switch search.Field(field) {
 	case search.FullName:
-		return one(s.FullName)
+		return one(card.FullName)
 	case search.Contact:
-		return one(s.Contact)
+		return one(card.Contact)
 	case search.AlternateContact:
-		return one(s.AlternateContact)
+		return one(card.AlternateContact)
 	case search.Email:
-		return one(s.Email)
+		return one(card.Email)
 	case search.DateOfBirth:
-		return one(s.DateOfBirth)
+		return one(card.DateOfBirth)
 	case search.UserID:
-		return numbers(s.UserID)
+		return numbers(card.UserID)
 	case search.LabPatientID:
-		return one(s.LabPatientID)
+		return one(card.LabPatientID)
 	case search.NationalID:
-		return one(s.NationalIdentityNumber)
+		return one(card.NationalIdentityNumber)
 	case search.PassportNo:
-		return one(s.PassportNo)
+		return one(card.PassportNo)
 	case search.BillIDs:
-		return numbers(s.BillIDs...)
+		return numbers(card.BillIDs...)
 	case search.LabBillIDs:
-		return numbers(s.LabBillIDs...)
+		return numbers(card.LabBillIDs...)
 	case search.OrderNumbers:
-		return s.OrderNumbers
+		return card.OrderNumbers
 	case search.LabReportIDs:
-		return numbers(s.LabReportIDs...)
+		return numbers(card.LabReportIDs...)
 	case search.LrfIDs:
-		return s.LrfIDs
+		return card.LrfIDs
 	case search.SampleIDs:
-		return s.SampleIDs
+		return card.SampleIDs
 	case search.ManualSampleIDs:
-		return s.ManualSampleIDs
+		return card.ManualSampleIDs
 	}
 	return nil
 }
 
 // identified tells whether an identifier has one of the forms that are asked for, each under its field.
-func (s *source) identified(asked []string) bool {
+func identified(card *userindex.Card, asked []string) bool {
 	for _, a := range asked {
 		field, form, _ := strings.Cut(a, ":")
-		if slices.ContainsFunc(s.values(field), func(id string) bool {
+		if slices.ContainsFunc(values(card, field), func(id string) bool {
 			return holdsDigits(id, form) && slices.Contains(userindex.Compacts(id), form)
 		}) {
 			return true

@@ -1,4 +1,4 @@
-package elastic
+package ranking
 
 import (
 	"slices"
@@ -16,7 +16,7 @@ const (
 )
 
 // phones finds a text of digits as a number, with or without a country code, or by its first or last digits.
-func (c compiler) phones(t text, f search.Field) []clause {
+func (c Compiler) phones(t text, f search.Field) []clause {
 	if t.digits == "" {
 		return nil
 	}
@@ -35,11 +35,11 @@ func (c compiler) phones(t text, f search.Field) []clause {
 	return all
 }
 
-func (c compiler) phoneParts(digits string, f search.Field) []query {
+func (c Compiler) phoneParts(digits string, f search.Field) []Query {
 	if len(digits) < minFirst {
 		return nil
 	}
-	var parts []query
+	var parts []Query
 	for _, form := range c.forms(digits, minFirst) {
 		if len(form) <= maxFirst {
 			parts = append(parts, match(prefix(f), form))
@@ -52,21 +52,21 @@ func (c compiler) phoneParts(digits string, f search.Field) []query {
 }
 
 // ends compares the last digits, at most ten of them.
-func ends(f search.Field, digits string) query { return match(suffixes[f], digits) }
+func ends(f search.Field, digits string) Query { return match(suffixes[f], digits) }
 
 var suffixes = partNames("suffix")
 
 // forms returns the ways to write digits: as they are, without a country code when at least keep digits remain, and
 // with each country code in front of those.
-func (c compiler) forms(digits string, keep int) []string {
+func (c Compiler) forms(digits string, keep int) []string {
 	national := []string{digits}
-	for _, code := range c.codes {
+	for _, code := range c.Codes {
 		if rest, ok := strings.CutPrefix(digits, code); ok && len(rest) >= keep && !slices.Contains(national, rest) {
 			national = append(national, rest)
 		}
 	}
 	all := slices.Clone(national)
-	for _, code := range c.codes {
+	for _, code := range c.Codes {
 		for _, n := range national {
 			if form := code + n; !slices.Contains(all, form) {
 				all = append(all, form)

@@ -1,4 +1,4 @@
-package elastic
+package ranking
 
 import (
 	"slices"
@@ -6,8 +6,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// plan is all the ways in which a text may find a patient.
-type plan struct {
+// Plan is all the ways in which a text may find a patient.
+type Plan struct {
 	clauses []clause
 	byWord  []wordly
 	whole   bool // every field is compared
@@ -23,7 +23,7 @@ type wordly struct {
 }
 
 // add lets the text be compared word by word; no words: it is not.
-func (p *plan) add(t tier, words []word) {
+func (p *Plan) add(t tier, words []word) {
 	if len(words) > 0 {
 		p.byWord = append(p.byWord, wordly{tier: t, words: words})
 	}
@@ -33,13 +33,13 @@ func (p *plan) add(t tier, words []word) {
 type clause struct {
 	tier  tier
 	field search.Field
-	found query
+	found Query
 	// nearer ranks the hits of the clause: the fractions are added to its score and sum to less than 1.
 	nearer []nearer
 }
 
 type nearer struct {
-	found    query
+	found    Query
 	fraction float64
 }
 
@@ -48,27 +48,27 @@ type word []leaf
 
 type leaf struct {
 	field    search.Field
-	found    query
+	found    Query
 	fraction float64 // of the score of the tier, less than 1: whole words before beginnings
 	nearer   []nearer
 }
 
 // atLeast finds so many of the words, one of them by more than its first letter.
-func atLeast(least int, of []word) query {
-	q := query{kind: most, least: least}
+func atLeast(least int, of []word) Query {
+	q := Query{Kind: Most, Least: least}
 	for _, w := range of {
-		var places []query
+		var places []Query
 		for i := range w {
 			places = append(places, w[i].found)
 		}
-		q.of, q.more = append(q.of, either(places...)), append(q.more, w.exactly()...)
+		q.Of, q.More = append(q.Of, either(places...)), append(q.More, w.exactly()...)
 	}
 	return q
 }
 
 // exactly are the places that are enough by themselves to tell who is meant.
-func (w word) exactly() []query {
-	var all []query
+func (w word) exactly() []Query {
+	var all []Query
 	for i := range w {
 		if w[i].fraction >= 0 {
 			all = append(all, w[i].found)
@@ -77,63 +77,70 @@ func (w word) exactly() []query {
 	return all
 }
 
-func (p *plan) empty() bool { return len(p.clauses) == 0 && len(p.byWord) == 0 }
+// With returns a plan that finds what either does; p is not used any more.
+func (p *Plan) With(other *Plan) Plan {
+	return Plan{clauses: append(p.clauses, other.clauses...), byWord: append(p.byWord, other.byWord...), whole: p.whole}
+}
 
-// query scores by the best of the ways. A text that any field may hold is compared with the families of fields.
-func (p *plan) query(old bool) query {
+// Empty tells whether there is no way to find anybody.
+func (p *Plan) Empty() bool { return len(p.clauses) == 0 && len(p.byWord) == 0 }
+
+// Query scores by the best of the ways. A text that any field may hold is compared with the families of fields. old:
+// the index is of the older schema.
+func (p *Plan) Query(old bool) Query {
 	at := layout{old: old, family: p.whole}
 	plain := make([]way, 0, len(p.clauses))
-	var rankings []query
+	var rankings []Query
 	for i := range p.clauses {
 		c := &p.clauses[i]
 		if len(c.nearer) == 0 {
 			plain = append(plain, way{&c.found, c.tier.score()})
 			continue
 		}
-		rankings = append(rankings, c.ranking())
+		rankings = append(rankings, c.ranked())
 	}
 	ways := append(merge(plain, at), placed(rankings, at)...)
 	for i := range p.byWord {
 		ways = append(ways, p.byWord[i].query(at))
 	}
-	return join(best, ways)
+	return join(Best, ways)
 }
 
-// ranking is a clause whose hits are ranked.
-func (c *clause) ranking() query {
-	return ranking(c.found, c.tier.score(), c.tier.score(), c.nearer)
+// ranked is a clause whose hits are ranked.
+func (c *clause) ranked() Query {
+	return nearest(c.found, c.tier.score(), c.tier.score(), c.nearer)
 }
 
-// ranking scores what is found, and adds a fraction of each for what is nearer.
-func ranking(found query, score, each float64, of []nearer) query {
-	r := query{kind: ranked, of: []query{scored(found, score)}}
+// nearest scores what is found, and adds a fraction of each for what is nearer.
+func nearest(found Query, score, each float64, of []nearer) Query {
+	r := Query{Kind: Ranked, Of: []Query{scored(found, score)}}
 	for _, n := range of {
-		r.more = append(r.more, scored(n.found, n.fraction*each))
+		r.More = append(r.More, scored(n.found, n.fraction*each))
 	}
 	return r
 }
 
 // query scores with the mean of the words.
-func (e *wordly) query(at layout) query {
+func (e *wordly) query(at layout) Query {
 	share := e.tier.score() / float64(len(e.words))
-	r := query{kind: ranked, of: make([]query, 0, len(e.words))}
+	r := Query{Kind: Ranked, Of: make([]Query, 0, len(e.words))}
 	if e.least > 0 {
-		r = query{kind: most, least: e.least}
+		r = Query{Kind: Most, Least: e.least}
 	}
 	for _, w := range e.words {
 		places := make([]way, 0, len(w))
-		var rankings []query
+		var rankings []Query
 		for i := range w {
 			score := share * (1 + w[i].fraction)
 			if len(w[i].nearer) == 0 {
 				places = append(places, way{&w[i].found, score})
 				continue
 			}
-			rankings = append(rankings, ranking(w[i].found, score, share, w[i].nearer))
+			rankings = append(rankings, nearest(w[i].found, score, share, w[i].nearer))
 		}
-		r.of = append(r.of, join(best, append(merge(places, at), placed(rankings, at)...)))
+		r.Of = append(r.Of, join(Best, append(merge(places, at), placed(rankings, at)...)))
 		if e.least > 0 {
-			r.more = append(r.more, w.exactly()...)
+			r.More = append(r.More, w.exactly()...)
 		}
 	}
 	return r
@@ -142,15 +149,15 @@ func (e *wordly) query(at layout) query {
 // group is what puts a hit into a bucket, unless an earlier group did.
 type group struct {
 	bucket search.Bucket
-	found  []query
+	found  []Query
 }
 
 // groups returns them in the order in which they decide: by rank, then in the order of the buckets. Hits of the last
 // rank are told apart by words alone: whoever is no hit of the ranks before was found by mixed or by sound, and a sound
 // is a name.
-func (p *plan) groups() []group {
+func (p *Plan) groups() []group {
 	var all [ranks][]group
-	add := func(t tier, f search.Field, q query) {
+	add := func(t tier, f search.Field, q Query) {
 		of := &all[t.rank()]
 		i := slices.IndexFunc(*of, func(g group) bool { return g.bucket == f.Bucket() })
 		if i < 0 {

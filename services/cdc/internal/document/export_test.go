@@ -1,0 +1,10 @@
+package document
+
+// Names lists the fields of the document.
+func Names() []string {
+	var names []string
+	for _, f := range fields() {
+		names = append(names, f.name)
+	}
+	return names
+}

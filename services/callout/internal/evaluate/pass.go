@@ -47,6 +47,8 @@ type subject struct {
 	finding callout.Finding
 	facts   callout.Case
 	memory  Memory
+	// corrected means that everybody was told in this pass that it was wrong.
+	corrected bool
 }
 
 func (p *pass) run(ctx context.Context) error {
@@ -190,7 +192,14 @@ func (p *pass) end(ctx context.Context, s *subject, to callout.Status) error {
 	if err := p.CloseEpisode(ctx, s.ID, p.now, "corrected"); err != nil {
 		return err
 	}
-	return p.logWithdrawal(ctx, s)
+	if err := p.logWithdrawal(ctx, s); err != nil || s.Status != callout.Attempted || s.corrected {
+		return err
+	}
+	heard, err := p.Heard(ctx, s.BillID, s.ID) // without reading it back, and may have acted on it
+	if err != nil || len(heard) == 0 {
+		return err
+	}
+	return p.tellWrong(ctx, s, heard)
 }
 
 // notify tells the organisation, the referring doctor and the laboratory.
@@ -242,12 +251,17 @@ func (p *pass) correct(ctx context.Context, s *subject) error {
 	if len(withdrawn) == 0 {
 		return nil
 	}
+	return p.tellWrong(ctx, s, withdrawn)
+}
+
+func (p *pass) tellWrong(ctx context.Context, s *subject, values []callout.Parameter) error {
+	s.corrected = true
 	p.counts.Corrected++
 	p.visible = true
 	if err := p.logCorrection(ctx, s); err != nil {
 		return err
 	}
-	if err := p.NoteCorrection(ctx, s.ID, withdrawn, p.now); err != nil {
+	if err := p.NoteCorrection(ctx, s.ID, values, p.now); err != nil {
 		return err
 	}
 	return p.notify(ctx, s, fmt.Sprintf("corrected:%d:%d", s.ID, p.now.UnixMilli()), true)

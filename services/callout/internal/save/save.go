@@ -303,7 +303,11 @@ func (w *write) draft(ctx context.Context, snapshots callout.Snapshots) error {
 		tests = append(tests, r.Test.ID)
 		kept[callout.Key(r.ID)] = snapshots[callout.Key(r.ID)]
 	}
-	return w.add(ctx, 0, kept, w.c.meta(w.by, tests))
+	meta := w.c.meta(w.by, tests)
+	if !w.c.Draft {
+		meta.Outcome = callout.NoReadBack
+	}
+	return w.add(ctx, 0, kept, meta)
 }
 
 func (w *write) add(ctx context.Context, reportID int64, s callout.Snapshots, m callout.Meta) error {

@@ -198,6 +198,10 @@ func corrected(b *Bench) {
 	b.SetValue(Potassium, PotassiumIndex, "7")
 	b.Want("evaluated", b.Judged(12, Potassium), "7001 CALLOUT_PENDING")
 	b.Want("notices", b.Notices(), "[pending pending]")
+	no := false
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{Potassium}, ReadBack: &no}))
+	b.Want("told and not read back", b.Enter(Potassium, PotassiumIndex, "4.5"), "NORMAL")
+	b.Want("notices", b.Notices(), "[pending pending corrected]")
 }
 
 func unclear(b *Bench) {

@@ -162,15 +162,21 @@ func (p *pass) begin(ctx context.Context, s *subject) error {
 	if err != nil {
 		return err
 	}
-	p.wake = append(p.wake, s.BillID)
 	if e.Adopted {
+		p.wake = append(p.wake, s.BillID)
 		return nil
 	}
+	return p.announce(ctx, s, id)
+}
+
+// announce tells of what an episode is about, and has its deadline watched.
+func (p *pass) announce(ctx context.Context, s *subject, episodeID int64) error {
+	p.wake = append(p.wake, s.BillID)
 	p.counts.Critical++
 	if err := p.logDetection(ctx, s); err != nil {
 		return err
 	}
-	return p.notify(ctx, s, fmt.Sprintf("pending:%d", id), false)
+	return p.notify(ctx, s, fmt.Sprintf("pending:%d", episodeID), false)
 }
 
 // goOn keeps what the report waits for now.
@@ -180,8 +186,24 @@ func (p *pass) goOn(ctx context.Context, s *subject) error {
 	if reflect.DeepEqual(waits, e.Parameters) || len(waits) == 0 {
 		return nil
 	}
+	fresh := e.Exhausted() && s.finding.Adds(e.Parameters)
 	e.Parameters = waits
+	if fresh {
+		return p.renew(ctx, s, e)
+	}
 	return p.SaveParameters(ctx, e)
+}
+
+// renew begins another run for what turned critical after the last escalation: nobody would hear of it.
+func (p *pass) renew(ctx context.Context, s *subject, e callout.Episode) error {
+	if err := p.CloseEpisode(ctx, s.ID, p.now, "renewed"); err != nil {
+		return err
+	}
+	id, err := p.OpenEpisode(ctx, e.Renew(p.now, p.settings.Pace))
+	if err != nil {
+		return err
+	}
+	return p.announce(ctx, s, id)
 }
 
 func (p *pass) end(ctx context.Context, s *subject, to callout.Status) error {

@@ -141,8 +141,8 @@ func (d *Devices) Subscribe(ctx context.Context, v notification.Viewer, device D
 	return d.align(ctx, v, device.Token, stored, wanted)
 }
 
-// Release takes the token from whoever had it, for a login that is told nothing: its browser must not go on showing what
-// the former login gets.
+// Release takes the token from whoever had it, for a login that is told nothing: its browser must not go on showing
+// what the former login gets.
 func (d *Devices) Release(ctx context.Context, v notification.Viewer, token string) error {
 	if err := check(Device{Token: token}); err != nil {
 		return err

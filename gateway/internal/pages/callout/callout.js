@@ -14,7 +14,7 @@ let clockSkew = 0; // the service's clock less this one's
 let chosen = null; // what the dialog is about
 let saving = false;
 let emptySince = null; // when this page first saw that nothing waits
-let known = null; // the reports of the last list; null before the first
+let known = null; // the reports of the last list, and their critical parameters; null before the first
 
 const now = () => Date.now() + clockSkew;
 
@@ -144,8 +144,10 @@ function take(list) {
   corrected = list.corrected ?? [];
   limited = list.limit_reached;
   emptySince = items.length > 0 ? null : emptySince ?? new Date();
-  const fresh = known !== null && items.some((i) => !known.has(i.lab_report_id));
-  known = new Set(items.map((i) => i.lab_report_id));
+  const results = items.flatMap((i) =>
+    [i.lab_report_id, ...i.critical_parameters.map((p) => `${i.lab_report_id} ${p.report_format_id}`)]);
+  const fresh = known !== null && results.some((r) => !known.has(r));
+  known = new Set(results);
   if (fresh) beep();
   show();
 }

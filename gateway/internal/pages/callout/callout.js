@@ -13,7 +13,7 @@ let corrected = [];
 let clockSkew = 0; // the service's clock less this one's
 let chosen = null; // what the dialog is about
 let saving = false;
-let emptySince = null; // when this page first saw that nothing waits
+let quietSince = null; // since when nothing waits
 let known = null; // the reports of the last list, and their critical parameters; null before the first
 
 const now = () => Date.now() + clockSkew;
@@ -80,8 +80,8 @@ function show() {
     board.append(cards);
   }
   if (departments.size === 0) board.append(element("p", "empty", "No critical result waits for a call."));
-  $("since").textContent = items.length === 0 && emptySince
-    ? `Nothing waits since ${clock(emptySince)}, as far as this page has seen.`
+  $("since").textContent = items.length === 0 && quietSince
+    ? `Nothing waits since ${moment(quietSince)}.`
     : only && items.length > 0 ? `Of all departments ${items.length} wait.` : "";
   showUnclear(only);
   showCorrected(only);
@@ -143,7 +143,7 @@ function take(list) {
   unclear = list.unclear ?? [];
   corrected = list.corrected ?? [];
   limited = list.limit_reached;
-  emptySince = items.length > 0 ? null : emptySince ?? new Date();
+  quietSince = list.quiet_since;
   const results = items.flatMap((i) =>
     [i.lab_report_id, ...i.critical_parameters.map((p) => `${i.lab_report_id} ${p.report_format_id}`)]);
   const fresh = known !== null && results.some((r) => !known.has(r));
@@ -232,7 +232,7 @@ async function refused() {
 // forget takes everything of patients off the screen: there is no session any more.
 function forget(problem) {
   items = unclear = corrected = [];
-  known = emptySince = null;
+  known = quietSince = null;
   $("board").replaceChildren();
   $("since").textContent = "";
   showUnclear("");

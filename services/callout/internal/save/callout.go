@@ -188,6 +188,9 @@ func (c Callout) withTime(now time.Time) (Callout, error) {
 		}
 	}
 	c.NotifiedAt, c.toldAt = at.UTC().Format(time.RFC3339), at
+	if at.After(now) { // by a clock that is ahead of ours
+		c.toldAt = now
+	}
 	return c, nil
 }
 

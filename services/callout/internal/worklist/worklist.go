@@ -74,6 +74,9 @@ type Open struct {
 	Corrected    []Corrected
 	Now          time.Time
 	LimitReached bool
+	// QuietSince is when the last result was called, or was no longer critical; zero while something waits, or when
+	// nothing ever did.
+	QuietSince time.Time
 }
 
 // Figures are what a store counts.
@@ -103,6 +106,8 @@ type Store interface {
 	Corrected(
 		ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
 	) ([]Corrected, error)
+	// LastClosed returns when the last wait ended, of those that were detected lately; zero without any.
+	LastClosed(ctx context.Context, scope authn.LabScope, v callout.Visibility) (time.Time, error)
 	// Figures counts the results that were detected in [from, to), for a referring doctor those of own bills.
 	Figures(ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time) (Figures, error)
 	// Zone is the laboratory's time zone.
@@ -152,6 +157,11 @@ func (u *UseCase) open(ctx context.Context, scope authn.LabScope, v callout.Visi
 	for i := range o.Items {
 		item := &o.Items[i]
 		item.Critical = callout.Judge(item.Report.Chart, formats).Shown(item.Opened)
+	}
+	if len(items) == 0 {
+		if o.QuietSince, err = u.store.LastClosed(ctx, scope, v); err != nil {
+			return Open{}, err
+		}
 	}
 	if o.Unclear, err = u.unclear(ctx, scope, v, o.Now); err != nil {
 		return Open{}, err

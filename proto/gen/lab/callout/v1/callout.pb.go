@@ -1598,7 +1598,9 @@ type ListOpenCalloutsResponse struct {
 	Unclear []*UnclearValue `protobuf:"bytes,4,rep,name=unclear,proto3" json:"unclear,omitempty"`
 	// Called values that turned out wrong, of the last three days, the latest first, at most 100 reports; not those that
 	// wait again.
-	Corrected     []*CorrectedCallout `protobuf:"bytes,5,rep,name=corrected,proto3" json:"corrected,omitempty"`
+	Corrected []*CorrectedCallout `protobuf:"bytes,5,rep,name=corrected,proto3" json:"corrected,omitempty"`
+	// When the last result was called, or was no longer critical: ISO 8601 UTC; null while something waits.
+	QuietSince    *string `protobuf:"bytes,6,opt,name=quiet_since,json=quietSince,proto3,oneof" json:"quiet_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1666,6 +1668,13 @@ func (x *ListOpenCalloutsResponse) GetCorrected() []*CorrectedCallout {
 		return x.Corrected
 	}
 	return nil
+}
+
+func (x *ListOpenCalloutsResponse) GetQuietSince() string {
+	if x != nil && x.QuietSince != nil {
+		return *x.QuietSince
+	}
+	return ""
 }
 
 type CorrectedCallout struct {
@@ -2595,13 +2604,16 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12&\n" +
 	"\x0ecriticalValues\x18\x02 \x01(\tR\x0ecriticalValues\"\x16\n" +
 	"\x14WatchCalloutsRequest\"\x19\n" +
-	"\x17ListOpenCalloutsRequest\"\xfa\x01\n" +
+	"\x17ListOpenCalloutsRequest\"\xb0\x02\n" +
 	"\x18ListOpenCalloutsResponse\x12/\n" +
 	"\x04open\x18\x01 \x03(\v2\x1b.lab.callout.v1.OpenCalloutR\x04open\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\tR\x03now\x12#\n" +
 	"\rlimit_reached\x18\x03 \x01(\bR\flimitReached\x126\n" +
 	"\aunclear\x18\x04 \x03(\v2\x1c.lab.callout.v1.UnclearValueR\aunclear\x12>\n" +
-	"\tcorrected\x18\x05 \x03(\v2 .lab.callout.v1.CorrectedCalloutR\tcorrected\"\x93\x04\n" +
+	"\tcorrected\x18\x05 \x03(\v2 .lab.callout.v1.CorrectedCalloutR\tcorrected\x12$\n" +
+	"\vquiet_since\x18\x06 \x01(\tH\x00R\n" +
+	"quietSince\x88\x01\x01B\x0e\n" +
+	"\f_quiet_since\"\x93\x04\n" +
 	"\x10CorrectedCallout\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x17\n" +
 	"\abill_id\x18\x02 \x01(\x03R\x06billId\x12\x1e\n" +
@@ -2809,6 +2821,7 @@ func file_lab_callout_v1_callout_proto_init() {
 	file_lab_callout_v1_callout_proto_msgTypes[5].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[12].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[13].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[23].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[24].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[25].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[26].OneofWrappers = []any{}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -67,16 +68,16 @@ func (c *Callout) tells(reportID int64, values []callout.Parameter) bool {
 	return len(of) == len(values)
 }
 
-// spokenMethods are those in which somebody hears the result and can repeat it, in lower case and without signs.
-var spokenMethods = []string{
-	"call", "calls", "phone", "phone call", "telephone", "telephone call", "in person", "verbal", "spoken", "video call",
+// spokenWords are what a method is called in which somebody hears the result and can repeat it.
+var spokenWords = []string{
+	"call", "calls", "called", "phone", "telephone", "person", "face", "verbal", "verbally", "spoken", "oral", "orally", "voice",
 }
 
 // spoken tells whether somebody heard the result.
 func (c *Callout) spoken() bool {
 	return slices.ContainsFunc(c.Methods, func(method string) bool {
-		words := strings.Fields(strings.NewReplacer("_", " ", "-", " ").Replace(strings.ToLower(method)))
-		return slices.Contains(spokenMethods, strings.Join(words, " "))
+		words := strings.FieldsFunc(strings.ToLower(method), func(r rune) bool { return !unicode.IsLetter(r) })
+		return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(spokenWords, word) })
 	})
 }
 

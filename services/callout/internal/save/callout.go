@@ -70,7 +70,8 @@ func (c *Callout) tells(reportID int64, values []callout.Parameter) bool {
 
 // spokenWords are what a method is called in which somebody hears the result and can repeat it.
 var spokenWords = []string{
-	"call", "calls", "called", "phone", "telephone", "person", "face", "verbal", "verbally", "spoken", "oral", "orally", "voice",
+	"call", "calls", "called", "phone", "telephone", "voice", "person", "face", "verbal", "verbally", "spoken", "oral",
+	"orally",
 }
 
 // spoken tells whether somebody heard the result.

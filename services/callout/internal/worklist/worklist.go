@@ -12,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/coalesce"
+	"github.com/labplatform/labplatform/pkg/lab/labtime"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
@@ -208,16 +209,9 @@ func (u *UseCase) summary(
 		return Summary{}, err
 	}
 	now := u.clock.Now()
-	end, err := instant("to", to, now.Add(time.Second), zone, 1)
+	begin, end, err := window(from, to, zone, now)
 	if err != nil {
 		return Summary{}, err
-	}
-	begin, err := instant("from", from, end.Add(-defaultWindow), zone, 0)
-	if err != nil {
-		return Summary{}, err
-	}
-	if !begin.Before(end) {
-		return Summary{}, apperr.InvalidField("from", "from must be before to")
 	}
 	f, err := u.store.Figures(ctx, scope, v, begin, end, now)
 	if err != nil {
@@ -263,20 +257,29 @@ func quantile(sorted []time.Duration, percent int) *float64 {
 	return &minutes
 }
 
-// instant reads a date, with days added, in the laboratory's zone, or a time with a zone.
-func instant(name, text string, absent time.Time, zone *time.Location, days int) (time.Time, error) {
-	if text == "" {
-		return absent, nil
+// window reads both ends, of which the second is excluded; a date is the whole day.
+func window(from, to string, zone *time.Location, now time.Time) (begin, end time.Time, err error) {
+	end = now.Add(time.Second)
+	if to != "" {
+		_, last, ok := labtime.Parse(to, zone)
+		if !ok {
+			return begin, end, notADate("to")
+		}
+		end = last.Add(time.Second)
 	}
-	if t, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
-		return t.AddDate(0, 0, days), nil
+	begin = end.Add(-defaultWindow)
+	if from != "" {
+		var ok bool
+		if begin, _, ok = labtime.Parse(from, zone); !ok {
+			return begin, end, notADate("from")
+		}
 	}
-	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return t, apperr.InvalidField(
-			name,
-			name+" must be an ISO date like 2026-11-20, or a time with a zone like 2026-11-20T10:00:00Z",
-		)
+	if !begin.Before(end) {
+		return begin, end, apperr.InvalidField("from", "from must be before to")
 	}
-	return t, nil
+	return begin, end, nil
+}
+
+func notADate(name string) error {
+	return apperr.InvalidField(name, name+" must be an ISO date like 2026-11-20, or a time like 2026-11-20T10:00:00Z")
 }

@@ -3,11 +3,11 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/labtime"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
@@ -175,14 +175,6 @@ func (s *Store) Figures(
 
 // Zone implements worklist.Store.
 func (s *Store) Zone(ctx context.Context, scope authn.LabScope) (*time.Location, error) {
-	var name string
-	err := s.db.QueryRowContext(ctx, "SELECT timezone FROM labs WHERE id = ?", scope.LabID()).Scan(&name)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return nil, wrap("read time zone", err)
-	}
-	zone, err := time.LoadLocation(name)
-	if err != nil {
-		return time.UTC, nil //nolint:nilerr // a zone that nobody knows is no reason to show no figures
-	}
-	return zone, nil
+	zone, err := labtime.ZoneOf(ctx, s.db, scope)
+	return zone, wrap("read time zone", err)
 }

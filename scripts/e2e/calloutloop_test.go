@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -18,18 +19,26 @@ import (
 // hurry runs callout with short deadlines, and so many escalations of a report, until the test ends.
 func hurry(t *testing.T, most string, more ...string) map[string]string {
 	t.Helper()
-	change := map[string]string{"CALLOUT_ESCALATE_AFTER": "4s", "CALLOUT_ESCALATE_MOST": most, "CALLOUT_REAP_INTERVAL": "3s"}
-	for i := 0; i < len(more); i += 2 {
-		change[more[i]] = more[i+1]
+	return replaceUntilTheEnd(t, "callout", append(more, "CALLOUT_ESCALATE_AFTER", "4s", "CALLOUT_ESCALATE_MOST", most,
+		"CALLOUT_REAP_INTERVAL", "3s")...)
+}
+
+// replaceUntilTheEnd runs a service with changed settings, names and values in turn, until the test ends.
+func replaceUntilTheEnd(t *testing.T, service string, settings ...string) (change map[string]string) {
+	t.Helper()
+	change = map[string]string{}
+	for i := 0; i < len(settings); i += 2 {
+		change[settings[i]] = settings[i+1]
 	}
 	replace := func(change map[string]string) {
-		if err := stack.Stop("callout"); err != nil {
+		if err := stack.Stop(service); err != nil {
 			t.Fatal(err)
 		}
-		startReady(t, "callout", change)
+		startReady(t, service, change)
 		// The gateway's connection to the former process ended, and may wait a moment before it tries again.
-		await.Nil(t, "callout through the gateway", func() error {
-			got, err := send(context.WithoutCancel(t.Context()), stack.Endpoints.Gateway, labSession, "GET", "/operation/critical-callout/open", "")
+		await.Nil(t, service+" through the gateway", func() error {
+			path := map[string]string{"callout": "/operation/critical-callout/open", "notifications": notificationsPath + "all?limit=1"}[service]
+			got, err := send(context.WithoutCancel(t.Context()), stack.Endpoints.Gateway, labSession, "GET", path, "")
 			if err == nil && got.status != http.StatusOK {
 				err = fmt.Errorf("%d %s", got.status, got.body)
 			}
@@ -245,50 +254,69 @@ func TestCalloutLoopSurvivesKills(t *testing.T) {
 		if err := <-restarted; err != nil {
 			t.Fatal(err)
 		}
-		awaitNotices(t, bill, 1, 2)
-		insist(t, fmt.Sprintf("/report/%d/critical/callout", bill), fmt.Sprintf(`{"lab_report_ids":[%d],"recipients":["a"],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao"}`, bill+1))
-		await.True(t, "the job is cancelled", func() bool {
-			return count(t, fmt.Sprintf("SELECT COUNT(*) FROM callout_escalation WHERE bill_id = %d AND job_id = ''", bill)) == 1
-		})
-		first, escalations := noticesOf(t, bill)
-		if first != 1 || escalations != 2 {
-			t.Fatalf("run %d, %s killed after %v: %d notices, %d escalations", run, victim, moment, first, escalations)
-		}
-		t.Logf("run %2d: %s killed after %v: announced once, escalated twice, called", run, victim, moment)
+		calledAfterTwoEscalations(t, bill, fmt.Sprintf("run %2d: %s killed after %v", run, victim, moment))
 	}
 }
 
-// TestCalloutLoopSurvivesSilence: the network between callout and its database says nothing for some seconds of the loop,
-// and then goes on as if nothing had been. Each critical result ends announced once and escalated twice, and is called.
+// engineLinks starts the services of the loop anew, each with a link to the engine that holds its state. It returns the
+// links by service.
+func engineLinks(t *testing.T) map[string]*link.Link {
+	t.Helper()
+	links := map[string]*link.Link{}
+	through := func(service, variable string) []string {
+		own := stack.Endpoints.Environ[service]
+		links[service] = link.New(t, net.JoinHostPort(own[variable+"_HOST"], own[variable+"_PORT"]))
+		return []string{variable + "_HOST", "127.0.0.1", variable + "_PORT", fmt.Sprint(links[service].Port())}
+	}
+	hurry(t, "2", through("callout", "CALLOUT_DB")...)
+	for service, variable := range map[string]string{
+		"rerun": "RERUN_DB", "notifications": "NOTIFICATIONS_DB", "taskqueue": "TASKQUEUE_REDIS",
+	} {
+		replaceUntilTheEnd(t, service, through(service, variable)...)
+	}
+	return links
+}
+
+// TestCalloutLoopSurvivesSilence: the network between one of the four services and the engine that holds its state says
+// nothing for some seconds of the loop, and then goes on as if nothing had been. Each critical result ends announced once
+// and escalated twice, and is called.
 func TestCalloutLoopSurvivesSilence(t *testing.T) {
-	runs := 3
+	runs := 4
 	if os.Getenv("LAB_LONG_TESTS") != "" {
 		runs = 50
 	}
-	node := link.New(t, mysqlAddress("callout", "CALLOUT"))
-	hurry(t, "2", "CALLOUT_DB_HOST", "127.0.0.1", "CALLOUT_DB_PORT", fmt.Sprint(node.Port()))
+	links := engineLinks(t)
+	silenced := []string{"callout", "notifications", "rerun", "taskqueue"}
 	random := rand.New(rand.NewPCG(14, 2))
 	for run := range runs {
 		bill := 976500 + 10*run
+		service := silenced[run%len(silenced)]
 		moment, silence := time.Duration(random.IntN(5000))*time.Millisecond, time.Duration(1000+random.IntN(6000))*time.Millisecond
 		passed := make(chan struct{})
 		time.AfterFunc(moment, func() {
-			node.Silence()
+			links[service].Silence()
 			time.AfterFunc(silence, func() {
-				node.Pass()
+				links[service].Pass()
 				close(passed)
 			})
 		})
 		criticalFromAnInstrument(t, bill)
 		<-passed
-		awaitNotices(t, bill, 1, 2)
-		insist(t, fmt.Sprintf("/report/%d/critical/callout", bill), fmt.Sprintf(`{"lab_report_ids":[%d],"recipients":["a"],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao"}`, bill+1))
-		await.True(t, "the job is cancelled", func() bool {
-			return count(t, fmt.Sprintf("SELECT COUNT(*) FROM callout_escalation WHERE bill_id = %d AND job_id = ''", bill)) == 1
-		})
-		if first, escalations := noticesOf(t, bill); first != 1 || escalations != 2 {
-			t.Fatalf("run %d, silent for %v after %v: %d notices, %d escalations", run, silence, moment, first, escalations)
-		}
-		t.Logf("run %2d: silent for %v after %v: announced once, escalated twice, called", run, silence, moment)
+		what := fmt.Sprintf("run %2d: %s heard nothing for %v after %v", run, service, silence, moment)
+		calledAfterTwoEscalations(t, bill, what)
 	}
+}
+
+// calledAfterTwoEscalations calls a result out after it was announced once and escalated twice, and prints so.
+func calledAfterTwoEscalations(t *testing.T, bill int, what string) {
+	t.Helper()
+	awaitNotices(t, bill, 1, 2)
+	insist(t, fmt.Sprintf("/report/%d/critical/callout", bill), fmt.Sprintf(`{"lab_report_ids":[%d],"recipients":["a"],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao"}`, bill+1))
+	await.True(t, "the job is cancelled", func() bool {
+		return count(t, fmt.Sprintf("SELECT COUNT(*) FROM callout_escalation WHERE bill_id = %d AND job_id = ''", bill)) == 1
+	})
+	if first, escalations := noticesOf(t, bill); first != 1 || escalations != 2 {
+		t.Fatalf("%s: %d notices, %d escalations", what, first, escalations)
+	}
+	t.Logf("%s: announced once, escalated twice, called", what)
 }

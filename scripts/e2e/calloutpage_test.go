@@ -69,6 +69,32 @@ func (p *page) unclearAndFilter(bill int) {
 	p.awaitTrue("an attempt", card+`?.textContent.includes("tried, not reached") === true && !document.getElementById("dialog").open`)
 }
 
+// changedMeanwhile changes a value while somebody is told the one that the dialog shows: the call is not taken for one about
+// the new value, which is shown, and told.
+func (p *page) changedMeanwhile(bill int) {
+	p.t.Helper()
+	newCriticalBill(p.t, bill, 0, 3)
+	if got := evaluateBill(p.t, bill); got.status != 200 {
+		p.t.Fatalf("%d %s", got.status, got.body)
+	}
+	card := fmt.Sprintf(boardCard, bill+1)
+	p.awaitTrue("the result", card+" !== null")
+	p.eval(card + ".click()")
+	p.awaitTrue("the dialog", `document.getElementById("dialog-values").textContent.includes("7.1")`)
+	execSQL(p.t, "UPDATE reportValues SET value = '7.6' WHERE labReportId_id = ? AND `index` = 2", bill+1)
+	if got := evaluateBill(p.t, bill); got.status != 200 {
+		p.t.Fatalf("%d %s", got.status, got.body)
+	}
+	p.fill("person", "input", "Dr Rao")
+	p.eval(`document.getElementById("readback").click()`)
+	p.eval(`document.getElementById("complete").click()`)
+	p.awaitTrue("why it is refused", `document.getElementById("problem").textContent.includes("others than were told")`)
+	p.awaitTrue("the new value", `document.getElementById("dialog-values").textContent.includes("7.6")`)
+	p.clean() // the browser notes the refusal
+	p.eval(`document.getElementById("complete").click()`)
+	p.awaitTrue("the result is gone", card+` === null && !document.getElementById("dialog").open`)
+}
+
 // allAtOnce shows a result that waits, one that is overdue, a value that cannot be judged and a called one that turned out
 // wrong, and that a call about it was recorded.
 func (p *page) allAtOnce(waits, late, unclear, wrong int) {
@@ -89,11 +115,8 @@ func (p *page) allAtOnce(waits, late, unclear, wrong int) {
 	execSQL(p.t, "UPDATE callout_episode SET detected_at = detected_at - 2400000, escalations = 1 WHERE lab_report_id = ?", late+1)
 	newCriticalBill(p.t, unclear, 0, 3)
 	enter(unclear, unclear+2, 1, "5,9")
-	call := func(force bool) {
-		insist(p.t, fmt.Sprintf("/report/%d/critical/callout", wrong), fmt.Sprintf(`{"lab_report_ids":[%d],"recipients":["a"],`+
-			`"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao","force":%t}`, wrong+1, force))
-	}
-	call(false)
+	insist(p.t, fmt.Sprintf("/report/%d/critical/callout", wrong), fmt.Sprintf(`{"lab_report_ids":[%d],"recipients":["a"],`+
+		`"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao"}`, wrong+1))
 	enter(wrong, wrong+1, 2, "4.1")
 	line := fmt.Sprintf(`document.querySelector('[data-corrected="%d"]')`, wrong+1)
 	p.awaitTrue("the correction", line+`?.textContent.includes("Was called: Potassium 7.1 mmol/L") === true && `+line+`.textContent.includes("no call recorded")`)
@@ -105,7 +128,10 @@ func (p *page) allAtOnce(waits, late, unclear, wrong int) {
 		p.scheme(scheme)
 		p.screenshot("callout-all-" + scheme + ".png")
 	}
-	call(true)
+	p.eval(line + `.querySelector("button").click()`)
+	p.awaitTrue("the dialog about it", `document.getElementById("dialog").open && document.getElementById("dialog-title").textContent.includes("is wrong")`)
+	p.fill("person", "input", "Dr Rao")
+	p.eval(`document.getElementById("complete").click()`)
 	p.awaitTrue("the call about it", line+`?.textContent.includes("call recorded at") === true`)
 }
 
@@ -166,6 +192,7 @@ func TestCalloutPageInABrowser(t *testing.T) {
 		t.Error("the result came back")
 	}
 	p.unclearAndFilter(979200)
+	p.changedMeanwhile(979700)
 	p.allAtOnce(979300, 979400, 979500, 979600)
 	p.cutOff(979100)
 	audit := call(t, labSession, "POST", "/operation/critical-callout", `{"lab_report_ids":[979001]}`)

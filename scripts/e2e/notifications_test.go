@@ -190,3 +190,36 @@ func TestNotificationsPreferencesAreForms(t *testing.T) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 }
+
+// TestNotificationsABrowserChangesHands: a lab user, then an organisation's login, then a collection centre's use one
+// browser, and nobody logs out. Each has the topics of the present login alone, and the outside login none.
+func TestNotificationsABrowserChangesHands(t *testing.T) {
+	t.Parallel()
+	const token = "e2e-changes-hands"
+	subscribe := func(session string) answer {
+		t.Helper()
+		return call(t, session, "POST", notificationsPath+"fcm/topic/subscribe", `{"token":"`+token+`","platform":"web"}`)
+	}
+	for session, own := range map[string]string{labSession: "_lab_12", "demo-organization": "_org_45"} {
+		if got := subscribe(session); got.status != http.StatusOK || !strings.Contains(got.body, own) {
+			t.Errorf("%s: %d %s", session, got.status, got.body)
+		}
+	}
+	subscribe(labSession)
+	if got := subscribe("demo-organization"); strings.Contains(got.body, "_lab_12") || strings.Contains(got.body, "_user_") {
+		t.Errorf("the organisation has topics of the laboratory: %s", got.body)
+	}
+	const left = "SELECT COUNT(*) FROM FcmDevices WHERE token = '" + token + "'"
+	if n := count(t, left+" AND user_type LIKE 'org%' AND topics NOT LIKE '%lab_12%' AND JSON_LENGTH(pending_topics) = 0"); n != 1 {
+		t.Errorf("%d rows of the organisation", n)
+	}
+	for _, session := range []string{"demo-collection-center", "demo-support"} {
+		subscribe(labSession)
+		if got := subscribe(session); got.status != http.StatusForbidden {
+			t.Errorf("%s: %d %s", session, got.status, got.body)
+		}
+		if n := count(t, left); n != 0 {
+			t.Errorf("%s: the device has its former topics", session)
+		}
+	}
+}

@@ -200,12 +200,12 @@ func TestServiceWorkerShowsPushesAndOpensTheirPage(t *testing.T) {
 	}
 	p.want() // the click closed it
 	for name, c := range map[string]struct{ message, title, opens string }{
-		"another type":          {`{"title":"Report ready","data":{"notification_id":"7","notification_type_id":"1"}}`, "Report ready", "/?notification_id=7"},
-		"of an organisation":    {`{"title":"Critical report","data":{"notification_id":"9","notification_type_id":"2","for":"org"}}`, "Critical report", "/?notification_id=9"},
+		"another type":          {`{"title":"Report ready","data":{"notification_id":"7","notification_type_id":"1"}}`, "Report ready", "/notifications/?notification_id=7"},
+		"of an organisation":    {`{"title":"Critical report","data":{"notification_id":"9","notification_type_id":"2","for":"org"}}`, "Critical report", "/notifications/?notification_id=9"},
 		"a page of its own":     {`{"title":"T","data":{"click_action":"/cell-counter/?test=1"}}`, "T", "/cell-counter/?test=1"},
-		"a page elsewhere":      {`{"title":"T","data":{"click_action":"https://evil.test/x","notification_id":"8"}}`, "T", "/"},
-		"a script":              {`{"title":"<img src=x onerror=alert(1)>","data":{"click_action":"javascript:alert(1)"}}`, "<img src=x onerror=alert(1)>", "/"},
-		"a text and no message": {`hello`, "New notification", "/"},
+		"a page elsewhere":      {`{"title":"T","data":{"click_action":"https://evil.test/x","notification_id":"8"}}`, "T", "/notifications/?notification_id=8"},
+		"a script":              {`{"title":"<img src=x onerror=alert(1)>","data":{"click_action":"javascript:alert(1)"}}`, "<img src=x onerror=alert(1)>", "/notifications/"},
+		"a text and no message": {`hello`, "New notification", "/notifications/"},
 	} {
 		p.deliver(c.message, c.title)
 		if got := p.click(); got != stack.Endpoints.Gateway+c.opens {

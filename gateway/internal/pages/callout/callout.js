@@ -13,8 +13,8 @@ let corrected = [];
 let clockSkew = 0; // the service's clock less this one's
 let chosen = null; // what the dialog is about
 let saving = false;
-let emptySince = null; // when this page first saw that nothing waits
-let known = null; // the reports of the last list; null before the first
+let quietSince = null; // since when nothing waits
+let known = null; // the reports of the last list, and their critical parameters; null before the first
 
 const now = () => Date.now() + clockSkew;
 
@@ -80,8 +80,8 @@ function show() {
     board.append(cards);
   }
   if (departments.size === 0) board.append(element("p", "empty", "No critical result waits for a call."));
-  $("since").textContent = items.length === 0 && emptySince
-    ? `Nothing waits since ${clock(emptySince)}, as far as this page has seen.`
+  $("since").textContent = items.length === 0 && quietSince
+    ? `Nothing waits since ${moment(quietSince)}.`
     : only && items.length > 0 ? `Of all departments ${items.length} wait.` : "";
   showUnclear(only);
   showCorrected(only);
@@ -127,6 +127,11 @@ function showCorrected(only) {
     line.append(element("strong", "", `Was called: ${c.called_parameters.map(valueText).join(", ")}`),
       ` — ${c.test_name}, ${c.patient_name} (${c.lab_patient_id}), bill ${c.lab_bill_id}`,
       element("div", c.called_at ? "soft" : "off", `Told again at ${told}, ${call}.`));
+    const record = element("button", "", "Record a call about it");
+    record.type = "button";
+    record.dataset.report = c.lab_report_id;
+    record.addEventListener("click", () => open({ ...c, critical_parameters: c.called_parameters, wrong: true }));
+    line.append(record);
     return line;
   }));
 }
@@ -138,9 +143,11 @@ function take(list) {
   unclear = list.unclear ?? [];
   corrected = list.corrected ?? [];
   limited = list.limit_reached;
-  emptySince = items.length > 0 ? null : emptySince ?? new Date();
-  const fresh = known !== null && items.some((i) => !known.has(i.lab_report_id));
-  known = new Set(items.map((i) => i.lab_report_id));
+  quietSince = list.quiet_since;
+  const results = items.flatMap((i) =>
+    [i.lab_report_id, ...i.critical_parameters.map((p) => `${i.lab_report_id} ${p.report_format_id}`)]);
+  const fresh = known !== null && results.some((r) => !known.has(r));
+  known = new Set(results);
   if (fresh) beep();
   show();
 }
@@ -161,7 +168,7 @@ function beep() {
 }
 
 function focusCard(report) {
-  $("board").querySelector(`[data-report="${CSS.escape(report)}"]`)?.focus();
+  document.querySelector(`button[data-report="${CSS.escape(report)}"]`)?.focus();
 }
 
 function say(text, bad) {
@@ -225,7 +232,7 @@ async function refused() {
 // forget takes everything of patients off the screen: there is no session any more.
 function forget(problem) {
   items = unclear = corrected = [];
-  known = emptySince = null;
+  known = quietSince = null;
   $("board").replaceChildren();
   $("since").textContent = "";
   showUnclear("");
@@ -245,13 +252,19 @@ function listen() {
   }
 }
 
-async function open(item) {
-  if ($("dialog").open) return;
+// showValues shows what the dialog is about: a result that waits, or a called one that turned out wrong.
+function showValues(item) {
   chosen = item;
-  $("dialog-title").textContent = item.test_name;
-  $("dialog-patient").textContent = `${item.patient_name} (${item.lab_patient_id}), bill ${item.lab_bill_id}`;
   $("dialog-values").replaceChildren(...item.critical_parameters.map((p) =>
     element("li", "", `${valueText(p)} — critical ${p.critical_range}, reference ${p.reference_range}`)));
+}
+
+async function open(item) {
+  if ($("dialog").open || saving) return;
+  showValues(item);
+  $("dialog-title").textContent = item.wrong ? `${item.test_name}: was called and is wrong` : item.test_name;
+  $("dialog-patient").textContent = `${item.patient_name} (${item.lab_patient_id}), bill ${item.lab_bill_id}`;
+  $("attempt").hidden = Boolean(item.wrong); // nothing waits: there is no attempt to save
   $("problem").textContent = "";
   $("form").reset();
   $("person").value = item.referral_name;
@@ -269,7 +282,7 @@ async function open(item) {
   } catch (problem) {
     lines = [element("li", "soft", problem.message)];
   }
-  if (chosen === item) $("history").replaceChildren(...lines); // else another card was opened meanwhile
+  if (chosen.lab_report_id === item.lab_report_id) $("history").replaceChildren(...lines); // else another card was opened meanwhile
 }
 
 const minuteOf = (date) => `${String(date.getHours()).padStart(2, "0")}:${String(date.getMinutes()).padStart(2, "0")}`;
@@ -289,7 +302,7 @@ const spoken = () => ["call", "in_person"].includes($("method").value);
 // complaint is what keeps a callout from being completed, or undefined.
 function complaint() {
   if (!$("person").value.trim()) return ["person", "Say who was told."];
-  if (spoken() && !$("readback").checked && !$("form").dataset.asked) {
+  if (spoken() && !chosen.wrong && !$("readback").checked && !$("form").dataset.asked) {
     $("form").dataset.asked = "yes";
     return ["readback", "The values were not read back, so this stays an attempt and the result waits on. Press again to save it so."];
   }
@@ -310,19 +323,36 @@ async function save(isDraft) {
     read_back: $("readback").checked, notified_person: $("person").value.trim(), notified_at: toldAt(),
   };
   if (isDraft) body.outcome = "unable_to_reach";
+  if (item.wrong) body.force = true;
+  else body.told_values = item.critical_parameters.map((p) => (
+    { lab_report_id: item.lab_report_id, report_format_id: p.report_format_id, raw_value: p.raw_value }));
   busy(true);
+  let answer;
   try {
-    const { status } = await ask(`/report/${item.bill_id}/critical/callout`, body);
-    const done = status === "CALLOUT_DONE";
-    if (done) items = items.filter((i) => i.lab_report_id !== item.lab_report_id);
-    busy(false);
-    $("dialog").close();
-    show();
-    say(done ? "The callout is recorded." : "The attempt is saved; the result still waits.");
+    answer = await ask(`/report/${item.bill_id}/critical/callout`, body);
   } catch (failed) {
-    $("problem").textContent = failed.message;
+    await failedToSave(failed);
   }
   busy(false);
+  if (!answer) return;
+  const done = answer.status === "CALLOUT_DONE";
+  if (done && !item.wrong) items = items.filter((i) => i.lab_report_id !== item.lab_report_id);
+  $("dialog").close();
+  show();
+  say(done ? "The callout is recorded." : "The attempt is saved; the result still waits.");
+}
+
+// failedToSave says why. When the result changed meanwhile, the dialog shows it as it is now: nobody was told of that.
+async function failedToSave(failed) {
+  if (failed.status === 409 && !chosen.wrong) {
+    try {
+      take(await ask("/operation/critical-callout/open"));
+    } catch { /* the stream brings the list */ }
+    const present = items.find((i) => i.lab_report_id === chosen.lab_report_id);
+    if (present) showValues(present);
+  }
+  if ($("dialog").open) $("problem").textContent = failed.message;
+  else say(`The callout of ${chosen.test_name} is not saved: ${failed.message}`, true); // a browser lets Esc close it
 }
 
 // busy keeps the dialog open until the answer is there: it is about this card.

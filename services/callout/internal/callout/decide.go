@@ -94,6 +94,13 @@ func (f Finding) Waits(opened []Parameter) []Parameter {
 	return waits
 }
 
+// Adds tells whether a parameter is critical that was not among those that opened the wait.
+func (f Finding) Adds(opened []Parameter) bool {
+	return slices.ContainsFunc(f.Critical, func(now Parameter) bool {
+		return !slices.ContainsFunc(opened, func(p Parameter) bool { return p.FormatID == now.FormatID })
+	})
+}
+
 // Shown is Waits for who lists or records a callout of a waiting report: what opened the wait when nothing is left, as
 // nobody has judged the report since.
 func (f Finding) Shown(opened []Parameter) []Parameter {

@@ -42,6 +42,15 @@ func (e Episode) Start(pace Pace) Episode {
 // Started tells whether a deadline was ever set.
 func (e Episode) Started() bool { return e.Level > 0 || !e.DueAt.IsZero() }
 
+// Exhausted tells whether no escalation follows the last one.
+func (e Episode) Exhausted() bool { return e.Level > 0 && e.DueAt.IsZero() }
+
+// Renew begins another run from now on. How long the report has waited is still counted from its detection.
+func (e Episode) Renew(now time.Time, pace Pace) Episode {
+	e.Level, e.DueAt = 0, fullSecond(now.Add(pace.After))
+	return e
+}
+
 // Overdue tells whether the deadline has passed.
 func (e Episode) Overdue(now time.Time) bool { return !e.DueAt.IsZero() && !now.Before(e.DueAt) }
 

@@ -42,6 +42,16 @@ func CallsOf(values, meta []byte, reportID int64) []Call {
 	return calls
 }
 
+// HeardOf returns what a stored attempt says that somebody was told of a report without reading it back.
+func HeardOf(values, meta []byte, reportID int64) []Parameter {
+	var m Meta
+	if json.Unmarshal(meta, &m) != nil || m.Outcome != NoReadBack {
+		return nil
+	}
+	s, _ := ReadSnapshot(values, reportID)
+	return s.Parameters
+}
+
 // Meta is critical_callout_meta. callout_for holds test ids.
 type Meta struct {
 	CommunicationMethods []string `json:"communication_methods"`

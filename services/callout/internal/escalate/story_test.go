@@ -92,3 +92,30 @@ func TestAReportOfAnEarlierReleaseGetsItsDeadline(t *testing.T) {
 	b.Pass(time.Minute)
 	b.Want("adopted", b.Due(storetest.Potassium), "level 0, due 09:31:00")
 }
+
+// TestAnotherParameterOfAReportThatWasEscalatedToTheEnd: nobody called the potassium of a profile. Hours later its sodium
+// turns critical, which is announced and has a full run, too; the minutes still count from the potassium.
+func TestAnotherParameterOfAReportThatWasEscalatedToTheEnd(t *testing.T) {
+	t.Parallel()
+	c := storetest.NewClock()
+	s := storetest.MemoryStore(t, c)
+	b := storetest.NewBench(t, storetest.Over(t, s), c)
+	sodium := s.Formats[66][0]
+	sodium.ID, sodium.Index, sodium.Order = 6604, 4, 4
+	s.Formats[66] = append(s.Formats[66], sodium)
+	b.Pending()
+	b.Pass(90 * time.Minute)
+	b.Want("potassium", b.Due(storetest.Potassium), "level 2, last")
+	b.Want("worse, and nobody was told the milder one", b.Enter(storetest.Potassium, storetest.PotassiumIndex, "7.4"), "CALLOUT_PENDING")
+	b.Want("potassium", b.Due(storetest.Potassium), "level 2, last")
+	b.Want("sodium", b.Enter(storetest.Potassium, 4, "9"), "CALLOUT_PENDING")
+	b.Want("both", b.Due(storetest.Potassium), "level 0, due 11:00:00")
+	b.Pass(2 * time.Hour)
+	b.Want("both", b.Due(storetest.Potassium), "level 2, last")
+	b.Want("notices", b.Notices(), "[pending escalation escalation pending escalation escalation]")
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}}))
+	sum, err := b.Worklist.Summary(t.Context(), storetest.Lab(t, 12), storetest.Everything, "", "")
+	b.Must(err)
+	b.Want("minutes", *sum.Median, 210)
+	b.Want("called", sum.Called, 1)
+}

@@ -43,6 +43,8 @@ type Locked interface {
 	Episodes(ctx context.Context, reportIDs []int64) (map[int64]callout.Episode, error)
 	// Told returns what was communicated last of each report, without Corrected; absent where no callout is known.
 	Told(ctx context.Context, reportIDs []int64) (map[int64]callout.Snapshot, error)
+	// Heard returns the values of a report that somebody was told and did not read back, by the attempt of its bill.
+	Heard(ctx context.Context, billID, reportID int64) ([]callout.Parameter, error)
 	// Memories returns what was remembered of each report; absent where there is nothing.
 	Memories(ctx context.Context, reportIDs []int64) (map[int64]Memory, error)
 	// Calls returns everything that was communicated of a patient since a time, the earliest first.

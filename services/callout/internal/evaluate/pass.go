@@ -47,6 +47,8 @@ type subject struct {
 	finding callout.Finding
 	facts   callout.Case
 	memory  Memory
+	// corrected means that everybody was told in this pass that it was wrong.
+	corrected bool
 }
 
 func (p *pass) run(ctx context.Context) error {
@@ -160,15 +162,21 @@ func (p *pass) begin(ctx context.Context, s *subject) error {
 	if err != nil {
 		return err
 	}
-	p.wake = append(p.wake, s.BillID)
 	if e.Adopted {
+		p.wake = append(p.wake, s.BillID)
 		return nil
 	}
+	return p.announce(ctx, s, id)
+}
+
+// announce tells of what an episode is about, and has its deadline watched.
+func (p *pass) announce(ctx context.Context, s *subject, episodeID int64) error {
+	p.wake = append(p.wake, s.BillID)
 	p.counts.Critical++
 	if err := p.logDetection(ctx, s); err != nil {
 		return err
 	}
-	return p.notify(ctx, s, fmt.Sprintf("pending:%d", id), false)
+	return p.notify(ctx, s, fmt.Sprintf("pending:%d", episodeID), false)
 }
 
 // goOn keeps what the report waits for now.
@@ -178,8 +186,24 @@ func (p *pass) goOn(ctx context.Context, s *subject) error {
 	if reflect.DeepEqual(waits, e.Parameters) || len(waits) == 0 {
 		return nil
 	}
+	fresh := e.Exhausted() && s.finding.Adds(e.Parameters)
 	e.Parameters = waits
+	if fresh {
+		return p.renew(ctx, s, e)
+	}
 	return p.SaveParameters(ctx, e)
+}
+
+// renew begins another run for what turned critical after the last escalation: nobody would hear of it.
+func (p *pass) renew(ctx context.Context, s *subject, e callout.Episode) error {
+	if err := p.CloseEpisode(ctx, s.ID, p.now, "renewed"); err != nil {
+		return err
+	}
+	id, err := p.OpenEpisode(ctx, e.Renew(p.now, p.settings.Pace))
+	if err != nil {
+		return err
+	}
+	return p.announce(ctx, s, id)
 }
 
 func (p *pass) end(ctx context.Context, s *subject, to callout.Status) error {
@@ -190,7 +214,14 @@ func (p *pass) end(ctx context.Context, s *subject, to callout.Status) error {
 	if err := p.CloseEpisode(ctx, s.ID, p.now, "corrected"); err != nil {
 		return err
 	}
-	return p.logWithdrawal(ctx, s)
+	if err := p.logWithdrawal(ctx, s); err != nil || s.Status != callout.Attempted || s.corrected {
+		return err
+	}
+	heard, err := p.Heard(ctx, s.BillID, s.ID) // without reading it back, and may have acted on it
+	if err != nil || len(heard) == 0 {
+		return err
+	}
+	return p.tellWrong(ctx, s, heard)
 }
 
 // notify tells the organisation, the referring doctor and the laboratory.
@@ -242,12 +273,17 @@ func (p *pass) correct(ctx context.Context, s *subject) error {
 	if len(withdrawn) == 0 {
 		return nil
 	}
+	return p.tellWrong(ctx, s, withdrawn)
+}
+
+func (p *pass) tellWrong(ctx context.Context, s *subject, values []callout.Parameter) error {
+	s.corrected = true
 	p.counts.Corrected++
 	p.visible = true
 	if err := p.logCorrection(ctx, s); err != nil {
 		return err
 	}
-	if err := p.NoteCorrection(ctx, s.ID, withdrawn, p.now); err != nil {
+	if err := p.NoteCorrection(ctx, s.ID, values, p.now); err != nil {
 		return err
 	}
 	return p.notify(ctx, s, fmt.Sprintf("corrected:%d:%d", s.ID, p.now.UnixMilli()), true)

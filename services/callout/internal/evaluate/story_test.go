@@ -132,6 +132,29 @@ func TestACalledValueThatTurnsOutWrongIsToldAgain(t *testing.T) {
 	b.Want("notices", b.Notices(), "[pending corrected pending]")
 }
 
+// TestAValueThatWasToldWithoutReadBackIsTakenBack: somebody on the ward heard 7.5, may have acted on it, and hears that it
+// was wrong. Of a try that reached nobody there is nothing to take back.
+func TestAValueThatWasToldWithoutReadBackIsTakenBack(t *testing.T) {
+	b, _ := bench(t)
+	b.Enter(potassium, index, "7.5")
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}, Draft: true, Outcome: callout.UnableToReach}))
+	b.Want("nobody was reached", b.Enter(potassium, index, "4.0"), "NORMAL")
+	b.Want("notices", b.Notices(), "[pending]")
+	b.Enter(potassium, index, "7.5")
+	no := false
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}, ReadBack: &no}))
+	b.Clock.Move(time.Minute)
+	b.Want("wrong", b.Enter(potassium, index, "4.0"), "NORMAL")
+	b.Want("notices", b.Notices(), "[pending pending corrected]")
+	open, err := b.Worklist.Open(t.Context(), storetest.Lab(t, 12), storetest.Everything)
+	b.Must(err)
+	b.Want("the board", open.Corrected[0].Was[0].RawValue, "7.5")
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}, Force: true}))
+	lines := b.Lines(potassium)
+	b.Want("history", lines[len(lines)-3:], "[Critical result withdrawn before a callout: its values are not critical any more"+
+		" A called critical result was corrected: its value is not critical any more Critical callout of a correction]")
+}
+
 // TestAWorseValueWasCalledAndWithdrawnUnseen: 7.5 was called, 8.1 was never, and both were wrong.
 func TestAWorseValueWasCalledAndWithdrawnUnseen(t *testing.T) {
 	b, _ := bench(t)

@@ -116,6 +116,10 @@ func calloutsOf(list []history.Record) *calloutv1.ListCalloutsResponse {
 
 func openOf(o worklist.Open) *calloutv1.ListOpenCalloutsResponse {
 	out := &calloutv1.ListOpenCalloutsResponse{Now: iso(o.Now), LimitReached: o.LimitReached}
+	if !o.QuietSince.IsZero() {
+		since := iso(o.QuietSince)
+		out.QuietSince = &since
+	}
 	for _, i := range o.Items {
 		r := i.Report
 		item := &calloutv1.OpenCallout{

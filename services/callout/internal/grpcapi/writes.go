@@ -36,6 +36,7 @@ func (s *Server) SaveCallout(
 		NotifiedAt: in.GetNotifiedAt(),
 		Outcome:    callout.Outcome(in.GetOutcome()),
 		Force:      in.GetForce(),
+		Told:       toldOf(in.GetToldValues()),
 	})
 	if err != nil {
 		return nil, err
@@ -43,6 +44,14 @@ func (s *Server) SaveCallout(
 	return &calloutv1.SaveCalloutResponse{
 		Message: savedMessage(in.GetIsDraft(), status), Status: status.String(), Reports: in.GetLabReportIds(),
 	}, nil
+}
+
+func toldOf(values []*calloutv1.ToldValue) []save.ToldValue {
+	told := make([]save.ToldValue, len(values))
+	for i, v := range values {
+		told[i] = save.ToldValue{ReportID: v.GetLabReportId(), FormatID: v.GetReportFormatId(), RawValue: v.GetRawValue()}
+	}
+	return told
 }
 
 func savedMessage(draft bool, status callout.Status) string {

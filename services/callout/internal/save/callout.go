@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -36,20 +37,48 @@ type Callout struct {
 	NotifiedAt string // ISO 8601; empty: not said
 	Outcome    callout.Outcome
 	Force      bool
+	// Told is what was said, of every report; empty: the values as they are.
+	Told []ToldValue
 
-	told time.Time // NotifiedAt, read
+	toldAt time.Time // NotifiedAt, read
 }
 
-// spokenMethods are those in which somebody hears the result and can repeat it, in lower case and without signs.
-var spokenMethods = []string{
-	"call", "calls", "phone", "phone call", "telephone", "telephone call", "in person", "verbal", "spoken", "video call",
+// ToldValue is a critical value as somebody was told it.
+type ToldValue struct {
+	ReportID, FormatID int64
+	RawValue           string
+}
+
+// tells whether exactly these values of a report were told, as far as the caller says which.
+func (c *Callout) tells(reportID int64, values []callout.Parameter) bool {
+	if len(c.Told) == 0 || c.Draft {
+		return true
+	}
+	var of []ToldValue
+	for _, told := range c.Told {
+		if told.ReportID == reportID {
+			of = append(of, told)
+		}
+	}
+	for _, p := range values {
+		if !slices.Contains(of, ToldValue{reportID, p.FormatID, p.RawValue}) {
+			return false
+		}
+	}
+	return len(of) == len(values)
+}
+
+// spokenWords are what a method is called in which somebody hears the result and can repeat it.
+var spokenWords = []string{
+	"call", "calls", "called", "phone", "telephone", "voice", "person", "face", "verbal", "verbally", "spoken", "oral",
+	"orally",
 }
 
 // spoken tells whether somebody heard the result.
 func (c *Callout) spoken() bool {
 	return slices.ContainsFunc(c.Methods, func(method string) bool {
-		words := strings.Fields(strings.NewReplacer("_", " ", "-", " ").Replace(strings.ToLower(method)))
-		return slices.Contains(spokenMethods, strings.Join(words, " "))
+		words := strings.FieldsFunc(strings.ToLower(method), func(r rune) bool { return !unicode.IsLetter(r) })
+		return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(spokenWords, word) })
 	})
 }
 
@@ -160,7 +189,10 @@ func (c Callout) withTime(now time.Time) (Callout, error) {
 			return c, apperr.InvalidField("notified_at", "notified_at lies in the future: give the time of the call")
 		}
 	}
-	c.NotifiedAt, c.told = at.UTC().Format(time.RFC3339), at
+	c.NotifiedAt, c.toldAt = at.UTC().Format(time.RFC3339), at
+	if at.After(now) { // by a clock that is ahead of ours
+		c.toldAt = now
+	}
 	return c, nil
 }
 
@@ -234,6 +266,12 @@ func errNotCritical(ids []int64) error {
 		"Reports %s do not wait for a callout: no critical value was found in them; load the bill's critical records again",
 		text(ids),
 	)
+}
+
+func errChanged(ids []int64) error {
+	return apperr.Newf(apperr.Conflict, "VALUES_CHANGED",
+		"The critical values of reports %s are others than were told: look at them, tell the new ones, and save again",
+		text(ids))
 }
 
 func text(ids []int64) string {

@@ -92,7 +92,7 @@ func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, 
 	}
 	var w write
 	err = u.d.Store.LockBill(ctx, scope, c.BillID, c.ReportIDs, by.Sees, func(l Locked) error {
-		w = write{Locked: l, d: u.d, scope: scope, by: by, c: c, now: u.d.Clock.Now()}
+		w = write{Locked: l, d: u.d, scope: scope, by: by, c: c, now: u.d.Clock.Now()} // a retried transaction begins anew
 		return w.run(ctx)
 	})
 	if err != nil {
@@ -100,8 +100,9 @@ func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, 
 	}
 	u.d.WakeRelay()
 	u.d.Signals.Changed(ctx, scope)
-	u.d.Counters.Saved(w.attempt, len(c.ReportIDs))
-	if w.attempt {
+	waits := len(w.drafted) > 0
+	u.d.Counters.Saved(waits, len(c.ReportIDs))
+	if waits {
 		return callout.Attempted, nil
 	}
 	return callout.Done, nil
@@ -116,7 +117,8 @@ type write struct {
 	c     Callout
 	now   time.Time
 
-	attempt  bool // reports that wait go on waiting
+	attempt  bool             // reports that wait go on waiting
+	drafted  []callout.Report // those that do
 	episodes map[int64]callout.Episode
 	told     map[int64]callout.Snapshot
 }
@@ -132,17 +134,16 @@ func (w *write) run(ctx context.Context) error {
 	if err := w.DeleteDraft(ctx); err != nil {
 		return err
 	}
-	var drafted []callout.Report
 	for _, r := range w.Reports() {
 		if w.event(r) == callout.Attempt {
-			drafted = append(drafted, r)
+			w.drafted = append(w.drafted, r)
 		}
 		if err := w.report(ctx, r, snapshots); err != nil {
 			return fmt.Errorf("report %d: %w", r.ID, err)
 		}
 	}
-	if len(drafted) > 0 {
-		if err := w.draft(ctx, drafted, snapshots); err != nil {
+	if len(w.drafted) > 0 {
+		if err := w.draft(ctx, snapshots); err != nil {
 			return err
 		}
 	}
@@ -166,14 +167,14 @@ func (w *write) load(ctx context.Context) error {
 	return err
 }
 
-// event is what the callout does to a report. force records one more call about what was called already: about a value
-// that was withdrawn, too.
+// event is what the callout does to a report. force records one more call about what was called already, or was waiting
+// until it was withdrawn: somebody may have been told of it.
 func (w *write) event(r callout.Report) callout.Event {
-	_, told := w.told[r.ID]
+	known := len(w.known(r.ID)) > 0
 	switch {
 	case w.c.Draft:
 		return callout.Attempt
-	case w.c.Force && (r.Status == callout.Done || told && !r.Status.Open()):
+	case w.c.Force && (r.Status == callout.Done || known && !r.Status.Open()):
 		return callout.Repeat
 	case w.attempt:
 		return callout.Attempt
@@ -182,17 +183,27 @@ func (w *write) event(r callout.Report) callout.Event {
 	}
 }
 
+// known is what was told last of a report, or what it waited for last.
+func (w *write) known(reportID int64) []callout.Parameter {
+	if told, ok := w.told[reportID]; ok {
+		return told.Parameters
+	}
+	return w.episodes[reportID].Parameters
+}
+
 // judge checks that every report can be called out and keeps what is communicated about it.
 func (w *write) judge() (callout.Snapshots, error) {
 	found := map[int64]bool{}
 	snapshots := callout.Snapshots{}
-	var done, notCritical []int64
+	var done, notCritical, changed []int64
 	for _, r := range w.Reports() {
 		found[r.ID] = true
 		if err := w.checkTime(r); err != nil {
 			return nil, err
 		}
 		switch s, ok := w.snapshot(r); {
+		case ok && !w.c.tells(r.ID, s.Parameters):
+			changed = append(changed, r.ID)
 		case ok:
 			snapshots[callout.Key(r.ID)] = s
 		case r.Status == callout.Done && w.event(r) != callout.Repeat:
@@ -211,6 +222,8 @@ func (w *write) judge() (callout.Snapshots, error) {
 		return nil, errDone(done, w.c.Draft)
 	case len(notCritical) > 0:
 		return nil, errNotCritical(notCritical)
+	case len(changed) > 0:
+		return nil, errChanged(changed)
 	}
 	return snapshots, nil
 }
@@ -231,7 +244,7 @@ func (w *write) snapshot(r callout.Report) (s callout.Snapshot, ok bool) {
 	}
 	s.Parameters = finding.Critical
 	if len(finding.Critical) == 0 {
-		s.Parameters, s.Corrected = w.told[r.ID].Parameters, true
+		s.Parameters, s.Corrected = w.known(r.ID), true
 	}
 	return s, len(s.Parameters) > 0
 }
@@ -239,7 +252,7 @@ func (w *write) snapshot(r callout.Report) (s callout.Snapshot, ok bool) {
 // checkTime refuses a call about a result that nobody could know yet. People say the minute.
 func (w *write) checkTime(r callout.Report) error {
 	e, ok := w.episodes[r.ID]
-	if !ok || e.Adopted || w.c.Draft || !w.c.told.Before(e.DetectedAt.Truncate(time.Minute)) {
+	if !ok || e.Adopted || w.c.Draft || !w.c.toldAt.Before(e.DetectedAt.Truncate(time.Minute)) {
 		return nil
 	}
 	return apperr.InvalidField("notified_at", fmt.Sprintf(
@@ -276,21 +289,25 @@ func (w *write) report(ctx context.Context, r callout.Report, all callout.Snapsh
 
 // toldAt is when somebody was told: the figures measure to then, not to when it was written down.
 func (w *write) toldAt(reportID int64) time.Time {
-	at := w.c.told
+	at := w.c.toldAt
 	if detected := w.episodes[reportID].DetectedAt; at.Before(detected) {
 		return detected
 	}
 	return at
 }
 
-func (w *write) draft(ctx context.Context, drafted []callout.Report, snapshots callout.Snapshots) error {
+func (w *write) draft(ctx context.Context, snapshots callout.Snapshots) error {
 	var tests []int64
 	kept := callout.Snapshots{}
-	for _, r := range drafted {
+	for _, r := range w.drafted {
 		tests = append(tests, r.Test.ID)
 		kept[callout.Key(r.ID)] = snapshots[callout.Key(r.ID)]
 	}
-	return w.add(ctx, 0, kept, w.c.meta(w.by, tests))
+	meta := w.c.meta(w.by, tests)
+	if !w.c.Draft {
+		meta.Outcome = callout.NoReadBack
+	}
+	return w.add(ctx, 0, kept, meta)
 }
 
 func (w *write) add(ctx context.Context, reportID int64, s callout.Snapshots, m callout.Meta) error {

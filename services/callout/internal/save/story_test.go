@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
@@ -16,6 +17,13 @@ func pending(t *testing.T) *storetest.Bench {
 	b := storetest.NewBench(t, storetest.Memory(t, c), c)
 	b.Pending()
 	return b
+}
+
+func reason(err error) string {
+	if e, ok := apperr.From(err); ok {
+		return e.Reason
+	}
+	return ""
 }
 
 // TestACallThatNobodyReadBackStaysAnAttempt: it is recorded, it is escalated on, and the next call ends it.
@@ -60,4 +68,53 @@ func TestTheMinutesAreMeasuredToTheCall(t *testing.T) {
 	b.Must(err)
 	b.Want("in time", sum.InTime, 1)
 	b.Want("minutes", *sum.Median, 5)
+}
+
+// TestWhatNobodyWasToldIsNotCalled: the page shows a potassium of 7.1; while somebody telephones, the sodium of the same
+// report turns critical. The call says what it was about, so it is refused until the sodium is told, too.
+func TestWhatNobodyWasToldIsNotCalled(t *testing.T) {
+	t.Parallel()
+	c := storetest.NewClock()
+	s := storetest.MemoryStore(t, c)
+	b := storetest.NewBench(t, storetest.Over(t, s), c)
+	sodium := s.Formats[66][0]
+	sodium.ID, sodium.Index, sodium.Order = 6604, 4, 4
+	s.Formats[66] = append(s.Formats[66], sodium)
+	b.Pending()
+	potassium := save.ToldValue{ReportID: storetest.Potassium, FormatID: s.Formats[66][0].ID, RawValue: "7.1"}
+	tell := func(values ...save.ToldValue) error {
+		return b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}, Told: values})
+	}
+	b.Enter(storetest.Potassium, 4, "9")
+	b.Want("the sodium was not told", reason(tell(potassium)), "VALUES_CHANGED")
+	b.Want("it waits on", b.Listed(storetest.Everything), "[7001 CALLOUT_PENDING 7.1]")
+	b.Enter(storetest.Potassium, 4, "4")
+	told := potassium
+	told.RawValue = "7.9"
+	b.Want("another potassium was told", reason(tell(told)), "VALUES_CHANGED")
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}, Told: []save.ToldValue{told}, Draft: true}))
+	b.Must(tell(potassium))
+	b.Want("called", b.Listed(storetest.Everything), "[7001 CALLOUT_DONE 7.1]")
+}
+
+// TestACallAboutAWithdrawnResultCanBeRecorded: somebody was told of 7.1 and did not read it back, then it was corrected.
+// Nothing waits any more; the call that takes it back is recorded with force.
+func TestACallAboutAWithdrawnResultCanBeRecorded(t *testing.T) {
+	b := pending(t)
+	no := false
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}, ReadBack: &no}))
+	b.Want("corrected", b.Enter(storetest.Potassium, storetest.PotassiumIndex, "4.1"), "NORMAL")
+	again := save.Callout{ReportIDs: []int64{storetest.Potassium}}
+	b.Want("without force", reason(b.Record(again)), "NOT_CRITICAL")
+	again.Force, again.ReadBack = true, &no
+	b.Must(b.Record(again))
+	latest, err := b.History.Latest(t.Context(), storetest.Lab(t, 12), storetest.Everything, []int64{storetest.Potassium})
+	b.Must(err)
+	said, _ := callout.ReadSnapshot(latest[0].ValuesMeta, storetest.Potassium)
+	b.Want("what was said", said.Parameters[0].RawValue, "7.1")
+	b.Want("that it was wrong", said.Corrected, true)
+	b.Want("state", b.Judged(12, storetest.Potassium), "7001 NORMAL")
+	b.Want("critical again is news", b.Enter(storetest.Potassium, storetest.PotassiumIndex, "7.1"), "CALLOUT_PENDING")
+	again.ReportIDs = []int64{storetest.Count}
+	b.Want("what never waited", reason(b.Record(again)), "NOT_CRITICAL")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/coalesce"
+	"github.com/labplatform/labplatform/pkg/lab/labtime"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
@@ -74,6 +75,9 @@ type Open struct {
 	Corrected    []Corrected
 	Now          time.Time
 	LimitReached bool
+	// QuietSince is when the last result was called, or was no longer critical; zero while something waits, or when
+	// nothing ever did.
+	QuietSince time.Time
 }
 
 // Figures are what a store counts.
@@ -103,6 +107,8 @@ type Store interface {
 	Corrected(
 		ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
 	) ([]Corrected, error)
+	// LastClosed returns when the last wait ended, of those that were detected lately; zero without any.
+	LastClosed(ctx context.Context, scope authn.LabScope, v callout.Visibility) (time.Time, error)
 	// Figures counts the results that were detected in [from, to), for a referring doctor those of own bills.
 	Figures(ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time) (Figures, error)
 	// Zone is the laboratory's time zone.
@@ -153,6 +159,11 @@ func (u *UseCase) open(ctx context.Context, scope authn.LabScope, v callout.Visi
 		item := &o.Items[i]
 		item.Critical = callout.Judge(item.Report.Chart, formats).Shown(item.Opened)
 	}
+	if len(items) == 0 {
+		if o.QuietSince, err = u.store.LastClosed(ctx, scope, v); err != nil {
+			return Open{}, err
+		}
+	}
 	if o.Unclear, err = u.unclear(ctx, scope, v, o.Now); err != nil {
 		return Open{}, err
 	}
@@ -198,16 +209,9 @@ func (u *UseCase) summary(
 		return Summary{}, err
 	}
 	now := u.clock.Now()
-	end, err := instant("to", to, now.Add(time.Second), zone, 1)
+	begin, end, err := window(from, to, zone, now)
 	if err != nil {
 		return Summary{}, err
-	}
-	begin, err := instant("from", from, end.Add(-defaultWindow), zone, 0)
-	if err != nil {
-		return Summary{}, err
-	}
-	if !begin.Before(end) {
-		return Summary{}, apperr.InvalidField("from", "from must be before to")
 	}
 	f, err := u.store.Figures(ctx, scope, v, begin, end, now)
 	if err != nil {
@@ -253,20 +257,29 @@ func quantile(sorted []time.Duration, percent int) *float64 {
 	return &minutes
 }
 
-// instant reads a date, with days added, in the laboratory's zone, or a time with a zone.
-func instant(name, text string, absent time.Time, zone *time.Location, days int) (time.Time, error) {
-	if text == "" {
-		return absent, nil
+// window reads both ends, of which the second is excluded; a date is the whole day.
+func window(from, to string, zone *time.Location, now time.Time) (begin, end time.Time, err error) {
+	end = now.Add(time.Second)
+	if to != "" {
+		_, last, ok := labtime.Parse(to, zone)
+		if !ok {
+			return begin, end, notADate("to")
+		}
+		end = last.Add(time.Second)
 	}
-	if t, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
-		return t.AddDate(0, 0, days), nil
+	begin = end.Add(-defaultWindow)
+	if from != "" {
+		var ok bool
+		if begin, _, ok = labtime.Parse(from, zone); !ok {
+			return begin, end, notADate("from")
+		}
 	}
-	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return t, apperr.InvalidField(
-			name,
-			name+" must be an ISO date like 2026-11-20, or a time with a zone like 2026-11-20T10:00:00Z",
-		)
+	if !begin.Before(end) {
+		return begin, end, apperr.InvalidField("from", "from must be before to")
 	}
-	return t, nil
+	return begin, end, nil
+}
+
+func notADate(name string) error {
+	return apperr.InvalidField(name, name+" must be an ISO date like 2026-11-20, or a time like 2026-11-20T10:00:00Z")
 }

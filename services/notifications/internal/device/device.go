@@ -141,6 +141,30 @@ func (d *Devices) Subscribe(ctx context.Context, v notification.Viewer, device D
 	return d.align(ctx, v, device.Token, stored, wanted)
 }
 
+// Release takes the token from whoever had it, for a login that is told nothing: its browser must not go on showing
+// what the former login gets.
+func (d *Devices) Release(ctx context.Context, v notification.Viewer, token string) error {
+	if err := check(Device{Token: token}); err != nil {
+		return err
+	}
+	stored, err := d.store.Claim(ctx, v, Device{Token: token}, d.clock.Now())
+	if err != nil {
+		return err
+	}
+	out, err := d.align(ctx, v, token, stored, nil)
+	switch {
+	case err != nil:
+	case len(out.Failed) > 0:
+		err = d.refused(ctx, v, token, errStuck)
+	default:
+		err = d.store.Forget(ctx, v, token, stored.Generation+1) // align has saved once
+	}
+	if errors.Is(err, ErrMoved) {
+		return nil // another login has it already
+	}
+	return err
+}
+
 func check(device Device) error {
 	switch {
 	case device.Token == "":

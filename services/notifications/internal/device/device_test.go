@@ -355,6 +355,32 @@ func TestALateUnsubscriptionTakesNothingFromTheNextLogin(t *testing.T) {
 	expect(t, p.of("T"), ofOrg)
 }
 
+// TestABrowserOfAnOutsideLoginShowsNothingOfTheFormerOne: asha leaves without logging out, and somebody of a collection
+// centre with her number logs in on the same browser. While the provider is away they are told so; afterwards nothing is
+// left.
+func TestABrowserOfAnOutsideLoginShowsNothingOfTheFormerOne(t *testing.T) {
+	t.Parallel()
+	store, p := memory.New(), &provider{topics: map[string][]string{}}
+	d := device.New(store, p, "IN", clock.System{})
+	subscribe(t, d, asha(t))
+	centre := viewer(t, authn.Principal{SessionType: authn.CollectionCenter, CCID: 77})
+	p.err = errors.New("away")
+	if err := d.Release(t.Context(), centre, "T"); !apperr.Is(err, apperr.Unavailable) {
+		t.Errorf("while the provider is away: %v", err)
+	}
+	p.err = nil
+	for range 2 { // of a token that nobody has, too
+		if err := d.Release(t.Context(), centre, "T"); err != nil {
+			t.Fatal(err)
+		}
+		if _, found, err := store.Find(t.Context(), centre, "T"); len(p.of("T")) != 0 || found || err != nil {
+			t.Fatal(p.of("T"), found, err)
+		}
+	}
+	subscribe(t, d, asha(t))
+	expect(t, p.of("T"), ofAsha)
+}
+
 // TestASwitchWhileSubscribingIsNotLost: the user switches a type off while another tab subscribes with the old preferences.
 func TestASwitchWhileSubscribingIsNotLost(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,9 @@ func (s *Server) SubscribeTopics(
 		return nil, err
 	}
 	if !v.HasTopics() {
+		if err := s.d.Devices.Release(ctx, v, in.GetToken()); err != nil && !apperr.Is(err, apperr.Invalid) {
+			return nil, err
+		}
 		return nil, errNoTopics
 	}
 	out, err := s.d.Devices.Subscribe(

@@ -185,9 +185,18 @@ func (i *Inbox) MarkAll(ctx context.Context, v notification.Viewer) (int, error)
 	if err != nil {
 		return 0, err
 	}
+	unread, err := i.store.Unread(ctx, v, window, MaxUnread)
+	if err != nil {
+		return 0, err
+	}
+	most := MaxMarked
+	if unread < MaxUnread { // that is all: nobody looks for more through what was read
+		most = int(unread)
+	}
 	total := 0
-	for total < MaxMarked {
-		n, err := i.store.MarkRead(ctx, v, window, markStep, i.clock.Now())
+	for total < most {
+		step := min(markStep, most-total)
+		n, err := i.store.MarkRead(ctx, v, window, step, i.clock.Now())
 		if err != nil {
 			return total, err
 		}
@@ -196,7 +205,7 @@ func (i *Inbox) MarkAll(ctx context.Context, v notification.Viewer) (int, error)
 		if n > 0 {
 			i.signals.Changed(ctx, v.Lab)
 		}
-		if n < markStep {
+		if n < step {
 			break
 		}
 	}

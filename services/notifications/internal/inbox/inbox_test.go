@@ -161,6 +161,37 @@ func TestWhatCannotBeMarked(t *testing.T) {
 	}
 }
 
+// looked counts the looks through the inbox for what is to be marked, and how much each may find at most.
+type looked struct {
+	inbox.Store
+
+	limits []int
+}
+
+func (s *looked) MarkRead(ctx context.Context, v notification.Viewer, w notification.Window, limit int, now time.Time) (int, error) {
+	s.limits = append(s.limits, limit)
+	return s.Store.MarkRead(ctx, v, w, limit, now)
+}
+
+// TestWhoHasReadAlmostAllIsNotLookedThrough: the inbox is searched for the two that are unread, and for none the second
+// time.
+func TestWhoHasReadAlmostAllIsNotLookedThrough(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.add(1)
+	b.add(2)
+	s := &looked{Store: b.store}
+	all := inbox.New(s, b, b, b)
+	for _, want := range []int{2, 0} {
+		if n, err := all.MarkAll(t.Context(), asha(t)); err != nil || n != want {
+			t.Fatalf("%d, %v, want %d", n, err, want)
+		}
+	}
+	if len(s.limits) != 1 || s.limits[0] != 2 {
+		t.Errorf("looked for %v", s.limits)
+	}
+}
+
 func TestAllIsMarkedReadInStepsAndOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

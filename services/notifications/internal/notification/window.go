@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/lab/labtime"
 )
 
 // defaultWindow is what is listed when nobody asks for a window.
@@ -17,7 +18,7 @@ type Window struct{ From, To int64 }
 func ParseWindow(from, to string, zone *time.Location, now time.Time) (Window, error) {
 	w := Window{To: now.Unix()}
 	if to != "" {
-		_, end, ok := parse(to, zone)
+		_, end, ok := labtime.Parse(to, zone)
 		if !ok {
 			return Window{}, notADate("to")
 		}
@@ -25,7 +26,7 @@ func ParseWindow(from, to string, zone *time.Location, now time.Time) (Window, e
 	}
 	w.From = time.Unix(w.To, 0).Add(-defaultWindow).Unix()
 	if from != "" {
-		begin, _, ok := parse(from, zone)
+		begin, _, ok := labtime.Parse(from, zone)
 		if !ok {
 			return Window{}, notADate("from")
 		}
@@ -39,17 +40,4 @@ func ParseWindow(from, to string, zone *time.Location, now time.Time) (Window, e
 
 func notADate(field string) error {
 	return apperr.InvalidField(field, field+" must be a date like 2026-11-20 or a date-time like 2026-11-20T10:00:00Z")
-}
-
-// parse returns the first and the last second that text may mean.
-func parse(text string, zone *time.Location) (begin, end time.Time, ok bool) {
-	if day, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
-		return day, day.AddDate(0, 0, 1).Add(-time.Second), true
-	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", time.DateTime} {
-		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
-			return at, at, true
-		}
-	}
-	return time.Time{}, time.Time{}, false
 }

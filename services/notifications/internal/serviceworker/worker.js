@@ -34,18 +34,18 @@ self.addEventListener("push", (event) => {
   );
 });
 
-// home is the page of a notification that names none. A critical result is acted on at the board of callouts, which
-// organisations have no access to: data.for says whose topic brought the message.
+// home is the page of a notification that names none: the inbox. A critical result is acted on at the board of callouts,
+// which organisations have no access to: data.for says whose topic brought the message.
 function home(data) {
-  return data.notification_type_id === "2" && data.for !== "org" ? "/callout/" : "/";
+  return data.notification_type_id === "2" && data.for !== "org" ? "/callout/" : "/notifications/";
 }
 
 // target is the page of a notification, on this origin only.
 function target(data) {
   const page = typeof data.click_action === "string" ? data.click_action : home(data);
-  const url = new URL(page, self.location.origin);
+  let url = new URL(page, self.location.origin);
   if (url.origin !== self.location.origin) {
-    return new URL("/", self.location.origin);
+    url = new URL(home(data), self.location.origin);
   }
   if (data.notification_id) {
     url.searchParams.set("notification_id", data.notification_id);

@@ -1025,8 +1025,11 @@ type SaveCalloutRequest struct {
 	NotifiedAt *string `protobuf:"bytes,9,opt,name=notified_at,json=notifiedAt,proto3,oneof" json:"notified_at,omitempty"`
 	// confirmed, reached_no_readback or unable_to_reach.
 	Outcome *string `protobuf:"bytes,10,opt,name=outcome,proto3,oneof" json:"outcome,omitempty"`
-	// Records the callout again although a report is done already.
-	Force         bool `protobuf:"varint,11,opt,name=force,proto3" json:"force,omitempty"`
+	// Records one more callout of a report that is done already, or of a result that was withdrawn.
+	Force bool `protobuf:"varint,11,opt,name=force,proto3" json:"force,omitempty"`
+	// What was told, of every report, as it was shown. Critical values that changed meanwhile are then 409: nobody was told
+	// of them. Without it the callout is about the values as they are.
+	ToldValues    []*ToldValue `protobuf:"bytes,12,rep,name=told_values,json=toldValues,proto3" json:"told_values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1138,6 +1141,74 @@ func (x *SaveCalloutRequest) GetForce() bool {
 	return false
 }
 
+func (x *SaveCalloutRequest) GetToldValues() []*ToldValue {
+	if x != nil {
+		return x.ToldValues
+	}
+	return nil
+}
+
+type ToldValue struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	LabReportId    int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	ReportFormatId int64                  `protobuf:"varint,2,opt,name=report_format_id,json=reportFormatId,proto3" json:"report_format_id,omitempty"`
+	// As reported.
+	RawValue      string `protobuf:"bytes,3,opt,name=raw_value,json=rawValue,proto3" json:"raw_value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToldValue) Reset() {
+	*x = ToldValue{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToldValue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToldValue) ProtoMessage() {}
+
+func (x *ToldValue) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToldValue.ProtoReflect.Descriptor instead.
+func (*ToldValue) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ToldValue) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+func (x *ToldValue) GetReportFormatId() int64 {
+	if x != nil {
+		return x.ReportFormatId
+	}
+	return 0
+}
+
+func (x *ToldValue) GetRawValue() string {
+	if x != nil {
+		return x.RawValue
+	}
+	return ""
+}
+
 type SaveCalloutResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Message string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
@@ -1150,7 +1221,7 @@ type SaveCalloutResponse struct {
 
 func (x *SaveCalloutResponse) Reset() {
 	*x = SaveCalloutResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[14]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1162,7 +1233,7 @@ func (x *SaveCalloutResponse) String() string {
 func (*SaveCalloutResponse) ProtoMessage() {}
 
 func (x *SaveCalloutResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[14]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1175,7 +1246,7 @@ func (x *SaveCalloutResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveCalloutResponse.ProtoReflect.Descriptor instead.
 func (*SaveCalloutResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{14}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SaveCalloutResponse) GetMessage() string {
@@ -1209,7 +1280,7 @@ type EvaluateBillRequest struct {
 
 func (x *EvaluateBillRequest) Reset() {
 	*x = EvaluateBillRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[15]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1221,7 +1292,7 @@ func (x *EvaluateBillRequest) String() string {
 func (*EvaluateBillRequest) ProtoMessage() {}
 
 func (x *EvaluateBillRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[15]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1234,7 +1305,7 @@ func (x *EvaluateBillRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateBillRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateBillRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{15}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *EvaluateBillRequest) GetBillId() int64 {
@@ -1260,7 +1331,7 @@ type EvaluateBillResponse struct {
 
 func (x *EvaluateBillResponse) Reset() {
 	*x = EvaluateBillResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[16]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1272,7 +1343,7 @@ func (x *EvaluateBillResponse) String() string {
 func (*EvaluateBillResponse) ProtoMessage() {}
 
 func (x *EvaluateBillResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[16]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1285,7 +1356,7 @@ func (x *EvaluateBillResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateBillResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateBillResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{16}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *EvaluateBillResponse) GetReports() []*ReportStatus {
@@ -1305,7 +1376,7 @@ type EvaluateReportsRequest struct {
 
 func (x *EvaluateReportsRequest) Reset() {
 	*x = EvaluateReportsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[17]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1317,7 +1388,7 @@ func (x *EvaluateReportsRequest) String() string {
 func (*EvaluateReportsRequest) ProtoMessage() {}
 
 func (x *EvaluateReportsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[17]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1330,7 +1401,7 @@ func (x *EvaluateReportsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateReportsRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateReportsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{17}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *EvaluateReportsRequest) GetLabId() int64 {
@@ -1356,7 +1427,7 @@ type EvaluateReportsResponse struct {
 
 func (x *EvaluateReportsResponse) Reset() {
 	*x = EvaluateReportsResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[18]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1368,7 +1439,7 @@ func (x *EvaluateReportsResponse) String() string {
 func (*EvaluateReportsResponse) ProtoMessage() {}
 
 func (x *EvaluateReportsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[18]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1381,7 +1452,7 @@ func (x *EvaluateReportsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateReportsResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateReportsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{18}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *EvaluateReportsResponse) GetReports() []*ReportStatus {
@@ -1401,7 +1472,7 @@ type ReportStatus struct {
 
 func (x *ReportStatus) Reset() {
 	*x = ReportStatus{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[19]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1413,7 +1484,7 @@ func (x *ReportStatus) String() string {
 func (*ReportStatus) ProtoMessage() {}
 
 func (x *ReportStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[19]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1426,7 +1497,7 @@ func (x *ReportStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStatus.ProtoReflect.Descriptor instead.
 func (*ReportStatus) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{19}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ReportStatus) GetLabReportId() int64 {
@@ -1451,7 +1522,7 @@ type WatchCalloutsRequest struct {
 
 func (x *WatchCalloutsRequest) Reset() {
 	*x = WatchCalloutsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1463,7 +1534,7 @@ func (x *WatchCalloutsRequest) String() string {
 func (*WatchCalloutsRequest) ProtoMessage() {}
 
 func (x *WatchCalloutsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1476,7 +1547,7 @@ func (x *WatchCalloutsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCalloutsRequest.ProtoReflect.Descriptor instead.
 func (*WatchCalloutsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{20}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{21}
 }
 
 type ListOpenCalloutsRequest struct {
@@ -1487,7 +1558,7 @@ type ListOpenCalloutsRequest struct {
 
 func (x *ListOpenCalloutsRequest) Reset() {
 	*x = ListOpenCalloutsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1499,7 +1570,7 @@ func (x *ListOpenCalloutsRequest) String() string {
 func (*ListOpenCalloutsRequest) ProtoMessage() {}
 
 func (x *ListOpenCalloutsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1512,7 +1583,7 @@ func (x *ListOpenCalloutsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpenCalloutsRequest.ProtoReflect.Descriptor instead.
 func (*ListOpenCalloutsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{21}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{22}
 }
 
 type ListOpenCalloutsResponse struct {
@@ -1527,14 +1598,16 @@ type ListOpenCalloutsResponse struct {
 	Unclear []*UnclearValue `protobuf:"bytes,4,rep,name=unclear,proto3" json:"unclear,omitempty"`
 	// Called values that turned out wrong, of the last three days, the latest first, at most 100 reports; not those that
 	// wait again.
-	Corrected     []*CorrectedCallout `protobuf:"bytes,5,rep,name=corrected,proto3" json:"corrected,omitempty"`
+	Corrected []*CorrectedCallout `protobuf:"bytes,5,rep,name=corrected,proto3" json:"corrected,omitempty"`
+	// When the last result was called, or was no longer critical: ISO 8601 UTC; null while something waits.
+	QuietSince    *string `protobuf:"bytes,6,opt,name=quiet_since,json=quietSince,proto3,oneof" json:"quiet_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListOpenCalloutsResponse) Reset() {
 	*x = ListOpenCalloutsResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1546,7 +1619,7 @@ func (x *ListOpenCalloutsResponse) String() string {
 func (*ListOpenCalloutsResponse) ProtoMessage() {}
 
 func (x *ListOpenCalloutsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1559,7 +1632,7 @@ func (x *ListOpenCalloutsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpenCalloutsResponse.ProtoReflect.Descriptor instead.
 func (*ListOpenCalloutsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{22}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListOpenCalloutsResponse) GetOpen() []*OpenCallout {
@@ -1597,6 +1670,13 @@ func (x *ListOpenCalloutsResponse) GetCorrected() []*CorrectedCallout {
 	return nil
 }
 
+func (x *ListOpenCalloutsResponse) GetQuietSince() string {
+	if x != nil && x.QuietSince != nil {
+		return *x.QuietSince
+	}
+	return ""
+}
+
 type CorrectedCallout struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	LabReportId    int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
@@ -1621,7 +1701,7 @@ type CorrectedCallout struct {
 
 func (x *CorrectedCallout) Reset() {
 	*x = CorrectedCallout{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1633,7 +1713,7 @@ func (x *CorrectedCallout) String() string {
 func (*CorrectedCallout) ProtoMessage() {}
 
 func (x *CorrectedCallout) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1646,7 +1726,7 @@ func (x *CorrectedCallout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CorrectedCallout.ProtoReflect.Descriptor instead.
 func (*CorrectedCallout) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{23}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CorrectedCallout) GetLabReportId() int64 {
@@ -1761,7 +1841,7 @@ type UnclearValue struct {
 
 func (x *UnclearValue) Reset() {
 	*x = UnclearValue{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1773,7 +1853,7 @@ func (x *UnclearValue) String() string {
 func (*UnclearValue) ProtoMessage() {}
 
 func (x *UnclearValue) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1786,7 +1866,7 @@ func (x *UnclearValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnclearValue.ProtoReflect.Descriptor instead.
 func (*UnclearValue) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{24}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *UnclearValue) GetLabReportId() int64 {
@@ -1897,7 +1977,7 @@ type OpenCallout struct {
 
 func (x *OpenCallout) Reset() {
 	*x = OpenCallout{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1909,7 +1989,7 @@ func (x *OpenCallout) String() string {
 func (*OpenCallout) ProtoMessage() {}
 
 func (x *OpenCallout) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1922,7 +2002,7 @@ func (x *OpenCallout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenCallout.ProtoReflect.Descriptor instead.
 func (*OpenCallout) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{25}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *OpenCallout) GetLabReportId() int64 {
@@ -2052,7 +2132,7 @@ type GetCalloutSettingsRequest struct {
 
 func (x *GetCalloutSettingsRequest) Reset() {
 	*x = GetCalloutSettingsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2064,7 +2144,7 @@ func (x *GetCalloutSettingsRequest) String() string {
 func (*GetCalloutSettingsRequest) ProtoMessage() {}
 
 func (x *GetCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2077,7 +2157,7 @@ func (x *GetCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCalloutSettingsRequest.ProtoReflect.Descriptor instead.
 func (*GetCalloutSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{26}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{27}
 }
 
 type PutCalloutSettingsRequest struct {
@@ -2096,7 +2176,7 @@ type PutCalloutSettingsRequest struct {
 
 func (x *PutCalloutSettingsRequest) Reset() {
 	*x = PutCalloutSettingsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2108,7 +2188,7 @@ func (x *PutCalloutSettingsRequest) String() string {
 func (*PutCalloutSettingsRequest) ProtoMessage() {}
 
 func (x *PutCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2121,7 +2201,7 @@ func (x *PutCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutCalloutSettingsRequest.ProtoReflect.Descriptor instead.
 func (*PutCalloutSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{27}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PutCalloutSettingsRequest) GetEscalateMinutes() int32 {
@@ -2164,7 +2244,7 @@ type CalloutSettings struct {
 
 func (x *CalloutSettings) Reset() {
 	*x = CalloutSettings{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2176,7 +2256,7 @@ func (x *CalloutSettings) String() string {
 func (*CalloutSettings) ProtoMessage() {}
 
 func (x *CalloutSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2189,7 +2269,7 @@ func (x *CalloutSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CalloutSettings.ProtoReflect.Descriptor instead.
 func (*CalloutSettings) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{28}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CalloutSettings) GetEscalateMinutes() int32 {
@@ -2231,7 +2311,7 @@ type GetCalloutSummaryRequest struct {
 
 func (x *GetCalloutSummaryRequest) Reset() {
 	*x = GetCalloutSummaryRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2243,7 +2323,7 @@ func (x *GetCalloutSummaryRequest) String() string {
 func (*GetCalloutSummaryRequest) ProtoMessage() {}
 
 func (x *GetCalloutSummaryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2256,7 +2336,7 @@ func (x *GetCalloutSummaryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCalloutSummaryRequest.ProtoReflect.Descriptor instead.
 func (*GetCalloutSummaryRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{29}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetCalloutSummaryRequest) GetFrom() string {
@@ -2292,7 +2372,7 @@ type GetCalloutSummaryResponse struct {
 
 func (x *GetCalloutSummaryResponse) Reset() {
 	*x = GetCalloutSummaryResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[30]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2304,7 +2384,7 @@ func (x *GetCalloutSummaryResponse) String() string {
 func (*GetCalloutSummaryResponse) ProtoMessage() {}
 
 func (x *GetCalloutSummaryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[30]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2317,7 +2397,7 @@ func (x *GetCalloutSummaryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCalloutSummaryResponse.ProtoReflect.Descriptor instead.
 func (*GetCalloutSummaryResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{30}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GetCalloutSummaryResponse) GetOpen() int64 {
@@ -2475,7 +2555,7 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\n" +
 	"created_on\x18\r \x01(\tR\tcreatedOnB\n" +
 	"\n" +
-	"\b_bill_id\"\xfe\x04\n" +
+	"\b_bill_id\"\xba\x05\n" +
 	"\x12SaveCalloutRequest\x12%\n" +
 	"\abill_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06billId\x12\x19\n" +
 	"\bis_draft\x18\x02 \x01(\bR\aisDraft\x123\n" +
@@ -2491,14 +2571,20 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"notifiedAt\x88\x01\x01\x12V\n" +
 	"\aoutcome\x18\n" +
 	" \x01(\tB7\x92A4\xf2\x02\tconfirmed\xf2\x02\x13reached_no_readback\xf2\x02\x0funable_to_reachH\x04R\aoutcome\x88\x01\x01\x12\x14\n" +
-	"\x05force\x18\v \x01(\bR\x05forceB\x1b\n" +
+	"\x05force\x18\v \x01(\bR\x05force\x12:\n" +
+	"\vtold_values\x18\f \x03(\v2\x19.lab.callout.v1.ToldValueR\n" +
+	"toldValuesB\x1b\n" +
 	"\x19_critical_callout_commentB\f\n" +
 	"\n" +
 	"_read_backB\x12\n" +
 	"\x10_notified_personB\x0e\n" +
 	"\f_notified_atB\n" +
 	"\n" +
-	"\b_outcome\"a\n" +
+	"\b_outcome\"v\n" +
+	"\tToldValue\x12\"\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12(\n" +
+	"\x10report_format_id\x18\x02 \x01(\x03R\x0ereportFormatId\x12\x1b\n" +
+	"\traw_value\x18\x03 \x01(\tR\brawValue\"a\n" +
 	"\x13SaveCalloutResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12\x18\n" +
@@ -2518,13 +2604,16 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12&\n" +
 	"\x0ecriticalValues\x18\x02 \x01(\tR\x0ecriticalValues\"\x16\n" +
 	"\x14WatchCalloutsRequest\"\x19\n" +
-	"\x17ListOpenCalloutsRequest\"\xfa\x01\n" +
+	"\x17ListOpenCalloutsRequest\"\xb0\x02\n" +
 	"\x18ListOpenCalloutsResponse\x12/\n" +
 	"\x04open\x18\x01 \x03(\v2\x1b.lab.callout.v1.OpenCalloutR\x04open\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\tR\x03now\x12#\n" +
 	"\rlimit_reached\x18\x03 \x01(\bR\flimitReached\x126\n" +
 	"\aunclear\x18\x04 \x03(\v2\x1c.lab.callout.v1.UnclearValueR\aunclear\x12>\n" +
-	"\tcorrected\x18\x05 \x03(\v2 .lab.callout.v1.CorrectedCalloutR\tcorrected\"\x93\x04\n" +
+	"\tcorrected\x18\x05 \x03(\v2 .lab.callout.v1.CorrectedCalloutR\tcorrected\x12$\n" +
+	"\vquiet_since\x18\x06 \x01(\tH\x00R\n" +
+	"quietSince\x88\x01\x01B\x0e\n" +
+	"\f_quiet_since\"\x93\x04\n" +
 	"\x10CorrectedCallout\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x17\n" +
 	"\abill_id\x18\x02 \x01(\x03R\x06billId\x12\x1e\n" +
@@ -2635,7 +2724,7 @@ func file_lab_callout_v1_callout_proto_rawDescGZIP() []byte {
 	return file_lab_callout_v1_callout_proto_rawDescData
 }
 
-var file_lab_callout_v1_callout_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_lab_callout_v1_callout_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_lab_callout_v1_callout_proto_goTypes = []any{
 	(*ListCriticalRecordsRequest)(nil),  // 0: lab.callout.v1.ListCriticalRecordsRequest
 	(*ListCriticalRecordsResponse)(nil), // 1: lab.callout.v1.ListCriticalRecordsResponse
@@ -2651,25 +2740,26 @@ var file_lab_callout_v1_callout_proto_goTypes = []any{
 	(*ListCalloutsResponse)(nil),        // 11: lab.callout.v1.ListCalloutsResponse
 	(*Callout)(nil),                     // 12: lab.callout.v1.Callout
 	(*SaveCalloutRequest)(nil),          // 13: lab.callout.v1.SaveCalloutRequest
-	(*SaveCalloutResponse)(nil),         // 14: lab.callout.v1.SaveCalloutResponse
-	(*EvaluateBillRequest)(nil),         // 15: lab.callout.v1.EvaluateBillRequest
-	(*EvaluateBillResponse)(nil),        // 16: lab.callout.v1.EvaluateBillResponse
-	(*EvaluateReportsRequest)(nil),      // 17: lab.callout.v1.EvaluateReportsRequest
-	(*EvaluateReportsResponse)(nil),     // 18: lab.callout.v1.EvaluateReportsResponse
-	(*ReportStatus)(nil),                // 19: lab.callout.v1.ReportStatus
-	(*WatchCalloutsRequest)(nil),        // 20: lab.callout.v1.WatchCalloutsRequest
-	(*ListOpenCalloutsRequest)(nil),     // 21: lab.callout.v1.ListOpenCalloutsRequest
-	(*ListOpenCalloutsResponse)(nil),    // 22: lab.callout.v1.ListOpenCalloutsResponse
-	(*CorrectedCallout)(nil),            // 23: lab.callout.v1.CorrectedCallout
-	(*UnclearValue)(nil),                // 24: lab.callout.v1.UnclearValue
-	(*OpenCallout)(nil),                 // 25: lab.callout.v1.OpenCallout
-	(*GetCalloutSettingsRequest)(nil),   // 26: lab.callout.v1.GetCalloutSettingsRequest
-	(*PutCalloutSettingsRequest)(nil),   // 27: lab.callout.v1.PutCalloutSettingsRequest
-	(*CalloutSettings)(nil),             // 28: lab.callout.v1.CalloutSettings
-	(*GetCalloutSummaryRequest)(nil),    // 29: lab.callout.v1.GetCalloutSummaryRequest
-	(*GetCalloutSummaryResponse)(nil),   // 30: lab.callout.v1.GetCalloutSummaryResponse
-	(*v1.RawJSON)(nil),                  // 31: lab.type.v1.RawJSON
-	(*v1.Event)(nil),                    // 32: lab.type.v1.Event
+	(*ToldValue)(nil),                   // 14: lab.callout.v1.ToldValue
+	(*SaveCalloutResponse)(nil),         // 15: lab.callout.v1.SaveCalloutResponse
+	(*EvaluateBillRequest)(nil),         // 16: lab.callout.v1.EvaluateBillRequest
+	(*EvaluateBillResponse)(nil),        // 17: lab.callout.v1.EvaluateBillResponse
+	(*EvaluateReportsRequest)(nil),      // 18: lab.callout.v1.EvaluateReportsRequest
+	(*EvaluateReportsResponse)(nil),     // 19: lab.callout.v1.EvaluateReportsResponse
+	(*ReportStatus)(nil),                // 20: lab.callout.v1.ReportStatus
+	(*WatchCalloutsRequest)(nil),        // 21: lab.callout.v1.WatchCalloutsRequest
+	(*ListOpenCalloutsRequest)(nil),     // 22: lab.callout.v1.ListOpenCalloutsRequest
+	(*ListOpenCalloutsResponse)(nil),    // 23: lab.callout.v1.ListOpenCalloutsResponse
+	(*CorrectedCallout)(nil),            // 24: lab.callout.v1.CorrectedCallout
+	(*UnclearValue)(nil),                // 25: lab.callout.v1.UnclearValue
+	(*OpenCallout)(nil),                 // 26: lab.callout.v1.OpenCallout
+	(*GetCalloutSettingsRequest)(nil),   // 27: lab.callout.v1.GetCalloutSettingsRequest
+	(*PutCalloutSettingsRequest)(nil),   // 28: lab.callout.v1.PutCalloutSettingsRequest
+	(*CalloutSettings)(nil),             // 29: lab.callout.v1.CalloutSettings
+	(*GetCalloutSummaryRequest)(nil),    // 30: lab.callout.v1.GetCalloutSummaryRequest
+	(*GetCalloutSummaryResponse)(nil),   // 31: lab.callout.v1.GetCalloutSummaryResponse
+	(*v1.RawJSON)(nil),                  // 32: lab.type.v1.RawJSON
+	(*v1.Event)(nil),                    // 33: lab.type.v1.Event
 }
 var file_lab_callout_v1_callout_proto_depIdxs = []int32{
 	2,  // 0: lab.callout.v1.ListCriticalRecordsResponse.reports:type_name -> lab.callout.v1.CriticalReport
@@ -2677,47 +2767,48 @@ var file_lab_callout_v1_callout_proto_depIdxs = []int32{
 	3,  // 2: lab.callout.v1.CriticalReport.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
 	4,  // 3: lab.callout.v1.CriticalReport.lab_report:type_name -> lab.callout.v1.LabReport
 	5,  // 4: lab.callout.v1.LabReport.reportID:type_name -> lab.callout.v1.ReportTest
-	31, // 5: lab.callout.v1.AttemptedCallout.critical_values_meta:type_name -> lab.type.v1.RawJSON
-	31, // 6: lab.callout.v1.AttemptedCallout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
+	32, // 5: lab.callout.v1.AttemptedCallout.critical_values_meta:type_name -> lab.type.v1.RawJSON
+	32, // 6: lab.callout.v1.AttemptedCallout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
 	9,  // 7: lab.callout.v1.ListCalloutLogsResponse.logs:type_name -> lab.callout.v1.CalloutLog
-	31, // 8: lab.callout.v1.CalloutLog.meta:type_name -> lab.type.v1.RawJSON
+	32, // 8: lab.callout.v1.CalloutLog.meta:type_name -> lab.type.v1.RawJSON
 	12, // 9: lab.callout.v1.ListCalloutsResponse.records:type_name -> lab.callout.v1.Callout
-	31, // 10: lab.callout.v1.Callout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
-	31, // 11: lab.callout.v1.Callout.critical_values_meta:type_name -> lab.type.v1.RawJSON
-	19, // 12: lab.callout.v1.EvaluateBillResponse.reports:type_name -> lab.callout.v1.ReportStatus
-	19, // 13: lab.callout.v1.EvaluateReportsResponse.reports:type_name -> lab.callout.v1.ReportStatus
-	25, // 14: lab.callout.v1.ListOpenCalloutsResponse.open:type_name -> lab.callout.v1.OpenCallout
-	24, // 15: lab.callout.v1.ListOpenCalloutsResponse.unclear:type_name -> lab.callout.v1.UnclearValue
-	23, // 16: lab.callout.v1.ListOpenCalloutsResponse.corrected:type_name -> lab.callout.v1.CorrectedCallout
-	3,  // 17: lab.callout.v1.CorrectedCallout.called_parameters:type_name -> lab.callout.v1.CriticalParameter
-	3,  // 18: lab.callout.v1.OpenCallout.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
-	0,  // 19: lab.callout.v1.CalloutService.ListCriticalRecords:input_type -> lab.callout.v1.ListCriticalRecordsRequest
-	7,  // 20: lab.callout.v1.CalloutService.ListCalloutLogs:input_type -> lab.callout.v1.ListCalloutLogsRequest
-	10, // 21: lab.callout.v1.CalloutService.ListCallouts:input_type -> lab.callout.v1.ListCalloutsRequest
-	21, // 22: lab.callout.v1.CalloutService.ListOpenCallouts:input_type -> lab.callout.v1.ListOpenCalloutsRequest
-	20, // 23: lab.callout.v1.CalloutService.WatchCallouts:input_type -> lab.callout.v1.WatchCalloutsRequest
-	29, // 24: lab.callout.v1.CalloutService.GetCalloutSummary:input_type -> lab.callout.v1.GetCalloutSummaryRequest
-	13, // 25: lab.callout.v1.CalloutService.SaveCallout:input_type -> lab.callout.v1.SaveCalloutRequest
-	26, // 26: lab.callout.v1.CalloutService.GetCalloutSettings:input_type -> lab.callout.v1.GetCalloutSettingsRequest
-	27, // 27: lab.callout.v1.CalloutService.PutCalloutSettings:input_type -> lab.callout.v1.PutCalloutSettingsRequest
-	15, // 28: lab.callout.v1.CalloutService.EvaluateBill:input_type -> lab.callout.v1.EvaluateBillRequest
-	17, // 29: lab.callout.v1.CalloutService.EvaluateReports:input_type -> lab.callout.v1.EvaluateReportsRequest
-	1,  // 30: lab.callout.v1.CalloutService.ListCriticalRecords:output_type -> lab.callout.v1.ListCriticalRecordsResponse
-	8,  // 31: lab.callout.v1.CalloutService.ListCalloutLogs:output_type -> lab.callout.v1.ListCalloutLogsResponse
-	11, // 32: lab.callout.v1.CalloutService.ListCallouts:output_type -> lab.callout.v1.ListCalloutsResponse
-	22, // 33: lab.callout.v1.CalloutService.ListOpenCallouts:output_type -> lab.callout.v1.ListOpenCalloutsResponse
-	32, // 34: lab.callout.v1.CalloutService.WatchCallouts:output_type -> lab.type.v1.Event
-	30, // 35: lab.callout.v1.CalloutService.GetCalloutSummary:output_type -> lab.callout.v1.GetCalloutSummaryResponse
-	14, // 36: lab.callout.v1.CalloutService.SaveCallout:output_type -> lab.callout.v1.SaveCalloutResponse
-	28, // 37: lab.callout.v1.CalloutService.GetCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
-	28, // 38: lab.callout.v1.CalloutService.PutCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
-	16, // 39: lab.callout.v1.CalloutService.EvaluateBill:output_type -> lab.callout.v1.EvaluateBillResponse
-	18, // 40: lab.callout.v1.CalloutService.EvaluateReports:output_type -> lab.callout.v1.EvaluateReportsResponse
-	30, // [30:41] is the sub-list for method output_type
-	19, // [19:30] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	32, // 10: lab.callout.v1.Callout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
+	32, // 11: lab.callout.v1.Callout.critical_values_meta:type_name -> lab.type.v1.RawJSON
+	14, // 12: lab.callout.v1.SaveCalloutRequest.told_values:type_name -> lab.callout.v1.ToldValue
+	20, // 13: lab.callout.v1.EvaluateBillResponse.reports:type_name -> lab.callout.v1.ReportStatus
+	20, // 14: lab.callout.v1.EvaluateReportsResponse.reports:type_name -> lab.callout.v1.ReportStatus
+	26, // 15: lab.callout.v1.ListOpenCalloutsResponse.open:type_name -> lab.callout.v1.OpenCallout
+	25, // 16: lab.callout.v1.ListOpenCalloutsResponse.unclear:type_name -> lab.callout.v1.UnclearValue
+	24, // 17: lab.callout.v1.ListOpenCalloutsResponse.corrected:type_name -> lab.callout.v1.CorrectedCallout
+	3,  // 18: lab.callout.v1.CorrectedCallout.called_parameters:type_name -> lab.callout.v1.CriticalParameter
+	3,  // 19: lab.callout.v1.OpenCallout.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
+	0,  // 20: lab.callout.v1.CalloutService.ListCriticalRecords:input_type -> lab.callout.v1.ListCriticalRecordsRequest
+	7,  // 21: lab.callout.v1.CalloutService.ListCalloutLogs:input_type -> lab.callout.v1.ListCalloutLogsRequest
+	10, // 22: lab.callout.v1.CalloutService.ListCallouts:input_type -> lab.callout.v1.ListCalloutsRequest
+	22, // 23: lab.callout.v1.CalloutService.ListOpenCallouts:input_type -> lab.callout.v1.ListOpenCalloutsRequest
+	21, // 24: lab.callout.v1.CalloutService.WatchCallouts:input_type -> lab.callout.v1.WatchCalloutsRequest
+	30, // 25: lab.callout.v1.CalloutService.GetCalloutSummary:input_type -> lab.callout.v1.GetCalloutSummaryRequest
+	13, // 26: lab.callout.v1.CalloutService.SaveCallout:input_type -> lab.callout.v1.SaveCalloutRequest
+	27, // 27: lab.callout.v1.CalloutService.GetCalloutSettings:input_type -> lab.callout.v1.GetCalloutSettingsRequest
+	28, // 28: lab.callout.v1.CalloutService.PutCalloutSettings:input_type -> lab.callout.v1.PutCalloutSettingsRequest
+	16, // 29: lab.callout.v1.CalloutService.EvaluateBill:input_type -> lab.callout.v1.EvaluateBillRequest
+	18, // 30: lab.callout.v1.CalloutService.EvaluateReports:input_type -> lab.callout.v1.EvaluateReportsRequest
+	1,  // 31: lab.callout.v1.CalloutService.ListCriticalRecords:output_type -> lab.callout.v1.ListCriticalRecordsResponse
+	8,  // 32: lab.callout.v1.CalloutService.ListCalloutLogs:output_type -> lab.callout.v1.ListCalloutLogsResponse
+	11, // 33: lab.callout.v1.CalloutService.ListCallouts:output_type -> lab.callout.v1.ListCalloutsResponse
+	23, // 34: lab.callout.v1.CalloutService.ListOpenCallouts:output_type -> lab.callout.v1.ListOpenCalloutsResponse
+	33, // 35: lab.callout.v1.CalloutService.WatchCallouts:output_type -> lab.type.v1.Event
+	31, // 36: lab.callout.v1.CalloutService.GetCalloutSummary:output_type -> lab.callout.v1.GetCalloutSummaryResponse
+	15, // 37: lab.callout.v1.CalloutService.SaveCallout:output_type -> lab.callout.v1.SaveCalloutResponse
+	29, // 38: lab.callout.v1.CalloutService.GetCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
+	29, // 39: lab.callout.v1.CalloutService.PutCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
+	17, // 40: lab.callout.v1.CalloutService.EvaluateBill:output_type -> lab.callout.v1.EvaluateBillResponse
+	19, // 41: lab.callout.v1.CalloutService.EvaluateReports:output_type -> lab.callout.v1.EvaluateReportsResponse
+	31, // [31:42] is the sub-list for method output_type
+	20, // [20:31] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_lab_callout_v1_callout_proto_init() }
@@ -2733,16 +2824,17 @@ func file_lab_callout_v1_callout_proto_init() {
 	file_lab_callout_v1_callout_proto_msgTypes[23].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[24].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[25].OneofWrappers = []any{}
-	file_lab_callout_v1_callout_proto_msgTypes[27].OneofWrappers = []any{}
-	file_lab_callout_v1_callout_proto_msgTypes[29].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[26].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[28].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[30].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[31].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_callout_v1_callout_proto_rawDesc), len(file_lab_callout_v1_callout_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   31,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

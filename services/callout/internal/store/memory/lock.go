@@ -135,6 +135,15 @@ func (l *locked) Told(_ context.Context, ids []int64) (map[int64]callout.Snapsho
 	return told, nil
 }
 
+func (l *locked) Heard(_ context.Context, billID, reportID int64) (heard []callout.Parameter, err error) {
+	for _, r := range l.s.state.rows {
+		if r.LabID == l.scope.LabID() && r.Bill.ID == billID && r.ReportID == 0 {
+			heard = callout.HeardOf(r.ValuesMeta, r.CalloutMeta, reportID)
+		}
+	}
+	return heard, nil
+}
+
 func (l *locked) Calls(_ context.Context, patientID int64, since time.Time) ([]callout.Call, error) {
 	var calls []callout.Call
 	for _, r := range l.s.state.rows {

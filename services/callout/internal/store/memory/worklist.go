@@ -69,6 +69,18 @@ func (s *Store) Corrected(
 	return list[:min(len(list), most)], nil
 }
 
+// LastClosed implements worklist.Store.
+func (s *Store) LastClosed(_ context.Context, scope authn.LabScope, v callout.Visibility) (last time.Time, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.state.episodes {
+		if e.LabID == scope.LabID() && s.sees(v, s.state.reports[e.ReportID]) && e.ClosedAt.After(last) {
+			last = e.ClosedAt
+		}
+	}
+	return last, nil
+}
+
 // Figures implements worklist.Store.
 func (s *Store) Figures(
 	_ context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time,

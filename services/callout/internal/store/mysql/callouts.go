@@ -63,6 +63,19 @@ func (l *locked) Told(ctx context.Context, reportIDs []int64) (map[int64]callout
 	return told, err
 }
 
+// Heard implements evaluate.Locked.
+func (l *locked) Heard(ctx context.Context, billID, reportID int64) (heard []callout.Parameter, err error) {
+	err = each(ctx, l.tx, "read attempt", "SELECT critical_values_meta, critical_callout_meta FROM CriticalCallout"+
+		" WHERE lab_id = ? AND draft_bill_id = ?", []any{l.scope.LabID(), billID},
+		func(r *sql.Rows) error {
+			var values, meta []byte
+			err := r.Scan(&values, &meta)
+			heard = callout.HeardOf(values, meta, reportID)
+			return err
+		})
+	return heard, err
+}
+
 // Calls implements evaluate.Locked.
 func (l *locked) Calls(ctx context.Context, patientID int64, since time.Time) ([]callout.Call, error) {
 	var calls []callout.Call

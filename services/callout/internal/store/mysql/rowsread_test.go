@@ -56,6 +56,7 @@ func TestWhatIsLookedForIsFoundAmongManyReports(t *testing.T) {
 			_, _, err := s.Unclear(ctx, lab, callout.Visibility{}, lately, 100)
 			return err
 		},
+		"the last call":     func() error { _, err := s.LastClosed(ctx, lab, callout.Visibility{}); return err },
 		"a bill's deadline": func() error { _, err := s.Deadline(ctx, lab, 400); return err },
 	} {
 		read := mysqltest.RowsRead(t, db, func() {

@@ -3,11 +3,11 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/labtime"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
@@ -114,6 +114,20 @@ func (s *Store) Unclear(
 	return list, formats, err
 }
 
+// lastClosed looks at the waits that began last alone: a laboratory has years of them.
+const lastClosed = "SELECT MAX(e.closed_at) FROM (SELECT lab_report_id, closed_at FROM callout_episode WHERE lab_id = ?" +
+	" ORDER BY detected_at DESC LIMIT 200) e JOIN labReportRelation r ON r.id = e.lab_report_id" +
+	" LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE r.labId_id = ?"
+
+// LastClosed implements worklist.Store.
+func (s *Store) LastClosed(ctx context.Context, scope authn.LabScope, v callout.Visibility) (time.Time, error) {
+	condition, args := visible(v)
+	var last sql.NullInt64
+	args = append([]any{scope.LabID(), scope.LabID()}, args...)
+	err := s.db.QueryRowContext(ctx, lastClosed+condition, args...).Scan(&last)
+	return atOrZero(last), wrap("read last callout", err)
+}
+
 // mostFigures bounds how many callouts a summary reads.
 const mostFigures = 200_000
 
@@ -161,14 +175,6 @@ func (s *Store) Figures(
 
 // Zone implements worklist.Store.
 func (s *Store) Zone(ctx context.Context, scope authn.LabScope) (*time.Location, error) {
-	var name string
-	err := s.db.QueryRowContext(ctx, "SELECT timezone FROM labs WHERE id = ?", scope.LabID()).Scan(&name)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return nil, wrap("read time zone", err)
-	}
-	zone, err := time.LoadLocation(name)
-	if err != nil {
-		return time.UTC, nil //nolint:nilerr // a zone that nobody knows is no reason to show no figures
-	}
-	return zone, nil
+	zone, err := labtime.ZoneOf(ctx, s.db, scope)
+	return zone, wrap("read time zone", err)
 }

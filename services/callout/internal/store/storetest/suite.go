@@ -198,6 +198,10 @@ func corrected(b *Bench) {
 	b.SetValue(Potassium, PotassiumIndex, "7")
 	b.Want("evaluated", b.Judged(12, Potassium), "7001 CALLOUT_PENDING")
 	b.Want("notices", b.Notices(), "[pending pending]")
+	no := false
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{Potassium}, ReadBack: &no}))
+	b.Want("told and not read back", b.Enter(Potassium, PotassiumIndex, "4.5"), "NORMAL")
+	b.Want("notices", b.Notices(), "[pending pending corrected]")
 }
 
 func unclear(b *Bench) {
@@ -410,9 +414,19 @@ func figures(b *Bench) {
 		fmt.Sprintf("%d %d %s", len(open.Items), open.Items[0].Report.ID, open.Items[0].DetectedAt.Format(time.TimeOnly)),
 		"1 7002 09:12:00",
 	)
+	b.Want("not quiet", open.QuietSince.IsZero(), true)
 	other, err := b.Worklist.Open(b.T.Context(), Lab(b.T, 13), Everything)
 	b.Must(err)
 	b.Want("another laboratory's worklist", len(other.Items), 0)
+	b.Want("where nothing ever waited", other.QuietSince.IsZero(), true)
+	for doctor, want := range map[int64]string{301: "09:43:00", 302: "00:00:00"} { // the bill is doctor 301's
+		b.SetValue(Count, CountIndex, "14")
+		b.Judged(12, Count)
+		own := callout.Visibility{Rule: callout.DoctorBills, PersonID: doctor}
+		quiet, err := b.Worklist.Open(b.T.Context(), Lab(b.T, 12), own)
+		b.Must(err)
+		b.Want("quiet since", quiet.QuietSince.Format(time.TimeOnly), want)
+	}
 }
 
 // race has everybody complete, draft, evaluate and escalate the same bill at once.

@@ -11,26 +11,16 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/labtime"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// Zone implements inbox.Store. A zone that this machine does not know is UTC.
+// Zone implements inbox.Store.
 func (s *Store) Zone(ctx context.Context, lab authn.LabScope) (*time.Location, error) {
-	var name string
-	err := s.db.QueryRowContext(ctx, "SELECT timezone FROM labs WHERE id = ?", lab.LabID()).Scan(&name)
-	if errors.Is(err, sql.ErrNoRows) {
-		return time.UTC, nil
-	}
-	if err != nil {
-		return nil, mysqldb.Wrap("read time zone", err)
-	}
-	zone, err := time.LoadLocation(name)
-	if err != nil {
-		return time.UTC, nil //nolint:nilerr // listing in UTC beats not listing
-	}
-	return zone, nil
+	zone, err := labtime.ZoneOf(ctx, s.db, lab)
+	return zone, mysqldb.Wrap("read time zone", err)
 }
 
 // visible is the condition on Notifications n for a viewer, with its arguments.

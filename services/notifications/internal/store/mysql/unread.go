@@ -48,19 +48,22 @@ func (s *Store) Unread(ctx context.Context, v notification.Viewer, w notificatio
 	if err != nil {
 		return 0, err
 	}
-	ids := append(old, fresh.ids...)
+	unread := len(old) + len(fresh.ids)
 	until := min(w.To, s.clock.Now().Add(-settled).Unix())
-	if len(ids) < most && until-from >= int64(markEvery/time.Second) {
-		next := readMark{From: w.From, Until: until, version: mark.version, known: mark.known}
-		next.unread = append(old, fresh.until(until)...)
+	next := readMark{From: w.From, Until: until, version: mark.version, known: mark.known}
+	if len(fresh.ids) >= most { // nobody looked behind these, and everything before them is read
+		next.Until = min(next.Until, fresh.times[0]-1)
+	}
+	next.unread = append(old, fresh.until(next.Until)...)
+	if len(next.unread) < most && next.Until-from >= int64(markEvery/time.Second) {
 		if err := s.saveReadMark(ctx, v, next); err != nil {
 			return 0, err
 		}
 	}
-	return int64(min(len(ids), most)), nil
+	return int64(min(unread, most)), nil
 }
 
-// found are unread notifications with their times.
+// found are unread notifications with their times, the oldest first.
 type found struct{ ids, times []int64 }
 
 func (f found) until(last int64) (ids []int64) {
@@ -75,7 +78,8 @@ func (f found) until(last int64) (ids []int64) {
 func (s *Store) unreadIn(ctx context.Context, v notification.Viewer, w notification.Window, most int) (found, error) {
 	condition, args := visible(v)
 	args = append(append(readerArgs(v), args...), w.From, w.To, most)
-	return s.scanUnread(ctx, condition+" AND n.created_at BETWEEN ? AND ? AND r.read_on IS NULL LIMIT ?", args)
+	return s.scanUnread(ctx, condition+" AND n.created_at BETWEEN ? AND ? AND r.read_on IS NULL"+
+		" ORDER BY n.created_at, n.id LIMIT ?", args)
 }
 
 // stillUnread returns which of the notifications are in the window and unread.

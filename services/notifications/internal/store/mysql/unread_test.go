@@ -67,6 +67,60 @@ func TestWhoHasReadEverythingIsNotCountedThroughIt(t *testing.T) {
 	unread(0)
 }
 
+// TestWhoHasReadMuchAndHasMuchUnread: thousands are read, and more came than are counted. What was read is looked through
+// once, also by an organisation's login, and reading some of the new ones counts at once.
+func TestWhoHasReadMuchAndHasMuchUnread(t *testing.T) {
+	t.Parallel()
+	const many, most = 3_000, 100
+	s := open(t).(opened)
+	now := time.Now().Unix()
+	v, err := notification.ViewerOf(authn.Principal{
+		Kind: authn.Session, SessionType: authn.Organization, LabID: 12, OrgID: 45, Username: "ward",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, login := v.Login()
+	_, err = s.db.ExecContext(t.Context(), "INSERT INTO Notifications (lab_id, org_id, notification_type_id, message, created_at)"+
+		" SELECT 12, 45, 1, '{}', ? - seq * 100 FROM "+mysqltest.Numbers(many), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.db.ExecContext(t.Context(), "INSERT INTO NotificationReadState SELECT id, ?, ?, created_at FROM Notifications"+
+		" WHERE created_at < ?", kind, login, now-20_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.db.ExecContext(t.Context(), "ANALYZE TABLE Notifications, NotificationReadState"); err != nil {
+		t.Fatal(err)
+	}
+	w, err := notification.ParseWindow("", "", time.UTC, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	unread := func(want int64) (rows int) {
+		t.Helper()
+		return mysqltest.RowsRead(t, s.db, func() {
+			if n, err := s.Unread(t.Context(), v, w, most); err != nil || n != want {
+				t.Errorf("unread %d, %v, want %d", n, err, want)
+			}
+		})
+	}
+	first, second := unread(most), unread(most)
+	t.Logf("%d rows read, then %d", first, second)
+	if second > many/5 {
+		t.Errorf("%d rows read of who has read much", second)
+	}
+	for left := 200; left > 0; left -= 60 {
+		if _, err := s.MarkRead(t.Context(), v, w, 60, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if rows := unread(int64(min(most, max(0, left-60)))); rows > many/5 {
+			t.Errorf("%d rows read with %d unread", rows, left-60)
+		}
+	}
+}
+
 // TestAListReadsNoMoreOfManyReadersThanItShows: 100 people left an activity of each of these notifications in the
 // same second, and the laboratory has many others.
 func TestAListReadsNoMoreOfManyReadersThanItShows(t *testing.T) {

@@ -35,19 +35,25 @@ func replaceUntilTheEnd(t *testing.T, service string, settings ...string) (chang
 			t.Fatal(err)
 		}
 		startReady(t, service, change)
-		// The gateway's connection to the former process ended, and may wait a moment before it tries again.
-		await.Nil(t, service+" through the gateway", func() error {
-			path := map[string]string{"callout": "/operation/critical-callout/open", "notifications": notificationsPath + "all?limit=1"}[service]
-			got, err := send(context.WithoutCancel(t.Context()), stack.Endpoints.Gateway, labSession, "GET", path, "")
-			if err == nil && got.status != http.StatusOK {
-				err = fmt.Errorf("%d %s", got.status, got.body)
-			}
-			return err
-		})
+		awaitCallout(t)
 	}
 	replace(change)
 	t.Cleanup(func() { replace(nil) }) // ready again before the next test calls it
 	return change
+}
+
+// awaitCallout waits for callout through the gateway: the connection to the process of before has ended, and the gateway may
+// wait a moment before it tries again.
+func awaitCallout(t *testing.T) {
+	t.Helper()
+	await.Nil(t, "callout through the gateway", func() error {
+		ctx := context.WithoutCancel(t.Context())
+		got, err := send(ctx, stack.Endpoints.Gateway, labSession, "GET", "/operation/critical-callout/open", "")
+		if err == nil && got.status != http.StatusOK {
+			err = fmt.Errorf("%d %s", got.status, got.body)
+		}
+		return err
+	})
 }
 
 // insist repeats a request until it is answered with 200, or with 409: then an earlier one whose answer was lost did it.

@@ -42,9 +42,14 @@ export async function ask(path, body, options = {}) {
   throw Object.assign(new Error(text), { status: response.status, answer });
 }
 
-// clock is the time of a day, and moment a time with its day, both with 24 hours.
-export const clock = (date) => date.toLocaleTimeString(undefined, { timeStyle: "medium", hour12: false });
-export const moment = (when) => new Date(when).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", hour12: false });
+// Times are those of the laboratory once a page was told its zone, else of the browser, and have 24 hours.
+let timeZone;
+export const inZone = (name) => { timeZone = name || undefined; };
+
+// clock is the time of a day, moment a time with its day, and minute the hour and minute as a field of a form has them.
+export const clock = (date) => date.toLocaleTimeString(undefined, { timeStyle: "medium", hour12: false, timeZone });
+export const moment = (when) => new Date(when).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", hour12: false, timeZone });
+export const minute = (date) => date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", timeZone });
 
 function link(href, text) {
   const a = element("a", "", text);

@@ -1,6 +1,6 @@
 // The board follows a stream of what waits and shows how long each result waits. All texts of the laboratory are set as
 // text, never as markup.
-import { ask, clock, element, header, moment } from "../assets/lab.js";
+import { ask, clock, element, header, inZone, minute, moment } from "../assets/lab.js";
 
 const againMs = 5000; // between two attempts to connect
 const silentMs = 40000; // the stream says something every 15 seconds: after such a silence it is dead
@@ -139,6 +139,7 @@ function showCorrected(only) {
 // take shows a list, wherever it came from.
 function take(list) {
   clockSkew = Date.parse(list.now) - Date.now();
+  inZone(list.time_zone);
   items = list.open;
   unclear = list.unclear ?? [];
   corrected = list.corrected ?? [];
@@ -268,7 +269,7 @@ async function open(item) {
   $("problem").textContent = "";
   $("form").reset();
   $("person").value = item.referral_name;
-  $("told-at").value = $("told-at").defaultValue = minuteOf(new Date(now()));
+  $("told-at").value = $("told-at").defaultValue = minute(new Date(now()));
   delete $("form").dataset.asked;
   $("history").replaceChildren(element("li", "soft", "Loading…"));
   $("dialog").showModal();
@@ -285,17 +286,16 @@ async function open(item) {
   if (chosen.lab_report_id === item.lab_report_id) $("history").replaceChildren(...lines); // else another card was opened meanwhile
 }
 
-const minuteOf = (date) => `${String(date.getHours()).padStart(2, "0")}:${String(date.getMinutes()).padStart(2, "0")}`;
-
 // toldAt is the time of the call when somebody changed it: the last time that the clock showed it. Undefined is now.
 function toldAt() {
   const text = $("told-at").value;
   if (!text || text === $("told-at").defaultValue) return undefined;
-  const at = new Date(now());
-  at.setHours(...text.split(":").map(Number), 0, 0);
-  if (at.getTime() > now()) at.setDate(at.getDate() - 1);
-  return at.toISOString();
+  const ago = (ofDay(minute(new Date(now()))) - ofDay(text) + dayMinutes) % dayMinutes;
+  return new Date(Math.floor(now() / 60000 - ago) * 60000).toISOString();
 }
+
+const dayMinutes = 24 * 60;
+const ofDay = (text) => text.split(":").reduce((hours, minutes) => Number(hours) * 60 + Number(minutes));
 
 const spoken = () => ["call", "in_person"].includes($("method").value);
 

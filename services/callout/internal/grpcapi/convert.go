@@ -115,7 +115,7 @@ func calloutsOf(list []history.Record) *calloutv1.ListCalloutsResponse {
 }
 
 func openOf(o worklist.Open) *calloutv1.ListOpenCalloutsResponse {
-	out := &calloutv1.ListOpenCalloutsResponse{Now: iso(o.Now), LimitReached: o.LimitReached}
+	out := &calloutv1.ListOpenCalloutsResponse{Now: iso(o.Now), LimitReached: o.LimitReached, TimeZone: o.Zone.String()}
 	if !o.QuietSince.IsZero() {
 		since := iso(o.QuietSince)
 		out.QuietSince = &since

@@ -78,6 +78,7 @@ type Open struct {
 	// QuietSince is when the last result was called, or was no longer critical; zero while something waits, or when
 	// nothing ever did.
 	QuietSince time.Time
+	Zone       *time.Location // the laboratory's
 }
 
 // Figures are what a store counts.
@@ -165,6 +166,9 @@ func (u *UseCase) open(ctx context.Context, scope authn.LabScope, v callout.Visi
 		}
 	}
 	if o.Unclear, err = u.unclear(ctx, scope, v, o.Now); err != nil {
+		return Open{}, err
+	}
+	if o.Zone, err = u.store.Zone(ctx, scope); err != nil {
 		return Open{}, err
 	}
 	o.Corrected, err = u.store.Corrected(ctx, scope, v, o.Now.Add(-CorrectedWithin), MostCorrected)

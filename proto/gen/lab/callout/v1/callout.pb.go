@@ -1600,7 +1600,9 @@ type ListOpenCalloutsResponse struct {
 	// wait again.
 	Corrected []*CorrectedCallout `protobuf:"bytes,5,rep,name=corrected,proto3" json:"corrected,omitempty"`
 	// When the last result was called, or was no longer critical: ISO 8601 UTC; null while something waits.
-	QuietSince    *string `protobuf:"bytes,6,opt,name=quiet_since,json=quietSince,proto3,oneof" json:"quiet_since,omitempty"`
+	QuietSince *string `protobuf:"bytes,6,opt,name=quiet_since,json=quietSince,proto3,oneof" json:"quiet_since,omitempty"`
+	// The laboratory's zone, such as Asia/Kolkata.
+	TimeZone      string `protobuf:"bytes,7,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1673,6 +1675,13 @@ func (x *ListOpenCalloutsResponse) GetCorrected() []*CorrectedCallout {
 func (x *ListOpenCalloutsResponse) GetQuietSince() string {
 	if x != nil && x.QuietSince != nil {
 		return *x.QuietSince
+	}
+	return ""
+}
+
+func (x *ListOpenCalloutsResponse) GetTimeZone() string {
+	if x != nil {
+		return x.TimeZone
 	}
 	return ""
 }
@@ -2604,7 +2613,7 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12&\n" +
 	"\x0ecriticalValues\x18\x02 \x01(\tR\x0ecriticalValues\"\x16\n" +
 	"\x14WatchCalloutsRequest\"\x19\n" +
-	"\x17ListOpenCalloutsRequest\"\xb0\x02\n" +
+	"\x17ListOpenCalloutsRequest\"\xcd\x02\n" +
 	"\x18ListOpenCalloutsResponse\x12/\n" +
 	"\x04open\x18\x01 \x03(\v2\x1b.lab.callout.v1.OpenCalloutR\x04open\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\tR\x03now\x12#\n" +
@@ -2612,7 +2621,8 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\aunclear\x18\x04 \x03(\v2\x1c.lab.callout.v1.UnclearValueR\aunclear\x12>\n" +
 	"\tcorrected\x18\x05 \x03(\v2 .lab.callout.v1.CorrectedCalloutR\tcorrected\x12$\n" +
 	"\vquiet_since\x18\x06 \x01(\tH\x00R\n" +
-	"quietSince\x88\x01\x01B\x0e\n" +
+	"quietSince\x88\x01\x01\x12\x1b\n" +
+	"\ttime_zone\x18\a \x01(\tR\btimeZoneB\x0e\n" +
 	"\f_quiet_since\"\x93\x04\n" +
 	"\x10CorrectedCallout\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x17\n" +

@@ -61,7 +61,8 @@ type Config struct {
 
 // QueueConfig tunes the engine and the pools.
 type QueueConfig struct {
-	// Profile durable accepts jobs only when Redis keeps them through kill -9; fast takes what Redis offers.
+	// Profile durable accepts jobs only when Redis keeps them through kill -9; attested takes the operator's word for what
+	// Redis does not show; fast takes what Redis offers.
 	Profile string `env:"PROFILE" envDefault:"durable"`
 	// WaitReplicas and WaitAOF say where a task must be, besides the master's memory, before it is accepted.
 	WaitReplicas int  `env:"WAIT_REPLICAS" envDefault:"0"`
@@ -150,8 +151,8 @@ func (c *Config) Validate() error {
 // Validate refuses sizes that cannot work.
 func (c *QueueConfig) Validate() error {
 	var problems []error
-	if c.Profile != string(engine.Durable) && c.Profile != string(engine.Fast) {
-		problems = append(problems, fmt.Errorf("TASKQUEUE_PROFILE is %q: use durable or fast", c.Profile))
+	if !slices.Contains([]engine.Profile{engine.Durable, engine.Attested, engine.Fast}, engine.Profile(c.Profile)) {
+		problems = append(problems, fmt.Errorf("TASKQUEUE_PROFILE is %q: use durable, attested or fast", c.Profile))
 	}
 	if c.DoubtfulSends != doubtHold && c.DoubtfulSends != doubtResend {
 		problems = append(problems, fmt.Errorf("TASKQUEUE_DOUBTFUL_SENDS is %q: use hold or resend", c.DoubtfulSends))

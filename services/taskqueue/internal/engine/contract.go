@@ -17,13 +17,15 @@ type Profile string
 
 // The profiles.
 const (
-	Durable Profile = "durable" // every accepted job survives kill -9 of Redis; anything less is refused
-	Fast    Profile = "fast"    // whatever Redis offers; what may be lost is said; refused in production
+	Durable  Profile = "durable"  // every accepted job survives kill -9 of Redis; anything less is refused
+	Attested Profile = "attested" // the same, where Redis does not show whether it is so: the operator vouches for it
+	Fast     Profile = "fast"     // whatever Redis offers; what may be lost is said; refused in production
 )
 
 // Contract is the outcome of one check of Redis's settings, in words for operators that end with what mends it.
 type Contract struct {
 	Broken []string // accepted jobs may be lost: the durable profile refuses
+	Unseen []string // whether they may cannot be seen: the attested profile takes somebody's word
 	Weak   []string // worth a change
 }
 
@@ -40,9 +42,10 @@ func (r *Redis) CheckContract(ctx context.Context) (Contract, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		c.Broken, c.Weak = append(c.Broken, each.Broken...), append(c.Weak, each.Weak...)
+		c.Unseen = append(c.Unseen, each.Unseen...)
 		return err
 	})
-	for _, list := range []*[]string{&c.Broken, &c.Weak} {
+	for _, list := range []*[]string{&c.Broken, &c.Unseen, &c.Weak} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
@@ -92,13 +95,15 @@ func (c *Contract) inspect(ctx context.Context, rdb redis.Cmdable, set Settings)
 	if err != nil {
 		return err
 	}
-	if settings == nil {
-		c.breach("CONFIG GET is not allowed, so appendfsync cannot be checked: allow it to the user of the queue (ACL SETUSER … +config|get)")
-		settings = map[string]string{}
-	}
 	c.server(info, set)
 	c.eviction(info)
-	c.persistence(info, settings, set)
+	if settings == nil {
+		c.Unseen = append(c.Unseen, "CONFIG GET is not allowed, so appendonly and appendfsync cannot be checked: allow it to the user of the "+
+			"queue (ACL SETUSER … +config|get); where the server refuses it to everybody, TASKQUEUE_PROFILE=attested says that you know that "+
+			"it loses nothing it has acknowledged")
+	} else {
+		c.persistence(info, settings, set)
+	}
 	c.replication(info, settings, set)
 	if settings["lazyfree-lazy-expire"] == "no" {
 		c.weakness("lazyfree-lazy-expire is no: Redis stands still while an hour's results expire: CONFIG SET lazyfree-lazy-expire yes")

@@ -46,10 +46,14 @@ func (g *Gate) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found := slices.Concat(c.Broken, c.Weak)
+	broken := c.Broken
+	if g.profile != Attested {
+		broken = slices.Concat(broken, c.Unseen)
+	}
+	found := slices.Concat(c.Broken, c.Unseen, c.Weak)
 	now := &gateState{
-		open:   len(c.Broken) == 0 || g.profile == Fast,
-		broken: strings.Join(c.Broken, "; "),
+		open:   len(broken) == 0 || g.profile == Fast,
+		broken: strings.Join(broken, "; "),
 		all:    strings.Join(found, "; "),
 	}
 	if now.all != "" && now.all != before.all {

@@ -91,6 +91,17 @@ func TestAMissingRightIsNamedWithTheStatementThatMendsIt(t *testing.T) {
 	}
 }
 
+func TestWhatRedisDoesNotShowIsTakenOnSomebodysWord(t *testing.T) {
+	t.Parallel()
+	for profile, open := range map[engine.Profile]bool{engine.Durable: false, engine.Attested: true} {
+		var said []string
+		gate := engine.NewGate(asQueue(t, restricted(t, "-config"), 0, patientSettings()), profile, func(list []string) { said = list })
+		if err := gate.Check(t.Context()); (err == nil) != open || len(said) != 1 || !strings.Contains(said[0], "appendfsync cannot be checked") {
+			t.Errorf("%s: %v, said %q", profile, err, said)
+		}
+	}
+}
+
 func TestTheDocumentedStatementIsTheOneThatTheTestsUse(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../README.md")

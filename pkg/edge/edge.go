@@ -189,8 +189,8 @@ func identified(listener string, w http.ResponseWriter, r *http.Request) *http.R
 	return r.WithContext(telemetry.WithRequestID(r.Context(), id))
 }
 
-// class is the hundred of the status; a stream, which lasts as long as somebody looks, and an area that is not deployed are
-// of classes of their own: they say nothing of how fast and how well requests are answered.
+// class is the hundred of the status. A stream, which lasts as long as somebody looks, and an area that is not deployed
+// are of classes of their own: they say nothing of how fast and how well requests are answered.
 func (c *call) class() string {
 	switch {
 	case c.status == http.StatusNotImplemented:

@@ -1,5 +1,5 @@
-// Package redisdb owns how a service opens a Redis: one node, a cluster, or a master that sentinels name, with timeouts,
-// and with traces that never record a command's values.
+// Package redisdb owns how a service opens a Redis: one node, a cluster, or a master that sentinels name, with
+// timeouts, and with traces that never record a command's values.
 package redisdb
 
 import (

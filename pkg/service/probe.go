@@ -21,7 +21,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
-// Probe is the verb healthcheck: of the service on this machine, or of another one after an install, as `helm test` does.
+// Probe is the verb healthcheck: of the service on this machine, or of another one after an install, for `helm test`.
 type Probe struct {
 	Host   string // of the service; 127.0.0.1: this machine
 	GRPC   int    // port that answers a request; 0: none is sent
@@ -51,7 +51,8 @@ func (b Binary[Settings]) probe() cli.Verb {
 	}
 }
 
-// Run asks what the fields say of the service with this administration listener, and returns the first thing that is wrong.
+// Run asks what the fields say of the service with this administration listener, and returns the first thing that is
+// wrong.
 func (p Probe) Run(ctx context.Context, admin httpserver.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

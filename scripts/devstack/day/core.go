@@ -138,7 +138,8 @@ const enterValue = "REPLACE INTO reportValues (labReportId_id, reportForId_id, `
 // enters writes the value of a report, as the core does when it was accepted, and has the bill judged.
 func (p *play) enters(ctx context.Context, v visit, value string) error {
 	k := v.kind
-	if _, err := p.core.ExecContext(ctx, enterValue, v.report, v.report, k.index, k.index, k.parameter, value); err != nil {
+	_, err := p.core.ExecContext(ctx, enterValue, v.report, v.report, k.index, k.index, k.parameter, value)
+	if err != nil {
 		return fmt.Errorf("the core enters a value: %w", err)
 	}
 	return p.judge(ctx, v.bill)

@@ -50,7 +50,8 @@ func (p *play) judge(ctx context.Context, bill int64) error {
 	}
 	header := http.Header{"Authorization": {"Bearer " + token}, "X-Is-Internal-Request": {"True"}}
 	path := fmt.Sprintf("/report/%d/critical/evaluate", bill)
-	return p.send(ctx, p.Endpoints.GatewayInternal, header, http.MethodPost, path, map[string]any{"lab_id": Laboratory}, nil)
+	of := map[string]any{"lab_id": Laboratory}
+	return p.send(ctx, p.Endpoints.GatewayInternal, header, http.MethodPost, path, of, nil)
 }
 
 func rerun(v visit, verb string) string {

@@ -21,8 +21,8 @@ func Open(t *testing.T) context.Context {
 		chromedp.ExecPath(Chromium(t)), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.WindowSize(1200, 800),
 	}
-	for _, quiet := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync",
-		"no-default-browser-check", "disable-dev-shm-usage"} {
+	for _, quiet := range []string{"disable-quic", "disable-background-networking", "disable-component-update",
+		"disable-sync", "no-default-browser-check", "disable-dev-shm-usage"} {
 		options = append(options, chromedp.Flag(quiet, true))
 	}
 	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)

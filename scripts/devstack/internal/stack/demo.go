@@ -122,7 +122,8 @@ func (r *running) writeDoor() error {
 		{URL: queue + "/outbox/", Title: "Outbox", Text: "Every message as its provider would have got it."},
 	}
 	if r.Settings.Traces {
-		links = append(links, link{URL: r.stack.URL(ports.TraceViewer), Title: "Traces", Text: "What a request did, through every service."})
+		viewer := r.stack.URL(ports.TraceViewer)
+		links = append(links, link{URL: viewer, Title: "Traces", Text: "What a request did, through every service."})
 	}
 	text, err := json.MarshalIndent(map[string]any{"people": people, "links": links}, "", "  ")
 	if err != nil {

@@ -71,7 +71,8 @@ func (h *Health) Handle(mux *http.ServeMux) {
 	mux.HandleFunc("GET /health/live", h.live)
 }
 
-// live asks for a restart only where one helps: a batch that neither ends nor fails. Brokers that are away are no reason.
+// live asks for a restart only where one helps: a batch that neither ends nor fails. Brokers that are away are no
+// reason.
 func (h *Health) live(w http.ResponseWriter, _ *http.Request) {
 	if stuck := h.stuck(); len(stuck) > 0 {
 		write(w, http.StatusServiceUnavailable, map[string]any{"status": "stuck", "reasons": stuck})

@@ -26,7 +26,7 @@ func kinds() map[string]any {
 		"HorizontalPodAutoscaler": &autoscalingv2.HorizontalPodAutoscaler{}, "Ingress": &networkingv1.Ingress{},
 		"NetworkPolicy": &networkingv1.NetworkPolicy{}, "ServiceMonitor": &monitoringv1.ServiceMonitor{},
 		"PrometheusRule": &monitoringv1.PrometheusRule{}, "Role": &rbacv1.Role{}, "RoleBinding": &rbacv1.RoleBinding{},
-		"Certificate":    &map[string]any{}, "HTTPRoute": &map[string]any{}, "KafkaTopic": &map[string]any{},
+		"Certificate": &map[string]any{}, "HTTPRoute": &map[string]any{}, "KafkaTopic": &map[string]any{},
 		"KafkaConnector": &map[string]any{}, "KafkaConnect": &map[string]any{},
 	}
 }

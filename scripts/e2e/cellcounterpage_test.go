@@ -120,7 +120,7 @@ func TestCellCounterPageCountsByTheKeyboard(t *testing.T) {
 	p.do(chromedp.Click(chromedp.CSS("#corrected-already")))
 	p.press(kb.Backspace, "s", "s", "s", "l")
 	p.want("smudge cells correct nothing", 1, "n or 2|Neutrophil|8|80 %|8.00")
-	p.screenshot("cell-counter-light.png")
+	p.pictures("cell-counter")
 	p.countTwice(t, report)
 	if errors, foreign := p.clean(); len(errors) > 0 || len(foreign) > 0 {
 		t.Errorf("errors %q, requests to other hosts %q", errors, foreign)
@@ -255,8 +255,7 @@ func (p *page) countTwice(t *testing.T, report int) {
 	p.do(chromedp.Click(chromedp.CSS("#finish")))
 	p.says(fmt.Sprintf("Saved as observer 2 of report %d", report))
 	p.awaitTrue("the comparison", `document.querySelectorAll("#agreements td.differs").length === 2`)
-	p.scheme("dark")
-	p.screenshot("cell-counter-dark.png")
+	p.pictures("cell-counter-compared")
 }
 
 // networkConditions are the parameters of a command that browsers know under its old name.

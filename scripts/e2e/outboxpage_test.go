@@ -337,7 +337,7 @@ func (p *page) colours() (light, dark string) {
 			p.t.Errorf("%s: text %s on %s", s.name, text, background)
 		}
 		*s.into = background
-		p.screenshot("outbox-" + s.name + ".png")
 	}
+	p.pictures("outbox")
 	return light, dark
 }

@@ -1,13 +1,10 @@
 package e2e
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -21,35 +18,10 @@ func (p *page) visit(path, expression string) {
 	p.awaitTrue(path, expression)
 }
 
-// accessible fails for what axe-core finds wrong on the page as it is.
-func (p *page) accessible(name string) {
-	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, stepTimeout)
-	defer cancel()
-	if _, err := chromedp.Run(ctx, chromedp.Evaluate[string](browser.Axe(p.t)+`;"loaded"`)); err != nil {
-		p.t.Fatal(err)
-	}
-	found := resolved(p.ctx, p.t, `axe.run().then((r) => JSON.stringify(r.violations.map((v) => [v.id, v.nodes.map((n) => n.html.slice(0, 120))])))`)
-	var violations []any
-	if err := json.Unmarshal([]byte(found), &violations); err != nil || len(violations) > 0 {
-		p.t.Errorf("%s: %v %s", name, err, found)
-	}
-}
-
 // pictures keeps the page as it is, light and dark, wide and narrow, and judges each.
 func (p *page) pictures(name string) {
 	p.t.Helper()
-	for _, width := range []int64{1400, 390} {
-		p.do(protocol(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1}))
-		for _, scheme := range []string{"light", "dark"} {
-			p.scheme(scheme)
-			p.accessible(fmt.Sprintf("%s, %s, %d wide", name, scheme, width))
-			p.screenshot(fmt.Sprintf("%s-%s-%d.png", name, scheme, width))
-		}
-		if p.eval("document.documentElement.scrollWidth <= innerWidth") != "true" {
-			p.t.Errorf("%s is %s wide on %d", name, p.eval("document.documentElement.scrollWidth"), width)
-		}
-	}
+	browser.Pictures(p.ctx, p.t, name)
 }
 
 // TestPagesAVisitorSignsInAndFindsEverything is somebody's first minutes: a demo's door, a person, and each page from there.

@@ -78,9 +78,8 @@ func TestTaskqueueTheAdminPageInABrowser(t *testing.T) {
 	p.pauseAndResume()
 	p.pauseALaboratory()
 	light, _ := p.scheme("light")
-	p.screenshot("queue-admin-light.png")
 	dark, _ := p.scheme("dark")
-	p.screenshot("queue-admin-dark.png")
+	p.pictures("queue-admin")
 	if light == dark {
 		t.Errorf("light and dark look the same: %s", light)
 	}

@@ -26,11 +26,7 @@ type tab struct {
 
 func openTab(t *testing.T, session, address string) tab {
 	t.Helper()
-	allocator, stop := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(browser.Chromium(t)), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.WindowSize(1200, 800), chromedp.Flag("disable-dev-shm-usage", true))
-	t.Cleanup(stop)
-	ctx, cancel := chromedp.NewContext(allocator)
-	t.Cleanup(cancel)
+	ctx := browser.Open(t)
 	b := tab{t, ctx}
 	if err := chromedp.Do(ctx, command(network.Enable, network.EnableParams{})); err != nil { // the browser lives as long as this context
 		t.Fatal(err)
@@ -119,10 +115,10 @@ func TestTheSearchPageIsUsedByTheKeyboardAlone(t *testing.T) {
 	}
 	b.do(chromedp.KeyEvent(kb.ArrowDown))
 	b.shows("the second one chosen", pageChosen, fmt.Sprint(second))
-	b.screenshot("search-found.png")
+	browser.Pictures(b.ctx, t, "search-found")
 	b.do(chromedp.KeyEvent(kb.Enter))
 	b.shows("the details", pageDetail, "9811100302")
-	b.screenshot("search-detail.png")
+	browser.Pictures(b.ctx, t, "search-detail")
 	b.do(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent(kb.Escape))
 	b.shows("an empty box", `document.getElementById("box").value + "."`, ".")
 	b.shows("no patient", pageResults+`+ "."`, ".")

@@ -102,7 +102,7 @@ func (s *PDFScanner) name(data []byte, carry int) (int, error) {
 		if next >= 0 {
 			before = next
 		}
-		if begin := streamBegin(data, before); begin >= 0 && (next < 0 || begin < next) {
+		if begin := streamBegin(data, before); begin >= 0 {
 			s.state, s.collected = collecting, nil
 			return begin, nil
 		}

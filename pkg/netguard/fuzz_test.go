@@ -1,0 +1,36 @@
+package netguard_test
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/labplatform/labplatform/pkg/netguard"
+)
+
+// However an address is spelt, none of the inside is accepted, and no credentials and other schemes are.
+func FuzzAnAcceptedURLLeadsOutside(f *testing.F) {
+	for _, raw := range []string{
+		"https://example.com/x?y=z", "http://127.0.0.1/", "http://0x7f000001/", "http://2130706433/", "http://[::ffff:10.0.0.1]/",
+		"https://169.254.169.254/latest", "https://user:pw@example.com/", "file:///etc/passwd", "http://localhost./", "https://①②⑦.0.0.1/",
+		"https://example.com:22/", "//example.com", "https://exa mple.com", "https://[fe80::1%25eth0]/", "http://0177.0.0.1/",
+	} {
+		f.Add(raw)
+	}
+	client := netguard.New(netguard.Config{AllowHTTP: true})
+	f.Fuzz(func(t *testing.T, raw string) {
+		u, err := client.CheckURL(raw)
+		if err != nil {
+			return
+		}
+		if u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.Hostname() == "" || strings.EqualFold(u.Hostname(), "localhost") {
+			t.Errorf("accepted %q as %v", raw, u)
+		}
+		if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
+			addr = addr.Unmap()
+			if addr.IsPrivate() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified() {
+				t.Errorf("accepted %q, which is %v", raw, addr)
+			}
+		}
+	})
+}

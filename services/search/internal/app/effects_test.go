@@ -293,7 +293,17 @@ func ofCache() map[string]effect {
 		o := redisdb.Options(c.KV)
 		return fmt.Sprintf("%v, cluster %t, user %q, password %q", o.Addrs, o.IsClusterMode, o.Username, o.Password)
 	}
+	bySentinel := func(_ *testing.T, _ *world, c *Config) string {
+		kv := c.KV
+		kv.Sentinels = append(kv.Sentinels, "sentinel.test:26379")
+		o := redisdb.Options(kv)
+		return fmt.Sprintf("%v, master %s, user %q, password %q", o.Addrs, o.MasterName, o.SentinelUsername, o.SentinelPassword)
+	}
 	return map[string]effect{
+		"KV_SENTINELS":       {value: "a.test:26379", seen: bySentinel, want: "[a.test:26379 sentinel.test:26379]"},
+		"KV_SENTINEL_MASTER": {value: "sessions", seen: bySentinel, want: "master sessions,"},
+		"KV_SENTINEL_USER":   {value: "watcher", seen: bySentinel, want: `user "watcher"`},
+		"KV_SENTINEL_PASS":   {value: "word", seen: bySentinel, want: `password "word"`},
 		"KV_HOST":            {value: "cache.test", seen: seen, want: "[cache.test:7001]"},
 		"KV_PORT":            {value: "6399", seen: seen, want: ":6399]"},
 		"KV_CONNECTION_TYPE": {value: "standalone", seen: seen, want: "cluster false"},

@@ -34,12 +34,7 @@ func reconcileVerb(out io.Writer) cli.Verb {
 			f.BoolVar(&o.Repair, "repair", false, "write the right state of what differs, by patient")
 			f.DurationVar(&o.Wait, "wait", 0, "wait up to this `long` until nothing differs any more, as in 2m")
 		},
-		Run: withSettings(func(ctx context.Context, cfg Config, _ []string) error {
-			stores, err := openStores(cfg)
-			if err != nil {
-				return err
-			}
-			defer stores.close()
+		Run: withStores(func(ctx context.Context, _ Config, stores *stores) error {
 			if err := stores.running(ctx); err != nil {
 				return err
 			}
@@ -79,15 +74,10 @@ func rebuildVerb(out io.Writer) cli.Verb {
 			f.BoolVar(&rollback, "rollback", false, "fill into the index that was kept what it missed, then return to it")
 			f.BoolVar(&discard, "discard", false, "delete the index of an unfinished rebuild, or else the kept ones")
 		},
-		Run: withSettings(func(ctx context.Context, cfg Config, _ []string) error {
+		Run: withStores(func(ctx context.Context, _ Config, stores *stores) error {
 			if rollback && discard {
 				return fmt.Errorf("%w: --rollback or --discard, not both", cli.ErrUsage)
 			}
-			stores, err := openStores(cfg)
-			if err != nil {
-				return err
-			}
-			defer stores.close()
 			if err := stores.running(ctx); err != nil {
 				return err
 			}

@@ -38,18 +38,14 @@ func (b *builder) openDatabase() (err error) {
 	if err = b.CheckDatabase("relational_database", b.cfg.DB, nil, "user_meta", "cdc_freshness"); err != nil {
 		return err
 	}
-	b.phases = phase.New(
-		phase.Deps{Schema: mysql.NewSchema(b.db), Walk: walk{b}, Override: phase.Phase(b.cfg.PhaseOverride),
-			Interval: phase.DefaultInterval, Log: b.Log},
-	)
+	b.phases = phase.New(phase.Deps{Schema: mysql.NewSchema(b.db), Walk: walk{b},
+		Override: phase.Phase(b.cfg.PhaseOverride), Interval: phase.DefaultInterval, Log: b.Log})
 	b.rows = mysql.New(mysql.Deps{DB: b.db, Clock: b.Clock, Phases: b.phases})
 	b.late = materialize.NewPostponed(b.Clock)
 	b.users = materialize.NewRecomputer(
 		materialize.Deps{Store: b.rows, Late: b.late, Observer: b.counters, Config: materialize.DefaultConfig()})
-	b.walker = materialize.NewWalker(
-		materialize.WalkerDeps{Walks: b.rows, Phases: b.phases, Users: b.users, Chunk: walkChunk, Interval: walkEvery,
-			Log: b.Log},
-	)
+	b.walker = materialize.NewWalker(materialize.WalkerDeps{Walks: b.rows, Phases: b.phases, Users: b.users,
+		Chunk: walkChunk, Interval: walkEvery, Log: b.Log})
 	// After the consumer, which adds to it, and before the database is closed.
 	b.Close("late patients", func(ctx context.Context) error { return b.late.Finish(ctx, b.users) })
 	b.Loop("phase", b.phases.Run)

@@ -47,22 +47,18 @@ func openStores(cfg Config) (*stores, error) {
 		Interval: phase.DefaultInterval,
 		Log:      slog.New(slog.DiscardHandler),
 	})
-	rows, index := mysql.New(
-		mysql.Deps{DB: db, Clock: clock.System{}, Phases: phases}), elasticstore.New(client, cfg.Index)
+	rows := mysql.New(mysql.Deps{DB: db, Clock: clock.System{}, Phases: phases})
+	index := elasticstore.New(client, cfg.Index)
 	return &stores{
 		db:     db,
 		phases: phases,
 		rows:   rows,
 		client: client,
 		index:  index,
-		users: materialize.NewRecomputer(
-			materialize.Deps{Store: rows, Late: materialize.NewPostponed(clock.System{}), Observer: unobserved{},
-				Config: materialize.DefaultConfig()},
-		),
-		writer: indexsync.NewWriter(
-			indexsync.WriterDeps{Config: cfg.Bulk, Index: index, Observer: unobserved{}, Clock: clock.System{},
-				Jitter: rand.Float64},
-		),
+		users: materialize.NewRecomputer(materialize.Deps{Store: rows, Late: materialize.NewPostponed(clock.System{}),
+			Observer: unobserved{}, Config: materialize.DefaultConfig()}),
+		writer: indexsync.NewWriter(indexsync.WriterDeps{Config: cfg.Bulk, Index: index, Observer: unobserved{},
+			Clock: clock.System{}, Jitter: rand.Float64}),
 	}, nil
 }
 
@@ -82,10 +78,8 @@ func (s *stores) running(ctx context.Context) error {
 
 // reconciler compares rows with the index behind target.
 func (s *stores) reconciler(target string, rows reconcile.Rows) *reconcile.Reconciler {
-	return reconcile.New(
-		reconcile.Deps{Rows: rows, Scope: mysql.Laboratory, Documents: s.index, Users: s.users, Writer: s.writer,
-			Target: target, Config: reconcile.DefaultConfig()},
-	)
+	return reconcile.New(reconcile.Deps{Rows: rows, Scope: mysql.Laboratory, Documents: s.index, Users: s.users,
+		Writer: s.writer, Target: target, Config: reconcile.DefaultConfig()})
 }
 
 // lead runs work as the only one of its purpose.

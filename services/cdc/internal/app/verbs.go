@@ -38,6 +38,18 @@ func withSettings(run func(context.Context, Config, []string) error) func(contex
 	}
 }
 
+// withStores opens the stores for a verb as well.
+func withStores(run func(context.Context, Config, *stores) error) func(context.Context, []string) error {
+	return withSettings(func(ctx context.Context, cfg Config, _ []string) error {
+		stores, err := openStores(cfg)
+		if err != nil {
+			return err
+		}
+		defer stores.close()
+		return run(ctx, cfg, stores)
+	})
+}
+
 func connectorsVerb(out io.Writer) cli.Verb {
 	return cli.Verb{
 		Name:    "connectors",
@@ -107,12 +119,7 @@ func walkVerb(out io.Writer) cli.Verb {
 		Summary: "Have every patient computed again from the sources, and written to the index.",
 		Details: "The service does it, about 5,000 patients a second, and goes on where it stood when it is restarted; called again, it begins anew.\n" +
 			"It finds whatever events would have said. See when it is over with cdc reconcile --wait 1h.",
-		Run: withSettings(func(ctx context.Context, cfg Config, _ []string) error {
-			stores, err := openStores(cfg)
-			if err != nil {
-				return err
-			}
-			defer stores.close()
+		Run: withStores(func(ctx context.Context, _ Config, stores *stores) error {
 			if err := stores.rows.Restart(ctx); err != nil {
 				return err
 			}
@@ -130,12 +137,7 @@ func replayVerb(out io.Writer) cli.Verb {
 		Details: "Reads every letter of " + broker.DeadLetters + " that is there at the start. The letters stay; answering them twice changes nothing.\n" +
 			"A letter that names no row is printed. Mend the cause first (see the letter's header error), else the letter comes again.",
 		Flags: func(f *flag.FlagSet) { f.BoolVar(&dry, "dry-run", false, "only say what would be done") },
-		Run: withSettings(func(ctx context.Context, cfg Config, _ []string) error {
-			stores, err := openStores(cfg)
-			if err != nil {
-				return err
-			}
-			defer stores.close()
+		Run: withStores(func(ctx context.Context, cfg Config, stores *stores) error {
 			r := deadletter.Replay{
 				Patients:   stores.rows,
 				Recomputer: materialize.Forced{Users: stores.users, Members: stores.rows},

@@ -76,7 +76,7 @@ func small(t testing.TB) *enginetest.Platform {
 // stream changes patients at random, and two syncers as of two processes bring the changes into the index.
 func stream(ctx context.Context, p *enginetest.Platform, seed uint64) (changes int, err error) {
 	random := rand.New(rand.NewPCG(seed, seed))
-	sinks := []*indexsync.Sink{p.Sink(), p.Sink()}
+	sinks := []*indexsync.Sink{syncer(p), syncer(p)}
 	for ctx.Err() == nil {
 		id := 1 + random.Int64N(90)
 		if err := changeAll(p, sinks[random.IntN(2)], random, []int64{id}); err != nil {
@@ -113,7 +113,7 @@ func changeAll(p *enginetest.Platform, sink *indexsync.Sink, random *rand.Rand, 
 	}
 	var events []change.Record
 	for i := range rows {
-		events = append(events, enginetest.Event(change.Update, rows[i]))
+		events = append(events, event(change.Update, rows[i]))
 	}
 	results, err := sink.Apply(ctx, events)
 	if err != nil {
@@ -430,14 +430,14 @@ func TestANewSchemaPausesTheSyncerUntilItsIndexIsMade(t *testing.T) {
 	t.Parallel()
 	p := small(t)
 	p.Index.Send("PUT", "/"+p.Index.Alias+"_v1/_mapping", `{"_meta":{"version_domain":"user_meta.rev","schema":0}}`, nil) // of a program before ours
-	sink := p.Sink()
+	sink := syncer(p)
 	p.Exec("UPDATE userDetails SET fullName = 'Changed while nothing is written' WHERE id = 9")
 	p.Recompute(9)
 	rows, err := p.Rows.RowsByID(t.Context(), []int64{9})
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := []change.Record{enginetest.Event(change.Update, rows[0])}
+	events := []change.Record{event(change.Update, rows[0])}
 	_, err = sink.Apply(t.Context(), events)
 	if fault := outcome.FaultOf(err); err == nil || !fault.Operator || !strings.Contains(fault.Advice, "cdc rebuild") {
 		t.Fatalf("error %v", err)

@@ -75,7 +75,7 @@ const (
 // batches changes patients whose number is even, or those whose number is odd, some at once as change capture does.
 func batches(ctx context.Context, p *enginetest.Platform, half int64) (changes int, err error) {
 	random := rand.New(rand.NewPCG(uint64(half), 7))
-	sink := p.Sink()
+	sink := syncer(p)
 	ticker := time.NewTicker(batchEvery)
 	defer ticker.Stop()
 	for {
@@ -201,7 +201,7 @@ func TestABrokenNextIndexStopsNobodyAndIsNeverSearched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, err := p.Sink().Apply(t.Context(), []change.Record{enginetest.Event(change.Update, rows[0])})
+	results, err := syncer(p).Apply(t.Context(), []change.Record{event(change.Update, rows[0])})
 	if err != nil || results[0].Kind != outcome.Applied {
 		t.Fatalf("results %v, error %v", results, err)
 	}

@@ -2,9 +2,7 @@ package search
 
 import (
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
@@ -39,41 +37,6 @@ func Say(typed string) Said {
 		r.at += r.read()
 	}
 	return r.end()
-}
-
-// What stands between words, and around them.
-const (
-	separators = ",;:()[]#|"
-	trimmed    = ".-/"
-)
-
-// wordsOf returns the words of a text without what surrounds them. A "#" is a word: it says that a number follows.
-func wordsOf(typed string) []string {
-	spaced := strings.NewReplacer("#", " # ", `\`, "/").Replace(typed)
-	var words []string
-	for _, word := range strings.FieldsFunc(spaced, func(r rune) bool {
-		return unicode.IsSpace(r) || r != '#' && strings.ContainsRune(separators, r)
-	}) {
-		if word = strings.TrimLeft(strings.TrimRight(word, trimmed), "/."); word != "" {
-			words = append(words, split(word)...)
-		}
-	}
-	return words
-}
-
-// split takes apart what is often written without a blank: two telephone numbers, and labels before a number.
-func split(word string) []string {
-	parts := strings.Split(word, "/")
-	if !slices.ContainsFunc(parts, func(p string) bool { return len(digitsOf(p)) < minTelephone }) {
-		return parts
-	}
-	if digit := strings.IndexFunc(word, unicode.IsDigit); digit > 0 {
-		before := strings.Split(strings.TrimRight(word[:digit], "."), ".")
-		if !slices.ContainsFunc(before, func(l string) bool { return !isLabel(l) }) {
-			return append(before, word[digit:])
-		}
-	}
-	return []string{word}
 }
 
 // reader reads a text word by word.
@@ -230,75 +193,4 @@ func (r *reader) end() Said {
 		r.said.Names = strings.Fields(person.Name)
 	}
 	return r.said
-}
-
-var (
-	phones  = []Field{Contact, AlternateContact}
-	bills   = []Field{BillIDs, LabBillIDs}
-	orders  = []Field{OrderNumbers}
-	reports = []Field{LabReportIDs, LrfIDs}
-	samples = []Field{SampleIDs, ManualSampleIDs}
-)
-
-// labels are what stands before a number; those of nil do not say which fields it is of.
-var labels = map[string][]Field{
-	"mob": phones, "mobile": phones, "ph": phones, "phone": phones, "tel": phones, "telephone": phones, "cell": phones,
-	"contact": phones, "whatsapp": phones, "mb": phones,
-	"bill": bills, "invoice": bills, "inv": bills, "receipt": bills, "order": orders, "ord": orders,
-	"report": reports, "rpt": reports, "sample": samples, "barcode": samples,
-	"id": nil, "uhid": nil, "mrn": nil, "pid": nil, "reg": nil, "patient": nil, "#": nil, "no": nil, "nr": nil,
-	"num": nil, "number": nil, "dob": nil, "born": nil, "birth": nil, "birthdate": nil,
-}
-
-func isLabel(word string) bool {
-	_, ok := labels[strings.ToLower(strings.ReplaceAll(word, ".", ""))]
-	return ok
-}
-
-// besides are words that say nothing about who is meant.
-var besides = words("self pt late ji sir madam name and or & and/or")
-
-// relations are how people write whose wife or child somebody is, and relatives the same in words, before "of".
-var (
-	relations = words("w/o s/o d/o c/o h/o f/o m/o wo so")
-	relatives = words("wife son daughter husband father mother sister brother guardian care")
-)
-
-func words(list string) map[string]bool {
-	set := map[string]bool{}
-	for _, word := range strings.Fields(list) {
-		set[word] = true
-	}
-	return set
-}
-
-func hasDigit(word string) bool { return strings.ContainsFunc(word, unicode.IsDigit) }
-
-// digitsOf returns the digits of a word that holds nothing else but what people put between them, else "".
-func digitsOf(word string) string {
-	if strings.Trim(word, "0123456789+-().") != "" {
-		return ""
-	}
-	return strings.NewReplacer("+", "", "-", "", "(", "", ")", "", ".", "").Replace(word)
-}
-
-const (
-	oldest    = 120
-	firstYear = 1900
-	lastYear  = 2099
-)
-
-// isAge tells whether a word is an age, perhaps with the sex: 36, 36y, 36/M.
-func isAge(word string) bool {
-	word, sex, _ := strings.Cut(strings.ToLower(word), "/")
-	if !strings.Contains("male female", sex) {
-		return false
-	}
-	years, err := strconv.Atoi(strings.TrimRight(word, "yrs"))
-	return err == nil && years <= oldest && !strings.HasPrefix(word, "0")
-}
-
-func isYear(word string) bool {
-	year, err := strconv.Atoi(word)
-	return err == nil && year >= firstYear && year <= lastYear
 }

@@ -23,10 +23,7 @@ const maxWait = 10 * time.Second
 // Bulk implements indexsync.Index.
 func (s *Store) Bulk(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error) {
 	call := elastic.Call{
-		Name:   "bulk",
-		Method: http.MethodPost,
-		Path:   "/" + url.PathEscape(target) + "/_bulk",
-		Body:   lines(ops),
+		Name: "bulk", Method: http.MethodPost, Path: at(target, "_bulk"), Body: lines(ops),
 		Query: url.Values{
 			"require_alias": {"true"},
 			"timeout":       {s.wait(ctx)},

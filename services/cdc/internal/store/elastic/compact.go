@@ -17,26 +17,20 @@ const lookAtMerge = 500 * time.Millisecond
 // search looks for each of its words in each of them.
 func (s *Store) Compact(ctx context.Context, target string) error {
 	var started struct{ Task string }
-	err := s.client.Do(
-		ctx,
-		elastic.Call{Name: "indices.forcemerge", Method: http.MethodPost, Path: "/" + url.PathEscape(target) + "/_forcemerge",
-			Query: url.Values{"max_num_segments": {"1"}, "wait_for_completion": {"false"}}},
-		&started,
-	)
+	merge := elastic.Call{Name: "indices.forcemerge", Method: http.MethodPost, Path: at(target, "_forcemerge"),
+		Query: url.Values{"max_num_segments": {"1"}, "wait_for_completion": {"false"}}}
+	err := s.ask(ctx, "merge segments", merge, nil, &started)
+	task := "/_tasks/" + url.PathEscape(started.Task)
+	look := elastic.Call{Name: "tasks.get", Method: http.MethodGet, Path: task, Repeat: true}
 	for err == nil {
-		var task struct{ Completed bool }
-		err = s.client.Do(ctx, elastic.Call{
-			Name:   "tasks.get",
-			Method: http.MethodGet,
-			Path:   "/_tasks/" + url.PathEscape(started.Task),
-			Repeat: true,
-		}, &task)
-		if err == nil && task.Completed {
-			return fault("merge segments", s.Refresh(ctx, target))
+		var merged struct{ Completed bool }
+		err = s.ask(ctx, "merge segments", look, nil, &merged)
+		if err == nil && merged.Completed {
+			return s.Refresh(ctx, target)
 		}
 		if err == nil {
-			err = lifecycle.Pause(ctx, lookAtMerge)
+			err = fault("merge segments", lifecycle.Pause(ctx, lookAtMerge))
 		}
 	}
-	return fault("merge segments", err)
+	return err
 }

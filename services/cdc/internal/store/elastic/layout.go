@@ -50,17 +50,13 @@ func (s *Store) Layout(ctx context.Context) (Layout, error) {
 			} `json:"_routing"`
 		}
 	}
-	call := elastic.Call{
-		Name:   "indices.get",
-		Method: http.MethodGet,
-		Path:   "/" + url.PathEscape(s.cfg.Alias) + "*",
-		Repeat: true,
+	path := "/" + url.PathEscape(s.cfg.Alias) + "*"
+	call := elastic.Call{Name: "indices.get", Method: http.MethodGet, Path: path, Repeat: true,
 		Query: url.Values{
 			"features": {"aliases,mappings"}, "expand_wildcards": {"open"},
-			"filter_path": {"*.aliases,*.mappings._meta,*.mappings._routing"}},
-	}
-	if err := s.client.Do(ctx, call, &answer); err != nil {
-		return nil, fault("look up indexes", err)
+			"filter_path": {"*.aliases,*.mappings._meta,*.mappings._routing"}}}
+	if err := s.ask(ctx, "look up indexes", call, nil, &answer); err != nil {
+		return nil, err
 	}
 	var all Layout
 	for name, found := range answer {

@@ -2,7 +2,6 @@ package elastic
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -178,21 +177,16 @@ func (s *Store) GiveUpNext(ctx context.Context, name string) error {
 }
 
 func (s *Store) move(ctx context.Context, what string, actions ...any) error {
-	body, err := json.Marshal(map[string]any{"actions": actions})
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	err = s.client.Do(ctx,
-		elastic.Call{Name: "indices.update_aliases", Method: http.MethodPost, Path: "/_aliases", Body: body}, nil)
-	return fault(what, err)
+	call := elastic.Call{Name: "indices.update_aliases", Method: http.MethodPost, Path: "/_aliases"}
+	return s.ask(ctx, what, call, object{"actions": actions}, nil)
 }
 
 func add(index, alias string, write bool) any {
-	return map[string]any{"add": map[string]any{"index": index, "alias": alias, "is_write_index": write}}
+	return object{"add": object{"index": index, "alias": alias, "is_write_index": write}}
 }
 
 func remove(index, alias string) any {
-	return map[string]any{"remove": map[string]any{"index": index, "alias": alias, "must_exist": true}}
+	return object{"remove": object{"index": index, "alias": alias, "must_exist": true}}
 }
 
 // Drop deletes an index. One that is gone already is no error.
@@ -207,29 +201,19 @@ func (s *Store) Drop(ctx context.Context, name string) error {
 
 // Refresh makes what was written to target, an index or an alias, visible to scans.
 func (s *Store) Refresh(ctx context.Context, target string) error {
-	err := s.client.Do(ctx, elastic.Call{
-		Name:   "indices.refresh",
-		Method: http.MethodPost,
-		Path:   "/" + url.PathEscape(target) + "/_refresh",
-		Repeat: true,
-	}, nil)
-	return fault("refresh index", err)
+	call := elastic.Call{Name: "indices.refresh", Method: http.MethodPost, Path: at(target, "_refresh"), Repeat: true}
+	return s.ask(ctx, "refresh index", call, nil, nil)
 }
 
 // AutoCreates reports whether the cluster makes indexes by itself when something is written to a name that it does not
 // know. With it on, a delete that comes while the alias is missing would take the alias's name for an index.
 func (s *Store) AutoCreates(ctx context.Context) (bool, error) {
 	var answer map[string]map[string]string
-	err := s.client.Do(ctx, elastic.Call{
-		Name:   "cluster.get_settings",
-		Method: http.MethodGet,
-		Path:   "/_cluster/settings",
-		Repeat: true,
+	call := elastic.Call{Name: "cluster.get_settings", Method: http.MethodGet, Path: "/_cluster/settings", Repeat: true,
 		Query: url.Values{
-			"include_defaults": {"true"}, "flat_settings": {"true"}, "filter_path": {`*.action\.auto_create_index`}},
-	}, &answer)
-	if err != nil {
-		return false, fault("read cluster settings", err)
+			"include_defaults": {"true"}, "flat_settings": {"true"}, "filter_path": {`*.action\.auto_create_index`}}}
+	if err := s.ask(ctx, "read cluster settings", call, nil, &answer); err != nil {
+		return false, err
 	}
 	for _, level := range []string{"transient", "persistent", "defaults"} {
 		if value, ok := answer[level]["action.auto_create_index"]; ok {
@@ -242,8 +226,6 @@ func (s *Store) AutoCreates(ctx context.Context) (bool, error) {
 // Count returns how many documents target has, stubs included, as of the last refresh.
 func (s *Store) Count(ctx context.Context, target string) (int64, error) {
 	var answer struct{ Count int64 }
-	err := s.client.Do(ctx,
-		elastic.Call{Name: "count", Method: http.MethodGet, Path: "/" + url.PathEscape(target) + "/_count", Repeat: true},
-		&answer)
-	return answer.Count, fault("count documents", err)
+	call := elastic.Call{Name: "count", Method: http.MethodGet, Path: at(target, "_count"), Repeat: true}
+	return answer.Count, s.ask(ctx, "count documents", call, nil, &answer)
 }

@@ -45,26 +45,21 @@ func (h *hit) entry() (document.Entry, error) {
 		return document.Entry{}, fmt.Errorf("the index holds a document whose route is no laboratory: %w", err)
 	}
 	return document.Entry{
-		UserID:  id,
-		Route:   route,
-		LabID:   body.LabID,
-		Version: h.Version,
-		Deleted: body.Deleted,
-		Source:  h.Source,
+		UserID: id, Route: route, LabID: body.LabID, Version: h.Version, Deleted: body.Deleted, Source: h.Source,
 	}, nil
 }
 
 // Scan yields every document of target, an alias or an index, that speaks of the laboratory, on whatever route, in the
 // order of the patients' ids, as of the last refresh before its beginning. It stops at the first error.
 func (s *Store) Scan(ctx context.Context, target string, lab int64) iter.Seq2[document.Entry, error] {
-	return s.scan(ctx, target, map[string]any{"term": map[string]any{"lab_id": lab}})
+	return s.scan(ctx, target, object{"term": object{"lab_id": lab}})
 }
 
 // Stubs yields the stubs of target whose rev is below the given one, in the order of the patients' ids.
 func (s *Store) Stubs(ctx context.Context, target string, below int64) iter.Seq2[document.Entry, error] {
-	return s.scan(ctx, target, map[string]any{"bool": map[string]any{"filter": []any{
-		map[string]any{"term": map[string]any{"is_deleted": true}},
-		map[string]any{"range": map[string]any{"rev": map[string]any{"lt": below}}}}}})
+	return s.scan(ctx, target, object{"bool": object{"filter": []any{
+		object{"term": object{"is_deleted": true}},
+		object{"range": object{"rev": object{"lt": below}}}}}})
 }
 
 func (s *Store) scan(ctx context.Context, target string, query any) iter.Seq2[document.Entry, error] {
@@ -75,10 +70,10 @@ func (s *Store) scan(ctx context.Context, target string, query any) iter.Seq2[do
 			return
 		}
 		defer func() { s.closePIT(context.WithoutCancel(ctx), pit) }()
-		search := map[string]any{"size": scanPage, "query": query, "version": true, "track_total_hits": false,
-			"sort": []any{map[string]any{"user_id.number": "asc"}}}
+		search := object{"size": scanPage, "query": query, "version": true, "track_total_hits": false,
+			"sort": []any{object{"user_id.number": "asc"}}}
 		for {
-			search["pit"] = map[string]any{"id": pit, "keep_alive": scanKeepAlive}
+			search["pit"] = object{"id": pit, "keep_alive": scanKeepAlive}
 			page, next, err := s.page(ctx, search)
 			if err != nil {
 				yield(document.Entry{}, err)
@@ -99,10 +94,6 @@ func (s *Store) scan(ctx context.Context, target string, query any) iter.Seq2[do
 }
 
 func (s *Store) page(ctx context.Context, search any) ([]hit, string, error) {
-	body, err := json.Marshal(search)
-	if err != nil {
-		return nil, "", fmt.Errorf("scan: %w", err)
-	}
 	var answer struct {
 		PIT      string `json:"pit_id"`
 		TimedOut bool   `json:"timed_out"`
@@ -113,16 +104,10 @@ func (s *Store) page(ctx context.Context, search any) ([]hit, string, error) {
 			Hits []hit `json:"hits"`
 		} `json:"hits"`
 	}
-	call := elastic.Call{
-		Name:   "scan",
-		Method: http.MethodPost,
-		Path:   "/_search",
-		Body:   body,
-		Repeat: true,
-		Query:  url.Values{"allow_partial_search_results": {"false"}},
-	}
-	if err := s.client.Do(ctx, call, &answer); err != nil {
-		return nil, "", fault("scan", err)
+	call := elastic.Call{Name: "scan", Method: http.MethodPost, Path: "/_search", Repeat: true,
+		Query: url.Values{"allow_partial_search_results": {"false"}}}
+	if err := s.ask(ctx, "scan", call, search, &answer); err != nil {
+		return nil, "", err
 	}
 	if answer.TimedOut || answer.Shards.Failed > 0 {
 		return nil, "", fault("scan", fmt.Errorf("%d shards did not answer", answer.Shards.Failed))
@@ -132,20 +117,16 @@ func (s *Store) page(ctx context.Context, search any) ([]hit, string, error) {
 
 func (s *Store) openPIT(ctx context.Context, target string) (string, error) {
 	var answer struct{ ID string }
-	err := s.client.Do(
-		ctx,
-		elastic.Call{Name: "open_point_in_time", Method: http.MethodPost, Path: "/" + url.PathEscape(target) + "/_pit",
-			Query: url.Values{"keep_alive": {scanKeepAlive}}, Repeat: true},
-		&answer,
-	)
-	return answer.ID, fault("begin a scan", err)
+	call := elastic.Call{Name: "open_point_in_time", Method: http.MethodPost, Path: at(target, "_pit"), Repeat: true,
+		Query: url.Values{"keep_alive": {scanKeepAlive}}}
+	err := s.ask(ctx, "begin a scan", call, nil, &answer)
+	return answer.ID, err
 }
 
 // closePIT lets the server forget a scan; it would by itself after a while.
 func (s *Store) closePIT(ctx context.Context, pit string) {
-	body, _ := json.Marshal(map[string]string{"id": pit}) // a text always encodes
-	_ = s.client.Do(ctx, elastic.Call{Name: "close_point_in_time", Method: http.MethodDelete, Path: "/_pit", Body: body},
-		nil)
+	call := elastic.Call{Name: "close_point_in_time", Method: http.MethodDelete, Path: "/_pit"}
+	_ = s.ask(ctx, "end a scan", call, object{"id": pit}, nil)
 }
 
 // Find returns the documents of target under the given ids and routes as they are now, refreshed or not. Of each asked
@@ -163,25 +144,15 @@ func (s *Store) Find(ctx context.Context, target string, asked []document.Entry)
 	for i, a := range asked {
 		docs[i] = doc{strconv.FormatInt(a.UserID, 10), strconv.FormatInt(a.Route, 10)}
 	}
-	body, err := json.Marshal(map[string]any{"docs": docs})
-	if err != nil {
-		return nil, fmt.Errorf("read documents: %w", err)
-	}
 	var answer struct {
 		Docs []struct {
 			hit
 			Error json.RawMessage `json:"error"`
 		} `json:"docs"`
 	}
-	call := elastic.Call{
-		Name:   "mget",
-		Method: http.MethodPost,
-		Path:   "/" + url.PathEscape(target) + "/_mget",
-		Body:   body,
-		Repeat: true,
-	}
-	if err := s.client.Do(ctx, call, &answer); err != nil {
-		return nil, fault("read documents", err)
+	call := elastic.Call{Name: "mget", Method: http.MethodPost, Path: at(target, "_mget"), Repeat: true}
+	if err := s.ask(ctx, "read documents", call, object{"docs": docs}, &answer); err != nil {
+		return nil, err
 	}
 	var found []document.Entry
 	for i := range answer.Docs {
@@ -204,23 +175,10 @@ func (s *Store) Find(ctx context.Context, target string, asked []document.Entry)
 // Laboratories returns the laboratories that documents of target speak of, ascending.
 func (s *Store) Laboratories(ctx context.Context, target string) ([]int64, error) {
 	var labs []int64
-	after := any(nil)
+	source := object{"size": 1000, "sources": []any{object{"lab": object{"terms": object{"field": "lab_id"}}}}}
+	body := object{"size": 0, "track_total_hits": false, "aggs": object{"labs": object{"composite": source}}}
+	call := elastic.Call{Name: "scan", Method: http.MethodPost, Path: at(target, "_search"), Repeat: true}
 	for {
-		source := map[string]any{
-			"size":    1000,
-			"sources": []any{map[string]any{"lab": map[string]any{"terms": map[string]any{"field": "lab_id"}}}},
-		}
-		if after != nil {
-			source["after"] = after
-		}
-		body, err := json.Marshal(map[string]any{
-			"size":             0,
-			"track_total_hits": false,
-			"aggs":             map[string]any{"labs": map[string]any{"composite": source}},
-		})
-		if err != nil {
-			return nil, fmt.Errorf("read laboratories: %w", err)
-		}
 		var answer struct {
 			Aggregations struct {
 				Labs struct {
@@ -231,22 +189,16 @@ func (s *Store) Laboratories(ctx context.Context, target string) ([]int64, error
 				}
 			}
 		}
-		call := elastic.Call{
-			Name:   "scan",
-			Method: http.MethodPost,
-			Path:   "/" + url.PathEscape(target) + "/_search",
-			Body:   body,
-			Repeat: true,
+		if err := s.ask(ctx, "read laboratories", call, body, &answer); err != nil {
+			return nil, err
 		}
-		if err := s.client.Do(ctx, call, &answer); err != nil {
-			return nil, fault("read laboratories", err)
-		}
-		for _, b := range answer.Aggregations.Labs.Buckets {
+		page := answer.Aggregations.Labs
+		for _, b := range page.Buckets {
 			labs = append(labs, b.Key.Lab)
 		}
-		if answer.Aggregations.Labs.After == nil || len(answer.Aggregations.Labs.Buckets) == 0 {
+		if page.After == nil || len(page.Buckets) == 0 {
 			return labs, nil
 		}
-		after = answer.Aggregations.Labs.After
+		source["after"] = page.After
 	}
 }

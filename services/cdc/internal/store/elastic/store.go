@@ -6,7 +6,11 @@
 package elastic
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
@@ -53,3 +57,22 @@ func (s *Store) Next() string { return s.cfg.Alias + "_next" }
 
 // givenUp is the alias of indexes that a rebuild filled and that lack something.
 func (s *Store) givenUp() string { return s.cfg.Alias + "_given_up" }
+
+// object is one in JSON.
+type object = map[string]any
+
+// ask sends a request, with body as JSON where there is one, and decodes the answer. what is for people. The error is a
+// fault.
+func (s *Store) ask(ctx context.Context, what string, call elastic.Call, body, answer any) error {
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		call.Body = text
+	}
+	return fault(what, s.client.Do(ctx, call, answer))
+}
+
+// at is the path of what is done with target, an index or an alias.
+func at(target, verb string) string { return "/" + url.PathEscape(target) + "/" + verb }

@@ -1,18 +1,21 @@
-package enginetest
+package rebuild_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/enginetest"
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
+	"github.com/labplatform/labplatform/services/cdc/internal/phase"
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// Event is the record that the connector makes of a row of user_meta.
-func Event(op change.Op, r projection.Row) change.Record {
+// event is the record that the connector makes of a row of user_meta.
+func event(op change.Op, r projection.Row) change.Record {
 	deleted := 0
 	if r.IsDeleted {
 		deleted = 1
@@ -72,8 +75,14 @@ func column[T any](list []T) any {
 	return string(text)
 }
 
-// Sink returns an index syncer as one process of the service has it.
-func (p *Platform) Sink() *indexsync.Sink {
+// running is the phase of a migrated database.
+type running struct{}
+
+func (running) Phase(context.Context) (phase.Phase, error)       { return phase.Running, nil }
+func (running) Check(context.Context) (phase.Phase, bool, error) { return phase.Running, false, nil }
+
+// syncer is an index syncer as one process of the service has it.
+func syncer(p *enginetest.Platform) *indexsync.Sink {
 	return indexsync.NewSink(indexsync.Deps{
 		Lookup:   p.Index,
 		Writer:   p.Writer,

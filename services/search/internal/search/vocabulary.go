@@ -1,0 +1,78 @@
+package search
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+var (
+	phones  = []Field{Contact, AlternateContact}
+	bills   = []Field{BillIDs, LabBillIDs}
+	orders  = []Field{OrderNumbers}
+	reports = []Field{LabReportIDs, LrfIDs}
+	samples = []Field{SampleIDs, ManualSampleIDs}
+)
+
+// labels are what stands before a number; those of nil do not say which fields it is of.
+var labels = map[string][]Field{
+	"mob": phones, "mobile": phones, "ph": phones, "phone": phones, "tel": phones, "telephone": phones, "cell": phones,
+	"contact": phones, "whatsapp": phones, "mb": phones,
+	"bill": bills, "invoice": bills, "inv": bills, "receipt": bills, "order": orders, "ord": orders,
+	"report": reports, "rpt": reports, "sample": samples, "barcode": samples,
+	"id": nil, "uhid": nil, "mrn": nil, "pid": nil, "reg": nil, "patient": nil, "#": nil, "no": nil, "nr": nil,
+	"num": nil, "number": nil, "dob": nil, "born": nil, "birth": nil, "birthdate": nil,
+}
+
+func isLabel(word string) bool {
+	_, ok := labels[strings.ToLower(strings.ReplaceAll(word, ".", ""))]
+	return ok
+}
+
+// besides are words that say nothing about who is meant.
+var besides = words("self pt late ji sir madam name and or & and/or")
+
+// relations are how people write whose wife or child somebody is, and relatives the same in words, before "of".
+var (
+	relations = words("w/o s/o d/o c/o h/o f/o m/o wo so")
+	relatives = words("wife son daughter husband father mother sister brother guardian care")
+)
+
+func words(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, word := range strings.Fields(list) {
+		set[word] = true
+	}
+	return set
+}
+
+func hasDigit(word string) bool { return strings.ContainsFunc(word, unicode.IsDigit) }
+
+// digitsOf returns the digits of a word that holds nothing else but what people put between them, else "".
+func digitsOf(word string) string {
+	if strings.Trim(word, "0123456789+-().") != "" {
+		return ""
+	}
+	return strings.NewReplacer("+", "", "-", "", "(", "", ")", "", ".", "").Replace(word)
+}
+
+const (
+	oldest    = 120
+	firstYear = 1900
+	lastYear  = 2099
+)
+
+// isAge tells whether a word is an age, perhaps with the sex: 36, 36y, 36/M.
+func isAge(word string) bool {
+	word, sex, _ := strings.Cut(strings.ToLower(word), "/")
+	if !strings.Contains("male female", sex) {
+		return false
+	}
+	years, err := strconv.Atoi(strings.TrimRight(word, "yrs"))
+	return err == nil && years <= oldest && !strings.HasPrefix(word, "0")
+}
+
+func isYear(word string) bool {
+	year, err := strconv.Atoi(word)
+	return err == nil && year >= firstYear && year <= lastYear
+}

@@ -50,8 +50,8 @@ func answersAre(t *testing.T, steps []step) {
 // What was mapped by mistake is taken back, key by key or all at once.
 func TestCellCounterAMistakeIsTakenBack(t *testing.T) {
 	t.Parallel()
-	seedTest(t, 77003)
-	path := mappingsPath + "77003"
+	seedTest(t, 77005)
+	path := mappingsPath + "77005"
 	answersAre(t, []step{
 		{"two keys that differ by an accent", labSession, "POST", path, `{"lab_id":12,"mappings":[{"key":"o","cell_id":1,"report_format_index":1,"report_format_order":1},{"key":"ö","cell_id":3,"report_format_index":2,"report_format_order":2}]}`, 200, `"inserted":2`},
 		{"a target alone", labSession, "PATCH", path, `{"lab_id":12,"target_count":200}`, 200, `"inserted":0,"updated":0`},

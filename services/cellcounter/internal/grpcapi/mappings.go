@@ -149,6 +149,7 @@ func (s *Server) ListCells(
 	ctx context.Context,
 	_ *cellcounterv1.ListCellsRequest,
 ) (*cellcounterv1.ListCellsResponse, error) {
+	defer s.begin(ctx, opCells, 0, 0)()
 	if _, err := authn.FromContext(ctx).Scope(0); err != nil {
 		return nil, err
 	}

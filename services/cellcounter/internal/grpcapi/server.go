@@ -29,11 +29,12 @@ const (
 	opDifferential = "differential"
 	opCounts       = "counts"
 	opSaveCount    = "save_count"
+	opCells        = "cells"
 )
 
 // Operations lists them.
 func Operations() []string {
-	return []string{opRead, opWrite, opReset, opDelete, opDifferential, opCounts, opSaveCount}
+	return []string{opRead, opWrite, opReset, opDelete, opDifferential, opCounts, opSaveCount, opCells}
 }
 
 // Deps is what the server calls.
@@ -55,10 +56,11 @@ type Server struct {
 // New returns the server.
 func New(d Deps) *Server { return &Server{d: d} }
 
-// begin says in the span what an operation is about, and returns what ends its measuring. Report 0 is none.
+// begin says in the span what an operation is about, and returns what ends its measuring. Test 0 and report 0 are none.
 func (s *Server) begin(ctx context.Context, operation string, testID, reportID int64) (done func()) {
-	attributes := []attribute.KeyValue{
-		attribute.Int64("lab.id", authn.FromContext(ctx).LabID), attribute.Int64("test.id", testID),
+	attributes := []attribute.KeyValue{attribute.Int64("lab.id", authn.FromContext(ctx).LabID)}
+	if testID != 0 {
+		attributes = append(attributes, attribute.Int64("test.id", testID))
 	}
 	if reportID != 0 {
 		attributes = append(attributes, attribute.Int64("report.id", reportID))

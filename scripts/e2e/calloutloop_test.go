@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -33,11 +34,34 @@ func replaceUntilTheEnd(t *testing.T, service string, settings ...string) (chang
 		if err := stack.Stop(service); err != nil {
 			t.Fatal(err)
 		}
-		startReady(t, service, change)
+		startReached(t, service, change)
 	}
 	replace(change)
-	t.Cleanup(func() { replace(nil) }) // ready again before the next test calls it
+	t.Cleanup(func() { replace(nil) }) // there again before the next test calls it
 	return change
+}
+
+// reads are what a service answers with 200.
+var reads = map[string]string{
+	"callout": "/operation/critical-callout/settings", "notifications": notificationsPath + "all?limit=1", "rerun": "/api-v3/sample-rerun/7001",
+}
+
+// startReached starts a service and waits until the gateway has found it again: it may be ready a moment before.
+func startReached(t *testing.T, service string, change map[string]string) {
+	t.Helper()
+	startReady(t, service, change)
+	path, ok := reads[service]
+	if !ok {
+		return
+	}
+	await.Nil(t, service+" behind the gateway", func() error {
+		ctx := context.WithoutCancel(t.Context()) // at the end of a test, too
+		got, err := send(ctx, stack.Endpoints.Gateway, labSession, "GET", path, "")
+		if err == nil && got.status != http.StatusOK {
+			err = fmt.Errorf("%d %s", got.status, got.body)
+		}
+		return err
+	})
 }
 
 // insist repeats a request until it is answered with 200, or with 409: then an earlier one whose answer was lost did it.

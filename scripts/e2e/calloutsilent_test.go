@@ -78,7 +78,7 @@ func TestCalloutOfWhatNobodyAskedToEvaluate(t *testing.T) {
 		}
 	}
 	switched(true)
-	t.Cleanup(func() { switched(false) })
+	defer switched(false)
 	execSQL(t, "UPDATE reportValues SET value = '8.1' WHERE labReportId_id = ? AND `index` = 2", report)
 	if got := evaluateBill(t, bill); got.status != http.StatusOK {
 		t.Fatalf("%d %s", got.status, got.body)

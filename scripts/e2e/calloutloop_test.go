@@ -34,21 +34,29 @@ func replaceUntilTheEnd(t *testing.T, service string, settings ...string) (chang
 		if err := stack.Stop(service); err != nil {
 			t.Fatal(err)
 		}
-		startReady(t, service, change)
-		awaitCallout(t)
+		startReached(t, service, change)
 	}
 	replace(change)
-	t.Cleanup(func() { replace(nil) }) // ready again before the next test calls it
+	t.Cleanup(func() { replace(nil) }) // there again before the next test calls it
 	return change
 }
 
-// awaitCallout waits for callout through the gateway: the connection to the process of before has ended, and the gateway may
-// wait a moment before it tries again.
-func awaitCallout(t *testing.T) {
+// reads are what a service answers with 200.
+var reads = map[string]string{
+	"callout": "/operation/critical-callout/settings", "notifications": notificationsPath + "all?limit=1", "rerun": "/api-v3/sample-rerun/7001",
+}
+
+// startReached starts a service and waits until the gateway has found it again: it may be ready a moment before.
+func startReached(t *testing.T, service string, change map[string]string) {
 	t.Helper()
-	await.Nil(t, "callout through the gateway", func() error {
-		ctx := context.WithoutCancel(t.Context())
-		got, err := send(ctx, stack.Endpoints.Gateway, labSession, "GET", "/operation/critical-callout/open", "")
+	startReady(t, service, change)
+	path, ok := reads[service]
+	if !ok {
+		return
+	}
+	await.Nil(t, service+" behind the gateway", func() error {
+		ctx := context.WithoutCancel(t.Context()) // at the end of a test, too
+		got, err := send(ctx, stack.Endpoints.Gateway, labSession, "GET", path, "")
 		if err == nil && got.status != http.StatusOK {
 			err = fmt.Errorf("%d %s", got.status, got.body)
 		}

@@ -124,10 +124,7 @@ func (p *page) allAtOnce(waits, late, unclear, wrong int) {
 	p.awaitTrue("what is overdue stands first", fmt.Sprintf(boardCard, late+1)+`?.className.includes("late") === true && `+
 		fmt.Sprintf(boardCard, late+1)+`.closest("ul").firstElementChild.contains(`+fmt.Sprintf(boardCard, late+1)+`)`)
 	p.awaitTrue("what cannot be judged", fmt.Sprintf(`document.querySelector('[data-unclear="%d"]') !== null`, unclear+2))
-	for _, scheme := range []string{"light", "dark"} {
-		p.scheme(scheme)
-		p.screenshot("callout-all-" + scheme + ".png")
-	}
+	p.pictures("callout-all")
 	p.eval(line + `.querySelector("button").click()`)
 	p.awaitTrue("the dialog about it", `document.getElementById("dialog").open && document.getElementById("dialog-title").textContent.includes("is wrong")`)
 	p.fill("person", "input", "Dr Rao")

@@ -44,7 +44,7 @@ func TestCalloutOfWhatNobodyAskedToEvaluate(t *testing.T) {
 		if err := stack.Stop("callout"); err != nil {
 			t.Error(err)
 		}
-		startReady(t, "callout", nil)
+		startReached(t, "callout", nil)
 	})
 	if err := stack.Stop("callout"); err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestCalloutOfWhatNobodyAskedToEvaluate(t *testing.T) {
 	newCriticalBill(t, bill, 0, 3)
 	applyFixture(t, fmt.Sprintf(`{"mysql":{"reportValues":[{"labReportId_id":%d,"index":1,"order":1,"value":"14"}]}}`, bill+2))
 	note("callout is away; the core saves a potassium of 7.1")
-	startReady(t, "callout", fast)
+	startReached(t, "callout", fast)
 	awaitNotices(t, bill, 1, 0)
 	if _, ok := waiting(t, report); !ok {
 		t.Fatal("it does not wait")
@@ -78,7 +78,7 @@ func TestCalloutOfWhatNobodyAskedToEvaluate(t *testing.T) {
 		}
 	}
 	switched(true)
-	t.Cleanup(func() { switched(false) })
+	defer switched(false)
 	execSQL(t, "UPDATE reportValues SET value = '8.1' WHERE labReportId_id = ? AND `index` = 2", report)
 	if got := evaluateBill(t, bill); got.status != http.StatusOK {
 		t.Fatalf("%d %s", got.status, got.body)

@@ -90,7 +90,7 @@ const (
 	mostNames    = 20
 	longestName  = 255
 	longestText  = 5000
-	clockLeeway  = 5 * time.Minute // a caller's clock may be ahead of ours
+	clockLeeway  = time.Minute // a caller's clock may be ahead of ours
 	completeNeed = " is empty: say at least one, or save a draft with is_draft"
 )
 

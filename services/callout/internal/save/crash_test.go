@@ -122,7 +122,7 @@ func TestWhatIsWrongWithACallout(t *testing.T) {
 		"1970":                      func(c *save.Callout) { c.NotifiedAt = "1970-01-01T00:00:00Z" },
 		"a contradiction":           func(c *save.Callout) { c.Outcome, c.ReadBack = callout.Confirmed, &no },
 		"a time without a zone":     func(c *save.Callout) { c.NotifiedAt = "2026-11-21T09:00:00" },
-		"a call in the future":      func(c *save.Callout) { c.NotifiedAt = "2026-11-21T09:06:00Z" },
+		"a call in the future":      func(c *save.Callout) { c.NotifiedAt = "2026-11-21T09:01:01Z" },
 		"a report of another bill":  func(c *save.Callout) { c.ReportIDs = append(c.ReportIDs, storetest.Second) },
 	} {
 		c := good

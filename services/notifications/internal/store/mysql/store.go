@@ -7,7 +7,9 @@ import (
 	"fmt"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/coalesce"
 	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
 // OutboxTable is the name of the service's outbox.
@@ -18,7 +20,13 @@ type Store struct {
 	db     *sql.DB
 	outbox outbox.Table
 	clock  clock.Clock
+	// Triggers of a laboratory that come at once share their work; the number of a key is the laboratory's.
+	additions coalesce.Reads[int64, *addition, struct{}]
+	kinds     coalesce.Reads[sameKind, struct{}, notification.Kind]
 }
+
+// sameKind is a type as a laboratory has it.
+type sameKind struct{ labID, typeID int64 }
 
 // New returns a store over db, which stays the caller's to close.
 func New(db *sql.DB, c clock.Clock) (*Store, error) {
@@ -26,7 +34,7 @@ func New(db *sql.DB, c clock.Clock) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("notifications store: %w", err)
 	}
-	return &Store{db, table, c}, nil
+	return &Store{db: db, outbox: table, clock: c}, nil
 }
 
 // LegacyColumns are the columns of the platform's tables that the service reads.

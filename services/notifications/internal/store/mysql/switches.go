@@ -51,6 +51,11 @@ func (s *Store) Kinds(ctx context.Context, lab authn.LabScope) ([]notification.K
 
 // Kind implements notify.Store.
 func (s *Store) Kind(ctx context.Context, lab authn.LabScope, typeID int64) (notification.Kind, error) {
+	return s.kinds.Do(ctx, sameKind{lab.LabID(), typeID}, struct{}{},
+		func(ctx context.Context, _ []struct{}) (notification.Kind, error) { return s.kind(ctx, lab, typeID) })
+}
+
+func (s *Store) kind(ctx context.Context, lab authn.LabScope, typeID int64) (notification.Kind, error) {
 	row := s.db.QueryRowContext(ctx, kindColumns+kindTables+" WHERE m.is_active = 1 AND m.id = ?", lab.LabID(), typeID)
 	k, err := scanKind(row.Scan)
 	if errors.Is(err, sql.ErrNoRows) {

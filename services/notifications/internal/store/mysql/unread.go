@@ -143,45 +143,22 @@ func (s *Store) saveReadMark(ctx context.Context, v notification.Viewer, m readM
 	if err != nil {
 		return fmt.Errorf("encode mark: %w", err)
 	}
+	statement := "UPDATE NotificationReadMark SET from_at = ?, until_at = ?, unread = ? WHERE lab_id = ?" +
+		" AND user_type = ? AND user_id = ? AND version = ?"
+	args := []any{m.From, m.Until, string(unread), v.Lab.LabID(), kind, login, m.version}
 	if !m.known {
-		_, err = s.db.ExecContext(
-			ctx,
-			"INSERT IGNORE INTO NotificationReadMark (lab_id, user_type, user_id, from_at, until_at, unread)"+
-				" VALUES (?,?,?,?,?,?)",
-			v.Lab.LabID(),
-			kind,
-			login,
-			m.From,
-			m.Until,
-			string(unread),
-		)
-		return mysqldb.Wrap("save mark", err)
+		statement = "INSERT IGNORE INTO NotificationReadMark (from_at, until_at, unread, lab_id, user_type, user_id, version)" +
+			" VALUES (?,?,?,?,?,?,?)"
 	}
-	_, err = s.db.ExecContext(
-		ctx,
-		"UPDATE NotificationReadMark SET from_at = ?, until_at = ?, unread = ? WHERE lab_id = ?"+
-			" AND user_type = ? AND user_id = ? AND version = ?",
-		m.From,
-		m.Until,
-		string(unread),
-		v.Lab.LabID(),
-		kind,
-		login,
-		m.version,
-	)
+	_, err = s.db.ExecContext(ctx, statement, args...)
 	return mysqldb.Wrap("save mark", err)
 }
 
 // forgetMark is for who marks something unread again.
 func forgetMark(ctx context.Context, tx *sql.Tx, v notification.Viewer) error {
 	kind, login := v.Login()
-	_, err := tx.ExecContext(
-		ctx,
-		"INSERT INTO NotificationReadMark (lab_id, user_type, user_id, version) VALUES (?,?,?,1)"+
-			" ON DUPLICATE KEY UPDATE until_at = 0, version = version + 1",
-		v.Lab.LabID(),
-		kind,
-		login,
-	)
+	const statement = "INSERT INTO NotificationReadMark (lab_id, user_type, user_id, version) VALUES (?,?,?,1)" +
+		" ON DUPLICATE KEY UPDATE until_at = 0, version = version + 1"
+	_, err := tx.ExecContext(ctx, statement, v.Lab.LabID(), kind, login)
 	return err
 }

@@ -75,6 +75,7 @@ func Run(t *testing.T, open func(*testing.T) Store) {
 		"many readers leave the newest activities":   manyReaders,
 		"everything is marked read in steps":         markAll,
 		"the same key is the same notification":      dedupe,
+		"what comes at once is stored once, each":    together,
 		"a message that cannot be made adds nothing": broken,
 		"switches of laboratory and user":            switches,
 		"logins of one organisation are apart":       wards,
@@ -304,6 +305,37 @@ func dedupe(t *testing.T, s Store) {
 	}
 	if n := len(s.Events()); n != 1 {
 		t.Errorf("%d messages of one notification", n)
+	}
+}
+
+// together: triggers of two laboratories come at once, some of them twice, and one of them cannot be sent.
+func together(t *testing.T, s Store) {
+	const different = 20
+	labs := map[int64]notification.Viewer{12: user(t, 12, 77), 13: user(t, 13, 87)}
+	unable := errors.New("unable")
+	var wait sync.WaitGroup
+	for lab, v := range labs {
+		for i := range 3 * different {
+			wait.Go(func() {
+				n := notify.New{TypeID: 2, Context: []byte("{}"), DedupeKey: fmt.Sprint(lab, i%different)}
+				push := event
+				if n.DedupeKey == "12 7" {
+					push = func(int64) (outbox.Event, error) { return outbox.Event{}, unable }
+				}
+				if _, _, err := s.Add(t.Context(), v.Lab, n, push, start); err != nil && n.DedupeKey != "12 7" {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	wait.Wait()
+	for lab, want := range map[int64]int{12: different - 1, 13: different} {
+		if n := len(ids(t, s, labs[lab], all, everything)); n != want {
+			t.Errorf("laboratory %d has %d notifications, want %d", lab, n, want)
+		}
+	}
+	if n := len(s.Events()); n != 2*different-1 {
+		t.Errorf("%d messages", n)
 	}
 }
 

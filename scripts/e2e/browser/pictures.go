@@ -14,8 +14,8 @@ import (
 
 const stepTimeout = time.Minute
 
-// Pictures keeps the page of ctx as it is, light and dark, wide and narrow. Each must be accessible, as axe-core judges it,
-// and no wider than its window.
+// Pictures keeps the page of ctx as it is, light and dark, wide and narrow. Each must be accessible, as axe-core judges
+// it, and no wider than its window.
 func Pictures(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)

@@ -19,7 +19,7 @@ help: ## List the targets
 devstack:
 	@mkdir -p $(BIN)
 	@echo "building devstack (the first time on a machine this takes a few minutes)"
-	@go build -o $(BIN)/devstack ./scripts/devstack
+	@go build -ldflags='-s -w' -o $(BIN)/devstack ./scripts/devstack
 
 run: devstack ## Start everything here with demo data; Ctrl-C stops it. TRACES=1: with a page that shows traces. DEMO=day or off: whether the laboratory works
 	@exec env $(if $(TRACES),LAB_TRACES=on) $(if $(DEMO),LAB_DEMO=$(DEMO)) $(BIN)/devstack run

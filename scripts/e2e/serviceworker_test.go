@@ -186,7 +186,7 @@ func (p *pushing) click() string {
 // TestServiceWorkerShowsPushesAndOpensTheirPage is the platform's worker in a browser: it registers, shows what is pushed,
 // also what is malformed or hostile, and a click leads to the page of the notification on this origin.
 func TestServiceWorkerShowsPushesAndOpensTheirPage(t *testing.T) {
-	p := register(t, stack.Endpoints.Gateway+"/cell-counter/")
+	p := register(t, stack.Endpoints.Gateway+"/")
 	list := p.deliver(`{"notification":{"title":"Critical report","body":"A report has a critical result. Open it now."},
 		"data":{"notification_id":"41","notification_type_id":"2","lrr_id":"7001"}}`, "Critical report A report has a critical result. Open it now.")
 	if n := list[0]; n.Tag != "notification-41" || !n.Stays || n.Data["lrr_id"] != "7001" {

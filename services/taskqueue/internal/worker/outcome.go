@@ -59,7 +59,7 @@ func (p *Pump) waited(r *run) time.Duration {
 // jobs to a dead receiver cost little.
 func (p *Pump) patience(r *run, failure *job.Failure) time.Duration {
 	const seldom, longest = 4, 3 * time.Minute // a quarter of the time that it waited
-	if !failure.Recovers || failure.RetryAfter < time.Second {
+	if !failure.Recovers {
 		return failure.RetryAfter
 	}
 	return max(failure.RetryAfter, min(longest, p.waited(r)/seldom))

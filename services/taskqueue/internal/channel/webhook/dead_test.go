@@ -43,7 +43,7 @@ func TestJobsToADeadReceiverEnd(t *testing.T) {
 				t.Errorf("%v within %v: %v", c.channel, c.within, ended)
 			}
 			t.Logf("%v: %d claims a job", c.channel, claims/len(jobs))
-			if claims > 45*len(jobs) { // 26 to 33 as the delays are drawn; before, 880
+			if claims > 40*len(jobs) { // 15 to 27 as the trials fall; without patience, 880
 				t.Errorf("%v: %d claims of %d jobs", c.channel, claims, len(jobs))
 			}
 		})

@@ -3,8 +3,6 @@
 package httpserver
 
 import (
-	"context"
-	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -89,17 +87,6 @@ func (c Config) URL(host string) string {
 		scheme = "https"
 	}
 	return fmt.Sprintf("%s://%s", scheme, net.JoinHostPort(host, fmt.Sprint(c.AdminPort)))
-}
-
-// Get asks a listener of the platform. Its certificate is not verified: it is for the service's name, and the question
-// is only whether somebody answers.
-func Get(ctx context.Context, url string) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
-	return (&http.Client{Transport: transport}).Do(request)
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) {

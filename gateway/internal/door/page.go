@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	signIn  = "/sign-in"
-	signOut = "/sign-out"
-	who     = "/sign-in/person"
-	numbers = "/sign-in/counters"
-	cookie  = "sessionid"
+	signIn      = "/sign-in"
+	signOut     = "/sign-out"
+	who         = "/sign-in/person"
+	numbersPath = "/sign-in/counters"
+	cookie      = "sessionid"
 
 	// pagePolicy lets the page's own forms sign in, which pages elsewhere have no need of.
 	pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
@@ -50,13 +50,13 @@ func Page(d *Demo) edge.Page {
 	} else {
 		mux.HandleFunc("GET /{$}", d.show)
 		mux.HandleFunc("GET "+who, d.tell)
-		mux.HandleFunc("GET "+numbers, d.count)
+		mux.HandleFunc("GET "+numbersPath, d.count)
 		mux.Handle("POST "+signIn, sameOrigin(d.enter))
 		mux.Handle("POST "+signOut, sameOrigin(leave))
 	}
 	return edge.Page{
 		Route:   "/",
-		Matches: func(path string) bool { return slices.Contains([]string{"/", signIn, signOut, who, numbers}, path) },
+		Matches: func(path string) bool { return slices.Contains([]string{"/", signIn, signOut, who, numbersPath}, path) },
 		Handler: mux,
 	}
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -114,22 +115,33 @@ func (p *page) fill(id, event, value string) {
 // eval returns the text of a JavaScript expression.
 func (p *page) eval(expression string) string {
 	p.t.Helper()
+	text, err := p.read(expression)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return text
+}
+
+// read is eval for a page that may be on its way to another: nothing can be read at that moment.
+func (p *page) read(expression string) (string, error) {
 	ctx, cancel := context.WithTimeout(p.ctx, stepTimeout)
 	defer cancel()
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("String("+expression+")"))
 	if err != nil {
-		p.t.Fatalf("%s: %v", expression, err)
+		return "", fmt.Errorf("%s: %w", expression, err)
 	}
-	return text
+	return text, nil
 }
 
 func (p *page) awaitTrue(what, expression string) {
 	p.t.Helper()
 	await.Nil(p.t, what, func() error {
-		if p.eval(expression) == "true" {
-			return nil
+		held, err := p.read(expression)
+		if held == "true" || err != nil {
+			return err
 		}
-		return fmt.Errorf("the page says %s", p.eval("document.body?.innerText.slice(0, 600)"))
+		shown, err := p.read("document.body?.innerText.slice(0, 600)")
+		return cmp.Or(err, fmt.Errorf("the page says %s", shown))
 	})
 }
 

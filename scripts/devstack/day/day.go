@@ -24,6 +24,9 @@ type Config struct {
 	Out       io.Writer // a line for each hour of the laboratory, and for each failure
 }
 
+// patience is how long one thing that happens may take, with all its requests.
+const patience = 20 * time.Second
+
 // opens is the hour at which the first day begins.
 const opens = 7
 
@@ -88,7 +91,7 @@ func Run(ctx context.Context, c Config) (Tally, error) {
 	}
 	defer core.Close()
 	core.SetMaxOpenConns(8)
-	p := &play{Config: c, core: core, client: &http.Client{Timeout: 10 * time.Second},
+	p := &play{Config: c, core: core, client: &http.Client{},
 		rand: rand.New(rand.NewPCG(c.Seed, c.Seed)), minute: opens * 60}
 	tick := time.NewTicker(time.Duration(float64(time.Minute) / c.Pace))
 	defer tick.Stop()
@@ -101,7 +104,12 @@ func Run(ctx context.Context, c Config) (Tally, error) {
 		case <-tick.C:
 		}
 		for _, do := range p.next() {
-			working.Go(func() { p.settle(ctx, do(ctx)) })
+			working.Go(func() {
+				// What is under way at the end goes on: cut off by ctx's deadline it would look like a failure before it.
+				own, done := context.WithTimeout(context.WithoutCancel(ctx), patience)
+				defer done()
+				p.settle(ctx, do(own))
+			})
 		}
 	}
 }
@@ -156,7 +164,7 @@ func (p *play) count(one func(*Tally)) {
 	one(&p.whole)
 }
 
-// settle counts what failed: a platform that is broken on purpose must not end the day.
+// settle counts what failed before ctx ended: a platform that is broken on purpose must not end the day.
 func (p *play) settle(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintln(p.Out, "failed:", err)

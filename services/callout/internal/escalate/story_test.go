@@ -97,18 +97,13 @@ func TestAReportOfAnEarlierReleaseGetsItsDeadline(t *testing.T) {
 // turns critical, which is announced and has a full run, too; the minutes still count from the potassium.
 func TestAnotherParameterOfAReportThatWasEscalatedToTheEnd(t *testing.T) {
 	t.Parallel()
-	c := storetest.NewClock()
-	s := storetest.MemoryStore(t, c)
-	b := storetest.NewBench(t, storetest.Over(t, s), c)
-	sodium := s.Formats[66][0]
-	sodium.ID, sodium.Index, sodium.Order = 6604, 4, 4
-	s.Formats[66] = append(s.Formats[66], sodium)
+	b, _ := storetest.NewProfile(t)
 	b.Pending()
 	b.Pass(90 * time.Minute)
 	b.Want("potassium", b.Due(storetest.Potassium), "level 2, last")
 	b.Want("worse, and nobody was told the milder one", b.Enter(storetest.Potassium, storetest.PotassiumIndex, "7.4"), "CALLOUT_PENDING")
 	b.Want("potassium", b.Due(storetest.Potassium), "level 2, last")
-	b.Want("sodium", b.Enter(storetest.Potassium, 4, "9"), "CALLOUT_PENDING")
+	b.Want("sodium", b.Enter(storetest.Potassium, storetest.SodiumIndex, "9"), "CALLOUT_PENDING")
 	b.Want("both", b.Due(storetest.Potassium), "level 0, due 11:00:00")
 	b.Pass(2 * time.Hour)
 	b.Want("both", b.Due(storetest.Potassium), "level 2, last")

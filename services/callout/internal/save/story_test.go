@@ -74,21 +74,16 @@ func TestTheMinutesAreMeasuredToTheCall(t *testing.T) {
 // report turns critical. The call says what it was about, so it is refused until the sodium is told, too.
 func TestWhatNobodyWasToldIsNotCalled(t *testing.T) {
 	t.Parallel()
-	c := storetest.NewClock()
-	s := storetest.MemoryStore(t, c)
-	b := storetest.NewBench(t, storetest.Over(t, s), c)
-	sodium := s.Formats[66][0]
-	sodium.ID, sodium.Index, sodium.Order = 6604, 4, 4
-	s.Formats[66] = append(s.Formats[66], sodium)
+	b, format := storetest.NewProfile(t)
 	b.Pending()
-	potassium := save.ToldValue{ReportID: storetest.Potassium, FormatID: s.Formats[66][0].ID, RawValue: "7.1"}
+	potassium := save.ToldValue{ReportID: storetest.Potassium, FormatID: format, RawValue: "7.1"}
 	tell := func(values ...save.ToldValue) error {
 		return b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}, Told: values})
 	}
-	b.Enter(storetest.Potassium, 4, "9")
+	b.Enter(storetest.Potassium, storetest.SodiumIndex, "9")
 	b.Want("the sodium was not told", reason(tell(potassium)), "VALUES_CHANGED")
 	b.Want("it waits on", b.Listed(storetest.Everything), "[7001 CALLOUT_PENDING 7.1]")
-	b.Enter(storetest.Potassium, 4, "4")
+	b.Enter(storetest.Potassium, storetest.SodiumIndex, "4")
 	told := potassium
 	told.RawValue = "7.9"
 	b.Want("another potassium was told", reason(tell(told)), "VALUES_CHANGED")

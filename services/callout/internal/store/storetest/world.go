@@ -165,6 +165,22 @@ func NewBench(t *testing.T, b Backend, c *Clock) *Bench {
 	return x
 }
 
+// SodiumIndex is of the sodium beside the potassium, see NewProfile.
+const SodiumIndex = 4
+
+// NewProfile puts the use cases over a store in memory, where the report of the potassium has a sodium with critical
+// limits, too. It returns the potassium's format beside them.
+func NewProfile(t *testing.T) (*Bench, int64) {
+	t.Helper()
+	c := NewClock()
+	s := MemoryStore(t, c)
+	sodium := s.Formats[66][0]
+	potassium := sodium.ID
+	sodium.ID, sodium.Index, sodium.Order = 6604, SodiumIndex, SodiumIndex
+	s.Formats[66] = append(s.Formats[66], sodium)
+	return NewBench(t, Over(t, s), c), potassium
+}
+
 // Asha is a lab user of everything.
 var Asha = save.Performer{
 	UserID: 77,

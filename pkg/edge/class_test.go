@@ -1,0 +1,63 @@
+package edge_test
+
+import (
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/labplatform/labplatform/pkg/edge"
+	"github.com/labplatform/labplatform/pkg/telemetry"
+)
+
+// What is not deployed, and what lasts as long as somebody looks, say nothing of how well requests are answered: they are
+// classes of their own, so that neither is an error nor slow.
+func TestRequestsAreCountedByClass(t *testing.T) {
+	t.Parallel()
+	tel, err := telemetry.Start(t.Context(), "gateway", "test", telemetry.Config{Environment: "dev"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := edge.Page{
+		Route: "/page", Matches: func(path string) bool { return strings.HasPrefix(path, "/page/") },
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/page/stream":
+				w.Header().Set("Content-Type", "text/event-stream")
+			case "/page/absent":
+				w.WriteHeader(http.StatusNotImplemented)
+			case "/page/broken":
+				w.WriteHeader(http.StatusBadGateway)
+			}
+			_, _ = io.WriteString(w, "answer")
+		}),
+	}
+	e, err := edge.New(t.Context(), edge.Deps{Telemetry: tel, Pages: []edge.Page{page}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/page/whole", "/page/stream", "/page/absent", "/page/broken", "/nothing"} {
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		e.Public().ServeHTTP(httptest.NewRecorder(), request)
+	}
+	families, err := tel.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := map[string]bool{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			for _, label := range metric.GetLabel() {
+				if family.GetName() == "http_server_request_duration_seconds" && label.GetName() == "code_class" {
+					classes[label.GetValue()] = true
+				}
+			}
+		}
+	}
+	if got := slices.Sorted(maps.Keys(classes)); !slices.Equal(got, []string{"2xx", "4xx", "501", "5xx", "stream"}) {
+		t.Errorf("classes %q", got)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/labplatform/labplatform/gateway/internal/areas"
+	"github.com/labplatform/labplatform/gateway/internal/cells"
 	"github.com/labplatform/labplatform/gateway/internal/door"
 	"github.com/labplatform/labplatform/gateway/internal/pages"
 	"github.com/labplatform/labplatform/pkg/edge"
@@ -27,6 +28,9 @@ func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) erro
 }
 
 func build(ctx context.Context, s *service.Service, cfg Config) error {
+	if cfg.CellsFile != "" {
+		return route(s, cfg)
+	}
 	connections := map[string]grpc.ClientConnInterface{}
 	for name, address := range cfg.addresses() {
 		if address == "" {
@@ -63,5 +67,16 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	}
 	s.Listen("public listener", public)
 	s.Listen("internal listener", internal)
+	return nil
+}
+
+// route builds the router in front of the cells instead of the edge of one.
+func route(s *service.Service, cfg Config) error {
+	router, err := cells.New(cfg.CellsFile, s.Log, s.Registry)
+	if err != nil {
+		return err
+	}
+	s.Every("directory of cells", cells.RefreshEvery, router.Refresh)
+	s.Listen("public listener", httpserver.Server{Address: cfg.address(cfg.Port), Handler: router, TLS: cfg.PublicTLS.Server()})
 	return nil
 }

@@ -48,6 +48,10 @@ type Config struct {
 	// PublicTLS encrypts the public listener, where no proxy in front of it does.
 	PublicTLS tlsfiles.Certificate `envPrefix:"PUBLIC_TLS_"`
 
+	// CellsFile makes this the router in front of several installations: a JSON file says which laboratory's host is in
+	// which. Nothing else is served then.
+	CellsFile string `env:"CELLS_FILE"`
+
 	Admin     httpserver.Config
 	Lifecycle lifecycle.Config
 	Garbage   service.GarbageCollection
@@ -68,8 +72,11 @@ func (c *Config) Validate() error {
 	if c.DemoSignIn != "" && c.Telemetry.Production() {
 		problems = append(problems, errors.New("GATEWAY_DEMO_SIGN_IN lets anybody in: leave it empty in production"))
 	}
-	auth := authn.Config{ServiceTokenSecret: c.ServiceTokenSecret}
-	return errors.Join(append(problems, auth.Validate())...)
+	if c.CellsFile == "" {
+		auth := authn.Config{ServiceTokenSecret: c.ServiceTokenSecret}
+		problems = append(problems, auth.Validate())
+	}
+	return errors.Join(problems...)
 }
 
 // addresses maps the names of the areas to the configured addresses.

@@ -1,3 +1,3 @@
-// Package restore tests the operations handbook's commands for backup and restore, word by word: it backs up a platform
-// that runs, loses all its data, restores it and counts.
+// Package restore tests commands of the operations handbook, word by word: it backs up a platform that runs, loses all
+// its data, restores it and counts; and it moves a laboratory from one platform to another.
 package restore

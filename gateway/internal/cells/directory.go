@@ -1,0 +1,73 @@
+// Package cells sends each laboratory's requests to the installation of the platform that has its data: a cell. A
+// laboratory is known by the name of the host that its people and programs ask.
+package cells
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+)
+
+// Directory says which laboratory is in which cell.
+type Directory struct {
+	cells        map[string]*url.URL
+	laboratories map[string]laboratory // by host
+}
+
+type laboratory struct {
+	Cell   string `json:"cell"`
+	Moving bool   `json:"moving"` // to another cell: nobody is let in meanwhile
+}
+
+// Read reads a directory:
+// {"cells": {name: address of its gateway}, "laboratories": {host: {"cell": name, "moving": bool}}}.
+func Read(file string) (*Directory, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("directory of cells: %w", err)
+	}
+	var written struct {
+		Cells        map[string]string     `json:"cells"`
+		Laboratories map[string]laboratory `json:"laboratories"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&written); err != nil {
+		return nil, fmt.Errorf("directory of cells %s: %w", file, err)
+	}
+	d := &Directory{cells: map[string]*url.URL{}, laboratories: map[string]laboratory{}}
+	var problems []error
+	for name, address := range written.Cells {
+		u, err := url.Parse(address)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.Path+u.RawQuery != "" {
+			problems = append(problems, fmt.Errorf("cell %s: %q is not the address of a gateway, as http://host:8090", name, address))
+		}
+		d.cells[name] = u
+	}
+	for host, lab := range written.Laboratories {
+		if written.Cells[lab.Cell] == "" {
+			problems = append(problems, fmt.Errorf("laboratory %s: there is no cell %q", host, lab.Cell))
+		}
+		if host != plain(host) {
+			problems = append(problems, fmt.Errorf("laboratory %s: write the host as %s", host, plain(host)))
+		}
+		d.laboratories[host] = lab
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, fmt.Errorf("directory of cells %s: %w", file, err)
+	}
+	return d, nil
+}
+
+// plain is a host as the directory has it: without a port and a dot at its end, in small letters.
+func plain(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}

@@ -1,0 +1,123 @@
+package cells
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/httpserver"
+)
+
+// RefreshEvery is how soon a change of the directory is seen.
+const RefreshEvery = 2 * time.Second
+
+const (
+	dialTimeout   = 3 * time.Second
+	answerTimeout = 90 * time.Second // after the request's last byte; the cells' own deadlines are below
+	perCell       = 256              // connections that are kept open
+	moveWait      = 30 * time.Second // when to ask again while a laboratory moves
+)
+
+// Router is the HTTP handler in front of the cells.
+type Router struct {
+	file      string
+	directory atomic.Pointer[Directory]
+	proxy     *httputil.ReverseProxy
+	requests  *prometheus.CounterVec
+	stale     prometheus.Gauge
+}
+
+// destination is where a request goes.
+type destination struct {
+	cell    string
+	gateway *url.URL
+}
+
+type destinationKey struct{}
+
+// New reads the directory in file, and sends requests where it says.
+func New(file string, log *slog.Logger, registry prometheus.Registerer) (*Router, error) {
+	r := &Router{
+		file: file,
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "gateway_cell_requests_total", Help: "Requests sent on to a cell, by the class of its answer; none: it did not answer.",
+		}, []string{"cell", "code_class"}),
+		stale: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "gateway_directory_stale", Help: "1 while the directory of cells cannot be read: its last good state counts.",
+		}),
+	}
+	registry.MustRegister(r.requests, r.stale)
+	transport := &http.Transport{
+		DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		ResponseHeaderTimeout: answerTimeout, MaxIdleConnsPerHost: perCell, IdleConnTimeout: time.Minute,
+		DisableCompression: true, // bodies pass as they are
+	}
+	r.proxy = &httputil.ReverseProxy{
+		Transport: transport, FlushInterval: -1, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.SetURL(to(p.In.Context()).gateway)
+			p.Out.Host = p.In.Host // a cell compares it with the page's own origin
+		},
+		ModifyResponse: func(response *http.Response) error {
+			class := strconv.Itoa(response.StatusCode/100) + "xx"
+			r.requests.WithLabelValues(to(response.Request.Context()).cell, class).Inc()
+			return nil
+		},
+		ErrorHandler: r.unanswered,
+	}
+	return r, r.Refresh(context.Background())
+}
+
+func to(ctx context.Context) destination { return ctx.Value(destinationKey{}).(destination) }
+
+// Refresh reads the directory again. What cannot be read changes nothing.
+func (r *Router) Refresh(context.Context) error {
+	directory, err := Read(r.file)
+	if err != nil {
+		r.stale.Set(1)
+		return err
+	}
+	r.stale.Set(0)
+	r.directory.Store(directory)
+	return nil
+}
+
+// ServeHTTP implements http.Handler.
+func (r *Router) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	directory := r.directory.Load()
+	laboratory, known := directory.laboratories[plain(q.Host)]
+	switch {
+	case !known:
+		refuse(w, apperr.New(apperr.NotFound, "LABORATORY_UNKNOWN",
+			"No laboratory is known by this address. Check it, or ask who runs the platform."))
+		return
+	case laboratory.Moving:
+		refuse(w, apperr.New(apperr.Unavailable, "LABORATORY_MOVES",
+			"This laboratory is moving to another machine. Nothing was changed; send the request again in a minute.").
+			WithRetryAfter(moveWait))
+		return
+	}
+	httpserver.Paced(w, q) // the cell knows how large and how slow a body may be
+	httpserver.AnswerWithin(w, 0)
+	where := destination{laboratory.Cell, directory.cells[laboratory.Cell]}
+	r.proxy.ServeHTTP(httpserver.PacedAnswer(w), q.WithContext(context.WithValue(q.Context(), destinationKey{}, where)))
+}
+
+func (r *Router) unanswered(w http.ResponseWriter, q *http.Request, _ error) {
+	r.requests.WithLabelValues(to(q.Context()).cell, "none").Inc()
+	refuse(w, apperr.New(apperr.Unavailable, "CELL_UNAVAILABLE", "The laboratory's system does not answer. Try again in a moment."))
+}
+
+func refuse(w http.ResponseWriter, err *apperr.Error) {
+	httpserver.SkipBody(w)
+	httpserver.WriteError(w, httpserver.Envelope, err)
+}

@@ -1,0 +1,227 @@
+package restore
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
+	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
+	"github.com/labplatform/labplatform/scripts/e2e/demolab"
+)
+
+// Tables of which no row belongs to a laboratory, or whose rows come back by themselves.
+var ofTheInstallation = regexp.MustCompile(
+	`^(NotificationTypesMaster|callout_sweep|cells|cdc_.*|devstack_seed|goose_.*|outbox_.*|tq_provider|user_meta)$`)
+
+// What laboratory 12 is asked before and after its move.
+var readings = []string{
+	"/api-v3/sample-rerun/7001", "/operation/critical-callout/open", "/report/9011/critical/records",
+	"/report/bulk/critical-notification/logs?report_ids=7001", "/api-v3/cell-counter-mappings/55",
+}
+
+// TestALaboratoryMovesToAnotherCell follows the handbook: laboratory 12 goes from one installation to another, which has
+// worked for 13 before. It is asked through the router, by the host 127.0.0.1.
+func TestALaboratoryMovesToAnotherCell(t *testing.T) {
+	tools := mongoTools(t)
+	former, next := startCell(t, 1), startCell(t, 2)
+	move := t.TempDir()
+	rows := block(t, "Say which rows are the laboratory's, in the order in which they can be deleted:")
+	deletion := block(t, "Delete it in the former cell, whose change capture takes it out of the index:")
+	counting := block(t, "Count what both cells have of it; nothing is printed when they agree:")
+	follow(t, rows+"\n"+deletion, moving(t, next, former, move), tools) // the next cell never had it
+	former.wantEveryTable(t, filepath.Join(move, "rows"))
+	others := former.countOthers(t)
+
+	directory := filepath.Join(t.TempDir(), "cells.json")
+	direct(t, directory, former, next, `{"cell": "former"}`)
+	router := former.startRouter(t, directory)
+	router.Rerun(t)
+	before := map[string]string{}
+	for _, path := range readings {
+		before[path] = timeless(router.MustAsk(t, "GET", path, ""))
+	}
+
+	direct(t, directory, former, next, `{"cell": "former", "moving": true}`)
+	await.Nil(t, "the router lets nobody in", func() error {
+		_, err := router.Reruns(t.Context())
+		if err == nil {
+			return errors.New("it answers")
+		}
+		if strings.Contains(err.Error(), "503") {
+			return nil
+		}
+		return err
+	})
+	former.sent(t)
+	environment := moving(t, former, next, move)
+	follow(t, rows+"\n"+block(t, "Copy the laboratory, while it is silent:")+"\n"+counting, environment, tools)
+	direct(t, directory, former, next, `{"cell": "next"}`)
+	for _, path := range readings {
+		same(t, path, before[path], func() (string, error) {
+			answer, err := router.Ask(t.Context(), "GET", path, "")
+			return timeless(answer), err
+		})
+	}
+	router.MustAsk(t, "POST", "/report/9005/critical/callout", `{"lab_report_ids":[7009],"recipients":["Referral Doctor"],
+		"communication_methods":["call"],"notified_person":"Dr Rao","read_back":true}`)
+
+	follow(t, deletion, environment, tools)
+	if diff := cmp.Diff(others, former.countOthers(t)); diff != "" {
+		t.Errorf("rows of others in the former cell, by table (-before +after):\n%s", diff)
+	}
+	if _, err := former.Reruns(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("the former cell answers %v about the laboratory that left", err)
+	}
+}
+
+// timeless is an answer without the time at which it was given.
+func timeless(answer string) string {
+	return regexp.MustCompile(`"now":"[^"]*"`).ReplaceAllString(answer, "")
+}
+
+// cell is a platform that is one of several.
+type cell struct {
+	demolab.Platform
+	db *sql.DB
+}
+
+// startCell starts a platform that numbers its rows so that no other cell's meets them.
+func startCell(t *testing.T, number int) cell {
+	t.Helper()
+	c := cell{Platform: demolab.Start(t)}
+	var err error
+	c.db, err = sql.Open("mysql", c.Endpoints.MySQLDSN)
+	must(t, err)
+	t.Cleanup(func() { _ = c.db.Close() })
+	for _, set := range []string{"increment = 16", "offset = " + strconv.Itoa(number)} {
+		_, err := c.db.ExecContext(t.Context(), "SET GLOBAL auto_increment_"+set)
+		must(t, err)
+	}
+	for _, service := range c.Services() { // their sessions number as before
+		must(t, c.Stop(service))
+		must(t, c.Start(service, nil))
+	}
+	for _, path := range readings {
+		await.Nil(t, path, func() error {
+			_, err := c.Ask(t.Context(), "GET", path, "")
+			return err
+		})
+	}
+	return c
+}
+
+// direct writes where laboratory 12 is.
+func direct(t *testing.T, file string, former, next cell, laboratory string) {
+	t.Helper()
+	text := fmt.Sprintf(`{"cells": {"former": %q, "next": %q}, "laboratories": {"127.0.0.1": %s}}`,
+		former.Endpoints.Gateway, next.Endpoints.Gateway, laboratory)
+	must(t, os.WriteFile(file+".new", []byte(text), 0o600))
+	must(t, os.Rename(file+".new", file))
+}
+
+// startRouter returns the platform as it is seen through the router.
+func (c cell) startRouter(t *testing.T, directory string) demolab.Platform {
+	t.Helper()
+	base, err := endpoints.FreeBase()
+	must(t, err)
+	must(t, c.StartProgram("router", c.Endpoints.Commands["gateway"], map[string]string{
+		"GATEWAY_CELLS_FILE": directory, "GATEWAY_HOST": "127.0.0.1",
+		"GATEWAY_PORT": strconv.Itoa(base), "GATEWAY_ADMIN_PORT": strconv.Itoa(base + 1),
+	}))
+	ends := c.Endpoints
+	ends.Gateway = fmt.Sprintf("http://127.0.0.1:%d", base)
+	router := demolab.Platform{Sandbox: &sandbox.Sandbox{Endpoints: ends}}
+	await.Nil(t, "the router", func() error {
+		_, err := router.Reruns(t.Context())
+		return err
+	})
+	return router
+}
+
+// sent waits until no message of the cell is left to send.
+func (c cell) sent(t *testing.T) {
+	t.Helper()
+	await.Nil(t, "the messages", func() error {
+		for _, table := range c.tables(t) {
+			n := 0
+			if strings.HasPrefix(table, "outbox_") {
+				must(t, c.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&n))
+			}
+			if n > 0 {
+				return fmt.Errorf("%d in %s", n, table)
+			}
+		}
+		return nil
+	})
+}
+
+func (c cell) tables(t *testing.T) []string {
+	t.Helper()
+	var list []string
+	for table := range count(t, c.db) {
+		list = append(list, table)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// wantEveryTable fails for a table that the handbook does not speak of.
+func (c cell) wantEveryTable(t *testing.T, rows string) {
+	t.Helper()
+	text, err := os.ReadFile(rows)
+	must(t, err)
+	var named []string
+	for line := range strings.Lines(string(text)) {
+		_, tables, _ := strings.Cut(line, ":")
+		named = append(named, strings.Fields(tables)...)
+	}
+	for _, table := range c.tables(t) {
+		if slices.Contains(named, table) == ofTheInstallation.MatchString(table) {
+			t.Errorf("does a laboratory that moves take its rows of %s along?", table)
+		}
+	}
+}
+
+// countOthers counts the rows of all other laboratories, in the tables that name theirs.
+func (c cell) countOthers(t *testing.T) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	for _, table := range []string{"userDetails", "billing", "billingInfo", "labReportRelation", "AllTests", "labUser"} {
+		n := 0
+		must(t, c.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table+" WHERE labId_id <> 12").Scan(&n))
+		counts[table] = n
+	}
+	return counts
+}
+
+// moving are the variables of the handbook's commands.
+func moving(t *testing.T, from, to cell, move string) []string {
+	t.Helper()
+	environment := []string{"LAB=12", "MOVE=" + move}
+	for name, c := range map[string]cell{"FROM": from, "TO": to} {
+		dsn, err := mysql.ParseDSN(c.Endpoints.MySQLDSN)
+		must(t, err)
+		host, port, err := net.SplitHostPort(dsn.Addr)
+		must(t, err)
+		objects, err := url.Parse(c.Endpoints.BlobURL)
+		must(t, err)
+		environment = append(environment, "DB_USER="+dsn.User, "MYSQL_PWD="+dsn.Passwd, "DB_DATABASE="+dsn.DBName,
+			name+"_HOST="+host, name+"_PORT="+port, "OBJECTS_"+name+"="+objects.Path,
+			"MONGO_"+name+"="+c.Endpoints.MongoURI, "MONGO_DATABASE="+c.Endpoints.MongoDatabase)
+	}
+	return environment
+}

@@ -76,11 +76,16 @@ async function holder() {
 const page = 50;
 const list = async (before = "") => (await ask(`${base}${report}/revisions?limit=${page}${before && `&before=${before}`}`)).revisions;
 
+// load keeps the older versions that somebody has asked for.
 async function load() {
+  const of = report;
   const [held, newest] = await Promise.all([holder(), list()]);
+  if (of !== report) return;
   session = held?.is_active ? held : null;
-  versions = newest;
-  more = newest.length === page;
+  const last = newest.length === page ? newest.at(-1).id : 0;
+  const asked = versions.some((v) => v.id === last) ? versions.filter((v) => v.id < last) : [];
+  more = asked.length > 0 ? more : newest.length === page;
+  versions = newest.concat(asked);
   show();
 }
 
@@ -129,6 +134,7 @@ async function end() {
 
 async function choose(number) {
   report = number;
+  versions = [];
   $("report").value = number;
   $("opened").hidden = true;
   history.replaceState(null, "", `?report=${number}`);

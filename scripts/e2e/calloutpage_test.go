@@ -13,179 +13,179 @@ import (
 const boardCard = `document.querySelector('[data-report="%d"]')`
 
 // board gives the tab a session and loads the page again.
-func (p *page) board(session string) {
-	p.t.Helper()
+func (p page) board(session string) {
+	p.T.Helper()
 	p.login(session)
-	p.do(chromedp.Navigate(stack.Endpoints.Gateway + "/callout/"))
-	p.awaitTrue("the board of "+session, `document.getElementById("state").textContent.startsWith("Up to date")`)
+	p.Do(chromedp.Navigate(stack.Endpoints.Gateway + "/callout/"))
+	p.Await("the board of "+session, `document.getElementById("state").textContent.startsWith("Up to date")`)
 }
 
 // cutOff takes the edge away: the board says so, and shows afterwards what came meanwhile. The developer tools' offline mode
 // would leave a stream that is open alone.
-func (p *page) cutOff(bill int) {
-	p.t.Helper()
-	newCriticalBill(p.t, bill, 0, 3)
+func (p page) cutOff(bill int) {
+	p.T.Helper()
+	newCriticalBill(p.T, bill, 0, 3)
 	if err := stack.Stop("gateway"); err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
-	p.awaitTrue("the board says that it is cut off", `document.getElementById("state").textContent.startsWith("Cut off")`)
-	p.screenshot("callout-cut-off.png")
-	restart(p.t, "gateway")
-	if got := evaluateBill(p.t, bill); got.status != 200 {
-		p.t.Fatalf("%d %s", got.status, got.body)
+	p.Await("the board says that it is cut off", `document.getElementById("state").textContent.startsWith("Cut off")`)
+	p.Screenshot("callout-cut-off.png")
+	restart(p.T, "gateway")
+	if got := evaluateBill(p.T, bill); got.status != 200 {
+		p.T.Fatalf("%d %s", got.status, got.body)
 	}
-	p.awaitTrue("what came meanwhile", fmt.Sprintf(boardCard, bill+1)+` !== null && document.getElementById("state").textContent.startsWith("Up to date")`)
-	p.clean() // the browser notes the lost connection
+	p.Await("what came meanwhile", fmt.Sprintf(boardCard, bill+1)+` !== null && document.getElementById("state").textContent.startsWith("Up to date")`)
+	p.Clean() // the browser notes the lost connection
 }
 
 // unclearAndFilter shows a value that cannot be judged beside one that waits, and asks before a call that nobody read back.
-func (p *page) unclearAndFilter(bill int) {
-	p.t.Helper()
-	newCriticalBill(p.t, bill, 0, 3)
-	applyFixture(p.t, fmt.Sprintf(`{"mysql":{"reportValues":[{"labReportId_id":%d,"index":1,"order":1,"parameter_name":"Haemoglobin","value":"5,9"}]}}`, bill+2))
-	p.eval(`document.getElementById("sound").click()`)
-	if got := evaluateBill(p.t, bill); got.status != 200 {
-		p.t.Fatalf("%d %s", got.status, got.body)
+func (p page) unclearAndFilter(bill int) {
+	p.T.Helper()
+	newCriticalBill(p.T, bill, 0, 3)
+	applyFixture(p.T, fmt.Sprintf(`{"mysql":{"reportValues":[{"labReportId_id":%d,"index":1,"order":1,"parameter_name":"Haemoglobin","value":"5,9"}]}}`, bill+2))
+	p.Eval(`document.getElementById("sound").click()`)
+	if got := evaluateBill(p.T, bill); got.status != 200 {
+		p.T.Fatalf("%d %s", got.status, got.body)
 	}
 	card := fmt.Sprintf(boardCard, bill+1)
-	p.awaitTrue("the result", card+" !== null")
-	p.awaitTrue("a sound", `document.body.dataset.sounded === "1"`)
-	p.awaitTrue("the value that cannot be judged", fmt.Sprintf(`document.querySelector('[data-unclear="%d"]')?.textContent.includes("Haemoglobin 5,9") === true`, bill+2))
-	p.pictures("callout")
+	p.Await("the result", card+" !== null")
+	p.Await("a sound", `document.body.dataset.sounded === "1"`)
+	p.Await("the value that cannot be judged", fmt.Sprintf(`document.querySelector('[data-unclear="%d"]')?.textContent.includes("Haemoglobin 5,9") === true`, bill+2))
+	p.Pictures("callout")
 	choose := func(department string) {
-		p.eval(fmt.Sprintf(`((s) => { s.value = %q; s.dispatchEvent(new Event("change")); })(document.getElementById("department"))`, department))
+		p.Eval(fmt.Sprintf(`((s) => { s.value = %q; s.dispatchEvent(new Event("change")); })(document.getElementById("department"))`, department))
 	}
 	choose("Haematology")
-	p.awaitTrue("another department's board", card+` === null && !document.getElementById("unclear").hidden`)
+	p.Await("another department's board", card+` === null && !document.getElementById("unclear").hidden`)
 	choose("Biochemistry")
-	p.awaitTrue("the department's board", card+` !== null && document.getElementById("unclear").hidden`)
+	p.Await("the department's board", card+` !== null && document.getElementById("unclear").hidden`)
 	choose("")
-	p.eval(card + ".click()")
-	p.awaitTrue("the dialog", `document.getElementById("dialog").open`)
-	p.fill("person", "input", "Dr Rao")
-	p.eval(`document.getElementById("complete").click()`)
-	p.awaitTrue("the question", `document.getElementById("problem").textContent.includes("not read back")`)
-	p.eval(`document.getElementById("complete").click()`)
-	p.awaitTrue("an attempt", card+`?.textContent.includes("tried, not reached") === true && !document.getElementById("dialog").open`)
+	p.Eval(card + ".click()")
+	p.Await("the dialog", `document.getElementById("dialog").open`)
+	p.Fill("person", "input", "Dr Rao")
+	p.Eval(`document.getElementById("complete").click()`)
+	p.Await("the question", `document.getElementById("problem").textContent.includes("not read back")`)
+	p.Eval(`document.getElementById("complete").click()`)
+	p.Await("an attempt", card+`?.textContent.includes("tried, not reached") === true && !document.getElementById("dialog").open`)
 }
 
 // changedMeanwhile changes a value while somebody is told the one that the dialog shows: the call is not taken for one about
 // the new value, which is shown, and told.
-func (p *page) changedMeanwhile(bill int) {
-	p.t.Helper()
-	newCriticalBill(p.t, bill, 0, 3)
-	if got := evaluateBill(p.t, bill); got.status != 200 {
-		p.t.Fatalf("%d %s", got.status, got.body)
+func (p page) changedMeanwhile(bill int) {
+	p.T.Helper()
+	newCriticalBill(p.T, bill, 0, 3)
+	if got := evaluateBill(p.T, bill); got.status != 200 {
+		p.T.Fatalf("%d %s", got.status, got.body)
 	}
 	card := fmt.Sprintf(boardCard, bill+1)
-	p.awaitTrue("the result", card+" !== null")
-	p.eval(card + ".click()")
-	p.awaitTrue("the dialog", `document.getElementById("dialog-values").textContent.includes("7.1")`)
-	execSQL(p.t, "UPDATE reportValues SET value = '7.6' WHERE labReportId_id = ? AND `index` = 2", bill+1)
-	if got := evaluateBill(p.t, bill); got.status != 200 {
-		p.t.Fatalf("%d %s", got.status, got.body)
+	p.Await("the result", card+" !== null")
+	p.Eval(card + ".click()")
+	p.Await("the dialog", `document.getElementById("dialog-values").textContent.includes("7.1")`)
+	execSQL(p.T, "UPDATE reportValues SET value = '7.6' WHERE labReportId_id = ? AND `index` = 2", bill+1)
+	if got := evaluateBill(p.T, bill); got.status != 200 {
+		p.T.Fatalf("%d %s", got.status, got.body)
 	}
-	p.fill("person", "input", "Dr Rao")
-	p.eval(`document.getElementById("readback").click()`)
-	p.eval(`document.getElementById("complete").click()`)
-	p.awaitTrue("why it is refused", `document.getElementById("problem").textContent.includes("others than were told")`)
-	p.awaitTrue("the new value", `document.getElementById("dialog-values").textContent.includes("7.6")`)
-	p.clean() // the browser notes the refusal
-	p.eval(`document.getElementById("complete").click()`)
-	p.awaitTrue("the result is gone", card+` === null && !document.getElementById("dialog").open`)
+	p.Fill("person", "input", "Dr Rao")
+	p.Eval(`document.getElementById("readback").click()`)
+	p.Eval(`document.getElementById("complete").click()`)
+	p.Await("why it is refused", `document.getElementById("problem").textContent.includes("others than were told")`)
+	p.Await("the new value", `document.getElementById("dialog-values").textContent.includes("7.6")`)
+	p.Clean() // the browser notes the refusal
+	p.Eval(`document.getElementById("complete").click()`)
+	p.Await("the result is gone", card+` === null && !document.getElementById("dialog").open`)
 }
 
 // allAtOnce shows a result that waits, one that is overdue, a value that cannot be judged and a called one that turned out
 // wrong, and that a call about it was recorded.
-func (p *page) allAtOnce(waits, late, unclear, wrong int) {
-	p.t.Helper()
+func (p page) allAtOnce(waits, late, unclear, wrong int) {
+	p.T.Helper()
 	enter := func(bill, report, index int, value string) {
-		execSQL(p.t, "REPLACE INTO reportValues (labReportId_id, `index`, `order`, parameter_name, value) VALUES (?, ?, ?, ?, ?)",
+		execSQL(p.T, "REPLACE INTO reportValues (labReportId_id, `index`, `order`, parameter_name, value) VALUES (?, ?, ?, ?, ?)",
 			report, index, index, map[int]string{1: "Haemoglobin", 2: "Potassium"}[index], value)
-		if got := evaluateBill(p.t, bill); got.status != 200 {
-			p.t.Fatalf("%d %s", got.status, got.body)
+		if got := evaluateBill(p.T, bill); got.status != 200 {
+			p.T.Fatalf("%d %s", got.status, got.body)
 		}
 	}
 	for _, bill := range []int{waits, late, wrong} {
-		newCriticalBill(p.t, bill, 0, 3)
-		if got := evaluateBill(p.t, bill); got.status != 200 {
-			p.t.Fatalf("%d %s", got.status, got.body)
+		newCriticalBill(p.T, bill, 0, 3)
+		if got := evaluateBill(p.T, bill); got.status != 200 {
+			p.T.Fatalf("%d %s", got.status, got.body)
 		}
 	}
-	execSQL(p.t, "UPDATE callout_episode SET detected_at = detected_at - 2400000, escalations = 1 WHERE lab_report_id = ?", late+1)
-	newCriticalBill(p.t, unclear, 0, 3)
+	execSQL(p.T, "UPDATE callout_episode SET detected_at = detected_at - 2400000, escalations = 1 WHERE lab_report_id = ?", late+1)
+	newCriticalBill(p.T, unclear, 0, 3)
 	enter(unclear, unclear+2, 1, "5,9")
-	insist(p.t, fmt.Sprintf("/report/%d/critical/callout", wrong), fmt.Sprintf(`{"lab_report_ids":[%d],"recipients":["a"],`+
+	insist(p.T, fmt.Sprintf("/report/%d/critical/callout", wrong), fmt.Sprintf(`{"lab_report_ids":[%d],"recipients":["a"],`+
 		`"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao"}`, wrong+1))
 	enter(wrong, wrong+1, 2, "4.1")
 	line := fmt.Sprintf(`document.querySelector('[data-corrected="%d"]')`, wrong+1)
-	p.awaitTrue("the correction", line+`?.textContent.includes("Was called: Potassium 7.1 mmol/L") === true && `+line+`.textContent.includes("no call recorded")`)
-	p.awaitTrue("what waits", fmt.Sprintf(boardCard, waits+1)+` !== null`)
-	p.awaitTrue("what is overdue stands first", fmt.Sprintf(boardCard, late+1)+`?.className.includes("late") === true && `+
+	p.Await("the correction", line+`?.textContent.includes("Was called: Potassium 7.1 mmol/L") === true && `+line+`.textContent.includes("no call recorded")`)
+	p.Await("what waits", fmt.Sprintf(boardCard, waits+1)+` !== null`)
+	p.Await("what is overdue stands first", fmt.Sprintf(boardCard, late+1)+`?.className.includes("late") === true && `+
 		fmt.Sprintf(boardCard, late+1)+`.closest("ul").firstElementChild.contains(`+fmt.Sprintf(boardCard, late+1)+`)`)
-	p.awaitTrue("what cannot be judged", fmt.Sprintf(`document.querySelector('[data-unclear="%d"]') !== null`, unclear+2))
-	p.pictures("callout-all")
-	p.eval(line + `.querySelector("button").click()`)
-	p.awaitTrue("the dialog about it", `document.getElementById("dialog").open && document.getElementById("dialog-title").textContent.includes("is wrong")`)
-	p.fill("person", "input", "Dr Rao")
-	p.eval(`document.getElementById("complete").click()`)
-	p.awaitTrue("the call about it", line+`?.textContent.includes("call recorded at") === true`)
+	p.Await("what cannot be judged", fmt.Sprintf(`document.querySelector('[data-unclear="%d"]') !== null`, unclear+2))
+	p.Pictures("callout-all")
+	p.Eval(line + `.querySelector("button").click()`)
+	p.Await("the dialog about it", `document.getElementById("dialog").open && document.getElementById("dialog-title").textContent.includes("is wrong")`)
+	p.Fill("person", "input", "Dr Rao")
+	p.Eval(`document.getElementById("complete").click()`)
+	p.Await("the call about it", line+`?.textContent.includes("call recorded at") === true`)
 }
 
 // TestCalloutPageInABrowser is a person at the board: a result appears, an attempt is noted, it is called out with the
 // keyboard alone, and disappears.
 func TestCalloutPageInABrowser(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway+"/callout/")
-	p.awaitTrue("the way in", `location.pathname === "/"`)
-	if text := p.eval("document.body.innerText"); strings.Contains(text, "Rahul") {
+	p.Await("the way in", `location.pathname === "/"`)
+	if text := p.Eval("document.body.innerText"); strings.Contains(text, "Rahul") {
 		t.Errorf("without a session: %s", text)
 	}
-	p.clean() // the browser notes the refusals
+	p.Clean() // the browser notes the refusals
 
 	p.board(labSession)
 	newCriticalBill(t, 979000, 0, 3)
 	card := fmt.Sprintf(boardCard, 979001)
-	if p.eval(card+" === null") != "true" {
+	if p.Eval(card+" === null") != "true" {
 		t.Error("a result is shown that nobody evaluated")
 	}
 	if got := evaluateBill(t, 979000); got.status != 200 {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
-	p.awaitTrue("the result", card+` !== null && `+card+`.textContent.includes("Potassium 7.1 mmol/L")`)
-	if text := p.eval(card + ".textContent"); !strings.Contains(text, "Rahul Sharma") || !strings.Contains(text, "0 min, in time") {
+	p.Await("the result", card+` !== null && `+card+`.textContent.includes("Potassium 7.1 mmol/L")`)
+	if text := p.Eval(card + ".textContent"); !strings.Contains(text, "Rahul Sharma") || !strings.Contains(text, "0 min, in time") {
 		t.Errorf("the card says %q", text)
 	}
 	for _, scheme := range []string{"light", "dark"} {
 		if background, ink := p.scheme(scheme); background == ink {
 			t.Errorf("%s: text %s on %s", scheme, ink, background)
 		}
-		p.screenshot("callout-" + scheme + ".png")
+		p.Screenshot("callout-" + scheme + ".png")
 	}
 
-	p.eval(card + ".focus()")
-	p.do(chromedp.KeyEvent(kb.Enter))
-	p.awaitTrue("the dialog", `document.getElementById("dialog").open && document.activeElement.id === "person"`)
-	p.screenshot("callout-dialog.png")
-	p.fill("comment", "input", "no answer on the ward")
-	p.eval(`document.getElementById("attempt").focus()`)
-	p.do(chromedp.KeyEvent(kb.Enter))
-	p.awaitTrue("the attempt on the board", card+` !== null && `+card+`.textContent.includes("tried, not reached")`)
+	p.Eval(card + ".focus()")
+	p.Do(chromedp.KeyEvent(kb.Enter))
+	p.Await("the dialog", `document.getElementById("dialog").open && document.activeElement.id === "person"`)
+	p.Screenshot("callout-dialog.png")
+	p.Fill("comment", "input", "no answer on the ward")
+	p.Eval(`document.getElementById("attempt").focus()`)
+	p.Do(chromedp.KeyEvent(kb.Enter))
+	p.Await("the attempt on the board", card+` !== null && `+card+`.textContent.includes("tried, not reached")`)
 
-	p.awaitTrue("the card in focus again", `!document.getElementById("dialog").open && document.activeElement === `+card)
-	p.do(chromedp.KeyEvent(kb.Enter))
-	p.awaitTrue("the attempt in the history", `document.getElementById("history").textContent.includes("attempted")`)
-	p.fill("person", "input", "")
-	p.eval(`document.getElementById("complete").focus()`)
-	p.do(chromedp.KeyEvent(kb.Enter))
-	p.awaitTrue("what is missing", `document.getElementById("problem").textContent === "Say who was told."`)
-	p.fill("person", "input", "Dr Rao <b>")
-	p.eval(`document.getElementById("readback").focus()`)
-	p.do(chromedp.KeyEvent(" "))
-	p.eval(`document.getElementById("complete").focus()`)
-	p.do(chromedp.KeyEvent(kb.Enter))
-	p.awaitTrue("the result is gone", card+` === null && !document.getElementById("dialog").open`)
-	p.awaitTrue("the next look agrees", `document.getElementById("state").textContent.startsWith("Up to date")`)
-	if p.eval(card+" === null") != "true" {
+	p.Await("the card in focus again", `!document.getElementById("dialog").open && document.activeElement === `+card)
+	p.Do(chromedp.KeyEvent(kb.Enter))
+	p.Await("the attempt in the history", `document.getElementById("history").textContent.includes("attempted")`)
+	p.Fill("person", "input", "")
+	p.Eval(`document.getElementById("complete").focus()`)
+	p.Do(chromedp.KeyEvent(kb.Enter))
+	p.Await("what is missing", `document.getElementById("problem").textContent === "Say who was told."`)
+	p.Fill("person", "input", "Dr Rao <b>")
+	p.Eval(`document.getElementById("readback").focus()`)
+	p.Do(chromedp.KeyEvent(" "))
+	p.Eval(`document.getElementById("complete").focus()`)
+	p.Do(chromedp.KeyEvent(kb.Enter))
+	p.Await("the result is gone", card+` === null && !document.getElementById("dialog").open`)
+	p.Await("the next look agrees", `document.getElementById("state").textContent.startsWith("Up to date")`)
+	if p.Eval(card+" === null") != "true" {
 		t.Error("the result came back")
 	}
 	p.unclearAndFilter(979200)
@@ -207,8 +207,8 @@ func TestCalloutPageInABrowser(t *testing.T) {
 	}
 
 	p.board(otherSession)
-	p.awaitTrue("nothing of laboratory 12", `document.getElementById("board").textContent === "No critical result waits for a call."`)
-	if errors, foreign := p.clean(); len(errors) > 0 || len(foreign) > 0 {
+	p.Await("nothing of laboratory 12", `document.getElementById("board").textContent === "No critical result waits for a call."`)
+	if errors, foreign := p.Clean(); len(errors) > 0 || len(foreign) > 0 {
 		t.Errorf("errors %q, requests to other hosts %q", errors, foreign)
 	}
 }

@@ -10,35 +10,29 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/labplatform/labplatform/scripts/e2e/browser"
 )
 
 // login gives the tab a session.
-func (p *page) login(session string) {
-	p.t.Helper()
-	p.do(protocol(network.SetCookie, network.SetCookieParams{Name: "sessionid", Value: session, URL: stack.Endpoints.Gateway}))
+func (p page) login(session string) {
+	p.T.Helper()
+	p.Do(browser.Command(network.SetCookie, network.SetCookieParams{Name: "sessionid", Value: session, URL: stack.Endpoints.Gateway}))
 }
 
 // press types keys as a person does, one after the other.
-func (p *page) press(keys ...string) {
-	p.t.Helper()
-	for _, key := range keys {
-		p.do(chromedp.KeyEvent(key))
-	}
-}
-
 // row returns the texts of a cell's row: key, name, count, per cent, absolute.
-func (p *page) row(cell int) string {
-	p.t.Helper()
-	return p.eval(fmt.Sprintf(`[...document.querySelectorAll('tr[data-cell="%d"] td')].map((td) => td.textContent).join("|")`, cell))
+func (p page) row(cell int) string {
+	p.T.Helper()
+	return p.Eval(fmt.Sprintf(`[...document.querySelectorAll('tr[data-cell="%d"] td')].map((td) => td.textContent).join("|")`, cell))
 }
 
-func (p *page) says(text string) {
-	p.t.Helper()
-	p.awaitTrue(text, fmt.Sprintf(`document.getElementById("message").textContent.includes(%q)`, text))
+func (p page) says(text string) {
+	p.T.Helper()
+	p.Await(text, fmt.Sprintf(`document.getElementById("message").textContent.includes(%q)`, text))
 }
 
 // counterPage opens the counting page of a test with keys n, 2 and l, and r and s counted apart, at a report of that test.
-func counterPage(t *testing.T, test int) (p *page, report int) {
+func counterPage(t *testing.T, test int) (p page, report int) {
 	t.Helper()
 	report = test * 10
 	seedTest(t, test)
@@ -54,30 +48,30 @@ func counterPage(t *testing.T, test int) (p *page, report int) {
 		t.Fatalf("%d %s", saved.status, saved.body)
 	}
 	p = openPage(t, fmt.Sprintf("%s/cell-counter/?test=%d", stack.Endpoints.Gateway, test))
-	p.awaitTrue("the way in", `location.pathname === "/"`)
+	p.Await("the way in", `location.pathname === "/"`)
 	p.login(labSession)
 	p.atReport(test, report)
-	p.clean() // the refusal before the log-in is an error of the console
+	p.Clean() // the refusal before the log-in is an error of the console
 	return p, report
 }
 
 // atReport loads the page anew with the keys of the test.
-func (p *page) atReport(test, report int) {
-	p.t.Helper()
-	p.do(chromedp.Navigate(fmt.Sprintf("%s/cell-counter/?test=%d&report=%d", stack.Endpoints.Gateway, test, report)))
-	p.awaitTrue("the keys", `document.querySelectorAll("#cells tr").length > 0`)
+func (p page) atReport(test, report int) {
+	p.T.Helper()
+	p.Do(chromedp.Navigate(fmt.Sprintf("%s/cell-counter/?test=%d&report=%d", stack.Endpoints.Gateway, test, report)))
+	p.Await("the keys", `document.querySelectorAll("#cells tr").length > 0`)
 }
 
-func (p *page) total() string {
-	p.t.Helper()
-	return p.eval(`document.getElementById("total").textContent`)
+func (p page) total() string {
+	p.T.Helper()
+	return p.Eval(`document.getElementById("total").textContent`)
 }
 
 // want compares a row, as row returns it.
-func (p *page) want(what string, cell int, want string) {
-	p.t.Helper()
+func (p page) want(what string, cell int, want string) {
+	p.T.Helper()
 	if got := p.row(cell); got != want {
-		p.t.Errorf("%s: %q, want %q", what, got, want)
+		p.T.Errorf("%s: %q, want %q", what, got, want)
 	}
 }
 
@@ -92,37 +86,37 @@ type keyStroke struct {
 var dispatchKeyEvent = cdp.Command[keyStroke, cdp.Empty]{Method: "Input.dispatchKeyEvent"}
 
 // hold presses a key for as long as it repeats itself fifteen times.
-func (p *page) hold(key, text string) {
-	p.t.Helper()
+func (p page) hold(key, text string) {
+	p.T.Helper()
 	for i := range 16 {
-		p.do(protocol(dispatchKeyEvent, keyStroke{Type: "keyDown", Key: key, Text: text, AutoRepeat: i > 0}))
+		p.Do(browser.Command(dispatchKeyEvent, keyStroke{Type: "keyDown", Key: key, Text: text, AutoRepeat: i > 0}))
 	}
-	p.do(protocol(dispatchKeyEvent, keyStroke{Type: "keyUp", Key: key}))
+	p.Do(browser.Command(dispatchKeyEvent, keyStroke{Type: "keyUp", Key: key}))
 }
 
 func TestCellCounterPageCountsByTheKeyboard(t *testing.T) {
 	p, report := counterPage(t, 77010)
 	p.says("Ready: 5 keys")
-	p.press("n", "N", "l", "q", "2", kb.Backspace)
+	p.Press("n", "N", "l", "q", "2", kb.Backspace)
 	p.want("neutrophils", 1, "n or 2|Neutrophil|2|67 %|")
 	p.want("lymphocytes", 3, "l|Lymphocyte|1|33 %|")
-	p.press("r", "r")
+	p.Press("r", "r")
 	p.want("nucleated red cells are counted apart", 13, "r|NRBC|2|67 per 100|")
-	p.press("n", "n", "n", "n", "n", "2", "2", "l", "l")
+	p.Press("n", "n", "n", "n", "n", "2", "2", "l", "l")
 	p.says("10 cells are counted")
-	if got := p.eval(`document.getElementById("total").textContent + "," + document.body.dataset.beeps`); got != "10,1" {
+	if got := p.Eval(`document.getElementById("total").textContent + "," + document.body.dataset.beeps`); got != "10,1" {
 		t.Errorf("total and sounds: %s", got)
 	}
-	p.fill("wbc", "input", "12")
+	p.Fill("wbc", "input", "12")
 	p.want("absolute numbers without 20 nucleated red cells per 100", 1, "n or 2|Neutrophil|9|90 %|9.00")
-	p.do(chromedp.Click(chromedp.CSS("#corrected-already")))
+	p.Do(chromedp.Click(chromedp.CSS("#corrected-already")))
 	p.want("as the analyser has them", 1, "n or 2|Neutrophil|9|90 %|10.80")
-	p.do(chromedp.Click(chromedp.CSS("#corrected-already")))
-	p.press(kb.Backspace, "s", "s", "s", "l")
+	p.Do(chromedp.Click(chromedp.CSS("#corrected-already")))
+	p.Press(kb.Backspace, "s", "s", "s", "l")
 	p.want("smudge cells correct nothing", 1, "n or 2|Neutrophil|8|80 %|8.00")
-	p.pictures("cell-counter")
+	p.Pictures("cell-counter")
 	p.countTwice(t, report)
-	if errors, foreign := p.clean(); len(errors) > 0 || len(foreign) > 0 {
+	if errors, foreign := p.Clean(); len(errors) > 0 || len(foreign) > 0 {
 		t.Errorf("errors %q, requests to other hosts %q", errors, foreign)
 	}
 }
@@ -134,19 +128,19 @@ func TestCellCounterPageCountsWhatWasPressedAndNothingElse(t *testing.T) {
 	if got := p.total(); got != "1" {
 		t.Errorf("one long press counts %s cells", got)
 	}
-	p.press("n", "l", "l")
+	p.Press("n", "l", "l")
 	p.hold("Backspace", "")
 	if got := p.total(); got != "3" {
 		t.Errorf("one long Backspace leaves %s of 4 cells", got)
 	}
-	p.do(chromedp.Click(chromedp.CSS("#undo")))
-	p.eval(`(document.getElementById("undo").focus(), "focused")`) // as with the Tab key
-	p.press("n")
+	p.Do(chromedp.Click(chromedp.CSS("#undo")))
+	p.Eval(`(document.getElementById("undo").focus(), "focused")`) // as with the Tab key
+	p.Press("n")
 	if got := p.total(); got != "3" {
 		t.Errorf("after a click on undo and one more: %s", got)
 	}
-	p.screenshot("cell-counter-before-enter.png")
-	p.press(kb.Enter)
+	p.Screenshot("cell-counter-before-enter.png")
+	p.Press(kb.Enter)
 	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
 	if got := p.total(); got != "0" {
 		t.Errorf("after a save there are %s cells", got)
@@ -166,55 +160,55 @@ func TestCellCounterPageCountsWhatWasPressedAndNothingElse(t *testing.T) {
 
 // wantOfTheLoadedReportAlone enters another report after a save: nothing counts until its keys are loaded, and then not as
 // the former one's.
-func (p *page) wantOfTheLoadedReportAlone(report int) {
-	p.t.Helper()
-	p.fill("wbc", "input", "12")
-	p.fill("report", "change", "7001") // of another test
-	p.press("n")
+func (p page) wantOfTheLoadedReportAlone(report int) {
+	p.T.Helper()
+	p.Fill("wbc", "input", "12")
+	p.Fill("report", "change", "7001") // of another test
+	p.Press("n")
 	p.says(fmt.Sprintf("and report %d are loaded, so this cell is not counted", report))
 	if got := p.total(); got != "0" {
-		p.t.Errorf("%s cells of a report whose keys are not loaded", got)
+		p.T.Errorf("%s cells of a report whose keys are not loaded", got)
 	}
-	p.do(chromedp.Click(chromedp.CSS("#load")))
+	p.Do(chromedp.Click(chromedp.CSS("#load")))
 	p.says("Ready: 5 keys")
-	if got := p.eval(`document.getElementById("wbc").value`); got != "" {
-		p.t.Errorf("the white cell count of the former report stays: %s", got)
+	if got := p.Eval(`document.getElementById("wbc").value`); got != "" {
+		p.T.Errorf("the white cell count of the former report stays: %s", got)
 	}
-	p.press("n", kb.Enter)
+	p.Press("n", kb.Enter)
 	p.says("The report is not of this test")
-	p.clean()
+	p.Clean()
 }
 
 // A count belongs to the test and report whose keys were loaded, a reload keeps it, and giving it up is asked first.
 func TestCellCounterPageKeepsACount(t *testing.T) {
 	p, report := counterPage(t, 77012)
-	p.press("n", "n", "l")
-	if got := p.eval(`[document.getElementById("test").disabled, document.getElementById("report").disabled].join()`); got != "true,true" {
+	p.Press("n", "n", "l")
+	if got := p.Eval(`[document.getElementById("test").disabled, document.getElementById("report").disabled].join()`); got != "true,true" {
 		t.Errorf("the fields of a count that has cells are locked: %s", got)
 	}
-	p.eval(`(document.getElementById("test").value = "77010", "typed")`)
+	p.Eval(`(document.getElementById("test").value = "77010", "typed")`)
 	p.atReport(77012, report)
 	p.says(": 3 cells of observer 1. Count on if they are yours")
 	p.want("after a reload", 1, "n or 2|Neutrophil|2|67 %|")
-	p.screenshot("cell-counter-kept.png")
-	p.do(chromedp.Navigate(stack.Endpoints.Gateway + "/cell-counter/"))
+	p.Screenshot("cell-counter-kept.png")
+	p.Do(chromedp.Navigate(stack.Endpoints.Gateway + "/cell-counter/"))
 	p.says(": 3 cells of observer 1. Count on if they are yours")
 
 	for _, button := range []string{"#clear", "#load"} {
-		p.do(chromedp.Click(chromedp.CSS(button)))
-		p.awaitTrue("a question", `document.getElementById("ask").open`)
-		p.press("n", kb.Enter) // Enter keeps the count, and no key counts while somebody is asked
-		p.awaitTrue("the answer", `!document.getElementById("ask").open`)
+		p.Do(chromedp.Click(chromedp.CSS(button)))
+		p.Await("a question", `document.getElementById("ask").open`)
+		p.Press("n", kb.Enter) // Enter keeps the count, and no key counts while somebody is asked
+		p.Await("the answer", `!document.getElementById("ask").open`)
 		if got := p.total(); got != "3" {
 			t.Errorf("after %s and keeping the count: %s", button, got)
 		}
 	}
-	p.do(chromedp.Click(chromedp.CSS("#clear")))
-	p.awaitTrue("a question", `document.getElementById("ask").open`)
-	p.screenshot("cell-counter-asks.png")
-	p.do(chromedp.Click(chromedp.CSS("#yes")))
+	p.Do(chromedp.Click(chromedp.CSS("#clear")))
+	p.Await("a question", `document.getElementById("ask").open`)
+	p.Screenshot("cell-counter-asks.png")
+	p.Do(chromedp.Click(chromedp.CSS("#yes")))
 	p.says("Started again")
-	p.do(chromedp.Navigate(stack.Endpoints.Gateway + "/cell-counter/"))
+	p.Do(chromedp.Navigate(stack.Endpoints.Gateway + "/cell-counter/"))
 	p.says("Enter a test")
 }
 
@@ -230,32 +224,32 @@ const holdTheNextRead = `(() => {
 })()`
 
 // countTwice saves the count as the first observer; another person counts as the second one, without a network in between.
-func (p *page) countTwice(t *testing.T, report int) {
+func (p page) countTwice(t *testing.T, report int) {
 	t.Helper()
-	p.eval(holdTheNextRead)
-	p.press(kb.Enter)
+	p.Eval(holdTheNextRead)
+	p.Press(kb.Enter)
 	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
-	p.press("l", "l")
+	p.Press("l", "l")
 	p.want("keys pressed while the comparison loads", 3, "l|Lymphocyte|2|100 %|12.00")
-	p.eval(`(go(), "goes on")`)
-	p.fill("observer", "change", "2")
-	p.awaitTrue("a question", `document.getElementById("ask").open`)
-	p.do(chromedp.Click(chromedp.CSS("#yes")))
-	p.awaitTrue("the answer", `!document.getElementById("ask").open`)
-	p.press(kb.Enter)
+	p.Eval(`(go(), "goes on")`)
+	p.Fill("observer", "change", "2")
+	p.Await("a question", `document.getElementById("ask").open`)
+	p.Do(chromedp.Click(chromedp.CSS("#yes")))
+	p.Await("the answer", `!document.getElementById("ask").open`)
+	p.Press(kb.Enter)
 	p.says("the second observer must be another person")
-	p.clean()
+	p.Clean()
 	p.login(editor(t, 12))
 	p.offline(true)
-	p.press("l", "l", "l", "l", "l", "l", "l", "l", kb.Enter)
+	p.Press("l", "l", "l", "l", "l", "l", "l", "l", kb.Enter)
 	p.says("cannot be reached")
-	p.clean()
+	p.Clean()
 	p.want("without a network", 3, "l|Lymphocyte|10|100 %|12.00")
 	p.offline(false)
-	p.do(chromedp.Click(chromedp.CSS("#finish")))
+	p.Do(chromedp.Click(chromedp.CSS("#finish")))
 	p.says(fmt.Sprintf("Saved as observer 2 of report %d", report))
-	p.awaitTrue("the comparison", `document.querySelectorAll("#agreements td.differs").length === 2`)
-	p.pictures("cell-counter-compared")
+	p.Await("the comparison", `document.querySelectorAll("#agreements td.differs").length === 2`)
+	p.Pictures("cell-counter-compared")
 }
 
 // networkConditions are the parameters of a command that browsers know under its old name.
@@ -269,7 +263,7 @@ type networkConditions struct {
 var emulateNetworkConditions = cdp.Command[networkConditions, cdp.Empty]{Method: "Network.emulateNetworkConditions"}
 
 // offline takes the network away from the tab, or gives it back.
-func (p *page) offline(on bool) {
-	p.t.Helper()
-	p.do(protocol(emulateNetworkConditions, networkConditions{Offline: on, DownloadThroughput: -1, UploadThroughput: -1}))
+func (p page) offline(on bool) {
+	p.T.Helper()
+	p.Do(browser.Command(emulateNetworkConditions, networkConditions{Offline: on, DownloadThroughput: -1, UploadThroughput: -1}))
 }

@@ -50,11 +50,11 @@ func newCutting(t *testing.T) *cutting {
 }
 
 // watchInBrowser opens the page on a report's events and waits until it is connected.
-func watchInBrowser(t *testing.T, c *cutting, session string, report int) *page {
+func watchInBrowser(t *testing.T, c *cutting, session string, report int) page {
 	t.Helper()
 	p := openPage(t, fmt.Sprintf("%s/page?session=%s&events=%s", c.URL, session,
 		url.QueryEscape(fmt.Sprintf("%s/%d/events", editPath, report))))
-	p.awaitTrue("the connection", "window.opened === 1")
+	p.Await("the connection", "window.opened === 1")
 	return p
 }
 
@@ -65,8 +65,8 @@ func TestExternalEditEventsInTwoBrowsers(t *testing.T) {
 	steady, shaky := newCutting(t), newCutting(t)
 	first, second := watchInBrowser(t, steady, asha, report), watchInBrowser(t, shaky, chief, report)
 	id, token := openSession(t, asha, report, creation)
-	for _, p := range []*page{first, second} {
-		p.awaitTrue("session_created", fmt.Sprintf(`window.seen.some((s) => s.startsWith("session_created %d "))`, report))
+	for _, p := range []page{first, second} {
+		p.Await("session_created", fmt.Sprintf(`window.seen.some((s) => s.startsWith("session_created %d "))`, report))
 	}
 	shaky.CloseClientConnections()
 	if got := mustUpload(t, id, token, savedPair(t, "in two browsers")); got.status != 200 {
@@ -75,10 +75,10 @@ func TestExternalEditEventsInTwoBrowsers(t *testing.T) {
 	openSession(t, chief, report, strings.Replace(creation, "}", `,"take_over":true}`, 1))
 	names := `window.seen.map((s) => s.split(" ")[0]).join()`
 	want := "session_created,files_uploaded,session_ended,session_created,authorship_changed"
-	first.awaitTrue("all events in the first browser", fmt.Sprintf("%s === %q", names, want))
-	second.awaitTrue("all events in the browser that was cut off, once each",
+	first.Await("all events in the first browser", fmt.Sprintf("%s === %q", names, want))
+	second.Await("all events in the browser that was cut off, once each",
 		fmt.Sprintf("window.opened > 1 && %s === %q", names, want))
-	if a, b := first.eval("window.seen.join()"), second.eval("window.seen.join()"); a != b {
+	if a, b := first.Eval("window.seen.join()"), second.Eval("window.seen.join()"); a != b {
 		t.Errorf("the browsers saw\n%s\n%s", a, b)
 	}
 }

@@ -12,34 +12,28 @@ import (
 )
 
 // visit opens a path of the gateway and waits for an expression to become true.
-func (p *page) visit(path, expression string) {
-	p.t.Helper()
-	p.do(chromedp.Navigate(stack.Endpoints.Gateway + path))
-	p.awaitTrue(path, expression)
-}
-
-// pictures keeps the page as it is, light and dark, wide and narrow, and judges each.
-func (p *page) pictures(name string) {
-	p.t.Helper()
-	browser.Pictures(p.ctx, p.t, name)
+func (p page) visit(path, expression string) {
+	p.T.Helper()
+	p.Do(chromedp.Navigate(stack.Endpoints.Gateway + path))
+	p.Await(path, expression)
 }
 
 // TestPagesAVisitorSignsInAndFindsEverything is somebody's first minutes: a demo's door, a person, and each page from there.
 func TestPagesAVisitorSignsInAndFindsEverything(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway+"/callout/")
-	p.awaitTrue("the people", `document.querySelectorAll(".people button").length === 9`)
-	p.pictures("door-nobody")
-	p.eval(`[...document.querySelectorAll(".people button")].find((b) => b.value === "Asha Ranade").click()`)
-	p.awaitTrue("the board again, as Asha", `location.pathname === "/callout/" && document.querySelector(".person")?.textContent.startsWith("Asha Ranade, laboratory user")`)
-	p.clean() // the browser notes what was refused before
+	p.Await("the people", `document.querySelectorAll(".people button").length === 9`)
+	p.Pictures("door-nobody")
+	p.Eval(`[...document.querySelectorAll(".people button")].find((b) => b.value === "Asha Ranade").click()`)
+	p.Await("the board again, as Asha", `location.pathname === "/callout/" && document.querySelector(".person")?.textContent.startsWith("Asha Ranade, laboratory user")`)
+	p.Clean() // the browser notes what was refused before
 	p.visit("/", `["waiting", "unread", "cells", "bills"].every((id) => document.getElementById(id).textContent !== "")`)
-	p.pictures("door")
-	for _, path := range strings.Fields(p.eval(`[...document.querySelectorAll(".tiles a")].map((a) => a.pathname).join(" ")`)) {
+	p.Pictures("door")
+	for _, path := range strings.Fields(p.Eval(`[...document.querySelectorAll(".tiles a")].map((a) => a.pathname).join(" ")`)) {
 		if got := call(t, labSession, "GET", path, ""); got.status != 200 && !strings.HasPrefix(path, "/queue-admin") && !strings.HasPrefix(path, "/outbox") {
 			t.Errorf("%s leads to %d", path, got.status)
 		}
 	}
-	if errors, foreign := p.clean(); len(foreign) > 0 || len(errors) > 2 { // external editing answers 404 while nobody edits, and this platform has no search
+	if errors, foreign := p.Clean(); len(foreign) > 0 || len(errors) > 2 { // external editing answers 404 while nobody edits, and this platform has no search
 		t.Errorf("errors %q, requests elsewhere %q", errors, foreign)
 	}
 }
@@ -48,10 +42,10 @@ func TestPagesAVisitorSignsInAndFindsEverything(t *testing.T) {
 func TestPagesOfAPlatformForRealAskToLogIn(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway+"/")
 	const noDemo = `const send = window.fetch; window.fetch = (to, how) => to === "/sign-in/person" ? Promise.resolve(new Response("{}")) : send(to, how)`
-	p.do(protocol(cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: noDemo}))
+	p.Do(browser.Command(cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: noDemo}))
 	for _, path := range []string{"/callout/", "/notifications/", "/cell-counter/?test=55", "/bill/?bill=9011", "/external-edit/?report=7001"} {
 		p.visit(path, `/[Ll]og in/.test(document.querySelector("main, header").parentElement.textContent)`)
-		if text := p.eval("document.body.innerText"); strings.Contains(text, "Rahul") || strings.Contains(text, "Home") {
+		if text := p.Eval("document.body.innerText"); strings.Contains(text, "Rahul") || strings.Contains(text, "Home") {
 			t.Errorf("%s without a session: %s", path, text)
 		}
 	}
@@ -61,30 +55,30 @@ func TestPagesOfAPlatformForRealAskToLogIn(t *testing.T) {
 func TestNotificationsPageInABrowser(t *testing.T) {
 	session := organizationLogin(t, "e2e-inbox", "12", "4820")
 	p := openPage(t, stack.Endpoints.Gateway+"/notifications/")
-	p.awaitTrue("the way in", `location.pathname === "/"`)
-	p.clean()
+	p.Await("the way in", `location.pathname === "/"`)
+	p.Clean()
 	p.login(session)
 	p.visit("/notifications/", `document.getElementById("list").textContent.startsWith("Nothing has come yet") && document.getElementById("state").textContent.startsWith("Up to date")`)
-	p.pictures("notifications-empty")
+	p.Pictures("notifications-empty")
 	one := newNotification(t, 4820, 895101)
 	line := fmt.Sprintf(`document.querySelector('[data-notification="%d"]')`, one)
-	p.awaitTrue("what came", line+`?.classList.contains("unread") === true && document.getElementById("unread").textContent === "1"`)
-	p.eval(line + `.querySelector("button").click()`)
-	p.awaitTrue("it is read", line+`.classList.contains("unread") === false && document.getElementById("unread").textContent === ""`)
+	p.Await("what came", line+`?.classList.contains("unread") === true && document.getElementById("unread").textContent === "1"`)
+	p.Eval(line + `.querySelector("button").click()`)
+	p.Await("it is read", line+`.classList.contains("unread") === false && document.getElementById("unread").textContent === ""`)
 	newNotification(t, 4820, 895102)
 	newNotification(t, 4820, 895103)
-	p.awaitTrue("two more", `document.querySelectorAll("#list .unread").length === 2 && document.title === "(2) Notifications"`)
-	p.pictures("notifications")
-	p.eval(`document.getElementById("all").click()`)
-	p.awaitTrue("all are read", `document.querySelectorAll("#list .unread").length === 0 && document.querySelectorAll("#list li").length === 3`)
-	p.eval(`document.getElementById("only").click()`)
-	p.awaitTrue("nothing is left", `document.getElementById("list").textContent === "Everything is read."`)
-	if errors, foreign := p.clean(); len(errors) > 0 || len(foreign) > 0 {
+	p.Await("two more", `document.querySelectorAll("#list .unread").length === 2 && document.title === "(2) Notifications"`)
+	p.Pictures("notifications")
+	p.Eval(`document.getElementById("all").click()`)
+	p.Await("all are read", `document.querySelectorAll("#list .unread").length === 0 && document.querySelectorAll("#list li").length === 3`)
+	p.Eval(`document.getElementById("only").click()`)
+	p.Await("nothing is left", `document.getElementById("list").textContent === "Everything is read."`)
+	if errors, foreign := p.Clean(); len(errors) > 0 || len(foreign) > 0 {
 		t.Errorf("errors %q, requests elsewhere %q", errors, foreign)
 	}
 	p.login(labSession)
 	p.visit("/notifications/", `document.querySelectorAll("#types input").length > 0`)
-	p.pictures("notifications-switches")
+	p.Pictures("notifications-switches")
 }
 
 // TestExternalEditPageInABrowser is a report: nobody holds it, somebody does, another takes it over, the session ends.
@@ -95,38 +89,40 @@ func TestExternalEditPageInABrowser(t *testing.T) {
 	p.login(labSession)
 	held := `document.getElementById("held").textContent`
 	p.visit(fmt.Sprintf("/external-edit/?report=%d", report), held+fmt.Sprintf(` === "Nobody edits report %d."`, report))
-	p.clean() // the browser notes the 404 of a report that nobody holds
-	p.eval(`document.getElementById("open").click()`)
-	p.awaitTrue("it is open", held+`.startsWith("Asha Ranade has report") && document.querySelector("#opened a") !== null`)
-	p.pictures("external-edit")
+	p.Clean() // the browser notes the 404 of a report that nobody holds
+	p.Eval(`document.getElementById("open").click()`)
+	p.Await("it is open", held+`.startsWith("Asha Ranade has report") && document.querySelector("#opened a") !== null`)
+	p.Pictures("external-edit")
 	p.login("demo-admin")
 	p.visit(fmt.Sprintf("/external-edit/?report=%d", report), held+`.startsWith("Asha Ranade has report")`)
-	p.eval(`document.getElementById("take").click()`)
-	p.awaitTrue("the question", `document.getElementById("ask").open`)
-	p.eval(`document.getElementById("yes").click()`)
-	p.awaitTrue("it was taken over", held+`.startsWith("Sunita Deshpande has report")`)
-	p.eval(`document.getElementById("end").click()`)
-	p.eval(`document.getElementById("yes").click()`)
-	p.awaitTrue("nobody again", held+`.startsWith("Nobody edits")`)
+	p.Eval(`document.getElementById("take").click()`)
+	p.Await("the question", `document.getElementById("ask").open`)
+	p.Eval(`document.getElementById("yes").click()`)
+	p.Await("it was taken over", held+`.startsWith("Sunita Deshpande has report")`)
+	p.Eval(`document.getElementById("end").click()`)
+	p.Eval(`document.getElementById("yes").click()`)
+	p.Await("nobody again", held+`.startsWith("Nobody edits")`)
 	p.wantAllSaves(report)
 }
 
 // wantAllSaves has 60 saves, of which the page shows the older ones when it is asked.
-func (p *page) wantAllSaves(report int) {
-	p.t.Helper()
+func (p page) wantAllSaves(report int) {
+	p.T.Helper()
 	var session int
-	queryRow(p.t, "SELECT MAX(id) FROM external_edit_session WHERE lab_report_id = ?", report).scan(&session)
+	queryRow(p.T, "SELECT MAX(id) FROM external_edit_session WHERE lab_report_id = ?", report).scan(&session)
 	const saves = 60
 	var rows []string
 	for i := range saves {
 		rows = append(rows, fmt.Sprintf(`{"session_id":%d,"revision":%d,"word_s3_path":"w","pdf_s3_path":"p","word_sha256":"","pdf_sha256":"",
 			"word_size":1,"pdf_size":1,"uploaded_by":77,"uploaded_at":1790000000000}`, session, i+1))
 	}
-	applyFixture(p.t, `{"mysql":{"external_edit_revision":[`+strings.Join(rows, ",")+`]}}`)
+	applyFixture(p.T, `{"mysql":{"external_edit_revision":[`+strings.Join(rows, ",")+`]}}`)
 	shown := `document.querySelectorAll("#rows tr").length`
 	p.visit(fmt.Sprintf("/external-edit/?report=%d", report), shown+" === 50")
-	p.eval(`document.getElementById("older").click()`)
-	p.awaitTrue("the older ones", shown+" === 60 && document.getElementById('older').hidden")
+	p.Eval(`document.getElementById("older").click()`)
+	p.Await("the older ones", shown+" === 60 && document.getElementById('older').hidden")
+	p.Eval(`document.getElementById("open").click()`)
+	p.Await("the older ones stay when something happens", `document.getElementById("take").hidden === false && `+shown+" === 60")
 }
 
 // TestBillPageInABrowser chooses tests, sees both sums, splits and undoes it.
@@ -134,19 +130,19 @@ func TestBillPageInABrowser(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway)
 	p.login(labSession)
 	p.visit("/bill/?bill=9011", `document.querySelectorAll("#family article").length > 0`)
-	p.pictures("bill")
-	open := p.eval(`document.querySelectorAll("#family article").length`)
+	p.Pictures("bill")
+	open := p.Eval(`document.querySelectorAll("#family article").length`)
 	choose := `[...document.querySelectorAll('[data-bill="9011"] label')].find((l) => l.textContent.includes("140")).querySelector("input").click()`
-	p.eval(choose)
-	p.awaitTrue("what it would mean", `!document.getElementById("do").disabled && document.querySelector("#amounts tr.total-row").textContent.includes("152.60")`)
-	p.pictures("bill-calculated")
-	p.eval(`document.getElementById("do").click()`)
-	p.awaitTrue("a new bill", fmt.Sprintf(`document.querySelectorAll("#family article").length === %s + 1 && document.getElementById("state").textContent.includes("was made")`, open))
-	p.pictures("bill-split")
-	p.eval(`window.confirm = () => true`)
-	p.eval(`[...document.querySelectorAll("#family button")].filter((b) => b.textContent === "Undo this split").at(-1).click()`)
-	p.awaitTrue("it is undone", `document.getElementById("state").textContent.includes("is undone")`)
-	if errors, foreign := p.clean(); len(errors) > 0 || len(foreign) > 0 {
+	p.Eval(choose)
+	p.Await("what it would mean", `!document.getElementById("do").disabled && document.querySelector("#amounts tr.total-row").textContent.includes("152.60")`)
+	p.Pictures("bill-calculated")
+	p.Eval(`document.getElementById("do").click()`)
+	p.Await("a new bill", fmt.Sprintf(`document.querySelectorAll("#family article").length === %s + 1 && document.getElementById("state").textContent.includes("was made")`, open))
+	p.Pictures("bill-split")
+	p.Eval(`window.confirm = () => true`)
+	p.Eval(`[...document.querySelectorAll("#family button")].filter((b) => b.textContent === "Undo this split").at(-1).click()`)
+	p.Await("it is undone", `document.getElementById("state").textContent.includes("is undone")`)
+	if errors, foreign := p.Clean(); len(errors) > 0 || len(foreign) > 0 {
 		t.Errorf("errors %q, requests elsewhere %q", errors, foreign)
 	}
 }

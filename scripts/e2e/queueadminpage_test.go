@@ -49,19 +49,19 @@ func scheduledMessages(t *testing.T, session string, n int) []string {
 }
 
 // queuePage is the page with the token typed in, after a wrong one was refused.
-func queuePage(t *testing.T) *page {
+func queuePage(t *testing.T) page {
 	t.Helper()
 	p := openPage(t, stack.Endpoints.TaskqueueAdminPage)
-	p.awaitTrue("the question for the token", `!document.getElementById("login").hidden`)
-	p.fill("token", "input", "a wrong token of the page")
-	p.do(chromedp.Click(chromedp.CSS("#token-form button")))
-	p.awaitTrue("the refusal", `document.getElementById("problem").textContent.includes("missing or wrong") && document.getElementById("board").hidden`)
-	p.clean() // the browser notes the refusals
-	p.fill("token", "input", queueAdminToken)
-	p.do(chromedp.Click(chromedp.CSS("#token-form button")))
-	p.awaitTrue("the board", `!document.getElementById("board").hidden`)
-	p.eval(`window.confirm = () => true`)
-	p.fill("operator", "change", "e2e.operator")
+	p.Await("the question for the token", `!document.getElementById("login").hidden`)
+	p.Fill("token", "input", "a wrong token of the page")
+	p.Do(chromedp.Click(chromedp.CSS("#token-form button")))
+	p.Await("the refusal", `document.getElementById("problem").textContent.includes("missing or wrong") && document.getElementById("board").hidden`)
+	p.Clean() // the browser notes the refusals
+	p.Fill("token", "input", queueAdminToken)
+	p.Do(chromedp.Click(chromedp.CSS("#token-form button")))
+	p.Await("the board", `!document.getElementById("board").hidden`)
+	p.Eval(`window.confirm = () => true`)
+	p.Fill("operator", "change", "e2e.operator")
 	return p
 }
 
@@ -79,7 +79,7 @@ func TestTaskqueueTheAdminPageInABrowser(t *testing.T) {
 	p.pauseALaboratory()
 	light, _ := p.scheme("light")
 	dark, _ := p.scheme("dark")
-	p.pictures("queue-admin")
+	p.Pictures("queue-admin")
 	if light == dark {
 		t.Errorf("light and dark look the same: %s", light)
 	}
@@ -92,68 +92,68 @@ func TestTaskqueueTheAdminPageInABrowser(t *testing.T) {
 	if got := jobStatus(t, otherSession, others[0]); got != "scheduled" {
 		t.Errorf("the other laboratory's job is %s", got)
 	}
-	if text := p.eval("document.body.innerText"); strings.Contains(text, "9812399999") || strings.Contains(text, "Hidden text") {
+	if text := p.Eval("document.body.innerText"); strings.Contains(text, "9812399999") || strings.Contains(text, "Hidden text") {
 		t.Error("the page shows what a job carries")
 	}
-	if errors, foreign := p.clean(); len(errors) > 0 || len(foreign) > 0 {
+	if errors, foreign := p.Clean(); len(errors) > 0 || len(foreign) > 0 {
 		t.Errorf("errors %q, requests to other hosts %q", errors, foreign)
 	}
 	call(t, otherSession, "POST", "/cancelJob/", `{"job_id":["`+others[0]+`"]}`)
 }
 
 // depth waits until the lane of the scheduled messages tells how many there are.
-func (p *page) depth(n int) {
-	p.t.Helper()
-	p.awaitTrue("the depth", fmt.Sprintf(`[...document.querySelectorAll('#lanes tr[data-lane^="whatsapp"]')].some((tr) => tr.cells[4].textContent === "%d")`, n))
-	p.awaitTrue("the process", `document.getElementById("health").textContent.includes("up for")`)
-	p.awaitTrue("the schedule", `document.getElementById("ahead-text").textContent.includes("later")`)
+func (p page) depth(n int) {
+	p.T.Helper()
+	p.Await("the depth", fmt.Sprintf(`[...document.querySelectorAll('#lanes tr[data-lane^="whatsapp"]')].some((tr) => tr.cells[4].textContent === "%d")`, n))
+	p.Await("the process", `document.getElementById("health").textContent.includes("up for")`)
+	p.Await("the schedule", `document.getElementById("ahead-text").textContent.includes("later")`)
 }
 
 // retryDead finds the dead letter by its reason and lets it run again.
-func (p *page) retryDead(id string) {
-	p.t.Helper()
-	p.fill("kind", "change", "failed")
-	p.fill("reason", "input", "http_4")
-	p.do(chromedp.Click(chromedp.CSS("#search button")))
+func (p page) retryDead(id string) {
+	p.T.Helper()
+	p.Fill("kind", "change", "failed")
+	p.Fill("reason", "input", "http_4")
+	p.Do(chromedp.Click(chromedp.CSS("#search button")))
 	line := fmt.Sprintf(`document.querySelector('#jobs tr[data-job="%s"] button')`, id)
-	p.awaitTrue("the dead letter in the list", line+" !== null")
-	p.eval(line + ".click()")
-	p.awaitTrue("its life", `document.getElementById("life").dataset.state === "failed" && document.getElementById("life-body").textContent.includes("HTTP 404")`)
-	p.do(chromedp.Click(chromedp.CSS(`[data-act="retry"]`)))
-	p.awaitTrue("its revival", `document.getElementById("life").dataset.state === "scheduled" && document.getElementById("life-answer").textContent.includes("two minutes")`)
-	if got := jobStatus(p.t, labSession, id); got != "scheduled" {
-		p.t.Errorf("the retried job is %s", got)
+	p.Await("the dead letter in the list", line+" !== null")
+	p.Eval(line + ".click()")
+	p.Await("its life", `document.getElementById("life").dataset.state === "failed" && document.getElementById("life-body").textContent.includes("HTTP 404")`)
+	p.Do(chromedp.Click(chromedp.CSS(`[data-act="retry"]`)))
+	p.Await("its revival", `document.getElementById("life").dataset.state === "scheduled" && document.getElementById("life-answer").textContent.includes("two minutes")`)
+	if got := jobStatus(p.T, labSession, id); got != "scheduled" {
+		p.T.Errorf("the retried job is %s", got)
 	}
 }
 
-func (p *page) pauseAndResume() {
-	p.t.Helper()
+func (p page) pauseAndResume() {
+	p.T.Helper()
 	paused := `document.querySelector('[data-tile="Paused channels"] strong').textContent`
 	for _, want := range []string{"1", "0"} {
-		p.eval(`document.querySelector('[data-pause="whatsapp"]').click()`)
-		p.awaitTrue("paused channels", paused+` === "`+want+`"`)
+		p.Eval(`document.querySelector('[data-pause="whatsapp"]').click()`)
+		p.Await("paused channels", paused+` === "`+want+`"`)
 	}
 }
 
 // pauseALaboratory holds back a laboratory that no other test uses, and lets it go on.
-func (p *page) pauseALaboratory() {
-	p.t.Helper()
-	p.fill("hold-lab", "input", "4711")
-	p.do(chromedp.Click(chromedp.CSS("#hold-button")))
-	p.awaitTrue("the pause", `document.getElementById("held").textContent.includes("laboratory 4711")`)
-	p.eval(`document.querySelector('[data-resume="laboratory 4711"]').click()`)
-	p.awaitTrue("its end", `document.getElementById("held").hidden`)
+func (p page) pauseALaboratory() {
+	p.T.Helper()
+	p.Fill("hold-lab", "input", "4711")
+	p.Do(chromedp.Click(chromedp.CSS("#hold-button")))
+	p.Await("the pause", `document.getElementById("held").textContent.includes("laboratory 4711")`)
+	p.Eval(`document.querySelector('[data-resume="laboratory 4711"]').click()`)
+	p.Await("its end", `document.getElementById("held").hidden`)
 }
 
 // cancelMany cancels laboratory 12's scheduled messages after a look at them.
-func (p *page) cancelMany(n int) {
-	p.t.Helper()
-	p.fill("action", "change", "cancel")
-	p.fill("bulk-state", "input", "scheduled")
-	p.fill("bulk-lab", "input", "12")
-	p.fill("bulk-channel", "input", "whatsapp")
-	p.do(chromedp.Click(chromedp.CSS("#preview")))
-	p.awaitTrue("the preview", fmt.Sprintf(`document.getElementById("apply").textContent === "Cancel %d jobs" && document.querySelectorAll("#bulk-first li").length === 10`, n))
-	p.do(chromedp.Click(chromedp.CSS("#apply")))
-	p.awaitTrue("the end", fmt.Sprintf(`document.getElementById("bulk-answer").textContent.startsWith("Done: %d cancelled")`, n))
+func (p page) cancelMany(n int) {
+	p.T.Helper()
+	p.Fill("action", "change", "cancel")
+	p.Fill("bulk-state", "input", "scheduled")
+	p.Fill("bulk-lab", "input", "12")
+	p.Fill("bulk-channel", "input", "whatsapp")
+	p.Do(chromedp.Click(chromedp.CSS("#preview")))
+	p.Await("the preview", fmt.Sprintf(`document.getElementById("apply").textContent === "Cancel %d jobs" && document.querySelectorAll("#bulk-first li").length === 10`, n))
+	p.Do(chromedp.Click(chromedp.CSS("#apply")))
+	p.Await("the end", fmt.Sprintf(`document.getElementById("bulk-answer").textContent.startsWith("Done: %d cancelled")`, n))
 }

@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/browser"
+	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/serviceworker"
 	"github.com/chromedp/chromedp"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/scripts/e2e/browser"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 // resolved returns the text of a promise's value.
 func resolved(ctx context.Context, t *testing.T, expression string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("("+expression+").then(String)", chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -36,7 +37,7 @@ func resolved(ctx context.Context, t *testing.T, expression string) string {
 
 // pushing is a browser with the worker of the platform.
 type pushing struct {
-	*page
+	page
 	id     serviceworker.RegistrationID
 	worker context.Context
 }
@@ -46,12 +47,12 @@ func register(t *testing.T, address string) *pushing {
 	t.Helper()
 	p := &pushing{page: openPage(t, address)}
 	origin := stack.Endpoints.Gateway
-	p.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		_, err := cdp.Call(ctx, chromedp.FromContext(ctx).Browser, browser.SetPermission, browser.SetPermissionParams{
-			Permission: &browser.PermissionDescriptor{Name: "notifications"}, Setting: browser.PermissionSettingGranted, Origin: origin})
+	p.Do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := cdp.Call(ctx, chromedp.FromContext(ctx).Browser, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{
+			Permission: &cdpbrowser.PermissionDescriptor{Name: "notifications"}, Setting: cdpbrowser.PermissionSettingGranted, Origin: origin})
 		return err
 	}))
-	updates := chromedp.Events(p.ctx, serviceworker.WorkerRegistrationUpdated)
+	updates := chromedp.Events(p.Ctx, serviceworker.WorkerRegistrationUpdated)
 	ids := make(chan serviceworker.RegistrationID, 1)
 	go func() {
 		for update, err := range updates {
@@ -68,13 +69,13 @@ func register(t *testing.T, address string) *pushing {
 			}
 		}
 	}()
-	p.do(protocol(serviceworker.Enable, cdp.Empty{}))
-	scope := resolved(p.ctx, t, fmt.Sprintf(`navigator.serviceWorker.register(%q, {scope: "/"}).then(() => navigator.serviceWorker.ready).then((r) => r.scope)`, workerPath))
+	p.Do(browser.Command(serviceworker.Enable, cdp.Empty{}))
+	scope := resolved(p.Ctx, t, fmt.Sprintf(`navigator.serviceWorker.register(%q, {scope: "/"}).then(() => navigator.serviceWorker.ready).then((r) => r.scope)`, workerPath))
 	if scope != origin+"/" {
 		t.Fatalf("the worker's scope is %s", scope)
 	}
 	await.True(t, "the worker is active", func() bool { // a push before that is dropped
-		return resolved(p.ctx, t, registration+`.then((r) => r.active !== null && r.active.state === "activated")`) == "true"
+		return resolved(p.Ctx, t, registration+`.then((r) => r.active !== null && r.active.state === "activated")`) == "true"
 	})
 	select {
 	case p.id = <-ids:
@@ -86,8 +87,8 @@ func register(t *testing.T, address string) *pushing {
 
 // push delivers a message as the push service does.
 func (p *pushing) push(message string) {
-	p.t.Helper()
-	p.do(protocol(serviceworker.DeliverPushMessage, serviceworker.DeliverPushMessageParams{Origin: stack.Endpoints.Gateway, RegistrationID: p.id, Data: message}))
+	p.T.Helper()
+	p.Do(browser.Command(serviceworker.DeliverPushMessage, serviceworker.DeliverPushMessageParams{Origin: stack.Endpoints.Gateway, RegistrationID: p.id, Data: message}))
 }
 
 type shown struct {
@@ -98,11 +99,11 @@ type shown struct {
 
 // all returns the notifications that are shown, and each one's title and body.
 func (p *pushing) all() (list []shown, texts []string) {
-	p.t.Helper()
-	text := resolved(p.ctx, p.t, registration+`.then((r) => r.getNotifications()).then((list) => JSON.stringify(list.map((n) => (
+	p.T.Helper()
+	text := resolved(p.Ctx, p.T, registration+`.then((r) => r.getNotifications()).then((list) => JSON.stringify(list.map((n) => (
 		{Title: n.title, Body: n.body, Tag: n.tag, Data: n.data, Stays: n.requireInteraction}))))`)
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	for _, n := range list {
 		texts = append(texts, strings.TrimSpace(n.Title+" "+n.Body))
@@ -112,8 +113,8 @@ func (p *pushing) all() (list []shown, texts []string) {
 
 // want waits until exactly these notifications are there, and returns them.
 func (p *pushing) want(texts ...string) (list []shown) {
-	p.t.Helper()
-	await.Nil(p.t, "the notifications", func() error {
+	p.T.Helper()
+	await.Nil(p.T, "the notifications", func() error {
 		var got []string
 		if list, got = p.all(); !slices.Equal(got, texts) {
 			return fmt.Errorf("the browser shows %q, want %q", got, texts)
@@ -129,9 +130,9 @@ const shownIn = 15 * time.Second
 // deliver pushes a message and waits until it alone is shown. The developer tools tell nobody when the browser dropped a
 // push, as it does now and then: one that is not shown is pushed again.
 func (p *pushing) deliver(message, text string) (list []shown) {
-	p.t.Helper()
+	p.T.Helper()
 	var pushed time.Time
-	await.Nil(p.t, "the notification", func() error {
+	await.Nil(p.T, "the notification", func() error {
 		if time.Since(pushed) > shownIn {
 			p.push(message)
 			pushed = time.Now()
@@ -147,16 +148,16 @@ func (p *pushing) deliver(message, text string) (list []shown) {
 
 // attach opens the worker itself.
 func (p *pushing) attach() {
-	p.t.Helper()
-	await.Nil(p.t, "the worker", func() error {
-		targets, err := chromedp.Targets(p.ctx)
+	p.T.Helper()
+	await.Nil(p.T, "the worker", func() error {
+		targets, err := chromedp.Targets(p.Ctx)
 		if err != nil {
 			return err
 		}
 		for _, one := range targets {
 			if one.Type == "service_worker" && strings.HasSuffix(one.URL, workerPath) {
-				ctx, cancel := chromedp.NewContext(p.ctx, chromedp.WithTargetID(one.TargetID))
-				p.t.Cleanup(cancel)
+				ctx, cancel := chromedp.NewContext(p.Ctx, chromedp.WithTargetID(one.TargetID))
+				p.T.Cleanup(cancel)
 				p.worker = ctx
 				_, err := chromedp.Run(ctx, chromedp.Evaluate[string](`"attached"`)) // lives as long as this context
 				return err
@@ -169,8 +170,8 @@ func (p *pushing) attach() {
 // click clicks the first notification and returns the page that the worker opens. A headless browser has no notification
 // to click at, and opens windows for real clicks alone: the event is the script's, and the window is noted instead.
 func (p *pushing) click() string {
-	p.t.Helper()
-	return resolved(p.worker, p.t, `(async () => {
+	p.T.Helper()
+	return resolved(p.worker, p.T, `(async () => {
 		let opened = "nothing";
 		self.clients.openWindow = async (url) => { opened = url; };
 		const [notification] = await self.registration.getNotifications();

@@ -5,28 +5,25 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
-const stepTimeout = time.Minute
-
-// Pictures keeps the page of ctx as it is, light and dark, wide and narrow. Each must be accessible, as axe-core judges
-// it, and no wider than its window.
-func Pictures(ctx context.Context, t *testing.T, name string) {
+// Pictures keeps the page as it is, light and dark, wide and narrow. Each must be accessible, as axe-core judges it,
+// and no wider than its window.
+func (p *Page) Pictures(name string) {
+	t := p.T
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	ctx, cancel := context.WithTimeout(p.Ctx, stepTimeout)
 	defer cancel()
 	for _, width := range []int64{1400, 390} {
 		size := emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1}
-		must(t, chromedp.Do(ctx, command(emulation.SetDeviceMetricsOverride, size)))
+		must(t, chromedp.Do(ctx, Command(emulation.SetDeviceMetricsOverride, size)))
 		for _, scheme := range []string{"light", "dark"} {
 			feature := &emulation.MediaFeature{Name: "prefers-color-scheme", Value: scheme}
 			media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{feature}}
-			must(t, chromedp.Do(ctx, command(emulation.SetEmulatedMedia, media)))
+			must(t, chromedp.Do(ctx, Command(emulation.SetEmulatedMedia, media)))
 			judge(ctx, t, fmt.Sprintf("%s, %s, %d wide", name, scheme, width))
 			Screenshot(ctx, t, fmt.Sprintf("%s-%s-%d.png", name, scheme, width))
 		}
@@ -51,13 +48,6 @@ func judge(ctx context.Context, t *testing.T, name string) {
 	if err := json.Unmarshal([]byte(found), &list); err != nil || len(list) > 0 {
 		t.Errorf("%s: %v %s", name, err, found)
 	}
-}
-
-func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
-	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, c, params)
-		return err
-	})
 }
 
 func must(t *testing.T, err error) {

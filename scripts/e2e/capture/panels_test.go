@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"context"
 	"encoding/base64"
 	"fmt"
 	"html"
@@ -48,9 +47,7 @@ func photograph(t *testing.T, server *prometheus.Server) {
 		}
 		page := "data:text/html;base64," + base64.StdEncoding.EncodeToString([]byte(draw(p.title, lines)))
 		b := openTab(t, "", page)
-		ctx, cancel := context.WithTimeout(b.ctx, stepTimeout)
-		defer cancel()
-		picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+		picture, err := chromedp.Run(b.Ctx, chromedp.FullScreenshot(100))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,14 +1,10 @@
 package capture
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -16,72 +12,19 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/browser"
 )
 
-const stepTimeout = time.Minute
-
 // tab is a browser on the page.
-type tab struct {
-	t   *testing.T
-	ctx context.Context
-}
+type tab struct{ *browser.Page }
 
 func openTab(t *testing.T, session, address string) tab {
 	t.Helper()
-	ctx := browser.Open(t)
-	b := tab{t, ctx}
-	if err := chromedp.Do(ctx, command(network.Enable, network.EnableParams{})); err != nil { // the browser lives as long as this context
-		t.Fatal(err)
-	}
-	b.do(command(network.SetCookie, network.SetCookieParams{Name: "sessionid", Value: session, URL: platform.Endpoints.Gateway}), chromedp.Navigate(address))
-	return b
-}
-
-// command is a step that sends one command of the protocol.
-func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
-	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, c, params)
-		return err
-	})
-}
-
-func (b tab) do(steps ...chromedp.Action[chromedp.Void]) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, stepTimeout)
-	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-func (b tab) press(keys string) {
-	b.t.Helper()
-	for _, key := range keys {
-		b.do(chromedp.KeyEvent(string(key)))
-	}
-}
-
-func (b tab) text(expression string) string {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, stepTimeout)
-	defer cancel()
-	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("String("+expression+")"))
-	if err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
-	}
-	return text
-}
-
-func (b tab) screenshot(name string) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, stepTimeout)
-	defer cancel()
-	browser.Screenshot(ctx, b.t, name)
+	return tab{browser.Visit(t, address, session)}
 }
 
 // shows waits until an expression has the text in it.
 func (b tab) shows(what, expression, want string) {
-	b.t.Helper()
-	await.Nil(b.t, what, func() error {
-		if got := b.text(expression); !strings.Contains(got, want) {
+	b.T.Helper()
+	await.Nil(b.T, what, func() error {
+		if got := b.Eval(expression); !strings.Contains(got, want) {
 			return fmt.Errorf("the page shows %q", got)
 		}
 		return nil
@@ -107,24 +50,24 @@ func TestTheSearchPageIsUsedByTheKeyboardAlone(t *testing.T) {
 
 	b := openTab(t, fmt.Sprintf("search-%d-77", ownLab), platform.Endpoints.Gateway+"/search/")
 	b.shows("the box has the focus", "document.activeElement.id", "box")
-	b.press("quenby ash")
+	b.Press(strings.Split("quenby ash", "")...)
 	b.shows("both patients", pageResults, fmt.Sprintf("%d,%d", first, second))
 	b.shows("how many", pageState, "2 found")
-	if got := b.text(pageMarks); got != "Quenby|Ash|Quenby|Ash" {
+	if got := b.Eval(pageMarks); got != "Quenby|Ash|Quenby|Ash" {
 		t.Errorf("marked: %s", got)
 	}
-	b.do(chromedp.KeyEvent(kb.ArrowDown))
+	b.Do(chromedp.KeyEvent(kb.ArrowDown))
 	b.shows("the second one chosen", pageChosen, fmt.Sprint(second))
-	browser.Pictures(b.ctx, t, "search-found")
-	b.do(chromedp.KeyEvent(kb.Enter))
+	b.Pictures("search-found")
+	b.Do(chromedp.KeyEvent(kb.Enter))
 	b.shows("the details", pageDetail, "9811100302")
-	browser.Pictures(b.ctx, t, "search-detail")
-	b.do(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent(kb.Escape))
+	b.Pictures("search-detail")
+	b.Do(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent(kb.Escape))
 	b.shows("an empty box", `document.getElementById("box").value + "."`, ".")
 	b.shows("no patient", pageResults+`+ "."`, ".")
-	b.press("quenbyashgrovia")
+	b.Press(strings.Split("quenbyashgrovia", "")...)
 	b.shows("words typed together", pageResults, fmt.Sprint(second))
-	if got := b.text(pageResults); strings.Contains(got, fmt.Sprint(stranger)) {
+	if got := b.Eval(pageResults); strings.Contains(got, fmt.Sprint(stranger)) {
 		t.Errorf("a patient of another laboratory: %s", got)
 	}
 }
@@ -138,22 +81,22 @@ func TestTheSearchPageTellsWhoIsHereAlready(t *testing.T) {
 
 	b := openTab(t, fmt.Sprintf("search-%d-78", ownLab), platform.Endpoints.Gateway+"/search/")
 	b.shows("the box has the focus", "document.activeElement.id", "box")
-	b.press("yolanda elmwood 9811100311")
+	b.Press(strings.Split("yolanda elmwood 9811100311", "")...)
 	b.shows("whom one word too many finds", pageState, "1 found")
-	b.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
+	b.Do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
 	b.shows("the patient", pageResults, fmt.Sprint(known))
 	b.shows("why", `document.getElementById("results").textContent`, "same telephone 9811100311")
 	b.shows("what to do", pageState, "may be this patient")
-	b.screenshot("search-already.png")
-	b.do(chromedp.KeyEvent(kb.Escape))
-	b.press("yolanda")
-	b.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
+	b.Screenshot("search-already.png")
+	b.Do(chromedp.KeyEvent(kb.Escape))
+	b.Press(strings.Split("yolanda", "")...)
+	b.Do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
 	b.shows("what is missing", pageState, "birth date")
 }
 
 func TestTheSearchPageAsksToLogIn(t *testing.T) {
 	b := openTab(t, "nobody", platform.Endpoints.Gateway+"/search/")
 	b.shows("the box has the focus", "document.activeElement.id", "box")
-	b.press("rahul")
+	b.Press(strings.Split("rahul", "")...)
 	b.shows("what to do", pageState, "Log in")
 }

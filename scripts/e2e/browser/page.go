@@ -1,0 +1,155 @@
+package browser
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
+)
+
+const stepTimeout = time.Minute
+
+// Page is one tab and what went wrong in it. A step that fails ends the test.
+type Page struct {
+	T   *testing.T
+	Ctx context.Context // of the tab
+
+	mu      sync.Mutex // guards below
+	errors  []string
+	foreign []string
+}
+
+// Visit starts a browser with an empty profile, and the session unless it is empty, on an address.
+func Visit(t *testing.T, address, session string) *Page {
+	t.Helper()
+	p := &Page{T: t, Ctx: Open(t)}
+	own, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Not by Do: the browser lives as long as the context of its first step.
+	if err := chromedp.Do(p.Ctx, Command(network.Enable, network.EnableParams{})); err != nil {
+		t.Fatal(err)
+	}
+	requests, console := chromedp.Events(p.Ctx, network.RequestWillBeSent), chromedp.Console(p.Ctx)
+	go func() {
+		for event, err := range requests {
+			if err == nil {
+				p.request(event.Request.URL, own.Host)
+			}
+		}
+	}()
+	go func() {
+		for message, err := range console {
+			if err == nil && (message.Type == chromedp.ConsoleError || message.IsException()) {
+				p.mu.Lock()
+				p.errors = append(p.errors, message.String())
+				p.mu.Unlock()
+			}
+		}
+	}()
+	if session != "" {
+		p.Do(Command(network.SetCookie, network.SetCookieParams{Name: "sessionid", Value: session, URL: address}))
+	}
+	p.Do(chromedp.Navigate(address))
+	return p
+}
+
+func (p *Page) request(address, own string) {
+	if u, err := url.Parse(address); err == nil && (u.Host == own || u.Scheme == "data" || u.Scheme == "about") {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.foreign = append(p.foreign, address)
+}
+
+// Clean reports what went wrong until now, and which requests went to other hosts, and forgets it.
+func (p *Page) Clean() (errors, foreign []string) {
+	p.Eval("1") // what came before was noted
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	errors, foreign = p.errors, p.foreign
+	p.errors, p.foreign = nil, nil
+	return errors, foreign
+}
+
+// Command is a step that sends one command of the browser's protocol.
+func Command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, c, params)
+		return err
+	})
+}
+
+// Do takes steps one after the other.
+func (p *Page) Do(steps ...chromedp.Action[chromedp.Void]) {
+	p.T.Helper()
+	ctx, cancel := context.WithTimeout(p.Ctx, stepTimeout)
+	defer cancel()
+	must(p.T, chromedp.Do(ctx, steps...))
+}
+
+// Press presses keys one after the other.
+func (p *Page) Press(keys ...string) {
+	p.T.Helper()
+	for _, key := range keys {
+		p.Do(chromedp.KeyEvent(key))
+	}
+}
+
+// Fill types into a field the way a user does: its events fire.
+func (p *Page) Fill(id, event, value string) {
+	p.T.Helper()
+	p.Eval(fmt.Sprintf(`(() => { const e = document.getElementById(%q); e.value = %q; e.dispatchEvent(new Event(%q)); })()`,
+		id, value, event))
+}
+
+// Eval returns the text of a JavaScript expression.
+func (p *Page) Eval(expression string) string {
+	p.T.Helper()
+	text, err := p.read(expression)
+	must(p.T, err)
+	return text
+}
+
+// read is Eval for a page that may be on its way to another: nothing can be read at that moment.
+func (p *Page) read(expression string) (string, error) {
+	ctx, cancel := context.WithTimeout(p.Ctx, stepTimeout)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("String("+expression+")"))
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", expression, err)
+	}
+	return text, nil
+}
+
+// Await waits until an expression is true.
+func (p *Page) Await(what, expression string) {
+	p.T.Helper()
+	await.Nil(p.T, what, func() error {
+		held, err := p.read(expression)
+		if held == "true" || err != nil {
+			return err
+		}
+		shown, err := p.read("document.body?.innerText.slice(0, 600)")
+		return cmp.Or(err, fmt.Errorf("the page says %s", shown))
+	})
+}
+
+// Screenshot keeps a picture of the whole page.
+func (p *Page) Screenshot(name string) {
+	p.T.Helper()
+	ctx, cancel := context.WithTimeout(p.Ctx, stepTimeout)
+	defer cancel()
+	Screenshot(ctx, p.T, name)
+}

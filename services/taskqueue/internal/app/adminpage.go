@@ -47,8 +47,7 @@ func (b *builder) openTally() error {
 // openAdminPage adds the page of operators. Every process announces itself to it, whether it serves one or not.
 func (b *builder) openAdminPage() error {
 	host, _ := os.Hostname()
-	health := operate.Health{Providers: b.providers.Health, Receivers: b.webhooks.PausedReceivers}
-	presence := operate.NewPresence(b.gate, b.Clock, b.tally, health, host+"-"+rand.Text()[:6])
+	presence := operate.NewPresence(b.gate, b.Clock, b.tally, host+"-"+rand.Text()[:6])
 	b.Every("presence", announceEvery, presence.RunOnce)
 	b.Close("presence", presence.End)
 	if !b.cfg.AdminPage.enabled() {

@@ -12,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
@@ -58,6 +59,7 @@ type builder struct {
 	handlers  map[job.Channel]worker.Handler
 	providers *route.Set
 	webhooks  *webhook.Sender
+	circuits  *circuit.Circuits
 	pacer     *pace.Pacer
 	secrets   provider.Directory
 	bytes     *quota.Bytes

@@ -32,6 +32,8 @@ type shardKeys struct {
 	windowKey string // prefix of windows
 	leader    string // who tidies the shard
 	paused    string // channels, laboratories and receivers that are left alone
+	groups    string // of parked jobs
+	group     string // prefix of their lists
 }
 
 func newShardKeys(shard int) shardKeys {
@@ -60,6 +62,8 @@ func newShardKeys(shard int) shardKeys {
 		windowKey: p + "w:",
 		leader:    p + "lead:reaper",
 		paused:    p + "paused",
+		groups:    p + "groups",
+		group:     p + "g:",
 	}
 	for _, l := range job.Lanes() {
 		k.lanes[l] = fmt.Sprintf("%sl:%s:%d", p, l.Channel, l.Priority)

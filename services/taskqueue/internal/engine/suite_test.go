@@ -64,6 +64,8 @@ func runSuite(t *testing.T, open func(t *testing.T) harness) {
 		"what waits is counted by hour":                                      ahead,
 		"a pause lasts until it is ended":                                    pauses,
 		"processes are known until they are forgotten":                       processes,
+		"parked jobs go when their group may, and nobody else":               parking,
+		"a parked job looks itself when its patience ends":                   parkedUntilItsPatienceEnds,
 	}
 	for name, part := range parts {
 		t.Run(name, func(t *testing.T) {

@@ -115,6 +115,8 @@ type Settlement struct {
 	Counter   int64  // reaper: the crash counter to store; 0: leave
 	Window    string // OpRetry, OpRelease after a crash: nobody joins the job any more; empty: it has none
 	Callbacks []NewJob
+	// To, of OpRetry and OpRelease: the job is parked until Unpark lets its group go, at most for Delay.
+	To job.Destination
 }
 
 // Verdict answers a settlement.

@@ -14,6 +14,7 @@ type Overview struct {
 	Lanes     []engine.Depth // summed over the shards; Running is of the channel
 	Backlog   engine.Backlog
 	Paused    map[engine.Target]time.Time
+	Holds     engine.Holds // destinations that fail or asked to be left alone
 	Processes []Process
 }
 
@@ -27,6 +28,9 @@ func (o *Operator) Overview(ctx context.Context) (Overview, error) {
 		}
 	}
 	var err error
+	if out.Holds, err = o.Queue.Holds(ctx); err != nil {
+		return Overview{}, unavailable(err)
+	}
 	if out.Processes, err = o.processes(ctx); err != nil {
 		return Overview{}, unavailable(err)
 	}

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -58,35 +56,26 @@ func (t *Tally) Attempt(c job.Channel, outcome string, took time.Duration) {
 
 // Process is what one process says of itself. Counts are since its start.
 type Process struct {
-	Name      string           `json:"name"`
-	AtMs      int64            `json:"at_ms"`
-	SinceMs   int64            `json:"since_ms"`
-	Started   map[string]int64 `json:"started"`  // jobs begun, by channel and priority ("sms:2")
-	Attempts  map[string]int64 `json:"attempts"` // by channel
-	Faults    map[string]int64 `json:"faults"`   // attempts that did not succeed
-	Providers []route.Health   `json:"providers"`
-	Receivers []webhook.Paused `json:"receivers"` // that are left alone for a while
-}
-
-// Health is what a process knows of providers and receivers.
-type Health struct {
-	Providers func() []route.Health
-	Receivers func() []webhook.Paused
+	Name     string           `json:"name"`
+	AtMs     int64            `json:"at_ms"`
+	SinceMs  int64            `json:"since_ms"`
+	Started  map[string]int64 `json:"started"`  // jobs begun, by channel and priority ("sms:2")
+	Attempts map[string]int64 `json:"attempts"` // by channel
+	Faults   map[string]int64 `json:"faults"`   // attempts that did not succeed
 }
 
 // Presence announces this process.
 type Presence struct {
-	queue  Queue
-	clock  clock.Clock
-	tally  *Tally
-	health Health
-	name   string
-	since  int64
+	queue Queue
+	clock clock.Clock
+	tally *Tally
+	name  string
+	since int64
 }
 
 // NewPresence makes the presence of the process of that name.
-func NewPresence(q Queue, clk clock.Clock, t *Tally, h Health, name string) *Presence {
-	return &Presence{queue: q, clock: clk, tally: t, health: h, name: name, since: clk.Now().UnixMilli()}
+func NewPresence(q Queue, clk clock.Clock, t *Tally, name string) *Presence {
+	return &Presence{queue: q, clock: clk, tally: t, name: name, since: clk.Now().UnixMilli()}
 }
 
 // RunOnce announces it once.
@@ -100,14 +89,12 @@ func (p *Presence) RunOnce(ctx context.Context) error {
 
 func (p *Presence) state() Process {
 	s := Process{
-		Name:      p.name,
-		AtMs:      p.clock.Now().UnixMilli(),
-		SinceMs:   p.since,
-		Started:   map[string]int64{},
-		Attempts:  map[string]int64{},
-		Faults:    map[string]int64{},
-		Providers: p.health.Providers(),
-		Receivers: p.health.Receivers(),
+		Name:     p.name,
+		AtMs:     p.clock.Now().UnixMilli(),
+		SinceMs:  p.since,
+		Started:  map[string]int64{},
+		Attempts: map[string]int64{},
+		Faults:   map[string]int64{},
 	}
 	for l, n := range p.tally.started {
 		if n.Load() > 0 {

@@ -38,6 +38,33 @@ type heldJSON struct {
 	SinceMs  int64  `json:"since_ms"`
 }
 
+// leftJSON is a provider, or a kind of path at a receiver as a laboratory uses it, that is left alone because it fails.
+type leftJSON struct {
+	Channel  string `json:"channel,omitempty"`
+	Provider string `json:"provider,omitempty"`
+	LabID    int64  `json:"lab_id,omitempty"`
+	Receiver string `json:"receiver,omitempty"`
+	SinceMs  int64  `json:"since_ms"`
+	UntilMs  int64  `json:"until_ms"` // afterwards one delivery tries
+}
+
+// mostLeft bounds the list: beyond that many, which ones matters no more.
+const mostLeft = 50
+
+func leftOf(h engine.Holds) []leftJSON {
+	list := []leftJSON{}
+	for to, one := range h.Held {
+		l := leftJSON{SinceMs: one.SinceMs, UntilMs: one.UntilMs}
+		l.Channel, l.Provider, _ = to.Provider()
+		l.LabID, l.Receiver, _ = to.Path()
+		list = append(list, l)
+	}
+	slices.SortFunc(list, func(a, b leftJSON) int {
+		return cmp.Or(cmp.Compare(b.Provider, a.Provider), cmp.Compare(a.LabID, b.LabID), cmp.Compare(a.Receiver, b.Receiver))
+	})
+	return list[:min(mostLeft, len(list))]
+}
+
 type overviewJSON struct {
 	NowMs     int64            `json:"now_ms"`
 	Lanes     []laneJSON       `json:"lanes"`
@@ -45,6 +72,7 @@ type overviewJSON struct {
 	Unsaved   int64            `json:"unsaved"` // ended jobs that wait for the archive
 	Paused    map[string]int64 `json:"paused"`  // since when, by channel
 	Held      []heldJSON       `json:"held"`    // laboratories and receivers that are paused
+	Left      []leftJSON       `json:"left"`
 	Processes []processJSON    `json:"processes"`
 	Attempts  map[string]int64 `json:"attempts"`
 	Faults    map[string]int64 `json:"faults"`
@@ -61,6 +89,7 @@ func (s *server) overview(r *http.Request) (any, error) {
 		Unsaved:   o.Backlog.Ends,
 		Paused:    map[string]int64{},
 		Held:      []heldJSON{},
+		Left:      leftOf(o.Holds),
 		Attempts:  map[string]int64{},
 		Faults:    map[string]int64{},
 		Processes: []processJSON{},

@@ -39,6 +39,8 @@ type Model struct {
 
 	paused    map[engine.Target]time.Time
 	processes map[string][]byte
+	held      map[job.Destination]engine.Held
+	parked    map[engine.Group]map[job.ID]int64 // with the due time that each was parked for
 }
 
 // window is the job that others join, until the time at which the window is forgotten.
@@ -76,6 +78,8 @@ func New(clk clock.Clock, set engine.Settings) *Model {
 
 		paused:    map[engine.Target]time.Time{},
 		processes: map[string][]byte{},
+		held:      map[job.Destination]engine.Held{},
+		parked:    map[engine.Group]map[job.ID]int64{},
 	}
 	for _, l := range job.Lanes() {
 		m.lanes[l] = map[job.ID]int64{}

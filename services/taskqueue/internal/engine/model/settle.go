@@ -63,6 +63,13 @@ func (m *Model) settleOne(s *engine.Settlement, reaping bool) engine.Verdict {
 func (m *Model) putBack(s *engine.Settlement) {
 	m.lanes[s.ID.Lane()][s.ID] = m.now() + s.Delay.Milliseconds()
 	m.flows[s.ID] = s.Flow
+	if s.To != "" {
+		g := engine.Group{Channel: s.ID.Lane().Channel, Flow: s.Flow, To: s.To}
+		if m.parked[g] == nil {
+			m.parked[g] = map[job.ID]int64{}
+		}
+		m.parked[g][s.ID] = m.lanes[s.ID.Lane()][s.ID]
+	}
 	if s.Op == engine.OpRetry {
 		m.bodies[s.ID] = s.Payload
 	}

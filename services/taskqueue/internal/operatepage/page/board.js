@@ -123,20 +123,10 @@ function health(o) {
     tr.cells[1].className = bad ? "bad" : "good";
     lines.push({ bad, tr });
   };
-  const providers = new Map();
-  for (const p of o.processes) {
-    for (const one of p.providers || []) {
-      const key = one.channel + " through " + one.provider, sum = providers.get(key) || { paused: 0, failures: 0 };
-      const failures = Math.max(sum.failures, one.failures);
-      providers.set(key, { paused: sum.paused + (one.paused ? 1 : 0), failures });
-    }
-    for (const one of p.receivers || []) {
-      note(true, one.origin + " for laboratory " + one.lab_id, "paused, " + one.kinds + " kinds of requests");
-    }
-  }
-  for (const [name, p] of providers) {
-    const working = p.failures ? p.failures + " failures in a row" : "works";
-    note(p.paused > 0, name, p.paused ? "paused in " + p.paused + " processes" : working);
+  for (const one of o.left) {
+    const what = one.provider ? one.channel + " through " + one.provider : one.receiver + " for laboratory " + one.lab_id;
+    const wait = one.until_ms > o.now_ms ? "tried again in " + age(one.until_ms - o.now_ms) : "to be tried";
+    note(true, what, "fails for " + age(o.now_ms - one.since_ms) + ", " + wait);
   }
   for (const p of o.processes) {
     const state = p.silent ? "silent for " + age(o.now_ms - p.at_ms) : "up for " + age(o.now_ms - p.since_ms);

@@ -63,14 +63,13 @@ type builder struct {
 	pacer     *pace.Pacer
 	secrets   provider.Directory
 	bytes     *quota.Bytes
-	tally     *operate.Tally
 	pauses    *operate.Pauses
 	senders   *sender.Senders // nil: any may be named
 	seals     *seal.Ring      // nil: payloads are stored as they are
 }
 
 func (b *builder) build() error {
-	for _, step := range []func() error{b.openSecrets, b.openStores, b.openDatabase, b.openEngine, b.openTally,
+	for _, step := range []func() error{b.openSecrets, b.openStores, b.openDatabase, b.openEngine,
 		b.openTargets, b.openMailbox, b.openHandlers, b.openDatabaseHandlers, b.openAdminPage, b.serve} {
 		if err := step(); err != nil {
 			return err

@@ -92,7 +92,7 @@ func (b *builder) pump(channel job.Channel, shard int, handler worker.Handler, p
 			Idle:    engine.DefaultSettings().IdlePoll,
 		},
 		worker.Deps{Queue: operate.Pausing(b.gate, b.pauses), Pool: pool, Handler: worker.Traced(handler, b.Tracers()),
-			Observer: b.tally, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log, Seals: b.seals,
+			Observer: b.metrics, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log, Seals: b.seals,
 			Bytes: b.bytes},
 	)
 }

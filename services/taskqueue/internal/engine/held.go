@@ -44,12 +44,12 @@ func (r *Redis) Holds(ctx context.Context) (Holds, error) {
 		to, _ := marks[0].(string)
 		mark, _ := marks[1].(string)
 		until, since, _ := strings.Cut(mark, " ")
-		h.Held[job.Destination(to)] = Held{UntilMs: ms(until), SinceMs: ms(since)}
+		h.Held[job.Destination(to)] = Held{UntilMs: whole(until), SinceMs: whole(since)}
 	}
 	return h, nil
 }
 
-func ms(text string) int64 {
+func whole(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n
 }

@@ -14,9 +14,10 @@ type shardKeys struct {
 	rings     map[job.Lane]string // per lane: its flows, by the earliest due time that each may have
 	leases    map[job.Channel]string
 	bells     map[job.Channel]string
-	counter   string // claim counter
-	claimer   string // prefix of the last claims of each claimer
-	lost      string // claims whose answers got lost
+	counts    map[job.Channel]string // jobs begun by priority, attempts and those that failed, ever
+	counter   string                 // claim counter
+	claimer   string                 // prefix of the last claims of each claimer
+	lost      string                 // claims whose answers got lost
 	crashes   string
 	renewals  string
 	cancels   string
@@ -44,6 +45,7 @@ func newShardKeys(shard int) shardKeys {
 		rings:     map[job.Lane]string{},
 		leases:    map[job.Channel]string{},
 		bells:     map[job.Channel]string{},
+		counts:    map[job.Channel]string{},
 		counter:   p + "n",
 		claimer:   p + "claim:",
 		lost:      p + "lost",
@@ -72,6 +74,7 @@ func newShardKeys(shard int) shardKeys {
 	for _, c := range job.Channels() {
 		k.leases[c] = p + "act:" + c.String()
 		k.bells[c] = p + "bell:" + c.String()
+		k.counts[c] = p + "count:" + c.String()
 	}
 	return k
 }

@@ -257,8 +257,7 @@ func (p *pair) hold(t *rapid.T) {
 	p.tick(2 * time.Millisecond)
 	switch rapid.IntRange(0, 2).Draw(t, "what") {
 	case 0:
-		d := rapid.SampledFrom([]time.Duration{time.Millisecond, long}).Draw(t, "for")
-		p.equal("hold", nil, nil, p.redis.Hold(p.base.Context(), to, d), p.model.Hold(p.base.Context(), to, d))
+		p.equal("hold", nil, nil, p.redis.Hold(p.base.Context(), to, long), p.model.Hold(p.base.Context(), to, long))
 	case 1:
 		a, errA := p.redis.TryHeld(p.base.Context(), to, long)
 		b, errB := p.model.TryHeld(p.base.Context(), to, long)
@@ -323,7 +322,20 @@ func (p *pair) check(*rapid.T) {
 	}
 	p.equal("places", places(a), places(b), errA, errB)
 	checkInvariants(p.base, a, deadSet(p.base, p.redis))
+	p.depths()
 	p.audit()
+}
+
+// depths compares what does not depend on the clocks.
+func (p *pair) depths() {
+	a, errA := p.redis.Depths(p.base.Context(), 0)
+	b, errB := p.model.Depths(p.base.Context(), 0)
+	for _, list := range [][]engine.Depth{a, b} {
+		for i := range list {
+			list[i].Ready, list[i].OldestMs = 0, 0
+		}
+	}
+	p.equal("depths", a, b, errA, errB)
 }
 
 // audit asks the auditor, which sees every key; a lease that was renewed far ahead is this test's own doing.

@@ -109,7 +109,7 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 func (k *shardKeys) settleKeys(c job.Channel) []string {
 	return []string{k.leases[c], k.crashes, k.renewals, k.cancels, k.intents, k.dead, k.bells[c], k.bells[job.Callback],
 		k.lanes[CallbackLane()], k.deadInfo, k.ends, k.rings[CallbackLane()],
-		k.deadFlows, k.groups}
+		k.deadFlows, k.groups, k.counts[c]}
 }
 
 // counterText is a crash counter; empty leaves the stored one.

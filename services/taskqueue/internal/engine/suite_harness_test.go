@@ -50,9 +50,6 @@ type wholeQueue interface {
 	Hold(ctx context.Context, to job.Destination, d time.Duration) error
 	TryHeld(ctx context.Context, to job.Destination, d time.Duration) (time.Duration, error)
 	FreeHeld(ctx context.Context, to job.Destination) error
-	Announce(ctx context.Context, process string, state []byte) error
-	Processes(ctx context.Context) (map[string][]byte, error)
-	ForgetProcess(ctx context.Context, process string) error
 }
 
 // harness is one empty engine under test. Advance lets its clock pass by d.

@@ -92,3 +92,34 @@ func parkedUntilItsPatienceEnds(b *bench) {
 		b.t.Error("it goes although it waits for its own retry")
 	}
 }
+
+func holding(b *bench) {
+	q, to := b.Queue, parkedGroup.To
+	try := func() time.Duration {
+		wait, err := q.TryHeld(b.t.Context(), to, time.Hour)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		return wait
+	}
+	if wait := try(); wait != 0 {
+		b.t.Errorf("what nobody holds is tried in %v", wait)
+	}
+	if err := q.Hold(b.t.Context(), to, 200*time.Millisecond); err != nil {
+		b.t.Fatal(err)
+	}
+	if wait := try(); wait <= 0 || wait > 200*time.Millisecond {
+		b.t.Errorf("it is tried in %v", wait)
+	}
+	b.Advance(210 * time.Millisecond)
+	if first, second := try(), try(); first != 0 || second <= 50*time.Minute {
+		b.t.Errorf("the first one waits %v, the second one %v", first, second)
+	}
+	h, err := q.Holds(b.t.Context())
+	if one := h.Held[to]; err != nil || len(h.Held) != 1 || one.SinceMs > h.NowMs || one.UntilMs < h.NowMs+time.Minute.Milliseconds() {
+		b.t.Errorf("%+v, %v", h, err)
+	}
+	if err := q.FreeHeld(b.t.Context(), to); err != nil || try() != 0 {
+		b.t.Error("it is left alone after all", err)
+	}
+}

@@ -235,6 +235,9 @@ type Depth struct {
 	Ready    int64 // of them those that are due; the others are scheduled
 	OldestMs int64 // age of the oldest ready job; 0: none is ready
 	Running  int64 // leases of the channel; the same for its three lanes
+	Begun    int64 // claimed ever
+	Attempts int64 // of the channel, ever; the same for its three lanes, as the next
+	Faults   int64 // of them those that did not succeed
 }
 
 // Backlog is what ended and is kept in Redis for somebody.

@@ -23,9 +23,6 @@ type Queue interface {
 	Resume(ctx context.Context, t engine.Target) error
 	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
 	Holds(ctx context.Context) (engine.Holds, error)
-	Announce(ctx context.Context, process string, state []byte) error
-	Processes(ctx context.Context) (map[string][]byte, error)
-	ForgetProcess(ctx context.Context, process string) error
 }
 
 // Jobs is what is done to jobs one by one or by their ids.

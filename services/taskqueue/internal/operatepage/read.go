@@ -22,13 +22,8 @@ type laneJSON struct {
 	Scheduled int64  `json:"scheduled"`
 	OldestMs  int64  `json:"oldest_ms"`
 	Running   int64  `json:"running"` // of the channel
-	Started   int64  `json:"started"` // jobs begun by the processes of now, since they started
+	Started   int64  `json:"started"` // jobs begun, ever
 	Key       string `json:"key"`
-}
-
-type processJSON struct {
-	operate.Process
-	Silent bool `json:"silent"`
 }
 
 // heldJSON is a paused laboratory or receiver.
@@ -66,16 +61,15 @@ func leftOf(h engine.Holds) []leftJSON {
 }
 
 type overviewJSON struct {
-	NowMs     int64            `json:"now_ms"`
-	Lanes     []laneJSON       `json:"lanes"`
-	Dead      int64            `json:"dead"`
-	Unsaved   int64            `json:"unsaved"` // ended jobs that wait for the archive
-	Paused    map[string]int64 `json:"paused"`  // since when, by channel
-	Held      []heldJSON       `json:"held"`    // laboratories and receivers that are paused
-	Left      []leftJSON       `json:"left"`
-	Processes []processJSON    `json:"processes"`
-	Attempts  map[string]int64 `json:"attempts"`
-	Faults    map[string]int64 `json:"faults"`
+	NowMs    int64            `json:"now_ms"`
+	Lanes    []laneJSON       `json:"lanes"`
+	Dead     int64            `json:"dead"`
+	Unsaved  int64            `json:"unsaved"` // ended jobs that wait for the archive
+	Paused   map[string]int64 `json:"paused"`  // since when, by channel
+	Held     []heldJSON       `json:"held"`    // laboratories and receivers that are paused
+	Left     []leftJSON       `json:"left"`
+	Attempts map[string]int64 `json:"attempts"`
+	Faults   map[string]int64 `json:"faults"`
 }
 
 func (s *server) overview(r *http.Request) (any, error) {
@@ -84,22 +78,14 @@ func (s *server) overview(r *http.Request) (any, error) {
 		return nil, err
 	}
 	out := overviewJSON{
-		NowMs:     o.Now.UnixMilli(),
-		Dead:      o.Backlog.Dead,
-		Unsaved:   o.Backlog.Ends,
-		Paused:    map[string]int64{},
-		Held:      []heldJSON{},
-		Left:      leftOf(o.Holds),
-		Attempts:  map[string]int64{},
-		Faults:    map[string]int64{},
-		Processes: []processJSON{},
-	}
-	started := map[string]int64{}
-	for _, p := range o.Processes {
-		out.Processes = append(out.Processes, processJSON{p, p.Silent(o.Now)})
-		add(started, p.Started)
-		add(out.Attempts, p.Attempts)
-		add(out.Faults, p.Faults)
+		NowMs:    o.Now.UnixMilli(),
+		Dead:     o.Backlog.Dead,
+		Unsaved:  o.Backlog.Ends,
+		Paused:   map[string]int64{},
+		Held:     []heldJSON{},
+		Left:     leftOf(o.Holds),
+		Attempts: map[string]int64{},
+		Faults:   map[string]int64{},
 	}
 	for target, at := range o.Paused {
 		lab, isLab := target.Lab()
@@ -114,13 +100,13 @@ func (s *server) overview(r *http.Request) (any, error) {
 		return cmp.Or(cmp.Compare(a.LabID, b.LabID), cmp.Compare(a.Receiver, b.Receiver))
 	})
 	for _, d := range o.Lanes {
-		out.Lanes = append(out.Lanes, laneOf(d, started))
+		out.Lanes = append(out.Lanes, laneOf(d))
+		out.Attempts[d.Lane.Channel.String()], out.Faults[d.Lane.Channel.String()] = d.Attempts, d.Faults
 	}
 	return out, nil
 }
 
-func laneOf(d engine.Depth, started map[string]int64) laneJSON {
-	key := d.Lane.Channel.String() + ":" + strconv.Itoa(int(d.Lane.Priority))
+func laneOf(d engine.Depth) laneJSON {
 	return laneJSON{
 		Channel:   d.Lane.Channel.String(),
 		Priority:  d.Lane.Priority.String(),
@@ -129,14 +115,8 @@ func laneOf(d engine.Depth, started map[string]int64) laneJSON {
 		Scheduled: max(0, d.Waiting-d.Ready),
 		OldestMs:  d.OldestMs,
 		Running:   d.Running,
-		Started:   started[key],
-		Key:       key,
-	}
-}
-
-func add(sum, more map[string]int64) {
-	for name, n := range more {
-		sum[name] += n
+		Started:   d.Begun,
+		Key:       d.Lane.Channel.String() + ":" + strconv.Itoa(int(d.Lane.Priority)),
 	}
 }
 

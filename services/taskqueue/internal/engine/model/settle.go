@@ -42,6 +42,7 @@ func (m *Model) settleOne(s *engine.Settlement, reaping bool) engine.Verdict {
 	if waits && m.cancels[s.ID] {
 		return engine.VerdictCancelRequested
 	}
+	m.count(s)
 	delete(m.leases, s.ID)
 	delete(m.renewed, s.ID)
 	delete(m.intents, s.ID)
@@ -58,6 +59,16 @@ func (m *Model) settleOne(s *engine.Settlement, reaping bool) engine.Verdict {
 	m.end(s)
 	m.bear(s.Callbacks)
 	return engine.VerdictDone
+}
+
+func (m *Model) count(s *engine.Settlement) {
+	switch s.Op {
+	case engine.OpRetry, engine.OpFail, engine.OpUnknown:
+		m.faults[s.ID.Lane().Channel]++
+		fallthrough
+	case engine.OpSucceed:
+		m.attempts[s.ID.Lane().Channel]++
+	}
 }
 
 func (m *Model) putBack(s *engine.Settlement) {

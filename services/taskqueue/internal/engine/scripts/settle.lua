@@ -4,7 +4,7 @@
 -- of the observed token settles; result, retry, dead letter and callback jobs appear with the state change.
 -- KEYS: 1 leases, 2 crash counters, 3 renewals, 4 cancel requests, 5 send intents, 6 dead, 7 bell of the channel,
 --       8 bell of callbacks, 9 callback lane, 10 records of the dead, 11 ends for the archive, 12 ring of callbacks, 13 dead by flow, 14 groups of
---       parked jobs, then nl lanes, their nl rings, ng lists of groups, nr result buckets, n bodies, nc callback bodies, windows;
+--       parked jobs, 15 counts of the channel, then nl lanes, their nl rings, ng lists of groups, nr result buckets, n bodies, nc callback bodies, windows;
 --       mode r: at last the leadership of the reaper
 -- ARGV: 1 mode, 2 nl, 3 nr, 4 n, 5 nc, 6 result seconds, 7 keep ends for the archive, 8 how much of a body's key stands
 --       before the id, 9 where the callbacks begin, 10 most callbacks of one flow that may wait (the platform's own
@@ -21,7 +21,7 @@
 local reaping, fence = string.sub(ARGV[1], 1, 1) == 'r', tonumber(string.sub(ARGV[1], 2))
 local nl, nr, n, nc = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local ng = tonumber(ARGV[12])
-local lane0 = 14
+local lane0 = 15
 local ring0 = lane0 + nl
 local list0 = ring0 + nl
 local res0 = list0 + ng
@@ -37,7 +37,7 @@ local deposed = reaping and tonumber(redis.call('HGET', KEYS[#KEYS], 'fence') or
 local verdict, gone, ended, unlink, retry, died, lanes, results = {}, {}, {}, {}, {}, {}, {}, {}
 local crashes, graves, ends, released, byflow = {}, {}, {}, false, {}
 local heads = {} -- earliest due times by lane and flow
-local parked = {}
+local parked, attempts, faults = {}, 0, 0
 for l = 1, nl do lanes[l], heads[l] = {}, {} end
 for g = 1, ng do parked[g] = {} end
 for r = 1, nr do results[r] = {} end
@@ -98,6 +98,8 @@ while i < n do
     else
       verdict[i] = 1
       gone[#gone + 1] = id
+      if op == 's' then attempts = attempts + 1 end
+      if op == 'r' or op == 'f' or op == 'u' then faults = faults + 1 end
       if again then
         lane[#lane + 1] = due
         lane[#lane + 1] = id
@@ -146,6 +148,8 @@ end
 if #gone == 0 then return verdict end
 
 redis.call('ZREM', KEYS[1], unpack(gone))
+if attempts + faults > 0 then redis.call('HINCRBY', KEYS[15], 'attempts', attempts + faults) end
+if faults > 0 then redis.call('HINCRBY', KEYS[15], 'faults', faults) end
 if #unlink > 0 then redis.call('UNLINK', unpack(unlink)) end
 if #retry > 0 then redis.call('MSET', unpack(retry)) end
 for l = 1, nl do

@@ -5,7 +5,7 @@ import { held } from "./pauses.js";
 const KEPT = 60; // of two seconds each
 const HISTORY = "queue-admin-history";
 const history = recall(); // lane → ready jobs
-const answers = []; // the last ones: processes tell their counters every two seconds, so rates are of about ten
+const answers = []; // the last ones: rates are of about ten seconds
 let before;
 
 // recall reads what the tab drew before it was loaded again, unless that is too long ago to go on from.
@@ -39,7 +39,7 @@ function spark(key) {
   return svg;
 }
 
-// rate is how fast a counter grew since the answer before; a process that came or went makes it fall.
+// rate is how fast a counter grew since the answer before; another Redis makes it fall.
 function rate(now, read) {
   if (!before) return undefined;
   const grown = read(now) - read(before), seconds = (now.now_ms - before.now_ms) / 1000;
@@ -128,11 +128,7 @@ function health(o) {
     const wait = one.until_ms > o.now_ms ? "tried again in " + age(one.until_ms - o.now_ms) : "to be tried";
     note(true, what, "fails for " + age(o.now_ms - one.since_ms) + ", " + wait);
   }
-  for (const p of o.processes) {
-    const state = p.silent ? "silent for " + age(o.now_ms - p.at_ms) : "up for " + age(o.now_ms - p.since_ms);
-    note(p.silent, "process " + p.name, state);
-  }
-  if (!o.processes.some((p) => !p.silent)) note(true, "processes", "none announces itself: nothing is delivered");
+  if (!lines.length) note(false, "providers and receivers", "none is left alone");
   byId("health").tBodies[0].replaceChildren(...lines.sort((a, b) => b.bad - a.bad).map((line) => line.tr));
   return troubles;
 }

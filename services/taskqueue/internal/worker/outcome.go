@@ -68,6 +68,9 @@ func (p *Pump) postponed(r *run, failure *job.Failure) engine.Settlement {
 	default:
 		s.Delay = parkedLook
 	}
+	if left := time.UnixMilli(r.body.ExpiresMs).Sub(p.Clock.Now()) + time.Millisecond; r.body.ExpiresMs > 0 && left > 0 {
+		s.Delay = min(s.Delay, left) // to be told in time that it is too late
+	}
 	return s
 }
 
